@@ -1,0 +1,98 @@
+/* Direct solves on factors of well-kept libraries (CHOLMOD, SuperLU, UMFPACK); the triangular solves are trine's own.
+ * Header of the optional library libtrine_direct, which (unlike libtrine) links GPL code: CHOLMOD's supernodal module, UMFPACK. */
+#ifndef TRINE_DIRECT_H
+#define TRINE_DIRECT_H
+
+#include <trine/matrix.h>
+#include <trine/triangular.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    TRINE_DIRECT_AUTO,                 /* Cholesky if Hermitian with a positive diagonal, LU when that breaks down or is not so */
+    TRINE_DIRECT_CHOLESKY,             /* CHOLMOD, supernodal LL^H */
+    TRINE_DIRECT_CHOLESKY_SIMPLICIAL,  /* CHOLMOD, simplicial LL^H */
+    TRINE_DIRECT_LU,                   /* SuperLU, partial pivoting; UMFPACK where SuperLU's 32-bit indices do not suffice */
+    TRINE_DIRECT_LU_UMFPACK            /* UMFPACK, with its row scaling */
+} trine_direct_method;
+typedef enum { TRINE_ORDERING_AUTO, TRINE_ORDERING_METIS, TRINE_ORDERING_AMD, TRINE_ORDERING_COLAMD, TRINE_ORDERING_NATURAL } trine_ordering;
+TRINE_API const char *trine_direct_method_name(trine_direct_method method); /* "cholesky", ... */
+TRINE_API const char *trine_ordering_name(trine_ordering ordering);
+
+/* ------------------------------------------------------- a factor, borrowed */
+
+/** Factorization of a host matrix, held by the library that made it:
+ *      diag(row_scale) A(row_perm, col_perm) diag(col_scale) = L U, with both scales indexed AFTER permutation
+ *  (Cholesky: row_perm = col_perm, U = L^H is not stored). Computed in double (complex), whatever A's dtype. */
+typedef struct trine_factor_s *trine_factor;
+
+typedef struct {
+    trine_direct_method method;
+    trine_ordering ordering;
+    double pivot_threshold;   /* LU: 0 = the library's default (1.0: partial pivoting) */
+    int keep_zeros;           /* reserved for the supernode partition: 0 */
+} trine_factor_options;
+
+/** Order and factor the square host matrix A. Synchronous. TRINE_ERR_NOT_DEFINITE: Cholesky broke down (names the column);
+ *  TRINE_ERR_SINGULAR: an exactly zero pivot or a structurally singular matrix (names the column or row);
+ *  TRINE_ERR_MEMORY: the factor does not fit. AUTO falls back as its comment says and logs it. */
+TRINE_API trine_status trine_factor_create(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options);
+/** New values on the same pattern (same nnz and order of entries): the ordering and symbolic part are used again. */
+TRINE_API trine_status trine_factor_update(trine_factor F, trine_matrix A);
+
+typedef struct {
+    int64_t n, nnz_matrix, nnz_L, nnz_U;      /* explicit entries, diagonals included; Cholesky: nnz_U = nnz_L */
+    double fill;                              /* (nnz_L + nnz_U - n) / nnz(A), both triangles counted */
+    trine_direct_method method;
+    trine_ordering ordering;
+    trine_dtype dtype;                        /* of the factor: TRINE_D or TRINE_Z */
+    trine_diag diag_L;                        /* UNIT for LU, NONUNIT for Cholesky */
+    double order_seconds, factor_seconds;
+    const char *reason;                       /* one clause: why this method */
+} trine_factor_info;
+TRINE_API trine_status trine_factor_get_info(trine_factor F, trine_factor_info *info);
+
+/** The parts as the library holds them, borrowed while F lives (any output may be NULL; a part that is not there gives NULL):
+ *  row_perm, col_perm: n each; row_scale, col_scale: doubles, n each, in the permuted order. */
+TRINE_API trine_status trine_factor_get_permutations(trine_factor F, const int32_t **row_perm, const int32_t **col_perm,
+                                                     const double **row_scale, const double **col_scale);
+/** L (TRINE_LOWER) or U (TRINE_UPPER) as a CSC matrix on the host, explicit zeros of the panels left out (but never a
+ *  diagonal); Cholesky's U is refused: use op TRINE_H on L. The caller owns it. */
+TRINE_API trine_status trine_factor_get_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
+/** The supernodal panels of L as the library holds them; TRINE_ERR_UNSUPPORTED for simplicial factors and UMFPACK. */
+TRINE_API trine_status trine_factor_get_panels(trine_factor F, trine_panels *panels);
+TRINE_API trine_status trine_factor_destroy(trine_factor *F);
+
+/* ------------------------------------------------- the whole solve as a plan */
+
+typedef struct trine_direct_s *trine_direct;
+
+typedef struct {
+    trine_factor_options factor;
+    trine_triangular_options triangular;  /* method, summation and max_nrhs are used; the rest is set by the factor */
+    unsigned ops;                         /* mask of op(A) to be solved; 0 = TRINE_N */
+    int refine;                           /* steps of iterative refinement in A's dtype, residual in extended precision on the host:
+                                             then solve synchronizes and cannot be captured */
+} trine_direct_options;
+
+/** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype; kept by reference. */
+TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options);
+/** New values on the same pattern. */
+TRINE_API trine_status trine_direct_update(trine_direct plan, trine_matrix A);
+/** X := op(A)^-1 B, vectors of A's dtype in the context's space; B == X allowed. Runs trine's triangular solves only: never
+ *  the factorization library's. Asynchronous (unless refine > 0), allocates nothing up to max_nrhs right-hand sides. */
+TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+typedef struct {
+    trine_factor_info factor;
+    trine_triangular_info lower, upper;
+    double analyse_seconds, numeric_seconds; /* of the triangular plans, both together */
+} trine_direct_info;
+TRINE_API trine_status trine_direct_get_info(trine_direct plan, trine_direct_info *info);
+TRINE_API trine_status trine_direct_destroy(trine_direct *plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

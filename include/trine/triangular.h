@@ -1,0 +1,100 @@
+/* Sparse triangular solves X := alpha op(T)^-1 B, one plan for every method. */
+#ifndef TRINE_TRIANGULAR_H
+#define TRINE_TRIANGULAR_H
+
+#include <trine/matrix.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct trine_triangular_s *trine_triangular;
+
+typedef enum {
+    TRINE_TRI_AUTO,
+    TRINE_TRI_SERIAL,       /* one CPU thread, row after row */
+    TRINE_TRI_LEVELSET,     /* rows by level; a barrier (or a point-to-point wait) between levels */
+    TRINE_TRI_SYNCFREE_CSR  /* GPU: gather; a solution value is its own ready flag, one launch */
+} trine_triangular_method;
+
+typedef enum { TRINE_ORDER_AUTO, TRINE_ORDER_DETERMINISTIC, TRINE_ORDER_FREE } trine_summation;
+
+typedef struct {
+    trine_uplo uplo;                 /* AUTO: from the pattern (a diagonal matrix counts as lower) */
+    trine_diag diag;                 /* UNIT: the diagonal is 1, whatever is stored */
+    int other_triangle_is_error;     /* 0: entries of the other triangle are ignored (combined LU storage) */
+    unsigned ops;                    /* mask of the op(T) that will be solved; 0 = TRINE_N. Another one later: TRINE_ERR_STATE */
+    trine_triangular_method method;
+    trine_summation summation;       /* DETERMINISTIC: bitwise equal run to run, or TRINE_ERR_UNSUPPORTED */
+    int64_t max_nrhs;                /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work */
+} trine_triangular_options;
+
+/** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC, host or
+ *  device, rows sorted or not. May synchronize; a device pattern is copied to the host and analysed there. options NULL = all automatic.
+ *  TRINE_ERR_STRUCTURE: not square; an entry in the other triangle (if that is an error); a duplicate (each names the row);
+ *  uplo AUTO on a matrix with both triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED:
+ *  a method that this context's device does not have. */
+TRINE_API trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *plan, trine_matrix T, const trine_triangular_options *options);
+
+/** Take values: nnz of them, in T's order, of T's dtype, in `space`. NULL = the values of the T given to analyse, which must
+ *  still be alive. Asynchronous on exec's stream for device values; any number of times; never re-analyses. */
+TRINE_API trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, const void *values, const trine_exec *exec);
+
+/** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose pivot was exactly zero or NaN in the last numeric;
+ *  TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. */
+TRINE_API trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec);
+
+/** One more solve in flight, of up to nrhs right-hand sides: scratch and state. buffer NULL and work NULL: only *bytes is set.
+ *  buffer NULL: from the context's allocator. Else `buffer` (the context's space, *bytes long, 256-byte aligned) is used and
+ *  must outlive the work. */
+TRINE_API trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
+
+/** X := alpha op(T)^-1 B for n x nrhs vectors of T's dtype in the context's space; B == X (same data, ld, layout) is allowed,
+ *  other overlap is not. alpha: host scalar of T's dtype, read at the call; NULL = 1. Asynchronous, allocates nothing,
+ *  capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before numeric, an op not announced, more
+ *  right-hand sides than the work was sized for.
+ *  Liu et al. 2017 (synchronization-free), Anderson and Saad 1989 (level sets). */
+TRINE_API trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, const void *alpha,
+                                              const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+
+typedef struct {
+    int64_t n, nnz;                              /* of the triangle, diagonal included */
+    int64_t levels;                              /* -1 where the method did not need them */
+    int64_t min_rows_per_level, max_rows_per_level;
+    int64_t bytes;                               /* kept by the plan, in the context's space */
+    double analyse_seconds, numeric_seconds;     /* host time; numeric: of the last one, up to its return */
+    trine_uplo uplo;
+    trine_triangular_method method;              /* what runs for op N */
+    int deterministic;                           /* bitwise the same every run */
+    const char *reason;                          /* one clause: why this method */
+} trine_triangular_info;
+TRINE_API trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_info *info);
+TRINE_API const char *trine_triangular_method_name(trine_triangular_method method); /* "syncfree-csr", ... */
+TRINE_API trine_status trine_triangular_destroy(trine_triangular *plan);
+
+/** Level sets of one triangle of a host matrix: rows[level_offsets[k] .. level_offsets[k+1]) depend only on earlier levels.
+ *  Missing diagonals do not matter here; the other triangle is ignored. rows and level_of may be NULL; arrays are n long,
+ *  level_offsets n + 1; the caller owns them. */
+TRINE_API trine_status trine_level_sets(trine_matrix T, trine_uplo uplo, int64_t *n_levels, int64_t *level_offsets, int32_t *rows, int32_t *level_of);
+
+/* --------------------------------------------------------- supernodal panels */
+
+/** A triangular factor as dense panels, the way CHOLMOD and SuperLU hold it. Panel s covers columns
+ *  first_column[s] .. first_column[s+1] (width w); its row list is rows[row_offsets[s] .. row_offsets[s+1]) (height h), the
+ *  first w of which are the panel's own columns; its values are a column-major h x w rectangle with leading dimension h at
+ *  values[value_offsets[s]]. Borrowed memory of the factor's owner. */
+typedef struct {
+    int64_t n, n_panels;
+    const int32_t *first_column;   /* n_panels + 1 */
+    const int64_t *row_offsets;    /* n_panels + 1 */
+    const int32_t *rows;
+    const int64_t *value_offsets;  /* n_panels + 1 */
+    const void *values;
+    trine_dtype dtype;
+    trine_diag diag;               /* TRINE_UNIT: the diagonal block's strict lower triangle is L; its upper one belongs to U */
+} trine_panels;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

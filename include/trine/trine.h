@@ -1,0 +1,9 @@
+/* trine: sparse triangular, tridiagonal and preconditioned solves on CPUs and GPUs. Includes every header of libtrine;
+ * direct.h belongs to the optional library libtrine_direct and is included by itself. */
+#ifndef TRINE_TRINE_H
+#define TRINE_TRINE_H
+#include <trine/core.h>
+#include <trine/matrix.h>
+#include <trine/triangular.h>
+#include <trine/tridiagonal.h>
+#endif

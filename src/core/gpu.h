@@ -1,0 +1,48 @@
+/* The one place that names the GPU runtime: everything else says gpu...; another runtime is another list of aliases. */
+#ifndef TRINE_GPU_H
+#define TRINE_GPU_H
+
+#include <cuda_runtime_api.h>
+
+#include "core/internal.h"
+
+#define gpuError_t cudaError_t
+#define gpuSuccess cudaSuccess
+#define gpuErrorMemoryAllocation cudaErrorMemoryAllocation
+#define gpuGetErrorString cudaGetErrorString
+#define gpuGetLastError cudaGetLastError
+#define gpuStream_t cudaStream_t
+#define gpuStreamCreateWithFlags cudaStreamCreateWithFlags
+#define gpuStreamNonBlocking cudaStreamNonBlocking
+#define gpuStreamDestroy cudaStreamDestroy
+#define gpuStreamSynchronize cudaStreamSynchronize
+#define gpuStreamIsCapturing cudaStreamIsCapturing
+#define gpuStreamCaptureStatus cudaStreamCaptureStatus
+#define gpuStreamCaptureStatusNone cudaStreamCaptureStatusNone
+#define gpuMalloc cudaMalloc
+#define gpuFree cudaFree
+#define gpuMemcpyAsync cudaMemcpyAsync
+#define gpuMemcpyDefault cudaMemcpyDefault
+#define gpuMemsetAsync cudaMemsetAsync
+#define gpuGetDevice cudaGetDevice
+#define gpuSetDevice cudaSetDevice
+#define gpuGetDeviceCount cudaGetDeviceCount
+#define gpuGetDeviceProperties cudaGetDeviceProperties
+#define gpuDeviceProp cudaDeviceProp
+#define gpuRuntimeGetVersion cudaRuntimeGetVersion
+#define gpuFuncSetAttribute cudaFuncSetAttribute
+#define gpuFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize
+#define gpuOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessor
+
+/** cudaError_t -> trine_status with the runtime's own words and the call's name. */
+static inline trine_status trine_gpu_status(gpuError_t error, const char *what)
+{
+    if (error == gpuSuccess) return TRINE_SUCCESS;
+    gpuGetLastError(); /* a failed call must not show up again at somebody else's */
+    return trine_fail(error == gpuErrorMemoryAllocation ? TRINE_ERR_MEMORY : TRINE_ERR_DEVICE, "%s: %s", what, gpuGetErrorString(error));
+}
+#define GPU(call) trine_gpu_status((call), #call)
+/** Status of the kernel launch just made. */
+#define GPU_LAUNCHED(kernel) trine_gpu_status(gpuGetLastError(), "launch of " kernel)
+
+#endif

@@ -1,0 +1,119 @@
+#include "harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *test_device(void)
+{
+    const char *device = getenv("TRINE_TEST_DEVICE");
+    return device && *device ? device : "cpu";
+}
+
+bool test_on_gpu(void) { return strncmp(test_device(), "cuda", 4) == 0; }
+
+bool test_device_is_there(void)
+{
+    trine_context ctx;
+    if (trine_context_create(&ctx, test_device()) == TRINE_SUCCESS) {
+        trine_context_destroy(&ctx);
+        return true;
+    }
+    printf("skipped, no device \"%s\": %s\n", test_device(), trine_last_error());
+    return false;
+}
+
+trine_context test_context(void)
+{
+    trine_context ctx;
+    OK(trine_context_create(&ctx, test_device()));
+    return ctx;
+}
+
+void test_ok(trine_status status, const char *call, const char *file, int line)
+{
+    if (status == TRINE_SUCCESS) return;
+    print_error("%s: %s (%s)\n", call, trine_last_error(), trine_status_string(status));
+    _fail(file, line);
+}
+
+void test_fails(trine_status expected, const char *text, trine_status status, const char *call, const char *file, int line)
+{
+    if (status != expected) {
+        print_error("%s: status \"%s\", expected \"%s\"; last error: %s\n", call, trine_status_string(status),
+                    trine_status_string(expected), trine_last_error());
+        _fail(file, line);
+    }
+    if (text && !strstr(trine_last_error(), text)) {
+        print_error("%s: \"%s\" does not say \"%s\"\n", call, trine_last_error(), text);
+        _fail(file, line);
+    }
+}
+
+const char *test_real_matrix(const char *name)
+{
+    static char path[1024];
+    const char *folder = getenv("TRINE_MATRICES");
+    if (!folder || !*folder) folder = getenv("TRINE_TEST_MATRICES");
+    if (!folder || !*folder) folder = "../shared/matrices";
+    snprintf(path, sizeof path, "%s/%s.mtx.gz", folder, name);
+    if (access(path, R_OK) != 0) {
+        print_message("skipped: no real matrix %s\n", name);
+        skip();
+    }
+    return path;
+}
+
+double test_uniform(uint64_t seed, uint64_t counter)
+{
+    uint64_t z = seed * 0x100000001B3u + counter + 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    z ^= z >> 31;
+    return ((double)(z >> 11) + 0.5) * 0x1p-53;
+}
+
+static void *counting_alloc(void *user, size_t bytes)
+{
+    test_memory *memory = user;
+    int64_t call = __atomic_add_fetch(&memory->calls, 1, __ATOMIC_RELAXED);
+    if (call == memory->fail_at) return NULL;
+    void *p = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (p) __atomic_add_fetch(&memory->live, 1, __ATOMIC_RELAXED);
+    return p;
+}
+static void counting_release(void *user, void *p)
+{
+    test_memory *memory = user;
+    if (p) __atomic_sub_fetch(&memory->live, 1, __ATOMIC_RELAXED);
+    free(p);
+}
+
+void test_fail_allocations(trine_context ctx, test_memory *memory)
+{
+    OK(trine_context_set_allocator(ctx, &(trine_allocator){counting_alloc, counting_release, memory}, NULL));
+}
+
+static trine_space context_space(trine_context ctx)
+{
+    trine_context_info info;
+    OK(trine_context_get_info(ctx, &info));
+    return info.space;
+}
+
+void *test_to_device(trine_context ctx, const void *host, size_t bytes)
+{
+    void *p;
+    OK(trine_alloc(ctx, context_space(ctx), bytes, &p));
+    OK(trine_copy(ctx, p, context_space(ctx), host, TRINE_HOST, bytes));
+    return p;
+}
+
+void test_from_device(trine_context ctx, void *host, const void *device, size_t bytes)
+{
+    OK(trine_context_synchronize(ctx));
+    OK(trine_copy(ctx, host, TRINE_HOST, device, context_space(ctx), bytes));
+}
+
+void test_release(trine_context ctx, void *p) { trine_free(ctx, context_space(ctx), p); }

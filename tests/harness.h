@@ -1,0 +1,48 @@
+/* What every test program shares: the device it runs on, the real matrices, random numbers, an allocator that fails.
+ * Link with trine_test_support. A test source ends with
+ *     int main(void) { const struct CMUnitTest tests[] = {...}; return TEST_MAIN(tests); }              */
+#ifndef TRINE_HARNESS_H
+#define TRINE_HARNESS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdbool.h>
+#include <trine/trine.h>
+
+/** "cpu" or "cuda", from the environment variable TRINE_TEST_DEVICE (ctest sets it). */
+const char *test_device(void);
+bool test_on_gpu(void);
+/** A new context on test_device(); fails the test if that is impossible. */
+trine_context test_context(void);
+
+/** Run the tests; on a GPU device that is not there print why and return 77 (ctest: skipped). */
+#define TEST_MAIN(tests) (test_device_is_there() ? cmocka_run_group_tests_name(test_device(), tests, NULL, NULL) : 77)
+bool test_device_is_there(void);
+
+/** Assert success and print trine_last_error otherwise. */
+#define OK(call) test_ok((call), #call, __FILE__, __LINE__)
+void test_ok(trine_status status, const char *call, const char *file, int line);
+/** Assert that call returns `expected` and that trine_last_error then contains `text` (NULL: any). */
+#define FAILS(expected, text, call) test_fails((expected), (text), (call), #call, __FILE__, __LINE__)
+void test_fails(trine_status expected, const char *text, trine_status status, const char *call, const char *file, int line);
+
+/** Path of a real matrix ("nos3"), or the running test is skipped, visibly, when the folder is not there.
+ *  TRINE_MATRICES, by default ../shared/matrices beside the project. The text lives until the next call. */
+const char *test_real_matrix(const char *name);
+
+/** Portable random numbers: u in (0,1), by a counter (splitmix64). */
+double test_uniform(uint64_t seed, uint64_t counter);
+
+/** Make ctx's k-th host allocation from now on fail (k = 0: none) and count them all. */
+typedef struct { int64_t calls, fail_at, live; } test_memory;
+void test_fail_allocations(trine_context ctx, test_memory *memory);
+
+/** A vector block in the context's space from host data, and back. */
+void *test_to_device(trine_context ctx, const void *host, size_t bytes);
+void test_from_device(trine_context ctx, void *host, const void *device, size_t bytes);
+void test_release(trine_context ctx, void *p);
+
+#endif
