@@ -1,0 +1,81 @@
+/* What the subcommands of `trine` share: exit codes, errors, options, progress, output. */
+#ifndef TRINE_COMMAND_H
+#define TRINE_COMMAND_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <trine/trine.h>
+
+/** Exit codes, in --help and docs/command.md. Code 1 is left to the shell's and the system's own failures. */
+enum exit_code {
+    EXIT_OK = 0,
+    EXIT_USAGE = 2,     /* an option or argument is wrong */
+    EXIT_FILE = 3,      /* a file cannot be read or written */
+    EXIT_FORMAT = 4,    /* a file does not follow its format */
+    EXIT_STRUCTURE = 5, /* the matrix or right-hand side does not suit: not square, empty, NaN, wrong length, not of the method's form */
+    EXIT_SINGULAR = 6,  /* zero or missing pivot, not positive definite, a solution that is not finite */
+    EXIT_DEVICE = 7,    /* the device asked for is not there, or failed */
+    EXIT_MEMORY = 8,    /* out of host or device memory */
+    EXIT_MISSING = 9    /* a part that is not built or not installed, or a combination that is not supported */
+};
+extern const char exit_code_help[];
+
+int command_solve(int argc, char **argv);
+int command_info(int argc, char **argv);
+int command_gallery(int argc, char **argv);
+int command_version(int argc, char **argv);
+int command_bench(int argc, char **argv);
+
+/* ------------------------------------------------------------------ errors */
+
+/** Print "trine: ..." as one line on stderr; returns code. */
+__attribute__((format(printf, 2, 3))) int fail(enum exit_code code, const char *format, ...);
+/** The same for a status of the library, with its sentence. */
+int fail_status(trine_status status);
+
+/* ----------------------------------------------------------------- options */
+
+/** First member of every subcommand's options. */
+struct parse {
+    bool reported;   /* the error line is out */
+    const char *bad; /* the word at which argp gave up */
+};
+/** argp_parse, but every error is one line. 0 or EXIT_USAGE; argv[0] is the name of the subcommand. */
+int parse_options(const struct argp *argp, int argc, char **argv, struct parse *input);
+/** For parsers: print an error and return what makes argp stop. */
+__attribute__((format(printf, 2, 3))) error_t refuse(struct argp_state *state, const char *format, ...);
+
+struct choice { const char *name; int value; }; /* lists end with a NULL name */
+error_t choose(struct argp_state *state, const char *option, const char *arg, const struct choice *list, int *value);
+error_t parse_count(struct argp_state *state, const char *option, const char *arg, int lowest, int highest, int *value);
+/** Name of a value of the list; "" if there is none. */
+const char *choice_name(const struct choice *list, int value);
+extern const struct choice precision_choices[];
+
+/* ---------------------------------------------------------------- progress */
+
+/** A step that lasts more than two seconds shows its name and age on stderr, if that is a terminal. */
+void step_begin(const char *name);
+/** Ends the step; seconds since its begin. */
+double step_end(void);
+
+/* ------------------------------------------------------------------ output */
+
+/** 27783 -> "27,783". The text lives until the eighth next call. */
+const char *grouped(int64_t number);
+
+/** One flat object on stdout, key after key. */
+void json_begin(void);
+void json_end(void);
+void json_string(const char *key, const char *value);
+void json_integer(const char *key, int64_t value);
+void json_boolean(const char *key, bool value);
+void json_number(const char *key, double value); /* NaN and Inf become null */
+void json_integers(const char *key, const int64_t *values, int64_t count);
+
+/* ---------------------------------------------------------------- matrices */
+
+/** Read path with values of type t; t = 0: double, or double complex if the file is complex. */
+trine_status read_matrix(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t);
+
+#endif

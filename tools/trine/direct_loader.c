@@ -1,0 +1,54 @@
+/* libtrine_direct by dlopen: beside libtrine, or wherever the loader finds its soname. */
+#define _GNU_SOURCE /* dladdr */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/internal.h"
+#include "direct_loader.h"
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#define SONAME "libtrine_direct.so." TEXT(TRINE_VERSION_MAJOR)
+
+static struct direct_library functions;
+static char path[PATH_MAX];
+
+static const struct { const char *name; size_t offset; } symbols[] = {
+    {"trine_direct_method_name", offsetof(struct direct_library, method_name)},
+    {"trine_ordering_name", offsetof(struct direct_library, ordering_name)},
+    {"trine_direct_create", offsetof(struct direct_library, create)},
+    {"trine_direct_solve", offsetof(struct direct_library, solve)},
+    {"trine_direct_get_info", offsetof(struct direct_library, get_info)},
+    {"trine_direct_destroy", offsetof(struct direct_library, destroy)},
+};
+
+trine_status direct_load(const struct direct_library **library)
+{
+    *library = &functions;
+    if (functions.path) return TRINE_SUCCESS;
+    Dl_info libtrine;
+    void *handle = NULL;
+    if (dladdr((void *)trine_last_error, &libtrine) && libtrine.dli_fname && strrchr(libtrine.dli_fname, '/')) {
+        const int folder = (int)(strrchr(libtrine.dli_fname, '/') - libtrine.dli_fname);
+        snprintf(path, sizeof path, "%.*s/%s", folder, libtrine.dli_fname, SONAME);
+        handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (!handle && access(path, F_OK)) { /* a file that is there and does not load keeps its own reason */
+        snprintf(path, sizeof path, "%s", SONAME);
+        handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (!handle) return trine_fail(TRINE_ERR_NOT_BUILT, "Cholesky and LU need libtrine_direct, which cannot be loaded: %s", dlerror());
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *symbol = dlsym(handle, symbols[i].name);
+        if (!symbol) {
+            dlclose(handle);
+            return trine_fail(TRINE_ERR_NOT_BUILT, "%s is of another version: it has no %s", path, symbols[i].name);
+        }
+        memcpy((char *)&functions + symbols[i].offset, &symbol, sizeof symbol);
+    }
+    functions.path = path;
+    return TRINE_SUCCESS;
+}

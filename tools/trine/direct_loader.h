@@ -1,0 +1,21 @@
+/* libtrine_direct, loaded at run time: the command links only libtrine, and works without the other. */
+#ifndef TRINE_DIRECT_LOADER_H
+#define TRINE_DIRECT_LOADER_H
+
+#include <trine/direct.h>
+
+/** The functions of direct.h that the command calls. */
+struct direct_library {
+    const char *path; /* the file it came from */
+    const char *(*method_name)(trine_direct_method method);
+    const char *(*ordering_name)(trine_ordering ordering);
+    trine_status (*create)(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options);
+    trine_status (*solve)(trine_direct plan, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+    trine_status (*get_info)(trine_direct plan, trine_direct_info *info);
+    trine_status (*destroy)(trine_direct *plan);
+};
+
+/** Load it once. TRINE_ERR_NOT_BUILT with the reason where it is not installed. */
+trine_status direct_load(const struct direct_library **library);
+
+#endif

@@ -1,0 +1,39 @@
+/* trine: the command. One file a subcommand. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+static const struct { const char *name; int (*run)(int argc, char **argv); const char *summary; } commands[] = {
+    {"version", command_version, "what was compiled in, and which device was found"},
+    {"bench", command_bench, "run the benchmarks (the program trine-bench)"},
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static int help(void)
+{
+    printf("Usage: trine COMMAND [OPTION...]\n"
+           "Sparse triangular, tridiagonal and direct solves on CPUs and GPUs.\n\n");
+    for (int i = 0; i < N_COMMANDS; i++) printf("  %-8s  %s\n", commands[i].name, commands[i].summary);
+    printf("\n`trine COMMAND --help` lists the options of a command.\n\n%s", exit_code_help);
+    return EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) return fail(EXIT_USAGE, "no command; `trine --help` lists them");
+    const char *name = argv[1];
+    if (!strcmp(name, "--help") || !strcmp(name, "-?") || !strcmp(name, "-h") || !strcmp(name, "help")) return help();
+    if (!strcmp(name, "--version") || !strcmp(name, "-V")) name = "version";
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (!strcmp(name, commands[i].name)) return commands[i].run(argc - 1, argv + 1);
+    return fail(EXIT_USAGE, "there is no command \"%s\"; `trine --help` lists them", name);
+}
+
+int main(int argc, char **argv)
+{
+    int code = run(argc, argv);
+    if (fflush(stdout) && code == EXIT_OK) code = fail(EXIT_FILE, "standard output cannot be written: %s", strerror(errno));
+    return code;
+}
