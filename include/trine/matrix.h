@@ -64,12 +64,14 @@ TRINE_API trine_status trine_matrix_copy(trine_matrix A, trine_matrix *B, trine_
 /** B = A^T (op TRINE_T) or A^H (TRINE_H), in A's format, indices sorted. */
 TRINE_API trine_status trine_matrix_transpose(trine_matrix A, trine_matrix *B, trine_transpose op);
 /** B = the whole matrix of which A stores the lower or upper triangle (entries on one side of the diagonal only, else
- *  TRINE_ERR_STRUCTURE): B = A + A^T - diag (symmetric), A - A^T (skew), A + A^H - diag (Hermitian). */
+ *  TRINE_ERR_STRUCTURE): B = A + A^T - diag (symmetric), A - A^T (skew; the diagonal must be zero), A + A^H - diag
+ *  (Hermitian; the diagonal must be real). */
 TRINE_API trine_status trine_matrix_expand(trine_matrix A, trine_matrix *B, trine_symmetry symmetry);
 /** B = the lower or upper triangle of A. diag TRINE_NONUNIT keeps the diagonal as it is, TRINE_UNIT leaves it out;
- *  fill_diagonal != 0 puts 1 where a diagonal entry is missing (benchmarks: Liu et al. 2017, footnote of Table I). */
+ *  fill_diagonal != 0 puts 1 where a diagonal entry is then missing, so everywhere with TRINE_UNIT (benchmarks: Liu et al.
+ *  2017, footnote of Table I). */
 TRINE_API trine_status trine_matrix_triangle(trine_matrix A, trine_matrix *B, trine_uplo uplo, trine_diag diag, int fill_diagonal);
-/** B(i,j) = A(row_perm[i], col_perm[j]); NULL = identity. TRINE_ERR_ARGUMENT names the first index that is not a permutation. */
+/** B(i,j) = A(row_perm[i], col_perm[j]), indices sorted; NULL = identity. TRINE_ERR_ARGUMENT names the first index that is not a permutation. */
 TRINE_API trine_status trine_matrix_permute(trine_matrix A, trine_matrix *B, const int32_t *row_perm, const int32_t *col_perm);
 /** B = A with ascending indices in each row; duplicates summed if sum_duplicates != 0, else kept in their order. */
 TRINE_API trine_status trine_matrix_sort(trine_matrix A, trine_matrix *B, int sum_duplicates);
@@ -79,7 +81,8 @@ TRINE_API trine_status trine_matrix_sort(trine_matrix A, trine_matrix *B, int su
 typedef enum { TRINE_NORM_INF, TRINE_NORM_ONE, TRINE_NORM_FROBENIUS, TRINE_NORM_MAX } trine_norm;
 /** Norm of a host matrix, accumulated in double. NaN if a value is NaN. */
 TRINE_API trine_status trine_matrix_norm(trine_matrix A, trine_norm which, double *norm);
-/** y = alpha op(A) x + beta y for one vector, host arrays of A's dtype; alpha and beta point to one element, NULL = 1 and 0. */
+/** y = alpha op(A) x + beta y for one vector, host arrays of A's dtype, x != y; alpha and beta point to one element, NULL = 1
+ *  and 0. With beta = 0 y is not read. */
 TRINE_API trine_status trine_matrix_multiply(trine_matrix A, trine_transpose op, const void *alpha, const void *x, const void *beta, void *y);
 /** How right is x? Host arrays of A's dtype, nrhs columns, leading dimension n. r = b - Ax is accumulated in long double.
  *  backward_error: max over columns of ||r|| / (eps (||b|| + ||A|| ||x||)), infinity norms, eps of A's dtype: "in units of
@@ -99,7 +102,9 @@ typedef struct {
     int lower_triangular, upper_triangular, cyclic_tridiagonal;
     double norm_inf;
 } trine_matrix_structure;
-/** What A looks like: one pass over A and its transpose. Square or not. */
+/** What A looks like: one pass over A and its transpose. Square or not. Duplicates are counted, then summed: all but nnz and
+ *  duplicates describes the sum. A pattern counts as all ones. cyclic_tridiagonal: square, nothing outside the three
+ *  diagonals and the two far corners (so a tridiagonal matrix is one). */
 TRINE_API trine_status trine_matrix_get_structure(trine_matrix A, trine_matrix_structure *s);
 
 /** Y(i,:) = scale[i] X(perm[i],:), or with inverse != 0 Y(perm[i],:) = scale[i] X(i,:), for rows x cols vectors of type t in

@@ -50,6 +50,35 @@ done:
     return status;
 }
 
+/** dst = a copy of one of A's arrays. Never NULL: no values would mean a pattern. */
+static trine_status copy_array(trine_matrix A, const void *src, size_t bytes, trine_space space, void **dst)
+{
+    trine_status status = trine_alloc(A->ctx, space, bytes ? bytes : 1, dst);
+    return status ? status : trine_copy(A->ctx, *dst, space, src, A->space, bytes);
+}
+
+trine_status matrix_clone(trine_matrix A, trine_matrix *B, trine_space space)
+{
+    trine_status status = new_shell(A->ctx, B, A->format, A->dtype, A->n_rows, A->n_cols, A->nnz);
+    if (status) return status;
+    trine_matrix M = *B;
+    M->space = space;
+    M->symmetry = A->symmetry;
+    M->made_up_values = A->made_up_values;
+    M->owns_offsets = M->owns_indices = M->owns_values = true;
+    void *p = NULL;
+    status = copy_array(A, A->offsets, (size_t)(matrix_major(A) + 1) * sizeof *A->offsets, space, &p);
+    M->offsets = p;
+    TRY(status);
+    status = copy_array(A, A->indices, (size_t)A->nnz * sizeof *A->indices, space, &p);
+    M->indices = p;
+    TRY(status);
+    if (A->values) TRY(copy_array(A, A->values, (size_t)A->nnz * trine_dtype_size(A->dtype), space, &M->values));
+done:
+    if (status) trine_matrix_destroy(B);
+    return status;
+}
+
 trine_status trine_matrix_allocate(trine_context ctx, trine_matrix *A, trine_format format, trine_dtype t, int64_t n_rows,
                                    int64_t n_cols, int64_t nnz, int64_t **offsets, int32_t **indices, void **values)
 {
