@@ -1,0 +1,114 @@
+"""Tests of tools/gpu-test: what counts as a change of the sources, and what a test program's output says."""
+import importlib.machinery
+import importlib.util
+import pathlib
+import tempfile
+import unittest
+
+loader = importlib.machinery.SourceFileLoader("gpu_test", str(pathlib.Path(__file__).parent.parent / "tools/gpu-test"))
+gpu_test = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_test", loader))
+loader.exec_module(gpu_test)
+
+
+class StrippingC(unittest.TestCase):
+    def same(self, a, b):
+        self.assertEqual(gpu_test.strip_c(a), gpu_test.strip_c(b))
+
+    def differ(self, a, b):
+        self.assertNotEqual(gpu_test.strip_c(a), gpu_test.strip_c(b))
+
+    def test_comments_do_not_count(self):
+        self.same("int a; // one\nint b;", "int a;\nint b; /* two\n lines */")
+        self.same("int a; // goes on \\\n here\nint b;", "int a;\nint b;")
+        self.same("int/**/a;", "int a;")
+
+    def test_blank_space_does_not_count(self):
+        self.same("f(a,b);\n\n\n  g ( ) ;", "f(a, b); g();")
+        self.same("int a;\r\n", "int a;\n")
+
+    def test_blank_space_between_tokens_counts(self):
+        self.differ("int a;", "inta;")
+        self.differ("a = b - -c;", "a = b --c;")
+        self.differ("a + ++b;", "a ++ + b;")
+
+    def test_strings_are_kept_as_they_are(self):
+        self.differ('s = "a  b";', 's = "a b";')
+        self.same('s = "// no comment"; // one', 's = "// no comment";')
+        self.same('s = "quote \\" /* text */"; /* x */', 's = "quote \\" /* text */";')
+        self.differ("c = ' ';", "c = '';")
+        self.same("c = '\"'; // x", "c = '\"';")
+        self.differ('s = R"(a // b)";', 's = R"(a)";')
+
+    def test_digit_separators_do_not_begin_a_character(self):
+        self.same("n = 1'000'000; // it's many", "n = 1'000'000;")
+
+    def test_directives_end_with_their_line(self):
+        self.differ("#define F (x)", "#define F(x)")
+        self.differ("#define A\nint b;", "#define A int b;")
+        self.same("#define A 1 \\\n  + 2\nint b;", "#  define A   1 + 2\n\nint b;")
+
+    def test_code_counts(self):
+        self.differ("a = 1;", "a = 2;")
+
+
+class StrippingCMakeAndPython(unittest.TestCase):
+    def test_comments_and_empty_lines_do_not_count(self):
+        self.assertEqual(gpu_test.strip_hash("a() # x\n\n# y\nb()  \n"), "a()\nb()")
+        self.assertEqual(gpu_test.strip_hash("a() #[[ two\nlines ]] b()"), "a()  b()")
+
+    def test_a_hash_in_a_string_is_none(self):
+        self.assertEqual(gpu_test.strip_hash('a("# x") # y'), 'a("# x")')
+        self.assertEqual(gpu_test.strip_hash("a = '#' # y"), "a = '#'")
+        self.assertEqual(gpu_test.strip_hash('"""doc\n# kept"""\n# not'), '"""doc\n# kept"""')
+
+    def test_indentation_counts(self):
+        self.assertNotEqual(gpu_test.strip_hash("if a:\n  b\nc"), gpu_test.strip_hash("if a:\n  b\n  c"))
+
+    def test_programs_for_the_cpu_alone_do_not_count(self):
+        text = "a()\ntrine_test(io LIBRARIES z)\ntrine_test(core DEVICES)\n"
+        self.assertEqual(gpu_test.gpu_tests_only(text), "a()\ntrine_test(core DEVICES)\n")
+        self.assertFalse(gpu_test.on_gpu(pathlib.Path("tests/test_io.c"), {"io"}))
+        self.assertTrue(gpu_test.on_gpu(pathlib.Path("tests/test_core.c"), {"io"}))
+        self.assertTrue(gpu_test.on_gpu(pathlib.Path("tests/harness.c"), {"io"}))
+
+
+class CountingCases(unittest.TestCase):
+    def test_every_case_counts_once(self):
+        output = ("[==========] cpu: Running 3 test(s).\n[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\nwhy\n[  FAILED  ] b\n"
+                  "[ RUN      ] c\n[  SKIPPED ] c\n[==========] cpu: 3 test(s) run.\n[  PASSED  ] 1 test(s).\n"
+                  "[  SKIPPED ] 1 test(s), listed below:\n[  SKIPPED ] c\n[  FAILED  ] 1 test(s), listed below:\n[  FAILED  ] b\n")
+        self.assertEqual(gpu_test.count_cases("x", 1, output), {"x: a": "passed", "x: b": "failed", "x: c": "skipped"})
+
+    def test_a_crash_is_a_failure(self):
+        output = "[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n"
+        self.assertEqual(gpu_test.count_cases("x", -11, output), {"x: a": "passed", "x: b": "failed"})
+        self.assertEqual(gpu_test.count_cases("x", -11, ""), {"x": "failed"})
+        self.assertEqual(gpu_test.count_cases("x", None, ""), {"x": "failed"})
+        self.assertEqual(gpu_test.count_cases("x", 1, "[ RUN      ] a\n[       OK ] a\n"), {"x: a": "passed", "x": "failed"})
+
+    def test_no_device_is_a_skip(self):
+        self.assertEqual(gpu_test.count_cases("x", 77, "skipped, no device"), {"x": "skipped"})
+
+    def test_a_program_without_cases_is_one(self):
+        self.assertEqual(gpu_test.count_cases("x", 0, "fine"), {"x": "passed"})
+
+
+class FindingTests(unittest.TestCase):
+    def test_a_tree_built_elsewhere_is_found_here(self):
+        with tempfile.TemporaryDirectory() as folder:
+            build = pathlib.Path(folder)
+            (build / "CMakeCache.txt").write_text("CMAKE_CACHEFILE_DIR:INTERNAL=/there/build\nCMAKE_HOME_DIRECTORY:INTERNAL=/there\n")
+            (build / "CTestTestfile.cmake").write_text(
+                'add_test([=[m]=] "/there/build/bin/m")\n'
+                'set_tests_properties([=[m]=] PROPERTIES  ENVIRONMENT "A=1" TIMEOUT "9" _BACKTRACE_TRIPLES "/there/x;1")\n'
+                'add_test(m.cuda "/there/build/bin/m" "-x" "a b")\n'
+                'set_tests_properties(m.cuda PROPERTIES  ENVIRONMENT "A=2;B=/there/data" LABELS "gpu;slow" TIMEOUT "9")\n')
+            (test,) = gpu_test.find_tests(build)
+        self.assertEqual(test["name"], "m.cuda")
+        self.assertEqual(test["command"], [f"{folder}/bin/m", "-x", "a b"])
+        self.assertEqual(test["environment"], {"A": "2", "B": f"{gpu_test.ROOT}/data"})
+        self.assertEqual(test["timeout"], 9)
+
+
+if __name__ == "__main__":
+    unittest.main()
