@@ -27,6 +27,12 @@ typedef struct {
     trine_triangular_method method;
     trine_summation summation;       /* DETERMINISTIC: bitwise equal run to run, or TRINE_ERR_UNSUPPORTED */
     int64_t max_nrhs;                /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work */
+    struct {                         /* tuning of the synchronization-free kernels; 0 = by measured structure */
+        int lanes_per_row;           /* 1, 2, 4, 8, 16, 32: threads that share a row (one right-hand side) */
+        int warps_per_block;         /* 1 .. 8 */
+        int blocks;                  /* of the grid */
+        int row_order;               /* 1: as given, 2: sorted by level */
+    } tune;
 } trine_triangular_options;
 
 /** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC, host or
@@ -75,7 +81,8 @@ TRINE_API trine_status trine_triangular_destroy(trine_triangular *plan);
 /** Level sets of one triangle of a host matrix: rows[level_offsets[k] .. level_offsets[k+1]) depend only on earlier levels.
  *  Missing diagonals do not matter here; the other triangle is ignored. rows and level_of may be NULL; arrays are n long,
  *  level_offsets n + 1; the caller owns them. */
-TRINE_API trine_status trine_level_sets(trine_matrix T, trine_uplo uplo, int64_t *n_levels, int64_t *level_offsets, int32_t *rows, int32_t *level_of);
+TRINE_API trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo, int64_t *n_levels,
+                                        int64_t *level_offsets, int32_t *rows, int32_t *level_of);
 
 /* --------------------------------------------------------- supernodal panels */
 

@@ -1,0 +1,116 @@
+/* Scalars on the GPU: real and complex numbers in one notation, and values that carry their own "not ready" mark. */
+#ifndef TRINE_GPU_SCALAR_CUH
+#define TRINE_GPU_SCALAR_CUH
+
+#include <cstdint>
+
+#include "core/gpu.h"
+
+template <typename R> struct alignas(2 * sizeof(R)) complex_of { R x, y; };
+
+template <typename T> struct scalar { using real = T; static constexpr bool is_complex = false; };
+template <typename R> struct scalar<complex_of<R>> { using real = R; static constexpr bool is_complex = true; };
+template <typename T> using real_of = typename scalar<T>::real;
+
+template <typename T> __host__ __device__ inline T zero_of() { return T{}; }
+template <typename T> __host__ __device__ inline T one_of()
+{
+    if constexpr (scalar<T>::is_complex) return T{1, 0};
+    else return T(1);
+}
+
+template <typename R> __device__ inline complex_of<R> operator+(complex_of<R> a, complex_of<R> b) { return {a.x + b.x, a.y + b.y}; }
+template <typename R> __device__ inline complex_of<R> operator-(complex_of<R> a, complex_of<R> b) { return {a.x - b.x, a.y - b.y}; }
+template <typename R> __device__ inline complex_of<R> operator*(complex_of<R> a, complex_of<R> b)
+{
+    return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
+}
+/** Smith's division: no overflow where the quotient does not. */
+template <typename R> __device__ inline complex_of<R> operator/(complex_of<R> a, complex_of<R> b)
+{
+    if (fabs(b.x) >= fabs(b.y)) {
+        const R r = b.y / b.x, d = b.x + b.y * r;
+        return {(a.x + a.y * r) / d, (a.y - a.x * r) / d};
+    }
+    const R r = b.x / b.y, d = b.x * r + b.y;
+    return {(a.x * r + a.y) / d, (a.y * r - a.x) / d};
+}
+template <typename T> __device__ inline T conjugate_of(T a)
+{
+    if constexpr (scalar<T>::is_complex) return T{a.x, -a.y};
+    else return a;
+}
+/** Largest absolute part: zero or NaN exactly when a is. */
+template <typename T> __device__ inline real_of<T> size_of(T a)
+{
+    if constexpr (scalar<T>::is_complex) return fabs(a.x) + fabs(a.y);
+    else return fabs(a);
+}
+template <typename T> __device__ inline T shuffle_xor(T a, int mask)
+{
+    if constexpr (scalar<T>::is_complex) return T{__shfl_xor_sync(~0u, a.x, mask), __shfl_xor_sync(~0u, a.y, mask)};
+    else return __shfl_xor_sync(~0u, a, mask);
+}
+
+/* ------------------------------------------------- values as their own flags
+ * "Not ready" is the NaN with all bits set, so that a byte fill makes it. Arithmetic makes other NaNs; publish() replaces
+ * the pattern all the same if a caller's NaN carried it here. A double complex is two words that arrive one by one: it is
+ * ready when both are. Relaxed loads and stores suffice, since the value is all that is communicated. */
+
+template <typename R> struct bits_of;
+template <> struct bits_of<float> { using type = uint32_t; };
+template <> struct bits_of<double> { using type = unsigned long long; };
+
+__device__ inline bool is_missing(float a) { return __float_as_uint(a) == 0xFFFFFFFFu; }
+__device__ inline bool is_missing(double a) { return __double_as_longlong(a) == -1LL; }
+template <typename R> __device__ inline bool is_missing(complex_of<R> a) { return is_missing(a.x) || is_missing(a.y); }
+
+__device__ inline float missing_or(float a) { return is_missing(a) ? __uint_as_float(0x7FFFFFFFu) : a; }
+__device__ inline double missing_or(double a) { return is_missing(a) ? __longlong_as_double(0x7FFFFFFFFFFFFFFFLL) : a; }
+template <typename R> __device__ inline complex_of<R> missing_or(complex_of<R> a) { return {missing_or(a.x), missing_or(a.y)}; }
+
+template <typename T> __device__ inline T missing_value()
+{
+    if constexpr (scalar<T>::is_complex) return T{missing_value<real_of<T>>(), missing_value<real_of<T>>()};
+    else if constexpr (sizeof(T) == 4) return __uint_as_float(0xFFFFFFFFu);
+    else return __longlong_as_double(-1LL);
+}
+
+/** Relaxed load that sees stores of other blocks (generic address: global or shared). */
+__device__ inline float poll(const float *p)
+{
+    float a;
+    asm volatile("ld.relaxed.gpu.f32 %0, [%1];" : "=f"(a) : "l"(p) : "memory");
+    return a;
+}
+__device__ inline double poll(const double *p)
+{
+    double a;
+    asm volatile("ld.relaxed.gpu.f64 %0, [%1];" : "=d"(a) : "l"(p) : "memory");
+    return a;
+}
+__device__ inline complex_of<float> poll(const complex_of<float> *p)
+{
+    complex_of<float> a;
+    asm volatile("ld.relaxed.gpu.v2.f32 {%0, %1}, [%2];" : "=f"(a.x), "=f"(a.y) : "l"(p) : "memory");
+    return a;
+}
+__device__ inline complex_of<double> poll(const complex_of<double> *p)
+{
+    complex_of<double> a;
+    asm volatile("ld.relaxed.gpu.v2.f64 {%0, %1}, [%2];" : "=d"(a.x), "=d"(a.y) : "l"(p) : "memory");
+    return a;
+}
+/** Relaxed store of a value that is now ready. */
+__device__ inline void publish(float *p, float a) { asm volatile("st.relaxed.gpu.f32 [%0], %1;" ::"l"(p), "f"(a) : "memory"); }
+__device__ inline void publish(double *p, double a) { asm volatile("st.relaxed.gpu.f64 [%0], %1;" ::"l"(p), "d"(a) : "memory"); }
+__device__ inline void publish(complex_of<float> *p, complex_of<float> a)
+{
+    asm volatile("st.relaxed.gpu.v2.f32 [%0], {%1, %2};" ::"l"(p), "f"(a.x), "f"(a.y) : "memory");
+}
+__device__ inline void publish(complex_of<double> *p, complex_of<double> a)
+{
+    asm volatile("st.relaxed.gpu.v2.f64 [%0], {%1, %2};" ::"l"(p), "d"(a.x), "d"(a.y) : "memory");
+}
+
+#endif

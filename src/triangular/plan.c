@@ -1,0 +1,275 @@
+/* The triangular plan: arguments, phases, choice of method. The work itself is in symbolic.c and in the two backends. */
+#include <string.h>
+
+#include "triangular/triangular.h"
+
+const char *trine_triangular_method_name(trine_triangular_method method)
+{
+    static const char *const names[] = {"auto", "serial", "levelset", "syncfree-csr"};
+    return (unsigned)method < sizeof names / sizeof *names ? names[method] : "unknown";
+}
+
+/* ----------------------------------------------------------------- analyse */
+
+/** Lower or upper, from the first off-diagonal entries of a pattern in compressed rows; both is an error. */
+static trine_status find_uplo(int64_t n, const int64_t *offsets, const int32_t *indices, bool csr, trine_uplo *uplo)
+{
+    bool lower = false, upper = false;
+    for (int64_t i = 0; i < n && !(lower && upper); i++)
+        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
+            if (indices[k] < i) lower = true;
+            if (indices[k] > i) upper = true;
+        }
+    if (lower && upper)
+        return trine_fail(TRINE_ERR_STRUCTURE, "the matrix has entries in both triangles; say which one is meant (uplo)");
+    if (!csr) {
+        const bool swap = lower;
+        lower = upper;
+        upper = swap;
+    }
+    *uplo = upper ? TRINE_UPPER : TRINE_LOWER;
+    return TRINE_SUCCESS;
+}
+
+static trine_status check_options(const trine_triangular_options *o)
+{
+    REQUIRE((unsigned)o->uplo <= TRINE_UPPER, "uplo %d is none of auto, lower, upper", (int)o->uplo);
+    REQUIRE((unsigned)o->diag <= TRINE_UNIT, "diag %d is neither non-unit nor unit", (int)o->diag);
+    REQUIRE(!(o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)), "ops %u has bits that are no operation", o->ops);
+    REQUIRE((unsigned)o->method <= TRINE_TRI_SYNCFREE_CSR, "method %d does not exist", (int)o->method);
+    REQUIRE((unsigned)o->summation <= TRINE_ORDER_FREE, "summation %d does not exist", (int)o->summation);
+    REQUIRE(o->max_nrhs >= 0, "max_nrhs is %lld", (long long)o->max_nrhs);
+    const int lanes = o->tune.lanes_per_row;
+    REQUIRE(lanes >= 0 && lanes <= 32 && !(lanes & (lanes - 1)), "lanes_per_row %d is no power of two up to 32", lanes);
+    REQUIRE(o->tune.warps_per_block >= 0 && o->tune.warps_per_block <= 8, "warps_per_block %d is outside 0..8", o->tune.warps_per_block);
+    REQUIRE(o->tune.blocks >= 0, "blocks is %d", o->tune.blocks);
+    REQUIRE(o->tune.row_order >= 0 && o->tune.row_order <= 2, "row_order %d is outside 0..2", o->tune.row_order);
+    return TRINE_SUCCESS;
+}
+
+/** Can the method asked for run on this context? */
+static trine_status check_method(trine_triangular plan)
+{
+    const trine_triangular_method asked = plan->method = plan->options.method;
+    const bool for_cpu = asked == TRINE_TRI_SERIAL || asked == TRINE_TRI_LEVELSET, for_gpu = asked == TRINE_TRI_SYNCFREE_CSR;
+    plan->reason = "asked for";
+    if (plan->ctx->cuda ? for_cpu : for_gpu)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "method %s runs on %s only", trine_triangular_method_name(asked), for_cpu ? "the CPU" : "a GPU");
+    return TRINE_SUCCESS;
+}
+
+static trine_status analyse_side(trine_triangular plan, int side, const struct pattern *pattern)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct triangle *t = &plan->side[side];
+    const bool along = pattern->csr == (side == SIDE_N); /* compressed rows of what is solved */
+    bool sort = false;
+    TRY(triangle_analyse(plan, t, pattern, !along));
+    TRY(plan->backend->choose(plan, t, &sort));
+    if (sort) TRY(triangle_sort_by_level(plan, t));
+    TRY(plan->backend->prepare(plan, t));
+done:
+    return status;
+}
+
+static trine_status analyse(trine_triangular plan, trine_matrix T)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_matrix host = NULL;
+    trine_matrix_info m;
+    const int64_t *offsets;
+    const int32_t *indices;
+
+    trine_matrix_get_info(T, &m);
+    if (m.n_rows != m.n_cols) FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
+    plan->n = plan->info.n = m.n_rows;
+    plan->dtype = m.dtype;
+    plan->nnz_matrix = m.nnz;
+    if (m.space == TRINE_DEVICE) TRY(trine_matrix_copy(T, &host, TRINE_HOST, m.format, m.dtype));
+    trine_matrix_get_arrays(host ? host : T, &offsets, &indices, NULL);
+
+    const bool csr = m.format == TRINE_CSR;
+    if (plan->options.uplo == TRINE_UPLO_AUTO) TRY(find_uplo(plan->n, offsets, indices, csr, &plan->options.uplo));
+    const bool lower = plan->options.uplo == TRINE_LOWER;
+    const struct pattern pattern = {offsets, indices, csr, csr ? lower : !lower};
+    TRY(triangle_check(plan, &pattern));
+    if (!plan->options.ops) plan->options.ops = TRINE_N;
+    if (!plan->options.max_nrhs) plan->options.max_nrhs = 1;
+    TRY(check_method(plan));
+    for (int side = 0; side < SIDES; side++)
+        if (plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H)) TRY(analyse_side(plan, side, &pattern));
+
+    const struct triangle *main_side = &plan->side[plan->options.ops & TRINE_N ? SIDE_N : SIDE_T];
+    plan->info.levels = main_side->n_levels;
+    plan->info.min_rows_per_level = main_side->min_rows_per_level;
+    plan->info.max_rows_per_level = main_side->max_rows_per_level;
+    plan->info.uplo = plan->options.uplo;
+    plan->info.method = plan->method;
+    plan->info.deterministic = 1; /* every method here gathers in a fixed order */
+    plan->info.reason = plan->reason;
+done:
+    trine_matrix_destroy(&host);
+    return status;
+}
+
+trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, trine_matrix T, const trine_triangular_options *options)
+{
+    REQUIRE(out, "plan is NULL");
+    *out = NULL;
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(T, "T is NULL");
+    static const trine_triangular_options automatic;
+    if (!options) options = &automatic;
+    trine_status status = check_options(options);
+    if (status) return status;
+
+    const double start = trine_wall_time();
+    trine_triangular plan = trine_host_calloc(ctx, 1, sizeof *plan);
+    if (!plan) return TRINE_ERR_MEMORY;
+    plan->refs = 1;
+    plan->ctx = trine_retain_context(ctx);
+    plan->T = T;
+    plan->options = *options;
+    plan->bad_row = -1;
+    plan->backend = ctx->cuda ? TRINE_CUDA_TABLE(&triangular_cuda) : &triangular_cpu;
+    TRY(analyse(plan, T));
+    size_t bytes;
+    TRY(trine_triangular_work(plan, plan->options.max_nrhs, NULL, &bytes, &plan->work));
+    plan->info.analyse_seconds = trine_wall_time() - start;
+    trine_log(ctx, 2, "triangular: n %lld, nnz %lld, levels %lld, %s (%s), analysed in %.3g s", (long long)plan->n, (long long)plan->info.nnz,
+              (long long)plan->info.levels, trine_triangular_method_name(plan->method), plan->reason, plan->info.analyse_seconds);
+    *out = plan;
+    return TRINE_SUCCESS;
+done:
+    trine_triangular_destroy(&plan);
+    return status;
+}
+
+trine_status trine_triangular_destroy(trine_triangular *out)
+{
+    if (!out || !*out) return TRINE_SUCCESS;
+    trine_triangular plan = *out;
+    *out = NULL;
+    if (!trine_release(&plan->refs)) return TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    trine_work_destroy(&plan->work);
+    for (int s = 0; s < SIDES; s++) {
+        plan->backend->release(plan, &plan->side[s]);
+        triangle_free(plan, &plan->side[s]);
+    }
+    trine_free(ctx, TRINE_HOST, plan);
+    return trine_context_destroy(&ctx);
+}
+
+/* ----------------------------------------------------------------- numeric */
+
+trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, const void *values, const trine_exec *exec)
+{
+    REQUIRE(plan, "plan is NULL");
+    REQUIRE(space == TRINE_HOST || plan->ctx->cuda, "a CPU context has no device memory");
+    const double start = trine_wall_time();
+    if (!values) {
+        trine_matrix_info info;
+        trine_matrix_get_info(plan->T, &info);
+        trine_matrix_get_arrays(plan->T, NULL, NULL, &values);
+        space = info.space;
+        if (!values && plan->nnz_matrix) return trine_fail(TRINE_ERR_STATE, "the matrix given to analyse is a pattern without values");
+    }
+    trine_status status = plan->backend->numeric(plan, space, values, trine_exec_stream(plan->ctx, exec));
+    if (status) return status;
+    plan->has_values = true;
+    plan->info.numeric_seconds = trine_wall_time() - start;
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec)
+{
+    REQUIRE(plan, "plan is NULL");
+    if (!plan->has_values) return trine_fail(TRINE_ERR_STATE, "check comes after numeric");
+    int64_t row = -1;
+    trine_status status = plan->backend->bad_row(plan, trine_exec_stream(plan->ctx, exec), &row);
+    if (status || row < 0) return status;
+    return trine_fail(TRINE_ERR_SINGULAR, "the pivot in row %lld is zero or NaN", (long long)row);
+}
+
+/* -------------------------------------------------------------------- work */
+
+static void destroy_work(trine_work base)
+{
+    struct triangular_work *work = (struct triangular_work *)base;
+    trine_context ctx = base->ctx;
+    if (work->owns_buffer) trine_free(ctx, ctx->info.space, work->buffer);
+    trine_free(ctx, TRINE_HOST, work);
+}
+
+trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out)
+{
+    if (out) *out = NULL;
+    REQUIRE(plan, "plan is NULL");
+    REQUIRE(bytes, "bytes is NULL");
+    REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
+    const size_t needed = plan->backend->work_bytes(plan, nrhs);
+    if (!out || (buffer && *bytes < needed)) {
+        const size_t given = *bytes;
+        *bytes = needed;
+        return out ? trine_fail(TRINE_ERR_ARGUMENT, "the work needs %zu bytes, the buffer has %zu", needed, given) : TRINE_SUCCESS;
+    }
+    *bytes = needed;
+    struct triangular_work *work = trine_host_calloc(plan->ctx, 1, sizeof *work);
+    if (!work) return TRINE_ERR_MEMORY;
+    work->plan = plan;
+    work->max_nrhs = nrhs;
+    work->buffer = buffer;
+    if (!buffer && needed) {
+        trine_status status = trine_alloc(plan->ctx, plan->ctx->info.space, needed, &work->buffer);
+        if (status) {
+            trine_free(plan->ctx, TRINE_HOST, work);
+            return status;
+        }
+        work->owns_buffer = true;
+    }
+    work->base.destroy = destroy_work;
+    work->base.ctx = trine_retain_context(plan->ctx);
+    *out = &work->base;
+    return TRINE_SUCCESS;
+}
+
+/* ------------------------------------------------------------------- solve */
+
+trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                                    const trine_dense *X, const trine_exec *exec)
+{
+    REQUIRE(plan, "plan is NULL");
+    REQUIRE(op == TRINE_N || op == TRINE_T || op == TRINE_H, "op %d is none of N, T, H", (int)op);
+    trine_dense b, x;
+    trine_status status = trine_check_dense(B, plan->n, "B", &b);
+    if (!status) status = trine_check_dense(X, plan->n, "X", &x);
+    if (status) return status;
+    REQUIRE(b.cols == x.cols, "B has %lld columns, X has %lld", (long long)b.cols, (long long)x.cols);
+    REQUIRE(b.data != x.data || (b.ld == x.ld && b.layout == x.layout), "X and B share their data but not their layout");
+    if (!plan->has_values) return trine_fail(TRINE_ERR_STATE, "solve comes after numeric");
+    if (!(plan->options.ops & op)) return trine_fail(TRINE_ERR_STATE, "this op was not announced to analyse");
+    struct triangular_work *work = (struct triangular_work *)(exec && exec->work ? exec->work : plan->work);
+    REQUIRE(work->base.destroy == destroy_work && work->plan == plan, "the work object belongs to another plan");
+    if (b.cols > work->max_nrhs)
+        return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, but the work was made for %lld", (long long)b.cols, (long long)work->max_nrhs);
+    if (!plan->n || !b.cols) return TRINE_SUCCESS;
+
+    const bool b_rows = b.layout == TRINE_ROWMAJOR, x_rows = x.layout == TRINE_ROWMAJOR;
+    const struct triangular_solve s = {
+        .side = &plan->side[op == TRINE_N ? SIDE_N : SIDE_T],
+        .conjugate = op == TRINE_H && trine_dtype_is_complex(plan->dtype),
+        .alpha = alpha, .B = b.data, .X = x.data, .nrhs = b.cols,
+        .b_row = b_rows ? b.ld : 1, .b_col = b_rows ? 1 : b.ld,
+        .x_row = x_rows ? x.ld : 1, .x_col = x_rows ? 1 : x.ld,
+        .stream = trine_exec_stream(plan->ctx, exec), .work = work};
+    return plan->backend->solve(plan, &s);
+}
+
+trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_info *info)
+{
+    REQUIRE(plan, "plan is NULL");
+    REQUIRE(info, "info is NULL");
+    *info = plan->info;
+    return TRINE_SUCCESS;
+}

@@ -1,0 +1,242 @@
+/* Host analysis of a triangle: checks, gather form in solve order, level sets. All in linear time. */
+#include <string.h>
+
+#include "triangular/triangular.h"
+
+/** Does entry (major i, minor j) belong to the strict triangle? */
+static inline bool in_triangle(bool lower, int64_t i, int64_t j) { return lower ? j < i : j > i; }
+
+trine_status triangle_check(trine_triangular plan, const struct pattern *m)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    const int64_t *offsets = m->offsets, n = plan->n;
+    const int32_t *indices = m->indices;
+    const bool csr = m->csr, lower = m->lower_major;
+    const char *row = csr ? "row" : "column", *column = csr ? "column" : "row";
+    int32_t *seen = NULL; /* last major index that used this minor one, + 1 */
+    TRY(CALLOC(ctx, seen, n));
+    int64_t nnz = 0;
+    for (int64_t i = 0; i < n; i++) {
+        bool diagonal = false;
+        if (offsets[i] > offsets[i + 1])
+            FAIL(TRINE_ERR_STRUCTURE, "offsets fall from %lld to %lld at %s %lld", (long long)offsets[i], (long long)offsets[i + 1], row, (long long)i);
+        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
+            const int64_t j = indices[k];
+            if (j < 0 || j >= n)
+                FAIL(TRINE_ERR_STRUCTURE, "%s index %lld in %s %lld is outside 0..%lld", column, (long long)j, row, (long long)i, (long long)(n - 1));
+            if (seen[j] == i + 1)
+                FAIL(TRINE_ERR_STRUCTURE, "%s %lld has two entries in %s %lld; sum duplicates first", row, (long long)i, column, (long long)j);
+            seen[j] = (int32_t)(i + 1);
+            if (j == i)
+                diagonal = true;
+            else if (in_triangle(lower, i, j))
+                nnz++;
+            else if (plan->options.other_triangle_is_error)
+                FAIL(TRINE_ERR_STRUCTURE, "entry (%lld, %lld) is not in the %s triangle", (long long)(csr ? i : j), (long long)(csr ? j : i),
+                     plan->options.uplo == TRINE_LOWER ? "lower" : "upper");
+        }
+        if (!diagonal && plan->options.diag == TRINE_NONUNIT)
+            FAIL(TRINE_ERR_SINGULAR, "row %lld has no diagonal entry", (long long)i);
+    }
+    plan->info.nnz = nnz + n;
+done:
+    trine_free(ctx, TRINE_HOST, seen);
+    return status;
+}
+
+/* Natural solve order: position = row forward, n-1-row backward. */
+trine_status triangle_analyse(trine_triangular plan, struct triangle *t, const struct pattern *m, bool transposed)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    const int64_t n = plan->n;
+    const bool forward = transposed ? !m->lower_major : m->lower_major; /* what is solved is lower */
+    const bool unit = plan->options.diag == TRINE_UNIT;
+    t->n = n;
+    t->nnz = plan->info.nnz - n;
+    t->n_levels = -1;
+    TRY(CALLOC(ctx, t->offsets, n + 1));
+    TRY(ALLOC(ctx, t->columns, t->nnz));
+    TRY(ALLOC(ctx, t->source, t->nnz));
+    if (!unit) TRY(ALLOC(ctx, t->pivot_source, n));
+
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = m->offsets[i]; k < m->offsets[i + 1]; k++) {
+            const int64_t j = m->indices[k], row = transposed ? j : i, p = forward ? row : n - 1 - row;
+            if (in_triangle(m->lower_major, i, j))
+                t->offsets[p + 1]++;
+            else if (j == i && !unit)
+                t->pivot_source[p] = k;
+        }
+    for (int64_t p = 0; p < n; p++) t->offsets[p + 1] += t->offsets[p];
+
+    /* Major indices are visited in solve order, so that scattered rows come out ascending in position; gathered rows are
+     * read along or against their storage. offsets[p] runs to the end of row p and is shifted back afterwards. */
+    for (int64_t q = 0; q < n; q++) {
+        const int64_t i = forward ? q : n - 1 - q;
+        const int64_t first = m->offsets[i], last = m->offsets[i + 1];
+        for (int64_t s = first; s < last; s++) {
+            const int64_t k = forward ? s : last - 1 - (s - first);
+            const int64_t j = m->indices[k];
+            if (!in_triangle(m->lower_major, i, j)) continue;
+            const int64_t row = transposed ? j : i, column = transposed ? i : j;
+            const int64_t at = t->offsets[forward ? row : n - 1 - row]++;
+            t->columns[at] = (int32_t)(forward ? column : n - 1 - column);
+            t->source[at] = k;
+        }
+    }
+    memmove(t->offsets + 1, t->offsets, (size_t)n * sizeof *t->offsets);
+    t->offsets[0] = 0;
+    TRY(ALLOC(ctx, t->order, n));
+    for (int64_t p = 0; p < n; p++) t->order[p] = (int32_t)(forward ? p : n - 1 - p);
+done:
+    return status; /* what was allocated so far goes with the plan */
+}
+
+/** level[p] of every position in natural order, and how many levels. */
+static int64_t count_levels(const struct triangle *t, int32_t *level)
+{
+    int32_t n_levels = 0;
+    for (int64_t p = 0; p < t->n; p++) {
+        int32_t l = 0;
+        for (int64_t k = t->offsets[p]; k < t->offsets[p + 1]; k++) {
+            const int32_t below = level[t->columns[k]] + 1;
+            if (below > l) l = below;
+        }
+        level[p] = l;
+        if (l >= n_levels) n_levels = l + 1;
+    }
+    return n_levels;
+}
+
+/** Stable counting sort of 0..n-1 by level: starts (n_levels + 1) and the sorted list. */
+static void sort_by_level(int64_t n, int64_t n_levels, const int32_t *level, int64_t *starts, int32_t *sorted)
+{
+    memset(starts, 0, (size_t)(n_levels + 1) * sizeof *starts);
+    for (int64_t p = 0; p < n; p++) starts[level[p] + 1]++;
+    for (int64_t l = 0; l < n_levels; l++) starts[l + 1] += starts[l];
+    for (int64_t p = 0; p < n; p++) sorted[starts[level[p]]++] = (int32_t)p;
+    memmove(starts + 1, starts, (size_t)n_levels * sizeof *starts);
+    starts[0] = 0;
+}
+
+trine_status triangle_find_levels(trine_triangular plan, struct triangle *t)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    int32_t *level = NULL;
+    TRY(ALLOC(ctx, level, t->n));
+    t->n_levels = count_levels(t, level);
+    TRY(ALLOC(ctx, t->level_offsets, t->n_levels + 1));
+    TRY(ALLOC(ctx, t->by_level, t->n));
+    sort_by_level(t->n, t->n_levels, level, t->level_offsets, t->by_level);
+    t->min_rows_per_level = t->n;
+    for (int64_t l = 0; l < t->n_levels; l++) {
+        const int64_t rows = t->level_offsets[l + 1] - t->level_offsets[l];
+        if (rows < t->min_rows_per_level) t->min_rows_per_level = rows;
+        if (rows > t->max_rows_per_level) t->max_rows_per_level = rows;
+    }
+done:
+    trine_free(ctx, TRINE_HOST, level);
+    return status;
+}
+
+trine_status triangle_sort_by_level(trine_triangular plan, struct triangle *t)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    struct triangle old = *t;
+    int32_t *position = NULL;
+    t->offsets = NULL, t->columns = NULL, t->order = NULL, t->source = NULL, t->pivot_source = NULL;
+    TRY(ALLOC(ctx, position, t->n));
+    TRY(ALLOC(ctx, t->offsets, t->n + 1));
+    TRY(ALLOC(ctx, t->columns, t->nnz));
+    TRY(ALLOC(ctx, t->order, t->n));
+    TRY(ALLOC(ctx, t->source, t->nnz));
+    if (old.pivot_source) TRY(ALLOC(ctx, t->pivot_source, t->n));
+    for (int64_t s = 0; s < t->n; s++) position[t->by_level[s]] = (int32_t)s;
+    t->offsets[0] = 0;
+    for (int64_t s = 0; s < t->n; s++) {
+        const int64_t p = t->by_level[s];
+        int64_t at = t->offsets[s];
+        for (int64_t k = old.offsets[p]; k < old.offsets[p + 1]; k++, at++) {
+            t->columns[at] = position[old.columns[k]];
+            t->source[at] = old.source[k];
+        }
+        t->offsets[s + 1] = at;
+        t->order[s] = old.order[p];
+        if (old.pivot_source) t->pivot_source[s] = old.pivot_source[p];
+    }
+done:
+    trine_free(ctx, TRINE_HOST, position);
+    trine_free(ctx, TRINE_HOST, old.offsets);
+    trine_free(ctx, TRINE_HOST, old.columns);
+    trine_free(ctx, TRINE_HOST, old.order);
+    trine_free(ctx, TRINE_HOST, old.source);
+    trine_free(ctx, TRINE_HOST, old.pivot_source);
+    return status;
+}
+
+void triangle_free(trine_triangular plan, struct triangle *t)
+{
+    trine_context ctx = plan->ctx;
+    trine_free(ctx, TRINE_HOST, t->offsets);
+    trine_free(ctx, TRINE_HOST, t->columns);
+    trine_free(ctx, TRINE_HOST, t->order);
+    trine_free(ctx, TRINE_HOST, t->source);
+    trine_free(ctx, TRINE_HOST, t->pivot_source);
+    trine_free(ctx, TRINE_HOST, t->level_offsets);
+    trine_free(ctx, TRINE_HOST, t->by_level);
+    trine_free(ctx, TRINE_HOST, t->step_levels);
+    trine_free(ctx, TRINE_HOST, t->values);
+    trine_free(ctx, TRINE_HOST, t->pivots);
+    memset(t, 0, sizeof *t);
+}
+
+trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo, int64_t *n_levels, int64_t *level_offsets,
+                              int32_t *rows, int32_t *level_of)
+{
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(T, "T is NULL");
+    REQUIRE(n_levels && level_offsets, "n_levels or level_offsets is NULL");
+    REQUIRE(uplo == TRINE_LOWER || uplo == TRINE_UPPER, "uplo must say lower or upper");
+    trine_matrix_info info;
+    trine_matrix_get_info(T, &info);
+    REQUIRE(info.n_rows == info.n_cols, "the matrix is %lld x %lld, not square", (long long)info.n_rows, (long long)info.n_cols);
+    REQUIRE(info.space == TRINE_HOST, "the matrix is in device memory; copy it to the host first");
+
+    trine_status status = TRINE_SUCCESS;
+    int32_t *level = level_of, *own_level = NULL, *own_rows = NULL;
+    const int64_t n = info.n_rows, *offsets;
+    const int32_t *indices;
+    trine_matrix_get_arrays(T, &offsets, &indices, NULL);
+    if (!level) {
+        TRY(ALLOC(ctx, own_level, n));
+        level = own_level;
+    }
+    if (!rows) {
+        TRY(ALLOC(ctx, own_rows, n));
+        rows = own_rows;
+    }
+    memset(level, 0, (size_t)n * sizeof *level);
+    /* In CSR a row takes the maximum of the rows it needs; in CSC a column, once final, raises the rows that need it. */
+    const bool forward = uplo == TRINE_LOWER, csr = info.format == TRINE_CSR;
+    int32_t highest = -1;
+    for (int64_t q = 0; q < n; q++) {
+        const int64_t i = forward ? q : n - 1 - q;
+        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
+            const int64_t j = indices[k];
+            if (j < 0 || j >= n) FAIL(TRINE_ERR_STRUCTURE, "index %lld in row or column %lld is outside 0..%lld", (long long)j, (long long)i, (long long)(n - 1));
+            if (csr && in_triangle(forward, i, j) && level[j] >= level[i]) level[i] = level[j] + 1;
+            if (!csr && in_triangle(!forward, i, j) && level[i] >= level[j]) level[j] = level[i] + 1;
+        }
+        if (level[i] > highest) highest = level[i];
+    }
+    *n_levels = highest + 1;
+    sort_by_level(n, *n_levels, level, level_offsets, rows);
+done:
+    trine_free(ctx, TRINE_HOST, own_level);
+    trine_free(ctx, TRINE_HOST, own_rows);
+    return status;
+}

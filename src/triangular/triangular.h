@@ -1,0 +1,108 @@
+/* Inside of the triangular plan. */
+#ifndef TRINE_TRIANGULAR_INTERNAL_H
+#define TRINE_TRIANGULAR_INTERNAL_H
+
+#include <trine/triangular.h>
+
+#include "core/internal.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One direction of solving, in gather form: position p is the p-th row to be solved. Row order[p] of op(T) has its
+ *  off-diagonal entries at offsets[p] .. offsets[p+1], in the order in which they are subtracted. On the CPU, columns are
+ *  row numbers; on the GPU, positions. source[k] and pivot_source[p] say where the values stand among T's. */
+struct triangle {
+    int64_t n, nnz;            /* nnz: off-diagonal entries */
+    int64_t *offsets;          /* n + 1 */
+    int32_t *columns;          /* nnz */
+    int32_t *order;            /* n */
+    int64_t *source;           /* nnz */
+    int64_t *pivot_source;     /* n; NULL with a unit diagonal */
+    int64_t n_levels;          /* -1: not computed */
+    int64_t *level_offsets;    /* n_levels + 1; positions, once sorted by level */
+    int32_t *by_level;         /* n: natural positions sorted by level, until that is settled */
+    int64_t min_rows_per_level, max_rows_per_level;
+    void *values;              /* nnz of the plan's dtype, taken by numeric */
+    void *pivots;              /* n; see the backends */
+    void *device;              /* the GPU backend's part */
+    /* CPU level-set schedule: step s covers levels step_levels[s] .. step_levels[s+1]; parallel steps are one level */
+    int64_t n_steps;
+    int64_t *step_levels;
+};
+
+enum { SIDE_N, SIDE_T, SIDES };  /* T, and its transpose (conjugated on the fly for op H) */
+
+struct trine_triangular_s {
+    int refs;
+    trine_context ctx;
+    trine_dtype dtype;
+    int64_t n, nnz_matrix;
+    trine_matrix T;                  /* lent by the caller: only for numeric without values */
+    trine_triangular_options options;
+    trine_triangular_method method;
+    const char *reason;
+    const struct triangular_backend *backend;
+    struct triangle side[SIDES];     /* offsets == NULL: not announced */
+    bool has_values;
+    bool divide;                     /* CPU: a reciprocal pivot would overflow or lose digits, so pivots are kept as they are */
+    int64_t bad_row;                 /* CPU: first row with a zero or NaN pivot, -1 if none */
+    trine_work work;                 /* the plan's own */
+    trine_triangular_info info;
+};
+
+struct triangular_work {
+    struct trine_work_s base;
+    trine_triangular plan;           /* not retained: a work object dies with or before its plan */
+    int64_t max_nrhs;
+    void *buffer;                    /* NULL: nothing needed */
+    bool owns_buffer;
+};
+
+/** What a solve needs to know, checked already. row_stride, column_stride: element (i,j) at [i*row_stride + j*column_stride]. */
+struct triangular_solve {
+    const struct triangle *side;
+    bool conjugate;
+    const void *alpha;               /* NULL = 1 */
+    const void *B;
+    void *X;
+    int64_t nrhs, b_row, b_col, x_row, x_col;
+    void *stream;
+    struct triangular_work *work;
+};
+
+struct triangular_backend {
+    /** With t in natural order and its level sets known: settle plan->method and whether rows are to be sorted by level. */
+    trine_status (*choose)(trine_triangular plan, struct triangle *t, bool *sort);
+    /** After the host analysis of a side: move what solve needs to where it is needed. */
+    trine_status (*prepare)(trine_triangular plan, struct triangle *side);
+    void (*release)(trine_triangular plan, struct triangle *side);
+    trine_status (*numeric)(trine_triangular plan, trine_space space, const void *values, void *stream);
+    trine_status (*bad_row)(trine_triangular plan, void *stream, int64_t *row);
+    size_t (*work_bytes)(trine_triangular plan, int64_t nrhs);
+    trine_status (*solve)(trine_triangular plan, const struct triangular_solve *s);
+};
+extern const struct triangular_backend triangular_cpu, triangular_cuda;
+
+/** T's pattern as analyse sees it, on the host. */
+struct pattern {
+    const int64_t *offsets;
+    const int32_t *indices;
+    bool csr;
+    bool lower_major;                /* lower, as the compressed rows (or columns) see it */
+};
+/** Gather form in natural order: along the compressed direction, or across it (transposed). Columns are positions. */
+trine_status triangle_analyse(trine_triangular plan, struct triangle *t, const struct pattern *m, bool transposed);
+/** Level sets of t in natural order: n_levels, level_offsets, by_level, statistics. */
+trine_status triangle_find_levels(trine_triangular plan, struct triangle *t);
+/** Put rows in the order by_level. */
+trine_status triangle_sort_by_level(trine_triangular plan, struct triangle *t);
+/** Check the pattern: triangle, duplicates, missing diagonal; count the triangle's entries. */
+trine_status triangle_check(trine_triangular plan, const struct pattern *m);
+void triangle_free(trine_triangular plan, struct triangle *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
