@@ -352,6 +352,524 @@ static void a_triangle_has_its_entries_and_no_others(void **state)
     for_random_matrices(check_triangle);
 }
 
+/** out[i] = a random permutation of 0..n-1, inverse its inverse. */
+static void random_permutation(int64_t n, uint64_t seed, int32_t *out, int32_t *inverse)
+{
+    for (int64_t i = 0; i < n; i++) out[i] = (int32_t)i;
+    for (int64_t i = n - 1; i > 0; i--) {
+        const int64_t j = (int64_t)(test_uniform(seed, (uint64_t)i) * (double)(i + 1));
+        const int32_t p = out[i];
+        out[i] = out[j];
+        out[j] = p;
+    }
+    for (int64_t i = 0; i < n; i++) inverse[out[i]] = (int32_t)i;
+}
+
+static void check_permute(trine_context ctx, trine_matrix A, const wide *D)
+{
+    const trine_matrix_info a = info_of(A);
+    int32_t rows[64], rows_back[64], cols[64], cols_back[64];
+    random_permutation(a.n_rows, 1, rows, rows_back);
+    random_permutation(a.n_cols, 2, cols, cols_back);
+    trine_matrix sorted;
+    OK(trine_matrix_sort(A, &sorted, 0));
+    for (int c = 0; c < 4; c++) {
+        const bool r = c & 1, q = c & 2;
+        trine_matrix B, C;
+        OK(trine_matrix_permute(A, &B, r ? rows : NULL, q ? cols : NULL));
+        assert_int_equal(info_of(B).format, a.format);
+        wide *E = dense(ctx, B);
+        for (int64_t i = 0; i < a.n_rows; i++)
+            for (int64_t j = 0; j < a.n_cols; j++)
+                assert_true(E[i + j * a.n_rows] == D[(r ? rows[i] : i) + (q ? cols[j] : j) * a.n_rows]);
+        OK(trine_matrix_permute(B, &C, r ? rows_back : NULL, q ? cols_back : NULL));
+        assert_same(ctx, C, sorted);
+        free(E);
+        OK(trine_matrix_destroy(&B));
+        OK(trine_matrix_destroy(&C));
+    }
+    OK(trine_matrix_destroy(&sorted));
+}
+static void a_permutation_and_its_inverse_cancel(void **state)
+{
+    (void)state;
+    for_random_matrices(check_permute);
+}
+
+static void what_is_not_a_permutation_is_refused(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    static const triplet list[] = {{0, 0, 1, 0}, {1, 2, -2, 0}};
+    trine_matrix A = from_triplets(ctx, TRINE_CSR, TRINE_D, 3, 4, 2, list), B;
+    FAILS(TRINE_ERR_ARGUMENT, "row_perm[1] = 3 is outside 0..2", trine_matrix_permute(A, &B, (int32_t[]){0, 3, 1}, NULL));
+    assert_null(B);
+    FAILS(TRINE_ERR_ARGUMENT, "row_perm[2] = -1 is outside 0..2", trine_matrix_permute(A, &B, (int32_t[]){0, 2, -1}, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "row_perm[2] = 0 was already at 0", trine_matrix_permute(A, &B, (int32_t[]){0, 2, 0}, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "col_perm[3] = 1 was already at 2", trine_matrix_permute(A, &B, (int32_t[]){2, 1, 0}, (int32_t[]){0, 2, 1, 1}));
+    OK(trine_matrix_destroy(&A));
+    OK(trine_context_destroy(&ctx));
+}
+
+static void check_expand(trine_context ctx, trine_matrix A, const wide *D)
+{
+    const trine_matrix_info a = info_of(A);
+    trine_matrix L, S, again, sorted;
+    if (a.n_rows != a.n_cols) {
+        FAILS(TRINE_ERR_STRUCTURE, "is not square", trine_matrix_expand(A, &S, TRINE_SYMMETRIC));
+        return;
+    }
+    const int64_t n = a.n_rows;
+    for (int c = 0; c < 6; c++) {
+        const trine_symmetry symmetry = (trine_symmetry)(TRINE_SYMMETRIC + c / 2);
+        const bool lower = c % 2;
+        const trine_uplo uplo = lower ? TRINE_LOWER : TRINE_UPPER;
+        /* the diagonal: as it is (symmetric), absent (skew), ones (Hermitian) */
+        OK(trine_matrix_triangle(A, &L, uplo, symmetry == TRINE_SYMMETRIC ? TRINE_NONUNIT : TRINE_UNIT, symmetry == TRINE_HERMITIAN));
+        OK(trine_matrix_expand(L, &S, symmetry));
+        assert_int_equal(info_of(S).symmetry, symmetry);
+        wide *E = dense(ctx, S);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) {
+                const wide here = D[i + j * n], across = D[j + i * n];
+                wide expected = symmetry == TRINE_SYMMETRIC ? here : symmetry == TRINE_SKEW ? 0 : 1;
+                if (i != j && (i > j) == lower) expected = here;
+                if (i != j && (i > j) != lower) expected = symmetry == TRINE_SYMMETRIC ? across : symmetry == TRINE_SKEW ? -across : conjl(across);
+                assert_true(E[i + j * n] == expected);
+            }
+        free(E);
+        OK(trine_matrix_destroy(&L));
+        /* either triangle of it holds everything, in the same order */
+        OK(trine_matrix_sort(S, &sorted, 0));
+        for (int other = 0; other < 2; other++) {
+            OK(trine_matrix_triangle(sorted, &L, other ? TRINE_LOWER : TRINE_UPPER, TRINE_NONUNIT, 0));
+            OK(trine_matrix_expand(L, &again, symmetry));
+            assert_same(ctx, again, sorted);
+            OK(trine_matrix_destroy(&again));
+            OK(trine_matrix_destroy(&L));
+        }
+        OK(trine_matrix_destroy(&sorted));
+        OK(trine_matrix_destroy(&S));
+    }
+}
+static void a_triangle_expands_to_the_whole_matrix(void **state)
+{
+    (void)state;
+    for_random_matrices(check_expand);
+}
+
+static void what_is_not_a_triangle_is_not_expanded(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    static const triplet both[] = {{0, 0, 1, 0}, {1, 0, 2, 0}, {1, 2, 3, 0}}, lower[] = {{0, 0, 1, 0.5}, {1, 0, 2, 0}, {2, 2, 0, 0}};
+    EACH(f, all_formats) {
+        trine_matrix A = from_triplets(ctx, all_formats[f], TRINE_Z, 3, 3, 3, both), B;
+        FAILS(TRINE_ERR_STRUCTURE, "entries (1,0) and (1,2) lie on both sides of the diagonal", trine_matrix_expand(A, &B, TRINE_SYMMETRIC));
+        assert_null(B);
+        OK(trine_matrix_destroy(&A));
+        A = from_triplets(ctx, all_formats[f], TRINE_Z, 3, 3, 3, lower);
+        FAILS(TRINE_ERR_STRUCTURE, "diagonal entry 0 is not zero in a skew", trine_matrix_expand(A, &B, TRINE_SKEW));
+        FAILS(TRINE_ERR_STRUCTURE, "diagonal entry 0 is not real in a Hermitian", trine_matrix_expand(A, &B, TRINE_HERMITIAN));
+        OK(trine_matrix_expand(A, &B, TRINE_SYMMETRIC));
+        assert_int_equal(info_of(B).nnz, 4);
+        OK(trine_matrix_destroy(&B));
+        OK(trine_matrix_destroy(&A));
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** The same 4 x 3 matrix with a duplicate and an empty row, by hand. */
+static void small_answers_are_right_to_the_last_entry(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    /* [ 0  5  2 ]      A^T: [ 0   -1+2i  0  0 ]
+       [ -1+2i 0 0 ]         [ 5    0     0  3+4 ]
+       [ 0  0  0 ]           [ 2    0     0  0 ]
+       [ 0 3+4 0 ]                               */
+    static const triplet list[] = {{0, 2, 2, 0}, {0, 1, 5, 0}, {1, 0, -1, 2}, {3, 1, 3, 0}, {3, 1, 4, 0}};
+    EACH(t, all_types) {
+        trine_matrix A = from_triplets(ctx, TRINE_CSR, all_types[t], 4, 3, 5, list), B;
+        EACH_SPACE(ctx, A, V) {
+            OK(trine_matrix_transpose(V, &B, TRINE_H));
+            arrays b = fetch(ctx, B);
+            assert_memory_equal(b.offsets, ((int64_t[]){0, 1, 4, 5}), 4 * sizeof(int64_t));
+            assert_memory_equal(b.indices, ((int32_t[]){1, 0, 3, 3, 0}), 5 * sizeof(int32_t));
+            const long double im = is_complex(all_types[t]) ? -2 : 0;
+            const wide values[] = {make(-1, im), 5, 3, 4, 2};
+            for (int k = 0; k < 5; k++) assert_true(element(all_types[t], b.values, k) == values[k]);
+            release(b);
+            OK(trine_matrix_destroy(&B));
+            OK(trine_matrix_sort(V, &B, 1));
+            b = fetch(ctx, B);
+            assert_int_equal(info_of(B).nnz, 4);
+            assert_memory_equal(b.offsets, ((int64_t[]){0, 2, 3, 3, 4}), 5 * sizeof(int64_t));
+            assert_memory_equal(b.indices, ((int32_t[]){1, 2, 0, 1}), 4 * sizeof(int32_t));
+            assert_true(element(all_types[t], b.values, 3) == 7);
+            release(b);
+            OK(trine_matrix_destroy(&B));
+            double norm;
+            OK(trine_matrix_norm(V, TRINE_NORM_INF, &norm));
+            assert_true(norm == 7);
+            OK(trine_matrix_norm(V, TRINE_NORM_ONE, &norm));
+            assert_true(norm == 12);
+            OK(trine_matrix_norm(V, TRINE_NORM_MAX, &norm));
+            assert_true(norm == 5);
+            OK(trine_matrix_norm(V, TRINE_NORM_FROBENIUS, &norm));
+            assert_true(fabs(norm - sqrt(is_complex(all_types[t]) ? 59 : 55)) < 1e-14);
+        }
+        OK(trine_matrix_destroy(&A));
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+/* A = [1 2; 0 3] in every width that a view takes. */
+static void views_take_offsets_and_indices_of_32_and_64_bits(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_context_info where;
+    OK(trine_context_get_info(ctx, &where));
+    const double values[] = {1, 2, 3};
+    const int64_t wide_offsets[] = {0, 2, 3}, wide_indices[] = {0, 1, 1}, large[] = {0, INT64_C(1) << 31, 1}, negative[] = {0, 1, -1};
+    const int32_t offsets[] = {0, 2, 3}, indices[] = {0, 1, 1};
+    for (int device = 0; device <= (where.space == TRINE_DEVICE); device++) {
+        const trine_space space = device ? TRINE_DEVICE : TRINE_HOST;
+        for (int c = 0; c < 8; c++) {
+            const int offset_bits = c & 1 ? 64 : 32, index_bits = c & 2 ? 64 : 32;
+            const void *o = offset_bits == 64 ? (const void *)wide_offsets : offsets, *j = index_bits == 64 ? (const void *)wide_indices : indices, *v = values;
+            if (device) {
+                o = test_to_device(ctx, o, 3 * (size_t)offset_bits / 8);
+                j = test_to_device(ctx, j, 3 * (size_t)index_bits / 8);
+                v = test_to_device(ctx, v, sizeof values);
+            }
+            trine_matrix A;
+            OK((c & 4 ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, TRINE_D, 2, 2, 3, space, offset_bits, o, index_bits, j, v));
+            assert_int_equal(info_of(A).space, space);
+            OK(trine_matrix_check(A, TRINE_CHECK_SORTED | TRINE_CHECK_FINITE | TRINE_CHECK_DIAGONAL));
+            wide *D = dense(ctx, A);
+            assert_true(D[0] == 1 && D[c & 4 ? 1 : 2] == 2 && D[c & 4 ? 2 : 1] == 0 && D[3] == 3);
+            free(D);
+            OK(trine_matrix_destroy(&A));
+            if (device) {
+                test_release(ctx, (void *)o);
+                test_release(ctx, (void *)j);
+                test_release(ctx, (void *)v);
+            }
+        }
+    }
+    trine_matrix A;
+    FAILS(TRINE_ERR_ARGUMENT, "index 2147483648 at position 1 does not fit", trine_matrix_csr(ctx, &A, TRINE_D, 2, 2, 3, TRINE_HOST, 32, offsets, 64, large, values));
+    assert_null(A);
+    FAILS(TRINE_ERR_ARGUMENT, "index -1 at position 2 does not fit", trine_matrix_csr(ctx, &A, TRINE_D, 2, 2, 3, TRINE_HOST, 64, wide_offsets, 64, negative, values));
+    FAILS(TRINE_ERR_ARGUMENT, "offsets run from 0 to 3, not from 0 to nnz = 2", trine_matrix_csr(ctx, &A, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
+    FAILS(TRINE_ERR_ARGUMENT, "offsets run from 2 to 3", trine_matrix_csr(ctx, &A, TRINE_D, 1, 2, 3, TRINE_HOST, 64, wide_offsets + 1, 32, indices, values));
+    OK(trine_context_destroy(&ctx));
+}
+
+static void a_pattern_stays_a_pattern(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    static const int32_t offsets[] = {0, 3, 3, 5}, indices[] = {2, 0, 2, 1, 0};
+    trine_matrix A, B;
+    OK(trine_matrix_csr(ctx, &A, TRINE_C, 3, 3, 5, TRINE_HOST, 32, offsets, 32, indices, NULL));
+    EACH_SPACE(ctx, A, V) for (int op = 0; op < 6; op++) {
+        if (op == 0) OK(trine_matrix_copy(V, &B, TRINE_HOST, TRINE_CSC, TRINE_D));
+        if (op == 1) OK(trine_matrix_transpose(V, &B, TRINE_H));
+        if (op == 2) OK(trine_matrix_triangle(V, &B, TRINE_LOWER, TRINE_NONUNIT, 1));
+        if (op == 3) OK(trine_matrix_permute(V, &B, (int32_t[]){2, 0, 1}, NULL));
+        if (op == 4) OK(trine_matrix_sort(V, &B, 1));
+        if (op == 5) {
+            trine_matrix L;
+            OK(trine_matrix_triangle(V, &L, TRINE_LOWER, TRINE_NONUNIT, 0));
+            OK(trine_matrix_expand(L, &B, TRINE_SKEW));
+            OK(trine_matrix_destroy(&L));
+        }
+        const void *values;
+        OK(trine_matrix_get_arrays(B, NULL, NULL, &values));
+        assert_null(values);
+        assert_int_equal(info_of(B).pattern, 1);
+        assert_int_equal(info_of(B).nnz, ((int[]){5, 5, 5, 5, 4, 5})[op]);
+        OK(trine_matrix_destroy(&B));
+        double norm;
+        float complex x[3] = {0}, y[3];
+        trine_accuracy accuracy;
+        FAILS(TRINE_ERR_ARGUMENT, "A is a pattern", trine_matrix_norm(V, TRINE_NORM_INF, &norm));
+        FAILS(TRINE_ERR_ARGUMENT, "A is a pattern", trine_matrix_multiply(V, TRINE_N, NULL, x, NULL, y));
+        FAILS(TRINE_ERR_ARGUMENT, "A is a pattern", trine_matrix_accuracy(V, 1, x, y, NULL, &accuracy));
+        OK(trine_matrix_check(V, TRINE_CHECK_FINITE));
+        trine_matrix_structure s;
+        OK(trine_matrix_get_structure(V, &s));
+        assert_true(s.norm_inf == 2 && s.duplicates == 1 && s.nnz == 5);
+    }
+    OK(trine_matrix_destroy(&A));
+    OK(trine_context_destroy(&ctx));
+}
+
+/* ------------------------------------------------------------------- checks */
+
+static void a_check_names_the_first_offence(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    const double values[] = {1, 2, 0, 4, NAN, 6};
+    const struct {
+        int32_t offsets[5], indices[6];
+        unsigned flags;
+        trine_status status;
+        const char *by_row, *by_column;
+    } cases[] = {
+        {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 2, 3}, TRINE_CHECK_SORTED | TRINE_CHECK_DIAGONAL, TRINE_SUCCESS, "", ""},
+        {{0, 3, 2, 4, 6}, {0, 1, 1, 2, 2, 3}, 0, TRINE_ERR_STRUCTURE, "offsets fall from 3 to 2 in row 1", "offsets fall from 3 to 2 in column 1"},
+        {{0, 9, 9, 9, 6}, {0, 1, 1, 2, 2, 3}, 0, TRINE_ERR_STRUCTURE, "offsets fall from 9 to 6 in row 3", "offsets fall from 9 to 6 in column 3"},
+        {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 40, 3}, 0, TRINE_ERR_STRUCTURE, "column index 40 in row 3 is outside 0..3", "row index 40 in column 3 is outside 0..3"},
+        {{0, 1, 2, 4, 6}, {0, 1, 1, -2, 2, 3}, 0, TRINE_ERR_STRUCTURE, "column index -2 in row 2 is outside 0..3", "row index -2 in column 2 is outside 0..3"},
+        {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 3, 2}, 0, TRINE_SUCCESS, "", ""},
+        {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 3, 2}, TRINE_CHECK_SORTED, TRINE_ERR_STRUCTURE, "column index 2 follows 3 in row 3", "row index 2 follows 3 in column 3"},
+        {{0, 1, 2, 4, 6}, {0, 1, 1, 1, 2, 3}, TRINE_CHECK_SORTED, TRINE_ERR_STRUCTURE, "column index 1 follows 1 in row 2", "row index 1 follows 1 in column 2"},
+        {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 2, 3}, TRINE_CHECK_FINITE, TRINE_ERR_STRUCTURE, "the value at column 2 in row 3 is NaN", "the value at row 2 in column 3 is NaN"},
+        {{0, 1, 2, 4, 6}, {0, 3, 1, 2, 2, 3}, TRINE_CHECK_DIAGONAL, TRINE_ERR_SINGULAR, "diagonal entry of row 1 is missing", "diagonal entry of row 1 is missing"},
+        {{0, 1, 2, 4, 6}, {0, 1, 2, 0, 2, 3}, TRINE_CHECK_DIAGONAL, TRINE_ERR_SINGULAR, "diagonal entry of row 2 is zero", "diagonal entry of row 2 is zero"},
+        {{0, 1, 2, 4, 6}, {0, 1, 2, 2, 2, 3}, TRINE_CHECK_DIAGONAL, TRINE_SUCCESS, "", ""}, /* 0 + 4, duplicates */
+    };
+    EACH(c, cases) EACH(t, all_types) for (int columns = 0; columns < 2; columns++) {
+        double complex converted[6];
+        for (int k = 0; k < 6; k++) set_element(all_types[t], converted, k, values[k]);
+        trine_matrix A;
+        OK((columns ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, all_types[t], 4, 4, 6, TRINE_HOST, 32, cases[c].offsets, 32, cases[c].indices, converted));
+        EACH_SPACE(ctx, A, V) {
+            const trine_status status = trine_matrix_check(V, cases[c].flags);
+            FAILS(cases[c].status, cases[c].status ? columns ? cases[c].by_column : cases[c].by_row : NULL, status);
+        }
+        OK(trine_matrix_destroy(&A));
+    }
+    static const triplet infinite[] = {{0, 0, 1, 0}, {1, 0, 1, INFINITY}};
+    trine_matrix A = from_triplets(ctx, TRINE_CSR, TRINE_C, 2, 1, 2, infinite);
+    FAILS(TRINE_ERR_STRUCTURE, "the value at column 0 in row 1 is NaN or Inf", trine_matrix_check(A, TRINE_CHECK_FINITE));
+    FAILS(TRINE_ERR_STRUCTURE, "2 x 1 is not square", trine_matrix_check(A, TRINE_CHECK_DIAGONAL));
+    FAILS(TRINE_ERR_ARGUMENT, "flags 0x8 are unknown", trine_matrix_check(A, 8));
+    OK(trine_matrix_destroy(&A));
+    OK(trine_matrix_allocate(ctx, &A, TRINE_CSC, TRINE_S, 0, 0, 0, NULL, NULL, NULL));
+    OK(trine_matrix_check(A, TRINE_CHECK_SORTED | TRINE_CHECK_FINITE | TRINE_CHECK_DIAGONAL));
+    OK(trine_matrix_destroy(&A));
+    OK(trine_context_destroy(&ctx));
+}
+
+/** Everything that makes a matrix of a matrix, and everything that measures one; used where all must behave alike. */
+enum { OPERATIONS = 11 };
+static trine_status operation(int which, trine_matrix A, trine_matrix *B)
+{
+    static const int32_t perm[] = {2, 0, 3, 1};
+    const double complex x[4] = {1, 2, 3, 4};
+    double complex y[4] = {0};
+    double norm;
+    trine_accuracy accuracy;
+    trine_matrix_structure structure;
+    *B = NULL;
+    switch (which) {
+    case 0: return trine_matrix_copy(A, B, TRINE_HOST, TRINE_CSC, TRINE_D);
+    case 1: return trine_matrix_copy(A, B, TRINE_HOST, TRINE_CSR, TRINE_Z);
+    case 2: return trine_matrix_transpose(A, B, TRINE_T);
+    case 3: return trine_matrix_expand(A, B, TRINE_SYMMETRIC);
+    case 4: return trine_matrix_triangle(A, B, TRINE_LOWER, TRINE_NONUNIT, 1);
+    case 5: return trine_matrix_permute(A, B, perm, perm);
+    case 6: return trine_matrix_sort(A, B, 1);
+    case 7: return trine_matrix_norm(A, TRINE_NORM_ONE, &norm);
+    case 8: return trine_matrix_multiply(A, TRINE_T, NULL, x, NULL, y);
+    case 9: return trine_matrix_accuracy(A, 1, x, x, y, &accuracy);
+    default: return trine_matrix_get_structure(A, &structure);
+    }
+}
+
+static void mangled_arrays_are_noticed_by_every_operation(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    static const double values[] = {1, 2, 3, 4};
+    static const int64_t good[] = {0, 1, 2, 3, 4}, falling[] = {0, 3, 2, 3, 4}, beyond[] = {0, INT64_C(1) << 40, INT64_C(1) << 40, 3, 4},
+                         negative[] = {0, -5, 2, 3, 4};
+    static const int32_t fine[] = {0, 0, 1, 2}, large[] = {0, 0, 1, INT_MAX}, below[] = {0, -1, 1, 2};
+    const struct { const int64_t *offsets; const int32_t *indices; } mangled[] = {{falling, fine}, {beyond, fine}, {negative, fine}, {good, large}, {good, below}};
+    EACH(m, mangled) for (int which = 0; which < OPERATIONS; which++) for (int columns = 0; columns < 2; columns++) {
+        trine_matrix A, B;
+        OK((columns ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, TRINE_S, 4, 4, 4, TRINE_HOST, 64, mangled[m].offsets, 32, mangled[m].indices, values));
+        FAILS(TRINE_ERR_STRUCTURE, NULL, operation(which, A, &B));
+        assert_null(B);
+        OK(trine_matrix_destroy(&A));
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+static void every_allocation_of_every_operation_may_fail(void **state)
+{
+    (void)state;
+    static const triplet lower[] = {{0, 0, 1, 0}, {1, 0, 2, 0}, {2, 1, 3, 0}, {3, 3, 4, 0}, {3, 0, 5, 0}};
+    for (int which = 0; which < OPERATIONS; which++) EACH(f, all_formats) for (int device = 0; device <= test_on_gpu(); device++) {
+        for (int k = 1;; k++) {
+            trine_context ctx = test_context();
+            trine_matrix A, B;
+            test_memory memory = {0};
+            test_fail_allocations(ctx, &memory);
+            A = from_triplets(ctx, all_formats[f], TRINE_D, 4, 4, 5, lower);
+            trine_matrix V = device ? on_device(ctx, A) : A;
+            const int64_t before = memory.live;
+            memory.fail_at = memory.calls + k;
+            const trine_status status = operation(which, V, &B);
+            const bool reached = memory.calls >= memory.fail_at;
+            memory.fail_at = 0;
+            if (status) {
+                assert_int_equal(status, TRINE_ERR_MEMORY);
+                assert_non_null(strstr(trine_last_error(), "memory"));
+                assert_null(B);
+                assert_int_equal(memory.live, before);
+            }
+            OK(trine_matrix_destroy(&B));
+            drop(A, V);
+            OK(trine_matrix_destroy(&A));
+            OK(trine_context_destroy(&ctx));
+            assert_int_equal(memory.live, 0);
+            assert_int_equal(status != TRINE_SUCCESS, reached);
+            if (!status) break;
+        }
+    }
+}
+
+static void every_allocation_of_a_view_may_fail(void **state)
+{
+    (void)state;
+    static const int32_t offsets[] = {0, 1, 2};
+    static const int64_t indices[] = {0, 1};
+    static const double values[] = {1, 2};
+    for (int k = 1;; k++) {
+        trine_context ctx;
+        trine_matrix A;
+        test_memory memory = {.fail_at = k};
+        OK(trine_context_create(&ctx, "cpu"));
+        test_fail_allocations(ctx, &memory);
+        const trine_status status = trine_matrix_csr(ctx, &A, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 64, indices, values);
+        if (status) assert_null(A);
+        OK(trine_matrix_destroy(&A));
+        OK(trine_context_destroy(&ctx));
+        assert_int_equal(memory.live, 0);
+        if (!status) break;
+        assert_int_equal(status, TRINE_ERR_MEMORY);
+    }
+}
+
+static void every_wrong_argument_is_named(void **state)
+{
+    (void)state;
+    trine_context ctx, cpu;
+    OK(trine_context_create(&ctx, "cpu"));
+    cpu = ctx;
+    static const triplet list[] = {{0, 0, 1, 0}, {1, 1, 2, 0}};
+    static const int32_t offsets[] = {0, 1, 2}, indices[] = {0, 1};
+    const double values[] = {1, 2};
+    double x[2] = {1, 1}, y[2] = {0};
+    double norm;
+    trine_accuracy accuracy;
+    trine_matrix_structure structure;
+    trine_matrix_info info;
+    trine_matrix A = from_triplets(ctx, TRINE_CSR, TRINE_D, 2, 2, 2, list), B = A;
+    const trine_status wrong = TRINE_ERR_ARGUMENT;
+
+    FAILS(wrong, "A is NULL", trine_matrix_csr(ctx, NULL, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
+    FAILS(wrong, "ctx is NULL", trine_matrix_csr(NULL, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
+    assert_null(B);
+    FAILS(wrong, "dtype 0", trine_matrix_csr(ctx, &B, (trine_dtype)0, 2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
+    FAILS(wrong, "-2 rows", trine_matrix_csr(ctx, &B, TRINE_D, -2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
+    FAILS(wrong, "2147483648 columns", trine_matrix_csr(ctx, &B, TRINE_D, 2, INT64_C(1) << 31, 2, TRINE_HOST, 32, offsets, 32, indices, values));
+    FAILS(wrong, "-1 entries", trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, -1, TRINE_HOST, 32, offsets, 32, indices, values));
+    FAILS(wrong, "no device memory", trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_DEVICE, 32, offsets, 32, indices, values));
+    FAILS(wrong, "offset_bits is 16", trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 16, offsets, 32, indices, values));
+    FAILS(wrong, "index_bits is 8", trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 8, indices, values));
+    FAILS(wrong, "offsets is NULL", trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 32, NULL, 32, indices, values));
+    FAILS(wrong, "indices is NULL", trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 32, NULL, values));
+    FAILS(wrong, "A is NULL", trine_matrix_allocate(ctx, NULL, TRINE_CSR, TRINE_D, 2, 2, 2, NULL, NULL, NULL));
+    FAILS(wrong, "ctx is NULL", trine_matrix_allocate(NULL, &B, TRINE_CSR, TRINE_D, 2, 2, 2, NULL, NULL, NULL));
+    FAILS(wrong, "format 7", trine_matrix_allocate(ctx, &B, (trine_format)7, TRINE_D, 2, 2, 2, NULL, NULL, NULL));
+    FAILS(wrong, "A is NULL", trine_matrix_get_info(NULL, &info));
+    FAILS(wrong, "info is NULL", trine_matrix_get_info(A, NULL));
+    FAILS(wrong, "A is NULL", trine_matrix_get_arrays(NULL, NULL, NULL, NULL));
+    FAILS(wrong, "A is NULL", trine_matrix_check(NULL, 0));
+
+    FAILS(wrong, "B is NULL", trine_matrix_copy(A, NULL, TRINE_HOST, TRINE_CSR, TRINE_D));
+    FAILS(wrong, "A is NULL", trine_matrix_copy(NULL, &B, TRINE_HOST, TRINE_CSR, TRINE_D));
+    FAILS(wrong, "space 5", trine_matrix_copy(A, &B, (trine_space)5, TRINE_CSR, TRINE_D));
+    FAILS(wrong, "a CPU context has no device memory", trine_matrix_copy(A, &B, TRINE_DEVICE, TRINE_CSR, TRINE_D));
+    FAILS(wrong, "format 3", trine_matrix_copy(A, &B, TRINE_HOST, (trine_format)3, TRINE_D));
+    FAILS(wrong, "dtype 5", trine_matrix_copy(A, &B, TRINE_HOST, TRINE_CSR, (trine_dtype)5));
+    FAILS(wrong, "B is NULL", trine_matrix_transpose(A, NULL, TRINE_T));
+    FAILS(wrong, "A is NULL", trine_matrix_transpose(NULL, &B, TRINE_T));
+    FAILS(wrong, "op 1 is neither T nor H", trine_matrix_transpose(A, &B, TRINE_N));
+    FAILS(wrong, "B is NULL", trine_matrix_expand(A, NULL, TRINE_SKEW));
+    FAILS(wrong, "A is NULL", trine_matrix_expand(NULL, &B, TRINE_SKEW));
+    FAILS(wrong, "symmetry 0", trine_matrix_expand(A, &B, TRINE_GENERAL));
+    FAILS(wrong, "B is NULL", trine_matrix_triangle(A, NULL, TRINE_LOWER, TRINE_UNIT, 0));
+    FAILS(wrong, "A is NULL", trine_matrix_triangle(NULL, &B, TRINE_LOWER, TRINE_UNIT, 0));
+    FAILS(wrong, "uplo 0", trine_matrix_triangle(A, &B, TRINE_UPLO_AUTO, TRINE_UNIT, 0));
+    FAILS(wrong, "diag 2", trine_matrix_triangle(A, &B, TRINE_LOWER, (trine_diag)2, 0));
+    FAILS(wrong, "B is NULL", trine_matrix_permute(A, NULL, NULL, NULL));
+    FAILS(wrong, "A is NULL", trine_matrix_permute(NULL, &B, NULL, NULL));
+    FAILS(wrong, "B is NULL", trine_matrix_sort(A, NULL, 0));
+    FAILS(wrong, "A is NULL", trine_matrix_sort(NULL, &B, 0));
+    assert_null(B);
+
+    FAILS(wrong, "A is NULL", trine_matrix_norm(NULL, TRINE_NORM_INF, &norm));
+    FAILS(wrong, "norm is NULL", trine_matrix_norm(A, TRINE_NORM_INF, NULL));
+    FAILS(wrong, "norm 4", trine_matrix_norm(A, (trine_norm)4, &norm));
+    FAILS(wrong, "A is NULL", trine_matrix_multiply(NULL, TRINE_N, NULL, x, NULL, y));
+    FAILS(wrong, "op 3", trine_matrix_multiply(A, (trine_transpose)3, NULL, x, NULL, y));
+    FAILS(wrong, "x is NULL", trine_matrix_multiply(A, TRINE_N, NULL, NULL, NULL, y));
+    FAILS(wrong, "y is NULL", trine_matrix_multiply(A, TRINE_N, NULL, x, NULL, NULL));
+    FAILS(wrong, "x and y are the same", trine_matrix_multiply(A, TRINE_N, NULL, x, NULL, x));
+    FAILS(wrong, "A is NULL", trine_matrix_accuracy(NULL, 1, x, y, NULL, &accuracy));
+    FAILS(wrong, "-1 right-hand sides", trine_matrix_accuracy(A, -1, x, y, NULL, &accuracy));
+    FAILS(wrong, "x is NULL", trine_matrix_accuracy(A, 1, NULL, y, NULL, &accuracy));
+    FAILS(wrong, "b is NULL", trine_matrix_accuracy(A, 1, x, NULL, NULL, &accuracy));
+    FAILS(wrong, "x and r are the same", trine_matrix_accuracy(A, 1, x, y, x, &accuracy));
+    FAILS(wrong, "accuracy is NULL", trine_matrix_accuracy(A, 1, x, y, NULL, NULL));
+    FAILS(wrong, "A is NULL", trine_matrix_get_structure(NULL, &structure));
+    FAILS(wrong, "s is NULL", trine_matrix_get_structure(A, NULL));
+
+    const trine_dense X = {x, 2, 1, 0, TRINE_COLMAJOR}, Y = {y, 2, 1, 0, TRINE_COLMAJOR};
+    trine_dense bad = Y;
+    FAILS(wrong, "ctx is NULL", trine_vectors_permute(NULL, TRINE_D, NULL, NULL, 0, &X, &Y, NULL));
+    FAILS(wrong, "dtype 9", trine_vectors_permute(cpu, (trine_dtype)9, NULL, NULL, 0, &X, &Y, NULL));
+    FAILS(wrong, "X is NULL", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, NULL, &Y, NULL));
+    FAILS(wrong, "Y is NULL", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, &X, NULL, NULL));
+    FAILS(wrong, "same array", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, &X, &X, NULL));
+    bad.rows = 3;
+    FAILS(wrong, "Y has 3 rows, not 2", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, &X, &bad, NULL));
+    bad.rows = -1;
+    FAILS(wrong, "X has -1 rows", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, &bad, &Y, NULL));
+    bad = Y, bad.cols = 2, bad.layout = TRINE_ROWMAJOR;
+    FAILS(wrong, "Y has 2 columns, not 1", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, &X, &bad, NULL));
+    bad = Y, bad.ld = 1;
+    FAILS(wrong, "leading dimension 1", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, &X, &bad, NULL));
+    bad = Y, bad.data = NULL;
+    FAILS(wrong, "Y has no data", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, &X, &bad, NULL));
+    OK(trine_matrix_destroy(&A));
+    OK(trine_matrix_destroy(&A));
+    OK(trine_matrix_destroy(NULL));
+    OK(trine_context_destroy(&ctx));
+}
+
+static void a_matrix_outlives_its_context_handle(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context(), kept = ctx;
+    trine_matrix A = random_matrix(ctx, TRINE_CSR, TRINE_D, 5, 7, 1), B;
+    OK(trine_context_destroy(&ctx));
+    OK(trine_matrix_transpose(A, &B, TRINE_T));
+    OK(trine_matrix_destroy(&A));
+    wide *D = dense(kept, B); /* B still holds the context */
+    free(D);
+    OK(trine_matrix_destroy(&B));
+}
+
 /* ------------------------------------------------------------------ numbers */
 
 static void *random_vector(trine_dtype t, int64_t count, uint64_t seed)
@@ -473,6 +991,271 @@ static void accuracy_is_what_long_double_says(void **state)
     for_random_matrices(check_accuracy);
 }
 
+static void check_norm(trine_context ctx, trine_matrix A, const wide *D)
+{
+    (void)D;
+    const trine_matrix_info a = info_of(A);
+    arrays v = fetch(ctx, A);
+    long double rows[64] = {0}, cols[64] = {0}, squares = 0, most = 0, row_norm = 0, col_norm = 0;
+    for (int64_t i = 0; i < (a.format == TRINE_CSR ? a.n_rows : a.n_cols); i++)
+        for (int64_t k = v.offsets[i]; k < v.offsets[i + 1]; k++) {
+            const long double size = cabsl(element(a.dtype, v.values, k));
+            rows[a.format == TRINE_CSR ? i : v.indices[k]] += size;
+            cols[a.format == TRINE_CSR ? v.indices[k] : i] += size;
+            squares += size * size;
+            most = fmaxl(most, size);
+        }
+    for (int i = 0; i < 64; i++) row_norm = fmaxl(row_norm, rows[i]), col_norm = fmaxl(col_norm, cols[i]);
+    const long double expected[] = {[TRINE_NORM_INF] = row_norm, [TRINE_NORM_ONE] = col_norm, [TRINE_NORM_FROBENIUS] = sqrtl(squares), [TRINE_NORM_MAX] = most};
+    EACH(n, expected) {
+        double norm = -1;
+        OK(trine_matrix_norm(A, (trine_norm)n, &norm));
+        assert_true(fabsl(norm - expected[n]) <= 1e-14L * expected[n]);
+    }
+    if (info_of(A).space == TRINE_HOST && a.nnz) { /* NaN and Inf are never lost, wherever they are */
+        trine_matrix B;
+        const void *values;
+        OK(trine_matrix_copy(A, &B, TRINE_HOST, a.format, a.dtype));
+        OK(trine_matrix_get_arrays(B, NULL, NULL, &values));
+        set_element(a.dtype, (void *)values, a.nnz / 2, INFINITY);
+        EACH(n, expected) {
+            double norm;
+            OK(trine_matrix_norm(B, (trine_norm)n, &norm));
+            assert_true(isinf(norm));
+        }
+        set_element(a.dtype, (void *)values, a.nnz / 2, NAN);
+        EACH(n, expected) {
+            double norm;
+            OK(trine_matrix_norm(B, (trine_norm)n, &norm));
+            assert_true(isnan(norm));
+        }
+        OK(trine_matrix_destroy(&B));
+    }
+    release(v);
+}
+static void norms_are_what_long_double_says_and_keep_nan(void **state)
+{
+    (void)state;
+    for_random_matrices(check_norm);
+}
+
+static void the_frobenius_norm_neither_overflows_nor_underflows(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    static const triplet big[] = {{0, 0, 3e300, 0}, {1, 0, 4e300, 0}}, tiny[] = {{0, 0, 3e-300, 0}, {1, 0, 4e-300, 0}};
+    double norm;
+    trine_matrix A = from_triplets(ctx, TRINE_CSR, TRINE_Z, 2, 1, 2, big), B = from_triplets(ctx, TRINE_CSC, TRINE_D, 2, 1, 2, tiny);
+    OK(trine_matrix_norm(A, TRINE_NORM_FROBENIUS, &norm));
+    assert_true(fabs(norm / 5e300 - 1) < 1e-15);
+    OK(trine_matrix_norm(B, TRINE_NORM_FROBENIUS, &norm));
+    assert_true(fabs(norm / 5e-300 - 1) < 1e-15);
+    OK(trine_matrix_destroy(&A));
+    OK(trine_matrix_destroy(&B));
+    OK(trine_context_destroy(&ctx));
+}
+
+/** The parallel loops: 60 000 entries, by rows and by columns, one thread and three. */
+static void threads_do_not_change_a_single_bit(void **state)
+{
+    (void)state;
+    const int64_t n = 20000;
+    EACH(t, all_types) EACH(f, all_formats) {
+        const trine_dtype type = all_types[t];
+        void *x = random_vector(type, n, 1), *b = random_vector(type, n, 2), *y[2], *z[2], *r[2];
+        trine_accuracy accuracy[2];
+        for (int threads = 0; threads < 2; threads++) {
+            trine_context ctx;
+            OK(trine_context_create(&ctx, threads ? "cpu:3" : "cpu:1"));
+            trine_matrix A = random_matrix(ctx, all_formats[f], type, n, n, 4);
+            assert_true(info_of(A).nnz > 30000);
+            y[threads] = random_vector(type, n, 3);
+            z[threads] = random_vector(type, n, 3);
+            r[threads] = random_vector(type, n, 3);
+            OK(trine_matrix_multiply(A, TRINE_N, NULL, x, NULL, y[threads]));
+            OK(trine_matrix_multiply(A, TRINE_H, NULL, x, NULL, z[threads]));
+            OK(trine_matrix_accuracy(A, 1, x, b, r[threads], &accuracy[threads]));
+            arrays v = fetch(ctx, A); /* r = b - A x, entry by entry */
+            wide *residual = malloc((size_t)n * sizeof *residual);
+            for (int64_t i = 0; i < n; i++) residual[i] = element(type, b, i);
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t k = v.offsets[i]; k < v.offsets[i + 1]; k++) {
+                    const int64_t row = f ? v.indices[k] : i, col = f ? i : v.indices[k];
+                    residual[row] -= element(type, v.values, k) * element(type, x, col);
+                }
+            for (int64_t i = 0; i < n; i++) {
+                assert_true(cabsl(element(type, r[threads], i) - residual[i]) <= eps_of(type) * cabsl(residual[i]));
+                assert_true(cabsl(element(type, b, i) - element(type, y[threads], i) - residual[i]) <= 100 * eps_of(type));
+            }
+            free(residual);
+            release(v);
+            OK(trine_matrix_destroy(&A));
+            OK(trine_context_destroy(&ctx));
+        }
+        const size_t bytes = (size_t)n * trine_dtype_size(type);
+        assert_memory_equal(y[0], y[1], bytes);
+        assert_memory_equal(z[0], z[1], bytes);
+        assert_memory_equal(r[0], r[1], bytes);
+        assert_memory_equal(&accuracy[0], &accuracy[1], sizeof accuracy[0]);
+        for (int i = 0; i < 2; i++) free(y[i]), free(z[i]), free(r[i]);
+        free(x);
+        free(b);
+    }
+}
+
+static void accuracy_of_known_errors_is_known(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    /* A = diag(2, 4), x = (1, 1 + eps): r = (0, -4 eps), ||A|| = 4, ||x|| = 1 + eps, ||b|| = 4 */
+    static const triplet list[] = {{0, 0, 2, 0}, {1, 1, 4, 0}};
+    EACH(t, all_types) {
+        const trine_dtype type = all_types[t];
+        const double eps = eps_of(type);
+        trine_matrix A = from_triplets(ctx, TRINE_CSC, type, 2, 2, 2, list);
+        double complex x[4], b[4], r[4];
+        for (int i = 0; i < 4; i++) set_element(type, x, i, 1), set_element(type, b, i, i % 2 ? 4 : 2);
+        set_element(type, x, 3, 1 + eps); /* the second column */
+        trine_accuracy a;
+        OK(trine_matrix_accuracy(A, 2, x, b, r, &a));
+        assert_true(fabs(a.backward_error - 0.5) < 1e-6);
+        assert_true(fabs(a.residual / eps - 1) < 1e-6);
+        assert_true(fabs(a.componentwise / (eps / 2) - 1) < 1e-6);
+        assert_true(element(type, r, 2) == 0 && element(type, r, 3) == -4 * eps);
+        for (int i = 0; i < 2; i++) set_element(type, b, i, 0); /* b = 0: the residual itself */
+        OK(trine_matrix_accuracy(A, 1, x, b, NULL, &a));
+        assert_true(a.residual == 4 && fabs(a.backward_error * eps - 1) < 1e-15 && a.componentwise == 1);
+        set_element(type, x, 0, INFINITY);
+        OK(trine_matrix_accuracy(A, 1, x, b, NULL, &a));
+        assert_true(!(a.backward_error < 1 / eps)); /* NaN or Inf: nothing that looks right */
+        OK(trine_matrix_accuracy(A, 0, NULL, NULL, NULL, &a));
+        assert_true(a.backward_error == 0 && a.residual == 0 && a.componentwise == 0);
+        OK(trine_matrix_destroy(&A));
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+/* ---------------------------------------------------------------- structure */
+
+static void check_structure(trine_context ctx, trine_matrix A, const wide *D)
+{
+    const trine_matrix_info a = info_of(A);
+    const int64_t n = a.n_rows, m = a.n_cols;
+    arrays v = fetch(ctx, A);
+    int *count = calloc((size_t)(n * m) + 1, sizeof *count);
+    for (int64_t i = 0; i < (a.format == TRINE_CSR ? n : m); i++)
+        for (int64_t k = v.offsets[i]; k < v.offsets[i + 1]; k++)
+            count[a.format == TRINE_CSR ? i + v.indices[k] * n : v.indices[k] + i * n]++;
+    trine_matrix_structure e = {.n_rows = n, .n_cols = m, .nnz = a.nnz, .min_row = n ? INT64_MAX : 0, .pattern_symmetric = n == m, .symmetric = n == m,
+                                .hermitian = n == m, .positive_diagonal = 1, .cyclic_tridiagonal = n == m}, s;
+    int64_t distinct = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t entries = 0, bin = 0;
+        long double sum = 0;
+        for (int64_t j = 0; j < m; j++) {
+            const int here = count[i + j * n];
+            const wide value = D[i + j * n];
+            if (here) {
+                entries++;
+                e.explicit_zeros += value == 0;
+                e.lower_bandwidth = i - j > e.lower_bandwidth ? i - j : e.lower_bandwidth;
+                e.upper_bandwidth = j - i > e.upper_bandwidth ? j - i : e.upper_bandwidth;
+                if (llabs((long long)(i - j)) > 1 && llabs((long long)(i - j)) != n - 1) e.cyclic_tridiagonal = 0;
+                sum += cabsl(value);
+            }
+            if (i == j) {
+                e.diagonal_present += here > 0;
+                e.diagonal_zero += here > 0 && value == 0;
+                if (!here || cimagl(value) != 0 || creall(value) <= 0) e.positive_diagonal = 0;
+            }
+            if (n == m) {
+                if (!here != !count[j + i * n]) e.pattern_symmetric = e.symmetric = e.hermitian = 0;
+                if (value != D[j + i * n]) e.symmetric = 0;
+                if (value != conjl(D[j + i * n])) e.hermitian = 0;
+            }
+        }
+        distinct += entries;
+        e.empty_rows += entries == 0;
+        e.min_row = entries < e.min_row ? entries : e.min_row;
+        e.max_row = entries > e.max_row ? entries : e.max_row;
+        while (entries > (INT64_C(1) << bin)) bin++;
+        e.row_histogram[bin]++;
+        e.norm_inf = fmax(e.norm_inf, (double)sum);
+    }
+    e.duplicates = a.nnz - distinct;
+    e.mean_row = n ? (double)distinct / (double)n : 0;
+    e.lower_triangular = e.upper_bandwidth == 0;
+    e.upper_triangular = e.lower_bandwidth == 0;
+    OK(trine_matrix_get_structure(A, &s));
+    assert_true(fabs(s.norm_inf - e.norm_inf) <= 1e-14 * e.norm_inf);
+    s.norm_inf = e.norm_inf;
+    assert_int_equal(s.duplicates, e.duplicates);
+    assert_int_equal(s.explicit_zeros, e.explicit_zeros);
+    assert_int_equal(s.diagonal_present, e.diagonal_present);
+    assert_int_equal(s.diagonal_zero, e.diagonal_zero);
+    assert_int_equal(s.lower_bandwidth, e.lower_bandwidth);
+    assert_int_equal(s.upper_bandwidth, e.upper_bandwidth);
+    assert_int_equal(s.pattern_symmetric, e.pattern_symmetric);
+    assert_int_equal(s.symmetric, e.symmetric);
+    assert_int_equal(s.hermitian, e.hermitian);
+    assert_int_equal(s.positive_diagonal, e.positive_diagonal);
+    assert_int_equal(s.cyclic_tridiagonal, e.cyclic_tridiagonal);
+    assert_int_equal(s.min_row, e.min_row);
+    assert_memory_equal(s.row_histogram, e.row_histogram, sizeof s.row_histogram);
+    assert_true(s.max_row == e.max_row && s.empty_rows == e.empty_rows && s.mean_row == e.mean_row && s.nnz == e.nnz);
+    assert_true(s.n_rows == n && s.n_cols == m && s.lower_triangular == e.lower_triangular && s.upper_triangular == e.upper_triangular);
+    free(count);
+    release(v);
+}
+static void check_structure_of_symmetric(trine_context ctx, trine_matrix A, const wide *D)
+{
+    (void)D;
+    if (info_of(A).n_rows != info_of(A).n_cols) return;
+    for (int symmetry = TRINE_SYMMETRIC; symmetry <= TRINE_HERMITIAN; symmetry++) {
+        trine_matrix L, S;
+        OK(trine_matrix_triangle(A, &L, TRINE_UPPER, symmetry == TRINE_SYMMETRIC ? TRINE_NONUNIT : TRINE_UNIT, symmetry == TRINE_HERMITIAN));
+        OK(trine_matrix_expand(L, &S, (trine_symmetry)symmetry));
+        wide *E = dense(ctx, S);
+        check_structure(ctx, S, E);
+        trine_matrix_structure s;
+        OK(trine_matrix_get_structure(S, &s));
+        assert_true(s.pattern_symmetric && (symmetry == TRINE_SKEW || (symmetry == TRINE_SYMMETRIC ? s.symmetric : s.hermitian)));
+        free(E);
+        OK(trine_matrix_destroy(&S));
+        OK(trine_matrix_destroy(&L));
+    }
+}
+static void structure_is_what_the_dense_matrix_shows(void **state)
+{
+    (void)state;
+    for_random_matrices(check_structure);
+    for_random_matrices(check_structure_of_symmetric);
+}
+
+static void tridiagonal_and_cyclic_matrices_are_recognized(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    static const triplet list[] = {{0, 0, 2, 0}, {0, 1, -1, 0}, {0, 3, -1, 1}, {1, 0, -1, 0}, {1, 1, 0, 0}, {1, 2, -1, 0}, {2, 1, -1, 0},
+                                   {2, 2, 2, 0}, {2, 3, -1, 0}, {3, 0, -1, -1}, {3, 2, -1, 0}, {3, 3, 2, 0}};
+    EACH(f, all_formats) {
+        trine_matrix A = from_triplets(ctx, all_formats[f], TRINE_C, 4, 4, 12, list);
+        trine_matrix_structure s;
+        EACH_SPACE(ctx, A, V) {
+            OK(trine_matrix_get_structure(V, &s));
+            assert_true(s.cyclic_tridiagonal && s.lower_bandwidth == 3 && s.upper_bandwidth == 3 && s.hermitian && !s.symmetric);
+            assert_true(s.diagonal_present == 4 && s.diagonal_zero == 1 && s.explicit_zeros == 1 && !s.positive_diagonal);
+            assert_true(s.row_histogram[2] == 4 && s.min_row == 3 && s.max_row == 3 && s.mean_row == 3 && s.duplicates == 0);
+        }
+        OK(trine_matrix_destroy(&A));
+        A = from_triplets(ctx, all_formats[f], TRINE_D, 4, 4, 3, list); /* its first row: (0,3) is a corner, (1,*) are empty */
+        OK(trine_matrix_get_structure(A, &s));
+        assert_true(s.cyclic_tridiagonal && s.upper_triangular && !s.lower_triangular && s.empty_rows == 3 && !s.pattern_symmetric);
+        OK(trine_matrix_destroy(&A));
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
 /* ------------------------------------------------------------------ vectors */
 
 static void permuted_vectors_have_the_right_rows_in_every_layout(void **state)
@@ -491,13 +1274,9 @@ static void permuted_vectors_have_the_right_rows_in_every_layout(void **state)
         const int64_t ldx = padded ? X.ld : x_rows ? m : n, ldy = padded ? Y.ld : y_rows ? m : n;
         const int64_t size_x = ldx * (x_rows ? n : m), size_y = ldy * (y_rows ? n : m);
         int32_t *perm = malloc((size_t)n * sizeof *perm + 1);
-        for (int64_t i = 0; i < n; i++) perm[i] = (int32_t)i;
-        for (int64_t i = n - 1; i > 0; i--) {
-            const int64_t j = (int64_t)(test_uniform(77, (uint64_t)i) * (double)(i + 1));
-            const int32_t p = perm[i];
-            perm[i] = perm[j];
-            perm[j] = p;
-        }
+        int32_t *inverse_perm = malloc((size_t)n * sizeof *perm + 1);
+        random_permutation(n, 77, perm, inverse_perm);
+        free(inverse_perm);
         void *x = random_vector(type, size_x, 3), *y = random_vector(type, size_y, 4), *expected = random_vector(type, size_y, 4), *scale = random_vector(real, n, 5);
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < m; j++) {
@@ -533,8 +1312,27 @@ int main(void)
         cmocka_unit_test(a_copy_changes_format_type_and_space_and_no_entry),
         cmocka_unit_test(a_complex_matrix_becomes_real_only_without_imaginary_parts),
         cmocka_unit_test(a_triangle_has_its_entries_and_no_others),
+        cmocka_unit_test(a_permutation_and_its_inverse_cancel),
+        cmocka_unit_test(what_is_not_a_permutation_is_refused),
+        cmocka_unit_test(a_triangle_expands_to_the_whole_matrix),
+        cmocka_unit_test(what_is_not_a_triangle_is_not_expanded),
+        cmocka_unit_test(small_answers_are_right_to_the_last_entry),
+        cmocka_unit_test(views_take_offsets_and_indices_of_32_and_64_bits),
+        cmocka_unit_test(a_pattern_stays_a_pattern),
+        cmocka_unit_test(a_check_names_the_first_offence),
+        cmocka_unit_test(mangled_arrays_are_noticed_by_every_operation),
+        cmocka_unit_test(every_allocation_of_every_operation_may_fail),
+        cmocka_unit_test(every_allocation_of_a_view_may_fail),
+        cmocka_unit_test(every_wrong_argument_is_named),
+        cmocka_unit_test(a_matrix_outlives_its_context_handle),
         cmocka_unit_test(a_product_is_as_right_as_its_precision),
         cmocka_unit_test(accuracy_is_what_long_double_says),
+        cmocka_unit_test(norms_are_what_long_double_says_and_keep_nan),
+        cmocka_unit_test(the_frobenius_norm_neither_overflows_nor_underflows),
+        cmocka_unit_test(threads_do_not_change_a_single_bit),
+        cmocka_unit_test(accuracy_of_known_errors_is_known),
+        cmocka_unit_test(structure_is_what_the_dense_matrix_shows),
+        cmocka_unit_test(tridiagonal_and_cyclic_matrices_are_recognized),
         cmocka_unit_test(permuted_vectors_have_the_right_rows_in_every_layout),
     };
     return TEST_MAIN(tests);

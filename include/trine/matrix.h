@@ -79,7 +79,8 @@ TRINE_API trine_status trine_matrix_sort(trine_matrix A, trine_matrix *B, int su
 /* ------------------------------------------------------------------ numbers */
 
 typedef enum { TRINE_NORM_INF, TRINE_NORM_ONE, TRINE_NORM_FROBENIUS, TRINE_NORM_MAX } trine_norm;
-/** Norm of a host matrix, accumulated in double. NaN if a value is NaN. */
+/** Norm of the entries as they are stored (duplicates count one by one), accumulated in double. NaN if a value is NaN.
+ *  TRINE_ERR_ARGUMENT for a pattern, as in the two functions below. */
 TRINE_API trine_status trine_matrix_norm(trine_matrix A, trine_norm which, double *norm);
 /** y = alpha op(A) x + beta y for one vector, host arrays of A's dtype, x != y; alpha and beta point to one element, NULL = 1
  *  and 0. With beta = 0 y is not read. */
@@ -109,6 +110,7 @@ TRINE_API trine_status trine_matrix_get_structure(trine_matrix A, trine_matrix_s
 
 /** Y(i,:) = scale[i] X(perm[i],:), or with inverse != 0 Y(perm[i],:) = scale[i] X(i,:), for rows x cols vectors of type t in
  *  the context's space; perm (int32) and scale (the real type of t) live there too, NULL = identity and 1. X != Y.
+ *  perm is not checked: a permutation of 0..rows-1, though without inverse any indices in that range will do.
  *  Asynchronous on stream (NULL = the context's), capturable. */
 TRINE_API trine_status trine_vectors_permute(trine_context ctx, trine_dtype t, const int32_t *perm, const void *scale, int inverse,
                                              const trine_dense *X, const trine_dense *Y, void *stream);
