@@ -1,0 +1,72 @@
+/* What the adapters of src/direct share. An adapter gives a library's factorization the form of trine/direct.h. */
+#ifndef TRINE_DIRECT_INTERNAL_H
+#define TRINE_DIRECT_INTERNAL_H
+
+#include <trine/direct.h>
+
+#include "core/internal.h"
+
+/** One factorization library. F->n >= 1; F->A is set. */
+struct factor_backend {
+    /** Ordering and symbolic part from the pattern of F->A; sets F->ordering and F->state. */
+    trine_status (*analyse)(trine_factor F);
+    /** Factor the values of F->A; fills the permutations, the scales, the panels and the counts of F. May be called again
+     *  after the values of F->A changed. */
+    trine_status (*numeric)(trine_factor F);
+    trine_status (*triangle)(trine_factor F, trine_uplo which, trine_matrix *T);
+    /** Free F->state; it may be half made, or NULL. */
+    void (*release)(trine_factor F);
+};
+extern const struct factor_backend factor_cholmod, factor_superlu, factor_umfpack;
+
+struct trine_factor_s {
+    int refs;
+    trine_context ctx;
+    trine_factor_options options;
+    const struct factor_backend *backend; /* NULL for n = 0 */
+    void *state;                          /* the backend's */
+    bool factored;                        /* false after an update that failed */
+
+    trine_matrix A;                       /* CSC in D or Z, sorted, duplicates summed */
+    trine_dtype dtype;
+    int64_t n, nnz_given;                 /* nnz as the caller stored them */
+    int64_t nnz_L, nnz_U;
+    trine_direct_method method;
+    trine_ordering ordering;
+    trine_diag diag_L;
+    double order_seconds, factor_seconds;
+    const char *reason;
+
+    int32_t *row_perm, *col_perm;         /* one array for Cholesky: col_perm == row_perm */
+    double *row_scale, *col_scale;        /* NULL: ones */
+    trine_panels panels;                  /* n_panels = 0: there are none */
+    int32_t *first_column, *panel_rows;   /* what panels does not borrow from the library */
+    int64_t *row_offsets, *value_offsets;
+};
+
+/** The arrays of F->A. */
+struct factor_input { int64_t n, nnz; const int64_t *offsets; const int32_t *indices; const double *values; };
+struct factor_input factor_get_input(trine_factor F);
+
+/** The int32 array in 64 bits, which CHOLMOD's and UMFPACK's long interfaces want; new. */
+trine_status factor_widen(trine_context ctx, int64_t count, const int32_t *narrow, int64_t **wide);
+/** Ordering of the pattern of A + A^T by AMD or METIS: perm[k] is the k-th column. */
+trine_status factor_symmetric_ordering(trine_factor F, trine_ordering which, int32_t *perm);
+/** TRINE_ERR_SINGULAR unless every column can be given a row of its own (Duff 1981, algorithm 575). */
+trine_status factor_check_structural_rank(trine_factor F);
+/** Warn when the pivots span 1/eps or more. */
+void factor_warn_if_nearly_singular(trine_factor F, double smallest_over_largest);
+
+/** 1 or 2 doubles make one value of F. */
+static inline int factor_parts(trine_factor F) { return F->dtype == TRINE_Z ? 2 : 1; }
+static inline bool value_is_zero(const double *v, int parts) { return v[0] == 0 && (parts == 1 || v[1] == 0); }
+/** Pointer to value k. */
+static inline const double *value_at(const void *values, int64_t k, int parts) { return (const double *)values + k * parts; }
+double value_abs(const double *v, int parts);
+
+/** Entries of L in F->panels that are not zero, all diagonal ones included. */
+int64_t factor_panels_count(trine_factor F);
+/** L of F->panels as a sorted CSC matrix of F->nnz_L entries. */
+trine_status factor_panels_to_csc(trine_factor F, trine_matrix *L);
+
+#endif

@@ -1,0 +1,346 @@
+/* A factorization: choice of the library, checks, the life of the handle. What is special to a library is in its adapter. */
+#include <math.h>
+#include <string.h>
+
+#include "direct/direct.h"
+
+static const char *const method_names[] = {"auto", "cholesky", "cholesky-simplicial", "lu", "lu-umfpack"};
+static const char *const ordering_names[] = {"auto", "metis", "amd", "colamd", "natural"};
+#define COUNT(names) (sizeof(names) / sizeof *(names))
+
+const char *trine_direct_method_name(trine_direct_method method)
+{
+    return (unsigned)method < COUNT(method_names) ? method_names[method] : "unknown";
+}
+const char *trine_ordering_name(trine_ordering ordering)
+{
+    return (unsigned)ordering < COUNT(ordering_names) ? ordering_names[ordering] : "unknown";
+}
+
+static bool is_cholesky(trine_direct_method method)
+{
+    return method == TRINE_DIRECT_CHOLESKY || method == TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
+}
+
+double value_abs(const double *v, int parts) { return parts == 1 ? fabs(v[0]) : hypot(v[0], v[1]); }
+
+void factor_warn_if_nearly_singular(trine_factor F, double smallest_over_largest)
+{
+    if (!(smallest_over_largest > trine_dtype_eps(F->dtype)))
+        trine_log(F->ctx, 1, "the matrix is nearly singular: smallest over largest pivot of the %s factorization is %.2g",
+                  trine_direct_method_name(F->method), smallest_over_largest);
+}
+
+struct factor_input factor_get_input(trine_factor F)
+{
+    struct factor_input in = {.n = F->n};
+    trine_matrix_info info;
+    const void *values;
+    trine_matrix_get_info(F->A, &info);
+    trine_matrix_get_arrays(F->A, &in.offsets, &in.indices, &values);
+    in.nnz = info.nnz;
+    in.values = values;
+    return in;
+}
+
+/* ------------------------------------------------------------------- input */
+
+static trine_status check_matrix(trine_matrix A, trine_matrix_info *info)
+{
+    REQUIRE(A, "A is NULL");
+    trine_status status = trine_matrix_get_info(A, info);
+    if (status) return status;
+    const void *values;
+    trine_matrix_get_arrays(A, NULL, NULL, &values);
+    REQUIRE(info->space == TRINE_HOST, "A is in device memory; a factorization runs on the host");
+    REQUIRE(info->n_rows == info->n_cols, "A is %lld x %lld, not square", (long long)info->n_rows, (long long)info->n_cols);
+    REQUIRE(values || info->nnz == 0, "A is a pattern without values");
+    return trine_matrix_check(A, TRINE_CHECK_FINITE);
+}
+
+/** The caller's matrix the way every adapter wants it: CSC, D or Z, sorted, without duplicates. */
+static trine_status normalize(trine_matrix A, trine_dtype dtype, trine_matrix *W)
+{
+    trine_matrix copy = NULL;
+    trine_status status = TRINE_SUCCESS;
+    *W = NULL;
+    TRY(trine_matrix_copy(A, &copy, TRINE_HOST, TRINE_CSC, dtype));
+    TRY(trine_matrix_sort(copy, W, 1));
+    TRY(trine_matrix_check(*W, TRINE_CHECK_FINITE)); /* sums of duplicates may overflow */
+done:
+    trine_matrix_destroy(&copy);
+    if (status) trine_matrix_destroy(W);
+    return status;
+}
+
+static trine_status check_hermitian(trine_matrix A, trine_matrix_structure *s)
+{
+    trine_status status = trine_matrix_get_structure(A, s);
+    if (status) return status;
+    return s->hermitian ? TRINE_SUCCESS
+                        : trine_fail(TRINE_ERR_STRUCTURE, "Cholesky needs a %s matrix, and A is not (value by value)",
+                                     s->pattern_symmetric ? "symmetric or Hermitian" : "symmetric");
+}
+
+/* ----------------------------------------------------------- factorization */
+
+/** Drop what the last numeric part left, keep ordering and symbolic part. */
+static void clear_numeric(trine_factor F)
+{
+    F->factored = false;
+    trine_context ctx = F->ctx;
+    if (F->col_perm != F->row_perm) trine_free(ctx, TRINE_HOST, F->col_perm);
+    trine_free(ctx, TRINE_HOST, F->row_perm);
+    trine_free(ctx, TRINE_HOST, F->row_scale);
+    trine_free(ctx, TRINE_HOST, F->col_scale);
+    trine_free(ctx, TRINE_HOST, F->first_column);
+    trine_free(ctx, TRINE_HOST, F->panel_rows);
+    trine_free(ctx, TRINE_HOST, F->row_offsets);
+    trine_free(ctx, TRINE_HOST, F->value_offsets);
+    F->row_perm = F->col_perm = F->first_column = F->panel_rows = NULL;
+    F->row_scale = F->col_scale = NULL;
+    F->row_offsets = F->value_offsets = NULL;
+    F->panels = (trine_panels){0};
+    F->nnz_L = F->nnz_U = 0;
+}
+
+static void release_backend(trine_factor F)
+{
+    clear_numeric(F);
+    if (F->backend) F->backend->release(F);
+    F->backend = NULL;
+    F->state = NULL;
+}
+
+static trine_status empty_factor(trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(ALLOC(F->ctx, F->row_perm, 0));
+    F->col_perm = F->row_perm;
+done:
+    return status;
+}
+
+static trine_status numeric(trine_factor F)
+{
+    double start = trine_wall_time();
+    trine_status status = TRINE_SUCCESS;
+    clear_numeric(F);
+    TRY(F->backend ? F->backend->numeric(F) : empty_factor(F));
+    F->factor_seconds = trine_wall_time() - start;
+    F->factored = true;
+    trine_log(F->ctx, 2, "%s: n %lld, nnz(A) %lld, ordering %s %.3g s, factorization %.3g s, nnz(L) %lld, nnz(U) %lld",
+              trine_direct_method_name(F->method), (long long)F->n, (long long)factor_get_input(F).nnz,
+              trine_ordering_name(F->ordering), F->order_seconds, F->factor_seconds, (long long)F->nnz_L, (long long)F->nnz_U);
+done:
+    if (status) clear_numeric(F);
+    return status;
+}
+
+static trine_status factor_with(trine_factor F, trine_direct_method method, const char *reason)
+{
+    trine_status status = TRINE_SUCCESS;
+    release_backend(F);
+    F->method = method;
+    F->reason = reason;
+    F->diag_L = is_cholesky(method) ? TRINE_NONUNIT : TRINE_UNIT;
+    F->ordering = F->options.ordering ? F->options.ordering : TRINE_ORDERING_NATURAL; /* a backend says better */
+    if (F->n > 0) {
+        double start = trine_wall_time();
+        F->backend = is_cholesky(method) ? &factor_cholmod : method == TRINE_DIRECT_LU ? &factor_superlu : &factor_umfpack;
+        if (!is_cholesky(method)) TRY(factor_check_structural_rank(F));
+        TRY(F->backend->analyse(F));
+        F->order_seconds = trine_wall_time() - start;
+    }
+    TRY(numeric(F));
+done:
+    return status;
+}
+
+/** SuperLU, and UMFPACK's 64-bit indices when that runs out of room. */
+static trine_status factor_lu(trine_factor F, const char *reason)
+{
+    trine_status status = factor_with(F, TRINE_DIRECT_LU, reason);
+    if (status != TRINE_ERR_UNSUPPORTED) return status;
+    trine_log(F->ctx, 1, "%s; UMFPACK is tried instead", trine_last_error());
+    return factor_with(F, TRINE_DIRECT_LU_UMFPACK, "the factor is too large for SuperLU");
+}
+
+static trine_status factor_auto(trine_factor F)
+{
+    trine_matrix_structure s;
+    trine_status status = trine_matrix_get_structure(F->A, &s);
+    if (status) return status;
+    const char *reason = "A is not Hermitian";
+    if (s.hermitian && !s.positive_diagonal) reason = "A is Hermitian, but a diagonal entry is not positive";
+    if (s.hermitian && s.positive_diagonal && F->options.ordering != TRINE_ORDERING_COLAMD) {
+        status = factor_with(F, TRINE_DIRECT_CHOLESKY, "A is Hermitian with a positive diagonal");
+        if (status != TRINE_ERR_NOT_DEFINITE) return status;
+        trine_log(F->ctx, 2, "%s; LU is tried instead", trine_last_error());
+        reason = "A is Hermitian, but not positive definite";
+    }
+    return factor_lu(F, reason);
+}
+
+static trine_status check_options(const trine_factor_options *o)
+{
+    REQUIRE((unsigned)o->method < COUNT(method_names), "there is no method %d", (int)o->method);
+    REQUIRE((unsigned)o->ordering < COUNT(ordering_names), "there is no ordering %d", (int)o->ordering);
+    REQUIRE(o->pivot_threshold >= 0 && o->pivot_threshold <= 1, "pivot_threshold %g is not in 0..1", o->pivot_threshold);
+    REQUIRE(o->keep_zeros == 0, "keep_zeros is reserved and must be 0, not %d", o->keep_zeros);
+    REQUIRE(!is_cholesky(o->method) || o->ordering != TRINE_ORDERING_COLAMD, "COLAMD orders columns for LU, not for Cholesky");
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_matrix A, const trine_factor_options *options)
+{
+    REQUIRE(out, "F is NULL");
+    *out = NULL;
+    REQUIRE(ctx, "ctx is NULL");
+    trine_matrix_info info;
+    trine_matrix_structure s;
+    trine_factor_options chosen = options ? *options : (trine_factor_options){0};
+    trine_status status = check_options(&chosen);
+    if (status) return status;
+    status = check_matrix(A, &info);
+    if (status) return status;
+    trine_factor F = trine_host_calloc(ctx, 1, sizeof *F);
+    if (!F) return TRINE_ERR_MEMORY;
+    F->refs = 1;
+    F->ctx = trine_retain_context(ctx);
+    F->options = chosen;
+    F->n = info.n_rows;
+    F->nnz_given = info.nnz;
+    F->dtype = trine_dtype_is_complex(info.dtype) ? TRINE_Z : TRINE_D;
+    TRY(normalize(A, F->dtype, &F->A));
+    switch (chosen.method) {
+    case TRINE_DIRECT_AUTO: TRY(factor_auto(F)); break;
+    case TRINE_DIRECT_LU: TRY(factor_lu(F, "asked for")); break;
+    case TRINE_DIRECT_LU_UMFPACK: TRY(factor_with(F, chosen.method, "asked for")); break;
+    default:
+        TRY(check_hermitian(F->A, &s));
+        TRY(factor_with(F, chosen.method, "asked for"));
+    }
+    *out = F;
+    return TRINE_SUCCESS;
+done:
+    trine_factor_destroy(&F);
+    return status;
+}
+
+static trine_status same_pattern(trine_factor F, trine_matrix W)
+{
+    const struct factor_input old = factor_get_input(F);
+    const int64_t *offsets;
+    const int32_t *indices;
+    trine_matrix_get_arrays(W, &offsets, &indices, NULL);
+    for (int64_t j = 0; j < F->n; j++)
+        if (offsets[j + 1] != old.offsets[j + 1] ||
+            memcmp(indices + offsets[j], old.indices + offsets[j], (size_t)(offsets[j + 1] - offsets[j]) * sizeof *indices))
+            return trine_fail(TRINE_ERR_ARGUMENT, "the pattern of column %lld of A is not that of the matrix factored first", (long long)j);
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_factor_update(trine_factor F, trine_matrix A)
+{
+    REQUIRE(F, "F is NULL");
+    trine_matrix_info info;
+    trine_matrix_structure s;
+    trine_matrix W = NULL;
+    trine_status status = check_matrix(A, &info);
+    if (status) return status;
+    REQUIRE(info.n_rows == F->n && info.nnz == F->nnz_given, "A is of order %lld with %lld entries, not %lld with %lld",
+            (long long)info.n_rows, (long long)info.nnz, (long long)F->n, (long long)F->nnz_given);
+    REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z), "A is %s, and the matrix factored first was not",
+            F->dtype == TRINE_Z ? "real" : "complex");
+    TRY(normalize(A, F->dtype, &W));
+    TRY(same_pattern(F, W));
+    if (is_cholesky(F->method)) {
+        status = check_hermitian(W, &s);
+        if (status && F->options.method != TRINE_DIRECT_AUTO) goto done;
+    }
+    trine_matrix_destroy(&F->A);
+    F->A = W;
+    W = NULL;
+    if (status == TRINE_SUCCESS) status = numeric(F);
+    /* What AUTO chose for the old values may not do for the new ones. */
+    if (F->options.method == TRINE_DIRECT_AUTO && (status == TRINE_ERR_NOT_DEFINITE || status == TRINE_ERR_STRUCTURE)) {
+        trine_log(F->ctx, 2, "%s; LU is tried instead", trine_last_error());
+        status = factor_lu(F, "the new values are not positive definite");
+    }
+    if (F->method == TRINE_DIRECT_LU && status == TRINE_ERR_UNSUPPORTED) status = factor_lu(F, F->reason);
+done:
+    trine_matrix_destroy(&W);
+    return status;
+}
+
+/* ------------------------------------------------------------------- parts */
+
+#define REQUIRE_FACTORED(F)                                                                                               \
+    do {                                                                                                                  \
+        REQUIRE(F, "F is NULL");                                                                                          \
+        if (!(F)->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed"); \
+    } while (0)
+
+trine_status trine_factor_get_info(trine_factor F, trine_factor_info *info)
+{
+    REQUIRE_FACTORED(F);
+    REQUIRE(info, "info is NULL");
+    const int64_t nnz = factor_get_input(F).nnz;
+    *info = (trine_factor_info){
+        .n = F->n, .nnz_matrix = nnz, .nnz_L = F->nnz_L, .nnz_U = F->nnz_U,
+        .fill = nnz ? (double)(F->nnz_L + F->nnz_U - F->n) / (double)nnz : 0,
+        .method = F->method, .ordering = F->ordering, .dtype = F->dtype, .diag_L = F->diag_L,
+        .order_seconds = F->order_seconds, .factor_seconds = F->factor_seconds, .reason = F->reason};
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_factor_get_permutations(trine_factor F, const int32_t **row_perm, const int32_t **col_perm,
+                                           const double **row_scale, const double **col_scale)
+{
+    REQUIRE_FACTORED(F);
+    if (row_perm) *row_perm = F->row_perm;
+    if (col_perm) *col_perm = F->col_perm;
+    if (row_scale) *row_scale = F->row_scale;
+    if (col_scale) *col_scale = F->col_scale;
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_factor_get_triangle(trine_factor F, trine_uplo which, trine_matrix *T)
+{
+    REQUIRE(T, "T is NULL");
+    *T = NULL;
+    REQUIRE_FACTORED(F);
+    REQUIRE(which == TRINE_LOWER || which == TRINE_UPPER, "which is %d, neither TRINE_LOWER nor TRINE_UPPER", (int)which);
+    if (which == TRINE_UPPER && is_cholesky(F->method))
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "the upper factor of Cholesky is L^H: solve with op TRINE_H on L");
+    if (!F->backend) return trine_matrix_allocate(F->ctx, T, TRINE_CSC, F->dtype, 0, 0, 0, NULL, NULL, NULL);
+    return F->backend->triangle(F, which, T);
+}
+
+trine_status trine_factor_get_panels(trine_factor F, trine_panels *panels)
+{
+    REQUIRE_FACTORED(F);
+    REQUIRE(panels, "panels is NULL");
+    if (F->method != TRINE_DIRECT_CHOLESKY && F->method != TRINE_DIRECT_LU)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "a %s factor has no supernodal panels", trine_direct_method_name(F->method));
+    static const int64_t zero = 0;
+    static const int32_t zero_column = 0;
+    *panels = F->n ? F->panels
+                   : (trine_panels){.first_column = &zero_column, .row_offsets = &zero, .value_offsets = &zero,
+                                    .dtype = F->dtype, .diag = F->diag_L};
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_factor_destroy(trine_factor *out)
+{
+    if (!out || !*out) return TRINE_SUCCESS;
+    trine_factor F = *out;
+    *out = NULL;
+    if (!trine_release(&F->refs)) return TRINE_SUCCESS;
+    trine_context ctx = F->ctx;
+    release_backend(F);
+    trine_matrix_destroy(&F->A);
+    trine_free(ctx, TRINE_HOST, F);
+    return trine_context_destroy(&ctx);
+}

@@ -1,0 +1,223 @@
+/* LU by SuperLU 5: P A Q = L U with partial pivoting. L lies in dense panels, whose diagonal blocks carry U's part above the
+ * diagonal too. Demmel, Eisenstat, Gilbert, Li, Liu 1999: A supernodal approach to sparse partial pivoting. */
+#include <colamd.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+#include <superlu/slu_ddefs.h>
+#include <superlu/slu_zdefs.h>
+
+#include "direct/direct.h"
+
+struct superlu_state {
+    superlu_options_t options; /* Fact = SamePattern after the first factorization */
+    int32_t *position_of_column, *position_of_row; /* SuperLU's perm_c and perm_r */
+    int32_t *etree;
+    SuperMatrix L, U;
+    bool has_factors;
+};
+
+static trine_status colamd_ordering(trine_factor F, int32_t *perm)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct factor_input in = factor_get_input(F);
+    SuiteSparse_long *offsets = NULL, *rows = NULL, stats[COLAMD_STATS];
+    const size_t room = colamd_l_recommended(in.nnz, in.n, in.n);
+    if (!room) FAIL(TRINE_ERR_UNSUPPORTED, "%lld entries are too many for COLAMD", (long long)in.nnz);
+    TRY(ALLOC(F->ctx, offsets, in.n + 1));
+    TRY(ALLOC(F->ctx, rows, (int64_t)room));
+    memcpy(offsets, in.offsets, (size_t)(in.n + 1) * sizeof *offsets);
+    for (int64_t k = 0; k < in.nnz; k++) rows[k] = in.indices[k];
+    if (!colamd_l(in.n, in.n, (SuiteSparse_long)room, rows, offsets, NULL, stats))
+        FAIL(TRINE_ERR_ARGUMENT, "COLAMD refused the matrix (its status %lld)", (long long)stats[COLAMD_STATUS]);
+    for (int64_t k = 0; k < in.n; k++) perm[k] = (int32_t)offsets[k];
+done:
+    trine_free(F->ctx, TRINE_HOST, rows);
+    trine_free(F->ctx, TRINE_HOST, offsets);
+    return status;
+}
+
+static void invert(int64_t n, const int32_t *perm, int32_t *inverse)
+{
+    for (int64_t k = 0; k < n; k++) inverse[perm[k]] = (int32_t)k;
+}
+
+static trine_status analyse(trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct factor_input in = factor_get_input(F);
+    struct superlu_state *state;
+    int32_t *order = NULL;
+    TRY(CALLOC(F->ctx, state, 1));
+    F->state = state;
+    if (in.nnz > INT_MAX / SUPERLU_MAX(sp_ienv(6), 1)) /* its first guess of the factor's size is sp_ienv(6) nnz(A) */
+        FAIL(TRINE_ERR_UNSUPPORTED, "%lld entries are too many for SuperLU's 32-bit indices", (long long)in.nnz);
+    set_default_options(&state->options);
+    state->options.Fact = DOFACT;
+    state->options.ColPerm = MY_PERMC;
+    state->options.PrintStat = NO;
+    if (F->options.pivot_threshold > 0) state->options.DiagPivotThresh = F->options.pivot_threshold;
+    TRY(ALLOC(F->ctx, state->position_of_column, in.n));
+    TRY(ALLOC(F->ctx, state->position_of_row, in.n));
+    TRY(ALLOC(F->ctx, state->etree, in.n));
+    TRY(ALLOC(F->ctx, order, in.n));
+    F->ordering = F->options.ordering ? F->options.ordering : TRINE_ORDERING_COLAMD;
+    switch (F->ordering) {
+    case TRINE_ORDERING_NATURAL:
+        for (int64_t k = 0; k < in.n; k++) order[k] = (int32_t)k;
+        break;
+    case TRINE_ORDERING_COLAMD: TRY(colamd_ordering(F, order)); break;
+    default: TRY(factor_symmetric_ordering(F, F->ordering, order));
+    }
+    invert(in.n, order, state->position_of_column);
+done:
+    trine_free(F->ctx, TRINE_HOST, order);
+    return status;
+}
+
+static void drop_factors(struct superlu_state *state)
+{
+    if (!state->has_factors) return;
+    Destroy_SuperNode_Matrix(&state->L);
+    Destroy_CompCol_Matrix(&state->U);
+    state->has_factors = false;
+}
+
+/** SuperLU's row lists and values are contiguous from panel to panel; its offsets count from each panel's first column. */
+static trine_status take_panels(trine_factor F, const SCformat *L)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t n_panels = L->nsuper + 1;
+    TRY(ALLOC(F->ctx, F->first_column, n_panels + 1));
+    TRY(ALLOC(F->ctx, F->row_offsets, n_panels + 1));
+    TRY(ALLOC(F->ctx, F->value_offsets, n_panels + 1));
+    for (int64_t s = 0; s <= n_panels; s++) {
+        const int32_t first = s < n_panels ? L->sup_to_col[s] : (int32_t)F->n;
+        F->first_column[s] = first;
+        F->row_offsets[s] = L->rowind_colptr[first];
+        F->value_offsets[s] = L->nzval_colptr[first];
+    }
+    F->panels = (trine_panels){.n = F->n, .n_panels = n_panels, .first_column = F->first_column, .row_offsets = F->row_offsets,
+                               .rows = L->rowind, .value_offsets = F->value_offsets, .values = L->nzval, .dtype = F->dtype,
+                               .diag = TRINE_UNIT};
+    F->nnz_L = factor_panels_count(F);
+done:
+    return status;
+}
+
+/** What to do with each entry of U, column after column, not sorted: part from SuperLU's columns, part from the panels. */
+typedef void (*upper_fn)(void *user, int32_t row, int64_t column, const double *value);
+static void each_upper(trine_factor F, upper_fn fn, void *user)
+{
+    const NCformat *U = ((struct superlu_state *)F->state)->U.Store;
+    const trine_panels *P = &F->panels;
+    const int parts = factor_parts(F);
+    for (int64_t s = 0; s < P->n_panels; s++) {
+        const int64_t height = P->row_offsets[s + 1] - P->row_offsets[s];
+        for (int64_t j = P->first_column[s]; j < P->first_column[s + 1]; j++) {
+            for (int64_t k = U->colptr[j]; k < U->colptr[j + 1]; k++) {
+                const double *v = value_at(U->nzval, k, parts);
+                if (!value_is_zero(v, parts)) fn(user, U->rowind[k], j, v);
+            }
+            const double *column = value_at(P->values, P->value_offsets[s] + (j - P->first_column[s]) * height, parts);
+            for (int64_t i = P->first_column[s]; i <= j; i++, column += parts)
+                if (i == j || !value_is_zero(column, parts)) fn(user, (int32_t)i, j, column);
+        }
+    }
+}
+
+struct upper_summary { int64_t nnz; int parts; double smallest, largest; };
+static void summarize(void *user, int32_t row, int64_t column, const double *value)
+{
+    struct upper_summary *s = user;
+    s->nnz++;
+    if (row != column) return;
+    s->smallest = fmin(s->smallest, value_abs(value, s->parts));
+    s->largest = fmax(s->largest, value_abs(value, s->parts));
+}
+
+static trine_status numeric(trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct factor_input in = factor_get_input(F);
+    struct superlu_state *state = F->state;
+    int32_t *offsets = NULL;
+    drop_factors(state);
+    TRY(ALLOC(F->ctx, offsets, in.n + 1));
+    for (int64_t j = 0; j <= in.n; j++) offsets[j] = (int32_t)in.offsets[j];
+
+    const int n = (int)in.n;
+    const Dtype_t type = F->dtype == TRINE_Z ? SLU_Z : SLU_D;
+    NCformat columns = {.nnz = (int)in.nnz, .nzval = (void *)in.values, .rowind = (int *)in.indices, .colptr = offsets};
+    SuperMatrix A = {SLU_NC, type, SLU_GE, n, n, &columns}, permuted;
+    sp_preorder(&state->options, &A, state->position_of_column, state->etree, &permuted);
+    SuperLUStat_t statistics;
+    GlobalLU_t global;
+    int info;
+    StatInit(&statistics);
+    if (F->dtype == TRINE_Z)
+        zgstrf(&state->options, &permuted, sp_ienv(2), sp_ienv(1), state->etree, NULL, 0, state->position_of_column,
+               state->position_of_row, &state->L, &state->U, &global, &statistics, &info);
+    else
+        dgstrf(&state->options, &permuted, sp_ienv(2), sp_ienv(1), state->etree, NULL, 0, state->position_of_column,
+               state->position_of_row, &state->L, &state->U, &global, &statistics, &info);
+    StatFree(&statistics);
+    Destroy_CompCol_Permuted(&permuted);
+    state->has_factors = info >= 0 && info <= n;
+    state->options.Fact = SamePattern; /* from now on: the column ordering and its tree stay */
+
+    if (info < 0) FAIL(TRINE_ERR_ARGUMENT, "SuperLU refused argument %d of its factorization", -info);
+    if (info > n) FAIL(TRINE_ERR_UNSUPPORTED, "SuperLU has no room for the factor (32-bit indices, or memory)");
+    TRY(ALLOC(F->ctx, F->col_perm, in.n));
+    invert(in.n, state->position_of_column, F->col_perm);
+    if (info > 0)
+        FAIL(TRINE_ERR_SINGULAR, "the pivot of column %d (number %d of %d) is exactly zero: the matrix is singular",
+             F->col_perm[info - 1], info - 1, n);
+    TRY(ALLOC(F->ctx, F->row_perm, in.n));
+    invert(in.n, state->position_of_row, F->row_perm);
+    TRY(take_panels(F, state->L.Store));
+    struct upper_summary summary = {.parts = factor_parts(F), .smallest = INFINITY};
+    each_upper(F, summarize, &summary);
+    F->nnz_U = summary.nnz;
+    factor_warn_if_nearly_singular(F, summary.smallest / summary.largest);
+done:
+    trine_free(F->ctx, TRINE_HOST, offsets);
+    return status;
+}
+
+struct upper_output { int64_t next; int parts; int64_t *offsets; int32_t *rows; double *values; };
+static void append(void *user, int32_t row, int64_t column, const double *value)
+{
+    struct upper_output *out = user;
+    out->rows[out->next] = row;
+    memcpy(out->values + out->next * out->parts, value, (size_t)out->parts * sizeof *value);
+    out->offsets[column + 1] = ++out->next;
+}
+
+static trine_status triangle(trine_factor F, trine_uplo which, trine_matrix *T)
+{
+    if (which == TRINE_LOWER) return factor_panels_to_csc(F, T);
+    trine_matrix U = NULL;
+    struct upper_output out = {.parts = factor_parts(F)};
+    void *values;
+    trine_status status = trine_matrix_allocate(F->ctx, &U, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_U, &out.offsets, &out.rows, &values);
+    if (status) return status;
+    out.values = values;
+    each_upper(F, append, &out);
+    status = trine_matrix_sort(U, T, 0);
+    trine_matrix_destroy(&U);
+    return status;
+}
+
+static void release(trine_factor F)
+{
+    struct superlu_state *state = F->state;
+    if (!state) return;
+    drop_factors(state);
+    trine_free(F->ctx, TRINE_HOST, state->etree);
+    trine_free(F->ctx, TRINE_HOST, state->position_of_row);
+    trine_free(F->ctx, TRINE_HOST, state->position_of_column);
+    trine_free(F->ctx, TRINE_HOST, state);
+}
+
+const struct factor_backend factor_superlu = {analyse, numeric, triangle, release};

@@ -1,0 +1,170 @@
+/* LU by UMFPACK, in its long interface: P R A Q = L U with row scaling R. UMFPACK hands out copies of L and U only.
+ * Davis 2004: Algorithm 832. */
+#include <math.h>
+#include <string.h>
+#include <umfpack.h>
+
+#include "direct/direct.h"
+
+struct umfpack_state {
+    double control[UMFPACK_CONTROL];
+    void *symbolic, *numeric;
+};
+
+static bool is_complex(trine_factor F) { return F->dtype == TRINE_Z; }
+
+static trine_status failure(int64_t code, const char *phase)
+{
+    switch (code) {
+    case UMFPACK_ERROR_out_of_memory: return trine_fail(TRINE_ERR_MEMORY, "UMFPACK ran out of memory in the %s", phase);
+    default: return trine_fail(TRINE_ERR_ARGUMENT, "UMFPACK refused the matrix in the %s (its status %lld)", phase, (long long)code);
+    }
+}
+
+static void choose_ordering(double *control, trine_ordering ordering)
+{
+    switch (ordering) {
+    case TRINE_ORDERING_METIS: control[UMFPACK_ORDERING] = UMFPACK_ORDERING_METIS; break;
+    case TRINE_ORDERING_NATURAL: control[UMFPACK_ORDERING] = UMFPACK_ORDERING_NONE; break;
+    case TRINE_ORDERING_AMD: control[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_SYMMETRIC; break; /* AMD of A + A^T */
+    case TRINE_ORDERING_COLAMD: control[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_UNSYMMETRIC; break;
+    default: break; /* UMFPACK looks at the symmetry of the pattern */
+    }
+}
+
+static trine_ordering ordering_taken(const double *info)
+{
+    const bool symmetric = info[UMFPACK_STRATEGY_USED] == UMFPACK_STRATEGY_SYMMETRIC;
+    if (info[UMFPACK_ORDERING_USED] == UMFPACK_ORDERING_METIS) return TRINE_ORDERING_METIS;
+    if (info[UMFPACK_ORDERING_USED] == UMFPACK_ORDERING_NONE) return TRINE_ORDERING_NATURAL;
+    return symmetric ? TRINE_ORDERING_AMD : TRINE_ORDERING_COLAMD;
+}
+
+static trine_status analyse(trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct factor_input in = factor_get_input(F);
+    int64_t *rows = NULL;
+    double info[UMFPACK_INFO] = {0};
+    struct umfpack_state *state;
+    TRY(CALLOC(F->ctx, state, 1));
+    F->state = state;
+    double *control = state->control;
+    is_complex(F) ? umfpack_zl_defaults(control) : umfpack_dl_defaults(control);
+    control[UMFPACK_PRL] = 0;
+    choose_ordering(control, F->options.ordering);
+    if (F->options.pivot_threshold > 0)
+        control[UMFPACK_PIVOT_TOLERANCE] = control[UMFPACK_SYM_PIVOT_TOLERANCE] = F->options.pivot_threshold;
+    TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
+    const int64_t code = is_complex(F) ? umfpack_zl_symbolic(in.n, in.n, in.offsets, rows, in.values, NULL, &state->symbolic, control, info)
+                                       : umfpack_dl_symbolic(in.n, in.n, in.offsets, rows, in.values, &state->symbolic, control, info);
+    if (code < 0) TRY(failure(code, "ordering and symbolic analysis"));
+    F->ordering = ordering_taken(info);
+done:
+    trine_free(F->ctx, TRINE_HOST, rows);
+    return status;
+}
+
+static void drop_numeric(trine_factor F)
+{
+    struct umfpack_state *state = F->state;
+    is_complex(F) ? umfpack_zl_free_numeric(&state->numeric) : umfpack_dl_free_numeric(&state->numeric);
+}
+
+static int64_t get_numeric(trine_factor F, int64_t *Lp, int64_t *Lj, double *Lx, int64_t *Up, int64_t *Ui, double *Ux, int64_t *P,
+                           int64_t *Q, double *D, int64_t *reciprocal, double *R)
+{
+    void *numeric = ((struct umfpack_state *)F->state)->numeric;
+    return is_complex(F) ? umfpack_zl_get_numeric(Lp, Lj, Lx, NULL, Up, Ui, Ux, NULL, P, Q, D, NULL, reciprocal, R, numeric)
+                         : umfpack_dl_get_numeric(Lp, Lj, Lx, Up, Ui, Ux, P, Q, D, reciprocal, R, numeric);
+}
+
+static trine_status take_permutations(trine_factor F, const int64_t *P, const int64_t *Q, const double *R, bool reciprocal)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(ALLOC(F->ctx, F->row_perm, F->n));
+    TRY(ALLOC(F->ctx, F->col_perm, F->n));
+    TRY(ALLOC(F->ctx, F->row_scale, F->n));
+    for (int64_t k = 0; k < F->n; k++) {
+        F->row_perm[k] = (int32_t)P[k];
+        F->col_perm[k] = (int32_t)Q[k];
+        F->row_scale[k] = reciprocal ? R[P[k]] : 1 / R[P[k]]; /* UMFPACK divides by R unless it says so */
+    }
+done:
+    return status;
+}
+
+static trine_status numeric(trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct factor_input in = factor_get_input(F);
+    struct umfpack_state *state = F->state;
+    int64_t *rows = NULL, *P = NULL, *Q = NULL, reciprocal, sizes[5];
+    double *D = NULL, *R = NULL, info[UMFPACK_INFO] = {0};
+    const int parts = factor_parts(F);
+    drop_numeric(F);
+    TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
+    int64_t code = is_complex(F) ? umfpack_zl_numeric(in.offsets, rows, in.values, NULL, state->symbolic, &state->numeric, state->control, info)
+                                 : umfpack_dl_numeric(in.offsets, rows, in.values, state->symbolic, &state->numeric, state->control, info);
+    if (code < 0) TRY(failure(code, "factorization"));
+    TRY(ALLOC(F->ctx, P, in.n));
+    TRY(ALLOC(F->ctx, Q, in.n));
+    TRY(ALLOC(F->ctx, R, in.n));
+    TRY(ALLOC(F->ctx, D, in.n * parts));
+    const bool singular = code == UMFPACK_WARNING_singular_matrix;
+    code = get_numeric(F, NULL, NULL, NULL, NULL, NULL, NULL, P, Q, D, &reciprocal, R);
+    if (code < 0) TRY(failure(code, "hand-over of its permutations"));
+    for (int64_t k = 0; singular && k < in.n; k++)
+        if (value_is_zero(D + k * parts, parts))
+            FAIL(TRINE_ERR_SINGULAR, "the pivot of column %lld (number %lld of %lld) is exactly zero: the matrix is singular",
+                 (long long)Q[k], (long long)k, (long long)in.n);
+    TRY(take_permutations(F, P, Q, R, reciprocal != 0));
+    code = is_complex(F) ? umfpack_zl_get_lunz(&F->nnz_L, &F->nnz_U, &sizes[0], &sizes[1], &sizes[2], state->numeric)
+                         : umfpack_dl_get_lunz(&F->nnz_L, &F->nnz_U, &sizes[0], &sizes[1], &sizes[2], state->numeric);
+    if (code < 0) TRY(failure(code, "count of its factors' entries"));
+    factor_warn_if_nearly_singular(F, info[UMFPACK_RCOND]);
+done:
+    trine_free(F->ctx, TRINE_HOST, D);
+    trine_free(F->ctx, TRINE_HOST, R);
+    trine_free(F->ctx, TRINE_HOST, Q);
+    trine_free(F->ctx, TRINE_HOST, P);
+    trine_free(F->ctx, TRINE_HOST, rows);
+    return status;
+}
+
+/** L comes by rows and U by columns, both with their diagonal; both leave as sorted CSC. */
+static trine_status triangle(trine_factor F, trine_uplo which, trine_matrix *T)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool lower = which == TRINE_LOWER;
+    const int64_t nnz = lower ? F->nnz_L : F->nnz_U;
+    trine_matrix M = NULL;
+    int64_t *offsets, *wide = NULL, reciprocal;
+    int32_t *narrow;
+    void *values;
+    TRY(ALLOC(F->ctx, wide, nnz));
+    TRY(trine_matrix_allocate(F->ctx, &M, lower ? TRINE_CSR : TRINE_CSC, F->dtype, F->n, F->n, nnz, &offsets, &narrow, &values));
+    const int64_t code = lower ? get_numeric(F, offsets, wide, values, NULL, NULL, NULL, NULL, NULL, NULL, &reciprocal, NULL)
+                               : get_numeric(F, NULL, NULL, NULL, offsets, wide, values, NULL, NULL, NULL, &reciprocal, NULL);
+    if (code < 0) TRY(failure(code, "hand-over of its factors"));
+    for (int64_t k = 0; k < nnz; k++) narrow[k] = (int32_t)wide[k];
+    if (lower)
+        TRY(trine_matrix_copy(M, T, TRINE_HOST, TRINE_CSC, F->dtype));
+    else
+        TRY(trine_matrix_sort(M, T, 0));
+done:
+    trine_matrix_destroy(&M);
+    trine_free(F->ctx, TRINE_HOST, wide);
+    return status;
+}
+
+static void release(trine_factor F)
+{
+    struct umfpack_state *state = F->state;
+    if (!state) return;
+    drop_numeric(F);
+    is_complex(F) ? umfpack_zl_free_symbolic(&state->symbolic) : umfpack_dl_free_symbolic(&state->symbolic);
+    trine_free(F->ctx, TRINE_HOST, state);
+}
+
+const struct factor_backend factor_umfpack = {analyse, numeric, triangle, release};

@@ -1,0 +1,716 @@
+/* Factorizations and direct solves. The oracles are products in long double and LAPACK's dense solve. */
+#include "harness.h"
+
+#include <complex.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <trine/direct.h>
+#include <unistd.h>
+
+#include "core/internal.h"
+
+#undef I
+typedef long double complex wide;
+static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
+static const trine_direct_method methods[] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_DIRECT_LU,
+                                              TRINE_DIRECT_LU_UMFPACK};
+#define EACH(i, array) (size_t i = 0; i < sizeof(array) / sizeof *(array); i++)
+
+static bool is_cholesky(trine_direct_method method)
+{
+    return method == TRINE_DIRECT_CHOLESKY || method == TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
+}
+
+/* ---------------------------------------------------------------- elements */
+
+static wide get(trine_dtype t, const void *values, int64_t k)
+{
+    switch (t) {
+    case TRINE_S: return ((const float *)values)[k];
+    case TRINE_D: return ((const double *)values)[k];
+    case TRINE_C: return ((const float complex *)values)[k];
+    default: return ((const double complex *)values)[k];
+    }
+}
+
+static void put(trine_dtype t, void *values, int64_t k, double complex v)
+{
+    switch (t) {
+    case TRINE_S: ((float *)values)[k] = (float)creal(v); break;
+    case TRINE_D: ((double *)values)[k] = creal(v); break;
+    case TRINE_C: ((float complex *)values)[k] = (float complex)v; break;
+    default: ((double complex *)values)[k] = v;
+    }
+}
+
+static double complex random_value(uint64_t seed, uint64_t counter)
+{
+    return CMPLX(2 * test_uniform(seed, 2 * counter) - 1, 2 * test_uniform(seed, 2 * counter + 1) - 1);
+}
+
+/* ---------------------------------------------------------------- matrices */
+
+/** A random matrix with about `row` entries a row, with a dominant diagonal. hermitian: positive definite. Unsymmetric ones
+ *  have their rows rotated by one, so that the diagonal is mostly zero and pivoting has work to do. */
+static trine_matrix random_matrix(trine_context ctx, trine_dtype t, int64_t n, int row, bool hermitian, uint64_t seed)
+{
+    double complex *dense = calloc((size_t)(n * n) + 1, sizeof *dense);
+    for (int64_t i = 0; i < n; i++)
+        for (int k = 0; k < row; k++) {
+            const uint64_t counter = (uint64_t)(i * row + k);
+            const int64_t j = (int64_t)(test_uniform(seed + 1, counter) * (double)n);
+            const double complex v = random_value(seed, counter);
+            if (i == j) continue;
+            dense[i * n + j] += v;
+            if (hermitian) dense[j * n + i] += conj(v);
+        }
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 1;
+        for (int64_t j = 0; j < n; j++) sum += cabs(dense[i * n + j]);
+        dense[i * n + i] = sum;
+    }
+    int64_t nnz = 0, *offsets;
+    int32_t *columns;
+    void *values;
+    trine_matrix A;
+    for (int64_t k = 0; k < n * n; k++) nnz += dense[k] != 0;
+    OK(trine_matrix_allocate(ctx, &A, TRINE_CSR, t, n, n, nnz, &offsets, &columns, &values));
+    nnz = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t from = hermitian ? i : (i + 1) % n;
+        for (int64_t j = 0; j < n; j++)
+            if (dense[from * n + j] != 0) {
+                columns[nnz] = (int32_t)j;
+                put(t, values, nnz++, dense[from * n + j]);
+            }
+        offsets[i + 1] = nnz;
+    }
+    free(dense);
+    return A;
+}
+
+/** From entries (i, j, v), row by row. */
+struct entry { int32_t i, j; double v; };
+static trine_matrix matrix_of(trine_context ctx, int64_t n, int count, const struct entry *entries)
+{
+    int64_t *offsets;
+    int32_t *columns;
+    void *values;
+    trine_matrix A;
+    OK(trine_matrix_allocate(ctx, &A, TRINE_CSR, TRINE_D, n, n, count, &offsets, &columns, &values));
+    for (int k = 0; k < count; k++) {
+        columns[k] = entries[k].j;
+        ((double *)values)[k] = entries[k].v;
+        offsets[entries[k].i + 1] = k + 1;
+    }
+    for (int64_t i = 1; i <= n; i++)
+        if (offsets[i] < offsets[i - 1]) offsets[i] = offsets[i - 1];
+    return A;
+}
+#define MATRIX(ctx, n, ...) matrix_of(ctx, n, (int)(sizeof((struct entry[]){__VA_ARGS__}) / sizeof(struct entry)), (struct entry[]){__VA_ARGS__})
+
+/* ------------------------------------------------------------ L U identity */
+
+static void assert_permutation(const int32_t *perm, int64_t n)
+{
+    char *seen = calloc((size_t)n + 1, 1);
+    for (int64_t k = 0; k < n; k++) {
+        assert_in_range(perm[k], 0, n - 1);
+        assert_false(seen[perm[k]]);
+        seen[perm[k]] = 1;
+    }
+    free(seen);
+}
+
+static trine_matrix triangle(trine_factor F, trine_uplo which)
+{
+    trine_matrix T;
+    OK(trine_factor_get_triangle(F, which, &T));
+    trine_matrix_info info;
+    OK(trine_matrix_get_info(T, &info));
+    assert_int_equal(info.format, TRINE_CSC);
+    OK(trine_matrix_check(T, TRINE_CHECK_SORTED | TRINE_CHECK_FINITE | TRINE_CHECK_DIAGONAL));
+    const int64_t *offsets;
+    const int32_t *rows;
+    const void *values;
+    OK(trine_matrix_get_arrays(T, &offsets, &rows, &values));
+    for (int64_t j = 0; j < info.n_cols; j++)
+        for (int64_t k = offsets[j]; k < offsets[j + 1]; k++) {
+            assert_true(which == TRINE_LOWER ? rows[k] >= j : rows[k] <= j);
+            assert_true(rows[k] == j || get(info.dtype, values, k) != 0); /* no explicit zero */
+        }
+    return T;
+}
+
+/** diag(r) A(p,q) diag(c) = L U, column after column: |difference| <= 4 n eps |L||U|, the bound of a backward stable
+ *  factorization (Higham 2002, theorem 9.3), and no entry outside L U's pattern. */
+static void assert_identity(trine_factor F, trine_matrix A)
+{
+    trine_factor_info info;
+    trine_matrix_info a;
+    OK(trine_factor_get_info(F, &info));
+    OK(trine_matrix_get_info(A, &a));
+    const int64_t n = info.n;
+    const int32_t *p, *q;
+    const double *r, *c;
+    OK(trine_factor_get_permutations(F, &p, &q, &r, &c));
+    assert_permutation(p, n);
+    assert_permutation(q, n);
+    trine_matrix L = triangle(F, TRINE_LOWER), U, W, Wp;
+    if (is_cholesky(info.method))
+        OK(trine_matrix_transpose(L, &U, TRINE_H));
+    else
+        U = triangle(F, TRINE_UPPER);
+    trine_matrix_info l, u;
+    OK(trine_matrix_get_info(L, &l));
+    OK(trine_matrix_get_info(U, &u));
+    assert_int_equal(l.nnz, info.nnz_L);
+    assert_int_equal(u.nnz, info.nnz_U);
+    OK(trine_matrix_copy(A, &W, TRINE_HOST, TRINE_CSC, info.dtype));
+    OK(trine_matrix_permute(W, &Wp, p, q));
+    const int64_t *Lo, *Uo, *Ao;
+    const int32_t *Li, *Ui, *Ai;
+    const void *Lx, *Ux, *Ax;
+    OK(trine_matrix_get_arrays(L, &Lo, &Li, &Lx));
+    OK(trine_matrix_get_arrays(U, &Uo, &Ui, &Ux));
+    OK(trine_matrix_get_arrays(Wp, &Ao, &Ai, &Ax));
+    wide *difference = calloc((size_t)n + 1, sizeof *difference);
+    long double *bound = calloc((size_t)n + 1, sizeof *bound);
+    for (int64_t j = 0; j < n; j++) {
+        assert_true(info.diag_L == TRINE_NONUNIT || get(info.dtype, Lx, Lo[j]) == 1);
+        for (int64_t i = 0; i < n; i++) difference[i] = bound[i] = 0;
+        for (int64_t k = Uo[j]; k < Uo[j + 1]; k++) {
+            const wide uv = get(info.dtype, Ux, k);
+            for (int64_t m = Lo[Ui[k]]; m < Lo[Ui[k] + 1]; m++) {
+                const wide lv = get(info.dtype, Lx, m);
+                difference[Li[m]] += lv * uv;
+                bound[Li[m]] += cabsl(lv) * cabsl(uv);
+            }
+        }
+        for (int64_t k = Ao[j]; k < Ao[j + 1]; k++)
+            difference[Ai[k]] -= get(info.dtype, Ax, k) * (r ? r[Ai[k]] : 1) * (c ? c[j] : 1);
+        for (int64_t i = 0; i < n; i++)
+            if (!(cabsl(difference[i]) <= 4 * (double)n * 0x1p-52 * bound[i])) {
+                print_error("n %lld, %s, %s: (%lld,%lld) differs by %Lg, |L||U| %Lg\n", (long long)n, trine_direct_method_name(info.method),
+                            trine_ordering_name(info.ordering), (long long)i, (long long)j, cabsl(difference[i]), bound[i]);
+                fail();
+            }
+    }
+    free(difference);
+    free(bound);
+    trine_matrix_destroy(&W);
+    trine_matrix_destroy(&Wp);
+    trine_matrix_destroy(&L);
+    trine_matrix_destroy(&U);
+}
+
+/** The panels hold L: every entry of it at its place, zeros elsewhere. */
+static void assert_panels(trine_factor F)
+{
+    trine_panels P;
+    trine_factor_info info;
+    OK(trine_factor_get_info(F, &info));
+    if (info.method == TRINE_DIRECT_CHOLESKY_SIMPLICIAL || info.method == TRINE_DIRECT_LU_UMFPACK) {
+        FAILS(TRINE_ERR_UNSUPPORTED, "no supernodal panels", trine_factor_get_panels(F, &P));
+        return;
+    }
+    OK(trine_factor_get_panels(F, &P));
+    assert_int_equal(P.n, info.n);
+    assert_int_equal(P.dtype, info.dtype);
+    assert_int_equal(P.diag, info.diag_L);
+    assert_int_equal(P.first_column[0], 0);
+    assert_int_equal(P.first_column[P.n_panels], info.n);
+    trine_matrix L = triangle(F, TRINE_LOWER);
+    const int64_t *offsets;
+    const int32_t *rows;
+    const void *values;
+    OK(trine_matrix_get_arrays(L, &offsets, &rows, &values));
+    wide *column = calloc((size_t)info.n + 1, sizeof *column);
+    for (int64_t s = 0; s < P.n_panels; s++) {
+        const int64_t first = P.first_column[s], width = P.first_column[s + 1] - first;
+        const int64_t height = P.row_offsets[s + 1] - P.row_offsets[s];
+        const int32_t *list = P.rows + P.row_offsets[s];
+        assert_true(width > 0 && height >= width);
+        assert_int_equal(P.value_offsets[s + 1] - P.value_offsets[s], width * height);
+        for (int64_t i = 0; i < width; i++) assert_int_equal(list[i], first + i);
+        for (int64_t j = 0; j < width; j++) {
+            int64_t found = 0;
+            for (int64_t k = offsets[first + j]; k < offsets[first + j + 1]; k++) column[rows[k]] = get(info.dtype, values, k);
+            for (int64_t i = j; i < height; i++) {
+                wide v = get(P.dtype, P.values, P.value_offsets[s] + j * height + i);
+                if (i == j && P.diag == TRINE_UNIT) v = 1;
+                assert_true(v == column[list[i]]);
+                found += v != 0;
+            }
+            assert_int_equal(found, offsets[first + j + 1] - offsets[first + j]);
+            for (int64_t k = offsets[first + j]; k < offsets[first + j + 1]; k++) column[rows[k]] = 0;
+        }
+    }
+    free(column);
+    trine_matrix_destroy(&L);
+}
+
+static void factors_multiply_to_the_permuted_and_scaled_matrix(void **state)
+{
+    (void)state;
+    static const int sizes[] = {1, 2, 3, 31, 90};
+    trine_context ctx = test_context();
+    for EACH(m, methods)
+        for EACH(s, sizes)
+            for EACH(t, dtypes)
+                for (int ordering = TRINE_ORDERING_AUTO; ordering <= TRINE_ORDERING_NATURAL; ordering++) {
+                    if (is_cholesky(methods[m]) && ordering == TRINE_ORDERING_COLAMD) continue;
+                    trine_matrix A = random_matrix(ctx, dtypes[t], sizes[s], 3, is_cholesky(methods[m]), 7 * s + t);
+                    trine_factor F;
+                    trine_factor_info info;
+                    OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m], .ordering = (trine_ordering)ordering}));
+                    OK(trine_factor_get_info(F, &info));
+                    assert_int_equal(info.method, methods[m]);
+                    /* UMFPACK takes singletons out first, and another ordering where the diagonal is no pivot sequence. */
+                    if (ordering && methods[m] != TRINE_DIRECT_LU_UMFPACK) assert_int_equal(info.ordering, ordering);
+                    assert_int_equal(info.dtype, dtypes[t] == TRINE_S || dtypes[t] == TRINE_D ? TRINE_D : TRINE_Z);
+                    assert_true(info.fill > 0 && info.nnz_L >= info.n && info.nnz_U >= info.n);
+                    assert_identity(F, A);
+                    assert_panels(F);
+                    trine_matrix_destroy(&A); /* the factor stands without it */
+                    OK(trine_factor_destroy(&F));
+                }
+    OK(trine_context_destroy(&ctx));
+}
+
+static void wide_supernodes_keep_the_identity(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for EACH(m, methods) {
+        trine_matrix A = random_matrix(ctx, TRINE_Z, 150, 40, is_cholesky(methods[m]), 3); /* nearly dense */
+        trine_factor F;
+        OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m]}));
+        assert_identity(F, A);
+        assert_panels(F);
+        OK(trine_factor_destroy(&F));
+        trine_matrix_destroy(&A);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+static void a_symmetric_grid_gives_cholesky_by_itself(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A;
+    trine_factor F;
+    trine_factor_info info;
+    OK(trine_matrix_gallery(ctx, &A, "laplace2d:nx=13,ny=17", TRINE_D));
+    OK(trine_factor_create(ctx, &F, A, NULL));
+    OK(trine_factor_get_info(F, &info));
+    assert_int_equal(info.method, TRINE_DIRECT_CHOLESKY);
+    assert_non_null(strstr(info.reason, "positive diagonal"));
+    assert_identity(F, A);
+    OK(trine_factor_destroy(&F));
+    trine_matrix_destroy(&A);
+
+    A = MATRIX(ctx, 2, {0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, 1}); /* indefinite */
+    OK(trine_factor_create(ctx, &F, A, NULL));
+    OK(trine_factor_get_info(F, &info));
+    assert_int_equal(info.method, TRINE_DIRECT_LU);
+    assert_non_null(strstr(info.reason, "not positive definite"));
+    assert_identity(F, A);
+    OK(trine_factor_destroy(&F));
+    trine_matrix_destroy(&A);
+
+    A = MATRIX(ctx, 2, {0, 1, 2}, {1, 0, 3});
+    OK(trine_factor_create(ctx, &F, A, NULL));
+    OK(trine_factor_get_info(F, &info));
+    assert_int_equal(info.method, TRINE_DIRECT_LU);
+    assert_identity(F, A);
+    OK(trine_factor_destroy(&F));
+    trine_matrix_destroy(&A);
+    OK(trine_context_destroy(&ctx));
+}
+
+static void an_empty_matrix_has_an_empty_factor(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A, T;
+    trine_panels P;
+    trine_factor_info info;
+    OK(trine_matrix_allocate(ctx, &A, TRINE_CSR, TRINE_Z, 0, 0, 0, NULL, NULL, NULL));
+    for (int method = TRINE_DIRECT_AUTO; method <= TRINE_DIRECT_LU_UMFPACK; method++) {
+        trine_factor F;
+        OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = (trine_direct_method)method}));
+        OK(trine_factor_get_info(F, &info));
+        assert_int_equal(info.n, 0);
+        assert_int_equal(info.nnz_L, 0);
+        OK(trine_factor_get_triangle(F, TRINE_LOWER, &T));
+        trine_matrix_destroy(&T);
+        if (info.method == TRINE_DIRECT_CHOLESKY || info.method == TRINE_DIRECT_LU) {
+            OK(trine_factor_get_panels(F, &P));
+            assert_int_equal(P.n_panels, 0);
+            assert_int_equal(P.first_column[0], 0);
+        }
+        OK(trine_factor_update(F, A));
+        OK(trine_factor_destroy(&F));
+    }
+    trine_matrix_destroy(&A);
+    OK(trine_context_destroy(&ctx));
+}
+
+static void duplicates_are_summed_and_unsorted_rows_allowed(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A = MATRIX(ctx, 2, {0, 1, 1}, {0, 0, 1}, {0, 0, 3}, {1, 1, 5}, {1, 0, 1});
+    trine_factor F;
+    trine_factor_info info;
+    OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY}));
+    OK(trine_factor_get_info(F, &info));
+    assert_int_equal(info.nnz_matrix, 4);
+    assert_identity(F, A);
+    OK(trine_factor_destroy(&F));
+    trine_matrix_destroy(&A);
+    OK(trine_context_destroy(&ctx));
+}
+
+/* ------------------------------------------------------------------ update */
+
+/** B = D A D^H with D a random phase and a random scale: same pattern, other values; Hermitian stays Hermitian. */
+static trine_matrix rescaled(trine_context ctx, trine_matrix A, uint64_t seed)
+{
+    trine_matrix_info info;
+    trine_matrix B;
+    OK(trine_matrix_get_info(A, &info));
+    OK(trine_matrix_copy(A, &B, TRINE_HOST, info.format, info.dtype));
+    const int64_t *offsets;
+    const int32_t *indices;
+    const void *values;
+    OK(trine_matrix_get_arrays(B, &offsets, &indices, &values));
+    (void)ctx;
+    for (int64_t i = 0; i < info.n_rows; i++)
+        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
+            const double a = 0.5 + test_uniform(seed, (uint64_t)i), b = 0.5 + test_uniform(seed, (uint64_t)indices[k]);
+            put(info.dtype, (void *)values, k, (double complex)(get(info.dtype, values, k) * (float)(a * b)));
+        }
+    return B;
+}
+
+static void new_values_give_a_new_factor_with_the_same_ordering(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for EACH(m, methods)
+        for EACH(t, dtypes) {
+            trine_matrix A = random_matrix(ctx, dtypes[t], 60, 3, is_cholesky(methods[m]), t);
+            trine_matrix B = rescaled(ctx, A, 9);
+            trine_factor F;
+            const int32_t *q;
+            int32_t before[60];
+            OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m]}));
+            OK(trine_factor_get_permutations(F, NULL, &q, NULL, NULL));
+            memcpy(before, q, sizeof before);
+            for (int times = 0; times < 3; times++) {
+                OK(trine_factor_update(F, times == 1 ? A : B));
+                assert_identity(F, times == 1 ? A : B);
+                assert_panels(F);
+                OK(trine_factor_get_permutations(F, NULL, &q, NULL, NULL));
+                if (methods[m] != TRINE_DIRECT_LU_UMFPACK) assert_memory_equal(before, q, sizeof before);
+            }
+            OK(trine_factor_destroy(&F));
+            trine_matrix_destroy(&A);
+            trine_matrix_destroy(&B);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
+static void updates_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A = MATRIX(ctx, 3, {0, 0, 4}, {0, 1, 1}, {1, 0, 1}, {1, 1, 4}, {2, 2, 4});
+    trine_matrix bigger = MATRIX(ctx, 4, {0, 0, 4}, {0, 1, 1}, {1, 0, 1}, {1, 1, 4}, {2, 2, 4});
+    trine_matrix other = MATRIX(ctx, 3, {0, 0, 4}, {0, 2, 1}, {1, 1, 4}, {2, 0, 1}, {2, 2, 4});
+    trine_matrix unsymmetric = MATRIX(ctx, 3, {0, 0, 4}, {0, 1, 2}, {1, 0, 1}, {1, 1, 4}, {2, 2, 4});
+    trine_matrix indefinite = MATRIX(ctx, 3, {0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, 1}, {2, 2, 4});
+    trine_matrix singular = MATRIX(ctx, 3, {0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}, {2, 2, 4});
+    trine_matrix complex_A;
+    OK(trine_matrix_copy(A, &complex_A, TRINE_HOST, TRINE_CSR, TRINE_Z));
+    trine_factor F;
+    trine_factor_info info;
+    trine_matrix T;
+    OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY}));
+    FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_factor_update(NULL, A));
+    FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_factor_update(F, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "order 4 with 5 entries, not 3 with 5", trine_factor_update(F, bigger));
+    FAILS(TRINE_ERR_ARGUMENT, "pattern of column 0", trine_factor_update(F, other));
+    FAILS(TRINE_ERR_ARGUMENT, "complex", trine_factor_update(F, complex_A));
+    FAILS(TRINE_ERR_STRUCTURE, "symmetric", trine_factor_update(F, unsymmetric));
+    assert_identity(F, A); /* nothing happened so far */
+    FAILS(TRINE_ERR_NOT_DEFINITE, "column", trine_factor_update(F, indefinite));
+    FAILS(TRINE_ERR_STATE, "update failed", trine_factor_get_info(F, &info));
+    FAILS(TRINE_ERR_STATE, "update failed", trine_factor_get_triangle(F, TRINE_LOWER, &T));
+    OK(trine_factor_update(F, A)); /* and recovers */
+    assert_identity(F, A);
+    OK(trine_factor_destroy(&F));
+
+    OK(trine_factor_create(ctx, &F, A, NULL)); /* automatic: LU takes over where Cholesky no longer does */
+    OK(trine_factor_update(F, indefinite));
+    OK(trine_factor_get_info(F, &info));
+    assert_int_equal(info.method, TRINE_DIRECT_LU);
+    assert_identity(F, indefinite);
+    OK(trine_factor_update(F, unsymmetric));
+    assert_identity(F, unsymmetric);
+    FAILS(TRINE_ERR_SINGULAR, "exactly zero", trine_factor_update(F, singular));
+    OK(trine_factor_update(F, A));
+    assert_identity(F, A);
+    OK(trine_factor_destroy(&F));
+    trine_matrix_destroy(&A);
+    trine_matrix_destroy(&bigger);
+    trine_matrix_destroy(&other);
+    trine_matrix_destroy(&unsymmetric);
+    trine_matrix_destroy(&indefinite);
+    trine_matrix_destroy(&singular);
+    trine_matrix_destroy(&complex_A);
+    OK(trine_context_destroy(&ctx));
+}
+
+/* ---------------------------------------------------------------- failures */
+
+struct capture { int saved[2]; FILE *file; };
+static struct capture capture_output(void)
+{
+    struct capture c = {.file = tmpfile()};
+    assert_non_null(c.file);
+    fflush(stdout);
+    fflush(stderr);
+    for (int fd = 0; fd < 2; fd++) {
+        c.saved[fd] = dup(fd + 1);
+        dup2(fileno(c.file), fd + 1);
+    }
+    return c;
+}
+static long captured_bytes(struct capture *c)
+{
+    fflush(stdout);
+    fflush(stderr);
+    for (int fd = 0; fd < 2; fd++) {
+        dup2(c->saved[fd], fd + 1);
+        close(c->saved[fd]);
+    }
+    fseek(c->file, 0, SEEK_END);
+    long bytes = ftell(c->file);
+    fclose(c->file);
+    return bytes;
+}
+
+static void singular_and_indefinite_matrices_are_named_and_nothing_is_printed(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix missing_row = MATRIX(ctx, 3, {0, 0, 1}, {0, 1, 2}, {2, 1, 1}, {2, 2, 1});
+    trine_matrix rank_two = MATRIX(ctx, 3, {0, 0, 1}, {1, 0, 1}, {2, 0, 1}, {2, 1, 1}, {2, 2, 1});
+    trine_matrix twins = MATRIX(ctx, 3, {0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}, {2, 2, 1});
+    trine_matrix zeros = MATRIX(ctx, 2, {0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {1, 1, 0});
+    trine_matrix negative = MATRIX(ctx, 3, {0, 0, 1}, {1, 1, -1}, {2, 2, 1});
+    trine_matrix skewed = MATRIX(ctx, 2, {0, 0, 4}, {0, 1, 1}, {1, 0, 2}, {1, 1, 4});
+    trine_factor F;
+    struct { trine_status status, expected; char text[300]; } results[20];
+    int count = 0;
+    struct capture c = capture_output();
+#define TRY_FACTOR(A, m, e) do { trine_status s = trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = m}); \
+        results[count].status = s; results[count].expected = e; \
+        snprintf(results[count++].text, sizeof results->text, "%s", trine_last_error()); trine_factor_destroy(&F); } while (0)
+    static const trine_direct_method lu[] = {TRINE_DIRECT_LU, TRINE_DIRECT_LU_UMFPACK};
+    for EACH(m, lu) {
+        TRY_FACTOR(missing_row, lu[m], TRINE_ERR_SINGULAR);
+        TRY_FACTOR(rank_two, lu[m], TRINE_ERR_SINGULAR);
+        TRY_FACTOR(twins, lu[m], TRINE_ERR_SINGULAR);
+        TRY_FACTOR(zeros, lu[m], TRINE_ERR_SINGULAR);
+    }
+    static const trine_direct_method cholesky[] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_CHOLESKY_SIMPLICIAL};
+    for EACH(m, cholesky) {
+        TRY_FACTOR(negative, cholesky[m], TRINE_ERR_NOT_DEFINITE);
+        TRY_FACTOR(zeros, cholesky[m], TRINE_ERR_NOT_DEFINITE);
+        TRY_FACTOR(skewed, cholesky[m], TRINE_ERR_STRUCTURE);
+    }
+    const long bytes = captured_bytes(&c);
+    for (int i = 0; i < count; i++) {
+        if (results[i].status != results[i].expected) print_error("%d: %s\n", i, results[i].text);
+        assert_int_equal(results[i].status, results[i].expected);
+    }
+    assert_int_equal(bytes, 0);
+    assert_non_null(strstr(results[0].text, "structurally singular"));
+    assert_non_null(strstr(results[0].text, "row 1"));
+    assert_non_null(strstr(results[1].text, "rank at most 2 of 3"));
+    assert_non_null(strstr(results[2].text, "exactly zero"));
+    assert_non_null(strstr(results[6].text, "exactly zero"));
+    assert_non_null(strstr(results[8].text, "column 1 "));
+    assert_non_null(strstr(results[11].text, "column 1 "));
+    trine_matrix_destroy(&missing_row);
+    trine_matrix_destroy(&rank_two);
+    trine_matrix_destroy(&twins);
+    trine_matrix_destroy(&zeros);
+    trine_matrix_destroy(&negative);
+    trine_matrix_destroy(&skewed);
+    OK(trine_context_destroy(&ctx));
+}
+
+static void count_warnings(void *user, int level, const char *message)
+{
+    if (level == 1 && strstr(message, "nearly singular")) ++*(int *)user;
+}
+static void nearly_singular_matrices_are_factored_with_a_warning(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    int warnings = 0;
+    OK(trine_context_set_log(ctx, count_warnings, &warnings, 1));
+    trine_matrix A = MATRIX(ctx, 3, {0, 0, 1}, {1, 1, 1e-20}, {2, 2, 1});
+    for EACH(m, methods) {
+        trine_factor F;
+        if (methods[m] == TRINE_DIRECT_LU_UMFPACK) continue; /* its row scaling repairs a diagonal matrix */
+        OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m]}));
+        OK(trine_factor_destroy(&F));
+    }
+    assert_int_equal(warnings, 3);
+    trine_matrix_destroy(&A);
+    A = MATRIX(ctx, 2, {0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1 + 0x1p-52});
+    trine_factor F;
+    OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_LU_UMFPACK}));
+    assert_int_equal(warnings, 4);
+    OK(trine_factor_destroy(&F));
+    trine_matrix_destroy(&A);
+    OK(trine_context_destroy(&ctx));
+}
+
+static void every_wrong_argument_of_a_factor_is_refused(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A = MATRIX(ctx, 2, {0, 0, 2}, {1, 1, 2});
+    trine_factor F = (trine_factor)1;
+    trine_factor_info info;
+    trine_panels P;
+    trine_matrix T;
+    static const int64_t offsets[] = {0, 1, 2};
+    static const int32_t columns[] = {0, 1};
+    static const double values[] = {1, 1};
+    static const double broken[] = {1, NAN}, infinite[] = {INFINITY, 1};
+    FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_factor_create(ctx, NULL, A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_factor_create(NULL, &F, A, NULL));
+    assert_null(F);
+    FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_factor_create(ctx, &F, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "no method 17", trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = (trine_direct_method)17}));
+    FAILS(TRINE_ERR_ARGUMENT, "no ordering -1", trine_factor_create(ctx, &F, A, &(trine_factor_options){.ordering = (trine_ordering)-1}));
+    FAILS(TRINE_ERR_ARGUMENT, "pivot_threshold 1.5", trine_factor_create(ctx, &F, A, &(trine_factor_options){.pivot_threshold = 1.5}));
+    FAILS(TRINE_ERR_ARGUMENT, "pivot_threshold", trine_factor_create(ctx, &F, A, &(trine_factor_options){.pivot_threshold = NAN}));
+    FAILS(TRINE_ERR_ARGUMENT, "keep_zeros", trine_factor_create(ctx, &F, A, &(trine_factor_options){.keep_zeros = 1}));
+    FAILS(TRINE_ERR_ARGUMENT, "COLAMD", trine_factor_create(ctx, &F, A, &(trine_factor_options){TRINE_DIRECT_CHOLESKY, TRINE_ORDERING_COLAMD, 0, 0}));
+    trine_matrix wrong;
+    OK(trine_matrix_csr(ctx, &wrong, TRINE_D, 2, 3, 2, TRINE_HOST, 64, offsets, 32, columns, values));
+    FAILS(TRINE_ERR_ARGUMENT, "2 x 3, not square", trine_factor_create(ctx, &F, wrong, NULL));
+    trine_matrix_destroy(&wrong);
+    OK(trine_matrix_csr(ctx, &wrong, TRINE_D, 2, 2, 2, TRINE_HOST, 64, offsets, 32, columns, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "without values", trine_factor_create(ctx, &F, wrong, NULL));
+    trine_matrix_destroy(&wrong);
+    for (int method = TRINE_DIRECT_AUTO; method <= TRINE_DIRECT_LU_UMFPACK; method++)
+        for (int which = 0; which < 2; which++) {
+            OK(trine_matrix_csr(ctx, &wrong, TRINE_D, 2, 2, 2, TRINE_HOST, 64, offsets, 32, columns, which ? broken : infinite));
+            FAILS(TRINE_ERR_STRUCTURE, which ? "row 1" : "row 0",
+                  trine_factor_create(ctx, &F, wrong, &(trine_factor_options){.method = (trine_direct_method)method}));
+            trine_matrix_destroy(&wrong);
+        }
+    static const double huge[] = {1e308, 1e308};
+    static const int32_t twice[] = {0, 0};
+    static const int64_t one_row[] = {0, 2};
+    OK(trine_matrix_csr(ctx, &wrong, TRINE_D, 1, 1, 2, TRINE_HOST, 64, one_row, 32, twice, huge));
+    FAILS(TRINE_ERR_STRUCTURE, NULL, trine_factor_create(ctx, &F, wrong, NULL)); /* duplicates that sum to infinity */
+    trine_matrix_destroy(&wrong);
+    if (test_on_gpu()) {
+        OK(trine_matrix_copy(A, &wrong, TRINE_DEVICE, TRINE_CSR, TRINE_D));
+        FAILS(TRINE_ERR_ARGUMENT, "device memory", trine_factor_create(ctx, &F, wrong, NULL));
+        trine_matrix_destroy(&wrong);
+    }
+    FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_factor_get_info(NULL, &info));
+    FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_factor_get_permutations(NULL, NULL, NULL, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_factor_get_triangle(NULL, TRINE_LOWER, &T));
+    FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_factor_get_panels(NULL, &P));
+    OK(trine_factor_create(ctx, &F, A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "info is NULL", trine_factor_get_info(F, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "T is NULL", trine_factor_get_triangle(F, TRINE_LOWER, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "which is 0", trine_factor_get_triangle(F, TRINE_UPLO_AUTO, &T));
+    FAILS(TRINE_ERR_UNSUPPORTED, "TRINE_H on L", trine_factor_get_triangle(F, TRINE_UPPER, &T));
+    assert_null(T);
+    FAILS(TRINE_ERR_ARGUMENT, "panels is NULL", trine_factor_get_panels(F, NULL));
+    OK(trine_factor_get_permutations(F, NULL, NULL, NULL, NULL));
+    OK(trine_factor_destroy(&F));
+    assert_null(F);
+    OK(trine_factor_destroy(&F));
+    OK(trine_factor_destroy(NULL));
+    trine_matrix_destroy(&A);
+    OK(trine_context_destroy(&ctx));
+}
+
+static void methods_and_orderings_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(trine_direct_method_name(TRINE_DIRECT_CHOLESKY_SIMPLICIAL), "cholesky-simplicial");
+    assert_string_equal(trine_direct_method_name(TRINE_DIRECT_LU_UMFPACK), "lu-umfpack");
+    assert_string_equal(trine_direct_method_name((trine_direct_method)99), "unknown");
+    assert_string_equal(trine_ordering_name(TRINE_ORDERING_METIS), "metis");
+    assert_string_equal(trine_ordering_name((trine_ordering)-1), "unknown");
+}
+
+static void every_allocation_of_a_factor_may_fail(void **state)
+{
+    (void)state;
+    for EACH(m, methods)
+        for (int ordering = TRINE_ORDERING_METIS; ordering <= TRINE_ORDERING_COLAMD; ordering++) {
+            if (is_cholesky(methods[m]) && ordering != TRINE_ORDERING_METIS) continue;
+            for (int k = 1;; k++) {
+                trine_context ctx;
+                test_memory memory = {0};
+                OK(trine_context_create(&ctx, "cpu"));
+                test_fail_allocations(ctx, &memory);
+                trine_matrix A = random_matrix(ctx, TRINE_C, 12, 2, is_cholesky(methods[m]), 5), L = NULL, U = NULL;
+                memory.fail_at = memory.calls + k;
+                trine_factor F;
+                trine_status status = trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m], .ordering = (trine_ordering)ordering});
+                if (status) assert_null(F);
+                if (!status) status = trine_factor_update(F, A);
+                if (!status) status = trine_factor_get_triangle(F, TRINE_LOWER, &L);
+                if (!status && !is_cholesky(methods[m])) status = trine_factor_get_triangle(F, TRINE_UPPER, &U);
+                const bool failed = memory.calls >= memory.fail_at;
+                assert_int_equal(status, failed ? TRINE_ERR_MEMORY : TRINE_SUCCESS);
+                OK(trine_factor_destroy(&F));
+                OK(trine_matrix_destroy(&L));
+                OK(trine_matrix_destroy(&U));
+                OK(trine_matrix_destroy(&A));
+                OK(trine_context_destroy(&ctx));
+                assert_int_equal(memory.live, 0);
+                if (!failed) break;
+            }
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(methods_and_orderings_have_names),
+        cmocka_unit_test(factors_multiply_to_the_permuted_and_scaled_matrix),
+        cmocka_unit_test(wide_supernodes_keep_the_identity),
+        cmocka_unit_test(a_symmetric_grid_gives_cholesky_by_itself),
+        cmocka_unit_test(an_empty_matrix_has_an_empty_factor),
+        cmocka_unit_test(duplicates_are_summed_and_unsorted_rows_allowed),
+        cmocka_unit_test(new_values_give_a_new_factor_with_the_same_ordering),
+        cmocka_unit_test(updates_that_do_not_fit_are_refused),
+        cmocka_unit_test(singular_and_indefinite_matrices_are_named_and_nothing_is_printed),
+        cmocka_unit_test(nearly_singular_matrices_are_factored_with_a_warning),
+        cmocka_unit_test(every_wrong_argument_of_a_factor_is_refused),
+        cmocka_unit_test(every_allocation_of_a_factor_may_fail),
+    };
+    return TEST_MAIN(tests);
+}
