@@ -696,6 +696,320 @@ static void every_allocation_of_a_factor_may_fail(void **state)
         }
 }
 
+/* ------------------------------------------------------------------- solve */
+
+extern void zgesv_(const int *n, const int *nrhs, double complex *A, const int *lda, int *pivots, double complex *B, const int *ldb, int *info);
+
+static trine_matrix op_of(trine_matrix A, trine_transpose op)
+{
+    trine_matrix B;
+    trine_matrix_info info;
+    OK(trine_matrix_get_info(A, &info));
+    if (op == TRINE_N)
+        OK(trine_matrix_copy(A, &B, TRINE_HOST, info.format, info.dtype));
+    else
+        OK(trine_matrix_transpose(A, &B, op));
+    return B;
+}
+
+/** One solve with a random right-hand side of nrhs columns in the given layout and ld; the solution, packed column-major, goes
+ *  to x and the right-hand side to b. Storage that the call must not touch is checked. */
+static void solve(trine_context ctx, trine_direct plan, trine_dtype t, trine_transpose op, int64_t n, int64_t nrhs, trine_layout layout,
+                  bool in_place, void *b, void *x)
+{
+    const size_t element = trine_dtype_size(t);
+    const int64_t ld = (layout == TRINE_COLMAJOR ? n : nrhs) + 2, count = ld * (layout == TRINE_COLMAJOR ? nrhs : n);
+    char *block = calloc((size_t)count + 1, element), *out = calloc((size_t)count + 1, element);
+    for (int64_t k = 0; k < count; k++) put(t, block, k, 77);
+    memcpy(out, block, (size_t)count * element);
+#define AT(i, j) (layout == TRINE_COLMAJOR ? (i) + (j) * ld : (i) * ld + (j))
+    for (int64_t j = 0; j < nrhs; j++)
+        for (int64_t i = 0; i < n; i++) {
+            put(t, block, AT(i, j), random_value(99, (uint64_t)(j * n + i)));
+            memcpy((char *)b + (size_t)(j * n + i) * element, block + (size_t)AT(i, j) * element, element);
+        }
+    void *device_b = test_to_device(ctx, block, (size_t)count * element);
+    void *device_x = in_place ? device_b : test_to_device(ctx, out, (size_t)count * element);
+    const trine_dense B = {device_b, n, nrhs, ld, layout}, X = {device_x, n, nrhs, ld, layout};
+    OK(trine_direct_solve(plan, op, &B, &X, NULL));
+    test_from_device(ctx, out, device_x, (size_t)count * element);
+    if (!in_place) {
+        char *after = malloc((size_t)count * element + 1);
+        test_from_device(ctx, after, device_b, (size_t)count * element);
+        assert_memory_equal(after, block, (size_t)count * element);
+        free(after);
+        test_release(ctx, device_x);
+    }
+    test_release(ctx, device_b);
+    int64_t padding = 0;
+    for (int64_t k = 0; k < count; k++) padding += get(t, out, k) == 77;
+    assert_int_equal(padding, layout == TRINE_COLMAJOR ? 2 * nrhs : 2 * n);
+    for (int64_t j = 0; j < nrhs; j++)
+        for (int64_t i = 0; i < n; i++) memcpy((char *)x + (size_t)(j * n + i) * element, out + (size_t)AT(i, j) * element, element);
+#undef AT
+    free(block);
+    free(out);
+}
+
+static double backward_error(trine_matrix A, trine_transpose op, int64_t nrhs, const void *x, const void *b)
+{
+    trine_matrix op_A = op_of(A, op);
+    trine_accuracy accuracy;
+    OK(trine_matrix_accuracy(op_A, nrhs, x, b, NULL, &accuracy));
+    trine_matrix_destroy(&op_A);
+    return accuracy.backward_error;
+}
+
+/** x against the dense solution in double complex: well-conditioned matrices only. */
+static void assert_like_lapack(trine_matrix A, trine_dtype t, trine_transpose op, int n, int nrhs, const void *x, const void *b)
+{
+    double complex *dense = calloc((size_t)(n * n) + 1, sizeof *dense), *y = calloc((size_t)(n * nrhs) + 1, sizeof *y);
+    int *pivots = calloc((size_t)n + 1, sizeof *pivots), info;
+    const int64_t *offsets;
+    const int32_t *columns;
+    const void *values;
+    OK(trine_matrix_get_arrays(A, &offsets, &columns, &values)); /* CSR */
+    for (int i = 0; i < n; i++)
+        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
+            const double complex v = (double complex)get(t, values, k);
+            if (op == TRINE_N)
+                dense[i + columns[k] * n] += v;
+            else
+                dense[columns[k] + i * n] += op == TRINE_H ? conj(v) : v;
+        }
+    double largest = 0;
+    for (int k = 0; k < n * nrhs; k++) y[k] = (double complex)get(t, b, k);
+    zgesv_(&n, &nrhs, dense, &n, pivots, y, &n, &info);
+    assert_int_equal(info, 0);
+    for (int k = 0; k < n * nrhs; k++) largest = fmax(largest, cabs(y[k]));
+    for (int k = 0; k < n * nrhs; k++)
+        assert_true(cabs((double complex)get(t, x, k) - y[k]) <= 10 * n * trine_dtype_eps(t) * largest);
+    free(dense);
+    free(y);
+    free(pivots);
+}
+
+static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
+static const trine_layout layouts[] = {TRINE_COLMAJOR, TRINE_ROWMAJOR};
+
+static void solves_agree_with_dense_lapack(void **state)
+{
+    (void)state;
+    static const int sizes[] = {1, 2, 31, 70};
+    trine_context ctx = test_context();
+    for EACH(m, methods)
+        for EACH(t, dtypes)
+            for EACH(s, sizes) {
+                const int n = sizes[s];
+                trine_matrix A = random_matrix(ctx, dtypes[t], n, 4, is_cholesky(methods[m]), 11 * m + t);
+                trine_direct plan;
+                /* UMFPACK takes pivots down to a tenth of the largest: growth that one step of refinement makes good. */
+                OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){
+                    .factor.method = methods[m], .ops = TRINE_N | TRINE_T | TRINE_H, .triangular.max_nrhs = 3,
+                    .refine = methods[m] == TRINE_DIRECT_LU_UMFPACK}));
+                char x[70 * 3 * 16], b[70 * 3 * 16];
+                for EACH(o, ops)
+                    for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2)
+                        for EACH(l, layouts)
+                            for (int in_place = 0; in_place < 2; in_place++) {
+                                solve(ctx, plan, dtypes[t], ops[o], n, nrhs, layouts[l], in_place, b, x);
+                                assert_true(backward_error(A, ops[o], nrhs, x, b) < 10);
+                                assert_like_lapack(A, dtypes[t], ops[o], n, (int)nrhs, x, b);
+                            }
+                OK(trine_direct_destroy(&plan));
+                trine_matrix_destroy(&A);
+            }
+    OK(trine_context_destroy(&ctx));
+}
+
+static void new_values_give_a_new_solution(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for EACH(m, methods)
+        for EACH(t, dtypes) {
+            enum { n = 50 };
+            trine_matrix A = random_matrix(ctx, dtypes[t], n, 3, is_cholesky(methods[m]), t);
+            trine_matrix B = rescaled(ctx, A, 4);
+            trine_direct plan;
+            char x[n * 16], b[n * 16];
+            OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = methods[m], .ops = TRINE_N | TRINE_T, .refine = (int)t % 2}));
+            for (int times = 0; times < 3; times++) {
+                OK(trine_direct_update(plan, times == 1 ? A : B));
+                solve(ctx, plan, dtypes[t], TRINE_T, n, 1, TRINE_COLMAJOR, false, b, x);
+                assert_true(backward_error(times == 1 ? A : B, TRINE_T, 1, x, b) < 10);
+            }
+            OK(trine_direct_destroy(&plan));
+            trine_matrix_destroy(&A);
+            trine_matrix_destroy(&B);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
+static void refinement_repairs_careless_pivoting(void **state)
+{
+    (void)state;
+    enum { n = 70 };
+    trine_context ctx = test_context();
+    char x[n * 2 * 16], b[n * 2 * 16];
+    for EACH(t, dtypes) {
+        /* Hardly any diagonal, and a threshold that takes it all the same. */
+        trine_matrix A = random_matrix(ctx, dtypes[t], n, 5, true, 3);
+        const int64_t *offsets;
+        const int32_t *columns;
+        const void *values;
+        OK(trine_matrix_get_arrays(A, &offsets, &columns, &values));
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t k = offsets[i]; k < offsets[i + 1]; k++)
+                if (columns[k] == i) put(dtypes[t], (void *)values, k, 1e-3);
+        for EACH(o, ops) {
+            double error[2];
+            for (int refine = 0; refine < 2; refine++) {
+                trine_direct plan;
+                OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){
+                    .factor = {TRINE_DIRECT_LU, TRINE_ORDERING_NATURAL, 1e-12, 0}, .ops = ops[o], .refine = 3 * refine, .triangular.max_nrhs = 2}));
+                solve(ctx, plan, dtypes[t], ops[o], n, 2, layouts[o % 2], o == 1, b, x);
+                error[refine] = backward_error(A, ops[o], 2, x, b);
+                OK(trine_direct_destroy(&plan));
+            }
+            assert_true(error[0] > 10);
+            assert_true(error[1] < 2);
+        }
+        trine_matrix_destroy(&A);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+static void an_empty_system_is_solved(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A;
+    trine_direct plan;
+    OK(trine_matrix_allocate(ctx, &A, TRINE_CSR, TRINE_C, 0, 0, 0, NULL, NULL, NULL));
+    for (int refine = 0; refine < 2; refine++) {
+        OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.refine = refine}));
+        const trine_dense X = {.rows = 0, .cols = 1};
+        OK(trine_direct_solve(plan, TRINE_N, &X, &X, NULL));
+        OK(trine_direct_destroy(&plan));
+    }
+    trine_matrix_destroy(&A);
+    OK(trine_context_destroy(&ctx));
+}
+
+static void every_wrong_argument_of_a_solve_is_refused(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A = MATRIX(ctx, 2, {0, 0, 2}, {0, 1, 1}, {1, 0, 1}, {1, 1, 2}), other, single;
+    trine_matrix singular = MATRIX(ctx, 2, {0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1});
+    other = MATRIX(ctx, 3, {0, 0, 2}, {0, 1, 1}, {1, 0, 1}, {1, 1, 2});
+    OK(trine_matrix_copy(A, &single, TRINE_HOST, TRINE_CSR, TRINE_S));
+    trine_direct plan = (trine_direct)1;
+    trine_direct_info info;
+    double host[4] = {1, 2, 3, 4};
+    void *data = test_to_device(ctx, host, sizeof host);
+    const trine_dense V = {data, 2, 1, 2, TRINE_COLMAJOR}, W = {data, 2, 2, 2, TRINE_COLMAJOR}, tall = {data, 3, 1, 3, TRINE_COLMAJOR};
+    struct trine_work_s work;
+    FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_create(ctx, NULL, A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_direct_create(NULL, &plan, A, NULL));
+    assert_null(plan);
+    FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_direct_create(ctx, &plan, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ops 0x8", trine_direct_create(ctx, &plan, A, &(trine_direct_options){.ops = 8}));
+    FAILS(TRINE_ERR_ARGUMENT, "-1 steps", trine_direct_create(ctx, &plan, A, &(trine_direct_options){.refine = -1}));
+    FAILS(TRINE_ERR_ARGUMENT, "max_nrhs", trine_direct_create(ctx, &plan, A, &(trine_direct_options){.triangular.max_nrhs = -1}));
+    FAILS(TRINE_ERR_ARGUMENT, "no method", trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = (trine_direct_method)9}));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_direct_create(ctx, &plan, A, &(trine_direct_options){.triangular.method = (trine_triangular_method)999}));
+    FAILS(TRINE_ERR_SINGULAR, NULL, trine_direct_create(ctx, &plan, singular, NULL));
+    assert_null(plan);
+    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_LU}));
+    FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_solve(NULL, TRINE_N, &V, &V, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "op 3", trine_direct_solve(plan, (trine_transpose)3, &V, &V, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "B is NULL", trine_direct_solve(plan, TRINE_N, NULL, &V, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "X is NULL", trine_direct_solve(plan, TRINE_N, &V, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "B has 3 rows", trine_direct_solve(plan, TRINE_N, &tall, &V, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "B has 1 columns and X 2", trine_direct_solve(plan, TRINE_N, &V, &W, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "its own work", trine_direct_solve(plan, TRINE_N, &V, &V, &(trine_exec){.work = &work}));
+    FAILS(TRINE_ERR_STATE, "not announced", trine_direct_solve(plan, TRINE_T, &V, &V, NULL));
+    FAILS(TRINE_ERR_STATE, "2 right-hand sides", trine_direct_solve(plan, TRINE_N, &W, &W, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_get_info(NULL, &info));
+    FAILS(TRINE_ERR_ARGUMENT, "info is NULL", trine_direct_get_info(plan, NULL));
+    OK(trine_direct_get_info(plan, &info));
+    assert_int_equal(info.factor.method, TRINE_DIRECT_LU);
+    assert_int_equal(info.lower.uplo, TRINE_LOWER);
+    assert_int_equal(info.upper.uplo, TRINE_UPPER);
+    assert_true(info.analyse_seconds >= 0 && info.numeric_seconds >= 0);
+    FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_update(NULL, A));
+    FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_direct_update(plan, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "dtype", trine_direct_update(plan, single));
+    OK(trine_direct_solve(plan, TRINE_N, &V, &V, NULL)); /* still whole */
+    FAILS(TRINE_ERR_SINGULAR, NULL, trine_direct_update(plan, singular));
+    FAILS(TRINE_ERR_STATE, "update failed", trine_direct_solve(plan, TRINE_N, &V, &V, NULL));
+    FAILS(TRINE_ERR_STATE, "update failed", trine_direct_get_info(plan, &info));
+    OK(trine_direct_update(plan, A));
+    OK(trine_direct_solve(plan, TRINE_N, &V, &V, NULL));
+    OK(trine_direct_destroy(&plan));
+    OK(trine_direct_destroy(&plan));
+    OK(trine_direct_destroy(NULL));
+    test_release(ctx, data);
+    trine_matrix_destroy(&A);
+    trine_matrix_destroy(&other);
+    trine_matrix_destroy(&single);
+    trine_matrix_destroy(&singular);
+    OK(trine_context_destroy(&ctx));
+}
+
+static void handles_may_go_in_any_order(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A;
+    trine_direct plan;
+    double host[9];
+    OK(trine_matrix_gallery(ctx, &A, "laplace2d:nx=3,ny=3", TRINE_D));
+    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.refine = 1}));
+    OK(trine_matrix_destroy(&A)); /* the plan refines with it and keeps it */
+    for (int i = 0; i < 9; i++) host[i] = i;
+    void *x = test_to_device(ctx, host, sizeof host);
+    const trine_dense X = {x, 9, 1, 9, TRINE_COLMAJOR};
+    OK(trine_direct_solve(plan, TRINE_N, &X, &X, NULL));
+    test_release(ctx, x);
+    OK(trine_context_destroy(&ctx));
+    OK(trine_direct_destroy(&plan));
+}
+
+static void every_allocation_of_a_plan_may_fail(void **state)
+{
+    (void)state;
+    static const trine_direct_method some[] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_LU_UMFPACK};
+    for EACH(m, some)
+        for (int k = 1;; k++) {
+            trine_context ctx;
+            test_memory memory = {0};
+            OK(trine_context_create(&ctx, "cpu"));
+            test_fail_allocations(ctx, &memory);
+            trine_matrix A = random_matrix(ctx, TRINE_C, 12, 2, is_cholesky(some[m]), 5);
+            float complex x[12] = {1};
+            const trine_dense X = {x, 12, 1, 12, TRINE_COLMAJOR};
+            memory.fail_at = memory.calls + k;
+            trine_direct plan;
+            trine_status status = trine_direct_create(ctx, &plan, A, &(trine_direct_options){
+                .factor.method = some[m], .ops = TRINE_N | TRINE_T | TRINE_H, .refine = 1});
+            if (status) assert_null(plan);
+            if (!status) status = trine_direct_update(plan, A);
+            const int64_t before = memory.calls;
+            if (!status) status = trine_direct_solve(plan, TRINE_T, &X, &X, NULL);
+            assert_int_equal(memory.calls, before); /* a solve allocates nothing */
+            const bool failed = memory.calls >= memory.fail_at;
+            assert_int_equal(status, failed ? TRINE_ERR_MEMORY : TRINE_SUCCESS);
+            OK(trine_direct_destroy(&plan));
+            OK(trine_matrix_destroy(&A));
+            OK(trine_context_destroy(&ctx));
+            assert_int_equal(memory.live, 0);
+            if (!failed) break;
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -711,6 +1025,13 @@ int main(void)
         cmocka_unit_test(nearly_singular_matrices_are_factored_with_a_warning),
         cmocka_unit_test(every_wrong_argument_of_a_factor_is_refused),
         cmocka_unit_test(every_allocation_of_a_factor_may_fail),
+        cmocka_unit_test(solves_agree_with_dense_lapack),
+        cmocka_unit_test(new_values_give_a_new_solution),
+        cmocka_unit_test(refinement_repairs_careless_pivoting),
+        cmocka_unit_test(an_empty_system_is_solved),
+        cmocka_unit_test(every_wrong_argument_of_a_solve_is_refused),
+        cmocka_unit_test(handles_may_go_in_any_order),
+        cmocka_unit_test(every_allocation_of_a_plan_may_fail),
     };
     return TEST_MAIN(tests);
 }

@@ -1,0 +1,394 @@
+/* A direct solve as a plan: the factor's permutations and scales around two of trine's triangular solves.
+ *
+ *     diag(r) A(p,q) diag(c) = L U   gives   A x = b:    x(q) = c .* (U^-1 L^-1 (r .* b(p))),
+ *                                            A^T x = b:  x(p) = r .* (L^-T U^-T (c .* b(q))),
+ *
+ * and A^H with H in place of T, the scales being real. Cholesky has q = p and U = L^H; of its U nothing is stored unless A is
+ * complex and A^T is asked for: then L^-T conj(L)^-1 needs U's plan, for conj(L) = U^T. */
+#include <string.h>
+
+#include "core/scalar.h"
+#include "direct/direct.h"
+
+struct trine_direct_s {
+    int refs;
+    trine_context ctx;
+    trine_factor F;
+    trine_matrix A, A_transposed, A_adjoint; /* refinement with op T, H; NULL if not needed */
+    trine_direct_options options;
+    trine_dtype dtype;
+    trine_space space;
+    int64_t n, max_nrhs;
+    unsigned ops;
+    bool ready;                              /* false after an update that failed */
+
+    trine_matrix L, U;                       /* CSC of A's dtype on the host; U NULL where L^H serves */
+    trine_triangular lower, upper;
+    void *row_perm, *col_perm;               /* in the context's space */
+    void *row_scale, *col_scale;             /* of A's real dtype; NULL: ones */
+    void *vectors;                           /* n x max_nrhs in the context's space */
+    void *host_b, *host_x, *host_r;          /* n x max_nrhs each, for refinement */
+    double analyse_seconds, numeric_seconds;
+};
+
+/* ------------------------------------------------------------------- setup */
+
+static bool is_cholesky(trine_direct D)
+{
+    trine_factor_info info;
+    return trine_factor_get_info(D->F, &info) == TRINE_SUCCESS && info.diag_L == TRINE_NONUNIT;
+}
+
+/** Copy of a host array in the context's space; *to is reused if it is there already. */
+static trine_status place(trine_direct D, const void *host, size_t bytes, void **to)
+{
+    trine_status status = TRINE_SUCCESS;
+    if (!*to) TRY(trine_alloc(D->ctx, D->space, bytes, to));
+    TRY(trine_copy(D->ctx, *to, D->space, host, TRINE_HOST, bytes));
+done:
+    return status;
+}
+
+static trine_status place_scale(trine_direct D, const double *scale, void **to)
+{
+    if (!scale) {
+        trine_free(D->ctx, D->space, *to);
+        *to = NULL;
+        return TRINE_SUCCESS;
+    }
+    if (!trine_dtype_is_single(D->dtype)) return place(D, scale, (size_t)D->n * sizeof(double), to);
+    trine_status status = TRINE_SUCCESS;
+    float *single = NULL;
+    TRY(ALLOC(D->ctx, single, D->n));
+    for (int64_t i = 0; i < D->n; i++) single[i] = (float)scale[i];
+    TRY(place(D, single, (size_t)D->n * sizeof(float), to));
+done:
+    trine_free(D->ctx, TRINE_HOST, single);
+    return status;
+}
+
+static trine_status place_permutations(trine_direct D)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int32_t *row_perm, *col_perm;
+    const double *row_scale, *col_scale;
+    TRY(trine_factor_get_permutations(D->F, &row_perm, &col_perm, &row_scale, &col_scale));
+    TRY(place(D, row_perm, (size_t)D->n * sizeof *row_perm, &D->row_perm));
+    TRY(place(D, col_perm, (size_t)D->n * sizeof *col_perm, &D->col_perm));
+    TRY(place_scale(D, row_scale, &D->row_scale));
+    TRY(place_scale(D, col_scale, &D->col_scale));
+done:
+    return status;
+}
+
+static bool same_pattern(trine_matrix A, trine_matrix B)
+{
+    trine_matrix_info a, b;
+    const int64_t *a_offsets, *b_offsets;
+    const int32_t *a_indices, *b_indices;
+    if (!A || !B || trine_matrix_get_info(A, &a) || trine_matrix_get_info(B, &b) || a.nnz != b.nnz || a.n_cols != b.n_cols) return false;
+    if (trine_matrix_get_arrays(A, &a_offsets, &a_indices, NULL) || trine_matrix_get_arrays(B, &b_offsets, &b_indices, NULL)) return false;
+    return !memcmp(a_offsets, b_offsets, (size_t)(a.n_cols + 1) * sizeof *a_offsets) &&
+           !memcmp(a_indices, b_indices, (size_t)a.nnz * sizeof *a_indices);
+}
+
+/** Give the triangle T (which passes to *kept) to *plan. The pattern of a factor may change with its values: pivots move, and
+ *  zeros in the panels are left out. Where it did not, only the values are replaced. */
+static trine_status set_triangle(trine_direct D, trine_matrix T, trine_matrix *kept, trine_triangular *plan,
+                                 const trine_triangular_options *options)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool known = *plan && same_pattern(*kept, T);
+    trine_matrix_destroy(kept);
+    *kept = T;
+    double start = trine_wall_time();
+    if (!known) {
+        trine_triangular_destroy(plan);
+        TRY(trine_triangular_analyse(D->ctx, plan, T, options));
+        D->analyse_seconds += trine_wall_time() - start;
+        start = trine_wall_time();
+    }
+    const void *values;
+    TRY(trine_matrix_get_arrays(T, NULL, NULL, &values));
+    TRY(trine_triangular_numeric(*plan, TRINE_HOST, values, NULL));
+    TRY(trine_triangular_check(*plan, NULL));
+    D->numeric_seconds += trine_wall_time() - start;
+done:
+    return status;
+}
+
+/** The factor's triangle in A's dtype. */
+static trine_status get_triangle(trine_direct D, trine_uplo which, trine_matrix *T)
+{
+    trine_matrix wide = NULL;
+    *T = NULL;
+    trine_status status = trine_factor_get_triangle(D->F, which, &wide);
+    if (status || !trine_dtype_is_single(D->dtype)) {
+        *T = wide;
+        return status;
+    }
+    status = trine_matrix_copy(wide, T, TRINE_HOST, TRINE_CSC, D->dtype);
+    trine_matrix_destroy(&wide);
+    return status;
+}
+
+/** Which ops the triangular plans need for the ops of A. */
+static unsigned ops_of_lower(trine_direct D, bool cholesky)
+{
+    if (!cholesky) return D->ops;
+    if (!trine_dtype_is_complex(D->dtype)) return TRINE_N | TRINE_T;
+    return (D->ops & (TRINE_N | TRINE_H) ? TRINE_N | TRINE_H : 0u) | (D->ops & TRINE_T);
+}
+static unsigned ops_of_upper(trine_direct D, bool cholesky)
+{
+    if (!cholesky) return D->ops;
+    return trine_dtype_is_complex(D->dtype) ? D->ops & TRINE_T : 0;
+}
+
+/** Permutations and triangles from D->F. */
+static trine_status take_factor(trine_direct D)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool cholesky = is_cholesky(D);
+    trine_matrix T = NULL;
+    trine_triangular_options options = D->options.triangular;
+    options.diag = cholesky ? TRINE_NONUNIT : TRINE_UNIT;
+    options.other_triangle_is_error = 0;
+    options.max_nrhs = D->max_nrhs;
+    D->analyse_seconds = D->numeric_seconds = 0;
+    TRY(place_permutations(D));
+    options.uplo = TRINE_LOWER;
+    options.ops = ops_of_lower(D, cholesky);
+    TRY(get_triangle(D, TRINE_LOWER, &T));
+    TRY(set_triangle(D, T, &D->L, &D->lower, &options));
+    options.uplo = TRINE_UPPER;
+    options.diag = TRINE_NONUNIT;
+    options.ops = ops_of_upper(D, cholesky);
+    if (options.ops) {
+        TRY(cholesky ? trine_matrix_transpose(D->L, &T, TRINE_H) : get_triangle(D, TRINE_UPPER, &T));
+        TRY(set_triangle(D, T, &D->U, &D->upper, &options));
+    } else {
+        trine_triangular_destroy(&D->upper);
+        trine_matrix_destroy(&D->U);
+    }
+done:
+    return status;
+}
+
+/** Keep A, and what else refinement needs. */
+static trine_status take_matrix(trine_direct D, trine_matrix A)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_retain((int *)A); /* every handle starts with its reference count */
+    trine_matrix_destroy(&D->A);
+    trine_matrix_destroy(&D->A_transposed);
+    trine_matrix_destroy(&D->A_adjoint);
+    D->A = A;
+    if (D->options.refine == 0) goto done;
+    const unsigned transposes = trine_dtype_is_complex(D->dtype) ? D->ops : D->ops & TRINE_H ? D->ops | TRINE_T : D->ops;
+    if (transposes & TRINE_T) TRY(trine_matrix_transpose(A, &D->A_transposed, TRINE_T));
+    if (D->ops & TRINE_H && trine_dtype_is_complex(D->dtype)) TRY(trine_matrix_transpose(A, &D->A_adjoint, TRINE_H));
+done:
+    return status;
+}
+
+trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options)
+{
+    REQUIRE(plan, "plan is NULL");
+    *plan = NULL;
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(A, "A is NULL");
+    const trine_direct_options chosen = options ? *options : (trine_direct_options){0};
+    REQUIRE((chosen.ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)) == 0, "ops %#x has bits other than TRINE_N, TRINE_T, TRINE_H", chosen.ops);
+    REQUIRE(chosen.refine >= 0, "%d steps of refinement", chosen.refine);
+    REQUIRE(chosen.triangular.max_nrhs >= 0, "max_nrhs is %lld", (long long)chosen.triangular.max_nrhs);
+    trine_matrix_info info;
+    trine_status status = trine_matrix_get_info(A, &info);
+    if (status) return status;
+    trine_direct D = trine_host_calloc(ctx, 1, sizeof *D);
+    if (!D) return TRINE_ERR_MEMORY;
+    D->refs = 1;
+    D->ctx = trine_retain_context(ctx);
+    D->options = chosen;
+    D->dtype = info.dtype;
+    D->space = ctx->info.space;
+    D->n = info.n_rows;
+    D->ops = chosen.ops ? chosen.ops : TRINE_N;
+    D->max_nrhs = chosen.triangular.max_nrhs ? chosen.triangular.max_nrhs : 1;
+    TRY(trine_factor_create(ctx, &D->F, A, &chosen.factor));
+    TRY(take_matrix(D, A));
+    TRY(take_factor(D));
+    const size_t element = trine_dtype_size(D->dtype);
+    size_t bytes;
+    if (__builtin_mul_overflow((size_t)D->n * element, (size_t)D->max_nrhs, &bytes))
+        FAIL(TRINE_ERR_MEMORY, "%lld vectors of %lld elements are more than memory can hold", (long long)D->max_nrhs, (long long)D->n);
+    TRY(trine_alloc(ctx, D->space, bytes, &D->vectors));
+    if (chosen.refine) {
+        TRY(trine_alloc(ctx, TRINE_HOST, bytes, &D->host_b));
+        TRY(trine_alloc(ctx, TRINE_HOST, bytes, &D->host_x));
+        TRY(trine_alloc(ctx, TRINE_HOST, bytes, &D->host_r));
+    }
+    D->ready = true;
+    *plan = D;
+    return TRINE_SUCCESS;
+done:
+    trine_direct_destroy(&D);
+    return status;
+}
+
+trine_status trine_direct_update(trine_direct D, trine_matrix A)
+{
+    REQUIRE(D, "plan is NULL");
+    REQUIRE(A, "A is NULL");
+    trine_matrix_info info;
+    trine_status status = trine_matrix_get_info(A, &info);
+    if (status) return status;
+    REQUIRE(info.dtype == D->dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype, (int)D->dtype);
+    D->ready = false;
+    TRY(trine_factor_update(D->F, A));
+    TRY(take_matrix(D, A));
+    TRY(take_factor(D));
+    D->ready = true;
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------- solve */
+
+/** X := op(A)^-1 B through the work vectors; B == X allowed. */
+static trine_status solve_once(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool forward = op == TRINE_N, real = !trine_dtype_is_complex(D->dtype);
+    const trine_exec exec = {.stream = stream};
+    const trine_dense Z = {.data = D->vectors, .rows = D->n, .cols = B->cols, .layout = X->layout,
+                           .ld = X->layout == TRINE_COLMAJOR ? D->n : B->cols};
+    trine_triangular first = D->lower, second = D->upper;
+    trine_transpose first_op = op, second_op = op;
+    if (is_cholesky(D)) {
+        if (op == TRINE_T && !real) { /* conj(L) = U^T */
+            first = D->upper;
+            second = D->lower;
+        } else {
+            first = second = D->lower;
+            first_op = TRINE_N;
+            second_op = real ? TRINE_T : TRINE_H;
+        }
+    } else if (!forward) {
+        first = D->upper;
+        second = D->lower;
+    }
+    TRY(trine_vectors_permute(D->ctx, D->dtype, forward ? D->row_perm : D->col_perm, forward ? D->row_scale : D->col_scale, 0, B, &Z, stream));
+    TRY(trine_triangular_solve(first, first_op, NULL, &Z, &Z, &exec));
+    TRY(trine_triangular_solve(second, second_op, NULL, &Z, &Z, &exec));
+    TRY(trine_vectors_permute(D->ctx, D->dtype, forward ? D->col_perm : D->row_perm, forward ? D->col_scale : D->row_scale, 1, &Z, X, stream));
+done:
+    return status;
+}
+
+/** Copy between the context's space and the host, in order on the stream; finished when it returns. */
+static trine_status transfer(trine_direct D, void *dst, const void *src, size_t bytes, void *stream)
+{
+    if (!D->ctx->cuda) {
+        memcpy(dst, src, bytes);
+        return TRINE_SUCCESS;
+    }
+    trine_status status = trine_device_copy_async(D->ctx, dst, src, bytes, stream);
+    return status ? status : trine_device_synchronize(D->ctx, stream);
+}
+
+#define TEMPLATE "direct/add.inc"
+#include "core/each_dtype.h"
+static void (*const add[])(int64_t n, const void *d, void *x) = TABLE(add);
+
+static trine_status solve_and_refine(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream)
+{
+    trine_status status = TRINE_SUCCESS;
+    const size_t bytes = (size_t)(D->n * B->cols) * trine_dtype_size(D->dtype);
+    const trine_dense packed = {.data = D->vectors, .rows = D->n, .cols = B->cols, .ld = D->n, .layout = TRINE_COLMAJOR};
+    trine_matrix op_A = op == TRINE_N ? D->A : op == TRINE_H && D->A_adjoint ? D->A_adjoint : D->A_transposed;
+    trine_accuracy accuracy;
+    if (trine_device_is_capturing(D->ctx, stream))
+        FAIL(TRINE_ERR_STATE, "a solve with iterative refinement synchronizes and cannot be captured in a graph");
+    TRY(trine_vectors_permute(D->ctx, D->dtype, NULL, NULL, 0, B, &packed, stream));
+    TRY(transfer(D, D->host_b, D->vectors, bytes, stream));
+    TRY(solve_once(D, op, B, X, stream));
+    TRY(trine_vectors_permute(D->ctx, D->dtype, NULL, NULL, 0, X, &packed, stream));
+    TRY(transfer(D, D->host_x, D->vectors, bytes, stream));
+    for (int step = 0; step < D->options.refine; step++) {
+        TRY(trine_matrix_accuracy(op_A, B->cols, D->host_x, D->host_b, D->host_r, &accuracy));
+        trine_log(D->ctx, 3, "refinement step %d: backward error %.3g eps", step + 1, accuracy.backward_error);
+        TRY(transfer(D, D->vectors, D->host_r, bytes, stream));
+        TRY(trine_vectors_permute(D->ctx, D->dtype, NULL, NULL, 0, &packed, X, stream));
+        TRY(solve_once(D, op, X, X, stream));
+        TRY(trine_vectors_permute(D->ctx, D->dtype, NULL, NULL, 0, X, &packed, stream));
+        TRY(transfer(D, D->host_r, D->vectors, bytes, stream));
+        add[D->dtype](D->n * B->cols, D->host_r, D->host_x);
+    }
+    TRY(transfer(D, D->vectors, D->host_x, bytes, stream));
+    TRY(trine_vectors_permute(D->ctx, D->dtype, NULL, NULL, 0, &packed, X, stream));
+    if (D->ctx->cuda) TRY(trine_device_synchronize(D->ctx, stream));
+done:
+    return status;
+}
+
+trine_status trine_direct_solve(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
+{
+    REQUIRE(D, "plan is NULL");
+    REQUIRE(op == TRINE_N || op == TRINE_T || op == TRINE_H, "op %d is none of N, T, H", (int)op);
+    REQUIRE(!exec || !exec->work, "a direct plan runs on its own work");
+    trine_dense from, to;
+    trine_status status = trine_check_dense(B, D->n, "B", &from);
+    if (status) return status;
+    status = trine_check_dense(X, D->n, "X", &to);
+    if (status) return status;
+    REQUIRE(from.cols == to.cols, "B has %lld columns and X %lld", (long long)from.cols, (long long)to.cols);
+    if (!D->ready) return trine_fail(TRINE_ERR_STATE, "the plan has no factor: the last trine_direct_update failed");
+    if (!(D->ops & op)) return trine_fail(TRINE_ERR_STATE, "op %d was not announced to trine_direct_create (ops %#x)", (int)op, D->ops);
+    if (from.cols > D->max_nrhs)
+        return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, and the plan was made for %lld", (long long)from.cols, (long long)D->max_nrhs);
+    if (D->n == 0 || from.cols == 0) return TRINE_SUCCESS;
+    void *stream = trine_exec_stream(D->ctx, exec);
+    return D->options.refine ? solve_and_refine(D, op, &from, &to, stream) : solve_once(D, op, &from, &to, stream);
+}
+
+trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
+{
+    REQUIRE(D, "plan is NULL");
+    REQUIRE(info, "info is NULL");
+    if (!D->ready) return trine_fail(TRINE_ERR_STATE, "the plan has no factor: the last trine_direct_update failed");
+    trine_status status = TRINE_SUCCESS;
+    *info = (trine_direct_info){.analyse_seconds = D->analyse_seconds, .numeric_seconds = D->numeric_seconds};
+    TRY(trine_factor_get_info(D->F, &info->factor));
+    TRY(trine_triangular_get_info(D->lower, &info->lower));
+    TRY(trine_triangular_get_info(D->upper ? D->upper : D->lower, &info->upper)); /* Cholesky: L serves for both */
+done:
+    return status;
+}
+
+trine_status trine_direct_destroy(trine_direct *plan)
+{
+    if (!plan || !*plan) return TRINE_SUCCESS;
+    trine_direct D = *plan;
+    *plan = NULL;
+    if (!trine_release(&D->refs)) return TRINE_SUCCESS;
+    trine_context ctx = D->ctx;
+    trine_triangular_destroy(&D->lower);
+    trine_triangular_destroy(&D->upper);
+    trine_matrix_destroy(&D->L);
+    trine_matrix_destroy(&D->U);
+    trine_matrix_destroy(&D->A);
+    trine_matrix_destroy(&D->A_transposed);
+    trine_matrix_destroy(&D->A_adjoint);
+    trine_factor_destroy(&D->F);
+    trine_free(ctx, D->space, D->row_perm);
+    trine_free(ctx, D->space, D->col_perm);
+    trine_free(ctx, D->space, D->row_scale);
+    trine_free(ctx, D->space, D->col_scale);
+    trine_free(ctx, D->space, D->vectors);
+    trine_free(ctx, TRINE_HOST, D->host_b);
+    trine_free(ctx, TRINE_HOST, D->host_x);
+    trine_free(ctx, TRINE_HOST, D->host_r);
+    trine_free(ctx, TRINE_HOST, D);
+    return trine_context_destroy(&ctx);
+}
