@@ -1,0 +1,157 @@
+/* What the files of the benchmark program share: the options of a run, timing, records, problems, solvers to compare. */
+#ifndef TRINE_BENCH_H
+#define TRINE_BENCH_H
+
+#include <stdio.h>
+#include <trine/trine.h>
+
+#include "core/internal.h"
+
+/* --------------------------------------------------------------------- run */
+
+/** A list of words, split from a comma-separated option. */
+typedef struct { int count; char *item[64]; char *storage; } bench_list;
+bench_list bench_list_split(const char *text); /* exits on more than 64 */
+void bench_list_free(bench_list *list);
+
+typedef struct {
+    trine_context ctx;
+    trine_context_info device;
+    char device_name[32];        /* as in file names and records: "h200", "cpu-2t" */
+    double copy_gbs;             /* read + written, 10^9 bytes a second, measured at the start of this run */
+    bench_list matrices, methods, peers, dtypes, directions, nrhs; /* empty: the suite's own choice */
+    trine_uplo uplo;             /* AUTO: lower for forward, upper for backward */
+    trine_layout layout;         /* of several right-hand sides */
+    trine_summation summation;
+    int reps;                    /* timed calls behind every median */
+    double max_seconds;          /* a timed loop ends after that, with at least 11 calls; 0: never */
+    FILE *table, *json;          /* json may be NULL */
+    int failures;                /* records with status failed, so far */
+} bench;
+
+/** One suite: a line in main.c's table. run returns an error only for what makes the rest of the run pointless; a matrix or
+ *  method that fails is a record. */
+typedef struct {
+    const char *name, *description;
+    trine_status (*run)(bench *b);
+} bench_suite;
+trine_status bench_suite_sptrsv(bench *b);
+trine_status bench_suite_sptrsm(bench *b);
+
+/* ------------------------------------------------------------------ timing */
+
+typedef trine_status (*bench_call)(void *self);
+
+/** Median and minimum of a number of timed calls, in milliseconds. */
+typedef struct { double median, min; int reps; } bench_time;
+/** Warm up, then time b->reps calls one by one: CUDA events around each on a GPU, the wall clock on a CPU. */
+trine_status bench_measure(bench *b, bench_call call, void *self, bench_time *time);
+/** Wall-clock time of a call with everything it starts on the device; median of up to 5 (of 1 if it takes over 0.2 s).
+ *  reset (may be NULL) runs untimed before every call. */
+trine_status bench_measure_wall(bench *b, bench_call call, bench_call reset, void *self, bench_time *time);
+/** Time `count` calls in turn, b->reps rounds of all of them; times[i * rounds + r] in ms. Ratios of one round share what
+ *  the machine did just then. times has room for count * b->reps. */
+trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls, void **selves, double *times, int *rounds);
+double bench_median(double *values, int count); /* sorts */
+/** Copy bandwidth of the context's memory, read + written bytes: 1 GiB (256 MiB on a CPU, all threads), median of 20. */
+trine_status bench_copy_bandwidth(bench *b, double *gbs);
+
+/* The device part: device_cuda.c, or device_none.c in a build without CUDA. */
+trine_status bench_device_open(bench *b);
+void bench_device_close(void);
+trine_status bench_device_timer_start(bench *b);
+trine_status bench_device_timer_stop(bench *b, double *ms); /* waits */
+
+/* ----------------------------------------------------------------- records */
+
+typedef enum { BENCH_OK, BENCH_SKIPPED, BENCH_FAILED } bench_outcome;
+
+/** One measurement: a line of JSON. The members are the keys that every suite has (schema.json); NAN and NULL are written as
+ *  null. What a suite adds goes through bench_record_add. */
+typedef struct {
+    const char *suite, *matrix;
+    int64_t n, nnz;
+    trine_dtype dtype;
+    trine_transpose op;
+    trine_uplo uplo;
+    const char *direction;
+    int64_t nrhs;
+    const char *impl, *method, *chosen;
+    bench_outcome status;
+    char reason[320];
+    double analyse_ms, numeric_ms, solve_ms, solve_min_ms, error;
+    int64_t bytes;
+    int reps;
+    struct { const char *key; double number; const char *text; } added[24];
+    int n_added;
+} bench_record;
+
+/** A record with nothing measured yet. */
+bench_record bench_record_begin(const char *suite, const char *matrix);
+void bench_record_add_number(bench_record *r, const char *key, double number);
+void bench_record_add_text(bench_record *r, const char *key, const char *text); /* not copied */
+/** Put why it is not ok, with the last error's sentence where status came from trine (NULL format: that alone). */
+void bench_record_fail(bench_record *r, bench_outcome outcome, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/** Write the line, flush, count failures. */
+trine_status bench_record_write(bench *b, const bench_record *r);
+const char *bench_dtype_name(trine_dtype t); /* "s", "d", "c", "z" */
+
+/* ---------------------------------------------------------------- problems */
+
+/** Where triangles come from: one matrix, or the factors of one. */
+typedef struct bench_source_s *bench_source;
+/** spec: "tril:", "triu:", "tri:" (either; the default), "chol:" or "lu:" before the name of a real matrix, a file, or a
+ *  gallery spec. Real matrices are $TRINE_MATRICES/NAME.mtx.gz or .mtx, by default in ../shared/matrices.
+ *  TRINE_ERR_NOT_BUILT: chol: and lu: without libtrine_direct. */
+trine_status bench_source_open(bench *b, bench_source *source, const char *spec);
+void bench_source_close(bench_source *source);
+
+/** op(T) X = B, ready to be solved in the context's space. */
+typedef struct {
+    const char *spec, *direction;
+    trine_dtype dtype;
+    trine_uplo uplo;       /* of T as stored */
+    trine_transpose op;
+    trine_diag diag;
+    int64_t n, nnz, nrhs;
+    trine_matrix T;        /* CSR in the context's space */
+    trine_matrix host;     /* op(T) as CSR on the host: what results are checked with */
+    trine_dense B, X;      /* in the context's space */
+    void *host_b, *host_x; /* the same bytes on the host */
+    void *reference;       /* column 0 of X, solved serially in long double: long double or long double complex */
+    int64_t levels, min_rows, max_rows; /* level sets of op(T) */
+} bench_problem;
+
+/** The triangle that `direction` ("forward" or "backward") and b->uplo ask for; no right-hand sides yet. Triangles of A get
+ *  missing diagonals filled, and where |t_ii| <= sum of the row's others the diagonal becomes twice that sum (sign kept), so
+ *  that x stays bounded; factors stay as they are. Complex: t_ij times exp(i (u_i + v_j)), u and v uniform random phases.
+ *  TRINE_ERR_UNSUPPORTED: a "tril:" or "triu:" spec against --uplo. */
+trine_status bench_problem_make(bench *b, bench_source source, const char *direction, trine_dtype dtype, bench_problem *p);
+/** Give it nrhs random right-hand sides (entries uniform in (-1,1)), in b->layout when there are several. */
+trine_status bench_problem_set_nrhs(bench *b, bench_problem *p, int64_t nrhs);
+/** Fill X with NaN, so that an entry that is not written shows. */
+trine_status bench_problem_poison(bench *b, bench_problem *p);
+/** Fetch X and check it. error: max over all entries of |b - op(T)x|_i / (|op(T)||x| + |b|)_i, in long double; difference:
+ *  max_i |x_i - reference_i| / max(|x_i|, |reference_i|) of column 0. bound: what error may be at most, 4 (k + 4) eps with k
+ *  the entries of the longest row: substitution is good for gamma_k (Higham, Accuracy and Stability, Theorem 8.5). */
+trine_status bench_problem_check(bench *b, bench_problem *p, double *error, double *difference, double *bound);
+void bench_problem_free(bench *b, bench_problem *p);
+
+/* ----------------------------------------------------------------- solvers */
+
+/** A triangular solver to be compared. TRINE_ERR_NOT_BUILT and TRINE_ERR_UNSUPPORTED from create or analyse: the record is
+ *  skipped, with trine_last_error as the reason. */
+typedef struct {
+    const char *impl;
+    trine_status (*create)(bench *b, const bench_problem *p, const char *method, void **self);
+    trine_status (*reset)(void *self);   /* forget the analysis, keep what create allocated */
+    trine_status (*analyse)(void *self);
+    trine_status (*numeric)(void *self); /* values replaced, no new analysis; NULL: it cannot */
+    trine_status (*solve)(void *self);
+    const char *(*chosen)(void *self);   /* what runs */
+    void (*describe)(void *self, bench_record *r); /* what else is known of it; may be NULL */
+    void (*destroy)(void *self);
+} bench_solver;
+extern const bench_solver bench_solver_trine, bench_solver_cusparse, bench_solver_mkl;
+
+#endif

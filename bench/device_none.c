@@ -1,0 +1,15 @@
+/* A build without CUDA: no context is ever on a device, so the timer is never started. */
+#include "bench.h"
+
+trine_status bench_device_open(bench *b) { (void)b; return trine_fail(TRINE_ERR_NOT_BUILT, "built without CUDA"); }
+void bench_device_close(void) {}
+trine_status bench_device_timer_start(bench *b) { return bench_device_open(b); }
+trine_status bench_device_timer_stop(bench *b, double *ms) { (void)ms; return bench_device_open(b); }
+
+static trine_status create(bench *b, const bench_problem *p, const char *method, void **self)
+{
+    (void)p, (void)method;
+    *self = NULL;
+    return bench_device_open(b);
+}
+const bench_solver bench_solver_cusparse = {.impl = "cusparse", .create = create};

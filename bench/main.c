@@ -1,0 +1,215 @@
+/* trine-bench: compare trine's solvers with other libraries' on the same problems, check every result, record everything. */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+static const bench_suite suites[] = {
+    {"sptrsv", "triangular solves, one right-hand side", bench_suite_sptrsv},
+    {"sptrsm", "triangular solves, many right-hand sides", bench_suite_sptrsm},
+};
+enum { N_SUITES = sizeof suites / sizeof *suites };
+
+/* ----------------------------------------------------------------- options */
+
+bench_list bench_list_split(const char *text)
+{
+    bench_list list = {.storage = strdup(text)};
+    char *rest = list.storage;
+    for (char *word; rest && (word = strsep(&rest, ",")) != NULL;) {
+        if (!*word) continue;
+        if (list.count == 64) {
+            fprintf(stderr, "trine-bench: more than 64 words in \"%s\"\n", text);
+            exit(2);
+        }
+        list.item[list.count++] = word;
+    }
+    return list;
+}
+
+void bench_list_free(bench_list *list)
+{
+    free(list->storage);
+    *list = (bench_list){0};
+}
+
+typedef struct {
+    const bench_suite *suite;
+    const char *device, *device_name, *json, *out;
+    bench b;
+} arguments;
+
+enum { METHODS = 256, PEERS, DTYPE, UPLO, DIRECTION, NRHS, LAYOUT, REPS, MAX_SECONDS, JSON, OUT, DEVICE, DEVICE_NAME, DETERMINISTIC };
+static const struct argp_option options[] = {
+    {"methods", METHODS, "LIST", 0, "trine's methods, by name (default: the suite's all)", 0},
+    {"peers", PEERS, "LIST", 0, "cusparse, mkl, or none (default: those of the device)", 0},
+    {"dtype", DTYPE, "LIST", 0, "s, d, c, z (default d)", 0},
+    {"uplo", UPLO, "lower|upper", 0, "the triangle that is stored (default: lower for forward, upper for backward)", 0},
+    {"direction", DIRECTION, "LIST", 0, "forward, backward (default both)", 0},
+    {"nrhs", NRHS, "LIST", 0, "numbers of right-hand sides (default: 1; sptrsm 1,8,32,64)", 0},
+    {"layout", LAYOUT, "rowmajor|colmajor", 0, "of several right-hand sides (default rowmajor)", 0},
+    {"deterministic", DETERMINISTIC, NULL, 0, "bitwise the same result every run", 0},
+    {"reps", REPS, "N", 0, "timed calls behind a median (default 50)", 0},
+    {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 11 calls", 0},
+    {"device", DEVICE, "DEVICE", 0, "auto, cpu, cpu:4, cuda, cuda:1 (default auto)", 0},
+    {"device-name", DEVICE_NAME, "NAME", 0, "in records (default: h200, cpu-2t, ... from the device)", 0},
+    {"json", JSON, "FILE", 0, "append one line of JSON a measurement; - for standard output", 0},
+    {"out", OUT, "FILE", 0, "write the table there instead of standard output", 0},
+    {0}};
+
+/** Every word of the list must be one of `allowed`, "a|b|c". */
+static void require_words(struct argp_state *state, const bench_list *list, const char *option, const char *allowed)
+{
+    for (int i = 0; i < list->count; i++) {
+        size_t length = strlen(list->item[i]);
+        const char *at = allowed;
+        while (at && !(strncmp(at, list->item[i], length) == 0 && (at[length] == '|' || !at[length]))) {
+            at = strchr(at, '|');
+            if (at) at++;
+        }
+        if (!at) argp_error(state, "--%s: \"%s\" is none of %s", option, list->item[i], allowed);
+    }
+}
+
+static void set_list(bench_list *list, const char *text)
+{
+    bench_list_free(list);
+    *list = bench_list_split(text);
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *a = state->input;
+    char *end;
+    switch (key) {
+    case METHODS: set_list(&a->b.methods, value); break;
+    case PEERS: set_list(&a->b.peers, value); require_words(state, &a->b.peers, "peers", "cusparse|mkl|none"); break;
+    case DTYPE: set_list(&a->b.dtypes, value); require_words(state, &a->b.dtypes, "dtype", "s|d|c|z"); break;
+    case DIRECTION: set_list(&a->b.directions, value); require_words(state, &a->b.directions, "direction", "forward|backward"); break;
+    case NRHS:
+        set_list(&a->b.nrhs, value);
+        for (int i = 0; i < a->b.nrhs.count; i++)
+            if (strtoll(a->b.nrhs.item[i], &end, 10) < 1 || *end) argp_error(state, "--nrhs: \"%s\" is no positive number", a->b.nrhs.item[i]);
+        break;
+    case UPLO:
+        a->b.uplo = strcmp(value, "lower") == 0 ? TRINE_LOWER : strcmp(value, "upper") == 0 ? TRINE_UPPER : TRINE_UPLO_AUTO;
+        if (!a->b.uplo) argp_error(state, "--uplo: \"%s\" is neither lower nor upper", value);
+        break;
+    case LAYOUT:
+        if (strcmp(value, "rowmajor") != 0 && strcmp(value, "colmajor") != 0) argp_error(state, "--layout: \"%s\" is neither rowmajor nor colmajor", value);
+        a->b.layout = strcmp(value, "rowmajor") == 0 ? TRINE_ROWMAJOR : TRINE_COLMAJOR;
+        break;
+    case REPS:
+        a->b.reps = (int)strtol(value, &end, 10);
+        if (a->b.reps < 1 || a->b.reps > 100000 || *end) argp_error(state, "--reps: \"%s\" is not in 1..100000", value);
+        break;
+    case MAX_SECONDS:
+        a->b.max_seconds = strtod(value, &end);
+        if (!(a->b.max_seconds > 0) || *end) argp_error(state, "--max-seconds: \"%s\" is no positive number", value);
+        break;
+    case DETERMINISTIC: a->b.summation = TRINE_ORDER_DETERMINISTIC; break;
+    case DEVICE: a->device = value; break;
+    case DEVICE_NAME: a->device_name = value; break;
+    case JSON: a->json = value; break;
+    case OUT: a->out = value; break;
+    case ARGP_KEY_ARG:
+        if (!a->suite) {
+            for (int i = 0; i < N_SUITES; i++)
+                if (strcmp(suites[i].name, value) == 0) a->suite = &suites[i];
+            if (!a->suite) argp_error(state, "there is no suite \"%s\"", value);
+        } else if (a->b.matrices.count == 64) {
+            argp_error(state, "more than 64 matrices");
+        } else {
+            a->b.matrices.item[a->b.matrices.count++] = value;
+        }
+        break;
+    case ARGP_KEY_END:
+        if (!a->suite) argp_error(state, "which suite?");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static char *list_suites(int key, const char *text, void *input)
+{
+    (void)input;
+    if (key != ARGP_KEY_HELP_POST_DOC) return (char *)text;
+    char *help = NULL;
+    size_t length;
+    FILE *f = open_memstream(&help, &length);
+    if (!f) return NULL;
+    fprintf(f, "Suites:\n");
+    for (int i = 0; i < N_SUITES; i++) fprintf(f, "  %-12s %s\n", suites[i].name, suites[i].description);
+    if (text) fprintf(f, "\n%s", text);
+    fclose(f);
+    return help;
+}
+
+static const struct argp argp = {
+    options, parse, "SUITE [MATRIX...]",
+    "Compare trine with other libraries on the same problems; check every result; print a table and record JSON lines.",
+    NULL, list_suites, NULL};
+
+/* --------------------------------------------------------------------- run */
+
+/** "NVIDIA H200" -> "h200"; 2 CPU threads -> "cpu-2t". */
+static void name_device(bench *b, const char *given)
+{
+    if (given) {
+        snprintf(b->device_name, sizeof b->device_name, "%s", given);
+        return;
+    }
+    if (b->device.space == TRINE_HOST) {
+        snprintf(b->device_name, sizeof b->device_name, "cpu-%dt", b->device.threads);
+        return;
+    }
+    const char *name = strncmp(b->device.name, "NVIDIA ", 7) == 0 ? b->device.name + 7 : b->device.name;
+    size_t i = 0;
+    for (; name[i] && i < sizeof b->device_name - 1; i++)
+        b->device_name[i] = name[i] == ' ' ? '-' : name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+    b->device_name[i] = '\0';
+}
+
+static FILE *open_output(const char *path, const char *mode)
+{
+    FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, mode);
+    if (!f) {
+        fprintf(stderr, "trine-bench: cannot write %s: %s\n", path, strerror(errno));
+        exit(1);
+    }
+    return f;
+}
+
+int main(int argc, char **argv)
+{
+    arguments a = {.device = "auto", .b = {.reps = 50, .layout = TRINE_ROWMAJOR}};
+    bench *b = &a.b;
+    trine_status status = TRINE_SUCCESS;
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    b->table = a.out ? open_output(a.out, "w") : stdout;
+    b->json = a.json ? open_output(a.json, "a") : NULL;
+
+    TRY(trine_context_create(&b->ctx, a.device));
+    TRY(trine_context_get_info(b->ctx, &b->device));
+    name_device(b, a.device_name);
+    if (b->device.space == TRINE_DEVICE) TRY(bench_device_open(b));
+    TRY(bench_copy_bandwidth(b, &b->copy_gbs));
+    fprintf(b->table, "%s on %s (%s)%s%s, copy bandwidth %.0f GB/s, medians of %d\n", a.suite->name, b->device.name, b->device_name,
+            b->device.fallback[0] ? ", " : "", b->device.fallback, b->copy_gbs, b->reps);
+    TRY(a.suite->run(b));
+done:
+    if (status) fprintf(stderr, "trine-bench: %s (%s)\n", trine_last_error(), trine_status_string(status));
+    bench_device_close();
+    trine_context_destroy(&b->ctx);
+    bench_list_free(&b->methods);
+    bench_list_free(&b->peers);
+    bench_list_free(&b->dtypes);
+    bench_list_free(&b->directions);
+    bench_list_free(&b->nrhs);
+    if (b->table && b->table != stdout) fclose(b->table);
+    if (b->json && b->json != stdout) fclose(b->json);
+    return status ? 1 : b->failures ? 3 : 0;
+}

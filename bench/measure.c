@@ -1,0 +1,129 @@
+/* Timing: medians of many calls, and the copy bandwidth that results are put beside. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+enum { WARM_UP = 5, FEWEST = 11 };
+
+static trine_status time_one(bench *b, bench_call call, void *self, double *ms)
+{
+    trine_status status = TRINE_SUCCESS;
+    if (b->device.space == TRINE_DEVICE) {
+        TRY(bench_device_timer_start(b));
+        TRY(call(self));
+        TRY(bench_device_timer_stop(b, ms));
+    } else {
+        double start = trine_wall_time();
+        TRY(call(self));
+        *ms = 1e3 * (trine_wall_time() - start);
+    }
+done:
+    return status;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *values, int count)
+{
+    if (count == 0) return NAN;
+    qsort(values, (size_t)count, sizeof *values, ascending);
+    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}
+
+static bool out_of_time(const bench *b, double start, int round)
+{
+    return b->max_seconds > 0 && round >= FEWEST && trine_wall_time() - start > b->max_seconds;
+}
+
+trine_status bench_measure(bench *b, bench_call call, void *self, bench_time *time)
+{
+    trine_status status = TRINE_SUCCESS;
+    double *times = NULL, ignored, start;
+    TRY(ALLOC(b->ctx, times, b->reps));
+    for (int i = 0; i < WARM_UP; i++) TRY(time_one(b, call, self, &ignored));
+    start = trine_wall_time();
+    time->reps = 0;
+    while (time->reps < b->reps && !out_of_time(b, start, time->reps)) TRY(time_one(b, call, self, &times[time->reps++]));
+    time->median = bench_median(times, time->reps);
+    time->min = times[0];
+done:
+    trine_free(b->ctx, TRINE_HOST, times);
+    return status;
+}
+
+trine_status bench_measure_wall(bench *b, bench_call call, bench_call reset, void *self, bench_time *time)
+{
+    enum { MOST = 5 };
+    trine_status status = TRINE_SUCCESS;
+    double times[MOST];
+    time->reps = 0;
+    do {
+        if (reset) TRY(reset(self));
+        TRY(trine_context_synchronize(b->ctx));
+        double start = trine_wall_time();
+        TRY(call(self));
+        TRY(trine_context_synchronize(b->ctx));
+        times[time->reps++] = 1e3 * (trine_wall_time() - start);
+    } while (time->reps < MOST && times[0] < 200);
+    time->median = bench_median(times, time->reps);
+    time->min = times[0];
+done:
+    return status;
+}
+
+trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls, void **selves, double *times, int *rounds)
+{
+    trine_status status = TRINE_SUCCESS;
+    double start = trine_wall_time();
+    int round = 0;
+    for (; round < b->reps && !out_of_time(b, start, round); round++)
+        for (int i = 0; i < count; i++) TRY(time_one(b, calls[i], selves[i], &times[(int64_t)i * b->reps + round]));
+    for (int i = 1; i < count; i++) memmove(&times[(int64_t)i * round], &times[(int64_t)i * b->reps], (size_t)round * sizeof *times);
+    *rounds = round;
+done:
+    return status;
+}
+
+/* ---------------------------------------------------------- copy bandwidth */
+
+typedef struct { bench *b; char *from, *to; size_t bytes; } copy;
+
+static trine_status copy_once(void *self)
+{
+    copy *c = self;
+    if (c->b->device.space == TRINE_DEVICE)
+        return trine_device_copy_async(c->b->ctx, c->to, c->from, c->bytes, trine_exec_stream(c->b->ctx, NULL));
+    int threads = c->b->device.threads;
+    #pragma omp parallel for num_threads(threads) schedule(static)
+    for (int t = 0; t < threads; t++) {
+        size_t begin = c->bytes / (size_t)threads * (size_t)t;
+        size_t end = t + 1 == threads ? c->bytes : c->bytes / (size_t)threads * (size_t)(t + 1);
+        memcpy(c->to + begin, c->from + begin, end - begin);
+    }
+    return TRINE_SUCCESS;
+}
+
+trine_status bench_copy_bandwidth(bench *b, double *gbs)
+{
+    trine_status status = TRINE_SUCCESS;
+    copy c = {b, NULL, NULL, b->device.space == TRINE_DEVICE ? (size_t)1 << 30 : (size_t)1 << 28};
+    int reps = b->reps;
+    bench_time time;
+    TRY(trine_alloc(b->ctx, b->device.space, c.bytes, (void **)&c.from));
+    TRY(trine_alloc(b->ctx, b->device.space, c.bytes, (void **)&c.to));
+    if (b->device.space == TRINE_HOST) memset(c.from, 1, c.bytes); /* untouched pages would all be one page of zeros */
+    b->reps = 20;
+    TRY(bench_measure(b, copy_once, &c, &time));
+    *gbs = 2e-6 * (double)c.bytes / time.median;
+done:
+    b->reps = reps;
+    trine_free(b->ctx, b->device.space, c.from);
+    trine_free(b->ctx, b->device.space, c.to);
+    return status;
+}

@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+"""Make docs/benchmarks.md and its plots (docs/benchmarks/*.svg) from bench/results/*.jsonl.
+
+    bench/report.py [--results bench/results] [--out docs]
+
+Of several records of one measurement (same suite, device, problem, solver and method) the last in its file counts. Nothing
+in the page is typed by hand; numbers that are not in the records are not in the page. Python standard library only.
+"""
+import argparse
+import json
+import math
+import pathlib
+import statistics
+from html import escape
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#555555"]  # Okabe and Ito
+DTYPES = {"s": "single", "d": "double", "c": "single complex", "z": "double complex"}
+
+# -------------------------------------------------------------------- records
+
+
+def load(folder):
+    """(suite, device) -> records, the last of each measurement, in the order of their first appearance."""
+    groups = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise SystemExit(f"{path}:{number}: {error}") from None
+            key = tuple(record.get(name) for name in ("matrix", "dtype", "op", "uplo", "direction", "nrhs", "impl", "method", "layout"))
+            groups.setdefault((record["suite"], record["device"]), {})[key] = record
+    return {group: list(records.values()) for group, records in groups.items()}
+
+
+def ok(records):
+    return [r for r in records if r["status"] == "ok" and r["solve_ms"]]
+
+
+def unique(values):
+    return list(dict.fromkeys(values))
+
+
+def solver(record):
+    return record["method"] if record["impl"] == "trine" else f"{record['impl']} {record['method']}"
+
+
+def geometric_mean(values):
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def short(value, digits=3):
+    """Digits that matter: 12.5, 0.00123, 1.2e-05; - for none."""
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    if abs(value) >= 10 ** digits:
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}" if abs(value) >= 1e-4 else f"{value:.1e}"
+
+
+# --------------------------------------------------------------------- tables
+
+
+def table(head, rows):
+    """Markdown; the first column left, the others right."""
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def ratio_summary(records):
+    """What auto makes of the peer, in one sentence a peer."""
+    text = ""
+    for peer in unique(r["ratio_peer"] for r in records if r.get("ratio") and r["method"] == "auto"):
+        ratios = [r["ratio"] for r in records if r["method"] == "auto" and r.get("ratio_peer") == peer and r.get("ratio")]
+        slowest = min((r for r in records if r["method"] == "auto" and r.get("ratio_peer") == peer), key=lambda r: r["ratio"])
+        text += (f"auto against {peer} on {len(ratios)} problems: {short(statistics.harmonic_mean(ratios))} times as fast in the harmonic mean, "
+                 f"{short(geometric_mean(ratios))} in the geometric mean, least {short(min(ratios))} (`{slowest['matrix']}`).\n\n")
+    return text
+
+
+def triangular_tables(records):
+    """Every problem a row, every solver a column of solve times; then what auto did."""
+    text = ""
+    problems = unique(r["matrix"] for r in records)
+    solvers = unique(solver(r) for r in ok(records))
+    at = {(r["matrix"], solver(r)): r for r in records}
+
+    def time(matrix, name):
+        record = at.get((matrix, name))
+        if record is None or record["status"] == "skipped":
+            return "-"
+        return short(record["solve_ms"]) if record["status"] == "ok" else "failed"
+
+    rows = []
+    for matrix in problems:
+        any_record = next(r for r in records if r["matrix"] == matrix)
+        levels, mean = any_record.get("levels"), any_record.get("level_rows_mean")
+        rows.append([f"`{matrix}`", any_record["n"] or "-", any_record["nnz"] or "-", short(levels, 6),
+                     f"{short(any_record.get('level_rows_min'), 7)} / {short(mean)} / {short(any_record.get('level_rows_max'), 7)}"]
+                    + [time(matrix, name) for name in solvers])
+    text += table(["problem", "n", "nnz", "levels", "rows a level: min / mean / max"] + [f"{name} ms" for name in solvers], rows) + "\n"
+
+    rows = []
+    for matrix in problems:
+        auto = at.get((matrix, "auto"))
+        if not auto or auto["status"] != "ok":
+            continue
+        peer = next((r for r in ok(records) if r["matrix"] == matrix and r["impl"] == auto.get("ratio_peer")), None)
+        rows.append([f"`{matrix}`", auto["chosen"], short(auto["analyse_ms"]), short(auto["numeric_ms"]), short(auto["solve_ms"]),
+                     short(auto.get("us_per_level")), short(auto.get("gflops")), short(100 * auto["copy_fraction"]), f"{auto['error']:.1e}",
+                     short(auto.get("ratio")), short(peer["analyse_ms"] / auto["analyse_ms"]) if peer else "-"])
+    if rows:
+        text += "What auto chose, and how it did; ratios are times of the peer over times of auto, of alternating runs for the solve:\n\n"
+        text += table(["problem", "chosen", "analyse ms", "numeric ms", "solve ms", "us a level", "GFlop/s", "% of copy", "error",
+                       "solve ratio", "analyse ratio"], rows) + "\n"
+    return text + ratio_summary(records)
+
+
+def generic_table(records):
+    rows = [[f"`{r['matrix']}`", r["n"] or "-", DTYPES.get(r["dtype"], "-"), solver(r), r["chosen"] or "-", short(r["analyse_ms"]), short(r["numeric_ms"]),
+             short(r["solve_ms"]), short(r["error"])] for r in ok(records)]
+    return table(["problem", "n", "precision", "solver", "chosen", "analyse ms", "numeric ms", "solve ms", "error"], rows) + "\n"
+
+
+def trouble(records):
+    """Records that are not ok, but for what a machine or a build simply lacks: those are counted."""
+    failed = [r for r in records if r["status"] == "failed"]
+    skipped = [r for r in records if r["status"] == "skipped"]
+    text = ""
+    if failed:
+        text += "Failed:\n\n" + "".join(f"- `{r['matrix']}` {r['direction'] or ''} {DTYPES.get(r['dtype'], '')} {solver(r)}: {r['reason']}\n" for r in failed) + "\n"
+    if skipped:
+        reasons = unique(r["reason"] for r in skipped)
+        text += "Skipped: " + "; ".join(f"{sum(r['reason'] == reason for r in skipped)} x {reason}" for reason in reasons) + ".\n\n"
+    return text
+
+
+# ---------------------------------------------------------------------- plots
+
+
+def ticks(low, high):
+    """Powers of ten in [low, high]; with 2 and 5 between them where there are few."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = [1] if last - first > 4 else [1, 3] if last - first > 2 else [1, 2, 5]
+    return [s * 10.0 ** e for e in range(first, last + 1) for s in steps if low <= s * 10.0 ** e <= high * 1.0001]
+
+
+def marker(kind, x, y, colour):
+    """One of a few shapes, so that a plot reads without colours too."""
+    style = f'fill="{colour}" fill-opacity="0.85"'
+    if kind % 4 == 0:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {style}/>'
+    if kind % 4 == 1:
+        return f'<rect x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9" {style}/>'
+    if kind % 4 == 2:
+        return f'<path d="M{x:.1f} {y - 6:.1f}l6 6l-6 6l-6 -6z" {style}/>'
+    return f'<path d="M{x:.1f} {y - 5.5:.1f}l6 10.5h-12z" {style}/>'
+
+
+class Svg:
+    def __init__(self, width, height, title):
+        self.size = width, height
+        self.parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+                      f'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#222">',
+                      f"<title>{escape(title)}</title>", f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+                      f'<text x="16" y="22" font-size="14" font-weight="bold">{escape(title)}</text>']
+
+    def line(self, x1, y1, x2, y2, colour="#dddddd"):
+        self.parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"/>')
+
+    def text(self, x, y, words, anchor="middle", extra=""):
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {extra}>{escape(words)}</text>')
+
+    def legend(self, names, x, y):
+        for i, name in enumerate(names):
+            self.parts.append(marker(i, x, y - 4, COLOURS[i % len(COLOURS)]))
+            self.text(x + 10, y, name, "start")
+            x += 26 + 7 * len(name)
+
+    def finish(self):
+        return "\n".join(self.parts + ["</svg>"]) + "\n"
+
+
+def dot_plot(title, axis, rows, series):
+    """rows: names; series: name -> {row: value}. A row a line, the value on a logarithmic x axis, a marker a series."""
+    values = [v for points in series.values() for v in points.values() if v and v > 0]
+    if not values:
+        return None
+    left, right, top, step = 30 + 6.6 * max(len(row) for row in rows), 30, 62, 26
+    width, height = int(left + 620), top + step * len(rows) + 56
+    low, high = 0.8 * min(values), 1.25 * max(values)
+    svg = Svg(width, height, title)
+
+    def x_of(value):
+        return left + (width - left - right) * math.log(value / low) / math.log(high / low)
+
+    bottom = top + step * len(rows)
+    for tick in ticks(low, high):
+        svg.line(x_of(tick), top, x_of(tick), bottom)
+        svg.text(x_of(tick), bottom + 18, short(tick))
+    for i, row in enumerate(rows):
+        y = top + step * (i + 0.5)
+        svg.line(left, y, width - right, y, "#eeeeee")
+        svg.text(left - 10, y + 4, row, "end")
+        for k, points in enumerate(series.values()):
+            if points.get(row):
+                svg.parts.append(marker(k, x_of(points[row]), y, COLOURS[k % len(COLOURS)]))
+    svg.line(left, bottom, width - right, bottom, "#222222")
+    svg.text((left + width - right) / 2, bottom + 42, axis)
+    svg.legend(list(series), 24, 46)
+    return svg.finish()
+
+
+def scatter_plot(title, x_axis, y_axis, series):
+    """series: name -> [(x, y)], both axes logarithmic."""
+    points = [(x, y) for values in series.values() for x, y in values if x and y and x > 0 and y > 0]
+    if not points:
+        return None
+    width, height, left, right, top, bottom = 760, 480, 80, 30, 62, 420
+    low_x, high_x = 0.7 * min(x for x, _ in points), 1.4 * max(x for x, _ in points)
+    low_y, high_y = 0.7 * min(y for _, y in points), 1.4 * max(y for _, y in points)
+    svg = Svg(width, height, title)
+
+    def x_of(value):
+        return left + (width - left - right) * math.log(value / low_x) / math.log(high_x / low_x)
+
+    def y_of(value):
+        return bottom - (bottom - top) * math.log(value / low_y) / math.log(high_y / low_y)
+
+    for tick in ticks(low_x, high_x):
+        svg.line(x_of(tick), top, x_of(tick), bottom)
+        svg.text(x_of(tick), bottom + 18, short(tick))
+    for tick in ticks(low_y, high_y):
+        svg.line(left, y_of(tick), width - right, y_of(tick))
+        svg.text(left - 8, y_of(tick) + 4, short(tick), "end")
+    for k, values in enumerate(series.values()):
+        for x, y in values:
+            if x and y and x > 0 and y > 0:
+                svg.parts.append(marker(k, x_of(x), y_of(y), COLOURS[k % len(COLOURS)]))
+    svg.line(left, bottom, width - right, bottom, "#222222")
+    svg.line(left, top, left, bottom, "#222222")
+    svg.text((left + width - right) / 2, bottom + 42, x_axis)
+    svg.text(22, (top + bottom) / 2, y_axis, extra=f'transform="rotate(-90 22 {(top + bottom) / 2:.0f})"')
+    svg.legend(list(series), 24, 46)
+    return svg.finish()
+
+
+# --------------------------------------------------------------------- suites
+
+
+def triangular_section(records, name, save):
+    text = ""
+    for dtype in unique(r["dtype"] for r in records if r["dtype"]):
+        for direction in unique(r["direction"] for r in records if r["direction"]):
+            for nrhs in sorted(set(r["nrhs"] for r in records)):
+                chosen = [r for r in records if (r["dtype"], r["direction"], r["nrhs"]) == (dtype, direction, nrhs)]
+                if not ok(chosen):
+                    continue
+                title = f"{DTYPES[dtype]}, {direction}" + (f", {nrhs} right-hand sides" if nrhs > 1 else "")
+                text += f"### {title.capitalize()}\n\n" + triangular_tables(chosen)
+                solvers = unique(solver(r) for r in ok(chosen))
+                series = {s: {r["matrix"]: r["solve_ms"] for r in ok(chosen) if solver(r) == s} for s in solvers}
+                stem = f"{name}-{dtype}-{direction}-{nrhs}"
+                text += save(f"{stem}-time", dot_plot(f"Solve time: {title}", "milliseconds", unique(r["matrix"] for r in ok(chosen)), series))
+                series = {s: [(r.get("level_rows_mean"), r.get("us_per_level")) for r in ok(chosen) if solver(r) == s] for s in solvers}
+                text += save(f"{stem}-level", scatter_plot(f"Time of a level: {title}", "rows a level (mean)", "microseconds a level", series))
+    return text
+
+
+SECTIONS = {
+    "sptrsv": ("Triangular solves, one right-hand side", triangular_section),
+    "sptrsm": ("Triangular solves, many right-hand sides", triangular_section),
+}
+
+
+def section(suite, device, records, save):
+    title, make = SECTIONS.get(suite, (suite, None))
+    full = unique(r["device_full"] for r in records)
+    copies = [r["copy_gbs"] for r in records if r["copy_gbs"]]
+    dates = sorted(r["date"][:10] for r in records)
+    text = f"## {title}: {device}\n\n{', '.join(full)}; {dates[0]}" + (f" to {dates[-1]}" if dates[-1] != dates[0] else "")
+    text += f"; sources at {', '.join(unique(r['commit'] for r in records))}"
+    text += f"; copy bandwidth {short(min(copies))} to {short(max(copies), 4)} GB/s" if copies else ""
+    reps = [r["reps"] for r in ok(records)]
+    text += f"; medians of {min(reps)} or more calls.\n\n" if reps else ".\n\n"
+    text += make(records, f"{suite}-{device}", save) if make else generic_table(records)
+    return text + trouble(records)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench/results")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs")
+    arguments = parser.parse_args()
+    groups = load(arguments.results)
+    if not groups:
+        raise SystemExit(f"report.py: no records in {arguments.results}")
+    plots = arguments.out / "benchmarks"
+    plots.mkdir(parents=True, exist_ok=True)
+    for old in plots.glob("*.svg"):
+        old.unlink()
+
+    def save(stem, svg):
+        if svg is None:
+            return ""
+        (plots / f"{stem}.svg").write_text(svg, encoding="utf-8")
+        return f"![{stem}](benchmarks/{stem}.svg)\n\n"
+
+    text = ("# Benchmarks\n\nMade by `bench/report.py` from `bench/results/*.jsonl`, which `trine-bench` writes; the keys are described in "
+            "`bench/schema.json`. Times are medians in milliseconds, with whatever a method resets or fills inside; every result was "
+            "checked in long double, and the error is the largest componentwise backward error |b - Tx| / (|T||x| + |b|). `% of copy` is "
+            "the least traffic of a solve (12 bytes a nonzero in double, and the vectors) at the copy bandwidth of the same run, over its "
+            "time.\n\n")
+    text += "".join(section(suite, device, records, save) for (suite, device), records in groups.items())
+    (arguments.out / "benchmarks.md").write_text(text.rstrip() + "\n", encoding="utf-8")
+    print(f"{arguments.out / 'benchmarks.md'}: {sum(map(len, groups.values()))} records, {len(list(plots.glob('*.svg')))} plots")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+/* The peer Intel MKL on the CPU: mkl_sparse_?_trsv and _trsm after mkl_sparse_optimize, real precisions. Loaded at run time;
+ * the few declarations needed are written out here, as its 32-bit (LP64) interface documents them. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+enum { OPERATION_N = 10, OPERATION_T = 11, TYPE_TRIANGULAR = 23, FILL_LOWER = 40, FILL_UPPER = 41, DIAG_NON_UNIT = 50, DIAG_UNIT = 51,
+       LAYOUT_ROW_MAJOR = 101, LAYOUT_COLUMN_MAJOR = 102, EXPECTED_CALLS = 1000 };
+struct matrix_descr { int type, mode, diag; };
+
+/* One interface for both precisions: a real scalar is passed in the same register, but not in the same format. */
+static struct {
+    void *library;
+    int (*create_s)(void **A, int base, int rows, int cols, int *start, int *end, int *columns, float *values);
+    int (*create_d)(void **A, int base, int rows, int cols, int *start, int *end, int *columns, double *values);
+    int (*set_sv_hint)(void *A, int op, struct matrix_descr descr, int calls);
+    int (*set_sm_hint)(void *A, int op, struct matrix_descr descr, int layout, int nrhs, int calls);
+    int (*optimize)(void *A);
+    int (*trsv_s)(int op, float alpha, void *A, struct matrix_descr descr, const float *b, float *x);
+    int (*trsv_d)(int op, double alpha, void *A, struct matrix_descr descr, const double *b, double *x);
+    int (*trsm_s)(int op, float alpha, void *A, struct matrix_descr descr, int layout, const float *b, int nrhs, int ldb, float *x, int ldx);
+    int (*trsm_d)(int op, double alpha, void *A, struct matrix_descr descr, int layout, const double *b, int nrhs, int ldb, double *x, int ldx);
+    int (*destroy)(void *A);
+    void (*set_num_threads)(int threads);
+    void (*get_version_string)(char *text, int length);
+} mkl;
+
+static trine_status load(void)
+{
+    static const char *const names[] = {"libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.so"};
+    if (mkl.library) return TRINE_SUCCESS;
+    void *library = NULL;
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_LAZY | RTLD_GLOBAL);
+    if (!library) return trine_fail(TRINE_ERR_NOT_BUILT, "MKL cannot be loaded: %s", dlerror());
+    const struct { void **function; const char *name; } needed[] = {
+        {(void **)&mkl.create_s, "mkl_sparse_s_create_csr"}, {(void **)&mkl.create_d, "mkl_sparse_d_create_csr"},
+        {(void **)&mkl.set_sv_hint, "mkl_sparse_set_sv_hint"}, {(void **)&mkl.set_sm_hint, "mkl_sparse_set_sm_hint"},
+        {(void **)&mkl.optimize, "mkl_sparse_optimize"}, {(void **)&mkl.trsv_s, "mkl_sparse_s_trsv"},
+        {(void **)&mkl.trsv_d, "mkl_sparse_d_trsv"}, {(void **)&mkl.trsm_s, "mkl_sparse_s_trsm"},
+        {(void **)&mkl.trsm_d, "mkl_sparse_d_trsm"}, {(void **)&mkl.destroy, "mkl_sparse_destroy"},
+        {(void **)&mkl.set_num_threads, "MKL_Set_Num_Threads"}, {(void **)&mkl.get_version_string, "mkl_get_version_string"}};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        if ((*needed[i].function = dlsym(library, needed[i].name))) continue;
+        dlclose(library);
+        return trine_fail(TRINE_ERR_NOT_BUILT, "this MKL has no %s", needed[i].name);
+    }
+    mkl.library = library;
+    return TRINE_SUCCESS;
+}
+
+static trine_status mkl_status(int result, const char *call)
+{
+    static const char *const texts[] = {"success", "not initialized", "allocation failed", "invalid value", "execution failed",
+                                        "internal error", "not supported"};
+    if (result == 0) return TRINE_SUCCESS;
+    return trine_fail(result == 6 ? TRINE_ERR_UNSUPPORTED : result == 2 ? TRINE_ERR_MEMORY : TRINE_ERR_DEVICE, "MKL's %s: %s", call,
+                      result > 0 && result < 7 ? texts[result] : "unknown status");
+}
+
+typedef struct {
+    bench *b;
+    const bench_problem *p;
+    int *offsets, *columns; /* 32-bit copies */
+    void *values;
+    void *A;
+    struct matrix_descr descr;
+    int op, layout;
+    char version[200];
+} solver;
+
+static void destroy(void *self)
+{
+    solver *s = self;
+    if (!s) return;
+    if (s->A) mkl.destroy(s->A);
+    trine_free(s->b->ctx, TRINE_HOST, s->offsets);
+    trine_free(s->b->ctx, TRINE_HOST, s->columns);
+    trine_free(s->b->ctx, TRINE_HOST, s->values);
+    free(s);
+}
+
+static trine_status create(bench *b, const bench_problem *p, const char *method, void **self)
+{
+    trine_status status = TRINE_SUCCESS;
+    solver *s = NULL;
+    (void)method;
+    *self = NULL;
+    if (b->device.space != TRINE_HOST) FAIL(TRINE_ERR_UNSUPPORTED, "MKL runs on the CPU, this is a CUDA run");
+    if (trine_dtype_is_complex(p->dtype)) FAIL(TRINE_ERR_UNSUPPORTED, "compared in real precisions only");
+    if (p->nnz > INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "more than 2^31 - 1 nonzeros");
+    TRY(load());
+    if (!(s = calloc(1, sizeof *s))) FAIL(TRINE_ERR_MEMORY, "no memory");
+    s->b = b;
+    s->p = p;
+    s->op = p->op == TRINE_N ? OPERATION_N : OPERATION_T;
+    s->layout = p->X.layout == TRINE_ROWMAJOR ? LAYOUT_ROW_MAJOR : LAYOUT_COLUMN_MAJOR;
+    s->descr = (struct matrix_descr){TYPE_TRIANGULAR, p->uplo == TRINE_LOWER ? FILL_LOWER : FILL_UPPER, p->diag == TRINE_UNIT ? DIAG_UNIT : DIAG_NON_UNIT};
+    mkl.set_num_threads(b->device.threads);
+    mkl.get_version_string(s->version, sizeof s->version);
+    s->version[sizeof s->version - 1] = '\0';
+
+    const int64_t *offsets;
+    const int32_t *columns;
+    const void *values;
+    size_t bytes = (size_t)p->nnz * trine_dtype_size(p->dtype);
+    TRY(trine_matrix_get_arrays(p->T, &offsets, &columns, &values));
+    TRY(ALLOC(b->ctx, s->offsets, p->n + 1));
+    TRY(ALLOC(b->ctx, s->columns, p->nnz));
+    TRY((s->values = trine_host_alloc(b->ctx, 1, bytes)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    for (int64_t i = 0; i <= p->n; i++) s->offsets[i] = (int)offsets[i];
+    memcpy(s->columns, columns, (size_t)p->nnz * sizeof *columns);
+    memcpy(s->values, values, bytes);
+    *self = s;
+    s = NULL;
+done:
+    destroy(s);
+    return status;
+}
+
+static trine_status reset(void *self)
+{
+    solver *s = self;
+    if (s->A) mkl.destroy(s->A);
+    s->A = NULL;
+    return TRINE_SUCCESS;
+}
+
+/** Handle, hint and optimize. MKL has no update of all values of a CSR handle, so there is no numeric phase. */
+static trine_status analyse(void *self)
+{
+    solver *s = self;
+    trine_status status = TRINE_SUCCESS;
+    int n = (int)s->p->n;
+    TRY(mkl_status(s->p->dtype == TRINE_D ? mkl.create_d(&s->A, 0, n, n, s->offsets, s->offsets + 1, s->columns, s->values)
+                                          : mkl.create_s(&s->A, 0, n, n, s->offsets, s->offsets + 1, s->columns, s->values), "create_csr"));
+    TRY(mkl_status(s->p->nrhs == 1 ? mkl.set_sv_hint(s->A, s->op, s->descr, EXPECTED_CALLS)
+                                   : mkl.set_sm_hint(s->A, s->op, s->descr, s->layout, (int)s->p->nrhs, EXPECTED_CALLS), "set_hint"));
+    TRY(mkl_status(mkl.optimize(s->A), "optimize"));
+done:
+    return status;
+}
+
+static trine_status solve(void *self)
+{
+    solver *s = self;
+    const bench_problem *p = s->p;
+    int nrhs = (int)p->nrhs, ld = (int)p->X.ld;
+    if (nrhs == 1)
+        return mkl_status(p->dtype == TRINE_D ? mkl.trsv_d(s->op, 1, s->A, s->descr, p->B.data, p->X.data)
+                                              : mkl.trsv_s(s->op, 1, s->A, s->descr, p->B.data, p->X.data), "trsv");
+    return mkl_status(p->dtype == TRINE_D ? mkl.trsm_d(s->op, 1, s->A, s->descr, s->layout, p->B.data, nrhs, ld, p->X.data, ld)
+                                          : mkl.trsm_s(s->op, 1, s->A, s->descr, s->layout, p->B.data, nrhs, ld, p->X.data, ld), "trsm");
+}
+
+static const char *chosen(void *self) { return ((solver *)self)->p->nrhs == 1 ? "trsv" : "trsm"; }
+static void describe(void *self, bench_record *r) { bench_record_add_text(r, "version", ((solver *)self)->version); }
+
+const bench_solver bench_solver_mkl = {"mkl", create, reset, analyse, NULL, solve, chosen, describe, destroy};

@@ -1,0 +1,94 @@
+/* trine's own triangular plan, as a user calls it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+typedef struct {
+    bench *b;
+    const bench_problem *p;
+    trine_triangular_options options;
+    trine_triangular plan;
+} solver;
+
+/** "syncfree-csr" or, tuned by hand, "syncfree-csr:lanes=4:warps=4:blocks=264:order=2" (0 = chosen by the plan). */
+static trine_status parse_method(const char *text, trine_triangular_options *options)
+{
+    struct { const char *key; int *value; } keys[] = {{"lanes", &options->tune.lanes_per_row}, {"warps", &options->tune.warps_per_block},
+                                                      {"blocks", &options->tune.blocks}, {"order", &options->tune.row_order}};
+    size_t length = strcspn(text, ":");
+    int m = TRINE_TRI_AUTO;
+    for (; m < 32; m++) {
+        const char *name = trine_triangular_method_name((trine_triangular_method)m);
+        if (strlen(name) == length && strncmp(name, text, length) == 0) break;
+    }
+    if (m == 32) return trine_fail(TRINE_ERR_UNSUPPORTED, "trine has no triangular method \"%.*s\"", (int)length, text);
+    options->method = (trine_triangular_method)m;
+    for (const char *at = text + length; *at; at += strcspn(at, ":")) {
+        size_t k = 0, end = strcspn(++at, "=");
+        while (k < 4 && (strlen(keys[k].key) != end || strncmp(keys[k].key, at, end) != 0)) k++;
+        if (k == 4 || at[end] != '=') return trine_fail(TRINE_ERR_UNSUPPORTED, "\"%s\" is none of lanes=, warps=, blocks=, order=", at);
+        *keys[k].value = atoi(at + end + 1);
+    }
+    return TRINE_SUCCESS;
+}
+
+static trine_status create(bench *b, const bench_problem *p, const char *method, void **self)
+{
+    trine_triangular_options options = {.uplo = p->uplo, .diag = p->diag, .ops = p->op, .summation = b->summation, .max_nrhs = p->nrhs};
+    trine_status status = parse_method(method, &options);
+    if (status) return status;
+    solver *s = calloc(1, sizeof *s);
+    if (!s) return trine_fail(TRINE_ERR_MEMORY, "no memory");
+    s->b = b;
+    s->p = p;
+    s->options = options;
+    *self = s;
+    return TRINE_SUCCESS;
+}
+
+static trine_status reset(void *self) { return trine_triangular_destroy(&((solver *)self)->plan); }
+
+static trine_status analyse(void *self)
+{
+    solver *s = self;
+    return trine_triangular_analyse(s->b->ctx, &s->plan, s->p->T, &s->options);
+}
+
+static trine_status numeric(void *self)
+{
+    solver *s = self;
+    const void *values;
+    trine_status status = trine_matrix_get_arrays(s->p->T, NULL, NULL, &values);
+    return status ? status : trine_triangular_numeric(s->plan, s->b->device.space, values, NULL);
+}
+
+static trine_status solve(void *self)
+{
+    solver *s = self;
+    return trine_triangular_solve(s->plan, s->p->op, NULL, &s->p->B, &s->p->X, NULL);
+}
+
+static const char *chosen(void *self)
+{
+    trine_triangular_info info;
+    if (trine_triangular_get_info(((solver *)self)->plan, &info) != TRINE_SUCCESS) return NULL;
+    return trine_triangular_method_name(info.method);
+}
+
+static void describe(void *self, bench_record *r)
+{
+    trine_triangular_info info;
+    if (trine_triangular_get_info(((solver *)self)->plan, &info) != TRINE_SUCCESS) return;
+    bench_record_add_number(r, "plan_bytes", (double)info.bytes);
+    bench_record_add_number(r, "deterministic", info.deterministic);
+    bench_record_add_text(r, "why", info.reason);
+}
+
+static void destroy(void *self)
+{
+    if (self) trine_triangular_destroy(&((solver *)self)->plan);
+    free(self);
+}
+
+const bench_solver bench_solver_trine = {"trine", create, reset, analyse, numeric, solve, chosen, describe, destroy};

@@ -1,0 +1,271 @@
+/* Suites sptrsv and sptrsm: trine's methods and the peers on the same triangles, in the same process. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+static const bench_solver *const peers[] = {&bench_solver_cusparse, &bench_solver_mkl};
+
+/* The matrices that ../shared/anchors compares everybody on: 2-D and 3-D meshes, a circuit, a road map, graphs, and factors. */
+static const char *const default_matrices[] = {
+    "chol:elasticity3d:n=20", "chol:laplace3d:n=40", "chol:lap_igea", "tri:elas_Armadillo13K", "tri:G3_circuit", "tri:laplace3d:n=108",
+    "tri:airfoil_2d", "tri:cage11", "tri:luxembourg_osm_lap", "tri:vsp_model1_crew1_cr42_south31_lap", "tri:memplus"};
+static const char *const default_methods[] = {"auto", "serial", "levelset", "syncfree-csr"};
+
+enum { MOST_SOLVERS = 32 };
+
+/** One solver on one problem. */
+typedef struct {
+    const bench_solver *kind;
+    void *self;
+    bench_record record;
+    bool is_peer;
+    double ratio; /* the peer's time over this one's */
+} entry;
+
+/* ------------------------------------------------------------- measurement */
+
+static trine_status measure(bench *b, bench_problem *p, entry *e)
+{
+    trine_status status = TRINE_SUCCESS;
+    bench_time time;
+    double error, difference, bound;
+    TRY(e->kind->create(b, p, e->record.method, &e->self));
+    TRY(bench_measure_wall(b, e->kind->analyse, e->kind->reset, e->self, &time));
+    e->record.analyse_ms = time.median;
+    if (e->kind->numeric) {
+        TRY(bench_measure(b, e->kind->numeric, e->self, &time));
+        e->record.numeric_ms = time.median;
+    }
+    TRY(bench_problem_poison(b, p));
+    TRY(e->kind->solve(e->self));
+    TRY(bench_problem_check(b, p, &error, &difference, &bound));
+    e->record.error = error;
+    bench_record_add_number(&e->record, "difference", difference);
+    e->record.chosen = e->kind->chosen(e->self);
+    if (e->kind->describe) e->kind->describe(e->self, &e->record);
+
+    TRY(bench_measure(b, e->kind->solve, e->self, &time));
+    e->record.solve_ms = time.median;
+    e->record.solve_min_ms = time.min;
+    e->record.reps = time.reps;
+    /* Once more: the last of many solves on one plan must be as right as the first. */
+    TRY(bench_problem_poison(b, p));
+    TRY(e->kind->solve(e->self));
+    TRY(bench_problem_check(b, p, &e->record.error, &difference, &bound));
+    if (!(e->record.error >= error)) e->record.error = error;
+    if (!(e->record.error <= bound)) bench_record_fail(&e->record, BENCH_FAILED, "wrong: componentwise backward error %.2e, allowed %.2e", e->record.error, bound);
+done:
+    return status;
+}
+
+/** Ratios of each round of alternating solves, all solvers and the first peer that runs. */
+static trine_status measure_ratios(bench *b, entry *entries, int count)
+{
+    trine_status status = TRINE_SUCCESS;
+    bench_call calls[MOST_SOLVERS];
+    void *selves[MOST_SOLVERS];
+    entry *members[MOST_SOLVERS];
+    double *times = NULL, *ratios = NULL;
+    int n = 0, rounds;
+    for (int i = 0; i < count; i++)
+        if (entries[i].is_peer && entries[i].record.status == BENCH_OK && n == 0) members[n++] = &entries[i];
+    if (n == 0) return TRINE_SUCCESS;
+    for (int i = 0; i < count; i++)
+        if (!entries[i].is_peer && entries[i].record.status == BENCH_OK) members[n++] = &entries[i];
+    for (int i = 0; i < n; i++) {
+        calls[i] = members[i]->kind->solve;
+        selves[i] = members[i]->self;
+    }
+    TRY(ALLOC(b->ctx, times, (int64_t)n * b->reps));
+    TRY(ALLOC(b->ctx, ratios, b->reps));
+    TRY(bench_measure_in_turn(b, n, calls, selves, times, &rounds));
+    for (int i = 1; i < n; i++) {
+        for (int r = 0; r < rounds; r++) ratios[r] = times[r] / times[(int64_t)i * rounds + r];
+        members[i]->ratio = bench_median(ratios, rounds);
+        bench_record_add_text(&members[i]->record, "ratio_peer", members[0]->kind->impl);
+        bench_record_add_number(&members[i]->record, "ratio", members[i]->ratio);
+    }
+done:
+    trine_free(b->ctx, TRINE_HOST, times);
+    trine_free(b->ctx, TRINE_HOST, ratios);
+    return status;
+}
+
+/* ------------------------------------------------------------------- table */
+
+static void print_heading(bench *b, const bench_problem *p)
+{
+    fprintf(b->table, "\n%s  %s, %s, op %s, %s, nrhs %lld: n %lld, nnz %lld, levels %lld, rows a level %lld / %.1f / %lld\n", p->spec,
+            p->direction, p->uplo == TRINE_LOWER ? "lower" : "upper", p->op == TRINE_N ? "N" : "T", bench_dtype_name(p->dtype),
+            (long long)p->nrhs, (long long)p->n, (long long)p->nnz, (long long)p->levels, (long long)p->min_rows,
+            p->levels ? (double)p->n / (double)p->levels : 0.0, (long long)p->max_rows);
+    fprintf(b->table, "  %-9s %-13s %-13s %10s %10s %10s %10s %8s %9s %7s %7s %9s\n", "impl", "method", "chosen", "analyse ms",
+            "numeric ms", "solve ms", "min ms", "GFlop/s", "us/level", "copy %", "ratio", "error");
+}
+
+/** x in the text, or - for what was not measured. */
+static const char *number(char text[24], const char *format, double x)
+{
+    if (isnan(x)) return "-";
+    snprintf(text, 24, format, x);
+    return text;
+}
+
+static void print_entry(bench *b, const entry *e, double gflops, double us_per_level, double copy_fraction)
+{
+    const bench_record *r = &e->record;
+    fprintf(b->table, "  %-9s %-13s %-13s ", r->impl, r->method, r->chosen ? r->chosen : "-");
+    if (r->status == BENCH_SKIPPED) fprintf(b->table, "skipped: %s\n", r->reason);
+    else if (isnan(r->solve_ms)) fprintf(b->table, "FAILED: %s\n", r->reason);
+    else {
+        char numeric[24], ratio[24];
+        fprintf(b->table, "%10.4g %10s %10.4g %10.4g %8.3g %9.3g %7.3g %7s %9.2e%s%s\n", r->analyse_ms,
+                number(numeric, "%.4g", r->numeric_ms), r->solve_ms, r->solve_min_ms, gflops, us_per_level, 100 * copy_fraction,
+                number(ratio, "%.3g", e->ratio), r->error, r->status == BENCH_FAILED ? "  FAILED: " : "", r->reason);
+    }
+    fflush(b->table);
+}
+
+/** Least traffic of a solve: every nonzero (value and 32-bit column) once, B in and X out. */
+static int64_t least_bytes(const bench_problem *p)
+{
+    int64_t size = (int64_t)trine_dtype_size(p->dtype);
+    return p->nnz * (size + 4) + 2 * p->n * p->nrhs * size;
+}
+
+static trine_status finish(bench *b, const bench_problem *p, entry *e)
+{
+    bench_record *r = &e->record;
+    double flops = (trine_dtype_is_complex(p->dtype) ? 8.0 : 2.0) * (double)p->nnz * (double)p->nrhs;
+    double gflops = 1e-6 * flops / r->solve_ms, us_per_level = 1e3 * r->solve_ms / (double)p->levels;
+    double copy_fraction = 1e-6 * (double)r->bytes / r->solve_ms / b->copy_gbs;
+    bench_record_add_number(r, "levels", (double)p->levels);
+    bench_record_add_number(r, "level_rows_min", (double)p->min_rows);
+    bench_record_add_number(r, "level_rows_mean", (double)p->n / (double)p->levels);
+    bench_record_add_number(r, "level_rows_max", (double)p->max_rows);
+    bench_record_add_number(r, "gflops", gflops);
+    bench_record_add_number(r, "us_per_level", us_per_level);
+    bench_record_add_number(r, "copy_fraction", copy_fraction);
+    bench_record_add_text(r, "layout", p->X.layout == TRINE_ROWMAJOR ? "rowmajor" : "colmajor");
+    print_entry(b, e, gflops, us_per_level, copy_fraction);
+    return bench_record_write(b, r);
+}
+
+/* -------------------------------------------------------------------- runs */
+
+static bool is_listed(const bench_list *list, const char *name)
+{
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->item[i], name) == 0) return true;
+    return list->count == 0;
+}
+
+static trine_status compare_all(bench *b, const char *suite, bench_problem *p)
+{
+    trine_status status = TRINE_SUCCESS;
+    entry entries[MOST_SOLVERS];
+    int count = 0;
+    int n_methods = b->methods.count ? b->methods.count : (int)(sizeof default_methods / sizeof *default_methods);
+    for (int i = 0; i < n_methods && count < MOST_SOLVERS - 2; i++)
+        entries[count++] = (entry){.kind = &bench_solver_trine, .record.method = b->methods.count ? b->methods.item[i] : default_methods[i]};
+    for (size_t i = 0; i < sizeof peers / sizeof *peers; i++) {
+        if (!is_listed(&b->peers, peers[i]->impl)) continue;
+        bool gpu = peers[i] == &bench_solver_cusparse;
+        if (b->peers.count == 0 && gpu != (b->device.space == TRINE_DEVICE)) continue; /* not asked for, not for this device */
+        const char *routine = gpu ? (p->nrhs == 1 ? "spsv" : "spsm") : (p->nrhs == 1 ? "trsv" : "trsm");
+        entries[count++] = (entry){.kind = peers[i], .is_peer = true, .record.method = routine};
+    }
+
+    print_heading(b, p);
+    for (int i = 0; i < count; i++) {
+        entry *e = &entries[i];
+        const char *method = e->record.method;
+        e->ratio = NAN;
+        e->record = bench_record_begin(suite, p->spec);
+        e->record.method = method;
+        e->record.impl = e->kind->impl;
+        e->record.n = p->n;
+        e->record.nnz = p->nnz;
+        e->record.dtype = p->dtype;
+        e->record.op = p->op;
+        e->record.uplo = p->uplo;
+        e->record.direction = p->direction;
+        e->record.nrhs = p->nrhs;
+        e->record.bytes = least_bytes(p);
+        trine_status found = measure(b, p, e);
+        if (found) bench_record_fail(&e->record, found == TRINE_ERR_UNSUPPORTED || found == TRINE_ERR_NOT_BUILT ? BENCH_SKIPPED : BENCH_FAILED, NULL);
+    }
+    TRY(measure_ratios(b, entries, count));
+    for (int i = 0; i < count; i++) TRY(finish(b, p, &entries[i]));
+done:
+    for (int i = 0; i < count; i++)
+        if (entries[i].self) entries[i].kind->destroy(entries[i].self);
+    return status;
+}
+
+/** A matrix that cannot be had is a record too. */
+static trine_status record_missing(bench *b, const char *suite, const char *spec, const char *direction, trine_status why)
+{
+    bench_record r = bench_record_begin(suite, spec);
+    r.direction = direction;
+    r.impl = "trine";
+    bool skipped = why == TRINE_ERR_NOT_BUILT || why == TRINE_ERR_UNSUPPORTED || why == TRINE_ERR_IO;
+    bench_record_fail(&r, skipped ? BENCH_SKIPPED : BENCH_FAILED, NULL);
+    fprintf(b->table, "\n%s  %s: %s\n", spec, skipped ? "skipped" : "FAILED", r.reason);
+    return bench_record_write(b, &r);
+}
+
+static trine_dtype dtype_of(const char *name) { return strcmp(name, "s") == 0 ? TRINE_S : strcmp(name, "c") == 0 ? TRINE_C : strcmp(name, "z") == 0 ? TRINE_Z : TRINE_D; }
+
+static trine_status run_problem(bench *b, const char *suite, bench_source source, const char *spec, const char *direction, trine_dtype dtype,
+                                const int64_t *nrhs, int n_nrhs)
+{
+    trine_status status = TRINE_SUCCESS;
+    bench_problem p;
+    trine_status made = bench_problem_make(b, source, direction, dtype, &p);
+    if (made) return record_missing(b, suite, spec, direction, made);
+    for (int i = 0; i < n_nrhs; i++) {
+        TRY(bench_problem_set_nrhs(b, &p, nrhs[i]));
+        TRY(compare_all(b, suite, &p));
+    }
+done:
+    bench_problem_free(b, &p);
+    return status;
+}
+
+static trine_status run(bench *b, const char *suite, const int64_t *nrhs, int n_nrhs)
+{
+    static char *both[] = {"forward", "backward"};
+    trine_status status = TRINE_SUCCESS;
+    int64_t chosen[64];
+    int n_matrices = b->matrices.count ? b->matrices.count : (int)(sizeof default_matrices / sizeof *default_matrices);
+    char *const *directions = b->directions.count ? b->directions.item : both;
+    int n_directions = b->directions.count ? b->directions.count : 2;
+    for (int i = 0; i < b->nrhs.count; i++) chosen[i] = strtoll(b->nrhs.item[i], NULL, 10);
+    if (b->nrhs.count) {
+        nrhs = chosen;
+        n_nrhs = b->nrhs.count;
+    }
+    for (int m = 0; m < n_matrices; m++) {
+        const char *spec = b->matrices.count ? b->matrices.item[m] : default_matrices[m];
+        bench_source source;
+        trine_status opened = bench_source_open(b, &source, spec);
+        if (opened) {
+            TRY(record_missing(b, suite, spec, NULL, opened));
+            continue;
+        }
+        for (int t = 0; t < (b->dtypes.count ? b->dtypes.count : 1) && !status; t++)
+            for (int d = 0; d < n_directions && !status; d++)
+                status = run_problem(b, suite, source, spec, directions[d], b->dtypes.count ? dtype_of(b->dtypes.item[t]) : TRINE_D, nrhs, n_nrhs);
+        bench_source_close(&source);
+        TRY(status);
+    }
+done:
+    return status;
+}
+
+trine_status bench_suite_sptrsv(bench *b) { return run(b, "sptrsv", (const int64_t[]){1}, 1); }
+trine_status bench_suite_sptrsm(bench *b) { return run(b, "sptrsm", (const int64_t[]){1, 8, 32, 64}, 4); }
