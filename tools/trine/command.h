@@ -12,7 +12,7 @@ enum exit_code {
     EXIT_USAGE = 2,     /* an option or argument is wrong */
     EXIT_FILE = 3,      /* a file cannot be read or written */
     EXIT_FORMAT = 4,    /* a file does not follow its format */
-    EXIT_STRUCTURE = 5, /* the matrix or right-hand side does not suit: not square, empty, NaN, wrong length, not of the method's form */
+    EXIT_STRUCTURE = 5, /* the matrix or right-hand side does not suit: not square, empty, not finite, wrong length, not of the method's form */
     EXIT_SINGULAR = 6,  /* zero or missing pivot, not positive definite, a solution that is not finite */
     EXIT_DEVICE = 7,    /* the device asked for is not there, or failed */
     EXIT_MEMORY = 8,    /* out of host or device memory */

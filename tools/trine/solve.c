@@ -1,0 +1,434 @@
+/* trine solve: read, choose, factor, solve, and say how well and how fast. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/internal.h"
+#include "solvers.h"
+
+enum { KEY_ORDERING = 256, KEY_REFINE, KEY_REPEAT };
+enum rhs { RHS_FILE, RHS_ONES, RHS_SIN, RHS_RANDOM };
+
+struct options {
+    struct parse parse;
+    const char *path, *rhs_path, *device, *out;
+    int rhs, method, ordering, precision, refine, repeat;
+    bool json;
+};
+
+static const struct choice ordering_choices[] = {{"auto", TRINE_ORDERING_AUTO}, {"metis", TRINE_ORDERING_METIS}, {"amd", TRINE_ORDERING_AMD},
+                                                 {"colamd", TRINE_ORDERING_COLAMD}, {"natural", TRINE_ORDERING_NATURAL}, {NULL, 0}};
+static const struct choice rhs_choices[] = {{"ones", RHS_ONES}, {"sin", RHS_SIN}, {"random", RHS_RANDOM}, {NULL, 0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case 'r':
+        o->rhs_path = arg;
+        o->rhs = RHS_FILE;
+        for (const struct choice *c = rhs_choices; c->name; c++)
+            if (!strcmp(arg, c->name)) o->rhs = c->value;
+        return 0;
+    case 'm': return choose(state, "--method", arg, method_choices, &o->method);
+    case KEY_ORDERING: return choose(state, "--ordering", arg, ordering_choices, &o->ordering);
+    case 'd': o->device = arg; return 0;
+    case 'p': return choose(state, "--precision", arg, precision_choices, &o->precision);
+    case KEY_REFINE: return parse_count(state, "--refine", arg, 0, 1000, &o->refine);
+    case KEY_REPEAT: return parse_count(state, "--repeat", arg, 1, 1000000, &o->repeat);
+    case 'o': o->out = arg; return 0;
+    case 'j': o->json = true; return 0;
+    case ARGP_KEY_ARG:
+        if (o->path) return refuse(state, "unexpected argument \"%s\"", arg);
+        o->path = arg;
+        return 0;
+    case ARGP_KEY_END: return o->path ? 0 : refuse(state, "solve: no matrix file");
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"rhs", 'r', "FILE|ones|sin|random", 0,
+     "right-hand sides b from a file (every column is solved for), or b = A s for a known solution s: s_i = 1, s_i = sin(i), "
+     "i = 1, 2, ..., or uniform in (-1,1), the same in every run (default random)", 0},
+    {"method", 'm', "METHOD", 0,
+     "auto, cholesky, lu, triangular, tridiagonal or banded. auto: triangular if A is; tridiagonal or banded if A is, with at "
+     "most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a positive diagonal; LU if A is not, or if "
+     "Cholesky breaks down", 0},
+    {"ordering", KEY_ORDERING, "ORDERING", 0, "fill-reducing ordering: auto, metis, amd, colamd or natural", 0},
+    {"device", 'd', "auto|cpu|cuda", 0,
+     "where the solve runs; cpu:4 sets threads, cuda:1 the device's number. auto takes a GPU if there is one (default)", 0},
+    {"precision", 'p', "s|d|c|z", 0, "single, double, complex single, complex double (default d, or z for a complex file)", 0},
+    {"refine", KEY_REFINE, "N", 0, "steps of iterative refinement, residuals in extended precision (default 0)", 0},
+    {"repeat", KEY_REPEAT, "K", 0, "solve K times and report the median time (default 1)", 0},
+    {"out", 'o', "FILE", 0, "write the solution as a Matrix Market array file; .gz: gzipped. FILE is whole or untouched", 0},
+    {"json", 'j', NULL, 0, "one JSON object instead of text", 0},
+    {0}};
+static const struct argp argp = {
+    .options = options, .parser = parse, .args_doc = "MATRIX",
+    .doc = "Solve A x = b. MATRIX is a Matrix Market or Rutherford-Boeing file, plain or gzipped.\v"
+           "The backward error is ||b - A x|| / (eps (||b|| + ||A|| ||x||)) in the infinity norm, with the eps of the precision "
+           "asked for (2^-23 or 2^-52): a few units are what the precision can give. The residual is ||b - A x|| / ||b||."};
+
+/* ----------------------------------------------------------------- vectors */
+
+/** One value of a host vector of type t, as double complex parts. */
+static void get_value(trine_dtype t, const void *x, int64_t i, double *re, double *im)
+{
+    *im = 0;
+    switch (t) {
+    case TRINE_S: *re = ((const float *)x)[i]; break;
+    case TRINE_D: *re = ((const double *)x)[i]; break;
+    case TRINE_C: *re = ((const float *)x)[2 * i]; *im = ((const float *)x)[2 * i + 1]; break;
+    case TRINE_Z: *re = ((const double *)x)[2 * i]; *im = ((const double *)x)[2 * i + 1]; break;
+    }
+}
+
+static void set_value(trine_dtype t, void *x, int64_t i, double re, double im)
+{
+    switch (t) {
+    case TRINE_S: ((float *)x)[i] = (float)re; break;
+    case TRINE_D: ((double *)x)[i] = re; break;
+    case TRINE_C: ((float *)x)[2 * i] = (float)re; ((float *)x)[2 * i + 1] = (float)im; break;
+    case TRINE_Z: ((double *)x)[2 * i] = re; ((double *)x)[2 * i + 1] = im; break;
+    }
+}
+
+/** The k-th number of a fixed sequence, uniform in (-1,1): splitmix64 (Steele, Lea, Flood 2014). */
+static double uniform(uint64_t k)
+{
+    uint64_t z = (k + 1) * 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    z ^= z >> 31;
+    return 2 * (((double)(z >> 11) + 0.5) * 0x1p-53) - 1;
+}
+
+static void known_solution(enum rhs kind, trine_dtype t, int64_t n, void *s)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (kind == RHS_ONES) set_value(t, s, i, 1, 0);
+        else if (kind == RHS_SIN) set_value(t, s, i, sin((double)(i + 1)), 0);
+        else set_value(t, s, i, uniform(2 * (uint64_t)i), uniform(2 * (uint64_t)i + 1));
+    }
+}
+
+/** First value that is NaN or Inf; -1 if none is. */
+static int64_t first_not_finite(trine_dtype t, const void *x, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double re, im;
+        get_value(t, x, i, &re, &im);
+        if (!isfinite(re) || !isfinite(im)) return i;
+    }
+    return -1;
+}
+
+/** max |x - s| / max |s| */
+static double solution_error(trine_dtype t, const void *x, const void *s, int64_t n)
+{
+    double difference = 0, size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double xr, xi, sr, si;
+        get_value(t, x, i, &xr, &xi);
+        get_value(t, s, i, &sr, &si);
+        difference = fmax(difference, hypot(xr - sr, xi - si));
+        size = fmax(size, hypot(sr, si));
+    }
+    return size > 0 ? difference / size : difference;
+}
+
+/* --------------------------------------------------------------- the solve */
+
+struct run {
+    const struct options *o;
+    struct problem p;
+    trine_context_info device;
+    trine_dtype t;
+    const struct solver *solver;
+    void *state;
+    struct outcome outcome;
+    void *b, *x, *s;               /* on the host: right-hand sides, solutions, the known solution or NULL */
+    void *device_b, *device_x;     /* on a GPU: where they go for the solve */
+    double read_seconds, check_seconds, solve_seconds, solve_min_seconds, refine_seconds;
+    trine_accuracy accuracy;
+};
+
+static size_t vector_bytes(const struct run *r) { return (size_t)r->p.n * (size_t)r->p.nrhs * trine_dtype_size(r->t); }
+
+static trine_status read_input(struct run *r)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct problem *p = &r->p;
+    const char *path = r->o->path;
+    step_begin("reading");
+    TRY(read_matrix(p->ctx, &p->A, path, (trine_dtype)r->o->precision));
+    r->read_seconds = step_end();
+    TRY(trine_matrix_get_info(p->A, &p->info));
+    r->t = p->info.dtype;
+    p->n = p->info.n_rows;
+    if (p->info.n_rows != p->info.n_cols)
+        FAIL(TRINE_ERR_STRUCTURE, "%s: the matrix is %lld x %lld, not square", path, (long long)p->info.n_rows, (long long)p->info.n_cols);
+    if (!p->n) FAIL(TRINE_ERR_STRUCTURE, "%s: the matrix is 0 x 0: there is nothing to solve", path);
+    step_begin("checking");
+    TRY(trine_matrix_check(p->A, TRINE_CHECK_FINITE));
+    TRY(trine_matrix_get_structure(p->A, &p->structure));
+    r->check_seconds = step_end();
+done:
+    return status;
+}
+
+static trine_status make_rhs(struct run *r)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct problem *p = &r->p;
+    p->nrhs = 1;
+    if (r->o->rhs == RHS_FILE) {
+        int64_t rows, cols, bad;
+        TRY(trine_vectors_read(p->ctx, r->o->rhs_path, r->t, &r->b, &rows, &cols));
+        if (rows != p->n || cols < 1)
+            FAIL(TRINE_ERR_STRUCTURE, "%s: the right-hand side is %lld x %lld, but the matrix has %lld rows", r->o->rhs_path, (long long)rows,
+                 (long long)cols, (long long)p->n);
+        p->nrhs = cols;
+        if ((bad = first_not_finite(r->t, r->b, rows * cols)) >= 0)
+            FAIL(TRINE_ERR_STRUCTURE, "%s: the right-hand side is not finite in row %lld of column %lld", r->o->rhs_path, (long long)(bad % rows),
+                 (long long)(bad / rows));
+    } else {
+        TRY(trine_alloc(p->ctx, TRINE_HOST, vector_bytes(r), &r->b));
+        TRY(trine_alloc(p->ctx, TRINE_HOST, vector_bytes(r), &r->s));
+        known_solution(r->o->rhs, r->t, p->n, r->s);
+        TRY(trine_matrix_multiply(p->A, TRINE_N, NULL, r->s, NULL, r->b));
+    }
+    TRY(trine_alloc(p->ctx, TRINE_HOST, vector_bytes(r), &r->x));
+    if (r->device.space == TRINE_DEVICE) {
+        TRY(trine_alloc(p->ctx, TRINE_DEVICE, vector_bytes(r), &r->device_b));
+        TRY(trine_alloc(p->ctx, TRINE_DEVICE, vector_bytes(r), &r->device_x));
+    }
+done:
+    return status;
+}
+
+/** x = A^-1 b on the context's device, for host vectors; the time is that of the solve alone, from call to completion. */
+static trine_status solve_once(struct run *r, void *b, void *x, double *seconds)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_context ctx = r->p.ctx;
+    const bool gpu = r->device.space == TRINE_DEVICE;
+    const trine_dense B = {.data = gpu ? r->device_b : b, .rows = r->p.n, .cols = r->p.nrhs};
+    const trine_dense X = {.data = gpu ? r->device_x : x, .rows = r->p.n, .cols = r->p.nrhs};
+    if (gpu) TRY(trine_copy(ctx, r->device_b, TRINE_DEVICE, b, TRINE_HOST, vector_bytes(r)));
+    const double begin = trine_wall_time();
+    TRY(r->solver->solve(r->state, &B, &X));
+    TRY(trine_context_synchronize(ctx));
+    *seconds = trine_wall_time() - begin;
+    if (gpu) TRY(trine_copy(ctx, x, TRINE_HOST, r->device_x, TRINE_DEVICE, vector_bytes(r)));
+done:
+    return status;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static trine_status solve_repeatedly(struct run *r)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int count = r->o->repeat;
+    double *times = NULL;
+    TRY(trine_alloc(r->p.ctx, TRINE_HOST, (size_t)count * sizeof *times, (void **)&times));
+    step_begin("solving");
+    for (int k = 0; k < count; k++) TRY(solve_once(r, r->b, r->x, &times[k]));
+    step_end();
+    qsort(times, (size_t)count, sizeof *times, compare_times);
+    r->solve_min_seconds = times[0];
+    r->solve_seconds = count % 2 ? times[count / 2] : 0.5 * (times[count / 2 - 1] + times[count / 2]);
+done:
+    trine_free(r->p.ctx, TRINE_HOST, times);
+    return status;
+}
+
+/** Iterative refinement: r = b - A x in extended precision, d = A^-1 r, x = x + d. */
+static trine_status refine(struct run *r)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_context ctx = r->p.ctx;
+    const int64_t count = r->p.n * r->p.nrhs;
+    void *residual = NULL, *d = NULL;
+    double unused;
+    TRY(trine_alloc(ctx, TRINE_HOST, vector_bytes(r), &residual));
+    TRY(trine_alloc(ctx, TRINE_HOST, vector_bytes(r), &d));
+    step_begin("refining");
+    for (int k = 0; k < r->o->refine; k++) {
+        TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, residual, &r->accuracy));
+        TRY(solve_once(r, residual, d, &unused));
+        for (int64_t i = 0; i < count; i++) {
+            double xr, xi, dr, di;
+            get_value(r->t, r->x, i, &xr, &xi);
+            get_value(r->t, d, i, &dr, &di);
+            set_value(r->t, r->x, i, xr + dr, xi + di);
+        }
+    }
+    r->refine_seconds = step_end();
+done:
+    trine_free(ctx, TRINE_HOST, residual);
+    trine_free(ctx, TRINE_HOST, d);
+    return status;
+}
+
+static trine_status check_solution(struct run *r)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t bad = first_not_finite(r->t, r->x, r->p.n * r->p.nrhs);
+    if (bad >= 0)
+        FAIL(TRINE_ERR_SINGULAR, "%s: the matrix is singular in precision %s: the solution is not finite in row %lld", r->o->path,
+             choice_name(precision_choices, (int)r->t), (long long)(bad % r->p.n));
+    step_begin("checking");
+    TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, NULL, &r->accuracy));
+    step_end();
+done:
+    return status;
+}
+
+static trine_status run_all(struct run *r)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct problem *p = &r->p;
+    const struct options *o = r->o;
+    enum method chosen;
+    const char *reason;
+    TRY(trine_context_create(&p->ctx, o->device));
+    TRY(trine_context_get_info(p->ctx, &r->device));
+    TRY(read_input(r));
+    TRY(make_rhs(r));
+    p->ordering = (trine_ordering)o->ordering;
+    r->solver = choose_solver(p, (enum method)o->method, &chosen, &reason);
+    r->outcome = (struct outcome){.method = choice_name(method_choices, chosen), .nnz_factor = p->info.nnz, .fill = 1, .levels_lower = -1,
+                                  .levels_upper = -1, .order_seconds = -1, .factor_seconds = -1, .analyse_seconds = -1, .numeric_seconds = -1};
+    snprintf(r->outcome.reason, sizeof r->outcome.reason, "%s", reason);
+    step_begin("factoring and analysing");
+    TRY(r->solver->setup(p, &r->state, &r->outcome));
+    step_end();
+    TRY(solve_repeatedly(r));
+    if (o->refine) TRY(refine(r));
+    TRY(check_solution(r));
+    if (o->out) TRY(trine_vectors_write(p->ctx, o->out, r->t, r->x, p->n, p->nrhs, p->n));
+done:
+    return status;
+}
+
+static void destroy_all(struct run *r)
+{
+    const trine_context ctx = r->p.ctx;
+    if (r->solver) r->solver->destroy(r->state);
+    trine_free(ctx, TRINE_HOST, r->b);
+    trine_free(ctx, TRINE_HOST, r->x);
+    trine_free(ctx, TRINE_HOST, r->s);
+    trine_free(ctx, TRINE_DEVICE, r->device_b);
+    trine_free(ctx, TRINE_DEVICE, r->device_x);
+    trine_matrix_destroy(&r->p.A);
+    trine_context_destroy(&r->p.ctx);
+}
+
+/* ---------------------------------------------------------------- reporting */
+
+/** The phases in the order in which they ran. */
+enum { N_PHASES = 8 };
+struct phase { const char *name, *key; double seconds; };
+static void list_phases(const struct run *r, struct phase phases[N_PHASES])
+{
+    const struct outcome *c = &r->outcome;
+    const struct phase list[N_PHASES] = {
+        {"read", "read_seconds", r->read_seconds},          {"check", "check_seconds", r->check_seconds},
+        {"order", "order_seconds", c->order_seconds},       {"factor", "factor_seconds", c->factor_seconds},
+        {"analyse", "analyse_seconds", c->analyse_seconds}, {"numeric", "numeric_seconds", c->numeric_seconds},
+        {"solve", "solve_seconds", r->solve_seconds},       {"refine", "refine_seconds", r->o->refine ? r->refine_seconds : -1}};
+    memcpy(phases, list, sizeof list);
+}
+
+static const char *symmetry_words(const struct run *r)
+{
+    const trine_matrix_structure *s = &r->p.structure;
+    return s->symmetric ? "symmetric" : s->hermitian ? "Hermitian" : s->pattern_symmetric ? "symmetric pattern" : "unsymmetric";
+}
+
+static void print_text(const struct run *r)
+{
+    const struct options *o = r->o;
+    const struct problem *p = &r->p;
+    const struct outcome *c = &r->outcome;
+    struct phase phases[N_PHASES];
+    printf("matrix          %s\n", o->path);
+    printf("                n = %s, %s entries (%.1f a row), %s%s\n", grouped(p->n), grouped(p->info.nnz), (double)p->info.nnz / (double)p->n,
+           symmetry_words(r), p->info.pattern ? "; a pattern file: the values are made up" : "");
+    printf("device          %s%s%s%s\n", r->device.name, *r->device.fallback ? " (" : "", r->device.fallback, *r->device.fallback ? ")" : "");
+    printf("precision       %s\n", choice_name(precision_choices, (int)r->t));
+    printf("method          %s: %s%s%s\n", c->method, c->reason, c->ordering ? "; ordering " : "", c->ordering ? c->ordering : "");
+    if (c->factor_seconds >= 0) printf("factor          %s entries in L + U, fill %.2f\n", grouped(c->nnz_factor), c->fill);
+    if (*c->kernel) printf("solve           %s", c->kernel);
+    if (c->levels_lower >= 0) printf(", %s level sets of L", grouped(c->levels_lower));
+    if (c->levels_upper >= 0) printf(", %s level sets of U", grouped(c->levels_upper));
+    if (*c->kernel) printf("\n");
+    if (o->rhs == RHS_FILE) printf("right-hand side %s, %s column%s\n", o->rhs_path, grouped(p->nrhs), p->nrhs == 1 ? "" : "s");
+    else printf("right-hand side b = A s, s = %s\n", o->rhs == RHS_ONES ? "(1, 1, ...)" : o->rhs == RHS_SIN ? "(sin 1, sin 2, ...)" : "random in (-1, 1)");
+    printf("\n");
+    list_phases(r, phases);
+    for (int i = 0; i < N_PHASES; i++)
+        if (phases[i].seconds >= 0) printf("%-10s %12.6f s\n", phases[i].name, phases[i].seconds);
+    if (o->repeat > 1) printf("           median of %d solves; the fastest took %.6f s\n", o->repeat, r->solve_min_seconds);
+    printf("\nbackward error  %.3g eps (eps = %.3g)\n", r->accuracy.backward_error, trine_dtype_eps(r->t));
+    printf("residual        %.3g\n", r->accuracy.residual);
+    if (r->s) printf("solution error  %.3g\n", solution_error(r->t, r->x, r->s, p->n));
+    if (o->out) printf("solution        %s\n", o->out);
+}
+
+static void print_json(const struct run *r)
+{
+    const struct options *o = r->o;
+    const struct outcome *c = &r->outcome;
+    struct phase phases[N_PHASES];
+    json_begin();
+    json_string("matrix", o->path);
+    json_integer("n", r->p.n);
+    json_integer("nnz", r->p.info.nnz);
+    json_string("method", c->method);
+    json_string("reason", c->reason);
+    json_string("ordering", c->ordering ? c->ordering : "none");
+    json_string("kernel", c->kernel);
+    json_string("device", r->device.space == TRINE_DEVICE ? "cuda" : "cpu");
+    json_string("device_name", r->device.name);
+    json_string("device_fallback", r->device.fallback);
+    json_integer("threads", r->device.threads);
+    json_string("precision", choice_name(precision_choices, (int)r->t));
+    json_string("rhs", o->rhs == RHS_FILE ? o->rhs_path : choice_name(rhs_choices, o->rhs));
+    json_integer("nrhs", r->p.nrhs);
+    json_integer("refine", o->refine);
+    json_integer("repeat", o->repeat);
+    json_integer("nnz_factor", c->nnz_factor);
+    json_number("fill", c->fill);
+    json_integer("levels_lower", c->levels_lower);
+    json_integer("levels_upper", c->levels_upper);
+    list_phases(r, phases);
+    for (int i = 0; i < N_PHASES; i++) json_number(phases[i].key, phases[i].seconds >= 0 ? phases[i].seconds : 0);
+    json_number("solve_min_seconds", r->solve_min_seconds);
+    json_number("backward_error", r->accuracy.backward_error);
+    json_number("componentwise_error", r->accuracy.componentwise);
+    json_number("residual", r->accuracy.residual);
+    if (r->s) json_number("solution_error", solution_error(r->t, r->x, r->s, r->p.n));
+    json_end();
+}
+
+int command_solve(int argc, char **argv)
+{
+    struct options o = {.rhs = RHS_RANDOM, .device = "auto", .repeat = 1};
+    int code = parse_options(&argp, argc, argv, &o.parse);
+    if (code) return code;
+    struct run r = {.o = &o};
+    const trine_status status = run_all(&r);
+    if (status) code = fail_status(status);
+    else (o.json ? print_json : print_text)(&r);
+    destroy_all(&r);
+    return code;
+}

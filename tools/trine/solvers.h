@@ -1,0 +1,43 @@
+/* The ways in which `trine solve` solves: one table for all. */
+#ifndef TRINE_SOLVERS_H
+#define TRINE_SOLVERS_H
+
+#include "command.h"
+#include "direct_loader.h"
+
+enum method { METHOD_AUTO, METHOD_CHOLESKY, METHOD_LU, METHOD_TRIANGULAR, METHOD_TRIDIAGONAL, METHOD_BANDED };
+extern const struct choice method_choices[];
+
+struct problem {
+    trine_context ctx;
+    trine_matrix A; /* on the host, CSR, square */
+    trine_matrix_info info;
+    trine_matrix_structure structure;
+    int64_t n, nrhs;
+    trine_ordering ordering;
+};
+
+/** What a setup found out. Seconds are -1 where the method has no such phase. */
+struct outcome {
+    const char *method;    /* what runs: "cholesky", ... */
+    char reason[256];      /* why */
+    char kernel[128];      /* which triangular solve runs, with its level sets; "" where there is none */
+    const char *ordering;  /* NULL where nothing was ordered */
+    int64_t nnz_factor;    /* entries of L + U, the diagonal once; of the matrix itself where it is not factored */
+    double fill;           /* nnz_factor / nnz; 1 where nothing is factored */
+    int64_t levels_lower, levels_upper; /* level sets; -1 where they were not needed */
+    double order_seconds, factor_seconds, analyse_seconds, numeric_seconds;
+};
+
+struct solver {
+    /** Everything before the first right-hand side. *state belongs to the solver, also after a failure. */
+    trine_status (*setup)(const struct problem *p, void **state, struct outcome *o);
+    /** X = A^-1 B for n x nrhs vectors in the context's space, column-major; may be asynchronous. */
+    trine_status (*solve)(void *state, const trine_dense *B, const trine_dense *X);
+    void (*destroy)(void *state); /* accepts NULL */
+};
+
+/** The solver for a method; AUTO: triangular, then tridiagonal or banded, then Cholesky or LU by what A is. */
+const struct solver *choose_solver(const struct problem *p, enum method method, enum method *chosen, const char **reason);
+
+#endif
