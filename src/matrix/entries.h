@@ -23,6 +23,9 @@ trine_status entries_to_matrix(trine_context ctx, trine_matrix *A, trine_dtype t
 /** Readers: the entries of a text; complex values need a complex t (TRINE_ERR_ARGUMENT). e is empty after a failure. */
 bool market_is(const struct text *text);
 trine_status market_read(const struct text *text, trine_dtype t, struct entries *e);
+/** Rutherford-Boeing and assembled Harwell-Boeing files. */
+bool boeing_is(const struct text *text);
+trine_status boeing_read(const struct text *text, trine_dtype t, struct entries *e);
 /** A Matrix Market file as a dense column-major block, which belongs to the caller; NaN and Inf are accepted. */
 trine_status market_read_dense(const struct text *text, trine_dtype t, void **data, int64_t *rows, int64_t *cols);
 

@@ -110,27 +110,39 @@ trine_status output_text(struct output *out, const char *format, ...)
     return out->used + output_piece > buffer_size ? flush(out, Z_NO_FLUSH) : TRINE_SUCCESS;
 }
 
-trine_status output_number(struct output *out, double value, int digits, char separator)
+/** Take over `length` characters that stand behind the used ones: right-align them, put `after` behind them. */
+static trine_status finish_piece(struct output *out, int length, int width, char after)
+{
+    char *text = out->buffer + out->used;
+    if (length < width) {
+        memmove(text + width - length, text, (size_t)length);
+        memset(text, ' ', (size_t)(width - length));
+        length = width;
+    }
+    if (after) text[length++] = after;
+    out->used += length;
+    return out->used + output_piece > buffer_size ? flush(out, Z_NO_FLUSH) : TRINE_SUCCESS;
+}
+
+trine_status output_number(struct output *out, double value, char style, int digits, int width, char after)
 {
     char *text = out->buffer + out->used, *to = text;
-    snprintf(text, output_piece, "%.*g", digits, value);
+    if (style == 'E') snprintf(text, output_piece, "%.*E", digits, value);
+    else snprintf(text, output_piece, "%.*g", digits, value);
     for (const char *from = text; *from; from++) { /* the locale's decimal point may be any character, of several bytes */
         if ((unsigned char)*from < 128 && *from != ',') *to++ = *from;
         else if (to == text || to[-1] != '.') *to++ = '.';
     }
-    *to++ = separator;
-    out->used += to - text;
-    return out->used + output_piece > buffer_size ? flush(out, Z_NO_FLUSH) : TRINE_SUCCESS;
+    return finish_piece(out, (int)(to - text), width, after);
 }
 
-trine_status output_count(struct output *out, int64_t value, char separator)
+trine_status output_count(struct output *out, int64_t value, int width, char after)
 {
-    char digits[24];
+    char digits[24], *text = out->buffer + out->used;
     int length = 0;
     do digits[length++] = (char)('0' + value % 10); while (value /= 10);
-    while (length) out->buffer[out->used++] = digits[--length];
-    out->buffer[out->used++] = separator;
-    return out->used + output_piece > buffer_size ? flush(out, Z_NO_FLUSH) : TRINE_SUCCESS;
+    for (int k = 0; k < length; k++) text[k] = digits[length - 1 - k];
+    return finish_piece(out, length, width, after);
 }
 
 trine_status output_end(struct output *out, trine_status status)

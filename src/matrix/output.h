@@ -28,10 +28,11 @@ trine_status output_begin(trine_context ctx, const char *path, struct output *ou
 /** Append at most output_piece - 1 characters. */
 __attribute__((format(printf, 2, 3)))
 trine_status output_text(struct output *out, const char *format, ...);
-/** Append a number in at most `digits` significant digits and `separator`: the shortest of %e and %f forms, whatever the locale. */
-trine_status output_number(struct output *out, double value, int digits, char separator);
-/** Append a non-negative integer and `separator`. */
-trine_status output_count(struct output *out, int64_t value, char separator);
+/** Append the number as printf's %.{digits}{style} (style g or E) shows it in the C locale, right-aligned in `width`
+ *  characters, and the character `after` unless it is 0. */
+trine_status output_number(struct output *out, double value, char style, int digits, int width, char after);
+/** Append a non-negative integer, right-aligned in `width` characters, and the character `after` unless it is 0. */
+trine_status output_count(struct output *out, int64_t value, int width, char after);
 /** With status success: write the rest and move the file into place. Otherwise remove it. Returns the first failure. */
 trine_status output_end(struct output *out, trine_status status);
 

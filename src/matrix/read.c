@@ -18,7 +18,8 @@ trine_status trine_matrix_read(trine_context ctx, trine_matrix *A, const char *p
     const double parsing = trine_wall_time();
     const double megabytes = 1e-6 * (double)text.size;
     if (market_is(&text)) TRY(market_read(&text, t, &entries));
-    else FAIL(TRINE_ERR_FORMAT, "%.300s, line 1: \"%s\" does not begin a Matrix Market file", path, text_word(text.data).text);
+    else if (boeing_is(&text)) TRY(boeing_read(&text, t, &entries));
+    else TRY(text_fail(&text, text.data, "\"%s\" begins neither a Matrix Market nor a Harwell-Boeing file", text_word(text.data).text));
     text_free(&text);
     const double building = trine_wall_time();
     TRY(entries_to_matrix(ctx, A, t, &entries, path));

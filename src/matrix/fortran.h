@@ -1,0 +1,26 @@
+/* Fortran formats such as (16I5), (1P,4D20.12), (3(1X,E24.16)): where the fields of a record are, and what they mean; seen by
+ * src/matrix only. */
+#ifndef TRINE_FORTRAN_H
+#define TRINE_FORTRAN_H
+
+#include <stdint.h>
+
+enum { most_fields = 256, longest_field = 128, field_room = longest_field + 24 };
+
+struct fortran_format {
+    char kind;                   /* 'I', or one of E D F G */
+    int count;                   /* fields a record, at least 1 */
+    int start[most_fields];      /* column of each, from 0 */
+    int width[most_fields];
+    int decimals, scale;         /* w.d, kP; both 0 for integers */
+};
+
+/** Parse the format that starts with '(' at text and ends with its ')'. NULL, or what is not understood. */
+const char *fortran_parse(const char *text, const char *end, struct fortran_format *f);
+
+/** Field k of the record [line, line_end) as text without blanks that NUMBER understands: "12345" in F8.3 becomes "12345E-3",
+ *  "1.5-100" becomes "1.5E-100", "5." in 1P,E8.1 becomes "5.E-1". Empty where the field is blank or the record too short.
+ *  word: field_room characters. */
+void fortran_field(const struct fortran_format *f, int k, const char *line, const char *line_end, char *word);
+
+#endif

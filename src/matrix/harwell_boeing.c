@@ -1,0 +1,266 @@
+/* Rutherford-Boeing and assembled Harwell-Boeing files: compressed columns in Fortran records of fixed fields.
+ * I. S. Duff, R. G. Grimes, J. G. Lewis, Users' guide for the Harwell-Boeing sparse matrix collection, RAL-92-086, 1992;
+ * The Rutherford-Boeing sparse matrix collection, RAL-TR-97-031, 1997. */
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "matrix/entries.h"
+#include "matrix/fortran.h"
+
+struct boeing {
+    const struct text *text;
+    char type, symmetry; /* r c i p q; u s h z r */
+    bool more_follows;   /* right-hand sides, which are skipped */
+    struct fortran_format pointer_format, index_format, value_format;
+    const char *position, *end; /* the next record */
+    const char *indices, *values; /* first records of these sections */
+};
+
+/* ----------------------------------------------------------------- records */
+
+/** Walks through the fields of one section. */
+struct field_scan {
+    struct boeing *b;
+    const struct fortran_format *format;
+    const char *what;      /* "pointer", "index", "value" */
+    int64_t left;          /* fields to come */
+    int next;              /* field within the record */
+    const char *line, *line_end;
+};
+
+static trine_status scan_begin(struct boeing *b, struct field_scan *scan, const struct fortran_format *format, int64_t count, const char *what)
+{
+    *scan = (struct field_scan){.b = b, .format = format, .what = what, .left = count, .next = format->count, .line = b->position};
+    /* a field has at least one character that is there */
+    if (count > b->end - b->position)
+        return text_fail(b->text, b->position, "%lld numbers are declared, but only %lld bytes follow", (long long)count,
+                         (long long)(b->end - b->position));
+    return TRINE_SUCCESS;
+}
+
+/** The next field without its blanks; empty if it is blank or beyond the end of its record. */
+static trine_status scan_field(struct field_scan *scan, char *word)
+{
+    struct boeing *b = scan->b;
+    if (scan->next == scan->format->count) {
+        if (b->position >= b->end) return text_fail(b->text, b->end, "the file ends before the last %lld %s fields", (long long)scan->left, scan->what);
+        scan->next = 0;
+        scan->line = b->position;
+        b->position = text_next_line(b->position, b->end);
+        scan->line_end = b->position;
+        while (scan->line_end > scan->line && strchr("\r\n", scan->line_end[-1]) && scan->line_end[-1]) scan->line_end--;
+    }
+    fortran_field(scan->format, scan->next++, scan->line, scan->line_end, word);
+    scan->left--;
+    return TRINE_SUCCESS;
+}
+
+/** The rest of the last record must be blank. */
+static trine_status scan_end(struct field_scan *scan)
+{
+    char word[field_room];
+    while (scan->next < scan->format->count) {
+        fortran_field(scan->format, scan->next++, scan->line, scan->line_end, word);
+        if (*word) return text_fail(scan->b->text, scan->line, "\"%s\" stands after the last %s", word, scan->what);
+    }
+    return TRINE_SUCCESS;
+}
+
+#define TEMPLATE "matrix/harwell_boeing.inc"
+#include "core/each_dtype.h"
+
+static trine_status (*const read_values[])(struct boeing *, const struct entries *) = TABLE(read_values);
+static int64_t (*const find_bad_diagonal[])(const struct entries *) = TABLE(find_bad_diagonal);
+
+/* ------------------------------------------------------------------ header */
+
+/** The three letters of the type at p in lower case; false if they are none. */
+static bool type_letters(const char *p, char *letters)
+{
+    static const char *const allowed[] = {"rcpiq", "uszhr", "ae"};
+    for (int k = 0; k < 3; k++) {
+        letters[k] = (char)tolower((unsigned char)p[k]);
+        if (!p[k] || !strchr(allowed[k], letters[k])) return false;
+    }
+    return p[3] == ' ' || p[3] == '\t';
+}
+
+bool boeing_is(const struct text *text)
+{
+    const char *end = text->data + text->size;
+    const char *third = text_next_line(text_next_line(text->data, end), end), *fourth = text_next_line(third, end);
+    char letters[3];
+    return type_letters(text_skip_blanks(third), letters) && *text_skip_blanks(fourth) == '(';
+}
+
+/** Up to `wanted` numbers in the rest of a line; how many there are, or -1 if something else stands there. */
+static int header_numbers(const char *p, int64_t *numbers, int wanted)
+{
+    for (int k = 0;; k++) {
+        p = text_skip_blanks(p);
+        if (!*p || *p == '\n' || k == wanted) return k;
+        p = number_count(p, &numbers[k]);
+        if (!p || (*p && !strchr(" \t\r\n", *p))) return -1;
+    }
+}
+
+/** The k-th format of the header's fourth line. */
+static trine_status header_format(const struct boeing *b, const char **p, const char *line_end, const char *name, struct fortran_format *f)
+{
+    const char *begin = *p;
+    int depth = 0;
+    while (begin < line_end && *begin != '(') begin++;
+    for (*p = begin; *p < line_end; ++*p) {
+        depth += (**p == '(') - (**p == ')');
+        if (!depth) break;
+    }
+    if (*p < line_end) ++*p;
+    const char *wrong = fortran_parse(begin, *p, f);
+    if (wrong) return text_fail(b->text, begin < line_end ? begin : line_end - 1, "the format of the %s, \"%.*s\", has %s", name,
+                                (int)(*p - begin < 40 ? *p - begin : 40), begin, wrong);
+    return TRINE_SUCCESS;
+}
+
+static trine_status read_header(struct boeing *b, trine_dtype t, struct entries *e)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct text *text = b->text;
+    b->end = text->data + text->size;
+    const char *second = text_next_line(text->data, b->end), *third = text_next_line(second, b->end);
+    const char *fourth = text_next_line(third, b->end), *fifth = text_next_line(fourth, b->end);
+    int64_t lines[5] = {0}, sizes[4] = {0};
+    char letters[3];
+    const char *type = text_skip_blanks(third);
+    type_letters(type, letters); /* boeing_is has seen them */
+    if (header_numbers(second, lines, 5) < 4) TRY(text_fail(text, second, "not four or five numbers of lines"));
+    if (header_numbers(type + 3, sizes, 4) < 3) TRY(text_fail(text, third, "no numbers of rows, columns and entries after the type"));
+    if (letters[2] == 'e') TRY(text_fail(text, third, "the matrix is elemental (%.3s); only assembled ones are read", type));
+    for (int k = 0; k < 2; k++)
+        if (sizes[k] > INT_MAX) TRY(text_fail(text, third, "%lld %s; at most 2^31 - 1 are possible", (long long)sizes[k], k ? "columns" : "rows"));
+    b->type = letters[0] == 'q' ? 'p' : letters[0];
+    e->n_rows = sizes[0];
+    e->n_cols = sizes[1];
+    e->count = sizes[2];
+    e->symmetry = letters[1] == 's' ? TRINE_SYMMETRIC : letters[1] == 'z' ? TRINE_SKEW : letters[1] == 'h' ? TRINE_HERMITIAN : TRINE_GENERAL;
+    if (e->symmetry != TRINE_GENERAL && sizes[0] != sizes[1])
+        TRY(text_fail(text, third, "%lld x %lld is not square, but the type %.3s is", (long long)sizes[0], (long long)sizes[1], type));
+    if (b->type == 'p' && e->symmetry != TRINE_GENERAL) e->symmetry = TRINE_SYMMETRIC; /* as far as a pattern can tell */
+    if (e->symmetry == TRINE_HERMITIAN && b->type != 'c') TRY(text_fail(text, third, "a Hermitian matrix is complex, not %.3s", type));
+    if (b->type == 'c' && !trine_dtype_is_complex(t)) FAIL(TRINE_ERR_ARGUMENT, "%.200s is complex; a real dtype cannot hold it", text->path);
+    const char *p = fourth;
+    TRY(header_format(b, &p, fifth, "pointers", &b->pointer_format));
+    TRY(header_format(b, &p, fifth, "row indices", &b->index_format));
+    if (b->type != 'p') TRY(header_format(b, &p, fifth, "values", &b->value_format));
+    if (b->pointer_format.kind != 'I' || b->index_format.kind != 'I') TRY(text_fail(text, fourth, "pointers and row indices are not integers"));
+    b->more_follows = lines[4] > 0;
+    b->position = b->more_follows ? text_next_line(fifth, b->end) : fifth;
+done:
+    return status;
+}
+
+/* -------------------------------------------------------------------- body */
+
+/** The line of field k of a section. */
+static const char *field_line(const struct boeing *b, const char *section, const struct fortran_format *f, int64_t k)
+{
+    for (k /= f->count; k > 0; k--) section = text_next_line(section, b->end);
+    return section;
+}
+
+/** An integer field within lowest..highest. */
+static trine_status scan_integer(struct field_scan *scan, int64_t lowest, int64_t highest, int64_t *value)
+{
+    char word[field_room];
+    trine_status status = scan_field(scan, word);
+    if (status) return status;
+    const char *end = number_count(word, value);
+    if (!end || *end) return text_fail(scan->b->text, scan->line, "\"%s\" is no %s", word, scan->what);
+    if (*value < lowest || *value > highest)
+        return text_fail(scan->b->text, scan->line, "%s %lld is outside %lld..%lld", scan->what, (long long)*value, (long long)lowest, (long long)highest);
+    return TRINE_SUCCESS;
+}
+
+/** Column pointers, as the column of each entry. */
+static trine_status read_pointers(struct boeing *b, struct entries *e)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct field_scan scan;
+    int64_t before = 1, pointer = 1;
+    TRY(scan_begin(b, &scan, &b->pointer_format, e->n_cols + 1, "column pointer"));
+    if (e->count > b->end - b->position)
+        TRY(text_fail(b->text, b->position, "%lld entries are declared, but only %lld bytes follow", (long long)e->count, (long long)(b->end - b->position)));
+    TRY(ALLOC(b->text->ctx, e->rows, e->count));
+    TRY(ALLOC(b->text->ctx, e->cols, e->count));
+    for (int64_t j = 0; j <= e->n_cols; j++) {
+        TRY(scan_integer(&scan, before, j ? e->count + 1 : 1, &pointer));
+        for (int64_t k = before; k < pointer; k++) e->cols[k - 1] = (int32_t)(j - 1);
+        before = pointer;
+    }
+    if (pointer != e->count + 1)
+        TRY(text_fail(b->text, scan.line, "the last column pointer is %lld, not the number of entries + 1 = %lld", (long long)pointer, (long long)e->count + 1));
+    TRY(scan_end(&scan));
+done:
+    return status;
+}
+
+static trine_status read_indices(struct boeing *b, struct entries *e)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct field_scan scan;
+    int64_t lower = -1, upper = -1;
+    b->indices = b->position;
+    TRY(scan_begin(b, &scan, &b->index_format, e->count, "row index"));
+    for (int64_t k = 0; k < e->count; k++) {
+        int64_t i;
+        TRY(scan_integer(&scan, 1, e->n_rows, &i));
+        e->rows[k] = (int32_t)(i - 1);
+        if (e->rows[k] > e->cols[k] && lower < 0) lower = k;
+        if (e->rows[k] < e->cols[k] && upper < 0) upper = k;
+    }
+    TRY(scan_end(&scan));
+    e->upper = upper >= 0;
+    if (e->symmetry != TRINE_GENERAL && lower >= 0 && upper >= 0) {
+        const int64_t k = lower > upper ? lower : upper;
+        TRY(text_fail(b->text, field_line(b, b->indices, &b->index_format, k), "entry (%d,%d) is %s the diagonal, others are %s it: a type that declares a "
+                      "symmetry stores one triangle", e->rows[k] + 1, e->cols[k] + 1, k == lower ? "below" : "above", k == lower ? "above" : "below"));
+    }
+done:
+    return status;
+}
+
+static trine_status read_section_of_values(struct boeing *b, trine_dtype t, struct entries *e)
+{
+    trine_status status = TRINE_SUCCESS;
+    b->values = b->position;
+    if (e->count > b->end - b->position)
+        TRY(text_fail(b->text, b->position, "%lld values are declared, but only %lld bytes follow", (long long)e->count, (long long)(b->end - b->position)));
+    e->values = trine_host_alloc(b->text->ctx, e->count, trine_dtype_size(t));
+    if (!e->values) TRY(TRINE_ERR_MEMORY);
+    TRY(read_values[t](b, e));
+    const int64_t bad = find_bad_diagonal[t](e);
+    if (bad < e->count)
+        TRY(text_fail(b->text, field_line(b, b->values, &b->value_format, bad * (b->type == 'c' ? 2 : 1)), "diagonal entry %d of a %s", e->rows[bad] + 1,
+                      e->symmetry == TRINE_SKEW ? "skew-symmetric matrix is not zero" : "Hermitian matrix is not real"));
+done:
+    return status;
+}
+
+trine_status boeing_read(const struct text *text, trine_dtype t, struct entries *e)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct boeing b = {.text = text};
+    *e = (struct entries){0};
+    TRY(read_header(&b, t, e));
+    TRY(read_pointers(&b, e));
+    TRY(read_indices(&b, e));
+    if (b.type != 'p') TRY(read_section_of_values(&b, t, e));
+    if (!b.more_follows) {
+        const char *p = text_next_entry(b.position, b.end, "");
+        if (p < b.end) TRY(text_fail(text, p, "\"%s\" stands after the matrix", text_word(p).text));
+    }
+done:
+    if (status) entries_free(text->ctx, e);
+    return status;
+}
