@@ -4,9 +4,11 @@
 #include <complex.h>
 #include <dirent.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -434,6 +436,495 @@ static void vectors_are_read_from_plain_text_and_coordinates(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "-1 x 1", trine_vectors_write(ctx, "x", TRINE_D, &x, -1, 1, 0));
 }
 
+/* ------------------------------------------------- Harwell-Boeing, writing */
+
+#define TITLE "A title                                                                 KEY     \n"
+/* 4 x 3, by columns: (1,1) 1.5, (3,1) -2, (4,2) 0.25, (1,3) 4, (4,3) 1e-3 */
+static const char boeing[] = TITLE "             3             1             1             1\n"
+    "rua                        4             3             5             0\n"
+    "(4I3)           (5I2)           (5E8.1)             \n"
+    "  1  3  4  6\n 1 3 4 1 4\n  1.5E00  -2.E00  .25     4.0D+0   1.0-3\n";
+static const double complex boeing_dense[] = {1.5, 0, 4, 0, 0, 0, -2, 0, 0, 0, .25, 1e-3};
+
+static void boeing_files_are_read_in_every_precision(void **state)
+{
+    (void)state;
+    for (trine_dtype t = TRINE_D; t <= TRINE_Z; t += 2) {
+        read_and_compare(file_with("a.rua", boeing), t, 4, 3, boeing_dense, 5, TRINE_GENERAL);
+        read_and_compare(file_gzipped("a.rua.gz", boeing), t, 4, 3, boeing_dense, 5, TRINE_GENERAL);
+    }
+    double complex single[12];
+    for (int k = 0; k < 12; k++) single[k] = (float)creal(boeing_dense[k]);
+    read_and_compare(file_with("a.rua", boeing), TRINE_S, 4, 3, single, 5, TRINE_GENERAL);
+    read_and_compare(file_with("a.rua", boeing), TRINE_C, 4, 3, single, 5, TRINE_GENERAL);
+}
+
+/** A 1 x n matrix whose values stand in one record of the given format. */
+static void read_record(const char *format, const char *record, int n, const double *expected)
+{
+    char text[1024], pointers[64] = "", indices[64] = "";
+    double complex dense[8];
+    for (int k = 0; k <= n; k++) sprintf(pointers + 4 * k, "%4d", k + 1);
+    for (int k = 0; k < n; k++) sprintf(indices + 4 * k, "%4d", 1), dense[k] = expected[k];
+    snprintf(text, sizeof text, TITLE "3 1 1 1 0\nRRA 1 %d %d 0\n(20I4)          (20I4)          %-20s\n%s\n%s\n%s\n", n, n, format, pointers, indices, record);
+    read_and_compare(file_with("a.rra", text), TRINE_D, 1, n, dense, n, TRINE_GENERAL);
+}
+
+static void fortran_formats_mean_what_fortran_says(void **state)
+{
+    (void)state;
+    read_record("(4D20.12)", "  0.123456789012D+01 -0.5D00             1.0D+100            7.", 4, (double[]){1.23456789012, -.5, 1e100, 7});
+    read_record("(1P,4D8.1)", " 1.0D+00 5.00    1.0-100    1e+2", 4, (double[]){1, .5, 1e-100, 10}); /* P scales what has no exponent */
+    read_record("(1P4E8.1)", "-1.5E-10-1.5E-11-1.5E-12-1.5E-13", 4, (double[]){-1.5e-10, -1.5e-11, -1.5e-12, -1.5e-13}); /* no blanks between */
+    read_record("(-1p,2f6.2)", "  1.25   300", 2, (double[]){12.5, 30});
+    read_record("(3F8.3)", "   12345      -1    1E+2", 3, (double[]){12.345, -.001, .1}); /* no point: the last 3 digits are behind it */
+    read_record("( 2 (1X, E9.2E3), 1X, G5.2 )", " 1.00E+002 2.00E-002   3.5", 3, (double[]){100, .02, 3.5});
+    read_record("(3I5)", "    1   -2    3", 3, (double[]){1, -2, 3});
+    read_record("(2F10.0)", " 1 2. 5        3.", 2, (double[]){12.5, 3}); /* blanks within a field do not count */
+}
+
+static void boeing_symmetries_types_and_right_hand_sides(void **state)
+{
+    (void)state;
+#define FORMATS "(10I4)          (10I4)          (10F6.0)\n"
+    const double complex symmetric[] = {1, 2, 0, 2, 0, 3, 0, 3, 4};
+    read_and_compare(file_with("a.rsa", TITLE "4 1 1 1 1\nRSA 3 3 4 0\n(10I4)          (10I4)          (10F6.0)            (5E15.8)\nF 1 3\n"
+                               "   1   3   4   5\n   1   2   3   3\n    1.    2.    3.    4.\n right-hand sides are skipped\n"), TRINE_S, 3, 3, symmetric, 6, TRINE_SYMMETRIC);
+    const double complex pattern[] = {3, 1, 0, 1, 0, 1, 0, 1, 3};
+    read_and_compare(file_with("a.psa", TITLE "2 1 1 0 0\nPSA 3 3 4 0\n(10I4)          (10I4)\n   1   3   4   5\n   1   2   3   3\n"), TRINE_D, 3, 3, pattern, 6, TRINE_SYMMETRIC);
+    read_and_compare(file_with("a.psa", TITLE "2 1 1 0 0\r\nPSA 3 3 4 0\r\n(10I4)          (10I4)\r\n   1   3   4   5\r\n   1   2   3   3\r\n"), TRINE_C, 3, 3, pattern, 6, TRINE_SYMMETRIC);
+    const double complex skew[] = {0, -2, 2, 0};
+    read_and_compare(file_with("a.rza", TITLE "3 1 1 1\nrza 2 2 1 0\n" FORMATS "   1   2   2\n   2\n    2.\n"), TRINE_D, 2, 2, skew, 2, TRINE_SKEW);
+    const double complex hermitian[] = {1, 2 - 3 * I, 2 + 3 * I, 0};
+    read_and_compare(file_with("a.cha", TITLE "3 1 1 1\ncha 2 2 2 0\n" FORMATS "   1   3   3\n   1   2\n    1.    0.    2.    3.\n"), TRINE_Z, 2, 2, hermitian, 3, TRINE_HERMITIAN);
+    const double complex integers[] = {-5, 7};
+    read_and_compare(file_with("a.iua", TITLE "3 1 1 1\niua 2 1 2 0\n(10I4)          (10I4)          (10I3)\n   1   3\n   2   1\n  7 -5\n"), TRINE_D, 2, 1, integers, 2, TRINE_GENERAL);
+    read_and_compare(file_with("a.rua", TITLE "1 1 0 0\nrua 0 0 0 0\n" FORMATS "   1\n"), TRINE_D, 0, 0, NULL, 0, TRINE_GENERAL);
+}
+
+static void bad_boeing_files_get_a_sentence_with_the_line(void **state)
+{
+    (void)state;
+#define HEAD TITLE "3 1 1 1\nrua 2 2 2 0\n" FORMATS
+    static const struct { const char *text, *says; } cases[] = {
+        {TITLE "3 1 1 1\nrue 2 2 2 0\n" FORMATS, "line 3: the matrix is elemental (rue); only assembled"},
+        {TITLE "3 1 1\nrua 2 2 2 0\n" FORMATS, "line 2: not four or five numbers"},
+        {TITLE "3 1 1 1\nrua 2 2\n" FORMATS, "line 3: no numbers of rows"},
+        {TITLE "3 1 1 1\nrua 2 3000000000 1 0\n" FORMATS, "line 3: 3000000000 columns"},
+        {TITLE "3 1 1 1\nrsa 2 3 1 0\n" FORMATS, "line 3: 2 x 3 is not square"},
+        {TITLE "3 1 1 1\nrha 2 2 1 0\n" FORMATS, "line 3: a Hermitian matrix is complex"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10A4)          (10I4)          (10F6.0)\n", "line 4: the format of the pointers, \"(10A4)\", has an edit descriptor"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4)          (10I4)          (10F6.0\n", "line 4: the format of the values"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4)          (10I4)\n", "line 4: the format of the values, \"\", has no opening"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4)          (10F4.0)        (10F6.0)\n", "line 4: pointers and row indices are not integers"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4)          (999I4)         (10F6.0)\n", "has no field or more than 256"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n((((((I4))))))  (10I4)          (10F6.0)\n", "has groups nested too deeply"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(I4,I5,F6.0)    (10I4)          (10F6.0)\n", "has fields of different kinds"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(-3I4)          (10I4)          (10F6.0)\n", "has a negative repeat count"},
+        {TITLE "3 1 1 1\nrua 2 2000000000 2 0\n" FORMATS "   1\n", "line 5: 2000000001 numbers are declared, but only 5 bytes follow"},
+        {TITLE "3 1 1 1\nrua 2 2 9000000000000000000 0\n" FORMATS "   1   2   3\n", "line 5: 9000000000000000000 entries are declared, but only 13 bytes"},
+        {HEAD "   1   2\n", "\"\" is no column pointer"},
+        {HEAD "   2   3   3\n", "line 5: column pointer 2 is outside 1..1"},
+        {HEAD "   1   3   2\n", "line 5: column pointer 2 is outside 3..3"},
+        {HEAD "   1   2   4\n", "line 5: column pointer 4 is outside 2..3"},
+        {HEAD "   1   2   2\n   1   1\n", "line 5: the last column pointer is 2, not"},
+        {HEAD "   1   2   3   3\n   1   1\n", "line 5: \"3\" stands after the last column pointer"},
+        {HEAD "   1   2   3\n   1   0\n", "line 6: row index 0 is outside 1..2"},
+        {HEAD "   1   2   3\n   1   3\n", "line 6: row index 3 is outside 1..2"},
+        {HEAD "   1   2   3\n   1   x\n    1.    2.\n", "line 6: \"x\" is no row index"},
+        {HEAD "   1   2   3\n   1\n    1.    2.\n", "line 6: \"\" is no row index"},
+        {HEAD "   1   2   3\n   1   1   1\n", "line 6: \"1\" stands after the last row index"},
+        {HEAD "   1   2   3\n   1   1\n", "line 7: 2 values are declared, but only 0 bytes"},
+        {HEAD "   1   2   3\n   1   1\n    1.\n", "line 7: value 2 is blank"},
+        {HEAD "   1   2   3\n   1   1\n    1.   one\n", "line 7: \"one\" is no number"},
+        {HEAD "   1   2   3\n   1   1\n    1.   NaN\n", "line 7: the value NaN is not finite"},
+        {HEAD "   1   2   3\n   1   1\n    1. 1e400\n", "line 7: the value 1E400 is not finite"},
+        {HEAD "   1   2   3\n   1   1\n    1.    2.    3.\n", "line 7: \"3.\" stands after the last value"},
+        {HEAD "   1   2   3\n   1   1\n    1.    2.\n\n more\n", "line 9: \"more\" stands after the matrix"},
+        {TITLE "3 1 1 1\nrsa 2 2 2 0\n" FORMATS "   1   2   3\n   2   1\n    1.    2.\n", "line 6: entry (1,2) is above the diagonal, others are below"},
+        {TITLE "3 1 1 1\nrza 2 2 2 0\n" FORMATS "   1   3   3\n   1   2\n    1.    2.\n", "line 7: diagonal entry 1 of a skew-symmetric matrix is not zero"},
+    };
+#undef HEAD
+#undef FORMATS
+    trine_matrix A;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        FAILS(TRINE_ERR_FORMAT, cases[k].says, trine_matrix_read(ctx, &A, file_with("bad.rua", cases[k].text), TRINE_D));
+        assert_non_null(strstr(trine_last_error(), "bad.rua"));
+        assert_null(A);
+    }
+    FAILS(TRINE_ERR_ARGUMENT, "is complex", trine_matrix_read(ctx, &A, file_with("bad.cua", TITLE "1 1 0 0\ncua 0 0 0 0\n(I4)            (I4)            (I4)\n   1\n"), TRINE_S));
+}
+
+/** A matrix with entries of every size, with the given symmetry; n = 0 is allowed. */
+static trine_matrix make_matrix(trine_context c, trine_dtype t, trine_format format, int n_rows, int n_cols, trine_symmetry symmetry)
+{
+    trine_matrix A;
+    int64_t *offsets, nnz = 0;
+    int32_t *indices;
+    void *values;
+    const int major = format == TRINE_CSR ? n_rows : n_cols, minor = format == TRINE_CSR ? n_cols : n_rows;
+    OK(trine_matrix_allocate(c, &A, format, t, n_rows, n_cols, (int64_t)n_rows * n_cols, &offsets, &indices, &values));
+    trine_matrix full = A;
+    double complex *v = calloc((size_t)n_rows * (size_t)n_cols + 1, sizeof *v);
+    int32_t *index = calloc((size_t)n_rows * (size_t)n_cols + 1, sizeof *index);
+    int64_t *offset = calloc((size_t)major + 1, sizeof *offset);
+    for (int i = 0; i < major; i++) {
+        for (int j = 0; j < minor; j++) {
+            const uint64_t low = (uint64_t)(i < j ? i : j), high = (uint64_t)(i < j ? j : i);
+            const uint64_t place = symmetry == TRINE_GENERAL ? (uint64_t)(i * minor + j) : low * 1000 + high;
+            if (test_uniform(1, place) > .4 || (symmetry == TRINE_SKEW && i == j)) continue;
+            double re = (test_uniform(2, place) - .5) * pow(10, 30 * test_uniform(3, place) - 15), im = t >= TRINE_C ? test_uniform(4, place) - .5 : 0;
+            if (symmetry == TRINE_SKEW && i > j) re = -re, im = -im;
+            if (symmetry == TRINE_HERMITIAN) im = i == j ? 0 : i > j ? -im : im;
+            index[nnz] = j;
+            v[nnz++] = re + im * I;
+        }
+        offset[i + 1] = nnz;
+    }
+    OK(trine_matrix_destroy(&full));
+    OK(trine_matrix_allocate(c, &A, format, t, n_rows, n_cols, nnz, &offsets, &indices, &values));
+    memcpy(offsets, offset, ((size_t)major + 1) * sizeof *offset);
+    memcpy(indices, index, (size_t)nnz * sizeof *index);
+    for (int64_t k = 0; k < nnz; k++) {
+        if (t == TRINE_S) ((float *)values)[k] = (float)creal(v[k]);
+        if (t == TRINE_D) ((double *)values)[k] = creal(v[k]);
+        if (t == TRINE_C) ((float complex *)values)[k] = (float complex)v[k];
+        if (t == TRINE_Z) ((double complex *)values)[k] = v[k];
+    }
+    free(v);
+    free(index);
+    free(offset);
+    return A;
+}
+
+static void assert_same_matrix(trine_matrix A, trine_matrix B)
+{
+    trine_matrix_info a, b;
+    trine_matrix C;
+    const int64_t *ao, *bo;
+    const int32_t *ai, *bi;
+    const void *av, *bv;
+    OK(trine_matrix_get_info(B, &b));
+    OK(trine_matrix_copy(A, &C, TRINE_HOST, b.format, b.dtype));
+    OK(trine_matrix_get_info(C, &a));
+    assert_true(a.n_rows == b.n_rows && a.n_cols == b.n_cols && a.nnz == b.nnz);
+    OK(trine_matrix_get_arrays(C, &ao, &ai, &av));
+    OK(trine_matrix_get_arrays(B, &bo, &bi, &bv));
+    assert_memory_equal(ao, bo, ((size_t)a.n_rows + 1) * sizeof *ao);
+    assert_memory_equal(ai, bi, (size_t)a.nnz * sizeof *ai);
+    assert_memory_equal(av, bv, (size_t)a.nnz * trine_dtype_size(b.dtype));
+    OK(trine_matrix_destroy(&C));
+}
+
+static void written_matrices_come_back_exactly(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"w.mtx", "w.mtx.gz", "w.rb", "w.rua", "w.RSA", "w.cha.gz"};
+    static const int sizes[][2] = {{0, 0}, {1, 1}, {2, 2}, {33, 33}, {17, 40}, {0, 5}};
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
+        for (trine_symmetry symmetry = TRINE_GENERAL; symmetry <= TRINE_HERMITIAN; symmetry++) {
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+                if (symmetry != TRINE_GENERAL && sizes[s][0] != sizes[s][1]) continue;
+                for (size_t f = 0; f < sizeof names / sizeof *names; f++) {
+                    trine_matrix B, A = make_matrix(ctx, t, f % 2 ? TRINE_CSR : TRINE_CSC, sizes[s][0], sizes[s][1], symmetry);
+                    trine_matrix_info info;
+                    const char *path = file_path(names[f]);
+                    OK(trine_matrix_write(A, path, symmetry));
+                    OK(trine_matrix_read(ctx, &B, path, t));
+                    OK(trine_matrix_get_info(B, &info));
+                    assert_int_equal(info.symmetry, symmetry == TRINE_HERMITIAN && t <= TRINE_D ? TRINE_SYMMETRIC : symmetry);
+                    assert_same_matrix(A, B);
+                    OK(trine_matrix_destroy(&A));
+                    OK(trine_matrix_destroy(&B));
+                }
+            }
+        }
+    }
+}
+
+static void written_patterns_stay_patterns(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"p.mtx", "p.rb"};
+    const char *in = file_with("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n1 1\n2 1\n3 2\n3 3\n");
+    for (int f = 0; f < 2; f++) {
+        for (trine_symmetry symmetry = TRINE_GENERAL; symmetry <= TRINE_SYMMETRIC; symmetry++) {
+            trine_matrix A, B;
+            trine_matrix_info info;
+            OK(trine_matrix_read(ctx, &A, in, TRINE_D));
+            const char *path = file_path(names[f]);
+            OK(trine_matrix_write(A, path, symmetry));
+            OK(trine_matrix_read(ctx, &B, path, TRINE_D));
+            OK(trine_matrix_get_info(B, &info));
+            assert_int_equal(info.pattern, 1);
+            assert_int_equal(info.symmetry, symmetry);
+            assert_same_matrix(A, B);
+            OK(trine_matrix_destroy(&A));
+            OK(trine_matrix_destroy(&B));
+        }
+    }
+}
+
+static void a_failed_write_leaves_nothing_and_spoils_nothing(void **state)
+{
+    (void)state;
+    trine_matrix A = make_matrix(ctx, TRINE_D, TRINE_CSR, 60, 60, TRINE_GENERAL), B;
+    char bytes[16] = "";
+    FAILS(TRINE_ERR_ARGUMENT, "ends in none of .mtx", trine_matrix_write(A, file_path("a.txt"), TRINE_GENERAL));
+    FAILS(TRINE_ERR_ARGUMENT, "ends in none of .mtx", trine_matrix_write(A, file_path("mtx"), TRINE_GENERAL));
+    FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_matrix_write(NULL, file_path("a.mtx"), TRINE_GENERAL));
+    FAILS(TRINE_ERR_ARGUMENT, "path is NULL", trine_matrix_write(A, NULL, TRINE_GENERAL));
+    FAILS(TRINE_ERR_ARGUMENT, "symmetry 9", trine_matrix_write(A, file_path("a.mtx"), (trine_symmetry)9));
+    FAILS(TRINE_ERR_STRUCTURE, "is not zero, so the matrix is not skew", trine_matrix_write(A, file_path("a.mtx"), TRINE_SKEW));
+    FAILS(TRINE_ERR_IO, "cannot be created: No such file", trine_matrix_write(A, file_path("no/such/folder.mtx"), TRINE_GENERAL));
+    assert_int_equal(mkdir(file_path("d.mtx"), 0700), 0);
+    FAILS(TRINE_ERR_IO, "is a directory", trine_matrix_write(A, file_path("d.mtx"), TRINE_GENERAL));
+    assert_int_equal(rmdir(file_path("d.mtx")), 0);
+    if (geteuid() != 0) {
+        assert_int_equal(mkdir(file_path("locked"), 0500), 0);
+        FAILS(TRINE_ERR_IO, "Permission denied", trine_matrix_write(A, file_path("locked/a.mtx"), TRINE_GENERAL));
+        assert_int_equal(rmdir(file_path("locked")), 0);
+    }
+    if (access("/dev/full", W_OK) == 0) {
+        const char *full = file_path("full.mtx");
+        assert_int_equal(symlink("/dev/full", full), 0);
+        FAILS(TRINE_ERR_IO, "No space left on device", trine_matrix_write(A, full, TRINE_GENERAL));
+        assert_int_equal(remove(full), 0);
+    }
+
+    /* a file that may not grow stands for a disk that is full */
+    static const char *const names[] = {"short.mtx", "short.mtx.gz", "short.rb"};
+    struct rlimit old, small;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (int f = 0; f < 3; f++) {
+        const char *path = file_with(names[f], "precious");
+        const int before = number_of_files();
+        getrlimit(RLIMIT_FSIZE, &old);
+        small = old;
+        small.rlim_cur = 5000;
+        setrlimit(RLIMIT_FSIZE, &small);
+        const trine_status status = trine_matrix_write(A, path, TRINE_GENERAL);
+        const trine_status vectors = f < 2 ? trine_vectors_write(ctx, path, TRINE_D, NULL, 1000000, 0, 0) : TRINE_SUCCESS;
+        setrlimit(RLIMIT_FSIZE, &old);
+        assert_int_equal(vectors, TRINE_SUCCESS); /* short enough */
+        if (f == 2) {
+            FILE *file = fopen(path, "r");
+            assert_int_equal(fread(bytes, 1, 8, file), 8);
+            fclose(file);
+            assert_string_equal(bytes, "precious");
+        }
+        assert_int_equal(status, TRINE_ERR_IO);
+        assert_non_null(strstr(trine_last_error(), "File too large"));
+        assert_int_equal(number_of_files(), before);
+    }
+    signal(SIGXFSZ, handler);
+
+    /* an existing file is replaced through a symbolic link and keeps its permissions */
+    const char *target = file_with("target.mtx", "old"), *link = file_path("link.mtx");
+    struct stat about;
+    assert_int_equal(chmod(target, 0640), 0);
+    assert_int_equal(symlink(target, link), 0);
+    OK(trine_matrix_write(A, link, TRINE_GENERAL));
+    assert_int_equal(lstat(link, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+    assert_int_equal(stat(link, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0640);
+    OK(trine_matrix_read(ctx, &B, link, TRINE_D));
+    assert_same_matrix(A, B);
+    OK(trine_matrix_destroy(&B));
+    OK(trine_matrix_destroy(&A));
+}
+
+/* ----------------------------------------------------------- mangled input */
+
+/** Reading whatever this is succeeds or fails with a sentence; the sanitizers watch. */
+static void try_bytes(const char *bytes, size_t size, int *read, int *refused)
+{
+    trine_matrix A;
+    void *x;
+    int64_t rows, cols;
+    const char *path = file_bytes("mangled", bytes, size);
+    trine_status status = trine_matrix_read(ctx, &A, path, TRINE_Z);
+    if (status != TRINE_SUCCESS && status != TRINE_ERR_FORMAT && status != TRINE_ERR_IO) fail_msg("%s", trine_last_error());
+    if (status == TRINE_SUCCESS) ++*read;
+    else ++*refused;
+    if (status) {
+        assert_null(A);
+        assert_true(strlen(trine_last_error()) > 10);
+    }
+    OK(trine_matrix_destroy(&A));
+    status = trine_vectors_read(ctx, path, TRINE_Z, &x, &rows, &cols);
+    if (status != TRINE_SUCCESS && status != TRINE_ERR_FORMAT && status != TRINE_ERR_IO) fail_msg("%s", trine_last_error());
+    trine_free(ctx, TRINE_HOST, x);
+}
+
+static void mangle(const char *bytes, size_t size, const char *what)
+{
+    int read = 0, refused = 0;
+    char *copy = malloc(size + 1);
+    for (size_t cut = 0; cut < size; cut++) try_bytes(bytes, cut, &read, &refused);
+    assert_true(refused > 0);
+    for (uint64_t k = 0; k < 1500; k++) {
+        memcpy(copy, bytes, size);
+        const int flips = 1 + (int)(3 * test_uniform(11, k));
+        for (int f = 0; f < flips; f++) {
+            static const char likely[] = "0123456789 -+.eE%\n\r\t\0ZN(";
+            const size_t at = (size_t)(test_uniform(12, 4 * k + (uint64_t)f) * (double)size);
+            const double u = test_uniform(13, 4 * k + (uint64_t)f);
+            copy[at] = u < .5 ? copy[at] ^ (char)(1 << (int)(u * 16)) : likely[(size_t)((u - .5) * 2 * (sizeof likely - 1))];
+        }
+        try_bytes(copy, size, &read, &refused);
+    }
+    free(copy);
+    print_message("%s: %d read, %d refused\n", what, read, refused);
+}
+
+static void mangled_files_neither_crash_nor_leak(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"m.mtx", "m.rb", "m.mtx.gz", "m.rb.gz", "p.mtx", "x.mtx"};
+    trine_matrix A = make_matrix(ctx, TRINE_Z, TRINE_CSR, 6, 6, TRINE_HERMITIAN), B = make_matrix(ctx, TRINE_D, TRINE_CSR, 7, 5, TRINE_GENERAL), P;
+    for (size_t f = 0; f < sizeof names / sizeof *names; f++) {
+        static char bytes[20000];
+        const char *path = file_path(names[f]);
+        if (names[f][0] == 'm') {
+            OK(trine_matrix_write(f % 2 ? B : A, path, f % 2 ? TRINE_GENERAL : TRINE_HERMITIAN));
+        } else if (names[f][0] == 'p') {
+            OK(trine_matrix_read(ctx, &P, file_with("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n1 1\n2 1\n3 2\n3 3\n"), TRINE_D));
+            OK(trine_matrix_write(P, path, TRINE_SYMMETRIC));
+            OK(trine_matrix_destroy(&P));
+        } else {
+            double x[12];
+            for (int k = 0; k < 12; k++) x[k] = test_uniform(9, (uint64_t)k);
+            OK(trine_vectors_write(ctx, path, TRINE_D, x, 4, 3, 0));
+        }
+        FILE *file = fopen(path, "rb");
+        const size_t size = fread(bytes, 1, sizeof bytes, file);
+        fclose(file);
+        assert_true(size > 20 && size < sizeof bytes);
+        mangle(bytes, size, names[f]);
+    }
+    OK(trine_matrix_destroy(&A));
+    OK(trine_matrix_destroy(&B));
+}
+
+static void damaged_gzip_files_say_so(void **state)
+{
+    (void)state;
+    trine_matrix A;
+    static char bytes[1000];
+    const char *path = file_gzipped("g.mtx.gz", general);
+    FILE *file = fopen(path, "rb");
+    const size_t size = fread(bytes, 1, sizeof bytes / 2, file);
+    fclose(file);
+    FAILS(TRINE_ERR_FORMAT, "g.mtx.gz: the gzip data is truncated after byte", trine_matrix_read(ctx, &A, file_bytes("g.mtx.gz", bytes, size - 10), TRINE_D));
+    FAILS(TRINE_ERR_FORMAT, "truncated", trine_matrix_read(ctx, &A, file_bytes("g.mtx.gz", bytes, 2), TRINE_D));
+    bytes[size - 6] ^= 1; /* of the checksum */
+    FAILS(TRINE_ERR_FORMAT, "the gzip data is damaged near byte", trine_matrix_read(ctx, &A, file_bytes("g.mtx.gz", bytes, size), TRINE_D));
+    bytes[size - 6] ^= 1;
+    strcpy(bytes + size, "more");
+    FAILS(TRINE_ERR_FORMAT, "the gzip data is damaged", trine_matrix_read(ctx, &A, file_bytes("g.mtx.gz", bytes, size + 4), TRINE_D));
+    memset(bytes + size, 0, 16); /* padding */
+    read_and_compare(file_bytes("g.mtx.gz", bytes, size + 16), TRINE_D, 3, 4, general_dense, 5, TRINE_GENERAL);
+    memset(bytes, 0, sizeof bytes); /* two members make one file, as with cat */
+    file = fopen(file_gzipped("g.mtx.gz", "%%MatrixMarket matrix coordinate real general\n"), "rb");
+    size_t both = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    file = fopen(file_gzipped("g.mtx.gz", "3 4 5\n1 1 1.5\n3 2 -2e0\n2 4 .25\n1 4 4.\n3 1 1D1\n"), "rb");
+    both += fread(bytes + both, 1, sizeof bytes - both, file);
+    fclose(file);
+    read_and_compare(file_bytes("g.mtx.gz", bytes, both), TRINE_D, 3, 4, general_dense, 5, TRINE_GENERAL);
+}
+
+/** Everything with files, once; the first failure. */
+static trine_status everything(trine_context c, const char *const *inputs, trine_matrix given)
+{
+    trine_matrix A = NULL;
+    void *x = NULL;
+    int64_t rows, cols;
+    trine_status status = TRINE_SUCCESS;
+    for (int f = 0; inputs[f] && !status; f++) {
+        status = trine_matrix_read(c, &A, inputs[f], TRINE_Z);
+        OK(trine_matrix_destroy(&A));
+        if (!status && strstr(inputs[f], ".mtx")) status = trine_vectors_read(c, inputs[f], TRINE_Z, &x, &rows, &cols);
+        trine_free(c, TRINE_HOST, x);
+        x = NULL;
+    }
+    if (!status) status = trine_matrix_write(given, file_path("k.mtx.gz"), TRINE_GENERAL);
+    if (!status) status = trine_matrix_write(given, file_path("k.rb"), TRINE_GENERAL);
+    if (!status) status = trine_vectors_write(c, file_path("k.mtx"), TRINE_D, &rows, 1, 1, 0);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    char inputs_text[5][256];
+    const char *inputs[6] = {0};
+    static const char *const names[] = {"1.mtx", "2.mtx", "3.mtx", "4.rua", "5.mtx.gz"};
+    static const char *const texts[] = {general, "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n3 3\n2 1\n3 3\n1 1\n",
+                                        "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", boeing, general};
+    for (int f = 0; f < 5; f++) {
+        snprintf(inputs_text[f], sizeof inputs_text[f], "%s", f == 4 ? file_gzipped(names[f], texts[f]) : file_with(names[f], texts[f]));
+        inputs[f] = inputs_text[f];
+    }
+    for (int64_t k = 1;; k++) {
+        test_memory memory = {0};
+        trine_context c;
+        OK(trine_context_create(&c, "cpu:2"));
+        test_fail_allocations(c, &memory);
+        trine_matrix given = make_matrix(c, TRINE_C, TRINE_CSR, 5, 5, TRINE_GENERAL);
+        memory.calls = 0;
+        memory.fail_at = k;
+        const trine_status status = everything(c, inputs, given);
+        const bool done = memory.calls < k;
+        OK(trine_matrix_destroy(&given));
+        OK(trine_context_destroy(&c));
+        assert_int_equal(memory.live, 0);
+        if (done) {
+            OK(status);
+            print_message("%d allocations\n", (int)k - 1);
+            return;
+        }
+        if (status != TRINE_ERR_MEMORY) fail_msg("allocation %d: %s (%s)", (int)k, trine_status_string(status), trine_last_error());
+    }
+}
+
+static void long_files_are_read_in_parallel_with_the_right_line_in_errors(void **state)
+{
+    (void)state;
+    enum { n = 300000 };
+    const char *path = file_path("long.mtx");
+    trine_matrix A;
+    for (int bad = 0; bad <= 1; bad++) {
+        FILE *f = fopen(path, "w");
+        fprintf(f, "%%%%MatrixMarket matrix coordinate real symmetric\n%d %d %d\n", n, n, 2 * n - 1);
+        for (int i = 1; i <= n; i++) {
+            fprintf(f, "%d %d %.17g\n", i, i, test_uniform(1, (uint64_t)i));
+            if (i > 1) fprintf(f, "%d %d %s\n", i, i - 1, bad && (i == 200001 || i == 280000) ? "oops" : "-0.5");
+        }
+        fclose(f);
+        if (bad) {
+            FAILS(TRINE_ERR_FORMAT, "line 400003: \"oops\" is no number", trine_matrix_read(ctx, &A, path, TRINE_D));
+            continue;
+        }
+        OK(trine_matrix_read(ctx, &A, path, TRINE_D));
+        const int64_t *offsets;
+        const int32_t *indices;
+        const void *values;
+        OK(trine_matrix_get_arrays(A, &offsets, &indices, &values));
+        OK(trine_matrix_check(A, TRINE_CHECK_SORTED | TRINE_CHECK_DIAGONAL));
+        assert_int_equal(offsets[n], 3 * n - 2);
+        for (int i = 0; i < n; i++) {
+            const double *row = (const double *)values + offsets[i];
+            assert_true(offsets[i + 1] - offsets[i] == 1 + (i > 0) + (i + 1 < n));
+            assert_true(row[i > 0] == test_uniform(1, (uint64_t)i + 1) && (i == 0 || row[0] == -.5));
+        }
+        OK(trine_matrix_destroy(&A));
+    }
+    remove(path);
+}
+
 /* -------------------------------------------------------------- real files */
 
 static void every_real_matrix_has_the_size_of_the_catalogue(void **state)
@@ -494,6 +985,17 @@ int main(void)
         cmocka_unit_test(numbers_of_a_thousand_digits_are_rounded_exactly),
         cmocka_unit_test(vectors_come_back_exactly),
         cmocka_unit_test(vectors_are_read_from_plain_text_and_coordinates),
+        cmocka_unit_test(boeing_files_are_read_in_every_precision),
+        cmocka_unit_test(fortran_formats_mean_what_fortran_says),
+        cmocka_unit_test(boeing_symmetries_types_and_right_hand_sides),
+        cmocka_unit_test(bad_boeing_files_get_a_sentence_with_the_line),
+        cmocka_unit_test(written_matrices_come_back_exactly),
+        cmocka_unit_test(written_patterns_stay_patterns),
+        cmocka_unit_test(a_failed_write_leaves_nothing_and_spoils_nothing),
+        cmocka_unit_test(mangled_files_neither_crash_nor_leak),
+        cmocka_unit_test(damaged_gzip_files_say_so),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(long_files_are_read_in_parallel_with_the_right_line_in_errors),
         cmocka_unit_test(every_real_matrix_has_the_size_of_the_catalogue),
         cmocka_unit_test(nothing_temporary_is_left),
     };

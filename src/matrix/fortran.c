@@ -50,7 +50,8 @@ static const char *parse_fields(struct parser *s, char kind, int repeat)
     if (width < 1 || width > longest_field) return "a field without width or wider than 128";
     if (repeat < 1 || repeat > most_fields - f->count) return "no field or more than 256 in a record";
     if (kind == 'I') decimals = 0;
-    if (f->count && (f->kind != kind || f->decimals != decimals)) return "fields of different kinds";
+    else kind = 'E'; /* they are read alike */
+    if (f->count && (f->kind != kind || f->decimals != decimals)) return "fields of different kinds or decimals";
     f->kind = kind;
     f->decimals = decimals;
     for (; repeat > 0; repeat--) {

@@ -8,7 +8,7 @@
 enum { most_fields = 256, longest_field = 128, field_room = longest_field + 24 };
 
 struct fortran_format {
-    char kind;                   /* 'I', or one of E D F G */
+    char kind;                   /* 'I', or 'E' for all of E D F G */
     int count;                   /* fields a record, at least 1 */
     int start[most_fields];      /* column of each, from 0 */
     int width[most_fields];
