@@ -38,7 +38,14 @@ static void set_element(trine_dtype t, void *v, int64_t k, wide x)
     default: ((double complex *)v)[k] = (double complex)x; break;
     }
 }
-static wide make(long double re, long double im) { return CMPLXL(re, im); }
+/** re + i im, exact for NaN and Inf too. */
+static wide make(long double re, long double im)
+{
+    const long double parts[2] = {re, im};
+    wide z;
+    memcpy(&z, parts, sizeof z);
+    return z;
+}
 
 /** A multiple of 1/64 in (-1, 1), never 0: sums and products of a few are exact in every precision. */
 static long double small_fraction(uint64_t seed, uint64_t k)
