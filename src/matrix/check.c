@@ -5,9 +5,9 @@
 #include "core/each_dtype.h"
 
 typedef int64_t (*first_not_finite_fn)(int64_t count, const void *values);
-typedef bool (*sum_is_zero_fn)(trine_matrix A, int64_t i);
+typedef bool (*diagonal_is_zero_fn)(trine_matrix A, int64_t i);
 static const first_not_finite_fn first_not_finite[] = TABLE(first_not_finite);
-static const sum_is_zero_fn diagonal_is_zero[] = TABLE(diagonal_is_zero);
+static const diagonal_is_zero_fn diagonal_is_zero[] = TABLE(diagonal_is_zero);
 
 static const char *major_name(trine_matrix A) { return A->format == TRINE_CSR ? "row" : "column"; }
 static const char *minor_name(trine_matrix A) { return A->format == TRINE_CSR ? "column" : "row"; }

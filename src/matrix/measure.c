@@ -9,6 +9,9 @@ enum { PARALLEL_FROM = 20000 };
 static inline double larger(double a, double b) { return b > a || isnan(b) ? b : a; }
 static inline long double larger_l(long double a, long double b) { return b > a || isnan(b) ? b : a; }
 
+/** |z|, several times faster than cabsl: the squares of what is no larger than a double fit a long double. */
+static inline long double magnitude(long double complex z) { return sqrtl(creall(z) * creall(z) + cimagl(z) * cimagl(z)); }
+
 static double largest(int64_t count, const double *v)
 {
     double maximum = 0;
