@@ -1,7 +1,61 @@
-/* Tridiagonal, block tridiagonal and banded solves by recursive partitioned Schur complements. */
+/* Tridiagonal and banded solves: stateless functions in the style of LAPACK (pointers, sizes, a workspace query, a stream). */
 #ifndef TRINE_TRIDIAGONAL_H
 #define TRINE_TRIDIAGONAL_H
 
 #include <trine/core.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How an eliminated coefficient chooses between the two rows it stands in. A row's scale is its largest |coefficient|
+ *  before the elimination; complex coefficients count as |re| + |im|. */
+typedef enum {
+    TRINE_PIVOT_DEFAULT,        /* SCALED_PARTIAL */
+    TRINE_PIVOT_NONE,           /* never exchange: diagonally dominant or positive definite systems only */
+    TRINE_PIVOT_PARTIAL,        /* the larger coefficient, as LAPACK does */
+    TRINE_PIVOT_SCALED_PARTIAL  /* the larger coefficient relative to its row's scale: invariant under scaling of rows */
+} trine_pivot;
+
+/** NULL or zeroed: a non-cyclic system, scaled partial pivoting, everything else automatic. */
+typedef struct {
+    trine_pivot pivot;
+    double epsilon;        /* >= 0: coefficients with |x| <= epsilon count as zero when they are about to be eliminated or to
+                              become pivots (noisy input). A pivot that is zero or not a normal number becomes the smallest
+                              normal number in any case, so that a singular system gives huge or infinite solutions */
+    int cyclic;            /* 1: row 0 also has a[0] in column n-1, row n-1 has c[n-1] in column 0; 0: both are never used */
+    int refine;            /* 1: a step of iterative refinement in working precision, which makes the componentwise backward
+                              error small. Costs another solve and n*nrhs elements of workspace */
+    trine_transpose op;    /* solve op(A) X = D; 0 = TRINE_N */
+    int partition;         /* rows of a partition: 0 = automatic, else a multiple of 8 from 8 to 64 */
+} trine_gtsv_options;
+
+/** Bytes of host workspace for trine_gtsv_cpu: about 7 % of n (3 + nrhs) elements with automatic partitions, n nrhs more with
+ *  refinement. */
+TRINE_API trine_status trine_gtsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+
+/** Solve op(A) X = D on the CPU: A tridiagonal, n x n; a (below the diagonal; a[i] in row i), b (diagonal), c (above), n
+ *  elements of t each; a[0] and c[n-1] are read only in cyclic systems. D and X: column-major n x nrhs with leading dimensions
+ *  ldd, ldx >= n; X == D with ldx == ldd is allowed, other overlap is not. a, b, c and (unless it is X) D are not changed.
+ *  Host pointers; `threads` OpenMP threads (0 = all); work: work_bytes of memory aligned like malloc's, from trine_gtsv_cpu_work_size.
+ *  Allocates nothing. The result does not depend on the number of threads. NaN and Inf flow through. TRINE_ERR_ARGUMENT only.
+ *  Recursive partitioned Schur complement (Klein 2024, Section 2.5, Algorithms 1 and 2); n <= 64 by one elimination. */
+TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                                      const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
+                                      void *work, size_t work_bytes);
+
+/** Bytes of host workspace for trine_gbsv_cpu: n (kl + ku + 1) elements and a little more, n nrhs more with refinement. */
+TRINE_API trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
+
+/** Solve op(A) X = D on the CPU for a banded A with kl bands below and ku above the diagonal, 0 to 8 each: band k (-kl..ku)
+ *  starts at AB + (kl + k) n and holds A[i,i+k] at its position i; positions outside the matrix are never read. X, D, work
+ *  as in trine_gtsv_cpu; of the options pivot, refine and op are used, and cyclic must be 0 (TRINE_ERR_UNSUPPORTED).
+ *  One thread; Gaussian elimination with row exchanges. TRINE_ERR_SINGULAR: a pivot is exactly zero (the sentence names the
+ *  column); X is then partly overwritten. Golub and Van Loan 2013, Section 4.3.3. */
+TRINE_API trine_status trine_gbsv_cpu(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
+                                      const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,0 +1,64 @@
+/* Options and stages of the partitioned tridiagonal solve. */
+#include "tridiagonal/rpts.h"
+
+void rpts_make_plan(int64_t n, int64_t nrhs, bool cyclic, int partition, int64_t direct_rows, rpts_plan *plan)
+{
+    *plan = (rpts_plan){.n = n};
+    while (n > direct_rows) {
+        rpts_stage *s = &plan->stage[plan->stages++];
+        const int64_t rest = n % partition;
+        s->n = n;
+        s->partition = partition;
+        s->partitions = n / partition + (rest > 0);
+        s->full = n / partition;
+        s->last_rows = rest == 0 ? partition : (int)(cyclic ? rest : rest + rest % 2);
+        s->coarse_n = 2 * s->partitions - (cyclic && rest == 1);
+        n = s->coarse_n;
+        plan->elements += n * (3 + nrhs);
+    }
+}
+
+trine_status rpts_check_options(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *out)
+{
+    static const trine_gtsv_options automatic = {0};
+    if (!options) options = &automatic;
+    REQUIRE(trine_dtype_is_valid(t), "dtype %d is none of S, D, C, Z", (int)t);
+    REQUIRE(n >= 0 && n <= INT64_MAX / 256, "n is %lld", (long long)n);
+    REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
+    REQUIRE(options->pivot >= TRINE_PIVOT_DEFAULT && options->pivot <= TRINE_PIVOT_SCALED_PARTIAL, "there is no pivoting scheme %d", (int)options->pivot);
+    REQUIRE(options->epsilon >= 0, "epsilon is %g, not 0 or more", options->epsilon);
+    REQUIRE(options->refine == 0 || options->refine == 1, "refine is %d, neither 0 nor 1", options->refine);
+    REQUIRE(options->op == 0 || options->op == TRINE_N || options->op == TRINE_T || options->op == TRINE_H, "op %d is none of N, T, H", (int)options->op);
+    REQUIRE(options->partition % 8 == 0 && options->partition >= 0 && options->partition <= 64,
+            "partition is %d, neither 0 nor a multiple of 8 up to 64", options->partition);
+    *out = (rpts_options){.nrhs = nrhs, .epsilon = options->epsilon, .refine = options->refine, .cyclic = options->cyclic != 0,
+                          .pivot = options->pivot == TRINE_PIVOT_DEFAULT ? TRINE_PIVOT_SCALED_PARTIAL : options->pivot,
+                          .partition = options->partition, .op = options->op ? options->op : TRINE_N};
+    return TRINE_SUCCESS;
+}
+
+trine_status rpts_check_vectors(int64_t n, int64_t nrhs, const void *D, int64_t ldd, const void *X, int64_t ldx)
+{
+    REQUIRE(ldd >= n, "ldd is %lld, less than n = %lld", (long long)ldd, (long long)n);
+    REQUIRE(ldx >= n, "ldx is %lld, less than n = %lld", (long long)ldx, (long long)n);
+    REQUIRE(!n || !nrhs || (D && X), "%s is NULL", D ? "X" : "D");
+    REQUIRE(D != X || ldd == ldx, "X is D, but ldx = %lld and ldd = %lld", (long long)ldx, (long long)ldd);
+    return TRINE_SUCCESS;
+}
+
+trine_status rpts_check_work(const void *work, size_t bytes, size_t needed)
+{
+    REQUIRE(bytes >= needed, "the workspace has %zu bytes; %zu are needed", bytes, needed);
+    REQUIRE(work || !needed, "work is NULL");
+    return TRINE_SUCCESS;
+}
+
+trine_status rpts_bytes(int64_t n, int64_t nrhs, int64_t elements, int64_t vectors, trine_dtype t, size_t *bytes)
+{
+    int64_t total;
+    if (__builtin_mul_overflow(n, nrhs * vectors, &total) || __builtin_add_overflow(total, elements, &total) ||
+        __builtin_mul_overflow(total, (int64_t)trine_dtype_size(t), &total))
+        return trine_fail(TRINE_ERR_MEMORY, "the workspace for n = %lld, nrhs = %lld does not fit in memory", (long long)n, (long long)nrhs);
+    *bytes = (size_t)total;
+    return TRINE_SUCCESS;
+}

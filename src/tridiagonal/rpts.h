@@ -1,0 +1,38 @@
+/* The hierarchy of systems that the partitioned solve walks down and up; the same on the CPU and on the GPU. */
+#ifndef TRINE_RPTS_H
+#define TRINE_RPTS_H
+
+#include <trine/tridiagonal.h>
+
+#include "core/internal.h"
+
+#define RPTS_MAX_STAGES 64
+
+/** One reduction: n rows in `partitions` partitions of `partition` rows leave coarse_n rows. If that does not divide n, the
+ *  last partition has last_rows rows and only `full` of them are whole. Its inner block should be of even order as the others'
+ *  are (tridiag(1, tiny, 1) of odd order is nearly singular), so that last_rows is rounded up to an even number by a row of the
+ *  identity; not so in a cyclic system, where the last row has a neighbour, and where a single row is its own coarse row. */
+typedef struct { int64_t n, partitions, full, coarse_n; int partition, last_rows; } rpts_stage;
+
+/** Stages until at most direct_rows are left, and the elements of all coarse systems with their right-hand sides. */
+typedef struct { int64_t n; int stages; rpts_stage stage[RPTS_MAX_STAGES]; int64_t elements; } rpts_plan;
+
+void rpts_make_plan(int64_t n, int64_t nrhs, bool cyclic, int partition, int64_t direct_rows, rpts_plan *plan);
+
+/** The caller's options with every default filled in. */
+typedef struct {
+    int64_t nrhs;
+    double epsilon;
+    int pivot, partition, threads, refine;
+    trine_transpose op;
+    bool cyclic;
+} rpts_options;
+
+trine_status rpts_check_options(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *out);
+/** Leading dimensions and pointers of D and X. */
+trine_status rpts_check_vectors(int64_t n, int64_t nrhs, const void *D, int64_t ldd, const void *X, int64_t ldx);
+trine_status rpts_check_work(const void *work, size_t bytes, size_t needed);
+/** elements * size in *bytes; TRINE_ERR_MEMORY if that overflows. */
+trine_status rpts_bytes(int64_t n, int64_t nrhs, int64_t elements, int64_t vectors, trine_dtype t, size_t *bytes);
+
+#endif

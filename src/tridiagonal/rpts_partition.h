@@ -1,0 +1,73 @@
+/* The arithmetic of one partition of the recursive partitioned Schur complement (RPTS): which of two rows becomes the pivot
+ * row, what is left of the other one. Written once: C includes it for each precision (core/each_dtype.h), CUDA includes it
+ * for each scalar type as overloads. No include guard.
+ *
+ * Needs T, R, FN(name), ZERO, FROM_REAL(r), ABS1(x) (|re| + |im|), RECIPROCAL(x), SCALE_RECIPROCAL(r) (need not be accurate),
+ * SMALLEST_NORMAL of R, and RPTS_INLINE.
+ *
+ * A partition of m rows has the interface unknowns x[0] and x[m-1]; x[-1] and x[m] are the neighbours' ones.
+ * Downward elimination: the carried row starts as row 1, that is
+ *     spike x[0] + diag x[1] + right x[2] = rhs,
+ * and row j = 2, 3, ... removes x[j-1] from it: one of the two rows becomes the pivot row of column j-1, the other one is
+ * freed of x[j-1] and carried on. After j = m-1 it holds only x[0], x[m-1], x[m]: a row of the coarse system.
+ * Upward elimination is the same with rows and bands reversed. Substitution repeats the downward elimination with x[0] known
+ * (only right and rhs matter then), and solves the pivot rows backwards.
+ *
+ * Differences to Klein 2024, Algorithms 1 and 2, neither of which changes what is eliminated: scaled pivoting uses the scales
+ * of the original rows (the scale stays with the row), so that reduction and substitution decide alike and the known
+ * interface coefficients count; pivot rows are kept by column, not in place, so that no pivot index is needed. */
+
+/** Weight of a row's coefficients in pivot decisions: 0 = no pivoting, 1 = partial, 1 / largest coefficient = scaled. */
+RPTS_INLINE R FN(rpts_weight)(int pivot, T a, T b, T c)
+{
+    R largest = ABS1(a), next = ABS1(b), last = ABS1(c);
+    largest = next > largest ? next : largest;
+    largest = last > largest ? last : largest;
+    largest = SMALLEST_NORMAL > largest ? SMALLEST_NORMAL : largest;
+    return pivot == TRINE_PIVOT_NONE ? (R)0 : pivot == TRINE_PIVOT_PARTIAL ? (R)1 : SCALE_RECIPROCAL(largest);
+}
+
+/** A pivot that cannot be divided by becomes the smallest normal number. */
+RPTS_INLINE T FN(rpts_safe_pivot)(T pivot, R epsilon)
+{
+    R threshold = epsilon > SMALLEST_NORMAL ? epsilon : SMALLEST_NORMAL;
+    return ABS1(pivot) < threshold || ABS1(pivot) <= epsilon ? FROM_REAL(SMALLEST_NORMAL) : pivot;
+}
+
+/** Does row (a, ...) rather than the carried row (diag, ...) become the pivot row? */
+RPTS_INLINE bool FN(rpts_exchanges)(T diag, R weight, T a, R weight_row)
+{
+    return ABS1(a) * weight_row > ABS1(diag) * weight;
+}
+
+/** Remove column j-1 from the carried row and row j = (a, b, c). Afterwards the carried row is what is left, and the pivot
+ *  row reads x[j-1] = inverse * (rhs - u1 x[j] - u2 x[j+1]). *exchanged and the multiplier *factor go to rpts_eliminate_rhs. */
+RPTS_INLINE void FN(rpts_eliminate)(T *spike, T *diag, T *right, R *weight, T a, T b, T c, R weight_row, R epsilon,
+                                    bool *exchanged, T *factor, T *inverse, T *u1, T *u2)
+{
+    const T s0 = *spike, s1 = *diag, s2 = *right;
+    const R w = *weight;
+    const T below = ABS1(a) <= epsilon ? ZERO : a, above = FN(rpts_safe_pivot)(s1, epsilon);
+    const bool e = FN(rpts_exchanges)(above, w, below, weight_row);
+    const T pivot = e ? below : above, other = e ? s1 : below;
+    const T p0 = e ? ZERO : s0, p1 = e ? b : s2, p2 = e ? c : ZERO;
+    const T o0 = e ? s0 : ZERO, o1 = e ? s2 : b, o2 = e ? ZERO : c;
+    const T r = RECIPROCAL(FN(rpts_safe_pivot)(pivot, epsilon)), f = ZERO - other * r;
+    *exchanged = e;
+    *factor = f;
+    *inverse = r;
+    *u1 = p1;
+    *u2 = p2;
+    *spike = o0 + f * p0;
+    *diag = o1 + f * p1;
+    *right = o2 + f * p2;
+    *weight = e ? w : weight_row;
+}
+
+/** The same for a right-hand side: *pivot_rhs belongs to the pivot row, *rhs to the row carried on. */
+RPTS_INLINE void FN(rpts_eliminate_rhs)(bool exchanged, T factor, T d, T *rhs, T *pivot_rhs)
+{
+    const T s = *rhs, p = exchanged ? d : s, o = exchanged ? s : d;
+    *pivot_rhs = p;
+    *rhs = o + factor * p;
+}
