@@ -29,9 +29,9 @@ typedef struct {
     int64_t max_nrhs;                /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work */
     struct {                         /* tuning of the synchronization-free kernels; 0 = by measured structure */
         int lanes_per_row;           /* 1, 2, 4, 8, 16, 32: threads that share a row (one right-hand side) */
-        int warps_per_block;         /* 1 .. 8 */
+        int warps_per_block;         /* 1 .. 16 */
         int blocks;                  /* of the grid */
-        int row_order;               /* 1: as given, 2: sorted by level */
+        int row_order;               /* 1: as given, 2: by level, 3: chunks of neighbours by their level */
     } tune;
 } trine_triangular_options;
 

@@ -37,7 +37,7 @@ trine_status trine_device_open(trine_context ctx, int ordinal)
     ctx->info.multiprocessors = p.multiProcessorCount;
     ctx->info.memory_bytes = (int64_t)p.totalGlobalMem;
     ctx->info.compute_capability = 10 * p.major + p.minor;
-    snprintf(ctx->info.name, sizeof ctx->info.name, "%s", p.name);
+    snprintf(ctx->info.name, sizeof ctx->info.name, "%.90s", p.name);
 done:
     if (saved >= 0 && saved != ordinal) gpuSetDevice(saved);
     return status;

@@ -41,9 +41,9 @@ static trine_status check_options(const trine_triangular_options *o)
     REQUIRE(o->max_nrhs >= 0, "max_nrhs is %lld", (long long)o->max_nrhs);
     const int lanes = o->tune.lanes_per_row;
     REQUIRE(lanes >= 0 && lanes <= 32 && !(lanes & (lanes - 1)), "lanes_per_row %d is no power of two up to 32", lanes);
-    REQUIRE(o->tune.warps_per_block >= 0 && o->tune.warps_per_block <= 8, "warps_per_block %d is outside 0..8", o->tune.warps_per_block);
+    REQUIRE(o->tune.warps_per_block >= 0 && o->tune.warps_per_block <= 16, "warps_per_block %d is outside 0..16", o->tune.warps_per_block);
     REQUIRE(o->tune.blocks >= 0, "blocks is %d", o->tune.blocks);
-    REQUIRE(o->tune.row_order >= 0 && o->tune.row_order <= 2, "row_order %d is outside 0..2", o->tune.row_order);
+    REQUIRE(o->tune.row_order >= 0 && o->tune.row_order <= 3, "row_order %d is outside 0..3", o->tune.row_order);
     return TRINE_SUCCESS;
 }
 
@@ -63,10 +63,7 @@ static trine_status analyse_side(trine_triangular plan, int side, const struct p
     trine_status status = TRINE_SUCCESS;
     struct triangle *t = &plan->side[side];
     const bool along = pattern->csr == (side == SIDE_N); /* compressed rows of what is solved */
-    bool sort = false;
     TRY(triangle_analyse(plan, t, pattern, !along));
-    TRY(plan->backend->choose(plan, t, &sort));
-    if (sort) TRY(triangle_sort_by_level(plan, t));
     TRY(plan->backend->prepare(plan, t));
 done:
     return status;

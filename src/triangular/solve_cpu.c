@@ -38,7 +38,8 @@ done:
     return status;
 }
 
-static trine_status choose(trine_triangular plan, struct triangle *t, bool *sort)
+/** Serial or level sets, and rows in that order. */
+static trine_status choose(trine_triangular plan, struct triangle *t)
 {
     trine_status status = TRINE_SUCCESS;
     if (plan->method != TRINE_TRI_SERIAL) {
@@ -52,7 +53,7 @@ static trine_status choose(trine_triangular plan, struct triangle *t, bool *sort
             plan->method = pays ? TRINE_TRI_LEVELSET : TRINE_TRI_SERIAL;
             plan->reason = pays ? "the levels are wide enough for the threads" : threads > 1 ? "the levels are too thin for the threads" : "there is one thread";
         }
-        *sort = plan->method == TRINE_TRI_LEVELSET;
+        if (plan->method == TRINE_TRI_LEVELSET) TRY(triangle_reorder(plan, t, t->by_level));
     }
 done:
     return status;
@@ -60,6 +61,8 @@ done:
 
 static trine_status prepare(trine_triangular plan, struct triangle *t)
 {
+    trine_status status = choose(plan, t);
+    if (status) return status;
     const size_t size = trine_dtype_size(plan->dtype);
     for (int64_t k = 0; k < t->nnz; k++) t->columns[k] = t->order[t->columns[k]]; /* solves read x by row */
     trine_free(plan->ctx, TRINE_HOST, t->by_level);
@@ -106,4 +109,4 @@ static trine_status solve(trine_triangular plan, const struct triangular_solve *
     return TRINE_SUCCESS;
 }
 
-const struct triangular_backend triangular_cpu = {choose, prepare, release, numeric, bad_row, work_bytes, solve};
+const struct triangular_backend triangular_cpu = {prepare, release, numeric, bad_row, work_bytes, solve};

@@ -142,7 +142,7 @@ done:
     return status;
 }
 
-trine_status triangle_sort_by_level(trine_triangular plan, struct triangle *t)
+trine_status triangle_reorder(trine_triangular plan, struct triangle *t, const int32_t *sorted)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->ctx;
@@ -155,10 +155,10 @@ trine_status triangle_sort_by_level(trine_triangular plan, struct triangle *t)
     TRY(ALLOC(ctx, t->order, t->n));
     TRY(ALLOC(ctx, t->source, t->nnz));
     if (old.pivot_source) TRY(ALLOC(ctx, t->pivot_source, t->n));
-    for (int64_t s = 0; s < t->n; s++) position[t->by_level[s]] = (int32_t)s;
+    for (int64_t s = 0; s < t->n; s++) position[sorted[s]] = (int32_t)s;
     t->offsets[0] = 0;
     for (int64_t s = 0; s < t->n; s++) {
-        const int64_t p = t->by_level[s];
+        const int64_t p = sorted[s];
         int64_t at = t->offsets[s];
         for (int64_t k = old.offsets[p]; k < old.offsets[p + 1]; k++, at++) {
             t->columns[at] = position[old.columns[k]];
@@ -175,6 +175,37 @@ done:
     trine_free(ctx, TRINE_HOST, old.order);
     trine_free(ctx, TRINE_HOST, old.source);
     trine_free(ctx, TRINE_HOST, old.pivot_source);
+    return status;
+}
+
+trine_status triangle_sort_chunks(trine_triangular plan, const struct triangle *t, int64_t rows, int32_t *sorted)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    const int64_t whole = t->n / rows;
+    int32_t *level = NULL, *order = NULL;
+    int64_t *starts = NULL;
+    TRY(ALLOC(ctx, level, whole));
+    TRY(ALLOC(ctx, order, whole));
+    int64_t n_levels = 0;
+    for (int64_t c = 0; c < whole; c++) {
+        int32_t l = 0;
+        for (int64_t k = t->offsets[c * rows]; k < t->offsets[(c + 1) * rows]; k++) {
+            const int64_t needed = t->columns[k] / rows;
+            if (needed != c && level[needed] >= l) l = level[needed] + 1;
+        }
+        level[c] = l;
+        if (l >= n_levels) n_levels = l + 1;
+    }
+    TRY(ALLOC(ctx, starts, n_levels + 1));
+    sort_by_level(whole, n_levels, level, starts, order);
+    for (int64_t c = 0; c < whole; c++)
+        for (int64_t i = 0; i < rows; i++) sorted[c * rows + i] = (int32_t)(order[c] * rows + i);
+    for (int64_t p = whole * rows; p < t->n; p++) sorted[p] = (int32_t)p;
+done:
+    trine_free(ctx, TRINE_HOST, level);
+    trine_free(ctx, TRINE_HOST, order);
+    trine_free(ctx, TRINE_HOST, starts);
     return status;
 }
 

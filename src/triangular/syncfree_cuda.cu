@@ -21,7 +21,7 @@ struct device_side {
     int lanes, warps, blocks;
 };
 
-constexpr int MAX_WARPS = 8;
+constexpr int MAX_WARPS = 16;
 constexpr int BATCH = 4; /* entries of a lane in flight */
 
 template <typename T> struct solve_args {
@@ -204,21 +204,6 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
 
 /* ------------------------------------------------------------- the backend */
 
-/** Level order shortens the wait of rows in flight, natural order keeps neighbours in one chunk, where values travel through
- *  shared memory: level order for wide levels, natural order for chains. */
-trine_status choose(trine_triangular plan, struct triangle *t, bool *sort)
-{
-    trine_status status = triangle_find_levels(plan, t);
-    if (status) return status;
-    const int asked = plan->options.tune.row_order;
-    *sort = asked ? asked == 2 : t->n > 32 * t->n_levels;
-    if (plan->method == TRINE_TRI_AUTO) {
-        plan->method = TRINE_TRI_SYNCFREE_CSR;
-        plan->reason = "one launch, no barrier between levels";
-    }
-    return TRINE_SUCCESS;
-}
-
 void release(trine_triangular plan, struct triangle *t)
 {
     device_side *d = (device_side *)t->device;
@@ -229,22 +214,39 @@ void release(trine_triangular plan, struct triangle *t)
     t->device = nullptr;
 }
 
-/** Threads a row, warps a block and blocks, from the structure. */
+/** Threads a row, warps a block and blocks, from the structure (docs/triangular.md has the measurements). */
 void choose_shape(trine_triangular plan, const struct triangle *t, device_side *d)
 {
-    const double mean = t->n ? (double)t->nnz / (double)t->n : 0, width = t->n_levels ? (double)t->n / (double)t->n_levels : 0;
+    const double mean = t->n ? (double)t->nnz / (double)t->n : 0;
     d->lanes = plan->options.tune.lanes_per_row;
-    if (!d->lanes)
-        for (d->lanes = 1; d->lanes < 32 && d->lanes * 4 < mean; d->lanes *= 2) {}
+    if (!d->lanes) d->lanes = mean < 1.5 ? 1 : mean < 3 ? 2 : mean < 24 ? 4 : mean < 100 ? 8 : 16;
     d->warps = plan->options.tune.warps_per_block;
-    if (!d->warps) d->warps = MAX_WARPS;
+    if (!d->warps) d->warps = 8;
     d->blocks = plan->options.tune.blocks;
-    if (!d->blocks) { /* rows of a few levels in flight; more would only poll */
-        const double rows_per_block = d->warps * (32.0 / d->lanes);
-        double blocks = 6 * width / rows_per_block;
-        const double least = plan->ctx->info.multiprocessors, most = 4 * least;
-        d->blocks = (int)(blocks < least ? least : blocks > most ? most : blocks);
+    if (!d->blocks) d->blocks = plan->ctx->info.multiprocessors * 2;
+}
+
+/* Orders of rows, tune.row_order. Chunks of neighbours keep chains in one block, where values travel through shared memory;
+ * sorted by their own level they leave rows of the same age in flight together, wherever in the matrix those are. */
+enum { ORDER_GIVEN = 1, ORDER_LEVELS, ORDER_CHUNKS };
+
+trine_status choose_order(trine_triangular plan, struct triangle *t, const device_side *d)
+{
+    trine_status status = TRINE_SUCCESS;
+    int order = plan->options.tune.row_order;
+    int32_t *sorted = nullptr;
+    if (!order) order = ORDER_CHUNKS;
+    TRY(triangle_find_levels(plan, t));
+    if (order == ORDER_LEVELS) TRY(triangle_reorder(plan, t, t->by_level));
+    if (order == ORDER_CHUNKS) {
+        sorted = (int32_t *)trine_host_alloc(plan->ctx, t->n, sizeof *sorted);
+        if (!sorted) return TRINE_ERR_MEMORY;
+        TRY(triangle_sort_chunks(plan, t, d->warps * (32 / d->lanes), sorted));
+        TRY(triangle_reorder(plan, t, sorted));
     }
+done:
+    trine_free(plan->ctx, TRINE_HOST, sorted);
+    return status;
 }
 
 trine_status prepare(trine_triangular plan, struct triangle *t)
@@ -256,6 +258,11 @@ trine_status prepare(trine_triangular plan, struct triangle *t)
     if (!d) return TRINE_ERR_MEMORY;
     t->device = d;
     choose_shape(plan, t, d);
+    TRY(choose_order(plan, t, d));
+    if (plan->method == TRINE_TRI_AUTO) {
+        plan->method = TRINE_TRI_SYNCFREE_CSR;
+        plan->reason = "one launch, no barrier between levels";
+    }
     TRY(trine_device_upload(ctx, t->offsets, (n + 1) * sizeof *d->offsets, (void **)&d->offsets));
     TRY(trine_device_upload(ctx, t->columns, nnz * sizeof *d->columns, (void **)&d->columns));
     TRY(trine_device_upload(ctx, t->order, n * sizeof *d->order, (void **)&d->order));
@@ -329,4 +336,4 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 
 } // namespace
 
-extern "C" const struct triangular_backend triangular_cuda = {choose, prepare, release, numeric, bad_row, work_bytes, solve};
+extern "C" const struct triangular_backend triangular_cuda = {prepare, release, numeric, bad_row, work_bytes, solve};

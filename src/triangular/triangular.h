@@ -22,7 +22,7 @@ struct triangle {
     int64_t *pivot_source;     /* n; NULL with a unit diagonal */
     int64_t n_levels;          /* -1: not computed */
     int64_t *level_offsets;    /* n_levels + 1; positions, once sorted by level */
-    int32_t *by_level;         /* n: natural positions sorted by level, until that is settled */
+    int32_t *by_level;         /* n: natural positions sorted by level; only during analysis */
     int64_t min_rows_per_level, max_rows_per_level;
     void *values;              /* nnz of the plan's dtype, taken by numeric */
     void *pivots;              /* n; see the backends */
@@ -73,9 +73,7 @@ struct triangular_solve {
 };
 
 struct triangular_backend {
-    /** With t in natural order and its level sets known: settle plan->method and whether rows are to be sorted by level. */
-    trine_status (*choose)(trine_triangular plan, struct triangle *t, bool *sort);
-    /** After the host analysis of a side: move what solve needs to where it is needed. */
+    /** From t in natural order: settle plan->method, put rows in its order, move what solve needs to where it is needed. */
     trine_status (*prepare)(trine_triangular plan, struct triangle *side);
     void (*release)(trine_triangular plan, struct triangle *side);
     trine_status (*numeric)(trine_triangular plan, trine_space space, const void *values, void *stream);
@@ -96,8 +94,11 @@ struct pattern {
 trine_status triangle_analyse(trine_triangular plan, struct triangle *t, const struct pattern *m, bool transposed);
 /** Level sets of t in natural order: n_levels, level_offsets, by_level, statistics. */
 trine_status triangle_find_levels(trine_triangular plan, struct triangle *t);
-/** Put rows in the order by_level. */
-trine_status triangle_sort_by_level(trine_triangular plan, struct triangle *t);
+/** Put position sorted[s] at position s, for all s. */
+trine_status triangle_reorder(trine_triangular plan, struct triangle *t, const int32_t *sorted);
+/** Chunks of `rows` consecutive positions, sorted by their level among chunks; sorted takes the order (n). A last, shorter
+ *  chunk stays last, where nothing depends on it. */
+trine_status triangle_sort_chunks(trine_triangular plan, const struct triangle *t, int64_t rows, int32_t *sorted);
 /** Check the pattern: triangle, duplicates, missing diagonal; count the triangle's entries. */
 trine_status triangle_check(trine_triangular plan, const struct pattern *m);
 void triangle_free(trine_triangular plan, struct triangle *t);
