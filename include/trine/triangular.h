@@ -31,7 +31,7 @@ typedef struct {
         int lanes_per_row;           /* 1, 2, 4, 8, 16, 32: threads that share a row (one right-hand side) */
         int warps_per_block;         /* 1 .. 16 */
         int blocks;                  /* of the grid */
-        int row_order;               /* 1: as given, 2: by level, 3: chunks of neighbours by their level */
+        int row_order;               /* 1: as given, 2: sorted by level */
     } tune;
 } trine_triangular_options;
 

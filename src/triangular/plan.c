@@ -43,7 +43,7 @@ static trine_status check_options(const trine_triangular_options *o)
     REQUIRE(lanes >= 0 && lanes <= 32 && !(lanes & (lanes - 1)), "lanes_per_row %d is no power of two up to 32", lanes);
     REQUIRE(o->tune.warps_per_block >= 0 && o->tune.warps_per_block <= 16, "warps_per_block %d is outside 0..16", o->tune.warps_per_block);
     REQUIRE(o->tune.blocks >= 0, "blocks is %d", o->tune.blocks);
-    REQUIRE(o->tune.row_order >= 0 && o->tune.row_order <= 3, "row_order %d is outside 0..3", o->tune.row_order);
+    REQUIRE(o->tune.row_order >= 0 && o->tune.row_order <= 2, "row_order %d is outside 0..2", o->tune.row_order);
     return TRINE_SUCCESS;
 }
 

@@ -178,37 +178,6 @@ done:
     return status;
 }
 
-trine_status triangle_sort_chunks(trine_triangular plan, const struct triangle *t, int64_t rows, int32_t *sorted)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    const int64_t whole = t->n / rows;
-    int32_t *level = NULL, *order = NULL;
-    int64_t *starts = NULL;
-    TRY(ALLOC(ctx, level, whole));
-    TRY(ALLOC(ctx, order, whole));
-    int64_t n_levels = 0;
-    for (int64_t c = 0; c < whole; c++) {
-        int32_t l = 0;
-        for (int64_t k = t->offsets[c * rows]; k < t->offsets[(c + 1) * rows]; k++) {
-            const int64_t needed = t->columns[k] / rows;
-            if (needed != c && level[needed] >= l) l = level[needed] + 1;
-        }
-        level[c] = l;
-        if (l >= n_levels) n_levels = l + 1;
-    }
-    TRY(ALLOC(ctx, starts, n_levels + 1));
-    sort_by_level(whole, n_levels, level, starts, order);
-    for (int64_t c = 0; c < whole; c++)
-        for (int64_t i = 0; i < rows; i++) sorted[c * rows + i] = (int32_t)(order[c] * rows + i);
-    for (int64_t p = whole * rows; p < t->n; p++) sorted[p] = (int32_t)p;
-done:
-    trine_free(ctx, TRINE_HOST, level);
-    trine_free(ctx, TRINE_HOST, order);
-    trine_free(ctx, TRINE_HOST, starts);
-    return status;
-}
-
 void triangle_free(trine_triangular plan, struct triangle *t)
 {
     trine_context ctx = plan->ctx;

@@ -214,38 +214,92 @@ void release(trine_triangular plan, struct triangle *t)
     t->device = nullptr;
 }
 
-/** Threads a row, warps a block and blocks, from the structure (docs/triangular.md has the measurements). */
-void choose_shape(trine_triangular plan, const struct triangle *t, device_side *d)
+/* ------------------------------------------------- shape, from the structure
+ * The rules and the constants are read off measurements on an H200: docs/triangular.md. */
+
+enum { ORDER_GIVEN = 1, ORDER_LEVELS = 2 };
+
+/** Threads that share a row: by the length of the row in which an entry stands on average, which long rows dominate. */
+int lanes_for(const struct triangle *t)
 {
-    const double mean = t->n ? (double)t->nnz / (double)t->n : 0;
-    d->lanes = plan->options.tune.lanes_per_row;
-    if (!d->lanes) d->lanes = mean < 1.5 ? 1 : mean < 3 ? 2 : mean < 24 ? 4 : mean < 100 ? 8 : 16;
-    d->warps = plan->options.tune.warps_per_block;
-    if (!d->warps) d->warps = 8;
-    d->blocks = plan->options.tune.blocks;
-    if (!d->blocks) d->blocks = plan->ctx->info.multiprocessors * 2;
+    double squares = 0;
+    for (int64_t p = 0; p < t->n; p++) {
+        const double length = (double)(t->offsets[p + 1] - t->offsets[p]);
+        squares += length * length;
+    }
+    const double length = t->nnz ? squares / (double)t->nnz : 0;
+    return length < 4 ? 1 : length < 6 ? 2 : length < 32 ? 4 : length < 128 ? 8 : 16;
 }
 
-/* Orders of rows, tune.row_order. Chunks of neighbours keep chains in one block, where values travel through shared memory;
- * sorted by their own level they leave rows of the same age in flight together, wherever in the matrix those are. */
-enum { ORDER_GIVEN = 1, ORDER_LEVELS, ORDER_CHUNKS };
+/** Blocks in flight. Sorted by level, rows wait for the level just before them, and long rows that wait early only poll;
+ *  in the given order, dependencies are anywhere, and more rows in flight find more parallelism. */
+int blocks_for_order(trine_triangular plan, int order, int lanes)
+{
+    const int sms = plan->ctx->info.multiprocessors;
+    return order == ORDER_GIVEN ? 4 * sms : lanes >= 16 ? sms / 2 : 2 * sms;
+}
 
-trine_status choose_order(trine_triangular plan, struct triangle *t, const device_side *d)
+/** Microseconds until the last row is done when chunks of `rows` rows start in order on `blocks` slots: a chunk starts when
+ *  the one `blocks` before it has ended, a row is done one hop after the last value it needs. sorted NULL: order as given. */
+trine_status estimate(trine_triangular plan, const struct triangle *t, const int32_t *sorted, int64_t rows, int64_t blocks, double *time)
+{
+    const double start_cost = 1.0, near_hop = 0.25, far_hop = 0.45;
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    const int64_t chunks = (t->n + rows - 1) / rows;
+    int32_t *chunk_of = nullptr;
+    float *done = (float *)trine_host_alloc(ctx, t->n, sizeof *done), *chunk_done = (float *)trine_host_alloc(ctx, chunks, sizeof *chunk_done);
+    if (done && chunk_done) chunk_of = (int32_t *)trine_host_alloc(ctx, t->n, sizeof *chunk_of);
+    if (!chunk_of) status = TRINE_ERR_MEMORY;
+    *time = 0;
+    if (!status) {
+        for (int64_t s = 0; s < t->n; s++) chunk_of[sorted ? sorted[s] : s] = (int32_t)(s / rows);
+        for (int64_t c = 0; c < chunks; c++) {
+            const double start = (c >= blocks ? chunk_done[c - blocks] : 0) + start_cost;
+            double last = start;
+            for (int64_t s = c * rows; s < (c + 1) * rows && s < t->n; s++) {
+                const int64_t p = sorted ? sorted[s] : s;
+                double ready = start;
+                for (int64_t k = t->offsets[p]; k < t->offsets[p + 1]; k++) {
+                    const double value = done[t->columns[k]] + (chunk_of[t->columns[k]] == c ? near_hop : far_hop);
+                    if (value > ready) ready = value;
+                }
+                done[p] = (float)ready;
+                if (ready > last) last = ready;
+            }
+            chunk_done[c] = (float)last;
+            if (last > *time) *time = last;
+        }
+    }
+    trine_free(ctx, TRINE_HOST, done);
+    trine_free(ctx, TRINE_HOST, chunk_done);
+    trine_free(ctx, TRINE_HOST, chunk_of);
+    return status;
+}
+
+/** Settle order, lanes, warps and blocks; sort the rows if so decided. */
+trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side *d)
 {
     trine_status status = TRINE_SUCCESS;
     int order = plan->options.tune.row_order;
-    int32_t *sorted = nullptr;
-    if (!order) order = ORDER_CHUNKS;
+    d->lanes = plan->options.tune.lanes_per_row ? plan->options.tune.lanes_per_row : lanes_for(t);
+    d->warps = plan->options.tune.warps_per_block ? plan->options.tune.warps_per_block : 8;
     TRY(triangle_find_levels(plan, t));
+    if (!order) {
+        const int64_t rows = d->warps * (32 / d->lanes);
+        double given, by_level;
+        TRY(estimate(plan, t, nullptr, rows, blocks_for_order(plan, ORDER_GIVEN, d->lanes), &given));
+        TRY(estimate(plan, t, t->by_level, rows, blocks_for_order(plan, ORDER_LEVELS, d->lanes), &by_level));
+        order = given < by_level ? ORDER_GIVEN : ORDER_LEVELS;
+        trine_log(plan->ctx, 3, "triangular: %.0f us expected in the given order, %.0f us by level", given, by_level);
+    }
+    d->blocks = plan->options.tune.blocks ? plan->options.tune.blocks : blocks_for_order(plan, order, d->lanes);
     if (order == ORDER_LEVELS) TRY(triangle_reorder(plan, t, t->by_level));
-    if (order == ORDER_CHUNKS) {
-        sorted = (int32_t *)trine_host_alloc(plan->ctx, t->n, sizeof *sorted);
-        if (!sorted) return TRINE_ERR_MEMORY;
-        TRY(triangle_sort_chunks(plan, t, d->warps * (32 / d->lanes), sorted));
-        TRY(triangle_reorder(plan, t, sorted));
+    if (plan->method == TRINE_TRI_AUTO) {
+        plan->method = TRINE_TRI_SYNCFREE_CSR;
+        plan->reason = order == ORDER_GIVEN ? "one launch, no barrier between levels; rows as given" : "one launch, no barrier between levels; rows by level";
     }
 done:
-    trine_free(plan->ctx, TRINE_HOST, sorted);
     return status;
 }
 
@@ -257,12 +311,7 @@ trine_status prepare(trine_triangular plan, struct triangle *t)
     device_side *d = (device_side *)trine_host_calloc(ctx, 1, sizeof *d);
     if (!d) return TRINE_ERR_MEMORY;
     t->device = d;
-    choose_shape(plan, t, d);
-    TRY(choose_order(plan, t, d));
-    if (plan->method == TRINE_TRI_AUTO) {
-        plan->method = TRINE_TRI_SYNCFREE_CSR;
-        plan->reason = "one launch, no barrier between levels";
-    }
+    TRY(choose_shape(plan, t, d));
     TRY(trine_device_upload(ctx, t->offsets, (n + 1) * sizeof *d->offsets, (void **)&d->offsets));
     TRY(trine_device_upload(ctx, t->columns, nnz * sizeof *d->columns, (void **)&d->columns));
     TRY(trine_device_upload(ctx, t->order, n * sizeof *d->order, (void **)&d->order));
