@@ -96,6 +96,8 @@ trine_status triangle_analyse(trine_triangular plan, struct triangle *t, const s
 trine_status triangle_find_levels(trine_triangular plan, struct triangle *t);
 /** Put position sorted[s] at position s, for all s. */
 trine_status triangle_reorder(trine_triangular plan, struct triangle *t, const int32_t *sorted);
+/** Check the pattern: triangle, duplicates, missing diagonal; count the triangle's entries. */
+trine_status triangle_check(trine_triangular plan, const struct pattern *m);
 void triangle_free(trine_triangular plan, struct triangle *t);
 
 #ifdef __cplusplus
