@@ -8,6 +8,7 @@
 static const struct { const char *name; int (*run)(int argc, char **argv); const char *summary; } commands[] = {
     {"solve", command_solve, "solve A x = b with A from a file, and say how well and how fast"},
     {"info", command_info, "what a matrix looks like: bandwidth, symmetry, level sets, row lengths"},
+    {"gallery", command_gallery, "list the test matrices, or write one to a file"},
     {"version", command_version, "what was compiled in, and which device was found"},
     {"bench", command_bench, "run the benchmarks (the program trine-bench)"},
 };

@@ -76,7 +76,7 @@ static const struct argp argp = {
 /** One value of a host vector of type t, as double complex parts. */
 static void get_value(trine_dtype t, const void *x, int64_t i, double *re, double *im)
 {
-    *im = 0;
+    *re = *im = 0;
     switch (t) {
     case TRINE_S: *re = ((const float *)x)[i]; break;
     case TRINE_D: *re = ((const double *)x)[i]; break;
