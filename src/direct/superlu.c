@@ -42,6 +42,18 @@ static void invert(int64_t n, const int32_t *perm, int32_t *inverse)
     for (int64_t k = 0; k < n; k++) inverse[perm[k]] = (int32_t)k;
 }
 
+/** COLAMD holds whatever pivots are taken. Where the pattern is symmetric and no diagonal entry is zero, pivots stay near the
+ *  diagonal and nested dissection of A + A^T fills less: a third of COLAMD's on a 3-D grid, rarely more (docs/direct.md). */
+static trine_status choose_ordering(trine_factor F, trine_ordering *ordering)
+{
+    trine_matrix_structure s;
+    trine_status status = trine_matrix_get_structure(F->A, &s);
+    if (status) return status;
+    const bool near_symmetric = s.pattern_symmetric && s.diagonal_present == F->n && s.diagonal_zero == 0;
+    *ordering = near_symmetric ? TRINE_ORDERING_METIS : TRINE_ORDERING_COLAMD;
+    return TRINE_SUCCESS;
+}
+
 static trine_status analyse(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -61,7 +73,8 @@ static trine_status analyse(trine_factor F)
     TRY(ALLOC(F->ctx, state->position_of_row, in.n));
     TRY(ALLOC(F->ctx, state->etree, in.n));
     TRY(ALLOC(F->ctx, order, in.n));
-    F->ordering = F->options.ordering ? F->options.ordering : TRINE_ORDERING_COLAMD;
+    F->ordering = F->options.ordering;
+    if (F->ordering == TRINE_ORDERING_AUTO) TRY(choose_ordering(F, &F->ordering));
     switch (F->ordering) {
     case TRINE_ORDERING_NATURAL:
         for (int64_t k = 0; k < in.n; k++) order[k] = (int32_t)k;
