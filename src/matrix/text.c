@@ -172,12 +172,19 @@ const char *text_next_line(const char *p, const char *end)
     return newline ? newline + 1 : end;
 }
 
+/** strchr for the one or two characters that begin comments, without a call a line. */
+static inline bool is_among(char c, const char *few)
+{
+    while (*few && *few != c) few++;
+    return *few != 0;
+}
+
 const char *text_next_entry(const char *p, const char *end, const char *comment)
 {
     while (p < end) {
         const char *first = text_skip_blanks(p);
         if (first >= end) return end;
-        if (*first != '\n' && !(*first && strchr(comment, *first))) return first;
+        if (*first != '\n' && !is_among(*first, comment)) return first;
         p = text_next_line(first, end);
     }
     return end;
