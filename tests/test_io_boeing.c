@@ -1,0 +1,251 @@
+/* Harwell-Boeing files; matrices written in both formats. */
+#include "io_support.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void boeing_files_are_read_in_every_precision(void **state)
+{
+    (void)state;
+    for (trine_dtype t = TRINE_D; t <= TRINE_Z; t += 2) {
+        read_and_compare(file_with("a.rua", boeing), t, 4, 3, boeing_dense, 5, TRINE_GENERAL);
+        read_and_compare(file_gzipped("a.rua.gz", boeing), t, 4, 3, boeing_dense, 5, TRINE_GENERAL);
+    }
+    double complex single[12];
+    for (int k = 0; k < 12; k++) single[k] = (float)creal(boeing_dense[k]);
+    read_and_compare(file_with("a.rua", boeing), TRINE_S, 4, 3, single, 5, TRINE_GENERAL);
+    read_and_compare(file_with("a.rua", boeing), TRINE_C, 4, 3, single, 5, TRINE_GENERAL);
+}
+
+/** A 1 x n matrix whose values stand in one record of the given format. */
+static void read_record(const char *format, const char *record, int n, const double *expected)
+{
+    char text[1024], pointers[64] = "", indices[64] = "";
+    double complex dense[8];
+    for (int k = 0; k <= n; k++) sprintf(pointers + 4 * k, "%4d", k + 1);
+    for (int k = 0; k < n; k++) sprintf(indices + 4 * k, "%4d", 1), dense[k] = expected[k];
+    snprintf(text, sizeof text, TITLE "3 1 1 1 0\nRRA 1 %d %d 0\n(20I4)          (20I4)          %-20s\n%s\n%s\n%s\n", n, n, format, pointers, indices, record);
+    read_and_compare(file_with("a.rra", text), TRINE_D, 1, n, dense, n, TRINE_GENERAL);
+}
+
+static void fortran_formats_mean_what_fortran_says(void **state)
+{
+    (void)state;
+    read_record("(4D20.12)", "  0.123456789012D+01 -0.5D00             1.0D+100            7.", 4, (double[]){1.23456789012, -.5, 1e100, 7});
+    read_record("(1P,4D8.1)", " 1.0D+00 5.00    1.0-100    1e+2", 4, (double[]){1, .5, 1e-100, 10}); /* P scales what has no exponent */
+    read_record("(1P4E8.1)", "-1.5E-10-1.5E-11-1.5E-12-1.5E-13", 4, (double[]){-1.5e-10, -1.5e-11, -1.5e-12, -1.5e-13}); /* no blanks between */
+    read_record("(-1p,2f6.2)", "  1.25   300", 2, (double[]){12.5, 30});
+    read_record("(3F8.3)", "   12345      -1    1E+2", 3, (double[]){12.345, -.001, .1}); /* no point: the last 3 digits are behind it */
+    read_record("( 2 (1X, E9.2E3), 1X, G5.2 )", " 1.00E+002 2.00E-002   3.5", 3, (double[]){100, .02, 3.5});
+    read_record("(3I5)", "    1   -2    3", 3, (double[]){1, -2, 3});
+    read_record("(2F10.0)", " 1 2. 5        3.", 2, (double[]){12.5, 3}); /* blanks within a field do not count */
+}
+
+static void boeing_symmetries_types_and_right_hand_sides(void **state)
+{
+    (void)state;
+#define FORMATS "(10I4)          (10I4)          (10F6.0)\n"
+    const double complex symmetric[] = {1, 2, 0, 2, 0, 3, 0, 3, 4};
+    read_and_compare(file_with("a.rsa", TITLE "4 1 1 1 1\nRSA 3 3 4 0\n(10I4)          (10I4)          (10F6.0)            (5E15.8)\nF 1 3\n"
+                               "   1   3   4   5\n   1   2   3   3\n    1.    2.    3.    4.\n right-hand sides are skipped\n"), TRINE_S, 3, 3, symmetric, 6, TRINE_SYMMETRIC);
+    const double complex pattern[] = {3, 1, 0, 1, 0, 1, 0, 1, 3};
+    read_and_compare(file_with("a.psa", TITLE "2 1 1 0 0\nPSA 3 3 4 0\n(10I4)          (10I4)\n   1   3   4   5\n   1   2   3   3\n"), TRINE_D, 3, 3, pattern, 6, TRINE_SYMMETRIC);
+    read_and_compare(file_with("a.psa", TITLE "2 1 1 0 0\r\nPSA 3 3 4 0\r\n(10I4)          (10I4)\r\n   1   3   4   5\r\n   1   2   3   3\r\n"), TRINE_C, 3, 3, pattern, 6, TRINE_SYMMETRIC);
+    const double complex skew[] = {0, -2, 2, 0};
+    read_and_compare(file_with("a.rza", TITLE "3 1 1 1\nrza 2 2 1 0\n" FORMATS "   1   2   2\n   2\n    2.\n"), TRINE_D, 2, 2, skew, 2, TRINE_SKEW);
+    const double complex hermitian[] = {1, 2 - 3 * I, 2 + 3 * I, 0};
+    read_and_compare(file_with("a.cha", TITLE "3 1 1 1\ncha 2 2 2 0\n" FORMATS "   1   3   3\n   1   2\n    1.    0.    2.    3.\n"), TRINE_Z, 2, 2, hermitian, 3, TRINE_HERMITIAN);
+    const double complex integers[] = {-5, 7};
+    read_and_compare(file_with("a.iua", TITLE "3 1 1 1\niua 2 1 2 0\n(10I4)          (10I4)          (10I3)\n   1   3\n   2   1\n  7 -5\n"), TRINE_D, 2, 1, integers, 2, TRINE_GENERAL);
+    read_and_compare(file_with("a.rua", TITLE "1 1 0 0\nrua 0 0 0 0\n" FORMATS "   1\n"), TRINE_D, 0, 0, NULL, 0, TRINE_GENERAL);
+}
+
+static void bad_boeing_files_get_a_sentence_with_the_line(void **state)
+{
+    (void)state;
+#define HEAD TITLE "3 1 1 1\nrua 2 2 2 0\n" FORMATS
+    static const struct { const char *text, *says; } cases[] = {
+        {TITLE "3 1 1 1\nrue 2 2 2 0\n" FORMATS, "line 3: the matrix is elemental (rue); only assembled"},
+        {TITLE "3 1 1\nrua 2 2 2 0\n" FORMATS, "line 2: not four or five numbers"},
+        {TITLE "3 1 1 1\nrua 2 2\n" FORMATS, "line 3: no numbers of rows"},
+        {TITLE "3 1 1 1\nrua 2 3000000000 1 0\n" FORMATS, "line 3: 3000000000 columns"},
+        {TITLE "3 1 1 1\nrsa 2 3 1 0\n" FORMATS, "line 3: 2 x 3 is not square"},
+        {TITLE "3 1 1 1\nrha 2 2 1 0\n" FORMATS, "line 3: a Hermitian matrix is complex"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10A4)          (10I4)          (10F6.0)\n", "line 4: the format of the pointers, \"(10A4)\", has an edit descriptor"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4)          (10I4)          (10F6.0\n", "line 4: the format of the values"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4)          (10I4)\n", "line 4: the format of the values, \"\", has no opening"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4)          (10F4.0)        (10F6.0)\n", "line 4: pointers and row indices are not integers"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4)          (999I4)         (10F6.0)\n", "has no field or more than 256"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n((((((I4))))))  (10I4)          (10F6.0)\n", "has groups nested too deeply"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(I4,I5,F6.0)    (10I4)          (10F6.0)\n", "has fields of different kinds"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(-3I4)          (10I4)          (10F6.0)\n", "has a negative repeat count"},
+        {TITLE "3 1 1 1\nrua 2 2000000000 2 0\n" FORMATS "   1\n", "line 5: 2000000001 numbers are declared, but only 5 bytes follow"},
+        {TITLE "3 1 1 1\nrua 2 2 9000000000000000000 0\n" FORMATS "   1   2   3\n", "line 5: 9000000000000000000 entries are declared, but only 13 bytes"},
+        {HEAD "   1   2\n", "\"\" is no column pointer"},
+        {HEAD "   2   3   3\n", "line 5: column pointer 2 is outside 1..1"},
+        {HEAD "   1   3   2\n", "line 5: column pointer 2 is outside 3..3"},
+        {HEAD "   1   2   4\n", "line 5: column pointer 4 is outside 2..3"},
+        {HEAD "   1   2   2\n   1   1\n", "line 5: the last column pointer is 2, not"},
+        {HEAD "   1   2   3   3\n   1   1\n", "line 5: \"3\" stands after the last column pointer"},
+        {HEAD "   1   2   3\n   1   0\n", "line 6: row index 0 is outside 1..2"},
+        {HEAD "   1   2   3\n   1   3\n", "line 6: row index 3 is outside 1..2"},
+        {HEAD "   1   2   3\n   1   x\n    1.    2.\n", "line 6: \"x\" is no row index"},
+        {HEAD "   1   2   3\n   1\n    1.    2.\n", "line 6: \"\" is no row index"},
+        {HEAD "   1   2   3\n   1   1   1\n", "line 6: \"1\" stands after the last row index"},
+        {HEAD "   1   2   3\n   1   1\n", "line 7: 2 values are declared, but only 0 bytes"},
+        {HEAD "   1   2   3\n   1   1\n    1.\n", "line 7: value 2 is blank"},
+        {HEAD "   1   2   3\n   1   1\n    1.   one\n", "line 7: \"one\" is no number"},
+        {HEAD "   1   2   3\n   1   1\n    1.   NaN\n", "line 7: the value NaN is not finite"},
+        {HEAD "   1   2   3\n   1   1\n    1. 1e400\n", "line 7: the value 1E400 is not finite"},
+        {HEAD "   1   2   3\n   1   1\n    1.    2.    3.\n", "line 7: \"3.\" stands after the last value"},
+        {HEAD "   1   2   3\n   1   1\n    1.    2.\n\n more\n", "line 9: \"more\" stands after the matrix"},
+        {TITLE "3 1 1 1\nrsa 2 2 2 0\n" FORMATS "   1   2   3\n   2   1\n    1.    2.\n", "line 6: entry (1,2) is above the diagonal, others are below"},
+        {TITLE "3 1 1 1\nrza 2 2 2 0\n" FORMATS "   1   3   3\n   1   2\n    1.    2.\n", "line 7: diagonal entry 1 of a skew-symmetric matrix is not zero"},
+    };
+#undef HEAD
+#undef FORMATS
+    trine_matrix A;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        FAILS(TRINE_ERR_FORMAT, cases[k].says, trine_matrix_read(ctx, &A, file_with("bad.rua", cases[k].text), TRINE_D));
+        assert_non_null(strstr(trine_last_error(), "bad.rua"));
+        assert_null(A);
+    }
+    FAILS(TRINE_ERR_ARGUMENT, "is complex", trine_matrix_read(ctx, &A, file_with("bad.cua", TITLE "1 1 0 0\ncua 0 0 0 0\n(I4)            (I4)            (I4)\n   1\n"), TRINE_S));
+}
+static void written_matrices_come_back_exactly(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"w.mtx", "w.mtx.gz", "w.rb", "w.rua", "w.RSA", "w.cha.gz"};
+    static const int sizes[][2] = {{0, 0}, {1, 1}, {2, 2}, {33, 33}, {17, 40}, {0, 5}};
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
+        for (trine_symmetry symmetry = TRINE_GENERAL; symmetry <= TRINE_HERMITIAN; symmetry++) {
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+                if (symmetry != TRINE_GENERAL && sizes[s][0] != sizes[s][1]) continue;
+                for (size_t f = 0; f < sizeof names / sizeof *names; f++) {
+                    trine_matrix B, A = make_matrix(ctx, t, f % 2 ? TRINE_CSR : TRINE_CSC, sizes[s][0], sizes[s][1], symmetry);
+                    trine_matrix_info info;
+                    const char *path = file_path(names[f]);
+                    OK(trine_matrix_write(A, path, symmetry));
+                    OK(trine_matrix_read(ctx, &B, path, t));
+                    OK(trine_matrix_get_info(B, &info));
+                    assert_int_equal(info.symmetry, symmetry == TRINE_HERMITIAN && t <= TRINE_D ? TRINE_SYMMETRIC : symmetry);
+                    assert_same_matrix(A, B);
+                    OK(trine_matrix_destroy(&A));
+                    OK(trine_matrix_destroy(&B));
+                }
+            }
+        }
+    }
+}
+
+static void written_patterns_stay_patterns(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"p.mtx", "p.rb"};
+    const char *in = file_with("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n1 1\n2 1\n3 2\n3 3\n");
+    for (int f = 0; f < 2; f++) {
+        for (trine_symmetry symmetry = TRINE_GENERAL; symmetry <= TRINE_SYMMETRIC; symmetry++) {
+            trine_matrix A, B;
+            trine_matrix_info info;
+            OK(trine_matrix_read(ctx, &A, in, TRINE_D));
+            const char *path = file_path(names[f]);
+            OK(trine_matrix_write(A, path, symmetry));
+            OK(trine_matrix_read(ctx, &B, path, TRINE_D));
+            OK(trine_matrix_get_info(B, &info));
+            assert_int_equal(info.pattern, 1);
+            assert_int_equal(info.symmetry, symmetry);
+            assert_same_matrix(A, B);
+            OK(trine_matrix_destroy(&A));
+            OK(trine_matrix_destroy(&B));
+        }
+    }
+}
+
+static void a_failed_write_leaves_nothing_and_spoils_nothing(void **state)
+{
+    (void)state;
+    trine_matrix A = make_matrix(ctx, TRINE_D, TRINE_CSR, 60, 60, TRINE_GENERAL), B;
+    char bytes[16] = "";
+    FAILS(TRINE_ERR_ARGUMENT, "ends in none of .mtx", trine_matrix_write(A, file_path("a.txt"), TRINE_GENERAL));
+    FAILS(TRINE_ERR_ARGUMENT, "ends in none of .mtx", trine_matrix_write(A, file_path("mtx"), TRINE_GENERAL));
+    FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_matrix_write(NULL, file_path("a.mtx"), TRINE_GENERAL));
+    FAILS(TRINE_ERR_ARGUMENT, "path is NULL", trine_matrix_write(A, NULL, TRINE_GENERAL));
+    FAILS(TRINE_ERR_ARGUMENT, "symmetry 9", trine_matrix_write(A, file_path("a.mtx"), (trine_symmetry)9));
+    FAILS(TRINE_ERR_STRUCTURE, "is not zero, so the matrix is not skew", trine_matrix_write(A, file_path("a.mtx"), TRINE_SKEW));
+    FAILS(TRINE_ERR_IO, "cannot be created: No such file", trine_matrix_write(A, file_path("no/such/folder.mtx"), TRINE_GENERAL));
+    assert_int_equal(mkdir(file_path("d.mtx"), 0700), 0);
+    FAILS(TRINE_ERR_IO, "is a directory", trine_matrix_write(A, file_path("d.mtx"), TRINE_GENERAL));
+    assert_int_equal(rmdir(file_path("d.mtx")), 0);
+    if (geteuid() != 0) {
+        assert_int_equal(mkdir(file_path("locked"), 0500), 0);
+        FAILS(TRINE_ERR_IO, "Permission denied", trine_matrix_write(A, file_path("locked/a.mtx"), TRINE_GENERAL));
+        assert_int_equal(rmdir(file_path("locked")), 0);
+    }
+    if (access("/dev/full", W_OK) == 0) {
+        const char *full = file_path("full.mtx");
+        assert_int_equal(symlink("/dev/full", full), 0);
+        FAILS(TRINE_ERR_IO, "No space left on device", trine_matrix_write(A, full, TRINE_GENERAL));
+        assert_int_equal(remove(full), 0);
+    }
+
+    /* a file that may not grow stands for a disk that is full */
+    static const char *const names[] = {"short.mtx", "short.mtx.gz", "short.rb"};
+    struct rlimit old, small;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (int f = 0; f < 3; f++) {
+        const char *path = file_with(names[f], "precious");
+        const int before = number_of_files();
+        getrlimit(RLIMIT_FSIZE, &old);
+        small = old;
+        small.rlim_cur = 5000;
+        setrlimit(RLIMIT_FSIZE, &small);
+        const trine_status status = trine_matrix_write(A, path, TRINE_GENERAL);
+        const trine_status vectors = f < 2 ? trine_vectors_write(ctx, path, TRINE_D, NULL, 1000000, 0, 0) : TRINE_SUCCESS;
+        setrlimit(RLIMIT_FSIZE, &old);
+        assert_int_equal(vectors, TRINE_SUCCESS); /* short enough */
+        if (f == 2) {
+            FILE *file = fopen(path, "r");
+            assert_int_equal(fread(bytes, 1, 8, file), 8);
+            fclose(file);
+            assert_string_equal(bytes, "precious");
+        }
+        assert_int_equal(status, TRINE_ERR_IO);
+        assert_non_null(strstr(trine_last_error(), "File too large"));
+        assert_int_equal(number_of_files(), before);
+    }
+    signal(SIGXFSZ, handler);
+
+    /* an existing file is replaced through a symbolic link and keeps its permissions */
+    const char *target = file_with("target.mtx", "old"), *link = file_path("link.mtx");
+    struct stat about;
+    assert_int_equal(chmod(target, 0640), 0);
+    assert_int_equal(symlink(target, link), 0);
+    OK(trine_matrix_write(A, link, TRINE_GENERAL));
+    assert_int_equal(lstat(link, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+    assert_int_equal(stat(link, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0640);
+    OK(trine_matrix_read(ctx, &B, link, TRINE_D));
+    assert_same_matrix(A, B);
+    OK(trine_matrix_destroy(&B));
+    OK(trine_matrix_destroy(&A));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(boeing_files_are_read_in_every_precision),
+        cmocka_unit_test(fortran_formats_mean_what_fortran_says),
+        cmocka_unit_test(boeing_symmetries_types_and_right_hand_sides),
+        cmocka_unit_test(bad_boeing_files_get_a_sentence_with_the_line),
+        cmocka_unit_test(written_matrices_come_back_exactly),
+        cmocka_unit_test(written_patterns_stay_patterns),
+        cmocka_unit_test(a_failed_write_leaves_nothing_and_spoils_nothing),
+        cmocka_unit_test(nothing_temporary_is_left),
+    };
+    return IO_TEST_MAIN(tests);
+}
