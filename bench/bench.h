@@ -129,8 +129,8 @@ typedef struct {
 trine_status bench_problem_make(bench *b, bench_source source, const char *direction, trine_dtype dtype, bench_problem *p);
 /** Give it nrhs random right-hand sides (entries uniform in (-1,1)), in b->layout when there are several. */
 trine_status bench_problem_set_nrhs(bench *b, bench_problem *p, int64_t nrhs);
-/** Fill X with NaN, so that an entry that is not written shows. */
-trine_status bench_problem_poison(bench *b, bench_problem *p);
+/** Fill X with NaN, or with huge finite numbers, so that an entry that is not written shows. */
+trine_status bench_problem_poison(bench *b, bench_problem *p, bool finite);
 /** Fetch X and check it. error: max over all entries of |b - op(T)x|_i / (|op(T)||x| + |b|)_i, in long double; difference:
  *  max_i |x_i - reference_i| / max(|x_i|, |reference_i|) of column 0. bound: what error may be at most, 4 (k + 4) eps with k
  *  the entries of the longest row: substitution is good for gamma_k (Higham, Accuracy and Stability, Theorem 8.5). */

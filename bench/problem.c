@@ -305,9 +305,9 @@ done:
     return status;
 }
 
-trine_status bench_problem_poison(bench *b, bench_problem *p)
+trine_status bench_problem_poison(bench *b, bench_problem *p, bool finite)
 {
-    memset(p->host_x, 0xFF, vector_bytes(p)); /* all bits set is a NaN in every precision */
+    memset(p->host_x, finite ? 0x7B : 0xFF, vector_bytes(p)); /* 1e36 and 1e286; a NaN in every precision */
     return trine_copy(b->ctx, p->X.data, b->device.space, p->host_x, TRINE_HOST, vector_bytes(p));
 }
 

@@ -32,6 +32,7 @@ static trine_status load(void)
     static const char *const names[] = {"libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.so"};
     if (mkl.library) return TRINE_SUCCESS;
     void *library = NULL;
+    setenv("MKL_THREADING_LAYER", "GNU", 0); /* one OpenMP runtime for all: the idle threads of two would spin against each other */
     for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_LAZY | RTLD_GLOBAL);
     if (!library) return trine_fail(TRINE_ERR_NOT_BUILT, "MKL cannot be loaded: %s", dlerror());
     const struct { void **function; const char *name; } needed[] = {

@@ -65,8 +65,12 @@ class StrippingCMakeAndPython(unittest.TestCase):
         self.assertNotEqual(gpu_test.strip_hash("if a:\n  b\nc"), gpu_test.strip_hash("if a:\n  b\n  c"))
 
     def test_programs_for_the_cpu_alone_do_not_count(self):
-        text = "a()\ntrine_test(io LIBRARIES z)\ntrine_test(core DEVICES)\n"
-        self.assertEqual(gpu_test.gpu_tests_only(text), "a()\ntrine_test(core DEVICES)\n")
+        kept = "a()\ntrine_test(core DEVICES)\n  trine_test(stream GPU_ONLY LIBRARIES c)\n"
+        self.assertEqual(gpu_test.gpu_tests_only("trine_test(io LIBRARIES z)\n" + kept), kept)
+        files = gpu_test.source_files()
+        self.assertIn("tests/test_core.c", files)
+        self.assertIn("tests/test_stream.c", files)
+        self.assertNotIn("tests/test_io.c", files)
         self.assertFalse(gpu_test.on_gpu(pathlib.Path("tests/test_io.c"), {"io"}))
         self.assertTrue(gpu_test.on_gpu(pathlib.Path("tests/test_core.c"), {"io"}))
         self.assertTrue(gpu_test.on_gpu(pathlib.Path("tests/harness.c"), {"io"}))

@@ -1,0 +1,112 @@
+"""Tests of trine-bench and bench/report.py: usage test_bench.py TRINE_BENCH. Numbers here are made up or of tiny problems."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else "trine-bench"
+SCHEMA = json.loads((ROOT / "bench/schema.json").read_text(encoding="utf-8"))
+
+
+def bench(*words):
+    """Exit code, table, records."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "records.jsonl"
+        done = subprocess.run([PROGRAM, *words, "--device", "cpu:2", "--json", str(path)], capture_output=True, text=True)
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return done.returncode, done.stdout + done.stderr, [json.loads(line) for line in lines]
+
+
+class Runner(unittest.TestCase):
+    def check_keys(self, record):
+        required, added = SCHEMA["every suite"], SCHEMA["sptrsv, sptrsm"]
+        self.assertEqual(set(required) - set(record), set(), "missing")
+        self.assertEqual(set(record) - set(required) - set(added), set(), "not in bench/schema.json")
+        types = {"string": str, "integer": int, "number": (int, float)}
+        for key, value in record.items():
+            self.assertTrue(value is None or isinstance(value, types[{**required, **added}[key][0]]), key)
+
+    def test_every_precision_and_direction_is_solved_and_recorded(self):
+        code, table, records = bench("sptrsv", "tri:convection3d:n=4", "--dtype", "s,d,c,z", "--reps", "2")
+        self.assertEqual(code, 0, table)
+        for record in records:
+            self.check_keys(record)
+            self.assertIn(record["status"], ("ok", "skipped"), record["reason"])
+        auto = [r for r in records if r["method"] == "auto"]
+        self.assertEqual({(r["dtype"], r["direction"], r["status"]) for r in auto},
+                         {(t, d, "ok") for t in "sdcz" for d in ("forward", "backward")})
+        self.assertTrue(all(r["solve_min_ms"] <= r["solve_ms"] and r["reps"] == 2 and r["levels"] == 10 for r in auto))
+
+    def test_several_right_hand_sides_in_both_layouts_of_either_triangle(self):
+        for layout in ("rowmajor", "colmajor"):
+            for uplo in ("lower", "upper"):
+                code, table, records = bench("sptrsm", "laplace2d:n=5", "--nrhs", "1,3", "--reps", "2", "--layout", layout, "--uplo", uplo,
+                                             "--peers", "none", "--methods", "serial")
+                self.assertEqual(code, 0, table)
+                self.assertEqual([(r["direction"], r["op"], r["nrhs"]) for r in records],
+                                 [(d, "N" if (d == "forward") == (uplo == "lower") else "T", k) for d in ("forward", "backward") for k in (1, 3)])
+
+    def test_what_cannot_run_is_skipped_with_a_reason(self):
+        code, table, records = bench("sptrsv", "no_such_matrix", "laplace2d:n=3", "--reps", "2", "--peers", "cusparse", "--methods", "serial,nonsense",
+                                     "--direction", "forward")
+        self.assertEqual(code, 0, table)
+        self.assertEqual([(r["impl"], r["method"], r["status"]) for r in records],
+                         [("trine", None, "skipped"), ("trine", "serial", "ok"), ("trine", "nonsense", "skipped"), ("cusparse", "spsv", "skipped")])
+        self.assertTrue(all(r["reason"] for r in records if r["status"] != "ok"))
+
+    def test_wrong_options_are_named(self):
+        for words in (["nosuite"], [], ["sptrsv", "--dtype", "q"], ["sptrsv", "--nrhs", "0"], ["sptrsv", "--reps", "x"], ["sptrsv", "--uplo", "left"]):
+            code, output, records = bench(*words)
+            self.assertNotEqual(code, 0)
+            self.assertIn("trine-bench", output)
+            self.assertEqual(records, [])
+
+
+class Report(unittest.TestCase):
+    def record(self, **changes):
+        base = {key: None for key in SCHEMA["every suite"]}
+        base.update(suite="sptrsv", matrix="tri:a<b", n=10, nnz=30, dtype="d", op="N", uplo="lower", direction="forward", nrhs=1, impl="trine",
+                    method="auto", chosen="serial", status="ok", analyse_ms=3.0, numeric_ms=1.0, solve_ms=0.5, solve_min_ms=0.4, error=1e-16,
+                    bytes=520, copy_gbs=100.0, reps=50, device="test", device_full="made up", commit="0", date="2000-01-01T00:00:00Z",
+                    levels=5, level_rows_min=1, level_rows_mean=2.0, level_rows_max=4, us_per_level=100.0, gflops=1e-4, copy_fraction=1e-5)
+        return {**base, **changes}
+
+    def make(self, records):
+        with tempfile.TemporaryDirectory() as folder:
+            results, out = pathlib.Path(folder) / "results", pathlib.Path(folder) / "docs"
+            results.mkdir()
+            (results / "x.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
+            subprocess.run([sys.executable, str(ROOT / "bench/report.py"), "--results", str(results), "--out", str(out)], check=True,
+                           capture_output=True)
+            plots = {path.name: path.read_text(encoding="utf-8") for path in (out / "benchmarks").glob("*.svg")}
+            return (out / "benchmarks.md").read_text(encoding="utf-8"), plots
+
+    def test_tables_and_plots_show_every_record(self):
+        page, plots = self.make([
+            self.record(ratio_peer="cusparse", ratio=2.0), self.record(matrix="b", ratio_peer="cusparse", ratio=4.0, solve_ms=5.0),
+            self.record(impl="cusparse", method="spsv", solve_ms=1.0), self.record(matrix="b", method="levelset", status="failed", reason="wrong: 1", solve_ms=None),
+            self.record(matrix="c", status="skipped", reason="no c", solve_ms=None)])
+        for text in ("tri:a<b", "cusparse spsv ms", "wrong: 1", "1 x no c", "2.67 times as fast in the harmonic mean", "2.83 in the geometric", "least 2"):
+            self.assertIn(text, page)
+        self.assertEqual(len(plots), 2)
+        for name, plot in plots.items():
+            self.assertIn(name, page)
+            self.assertTrue(xml.etree.ElementTree.fromstring(plot).tag.endswith("svg"))
+
+    def test_the_last_of_several_records_of_one_measurement_counts(self):
+        page, _ = self.make([self.record(solve_ms=7.125), self.record(solve_ms=0.0625)])
+        self.assertIn("0.0625", page)
+        self.assertNotIn("7.12", page)
+
+    def test_a_suite_without_a_section_of_its_own_is_listed(self):
+        page, _ = self.make([self.record(suite="spmv", method="csr")])
+        self.assertIn("## spmv: test", page)
+        self.assertIn("| csr |", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
