@@ -61,7 +61,8 @@ TRINE_API trine_status trine_factor_get_permutations(trine_factor F, const int32
 /** L (TRINE_LOWER) or U (TRINE_UPPER) as a CSC matrix on the host, explicit zeros of the panels left out (but never a
  *  diagonal); Cholesky's U is refused: use op TRINE_H on L. The caller owns it. */
 TRINE_API trine_status trine_factor_get_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
-/** The supernodal panels of L as the library holds them; TRINE_ERR_UNSUPPORTED for simplicial factors and UMFPACK. */
+/** The supernodal panels of L as the library holds them; TRINE_ERR_UNSUPPORTED for simplicial factors and UMFPACK. SuperLU's row
+ *  lists are not sorted below the panel's own columns. */
 TRINE_API trine_status trine_factor_get_panels(trine_factor F, trine_panels *panels);
 TRINE_API trine_status trine_factor_destroy(trine_factor *F);
 
@@ -82,7 +83,8 @@ TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan
 /** New values on the same pattern. */
 TRINE_API trine_status trine_direct_update(trine_direct plan, trine_matrix A);
 /** X := op(A)^-1 B, vectors of A's dtype in the context's space; B == X allowed. Runs trine's triangular solves only: never
- *  the factorization library's. Asynchronous (unless refine > 0), allocates nothing up to max_nrhs right-hand sides. */
+ *  the factorization library's. Asynchronous (unless refine > 0), allocates nothing. One solve at a time:
+ *  exec->work must be NULL. TRINE_ERR_STATE: an op not announced, more than max_nrhs right-hand sides, a failed update. */
 TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
 typedef struct {
     trine_factor_info factor;

@@ -21,6 +21,7 @@ struct trine_direct_s {
     int64_t n, max_nrhs;
     unsigned ops;
     bool ready;                              /* false after an update that failed */
+    bool cholesky;                           /* what the triangular plans were made for */
 
     trine_matrix L, U;                       /* CSC of A's dtype on the host; U NULL where L^H serves */
     trine_triangular lower, upper;
@@ -32,12 +33,6 @@ struct trine_direct_s {
 };
 
 /* ------------------------------------------------------------------- setup */
-
-static bool is_cholesky(trine_direct D)
-{
-    trine_factor_info info;
-    return trine_factor_get_info(D->F, &info) == TRINE_SUCCESS && info.diag_L == TRINE_NONUNIT;
-}
 
 /** Copy of a host array in the context's space; *to is reused if it is there already. */
 static trine_status place(trine_direct D, const void *host, size_t bytes, void **to)
@@ -133,15 +128,15 @@ static trine_status get_triangle(trine_direct D, trine_uplo which, trine_matrix 
 }
 
 /** Which ops the triangular plans need for the ops of A. */
-static unsigned ops_of_lower(trine_direct D, bool cholesky)
+static unsigned ops_of_lower(trine_direct D)
 {
-    if (!cholesky) return D->ops;
+    if (!D->cholesky) return D->ops;
     if (!trine_dtype_is_complex(D->dtype)) return TRINE_N | TRINE_T;
     return (D->ops & (TRINE_N | TRINE_H) ? TRINE_N | TRINE_H : 0u) | (D->ops & TRINE_T);
 }
-static unsigned ops_of_upper(trine_direct D, bool cholesky)
+static unsigned ops_of_upper(trine_direct D)
 {
-    if (!cholesky) return D->ops;
+    if (!D->cholesky) return D->ops;
     return trine_dtype_is_complex(D->dtype) ? D->ops & TRINE_T : 0;
 }
 
@@ -149,23 +144,29 @@ static unsigned ops_of_upper(trine_direct D, bool cholesky)
 static trine_status take_factor(trine_direct D)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool cholesky = is_cholesky(D);
     trine_matrix T = NULL;
+    trine_factor_info factor;
     trine_triangular_options options = D->options.triangular;
-    options.diag = cholesky ? TRINE_NONUNIT : TRINE_UNIT;
+    TRY(trine_factor_get_info(D->F, &factor));
+    if (D->cholesky != (factor.diag_L == TRINE_NONUNIT)) { /* other diagonals, other ops: whatever the patterns are */
+        trine_triangular_destroy(&D->lower);
+        trine_triangular_destroy(&D->upper);
+    }
+    D->cholesky = factor.diag_L == TRINE_NONUNIT;
+    options.diag = D->cholesky ? TRINE_NONUNIT : TRINE_UNIT;
     options.other_triangle_is_error = 0;
     options.max_nrhs = D->max_nrhs;
     D->analyse_seconds = D->numeric_seconds = 0;
     TRY(place_permutations(D));
     options.uplo = TRINE_LOWER;
-    options.ops = ops_of_lower(D, cholesky);
+    options.ops = ops_of_lower(D);
     TRY(get_triangle(D, TRINE_LOWER, &T));
     TRY(set_triangle(D, T, &D->L, &D->lower, &options));
     options.uplo = TRINE_UPPER;
     options.diag = TRINE_NONUNIT;
-    options.ops = ops_of_upper(D, cholesky);
+    options.ops = ops_of_upper(D);
     if (options.ops) {
-        TRY(cholesky ? trine_matrix_transpose(D->L, &T, TRINE_H) : get_triangle(D, TRINE_UPPER, &T));
+        TRY(D->cholesky ? trine_matrix_transpose(D->L, &T, TRINE_H) : get_triangle(D, TRINE_UPPER, &T));
         TRY(set_triangle(D, T, &D->U, &D->upper, &options));
     } else {
         trine_triangular_destroy(&D->upper);
@@ -265,7 +266,7 @@ static trine_status solve_once(trine_direct D, trine_transpose op, const trine_d
                            .ld = X->layout == TRINE_COLMAJOR ? D->n : B->cols};
     trine_triangular first = D->lower, second = D->upper;
     trine_transpose first_op = op, second_op = op;
-    if (is_cholesky(D)) {
+    if (D->cholesky) {
         if (op == TRINE_T && !real) { /* conj(L) = U^T */
             first = D->upper;
             second = D->lower;
