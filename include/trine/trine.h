@@ -5,5 +5,6 @@
 #include <trine/core.h>
 #include <trine/matrix.h>
 #include <trine/triangular.h>
+#include <trine/supernodal.h>
 #include <trine/tridiagonal.h>
 #endif

@@ -1,0 +1,75 @@
+/* Supernodal triangular solves: a factor held as dense panels, applied at memory speed. */
+#ifndef TRINE_SUPERNODAL_H
+#define TRINE_SUPERNODAL_H
+
+#include <trine/triangular.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct trine_supernodal_s *trine_supernodal;
+
+/** What numeric does to a panel [L_ss; L_off] before it is solved with (Yamazaki et al. 2020, Section 4.3). */
+typedef enum {
+    TRINE_INVERT_AUTO,  /* NONE on the CPU, OFF on a GPU */
+    TRINE_INVERT_NONE,  /* the panel stays as it is: substitution with L_ss, then a product with L_off. CPU only */
+    TRINE_INVERT_OFF    /* partitioned inverse: L_ss := L_ss^-1 and L_off := L_off L_ss^-1; a panel is one product */
+} trine_supernodal_invert;
+
+typedef struct {
+    trine_supernodal_invert invert;
+    double fill;       /* a panel merged from several may hold this fraction of explicit zeros; 0 = automatic, negative = merge nothing */
+    int64_t max_nrhs;  /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work */
+} trine_supernodal_options;
+
+/** Analyse the structure of a lower triangular factor L given as panels (host memory; values are not read; everything needed
+ *  is copied). Panels must tile the columns 0..n-1; each row list starts with the panel's own columns and goes on strictly
+ *  ascending. The strict upper triangles of the diagonal blocks are ignored. One plan solves with L, L^T and L^H. Runs on the
+ *  host, may synchronize. options NULL = all automatic.
+ *  TRINE_ERR_STRUCTURE names the panel and row that do not fit; TRINE_ERR_MEMORY says how much storage the panels need. */
+TRINE_API trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels,
+                                                const trine_supernodal_options *options);
+
+/** Take panel values of the analysed structure: an array laid out by value_offsets as trine_panels.values is, of the panels'
+ *  dtype, in `space`. Any number of times. Device values: asynchronous on exec's stream. Host values on a GPU: copied through
+ *  device memory allocated for the call; synchronizes. */
+TRINE_API trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec);
+
+/** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose diagonal was exactly zero or NaN in the last
+ *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal factors always pass. */
+TRINE_API trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exec);
+
+/** One more solve in flight, of up to nrhs right-hand sides; as trine_triangular_work. A work given a `buffer` is set up
+ *  synchronously, and its solves must not overlap. */
+TRINE_API trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
+
+/** X := alpha op(L)^-1 B for n x nrhs vectors of the panels' dtype in the context's space; B == X (same data, ld, layout) is
+ *  allowed, other overlap is not. alpha: host scalar of that dtype, read at the call; NULL = 1. On a GPU one kernel launch:
+ *  asynchronous, allocates nothing, capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before
+ *  numeric, or more right-hand sides than the work was sized for. Summation order: fixed for op T and H; for op N fixed on
+ *  the CPU (for one number of threads), free on a GPU (atomic additions).
+ *  Yamazaki, Rajamanickam and Ellingwood 2020, Sections 4 and 5.1. */
+TRINE_API trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, const void *alpha,
+                                              const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+
+typedef struct {
+    int64_t n;
+    int64_t nnz;                                 /* entries of the panels given, lower trapezoids with their diagonals */
+    int64_t nnz_merged;                          /* the same after merging: nnz plus explicit zeros */
+    int64_t panels, panels_merged;
+    int64_t levels, levels_merged;               /* height of the supernodal elimination tree, in panels */
+    int64_t min_panels_per_level, max_panels_per_level; /* after merging */
+    int64_t min_width, max_width, min_height, max_height;
+    double mean_width, mean_height;              /* panel columns and rows, after merging */
+    int64_t bytes;                               /* kept by the plan, in the context's space */
+    double analyse_seconds, numeric_seconds;     /* host time; numeric: of the last one, up to its return */
+    trine_supernodal_invert invert;              /* what numeric does */
+} trine_supernodal_info;
+TRINE_API trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_info *info);
+TRINE_API trine_status trine_supernodal_destroy(trine_supernodal *plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,190 @@
+/* Life of a supernodal plan; the method is in symbolic.c and in the backends. */
+#include "supernodal/supernodal.h"
+
+trine_status trine_supernodal_destroy(trine_supernodal *plan)
+{
+    if (!plan || !*plan) return TRINE_SUCCESS;
+    trine_supernodal P = *plan;
+    *plan = NULL;
+    if (!trine_release(&P->refs)) return TRINE_SUCCESS;
+    trine_context ctx = P->ctx;
+    trine_work_destroy(&P->own_work);
+    if (P->device) P->backend->destroy(P);
+    trine_free(ctx, ctx->info.space, P->values);
+    supernodal_structure_free(&P->S);
+    trine_free(ctx, TRINE_HOST, P);
+    return trine_context_destroy(&ctx);
+}
+
+static void destroy_work(trine_work base)
+{
+    supernodal_work *work = (supernodal_work *)base;
+    trine_context ctx = base->ctx;
+    if (work->owns_buffer) trine_free(ctx, ctx->info.space, work->buffer);
+    trine_supernodal_destroy(&work->plan);
+    trine_free(ctx, TRINE_HOST, work);
+}
+
+/** keeps_plan: the caller's works hold a reference; the plan's own one must not, it would never die. */
+static trine_status new_work(trine_supernodal plan, int64_t nrhs, void *buffer, bool keeps_plan, trine_work *out)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    supernodal_work *work = trine_host_calloc(ctx, 1, sizeof *work);
+    if (!work) return TRINE_ERR_MEMORY;
+    work->base.ctx = ctx;
+    work->base.destroy = destroy_work;
+    work->nrhs = nrhs;
+    work->buffer = buffer;
+    work->plan = plan;
+    if (!buffer) {
+        TRY(trine_alloc(ctx, ctx->info.space, plan->backend->work_bytes(plan, nrhs), &work->buffer));
+        work->owns_buffer = true;
+    }
+    TRY(plan->backend->work_init(plan, work));
+    if (keeps_plan) trine_retain(&plan->refs);
+    else work->plan = NULL;
+    trine_retain_context(ctx);
+    *out = &work->base;
+    work = NULL;
+done:
+    if (work) {
+        if (work->owns_buffer) trine_free(ctx, ctx->info.space, work->buffer);
+        trine_free(ctx, TRINE_HOST, work);
+    }
+    return status;
+}
+
+trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels,
+                                      const trine_supernodal_options *options)
+{
+    REQUIRE(plan, "plan is NULL");
+    *plan = NULL;
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(panels, "panels is NULL");
+    REQUIRE(trine_dtype_is_valid(panels->dtype), "dtype %d is none of S, D, C, Z", (int)panels->dtype);
+    REQUIRE(panels->diag == TRINE_NONUNIT || panels->diag == TRINE_UNIT, "diag %d is neither NONUNIT nor UNIT", (int)panels->diag);
+    const trine_supernodal_options given = options ? *options : (trine_supernodal_options){0};
+    REQUIRE(given.invert >= TRINE_INVERT_AUTO && given.invert <= TRINE_INVERT_OFF, "there is no inversion %d", (int)given.invert);
+    REQUIRE(given.fill < 1, "a fill limit of %g leaves no entries; below 1 is possible", given.fill);
+    REQUIRE(given.max_nrhs >= 0, "max_nrhs is %lld", (long long)given.max_nrhs);
+    if (ctx->cuda && given.invert == TRINE_INVERT_NONE)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "a GPU solves with inverted panels only (TRINE_INVERT_OFF)");
+
+    const double start = trine_wall_time();
+    trine_status status = TRINE_SUCCESS;
+    trine_supernodal P = trine_host_calloc(ctx, 1, sizeof *P);
+    if (!P) return TRINE_ERR_MEMORY;
+    P->refs = 1;
+    P->ctx = trine_retain_context(ctx);
+    P->dtype = panels->dtype;
+    P->diag = panels->diag;
+    P->invert = given.invert ? given.invert : ctx->cuda ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
+    P->backend = ctx->cuda ? TRINE_CUDA_TABLE(&supernodal_cuda) : &supernodal_cpu;
+    const int padding = (int)(16 / trine_dtype_size(P->dtype)); /* columns start on 16 bytes */
+    TRY(supernodal_symbolic(ctx, panels, given.fill, padding, &P->S));
+    const size_t bytes = (size_t)P->S.n_values * trine_dtype_size(P->dtype);
+    if (trine_alloc(ctx, ctx->info.space, bytes, &P->values))
+        FAIL(TRINE_ERR_MEMORY, "no memory for %zu bytes of panels (%lld entries); the general triangular solve needs less",
+             bytes, (long long)P->S.n_values);
+    P->bytes = (int64_t)bytes;
+    TRY(P->backend->analyse(P));
+    TRY(new_work(P, given.max_nrhs ? given.max_nrhs : 1, NULL, false, &P->own_work));
+    P->analyse_seconds = trine_wall_time() - start;
+    trine_log(ctx, 2, "supernodal: %lld panels (%lld given), %lld levels, %lld entries (%lld given), %.1f ms",
+              (long long)P->S.n_panels, (long long)P->S.n_sources, (long long)P->S.levels, (long long)P->S.nnz_merged,
+              (long long)P->S.nnz, 1e3 * P->analyse_seconds);
+    *plan = P;
+    P = NULL;
+done:
+    trine_supernodal_destroy(&P);
+    return status;
+}
+
+trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec)
+{
+    REQUIRE(plan, "plan is NULL");
+    REQUIRE(values || !plan->S.n, "values is NULL");
+    REQUIRE(space == TRINE_HOST || (space == TRINE_DEVICE && plan->ctx->cuda), "a CPU context has no device memory");
+    const double start = trine_wall_time();
+    plan->has_values = false;
+    if (plan->S.n) {
+        trine_status status = plan->backend->numeric(plan, space, values, trine_exec_stream(plan->ctx, exec));
+        if (status) return status;
+    }
+    plan->has_values = true;
+    plan->numeric_seconds = trine_wall_time() - start;
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exec)
+{
+    REQUIRE(plan, "plan is NULL");
+    if (!plan->has_values) return trine_fail(TRINE_ERR_STATE, "check before numeric");
+    if (!plan->S.n || plan->diag == TRINE_UNIT) return TRINE_SUCCESS;
+    int64_t row;
+    trine_status status = plan->backend->singular_row(plan, trine_exec_stream(plan->ctx, exec), &row);
+    if (status) return status;
+    if (row >= 0) return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is zero or NaN", (long long)row);
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work)
+{
+    REQUIRE(plan, "plan is NULL");
+    REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
+    REQUIRE(bytes || work, "bytes and work are NULL");
+    const size_t needed = plan->backend->work_bytes(plan, nrhs);
+    REQUIRE(!buffer || !work || !bytes || *bytes >= needed, "a buffer of %zu bytes for a work of %zu", *bytes, needed);
+    REQUIRE(((uintptr_t)buffer & 255) == 0, "the buffer is not 256-byte aligned");
+    if (bytes) *bytes = needed;
+    if (!work) return TRINE_SUCCESS;
+    *work = NULL;
+    return new_work(plan, nrhs, buffer, true, work);
+}
+
+trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                                    const trine_dense *X, const trine_exec *exec)
+{
+    REQUIRE(plan, "plan is NULL");
+    REQUIRE(op == TRINE_N || op == TRINE_T || op == TRINE_H, "op %d is none of N, T, H", (int)op);
+    trine_dense b, x;
+    trine_status status = trine_check_dense(B, plan->S.n, "B", &b);
+    if (!status) status = trine_check_dense(X, plan->S.n, "X", &x);
+    if (status) return status;
+    REQUIRE(b.cols == x.cols, "B has %lld columns, X %lld", (long long)b.cols, (long long)x.cols);
+    REQUIRE(b.data != x.data || !b.data || (b.ld == x.ld && b.layout == x.layout),
+            "B and X share data but not leading dimension and layout");
+    if (!plan->has_values) return trine_fail(TRINE_ERR_STATE, "solve before numeric");
+    if (!plan->S.n || !b.cols) return TRINE_SUCCESS;
+    supernodal_work *work = (supernodal_work *)(exec && exec->work ? exec->work : plan->own_work);
+    REQUIRE(work->base.destroy == destroy_work && (!work->plan || work->plan == plan), "the work was made for another plan");
+    if (work->nrhs < b.cols)
+        return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, but the work is sized for %lld", (long long)b.cols, (long long)work->nrhs);
+    static const float one_s[2] = {1, 0};
+    static const double one_d[2] = {1, 0};
+    if (!alpha) alpha = trine_dtype_is_single(plan->dtype) ? (const void *)one_s : (const void *)one_d;
+    return plan->backend->solve(plan, op, alpha, &b, &x, work, trine_exec_stream(plan->ctx, exec));
+}
+
+trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_info *info)
+{
+    REQUIRE(plan, "plan is NULL");
+    REQUIRE(info, "info is NULL");
+    const supernodal_structure *S = &plan->S;
+    *info = (trine_supernodal_info){
+        .n = S->n, .nnz = S->nnz, .nnz_merged = S->nnz_merged, .panels = S->n_sources, .panels_merged = S->n_panels,
+        .levels = S->levels_given, .levels_merged = S->levels, .min_panels_per_level = S->min_panels_per_level,
+        .max_panels_per_level = S->max_panels_per_level, .bytes = plan->bytes, .analyse_seconds = plan->analyse_seconds,
+        .numeric_seconds = plan->numeric_seconds, .invert = plan->invert};
+    for (int64_t s = 0; s < S->n_panels; s++) {
+        const supernodal_panel *p = &S->panels[s];
+        if (!s || p->width < info->min_width) info->min_width = p->width;
+        if (!s || p->height < info->min_height) info->min_height = p->height;
+        if (p->width > info->max_width) info->max_width = p->width;
+        if (p->height > info->max_height) info->max_height = p->height;
+        info->mean_width += (double)p->width / (double)S->n_panels;
+        info->mean_height += (double)p->height / (double)S->n_panels;
+    }
+    return TRINE_SUCCESS;
+}

@@ -1,0 +1,90 @@
+/* Inside of the supernodal plan: panels after merging, the elimination tree, backends. C11 and C++17. */
+#ifndef TRINE_SUPERNODAL_INTERNAL_H
+#define TRINE_SUPERNODAL_INTERNAL_H
+
+#include <trine/supernodal.h>
+
+#include "core/internal.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One panel in the plan's own numbering, in which a panel's columns are consecutive and children come before parents. */
+typedef struct {
+    int64_t values;     /* offset in elements of the ld x width column-major rectangle; rows height..ld-1 are zero */
+    int64_t rows;       /* offset of the row list (height long; the first width are the panel's columns) */
+    int32_t first;      /* first column */
+    int32_t width, height, ld;
+    int32_t parent;     /* in the supernodal elimination tree; -1 for a root */
+    int32_t depth;      /* panels above it on the way to its root */
+    int32_t level;      /* longest way down to a leaf; 0 for a leaf */
+    int32_t children;   /* how many */
+} supernodal_panel;
+
+/** The structure of a plan, on the host. */
+typedef struct {
+    trine_context ctx;
+    int64_t n, n_panels, n_rows, n_values; /* n_rows: of all row lists; n_values: elements of all rectangles */
+    supernodal_panel *panels;
+    int32_t *rows;              /* in the plan's numbering, ascending in each panel */
+    int32_t *original;          /* original[i]: the caller's number of row i */
+    int32_t max_width, max_height;
+
+    /* Where the caller's values go: source panel s holds columns target_column[s].. of panel target[s]; its row r (of its
+     * list) is row source_rows[source_row_offsets[s] + r] of that panel. */
+    int64_t n_sources;
+    int32_t *target, *target_column, *source_width, *source_rows;
+    int64_t *source_row_offsets, *source_value_offsets;
+
+    int64_t nnz, nnz_merged, levels_given, levels;
+    int64_t min_panels_per_level, max_panels_per_level;
+} supernodal_structure;
+
+/** Check the panels, build the tree, merge. fill < 0: no merging. `padding`: ld is a multiple of it. */
+trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, int padding, supernodal_structure *S);
+void supernodal_structure_free(supernodal_structure *S);
+
+struct supernodal_backend;
+struct trine_supernodal_s {
+    int refs;
+    trine_context ctx;
+    trine_dtype dtype;
+    trine_diag diag;
+    trine_supernodal_invert invert;
+    supernodal_structure S;
+    void *values;                  /* in the context's space */
+    const struct supernodal_backend *backend;
+    void *device;                  /* the backend's own part */
+    trine_work own_work;
+    int64_t bytes;
+    bool has_values;
+    double analyse_seconds, numeric_seconds;
+};
+
+typedef struct {
+    struct trine_work_s base;
+    trine_supernodal plan;
+    int64_t nrhs;
+    void *buffer;
+    bool owns_buffer;
+} supernodal_work;
+
+/** alpha points to one element, never NULL; B and X are checked, with ld set, at least one row and column. */
+struct supernodal_backend {
+    trine_status (*analyse)(trine_supernodal plan);
+    void (*destroy)(trine_supernodal plan);
+    trine_status (*numeric)(trine_supernodal plan, trine_space space, const void *values, void *stream);
+    /** First original row with a zero or NaN diagonal in the last numeric, -1 if there is none. */
+    trine_status (*singular_row)(trine_supernodal plan, void *stream, int64_t *row);
+    size_t (*work_bytes)(trine_supernodal plan, int64_t nrhs);
+    trine_status (*work_init)(trine_supernodal plan, supernodal_work *work);
+    trine_status (*solve)(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
+                          supernodal_work *work, void *stream);
+};
+extern const struct supernodal_backend supernodal_cpu, supernodal_cuda;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

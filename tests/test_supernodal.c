@@ -1,0 +1,589 @@
+/* Supernodal solves against products with the panels themselves, in long double. The factors are made here: random
+ * supernode trees whose panels are closed under elimination (as Cholesky factors are) or not. */
+#include <complex.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+typedef struct {
+    int64_t n, m;
+    int32_t *first, *rows;
+    int64_t *row_offsets, *value_offsets;
+    double complex *exact; /* values, NaN above the diagonals */
+    void *values;          /* the same in the dtype asked for */
+    trine_dtype dtype;
+    trine_diag diag;
+} factor;
+
+/** A random factor with panels of the given widths; each panel has `extra` random rows below and, if closed, those that
+ *  elimination adds. Off-diagonal entries are below 1 / height, diagonals between 1 and 2 in modulus. */
+static factor make_factor(int m, const int *widths, int extra, bool closed, trine_diag diag, uint64_t seed)
+{
+    factor F = {.m = m, .diag = diag};
+    F.first = calloc((size_t)m + 1, sizeof *F.first);
+    F.row_offsets = calloc((size_t)m + 1, sizeof *F.row_offsets);
+    F.value_offsets = calloc((size_t)m + 1, sizeof *F.value_offsets);
+    for (int s = 0; s < m; s++) F.first[s + 1] = F.first[s] + widths[s];
+    const int64_t n = F.n = F.first[m];
+    char *has = calloc((size_t)(m * n) + 1, 1); /* has[s*n + i]: row i in panel s */
+    uint64_t k = 0;
+    for (int s = 0; s < m; s++) {
+        char *mine = has + s * n;
+        for (int32_t i = F.first[s]; i < F.first[s + 1]; i++) mine[i] = 1;
+        const int64_t below = n - F.first[s + 1];
+        for (int e = 0; e < extra && below > 0; e++) mine[F.first[s + 1] + (int64_t)(test_uniform(seed, k++) * (double)below)] = 1;
+        int parent = -1;
+        for (int64_t i = F.first[s + 1]; i < n && parent < 0; i++)
+            if (mine[i]) for (parent = s; F.first[parent + 1] <= i;) parent++;
+        for (int64_t i = F.first[s + 1]; closed && parent >= 0 && i < n; i++) has[parent * n + i] |= mine[i];
+        for (int64_t i = 0; i < n; i++) F.row_offsets[s + 1] += mine[i];
+        F.row_offsets[s + 1] += F.row_offsets[s];
+        F.value_offsets[s + 1] = F.value_offsets[s] + (F.row_offsets[s + 1] - F.row_offsets[s]) * widths[s];
+    }
+    F.rows = calloc((size_t)F.row_offsets[m] + 1, sizeof *F.rows);
+    F.exact = calloc((size_t)F.value_offsets[m] + 1, sizeof *F.exact);
+    int64_t at = 0;
+    for (int s = 0; s < m; s++) {
+        for (int32_t i = 0; i < n; i++)
+            if (has[s * n + i]) F.rows[at++] = i;
+        const int64_t h = F.row_offsets[s + 1] - F.row_offsets[s];
+        for (int64_t c = 0; c < widths[s]; c++) {
+            for (int64_t r = 0; r < h; r++) {
+                double complex v = (2 * test_uniform(seed, k) - 1 + (2 * test_uniform(seed, k + 1) - 1) * _Complex_I) / (double)h;
+                if (r == c) v = (1 + test_uniform(seed, k)) * cexp(6.28 * _Complex_I * test_uniform(seed, k + 1));
+                if (r < c || (r == c && diag == TRINE_UNIT)) v = NAN;
+                k += 2;
+                F.exact[F.value_offsets[s] + c * h + r] = v;
+            }
+        }
+    }
+    free(has);
+    return F;
+}
+
+static void free_factor(factor *F)
+{
+    free(F->first);
+    free(F->rows);
+    free(F->row_offsets);
+    free(F->value_offsets);
+    free(F->exact);
+    free(F->values);
+}
+
+static void store(void *a, trine_dtype t, int64_t i, double complex v)
+{
+    switch (t) {
+    case TRINE_S: ((float *)a)[i] = (float)creal(v); break;
+    case TRINE_D: ((double *)a)[i] = creal(v); break;
+    case TRINE_C: ((float complex *)a)[i] = (float complex)v; break;
+    case TRINE_Z: ((double complex *)a)[i] = v; break;
+    }
+}
+
+static double complex load(const void *a, trine_dtype t, int64_t i)
+{
+    switch (t) {
+    case TRINE_S: return ((const float *)a)[i];
+    case TRINE_D: return ((const double *)a)[i];
+    case TRINE_C: return ((const float complex *)a)[i];
+    case TRINE_Z: return ((const double complex *)a)[i];
+    }
+    return 0;
+}
+
+/** Values in dtype t; F.exact is rounded along. */
+static void convert(factor *F, trine_dtype t)
+{
+    free(F->values);
+    const int64_t count = F->value_offsets[F->m];
+    F->values = calloc((size_t)count + 1, trine_dtype_size(t));
+    F->dtype = t;
+    for (int64_t i = 0; i < count; i++) store(F->values, t, i, F->exact[i]);
+}
+
+static trine_panels panels_of(const factor *F)
+{
+    return (trine_panels){.n = F->n, .n_panels = F->m, .first_column = F->first, .row_offsets = F->row_offsets, .rows = F->rows,
+                          .value_offsets = F->value_offsets, .values = F->values, .dtype = F->dtype, .diag = F->diag};
+}
+
+/** y = op(L) x and z = |op(L)| |x| in long double. */
+static void multiply(const factor *F, trine_transpose op, const long double complex *x, long double complex *y, long double *z)
+{
+    for (int64_t i = 0; i < F->n; i++) y[i] = 0, z[i] = 0;
+    for (int64_t s = 0; s < F->m; s++) {
+        const int64_t h = F->row_offsets[s + 1] - F->row_offsets[s];
+        for (int64_t c = 0; c < F->first[s + 1] - F->first[s]; c++) {
+            for (int64_t r = c; r < h; r++) {
+                const int64_t row = F->rows[F->row_offsets[s] + r], column = F->first[s] + c;
+                long double complex v = load(F->values, F->dtype, F->value_offsets[s] + c * h + r);
+                if (r == c && F->diag == TRINE_UNIT) v = 1;
+                if (op == TRINE_H) v = conjl(v);
+                const int64_t to = op == TRINE_N ? row : column, from = op == TRINE_N ? column : row;
+                y[to] += v * x[from];
+                z[to] += cabsl(v) * cabsl(x[from]);
+            }
+        }
+    }
+}
+
+typedef struct {
+    trine_transpose op;
+    int64_t nrhs;
+    trine_layout layout_b, layout_x;
+    bool in_place, scaled;
+} solve_case;
+
+static double complex right_hand_side(int64_t i, int64_t j)
+{
+    return 2 * test_uniform(77, (uint64_t)(2 * (i * 64 + j))) - 1 + (2 * test_uniform(77, (uint64_t)(2 * (i * 64 + j) + 1)) - 1) * _Complex_I;
+}
+
+/** Solve and check |alpha b - op(L) x| <= 8 n eps (|op(L)| |x| + |alpha b|), entry by entry. */
+static void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, const solve_case *k, const trine_exec *exec)
+{
+    const int64_t n = F->n;
+    const size_t size = trine_dtype_size(F->dtype);
+    const int64_t ldb = (k->layout_b == TRINE_COLMAJOR ? n : k->nrhs) + 3, ldx = k->in_place ? ldb : (k->layout_x == TRINE_COLMAJOR ? n : k->nrhs) + 1;
+    const trine_layout layout_x = k->in_place ? k->layout_b : k->layout_x;
+    const int64_t count_b = ldb * (k->layout_b == TRINE_COLMAJOR ? k->nrhs : n), count_x = ldx * (layout_x == TRINE_COLMAJOR ? k->nrhs : n);
+    const double complex scale = k->scaled ? (F->dtype == TRINE_C || F->dtype == TRINE_Z ? 0.5 - 2 * _Complex_I : -1.5) : 1;
+    char *b = calloc((size_t)count_b + 1, size), *x = calloc((size_t)count_x + 1, size), alpha[16];
+    store(alpha, F->dtype, 0, scale);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < k->nrhs; j++)
+            store(b, F->dtype, k->layout_b == TRINE_COLMAJOR ? i + j * ldb : i * ldb + j, right_hand_side(i, j));
+    void *db = test_to_device(ctx, b, (size_t)count_b * size), *dx = k->in_place ? db : test_to_device(ctx, x, (size_t)count_x * size);
+    const trine_dense B = {db, n, k->nrhs, ldb, k->layout_b}, X = {dx, n, k->nrhs, ldx, layout_x};
+    OK(trine_supernodal_solve(plan, k->op, k->scaled ? alpha : NULL, &B, &X, exec));
+    test_from_device(ctx, x, dx, (size_t)count_x * size);
+
+    const long double eps = F->dtype == TRINE_S || F->dtype == TRINE_C ? FLT_EPSILON : DBL_EPSILON;
+    long double complex *v = calloc((size_t)n + 1, sizeof *v), *y = calloc((size_t)n + 1, sizeof *y);
+    long double *z = calloc((size_t)n + 1, sizeof *z);
+    for (int64_t j = 0; j < k->nrhs; j++) {
+        for (int64_t i = 0; i < n; i++) v[i] = load(x, F->dtype, layout_x == TRINE_COLMAJOR ? i + j * ldx : i * ldx + j);
+        multiply(F, k->op, v, y, z);
+        for (int64_t i = 0; i < n; i++) {
+            const long double complex right = (long double complex)scale * load(b, F->dtype, k->layout_b == TRINE_COLMAJOR ? i + j * ldb : i * ldb + j);
+            const long double error = cabsl(right - y[i]), bound = 8 * (long double)(n + 10) * eps * (z[i] + cabsl(right));
+            if (!(error <= bound)) {
+                print_error("row %lld, right-hand side %lld of %lld, op %d, dtype %d, n %lld: residual %Lg, bound %Lg\n", (long long)i, (long long)j,
+                            (long long)k->nrhs, k->op, F->dtype, (long long)n, error, bound);
+                fail();
+            }
+        }
+    }
+    free(v);
+    free(y);
+    free(z);
+    free(b);
+    free(x);
+    if (!k->in_place) test_release(ctx, dx);
+    test_release(ctx, db);
+}
+
+static void numeric(trine_supernodal plan, const factor *F)
+{
+    OK(trine_supernodal_numeric(plan, TRINE_HOST, F->values, NULL));
+}
+
+/** Every op and a covering set of the rest, with both inversions where there are two, merged and not. */
+static void check_factor(factor *F, unsigned seed)
+{
+    trine_context ctx = test_context();
+    static const int64_t some_nrhs[] = {1, 3, 33, 8, 9, 1, 2};
+    unsigned k = seed;
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
+        convert(F, t);
+        const trine_panels panels = panels_of(F);
+        for (int variant = 0; variant < 4; variant++) {
+            if (test_on_gpu() && variant < 2) continue; /* inverted panels only */
+            trine_supernodal plan;
+            OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){
+                .invert = variant < 2 ? TRINE_INVERT_NONE : TRINE_INVERT_OFF, .fill = variant % 2 ? -1 : 0.3, .max_nrhs = 33}));
+            numeric(plan, F);
+            OK(trine_supernodal_check(plan, NULL));
+            for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op), k++)
+                check_solve(ctx, plan, F, &(solve_case){.op = op, .nrhs = some_nrhs[k % 7], .layout_b = (trine_layout)(k / 2 % 2),
+                            .layout_x = (trine_layout)(k % 2), .in_place = k % 5 == 0, .scaled = k % 3 != 0}, NULL);
+            trine_supernodal_destroy(&plan);
+        }
+    }
+    trine_context_destroy(&ctx);
+}
+
+static void run(int m, const int *widths, int extra, bool closed, trine_diag diag, unsigned seed)
+{
+    factor F = make_factor(m, widths, extra, closed, diag, seed);
+    check_factor(&F, seed);
+    free_factor(&F);
+}
+
+static void one_panel_of_any_width_is_solved(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 2, 31, 32, 33, 65, 257};
+    for (unsigned k = 0; k < sizeof widths / sizeof *widths; k++) run(1, &widths[k], 0, true, TRINE_NONUNIT, k);
+}
+
+static void a_chain_of_panels_is_solved(void **state)
+{
+    (void)state;
+    int widths[12];
+    for (int s = 0; s < 12; s++) widths[s] = 1 + 7 * s % 23;
+    run(12, widths, 60, true, TRINE_NONUNIT, 6);
+}
+
+static void a_forest_is_solved(void **state)
+{
+    (void)state;
+    const int widths[] = {3, 1, 5, 2, 33, 1, 1, 40};
+    run(8, widths, 0, true, TRINE_NONUNIT, 7); /* no rows below at all: eight roots */
+    run(8, widths, 1, true, TRINE_NONUNIT, 8);
+}
+
+static void random_trees_are_solved(void **state)
+{
+    (void)state;
+    for (unsigned seed = 10; seed < 14; seed++) {
+        int widths[40];
+        for (int s = 0; s < 40; s++) widths[s] = 1 + (int)(test_uniform(seed, (uint64_t)s) * (s < 30 ? 6 : 40));
+        run(40, widths, 3, true, TRINE_NONUNIT, seed);
+    }
+}
+
+static void wide_and_tall_panels_are_solved(void **state)
+{
+    (void)state;
+    const int widths[] = {33, 1, 250, 32, 31, 2, 300};
+    run(7, widths, 150, true, TRINE_NONUNIT, 20);
+}
+
+static void structures_not_closed_under_elimination_are_solved(void **state)
+{
+    (void)state;
+    int widths[30];
+    for (int s = 0; s < 30; s++) widths[s] = 1 + s % 11;
+    run(30, widths, 4, false, TRINE_NONUNIT, 30);
+    run(30, widths, 4, false, TRINE_UNIT, 31);
+}
+
+static void an_empty_factor_is_solved(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_supernodal plan;
+    const trine_panels panels = {.dtype = TRINE_D};
+    OK(trine_supernodal_analyse(ctx, &plan, &panels, NULL));
+    OK(trine_supernodal_numeric(plan, TRINE_HOST, NULL, NULL));
+    OK(trine_supernodal_check(plan, NULL));
+    const trine_dense X = {.cols = 3};
+    OK(trine_supernodal_solve(plan, TRINE_N, NULL, &X, &X, NULL));
+    trine_supernodal_destroy(&plan);
+    trine_context_destroy(&ctx);
+}
+
+static factor small_factor(void)
+{
+    const int widths[] = {2, 3, 1, 4};
+    factor F = make_factor(4, widths, 2, true, TRINE_NONUNIT, 3);
+    convert(&F, TRINE_D);
+    return F;
+}
+
+static void no_right_hand_sides_is_a_success(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    factor F = small_factor();
+    const trine_panels panels = panels_of(&F);
+    trine_supernodal plan;
+    OK(trine_supernodal_analyse(ctx, &plan, &panels, NULL));
+    numeric(plan, &F);
+    const trine_dense X = {.rows = F.n};
+    OK(trine_supernodal_solve(plan, TRINE_N, NULL, &X, &X, NULL));
+    trine_supernodal_destroy(&plan);
+    free_factor(&F);
+    trine_context_destroy(&ctx);
+}
+
+static void new_values_replace_old_ones_without_analysis(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    factor F = small_factor();
+    const trine_panels panels = panels_of(&F);
+    trine_supernodal plan;
+    OK(trine_supernodal_analyse(ctx, &plan, &panels, NULL));
+    for (int round = 0; round < 3; round++) {
+        for (int64_t i = 0; i < F.value_offsets[F.m]; i++) F.exact[i] *= 1.25;
+        convert(&F, TRINE_D);
+        void *device = test_to_device(ctx, F.values, (size_t)F.value_offsets[F.m] * sizeof(double));
+        OK(trine_supernodal_numeric(plan, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, device, NULL));
+        for (int repeat = 0; repeat < 5; repeat++) /* solves leave nothing behind that disturbs the next */
+            for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op))
+                check_solve(ctx, plan, &F, &(solve_case){.op = op, .nrhs = 1}, NULL);
+        test_release(ctx, device);
+    }
+    trine_supernodal_destroy(&plan);
+    free_factor(&F);
+    trine_context_destroy(&ctx);
+}
+
+static void works_of_one_plan_are_independent(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    factor F = small_factor();
+    const trine_panels panels = panels_of(&F);
+    trine_supernodal plan;
+    OK(trine_supernodal_analyse(ctx, &plan, &panels, NULL));
+    numeric(plan, &F);
+    size_t bytes, more;
+    OK(trine_supernodal_work(plan, 5, NULL, &bytes, NULL));
+    OK(trine_supernodal_work(plan, 33, NULL, &more, NULL));
+    assert_true(more >= bytes);
+    trine_work first, second;
+    OK(trine_supernodal_work(plan, 33, NULL, NULL, &first));
+    char *buffer, *aligned;
+    OK(trine_alloc(ctx, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, bytes + 256, (void **)&buffer));
+    aligned = buffer + (256 - (uintptr_t)buffer % 256) % 256;
+    OK(trine_supernodal_work(plan, 5, aligned, &bytes, &second));
+    for (int64_t nrhs = 1; nrhs <= 5; nrhs++) { /* few after many in one work */
+        check_solve(ctx, plan, &F, &(solve_case){.op = TRINE_N, .nrhs = 38 - 5 * nrhs}, &(trine_exec){.work = first});
+        check_solve(ctx, plan, &F, &(solve_case){.op = TRINE_T, .nrhs = nrhs}, &(trine_exec){.work = second});
+        check_solve(ctx, plan, &F, &(solve_case){.op = TRINE_N, .nrhs = 6 - nrhs}, &(trine_exec){.work = second});
+    }
+    trine_dense X = {.data = buffer, .rows = F.n, .cols = 6};
+    FAILS(TRINE_ERR_STATE, "6 right-hand sides, but the work is sized for 5",
+          trine_supernodal_solve(plan, TRINE_N, NULL, &X, &X, &(trine_exec){.work = second}));
+    bytes--;
+    trine_work none;
+    FAILS(TRINE_ERR_ARGUMENT, "for a work of", trine_supernodal_work(plan, 5, aligned, &bytes, &none));
+    trine_supernodal_destroy(&plan); /* works keep what they need */
+    trine_work_destroy(&first);
+    trine_work_destroy(&second);
+    test_release(ctx, buffer);
+    free_factor(&F);
+    trine_context_destroy(&ctx);
+}
+
+static void transposed_solves_are_bitwise_reproducible(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    int widths[60];
+    for (int s = 0; s < 60; s++) widths[s] = 1 + s % 17;
+    factor F = make_factor(60, widths, 4, true, TRINE_NONUNIT, 50);
+    convert(&F, TRINE_D);
+    const trine_panels panels = panels_of(&F);
+    trine_supernodal plan;
+    OK(trine_supernodal_analyse(ctx, &plan, &panels, NULL));
+    numeric(plan, &F);
+    const size_t bytes = (size_t)F.n * sizeof(double);
+    double *b = malloc(bytes), *once = malloc(bytes), *again = malloc(bytes);
+    for (int64_t i = 0; i < F.n; i++) b[i] = creal(right_hand_side(i, 0));
+    void *db = test_to_device(ctx, b, bytes), *dx = test_to_device(ctx, b, bytes);
+    const trine_dense B = {.data = db, .rows = F.n, .cols = 1}, X = {.data = dx, .rows = F.n, .cols = 1};
+    for (int round = 0; round < 20; round++) {
+        OK(trine_supernodal_solve(plan, TRINE_T, NULL, &B, &X, NULL));
+        test_from_device(ctx, round ? again : once, dx, bytes);
+        if (round) assert_memory_equal(once, again, bytes);
+    }
+    test_release(ctx, db);
+    test_release(ctx, dx);
+    free(b);
+    free(once);
+    free(again);
+    trine_supernodal_destroy(&plan);
+    free_factor(&F);
+    trine_context_destroy(&ctx);
+}
+
+static void info_counts_panels_and_entries(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    factor F = small_factor();
+    const trine_panels panels = panels_of(&F);
+    int64_t entries = 0;
+    for (int64_t s = 0; s < F.m; s++) {
+        const int64_t w = F.first[s + 1] - F.first[s], h = F.row_offsets[s + 1] - F.row_offsets[s];
+        entries += w * h - w * (w - 1) / 2;
+    }
+    trine_supernodal plan;
+    trine_supernodal_info info;
+    OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.fill = -1}));
+    OK(trine_supernodal_get_info(plan, &info));
+    assert_int_equal(info.n, F.n);
+    assert_int_equal(info.nnz, entries);
+    assert_int_equal(info.nnz_merged, entries);
+    assert_int_equal(info.panels, 4);
+    assert_int_equal(info.panels_merged, 4);
+    assert_int_equal(info.levels, info.levels_merged);
+    assert_int_equal(info.min_width, 1);
+    assert_int_equal(info.max_width, 4);
+    assert_true(info.bytes > 0);
+    trine_supernodal_destroy(&plan);
+    OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.fill = 0.9}));
+    OK(trine_supernodal_get_info(plan, &info));
+    assert_true(info.panels_merged < info.panels);
+    assert_true(info.nnz_merged >= info.nnz);
+    trine_supernodal_destroy(&plan);
+    free_factor(&F);
+    trine_context_destroy(&ctx);
+}
+
+static void panels_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_supernodal plan;
+    factor F = small_factor();
+    trine_panels P = panels_of(&F);
+    const int32_t columns = F.first[1], row = F.rows[2];
+#define REFUSED(text) FAILS(TRINE_ERR_STRUCTURE, text, trine_supernodal_analyse(ctx, &plan, &P, NULL)); assert_null(plan)
+    F.first[0] = 1; REFUSED("panel 0 starts at column 1"); F.first[0] = 0;
+    F.first[1] = 0; REFUSED("panel 0 has 0 columns"); F.first[1] = columns;
+    F.first[1] = 100; REFUSED("panel 0 ends at column 100"); F.first[1] = columns;
+    P.n++; REFUSED("the last panel ends at column 10, not at n = 11"); P.n--;
+    P.n_panels = 0; REFUSED("no panels for 10 columns"); P.n_panels = 4;
+    F.rows[1] = 0; REFUSED("row 1 of panel 0 is 0, not its own column 1"); F.rows[1] = 1;
+    F.rows[2] = 1; REFUSED("do not ascend: 1 comes after 1"); F.rows[2] = row;
+    F.rows[2] = 10; REFUSED("row index 10 in panel 0 is outside 0..9"); F.rows[2] = -1; REFUSED("outside"); F.rows[2] = row;
+    F.row_offsets[1] -= 100; REFUSED("fewer than its 2 columns"); F.row_offsets[1] += 100;
+    F.value_offsets[1]--; REFUSED("room for"); F.value_offsets[1]++;
+#undef REFUSED
+    OK(trine_supernodal_analyse(ctx, &plan, &P, NULL));
+    trine_supernodal_destroy(&plan);
+    free_factor(&F);
+    trine_context_destroy(&ctx);
+}
+
+static void wrong_arguments_are_named(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_supernodal plan;
+    factor F = small_factor();
+    trine_panels P = panels_of(&F);
+    FAILS(TRINE_ERR_ARGUMENT, "plan", trine_supernodal_analyse(ctx, NULL, &P, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx", trine_supernodal_analyse(NULL, &plan, &P, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "panels", trine_supernodal_analyse(ctx, &plan, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "fill", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.fill = 1}));
+    FAILS(TRINE_ERR_ARGUMENT, "max_nrhs", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.max_nrhs = -1}));
+    FAILS(TRINE_ERR_ARGUMENT, "inversion", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.invert = (trine_supernodal_invert)9}));
+    if (test_on_gpu())
+        FAILS(TRINE_ERR_UNSUPPORTED, "inverted panels", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.invert = TRINE_INVERT_NONE}));
+    P.dtype = (trine_dtype)0;
+    FAILS(TRINE_ERR_ARGUMENT, "dtype", trine_supernodal_analyse(ctx, &plan, &P, NULL));
+    P.dtype = TRINE_D;
+    P.rows = NULL;
+    FAILS(TRINE_ERR_ARGUMENT, "rows", trine_supernodal_analyse(ctx, &plan, &P, NULL));
+    P.rows = F.rows;
+    OK(trine_supernodal_analyse(ctx, &plan, &P, NULL));
+    double x[11] = {0};
+    trine_dense X = {x, 10, 1, 0, TRINE_COLMAJOR}, wrong = X;
+    FAILS(TRINE_ERR_STATE, "before numeric", trine_supernodal_solve(plan, TRINE_N, NULL, &X, &X, NULL));
+    FAILS(TRINE_ERR_STATE, "before numeric", trine_supernodal_check(plan, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "values", trine_supernodal_numeric(plan, TRINE_HOST, NULL, NULL));
+    if (!test_on_gpu())
+        FAILS(TRINE_ERR_ARGUMENT, "no device memory", trine_supernodal_numeric(plan, TRINE_DEVICE, F.values, NULL));
+    numeric(plan, &F);
+    FAILS(TRINE_ERR_ARGUMENT, "op 3", trine_supernodal_solve(plan, (trine_transpose)3, NULL, &X, &X, NULL));
+    wrong.rows = 9;
+    FAILS(TRINE_ERR_ARGUMENT, "B has 9 rows", trine_supernodal_solve(plan, TRINE_N, NULL, &wrong, &X, NULL));
+    wrong.rows = 10, wrong.cols = 2;
+    FAILS(TRINE_ERR_ARGUMENT, "columns", trine_supernodal_solve(plan, TRINE_N, NULL, &wrong, &X, NULL));
+    wrong.cols = 1, wrong.ld = 11;
+    FAILS(TRINE_ERR_ARGUMENT, "leading dimension", trine_supernodal_solve(plan, TRINE_N, NULL, &wrong, &X, NULL));
+    wrong.cols = 2, wrong.ld = 10;
+    FAILS(TRINE_ERR_STATE, "sized for 1", trine_supernodal_solve(plan, TRINE_N, NULL, &wrong, &wrong, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "nrhs", trine_supernodal_work(plan, -1, NULL, &(size_t){0}, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "info", trine_supernodal_get_info(plan, NULL));
+    trine_supernodal_destroy(&plan);
+    trine_supernodal_destroy(&plan);
+    free_factor(&F);
+    trine_context_destroy(&ctx);
+}
+
+static void check_names_the_first_bad_diagonal_row(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    factor F = small_factor();
+    const trine_panels panels = panels_of(&F);
+    trine_supernodal plan;
+    OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.fill = 0.9}));
+    double *values = F.values;
+    const int64_t h1 = F.row_offsets[2] - F.row_offsets[1], h3 = F.row_offsets[4] - F.row_offsets[3];
+    double *fourth = &values[F.value_offsets[1] + 2 + 2 * h1], *last = &values[F.value_offsets[3] + 3 + 3 * h3];
+    const double kept = *fourth;
+    *last = NAN;
+    numeric(plan, &F);
+    FAILS(TRINE_ERR_SINGULAR, "row 9 ", trine_supernodal_check(plan, NULL));
+    *fourth = 0;
+    numeric(plan, &F);
+    FAILS(TRINE_ERR_SINGULAR, "row 4 ", trine_supernodal_check(plan, NULL));
+    *fourth = kept;
+    *last = 1;
+    numeric(plan, &F);
+    OK(trine_supernodal_check(plan, NULL));
+    check_solve(ctx, plan, &F, &(solve_case){.op = TRINE_N, .nrhs = 1}, NULL);
+    trine_supernodal_destroy(&plan);
+    free_factor(&F);
+    trine_context_destroy(&ctx);
+}
+
+static void a_failing_allocation_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    factor F = small_factor();
+    const trine_panels panels = panels_of(&F);
+    bool done = false;
+    for (int64_t k = 1; !done; k++) {
+        assert_true(k < 200);
+        test_memory memory = {.fail_at = k};
+        trine_context ctx = test_context();
+        test_fail_allocations(ctx, &memory);
+        trine_supernodal plan = NULL;
+        trine_work work = NULL;
+        trine_status status = trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.invert = TRINE_INVERT_OFF});
+        if (status == TRINE_SUCCESS) status = trine_supernodal_numeric(plan, TRINE_HOST, F.values, NULL);
+        if (status == TRINE_SUCCESS) status = trine_supernodal_work(plan, 3, NULL, NULL, &work);
+        done = status == TRINE_SUCCESS;
+        if (!done) assert_int_equal(status, TRINE_ERR_MEMORY);
+        trine_work_destroy(&work);
+        trine_supernodal_destroy(&plan);
+        assert_int_equal(memory.live, 0);
+        trine_context_destroy(&ctx);
+    }
+    free_factor(&F);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_panel_of_any_width_is_solved),
+        cmocka_unit_test(a_chain_of_panels_is_solved),
+        cmocka_unit_test(a_forest_is_solved),
+        cmocka_unit_test(random_trees_are_solved),
+        cmocka_unit_test(wide_and_tall_panels_are_solved),
+        cmocka_unit_test(structures_not_closed_under_elimination_are_solved),
+        cmocka_unit_test(an_empty_factor_is_solved),
+        cmocka_unit_test(no_right_hand_sides_is_a_success),
+        cmocka_unit_test(new_values_replace_old_ones_without_analysis),
+        cmocka_unit_test(works_of_one_plan_are_independent),
+        cmocka_unit_test(transposed_solves_are_bitwise_reproducible),
+        cmocka_unit_test(info_counts_panels_and_entries),
+        cmocka_unit_test(panels_that_do_not_fit_are_refused),
+        cmocka_unit_test(wrong_arguments_are_named),
+        cmocka_unit_test(check_names_the_first_bad_diagonal_row),
+        cmocka_unit_test(a_failing_allocation_leaves_nothing_behind)};
+    return TEST_MAIN(tests);
+}
