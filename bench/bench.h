@@ -37,6 +37,9 @@ typedef struct {
 } bench_suite;
 trine_status bench_suite_sptrsv(bench *b);
 trine_status bench_suite_sptrsm(bench *b);
+trine_status bench_suite_supernodal(bench *b);
+/** What these suites do: every matrix, direction and number of right-hand sides, all methods and peers side by side. */
+trine_status bench_run_triangular(bench *b, const char *suite, const int64_t *nrhs, int n_nrhs);
 
 /* ------------------------------------------------------------------ timing */
 
@@ -120,6 +123,7 @@ typedef struct {
     void *host_b, *host_x; /* the same bytes on the host */
     void *reference;       /* column 0 of X, solved serially in long double: long double or long double complex */
     int64_t levels, min_rows, max_rows; /* level sets of op(T) */
+    trine_panels panels;   /* of the factor L, double, on the host; no panels unless the source is a supernodal factor */
 } bench_problem;
 
 /** The triangle that `direction` ("forward" or "backward") and b->uplo ask for; no right-hand sides yet. Triangles of A get
@@ -152,6 +156,6 @@ typedef struct {
     void (*describe)(void *self, bench_record *r); /* what else is known of it; may be NULL */
     void (*destroy)(void *self);
 } bench_solver;
-extern const bench_solver bench_solver_trine, bench_solver_cusparse, bench_solver_mkl;
+extern const bench_solver bench_solver_trine, bench_solver_supernodal, bench_solver_cusparse, bench_solver_mkl;
 
 #endif

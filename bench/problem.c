@@ -25,6 +25,7 @@ static struct {
     __typeof__(trine_factor_create) *create;
     __typeof__(trine_factor_get_info) *get_info;
     __typeof__(trine_factor_get_triangle) *get_triangle;
+    __typeof__(trine_factor_get_panels) *get_panels;
     __typeof__(trine_factor_destroy) *destroy;
 } direct;
 
@@ -43,8 +44,9 @@ static trine_status load_direct(void)
     direct.create = dlsym(library, "trine_factor_create");
     direct.get_info = dlsym(library, "trine_factor_get_info");
     direct.get_triangle = dlsym(library, "trine_factor_get_triangle");
+    direct.get_panels = dlsym(library, "trine_factor_get_panels");
     direct.destroy = dlsym(library, "trine_factor_destroy");
-    if (!direct.create || !direct.get_info || !direct.get_triangle || !direct.destroy) {
+    if (!direct.create || !direct.get_info || !direct.get_triangle || !direct.get_panels || !direct.destroy) {
         dlclose(library);
         return trine_fail(TRINE_ERR_NOT_BUILT, "libtrine_direct.so.0 has no trine_factor_...");
     }
@@ -235,6 +237,7 @@ trine_status bench_problem_make(bench *b, bench_source source, const char *direc
     if (fixed && fixed != p->uplo) FAIL(TRINE_ERR_UNSUPPORTED, "\"%s\" is the other triangle than --uplo", source->spec);
 
     TRY(make_triangle(b, source, p->uplo, &T, &p->diag));
+    if (source->kind == CHOL && direct.get_panels(source->factor, &p->panels)) p->panels = (trine_panels){0}; /* simplicial */
     trine_matrix_info info;
     TRY(trine_matrix_get_info(T, &info));
     p->n = info.n_rows;

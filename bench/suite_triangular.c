@@ -169,8 +169,11 @@ static trine_status compare_all(bench *b, const char *suite, bench_problem *p)
     entry entries[MOST_SOLVERS];
     int count = 0;
     int n_methods = b->methods.count ? b->methods.count : (int)(sizeof default_methods / sizeof *default_methods);
-    for (int i = 0; i < n_methods && count < MOST_SOLVERS - 2; i++)
-        entries[count++] = (entry){.kind = &bench_solver_trine, .record.method = b->methods.count ? b->methods.item[i] : default_methods[i]};
+    for (int i = 0; i < n_methods && count < MOST_SOLVERS - 2; i++) {
+        const char *method = b->methods.count ? b->methods.item[i] : default_methods[i];
+        entries[count++] = (entry){.kind = strncmp(method, "supernodal", 10) == 0 ? &bench_solver_supernodal : &bench_solver_trine,
+                                   .record.method = method};
+    }
     for (size_t i = 0; i < sizeof peers / sizeof *peers; i++) {
         if (!is_listed(&b->peers, peers[i]->impl)) continue;
         bool gpu = peers[i] == &bench_solver_cusparse;
@@ -236,7 +239,7 @@ done:
     return status;
 }
 
-static trine_status run(bench *b, const char *suite, const int64_t *nrhs, int n_nrhs)
+trine_status bench_run_triangular(bench *b, const char *suite, const int64_t *nrhs, int n_nrhs)
 {
     static char *both[] = {"forward", "backward"};
     trine_status status = TRINE_SUCCESS;
@@ -267,5 +270,5 @@ done:
     return status;
 }
 
-trine_status bench_suite_sptrsv(bench *b) { return run(b, "sptrsv", (const int64_t[]){1}, 1); }
-trine_status bench_suite_sptrsm(bench *b) { return run(b, "sptrsm", (const int64_t[]){1, 8, 32, 64}, 4); }
+trine_status bench_suite_sptrsv(bench *b) { return bench_run_triangular(b, "sptrsv", (const int64_t[]){1}, 1); }
+trine_status bench_suite_sptrsm(bench *b) { return bench_run_triangular(b, "sptrsm", (const int64_t[]){1, 8, 32, 64}, 4); }
