@@ -119,15 +119,18 @@ TRINE_API trine_status trine_vectors_permute(trine_context ctx, trine_dtype t, c
 
 /** Read a Matrix Market coordinate (or array) file or a Rutherford/Harwell-Boeing file, plain or gzipped, told apart by
  *  content. The result is CSR on the host, sorted, symmetric storage expanded, duplicates summed (and logged), values
- *  converted to t. Complex files need TRINE_C or TRINE_Z. Pattern files get documented values: 1 off the diagonal and
- *  (entries in the row) + 1 on stored diagonal positions. Elemental Harwell-Boeing files are refused.
+ *  converted to t. Complex files need TRINE_C or TRINE_Z (else TRINE_ERR_ARGUMENT). Pattern files get documented values: 1 off
+ *  the diagonal and (entries in the row) + 1 on stored diagonal positions. Zeros of an array file are not stored. NaN, Inf and
+ *  values too large for t are refused, and so are elemental Harwell-Boeing files. docs/io.md has the details.
  *  TRINE_ERR_IO: not there, a directory, unreadable. TRINE_ERR_FORMAT: the sentence names the file and the line. */
 TRINE_API trine_status trine_matrix_read(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t);
 /** Write Matrix Market (.mtx, .mtx.gz) or Rutherford-Boeing (.rb, .rua, .rsa, ...) by the ending of path; 17 (9 in single)
- *  significant digits. symmetry other than TRINE_GENERAL writes the lower triangle only (the caller vouches for it).
+ *  significant digits. symmetry other than TRINE_GENERAL writes the lower triangle only (the caller vouches for it; only a
+ *  diagonal that cannot be skew-symmetric or Hermitian is TRINE_ERR_STRUCTURE). A pattern stays a pattern.
  *  Written to a temporary file beside path and renamed: path is whole or untouched. */
 TRINE_API trine_status trine_matrix_write(trine_matrix A, const char *path, trine_symmetry symmetry);
-/** Read vectors: a Matrix Market array or coordinate file, or plain text with one value a line. *data (host, column-major,
+/** Read vectors: a Matrix Market array or coordinate file, or plain text with one value a line (of a complex t: one or two;
+ *  comments begin with % or #). NaN and Inf are read as they are. *data (host, column-major,
  *  rows x cols of type t) belongs to the caller: trine_free(ctx, TRINE_HOST, data). */
 TRINE_API trine_status trine_vectors_read(trine_context ctx, const char *path, trine_dtype t, void **data, int64_t *rows, int64_t *cols);
 /** Write a host vector block as a Matrix Market array file (.gz: gzipped); whole or untouched, as above. */
