@@ -278,6 +278,17 @@ done:
     return status;
 }
 
+static double max_abs(const struct run *r, const void *x)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < r->p.n * r->p.nrhs; i++) {
+        double re, im;
+        get_value(r->t, x, i, &re, &im);
+        largest = fmax(largest, hypot(re, im));
+    }
+    return largest;
+}
+
 static trine_status check_solution(struct run *r)
 {
     trine_status status = TRINE_SUCCESS;
@@ -288,6 +299,10 @@ static trine_status check_solution(struct run *r)
     step_begin("checking");
     TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, NULL, &r->accuracy));
     step_end();
+    /* ||A|| ||x|| / ||b|| is a lower bound of the condition number. */
+    if (r->solver->replaces_zero_pivots && r->p.structure.norm_inf * max_abs(r, r->x) > max_abs(r, r->b) / pow(trine_dtype_eps(r->t), 2))
+        FAIL(TRINE_ERR_SINGULAR, "%s: the matrix is singular in precision %s: a solution of size %.3g for a right-hand side of size %.3g", r->o->path,
+             choice_name(precision_choices, (int)r->t), max_abs(r, r->x), max_abs(r, r->b));
 done:
     return status;
 }
@@ -304,6 +319,8 @@ static trine_status run_all(struct run *r)
     TRY(read_input(r));
     TRY(make_rhs(r));
     p->ordering = (trine_ordering)o->ordering;
+    p->threads = r->device.threads;
+    p->on_gpu = r->device.space == TRINE_DEVICE;
     r->solver = choose_solver(p, (enum method)o->method, &chosen, &reason);
     r->outcome = (struct outcome){.method = choice_name(method_choices, chosen), .nnz_factor = p->info.nnz, .fill = 1, .levels_lower = -1,
                                   .levels_upper = -1, .order_seconds = -1, .factor_seconds = -1, .analyse_seconds = -1, .numeric_seconds = -1};

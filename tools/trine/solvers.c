@@ -43,7 +43,119 @@ static void triangular_destroy(void *state)
     trine_triangular_destroy(&plan);
 }
 
-static const struct solver triangular = {triangular_setup, triangular_solve, triangular_destroy};
+static const struct solver triangular = {triangular_setup, triangular_solve, triangular_destroy, false};
+
+/* --------------------------------------------------- tridiagonal and banded */
+
+enum { MAX_BANDS = 8 }; /* on either side, of trine_gbsv_cpu */
+
+struct band {
+    trine_context ctx;
+    trine_dtype t;
+    int threads, kl, ku;
+    int64_t n;
+    trine_gtsv_options options;
+    char *bands; /* band k (-kl..ku) at (kl + k) n: A(i, i + k) at its position i */
+    void *work;
+    size_t work_bytes;
+};
+
+/** The bands of A; with cyclic != 0 the corner A(0, n-1) is in front of the lower band and A(n-1, 0) behind the upper one. */
+static trine_status take_bands(const struct problem *p, struct band *band)
+{
+    const size_t size = trine_dtype_size(band->t), bytes = (size_t)(band->kl + band->ku + 1) * (size_t)band->n * size;
+    const int64_t *offsets, n = band->n;
+    const int32_t *columns;
+    const void *values;
+    trine_status status = trine_alloc(p->ctx, TRINE_HOST, bytes, (void **)&band->bands);
+    if (!status) status = trine_matrix_get_arrays(p->A, &offsets, &columns, &values);
+    if (status) return status;
+    memset(band->bands, 0, bytes);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t e = offsets[i]; e < offsets[i + 1]; e++) {
+            int64_t k = columns[e] - i;
+            if (band->options.cyclic && i == 0 && columns[e] == n - 1) k = -1;
+            else if (band->options.cyclic && i == n - 1 && columns[e] == 0) k = 1;
+            memcpy(band->bands + (size_t)((band->kl + k) * n + i) * size, (const char *)values + (size_t)e * size, size);
+        }
+    return TRINE_SUCCESS;
+}
+
+static trine_status band_create(const struct problem *p, int kl, int ku, struct outcome *o, struct band **out)
+{
+    struct band *band = calloc(1, sizeof *band);
+    *out = band;
+    if (!band) return trine_fail(TRINE_ERR_MEMORY, "no memory for the bands");
+    *band = (struct band){.ctx = p->ctx, .t = p->info.dtype, .threads = p->threads, .kl = kl, .ku = ku, .n = p->n};
+    const double begin = trine_wall_time();
+    const bool corners = p->structure.lower_bandwidth > kl || p->structure.upper_bandwidth > ku;
+    band->options.cyclic = corners;
+    trine_status status = take_bands(p, band);
+    o->numeric_seconds = trine_wall_time() - begin;
+    return status;
+}
+
+static void band_destroy(void *state)
+{
+    struct band *band = state;
+    if (!band) return;
+    trine_free(band->ctx, TRINE_HOST, band->bands);
+    trine_free(band->ctx, TRINE_HOST, band->work);
+    free(band);
+}
+
+static trine_status tridiagonal_setup(const struct problem *p, void **state, struct outcome *o)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_matrix_structure *s = &p->structure;
+    struct band *band = NULL;
+    if ((s->lower_bandwidth > 1 || s->upper_bandwidth > 1) && !s->cyclic_tridiagonal)
+        FAIL(TRINE_ERR_STRUCTURE, "the matrix is not tridiagonal: its bandwidth is %lld below and %lld above the diagonal",
+             (long long)s->lower_bandwidth, (long long)s->upper_bandwidth);
+    if (p->on_gpu) FAIL(TRINE_ERR_UNSUPPORTED, "the tridiagonal solve of the command runs on the CPU: use --device cpu");
+    TRY(band_create(p, 1, 1, o, &band));
+    TRY(trine_gtsv_cpu_work_size(band->t, p->n, p->nrhs, &band->options, &band->work_bytes));
+    TRY(trine_alloc(p->ctx, TRINE_HOST, band->work_bytes, &band->work));
+    snprintf(o->kernel, sizeof o->kernel, "partitioned, scaled partial pivoting%s", band->options.cyclic ? ", cyclic" : "");
+done:
+    *state = band;
+    return status;
+}
+
+static trine_status tridiagonal_solve(void *state, const trine_dense *B, const trine_dense *X)
+{
+    const struct band *d = state;
+    const size_t stride = (size_t)d->n * trine_dtype_size(d->t);
+    return trine_gtsv_cpu(d->threads, d->t, d->n, B->cols, &d->options, d->bands, d->bands + stride, d->bands + 2 * stride, B->data, d->n,
+                          X->data, d->n, d->work, d->work_bytes);
+}
+
+static trine_status banded_setup(const struct problem *p, void **state, struct outcome *o)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_matrix_structure *s = &p->structure;
+    struct band *band = NULL;
+    if (s->lower_bandwidth > MAX_BANDS || s->upper_bandwidth > MAX_BANDS)
+        FAIL(TRINE_ERR_STRUCTURE, "the matrix has %lld bands below and %lld above the diagonal; the banded solve takes %d on either side",
+             (long long)s->lower_bandwidth, (long long)s->upper_bandwidth, MAX_BANDS);
+    if (p->on_gpu) FAIL(TRINE_ERR_UNSUPPORTED, "the banded solve runs on the CPU: use --device cpu");
+    TRY(band_create(p, (int)s->lower_bandwidth, (int)s->upper_bandwidth, o, &band));
+    TRY(trine_gbsv_cpu_work_size(band->t, p->n, p->nrhs, band->kl, band->ku, &band->options, &band->work_bytes));
+    TRY(trine_alloc(p->ctx, TRINE_HOST, band->work_bytes, &band->work));
+    snprintf(o->kernel, sizeof o->kernel, "%d bands below and %d above the diagonal, partial pivoting", band->kl, band->ku);
+done:
+    *state = band;
+    return status;
+}
+
+static trine_status banded_solve(void *state, const trine_dense *B, const trine_dense *X)
+{
+    const struct band *d = state;
+    return trine_gbsv_cpu(d->t, d->n, B->cols, d->kl, d->ku, &d->options, d->bands, B->data, d->n, X->data, d->n, d->work, d->work_bytes);
+}
+
+static const struct solver tridiagonal = {tridiagonal_setup, tridiagonal_solve, band_destroy, true};
+static const struct solver banded = {banded_setup, banded_solve, band_destroy, false};
 
 /* ----------------------------------------------------------- Cholesky and LU */
 
@@ -97,15 +209,15 @@ static void direct_destroy(void *state)
     if (plan) library->destroy(&plan);
 }
 
-static const struct solver direct_auto = {direct_auto_setup, direct_solve, direct_destroy};
-static const struct solver cholesky = {cholesky_setup, direct_solve, direct_destroy};
-static const struct solver lu = {lu_setup, direct_solve, direct_destroy};
+static const struct solver direct_auto = {direct_auto_setup, direct_solve, direct_destroy, false};
+static const struct solver cholesky = {cholesky_setup, direct_solve, direct_destroy, false};
+static const struct solver lu = {lu_setup, direct_solve, direct_destroy, false};
 
 /* ------------------------------------------------------------------ choice */
 
 const struct solver *choose_solver(const struct problem *p, enum method method, enum method *chosen, const char **reason)
 {
-    static const struct solver *const solvers[] = {&direct_auto, &cholesky, &lu, &triangular};
+    static const struct solver *const solvers[] = {&direct_auto, &cholesky, &lu, &triangular, &tridiagonal, &banded};
     const trine_matrix_structure *s = &p->structure;
     *reason = "asked for";
     if (method == METHOD_AUTO) {
@@ -114,6 +226,12 @@ const struct solver *choose_solver(const struct problem *p, enum method method, 
             *reason = s->lower_triangular && s->upper_triangular ? "the matrix is diagonal"
                     : s->lower_triangular                        ? "the matrix is lower triangular"
                                                                  : "the matrix is upper triangular";
+        } else if (!p->on_gpu && ((s->lower_bandwidth <= 1 && s->upper_bandwidth <= 1) || s->cyclic_tridiagonal)) {
+            method = METHOD_TRIDIAGONAL;
+            *reason = s->cyclic_tridiagonal ? "the matrix is cyclic tridiagonal" : "the matrix is tridiagonal";
+        } else if (!p->on_gpu && s->lower_bandwidth <= MAX_BANDS && s->upper_bandwidth <= MAX_BANDS) {
+            method = METHOD_BANDED;
+            *reason = "the matrix has at most 8 bands on either side of the diagonal";
         }
     }
     *chosen = method;

@@ -14,6 +14,8 @@ struct problem {
     trine_matrix_info info;
     trine_matrix_structure structure;
     int64_t n, nrhs;
+    int threads;
+    bool on_gpu;
     trine_ordering ordering;
 };
 
@@ -35,6 +37,7 @@ struct solver {
     /** X = A^-1 B for n x nrhs vectors in the context's space, column-major; may be asynchronous. */
     trine_status (*solve)(void *state, const trine_dense *B, const trine_dense *X);
     void (*destroy)(void *state); /* accepts NULL */
+    bool replaces_zero_pivots;    /* a singular matrix gives huge values, not a status */
 };
 
 /** The solver for a method; AUTO: triangular, then tridiagonal or banded, then Cholesky or LU by what A is. */
