@@ -42,6 +42,7 @@ static void fortran_formats_mean_what_fortran_says(void **state)
     read_record("(3F8.3)", "   12345      -1    1E+2", 3, (double[]){12.345, -.001, .1}); /* no point: the last 3 digits are behind it */
     read_record("( 2 (1X, E9.2E3), 1X, G5.2 )", " 1.00E+002 2.00E-002   3.5", 3, (double[]){100, .02, 3.5});
     read_record("(3I5)", "    1   -2    3", 3, (double[]){1, -2, 3});
+    read_record("(3E25.16)", "1.5 -2.5E+01 3.5E+02", 3, (double[]){1.5, -25, 350}); /* as many words as fields */
     read_record("(2F10.0)", " 1 2. 5        3.", 2, (double[]){12.5, 3}); /* blanks within a field do not count */
 }
 

@@ -148,3 +148,21 @@ void fortran_field(const struct fortran_format *f, int k, const char *line, cons
     *to = 0;
     if (f->kind != 'I' && to > word) apply_format(f, word);
 }
+
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+void fortran_word(const struct fortran_format *f, const char **p, const char *line_end, char *word)
+{
+    char *to = word;
+    while (*p < line_end && is_blank(**p)) ++*p;
+    for (; *p < line_end && !is_blank(**p) && to < word + longest_field; ++*p) *to++ = **p ? **p : '?';
+    *to = 0;
+    if (f->kind != 'I' && to > word) apply_format(f, word);
+}
+
+int fortran_count_words(const char *line, const char *line_end, int most)
+{
+    int count = 0;
+    for (const char *p = line; p < line_end && count <= most; p++) count += !is_blank(*p) && (p == line || is_blank(p[-1]));
+    return count;
+}

@@ -22,5 +22,9 @@ const char *fortran_parse(const char *text, const char *end, struct fortran_form
  *  "1.5-100" becomes "1.5E-100", "5." in 1P,E8.1 becomes "5.E-1". Empty where the field is blank or the record too short.
  *  word: field_room characters. */
 void fortran_field(const struct fortran_format *f, int k, const char *line, const char *line_end, char *word);
+/** The same for the word at *p, which is moved behind it, in a record whose fields are known by the blanks between them. */
+void fortran_word(const struct fortran_format *f, const char **p, const char *line_end, char *word);
+/** How many words stand in a record, counted up to one more than `most`. */
+int fortran_count_words(const char *line, const char *line_end, int most);
 
 #endif

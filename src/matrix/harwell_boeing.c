@@ -28,6 +28,8 @@ struct field_scan {
     int64_t left;          /* fields to come */
     int next;              /* field within the record */
     const char *line, *line_end;
+    bool by_words;         /* the record has as many words as fields: its fields are its words */
+    const char *word;      /* the next one */
 };
 
 static trine_status scan_begin(struct boeing *b, struct field_scan *scan, const struct fortran_format *format, int64_t count, const char *what)
@@ -50,9 +52,16 @@ static trine_status scan_field(struct field_scan *scan, char *word)
         scan->line = b->position;
         b->position = text_next_line(b->position, b->end);
         scan->line_end = b->position;
-        while (scan->line_end > scan->line && strchr("\r\n", scan->line_end[-1]) && scan->line_end[-1]) scan->line_end--;
+        while (scan->line_end > scan->line && (scan->line_end[-1] == '\r' || scan->line_end[-1] == '\n')) scan->line_end--;
+        /* Where blanks separate all fields, the blanks decide: some writers, SciPy's among them, miss the columns of their own
+         * format. A record that keeps to its format reads the same either way. */
+        const int fields = scan->left < scan->format->count ? (int)scan->left : scan->format->count;
+        scan->by_words = fortran_count_words(scan->line, scan->line_end, fields) == fields;
+        scan->word = scan->line;
     }
-    fortran_field(scan->format, scan->next++, scan->line, scan->line_end, word);
+    if (scan->by_words) fortran_word(scan->format, &scan->word, scan->line_end, word);
+    else fortran_field(scan->format, scan->next, scan->line, scan->line_end, word);
+    scan->next++;
     scan->left--;
     return TRINE_SUCCESS;
 }
@@ -61,7 +70,7 @@ static trine_status scan_field(struct field_scan *scan, char *word)
 static trine_status scan_end(struct field_scan *scan)
 {
     char word[field_room];
-    while (scan->next < scan->format->count) {
+    while (!scan->by_words && scan->next < scan->format->count) {
         fortran_field(scan->format, scan->next++, scan->line, scan->line_end, word);
         if (*word) return text_fail(scan->b->text, scan->line, "\"%s\" stands after the last %s", word, scan->what);
     }
