@@ -8,17 +8,16 @@ JOBS ?= $(shell nproc)
 CMAKE_FLAGS ?=
 MATRIX ?=
 
-.PHONY: deps release demo check clean
+.PHONY: deps demo check clean
 .NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
 
 deps:
 	@tools/install-deps
 
-release: deps
+demo: deps
 	cmake --preset release $(CMAKE_FLAGS)
-	cmake --build --preset release --parallel $(JOBS)
-
-demo: release
+	cmake --build --preset release --parallel $(JOBS) --target trine_command
 	@tools/demo build/release $(MATRIX)
 
 check: deps

@@ -153,6 +153,7 @@ struct run {
     void *device_b, *device_x;     /* on a GPU: where they go for the solve */
     double read_seconds, check_seconds, solve_seconds, solve_min_seconds, refine_seconds;
     trine_accuracy accuracy;
+    double initial_backward_error; /* before refinement */
 };
 
 static size_t vector_bytes(const struct run *r) { return (size_t)r->p.n * (size_t)r->p.nrhs * trine_dtype_size(r->t); }
@@ -263,6 +264,7 @@ static trine_status refine(struct run *r)
     step_begin("refining");
     for (int k = 0; k < r->o->refine; k++) {
         TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, residual, &r->accuracy));
+        if (!k) r->initial_backward_error = r->accuracy.backward_error;
         TRY(solve_once(r, residual, d, &unused));
         for (int64_t i = 0; i < count; i++) {
             double xr, xi, dr, di;
@@ -299,6 +301,7 @@ static trine_status check_solution(struct run *r)
     step_begin("checking");
     TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, NULL, &r->accuracy));
     step_end();
+    if (!r->o->refine) r->initial_backward_error = r->accuracy.backward_error;
     /* ||A|| ||x|| / ||b|| is a lower bound of the condition number. */
     if (r->solver->replaces_zero_pivots && r->p.structure.norm_inf * max_abs(r, r->x) > max_abs(r, r->b) / pow(trine_dtype_eps(r->t), 2))
         FAIL(TRINE_ERR_SINGULAR, "%s: the matrix is singular in precision %s: a solution of size %.3g for a right-hand side of size %.3g", r->o->path,
@@ -396,6 +399,7 @@ static void print_text(const struct run *r)
         if (phases[i].seconds >= 0) printf("%-10s %12.6f s\n", phases[i].name, phases[i].seconds);
     if (o->repeat > 1) printf("           median of %d solves; the fastest took %.6f s\n", o->repeat, r->solve_min_seconds);
     printf("\nbackward error  %.3g eps (eps = %.3g)\n", r->accuracy.backward_error, trine_dtype_eps(r->t));
+    if (o->refine) printf("                %.3g eps before refinement\n", r->initial_backward_error);
     printf("residual        %.3g\n", r->accuracy.residual);
     if (r->s) printf("solution error  %.3g\n", solution_error(r->t, r->x, r->s, p->n));
     if (o->out) printf("solution        %s\n", o->out);
@@ -431,6 +435,7 @@ static void print_json(const struct run *r)
     for (int i = 0; i < N_PHASES; i++) json_number(phases[i].key, phases[i].seconds >= 0 ? phases[i].seconds : 0);
     json_number("solve_min_seconds", r->solve_min_seconds);
     json_number("backward_error", r->accuracy.backward_error);
+    json_number("initial_backward_error", r->initial_backward_error);
     json_number("componentwise_error", r->accuracy.componentwise);
     json_number("residual", r->accuracy.residual);
     if (r->s) json_number("solution_error", solution_error(r->t, r->x, r->s, r->p.n));
