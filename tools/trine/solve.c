@@ -303,7 +303,7 @@ static trine_status check_solution(struct run *r)
     step_end();
     if (!r->o->refine) r->initial_backward_error = r->accuracy.backward_error;
     /* ||A|| ||x|| / ||b|| is a lower bound of the condition number. */
-    if (r->solver->replaces_zero_pivots && r->p.structure.norm_inf * max_abs(r, r->x) > max_abs(r, r->b) / pow(trine_dtype_eps(r->t), 2))
+    if (r->outcome.zero_pivots_are_hidden && r->p.structure.norm_inf * max_abs(r, r->x) > max_abs(r, r->b) / trine_dtype_eps(r->t))
         FAIL(TRINE_ERR_SINGULAR, "%s: the matrix is singular in precision %s: a solution of size %.3g for a right-hand side of size %.3g", r->o->path,
              choice_name(precision_choices, (int)r->t), max_abs(r, r->x), max_abs(r, r->b));
 done:

@@ -43,7 +43,7 @@ static void triangular_destroy(void *state)
     trine_triangular_destroy(&plan);
 }
 
-static const struct solver triangular = {triangular_setup, triangular_solve, triangular_destroy, false};
+static const struct solver triangular = {triangular_setup, triangular_solve, triangular_destroy};
 
 /* --------------------------------------------------- tridiagonal and banded */
 
@@ -104,6 +104,25 @@ static void band_destroy(void *state)
     free(band);
 }
 
+/** The partitioned solve takes any pivot: an elimination with row exchanges says which one is zero. */
+static trine_status check_pivots(const struct problem *p, const struct band *band)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_gtsv_options options = {.pivot = TRINE_PIVOT_PARTIAL};
+    const size_t bytes = (size_t)p->n * trine_dtype_size(band->t);
+    size_t work_bytes;
+    void *zeros = NULL, *work = NULL;
+    TRY(trine_gbsv_cpu_work_size(band->t, p->n, 1, band->kl, band->ku, &options, &work_bytes));
+    TRY(trine_alloc(p->ctx, TRINE_HOST, work_bytes, &work));
+    TRY(trine_alloc(p->ctx, TRINE_HOST, bytes, &zeros));
+    memset(zeros, 0, bytes);
+    TRY(trine_gbsv_cpu(band->t, p->n, 1, band->kl, band->ku, &options, band->bands, zeros, p->n, zeros, p->n, work, work_bytes));
+done:
+    trine_free(p->ctx, TRINE_HOST, work);
+    trine_free(p->ctx, TRINE_HOST, zeros);
+    return status;
+}
+
 static trine_status tridiagonal_setup(const struct problem *p, void **state, struct outcome *o)
 {
     trine_status status = TRINE_SUCCESS;
@@ -114,6 +133,8 @@ static trine_status tridiagonal_setup(const struct problem *p, void **state, str
              (long long)s->lower_bandwidth, (long long)s->upper_bandwidth);
     if (p->on_gpu) FAIL(TRINE_ERR_UNSUPPORTED, "the tridiagonal solve of the command runs on the CPU: use --device cpu");
     TRY(band_create(p, 1, 1, o, &band));
+    if (band->options.cyclic) o->zero_pivots_are_hidden = true;
+    else TRY(check_pivots(p, band));
     TRY(trine_gtsv_cpu_work_size(band->t, p->n, p->nrhs, &band->options, &band->work_bytes));
     TRY(trine_alloc(p->ctx, TRINE_HOST, band->work_bytes, &band->work));
     snprintf(o->kernel, sizeof o->kernel, "partitioned, scaled partial pivoting%s", band->options.cyclic ? ", cyclic" : "");
@@ -154,8 +175,8 @@ static trine_status banded_solve(void *state, const trine_dense *B, const trine_
     return trine_gbsv_cpu(d->t, d->n, B->cols, d->kl, d->ku, &d->options, d->bands, B->data, d->n, X->data, d->n, d->work, d->work_bytes);
 }
 
-static const struct solver tridiagonal = {tridiagonal_setup, tridiagonal_solve, band_destroy, true};
-static const struct solver banded = {banded_setup, banded_solve, band_destroy, false};
+static const struct solver tridiagonal = {tridiagonal_setup, tridiagonal_solve, band_destroy};
+static const struct solver banded = {banded_setup, banded_solve, band_destroy};
 
 /* ----------------------------------------------------------- Cholesky and LU */
 
@@ -209,9 +230,9 @@ static void direct_destroy(void *state)
     if (plan) library->destroy(&plan);
 }
 
-static const struct solver direct_auto = {direct_auto_setup, direct_solve, direct_destroy, false};
-static const struct solver cholesky = {cholesky_setup, direct_solve, direct_destroy, false};
-static const struct solver lu = {lu_setup, direct_solve, direct_destroy, false};
+static const struct solver direct_auto = {direct_auto_setup, direct_solve, direct_destroy};
+static const struct solver cholesky = {cholesky_setup, direct_solve, direct_destroy};
+static const struct solver lu = {lu_setup, direct_solve, direct_destroy};
 
 /* ------------------------------------------------------------------ choice */
 

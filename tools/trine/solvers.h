@@ -28,6 +28,7 @@ struct outcome {
     int64_t nnz_factor;    /* entries of L + U, the diagonal once; of the matrix itself where it is not factored */
     double fill;           /* nnz_factor / nnz; 1 where nothing is factored */
     int64_t levels_lower, levels_upper; /* level sets; -1 where they were not needed */
+    bool zero_pivots_are_hidden; /* a singular matrix gives huge values, not a status */
     double order_seconds, factor_seconds, analyse_seconds, numeric_seconds;
 };
 
@@ -37,7 +38,6 @@ struct solver {
     /** X = A^-1 B for n x nrhs vectors in the context's space, column-major; may be asynchronous. */
     trine_status (*solve)(void *state, const trine_dense *B, const trine_dense *X);
     void (*destroy)(void *state); /* accepts NULL */
-    bool replaces_zero_pivots;    /* a singular matrix gives huge values, not a status */
 };
 
 /** The solver for a method; AUTO: triangular, then tridiagonal or banded, then Cholesky or LU by what A is. */
