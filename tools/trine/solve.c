@@ -53,8 +53,8 @@ static const struct argp_option options[] = {
      "right-hand sides b from a file (every column is solved for), or b = A s for a known solution s: s_i = 1, s_i = sin(i), "
      "i = 1, 2, ..., or uniform in (-1,1), the same in every run (default random)", 0},
     {"method", 'm', "METHOD", 0,
-     "auto, cholesky, lu, triangular, tridiagonal or banded. auto: triangular if A is; tridiagonal or banded if A is, with at "
-     "most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a positive diagonal; LU if A is not, or if "
+     "auto, cholesky, lu, triangular, tridiagonal or banded. auto: triangular if A is; on the CPU tridiagonal or banded if A is, "
+     "with at most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a positive diagonal; LU if A is not, or if "
      "Cholesky breaks down", 0},
     {"ordering", KEY_ORDERING, "ORDERING", 0, "fill-reducing ordering: auto, metis, amd, colamd or natural", 0},
     {"device", 'd', "auto|cpu|cuda", 0,
@@ -69,7 +69,8 @@ static const struct argp argp = {
     .options = options, .parser = parse, .args_doc = "MATRIX",
     .doc = "Solve A x = b. MATRIX is a Matrix Market or Rutherford-Boeing file, plain or gzipped.\v"
            "The backward error is ||b - A x|| / (eps (||b|| + ||A|| ||x||)) in the infinity norm, with the eps of the precision "
-           "asked for (2^-23 or 2^-52): a few units are what the precision can give. The residual is ||b - A x|| / ||b||."};
+           "asked for (2^-23 or 2^-52): a few units are what the precision can give. The residual is ||b - A x|| / ||b||. Exit codes: "
+           "trine --help."};
 
 /* ----------------------------------------------------------------- vectors */
 
@@ -154,7 +155,16 @@ struct run {
     double read_seconds, check_seconds, solve_seconds, solve_min_seconds, refine_seconds;
     trine_accuracy accuracy;
     double initial_backward_error; /* before refinement */
+    char warnings[1024];           /* of the library, "; " between them */
 };
+
+static void take_warning(void *user, int level, const char *message)
+{
+    (void)level;
+    char *warnings = ((struct run *)user)->warnings;
+    const size_t used = strlen(warnings), size = sizeof ((struct run *)user)->warnings;
+    snprintf(warnings + used, size - used, "%s%s", used ? "; " : "", message);
+}
 
 static size_t vector_bytes(const struct run *r) { return (size_t)r->p.n * (size_t)r->p.nrhs * trine_dtype_size(r->t); }
 
@@ -319,6 +329,7 @@ static trine_status run_all(struct run *r)
     const char *reason;
     TRY(trine_context_create(&p->ctx, o->device));
     TRY(trine_context_get_info(p->ctx, &r->device));
+    TRY(trine_context_set_log(p->ctx, take_warning, r, 1));
     TRY(read_input(r));
     TRY(make_rhs(r));
     p->ordering = (trine_ordering)o->ordering;
@@ -393,6 +404,7 @@ static void print_text(const struct run *r)
     if (*c->kernel) printf("\n");
     if (o->rhs == RHS_FILE) printf("right-hand side %s, %s column%s\n", o->rhs_path, grouped(p->nrhs), p->nrhs == 1 ? "" : "s");
     else printf("right-hand side b = A s, s = %s\n", o->rhs == RHS_ONES ? "(1, 1, ...)" : o->rhs == RHS_SIN ? "(sin 1, sin 2, ...)" : "random in (-1, 1)");
+    if (*r->warnings) printf("warning         %s\n", r->warnings);
     printf("\n");
     list_phases(r, phases);
     for (int i = 0; i < N_PHASES; i++)
@@ -418,6 +430,7 @@ static void print_json(const struct run *r)
     json_string("reason", c->reason);
     json_string("ordering", c->ordering ? c->ordering : "none");
     json_string("kernel", c->kernel);
+    json_string("warnings", r->warnings);
     json_string("device", r->device.space == TRINE_DEVICE ? "cuda" : "cpu");
     json_string("device_name", r->device.name);
     json_string("device_fallback", r->device.fallback);
