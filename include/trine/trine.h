@@ -1,4 +1,4 @@
-/* trine: sparse triangular, tridiagonal and preconditioned solves on CPUs and GPUs. Includes every header of libtrine;
+/* trine: sparse triangular, tridiagonal and direct solves on CPUs and GPUs. Includes every header of libtrine;
  * direct.h belongs to the optional library libtrine_direct and is included by itself. */
 #ifndef TRINE_TRINE_H
 #define TRINE_TRINE_H
