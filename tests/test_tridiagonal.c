@@ -121,7 +121,7 @@ static double backward_error(const problem *p, const void *D, const void *X, int
     return (double)worst;
 }
 
-static void solve_tridiagonal(problem *p)
+static void solve_on_cpu(problem *p)
 {
     size_t bytes;
     OK(trine_gtsv_cpu_work_size(p->t, p->n, p->nrhs, &p->options, &bytes));
@@ -129,6 +129,34 @@ static void solve_tridiagonal(problem *p)
     OK(trine_gtsv_cpu(2, p->t, p->n, p->nrhs, &p->options, band(p, -1), band(p, 0), band(p, 1), p->D, p->ldd, p->X, p->ldx, work, bytes));
     free(work);
 }
+
+/** Everything there and, changed or not, back again. */
+static void solve_on_gpu(problem *p)
+{
+    static trine_context ctx; /* one for the whole program */
+    const size_t size = trine_dtype_size(p->t), band_bytes = (size_t)(3 * p->n) * size;
+    const size_t d_bytes = (size_t)(p->ldd * p->nrhs) * size, x_bytes = (size_t)(p->ldx * p->nrhs) * size;
+    size_t bytes;
+    void *stream, *work;
+    if (!ctx) ctx = test_context();
+    OK(trine_context_get_stream(ctx, &stream));
+    OK(trine_gtsv_work_size(p->t, p->n, p->nrhs, &p->options, &bytes));
+    OK(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
+    char *bands = test_to_device(ctx, p->bands, band_bytes), *X = test_to_device(ctx, p->X, x_bytes);
+    char *D = p->D == p->X ? X : test_to_device(ctx, p->D, d_bytes);
+    const size_t step = (size_t)p->n * size;
+    OK(trine_gtsv(stream, p->t, p->n, p->nrhs, &p->options, bands, bands + step, bands + 2 * step, D, p->ldd, X, p->ldx, work, bytes));
+    test_from_device(ctx, p->X, X, x_bytes);
+    test_from_device(ctx, p->bands, bands, band_bytes);
+    if (D != X) {
+        test_from_device(ctx, p->D, D, d_bytes);
+        test_release(ctx, D);
+    }
+    test_release(ctx, X), test_release(ctx, bands), test_release(ctx, work);
+}
+
+static void solve_tridiagonal(problem *p) { test_on_gpu() ? solve_on_gpu(p) : solve_on_cpu(p); }
+
 static void solve_banded(problem *p)
 {
     size_t bytes;
@@ -345,7 +373,7 @@ static void long_systems_with_a_tiny_diagonal_keep_their_digits(void **state)
 /* ------------------------------------------------------------- every option */
 
 static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 62, 63, 64, 65, 66, 67, 95, 96, 97, 127, 128, 129, 255, 257, 511, 512, 513,
-                                1023, 1024, 1025, 1026, 2049, 4096, 5000, 16383, 16385, 33333};
+                                1023, 1024, 1025, 1026, 2049, 4096, 5000, 8193, 16383, 16384, 16385, 33333, 40000};
 
 static void every_size_precision_and_pivoting_scheme_is_backward_stable(void **state)
 {
@@ -547,6 +575,25 @@ static void epsilon_takes_noise_for_zero(void **state)
     free_problem(&p);
 }
 
+static void a_build_without_cuda_says_so(void **state)
+{
+    (void)state;
+    trine_build_info build;
+    size_t bytes;
+    trine_get_build_info(&build);
+    if (build.cuda) {
+        OK(trine_gtsv_work_size(TRINE_D, 1 << 24, 1, NULL, &bytes));
+        assert_true((double)bytes <= .11 * 8 * 4 * (1 << 24)); /* of the system and its right-hand side */
+        FAILS(TRINE_ERR_ARGUMENT, "are needed", trine_gtsv(NULL, TRINE_D, 1 << 20, 1, NULL, &bytes, &bytes, &bytes, &bytes, 1 << 20, &build, 1 << 20, &bytes, 8));
+        FAILS(TRINE_ERR_ARGUMENT, "nrhs is 65536", trine_gtsv_work_size(TRINE_D, 4, 65536, NULL, &bytes));
+        OK(trine_gtsv(NULL, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
+    } else {
+        FAILS(TRINE_ERR_NOT_BUILT, "trine_gtsv_cpu", trine_gtsv_work_size(TRINE_D, 4, 1, NULL, &bytes));
+        FAILS(TRINE_ERR_NOT_BUILT, "without CUDA", trine_gtsv(NULL, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
+    }
+    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gtsv_work_size(TRINE_D, 4, 1, NULL, NULL));
+}
+
 static void wrong_arguments_are_refused(void **state)
 {
     (void)state;
@@ -673,6 +720,7 @@ int main(void)
         cmocka_unit_test(zero_and_tiny_pivots_are_exchanged_away),
         cmocka_unit_test(singular_systems_return_and_nan_flows_through),
         cmocka_unit_test(epsilon_takes_noise_for_zero),
+        cmocka_unit_test(a_build_without_cuda_says_so),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(banded_systems_of_every_shape_and_precision_are_backward_stable),
         cmocka_unit_test(banded_solutions_agree_with_lapack_and_refinement_improves_them),

@@ -21,14 +21,31 @@ typedef enum {
 typedef struct {
     trine_pivot pivot;
     double epsilon;        /* >= 0: coefficients with |x| <= epsilon count as zero when they are about to be eliminated or to
-                              become pivots (noisy input). A pivot that is zero or not a normal number becomes the smallest
-                              normal number in any case, so that a singular system gives huge or infinite solutions */
+                              become pivots (noisy input). A pivot that vanishes becomes a rounding error of its row, so that a
+                              singular system gives huge solutions, and no error is reported */
     int cyclic;            /* 1: row 0 also has a[0] in column n-1, row n-1 has c[n-1] in column 0; 0: both are never used */
     int refine;            /* 1: a step of iterative refinement in working precision, which makes the componentwise backward
                               error small. Costs another solve and n*nrhs elements of workspace */
     trine_transpose op;    /* solve op(A) X = D; 0 = TRINE_N */
     int partition;         /* rows of a partition: 0 = automatic, else a multiple of 8 from 8 to 64 */
 } trine_gtsv_options;
+
+/** Bytes of device workspace for trine_gtsv: about 7 % of n (3 + nrhs) elements with automatic partitions (none where one
+ *  block solves the system: n <= 8192 in S, 4096 in D and C, 2048 in Z), n nrhs more with refinement.
+ *  TRINE_ERR_NOT_BUILT in a build without CUDA. */
+TRINE_API trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+
+/** Solve op(A) X = D on the current CUDA device: A tridiagonal, n x n; a (below the diagonal; a[i] in row i), b (diagonal),
+ *  c (above), n elements of t each; a[0] and c[n-1] are read only in cyclic systems. D and X: column-major n x nrhs with
+ *  leading dimensions ldd, ldx >= n, nrhs <= 65535; X == D with ldx == ldd is allowed, other overlap is not. a, b, c and
+ *  (unless it is X) D are not changed. Device pointers; work: work_bytes of device memory from 16 bytes on, as
+ *  trine_gtsv_work_size says, in use until the stream has passed. Asynchronous on `stream` (a cudaStream_t; NULL = the default
+ *  stream), allocates nothing, can be captured in a CUDA graph. Fastest where a, b, c, D, X start on 16 bytes and ldd, ldx are
+ *  multiples of 16 bytes. NaN and Inf flow through. TRINE_ERR_ARGUMENT, TRINE_ERR_NOT_BUILT, TRINE_ERR_DEVICE.
+ *  Recursive partitioned Schur complement (Klein 2024, Section 2.5, Algorithms 1 and 2). */
+TRINE_API trine_status trine_gtsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                                  const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
+                                  void *work, size_t work_bytes);
 
 /** Bytes of host workspace for trine_gtsv_cpu: about 7 % of n (3 + nrhs) elements with automatic partitions, n nrhs more with
  *  refinement. */

@@ -38,6 +38,8 @@
 #define gpuRuntimeGetVersion cudaRuntimeGetVersion
 #define gpuFuncSetAttribute cudaFuncSetAttribute
 #define gpuFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize
+#define gpuFuncAttributePreferredSharedMemoryCarveout cudaFuncAttributePreferredSharedMemoryCarveout
+#define gpuSharedmemCarveoutMaxShared cudaSharedmemCarveoutMaxShared
 #define gpuOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessor
 
 /** cudaError_t -> trine_status with the runtime's own words and the call's name. */

@@ -35,7 +35,7 @@ trine_status trine_gbsv_cpu(trine_dtype t, int64_t n, int64_t nrhs, int kl, int 
                             const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     rpts_options o;
-    size_t needed;
+    size_t needed = 0;
     trine_status status = TRINE_SUCCESS;
     TRY(prepare(t, n, nrhs, kl, ku, options, &o, &needed));
     REQUIRE(!n || AB, "AB is NULL");

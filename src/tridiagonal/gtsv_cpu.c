@@ -43,7 +43,7 @@ trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs,
 {
     rpts_options o;
     rpts_plan plan;
-    size_t needed;
+    size_t needed = 0;
     trine_status status = TRINE_SUCCESS;
     REQUIRE(threads >= 0, "threads is %d", threads);
     TRY(prepare(t, n, nrhs, options, &o, &plan, &needed));

@@ -14,7 +14,8 @@ void rpts_make_plan(int64_t n, int64_t nrhs, bool cyclic, int partition, int64_t
         s->last_rows = rest == 0 ? partition : (int)(cyclic ? rest : rest + rest % 2);
         s->coarse_n = 2 * s->partitions - (cyclic && rest == 1);
         n = s->coarse_n;
-        plan->elements += n * (3 + nrhs);
+        s->coarse_ld = (n + 3) / 4 * 4;
+        plan->elements += s->coarse_ld * (3 + nrhs);
     }
 }
 

@@ -6,13 +6,21 @@
 
 #include "core/internal.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define RPTS_MAX_STAGES 64
 
 /** One reduction: n rows in `partitions` partitions of `partition` rows leave coarse_n rows. If that does not divide n, the
  *  last partition has last_rows rows and only `full` of them are whole. Its inner block should be of even order as the others'
  *  are (tridiag(1, tiny, 1) of odd order is nearly singular), so that last_rows is rounded up to an even number by a row of the
  *  identity; not so in a cyclic system, where the last row has a neighbour, and where a single row is its own coarse row. */
-typedef struct { int64_t n, partitions, full, coarse_n; int partition, last_rows; } rpts_stage;
+typedef struct {
+    int64_t n, partitions, full, coarse_n;
+    int64_t coarse_ld; /* coarse_n rounded up, so that every coarse array starts on 16 bytes */
+    int partition, last_rows;
+} rpts_stage;
 
 /** Stages until at most direct_rows are left, and the elements of all coarse systems with their right-hand sides. */
 typedef struct { int64_t n; int stages; rpts_stage stage[RPTS_MAX_STAGES]; int64_t elements; } rpts_plan;
@@ -28,6 +36,21 @@ typedef struct {
     bool cyclic;
 } rpts_options;
 
+/** The GPU's side of trine_gtsv, behind arguments that have been checked. */
+struct gtsv_device_call {
+    void *stream;
+    trine_dtype t;
+    const void *a, *b, *c, *D;
+    void *X, *work;
+    int64_t ldd, ldx;
+};
+struct gtsv_backend {
+    /** Rows that the last, fused stage solves in one block. */
+    int64_t (*fused_rows)(trine_dtype t);
+    trine_status (*solve)(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call);
+};
+extern const struct gtsv_backend gtsv_cuda;
+
 trine_status rpts_check_options(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *out);
 /** Leading dimensions and pointers of D and X. */
 trine_status rpts_check_vectors(int64_t n, int64_t nrhs, const void *D, int64_t ldd, const void *X, int64_t ldx);
@@ -35,4 +58,7 @@ trine_status rpts_check_work(const void *work, size_t bytes, size_t needed);
 /** elements * size in *bytes; TRINE_ERR_MEMORY if that overflows. */
 trine_status rpts_bytes(int64_t n, int64_t nrhs, int64_t elements, int64_t vectors, trine_dtype t, size_t *bytes);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -3,7 +3,7 @@
  * for each scalar type as overloads. No include guard.
  *
  * Needs T, R, FN(name), ZERO, FROM_REAL(r), ABS1(x) (|re| + |im|), RECIPROCAL(x), SCALE_RECIPROCAL(r) (need not be accurate),
- * SMALLEST_NORMAL of R, and RPTS_INLINE.
+ * SMALLEST_NORMAL and ROUNDING of R, and RPTS_INLINE.
  *
  * A partition of m rows has the interface unknowns x[0] and x[m-1]; x[-1] and x[m] are the neighbours' ones.
  * Downward elimination: the carried row starts as row 1, that is
@@ -17,21 +17,25 @@
  * of the original rows (the scale stays with the row), so that reduction and substitution decide alike and the known
  * interface coefficients count; pivot rows are kept by column, not in place, so that no pivot index is needed. */
 
-/** Weight of a row's coefficients in pivot decisions: 0 = no pivoting, 1 = partial, 1 / largest coefficient = scaled. */
-RPTS_INLINE R FN(rpts_weight)(int pivot, T a, T b, T c)
+/** The scale of a row, its largest coefficient; and the weight of its coefficients in pivot decisions. */
+RPTS_INLINE R FN(rpts_scale)(int pivoting, T a, T b, T c, R *weight)
 {
     R largest = ABS1(a), next = ABS1(b), last = ABS1(c);
     largest = next > largest ? next : largest;
     largest = last > largest ? last : largest;
     largest = SMALLEST_NORMAL > largest ? SMALLEST_NORMAL : largest;
-    return pivot == TRINE_PIVOT_NONE ? (R)0 : pivot == TRINE_PIVOT_PARTIAL ? (R)1 : SCALE_RECIPROCAL(largest);
+    *weight = pivoting == TRINE_PIVOT_NONE ? (R)0 : pivoting == TRINE_PIVOT_PARTIAL ? (R)1 : SCALE_RECIPROCAL(largest);
+    return largest;
 }
 
-/** A pivot that cannot be divided by becomes the smallest normal number. */
-RPTS_INLINE T FN(rpts_safe_pivot)(T pivot, R epsilon)
+/** A coefficient taken for zero where it is noise. */
+RPTS_INLINE T FN(rpts_above_noise)(T x, R epsilon) { return ABS1(x) <= epsilon ? ZERO : x; }
+
+/** A pivot that vanishes becomes a rounding error of its row. */
+RPTS_INLINE T FN(rpts_safe_pivot)(T pivot, R scale)
 {
-    R threshold = epsilon > SMALLEST_NORMAL ? epsilon : SMALLEST_NORMAL;
-    return ABS1(pivot) < threshold || ABS1(pivot) <= epsilon ? FROM_REAL(SMALLEST_NORMAL) : pivot;
+    const R error = scale * ROUNDING > SMALLEST_NORMAL ? scale * ROUNDING : SMALLEST_NORMAL;
+    return ABS1(pivot) < SMALLEST_NORMAL ? FROM_REAL(error) : pivot;
 }
 
 /** Does row (a, ...) rather than the carried row (diag, ...) become the pivot row? */
@@ -42,26 +46,26 @@ RPTS_INLINE bool FN(rpts_exchanges)(T diag, R weight, T a, R weight_row)
 
 /** Remove column j-1 from the carried row and row j = (a, b, c). Afterwards the carried row is what is left, and the pivot
  *  row reads x[j-1] = inverse * (rhs - u1 x[j] - u2 x[j+1]). *exchanged and the multiplier *factor go to rpts_eliminate_rhs. */
-RPTS_INLINE void FN(rpts_eliminate)(T *spike, T *diag, T *right, R *weight, T a, T b, T c, R weight_row, R epsilon,
-                                    bool *exchanged, T *factor, T *inverse, T *u1, T *u2)
+RPTS_INLINE void FN(rpts_eliminate)(T *spike, T *diag, T *right, R *weight, R *scale, T a, T b, T c, R weight_row, R scale_row,
+                                    R epsilon, bool *exchanged, T *factor, T *inverse, T *u1, T *u2)
 {
     const T s0 = *spike, s1 = *diag, s2 = *right;
-    const R w = *weight;
-    const T below = ABS1(a) <= epsilon ? ZERO : a, above = FN(rpts_safe_pivot)(s1, epsilon);
+    const R w = *weight, sc = *scale;
+    const T above = FN(rpts_above_noise)(s1, epsilon), below = FN(rpts_above_noise)(a, epsilon);
     const bool e = FN(rpts_exchanges)(above, w, below, weight_row);
-    const T pivot = e ? below : above, other = e ? s1 : below;
-    const T p0 = e ? ZERO : s0, p1 = e ? b : s2, p2 = e ? c : ZERO;
-    const T o0 = e ? s0 : ZERO, o1 = e ? s2 : b, o2 = e ? ZERO : c;
-    const T r = RECIPROCAL(FN(rpts_safe_pivot)(pivot, epsilon)), f = ZERO - other * r;
+    const T pivot = e ? below : above, other = e ? above : below, p1 = e ? b : s2;
+    const T r = RECIPROCAL(FN(rpts_safe_pivot)(pivot, e ? scale_row : sc)), f = ZERO - other * r;
+    const T times_carried = e ? FROM_REAL(1) : f, times_row = e ? f : FROM_REAL(1); /* what is left = their combination */
     *exchanged = e;
     *factor = f;
     *inverse = r;
     *u1 = p1;
-    *u2 = p2;
-    *spike = o0 + f * p0;
-    *diag = o1 + f * p1;
-    *right = o2 + f * p2;
+    *u2 = e ? c : ZERO;
+    *spike = times_carried * s0;
+    *diag = times_carried * s2 + times_row * b;
+    *right = times_row * c;
     *weight = e ? w : weight_row;
+    *scale = e ? sc : scale_row;
 }
 
 /** The same for a right-hand side: *pivot_rhs belongs to the pivot row, *rhs to the row carried on. */

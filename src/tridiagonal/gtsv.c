@@ -1,0 +1,45 @@
+/* trine_gtsv: the arguments, then the device. */
+#include "tridiagonal/rpts.h"
+
+enum { GTSV_PARTITION = 32 };
+
+static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *o, rpts_plan *plan, size_t *bytes)
+{
+    const struct gtsv_backend *device = TRINE_CUDA_TABLE(&gtsv_cuda);
+    trine_status status = rpts_check_options(t, n, nrhs, options, o);
+    if (status) return status;
+    if (!device) return trine_fail(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; trine_gtsv_cpu solves on the CPU");
+    REQUIRE(nrhs <= 65535, "nrhs is %lld; at most 65535 can be solved at once", (long long)nrhs);
+    if (!o->partition) o->partition = GTSV_PARTITION;
+    rpts_make_plan(n, nrhs, o->cyclic, o->partition, device->fused_rows(t), plan);
+    return rpts_bytes(n, nrhs, plan->elements, o->refine, t, bytes);
+}
+
+trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+{
+    rpts_options o;
+    rpts_plan plan;
+    REQUIRE(bytes, "bytes is NULL");
+    return prepare(t, n, nrhs, options, &o, &plan, bytes);
+}
+
+trine_status trine_gtsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                        const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
+                        void *work, size_t work_bytes)
+{
+    rpts_options o;
+    rpts_plan plan;
+    size_t needed = 0;
+    trine_status status = TRINE_SUCCESS;
+    TRY(prepare(t, n, nrhs, options, &o, &plan, &needed));
+    REQUIRE(!n || (a && b && c), "%s is NULL", !a ? "a" : !b ? "b" : "c");
+    TRY(rpts_check_vectors(n, nrhs, D, ldd, X, ldx));
+    TRY(rpts_check_work(work, work_bytes, needed));
+    REQUIRE((uintptr_t)work % 16 == 0, "work does not start on 16 bytes");
+    if (n && nrhs) {
+        const struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .D = D, .X = X, .work = work, .ldd = ldd, .ldx = ldx};
+        status = TRINE_CUDA_TABLE(&gtsv_cuda)->solve(&o, &plan, &call);
+    }
+done:
+    return status;
+}
