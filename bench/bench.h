@@ -40,6 +40,7 @@ trine_status bench_suite_sptrsm(bench *b);
 trine_status bench_suite_supernodal(bench *b);
 /** What these suites do: every matrix, direction and number of right-hand sides, all methods and peers side by side. */
 trine_status bench_run_triangular(bench *b, const char *suite, const int64_t *nrhs, int n_nrhs);
+trine_status bench_suite_tridiag(bench *b);
 
 /* ------------------------------------------------------------------ timing */
 

@@ -10,6 +10,7 @@ static const bench_suite suites[] = {
     {"sptrsv", "triangular solves, one right-hand side", bench_suite_sptrsv},
     {"sptrsm", "triangular solves, many right-hand sides", bench_suite_sptrsm},
     {"supernodal", "Cholesky factors applied as panels, 1 and 32 right-hand sides", bench_suite_supernodal},
+    {"tridiag", "tridiagonal solves of random systems, n = 2^10 .. 2^26", bench_suite_tridiag},
 };
 enum { N_SUITES = sizeof suites / sizeof *suites };
 
