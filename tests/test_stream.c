@@ -27,11 +27,11 @@ static trine_matrix make_triangle(trine_context ctx, int64_t side)
 }
 
 struct fixture { trine_context ctx; trine_matrix A; trine_triangular plan; int64_t n; double *b, *x; void *db, *dx; };
-static struct fixture open_fixture(void)
+static struct fixture open_fixture_with(trine_triangular_method method)
 {
     struct fixture f = {.ctx = test_context(), .n = 150 * 150};
     f.A = make_triangle(f.ctx, 150);
-    OK(trine_triangular_analyse(f.ctx, &f.plan, f.A, &(trine_triangular_options){.ops = TRINE_N | TRINE_T, .max_nrhs = 4}));
+    OK(trine_triangular_analyse(f.ctx, &f.plan, f.A, &(trine_triangular_options){.method = method, .ops = TRINE_N | TRINE_T, .max_nrhs = 4}));
     OK(trine_triangular_numeric(f.plan, TRINE_HOST, NULL, NULL));
     f.b = malloc((size_t)f.n * sizeof *f.b);
     f.x = malloc((size_t)f.n * sizeof *f.x);
@@ -40,6 +40,7 @@ static struct fixture open_fixture(void)
     f.dx = test_to_device(f.ctx, f.b, (size_t)f.n * sizeof *f.b);
     return f;
 }
+static struct fixture open_fixture(void) { return open_fixture_with(TRINE_TRI_AUTO); }
 static void close_fixture(struct fixture *f)
 {
     test_release(f->ctx, f->db);
@@ -50,6 +51,9 @@ static void close_fixture(struct fixture *f)
     OK(trine_matrix_destroy(&f->A));
     OK(trine_context_destroy(&f->ctx));
 }
+
+static const trine_triangular_method methods[] = {TRINE_TRI_AUTO, TRINE_TRI_LEVELSET, TRINE_TRI_SYNCFREE_CSR, TRINE_TRI_SYNCFREE_CSC};
+enum { METHODS = sizeof methods / sizeof *methods };
 
 /** |b - T x| <= c eps (|T||x| + |b|), rows of the grid triangle. */
 static void check(const struct fixture *f, const double *b)
@@ -69,10 +73,9 @@ static void check(const struct fixture *f, const double *b)
     }
 }
 
-static void a_captured_solve_can_be_replayed_with_new_data(void **state)
+static void check_that_a_captured_solve_can_be_replayed_with_new_data(trine_triangular_method method)
 {
-    (void)state;
-    struct fixture f = open_fixture();
+    struct fixture f = open_fixture_with(method);
     const size_t bytes = (size_t)f.n * sizeof *f.b;
     const trine_dense B = {f.db, f.n, 1, f.n, TRINE_COLMAJOR}, X = {f.dx, f.n, 1, f.n, TRINE_COLMAJOR};
     cudaStream_t stream;
@@ -92,7 +95,7 @@ static void a_captured_solve_can_be_replayed_with_new_data(void **state)
         CUDA(cudaStreamSynchronize(stream));
         check(&f, f.b);
         if (round == 0) memcpy(first, f.x, bytes);
-        if (round == 3) assert_memory_equal(first, f.x, bytes); /* replay is deterministic, too */
+        if (round == 3 && method != TRINE_TRI_SYNCFREE_CSC) assert_memory_equal(first, f.x, bytes); /* replay is deterministic, too */
     }
     free(first);
     CUDA(cudaGraphExecDestroy(exec));
@@ -100,12 +103,16 @@ static void a_captured_solve_can_be_replayed_with_new_data(void **state)
     CUDA(cudaStreamDestroy(stream));
     close_fixture(&f);
 }
-
-static void solves_with_their_own_work_run_side_by_side(void **state)
+static void a_captured_solve_can_be_replayed_with_new_data(void **state)
 {
     (void)state;
+    for (int m = 0; m < METHODS; m++) check_that_a_captured_solve_can_be_replayed_with_new_data(methods[m]);
+}
+
+static void check_that_solves_with_their_own_work_run_side_by_side(trine_triangular_method method)
+{
     enum { STREAMS = 6 };
-    struct fixture f = open_fixture();
+    struct fixture f = open_fixture_with(method);
     const size_t bytes = (size_t)f.n * sizeof *f.b;
     cudaStream_t streams[STREAMS];
     trine_work works[STREAMS];
@@ -130,11 +137,15 @@ static void solves_with_their_own_work_run_side_by_side(void **state)
     }
     close_fixture(&f);
 }
-
-static void the_callers_stream_orders_the_work(void **state)
+static void solves_with_their_own_work_run_side_by_side(void **state)
 {
     (void)state;
-    struct fixture f = open_fixture();
+    for (int m = 0; m < METHODS; m++) check_that_solves_with_their_own_work_run_side_by_side(methods[m]);
+}
+
+static void check_that_the_callers_stream_orders_the_work(trine_triangular_method method)
+{
+    struct fixture f = open_fixture_with(method);
     const size_t bytes = (size_t)f.n * sizeof *f.b;
     cudaStream_t stream;
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -149,6 +160,11 @@ static void the_callers_stream_orders_the_work(void **state)
     }
     CUDA(cudaStreamDestroy(stream));
     close_fixture(&f);
+}
+static void the_callers_stream_orders_the_work(void **state)
+{
+    (void)state;
+    for (int m = 0; m < METHODS; m++) check_that_the_callers_stream_orders_the_work(methods[m]);
 }
 
 static void a_buffer_of_the_callers_serves_as_work(void **state)

@@ -194,6 +194,15 @@ static void solve_and_check(trine_context ctx, trine_triangular plan, const stru
 static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
 static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
 
+/** The methods that the device of this run has; AUTO first. */
+static int methods_here(trine_triangular_method *list)
+{
+    static const trine_triangular_method cpu[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET},
+                                         gpu[] = {TRINE_TRI_AUTO, TRINE_TRI_LEVELSET, TRINE_TRI_SYNCFREE_CSR, TRINE_TRI_SYNCFREE_CSC};
+    memcpy(list, test_on_gpu() ? gpu : cpu, test_on_gpu() ? sizeof gpu : sizeof cpu);
+    return test_on_gpu() ? 4 : 3;
+}
+
 static void product_of_everything(trine_triangular_method method, const int64_t *sizes, int n_sizes)
 {
     trine_context ctx = test_context();
@@ -237,9 +246,21 @@ static void the_serial_method_solves_every_combination(void **state)
 static void level_sets_solve_every_combination(void **state)
 {
     (void)state;
-    if (test_on_gpu()) skip();
     product_of_everything(TRINE_TRI_LEVELSET, small_sizes, 6);
     product_of_everything(TRINE_TRI_LEVELSET, big_sizes, 1);
+}
+static void the_method_by_rows_solves_every_combination(void **state)
+{
+    (void)state;
+    if (!test_on_gpu()) skip();
+    product_of_everything(TRINE_TRI_SYNCFREE_CSR, small_sizes, 6);
+}
+static void the_method_by_columns_solves_every_combination(void **state)
+{
+    (void)state;
+    if (!test_on_gpu()) skip();
+    product_of_everything(TRINE_TRI_SYNCFREE_CSC, small_sizes, 6);
+    product_of_everything(TRINE_TRI_SYNCFREE_CSC, big_sizes, 1);
 }
 
 /* -------------------------------------------------------------- structures */
@@ -284,6 +305,8 @@ static void extreme_structures_are_solved(void **state)
     static const struct { const char *name; int64_t n, per_row, levels; int64_t (*from)(int64_t, int64_t, int64_t); } cases[] = {
         {"chain", 1000000, 1, 1000000, chain}, {"diagonal", 100000, 0, 1, diagonal}, {"dense last row", 100000, 1, 2, dense_last_row},
         {"dense first column", 100000, 1, 2, dense_first_column}, {"arrow", 100000, 2, 3, arrow}, {"grid", 90000, 2, 599, grid}};
+    trine_triangular_method methods[4];
+    const int n_methods = test_on_gpu() ? methods_here(methods) : (methods[0] = TRINE_TRI_AUTO, 1);
     trine_context ctx = test_context();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         print_message("%s\n", cases[c].name);
@@ -296,17 +319,19 @@ static void extreme_structures_are_solved(void **state)
         OK(trine_level_sets(ctx, A, TRINE_LOWER, &levels, level_offsets, NULL, NULL));
         assert_int_equal(levels, cases[c].levels);
         assert_int_equal(level_offsets[levels], P.n);
-        OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.ops = TRINE_N | TRINE_T, .max_nrhs = 2}));
-        OK(trine_triangular_get_info(plan, &info));
-        assert_int_equal(info.uplo, TRINE_LOWER);
-        assert_int_equal(info.nnz, P.nnz);
-        assert_true(info.levels == levels || info.levels == -1);
-        OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
-        for (int64_t nrhs = 1; nrhs <= 2; nrhs++) {
-            solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_N, nrhs, TRINE_COLMAJOR, false, 1, true);
-            solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_T, nrhs, TRINE_ROWMAJOR, true, 1, true);
+        for (int m = 0; m < n_methods; m++) {
+            OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.method = methods[m], .ops = TRINE_N | TRINE_T, .max_nrhs = 2}));
+            OK(trine_triangular_get_info(plan, &info));
+            assert_int_equal(info.uplo, TRINE_LOWER);
+            assert_int_equal(info.nnz, P.nnz);
+            assert_true(info.levels == levels || info.levels == -1);
+            OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
+            for (int64_t nrhs = 1; nrhs <= 2; nrhs++) {
+                solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_N, nrhs, TRINE_COLMAJOR, false, 1, true);
+                solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_T, nrhs, TRINE_ROWMAJOR, true, 1, true);
+            }
+            OK(trine_triangular_destroy(&plan));
         }
-        OK(trine_triangular_destroy(&plan));
         OK(trine_matrix_destroy(&A));
         free(level_offsets);
         free_arrays(&a);
@@ -341,16 +366,74 @@ static void every_tuning_gives_the_same_solution(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+static void every_tuning_of_the_method_by_columns_gives_the_same_solution(void **state)
+{
+    (void)state;
+    if (!test_on_gpu()) skip();
+    trine_context ctx = test_context();
+    for (int complex_too = 0; complex_too < 2; complex_too++) {
+        const trine_dtype t = complex_too ? TRINE_Z : TRINE_D;
+        struct problem P = make_problem(1000, sparse_random, true, complex_too, false, false, 5);
+        struct arrays a;
+        trine_matrix A = make_matrix(ctx, &P, t, false, &a);
+        static const int warps[] = {0, 1, 3, 32};
+        static const struct { int64_t p, q; } limits[] = {{0, 0}, {1, 1}, {64, 4}, {2, 6}};
+        for (int w = 0; w < 4; w++)
+            for (int scratchpad = 0; scratchpad <= 2; scratchpad++)
+                for (int variant = 0; variant <= 2; variant++)
+                    for (int limit = 0; limit < (variant == TRINE_CSC_ADAPTIVE ? 4 : 1); limit++) {
+                        trine_triangular plan;
+                        OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){
+                            .method = TRINE_TRI_SYNCFREE_CSC, .ops = TRINE_N | TRINE_H, .max_nrhs = 40,
+                            .csc = {warps[w], scratchpad, (trine_csc_variant)variant, limits[limit].p, limits[limit].q}}));
+                        OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
+                        static const int64_t counts[] = {1, 5, 40};
+                        for (int c = 0; c < 3; c++) {
+                            solve_and_check(ctx, plan, &P, t, true, false, TRINE_N, counts[c], TRINE_COLMAJOR, false, 1, true);
+                            solve_and_check(ctx, plan, &P, t, true, false, TRINE_H, counts[c], TRINE_ROWMAJOR, true, 2, false);
+                        }
+                        OK(trine_triangular_destroy(&plan));
+                    }
+        OK(trine_matrix_destroy(&A));
+        free_arrays(&a);
+        problem_free(&P);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+static void every_width_of_level_sets_gives_the_same_solution(void **state)
+{
+    (void)state;
+    if (!test_on_gpu()) skip();
+    trine_context ctx = test_context();
+    struct problem P = make_rows(90000, 2, grid); /* narrow levels, wide ones, narrow ones */
+    struct arrays a;
+    trine_matrix A = make_matrix(ctx, &P, TRINE_D, false, &a);
+    for (int lanes = 1; lanes <= 32; lanes *= 2) {
+        trine_triangular plan;
+        OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.method = TRINE_TRI_LEVELSET, .max_nrhs = 70, .tune.lanes_per_row = lanes}));
+        OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
+        solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
+        if (lanes == 1) solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_N, 70, TRINE_ROWMAJOR, true, 1, true);
+        OK(trine_triangular_destroy(&plan));
+    }
+    OK(trine_matrix_destroy(&A));
+    free_arrays(&a);
+    problem_free(&P);
+    OK(trine_context_destroy(&ctx));
+}
+
 /* ------------------------------------------------------------ life of a plan */
 
 struct fixture { trine_context ctx; struct problem P; struct arrays a; trine_matrix A; trine_triangular plan; };
-static struct fixture open_fixture(int64_t n, unsigned mask, int64_t max_nrhs)
+static struct fixture open_fixture_with(trine_triangular_method method, int64_t n, unsigned mask, int64_t max_nrhs)
 {
     struct fixture f = {.ctx = test_context(), .P = make_problem(n, sparse_random, true, false, false, false, 5)};
     f.A = make_matrix(f.ctx, &f.P, TRINE_D, false, &f.a);
-    OK(trine_triangular_analyse(f.ctx, &f.plan, f.A, &(trine_triangular_options){.ops = mask, .max_nrhs = max_nrhs}));
+    OK(trine_triangular_analyse(f.ctx, &f.plan, f.A, &(trine_triangular_options){.method = method, .ops = mask, .max_nrhs = max_nrhs}));
     return f;
 }
+static struct fixture open_fixture(int64_t n, unsigned mask, int64_t max_nrhs) { return open_fixture_with(TRINE_TRI_AUTO, n, mask, max_nrhs); }
 static void close_fixture(struct fixture *f)
 {
     OK(trine_triangular_destroy(&f->plan));
@@ -360,10 +443,9 @@ static void close_fixture(struct fixture *f)
     problem_free(&f->P);
 }
 
-static void values_are_replaced_without_a_new_analysis(void **state)
+static void check_that_values_are_replaced_without_a_new_analysis(trine_triangular_method method)
 {
-    (void)state;
-    struct fixture f = open_fixture(300, TRINE_N | TRINE_T, 1);
+    struct fixture f = open_fixture_with(method, 300, TRINE_N | TRINE_T, 1);
     for (int round = 0; round < 3; round++) {
         double *values = malloc((size_t)f.P.nnz * sizeof *values);
         for (int64_t k = 0; k < f.P.nnz; k++) values[k] = creal(f.P.values[k] *= round == 1 ? -0.75 : 1.25);
@@ -381,11 +463,17 @@ static void values_are_replaced_without_a_new_analysis(void **state)
     }
     close_fixture(&f);
 }
-
-static void zero_and_nan_pivots_are_found_and_do_not_hang(void **state)
+static void values_are_replaced_without_a_new_analysis(void **state)
 {
     (void)state;
-    struct fixture f = open_fixture(300, TRINE_N | TRINE_T, 1);
+    trine_triangular_method methods[4];
+    const int n_methods = methods_here(methods);
+    for (int m = 0; m < n_methods; m++) check_that_values_are_replaced_without_a_new_analysis(methods[m]);
+}
+
+static void check_that_zero_and_nan_pivots_are_found_and_do_not_hang(trine_triangular_method method)
+{
+    struct fixture f = open_fixture_with(method, 300, TRINE_N | TRINE_T, 1);
     double *values = malloc((size_t)f.P.nnz * sizeof *values), *x = malloc(300 * sizeof *x);
     for (int bad = 0; bad < 3; bad++) {
         for (int64_t k = 0; k < f.P.nnz; k++) values[k] = creal(f.P.values[k]);
@@ -408,6 +496,13 @@ static void zero_and_nan_pivots_are_found_and_do_not_hang(void **state)
     free(values);
     free(x);
     close_fixture(&f);
+}
+static void zero_and_nan_pivots_are_found_and_do_not_hang(void **state)
+{
+    (void)state;
+    trine_triangular_method methods[4];
+    const int n_methods = methods_here(methods);
+    for (int m = 0; m < n_methods; m++) check_that_zero_and_nan_pivots_are_found_and_do_not_hang(methods[m]);
 }
 
 static void tiny_and_huge_pivots_keep_their_digits(void **state)
@@ -438,10 +533,9 @@ static void tiny_and_huge_pivots_keep_their_digits(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
-static void every_nan_in_a_right_hand_side_flows_through(void **state)
+static void check_that_every_nan_in_a_right_hand_side_flows_through(trine_triangular_method method)
 {
-    (void)state;
-    struct fixture f = open_fixture(300, TRINE_N, 2);
+    struct fixture f = open_fixture_with(method, 300, TRINE_N, 2);
     OK(trine_triangular_numeric(f.plan, TRINE_HOST, NULL, NULL));
     static const uint64_t patterns[] = {0xFFFFFFFFFFFFFFFFu, 0x7FFFFFFFFFFFFFFFu, 0x7FF8000000000000u, 0xFFF8000000000001u, 0x7FF0000000000000u};
     for (int64_t nrhs = 1; nrhs <= 2; nrhs++)
@@ -461,17 +555,23 @@ static void every_nan_in_a_right_hand_side_flows_through(void **state)
         }
     close_fixture(&f);
 }
-
-static void repeated_solves_are_bitwise_equal(void **state)
+static void every_nan_in_a_right_hand_side_flows_through(void **state)
 {
     (void)state;
+    trine_triangular_method methods[4];
+    const int n_methods = methods_here(methods);
+    for (int m = 0; m < n_methods; m++) check_that_every_nan_in_a_right_hand_side_flows_through(methods[m]);
+}
+
+static void check_repeated_solves(trine_triangular_method method)
+{
     trine_context ctx = test_context();
     struct problem P = make_rows(90000, 2, grid);
     struct arrays a;
     trine_matrix A = make_matrix(ctx, &P, TRINE_D, false, &a);
     trine_triangular plan;
     trine_triangular_info info;
-    OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.summation = TRINE_ORDER_DETERMINISTIC, .max_nrhs = 3}));
+    OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.method = method, .summation = TRINE_ORDER_DETERMINISTIC, .max_nrhs = 3}));
     OK(trine_triangular_get_info(plan, &info));
     assert_true(info.deterministic);
     OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
@@ -495,6 +595,30 @@ static void repeated_solves_are_bitwise_equal(void **state)
     free_arrays(&a);
     problem_free(&P);
     OK(trine_context_destroy(&ctx));
+}
+
+static void repeated_solves_are_bitwise_equal(void **state)
+{
+    (void)state;
+    trine_triangular_method methods[4];
+    const int n_methods = methods_here(methods);
+    for (int m = 0; m < n_methods; m++)
+        if (methods[m] != TRINE_TRI_SYNCFREE_CSC) check_repeated_solves(methods[m]);
+}
+static void the_method_by_columns_does_not_promise_determinism(void **state)
+{
+    (void)state;
+    if (!test_on_gpu()) skip();
+    struct fixture f = open_fixture_with(TRINE_TRI_SYNCFREE_CSC, 33, TRINE_N, 1);
+    trine_triangular plan;
+    trine_triangular_info info;
+    OK(trine_triangular_get_info(f.plan, &info));
+    assert_false(info.deterministic);
+    assert_int_equal(info.method, TRINE_TRI_SYNCFREE_CSC);
+    FAILS(TRINE_ERR_UNSUPPORTED, "cannot be deterministic", trine_triangular_analyse(f.ctx, &plan, f.A, &(trine_triangular_options){
+        .method = TRINE_TRI_SYNCFREE_CSC, .summation = TRINE_ORDER_DETERMINISTIC}));
+    assert_null(plan);
+    close_fixture(&f);
 }
 
 struct job { struct fixture *f; const double *expected; bool good; };
@@ -596,9 +720,13 @@ static void wrong_patterns_are_refused_with_the_row(void **state)
     OK(analyse_entries(ctx, 2, 4, (int32_t[]){0, 2, 4}, (int32_t[]){0, 1, 0, 1}, lower));
     FAILS(TRINE_ERR_UNSUPPORTED, "only", analyse_entries(ctx, 1, 1, (int32_t[]){0, 1}, (int32_t[]){0},
           (trine_triangular_options){.method = test_on_gpu() ? TRINE_TRI_SERIAL : TRINE_TRI_SYNCFREE_CSR}));
+    if (!test_on_gpu())
+        FAILS(TRINE_ERR_UNSUPPORTED, "syncfree-csc runs on a GPU only", analyse_entries(ctx, 1, 1, (int32_t[]){0, 1}, (int32_t[]){0},
+              (trine_triangular_options){.method = TRINE_TRI_SYNCFREE_CSC}));
     static const trine_triangular_options wrong[] = {
         {.uplo = 3}, {.diag = 2}, {.ops = 8}, {.method = 99}, {.summation = 9}, {.max_nrhs = -1}, {.tune.lanes_per_row = 3},
-        {.tune.lanes_per_row = 64}, {.tune.warps_per_block = 17}, {.tune.blocks = -1}, {.tune.row_order = 3}};
+        {.tune.lanes_per_row = 64}, {.tune.warps_per_block = 17}, {.tune.blocks = -1}, {.tune.row_order = 3},
+        {.csc.warps_per_block = 33}, {.csc.warps_per_block = -1}, {.csc.scratchpad = 3}, {.csc.variant = 3}, {.csc.p = -1}, {.csc.q = -1}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         FAILS(TRINE_ERR_ARGUMENT, NULL, analyse_entries(ctx, 1, 1, (int32_t[]){0, 1}, (int32_t[]){0}, wrong[i]));
 
@@ -658,9 +786,8 @@ static void wrong_calls_are_refused(void **state)
     close_fixture(&f);
 }
 
-static void every_allocation_may_fail(void **state)
+static void check_failing_allocations(trine_triangular_method method)
 {
-    (void)state;
     struct problem P = make_problem(40, sparse_random, true, false, false, false, 5);
     for (int k = 1;; k++) {
         test_memory memory = {0};
@@ -670,7 +797,7 @@ static void every_allocation_may_fail(void **state)
         test_fail_allocations(ctx, &memory);
         trine_matrix A = make_matrix(ctx, &P, TRINE_D, false, &a);
         memory.fail_at = memory.calls + k;
-        trine_status status = trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.ops = TRINE_N | TRINE_T, .method = test_on_gpu() ? TRINE_TRI_AUTO : TRINE_TRI_LEVELSET});
+        trine_status status = trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.ops = TRINE_N | TRINE_T, .method = method});
         if (status) assert_null(plan);
         else OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
         OK(trine_triangular_destroy(&plan));
@@ -684,12 +811,20 @@ static void every_allocation_may_fail(void **state)
     }
     problem_free(&P);
 }
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    trine_triangular_method methods[4];
+    const int n_methods = methods_here(methods);
+    for (int m = 0; m < n_methods; m++) check_failing_allocations(methods[m]);
+}
 
 static void method_names_are_there(void **state)
 {
     (void)state;
     assert_string_equal(trine_triangular_method_name(TRINE_TRI_SERIAL), "serial");
     assert_string_equal(trine_triangular_method_name(TRINE_TRI_SYNCFREE_CSR), "syncfree-csr");
+    assert_string_equal(trine_triangular_method_name(TRINE_TRI_SYNCFREE_CSC), "syncfree-csc");
     assert_string_equal(trine_triangular_method_name((trine_triangular_method)77), "unknown");
 }
 
@@ -700,13 +835,18 @@ int main(void)
         cmocka_unit_test(auto_solves_every_combination_with_a_thousand_rows),
         cmocka_unit_test(the_serial_method_solves_every_combination),
         cmocka_unit_test(level_sets_solve_every_combination),
+        cmocka_unit_test(the_method_by_rows_solves_every_combination),
+        cmocka_unit_test(the_method_by_columns_solves_every_combination),
         cmocka_unit_test(extreme_structures_are_solved),
         cmocka_unit_test(every_tuning_gives_the_same_solution),
+        cmocka_unit_test(every_tuning_of_the_method_by_columns_gives_the_same_solution),
+        cmocka_unit_test(every_width_of_level_sets_gives_the_same_solution),
         cmocka_unit_test(values_are_replaced_without_a_new_analysis),
         cmocka_unit_test(zero_and_nan_pivots_are_found_and_do_not_hang),
         cmocka_unit_test(tiny_and_huge_pivots_keep_their_digits),
         cmocka_unit_test(every_nan_in_a_right_hand_side_flows_through),
         cmocka_unit_test(repeated_solves_are_bitwise_equal),
+        cmocka_unit_test(the_method_by_columns_does_not_promise_determinism),
         cmocka_unit_test(eight_threads_share_one_plan),
         cmocka_unit_test(handles_may_be_destroyed_in_any_order),
         cmocka_unit_test(wrong_patterns_are_refused_with_the_row),

@@ -14,8 +14,16 @@ typedef enum {
     TRINE_TRI_AUTO,
     TRINE_TRI_SERIAL,       /* one CPU thread, row after row */
     TRINE_TRI_LEVELSET,     /* rows by level; a barrier (or a point-to-point wait) between levels */
-    TRINE_TRI_SYNCFREE_CSR  /* GPU: gather; a solution value is its own ready flag, one launch */
+    TRINE_TRI_SYNCFREE_CSR, /* GPU: gather; a solution value is its own ready flag, one launch */
+    TRINE_TRI_SYNCFREE_CSC  /* GPU: scatter; a warp a column, atomic sums and in-degree counters, one launch */
 } trine_triangular_method;
+
+/** How syncfree-csc spreads a column's work on several right-hand sides over the threads of a warp (Liu et al., Section 4). */
+typedef enum {
+    TRINE_CSC_ADAPTIVE,     /* column by column, by p and q */
+    TRINE_CSC_OPT1,         /* a thread an entry of the column */
+    TRINE_CSC_OPT2          /* a thread a right-hand side */
+} trine_csc_variant;
 
 typedef enum { TRINE_ORDER_AUTO, TRINE_ORDER_DETERMINISTIC, TRINE_ORDER_FREE } trine_summation;
 
@@ -33,6 +41,13 @@ typedef struct {
         int blocks;                  /* of the grid */
         int row_order;               /* 1: as given, 2: sorted by level */
     } tune;
+    struct {                         /* tuning of syncfree-csc, in the terms of Liu et al. 2017 */
+        int warps_per_block;         /* 1 .. 32; 0 = 16 */
+        int scratchpad;              /* sums and counters of the block's own columns (one right-hand side) in 1: shared memory,
+                                        2: global memory; 0 = 1 */
+        trine_csc_variant variant;
+        int64_t p, q;                /* adaptive: OPT2 if (length <= nrhs or nrhs > p) and length < q; 0 = 8 and 8192 */
+    } csc;
 } trine_triangular_options;
 
 /** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC, host or

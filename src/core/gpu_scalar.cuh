@@ -2,6 +2,7 @@
 #ifndef TRINE_GPU_SCALAR_CUH
 #define TRINE_GPU_SCALAR_CUH
 
+#include <cfloat>
 #include <cstdint>
 
 #include "core/gpu.h"
@@ -51,6 +52,23 @@ template <typename T> __device__ inline T shuffle_xor(T a, int mask)
     if constexpr (scalar<T>::is_complex) return T{__shfl_xor_sync(~0u, a.x, mask), __shfl_xor_sync(~0u, a.y, mask)};
     else return __shfl_xor_sync(~0u, a, mask);
 }
+template <typename T> __device__ inline T shuffle_from(T a, int lane)
+{
+    if constexpr (scalar<T>::is_complex) return T{__shfl_sync(~0u, a.x, lane), __shfl_sync(~0u, a.y, lane)};
+    else return __shfl_sync(~0u, a, lane);
+}
+
+/** A pivot to divide by: its reciprocal is made while the dividend is waited for, and used where it keeps all digits. */
+template <typename T> struct divisor {
+    T pivot, inverse;
+    bool invertible;
+    __device__ explicit divisor(T a) : pivot(a), inverse(one_of<T>() / a)
+    {
+        constexpr real_of<T> tiny = sizeof(real_of<T>) == 4 ? real_of<T>(4 * FLT_MIN) : real_of<T>(4 * DBL_MIN);
+        invertible = size_of(a) > tiny && size_of(a) < 1 / tiny;
+    }
+    __device__ T divide(T a) const { return invertible ? a * inverse : a / pivot; }
+};
 
 /* ------------------------------------------------- values as their own flags
  * "Not ready" is the NaN with all bits set, so that a byte fill makes it. Arithmetic makes other NaNs; publish() replaces
@@ -111,6 +129,38 @@ __device__ inline void publish(complex_of<float> *p, complex_of<float> a)
 __device__ inline void publish(complex_of<double> *p, complex_of<double> a)
 {
     asm volatile("st.relaxed.gpu.v2.f64 [%0], {%1, %2};" ::"l"(p), "d"(a.x), "d"(a.y) : "memory");
+}
+
+/* ------------------------------------------------ counters as flags of data
+ * A producer adds to a sum, makes its additions visible, and counts up; a consumer that has seen the full count sees all
+ * additions. Fence and relaxed addition are together a release, and every acquiring load synchronizes with the whole chain
+ * of additions to a counter. Generic addresses: global memory, or shared memory for the block's own counters. */
+
+__device__ inline unsigned load_acquire(const unsigned *p)
+{
+    unsigned a;
+    asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(a) : "l"(p) : "memory");
+    return a;
+}
+__device__ inline unsigned load_acquire_in_block(const unsigned *p)
+{
+    unsigned a;
+    asm volatile("ld.acquire.cta.u32 %0, [%1];" : "=r"(a) : "l"(p) : "memory");
+    return a;
+}
+__device__ inline void release_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+__device__ inline void release_fence_in_block() { asm volatile("fence.acq_rel.cta;" ::: "memory"); }
+__device__ inline void count_up(unsigned *p) { asm volatile("red.relaxed.gpu.add.u32 [%0], 1;" ::"l"(p) : "memory"); }
+
+/** Relaxed; the parts of a complex number are added one by one. */
+template <typename T> __device__ inline void add_atomically(T *p, T a)
+{
+    if constexpr (scalar<T>::is_complex) {
+        atomicAdd(&p->x, a.x);
+        atomicAdd(&p->y, a.y);
+    } else {
+        atomicAdd(p, a);
+    }
 }
 
 #endif

@@ -1,11 +1,12 @@
-/* The triangular plan: arguments, phases, choice of method. The work itself is in symbolic.c and in the two backends. */
+/* The triangular plan: arguments, phases, choice of method. The work itself is in symbolic.c and in the backends, one
+ * table of functions for the CPU and one for each GPU method. */
 #include <string.h>
 
 #include "triangular/triangular.h"
 
 const char *trine_triangular_method_name(trine_triangular_method method)
 {
-    static const char *const names[] = {"auto", "serial", "levelset", "syncfree-csr"};
+    static const char *const names[] = {"auto", "serial", "levelset", "syncfree-csr", "syncfree-csc"};
     return (unsigned)method < sizeof names / sizeof *names ? names[method] : "unknown";
 }
 
@@ -36,7 +37,7 @@ static trine_status check_options(const trine_triangular_options *o)
     REQUIRE((unsigned)o->uplo <= TRINE_UPPER, "uplo %d is none of auto, lower, upper", (int)o->uplo);
     REQUIRE((unsigned)o->diag <= TRINE_UNIT, "diag %d is neither non-unit nor unit", (int)o->diag);
     REQUIRE(!(o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)), "ops %u has bits that are no operation", o->ops);
-    REQUIRE((unsigned)o->method <= TRINE_TRI_SYNCFREE_CSR, "method %d does not exist", (int)o->method);
+    REQUIRE((unsigned)o->method <= TRINE_TRI_SYNCFREE_CSC, "method %d does not exist", (int)o->method);
     REQUIRE((unsigned)o->summation <= TRINE_ORDER_FREE, "summation %d does not exist", (int)o->summation);
     REQUIRE(o->max_nrhs >= 0, "max_nrhs is %lld", (long long)o->max_nrhs);
     const int lanes = o->tune.lanes_per_row;
@@ -44,17 +45,30 @@ static trine_status check_options(const trine_triangular_options *o)
     REQUIRE(o->tune.warps_per_block >= 0 && o->tune.warps_per_block <= 16, "warps_per_block %d is outside 0..16", o->tune.warps_per_block);
     REQUIRE(o->tune.blocks >= 0, "blocks is %d", o->tune.blocks);
     REQUIRE(o->tune.row_order >= 0 && o->tune.row_order <= 2, "row_order %d is outside 0..2", o->tune.row_order);
+    REQUIRE(o->csc.warps_per_block >= 0 && o->csc.warps_per_block <= 32, "csc.warps_per_block %d is outside 0..32", o->csc.warps_per_block);
+    REQUIRE(o->csc.scratchpad >= 0 && o->csc.scratchpad <= 2, "csc.scratchpad %d is outside 0..2", o->csc.scratchpad);
+    REQUIRE((unsigned)o->csc.variant <= TRINE_CSC_OPT2, "csc.variant %d does not exist", (int)o->csc.variant);
+    REQUIRE(o->csc.p >= 0 && o->csc.q >= 0, "csc.p is %lld, csc.q is %lld", (long long)o->csc.p, (long long)o->csc.q);
     return TRINE_SUCCESS;
 }
 
-/** Can the method asked for run on this context? */
-static trine_status check_method(trine_triangular plan)
+/** Take the backend of the method asked for, if this context's device has it and it keeps what was asked of the summation. */
+static trine_status find_backend(trine_triangular plan)
 {
-    const trine_triangular_method asked = plan->method = plan->options.method;
-    const bool for_cpu = asked == TRINE_TRI_SERIAL || asked == TRINE_TRI_LEVELSET, for_gpu = asked == TRINE_TRI_SYNCFREE_CSR;
+    const bool cuda = plan->ctx->cuda;
+    const char *name = trine_triangular_method_name(plan->options.method);
+    switch (plan->options.method) {
+    case TRINE_TRI_AUTO: plan->backend = cuda ? TRINE_CUDA_TABLE(&triangular_syncfree_csr) : &triangular_cpu; break;
+    case TRINE_TRI_SERIAL: plan->backend = cuda ? NULL : &triangular_cpu; break;
+    case TRINE_TRI_LEVELSET: plan->backend = cuda ? TRINE_CUDA_TABLE(&triangular_levelset) : &triangular_cpu; break;
+    case TRINE_TRI_SYNCFREE_CSR: plan->backend = cuda ? TRINE_CUDA_TABLE(&triangular_syncfree_csr) : NULL; break;
+    case TRINE_TRI_SYNCFREE_CSC: plan->backend = cuda ? TRINE_CUDA_TABLE(&triangular_syncfree_csc) : NULL; break;
+    }
+    if (!plan->backend) return trine_fail(TRINE_ERR_UNSUPPORTED, "method %s runs on %s only", name, cuda ? "the CPU" : "a GPU");
+    if (plan->options.summation == TRINE_ORDER_DETERMINISTIC && plan->backend->any_order)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "method %s adds in any order and cannot be deterministic", name);
+    plan->method = plan->options.method;
     plan->reason = "asked for";
-    if (plan->ctx->cuda ? for_cpu : for_gpu)
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "method %s runs on %s only", trine_triangular_method_name(asked), for_cpu ? "the CPU" : "a GPU");
     return TRINE_SUCCESS;
 }
 
@@ -92,7 +106,6 @@ static trine_status analyse(trine_triangular plan, trine_matrix T)
     TRY(triangle_check(plan, &pattern));
     if (!plan->options.ops) plan->options.ops = TRINE_N;
     if (!plan->options.max_nrhs) plan->options.max_nrhs = 1;
-    TRY(check_method(plan));
     for (int side = 0; side < SIDES; side++)
         if (plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H)) TRY(analyse_side(plan, side, &pattern));
 
@@ -102,7 +115,7 @@ static trine_status analyse(trine_triangular plan, trine_matrix T)
     plan->info.max_rows_per_level = main_side->max_rows_per_level;
     plan->info.uplo = plan->options.uplo;
     plan->info.method = plan->method;
-    plan->info.deterministic = 1; /* every method here gathers in a fixed order */
+    plan->info.deterministic = !plan->backend->any_order;
     plan->info.reason = plan->reason;
 done:
     trine_matrix_destroy(&host);
@@ -128,7 +141,7 @@ trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, 
     plan->T = T;
     plan->options = *options;
     plan->bad_row = -1;
-    plan->backend = ctx->cuda ? TRINE_CUDA_TABLE(&triangular_cuda) : &triangular_cpu;
+    TRY(find_backend(plan));
     TRY(analyse(plan, T));
     size_t bytes;
     TRY(trine_triangular_work(plan, plan->options.max_nrhs, NULL, &bytes, &plan->work));
@@ -151,7 +164,7 @@ trine_status trine_triangular_destroy(trine_triangular *out)
     trine_context ctx = plan->ctx;
     trine_work_destroy(&plan->work);
     for (int s = 0; s < SIDES; s++) {
-        plan->backend->release(plan, &plan->side[s]);
+        if (plan->backend) plan->backend->release(plan, &plan->side[s]);
         triangle_free(plan, &plan->side[s]);
     }
     trine_free(ctx, TRINE_HOST, plan);

@@ -109,4 +109,4 @@ static trine_status solve(trine_triangular plan, const struct triangular_solve *
     return TRINE_SUCCESS;
 }
 
-const struct triangular_backend triangular_cpu = {prepare, release, numeric, bad_row, work_bytes, solve};
+const struct triangular_backend triangular_cpu = {prepare, release, numeric, bad_row, work_bytes, solve, false};

@@ -385,4 +385,4 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 
 } // namespace
 
-extern "C" const struct triangular_backend triangular_cuda = {prepare, release, numeric, bad_row, work_bytes, solve};
+extern "C" const struct triangular_backend triangular_syncfree_csr = {prepare, release, numeric, bad_row, work_bytes, solve, false};

@@ -80,8 +80,9 @@ struct triangular_backend {
     trine_status (*bad_row)(trine_triangular plan, void *stream, int64_t *row);
     size_t (*work_bytes)(trine_triangular plan, int64_t nrhs);
     trine_status (*solve)(trine_triangular plan, const struct triangular_solve *s);
+    bool any_order;                  /* sums are made in whatever order their terms arrive: results vary in the last digits */
 };
-extern const struct triangular_backend triangular_cpu, triangular_cuda;
+extern const struct triangular_backend triangular_cpu, triangular_syncfree_csr, triangular_syncfree_csc, triangular_levelset;
 
 /** T's pattern as analyse sees it, on the host. */
 struct pattern {

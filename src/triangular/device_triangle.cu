@@ -1,0 +1,111 @@
+/* A triangle in device memory: structure at analyse, values and pivots at every numeric. */
+#include "core/gpu_scalar.cuh"
+#include "triangular/device_triangle.h"
+
+namespace {
+
+template <typename T> __global__ void gather_values(int64_t count, const int64_t *source, const T *from, T *values)
+{
+    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < count; k += (int64_t)gridDim.x * blockDim.x) values[k] = from[source[k]];
+}
+
+template <typename T>
+__global__ void gather_pivots(int64_t n, const int64_t *source, const int32_t *order, const T *from, T *pivots, long long *bad_row)
+{
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x) {
+        pivots[p] = from[source[p]];
+        if (!(size_of(pivots[p]) > 0)) atomicMin(bad_row, (long long)order[p]);
+    }
+}
+
+int blocks_for(trine_triangular plan, int64_t items)
+{
+    const int64_t blocks = (items + 255) / 256, most = plan->ctx->info.multiprocessors * 8;
+    return (int)(blocks < 1 ? 1 : blocks > most ? most : blocks);
+}
+
+template <typename T> trine_status numeric_side(trine_triangular plan, struct triangle *t, const void *from, gpuStream_t stream)
+{
+    const device_triangle *d = (const device_triangle *)t->device;
+    trine_status status = trine_device_fill_async(plan->ctx, d->bad_row, 0x7F, sizeof *d->bad_row, stream);
+    if (status) return status;
+    if (t->nnz) gather_values<T><<<blocks_for(plan, t->nnz), 256, 0, stream>>>(t->nnz, d->source, (const T *)from, (T *)d->values);
+    if (d->pivot_source)
+        gather_pivots<T><<<blocks_for(plan, t->n), 256, 0, stream>>>(t->n, d->pivot_source, d->order, (const T *)from, (T *)d->pivots, d->bad_row);
+    return GPU_LAUNCHED("the value update");
+}
+
+} // namespace
+
+trine_status device_triangle_upload(trine_triangular plan, struct triangle *t)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    device_triangle *d = (device_triangle *)t->device;
+    const size_t size = trine_dtype_size(plan->dtype), n = (size_t)t->n, nnz = (size_t)t->nnz;
+    TRY(trine_device_upload(ctx, t->offsets, (n + 1) * sizeof *d->offsets, (void **)&d->offsets));
+    TRY(trine_device_upload(ctx, t->columns, nnz * sizeof *d->columns, (void **)&d->columns));
+    TRY(trine_device_upload(ctx, t->order, n * sizeof *d->order, (void **)&d->order));
+    TRY(trine_device_upload(ctx, t->source, nnz * sizeof *d->source, (void **)&d->source));
+    if (t->pivot_source) {
+        TRY(trine_device_upload(ctx, t->pivot_source, n * sizeof *d->pivot_source, (void **)&d->pivot_source));
+        TRY(trine_alloc(ctx, TRINE_DEVICE, n * size, &d->pivots));
+        plan->info.bytes += (int64_t)(n * (sizeof *d->pivot_source + size));
+    }
+    TRY(trine_alloc(ctx, TRINE_DEVICE, nnz * size, &d->values));
+    TRY(trine_alloc(ctx, TRINE_DEVICE, sizeof *d->bad_row, (void **)&d->bad_row));
+    plan->info.bytes += (int64_t)((n + 1) * sizeof *d->offsets + nnz * (sizeof *d->columns + sizeof *d->source + size) + n * sizeof *d->order);
+    for (void **p : {(void **)&t->offsets, (void **)&t->columns, (void **)&t->order, (void **)&t->source, (void **)&t->pivot_source,
+                     (void **)&t->level_offsets, (void **)&t->by_level}) {
+        trine_free(ctx, TRINE_HOST, *p);
+        *p = nullptr;
+    }
+done:
+    return status; /* what has been allocated so far goes with the plan */
+}
+
+void device_triangle_free(trine_triangular plan, struct triangle *t)
+{
+    device_triangle *d = (device_triangle *)t->device;
+    if (!d) return;
+    void *const arrays[] = {d->offsets, d->source, d->pivot_source, d->columns, d->order, d->values, d->pivots, d->bad_row};
+    for (void *p : arrays) trine_free(plan->ctx, TRINE_DEVICE, p);
+    trine_free(plan->ctx, TRINE_HOST, d);
+    t->device = nullptr;
+}
+
+trine_status device_triangle_numeric(trine_triangular plan, trine_space space, const void *values, void *stream)
+{
+    static trine_status (*const run[])(trine_triangular, struct triangle *, const void *, gpuStream_t) = {
+        nullptr, numeric_side<float>, numeric_side<double>, numeric_side<complex_of<float>>, numeric_side<complex_of<double>>};
+    trine_context ctx = plan->ctx;
+    trine_status status = TRINE_SUCCESS;
+    void *staged = nullptr;
+    int saved;
+    trine_device_enter(ctx, &saved);
+    if (space == TRINE_HOST) {
+        const size_t bytes = (size_t)plan->nnz_matrix * trine_dtype_size(plan->dtype);
+        TRY(trine_alloc(ctx, TRINE_DEVICE, bytes, &staged));
+        if (bytes) TRY(trine_device_copy_async(ctx, staged, values, bytes, stream));
+        values = staged;
+    }
+    for (int side = 0; side < SIDES; side++)
+        if (plan->side[side].device) TRY(run[plan->dtype](plan, &plan->side[side], values, (gpuStream_t)stream));
+    if (staged) TRY(trine_device_synchronize(ctx, stream));
+done:
+    trine_free(ctx, TRINE_DEVICE, staged);
+    trine_device_leave(ctx, saved);
+    return status;
+}
+
+trine_status device_triangle_bad_row(trine_triangular plan, void *stream, int64_t *row)
+{
+    trine_status status = TRINE_SUCCESS;
+    const device_triangle *d = (const device_triangle *)plan->side[plan->side[SIDE_N].device ? SIDE_N : SIDE_T].device;
+    long long first = 0;
+    TRY(trine_device_copy_async(plan->ctx, &first, d->bad_row, sizeof first, stream));
+    TRY(trine_device_synchronize(plan->ctx, stream));
+    *row = first < plan->n ? first : -1;
+done:
+    return status;
+}

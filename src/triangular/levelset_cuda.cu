@@ -1,0 +1,241 @@
+/* The level-set solve on the GPU: rows sorted by level, a barrier between levels.
+ *
+ * A wide level is one launch: the end of a kernel is its barrier. A run of narrow levels is one launch of a single block for
+ * each tile of right-hand sides, with a block barrier between levels; what one level writes, the next one reads from the
+ * multiprocessor's own cache, and a thread fetches its next row's entries before the barrier that it waits at. Solution
+ * values stand in X itself, so no memory besides X and B is needed. Sums run in a fixed order: results are bitwise the same
+ * every time.
+ * Anderson and Saad (1989); Naumov (2011) for the runs of narrow levels. */
+#include "core/gpu_scalar.cuh"
+#include "triangular/device_triangle.h"
+
+namespace {
+
+constexpr int WIDE_THREADS = 256, NARROW_THREADS = 512;
+constexpr int BATCH = 4;  /* entries of a lane that are fetched ahead */
+/* A launch costs about as much as one block needs for this many rounds of rows (H200: 3.5 us, and 1 us a round). */
+constexpr int ROUNDS_PER_LAUNCH = 3;
+
+/** Levels first_level .. last_level - 1, rows first .. last - 1: a run of narrow levels, or one level for many blocks. */
+struct step {
+    int64_t first_level, last_level, first, last;
+    bool wide;
+};
+
+struct schedule {
+    step *steps;
+    int64_t count;
+};
+
+enum { ONE_RHS, MANY_RHS, SCHEDULES }; /* a block holds fewer rows of several right-hand sides */
+
+struct device_side {
+    device_triangle base;    /* sorted by level; base.columns are row numbers */
+    int64_t *level_offsets;
+    schedule schedules[SCHEDULES];
+    int lanes;
+};
+
+template <typename T> struct solve_args {
+    int64_t nrhs, b_row, b_col, x_row, x_col;
+    const int64_t *offsets, *level_offsets;
+    const int32_t *columns, *order;
+    const T *values, *pivots, *B;
+    T *X;
+    T alpha;
+    bool conjugate;
+};
+
+/** A thread's part of one row and one right-hand side: lane e of E that share the row's entries. */
+template <typename T, int R, int E> struct row_part {
+    int64_t row, k, end;
+    T b, v[BATCH];
+    int32_t c[BATCH];
+    divisor<T> pivot;
+    bool active;
+
+    /** Fetch all that does not wait for other rows. */
+    __device__ row_part(const solve_args<T> &a, int64_t p, int64_t last, int64_t j, int e) : row(0), k(0), end(0), b(zero_of<T>()), pivot(one_of<T>())
+    {
+        active = p < last && j < a.nrhs;
+        if (active) {
+            k = a.offsets[p] + e;
+            end = a.offsets[p + 1];
+            row = a.order[p];
+            b = a.alpha * a.B[row * a.b_row + j * a.b_col];
+            if (a.pivots) pivot = divisor<T>(a.conjugate ? conjugate_of(a.pivots[p]) : a.pivots[p]);
+        }
+        fetch(a);
+    }
+    __device__ void fetch(const solve_args<T> &a)
+    {
+#pragma unroll
+        for (int u = 0; u < BATCH; u++)
+            if (k + u * E < end) {
+                c[u] = a.columns[k + u * E];
+                v[u] = a.conjugate ? conjugate_of(a.values[k + u * E]) : a.values[k + u * E];
+            }
+    }
+    /** All lanes of the warp together, once the earlier levels are done. */
+    __device__ void solve(const solve_args<T> &a, int64_t j, int e)
+    {
+        T sum = zero_of<T>();
+        while (k < end) {
+#pragma unroll
+            for (int u = 0; u < BATCH; u++)
+                if (k + u * E < end) sum = sum + v[u] * a.X[c[u] * a.x_row + j * a.x_col];
+            k += BATCH * E;
+            fetch(a);
+        }
+#pragma unroll
+        for (int o = R * E / 2; o >= R; o /= 2) sum = sum + shuffle_xor(sum, o);
+        if (active && e == 0) a.X[row * a.x_row + j * a.x_col] = pivot.divide(b - sum);
+    }
+};
+
+/** E lanes share a row of entries for each of R right-hand sides; blockIdx.y: tile of R right-hand sides. */
+template <typename T, int R, int E> __global__ void __launch_bounds__(WIDE_THREADS) solve_wide_level(const solve_args<T> a, int64_t first, int64_t last)
+{
+    const int lane = threadIdx.x % (R * E), e = lane / R;
+    const int64_t p = first + (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / (R * E), j = (int64_t)blockIdx.y * R + lane % R;
+    row_part<T, R, E>(a, p, last, j, e).solve(a, j, e);
+}
+
+/** One block a tile of right-hand sides goes through the levels; tiles do not depend on each other. */
+template <typename T, int R, int E> __global__ void __launch_bounds__(NARROW_THREADS) solve_narrow_levels(const solve_args<T> a, int64_t level, int64_t last_level)
+{
+    constexpr int ROWS = NARROW_THREADS / (R * E);
+    const int lane = threadIdx.x % (R * E), group = threadIdx.x / (R * E), e = lane / R;
+    const int64_t j = (int64_t)blockIdx.x * R + lane % R;
+    int64_t base = a.level_offsets[level], end = a.level_offsets[level + 1];
+    row_part<T, R, E> now(a, base + group, end, j, e);
+    while (level < last_level) { /* a round: ROWS rows of one level */
+        base += ROWS;
+        const bool level_ends = base >= end;
+        if (level_ends) {
+            base = end;
+            if (++level < last_level) end = a.level_offsets[level + 1];
+        }
+        const row_part<T, R, E> ahead(a, base + group, end, j, e);
+        now.solve(a, j, e);
+        if (level_ends) __syncthreads();
+        now = ahead;
+    }
+}
+
+/* ------------------------------------------------------------------- solve */
+
+template <typename T, int R, int E> void run_steps(const schedule *schedule, const solve_args<T> &a, gpuStream_t stream)
+{
+    const unsigned tiles = (unsigned)((a.nrhs + R - 1) / R);
+    for (int64_t i = 0; i < schedule->count; i++) {
+        const step *s = &schedule->steps[i];
+        const unsigned blocks = (unsigned)(((s->last - s->first) * R * E + WIDE_THREADS - 1) / WIDE_THREADS);
+        if (s->wide) solve_wide_level<T, R, E><<<dim3(blocks, tiles), WIDE_THREADS, 0, stream>>>(a, s->first, s->last);
+        else solve_narrow_levels<T, R, E><<<tiles, NARROW_THREADS, 0, stream>>>(a, s->first_level, s->last_level);
+    }
+}
+
+template <typename T> trine_status solve_side(const struct triangular_solve *s)
+{
+    const device_side *d = (const device_side *)s->side->device;
+    gpuStream_t stream = (gpuStream_t)s->stream;
+    solve_args<T> a = {};
+    a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
+    a.offsets = d->base.offsets, a.columns = d->base.columns, a.order = d->base.order, a.level_offsets = d->level_offsets;
+    a.values = (const T *)d->base.values, a.pivots = (const T *)d->base.pivots;
+    a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
+    a.conjugate = s->conjugate;
+    /* The grid's second extent ends at 65535 tiles. */
+    const int64_t most = 65535 * 32;
+    for (int64_t j = 0; j < s->nrhs; j += most) {
+        a.nrhs = s->nrhs - j < most ? s->nrhs - j : most;
+        a.B = (const T *)s->B + j * s->b_col, a.X = (T *)s->X + j * s->x_col;
+        if (a.nrhs > 8) run_steps<T, 32, 1>(&d->schedules[MANY_RHS], a, stream);
+        else if (a.nrhs > 4) run_steps<T, 8, 4>(&d->schedules[MANY_RHS], a, stream);
+        else if (a.nrhs > 1) run_steps<T, 4, 8>(&d->schedules[MANY_RHS], a, stream);
+        else switch (d->lanes) {
+            case 1: run_steps<T, 1, 1>(&d->schedules[ONE_RHS], a, stream); break;
+            case 4: run_steps<T, 1, 4>(&d->schedules[ONE_RHS], a, stream); break;
+            case 16: run_steps<T, 1, 16>(&d->schedules[ONE_RHS], a, stream); break;
+            default: run_steps<T, 1, 32>(&d->schedules[ONE_RHS], a, stream); break;
+        }
+    }
+    return GPU_LAUNCHED("the level-set solve");
+}
+
+size_t work_bytes(trine_triangular plan, int64_t nrhs)
+{
+    (void)plan, (void)nrhs;
+    return 0;
+}
+
+trine_status solve(trine_triangular plan, const struct triangular_solve *s)
+{
+    static trine_status (*const run[])(const struct triangular_solve *) = {
+        nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
+    int saved;
+    trine_device_enter(plan->ctx, &saved);
+    trine_status status = run[plan->dtype](s);
+    trine_device_leave(plan->ctx, saved);
+    return status;
+}
+
+/* ----------------------------------------------------------------- prepare */
+
+/** Runs of levels of up to ROUNDS_PER_LAUNCH rounds of `rows` rows into one step each; every other level is its own. */
+trine_status make_schedule(trine_triangular plan, const struct triangle *t, int64_t rows, schedule *out)
+{
+    out->steps = (step *)trine_host_alloc(plan->ctx, t->n_levels, sizeof *out->steps);
+    if (!out->steps) return TRINE_ERR_MEMORY;
+    bool open = false; /* the last step is a run of narrow levels */
+    for (int64_t l = 0; l < t->n_levels; l++) {
+        const int64_t first = t->level_offsets[l], last = t->level_offsets[l + 1];
+        const bool wide = last - first > ROUNDS_PER_LAUNCH * rows;
+        if (open && !wide) {
+            out->steps[out->count - 1].last_level = l + 1;
+            out->steps[out->count - 1].last = last;
+        } else {
+            out->steps[out->count++] = {l, l + 1, first, last, wide};
+        }
+        open = !wide;
+    }
+    /* A level without narrow neighbours gains nothing from being confined to one block. */
+    for (int64_t i = 0; i < out->count; i++)
+        if (out->steps[i].last_level - out->steps[i].first_level == 1) out->steps[i].wide = true;
+    return TRINE_SUCCESS;
+}
+
+trine_status prepare(trine_triangular plan, struct triangle *t)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    const int64_t asked = plan->options.tune.lanes_per_row, length = asked ? asked : t->n ? t->nnz / t->n : 0;
+    device_side *d = (device_side *)(t->device = trine_host_calloc(ctx, 1, sizeof *d));
+    if (!d) return TRINE_ERR_MEMORY;
+    d->lanes = length < 4 ? 1 : length < 16 ? 4 : length < 32 ? 16 : 32;
+    TRY(triangle_find_levels(plan, t));
+    TRY(triangle_reorder(plan, t, t->by_level));
+    for (int64_t k = 0; k < t->nnz; k++) t->columns[k] = t->order[t->columns[k]]; /* solves read X by row */
+    TRY(make_schedule(plan, t, NARROW_THREADS / d->lanes, &d->schedules[ONE_RHS]));
+    TRY(make_schedule(plan, t, NARROW_THREADS / 32, &d->schedules[MANY_RHS]));
+    TRY(trine_device_upload(ctx, t->level_offsets, (size_t)(t->n_levels + 1) * sizeof *t->level_offsets, (void **)&d->level_offsets));
+    TRY(device_triangle_upload(plan, t));
+    plan->info.bytes += (t->n_levels + 1) * (int64_t)sizeof *t->level_offsets;
+done:
+    return status;
+}
+
+void release(trine_triangular plan, struct triangle *t)
+{
+    device_side *d = (device_side *)t->device;
+    if (!d) return;
+    for (const schedule &s : d->schedules) trine_free(plan->ctx, TRINE_HOST, s.steps);
+    trine_free(plan->ctx, TRINE_DEVICE, d->level_offsets);
+    device_triangle_free(plan, t);
+}
+
+} // namespace
+
+extern "C" const struct triangular_backend triangular_levelset = {
+    prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, solve, false};

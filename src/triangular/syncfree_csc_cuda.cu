@@ -1,0 +1,287 @@
+/* The synchronization-free solve in scatter form on the GPU: a warp a column, one launch.
+ *
+ * Warp p waits until every column that row p depends on has arrived, x[p] := (alpha b[p] - left_sum[p]) / pivot, and the
+ * products of x[p] with the entries of column p are added to the left sums of later rows. Additions are made visible by a
+ * release before they are counted; the count is read with acquire (core/gpu_scalar.cuh). A fence costs about as much as a
+ * trip to L2, so additions are counted in batches behind one fence. Counters run up from zero to the in-degree, so that one
+ * byte fill resets them and the left sums. A block takes the next columns by an atomic ticket: the first unfinished column
+ * is always held by a running warp, so progress depends on no scheduling order. The order of additions, and with it the last
+ * digits of the result, changes from run to run.
+ * Liu, Li, Hogg, Duff, Vinter (2017), Algorithms 3 and 4. */
+#include "core/gpu_scalar.cuh"
+#include "triangular/device_triangle.h"
+
+namespace {
+
+constexpr int MAX_WARPS = 32;
+constexpr int BATCH = 4;      /* entries of a lane behind one fence (a thread an entry) */
+constexpr int RHS_BATCH = 16; /* entries of a warp behind one fence (a thread a right-hand side) */
+
+struct device_side {
+    device_triangle base;  /* by columns: base.columns are the positions of the rows that column p adds to, ascending */
+    int32_t *in_degree;
+};
+
+template <typename T> struct solve_args {
+    int64_t n, nrhs, b_row, b_col, x_row, x_col;
+    const int64_t *offsets;
+    const int32_t *rows, *order, *in_degree;
+    const T *values, *pivots, *B;
+    T *X, *left_sum;             /* left_sum: n x nrhs, row-major; starts at zero, like arrived and ticket */
+    unsigned *ticket, *arrived;  /* arrived[p]: dependences of row p whose products are in its left sums */
+    T alpha;
+    bool conjugate;
+    trine_csc_variant variant;
+    int64_t p, q;
+};
+
+template <typename T> __device__ inline T matrix_value(const solve_args<T> &a, int64_t k)
+{
+    return a.conjugate ? conjugate_of(a.values[k]) : a.values[k];
+}
+template <typename T> __device__ inline divisor<T> pivot_of(const solve_args<T> &a, int64_t p)
+{
+    if (!a.pivots) return divisor<T>(one_of<T>());
+    return divisor<T>(a.conjugate ? conjugate_of(a.pivots[p]) : a.pivots[p]);
+}
+
+/** Algorithm 3, one right-hand side. SCRATCHPAD: what the block's columns add to each other's rows stays in shared memory,
+ *  where a hop from warp to warp takes a quarter of the time. */
+template <typename T, bool SCRATCHPAD> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_columns(const solve_args<T> a)
+{
+    __shared__ T near_sum[MAX_WARPS];
+    __shared__ unsigned near_arrived[MAX_WARPS], block;
+    const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (threadIdx.x == 0) block = atomicAdd(a.ticket, 1u);
+    if (threadIdx.x < warps) near_sum[threadIdx.x] = zero_of<T>(), near_arrived[threadIdx.x] = 0;
+    __syncthreads();
+    const int64_t base = (int64_t)block * warps, p = base + warp;
+    const int64_t near_end = SCRATCHPAD ? base + warps : 0;
+    if (p >= a.n) return;
+
+    /* Everything that can be had before the wait: the row's data and the first entries. */
+    const int64_t end = a.offsets[p + 1], row = a.order[p];
+    int64_t k = a.offsets[p] + lane;
+    int32_t to[BATCH];
+    T v[BATCH];
+    auto load_batch = [&] {
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            const bool there = k + 32 * u < end;
+            to[u] = there ? a.rows[k + 32 * u] : -1;
+            v[u] = there ? matrix_value(a, k + 32 * u) : zero_of<T>();
+        }
+    };
+    load_batch();
+    const divisor<T> pivot = pivot_of(a, p);
+    const T b = a.alpha * a.B[row * a.b_row];
+    const unsigned needed = (unsigned)a.in_degree[p];
+
+    /* Every lane waits, and works out the same x: each is then ordered behind the additions by its own acquire. */
+    while (load_acquire(&a.arrived[p]) + (SCRATCHPAD ? load_acquire_in_block(&near_arrived[warp]) : 0) != needed) {}
+    __syncwarp();
+    T left = poll(&a.left_sum[p]);
+    if (SCRATCHPAD) left = left + poll(&near_sum[warp]);
+    const T x = pivot.divide(b - left);
+    if (lane == 0) a.X[row * a.x_row] = x;
+
+    while (k < end) {
+        bool near = false, far = false;
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            if (to[u] < 0) continue;
+            if (to[u] < near_end) {
+                add_atomically(&near_sum[to[u] - base], v[u] * x);
+                near = true;
+            } else {
+                add_atomically(&a.left_sum[to[u]], v[u] * x);
+                far = true;
+            }
+        }
+        if (near) {
+            release_fence_in_block();
+#pragma unroll
+            for (int u = 0; u < BATCH; u++)
+                if (to[u] >= 0 && to[u] < near_end) count_up(&near_arrived[to[u] - base]);
+        }
+        if (far) {
+            release_fence();
+#pragma unroll
+            for (int u = 0; u < BATCH; u++)
+                if (to[u] >= 0 && to[u] >= near_end) count_up(&a.arrived[to[u]]);
+        }
+        k += 32 * BATCH;
+        load_batch();
+    }
+}
+
+/** Algorithm 4, several right-hand sides. An entry counts once, when the products of all right-hand sides are visible. Once
+ *  row p is solved, x stands in the place of its left sums, where all lanes find it whatever the layout of X. */
+template <typename T> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_columns_many(const solve_args<T> a)
+{
+    __shared__ unsigned block;
+    const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (threadIdx.x == 0) block = atomicAdd(a.ticket, 1u);
+    __syncthreads();
+    const int64_t p = (int64_t)block * warps + warp;
+    if (p >= a.n) return;
+
+    const int64_t first = a.offsets[p], end = a.offsets[p + 1], row = a.order[p], length = end - first, nrhs = a.nrhs;
+    const divisor<T> pivot = pivot_of(a, p);
+    const unsigned needed = (unsigned)a.in_degree[p];
+    T *const x = a.left_sum + p * nrhs;
+
+    while (load_acquire(&a.arrived[p]) != needed) {}
+    __syncwarp();
+    for (int64_t j = lane; j < nrhs; j += 32) {
+        x[j] = pivot.divide(a.alpha * a.B[row * a.b_row + j * a.b_col] - poll(&x[j]));
+        a.X[row * a.x_row + j * a.x_col] = x[j];
+    }
+    __syncwarp();
+
+    const bool by_rhs = a.variant == TRINE_CSC_ADAPTIVE ? (length <= nrhs || nrhs > a.p) && length < a.q : a.variant == TRINE_CSC_OPT2;
+    if (by_rhs)
+        for (int64_t k = first; k < end; k += RHS_BATCH) {
+            const int count = end - k < RHS_BATCH ? (int)(end - k) : RHS_BATCH;
+            const int32_t to = lane < count ? a.rows[k + lane] : 0;
+            const T v = lane < count ? matrix_value(a, k + lane) : zero_of<T>();
+            for (int u = 0; u < count; u++) {
+                const T value = shuffle_from(v, u);
+                T *const sums = a.left_sum + (int64_t)__shfl_sync(~0u, to, u) * nrhs;
+                for (int64_t j = lane; j < nrhs; j += 32) add_atomically(&sums[j], value * x[j]);
+            }
+            __syncwarp(); /* every lane's additions come before any lane's release */
+            if (lane < count) {
+                release_fence();
+                count_up(&a.arrived[to]);
+            }
+        }
+    else
+        for (int64_t k = first + lane; k < end; k += 32) {
+            const int32_t to = a.rows[k];
+            const T v = matrix_value(a, k);
+            T *const sums = a.left_sum + (int64_t)to * nrhs;
+            for (int64_t j = 0; j < nrhs; j++) add_atomically(&sums[j], v * x[j]);
+            release_fence();
+            count_up(&a.arrived[to]);
+        }
+}
+
+/* ------------------------------------------------------------------- solve */
+
+/** State of one solve in flight, in this order: the ticket in a slot of its own, counters, left sums. */
+constexpr size_t SLOT = 256;
+size_t counter_bytes(int64_t n) { return ((size_t)n * sizeof(unsigned) + SLOT - 1) / SLOT * SLOT; }
+
+size_t work_bytes(trine_triangular plan, int64_t nrhs)
+{
+    return SLOT + counter_bytes(plan->n) + (size_t)plan->n * (size_t)nrhs * trine_dtype_size(plan->dtype);
+}
+
+template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
+{
+    const struct triangle *t = s->side;
+    const device_side *d = (const device_side *)t->device;
+    const trine_triangular_options *o = &plan->options;
+    gpuStream_t stream = (gpuStream_t)s->stream;
+    char *buffer = (char *)s->work->buffer;
+    trine_status status = trine_device_fill_async(plan->ctx, buffer, 0, work_bytes(plan, s->nrhs), stream);
+    if (status) return status;
+    solve_args<T> a = {};
+    a.n = t->n, a.nrhs = s->nrhs;
+    a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
+    a.offsets = d->base.offsets, a.rows = d->base.columns, a.order = d->base.order, a.in_degree = d->in_degree;
+    a.values = (const T *)d->base.values, a.pivots = (const T *)d->base.pivots;
+    a.B = (const T *)s->B, a.X = (T *)s->X;
+    a.ticket = (unsigned *)buffer, a.arrived = (unsigned *)(buffer + SLOT), a.left_sum = (T *)(buffer + SLOT + counter_bytes(t->n));
+    a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
+    a.conjugate = s->conjugate;
+    a.variant = o->csc.variant;
+    a.p = o->csc.p ? o->csc.p : 8, a.q = o->csc.q ? o->csc.q : 8192;
+    const int warps = o->csc.warps_per_block ? o->csc.warps_per_block : 16;
+    const unsigned blocks = (unsigned)((t->n + warps - 1) / warps);
+    if (s->nrhs > 1) solve_columns_many<T><<<blocks, 32 * warps, 0, stream>>>(a);
+    else if (o->csc.scratchpad == 2) solve_columns<T, false><<<blocks, 32 * warps, 0, stream>>>(a);
+    else solve_columns<T, true><<<blocks, 32 * warps, 0, stream>>>(a);
+    return GPU_LAUNCHED("the synchronization-free solve by columns");
+}
+
+trine_status solve(trine_triangular plan, const struct triangular_solve *s)
+{
+    static trine_status (*const run[])(trine_triangular, const struct triangular_solve *) = {
+        nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
+    int saved;
+    trine_device_enter(plan->ctx, &saved);
+    trine_status status = run[plan->dtype](plan, s);
+    trine_device_leave(plan->ctx, saved);
+    return status;
+}
+
+/* ----------------------------------------------------------------- prepare */
+
+/** From gather form to columns, in the same solve order. Rows are visited in that order, so that every column comes out
+ *  ascending, however the matrix was sorted: what is needed first is signalled first. */
+trine_status transpose_triangle(trine_triangular plan, struct triangle *t)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    int64_t *offsets = (int64_t *)trine_host_calloc(ctx, t->n + 1, sizeof *offsets);
+    int64_t *source = offsets ? (int64_t *)trine_host_alloc(ctx, t->nnz, sizeof *source) : nullptr;
+    int32_t *rows = source ? (int32_t *)trine_host_alloc(ctx, t->nnz, sizeof *rows) : nullptr;
+    if (rows) {
+        /* offsets[c + 1] first counts column c, then is where its next entry goes, and ends up behind it. */
+        for (int64_t k = 0; k < t->nnz; k++) offsets[t->columns[k] + 1]++;
+        int64_t start = 0;
+        for (int64_t c = 0; c < t->n; c++) {
+            const int64_t length = offsets[c + 1];
+            offsets[c + 1] = start;
+            start += length;
+        }
+        for (int64_t p = 0; p < t->n; p++)
+            for (int64_t k = t->offsets[p]; k < t->offsets[p + 1]; k++) {
+                const int64_t at = offsets[t->columns[k] + 1]++;
+                rows[at] = (int32_t)p;
+                source[at] = t->source[k];
+            }
+        int64_t *const old_offsets = t->offsets, *const old_source = t->source;
+        int32_t *const old_columns = t->columns;
+        t->offsets = offsets, t->source = source, t->columns = rows;
+        offsets = old_offsets, source = old_source, rows = old_columns;
+    } else {
+        status = TRINE_ERR_MEMORY;
+    }
+    trine_free(ctx, TRINE_HOST, offsets);
+    trine_free(ctx, TRINE_HOST, source);
+    trine_free(ctx, TRINE_HOST, rows);
+    return status;
+}
+
+trine_status prepare(trine_triangular plan, struct triangle *t)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    int32_t *in_degree = nullptr;
+    device_side *d = (device_side *)(t->device = trine_host_calloc(ctx, 1, sizeof *d));
+    if (!d) return TRINE_ERR_MEMORY;
+    in_degree = (int32_t *)trine_host_alloc(ctx, t->n, sizeof *in_degree);
+    if (!in_degree) return TRINE_ERR_MEMORY;
+    for (int64_t p = 0; p < t->n; p++) in_degree[p] = (int32_t)(t->offsets[p + 1] - t->offsets[p]);
+    TRY(trine_device_upload(ctx, in_degree, (size_t)t->n * sizeof *in_degree, (void **)&d->in_degree));
+    TRY(transpose_triangle(plan, t));
+    TRY(device_triangle_upload(plan, t));
+    plan->info.bytes += t->n * (int64_t)sizeof *in_degree;
+done:
+    trine_free(ctx, TRINE_HOST, in_degree);
+    return status;
+}
+
+void release(trine_triangular plan, struct triangle *t)
+{
+    if (t->device) trine_free(plan->ctx, TRINE_DEVICE, ((device_side *)t->device)->in_degree);
+    device_triangle_free(plan, t);
+}
+
+} // namespace
+
+extern "C" const struct triangular_backend triangular_syncfree_csc = {
+    prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, solve, true};
