@@ -19,7 +19,8 @@ typedef enum {
 
 typedef struct {
     trine_supernodal_invert invert;
-    double fill;       /* a panel merged from several may hold this fraction of explicit zeros; 0 = automatic, negative = merge nothing */
+    double fill;       /* a panel merged from several may hold this fraction of explicit zeros; 0 = automatic (0.1), negative =
+                          merge nothing */
     int64_t max_nrhs;  /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work */
 } trine_supernodal_options;
 

@@ -49,6 +49,8 @@ template <typename T> __device__ inline pack<T> load_pack(const T *p)
                  : "=r"(u.raw.x), "=r"(u.raw.y), "=r"(u.raw.z), "=r"(u.raw.w) : "l"(p));
     return u.values;
 }
+/** Ask for the 32 bytes at p. */
+__device__ inline void prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 /** From L2, where other multiprocessors' results are. */
 __device__ inline float load_shared_result(const float *p) { return __ldcg(p); }
 __device__ inline double load_shared_result(const double *p) { return __ldcg(p); }
@@ -137,6 +139,8 @@ __device__ void forward_tile(const solve_args<T> &a, const supernodal_tile &tile
             if (active && c + u * groups < columns) v[u] = load_pack(P + (int64_t)(c + u * groups) * tile.ld);
     };
     load(group);
+    for (int c = group + BATCH * groups; c < columns; c += groups) /* what does not fit into registers */
+        if (active && lane % 2 == 0) prefetch(P + (int64_t)c * tile.ld);
     wait_for<GROUP>(a, tile, block, thread);
 
     T sum[PACK][WIDTH];
@@ -206,7 +210,7 @@ __device__ void forward_tile(const solve_args<T> &a, const supernodal_tile &tile
 template <typename T, int WIDTH, int GROUP, int ROOM>
 __device__ void backward_tile(const solve_args<T> &a, const supernodal_tile &tile, int block, int thread, T *shared)
 {
-    constexpr int PACK = 16 / sizeof(T), AHEAD = 2, CHUNK = ROOM / WIDTH;
+    constexpr int PACK = 16 / sizeof(T), AHEAD = WIDTH == 1 ? 2 : 1, CHUNK = ROOM / WIDTH;
     const int lanes = tile.lanes, lane = thread & (lanes - 1), group = thread / lanes, groups = GROUP / lanes;
     const int top = tile.begin / PACK * PACK; /* zeros above the diagonal */
     const T *P = a.values + tile.values;
@@ -221,6 +225,9 @@ __device__ void backward_tile(const solve_args<T> &a, const supernodal_tile &til
     };
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) load(u, tile.begin + COLUMNS * group, top + (lane + u * lanes) * PACK);
+    for (int row = top + (lane + AHEAD * lanes) * PACK; row < tile.ld; row += lanes * PACK)
+        for (int c = tile.begin + COLUMNS * group; c < min(tile.end, tile.begin + COLUMNS * (group + 1)); c++)
+            if (lane % 2 == 0) prefetch(P + (int64_t)c * tile.ld + row);
     wait_for<GROUP>(a, tile, block, thread);
 
     for (int pass = tile.begin; pass < tile.end; pass += COLUMNS * groups) {
@@ -316,7 +323,7 @@ template <typename T, int WIDTH> __device__ void set_up(const solve_args<T> &a, 
 }
 
 template <typename T, int WIDTH, bool FORWARD>
-__global__ void __launch_bounds__(THREADS, WIDTH == 1 ? 4 : 2) solve_panels(const solve_args<T> a)
+__global__ void __launch_bounds__(THREADS, WIDTH == 1 ? 3 : 2) solve_panels(const solve_args<T> a)
 {
     constexpr int BYTES = WIDTH == 1 ? 16384 : 32768, ROOM = BYTES / (int)sizeof(T), WARP_ROOM = ROOM / SUPERNODAL_WARPS;
     __shared__ __align__(16) unsigned char room[BYTES];

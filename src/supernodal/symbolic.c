@@ -133,15 +133,16 @@ static int64_t tree_levels(int64_t m, const int32_t *parent, int32_t *level)
     return levels;
 }
 
-/** Merge child c into p when the rectangle stays dense enough. A panel this small costs the same whatever it holds. */
-enum { SMALL_PANEL = 1024 };
+/** Merge child c into p when the panel stays dense enough. A panel of SMALL_PANEL entries costs the same whatever it holds;
+ *  more than MOST_ZEROS new zeros cost more time than one panel less can save. */
+enum { SMALL_PANEL = 1024, MOST_ZEROS = 32768 };
 static bool worth_merging(const forest *F, int32_t c, int32_t p, double fill, int64_t *zeros)
 {
     const trine_panels *G = F->G;
     const int64_t wc = F->width[c], wp = F->width[p], op = off_rows(G, p), oc = off_rows(G, c);
     const int64_t size = trapezoid(wc + wp, wc + wp + op);
     *zeros = size - (trapezoid(wc, wc + oc) - F->zeros[c]) - (trapezoid(wp, wp + op) - F->zeros[p]);
-    return (double)*zeros <= (size <= SMALL_PANEL ? 0.5 : fill) * (double)size;
+    return *zeros - F->zeros[c] - F->zeros[p] <= MOST_ZEROS && (double)*zeros <= (size <= SMALL_PANEL ? 0.5 : fill) * (double)size;
 }
 
 /** The panel that stands for everything s was merged with. */
