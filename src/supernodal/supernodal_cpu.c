@@ -9,6 +9,7 @@
 
 enum {
     BLOCK = 8,            /* right-hand sides solved together */
+    PARTIAL_SUMS = 8,     /* of a dot product; at least BLOCK */
     INVERT_SMALL = 32,    /* columns inverted by substitution */
     SERIAL_COLUMNS = 32,  /* columns of a triangle between two updates of the rows below */
     TEAM_COLUMNS = 128,   /* the same when threads meet at each */
