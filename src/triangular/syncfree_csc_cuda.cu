@@ -20,12 +20,14 @@ constexpr int RHS_BATCH = 16; /* entries of a warp behind one fence (a thread a 
 struct device_side {
     device_triangle base;  /* by columns: base.columns are the positions of the rows that column p adds to, ascending */
     int32_t *in_degree;
+    uint8_t *near_degree;  /* how much of it comes from columns of the same block; NULL without scratchpad */
 };
 
 template <typename T> struct solve_args {
     int64_t n, nrhs, b_row, b_col, x_row, x_col;
     const int64_t *offsets;
     const int32_t *rows, *order, *in_degree;
+    const uint8_t *near_degree;
     const T *values, *pivots, *B;
     T *X, *left_sum;             /* left_sum: n x nrhs, row-major; starts at zero, like arrived and ticket */
     unsigned *ticket, *arrived;  /* arrived[p]: dependences of row p whose products are in its left sums */
@@ -46,7 +48,8 @@ template <typename T> __device__ inline divisor<T> pivot_of(const solve_args<T> 
 }
 
 /** Algorithm 3, one right-hand side. SCRATCHPAD: what the block's columns add to each other's rows stays in shared memory,
- *  where a hop from warp to warp takes a quarter of the time. */
+ *  where a hop from warp to warp takes a quarter of the time. The paper compares the sum of both counters with the in-degree;
+ *  here each has its own target, so that a warp does not go to global memory for every look at shared memory. */
 template <typename T, bool SCRATCHPAD> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_columns(const solve_args<T> a)
 {
     __shared__ T near_sum[MAX_WARPS];
@@ -75,13 +78,19 @@ template <typename T, bool SCRATCHPAD> __global__ void __launch_bounds__(32 * MA
     load_batch();
     const divisor<T> pivot = pivot_of(a, p);
     const T b = a.alpha * a.B[row * a.b_row];
-    const unsigned needed = (unsigned)a.in_degree[p];
+    const unsigned near_needed = SCRATCHPAD ? a.near_degree[p] : 0, far_needed = (unsigned)a.in_degree[p] - near_needed;
 
     /* Every lane waits, and works out the same x: each is then ordered behind the additions by its own acquire. */
-    while (load_acquire(&a.arrived[p]) + (SCRATCHPAD ? load_acquire_in_block(&near_arrived[warp]) : 0) != needed) {}
+    T left = zero_of<T>();
+    if (far_needed) {
+        while (load_acquire(&a.arrived[p]) != far_needed) {}
+        left = poll(&a.left_sum[p]);
+    }
+    if (near_needed) {
+        while (load_acquire_in_block(&near_arrived[warp]) != near_needed) {}
+        left = left + poll(&near_sum[warp]);
+    }
     __syncwarp();
-    T left = poll(&a.left_sum[p]);
-    if (SCRATCHPAD) left = left + poll(&near_sum[warp]);
     const T x = pivot.divide(b - left);
     if (lane == 0) a.X[row * a.x_row] = x;
 
@@ -167,6 +176,8 @@ template <typename T> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_co
         }
 }
 
+int warps_per_block(trine_triangular plan) { return plan->options.csc.warps_per_block ? plan->options.csc.warps_per_block : 16; }
+
 /* ------------------------------------------------------------------- solve */
 
 /** State of one solve in flight, in this order: the ticket in a slot of its own, counters, left sums. */
@@ -190,7 +201,7 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     solve_args<T> a = {};
     a.n = t->n, a.nrhs = s->nrhs;
     a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
-    a.offsets = d->base.offsets, a.rows = d->base.columns, a.order = d->base.order, a.in_degree = d->in_degree;
+    a.offsets = d->base.offsets, a.rows = d->base.columns, a.order = d->base.order, a.in_degree = d->in_degree, a.near_degree = d->near_degree;
     a.values = (const T *)d->base.values, a.pivots = (const T *)d->base.pivots;
     a.B = (const T *)s->B, a.X = (T *)s->X;
     a.ticket = (unsigned *)buffer, a.arrived = (unsigned *)(buffer + SLOT), a.left_sum = (T *)(buffer + SLOT + counter_bytes(t->n));
@@ -198,10 +209,10 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     a.conjugate = s->conjugate;
     a.variant = o->csc.variant;
     a.p = o->csc.p ? o->csc.p : 8, a.q = o->csc.q ? o->csc.q : 8192;
-    const int warps = o->csc.warps_per_block ? o->csc.warps_per_block : 16;
+    const int warps = warps_per_block(plan);
     const unsigned blocks = (unsigned)((t->n + warps - 1) / warps);
     if (s->nrhs > 1) solve_columns_many<T><<<blocks, 32 * warps, 0, stream>>>(a);
-    else if (o->csc.scratchpad == 2) solve_columns<T, false><<<blocks, 32 * warps, 0, stream>>>(a);
+    else if (!d->near_degree) solve_columns<T, false><<<blocks, 32 * warps, 0, stream>>>(a);
     else solve_columns<T, true><<<blocks, 32 * warps, 0, stream>>>(a);
     return GPU_LAUNCHED("the synchronization-free solve by columns");
 }
@@ -256,28 +267,50 @@ trine_status transpose_triangle(trine_triangular plan, struct triangle *t)
     return status;
 }
 
-trine_status prepare(trine_triangular plan, struct triangle *t)
+/** In-degrees from the gather form, all of it and the part from columns of the same block. */
+trine_status count_in_degrees(trine_triangular plan, const struct triangle *t, device_side *d)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->ctx;
-    int32_t *in_degree = nullptr;
-    device_side *d = (device_side *)(t->device = trine_host_calloc(ctx, 1, sizeof *d));
+    const int64_t warps = warps_per_block(plan);
+    const size_t n = (size_t)t->n;
+    int32_t *all = (int32_t *)trine_host_alloc(ctx, t->n, sizeof *all);
+    uint8_t *near = all ? (uint8_t *)trine_host_calloc(ctx, t->n, sizeof *near) : nullptr;
+    if (!near) status = TRINE_ERR_MEMORY;
+    for (int64_t p = 0; p < t->n && !status; p++) {
+        all[p] = (int32_t)(t->offsets[p + 1] - t->offsets[p]);
+        for (int64_t k = t->offsets[p]; k < t->offsets[p + 1]; k++)
+            if (t->columns[k] >= p - p % warps) near[p]++;
+    }
+    if (!status) status = trine_device_upload(ctx, all, n * sizeof *all, (void **)&d->in_degree);
+    if (!status && plan->options.csc.scratchpad != 2) {
+        status = trine_device_upload(ctx, near, n * sizeof *near, (void **)&d->near_degree);
+        plan->info.bytes += t->n * (int64_t)sizeof *near;
+    }
+    plan->info.bytes += t->n * (int64_t)sizeof *all;
+    trine_free(ctx, TRINE_HOST, all);
+    trine_free(ctx, TRINE_HOST, near);
+    return status;
+}
+
+trine_status prepare(trine_triangular plan, struct triangle *t)
+{
+    trine_status status = TRINE_SUCCESS;
+    device_side *d = (device_side *)(t->device = trine_host_calloc(plan->ctx, 1, sizeof *d));
     if (!d) return TRINE_ERR_MEMORY;
-    in_degree = (int32_t *)trine_host_alloc(ctx, t->n, sizeof *in_degree);
-    if (!in_degree) return TRINE_ERR_MEMORY;
-    for (int64_t p = 0; p < t->n; p++) in_degree[p] = (int32_t)(t->offsets[p + 1] - t->offsets[p]);
-    TRY(trine_device_upload(ctx, in_degree, (size_t)t->n * sizeof *in_degree, (void **)&d->in_degree));
+    TRY(count_in_degrees(plan, t, d));
     TRY(transpose_triangle(plan, t));
     TRY(device_triangle_upload(plan, t));
-    plan->info.bytes += t->n * (int64_t)sizeof *in_degree;
 done:
-    trine_free(ctx, TRINE_HOST, in_degree);
     return status;
 }
 
 void release(trine_triangular plan, struct triangle *t)
 {
-    if (t->device) trine_free(plan->ctx, TRINE_DEVICE, ((device_side *)t->device)->in_degree);
+    device_side *d = (device_side *)t->device;
+    if (!d) return;
+    trine_free(plan->ctx, TRINE_DEVICE, d->in_degree);
+    trine_free(plan->ctx, TRINE_DEVICE, d->near_degree);
     device_triangle_free(plan, t);
 }
 
