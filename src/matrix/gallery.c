@@ -2,11 +2,11 @@
 #include <ctype.h>
 #include <limits.h>
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/scalar.h"
 #include "matrix/gallery.h"
+#include "matrix/text.h"
 
 static const double TWO_PI = 6.283185307179586476925286766559;
 static const char PHASE[] = "phase"; /* the one key that every entry has */
@@ -31,6 +31,20 @@ static const gallery_entry entries[] = {
     {"convection3d", "n=20,nx=n,ny=n,nz=n,cx=1.0,cy=0.5,cz=0.25", "7-point upwind convection and diffusion, unsymmetric (pattern of ATMOSMOD*)", gallery_convection3d},
     {"transport15", "n=20,nx=n,ny=n,nz=n,c=0.5", "15-point stencil of a grid of tetrahedra, unsymmetric (pattern of TRANSPORT)", gallery_transport15},
     {"elasticity3d", "n=10,nx=n,ny=n,nz=n,E=1.0,nu=0.3,spring=1.0", "linear elasticity, nx x ny x nz hexahedra, 3 unknowns a node, on springs at x = 0; SPD", gallery_elasticity3d},
+    {"hermite_beam", "elements=9999,L=0.1,EI=0.009818", "bending of a beam, cubic Hermite elements (LF10000)", gallery_hermite_beam},
+    {"kkt_lower", "n=20", "pattern of the lower triangle of nlpkkt160 (n=160), [D 0; B I], 2 level sets", gallery_kkt_lower},
+    {"random_triangular", "n=1000,levels=10,row=8.0,law=const|uniform|power,seed=1,uplo=lower|upper", "triangular with exactly that many level sets", gallery_random_triangular},
+    {"powerlaw", "n=1000,degree=8.0,exponent=2.5,seed=1", "random graph with a power law of degrees, symmetric, diagonally dominant", gallery_powerlaw},
+    {"tridiag", "n=1000,a=-1.0,b=2.0,c=-1.0", "a below, b on, c above the diagonal", gallery_tridiag},
+    {"pentadiag", "n=1000,a2=-1.0,a1=-1.0,b=8.0,c1=-1.0,c2=-1.0", "five constant bands, lowest to highest", gallery_pentadiag},
+    {"random_banded", "n=1000,kl=2,ku=2,seed=1", "random bands, diagonally dominant", gallery_random_banded},
+    {"thesis_tridiag", "id=1,n=512,seed=1", "the 20 tridiagonal matrices of the thesis's Table 4", gallery_thesis_tridiag},
+    {"thesis_pentadiag", "id=1,n=512,seed=1", "the 23 pentadiagonal matrices of the thesis's Table 6", gallery_thesis_pentadiag},
+    {"diagonal", "n=1000", "diagonal: 1 level set", gallery_diagonal},
+    {"chain", "n=1000,uplo=lower|upper", "bidiagonal: n level sets", gallery_chain},
+    {"dense_row", "n=1000,uplo=lower|upper", "triangular with one full row", gallery_dense_row},
+    {"dense_column", "n=1000,uplo=lower|upper", "triangular with one full column", gallery_dense_column},
+    {"arrow", "n=1000,head=last|first", "diagonal with one full row and column, SPD", gallery_arrow},
 };
 enum { N_ENTRIES = sizeof entries / sizeof *entries };
 
@@ -76,15 +90,11 @@ static int find_parameter(const gallery *g, const char *key, int length)
 
 static trine_status read_number(const gallery *g, const pair *p, bool whole, double *number)
 {
-    char text[64], *end;
-    if (p->value_length < (int)sizeof text && p->value_length > 0 && !isspace((unsigned char)p->value[0])) {
-        memcpy(text, p->value, (size_t)p->value_length);
-        text[p->value_length] = 0;
-        const double x = strtod(text, &end);
-        if (*end == 0 && isfinite(x) && (!whole || (x == floor(x) && fabs(x) <= 0x1p53))) {
-            *number = x;
-            return TRINE_SUCCESS;
-        }
+    double x;
+    const char *end = number_double(p->value, &x);
+    if (end == p->value + p->value_length && isfinite(x) && (!whole || (x == floor(x) && fabs(x) <= 0x1p53))) {
+        *number = x;
+        return TRINE_SUCCESS;
     }
     return trine_fail(TRINE_ERR_ARGUMENT, "%s: \"%.*s\" of %.*s is not a %s number", g->name, p->value_length, p->value,
                       p->key_length, p->key, whole ? "whole" : "finite");

@@ -56,5 +56,19 @@ trine_status gallery_laplace3d27(gallery *g);
 trine_status gallery_convection3d(gallery *g);
 trine_status gallery_transport15(gallery *g);
 trine_status gallery_elasticity3d(gallery *g);
+trine_status gallery_random_triangular(gallery *g);
+trine_status gallery_powerlaw(gallery *g);
+trine_status gallery_diagonal(gallery *g);
+trine_status gallery_chain(gallery *g);
+trine_status gallery_arrow(gallery *g);
+trine_status gallery_dense_row(gallery *g);
+trine_status gallery_dense_column(gallery *g);
+trine_status gallery_kkt_lower(gallery *g);
+trine_status gallery_hermite_beam(gallery *g);
+trine_status gallery_tridiag(gallery *g);
+trine_status gallery_pentadiag(gallery *g);
+trine_status gallery_random_banded(gallery *g);
+trine_status gallery_thesis_tridiag(gallery *g);
+trine_status gallery_thesis_pentadiag(gallery *g);
 
 #endif

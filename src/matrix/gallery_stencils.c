@@ -87,7 +87,8 @@ static void add_5point(stencil *s)
 
 /** -u_xx - u_yy, central differences, times h^2: 4 and -1. 5 nx ny - 2 nx - 2 ny entries. Symmetric positive definite,
  *  eigenvalues 4 - 2 cos(p pi / (nx+1)) - 2 cos(q pi / (ny+1)). 1000 x 1000 has the pattern of ECOLOGY1 and is MODEL8 of
- *  Klein's thesis, Table 17. */
+ *  Klein (Algebraic, Block and Multiplicative Preconditioners based on Fast Tridiagonal Solves on GPUs, thesis, Heidelberg;
+ *  here "the thesis"), Table 17. */
 trine_status gallery_laplace2d(gallery *g)
 {
     stencil s;
