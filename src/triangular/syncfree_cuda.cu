@@ -188,9 +188,10 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     args.ticket = (unsigned *)buffer, args.x = (T *)(buffer + STATE_BYTES);
     args.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     args.conjugate = s->conjugate;
+    const bool short_rows = d->lanes <= 2;
     if (s->nrhs > 8) launch<T, 32, 1>(d, args, stream);
-    else if (s->nrhs > 4) launch<T, 8, 4>(d, args, stream);
-    else if (s->nrhs > 1) launch<T, 4, 8>(d, args, stream);
+    else if (s->nrhs > 4) short_rows ? launch<T, 8, 1>(d, args, stream) : launch<T, 8, 4>(d, args, stream);
+    else if (s->nrhs > 1) short_rows ? launch<T, 4, 1>(d, args, stream) : launch<T, 4, 8>(d, args, stream);
     else switch (d->lanes) {
         case 1: launch<T, 1, 1>(d, args, stream); break;
         case 2: launch<T, 1, 2>(d, args, stream); break;
