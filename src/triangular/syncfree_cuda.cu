@@ -18,7 +18,7 @@ struct device_side {
     int32_t *columns, *order;
     void *values, *pivots;
     long long *bad_row;
-    int lanes, warps, blocks;
+    int lanes, warps, blocks, many_blocks; /* many_blocks: with several right-hand sides */
 };
 
 constexpr int MAX_WARPS = 16;
@@ -165,7 +165,9 @@ template <typename T> trine_status numeric_side(trine_triangular plan, struct tr
 
 template <typename T, int R, int E> void launch(const device_side *d, const solve_args<T> &args, gpuStream_t stream)
 {
-    solve_rows<T, R, E><<<d->blocks, 32 * d->warps, 0, stream>>>(args);
+    /* With several right-hand sides a warp has one to eight rows, and all the blocks that fit find work. */
+    const int blocks = R == 1 ? d->blocks : d->many_blocks;
+    solve_rows<T, R, E><<<blocks, 32 * d->warps, 0, stream>>>(args);
 }
 
 /* State of one solve in flight: the ticket (in a 256-byte slot), then x. One byte fill resets both. */
@@ -286,6 +288,8 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     d->lanes = plan->options.tune.lanes_per_row ? plan->options.tune.lanes_per_row : lanes_for(t);
     d->warps = plan->options.tune.warps_per_block ? plan->options.tune.warps_per_block : 8;
     TRY(triangle_find_levels(plan, t));
+    /* Several right-hand sides leave few rows in flight: those must be the next ones due. */
+    if (!order && plan->options.max_nrhs > 1) order = ORDER_LEVELS;
     if (!order) {
         const int64_t rows = d->warps * (32 / d->lanes);
         double given, by_level;
@@ -294,6 +298,7 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
         order = given < by_level ? ORDER_GIVEN : ORDER_LEVELS;
         trine_log(plan->ctx, 3, "triangular: %.0f us expected in the given order, %.0f us by level", given, by_level);
     }
+    d->many_blocks = plan->options.tune.blocks ? plan->options.tune.blocks : 4 * plan->ctx->info.multiprocessors;
     d->blocks = plan->options.tune.blocks ? plan->options.tune.blocks : blocks_for_order(plan, order, d->lanes);
     if (order == ORDER_LEVELS) TRY(triangle_reorder(plan, t, t->by_level));
     if (plan->method == TRINE_TRI_AUTO) {
