@@ -43,7 +43,7 @@ trine_status rpts_check_vectors(int64_t n, int64_t nrhs, const void *D, int64_t 
     REQUIRE(ldd >= n, "ldd is %lld, less than n = %lld", (long long)ldd, (long long)n);
     REQUIRE(ldx >= n, "ldx is %lld, less than n = %lld", (long long)ldx, (long long)n);
     REQUIRE(!n || !nrhs || (D && X), "%s is NULL", D ? "X" : "D");
-    REQUIRE(D != X || ldd == ldx, "X is D, but ldx = %lld and ldd = %lld", (long long)ldx, (long long)ldd);
+    REQUIRE(D != X || !D || ldd == ldx, "X is D, but ldx = %lld and ldd = %lld", (long long)ldx, (long long)ldd);
     return TRINE_SUCCESS;
 }
 
