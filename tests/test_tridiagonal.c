@@ -162,7 +162,7 @@ static void solve_banded(problem *p)
     size_t bytes;
     OK(trine_gbsv_cpu_work_size(p->t, p->n, p->nrhs, p->kl, p->ku, &p->options, &bytes));
     void *work = malloc(bytes + 1);
-    OK(trine_gbsv_cpu(p->t, p->n, p->nrhs, p->kl, p->ku, &p->options, p->bands, p->D, p->ldd, p->X, p->ldx, work, bytes));
+    OK(trine_gbsv_cpu(2, p->t, p->n, p->nrhs, p->kl, p->ku, &p->options, p->bands, p->D, p->ldd, p->X, p->ldx, work, bytes));
     free(work);
 }
 
@@ -623,12 +623,12 @@ static void wrong_arguments_are_refused(void **state)
     FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gtsv_cpu_work_size(TRINE_Z, INT64_C(1) << 40, INT64_C(1) << 20, &(trine_gtsv_options){.refine = 1}, &bytes));
     OK(SOLVE(TRINE_D, 0, 1, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
     OK(SOLVE(TRINE_D, 4, 0, NULL, v, NULL, 4, NULL, 4, NULL, 0));
-    FAILS(TRINE_ERR_ARGUMENT, "kl is 9", trine_gbsv_cpu(TRINE_D, 4, 1, 9, 0, NULL, v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "ku is -1", trine_gbsv_cpu(TRINE_D, 4, 1, 0, -1, NULL, v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "AB is NULL", trine_gbsv_cpu(TRINE_D, 4, 1, 0, 0, NULL, NULL, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_UNSUPPORTED, "cyclic", trine_gbsv_cpu(TRINE_D, 4, 1, 0, 0, &(trine_gtsv_options){.cyclic = 1}, v, v, 4, x, 4, work, sizeof work));
+    FAILS(TRINE_ERR_ARGUMENT, "kl is 9", trine_gbsv_cpu(2, TRINE_D, 4, 1, 9, 0, NULL, v, v, 4, x, 4, work, sizeof work));
+    FAILS(TRINE_ERR_ARGUMENT, "ku is -1", trine_gbsv_cpu(2, TRINE_D, 4, 1, 0, -1, NULL, v, v, 4, x, 4, work, sizeof work));
+    FAILS(TRINE_ERR_ARGUMENT, "AB is NULL", trine_gbsv_cpu(2, TRINE_D, 4, 1, 0, 0, NULL, NULL, v, 4, x, 4, work, sizeof work));
+    FAILS(TRINE_ERR_UNSUPPORTED, "cyclic", trine_gbsv_cpu(2, TRINE_D, 4, 1, 0, 0, &(trine_gtsv_options){.cyclic = 1}, v, v, 4, x, 4, work, sizeof work));
     FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gbsv_cpu_work_size(TRINE_D, 4, 1, 0, 0, NULL, NULL));
-    OK(trine_gbsv_cpu(TRINE_D, 0, 1, 2, 2, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
+    OK(trine_gbsv_cpu(2, TRINE_D, 0, 1, 2, 2, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
 }
 
 /* ------------------------------------------------------------------- banded */
@@ -697,7 +697,7 @@ static void a_zero_pivot_of_a_banded_system_is_named(void **state)
     ((double *)band(&p, 0))[6] = ((double *)band(&p, -1))[7] = ((double *)band(&p, 1))[5] = ((double *)band(&p, 2))[4] = 0; /* column 6 */
     OK(trine_gbsv_cpu_work_size(p.t, p.n, 1, 1, 2, NULL, &bytes));
     assert_true(bytes <= sizeof work);
-    FAILS(TRINE_ERR_SINGULAR, "column 6", trine_gbsv_cpu(p.t, p.n, 1, 1, 2, NULL, p.bands, p.D, p.ldd, p.X, p.ldx, work, bytes));
+    FAILS(TRINE_ERR_SINGULAR, "column 6", trine_gbsv_cpu(2, p.t, p.n, 1, 1, 2, NULL, p.bands, p.D, p.ldd, p.X, p.ldx, work, bytes));
     free_problem(&p);
 }
 

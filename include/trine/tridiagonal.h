@@ -1,4 +1,4 @@
-/* Tridiagonal and banded solves: stateless functions in the style of LAPACK (pointers, sizes, a workspace query, a stream). */
+/* Tridiagonal, block tridiagonal and banded solves: stateless functions in the style of LAPACK (pointers, sizes, a workspace query, a stream). */
 #ifndef TRINE_TRIDIAGONAL_H
 #define TRINE_TRIDIAGONAL_H
 
@@ -14,7 +14,11 @@ typedef enum {
     TRINE_PIVOT_DEFAULT,        /* SCALED_PARTIAL */
     TRINE_PIVOT_NONE,           /* never exchange: diagonally dominant or positive definite systems only */
     TRINE_PIVOT_PARTIAL,        /* the larger coefficient, as LAPACK does */
-    TRINE_PIVOT_SCALED_PARTIAL  /* the larger coefficient relative to its row's scale: invariant under scaling of rows */
+    TRINE_PIVOT_SCALED_PARTIAL, /* the larger coefficient relative to its row's scale: invariant under scaling of rows */
+    /* Blocks and bands only: whole block rows compete by the determinants of their blocks (Klein 2024, Section 2.5.3). These
+     * lose digits that row exchanges inside a panel, which the schemes above do, keep. */
+    TRINE_PIVOT_PARTIAL_DETERMINANT,
+    TRINE_PIVOT_SCALED_DETERMINANT
 } trine_pivot;
 
 /** NULL or zeroed: a non-cyclic system, scaled partial pivoting, everything else automatic. */
@@ -61,15 +65,75 @@ TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int
                                       const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                                       void *work, size_t work_bytes);
 
-/** Bytes of host workspace for trine_gbsv_cpu: n (kl + ku + 1) elements and a little more, n nrhs more with refinement. */
+/* ------------------------------------------------------------------- blocks
+ * A is block tridiagonal: `rows` block rows of n rows each, n = 1 to 8. a (below the diagonal; block a_i stands in block row i),
+ * b (diagonal) and c (above) have `rows` blocks of n x n elements, each block column-major; a_0 and c_{rows-1} are read only in
+ * cyclic systems. D and X have rows * n rows. partition in the options counts block rows. Recursive partitioned Schur
+ * complements (Klein 2024, Section 2.5); inside a partition Gaussian elimination with row exchanges, from which the rows of
+ * the interface are not excluded, so that no partition has to be regular in itself. */
+
+/** Bytes of device workspace for trine_bgtsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */
+TRINE_API trine_status trine_bgtsv_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+
+/** Solve op(A) X = D on the current CUDA device, A block tridiagonal; everything else as in trine_gtsv. */
+TRINE_API trine_status trine_bgtsv(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                                   const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
+                                   void *work, size_t work_bytes);
+
+/** Bytes of host workspace for trine_bgtsv_cpu. */
+TRINE_API trine_status trine_bgtsv_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+
+/** Solve op(A) X = D on the CPU, A block tridiagonal; everything else as in trine_gtsv_cpu. TRINE_ERR_SINGULAR: a column has no
+ *  pivot other than zero (the sentence names it); X is then undefined. */
+TRINE_API trine_status trine_bgtsv_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                                       const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
+                                       void *work, size_t work_bytes);
+
+/** Bytes of device memory that hold a factorization of trine_bgtf: about 3 to 4 times the three bands. */
+TRINE_API trine_status trine_bgtf_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes);
+
+/** Factor op(A), A block tridiagonal, on the current CUDA device: `factor`, factor_bytes of device memory from 16 bytes on, gets
+ *  all that trine_bgtfs needs. a, b, c are not changed and not needed afterwards. refine must be 0. Asynchronous on `stream`,
+ *  allocates nothing, can be captured. Klein 2024, Section 2.5.4. */
+TRINE_API trine_status trine_bgtf(void *stream, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
+                                  const void *a, const void *b, const void *c, void *factor, size_t factor_bytes);
+
+/** Bytes of device workspace for trine_bgtfs. */
+TRINE_API trine_status trine_bgtfs_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+
+/** Solve op(A) X = D with the factorization of op(A) by trine_bgtf; t, rows, n and options as there. The factorization is only
+ *  read: several streams may use it at once. D, X, work, stream as in trine_gtsv. */
+TRINE_API trine_status trine_bgtfs(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                                   const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx,
+                                   void *work, size_t work_bytes);
+
+/** The same on the CPU, in host memory aligned like malloc's. trine_bgtf_cpu: TRINE_ERR_SINGULAR as in trine_bgtsv_cpu. */
+TRINE_API trine_status trine_bgtf_cpu_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes);
+TRINE_API trine_status trine_bgtf_cpu(int threads, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
+                                      const void *a, const void *b, const void *c, void *factor, size_t factor_bytes);
+TRINE_API trine_status trine_bgtfs_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                                       const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx,
+                                       void *work, size_t work_bytes);
+
+/* -------------------------------------------------------------------- bands
+ * A is banded, n x n, with kl bands below and ku above the diagonal, 0 to 8 each: band k (-kl..ku) starts at AB + (kl + k) n and
+ * holds A[i,i+k] at its position i; positions outside the matrix are read only in cyclic systems, where they hold
+ * A[i,(i+k) mod n] (several that meet in one column add up). Cyclic systems: kl, ku <= 4, or n a multiple of 8
+ * (TRINE_ERR_UNSUPPORTED). The bands are taken as blocks of max(kl, ku) rows, and solved like those. */
+
+/** Bytes of device workspace for trine_gbsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */
+TRINE_API trine_status trine_gbsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
+
+/** Solve op(A) X = D on the current CUDA device, A banded; everything else as in trine_gtsv. */
+TRINE_API trine_status trine_gbsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
+                                  const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes);
+
+/** Bytes of host workspace for trine_gbsv_cpu. */
 TRINE_API trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
 
-/** Solve op(A) X = D on the CPU for a banded A with kl bands below and ku above the diagonal, 0 to 8 each: band k (-kl..ku)
- *  starts at AB + (kl + k) n and holds A[i,i+k] at its position i; positions outside the matrix are never read. X, D, work
- *  as in trine_gtsv_cpu; of the options pivot, refine and op are used, and cyclic must be 0 (TRINE_ERR_UNSUPPORTED).
- *  One thread; Gaussian elimination with row exchanges. TRINE_ERR_SINGULAR: a pivot is exactly zero (the sentence names the
- *  column); X is then partly overwritten. Golub and Van Loan 2013, Section 4.3.3. */
-TRINE_API trine_status trine_gbsv_cpu(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
+/** Solve op(A) X = D on the CPU, A banded; everything else as in trine_gtsv_cpu. TRINE_ERR_SINGULAR as in trine_bgtsv_cpu. */
+TRINE_API trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                                       const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes);
 
 #ifdef __cplusplus

@@ -31,12 +31,13 @@ trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, in
     return prepare(t, n, nrhs, kl, ku, options, &o, bytes);
 }
 
-trine_status trine_gbsv_cpu(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
+trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                             const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     rpts_options o;
     size_t needed = 0;
     trine_status status = TRINE_SUCCESS;
+    REQUIRE(threads >= 0, "threads is %d", threads);
     TRY(prepare(t, n, nrhs, kl, ku, options, &o, &needed));
     REQUIRE(!n || AB, "AB is NULL");
     TRY(rpts_check_vectors(n, nrhs, D, ldd, X, ldx));

@@ -116,7 +116,7 @@ static trine_status check_pivots(const struct problem *p, const struct band *ban
     TRY(trine_alloc(p->ctx, TRINE_HOST, work_bytes, &work));
     TRY(trine_alloc(p->ctx, TRINE_HOST, bytes, &zeros));
     memset(zeros, 0, bytes);
-    TRY(trine_gbsv_cpu(band->t, p->n, 1, band->kl, band->ku, &options, band->bands, zeros, p->n, zeros, p->n, work, work_bytes));
+    TRY(trine_gbsv_cpu(band->threads, band->t, p->n, 1, band->kl, band->ku, &options, band->bands, zeros, p->n, zeros, p->n, work, work_bytes));
 done:
     trine_free(p->ctx, TRINE_HOST, work);
     trine_free(p->ctx, TRINE_HOST, zeros);
@@ -172,7 +172,7 @@ done:
 static trine_status banded_solve(void *state, const trine_dense *B, const trine_dense *X)
 {
     const struct band *d = state;
-    return trine_gbsv_cpu(d->t, d->n, B->cols, d->kl, d->ku, &d->options, d->bands, B->data, d->n, X->data, d->n, d->work, d->work_bytes);
+    return trine_gbsv_cpu(d->threads, d->t, d->n, B->cols, d->kl, d->ku, &d->options, d->bands, B->data, d->n, X->data, d->n, d->work, d->work_bytes);
 }
 
 static const struct solver tridiagonal = {tridiagonal_setup, tridiagonal_solve, band_destroy};
