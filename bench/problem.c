@@ -237,7 +237,7 @@ trine_status bench_problem_make(bench *b, bench_source source, const char *direc
     if (fixed && fixed != p->uplo) FAIL(TRINE_ERR_UNSUPPORTED, "\"%s\" is the other triangle than --uplo", source->spec);
 
     TRY(make_triangle(b, source, p->uplo, &T, &p->diag));
-    if (source->kind == CHOL && direct.get_panels(source->factor, &p->panels)) p->panels = (trine_panels){0}; /* simplicial */
+    if (source->kind == CHOL && direct.get_panels(source->factor, TRINE_LOWER, &p->panels)) p->panels = (trine_panels){0}; /* simplicial */
     trine_matrix_info info;
     TRY(trine_matrix_get_info(T, &info));
     p->n = info.n_rows;

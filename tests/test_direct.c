@@ -208,23 +208,33 @@ static void assert_identity(trine_factor F, trine_matrix A)
     trine_matrix_destroy(&U);
 }
 
-/** The panels hold L: every entry of it at its place, zeros elsewhere. */
-static void assert_panels(trine_factor F)
+/** The panels hold L or U^T: every entry of it at its place, zeros elsewhere; rows ascend. */
+static void assert_panels_hold(trine_factor F, trine_uplo which)
 {
     trine_panels P;
     trine_factor_info info;
     OK(trine_factor_get_info(F, &info));
     if (info.method == TRINE_DIRECT_CHOLESKY_SIMPLICIAL || info.method == TRINE_DIRECT_LU_UMFPACK) {
-        FAILS(TRINE_ERR_UNSUPPORTED, "no supernodal panels", trine_factor_get_panels(F, &P));
+        FAILS(TRINE_ERR_UNSUPPORTED, "no supernodal panels", trine_factor_get_panels(F, which, &P));
         return;
     }
-    OK(trine_factor_get_panels(F, &P));
+    if (which == TRINE_UPPER && is_cholesky(info.method)) {
+        FAILS(TRINE_ERR_UNSUPPORTED, "L^H", trine_factor_get_panels(F, which, &P));
+        return;
+    }
+    OK(trine_factor_get_panels(F, which, &P));
     assert_int_equal(P.n, info.n);
     assert_int_equal(P.dtype, info.dtype);
-    assert_int_equal(P.diag, info.diag_L);
+    assert_int_equal(P.diag, which == TRINE_LOWER ? info.diag_L : TRINE_NONUNIT);
     assert_int_equal(P.first_column[0], 0);
     assert_int_equal(P.first_column[P.n_panels], info.n);
-    trine_matrix L = triangle(F, TRINE_LOWER);
+    trine_matrix L = triangle(F, which), transposed;
+    if (which == TRINE_UPPER) {
+        OK(trine_matrix_transpose(L, &transposed, TRINE_T));
+        trine_matrix_destroy(&L);
+        OK(trine_matrix_copy(transposed, &L, TRINE_HOST, TRINE_CSC, info.dtype));
+        trine_matrix_destroy(&transposed);
+    }
     const int64_t *offsets;
     const int32_t *rows;
     const void *values;
@@ -237,6 +247,7 @@ static void assert_panels(trine_factor F)
         assert_true(width > 0 && height >= width);
         assert_int_equal(P.value_offsets[s + 1] - P.value_offsets[s], width * height);
         for (int64_t i = 0; i < width; i++) assert_int_equal(list[i], first + i);
+        for (int64_t i = 1; i < height; i++) assert_true(list[i] > list[i - 1]);
         for (int64_t j = 0; j < width; j++) {
             int64_t found = 0;
             for (int64_t k = offsets[first + j]; k < offsets[first + j + 1]; k++) column[rows[k]] = get(info.dtype, values, k);
@@ -252,6 +263,12 @@ static void assert_panels(trine_factor F)
     }
     free(column);
     trine_matrix_destroy(&L);
+}
+
+static void assert_panels(trine_factor F)
+{
+    assert_panels_hold(F, TRINE_LOWER);
+    assert_panels_hold(F, TRINE_UPPER);
 }
 
 static void factors_multiply_to_the_permuted_and_scaled_matrix(void **state)
@@ -350,7 +367,7 @@ static void an_empty_matrix_has_an_empty_factor(void **state)
         OK(trine_factor_get_triangle(F, TRINE_LOWER, &T));
         trine_matrix_destroy(&T);
         if (info.method == TRINE_DIRECT_CHOLESKY || info.method == TRINE_DIRECT_LU) {
-            OK(trine_factor_get_panels(F, &P));
+            OK(trine_factor_get_panels(F, TRINE_LOWER, &P));
             assert_int_equal(P.n_panels, 0);
             assert_int_equal(P.first_column[0], 0);
         }
@@ -678,14 +695,14 @@ static void every_wrong_argument_of_a_factor_is_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_factor_get_info(NULL, &info));
     FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_factor_get_permutations(NULL, NULL, NULL, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_factor_get_triangle(NULL, TRINE_LOWER, &T));
-    FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_factor_get_panels(NULL, &P));
+    FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_factor_get_panels(NULL, TRINE_LOWER, &P));
     OK(trine_factor_create(ctx, &F, A, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "info is NULL", trine_factor_get_info(F, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "T is NULL", trine_factor_get_triangle(F, TRINE_LOWER, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "which is 0", trine_factor_get_triangle(F, TRINE_UPLO_AUTO, &T));
     FAILS(TRINE_ERR_UNSUPPORTED, "TRINE_H on L", trine_factor_get_triangle(F, TRINE_UPPER, &T));
     assert_null(T);
-    FAILS(TRINE_ERR_ARGUMENT, "panels is NULL", trine_factor_get_panels(F, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "panels is NULL", trine_factor_get_panels(F, TRINE_LOWER, NULL));
     OK(trine_factor_get_permutations(F, NULL, NULL, NULL, NULL));
     OK(trine_factor_destroy(&F));
     assert_null(F);
@@ -1153,8 +1170,9 @@ static void every_wrong_argument_of_a_solve_is_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "info is NULL", trine_direct_get_info(plan, NULL));
     OK(trine_direct_get_info(plan, &info));
     assert_int_equal(info.factor.method, TRINE_DIRECT_LU);
-    assert_int_equal(info.lower.uplo, TRINE_LOWER);
-    assert_int_equal(info.upper.uplo, TRINE_UPPER);
+    assert_int_equal(info.solver, TRINE_SOLVER_SUPERNODAL);
+    assert_int_equal(info.lower_panels.n, info.factor.n);
+    assert_int_equal(info.upper_panels.n, info.factor.n);
     assert_true(info.analyse_seconds >= 0 && info.numeric_seconds >= 0);
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_update(NULL, A));
     FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_direct_update(plan, NULL));
@@ -1198,34 +1216,113 @@ static void handles_may_go_in_any_order(void **state)
 static void every_allocation_of_a_plan_may_fail(void **state)
 {
     (void)state;
-    static const trine_direct_method some[] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_LU_UMFPACK};
-    for EACH(m, some)
+    static const struct { trine_direct_method method; trine_direct_solver solver; } some[] = {
+        {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_SUPERNODAL}, {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_GENERAL}, {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_AUTO},
+        {TRINE_DIRECT_LU, TRINE_SOLVER_SUPERNODAL}, {TRINE_DIRECT_LU_UMFPACK, TRINE_SOLVER_AUTO}};
+    for EACH(m, some) {
+        int general = 0; /* plans made without the panels that they had no memory for */
         for (int k = 1;; k++) {
             trine_context ctx;
             test_memory memory = {0};
             OK(trine_context_create(&ctx, "cpu"));
             test_fail_allocations(ctx, &memory);
-            trine_matrix A = random_matrix(ctx, TRINE_C, 12, 2, is_cholesky(some[m]), 5);
+            trine_matrix A = random_matrix(ctx, TRINE_C, 12, 2, is_cholesky(some[m].method), 5);
             float complex x[12] = {1};
             const trine_dense X = {x, 12, 1, 12, TRINE_COLMAJOR};
             memory.fail_at = memory.calls + k;
             trine_direct plan;
             trine_status status = trine_direct_create(ctx, &plan, A, &(trine_direct_options){
-                .factor.method = some[m], .ops = TRINE_N | TRINE_T | TRINE_H, .refine = 1});
+                .factor.method = some[m].method, .solver = some[m].solver, .ops = TRINE_N | TRINE_T | TRINE_H, .refine = 1});
             if (status) assert_null(plan);
+            trine_direct_info created = {0}, info = {0};
+            if (!status) OK(trine_direct_get_info(plan, &created));
             if (!status) status = trine_direct_update(plan, A);
             const int64_t before = memory.calls;
             if (!status) status = trine_direct_solve(plan, TRINE_T, &X, &X, NULL);
             assert_int_equal(memory.calls, before); /* a solve allocates nothing */
             const bool failed = memory.calls >= memory.fail_at;
-            assert_int_equal(status, failed ? TRINE_ERR_MEMORY : TRINE_SUCCESS);
+            if (!status) OK(trine_direct_get_info(plan, &info));
+            if (failed && !status) { /* AUTO goes on with the general solve until the next update, and says why */
+                assert_int_equal(some[m].solver, TRINE_SOLVER_AUTO);
+                assert_true(created.solver == TRINE_SOLVER_GENERAL || info.solver == TRINE_SOLVER_GENERAL);
+                if (info.solver == TRINE_SOLVER_GENERAL) assert_non_null(strstr(info.reason, "memory"));
+                general++;
+            } else {
+                assert_int_equal(status, failed ? TRINE_ERR_MEMORY : TRINE_SUCCESS);
+            }
             OK(trine_direct_destroy(&plan));
             OK(trine_matrix_destroy(&A));
             OK(trine_context_destroy(&ctx));
             assert_int_equal(memory.live, 0);
             if (!failed) break;
         }
+        assert_int_equal(general > 0, some[m].solver == TRINE_SOLVER_AUTO && some[m].method == TRINE_DIRECT_CHOLESKY);
+    }
 }
+
+static void general_and_supernodal_plans_share_a_factor(void **state)
+{
+    (void)state;
+    enum { n = 70 };
+    static const trine_direct_method some[] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_LU};
+    trine_context ctx = test_context();
+    for EACH(m, some)
+        for EACH(t, dtypes) {
+            trine_matrix A = random_matrix(ctx, dtypes[t], n, 4, is_cholesky(some[m]), 31 + t);
+            trine_factor F;
+            OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = some[m]}));
+            char x[n * 3 * 16], b[n * 3 * 16];
+            for (int solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_GENERAL; solver++) {
+                trine_direct plan;
+                trine_direct_info info;
+                OK(trine_direct_create_from_factor(ctx, &plan, F, A, &(trine_direct_options){
+                    .ops = TRINE_N | TRINE_T | TRINE_H, .triangular.max_nrhs = 3, .solver = (trine_direct_solver)solver}));
+                OK(trine_direct_get_info(plan, &info));
+                assert_int_equal(info.solver, solver == TRINE_SOLVER_GENERAL ? TRINE_SOLVER_GENERAL : TRINE_SOLVER_SUPERNODAL);
+                assert_non_null(strstr(info.reason, solver == TRINE_SOLVER_AUTO ? "panels" : "asked for"));
+                for EACH(o, ops) {
+                    solve(ctx, plan, dtypes[t], ops[o], n, 3, layouts[o % 2], o == 1, b, x);
+                    assert_true(backward_error(A, ops[o], 3, x, b) < 10);
+                    assert_like_lapack(A, dtypes[t], ops[o], n, 3, x, b);
+                }
+                OK(trine_direct_destroy(&plan));
+            }
+            OK(trine_factor_destroy(&F));
+            trine_matrix_destroy(&A);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
+static void wrong_arguments_of_a_plan_for_a_factor_are_named(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A, small, complex_A;
+    trine_factor F, simplicial;
+    trine_direct plan;
+    OK(trine_matrix_gallery(ctx, &A, "laplace2d:nx=4,ny=4", TRINE_D));
+    OK(trine_matrix_gallery(ctx, &complex_A, "laplace2d:nx=4,ny=4", TRINE_Z));
+    OK(trine_matrix_gallery(ctx, &small, "laplace2d:nx=3,ny=4", TRINE_D));
+    OK(trine_factor_create(ctx, &F, A, NULL));
+    OK(trine_factor_create(ctx, &simplicial, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL}));
+    FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_create_from_factor(ctx, NULL, F, A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_direct_create_from_factor(NULL, &plan, F, A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_direct_create_from_factor(ctx, &plan, NULL, A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_direct_create_from_factor(ctx, &plan, F, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "12 x 12", trine_direct_create_from_factor(ctx, &plan, F, small, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "complex", trine_direct_create_from_factor(ctx, &plan, F, complex_A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "no solver 3", trine_direct_create_from_factor(ctx, &plan, F, A, &(trine_direct_options){.solver = (trine_direct_solver)3}));
+    FAILS(TRINE_ERR_UNSUPPORTED, "no supernodal panels",
+          trine_direct_create_from_factor(ctx, &plan, simplicial, A, &(trine_direct_options){.solver = TRINE_SOLVER_SUPERNODAL}));
+    assert_null(plan);
+    OK(trine_factor_destroy(&F));
+    OK(trine_factor_destroy(&simplicial));
+    trine_matrix_destroy(&A);
+    trine_matrix_destroy(&complex_A);
+    trine_matrix_destroy(&small);
+    OK(trine_context_destroy(&ctx));
+}
+
 
 int main(void)
 {
@@ -1255,6 +1352,8 @@ int main(void)
         cmocka_unit_test(every_wrong_argument_of_a_solve_is_refused),
         cmocka_unit_test(handles_may_go_in_any_order),
         cmocka_unit_test(every_allocation_of_a_plan_may_fail),
+        cmocka_unit_test(general_and_supernodal_plans_share_a_factor),
+        cmocka_unit_test(wrong_arguments_of_a_plan_for_a_factor_are_named),
     };
     return TEST_MAIN(tests);
 }

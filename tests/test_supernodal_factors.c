@@ -17,7 +17,7 @@ static double backward_error(const char *name, double fill, int64_t nrhs)
     const int32_t *perm;
     OK(trine_matrix_read(ctx, &A, path, TRINE_D));
     OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY}));
-    OK(trine_factor_get_panels(F, &panels));
+    OK(trine_factor_get_panels(F, TRINE_LOWER, &panels));
     OK(trine_factor_get_permutations(F, &perm, NULL, NULL, NULL));
     OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.fill = fill, .max_nrhs = nrhs}));
     OK(trine_supernodal_numeric(plan, TRINE_HOST, panels.values, NULL));

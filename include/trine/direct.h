@@ -4,6 +4,7 @@
 #define TRINE_DIRECT_H
 
 #include <trine/matrix.h>
+#include <trine/supernodal.h>
 #include <trine/triangular.h>
 
 #ifdef __cplusplus
@@ -61,14 +62,23 @@ TRINE_API trine_status trine_factor_get_permutations(trine_factor F, const int32
 /** L (TRINE_LOWER) or U (TRINE_UPPER) as a CSC matrix on the host, explicit zeros of the panels left out (but never a
  *  diagonal); Cholesky's U is refused: use op TRINE_H on L. The caller owns it. */
 TRINE_API trine_status trine_factor_get_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
-/** The supernodal panels of L as the library holds them; TRINE_ERR_UNSUPPORTED for simplicial factors and UMFPACK. SuperLU's row
- *  lists are not sorted below the panel's own columns. */
-TRINE_API trine_status trine_factor_get_panels(trine_factor F, trine_panels *panels);
+/** The supernodal panels of L (TRINE_LOWER), or of U^T (TRINE_UPPER, LU only: U^T is lower triangular, and op T of a
+ *  supernodal plan solves with U). L's are the library's own arrays; U^T's are made at the first call, on the supernodes of L: a
+ *  panel's row list is the union of the columns in which its rows of U have entries. TRINE_ERR_UNSUPPORTED for simplicial
+ *  factors and UMFPACK; TRINE_ERR_MEMORY says how much the panels of U^T need. */
+TRINE_API trine_status trine_factor_get_panels(trine_factor F, trine_uplo which, trine_panels *panels);
 TRINE_API trine_status trine_factor_destroy(trine_factor *F);
 
 /* ------------------------------------------------- the whole solve as a plan */
 
 typedef struct trine_direct_s *trine_direct;
+
+typedef enum {
+    TRINE_SOLVER_AUTO,        /* SUPERNODAL where the factor has panels and there is memory for them, unless `triangular` asks for a
+                                 method, or on a GPU for a fixed order of summation; else GENERAL */
+    TRINE_SOLVER_SUPERNODAL,  /* trine_supernodal on the factor's panels */
+    TRINE_SOLVER_GENERAL      /* trine_triangular on the factor's entries */
+} trine_direct_solver;
 
 typedef struct {
     trine_factor_options factor;
@@ -76,10 +86,16 @@ typedef struct {
     unsigned ops;                         /* mask of op(A) to be solved; 0 = TRINE_N */
     int refine;                           /* steps of iterative refinement in A's dtype, residual in extended precision on the host:
                                              then solve synchronizes and cannot be captured */
+    trine_direct_solver solver;
+    trine_supernodal_options supernodal;  /* of SUPERNODAL; triangular.max_nrhs holds for both */
 } trine_direct_options;
 
 /** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype; kept by reference. */
 TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options);
+/** The same with a factor that is there: F is A's, is kept by reference (an update of this plan updates it), and options->factor is
+ *  not used. Several plans may share one factor. */
+TRINE_API trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A,
+                                                       const trine_direct_options *options);
 /** New values on the same pattern. */
 TRINE_API trine_status trine_direct_update(trine_direct plan, trine_matrix A);
 /** X := op(A)^-1 B, vectors of A's dtype in the context's space; B == X allowed. Runs trine's triangular solves only: never
@@ -88,8 +104,11 @@ TRINE_API trine_status trine_direct_update(trine_direct plan, trine_matrix A);
 TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
 typedef struct {
     trine_factor_info factor;
-    trine_triangular_info lower, upper;
-    double analyse_seconds, numeric_seconds; /* of the triangular plans, both together */
+    trine_direct_solver solver;              /* what runs: SUPERNODAL or GENERAL */
+    const char *reason;                      /* why; valid until the plan's next update */
+    trine_triangular_info lower, upper;      /* GENERAL; Cholesky without a plan for U: both L's. Else zeros */
+    trine_supernodal_info lower_panels, upper_panels; /* SUPERNODAL: L and U^T; Cholesky: both L's. Else zeros */
+    double analyse_seconds, numeric_seconds; /* of both triangular solves together */
 } trine_direct_info;
 TRINE_API trine_status trine_direct_get_info(trine_direct plan, trine_direct_info *info);
 TRINE_API trine_status trine_direct_destroy(trine_direct *plan);

@@ -114,6 +114,9 @@ TRINE_API trine_status trine_matrix_get_structure(trine_matrix A, trine_matrix_s
  *  Asynchronous on stream (NULL = the context's), capturable. */
 TRINE_API trine_status trine_vectors_permute(trine_context ctx, trine_dtype t, const int32_t *perm, const void *scale, int inverse,
                                              const trine_dense *X, const trine_dense *Y, void *stream);
+/** The same with conj(X) in place of X. */
+TRINE_API trine_status trine_vectors_permute_conjugate(trine_context ctx, trine_dtype t, const int32_t *perm, const void *scale, int inverse,
+                                                       const trine_dense *X, const trine_dense *Y, void *stream);
 
 /* -------------------------------------------------------------------- files */
 

@@ -37,6 +37,10 @@ TRINE_API trine_status trine_supernodal_analyse(trine_context ctx, trine_superno
  *  device memory allocated for the call; synchronizes. */
 TRINE_API trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec);
 
+/** Numeric with panels->values on the host, after a check that the panels have the structure and dtype analysed: else
+ *  TRINE_ERR_STRUCTURE names the first panel that differs, and the plan keeps its values. */
+TRINE_API trine_status trine_supernodal_update(trine_supernodal plan, const trine_panels *panels, const trine_exec *exec);
+
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose diagonal was exactly zero or NaN in the last
  *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal factors always pass. */
 TRINE_API trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exec);

@@ -161,4 +161,4 @@ static void release(trine_factor F)
     trine_free(F->ctx, TRINE_HOST, state);
 }
 
-const struct factor_backend factor_cholmod = {analyse, numeric, triangle, release};
+const struct factor_backend factor_cholmod = {analyse, numeric, triangle, NULL, release};

@@ -14,6 +14,8 @@ struct factor_backend {
      *  after the values of F->A changed. */
     trine_status (*numeric)(trine_factor F);
     trine_status (*triangle)(trine_factor F, trine_uplo which, trine_matrix *T);
+    /** Fill F->upper; NULL where there are no panels of U. */
+    trine_status (*upper_panels)(trine_factor F);
     /** Free F->state; it may be half made, or NULL. */
     void (*release)(trine_factor F);
 };
@@ -42,7 +44,11 @@ struct trine_factor_s {
     trine_panels panels;                  /* n_panels = 0: there are none */
     int32_t *first_column, *panel_rows;   /* what panels does not borrow from the library */
     int64_t *row_offsets, *value_offsets;
+    trine_panels upper;                   /* of U^T, all of it owned here; n_panels = 0: not made yet */
 };
+
+/** Free the panels of U^T, which are made anew when they are asked for. */
+void factor_drop_upper_panels(trine_factor F);
 
 /** The arrays of F->A. */
 struct factor_input { int64_t n, nnz; const int64_t *offsets; const int32_t *indices; const double *values; };

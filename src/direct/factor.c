@@ -84,6 +84,17 @@ static trine_status check_hermitian(trine_matrix A, trine_matrix_structure *s)
 
 /* ----------------------------------------------------------- factorization */
 
+void factor_drop_upper_panels(trine_factor F)
+{
+    trine_context ctx = F->ctx;
+    trine_free(ctx, TRINE_HOST, (void *)F->upper.first_column);
+    trine_free(ctx, TRINE_HOST, (void *)F->upper.row_offsets);
+    trine_free(ctx, TRINE_HOST, (void *)F->upper.value_offsets);
+    trine_free(ctx, TRINE_HOST, (void *)F->upper.rows);
+    trine_free(ctx, TRINE_HOST, (void *)F->upper.values);
+    F->upper = (trine_panels){0};
+}
+
 /** Drop what the last numeric part left, keep ordering and symbolic part. */
 static void clear_numeric(trine_factor F)
 {
@@ -102,6 +113,7 @@ static void clear_numeric(trine_factor F)
     F->row_offsets = F->value_offsets = NULL;
     F->panels = (trine_panels){0};
     F->nnz_L = F->nnz_U = 0;
+    factor_drop_upper_panels(F);
 }
 
 static void release_backend(trine_factor F)
@@ -318,17 +330,30 @@ trine_status trine_factor_get_triangle(trine_factor F, trine_uplo which, trine_m
     return F->backend->triangle(F, which, T);
 }
 
-trine_status trine_factor_get_panels(trine_factor F, trine_panels *panels)
+trine_status trine_factor_get_panels(trine_factor F, trine_uplo which, trine_panels *panels)
 {
     REQUIRE_FACTORED(F);
     REQUIRE(panels, "panels is NULL");
+    REQUIRE(which == TRINE_LOWER || which == TRINE_UPPER, "which is %d, neither TRINE_LOWER nor TRINE_UPPER", (int)which);
     if (F->method != TRINE_DIRECT_CHOLESKY && F->method != TRINE_DIRECT_LU)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "a %s factor has no supernodal panels", trine_direct_method_name(F->method));
+    if (which == TRINE_UPPER && is_cholesky(F->method))
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "the upper factor of Cholesky is L^H: the panels of L serve for both");
     static const int64_t zero = 0;
     static const int32_t zero_column = 0;
-    *panels = F->n ? F->panels
-                   : (trine_panels){.first_column = &zero_column, .row_offsets = &zero, .value_offsets = &zero,
-                                    .dtype = F->dtype, .diag = F->diag_L};
+    if (!F->n) {
+        *panels = (trine_panels){.first_column = &zero_column, .row_offsets = &zero, .value_offsets = &zero, .dtype = F->dtype,
+                                 .diag = which == TRINE_UPPER ? TRINE_NONUNIT : F->diag_L};
+        return TRINE_SUCCESS;
+    }
+    if (which == TRINE_UPPER && !F->upper.n_panels) {
+        const trine_status status = F->backend->upper_panels(F);
+        if (status) {
+            factor_drop_upper_panels(F);
+            return status;
+        }
+    }
+    *panels = which == TRINE_LOWER ? F->panels : F->upper;
     return TRINE_SUCCESS;
 }
 

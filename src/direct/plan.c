@@ -1,14 +1,13 @@
-/* A direct solve as a plan: the factor's permutations and scales around two of trine's triangular solves.
+/* A direct solve as a plan: the factor's permutations and scales around two of trine's triangular solves (sweeps.c).
  *
  *     diag(r) A(p,q) diag(c) = L U   gives   A x = b:    x(q) = c .* (U^-1 L^-1 (r .* b(p))),
  *                                            A^T x = b:  x(p) = r .* (L^-T U^-T (c .* b(q))),
  *
- * and A^H with H in place of T, the scales being real. Cholesky has q = p and U = L^H; of its U nothing is stored unless A is
- * complex and A^T is asked for: then L^-T conj(L)^-1 needs U's plan, for conj(L) = U^T. */
+ * and A^H with H in place of T, the scales being real. Cholesky has q = p and U = L^H. */
 #include <string.h>
 
 #include "core/scalar.h"
-#include "direct/direct.h"
+#include "direct/sweeps.h"
 
 struct trine_direct_s {
     int refs;
@@ -21,15 +20,12 @@ struct trine_direct_s {
     int64_t n, max_nrhs;
     unsigned ops;
     bool ready;                              /* false after an update that failed */
-    bool cholesky;                           /* what the triangular plans were made for */
 
-    trine_matrix L, U;                       /* CSC of A's dtype on the host; U NULL where L^H serves */
-    trine_triangular lower, upper;
+    direct_sweeps sweeps;
     void *row_perm, *col_perm;               /* in the context's space */
     void *row_scale, *col_scale;             /* of A's real dtype; NULL: ones */
     void *vectors;                           /* n x max_nrhs in the context's space */
     void *host_b, *host_x, *host_r;          /* n x max_nrhs each, for refinement */
-    double analyse_seconds, numeric_seconds;
 };
 
 /* ------------------------------------------------------------------- setup */
@@ -76,106 +72,6 @@ done:
     return status;
 }
 
-static bool same_pattern(trine_matrix A, trine_matrix B)
-{
-    trine_matrix_info a, b;
-    const int64_t *a_offsets, *b_offsets;
-    const int32_t *a_indices, *b_indices;
-    if (!A || !B || trine_matrix_get_info(A, &a) || trine_matrix_get_info(B, &b) || a.nnz != b.nnz || a.n_cols != b.n_cols) return false;
-    if (trine_matrix_get_arrays(A, &a_offsets, &a_indices, NULL) || trine_matrix_get_arrays(B, &b_offsets, &b_indices, NULL)) return false;
-    return !memcmp(a_offsets, b_offsets, (size_t)(a.n_cols + 1) * sizeof *a_offsets) &&
-           !memcmp(a_indices, b_indices, (size_t)a.nnz * sizeof *a_indices);
-}
-
-/** Give the triangle T (which passes to *kept) to *plan. The pattern of a factor may change with its values: pivots move, and
- *  zeros in the panels are left out. Where it did not, only the values are replaced. */
-static trine_status set_triangle(trine_direct D, trine_matrix T, trine_matrix *kept, trine_triangular *plan,
-                                 const trine_triangular_options *options)
-{
-    trine_status status = TRINE_SUCCESS;
-    const bool known = *plan && same_pattern(*kept, T);
-    trine_matrix_destroy(kept);
-    *kept = T;
-    double start = trine_wall_time();
-    if (!known) {
-        trine_triangular_destroy(plan);
-        TRY(trine_triangular_analyse(D->ctx, plan, T, options));
-        D->analyse_seconds += trine_wall_time() - start;
-        start = trine_wall_time();
-    }
-    const void *values;
-    TRY(trine_matrix_get_arrays(T, NULL, NULL, &values));
-    TRY(trine_triangular_numeric(*plan, TRINE_HOST, values, NULL));
-    TRY(trine_triangular_check(*plan, NULL));
-    D->numeric_seconds += trine_wall_time() - start;
-done:
-    return status;
-}
-
-/** The factor's triangle in A's dtype. */
-static trine_status get_triangle(trine_direct D, trine_uplo which, trine_matrix *T)
-{
-    trine_matrix wide = NULL;
-    *T = NULL;
-    trine_status status = trine_factor_get_triangle(D->F, which, &wide);
-    if (status || !trine_dtype_is_single(D->dtype)) {
-        *T = wide;
-        return status;
-    }
-    status = trine_matrix_copy(wide, T, TRINE_HOST, TRINE_CSC, D->dtype);
-    trine_matrix_destroy(&wide);
-    return status;
-}
-
-/** Which ops the triangular plans need for the ops of A. */
-static unsigned ops_of_lower(trine_direct D)
-{
-    if (!D->cholesky) return D->ops;
-    if (!trine_dtype_is_complex(D->dtype)) return TRINE_N | TRINE_T;
-    return (D->ops & (TRINE_N | TRINE_H) ? TRINE_N | TRINE_H : 0u) | (D->ops & TRINE_T);
-}
-static unsigned ops_of_upper(trine_direct D)
-{
-    if (!D->cholesky) return D->ops;
-    return trine_dtype_is_complex(D->dtype) ? D->ops & TRINE_T : 0;
-}
-
-/** Permutations and triangles from D->F. */
-static trine_status take_factor(trine_direct D)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_matrix T = NULL;
-    trine_factor_info factor;
-    trine_triangular_options options = D->options.triangular;
-    TRY(trine_factor_get_info(D->F, &factor));
-    if (D->cholesky != (factor.diag_L == TRINE_NONUNIT)) { /* other diagonals, other ops: whatever the patterns are */
-        trine_triangular_destroy(&D->lower);
-        trine_triangular_destroy(&D->upper);
-    }
-    D->cholesky = factor.diag_L == TRINE_NONUNIT;
-    options.diag = D->cholesky ? TRINE_NONUNIT : TRINE_UNIT;
-    options.other_triangle_is_error = 0;
-    options.max_nrhs = D->max_nrhs;
-    D->analyse_seconds = D->numeric_seconds = 0;
-    TRY(place_permutations(D));
-    options.uplo = TRINE_LOWER;
-    options.ops = ops_of_lower(D);
-    TRY(get_triangle(D, TRINE_LOWER, &T));
-    TRY(set_triangle(D, T, &D->L, &D->lower, &options));
-    options.uplo = TRINE_UPPER;
-    options.diag = TRINE_NONUNIT;
-    options.ops = ops_of_upper(D);
-    if (options.ops) {
-        TRY(D->cholesky ? trine_matrix_transpose(D->L, &T, TRINE_H) : get_triangle(D, TRINE_UPPER, &T));
-        TRY(set_triangle(D, T, &D->U, &D->upper, &options));
-    } else {
-        trine_triangular_destroy(&D->upper);
-        trine_matrix_destroy(&D->U);
-    }
-done:
-    return status;
-}
-
 /** Keep A, and what else refinement needs. */
 static trine_status take_matrix(trine_direct D, trine_matrix A)
 {
@@ -193,38 +89,44 @@ done:
     return status;
 }
 
-trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options)
+static trine_status check_options(const trine_direct_options *o)
 {
-    REQUIRE(plan, "plan is NULL");
-    *plan = NULL;
-    REQUIRE(ctx, "ctx is NULL");
-    REQUIRE(A, "A is NULL");
-    const trine_direct_options chosen = options ? *options : (trine_direct_options){0};
-    REQUIRE((chosen.ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)) == 0, "ops %#x has bits other than TRINE_N, TRINE_T, TRINE_H", chosen.ops);
-    REQUIRE(chosen.refine >= 0, "%d steps of refinement", chosen.refine);
-    REQUIRE(chosen.triangular.max_nrhs >= 0, "max_nrhs is %lld", (long long)chosen.triangular.max_nrhs);
-    trine_matrix_info info;
-    trine_status status = trine_matrix_get_info(A, &info);
-    if (status) return status;
+    REQUIRE((o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)) == 0, "ops %#x has bits other than TRINE_N, TRINE_T, TRINE_H", o->ops);
+    REQUIRE(o->refine >= 0, "%d steps of refinement", o->refine);
+    REQUIRE(o->triangular.max_nrhs >= 0, "max_nrhs is %lld", (long long)o->triangular.max_nrhs);
+    REQUIRE((unsigned)o->solver <= TRINE_SOLVER_GENERAL, "there is no solver %d", (int)o->solver);
+    return TRINE_SUCCESS;
+}
+
+/** The plan for F, whose reference passes to it, also in a failure. */
+static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A, trine_dtype dtype,
+                           const trine_direct_options *options)
+{
+    trine_status status = TRINE_SUCCESS;
     trine_direct D = trine_host_calloc(ctx, 1, sizeof *D);
-    if (!D) return TRINE_ERR_MEMORY;
+    if (!D) {
+        trine_factor_destroy(&F);
+        return TRINE_ERR_MEMORY;
+    }
     D->refs = 1;
     D->ctx = trine_retain_context(ctx);
-    D->options = chosen;
-    D->dtype = info.dtype;
+    D->F = F;
+    D->options = *options;
+    D->dtype = dtype;
     D->space = ctx->info.space;
-    D->n = info.n_rows;
-    D->ops = chosen.ops ? chosen.ops : TRINE_N;
-    D->max_nrhs = chosen.triangular.max_nrhs ? chosen.triangular.max_nrhs : 1;
-    TRY(trine_factor_create(ctx, &D->F, A, &chosen.factor));
+    D->n = F->n;
+    D->ops = options->ops ? options->ops : TRINE_N;
+    D->max_nrhs = options->triangular.max_nrhs ? options->triangular.max_nrhs : 1;
+    D->sweeps = (direct_sweeps){.ctx = ctx, .dtype = dtype, .ops = D->ops, .options = *options, .max_nrhs = D->max_nrhs};
     TRY(take_matrix(D, A));
-    TRY(take_factor(D));
+    TRY(place_permutations(D));
+    TRY(sweeps_take_factor(&D->sweeps, F));
     const size_t element = trine_dtype_size(D->dtype);
     size_t bytes;
     if (__builtin_mul_overflow((size_t)D->n * element, (size_t)D->max_nrhs, &bytes))
         FAIL(TRINE_ERR_MEMORY, "%lld vectors of %lld elements are more than memory can hold", (long long)D->max_nrhs, (long long)D->n);
     TRY(trine_alloc(ctx, D->space, bytes, &D->vectors));
-    if (chosen.refine) {
+    if (options->refine) {
         TRY(trine_alloc(ctx, TRINE_HOST, bytes, &D->host_b));
         TRY(trine_alloc(ctx, TRINE_HOST, bytes, &D->host_x));
         TRY(trine_alloc(ctx, TRINE_HOST, bytes, &D->host_r));
@@ -234,6 +136,46 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     return TRINE_SUCCESS;
 done:
     trine_direct_destroy(&D);
+    return status;
+}
+
+trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options)
+{
+    REQUIRE(plan, "plan is NULL");
+    *plan = NULL;
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(A, "A is NULL");
+    const trine_direct_options chosen = options ? *options : (trine_direct_options){0};
+    trine_matrix_info info;
+    trine_factor F;
+    trine_status status = TRINE_SUCCESS;
+    TRY(check_options(&chosen));
+    TRY(trine_matrix_get_info(A, &info));
+    TRY(trine_factor_create(ctx, &F, A, &chosen.factor));
+    TRY(create(ctx, plan, F, A, info.dtype, &chosen));
+done:
+    return status;
+}
+
+trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A, const trine_direct_options *options)
+{
+    REQUIRE(plan, "plan is NULL");
+    *plan = NULL;
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(F, "F is NULL");
+    REQUIRE(A, "A is NULL");
+    const trine_direct_options chosen = options ? *options : (trine_direct_options){0};
+    trine_matrix_info info;
+    trine_status status = TRINE_SUCCESS;
+    TRY(check_options(&chosen));
+    TRY(trine_matrix_get_info(A, &info));
+    REQUIRE(info.n_rows == F->n && info.n_cols == F->n, "A is %lld x %lld, and the factor of order %lld", (long long)info.n_rows,
+            (long long)info.n_cols, (long long)F->n);
+    REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z), "of A and its factor one is complex, the other is not");
+    if (!F->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed");
+    trine_retain(&F->refs);
+    TRY(create(ctx, plan, F, A, info.dtype, &chosen));
+done:
     return status;
 }
 
@@ -248,7 +190,8 @@ trine_status trine_direct_update(trine_direct D, trine_matrix A)
     D->ready = false;
     TRY(trine_factor_update(D->F, A));
     TRY(take_matrix(D, A));
-    TRY(take_factor(D));
+    TRY(place_permutations(D));
+    TRY(sweeps_take_factor(&D->sweeps, D->F));
     D->ready = true;
 done:
     return status;
@@ -260,29 +203,14 @@ done:
 static trine_status solve_once(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool forward = op == TRINE_N, real = !trine_dtype_is_complex(D->dtype);
-    const trine_exec exec = {.stream = stream};
+    const bool forward = op == TRINE_N;
+    const bool conjugate = sweeps_conjugate(&D->sweeps, op);
     const trine_dense Z = {.data = D->vectors, .rows = D->n, .cols = B->cols, .layout = X->layout,
                            .ld = X->layout == TRINE_COLMAJOR ? D->n : B->cols};
-    trine_triangular first = D->lower, second = D->upper;
-    trine_transpose first_op = op, second_op = op;
-    if (D->cholesky) {
-        if (op == TRINE_T && !real) { /* conj(L) = U^T */
-            first = D->upper;
-            second = D->lower;
-        } else {
-            first = second = D->lower;
-            first_op = TRINE_N;
-            second_op = real ? TRINE_T : TRINE_H;
-        }
-    } else if (!forward) {
-        first = D->upper;
-        second = D->lower;
-    }
-    TRY(trine_vectors_permute(D->ctx, D->dtype, forward ? D->row_perm : D->col_perm, forward ? D->row_scale : D->col_scale, 0, B, &Z, stream));
-    TRY(trine_triangular_solve(first, first_op, NULL, &Z, &Z, &exec));
-    TRY(trine_triangular_solve(second, second_op, NULL, &Z, &Z, &exec));
-    TRY(trine_vectors_permute(D->ctx, D->dtype, forward ? D->col_perm : D->row_perm, forward ? D->col_scale : D->row_scale, 1, &Z, X, stream));
+    __typeof__(&trine_vectors_permute) permute = conjugate ? trine_vectors_permute_conjugate : trine_vectors_permute;
+    TRY(permute(D->ctx, D->dtype, forward ? D->row_perm : D->col_perm, forward ? D->row_scale : D->col_scale, 0, B, &Z, stream));
+    TRY(sweeps_solve(&D->sweeps, op, &Z, stream));
+    TRY(permute(D->ctx, D->dtype, forward ? D->col_perm : D->row_perm, forward ? D->col_scale : D->row_scale, 1, &Z, X, stream));
 done:
     return status;
 }
@@ -359,10 +287,17 @@ trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
     REQUIRE(info, "info is NULL");
     if (!D->ready) return trine_fail(TRINE_ERR_STATE, "the plan has no factor: the last trine_direct_update failed");
     trine_status status = TRINE_SUCCESS;
-    *info = (trine_direct_info){.analyse_seconds = D->analyse_seconds, .numeric_seconds = D->numeric_seconds};
+    const direct_sweeps *sweeps = &D->sweeps;
+    *info = (trine_direct_info){.analyse_seconds = sweeps->analyse_seconds, .numeric_seconds = sweeps->numeric_seconds,
+                                .solver = sweeps->supernodal ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL, .reason = sweeps->reason};
     TRY(trine_factor_get_info(D->F, &info->factor));
-    TRY(trine_triangular_get_info(D->lower, &info->lower));
-    TRY(trine_triangular_get_info(D->upper ? D->upper : D->lower, &info->upper)); /* Cholesky: L serves for both */
+    if (sweeps->supernodal) { /* Cholesky: L serves for both */
+        TRY(trine_supernodal_get_info(sweeps->L_panels, &info->lower_panels));
+        TRY(trine_supernodal_get_info(sweeps->Ut_panels ? sweeps->Ut_panels : sweeps->L_panels, &info->upper_panels));
+    } else {
+        TRY(trine_triangular_get_info(sweeps->lower, &info->lower));
+        TRY(trine_triangular_get_info(sweeps->upper ? sweeps->upper : sweeps->lower, &info->upper));
+    }
 done:
     return status;
 }
@@ -374,10 +309,7 @@ trine_status trine_direct_destroy(trine_direct *plan)
     *plan = NULL;
     if (!trine_release(&D->refs)) return TRINE_SUCCESS;
     trine_context ctx = D->ctx;
-    trine_triangular_destroy(&D->lower);
-    trine_triangular_destroy(&D->upper);
-    trine_matrix_destroy(&D->L);
-    trine_matrix_destroy(&D->U);
+    sweeps_destroy(&D->sweeps);
     trine_matrix_destroy(&D->A);
     trine_matrix_destroy(&D->A_transposed);
     trine_matrix_destroy(&D->A_adjoint);

@@ -7,7 +7,7 @@
 #include <superlu/slu_ddefs.h>
 #include <superlu/slu_zdefs.h>
 
-#include "direct/direct.h"
+#include "direct/superlu_panels.h"
 
 struct superlu_state {
     superlu_options_t options; /* Fact = SamePattern after the first factorization */
@@ -108,28 +108,6 @@ static void drop_factors(struct superlu_state *state)
     state->has_factors = false;
 }
 
-/** SuperLU's row lists and values are contiguous from panel to panel; its offsets count from each panel's first column. */
-static trine_status take_panels(trine_factor F, const SCformat *L)
-{
-    trine_status status = TRINE_SUCCESS;
-    const int64_t n_panels = L->nsuper + 1;
-    TRY(ALLOC(F->ctx, F->first_column, n_panels + 1));
-    TRY(ALLOC(F->ctx, F->row_offsets, n_panels + 1));
-    TRY(ALLOC(F->ctx, F->value_offsets, n_panels + 1));
-    for (int64_t s = 0; s <= n_panels; s++) {
-        const int32_t first = s < n_panels ? L->sup_to_col[s] : (int32_t)F->n;
-        F->first_column[s] = first;
-        F->row_offsets[s] = L->rowind_colptr[first];
-        F->value_offsets[s] = L->nzval_colptr[first];
-    }
-    F->panels = (trine_panels){.n = F->n, .n_panels = n_panels, .first_column = F->first_column, .row_offsets = F->row_offsets,
-                               .rows = L->rowind, .value_offsets = F->value_offsets, .values = L->nzval, .dtype = F->dtype,
-                               .diag = TRINE_UNIT};
-    F->nnz_L = factor_panels_count(F);
-done:
-    return status;
-}
-
 /** What to do with each entry of U, column after column, not sorted: part from SuperLU's columns, part from the panels. */
 typedef void (*upper_fn)(void *user, int32_t row, int64_t column, const double *value);
 static void each_upper(trine_factor F, upper_fn fn, void *user)
@@ -200,7 +178,7 @@ static trine_status numeric(trine_factor F)
              F->col_perm[info - 1], info - 1, n);
     TRY(ALLOC(F->ctx, F->row_perm, in.n));
     invert(in.n, state->position_of_row, F->row_perm);
-    TRY(take_panels(F, state->L.Store));
+    TRY(superlu_take_panels(F, &state->L));
     struct upper_summary summary = {.parts = factor_parts(F), .smallest = INFINITY};
     each_upper(F, summarize, &summary);
     F->nnz_U = summary.nnz;
@@ -234,6 +212,11 @@ static trine_status triangle(trine_factor F, trine_uplo which, trine_matrix *T)
     return status;
 }
 
+static trine_status upper_panels(trine_factor F)
+{
+    return superlu_make_upper_panels(F, &((struct superlu_state *)F->state)->U);
+}
+
 static void release(trine_factor F)
 {
     struct superlu_state *state = F->state;
@@ -245,4 +228,4 @@ static void release(trine_factor F)
     trine_free(F->ctx, TRINE_HOST, state);
 }
 
-const struct factor_backend factor_superlu = {analyse, numeric, triangle, release};
+const struct factor_backend factor_superlu = {analyse, numeric, triangle, upper_panels, release};

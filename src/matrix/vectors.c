@@ -10,8 +10,8 @@
 
 const struct vectors_backend vectors_cpu = {.permute = TABLE(permute)};
 
-trine_status trine_vectors_permute(trine_context ctx, trine_dtype t, const int32_t *perm, const void *scale, int inverse,
-                                   const trine_dense *X, const trine_dense *Y, void *stream)
+static trine_status permute(trine_context ctx, trine_dtype t, const int32_t *perm, const void *scale, bool inverse, bool conjugate,
+                            const trine_dense *X, const trine_dense *Y, void *stream)
 {
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(trine_dtype_is_valid(t), "dtype %d is none of S, D, C, Z", (int)t);
@@ -27,9 +27,21 @@ trine_status trine_vectors_permute(trine_context ctx, trine_dtype t, const int32
     const bool from_columns = from.layout == TRINE_COLMAJOR, to_columns = to.layout == TRINE_COLMAJOR;
     const vectors_move move = {from.rows, from.cols, from.data, to.data,
                                from_columns ? 1 : from.ld, from_columns ? from.ld : 1, to_columns ? 1 : to.ld, to_columns ? to.ld : 1,
-                               perm, scale, inverse != 0};
+                               perm, scale, inverse, conjugate};
     const struct vectors_backend *backend = ctx->cuda ? TRINE_CUDA_TABLE(&vectors_cuda) : &vectors_cpu;
     status = backend->permute[t](ctx, &move, stream ? stream : ctx->stream);
 done:
     return status;
+}
+
+trine_status trine_vectors_permute(trine_context ctx, trine_dtype t, const int32_t *perm, const void *scale, int inverse,
+                                   const trine_dense *X, const trine_dense *Y, void *stream)
+{
+    return permute(ctx, t, perm, scale, inverse != 0, false, X, Y, stream);
+}
+
+trine_status trine_vectors_permute_conjugate(trine_context ctx, trine_dtype t, const int32_t *perm, const void *scale, int inverse,
+                                             const trine_dense *X, const trine_dense *Y, void *stream)
+{
+    return permute(ctx, t, perm, scale, inverse != 0, true, X, Y, stream);
 }

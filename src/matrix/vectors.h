@@ -16,7 +16,7 @@ typedef struct {
     int64_t from_row, from_col, to_row, to_col; /* strides in elements */
     const int32_t *perm;                        /* NULL: identity */
     const void *scale;                          /* real type; NULL: 1 */
-    bool inverse;
+    bool inverse, conjugate;
 } vectors_move;
 
 typedef trine_status (*vectors_permute_fn)(trine_context ctx, const vectors_move *m, void *stream);

@@ -9,6 +9,11 @@ __device__ double scaled(double s, double x) { return s * x; }
 __device__ float2 scaled(float s, float2 x) { return make_float2(s * x.x, s * x.y); }
 __device__ double2 scaled(double s, double2 x) { return make_double2(s * x.x, s * x.y); }
 
+__device__ float conjugated(float x) { return x; }
+__device__ double conjugated(double x) { return x; }
+__device__ float2 conjugated(float2 x) { return make_float2(x.x, -x.y); }
+__device__ double2 conjugated(double2 x) { return make_double2(x.x, -x.y); }
+
 /** x runs along the rows of the block if by_columns (Y column-major), else along its columns; y over the other direction. */
 template <typename T, typename R> __global__ void permute_rows(vectors_move m, bool by_columns)
 {
@@ -23,7 +28,7 @@ template <typename T, typename R> __global__ void permute_rows(vectors_move m, b
         const T *source = from + (m.inverse ? i : p) * m.from_row;
         T *target = to + (m.inverse ? p : i) * m.to_row;
         for (int64_t j = j0; j < m.cols; j += dj) {
-            const T x = source[j * m.from_col];
+            const T given = source[j * m.from_col], x = m.conjugate ? conjugated(given) : given;
             target[j * m.to_col] = scale ? scaled(scale[i], x) : x;
         }
     }

@@ -117,6 +117,36 @@ trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, 
     return TRINE_SUCCESS;
 }
 
+/** TRINE_ERR_STRUCTURE unless the panels are those analysed. */
+static trine_status same_structure(const supernodal_structure *S, const trine_panels *panels)
+{
+    if (panels->n != S->n || panels->n_panels != S->n_sources)
+        return trine_fail(TRINE_ERR_STRUCTURE, "%lld panels of %lld columns, but %lld of %lld were analysed", (long long)panels->n_panels,
+                          (long long)panels->n, (long long)S->n_sources, (long long)S->n);
+    for (int64_t s = 0; s < S->n_sources; s++) {
+        const supernodal_panel *p = &S->panels[S->target[s]];
+        const int64_t height = S->source_row_offsets[s + 1] - S->source_row_offsets[s];
+        const int32_t *rows = panels->rows + panels->row_offsets[s], *place = S->source_rows + S->source_row_offsets[s];
+        bool same = panels->first_column[s + 1] - panels->first_column[s] == S->source_width[s] &&
+                    panels->row_offsets[s + 1] - panels->row_offsets[s] == height && panels->value_offsets[s] == S->source_value_offsets[s];
+        for (int64_t r = 0; same && r < height; r++) same = rows[r] == S->original[S->rows[p->rows + place[r]]];
+        if (!same) return trine_fail(TRINE_ERR_STRUCTURE, "the structure of panel %lld is not the one analysed", (long long)s);
+    }
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_supernodal_update(trine_supernodal plan, const trine_panels *panels, const trine_exec *exec)
+{
+    REQUIRE(plan, "plan is NULL");
+    REQUIRE(panels, "panels is NULL");
+    REQUIRE(panels->dtype == plan->dtype && panels->diag == plan->diag, "dtype %d and diag %d, but %d and %d were analysed",
+            (int)panels->dtype, (int)panels->diag, (int)plan->dtype, (int)plan->diag);
+    REQUIRE(!panels->n_panels || (panels->first_column && panels->row_offsets && panels->rows && panels->value_offsets),
+            "first_column, row_offsets, rows or value_offsets is NULL");
+    const trine_status status = same_structure(&plan->S, panels);
+    return status ? status : trine_supernodal_numeric(plan, TRINE_HOST, panels->values, exec);
+}
+
 trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exec)
 {
     REQUIRE(plan, "plan is NULL");

@@ -13,6 +13,7 @@ enum {
     INVERT_SMALL = 32,    /* columns inverted by substitution */
     SERIAL_COLUMNS = 32,  /* columns of a triangle between two updates of the rows below */
     TEAM_COLUMNS = 128,   /* the same when threads meet at each */
+    TEAM_WORTHWHILE = 400000, /* elements of all panels: below, threads wait for each other longer than they compute */
     TEAM_ENTRIES = 65536  /* panels of fewer entries are left to one thread */
 };
 #define TEAM_BARRIER(team) do { if ((team) > 1) { _Pragma("omp barrier") } } while (0)
@@ -67,7 +68,7 @@ static trine_status cpu_analyse(trine_supernodal plan)
     if (!part) return TRINE_ERR_MEMORY;
     plan->device = part;
     part->bad_row = -1;
-    part->domains = ctx->threads;
+    part->domains = S->n_values < TEAM_WORTHWHILE ? 1 : ctx->threads;
     TRY(ALLOC(ctx, part->order, m));
     TRY(CALLOC(ctx, part->domain_offsets, part->domains + 2));
     TRY(CALLOC(ctx, work, m));
@@ -150,7 +151,7 @@ static trine_status cpu_singular_row(trine_supernodal plan, void *stream, int64_
 static size_t cpu_work_bytes(trine_supernodal plan, int64_t nrhs)
 {
     const supernodal_structure *S = &plan->S;
-    const int64_t domains = plan->ctx->threads, width = nrhs > 1 ? BLOCK : 1;
+    const int64_t domains = ((const cpu_part *)plan->device)->domains, width = nrhs > 1 ? BLOCK : 1;
     const int64_t elements = ((1 + domains) * S->n + 2 * (domains + 1) * S->max_height) * width;
     return (size_t)elements * trine_dtype_size(plan->dtype) + 256;
 }

@@ -19,7 +19,9 @@ static char path[PATH_MAX];
 static const struct { const char *name; size_t offset; } symbols[] = {
     {"trine_direct_method_name", offsetof(struct direct_library, method_name)},
     {"trine_ordering_name", offsetof(struct direct_library, ordering_name)},
-    {"trine_direct_create", offsetof(struct direct_library, create)},
+    {"trine_factor_create", offsetof(struct direct_library, factor)},
+    {"trine_factor_destroy", offsetof(struct direct_library, factor_destroy)},
+    {"trine_direct_create_from_factor", offsetof(struct direct_library, create)},
     {"trine_direct_solve", offsetof(struct direct_library, solve)},
     {"trine_direct_get_info", offsetof(struct direct_library, get_info)},
     {"trine_direct_destroy", offsetof(struct direct_library, destroy)},

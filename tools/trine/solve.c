@@ -61,7 +61,9 @@ static const struct argp_option options[] = {
      "where the solve runs; cpu:4 sets threads, cuda:1 the device's number. auto takes a GPU if there is one (default)", 0},
     {"precision", 'p', "s|d|c|z", 0, "single, double, complex single, complex double (default d, or z for a complex file)", 0},
     {"refine", KEY_REFINE, "N", 0, "steps of iterative refinement, residuals in extended precision (default 0)", 0},
-    {"repeat", KEY_REPEAT, "K", 0, "solve K times and report the median time (default 1)", 0},
+    {"repeat", KEY_REPEAT, "K", 0,
+     "solve K times and report the median time; with more than one, also the general triangular solve on the same factor, and after how "
+     "many solves the set-up of the supernodal one has paid (default 1)", 0},
     {"out", 'o', "FILE", 0, "write the solution as a Matrix Market array file; .gz: gzipped. FILE is whole or untouched", 0},
     {"json", 'j', NULL, 0, "one JSON object instead of text", 0},
     {0}};
@@ -153,6 +155,7 @@ struct run {
     void *b, *x, *s;               /* on the host: right-hand sides, solutions, the known solution or NULL */
     void *device_b, *device_x;     /* on a GPU: where they go for the solve */
     double read_seconds, check_seconds, solve_seconds, solve_min_seconds, refine_seconds;
+    double general_setup_seconds, general_solve_seconds; /* of the general method on the same factor; -1 if not compared */
     trine_accuracy accuracy;
     double initial_backward_error; /* before refinement */
     char warnings[1024];           /* of the library, "; " between them */
@@ -221,7 +224,7 @@ done:
 }
 
 /** x = A^-1 b on the context's device, for host vectors; the time is that of the solve alone, from call to completion. */
-static trine_status solve_once(struct run *r, void *b, void *x, double *seconds)
+static trine_status solve_once(struct run *r, void *state, void *b, void *x, double *seconds)
 {
     trine_status status = TRINE_SUCCESS;
     const trine_context ctx = r->p.ctx;
@@ -230,7 +233,7 @@ static trine_status solve_once(struct run *r, void *b, void *x, double *seconds)
     const trine_dense X = {.data = gpu ? r->device_x : x, .rows = r->p.n, .cols = r->p.nrhs};
     if (gpu) TRY(trine_copy(ctx, r->device_b, TRINE_DEVICE, b, TRINE_HOST, vector_bytes(r)));
     const double begin = trine_wall_time();
-    TRY(r->solver->solve(r->state, &B, &X));
+    TRY(r->solver->solve(state, &B, &X));
     TRY(trine_context_synchronize(ctx));
     *seconds = trine_wall_time() - begin;
     if (gpu) TRY(trine_copy(ctx, x, TRINE_HOST, r->device_x, TRINE_DEVICE, vector_bytes(r)));
@@ -244,21 +247,47 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static trine_status solve_repeatedly(struct run *r)
+/** Solve `count` times for the right-hand sides; the median and the shortest time. */
+static trine_status solve_repeatedly(struct run *r, void *state, void *x, int count, double *median, double *shortest)
 {
     trine_status status = TRINE_SUCCESS;
-    const int count = r->o->repeat;
     double *times = NULL;
     TRY(trine_alloc(r->p.ctx, TRINE_HOST, (size_t)count * sizeof *times, (void **)&times));
-    step_begin("solving");
-    for (int k = 0; k < count; k++) TRY(solve_once(r, r->b, r->x, &times[k]));
-    step_end();
+    for (int k = 0; k < count; k++) TRY(solve_once(r, state, r->b, x, &times[k]));
     qsort(times, (size_t)count, sizeof *times, compare_times);
-    r->solve_min_seconds = times[0];
-    r->solve_seconds = count % 2 ? times[count / 2] : 0.5 * (times[count / 2 - 1] + times[count / 2]);
+    *shortest = times[0];
+    *median = count % 2 ? times[count / 2] : 0.5 * (times[count / 2 - 1] + times[count / 2]);
 done:
     trine_free(r->p.ctx, TRINE_HOST, times);
     return status;
+}
+
+/** What the general method needs on the same factor, where the panels are used. A comparison that does not fit in memory is left out. */
+static trine_status compare_with_general(struct run *r)
+{
+    enum { MOST = 11 };
+    trine_status status = TRINE_SUCCESS;
+    void *other = NULL, *x = NULL;
+    double shortest;
+    step_begin("setting up and timing the general method");
+    TRY(trine_alloc(r->p.ctx, TRINE_HOST, vector_bytes(r), &x));
+    TRY(r->solver->set_up_general(&r->p, r->state, &other, &r->general_setup_seconds));
+    TRY(solve_repeatedly(r, other, x, r->o->repeat < MOST ? r->o->repeat : MOST, &r->general_solve_seconds, &shortest));
+done:
+    step_end();
+    r->solver->destroy(other);
+    trine_free(r->p.ctx, TRINE_HOST, x);
+    if (status) r->general_setup_seconds = r->general_solve_seconds = -1;
+    return status == TRINE_ERR_MEMORY ? TRINE_SUCCESS : status;
+}
+
+/** The smallest number of solves for which set-up and solves by panels take no longer than those of the general method; -1: none. */
+static int64_t solves_to_pay(const struct run *r)
+{
+    const double setup = r->outcome.analyse_seconds + r->outcome.numeric_seconds - r->general_setup_seconds;
+    const double gain = r->general_solve_seconds - r->solve_seconds;
+    if (setup <= 0) return gain >= 0 ? 0 : -1;
+    return gain > 0 ? (int64_t)ceil(setup / gain) : -1;
 }
 
 /** Iterative refinement: r = b - A x in extended precision, d = A^-1 r, x = x + d. */
@@ -275,7 +304,7 @@ static trine_status refine(struct run *r)
     for (int k = 0; k < r->o->refine; k++) {
         TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, residual, &r->accuracy));
         if (!k) r->initial_backward_error = r->accuracy.backward_error;
-        TRY(solve_once(r, residual, d, &unused));
+        TRY(solve_once(r, r->state, residual, d, &unused));
         for (int64_t i = 0; i < count; i++) {
             double xr, xi, dr, di;
             get_value(r->t, r->x, i, &xr, &xi);
@@ -342,7 +371,11 @@ static trine_status run_all(struct run *r)
     step_begin("factoring and analysing");
     TRY(r->solver->setup(p, &r->state, &r->outcome));
     step_end();
-    TRY(solve_repeatedly(r));
+    step_begin("solving");
+    TRY(solve_repeatedly(r, r->state, r->x, o->repeat, &r->solve_seconds, &r->solve_min_seconds));
+    step_end();
+    r->general_setup_seconds = r->general_solve_seconds = -1;
+    if (o->repeat > 1 && r->outcome.supernodal) TRY(compare_with_general(r));
     if (o->refine) TRY(refine(r));
     TRY(check_solution(r));
     if (o->out) TRY(trine_vectors_write(p->ctx, o->out, r->t, r->x, p->n, p->nrhs, p->n));
@@ -399,8 +432,9 @@ static void print_text(const struct run *r)
     printf("method          %s: %s%s%s\n", c->method, c->reason, c->ordering ? "; ordering " : "", c->ordering ? c->ordering : "");
     if (c->factor_seconds >= 0) printf("factor          %s entries in L + U, fill %.2f\n", grouped(c->nnz_factor), c->fill);
     if (*c->kernel) printf("solve           %s", c->kernel);
-    if (c->levels_lower >= 0) printf(", %s level sets of L", grouped(c->levels_lower));
-    if (c->levels_upper >= 0) printf(", %s level sets of U", grouped(c->levels_upper));
+    const char *levels = c->supernodal ? "levels" : "level sets";
+    if (c->levels_lower >= 0) printf(", %s %s of L", grouped(c->levels_lower), levels);
+    if (c->levels_upper >= 0) printf(", %s %s of U", grouped(c->levels_upper), levels);
     if (*c->kernel) printf("\n");
     if (o->rhs == RHS_FILE) printf("right-hand side %s, %s column%s\n", o->rhs_path, grouped(p->nrhs), p->nrhs == 1 ? "" : "s");
     else printf("right-hand side b = A s, s = %s\n", o->rhs == RHS_ONES ? "(1, 1, ...)" : o->rhs == RHS_SIN ? "(sin 1, sin 2, ...)" : "random in (-1, 1)");
@@ -410,6 +444,12 @@ static void print_text(const struct run *r)
     for (int i = 0; i < N_PHASES; i++)
         if (phases[i].seconds >= 0) printf("%-10s %12.6f s\n", phases[i].name, phases[i].seconds);
     if (o->repeat > 1) printf("           median of %d solves; the fastest took %.6f s\n", o->repeat, r->solve_min_seconds);
+    if (r->general_solve_seconds >= 0) {
+        const int64_t pays = solves_to_pay(r);
+        printf("general    %12.6f s a solve, after %.6f s of analysis and numeric set-up\n", r->general_solve_seconds, r->general_setup_seconds);
+        if (pays >= 0) printf("           the set-up of the panels has paid after %s solve%s\n", grouped(pays), pays == 1 ? "" : "s");
+        else printf("           the set-up of the panels does not pay: the general method is faster\n");
+    }
     printf("\nbackward error  %.3g eps (eps = %.3g)\n", r->accuracy.backward_error, trine_dtype_eps(r->t));
     if (o->refine) printf("                %.3g eps before refinement\n", r->initial_backward_error);
     printf("residual        %.3g\n", r->accuracy.residual);
@@ -447,6 +487,12 @@ static void print_json(const struct run *r)
     list_phases(r, phases);
     for (int i = 0; i < N_PHASES; i++) json_number(phases[i].key, phases[i].seconds >= 0 ? phases[i].seconds : 0);
     json_number("solve_min_seconds", r->solve_min_seconds);
+    json_boolean("supernodal", c->supernodal);
+    if (r->general_solve_seconds >= 0) {
+        json_number("general_setup_seconds", r->general_setup_seconds);
+        json_number("general_solve_seconds", r->general_solve_seconds);
+        json_integer("solves_to_pay", solves_to_pay(r));
+    }
     json_number("backward_error", r->accuracy.backward_error);
     json_number("initial_backward_error", r->initial_backward_error);
     json_number("componentwise_error", r->accuracy.componentwise);

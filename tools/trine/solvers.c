@@ -182,30 +182,78 @@ static const struct solver banded = {banded_setup, banded_solve, band_destroy};
 
 static const struct direct_library *library;
 
+struct direct {
+    trine_factor F;
+    trine_direct plan;
+};
+
+static void direct_destroy(void *state)
+{
+    struct direct *d = state;
+    if (!d) return;
+    library->destroy(&d->plan);
+    library->factor_destroy(&d->F);
+    free(d);
+}
+
+/** What solves: "supernodal, 812 panels in L" or the methods' names. */
+static void describe_kernel(const trine_direct_info *info, char *text, size_t size)
+{
+    const bool lu = info->factor.diag_L == TRINE_UNIT;
+    if (info->solver == TRINE_SOLVER_SUPERNODAL) {
+        int used = snprintf(text, size, "supernodal, %s panels in L", grouped(info->lower_panels.panels_merged));
+        if (lu) used += snprintf(text + used, size - (size_t)used, ", %s in U", grouped(info->upper_panels.panels_merged));
+        const int64_t entries = info->lower_panels.nnz_merged + (lu ? info->upper_panels.nnz_merged : 0);
+        snprintf(text + used, size - (size_t)used, ", %.2f stored entries for one of the factor",
+                 (double)entries / (double)(info->factor.nnz_L + (lu ? info->factor.nnz_U : 0)));
+    } else {
+        snprintf(text, size, "L by %s, %s by %s", trine_triangular_method_name(info->lower.method), lu ? "U" : "L^H",
+                 trine_triangular_method_name(info->upper.method));
+    }
+}
+
 static trine_status direct_setup(const struct problem *p, trine_direct_method method, void **state, struct outcome *o)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_direct plan = NULL;
+    struct direct *d = NULL;
     trine_direct_info info;
-    const trine_direct_options options = {.factor = {.method = method, .ordering = p->ordering}, .triangular = {.max_nrhs = p->nrhs}};
+    const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs}};
     TRY(direct_load(&library));
-    TRY(library->create(p->ctx, &plan, p->A, &options));
-    TRY(library->get_info(plan, &info));
+    d = calloc(1, sizeof *d);
+    if (!d) FAIL(TRINE_ERR_MEMORY, "no memory");
+    TRY(library->factor(p->ctx, &d->F, p->A, &(trine_factor_options){.method = method, .ordering = p->ordering}));
+    TRY(library->create(p->ctx, &d->plan, d->F, p->A, &options));
+    TRY(library->get_info(d->plan, &info));
     o->method = info.factor.method == TRINE_DIRECT_CHOLESKY ? "cholesky" : info.factor.method == TRINE_DIRECT_LU ? "lu" : library->method_name(info.factor.method);
     if (method == TRINE_DIRECT_AUTO) snprintf(o->reason, sizeof o->reason, "%s", info.factor.reason);
     o->ordering = library->ordering_name(info.factor.ordering);
     o->nnz_factor = info.factor.nnz_L + info.factor.nnz_U - info.factor.n;
     o->fill = info.factor.fill;
-    o->levels_lower = info.lower.levels;
-    o->levels_upper = info.upper.levels;
+    o->supernodal = info.solver == TRINE_SOLVER_SUPERNODAL;
+    o->levels_lower = o->supernodal ? info.lower_panels.levels_merged : info.lower.levels;
+    o->levels_upper = o->supernodal ? info.upper_panels.levels_merged : info.upper.levels;
     o->order_seconds = info.factor.order_seconds;
     o->factor_seconds = info.factor.factor_seconds;
     o->analyse_seconds = info.analyse_seconds;
     o->numeric_seconds = info.numeric_seconds;
-    snprintf(o->kernel, sizeof o->kernel, "L by %s, %s by %s", trine_triangular_method_name(info.lower.method),
-             info.factor.diag_L == TRINE_UNIT ? "U" : "L^H", trine_triangular_method_name(info.upper.method));
+    describe_kernel(&info, o->kernel, sizeof o->kernel);
 done:
-    *state = plan;
+    *state = d;
+    return status;
+}
+
+static trine_status direct_set_up_general(const struct problem *p, void *state, void **other, double *seconds)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs}, .solver = TRINE_SOLVER_GENERAL};
+    trine_direct_info info;
+    struct direct *d = calloc(1, sizeof *d);
+    if (!d) FAIL(TRINE_ERR_MEMORY, "no memory");
+    TRY(library->create(p->ctx, &d->plan, ((struct direct *)state)->F, p->A, &options));
+    TRY(library->get_info(d->plan, &info));
+    *seconds = info.analyse_seconds + info.numeric_seconds;
+done:
+    *other = d;
     return status;
 }
 
@@ -221,18 +269,12 @@ static trine_status lu_setup(const struct problem *p, void **state, struct outco
 
 static trine_status direct_solve(void *state, const trine_dense *B, const trine_dense *X)
 {
-    return library->solve(state, TRINE_N, B, X, NULL);
+    return library->solve(((struct direct *)state)->plan, TRINE_N, B, X, NULL);
 }
 
-static void direct_destroy(void *state)
-{
-    trine_direct plan = state;
-    if (plan) library->destroy(&plan);
-}
-
-static const struct solver direct_auto = {direct_auto_setup, direct_solve, direct_destroy};
-static const struct solver cholesky = {cholesky_setup, direct_solve, direct_destroy};
-static const struct solver lu = {lu_setup, direct_solve, direct_destroy};
+static const struct solver direct_auto = {direct_auto_setup, direct_solve, direct_destroy, direct_set_up_general};
+static const struct solver cholesky = {cholesky_setup, direct_solve, direct_destroy, direct_set_up_general};
+static const struct solver lu = {lu_setup, direct_solve, direct_destroy, direct_set_up_general};
 
 /* ------------------------------------------------------------------ choice */
 

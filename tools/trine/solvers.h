@@ -23,10 +23,11 @@ struct problem {
 struct outcome {
     const char *method;    /* what runs: "cholesky", ... */
     char reason[256];      /* why */
-    char kernel[128];      /* which triangular solve runs, with its level sets; "" where there is none */
+    char kernel[512];      /* which triangular solve runs; "" where there is none */
     const char *ordering;  /* NULL where nothing was ordered */
     int64_t nnz_factor;    /* entries of L + U, the diagonal once; of the matrix itself where it is not factored */
     double fill;           /* nnz_factor / nnz; 1 where nothing is factored */
+    bool supernodal;       /* the triangular solves are by panels; levels_... count levels of panels */
     int64_t levels_lower, levels_upper; /* level sets; -1 where they were not needed */
     bool zero_pivots_are_hidden; /* a singular matrix gives huge values, not a status */
     double order_seconds, factor_seconds, analyse_seconds, numeric_seconds;
@@ -38,6 +39,9 @@ struct solver {
     /** X = A^-1 B for n x nrhs vectors in the context's space, column-major; may be asynchronous. */
     trine_status (*solve)(void *state, const trine_dense *B, const trine_dense *X);
     void (*destroy)(void *state); /* accepts NULL */
+    /** Set up the general triangular solve on the factor of `state`, to compare with: *other is another state, set-up time as
+     *  analyse_seconds + numeric_seconds would be. NULL where there is nothing to compare with. */
+    trine_status (*set_up_general)(const struct problem *p, void *state, void **other, double *seconds);
 };
 
 /** The solver for a method; AUTO: triangular, then tridiagonal or banded, then Cholesky or LU by what A is. */

@@ -1,0 +1,266 @@
+#include "direct/sweeps.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------ supernodal plans */
+
+/** Panel values of a factor in double, rounded to the vectors' single precision. */
+static trine_status round_values(direct_sweeps *s, const trine_panels *panels, float **rounded)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int parts = panels->dtype == TRINE_Z ? 2 : 1;
+    const int64_t count = panels->value_offsets[panels->n_panels] * parts;
+    const double *values = panels->values;
+    TRY(ALLOC(s->ctx, *rounded, count));
+    for (int64_t k = panels->value_offsets[0] * parts; k < count; k++) (*rounded)[k] = (float)values[k];
+done:
+    return status;
+}
+
+/** *plan from the panels, which may be of a wider precision than the vectors. */
+static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trine_supernodal *plan)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_panels panels = *given;
+    float *rounded = NULL;
+    double start = trine_wall_time();
+    panels.dtype = s->dtype;
+    if (trine_dtype_is_single(s->dtype) && panels.n) {
+        TRY(round_values(s, given, &rounded));
+        panels.values = rounded;
+    }
+    status = *plan ? trine_supernodal_update(*plan, &panels, NULL) : TRINE_ERR_STRUCTURE;
+    if (status == TRINE_ERR_STRUCTURE) { /* no plan yet, or the pivots moved */
+        trine_supernodal_destroy(plan);
+        trine_supernodal_options options = s->options.supernodal;
+        options.max_nrhs = s->max_nrhs;
+        TRY(trine_supernodal_analyse(s->ctx, plan, &panels, &options));
+        s->analyse_seconds += trine_wall_time() - start;
+        start = trine_wall_time();
+        status = trine_supernodal_numeric(*plan, TRINE_HOST, panels.values, NULL);
+    }
+    TRY(status);
+    TRY(trine_supernodal_check(*plan, NULL));
+    s->numeric_seconds += trine_wall_time() - start;
+done:
+    trine_free(s->ctx, TRINE_HOST, rounded);
+    return status;
+}
+
+static trine_status set_supernodal(direct_sweeps *s, trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_panels panels;
+    TRY(trine_factor_get_panels(F, TRINE_LOWER, &panels));
+    TRY(set_panels(s, &panels, &s->L_panels));
+    if (s->cholesky) {
+        trine_supernodal_destroy(&s->Ut_panels);
+    } else {
+        const double start = trine_wall_time();
+        TRY(trine_factor_get_panels(F, TRINE_UPPER, &panels));
+        s->analyse_seconds += trine_wall_time() - start;
+        TRY(set_panels(s, &panels, &s->Ut_panels));
+    }
+done:
+    factor_drop_upper_panels(F);
+    return status;
+}
+
+/* --------------------------------------------------------------- general plans */
+
+static bool same_pattern(trine_matrix A, trine_matrix B)
+{
+    trine_matrix_info a, b;
+    const int64_t *a_offsets, *b_offsets;
+    const int32_t *a_indices, *b_indices;
+    if (!A || !B || trine_matrix_get_info(A, &a) || trine_matrix_get_info(B, &b) || a.nnz != b.nnz || a.n_cols != b.n_cols) return false;
+    if (trine_matrix_get_arrays(A, &a_offsets, &a_indices, NULL) || trine_matrix_get_arrays(B, &b_offsets, &b_indices, NULL)) return false;
+    return !memcmp(a_offsets, b_offsets, (size_t)(a.n_cols + 1) * sizeof *a_offsets) &&
+           !memcmp(a_indices, b_indices, (size_t)a.nnz * sizeof *a_indices);
+}
+
+/** Give the triangle T (which passes to *kept) to *plan. The pattern of a factor may change with its values: pivots move, and
+ *  zeros in the panels are left out. Where it did not, only the values are replaced. */
+static trine_status set_triangle(direct_sweeps *s, trine_matrix T, trine_matrix *kept, trine_triangular *plan,
+                                 const trine_triangular_options *options)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool known = *plan && same_pattern(*kept, T);
+    trine_matrix_destroy(kept);
+    *kept = T;
+    double start = trine_wall_time();
+    if (!known) {
+        trine_triangular_destroy(plan);
+        TRY(trine_triangular_analyse(s->ctx, plan, T, options));
+        s->analyse_seconds += trine_wall_time() - start;
+        start = trine_wall_time();
+    }
+    const void *values;
+    TRY(trine_matrix_get_arrays(T, NULL, NULL, &values));
+    TRY(trine_triangular_numeric(*plan, TRINE_HOST, values, NULL));
+    TRY(trine_triangular_check(*plan, NULL));
+    s->numeric_seconds += trine_wall_time() - start;
+done:
+    return status;
+}
+
+/** The factor's triangle in A's dtype. */
+static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo which, trine_matrix *T)
+{
+    trine_matrix wide = NULL;
+    *T = NULL;
+    trine_status status = trine_factor_get_triangle(F, which, &wide);
+    if (status || !trine_dtype_is_single(s->dtype)) {
+        *T = wide;
+        return status;
+    }
+    status = trine_matrix_copy(wide, T, TRINE_HOST, TRINE_CSC, s->dtype);
+    trine_matrix_destroy(&wide);
+    return status;
+}
+
+/** Which ops the triangular plans need for the ops of A. */
+static unsigned ops_of_lower(const direct_sweeps *s)
+{
+    if (!s->cholesky) return s->ops;
+    if (!trine_dtype_is_complex(s->dtype)) return TRINE_N | TRINE_T;
+    return (s->ops & (TRINE_N | TRINE_H) ? TRINE_N | TRINE_H : 0u) | (s->ops & TRINE_T);
+}
+static unsigned ops_of_upper(const direct_sweeps *s)
+{
+    if (!s->cholesky) return s->ops;
+    return trine_dtype_is_complex(s->dtype) ? s->ops & TRINE_T : 0;
+}
+
+static trine_status set_general(direct_sweeps *s, trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_matrix T = NULL;
+    trine_triangular_options options = s->options.triangular;
+    options.diag = s->cholesky ? TRINE_NONUNIT : TRINE_UNIT;
+    options.other_triangle_is_error = 0;
+    options.max_nrhs = s->max_nrhs;
+    options.uplo = TRINE_LOWER;
+    options.ops = ops_of_lower(s);
+    TRY(get_triangle(s, F, TRINE_LOWER, &T));
+    TRY(set_triangle(s, T, &s->L, &s->lower, &options));
+    options.uplo = TRINE_UPPER;
+    options.diag = TRINE_NONUNIT;
+    options.ops = ops_of_upper(s);
+    if (options.ops) {
+        TRY(s->cholesky ? trine_matrix_transpose(s->L, &T, TRINE_H) : get_triangle(s, F, TRINE_UPPER, &T));
+        TRY(set_triangle(s, T, &s->U, &s->upper, &options));
+    } else {
+        trine_triangular_destroy(&s->upper);
+        trine_matrix_destroy(&s->U);
+    }
+done:
+    return status;
+}
+
+/* --------------------------------------------------------------------- choice */
+
+/** Whether the panels are to be used; s->reason says why. */
+static bool wants_panels(direct_sweeps *s, const trine_factor_info *factor)
+{
+    const char *no = NULL;
+    const bool panels = factor->method == TRINE_DIRECT_CHOLESKY || factor->method == TRINE_DIRECT_LU;
+    if (s->options.solver == TRINE_SOLVER_GENERAL) no = "asked for";
+    else if (s->options.solver == TRINE_SOLVER_SUPERNODAL) no = NULL;
+    else if (!panels) no = "the factor has no supernodal panels";
+    else if (s->options.triangular.method) no = "a method of the general solve was asked for";
+    else if (s->options.triangular.summation == TRINE_ORDER_DETERMINISTIC && s->ctx->cuda) no = "a fixed order of summation was asked for";
+    snprintf(s->reason, sizeof s->reason, "%s", no ? no : s->options.solver ? "asked for" : "the factor has supernodal panels");
+    return !no;
+}
+
+static void destroy_general(direct_sweeps *s)
+{
+    trine_triangular_destroy(&s->lower);
+    trine_triangular_destroy(&s->upper);
+    trine_matrix_destroy(&s->L);
+    trine_matrix_destroy(&s->U);
+}
+
+static void destroy_supernodal(direct_sweeps *s)
+{
+    trine_supernodal_destroy(&s->L_panels);
+    trine_supernodal_destroy(&s->Ut_panels);
+}
+
+void sweeps_destroy(direct_sweeps *s)
+{
+    destroy_general(s);
+    destroy_supernodal(s);
+}
+
+trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_factor_info factor;
+    TRY(trine_factor_get_info(F, &factor));
+    const bool cholesky = factor.diag_L == TRINE_NONUNIT;
+    if (s->cholesky != cholesky) sweeps_destroy(s); /* other diagonals, other ops: whatever the structures are */
+    s->cholesky = cholesky;
+    s->analyse_seconds = s->numeric_seconds = 0;
+    s->supernodal = wants_panels(s, &factor);
+    if (s->supernodal) {
+        destroy_general(s);
+        status = set_supernodal(s, F);
+        if (status != TRINE_ERR_MEMORY || s->options.solver == TRINE_SOLVER_SUPERNODAL) goto done;
+        snprintf(s->reason, sizeof s->reason, "%s", trine_last_error());
+        trine_log(s->ctx, 1, "%s: the general triangular solve is used", s->reason);
+        s->supernodal = false;
+    }
+    destroy_supernodal(s);
+    status = set_general(s, F);
+done:
+    return status;
+}
+
+/* ---------------------------------------------------------------------- solve */
+
+bool sweeps_conjugate(const direct_sweeps *s, trine_transpose op)
+{
+    if (!s->supernodal || !trine_dtype_is_complex(s->dtype)) return false;
+    return op == (s->cholesky ? TRINE_T : TRINE_H); /* A^T = conj(A); A^H = conj(A^T) */
+}
+
+static trine_status solve_supernodal(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_exec *exec)
+{
+    const bool first_is_L = s->cholesky || op == TRINE_N;
+    const trine_supernodal first = first_is_L ? s->L_panels : s->Ut_panels;
+    const trine_supernodal second = s->cholesky || !first_is_L ? s->L_panels : s->Ut_panels;
+    const trine_transpose transposed = s->cholesky && trine_dtype_is_complex(s->dtype) ? TRINE_H : TRINE_T;
+    const trine_status status = trine_supernodal_solve(first, TRINE_N, NULL, Z, Z, exec);
+    return status ? status : trine_supernodal_solve(second, transposed, NULL, Z, Z, exec);
+}
+
+static trine_status solve_general(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_exec *exec)
+{
+    const bool real = !trine_dtype_is_complex(s->dtype);
+    trine_triangular first = s->lower, second = s->upper;
+    trine_transpose first_op = op, second_op = op;
+    if (s->cholesky) {
+        if (op == TRINE_T && !real) { /* conj(L) = U^T */
+            first = s->upper;
+            second = s->lower;
+        } else {
+            second = s->lower;
+            first_op = TRINE_N;
+            second_op = real ? TRINE_T : TRINE_H;
+        }
+    } else if (op != TRINE_N) {
+        first = s->upper;
+        second = s->lower;
+    }
+    const trine_status status = trine_triangular_solve(first, first_op, NULL, Z, Z, exec);
+    return status ? status : trine_triangular_solve(second, second_op, NULL, Z, Z, exec);
+}
+
+trine_status sweeps_solve(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, void *stream)
+{
+    const trine_exec exec = {.stream = stream};
+    return s->supernodal ? solve_supernodal(s, op, Z, &exec) : solve_general(s, op, Z, &exec);
+}

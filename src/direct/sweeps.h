@@ -1,0 +1,32 @@
+/* The two triangular solves of a direct solve: by supernodal plans on the factor's panels, or by general triangular plans. */
+#ifndef TRINE_DIRECT_SWEEPS_H
+#define TRINE_DIRECT_SWEEPS_H
+
+#include "direct/direct.h"
+
+/** Cholesky has U = L^H, of which nothing is stored unless general plans are to solve with conj(A) = A^T of a complex A. */
+typedef struct {
+    trine_context ctx;
+    trine_dtype dtype;                         /* of A and of the vectors */
+    unsigned ops;                              /* op(A) to be solved */
+    trine_direct_options options;
+    int64_t max_nrhs;
+    bool cholesky;
+    bool supernodal;                           /* what runs: the first pair below, else the second */
+    trine_supernodal L_panels, Ut_panels;      /* L and U^T */
+    trine_triangular lower, upper;
+    trine_matrix L, U;                         /* what lower and upper were made of; CSC on the host, of A's dtype */
+    double analyse_seconds, numeric_seconds;   /* of the last sweeps_take_factor */
+    char reason[256];                          /* why supernodal, or why not */
+} direct_sweeps;
+
+/** Plans for F's factor, or new values for the plans that are there where the structure stayed. */
+trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F);
+/** op(A) is to be solved as conj(op'(A) conj(.)), with op' the transposition that is left: the vectors are to be conjugated on
+ *  their way in and out. */
+bool sweeps_conjugate(const direct_sweeps *s, trine_transpose op);
+/** Z := (the triangular factors of op(A))^-1 Z, conjugation and permutations aside. */
+trine_status sweeps_solve(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, void *stream);
+void sweeps_destroy(direct_sweeps *s);
+
+#endif
