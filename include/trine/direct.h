@@ -13,7 +13,7 @@ extern "C" {
 
 typedef enum {
     TRINE_DIRECT_AUTO,                 /* Cholesky if Hermitian with a positive diagonal, LU when that breaks down or is not so */
-    TRINE_DIRECT_CHOLESKY,             /* CHOLMOD, supernodal LL^H */
+    TRINE_DIRECT_CHOLESKY,             /* CHOLMOD, supernodal LL^H; the densest rows of L summed again in long double (docs/direct.md) */
     TRINE_DIRECT_CHOLESKY_SIMPLICIAL,  /* CHOLMOD, simplicial LL^H */
     TRINE_DIRECT_LU,                   /* SuperLU, partial pivoting; UMFPACK where SuperLU's 32-bit indices do not suffice */
     TRINE_DIRECT_LU_UMFPACK            /* UMFPACK, with its row scaling */

@@ -88,6 +88,7 @@ static trine_status take_panels(trine_factor F, const cholmod_factor *L)
     F->panels = (trine_panels){.n = F->n, .n_panels = n_panels, .first_column = F->first_column, .row_offsets = L->pi,
                                .rows = F->panel_rows, .value_offsets = L->px, .values = L->x, .dtype = F->dtype,
                                .diag = TRINE_NONUNIT};
+    TRY(factor_recompute_dense_rows(F, L->x));
     F->nnz_L = factor_panels_count(F);
 done:
     return status;

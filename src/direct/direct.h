@@ -72,6 +72,8 @@ double value_abs(const double *v, int parts);
 
 /** Entries of L in F->panels that are not zero, all diagonal ones included. */
 int64_t factor_panels_count(trine_factor F);
+/** Sum the few densest rows of a Cholesky factor again, in extended precision. values: those of F->panels. */
+trine_status factor_recompute_dense_rows(trine_factor F, void *values);
 /** L of F->panels as a sorted CSC matrix of F->nnz_L entries. */
 trine_status factor_panels_to_csc(trine_factor F, trine_matrix *L);
 
