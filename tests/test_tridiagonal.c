@@ -1,4 +1,4 @@
-/* Tridiagonal and banded solves against LAPACK on the same data, and residuals in long double. */
+/* Tridiagonal solves against LAPACK on the same data, and residuals in long double. */
 #include "harness.h"
 
 #include <complex.h>
@@ -13,7 +13,6 @@ typedef long double complex wide;
 
 /* LAPACK's oracle: bands and solutions in double. */
 void dgtsv_(const int *n, const int *nrhs, double *dl, double *d, double *du, double *b, const int *ldb, int *info);
-void dgbsv_(const int *n, const int *kl, const int *ku, const int *nrhs, double *ab, const int *ldab, int *ipiv, double *b, const int *ldb, int *info);
 
 #define MADE_SEEDS 20
 
@@ -156,15 +155,6 @@ static void solve_on_gpu(problem *p)
 }
 
 static void solve_tridiagonal(problem *p) { test_on_gpu() ? solve_on_gpu(p) : solve_on_cpu(p); }
-
-static void solve_banded(problem *p)
-{
-    size_t bytes;
-    OK(trine_gbsv_cpu_work_size(p->t, p->n, p->nrhs, p->kl, p->ku, &p->options, &bytes));
-    void *work = malloc(bytes + 1);
-    OK(trine_gbsv_cpu(2, p->t, p->n, p->nrhs, p->kl, p->ku, &p->options, p->bands, p->D, p->ldd, p->X, p->ldx, work, bytes));
-    free(work);
-}
 
 /** Solve p with a random matrix and check the backward error. */
 static void check_random(trine_dtype t, int64_t n, int64_t nrhs, trine_gtsv_options options, double dominance, double bound)
@@ -623,82 +613,6 @@ static void wrong_arguments_are_refused(void **state)
     FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gtsv_cpu_work_size(TRINE_Z, INT64_C(1) << 40, INT64_C(1) << 20, &(trine_gtsv_options){.refine = 1}, &bytes));
     OK(SOLVE(TRINE_D, 0, 1, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
     OK(SOLVE(TRINE_D, 4, 0, NULL, v, NULL, 4, NULL, 4, NULL, 0));
-    FAILS(TRINE_ERR_ARGUMENT, "kl is 9", trine_gbsv_cpu(2, TRINE_D, 4, 1, 9, 0, NULL, v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "ku is -1", trine_gbsv_cpu(2, TRINE_D, 4, 1, 0, -1, NULL, v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "AB is NULL", trine_gbsv_cpu(2, TRINE_D, 4, 1, 0, 0, NULL, NULL, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_UNSUPPORTED, "cyclic", trine_gbsv_cpu(2, TRINE_D, 4, 1, 0, 0, &(trine_gtsv_options){.cyclic = 1}, v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gbsv_cpu_work_size(TRINE_D, 4, 1, 0, 0, NULL, NULL));
-    OK(trine_gbsv_cpu(2, TRINE_D, 0, 1, 2, 2, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
-}
-
-/* ------------------------------------------------------------------- banded */
-
-static void banded_systems_of_every_shape_and_precision_are_backward_stable(void **state)
-{
-    (void)state;
-    static const int64_t few[] = {1, 2, 3, 7, 9, 40, 333};
-    for (int d = 0; d < 4; d++)
-        for (int kl = 0; kl <= 8; kl++)
-            for (int ku = 0; ku <= 8; ku++)
-                for (int k = 0; k < 7; k++) {
-                    const trine_transpose op = (trine_transpose)(1 << (kl + ku + k) % 3);
-                    const trine_pivot pivot = (trine_pivot)((kl + 2 * ku + k) % 4);
-                    problem p = make_problem(all_dtypes[d], few[k], 2, kl, ku, (trine_gtsv_options){.op = op, .pivot = pivot, .refine = pivot != TRINE_PIVOT_NONE});
-                    fill_matrix(&p, 20, pivot == TRINE_PIVOT_NONE ? 20 : 2);
-                    fill_rhs(&p, 21);
-                    for (int b = -kl; b <= ku; b++) /* what is outside the matrix is never read */
-                        for (int64_t i = 0; i < p.n; i++)
-                            if (i + b < 0 || i + b >= p.n) set(p.t, band(&p, b), i, (wide)NAN);
-                    solve_banded(&p);
-                    assert_true(backward_error(&p, p.D, p.X, p.ldd, p.ldx) <= 50 * eps_of(p.t));
-                    free_problem(&p);
-                }
-}
-
-static void banded_solutions_agree_with_lapack_and_refinement_improves_them(void **state)
-{
-    (void)state;
-    const int n = 1000, kl = 3, ku = 2, one = 1, ldab = 2 * kl + ku + 1;
-    for (uint64_t seed = 1; seed <= 10; seed++) {
-        problem p = make_problem(TRINE_D, n, 1, kl, ku, (trine_gtsv_options){0});
-        fill_matrix(&p, seed, 0);
-        double *x = malloc((size_t)n * 8), *y = malloc((size_t)n * 8), *ab = calloc((size_t)(ldab * n), 8), *d = p.D;
-        int *pivots = malloc((size_t)n * sizeof(int)), info;
-        for (int i = 0; i < n; i++) x[i] = 3 + test_uniform(77, (uint64_t)i);
-        for (int i = 0; i < n; i++)
-            for (int k = -kl; k <= ku; k++)
-                if (i + k >= 0 && i + k < n) {
-                    const double value = ((double *)band(&p, k))[i];
-                    ab[kl + ku - k + (i + k) * ldab] = value;
-                    d[i] += value * x[i + k];
-                }
-        memcpy(y, d, (size_t)n * 8);
-        dgbsv_(&n, &kl, &ku, &one, ab, &ldab, pivots, y, &n, &info);
-        assert_int_equal(info, 0);
-        double lapack = 0, ours = 0;
-        solve_banded(&p);
-        for (int i = 0; i < n; i++) lapack = fmax(lapack, fabs(y[i] - x[i])), ours = fmax(ours, fabs(((double *)p.X)[i] - x[i]));
-        assert_true(ours <= 50 * fmax(lapack, EPS));
-        p.options.refine = 1;
-        solve_banded(&p);
-        assert_true(backward_error(&p, p.D, p.X, p.ldd, p.ldx) <= 10 * EPS);
-        free(x), free(y), free(ab), free(pivots);
-        free_problem(&p);
-    }
-}
-
-static void a_zero_pivot_of_a_banded_system_is_named(void **state)
-{
-    (void)state;
-    problem p = make_problem(TRINE_D, 10, 1, 1, 2, (trine_gtsv_options){0});
-    size_t bytes;
-    char work[4096];
-    fill_matrix(&p, 1, 0);
-    ((double *)band(&p, 0))[6] = ((double *)band(&p, -1))[7] = ((double *)band(&p, 1))[5] = ((double *)band(&p, 2))[4] = 0; /* column 6 */
-    OK(trine_gbsv_cpu_work_size(p.t, p.n, 1, 1, 2, NULL, &bytes));
-    assert_true(bytes <= sizeof work);
-    FAILS(TRINE_ERR_SINGULAR, "column 6", trine_gbsv_cpu(2, p.t, p.n, 1, 1, 2, NULL, p.bands, p.D, p.ldd, p.X, p.ldx, work, bytes));
-    free_problem(&p);
 }
 
 int main(void)
@@ -722,9 +636,6 @@ int main(void)
         cmocka_unit_test(epsilon_takes_noise_for_zero),
         cmocka_unit_test(a_build_without_cuda_says_so),
         cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(banded_systems_of_every_shape_and_precision_are_backward_stable),
-        cmocka_unit_test(banded_solutions_agree_with_lapack_and_refinement_improves_them),
-        cmocka_unit_test(a_zero_pivot_of_a_banded_system_is_named),
     };
     return TEST_MAIN(tests);
 }

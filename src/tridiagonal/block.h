@@ -1,0 +1,39 @@
+/* Block tridiagonal and banded solves: the device's side, behind arguments that have been checked. */
+#ifndef TRINE_BLOCK_H
+#define TRINE_BLOCK_H
+
+#include "tridiagonal/block_layout.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One call: the matrix, the options, the stages, and where everything is. nrhs and threads are in the options. */
+typedef struct {
+    trine_dtype t;
+    block_matrix A;
+    rpts_options o;
+    block_plan plan;
+    size_t factor_bytes; /* of a factorization */
+    void *stream, *factor, *work;
+    const void *D;
+    void *X;
+    int64_t ldd, ldx;
+} block_call;
+
+struct block_backend {
+    const int *widths;                    /* see block_group_blocks */
+    int partition_rows, coarse_partition; /* automatic: rows, not block rows, and groups of a coarse system */
+    /** Bytes of workspace of `solve`, without and with a factorization. */
+    trine_status (*solve_bytes)(const block_call *call, size_t *bytes);
+    trine_status (*substitute_bytes)(const block_call *call, size_t *bytes);
+    trine_status (*solve)(const block_call *call);
+    trine_status (*factor)(const block_call *call);
+    trine_status (*substitute)(const block_call *call);
+};
+extern const struct block_backend block_cpu, block_cuda;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,84 @@
+/* How blocks and bands are cut into partitions; the same on the CPU and on the GPU.
+ *
+ * Unknowns are grouped into block columns of `width` positions, each coupled with its two neighbours only: bands become blocks.
+ * The matrix of a stage comes in groups of `group` block rows: one in the given matrix, two in every coarse system. A group's
+ * rows have coefficients in its own block columns and in one more on each side. A partition of m groups, B = m group block
+ * columns, keeps the unknowns of its first and last block column as interface; Gaussian elimination of the B - 2 others leaves
+ * 2 width rows with coefficients in four block columns,
+ *     left (the previous partition's last one) | first | last | right (the next partition's first one),
+ * and these are one group of the coarse system. The last stage is one partition, whose 2 width rows are eliminated as well; in a
+ * cyclic system it is its own neighbour: left is last, right is first.
+ *
+ * A block column's factors ("chunk") are, with R = (2 + group) width rows in play:
+ *     multipliers  width x R          of column k at k R
+ *     pivot rows   width x (4 + group) width: of block column 0, 1, ... to the right (2 + group), of left and of first; row k of
+ *                  column c at c width + k
+ *     inverses     width              of the pivots
+ * and, as bytes, the pivot rows' numbers and the number of the block row that a determinant chose. */
+#ifndef TRINE_BLOCK_LAYOUT_H
+#define TRINE_BLOCK_LAYOUT_H
+
+#include "tridiagonal/rpts.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { BLOCK_MAX = 8, BLOCK_MAX_STAGES = 48 };
+
+/** The given matrix. Block column j has size + (j < larger) unknowns from j size + min(j, larger) on, as far as there are n;
+ *  its other positions are unknowns of the identity. */
+typedef struct {
+    int64_t n, rows;         /* unknowns; block rows */
+    int64_t larger;
+    int width, size;
+    bool banded, cyclic;
+    bool wrapped;            /* a cyclic system so small that block columns meet themselves: coefficients are added up, and the
+                                system is not cyclic any more */
+    int kl, ku, n_given;     /* bands; rows of the caller's blocks */
+    int64_t rows_given;
+    trine_transpose op;
+    const void *a, *b, *c;   /* blocks; of bands, a is AB */
+} block_matrix;
+
+typedef struct {
+    int group;
+    int64_t groups, partitions;
+    int64_t base, larger;     /* partition p has base + (p < larger) groups, from p base + min(p, larger) on */
+    int64_t chunk;            /* elements of a chunk */
+    int64_t factor, pivots;   /* where the stage's chunks begin in a factorization, in elements; and its pivots, in bytes */
+    int64_t matrix;           /* where its groups begin, in elements: 8 width^2 each, the four block columns one after the other,
+                                 each 2 width x width, column-major. Stage 0 reads the caller's matrix */
+    int64_t rhs;              /* where its right-hand sides begin in the workspace, in vectors; stage 0 has the caller's */
+} block_stage;
+
+typedef struct {
+    int width, stages;
+    bool cyclic;
+    block_stage stage[BLOCK_MAX_STAGES];
+    int64_t factor_elements, pivot_bytes, matrix_elements, rhs_elements; /* the last for one right-hand side */
+} block_plan;
+
+static inline int64_t block_first_group(const block_stage *s, int64_t p) { return p * s->base + (p < s->larger ? p : s->larger); }
+static inline int block_group_count(const block_stage *s, int64_t p) { return (int)(s->base + (p < s->larger)); }
+
+/** Options as in rpts_check_options, and any pivoting scheme. */
+trine_status block_check_options(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *out);
+
+/** Check the shape and group the unknowns; widths[n] is the width used for blocks of n rows. */
+trine_status block_group_blocks(int64_t rows, int n, const rpts_options *o, const int *widths, block_matrix *A);
+trine_status block_group_bands(int64_t n, int kl, int ku, const rpts_options *o, const int *widths, block_matrix *A);
+
+/** Partitions of `partition` block rows in stage 0 and of coarse_partition groups in the others. */
+void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_plan *plan);
+
+/** Bytes of a factorization: chunks, coarse matrices, pivots. */
+trine_status block_factor_bytes(const block_plan *plan, trine_dtype t, size_t *bytes);
+
+/** The unknown of the given matrix behind position k of block column j of a stage. */
+int64_t block_unknown(const block_matrix *A, const block_plan *plan, int stage, int64_t j, int k);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
