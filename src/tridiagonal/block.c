@@ -7,7 +7,7 @@
 
 static trine_status find_gpu(const struct block_backend **backend)
 {
-    *backend = TRINE_CUDA_TABLE(&block_cuda);
+    *backend = NULL;
     return *backend ? TRINE_SUCCESS : trine_fail(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; the functions whose names end in _cpu solve on the CPU");
 }
 
