@@ -65,6 +65,25 @@ static void boeing_symmetries_types_and_right_hand_sides(void **state)
     read_and_compare(file_with("a.rua", TITLE "1 1 0 0\nrua 0 0 0 0\n" FORMATS "   1\n"), TRINE_D, 0, 0, NULL, 0, TRINE_GENERAL);
 }
 
+/** A record is read by its words where they are as many as its fields, by its columns where they are not, whatever the record
+ *  before it looked like. */
+static void records_of_one_section_may_be_written_in_different_ways(void **state)
+{
+    (void)state;
+    double complex dense[12 * 6] = {0};
+    dense[0] = 1.5;
+    dense[1] = 1234.5;
+    dense[11 * 6 + 2] = -2.5;
+    dense[3] = 3.25;
+    dense[6 + 4] = 0.7;
+    dense[6 + 5] = 8;
+    read_and_compare(file_with("a.rua", TITLE "7 1 3 3\nrua 12 6 6 0\n(10I4)          (2I1)           (2F6.1)\n"
+                               "   1   2   3   4   5   6   7\n"
+                               "11\n12 1\n2 2\n"                             /* columns; words, although \"1\" and \"2\" stand in the columns; words */
+                               "   1.51234.5\n-2.5 3.25\n     7    8.\n"), /* columns; words; the first with an implied point */
+                     TRINE_D, 12, 6, dense, 6, TRINE_GENERAL);
+}
+
 static void bad_boeing_files_get_a_sentence_with_the_line(void **state)
 {
     (void)state;
@@ -242,6 +261,7 @@ int main(void)
         cmocka_unit_test(boeing_files_are_read_in_every_precision),
         cmocka_unit_test(fortran_formats_mean_what_fortran_says),
         cmocka_unit_test(boeing_symmetries_types_and_right_hand_sides),
+        cmocka_unit_test(records_of_one_section_may_be_written_in_different_ways),
         cmocka_unit_test(bad_boeing_files_get_a_sentence_with_the_line),
         cmocka_unit_test(written_matrices_come_back_exactly),
         cmocka_unit_test(written_patterns_stay_patterns),

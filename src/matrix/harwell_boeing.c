@@ -20,21 +20,28 @@ struct boeing {
 
 /* ----------------------------------------------------------------- records */
 
-/** Walks through the fields of one section. */
+/** Walks through the records of one section. */
 struct field_scan {
     struct boeing *b;
     const struct fortran_format *format;
     const char *what;      /* "pointer", "index", "value" */
-    int64_t left;          /* fields to come */
-    int next;              /* field within the record */
+    int64_t total, left;   /* fields in all records; in those to come */
+    int fields, next;      /* of this record: how many of them count, and the next one */
     const char *line, *line_end;
     bool by_words;         /* the record has as many words as fields: its fields are its words */
     const char *word;      /* the next one */
+    int64_t integers[most_fields]; /* this record's, of a section of integers */
 };
 
 static trine_status scan_begin(struct boeing *b, struct field_scan *scan, const struct fortran_format *format, int64_t count, const char *what)
 {
-    *scan = (struct field_scan){.b = b, .format = format, .what = what, .left = count, .next = format->count, .line = b->position};
+    scan->b = b;
+    scan->format = format;
+    scan->what = what;
+    scan->total = scan->left = count;
+    scan->fields = scan->next = 0;
+    scan->line = scan->line_end = b->position;
+    scan->by_words = true;
     /* a field has at least one character that is there */
     if (count > b->end - b->position)
         return text_fail(b->text, b->position, "%lld numbers are declared, but only %lld bytes follow", (long long)count,
@@ -42,39 +49,112 @@ static trine_status scan_begin(struct boeing *b, struct field_scan *scan, const 
     return TRINE_SUCCESS;
 }
 
-/** The next field without its blanks; empty if it is blank or beyond the end of its record. */
-static trine_status scan_field(struct field_scan *scan, char *word)
+/** Go to the next record. */
+static trine_status scan_record(struct field_scan *scan)
 {
     struct boeing *b = scan->b;
-    if (scan->next == scan->format->count) {
-        if (b->position >= b->end) return text_fail(b->text, b->end, "the file ends before the last %lld %s fields", (long long)scan->left, scan->what);
-        scan->next = 0;
-        scan->line = b->position;
-        b->position = text_next_line(b->position, b->end);
-        scan->line_end = b->position;
-        while (scan->line_end > scan->line && (scan->line_end[-1] == '\r' || scan->line_end[-1] == '\n')) scan->line_end--;
-        /* Where blanks separate all fields, the blanks decide: some writers, SciPy's among them, miss the columns of their own
-         * format. A record that keeps to its format reads the same either way. */
-        const int fields = scan->left < scan->format->count ? (int)scan->left : scan->format->count;
-        scan->by_words = fortran_count_words(scan->line, scan->line_end, fields) == fields;
-        scan->word = scan->line;
-    }
+    if (b->position >= b->end) return text_fail(b->text, b->end, "the file ends before the last %lld %s fields", (long long)scan->left, scan->what);
+    scan->fields = scan->left < scan->format->count ? (int)scan->left : scan->format->count;
+    scan->left -= scan->fields;
+    scan->next = 0;
+    scan->line = b->position;
+    return TRINE_SUCCESS;
+}
+
+/* Most records hold plain numbers: as many words as fields, or one in the columns of each field. They are read as they stand, in
+ * one pass over the characters, first the way the record before was. What is neither is looked at closely, field by field.
+ * Where blanks separate all fields, the blanks decide: some writers, SciPy's among them, miss the columns of their own format.
+ * A record that keeps to its format reads the same either way. */
+
+/** Take a record that was read by words up to p; false if more stands in it. */
+static bool scan_words_end(struct field_scan *scan, const char *p)
+{
+    p = text_skip_blanks(p);
+    if (*p != '\n' && p != scan->b->end) return false;
+    scan->b->position = p + (*p == '\n');
+    scan->by_words = true;
+    return true;
+}
+
+/** Find the end of the record, for reading it by columns. */
+static void scan_line(struct field_scan *scan)
+{
+    scan->b->position = text_next_line(scan->line, scan->b->end);
+    scan->line_end = scan->b->position;
+    while (scan->line_end > scan->line && (scan->line_end[-1] == '\r' || scan->line_end[-1] == '\n')) scan->line_end--;
+    scan->by_words = false;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+static bool ends_word(char c) { return is_blank(c) || c == '\r' || c == '\n' || c == 0; }
+static const char *skip_blanks(const char *p)
+{
+    while (is_blank(*p)) p++;
+    return p;
+}
+
+/** Is nothing between columns first and last of the record? */
+static bool columns_are_blank(const struct field_scan *scan, int64_t first, int64_t last)
+{
+    const int64_t length = scan->line_end - scan->line;
+    while (first < last && first < length && is_blank(scan->line[first])) first++;
+    return first >= last || first >= length;
+}
+
+/** The characters of field k from the first to the last that is not blank; false if all are, or if something stands outside of the
+ *  fields before it. */
+static bool scan_column(const struct field_scan *scan, int k, const char **begin, const char **end)
+{
+    const struct fortran_format *f = scan->format;
+    const int64_t length = scan->line_end - scan->line, first = f->start[k], last = first + f->width[k];
+    if (first >= length || !columns_are_blank(scan, k ? f->start[k - 1] + f->width[k - 1] : 0, first)) return false;
+    *begin = scan->line + first;
+    *end = scan->line + (last < length ? last : length);
+    while (*begin < *end && is_blank(**begin)) ++*begin;
+    while (*begin < *end && is_blank((*end)[-1])) --*end;
+    return *begin < *end;
+}
+
+/** Blanks or columns for a record that is to be read field by field. */
+static void scan_closely(struct field_scan *scan)
+{
+    scan_line(scan);
+    scan->by_words = fortran_count_words(scan->line, scan->line_end, scan->fields) == scan->fields;
+    scan->word = scan->line;
+}
+
+/** The next field without its blanks; empty if it is blank or beyond the end of its record. */
+static void scan_field(struct field_scan *scan, char *word)
+{
     if (scan->by_words) fortran_word(scan->format, &scan->word, scan->line_end, word);
     else fortran_field(scan->format, scan->next, scan->line, scan->line_end, word);
     scan->next++;
-    scan->left--;
-    return TRINE_SUCCESS;
 }
 
 /** The rest of the last record must be blank. */
 static trine_status scan_end(struct field_scan *scan)
 {
     char word[field_room];
-    while (!scan->by_words && scan->next < scan->format->count) {
-        fortran_field(scan->format, scan->next++, scan->line, scan->line_end, word);
+    if (scan->by_words) return TRINE_SUCCESS;
+    for (scan->next = scan->fields; scan->next < scan->format->count;) {
+        scan_field(scan, word);
         if (*word) return text_fail(scan->b->text, scan->line, "\"%s\" stands after the last %s", word, scan->what);
     }
     return TRINE_SUCCESS;
+}
+
+/** Is the real number that stands in [p, end) what its digits say, whatever its format implies? It has a point, and an exponent if
+ *  the format has a scale factor; or the format implies nothing. */
+static bool means_what_it_says(const struct fortran_format *f, const char *p, const char *end)
+{
+    if (!f->decimals && !f->scale) return true;
+    p += *p == '-' || *p == '+';
+    while ((unsigned)(*p - '0') < 10) p++;
+    if (*p != '.') return false;
+    if (!f->scale) return true;
+    while ((unsigned)(end[-1] - '0') < 10) end--;
+    end -= end[-1] == '-' || end[-1] == '+';
+    return isalpha((unsigned char)end[-1]) != 0;
 }
 
 #define TEMPLATE "matrix/harwell_boeing.inc"
@@ -178,14 +258,58 @@ static const char *field_line(const struct boeing *b, const char *section, const
     return section;
 }
 
-/** An integer field within lowest..highest. */
-static trine_status scan_integer(struct field_scan *scan, int64_t lowest, int64_t highest, int64_t *value)
+static bool integers_by_words(struct field_scan *scan)
 {
-    char word[field_room];
-    trine_status status = scan_field(scan, word);
+    const char *p = scan->line;
+    for (int k = 0; k < scan->fields; k++) {
+        p = number_count(skip_blanks(p), &scan->integers[k]);
+        if (!p || !ends_word(*p)) return false;
+    }
+    return scan_words_end(scan, p);
+}
+
+static bool integers_by_columns(struct field_scan *scan)
+{
+    const char *p, *end = scan->line;
+    scan_line(scan);
+    for (int k = 0; k < scan->fields; k++) {
+        int64_t v = 0;
+        if (!scan_column(scan, k, &p, &end) || end - p > 18) return false;
+        for (; p < end && (unsigned)(*p - '0') < 10; p++) v = 10 * v + (*p - '0');
+        if (p < end) return false;
+        scan->integers[k] = v;
+    }
+    return columns_are_blank(scan, end - scan->line, scan->line_end - scan->line);
+}
+
+/** The next record's integers. */
+static trine_status scan_integers(struct field_scan *scan)
+{
+    const bool words_first = scan->by_words;
+    trine_status status = scan_record(scan);
     if (status) return status;
-    const char *end = number_count(word, value);
-    if (!end || *end) return text_fail(scan->b->text, scan->line, "\"%s\" is no %s", word, scan->what);
+    if (words_first ? integers_by_words(scan) || integers_by_columns(scan) : integers_by_columns(scan) || integers_by_words(scan))
+        return TRINE_SUCCESS;
+    scan_closely(scan);
+    while (scan->next < scan->fields) {
+        char word[field_room];
+        int64_t *value = &scan->integers[scan->next];
+        scan_field(scan, word);
+        const char *end = number_count(word, value);
+        if (!end || *end) return text_fail(scan->b->text, scan->line, "\"%s\" is no %s", word, scan->what);
+    }
+    scan->next = 0;
+    return TRINE_SUCCESS;
+}
+
+/** An integer field within lowest..highest. */
+static inline trine_status scan_integer(struct field_scan *scan, int64_t lowest, int64_t highest, int64_t *value)
+{
+    if (scan->next == scan->fields) {
+        const trine_status status = scan_integers(scan);
+        if (status) return status;
+    }
+    *value = scan->integers[scan->next++];
     if (*value < lowest || *value > highest)
         return text_fail(scan->b->text, scan->line, "%s %lld is outside %lld..%lld", scan->what, (long long)*value, (long long)lowest, (long long)highest);
     return TRINE_SUCCESS;
