@@ -65,10 +65,10 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     REQUIRE(trine_dtype_is_valid(panels->dtype), "dtype %d is none of S, D, C, Z", (int)panels->dtype);
     REQUIRE(panels->diag == TRINE_NONUNIT || panels->diag == TRINE_UNIT, "diag %d is neither NONUNIT nor UNIT", (int)panels->diag);
     const trine_supernodal_options given = options ? *options : (trine_supernodal_options){0};
-    REQUIRE(given.invert >= TRINE_INVERT_AUTO && given.invert <= TRINE_INVERT_OFF, "there is no inversion %d", (int)given.invert);
+    REQUIRE(given.invert >= TRINE_INVERT_AUTO && given.invert <= TRINE_INVERT_DIAG, "there is no inversion %d", (int)given.invert);
     REQUIRE(given.fill < 1, "a fill limit of %g leaves no entries; below 1 is possible", given.fill);
     REQUIRE(given.max_nrhs >= 0, "max_nrhs is %lld", (long long)given.max_nrhs);
-    if (ctx->cuda && given.invert == TRINE_INVERT_NONE)
+    if (ctx->cuda && given.invert != TRINE_INVERT_AUTO && given.invert != TRINE_INVERT_OFF)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "a GPU solves with inverted panels only (TRINE_INVERT_OFF)");
 
     const double start = trine_wall_time();

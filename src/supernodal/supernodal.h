@@ -44,6 +44,9 @@ typedef struct {
 /** Check the panels, build the tree, merge. fill < 0: no merging. `padding`: ld is a multiple of it. */
 trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, int padding, supernodal_structure *S);
 void supernodal_structure_free(supernodal_structure *S);
+/** Renumber panels and their columns: panel order[k] becomes panel k. Children must stay before parents, and every panel's rows
+ *  ascending. */
+trine_status supernodal_reorder(supernodal_structure *S, const int32_t *order);
 
 struct supernodal_backend;
 struct trine_supernodal_s {

@@ -375,6 +375,56 @@ done:
     return status;
 }
 
+trine_status supernodal_reorder(supernodal_structure *S, const int32_t *order)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = S->ctx;
+    const int64_t m = S->n_panels;
+    supernodal_panel *panels = NULL;
+    int32_t *rows = NULL, *original = NULL, *new_row = NULL, *new_panel = NULL, column = 0;
+    int64_t n_rows = 0, n_values = 0;
+    TRY(ALLOC(ctx, panels, m));
+    TRY(ALLOC(ctx, rows, S->n_rows));
+    TRY(ALLOC(ctx, original, S->n));
+    TRY(ALLOC(ctx, new_row, S->n));
+    TRY(ALLOC(ctx, new_panel, m));
+    for (int32_t k = 0; k < m; k++) {
+        const supernodal_panel *from = &S->panels[order[k]];
+        new_panel[order[k]] = k;
+        panels[k] = *from;
+        panels[k].first = column;
+        panels[k].rows = n_rows;
+        panels[k].values = n_values;
+        n_rows += from->height;
+        n_values += (int64_t)from->ld * from->width;
+        for (int32_t c = 0; c < from->width; c++) {
+            original[column] = S->original[from->first + c];
+            new_row[from->first + c] = column++;
+        }
+    }
+    for (int64_t k = 0; k < m; k++) {
+        const int32_t *from = S->rows + S->panels[order[k]].rows;
+        for (int32_t r = 0; r < panels[k].height; r++) rows[panels[k].rows + r] = new_row[from[r]];
+        if (panels[k].parent >= 0) panels[k].parent = new_panel[panels[k].parent];
+    }
+    for (int64_t s = 0; s < S->n_sources; s++) S->target[s] = new_panel[S->target[s]];
+    trine_free(ctx, TRINE_HOST, S->panels);
+    trine_free(ctx, TRINE_HOST, S->rows);
+    trine_free(ctx, TRINE_HOST, S->original);
+    S->panels = panels;
+    S->rows = rows;
+    S->original = original;
+    panels = NULL;
+    rows = original = NULL;
+done:
+    trine_free(ctx, TRINE_HOST, panels);
+    trine_free(ctx, TRINE_HOST, rows);
+    trine_free(ctx, TRINE_HOST, original);
+    trine_free(ctx, TRINE_HOST, new_row);
+    trine_free(ctx, TRINE_HOST, new_panel);
+    return status;
+}
+
 void supernodal_structure_free(supernodal_structure *S)
 {
     trine_context ctx = S->ctx;

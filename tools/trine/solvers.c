@@ -43,7 +43,7 @@ static void triangular_destroy(void *state)
     trine_triangular_destroy(&plan);
 }
 
-static const struct solver triangular = {triangular_setup, triangular_solve, triangular_destroy};
+static const struct solver triangular = {triangular_setup, triangular_solve, triangular_destroy, NULL};
 
 /* --------------------------------------------------- tridiagonal and banded */
 
@@ -175,8 +175,8 @@ static trine_status banded_solve(void *state, const trine_dense *B, const trine_
     return trine_gbsv_cpu(d->threads, d->t, d->n, B->cols, d->kl, d->ku, &d->options, d->bands, B->data, d->n, X->data, d->n, d->work, d->work_bytes);
 }
 
-static const struct solver tridiagonal = {tridiagonal_setup, tridiagonal_solve, band_destroy};
-static const struct solver banded = {banded_setup, banded_solve, band_destroy};
+static const struct solver tridiagonal = {tridiagonal_setup, tridiagonal_solve, band_destroy, NULL};
+static const struct solver banded = {banded_setup, banded_solve, band_destroy, NULL};
 
 /* ----------------------------------------------------------- Cholesky and LU */
 
