@@ -54,8 +54,9 @@ trine_status bench_measure(bench *b, bench_call call, void *self, bench_time *ti
  *  reset (may be NULL) runs untimed before every call. */
 trine_status bench_measure_wall(bench *b, bench_call call, bench_call reset, void *self, bench_time *time);
 /** Time `count` calls in turn, b->reps rounds of all of them; times[i * rounds + r] in ms. Ratios of one round share what
- *  the machine did just then. times has room for count * b->reps. */
-trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls, void **selves, double *times, int *rounds);
+ *  the machine did just then. resets (may be NULL, as may each of them) run untimed before every call. times has room for
+ *  count * b->reps. */
+trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls, const bench_call *resets, void **selves, double *times, int *rounds);
 double bench_median(double *values, int count); /* sorts */
 /** Copy bandwidth of the context's memory, read + written bytes: 1 GiB (256 MiB on a CPU, all threads), median of 20. */
 trine_status bench_copy_bandwidth(bench *b, double *gbs);
@@ -157,6 +158,8 @@ typedef struct {
     void (*describe)(void *self, bench_record *r); /* what else is known of it; may be NULL */
     void (*destroy)(void *self);
 } bench_solver;
+/** libcusparse, opened once; TRINE_ERR_NOT_BUILT if there is none. */
+trine_status bench_cusparse_library(void **library);
 extern const bench_solver bench_solver_trine, bench_solver_supernodal, bench_solver_cusparse, bench_solver_mkl;
 
 #endif

@@ -77,13 +77,16 @@ done:
     return status;
 }
 
-trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls, void **selves, double *times, int *rounds)
+trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls, const bench_call *resets, void **selves, double *times, int *rounds)
 {
     trine_status status = TRINE_SUCCESS;
     double start = trine_wall_time();
     int round = 0;
     for (; round < b->reps && !out_of_time(b, start, round); round++)
-        for (int i = 0; i < count; i++) TRY(time_one(b, calls[i], selves[i], &times[(int64_t)i * b->reps + round]));
+        for (int i = 0; i < count; i++) {
+            if (resets && resets[i]) TRY(resets[i](selves[i]));
+            TRY(time_one(b, calls[i], selves[i], &times[(int64_t)i * b->reps + round]));
+        }
     for (int i = 1; i < count; i++) memmove(&times[(int64_t)i * round], &times[(int64_t)i * b->reps], (size_t)round * sizeof *times);
     *rounds = round;
 done:

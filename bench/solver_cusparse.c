@@ -19,18 +19,27 @@
 static struct { void *library; REQUIRED(X) OPTIONAL(X) } cusparse;
 #undef X
 
-static trine_status load(void)
+trine_status bench_cusparse_library(void **library)
 {
     static const char *const names[] = {"libcusparse.so.13", "libcusparse.so.12", "libcusparse.so",
                                         "/usr/local/cuda/lib64/libcusparse.so.13", "/usr/local/cuda/lib64/libcusparse.so.12"};
-    if (cusparse.library) return TRINE_SUCCESS;
+    static void *opened;
+    for (size_t i = 0; !opened && i < sizeof names / sizeof *names; i++) opened = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (!opened) return trine_fail(TRINE_ERR_NOT_BUILT, "cuSPARSE cannot be loaded: %s", dlerror());
+    *library = opened;
+    return TRINE_SUCCESS;
+}
+
+static trine_status load(void)
+{
     void *library = NULL;
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (!library) return trine_fail(TRINE_ERR_NOT_BUILT, "cuSPARSE cannot be loaded: %s", dlerror());
+    if (cusparse.library) return TRINE_SUCCESS;
+    trine_status status = bench_cusparse_library(&library);
+    if (status) return status;
 #define X(name) cusparse.name = dlsym(library, "cusparse" #name);
     REQUIRED(X) OPTIONAL(X)
 #undef X
-#define X(name) if (!cusparse.name) { dlclose(library); return trine_fail(TRINE_ERR_NOT_BUILT, "this cuSPARSE has no cusparse" #name); }
+#define X(name) if (!cusparse.name) return trine_fail(TRINE_ERR_NOT_BUILT, "this cuSPARSE has no cusparse" #name);
     REQUIRED(X)
 #undef X
     cusparse.library = library;

@@ -81,7 +81,7 @@ static trine_status measure_ratios(bench *b, entry *entries, int count)
     }
     TRY(ALLOC(b->ctx, times, (int64_t)n * b->reps));
     TRY(ALLOC(b->ctx, ratios, b->reps));
-    TRY(bench_measure_in_turn(b, n, calls, selves, times, &rounds));
+    TRY(bench_measure_in_turn(b, n, calls, NULL, selves, times, &rounds));
     for (int i = 1; i < n; i++) {
         for (int r = 0; r < rounds; r++) ratios[r] = times[r] / times[(int64_t)i * rounds + r];
         members[i]->ratio = bench_median(ratios, rounds);

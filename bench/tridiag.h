@@ -1,0 +1,52 @@
+/* What the tridiagonal suites share: systems that several libraries solve, and those libraries. */
+#ifndef TRINE_BENCH_TRIDIAG_H
+#define TRINE_BENCH_TRIDIAG_H
+
+#include "bench.h"
+
+/** `systems` banded systems of n rows, coefficients and right-hand sides uniform in (-1,1). Band k, -kl..ku, is followed by band
+ *  k + 1; position i of system s is at s n + i, or at i systems + s where interleaved. D, X: nrhs such vectors. */
+typedef struct {
+    bench *b;
+    trine_dtype dtype;     /* S or D */
+    int64_t n, nrhs, systems;
+    int kl, ku;
+    bool interleaved;
+    size_t element;
+    char *host;            /* bands, then D */
+    char *bands, *D, *X;   /* the same in the context's space */
+} tridiag_problem;
+
+trine_status tridiag_problem_make(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int64_t systems, int kl, int ku, bool interleaved,
+                                  tridiag_problem *p);
+void tridiag_problem_free(tridiag_problem *p);
+/** Band k in the context's space. */
+char *tridiag_band(const tridiag_problem *p, int k);
+size_t tridiag_band_bytes(const tridiag_problem *p);  /* one band of all systems: also one right-hand side */
+/** Fetch x and take the largest |d - Ax| / (|A||x| + |d|) of all rows, in long double; infinite if x is not finite. */
+trine_status tridiag_problem_check(const tridiag_problem *p, const void *x, double *error);
+
+/** A library's routine. TRINE_ERR_NOT_BUILT and TRINE_ERR_UNSUPPORTED from create: the record is skipped. */
+typedef struct {
+    const char *impl;
+    trine_status (*create)(const tridiag_problem *p, const char *method, void **self);
+    trine_status (*reset)(void *self);          /* untimed, before every solve: what solve overwrites; NULL: nothing */
+    trine_status (*solve)(void *self);
+    const void *(*solution)(const void *self);  /* in the context's space */
+    size_t (*work_bytes)(const void *self);     /* beyond the system, D and X */
+    void (*destroy)(void *self);
+} tridiag_solver;
+
+/** method: "auto", "M=32" (rows of a partition), "none", "partial" (pivoting); on a CPU "threads=1" too; joined by ":". */
+extern const tridiag_solver tridiag_trine;
+/** gtsv2, gtsv2_nopivot; of batches gtsv2StridedBatch, gtsvInterleavedBatch:0 (no pivoting) and :1 (pivoting),
+ *  gpsvInterleavedBatch (kl = ku = 2). */
+extern const tridiag_solver tridiag_cusparse;
+/** gtsv or gbsv, on one thread; the library that the system's liblapack is. */
+extern const tridiag_solver tridiag_lapack;
+
+/** Time all of them in turn on one problem and write a record of each. `variant` tells records of one size apart. */
+trine_status tridiag_compare(const tridiag_problem *p, const char *variant, const tridiag_solver *const *solvers, const char *const *methods, int count);
+void tridiag_print_head(bench *b);
+
+#endif

@@ -1,0 +1,186 @@
+/* Random banded systems, their residuals, and the comparison of several solvers on one of them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tridiag.h"
+
+static uint64_t mix(uint64_t z)
+{
+    z += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+size_t tridiag_band_bytes(const tridiag_problem *p) { return (size_t)(p->n * p->systems) * p->element; }
+
+char *tridiag_band(const tridiag_problem *p, int k) { return p->bands + (size_t)(p->kl + k) * tridiag_band_bytes(p); }
+
+trine_status tridiag_problem_make(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int64_t systems, int kl, int ku, bool interleaved,
+                                  tridiag_problem *p)
+{
+    trine_status status = TRINE_SUCCESS;
+    *p = (tridiag_problem){.b = b, .dtype = dtype, .n = n, .nrhs = nrhs, .systems = systems, .kl = kl, .ku = ku, .interleaved = interleaved,
+                           .element = trine_dtype_size(dtype)};
+    const trine_space space = b->device.space;
+    const size_t band = tridiag_band_bytes(p), bands = (size_t)(kl + ku + 1) * band, vectors = (size_t)nrhs * band;
+    const int64_t count = n * systems * (kl + ku + 1 + nrhs);
+    void *at;
+    TRY(ALLOC(b->ctx, p->host, (int64_t)(bands + vectors)));
+    float *singles = (void *)p->host;
+    double *doubles = (void *)p->host;
+    #pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < count; i++) {
+        const double u = (double)(mix((uint64_t)i) >> 11) * 0x1p-52 - 1;
+        if (dtype == TRINE_S) singles[i] = (float)u;
+        else doubles[i] = u;
+    }
+    TRY(trine_alloc(b->ctx, space, bands + vectors, &at));
+    p->bands = at;
+    p->D = p->bands + bands;
+    TRY(trine_alloc(b->ctx, space, vectors, &at));
+    p->X = at;
+    TRY(trine_copy(b->ctx, p->bands, space, p->host, TRINE_HOST, bands + vectors));
+done:
+    return status;
+}
+
+void tridiag_problem_free(tridiag_problem *p)
+{
+    if (!p->b) return;
+    trine_free(p->b->ctx, TRINE_HOST, p->host);
+    trine_free(p->b->ctx, p->b->device.space, p->bands);
+    trine_free(p->b->ctx, p->b->device.space, p->X);
+    p->b = NULL;
+}
+
+static double value_of(trine_dtype t, const void *p, int64_t i) { return t == TRINE_S ? (double)((const float *)p)[i] : ((const double *)p)[i]; }
+
+trine_status tridiag_problem_check(const tridiag_problem *p, const void *there, double *error)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t per_vector = p->n * p->systems, row_step = p->interleaved ? p->systems : 1, system_step = p->interleaved ? 1 : p->n;
+    const char *D = p->host + (size_t)(p->kl + p->ku + 1) * tridiag_band_bytes(p);
+    char *x = NULL;
+    double worst = 0;
+    bool finite = true;
+    TRY(ALLOC(p->b->ctx, x, (int64_t)((size_t)p->nrhs * tridiag_band_bytes(p))));
+    TRY(trine_copy(p->b->ctx, x, TRINE_HOST, there, p->b->device.space, (size_t)p->nrhs * tridiag_band_bytes(p)));
+    #pragma omp parallel for schedule(static) reduction(max : worst) reduction(&& : finite)
+    for (int64_t at = 0; at < p->nrhs * per_vector; at++) {
+        const int64_t vector = at / per_vector, rest = at % per_vector, i = rest / row_step % p->n, s = p->interleaved ? rest % p->systems : rest / p->n;
+        const int64_t base = s * system_step;
+        long double r = value_of(p->dtype, D, at), size = fabsl(r);
+        for (int k = -p->kl; k <= p->ku; k++) {
+            if (i + k < 0 || i + k >= p->n) continue;
+            const long double term = (long double)value_of(p->dtype, p->host, (p->kl + k) * per_vector + base + i * row_step) *
+                                     value_of(p->dtype, x, vector * per_vector + base + (i + k) * row_step);
+            r -= term;
+            size += fabsl(term);
+        }
+        const double e = (double)(fabsl(r) / size);
+        if (!isfinite(e)) finite = false;
+        else if (e > worst) worst = e;
+    }
+    *error = finite ? worst : INFINITY;
+done:
+    trine_free(p->b->ctx, TRINE_HOST, x);
+    return status;
+}
+
+void tridiag_print_head(bench *b)
+{
+    fprintf(b->table, "%-22s %-24s %s %10s %8s %5s %10s %10s %8s %8s %9s %9s %8s\n", "problem", "solver", "t", "n", "systems", "nrhs", "ms", "min ms",
+            "Grows/s", "of copy", "work %", "error", "speed-up");
+}
+
+trine_status tridiag_compare(const tridiag_problem *p, const char *variant, const tridiag_solver *const *solvers, const char *const *methods, int count)
+{
+    enum { MOST = 16 };
+    trine_status status = TRINE_SUCCESS;
+    bench *b = p->b;
+    bench_call resets[MOST], solves[MOST];
+    void *selves[MOST];
+    bench_record records[MOST];
+    int index[MOST], running = 0, rounds = 0;
+    double *times = NULL;
+    char name[64];
+    snprintf(name, sizeof name, "random:n=%lld", (long long)p->n);
+    TRY(ALLOC(b->ctx, times, (int64_t)count * b->reps));
+    for (int i = 0; i < count; i++) {
+        bench_record *r = &records[i];
+        void *self = NULL;
+        *r = bench_record_begin("tridiag", name);
+        r->n = p->n, r->dtype = p->dtype, r->nrhs = p->nrhs, r->impl = solvers[i]->impl, r->method = r->chosen = methods[i];
+        r->nnz = p->systems * p->n * (p->kl + p->ku + 1);
+        r->bytes = (int64_t)tridiag_band_bytes(p) * (p->kl + p->ku + 1 + 2 * p->nrhs);
+        bench_record_add_text(r, "problem", variant);
+        bench_record_add_number(r, "systems", (double)p->systems);
+        trine_status made = solvers[i]->create(p, methods[i], &self);
+        if (!made && solvers[i]->reset) made = solvers[i]->reset(self);
+        if (!made) made = solvers[i]->solve(self);
+        if (!made) made = trine_context_synchronize(b->ctx);
+        if (!made) made = tridiag_problem_check(p, solvers[i]->solution(self), &r->error);
+        if (made) {
+            bench_record_fail(r, made == TRINE_ERR_NOT_BUILT || made == TRINE_ERR_UNSUPPORTED || made == TRINE_ERR_MEMORY ? BENCH_SKIPPED : BENCH_FAILED, NULL);
+            solvers[i]->destroy(self);
+            continue;
+        }
+        bench_record_add_number(r, "work_bytes", (double)solvers[i]->work_bytes(self));
+        resets[running] = solvers[i]->reset, solves[running] = solvers[i]->solve, selves[running] = self;
+        index[running++] = i;
+    }
+    TRY(bench_measure_in_turn(b, running, solves, resets, selves, times, &rounds));
+    for (int i = 0; i < running; i++) {
+        bench_record *r = &records[index[i]];
+        double *own = times + (int64_t)i * rounds;
+        if (i > 0) { /* how much faster the first solver is, by rounds; taken before the times are sorted */
+            double ratio[1024];
+            int k = 0;
+            for (; k < rounds && k < 1024; k++) ratio[k] = own[k] / times[k];
+            bench_record_add_text(r, "ratio_to", records[index[0]].method);
+            bench_record_add_number(r, "ratio", bench_median(ratio, k));
+        }
+    }
+    for (int i = 0; i < running; i++) {
+        bench_record *r = &records[index[i]];
+        double *own = times + (int64_t)i * rounds;
+        const double rows = (double)(p->n * p->nrhs * p->systems);
+        /* Two passes over the system: 9 elements a row of a tridiagonal system with one right-hand side. */
+        const double moved = (double)(p->n * p->systems * (2 * (p->kl + p->ku + 1) + 3 * p->nrhs)) * (double)p->element;
+        r->solve_ms = bench_median(own, rounds);
+        r->solve_min_ms = own[0];
+        r->reps = rounds;
+        bench_record_add_number(r, "grows_per_second", 1e-6 * rows / r->solve_ms);
+        bench_record_add_number(r, "copy_fraction", 1e-6 * moved / r->solve_ms / b->copy_gbs);
+        solvers[index[i]]->destroy(selves[i]);
+    }
+    for (int i = 0; i < count; i++) {
+        const bench_record *r = &records[i];
+        char solver[64];
+        snprintf(solver, sizeof solver, "%s %s", r->impl, r->method);
+        if (r->status != BENCH_OK) {
+            fprintf(b->table, "%-22s %-24s %s %10lld %8lld %5lld %s\n", variant, solver, bench_dtype_name(p->dtype), (long long)p->n, (long long)p->systems,
+                    (long long)p->nrhs, r->reason);
+        } else {
+            double work = NAN, rate = NAN, fraction = NAN, ratio = NAN;
+            for (int k = 0; k < r->n_added; k++) {
+                if (strcmp(r->added[k].key, "work_bytes") == 0) work = r->added[k].number;
+                if (strcmp(r->added[k].key, "grows_per_second") == 0) rate = r->added[k].number;
+                if (strcmp(r->added[k].key, "copy_fraction") == 0) fraction = r->added[k].number;
+                if (strcmp(r->added[k].key, "ratio") == 0) ratio = r->added[k].number;
+            }
+            const double system_bytes = (double)tridiag_band_bytes(p) * (double)(p->kl + p->ku + 1 + p->nrhs);
+            fprintf(b->table, "%-22s %-24s %s %10lld %8lld %5lld %10.4f %10.4f %8.3f %8.3f %9.1f %9.1e ", variant, solver, bench_dtype_name(p->dtype),
+                    (long long)p->n, (long long)p->systems, (long long)p->nrhs, r->solve_ms, r->solve_min_ms, rate, fraction, 100 * work / system_bytes, r->error);
+            if (ratio == ratio) fprintf(b->table, "%8.2f\n", ratio);
+            else fprintf(b->table, "%8s\n", "");
+        }
+        TRY(bench_record_write(b, r));
+    }
+    fflush(b->table);
+done:
+    trine_free(b->ctx, TRINE_HOST, times);
+    return status;
+}

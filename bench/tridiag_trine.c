@@ -1,0 +1,74 @@
+/* trine's own tridiagonal and banded solves. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tridiag.h"
+
+typedef struct {
+    const tridiag_problem *p;
+    trine_gtsv_options options;
+    int threads;
+    void *work;
+    size_t work_bytes;
+} solver;
+
+static void destroy(void *self)
+{
+    solver *s = self;
+    if (!s) return;
+    trine_free(s->p->b->ctx, s->p->b->device.space, s->work);
+    free(s);
+}
+
+static trine_status read_method(solver *s, const char *method)
+{
+    trine_status status = TRINE_SUCCESS;
+    char *copy = strdup(method), *rest = copy;
+    if (!copy) return trine_fail(TRINE_ERR_MEMORY, "no memory");
+    for (char *word; (word = strsep(&rest, ":")) != NULL;) {
+        if (strncmp(word, "M=", 2) == 0) s->options.partition = atoi(word + 2);
+        else if (strncmp(word, "threads=", 8) == 0) s->threads = atoi(word + 8);
+        else if (strcmp(word, "none") == 0) s->options.pivot = TRINE_PIVOT_NONE;
+        else if (strcmp(word, "partial") == 0) s->options.pivot = TRINE_PIVOT_PARTIAL;
+        else if (strcmp(word, "auto") != 0) FAIL(TRINE_ERR_ARGUMENT, "a method of gtsv cannot say \"%s\"", word);
+    }
+done:
+    free(copy);
+    return status;
+}
+
+static trine_status create(const tridiag_problem *p, const char *method, void **self)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool host = p->b->device.space == TRINE_HOST;
+    solver *s = calloc(1, sizeof *s);
+    *self = s;
+    if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
+    s->p = p;
+    s->threads = p->b->device.threads;
+    TRY(read_method(s, method));
+    TRY(host ? trine_gtsv_cpu_work_size(p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes)
+             : trine_gtsv_work_size(p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes));
+    TRY(trine_alloc(p->b->ctx, p->b->device.space, s->work_bytes, &s->work));
+done:
+    return status;
+}
+
+static trine_status solve(void *self)
+{
+    const solver *s = self;
+    const tridiag_problem *p = s->p;
+    const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
+    if (p->b->device.space == TRINE_HOST)
+        return trine_gtsv_cpu(s->threads, p->dtype, p->n, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+    return trine_gtsv(trine_exec_stream(p->b->ctx, NULL), p->dtype, p->n, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+}
+
+static const void *solution(const void *self) { return ((const solver *)self)->p->X; }
+static size_t work_bytes(const void *self)
+{
+    const solver *s = self;
+    return s->work_bytes;
+}
+
+const tridiag_solver tridiag_trine = {"trine", create, NULL, solve, solution, work_bytes, destroy};
