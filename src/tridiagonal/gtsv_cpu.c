@@ -14,6 +14,62 @@ enum {
     RPTS_CPU_PARTITION = 32
 };
 
+/* The loops over lanes: kept out of their callers, where GCC vectorizes them best, and compiled for wider vectors too. The
+ * arithmetic is the same in each (no fused multiply-add), so that results do not depend on the processor. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define LANE_LOOP __attribute__((noinline, target_clones("default", "avx2", "avx512f")))
+#else
+#define LANE_LOOP __attribute__((noinline))
+#endif
+
+/* to[j][l] = from[l][j] for `rows` values of j and `lanes` of l, in squares of 16 bytes: elements of `size` bytes (4, 8 or 16),
+ * `from` in columns that are from_step bytes apart, `to` in rows that are to_step bytes apart. */
+typedef float four_floats __attribute__((vector_size(16)));
+typedef double two_doubles __attribute__((vector_size(16)));
+
+static inline void transpose_2x2(const char *from, int64_t from_step, char *to, int64_t to_step)
+{
+    two_doubles a, b, low, high;
+    memcpy(&a, from, 16);
+    memcpy(&b, from + from_step, 16);
+    low = __builtin_shufflevector(a, b, 0, 2);
+    high = __builtin_shufflevector(a, b, 1, 3);
+    memcpy(to, &low, 16);
+    memcpy(to + to_step, &high, 16);
+}
+
+static inline void transpose_4x4(const char *from, int64_t from_step, char *to, int64_t to_step)
+{
+    four_floats a, b, c, d, row[4];
+    memcpy(&a, from, 16);
+    memcpy(&b, from + from_step, 16);
+    memcpy(&c, from + 2 * from_step, 16);
+    memcpy(&d, from + 3 * from_step, 16);
+    const four_floats ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const four_floats ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7), cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    row[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    row[1] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    row[2] = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+    row[3] = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+    for (int k = 0; k < 4; k++) memcpy(to + k * to_step, &row[k], 16);
+}
+
+/** rows and lanes divide by 16 / size. */
+static inline void transpose(size_t size, const void *from_start, int64_t from_step, void *to_start, int64_t to_step, int rows, int lanes)
+{
+    const char *from = from_start;
+    char *to = to_start;
+    const int square = (int)(16 / size);
+    for (int l = 0; l < lanes; l += square)
+        for (int j = 0; j < rows; j += square) {
+            const char *here = from + l * from_step + (int64_t)size * j;
+            char *there = to + j * to_step + (int64_t)size * l;
+            if (size == 4) transpose_4x4(here, from_step, there, to_step);
+            else if (size == 8) transpose_2x2(here, from_step, there, to_step);
+            else memcpy(there, here, 16);
+        }
+}
+
 #define TEMPLATE "tridiagonal/gtsv_cpu.inc"
 #include "core/each_dtype.h"
 
