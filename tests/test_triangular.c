@@ -807,7 +807,7 @@ static void check_failing_allocations(trine_triangular_method method)
         assert_int_equal(memory.live, 0);
         if (!status) break;
         assert_int_equal(status, TRINE_ERR_MEMORY);
-        assert_true(k < 100);
+        assert_true(k < 500);
     }
     problem_free(&P);
 }

@@ -1,4 +1,4 @@
-/* What host templates stand on: complex numbers, and the table of one function's four precisions. */
+/* What host templates stand on: complex numbers, the table of one function's four precisions, code for wider vectors. */
 #ifndef TRINE_SCALAR_H
 #define TRINE_SCALAR_H
 
@@ -10,5 +10,12 @@
 
 /** static const solve_fn solve[] = TABLE(solve_serial); solve[dtype](...) */
 #define TABLE(name) {[TRINE_S] = name##_s, [TRINE_D] = name##_d, [TRINE_C] = name##_c, [TRINE_Z] = name##_z}
+
+/* Before a function: compiled once more for wider vectors, chosen when the library is loaded. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define SIMD_CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#else
+#define SIMD_CLONES
+#endif
 
 #endif

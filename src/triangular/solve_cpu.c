@@ -1,61 +1,76 @@
 /* Triangular solves on the CPU: serial, and level sets on OpenMP threads with thin levels merged. */
 #include <float.h>
 #include <omp.h>
+#include <sched.h>
 #include <string.h>
 
 #include "core/scalar.h"
-#include "triangular/triangular.h"
+#include "triangular/tasks_cpu.h"
+
+/** How many tasks of its list a thread has finished; a cache line for each. */
+struct progress {
+    _Alignas(64) int32_t done;
+};
+
+/** Return when `thread` has finished `count` tasks. Whoever waits long gives its core away: there may be more threads than cores. */
+static inline void wait_for(const struct progress *progress, struct task_wait wait)
+{
+    for (int spins = 0; __atomic_load_n(&progress[wait.thread].done, __ATOMIC_ACQUIRE) < wait.count; spins++) {
+        if (spins > 2000) sched_yield();
+#if defined(__x86_64__)
+        else __builtin_ia32_pause();
+#endif
+    }
+}
 
 /* Pivots of this size have reciprocals with all their digits. */
 static const float smallest_s = 4 * FLT_MIN, largest_s = 0.25f / FLT_MIN, smallest_c = 4 * FLT_MIN, largest_c = 0.25f / FLT_MIN;
 static const double smallest_d = 4 * DBL_MIN, largest_d = 0.25 / DBL_MIN, smallest_z = 4 * DBL_MIN, largest_z = 0.25 / DBL_MIN;
 
+/* With as many right-hand sides for each thread, threads take right-hand sides instead of rows. */
+enum { COLUMNS_A_THREAD = 16 };
+
 #define TEMPLATE "triangular/solve_cpu.inc"
 #include "core/each_dtype.h"
 
-/* A level is worth a barrier when its share saves more than the barrier costs: about 1 us against 1 ns an entry. */
-enum { ENTRIES_PER_BARRIER = 1500 };
-
-/** Level l as a parallel step, runs of thin levels as one step of thread 0; how many entries are in parallel steps. */
-static trine_status make_steps(trine_triangular plan, struct triangle *t, int64_t *parallel_entries)
-{
-    trine_status status = TRINE_SUCCESS;
-    const int64_t threads = plan->ctx->threads;
-    bool open = false; /* the last step is a run of thin levels */
-    TRY(ALLOC(plan->ctx, t->step_levels, t->n_levels + 1));
-    t->n_steps = *parallel_entries = 0;
-    for (int64_t l = 0; l < t->n_levels; l++) {
-        const int64_t first = t->level_offsets[l], last = t->level_offsets[l + 1];
-        int64_t entries = 2 * (last - first);
-        for (int64_t s = first; s < last; s++) entries += t->offsets[t->by_level[s] + 1] - t->offsets[t->by_level[s]];
-        const bool wide = last - first >= threads && entries * (threads - 1) > ENTRIES_PER_BARRIER * threads;
-        if (wide || !open) t->step_levels[t->n_steps++] = l;
-        open = !wide;
-        if (wide) *parallel_entries += entries;
-    }
-    t->step_levels[t->n_steps] = t->n_levels;
-done:
-    return status;
-}
-
-/** Serial or level sets, and rows in that order. */
+/** Serial, or tasks of rows as given or by level: what the simulation of a solve expects to be fastest, with something in hand
+ *  for tasks, whose expectation assumes that every thread has a core to itself. */
 static trine_status choose(trine_triangular plan, struct triangle *t)
 {
+    static const double least_gain = 1.15;
     trine_status status = TRINE_SUCCESS;
-    if (plan->method != TRINE_TRI_SERIAL) {
-        const int64_t threads = plan->ctx->threads, all = t->nnz + 2 * t->n;
-        int64_t parallel_entries;
+    const trine_triangular_method asked = plan->options.method;
+    const int asked_order = plan->options.tune.row_order;
+    struct task_schedule *by_level = NULL;
+    plan->method = TRINE_TRI_SERIAL;
+    if (asked == TRINE_TRI_SERIAL) goto done;
+    plan->reason = "there is one thread";
+    if (asked == TRINE_TRI_LEVELSET || plan->ctx->threads > 1) {
         TRY(triangle_find_levels(plan, t));
-        TRY(make_steps(plan, t, &parallel_entries));
-        if (plan->method == TRINE_TRI_AUTO) {
-            const int64_t saved = parallel_entries / threads * (threads - 1) - t->n_steps * (ENTRIES_PER_BARRIER / 2);
-            const bool pays = threads > 1 && saved > all / 10;
-            plan->method = pays ? TRINE_TRI_LEVELSET : TRINE_TRI_SERIAL;
-            plan->reason = pays ? "the levels are wide enough for the threads" : threads > 1 ? "the levels are too thin for the threads" : "there is one thread";
+        if (asked_order != 2) TRY(tasks_schedule(plan, t, false, &t->tasks));
+        if (asked_order != 1) TRY(tasks_schedule(plan, t, true, &by_level));
+        const bool sort = !t->tasks || (by_level && by_level->seconds < t->tasks->seconds);
+        if (sort) {
+            tasks_free(plan, t->tasks);
+            t->tasks = by_level;
+            by_level = NULL;
         }
-        if (plan->method == TRINE_TRI_LEVELSET) TRY(triangle_reorder(plan, t, t->by_level));
+        plan->method = TRINE_TRI_LEVELSET;
+        plan->reason = sort ? "rows by level keep the threads busy" : "tasks of neighbouring rows keep the threads busy";
+        const double gain = tasks_serial_seconds(plan, t) / t->tasks->seconds;
+        trine_log(plan->ctx, 3, "triangular: %.3g times as fast as one thread expected", gain);
+        if (asked == TRINE_TRI_AUTO && gain < least_gain) {
+            tasks_free(plan, t->tasks);
+            t->tasks = NULL;
+            plan->method = TRINE_TRI_SERIAL;
+            plan->reason = "the threads would wait for each other";
+        } else if (sort) {
+            TRY(triangle_reorder(plan, t, t->by_level));
+        }
     }
+    if (asked != TRINE_TRI_AUTO) plan->reason = "asked for";
 done:
+    tasks_free(plan, by_level);
     return status;
 }
 
@@ -73,7 +88,11 @@ static trine_status prepare(trine_triangular plan, struct triangle *t)
     return TRINE_SUCCESS;
 }
 
-static void release(trine_triangular plan, struct triangle *t) { (void)plan, (void)t; }
+static void release(trine_triangular plan, struct triangle *t)
+{
+    tasks_free(plan, t->tasks);
+    t->tasks = NULL;
+}
 
 static trine_status numeric(trine_triangular plan, trine_space space, const void *values, void *stream)
 {
@@ -98,8 +117,8 @@ static trine_status bad_row(trine_triangular plan, void *stream, int64_t *row)
 
 static size_t work_bytes(trine_triangular plan, int64_t nrhs)
 {
-    (void)plan, (void)nrhs;
-    return 0;
+    (void)nrhs;
+    return plan->side[SIDE_N].tasks || plan->side[SIDE_T].tasks ? (size_t)plan->ctx->threads * sizeof(struct progress) : 0;
 }
 
 static trine_status solve(trine_triangular plan, const struct triangular_solve *s)

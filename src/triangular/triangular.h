@@ -27,9 +27,7 @@ struct triangle {
     void *values;              /* nnz of the plan's dtype, taken by numeric */
     void *pivots;              /* n; see the backends */
     void *device;              /* the GPU backend's part */
-    /* CPU level-set schedule: step s covers levels step_levels[s] .. step_levels[s+1]; parallel steps are one level */
-    int64_t n_steps;
-    int64_t *step_levels;
+    struct task_schedule *tasks; /* CPU: who solves which rows when; NULL: one thread, one row after another */
 };
 
 enum { SIDE_N, SIDE_T, SIDES };  /* T, and its transpose (conjugated on the fly for op H) */
