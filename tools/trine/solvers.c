@@ -1,4 +1,4 @@
-/* Triangular, tridiagonal, banded, Cholesky and LU behind one table. */
+/* Triangular, Cholesky and LU; which of all solvers is taken. Tridiagonal and banded: bands.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,140 +43,7 @@ static void triangular_destroy(void *state)
     trine_triangular_destroy(&plan);
 }
 
-static const struct solver triangular = {triangular_setup, triangular_solve, triangular_destroy, NULL};
-
-/* --------------------------------------------------- tridiagonal and banded */
-
-enum { MAX_BANDS = 8 }; /* on either side, of trine_gbsv_cpu */
-
-struct band {
-    trine_context ctx;
-    trine_dtype t;
-    int threads, kl, ku;
-    int64_t n;
-    trine_gtsv_options options;
-    char *bands; /* band k (-kl..ku) at (kl + k) n: A(i, i + k) at its position i */
-    void *work;
-    size_t work_bytes;
-};
-
-/** The bands of A; with cyclic != 0 the corner A(0, n-1) is in front of the lower band and A(n-1, 0) behind the upper one. */
-static trine_status take_bands(const struct problem *p, struct band *band)
-{
-    const size_t size = trine_dtype_size(band->t), bytes = (size_t)(band->kl + band->ku + 1) * (size_t)band->n * size;
-    const int64_t *offsets, n = band->n;
-    const int32_t *columns;
-    const void *values;
-    trine_status status = trine_alloc(p->ctx, TRINE_HOST, bytes, (void **)&band->bands);
-    if (!status) status = trine_matrix_get_arrays(p->A, &offsets, &columns, &values);
-    if (status) return status;
-    memset(band->bands, 0, bytes);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t e = offsets[i]; e < offsets[i + 1]; e++) {
-            int64_t k = columns[e] - i;
-            if (band->options.cyclic && i == 0 && columns[e] == n - 1) k = -1;
-            else if (band->options.cyclic && i == n - 1 && columns[e] == 0) k = 1;
-            memcpy(band->bands + (size_t)((band->kl + k) * n + i) * size, (const char *)values + (size_t)e * size, size);
-        }
-    return TRINE_SUCCESS;
-}
-
-static trine_status band_create(const struct problem *p, int kl, int ku, struct outcome *o, struct band **out)
-{
-    struct band *band = calloc(1, sizeof *band);
-    *out = band;
-    if (!band) return trine_fail(TRINE_ERR_MEMORY, "no memory for the bands");
-    *band = (struct band){.ctx = p->ctx, .t = p->info.dtype, .threads = p->threads, .kl = kl, .ku = ku, .n = p->n};
-    const double begin = trine_wall_time();
-    const bool corners = p->structure.lower_bandwidth > kl || p->structure.upper_bandwidth > ku;
-    band->options.cyclic = corners;
-    trine_status status = take_bands(p, band);
-    o->numeric_seconds = trine_wall_time() - begin;
-    return status;
-}
-
-static void band_destroy(void *state)
-{
-    struct band *band = state;
-    if (!band) return;
-    trine_free(band->ctx, TRINE_HOST, band->bands);
-    trine_free(band->ctx, TRINE_HOST, band->work);
-    free(band);
-}
-
-/** The partitioned solve takes any pivot: an elimination with row exchanges says which one is zero. */
-static trine_status check_pivots(const struct problem *p, const struct band *band)
-{
-    trine_status status = TRINE_SUCCESS;
-    const trine_gtsv_options options = {.pivot = TRINE_PIVOT_PARTIAL};
-    const size_t bytes = (size_t)p->n * trine_dtype_size(band->t);
-    size_t work_bytes;
-    void *zeros = NULL, *work = NULL;
-    TRY(trine_gbsv_cpu_work_size(band->t, p->n, 1, band->kl, band->ku, &options, &work_bytes));
-    TRY(trine_alloc(p->ctx, TRINE_HOST, work_bytes, &work));
-    TRY(trine_alloc(p->ctx, TRINE_HOST, bytes, &zeros));
-    memset(zeros, 0, bytes);
-    TRY(trine_gbsv_cpu(band->threads, band->t, p->n, 1, band->kl, band->ku, &options, band->bands, zeros, p->n, zeros, p->n, work, work_bytes));
-done:
-    trine_free(p->ctx, TRINE_HOST, work);
-    trine_free(p->ctx, TRINE_HOST, zeros);
-    return status;
-}
-
-static trine_status tridiagonal_setup(const struct problem *p, void **state, struct outcome *o)
-{
-    trine_status status = TRINE_SUCCESS;
-    const trine_matrix_structure *s = &p->structure;
-    struct band *band = NULL;
-    if ((s->lower_bandwidth > 1 || s->upper_bandwidth > 1) && !s->cyclic_tridiagonal)
-        FAIL(TRINE_ERR_STRUCTURE, "the matrix is not tridiagonal: its bandwidth is %lld below and %lld above the diagonal",
-             (long long)s->lower_bandwidth, (long long)s->upper_bandwidth);
-    if (p->on_gpu) FAIL(TRINE_ERR_UNSUPPORTED, "the tridiagonal solve of the command runs on the CPU: use --device cpu");
-    TRY(band_create(p, 1, 1, o, &band));
-    if (band->options.cyclic) o->zero_pivots_are_hidden = true;
-    else TRY(check_pivots(p, band));
-    TRY(trine_gtsv_cpu_work_size(band->t, p->n, p->nrhs, &band->options, &band->work_bytes));
-    TRY(trine_alloc(p->ctx, TRINE_HOST, band->work_bytes, &band->work));
-    snprintf(o->kernel, sizeof o->kernel, "partitioned, scaled partial pivoting%s", band->options.cyclic ? ", cyclic" : "");
-done:
-    *state = band;
-    return status;
-}
-
-static trine_status tridiagonal_solve(void *state, const trine_dense *B, const trine_dense *X)
-{
-    const struct band *d = state;
-    const size_t stride = (size_t)d->n * trine_dtype_size(d->t);
-    return trine_gtsv_cpu(d->threads, d->t, d->n, B->cols, &d->options, d->bands, d->bands + stride, d->bands + 2 * stride, B->data, d->n,
-                          X->data, d->n, d->work, d->work_bytes);
-}
-
-static trine_status banded_setup(const struct problem *p, void **state, struct outcome *o)
-{
-    trine_status status = TRINE_SUCCESS;
-    const trine_matrix_structure *s = &p->structure;
-    struct band *band = NULL;
-    if (s->lower_bandwidth > MAX_BANDS || s->upper_bandwidth > MAX_BANDS)
-        FAIL(TRINE_ERR_STRUCTURE, "the matrix has %lld bands below and %lld above the diagonal; the banded solve takes %d on either side",
-             (long long)s->lower_bandwidth, (long long)s->upper_bandwidth, MAX_BANDS);
-    if (p->on_gpu) FAIL(TRINE_ERR_UNSUPPORTED, "the banded solve runs on the CPU: use --device cpu");
-    TRY(band_create(p, (int)s->lower_bandwidth, (int)s->upper_bandwidth, o, &band));
-    TRY(trine_gbsv_cpu_work_size(band->t, p->n, p->nrhs, band->kl, band->ku, &band->options, &band->work_bytes));
-    TRY(trine_alloc(p->ctx, TRINE_HOST, band->work_bytes, &band->work));
-    snprintf(o->kernel, sizeof o->kernel, "%d bands below and %d above the diagonal, partial pivoting", band->kl, band->ku);
-done:
-    *state = band;
-    return status;
-}
-
-static trine_status banded_solve(void *state, const trine_dense *B, const trine_dense *X)
-{
-    const struct band *d = state;
-    return trine_gbsv_cpu(d->threads, d->t, d->n, B->cols, d->kl, d->ku, &d->options, d->bands, B->data, d->n, X->data, d->n, d->work, d->work_bytes);
-}
-
-static const struct solver tridiagonal = {tridiagonal_setup, tridiagonal_solve, band_destroy, NULL};
-static const struct solver banded = {banded_setup, banded_solve, band_destroy, NULL};
+static const struct solver triangular = {.setup = triangular_setup, .solve = triangular_solve, .destroy = triangular_destroy};
 
 /* ----------------------------------------------------------- Cholesky and LU */
 
@@ -280,7 +147,7 @@ static const struct solver lu = {lu_setup, direct_solve, direct_destroy, direct_
 
 const struct solver *choose_solver(const struct problem *p, enum method method, enum method *chosen, const char **reason)
 {
-    static const struct solver *const solvers[] = {&direct_auto, &cholesky, &lu, &triangular, &tridiagonal, &banded};
+    static const struct solver *const solvers[] = {&direct_auto, &cholesky, &lu, &triangular, &tridiagonal_solver, &banded_solver};
     const trine_matrix_structure *s = &p->structure;
     *reason = "asked for";
     if (method == METHOD_AUTO) {
@@ -289,7 +156,7 @@ const struct solver *choose_solver(const struct problem *p, enum method method, 
             *reason = s->lower_triangular && s->upper_triangular ? "the matrix is diagonal"
                     : s->lower_triangular                        ? "the matrix is lower triangular"
                                                                  : "the matrix is upper triangular";
-        } else if (!p->on_gpu && ((s->lower_bandwidth <= 1 && s->upper_bandwidth <= 1) || s->cyclic_tridiagonal)) {
+        } else if ((s->lower_bandwidth <= 1 && s->upper_bandwidth <= 1) || s->cyclic_tridiagonal) {
             method = METHOD_TRIDIAGONAL;
             *reason = s->cyclic_tridiagonal ? "the matrix is cyclic tridiagonal" : "the matrix is tridiagonal";
         } else if (!p->on_gpu && s->lower_bandwidth <= MAX_BANDS && s->upper_bandwidth <= MAX_BANDS) {

@@ -44,6 +44,9 @@ struct solver {
     trine_status (*set_up_general)(const struct problem *p, void *state, void **other, double *seconds);
 };
 
+enum { MAX_BANDS = 8 }; /* on either side of the diagonal, of the banded solve */
+extern const struct solver tridiagonal_solver, banded_solver;
+
 /** The solver for a method; AUTO: triangular, then tridiagonal or banded, then Cholesky or LU by what A is. */
 const struct solver *choose_solver(const struct problem *p, enum method method, enum method *chosen, const char **reason);
 
