@@ -4,7 +4,9 @@
 
 enum {
     SMALL_BYTES = 8192,  /* a panel's share for one warp */
-    WIDE_BYTES = 32768   /* a panel's share for one block: what its threads can load at once */
+    WIDE_BYTES = 32768,  /* a panel's share for one block: what its threads can load at once */
+    UNIT_BYTES = 128,    /* rows or columns that a warp multiplies at a time: panel_product::ROWS */
+    WARP_SUM = 64        /* longest sum that one warp makes alone */
 };
 
 static int32_t power_of_2_from(int64_t x)
@@ -15,8 +17,15 @@ static int32_t power_of_2_from(int64_t x)
 }
 
 /** Rows (forward) or columns (backward) of a tile of panel p, its lanes, and whether it takes a whole block. */
-static void tile_shape(const supernodal_panel *p, bool forward, int64_t element, int32_t *size, int32_t *lanes, int32_t *wide)
+static void tile_shape(const supernodal_panel *p, bool forward, bool many, int64_t element, int32_t *size, int32_t *lanes, int32_t *wide)
 {
+    if (many) {
+        const int32_t length = forward ? p->width : p->height;
+        for (*lanes = 1; *lanes < SUPERNODAL_WARPS && *lanes * WARP_SUM < length;) *lanes *= 2;
+        *wide = *lanes > 1;
+        *size = (int32_t)(UNIT_BYTES / element) * (*wide ? SUPERNODAL_WARPS / *lanes : 1);
+        return;
+    }
     const int64_t per_lane = 16 / element, row_lanes = (p->height + per_lane - 1) / per_lane;
     if (forward) {
         const int32_t most = power_of_2_from(row_lanes);
@@ -42,10 +51,10 @@ static void tile_shape(const supernodal_panel *p, bool forward, int64_t element,
     *size = 4 * SUPERNODAL_BLOCK_THREADS / *lanes;
 }
 
-static int64_t tiles_of(const supernodal_panel *p, bool forward, int64_t element)
+static int64_t tiles_of(const supernodal_panel *p, bool forward, bool many, int64_t element)
 {
     int32_t size, lanes, wide;
-    tile_shape(p, forward, element, &size, &lanes, &wide);
+    tile_shape(p, forward, many, element, &size, &lanes, &wide);
     return ((forward ? p->height : p->width) + size - 1) / size;
 }
 
@@ -70,7 +79,8 @@ done:
     return status;
 }
 
-trine_status supernodal_schedule_build(const supernodal_structure *S, bool forward, size_t element, int64_t n_init, supernodal_schedule *out)
+trine_status supernodal_schedule_build(const supernodal_structure *S, bool forward, bool many, size_t element, int64_t n_init,
+                                       supernodal_schedule *out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = S->ctx;
@@ -81,7 +91,7 @@ trine_status supernodal_schedule_build(const supernodal_structure *S, bool forwa
     TRY(CALLOC(ctx, expected, S->n_panels)); /* forward: tiles of all children; backward: of the panel */
     for (int64_t s = 0; s < S->n_panels; s++) {
         const supernodal_panel *p = &S->panels[s];
-        const int64_t tiles = tiles_of(p, forward, (int64_t)element);
+        const int64_t tiles = tiles_of(p, forward, many, (int64_t)element);
         count += tiles;
         if (!forward) expected[s] = (uint32_t)tiles;
         else if (p->parent >= 0) expected[p->parent] += (uint32_t)tiles;
@@ -99,7 +109,7 @@ trine_status supernodal_schedule_build(const supernodal_structure *S, bool forwa
                 const int32_t s = order[k];
                 const supernodal_panel *p = &S->panels[s];
                 int32_t size, lanes, wide;
-                tile_shape(p, forward, (int64_t)element, &size, &lanes, &wide);
+                tile_shape(p, forward, many, (int64_t)element, &size, &lanes, &wide);
                 if (wide != wide_pass) continue;
                 const int32_t source = forward ? (p->children ? s : -1) : p->parent;
                 const int32_t length = forward ? p->height : p->width;

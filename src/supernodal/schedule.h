@@ -18,7 +18,8 @@ typedef struct {
     int64_t values, rows;                 /* of the panel, as are the next four */
     int32_t first, width, height, ld;
     int32_t begin, end;
-    int32_t lanes;                        /* threads along the rows, a power of 2; the others take other columns */
+    int32_t lanes;                        /* one right-hand side: threads along the rows, the others take other columns;
+                                             several: warps that share a sum. A power of 2 */
     int32_t wide;
     int32_t wait;
     uint32_t expected;
@@ -33,10 +34,11 @@ typedef struct {
     int64_t n_tiles, n_tickets;
 } supernodal_schedule;
 
-/** Counters 0..n_panels-1 belong to the panels; counter n_panels counts `n_init` parts of the set-up of a solve. Forward: a
+/** `many`: tiles for solve_many_cuda.cu, else for solve_one_cuda.cu. Counters 0..n_panels-1 belong to the panels; counter n_panels counts `n_init` parts of the set-up of a solve. Forward: a
  *  panel's counter counts finished tiles of its children, deepest panels come first. Backward: finished tiles of the panel
  *  itself; the panels with the longest way down come first. */
-trine_status supernodal_schedule_build(const supernodal_structure *S, bool forward, size_t element, int64_t n_init, supernodal_schedule *out);
+trine_status supernodal_schedule_build(const supernodal_structure *S, bool forward, bool many, size_t element, int64_t n_init,
+                                       supernodal_schedule *out);
 void supernodal_schedule_free(trine_context ctx, supernodal_schedule *schedule);
 
 /** One block's share of the inversion; the kernels say what the fields mean to them. */

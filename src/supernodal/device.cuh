@@ -1,0 +1,155 @@
+/* What the GPU sources of the supernodal solve share: the plan on the device, waiting and signalling, loads of panels. */
+#ifndef TRINE_SUPERNODAL_DEVICE_CUH
+#define TRINE_SUPERNODAL_DEVICE_CUH
+
+#include "core/gpu_scalar.cuh"
+#include "supernodal/schedule.h"
+
+/** Where the values of one of the caller's panels go. */
+struct source_panel {
+    int64_t values, rows;
+    int32_t target, column, width, height;
+};
+
+enum { FORWARD, BACKWARD, DIRECTIONS };
+enum { ONE, MANY, MODES }; /* right-hand sides */
+
+/** A plan's part in device memory. */
+struct device_side {
+    supernodal_panel *panels;
+    source_panel *sources;
+    int32_t *rows, *original, *source_rows;
+    supernodal_job *jobs;
+    int n_stages;
+    int64_t stages[80];
+    supernodal_tile *tiles[DIRECTIONS][MODES];
+    int32_t *tickets[DIRECTIONS][MODES];
+    int64_t n_tickets[DIRECTIONS][MODES], n_init[MODES], n_source_values;
+    unsigned *bad_row;
+};
+
+/** What stands at the head of a work's buffer, once for each direction and mode; the arrays follow it. */
+struct solve_state {
+    unsigned ticket, finished_blocks, unused[30];
+};
+
+template <typename T> struct solve_args {
+    const supernodal_tile *tiles;
+    const int32_t *tickets, *rows, *original;
+    const T *values, *B;
+    T *X, *t, *x;                   /* t, x: blocks of right-hand sides, each n x width */
+    int64_t b_row, b_col, x_row, x_col, n, nrhs;
+    solve_state *state;
+    unsigned *epochs, *counters;    /* epochs: one a block of right-hand sides; counters: n_panels + 1 for each */
+    int32_t n_panels, n_init, n_tickets, n_blocks;
+    T alpha;
+    bool conjugate;
+};
+
+/** Right-hand sides that one pass over the panels takes, for up to nrhs of them: what work vectors are interleaved by. */
+inline int supernodal_block_width(size_t element, int64_t nrhs) { return nrhs == 1 ? 1 : nrhs <= 8 ? 8 : element == 16 ? 16 : 32; }
+
+/** All launches of a new set of values: copy, invert (numeric_cuda.cu). */
+template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal plan, const void *from, void *stream);
+/** The solve's launch, with one right-hand side (solve_one_cuda.cu) or blocks of them (solve_many_cuda.cu). */
+template <typename T> trine_status supernodal_solve_one(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream);
+template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream);
+
+/** As many scalars as one 16-byte load brings. */
+template <typename T> struct alignas(16) pack { T e[16 / sizeof(T)]; };
+
+template <typename T> __device__ inline pack<T> load_pack(const T *p)
+{
+    union { uint4 raw; pack<T> values; } u;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(u.raw.x), "=r"(u.raw.y), "=r"(u.raw.z), "=r"(u.raw.w) : "l"(p));
+    return u.values;
+}
+/** Ask for the 32 bytes at p. */
+__device__ inline void prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+/** From L2, where other multiprocessors' results are. */
+__device__ inline float load_shared_result(const float *p) { return __ldcg(p); }
+__device__ inline double load_shared_result(const double *p) { return __ldcg(p); }
+__device__ inline complex_of<float> load_shared_result(const complex_of<float> *p)
+{
+    const float2 a = __ldcg(reinterpret_cast<const float2 *>(p));
+    return {a.x, a.y};
+}
+__device__ inline complex_of<double> load_shared_result(const complex_of<double> *p)
+{
+    const double2 a = __ldcg(reinterpret_cast<const double2 *>(p));
+    return {a.x, a.y};
+}
+template <typename T> __device__ inline void subtract_atomically(T *p, T a) { add_atomically(p, zero_of<T>() - a); }
+template <typename R> __device__ inline void multiply_add(R &sum, R a, R b) { sum = fma(a, b, sum); }
+template <typename R> __device__ inline void multiply_add(complex_of<R> &sum, complex_of<R> a, complex_of<R> b)
+{
+    sum.x = fma(a.x, b.x, fma(-a.y, b.y, sum.x));
+    sum.y = fma(a.x, b.y, fma(a.y, b.x, sum.y));
+}
+
+__device__ inline void add_release(unsigned *p, unsigned a)
+{
+    asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(p), "r"(a) : "memory");
+}
+
+/** Barrier of the GROUP threads that share a tile. */
+template <int GROUP> __device__ inline void meet()
+{
+    if constexpr (GROUP == 32) __syncwarp();
+    else __syncthreads();
+}
+
+/** Wait until what the tile depends on is done. Counters grow by `expected` in every solve: they stand at exactly
+ *  (solves before this one + 1) * expected, modulo 2^32, when this solve's share is complete. */
+template <int GROUP, typename T> __device__ inline void wait_for(const solve_args<T> &a, const supernodal_tile &tile, int block, int thread)
+{
+    if (thread == 0) {
+        const unsigned *counter = a.counters + (int64_t)block * (a.n_panels + 1) + tile.wait;
+        const unsigned target = (a.epochs[block] + 1) * tile.expected;
+        while (load_acquire(counter) != target) { }
+    }
+    meet<GROUP>();
+}
+
+template <int GROUP, typename T> __device__ inline void signal_done(const solve_args<T> &a, int32_t counter, int block, int thread)
+{
+    meet<GROUP>();
+    if (thread == 0 && counter >= 0) {
+        __threadfence();
+        add_release(a.counters + (int64_t)block * (a.n_panels + 1) + counter, 1);
+    }
+}
+/** The next ticket of a block whose thread 0 holds it in `next`, which it then refills ahead of need. Every thread calls. */
+__device__ inline int take_ticket(solve_state *state, int *shared_ticket, unsigned &next, int all_tickets)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) *shared_ticket = (int)next;
+    __syncthreads();
+    const int ticket = *shared_ticket;
+    if (threadIdx.x == 0 && ticket < all_tickets) next = atomicAdd(&state->ticket, 1u); /* arrives while this one is worked on */
+    return ticket;
+}
+
+/** The last block to leave makes the state ready for the next solve. */
+template <typename T> __device__ inline void leave(const solve_args<T> &a)
+{
+    if (threadIdx.x == 0 && atomicAdd(&a.state->finished_blocks, 1u) == gridDim.x - 1) { /* every block has its last ticket */
+        a.state->ticket = 0;
+        a.state->finished_blocks = 0;
+        for (int b = 0; b < a.n_blocks; b++) a.epochs[b]++;
+    }
+}
+
+/** As many blocks as are resident at once, or as there are tickets. */
+template <typename T>
+inline trine_status launch_tickets(trine_supernodal plan, void (*kernel)(const solve_args<T>), int per_multiprocessor,
+                                   const solve_args<T> &a, void *stream)
+{
+    const int64_t tickets = ((int64_t)a.n_init + a.n_tickets) * a.n_blocks;
+    const int64_t resident = (int64_t)per_multiprocessor * plan->ctx->info.multiprocessors;
+    kernel<<<(unsigned)(tickets < resident ? tickets : resident), SUPERNODAL_BLOCK_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(a);
+    return GPU_LAUNCHED("the supernodal solve");
+}
+
+#endif

@@ -1,0 +1,193 @@
+/* The supernodal solve on the GPU with several right-hand sides: as with one (solve_one_cuda.cu), but a tile is work for
+ * matrix units, done for all right-hand sides of a block at once, so that the factor is read once.
+ *
+ * Right-hand sides are kept interleaved, n rows of WIDTH. A tile is a few times panel_product::ROWS rows (forward) or columns
+ * (backward) of a panel; where the sum over the panel's other dimension is long, the warps of a block share it. Results meet in
+ * shared memory and leave from there: additions to t and stores to X are coalesced. */
+#include "supernodal/panel_product.cuh"
+
+namespace {
+
+constexpr int THREADS = SUPERNODAL_BLOCK_THREADS, WARPS = SUPERNODAL_WARPS;
+constexpr int PER_MULTIPROCESSOR = 2; /* blocks, by registers */
+
+/** `rows` results at `from`, `stride` apart, which are rows (forward) or columns (backward) first.. of the panel. */
+template <typename T, int WIDTH, bool IS_FORWARD, int GROUP>
+__device__ inline void emit(const solve_args<T> &a, const supernodal_tile &tile, int block, int thread, const T *from, int stride,
+                            int parts, int part_stride, int first, int rows)
+{
+    auto sum_of = [&](int r, int j) {
+        T value = from[r * stride + j];
+        for (int k = 1; k < parts; k++) value = value + from[k * part_stride + r * stride + j];
+        return value;
+    };
+    T *t = a.t + (int64_t)block * a.n * WIDTH;
+    const int solved = min(rows, tile.width - first); /* of these rows; may be negative */
+    const int columns = (int)min((int64_t)WIDTH, a.nrhs - (int64_t)block * WIDTH);
+    const bool by_column = a.x_row == 1 && a.x_col != 1;
+    for (int i = thread; i < solved * WIDTH; i += GROUP) {
+        const int r = by_column ? i % solved : i / WIDTH, j = by_column ? i / solved : i % WIDTH;
+        T value = sum_of(r, j);
+        const int64_t row = (int64_t)tile.first + first + r;
+        if (!IS_FORWARD) a.x[((int64_t)block * a.n + row) * WIDTH + j] = zero_of<T>() - value;
+        if (a.conjugate) value = conjugate_of(value);
+        if (j < columns) a.X[a.original[row] * a.x_row + ((int64_t)block * WIDTH + j) * a.x_col] = value;
+    }
+    if (IS_FORWARD)
+        for (int i = max(solved, 0) * WIDTH + thread; i < rows * WIDTH; i += GROUP) {
+            const int r = i / WIDTH, j = i % WIDTH;
+            subtract_atomically(t + (int64_t)a.rows[tile.rows + first + r] * WIDTH + j, sum_of(r, j));
+        }
+}
+
+/** One tile, by a warp (GROUP 32) or by all warps of a block. */
+template <typename T, int WIDTH, bool IS_FORWARD, int GROUP>
+__device__ void work_on(const solve_args<T> &a, const supernodal_tile &tile, int block, int thread, T *shared)
+{
+    using product = panel_product<T, WIDTH, IS_FORWARD>;
+    constexpr int ROWS = product::ROWS, STEP = product::STEP, BATCH = product::BATCH, PACK = product::PACK;
+    constexpr int STRIDE = WIDTH + PACK; /* padded: neighbouring rows in different banks */
+    const int lane = thread % 32, warp = thread / 32, parts = GROUP == 32 ? 1 : tile.lanes;
+    const int group = warp / parts, part = warp % parts;
+    const int first = tile.begin + group * ROWS, end = min(tile.end, first + ROWS);
+
+    /* forward: columns of the panel, none above the diagonal; backward: rows, from the diagonal on */
+    const int from = IS_FORWARD ? 0 : first, length = (IS_FORWARD ? min(tile.width, end) : tile.height) - from;
+    const int share = (length + parts * STEP - 1) / (parts * STEP) * STEP;
+    const int k_begin = from + part * share, k_end = first < tile.end ? min(from + length, k_begin + share) : 0;
+
+    const T *P = a.values + tile.values;
+    const T *t = a.t + (int64_t)block * a.n * WIDTH, *x = a.x + (int64_t)block * a.n * WIDTH;
+    typename product::left now[BATCH], next[BATCH];
+    int32_t now_row[BATCH][product::RIGHT_ROWS], next_row[BATCH][product::RIGHT_ROWS]; /* negative: past the end; from n on: in x */
+    auto load = [&](typename product::left *left, int32_t (*row)[product::RIGHT_ROWS], int k) {
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            product::load_left(left[u], P, tile.ld, lane, first, end, k + u * STEP, k_end);
+#pragma unroll
+            for (int r = 0; r < product::RIGHT_ROWS; r++) {
+                const int i = product::right_row(lane, k + u * STEP, r);
+                row[u][r] = i >= k_end ? -1 : i < tile.width ? tile.first + i : (int32_t)a.n + a.rows[tile.rows + i];
+            }
+        }
+    };
+    load(now, now_row, k_begin);
+    constexpr int SECTOR = 32 / sizeof(T);
+    const int ahead = k_begin + BATCH * STEP;
+    if constexpr (IS_FORWARD) { /* what does not fit into registers */
+        constexpr int SECTORS = ROWS / SECTOR;
+        const int row = first + lane % SECTORS * SECTOR;
+        if (row < end)
+            for (int k = ahead + lane / SECTORS; k < k_end; k += 32 / SECTORS) prefetch(P + row + (int64_t)k * tile.ld);
+    } else {
+        for (int c = first; c < end; c++)
+            for (int k = ahead + lane * SECTOR; k < k_end; k += 32 * SECTOR) prefetch(P + k + (int64_t)c * tile.ld);
+    }
+    wait_for<GROUP>(a, tile, block, thread);
+
+    product p;
+    p.clear();
+    for (int k = k_begin; k < k_end; k += BATCH * STEP) {
+        typename product::right right[BATCH];
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            const T *rows[product::RIGHT_ROWS];
+#pragma unroll
+            for (int r = 0; r < product::RIGHT_ROWS; r++) {
+                const int32_t i = now_row[u][r];
+                rows[r] = i < 0 ? nullptr : i < a.n ? t + (int64_t)i * WIDTH : x + (i - a.n) * WIDTH;
+            }
+            product::load_right(right[u], rows, lane);
+        }
+        load(next, next_row, k + BATCH * STEP);
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            p.multiply(now[u], right[u]);
+            now[u] = next[u];
+#pragma unroll
+            for (int r = 0; r < product::RIGHT_ROWS; r++) now_row[u][r] = next_row[u][r];
+        }
+    }
+
+    p.store(shared + warp * ROWS * STRIDE, STRIDE, lane);
+    meet<GROUP>();
+    if (parts == 1 || GROUP == 32) {
+        if (first < end) emit<T, WIDTH, IS_FORWARD, 32>(a, tile, block, lane, shared + warp * ROWS * STRIDE, STRIDE, 1, 0, first, end - first);
+    } else {
+        for (int g = 0; g < WARPS / parts; g++) {
+            const int begin = tile.begin + g * ROWS, rows = min(ROWS, tile.end - begin);
+            if (rows > 0) emit<T, WIDTH, IS_FORWARD, GROUP>(a, tile, block, thread, shared + g * parts * ROWS * STRIDE, STRIDE, parts, ROWS * STRIDE, begin, rows);
+        }
+    }
+    signal_done<GROUP>(a, tile.signal, block, thread);
+}
+
+/** Part `part` of t := alpha B, in the plan's numbering, by way of shared memory where B is stored by columns. */
+template <typename T, int WIDTH> __device__ void set_up(const solve_args<T> &a, int part, int block, T *shared)
+{
+    constexpr int CHUNK = 32, STRIDE = WIDTH + 1;
+    const int64_t begin = a.n * part / a.n_init, end = a.n * (part + 1) / a.n_init;
+    const bool by_column = a.b_row == 1 && a.b_col != 1;
+    T *t = a.t + (int64_t)block * a.n * WIDTH;
+    for (int64_t chunk = begin; chunk < end; chunk += CHUNK) {
+        const int rows = (int)min((int64_t)CHUNK, end - chunk);
+        __syncthreads();
+        for (int i = threadIdx.x; i < CHUNK * WIDTH; i += THREADS) {
+            const int r = by_column ? i % CHUNK : i / WIDTH, j = by_column ? i / CHUNK : i % WIDTH;
+            const int64_t column = (int64_t)block * WIDTH + j;
+            T value = zero_of<T>();
+            if (r < rows && column < a.nrhs) value = a.alpha * a.B[a.original[chunk + r] * a.b_row + column * a.b_col];
+            shared[r * STRIDE + j] = a.conjugate ? conjugate_of(value) : value;
+        }
+        __syncthreads();
+        for (int i = threadIdx.x; i < rows * WIDTH; i += THREADS) t[chunk * WIDTH + i] = shared[i / WIDTH * STRIDE + i % WIDTH];
+    }
+    signal_done<THREADS>(a, a.n_panels, block, threadIdx.x);
+}
+
+template <typename T, int WIDTH, bool IS_FORWARD>
+__global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(const solve_args<T> a)
+{
+    using product = panel_product<T, WIDTH, IS_FORWARD>;
+    constexpr int WARP_ROOM = product::ROWS * (WIDTH + product::PACK);
+    __shared__ __align__(16) unsigned char room[WARPS * WARP_ROOM * sizeof(T)];
+    __shared__ int shared_ticket;
+    T *shared = reinterpret_cast<T *>(room);
+    const int warp = threadIdx.x / 32, set_up_tickets = a.n_init * a.n_blocks, all_tickets = set_up_tickets + a.n_tickets * a.n_blocks;
+    unsigned next = 0;
+    if (threadIdx.x == 0) next = atomicAdd(&a.state->ticket, 1u);
+    for (int ticket; (ticket = take_ticket(a.state, &shared_ticket, next, all_tickets)) < all_tickets;) {
+        const int block = ticket % a.n_blocks;
+        if (ticket < set_up_tickets) {
+            set_up<T, WIDTH>(a, ticket / a.n_blocks, block, shared);
+            continue;
+        }
+        const int k = (ticket - set_up_tickets) / a.n_blocks, first = a.tickets[k], end = a.tickets[k + 1];
+        if (a.tiles[first].wide) {
+            const supernodal_tile tile = a.tiles[first];
+            work_on<T, WIDTH, IS_FORWARD, THREADS>(a, tile, block, threadIdx.x, shared);
+        } else if (first + warp < end) {
+            const supernodal_tile tile = a.tiles[first + warp];
+            work_on<T, WIDTH, IS_FORWARD, 32>(a, tile, block, threadIdx.x % 32, shared + warp * WARP_ROOM);
+        }
+    }
+    leave(a);
+}
+
+template <typename T, int WIDTH> trine_status launch(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream)
+{
+    return launch_tickets(plan, forward ? solve_panels<T, WIDTH, true> : solve_panels<T, WIDTH, false>, PER_MULTIPROCESSOR, a, stream);
+}
+
+} // namespace
+
+template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream)
+{
+    constexpr int MOST = sizeof(T) == 16 ? 16 : 32;
+    return supernodal_block_width(sizeof(T), a.nrhs) == 8 ? launch<T, 8>(plan, a, forward, stream) : launch<T, MOST>(plan, a, forward, stream);
+}
+
+template trine_status supernodal_solve_many(trine_supernodal, const solve_args<float> &, bool, void *);
+template trine_status supernodal_solve_many(trine_supernodal, const solve_args<double> &, bool, void *);
+template trine_status supernodal_solve_many(trine_supernodal, const solve_args<complex_of<float>> &, bool, void *);
+template trine_status supernodal_solve_many(trine_supernodal, const solve_args<complex_of<double>> &, bool, void *);
