@@ -21,15 +21,34 @@ static void destroy(void *self)
     free(s);
 }
 
-/** "supernodal", "supernodal:fill=0.2" (the limit for merging), "supernodal:invert=none" or "=off". */
+/** One ":name=value" of a method, up to the next colon. */
+static bool set_option(const char *at, size_t length, trine_supernodal_options *options)
+{
+    static const struct { const char *text; trine_supernodal_invert invert; } inversions[] = {
+        {"invert=none", TRINE_INVERT_NONE}, {"invert=diag", TRINE_INVERT_DIAG}, {"invert=off", TRINE_INVERT_OFF}, {"invert=full", TRINE_INVERT_FULL}};
+    static const struct { const char *text; trine_supernodal_variant variant; } variants[] = {
+        {"default", TRINE_VARIANT_DEFAULT}, {"stream", TRINE_VARIANT_STREAM}, {"team", TRINE_VARIANT_TEAM}, {"dynamic", TRINE_VARIANT_DYNAMIC}};
+    for (size_t k = 0; k < sizeof inversions / sizeof *inversions; k++)
+        if (length == strlen(inversions[k].text) && !strncmp(at, inversions[k].text, length)) return (options->invert = inversions[k].invert, true);
+    for (size_t k = 0; k < sizeof variants / sizeof *variants; k++)
+        if (length == strlen(variants[k].text) && !strncmp(at, variants[k].text, length)) return (options->variant = variants[k].variant, true);
+    if (length == 4 && !strncmp(at, "push", 4)) return (options->access = TRINE_ACCESS_PUSH, true);
+    if (length == 4 && !strncmp(at, "pull", 4)) return (options->access = TRINE_ACCESS_PULL, true);
+    if (length == 7 && !strncmp(at, "nograph", 7)) return (options->no_graph = 1, true);
+    if (!strncmp(at, "fill=", 5)) return (options->fill = atof(at + 5), true);
+    if (!strncmp(at, "streams=", 8)) return (options->streams = atoi(at + 8), true);
+    if (!strncmp(at, "threshold=", 10)) return (options->threshold = atoll(at + 10), true);
+    if (!strncmp(at, "teams=", 6)) return (options->teams = atoll(at + 6), true);
+    return false;
+}
+
+/** "supernodal", "supernodal:fill=0.2", "supernodal:team:invert=diag:pull": all options by name (bench/README.md). */
 static trine_status parse_method(const char *text, trine_supernodal_options *options)
 {
-    for (const char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {
-        if (strncmp(at, ":fill=", 6) == 0) options->fill = atof(at + 6);
-        else if (strncmp(at, ":invert=none", 12) == 0) options->invert = TRINE_INVERT_NONE;
-        else if (strncmp(at, ":invert=off", 11) == 0) options->invert = TRINE_INVERT_OFF;
-        else return trine_fail(TRINE_ERR_UNSUPPORTED, "\"%s\" is none of :fill=, :invert=none, :invert=off", at);
-    }
+    for (const char *at = strchr(text, ':'); at; at = strchr(at + 1, ':'))
+        if (!set_option(at + 1, strcspn(at + 1, ":"), options))
+            return trine_fail(TRINE_ERR_UNSUPPORTED, "\"%s\" is none of fill=, invert=none|diag|off|full, dynamic, default, stream, team, push, "
+                              "pull, streams=, threshold=, teams=, nograph", at + 1);
     return TRINE_SUCCESS;
 }
 
@@ -80,7 +99,8 @@ static const char *chosen(void *self)
 {
     trine_supernodal_info info;
     if (trine_supernodal_get_info(((solver *)self)->plan, &info) != TRINE_SUCCESS) return NULL;
-    return info.invert == TRINE_INVERT_OFF ? "invert-off" : "invert-none";
+    static const char *const inversions[] = {"", "invert-none", "invert-off", "invert-diag", "invert-full"};
+    return inversions[info.invert];
 }
 
 static void describe(void *self, bench_record *r)

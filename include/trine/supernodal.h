@@ -15,14 +15,40 @@ typedef enum {
     TRINE_INVERT_AUTO,  /* NONE on the CPU, OFF on a GPU */
     TRINE_INVERT_NONE,  /* the panel stays as it is: substitution with L_ss, then a product with L_off */
     TRINE_INVERT_OFF,   /* partitioned inverse: L_ss := L_ss^-1 and L_off := L_off L_ss^-1; a panel is one product */
-    TRINE_INVERT_DIAG   /* L_ss := L_ss^-1: two products */
+    TRINE_INVERT_DIAG,  /* L_ss := L_ss^-1 only: two products, and the accuracy of substitution by blocks */
+    TRINE_INVERT_FULL   /* all panels become one, the inverse is a dense triangle: a reference for small n. GPU only */
 } trine_supernodal_invert;
+
+/** How a GPU goes through the panels (Section 5.1). All but DYNAMIC go level by level: one kernel launch or two a level for all
+ *  small panels of it, one or two for each large one; the launches of a solve are one CUDA graph. */
+typedef enum {
+    TRINE_VARIANT_AUTO,    /* DYNAMIC with INVERT_OFF and INVERT_FULL, else TEAM */
+    TRINE_VARIANT_DYNAMIC, /* one launch; tiles of panels run when what they need is done. Not with INVERT_NONE, INVERT_DIAG */
+    TRINE_VARIANT_DEFAULT, /* every panel has launches of its own, one after the other */
+    TRINE_VARIANT_STREAM,  /* the same, those of a level on several streams */
+    TRINE_VARIANT_TEAM     /* panels of up to `threshold` columns in one launch a level, a block each */
+} trine_supernodal_variant;
+
+/** By columns of L (scatter) or by rows (gather). PUSH for op N adds atomically, in any order; PUSH for T and H and PULL sum in
+ *  a fixed order, so that results are bitwise the same every time. */
+typedef enum {
+    TRINE_ACCESS_AUTO,      /* push for op N, pull for T and H: the panels' columns are contiguous */
+    TRINE_ACCESS_PUSH,      /* DYNAMIC: as AUTO */
+    TRINE_ACCESS_PULL       /* also op N is reproducible */
+} trine_supernodal_access;
 
 typedef struct {
     trine_supernodal_invert invert;
     double fill;       /* a panel merged from several may hold this fraction of explicit zeros; 0 = automatic (0.1), negative =
                           merge nothing */
     int64_t max_nrhs;  /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work */
+    /* on a GPU */
+    trine_supernodal_variant variant;
+    trine_supernodal_access access;
+    int64_t threshold; /* TEAM: panels of more columns are worked on by many blocks each; 0 = 250 */
+    int streams;       /* STREAM, and TEAM's large panels; 0 = 5, at most 32 */
+    int64_t teams;     /* DYNAMIC: blocks launched; 0 = as many as are resident at once */
+    int no_graph;      /* launch kernel by kernel */
 } trine_supernodal_options;
 
 /** Analyse the structure of a lower triangular factor L given as panels (host memory; values are not read; everything needed
@@ -51,10 +77,10 @@ TRINE_API trine_status trine_supernodal_check(trine_supernodal plan, const trine
 TRINE_API trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
 
 /** X := alpha op(L)^-1 B for n x nrhs vectors of the panels' dtype in the context's space; B == X (same data, ld, layout) is
- *  allowed, other overlap is not. alpha: host scalar of that dtype, read at the call; NULL = 1. On a GPU one kernel launch:
- *  asynchronous, allocates nothing, capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before
+ *  allowed, other overlap is not. alpha: host scalar of that dtype, read at the call; NULL = 1. On a GPU one launch,
+ *  of a kernel or a graph: asynchronous, allocates nothing, capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before
  *  numeric, or more right-hand sides than the work was sized for. Summation order: fixed for op T and H; for op N fixed on
- *  the CPU (for one number of threads), free on a GPU (atomic additions).
+ *  the CPU (for one number of threads) and, with TRINE_ACCESS_PULL, on a GPU; else free there (atomic additions).
  *  Yamazaki, Rajamanickam and Ellingwood 2020, Sections 4 and 5.1. */
 TRINE_API trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, const void *alpha,
                                               const trine_dense *B, const trine_dense *X, const trine_exec *exec);
@@ -71,6 +97,7 @@ typedef struct {
     int64_t bytes;                               /* kept by the plan, in the context's space */
     double analyse_seconds, numeric_seconds;     /* host time; numeric: of the last one, up to its return */
     trine_supernodal_invert invert;              /* what numeric does */
+    trine_supernodal_variant variant;            /* on a GPU; AUTO on the CPU */
 } trine_supernodal_info;
 TRINE_API trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_info *info);
 TRINE_API trine_status trine_supernodal_destroy(trine_supernodal *plan);

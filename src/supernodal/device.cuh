@@ -3,6 +3,7 @@
 #define TRINE_SUPERNODAL_DEVICE_CUH
 
 #include "core/gpu_scalar.cuh"
+#include "supernodal/levels.h"
 #include "supernodal/schedule.h"
 
 /** Where the values of one of the caller's panels go. */
@@ -13,6 +14,13 @@ struct source_panel {
 
 enum { FORWARD, BACKWARD, DIRECTIONS };
 enum { ONE, MANY, MODES }; /* right-hand sides */
+
+/** One direction of the level-by-level variants: pieces in device memory, launches in host memory. */
+struct level_side {
+    supernodal_piece *pieces;
+    supernodal_launch *launches;
+    int64_t n_launches;
+};
 
 /** A plan's part in device memory. */
 struct device_side {
@@ -25,6 +33,11 @@ struct device_side {
     supernodal_tile *tiles[DIRECTIONS][MODES];
     int32_t *tickets[DIRECTIONS][MODES];
     int64_t n_tickets[DIRECTIONS][MODES], n_init[MODES], n_source_values;
+    level_side levels[DIRECTIONS];
+    int64_t *segment_start;
+    supernodal_segment *segments;
+    int64_t *gather_start;                  /* TRINE_ACCESS_PULL */
+    int32_t *gather_places;
     unsigned *bad_row;
 };
 
@@ -38,9 +51,12 @@ template <typename T> struct solve_args {
     const int32_t *tickets, *rows, *original;
     const T *values, *B;
     T *X, *t, *x;                   /* t, x: blocks of right-hand sides, each n x width */
-    int64_t b_row, b_col, x_row, x_col, n, nrhs;
+    T *updates;                     /* pulled forward solves: the products' n_rows x width for each block; else NULL */
+    const int64_t *gather_start;
+    const int32_t *gather_places;
+    int64_t b_row, b_col, x_row, x_col, n, n_rows, nrhs;
     solve_state *state;
-    unsigned *epochs, *counters;    /* epochs: one a block of right-hand sides; counters: n_panels + 1 for each */
+    unsigned *epochs, *counters;    /* epochs: one a block of right-hand sides; counters: 2 n_panels + 1 for each */
     int32_t n_panels, n_init, n_tickets, n_blocks;
     T alpha;
     bool conjugate;
@@ -54,6 +70,11 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
 /** The solve's launch, with one right-hand side (solve_one_cuda.cu) or blocks of them (solve_many_cuda.cu). */
 template <typename T> trine_status supernodal_solve_one(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream);
 template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream);
+/** Level by level (levels_cuda.cu): streams and graphs of a work, whose vectors are t and x; the launches. */
+template <typename T> trine_status supernodal_levels_work_init(trine_supernodal plan, supernodal_work *work, T *t, T *x);
+void supernodal_levels_work_free(trine_context ctx, supernodal_work *work);
+template <typename T>
+trine_status supernodal_solve_levels(trine_supernodal plan, const solve_args<T> &a, int direction, supernodal_work *work, void *stream);
 
 /** As many scalars as one 16-byte load brings. */
 template <typename T> struct alignas(16) pack { T e[16 / sizeof(T)]; };
@@ -105,7 +126,7 @@ template <int GROUP> __device__ inline void meet()
 template <int GROUP, typename T> __device__ inline void wait_for(const solve_args<T> &a, const supernodal_tile &tile, int block, int thread)
 {
     if (thread == 0) {
-        const unsigned *counter = a.counters + (int64_t)block * (a.n_panels + 1) + tile.wait;
+        const unsigned *counter = a.counters + (int64_t)block * (2 * a.n_panels + 1) + tile.wait;
         const unsigned target = (a.epochs[block] + 1) * tile.expected;
         while (load_acquire(counter) != target) { }
     }
@@ -117,9 +138,36 @@ template <int GROUP, typename T> __device__ inline void signal_done(const solve_
     meet<GROUP>();
     if (thread == 0 && counter >= 0) {
         __threadfence();
-        add_release(a.counters + (int64_t)block * (a.n_panels + 1) + counter, 1);
+        add_release(a.counters + (int64_t)block * (2 * a.n_panels + 1) + counter, 1);
     }
 }
+/** -value for `row` of t from place `place`: added at once, or left for assemble. */
+template <int WIDTH, typename T> __device__ inline void update(const solve_args<T> &a, int block, int32_t row, int64_t place, int j, T value)
+{
+    if (a.updates) a.updates[((int64_t)block * a.n_rows + place) * WIDTH + j] = value;
+    else subtract_atomically(a.t + ((int64_t)block * a.n + row) * WIDTH + j, value);
+}
+
+/** A warp takes what products have left for its rows, in a fixed order. */
+template <int WIDTH, typename T> __device__ void assemble(const solve_args<T> &a, const supernodal_tile &tile, int block, int lane)
+{
+    constexpr int AT_ONCE = 32 / WIDTH;
+    wait_for<32>(a, tile, block, lane);
+    const T *updates = a.updates + (int64_t)block * a.n_rows * WIDTH + lane % WIDTH;
+    for (int r = tile.begin; r < tile.end; r++) {
+        const int64_t row = (int64_t)tile.first + r, end = a.gather_start[row + 1];
+        T sum = zero_of<T>();
+        for (int64_t k = a.gather_start[row] + lane / WIDTH; k < end; k += AT_ONCE)
+            sum = sum + load_shared_result(updates + (int64_t)a.gather_places[k] * WIDTH);
+        for (int mask = WIDTH; mask < 32; mask *= 2) sum = sum + shuffle_xor(sum, mask);
+        if (lane < WIDTH) {
+            T *t = a.t + ((int64_t)block * a.n + row) * WIDTH + lane;
+            *t = load_shared_result(t) - sum;
+        }
+    }
+    signal_done<32>(a, tile.signal, block, lane);
+}
+
 /** The next ticket of a block whose thread 0 holds it in `next`, which it then refills ahead of need. Every thread calls. */
 __device__ inline int take_ticket(solve_state *state, int *shared_ticket, unsigned &next, int all_tickets)
 {
@@ -144,11 +192,11 @@ template <typename T> __device__ inline void leave(const solve_args<T> &a)
 /** As many blocks as are resident at once, or as there are tickets. */
 template <typename T>
 inline trine_status launch_tickets(trine_supernodal plan, void (*kernel)(const solve_args<T>), int per_multiprocessor,
-                                   const solve_args<T> &a, void *stream)
+                                   const solve_args<T> &a, void *stream, int shared_bytes = 0)
 {
     const int64_t tickets = ((int64_t)a.n_init + a.n_tickets) * a.n_blocks;
-    const int64_t resident = (int64_t)per_multiprocessor * plan->ctx->info.multiprocessors;
-    kernel<<<(unsigned)(tickets < resident ? tickets : resident), SUPERNODAL_BLOCK_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(a);
+    const int64_t resident = plan->options.teams ? plan->options.teams : (int64_t)per_multiprocessor * plan->ctx->info.multiprocessors;
+    kernel<<<(unsigned)(tickets < resident ? tickets : resident), SUPERNODAL_BLOCK_THREADS, (size_t)shared_bytes, static_cast<gpuStream_t>(stream)>>>(a);
     return GPU_LAUNCHED("the supernodal solve");
 }
 

@@ -11,7 +11,7 @@ template <typename T> struct numeric_args {
     const T *from;
     T *values;
     unsigned *bad_row;
-    bool unit;
+    bool unit, off;
 };
 
 template <typename T> __global__ void __launch_bounds__(128) copy_columns(const numeric_args<T> a, const supernodal_job *jobs)
@@ -73,7 +73,7 @@ template <typename T> __global__ void __launch_bounds__(SUPERNODAL_ROWS) multipl
     }
     __syncthreads();
     const int row = job.x + threadIdx.x;
-    if (row >= p.height) return;
+    if (row >= (a.off ? p.height : p.width)) return;
     T v[N];
 #pragma unroll
     for (int c = 0; c < N; c++) v[c] = c < k ? P[row + (int64_t)(job.a + c) * p.ld] : zero_of<T>();
@@ -117,11 +117,12 @@ template <typename T> __global__ void __launch_bounds__(256) combine_columns(con
 #pragma unroll
         for (int j = 0; j < EACH; j++) sum[i][j] = zero_of<T>();
     const int depth_end = min(job.e, job.x + SIDE); /* Db is lower triangular */
+    const int height = a.off ? p.height : p.width;
     for (int k0 = job.b; k0 < depth_end; k0 += DEPTH) {
         for (int i = threadIdx.x; i < SIDE * DEPTH; i += 256) {
             const int s = i % SIDE, k = k0 + i / SIDE, r = job.x + s, c = job.y + s;
             const bool inside = k < job.e;
-            left[i / SIDE][s] = inside && r < p.height && r >= k ? P[r + (int64_t)k * p.ld] : zero_of<T>();
+            left[i / SIDE][s] = inside && r < height && r >= k ? P[r + (int64_t)k * p.ld] : zero_of<T>();
             right[i / SIDE][s] = inside && c < job.b ? P[c + (int64_t)k * p.ld] : zero_of<T>();
         }
         __syncthreads();
@@ -146,7 +147,7 @@ template <typename T> __global__ void __launch_bounds__(256) combine_columns(con
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
             const int r = job.x + tx + 16 * i;
-            if (r >= p.height) continue;
+            if (r >= height) continue;
             T *out = P + r + (int64_t)c * p.ld;
             *out = (r < job.e ? zero_of<T>() : *out) - sum[i][j];
         }
@@ -169,7 +170,8 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
     const device_side *d = static_cast<const device_side *>(plan->device);
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     const numeric_args<T> a = {d->panels, d->sources, d->source_rows, d->original, static_cast<const T *>(from),
-                               static_cast<T *>(plan->values), d->bad_row, plan->diag == TRINE_UNIT};
+                               static_cast<T *>(plan->values), d->bad_row, plan->diag == TRINE_UNIT,
+                               plan->invert == TRINE_INVERT_OFF};
     trine_status status = TRINE_SUCCESS;
     TRY(GPU(gpuMemsetAsync(d->bad_row, 0xFF, sizeof *d->bad_row, s)));
     TRY(GPU(gpuMemsetAsync(plan->values, 0, (size_t)plan->S.n_values * sizeof(T), s)));

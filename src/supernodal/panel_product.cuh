@@ -1,36 +1,73 @@
-/* What one warp does with a part of a panel and a block of right-hand sides: a product kept in registers.
+/* What one warp does with a part of a panel and a block of right-hand sides: a ROWS x WIDTH product kept in registers.
  *
- * The warp makes the ROWS x WIDTH result of a ROWS x k matrix A with k rows of the interleaved right-hand sides, STEP of the
- * k at a time, where A is rows of the panel (forward) or columns of it (backward). Lane (g, t) = (lane / 4, lane % 4). Both
- * factors go from memory straight into the registers that need them; each lane loads 16 bytes of the panel at a time. */
+ * The warp multiplies a ROWS x k matrix A with k rows of the interleaved right-hand sides, STEP of the k at a time, where A is
+ * rows of the panel (forward) or columns of it (backward). A step's part of both passes through a stage in the warp's own
+ * shared memory, filled by asynchronous copies some steps ahead. Lane (g, t) = (lane / 4, lane % 4). */
 #ifndef TRINE_SUPERNODAL_PANEL_PRODUCT_CUH
 #define TRINE_SUPERNODAL_PANEL_PRODUCT_CUH
 
 #include "supernodal/device.cuh"
 
-/** 16 bytes that another block may have written: an ordinary load, after an acquire. */
+/** 16 bytes from global to shared memory, zeros if not `valid`. Global memory is read at the L2 cache. */
+__device__ inline void copy_async(void *to, const void *from, bool valid)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(valid ? 16 : 0) : "memory");
+}
+__device__ inline void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/** Until at most COUNT groups of copies are under way. */
+template <int COUNT> __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(COUNT) : "memory"); }
+
 template <typename T> __device__ inline pack<T> load_vector(const T *p)
 {
     union { uint4 raw; pack<T> values; } u;
     u.raw = *reinterpret_cast<const uint4 *>(p);
     return u.values;
 }
-template <typename T> __device__ inline void store_vector(T *p, const T *e)
+template <typename T> __device__ inline void store_vector(T *p, pack<T> a)
 {
-    union { uint4 raw; pack<T> values; } u;
-#pragma unroll
-    for (int i = 0; i < (int)(16 / sizeof(T)); i++) u.values.e[i] = e[i];
+    union { pack<T> values; uint4 raw; } u;
+    u.values = a;
     *reinterpret_cast<uint4 *>(p) = u.raw;
 }
 
-/** Any scalar, with fused multiply-adds. Lane (g, t) makes rows PACK g .. of the result and the t-th quarter of its columns. */
-template <typename T, int WIDTH, bool IS_FORWARD> struct panel_product {
-    static constexpr int PACK = 16 / sizeof(T), ROWS = 8 * PACK, QUARTER = WIDTH / 4;
-    static constexpr int STEP = IS_FORWARD ? 1 : PACK, BATCH = IS_FORWARD ? 4 : 1;
-    static constexpr int RIGHT_ROWS = STEP; /* rows of right-hand sides that a lane reads in a step */
+/** Sizes, and the way of a step's data into a stage. Strides are padded against bank conflicts of the reads in multiply. */
+template <typename T, int WIDTH, bool IS_FORWARD> struct panel_stage {
+    static constexpr int PACK = 16 / sizeof(T), ROWS = 8 * PACK, STEP = 4 * PACK;
+    static constexpr int LEFT_STRIDE = IS_FORWARD ? ROWS + 2 * PACK : STEP + PACK;
+    static constexpr int RIGHT_STRIDE = WIDTH + (IS_FORWARD ? 2 : 1) * PACK;
+    static constexpr int LEFT = (IS_FORWARD ? STEP : ROWS) * LEFT_STRIDE, SIZE = LEFT + STEP * RIGHT_STRIDE; /* elements */
 
-    struct left { pack<T> v[IS_FORWARD ? 1 : PACK]; };
-    struct right { T v[RIGHT_ROWS][QUARTER]; };
+    /** Rows or columns first..end-1 of the panel P at k..k+STEP-1; zeros from k_end on. */
+    __device__ static void fetch_left(T *stage, const T *P, int64_t ld, int lane, int first, int end, int k, int k_end)
+    {
+        constexpr int LINES = IS_FORWARD ? STEP : ROWS, CHUNKS = (IS_FORWARD ? ROWS : STEP) / PACK; /* of 16 bytes a line */
+#pragma unroll
+        for (int i = 0; i < LINES * CHUNKS / 32; i++) {
+            const int line = (lane + 32 * i) / CHUNKS, at = (lane + 32 * i) % CHUNKS * PACK;
+            const int row = IS_FORWARD ? first + at : k + at, column = IS_FORWARD ? k + line : first + line;
+            const bool valid = IS_FORWARD ? row < end && column < k_end : row < k_end && column < end;
+            copy_async(stage + line * LEFT_STRIDE + at, valid ? P + row + column * ld : P, valid);
+        }
+    }
+    /** Rows of right-hand sides; row_of(i) points to the i-th of the step, NULL past the end. */
+    template <typename F> __device__ static void fetch_right(T *stage, const T *somewhere, int lane, const F &row_of)
+    {
+        constexpr int CHUNKS = WIDTH / PACK;
+#pragma unroll
+        for (int i = 0; i < (STEP * CHUNKS + 31) / 32; i++) {
+            const int line = (lane + 32 * i) / CHUNKS, at = (lane + 32 * i) % CHUNKS * PACK;
+            const T *row = row_of(line < STEP ? line : 0);
+            if (line < STEP) copy_async(stage + LEFT + line * RIGHT_STRIDE + at, row ? row + at : somewhere, row != nullptr);
+        }
+    }
+};
+
+/** Any scalar, with fused multiply-adds. Lane (g, t) makes rows PACK g .. (forward) or g, g + 8, .. (backward) of the result, and
+ *  the t-th quarter of its columns. */
+template <typename T, int WIDTH, bool IS_FORWARD> struct panel_product : panel_stage<T, WIDTH, IS_FORWARD> {
+    using stage_type = panel_stage<T, WIDTH, IS_FORWARD>;
+    static constexpr int PACK = stage_type::PACK, STEP = stage_type::STEP, QUARTER = WIDTH / 4;
     T sum[PACK][QUARTER];
 
     __device__ void clear()
@@ -40,49 +77,52 @@ template <typename T, int WIDTH, bool IS_FORWARD> struct panel_product {
 #pragma unroll
             for (int j = 0; j < QUARTER; j++) sum[q][j] = zero_of<T>();
     }
-    /** The r-th row of right-hand sides that `lane` reads in the step that starts at k. */
-    __device__ static int right_row(int, int k, int r) { return k + r; }
-    __device__ static void load_left(left &a, const T *P, int64_t ld, int lane, int first, int end, int k, int k_end)
+    __device__ static void right_row(T b[QUARTER], const T *row)
     {
-        const int g = lane / 4;
+        if constexpr (QUARTER < PACK) {
 #pragma unroll
-        for (int c = 0; c < (IS_FORWARD ? 1 : PACK); c++) {
-            const int row = IS_FORWARD ? first + PACK * g : k, column = IS_FORWARD ? k : first + PACK * g + c;
+            for (int j = 0; j < QUARTER; j++) b[j] = row[j];
+        } else {
 #pragma unroll
-            for (int q = 0; q < PACK; q++) a.v[c].e[q] = zero_of<T>();
-            if (k < k_end && (IS_FORWARD ? row : column) < end) a.v[c] = load_pack(P + row + column * ld);
-        }
-    }
-    /** rows[r]: right_row's r-th row, NULL past the end. */
-    __device__ static void load_right(right &b, const T *const *rows, int lane)
-    {
-        const int t = lane % 4;
+            for (int j = 0; j < QUARTER; j += PACK) {
+                const pack<T> p = load_vector(row + j);
 #pragma unroll
-        for (int r = 0; r < RIGHT_ROWS; r++) {
-#pragma unroll
-            for (int j = 0; j < QUARTER; j++) b.v[r][j] = zero_of<T>();
-            if (!rows[r]) continue;
-            if constexpr (QUARTER < PACK) {
-#pragma unroll
-                for (int j = 0; j < QUARTER; j++) b.v[r][j] = rows[r][t * QUARTER + j];
-            } else {
-#pragma unroll
-                for (int j = 0; j < QUARTER; j += PACK) {
-                    const pack<T> p = load_vector(rows[r] + t * QUARTER + j);
-#pragma unroll
-                    for (int q = 0; q < PACK; q++) b.v[r][j + q] = p.e[q];
-                }
+                for (int q = 0; q < PACK; q++) b[j + q] = p.e[q];
             }
         }
     }
-    __device__ void multiply(const left &a, const right &b)
+    __device__ void multiply(const T *stage, int lane)
     {
+        const int g = lane / 4, t = lane % 4;
+        const T *right = stage + stage_type::LEFT + t * QUARTER;
+        if constexpr (IS_FORWARD) {
+#pragma unroll 4
+            for (int k = 0; k < STEP; k++) {
+                const pack<T> a = load_vector(stage + k * stage_type::LEFT_STRIDE + PACK * g);
+                T b[QUARTER];
+                right_row(b, right + k * stage_type::RIGHT_STRIDE);
 #pragma unroll
-        for (int s = 0; s < STEP; s++)
+                for (int q = 0; q < PACK; q++)
 #pragma unroll
-            for (int q = 0; q < PACK; q++)
+                    for (int j = 0; j < QUARTER; j++) multiply_add(sum[q][j], a.e[q], b[j]);
+            }
+        } else {
+#pragma unroll 1
+            for (int k = 0; k < STEP; k += PACK) {
+                pack<T> a[PACK];
 #pragma unroll
-                for (int j = 0; j < QUARTER; j++) multiply_add(sum[q][j], IS_FORWARD ? a.v[0].e[q] : a.v[q].e[s], b.v[s][j]);
+                for (int q = 0; q < PACK; q++) a[q] = load_vector(stage + (g + 8 * q) * stage_type::LEFT_STRIDE + k);
+#pragma unroll
+                for (int s = 0; s < PACK; s++) {
+                    T b[QUARTER];
+                    right_row(b, right + (k + s) * stage_type::RIGHT_STRIDE);
+#pragma unroll
+                    for (int q = 0; q < PACK; q++)
+#pragma unroll
+                        for (int j = 0; j < QUARTER; j++) multiply_add(sum[q][j], a[q].e[s], b[j]);
+                }
+            }
+        }
     }
     /** To shared memory, rows `stride` apart. */
     __device__ void store(T *to, int stride, int lane) const
@@ -91,19 +131,17 @@ template <typename T, int WIDTH, bool IS_FORWARD> struct panel_product {
 #pragma unroll
         for (int q = 0; q < PACK; q++)
 #pragma unroll
-            for (int j = 0; j < QUARTER; j++) to[(PACK * g + q) * stride + t * QUARTER + j] = sum[q][j];
+            for (int j = 0; j < QUARTER; j++) to[(IS_FORWARD ? PACK * g + q : g + 8 * q) * stride + t * QUARTER + j] = sum[q][j];
     }
 };
 
 /** Double precision on the tensor cores: m16n8k8 products. The rows and columns that a fragment's indices stand for are
- *  chosen so that every load is of 16 bytes: forward, index g of A is row 2g and g + 8 row 2g + 1 of the panel; backward,
- *  index t of the reduction is row 2t and t + 4 row 2t + 1. Index g of a pair of fragments of B is right-hand sides 2g and 2g + 1. */
-template <int WIDTH, bool IS_FORWARD> struct panel_product<double, WIDTH, IS_FORWARD> {
-    static constexpr int PACK = 2, ROWS = 16, STEP = 8, BATCH = 2, RIGHT_ROWS = 2, FRAGMENTS = WIDTH / 8;
+ *  chosen so that most reads are of 16 bytes: forward, index g of A is row 2g and g + 8 row 2g + 1 of the panel; backward, index
+ *  t of the reduction is row 2t and t + 4 row 2t + 1. Index g of a pair of fragments of B is right-hand sides 2g and 2g + 1. */
+template <int WIDTH, bool IS_FORWARD> struct panel_product<double, WIDTH, IS_FORWARD> : panel_stage<double, WIDTH, IS_FORWARD> {
+    using stage_type = panel_stage<double, WIDTH, IS_FORWARD>;
+    static constexpr int FRAGMENTS = WIDTH / 8;
     static_assert(WIDTH == 8 || WIDTH % 16 == 0, "one fragment or pairs of them");
-
-    struct left { pack<double> v[2]; };
-    struct right { double v[2][FRAGMENTS]; };
     double sum[FRAGMENTS][4];
 
     __device__ void clear()
@@ -113,46 +151,33 @@ template <int WIDTH, bool IS_FORWARD> struct panel_product<double, WIDTH, IS_FOR
 #pragma unroll
             for (int i = 0; i < 4; i++) sum[f][i] = 0;
     }
-    __device__ static int right_row(int lane, int k, int r) { return IS_FORWARD ? k + lane % 4 + 4 * r : k + 2 * (lane % 4) + r; }
-    __device__ static void load_left(left &a, const double *P, int64_t ld, int lane, int first, int end, int k, int k_end)
+    __device__ void multiply(const double *stage, int lane)
     {
         const int g = lane / 4, t = lane % 4;
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const int row = IS_FORWARD ? first + 2 * g : k + 2 * t, column = IS_FORWARD ? k + t + 4 * i : first + g + 8 * i;
-            a.v[i].e[0] = a.v[i].e[1] = 0;
-            if (IS_FORWARD ? row < end && column < k_end : row < k_end && column < end) a.v[i] = load_pack(P + row + column * ld);
-        }
-    }
-    __device__ static void load_right(right &b, const double *const *rows, int lane)
-    {
-        const int g = lane / 4;
+        const double *left = stage + (IS_FORWARD ? t * stage_type::LEFT_STRIDE + 2 * g : g * stage_type::LEFT_STRIDE + 2 * t);
+        const pack<double> u = load_vector(left), v = load_vector(left + (IS_FORWARD ? 4 : 8) * stage_type::LEFT_STRIDE);
+        const double a0 = u.e[0], a1 = IS_FORWARD ? u.e[1] : v.e[0], a2 = IS_FORWARD ? v.e[0] : u.e[1], a3 = v.e[1];
+        const double *right = stage + stage_type::LEFT + (IS_FORWARD ? t : 2 * t) * stage_type::RIGHT_STRIDE;
+        double b[2][FRAGMENTS];
 #pragma unroll
         for (int r = 0; r < 2; r++) {
-#pragma unroll
-            for (int f = 0; f < FRAGMENTS; f++) b.v[r][f] = 0;
-            if (!rows[r]) continue;
+            const double *row = right + (IS_FORWARD ? 4 : 1) * r * stage_type::RIGHT_STRIDE;
             if constexpr (FRAGMENTS == 1) {
-                b.v[r][0] = rows[r][g];
+                b[r][0] = row[g];
             } else {
 #pragma unroll
                 for (int f = 0; f < FRAGMENTS; f += 2) {
-                    const pack<double> p = load_vector(rows[r] + 8 * f + 2 * g);
-                    b.v[r][f] = p.e[0];
-                    b.v[r][f + 1] = p.e[1];
+                    const pack<double> p = load_vector(row + 8 * f + 2 * g);
+                    b[r][f] = p.e[0];
+                    b[r][f + 1] = p.e[1];
                 }
             }
         }
-    }
-    __device__ void multiply(const left &a, const right &b)
-    {
-        const double a0 = a.v[0].e[0], a1 = IS_FORWARD ? a.v[0].e[1] : a.v[1].e[0];
-        const double a2 = IS_FORWARD ? a.v[1].e[0] : a.v[0].e[1], a3 = a.v[1].e[1];
 #pragma unroll
         for (int f = 0; f < FRAGMENTS; f++)
             asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                 : "+d"(sum[f][0]), "+d"(sum[f][1]), "+d"(sum[f][2]), "+d"(sum[f][3])
-                : "d"(a0), "d"(a1), "d"(a2), "d"(a3), "d"(b.v[0][f]), "d"(b.v[1][f]));
+                : "d"(a0), "d"(a1), "d"(a2), "d"(a3), "d"(b[0][f]), "d"(b[1][f]));
     }
     __device__ void store(double *to, int stride, int lane) const
     {
@@ -161,13 +186,12 @@ template <int WIDTH, bool IS_FORWARD> struct panel_product<double, WIDTH, IS_FOR
         for (int half = 0; half < 2; half++) {
             double *row = to + (IS_FORWARD ? 2 * g + half : g + 8 * half) * stride;
             if constexpr (FRAGMENTS == 1) {
-                store_vector(row + 2 * t, &sum[0][2 * half]);
+                store_vector(row + 2 * t, pack<double>{sum[0][2 * half], sum[0][2 * half + 1]});
             } else {
 #pragma unroll
                 for (int f = 0; f < FRAGMENTS; f += 2) {
-                    const double e[4] = {sum[f][2 * half], sum[f + 1][2 * half], sum[f][2 * half + 1], sum[f + 1][2 * half + 1]};
-                    store_vector(row + 8 * f + 4 * t, e);
-                    store_vector(row + 8 * f + 4 * t + 2, e + 2);
+                    store_vector(row + 8 * f + 4 * t, pack<double>{sum[f][2 * half], sum[f + 1][2 * half]});
+                    store_vector(row + 8 * f + 4 * t + 2, pack<double>{sum[f][2 * half + 1], sum[f + 1][2 * half + 1]});
                 }
             }
         }

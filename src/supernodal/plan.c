@@ -20,6 +20,7 @@ static void destroy_work(trine_work base)
 {
     supernodal_work *work = (supernodal_work *)base;
     trine_context ctx = base->ctx;
+    if (work->free) work->free(ctx, work);
     if (work->owns_buffer) trine_free(ctx, ctx->info.space, work->buffer);
     trine_supernodal_destroy(&work->plan);
     trine_free(ctx, TRINE_HOST, work);
@@ -37,6 +38,7 @@ static trine_status new_work(trine_supernodal plan, int64_t nrhs, void *buffer, 
     work->nrhs = nrhs;
     work->buffer = buffer;
     work->plan = plan;
+    work->free = plan->backend->work_free;
     if (!buffer) {
         TRY(trine_alloc(ctx, ctx->info.space, plan->backend->work_bytes(plan, nrhs), &work->buffer));
         work->owns_buffer = true;
@@ -49,10 +51,38 @@ static trine_status new_work(trine_supernodal plan, int64_t nrhs, void *buffer, 
     work = NULL;
 done:
     if (work) {
+        if (work->free) work->free(ctx, work);
         if (work->owns_buffer) trine_free(ctx, ctx->info.space, work->buffer);
         trine_free(ctx, TRINE_HOST, work);
     }
     return status;
+}
+
+/** Check what is asked for and replace what is automatic. */
+static trine_status settle(trine_context ctx, trine_supernodal_options *o)
+{
+    REQUIRE(o->invert >= TRINE_INVERT_AUTO && o->invert <= TRINE_INVERT_FULL, "there is no inversion %d", (int)o->invert);
+    REQUIRE(o->variant >= TRINE_VARIANT_AUTO && o->variant <= TRINE_VARIANT_TEAM, "there is no variant %d", (int)o->variant);
+    REQUIRE(o->access >= TRINE_ACCESS_AUTO && o->access <= TRINE_ACCESS_PULL, "there is no access %d", (int)o->access);
+    REQUIRE(o->fill < 1, "a fill limit of %g leaves no entries; below 1 is possible", o->fill);
+    REQUIRE(o->max_nrhs >= 0, "max_nrhs is %lld", (long long)o->max_nrhs);
+    REQUIRE(o->threshold >= 0, "threshold is %lld", (long long)o->threshold);
+    REQUIRE(o->streams >= 0 && o->streams <= 32, "%d streams; 1 to 32 are possible", o->streams);
+    REQUIRE(o->teams >= 0, "teams is %lld", (long long)o->teams);
+    if (!o->max_nrhs) o->max_nrhs = 1;
+    if (!o->threshold) o->threshold = 250;
+    if (!o->streams) o->streams = 5;
+    if (!o->invert) o->invert = ctx->cuda ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
+    const bool products = o->invert == TRINE_INVERT_OFF || o->invert == TRINE_INVERT_FULL;
+    if (!ctx->cuda) {
+        if (o->variant || o->invert == TRINE_INVERT_FULL)
+            return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_INVERT_FULL and variants are the GPU's");
+    } else if (!o->variant) {
+        o->variant = products ? TRINE_VARIANT_DYNAMIC : TRINE_VARIANT_TEAM;
+    } else if (o->variant == TRINE_VARIANT_DYNAMIC && !products) {
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_VARIANT_DYNAMIC takes inverted panels only (TRINE_INVERT_OFF)");
+    }
+    return TRINE_SUCCESS;
 }
 
 trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels,
@@ -64,32 +94,29 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     REQUIRE(panels, "panels is NULL");
     REQUIRE(trine_dtype_is_valid(panels->dtype), "dtype %d is none of S, D, C, Z", (int)panels->dtype);
     REQUIRE(panels->diag == TRINE_NONUNIT || panels->diag == TRINE_UNIT, "diag %d is neither NONUNIT nor UNIT", (int)panels->diag);
-    const trine_supernodal_options given = options ? *options : (trine_supernodal_options){0};
-    REQUIRE(given.invert >= TRINE_INVERT_AUTO && given.invert <= TRINE_INVERT_DIAG, "there is no inversion %d", (int)given.invert);
-    REQUIRE(given.fill < 1, "a fill limit of %g leaves no entries; below 1 is possible", given.fill);
-    REQUIRE(given.max_nrhs >= 0, "max_nrhs is %lld", (long long)given.max_nrhs);
-    if (ctx->cuda && given.invert != TRINE_INVERT_AUTO && given.invert != TRINE_INVERT_OFF)
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "a GPU solves with inverted panels only (TRINE_INVERT_OFF)");
+    trine_supernodal_options given = options ? *options : (trine_supernodal_options){0};
+    trine_status status = settle(ctx, &given);
+    if (status) return status;
 
     const double start = trine_wall_time();
-    trine_status status = TRINE_SUCCESS;
     trine_supernodal P = trine_host_calloc(ctx, 1, sizeof *P);
     if (!P) return TRINE_ERR_MEMORY;
     P->refs = 1;
     P->ctx = trine_retain_context(ctx);
     P->dtype = panels->dtype;
     P->diag = panels->diag;
-    P->invert = given.invert ? given.invert : ctx->cuda ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
+    P->options = given;
+    P->invert = given.invert == TRINE_INVERT_FULL ? TRINE_INVERT_OFF : given.invert;
     P->backend = ctx->cuda ? TRINE_CUDA_TABLE(&supernodal_cuda) : &supernodal_cpu;
     const int padding = (int)(16 / trine_dtype_size(P->dtype)); /* columns start on 16 bytes */
-    TRY(supernodal_symbolic(ctx, panels, given.fill, padding, &P->S));
+    TRY(supernodal_symbolic(ctx, panels, given.invert == TRINE_INVERT_FULL ? 1 : given.fill, padding, &P->S));
     const size_t bytes = (size_t)P->S.n_values * trine_dtype_size(P->dtype);
     if (trine_alloc(ctx, ctx->info.space, bytes, &P->values))
         FAIL(TRINE_ERR_MEMORY, "no memory for %zu bytes of panels (%lld entries); the general triangular solve needs less",
              bytes, (long long)P->S.n_values);
     P->bytes = (int64_t)bytes;
     TRY(P->backend->analyse(P));
-    TRY(new_work(P, given.max_nrhs ? given.max_nrhs : 1, NULL, false, &P->own_work));
+    TRY(new_work(P, given.max_nrhs, NULL, false, &P->own_work));
     P->analyse_seconds = trine_wall_time() - start;
     trine_log(ctx, 2, "supernodal: %lld panels (%lld given), %lld levels, %lld entries (%lld given), %.1f ms",
               (long long)P->S.n_panels, (long long)P->S.n_sources, (long long)P->S.levels, (long long)P->S.nnz_merged,
@@ -206,7 +233,7 @@ trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_i
         .n = S->n, .nnz = S->nnz, .nnz_merged = S->nnz_merged, .panels = S->n_sources, .panels_merged = S->n_panels,
         .levels = S->levels_given, .levels_merged = S->levels, .min_panels_per_level = S->min_panels_per_level,
         .max_panels_per_level = S->max_panels_per_level, .bytes = plan->bytes, .analyse_seconds = plan->analyse_seconds,
-        .numeric_seconds = plan->numeric_seconds, .invert = plan->invert};
+        .numeric_seconds = plan->numeric_seconds, .invert = plan->options.invert, .variant = plan->options.variant};
     for (int64_t s = 0; s < S->n_panels; s++) {
         const supernodal_panel *p = &S->panels[s];
         if (!s || p->width < info->min_width) info->min_width = p->width;

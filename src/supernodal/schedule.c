@@ -6,7 +6,8 @@ enum {
     SMALL_BYTES = 8192,  /* a panel's share for one warp */
     WIDE_BYTES = 32768,  /* a panel's share for one block: what its threads can load at once */
     UNIT_BYTES = 128,    /* rows or columns that a warp multiplies at a time: panel_product::ROWS */
-    WARP_SUM = 64        /* longest sum that one warp makes alone */
+    WARP_SUM = 64,       /* longest sum that one warp makes alone */
+    ASSEMBLED_ROWS = 8   /* by a warp */
 };
 
 static int32_t power_of_2_from(int64_t x)
@@ -79,7 +80,66 @@ done:
     return status;
 }
 
-trine_status supernodal_schedule_build(const supernodal_structure *S, bool forward, bool many, size_t element, int64_t n_init,
+static supernodal_tile tile_of(const supernodal_panel *p)
+{
+    return (supernodal_tile){.values = p->values, .rows = p->rows, .first = p->first, .width = p->width, .height = p->height, .ld = p->ld};
+}
+
+/** Cut 0..length-1 into tiles of `size`. *together: tiles in the last ticket; a full one is followed by the next. */
+static void add_tiles(supernodal_schedule *out, supernodal_tile tile, int32_t length, int32_t size, int *together)
+{
+    for (int32_t at = 0; at < length; at += size) {
+        if (tile.wide || *together == SUPERNODAL_WARPS) {
+            out->tickets[out->n_tickets++] = (int32_t)out->n_tiles;
+            *together = 0;
+        }
+        ++*together;
+        tile.begin = at;
+        tile.end = length - at > size ? at + size : length;
+        out->tiles[out->n_tiles++] = tile;
+    }
+}
+
+/** Assembly for the panels of one depth that have children. */
+static void add_assembly(const supernodal_structure *S, const int32_t *panels, int64_t count, const uint32_t *expected, supernodal_schedule *out)
+{
+    int together = SUPERNODAL_WARPS;
+    for (int64_t k = 0; k < count; k++) {
+        const supernodal_panel *p = &S->panels[panels[k]];
+        if (!p->children) continue;
+        supernodal_tile tile = tile_of(p);
+        tile.assembles = 1;
+        tile.wait = panels[k];
+        tile.expected = expected[panels[k]];
+        tile.signal = (int32_t)S->n_panels + 1 + panels[k];
+        add_tiles(out, tile, p->width, ASSEMBLED_ROWS, &together);
+    }
+}
+
+trine_status supernodal_gathering_build(const supernodal_structure *S, int64_t **start, int32_t **places)
+{
+    trine_status status = TRINE_SUCCESS;
+    *start = NULL;
+    *places = NULL;
+    if (S->n_rows > INT32_MAX) return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld rows of panels; TRINE_ACCESS_PULL takes fewer than 2^31", (long long)S->n_rows);
+    TRY(CALLOC(S->ctx, *start, S->n + 2));
+    TRY(ALLOC(S->ctx, *places, S->n_rows));
+    for (int fill = 0; fill < 2; fill++) {
+        for (int64_t s = 0; s < S->n_panels; s++) {
+            const supernodal_panel *p = &S->panels[s];
+            for (int64_t k = p->rows + p->width; k < p->rows + p->height; k++) {
+                const int32_t i = S->rows[k];
+                if (fill) (*places)[(*start)[i + 1]++] = (int32_t)k;
+                else (*start)[i + 2]++;
+            }
+        }
+        for (int64_t i = 1; !fill && i <= S->n; i++) (*start)[i + 1] += (*start)[i];
+    }
+done:
+    return status;
+}
+
+trine_status supernodal_schedule_build(const supernodal_structure *S, bool forward, bool pull, bool many, size_t element, int64_t n_init,
                                        supernodal_schedule *out)
 {
     trine_status status = TRINE_SUCCESS;
@@ -92,7 +152,7 @@ trine_status supernodal_schedule_build(const supernodal_structure *S, bool forwa
     for (int64_t s = 0; s < S->n_panels; s++) {
         const supernodal_panel *p = &S->panels[s];
         const int64_t tiles = tiles_of(p, forward, many, (int64_t)element);
-        count += tiles;
+        count += tiles + (pull && forward ? (p->width + ASSEMBLED_ROWS - 1) / ASSEMBLED_ROWS : 0);
         if (!forward) expected[s] = (uint32_t)tiles;
         else if (p->parent >= 0) expected[p->parent] += (uint32_t)tiles;
     }
@@ -103,6 +163,7 @@ trine_status supernodal_schedule_build(const supernodal_structure *S, bool forwa
     for (int64_t begin = 0, end; begin < S->n_panels; begin = end) { /* panels of one depth or level do not depend on each other */
         const int32_t key = forward ? S->panels[order[begin]].depth : S->panels[order[begin]].level;
         for (end = begin; end < S->n_panels && (forward ? S->panels[order[end]].depth : S->panels[order[end]].level) == key;) end++;
+        if (forward && pull) add_assembly(S, order + begin, end - begin, expected, out);
         for (int wide_pass = 1; wide_pass >= 0; wide_pass--) {
             int together = SUPERNODAL_WARPS; /* tiles in the ticket being filled */
             for (int64_t k = begin; k < end; k++) {
@@ -112,19 +173,17 @@ trine_status supernodal_schedule_build(const supernodal_structure *S, bool forwa
                 tile_shape(p, forward, many, (int64_t)element, &size, &lanes, &wide);
                 if (wide != wide_pass) continue;
                 const int32_t source = forward ? (p->children ? s : -1) : p->parent;
-                const int32_t length = forward ? p->height : p->width;
-                for (int32_t at = 0; at < length; at += size) {
-                    if (wide || together == SUPERNODAL_WARPS) {
-                        out->tickets[out->n_tickets++] = (int32_t)out->n_tiles;
-                        together = 0;
-                    }
-                    together++;
-                    out->tiles[out->n_tiles++] = (supernodal_tile){
-                        .values = p->values, .rows = p->rows, .first = p->first, .width = p->width, .height = p->height, .ld = p->ld,
-                        .begin = at, .end = at + size < length ? at + size : length, .lanes = lanes, .wide = wide,
-                        .wait = source >= 0 ? source : (int32_t)S->n_panels, .expected = source >= 0 ? expected[source] : (uint32_t)n_init,
-                        .signal = forward ? p->parent : p->children ? s : -1};
+                supernodal_tile tile = tile_of(p);
+                tile.lanes = lanes;
+                tile.wide = wide;
+                tile.wait = source >= 0 ? source : (int32_t)S->n_panels;
+                tile.expected = source >= 0 ? expected[source] : (uint32_t)n_init;
+                tile.signal = forward ? p->parent : p->children ? s : -1;
+                if (forward && pull && p->children) {
+                    tile.wait = (int32_t)S->n_panels + 1 + s;
+                    tile.expected = (uint32_t)((p->width + ASSEMBLED_ROWS - 1) / ASSEMBLED_ROWS);
                 }
+                add_tiles(out, tile, forward ? p->height : p->width, size, wide ? &(int){SUPERNODAL_WARPS} : &together);
             }
         }
     }
@@ -152,7 +211,7 @@ static void add_job(supernodal_inversion *out, supernodal_job job)
 
 static void end_stage(supernodal_inversion *out) { out->stages[++out->n_stages] = out->n_jobs; }
 
-static void list_jobs(const supernodal_structure *S, supernodal_inversion *out)
+static void list_jobs(const supernodal_structure *S, trine_supernodal_invert invert, supernodal_inversion *out)
 {
     out->n_jobs = 0;
     out->n_stages = 0;
@@ -163,13 +222,15 @@ static void list_jobs(const supernodal_structure *S, supernodal_inversion *out)
             add_job(out, (supernodal_job){.panel = s, .a = (int32_t)c, .b = (int32_t)(c + step < width ? c + step : width)});
     }
     end_stage(out);
+    if (invert == TRINE_INVERT_NONE) return;
     for (int below = 0; below < 2; below++) {
         for (int32_t s = 0; s < S->n_panels; s++) {
             const supernodal_panel *p = &S->panels[s];
             for (int32_t a = 0; a < p->width; a += SUPERNODAL_SMALL) {
                 const int32_t e = a + SUPERNODAL_SMALL < p->width ? a + SUPERNODAL_SMALL : p->width;
+                const int32_t height = invert == TRINE_INVERT_OFF ? p->height : p->width;
                 if (!below) add_job(out, (supernodal_job){.panel = s, .a = a, .e = e});
-                for (int32_t x = e; below && x < p->height; x += SUPERNODAL_ROWS) add_job(out, (supernodal_job){.panel = s, .a = a, .e = e, .x = x});
+                for (int32_t x = e; below && x < height; x += SUPERNODAL_ROWS) add_job(out, (supernodal_job){.panel = s, .a = a, .e = e, .x = x});
             }
         }
         end_stage(out);
@@ -179,9 +240,10 @@ static void list_jobs(const supernodal_structure *S, supernodal_inversion *out)
             const int32_t side = update ? SUPERNODAL_TILE : 32;
             for (int32_t s = 0; s < S->n_panels; s++) {
                 const supernodal_panel *p = &S->panels[s];
+                const int32_t height = invert == TRINE_INVERT_OFF ? p->height : p->width;
                 for (int64_t a = 0; a + m < p->width; a += 2 * m) {
                     const int64_t b = a + m, e = b + m < p->width ? b + m : p->width;
-                    for (int64_t x = b; x < (update ? p->height : e); x += side)
+                    for (int64_t x = b; x < (update ? height : e); x += side)
                         for (int64_t y = a; y < b; y += side)
                             add_job(out, (supernodal_job){s, (int32_t)a, (int32_t)b, (int32_t)e, (int32_t)x, (int32_t)y});
                 }
@@ -195,13 +257,13 @@ static void list_jobs(const supernodal_structure *S, supernodal_inversion *out)
     end_stage(out);
 }
 
-trine_status supernodal_inversion_build(const supernodal_structure *S, supernodal_inversion *out)
+trine_status supernodal_inversion_build(const supernodal_structure *S, trine_supernodal_invert invert, supernodal_inversion *out)
 {
     trine_status status = TRINE_SUCCESS;
     *out = (supernodal_inversion){0};
-    list_jobs(S, out);
+    list_jobs(S, invert, out);
     TRY(ALLOC(S->ctx, out->jobs, out->n_jobs));
-    list_jobs(S, out);
+    list_jobs(S, invert, out);
 done:
     return status;
 }

@@ -9,7 +9,8 @@
 namespace {
 
 constexpr int THREADS = SUPERNODAL_BLOCK_THREADS, WARPS = SUPERNODAL_WARPS;
-constexpr int PER_MULTIPROCESSOR = 2; /* blocks, by registers */
+constexpr int PER_MULTIPROCESSOR = 2; /* blocks, by shared memory */
+constexpr int STAGES = 3;             /* of a warp's product: two under way while one is worked on */
 
 /** `rows` results at `from`, `stride` apart, which are rows (forward) or columns (backward) first.. of the panel. */
 template <typename T, int WIDTH, bool IS_FORWARD, int GROUP>
@@ -21,7 +22,6 @@ __device__ inline void emit(const solve_args<T> &a, const supernodal_tile &tile,
         for (int k = 1; k < parts; k++) value = value + from[k * part_stride + r * stride + j];
         return value;
     };
-    T *t = a.t + (int64_t)block * a.n * WIDTH;
     const int solved = min(rows, tile.width - first); /* of these rows; may be negative */
     const int columns = (int)min((int64_t)WIDTH, a.nrhs - (int64_t)block * WIDTH);
     const bool by_column = a.x_row == 1 && a.x_col != 1;
@@ -36,45 +36,59 @@ __device__ inline void emit(const solve_args<T> &a, const supernodal_tile &tile,
     if (IS_FORWARD)
         for (int i = max(solved, 0) * WIDTH + thread; i < rows * WIDTH; i += GROUP) {
             const int r = i / WIDTH, j = i % WIDTH;
-            subtract_atomically(t + (int64_t)a.rows[tile.rows + first + r] * WIDTH + j, sum_of(r, j));
+            update<WIDTH>(a, block, a.rows[tile.rows + first + r], tile.rows + first + r, j, sum_of(r, j));
         }
 }
+
+/** Shared memory of a warp, in elements: the stages of its product, later the result. */
+template <typename product> struct warp_room {
+    static constexpr int RESULT = product::ROWS * product::RIGHT_STRIDE, ELEMENTS = STAGES * product::SIZE > RESULT ? STAGES * product::SIZE : RESULT;
+};
 
 /** One tile, by a warp (GROUP 32) or by all warps of a block. */
 template <typename T, int WIDTH, bool IS_FORWARD, int GROUP>
 __device__ void work_on(const solve_args<T> &a, const supernodal_tile &tile, int block, int thread, T *shared)
 {
     using product = panel_product<T, WIDTH, IS_FORWARD>;
-    constexpr int ROWS = product::ROWS, STEP = product::STEP, BATCH = product::BATCH, PACK = product::PACK;
-    constexpr int STRIDE = WIDTH + PACK; /* padded: neighbouring rows in different banks */
+    constexpr int ROWS = product::ROWS, STEP = product::STEP, STRIDE = product::RIGHT_STRIDE; /* rows in different banks */
+    constexpr int WARP_ROOM = warp_room<panel_product<T, WIDTH, IS_FORWARD>>::ELEMENTS;
     const int lane = thread % 32, warp = thread / 32, parts = GROUP == 32 ? 1 : tile.lanes;
     const int group = warp / parts, part = warp % parts;
     const int first = tile.begin + group * ROWS, end = min(tile.end, first + ROWS);
+    T *mine = shared + warp * WARP_ROOM;
 
     /* forward: columns of the panel, none above the diagonal; backward: rows, from the diagonal on */
     const int from = IS_FORWARD ? 0 : first, length = (IS_FORWARD ? min(tile.width, end) : tile.height) - from;
     const int share = (length + parts * STEP - 1) / (parts * STEP) * STEP;
     const int k_begin = from + part * share, k_end = first < tile.end ? min(from + length, k_begin + share) : 0;
+    const int steps = (k_end - k_begin + STEP - 1) / STEP;
 
     const T *P = a.values + tile.values;
     const T *t = a.t + (int64_t)block * a.n * WIDTH, *x = a.x + (int64_t)block * a.n * WIDTH;
-    typename product::left now[BATCH], next[BATCH];
-    int32_t now_row[BATCH][product::RIGHT_ROWS], next_row[BATCH][product::RIGHT_ROWS]; /* negative: past the end; from n on: in x */
-    auto load = [&](typename product::left *left, int32_t (*row)[product::RIGHT_ROWS], int k) {
-#pragma unroll
-        for (int u = 0; u < BATCH; u++) {
-            product::load_left(left[u], P, tile.ld, lane, first, end, k + u * STEP, k_end);
-#pragma unroll
-            for (int r = 0; r < product::RIGHT_ROWS; r++) {
-                const int i = product::right_row(lane, k + u * STEP, r);
-                row[u][r] = i >= k_end ? -1 : i < tile.width ? tile.first + i : (int32_t)a.n + a.rows[tile.rows + i];
-            }
+    auto fetch_left = [&](int step) {
+        if (step < steps) product::fetch_left(mine + step % STAGES * product::SIZE, P, tile.ld, lane, first, end, k_begin + step * STEP, k_end);
+    };
+    /* Each lane knows where one of 32 rows of right-hand sides is, and of the next 32: a row of t, from n on one of x. */
+    auto place_of = [&](int k) { return k >= k_end ? -1 : k < tile.width ? tile.first + k : (int32_t)a.n + a.rows[tile.rows + k]; };
+    int32_t places = place_of(k_begin + lane), next_places = IS_FORWARD ? 0 : place_of(k_begin + 32 + lane);
+    auto fetch_right = [&](int step) {
+        if (step < steps)
+            product::fetch_right(mine + step % STAGES * product::SIZE, t, lane, [&](int i) {
+                const int k = step * STEP + i;
+                const int32_t at = IS_FORWARD ? (k_begin + k < k_end ? tile.first + k_begin + k : -1) : __shfl_sync(~0u, places, k % 32);
+                return at < 0 ? nullptr : at < a.n ? t + (int64_t)at * WIDTH : x + (at - a.n) * WIDTH;
+            });
+        end_copies();
+        if (!IS_FORWARD && (step + 1) * STEP % 32 == 0) {
+            places = next_places;
+            next_places = place_of(k_begin + (step + 1) * STEP + 32 + lane);
         }
     };
-    load(now, now_row, k_begin);
+#pragma unroll
+    for (int step = 0; step < STAGES - 1; step++) fetch_left(step);
     constexpr int SECTOR = 32 / sizeof(T);
-    const int ahead = k_begin + BATCH * STEP;
-    if constexpr (IS_FORWARD) { /* what does not fit into registers */
+    const int ahead = k_begin + (STAGES - 1) * STEP;
+    if constexpr (IS_FORWARD) { /* what follows, into the L2 cache */
         constexpr int SECTORS = ROWS / SECTOR;
         const int row = first + lane % SECTORS * SECTOR;
         if (row < end)
@@ -84,39 +98,29 @@ __device__ void work_on(const solve_args<T> &a, const supernodal_tile &tile, int
             for (int k = ahead + lane * SECTOR; k < k_end; k += 32 * SECTOR) prefetch(P + k + (int64_t)c * tile.ld);
     }
     wait_for<GROUP>(a, tile, block, thread);
+#pragma unroll
+    for (int step = 0; step < STAGES - 1; step++) fetch_right(step);
 
     product p;
     p.clear();
-    for (int k = k_begin; k < k_end; k += BATCH * STEP) {
-        typename product::right right[BATCH];
-#pragma unroll
-        for (int u = 0; u < BATCH; u++) {
-            const T *rows[product::RIGHT_ROWS];
-#pragma unroll
-            for (int r = 0; r < product::RIGHT_ROWS; r++) {
-                const int32_t i = now_row[u][r];
-                rows[r] = i < 0 ? nullptr : i < a.n ? t + (int64_t)i * WIDTH : x + (i - a.n) * WIDTH;
-            }
-            product::load_right(right[u], rows, lane);
-        }
-        load(next, next_row, k + BATCH * STEP);
-#pragma unroll
-        for (int u = 0; u < BATCH; u++) {
-            p.multiply(now[u], right[u]);
-            now[u] = next[u];
-#pragma unroll
-            for (int r = 0; r < product::RIGHT_ROWS; r++) now_row[u][r] = next_row[u][r];
-        }
+    for (int step = 0; step < steps; step++) {
+        wait_for_copies<STAGES - 2>();
+        __syncwarp();
+        p.multiply(mine + step % STAGES * product::SIZE, lane);
+        __syncwarp();
+        fetch_left(step + STAGES - 1);
+        fetch_right(step + STAGES - 1);
     }
-
-    p.store(shared + warp * ROWS * STRIDE, STRIDE, lane);
+    wait_for_copies<0>();
+    __syncwarp();
+    p.store(mine, STRIDE, lane);
     meet<GROUP>();
-    if (parts == 1 || GROUP == 32) {
-        if (first < end) emit<T, WIDTH, IS_FORWARD, 32>(a, tile, block, lane, shared + warp * ROWS * STRIDE, STRIDE, 1, 0, first, end - first);
+    if (parts == 1) {
+        if (first < end) emit<T, WIDTH, IS_FORWARD, 32>(a, tile, block, lane, mine, STRIDE, 1, 0, first, end - first);
     } else {
         for (int g = 0; g < WARPS / parts; g++) {
             const int begin = tile.begin + g * ROWS, rows = min(ROWS, tile.end - begin);
-            if (rows > 0) emit<T, WIDTH, IS_FORWARD, GROUP>(a, tile, block, thread, shared + g * parts * ROWS * STRIDE, STRIDE, parts, ROWS * STRIDE, begin, rows);
+            if (rows > 0) emit<T, WIDTH, IS_FORWARD, GROUP>(a, tile, block, thread, shared + g * parts * WARP_ROOM, STRIDE, parts, WARP_ROOM, begin, rows);
         }
     }
     signal_done<GROUP>(a, tile.signal, block, thread);
@@ -148,9 +152,8 @@ template <typename T, int WIDTH> __device__ void set_up(const solve_args<T> &a, 
 template <typename T, int WIDTH, bool IS_FORWARD>
 __global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(const solve_args<T> a)
 {
-    using product = panel_product<T, WIDTH, IS_FORWARD>;
-    constexpr int WARP_ROOM = product::ROWS * (WIDTH + product::PACK);
-    __shared__ __align__(16) unsigned char room[WARPS * WARP_ROOM * sizeof(T)];
+    constexpr int WARP_ROOM = warp_room<panel_product<T, WIDTH, IS_FORWARD>>::ELEMENTS;
+    extern __shared__ __align__(16) unsigned char room[];
     __shared__ int shared_ticket;
     T *shared = reinterpret_cast<T *>(room);
     const int warp = threadIdx.x / 32, set_up_tickets = a.n_init * a.n_blocks, all_tickets = set_up_tickets + a.n_tickets * a.n_blocks;
@@ -168,15 +171,19 @@ __global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(cons
             work_on<T, WIDTH, IS_FORWARD, THREADS>(a, tile, block, threadIdx.x, shared);
         } else if (first + warp < end) {
             const supernodal_tile tile = a.tiles[first + warp];
-            work_on<T, WIDTH, IS_FORWARD, 32>(a, tile, block, threadIdx.x % 32, shared + warp * WARP_ROOM);
+            if (tile.assembles) assemble<WIDTH>(a, tile, block, threadIdx.x % 32);
+            else work_on<T, WIDTH, IS_FORWARD, 32>(a, tile, block, threadIdx.x % 32, shared + warp * WARP_ROOM);
         }
     }
     leave(a);
 }
 
-template <typename T, int WIDTH> trine_status launch(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream)
+template <typename T, int WIDTH, bool IS_FORWARD> trine_status launch(trine_supernodal plan, const solve_args<T> &a, void *stream)
 {
-    return launch_tickets(plan, forward ? solve_panels<T, WIDTH, true> : solve_panels<T, WIDTH, false>, PER_MULTIPROCESSOR, a, stream);
+    constexpr int BYTES = WARPS * warp_room<panel_product<T, WIDTH, IS_FORWARD>>::ELEMENTS * (int)sizeof(T);
+    const trine_status status = GPU(gpuFuncSetAttribute(reinterpret_cast<const void *>(&solve_panels<T, WIDTH, IS_FORWARD>),
+                                                        gpuFuncAttributeMaxDynamicSharedMemorySize, BYTES));
+    return status ? status : launch_tickets(plan, solve_panels<T, WIDTH, IS_FORWARD>, PER_MULTIPROCESSOR, a, stream, BYTES);
 }
 
 } // namespace
@@ -184,7 +191,8 @@ template <typename T, int WIDTH> trine_status launch(trine_supernodal plan, cons
 template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream)
 {
     constexpr int MOST = sizeof(T) == 16 ? 16 : 32;
-    return supernodal_block_width(sizeof(T), a.nrhs) == 8 ? launch<T, 8>(plan, a, forward, stream) : launch<T, MOST>(plan, a, forward, stream);
+    if (supernodal_block_width(sizeof(T), a.nrhs) == 8) return forward ? launch<T, 8, true>(plan, a, stream) : launch<T, 8, false>(plan, a, stream);
+    return forward ? launch<T, MOST, true>(plan, a, stream) : launch<T, MOST, false>(plan, a, stream);
 }
 
 template trine_status supernodal_solve_many(trine_supernodal, const solve_args<float> &, bool, void *);

@@ -70,7 +70,7 @@ __device__ void forward_tile(const solve_args<T> &a, const supernodal_tile &tile
 
     auto emit = [&](int r, T value) {
         if (r < tile.width) store_solution(a, (int64_t)tile.first + r, value);
-        else subtract_atomically(a.t + a.rows[tile.rows + r], value);
+        else update<1>(a, 0, a.rows[tile.rows + r], tile.rows + r, 0, value);
     };
     for (int mask = lanes; mask < 32; mask *= 2)
 #pragma unroll
@@ -219,7 +219,8 @@ template <typename T, bool IS_FORWARD> __global__ void __launch_bounds__(THREADS
         } else if (first + warp < end) {
             const supernodal_tile tile = a.tiles[first + warp];
             T *mine = shared + warp * WARP_ROOM;
-            if constexpr (IS_FORWARD) forward_tile<T, 32, WARP_ROOM>(a, tile, threadIdx.x % 32, mine);
+            if (tile.assembles) assemble<1>(a, tile, 0, threadIdx.x % 32);
+            else if constexpr (IS_FORWARD) forward_tile<T, 32, WARP_ROOM>(a, tile, threadIdx.x % 32, mine);
             else backward_tile<T, 32, WARP_ROOM>(a, tile, threadIdx.x % 32, mine);
         }
     }

@@ -41,7 +41,7 @@ typedef struct {
     int64_t min_panels_per_level, max_panels_per_level;
 } supernodal_structure;
 
-/** Check the panels, build the tree, merge. fill < 0: no merging. `padding`: ld is a multiple of it. */
+/** Check the panels, build the tree, merge. fill < 0: no merging; >= 1: all into one. `padding`: ld is a multiple of it. */
 trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, int padding, supernodal_structure *S);
 void supernodal_structure_free(supernodal_structure *S);
 /** Renumber panels and their columns: panel order[k] becomes panel k. Children must stay before parents, and every panel's rows
@@ -54,7 +54,8 @@ struct trine_supernodal_s {
     trine_context ctx;
     trine_dtype dtype;
     trine_diag diag;
-    trine_supernodal_invert invert;
+    trine_supernodal_options options; /* nothing left automatic */
+    trine_supernodal_invert invert;   /* what numeric does */
     supernodal_structure S;
     void *values;                  /* in the context's space */
     const struct supernodal_backend *backend;
@@ -65,12 +66,14 @@ struct trine_supernodal_s {
     double analyse_seconds, numeric_seconds;
 };
 
-typedef struct {
+typedef struct supernodal_work_s {
     struct trine_work_s base;
     trine_supernodal plan;
     int64_t nrhs;
     void *buffer;
     bool owns_buffer;
+    void *device;                  /* the backend's own part, */
+    void (*free)(trine_context ctx, struct supernodal_work_s *work); /* and what frees it; may be NULL */
 } supernodal_work;
 
 /** alpha points to one element, never NULL; B and X are checked, with ld set, at least one row and column. */
@@ -82,6 +85,7 @@ struct supernodal_backend {
     trine_status (*singular_row)(trine_supernodal plan, void *stream, int64_t *row);
     size_t (*work_bytes)(trine_supernodal plan, int64_t nrhs);
     trine_status (*work_init)(trine_supernodal plan, supernodal_work *work);
+    void (*work_free)(trine_context ctx, supernodal_work *work); /* what work_init left in work->device; may be NULL */
     trine_status (*solve)(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
                           supernodal_work *work, void *stream);
 };

@@ -9,13 +9,15 @@ namespace {
 void cuda_destroy(trine_supernodal plan)
 {
     device_side *d = static_cast<device_side *>(plan->device);
-    void *const all[] = {d->panels, d->sources, d->rows, d->original, d->source_rows, d->jobs, d->bad_row};
+    void *const all[] = {d->panels, d->sources, d->rows, d->original, d->source_rows, d->jobs, d->segment_start, d->segments, d->gather_start, d->gather_places, d->bad_row};
     for (void *p : all) trine_free(plan->ctx, TRINE_DEVICE, p);
     for (int direction = 0; direction < DIRECTIONS; direction++) {
         for (int mode = 0; mode < MODES; mode++) {
             trine_free(plan->ctx, TRINE_DEVICE, d->tiles[direction][mode]);
             trine_free(plan->ctx, TRINE_DEVICE, d->tickets[direction][mode]);
         }
+        trine_free(plan->ctx, TRINE_DEVICE, d->levels[direction].pieces);
+        trine_free(plan->ctx, TRINE_HOST, d->levels[direction].launches);
     }
     trine_free(plan->ctx, TRINE_HOST, d);
     plan->device = nullptr;
@@ -30,13 +32,69 @@ template <typename U> trine_status upload(trine_supernodal plan, const U *from, 
     return status;
 }
 
+/** Tiles and tickets of the one-launch solve. */
+trine_status upload_schedules(trine_supernodal plan, device_side *d)
+{
+    trine_status status = TRINE_SUCCESS;
+    supernodal_schedule schedule = {};
+    const bool pull = plan->options.access == TRINE_ACCESS_PULL;
+    int64_t *gather_start = nullptr;
+    int32_t *gather_places = nullptr;
+    for (int direction = 0; direction < DIRECTIONS; direction++) {
+        for (int mode = 0; mode < MODES; mode++) {
+            TRY(supernodal_schedule_build(&plan->S, direction == FORWARD, pull, mode == MANY, trine_dtype_size(plan->dtype),
+                                          d->n_init[mode], &schedule));
+            d->n_tickets[direction][mode] = schedule.n_tickets;
+            TRY(upload(plan, schedule.tiles, schedule.n_tiles, &d->tiles[direction][mode]));
+            TRY(upload(plan, schedule.tickets, schedule.n_tickets + 1, &d->tickets[direction][mode]));
+            supernodal_schedule_free(plan->ctx, &schedule);
+        }
+    }
+    if (pull) {
+        TRY(supernodal_gathering_build(&plan->S, &gather_start, &gather_places));
+        TRY(upload(plan, gather_start, plan->S.n + 1, &d->gather_start));
+        TRY(upload(plan, gather_places, gather_start[plan->S.n], &d->gather_places));
+    }
+done:
+    supernodal_schedule_free(plan->ctx, &schedule);
+    trine_free(plan->ctx, TRINE_HOST, gather_start);
+    trine_free(plan->ctx, TRINE_HOST, gather_places);
+    return status;
+}
+
+/** Pieces and launches of the variants that go level by level. */
+trine_status upload_levels(trine_supernodal plan, device_side *d)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_supernodal_options *o = &plan->options;
+    supernodal_level_plan levels = {};
+    int64_t *segment_start = nullptr;
+    supernodal_segment *segments = nullptr;
+    for (int direction = 0; direction < DIRECTIONS; direction++) {
+        const bool pull = o->access == TRINE_ACCESS_AUTO ? direction == BACKWARD : o->access == TRINE_ACCESS_PULL;
+        TRY(supernodal_levels_build(&plan->S, direction == FORWARD, pull, plan->invert, o->variant == TRINE_VARIANT_TEAM ? o->threshold : 0, &levels));
+        TRY(upload(plan, levels.pieces, levels.n_pieces, &d->levels[direction].pieces));
+        d->levels[direction].n_launches = levels.n_launches;
+        d->levels[direction].launches = levels.launches;
+        levels.launches = nullptr;
+        supernodal_levels_free(plan->ctx, &levels);
+    }
+    TRY(supernodal_segments_build(&plan->S, &segment_start, &segments));
+    TRY(upload(plan, segment_start, plan->S.n_panels + 1, &d->segment_start));
+    TRY(upload(plan, segments, segment_start[plan->S.n_panels], &d->segments));
+done:
+    supernodal_levels_free(plan->ctx, &levels);
+    trine_free(plan->ctx, TRINE_HOST, segment_start);
+    trine_free(plan->ctx, TRINE_HOST, segments);
+    return status;
+}
+
 trine_status cuda_analyse(trine_supernodal plan)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->ctx;
     const supernodal_structure *S = &plan->S;
     if (S->n > INT32_MAX / 2) return trine_fail(TRINE_ERR_UNSUPPORTED, "n = %lld; a GPU solves up to %d rows", (long long)S->n, INT32_MAX / 2);
-    supernodal_schedule schedule = {};
     supernodal_inversion inversion = {};
     source_panel *sources = nullptr;
     int saved;
@@ -59,23 +117,14 @@ trine_status cuda_analyse(trine_supernodal plan)
     TRY(upload(plan, S->rows, S->n_rows, &d->rows));
     TRY(upload(plan, S->original, S->n, &d->original));
     TRY(upload(plan, S->source_rows, S->n_sources ? S->source_row_offsets[S->n_sources] : 0, &d->source_rows));
-    for (int direction = 0; direction < DIRECTIONS; direction++) {
-        for (int mode = 0; mode < MODES; mode++) {
-            TRY(supernodal_schedule_build(S, direction == FORWARD, mode == MANY, trine_dtype_size(plan->dtype), d->n_init[mode], &schedule));
-            d->n_tickets[direction][mode] = schedule.n_tickets;
-            TRY(upload(plan, schedule.tiles, schedule.n_tiles, &d->tiles[direction][mode]));
-            TRY(upload(plan, schedule.tickets, schedule.n_tickets + 1, &d->tickets[direction][mode]));
-            supernodal_schedule_free(ctx, &schedule);
-        }
-    }
-    TRY(supernodal_inversion_build(S, &inversion));
+    TRY(plan->options.variant == TRINE_VARIANT_DYNAMIC ? upload_schedules(plan, d) : upload_levels(plan, d));
+    TRY(supernodal_inversion_build(S, plan->invert, &inversion));
     d->n_stages = inversion.n_stages;
     memcpy(d->stages, inversion.stages, sizeof d->stages);
     TRY(upload(plan, inversion.jobs, inversion.n_jobs, &d->jobs));
     TRY(trine_alloc(ctx, TRINE_DEVICE, sizeof *d->bad_row, reinterpret_cast<void **>(&d->bad_row)));
 done:
     trine_device_leave(ctx, saved);
-    supernodal_schedule_free(ctx, &schedule);
     trine_free(ctx, TRINE_HOST, inversion.jobs);
     trine_free(ctx, TRINE_HOST, sources);
     return status;
@@ -119,13 +168,13 @@ trine_status cuda_singular_row(trine_supernodal plan, void *stream, int64_t *row
 
 /** Parts of a work's buffer, each on 256 bytes. */
 struct layout {
-    size_t epochs[DIRECTIONS][MODES], counters[DIRECTIONS][MODES], t, x, bytes;
+    size_t epochs[DIRECTIONS][MODES], counters[DIRECTIONS][MODES], t, x, updates, bytes;
 };
 layout layout_of(trine_supernodal plan, int64_t nrhs)
 {
     const size_t element = trine_dtype_size(plan->dtype);
     layout l = {};
-    size_t at = DIRECTIONS * MODES * sizeof(solve_state), vectors = 0;
+    size_t at = DIRECTIONS * MODES * sizeof(solve_state), most_columns = 0;
     auto take = [&](size_t bytes) {
         const size_t begin = at;
         at += (bytes + 255) / 256 * 256;
@@ -136,22 +185,39 @@ layout layout_of(trine_supernodal plan, int64_t nrhs)
         const size_t n_blocks = mode == MANY && nrhs < 2 ? 0 : (size_t)((most + width - 1) / width);
         for (int direction = 0; direction < DIRECTIONS; direction++) {
             l.epochs[direction][mode] = take(n_blocks * sizeof(unsigned));
-            l.counters[direction][mode] = take(n_blocks * (size_t)(plan->S.n_panels + 1) * sizeof(unsigned));
+            l.counters[direction][mode] = take(n_blocks * (size_t)(2 * plan->S.n_panels + 1) * sizeof(unsigned));
         }
-        vectors = std::max(vectors, n_blocks * (size_t)width * (size_t)plan->S.n * element);
+        most_columns = std::max(most_columns, n_blocks * (size_t)width);
     }
-    l.t = take(vectors);
-    l.x = take(vectors);
+    l.t = take(most_columns * (size_t)plan->S.n * element);
+    l.x = take(most_columns * (size_t)plan->S.n * element);
+    const bool keeps = plan->options.variant == TRINE_VARIANT_DYNAMIC && plan->options.access == TRINE_ACCESS_PULL;
+    l.updates = take(keeps ? most_columns * (size_t)plan->S.n_rows * element : 0);
     l.bytes = at;
     return l;
 }
 
 size_t cuda_work_bytes(trine_supernodal plan, int64_t nrhs) { return layout_of(plan, nrhs).bytes; }
 
+template <typename T> trine_status init_levels(trine_supernodal plan, supernodal_work *work, const layout &l)
+{
+    char *buffer = static_cast<char *>(work->buffer);
+    return supernodal_levels_work_init(plan, work, reinterpret_cast<T *>(buffer + l.t), reinterpret_cast<T *>(buffer + l.x));
+}
+
 trine_status cuda_work_init(trine_supernodal plan, supernodal_work *work)
 {
-    trine_status status = trine_device_fill_async(plan->ctx, work->buffer, 0, layout_of(plan, work->nrhs).t, plan->ctx->stream);
-    return status ? status : trine_device_synchronize(plan->ctx, plan->ctx->stream);
+    const layout l = layout_of(plan, work->nrhs);
+    trine_status status = trine_device_fill_async(plan->ctx, work->buffer, 0, l.t, plan->ctx->stream);
+    if (!status) status = trine_device_synchronize(plan->ctx, plan->ctx->stream);
+    if (status || plan->options.variant == TRINE_VARIANT_DYNAMIC) return status;
+    switch (plan->dtype) {
+    case TRINE_S: return init_levels<float>(plan, work, l);
+    case TRINE_D: return init_levels<double>(plan, work, l);
+    case TRINE_C: return init_levels<complex_of<float>>(plan, work, l);
+    case TRINE_Z: return init_levels<complex_of<double>>(plan, work, l);
+    }
+    return TRINE_ERR_ARGUMENT;
 }
 
 template <typename T>
@@ -177,7 +243,11 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
     a.b_col = b_by_column ? B->ld : 1;
     a.x_row = x_by_column ? 1 : X->ld;
     a.x_col = x_by_column ? X->ld : 1;
+    if (op == TRINE_N && d->gather_start) a.updates = reinterpret_cast<T *>(buffer + l.updates);
+    a.gather_start = d->gather_start;
+    a.gather_places = d->gather_places;
     a.n = plan->S.n;
+    a.n_rows = plan->S.n_rows;
     a.nrhs = B->cols;
     a.state = reinterpret_cast<solve_state *>(buffer) + direction * MODES + mode;
     a.epochs = reinterpret_cast<unsigned *>(buffer + l.epochs[direction][mode]);
@@ -193,7 +263,8 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
     a.n_blocks = (int32_t)n_blocks;
     int saved;
     trine_device_enter(plan->ctx, &saved);
-    const trine_status status = mode == ONE ? supernodal_solve_one(plan, a, direction == FORWARD, stream)
+    const trine_status status = plan->options.variant != TRINE_VARIANT_DYNAMIC ? supernodal_solve_levels(plan, a, direction, work, stream)
+                              : mode == ONE ? supernodal_solve_one(plan, a, direction == FORWARD, stream)
                                             : supernodal_solve_many(plan, a, direction == FORWARD, stream);
     trine_device_leave(plan->ctx, saved);
     return status;
@@ -214,4 +285,5 @@ trine_status cuda_solve(trine_supernodal plan, trine_transpose op, const void *a
 } // namespace
 
 extern "C" const struct supernodal_backend supernodal_cuda = {
-    cuda_analyse, cuda_destroy, cuda_numeric, cuda_singular_row, cuda_work_bytes, cuda_work_init, cuda_solve};
+    cuda_analyse, cuda_destroy, cuda_numeric, cuda_singular_row, cuda_work_bytes, cuda_work_init,
+    supernodal_levels_work_free, cuda_solve};

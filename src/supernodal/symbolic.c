@@ -194,6 +194,14 @@ static void merge_panels(forest *F, double fill)
     }
 }
 
+/** One panel of all columns: the last one's list of rows below itself is empty. */
+static void merge_everything(forest *F)
+{
+    const int32_t last = (int32_t)F->G->n_panels - 1;
+    for (int32_t s = 0; s < last; s++) F->into[s] = last;
+    F->width[last] = (int32_t)F->G->n;
+}
+
 /** The plan's numbering and panels, and where the caller's values go. */
 static trine_status lay_out(forest *F, int padding, supernodal_structure *S)
 {
@@ -360,7 +368,8 @@ trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, 
     }
     S->levels_given = tree_levels(m, F.parent, F.mark); /* mark has n >= m entries */
     for (int64_t i = 0; i < n; i++) F.mark[i] = -1;
-    if (fill >= 0) merge_panels(&F, fill > 0 ? fill : DEFAULT_FILL);
+    if (fill >= 1) merge_everything(&F);
+    else if (fill >= 0) merge_panels(&F, fill > 0 ? fill : DEFAULT_FILL);
     TRY(lay_out(&F, padding, S));
     TRY(count_levels(S));
 done:

@@ -1,0 +1,62 @@
+/* What the level-by-level variants launch (Yamazaki et al. 2020, Section 5.1), built on the host. C11 and C++17. */
+#ifndef TRINE_SUPERNODAL_LEVELS_H
+#define TRINE_SUPERNODAL_LEVELS_H
+
+#include "supernodal/supernodal.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One block's share of a launch: rows, columns or segments begin..end-1 of a panel. */
+typedef struct {
+    int32_t panel, begin, end;
+} supernodal_piece;
+
+/** Rows begin..end-1 of `panel` are columns of the panel that has this segment in its list: a nonempty block of its block row. */
+typedef struct {
+    int32_t panel, begin, end;
+} supernodal_segment;
+
+/** Products and substitutions; t is the right-hand side in the making, x the solution. */
+typedef enum {
+    LEVEL_SUBSTITUTE,      /* x_s := op(L_ss)^-1 t_s; a piece a panel */
+    LEVEL_ROWS_FROM_T,     /* pieces are rows: x_s := P_top t_s in the diagonal block, t_rows -= P_bottom t_s below it */
+    LEVEL_ROWS_FROM_X,     /* the same from x_s */
+    LEVEL_GATHER_T,        /* pieces are columns of a panel: t_s -= the block row of s times t */
+    LEVEL_GATHER_X,        /* the same times x */
+    LEVEL_COLUMNS_TOP,     /* pieces are columns: x_s := P_top^T t_s */
+    LEVEL_COLUMNS_TOP_ADD, /* x_s += P_top^T t_s */
+    LEVEL_COLUMNS_BOTTOM,  /* t_s -= P_bottom^T x_rows */
+    LEVEL_COLUMNS_BOTH,    /* x_s := P_top^T t_s - P_bottom^T x_rows */
+    LEVEL_SCATTER_T,       /* pieces are segments: t of their panels -= their transpose times x_s */
+    LEVEL_SCATTER_X        /* the same into x */
+} supernodal_level_kernel;
+
+/** One kernel launch: pieces first..first+count-1. Launches of one stage may overlap; stages follow each other. */
+typedef struct {
+    supernodal_level_kernel kernel;
+    int32_t level, stage;
+    int64_t first, count;
+} supernodal_launch;
+
+typedef struct {
+    supernodal_piece *pieces;
+    int64_t n_pieces;
+    supernodal_launch *launches;
+    int64_t n_launches;
+} supernodal_level_plan;
+
+/** One direction. `threshold`: panels of more columns have launches of their own, in which many blocks share the panel; all
+ *  other panels of a level are one launch, one block each. */
+trine_status supernodal_levels_build(const supernodal_structure *S, bool forward, bool pull, trine_supernodal_invert invert,
+                                     int64_t threshold, supernodal_level_plan *out);
+void supernodal_levels_free(trine_context ctx, supernodal_level_plan *plan);
+
+/** The block rows: segments of panel s are start[s]..start[s+1]-1, by ascending panel. */
+trine_status supernodal_segments_build(const supernodal_structure *S, int64_t **start, supernodal_segment **segments);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

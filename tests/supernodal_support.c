@@ -1,0 +1,171 @@
+#include "supernodal_support.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+factor make_factor(int m, const int *widths, int extra, bool closed, trine_diag diag, uint64_t seed)
+{
+    factor F = {.m = m, .diag = diag};
+    F.first = calloc((size_t)m + 1, sizeof *F.first);
+    F.row_offsets = calloc((size_t)m + 1, sizeof *F.row_offsets);
+    F.value_offsets = calloc((size_t)m + 1, sizeof *F.value_offsets);
+    for (int s = 0; s < m; s++) F.first[s + 1] = F.first[s] + widths[s];
+    const int64_t n = F.n = F.first[m];
+    char *has = calloc((size_t)(m * n) + 1, 1); /* has[s*n + i]: row i in panel s */
+    uint64_t k = 0;
+    for (int s = 0; s < m; s++) {
+        char *mine = has + s * n;
+        for (int32_t i = F.first[s]; i < F.first[s + 1]; i++) mine[i] = 1;
+        const int64_t below = n - F.first[s + 1];
+        for (int e = 0; e < extra && below > 0; e++) mine[F.first[s + 1] + (int64_t)(test_uniform(seed, k++) * (double)below)] = 1;
+        int parent = -1;
+        for (int64_t i = F.first[s + 1]; i < n && parent < 0; i++)
+            if (mine[i]) for (parent = s; F.first[parent + 1] <= i;) parent++;
+        for (int64_t i = F.first[s + 1]; closed && parent >= 0 && i < n; i++) has[parent * n + i] |= mine[i];
+        for (int64_t i = 0; i < n; i++) F.row_offsets[s + 1] += mine[i];
+        F.row_offsets[s + 1] += F.row_offsets[s];
+        F.value_offsets[s + 1] = F.value_offsets[s] + (F.row_offsets[s + 1] - F.row_offsets[s]) * widths[s];
+    }
+    F.rows = calloc((size_t)F.row_offsets[m] + 1, sizeof *F.rows);
+    F.exact = calloc((size_t)F.value_offsets[m] + 1, sizeof *F.exact);
+    int64_t at = 0;
+    for (int s = 0; s < m; s++) {
+        for (int32_t i = 0; i < n; i++)
+            if (has[s * n + i]) F.rows[at++] = i;
+        const int64_t h = F.row_offsets[s + 1] - F.row_offsets[s];
+        for (int64_t c = 0; c < widths[s]; c++) {
+            for (int64_t r = 0; r < h; r++) {
+                double complex v = (2 * test_uniform(seed, k) - 1 + (2 * test_uniform(seed, k + 1) - 1) * _Complex_I) / (double)h;
+                if (r == c) v = (1 + test_uniform(seed, k)) * cexp(6.28 * _Complex_I * test_uniform(seed, k + 1));
+                if (r < c || (r == c && diag == TRINE_UNIT)) v = NAN;
+                k += 2;
+                F.exact[F.value_offsets[s] + c * h + r] = v;
+            }
+        }
+    }
+    free(has);
+    return F;
+}
+
+void free_factor(factor *F)
+{
+    free(F->first);
+    free(F->rows);
+    free(F->row_offsets);
+    free(F->value_offsets);
+    free(F->exact);
+    free(F->values);
+}
+
+static void store(void *a, trine_dtype t, int64_t i, double complex v)
+{
+    switch (t) {
+    case TRINE_S: ((float *)a)[i] = (float)creal(v); break;
+    case TRINE_D: ((double *)a)[i] = creal(v); break;
+    case TRINE_C: ((float complex *)a)[i] = (float complex)v; break;
+    case TRINE_Z: ((double complex *)a)[i] = v; break;
+    }
+}
+
+static double complex load(const void *a, trine_dtype t, int64_t i)
+{
+    switch (t) {
+    case TRINE_S: return ((const float *)a)[i];
+    case TRINE_D: return ((const double *)a)[i];
+    case TRINE_C: return ((const float complex *)a)[i];
+    case TRINE_Z: return ((const double complex *)a)[i];
+    }
+    return 0;
+}
+
+void convert(factor *F, trine_dtype t)
+{
+    free(F->values);
+    const int64_t count = F->value_offsets[F->m];
+    F->values = calloc((size_t)count + 1, trine_dtype_size(t));
+    F->dtype = t;
+    for (int64_t i = 0; i < count; i++) store(F->values, t, i, F->exact[i]);
+}
+
+trine_panels panels_of(const factor *F)
+{
+    return (trine_panels){.n = F->n, .n_panels = F->m, .first_column = F->first, .row_offsets = F->row_offsets, .rows = F->rows,
+                          .value_offsets = F->value_offsets, .values = F->values, .dtype = F->dtype, .diag = F->diag};
+}
+
+/** |v| up to a factor of sqrt(2), and cheap. */
+static long double size(long double complex v) { return fabsl(creall(v)) + fabsl(cimagl(v)); }
+
+/** y = op(L) x and z = |op(L)| |x| in long double. */
+static void multiply(const factor *F, trine_transpose op, const long double complex *x, long double complex *y, long double *z)
+{
+    for (int64_t i = 0; i < F->n; i++) y[i] = 0, z[i] = 0;
+    for (int64_t s = 0; s < F->m; s++) {
+        const int64_t h = F->row_offsets[s + 1] - F->row_offsets[s];
+        for (int64_t c = 0; c < F->first[s + 1] - F->first[s]; c++) {
+            for (int64_t r = c; r < h; r++) {
+                const int64_t row = F->rows[F->row_offsets[s] + r], column = F->first[s] + c;
+                long double complex v = load(F->values, F->dtype, F->value_offsets[s] + c * h + r);
+                if (r == c && F->diag == TRINE_UNIT) v = 1;
+                if (op == TRINE_H) v = conjl(v);
+                const int64_t to = op == TRINE_N ? row : column, from = op == TRINE_N ? column : row;
+                y[to] += v * x[from];
+                z[to] += size(v) * size(x[from]);
+            }
+        }
+    }
+}
+
+double complex right_hand_side(int64_t i, int64_t j)
+{
+    return 2 * test_uniform(77, (uint64_t)(2 * (i * 64 + j))) - 1 + (2 * test_uniform(77, (uint64_t)(2 * (i * 64 + j) + 1)) - 1) * _Complex_I;
+}
+
+void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, const solve_case *k, const trine_exec *exec)
+{
+    const int64_t n = F->n;
+    const size_t bytes = trine_dtype_size(F->dtype);
+    const int64_t ldb = (k->layout_b == TRINE_COLMAJOR ? n : k->nrhs) + 3, ldx = k->in_place ? ldb : (k->layout_x == TRINE_COLMAJOR ? n : k->nrhs) + 1;
+    const trine_layout layout_x = k->in_place ? k->layout_b : k->layout_x;
+    const int64_t count_b = ldb * (k->layout_b == TRINE_COLMAJOR ? k->nrhs : n), count_x = ldx * (layout_x == TRINE_COLMAJOR ? k->nrhs : n);
+    const double complex scale = k->scaled ? (F->dtype == TRINE_C || F->dtype == TRINE_Z ? 0.5 - 2 * _Complex_I : -1.5) : 1;
+    char *b = calloc((size_t)count_b + 1, bytes), *x = calloc((size_t)count_x + 1, bytes), alpha[16];
+    store(alpha, F->dtype, 0, scale);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < k->nrhs; j++)
+            store(b, F->dtype, k->layout_b == TRINE_COLMAJOR ? i + j * ldb : i * ldb + j, right_hand_side(i, j));
+    void *db = test_to_device(ctx, b, (size_t)count_b * bytes), *dx = k->in_place ? db : test_to_device(ctx, x, (size_t)count_x * bytes);
+    const trine_dense B = {db, n, k->nrhs, ldb, k->layout_b}, X = {dx, n, k->nrhs, ldx, layout_x};
+    OK(trine_supernodal_solve(plan, k->op, k->scaled ? alpha : NULL, &B, &X, exec));
+    test_from_device(ctx, x, dx, (size_t)count_x * bytes);
+
+    const long double eps = F->dtype == TRINE_S || F->dtype == TRINE_C ? FLT_EPSILON : DBL_EPSILON;
+    long double complex *v = calloc((size_t)n + 1, sizeof *v), *y = calloc((size_t)n + 1, sizeof *y);
+    long double *z = calloc((size_t)n + 1, sizeof *z);
+    for (int64_t j = 0; j < k->nrhs; j++) {
+        for (int64_t i = 0; i < n; i++) v[i] = load(x, F->dtype, layout_x == TRINE_COLMAJOR ? i + j * ldx : i * ldx + j);
+        multiply(F, k->op, v, y, z);
+        for (int64_t i = 0; i < n; i++) {
+            const long double complex right = (long double complex)scale * load(b, F->dtype, k->layout_b == TRINE_COLMAJOR ? i + j * ldb : i * ldb + j);
+            const long double error = cabsl(right - y[i]), bound = 8 * (long double)(n + 10) * eps * (z[i] + size(right));
+            if (!(error <= bound)) {
+                print_error("row %lld, right-hand side %lld of %lld, op %d, dtype %d, n %lld: residual %Lg, bound %Lg\n", (long long)i, (long long)j,
+                            (long long)k->nrhs, k->op, F->dtype, (long long)n, error, bound);
+                fail();
+            }
+        }
+    }
+    free(v);
+    free(y);
+    free(z);
+    free(b);
+    free(x);
+    if (!k->in_place) test_release(ctx, dx);
+    test_release(ctx, db);
+}
+
+void numeric(trine_supernodal plan, const factor *F)
+{
+    OK(trine_supernodal_numeric(plan, TRINE_HOST, F->values, NULL));
+}
