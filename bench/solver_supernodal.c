@@ -27,7 +27,7 @@ static bool set_option(const char *at, size_t length, trine_supernodal_options *
     static const struct { const char *text; trine_supernodal_invert invert; } inversions[] = {
         {"invert=none", TRINE_INVERT_NONE}, {"invert=diag", TRINE_INVERT_DIAG}, {"invert=off", TRINE_INVERT_OFF}, {"invert=full", TRINE_INVERT_FULL}};
     static const struct { const char *text; trine_supernodal_variant variant; } variants[] = {
-        {"default", TRINE_VARIANT_DEFAULT}, {"stream", TRINE_VARIANT_STREAM}, {"team", TRINE_VARIANT_TEAM}, {"dynamic", TRINE_VARIANT_DYNAMIC}};
+        {"default", TRINE_VARIANT_DEFAULT}, {"stream", TRINE_VARIANT_STREAM}, {"team", TRINE_VARIANT_TEAM}, {"spmv", TRINE_VARIANT_SPMV}, {"dynamic", TRINE_VARIANT_DYNAMIC}};
     for (size_t k = 0; k < sizeof inversions / sizeof *inversions; k++)
         if (length == strlen(inversions[k].text) && !strncmp(at, inversions[k].text, length)) return (options->invert = inversions[k].invert, true);
     for (size_t k = 0; k < sizeof variants / sizeof *variants; k++)
@@ -47,7 +47,7 @@ static trine_status parse_method(const char *text, trine_supernodal_options *opt
 {
     for (const char *at = strchr(text, ':'); at; at = strchr(at + 1, ':'))
         if (!set_option(at + 1, strcspn(at + 1, ":"), options))
-            return trine_fail(TRINE_ERR_UNSUPPORTED, "\"%s\" is none of fill=, invert=none|diag|off|full, dynamic, default, stream, team, push, "
+            return trine_fail(TRINE_ERR_UNSUPPORTED, "\"%s\" is none of fill=, invert=none|diag|off|full, dynamic, default, stream, team, spmv, push, "
                               "pull, streams=, threshold=, teams=, nograph", at + 1);
     return TRINE_SUCCESS;
 }

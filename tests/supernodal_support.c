@@ -122,6 +122,22 @@ double complex right_hand_side(int64_t i, int64_t j)
     return 2 * test_uniform(77, (uint64_t)(2 * (i * 64 + j))) - 1 + (2 * test_uniform(77, (uint64_t)(2 * (i * 64 + j) + 1)) - 1) * _Complex_I;
 }
 
+void check_solution(const factor *F, trine_transpose op, const double *b, const double *x)
+{
+    long double complex *v = calloc((size_t)F->n + 1, sizeof *v), *y = calloc((size_t)F->n + 1, sizeof *y);
+    long double *z = calloc((size_t)F->n + 1, sizeof *z);
+    for (int64_t i = 0; i < F->n; i++) v[i] = x[i];
+    multiply(F, op, v, y, z);
+    for (int64_t i = 0; i < F->n; i++)
+        if (!(cabsl(b[i] - y[i]) <= 8 * (long double)(F->n + 10) * DBL_EPSILON * (z[i] + fabsl(b[i])))) {
+            print_error("row %lld, op %d: residual %Lg\n", (long long)i, op, cabsl(b[i] - y[i]));
+            fail();
+        }
+    free(v);
+    free(y);
+    free(z);
+}
+
 void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, const solve_case *k, const trine_exec *exec)
 {
     const int64_t n = F->n;

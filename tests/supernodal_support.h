@@ -35,6 +35,8 @@ typedef struct {
 
 /** Entry (i, j) of the right-hand sides that check_solve uses. */
 double complex right_hand_side(int64_t i, int64_t j);
+/** |b - op(L) x| <= 8 n eps (|op(L)| |x| + |b|), entry by entry, of one real right-hand side in double precision. */
+void check_solution(const factor *F, trine_transpose op, const double *b, const double *x);
 /** Solve and check |alpha b - op(L) x| <= 8 n eps (|op(L)| |x| + |alpha b|), entry by entry. */
 void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, const solve_case *k, const trine_exec *exec);
 

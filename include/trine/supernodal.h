@@ -26,7 +26,9 @@ typedef enum {
     TRINE_VARIANT_DYNAMIC, /* one launch; tiles of panels run when what they need is done. Not with INVERT_NONE, INVERT_DIAG */
     TRINE_VARIANT_DEFAULT, /* every panel has launches of its own, one after the other */
     TRINE_VARIANT_STREAM,  /* the same, those of a level on several streams */
-    TRINE_VARIANT_TEAM     /* panels of up to `threshold` columns in one launch a level, a block each */
+    TRINE_VARIANT_TEAM,    /* panels of up to `threshold` columns in one launch a level, a block each */
+    TRINE_VARIANT_SPMV     /* one or two sparse matrices a level, without the explicit zeros; sums in a fixed order. Not with
+                              INVERT_NONE */
 } trine_supernodal_variant;
 
 /** By columns of L (scatter) or by rows (gather). PUSH for op N adds atomically, in any order; PUSH for T and H and PULL sum in

@@ -22,6 +22,15 @@ struct level_side {
     int64_t n_launches;
 };
 
+/** One direction of the SpMV variant: sparse lines (levels.h), and the entries that numeric finds not to be zero. */
+struct sparse_side {
+    int32_t *targets, *own, *index;
+    int64_t *run_start, *start; /* of a line: its runs; its entries */
+    supernodal_run *runs;
+    void *values;
+    int64_t n_lines;
+};
+
 /** A plan's part in device memory. */
 struct device_side {
     supernodal_panel *panels;
@@ -34,6 +43,7 @@ struct device_side {
     int32_t *tickets[DIRECTIONS][MODES];
     int64_t n_tickets[DIRECTIONS][MODES], n_init[MODES], n_source_values;
     level_side levels[DIRECTIONS];
+    sparse_side sparse[DIRECTIONS];         /* TRINE_VARIANT_SPMV */
     int64_t *segment_start;
     supernodal_segment *segments;
     int64_t *gather_start;                  /* TRINE_ACCESS_PULL */
@@ -70,6 +80,10 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
 /** The solve's launch, with one right-hand side (solve_one_cuda.cu) or blocks of them (solve_many_cuda.cu). */
 template <typename T> trine_status supernodal_solve_one(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream);
 template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream);
+/** The SpMV variant (lines_cuda.cu): entries from the panels, at the end of numeric; one launch of a solve. */
+template <typename T> trine_status supernodal_lines_numeric(trine_supernodal plan, void *stream);
+template <typename T>
+trine_status supernodal_launch_lines(trine_supernodal plan, const supernodal_launch *l, int direction, T *t, T *x, int64_t nrhs, void *stream);
 /** Level by level (levels_cuda.cu): streams and graphs of a work, whose vectors are t and x; the launches. */
 template <typename T> trine_status supernodal_levels_work_init(trine_supernodal plan, supernodal_work *work, T *t, T *x);
 void supernodal_levels_work_free(trine_context ctx, supernodal_work *work);

@@ -36,6 +36,18 @@ done:
     return status;
 }
 
+trine_status supernodal_level_order(const supernodal_structure *S, int64_t **start, int32_t **order)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(CALLOC(S->ctx, *start, S->levels + 2));
+    TRY(ALLOC(S->ctx, *order, S->n_panels));
+    for (int64_t s = 0; s < S->n_panels; s++) (*start)[S->panels[s].level + 2]++;
+    for (int64_t l = 1; l <= S->levels; l++) (*start)[l + 1] += (*start)[l];
+    for (int64_t s = 0; s < S->n_panels; s++) (*order)[(*start)[S->panels[s].level + 1]++] = (int32_t)s;
+done:
+    return status;
+}
+
 /** The stages of one level, in order; returns how many. */
 static int stages_of(bool forward, bool pull, trine_supernodal_invert invert, supernodal_level_kernel stages[2])
 {
@@ -127,11 +139,7 @@ trine_status supernodal_levels_build(const supernodal_structure *S, bool forward
     const int n_stages = stages_of(forward, pull, invert, stages);
     *out = (supernodal_level_plan){0};
     TRY(supernodal_segments_build(S, &segment_start, &segments));
-    TRY(CALLOC(ctx, start, S->levels + 2));
-    TRY(ALLOC(ctx, order, S->n_panels));
-    for (int64_t s = 0; s < S->n_panels; s++) start[S->panels[s].level + 2]++;
-    for (int64_t l = 1; l <= S->levels; l++) start[l + 1] += start[l];
-    for (int64_t s = 0; s < S->n_panels; s++) order[start[S->panels[s].level + 1]++] = (int32_t)s;
+    TRY(supernodal_level_order(S, &start, &order));
     const cutting cut = {S, segment_start, threshold, forward && !pull && invert == TRINE_INVERT_OFF};
     for (int write = 0; write < 2; write++) {
         out->n_pieces = out->n_launches = 0;

@@ -30,7 +30,11 @@ typedef enum {
     LEVEL_COLUMNS_BOTTOM,  /* t_s -= P_bottom^T x_rows */
     LEVEL_COLUMNS_BOTH,    /* x_s := P_top^T t_s - P_bottom^T x_rows */
     LEVEL_SCATTER_T,       /* pieces are segments: t of their panels -= their transpose times x_s */
-    LEVEL_SCATTER_X        /* the same into x */
+    LEVEL_SCATTER_X,       /* the same into x */
+    LEVEL_LINES_OWN,       /* first, count are lines: x := sparse line times t */
+    LEVEL_LINES_T_FROM_T,  /* t -= sparse line times t */
+    LEVEL_LINES_T_FROM_X,
+    LEVEL_LINES_X_FROM_X
 } supernodal_level_kernel;
 
 /** One kernel launch: pieces first..first+count-1. Launches of one stage may overlap; stages follow each other. */
@@ -52,6 +56,26 @@ typedef struct {
 trine_status supernodal_levels_build(const supernodal_structure *S, bool forward, bool pull, trine_supernodal_invert invert,
                                      int64_t threshold, supernodal_level_plan *out);
 void supernodal_levels_free(trine_context ctx, supernodal_level_plan *plan);
+
+/** The matrices of the SpMV variant, one a level, as sparse lines: rows of the level's columns (forward) or columns (backward).
+ *  A line is put together from runs, each a row or column of a panel, within the diagonal block or below it. */
+typedef struct {
+    int32_t panel, at; /* forward: row `at` of the panel, up to the diagonal; backward: column `at`, from the diagonal on */
+} supernodal_run;
+typedef struct {
+    int32_t *targets;   /* entry of x or t that a line makes */
+    int32_t *own;       /* of the diagonal block? */
+    int64_t *run_start; /* runs run_start[k]..run_start[k+1]-1 make line k */
+    supernodal_run *runs;
+    int64_t n_lines, n_runs;
+    supernodal_launch *launches;
+    int64_t n_launches;
+} supernodal_lines;
+trine_status supernodal_lines_build(const supernodal_structure *S, bool forward, trine_supernodal_invert invert, supernodal_lines *out);
+void supernodal_lines_free(trine_context ctx, supernodal_lines *lines);
+
+/** Panels by level: those of level l are order[start[l]]..order[start[l+1]-1]. */
+trine_status supernodal_level_order(const supernodal_structure *S, int64_t **start, int32_t **order);
 
 /** The block rows: segments of panel s are start[s]..start[s+1]-1, by ascending panel. */
 trine_status supernodal_segments_build(const supernodal_structure *S, int64_t **start, supernodal_segment **segments);

@@ -247,8 +247,11 @@ trine_status enqueue(trine_supernodal plan, const level_args<T> &a, int directio
         const int used = (int)std::min<int64_t>(end - begin, w->n_streams);
         if (used > 1) TRY(GPU(gpuEventRecord(w->fork, stream)));
         for (int k = 0; used > 1 && k < used; k++) TRY(GPU(gpuStreamWaitEvent(w->streams[k], w->fork, 0)));
-        for (int64_t l = begin; l < end; l++)
-            TRY(launch(a, side->pieces, &side->launches[l], direction == FORWARD, nrhs, used > 1 ? w->streams[(l - begin) % used] : stream));
+        for (int64_t l = begin; l < end; l++) {
+            const gpuStream_t s = used > 1 ? w->streams[(l - begin) % used] : stream;
+            TRY(side->launches[l].kernel >= LEVEL_LINES_OWN ? supernodal_launch_lines(plan, &side->launches[l], direction, a.t, a.x, nrhs, s)
+                                                            : launch(a, side->pieces, &side->launches[l], direction == FORWARD, nrhs, s));
+        }
         for (int k = 0; used > 1 && k < used; k++) {
             TRY(GPU(gpuEventRecord(w->joined[k], w->streams[k])));
             TRY(GPU(gpuStreamWaitEvent(stream, w->joined[k], 0)));

@@ -187,6 +187,7 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
         else combine_columns<T><<<count, 256, 0, s>>>(a, jobs);
         TRY(GPU_LAUNCHED("the panel inversion"));
     }
+    if (plan->options.variant == TRINE_VARIANT_SPMV) TRY(supernodal_lines_numeric<T>(plan, stream));
 done:
     return status;
 }

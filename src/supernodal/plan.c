@@ -62,7 +62,7 @@ done:
 static trine_status settle(trine_context ctx, trine_supernodal_options *o)
 {
     REQUIRE(o->invert >= TRINE_INVERT_AUTO && o->invert <= TRINE_INVERT_FULL, "there is no inversion %d", (int)o->invert);
-    REQUIRE(o->variant >= TRINE_VARIANT_AUTO && o->variant <= TRINE_VARIANT_TEAM, "there is no variant %d", (int)o->variant);
+    REQUIRE(o->variant >= TRINE_VARIANT_AUTO && o->variant <= TRINE_VARIANT_SPMV, "there is no variant %d", (int)o->variant);
     REQUIRE(o->access >= TRINE_ACCESS_AUTO && o->access <= TRINE_ACCESS_PULL, "there is no access %d", (int)o->access);
     REQUIRE(o->fill < 1, "a fill limit of %g leaves no entries; below 1 is possible", o->fill);
     REQUIRE(o->max_nrhs >= 0, "max_nrhs is %lld", (long long)o->max_nrhs);
@@ -74,6 +74,8 @@ static trine_status settle(trine_context ctx, trine_supernodal_options *o)
     if (!o->streams) o->streams = 5;
     if (!o->invert) o->invert = ctx->cuda ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
     const bool products = o->invert == TRINE_INVERT_OFF || o->invert == TRINE_INVERT_FULL;
+    if (o->variant == TRINE_VARIANT_SPMV && o->invert == TRINE_INVERT_NONE)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_VARIANT_SPMV takes inverted diagonal blocks only (TRINE_INVERT_OFF, TRINE_INVERT_DIAG)");
     if (!ctx->cuda) {
         if (o->variant || o->invert == TRINE_INVERT_FULL)
             return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_INVERT_FULL and variants are the GPU's");

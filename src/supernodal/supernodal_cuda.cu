@@ -18,6 +18,9 @@ void cuda_destroy(trine_supernodal plan)
         }
         trine_free(plan->ctx, TRINE_DEVICE, d->levels[direction].pieces);
         trine_free(plan->ctx, TRINE_HOST, d->levels[direction].launches);
+        const sparse_side *sparse = &d->sparse[direction];
+        void *const lines[] = {sparse->targets, sparse->own, sparse->index, sparse->run_start, sparse->start, sparse->runs, sparse->values};
+        for (void *p : lines) trine_free(plan->ctx, TRINE_DEVICE, p);
     }
     trine_free(plan->ctx, TRINE_HOST, d);
     plan->device = nullptr;
@@ -89,6 +92,33 @@ done:
     return status;
 }
 
+/** Lines and launches of the SpMV variant, and room for all entries that numeric can find. */
+trine_status upload_lines(trine_supernodal plan, device_side *d)
+{
+    trine_status status = TRINE_SUCCESS;
+    supernodal_lines lines = {};
+    for (int direction = 0; direction < DIRECTIONS; direction++) {
+        sparse_side *sparse = &d->sparse[direction];
+        TRY(supernodal_lines_build(&plan->S, direction == FORWARD, plan->invert, &lines));
+        TRY(upload(plan, lines.targets, lines.n_lines, &sparse->targets));
+        TRY(upload(plan, lines.own, lines.n_lines, &sparse->own));
+        TRY(upload(plan, lines.run_start, lines.n_lines + 1, &sparse->run_start));
+        TRY(upload(plan, lines.runs, lines.n_runs, &sparse->runs));
+        TRY(trine_alloc(plan->ctx, TRINE_DEVICE, (size_t)(lines.n_lines + 1) * sizeof(int64_t), reinterpret_cast<void **>(&sparse->start)));
+        TRY(trine_alloc(plan->ctx, TRINE_DEVICE, (size_t)plan->S.nnz_merged * sizeof(int32_t), reinterpret_cast<void **>(&sparse->index)));
+        TRY(trine_alloc(plan->ctx, TRINE_DEVICE, (size_t)plan->S.nnz_merged * trine_dtype_size(plan->dtype), &sparse->values));
+        plan->bytes += lines.n_lines * (int64_t)sizeof(int64_t) + plan->S.nnz_merged * (int64_t)(sizeof(int32_t) + trine_dtype_size(plan->dtype));
+        sparse->n_lines = lines.n_lines;
+        d->levels[direction].n_launches = lines.n_launches;
+        d->levels[direction].launches = lines.launches;
+        lines.launches = nullptr;
+        supernodal_lines_free(plan->ctx, &lines);
+    }
+done:
+    supernodal_lines_free(plan->ctx, &lines);
+    return status;
+}
+
 trine_status cuda_analyse(trine_supernodal plan)
 {
     trine_status status = TRINE_SUCCESS;
@@ -117,7 +147,8 @@ trine_status cuda_analyse(trine_supernodal plan)
     TRY(upload(plan, S->rows, S->n_rows, &d->rows));
     TRY(upload(plan, S->original, S->n, &d->original));
     TRY(upload(plan, S->source_rows, S->n_sources ? S->source_row_offsets[S->n_sources] : 0, &d->source_rows));
-    TRY(plan->options.variant == TRINE_VARIANT_DYNAMIC ? upload_schedules(plan, d) : upload_levels(plan, d));
+    TRY(plan->options.variant == TRINE_VARIANT_DYNAMIC ? upload_schedules(plan, d)
+        : plan->options.variant == TRINE_VARIANT_SPMV ? upload_lines(plan, d) : upload_levels(plan, d));
     TRY(supernodal_inversion_build(S, plan->invert, &inversion));
     d->n_stages = inversion.n_stages;
     memcpy(d->stages, inversion.stages, sizeof d->stages);
