@@ -2,13 +2,14 @@
 #   make demo                       install what is missing, build, write a 3-D elasticity problem, solve it twice
 #   make demo MATRIX=file.mtx.gz    the same with your own matrix
 #   make check                      install, build, run every test: sanitized, then as shipped
+#   make check-full                 the same, then every real matrix, and the GPU tests under compute-sanitizer where there is a GPU
 #   make clean
 # Further settings: JOBS=8 (build and test processes), CMAKE_FLAGS="-DTRINE_CUDA=OFF".
 JOBS ?= $(shell nproc)
 CMAKE_FLAGS ?=
 MATRIX ?=
 
-.PHONY: deps demo check clean
+.PHONY: deps demo check check-full clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -24,9 +25,20 @@ check: deps
 	cmake --preset debug
 	cmake --build --preset debug --parallel $(JOBS)
 	tools/run-tests build/debug $(JOBS)
+	cmake --preset tsan
+	cmake --build --preset tsan --parallel $(JOBS)
+	tools/run-tests build/tsan $(JOBS)
 	cmake --preset release $(CMAKE_FLAGS)
 	cmake --build --preset release --parallel $(JOBS)
 	tools/run-tests build/release $(JOBS)
+
+check-full: check
+	tools/solve-all --limit 10 --output build/solve-all.md
+	tools/gpu-test --check
+	@if nvidia-smi -L >/dev/null 2>&1; then \
+	    set -e; tools/solve-all --device cuda --limit 10 --output build/solve-all-cuda.md; \
+	    tools/gpu-test --build-dir build/release --sanitize --only .; \
+	else echo "skipped: real matrices and compute-sanitizer on a GPU: there is none"; fi
 
 clean:
 	rm -rf build

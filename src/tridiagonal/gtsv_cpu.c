@@ -16,7 +16,7 @@ enum {
 
 /* The loops over lanes: kept out of their callers, where GCC vectorizes them best, and compiled for wider vectors too. The
  * arithmetic is the same in each (no fused multiply-add), so that results do not depend on the processor. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define LANE_LOOP __attribute__((noinline, target_clones("default", "avx2", "avx512f")))
 #else
 #define LANE_LOOP __attribute__((noinline))

@@ -1,0 +1,187 @@
+/* Several threads of the caller: contexts of their own, one plan for all, handles that end anywhere. Also built with ThreadSanitizer
+ * (TRINE_THREAD_SANITIZE). GCC's OpenMP runtime is not instrumented, and its teams would look like races: there every context has
+ * one thread, so that what is watched is the library's own state. clang's runtime (libomp with libarcher) has no such limit. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#ifdef __SANITIZE_THREAD__
+#define DEVICE "cpu:1"
+#else
+#define DEVICE "cpu:2"
+#endif
+enum { THREADS = 4, N = 2000, NRHS = 3 };
+
+static char folder[] = "/tmp/trine-threads-XXXXXX";
+
+/** What a thread computes, all of it from its seed. */
+struct job {
+    int seed;
+    trine_context ctx;
+    trine_matrix A;            /* shared ones; NULL: the thread makes its own */
+    trine_triangular plan;
+    bool keeps_plan;           /* the caller's: it does not end with the thread */
+    double triangular[N * NRHS], tridiagonal[N], read_back[64];
+    const char *failed;        /* the first thing that went wrong */
+};
+#define NEED(condition) do { if (!(condition)) { job->failed = #condition; goto done; } } while (0)
+
+static void solve_triangular(struct job *job, trine_triangular plan)
+{
+    trine_work work = NULL;
+    size_t bytes;
+    const trine_dense x = {job->triangular, N, NRHS, N, TRINE_COLMAJOR};
+    NEED(!trine_triangular_work(plan, NRHS, NULL, &bytes, &work));
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i < N * NRHS; i++) job->triangular[i] = test_uniform((uint64_t)job->seed, (uint64_t)i);
+        NEED(!trine_triangular_solve(plan, TRINE_N, NULL, &x, &x, &(trine_exec){.work = work}));
+    }
+done:
+    trine_work_destroy(&work);
+}
+
+static void solve_tridiagonal(struct job *job)
+{
+    double *bands = malloc(3 * N * sizeof *bands);
+    void *work = NULL;
+    size_t bytes;
+    for (int i = 0; i < 3 * N; i++) bands[i] = test_uniform((uint64_t)job->seed + 1, (uint64_t)i) + (i / N == 1 ? 2 : 0);
+    for (int i = 0; i < N; i++) job->tridiagonal[i] = 1;
+    NEED(!trine_gtsv_cpu_work_size(TRINE_D, N, 1, NULL, &bytes));
+    NEED((work = malloc(bytes + 1)));
+    NEED(!trine_gtsv_cpu(DEVICE[4] - '0', TRINE_D, N, 1, NULL, bands, bands + N, bands + 2 * N, job->tridiagonal, N, job->tridiagonal, N, work, bytes));
+done:
+    free(work);
+    free(bands);
+}
+
+/** Write a matrix, read it back, and miss a file: the folder is shared, the sentence is the thread's own. */
+static void use_files(struct job *job, trine_context ctx)
+{
+    trine_matrix A = NULL, B = NULL;
+    char path[80], nowhere[80];
+    const void *values;
+    snprintf(path, sizeof path, "%s/%d.mtx.gz", folder, job->seed);
+    snprintf(nowhere, sizeof nowhere, "%s/nowhere-%d", folder, job->seed);
+    NEED(!trine_matrix_gallery(ctx, &A, "laplace2d:nx=20,ny=20", TRINE_D));
+    NEED(!trine_matrix_write(A, path, TRINE_SYMMETRIC));
+    NEED(!trine_matrix_read(ctx, &B, path, TRINE_D));
+    NEED(!trine_matrix_get_arrays(B, NULL, NULL, &values));
+    memcpy(job->read_back, values, sizeof job->read_back);
+    trine_matrix_destroy(&B);
+    NEED(trine_matrix_read(ctx, &B, nowhere, TRINE_D) == TRINE_ERR_IO);
+    NEED(strstr(trine_last_error(), nowhere));
+done:
+    unlink(path);
+    trine_matrix_destroy(&A);
+    trine_matrix_destroy(&B);
+}
+
+static trine_status make_plan(trine_context ctx, int seed, trine_matrix *A, trine_triangular *plan)
+{
+    char spec[80];
+    snprintf(spec, sizeof spec, "random_triangular:n=%d,levels=12,row=9,seed=%d", (int)N, seed);
+    trine_status status = trine_matrix_gallery(ctx, A, spec, TRINE_D);
+    if (!status) status = trine_triangular_analyse(ctx, plan, *A, &(trine_triangular_options){.method = TRINE_TRI_LEVELSET, .max_nrhs = NRHS});
+    return status ? status : trine_triangular_numeric(*plan, TRINE_HOST, NULL, NULL);
+}
+
+static void *run_job(void *argument)
+{
+    struct job *job = argument;
+    trine_context ctx = NULL;
+    trine_matrix A = NULL;
+    trine_triangular plan = NULL;
+    if (job->plan) {
+        solve_triangular(job, job->plan);
+        goto done;
+    }
+    NEED(!trine_context_create(&ctx, DEVICE));
+    NEED(!make_plan(ctx, job->seed, &A, &plan));
+    solve_triangular(job, plan);
+    solve_tridiagonal(job);
+    use_files(job, ctx);
+done:
+    trine_context_destroy(&ctx);
+    trine_matrix_destroy(job->A ? &job->A : &A);
+    if (!job->keeps_plan) trine_triangular_destroy(job->plan ? &job->plan : &plan);
+    return NULL;
+}
+
+static void run_in_threads(struct job *jobs)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, run_job, &jobs[i]), 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        if (jobs[i].failed) fail_msg("thread %d: not %s", i, jobs[i].failed);
+}
+
+static void contexts_in_different_threads_are_independent(void **state)
+{
+    (void)state;
+    struct job *jobs = calloc(THREADS, sizeof *jobs), *alone = calloc(1, sizeof *alone);
+    for (int i = 0; i < THREADS; i++) jobs[i].seed = 10 * i;
+    run_in_threads(jobs);
+    for (int i = 0; i < THREADS; i++) { /* the same, one after another */
+        *alone = (struct job){.seed = 10 * i};
+        run_job(alone);
+        assert_null(alone->failed);
+        assert_memory_equal(alone->triangular, jobs[i].triangular, sizeof alone->triangular);
+        assert_memory_equal(alone->tridiagonal, jobs[i].tridiagonal, sizeof alone->tridiagonal);
+        assert_memory_equal(alone->read_back, jobs[i].read_back, sizeof alone->read_back);
+    }
+    free(jobs);
+    free(alone);
+}
+
+/** Every thread holds the last use of a plan or a matrix of one context, which ends first. */
+static void plans_of_one_context_may_end_in_different_threads(void **state)
+{
+    (void)state;
+    struct job *jobs = calloc(THREADS, sizeof *jobs);
+    trine_context ctx;
+    OK(trine_context_create(&ctx, DEVICE));
+    for (int i = 0; i < THREADS; i++) {
+        jobs[i].seed = i;
+        OK(make_plan(ctx, i, &jobs[i].A, &jobs[i].plan));
+    }
+    OK(trine_context_destroy(&ctx));
+    run_in_threads(jobs);
+    free(jobs);
+}
+
+static void threads_share_one_plan_with_work_of_their_own(void **state)
+{
+    (void)state;
+    struct job *jobs = calloc(THREADS, sizeof *jobs);
+    trine_context ctx;
+    trine_matrix A;
+    trine_triangular plan;
+    OK(trine_context_create(&ctx, DEVICE));
+    OK(make_plan(ctx, 5, &A, &plan));
+    for (int i = 0; i < THREADS; i++) jobs[i] = (struct job){.plan = plan, .keeps_plan = true};
+    run_in_threads(jobs);
+    for (int i = 1; i < THREADS; i++) assert_memory_equal(jobs[i].triangular, jobs[0].triangular, sizeof jobs[0].triangular);
+    trine_matrix_destroy(&A);
+    OK(trine_triangular_destroy(&plan));
+    OK(trine_context_destroy(&ctx));
+    free(jobs);
+}
+
+static int make_folder(void **state) { (void)state; return mkdtemp(folder) ? 0 : -1; }
+static int remove_folder(void **state) { (void)state; return rmdir(folder); } /* it is empty */
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contexts_in_different_threads_are_independent),
+        cmocka_unit_test(threads_share_one_plan_with_work_of_their_own),
+        cmocka_unit_test(plans_of_one_context_may_end_in_different_threads),
+    };
+    return cmocka_run_group_tests_name("threads", tests, make_folder, remove_folder);
+}
