@@ -81,6 +81,7 @@ template <> struct bits_of<double> { using type = unsigned long long; };
 
 __device__ inline bool is_missing(float a) { return __float_as_uint(a) == 0xFFFFFFFFu; }
 __device__ inline bool is_missing(double a) { return __double_as_longlong(a) == -1LL; }
+__device__ inline bool is_missing(int32_t a) { return a == -1; } /* levels and other counts are never negative */
 template <typename R> __device__ inline bool is_missing(complex_of<R> a) { return is_missing(a.x) || is_missing(a.y); }
 
 __device__ inline float missing_or(float a) { return is_missing(a) ? __uint_as_float(0x7FFFFFFFu) : a; }
@@ -90,6 +91,7 @@ template <typename R> __device__ inline complex_of<R> missing_or(complex_of<R> a
 template <typename T> __device__ inline T missing_value()
 {
     if constexpr (scalar<T>::is_complex) return T{missing_value<real_of<T>>(), missing_value<real_of<T>>()};
+    else if constexpr (T(0.5) == T(0)) return T(-1);
     else if constexpr (sizeof(T) == 4) return __uint_as_float(0xFFFFFFFFu);
     else return __longlong_as_double(-1LL);
 }
@@ -119,7 +121,14 @@ __device__ inline complex_of<double> poll(const complex_of<double> *p)
     asm volatile("ld.relaxed.gpu.v2.f64 {%0, %1}, [%2];" : "=d"(a.x), "=d"(a.y) : "l"(p) : "memory");
     return a;
 }
+__device__ inline int32_t poll(const int32_t *p)
+{
+    int32_t a;
+    asm volatile("ld.relaxed.gpu.s32 %0, [%1];" : "=r"(a) : "l"(p) : "memory");
+    return a;
+}
 /** Relaxed store of a value that is now ready. */
+__device__ inline void publish(int32_t *p, int32_t a) { asm volatile("st.relaxed.gpu.s32 [%0], %1;" ::"l"(p), "r"(a) : "memory"); }
 __device__ inline void publish(float *p, float a) { asm volatile("st.relaxed.gpu.f32 [%0], %1;" ::"l"(p), "f"(a) : "memory"); }
 __device__ inline void publish(double *p, double a) { asm volatile("st.relaxed.gpu.f64 [%0], %1;" ::"l"(p), "d"(a) : "memory"); }
 __device__ inline void publish(complex_of<float> *p, complex_of<float> a)
@@ -151,6 +160,17 @@ __device__ inline unsigned load_acquire_in_block(const unsigned *p)
 __device__ inline void release_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 __device__ inline void release_fence_in_block() { asm volatile("fence.acq_rel.cta;" ::: "memory"); }
 __device__ inline void count_up(unsigned *p) { asm volatile("red.relaxed.gpu.add.u32 [%0], 1;" ::"l"(p) : "memory"); }
+
+/** Bring the line to L2; any address will do. */
+__device__ inline void prefetch_to_l2(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+
+/** The device's clock, the same for all multiprocessors. */
+__device__ inline unsigned long long nanoseconds()
+{
+    unsigned long long t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+    return t;
+}
 
 /** Relaxed; the parts of a complex number are added one by one. */
 template <typename T> __device__ inline void add_atomically(T *p, T a)

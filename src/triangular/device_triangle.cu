@@ -18,60 +18,56 @@ __global__ void gather_pivots(int64_t n, const int64_t *source, const int32_t *o
     }
 }
 
-int blocks_for(trine_triangular plan, int64_t items)
-{
-    const int64_t blocks = (items + 255) / 256, most = plan->ctx->info.multiprocessors * 8;
-    return (int)(blocks < 1 ? 1 : blocks > most ? most : blocks);
-}
-
 template <typename T> trine_status numeric_side(trine_triangular plan, struct triangle *t, const void *from, gpuStream_t stream)
 {
     const device_triangle *d = (const device_triangle *)t->device;
     trine_status status = trine_device_fill_async(plan->ctx, d->bad_row, 0x7F, sizeof *d->bad_row, stream);
     if (status) return status;
-    if (t->nnz) gather_values<T><<<blocks_for(plan, t->nnz), 256, 0, stream>>>(t->nnz, d->source, (const T *)from, (T *)d->values);
-    if (d->pivot_source)
-        gather_pivots<T><<<blocks_for(plan, t->n), 256, 0, stream>>>(t->n, d->pivot_source, d->order, (const T *)from, (T *)d->pivots, d->bad_row);
+    if (d->nnz) gather_values<T><<<device_blocks_for(plan, d->nnz), 256, 0, stream>>>(d->nnz, d->source, (const T *)from, (T *)d->values);
+    if (d->pivot_source && d->n)
+        gather_pivots<T><<<device_blocks_for(plan, d->n), 256, 0, stream>>>(d->n, d->pivot_source, d->order, (const T *)from, (T *)d->pivots, d->bad_row);
     return GPU_LAUNCHED("the value update");
 }
 
 } // namespace
 
-trine_status device_triangle_upload(trine_triangular plan, struct triangle *t)
+int device_blocks_for(trine_triangular plan, int64_t items)
 {
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    device_triangle *d = (device_triangle *)t->device;
-    const size_t size = trine_dtype_size(plan->dtype), n = (size_t)t->n, nnz = (size_t)t->nnz;
-    TRY(trine_device_upload(ctx, t->offsets, (n + 1) * sizeof *d->offsets, (void **)&d->offsets));
-    TRY(trine_device_upload(ctx, t->columns, nnz * sizeof *d->columns, (void **)&d->columns));
-    TRY(trine_device_upload(ctx, t->order, n * sizeof *d->order, (void **)&d->order));
-    TRY(trine_device_upload(ctx, t->source, nnz * sizeof *d->source, (void **)&d->source));
-    if (t->pivot_source) {
-        TRY(trine_device_upload(ctx, t->pivot_source, n * sizeof *d->pivot_source, (void **)&d->pivot_source));
-        TRY(trine_alloc(ctx, TRINE_DEVICE, n * size, &d->pivots));
-        plan->info.bytes += (int64_t)(n * (sizeof *d->pivot_source + size));
-    }
-    TRY(trine_alloc(ctx, TRINE_DEVICE, nnz * size, &d->values));
-    TRY(trine_alloc(ctx, TRINE_DEVICE, sizeof *d->bad_row, (void **)&d->bad_row));
-    plan->info.bytes += (int64_t)((n + 1) * sizeof *d->offsets + nnz * (sizeof *d->columns + sizeof *d->source + size) + n * sizeof *d->order);
-    for (void **p : {(void **)&t->offsets, (void **)&t->columns, (void **)&t->order, (void **)&t->source, (void **)&t->pivot_source,
-                     (void **)&t->level_offsets, (void **)&t->by_level}) {
-        trine_free(ctx, TRINE_HOST, *p);
-        *p = nullptr;
-    }
-done:
-    return status; /* what has been allocated so far goes with the plan */
+    const int64_t blocks = (items + 255) / 256, most = plan->ctx->info.multiprocessors * 8;
+    return (int)(blocks < 1 ? 1 : blocks > most ? most : blocks);
 }
 
-void device_triangle_free(trine_triangular plan, struct triangle *t)
+trine_status device_triangle_allocate(trine_triangular plan, device_triangle *d, int64_t n, int64_t nnz)
 {
-    device_triangle *d = (device_triangle *)t->device;
-    if (!d) return;
-    void *const arrays[] = {d->offsets, d->source, d->pivot_source, d->columns, d->order, d->values, d->pivots, d->bad_row};
-    for (void *p : arrays) trine_free(plan->ctx, TRINE_DEVICE, p);
-    trine_free(plan->ctx, TRINE_HOST, d);
-    t->device = nullptr;
+    const bool unit = plan->options.diag == TRINE_UNIT;
+    d->n = n, d->nnz = nnz;
+    trine_status status = arena_allocate(plan->ctx, &d->structure, [&](arena &a) {
+        d->offsets = a.take<int64_t>(n + 1);
+        d->source = a.take<int64_t>(nnz);
+        d->pivot_source = unit ? nullptr : a.take<int64_t>(n);
+        d->columns = a.take<int32_t>(nnz);
+        d->order = a.take<int32_t>(n);
+    });
+    return status;
+}
+
+trine_status device_triangle_allocate_numbers(trine_triangular plan, device_triangle *d)
+{
+    const size_t size = trine_dtype_size(plan->dtype);
+    trine_status status = arena_allocate(plan->ctx, &d->numbers, [&](arena &a) {
+        d->values = a.take<char>((int64_t)size * d->nnz);
+        d->pivots = d->pivot_source ? a.take<char>((int64_t)size * d->n) : nullptr;
+        d->bad_row = a.take<long long>(1);
+    });
+    plan->info.bytes += (int64_t)(d->structure.used + d->numbers.used);
+    return status;
+}
+
+void device_triangle_release(trine_triangular plan, device_triangle *d)
+{
+    trine_free(plan->ctx, TRINE_DEVICE, d->structure.base);
+    trine_free(plan->ctx, TRINE_DEVICE, d->numbers.base);
+    d->structure.base = d->numbers.base = nullptr;
 }
 
 trine_status device_triangle_numeric(trine_triangular plan, trine_space space, const void *values, void *stream)

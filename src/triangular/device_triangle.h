@@ -1,23 +1,91 @@
-/* A triangle in device memory: what the column and the level-set methods share. */
+/* A triangle in device memory: what the methods on the GPU share. The analysis (device_analysis.cu, device_levels.cu) makes
+ * it from T's pattern, in device memory as well; only a few numbers go to the host. */
 #ifndef TRINE_DEVICE_TRIANGLE_H
 #define TRINE_DEVICE_TRIANGLE_H
 
 #include "triangular/triangular.h"
 
+/** Memory cut into arrays: laid out twice, first without memory, to learn how much it takes. */
+struct arena {
+    char *base;
+    size_t used;
+    template <typename T> T *take(int64_t count)
+    {
+        used = (used + 255) / 256 * 256;
+        T *const p = base ? (T *)(base + used) : nullptr;
+        used += (size_t)count * sizeof(T);
+        return p;
+    }
+};
+/** Device memory for what layout(arena &) takes. Released with trine_free(ctx, TRINE_DEVICE, a.base). */
+template <typename Layout> trine_status arena_allocate(trine_context ctx, arena *a, const Layout &layout)
+{
+    *a = {};
+    layout(*a);
+    const size_t bytes = a->used;
+    trine_status status = trine_alloc(ctx, TRINE_DEVICE, bytes, (void **)&a->base);
+    a->used = 0;
+    layout(*a);
+    a->used = bytes;
+    return status;
+}
+
 /** First member of a method's own part, t->device. The arrays are those of struct triangle; values in the plan's dtype. */
 struct device_triangle {
+    int64_t n, nnz;
     int64_t *offsets, *source, *pivot_source;
     int32_t *columns, *order;
+    arena structure;         /* holds the arrays above */
     void *values, *pivots;
-    long long *bad_row;  /* of the last numeric; n or more: none */
+    long long *bad_row;      /* of the last numeric; n or more: none */
+    arena numbers;           /* holds values, pivots and bad_row */
+    int64_t longest_row, long_rows;
+    double squares;          /* sum of the squared lengths of rows */
 };
 
-/** Move t's arrays to the device, where t->device, cleared, awaits them; t's own go. */
-trine_status device_triangle_upload(trine_triangular plan, struct triangle *t);
-/** Free the arrays and t->device itself; t->device may be NULL. */
-void device_triangle_free(trine_triangular plan, struct triangle *t);
+constexpr int64_t LONG_ROW = 512; /* entries, at least; such rows are counted */
 
-/* In the tables of backends. */
+/** Room for the structure of a triangle of n rows and nnz off-diagonal entries. */
+trine_status device_triangle_allocate(trine_triangular plan, device_triangle *d, int64_t n, int64_t nnz);
+/** Room for values; the structure is complete. */
+trine_status device_triangle_allocate_numbers(trine_triangular plan, device_triangle *d);
+void device_triangle_release(trine_triangular plan, device_triangle *d);
+/** Blocks of 256 threads for so many items, each thread taking several if there are many. */
+int device_blocks_for(trine_triangular plan, int64_t items);
+
+/* ---------------------------------------------------------------- analysis */
+
+/** The side that is being analysed, during a backend's prepare. */
+struct device_pattern;
+typedef enum { BY_ROWS, BY_COLUMNS } triangle_form;
+/** Rows in natural order (gather form), or columns in the same order: columns[] then are the rows a column adds to. */
+trine_status device_pattern_build(trine_triangular plan, const device_pattern *m, triangle_form form, device_triangle *d);
+/** Entries of each row in solve order: in_degree, n int32. near_degree, the part of it that columns p - p % group .. p - 1
+ *  bring, or NULL. columns: the column form. */
+trine_status device_pattern_count_in_degrees(trine_triangular plan, const device_triangle *columns, int group, int32_t *in_degree, int32_t *near_degree);
+
+/** How the kernel by rows is launched. */
+struct row_shape {
+    int lanes, warps, blocks;
+    const int32_t *chunks;   /* see rows_args; NULL: of equal size */
+    int64_t n_chunks;
+};
+int64_t row_shape_rows(const row_shape *s); /* of a chunk */
+
+/** Level of every row (position) of the gather form d, by a pass like a solve in shape s. state: 256 + 4 n bytes; level, n
+ *  int32, lies in it. microseconds: how long the pass took on the device. Synchronizes. */
+trine_status device_levels_find(trine_triangular plan, const device_triangle *d, const row_shape *s, void *state, const int32_t **level,
+                                int64_t *n_levels, double *microseconds);
+/** sorted: new, the rows by level, and the same within a level; level_offsets: n_levels + 1 on the host, or NULL. */
+trine_status device_levels_sort(trine_triangular plan, int64_t n, int64_t n_levels, const int32_t *level, int32_t *sorted, int64_t *level_offsets);
+/** out: d with row sorted[s] at position s. */
+trine_status device_triangle_reorder(trine_triangular plan, const device_triangle *d, const int32_t *sorted, device_triangle *out);
+/** Chunks of `rows` rows, but of one row where it is long. chunks: new device memory. */
+trine_status device_chunks_make(trine_triangular plan, const device_triangle *d, int64_t rows, int64_t long_row, int32_t **chunks, int64_t *n_chunks);
+
+/* ----------------------------------------------- in the tables of backends */
+
+trine_status device_analyse(trine_triangular plan, trine_matrix T);
 trine_status device_triangle_numeric(trine_triangular plan, trine_space space, const void *values, void *stream);
 trine_status device_triangle_bad_row(trine_triangular plan, void *stream, int64_t *row);
 

@@ -184,13 +184,13 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 /* ----------------------------------------------------------------- prepare */
 
 /** Runs of levels of up to ROUNDS_PER_LAUNCH rounds of `rows` rows into one step each; every other level is its own. */
-trine_status make_schedule(trine_triangular plan, const struct triangle *t, int64_t rows, schedule *out)
+trine_status make_schedule(trine_triangular plan, int64_t n_levels, const int64_t *level_offsets, int64_t rows, schedule *out)
 {
-    out->steps = (step *)trine_host_alloc(plan->ctx, t->n_levels, sizeof *out->steps);
+    out->steps = (step *)trine_host_alloc(plan->ctx, n_levels, sizeof *out->steps);
     if (!out->steps) return TRINE_ERR_MEMORY;
     bool open = false; /* the last step is a run of narrow levels */
-    for (int64_t l = 0; l < t->n_levels; l++) {
-        const int64_t first = t->level_offsets[l], last = t->level_offsets[l + 1];
+    for (int64_t l = 0; l < n_levels; l++) {
+        const int64_t first = level_offsets[l], last = level_offsets[l + 1];
         const bool wide = last - first > ROUNDS_PER_LAUNCH * rows;
         if (open && !wide) {
             out->steps[out->count - 1].last_level = l + 1;
@@ -206,24 +206,67 @@ trine_status make_schedule(trine_triangular plan, const struct triangle *t, int6
     return TRINE_SUCCESS;
 }
 
+/** Positions to row numbers: solves read X by row. */
+__global__ void take_row_numbers(int64_t nnz, const int32_t *order, int32_t *columns)
+{
+    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * blockDim.x) columns[k] = order[columns[k]];
+}
+
+/** Levels, rows sorted by them, and the schedules. */
+trine_status sort_by_level(trine_triangular plan, struct triangle *t, const device_triangle *natural, device_side *d)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    row_shape search = {4, 8, 4 * ctx->info.multiprocessors, nullptr, 0};
+    const int32_t *level = nullptr;
+    int64_t *level_offsets = nullptr;
+    double microseconds;
+    arena scratch;
+    char *state;
+    int32_t *sorted;
+    TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
+        state = a.take<char>(256 + plan->n * (int64_t)sizeof(int32_t));
+        sorted = a.take<int32_t>(plan->n);
+    }));
+    search.n_chunks = (plan->n + row_shape_rows(&search) - 1) / row_shape_rows(&search);
+    TRY(device_levels_find(plan, natural, &search, state, &level, &t->n_levels, &microseconds));
+    level_offsets = (int64_t *)trine_host_alloc(ctx, t->n_levels + 1, sizeof *level_offsets);
+    if (!level_offsets) FAIL(TRINE_ERR_MEMORY, "no memory for %lld levels", (long long)t->n_levels);
+    TRY(device_levels_sort(plan, plan->n, t->n_levels, level, sorted, level_offsets));
+    TRY(device_triangle_reorder(plan, natural, sorted, &d->base));
+    if (d->base.nnz) take_row_numbers<<<device_blocks_for(plan, d->base.nnz), 256, 0, (gpuStream_t)ctx->stream>>>(d->base.nnz, d->base.order, d->base.columns);
+    TRY(GPU_LAUNCHED("the row numbers"));
+    t->min_rows_per_level = plan->n;
+    for (int64_t l = 0; l < t->n_levels; l++) {
+        const int64_t rows = level_offsets[l + 1] - level_offsets[l];
+        if (rows < t->min_rows_per_level) t->min_rows_per_level = rows;
+        if (rows > t->max_rows_per_level) t->max_rows_per_level = rows;
+    }
+    TRY(make_schedule(plan, t->n_levels, level_offsets, NARROW_THREADS / d->lanes, &d->schedules[ONE_RHS]));
+    TRY(make_schedule(plan, t->n_levels, level_offsets, NARROW_THREADS / 32, &d->schedules[MANY_RHS]));
+    TRY(trine_device_upload(ctx, level_offsets, (size_t)(t->n_levels + 1) * sizeof *level_offsets, (void **)&d->level_offsets));
+    plan->info.bytes += (t->n_levels + 1) * (int64_t)sizeof *level_offsets;
+done:
+    trine_free(ctx, TRINE_HOST, level_offsets);
+    trine_free(ctx, TRINE_DEVICE, scratch.base);
+    return status;
+}
+
 trine_status prepare(trine_triangular plan, struct triangle *t)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->ctx;
     const int64_t asked = plan->options.tune.lanes_per_row, length = asked ? asked : t->n ? t->nnz / t->n : 0;
+    device_triangle natural = {};
     device_side *d = (device_side *)(t->device = trine_host_calloc(ctx, 1, sizeof *d));
     if (!d) return TRINE_ERR_MEMORY;
     d->lanes = length < 4 ? 1 : length < 16 ? 4 : length < 32 ? 16 : 32;
-    TRY(triangle_find_levels(plan, t));
-    TRY(triangle_reorder(plan, t, t->by_level));
-    for (int64_t k = 0; k < t->nnz; k++) t->columns[k] = t->order[t->columns[k]]; /* solves read X by row */
-    TRY(make_schedule(plan, t, NARROW_THREADS / d->lanes, &d->schedules[ONE_RHS]));
-    TRY(make_schedule(plan, t, NARROW_THREADS / 32, &d->schedules[MANY_RHS]));
-    TRY(trine_device_upload(ctx, t->level_offsets, (size_t)(t->n_levels + 1) * sizeof *t->level_offsets, (void **)&d->level_offsets));
-    TRY(device_triangle_upload(plan, t));
-    plan->info.bytes += (t->n_levels + 1) * (int64_t)sizeof *t->level_offsets;
+    TRY(device_pattern_build(plan, plan->pattern, BY_ROWS, &natural));
+    TRY(sort_by_level(plan, t, &natural, d));
+    TRY(device_triangle_allocate_numbers(plan, &d->base));
 done:
-    return status;
+    device_triangle_release(plan, &natural);
+    return status; /* what has been allocated so far goes with the plan */
 }
 
 void release(trine_triangular plan, struct triangle *t)
@@ -232,10 +275,12 @@ void release(trine_triangular plan, struct triangle *t)
     if (!d) return;
     for (const schedule &s : d->schedules) trine_free(plan->ctx, TRINE_HOST, s.steps);
     trine_free(plan->ctx, TRINE_DEVICE, d->level_offsets);
-    device_triangle_free(plan, t);
+    device_triangle_release(plan, &d->base);
+    trine_free(plan->ctx, TRINE_HOST, d);
+    t->device = nullptr;
 }
 
 } // namespace
 
 extern "C" const struct triangular_backend triangular_levelset = {
-    prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, solve, false};
+    device_analyse, prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, solve, false};

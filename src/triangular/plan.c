@@ -12,26 +12,6 @@ const char *trine_triangular_method_name(trine_triangular_method method)
 
 /* ----------------------------------------------------------------- analyse */
 
-/** Lower or upper, from the first off-diagonal entries of a pattern in compressed rows; both is an error. */
-static trine_status find_uplo(int64_t n, const int64_t *offsets, const int32_t *indices, bool csr, trine_uplo *uplo)
-{
-    bool lower = false, upper = false;
-    for (int64_t i = 0; i < n && !(lower && upper); i++)
-        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
-            if (indices[k] < i) lower = true;
-            if (indices[k] > i) upper = true;
-        }
-    if (lower && upper)
-        return trine_fail(TRINE_ERR_STRUCTURE, "the matrix has entries in both triangles; say which one is meant (uplo)");
-    if (!csr) {
-        const bool swap = lower;
-        lower = upper;
-        upper = swap;
-    }
-    *uplo = upper ? TRINE_UPPER : TRINE_LOWER;
-    return TRINE_SUCCESS;
-}
-
 static trine_status check_options(const trine_triangular_options *o)
 {
     REQUIRE((unsigned)o->uplo <= TRINE_UPPER, "uplo %d is none of auto, lower, upper", (int)o->uplo);
@@ -72,42 +52,18 @@ static trine_status find_backend(trine_triangular plan)
     return TRINE_SUCCESS;
 }
 
-static trine_status analyse_side(trine_triangular plan, int side, const struct pattern *pattern)
-{
-    trine_status status = TRINE_SUCCESS;
-    struct triangle *t = &plan->side[side];
-    const bool along = pattern->csr == (side == SIDE_N); /* compressed rows of what is solved */
-    TRY(triangle_analyse(plan, t, pattern, !along));
-    TRY(plan->backend->prepare(plan, t));
-done:
-    return status;
-}
-
 static trine_status analyse(trine_triangular plan, trine_matrix T)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_matrix host = NULL;
     trine_matrix_info m;
-    const int64_t *offsets;
-    const int32_t *indices;
-
     trine_matrix_get_info(T, &m);
     if (m.n_rows != m.n_cols) FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
     plan->n = plan->info.n = m.n_rows;
     plan->dtype = m.dtype;
     plan->nnz_matrix = m.nnz;
-    if (m.space == TRINE_DEVICE) TRY(trine_matrix_copy(T, &host, TRINE_HOST, m.format, m.dtype));
-    trine_matrix_get_arrays(host ? host : T, &offsets, &indices, NULL);
-
-    const bool csr = m.format == TRINE_CSR;
-    if (plan->options.uplo == TRINE_UPLO_AUTO) TRY(find_uplo(plan->n, offsets, indices, csr, &plan->options.uplo));
-    const bool lower = plan->options.uplo == TRINE_LOWER;
-    const struct pattern pattern = {offsets, indices, csr, csr ? lower : !lower};
-    TRY(triangle_check(plan, &pattern));
     if (!plan->options.ops) plan->options.ops = TRINE_N;
     if (!plan->options.max_nrhs) plan->options.max_nrhs = 1;
-    for (int side = 0; side < SIDES; side++)
-        if (plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H)) TRY(analyse_side(plan, side, &pattern));
+    TRY(plan->backend->analyse(plan, T));
 
     const struct triangle *main_side = &plan->side[plan->options.ops & TRINE_N ? SIDE_N : SIDE_T];
     plan->info.levels = main_side->n_levels;
@@ -118,7 +74,6 @@ static trine_status analyse(trine_triangular plan, trine_matrix T)
     plan->info.deterministic = !plan->backend->any_order;
     plan->info.reason = plan->reason;
 done:
-    trine_matrix_destroy(&host);
     return status;
 }
 

@@ -6,40 +6,56 @@
 /** Does entry (major i, minor j) belong to the strict triangle? */
 static inline bool in_triangle(bool lower, int64_t i, int64_t j) { return lower ? j < i : j > i; }
 
+trine_status triangle_set_uplo(trine_triangular plan, bool csr, bool before, bool behind)
+{
+    if (before && behind)
+        return trine_fail(TRINE_ERR_STRUCTURE, "the matrix has entries in both triangles; say which one is meant (uplo)");
+    plan->options.uplo = (csr ? behind : before) ? TRINE_UPPER : TRINE_LOWER;
+    return TRINE_SUCCESS;
+}
+
+trine_status triangle_check_row(trine_triangular plan, const struct pattern *m, int64_t i, int64_t first, int64_t last, const int32_t *indices,
+                                int32_t *seen, int64_t *nnz)
+{
+    const int64_t n = plan->n;
+    const bool csr = m->csr;
+    const char *row = csr ? "row" : "column", *column = csr ? "column" : "row";
+    bool diagonal = false;
+    if (first > last)
+        return trine_fail(TRINE_ERR_STRUCTURE, "offsets fall from %lld to %lld at %s %lld", (long long)first, (long long)last, row, (long long)i);
+    if (first < 0 || last > plan->nnz_matrix)
+        return trine_fail(TRINE_ERR_STRUCTURE, "offsets %lld and %lld at %s %lld are outside 0..%lld", (long long)first, (long long)last, row,
+                          (long long)i, (long long)plan->nnz_matrix);
+    for (int64_t k = 0; k < last - first; k++) {
+        const int64_t j = indices[k];
+        if (j < 0 || j >= n)
+            return trine_fail(TRINE_ERR_STRUCTURE, "%s index %lld in %s %lld is outside 0..%lld", column, (long long)j, row, (long long)i, (long long)(n - 1));
+        if (seen[j] == i + 1)
+            return trine_fail(TRINE_ERR_STRUCTURE, "%s %lld has two entries in %s %lld; sum duplicates first", row, (long long)i, column, (long long)j);
+        seen[j] = (int32_t)(i + 1);
+        if (j == i)
+            diagonal = true;
+        else if (in_triangle(m->lower_major, i, j))
+            ++*nnz;
+        else if (plan->options.other_triangle_is_error)
+            return trine_fail(TRINE_ERR_STRUCTURE, "entry (%lld, %lld) is not in the %s triangle", (long long)(csr ? i : j), (long long)(csr ? j : i),
+                              plan->options.uplo == TRINE_LOWER ? "lower" : "upper");
+    }
+    if (!diagonal && plan->options.diag == TRINE_NONUNIT)
+        return trine_fail(TRINE_ERR_SINGULAR, "row %lld has no diagonal entry", (long long)i);
+    return TRINE_SUCCESS;
+}
+
 trine_status triangle_check(trine_triangular plan, const struct pattern *m)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->ctx;
-    const int64_t *offsets = m->offsets, n = plan->n;
-    const int32_t *indices = m->indices;
-    const bool csr = m->csr, lower = m->lower_major;
-    const char *row = csr ? "row" : "column", *column = csr ? "column" : "row";
-    int32_t *seen = NULL; /* last major index that used this minor one, + 1 */
-    TRY(CALLOC(ctx, seen, n));
+    int32_t *seen = NULL; /* last compressed row that used this index, + 1 */
     int64_t nnz = 0;
-    for (int64_t i = 0; i < n; i++) {
-        bool diagonal = false;
-        if (offsets[i] > offsets[i + 1])
-            FAIL(TRINE_ERR_STRUCTURE, "offsets fall from %lld to %lld at %s %lld", (long long)offsets[i], (long long)offsets[i + 1], row, (long long)i);
-        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
-            const int64_t j = indices[k];
-            if (j < 0 || j >= n)
-                FAIL(TRINE_ERR_STRUCTURE, "%s index %lld in %s %lld is outside 0..%lld", column, (long long)j, row, (long long)i, (long long)(n - 1));
-            if (seen[j] == i + 1)
-                FAIL(TRINE_ERR_STRUCTURE, "%s %lld has two entries in %s %lld; sum duplicates first", row, (long long)i, column, (long long)j);
-            seen[j] = (int32_t)(i + 1);
-            if (j == i)
-                diagonal = true;
-            else if (in_triangle(lower, i, j))
-                nnz++;
-            else if (plan->options.other_triangle_is_error)
-                FAIL(TRINE_ERR_STRUCTURE, "entry (%lld, %lld) is not in the %s triangle", (long long)(csr ? i : j), (long long)(csr ? j : i),
-                     plan->options.uplo == TRINE_LOWER ? "lower" : "upper");
-        }
-        if (!diagonal && plan->options.diag == TRINE_NONUNIT)
-            FAIL(TRINE_ERR_SINGULAR, "row %lld has no diagonal entry", (long long)i);
-    }
-    plan->info.nnz = nnz + n;
+    TRY(CALLOC(ctx, seen, plan->n));
+    for (int64_t i = 0; i < plan->n; i++)
+        TRY(triangle_check_row(plan, m, i, m->offsets[i], m->offsets[i + 1], m->indices + m->offsets[i], seen, &nnz));
+    plan->info.nnz = nnz + plan->n;
 done:
     trine_free(ctx, TRINE_HOST, seen);
     return status;
@@ -175,6 +191,39 @@ done:
     trine_free(ctx, TRINE_HOST, old.order);
     trine_free(ctx, TRINE_HOST, old.source);
     trine_free(ctx, TRINE_HOST, old.pivot_source);
+    return status;
+}
+
+/** uplo from the first off-diagonal entries. */
+static trine_status find_uplo(trine_triangular plan, const int64_t *offsets, const int32_t *indices, bool csr)
+{
+    bool before = false, behind = false;
+    for (int64_t i = 0; i < plan->n && !(before && behind); i++)
+        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
+            if (indices[k] < i) before = true;
+            if (indices[k] > i) behind = true;
+        }
+    return triangle_set_uplo(plan, csr, before, behind);
+}
+
+trine_status host_analyse(trine_triangular plan, trine_matrix T)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_matrix_info m;
+    const int64_t *offsets;
+    const int32_t *indices;
+    trine_matrix_get_info(T, &m);
+    trine_matrix_get_arrays(T, &offsets, &indices, NULL);
+    const bool csr = m.format == TRINE_CSR;
+    if (plan->options.uplo == TRINE_UPLO_AUTO) TRY(find_uplo(plan, offsets, indices, csr));
+    const struct pattern pattern = {offsets, indices, csr, csr == (plan->options.uplo == TRINE_LOWER)};
+    TRY(triangle_check(plan, &pattern));
+    for (int side = 0; side < SIDES; side++) {
+        if (!(plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H))) continue;
+        TRY(triangle_analyse(plan, &plan->side[side], &pattern, csr != (side == SIDE_N))); /* across the compressed rows: transposed */
+        TRY(plan->backend->prepare(plan, &plan->side[side]));
+    }
+done:
     return status;
 }
 

@@ -20,14 +20,14 @@ constexpr int RHS_BATCH = 16; /* entries of a warp behind one fence (a thread a 
 struct device_side {
     device_triangle base;  /* by columns: base.columns are the positions of the rows that column p adds to, ascending */
     int32_t *in_degree;
-    uint8_t *near_degree;  /* how much of it comes from columns of the same block; NULL without scratchpad */
+    int32_t *near_degree;  /* how much of it comes from columns of the same block; NULL without scratchpad */
+    arena degrees;         /* holds both */
 };
 
 template <typename T> struct solve_args {
     int64_t n, nrhs, b_row, b_col, x_row, x_col;
     const int64_t *offsets;
-    const int32_t *rows, *order, *in_degree;
-    const uint8_t *near_degree;
+    const int32_t *rows, *order, *in_degree, *near_degree;
     const T *values, *pivots, *B;
     T *X, *left_sum;             /* left_sum: n x nrhs, row-major; starts at zero, like arrived and ticket */
     unsigned *ticket, *arrived;  /* arrived[p]: dependences of row p whose products are in its left sums */
@@ -191,26 +191,25 @@ size_t work_bytes(trine_triangular plan, int64_t nrhs)
 
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
 {
-    const struct triangle *t = s->side;
-    const device_side *d = (const device_side *)t->device;
+    const device_side *d = (const device_side *)s->side->device;
     const trine_triangular_options *o = &plan->options;
     gpuStream_t stream = (gpuStream_t)s->stream;
     char *buffer = (char *)s->work->buffer;
     trine_status status = trine_device_fill_async(plan->ctx, buffer, 0, work_bytes(plan, s->nrhs), stream);
     if (status) return status;
     solve_args<T> a = {};
-    a.n = t->n, a.nrhs = s->nrhs;
+    a.n = plan->n, a.nrhs = s->nrhs;
     a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
     a.offsets = d->base.offsets, a.rows = d->base.columns, a.order = d->base.order, a.in_degree = d->in_degree, a.near_degree = d->near_degree;
     a.values = (const T *)d->base.values, a.pivots = (const T *)d->base.pivots;
     a.B = (const T *)s->B, a.X = (T *)s->X;
-    a.ticket = (unsigned *)buffer, a.arrived = (unsigned *)(buffer + SLOT), a.left_sum = (T *)(buffer + SLOT + counter_bytes(t->n));
+    a.ticket = (unsigned *)buffer, a.arrived = (unsigned *)(buffer + SLOT), a.left_sum = (T *)(buffer + SLOT + counter_bytes(plan->n));
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     a.conjugate = s->conjugate;
     a.variant = o->csc.variant;
     a.p = o->csc.p ? o->csc.p : 8, a.q = o->csc.q ? o->csc.q : 8192;
     const int warps = warps_per_block(plan);
-    const unsigned blocks = (unsigned)((t->n + warps - 1) / warps);
+    const unsigned blocks = (unsigned)((plan->n + warps - 1) / warps);
     if (s->nrhs > 1) solve_columns_many<T><<<blocks, 32 * warps, 0, stream>>>(a);
     else if (!d->near_degree) solve_columns<T, false><<<blocks, 32 * warps, 0, stream>>>(a);
     else solve_columns<T, true><<<blocks, 32 * warps, 0, stream>>>(a);
@@ -230,91 +229,34 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 
 /* ----------------------------------------------------------------- prepare */
 
-/** From gather form to columns, in the same solve order. Rows are visited in that order, so that every column comes out
- *  ascending, however the matrix was sorted: what is needed first is signalled first. */
-trine_status transpose_triangle(trine_triangular plan, struct triangle *t)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    int64_t *offsets = (int64_t *)trine_host_calloc(ctx, t->n + 1, sizeof *offsets);
-    int64_t *source = offsets ? (int64_t *)trine_host_alloc(ctx, t->nnz, sizeof *source) : nullptr;
-    int32_t *rows = source ? (int32_t *)trine_host_alloc(ctx, t->nnz, sizeof *rows) : nullptr;
-    if (rows) {
-        /* offsets[c + 1] first counts column c, then is where its next entry goes, and ends up behind it. */
-        for (int64_t k = 0; k < t->nnz; k++) offsets[t->columns[k] + 1]++;
-        int64_t start = 0;
-        for (int64_t c = 0; c < t->n; c++) {
-            const int64_t length = offsets[c + 1];
-            offsets[c + 1] = start;
-            start += length;
-        }
-        for (int64_t p = 0; p < t->n; p++)
-            for (int64_t k = t->offsets[p]; k < t->offsets[p + 1]; k++) {
-                const int64_t at = offsets[t->columns[k] + 1]++;
-                rows[at] = (int32_t)p;
-                source[at] = t->source[k];
-            }
-        int64_t *const old_offsets = t->offsets, *const old_source = t->source;
-        int32_t *const old_columns = t->columns;
-        t->offsets = offsets, t->source = source, t->columns = rows;
-        offsets = old_offsets, source = old_source, rows = old_columns;
-    } else {
-        status = TRINE_ERR_MEMORY;
-    }
-    trine_free(ctx, TRINE_HOST, offsets);
-    trine_free(ctx, TRINE_HOST, source);
-    trine_free(ctx, TRINE_HOST, rows);
-    return status;
-}
-
-/** In-degrees from the gather form, all of it and the part from columns of the same block. */
-trine_status count_in_degrees(trine_triangular plan, const struct triangle *t, device_side *d)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    const int64_t warps = warps_per_block(plan);
-    const size_t n = (size_t)t->n;
-    int32_t *all = (int32_t *)trine_host_alloc(ctx, t->n, sizeof *all);
-    uint8_t *near = all ? (uint8_t *)trine_host_calloc(ctx, t->n, sizeof *near) : nullptr;
-    if (!near) status = TRINE_ERR_MEMORY;
-    for (int64_t p = 0; p < t->n && !status; p++) {
-        all[p] = (int32_t)(t->offsets[p + 1] - t->offsets[p]);
-        for (int64_t k = t->offsets[p]; k < t->offsets[p + 1]; k++)
-            if (t->columns[k] >= p - p % warps) near[p]++;
-    }
-    if (!status) status = trine_device_upload(ctx, all, n * sizeof *all, (void **)&d->in_degree);
-    if (!status && plan->options.csc.scratchpad != 2) {
-        status = trine_device_upload(ctx, near, n * sizeof *near, (void **)&d->near_degree);
-        plan->info.bytes += t->n * (int64_t)sizeof *near;
-    }
-    plan->info.bytes += t->n * (int64_t)sizeof *all;
-    trine_free(ctx, TRINE_HOST, all);
-    trine_free(ctx, TRINE_HOST, near);
-    return status;
-}
-
 trine_status prepare(trine_triangular plan, struct triangle *t)
 {
     trine_status status = TRINE_SUCCESS;
     device_side *d = (device_side *)(t->device = trine_host_calloc(plan->ctx, 1, sizeof *d));
     if (!d) return TRINE_ERR_MEMORY;
-    TRY(count_in_degrees(plan, t, d));
-    TRY(transpose_triangle(plan, t));
-    TRY(device_triangle_upload(plan, t));
+    TRY(device_pattern_build(plan, plan->pattern, BY_COLUMNS, &d->base));
+    TRY(arena_allocate(plan->ctx, &d->degrees, [&](arena &a) {
+        d->in_degree = a.take<int32_t>(plan->n);
+        d->near_degree = plan->options.csc.scratchpad != 2 ? a.take<int32_t>(plan->n) : nullptr;
+    }));
+    plan->info.bytes += (int64_t)d->degrees.used;
+    TRY(device_pattern_count_in_degrees(plan, &d->base, warps_per_block(plan), d->in_degree, d->near_degree));
+    TRY(device_triangle_allocate_numbers(plan, &d->base));
 done:
-    return status;
+    return status; /* what has been allocated so far goes with the plan */
 }
 
 void release(trine_triangular plan, struct triangle *t)
 {
     device_side *d = (device_side *)t->device;
     if (!d) return;
-    trine_free(plan->ctx, TRINE_DEVICE, d->in_degree);
-    trine_free(plan->ctx, TRINE_DEVICE, d->near_degree);
-    device_triangle_free(plan, t);
+    trine_free(plan->ctx, TRINE_DEVICE, d->degrees.base);
+    device_triangle_release(plan, &d->base);
+    trine_free(plan->ctx, TRINE_HOST, d);
+    t->device = nullptr;
 }
 
 } // namespace
 
 extern "C" const struct triangular_backend triangular_syncfree_csc = {
-    prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, solve, true};
+    device_analyse, prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, solve, true};

@@ -42,6 +42,7 @@ struct trine_triangular_s {
     trine_triangular_method method;
     const char *reason;
     const struct triangular_backend *backend;
+    struct device_pattern *pattern;  /* GPU: T's pattern, while it is analysed */
     struct triangle side[SIDES];     /* offsets == NULL: not announced */
     bool has_values;
     bool divide;                     /* CPU: a reciprocal pivot would overflow or lose digits, so pivots are kept as they are */
@@ -71,7 +72,10 @@ struct triangular_solve {
 };
 
 struct triangular_backend {
-    /** From t in natural order: settle plan->method, put rows in its order, move what solve needs to where it is needed. */
+    /** Check T's pattern, settle uplo and info.nnz, and prepare every side that is announced. */
+    trine_status (*analyse)(trine_triangular plan, trine_matrix T);
+    /** One side: settle plan->method, put rows in its order, keep what solve needs. CPU: from t in natural order. GPU: from
+     *  plan->pattern. */
     trine_status (*prepare)(trine_triangular plan, struct triangle *side);
     void (*release)(trine_triangular plan, struct triangle *side);
     trine_status (*numeric)(trine_triangular plan, trine_space space, const void *values, void *stream);
@@ -82,7 +86,10 @@ struct triangular_backend {
 };
 extern const struct triangular_backend triangular_cpu, triangular_syncfree_csr, triangular_syncfree_csc, triangular_levelset;
 
-/** T's pattern as analyse sees it, on the host. */
+/** analyse in the table of a backend on the CPU. */
+trine_status host_analyse(trine_triangular plan, trine_matrix T);
+
+/** T's pattern as it sees it. */
 struct pattern {
     const int64_t *offsets;
     const int32_t *indices;
@@ -97,6 +104,11 @@ trine_status triangle_find_levels(trine_triangular plan, struct triangle *t);
 trine_status triangle_reorder(trine_triangular plan, struct triangle *t, const int32_t *sorted);
 /** Check the pattern: triangle, duplicates, missing diagonal; count the triangle's entries. */
 trine_status triangle_check(trine_triangular plan, const struct pattern *m);
+/** The same of compressed row i, indices[first .. last); seen: n zeros before the first row. Adds its entries to *nnz. */
+trine_status triangle_check_row(trine_triangular plan, const struct pattern *m, int64_t i, int64_t first, int64_t last, const int32_t *indices,
+                                int32_t *seen, int64_t *nnz);
+/** Lower or upper, from whether the compressed rows have entries before and behind the diagonal; both is an error. */
+trine_status triangle_set_uplo(trine_triangular plan, bool csr, bool before, bool behind);
 void triangle_free(trine_triangular plan, struct triangle *t);
 
 #ifdef __cplusplus

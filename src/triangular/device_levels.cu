@@ -1,0 +1,227 @@
+/* Level sets on the device, and orders of rows that are made of them. */
+#include "core/gpu_cub.cuh"
+#include "triangular/syncfree_csr.cuh"
+
+namespace {
+
+constexpr int THREADS = 256;
+
+__global__ void number_rows(int64_t n, int32_t *rows)
+{
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x) rows[p] = (int32_t)p;
+}
+
+/** offsets[l]: the first of n ascending levels that is not below l. */
+__global__ void find_level_offsets(int64_t n, const int32_t *level, int64_t n_levels, int64_t *offsets)
+{
+    for (int64_t l = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; l <= n_levels; l += (int64_t)gridDim.x * blockDim.x) {
+        int64_t low = 0, high = n;
+        while (low < high) {
+            const int64_t middle = (low + high) / 2;
+            if (level[middle] < l) low = middle + 1;
+            else high = middle;
+        }
+        offsets[l] = low;
+    }
+}
+
+/** Where every row goes, and how long the rows there are. */
+__global__ void place_rows(const device_triangle d, const int32_t *sorted, int32_t *position, int64_t *lengths)
+{
+    for (int64_t s = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; s < d.n; s += (int64_t)gridDim.x * blockDim.x) {
+        position[sorted[s]] = (int32_t)s;
+        lengths[s] = d.offsets[sorted[s] + 1] - d.offsets[sorted[s]];
+        if (s == 0) lengths[d.n] = 0;
+    }
+}
+
+__global__ void move_rows(const device_triangle from, const device_triangle to, const int32_t *sorted, const int32_t *position, int lanes)
+{
+    const int lane = threadIdx.x % lanes;
+    for (int64_t s = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / lanes; s < from.n; s += (int64_t)gridDim.x * blockDim.x / lanes) {
+        const int64_t p = sorted[s], first = from.offsets[p], count = from.offsets[p + 1] - first, at = to.offsets[s];
+        for (int64_t k = lane; k < count; k += lanes) {
+            to.columns[at + k] = position[from.columns[first + k]];
+            to.source[at + k] = from.source[first + k];
+        }
+        if (lane == 0) {
+            to.order[s] = from.order[p];
+            if (to.pivot_source) to.pivot_source[s] = from.pivot_source[p];
+        }
+    }
+}
+
+__global__ void mark_long_rows(int64_t n, const int64_t *offsets, int64_t long_row, int32_t *behind)
+{
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x)
+        behind[p] = offsets[p + 1] - offsets[p] >= long_row ? (int32_t)(p + 1) : 0;
+}
+
+/** behind[p]: one more than the last long row up to p, or 0. A chunk starts at a long row, behind it, and every `rows` rows. */
+__global__ void mark_chunks(int64_t n, const int32_t *behind, int64_t rows, int32_t *first, uint8_t *starts)
+{
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x) {
+        const bool is_long = behind[p] == p + 1;
+        first[p] = (int32_t)(is_long ? ~p : p);
+        starts[p] = is_long || (p - behind[p]) % rows == 0;
+    }
+}
+
+struct larger {
+    __host__ __device__ int32_t operator()(int32_t a, int32_t b) const { return a > b ? a : b; }
+};
+
+int bits_for(int64_t count)
+{
+    int bits = 1;
+    while (bits < 31 && (int64_t)1 << bits < count) bits++;
+    return bits;
+}
+
+template <int E> void run(const rows_args<int32_t> &a, const row_shape *s, gpuStream_t stream)
+{
+    if constexpr (E >= 4)
+        if (s->chunks) return solve_rows<int32_t, 1, E, 1, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
+    solve_rows<int32_t, 1, E, 1, false><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
+}
+
+} // namespace
+
+int64_t row_shape_rows(const row_shape *s) { return (int64_t)s->warps * (32 / s->lanes); }
+
+trine_status device_levels_find(trine_triangular plan, const device_triangle *d, const row_shape *s, void *state, const int32_t **level,
+                                int64_t *n_levels, double *microseconds)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    gpuStream_t stream = (gpuStream_t)ctx->stream;
+    level_report found;
+    rows_args<int32_t> a = {};
+    a.n = d->n, a.nrhs = 1;
+    a.offsets = d->offsets, a.columns = d->columns;
+    a.chunks = s->chunks, a.n_chunks = s->n_chunks;
+    a.ticket = (unsigned *)state, a.report = (level_report *)((char *)state + 128), a.x = (int32_t *)((char *)state + 256);
+    TRY(trine_device_fill_async(ctx, state, 0xFF, 256 + (size_t)d->n * sizeof(int32_t), ctx->stream));
+    TRY(trine_device_fill_async(ctx, a.report, 0, sizeof *a.report, ctx->stream));
+    switch (s->lanes) {
+    case 1: run<1>(a, s, stream); break;
+    case 2: run<2>(a, s, stream); break;
+    case 4: run<4>(a, s, stream); break;
+    case 8: run<8>(a, s, stream); break;
+    case 16: run<16>(a, s, stream); break;
+    default: run<32>(a, s, stream); break;
+    }
+    TRY(GPU_LAUNCHED("the search for level sets"));
+    TRY(trine_device_copy_async(ctx, &found, a.report, sizeof found, ctx->stream));
+    TRY(trine_device_synchronize(ctx, ctx->stream));
+    *level = a.x;
+    *n_levels = found.levels;
+    *microseconds = 1e-3 * (double)(found.end - ~found.before);
+done:
+    return status;
+}
+
+trine_status device_levels_sort(trine_triangular plan, int64_t n, int64_t n_levels, const int32_t *level, int32_t *sorted, int64_t *level_offsets)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    gpuStream_t stream = (gpuStream_t)ctx->stream;
+    arena scratch = {};
+    int32_t *sorted_level, *rows;
+    int64_t *offsets;
+    char *temporary;
+    size_t bytes = 0;
+    TRY(GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, level, sorted, sorted, sorted, n, 0, bits_for(n_levels), stream)));
+    TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
+        sorted_level = a.take<int32_t>(n);
+        rows = a.take<int32_t>(n);
+        offsets = a.take<int64_t>(n_levels + 1);
+        temporary = a.take<char>((int64_t)bytes);
+    }));
+    if (n) {
+        number_rows<<<device_blocks_for(plan, n), THREADS, 0, stream>>>(n, rows);
+        TRY(GPU(gpucub::DeviceRadixSort::SortPairs(temporary, bytes, level, sorted_level, rows, sorted, n, 0, bits_for(n_levels), stream)));
+    }
+    if (level_offsets) {
+        find_level_offsets<<<device_blocks_for(plan, n_levels + 1), THREADS, 0, stream>>>(n, sorted_level, n_levels, offsets);
+        TRY(GPU_LAUNCHED("the level offsets"));
+        TRY(trine_device_copy_async(ctx, level_offsets, offsets, (size_t)(n_levels + 1) * sizeof *offsets, ctx->stream));
+    }
+    TRY(trine_device_synchronize(ctx, ctx->stream));
+done:
+    trine_free(ctx, TRINE_DEVICE, scratch.base);
+    return status;
+}
+
+trine_status device_triangle_reorder(trine_triangular plan, const device_triangle *d, const int32_t *sorted, device_triangle *out)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    gpuStream_t stream = (gpuStream_t)ctx->stream;
+    const int64_t mean = d->n ? d->nnz / d->n : 0;
+    const int lanes = mean < 4 ? 2 : mean < 16 ? 8 : 32;
+    arena scratch = {};
+    int32_t *position;
+    int64_t *lengths;
+    char *temporary;
+    size_t bytes = 0;
+    *out = *d;
+    out->structure = out->numbers = {};
+    TRY(device_triangle_allocate(plan, out, d->n, d->nnz));
+    TRY(GPU(gpucub::DeviceScan::ExclusiveSum(nullptr, bytes, out->offsets, out->offsets, d->n + 1, stream)));
+    TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
+        position = a.take<int32_t>(d->n);
+        lengths = a.take<int64_t>(d->n + 1);
+        temporary = a.take<char>((int64_t)bytes);
+    }));
+    if (d->n) {
+        place_rows<<<device_blocks_for(plan, d->n), THREADS, 0, stream>>>(*d, sorted, position, lengths);
+        TRY(GPU(gpucub::DeviceScan::ExclusiveSum(temporary, bytes, lengths, out->offsets, d->n + 1, stream)));
+        move_rows<<<device_blocks_for(plan, d->n * lanes), THREADS, 0, stream>>>(*d, *out, sorted, position, lanes);
+        TRY(GPU_LAUNCHED("moving the rows"));
+    } else {
+        TRY(trine_device_fill_async(ctx, out->offsets, 0, sizeof *out->offsets, ctx->stream));
+    }
+    TRY(trine_device_synchronize(ctx, ctx->stream)); /* the scratch memory goes */
+done:
+    trine_free(ctx, TRINE_DEVICE, scratch.base);
+    return status;
+}
+
+trine_status device_chunks_make(trine_triangular plan, const device_triangle *d, int64_t rows, int64_t long_row, int32_t **chunks, int64_t *n_chunks)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    gpuStream_t stream = (gpuStream_t)ctx->stream;
+    const int64_t n = d->n;
+    const int blocks = device_blocks_for(plan, n);
+    const int32_t end = (int32_t)n;
+    arena scratch = {};
+    int32_t *is_long, *behind, *first, *chosen, count = 0, *count_on_device;
+    uint8_t *starts;
+    char *temporary;
+    size_t scan_bytes = 0, select_bytes = 0;
+    TRY(GPU(gpucub::DeviceScan::InclusiveScan(nullptr, scan_bytes, (int32_t *)nullptr, (int32_t *)nullptr, larger(), n, stream)));
+    TRY(GPU(gpucub::DeviceSelect::Flagged(nullptr, select_bytes, (int32_t *)nullptr, (uint8_t *)nullptr, (int32_t *)nullptr, (int32_t *)nullptr, n, stream)));
+    TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
+        is_long = a.take<int32_t>(n), behind = a.take<int32_t>(n), first = a.take<int32_t>(n), chosen = a.take<int32_t>(n);
+        starts = a.take<uint8_t>(n);
+        count_on_device = a.take<int32_t>(1);
+        temporary = a.take<char>((int64_t)(scan_bytes > select_bytes ? scan_bytes : select_bytes));
+    }));
+    mark_long_rows<<<blocks, THREADS, 0, stream>>>(n, d->offsets, long_row, is_long);
+    TRY(GPU(gpucub::DeviceScan::InclusiveScan(temporary, scan_bytes, is_long, behind, larger(), n, stream)));
+    mark_chunks<<<blocks, THREADS, 0, stream>>>(n, behind, rows, first, starts);
+    TRY(GPU(gpucub::DeviceSelect::Flagged(temporary, select_bytes, first, starts, chosen, count_on_device, n, stream)));
+    TRY(GPU_LAUNCHED("cutting rows into chunks"));
+    TRY(trine_device_copy_async(ctx, &count, count_on_device, sizeof count, ctx->stream));
+    TRY(trine_device_synchronize(ctx, ctx->stream));
+    TRY(trine_alloc(ctx, TRINE_DEVICE, (size_t)(count + 1) * sizeof **chunks, (void **)chunks));
+    TRY(trine_device_copy_async(ctx, *chunks, chosen, (size_t)count * sizeof **chunks, ctx->stream));
+    TRY(trine_device_copy_async(ctx, *chunks + count, &end, sizeof end, ctx->stream));
+    TRY(trine_device_synchronize(ctx, ctx->stream));
+    *n_chunks = count;
+done:
+    trine_free(ctx, TRINE_DEVICE, scratch.base);
+    return status;
+}

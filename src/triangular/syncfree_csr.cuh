@@ -1,0 +1,244 @@
+/* The kernel of the synchronization-free solve by rows; its file, syncfree_csr_cuda.cu, says how it works. With T = int32_t
+ * the same kernel finds level sets: the level of a row is the largest level it depends on, plus one, so that sums become
+ * maxima and there are no values. Its time is the time of a solve with the same rows in flight. */
+#ifndef TRINE_SYNCFREE_CSR_CUH
+#define TRINE_SYNCFREE_CSR_CUH
+
+#include <type_traits>
+
+#include "core/gpu_scalar.cuh"
+#include "triangular/device_triangle.h"
+
+#ifndef AHEAD
+#define AHEAD 0
+#endif
+constexpr int MAX_WARPS = 16;
+constexpr int BATCH = 4; /* entries of a lane in flight */
+
+/** What the level sets report: the number of levels, and when the kernel ran. Starts at zero. */
+struct level_report {
+    unsigned long long before, end; /* nanoseconds: before = 2^64 - 1 - start, so that both grow */
+    int levels;
+};
+
+template <typename T> struct rows_args {
+    int64_t n, nrhs, b_row, b_col, x_row, x_col;
+    const int64_t *offsets;
+    const int32_t *columns, *order;
+    const int32_t *chunks;   /* first row of every chunk, or ~row where one long row is a chunk; NULL: chunks of equal size */
+    int64_t n_chunks;
+    const T *values, *pivots, *B;
+    T *X, *x;                /* x: values as flags, n x nrhs, row-major, in solve order */
+    unsigned *ticket;        /* starts at all bits set, like x */
+    level_report *report;
+    T alpha;
+    bool conjugate;
+};
+
+/** V right-hand sides of one lane: neighbours in x. */
+template <typename T, int V> struct pack { T v[V]; };
+
+template <typename T, int V> __device__ inline pack<T, V> poll_pack(const T *p)
+{
+    pack<T, V> a;
+    if constexpr (V == 2 && !scalar<T>::is_complex) {
+        const complex_of<T> both = poll((const complex_of<T> *)p); /* as far as memory is concerned */
+        a.v[0] = both.x, a.v[1] = both.y;
+    } else {
+#pragma unroll
+        for (int i = 0; i < V; i++) a.v[i] = poll(p + i);
+    }
+    return a;
+}
+template <typename T, int V> __device__ inline void publish_pack(T *p, const pack<T, V> &a)
+{
+    if constexpr (V == 2 && !scalar<T>::is_complex) {
+        publish((complex_of<T> *)p, complex_of<T>{a.v[0], a.v[1]});
+    } else {
+#pragma unroll
+        for (int i = 0; i < V; i++) publish(p + i, a.v[i]);
+    }
+}
+template <typename T, int V> __device__ inline bool is_missing(const pack<T, V> &a)
+{
+    bool missing = false;
+#pragma unroll
+    for (int i = 0; i < V; i++) missing |= is_missing(a.v[i]);
+    return missing;
+}
+
+/** E lanes share a row of entries for each of R V right-hand sides, V of them in a lane (nrhs is a multiple of V). A warp
+ *  holds 32 / (R E) rows, which may depend on each other: its lanes therefore step together, each trying its pending loads
+ *  once a round, and never wait by themselves. CHUNKED: a.chunks says what the chunks are, and all lanes of the block share
+ *  a long row. */
+template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_rows(const rows_args<T> a)
+{
+    constexpr bool LEVELS = std::is_same<T, int32_t>::value;
+    constexpr int LANES = R * E, ROWS = 32 / LANES;
+    constexpr unsigned ROW_MASK = LANES == 32 ? ~0u : (1u << LANES) - 1;
+    __shared__ alignas(16) T window[2][MAX_WARPS * ROWS * R * V]; /* this chunk's and the next one's values */
+    __shared__ alignas(16) T part[CHUNKED ? MAX_WARPS * R * V : 1]; /* a long row's sums, warp by warp */
+    __shared__ unsigned chunk_of[2];
+    const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = lane / LANES, r = lane % R;
+    const int slot = (warp * ROWS + group) * R * V + r * V, chunk_rows = warps * ROWS;
+    const unsigned tiles = (unsigned)((a.nrhs + R * V - 1) / (R * V));
+    int highest = -1;
+
+    auto clear_window = [&](int parity) {
+        if (lane % LANES / R == 0)
+#pragma unroll
+            for (int i = 0; i < V; i++) window[parity][slot + i] = missing_value<T>();
+    };
+    if (threadIdx.x == 0) {
+        chunk_of[0] = atomicAdd(a.ticket, 1u) + 1u;
+        if constexpr (LEVELS) atomicMax(&a.report->before, ~0ull - nanoseconds());
+    }
+    clear_window(0);
+    __syncthreads();
+    for (int parity = 0;; parity ^= 1) {
+        const int64_t chunk = chunk_of[parity] / tiles;
+        if (chunk >= a.n_chunks) break;
+        int64_t base = chunk * chunk_rows, base_end = a.n;
+        bool long_row = false;
+        if (CHUNKED) {
+            const int32_t first = a.chunks[chunk], next = a.chunks[chunk + 1];
+            long_row = first < 0;
+            base = long_row ? ~first : first;
+            base_end = next < 0 ? ~next : next;
+        }
+        unsigned next_chunk;
+        if (threadIdx.x == 0) next_chunk = atomicAdd(a.ticket, 1u) + 1u;
+
+        /* Lane e of `sharers` has entries e, e + sharers, ... of row p. */
+        const int e = long_row ? threadIdx.x / R : lane % LANES / R, sharers = long_row ? blockDim.x / R : E;
+        const int64_t p = long_row ? base : base + warp * ROWS + group, j = (int64_t)(chunk_of[parity] % tiles) * (R * V) + r * V;
+        const bool active = p < base_end && j < a.nrhs;
+        const unsigned row_mask = long_row ? ~0u : ROW_MASK;
+        int64_t k = active ? a.offsets[p] + e : 0;
+        const int64_t end = active ? a.offsets[p + 1] : 0;
+        int64_t row = 0;
+        pack<T, V> b = {};
+        using number = std::conditional_t<LEVELS, float, T>;
+        divisor<number> pivot(one_of<number>());
+        if constexpr (!LEVELS)
+            if (active && e == 0) {
+                row = a.order[p];
+#pragma unroll
+                for (int i = 0; i < V; i++) b.v[i] = a.alpha * a.B[row * a.b_row + (j + i) * a.b_col];
+                if (a.pivots) pivot = divisor<T>(a.conjugate ? conjugate_of(a.pivots[p]) : a.pivots[p]);
+            }
+        /* What comes up next is brought to L2 meanwhile: several right-hand sides leave too few rows in flight to hide it. */
+        int64_t next_row = -1, next_k = 0;
+        if (AHEAD && R > 1 && active) {
+            const int64_t next = p + gridDim.x / tiles * chunk_rows;
+            if (next < a.n) next_row = a.order[next], next_k = a.offsets[next];
+        }
+        auto finish = [&](const pack<T, V> &total) {
+            pack<T, V> x;
+#pragma unroll
+            for (int i = 0; i < V; i++)
+                if constexpr (LEVELS) x.v[i] = total.v[i];
+                else x.v[i] = missing_or(pivot.divide(b.v[i] - total.v[i]));
+            if (!long_row) publish_pack(&window[parity][slot], x);
+            publish_pack(&a.x[p * a.nrhs + j], x);
+            if constexpr (LEVELS) {
+                if (x.v[0] > highest) highest = x.v[0];
+            } else {
+#pragma unroll
+                for (int i = 0; i < V; i++) a.X[row * a.x_row + (j + i) * a.x_col] = x.v[i];
+            }
+        };
+
+        pack<T, V> sum = {}, x[BATCH];
+        T v[BATCH];
+        const T *from[BATCH];
+        unsigned missing = 0, batch = 0;
+        bool written = !active;
+        while (!__all_sync(~0u, written)) {
+            if (!missing && k < end) {
+#pragma unroll
+                for (int u = 0; u < BATCH; u++)
+                    if (k + u * sharers < end) {
+                        const int64_t c = a.columns[k + u * sharers];
+                        if constexpr (!LEVELS) v[u] = a.conjugate ? conjugate_of(a.values[k + u * sharers]) : a.values[k + u * sharers];
+                        from[u] = c >= base ? &window[parity][(c - base) * (R * V) + r * V] : &a.x[c * a.nrhs + j];
+                        missing |= 1u << u;
+                    }
+                batch = missing;
+                k += BATCH * sharers;
+            }
+            if (missing) {
+#pragma unroll
+                for (int u = 0; u < BATCH; u++)
+                    if (missing >> u & 1) x[u] = poll_pack<T, V>(from[u]);
+#pragma unroll
+                for (int u = 0; u < BATCH; u++)
+                    if ((missing >> u & 1) && !is_missing(x[u])) missing &= ~(1u << u);
+                if (!missing)
+#pragma unroll
+                    for (int u = 0; u < BATCH; u++)
+                        if (batch >> u & 1)
+#pragma unroll
+                            for (int i = 0; i < V; i++)
+                                if constexpr (LEVELS) sum.v[i] = max(sum.v[i], x[u].v[i] + 1);
+                                else sum.v[i] = sum.v[i] + v[u] * x[u].v[i];
+            }
+            const unsigned done = __ballot_sync(~0u, !missing && k >= end);
+            const bool complete = !written && (done >> (long_row ? 0 : group * LANES) & row_mask) == row_mask;
+            if (__any_sync(~0u, complete)) {
+                pack<T, V> total = sum;
+#pragma unroll
+                for (int o = CHUNKED ? 16 : LANES / 2; o >= R; o /= 2)
+                    if (o < LANES || long_row)
+#pragma unroll
+                        for (int i = 0; i < V; i++) {
+                            const T other = shuffle_xor(total.v[i], o);
+                            if constexpr (LEVELS) total.v[i] = max(total.v[i], other);
+                            else total.v[i] = total.v[i] + other;
+                        }
+                if (complete) {
+                    if (!long_row) {
+                        if (e == 0) finish(total);
+                    } else if (lane < R) {
+#pragma unroll
+                        for (int i = 0; i < V; i++) part[(warp * R + r) * V + i] = total.v[i];
+                    }
+                    written = true;
+                }
+            }
+        }
+        if (long_row) {
+            __syncthreads();
+            if (active && threadIdx.x < R) {
+                pack<T, V> total = {};
+                for (int w = 0; w < warps; w++)
+#pragma unroll
+                    for (int i = 0; i < V; i++) {
+                        const T one = part[(w * R + r) * V + i];
+                        if constexpr (LEVELS) total.v[i] = max(total.v[i], one);
+                        else total.v[i] = total.v[i] + one;
+                    }
+                finish(total);
+            }
+        }
+        if (AHEAD && R > 1 && next_row >= 0) {
+            prefetch_to_l2(&a.B[next_row * a.b_row + j * a.b_col]);
+            if (r == 0) {
+                prefetch_to_l2(&a.columns[next_k + e]);
+                prefetch_to_l2(&a.values[next_k + e]);
+            }
+        }
+        clear_window(parity ^ 1);
+        if (threadIdx.x == 0) chunk_of[parity ^ 1] = next_chunk;
+        __syncthreads();
+    }
+    if constexpr (LEVELS) {
+        highest = __reduce_max_sync(~0u, highest);
+        if (lane == 0) {
+            atomicMax(&a.report->levels, highest + 1);
+            atomicMax(&a.report->end, nanoseconds());
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,220 @@
+/* The synchronization-free solve in gather form on the GPU: one launch, no barrier between levels.
+ *
+ * Every row waits for exactly the values it needs. A solution value is its own ready flag (core/gpu_scalar.cuh), so one
+ * relaxed load brings flag and data in a single trip to L2: 0.31 us from producer to consumer on an H200, which times the
+ * number of levels is this method's floor. Rows go out in chunks by an atomic ticket, in solve order: the first unfinished
+ * chunk is always held by a running block, so progress depends on no scheduling order. Within a chunk, values travel
+ * through shared memory (0.08 us). Sums run in a fixed order, whatever the order of rows: results are bitwise the same
+ * every time.
+ * After Liu, Li, Hogg, Duff, Vinter (2017), Section 3; value-as-flag instead of counters. */
+#include "triangular/syncfree_csr.cuh"
+
+namespace {
+
+struct device_side {
+    device_triangle base;
+    row_shape one, many;     /* one right-hand side, several */
+};
+
+/* ------------------------------------------------------------------- solve */
+
+/** Chunks are cut for one right-hand side with four lanes a row and more, or for several and a warp a row. */
+template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_args<T> &a, gpuStream_t stream)
+{
+    const int64_t rows = (int64_t)s->warps * (32 / (R * E));
+    a.chunks = s->chunks;
+    a.n_chunks = s->chunks ? s->n_chunks : (a.n + rows - 1) / rows;
+    if constexpr (V == 1 && (R == 1 ? E >= 4 : R * E == 32))
+        if (s->chunks) return solve_rows<T, R, E, V, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
+    solve_rows<T, R, E, V, false><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
+}
+
+/* State of one solve in flight: the ticket (in a 256-byte slot), then x. One byte fill resets both. */
+constexpr size_t STATE_BYTES = 256;
+
+template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
+{
+    const device_side *d = (const device_side *)s->side->device;
+    const row_shape *one = &d->one, *many = &d->many;
+    gpuStream_t stream = (gpuStream_t)s->stream;
+    char *buffer = (char *)s->work->buffer;
+    trine_status status = trine_device_fill_async(plan->ctx, buffer, 0xFF, STATE_BYTES + (size_t)plan->n * s->nrhs * sizeof(T), stream);
+    if (status) return status;
+    rows_args<T> a = {};
+    a.n = plan->n, a.nrhs = s->nrhs;
+    a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
+    a.offsets = d->base.offsets, a.columns = d->base.columns, a.order = d->base.order;
+    a.values = (const T *)d->base.values, a.pivots = (const T *)d->base.pivots;
+    a.B = (const T *)s->B, a.X = (T *)s->X;
+    a.ticket = (unsigned *)buffer, a.x = (T *)(buffer + STATE_BYTES);
+    a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
+    a.conjugate = s->conjugate;
+    const bool short_rows = one->lanes <= 2 && !many->chunks;
+    constexpr int PAIR = sizeof(T) <= 8 ? 2 : 1; /* neighbours in x that one load brings */
+    #ifdef NOPAIRS
+    const bool pairs = false &&
+#else
+    const bool pairs = !short_rows &&
+#endif
+        !many->chunks && s->nrhs % PAIR == 0;
+    if (pairs && s->nrhs > 32) launch<32, 1, PAIR>(many, a, stream);
+    else if (pairs && s->nrhs > 16) launch<32 / PAIR, PAIR, PAIR>(many, a, stream);
+    else if (s->nrhs > 8) launch<32, 1, 1>(many, a, stream);
+    else if (s->nrhs > 4) short_rows ? launch<8, 1, 1>(many, a, stream) : launch<8, 4, 1>(many, a, stream);
+    else if (s->nrhs > 1) short_rows ? launch<4, 1, 1>(many, a, stream) : launch<4, 8, 1>(many, a, stream);
+    else switch (one->lanes) {
+        case 1: launch<1, 1, 1>(one, a, stream); break;
+        case 2: launch<1, 2, 1>(one, a, stream); break;
+        case 4: launch<1, 4, 1>(one, a, stream); break;
+        case 8: launch<1, 8, 1>(one, a, stream); break;
+        case 16: launch<1, 16, 1>(one, a, stream); break;
+        default: launch<1, 32, 1>(one, a, stream); break;
+    }
+    return GPU_LAUNCHED("the synchronization-free solve");
+}
+
+size_t work_bytes(trine_triangular plan, int64_t nrhs)
+{
+    return STATE_BYTES + (size_t)plan->n * (size_t)nrhs * trine_dtype_size(plan->dtype);
+}
+
+trine_status solve(trine_triangular plan, const struct triangular_solve *s)
+{
+    static trine_status (*const run[])(trine_triangular, const struct triangular_solve *) = {
+        nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
+    int saved;
+    trine_device_enter(plan->ctx, &saved);
+    trine_status status = run[plan->dtype](plan, s);
+    trine_device_leave(plan->ctx, saved);
+    return status;
+}
+
+/* ------------------------------------------------- shape, from the structure
+ * The rules and the constants are read off measurements on an H200: docs/triangular.md. */
+
+enum { ORDER_GIVEN = 1, ORDER_LEVELS = 2 };
+constexpr double HOP = 0.31; /* us from a row to one that waits for it, through L2 */
+
+/** Threads that share a row: by the length of the row in which an entry stands on average, which long rows dominate. */
+int lanes_for(const device_triangle *d)
+{
+    const double length = d->nnz ? d->squares / (double)d->nnz : 0;
+    return length < 4 ? 1 : length < 6 ? 2 : length < 32 ? 4 : length < 128 ? 8 : 16;
+}
+
+/** Blocks in flight. Sorted by level, rows wait for the level just before them, and long rows that wait early only poll;
+ *  in the given order, dependencies are anywhere, and more rows in flight find more parallelism. */
+int blocks_for_order(trine_triangular plan, int order, int lanes)
+{
+    const int sms = plan->ctx->info.multiprocessors;
+    if (plan->options.tune.blocks) return plan->options.tune.blocks;
+    return order == ORDER_GIVEN ? 4 * sms : lanes >= 16 ? sms / 2 : 2 * sms;
+}
+
+/** Cut d's rows into chunks for shape s: equal ones, unless a few rows are far longer than the others. */
+trine_status cut_chunks(trine_triangular plan, const device_triangle *d, row_shape *s)
+{
+    const int64_t rows = row_shape_rows(s);
+    int32_t *chunks = nullptr;
+    trine_status status = TRINE_SUCCESS;
+    s->n_chunks = (d->n + rows - 1) / rows;
+    if (d->long_rows && d->long_rows <= d->n / 256 && s->lanes >= 4) status = device_chunks_make(plan, d, rows, LONG_ROW, &chunks, &s->n_chunks);
+    trine_free(plan->ctx, TRINE_DEVICE, (void *)s->chunks);
+    s->chunks = chunks;
+    return status;
+}
+
+/** Settle the order of rows, lanes, warps and blocks; sort the rows by level if so decided: in both orders, a search for
+ *  level sets shows how long a solve takes. */
+trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side *d)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    const trine_triangular_options *o = &plan->options;
+    const int64_t n = plan->n;
+    int order = o->tune.row_order;
+    double given = 0, by_level = 0;
+    device_triangle sorted_triangle = {};
+    arena scratch = {};
+    char *state;
+    int32_t *sorted;
+    const int32_t *level;
+    d->one.lanes = o->tune.lanes_per_row ? o->tune.lanes_per_row : lanes_for(&d->base);
+    d->one.warps = d->many.warps = o->tune.warps_per_block ? o->tune.warps_per_block : 8;
+    d->one.blocks = blocks_for_order(plan, ORDER_GIVEN, d->one.lanes);
+    d->many.lanes = 32;
+    d->many.blocks = o->tune.blocks ? o->tune.blocks : 4 * ctx->info.multiprocessors;
+    TRY(cut_chunks(plan, &d->base, &d->one));
+    /* Several right-hand sides leave few rows in flight: those must be the next ones due. */
+    if (!order && o->max_nrhs > 1) order = ORDER_LEVELS;
+    if (order != ORDER_GIVEN && n) {
+        TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
+            state = a.take<char>(256 + n * (int64_t)sizeof(int32_t));
+            sorted = a.take<int32_t>(n);
+        }));
+        TRY(device_levels_find(plan, &d->base, &d->one, state, &level, &t->n_levels, &given));
+        /* Nothing beats a hop a level by much. */
+        if (!order && given < 1.15 * HOP * (double)t->n_levels) order = ORDER_GIVEN;
+    }
+    if (order != ORDER_GIVEN && n) {
+        row_shape shape = d->one;
+        shape.chunks = nullptr;
+        shape.blocks = blocks_for_order(plan, ORDER_LEVELS, shape.lanes);
+        TRY(device_levels_sort(plan, n, t->n_levels, level, sorted, nullptr));
+        TRY(device_triangle_reorder(plan, &d->base, sorted, &sorted_triangle));
+        status = cut_chunks(plan, &sorted_triangle, &shape);
+        if (!status && !order) {
+            int64_t levels;
+            status = device_levels_find(plan, &sorted_triangle, &shape, state, &level, &levels, &by_level);
+            order = given <= by_level ? ORDER_GIVEN : ORDER_LEVELS;
+            trine_log(ctx, 3, "triangular: %.0f us in the given order, %.0f us by level", given, by_level);
+        }
+        if (!status && order == ORDER_LEVELS) {
+            const device_triangle unsorted = d->base;
+            const int32_t *const chunks = d->one.chunks;
+            d->base = sorted_triangle, d->one = shape;
+            sorted_triangle = unsorted, shape.chunks = chunks;
+        }
+        trine_free(ctx, TRINE_DEVICE, (void *)shape.chunks);
+        TRY(status);
+    }
+    TRY(cut_chunks(plan, &d->base, &d->many));
+    if (plan->method == TRINE_TRI_AUTO) {
+        plan->method = TRINE_TRI_SYNCFREE_CSR;
+        plan->reason = order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level" : "one launch, no barrier between levels; rows as given";
+    }
+done:
+    device_triangle_release(plan, &sorted_triangle);
+    trine_free(ctx, TRINE_DEVICE, scratch.base);
+    return status;
+}
+
+/* ------------------------------------------------------------- the backend */
+
+trine_status prepare(trine_triangular plan, struct triangle *t)
+{
+    trine_status status = TRINE_SUCCESS;
+    device_side *d = (device_side *)(t->device = trine_host_calloc(plan->ctx, 1, sizeof *d));
+    if (!d) return TRINE_ERR_MEMORY;
+    TRY(device_pattern_build(plan, plan->pattern, BY_ROWS, &d->base));
+    TRY(choose_shape(plan, t, d));
+    TRY(device_triangle_allocate_numbers(plan, &d->base));
+done:
+    return status; /* what has been allocated so far goes with the plan */
+}
+
+void release(trine_triangular plan, struct triangle *t)
+{
+    device_side *d = (device_side *)t->device;
+    if (!d) return;
+    trine_free(plan->ctx, TRINE_DEVICE, (void *)d->one.chunks);
+    trine_free(plan->ctx, TRINE_DEVICE, (void *)d->many.chunks);
+    device_triangle_release(plan, &d->base);
+    trine_free(plan->ctx, TRINE_HOST, d);
+    t->device = nullptr;
+}
+
+} // namespace
+
+extern "C" const struct triangular_backend triangular_syncfree_csr = {
+    device_analyse, prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, solve, false};

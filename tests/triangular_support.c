@@ -1,0 +1,245 @@
+/* Problems, matrices and the check of solutions for the tests of triangular solves. */
+#include "triangular_support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------- values of a dtype */
+
+void put(trine_dtype t, void *p, int64_t i, value v)
+{
+    switch (t) {
+    case TRINE_S: ((float *)p)[i] = (float)creal(v); break;
+    case TRINE_D: ((double *)p)[i] = creal(v); break;
+    case TRINE_C: ((float complex *)p)[i] = (float complex)v; break;
+    case TRINE_Z: ((double complex *)p)[i] = v; break;
+    }
+}
+value get(trine_dtype t, const void *p, int64_t i)
+{
+    switch (t) {
+    case TRINE_S: return ((const float *)p)[i];
+    case TRINE_D: return ((const double *)p)[i];
+    case TRINE_C: return ((const float complex *)p)[i];
+    case TRINE_Z: return ((const double complex *)p)[i];
+    }
+    return 0;
+}
+static double eps_of(trine_dtype t) { return t == TRINE_S || t == TRINE_C ? 0x1p-23 : 0x1p-52; }
+
+/* ----------------------------------------------------------------- problem */
+
+void problem_free(struct problem *P)
+{
+    free(P->offsets);
+    free(P->indices);
+    free(P->values);
+}
+
+value random_value(uint64_t seed, uint64_t k) { return 2 * test_uniform(seed, 2 * k) - 1 + (2 * test_uniform(seed, 2 * k + 1) - 1) * _Complex_I; }
+
+struct problem make_problem(int64_t n, pattern_fn wants, bool lower, bool csc, bool poison, bool poison_diagonal, uint64_t seed)
+{
+    struct problem P = {.n = n, .csc = csc};
+    const int64_t room = n * (n < 70 ? n : 30) + 4 * n + 8;
+    P.offsets = calloc((size_t)n + 1, sizeof *P.offsets);
+    P.indices = malloc((size_t)room * sizeof *P.indices);
+    P.values = malloc((size_t)room * sizeof *P.values);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t start = P.nnz;
+        for (int64_t j = 0; j < n; j++) {
+            const int64_t row = csc ? j : i, column = csc ? i : j;
+            const bool inside = lower ? column < row : column > row;
+            if (i == j || (wants(i, j, n) && (inside || poison))) {
+                P.indices[P.nnz] = (int32_t)j;
+                P.values[P.nnz] = i == j ? (poison_diagonal ? NAN : 1.5 + random_value(seed, (uint64_t)P.nnz) / 4)
+                                  : inside ? random_value(seed, (uint64_t)P.nnz) / 4 : NAN;
+                P.nnz++;
+            }
+            assert_true(P.nnz <= room);
+        }
+        /* unsorted on purpose: rotate every third row */
+        if (i % 3 == 1 && P.nnz - start > 1) {
+            const int32_t c = P.indices[start];
+            const value v = P.values[start];
+            memmove(P.indices + start, P.indices + start + 1, (size_t)(P.nnz - start - 1) * sizeof *P.indices);
+            memmove(P.values + start, P.values + start + 1, (size_t)(P.nnz - start - 1) * sizeof *P.values);
+            P.indices[P.nnz - 1] = c;
+            P.values[P.nnz - 1] = v;
+        }
+        P.offsets[i + 1] = P.nnz;
+    }
+    return P;
+}
+bool sparse_random(int64_t i, int64_t j, int64_t n)
+{
+    return test_uniform(99, (uint64_t)(i * n + j)) < (n < 70 ? 0.25 : 10.0 / (double)n);
+}
+
+trine_matrix make_matrix(trine_context ctx, const struct problem *P, trine_dtype t, bool on_device, struct arrays *a)
+{
+    trine_matrix A;
+    void *values = malloc((size_t)P->nnz * trine_dtype_size(t) + 1);
+    for (int64_t k = 0; k < P->nnz; k++) put(t, values, k, P->values[k]);
+    *a = (struct arrays){P->offsets, P->indices, values, ctx, on_device};
+    if (on_device) {
+        a->offsets = test_to_device(ctx, P->offsets, (size_t)(P->n + 1) * sizeof *P->offsets);
+        a->indices = test_to_device(ctx, P->indices, (size_t)P->nnz * sizeof *P->indices);
+        a->values = test_to_device(ctx, values, (size_t)P->nnz * trine_dtype_size(t));
+        free(values);
+    }
+    OK((P->csc ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, t, P->n, P->n, P->nnz, on_device ? TRINE_DEVICE : TRINE_HOST, 64,
+                                                      a->offsets, 32, a->indices, a->values));
+    return A;
+}
+void free_arrays(struct arrays *a)
+{
+    if (a->device) {
+        test_release(a->ctx, a->offsets);
+        test_release(a->ctx, a->indices);
+        test_release(a->ctx, a->values);
+    } else {
+        free(a->values);
+    }
+}
+
+/** |z| without what cabsl does about overflow, which takes most of a test's time. */
+static long double size_of(long double re, long double im) { return im == 0 ? fabsl(re) : sqrtl(re * re + im * im); }
+
+void check_solution(const struct problem *P, trine_dtype t, bool lower, bool unit, trine_transpose op, value alpha,
+                    const void *B, const trine_dense *b, const void *X, const trine_dense *x)
+{
+    char scalar[16];
+    const int64_t n = P->n;
+    long double *re = malloc((size_t)(n + 1) * sizeof *re), *im = malloc((size_t)(n + 1) * sizeof *im), *size = malloc((size_t)(n + 1) * sizeof *size);
+    int64_t *count = malloc((size_t)(n + 1) * sizeof *count);
+    value *rounded = malloc((size_t)(P->nnz + 1) * sizeof *rounded);
+    put(t, scalar, 0, alpha);
+    alpha = get(t, scalar, 0);
+    for (int64_t k = 0; k < P->nnz; k++) {
+        put(t, scalar, 0, P->values[k]);
+        rounded[k] = op == TRINE_H ? conj(get(t, scalar, 0)) : get(t, scalar, 0);
+    }
+    for (int64_t j = 0; j < b->cols; j++) {
+        for (int64_t i = 0; i < n; i++) {
+            const value bi = get(t, B, b->layout == TRINE_ROWMAJOR ? i * b->ld + j : i + j * b->ld);
+            re[i] = (long double)creal(alpha) * creal(bi) - (long double)cimag(alpha) * cimag(bi);
+            im[i] = (long double)creal(alpha) * cimag(bi) + (long double)cimag(alpha) * creal(bi);
+            size[i] = size_of(re[i], im[i]);
+            count[i] = 4;
+        }
+        for (int64_t major = 0; major < n; major++)
+            for (int64_t k = P->offsets[major]; k < P->offsets[major + 1]; k++) {
+                const int64_t row = P->csc ? P->indices[k] : major, column = P->csc ? major : P->indices[k];
+                if (lower ? column > row : column < row) continue;
+                const value v = row == column && unit ? 1 : rounded[k];
+                const int64_t to = op == TRINE_N ? row : column, from = op == TRINE_N ? column : row;
+                const value xj = get(t, X, x->layout == TRINE_ROWMAJOR ? from * x->ld + j : from + j * x->ld);
+                const long double term_re = (long double)creal(v) * creal(xj) - (long double)cimag(v) * cimag(xj);
+                const long double term_im = (long double)creal(v) * cimag(xj) + (long double)cimag(v) * creal(xj);
+                re[to] -= term_re;
+                im[to] -= term_im;
+                size[to] += size_of(term_re, term_im);
+                count[to]++;
+            }
+        for (int64_t i = 0; i < n; i++)
+            if (!(size_of(re[i], im[i]) <= 2 * (long double)count[i] * eps_of(t) * size[i])) {
+                print_error("row %lld, column %lld: residual %Lg, size %Lg, %lld entries, dtype %d op %d\n", (long long)i, (long long)j,
+                            size_of(re[i], im[i]), size[i], (long long)count[i], (int)t, (int)op);
+                fail();
+            }
+    }
+    free(re);
+    free(im);
+    free(size);
+    free(count);
+    free(rounded);
+}
+
+void solve_and_check(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, bool lower, bool unit,
+                            trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha)
+{
+    const size_t size = trine_dtype_size(t);
+    const int64_t ld = (layout == TRINE_COLMAJOR ? P->n : nrhs) + 3, lines = layout == TRINE_COLMAJOR ? nrhs : P->n;
+    const size_t bytes = (size_t)(ld * lines + 1) * size;
+    void *B = malloc(bytes), *X = malloc(bytes), *X0 = malloc(bytes);
+    char scalar[16];
+    for (int64_t i = 0; i < ld * lines + 1; i++) put(t, B, i, random_value(7, (uint64_t)i)), put(t, X0, i, 1e30);
+    if (in_place) memcpy(X0, B, bytes);
+    put(t, scalar, 0, alpha);
+    void *b = test_to_device(ctx, B, bytes), *x = test_to_device(ctx, X0, bytes);
+    const trine_dense b_block = {in_place ? x : b, P->n, nrhs, ld, layout}, x_block = {x, P->n, nrhs, ld, layout};
+    OK(trine_triangular_solve(plan, op, null_alpha ? NULL : scalar, &b_block, &x_block, NULL));
+    test_from_device(ctx, X, x, bytes);
+    check_solution(P, t, lower, unit, op, null_alpha ? 1 : alpha, B, &b_block, X, &x_block);
+    for (int64_t line = 0; line < lines; line++) /* the padding is untouched */
+        assert_memory_equal((char *)X + (size_t)(line * ld + ld - 3) * size, (char *)X0 + (size_t)(line * ld + ld - 3) * size, 3 * size);
+    test_release(ctx, b);
+    test_release(ctx, x);
+    free(B);
+    free(X);
+    free(X0);
+}
+/* -------------------------------------------------------------- structures */
+
+struct problem make_rows(int64_t n, int64_t per_row, int64_t (*from)(int64_t i, int64_t k, int64_t n))
+{
+    struct problem P = {.n = n};
+    P.offsets = calloc((size_t)n + 1, sizeof *P.offsets);
+    P.indices = malloc((size_t)(n * (per_row + 1) + n) * sizeof *P.indices);
+    P.values = malloc((size_t)(n * (per_row + 1) + n) * sizeof *P.values);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0;; k++) {
+            const int64_t j = from(i, k, n);
+            if (j < 0) break;
+            P.indices[P.nnz] = (int32_t)j;
+            P.values[P.nnz] = random_value(3, (uint64_t)P.nnz) / 8;
+            P.nnz++;
+        }
+        P.indices[P.nnz] = (int32_t)i;
+        P.values[P.nnz++] = 1 + random_value(4, (uint64_t)i) / 4;
+        P.offsets[i + 1] = P.nnz;
+    }
+    return P;
+}
+int64_t chain(int64_t i, int64_t k, int64_t n) { (void)n; return k == 0 ? i - 1 : -1; }
+int64_t diagonal(int64_t i, int64_t k, int64_t n) { (void)i, (void)k, (void)n; return -1; }
+int64_t dense_last_row(int64_t i, int64_t k, int64_t n) { return i == n - 1 && k < n - 1 ? k : -1; }
+int64_t dense_first_column(int64_t i, int64_t k, int64_t n) { (void)n; return i > 0 && k == 0 ? 0 : -1; }
+int64_t arrow(int64_t i, int64_t k, int64_t n) { return i == n - 1 ? (k < n - 1 ? k : -1) : i > 0 && k == 0 ? 0 : -1; }
+int64_t grid(int64_t i, int64_t k, int64_t n)
+{
+    int64_t side = (int64_t)sqrt((double)n), found[2], count = 0;
+    if (i >= side) found[count++] = i - side;
+    if (i % side) found[count++] = i - 1;
+    return k < count ? found[k] : -1;
+}
+int64_t hubs(int64_t i, int64_t k, int64_t n) { return i % 4096 == 4095 && k < 2000 ? i - 2000 + k : i % 4096 == 4095 ? -1 : grid(i, k, n); }
+
+int methods_here(trine_triangular_method *list)
+{
+    static const trine_triangular_method cpu[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET},
+                                         gpu[] = {TRINE_TRI_AUTO, TRINE_TRI_LEVELSET, TRINE_TRI_SYNCFREE_CSR, TRINE_TRI_SYNCFREE_CSC};
+    memcpy(list, test_on_gpu() ? gpu : cpu, test_on_gpu() ? sizeof gpu : sizeof cpu);
+    return test_on_gpu() ? 4 : 3;
+}
+
+/* ------------------------------------------------------------ life of a plan */
+
+struct fixture open_fixture_with(trine_triangular_method method, int64_t n, unsigned mask, int64_t max_nrhs)
+{
+    struct fixture f = {.ctx = test_context(), .P = make_problem(n, sparse_random, true, false, false, false, 5)};
+    f.A = make_matrix(f.ctx, &f.P, TRINE_D, false, &f.a);
+    OK(trine_triangular_analyse(f.ctx, &f.plan, f.A, &(trine_triangular_options){.method = method, .ops = mask, .max_nrhs = max_nrhs}));
+    return f;
+}
+struct fixture open_fixture(int64_t n, unsigned mask, int64_t max_nrhs) { return open_fixture_with(TRINE_TRI_AUTO, n, mask, max_nrhs); }
+void close_fixture(struct fixture *f)
+{
+    OK(trine_triangular_destroy(&f->plan));
+    OK(trine_matrix_destroy(&f->A));
+    OK(trine_context_destroy(&f->ctx));
+    free_arrays(&f->a);
+    problem_free(&f->P);
+}

@@ -1,0 +1,63 @@
+/* What the tests of triangular solves share: problems in four precisions, and the definition they are held to. */
+#ifndef TRINE_TRIANGULAR_SUPPORT_H
+#define TRINE_TRIANGULAR_SUPPORT_H
+
+#include "harness.h"
+
+#include <complex.h>
+
+typedef double complex value;
+
+/** The i-th element of an array of dtype t. */
+void put(trine_dtype t, void *p, int64_t i, value v);
+value get(trine_dtype t, const void *p, int64_t i);
+value random_value(uint64_t seed, uint64_t k);
+
+/** A square matrix in compressed rows, or the same arrays read as compressed columns. */
+struct problem {
+    int64_t n, nnz;
+    int64_t *offsets;
+    int32_t *indices;
+    value *values;
+    bool csc;
+};
+void problem_free(struct problem *P);
+
+/** n rows, row i with the columns that wants(i, j) accepts; well conditioned; some rows unsorted; the other triangle holds NaN
+ *  if `poison`. */
+typedef bool (*pattern_fn)(int64_t i, int64_t j, int64_t n);
+struct problem make_problem(int64_t n, pattern_fn wants, bool lower, bool csc, bool poison, bool poison_diagonal, uint64_t seed);
+bool sparse_random(int64_t i, int64_t j, int64_t n);
+
+/** Rows given one by one: row i depends on from(i, 0), from(i, 1), ... until -1. */
+struct problem make_rows(int64_t n, int64_t per_row, int64_t (*from)(int64_t i, int64_t k, int64_t n));
+int64_t chain(int64_t i, int64_t k, int64_t n);
+int64_t diagonal(int64_t i, int64_t k, int64_t n);
+int64_t dense_last_row(int64_t i, int64_t k, int64_t n);
+int64_t dense_first_column(int64_t i, int64_t k, int64_t n);
+int64_t arrow(int64_t i, int64_t k, int64_t n);
+int64_t grid(int64_t i, int64_t k, int64_t n);
+int64_t hubs(int64_t i, int64_t k, int64_t n); /* a grid in which every 4096th row depends on the 2000 before it */
+
+/** The problem in dtype t as a matrix of ctx: on the device, or a view of host memory. Arrays are kept in *arrays for release. */
+struct arrays { void *offsets, *indices, *values; trine_context ctx; bool device; };
+trine_matrix make_matrix(trine_context ctx, const struct problem *P, trine_dtype t, bool on_device, struct arrays *a);
+void free_arrays(struct arrays *a);
+
+/** Componentwise: |alpha b - op(T) x| <= c (entries + 4) eps (|op(T)| |x| + |alpha b|), everything rounded to t first. */
+void check_solution(const struct problem *P, trine_dtype t, bool lower, bool unit, trine_transpose op, value alpha,
+                    const void *B, const trine_dense *b, const void *X, const trine_dense *x);
+/** Solve with random right-hand sides in one shape and check. Memory outside the block must stay as it was. */
+void solve_and_check(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, bool lower, bool unit,
+                     trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha);
+
+/** The methods that the device of this run has; AUTO first. */
+int methods_here(trine_triangular_method *list);
+
+/** A plan for a random lower triangle in double. */
+struct fixture { trine_context ctx; struct problem P; struct arrays a; trine_matrix A; trine_triangular plan; };
+struct fixture open_fixture_with(trine_triangular_method method, int64_t n, unsigned mask, int64_t max_nrhs);
+struct fixture open_fixture(int64_t n, unsigned mask, int64_t max_nrhs);
+void close_fixture(struct fixture *f);
+
+#endif
