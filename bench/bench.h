@@ -58,12 +58,16 @@ trine_status bench_measure_wall(bench *b, bench_call call, bench_call reset, voi
  *  count * b->reps. */
 trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls, const bench_call *resets, void **selves, double *times, int *rounds);
 double bench_median(double *values, int count); /* sorts */
+/** The same on the device's clock, with buffers allocated before: every call finds the memory of the one before it. */
+trine_status bench_measure_analysis_on_device(bench *b, bench_call call, bench_call reset, void *self, bench_time *time);
 /** Copy bandwidth of the context's memory, read + written bytes: 1 GiB (256 MiB on a CPU, all threads), median of 20. */
 trine_status bench_copy_bandwidth(bench *b, double *gbs);
 
 /* The device part: device_cuda.c, or device_none.c in a build without CUDA. */
 trine_status bench_device_open(bench *b);
 void bench_device_close(void);
+/** Device memory that plans give back is kept for the next plan (true), or freed, also what was kept (false, the start). */
+void bench_device_keep_memory(bool keep);
 trine_status bench_device_timer_start(bench *b);
 trine_status bench_device_timer_stop(bench *b, double *ms); /* waits */
 

@@ -1,13 +1,69 @@
-/* CUDA events around a call on the context's stream. */
+/* CUDA events around a call on the context's stream, and the device memory of trine's plans. */
+#include <stdlib.h>
+
 #include "bench.h"
 #include "core/gpu.h"
 
 static gpuEvent_t started, stopped;
 
+/* Blocks given back are kept while `keeping`, for the next request of the same size: an analysis that is repeated then finds
+ * its buffers allocated. */
+typedef struct block { struct block *next; void *memory; size_t bytes; bool used; } block;
+static block *blocks;
+static bool keeping;
+
+static void *take_block(void *user, size_t bytes)
+{
+    (void)user;
+    for (block *k = blocks; k; k = k->next)
+        if (!k->used && k->bytes == bytes) {
+            k->used = true;
+            return k->memory;
+        }
+    block *k = calloc(1, sizeof *k);
+    if (!k || gpuMalloc(&k->memory, bytes) != gpuSuccess) {
+        gpuGetLastError();
+        free(k);
+        return NULL;
+    }
+    *k = (block){blocks, k->memory, bytes, true};
+    return (blocks = k)->memory;
+}
+
+static void free_unused(void)
+{
+    for (block **at = &blocks; *at;) {
+        block *k = *at;
+        if (k->used) {
+            at = &k->next;
+            continue;
+        }
+        *at = k->next;
+        gpuFree(k->memory);
+        free(k);
+    }
+}
+
+static void give_block(void *user, void *memory)
+{
+    (void)user;
+    for (block *k = blocks; k; k = k->next)
+        if (k->memory == memory) k->used = false;
+    if (!keeping) free_unused();
+}
+
+void bench_device_keep_memory(bool keep)
+{
+    keeping = keep;
+    if (!keep) free_unused();
+}
+
 trine_status bench_device_open(bench *b)
 {
     trine_status status = TRINE_SUCCESS;
+    const trine_allocator memory = {.alloc = take_block, .release = give_block};
     TRY(GPU(gpuSetDevice(b->device.device))); /* for this program's own copy of the runtime; the library has another */
+    TRY(trine_context_set_allocator(b->ctx, NULL, &memory));
     TRY(GPU(gpuEventCreate(&started)));
     TRY(GPU(gpuEventCreate(&stopped)));
 done:

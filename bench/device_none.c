@@ -3,6 +3,7 @@
 
 trine_status bench_device_open(bench *b) { (void)b; return trine_fail(TRINE_ERR_NOT_BUILT, "built without CUDA"); }
 void bench_device_close(void) {}
+void bench_device_keep_memory(bool keep) { (void)keep; }
 trine_status bench_device_timer_start(bench *b) { return bench_device_open(b); }
 trine_status bench_device_timer_stop(bench *b, double *ms) { (void)ms; return bench_device_open(b); }
 

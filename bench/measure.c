@@ -77,6 +77,25 @@ done:
     return status;
 }
 
+trine_status bench_measure_analysis_on_device(bench *b, bench_call call, bench_call reset, void *self, bench_time *time)
+{
+    enum { MOST = 11 };
+    trine_status status = TRINE_SUCCESS;
+    double times[MOST];
+    time->reps = 0;
+    bench_device_keep_memory(true);
+    for (int round = 0; round <= MOST && (round < 2 || times[0] < 50); round++) { /* the first one allocates */
+        TRY(reset(self));
+        TRY(trine_context_synchronize(b->ctx));
+        TRY(time_one(b, call, self, &times[round ? time->reps++ : 0]));
+    }
+    time->median = bench_median(times, time->reps);
+    time->min = times[0];
+done:
+    bench_device_keep_memory(false);
+    return status;
+}
+
 trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls, const bench_call *resets, void **selves, double *times, int *rounds)
 {
     trine_status status = TRINE_SUCCESS;

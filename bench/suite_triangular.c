@@ -35,6 +35,10 @@ static trine_status measure(bench *b, bench_problem *p, entry *e)
     TRY(e->kind->create(b, p, e->record.method, &e->self));
     TRY(bench_measure_wall(b, e->kind->analyse, e->kind->reset, e->self, &time));
     e->record.analyse_ms = time.median;
+    if (b->device.space == TRINE_DEVICE && e->kind->reset) {
+        TRY(bench_measure_analysis_on_device(b, e->kind->analyse, e->kind->reset, e->self, &time));
+        bench_record_add_number(&e->record, "analyse_device_ms", time.median);
+    }
     if (e->kind->numeric) {
         TRY(bench_measure(b, e->kind->numeric, e->self, &time));
         e->record.numeric_ms = time.median;
