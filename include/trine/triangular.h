@@ -51,7 +51,8 @@ typedef struct {
 } trine_triangular_options;
 
 /** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC, host or
- *  device, rows sorted or not. May synchronize; a device pattern is copied to the host and analysed there. options NULL = all automatic.
+ *  device, rows sorted or not. May synchronize. On a GPU the analysis runs on the device, wherever the pattern is; a few numbers
+ *  come back to the host. options NULL = all automatic.
  *  TRINE_ERR_STRUCTURE: not square; an entry in the other triangle (if that is an error); a duplicate (each names the row);
  *  uplo AUTO on a matrix with both triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED:
  *  a method that this context's device does not have. */
@@ -81,7 +82,7 @@ TRINE_API trine_status trine_triangular_solve(trine_triangular plan, trine_trans
 typedef struct {
     int64_t n, nnz;                              /* of the triangle, diagonal included */
     int64_t levels;                              /* -1 where the method did not need them */
-    int64_t min_rows_per_level, max_rows_per_level;
+    int64_t min_rows_per_level, max_rows_per_level; /* 0 where rows were not sorted by level */
     int64_t bytes;                               /* kept by the plan, in the context's space */
     double analyse_seconds, numeric_seconds;     /* host time; numeric: of the last one, up to its return */
     trine_uplo uplo;

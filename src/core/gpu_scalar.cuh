@@ -161,9 +161,6 @@ __device__ inline void release_fence() { asm volatile("fence.acq_rel.gpu;" ::: "
 __device__ inline void release_fence_in_block() { asm volatile("fence.acq_rel.cta;" ::: "memory"); }
 __device__ inline void count_up(unsigned *p) { asm volatile("red.relaxed.gpu.add.u32 [%0], 1;" ::"l"(p) : "memory"); }
 
-/** Bring the line to L2; any address will do. */
-__device__ inline void prefetch_to_l2(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
-
 /** The device's clock, the same for all multiprocessors. */
 __device__ inline unsigned long long nanoseconds()
 {

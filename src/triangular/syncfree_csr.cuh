@@ -9,9 +9,6 @@
 #include "core/gpu_scalar.cuh"
 #include "triangular/device_triangle.h"
 
-#ifndef AHEAD
-#define AHEAD 0
-#endif
 constexpr int MAX_WARPS = 16;
 constexpr int BATCH = 4; /* entries of a lane in flight */
 
@@ -127,12 +124,6 @@ template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launc
                 for (int i = 0; i < V; i++) b.v[i] = a.alpha * a.B[row * a.b_row + (j + i) * a.b_col];
                 if (a.pivots) pivot = divisor<T>(a.conjugate ? conjugate_of(a.pivots[p]) : a.pivots[p]);
             }
-        /* What comes up next is brought to L2 meanwhile: several right-hand sides leave too few rows in flight to hide it. */
-        int64_t next_row = -1, next_k = 0;
-        if (AHEAD && R > 1 && active) {
-            const int64_t next = p + gridDim.x / tiles * chunk_rows;
-            if (next < a.n) next_row = a.order[next], next_k = a.offsets[next];
-        }
         auto finish = [&](const pack<T, V> &total) {
             pack<T, V> x;
 #pragma unroll
@@ -219,13 +210,6 @@ template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launc
                         else total.v[i] = total.v[i] + one;
                     }
                 finish(total);
-            }
-        }
-        if (AHEAD && R > 1 && next_row >= 0) {
-            prefetch_to_l2(&a.B[next_row * a.b_row + j * a.b_col]);
-            if (r == 0) {
-                prefetch_to_l2(&a.columns[next_k + e]);
-                prefetch_to_l2(&a.values[next_k + e]);
             }
         }
         clear_window(parity ^ 1);
