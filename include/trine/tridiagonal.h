@@ -21,6 +21,16 @@ typedef enum {
     TRINE_PIVOT_SCALED_DETERMINANT
 } trine_pivot;
 
+/** How trine_gtsv goes about it on the GPU; trine_gtsv_cpu ignores it. Cyclic systems, epsilon > 0 and a chosen partition are
+ *  solved by stages, whatever is automatic; asked for another path they are TRINE_ERR_UNSUPPORTED. */
+typedef enum {
+    TRINE_GTSV_AUTO,
+    TRINE_GTSV_STAGES,     /* stage by stage as in the thesis */
+    TRINE_GTSV_TWO_PASS,   /* tiles are reduced to two rows each, that system is solved, tiles are read again and substituted */
+    TRINE_GTSV_ON_CHIP     /* one kernel that reads the system once and keeps it in shared memory; TRINE_ERR_UNSUPPORTED where
+                              it does not fit (on an H200 about 1.5 million rows in S, 750 000 in D) */
+} trine_gtsv_path;
+
 /** NULL or zeroed: a non-cyclic system, scaled partial pivoting, everything else automatic. */
 typedef struct {
     trine_pivot pivot;
@@ -32,10 +42,11 @@ typedef struct {
                               error small. Costs another solve and n*nrhs elements of workspace */
     trine_transpose op;    /* solve op(A) X = D; 0 = TRINE_N */
     int partition;         /* rows of a partition: 0 = automatic, else a multiple of 8 from 8 to 64 */
+    trine_gtsv_path path;  /* 0 = TRINE_GTSV_AUTO */
 } trine_gtsv_options;
 
-/** Bytes of device workspace for trine_gtsv: about 7 % of n (3 + nrhs) elements with automatic partitions (none where one
- *  block solves the system: n <= 8192 in S, 4096 in D and C, 2048 in Z), n nrhs more with refinement.
+/** Bytes of device workspace for trine_gtsv: about 1 % of n (3 + nrhs) elements and 60 KB (7 % where the system is
+ *  solved by stages), n nrhs more with refinement.
  *  TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 

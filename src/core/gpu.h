@@ -44,6 +44,10 @@
 #define gpuMemsetAsync cudaMemsetAsync
 #define gpuGetDevice cudaGetDevice
 #define gpuSetDevice cudaSetDevice
+#define gpuDeviceGetAttribute cudaDeviceGetAttribute
+#define gpuDevAttrMultiProcessorCount cudaDevAttrMultiProcessorCount
+#define gpuDevAttrMaxSharedMemoryPerBlockOptin cudaDevAttrMaxSharedMemoryPerBlockOptin
+#define gpuDevAttrComputeCapabilityMajor cudaDevAttrComputeCapabilityMajor
 #define gpuGetDeviceCount cudaGetDeviceCount
 #define gpuGetDeviceProperties cudaGetDeviceProperties
 #define gpuDeviceProp cudaDeviceProp
@@ -52,6 +56,14 @@
 #define gpuFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize
 #define gpuFuncAttributePreferredSharedMemoryCarveout cudaFuncAttributePreferredSharedMemoryCarveout
 #define gpuSharedmemCarveoutMaxShared cudaSharedmemCarveoutMaxShared
+#define gpuFuncAttributeNonPortableClusterSizeAllowed cudaFuncAttributeNonPortableClusterSizeAllowed
+#define gpuLaunchConfig_t cudaLaunchConfig_t
+#define gpuLaunchAttribute cudaLaunchAttribute
+#define gpuLaunchAttributeClusterDimension cudaLaunchAttributeClusterDimension
+#define gpuLaunchAttributeCooperative cudaLaunchAttributeCooperative
+#define gpuLaunchAttributeID cudaLaunchAttributeID
+#define gpuLaunchAttributeProgrammaticStreamSerialization cudaLaunchAttributeProgrammaticStreamSerialization
+#define gpuLaunchKernelEx cudaLaunchKernelEx
 #define gpuOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessor
 
 /** cudaError_t -> trine_status with the runtime's own words and the call's name. */

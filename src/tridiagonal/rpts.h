@@ -32,6 +32,7 @@ typedef struct {
     int64_t nrhs;
     double epsilon;
     int pivot, partition, threads, refine;
+    trine_gtsv_path path; /* on the GPU, never TRINE_GTSV_AUTO where stages must be used */
     trine_transpose op;
     bool cyclic;
 } rpts_options;
@@ -47,6 +48,8 @@ struct gtsv_device_call {
 struct gtsv_backend {
     /** Rows that the last, fused stage solves in one block. */
     int64_t (*fused_rows)(trine_dtype t);
+    /** Elements of workspace where the system is not solved by stages. */
+    int64_t (*tiled_elements)(trine_dtype t, int64_t n, int64_t nrhs);
     trine_status (*solve)(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call);
 };
 extern const struct gtsv_backend gtsv_cuda;

@@ -1,0 +1,165 @@
+/* The solve of systems that fit on the chip: one kernel reads the system once, keeps it in shared memory, a tile a warp, and
+ * writes the solution: 5 elements a row with one right-hand side. What is left of the tiles is exchanged once,
+ *   CLUSTER  between the warps of a cluster of blocks, through distributed shared memory;
+ *   GRID     between the blocks of a cooperative launch, through global memory, after the warps of a block have exchanged;
+ * and solved by every warp for itself, since that takes less time than handing the result around. */
+#ifndef TRINE_RPTS_RESIDENT_CUH
+#define TRINE_RPTS_RESIDENT_CUH
+
+#include <cooperative_groups.h>
+
+#include "tridiagonal/rpts_tile.cuh"
+
+enum exchange_scope { CLUSTER, GRID };
+
+/** The most warps of a cluster and blocks of a grid that exchange. */
+constexpr int EXCHANGED = 128;
+
+/** Warps of a block, so that registers suffice for the pivot rows of a partition. */
+template <typename T, int M> constexpr int resident_warps() { return M * sizeof(T) > 64 ? 12 : 16; }
+
+template <typename T> struct resident_solve {
+    system_of<T> A;
+    pivoting p;
+    int64_t nrhs;
+    columns_of<const T> D;
+    columns_of<T> X;
+    T *exchanged; /* GRID: room for two exchanges */
+};
+
+/** Rows that are left of up to SLOTS tiles, number by number: lower, diag, upper, rhs of the first one, then of the last one. */
+template <typename T, int NR> constexpr int NUMBERS = 2 * (3 + NR);
+
+template <typename T, int NR> __device__ __forceinline__ T number_of(const rows_of<T, NR> &rows, int i)
+{
+    const row_of<T, NR> &r = i < 3 + NR ? rows.first : rows.last;
+    const int k = i < 3 + NR ? i : i - 3 - NR;
+    return k == 0 ? r.lower : k == 1 ? r.diag : k == 2 ? r.upper : r.rhs[k - 3];
+}
+template <typename T, int NR, int SLOTS> __device__ __forceinline__ void put_rows(T *numbers, int slot, const rows_of<T, NR> &rows)
+{
+#pragma unroll
+    for (int i = 0; i < NUMBERS<T, NR>; i++) numbers[i * SLOTS + slot] = number_of(rows, i);
+}
+template <typename T, int NR, int SLOTS> __device__ __forceinline__ rows_of<T, NR> get_rows(const T *numbers, int slot, int count)
+{
+    rows_of<T, NR> rows = {identity_row<T, NR>(), identity_row<T, NR>()};
+    if (slot < count) {
+        T v[NUMBERS<T, NR>];
+#pragma unroll
+        for (int i = 0; i < NUMBERS<T, NR>; i++) v[i] = numbers[i * SLOTS + slot];
+        rows.first.lower = v[0], rows.first.diag = v[1], rows.first.upper = v[2];
+        rows.last.lower = v[3 + NR], rows.last.diag = v[4 + NR], rows.last.upper = v[5 + NR];
+#pragma unroll
+        for (int k = 0; k < NR; k++) rows.first.rhs[k] = v[3 + k], rows.last.rhs[k] = v[6 + NR + k];
+    }
+    return rows;
+}
+
+/** The tree over up to EXCHANGED tiles: four neighbours a lane, then the lanes. */
+template <typename T, int NR> struct exchanged_tree {
+    static constexpr int EACH = EXCHANGED / WARP;
+    joint_of<T, NR> inner, inner2, middle, kept;
+
+    /** Solve the system of the tiles' rows; the unknowns at the ends of tile `index` and of its neighbours. */
+    __device__ __forceinline__ known_of<T, NR> solve(pivoting p, const T *numbers, int count, int index)
+    {
+        const int lane = threadIdx.x % WARP;
+        rows_of<T, NR> rows[EACH], mine;
+        const bool several = count > WARP;
+        if (several) {
+#pragma unroll
+            for (int i = 0; i < EACH; i++) rows[i] = get_rows<T, NR, EXCHANGED>(numbers, EACH * lane + i, count);
+            inner = join(p, rows[0], rows[1], rows[0]);
+            inner2 = join(p, rows[2], rows[3], rows[2]);
+            middle = join(p, rows[0], rows[2], mine);
+        } else {
+            mine = get_rows<T, NR, EXCHANGED>(numbers, lane, count);
+        }
+        const int lanes = several ? WARP : count, owner = several ? index / EACH : index;
+        known_of<T, NR> known = close_system(p, join_lanes(p, mine, kept, lanes));
+        split_lanes(kept, known, lanes);
+        if (several) {
+            T left[NR], right[NR];
+            meet(middle, known, left, right);
+            narrow(known, index & 2, left, right);
+            joint_of<T, NR> j = index & 2 ? inner2 : inner;
+            meet(j, known, left, right);
+            narrow(known, index & 1, left, right);
+        }
+#pragma unroll
+        for (int k = 0; k < NR; k++) {
+            known.before[k] = shuffle_from(known.before[k], owner), known.first[k] = shuffle_from(known.first[k], owner);
+            known.last[k] = shuffle_from(known.last[k], owner), known.after[k] = shuffle_from(known.after[k], owner);
+        }
+        return known;
+    }
+};
+
+/** Shared memory behind the tiles. */
+template <typename T, int NR> constexpr size_t exchange_bytes() { return sizeof(T) * NUMBERS<T, NR> * (EXCHANGED + WARP); }
+
+template <typename T, int NR, int M, exchange_scope SCOPE> __global__ void __launch_bounds__((WARP * resident_warps<T, M>()))
+solve_resident(const __grid_constant__ resident_solve<T> s)
+{
+    using tile = tile<T, NR, M>;
+    namespace cg = cooperative_groups;
+    extern __shared__ __align__(16) unsigned char shared_memory[];
+    const int warps = blockDim.x / WARP, warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const tile t = {(T *)(shared_memory + warp * tile::BYTES)};
+    T *exchanged = (T *)(shared_memory + warps * tile::BYTES), *of_block = exchanged + NUMBERS<T, NR> * EXCHANGED;
+    const int64_t row = (blockIdx.x * (int64_t)warps + warp) * tile::ROWS;
+    exchanged_tree<T, NR> tree;
+    let_follower_start();
+    wait_for_predecessor();
+    if constexpr (SCOPE == CLUSTER) {
+#if __CUDA_ARCH__ >= 900
+        const cg::cluster_group cluster = cg::this_cluster();
+        const int64_t first = blockIdx.y * (int64_t)NR;
+        const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR, blocks = cluster.num_blocks();
+        way_back<T, NR> back;
+        load_tile(t, s.A, s.D, row, first, count);
+        auto arrived = cluster.barrier_arrive(); /* the others run before anything is written to them */
+        wait_for_tile(t, s.A, row);
+        const rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back);
+        cluster.barrier_wait(std::move(arrived));
+        if (lane < blocks) put_rows<T, NR, EXCHANGED>(cluster.map_shared_rank(exchanged, lane), (int)blockIdx.x * warps + warp, rows);
+        cluster.sync();
+        const known_of<T, NR> known = tree.solve(s.p, exchanged, blocks * warps, (int)blockIdx.x * warps + warp);
+        substitute_tile(t, back, known);
+        store_tile(t, s.A.n, s.X, row, first, count);
+#endif
+    } else {
+        const cg::grid_group grid = cg::this_grid();
+        int turn = 0;
+        for (int64_t first = 0; first < s.nrhs; first += NR, turn ^= 1) {
+            const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
+            T *numbers = s.exchanged + turn * NUMBERS<T, NR> * EXCHANGED; /* the last turn's are still being read */
+            way_back<T, NR> back;
+            joint_of<T, NR> kept_by_block;
+            load_tile(t, s.A, s.D, row, first, count);
+            wait_for_tile(t, s.A, row);
+            const rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back);
+            if (lane == 0) put_rows<T, NR, WARP>(of_block, warp, rows);
+            __syncthreads();
+            const rows_of<T, NR> block = join_lanes(s.p, get_rows<T, NR, WARP>(of_block, lane, warps), kept_by_block, warps);
+            if (threadIdx.x == 0) put_rows<T, NR, EXCHANGED>(numbers, blockIdx.x, block);
+            grid.sync();
+            for (int i = threadIdx.x; i < NUMBERS<T, NR> * EXCHANGED; i += blockDim.x)
+                if (i % EXCHANGED < (int)gridDim.x) exchanged[i] = numbers[i];
+            __syncthreads();
+            known_of<T, NR> known = tree.solve(s.p, exchanged, gridDim.x, blockIdx.x);
+            split_lanes(kept_by_block, known, warps);
+#pragma unroll
+            for (int k = 0; k < NR; k++) {
+                known.before[k] = shuffle_from(known.before[k], warp), known.first[k] = shuffle_from(known.first[k], warp);
+                known.last[k] = shuffle_from(known.last[k], warp), known.after[k] = shuffle_from(known.after[k], warp);
+            }
+            substitute_tile(t, back, known);
+            store_tile(t, s.A.n, s.X, row, first, count);
+            __syncthreads();
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,266 @@
+/* Rows of tridiagonal systems on the GPU: what is left of two rows without an unknown, and the unknown from one of them.
+ *
+ * Two rows that share an unknown leave, without it, one row; which of the two is called the pivot row changes that row by a
+ * factor only. So it is formed without a division, as times_row * row + times_carried * carried with multipliers that are the
+ * two coefficients scaled by one power of two (exact) into [1/2, 1): it grows as little as with partial pivoting, and the
+ * chain of dependent operations from row to row is a maximum, a scaling and two products. Pivoting is a matter of the
+ * substitution: the unknown comes from the row where its coefficient is the larger one, relative to the row's scale (scaled
+ * partial pivoting) or to that of the row as given (partial pivoting). The decision compares logarithms: the high bits of a
+ * floating-point number, taken for an integer, are one, accurate to 9 %. */
+#ifndef TRINE_RPTS_ROWS_CUH
+#define TRINE_RPTS_ROWS_CUH
+
+#include <trine/tridiagonal.h>
+
+#include "core/gpu_scalar.cuh"
+
+/* ------------------------------------------------- numbers as their logarithms */
+
+/** Layout of the high word: exponent field, number 1, one step of the exponent (also the smallest normal number); mantissa bits. */
+template <typename R> struct layout_of;
+template <> struct layout_of<float> { static constexpr int EXPONENT = 0x7f800000, ONE = 0x3f800000, STEP = 1 << 23, MANTISSA = 23; };
+template <> struct layout_of<double> { static constexpr int EXPONENT = 0x7ff00000, ONE = 0x3ff00000, STEP = 1 << 20, MANTISSA = 52; };
+
+/** The high bits of |x| (of |re| + |im|): grow as log |x| does, by STEP for a factor of two. */
+__device__ __forceinline__ int logarithm(float x) { return __float_as_int(x) & 0x7fffffff; }
+__device__ __forceinline__ int logarithm(double x) { return __double2hiint(x) & 0x7fffffff; }
+template <typename R> __device__ __forceinline__ int logarithm(complex_of<R> z) { return logarithm(fabs(z.x) + fabs(z.y)); }
+
+/** Of the largest of several numbers. */
+__device__ __forceinline__ int largest_logarithm(float a, float b) { return __float_as_int(fmaxf(fabsf(a), fabsf(b))); }
+template <typename T> __device__ __forceinline__ int largest_logarithm(T a, T b) { return max(logarithm(a), logarithm(b)); }
+template <typename T> __device__ __forceinline__ int largest_logarithm(T a, T b, T c) { return max(largest_logarithm(a, b), logarithm(c)); }
+__device__ __forceinline__ int largest_logarithm(float a, float b, float c) { return __float_as_int(fmaxf(fmaxf(fabsf(a), fabsf(b)), fabsf(c))); }
+
+template <typename R> __device__ __forceinline__ R exponential(int bits)
+{
+    if constexpr (sizeof(R) == 4) return __int_as_float(bits);
+    else return __hiloint2double(bits, 0);
+}
+
+template <typename R> __device__ __forceinline__ R scaled(R x, R factor) { return x * factor; }
+template <typename R> __device__ __forceinline__ complex_of<R> scaled(complex_of<R> z, R factor) { return {z.x * factor, z.y * factor}; }
+template <typename T> __device__ __forceinline__ T of_real(real_of<T> r)
+{
+    if constexpr (scalar<T>::is_complex) return T{r, 0};
+    else return r;
+}
+
+/** The power of two that brings a normal number with these high bits into [1/2, 1). */
+template <typename R> __device__ __forceinline__ R balance(int bits)
+{
+    using L = layout_of<R>;
+    return exponential<R>(max(((bits & L::EXPONENT) ^ L::EXPONENT) - 2 * L::STEP, L::STEP));
+}
+
+/** 1 / x to one or two units in the last place, for normal x whose reciprocal is normal. */
+__device__ __forceinline__ float fast_reciprocal(float x)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+__device__ __forceinline__ double fast_reciprocal(double x)
+{
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x)); /* 20 bits; the step below triples them */
+    const double e = fma(-x, r, 1.0);
+    return fma(r, fma(e, e, e), r);
+}
+template <typename R> __device__ __forceinline__ complex_of<R> fast_reciprocal(complex_of<R> z)
+{
+    const R g = balance<R>(logarithm(z)), x = z.x * g, y = z.y * g, q = g * fast_reciprocal(x * x + y * y);
+    return {x * q, -y * q};
+}
+
+/* ----------------------------------------------------------------- two rows */
+
+/** lower x[left] + diag x[own] + upper x[right] = rhs; while carried through an elimination: lower is the coefficient of the
+ *  unknown where the elimination started, diag that of the unknown to be removed next, upper that of the one after it. */
+template <typename T, int NR> struct row_of { T lower, diag, upper, rhs[NR]; };
+
+template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> identity_row()
+{
+    row_of<T, NR> r = {};
+    r.diag = one_of<T>();
+    return r;
+}
+template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> reversed(const row_of<T, NR> &r)
+{
+    row_of<T, NR> s = r;
+    s.lower = r.upper, s.upper = r.lower;
+    return s;
+}
+
+/** Remove from the carried row the unknown that has coefficient carried.diag there and row.lower in `row`. If both vanish, the
+ *  row itself is left. GUARDED: a new diagonal that is all cancellation counts as its rounding error, so that a singular
+ *  system gives large numbers, but not arbitrarily large ones. */
+template <bool GUARDED = false, typename T, int NR> __device__ __forceinline__ void eliminate(row_of<T, NR> &carried, const row_of<T, NR> &row, T &times_row, T &times_carried)
+{
+    using R = real_of<T>;
+    const int bits = largest_logarithm(carried.diag, row.lower);
+    const R g = balance<R>(bits);
+    times_row = scaled(carried.diag, g) + of_real<T>(bits == 0 ? R(1) : R(0));
+    times_carried = scaled(row.lower, -g);
+    const T fresh = times_row * row.diag;
+    carried.lower = times_carried * carried.lower;
+    carried.diag = fresh + times_carried * carried.upper;
+    carried.upper = times_row * row.upper;
+    if constexpr (GUARDED) {
+        const int noise = logarithm(fresh) - layout_of<R>::MANTISSA * layout_of<R>::STEP;
+        if (logarithm(carried.diag) < noise) carried.diag = of_real<T>(exponential<R>(noise));
+    }
+#pragma unroll
+    for (int k = 0; k < NR; k++) carried.rhs[k] = times_row * row.rhs[k] + times_carried * carried.rhs[k];
+}
+template <bool GUARDED = false, typename T, int NR> __device__ __forceinline__ void eliminate(row_of<T, NR> &carried, const row_of<T, NR> &row)
+{
+    T times_row, times_carried;
+    eliminate<GUARDED>(carried, row, times_row, times_carried);
+}
+
+/** Pivoting as the kernels take it: may rows be exchanged, do their scales count. */
+struct pivoting { bool exchanges, scaled; };
+static inline pivoting pivoting_of(int pivot) { return {pivot != TRINE_PIVOT_NONE, pivot == TRINE_PIVOT_SCALED_PARTIAL}; }
+
+/** Logarithm of a row's scale. */
+template <typename T> __device__ __forceinline__ int scale_of(pivoting p, T a, T b, T c)
+{
+    using L = layout_of<real_of<T>>;
+    return p.scaled ? max(largest_logarithm(a, b, c), L::STEP) : L::ONE;
+}
+template <typename T, int NR> __device__ __forceinline__ int scale_of(pivoting p, const row_of<T, NR> &r) { return scale_of(p, r.lower, r.diag, r.upper); }
+
+/** The scale of what eliminate() left, that of the row which was not the pivot row. */
+template <typename T> __device__ __forceinline__ int scale_left(bool exchanged, T times_row, T times_carried, int carried_scale, int row_scale)
+{
+    using R = real_of<T>;
+    const R base = exponential<R>(exchanged ? carried_scale : row_scale);
+    R times;
+    if constexpr (scalar<T>::is_complex) times = exchanged ? size_of(times_carried) : size_of(times_row);
+    else times = exchanged ? times_carried : times_row;
+    return max(logarithm(times * base), layout_of<R>::STEP);
+}
+
+/** Is coefficient x, of a row with this scale, relatively larger than a coefficient with logarithm `other` minus its scale? */
+template <typename T> __device__ __forceinline__ bool exceeds(pivoting p, T x, int scale, int other)
+{
+    return (logarithm(x) - scale > other) & (logarithm(x) != 0) & p.exchanges; /* no branches */
+}
+
+/** x[own] = rhs - next x[next] - other x[other] */
+template <typename T, int NR> struct solved_of { T next, other, rhs[NR]; };
+
+/** 1 / pivot; a pivot that vanishes becomes a rounding error of its row. */
+template <typename T> __device__ __forceinline__ T pivot_reciprocal(T pivot, T next, T other)
+{
+    using R = real_of<T>;
+    using L = layout_of<R>;
+    if (logarithm(pivot) < L::STEP) pivot = of_real<T>(exponential<R>(max(largest_logarithm(next, other) - L::MANTISSA * L::STEP, L::STEP)));
+    return fast_reciprocal(pivot);
+}
+template <typename T, int NR> __device__ __forceinline__ solved_of<T, NR> solve_row(T pivot, T next, T other, const T (&rhs)[NR])
+{
+    solved_of<T, NR> s;
+    const T inverse = pivot_reciprocal(pivot, next, other);
+    s.next = next * inverse, s.other = other * inverse;
+#pragma unroll
+    for (int k = 0; k < NR; k++) s.rhs[k] = rhs[k] * inverse;
+    return s;
+}
+
+/* --------------------------------------------------- neighbouring partitions */
+
+/** What a reduction leaves of a partition: the row of its first unknown (which has the last one as its upper neighbour) and
+ *  the row of its last unknown (which has the first one as its lower neighbour). */
+template <typename T, int NR> struct rows_of { row_of<T, NR> first, last; };
+
+/** The unknowns at the ends of a partition and of its neighbours: x[-1], x[0], x[m-1], x[m]. */
+template <typename T, int NR> struct known_of { T before[NR], first[NR], last[NR], after[NR]; };
+
+/** The two unknowns where partitions A and B meet, from those at the ends of their union: `right` is B's first one, with
+ *  next = x[last], other = x[after] or x[first]; `left` is A's last one, with next = right's and other = x[first] or x[last],
+ *  or, from A's first row, next = x[first], other = x[before]. */
+template <typename T, int NR> struct joint_of {
+    enum { AFTER = 1, LAST = 2, BEFORE = 4 };
+    solved_of<T, NR> left, right;
+    int choice;
+};
+
+/** Union of A and the partition B that follows it. */
+template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> join(pivoting p, const rows_of<T, NR> &A, const rows_of<T, NR> &B, rows_of<T, NR> &both)
+{
+    joint_of<T, NR> j;
+    T times_row, times_carried, rhs[NR];
+    row_of<T, NR> down = A.last, up = reversed(B.first);
+    const int scale_a = scale_of(p, A.last), scale_b = scale_of(p, B.first);
+    eliminate<true>(down, B.first, times_row, times_carried);
+    eliminate<true>(up, reversed(A.last));
+
+    const int of_a = logarithm(A.last.diag) - scale_a, of_b = logarithm(B.first.lower) - scale_b;
+    const bool exchanged = exceeds(p, B.first.lower, scale_b, of_a);
+    const bool from_first = exceeds(p, A.first.upper, scale_of(p, A.first), max(of_a, of_b));
+    const int scale = scale_left(exchanged, times_row, times_carried, scale_a, scale_b);
+    const bool from_last = exceeds(p, B.last.lower, scale_of(p, B.last), logarithm(down.diag) - scale);
+#pragma unroll
+    for (int k = 0; k < NR; k++) rhs[k] = from_last ? B.last.rhs[k] : down.rhs[k];
+    j.right = solve_row(from_last ? B.last.lower : down.diag, from_last ? B.last.diag : down.upper, from_last ? B.last.upper : down.lower, rhs);
+#pragma unroll
+    for (int k = 0; k < NR; k++) rhs[k] = from_first ? A.first.rhs[k] : exchanged ? B.first.rhs[k] : A.last.rhs[k];
+    j.left = solve_row(from_first ? A.first.upper : exchanged ? B.first.lower : A.last.diag,
+                       from_first ? A.first.diag : exchanged ? B.first.diag : A.last.upper,
+                       from_first ? A.first.lower : exchanged ? B.first.upper : A.last.lower, rhs);
+    j.choice = (from_last ? j.AFTER : 0) | (from_first ? j.BEFORE : exchanged ? j.LAST : 0);
+
+    eliminate<true>(down, B.last);
+    eliminate<true>(up, reversed(A.first));
+    both.first = reversed(up);
+    both.last = down;
+    return j;
+}
+
+/** The unknowns where A and B meet. */
+template <typename T, int NR> __device__ __forceinline__ void meet(const joint_of<T, NR> &j, const known_of<T, NR> &known, T (&left)[NR], T (&right)[NR])
+{
+#pragma unroll
+    for (int k = 0; k < NR; k++) {
+        right[k] = j.right.rhs[k] - j.right.other * (j.choice & j.AFTER ? known.after[k] : known.first[k]) - j.right.next * known.last[k];
+        left[k] = j.left.rhs[k] - j.left.other * (j.choice & j.BEFORE ? known.before[k] : j.choice & j.LAST ? known.last[k] : known.first[k]) -
+                  j.left.next * (j.choice & j.BEFORE ? known.first[k] : right[k]);
+    }
+}
+
+/** Narrow the known unknowns of a union to those of its second or first part. */
+template <typename T, int NR> __device__ __forceinline__ void narrow(known_of<T, NR> &known, bool second, const T (&left)[NR], const T (&right)[NR])
+{
+#pragma unroll
+    for (int k = 0; k < NR; k++) {
+        known.before[k] = second ? left[k] : known.before[k];
+        known.first[k] = second ? right[k] : known.first[k];
+        known.last[k] = second ? known.last[k] : left[k];
+        known.after[k] = second ? known.after[k] : right[k];
+    }
+}
+
+/** A whole system that is one partition: its two unknowns. */
+template <typename T, int NR> __device__ __forceinline__ known_of<T, NR> close_system(pivoting p, const rows_of<T, NR> &whole)
+{
+    known_of<T, NR> known = {};
+    row_of<T, NR> carried = whole.first, row = whole.last; /* of unknowns first, last: diag, upper and lower, diag */
+    T rhs[NR];
+    carried.lower = row.upper = T{};
+    const bool exchanged = exceeds(p, row.lower, scale_of(p, row), logarithm(carried.diag) - scale_of(p, carried));
+#pragma unroll
+    for (int k = 0; k < NR; k++) rhs[k] = exchanged ? row.rhs[k] : carried.rhs[k];
+    const solved_of<T, NR> first = solve_row(exchanged ? row.lower : carried.diag, exchanged ? row.diag : carried.upper, T{}, rhs);
+    eliminate<true>(carried, row);
+    const solved_of<T, NR> last = solve_row(carried.diag, T{}, T{}, carried.rhs);
+#pragma unroll
+    for (int k = 0; k < NR; k++) {
+        known.last[k] = last.rhs[k];
+        known.first[k] = first.rhs[k] - first.next * last.rhs[k];
+    }
+    return known;
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* The exact solve of long systems: every warp reduces one tile to two rows, the system of these rows is solved, every warp
+ * reduces its tile again and substitutes. The system is read twice, 9 elements a row with one right-hand side; the coarse
+ * system has two rows for 32 M, so that nothing else counts. */
+#ifndef TRINE_RPTS_TWO_PASS_CUH
+#define TRINE_RPTS_TWO_PASS_CUH
+
+#include "tridiagonal/rpts_tile.cuh"
+
+template <typename T> struct two_pass {
+    system_of<T> A;
+    pivoting p;
+    int64_t nrhs;
+    columns_of<const T> D;
+    columns_of<T> X;
+    T *lower, *diag, *upper; /* the coarse system: rows 2t and 2t + 1 come from tile t */
+    columns_of<T> coarse;    /* its right-hand sides, then its solution */
+};
+
+/** Blocks that fit on a multiprocessor: registers are given out accordingly. */
+template <typename T, int NR, int M> constexpr int resident_tiles() { return (int)(227 * 1024 / (tile<T, NR, M>::BYTES + 1024)); }
+
+template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>())) reduce_tiles(const __grid_constant__ two_pass<T> s)
+{
+    using tile = tile<T, NR, M>;
+    extern __shared__ __align__(16) unsigned char shared_memory[];
+    const tile t = {(T *)shared_memory};
+    const int64_t row = blockIdx.x * (int64_t)tile::ROWS, first = blockIdx.y * (int64_t)NR, i = 2 * (int64_t)blockIdx.x;
+    const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
+    let_follower_start();
+    load_tile(t, s.A, s.D, row, first, count);
+    wait_for_tile(t, s.A, row);
+    const rows_of<T, NR> rows = reduce_tile(s.p, t, s.A.n, row);
+    if (threadIdx.x < 2) {
+        const row_of<T, NR> mine = either(threadIdx.x == 0, rows.first, rows.last);
+        if (blockIdx.y == 0) s.lower[i + threadIdx.x] = mine.lower, s.diag[i + threadIdx.x] = mine.diag, s.upper[i + threadIdx.x] = mine.upper;
+#pragma unroll
+        for (int k = 0; k < NR; k++)
+            if (k < count) s.coarse.data[(first + k) * s.coarse.ld + i + threadIdx.x] = mine.rhs[k];
+    }
+}
+
+/** Blocks run through the tiles backwards: those read last by reduce_tiles are still in the cache. */
+template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>())) substitute_tiles(const __grid_constant__ two_pass<T> s)
+{
+    using tile = tile<T, NR, M>;
+    extern __shared__ __align__(16) unsigned char shared_memory[];
+    const tile t = {(T *)shared_memory};
+    const int64_t number = gridDim.x - 1 - blockIdx.x, row = number * tile::ROWS, first = blockIdx.y * (int64_t)NR, i = 2 * number;
+    const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
+    way_back<T, NR> back;
+    known_of<T, NR> known;
+    load_tile(t, s.A, s.D, row, first, count);
+    wait_for_tile(t, s.A, row);
+    eliminate_tile(s.p, t, s.A.n, row, back);
+    wait_for_predecessor(); /* so far nothing depended on the coarse system's solution */
+#pragma unroll
+    for (int k = 0; k < NR; k++) {
+        const T *x = s.coarse.data + (first + k) * s.coarse.ld;
+        known.before[k] = k < count && number > 0 ? x[i - 1] : T{};
+        known.first[k] = k < count ? x[i] : T{};
+        known.last[k] = k < count ? x[i + 1] : T{};
+        known.after[k] = k < count && number + 1 < gridDim.x ? x[i + 2] : T{};
+    }
+    substitute_tile(t, back, known);
+    store_tile(t, s.A.n, s.X, row, first, count);
+}
+
+#endif
