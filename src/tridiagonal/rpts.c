@@ -35,7 +35,6 @@ trine_status rpts_check_options(trine_dtype t, int64_t n, int64_t nrhs, const tr
     REQUIRE(options->path >= TRINE_GTSV_AUTO && options->path <= TRINE_GTSV_ON_CHIP, "there is no path %d", (int)options->path);
     *out = (rpts_options){.nrhs = nrhs, .epsilon = options->epsilon, .refine = options->refine, .cyclic = options->cyclic != 0,
                           .pivot = options->pivot == TRINE_PIVOT_DEFAULT ? TRINE_PIVOT_SCALED_PARTIAL : options->pivot,
-                          
                           .partition = options->partition, .path = options->path, .op = options->op ? options->op : TRINE_N};
     return TRINE_SUCCESS;
 }
