@@ -15,10 +15,11 @@ static void check_factor(factor *F, unsigned seed)
     for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
         convert(F, t);
         const trine_panels panels = panels_of(F);
-        for (int variant = 0; variant < 4; variant++) {
+        static const trine_supernodal_invert inversions[] = {TRINE_INVERT_NONE, TRINE_INVERT_OFF, TRINE_INVERT_DIAG};
+        for (int variant = 0; variant < 6; variant++) {
             trine_supernodal plan;
             OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){
-                .invert = variant < 2 ? TRINE_INVERT_NONE : TRINE_INVERT_OFF, .fill = variant % 2 ? -1 : 0.3, .max_nrhs = 33}));
+                .invert = inversions[variant / 2], .fill = variant % 2 ? -1 : 0.3, .max_nrhs = 33}));
             numeric(plan, F);
             OK(trine_supernodal_check(plan, NULL));
             for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op), k++)
@@ -218,6 +219,60 @@ static void transposed_solves_are_bitwise_reproducible(void **state)
     trine_context_destroy(&ctx);
 }
 
+/** Several factors in one plan solve like each of them alone. */
+static void a_batch_of_factors_of_different_structure_is_solved(void **state)
+{
+    (void)state;
+    enum { FACTORS = 5 };
+    trine_context ctx = test_context();
+    factor F[FACTORS];
+    trine_panels panels[FACTORS];
+    const void *values[FACTORS];
+    int64_t n = 0;
+    for (int k = 0; k < FACTORS; k++) {
+        int widths[13];
+        for (int s = 0; s < 13; s++) widths[s] = 1 + (s * (k + 2)) % 13;
+        F[k] = make_factor(k == 3 ? 0 : 3 * k + 1, widths, 3, k != 2, TRINE_NONUNIT, 70 + (uint64_t)k); /* one of them is empty */
+        convert(&F[k], TRINE_D);
+        panels[k] = panels_of(&F[k]);
+        values[k] = F[k].values;
+        n += F[k].n;
+    }
+    trine_supernodal plan;
+    OK(trine_supernodal_analyse_batch(ctx, &plan, panels, FACTORS, &(trine_supernodal_options){.max_nrhs = 2}));
+    FAILS(TRINE_ERR_ARGUMENT, "values is NULL", trine_supernodal_numeric_batch(plan, TRINE_HOST, NULL, NULL));
+    OK(trine_supernodal_numeric_batch(plan, TRINE_HOST, values, NULL));
+    OK(trine_supernodal_check(plan, NULL));
+    const size_t bytes = (size_t)(2 * n) * sizeof(double);
+    double *b = malloc(bytes), *x = malloc(bytes);
+    for (int64_t i = 0; i < 2 * n; i++) b[i] = test_uniform(5, (uint64_t)i) - 0.5;
+    void *db = test_to_device(ctx, b, bytes);
+    const trine_dense X = {db, n, 2, n, TRINE_COLMAJOR};
+    for (trine_transpose op = TRINE_N; op <= TRINE_T; op = (trine_transpose)(2 * op)) {
+        OK(trine_supernodal_solve(plan, op, NULL, &X, &X, NULL));
+        test_from_device(ctx, x, db, bytes);
+        int64_t at = 0;
+        for (int k = 0; k < FACTORS; at += F[k++].n)
+            for (int64_t j = 0; j < 2; j++) check_solution(&F[k], op, b + j * n + at, x + j * n + at);
+        memcpy(b, x, bytes); /* the next op continues from here */
+    }
+    trine_supernodal_destroy(&plan);
+    panels[1].diag = TRINE_UNIT;
+    FAILS(TRINE_ERR_ARGUMENT, "factor 1", trine_supernodal_analyse_batch(ctx, &plan, panels, FACTORS, NULL));
+    panels[1].diag = TRINE_NONUNIT;
+    F[0].rows[0] = (int32_t)F[0].n;
+    FAILS(TRINE_ERR_STRUCTURE, "panel 0", trine_supernodal_analyse_batch(ctx, &plan, panels, FACTORS, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "no factors", trine_supernodal_analyse_batch(ctx, &plan, panels, 0, NULL));
+    OK(trine_supernodal_analyse(ctx, &plan, &panels[1], NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "analyse_batch", trine_supernodal_numeric_batch(plan, TRINE_HOST, values, NULL));
+    trine_supernodal_destroy(&plan);
+    test_release(ctx, db);
+    free(b);
+    free(x);
+    for (int k = 0; k < FACTORS; k++) free_factor(&F[k]);
+    trine_context_destroy(&ctx);
+}
+
 static void info_counts_panels_and_entries(void **state)
 {
     (void)state;
@@ -398,6 +453,7 @@ int main(void)
         cmocka_unit_test(new_values_replace_old_ones_without_analysis),
         cmocka_unit_test(works_of_one_plan_are_independent),
         cmocka_unit_test(transposed_solves_are_bitwise_reproducible),
+        cmocka_unit_test(a_batch_of_factors_of_different_structure_is_solved),
         cmocka_unit_test(info_counts_panels_and_entries),
         cmocka_unit_test(panels_that_do_not_fit_are_refused),
         cmocka_unit_test(wrong_arguments_are_named),

@@ -61,6 +61,16 @@ typedef struct {
 TRINE_API trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels,
                                                 const trine_supernodal_options *options);
 
+/** One plan for `count` factors of the same dtype and diag, of any structures: the factor of a block diagonal matrix. Vectors
+ *  hold the rows of factor 0, then those of factor 1, ...; a solve is one solve with all of them (on a GPU: one launch). The rest
+ *  of the interface holds for it; trine_supernodal_numeric takes the values of all factors one after the other, each
+ *  value_offsets[n_panels] elements. For many subdomains of a domain decomposition. */
+TRINE_API trine_status trine_supernodal_analyse_batch(trine_context ctx, trine_supernodal *plan, const trine_panels *factors, int64_t count,
+                                                      const trine_supernodal_options *options);
+/** Numeric with an array for each factor, all in `space`. Synchronizes; needs memory for a copy of all values. */
+TRINE_API trine_status trine_supernodal_numeric_batch(trine_supernodal plan, trine_space space, const void *const *values,
+                                                      const trine_exec *exec);
+
 /** Take panel values of the analysed structure: an array laid out by value_offsets as trine_panels.values is, of the panels'
  *  dtype, in `space`. Any number of times. Device values: asynchronous on exec's stream. Host values on a GPU: copied through
  *  device memory allocated for the call; synchronizes. */

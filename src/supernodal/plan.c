@@ -11,6 +11,7 @@ trine_status trine_supernodal_destroy(trine_supernodal *plan)
     trine_work_destroy(&P->own_work);
     if (P->device) P->backend->destroy(P);
     trine_free(ctx, ctx->info.space, P->values);
+    trine_free(ctx, TRINE_HOST, P->factor_values);
     supernodal_structure_free(&P->S);
     trine_free(ctx, TRINE_HOST, P);
     return trine_context_destroy(&ctx);

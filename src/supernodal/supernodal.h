@@ -57,6 +57,7 @@ struct trine_supernodal_s {
     trine_supernodal_options options; /* nothing left automatic */
     trine_supernodal_invert invert;   /* what numeric does */
     supernodal_structure S;
+    int64_t n_factors, *factor_values; /* of a batch: where each one's values begin; else 0, NULL */
     void *values;                  /* in the context's space */
     const struct supernodal_backend *backend;
     void *device;                  /* the backend's own part */
