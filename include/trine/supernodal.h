@@ -41,7 +41,7 @@ typedef enum {
 
 typedef struct {
     trine_supernodal_invert invert;
-    double fill;       /* a panel merged from several may hold this fraction of explicit zeros; 0 = automatic (0.1), negative =
+    double fill;       /* a panel merged from several may hold this fraction of explicit zeros; 0 = automatic (0.1 on a GPU, 0.03 on the CPU), negative =
                           merge nothing */
     int64_t max_nrhs;  /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work */
     /* on a GPU */

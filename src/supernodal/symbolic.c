@@ -7,8 +7,6 @@
 
 typedef long long ll;
 
-static const double DEFAULT_FILL = 0.1;
-
 static int by_value(const void *a, const void *b)
 {
     const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
@@ -369,7 +367,7 @@ trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, 
     S->levels_given = tree_levels(m, F.parent, F.mark); /* mark has n >= m entries */
     for (int64_t i = 0; i < n; i++) F.mark[i] = -1;
     if (fill >= 1) merge_everything(&F);
-    else if (fill >= 0) merge_panels(&F, fill > 0 ? fill : DEFAULT_FILL);
+    else if (fill >= 0) merge_panels(&F, fill);
     TRY(lay_out(&F, padding, S));
     TRY(count_levels(S));
 done:
