@@ -2,11 +2,35 @@
 #ifndef TRINE_SUPERNODAL_H
 #define TRINE_SUPERNODAL_H
 
+#include <trine/matrix.h>
 #include <trine/triangular.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* -------------------------------------------- panels of a factor without any */
+
+typedef struct {
+    trine_uplo uplo;    /* AUTO: T must be triangular. LOWER, UPPER: entries of the other triangle are ignored */
+    trine_diag diag;    /* UNIT: the diagonal is 1, whatever is stored */
+    double fill;        /* a panel may hold this fraction of explicit zeros; 0 = automatic (0.2), negative = none: only columns
+                           of the same structure share a panel */
+    int64_t max_width;  /* columns of a panel; 0 = any number */
+} trine_panels_options;
+
+/** Find supernodes in a triangle T that comes without a partition (UMFPACK's factors, incomplete ones, one's own): neighbouring
+ *  columns go into one panel while the union of their rows leaves at most the fraction `fill` of zeros (relaxed supernodes,
+ *  Ashcraft and Grimes 1989; any structure, closed under elimination or not). T: on the host, CSR or CSC, any dtype,
+ *  duplicates are summed. A lower T gives the panels of T; an upper one those of T^T, so that op T of the supernodal plan
+ *  solves with T, and op N with T^T. The arrays are new: trine_panels_free. Synchronous.
+ *  TRINE_ERR_STRUCTURE: T is not triangular, or a diagonal entry is missing (names the row). TRINE_ERR_MEMORY says how much the
+ *  panels need. */
+TRINE_API trine_status trine_panels_detect(trine_context ctx, trine_matrix T, const trine_panels_options *options, trine_panels *panels);
+/** Free what trine_panels_detect made; accepts NULL. */
+TRINE_API void trine_panels_free(trine_context ctx, trine_panels *panels);
+
+/* ------------------------------------------------------------------- the plan */
 
 typedef struct trine_supernodal_s *trine_supernodal;
 
@@ -112,6 +136,17 @@ typedef struct {
     trine_supernodal_variant variant;            /* on a GPU; AUTO on the CPU */
 } trine_supernodal_info;
 TRINE_API trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_info *info);
+
+/** One level set of panels: none depends on another of its level, level 0 depends on nothing. */
+typedef struct {
+    int64_t panels;
+    int64_t min_width, max_width, min_height, max_height; /* columns and rows of a panel */
+    double mean_width, mean_height;
+    int64_t entries;                                       /* of the lower trapezoids */
+} trine_supernodal_level;
+/** The levels of the merged panels (Figure 5 of the paper): info.levels_merged of them go to levels[0..count-1]. With options.fill
+ *  < 0 nothing is merged. TRINE_ERR_ARGUMENT if count is another number. */
+TRINE_API trine_status trine_supernodal_get_levels(trine_supernodal plan, int64_t count, trine_supernodal_level *levels);
 TRINE_API trine_status trine_supernodal_destroy(trine_supernodal *plan);
 
 #ifdef __cplusplus

@@ -249,3 +249,30 @@ trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_i
     }
     return TRINE_SUCCESS;
 }
+
+trine_status trine_supernodal_get_levels(trine_supernodal plan, int64_t count, trine_supernodal_level *levels)
+{
+    REQUIRE(plan, "plan is NULL");
+    const supernodal_structure *S = &plan->S;
+    REQUIRE(count == S->levels, "room for %lld levels, but there are %lld", (long long)count, (long long)S->levels);
+    REQUIRE(levels || !count, "levels is NULL");
+    for (int64_t k = 0; k < count; k++) levels[k] = (trine_supernodal_level){.min_width = INT64_MAX, .min_height = INT64_MAX};
+    for (int64_t s = 0; s < S->n_panels; s++) {
+        const supernodal_panel *p = &S->panels[s];
+        trine_supernodal_level *l = &levels[p->level];
+        const int64_t w = p->width, h = p->height;
+        l->panels++;
+        if (w < l->min_width) l->min_width = w;
+        if (w > l->max_width) l->max_width = w;
+        if (h < l->min_height) l->min_height = h;
+        if (h > l->max_height) l->max_height = h;
+        l->mean_width += (double)w;
+        l->mean_height += (double)h;
+        l->entries += w * h - w * (w - 1) / 2;
+    }
+    for (int64_t k = 0; k < count; k++) { /* every level has a panel */
+        levels[k].mean_width /= (double)levels[k].panels;
+        levels[k].mean_height /= (double)levels[k].panels;
+    }
+    return TRINE_SUCCESS;
+}
