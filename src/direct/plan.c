@@ -98,6 +98,58 @@ static trine_status check_options(const trine_direct_options *o)
     return TRINE_SUCCESS;
 }
 
+static trine_status solve_once(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream);
+
+/** Backward error, in eps, of a solve for b = A s with a random s. */
+static trine_status try_solve(trine_direct D, double *error)
+{
+    trine_status status = TRINE_SUCCESS;
+    const size_t element = trine_dtype_size(D->dtype), bytes = (size_t)D->n * element;
+    void *s = NULL, *b = NULL, *x = NULL;
+    TRY(trine_alloc(D->ctx, TRINE_HOST, bytes, &s));
+    TRY(trine_alloc(D->ctx, TRINE_HOST, bytes, &b));
+    TRY(trine_alloc(D->ctx, D->space, bytes, &x));
+    const int64_t parts = D->n * (trine_dtype_is_complex(D->dtype) ? 2 : 1);
+    uint32_t state = 1;
+    for (int64_t i = 0; i < parts; i++) {
+        state = state * 1664525u + 1013904223u; /* Numerical Recipes */
+        const double u = (double)state / 2147483648.0 - 1;
+        if (trine_dtype_is_single(D->dtype)) ((float *)s)[i] = (float)u;
+        else ((double *)s)[i] = u;
+    }
+    TRY(trine_matrix_multiply(D->A, TRINE_N, NULL, s, NULL, b));
+    TRY(trine_copy(D->ctx, x, D->space, b, TRINE_HOST, bytes));
+    const trine_dense X = {.data = x, .rows = D->n, .cols = 1, .ld = D->n, .layout = TRINE_COLMAJOR};
+    TRY(solve_once(D, TRINE_N, &X, &X, NULL));
+    TRY(trine_context_synchronize(D->ctx));
+    TRY(trine_copy(D->ctx, s, TRINE_HOST, x, D->space, bytes));
+    trine_accuracy accuracy;
+    TRY(trine_matrix_accuracy(D->A, 1, s, b, NULL, &accuracy));
+    *error = accuracy.backward_error;
+done:
+    trine_free(D->ctx, TRINE_HOST, s);
+    trine_free(D->ctx, TRINE_HOST, b);
+    trine_free(D->ctx, D->space, x);
+    return status;
+}
+
+/** Plans for D's factor. Where the inverses of panels were the plans' own idea, a solve shows whether they are accurate: for an
+ *  ill-conditioned block of U they are not. */
+static trine_status set_up_sweeps(trine_direct D)
+{
+    static const double MOST = 10; /* eps: what the paper calls stable */
+    trine_status status = TRINE_SUCCESS;
+    double error = 0;
+    TRY(sweeps_take_factor(&D->sweeps, D->F));
+    while (sweeps_on_trial(&D->sweeps)) {
+        TRY(try_solve(D, &error));
+        if (error <= MOST) break;
+        TRY(sweeps_step_back(&D->sweeps, D->F, error));
+    }
+done:
+    return status;
+}
+
 /** The plan for F, whose reference passes to it, also in a failure. */
 static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A, trine_dtype dtype,
                            const trine_direct_options *options)
@@ -120,7 +172,6 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     D->sweeps = (direct_sweeps){.ctx = ctx, .dtype = dtype, .ops = D->ops, .options = *options, .max_nrhs = D->max_nrhs};
     TRY(take_matrix(D, A));
     TRY(place_permutations(D));
-    TRY(sweeps_take_factor(&D->sweeps, F));
     const size_t element = trine_dtype_size(D->dtype);
     size_t bytes;
     if (__builtin_mul_overflow((size_t)D->n * element, (size_t)D->max_nrhs, &bytes))
@@ -131,6 +182,7 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
         TRY(trine_alloc(ctx, TRINE_HOST, bytes, &D->host_x));
         TRY(trine_alloc(ctx, TRINE_HOST, bytes, &D->host_r));
     }
+    TRY(set_up_sweeps(D));
     D->ready = true;
     *plan = D;
     return TRINE_SUCCESS;
@@ -191,7 +243,7 @@ trine_status trine_direct_update(trine_direct D, trine_matrix A)
     TRY(trine_factor_update(D->F, A));
     TRY(take_matrix(D, A));
     TRY(place_permutations(D));
-    TRY(sweeps_take_factor(&D->sweeps, D->F));
+    TRY(set_up_sweeps(D));
     D->ready = true;
 done:
     return status;

@@ -35,6 +35,7 @@ static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trin
         trine_supernodal_destroy(plan);
         trine_supernodal_options options = s->options.supernodal;
         options.max_nrhs = s->max_nrhs;
+        options.invert = s->invert;
         TRY(trine_supernodal_analyse(s->ctx, plan, &panels, &options));
         s->analyse_seconds += trine_wall_time() - start;
         start = trine_wall_time();
@@ -204,6 +205,8 @@ trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F)
     if (s->cholesky != cholesky) sweeps_destroy(s); /* other diagonals, other ops: whatever the structures are */
     s->cholesky = cholesky;
     s->analyse_seconds = s->numeric_seconds = 0;
+    if (s->invert != s->options.supernodal.invert) destroy_supernodal(s); /* the last factor's trial counts for that one only */
+    s->invert = s->options.supernodal.invert;
     s->supernodal = wants_panels(s, &factor);
     if (s->supernodal) {
         destroy_general(s);
@@ -216,6 +219,33 @@ trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F)
     destroy_supernodal(s);
     status = set_general(s, F);
 done:
+    return status;
+}
+
+bool sweeps_on_trial(const direct_sweeps *s)
+{
+    trine_supernodal_info info;
+    if (!s->supernodal || s->options.supernodal.invert || trine_supernodal_get_info(s->L_panels, &info)) return false;
+    return info.n && info.invert != TRINE_INVERT_NONE;
+}
+
+trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_error)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool diagonal = s->invert == TRINE_INVERT_DIAG;
+    trine_log(s->ctx, 2, "supernodal: a backward error of %.3g eps with inverted %s", backward_error, diagonal ? "diagonal blocks" : "panels");
+    s->invert = diagonal ? TRINE_INVERT_NONE : TRINE_INVERT_DIAG;
+    destroy_supernodal(s);
+    status = set_supernodal(s, F);
+    if (!status) {
+        snprintf(s->reason, sizeof s->reason, "the factor has supernodal panels, but inverting their %s gave a backward error of %.3g eps",
+                 diagonal ? "diagonal blocks" : "diagonal and off-diagonal blocks", backward_error);
+    } else if ((status == TRINE_ERR_UNSUPPORTED || status == TRINE_ERR_MEMORY) && s->options.solver == TRINE_SOLVER_AUTO) {
+        snprintf(s->reason, sizeof s->reason, "inverted panels gave a backward error of %.3g eps", backward_error);
+        s->supernodal = false;
+        destroy_supernodal(s);
+        status = set_general(s, F);
+    }
     return status;
 }
 

@@ -12,6 +12,7 @@ typedef struct {
     trine_direct_options options;
     int64_t max_nrhs;
     bool cholesky;
+    trine_supernodal_invert invert;            /* asked of the supernodal plans */
     bool supernodal;                           /* what runs: the first pair below, else the second */
     trine_supernodal L_panels, Ut_panels;      /* L and U^T */
     trine_triangular lower, upper;
@@ -22,6 +23,10 @@ typedef struct {
 
 /** Plans for F's factor, or new values for the plans that are there where the structure stayed. */
 trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F);
+/** Whether the panels are inverted by the library's own choice: then a trial solve should say whether that was good. */
+bool sweeps_on_trial(const direct_sweeps *s);
+/** After a trial with too large a backward error: the same factor with less inversion, on a GPU in the end by general plans. */
+trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_error);
 /** op(A) is to be solved as conj(op'(A) conj(.)), with op' the transposition that is left: the vectors are to be conjugated on
  *  their way in and out. */
 bool sweeps_conjugate(const direct_sweeps *s, trine_transpose op);

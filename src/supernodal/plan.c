@@ -73,6 +73,7 @@ static trine_status settle(trine_context ctx, trine_supernodal_options *o)
     if (!o->max_nrhs) o->max_nrhs = 1;
     if (!o->threshold) o->threshold = 250;
     if (!o->streams) o->streams = 5;
+    if (o->fill == 0) o->fill = ctx->cuda ? 0.1 : 0.03;
     if (!o->invert) o->invert = ctx->cuda ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
     const bool products = o->invert == TRINE_INVERT_OFF || o->invert == TRINE_INVERT_FULL;
     if (o->variant == TRINE_VARIANT_SPMV && o->invert == TRINE_INVERT_NONE)
@@ -112,8 +113,7 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     P->invert = given.invert == TRINE_INVERT_FULL ? TRINE_INVERT_OFF : given.invert;
     P->backend = ctx->cuda ? TRINE_CUDA_TABLE(&supernodal_cuda) : &supernodal_cpu;
     const int padding = (int)(16 / trine_dtype_size(P->dtype)); /* columns start on 16 bytes */
-    const double fill = given.invert == TRINE_INVERT_FULL ? 1 : given.fill == 0 ? (ctx->cuda ? 0.1 : 0.03) : given.fill;
-    TRY(supernodal_symbolic(ctx, panels, fill, padding, &P->S));
+    TRY(supernodal_symbolic(ctx, panels, given.invert == TRINE_INVERT_FULL ? 1 : given.fill, padding, &P->S));
     const size_t bytes = (size_t)P->S.n_values * trine_dtype_size(P->dtype) + 64; /* vector instructions read beyond the last value */
     if (trine_alloc(ctx, ctx->info.space, bytes, &P->values))
         FAIL(TRINE_ERR_MEMORY, "no memory for %zu bytes of panels (%lld entries); the general triangular solve needs less",

@@ -68,7 +68,8 @@ static void describe_kernel(const trine_direct_info *info, char *text, size_t si
 {
     const bool lu = info->factor.diag_L == TRINE_UNIT;
     if (info->solver == TRINE_SOLVER_SUPERNODAL) {
-        int used = snprintf(text, size, "supernodal, %s panels in L", grouped(info->lower_panels.panels_merged));
+        static const char *const inverted[] = {[TRINE_INVERT_NONE] = "", [TRINE_INVERT_OFF] = ", inverted", [TRINE_INVERT_DIAG] = ", diagonal blocks inverted"};
+        int used = snprintf(text, size, "supernodal%s, %s panels in L", inverted[info->lower_panels.invert], grouped(info->lower_panels.panels_merged));
         if (lu) used += snprintf(text + used, size - (size_t)used, ", %s in U", grouped(info->upper_panels.panels_merged));
         const int64_t entries = info->lower_panels.nnz_merged + (lu ? info->upper_panels.nnz_merged : 0);
         snprintf(text + used, size - (size_t)used, ", %.2f stored entries for one of the factor",
