@@ -23,6 +23,7 @@ typedef struct {
     trine_uplo uplo;             /* AUTO: lower for forward, upper for backward */
     trine_layout layout;         /* of several right-hand sides */
     trine_summation summation;
+    const char *sweep;           /* a table or figure of Liu et al. 2017 by name, or NULL */
     int reps;                    /* timed calls behind every median */
     double max_seconds;          /* a timed loop ends after that, with at least 11 calls; 0: never */
     FILE *table, *json;          /* json may be NULL */
@@ -38,6 +39,8 @@ typedef struct {
 trine_status bench_suite_sptrsv(bench *b);
 trine_status bench_suite_sptrsm(bench *b);
 trine_status bench_suite_supernodal(bench *b);
+/** "structure|synchronization|...": what --sweep takes. */
+const char *bench_sweep_names(void);
 /** What these suites do: every matrix, direction and number of right-hand sides, all methods and peers side by side. */
 trine_status bench_run_triangular(bench *b, const char *suite, const int64_t *nrhs, int n_nrhs);
 trine_status bench_suite_tridiag(bench *b);
@@ -164,6 +167,6 @@ typedef struct {
 } bench_solver;
 /** libcusparse, opened once; TRINE_ERR_NOT_BUILT if there is none. */
 trine_status bench_cusparse_library(void **library);
-extern const bench_solver bench_solver_trine, bench_solver_supernodal, bench_solver_cusparse, bench_solver_mkl;
+extern const bench_solver bench_solver_trine, bench_solver_supernodal, bench_solver_basic, bench_solver_cusparse, bench_solver_mkl;
 
 #endif

@@ -43,7 +43,7 @@ typedef struct {
     bench b;
 } arguments;
 
-enum { METHODS = 256, PEERS, DTYPE, UPLO, DIRECTION, NRHS, LAYOUT, REPS, MAX_SECONDS, JSON, OUT, DEVICE, DEVICE_NAME, DETERMINISTIC };
+enum { METHODS = 256, PEERS, DTYPE, UPLO, DIRECTION, NRHS, LAYOUT, REPS, MAX_SECONDS, JSON, OUT, DEVICE, DEVICE_NAME, DETERMINISTIC, SWEEP };
 static const struct argp_option options[] = {
     {"methods", METHODS, "LIST", 0, "trine's methods, by name (default: the suite's all)", 0},
     {"peers", PEERS, "LIST", 0, "cusparse, mkl, lapack, or none (default: those of the device)", 0},
@@ -53,6 +53,7 @@ static const struct argp_option options[] = {
     {"nrhs", NRHS, "LIST", 0, "numbers of right-hand sides (default: 1; sptrsm 1,8,32,64)", 0},
     {"layout", LAYOUT, "rowmajor|colmajor", 0, "of several right-hand sides (default rowmajor)", 0},
     {"deterministic", DETERMINISTIC, NULL, 0, "bitwise the same result every run", 0},
+    {"sweep", SWEEP, "NAME", 0, "methods, right-hand sides and peers of a table or figure of Liu et al. 2017: structure, synchronization, preprocessing, scratchpad, variants, p, q", 0},
     {"reps", REPS, "N", 0, "timed calls behind a median (default 50)", 0},
     {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 11 calls", 0},
     {"device", DEVICE, "DEVICE", 0, "auto, cpu, cpu:4, cuda, cuda:1 (default auto)", 0},
@@ -111,6 +112,13 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->b.max_seconds = strtod(value, &end);
         if (!(a->b.max_seconds > 0) || *end) argp_error(state, "--max-seconds: \"%s\" is no positive number", value);
         break;
+    case SWEEP: {
+        bench_list word = bench_list_split(value);
+        require_words(state, &word, "sweep", bench_sweep_names());
+        bench_list_free(&word);
+        a->b.sweep = value;
+        break;
+    }
     case DETERMINISTIC: a->b.summation = TRINE_ORDER_DETERMINISTIC; break;
     case DEVICE: a->device = value; break;
     case DEVICE_NAME: a->device_name = value; break;

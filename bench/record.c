@@ -99,6 +99,7 @@ trine_status bench_record_write(bench *b, const bench_record *r)
     write_text(f, "impl", r->impl);
     write_text(f, "method", r->method);
     write_text(f, "chosen", r->chosen);
+    write_text(f, "sweep", b->sweep);
     write_text(f, "status", outcomes[r->status]);
     write_text(f, "reason", r->reason[0] ? r->reason : NULL);
     write_number(f, "analyse_ms", r->analyse_ms);

@@ -14,6 +14,37 @@ static const char *const default_matrices[] = {
     "tri:airfoil_2d", "tri:cage11", "tri:luxembourg_osm_lap", "tri:vsp_model1_crew1_cr42_south31_lap", "tri:memplus"};
 static const char *const default_methods[] = {"auto", "serial", "levelset", "syncfree-csr", "syncfree-csc"};
 
+
+/* The tables and figures of Liu et al. 2017: what --sweep NAME puts where no option says otherwise. */
+static const struct sweep { const char *name, *methods, *nrhs, *peers; } sweeps[] = {
+    {"structure", "structure", "1", "none"},                        /* Figure 2, Table III: no solves */
+    {"synchronization", "basic,levelset,auto", "1", "none"},        /* Table I */
+    {"preprocessing", "syncfree-csc,syncfree-csr,auto", "1,8", ""}, /* Tables IV and V */
+    {"scratchpad",                                                  /* Figure 9 */
+     "syncfree-csc:warps=4:scratchpad=1,syncfree-csc:warps=4:scratchpad=2,syncfree-csc:warps=8:scratchpad=1,syncfree-csc:warps=8:scratchpad=2,"
+     "syncfree-csc:warps=16:scratchpad=1,syncfree-csc:warps=16:scratchpad=2,syncfree-csc:warps=32:scratchpad=1,syncfree-csc:warps=32:scratchpad=2",
+     "1", "none"},
+    {"variants", "syncfree-csc:variant=1,syncfree-csc:variant=2,syncfree-csc,auto", "1,2,4,8,16,32,64,128", ""}, /* Figures 10 and 11 */
+    {"p", "syncfree-csc:p=4,syncfree-csc:p=8,syncfree-csc:p=16,syncfree-csc:p=32,syncfree-csc:p=64", "2,4,8,16,32,64", "none"}, /* Figure 12 */
+    {"q",
+     "syncfree-csc:q=16,syncfree-csc:q=32,syncfree-csc:q=64,syncfree-csc:q=128,syncfree-csc:q=256,syncfree-csc:q=512,syncfree-csc:q=1024,"
+     "syncfree-csc:q=2048,syncfree-csc:q=4096,syncfree-csc:q=8192,syncfree-csc:q=16384",
+     "2,16,64", "none"},
+};
+
+const char *bench_sweep_names(void) { return "structure|synchronization|preprocessing|scratchpad|variants|p|q"; }
+
+/** Take the sweep's own lists where the command line gave none. */
+static void take_sweep(bench *b)
+{
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
+        if (strcmp(sweeps[i].name, b->sweep) != 0) continue;
+        if (!b->methods.count) b->methods = bench_list_split(sweeps[i].methods);
+        if (!b->nrhs.count) b->nrhs = bench_list_split(sweeps[i].nrhs);
+        if (!b->peers.count) b->peers = bench_list_split(sweeps[i].peers);
+    }
+}
+
 enum { MOST_SOLVERS = 32 };
 
 /** One solver on one problem. */
@@ -140,16 +171,33 @@ static int64_t least_bytes(const bench_problem *p)
     return p->nnz * (size + 4) + 2 * p->n * p->nrhs * size;
 }
 
+static void describe_problem(bench_record *r, const bench_problem *p)
+{
+    r->n = p->n;
+    r->nnz = p->nnz;
+    r->dtype = p->dtype;
+    r->op = p->op;
+    r->uplo = p->uplo;
+    r->direction = p->direction;
+    r->nrhs = p->nrhs;
+    r->bytes = least_bytes(p);
+}
+
+static void add_structure(bench_record *r, const bench_problem *p)
+{
+    bench_record_add_number(r, "levels", (double)p->levels);
+    bench_record_add_number(r, "level_rows_min", (double)p->min_rows);
+    bench_record_add_number(r, "level_rows_mean", (double)p->n / (double)p->levels);
+    bench_record_add_number(r, "level_rows_max", (double)p->max_rows);
+}
+
 static trine_status finish(bench *b, const bench_problem *p, entry *e)
 {
     bench_record *r = &e->record;
     double flops = (trine_dtype_is_complex(p->dtype) ? 8.0 : 2.0) * (double)p->nnz * (double)p->nrhs;
     double gflops = 1e-6 * flops / r->solve_ms, us_per_level = 1e3 * r->solve_ms / (double)p->levels;
     double copy_fraction = 1e-6 * (double)r->bytes / r->solve_ms / b->copy_gbs;
-    bench_record_add_number(r, "levels", (double)p->levels);
-    bench_record_add_number(r, "level_rows_min", (double)p->min_rows);
-    bench_record_add_number(r, "level_rows_mean", (double)p->n / (double)p->levels);
-    bench_record_add_number(r, "level_rows_max", (double)p->max_rows);
+    add_structure(r, p);
     bench_record_add_number(r, "gflops", gflops);
     bench_record_add_number(r, "us_per_level", us_per_level);
     bench_record_add_number(r, "copy_fraction", copy_fraction);
@@ -175,7 +223,9 @@ static trine_status compare_all(bench *b, const char *suite, bench_problem *p)
     int n_methods = b->methods.count ? b->methods.count : (int)(sizeof default_methods / sizeof *default_methods);
     for (int i = 0; i < n_methods && count < MOST_SOLVERS - 2; i++) {
         const char *method = b->methods.count ? b->methods.item[i] : default_methods[i];
-        entries[count++] = (entry){.kind = strncmp(method, "supernodal", 10) == 0 ? &bench_solver_supernodal : &bench_solver_trine,
+        entries[count++] = (entry){.kind = strncmp(method, "supernodal", 10) == 0 ? &bench_solver_supernodal
+                                           : strcmp(method, "basic") == 0         ? &bench_solver_basic
+                                                                                  : &bench_solver_trine,
                                    .record.method = method};
     }
     for (size_t i = 0; i < sizeof peers / sizeof *peers; i++) {
@@ -194,14 +244,7 @@ static trine_status compare_all(bench *b, const char *suite, bench_problem *p)
         e->record = bench_record_begin(suite, p->spec);
         e->record.method = method;
         e->record.impl = e->kind->impl;
-        e->record.n = p->n;
-        e->record.nnz = p->nnz;
-        e->record.dtype = p->dtype;
-        e->record.op = p->op;
-        e->record.uplo = p->uplo;
-        e->record.direction = p->direction;
-        e->record.nrhs = p->nrhs;
-        e->record.bytes = least_bytes(p);
+        describe_problem(&e->record, p);
         trine_status found = measure(b, p, e);
         if (found) bench_record_fail(&e->record, found == TRINE_ERR_UNSUPPORTED || found == TRINE_ERR_NOT_BUILT ? BENCH_SKIPPED : BENCH_FAILED, NULL);
     }
@@ -211,6 +254,47 @@ done:
     for (int i = 0; i < count; i++)
         if (entries[i].self) entries[i].kind->destroy(entries[i].self);
     return status;
+}
+
+/** How many columns of op(T) have 1, 2, 3-4, 5-8, ... entries, as "1:10 2:4 4:7 8:1". */
+static trine_status column_lengths(bench *b, const bench_problem *p, char *text, size_t room)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t *offsets;
+    const int32_t *columns;
+    int64_t *length = NULL, count[33] = {0};
+    size_t used = 0;
+    text[0] = '\0';
+    TRY(trine_matrix_get_arrays(p->host, &offsets, &columns, NULL));
+    TRY(CALLOC(b->ctx, length, p->n));
+    for (int64_t k = 0; k < p->nnz; k++) length[columns[k]]++;
+    for (int64_t j = 0; j < p->n; j++) {
+        int bin = 0;
+        while (((int64_t)1 << bin) < length[j]) bin++;
+        count[bin]++;
+    }
+    for (int bin = 0; bin < 33 && used < room; bin++)
+        if (count[bin]) used += (size_t)snprintf(text + used, room - used, "%s%lld:%lld", used ? " " : "", 1LL << bin, (long long)count[bin]);
+done:
+    trine_free(b->ctx, TRINE_HOST, length);
+    return status;
+}
+
+/** A record of what is solved with, and no solve. */
+static trine_status record_structure(bench *b, const char *suite, const bench_problem *p)
+{
+    char lengths[600];
+    trine_status status = column_lengths(b, p, lengths, sizeof lengths);
+    if (status) return status;
+    bench_record r = bench_record_begin(suite, p->spec);
+    describe_problem(&r, p);
+    r.impl = "trine";
+    r.method = "structure";
+    add_structure(&r, p);
+    bench_record_add_text(&r, "column_lengths", lengths);
+    print_heading(b, p);
+    fprintf(b->table, "  columns of up to 1, 2, 4, ... entries: %s\n", lengths);
+    return bench_record_write(b, &r);
 }
 
 /** A matrix that cannot be had is a record too. */
@@ -234,6 +318,11 @@ static trine_status run_problem(bench *b, const char *suite, bench_source source
     bench_problem p;
     trine_status made = bench_problem_make(b, source, direction, dtype, &p);
     if (made) return record_missing(b, suite, spec, direction, made);
+    if (b->sweep && strcmp(b->sweep, "structure") == 0) {
+        p.nrhs = 1;
+        TRY(record_structure(b, suite, &p));
+        goto done;
+    }
     for (int i = 0; i < n_nrhs; i++) {
         TRY(bench_problem_set_nrhs(b, &p, nrhs[i]));
         TRY(compare_all(b, suite, &p));
@@ -248,6 +337,7 @@ trine_status bench_run_triangular(bench *b, const char *suite, const int64_t *nr
     static char *both[] = {"forward", "backward"};
     trine_status status = TRINE_SUCCESS;
     int64_t chosen[64];
+    if (b->sweep) take_sweep(b);
     int n_matrices = b->matrices.count ? b->matrices.count : (int)(sizeof default_matrices / sizeof *default_matrices);
     char *const *directions = b->directions.count ? b->directions.item : both;
     int n_directions = b->directions.count ? b->directions.count : 2;

@@ -11,7 +11,9 @@
 /** static const solve_fn solve[] = TABLE(solve_serial); solve[dtype](...) */
 #define TABLE(name) {[TRINE_S] = name##_s, [TRINE_D] = name##_d, [TRINE_C] = name##_c, [TRINE_Z] = name##_z}
 
-/* Before a function: compiled once more for wider vectors, chosen when the library is loaded. */
+/* Before a function: compiled once more for wider vectors, chosen when the library is loaded. What it calls must be part of it:
+ * INLINE_ALWAYS. */
+#define INLINE_ALWAYS static inline __attribute__((always_inline))
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define SIMD_CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
 #else

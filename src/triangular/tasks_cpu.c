@@ -4,26 +4,29 @@
 #include "triangular/tasks_cpu.h"
 
 /* What the simulation reckons with, measured on Xeons of several years; only ratios of sums of them decide anything. */
-static const double row_seconds = 3e-9;       /* a row: right-hand side, pivot, loop */
-static const double entry_seconds = 0.9e-9;   /* an entry and its solution value, one right-hand side */
-static const double scatter_seconds = 5e-9;   /* a row out of order: two cache lines of its own, where vectors do not fit the cache */
+static const double row_seconds = 2.5e-9;     /* a row: right-hand side, pivot, loop */
+static const double entry_seconds = 0.5e-9;   /* an entry and its solution value, one right-hand side */
+static const double order_seconds = 1e-9;     /* a row that does not stand beside the one before */
+static const double scatter_seconds = 5e-9;   /* the same where vectors do not fit the cache: two cache lines of its own */
 static const double rhs_share = 0.3;          /* each further right-hand side, in entries */
-static const double hop_seconds = 0.2e-6;     /* from the end of a task to its successor on another thread */
+static const double hop_seconds = 0.4e-6;     /* from the end of a task to its successor on another thread, values included */
+static const double task_seconds = 0.03e-6;   /* a task of its own */
+static const double wait_seconds = 0.1e-6;    /* a task that needs another thread's, however long ago that ended */
 static const double team_seconds = 2e-6;      /* to start and to join the threads */
 static const double smallest_task = 0.5e-6;
-enum { CACHE_BYTES = 1 << 20, COARSER = 4 };
+enum { CACHE_BYTES = 1 << 20, COARSER = 4, BREAK = 16 };
 
 /* ----------------------------------------------------------------- costs */
 
-static double cost_of(trine_triangular plan, int64_t entries, bool scattered)
+/** A row of so many entries; extra: what its place in the order costs. */
+static double cost_of(trine_triangular plan, int64_t entries, double extra)
 {
-    const double wide = 1 + rhs_share * (double)(plan->options.max_nrhs - 1);
-    return (row_seconds + entry_seconds * (double)entries) * wide + (scattered ? scatter_seconds * wide : 0);
+    return (row_seconds + entry_seconds * (double)entries + extra) * (1 + rhs_share * (double)(plan->options.max_nrhs - 1));
 }
 
 double tasks_serial_seconds(trine_triangular plan, const struct triangle *t)
 {
-    return cost_of(plan, 0, false) * (double)(t->n - 1) + cost_of(plan, t->nnz, false);
+    return cost_of(plan, 0, 0) * (double)(t->n - 1) + cost_of(plan, t->nnz, 0);
 }
 
 /* ----------------------------------------------------------- tasks and graph */
@@ -46,25 +49,38 @@ static void free_graph(trine_context ctx, struct graph *g)
     memset(g, 0, sizeof *g);
 }
 
-/** Cut positions first .. last - 1 (a level, or all rows) into tasks of about `size` seconds; a rest joins what follows unless
- *  `close`. *open is the cost of the task that is not closed yet. */
-static void cut(struct graph *g, const double *cost, int64_t first, int64_t last, double size, double *open)
-{
-    for (int64_t s = first; s < last; s++) {
-        *open += cost[s];
-        if (*open < size) continue;
-        g->cost[g->n_tasks++] = *open;
-        g->rows[g->n_tasks] = s + 1;
-        *open = 0;
-    }
-}
-
 static void close_task(struct graph *g, int64_t last, double *open)
 {
     if (g->rows[g->n_tasks] == last) return;
     g->cost[g->n_tasks++] = *open;
     g->rows[g->n_tasks] = last;
     *open = 0;
+}
+
+/** Cut positions first .. last - 1 into tasks of about `size` seconds; a rest stays open. *open: the cost of the open task. */
+static void cut(struct graph *g, const double *cost, int64_t first, int64_t last, double size, double *open)
+{
+    for (int64_t s = first; s < last; s++) {
+        *open += cost[s];
+        if (*open >= size) close_task(g, s + 1, open);
+    }
+}
+
+/** The same for rows as they stand, but a task ends early where a row needs nothing of it: at the end of a grid line or plane, of
+ *  a branch of an elimination tree. What follows is then free to run beside it. */
+static void cut_where_free(struct graph *g, const struct triangle *t, const double *cost, double size)
+{
+    double open = 0;
+    for (int64_t p = 0; p < t->n; p++) {
+        if (open >= size / BREAK) {
+            bool needs = false;
+            for (int64_t k = t->offsets[p + 1]; k-- > t->offsets[p] && !needs;) needs = t->columns[k] >= g->rows[g->n_tasks];
+            if (!needs) close_task(g, p, &open);
+        }
+        open += cost[p];
+        if (open >= size) close_task(g, p + 1, &open);
+    }
+    close_task(g, t->n, &open);
 }
 
 /** Rows in tasks. By level: a level that is worth it is cut into equal parts, a multiple of the threads; thin ones are joined. */
@@ -74,17 +90,17 @@ static trine_status cut_all(trine_triangular plan, const struct triangle *t, boo
     trine_context ctx = plan->ctx;
     double *cost = NULL, open = 0;
     const int64_t size = (int64_t)trine_dtype_size(plan->dtype);
-    const bool scattered = by_level && 2 * size * t->n * plan->options.max_nrhs > CACHE_BYTES;
+    const double extra = !by_level ? 0 : 2 * size * t->n * plan->options.max_nrhs > CACHE_BYTES ? scatter_seconds : order_seconds;
     TRY(ALLOC(ctx, cost, t->n));
     TRY(ALLOC(ctx, g->rows, t->n + 1));
     TRY(ALLOC(ctx, g->cost, t->n));
     for (int64_t s = 0; s < t->n; s++) {
         const int64_t p = by_level ? t->by_level[s] : s;
-        cost[s] = cost_of(plan, t->offsets[p + 1] - t->offsets[p], scattered);
+        cost[s] = cost_of(plan, t->offsets[p + 1] - t->offsets[p], extra);
     }
     g->rows[0] = g->n_tasks = 0;
     if (!by_level) {
-        cut(g, cost, 0, t->n, smallest_task, &open);
+        cut_where_free(g, t, cost, smallest_task);
     } else {
         for (int64_t l = 0; l < t->n_levels; l++) {
             const int64_t first = t->level_offsets[l], last = t->level_offsets[l + 1];
@@ -99,8 +115,8 @@ static trine_status cut_all(trine_triangular plan, const struct triangle *t, boo
             cut(g, cost, first, last, all / parts * (1 - 1e-12), &open);
             close_task(g, last, &open);
         }
+        close_task(g, t->n, &open);
     }
-    close_task(g, t->n, &open);
 done:
     trine_free(ctx, TRINE_HOST, cost);
     return status;
@@ -144,25 +160,36 @@ done:
     return status;
 }
 
-/** Join COARSER neighbouring tasks to one, in place. */
-static trine_status coarsen(trine_context ctx, struct graph *g)
+/** Join neighbouring tasks to ones of about `size` seconds, in place; again one ends early where the next needs nothing of it. */
+static trine_status coarsen(trine_context ctx, struct graph *g, double size)
 {
     trine_status status = TRINE_SUCCESS;
-    int32_t *seen = NULL;
-    const int64_t old = g->n_tasks, n = (old + COARSER - 1) / COARSER;
-    int64_t edges = 0;
-    TRY(ALLOC(ctx, seen, n));
+    int32_t *joined = NULL, *seen = NULL; /* the new task of an old one; the last new task that needs a new task */
+    const int64_t old = g->n_tasks;
+    int64_t n = 0, first = 0, edges = 0; /* first: old task that the open one begins with */
+    double open = 0;
+    TRY(ALLOC(ctx, joined, old));
+    TRY(ALLOC(ctx, seen, old));
+    for (int64_t k = 0; k < old; k++) {
+        bool needs = open < size / BREAK;
+        for (int64_t e = g->needs_offsets[k]; e < g->needs_offsets[k + 1] && !needs; e++) needs = g->needs[e] >= first;
+        if (k > 0 && (!needs || open + g->cost[k] > size)) n++, first = k, open = 0;
+        joined[k] = (int32_t)n;
+        open += g->cost[k];
+    }
+    n++;
     for (int64_t k = 0; k < n; k++) seen[k] = -1;
-    for (int64_t k = 0; k < n; k++) {
-        const int64_t first = k * COARSER, last = first + COARSER < old ? first + COARSER : old;
-        const int64_t begin = g->needs_offsets[first], end = g->needs_offsets[last];
+    for (int64_t k = 0, at = 0; k < n; k++) {
+        const int64_t begin = at;
+        int64_t e = g->needs_offsets[at];
         double cost = 0;
-        for (int64_t j = first; j < last; j++) cost += g->cost[j];
+        while (at < old && joined[at] == k) cost += g->cost[at++];
+        const int64_t end = g->needs_offsets[at];
         g->cost[k] = cost;
-        g->rows[k] = g->rows[first];
+        g->rows[k] = g->rows[begin];
         g->needs_offsets[k] = edges;
-        for (int64_t e = begin; e < end; e++) {
-            const int32_t q = g->needs[e] / COARSER;
+        for (; e < end; e++) {
+            const int32_t q = joined[g->needs[e]];
             if (q == k || seen[q] == k) continue;
             seen[q] = (int32_t)k;
             g->needs[edges++] = q;
@@ -172,6 +199,7 @@ static trine_status coarsen(trine_context ctx, struct graph *g)
     g->needs_offsets[n] = g->n_edges = edges;
     g->n_tasks = n;
 done:
+    trine_free(ctx, TRINE_HOST, joined);
     trine_free(ctx, TRINE_HOST, seen);
     return status;
 }
@@ -311,7 +339,9 @@ static trine_status simulate(trine_context ctx, const struct graph *g, struct si
         while (pending.count && m.earliest[pending.task[0]] <= now) push(&ready, pop(&pending));
         const int32_t k = pop(&ready);
         const int thread = best_thread(g, result, m.free_at, threads, k, &start);
-        const double end = start + g->cost[k];
+        bool waits = false;
+        for (int64_t e = g->needs_offsets[k]; e < g->needs_offsets[k + 1] && !waits; e++) waits = result->thread[g->needs[e]] != thread;
+        const double end = start + task_seconds + (waits ? wait_seconds : 0) + g->cost[k];
         result->thread[k] = thread;
         result->end[k] = m.free_at[thread] = end;
         result->started[started++] = k;
@@ -428,7 +458,7 @@ trine_status tasks_schedule(trine_triangular plan, const struct triangle *t, boo
     TRY(ALLOC(ctx, s.thread, g.n_tasks));
     TRY(ALLOC(ctx, s.started, g.n_tasks));
     TRY(ALLOC(ctx, s.end, g.n_tasks));
-    for (;;) {
+    for (double size = COARSER * smallest_task;; size *= COARSER) {
         TRY(simulate(ctx, &g, &s));
         trine_log(ctx, 3, "triangular: %lld tasks, %lld edges, %s: %.4g ms expected", (long long)g.n_tasks, (long long)g.n_edges,
                   by_level ? "by level" : "as given", 1e3 * s.seconds);
@@ -437,8 +467,8 @@ trine_status tasks_schedule(trine_triangular plan, const struct triangle *t, boo
             TRY((best = trine_host_calloc(ctx, 1, sizeof *best)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
             TRY(make_schedule(ctx, &g, &s, best));
         }
-        if (g.n_tasks < COARSER * ctx->threads) break;
-        TRY(coarsen(ctx, &g));
+        if (g.n_tasks < COARSER * ctx->threads || size > s.seconds) break;
+        TRY(coarsen(ctx, &g, size));
     }
     *out = best;
     best = NULL;
