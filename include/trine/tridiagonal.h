@@ -147,6 +147,44 @@ TRINE_API trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_
 TRINE_API trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                                       const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes);
 
+/* --------------------------------------------------- sparse right-hand sides
+ * D is a sparse n x nrhs matrix in compressed sparse columns: column j has its values at D_values and its row indices, each once
+ * and in any order, at D_rows, from position D_offsets[j] to D_offsets[j+1] - 1. Row indices outside 0..n-1 are left out. A, t,
+ * options, stream and work as in trine_gtsv; all arrays are in device memory. Klein 2024, Section 2.6.12. */
+
+/** Bytes of device workspace for trine_gtsv_csc2dense. TRINE_ERR_NOT_BUILT in a build without CUDA. */
+TRINE_API trine_status trine_gtsv_csc2dense_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+
+/** Solve op(A) X = D, D sparse, X dense (column-major, ldx >= n), on the current CUDA device. Asynchronous. */
+TRINE_API trine_status trine_gtsv_csc2dense(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                                            const void *a, const void *b, const void *c,
+                                            const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
+                                            void *X, int64_t ldx, void *work, size_t work_bytes);
+
+/** Bytes of device workspace for trine_gtsv_csc2csc: the solutions of min(nrhs, 128) right-hand sides and what their solve needs. */
+TRINE_API trine_status trine_gtsv_csc2csc_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+
+/** The largest entries of the solution of op(A) X = D, D sparse: X_offsets (given, nrhs + 1 of them) says how many of each column
+ *  are kept, X_values and X_rows get those of largest |x|, by ascending row. Of equal |x| the upper rows are kept. Where a column
+ *  asks for more than n, the rest gets row -1 and value 0. 128 right-hand sides at a time, a histogram of 256 bins for each byte
+ *  of |x|. Asynchronous. */
+TRINE_API trine_status trine_gtsv_csc2csc(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                                          const void *a, const void *b, const void *c,
+                                          const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
+                                          void *X_values, int32_t *X_rows, const int32_t *X_offsets, void *work, size_t work_bytes);
+
+/** The same on the CPU, in host memory; work aligned like malloc's. Columns of csc2csc are solved 16 at a time. */
+TRINE_API trine_status trine_gtsv_csc2dense_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+TRINE_API trine_status trine_gtsv_csc2dense_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                                                const void *a, const void *b, const void *c,
+                                                const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
+                                                void *X, int64_t ldx, void *work, size_t work_bytes);
+TRINE_API trine_status trine_gtsv_csc2csc_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+TRINE_API trine_status trine_gtsv_csc2csc_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                                              const void *a, const void *b, const void *c,
+                                              const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
+                                              void *X_values, int32_t *X_rows, const int32_t *X_offsets, void *work, size_t work_bytes);
+
 #ifdef __cplusplus
 }
 #endif

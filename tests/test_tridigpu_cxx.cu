@@ -1,0 +1,2 @@
+/* The same program as CUDA C++. */
+#include "test_tridigpu.c"
