@@ -147,6 +147,29 @@ TRINE_API trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_
 TRINE_API trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                                       const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes);
 
+/* ---------------------------------------------------------------- many systems */
+
+/** Where row i of system s lies, in elements: at i * row + s * system. Contiguous: {1, ld} with ld >= n. Interleaved: {ld, 1} with
+ *  ld >= systems, the fastest for n <= 64. system = 0: all systems share one. */
+typedef struct { int64_t row, system; } trine_strides;
+
+/** Bytes of device workspace for trine_gtsv_batch: none for n <= 64. TRINE_ERR_NOT_BUILT in a build without CUDA. */
+TRINE_API trine_status trine_gtsv_batch_work_size(trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes);
+
+/** Solve op(A_s) x_s = d_s for `systems` systems of n rows each, on the current CUDA device; a, b, c, options, stream and work as in
+ *  trine_gtsv. a, b, c lie as matrix_strides says, D and X as vector_strides says (system > 0 there). X == D is allowed. refine
+ *  must be 0. n <= 64: a thread a system, in shared memory. Beyond: the systems are put one below the other and solved as one
+ *  by recursive partitioned Schur complements; cyclic ones one by one. */
+TRINE_API trine_status trine_gtsv_batch(void *stream, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
+                                        const void *a, const void *b, const void *c, trine_strides matrix_strides,
+                                        const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes);
+
+/** The same on the CPU: systems of n <= 64 rows 16 at a time, longer ones one by one, over `threads` OpenMP threads (0 = all). */
+TRINE_API trine_status trine_gtsv_batch_cpu_work_size(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes);
+TRINE_API trine_status trine_gtsv_batch_cpu(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
+                                            const void *a, const void *b, const void *c, trine_strides matrix_strides,
+                                            const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes);
+
 /* --------------------------------------------------- sparse right-hand sides
  * D is a sparse n x nrhs matrix in compressed sparse columns: column j has its values at D_values and its row indices, each once
  * and in any order, at D_rows, from position D_offsets[j] to D_offsets[j+1] - 1. Row indices outside 0..n-1 are left out. A, t,

@@ -76,6 +76,9 @@ static inline void transpose(size_t size, const void *from_start, int64_t from_s
 typedef void (*gtsv_fn)(const rpts_options *, const rpts_plan *, const void *, const void *, const void *, const void *, int64_t, void *, int64_t, void *);
 static const gtsv_fn gtsv[] = TABLE(gtsv);
 
+typedef void (*gtsv_batch_fn)(const gtsv_batch *, int, void *);
+static const gtsv_batch_fn batch_of[] = TABLE(gtsv_batch);
+
 static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *o, rpts_plan *plan, size_t *bytes)
 {
     trine_status status = rpts_check_options(t, n, nrhs, options, o);
@@ -108,6 +111,45 @@ trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs,
     TRY(rpts_check_work(work, work_bytes, needed));
     o.threads = threads ? threads : omp_get_max_threads();
     if (n && nrhs) gtsv[t](&o, &plan, a, b, c, D, ldd, X, ldx, work);
+done:
+    return status;
+}
+
+/** A copy of a system and the stages of its solve for each thread. */
+static trine_status prepare_batch(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, gtsv_batch *batch, size_t *bytes)
+{
+    trine_status status = TRINE_SUCCESS;
+    *batch = (gtsv_batch){.t = t, .n = n, .systems = systems};
+    REQUIRE(threads >= 0, "threads is %d", threads);
+    REQUIRE(systems >= 0 && (!n || systems <= INT64_MAX / 256 / (n > 0 ? n : 1)), "systems is %lld", (long long)systems);
+    TRY(prepare(t, n, 1, options, &batch->o, &batch->plan, bytes));
+    batch->o.threads = threads ? threads : omp_get_max_threads();
+    *bytes = 0;
+    if (n > RPTS_DIRECT_ROWS) TRY(rpts_bytes(4 * n + batch->plan.elements, batch->o.threads, 0, 1, t, bytes));
+done:
+    return status;
+}
+
+trine_status trine_gtsv_batch_cpu_work_size(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes)
+{
+    gtsv_batch batch;
+    REQUIRE(bytes, "bytes is NULL");
+    return prepare_batch(threads, t, n, systems, options, &batch, bytes);
+}
+
+trine_status trine_gtsv_batch_cpu(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
+                                  const void *a, const void *b, const void *c, trine_strides matrix_strides,
+                                  const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes)
+{
+    trine_status status = TRINE_SUCCESS;
+    gtsv_batch batch;
+    size_t needed = 0;
+    TRY(prepare_batch(threads, t, n, systems, options, &batch, &needed));
+    TRY(rpts_check_batch(a, b, c, matrix_strides, D, X, vector_strides, &batch));
+    TRY(rpts_check_work(work, work_bytes, needed));
+    threads = batch.o.threads;
+    batch.o.threads = 1; /* of one system */
+    if (n && systems) batch_of[t](&batch, threads, work);
 done:
     return status;
 }

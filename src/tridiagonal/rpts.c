@@ -64,3 +64,18 @@ trine_status rpts_bytes(int64_t n, int64_t nrhs, int64_t elements, int64_t vecto
     *bytes = (size_t)total;
     return TRINE_SUCCESS;
 }
+
+trine_status rpts_check_batch(const void *a, const void *b, const void *c, trine_strides matrix, const void *D, void *X, trine_strides vector, gtsv_batch *batch)
+{
+    const int64_t n = batch->n, systems = batch->systems;
+    const bool any = n > 0 && systems > 0;
+    REQUIRE(!batch->o.refine, "refine is 1; systems of a batch are not refined");
+    REQUIRE(!any || (a && b && c), "%s is NULL", !a ? "a" : !b ? "b" : "c");
+    REQUIRE(!any || (D && X), "%s is NULL", !D ? "D" : "X");
+    REQUIRE(matrix.row >= 0 && matrix.system >= 0, "the strides of the matrix are %lld and %lld", (long long)matrix.row, (long long)matrix.system);
+    REQUIRE(!any || (n == 1 && vector.system > 0) || (systems == 1 && vector.row > 0) ||
+            (vector.row > 0 && vector.system >= (n - 1) * vector.row + 1) || (vector.system > 0 && vector.row >= (systems - 1) * vector.system + 1),
+            "vectors with strides %lld (rows) and %lld (systems) overlap", (long long)vector.row, (long long)vector.system);
+    batch->a = a, batch->b = b, batch->c = c, batch->D = D, batch->X = X, batch->matrix = matrix, batch->vector = vector;
+    return TRINE_SUCCESS;
+}

@@ -37,6 +37,28 @@ typedef struct {
     bool cyclic;
 } rpts_options;
 
+/** Many systems of n rows, arguments checked; plan of one of them. */
+typedef struct {
+    trine_dtype t;
+    int64_t n, systems;
+    rpts_options o;
+    rpts_plan plan;
+    const void *a, *b, *c, *D;
+    void *X;
+    trine_strides matrix, vector;
+} gtsv_batch;
+
+/** The GPU's side of trine_gtsv_batch: */
+struct gtsv_batch_backend {
+    /** n <= 64 */
+    trine_status (*solve_small)(void *stream, const gtsv_batch *batch);
+    /** op(A) without gaps, the systems one below the other, zeros where two meet; and the vectors. */
+    trine_status (*pack)(void *stream, const gtsv_batch *batch, void *a, void *b, void *c, void *d);
+    trine_status (*unpack)(void *stream, const gtsv_batch *batch, const void *x);
+};
+extern const struct gtsv_batch_backend gtsv_batch_cuda;
+trine_status rpts_check_batch(const void *a, const void *b, const void *c, trine_strides matrix, const void *D, void *X, trine_strides vector, gtsv_batch *batch);
+
 /** The GPU's side of trine_gtsv, behind arguments that have been checked. */
 struct gtsv_device_call {
     void *stream;

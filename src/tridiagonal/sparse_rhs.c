@@ -27,10 +27,12 @@ static trine_status solve_in_place(const place *at, const sparse_columns *x, con
                    : trine_gtsv_cpu(at->threads, x->t, x->n, x->count, options, A.a, A.b, A.c, x->X, x->ldx, x->X, x->ldx, work, bytes);
 }
 
-static trine_status check_columns(int64_t n, int64_t nrhs, const char *name, const void *values, const int32_t *rows, const int32_t *offsets)
+/** values and rows may be NULL where there is no entry, which only offsets on the host can tell. */
+static trine_status check_columns(const place *at, int64_t n, int64_t nrhs, const char *name, const void *values, const int32_t *rows, const int32_t *offsets)
 {
     REQUIRE(n <= INT32_MAX, "n is %lld; row indices of 32 bits end at %d", (long long)n, INT32_MAX);
-    REQUIRE(!n || !nrhs || (values && rows && offsets), "%s_%s is NULL", name, !values ? "values" : !rows ? "rows" : "offsets");
+    REQUIRE(!n || !nrhs || offsets, "%s_offsets is NULL", name);
+    REQUIRE(at->gpu || !n || !nrhs || offsets[nrhs] == offsets[0] || (values && rows), "%s_%s is NULL", name, values ? "rows" : "values");
     return TRINE_SUCCESS;
 }
 
@@ -40,7 +42,7 @@ static trine_status csc2dense(const place *at, trine_dtype t, int64_t n, int64_t
     trine_status status = TRINE_SUCCESS;
     size_t needed;
     TRY(dense_size(at, t, n, nrhs, options, &needed));
-    TRY(check_columns(n, nrhs, "D", values, rows, offsets));
+    TRY(check_columns(at, n, nrhs, "D", values, rows, offsets));
     REQUIRE(ldx >= n, "ldx is %lld, less than n = %lld", (long long)ldx, (long long)n);
     REQUIRE(!n || !nrhs || (X && A.a && A.b && A.c), "%s is NULL", !X ? "X" : !A.a ? "a" : !A.b ? "b" : "c");
     REQUIRE(work_bytes >= needed && (work || !needed), "the workspace has %zu bytes; %zu are needed", work ? work_bytes : 0, needed);
@@ -78,8 +80,8 @@ static trine_status csc2csc(const place *at, trine_dtype t, int64_t n, int64_t n
     int64_t batch, ldx;
     size_t dense, needed;
     TRY(csc2csc_size(at, t, n, nrhs, options, &batch, &ldx, &dense, &needed));
-    TRY(check_columns(n, nrhs, "D", D_values, D_rows, D_offsets));
-    TRY(check_columns(n, nrhs, "X", X_values, X_rows, X_offsets));
+    TRY(check_columns(at, n, nrhs, "D", D_values, D_rows, D_offsets));
+    TRY(check_columns(at, n, nrhs, "X", X_values, X_rows, X_offsets));
     REQUIRE(!n || !nrhs || (A.a && A.b && A.c), "%s is NULL", !A.a ? "a" : !A.b ? "b" : "c");
     REQUIRE(work_bytes >= needed && (work || !needed), "the workspace has %zu bytes; %zu are needed", work ? work_bytes : 0, needed);
     if (!n) return TRINE_SUCCESS;

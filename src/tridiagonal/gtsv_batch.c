@@ -1,0 +1,89 @@
+/* trine_gtsv_batch: the arguments, then the way that suits the size of the systems. */
+#include "tridiagonal/rpts.h"
+
+enum { SMALL_ROWS = 64, MOST_COLUMNS = 65535 };
+
+/** Options for the solve of packed systems: their op is done. */
+static trine_gtsv_options packed_options(const trine_gtsv_options *options)
+{
+    trine_gtsv_options o = options ? *options : (trine_gtsv_options){0};
+    o.op = TRINE_N;
+    return o;
+}
+
+/** Bytes of one of the four packed arrays, which start on 16 bytes, and of the solver behind them. */
+static trine_status prepare(trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, gtsv_batch *batch, size_t *array, size_t *solver)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct gtsv_batch_backend *device = TRINE_CUDA_TABLE(&gtsv_batch_cuda);
+    const trine_gtsv_options packed = packed_options(options);
+    size_t columns;
+    *batch = (gtsv_batch){.t = t, .n = n, .systems = systems};
+    *array = *solver = 0;
+    if (!device)
+        FAIL(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; trine_gtsv_batch_cpu solves on the CPU");
+    TRY(rpts_check_options(t, n, 1, options, &batch->o));
+    REQUIRE(systems >= 0 && (!n || systems <= INT64_MAX / 256 / n), "systems is %lld", (long long)systems);
+    if (n <= SMALL_ROWS || !systems) goto done;
+    TRY(trine_gtsv_work_size(t, batch->o.cyclic ? n : n * systems, 1, &packed, solver)); /* one below the other, or one by one */
+    TRY(trine_gtsv_work_size(t, n, systems < MOST_COLUMNS ? systems : MOST_COLUMNS, &packed, &columns)); /* one matrix for all */
+    if (columns > *solver) *solver = columns;
+    TRY(rpts_bytes(n, systems, 4, 1, t, array));
+    *array = *array / 16 * 16;
+done:
+    return status;
+}
+
+trine_status trine_gtsv_batch_work_size(trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes)
+{
+    gtsv_batch batch;
+    size_t array, solver;
+    REQUIRE(bytes, "bytes is NULL");
+    trine_status status = prepare(t, n, systems, options, &batch, &array, &solver);
+    *bytes = 4 * array + solver;
+    return status;
+}
+
+/** Systems of more than SMALL_ROWS rows. */
+static trine_status solve_long(void *stream, const gtsv_batch *batch, const trine_gtsv_options *options, char *work, size_t array, size_t solver)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct gtsv_batch_backend *device = TRINE_CUDA_TABLE(&gtsv_batch_cuda);
+    const trine_gtsv_options o = packed_options(options);
+    const int64_t n = batch->n, systems = batch->systems;
+    const size_t one = (size_t)n * trine_dtype_size(batch->t);
+    char *a = work, *b = a + array, *c = b + array, *d = c + array, *rest = d + array;
+    TRY(device->pack(stream, batch, a, b, c, d));
+    if (batch->matrix.system == 0) {
+        for (int64_t s = 0; s < systems; s += MOST_COLUMNS) {
+            char *x = d + (size_t)s * one;
+            TRY(trine_gtsv(stream, batch->t, n, systems - s < MOST_COLUMNS ? systems - s : MOST_COLUMNS, &o, a, b, c, x, n, x, n, rest, solver));
+        }
+    } else if (o.cyclic) {
+        for (size_t at = 0; at < (size_t)systems * one; at += one)
+            TRY(trine_gtsv(stream, batch->t, n, 1, &o, a + at, b + at, c + at, d + at, n, d + at, n, rest, solver));
+    } else {
+        TRY(trine_gtsv(stream, batch->t, n * systems, 1, &o, a, b, c, d, n * systems, d, n * systems, rest, solver));
+    }
+    TRY(device->unpack(stream, batch, d));
+done:
+    return status;
+}
+
+trine_status trine_gtsv_batch(void *stream, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
+                              const void *a, const void *b, const void *c, trine_strides matrix_strides,
+                              const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes)
+{
+    trine_status status = TRINE_SUCCESS;
+    gtsv_batch batch;
+    size_t array, solver;
+    TRY(prepare(t, n, systems, options, &batch, &array, &solver));
+    TRY(rpts_check_batch(a, b, c, matrix_strides, D, X, vector_strides, &batch));
+    TRY(rpts_check_work(work, work_bytes, 4 * array + solver));
+    REQUIRE((uintptr_t)work % 16 == 0, "work does not start on 16 bytes");
+    if (!n || !systems) return TRINE_SUCCESS;
+    if (n <= SMALL_ROWS) TRY(TRINE_CUDA_TABLE(&gtsv_batch_cuda)->solve_small(stream, &batch));
+    else TRY(solve_long(stream, &batch, options, work, array, solver));
+done:
+    return status;
+}
