@@ -45,7 +45,94 @@ done:
     return status;
 }
 
-/** --methods: see tridiag.h. --dtype: s and d. */
+/** 2^20 rows in all, in systems of 8 to 512. */
+static trine_status run_batches(bench *b, trine_dtype dtype)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool host = b->device.space == TRINE_HOST;
+    tridiag_problem p = {0};
+    for (int interleaved = 1; interleaved >= 0; interleaved--)
+        for (int64_t n = 8; n <= 512; n *= n == 64 ? 8 : 2) {
+            solver_list list = {0};
+            add(&list, &tridiag_trine, "auto");
+            if (!host && wants_peer(b, "cusparse") && interleaved) {
+                add(&list, &tridiag_cusparse, "gtsvInterleavedBatch:0");
+                add(&list, &tridiag_cusparse, "gtsvInterleavedBatch:1");
+            } else if (!host && wants_peer(b, "cusparse")) add(&list, &tridiag_cusparse, "gtsv2StridedBatch");
+            TRY(tridiag_problem_make(b, dtype, n, 1, (INT64_C(1) << 20) / n, 1, 1, interleaved, &p));
+            TRY(tridiag_compare(&p, interleaved ? "batch interleaved" : "batch contiguous", list.solver, list.method, list.count));
+            tridiag_problem_free(&p);
+        }
+done:
+    tridiag_problem_free(&p);
+    return status;
+}
+
+/** One banded system of 2^20 rows, and as many rows in interleaved pentadiagonal systems. */
+static trine_status run_bands(bench *b, trine_dtype dtype)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool host = b->device.space == TRINE_HOST;
+    tridiag_problem p = {0};
+    for (int k = 1; k <= 4; k++) {
+        solver_list list = {0};
+        add(&list, &tridiag_trine, "auto");
+        if (host && wants_peer(b, "lapack")) add(&list, &tridiag_lapack, "gbsv");
+        TRY(tridiag_problem_make(b, dtype, INT64_C(1) << 20, 1, 1, k, k, false, &p));
+        if (k > 1) TRY(tridiag_compare(&p, k == 2 ? "gbsv kl=ku=2" : k == 3 ? "gbsv kl=ku=3" : "gbsv kl=ku=4", list.solver, list.method, list.count));
+        tridiag_problem_free(&p);
+    }
+    for (int64_t n = 8; !host && wants_peer(b, "cusparse") && n <= 512; n *= 8) {
+        solver_list list = {0};
+        add(&list, &tridiag_cusparse, "gpsvInterleavedBatch");
+        TRY(tridiag_problem_make(b, dtype, n, 1, (INT64_C(1) << 20) / n, 2, 2, true, &p));
+        TRY(tridiag_compare(&p, "batch of bands", list.solver, list.method, list.count));
+        tridiag_problem_free(&p);
+    }
+done:
+    tridiag_problem_free(&p);
+    return status;
+}
+
+/** Partitions of 16 to 64 rows (Figure 14), and 1 to 64 right-hand sides (Figure 15). */
+static trine_status run_figures(bench *b, trine_dtype dtype)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool host = b->device.space == TRINE_HOST;
+    tridiag_problem p = {0};
+    static const char *const partitions[] = {"auto", "M=16", "M=24", "M=32", "M=40", "M=48", "M=56", "M=64"};
+    static const char *const pivoting[] = {"auto", "partial", "none"};
+    solver_list list = {0};
+    for (int k = 0; k < 8; k++) add(&list, &tridiag_trine, partitions[k]);
+    TRY(tridiag_problem_make(b, dtype, INT64_C(1) << (host ? 20 : 25), 1, 1, 1, 1, false, &p));
+    TRY(tridiag_compare(&p, "partition", list.solver, list.method, list.count));
+    list.count = 0;
+    for (int k = 0; k < 3; k++) add(&list, &tridiag_trine, pivoting[k]);
+    TRY(tridiag_compare(&p, "pivoting", list.solver, list.method, list.count));
+    tridiag_problem_free(&p);
+    for (int64_t nrhs = 1; nrhs <= 64; nrhs *= 2) {
+        list.count = 0;
+        add(&list, &tridiag_trine, "auto");
+        if (host && wants_peer(b, "lapack")) add(&list, &tridiag_lapack, "gtsv");
+        if (!host && wants_peer(b, "cusparse")) add(&list, &tridiag_cusparse, "gtsv2");
+        TRY(tridiag_problem_make(b, dtype, INT64_C(1) << (host ? 17 : 20), nrhs, 1, 1, 1, false, &p));
+        TRY(tridiag_compare(&p, "right-hand sides", list.solver, list.method, list.count));
+        tridiag_problem_free(&p);
+    }
+done:
+    tridiag_problem_free(&p);
+    return status;
+}
+
+/** The parts are named like matrices: none named means all. */
+static bool wants(const bench *b, const char *part)
+{
+    for (int i = 0; i < b->matrices.count; i++)
+        if (strcmp(b->matrices.item[i], part) == 0) return true;
+    return b->matrices.count == 0;
+}
+
+/** --methods: see tridiag.h; for the sizes only. --dtype: s and d. */
 trine_status bench_suite_tridiag(bench *b)
 {
     trine_status status = TRINE_SUCCESS;
@@ -57,7 +144,10 @@ trine_status bench_suite_tridiag(bench *b)
     for (int d = 0; d < n_dtypes; d++) {
         if (strcmp(dtypes[d], "s") != 0 && strcmp(dtypes[d], "d") != 0) continue;
         const trine_dtype dtype = *dtypes[d] == 's' ? TRINE_S : TRINE_D;
-        for (int k = 0; k < n_counts; k++) TRY(run_sizes(b, dtype, strtoll(counts[k], NULL, 10)));
+        for (int k = 0; k < n_counts && wants(b, "sizes"); k++) TRY(run_sizes(b, dtype, strtoll(counts[k], NULL, 10)));
+        if (wants(b, "figures")) TRY(run_figures(b, dtype));
+        if (wants(b, "batches")) TRY(run_batches(b, dtype));
+        if (wants(b, "bands")) TRY(run_bands(b, dtype));
     }
 done:
     return status;

@@ -47,7 +47,13 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     s->p = p;
     s->threads = p->b->device.threads;
     TRY(read_method(s, method));
-    TRY(host ? trine_gtsv_cpu_work_size(p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes)
+    if (p->systems > 1) {
+        TRY(host ? trine_gtsv_batch_cpu_work_size(s->threads, p->dtype, p->n, p->systems, &s->options, &s->work_bytes)
+                 : trine_gtsv_batch_work_size(p->dtype, p->n, p->systems, &s->options, &s->work_bytes));
+    } else if (p->kl != 1 || p->ku != 1) {
+        TRY(host ? trine_gbsv_cpu_work_size(p->dtype, p->n, p->nrhs, p->kl, p->ku, &s->options, &s->work_bytes)
+                 : trine_gbsv_work_size(p->dtype, p->n, p->nrhs, p->kl, p->ku, &s->options, &s->work_bytes));
+    } else TRY(host ? trine_gtsv_cpu_work_size(p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes)
              : trine_gtsv_work_size(p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes));
     TRY(trine_alloc(p->b->ctx, p->b->device.space, s->work_bytes, &s->work));
 done:
@@ -58,10 +64,20 @@ static trine_status solve(void *self)
 {
     const solver *s = self;
     const tridiag_problem *p = s->p;
+    const bool host = p->b->device.space == TRINE_HOST;
+    void *stream = host ? NULL : trine_exec_stream(p->b->ctx, NULL);
+    if (p->systems == 1 && (p->kl != 1 || p->ku != 1))
+        return host ? trine_gbsv_cpu(s->threads, p->dtype, p->n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
+                    : trine_gbsv(stream, p->dtype, p->n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
     const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
-    if (p->b->device.space == TRINE_HOST)
+    if (p->systems > 1) {
+        const trine_strides strides = p->interleaved ? (trine_strides){p->systems, 1} : (trine_strides){1, p->n};
+        return host ? trine_gtsv_batch_cpu(s->threads, p->dtype, p->n, p->systems, &s->options, a, b, c, strides, p->D, p->X, strides, s->work, s->work_bytes)
+                    : trine_gtsv_batch(stream, p->dtype, p->n, p->systems, &s->options, a, b, c, strides, p->D, p->X, strides, s->work, s->work_bytes);
+    }
+    if (host)
         return trine_gtsv_cpu(s->threads, p->dtype, p->n, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
-    return trine_gtsv(trine_exec_stream(p->b->ctx, NULL), p->dtype, p->n, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+    return trine_gtsv(stream, p->dtype, p->n, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
 }
 
 static const void *solution(const void *self) { return ((const solver *)self)->p->X; }
