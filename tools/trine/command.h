@@ -72,6 +72,7 @@ void json_integer(const char *key, int64_t value);
 void json_boolean(const char *key, bool value);
 void json_number(const char *key, double value); /* NaN and Inf become null */
 void json_integers(const char *key, const int64_t *values, int64_t count);
+void json_numbers(const char *key, const double *values, int64_t count);
 
 /* ---------------------------------------------------------------- matrices */
 

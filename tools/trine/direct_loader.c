@@ -20,6 +20,8 @@ static const struct { const char *name; size_t offset; } symbols[] = {
     {"trine_direct_method_name", offsetof(struct direct_library, method_name)},
     {"trine_ordering_name", offsetof(struct direct_library, ordering_name)},
     {"trine_factor_create", offsetof(struct direct_library, factor)},
+    {"trine_factor_get_info", offsetof(struct direct_library, factor_info)},
+    {"trine_factor_get_panels", offsetof(struct direct_library, factor_panels)},
     {"trine_factor_destroy", offsetof(struct direct_library, factor_destroy)},
     {"trine_direct_create_from_factor", offsetof(struct direct_library, create)},
     {"trine_direct_solve", offsetof(struct direct_library, solve)},

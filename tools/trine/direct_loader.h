@@ -10,6 +10,8 @@ struct direct_library {
     const char *(*method_name)(trine_direct_method method);
     const char *(*ordering_name)(trine_ordering ordering);
     trine_status (*factor)(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options);
+    trine_status (*factor_info)(trine_factor F, trine_factor_info *info);
+    trine_status (*factor_panels)(trine_factor F, trine_uplo which, trine_panels *panels);
     trine_status (*factor_destroy)(trine_factor *F);
     trine_status (*create)(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A, const trine_direct_options *options);
     trine_status (*solve)(trine_direct plan, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec);

@@ -1,19 +1,26 @@
 /* trine info: what a matrix looks like. */
 #include <stdio.h>
 
-#include "command.h"
+#include "info_factor.h"
 
+enum { KEY_FACTOR = 256 };
 struct options {
     struct parse parse;
     const char *path;
-    bool json;
+    int method; /* of --factor */
+    bool json, factor;
 };
+
+static const struct choice factor_choices[] = {{"auto", TRINE_DIRECT_AUTO}, {"cholesky", TRINE_DIRECT_CHOLESKY}, {"lu", TRINE_DIRECT_LU}, {NULL, 0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
     case 'j': o->json = true; return 0;
+    case KEY_FACTOR:
+        o->factor = true;
+        return arg ? choose(state, "--factor", arg, factor_choices, &o->method) : 0;
     case ARGP_KEY_ARG:
         if (o->path) return refuse(state, "unexpected argument \"%s\"", arg);
         o->path = arg;
@@ -23,7 +30,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_option options[] = {{"json", 'j', NULL, 0, "one JSON object", 0}, {0}};
+static const struct argp_option options[] = {
+    {"factor", KEY_FACTOR, "auto|cholesky|lu", OPTION_ARG_OPTIONAL,
+     "factor the matrix (as trine solve would) and show the supernodes of L, and of U: levels, sizes, explicit zeros, before and after merging", 0},
+    {"json", 'j', NULL, 0, "one JSON object", 0},
+    {0}};
 static const struct argp argp = {
     .options = options, .parser = parse, .args_doc = "MATRIX",
     .doc = "Print the structure of a matrix: sizes, bandwidth, symmetry, the level sets of its two triangles, and how long its "
@@ -151,7 +162,6 @@ static void print_json(const char *path, const trine_matrix_info *info, const tr
     json_integer("empty_rows", s->empty_rows);
     json_number("norm_inf", s->norm_inf);
     json_integers("row_histogram", s->row_histogram, HISTOGRAM);
-    json_end();
 }
 
 int command_info(int argc, char **argv)
@@ -164,6 +174,7 @@ int command_info(int argc, char **argv)
     trine_matrix_info info;
     trine_matrix_structure s;
     struct levels lower, upper;
+    struct factor_statistics *factor = NULL;
     trine_status status = trine_context_create(&ctx, "cpu");
     step_begin("reading");
     if (!status) status = read_matrix(ctx, &A, o.path, 0);
@@ -174,8 +185,17 @@ int command_info(int argc, char **argv)
     if (!status) status = find_levels(ctx, A, TRINE_LOWER, &s, &lower);
     if (!status) status = find_levels(ctx, A, TRINE_UPPER, &s, &upper);
     step_end();
-    if (status) code = fail_status(status);
-    else (o.json ? print_json : print_text)(o.path, &info, &s, &lower, &upper);
+    step_begin("factoring");
+    if (!status && o.factor) status = factor_statistics_make(ctx, A, (trine_direct_method)o.method, &factor);
+    step_end();
+    if (status) {
+        code = fail_status(status);
+    } else {
+        (o.json ? print_json : print_text)(o.path, &info, &s, &lower, &upper);
+        if (factor) factor_statistics_print(factor, o.json);
+        if (o.json) json_end();
+    }
+    factor_statistics_destroy(factor);
     trine_matrix_destroy(&A);
     trine_context_destroy(&ctx);
     return code;

@@ -157,3 +157,10 @@ void json_integers(const char *key, const int64_t *values, int64_t count)
     for (int64_t i = 0; i < count; i++) printf("%s%lld", i ? ", " : "[", (long long)values[i]);
     printf("%s", count ? "]" : "[]");
 }
+
+void json_numbers(const char *key, const double *values, int64_t count)
+{
+    json_key(key);
+    for (int64_t i = 0; i < count; i++) printf("%s%.9g", i ? ", " : "[", values[i]);
+    printf("%s", count ? "]" : "[]");
+}
