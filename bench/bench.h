@@ -39,6 +39,7 @@ typedef struct {
 trine_status bench_suite_sptrsv(bench *b);
 trine_status bench_suite_sptrsm(bench *b);
 trine_status bench_suite_supernodal(bench *b);
+trine_status bench_suite_direct(bench *b); /* where CHOLMOD and SuperLU are: TRINE_BENCH_DIRECT */
 /** "structure|synchronization|...": what --sweep takes. */
 const char *bench_sweep_names(void);
 /** What these suites do: every matrix, direction and number of right-hand sides, all methods and peers side by side. */
@@ -112,6 +113,8 @@ const char *bench_dtype_name(trine_dtype t); /* "s", "d", "c", "z" */
 
 /** Where triangles come from: one matrix, or the factors of one. */
 typedef struct bench_source_s *bench_source;
+/** A real matrix ($TRINE_MATRICES/NAME.mtx.gz or .mtx), a file, or a gallery spec; in double. */
+trine_status bench_read_matrix(bench *b, const char *name, trine_matrix *A);
 /** spec: "tril:", "triu:", "tri:" (either; the default), "chol:" or "lu:" before the name of a real matrix, a file, or a
  *  gallery spec. Real matrices are $TRINE_MATRICES/NAME.mtx.gz or .mtx, by default in ../shared/matrices.
  *  TRINE_ERR_NOT_BUILT: chol: and lu: without libtrine_direct. */

@@ -10,6 +10,9 @@ static const bench_suite suites[] = {
     {"sptrsv", "triangular solves, one right-hand side", bench_suite_sptrsv},
     {"sptrsm", "triangular solves, many right-hand sides", bench_suite_sptrsm},
     {"supernodal", "Cholesky factors applied as panels, 1 and 32 right-hand sides", bench_suite_supernodal},
+#ifdef TRINE_BENCH_DIRECT
+    {"direct", "A x = b with the factors of CHOLMOD and SuperLU, beside their own solves on the CPU", bench_suite_direct},
+#endif
     {"tridiag", "tridiagonal solves of random systems, beside cuSPARSE and LAPACK", bench_suite_tridiag},
 };
 enum { N_SUITES = sizeof suites / sizeof *suites };

@@ -54,7 +54,7 @@ static trine_status load_direct(void)
     return TRINE_SUCCESS;
 }
 
-static trine_status read_or_generate(bench *b, const char *name, trine_matrix *A)
+trine_status bench_read_matrix(bench *b, const char *name, trine_matrix *A)
 {
     static const char *const endings[] = {".mtx.gz", ".mtx"};
     const char *folder = getenv("TRINE_MATRICES");
@@ -85,7 +85,7 @@ trine_status bench_source_open(bench *b, bench_source *source, const char *spec)
     while (strncmp(spec, kinds[k].prefix, strlen(kinds[k].prefix)) != 0) k++;
     s->kind = kinds[k].kind;
     if (s->kind == CHOL || s->kind == LU) TRY(load_direct());
-    TRY(read_or_generate(b, spec + strlen(kinds[k].prefix), &A));
+    TRY(bench_read_matrix(b, spec + strlen(kinds[k].prefix), &A));
     if (s->kind == CHOL || s->kind == LU) {
         trine_factor_options options = {.method = s->kind == CHOL ? TRINE_DIRECT_CHOLESKY : TRINE_DIRECT_LU,
                                         .ordering = s->kind == CHOL ? TRINE_ORDERING_METIS : TRINE_ORDERING_AUTO};
