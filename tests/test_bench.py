@@ -50,6 +50,19 @@ class Runner(unittest.TestCase):
                 self.assertEqual([(r["direction"], r["op"], r["nrhs"]) for r in records],
                                  [(d, "N" if (d == "forward") == (uplo == "lower") else "T", k) for d in ("forward", "backward") for k in (1, 3)])
 
+    def test_whole_solves_are_compared_with_the_library_of_the_factor(self):
+        code, table, records = bench("direct", "laplace2d:n=9", "convection3d:n=4", "--reps", "2", "--nrhs", "1,3")
+        if "there is no suite" in table or code == 2:
+            self.skipTest("built without CHOLMOD and SuperLU")
+        self.assertEqual(code, 0, table)
+        self.assertEqual({(r["factor"], r["impl"], r["method"], r["nrhs"], r["status"]) for r in records},
+                         {(f, i, m, k, "ok") for f, library, routine in (("cholesky", "cholmod", "cholmod_l_solve2"), ("lu", "superlu", "dgstrs"))
+                          for i, m in ((library, routine), ("trine", "supernodal"), ("trine", "general")) for k in (1, 3)})
+        allowed = set(SCHEMA["every suite"]) | set(SCHEMA["direct"])
+        for record in records:
+            self.assertEqual(set(record) - allowed, set(), "not in bench/schema.json")
+            self.assertLess(record["error"], 100)
+
     def test_what_cannot_run_is_skipped_with_a_reason(self):
         code, table, records = bench("sptrsv", "no_such_matrix", "laplace2d:n=3", "--reps", "2", "--peers", "cusparse", "--methods", "serial,nonsense",
                                      "--direction", "forward")
