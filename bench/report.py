@@ -285,18 +285,18 @@ def direct_section(records, name, save):
             series = {}
             for r in chosen:
                 series.setdefault(library if r["impl"] != "trine" else r["method"], {})[r["matrix"]] = r
-            panels = series.get("supernodal", {})
-            text += f"### {title}\n\n| matrix | n | nnz(L + U) | stored for one | {' ms | '.join(series)} ms | supernodal against {library} | error (eps) |\n"
-            text += "|---|---:|---:|---:|" + "---:|" * len(series) + "---:|---:|\n"
+            panels = series.get("auto", {})
+            text += f"### {title}\n\n| matrix | n | nnz(L + U) | stored for one | {' ms | '.join(series)} ms | auto against {library} | solved by | error (eps) |\n"
+            text += "|---|---:|---:|---:|" + "---:|" * len(series) + "---:|---|---:|\n"
             for matrix in unique(r["matrix"] for r in chosen):
                 r = panels.get(matrix) or next(r for r in chosen if r["matrix"] == matrix)
                 times = " | ".join(short(points[matrix]["solve_ms"]) if matrix in points else "" for points in series.values())
                 ratio = f"{r['ratio']:.2f}" if r.get("ratio") else ""
-                text += f"| {matrix} | {r['n']} | {r['nnz']} | {short(r['fill']) if r.get('fill') else ''} | {times} | {ratio} | {short(r['error'])} |\n"
+                text += f"| {matrix} | {r['n']} | {r['nnz']} | {short(r['fill']) if r.get('fill') else ''} | {times} | {ratio} | {r['chosen'] or ''} | {short(r['error'])} |\n"
             ratios = [r["ratio"] for r in panels.values() if r.get("ratio")]
             if ratios:
                 mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-                text += f"\nSupernodal against {library}: geometric mean {mean:.2f}, least {min(ratios):.2f}, of {len(ratios)} matrices.\n"
+                text += f"\nAuto against {library}: geometric mean {mean:.2f}, least {min(ratios):.2f}, of {len(ratios)} matrices.\n"
             times = {s: {matrix: r["solve_ms"] for matrix, r in points.items()} for s, points in series.items()}
             text += "\n" + save(f"{name}-{factor}-{nrhs}", dot_plot(f"Solve time: {title}", "milliseconds", unique(r["matrix"] for r in chosen), times))
     return text

@@ -1191,7 +1191,7 @@ static void every_wrong_argument_of_a_solve_is_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, NULL, trine_direct_create(ctx, &plan, A, &(trine_direct_options){.triangular.method = (trine_triangular_method)999}));
     FAILS(TRINE_ERR_SINGULAR, NULL, trine_direct_create(ctx, &plan, singular, NULL));
     assert_null(plan);
-    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_LU}));
+    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_LU, .solver = TRINE_SOLVER_SUPERNODAL}));
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_solve(NULL, TRINE_N, &V, &V, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "op 3", trine_direct_solve(plan, (trine_transpose)3, &V, &V, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "B is NULL", trine_direct_solve(plan, TRINE_N, NULL, &V, NULL));

@@ -75,7 +75,8 @@ typedef struct trine_direct_s *trine_direct;
 
 typedef enum {
     TRINE_SOLVER_AUTO,        /* SUPERNODAL where the factor has panels and there is memory for them, unless `triangular` asks for a
-                                 method, or on a GPU for a fixed order of summation; else GENERAL */
+                                 method, on a GPU for a fixed order of summation, or on a CPU the panels have fewer than 16 entries
+                                 on average; else GENERAL */
     TRINE_SOLVER_SUPERNODAL,  /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels are inverted (on a
                                  GPU), a trial solve at set-up must show a backward error of at most 10 eps; else less is inverted:
                                  diagonal blocks only, then nothing */

@@ -163,8 +163,10 @@ done:
 /* --------------------------------------------------------------------- choice */
 
 /** Whether the panels are to be used; s->reason says why. */
-static bool wants_panels(direct_sweeps *s, const trine_factor_info *factor)
+static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_info *factor)
 {
+    /* Entries of L a panel on average, below which a CPU is faster row by row (measured: docs/supernodal.md). */
+    enum { TINY_PANEL = 16 };
     const char *no = NULL;
     const bool panels = factor->method == TRINE_DIRECT_CHOLESKY || factor->method == TRINE_DIRECT_LU;
     if (s->options.solver == TRINE_SOLVER_GENERAL) no = "asked for";
@@ -172,6 +174,7 @@ static bool wants_panels(direct_sweeps *s, const trine_factor_info *factor)
     else if (!panels) no = "the factor has no supernodal panels";
     else if (s->options.triangular.method) no = "a method of the general solve was asked for";
     else if (s->options.triangular.summation == TRINE_ORDER_DETERMINISTIC && s->ctx->cuda) no = "a fixed order of summation was asked for";
+    else if (!s->ctx->cuda && factor->nnz_L < TINY_PANEL * F->panels.n_panels) no = "the factor's supernodal panels are tiny";
     snprintf(s->reason, sizeof s->reason, "%s", no ? no : s->options.solver ? "asked for" : "the factor has supernodal panels");
     return !no;
 }
@@ -207,7 +210,7 @@ trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F)
     s->analyse_seconds = s->numeric_seconds = 0;
     if (s->invert != s->options.supernodal.invert) destroy_supernodal(s); /* the last factor's trial counts for that one only */
     s->invert = s->options.supernodal.invert;
-    s->supernodal = wants_panels(s, &factor);
+    s->supernodal = wants_panels(s, F, &factor);
     if (s->supernodal) {
         destroy_general(s);
         status = set_supernodal(s, F);
