@@ -2,9 +2,12 @@
 #ifndef TRINE_GPU_H
 #define TRINE_GPU_H
 
-#include <cuda_runtime_api.h>
-
 #include "core/internal.h"
+
+#ifdef __HIP__
+#include "core/gpu_hip.h"
+#else
+#include <cuda_runtime_api.h>
 
 #define gpuError_t cudaError_t
 #define gpuSuccess cudaSuccess
@@ -65,12 +68,13 @@
 #define gpuLaunchAttributeProgrammaticStreamSerialization cudaLaunchAttributeProgrammaticStreamSerialization
 #define gpuLaunchKernelEx cudaLaunchKernelEx
 #define gpuOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessor
+#endif /* __HIP__ */
 
-/** cudaError_t -> trine_status with the runtime's own words and the call's name. */
+/** The runtime's error -> trine_status with the runtime's own words and the call's name. */
 static inline trine_status trine_gpu_status(gpuError_t error, const char *what)
 {
     if (error == gpuSuccess) return TRINE_SUCCESS;
-    gpuGetLastError(); /* a failed call must not show up again at somebody else's */
+    (void)gpuGetLastError(); /* a failed call must not show up again at somebody else's */
     return trine_fail(error == gpuErrorMemoryAllocation ? TRINE_ERR_MEMORY : TRINE_ERR_DEVICE, "%s: %s", what, gpuGetErrorString(error));
 }
 #define GPU(call) trine_gpu_status((call), #call)

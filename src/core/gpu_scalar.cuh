@@ -96,6 +96,9 @@ template <typename T> __device__ inline T missing_value()
     else return __longlong_as_double(-1LL);
 }
 
+#ifdef __HIP__
+#include "core/gpu_scalar_hip.cuh"
+#else
 /** Relaxed load that sees stores of other blocks (generic address: global or shared). */
 __device__ inline float poll(const float *p)
 {
@@ -168,6 +171,8 @@ __device__ inline unsigned long long nanoseconds()
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
     return t;
 }
+
+#endif /* __HIP__ */
 
 /** Relaxed; the parts of a complex number are added one by one. */
 template <typename T> __device__ inline void add_atomically(T *p, T a)

@@ -73,8 +73,8 @@ template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launc
     constexpr bool LEVELS = std::is_same<T, int32_t>::value;
     constexpr int LANES = R * E, ROWS = 32 / LANES;
     constexpr unsigned ROW_MASK = LANES == 32 ? ~0u : (1u << LANES) - 1;
-    __shared__ alignas(16) T window[2][MAX_WARPS * ROWS * R * V]; /* this chunk's and the next one's values */
-    __shared__ alignas(16) T part[CHUNKED ? MAX_WARPS * R * V : 1]; /* a long row's sums, warp by warp */
+    __shared__ __align__(16) T window[2][MAX_WARPS * ROWS * R * V]; /* this chunk's and the next one's values */
+    __shared__ __align__(16) T part[CHUNKED ? MAX_WARPS * R * V : 1]; /* a long row's sums, warp by warp */
     __shared__ unsigned chunk_of[2];
     const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = lane / LANES, r = lane % R;
     const int slot = (warp * ROWS + group) * R * V + r * V, chunk_rows = warps * ROWS;
