@@ -16,23 +16,24 @@ static const char *const default_methods[] = {"auto", "serial", "levelset", "syn
 
 
 /* The tables and figures of Liu et al. 2017: what --sweep NAME puts where no option says otherwise. */
-static const struct sweep { const char *name, *methods, *nrhs, *peers; } sweeps[] = {
-    {"structure", "structure", "1", "none"},                        /* Figure 2, Table III: no solves */
-    {"synchronization", "basic,levelset,auto", "1", "none"},        /* Table I */
-    {"preprocessing", "syncfree-csc,syncfree-csr,auto", "1,8", ""}, /* Tables IV and V */
+static const struct sweep { const char *name, *methods, *nrhs, *peers, *dtypes; } sweeps[] = {
+    {"structure", "structure", "1", "none", ""},                        /* Figure 2, Table III: no solves */
+    {"synchronization", "basic,levelset,auto", "1", "none", ""},        /* Table I */
+    {"preprocessing", "syncfree-csc,syncfree-csr,auto", "1,8", "", ""}, /* Tables IV and V */
+    {"speed", "auto,syncfree-csc,syncfree-csr", "1", "", "s,d"},     /* Figures 7 and 8 */
     {"scratchpad",                                                  /* Figure 9 */
      "syncfree-csc:warps=4:scratchpad=1,syncfree-csc:warps=4:scratchpad=2,syncfree-csc:warps=8:scratchpad=1,syncfree-csc:warps=8:scratchpad=2,"
      "syncfree-csc:warps=16:scratchpad=1,syncfree-csc:warps=16:scratchpad=2,syncfree-csc:warps=32:scratchpad=1,syncfree-csc:warps=32:scratchpad=2",
-     "1", "none"},
-    {"variants", "syncfree-csc:variant=1,syncfree-csc:variant=2,syncfree-csc,auto", "1,2,4,8,16,32,64,128", ""}, /* Figures 10 and 11 */
-    {"p", "syncfree-csc:p=4,syncfree-csc:p=8,syncfree-csc:p=16,syncfree-csc:p=32,syncfree-csc:p=64", "2,4,8,16,32,64", "none"}, /* Figure 12 */
+     "1", "none", ""},
+    {"variants", "syncfree-csc:variant=1,syncfree-csc:variant=2,syncfree-csc,auto", "1,2,4,8,16,32,64,128", "", ""}, /* Figures 10 and 11 */
+    {"p", "syncfree-csc:p=4,syncfree-csc:p=8,syncfree-csc:p=16,syncfree-csc:p=32,syncfree-csc:p=64", "2,4,8,16,32,64", "none", ""}, /* Figure 12 */
     {"q",
      "syncfree-csc:q=16,syncfree-csc:q=32,syncfree-csc:q=64,syncfree-csc:q=128,syncfree-csc:q=256,syncfree-csc:q=512,syncfree-csc:q=1024,"
      "syncfree-csc:q=2048,syncfree-csc:q=4096,syncfree-csc:q=8192,syncfree-csc:q=16384",
-     "2,16,64", "none"},
+     "2,16,64", "none", ""},
 };
 
-const char *bench_sweep_names(void) { return "structure|synchronization|preprocessing|scratchpad|variants|p|q"; }
+const char *bench_sweep_names(void) { return "structure|synchronization|preprocessing|speed|scratchpad|variants|p|q"; }
 
 /** Take the sweep's own lists where the command line gave none. */
 static void take_sweep(bench *b)
@@ -42,6 +43,7 @@ static void take_sweep(bench *b)
         if (!b->methods.count) b->methods = bench_list_split(sweeps[i].methods);
         if (!b->nrhs.count) b->nrhs = bench_list_split(sweeps[i].nrhs);
         if (!b->peers.count) b->peers = bench_list_split(sweeps[i].peers);
+        if (!b->dtypes.count) b->dtypes = bench_list_split(sweeps[i].dtypes);
     }
 }
 

@@ -1,0 +1,148 @@
+"""What the parts of the report share: numbers as text, Markdown tables, SVG plots."""
+import math
+from html import escape
+
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#555555"]  # Okabe and Ito
+
+
+def ok(records):
+    return [r for r in records if r["status"] == "ok" and r["solve_ms"]]
+
+
+def unique(values):
+    return list(dict.fromkeys(values))
+
+
+def geometric_mean(values):
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def short(value, digits=3):
+    """Digits that matter: 12.5, 0.00123, 1.2e-05; - for none."""
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    if abs(value) >= 10 ** digits:
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}" if abs(value) >= 1e-4 else f"{value:.1e}"
+
+
+def table(head, rows):
+    """Markdown; the first column left, the others right."""
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+# ---------------------------------------------------------------------- plots
+
+
+def ticks(low, high):
+    """Powers of ten in [low, high]; with 2 and 5 between them where there are few."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = [1] if last - first > 4 else [1, 3] if last - first > 2 else [1, 2, 5]
+    return [s * 10.0 ** e for e in range(first, last + 1) for s in steps if low <= s * 10.0 ** e <= high * 1.0001]
+
+
+def marker(kind, x, y, colour):
+    """One of a few shapes, so that a plot reads without colours too."""
+    style = f'fill="{colour}" fill-opacity="0.85"'
+    if kind % 4 == 0:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {style}/>'
+    if kind % 4 == 1:
+        return f'<rect x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9" {style}/>'
+    if kind % 4 == 2:
+        return f'<path d="M{x:.1f} {y - 6:.1f}l6 6l-6 6l-6 -6z" {style}/>'
+    return f'<path d="M{x:.1f} {y - 5.5:.1f}l6 10.5h-12z" {style}/>'
+
+
+class Svg:
+    def __init__(self, width, height, title):
+        self.size = width, height
+        self.parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+                      f'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#222">',
+                      f"<title>{escape(title)}</title>", f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+                      f'<text x="16" y="22" font-size="14" font-weight="bold">{escape(title)}</text>']
+
+    def line(self, x1, y1, x2, y2, colour="#dddddd"):
+        self.parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"/>')
+
+    def text(self, x, y, words, anchor="middle", extra=""):
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {extra}>{escape(words)}</text>')
+
+    def legend(self, names, x, y):
+        for i, name in enumerate(names):
+            self.parts.append(marker(i, x, y - 4, COLOURS[i % len(COLOURS)]))
+            self.text(x + 10, y, name, "start")
+            x += 26 + 7 * len(name)
+
+    def finish(self):
+        return "\n".join(self.parts + ["</svg>"]) + "\n"
+
+
+def dot_plot(title, axis, rows, series):
+    """rows: names; series: name -> {row: value}. A row a line, the value on a logarithmic x axis, a marker a series."""
+    values = [v for points in series.values() for v in points.values() if v and v > 0]
+    if not values:
+        return None
+    left, right, top, step = 30 + 6.6 * max(len(row) for row in rows), 30, 62, 26
+    width, height = int(left + 620), top + step * len(rows) + 56
+    low, high = 0.8 * min(values), 1.25 * max(values)
+    svg = Svg(width, height, title)
+
+    def x_of(value):
+        return left + (width - left - right) * math.log(value / low) / math.log(high / low)
+
+    bottom = top + step * len(rows)
+    for tick in ticks(low, high):
+        svg.line(x_of(tick), top, x_of(tick), bottom)
+        svg.text(x_of(tick), bottom + 18, short(tick))
+    for i, row in enumerate(rows):
+        y = top + step * (i + 0.5)
+        svg.line(left, y, width - right, y, "#eeeeee")
+        svg.text(left - 10, y + 4, row, "end")
+        for k, points in enumerate(series.values()):
+            if points.get(row):
+                svg.parts.append(marker(k, x_of(points[row]), y, COLOURS[k % len(COLOURS)]))
+    svg.line(left, bottom, width - right, bottom, "#222222")
+    svg.text((left + width - right) / 2, bottom + 42, axis)
+    svg.legend(list(series), 24, 46)
+    return svg.finish()
+
+
+def scatter_plot(title, x_axis, y_axis, series, lines=False):
+    """series: name -> [(x, y)], both axes logarithmic; lines: neighbours of a series joined."""
+    points = [(x, y) for values in series.values() for x, y in values if x and y and x > 0 and y > 0]
+    if not points:
+        return None
+    width, height, left, right, top, bottom = 760, 480, 80, 30, 62, 420
+    low_x, high_x = 0.7 * min(x for x, _ in points), 1.4 * max(x for x, _ in points)
+    low_y, high_y = 0.7 * min(y for _, y in points), 1.4 * max(y for _, y in points)
+    svg = Svg(width, height, title)
+
+    def x_of(value):
+        return left + (width - left - right) * math.log(value / low_x) / math.log(high_x / low_x)
+
+    def y_of(value):
+        return bottom - (bottom - top) * math.log(value / low_y) / math.log(high_y / low_y)
+
+    for tick in ticks(low_x, high_x):
+        svg.line(x_of(tick), top, x_of(tick), bottom)
+        svg.text(x_of(tick), bottom + 18, short(tick))
+    for tick in ticks(low_y, high_y):
+        svg.line(left, y_of(tick), width - right, y_of(tick))
+        svg.text(left - 8, y_of(tick) + 4, short(tick), "end")
+    for k, values in enumerate(series.values()):
+        if lines:
+            path = " ".join(f"{x_of(x):.1f},{y_of(y):.1f}" for x, y in values if x > 0 and y > 0)
+            svg.parts.append(f'<polyline points="{path}" fill="none" stroke="{COLOURS[k % len(COLOURS)]}"/>')
+        for x, y in values:
+            if x and y and x > 0 and y > 0:
+                svg.parts.append(marker(k, x_of(x), y_of(y), COLOURS[k % len(COLOURS)]))
+    svg.line(left, bottom, width - right, bottom, "#222222")
+    svg.line(left, top, left, bottom, "#222222")
+    svg.text((left + width - right) / 2, bottom + 42, x_axis)
+    svg.text(22, (top + bottom) / 2, y_axis, extra=f'transform="rotate(-90 22 {(top + bottom) / 2:.0f})"')
+    svg.legend(list(series), 24, 46)
+    return svg.finish()
