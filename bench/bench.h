@@ -136,6 +136,8 @@ typedef struct {
     void *reference;       /* column 0 of X, solved serially in long double: long double or long double complex */
     int64_t levels, min_rows, max_rows; /* level sets of op(T) */
     trine_panels panels;   /* of the factor L, double, on the host; no panels unless the source is a supernodal factor */
+    trine_panels lower_panels; /* of L, of either kind of factor */
+    bool is_lu;                /* a factor by SuperLU */
 } bench_problem;
 
 /** The triangle that `direction` ("forward" or "backward") and b->uplo ask for; no right-hand sides yet. Triangles of A get
@@ -170,6 +172,6 @@ typedef struct {
 } bench_solver;
 /** libcusparse, opened once; TRINE_ERR_NOT_BUILT if there is none. */
 trine_status bench_cusparse_library(void **library);
-extern const bench_solver bench_solver_trine, bench_solver_supernodal, bench_solver_basic, bench_solver_cusparse, bench_solver_mkl;
+extern const bench_solver bench_solver_trine, bench_solver_supernodal, bench_solver_basic, bench_solver_cusparse, bench_solver_mkl, bench_solver_cholmod, bench_solver_superlu;
 
 #endif

@@ -49,7 +49,7 @@ typedef struct {
 enum { METHODS = 256, PEERS, DTYPE, UPLO, DIRECTION, NRHS, LAYOUT, REPS, MAX_SECONDS, JSON, OUT, DEVICE, DEVICE_NAME, DETERMINISTIC, SWEEP };
 static const struct argp_option options[] = {
     {"methods", METHODS, "LIST", 0, "trine's methods, by name (default: the suite's all)", 0},
-    {"peers", PEERS, "LIST", 0, "cusparse, mkl, lapack, or none (default: those of the device)", 0},
+    {"peers", PEERS, "LIST", 0, "cusparse, mkl, cholmod, superlu, lapack, or none (default: those of the device)", 0},
     {"dtype", DTYPE, "LIST", 0, "s, d, c, z (default d)", 0},
     {"uplo", UPLO, "lower|upper", 0, "the triangle that is stored (default: lower for forward, upper for backward)", 0},
     {"direction", DIRECTION, "LIST", 0, "forward, backward (default both)", 0},
@@ -91,7 +91,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     char *end;
     switch (key) {
     case METHODS: set_list(&a->b.methods, value); break;
-    case PEERS: set_list(&a->b.peers, value); require_words(state, &a->b.peers, "peers", "cusparse|mkl|lapack|none"); break;
+    case PEERS: set_list(&a->b.peers, value); require_words(state, &a->b.peers, "peers", "cusparse|mkl|cholmod|superlu|lapack|none"); break;
     case DTYPE: set_list(&a->b.dtypes, value); require_words(state, &a->b.dtypes, "dtype", "s|d|c|z"); break;
     case DIRECTION: set_list(&a->b.directions, value); require_words(state, &a->b.directions, "direction", "forward|backward"); break;
     case NRHS:

@@ -238,6 +238,8 @@ trine_status bench_problem_make(bench *b, bench_source source, const char *direc
 
     TRY(make_triangle(b, source, p->uplo, &T, &p->diag));
     if (source->kind == CHOL && direct.get_panels(source->factor, TRINE_LOWER, &p->panels)) p->panels = (trine_panels){0}; /* simplicial */
+    p->is_lu = source->kind == LU;
+    if (source->factor && direct.get_panels(source->factor, TRINE_LOWER, &p->lower_panels)) p->lower_panels = (trine_panels){0};
     trine_matrix_info info;
     TRY(trine_matrix_get_info(T, &info));
     p->n = info.n_rows;

@@ -6,7 +6,7 @@
 
 #include "bench.h"
 
-static const bench_solver *const peers[] = {&bench_solver_cusparse, &bench_solver_mkl};
+static const bench_solver *const peers[] = {&bench_solver_cusparse, &bench_solver_mkl, &bench_solver_cholmod, &bench_solver_superlu};
 
 /* The matrices that ../shared/anchors compares everybody on: 2-D and 3-D meshes, a circuit, a road map, graphs, and factors. */
 static const char *const default_matrices[] = {
@@ -223,7 +223,7 @@ static trine_status compare_all(bench *b, const char *suite, bench_problem *p)
     entry entries[MOST_SOLVERS];
     int count = 0;
     int n_methods = b->methods.count ? b->methods.count : (int)(sizeof default_methods / sizeof *default_methods);
-    for (int i = 0; i < n_methods && count < MOST_SOLVERS - 2; i++) {
+    for (int i = 0; i < n_methods && count < MOST_SOLVERS - (int)(sizeof peers / sizeof *peers); i++) {
         const char *method = b->methods.count ? b->methods.item[i] : default_methods[i];
         entries[count++] = (entry){.kind = strncmp(method, "supernodal", 10) == 0 ? &bench_solver_supernodal
                                            : strcmp(method, "basic") == 0         ? &bench_solver_basic
@@ -234,6 +234,8 @@ static trine_status compare_all(bench *b, const char *suite, bench_problem *p)
         if (!is_listed(&b->peers, peers[i]->impl)) continue;
         bool gpu = peers[i] == &bench_solver_cusparse;
         if (b->peers.count == 0 && gpu != (b->device.space == TRINE_DEVICE)) continue; /* not asked for, not for this device */
+        if (b->peers.count == 0 && peers[i] == &bench_solver_cholmod && (p->is_lu || !p->lower_panels.n_panels)) continue; /* not its factor */
+        if (b->peers.count == 0 && peers[i] == &bench_solver_superlu && (!p->is_lu || !p->lower_panels.n_panels)) continue;
         const char *routine = gpu ? (p->nrhs == 1 ? "spsv" : "spsm") : (p->nrhs == 1 ? "trsv" : "trsm");
         entries[count++] = (entry){.kind = peers[i], .is_peer = true, .record.method = routine};
     }

@@ -1,0 +1,10 @@
+/* CHOLMOD and SuperLU as peers, in a build without their headers. */
+#include "bench.h"
+
+static trine_status create(bench *b, const bench_problem *p, const char *method, void **self)
+{
+    (void)b, (void)p, (void)method, (void)self;
+    return trine_fail(TRINE_ERR_NOT_BUILT, "built without CHOLMOD and SuperLU");
+}
+
+const bench_solver bench_solver_cholmod = {.impl = "cholmod", .create = create}, bench_solver_superlu = {.impl = "superlu", .create = create};
