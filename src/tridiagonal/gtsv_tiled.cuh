@@ -16,11 +16,12 @@ constexpr int CLUSTER_WARPS = 8;
 template <typename T> int64_t aligned_rows(int64_t n) { return (n + 3) / 4 * 4; }
 int64_t quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-template <typename Kernel> trine_status allow_shared_memory(Kernel kernel, size_t bytes)
+/** Let a kernel have these bytes a block; with several blocks on a multiprocessor, prefer shared memory to cache. */
+template <typename Kernel> trine_status allow_shared_memory(Kernel kernel, size_t bytes, bool several)
 {
     trine_status status = TRINE_SUCCESS;
     if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
-    TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared)));
+    if (several) TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared)));
 done:
     return status;
 }
@@ -59,7 +60,7 @@ template <typename T, int NR, int M> trine_status launch_cluster(const tiled_cal
     const auto kernel = solve_resident<T, NR, M, CLUSTER>;
     const resident_solve<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, nullptr};
     launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), warps, bytes, call.stream);
-    TRY(allow_shared_memory(kernel, bytes));
+    TRY(allow_shared_memory(kernel, bytes, false));
     if (blocks > 8) TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributeNonPortableClusterSizeAllowed, 1)));
     how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
     if (call.follows) how.follow(call.limits);
@@ -77,7 +78,7 @@ template <typename T, int NR, int M> trine_status launch_grid(const tiled_call<T
     const auto kernel = solve_resident<T, NR, M, GRID>;
     const resident_solve<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.work};
     launch how(dim3((unsigned)blocks), warps, bytes, call.stream);
-    TRY(allow_shared_memory(kernel, bytes));
+    TRY(allow_shared_memory(kernel, bytes, false));
     how.add(gpuLaunchAttributeCooperative).val.cooperative = 1;
     TRY(GPU(gpuLaunchKernelEx(&how.config, kernel, solve)));
 done:
@@ -107,16 +108,16 @@ template <typename T, int NR> trine_status solve_in_two_passes(const tiled_call<
     const int64_t tiles = quotient(call.A.n, tile::ROWS), ld = aligned_rows<T>(2 * tiles);
     const dim3 grid((unsigned)tiles, (unsigned)quotient(call.nrhs, NR));
     const auto reduce = reduce_tiles<T, NR, M>, substitute = substitute_tiles<T, NR, M>;
-    launch first(grid, 1, tile::BYTES, call.stream), second = first;
+    launch first(grid, 1, tile::BYTES, call.stream), second(grid, 1, tile::BYTES, call.stream);
     two_pass<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.work, call.work + ld, call.work + 2 * ld, {call.work + 3 * ld, ld}};
     tiled_call<T> coarse = call;
     coarse.A = {2 * tiles, 0, 0, false, false, solve.lower, solve.diag, solve.upper};
     coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = call.work + (3 + call.nrhs) * ld, coarse.route = ROUTE_ANY, coarse.follows = true;
-    TRY(allow_shared_memory(reduce, tile::BYTES));
-    TRY(allow_shared_memory(substitute, tile::BYTES));
+    TRY(allow_shared_memory(reduce, tile::BYTES, true));
+    if (call.follows) first.follow(call.limits);
     TRY(GPU(gpuLaunchKernelEx(&first.config, reduce, solve)));
     TRY((solve_columns<T, NR>(coarse)));
-    second.config.attrs = second.attributes;
+    TRY(allow_shared_memory(substitute, tile::BYTES, true));
     second.follow(call.limits);
     TRY(GPU(gpuLaunchKernelEx(&second.config, substitute, solve)));
 done:

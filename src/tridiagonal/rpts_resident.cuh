@@ -56,37 +56,42 @@ template <typename T, int NR, int SLOTS> __device__ __forceinline__ rows_of<T, N
     return rows;
 }
 
-/** The tree over up to EXCHANGED tiles: four neighbours a lane, then the lanes. */
+/** The tree over up to EXCHANGED tiles: one, two or four neighbours a lane, then the lanes. */
 template <typename T, int NR> struct exchanged_tree {
-    static constexpr int EACH = EXCHANGED / WARP;
-    joint_of<T, NR> inner, inner2, middle, kept;
+    static_assert(EXCHANGED == 4 * WARP, "");
 
     /** Solve the system of the tiles' rows; the unknowns at the ends of tile `index` and of its neighbours. */
     __device__ __forceinline__ known_of<T, NR> solve(pivoting p, const T *numbers, int count, int index)
     {
-        const int lane = threadIdx.x % WARP;
-        rows_of<T, NR> rows[EACH], mine;
-        const bool several = count > WARP;
-        if (several) {
-#pragma unroll
-            for (int i = 0; i < EACH; i++) rows[i] = get_rows<T, NR, EXCHANGED>(numbers, EACH * lane + i, count);
-            inner = join(p, rows[0], rows[1], rows[0]);
-            inner2 = join(p, rows[2], rows[3], rows[2]);
-            middle = join(p, rows[0], rows[2], mine);
-        } else {
-            mine = get_rows<T, NR, EXCHANGED>(numbers, lane, count);
+        const int lane = threadIdx.x % WARP, each = count <= WARP ? 1 : count <= 2 * WARP ? 2 : 4;
+        joint_of<T, NR> inner, middle, kept = {};
+        rows_of<T, NR> mine = get_rows<T, NR, EXCHANGED>(numbers, each * lane, count);
+        if (each > 1) {
+            rows_of<T, NR> halves[2];
+#pragma unroll 1
+            for (int half = 0; half < each / 2; half++) { /* the joint of the half that holds `index` is the one needed */
+                const int slot = each * lane + 2 * half;
+                const joint_of<T, NR> j = join(p, get_rows<T, NR, EXCHANGED>(numbers, slot, count), get_rows<T, NR, EXCHANGED>(numbers, slot + 1, count), mine);
+                if (half == 0) halves[0] = mine;
+                if (each == 2 || half == (index & 2) / 2) inner = j;
+            }
+            if (each == 4) {
+                halves[1] = mine;
+                middle = join(p, halves[0], halves[1], mine);
+            }
         }
-        const int lanes = several ? WARP : count, owner = several ? index / EACH : index;
-        known_of<T, NR> known = close_system(p, join_lanes(p, mine, kept, lanes));
-        split_lanes(kept, known, lanes);
-        if (several) {
-            T left[NR], right[NR];
-            meet(middle, known, left, right);
+        known_of<T, NR> known = close_system(p, join_lanes<true>(p, mine, kept, (count + each - 1) / each));
+        split_lanes(kept, known, (count + each - 1) / each);
+        T left[NR], right[NR];
+        if (each == 4) {
+            meet_right(middle, known, right), meet_left(middle, known, right, left);
             narrow(known, index & 2, left, right);
-            joint_of<T, NR> j = index & 2 ? inner2 : inner;
-            meet(j, known, left, right);
+        }
+        if (each > 1) {
+            meet_right(inner, known, right), meet_left(inner, known, right, left);
             narrow(known, index & 1, left, right);
         }
+        const int owner = index / each;
 #pragma unroll
         for (int k = 0; k < NR; k++) {
             known.before[k] = shuffle_from(known.before[k], owner), known.first[k] = shuffle_from(known.first[k], owner);
@@ -142,7 +147,7 @@ solve_resident(const __grid_constant__ resident_solve<T> s)
             const rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back);
             if (lane == 0) put_rows<T, NR, WARP>(of_block, warp, rows);
             __syncthreads();
-            const rows_of<T, NR> block = join_lanes(s.p, get_rows<T, NR, WARP>(of_block, lane, warps), kept_by_block, warps);
+            const rows_of<T, NR> block = join_lanes<true>(s.p, get_rows<T, NR, WARP>(of_block, lane, warps), kept_by_block, warps);
             if (threadIdx.x == 0) put_rows<T, NR, EXCHANGED>(numbers, blockIdx.x, block);
             grid.sync();
             for (int i = threadIdx.x; i < NUMBERS<T, NR> * EXCHANGED; i += blockDim.x)

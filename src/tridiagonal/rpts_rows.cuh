@@ -182,10 +182,11 @@ template <typename T, int NR> struct known_of { T before[NR], first[NR], last[NR
  *  next = x[last], other = x[after] or x[first]; `left` is A's last one, with next = right's and other = x[first] or x[last],
  *  or, from A's first row, next = x[first], other = x[before]. */
 template <typename T, int NR> struct joint_of {
-    enum { AFTER = 1, LAST = 2, BEFORE = 4 };
     solved_of<T, NR> left, right;
-    int choice;
+    int left_other, right_other;
 };
+/** What `other` is the coefficient of, in the row of left (FIRST, LAST, or BEFORE, with next = x[first]), of right (FIRST, AFTER). */
+enum { FIRST, LAST, BEFORE, AFTER };
 
 /** Union of A and the partition B that follows it. */
 template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> join(pivoting p, const rows_of<T, NR> &A, const rows_of<T, NR> &B, rows_of<T, NR> &both)
@@ -210,7 +211,7 @@ template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> join(pi
     j.left = solve_row(from_first ? A.first.upper : exchanged ? B.first.lower : A.last.diag,
                        from_first ? A.first.diag : exchanged ? B.first.diag : A.last.upper,
                        from_first ? A.first.lower : exchanged ? B.first.upper : A.last.lower, rhs);
-    j.choice = (from_last ? j.AFTER : 0) | (from_first ? j.BEFORE : exchanged ? j.LAST : 0);
+    j.right_other = from_last ? AFTER : FIRST, j.left_other = from_first ? BEFORE : exchanged ? LAST : FIRST;
 
     eliminate<true>(down, B.last);
     eliminate<true>(up, reversed(A.first));
@@ -219,15 +220,19 @@ template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> join(pi
     return j;
 }
 
-/** The unknowns where A and B meet. */
-template <typename T, int NR> __device__ __forceinline__ void meet(const joint_of<T, NR> &j, const known_of<T, NR> &known, T (&left)[NR], T (&right)[NR])
+/** The unknowns where A and B meet; the left one follows from the right one. */
+template <typename T, int NR> __device__ __forceinline__ void meet_right(const joint_of<T, NR> &j, const known_of<T, NR> &known, T (&right)[NR])
 {
 #pragma unroll
-    for (int k = 0; k < NR; k++) {
-        right[k] = j.right.rhs[k] - j.right.other * (j.choice & j.AFTER ? known.after[k] : known.first[k]) - j.right.next * known.last[k];
-        left[k] = j.left.rhs[k] - j.left.other * (j.choice & j.BEFORE ? known.before[k] : j.choice & j.LAST ? known.last[k] : known.first[k]) -
-                  j.left.next * (j.choice & j.BEFORE ? known.first[k] : right[k]);
-    }
+    for (int k = 0; k < NR; k++)
+        right[k] = j.right.rhs[k] - j.right.other * (j.right_other == AFTER ? known.after[k] : known.first[k]) - j.right.next * known.last[k];
+}
+template <typename T, int NR> __device__ __forceinline__ void meet_left(const joint_of<T, NR> &j, const known_of<T, NR> &known, const T (&right)[NR], T (&left)[NR])
+{
+#pragma unroll
+    for (int k = 0; k < NR; k++)
+        left[k] = j.left.rhs[k] - j.left.other * (j.left_other == BEFORE ? known.before[k] : j.left_other == LAST ? known.last[k] : known.first[k]) -
+                  j.left.next * (j.left_other == BEFORE ? known.first[k] : right[k]);
 }
 
 /** Narrow the known unknowns of a union to those of its second or first part. */

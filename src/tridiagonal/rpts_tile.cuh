@@ -19,6 +19,7 @@ template <typename T, int NR, int M> struct tile {
     static constexpr int PIECE = 16 / sizeof(T), PIECES = M / PIECE, STRIDE = M + PIECE, LENGTH = WARP * STRIDE, ROWS = WARP * M;
     static constexpr size_t BYTES = (3 + NR) * LENGTH * sizeof(T);
     static_assert(PIECES % 2 == 0 && WARP % PIECES == 0, "padding makes an odd number of pieces");
+    static constexpr int FIRST = PIECE == 1 ? 2 : 1; /* pieces that hold rows 0 and 1 */
     struct alignas(16) piece { T v[PIECE]; };
 
     T *data; /* lower, diag, upper, right-hand sides: LENGTH elements each */
@@ -166,18 +167,21 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
     constexpr int C = tile::PIECE;
     row_of<T, NR> down = identity_row<T, NR>(), up = down;
     if (m == M) {
-#pragma unroll 1
-        for (int k = 0; k < tile::PIECES; k++) {
+        const auto take_piece = [&](int k) {
             pieces_of<T, NR, M> top, bottom;
             top.read(lane_data, k);
             bottom.read(lane_data, tile::PIECES - 1 - k);
 #pragma unroll
             for (int i = 0; i < C; i++) {
                 const row_of<T, NR> next_down = top.row(i), next_up = reversed(bottom.row(C - 1 - i));
-                if (k * C + i < 2) down = next_down, up = next_up; /* the first row stays out, the second one starts */
+                if (k < tile::FIRST && k * C + i < 2) down = next_down, up = next_up; /* the first row stays out, the second one starts */
                 else eliminate(down, next_down), eliminate(up, next_up);
             }
-        }
+        };
+#pragma unroll
+        for (int k = 0; k < tile::FIRST; k++) take_piece(k);
+#pragma unroll 1
+        for (int k = tile::FIRST; k < tile::PIECES; k++) take_piece(k);
     } else if (m > 0) {
         down = read_row<T, NR, M>(lane_data, 1), up = reversed(read_row<T, NR, M>(lane_data, m - 2));
 #pragma unroll 1
@@ -227,25 +231,23 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
     }
     int scale = 0;
     if (m == M) {
-#pragma unroll 1
-        for (int k = tile::PIECES - 1; k >= 0; k--) {
+        const auto go_up = [&](int k) { /* counted from the end */
             pieces_of<T, NR, M> rows;
-            rows.read(lane_data, k);
+            rows.read(lane_data, tile::PIECES - 1 - k);
 #pragma unroll
-            for (int i = C - 1; i >= 0; i--) {
-                const row_of<T, NR> next = reversed(rows.row(i));
-                if (k * C + i > M - 3) up = next;
+            for (int i = 0; i < C; i++) {
+                const row_of<T, NR> next = reversed(rows.row(C - 1 - i));
+                if (k < tile::FIRST && k * C + i < 2) up = next;
                 else eliminate(up, next);
             }
-        }
-#pragma unroll 1
-        for (int k = 0; k < tile::PIECES; k++) {
+        };
+        const auto go_down = [&](int k) {
             pieces_of<T, NR, M> rows;
             rows.read(lane_data, k);
 #pragma unroll
             for (int i = 0; i < C; i++) {
                 row_of<T, NR> row = rows.row(i);
-                if (k * C + i < 2) {
+                if (k < tile::FIRST && k * C + i < 2) {
                     down = row, scale = scale_of(p, row);
                 } else {
                     eliminate_keeping(p, down, scale, row);
@@ -253,7 +255,15 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
                 }
             }
             rows.write(lane_data, k);
-        }
+        };
+#pragma unroll
+        for (int k = 0; k < tile::FIRST; k++) go_up(k);
+#pragma unroll 1
+        for (int k = tile::FIRST; k < tile::PIECES; k++) go_up(k);
+#pragma unroll
+        for (int k = 0; k < tile::FIRST; k++) go_down(k);
+#pragma unroll 1
+        for (int k = tile::FIRST; k < tile::PIECES; k++) go_down(k);
     } else if (m > 0) {
         up = reversed(read_row<T, NR, M>(lane_data, m - 2));
 #pragma unroll 1
@@ -288,8 +298,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
         next[k] = known.last[k], next2[k] = known.after[k];
     }
     if (m == M) {
-#pragma unroll 1
-        for (int k = tile::PIECES - 1; k >= 0; k--) {
+        const auto substitute_piece = [&](int k) {
             pieces_of<T, NR, M> pivots;
             piece x[NR];
             pivots.read(lane_data, k);
@@ -299,14 +308,20 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
                 const row_of<T, NR> pivot = pivots.row(i);
 #pragma unroll
                 for (int r = 0; r < NR; r++) {
-                    x[r].v[i] = j == 1 && from_row0 ? x1[r] : j == 0 ? known.first[r] : next[r];
+                    x[r].v[i] = next[r];
+                    if (k < tile::FIRST && j == 1 && from_row0) x[r].v[i] = x1[r];
+                    if (k < tile::FIRST && j == 0) x[r].v[i] = known.first[r];
                     const T value = pivot.rhs[r] - pivot.upper * known.first[r] - pivot.diag * next2[r] - pivot.lower * next[r];
                     next2[r] = next[r], next[r] = value;
                 }
             }
 #pragma unroll
             for (int r = 0; r < NR; r++) *(piece *)(rhs + r * tile::LENGTH + k * C) = x[r];
-        }
+        };
+#pragma unroll 1
+        for (int k = tile::PIECES - 1; k >= tile::FIRST; k--) substitute_piece(k);
+#pragma unroll
+        for (int k = tile::FIRST - 1; k >= 0; k--) substitute_piece(k);
     } else {
 #pragma unroll 1
         for (int j = m - 1; j >= 2; j--) {
@@ -325,14 +340,13 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
 
 /* ------------------------------------------------------------------- a warp's tree */
 
-template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> shuffle_xor(const row_of<T, NR> &r, int mask)
+template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> shuffle_from(const row_of<T, NR> &r, int lane)
 {
-    row_of<T, NR> s = {shuffle_xor(r.lower, mask), shuffle_xor(r.diag, mask), shuffle_xor(r.upper, mask)};
+    row_of<T, NR> s = {shuffle_from(r.lower, lane), shuffle_from(r.diag, lane), shuffle_from(r.upper, lane)};
 #pragma unroll
-    for (int k = 0; k < NR; k++) s.rhs[k] = shuffle_xor(r.rhs[k], mask);
+    for (int k = 0; k < NR; k++) s.rhs[k] = shuffle_from(r.rhs[k], lane);
     return s;
 }
-
 template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> either(bool condition, const row_of<T, NR> &yes, const row_of<T, NR> &no)
 {
     row_of<T, NR> r;
@@ -344,24 +358,64 @@ template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> either(bo
     return r;
 }
 
-/** The union of the partitions of lanes 0 .. count - 1, for the first 2, 4, ... of them and, last, for all; every lane below
- *  `count` rounded up to a power of two gets the result. Join number i of 31, in the order of the unknowns, is kept by lane i. */
-template <typename T, int NR> __device__ __forceinline__ rows_of<T, NR> join_lanes(pivoting p, rows_of<T, NR> mine, joint_of<T, NR> &kept, int count)
+/** The unknown that a lane's half of a union has where the halves meet: of the second half its first one, of the first half its
+ *  last one. x1, x2, x3: the meeting row of the other half, that of the lane's half, the outer row of the lane's half, in the
+ *  second half as they are, in the first half reversed. carried: x1 after x2 has removed from it the unknown of the other half. */
+template <typename T, int NR> __device__ __forceinline__ solved_of<T, NR> meeting_unknown(pivoting p, bool second, const row_of<T, NR> &x1, const row_of<T, NR> &x2,
+    const row_of<T, NR> &x3, const row_of<T, NR> &carried, T times_row, T times_carried, int *other)
+{
+    const int scale1 = scale_of(p, x1), scale2 = scale_of(p, x2), scale3 = scale_of(p, x3);
+    /* the unknown on the left, from the first half's row or from the second half's */
+    const T in_first = second ? x1.diag : x2.diag, in_second = second ? x2.lower : x1.upper;
+    const int of_first = logarithm(in_first) - (second ? scale1 : scale2), of_second = logarithm(in_second) - (second ? scale2 : scale1);
+    const bool exchanged = exceeds(p, in_second, second ? scale2 : scale1, of_first);
+    const int inner = second ? logarithm(carried.diag) - scale_left(exchanged, times_row, times_carried, scale1, scale2) : max(of_first, of_second);
+    const bool outer = exceeds(p, x3.lower, scale3, inner), straight = !second & !exchanged;
+    T pivot = second ? carried.diag : x1.upper, next = second ? carried.upper : x1.diag, last = second ? carried.lower : x1.lower, rhs[NR];
+    pivot = outer ? x3.lower : straight ? x2.diag : pivot;
+    next = outer ? x3.diag : straight ? x2.lower : next;
+    last = outer ? x3.upper : straight ? x2.upper : last;
+#pragma unroll
+    for (int k = 0; k < NR; k++) rhs[k] = outer ? x3.rhs[k] : straight ? x2.rhs[k] : second ? carried.rhs[k] : x1.rhs[k];
+    *other = second ? (outer ? AFTER : FIRST) : outer ? BEFORE : exchanged ? LAST : FIRST;
+    return solve_row(pivot, next, last, rhs);
+}
+
+/** The union of the partitions of lanes 0 .. count - 1: of the first 2, 4, ... of them and, last, of all; every lane below
+ *  `count` rounded up to a power of two gets the result. The two halves of a union share the work: lanes of the second half
+ *  make its last row; lanes of the first half make its first row, reversed, so that it is the same work.
+ *  KEPT: of the join in which lane i is the last of the first half it keeps `left`, of that in which it is the first of the
+ *  second half `right`. */
+template <bool KEPT, typename T, int NR> __device__ __forceinline__ rows_of<T, NR> join_lanes(pivoting p, const rows_of<T, NR> &mine, joint_of<T, NR> &kept, int count)
 {
     const int lane = threadIdx.x % WARP;
+    row_of<T, NR> row; /* of the union so far: in its first half its first row, reversed, in its second half its last row */
+    int bit = 1;
+    if (count <= 1) return mine;
 #pragma unroll 1
-    for (int bit = 1; bit < count; bit *= 2) {
-        const rows_of<T, NR> other = {shuffle_xor(mine.first, bit), shuffle_xor(mine.last, bit)};
-        const bool second = lane & bit; /* selects, not branches: both halves run the same join */
-        const rows_of<T, NR> A = {either(second, other.first, mine.first), either(second, other.last, mine.last)};
-        const rows_of<T, NR> B = {either(second, mine.first, other.first), either(second, mine.last, other.last)};
-        rows_of<T, NR> both;
-        const joint_of<T, NR> j = join(p, A, B, both);
-        if ((lane & (2 * bit - 1)) == bit - 1) kept = j;
-        const bool alone = ((lane & ~(2 * bit - 1)) | bit) >= count; /* nothing in the second half */
-        mine.first = either(alone, A.first, both.first), mine.last = either(alone, A.last, both.last);
+    for (; bit < count; bit *= 2) {
+        const bool second = lane & bit;
+        row_of<T, NR> x1, x2, x3; /* as in meeting_unknown */
+        if (bit == 1) {
+            x2 = either(second, mine.first, reversed(mine.last)), x3 = either(second, mine.last, reversed(mine.first));
+            x1 = shuffle_from(reversed(x2), lane ^ 1);
+        } else {
+            const int outer = second ? lane | bit / 2 : lane & ~(bit / 2);
+            x1 = shuffle_from(row, outer ^ bit), x2 = reversed(shuffle_from(row, outer ^ (bit / 2))), x3 = shuffle_from(row, outer);
+        }
+        row = x1;
+        T times_row, times_carried;
+        eliminate<true>(row, x2, times_row, times_carried);
+        if constexpr (KEPT) {
+            int other;
+            const solved_of<T, NR> unknown = meeting_unknown(p, second, x1, x2, x3, row, times_row, times_carried, &other);
+            if ((lane & (2 * bit - 1)) == bit - 1) kept.left = unknown, kept.left_other = other;
+            if ((lane & (2 * bit - 1)) == bit) kept.right = unknown, kept.right_other = other;
+        }
+        eliminate<true>(row, x3);
+        if (((lane & ~(2 * bit - 1)) | bit) >= count) row = either(second, x1, x3); /* there is no second half */
     }
-    return mine;
+    return {reversed(shuffle_from(row, lane & ~(bit / 2))), shuffle_from(row, lane | bit / 2)};
 }
 /** From the known unknowns of the union to those of the lane's partition. */
 template <typename T, int NR> __device__ __forceinline__ void split_lanes(const joint_of<T, NR> &kept, known_of<T, NR> &known, int count)
@@ -372,9 +426,12 @@ template <typename T, int NR> __device__ __forceinline__ void split_lanes(const 
         if (bit >= count) continue;
         T left[NR], right[NR];
         const int base = lane & ~(2 * bit - 1);
-        meet(kept, known, left, right);
+        meet_right(kept, known, right);
 #pragma unroll
-        for (int k = 0; k < NR; k++) left[k] = shuffle_from(left[k], base | (bit - 1)), right[k] = shuffle_from(right[k], base | (bit - 1));
+        for (int k = 0; k < NR; k++) right[k] = shuffle_from(right[k], base | bit);
+        meet_left(kept, known, right, left);
+#pragma unroll
+        for (int k = 0; k < NR; k++) left[k] = shuffle_from(left[k], base | (bit - 1));
         if ((base | bit) < count) narrow(known, lane & bit, left, right);
     }
 }
@@ -385,7 +442,7 @@ template <typename T, int NR> __device__ __forceinline__ void split_lanes(const 
 template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_tile(pivoting p, const tile<T, NR, M> &t, int64_t n, int64_t row)
 {
     joint_of<T, NR> kept;
-    return join_lanes(p, reduce_partition<T, NR, M>(t.data + threadIdx.x % WARP * tile<T, NR, M>::STRIDE, lane_rows<T, NR, M>(n, row)), kept, WARP);
+    return join_lanes<false>(p, reduce_partition<T, NR, M>(t.data + threadIdx.x % WARP * tile<T, NR, M>::STRIDE, lane_rows<T, NR, M>(n, row)), kept, WARP);
 }
 
 /** What the way back from a tile's two rows needs besides the pivot rows in the tile. */
@@ -396,7 +453,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
 {
     back.rows = lane_rows<T, NR, M>(n, row);
     const rows_of<T, NR> mine = eliminate_partition<T, NR, M>(p, t.data + threadIdx.x % WARP * tile<T, NR, M>::STRIDE, back.rows, &back.from_row0);
-    return join_lanes(p, mine, back.kept, WARP);
+    return join_lanes<true>(p, mine, back.kept, WARP);
 }
 /** The solution in place of the right-hand sides. */
 template <typename T, int NR, int M> __device__ __forceinline__ void substitute_tile(const tile<T, NR, M> &t, const way_back<T, NR> &back, known_of<T, NR> known)

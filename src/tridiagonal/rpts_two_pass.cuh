@@ -26,7 +26,8 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     const tile t = {(T *)shared_memory};
     const int64_t row = blockIdx.x * (int64_t)tile::ROWS, first = blockIdx.y * (int64_t)NR, i = 2 * (int64_t)blockIdx.x;
     const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
-    let_follower_start();
+    wait_for_predecessor();
+    let_follower_start(); /* not before: the follower's follower may read what the predecessor wrote */
     load_tile(t, s.A, s.D, row, first, count);
     wait_for_tile(t, s.A, row);
     const rows_of<T, NR> rows = reduce_tile(s.p, t, s.A.n, row);

@@ -1,0 +1,176 @@
+/* gtsv on the GPU: its paths against each other's domain, capture in a graph, more than 2^31 elements. */
+#include "harness.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/gpu.h"
+
+#define CUDA(call) assert_int_equal((call), cudaSuccess)
+
+static const trine_gtsv_path paths[] = {TRINE_GTSV_AUTO, TRINE_GTSV_STAGES, TRINE_GTSV_TWO_PASS, TRINE_GTSV_ON_CHIP};
+
+/** A system in device memory and its copy on the host: nrhs right-hand sides, the same for all but for the factor column + 1. */
+struct fixture { trine_context ctx; int64_t n, nrhs; float *a, *b, *c, *d, *x; void *da, *db, *dc, *dd, *dx, *work; size_t work_bytes; };
+
+static void fill(struct fixture *f, uint64_t seed, double dominance)
+{
+    for (int64_t i = 0; i < f->n; i++) {
+        f->a[i] = (float)(2 * test_uniform(seed, (uint64_t)(4 * i)) - 1), f->c[i] = (float)(2 * test_uniform(seed, (uint64_t)(4 * i + 1)) - 1);
+        f->b[i] = (float)(2 * test_uniform(seed, (uint64_t)(4 * i + 2)) - 1 + dominance), f->d[i] = (float)(2 * test_uniform(seed, (uint64_t)(4 * i + 3)) - 1);
+    }
+}
+static struct fixture open_fixture(int64_t n, int64_t nrhs, trine_gtsv_options options)
+{
+    struct fixture f = {.ctx = test_context(), .n = n, .nrhs = nrhs};
+    const size_t bytes = (size_t)n * sizeof(float);
+    f.a = malloc(bytes), f.b = malloc(bytes), f.c = malloc(bytes), f.d = malloc(bytes), f.x = malloc(bytes);
+    fill(&f, 1, 3.5);
+    f.da = test_to_device(f.ctx, f.a, bytes), f.db = test_to_device(f.ctx, f.b, bytes), f.dc = test_to_device(f.ctx, f.c, bytes);
+    OK(trine_alloc(f.ctx, TRINE_DEVICE, bytes * (size_t)nrhs, &f.dd));
+    OK(trine_alloc(f.ctx, TRINE_DEVICE, bytes * (size_t)nrhs, &f.dx));
+    OK(trine_gtsv_work_size(TRINE_S, n, nrhs, &options, &f.work_bytes));
+    OK(trine_alloc(f.ctx, TRINE_DEVICE, f.work_bytes, &f.work));
+    for (int64_t k = 0; k < nrhs; k++) {
+        for (int64_t i = 0; i < n; i++) f.x[i] = f.d[i] * (float)(k + 1);
+        OK(trine_copy(f.ctx, (float *)f.dd + k * n, TRINE_DEVICE, f.x, TRINE_HOST, bytes));
+    }
+    return f;
+}
+static void close_fixture(struct fixture *f)
+{
+    void *const there[] = {f->da, f->db, f->dc, f->dd, f->dx, f->work};
+    for (int k = 0; k < 6; k++) trine_free(f->ctx, TRINE_DEVICE, there[k]);
+    free(f->a), free(f->b), free(f->c), free(f->d), free(f->x);
+    OK(trine_context_destroy(&f->ctx));
+}
+static trine_status solve(struct fixture *f, void *stream, trine_gtsv_options options)
+{
+    return trine_gtsv(stream, TRINE_S, f->n, f->nrhs, &options, f->da, f->db, f->dc, f->dd, f->n, f->dx, f->n, f->work, f->work_bytes);
+}
+/** Column k, fetched: |d - A x| <= c eps (|A||x| + |d|) in every row. */
+static void check_column(struct fixture *f, int64_t k)
+{
+    OK(trine_copy(f->ctx, f->x, TRINE_HOST, (float *)f->dx + k * f->n, TRINE_DEVICE, (size_t)f->n * sizeof(float)));
+    for (int64_t i = 0; i < f->n; i++) {
+        double r = (double)(f->d[i] * (float)(k + 1)), size = fabs(r);
+        const double terms[] = {i > 0 ? (double)f->a[i] * f->x[i - 1] : 0, (double)f->b[i] * f->x[i], i < f->n - 1 ? (double)f->c[i] * f->x[i + 1] : 0};
+        for (int m = 0; m < 3; m++) r -= terms[m], size += fabs(terms[m]);
+        if (!(fabs(r) <= 50 * 0x1p-23 * size)) fail_msg("n %lld, column %lld, row %lld: residual %g of %g", (long long)f->n, (long long)k, (long long)i, r, size);
+    }
+}
+
+static void every_path_solves_every_number_of_rows_and_columns(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 2, 3, 31, 255, 256, 257, 1023, 1024, 1025, 4100, 32768, 32769, 70001, 262144, 500007, 1000000};
+    static const int64_t columns[] = {1, 2, 4, 5, 9};
+    for (size_t p = 0; p < sizeof paths / sizeof *paths; p++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (size_t c = 0; c < (sizes[s] > 40000 ? 2 : 5); c++) {
+                const trine_gtsv_options options = {.path = paths[p]};
+                struct fixture f = open_fixture(sizes[s], columns[c], options);
+                const trine_status status = solve(&f, NULL, options);
+                if (paths[p] != TRINE_GTSV_ON_CHIP || status != TRINE_ERR_UNSUPPORTED) {
+                    assert_int_equal(status, TRINE_SUCCESS);
+                    CUDA(cudaDeviceSynchronize());
+                    for (int64_t k = 0; k < columns[c]; k++) check_column(&f, k);
+                }
+                close_fixture(&f);
+            }
+}
+
+static void a_path_that_cannot_solve_a_system_says_so(void **state)
+{
+    (void)state;
+    size_t bytes;
+    FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .cyclic = 1}, &bytes));
+    FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP, .partition = 16}, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "no path 9", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = (trine_gtsv_path)9}, &bytes));
+    struct fixture f = open_fixture(5000000, 1, (trine_gtsv_options){0});
+    FAILS(TRINE_ERR_UNSUPPORTED, "does not fit", solve(&f, NULL, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP}));
+    close_fixture(&f);
+}
+
+static void a_captured_solve_can_be_replayed_with_new_data(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1000, 30000, 300000, 3000000};
+    for (int s = 0; s < 4; s++)
+        for (size_t p = 0; p < sizeof paths / sizeof *paths; p++) {
+            const trine_gtsv_options options = {.path = paths[p]};
+            struct fixture f = open_fixture(sizes[s], 1, options);
+            const size_t bytes = (size_t)f.n * sizeof(float);
+            cudaStream_t stream;
+            cudaGraph_t graph;
+            cudaGraphExec_t exec;
+            if (solve(&f, NULL, options) == TRINE_ERR_UNSUPPORTED) { /* too long for the chip */
+                close_fixture(&f);
+                continue;
+            }
+            CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+            CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+            OK(solve(&f, stream, options));
+            CUDA(cudaStreamEndCapture(stream, &graph));
+            CUDA(cudaGraphInstantiate(&exec, graph, 0));
+            for (uint64_t round = 0; round < 3; round++) {
+                fill(&f, 10 + round, 3.5);
+                CUDA(cudaMemcpyAsync(f.da, f.a, bytes, cudaMemcpyHostToDevice, stream));
+                CUDA(cudaMemcpyAsync(f.db, f.b, bytes, cudaMemcpyHostToDevice, stream));
+                CUDA(cudaMemcpyAsync(f.dc, f.c, bytes, cudaMemcpyHostToDevice, stream));
+                CUDA(cudaMemcpyAsync(f.dd, f.d, bytes, cudaMemcpyHostToDevice, stream));
+                CUDA(cudaGraphLaunch(exec, stream));
+                CUDA(cudaStreamSynchronize(stream));
+                check_column(&f, 0);
+            }
+            CUDA(cudaGraphExecDestroy(exec));
+            CUDA(cudaGraphDestroy(graph));
+            CUDA(cudaStreamDestroy(stream));
+            close_fixture(&f);
+        }
+}
+
+static void solves_one_after_the_other_do_not_overtake_each_other(void **state)
+{
+    (void)state;
+    /* each solve takes the solution of the one before as its right-hand side, in place; kernels that start early must wait */
+    const trine_gtsv_options options = {0};
+    struct fixture f = open_fixture(700000, 1, options);
+    const size_t bytes = (size_t)f.n * sizeof(float);
+    float *first = malloc(bytes);
+    for (int round = 0; round < 5; round++) {
+        CUDA(cudaMemcpy(f.dx, f.d, bytes, cudaMemcpyHostToDevice));
+        for (int k = 0; k < 4; k++)
+            OK(trine_gtsv(NULL, TRINE_S, f.n, 1, &options, f.da, f.db, f.dc, f.dx, f.n, f.dx, f.n, f.work, f.work_bytes));
+        CUDA(cudaMemcpy(f.x, f.dx, bytes, cudaMemcpyDeviceToHost));
+        if (round == 0) memcpy(first, f.x, bytes);
+        assert_memory_equal(first, f.x, bytes);
+    }
+    free(first);
+    close_fixture(&f);
+}
+
+static void more_than_two_to_the_31_elements_are_addressed(void **state)
+{
+    (void)state;
+    const int64_t n = (1 << 25) + 1, nrhs = 65;
+    struct fixture f = open_fixture(n, nrhs, (trine_gtsv_options){0});
+    OK(solve(&f, NULL, (trine_gtsv_options){0}));
+    CUDA(cudaDeviceSynchronize());
+    check_column(&f, 0);
+    check_column(&f, nrhs - 1);
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_path_solves_every_number_of_rows_and_columns),
+        cmocka_unit_test(a_path_that_cannot_solve_a_system_says_so),
+        cmocka_unit_test(a_captured_solve_can_be_replayed_with_new_data),
+        cmocka_unit_test(solves_one_after_the_other_do_not_overtake_each_other),
+        cmocka_unit_test(more_than_two_to_the_31_elements_are_addressed),
+    };
+    return TEST_MAIN(tests);
+}
