@@ -45,6 +45,7 @@ const char *bench_sweep_names(void);
 /** What these suites do: every matrix, direction and number of right-hand sides, all methods and peers side by side. */
 trine_status bench_run_triangular(bench *b, const char *suite, const int64_t *nrhs, int n_nrhs);
 trine_status bench_suite_tridiag(bench *b);
+trine_status bench_suite_tridiag_numerics(bench *b);
 
 /* ------------------------------------------------------------------ timing */
 

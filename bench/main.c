@@ -14,6 +14,7 @@ static const bench_suite suites[] = {
     {"direct", "A x = b with the factors of CHOLMOD and SuperLU, beside their own solves on the CPU", bench_suite_direct},
 #endif
     {"tridiag", "tridiagonal solves of random systems, beside cuSPARSE and LAPACK", bench_suite_tridiag},
+    {"tridiag-numerics", "forward errors on the thesis's matrices, over 20 seeds", bench_suite_tridiag_numerics},
 };
 enum { N_SUITES = sizeof suites / sizeof *suites };
 

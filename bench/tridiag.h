@@ -15,15 +15,18 @@ typedef struct {
     size_t element;
     char *host;            /* bands, then D */
     char *bands, *D, *X;   /* the same in the context's space */
+    char *blocks;          /* the matrix once more as 2x2 blocks a, b, c; NULL: none */
 } tridiag_problem;
 
 trine_status tridiag_problem_make(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int64_t systems, int kl, int ku, bool interleaved,
                                   tridiag_problem *p);
+/** One system in double with given bands (and blocks, or NULL) and d = A x, bands added from the lowest on. */
+trine_status tridiag_problem_from_bands(bench *b, int64_t n, int kl, int ku, const double *bands, const double *blocks, const double *x, tridiag_problem *p);
 void tridiag_problem_free(tridiag_problem *p);
 /** Band k in the context's space. */
 char *tridiag_band(const tridiag_problem *p, int k);
 size_t tridiag_band_bytes(const tridiag_problem *p);  /* one band of all systems: also one right-hand side */
-/** Fetch x and take the largest |d - Ax| / (|A||x| + |d|) of all rows, in long double; infinite if x is not finite. */
+/** Fetch x (from anywhere) and take the largest |d - Ax| / (|A||x| + |d|) of all rows, in long double; infinite if x is not finite. */
 trine_status tridiag_problem_check(const tridiag_problem *p, const void *x, double *error);
 
 /** A library's routine. TRINE_ERR_NOT_BUILT and TRINE_ERR_UNSUPPORTED from create: the record is skipped. */
@@ -32,12 +35,13 @@ typedef struct {
     trine_status (*create)(const tridiag_problem *p, const char *method, void **self);
     trine_status (*reset)(void *self);          /* untimed, before every solve: what solve overwrites; NULL: nothing */
     trine_status (*solve)(void *self);
-    const void *(*solution)(const void *self);  /* in the context's space */
+    const void *(*solution)(const void *self);  /* in the context's space, or on the host */
     size_t (*work_bytes)(const void *self);     /* beyond the system, D and X */
     void (*destroy)(void *self);
 } tridiag_solver;
 
-/** method: "auto", "M=32" (rows of a partition), "none", "partial" (pivoting); on a CPU "threads=1" too; joined by ":". */
+/** method: "auto", "M=32" (rows of a partition), "none", "partial", "partial-determinant", "scaled-determinant" (pivoting), "refine",
+ *  "blocks" (bgtsv); on a CPU "threads=1" too; joined by ":". */
 extern const tridiag_solver tridiag_trine;
 /** gtsv2, gtsv2_nopivot; of batches gtsv2StridedBatch, gtsvInterleavedBatch:0 (no pivoting) and :1 (pivoting),
  *  gpsvInterleavedBatch (kl = ku = 2). */

@@ -79,6 +79,7 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
     s->p = p;
     if (p->b->device.space != TRINE_DEVICE) FAIL(TRINE_ERR_UNSUPPORTED, "cuSPARSE needs --device cuda");
+    if (strncmp(method, "gpsv", 4) == 0 && (p->kl != 2 || p->ku != 2)) FAIL(TRINE_ERR_UNSUPPORTED, "gpsv solves pentadiagonal systems");
     if (p->n * p->systems > INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "more than 2^31 - 1 rows");
     TRY(bench_cusparse_library(&s->library));
     int (*create_handle)(cusparseHandle_t *) = (int (*)(cusparseHandle_t *))dlsym(s->library, "cusparseCreate");
@@ -87,7 +88,7 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     snprintf(routine, sizeof routine, "%.*s", (int)(colon ? colon - method : (long)strlen(method)), method);
     s->algorithm = colon ? atoi(colon + 1) : 0;
     s->kind = strstr(routine, "gpsv") ? GPSV_BATCH : strstr(routine, "Interleaved") ? GTSV_BATCH : strstr(routine, "Strided") ? STRIDED : GTSV2;
-    if ((s->kind == GTSV_BATCH || s->kind == GPSV_BATCH) != (p->interleaved && p->systems > 1))
+    if ((s->kind == GTSV_BATCH || s->kind == GPSV_BATCH) != (p->interleaved && p->systems > 1) && p->systems > 1)
         FAIL(TRINE_ERR_UNSUPPORTED, "%s does not solve systems that lie like this", routine);
     if (!(s->routine = symbol(s, precision, routine, "")) || !(query = symbol(s, precision, routine, "_bufferSizeExt")))
         FAIL(TRINE_ERR_NOT_BUILT, "this cuSPARSE has no %s", routine);

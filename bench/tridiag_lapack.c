@@ -14,7 +14,7 @@ typedef struct {
     const tridiag_problem *p;
     void *routine;
     bool general;      /* gbsv */
-    char *bands, *packed; /* bands: what is overwritten; packed: gbsv's columns, made once */
+    char *bands, *packed, *x; /* bands, x: what is overwritten; packed: gbsv's columns, made once. All on the host */
     size_t band_bytes;
     int *pivots, ldab;
 } solver;
@@ -24,6 +24,7 @@ static void destroy(void *self)
     solver *s = self;
     if (!s) return;
     trine_free(s->p->b->ctx, TRINE_HOST, s->bands);
+    trine_free(s->p->b->ctx, TRINE_HOST, s->x);
     trine_free(s->p->b->ctx, TRINE_HOST, s->packed);
     trine_free(s->p->b->ctx, TRINE_HOST, s->pivots);
     free(s);
@@ -38,7 +39,7 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     *self = s;
     if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
     s->p = p;
-    if (p->b->device.space != TRINE_HOST || p->systems != 1) FAIL(TRINE_ERR_UNSUPPORTED, "LAPACK solves one system on the host");
+    if (p->systems != 1) FAIL(TRINE_ERR_UNSUPPORTED, "LAPACK solves one system");
     s->general = strcmp(method, "gbsv") == 0;
     if (!s->general && (p->kl != 1 || p->ku != 1)) FAIL(TRINE_ERR_UNSUPPORTED, "gtsv solves tridiagonal systems");
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
@@ -49,12 +50,13 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     s->ldab = 2 * p->kl + p->ku + 1;
     s->band_bytes = (size_t)(s->general ? s->ldab : 3) * tridiag_band_bytes(p);
     TRY(ALLOC(p->b->ctx, s->bands, (int64_t)s->band_bytes));
+    TRY(ALLOC(p->b->ctx, s->x, (int64_t)((size_t)p->nrhs * tridiag_band_bytes(p))));
     if (s->general) { /* A[i,j] in row kl + ku + i - j of column j */
         TRY(CALLOC(p->b->ctx, s->packed, (int64_t)s->band_bytes));
         TRY(ALLOC(p->b->ctx, s->pivots, p->n));
         for (int k = -p->kl; k <= p->ku; k++)
             for (int64_t i = k < 0 ? -k : 0; i < (k > 0 ? p->n - k : p->n); i++)
-                memcpy(s->packed + (size_t)(p->kl + p->ku - k + (i + k) * s->ldab) * p->element, tridiag_band(p, k) + (size_t)i * p->element, p->element);
+                memcpy(s->packed + (size_t)(p->kl + p->ku - k + (i + k) * s->ldab) * p->element, p->host + ((size_t)(p->kl + k) * (size_t)p->n + (size_t)i) * p->element, p->element);
     }
 done:
     return status;
@@ -63,8 +65,9 @@ done:
 static trine_status reset(void *self)
 {
     const solver *s = self;
-    memcpy(s->p->X, s->p->D, (size_t)s->p->nrhs * tridiag_band_bytes(s->p));
-    memcpy(s->bands, s->general ? s->packed : s->p->bands, s->band_bytes);
+    const size_t bands = (size_t)(s->p->kl + s->p->ku + 1) * tridiag_band_bytes(s->p);
+    memcpy(s->x, s->p->host + bands, (size_t)s->p->nrhs * tridiag_band_bytes(s->p));
+    memcpy(s->bands, s->general ? s->packed : s->p->host, s->band_bytes);
     return TRINE_SUCCESS;
 }
 
@@ -76,12 +79,12 @@ static trine_status solve(void *self)
     const size_t step = tridiag_band_bytes(p);
     int info = 0;
     /* LAPACK's lower band starts with row 1 */
-    if (s->general) ((gbsv_fn)s->routine)(&n, &p->kl, &p->ku, &nrhs, s->bands, &s->ldab, s->pivots, p->X, &n, &info);
-    else ((gtsv_fn)s->routine)(&n, &nrhs, s->bands + p->element, s->bands + step, s->bands + 2 * step, p->X, &n, &info);
+    if (s->general) ((gbsv_fn)s->routine)(&n, &p->kl, &p->ku, &nrhs, s->bands, &s->ldab, s->pivots, s->x, &n, &info);
+    else ((gtsv_fn)s->routine)(&n, &nrhs, s->bands + p->element, s->bands + step, s->bands + 2 * step, s->x, &n, &info);
     return info ? trine_fail(TRINE_ERR_SINGULAR, "LAPACK's info is %d", info) : TRINE_SUCCESS;
 }
 
-static const void *solution(const void *self) { return ((const solver *)self)->p->X; }
+static const void *solution(const void *self) { return ((const solver *)self)->x; }
 static size_t work_bytes(const void *self)
 {
     const solver *s = self;

@@ -46,12 +46,35 @@ done:
     return status;
 }
 
+trine_status tridiag_problem_from_bands(bench *b, int64_t n, int kl, int ku, const double *bands, const double *blocks, const double *x, tridiag_problem *p)
+{
+    trine_status status = TRINE_SUCCESS;
+    void *at;
+    TRY(tridiag_problem_make(b, TRINE_D, n, 1, 1, kl, ku, false, p));
+    double *host = (void *)p->host, *d = host + (kl + ku + 1) * n;
+    memcpy(host, bands, (size_t)((kl + ku + 1) * n) * sizeof *bands);
+    for (int64_t i = 0; i < n; i++) {
+        d[i] = 0;
+        for (int k = -kl; k <= ku; k++)
+            if (i + k >= 0 && i + k < n) d[i] += bands[(kl + k) * n + i] * x[i + k];
+    }
+    TRY(trine_copy(b->ctx, p->bands, b->device.space, host, TRINE_HOST, (size_t)((kl + ku + 2) * n) * sizeof *host));
+    if (blocks) { /* 2x2: 2 n elements a band */
+        TRY(trine_alloc(b->ctx, b->device.space, (size_t)(6 * n) * sizeof *blocks, &at));
+        p->blocks = at;
+        TRY(trine_copy(b->ctx, p->blocks, b->device.space, blocks, TRINE_HOST, (size_t)(6 * n) * sizeof *blocks));
+    }
+done:
+    return status;
+}
+
 void tridiag_problem_free(tridiag_problem *p)
 {
     if (!p->b) return;
     trine_free(p->b->ctx, TRINE_HOST, p->host);
     trine_free(p->b->ctx, p->b->device.space, p->bands);
     trine_free(p->b->ctx, p->b->device.space, p->X);
+    trine_free(p->b->ctx, p->b->device.space, p->blocks);
     p->b = NULL;
 }
 
@@ -106,7 +129,7 @@ trine_status tridiag_compare(const tridiag_problem *p, const char *variant, cons
     int index[MOST], running = 0, rounds = 0;
     double *times = NULL;
     char name[64];
-    snprintf(name, sizeof name, "random:n=%lld", (long long)p->n);
+    snprintf(name, sizeof name, "%s: n=%lld", variant, (long long)p->n);
     TRY(ALLOC(b->ctx, times, (int64_t)count * b->reps));
     for (int i = 0; i < count; i++) {
         bench_record *r = &records[i];

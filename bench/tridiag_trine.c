@@ -8,6 +8,7 @@ typedef struct {
     const tridiag_problem *p;
     trine_gtsv_options options;
     int threads;
+    bool blocks;
     void *work;
     size_t work_bytes;
 } solver;
@@ -30,6 +31,10 @@ static trine_status read_method(solver *s, const char *method)
         else if (strncmp(word, "threads=", 8) == 0) s->threads = atoi(word + 8);
         else if (strcmp(word, "none") == 0) s->options.pivot = TRINE_PIVOT_NONE;
         else if (strcmp(word, "partial") == 0) s->options.pivot = TRINE_PIVOT_PARTIAL;
+        else if (strcmp(word, "partial-determinant") == 0) s->options.pivot = TRINE_PIVOT_PARTIAL_DETERMINANT;
+        else if (strcmp(word, "scaled-determinant") == 0) s->options.pivot = TRINE_PIVOT_SCALED_DETERMINANT;
+        else if (strcmp(word, "refine") == 0) s->options.refine = 1;
+        else if (strcmp(word, "blocks") == 0 && s->p->blocks) s->blocks = true;
         else if (strcmp(word, "auto") != 0) FAIL(TRINE_ERR_ARGUMENT, "a method of gtsv cannot say \"%s\"", word);
     }
 done:
@@ -50,6 +55,9 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     if (p->systems > 1) {
         TRY(host ? trine_gtsv_batch_cpu_work_size(s->threads, p->dtype, p->n, p->systems, &s->options, &s->work_bytes)
                  : trine_gtsv_batch_work_size(p->dtype, p->n, p->systems, &s->options, &s->work_bytes));
+    } else if (s->blocks) {
+        TRY(host ? trine_bgtsv_cpu_work_size(p->dtype, p->n / 2, 2, p->nrhs, &s->options, &s->work_bytes)
+                 : trine_bgtsv_work_size(p->dtype, p->n / 2, 2, p->nrhs, &s->options, &s->work_bytes));
     } else if (p->kl != 1 || p->ku != 1) {
         TRY(host ? trine_gbsv_cpu_work_size(p->dtype, p->n, p->nrhs, p->kl, p->ku, &s->options, &s->work_bytes)
                  : trine_gbsv_work_size(p->dtype, p->n, p->nrhs, p->kl, p->ku, &s->options, &s->work_bytes));
@@ -66,6 +74,12 @@ static trine_status solve(void *self)
     const tridiag_problem *p = s->p;
     const bool host = p->b->device.space == TRINE_HOST;
     void *stream = host ? NULL : trine_exec_stream(p->b->ctx, NULL);
+    if (s->blocks) {
+        const size_t step = (size_t)(2 * p->n) * p->element;
+        const char *blocks = p->blocks;
+        return host ? trine_bgtsv_cpu(s->threads, p->dtype, p->n / 2, 2, p->nrhs, &s->options, blocks, blocks + step, blocks + 2 * step, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
+                    : trine_bgtsv(stream, p->dtype, p->n / 2, 2, p->nrhs, &s->options, blocks, blocks + step, blocks + 2 * step, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+    }
     if (p->systems == 1 && (p->kl != 1 || p->ku != 1))
         return host ? trine_gbsv_cpu(s->threads, p->dtype, p->n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
                     : trine_gbsv(stream, p->dtype, p->n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, p->n, p->X, p->n, s->work, s->work_bytes);

@@ -153,13 +153,14 @@ TRINE_API trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int
  *  ld >= systems, the fastest for n <= 64. system = 0: all systems share one. */
 typedef struct { int64_t row, system; } trine_strides;
 
-/** Bytes of device workspace for trine_gtsv_batch: none for n <= 64. TRINE_ERR_NOT_BUILT in a build without CUDA. */
+/** Bytes of device workspace for trine_gtsv_batch: none for n <= 64, else four packed arrays of n * systems elements and more. TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_gtsv_batch_work_size(trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A_s) x_s = d_s for `systems` systems of n rows each, on the current CUDA device; a, b, c, options, stream and work as in
  *  trine_gtsv. a, b, c lie as matrix_strides says, D and X as vector_strides says (system > 0 there). X == D is allowed. refine
- *  must be 0. n <= 64: a thread a system, in shared memory. Beyond: the systems are put one below the other and solved as one
- *  by recursive partitioned Schur complements; cyclic ones one by one. */
+ *  must be 0. n <= 64: a thread a system; n up to 8192 in S, 4096 in D and C, 2048 in Z: a block a system; both in shared memory.
+ *  Beyond: the systems are put one below the other and solved as one by recursive partitioned Schur complements; cyclic ones one
+ *  by one. */
 TRINE_API trine_status trine_gtsv_batch(void *stream, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
                                         const void *a, const void *b, const void *c, trine_strides matrix_strides,
                                         const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes);

@@ -3,11 +3,15 @@
 
 enum { SMALL_ROWS = 64, MOST_COLUMNS = 65535 };
 
-/** Options for the solve of packed systems: their op is done. */
-static trine_gtsv_options packed_options(const trine_gtsv_options *options)
+/** Options for the solve of packed systems: their op is done. Partitions should not straddle two systems: that could leave an odd
+ *  part of one in the interior of a partition, and of tridiag(1, 0, 1) that is singular. */
+static trine_gtsv_options packed_options(int64_t n, const trine_gtsv_options *options)
 {
+    static const int partitions[] = {32, 40, 24, 48, 16, 56, 64, 8};
     trine_gtsv_options o = options ? *options : (trine_gtsv_options){0};
     o.op = TRINE_N;
+    for (size_t k = 0; !o.partition && k < sizeof partitions / sizeof *partitions; k++)
+        if (n % partitions[k] == 0) o.partition = partitions[k];
     return o;
 }
 
@@ -16,7 +20,7 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t systems, const tri
 {
     trine_status status = TRINE_SUCCESS;
     const struct gtsv_batch_backend *device = TRINE_CUDA_TABLE(&gtsv_batch_cuda);
-    const trine_gtsv_options packed = packed_options(options);
+    const trine_gtsv_options packed = packed_options(n, options);
     size_t columns;
     *batch = (gtsv_batch){.t = t, .n = n, .systems = systems};
     *array = *solver = 0;
@@ -25,11 +29,12 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t systems, const tri
     TRY(rpts_check_options(t, n, 1, options, &batch->o));
     REQUIRE(systems >= 0 && (!n || systems <= INT64_MAX / 256 / n), "systems is %lld", (long long)systems);
     if (n <= SMALL_ROWS || !systems) goto done;
+    TRY(rpts_bytes(n, systems, 4, 1, t, array));
+    *array = *array / 16 * 16;
+    if (n <= device->medium_rows(t)) goto done;
     TRY(trine_gtsv_work_size(t, batch->o.cyclic ? n : n * systems, 1, &packed, solver)); /* one below the other, or one by one */
     TRY(trine_gtsv_work_size(t, n, systems < MOST_COLUMNS ? systems : MOST_COLUMNS, &packed, &columns)); /* one matrix for all */
     if (columns > *solver) *solver = columns;
-    TRY(rpts_bytes(n, systems, 4, 1, t, array));
-    *array = *array / 16 * 16;
 done:
     return status;
 }
@@ -49,11 +54,23 @@ static trine_status solve_long(void *stream, const gtsv_batch *batch, const trin
 {
     trine_status status = TRINE_SUCCESS;
     const struct gtsv_batch_backend *device = TRINE_CUDA_TABLE(&gtsv_batch_cuda);
-    const trine_gtsv_options o = packed_options(options);
     const int64_t n = batch->n, systems = batch->systems;
+    const trine_gtsv_options o = packed_options(n, options);
     const size_t one = (size_t)n * trine_dtype_size(batch->t);
     char *a = work, *b = a + array, *c = b + array, *d = c + array, *rest = d + array;
+    const bool medium = n <= device->medium_rows(batch->t);
+    if (medium && batch->matrix.row == 1 && batch->vector.row == 1) return device->solve_medium(stream, batch);
     TRY(device->pack(stream, batch, a, b, c, d));
+    if (medium) {
+        gtsv_batch packed = *batch;
+        packed.o.op = TRINE_N;
+        packed.a = a, packed.b = b, packed.c = c, packed.D = packed.X = d;
+        packed.matrix = (trine_strides){1, batch->matrix.system ? n : 0};
+        packed.vector = (trine_strides){1, n};
+        TRY(device->solve_medium(stream, &packed));
+        TRY(device->unpack(stream, batch, d));
+        return TRINE_SUCCESS;
+    }
     if (batch->matrix.system == 0) {
         for (int64_t s = 0; s < systems; s += MOST_COLUMNS) {
             char *x = d + (size_t)s * one;

@@ -1,12 +1,14 @@
-/* Many systems on the GPU: small ones by a thread each, in shared memory; longer ones brought one below the other. */
-#include "core/gpu_scalar.cuh"
+/* Many systems on the GPU: small ones by a thread each, medium ones by a block each, in shared memory; longer ones are brought
+ * one below the other. */
 #include "tridiagonal/rpts.h"
-#include "tridiagonal/rpts_partition.cuh"
+#include "tridiagonal/rpts_fused.cuh"
 
 namespace {
 
-constexpr int SYSTEMS = 32;           /* of a block: a warp, so that it needs no other synchronization than its own */
+constexpr int SYSTEMS = 32, STAGING = 128; /* systems of a block, solved by its first warp; threads that copy */
 constexpr int PITCH = SYSTEMS + 1;    /* from row to row in shared memory: no bank conflicts along either direction */
+constexpr size_t MOST_SHARED = 200 * 1024;
+constexpr int INTERLEAVED = 128;      /* threads of a block where each reads for itself */
 constexpr int TILE = 32, TILE_Y = 8, COPY_THREADS = 256;
 
 /** gtsv_batch for the device. */
@@ -103,8 +105,22 @@ template <typename T> __device__ inline void solve_cyclic(const rows_of<T> &r, i
     r.d[end] = last;
 }
 
-/** A block solves SYSTEMS systems of n rows. */
-template <typename T> __global__ void __launch_bounds__(SYSTEMS) solve_small(const batch_of<T> batch)
+/** Visit the elements of `systems` systems of n rows in the order they lie in memory, one thread beside the other. */
+template <typename V> __device__ inline void for_elements(int n, int systems, bool by_rows, V visit)
+{
+    const int tid = (int)threadIdx.x;
+    int i = by_rows ? tid % n : tid / SYSTEMS, s = by_rows ? tid / n : tid % SYSTEMS;
+    const int rows_on = by_rows ? STAGING % n : STAGING / SYSTEMS, systems_on = by_rows ? STAGING / n : 0;
+#pragma unroll 4
+    for (int k = tid; k < n * SYSTEMS; k += STAGING) {
+        if (s < systems) visit(i, s);
+        i += rows_on, s += systems_on;
+        if (by_rows && i >= n) i -= n, s++;
+    }
+}
+
+/** Contiguous or cyclic systems: a block brings SYSTEMS of them into shared memory, and solves them by a thread each. */
+template <typename T> __global__ void __launch_bounds__(STAGING) solve_staged(const batch_of<T> batch)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     const int n = (int)batch.n, tid = (int)threadIdx.x;
@@ -112,18 +128,13 @@ template <typename T> __global__ void __launch_bounds__(SYSTEMS) solve_small(con
     const int systems = batch.systems - first < SYSTEMS ? (int)(batch.systems - first) : SYSTEMS;
     T *a = (T *)shared_memory, *b = a + n * PITCH, *c = b + n * PITCH, *d = c + n * PITCH;
     const bool matrix_by_rows = batch.matrix.row < batch.matrix.system, vector_by_rows = batch.vector.row < batch.vector.system;
-    for (int k = tid; k < n * SYSTEMS; k += SYSTEMS) { /* neighbouring threads on neighbouring elements */
-        const int i = matrix_by_rows ? k % n : k / SYSTEMS, s = matrix_by_rows ? k / n : k % SYSTEMS;
-        if (s >= systems) continue;
+    for_elements(n, systems, matrix_by_rows, [&](int i, int s) {
         a[i * PITCH + s] = coefficient(batch, first + s, i, 0);
         b[i * PITCH + s] = coefficient(batch, first + s, i, 1);
         c[i * PITCH + s] = coefficient(batch, first + s, i, 2);
-    }
-    for (int k = tid; k < n * SYSTEMS; k += SYSTEMS) {
-        const int i = vector_by_rows ? k % n : k / SYSTEMS, s = vector_by_rows ? k / n : k % SYSTEMS;
-        if (s < systems) d[i * PITCH + s] = batch.D[i * batch.vector.row + (first + s) * batch.vector.system];
-    }
-    __syncwarp();
+    });
+    for_elements(n, systems, vector_by_rows, [&](int i, int s) { d[i * PITCH + s] = batch.D[i * batch.vector.row + (first + s) * batch.vector.system]; });
+    __syncthreads();
     if (tid < systems) {
         const rows_of<T> r = {a + tid, b + tid, c + tid, d + tid, batch.pivot, batch.epsilon};
         if (batch.cyclic && n == 1) r.b[0] = r.a[0] + r.b[0] + r.c[0], r.a[0] = r.c[0] = T{};
@@ -134,10 +145,65 @@ template <typename T> __global__ void __launch_bounds__(SYSTEMS) solve_small(con
         if (batch.cyclic && n > 2) solve_cyclic(r, n);
         else solve_rows(r, 0, n, r.d[0], T{});
     }
-    __syncwarp();
-    for (int k = tid; k < n * SYSTEMS; k += SYSTEMS) {
-        const int i = vector_by_rows ? k % n : k / SYSTEMS, s = vector_by_rows ? k / n : k % SYSTEMS;
-        if (s < systems) batch.X[i * batch.vector.row + (first + s) * batch.vector.system] = d[i * PITCH + s];
+    __syncthreads();
+    for_elements(n, systems, vector_by_rows, [&](int i, int s) { batch.X[i * batch.vector.row + (first + s) * batch.vector.system] = d[i * PITCH + s]; });
+}
+
+/** Interleaved systems that are not cyclic: every thread reads its own rows, neighbouring threads neighbouring elements, a few rows
+ *  ahead of the elimination. Pivot rows x[j] = g[j] - h1[j] x[j+1] - h2[j] x[j+2] wait in shared memory. */
+template <typename T> __global__ void __launch_bounds__(INTERLEAVED) solve_interleaved(const batch_of<T> batch)
+{
+    extern __shared__ __align__(16) unsigned char shared_memory[];
+    constexpr int AHEAD = 4;
+    const int n = (int)batch.n, tid = (int)threadIdx.x;
+    const int64_t s = (int64_t)blockIdx.x * INTERLEAVED + tid, row = batch.matrix.row;
+    if (s >= batch.systems) return;
+    T *g = (T *)shared_memory + tid, *h1 = g + n * INTERLEAVED, *h2 = h1 + n * INTERLEAVED;
+    /* row i of the transposed matrix: c[i-1], b[i], a[i+1] */
+    const T *lower = batch.bands[batch.transposed ? 2 : 0] + s * batch.matrix.system - (batch.transposed ? row : 0);
+    const T *upper = batch.bands[batch.transposed ? 0 : 2] + s * batch.matrix.system + (batch.transposed ? row : 0);
+    const T *diag = batch.bands[1] + s * batch.matrix.system, *d = batch.D + s * batch.vector.system;
+    T a[AHEAD], b[AHEAD], c[AHEAD], rhs[AHEAD];
+    const auto read = [&](int from) {
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const int i = from + k;
+            a[k] = i > 0 && i < n ? lower[i * row] : T{};
+            b[k] = i < n ? diag[i * row] : one_of<T>();
+            c[k] = i < n - 1 ? upper[i * row] : T{};
+            rhs[k] = i < n ? d[i * batch.vector.row] : T{};
+            if (batch.conjugate) a[k] = conjugate_of(a[k]), b[k] = conjugate_of(b[k]), c[k] = conjugate_of(c[k]);
+        }
+    };
+    const rows_of<T> scheme = {nullptr, nullptr, nullptr, nullptr, batch.pivot, batch.epsilon};
+    read(0);
+    carried_of<T> carried(scheme, a[0], b[0], c[0], rhs[0]);
+    int slot = 0;
+    for (int from = 1; from < n; from += AHEAD) {
+        T a_now[AHEAD], b_now[AHEAD], c_now[AHEAD], rhs_now[AHEAD];
+        if (from == 1) read(1);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) a_now[k] = a[k], b_now[k] = b[k], c_now[k] = c[k], rhs_now[k] = rhs[k];
+        if (from + AHEAD < n) read(from + AHEAD);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            if (from + k >= n) break;
+            carried.eliminate(scheme, a_now[k], b_now[k], c_now[k], rhs_now[k]);
+            h1[slot] = carried.inverse * carried.u1;
+            h2[slot] = carried.inverse * carried.u2;
+            g[slot] = carried.inverse * carried.pivot_rhs;
+            slot += INTERLEAVED;
+        }
+    }
+    T x = reciprocal(rpts_safe_pivot(rpts_above_noise(carried.diag, batch.epsilon), carried.scale)) * carried.rhs, after = T{};
+    T *out = batch.X + (n - 1) * batch.vector.row + s * batch.vector.system;
+    *out = x;
+    while (slot > 0) {
+        slot -= INTERLEAVED;
+        out -= batch.vector.row;
+        const T before = g[slot] - h1[slot] * x - h2[slot] * after;
+        after = x;
+        *out = x = before;
     }
 }
 
@@ -196,14 +262,38 @@ template <typename T> batch_of<T> typed(const gtsv_batch *b)
             {(const T *)b->a, (const T *)b->b, (const T *)b->c}, (const T *)b->D, (T *)b->X, b->matrix, b->vector};
 }
 
-template <typename T> trine_status small_of(gpuStream_t stream, const gtsv_batch *b)
+template <typename T> trine_status launch_small(void (*kernel)(batch_of<T>), int systems, int threads, size_t bytes, gpuStream_t stream, const batch_of<T> &batch)
 {
     trine_status status = TRINE_SUCCESS;
-    const size_t bytes = 4 * (size_t)b->n * PITCH * sizeof(T);
-    if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute((const void *)solve_small<T>, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
-    TRY(GPU(gpuFuncSetAttribute((const void *)solve_small<T>, gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared)));
-    solve_small<T><<<(unsigned)((b->systems + SYSTEMS - 1) / SYSTEMS), SYSTEMS, bytes, stream>>>(typed<T>(b));
-    TRY(GPU_LAUNCHED("solve_small"));
+    if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
+    TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared)));
+    kernel<<<(unsigned)((batch.systems + systems - 1) / systems), (unsigned)threads, bytes, stream>>>(batch);
+    TRY(GPU_LAUNCHED("gtsv_batch"));
+done:
+    return status;
+}
+
+template <typename T> trine_status small_of(gpuStream_t stream, const gtsv_batch *b)
+{
+    const bool interleaved = (b->matrix.system == 1 || b->matrix.system == 0) && b->vector.system == 1 && !b->o.cyclic;
+    const size_t interleaved_bytes = 3 * (size_t)b->n * INTERLEAVED * sizeof(T), staged_bytes = 4 * (size_t)b->n * PITCH * sizeof(T);
+    if (interleaved && interleaved_bytes <= MOST_SHARED) return launch_small(solve_interleaved<T>, INTERLEAVED, INTERLEAVED, interleaved_bytes, stream, typed<T>(b));
+    return launch_small(solve_staged<T>, SYSTEMS, STAGING, staged_bytes, stream, typed<T>(b));
+}
+
+/** Systems whose rows are next to each other, a block each. */
+template <typename T> trine_status medium_of(gpuStream_t stream, const gtsv_batch *b)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool transposed = b->o.op != TRINE_N;
+    const size_t bytes = fused_bytes<T>((int)b->n, b->o.cyclic);
+    const scheme_of<T> scheme = {b->o.pivot, (real_of<T>)b->o.epsilon};
+    system_of<T> A = {b->n, 0, 0, b->o.cyclic, b->o.op == TRINE_H && scalar<T>::is_complex, (const T *)b->a, (const T *)b->b, (const T *)b->c};
+    if (transposed) /* row i of A^T: c[i-1], b[i], a[i+1] */
+        A.lower = (const T *)b->c, A.lower_shift = -1, A.upper = (const T *)b->a, A.upper_shift = 1;
+    if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute((const void *)solve_fused<T>, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
+    solve_fused<T><<<(unsigned)b->systems, FUSED_THREADS, bytes, stream>>>(A, b->matrix.system, scheme, {(const T *)b->D, b->vector.system}, {(T *)b->X, b->vector.system});
+    TRY(GPU_LAUNCHED("solve_fused"));
 done:
     return status;
 }
@@ -248,6 +338,18 @@ trine_status solve_small_systems(void *stream, const gtsv_batch *b)
     return run[b->t]((gpuStream_t)stream, b);
 }
 
+int64_t medium_rows(trine_dtype t)
+{
+    static const int64_t rows[] = {0, fused_rows<float>(), fused_rows<double>(), fused_rows<complex_of<float>>(), fused_rows<complex_of<double>>()};
+    return rows[t];
+}
+
+trine_status solve_medium(void *stream, const gtsv_batch *b)
+{
+    static trine_status (*const run[])(gpuStream_t, const gtsv_batch *) = {nullptr, medium_of<float>, medium_of<double>, medium_of<complex_of<float>>, medium_of<complex_of<double>>};
+    return run[b->t]((gpuStream_t)stream, b);
+}
+
 trine_status pack(void *stream, const gtsv_batch *batch, void *a, void *b, void *c, void *d)
 {
     static trine_status (*const run[])(gpuStream_t, const gtsv_batch *, void *const *) = {nullptr, pack_of<float>, pack_of<double>, pack_of<complex_of<float>>, pack_of<complex_of<double>>};
@@ -263,4 +365,4 @@ trine_status unpack(void *stream, const gtsv_batch *b, const void *x)
 
 } // namespace
 
-extern "C" const struct gtsv_batch_backend gtsv_batch_cuda = {solve_small_systems, pack, unpack};
+extern "C" const struct gtsv_batch_backend gtsv_batch_cuda = {solve_small_systems, medium_rows, solve_medium, pack, unpack};

@@ -52,6 +52,9 @@ typedef struct {
 struct gtsv_batch_backend {
     /** n <= 64 */
     trine_status (*solve_small)(void *stream, const gtsv_batch *batch);
+    /** Rows up to which a block solves a system; that, for systems whose rows are next to each other. */
+    int64_t (*medium_rows)(trine_dtype t);
+    trine_status (*solve_medium)(void *stream, const gtsv_batch *batch);
     /** op(A) without gaps, the systems one below the other, zeros where two meet; and the vectors. */
     trine_status (*pack)(void *stream, const gtsv_batch *batch, void *a, void *b, void *c, void *d);
     trine_status (*unpack)(void *stream, const gtsv_batch *batch, const void *x);

@@ -67,13 +67,15 @@ template <typename T> __device__ inline void solve_direct(const partition_of<T> 
     substitute_rows(framed, n + 2, scheme, known);
 }
 
-/** Solve a system that fits into one block's shared memory; block k takes right-hand side k. X == D is allowed. */
-template <typename T> __global__ void __launch_bounds__(FUSED_THREADS) solve_fused(const system_of<T> A, const scheme_of<T> scheme, columns_of<const T> D, columns_of<T> X)
+/** Solve a system that fits into one block's shared memory; block k takes column k of D, with the matrix `next` elements behind
+ *  that of block k - 1 (0: one matrix for all). X == D is allowed. */
+template <typename T> __global__ void __launch_bounds__(FUSED_THREADS) solve_fused(system_of<T> A, int64_t next, const scheme_of<T> scheme, columns_of<const T> D, columns_of<T> X)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     T *memory = (T *)shared_memory;
     level levels[FUSED_LEVELS];
     const int count = fused_levels((int)A.n, A.cyclic, levels), tid = (int)threadIdx.x, n = (int)A.n;
+    A.lower += blockIdx.x * next, A.diag += blockIdx.x * next, A.upper += blockIdx.x * next;
     const T *d = D.data + blockIdx.x * D.ld;
     T *x = X.data + blockIdx.x * X.ld;
     {

@@ -28,7 +28,7 @@ template <typename T> trine_status launch_fused(const system_of<T> &A, const sch
     trine_status status = TRINE_SUCCESS;
     const size_t bytes = fused_bytes<T>((int)A.n, A.cyclic);
     if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute((const void *)solve_fused<T>, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
-    solve_fused<T><<<(unsigned)nrhs, FUSED_THREADS, bytes, stream>>>(A, scheme, D, X);
+    solve_fused<T><<<(unsigned)nrhs, FUSED_THREADS, bytes, stream>>>(A, 0, scheme, D, X);
     TRY(GPU_LAUNCHED("solve_fused"));
 done:
     return status;

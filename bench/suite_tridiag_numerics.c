@@ -1,0 +1,306 @@
+/* Suite tridiag-numerics: forward errors on the matrices of Klein 2024, Tables 4 and 6, and on the 2x2 block versions of Table 4
+ * (Equations 16 to 18), beside LAPACK's and cuSPARSE's on the same data; medians over seeds. Tables 5, 7 and 8 made again. */
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tridiag.h"
+
+enum { SEEDS = 20, ROWS = 512, PARTITION = 32, MOST_SOLVERS = 8 };
+
+typedef struct {
+    const char *title, *gallery, *unit; /* unit: what a method's name starts with */
+    int count, kl, ku, width;           /* width of the interface between partitions */
+    int solvers;
+    const tridiag_solver *solver[MOST_SOLVERS];
+    const char *method[MOST_SOLVERS];
+} table;
+
+/* ------------------------------------------------------------------ matrices */
+
+static uint64_t mix(uint64_t z)
+{
+    z += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+static double uniform(uint64_t seed, uint64_t i) { return ((double)(mix(seed * 0x100000001B3u + i) >> 11) + .5) * 0x1p-53; }
+
+/** Bands -kl..ku of a gallery matrix, n doubles each, as the problem stores them. */
+static trine_status read_bands(bench *b, const char *spec, int kl, int ku, int64_t *rows, double **bands)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context host = NULL;
+    trine_matrix A = NULL;
+    trine_matrix_info info;
+    const int64_t *offsets;
+    const int32_t *columns;
+    const void *values;
+    TRY(trine_context_create(&host, "cpu"));
+    TRY(trine_matrix_gallery(host, &A, spec, TRINE_D));
+    TRY(trine_matrix_get_arrays(A, &offsets, &columns, &values));
+    TRY(trine_matrix_get_info(A, &info));
+    *rows = info.n_rows;
+    TRY(CALLOC(b->ctx, *bands, *rows * (kl + ku + 1)));
+    for (int64_t i = 0; i < *rows; i++)
+        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) (*bands)[(kl + columns[k] - i) * *rows + i] = ((const double *)values)[k];
+done:
+    trine_matrix_destroy(&A);
+    trine_context_destroy(&host);
+    return status;
+}
+
+/** A[i,j] times a rotation by alpha_i + beta_j: the 2x2 block version, as bands (kl = ku = 3) and as blocks. */
+static trine_status make_blocks(bench *b, uint64_t seed, int64_t rows, const double *scalar, double **bands, double **blocks)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t n = 2 * rows;
+    TRY(CALLOC(b->ctx, *bands, 7 * n));
+    TRY(CALLOC(b->ctx, *blocks, 3 * rows * 4));
+    for (int64_t i = 0; i < rows; i++)
+        for (int k = -1; k <= 1; k++) {
+            if (i + k < 0 || i + k >= rows) continue;
+            const double angle = M_PI * (uniform(700000 + seed, (uint64_t)(2 * i)) + uniform(700000 + seed, (uint64_t)(2 * (i + k) + 1)));
+            const double a = scalar[(k + 1) * rows + i], block[2][2] = {{a * cos(angle), -a * sin(angle)}, {a * sin(angle), a * cos(angle)}};
+            for (int p = 0; p < 2; p++)
+                for (int q = 0; q < 2; q++) {
+                    (*bands)[(3 + 2 * k + q - p) * n + 2 * i + p] = block[p][q];
+                    (*blocks)[((k + 1) * rows + i) * 4 + 2 * q + p] = block[p][q];
+                }
+        }
+done:
+    return status;
+}
+
+/* ----------------------------------------------------------------- conditions */
+
+static struct {
+    void *library;
+    void (*dgesv)(const int *n, const int *nrhs, double *a, const int *lda, int *pivots, double *b, const int *ldb, int *info);
+    void (*dgesvd)(const char *jobu, const char *jobvt, const int *m, const int *n, double *a, const int *lda, double *s, double *u, const int *ldu,
+                   double *vt, const int *ldvt, double *work, const int *lwork, int *info);
+} lapack;
+
+static bool load_lapack(void)
+{
+    if (!lapack.library && (lapack.library = dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL))) {
+        *(void **)&lapack.dgesv = dlsym(lapack.library, "dgesv_");
+        *(void **)&lapack.dgesvd = dlsym(lapack.library, "dgesvd_");
+    }
+    return lapack.library && lapack.dgesv && lapack.dgesvd;
+}
+
+/** Ratio of the largest to the smallest singular value of a dense n x n matrix, which is overwritten. */
+static trine_status condition_of(bench *b, int n, double *A, double *condition)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int one = 1, lwork = 64 * n;
+    int info = 0;
+    double *s = NULL, *work = NULL, unused;
+    TRY(ALLOC(b->ctx, s, n));
+    TRY(ALLOC(b->ctx, work, lwork));
+    lapack.dgesvd("N", "N", &n, &n, A, &n, s, &unused, &one, &unused, &one, work, &lwork, &info);
+    *condition = info ? NAN : s[0] / s[n - 1];
+done:
+    trine_free(b->ctx, TRINE_HOST, s);
+    trine_free(b->ctx, TRINE_HOST, work);
+    return status;
+}
+
+static double entry(const tridiag_problem *p, int64_t i, int64_t j)
+{
+    const int64_t k = j - i;
+    return k < -p->kl || k > p->ku ? 0 : ((const double *)(const void *)p->host)[(p->kl + k) * p->n + i];
+}
+
+/** The condition of the Schur complement of everything but the first and the last `width` rows of every partition of PARTITION rows. */
+static trine_status coarse_condition(const tridiag_problem *p, int width, double *condition)
+{
+    trine_status status = TRINE_SUCCESS;
+    bench *b = p->b;
+    const int partitions = (int)(p->n / PARTITION), inner = PARTITION - 2 * width, own = 2 * width, n = partitions * own;
+    double *S = NULL, *inside = NULL, *columns = NULL;
+    int *pivots = NULL, info = 0;
+    *condition = NAN;
+    if (!load_lapack()) return TRINE_SUCCESS;
+    TRY(CALLOC(b->ctx, S, (int64_t)n * n));
+    TRY(ALLOC(b->ctx, inside, inner * inner));
+    TRY(ALLOC(b->ctx, columns, inner * own));
+    TRY(ALLOC(b->ctx, pivots, inner));
+#define INTERFACE(q, k) ((int64_t)(q) * PARTITION + ((k) < width ? (k) : PARTITION - own + (k)))
+    for (int q = 0; q < partitions && !info; q++) {
+        const int64_t first = (int64_t)q * PARTITION + width;
+        for (int j = 0; j < inner; j++)
+            for (int i = 0; i < inner; i++) inside[j * inner + i] = entry(p, first + i, first + j);
+        for (int k = 0; k < own; k++)
+            for (int i = 0; i < inner; i++) columns[k * inner + i] = entry(p, first + i, INTERFACE(q, k));
+        lapack.dgesv(&inner, &own, inside, &inner, pivots, columns, &inner, &info);
+        for (int r = 0; r < own; r++) {
+            const int64_t row = INTERFACE(q, r);
+            for (int other = q > 0 ? q - 1 : 0; other <= q + 1 && other < partitions; other++)
+                for (int k = 0; k < own; k++) S[(int64_t)(other * own + k) * n + q * own + r] = entry(p, row, INTERFACE(other, k));
+            for (int k = 0; k < own; k++)
+                for (int i = 0; i < inner; i++) S[(int64_t)(q * own + k) * n + q * own + r] -= entry(p, row, first + i) * columns[k * inner + i];
+        }
+    }
+#undef INTERFACE
+    if (!info) TRY(condition_of(b, n, S, condition));
+done:
+    trine_free(b->ctx, TRINE_HOST, S);
+    trine_free(b->ctx, TRINE_HOST, inside);
+    trine_free(b->ctx, TRINE_HOST, columns);
+    trine_free(b->ctx, TRINE_HOST, pivots);
+    return status;
+}
+
+static trine_status full_condition(const tridiag_problem *p, double *condition)
+{
+    trine_status status = TRINE_SUCCESS;
+    double *A = NULL;
+    *condition = NAN;
+    if (!load_lapack() || p->n > 2 * ROWS) return TRINE_SUCCESS;
+    TRY(CALLOC(p->b->ctx, A, p->n * p->n));
+    for (int64_t i = 0; i < p->n; i++)
+        for (int k = -p->kl; k <= p->ku; k++)
+            if (i + k >= 0 && i + k < p->n) A[(i + k) * p->n + i] = entry(p, i, i + k);
+    TRY(condition_of(p->b, (int)p->n, A, condition));
+done:
+    trine_free(p->b->ctx, TRINE_HOST, A);
+    return status;
+}
+
+/* --------------------------------------------------------------------- errors */
+
+/** ||x - x_t|| / ||x_t||; NAN with the reason in trine_last_error if the solver could not. */
+static trine_status forward_error(const tridiag_problem *p, const tridiag_solver *solver, const char *method, const double *exact, double *error)
+{
+    trine_status status = TRINE_SUCCESS;
+    void *self = NULL;
+    double *x = NULL, difference = 0, size = 0;
+    *error = NAN;
+    TRY(solver->create(p, method, &self));
+    if (solver->reset) TRY(solver->reset(self));
+    TRY(solver->solve(self));
+    TRY(ALLOC(p->b->ctx, x, p->n));
+    TRY(trine_context_synchronize(p->b->ctx));
+    TRY(trine_copy(p->b->ctx, x, TRINE_HOST, solver->solution(self), p->b->device.space, (size_t)p->n * sizeof(double)));
+    for (int64_t i = 0; i < p->n; i++) difference += (x[i] - exact[i]) * (x[i] - exact[i]), size += exact[i] * exact[i];
+    *error = sqrt(difference / size);
+done:
+    solver->destroy(self);
+    trine_free(p->b->ctx, TRINE_HOST, x);
+    return status;
+}
+
+static double median_of(const double *values, int count)
+{
+    double copy[SEEDS];
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        if (values[i] == values[i]) copy[n++] = values[i];
+    return bench_median(copy, n);
+}
+
+/** One matrix over all seeds: a record for each solver, a line for all. spec: with a %d for the seed where it has one. */
+static trine_status run_matrix(bench *b, const table *t, const char *spec, const char *label, int seeds)
+{
+    trine_status status = TRINE_SUCCESS;
+    double errors[MOST_SOLVERS][SEEDS], coarse[SEEDS], condition = NAN;
+    char reason[MOST_SOLVERS][320] = {{0}};
+    trine_status outcome[MOST_SOLVERS] = {TRINE_SUCCESS};
+    int64_t rows = 0;
+    double *bands = NULL, *wide = NULL, *blocks = NULL, *exact = NULL;
+    tridiag_problem p = {0};
+    for (int seed = 1; seed <= seeds; seed++) {
+        char name[128];
+        snprintf(name, sizeof name, spec, seed);
+        const bool as_blocks = strcmp(t->unit, "blocks") == 0;
+        TRY(read_bands(b, name, as_blocks ? 1 : t->kl, as_blocks ? 1 : t->ku, &rows, &bands));
+        if (as_blocks) {
+            TRY(make_blocks(b, (uint64_t)seed, rows, bands, &wide, &blocks));
+            trine_free(b->ctx, TRINE_HOST, bands);
+            bands = wide, wide = NULL;
+            rows *= 2;
+        }
+        TRY(ALLOC(b->ctx, exact, rows));
+        for (int64_t i = 0; i < rows; i++)
+            exact[i] = 3 + sqrt(-2 * log(uniform(900000 + (uint64_t)seed, (uint64_t)(2 * i)))) * cos(2 * M_PI * uniform(900000 + (uint64_t)seed, (uint64_t)(2 * i + 1)));
+        TRY(tridiag_problem_from_bands(b, rows, t->kl, t->ku, bands, blocks, exact, &p));
+        for (int s = 0; s < t->solvers; s++) {
+            const trine_status solved = forward_error(&p, t->solver[s], t->method[s], exact, &errors[s][seed - 1]);
+            if (solved) snprintf(reason[s], sizeof reason[s], "%s", trine_last_error()), outcome[s] = solved;
+        }
+        coarse[seed - 1] = NAN;
+        if (rows <= 2 * ROWS) TRY(coarse_condition(&p, t->width, &coarse[seed - 1]));
+        if (seed == 1) TRY(full_condition(&p, &condition));
+        tridiag_problem_free(&p);
+        trine_free(b->ctx, TRINE_HOST, bands);
+        trine_free(b->ctx, TRINE_HOST, blocks);
+        trine_free(b->ctx, TRINE_HOST, exact);
+        bands = blocks = exact = NULL;
+    }
+    fprintf(b->table, "%-22s %8.1e", label, condition);
+    for (int s = 0; s < t->solvers; s++) {
+        bench_record r = bench_record_begin("tridiag-numerics", spec);
+        double least = INFINITY, most = 0;
+        for (int i = 0; i < seeds; i++) least = fmin(least, errors[s][i]), most = fmax(most, errors[s][i]);
+        r.n = rows, r.dtype = TRINE_D, r.impl = t->solver[s]->impl, r.method = r.chosen = t->method[s];
+        r.error = median_of(errors[s], seeds);
+        bench_record_add_number(&r, "error_least", least);
+        bench_record_add_number(&r, "error_most", most);
+        bench_record_add_number(&r, "error_lapack", median_of(errors[0], seeds));
+        bench_record_add_number(&r, "condition", condition);
+        bench_record_add_number(&r, "condition_coarse", median_of(coarse, seeds));
+        bench_record_add_number(&r, "seeds", seeds);
+        if (outcome[s] == TRINE_ERR_NOT_BUILT || outcome[s] == TRINE_ERR_UNSUPPORTED) bench_record_fail(&r, BENCH_SKIPPED, "%s", reason[s]);
+        else if (outcome[s]) snprintf(r.reason, sizeof r.reason, "%.319s", reason[s]);
+        fprintf(b->table, " %9.1e", r.error);
+        TRY(bench_record_write(b, &r));
+    }
+    fprintf(b->table, " %9.1e\n", median_of(coarse, seeds));
+    fflush(b->table);
+done:
+    tridiag_problem_free(&p);
+    trine_free(b->ctx, TRINE_HOST, bands);
+    trine_free(b->ctx, TRINE_HOST, wide);
+    trine_free(b->ctx, TRINE_HOST, blocks);
+    trine_free(b->ctx, TRINE_HOST, exact);
+    return status;
+}
+
+trine_status bench_suite_tridiag_numerics(bench *b)
+{
+    static const table tables[] = {
+        {"Table 5: tridiagonal", "thesis_tridiag", "scalar", 20, 1, 1, 1, 6,
+         {&tridiag_lapack, &tridiag_cusparse, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine},
+         {"gtsv", "gtsv2", "auto", "partial", "none", "refine"}},
+        {"Table 7: pentadiagonal", "thesis_pentadiag", "bands", 23, 2, 2, 2, 8,
+         {&tridiag_lapack, &tridiag_cusparse, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine},
+         {"gbsv", "gpsvInterleavedBatch", "auto", "partial", "none", "partial-determinant", "scaled-determinant", "refine"}},
+        {"Table 8: 2x2 blocks", "thesis_tridiag", "blocks", 20, 3, 3, 2, 7,
+         {&tridiag_lapack, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine},
+         {"gbsv", "blocks", "blocks:partial", "blocks:none", "blocks:partial-determinant", "blocks:scaled-determinant", "blocks:refine"}}};
+    trine_status status = TRINE_SUCCESS;
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
+        const table *t = &tables[k];
+        fprintf(b->table, "\n%s, n = %d, medians over %d seeds of |x - x_t| / |x_t|\n%-22s %8s", t->title, t->width == 2 && t->kl == 3 ? 2 * ROWS : ROWS, SEEDS, "matrix", "cond A");
+        for (int s = 0; s < t->solvers; s++) fprintf(b->table, " %9.9s", strncmp(t->method[s], "blocks:", 7) == 0 ? t->method[s] + 7 : t->method[s]);
+        fprintf(b->table, " %9s\n", "cond S");
+        for (int id = 1; id <= t->count; id++) {
+            char spec[128], label[64];
+            snprintf(spec, sizeof spec, "%s:id=%d,n=%d,seed=%%d", t->gallery, id, ROWS);
+            snprintf(label, sizeof label, "%d", id);
+            TRY(run_matrix(b, t, spec, label, SEEDS));
+        }
+        for (int power = 17; k == 0 && power <= 20; power += 3) {
+            char spec[128], label[64];
+            snprintf(spec, sizeof spec, "tridiag:n=%d,a=1,b=1e-8,c=1", 1 << power);
+            snprintf(label, sizeof label, "(1, 1e-8, 1), 2^%d", power);
+            TRY(run_matrix(b, t, spec, label, 3));
+        }
+    }
+done:
+    return status;
+}
