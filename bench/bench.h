@@ -23,7 +23,7 @@ typedef struct {
     trine_uplo uplo;             /* AUTO: lower for forward, upper for backward */
     trine_layout layout;         /* of several right-hand sides */
     trine_summation summation;
-    const char *sweep;           /* a table or figure of Liu et al. 2017 by name, or NULL */
+    const char *sweep;           /* a table or figure of a paper by name, or NULL */
     int reps;                    /* timed calls behind every median */
     double max_seconds;          /* a timed loop ends after that, with at least 11 calls; 0: never */
     FILE *table, *json;          /* json may be NULL */

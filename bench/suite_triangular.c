@@ -33,7 +33,7 @@ static const struct sweep { const char *name, *methods, *nrhs, *peers, *dtypes; 
      "2,16,64", "none", ""},
 };
 
-const char *bench_sweep_names(void) { return "structure|synchronization|preprocessing|speed|scratchpad|variants|p|q"; }
+const char *bench_sweep_names(void) { return "structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|full|sizes|spd"; }
 
 /** Take the sweep's own lists where the command line gave none. */
 static void take_sweep(bench *b)
