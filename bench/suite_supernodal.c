@@ -34,6 +34,7 @@ trine_status bench_suite_supernodal(bench *b)
     if (!with.matrices.count) with.matrices = bench_list_split(chosen->matrices);
     if (!with.methods.count) with.methods = bench_list_split(chosen->methods);
     if (!with.nrhs.count) with.nrhs = bench_list_split(chosen->nrhs);
+    if (!with.dtypes.count) with.dtypes = bench_list_split("d"); /* CHOLMOD's factors */
     trine_status status = bench_run_triangular(&with, "supernodal", NULL, 0);
     b->failures = with.failures;
     return status;
