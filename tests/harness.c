@@ -16,6 +16,7 @@ bool test_on_gpu(void) { return strncmp(test_device(), "cuda", 4) == 0; }
 bool test_device_is_there(void)
 {
     trine_context ctx;
+    if (getenv("TRINE_TEST_FILTER")) cmocka_set_test_filter(getenv("TRINE_TEST_FILTER"));
     if (trine_context_create(&ctx, test_device()) == TRINE_SUCCESS) {
         trine_context_destroy(&ctx);
         return true;

@@ -18,7 +18,7 @@ bool test_on_gpu(void);
 /** A new context on test_device(); fails the test if that is impossible. */
 trine_context test_context(void);
 
-/** Run the tests; on a GPU device that is not there print why and return 77 (ctest: skipped). */
+/** Run the tests, or those that the environment variable TRINE_TEST_FILTER names ("*nan*"); on a GPU device that is not there print why and return 77 (ctest: skipped). */
 #define TEST_MAIN(tests) (test_device_is_there() ? cmocka_run_group_tests_name(test_device(), tests, NULL, NULL) : 77)
 bool test_device_is_there(void);
 

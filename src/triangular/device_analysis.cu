@@ -44,10 +44,11 @@ struct pattern_args {
     int lanes;                 /* threads a row, a power of two up to 32 */
 };
 
-/** Sum over the lanes of a row. */
+/** Sum over the lanes of a row that fits a warp, or over a warp. */
 template <typename V> __device__ V sum_over(V v, int lanes)
 {
-    for (int o = lanes / 2; o > 0; o /= 2) v += __shfl_xor_sync(~0u, v, o);
+    const unsigned row = lanes == 32 ? ~0u : ((1u << lanes) - 1) << (threadIdx.x % 32 / lanes * lanes);
+    for (int o = lanes / 2; o > 0; o /= 2) v += __shfl_xor_sync(row, v, o);
     return v;
 }
 
@@ -68,45 +69,50 @@ __global__ void find_triangles(const pattern_args a, report *found)
 __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, int64_t *strict, report *found)
 {
     __shared__ report all;
+    __shared__ int block_count, block_diagonal; /* of a long row */
     if (threadIdx.x == 0) all = {};
     __syncthreads();
-    const int lane = threadIdx.x % a.lanes, rows = THREADS / a.lanes;
     unsigned long long bad = 0, n_strict = 0, n_diagonal = 0, squares = 0, longest = 0, long_rows = 0;
     bool unsorted = false;
-    for (int64_t base = blockIdx.x * (int64_t)rows; base < a.n; base += (int64_t)gridDim.x * rows) {
-        const int64_t i = base + threadIdx.x / a.lanes;
+    auto bounded = [&](int64_t i) { return a.offsets[i] >= 0 && a.offsets[i + 1] <= a.nnz ? a.offsets[i + 1] - a.offsets[i] : (int64_t)-1; };
+    for_each_row(a.n, a.lanes, bounded, [&](int64_t i, int lane, int lanes) {
+        const int64_t first = a.offsets[i], end = first + bounded(i);
         int count = 0, diagonal = 0;
-        bool wrong = false;
-        if (i < a.n) {
-            const int64_t first = a.offsets[i], end = a.offsets[i + 1];
-            wrong = first < 0 || first > end || end > a.nnz;
-            if (!wrong)
-                for (int64_t k = first + lane; k < end; k += a.lanes) {
-                    const int64_t j = a.indices[k];
-                    if (k + 1 < end) {
-                        wrong |= a.indices[k + 1] == j;
-                        unsorted |= a.indices[k + 1] < j;
-                    }
-                    const bool inside = a.lower ? j < i : j > i;
-                    wrong |= j < 0 || j >= a.n || (a.need_triangle && !inside && j != i);
-                    diagonal += j == i;
-                    count += inside;
-                }
-        }
-        count = sum_over(count, a.lanes);
-        diagonal = sum_over(diagonal, a.lanes);
-        if (i < a.n) {
-            if (wrong || (a.need_diagonal && !diagonal)) bad = max(bad, (unsigned long long)(a.n - i));
-            if (lane == 0) {
-                strict[i] = count;
-                n_strict += count;
-                n_diagonal += diagonal;
-                squares += (unsigned long long)count * count;
-                longest = max(longest, (unsigned long long)count);
-                long_rows += count >= LONG_ROW;
+        bool wrong = end < first;
+        for (int64_t k = first + lane; k < end; k += lanes) {
+            const int64_t j = a.indices[k];
+            if (k + 1 < end) {
+                wrong |= a.indices[k + 1] == j;
+                unsorted |= a.indices[k + 1] < j;
             }
+            const bool inside = a.lower ? j < i : j > i;
+            wrong |= j < 0 || j >= a.n || (a.need_triangle && !inside && j != i);
+            diagonal += j == i;
+            count += inside;
         }
-    }
+        if (lanes > 32) {
+            if (lane == 0) block_count = block_diagonal = 0;
+            __syncthreads();
+            count = sum_over(count, 32);
+            if (lane % 32 == 0) atomicAdd(&block_count, count);
+            if (diagonal) atomicAdd(&block_diagonal, diagonal);
+            __syncthreads();
+            count = block_count, diagonal = block_diagonal;
+            __syncthreads();
+        } else {
+            count = sum_over(count, lanes);
+            diagonal = sum_over(diagonal, lanes);
+        }
+        if (wrong || (a.need_diagonal && !diagonal)) bad = max(bad, (unsigned long long)(a.n - i));
+        if (lane == 0) {
+            strict[i] = count;
+            n_strict += count;
+            n_diagonal += diagonal;
+            squares += (unsigned long long)count * count;
+            longest = max(longest, (unsigned long long)count);
+            long_rows += count >= LONG_ROW;
+        }
+    });
     n_strict = sum_over(n_strict, 32);
     n_diagonal = sum_over(n_diagonal, 32);
     squares = sum_over(squares, 32);
@@ -171,12 +177,12 @@ struct form_args {
 __global__ void __launch_bounds__(THREADS) place_entries(const form_args a)
 {
     const int64_t n = a.m.n, total = a.m.n_strict;
-    const int lane = threadIdx.x % a.lanes;
-    for (int64_t i = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / a.lanes; i < n; i += (int64_t)gridDim.x * blockDim.x / a.lanes) {
-        const int64_t before = a.m.start[i] - i * a.m.step, count = a.m.start[i + 1] - (i + 1) * a.m.step - before;
+    auto before = [&](int64_t i) { return a.m.start[i] - i * a.m.step; };
+    for_each_row(n, a.lanes, [&](int64_t i) { return before(i + 1) - before(i); }, [&](int64_t i, int lane, int lanes) {
+        const int64_t earlier = before(i), count = before(i + 1) - earlier;
         const int64_t first = a.lower ? a.m.offsets[i] : a.m.offsets[i + 1] - count, p = a.m.forward ? i : n - 1 - i;
-        for (int64_t s = lane; s < count; s += a.lanes) {
-            const int64_t k = first + s, j = a.m.indices[k], at = a.m.forward ? before + s : total - 1 - before - s;
+        for (int64_t s = lane; s < count; s += lanes) {
+            const int64_t k = first + s, j = a.m.indices[k], at = a.m.forward ? earlier + s : total - 1 - earlier - s;
             const int32_t minor = (int32_t)(a.m.forward ? j : n - 1 - j);
             const int64_t source = a.m.source ? a.m.source[k] : k;
             if (a.keys) {
@@ -193,10 +199,10 @@ __global__ void __launch_bounds__(THREADS) place_entries(const form_args a)
                 const int64_t k = a.lower ? first + count : first - 1;
                 a.d.pivot_source[p] = a.m.source ? a.m.source[k] : k;
             }
-            if (!a.keys) a.d.offsets[p + 1] = a.m.forward ? before + count : total - before;
+            if (!a.keys) a.d.offsets[p + 1] = a.m.forward ? earlier + count : total - earlier;
             if (p == 0) a.d.offsets[0] = 0;
         }
-    }
+    });
 }
 
 /** Sorted pairs into the form across the compressed rows; the first entry of row p is the first key that is not below p. */

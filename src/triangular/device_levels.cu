@@ -37,10 +37,9 @@ __global__ void place_rows(const device_triangle d, const int32_t *sorted, int32
 
 __global__ void move_rows(const device_triangle from, const device_triangle to, const int32_t *sorted, const int32_t *position, int lanes)
 {
-    const int lane = threadIdx.x % lanes;
-    for (int64_t s = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / lanes; s < from.n; s += (int64_t)gridDim.x * blockDim.x / lanes) {
-        const int64_t p = sorted[s], first = from.offsets[p], count = from.offsets[p + 1] - first, at = to.offsets[s];
-        for (int64_t k = lane; k < count; k += lanes) {
+    for_each_row(from.n, lanes, [&](int64_t s) { return to.offsets[s + 1] - to.offsets[s]; }, [&](int64_t s, int lane, int sharers) {
+        const int64_t p = sorted[s], first = from.offsets[p], at = to.offsets[s], count = to.offsets[s + 1] - at;
+        for (int64_t k = lane; k < count; k += sharers) {
             to.columns[at + k] = position[from.columns[first + k]];
             to.source[at + k] = from.source[first + k];
         }
@@ -48,7 +47,7 @@ __global__ void move_rows(const device_triangle from, const device_triangle to, 
             to.order[s] = from.order[p];
             if (to.pivot_source) to.pivot_source[s] = from.pivot_source[p];
         }
-    }
+    });
 }
 
 __global__ void mark_long_rows(int64_t n, const int64_t *offsets, int64_t long_row, int32_t *behind)

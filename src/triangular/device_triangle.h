@@ -53,6 +53,21 @@ void device_triangle_release(trine_triangular plan, device_triangle *d);
 /** Blocks of 256 threads for so many items, each thread taking several if there are many. */
 int device_blocks_for(trine_triangular plan, int64_t items);
 
+/** visit(row, lane, lanes) by every thread of a row: `lanes` threads, a power of two up to 32, or the whole block where
+ *  length(row) says that the row is long. All blocks of the grid take part. */
+template <typename Length, typename Visit> __device__ void for_each_row(int64_t n, int lanes, const Length &length, const Visit &visit)
+{
+    const int rows = blockDim.x / lanes;
+    for (int64_t base = blockIdx.x * (int64_t)rows; base < n; base += (int64_t)gridDim.x * rows) {
+        const int64_t row = base + threadIdx.x / lanes;
+        const bool is_long = row < n && length(row) > LONG_ROW;
+        if (row < n && !is_long) visit(row, (int)(threadIdx.x % lanes), lanes);
+        if (__syncthreads_or(is_long))
+            for (int64_t l = base; l < base + rows && l < n; l++)
+                if (length(l) > LONG_ROW) visit(l, (int)threadIdx.x, (int)blockDim.x);
+    }
+}
+
 /* ---------------------------------------------------------------- analysis */
 
 /** The side that is being analysed, during a backend's prepare. */

@@ -163,6 +163,7 @@ static void destroy_work(trine_work base)
 {
     struct triangular_work *work = (struct triangular_work *)base;
     trine_context ctx = base->ctx;
+    if (work->forget) work->forget(work);
     if (work->owns_buffer) trine_free(ctx, ctx->info.space, work->buffer);
     trine_free(ctx, TRINE_HOST, work);
 }

@@ -38,9 +38,12 @@ template <typename T, int V> struct pack { T v[V]; };
 template <typename T, int V> __device__ inline pack<T, V> poll_pack(const T *p)
 {
     pack<T, V> a;
-    if constexpr (V == 2 && !scalar<T>::is_complex) {
-        const complex_of<T> both = poll((const complex_of<T> *)p); /* as far as memory is concerned */
-        a.v[0] = both.x, a.v[1] = both.y;
+    if constexpr (V % 2 == 0 && !scalar<T>::is_complex) {
+#pragma unroll
+        for (int i = 0; i < V; i += 2) {
+            const complex_of<T> both = poll((const complex_of<T> *)(p + i)); /* as far as memory is concerned */
+            a.v[i] = both.x, a.v[i + 1] = both.y;
+        }
     } else {
 #pragma unroll
         for (int i = 0; i < V; i++) a.v[i] = poll(p + i);
@@ -49,8 +52,9 @@ template <typename T, int V> __device__ inline pack<T, V> poll_pack(const T *p)
 }
 template <typename T, int V> __device__ inline void publish_pack(T *p, const pack<T, V> &a)
 {
-    if constexpr (V == 2 && !scalar<T>::is_complex) {
-        publish((complex_of<T> *)p, complex_of<T>{a.v[0], a.v[1]});
+    if constexpr (V % 2 == 0 && !scalar<T>::is_complex) {
+#pragma unroll
+        for (int i = 0; i < V; i += 2) publish((complex_of<T> *)(p + i), complex_of<T>{a.v[i], a.v[i + 1]});
     } else {
 #pragma unroll
         for (int i = 0; i < V; i++) publish(p + i, a.v[i]);

@@ -57,6 +57,8 @@ struct triangular_work {
     int64_t max_nrhs;
     void *buffer;                    /* NULL: nothing needed */
     bool owns_buffer;
+    void *recorded;                  /* what a backend keeps from solve to solve, on the host */
+    void (*forget)(struct triangular_work *work); /* releases it; NULL: there is nothing */
 };
 
 /** What a solve needs to know, checked already. row_stride, column_stride: element (i,j) at [i*row_stride + j*column_stride]. */
