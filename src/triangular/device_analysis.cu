@@ -22,7 +22,7 @@ struct device_pattern {
     int64_t longest, long_rows;
     double squares;
     bool along_rows, forward;  /* of the side that is being analysed: compressed rows are rows of what is solved; it is lower */
-    void *owned[4];
+    void *owned[5];
 };
 
 namespace {
@@ -338,17 +338,14 @@ trine_status inspect(trine_triangular plan, device_pattern *m)
     trine_context ctx = plan->ctx;
     gpuStream_t stream = (gpuStream_t)ctx->stream;
     const trine_triangular_options *o = &plan->options;
-    arena kept;
+    arena kept, counted;
     report found, *on_device;
     int64_t *strict, *start;
     char *temporary;
     size_t bytes = 0;
-    TRY(GPU(gpucub::DeviceScan::ExclusiveSum(nullptr, bytes, (int64_t *)nullptr, (int64_t *)nullptr, m->n + 1, stream)));
     status = arena_allocate(ctx, &kept, [&](arena &s) {
         on_device = s.take<report>(1);
         strict = s.take<int64_t>(m->n + 1);
-        start = s.take<int64_t>(m->n + 1);
-        temporary = s.take<char>((int64_t)bytes);
     });
     m->owned[3] = kept.base;
     TRY(status);
@@ -382,6 +379,13 @@ trine_status inspect(trine_triangular plan, device_pattern *m)
         m->start = m->offsets;
         m->step = m->n_strict == m->nnz ? 0 : 1;
     } else {
+        TRY(GPU(gpucub::DeviceScan::ExclusiveSum(nullptr, bytes, strict, strict, m->n + 1, stream)));
+        status = arena_allocate(ctx, &counted, [&](arena &s) {
+            start = s.take<int64_t>(m->n + 1);
+            temporary = s.take<char>((int64_t)bytes);
+        });
+        m->owned[4] = counted.base;
+        TRY(status);
         TRY(GPU(gpucub::DeviceScan::ExclusiveSum(temporary, bytes, strict, start, m->n + 1, stream)));
         m->start = start;
         m->step = 0;

@@ -88,6 +88,19 @@ template <int E> void run(const rows_args<int32_t> &a, const row_shape *s, gpuSt
 
 int64_t row_shape_rows(const row_shape *s) { return (int64_t)s->warps * (32 / s->lanes); }
 
+int row_shape_lanes(const device_triangle *d)
+{
+    const double length = d->nnz ? d->squares / (double)d->nnz : 0;
+    return length < 4 ? 1 : length < 6 ? 2 : length < 32 ? 4 : length < 128 ? 8 : 16;
+}
+
+row_shape row_shape_for_search(trine_triangular plan, const device_triangle *d)
+{
+    row_shape s = {row_shape_lanes(d), MAX_WARPS, 2 * plan->ctx->info.multiprocessors, nullptr, 0};
+    s.n_chunks = (d->n + row_shape_rows(&s) - 1) / row_shape_rows(&s);
+    return s;
+}
+
 trine_status device_levels_find(trine_triangular plan, const device_triangle *d, const row_shape *s, void *state, const int32_t **level,
                                 int64_t *n_levels, double *microseconds)
 {

@@ -86,6 +86,10 @@ struct row_shape {
     int64_t n_chunks;
 };
 int64_t row_shape_rows(const row_shape *s); /* of a chunk */
+/** Threads that share a row: by the length of the row in which an entry stands on average, which long rows dominate. */
+int row_shape_lanes(const device_triangle *d);
+/** For a search for level sets in the given order: as many rows in flight as there can be. */
+row_shape row_shape_for_search(trine_triangular plan, const device_triangle *d);
 
 /** Level of every row (position) of the gather form d, by a pass like a solve in shape s. state: 256 + 4 n bytes; level, n
  *  int32, lies in it. microseconds: how long the pass took on the device. Synchronizes. */

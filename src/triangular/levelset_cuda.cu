@@ -18,7 +18,7 @@ constexpr int WIDE_THREADS = 256, NARROW_THREADS = 512;
 constexpr int BATCH = 4;  /* entries of a lane that are fetched ahead */
 /* A level on its own costs about as much as one block needs for this many rounds of rows, or for this many entries (H200:
  * 2.5 us; 1 us a round, in which every thread has a batch of entries). */
-constexpr int ROUNDS_PER_LAUNCH = 2, ENTRIES_PER_LAUNCH = 2 * NARROW_THREADS * BATCH;
+constexpr int ROUNDS_PER_LAUNCH = 2;
 
 /** Levels first_level .. last_level - 1, rows first .. last - 1: a run of narrow levels, or one level for many blocks. */
 struct step {
@@ -155,8 +155,9 @@ template <typename T> trine_status solve_side(const struct triangular_solve *s)
     for (int64_t j = 0; j < s->nrhs; j += most) {
         a.nrhs = s->nrhs - j < most ? s->nrhs - j : most;
         a.B = (const T *)s->B + j * s->b_col, a.X = (T *)s->X + j * s->x_col;
-        if (a.nrhs > 8) run_steps<T, 32, 1>(&d->schedules[MANY_RHS], a, stream);
-        else if (a.nrhs > 4) run_steps<T, 8, 4>(&d->schedules[MANY_RHS], a, stream);
+        const bool long_rows = d->lanes >= 16; /* more threads for the entries, more tiles of right-hand sides */
+        if (a.nrhs > 8 && !long_rows) run_steps<T, 32, 1>(&d->schedules[MANY_RHS], a, stream);
+        else if (a.nrhs > 4 && !long_rows) run_steps<T, 8, 4>(&d->schedules[MANY_RHS], a, stream);
         else if (a.nrhs > 1) run_steps<T, 4, 8>(&d->schedules[MANY_RHS], a, stream);
         else switch (d->lanes) {
             case 1: run_steps<T, 1, 1>(&d->schedules[ONE_RHS], a, stream); break;
@@ -252,16 +253,17 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 
 /* ----------------------------------------------------------------- prepare */
 
-/** Runs of levels of up to ROUNDS_PER_LAUNCH rounds of `rows` rows and ENTRIES_PER_LAUNCH entries into one step each; every
- *  other level is its own. entries[l]: those before level l. */
-trine_status make_schedule(trine_triangular plan, int64_t n_levels, const int64_t *level_offsets, const int64_t *entries, int64_t rows, schedule *out)
+/** Runs of levels of up to ROUNDS_PER_LAUNCH rounds of `rows` rows, and of batches of entries with `lanes` threads a row, into
+ *  one step each; every other level is its own. entries[l]: those before level l. */
+trine_status make_schedule(trine_triangular plan, int64_t n_levels, const int64_t *level_offsets, const int64_t *entries, int64_t rows, int64_t lanes, schedule *out)
 {
+    const int64_t most_rows = ROUNDS_PER_LAUNCH * rows, most_entries = ROUNDS_PER_LAUNCH * BATCH * rows * lanes;
     out->steps = (step *)trine_host_alloc(plan->ctx, n_levels, sizeof *out->steps);
     if (!out->steps) return TRINE_ERR_MEMORY;
     bool open = false; /* the last step is a run of narrow levels */
     for (int64_t l = 0; l < n_levels; l++) {
         const int64_t first = level_offsets[l], last = level_offsets[l + 1];
-        const bool wide = last - first > ROUNDS_PER_LAUNCH * rows || entries[l + 1] - entries[l] > ENTRIES_PER_LAUNCH;
+        const bool wide = last - first > most_rows || entries[l + 1] - entries[l] > most_entries;
         if (open && !wide) {
             out->steps[out->count - 1].last_level = l + 1;
             out->steps[out->count - 1].last = last;
@@ -292,7 +294,7 @@ trine_status sort_by_level(trine_triangular plan, struct triangle *t, const devi
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->ctx;
-    row_shape search = {4, 8, 4 * ctx->info.multiprocessors, nullptr, 0};
+    row_shape search = row_shape_for_search(plan, natural);
     const int32_t *level = nullptr;
     int64_t *level_offsets = nullptr, *entries = nullptr, *entries_on_device = nullptr;
     double microseconds;
@@ -304,7 +306,6 @@ trine_status sort_by_level(trine_triangular plan, struct triangle *t, const devi
         state = a.take<char>(256 + plan->n * (int64_t)sizeof(int32_t));
         sorted = a.take<int32_t>(plan->n);
     }));
-    search.n_chunks = (plan->n + row_shape_rows(&search) - 1) / row_shape_rows(&search);
     TRY(device_levels_find(plan, natural, &search, state, &level, &t->n_levels, &microseconds));
     bytes = (size_t)(t->n_levels + 1) * sizeof *level_offsets;
     level_offsets = (int64_t *)trine_host_alloc(ctx, 1, bytes);
@@ -325,8 +326,8 @@ trine_status sort_by_level(trine_triangular plan, struct triangle *t, const devi
     find_entries<<<device_blocks_for(plan, t->n_levels + 1), 256, 0, (gpuStream_t)ctx->stream>>>(t->n_levels, d->level_offsets, d->base.offsets, entries_on_device);
     TRY(GPU_LAUNCHED("the entries of levels"));
     TRY(trine_copy(ctx, entries, TRINE_HOST, entries_on_device, TRINE_DEVICE, bytes));
-    TRY(make_schedule(plan, t->n_levels, level_offsets, entries, NARROW_THREADS / d->lanes, &d->schedules[ONE_RHS]));
-    TRY(make_schedule(plan, t->n_levels, level_offsets, entries, NARROW_THREADS / 32, &d->schedules[MANY_RHS]));
+    TRY(make_schedule(plan, t->n_levels, level_offsets, entries, NARROW_THREADS / d->lanes, d->lanes, &d->schedules[ONE_RHS]));
+    TRY(make_schedule(plan, t->n_levels, level_offsets, entries, NARROW_THREADS / 32, d->lanes >= 16 ? 8 : 1, &d->schedules[MANY_RHS]));
     plan->info.bytes += (t->n_levels + 1) * (int64_t)sizeof *level_offsets;
 done:
     trine_free(ctx, TRINE_HOST, level_offsets);

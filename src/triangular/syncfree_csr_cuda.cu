@@ -52,9 +52,6 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     const bool short_rows = one->lanes <= 2 && !many->chunks;
     constexpr int PAIR = sizeof(T) <= 8 ? 2 : 1; /* neighbours in x that one load brings */
         const bool pairs = (!short_rows || s->nrhs > 32) &&!many->chunks && s->nrhs % PAIR == 0;
-#ifdef QUADS
-    if constexpr (sizeof(T) <= 8) if (!many->chunks && s->nrhs > 32 && s->nrhs % 4 == 0) { launch<16, 1, 4>(many, a, stream); return GPU_LAUNCHED("quads"); }
-#endif
     if (pairs && s->nrhs > 32) launch<32, 1, PAIR>(many, a, stream);
     else if (pairs && s->nrhs > 16) launch<32 / PAIR, PAIR, PAIR>(many, a, stream);
     else if (s->nrhs > 8) launch<32, 1, 1>(many, a, stream);
@@ -91,14 +88,8 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
  * The rules and the constants are read off measurements on an H200: docs/triangular.md. */
 
 enum { ORDER_GIVEN = 1, ORDER_LEVELS = 2 };
-constexpr double HOP = 0.31; /* us from a row to one that waits for it, through L2 */
-
-/** Threads that share a row: by the length of the row in which an entry stands on average, which long rows dominate. */
-int lanes_for(const device_triangle *d)
-{
-    const double length = d->nnz ? d->squares / (double)d->nnz : 0;
-    return length < 4 ? 1 : length < 6 ? 2 : length < 32 ? 4 : length < 128 ? 8 : 16;
-}
+constexpr double HOP = 0.31;  /* us from a row to one that waits for it, through L2 */
+constexpr double NEAR = 1.15, FAR = 8; /* times a hop a level: nothing is much better; sorting by level is better, or nothing is */
 
 /** Blocks in flight. Sorted by level, rows wait for the level just before them, and long rows that wait early only poll;
  *  in the given order, dependencies are anywhere, and more rows in flight find more parallelism. */
@@ -137,7 +128,7 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     char *state;
     int32_t *sorted;
     const int32_t *level;
-    d->one.lanes = o->tune.lanes_per_row ? o->tune.lanes_per_row : lanes_for(&d->base);
+    d->one.lanes = o->tune.lanes_per_row ? o->tune.lanes_per_row : row_shape_lanes(&d->base);
     d->one.warps = d->many.warps = o->tune.warps_per_block ? o->tune.warps_per_block : 8;
     d->one.blocks = blocks_for_order(plan, ORDER_GIVEN, d->one.lanes);
     d->many.lanes = 32;
@@ -150,9 +141,11 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
             state = a.take<char>(256 + n * (int64_t)sizeof(int32_t));
             sorted = a.take<int32_t>(n);
         }));
-        TRY(device_levels_find(plan, &d->base, &d->one, state, &level, &t->n_levels, &given));
-        /* Nothing beats a hop a level by much. */
-        if (!order && given < 1.15 * HOP * (double)t->n_levels) order = ORDER_GIVEN;
+        const row_shape search = d->one.chunks ? d->one : row_shape_for_search(plan, &d->base);
+        TRY(device_levels_find(plan, &d->base, &search, state, &level, &t->n_levels, &given));
+        const double floor = HOP * (double)t->n_levels;
+        if (!order && given < NEAR * floor) order = ORDER_GIVEN;
+        if (!order && given > FAR * floor && !d->one.chunks) order = ORDER_LEVELS;
     }
     if (order != ORDER_GIVEN && n) {
         row_shape shape = d->one;
