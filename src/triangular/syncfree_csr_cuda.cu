@@ -51,7 +51,7 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     a.conjugate = s->conjugate;
     const bool short_rows = one->lanes <= 2 && !many->chunks;
     constexpr int PAIR = sizeof(T) <= 8 ? 2 : 1; /* neighbours in x that one load brings */
-        const bool pairs = (!short_rows || s->nrhs > 32) &&!many->chunks && s->nrhs % PAIR == 0;
+    const bool pairs = (!short_rows || s->nrhs > 32) && !many->chunks && s->nrhs % PAIR == 0;
     if (pairs && s->nrhs > 32) launch<32, 1, PAIR>(many, a, stream);
     else if (pairs && s->nrhs > 16) launch<32 / PAIR, PAIR, PAIR>(many, a, stream);
     else if (s->nrhs > 8) launch<32, 1, 1>(many, a, stream);
