@@ -7,26 +7,28 @@
 
 static trine_status find_gpu(const struct block_backend **backend)
 {
-    *backend = NULL;
+    *backend = TRINE_CUDA_TABLE(&block_cuda);
     return *backend ? TRINE_SUCCESS : trine_fail(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; the functions whose names end in _cpu solve on the CPU");
 }
 
-static trine_status make_plan(const struct block_backend *backend, block_call *call)
+static trine_status make_plan(const struct block_backend *backend, bool factored, block_call *call)
 {
     const int width = call->A.width, asked = call->o.partition;
-    const int64_t automatic = backend->partition_rows / width;
-    block_make_plan(&call->A, !asked ? automatic : call->A.banded ? (asked + width - 1) / width : asked, backend->coarse_partition, &call->plan);
+    const int64_t most = backend->most_columns(call, 1), most_groups = backend->most_columns(call, 2) / 2;
+    const int64_t columns = !asked ? backend->partition_rows / width : call->A.banded ? (asked + width - 1) / width : asked;
+    block_make_plan(&call->A, columns < most ? columns : most, backend->coarse_partition < most_groups ? backend->coarse_partition : most_groups,
+                    factored || backend->solves_by_factors, &call->plan);
     return block_factor_bytes(&call->plan, call->t, &call->factor_bytes);
 }
 
 static trine_status make_blocks(const struct block_backend *backend, trine_dtype t, int64_t rows, int n, int64_t nrhs,
-                                const trine_gtsv_options *options, block_call *call)
+                                const trine_gtsv_options *options, bool factored, block_call *call)
 {
     trine_status status = TRINE_SUCCESS;
     *call = (block_call){.t = t};
     TRY(block_check_options(t, rows, nrhs, options, &call->o));
     TRY(block_group_blocks(rows, n, &call->o, backend->widths, &call->A));
-    TRY(make_plan(backend, call));
+    TRY(make_plan(backend, factored, call));
 done:
     return status;
 }
@@ -38,7 +40,7 @@ static trine_status make_bands(const struct block_backend *backend, trine_dtype 
     *call = (block_call){.t = t};
     TRY(block_check_options(t, n, nrhs, options, &call->o));
     TRY(block_group_bands(n, kl, ku, &call->o, backend->widths, &call->A));
-    TRY(make_plan(backend, call));
+    TRY(make_plan(backend, false, call));
 done:
     return status;
 }
@@ -107,7 +109,7 @@ trine_status trine_bgtsv_work_size(trine_dtype t, int64_t rows, int n, int64_t n
     trine_status status = TRINE_SUCCESS;
     REQUIRE(bytes, "bytes is NULL");
     TRY(find_gpu(&backend));
-    TRY(make_blocks(backend, t, rows, n, nrhs, options, &call));
+    TRY(make_blocks(backend, t, rows, n, nrhs, options, false, &call));
     TRY(bytes_of(backend->solve_bytes, &call, bytes));
 done:
     return status;
@@ -121,7 +123,7 @@ trine_status trine_bgtsv(void *stream, trine_dtype t, int64_t rows, int n, int64
     block_call call;
     trine_status status = TRINE_SUCCESS;
     TRY(find_gpu(&backend));
-    TRY(make_blocks(backend, t, rows, n, nrhs, options, &call));
+    TRY(make_blocks(backend, t, rows, n, nrhs, options, false, &call));
     TRY(set_bands(a, b, c, &call));
     call.stream = stream;
     TRY(run(backend, &call, D, ldd, X, ldx, work, work_bytes));
@@ -134,7 +136,7 @@ trine_status trine_bgtsv_cpu_work_size(trine_dtype t, int64_t rows, int n, int64
     block_call call;
     trine_status status = TRINE_SUCCESS;
     REQUIRE(bytes, "bytes is NULL");
-    TRY(make_blocks(&block_cpu, t, rows, n, nrhs, options, &call));
+    TRY(make_blocks(&block_cpu, t, rows, n, nrhs, options, false, &call));
     TRY(bytes_of(block_cpu.solve_bytes, &call, bytes));
 done:
     return status;
@@ -146,7 +148,7 @@ trine_status trine_bgtsv_cpu(int threads, trine_dtype t, int64_t rows, int n, in
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
-    TRY(make_blocks(&block_cpu, t, rows, n, nrhs, options, &call));
+    TRY(make_blocks(&block_cpu, t, rows, n, nrhs, options, false, &call));
     TRY(set_threads(threads, &call));
     TRY(set_bands(a, b, c, &call));
     TRY(run(&block_cpu, &call, D, ldd, X, ldx, work, work_bytes));
@@ -163,7 +165,7 @@ trine_status trine_bgtf_size(trine_dtype t, int64_t rows, int n, const trine_gts
     trine_status status = TRINE_SUCCESS;
     REQUIRE(bytes, "bytes is NULL");
     TRY(find_gpu(&backend));
-    TRY(make_blocks(backend, t, rows, n, 1, options, &call));
+    TRY(make_blocks(backend, t, rows, n, 1, options, true, &call));
     *bytes = rows ? call.factor_bytes : 0;
 done:
     return status;
@@ -176,7 +178,7 @@ trine_status trine_bgtf(void *stream, trine_dtype t, int64_t rows, int n, const 
     block_call call;
     trine_status status = TRINE_SUCCESS;
     TRY(find_gpu(&backend));
-    TRY(make_blocks(backend, t, rows, n, 1, options, &call));
+    TRY(make_blocks(backend, t, rows, n, 1, options, true, &call));
     TRY(set_bands(a, b, c, &call));
     call.stream = stream;
     TRY(factor(backend, &call, factorization, factor_bytes));
@@ -191,7 +193,7 @@ trine_status trine_bgtfs_work_size(trine_dtype t, int64_t rows, int n, int64_t n
     trine_status status = TRINE_SUCCESS;
     REQUIRE(bytes, "bytes is NULL");
     TRY(find_gpu(&backend));
-    TRY(make_blocks(backend, t, rows, n, nrhs, options, &call));
+    TRY(make_blocks(backend, t, rows, n, nrhs, options, true, &call));
     TRY(bytes_of(backend->substitute_bytes, &call, bytes));
 done:
     return status;
@@ -205,7 +207,7 @@ trine_status trine_bgtfs(void *stream, trine_dtype t, int64_t rows, int n, int64
     block_call call;
     trine_status status = TRINE_SUCCESS;
     TRY(find_gpu(&backend));
-    TRY(make_blocks(backend, t, rows, n, nrhs, options, &call));
+    TRY(make_blocks(backend, t, rows, n, nrhs, options, true, &call));
     TRY(set_factor(factorization, factor_bytes, &call));
     call.stream = stream;
     TRY(run(backend, &call, D, ldd, X, ldx, work, work_bytes));
@@ -218,7 +220,7 @@ trine_status trine_bgtf_cpu_size(trine_dtype t, int64_t rows, int n, const trine
     block_call call;
     trine_status status = TRINE_SUCCESS;
     REQUIRE(bytes, "bytes is NULL");
-    TRY(make_blocks(&block_cpu, t, rows, n, 1, options, &call));
+    TRY(make_blocks(&block_cpu, t, rows, n, 1, options, true, &call));
     *bytes = rows ? call.factor_bytes : 0;
 done:
     return status;
@@ -229,7 +231,7 @@ trine_status trine_bgtf_cpu(int threads, trine_dtype t, int64_t rows, int n, con
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
-    TRY(make_blocks(&block_cpu, t, rows, n, 1, options, &call));
+    TRY(make_blocks(&block_cpu, t, rows, n, 1, options, true, &call));
     TRY(set_threads(threads, &call));
     TRY(set_bands(a, b, c, &call));
     TRY(factor(&block_cpu, &call, factorization, factor_bytes));
@@ -242,7 +244,7 @@ trine_status trine_bgtfs_cpu_work_size(trine_dtype t, int64_t rows, int n, int64
     block_call call;
     trine_status status = TRINE_SUCCESS;
     REQUIRE(bytes, "bytes is NULL");
-    TRY(make_blocks(&block_cpu, t, rows, n, nrhs, options, &call));
+    TRY(make_blocks(&block_cpu, t, rows, n, nrhs, options, true, &call));
     TRY(bytes_of(block_cpu.substitute_bytes, &call, bytes));
 done:
     return status;
@@ -254,7 +256,7 @@ trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows, int n, in
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
-    TRY(make_blocks(&block_cpu, t, rows, n, nrhs, options, &call));
+    TRY(make_blocks(&block_cpu, t, rows, n, nrhs, options, true, &call));
     TRY(set_threads(threads, &call));
     TRY(set_factor(factorization, factor_bytes, &call));
     TRY(run(&block_cpu, &call, D, ldd, X, ldx, work, work_bytes));

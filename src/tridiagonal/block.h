@@ -24,6 +24,9 @@ typedef struct {
 struct block_backend {
     const int *widths;                    /* see block_group_blocks */
     int partition_rows, coarse_partition; /* automatic: rows, not block rows, and groups of a coarse system */
+    bool solves_by_factors;               /* `solve` keeps the factors of stage 0 as well */
+    /** The most block columns that a partition of a stage with groups of `group` may have. */
+    int64_t (*most_columns)(const block_call *call, int group);
     /** Bytes of workspace of `solve`, without and with a factorization. */
     trine_status (*solve_bytes)(const block_call *call, size_t *bytes);
     trine_status (*substitute_bytes)(const block_call *call, size_t *bytes);

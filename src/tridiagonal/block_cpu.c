@@ -21,6 +21,11 @@ static const bgtf_fn bgtf[] = TABLE(bgtf);
 static const bgtfs_fn bgtfs[] = TABLE(bgtfs);
 static const bgtsv_fn bgtsv[] = TABLE(bgtsv);
 
+static int64_t most_columns(const block_call *call, int group)
+{
+    (void)call, (void)group;
+    return 1 << 20;
+}
 static trine_status substitute_bytes(const block_call *call, size_t *bytes)
 {
     return rpts_bytes(call->plan.rhs_elements, call->o.nrhs, 0, 1, call->t, bytes);
@@ -60,6 +65,8 @@ const struct block_backend block_cpu = {
     .widths = every_width,
     .partition_rows = 256,
     .coarse_partition = 16,
+    .solves_by_factors = true,
+    .most_columns = most_columns,
     .solve_bytes = solve_bytes,
     .substitute_bytes = substitute_bytes,
     .solve = solve,

@@ -6,7 +6,7 @@
  * columns, keeps the unknowns of its first and last block column as interface; Gaussian elimination of the B - 2 others leaves
  * 2 width rows with coefficients in four block columns,
  *     left (the previous partition's last one) | first | last | right (the next partition's first one),
- * and these are one group of the coarse system. The last stage is one partition, whose 2 width rows are eliminated as well; in a
+ * and these are one group of the coarse system. The last stage, a coarse one, is one partition, whose 2 width rows are eliminated as well; in a
  * cyclic system it is its own neighbour: left is last, right is first.
  *
  * A block column's factors ("chunk") are, with R = (2 + group) width rows in play:
@@ -69,8 +69,9 @@ trine_status block_check_options(trine_dtype t, int64_t n, int64_t nrhs, const t
 trine_status block_group_blocks(int64_t rows, int n, const rpts_options *o, const int *widths, block_matrix *A);
 trine_status block_group_bands(int64_t n, int kl, int ku, const rpts_options *o, const int *widths, block_matrix *A);
 
-/** Partitions of `partition` block rows in stage 0 and of coarse_partition groups in the others. */
-void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_plan *plan);
+/** Partitions of `partition` block rows in stage 0 and of coarse_partition groups in the others; two stages at least. factored: the factors of
+ *  stage 0 are kept as well. */
+void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, bool factored, block_plan *plan);
 
 /** Bytes of a factorization: chunks, coarse matrices, pivots. */
 trine_status block_factor_bytes(const block_plan *plan, trine_dtype t, size_t *bytes);

@@ -1,0 +1,47 @@
+/* Block tridiagonal and banded solves on the GPU: sizes, and the way to the kernels of each precision. */
+#include "tridiagonal/block_cuda.cuh"
+
+namespace {
+
+using namespace trine_block;
+
+constexpr int64_t SHARED_BYTES = 224 * 1024; /* what every supported device with large shared memory lets a block have, nearly */
+
+int64_t most_columns(const block_call *call, int group)
+{
+    const int64_t w = call->A.width, column = ((group + 2) * w * w + w) * (WARP / w) * (int64_t)trine_dtype_size(call->t);
+    return SHARED_BYTES / column;
+}
+
+trine_status substitute_bytes(const block_call *call, size_t *bytes)
+{
+    REQUIRE(call->o.nrhs <= 65535, "nrhs is %lld; at most 65535 can be solved at once", (long long)call->o.nrhs);
+    return rpts_bytes(call->plan.rhs_elements, call->o.nrhs, 0, 1, call->t, bytes);
+}
+trine_status solve_bytes(const block_call *call, size_t *bytes)
+{
+    trine_status status = TRINE_SUCCESS;
+    size_t rhs = 0, rest = 0;
+    TRY(substitute_bytes(call, &rhs));
+    TRY(rpts_bytes(call->A.n, call->o.nrhs, 0, call->o.refine, call->t, &rest));
+    *bytes = call->factor_bytes + rhs + rest;
+done:
+    return status;
+}
+
+using run_fn = trine_status (*)(const block_call *);
+const run_fn solve_table[] = {nullptr, solve_of<float>, solve_of<double>, solve_of<complex_of<float>>, solve_of<complex_of<double>>};
+const run_fn factor_table[] = {nullptr, factor_of<float>, factor_of<double>, factor_of<complex_of<float>>, factor_of<complex_of<double>>};
+const run_fn substitute_table[] = {nullptr, substitute_of<float>, substitute_of<double>, substitute_of<complex_of<float>>, substitute_of<complex_of<double>>};
+
+trine_status solve(const block_call *call) { return solve_table[call->t](call); }
+trine_status factor(const block_call *call) { return factor_table[call->t](call); }
+trine_status substitute(const block_call *call) { return substitute_table[call->t](call); }
+
+const int kernel_widths[] = {0, 2, 2, 4, 4, 8, 8, 8, 8};
+
+} // namespace
+
+extern "C" const struct block_backend block_cuda = {
+    kernel_widths, 64, 8, false, most_columns, solve_bytes, substitute_bytes, solve, factor, substitute,
+};
