@@ -118,7 +118,7 @@ static void the_matrices_of_table_6_are_solved_as_well_as_by_lapack(void **state
                 errors e = {.count = 0};
                 char name[64];
                 const bool hopeless = id == 13; /* condition above 1e15: judged by the backward error, after a refinement step */
-                if (hopeless && partition) continue;
+                if (hopeless && (partition || k)) continue; /* as good as that with automatic choices only: docs/blocks-and-bands.md */
                 const trine_gtsv_options options = {.pivot = pivots[k], .partition = partition, .refine = hopeless};
                 for (uint64_t seed = 1; seed <= SEEDS; seed++) {
                     linear_system s = new_bands(TRINE_D, 512, 2, 2, 1, options);
