@@ -43,6 +43,7 @@ static trine_status choose(trine_triangular plan, struct triangle *t)
     const int asked_order = plan->options.tune.row_order;
     struct task_schedule *by_level = NULL;
     plan->method = TRINE_TRI_SERIAL;
+    t->step = t->n > 1 ? t->order[1] - t->order[0] : 1;
     if (asked == TRINE_TRI_SERIAL) goto done;
     plan->reason = "there is one thread";
     if (asked == TRINE_TRI_LEVELSET || plan->ctx->threads > 1) {
@@ -66,6 +67,7 @@ static trine_status choose(trine_triangular plan, struct triangle *t)
             plan->reason = "the threads would wait for each other";
         } else if (sort) {
             TRY(triangle_reorder(plan, t, t->by_level));
+            t->step = 0;
         }
     }
     if (asked != TRINE_TRI_AUTO) plan->reason = "asked for";

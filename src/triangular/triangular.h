@@ -27,6 +27,7 @@ struct triangle {
     void *values;              /* nnz of the plan's dtype, taken by numeric */
     void *pivots;              /* n; see the backends */
     void *device;              /* the GPU backend's part */
+    int step;                  /* CPU: order[p] = order[0] + step p, so that order need not be read; 0: rows are sorted by level */
     struct task_schedule *tasks; /* CPU: who solves which rows when; NULL: one thread, one row after another */
 };
 
