@@ -71,8 +71,22 @@ class Runner(unittest.TestCase):
                          [("trine", None, "skipped"), ("trine", "serial", "ok"), ("trine", "nonsense", "skipped"), ("cusparse", "spsv", "skipped")])
         self.assertTrue(all(r["reason"] for r in records if r["status"] != "ok"))
 
+    def test_the_structure_sweep_counts_columns_and_solves_nothing(self):
+        code, table, records = bench("sptrsv", "tril:laplace2d:n=5", "--sweep", "structure", "--direction", "forward")
+        self.assertEqual(code, 0, table)
+        self.assertEqual([(r["sweep"], r["levels"], r["solve_ms"]) for r in records], [("structure", 9, None)])
+        self.assertEqual(records[0]["column_lengths"], "1:1 2:8 4:16")  # the last point; the last grid line and column; inside
+
+    def test_the_synchronization_sweep_measures_its_barriers(self):
+        code, table, records = bench("sptrsv", "tri:laplace2d:n=9", "--sweep", "synchronization", "--reps", "2", "--direction", "forward")
+        self.assertEqual(code, 0, table)
+        basic = [r for r in records if r["impl"] == "basic"]
+        self.assertEqual([r["status"] for r in basic], ["ok"])
+        self.assertTrue(0 < basic[0]["synchronization"] < 1)
+        self.check_keys(basic[0])
+
     def test_wrong_options_are_named(self):
-        for words in (["nosuite"], [], ["sptrsv", "--dtype", "q"], ["sptrsv", "--nrhs", "0"], ["sptrsv", "--reps", "x"], ["sptrsv", "--uplo", "left"]):
+        for words in (["nosuite"], [], ["sptrsv", "--dtype", "q"], ["sptrsv", "--nrhs", "0"], ["sptrsv", "--reps", "x"], ["sptrsv", "--uplo", "left"], ["sptrsv", "--sweep", "seven"]):
             code, output, records = bench(*words)
             self.assertNotEqual(code, 0)
             self.assertIn("trine-bench", output)
