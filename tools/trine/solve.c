@@ -53,7 +53,7 @@ static const struct argp_option options[] = {
      "right-hand sides b from a file (every column is solved for), or b = A s for a known solution s: s_i = 1, s_i = sin(i), "
      "i = 1, 2, ..., or uniform in (-1,1), the same in every run (default random)", 0},
     {"method", 'm', "METHOD", 0,
-     "auto, cholesky, lu, triangular, tridiagonal or banded. auto: triangular if A is; tridiagonal (also cyclic) if A is; on the CPU "
+     "auto, cholesky, lu, triangular, tridiagonal or banded. auto: triangular if A is; tridiagonal (also cyclic) if A is; "
      "banded if A has at most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a positive diagonal; LU if A is not, or if "
      "Cholesky breaks down", 0},
     {"ordering", KEY_ORDERING, "ORDERING", 0, "fill-reducing ordering: auto, metis, amd, colamd or natural", 0},

@@ -160,7 +160,7 @@ const struct solver *choose_solver(const struct problem *p, enum method method, 
         } else if ((s->lower_bandwidth <= 1 && s->upper_bandwidth <= 1) || s->cyclic_tridiagonal) {
             method = METHOD_TRIDIAGONAL;
             *reason = s->lower_bandwidth > 1 || s->upper_bandwidth > 1 ? "the matrix is cyclic tridiagonal" : "the matrix is tridiagonal";
-        } else if (!p->on_gpu && s->lower_bandwidth <= MAX_BANDS && s->upper_bandwidth <= MAX_BANDS) {
+        } else if (s->lower_bandwidth <= MAX_BANDS && s->upper_bandwidth <= MAX_BANDS) {
             method = METHOD_BANDED;
             *reason = "the matrix has at most 8 bands on either side of the diagonal";
         }
