@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum {
-    SMALL_BYTES = 8192,  /* a panel's share for one warp */
+    SMALL_BYTES = 4096,  /* a panel's share for one warp */
     WIDE_BYTES = 32768,  /* a panel's share for one block: what its threads can load at once */
     UNIT_BYTES = 128,    /* rows or columns that a warp multiplies at a time: panel_product::ROWS */
     WARP_SUM = 64,       /* longest sum that one warp makes alone */
@@ -41,7 +41,7 @@ static void tile_shape(const supernodal_panel *p, bool forward, bool many, int64
     }
     *wide = (int64_t)p->ld * p->width * element > SMALL_BYTES;
     if (!*wide) {
-        *lanes = power_of_2_from(row_lanes);
+        *lanes = power_of_2_from((row_lanes + 1) / 2); /* each loads two packs of rows at a time */
         if (*lanes > 32) *lanes = 32;
         *size = p->width;
         return;
