@@ -74,12 +74,12 @@ TRINE_API trine_status trine_factor_destroy(trine_factor *F);
 typedef struct trine_direct_s *trine_direct;
 
 typedef enum {
-    TRINE_SOLVER_AUTO,        /* SUPERNODAL where the factor has panels and there is memory for them, unless `triangular` asks for a
-                                 method, on a GPU for a fixed order of summation, or on a CPU the panels have fewer than 16 entries
-                                 on average; else GENERAL */
+    TRINE_SOLVER_AUTO,        /* SUPERNODAL where the factor has panels, there is memory for them, and they are worth it: on a CPU
+                                 with 16 entries a panel on average, on a GPU with 2000 entries a level, and if a trial solve at
+                                 set-up shows a backward error of at most 10 eps (LU: 4). Not if `triangular` asks for a method, or
+                                 on a GPU for a fixed order of summation. Else GENERAL; info.reason says why */
     TRINE_SOLVER_SUPERNODAL,  /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels are inverted (on a
-                                 GPU), a trial solve at set-up must show a backward error of at most 10 eps; else less is inverted:
-                                 diagonal blocks only, then nothing */
+                                 GPU), the same trial decides: with a larger error only diagonal blocks are inverted, then nothing */
     TRINE_SOLVER_GENERAL      /* trine_triangular on the factor's entries */
 } trine_direct_solver;
 

@@ -179,6 +179,15 @@ static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_in
     return !no;
 }
 
+/** A GPU takes a few microseconds a level, whatever is on it: with little on each the general method is faster (measured:
+ *  docs/supernodal.md). */
+static bool is_thin(trine_supernodal plan)
+{
+    enum { THIN_LEVEL = 2000 }; /* entries */
+    trine_supernodal_info info;
+    return !trine_supernodal_get_info(plan, &info) && info.nnz_merged < THIN_LEVEL * info.levels_merged;
+}
+
 static void destroy_general(direct_sweeps *s)
 {
     trine_triangular_destroy(&s->lower);
@@ -214,6 +223,13 @@ trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F)
     if (s->supernodal) {
         destroy_general(s);
         status = set_supernodal(s, F);
+        if (!status && s->options.solver == TRINE_SOLVER_AUTO && s->ctx->cuda && is_thin(s->Ut_panels ? s->Ut_panels : s->L_panels)) {
+            snprintf(s->reason, sizeof s->reason, "the levels of the factor's supernodal panels are thin");
+            s->supernodal = false;
+            destroy_supernodal(s);
+            status = set_general(s, F);
+            goto done;
+        }
         if (status != TRINE_ERR_MEMORY || s->options.solver == TRINE_SOLVER_SUPERNODAL) goto done;
         snprintf(s->reason, sizeof s->reason, "%s", trine_last_error());
         trine_log(s->ctx, 1, "%s: the general triangular solve is used", s->reason);
@@ -234,22 +250,16 @@ bool sweeps_on_trial(const direct_sweeps *s)
 
 trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_error)
 {
-    trine_status status = TRINE_SUCCESS;
     const bool diagonal = s->invert == TRINE_INVERT_DIAG;
     trine_log(s->ctx, 2, "supernodal: a backward error of %.3g eps with inverted %s", backward_error, diagonal ? "diagonal blocks" : "panels");
-    s->invert = diagonal ? TRINE_INVERT_NONE : TRINE_INVERT_DIAG;
     destroy_supernodal(s);
-    status = set_supernodal(s, F);
-    if (!status) {
-        snprintf(s->reason, sizeof s->reason, "the factor has supernodal panels, but inverting their %s gave a backward error of %.3g eps",
-                 diagonal ? "diagonal blocks" : "diagonal and off-diagonal blocks", backward_error);
-    } else if ((status == TRINE_ERR_UNSUPPORTED || status == TRINE_ERR_MEMORY) && s->options.solver == TRINE_SOLVER_AUTO) {
+    if (s->options.solver == TRINE_SOLVER_AUTO) { /* without inverses the panels are slower than the general method */
         snprintf(s->reason, sizeof s->reason, "inverted panels gave a backward error of %.3g eps", backward_error);
         s->supernodal = false;
-        destroy_supernodal(s);
-        status = set_general(s, F);
+        return set_general(s, F);
     }
-    return status;
+    s->invert = diagonal ? TRINE_INVERT_NONE : TRINE_INVERT_DIAG;
+    return set_supernodal(s, F);
 }
 
 /* ---------------------------------------------------------------------- solve */
