@@ -151,6 +151,42 @@ static void solves_one_after_the_other_do_not_overtake_each_other(void **state)
     close_fixture(&f);
 }
 
+/** dorr(1e-4), numerically singular, with dominance that turns round in the middle: rows sum to zero but for the corners. */
+static void a_singular_system_stays_finite_and_refinement_makes_its_residual_small(void **state)
+{
+    (void)state;
+    static const trine_gtsv_options ways[] = {{.refine = 1}, {.refine = 1, .path = TRINE_GTSV_TWO_PASS}, {.refine = 1, .path = TRINE_GTSV_STAGES},
+                                              {.refine = 1, .partition = 16}};
+    for (int64_t n = 512; n <= 130000; n *= 6)
+        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+            trine_context ctx = test_context();
+            const size_t bytes = (size_t)n * sizeof(double);
+            double *a = malloc(bytes), *b = malloc(bytes), *c = malloc(bytes), *d = malloc(bytes), *x = malloc(bytes);
+            size_t work_bytes;
+            void *work;
+            for (int64_t i = 0; i < n; i++) {
+                const double h = 1.0 / (double)(n + 1), t = 1e-4 / (h * h), r = (.5 - (double)(i + 1) * h) / h;
+                a[i] = i < (n + 1) / 2 ? -t : -t + r, c[i] = i < (n + 1) / 2 ? -t - r : -t, b[i] = -(a[i] + c[i]);
+                x[i] = 3 + test_uniform(7, (uint64_t)i);
+            }
+            for (int64_t i = 0; i < n; i++) d[i] = (i > 0 ? a[i] * x[i - 1] : 0) + b[i] * x[i] + (i < n - 1 ? c[i] * x[i + 1] : 0);
+            void *da = test_to_device(ctx, a, bytes), *db = test_to_device(ctx, b, bytes), *dc = test_to_device(ctx, c, bytes), *dd = test_to_device(ctx, d, bytes);
+            OK(trine_gtsv_work_size(TRINE_D, n, 1, &ways[w], &work_bytes));
+            OK(trine_alloc(ctx, TRINE_DEVICE, work_bytes, &work));
+            OK(trine_gtsv(NULL, TRINE_D, n, 1, &ways[w], da, db, dc, dd, n, dd, n, work, work_bytes));
+            CUDA(cudaDeviceSynchronize());
+            test_from_device(ctx, x, dd, bytes);
+            for (int64_t i = 0; i < n; i++) {
+                const long double left = i > 0 ? (long double)a[i] * x[i - 1] : 0, own = (long double)b[i] * x[i], right = i < n - 1 ? (long double)c[i] * x[i + 1] : 0;
+                if (!(fabsl(d[i] - left - own - right) <= 50 * 0x1p-52L * (fabsl(d[i]) + fabsl(left) + fabsl(own) + fabsl(right))))
+                    fail_msg("n %lld, way %d: residual of row %lld", (long long)n, (int)w, (long long)i);
+            }
+            test_release(ctx, da), test_release(ctx, db), test_release(ctx, dc), test_release(ctx, dd), test_release(ctx, work);
+            free(a), free(b), free(c), free(d), free(x);
+            OK(trine_context_destroy(&ctx));
+        }
+}
+
 static void more_than_two_to_the_31_elements_are_addressed(void **state)
 {
     (void)state;
@@ -170,6 +206,7 @@ int main(void)
         cmocka_unit_test(a_path_that_cannot_solve_a_system_says_so),
         cmocka_unit_test(a_captured_solve_can_be_replayed_with_new_data),
         cmocka_unit_test(solves_one_after_the_other_do_not_overtake_each_other),
+        cmocka_unit_test(a_singular_system_stays_finite_and_refinement_makes_its_residual_small),
         cmocka_unit_test(more_than_two_to_the_31_elements_are_addressed),
     };
     return TEST_MAIN(tests);

@@ -10,9 +10,6 @@ namespace {
 template <typename T, int NR> constexpr int SHORT = sizeof(T) == 16 ? 4 : 8;
 template <typename T, int NR> constexpr int LONG = NR == 1 ? (int)(128 / sizeof(T)) : (int)(64 / sizeof(T));
 
-constexpr int LARGEST_CLUSTER = 16;
-constexpr int CLUSTER_WARPS = 8;
-
 template <typename T> int64_t aligned_rows(int64_t n) { return (n + 3) / 4 * 4; }
 int64_t quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -88,14 +85,14 @@ done:
 template <typename T, int NR, int M> bool fits_cluster(const tiled_call<T> &call)
 {
     const int64_t tiles = quotient(call.A.n, tile<T, NR, M>::ROWS);
-    return call.limits.major >= 9 && tiles <= LARGEST_CLUSTER * CLUSTER_WARPS &&
+    return call.limits.major >= 9 && tiles <= EXCHANGED &&
            resident_bytes<T, NR, M>(quotient(tiles, LARGEST_CLUSTER)) <= (size_t)call.limits.shared_bytes;
 }
 template <typename T, int NR, int M> bool fits_grid(const tiled_call<T> &call)
 {
     const int64_t blocks = call.limits.multiprocessors < EXCHANGED ? call.limits.multiprocessors : EXCHANGED;
     const int64_t warps = quotient(quotient(call.A.n, tile<T, NR, M>::ROWS), blocks);
-    return warps <= resident_warps<T, M>() && resident_bytes<T, NR, M>(warps) <= (size_t)call.limits.shared_bytes;
+    return warps <= GRID_WARPS && resident_bytes<T, NR, M>(warps) <= (size_t)call.limits.shared_bytes;
 }
 
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call);

@@ -15,8 +15,8 @@ enum exchange_scope { CLUSTER, GRID };
 /** The most warps of a cluster and blocks of a grid that exchange. */
 constexpr int EXCHANGED = 128;
 
-/** Warps of a block, so that registers suffice for the pivot rows of a partition. */
-template <typename T, int M> constexpr int resident_warps() { return M * sizeof(T) > 64 ? 12 : 16; }
+/** Blocks of a cluster, and the most warps of its blocks and of a grid's blocks. */
+constexpr int LARGEST_CLUSTER = 16, CLUSTER_WARPS = EXCHANGED / LARGEST_CLUSTER, GRID_WARPS = 12;
 
 template <typename T> struct resident_solve {
     system_of<T> A;
@@ -104,7 +104,7 @@ template <typename T, int NR> struct exchanged_tree {
 /** Shared memory behind the tiles. */
 template <typename T, int NR> constexpr size_t exchange_bytes() { return sizeof(T) * NUMBERS<T, NR> * (EXCHANGED + WARP); }
 
-template <typename T, int NR, int M, exchange_scope SCOPE> __global__ void __launch_bounds__((WARP * resident_warps<T, M>()))
+template <typename T, int NR, int M, exchange_scope SCOPE> __global__ void __launch_bounds__(WARP *(SCOPE == CLUSTER ? CLUSTER_WARPS : GRID_WARPS))
 solve_resident(const __grid_constant__ resident_solve<T> s)
 {
     using tile = tile<T, NR, M>;

@@ -108,6 +108,12 @@ template <typename T> __device__ inline void store_tile(const stage_of<T> &s, in
 
 /* ---------------------------------------------------------------- reduction */
 
+template <typename T> __device__ __forceinline__ T of_size(real_of<T> r)
+{
+    if constexpr (scalar<T>::is_complex) return T{r, 0};
+    else return r;
+}
+
 /** The row that an elimination carries along. */
 template <typename T, int NR> struct carried_row {
     T spike, diag, right, rhs[NR];
@@ -127,6 +133,10 @@ template <typename T, int NR> struct carried_row {
         const real_of<T> scale_row = rpts_scale(scheme.pivot, a, b, c, &weight_row);
         rpts_eliminate(&spike, &diag, &right, &weight, &scale, a, b, c, weight_row, scale_row, scheme.epsilon, &exchanged,
                        &factor, &inverse, &u1, &u2);
+        /* a diagonal that is all cancellation counts as its rounding error: singular systems stay finite */
+        constexpr real_of<T> ROUNDING_ERROR = sizeof(real_of<T>) == 4 ? FLT_EPSILON : DBL_EPSILON;
+        const real_of<T> noise = ROUNDING_ERROR * size_of(exchanged ? factor * b : b);
+        if (size_of(diag) < noise) diag = of_size<T>(noise);
 #pragma unroll
         for (int k = 0; k < NR; k++) rpts_eliminate_rhs(exchanged, factor, d[k], &rhs[k], &pivot_rhs[k]);
     }
