@@ -155,7 +155,7 @@ def direct_section(records, name, save):
                 text += f"| {matrix} | {r['n']} | {r['nnz']} | {short(r['fill']) if r.get('fill') else ''} | {times} | {ratio} | {r['chosen'] or ''} | {short(r['error'])} |\n"
             ratios = [r["ratio"] for r in panels.values() if r.get("ratio")]
             if ratios:
-                mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+                mean = geometric_mean(ratios)
                 text += f"\nAuto against {library}: geometric mean {mean:.2f}, least {min(ratios):.2f}, of {len(ratios)} matrices.\n"
             times = {s: {matrix: r["solve_ms"] for matrix, r in points.items()} for s, points in series.items()}
             text += "\n" + save(f"{name}-{factor}-{nrhs}", dot_plot(f"Solve time: {title}", "milliseconds", unique(r["matrix"] for r in chosen), times))
