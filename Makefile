@@ -1,7 +1,7 @@
 # The two commands of the README; CMake does the work (CMakePresets.json).
 #   make demo                       install what is missing, build, write a 3-D elasticity problem, solve it twice
 #   make demo MATRIX=file.mtx.gz    the same with your own matrix
-#   make check                      install, build, run every test: sanitized, then as shipped
+#   make check                      install, build, run every test: sanitized, then optimized, with GPU code for one architecture
 #   make check-full                 the same, then every real matrix, and the GPU tests under compute-sanitizer where there is a GPU
 #   make clean
 # Further settings: JOBS=8 (build and test processes), CMAKE_FLAGS="-DTRINE_CUDA=OFF".
@@ -28,16 +28,16 @@ check: deps
 	cmake --preset tsan
 	cmake --build --preset tsan --parallel $(JOBS)
 	tools/run-tests build/tsan $(JOBS)
-	cmake --preset release $(CMAKE_FLAGS)
-	cmake --build --preset release --parallel $(JOBS)
-	tools/run-tests build/release $(JOBS)
+	cmake --preset release -B build/check -DCMAKE_CUDA_ARCHITECTURES=90 $(CMAKE_FLAGS)
+	cmake --build build/check --parallel $(JOBS)
+	tools/run-tests build/check $(JOBS)
 
 check-full: check
-	tools/solve-all --limit 10 --output build/solve-all.md
+	tools/solve-all --trine build/check/bin/trine --limit 10 --output build/solve-all.md
 	tools/gpu-test --check
 	@if nvidia-smi -L >/dev/null 2>&1; then \
-	    set -e; tools/solve-all --device cuda --limit 10 --output build/solve-all-cuda.md; \
-	    tools/gpu-test --build-dir build/release --sanitize --only .; \
+	    set -e; tools/solve-all --trine build/check/bin/trine --device cuda --limit 10 --output build/solve-all-cuda.md; \
+	    tools/gpu-test --build-dir build/check --sanitize --only .; \
 	else echo "skipped: real matrices and compute-sanitizer on a GPU: there is none"; fi
 
 clean:
