@@ -22,26 +22,34 @@ static bool wants_peer(const bench *b, const char *name)
     return b->peers.count == 0;
 }
 
+/** Make systems of n rows with `bands` bands on either side of the diagonal, run the list on them, record as `name`. */
+static trine_status compare_on_random(bench *b, const char *name, trine_dtype dtype, int64_t n, int64_t nrhs, int64_t systems, int bands,
+                                      bool interleaved, solver_list *list)
+{
+    trine_status status = TRINE_SUCCESS;
+    tridiag_problem p = {0};
+    TRY(tridiag_problem_make(b, dtype, n, nrhs, systems, bands, bands, interleaved, &p));
+    TRY(tridiag_compare(&p, name, list->solver, list->method, list->count));
+done:
+    tridiag_problem_free(&p);
+    return status;
+}
+
 /** One system, growing. */
 static trine_status run_sizes(bench *b, trine_dtype dtype, int64_t nrhs)
 {
     trine_status status = TRINE_SUCCESS;
     const bool host = b->device.space == TRINE_HOST;
     solver_list list = {0};
-    tridiag_problem p = {0};
     for (int i = 0; i < b->methods.count; i++) add(&list, &tridiag_trine, b->methods.item[i]);
     if (!b->methods.count) add(&list, &tridiag_trine, "auto");
     if (!b->methods.count && host && b->device.threads > 1) add(&list, &tridiag_trine, "threads=1");
     if (host && wants_peer(b, "lapack")) add(&list, &tridiag_lapack, "gtsv");
     if (!host && wants_peer(b, "cusparse")) add(&list, &tridiag_cusparse, "gtsv2");
     if (!host && wants_peer(b, "cusparse")) add(&list, &tridiag_cusparse, "gtsv2_nopivot");
-    for (int power = SMALLEST_POWER; power <= (host ? LARGEST_POWER_CPU : LARGEST_POWER_GPU); power++) {
-        TRY(tridiag_problem_make(b, dtype, INT64_C(1) << power, nrhs, 1, 1, 1, false, &p));
-        TRY(tridiag_compare(&p, "gtsv", list.solver, list.method, list.count));
-        tridiag_problem_free(&p);
-    }
+    for (int power = SMALLEST_POWER; power <= (host ? LARGEST_POWER_CPU : LARGEST_POWER_GPU); power++)
+        TRY(compare_on_random(b, "gtsv", dtype, INT64_C(1) << power, nrhs, 1, 1, false, &list));
 done:
-    tridiag_problem_free(&p);
     return status;
 }
 
@@ -50,7 +58,6 @@ static trine_status run_batches(bench *b, trine_dtype dtype)
 {
     trine_status status = TRINE_SUCCESS;
     const bool host = b->device.space == TRINE_HOST;
-    tridiag_problem p = {0};
     for (int interleaved = 1; interleaved >= 0; interleaved--)
         for (int64_t n = 8; n <= 512; n *= n == 64 ? 8 : 2) {
             solver_list list = {0};
@@ -59,12 +66,9 @@ static trine_status run_batches(bench *b, trine_dtype dtype)
                 add(&list, &tridiag_cusparse, "gtsvInterleavedBatch:0");
                 add(&list, &tridiag_cusparse, "gtsvInterleavedBatch:1");
             } else if (!host && wants_peer(b, "cusparse")) add(&list, &tridiag_cusparse, "gtsv2StridedBatch");
-            TRY(tridiag_problem_make(b, dtype, n, 1, (INT64_C(1) << 20) / n, 1, 1, interleaved, &p));
-            TRY(tridiag_compare(&p, interleaved ? "batch interleaved" : "batch contiguous", list.solver, list.method, list.count));
-            tridiag_problem_free(&p);
+            TRY(compare_on_random(b, interleaved ? "batch interleaved" : "batch contiguous", dtype, n, 1, (INT64_C(1) << 20) / n, 1, interleaved, &list));
         }
 done:
-    tridiag_problem_free(&p);
     return status;
 }
 
@@ -73,24 +77,19 @@ static trine_status run_bands(bench *b, trine_dtype dtype)
 {
     trine_status status = TRINE_SUCCESS;
     const bool host = b->device.space == TRINE_HOST;
-    tridiag_problem p = {0};
-    for (int k = 1; k <= 4; k++) {
+    static const char *const names[] = {[2] = "gbsv kl=ku=2", [3] = "gbsv kl=ku=3", [4] = "gbsv kl=ku=4"};
+    for (int k = 2; k <= 4; k++) {
         solver_list list = {0};
         add(&list, &tridiag_trine, "auto");
         if (host && wants_peer(b, "lapack")) add(&list, &tridiag_lapack, "gbsv");
-        TRY(tridiag_problem_make(b, dtype, INT64_C(1) << 20, 1, 1, k, k, false, &p));
-        if (k > 1) TRY(tridiag_compare(&p, k == 2 ? "gbsv kl=ku=2" : k == 3 ? "gbsv kl=ku=3" : "gbsv kl=ku=4", list.solver, list.method, list.count));
-        tridiag_problem_free(&p);
+        TRY(compare_on_random(b, names[k], dtype, INT64_C(1) << 20, 1, 1, k, false, &list));
     }
     for (int64_t n = 8; !host && wants_peer(b, "cusparse") && n <= 512; n *= 8) {
         solver_list list = {0};
         add(&list, &tridiag_cusparse, "gpsvInterleavedBatch");
-        TRY(tridiag_problem_make(b, dtype, n, 1, (INT64_C(1) << 20) / n, 2, 2, true, &p));
-        TRY(tridiag_compare(&p, "batch of bands", list.solver, list.method, list.count));
-        tridiag_problem_free(&p);
+        TRY(compare_on_random(b, "batch of bands", dtype, n, 1, (INT64_C(1) << 20) / n, 2, true, &list));
     }
 done:
-    tridiag_problem_free(&p);
     return status;
 }
 
@@ -115,9 +114,7 @@ static trine_status run_figures(bench *b, trine_dtype dtype)
         add(&list, &tridiag_trine, "auto");
         if (host && wants_peer(b, "lapack")) add(&list, &tridiag_lapack, "gtsv");
         if (!host && wants_peer(b, "cusparse")) add(&list, &tridiag_cusparse, "gtsv2");
-        TRY(tridiag_problem_make(b, dtype, INT64_C(1) << (host ? 17 : 20), nrhs, 1, 1, 1, false, &p));
-        TRY(tridiag_compare(&p, "right-hand sides", list.solver, list.method, list.count));
-        tridiag_problem_free(&p);
+        TRY(compare_on_random(b, "right-hand sides", dtype, INT64_C(1) << (host ? 17 : 20), nrhs, 1, 1, false, &list));
     }
 done:
     tridiag_problem_free(&p);
