@@ -20,27 +20,6 @@ enum { N_SUITES = sizeof suites / sizeof *suites };
 
 /* ----------------------------------------------------------------- options */
 
-bench_list bench_list_split(const char *text)
-{
-    bench_list list = {.storage = strdup(text)};
-    char *rest = list.storage;
-    for (char *word; rest && (word = strsep(&rest, ",")) != NULL;) {
-        if (!*word) continue;
-        if (list.count == 64) {
-            fprintf(stderr, "trine-bench: more than 64 words in \"%s\"\n", text);
-            exit(2);
-        }
-        list.item[list.count++] = word;
-    }
-    return list;
-}
-
-void bench_list_free(bench_list *list)
-{
-    free(list->storage);
-    *list = (bench_list){0};
-}
-
 typedef struct {
     const bench_suite *suite;
     const char *device, *device_name, *json, *out;

@@ -31,18 +31,6 @@ void factor_warn_if_nearly_singular(trine_factor F, double smallest_over_largest
                   trine_direct_method_name(F->method), smallest_over_largest);
 }
 
-struct factor_input factor_get_input(trine_factor F)
-{
-    struct factor_input in = {.n = F->n};
-    trine_matrix_info info;
-    const void *values;
-    trine_matrix_get_info(F->A, &info);
-    trine_matrix_get_arrays(F->A, &in.offsets, &in.indices, &values);
-    in.nnz = info.nnz;
-    in.values = values;
-    return in;
-}
-
 /* ------------------------------------------------------------------- input */
 
 static trine_status check_matrix(trine_matrix A, trine_matrix_info *info)

@@ -6,15 +6,6 @@
 #include "direct/direct.h"
 #include "direct/cholmod_common.h"
 
-trine_status factor_widen(trine_context ctx, int64_t count, const int32_t *narrow, int64_t **wide)
-{
-    trine_status status = TRINE_SUCCESS;
-    TRY(ALLOC(ctx, *wide, count));
-    for (int64_t k = 0; k < count; k++) (*wide)[k] = narrow[k];
-done:
-    return status;
-}
-
 trine_status factor_symmetric_ordering(trine_factor F, trine_ordering which, int32_t *perm)
 {
     trine_status status = TRINE_SUCCESS;
@@ -38,7 +29,7 @@ trine_status factor_symmetric_ordering(trine_factor F, trine_ordering which, int
     S = cholmod_l_triplet_to_sparse(triplets, 0, &common);
     if (!S || !(which == TRINE_ORDERING_METIS ? cholmod_l_metis(S, NULL, 0, 1, order, &common)
                                               : cholmod_l_amd(S, NULL, 0, order, &common)))
-        FAIL(TRINE_ERR_MEMORY, "no memory to order a matrix of %lld entries by %s", (long long)in.nnz, trine_ordering_name(which));
+        FAIL(TRINE_ERR_MEMORY, "no memory to order a matrix of %lld entries by %s", (long long)in.nnz, which == TRINE_ORDERING_METIS ? "METIS" : "AMD");
     for (int64_t k = 0; k < in.n; k++) perm[k] = (int32_t)order[k];
 done:
     cholmod_l_free_triplet(&triplets, &common);
