@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "bench.h"
+#include "commit.h"
 
 const char *bench_dtype_name(trine_dtype t)
 {
@@ -116,7 +117,7 @@ trine_status bench_record_write(bench *b, const bench_record *r)
     }
     write_text(f, "device", b->device_name);
     write_text(f, "device_full", b->device.name);
-    write_text(f, "commit", getenv("TRINE_COMMIT") ? getenv("TRINE_COMMIT") : TRINE_BENCH_COMMIT);
+    write_text(f, "commit", TRINE_COMMIT);
     write_text(f, "date", date);
     fputs("}\n", f);
     if (fflush(f) != 0 || ferror(f)) return trine_fail(TRINE_ERR_IO, "cannot write the records: the disk may be full");

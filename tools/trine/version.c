@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "commit.h"
 #include "direct_loader.h"
 
 struct options {
@@ -44,6 +45,7 @@ int command_version(int argc, char **argv)
     if (o.json) {
         json_begin();
         json_string("version", build.version);
+        json_string("commit", TRINE_COMMIT);
         json_boolean("cuda", build.cuda);
         json_string("cuda_architectures", build.cuda_architectures);
         json_integer("cuda_runtime_version", build.cuda_runtime_version);
@@ -54,7 +56,7 @@ int command_version(int argc, char **argv)
         json_end();
         return EXIT_OK;
     }
-    printf("trine %s\n", build.version);
+    printf("trine %s\ncommit  %s\n", build.version, TRINE_COMMIT);
     if (build.cuda)
         printf("CUDA    runtime %d.%d, architectures %s\n", build.cuda_runtime_version / 1000, build.cuda_runtime_version / 10 % 100,
                build.cuda_architectures);
