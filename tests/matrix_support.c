@@ -5,28 +5,6 @@
 
 static const int64_t all_shapes[][2] = {{0, 0}, {0, 3}, {3, 0}, {1, 1}, {2, 2}, {5, 7}, {7, 5}, {33, 33}, {64, 41}};
 
-bool is_complex(trine_dtype t) { return t == TRINE_C || t == TRINE_Z; }
-
-wide element(trine_dtype t, const void *v, int64_t k)
-{
-    switch (t) {
-    case TRINE_S: return ((const float *)v)[k];
-    case TRINE_D: return ((const double *)v)[k];
-    case TRINE_C: return ((const float complex *)v)[k];
-    default: return ((const double complex *)v)[k];
-    }
-}
-
-void set_element(trine_dtype t, void *v, int64_t k, wide x)
-{
-    switch (t) {
-    case TRINE_S: ((float *)v)[k] = (float)creall(x); break;
-    case TRINE_D: ((double *)v)[k] = (double)creall(x); break;
-    case TRINE_C: ((float complex *)v)[k] = (float complex)x; break;
-    default: ((double complex *)v)[k] = (double complex)x; break;
-    }
-}
-
 wide make(long double re, long double im)
 {
     const long double parts[2] = {re, im};
@@ -58,7 +36,7 @@ trine_matrix random_matrix(trine_context ctx, trine_format format, trine_dtype t
     for (int64_t i = 0; i < n; i++) offsets[i + 1] = offsets[i] + counts[i];
     for (int64_t k = 0; k < nnz; k++) {
         indices[k] = (int32_t)(test_uniform(seed + 1, (uint64_t)k) * (double)m);
-        set_element(t, values, k, random_value(t, seed + 2, (uint64_t)k));
+        put(t, values, k, random_value(t, seed + 2, (uint64_t)k));
     }
     free(counts);
     return A;
@@ -77,7 +55,7 @@ trine_matrix from_triplets(trine_context ctx, trine_format format, trine_dtype t
         for (int64_t k = 0; k < nnz; k++) {
             if ((by_rows ? list[k].row : list[k].col) != i) continue;
             indices[at] = by_rows ? list[k].col : list[k].row;
-            set_element(t, values, at++, make(list[k].re, is_complex(t) ? list[k].im : 0));
+            put(t, values, at++, make(list[k].re, is_complex(t) ? list[k].im : 0));
         }
         offsets[i + 1] = at;
     }
@@ -123,7 +101,7 @@ wide *dense(trine_context ctx, trine_matrix A)
     for (int64_t i = 0; i < (info.format == TRINE_CSR ? info.n_rows : info.n_cols); i++)
         for (int64_t k = a.offsets[i]; k < a.offsets[i + 1]; k++) {
             const int64_t row = info.format == TRINE_CSR ? i : a.indices[k], col = info.format == TRINE_CSR ? a.indices[k] : i;
-            D[row + col * info.n_rows] += a.values ? element(info.dtype, a.values, k) : 1;
+            D[row + col * info.n_rows] += a.values ? get(info.dtype, a.values, k) : 1;
         }
     release(a);
     return D;
@@ -170,8 +148,8 @@ trine_matrix drop(trine_matrix A, trine_matrix V)
 void for_random_matrices(body test)
 {
     trine_context ctx = test_context();
-    EACH(t, all_types) EACH(f, all_formats) EACH(s, all_shapes) {
-        trine_matrix A = random_matrix(ctx, all_formats[f], all_types[t], all_shapes[s][0], all_shapes[s][1], 10 * s + 100 * t + 1000 * f);
+    EACH(t, all_dtypes) EACH(f, all_formats) EACH(s, all_shapes) {
+        trine_matrix A = random_matrix(ctx, all_formats[f], all_dtypes[t], all_shapes[s][0], all_shapes[s][1], 10 * s + 100 * t + 1000 * f);
         wide *D = dense(ctx, A);
         EACH_SPACE(ctx, A, V) test(ctx, V, D);
         free(D);

@@ -2,22 +2,13 @@
 #ifndef TRINE_MATRIX_SUPPORT_H
 #define TRINE_MATRIX_SUPPORT_H
 
+#include "elements.h"
 #include "harness.h"
 
-#include <complex.h>
-
-#undef I
-
-typedef long double complex wide;
-
-static const trine_dtype all_types[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
 static const trine_format all_formats[] = {TRINE_CSR, TRINE_CSC};
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define EACH(i, a) for (size_t i = 0; i < COUNT(a); i++)
 
-bool is_complex(trine_dtype t);
-wide element(trine_dtype t, const void *v, int64_t k);
-void set_element(trine_dtype t, void *v, int64_t k, wide x);
 /** re + i im, exact for NaN and Inf too. */
 wide make(long double re, long double im);
 /** A multiple of 1/64 in (-1, 1), never 0: sums and products of a few are exact in every precision. */

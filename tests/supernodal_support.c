@@ -58,34 +58,13 @@ void free_factor(factor *F)
     free(F->values);
 }
 
-static void store(void *a, trine_dtype t, int64_t i, double complex v)
-{
-    switch (t) {
-    case TRINE_S: ((float *)a)[i] = (float)creal(v); break;
-    case TRINE_D: ((double *)a)[i] = creal(v); break;
-    case TRINE_C: ((float complex *)a)[i] = (float complex)v; break;
-    case TRINE_Z: ((double complex *)a)[i] = v; break;
-    }
-}
-
-static double complex load(const void *a, trine_dtype t, int64_t i)
-{
-    switch (t) {
-    case TRINE_S: return ((const float *)a)[i];
-    case TRINE_D: return ((const double *)a)[i];
-    case TRINE_C: return ((const float complex *)a)[i];
-    case TRINE_Z: return ((const double complex *)a)[i];
-    }
-    return 0;
-}
-
 void convert(factor *F, trine_dtype t)
 {
     free(F->values);
     const int64_t count = F->value_offsets[F->m];
     F->values = calloc((size_t)count + 1, trine_dtype_size(t));
     F->dtype = t;
-    for (int64_t i = 0; i < count; i++) store(F->values, t, i, F->exact[i]);
+    for (int64_t i = 0; i < count; i++) put(t, F->values, i, F->exact[i]);
 }
 
 trine_panels panels_of(const factor *F)
@@ -106,7 +85,7 @@ static void multiply(const factor *F, trine_transpose op, const long double comp
         for (int64_t c = 0; c < F->first[s + 1] - F->first[s]; c++) {
             for (int64_t r = c; r < h; r++) {
                 const int64_t row = F->rows[F->row_offsets[s] + r], column = F->first[s] + c;
-                long double complex v = load(F->values, F->dtype, F->value_offsets[s] + c * h + r);
+                long double complex v = get(F->dtype, F->values, F->value_offsets[s] + c * h + r);
                 if (r == c && F->diag == TRINE_UNIT) v = 1;
                 if (op == TRINE_H) v = conjl(v);
                 const int64_t to = op == TRINE_N ? row : column, from = op == TRINE_N ? column : row;
@@ -147,23 +126,23 @@ void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, cons
     const int64_t count_b = ldb * (k->layout_b == TRINE_COLMAJOR ? k->nrhs : n), count_x = ldx * (layout_x == TRINE_COLMAJOR ? k->nrhs : n);
     const double complex scale = k->scaled ? (F->dtype == TRINE_C || F->dtype == TRINE_Z ? 0.5 - 2 * _Complex_I : -1.5) : 1;
     char *b = calloc((size_t)count_b + 1, bytes), *x = calloc((size_t)count_x + 1, bytes), alpha[16];
-    store(alpha, F->dtype, 0, scale);
+    put(F->dtype, alpha, 0, scale);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < k->nrhs; j++)
-            store(b, F->dtype, k->layout_b == TRINE_COLMAJOR ? i + j * ldb : i * ldb + j, right_hand_side(i, j));
+            put(F->dtype, b, k->layout_b == TRINE_COLMAJOR ? i + j * ldb : i * ldb + j, right_hand_side(i, j));
     void *db = test_to_device(ctx, b, (size_t)count_b * bytes), *dx = k->in_place ? db : test_to_device(ctx, x, (size_t)count_x * bytes);
     const trine_dense B = {db, n, k->nrhs, ldb, k->layout_b}, X = {dx, n, k->nrhs, ldx, layout_x};
     OK(trine_supernodal_solve(plan, k->op, k->scaled ? alpha : NULL, &B, &X, exec));
     test_from_device(ctx, x, dx, (size_t)count_x * bytes);
 
-    const long double eps = F->dtype == TRINE_S || F->dtype == TRINE_C ? FLT_EPSILON : DBL_EPSILON;
+    const long double eps = eps_of(F->dtype);
     long double complex *v = calloc((size_t)n + 1, sizeof *v), *y = calloc((size_t)n + 1, sizeof *y);
     long double *z = calloc((size_t)n + 1, sizeof *z);
     for (int64_t j = 0; j < k->nrhs; j++) {
-        for (int64_t i = 0; i < n; i++) v[i] = load(x, F->dtype, layout_x == TRINE_COLMAJOR ? i + j * ldx : i * ldx + j);
+        for (int64_t i = 0; i < n; i++) v[i] = get(F->dtype, x, layout_x == TRINE_COLMAJOR ? i + j * ldx : i * ldx + j);
         multiply(F, k->op, v, y, z);
         for (int64_t i = 0; i < n; i++) {
-            const long double complex right = (long double complex)scale * load(b, F->dtype, k->layout_b == TRINE_COLMAJOR ? i + j * ldb : i * ldb + j);
+            const long double complex right = (long double complex)scale * get(F->dtype, b, k->layout_b == TRINE_COLMAJOR ? i + j * ldb : i * ldb + j);
             const long double error = cabsl(right - y[i]), bound = 8 * (long double)(n + 10) * eps * (z[i] + size(right));
             if (!(error <= bound)) {
                 print_error("row %lld, right-hand side %lld of %lld, op %d, dtype %d, n %lld: residual %Lg, bound %Lg\n", (long long)i, (long long)j,

@@ -2,8 +2,7 @@
 #ifndef TRINE_SUPERNODAL_SUPPORT_H
 #define TRINE_SUPERNODAL_SUPPORT_H
 
-#include <complex.h>
-
+#include "elements.h"
 #include "harness.h"
 
 typedef struct {

@@ -3,28 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "panel_support.h"
+#include "banded_support.h"
 #include "thesis_matrices.h"
-
-#define SEEDS 20
 
 static const double EPS = 0x1p-52;
 
-/** Solve with random coefficients and check the backward error. */
-static void check_random(trine_dtype t, int64_t rows, int m, int64_t nrhs, trine_gtsv_options options, bool factor_first, double dominance)
+static void check_random_blocks(trine_dtype t, int64_t rows, int m, int64_t nrhs, trine_gtsv_options options, bool factor_first, double dominance)
 {
     linear_system s = new_blocks(t, rows, m, nrhs, options);
     s.factor_first = factor_first;
-    fill_system(&s, (uint64_t)(rows + 1), dominance);
-    poison_outside(&s);
-    OK(solve_system(&s));
-    const double error = backward_error(&s, s.D);
-    if (!(error <= 50 * eps_of(t))) {
-        print_error("dtype %d, rows %lld, n %d, nrhs %lld, pivot %d, cyclic %d, op %d, partition %d, factor first %d: backward error %.3g eps\n", (int)t,
-                    (long long)rows, m, (long long)nrhs, (int)options.pivot, options.cyclic, (int)options.op, options.partition, factor_first, error / eps_of(t));
-        fail();
-    }
-    free_system(&s);
+    check_random(s, dominance, 50);
 }
 
 static void systems_of_every_block_size_and_precision_are_backward_stable(void **state)
@@ -37,7 +25,7 @@ static void systems_of_every_block_size_and_precision_are_backward_stable(void *
                 for (int pivot = 0; pivot < 6; pivot++) {
                     const trine_gtsv_options options = {.op = (trine_transpose)(1 << (d + m + k + pivot) % 3), .pivot = (trine_pivot)pivot,
                                                         .refine = k % 2 && pivot != TRINE_PIVOT_NONE, .partition = 8 * ((m + pivot) % 3)};
-                    check_random(all_dtypes[d], few[k], m, 2, options, !options.refine, 3 * m + 1);
+                    check_random_blocks(all_dtypes[d], few[k], m, 2, options, !options.refine, 3 * m + 1);
                 }
 }
 
@@ -48,7 +36,7 @@ static void cyclic_systems_of_every_size_are_solved(void **state)
         for (int64_t rows = 1; rows <= 200; rows += rows < 40 ? 1 : 23) {
             const trine_gtsv_options options = {.cyclic = 1, .op = (trine_transpose)(1 << (m + rows) % 3), .pivot = (trine_pivot)(rows % 6),
                                                 .partition = 8 * ((m + rows) % 3)};
-            check_random(all_dtypes[(rows + m) % 4], rows, m, 1, options, rows % 2 == 1, 3 * m + 1);
+            check_random_blocks(all_dtypes[(rows + m) % 4], rows, m, 1, options, rows % 2 == 1, 3 * m + 1);
         }
 }
 
@@ -59,15 +47,15 @@ static void sizes_around_every_stage_boundary_are_solved(void **state)
         for (int64_t edge = 8; edge <= 8 * 64; edge *= 8)
             for (int64_t rows = edge - 1; rows <= edge + 2; rows++)
                 for (int cyclic = 0; cyclic <= 1; cyclic++)
-                    check_random(TRINE_D, rows, m, 1, (trine_gtsv_options){.cyclic = cyclic, .partition = 8}, cyclic, 3 * m);
+                    check_random_blocks(TRINE_D, rows, m, 1, (trine_gtsv_options){.cyclic = cyclic, .partition = 8}, cyclic, 3 * m);
 }
 
 static void any_number_of_right_hand_sides_is_solved(void **state)
 {
     (void)state;
     for (int64_t nrhs = 0; nrhs <= 33; nrhs++) {
-        check_random(all_dtypes[nrhs % 4], 300 + nrhs, 1 + (int)nrhs % 5, nrhs, (trine_gtsv_options){.refine = 1}, false, 9);
-        check_random(all_dtypes[(nrhs + 1) % 4], 300 + nrhs, 1 + (int)nrhs % 5, nrhs, (trine_gtsv_options){0}, true, 15);
+        check_random_blocks(all_dtypes[nrhs % 4], 300 + nrhs, 1 + (int)nrhs % 5, nrhs, (trine_gtsv_options){.refine = 1}, false, 9);
+        check_random_blocks(all_dtypes[(nrhs + 1) % 4], 300 + nrhs, 1 + (int)nrhs % 5, nrhs, (trine_gtsv_options){0}, true, 15);
     }
 }
 
@@ -78,19 +66,7 @@ static void the_solution_may_replace_the_right_hand_side_and_inputs_stay(void **
         linear_system s = new_blocks(TRINE_D, 500, 3, 4, (trine_gtsv_options){.refine = mode == 1});
         s.factor_first = mode == 2;
         fill_system(&s, 5, 3);
-        const size_t d_bytes = (size_t)(s.ldd * s.nrhs) * 8, matrix_bytes = s.matrix_elements * 8;
-        double *d = malloc(d_bytes), *matrix = malloc(matrix_bytes);
-        memcpy(d, s.D, d_bytes), memcpy(matrix, s.matrix, matrix_bytes);
-        for (int64_t c = 0; c < s.nrhs; c++) ((double *)s.X)[s.n + c * s.ldx] = 77;
-        OK(solve_system(&s));
-        assert_memory_equal(d, s.D, d_bytes);
-        assert_memory_equal(matrix, s.matrix, matrix_bytes);
-        for (int64_t c = 0; c < s.nrhs; c++) assert_true(((double *)s.X)[s.n + c * s.ldx] == 77);
-        linear_system in_place = s;
-        in_place.X = in_place.D, in_place.ldx = s.ldd;
-        OK(solve_system(&in_place));
-        for (int64_t c = 0; c < s.nrhs; c++) assert_memory_equal((double *)in_place.X + c * s.ldd, (double *)s.X + c * s.ldx, (size_t)s.n * 8);
-        free(d), free(matrix);
+        check_in_place_and_inputs(&s);
         free_system(&s);
     }
 }
@@ -133,15 +109,15 @@ static void the_block_versions_of_table_4_are_solved_as_well_as_by_lapack(void *
     (void)state;
     for (int id = 1; id <= 20; id++)
         for (int k = 0; k < 4; k++) {
-            double ours[SEEDS], lapack[SEEDS], backward[SEEDS], x[1024], y[1024];
-            int count = 0;
+            double x[1024];
+            char name[64];
+            error_samples e = {.count = 0};
             const bool hopeless = id == 12 || id == 13 || id == 15; /* condition above 1e15: judged by the backward error, after refinement */
             const trine_gtsv_options options = {.pivot = k % 2 ? TRINE_PIVOT_PARTIAL : TRINE_PIVOT_DEFAULT, .partition = k / 2 * 16, .refine = hopeless};
             for (uint64_t seed = 1; seed <= SEEDS; seed++) {
                 linear_system s = new_blocks(TRINE_D, 512, 2, 1, options), scalar;
                 double storage[3][512], *bands[3] = {storage[0], storage[1], storage[2]};
                 if (!make_table4(id, seed, 512, bands)) { /* recorded, one sample */
-                    char name[16];
                     double *unused;
                     snprintf(name, sizeof name, "T4_%02d", id);
                     if (seed > 1 || !read_sample(name, &scalar, &unused)) {
@@ -156,18 +132,11 @@ static void the_block_versions_of_table_4_are_solved_as_well_as_by_lapack(void *
                 make_solution(seed, 1024, x);
                 multiply_system(&s, x);
                 s.factor_first = !hopeless && seed % 2;
-                lapack[count] = solve_by_lapack(&s, y) ? relative_error(1024, y, x) : INFINITY;
-                OK(solve_system(&s));
-                ours[count] = relative_error(1024, s.X, x);
-                backward[count++] = backward_error(&s, s.D);
+                compare_with_lapack(&s, x, &e);
                 free_system(&s);
             }
-            if (!count) continue;
-            const double our = median(ours, count), theirs = median(lapack, count), back = median(backward, count);
-            if (!(hopeless ? back <= 50 * EPS : our <= 50 * fmax(theirs, EPS))) {
-                print_error("matrix %d, options %d: forward error %.2e, LAPACK's %.2e, backward error %.2e\n", id, k, our, theirs, back);
-                fail();
-            }
+            snprintf(name, sizeof name, "matrix %d, options %d", id, k);
+            if (e.count) check_errors(name, &e, hopeless);
         }
 }
 

@@ -1,7 +1,7 @@
 /* Factorizations and direct solves. The oracles are products in long double and LAPACK's dense solve. */
+#include "elements.h"
 #include "harness.h"
 
-#include <complex.h>
 #include <fcntl.h>
 #include <float.h>
 #include <math.h>
@@ -13,9 +13,6 @@
 
 #include "core/internal.h"
 
-#undef I
-typedef long double complex wide;
-static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
 static const trine_direct_method methods[] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_DIRECT_LU,
                                               TRINE_DIRECT_LU_UMFPACK};
 #define EACH(i, array) (size_t i = 0; i < sizeof(array) / sizeof *(array); i++)
@@ -23,28 +20,6 @@ static const trine_direct_method methods[] = {TRINE_DIRECT_CHOLESKY, TRINE_DIREC
 static bool is_cholesky(trine_direct_method method)
 {
     return method == TRINE_DIRECT_CHOLESKY || method == TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
-}
-
-/* ---------------------------------------------------------------- elements */
-
-static wide get(trine_dtype t, const void *values, int64_t k)
-{
-    switch (t) {
-    case TRINE_S: return ((const float *)values)[k];
-    case TRINE_D: return ((const double *)values)[k];
-    case TRINE_C: return ((const float complex *)values)[k];
-    default: return ((const double complex *)values)[k];
-    }
-}
-
-static void put(trine_dtype t, void *values, int64_t k, double complex v)
-{
-    switch (t) {
-    case TRINE_S: ((float *)values)[k] = (float)creal(v); break;
-    case TRINE_D: ((double *)values)[k] = creal(v); break;
-    case TRINE_C: ((float complex *)values)[k] = (float complex)v; break;
-    default: ((double complex *)values)[k] = v;
-    }
 }
 
 static double complex random_value(uint64_t seed, uint64_t counter)
@@ -278,10 +253,10 @@ static void factors_multiply_to_the_permuted_and_scaled_matrix(void **state)
     trine_context ctx = test_context();
     for EACH(m, methods)
         for EACH(s, sizes)
-            for EACH(t, dtypes)
+            for EACH(t, all_dtypes)
                 for (int ordering = TRINE_ORDERING_AUTO; ordering <= TRINE_ORDERING_NATURAL; ordering++) {
                     if (is_cholesky(methods[m]) && ordering == TRINE_ORDERING_COLAMD) continue;
-                    trine_matrix A = random_matrix(ctx, dtypes[t], sizes[s], 3, is_cholesky(methods[m]), 7 * s + t);
+                    trine_matrix A = random_matrix(ctx, all_dtypes[t], sizes[s], 3, is_cholesky(methods[m]), 7 * s + t);
                     trine_factor F;
                     trine_factor_info info;
                     OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m], .ordering = (trine_ordering)ordering}));
@@ -289,7 +264,7 @@ static void factors_multiply_to_the_permuted_and_scaled_matrix(void **state)
                     assert_int_equal(info.method, methods[m]);
                     /* UMFPACK takes singletons out first, and another ordering where the diagonal is no pivot sequence. */
                     if (ordering && methods[m] != TRINE_DIRECT_LU_UMFPACK) assert_int_equal(info.ordering, ordering);
-                    assert_int_equal(info.dtype, dtypes[t] == TRINE_S || dtypes[t] == TRINE_D ? TRINE_D : TRINE_Z);
+                    assert_int_equal(info.dtype, all_dtypes[t] == TRINE_S || all_dtypes[t] == TRINE_D ? TRINE_D : TRINE_Z);
                     assert_true(info.fill > 0 && info.nnz_L >= info.n && info.nnz_U >= info.n);
                     assert_identity(F, A);
                     assert_panels(F);
@@ -421,8 +396,8 @@ static void new_values_give_a_new_factor_with_the_same_ordering(void **state)
     (void)state;
     trine_context ctx = test_context();
     for EACH(m, methods)
-        for EACH(t, dtypes) {
-            trine_matrix A = random_matrix(ctx, dtypes[t], 60, 3, is_cholesky(methods[m]), t);
+        for EACH(t, all_dtypes) {
+            trine_matrix A = random_matrix(ctx, all_dtypes[t], 60, 3, is_cholesky(methods[m]), t);
             trine_matrix B = rescaled(ctx, A, 9);
             trine_factor F;
             const int32_t *q;
@@ -856,10 +831,10 @@ static void solves_agree_with_dense_lapack(void **state)
     static const int sizes[] = {1, 2, 31, 70};
     trine_context ctx = test_context();
     for EACH(m, methods)
-        for EACH(t, dtypes)
+        for EACH(t, all_dtypes)
             for EACH(s, sizes) {
                 const int n = sizes[s];
-                trine_matrix A = random_matrix(ctx, dtypes[t], n, 4, is_cholesky(methods[m]), 11 * m + t);
+                trine_matrix A = random_matrix(ctx, all_dtypes[t], n, 4, is_cholesky(methods[m]), 11 * m + t);
                 trine_direct plan;
                 /* UMFPACK takes pivots down to a tenth of the largest: growth that one step of refinement makes good. */
                 OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){
@@ -870,9 +845,9 @@ static void solves_agree_with_dense_lapack(void **state)
                     for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2)
                         for EACH(l, layouts)
                             for (int in_place = 0; in_place < 2; in_place++) {
-                                solve(ctx, plan, dtypes[t], ops[o], n, nrhs, layouts[l], in_place, b, x);
+                                solve(ctx, plan, all_dtypes[t], ops[o], n, nrhs, layouts[l], in_place, b, x);
                                 assert_true(backward_error(A, ops[o], nrhs, x, b) < 10);
-                                assert_like_lapack(A, dtypes[t], ops[o], n, (int)nrhs, x, b);
+                                assert_like_lapack(A, all_dtypes[t], ops[o], n, (int)nrhs, x, b);
                             }
                 OK(trine_direct_destroy(&plan));
                 trine_matrix_destroy(&A);
@@ -885,9 +860,9 @@ static void new_values_give_a_new_solution(void **state)
     (void)state;
     trine_context ctx = test_context();
     for EACH(m, methods)
-        for EACH(t, dtypes) {
+        for EACH(t, all_dtypes) {
             enum { n = 50 };
-            trine_matrix A = random_matrix(ctx, dtypes[t], n, 3, is_cholesky(methods[m]), t);
+            trine_matrix A = random_matrix(ctx, all_dtypes[t], n, 3, is_cholesky(methods[m]), t);
             trine_matrix B = rescaled(ctx, A, 4);
             trine_direct plan;
             char x[n * 16], b[n * 16];
@@ -896,7 +871,7 @@ static void new_values_give_a_new_solution(void **state)
                 .factor = {.method = methods[m], .pivot_threshold = 1}, .ops = TRINE_N | TRINE_T, .refine = (int)t % 2}));
             for (int times = 0; times < 3; times++) {
                 OK(trine_direct_update(plan, times == 1 ? A : B));
-                solve(ctx, plan, dtypes[t], TRINE_T, n, 1, TRINE_COLMAJOR, false, b, x);
+                solve(ctx, plan, all_dtypes[t], TRINE_T, n, 1, TRINE_COLMAJOR, false, b, x);
                 assert_true(backward_error(times == 1 ? A : B, TRINE_T, 1, x, b) < 10);
             }
             OK(trine_direct_destroy(&plan));
@@ -912,15 +887,15 @@ static void an_automatic_plan_follows_its_values_from_cholesky_to_lu(void **stat
     enum { n = 40 };
     trine_context ctx = test_context();
     char x[n * 16], b[n * 16];
-    for EACH(t, dtypes) {
-        trine_matrix A = random_matrix(ctx, dtypes[t], n, 3, true, 6), B;
+    for EACH(t, all_dtypes) {
+        trine_matrix A = random_matrix(ctx, all_dtypes[t], n, 3, true, 6), B;
         const int64_t *offsets;
         const int32_t *columns;
         const void *values;
-        OK(trine_matrix_copy(A, &B, TRINE_HOST, TRINE_CSR, dtypes[t]));
+        OK(trine_matrix_copy(A, &B, TRINE_HOST, TRINE_CSR, all_dtypes[t]));
         OK(trine_matrix_get_arrays(B, &offsets, &columns, &values));
         for (int64_t i = 0; i < n; i += 2) /* every second row: still dominant, no longer Hermitian */
-            for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) put(dtypes[t], (void *)values, k, -(double complex)get(dtypes[t], values, k));
+            for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) put(all_dtypes[t], (void *)values, k, -(double complex)get(all_dtypes[t], values, k));
         trine_direct plan;
         trine_direct_info info;
         OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.ops = TRINE_N | TRINE_T | TRINE_H}));
@@ -930,7 +905,7 @@ static void an_automatic_plan_follows_its_values_from_cholesky_to_lu(void **stat
         OK(trine_direct_get_info(plan, &info));
         assert_int_equal(info.factor.method, TRINE_DIRECT_LU);
         for EACH(o, ops) {
-            solve(ctx, plan, dtypes[t], ops[o], n, 1, TRINE_COLMAJOR, false, b, x);
+            solve(ctx, plan, all_dtypes[t], ops[o], n, 1, TRINE_COLMAJOR, false, b, x);
             assert_true(backward_error(B, ops[o], 1, x, b) < 10);
         }
         OK(trine_direct_destroy(&plan));
@@ -946,23 +921,23 @@ static void refinement_repairs_careless_pivoting(void **state)
     enum { n = 70 };
     trine_context ctx = test_context();
     char x[n * 2 * 16], b[n * 2 * 16];
-    for EACH(t, dtypes) {
+    for EACH(t, all_dtypes) {
         /* Hardly any diagonal, and a threshold that takes it all the same. */
-        trine_matrix A = random_matrix(ctx, dtypes[t], n, 5, true, 3);
+        trine_matrix A = random_matrix(ctx, all_dtypes[t], n, 5, true, 3);
         const int64_t *offsets;
         const int32_t *columns;
         const void *values;
         OK(trine_matrix_get_arrays(A, &offsets, &columns, &values));
         for (int64_t i = 0; i < n; i++)
             for (int64_t k = offsets[i]; k < offsets[i + 1]; k++)
-                if (columns[k] == i) put(dtypes[t], (void *)values, k, 1e-3);
+                if (columns[k] == i) put(all_dtypes[t], (void *)values, k, 1e-3);
         for EACH(o, ops) {
             double error[2];
             for (int refine = 0; refine < 2; refine++) {
                 trine_direct plan;
                 OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){
                     .factor = {TRINE_DIRECT_LU, TRINE_ORDERING_NATURAL, 1e-12, 0}, .ops = ops[o], .refine = 3 * refine, .triangular.max_nrhs = 2}));
-                solve(ctx, plan, dtypes[t], ops[o], n, 2, layouts[o % 2], o == 1, b, x);
+                solve(ctx, plan, all_dtypes[t], ops[o], n, 2, layouts[o % 2], o == 1, b, x);
                 error[refine] = backward_error(A, ops[o], 2, x, b);
                 OK(trine_direct_destroy(&plan));
             }
@@ -1014,12 +989,12 @@ static void real_matrices_are_solved_to_a_small_backward_error(void **state)
         OK(trine_matrix_get_structure(A, &s));
         const int64_t n = s.n_rows;
         char *x = malloc((size_t)n * 3 * 16), *b = malloc((size_t)n * 3 * 16);
-        for EACH(t, dtypes)
+        for EACH(t, all_dtypes)
             for (int umfpack = 0; umfpack < 2; umfpack++) {
-                const bool single = trine_dtype_is_single(dtypes[t]), pair = dtypes[t] == TRINE_D || dtypes[t] == TRINE_C;
+                const bool single = trine_dtype_is_single(all_dtypes[t]), pair = all_dtypes[t] == TRINE_D || all_dtypes[t] == TRINE_C;
                 if (((umfpack || n > 4000) && !pair) || (s.nnz > 200000 && (umfpack || single))) continue; /* to save time */
                 if (!strcmp(names[m], "ex10hs") && single) continue; /* condition 5e11: no solution in single */
-                trine_matrix B = with_phases(A, dtypes[t], s.hermitian);
+                trine_matrix B = with_phases(A, all_dtypes[t], s.hermitian);
                 trine_direct plan;
                 trine_direct_info info;
                 /* One step of refinement, two in UMFPACK's: partial and threshold pivoting leave some growth. */
@@ -1027,13 +1002,13 @@ static void real_matrices_are_solved_to_a_small_backward_error(void **state)
                     .factor.method = umfpack ? TRINE_DIRECT_LU_UMFPACK : TRINE_DIRECT_AUTO, .ops = TRINE_N | TRINE_T | TRINE_H,
                     .triangular.max_nrhs = 3, .refine = 1 + umfpack}));
                 OK(trine_direct_get_info(plan, &info));
-                if (!umfpack && (dtypes[t] == TRINE_D || dtypes[t] == TRINE_Z)) /* rounding to single may cost definiteness */
+                if (!umfpack && (all_dtypes[t] == TRINE_D || all_dtypes[t] == TRINE_Z)) /* rounding to single may cost definiteness */
                     assert_int_equal(info.factor.method, s.hermitian && s.positive_diagonal ? TRINE_DIRECT_CHOLESKY : TRINE_DIRECT_LU);
                 for EACH(o, ops) {
                     const int nrhs = o == 1 ? 1 : 3;
-                    solve(ctx, plan, dtypes[t], ops[o], n, nrhs, layouts[(t + o) % 2], o == 2, b, x);
+                    solve(ctx, plan, all_dtypes[t], ops[o], n, nrhs, layouts[(t + o) % 2], o == 2, b, x);
                     const double error = backward_error(B, ops[o], nrhs, x, b);
-                    if (!(error < 10)) print_error("%s, dtype %d, %s, op %d: backward error %g eps\n", names[m], (int)dtypes[t],
+                    if (!(error < 10)) print_error("%s, dtype %d, %s, op %d: backward error %g eps\n", names[m], (int)all_dtypes[t],
                                                    trine_direct_method_name(info.factor.method), (int)ops[o], error);
                     assert_true(error < 10);
                 }
@@ -1302,8 +1277,8 @@ static void general_and_supernodal_plans_share_a_factor(void **state)
     static const trine_direct_method some[] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_LU};
     trine_context ctx = test_context();
     for EACH(m, some)
-        for EACH(t, dtypes) {
-            trine_matrix A = random_matrix(ctx, dtypes[t], n, 4, is_cholesky(some[m]), 31 + t);
+        for EACH(t, all_dtypes) {
+            trine_matrix A = random_matrix(ctx, all_dtypes[t], n, 4, is_cholesky(some[m]), 31 + t);
             trine_factor F;
             OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = some[m]}));
             char x[n * 3 * 16], b[n * 3 * 16];
@@ -1316,9 +1291,9 @@ static void general_and_supernodal_plans_share_a_factor(void **state)
                 if (solver != TRINE_SOLVER_AUTO) assert_int_equal(info.solver, solver);
                 assert_non_null(strstr(info.reason, solver == TRINE_SOLVER_AUTO ? "panels" : "asked for"));
                 for EACH(o, ops) {
-                    solve(ctx, plan, dtypes[t], ops[o], n, 3, layouts[o % 2], o == 1, b, x);
+                    solve(ctx, plan, all_dtypes[t], ops[o], n, 3, layouts[o % 2], o == 1, b, x);
                     assert_true(backward_error(A, ops[o], 3, x, b) < 10);
-                    assert_like_lapack(A, dtypes[t], ops[o], n, 3, x, b);
+                    assert_like_lapack(A, all_dtypes[t], ops[o], n, 3, x, b);
                 }
                 OK(trine_direct_destroy(&plan));
             }
@@ -1338,12 +1313,12 @@ static void large_factors_are_solved_with_every_inversion(void **state)
     trine_context ctx;
     OK(trine_context_create(&ctx, test_on_gpu() ? "cuda" : "cpu:3"));
     for EACH(m, some)
-        for EACH(t, dtypes) {
+        for EACH(t, all_dtypes) {
             trine_matrix A, B;
             trine_matrix_info info;
             trine_factor F;
             OK(trine_matrix_gallery(ctx, &A, some[m].matrix, TRINE_D));
-            B = with_phases(A, dtypes[t], is_cholesky(some[m].method));
+            B = with_phases(A, all_dtypes[t], is_cholesky(some[m].method));
             OK(trine_matrix_get_info(B, &info));
             OK(trine_factor_create(ctx, &F, B, &(trine_factor_options){.method = some[m].method}));
             const int64_t n = info.n_rows;
@@ -1357,7 +1332,7 @@ static void large_factors_are_solved_with_every_inversion(void **state)
                 assert_int_equal(made.lower_panels.invert, inverts[i]);
                 for (int nrhs = 1; nrhs <= 3; nrhs += 2) {
                     const trine_transpose op = ops[(t + i + (size_t)nrhs) % 3];
-                    solve(ctx, plan, dtypes[t], op, n, nrhs, layouts[t % 2], i == 1, b, x);
+                    solve(ctx, plan, all_dtypes[t], op, n, nrhs, layouts[t % 2], i == 1, b, x);
                     assert_true(backward_error(B, op, nrhs, x, b) < 10);
                 }
                 OK(trine_direct_destroy(&plan));

@@ -53,7 +53,7 @@ static void check_sort(trine_context ctx, trine_matrix A, const wide *D)
             for (int64_t k = from.offsets[i]; k < from.offsets[i + 1]; k++)
                 if (from.indices[k] == c) {
                     assert_int_equal(b.indices[at], c);
-                    assert_true(element(a.dtype, b.values, at) == element(a.dtype, from.values, k));
+                    assert_true(get(a.dtype, b.values, at) == get(a.dtype, from.values, k));
                     at++;
                 }
         assert_int_equal(at, from.offsets[i + 1]);
@@ -76,13 +76,13 @@ static void sorting_is_stable_and_sums_duplicates_on_request(void **state)
 static void check_copy(trine_context ctx, trine_matrix A, const wide *D)
 {
     const trine_matrix_info a = info_of(A);
-    EACH(t, all_types) EACH(f, all_formats) for (int space = TRINE_HOST; space <= (test_on_gpu() ? TRINE_DEVICE : TRINE_HOST); space++) {
-        if (is_complex(a.dtype) && !is_complex(all_types[t])) continue;
+    EACH(t, all_dtypes) EACH(f, all_formats) for (int space = TRINE_HOST; space <= (test_on_gpu() ? TRINE_DEVICE : TRINE_HOST); space++) {
+        if (is_complex(a.dtype) && !is_complex(all_dtypes[t])) continue;
         trine_matrix B;
-        OK(trine_matrix_copy(A, &B, (trine_space)space, all_formats[f], all_types[t]));
+        OK(trine_matrix_copy(A, &B, (trine_space)space, all_formats[f], all_dtypes[t]));
         const trine_matrix_info b = info_of(B);
         assert_int_equal(b.space, space);
-        assert_int_equal(b.dtype, all_types[t]);
+        assert_int_equal(b.dtype, all_dtypes[t]);
         assert_int_equal(b.format, all_formats[f]);
         assert_int_equal(b.nnz, a.nnz);
         assert_int_equal(b.pattern, 0);
@@ -288,16 +288,16 @@ static void small_answers_are_right_to_the_last_entry(void **state)
        [ 0  0  0 ]           [ 2    0     0  0 ]
        [ 0 3+4 0 ]                               */
     static const triplet list[] = {{0, 2, 2, 0}, {0, 1, 5, 0}, {1, 0, -1, 2}, {3, 1, 3, 0}, {3, 1, 4, 0}};
-    EACH(t, all_types) {
-        trine_matrix A = from_triplets(ctx, TRINE_CSR, all_types[t], 4, 3, 5, list), B;
+    EACH(t, all_dtypes) {
+        trine_matrix A = from_triplets(ctx, TRINE_CSR, all_dtypes[t], 4, 3, 5, list), B;
         EACH_SPACE(ctx, A, V) {
             OK(trine_matrix_transpose(V, &B, TRINE_H));
             arrays b = fetch(ctx, B);
             assert_memory_equal(b.offsets, ((int64_t[]){0, 1, 4, 5}), 4 * sizeof(int64_t));
             assert_memory_equal(b.indices, ((int32_t[]){1, 0, 3, 3, 0}), 5 * sizeof(int32_t));
-            const long double im = is_complex(all_types[t]) ? -2 : 0;
+            const long double im = is_complex(all_dtypes[t]) ? -2 : 0;
             const wide values[] = {make(-1, im), 5, 3, 4, 2};
-            for (int k = 0; k < 5; k++) assert_true(element(all_types[t], b.values, k) == values[k]);
+            for (int k = 0; k < 5; k++) assert_true(get(all_dtypes[t], b.values, k) == values[k]);
             release(b);
             OK(trine_matrix_destroy(&B));
             OK(trine_matrix_sort(V, &B, 1));
@@ -305,7 +305,7 @@ static void small_answers_are_right_to_the_last_entry(void **state)
             assert_int_equal(info_of(B).nnz, 4);
             assert_memory_equal(b.offsets, ((int64_t[]){0, 2, 3, 3, 4}), 5 * sizeof(int64_t));
             assert_memory_equal(b.indices, ((int32_t[]){1, 2, 0, 1}), 4 * sizeof(int32_t));
-            assert_true(element(all_types[t], b.values, 3) == 7);
+            assert_true(get(all_dtypes[t], b.values, 3) == 7);
             release(b);
             OK(trine_matrix_destroy(&B));
             double norm;
@@ -316,7 +316,7 @@ static void small_answers_are_right_to_the_last_entry(void **state)
             OK(trine_matrix_norm(V, TRINE_NORM_MAX, &norm));
             assert_true(norm == 5);
             OK(trine_matrix_norm(V, TRINE_NORM_FROBENIUS, &norm));
-            assert_true(fabs(norm - sqrt(is_complex(all_types[t]) ? 59 : 55)) < 1e-14);
+            assert_true(fabs(norm - sqrt(is_complex(all_dtypes[t]) ? 59 : 55)) < 1e-14);
         }
         OK(trine_matrix_destroy(&A));
     }
@@ -433,11 +433,11 @@ static void a_check_names_the_first_offence(void **state)
         {{0, 1, 2, 4, 6}, {0, 1, 2, 0, 2, 3}, TRINE_CHECK_DIAGONAL, TRINE_ERR_SINGULAR, "diagonal entry of row 2 is zero", "diagonal entry of row 2 is zero"},
         {{0, 1, 2, 4, 6}, {0, 1, 2, 2, 2, 3}, TRINE_CHECK_DIAGONAL, TRINE_SUCCESS, "", ""}, /* 0 + 4, duplicates */
     };
-    EACH(c, cases) EACH(t, all_types) for (int columns = 0; columns < 2; columns++) {
+    EACH(c, cases) EACH(t, all_dtypes) for (int columns = 0; columns < 2; columns++) {
         double complex converted[6];
-        for (int k = 0; k < 6; k++) set_element(all_types[t], converted, k, values[k]);
+        for (int k = 0; k < 6; k++) put(all_dtypes[t], converted, k, values[k]);
         trine_matrix A;
-        OK((columns ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, all_types[t], 4, 4, 6, TRINE_HOST, 32, cases[c].offsets, 32, cases[c].indices, converted));
+        OK((columns ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, all_dtypes[t], 4, 4, 6, TRINE_HOST, 32, cases[c].offsets, 32, cases[c].indices, converted));
         EACH_SPACE(ctx, A, V) {
             const trine_status status = trine_matrix_check(V, cases[c].flags);
             FAILS(cases[c].status, cases[c].status ? columns ? cases[c].by_column : cases[c].by_row : NULL, status);

@@ -12,11 +12,10 @@
 static void *random_vector(trine_dtype t, int64_t count, uint64_t seed)
 {
     void *v = malloc((size_t)count * trine_dtype_size(t) + 1);
-    for (int64_t i = 0; i < count; i++) set_element(t, v, i, random_value(t, seed, (uint64_t)i));
+    for (int64_t i = 0; i < count; i++) put(t, v, i, random_value(t, seed, (uint64_t)i));
     return v;
 }
 
-static double eps_of(trine_dtype t) { return t == TRINE_S || t == TRINE_C ? FLT_EPSILON : DBL_EPSILON; }
 
 static void check_multiply(trine_context ctx, trine_matrix A, const wide *D)
 {
@@ -28,10 +27,10 @@ static void check_multiply(trine_context ctx, trine_matrix A, const wide *D)
         const int64_t n_in = n ? a.n_cols : a.n_rows, n_out = n ? a.n_rows : a.n_cols;
         void *x = random_vector(a.dtype, n_in, 5), *y = random_vector(a.dtype, n_out, 6), *old = random_vector(a.dtype, n_out, 6);
         double complex alpha_store, beta_store;
-        set_element(a.dtype, &alpha_store, 0, make(1.5L, -0.5L));
-        set_element(a.dtype, &beta_store, 0, scaled == 2 ? make(0, 0) : make(-0.25L, 2));
-        const wide alpha = scaled ? element(a.dtype, &alpha_store, 0) : 1, beta = scaled ? element(a.dtype, &beta_store, 0) : 0;
-        if (scaled != 1) for (int64_t i = 0; i < n_out; i++) set_element(a.dtype, y, i, make(NAN, NAN)); /* not read */
+        put(a.dtype, &alpha_store, 0, make(1.5L, -0.5L));
+        put(a.dtype, &beta_store, 0, scaled == 2 ? make(0, 0) : make(-0.25L, 2));
+        const wide alpha = scaled ? get(a.dtype, &alpha_store, 0) : 1, beta = scaled ? get(a.dtype, &beta_store, 0) : 0;
+        if (scaled != 1) for (int64_t i = 0; i < n_out; i++) put(a.dtype, y, i, make(NAN, NAN)); /* not read */
         OK(trine_matrix_multiply(A, ops[o], scaled ? &alpha_store : NULL, x, scaled ? &beta_store : NULL, y));
         for (int64_t i = 0; i < n_out; i++) {
             wide sum = 0;
@@ -39,11 +38,11 @@ static void check_multiply(trine_context ctx, trine_matrix A, const wide *D)
             for (int64_t j = 0; j < n_in; j++) {
                 wide v = n ? D[i + j * a.n_rows] : D[j + i * a.n_rows];
                 if (ops[o] == TRINE_H) v = conjl(v);
-                sum += v * element(a.dtype, x, j);
-                bound += cabsl(v) * cabsl(element(a.dtype, x, j));
+                sum += v * get(a.dtype, x, j);
+                bound += cabsl(v) * cabsl(get(a.dtype, x, j));
             }
-            const wide before = beta == 0 ? 0 : element(a.dtype, old, i);
-            const long double error = cabsl(element(a.dtype, y, i) - (alpha * sum + beta * before));
+            const wide before = beta == 0 ? 0 : get(a.dtype, old, i);
+            const long double error = cabsl(get(a.dtype, y, i) - (alpha * sum + beta * before));
             assert_true(error <= 40 * eps_of(a.dtype) * (cabsl(alpha) * bound + cabsl(beta) * cabsl(before)));
         }
         free(x);
@@ -71,25 +70,25 @@ static void check_accuracy(trine_context ctx, trine_matrix A, const wide *D)
         long double sum = 0;
         for (int64_t p = 0; p < (a.format == TRINE_CSR ? a.n_rows : a.n_cols); p++)
             for (int64_t k = v.offsets[p]; k < v.offsets[p + 1]; k++)
-                if ((a.format == TRINE_CSR ? p : v.indices[k]) == i) sum += cabsl(element(a.dtype, v.values, k));
+                if ((a.format == TRINE_CSR ? p : v.indices[k]) == i) sum += cabsl(get(a.dtype, v.values, k));
         norm_A = fmaxl(norm_A, sum);
         release(v);
     }
     arrays v = fetch(ctx, A);
     for (int64_t c = 0; c < nrhs; c++) {
         long double norm_r = 0, norm_b = 0, norm_x = 0;
-        for (int64_t j = 0; j < a.n_cols; j++) norm_x = fmaxl(norm_x, cabsl(element(a.dtype, x, j + c * a.n_cols)));
+        for (int64_t j = 0; j < a.n_cols; j++) norm_x = fmaxl(norm_x, cabsl(get(a.dtype, x, j + c * a.n_cols)));
         for (int64_t i = 0; i < a.n_rows; i++) {
-            wide sum = element(a.dtype, b, i + c * a.n_rows);
+            wide sum = get(a.dtype, b, i + c * a.n_rows);
             long double bound = cabsl(sum);
             norm_b = fmaxl(norm_b, cabsl(sum));
-            for (int64_t j = 0; j < a.n_cols; j++) sum -= D[i + j * a.n_rows] * element(a.dtype, x, j + c * a.n_cols);
+            for (int64_t j = 0; j < a.n_cols; j++) sum -= D[i + j * a.n_rows] * get(a.dtype, x, j + c * a.n_cols);
             for (int64_t p = 0; p < (a.format == TRINE_CSR ? a.n_rows : a.n_cols); p++)
                 for (int64_t k = v.offsets[p]; k < v.offsets[p + 1]; k++) {
                     const int64_t row = a.format == TRINE_CSR ? p : v.indices[k], col = a.format == TRINE_CSR ? v.indices[k] : p;
-                    if (row == i) bound += cabsl(element(a.dtype, v.values, k)) * cabsl(element(a.dtype, x, col + c * a.n_cols));
+                    if (row == i) bound += cabsl(get(a.dtype, v.values, k)) * cabsl(get(a.dtype, x, col + c * a.n_cols));
                 }
-            assert_true(cabsl(sum - element(a.dtype, r, i + c * a.n_rows)) <= eps_of(a.dtype) * cabsl(sum));
+            assert_true(cabsl(sum - get(a.dtype, r, i + c * a.n_rows)) <= eps_of(a.dtype) * cabsl(sum));
             norm_r = fmaxl(norm_r, cabsl(sum));
             if (bound > 0) componentwise = fmaxl(componentwise, cabsl(sum) / bound);
         }
@@ -107,14 +106,14 @@ static void check_accuracy(trine_context ctx, trine_matrix A, const wide *D)
     /* b = A x exactly: no error at all */
     for (int64_t i = 0; i < a.n_rows; i++) {
         wide sum = 0;
-        for (int64_t j = 0; j < a.n_cols; j++) sum += D[i + j * a.n_rows] * element(a.dtype, x, j);
-        set_element(a.dtype, b, i, sum);
+        for (int64_t j = 0; j < a.n_cols; j++) sum += D[i + j * a.n_rows] * get(a.dtype, x, j);
+        put(a.dtype, b, i, sum);
     }
     OK(trine_matrix_accuracy(A, 1, x, b, r, &got));
     assert_true(got.backward_error == 0 && got.residual == 0 && got.componentwise == 0);
-    for (int64_t i = 0; i < a.n_rows; i++) assert_true(element(a.dtype, r, i) == 0);
+    for (int64_t i = 0; i < a.n_rows; i++) assert_true(get(a.dtype, r, i) == 0);
     if (a.n_cols) { /* a NaN is not lost, even in a column without entries */
-        set_element(a.dtype, x, a.n_cols - 1, NAN);
+        put(a.dtype, x, a.n_cols - 1, NAN);
         OK(trine_matrix_accuracy(A, 1, x, b, r, &got));
         assert_true(isnan(got.backward_error) && isnan(got.residual) && isnan(got.componentwise));
     }
@@ -136,7 +135,7 @@ static void check_norm(trine_context ctx, trine_matrix A, const wide *D)
     long double rows[64] = {0}, cols[64] = {0}, squares = 0, most = 0, row_norm = 0, col_norm = 0;
     for (int64_t i = 0; i < (a.format == TRINE_CSR ? a.n_rows : a.n_cols); i++)
         for (int64_t k = v.offsets[i]; k < v.offsets[i + 1]; k++) {
-            const long double size = cabsl(element(a.dtype, v.values, k));
+            const long double size = cabsl(get(a.dtype, v.values, k));
             rows[a.format == TRINE_CSR ? i : v.indices[k]] += size;
             cols[a.format == TRINE_CSR ? v.indices[k] : i] += size;
             squares += size * size;
@@ -154,13 +153,13 @@ static void check_norm(trine_context ctx, trine_matrix A, const wide *D)
         const void *values;
         OK(trine_matrix_copy(A, &B, TRINE_HOST, a.format, a.dtype));
         OK(trine_matrix_get_arrays(B, NULL, NULL, &values));
-        set_element(a.dtype, (void *)values, a.nnz / 2, INFINITY);
+        put(a.dtype, (void *)values, a.nnz / 2, INFINITY);
         EACH(n, expected) {
             double norm;
             OK(trine_matrix_norm(B, (trine_norm)n, &norm));
             assert_true(isinf(norm));
         }
-        set_element(a.dtype, (void *)values, a.nnz / 2, NAN);
+        put(a.dtype, (void *)values, a.nnz / 2, NAN);
         EACH(n, expected) {
             double norm;
             OK(trine_matrix_norm(B, (trine_norm)n, &norm));
@@ -197,8 +196,8 @@ static void threads_do_not_change_a_single_bit(void **state)
 {
     (void)state;
     const int64_t n = 20000;
-    EACH(t, all_types) EACH(f, all_formats) {
-        const trine_dtype type = all_types[t];
+    EACH(t, all_dtypes) EACH(f, all_formats) {
+        const trine_dtype type = all_dtypes[t];
         void *x = random_vector(type, n, 1), *b = random_vector(type, n, 2), *y[2], *z[2], *r[2];
         trine_accuracy accuracy[2];
         for (int threads = 0; threads < 2; threads++) {
@@ -214,15 +213,15 @@ static void threads_do_not_change_a_single_bit(void **state)
             OK(trine_matrix_accuracy(A, 1, x, b, r[threads], &accuracy[threads]));
             arrays v = fetch(ctx, A); /* r = b - A x, entry by entry */
             wide *residual = malloc((size_t)n * sizeof *residual);
-            for (int64_t i = 0; i < n; i++) residual[i] = element(type, b, i);
+            for (int64_t i = 0; i < n; i++) residual[i] = get(type, b, i);
             for (int64_t i = 0; i < n; i++)
                 for (int64_t k = v.offsets[i]; k < v.offsets[i + 1]; k++) {
                     const int64_t row = f ? v.indices[k] : i, col = f ? i : v.indices[k];
-                    residual[row] -= element(type, v.values, k) * element(type, x, col);
+                    residual[row] -= get(type, v.values, k) * get(type, x, col);
                 }
             for (int64_t i = 0; i < n; i++) {
-                assert_true(cabsl(element(type, r[threads], i) - residual[i]) <= eps_of(type) * cabsl(residual[i]));
-                assert_true(cabsl(element(type, b, i) - element(type, y[threads], i) - residual[i]) <= 100 * eps_of(type));
+                assert_true(cabsl(get(type, r[threads], i) - residual[i]) <= eps_of(type) * cabsl(residual[i]));
+                assert_true(cabsl(get(type, b, i) - get(type, y[threads], i) - residual[i]) <= 100 * eps_of(type));
             }
             free(residual);
             release(v);
@@ -246,23 +245,23 @@ static void accuracy_of_known_errors_is_known(void **state)
     trine_context ctx = test_context();
     /* A = diag(2, 4), x = (1, 1 + eps): r = (0, -4 eps), ||A|| = 4, ||x|| = 1 + eps, ||b|| = 4 */
     static const triplet list[] = {{0, 0, 2, 0}, {1, 1, 4, 0}};
-    EACH(t, all_types) {
-        const trine_dtype type = all_types[t];
+    EACH(t, all_dtypes) {
+        const trine_dtype type = all_dtypes[t];
         const double eps = eps_of(type);
         trine_matrix A = from_triplets(ctx, TRINE_CSC, type, 2, 2, 2, list);
         double complex x[4], b[4], r[4];
-        for (int i = 0; i < 4; i++) set_element(type, x, i, 1), set_element(type, b, i, i % 2 ? 4 : 2);
-        set_element(type, x, 3, 1 + eps); /* the second column */
+        for (int i = 0; i < 4; i++) put(type, x, i, 1), put(type, b, i, i % 2 ? 4 : 2);
+        put(type, x, 3, 1 + eps); /* the second column */
         trine_accuracy a;
         OK(trine_matrix_accuracy(A, 2, x, b, r, &a));
         assert_true(fabs(a.backward_error - 0.5) < 1e-6);
         assert_true(fabs(a.residual / eps - 1) < 1e-6);
         assert_true(fabs(a.componentwise / (eps / 2) - 1) < 1e-6);
-        assert_true(element(type, r, 2) == 0 && element(type, r, 3) == -4 * eps);
-        for (int i = 0; i < 2; i++) set_element(type, b, i, 0); /* b = 0: the residual itself */
+        assert_true(get(type, r, 2) == 0 && get(type, r, 3) == -4 * eps);
+        for (int i = 0; i < 2; i++) put(type, b, i, 0); /* b = 0: the residual itself */
         OK(trine_matrix_accuracy(A, 1, x, b, NULL, &a));
         assert_true(a.residual == 4 && fabs(a.backward_error * eps - 1) < 1e-15 && a.componentwise == 1);
-        set_element(type, x, 0, INFINITY);
+        put(type, x, 0, INFINITY);
         OK(trine_matrix_accuracy(A, 1, x, b, NULL, &a));
         assert_true(!(a.backward_error < 1 / eps)); /* NaN or Inf: nothing that looks right */
         OK(trine_matrix_accuracy(A, 0, NULL, NULL, NULL, &a));
@@ -400,8 +399,8 @@ static void permuted_vectors_have_the_right_rows_in_every_layout(void **state)
     (void)state;
     trine_context ctx = test_context();
     static const int64_t shapes[][2] = {{0, 0}, {0, 2}, {3, 0}, {1, 1}, {2, 1}, {31, 3}, {33, 33}, {257, 5}, {1000, 1}, {5, 300}, {9000, 3}};
-    EACH(t, all_types) EACH(s, shapes) for (int c = 0; c < 64; c++) {
-        const trine_dtype type = all_types[t];
+    EACH(t, all_dtypes) EACH(s, shapes) for (int c = 0; c < 64; c++) {
+        const trine_dtype type = all_dtypes[t];
         const trine_dtype real = type == TRINE_S || type == TRINE_C ? TRINE_S : TRINE_D;
         const int64_t n = shapes[s][0], m = shapes[s][1];
         if (n * m > 5000 && c % 5) continue;
@@ -418,8 +417,8 @@ static void permuted_vectors_have_the_right_rows_in_every_layout(void **state)
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < m; j++) {
                 const int64_t p = with_perm ? perm[i] : i, from = inverse ? i : p, to = inverse ? p : i;
-                const wide v = element(type, x, x_rows ? from * ldx + j : from + j * ldx);
-                set_element(type, expected, y_rows ? to * ldy + j : to + j * ldy, with_scale ? element(real, scale, i) * v : v);
+                const wide v = get(type, x, x_rows ? from * ldx + j : from + j * ldx);
+                put(type, expected, y_rows ? to * ldy + j : to + j * ldy, with_scale ? get(real, scale, i) * v : v);
             }
         const size_t bytes = trine_dtype_size(type);
         void *d_perm = test_to_device(ctx, perm, (size_t)n * sizeof *perm), *d_scale = test_to_device(ctx, scale, (size_t)n * trine_dtype_size(real));

@@ -1,38 +1,15 @@
 /* Panels found in triangles that come without a partition: solves with them are judged by the triangle itself, in long double. */
-#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/internal.h"
+#include "elements.h"
 #include "harness.h"
 
-typedef long double complex wide;
 #define EACH(i, array) (size_t i = 0; i < sizeof(array) / sizeof *(array); i++)
 
-static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
 static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
-
-static void put(trine_dtype t, void *a, int64_t i, double complex v)
-{
-    switch (t) {
-    case TRINE_S: ((float *)a)[i] = (float)creal(v); break;
-    case TRINE_D: ((double *)a)[i] = creal(v); break;
-    case TRINE_C: ((float complex *)a)[i] = (float complex)v; break;
-    case TRINE_Z: ((double complex *)a)[i] = v; break;
-    }
-}
-
-static wide get(trine_dtype t, const void *a, int64_t i)
-{
-    switch (t) {
-    case TRINE_S: return ((const float *)a)[i];
-    case TRINE_D: return ((const double *)a)[i];
-    case TRINE_C: return ((const float complex *)a)[i];
-    case TRINE_Z: return ((const double complex *)a)[i];
-    }
-    return 0;
-}
 
 /** A random n x n matrix in CSR: clusters of rows share most of their columns, as supernodes do. which: the entries on that side
  *  of the diagonal only, or (AUTO) on both. Off-diagonal entries are small against the diagonal. */
@@ -147,15 +124,15 @@ static void triangles_without_a_partition_are_solved(void **state)
     static const int sizes[] = {1, 2, 33, 90};
     static const double fills[] = {-1, 0, 0.6};
     trine_context ctx = test_context();
-    for EACH(t, dtypes)
+    for EACH(t, all_dtypes)
         for EACH(s, sizes)
             for (int upper = 0; upper < 2; upper++) {
                 const trine_uplo uplo = upper ? TRINE_UPPER : TRINE_LOWER;
-                trine_matrix A = random_triangle(ctx, dtypes[t], sizes[s], uplo, 40 + s), by_columns;
-                OK(trine_matrix_copy(A, &by_columns, TRINE_HOST, TRINE_CSC, dtypes[t]));
+                trine_matrix A = random_triangle(ctx, all_dtypes[t], sizes[s], uplo, 40 + s), by_columns;
+                OK(trine_matrix_copy(A, &by_columns, TRINE_HOST, TRINE_CSC, all_dtypes[t]));
                 for EACH(f, fills) {
                     const trine_panels_options options = {.fill = fills[f], .max_width = f == 2 ? 4 : 0, .uplo = sizes[s] > 2 ? TRINE_UPLO_AUTO : uplo};
-                    solve_and_check(ctx, A, f == 1 ? by_columns : A, uplo, &options, dtypes[t]);
+                    solve_and_check(ctx, A, f == 1 ? by_columns : A, uplo, &options, all_dtypes[t]);
                 }
                 trine_matrix_destroy(&A);
                 trine_matrix_destroy(&by_columns);
@@ -167,10 +144,10 @@ static void combined_factors_give_both_triangles(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    for EACH(t, dtypes) {
-        trine_matrix A = random_triangle(ctx, dtypes[t], 60, TRINE_UPLO_AUTO, 77);
-        solve_and_check(ctx, A, A, TRINE_LOWER, &(trine_panels_options){.uplo = TRINE_LOWER, .diag = TRINE_UNIT}, dtypes[t]);
-        solve_and_check(ctx, A, A, TRINE_UPPER, &(trine_panels_options){.uplo = TRINE_UPPER}, dtypes[t]);
+    for EACH(t, all_dtypes) {
+        trine_matrix A = random_triangle(ctx, all_dtypes[t], 60, TRINE_UPLO_AUTO, 77);
+        solve_and_check(ctx, A, A, TRINE_LOWER, &(trine_panels_options){.uplo = TRINE_LOWER, .diag = TRINE_UNIT}, all_dtypes[t]);
+        solve_and_check(ctx, A, A, TRINE_UPPER, &(trine_panels_options){.uplo = TRINE_UPPER}, all_dtypes[t]);
         trine_matrix_destroy(&A);
     }
     OK(trine_context_destroy(&ctx));
@@ -301,13 +278,13 @@ static void bad_diagonals_are_named_by_row(void **state)
     (void)state;
     static const double bad[] = {0, NAN};
     trine_context ctx = test_context();
-    for EACH(t, dtypes)
+    for EACH(t, all_dtypes)
         for EACH(v, bad) {
-            trine_matrix L = random_triangle(ctx, dtypes[t], 50, TRINE_LOWER, 8);
+            trine_matrix L = random_triangle(ctx, all_dtypes[t], 50, TRINE_LOWER, 8);
             const int64_t *offsets;
             const void *values;
             OK(trine_matrix_get_arrays(L, &offsets, NULL, &values));
-            put(dtypes[t], (void *)values, offsets[38] - 1, bad[v]); /* the diagonal is a row's last entry */
+            put(all_dtypes[t], (void *)values, offsets[38] - 1, bad[v]); /* the diagonal is a row's last entry */
             trine_panels panels;
             trine_supernodal plan;
             OK(trine_panels_detect(ctx, L, NULL, &panels));

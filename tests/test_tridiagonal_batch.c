@@ -1,42 +1,11 @@
 /* Many tridiagonal systems at once: every layout, size, precision, op; residuals in long double, and LAPACK-like references. */
+#include "elements.h"
 #include "harness.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#undef I
-typedef long double complex wide;
-
-static const trine_dtype all_dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
-static bool is_complex(trine_dtype t) { return t == TRINE_C || t == TRINE_Z; }
-static double eps_of(trine_dtype t) { return t == TRINE_S || t == TRINE_C ? 0x1p-23 : 0x1p-52; }
-
-static wide value_of(trine_dtype t, const void *p, int64_t i)
-{
-    switch (t) {
-    case TRINE_S: return ((const float *)p)[i];
-    case TRINE_D: return ((const double *)p)[i];
-    case TRINE_C: return ((const float complex *)p)[i];
-    default: return ((const double complex *)p)[i];
-    }
-}
-static void set(trine_dtype t, void *p, int64_t i, wide value)
-{
-    switch (t) {
-    case TRINE_S: ((float *)p)[i] = (float)creall(value); break;
-    case TRINE_D: ((double *)p)[i] = (double)creall(value); break;
-    case TRINE_C: ((float complex *)p)[i] = (float complex)value; break;
-    default: ((double complex *)p)[i] = (double complex)value;
-    }
-}
-static wide random_value(trine_dtype t, uint64_t seed, uint64_t i)
-{
-    wide value = 2 * test_uniform(seed, 2 * i) - 1;
-    if (is_complex(t)) __imag__ value = 2 * test_uniform(seed, 2 * i + 1) - 1;
-    return value;
-}
 
 typedef struct {
     trine_dtype t;
@@ -55,15 +24,15 @@ static problem make_problem(trine_dtype t, int64_t n, int64_t systems, trine_str
     p.matrix_size = extent(n, systems, matrix), p.vector_size = extent(n, systems, vector);
     for (int k = 0; k < 3; k++) {
         p.bands[k] = malloc((size_t)p.matrix_size * size + 1);
-        for (int64_t i = 0; i < p.matrix_size; i++) set(t, p.bands[k], i, random_value(t, 10 + (uint64_t)k, (uint64_t)i) + (k == 1 ? dominance : 0));
+        for (int64_t i = 0; i < p.matrix_size; i++) put(t, p.bands[k], i, random_element(t, 10 + (uint64_t)k, (uint64_t)i) + (k == 1 ? dominance : 0));
     }
     for (int64_t s = 0; s < systems && n && !options.cyclic; s++) { /* never read */
-        set(t, p.bands[0], s * matrix.system, NAN);
-        set(t, p.bands[2], s * matrix.system + (n - 1) * matrix.row, NAN);
+        put(t, p.bands[0], s * matrix.system, NAN);
+        put(t, p.bands[2], s * matrix.system + (n - 1) * matrix.row, NAN);
     }
     p.D = malloc((size_t)p.vector_size * size + 1);
     p.X = malloc((size_t)p.vector_size * size + 1);
-    for (int64_t i = 0; i < p.vector_size; i++) set(t, p.D, i, random_value(t, 20, (uint64_t)i)), set(t, p.X, i, 77);
+    for (int64_t i = 0; i < p.vector_size; i++) put(t, p.D, i, random_element(t, 20, (uint64_t)i)), put(t, p.X, i, 77);
     return p;
 }
 static void free_problem(problem *p)
@@ -106,7 +75,7 @@ static double backward_error(const problem *p, const void *D)
     const bool transposed = p->options.op == TRINE_T || p->options.op == TRINE_H;
     for (int64_t s = 0; s < p->systems; s++)
         for (int64_t i = 0; i < p->n; i++) {
-            wide r = value_of(p->t, D, i * p->vector.row + s * p->vector.system);
+            wide r = get(p->t, D, i * p->vector.row + s * p->vector.system);
             long double size = cabsl(r);
             for (int k = -1; k <= 1; k++) {
                 int64_t j = i + k;
@@ -114,9 +83,9 @@ static double backward_error(const problem *p, const void *D)
                     if (!p->options.cyclic) continue;
                     j = (j + p->n) % p->n;
                 }
-                wide a = value_of(p->t, p->bands[transposed ? 1 - k : 1 + k], (transposed ? j : i) * p->matrix.row + s * p->matrix.system);
+                wide a = get(p->t, p->bands[transposed ? 1 - k : 1 + k], (transposed ? j : i) * p->matrix.row + s * p->matrix.system);
                 if (p->options.op == TRINE_H) a = conjl(a);
-                const wide term = a * value_of(p->t, p->X, j * p->vector.row + s * p->vector.system);
+                const wide term = a * get(p->t, p->X, j * p->vector.row + s * p->vector.system);
                 r -= term;
                 size += cabsl(term);
             }
@@ -170,9 +139,9 @@ static void systems_that_need_pivoting_are_solved(void **state)
                         free_problem(&p);
                         continue;
                     }
-                    for (int64_t i = 0; i < p.matrix_size; i++) set(TRINE_D, p.bands[1], i, 0);
+                    for (int64_t i = 0; i < p.matrix_size; i++) put(TRINE_D, p.bands[1], i, 0);
                     for (int b = 0; b < 3; b += 2)
-                        for (int64_t i = 0; i < p.matrix_size; i++) set(TRINE_D, p.bands[b], i, 1);
+                        for (int64_t i = 0; i < p.matrix_size; i++) put(TRINE_D, p.bands[b], i, 1);
                 }
                 check(&p, cyclic || n > 64 ? 1e6 : 1e4); /* normwise stable, componentwise with the growth of random systems */
                 free_problem(&p);
@@ -209,7 +178,7 @@ static void elements_between_the_vectors_are_left_alone(void **state)
             solve(&p);
             for (int64_t i = 0; i < p.vector_size; i++) {
                 const bool gap = layout ? i % (systems + 5) >= systems : i % (n + 5) >= n;
-                assert_true(!gap || value_of(TRINE_S, p.X, i) == 77);
+                assert_true(!gap || get(TRINE_S, p.X, i) == 77);
             }
             free_problem(&p);
         }

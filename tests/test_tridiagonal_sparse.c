@@ -1,41 +1,12 @@
 /* Tridiagonal solves with sparse right-hand sides, against dense ones and a selection by sorting. */
+#include "elements.h"
 #include "harness.h"
 
-#include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#undef I
-static const trine_dtype all_dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
-static double eps_of(trine_dtype t) { return t == TRINE_S || t == TRINE_C ? 0x1p-23 : 0x1p-52; }
-static bool is_complex(trine_dtype t) { return t == TRINE_C || t == TRINE_Z; }
-
-static double complex value_of(trine_dtype t, const void *p, int64_t i)
-{
-    switch (t) {
-    case TRINE_S: return ((const float *)p)[i];
-    case TRINE_D: return ((const double *)p)[i];
-    case TRINE_C: return ((const float complex *)p)[i];
-    default: return ((const double complex *)p)[i];
-    }
-}
-static void set(trine_dtype t, void *p, int64_t i, double complex value)
-{
-    switch (t) {
-    case TRINE_S: ((float *)p)[i] = (float)creal(value); break;
-    case TRINE_D: ((double *)p)[i] = creal(value); break;
-    case TRINE_C: ((float complex *)p)[i] = (float complex)value; break;
-    default: ((double complex *)p)[i] = value;
-    }
-}
-static double complex random_value(trine_dtype t, uint64_t seed, uint64_t i)
-{
-    double complex value = 2 * test_uniform(seed, 2 * i) - 1;
-    if (is_complex(t)) __imag__ value = 2 * test_uniform(seed, 2 * i + 1) - 1;
-    return value;
-}
 
 /** A dominant system, D by columns (column j has entries in j % 4 of every 5 rows) and what is to be kept of X. */
 typedef struct {
@@ -58,14 +29,14 @@ static problem make_problem(trine_dtype t, int64_t n, int64_t nrhs)
     p.kept_rows = calloc((size_t)((n + 2) * nrhs) + 1, sizeof(int32_t));
     p.offsets = calloc((size_t)nrhs + 1, sizeof(int32_t));
     p.kept_offsets = calloc((size_t)nrhs + 1, sizeof(int32_t));
-    for (int64_t i = 0; i < 3 * n; i++) set(t, p.bands, i, random_value(t, 1, (uint64_t)i) + (i / n == 1 ? 3 : 0));
+    for (int64_t i = 0; i < 3 * n; i++) put(t, p.bands, i, random_element(t, 1, (uint64_t)i) + (i / n == 1 ? 3 : 0));
     int32_t nnz = 0, kept = 0;
     for (int64_t j = 0; j < nrhs; j++) {
         for (int64_t i = n - 1; i >= 0; i--) { /* rows downwards: any order is allowed */
             if (i % 5 >= j % 4 + (n > 100 && i > n / 2 ? -4 : 0)) continue;
-            const double complex d = random_value(t, 2, (uint64_t)(i + j * n));
-            set(t, p.values, nnz, d);
-            set(t, p.dense, i + j * p.ldx, d);
+            const double complex d = random_element(t, 2, (uint64_t)(i + j * n));
+            put(t, p.values, nnz, d);
+            put(t, p.dense, i + j * p.ldx, d);
             p.rows[nnz++] = (int32_t)i;
         }
         p.offsets[j + 1] = nnz;
@@ -130,13 +101,13 @@ static void check_dense(const problem *p, bool cyclic)
 {
     for (int64_t j = 0; j < p->nrhs; j++)
         for (int64_t i = 0; i < p->n; i++) {
-            double complex r = value_of(p->t, p->dense, i + j * p->ldx);
+            double complex r = get(p->t, p->dense, i + j * p->ldx);
             double size = cabs(r);
             for (int k = -1; k <= 1; k++) {
                 int64_t c = i + k;
                 if (!cyclic && (c < 0 || c >= p->n)) continue;
                 c = (c + p->n) % p->n;
-                const double complex term = value_of(p->t, p->bands, (k + 1) * p->n + i) * value_of(p->t, p->X, c + j * p->ldx);
+                const double complex term = get(p->t, p->bands, (k + 1) * p->n + i) * get(p->t, p->X, c + j * p->ldx);
                 r -= term;
                 size += cabs(term);
             }
@@ -155,12 +126,12 @@ static void check_kept(const problem *p)
         for (int32_t k = first; k < first + count; k++) {
             const int64_t i = p->kept_rows[k];
             assert_true(i >= 0 && i < p->n && (k == first || i > p->kept_rows[k - 1]));
-            assert_true(value_of(p->t, p->kept_values, k) == value_of(p->t, p->X, i + j * p->ldx));
+            assert_true(get(p->t, p->kept_values, k) == get(p->t, p->X, i + j * p->ldx));
             kept[i] = true;
-            least = fmin(least, cabs(value_of(p->t, p->kept_values, k)));
+            least = fmin(least, (double)cabsl(get(p->t, p->kept_values, k)));
         }
-        for (int64_t i = 0; i < p->n; i++) assert_true(kept[i] || cabs(value_of(p->t, p->X, i + j * p->ldx)) <= least * (1 + 4 * eps_of(p->t)));
-        for (int32_t k = first + count; k < first + asked; k++) assert_true(p->kept_rows[k] == -1 && value_of(p->t, p->kept_values, k) == 0);
+        for (int64_t i = 0; i < p->n; i++) assert_true(kept[i] || cabsl(get(p->t, p->X, i + j * p->ldx)) <= least * (1 + 4 * eps_of(p->t)));
+        for (int32_t k = first + count; k < first + asked; k++) assert_true(p->kept_rows[k] == -1 && get(p->t, p->kept_values, k) == 0);
     }
     free(kept);
 }
@@ -198,7 +169,7 @@ static void rows_outside_the_matrix_are_left_out(void **state)
     problem p = make_problem(TRINE_D, 50, 4);
     for (int32_t k = 0; k < p.offsets[4]; k += 3) {
         const int64_t j = k < p.offsets[1] ? 0 : k < p.offsets[2] ? 1 : k < p.offsets[3] ? 2 : 3;
-        set(TRINE_D, p.dense, p.rows[k] + j * p.ldx, 0);
+        put(TRINE_D, p.dense, p.rows[k] + j * p.ldx, 0);
         p.rows[k] = k % 2 ? -1 : 50;
     }
     solve(&p, NULL);
@@ -210,8 +181,8 @@ static void equal_entries_are_kept_from_above(void **state)
 {
     (void)state;
     problem p = make_problem(TRINE_S, 2000, 2);
-    for (int64_t i = 0; i < 3 * p.n; i++) set(TRINE_S, p.bands, i, i / p.n == 1);
-    for (int32_t k = 0; k < 2000; k++) p.rows[k] = k, set(TRINE_S, p.values, k, k % 2 ? -1 : 1);
+    for (int64_t i = 0; i < 3 * p.n; i++) put(TRINE_S, p.bands, i, i / p.n == 1);
+    for (int32_t k = 0; k < 2000; k++) p.rows[k] = k, put(TRINE_S, p.values, k, k % 2 ? -1 : 1);
     p.offsets[1] = p.offsets[2] = 2000;
     p.kept_offsets[1] = 700, p.kept_offsets[2] = 720;
     solve(&p, NULL);

@@ -5,29 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------- values of a dtype */
-
-void put(trine_dtype t, void *p, int64_t i, value v)
-{
-    switch (t) {
-    case TRINE_S: ((float *)p)[i] = (float)creal(v); break;
-    case TRINE_D: ((double *)p)[i] = creal(v); break;
-    case TRINE_C: ((float complex *)p)[i] = (float complex)v; break;
-    case TRINE_Z: ((double complex *)p)[i] = v; break;
-    }
-}
-value get(trine_dtype t, const void *p, int64_t i)
-{
-    switch (t) {
-    case TRINE_S: return ((const float *)p)[i];
-    case TRINE_D: return ((const double *)p)[i];
-    case TRINE_C: return ((const float complex *)p)[i];
-    case TRINE_Z: return ((const double complex *)p)[i];
-    }
-    return 0;
-}
-static double eps_of(trine_dtype t) { return t == TRINE_S || t == TRINE_C ? 0x1p-23 : 0x1p-52; }
-
 /* ----------------------------------------------------------------- problem */
 
 void problem_free(struct problem *P)

@@ -2,15 +2,11 @@
 #ifndef TRINE_TRIANGULAR_SUPPORT_H
 #define TRINE_TRIANGULAR_SUPPORT_H
 
+#include "elements.h"
 #include "harness.h"
-
-#include <complex.h>
 
 typedef double complex value;
 
-/** The i-th element of an array of dtype t. */
-void put(trine_dtype t, void *p, int64_t i, value v);
-value get(trine_dtype t, const void *p, int64_t i);
 value random_value(uint64_t seed, uint64_t k);
 
 /** A square matrix in compressed rows, or the same arrays read as compressed columns. */

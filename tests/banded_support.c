@@ -1,4 +1,4 @@
-#include "panel_support.h"
+#include "banded_support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,35 +6,6 @@
 
 void dgbsv_(const int *n, const int *kl, const int *ku, const int *nrhs, double *ab, const int *ldab, int *ipiv, double *b, const int *ldb, int *info);
 
-const trine_dtype all_dtypes[4] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
-
-double eps_of(trine_dtype t) { return t == TRINE_S || t == TRINE_C ? 0x1p-23 : 0x1p-52; }
-
-wide element(trine_dtype t, const void *p, int64_t i)
-{
-    switch (t) {
-    case TRINE_S: return ((const float *)p)[i];
-    case TRINE_D: return ((const double *)p)[i];
-    case TRINE_C: return ((const float complex *)p)[i];
-    default: return ((const double complex *)p)[i];
-    }
-}
-void set(trine_dtype t, void *p, int64_t i, wide value)
-{
-    switch (t) {
-    case TRINE_S: ((float *)p)[i] = (float)creall(value); break;
-    case TRINE_D: ((double *)p)[i] = (double)creall(value); break;
-    case TRINE_C: ((float complex *)p)[i] = (float complex)value; break;
-    default: ((double complex *)p)[i] = (double complex)value;
-    }
-}
-wide random_value(trine_dtype t, uint64_t seed, uint64_t i)
-{
-    const double re = 2 * test_uniform(seed, 2 * i) - 1, im = 2 * test_uniform(seed, 2 * i + 1) - 1;
-    wide value = re;
-    if (t == TRINE_C || t == TRINE_Z) __imag__ value = im;
-    return value;
-}
 
 /* ------------------------------------------------------------------ building */
 
@@ -46,7 +17,7 @@ static linear_system new_system(linear_system s)
     s.matrix = calloc(s.matrix_elements + 1, size);
     s.D = calloc((size_t)(s.ldd * s.nrhs) + 1, size);
     s.X = calloc((size_t)(s.ldx * s.nrhs) + 1, size);
-    for (int64_t i = 0; i < s.ldd * s.nrhs; i++) set(s.t, s.D, i, random_value(s.t, 4711, (uint64_t)i));
+    for (int64_t i = 0; i < s.ldd * s.nrhs; i++) put(s.t, s.D, i, random_element(s.t, 4711, (uint64_t)i));
     return s;
 }
 linear_system new_blocks(trine_dtype t, int64_t rows, int m, int64_t nrhs, trine_gtsv_options options)
@@ -56,6 +27,12 @@ linear_system new_blocks(trine_dtype t, int64_t rows, int m, int64_t nrhs, trine
 linear_system new_bands(trine_dtype t, int64_t n, int kl, int ku, int64_t nrhs, trine_gtsv_options options)
 {
     return new_system((linear_system){.t = t, .n = n, .nrhs = nrhs, .kl = kl, .ku = ku, .options = options, .matrix_elements = (size_t)(n * (kl + ku + 1))});
+}
+linear_system new_tridiagonal(trine_dtype t, int64_t n, int64_t nrhs, trine_gtsv_options options)
+{
+    linear_system s = new_bands(t, n, 1, 1, nrhs, options);
+    s.tridiagonal = true;
+    return s;
 }
 void free_system(linear_system *s) { free(s->matrix), free(s->D), free(s->X); }
 
@@ -84,10 +61,10 @@ static void fill_one(void *argument, int64_t row, int64_t column, int64_t index)
 {
     const filling *f = argument;
     if (f->poison) {
-        if (column < 0) set(f->s->t, f->s->matrix, index, (wide)NAN);
+        if (column < 0) put(f->s->t, f->s->matrix, index, (wide)NAN);
         return;
     }
-    set(f->s->t, f->s->matrix, index, random_value(f->s->t, f->seed, (uint64_t)index) + (row == column ? f->dominance : 0));
+    put(f->s->t, f->s->matrix, index, random_element(f->s->t, f->seed, (uint64_t)index) + (row == column ? f->dominance : 0));
 }
 void fill_system(linear_system *s, uint64_t seed, double dominance)
 {
@@ -105,7 +82,7 @@ static void visit_one(void *argument, int64_t row, int64_t column, int64_t index
 {
     const visiting *v = argument;
     if (column < 0) return;
-    const wide value = element(v->s->t, v->s->matrix, index);
+    const wide value = get(v->s->t, v->s->matrix, index);
     switch (v->s->options.op) {
     case TRINE_T: v->visit(v->argument, column, row, value); break;
     case TRINE_H: v->visit(v->argument, column, row, conjl(value)); break;
@@ -137,7 +114,7 @@ typedef struct { const linear_system *s; int64_t column; wide *residual; long do
 static void judge_one(void *argument, int64_t row, int64_t column, wide value)
 {
     const judging *j = argument;
-    const wide term = value * element(j->s->t, j->s->X, column + j->column * j->s->ldx);
+    const wide term = value * get(j->s->t, j->s->X, column + j->column * j->s->ldx);
     j->residual[row] -= term;
     j->size[row] += cabsl(term);
 }
@@ -147,7 +124,7 @@ double backward_error(const linear_system *s, const void *D)
     judging j = {.s = s, .residual = malloc((size_t)(s->n + 1) * sizeof(wide)), .size = malloc((size_t)(s->n + 1) * sizeof(long double))};
     for (j.column = 0; j.column < s->nrhs; j.column++) {
         for (int64_t i = 0; i < s->n; i++) {
-            j.residual[i] = element(s->t, D, i + j.column * s->ldd);
+            j.residual[i] = get(s->t, D, i + j.column * s->ldd);
             j.size[i] = cabsl(j.residual[i]);
         }
         visit_elements(s, judge_one, &j);
@@ -160,7 +137,7 @@ double backward_error(const linear_system *s, const void *D)
     return (double)worst;
 }
 
-double relative_error(int64_t n, const double *x, const double *y)
+static double relative_error(int64_t n, const double *x, const double *y)
 {
     double difference = 0, size = 0;
     for (int64_t i = 0; i < n; i++) difference += (x[i] - y[i]) * (x[i] - y[i]), size += y[i] * y[i];
@@ -171,7 +148,7 @@ static int compare(const void *a, const void *b)
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
-double median(double *values, int count)
+static double median(double *values, int count)
 {
     qsort(values, (size_t)count, sizeof *values, compare);
     return values[count / 2];
@@ -181,26 +158,65 @@ double median(double *values, int count)
 
 static trine_status solve_on_cpu(linear_system *s)
 {
-    const size_t step = (size_t)s->n * (size_t)s->m * trine_dtype_size(s->t);
+    const size_t step = s->matrix_elements / 3 * trine_dtype_size(s->t); /* from a to b and from b to c; bands: not used */
     const char *a = s->matrix;
-    size_t bytes, factor_bytes;
-    trine_status status;
-    if (s->m && s->factor_first) {
+    size_t bytes, factor_bytes = 0;
+    void *factor = NULL, *work;
+    trine_status status = TRINE_SUCCESS;
+    if (s->factor_first) {
         OK(trine_bgtf_cpu_size(s->t, s->rows, s->m, &s->options, &factor_bytes));
         OK(trine_bgtfs_cpu_work_size(s->t, s->rows, s->m, s->nrhs, &s->options, &bytes));
-        void *factor = malloc(factor_bytes), *work = malloc(bytes);
+        factor = malloc(factor_bytes + 1), work = malloc(bytes + 1);
         status = trine_bgtf_cpu(2, s->t, s->rows, s->m, &s->options, a, a + step, a + 2 * step, factor, factor_bytes);
         if (!status)
             status = trine_bgtfs_cpu(2, s->t, s->rows, s->m, s->nrhs, &s->options, factor, factor_bytes, s->D, s->ldd, s->X, s->ldx, work, bytes);
-        free(factor), free(work);
-        return status;
+    } else if (s->m) {
+        OK(trine_bgtsv_cpu_work_size(s->t, s->rows, s->m, s->nrhs, &s->options, &bytes));
+        work = malloc(bytes + 1);
+        status = trine_bgtsv_cpu(2, s->t, s->rows, s->m, s->nrhs, &s->options, a, a + step, a + 2 * step, s->D, s->ldd, s->X, s->ldx, work, bytes);
+    } else if (s->tridiagonal) {
+        OK(trine_gtsv_cpu_work_size(s->t, s->n, s->nrhs, &s->options, &bytes));
+        work = malloc(bytes + 1);
+        status = trine_gtsv_cpu(2, s->t, s->n, s->nrhs, &s->options, a, a + step, a + 2 * step, s->D, s->ldd, s->X, s->ldx, work, bytes);
+    } else {
+        OK(trine_gbsv_cpu_work_size(s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, &bytes));
+        work = malloc(bytes + 1);
+        status = trine_gbsv_cpu(2, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, a, s->D, s->ldd, s->X, s->ldx, work, bytes);
     }
-    OK(s->m ? trine_bgtsv_cpu_work_size(s->t, s->rows, s->m, s->nrhs, &s->options, &bytes)
-            : trine_gbsv_cpu_work_size(s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, &bytes));
-    void *work = malloc(bytes);
-    status = s->m ? trine_bgtsv_cpu(2, s->t, s->rows, s->m, s->nrhs, &s->options, a, a + step, a + 2 * step, s->D, s->ldd, s->X, s->ldx, work, bytes)
-                  : trine_gbsv_cpu(2, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, a, s->D, s->ldd, s->X, s->ldx, work, bytes);
-    free(work);
+    free(factor), free(work);
+    return status;
+}
+
+/** The same with everything in device memory. */
+static trine_status solve_in_device_memory(linear_system *s, trine_context ctx, char *a, void *D, void *X)
+{
+    const size_t step = s->matrix_elements / 3 * trine_dtype_size(s->t);
+    size_t bytes, factor_bytes = 0;
+    void *stream, *work, *factor = NULL;
+    trine_status status = TRINE_SUCCESS;
+    OK(trine_context_get_stream(ctx, &stream));
+    if (s->factor_first) {
+        OK(trine_bgtf_size(s->t, s->rows, s->m, &s->options, &factor_bytes));
+        OK(trine_bgtfs_work_size(s->t, s->rows, s->m, s->nrhs, &s->options, &bytes));
+        OK(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
+        OK(trine_alloc(ctx, TRINE_DEVICE, factor_bytes, &factor));
+        status = trine_bgtf(stream, s->t, s->rows, s->m, &s->options, a, a + step, a + 2 * step, factor, factor_bytes);
+        if (!status)
+            status = trine_bgtfs(stream, s->t, s->rows, s->m, s->nrhs, &s->options, factor, factor_bytes, D, s->ldd, X, s->ldx, work, bytes);
+    } else if (s->m) {
+        OK(trine_bgtsv_work_size(s->t, s->rows, s->m, s->nrhs, &s->options, &bytes));
+        OK(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
+        status = trine_bgtsv(stream, s->t, s->rows, s->m, s->nrhs, &s->options, a, a + step, a + 2 * step, D, s->ldd, X, s->ldx, work, bytes);
+    } else if (s->tridiagonal) {
+        OK(trine_gtsv_work_size(s->t, s->n, s->nrhs, &s->options, &bytes));
+        OK(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
+        status = trine_gtsv(stream, s->t, s->n, s->nrhs, &s->options, a, a + step, a + 2 * step, D, s->ldd, X, s->ldx, work, bytes);
+    } else {
+        OK(trine_gbsv_work_size(s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, &bytes));
+        OK(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
+        status = trine_gbsv(stream, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, a, D, s->ldd, X, s->ldx, work, bytes);
+    }
+    test_release(ctx, work), test_release(ctx, factor);
     return status;
 }
 
@@ -208,39 +224,19 @@ static trine_status solve_on_cpu(linear_system *s)
 static trine_status solve_on_gpu(linear_system *s)
 {
     static trine_context ctx; /* one for the whole program */
-    const size_t size = trine_dtype_size(s->t), matrix_bytes = s->matrix_elements * size, step = (size_t)s->n * (size_t)s->m * size;
+    const size_t size = trine_dtype_size(s->t), matrix_bytes = s->matrix_elements * size;
     const size_t d_bytes = (size_t)(s->ldd * s->nrhs) * size, x_bytes = (size_t)(s->ldx * s->nrhs) * size;
-    size_t bytes, factor_bytes = 0;
-    void *stream, *work, *factor = NULL;
-    trine_status status;
     if (!ctx) ctx = test_context();
-    OK(trine_context_get_stream(ctx, &stream));
-    if (s->m && s->factor_first) {
-        OK(trine_bgtf_size(s->t, s->rows, s->m, &s->options, &factor_bytes));
-        OK(trine_bgtfs_work_size(s->t, s->rows, s->m, s->nrhs, &s->options, &bytes));
-    } else {
-        OK(s->m ? trine_bgtsv_work_size(s->t, s->rows, s->m, s->nrhs, &s->options, &bytes)
-                : trine_gbsv_work_size(s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, &bytes));
-    }
-    OK(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
-    OK(trine_alloc(ctx, TRINE_DEVICE, factor_bytes, &factor));
-    char *a = test_to_device(ctx, s->matrix, matrix_bytes), *X = test_to_device(ctx, s->X, x_bytes);
-    char *D = s->D == s->X ? X : test_to_device(ctx, s->D, d_bytes);
-    if (s->m && s->factor_first) {
-        status = trine_bgtf(stream, s->t, s->rows, s->m, &s->options, a, a + step, a + 2 * step, factor, factor_bytes);
-        if (!status)
-            status = trine_bgtfs(stream, s->t, s->rows, s->m, s->nrhs, &s->options, factor, factor_bytes, D, s->ldd, X, s->ldx, work, bytes);
-    } else {
-        status = s->m ? trine_bgtsv(stream, s->t, s->rows, s->m, s->nrhs, &s->options, a, a + step, a + 2 * step, D, s->ldd, X, s->ldx, work, bytes)
-                      : trine_gbsv(stream, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, a, D, s->ldd, X, s->ldx, work, bytes);
-    }
+    void *a = test_to_device(ctx, s->matrix, matrix_bytes), *X = test_to_device(ctx, s->X, x_bytes);
+    void *D = s->D == s->X ? X : test_to_device(ctx, s->D, d_bytes);
+    const trine_status status = solve_in_device_memory(s, ctx, a, D, X);
     test_from_device(ctx, s->X, X, x_bytes);
     test_from_device(ctx, s->matrix, a, matrix_bytes);
     if (D != X) {
         test_from_device(ctx, s->D, D, d_bytes);
         test_release(ctx, D);
     }
-    test_release(ctx, X), test_release(ctx, a), test_release(ctx, work), test_release(ctx, factor);
+    test_release(ctx, X), test_release(ctx, a);
     return status;
 }
 
@@ -252,7 +248,7 @@ static void store_one(void *argument, int64_t row, int64_t column, wide value)
     const lapack_bands *b = argument;
     b->ab[column * b->ldab + b->diagonal + row - column] = (double)creall(value);
 }
-bool solve_by_lapack(const linear_system *s, double *x)
+static bool solve_by_lapack(const linear_system *s, double *x)
 {
     const int n = (int)s->n, one = 1, kl = s->m ? 2 * s->m - 1 : s->kl, ku = s->m ? kl : s->ku;
     lapack_bands bands = {.ldab = 2 * kl + ku + 1, .diagonal = kl + ku};
@@ -281,4 +277,59 @@ bool read_sample(const char *name, linear_system *s, double **x)
     assert_int_equal(fread(s->D, 8, (size_t)s->n, file), s->n);
     fclose(file);
     return true;
+}
+
+/* ------------------------------------------------------------------- checks */
+
+void check_random(linear_system s, double dominance, double bound)
+{
+    fill_system(&s, (uint64_t)(s.n + 1), dominance);
+    poison_outside(&s);
+    OK(solve_system(&s));
+    const double error = backward_error(&s, s.D) / eps_of(s.t);
+    if (!(error <= bound)) {
+        print_error("dtype %d, n %lld, block size %d, kl %d, ku %d, nrhs %lld, pivot %d, cyclic %d, op %d, partition %d, refine %d, factor first %d: "
+                    "backward error %.3g eps\n", (int)s.t, (long long)s.n, s.m, s.kl, s.ku, (long long)s.nrhs, (int)s.options.pivot, s.options.cyclic,
+                    (int)s.options.op, s.options.partition, s.options.refine, s.factor_first, error);
+        fail();
+    }
+    free_system(&s);
+}
+
+void check_in_place_and_inputs(linear_system *s)
+{
+    const size_t size = trine_dtype_size(s->t), d_bytes = (size_t)(s->ldd * s->nrhs) * size, matrix_bytes = s->matrix_elements * size;
+    void *d = malloc(d_bytes), *matrix = malloc(matrix_bytes);
+    memcpy(d, s->D, d_bytes), memcpy(matrix, s->matrix, matrix_bytes);
+    for (int64_t c = 0; c < s->nrhs; c++) put(s->t, s->X, s->n + c * s->ldx, 77);
+    OK(solve_system(s));
+    assert_memory_equal(d, s->D, d_bytes);
+    assert_memory_equal(matrix, s->matrix, matrix_bytes);
+    for (int64_t c = 0; c < s->nrhs; c++) assert_true(get(s->t, s->X, s->n + c * s->ldx) == 77);
+    linear_system in_place = *s;
+    in_place.X = in_place.D, in_place.ldx = s->ldd;
+    OK(solve_system(&in_place));
+    for (int64_t c = 0; c < s->nrhs; c++)
+        assert_memory_equal((char *)in_place.X + (size_t)(c * s->ldd) * size, (char *)s->X + (size_t)(c * s->ldx) * size, (size_t)s->n * size);
+    free(d), free(matrix);
+}
+
+void compare_with_lapack(linear_system *s, const double *x, error_samples *e)
+{
+    double *y = malloc((size_t)s->n * 8);
+    e->lapack[e->count] = solve_by_lapack(s, y) ? relative_error(s->n, y, x) : INFINITY;
+    OK(solve_system(s));
+    e->ours[e->count] = relative_error(s->n, s->X, x);
+    e->backward[e->count] = backward_error(s, s->D);
+    e->count++;
+    free(y);
+}
+
+void check_errors(const char *name, error_samples *e, bool hopeless)
+{
+    const double eps = eps_of(TRINE_D), ours = median(e->ours, e->count), lapack = median(e->lapack, e->count), backward = median(e->backward, e->count);
+    if (!(hopeless ? backward <= 50 * eps : ours <= 50 * fmax(lapack, eps))) {
+        print_error("%s: forward error %.2e, LAPACK's %.2e, backward error %.2e\n", name, ours, lapack, backward);
+        fail();
+    }
 }

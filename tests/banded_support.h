@@ -1,15 +1,12 @@
-/* Block tridiagonal and banded systems for tests: built in any precision, solved by trine on the device under test or by LAPACK,
+/* Tridiagonal, banded and block tridiagonal systems for tests: built in any precision, solved by trine on the device under test or by LAPACK,
  * judged in long double. */
-#ifndef TRINE_PANEL_SUPPORT_H
-#define TRINE_PANEL_SUPPORT_H
+#ifndef TRINE_BANDED_SUPPORT_H
+#define TRINE_BANDED_SUPPORT_H
 
-#include "harness.h"
-
-#include <complex.h>
 #include <math.h>
-#undef I
 
-typedef long double complex wide;
+#include "elements.h"
+#include "harness.h"
 
 /** op(A) X = D. Blocks (rows > 0): a, b, c one after the other, rows blocks of m x m each. Bands: kl + ku + 1 of n elements. */
 typedef struct {
@@ -20,16 +17,12 @@ typedef struct {
     void *matrix, *D, *X;
     size_t matrix_elements;
     bool factor_first; /* blocks: by bgtf and bgtfs */
+    bool tridiagonal;  /* bands -1, 0, 1: by gtsv */
 } linear_system;
-
-extern const trine_dtype all_dtypes[4];
-double eps_of(trine_dtype t);
-wide element(trine_dtype t, const void *p, int64_t i);
-void set(trine_dtype t, void *p, int64_t i, wide value);
-wide random_value(trine_dtype t, uint64_t seed, uint64_t i);
 
 linear_system new_blocks(trine_dtype t, int64_t rows, int m, int64_t nrhs, trine_gtsv_options options);
 linear_system new_bands(trine_dtype t, int64_t n, int kl, int ku, int64_t nrhs, trine_gtsv_options options);
+linear_system new_tridiagonal(trine_dtype t, int64_t n, int64_t nrhs, trine_gtsv_options options);
 void free_system(linear_system *s);
 
 /** Index in `matrix` of A[i,j], j in -kl .. ku around i or, cyclic, that modulo n; the element must be stored. */
@@ -53,12 +46,20 @@ double backward_error(const linear_system *s, const void *D);
 /** Solve on the device under test; returns the status. */
 trine_status solve_system(linear_system *s);
 
-/** Solution of a real double system with one right-hand side by LAPACK's gbsv; false if that fails. */
-bool solve_by_lapack(const linear_system *s, double *x);
+/** Solve s with random coefficients, NaN outside the matrix, require a backward error of at most `bound` eps, and free s. */
+void check_random(linear_system s, double dominance, double bound);
 
-/** |x - y|_2 / |y|_2 */
-double relative_error(int64_t n, const double *x, const double *y);
-double median(double *values, int count);
+/** Solve, and again with the solution in the place of D: the same bits, and what is no part of the result stays as it was. */
+void check_in_place_and_inputs(linear_system *s);
+
+/** Errors of trine and of LAPACK's gbsv (infinite where that fails) on real double systems with one right-hand side. */
+#define SEEDS 20
+typedef struct { double ours[SEEDS], lapack[SEEDS], backward[SEEDS]; int count; } error_samples;
+/** Solve s, whose solution is x, with both. */
+void compare_with_lapack(linear_system *s, const double *x, error_samples *e);
+/** Forward errors, |x - y|_2 / |y|_2, at most 50 times LAPACK's in the median; hopeless, a condition above 1e15: the backward
+ *  error at most 50 eps. */
+void check_errors(const char *name, error_samples *e, bool hopeless);
 
 /** A file of the numerical test set: bands, x, d; false if it is not there. */
 bool read_sample(const char *name, linear_system *s, double **x);

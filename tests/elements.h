@@ -1,0 +1,23 @@
+/* Elements of arrays in any of the four precisions, read and written as the widest type there is. */
+#ifndef TRINE_ELEMENTS_H
+#define TRINE_ELEMENTS_H
+
+#include <complex.h>
+#include <stdbool.h>
+#include <trine/trine.h>
+
+#undef I
+
+typedef long double complex wide;
+
+extern const trine_dtype all_dtypes[4];
+bool is_complex(trine_dtype t);
+/** Distance of 1 from the next larger number: 2^-23 or 2^-52. */
+double eps_of(trine_dtype t);
+wide get(trine_dtype t, const void *array, int64_t i);
+/** Rounded to t; real types take the real part. */
+void put(trine_dtype t, void *array, int64_t i, wide value);
+/** Number `i` of a stream: uniform in (-1,1), complex types in that square. */
+wide random_element(trine_dtype t, uint64_t seed, uint64_t i);
+
+#endif
