@@ -48,6 +48,13 @@ factor make_factor(int m, const int *widths, int extra, bool closed, trine_diag 
     return F;
 }
 
+factor mixed_factor(trine_diag diag, bool closed)
+{
+    int widths[24];
+    for (int s = 0; s < 24; s++) widths[s] = s < 16 ? 1 + 5 * s % 13 : 20 + 9 * (s - 16);
+    return make_factor(24, widths, 6, closed, diag, 91);
+}
+
 void free_factor(factor *F)
 {
     free(F->first);

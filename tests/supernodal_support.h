@@ -18,6 +18,8 @@ typedef struct {
 /** A random factor with panels of the given widths; each panel has `extra` random rows below and, if closed, those that
  *  elimination adds. Off-diagonal entries are below 1 / height, diagonals between 1 and 2 in modulus. */
 factor make_factor(int m, const int *widths, int extra, bool closed, trine_diag diag, uint64_t seed);
+/** Panels on both sides of the small thresholds that tests use, several levels of them. */
+factor mixed_factor(trine_diag diag, bool closed);
 void free_factor(factor *F);
 /** Values in dtype t; F->exact is rounded along. */
 void convert(factor *F, trine_dtype t);

@@ -349,8 +349,8 @@ static void wrong_arguments_are_named(void **state)
     if (test_on_gpu())
         FAILS(TRINE_ERR_UNSUPPORTED, "inverted panels", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){
             .invert = TRINE_INVERT_NONE, .variant = TRINE_VARIANT_DYNAMIC}));
-    else
-        FAILS(TRINE_ERR_UNSUPPORTED, "the GPU's", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.variant = TRINE_VARIANT_TEAM}));
+    FAILS(TRINE_ERR_UNSUPPORTED, "inverted diagonal blocks", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){
+        .invert = TRINE_INVERT_NONE, .variant = TRINE_VARIANT_SPMV}));
     FAILS(TRINE_ERR_ARGUMENT, "variant", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.variant = (trine_supernodal_variant)9}));
     FAILS(TRINE_ERR_ARGUMENT, "streams", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.streams = 33}));
     P.dtype = (trine_dtype)0;

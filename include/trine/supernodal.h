@@ -40,17 +40,19 @@ typedef enum {
     TRINE_INVERT_NONE,  /* the panel stays as it is: substitution with L_ss, then a product with L_off */
     TRINE_INVERT_OFF,   /* partitioned inverse: L_ss := L_ss^-1 and L_off := L_off L_ss^-1; a panel is one product */
     TRINE_INVERT_DIAG,  /* L_ss := L_ss^-1 only: two products, and the accuracy of substitution by blocks */
-    TRINE_INVERT_FULL   /* all panels become one, the inverse is a dense triangle: a reference for small n. GPU only */
+    TRINE_INVERT_FULL   /* all panels become one, the inverse is a dense triangle: a reference for small n */
 } trine_supernodal_invert;
 
-/** How a GPU goes through the panels (Section 5.1). All but DYNAMIC go level by level: one kernel launch or two a level for all
- *  small panels of it, one or two for each large one; the launches of a solve are one CUDA graph. */
+/** How a solve goes through the panels (Section 5.1). All but DYNAMIC go level by level. On a GPU: one kernel launch or two a level
+ *  for all small panels of it, one or two for each large one; the launches of a solve are one CUDA graph. On a CPU: threads deal
+ *  the panels of a level, or parts of large ones, out among themselves, and meet after each stage. */
 typedef enum {
-    TRINE_VARIANT_AUTO,    /* DYNAMIC with INVERT_OFF and INVERT_FULL, else TEAM */
-    TRINE_VARIANT_DYNAMIC, /* one launch; tiles of panels run when what they need is done. Not with INVERT_NONE, INVERT_DIAG */
-    TRINE_VARIANT_DEFAULT, /* every panel has launches of its own, one after the other */
-    TRINE_VARIANT_STREAM,  /* the same, those of a level on several streams */
-    TRINE_VARIANT_TEAM,    /* panels of up to `threshold` columns in one launch a level, a block each */
+    TRINE_VARIANT_AUTO,    /* DYNAMIC; on a GPU with INVERT_NONE and INVERT_DIAG: TEAM */
+    TRINE_VARIANT_DYNAMIC, /* GPU: one launch; tiles of panels run when what they need is done. Not with INVERT_NONE, INVERT_DIAG.
+                              CPU: subtrees run when what they need is done, with any inversion; access as AUTO */
+    TRINE_VARIANT_DEFAULT, /* every panel by itself, shared by all blocks or threads, one after the other */
+    TRINE_VARIANT_STREAM,  /* the same, those of a level on several streams; CPU: shared out together */
+    TRINE_VARIANT_TEAM,    /* panels of up to `threshold` columns in one launch a level, a block (CPU: a thread) each */
     TRINE_VARIANT_SPMV     /* one or two sparse matrices a level, without the explicit zeros; sums in a fixed order. Not with
                               INVERT_NONE */
 } trine_supernodal_variant;
@@ -68,13 +70,12 @@ typedef struct {
     double fill;       /* a panel merged from several may hold this fraction of explicit zeros; 0 = automatic (0.1 on a GPU, 0.03 on the CPU), negative =
                           merge nothing */
     int64_t max_nrhs;  /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work */
-    /* on a GPU */
     trine_supernodal_variant variant;
     trine_supernodal_access access;
-    int64_t threshold; /* TEAM: panels of more columns are worked on by many blocks each; 0 = 250 */
-    int streams;       /* STREAM, and TEAM's large panels; 0 = 5, at most 32 */
-    int64_t teams;     /* DYNAMIC: blocks launched; 0 = as many as are resident at once */
-    int no_graph;      /* launch kernel by kernel */
+    int64_t threshold; /* TEAM: panels of more columns are worked on by many blocks or threads each; 0 = 250 */
+    int streams;       /* GPU: STREAM, and TEAM's large panels; 0 = 5, at most 32 */
+    int64_t teams;     /* GPU, DYNAMIC: blocks launched; 0 = as many as are resident at once */
+    int no_graph;      /* GPU: launch kernel by kernel */
 } trine_supernodal_options;
 
 /** Analyse the structure of a lower triangular factor L given as panels (host memory; values are not read; everything needed
@@ -115,8 +116,9 @@ TRINE_API trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs
 /** X := alpha op(L)^-1 B for n x nrhs vectors of the panels' dtype in the context's space; B == X (same data, ld, layout) is
  *  allowed, other overlap is not. alpha: host scalar of that dtype, read at the call; NULL = 1. On a GPU one launch,
  *  of a kernel or a graph: asynchronous, allocates nothing, capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before
- *  numeric, or more right-hand sides than the work was sized for. Summation order: fixed for op T and H; for op N fixed on
- *  the CPU (for one number of threads) and, with TRINE_ACCESS_PULL, on a GPU; else free there (atomic additions).
+ *  numeric, or more right-hand sides than the work was sized for. Summation order: fixed for op T and H; for op N fixed with
+ *  TRINE_ACCESS_PULL, with TRINE_VARIANT_SPMV and, for one number of threads, with TRINE_VARIANT_DYNAMIC on a CPU; else free (atomic
+ *  additions).
  *  Yamazaki, Rajamanickam and Ellingwood 2020, Sections 4 and 5.1. */
 TRINE_API trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, const void *alpha,
                                               const trine_dense *B, const trine_dense *X, const trine_exec *exec);
@@ -133,7 +135,7 @@ typedef struct {
     int64_t bytes;                               /* kept by the plan, in the context's space */
     double analyse_seconds, numeric_seconds;     /* host time; numeric: of the last one, up to its return */
     trine_supernodal_invert invert;              /* what numeric does */
-    trine_supernodal_variant variant;            /* on a GPU; AUTO on the CPU */
+    trine_supernodal_variant variant;            /* what a solve does */
 } trine_supernodal_info;
 TRINE_API trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_info *info);
 

@@ -76,15 +76,12 @@ static trine_status settle(trine_context ctx, trine_supernodal_options *o)
     if (o->fill == 0) o->fill = ctx->cuda ? 0.1 : 0.03;
     if (!o->invert) o->invert = ctx->cuda ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
     const bool products = o->invert == TRINE_INVERT_OFF || o->invert == TRINE_INVERT_FULL;
-    if (!ctx->cuda) {
-        if (o->variant || o->invert == TRINE_INVERT_FULL)
-            return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_INVERT_FULL and variants are the GPU's");
-    } else if (o->variant == TRINE_VARIANT_SPMV && o->invert == TRINE_INVERT_NONE) {
+    if (o->variant == TRINE_VARIANT_SPMV && o->invert == TRINE_INVERT_NONE) {
         return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_VARIANT_SPMV takes inverted diagonal blocks only (TRINE_INVERT_OFF, TRINE_INVERT_DIAG)");
     } else if (!o->variant) {
-        o->variant = products ? TRINE_VARIANT_DYNAMIC : TRINE_VARIANT_TEAM;
-    } else if (o->variant == TRINE_VARIANT_DYNAMIC && !products) {
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_VARIANT_DYNAMIC takes inverted panels only (TRINE_INVERT_OFF)");
+        o->variant = products || !ctx->cuda ? TRINE_VARIANT_DYNAMIC : TRINE_VARIANT_TEAM;
+    } else if (o->variant == TRINE_VARIANT_DYNAMIC && !products && ctx->cuda) {
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_VARIANT_DYNAMIC takes inverted panels only on a GPU (TRINE_INVERT_OFF)");
     }
     return TRINE_SUCCESS;
 }

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "core/scalar.h"
-#include "supernodal/domains.h"
-#include "supernodal/panel_kernels.h"
+#include "supernodal/supernodal_cpu.h"
 
 enum {
     INVERT_SMALL = 32,        /* columns inverted by substitution */
@@ -18,17 +17,6 @@ enum {
 #define TEAM_BARRIER(team) do { if ((team) > 1) { _Pragma("omp barrier") } } while (0)
 
 typedef struct panel_kernels panel_kernels;
-typedef struct {
-    const panel_kernels *kernels;
-    supernodal_domains domains;
-    int64_t bad_row;
-} cpu_part;
-
-/** Columns first..first+count-1 of the right-hand sides, stored `cols` wide. */
-typedef struct {
-    int64_t first, count;
-    int cols;
-} block;
 
 static inline bool is_large(const supernodal_panel *p) { return (int64_t)p->width * p->height >= TEAM_ENTRIES; }
 
@@ -39,22 +27,15 @@ static inline panel_view view_panel(trine_supernodal plan, int64_t s, size_t ele
                         .width = p->width, .height = p->height, .own = ((const cpu_part *)plan->device)->domains.own[s]};
 }
 
-/** Part `me` of `team` of [begin, end), cut at multiples of `grain` from begin. */
-static inline void share(int64_t begin, int64_t end, int64_t grain, int me, int team, int64_t *from, int64_t *to)
-{
-    const int64_t units = end > begin ? (end - begin + grain - 1) / grain : 0;
-    *from = begin + units * me / team * grain;
-    *to = begin + units * (me + 1) / team * grain;
-    if (*from > end) *from = end;
-    if (*to > end) *to = end;
-}
-
 #define TEMPLATE "supernodal/supernodal_cpu.inc"
 #include "core/each_dtype.h"
+
+static bool is_by_level(trine_supernodal plan) { return plan->options.variant != TRINE_VARIANT_DYNAMIC; }
 
 static void cpu_destroy(trine_supernodal plan)
 {
     cpu_part *part = plan->device;
+    levels_cpu_free(plan);
     supernodal_domains_free(plan->ctx, &part->domains);
     trine_free(plan->ctx, TRINE_HOST, part);
     plan->device = NULL;
@@ -68,7 +49,8 @@ static trine_status cpu_analyse(trine_supernodal plan)
     plan->device = part;
     part->bad_row = -1;
     part->kernels = panel_kernels_for(plan->dtype);
-    return supernodal_domains_cut(&plan->S, plan->S.n_values < TEAM_WORTHWHILE ? 1 : ctx->threads, &part->domains);
+    part->threads = plan->S.n_values < TEAM_WORTHWHILE ? 1 : ctx->threads;
+    return is_by_level(plan) ? levels_cpu_build(plan) : supernodal_domains_cut(&plan->S, part->threads, &part->domains);
 }
 
 static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const void *values, void *stream)
@@ -93,6 +75,7 @@ static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const 
             invert_panel[plan->dtype](plan, &S->panels[s], plan->invert == TRINE_INVERT_OFF, scratch + (size_t)omp_get_thread_num() * bytes);
     }
     trine_free(ctx, TRINE_HOST, scratch);
+    if (plan->options.variant == TRINE_VARIANT_SPMV) levels_cpu_numeric(plan);
     return TRINE_SUCCESS;
 }
 
@@ -109,7 +92,8 @@ static size_t cpu_work_bytes(trine_supernodal plan, int64_t nrhs)
     const supernodal_domains *domains = &((const cpu_part *)plan->device)->domains;
     const int64_t element = (int64_t)trine_dtype_size(plan->dtype), most = PANEL_MOST_BYTES / element, unit = PANEL_VECTOR / element;
     const int64_t cols = nrhs <= 1 ? 1 : nrhs >= most ? most : (nrhs + unit - 1) / unit * unit;
-    const int64_t rows = S->n + (domains->count - 1) * (S->n - domains->first_above) + (domains->count + 1) * S->max_height;
+    const int64_t rows = is_by_level(plan) ? levels_cpu_rows(plan)
+                         : S->n + (domains->count - 1) * (S->n - domains->first_above) + (domains->count + 1) * S->max_height;
     return (size_t)(rows * cols * element) + 256;
 }
 
@@ -125,7 +109,8 @@ static trine_status cpu_solve(trine_supernodal plan, trine_transpose op, const v
 {
     (void)stream;
     static void (*const solve[])(trine_supernodal, trine_transpose, const void *, const trine_dense *, const trine_dense *, void *) = TABLE(solve);
-    solve[plan->dtype](plan, op, alpha, B, X, work->buffer);
+    if (is_by_level(plan)) levels_cpu_solve(plan, op, alpha, B, X, work->buffer);
+    else solve[plan->dtype](plan, op, alpha, B, X, work->buffer);
     return TRINE_SUCCESS;
 }
 

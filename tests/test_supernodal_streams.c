@@ -1,0 +1,144 @@
+/* Supernodal solves on streams of their own on a GPU: graph capture, several works in flight. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/gpu.h"
+#include "supernodal_support.h"
+
+#define CUDA(call) assert_int_equal((call), cudaSuccess)
+
+/** Several right-hand sides on a stream of their own, and the check of what came back. */
+typedef struct {
+    trine_context ctx;
+    trine_supernodal plan;
+    const factor *F;
+    int64_t nrhs;
+    trine_transpose op;
+    trine_work work;
+    cudaStream_t stream;
+    double *b, *x;
+    void *db, *dx;
+    trine_dense B, X;
+} flight;
+
+static void open_flight(flight *f)
+{
+    const size_t bytes = (size_t)(f->F->n * f->nrhs) * sizeof(double);
+    OK(trine_supernodal_work(f->plan, f->nrhs, NULL, NULL, &f->work));
+    CUDA(cudaStreamCreateWithFlags(&f->stream, cudaStreamNonBlocking));
+    f->b = malloc(bytes);
+    f->x = malloc(bytes);
+    for (int64_t i = 0; i < f->F->n * f->nrhs; i++) f->b[i] = creal(right_hand_side(i, f->nrhs));
+    f->db = test_to_device(f->ctx, f->b, bytes);
+    f->dx = test_to_device(f->ctx, f->b, bytes);
+    f->B = (trine_dense){f->db, f->F->n, f->nrhs, f->F->n, TRINE_COLMAJOR};
+    f->X = (trine_dense){f->dx, f->F->n, f->nrhs, f->F->n, TRINE_COLMAJOR};
+}
+
+static void close_flight(flight *f)
+{
+    test_release(f->ctx, f->db);
+    test_release(f->ctx, f->dx);
+    free(f->b);
+    free(f->x);
+    OK(trine_work_destroy(&f->work));
+    CUDA(cudaStreamDestroy(f->stream));
+}
+
+static void check_flight(flight *f)
+{
+    const size_t bytes = (size_t)(f->F->n * f->nrhs) * sizeof(double);
+    CUDA(cudaMemcpyAsync(f->x, f->dx, bytes, cudaMemcpyDeviceToHost, f->stream));
+    CUDA(cudaStreamSynchronize(f->stream));
+    for (int64_t j = 0; j < f->nrhs; j++) check_solution(f->F, f->op, f->b + j * f->F->n, f->x + j * f->F->n);
+}
+
+static trine_supernodal new_plan(trine_context ctx, const factor *F, trine_supernodal_variant variant)
+{
+    const trine_panels panels = panels_of(F);
+    trine_supernodal plan;
+    OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.variant = variant, .threshold = 30}));
+    numeric(plan, F);
+    return plan;
+}
+
+static void a_captured_solve_can_be_replayed_with_new_data(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    factor F = mixed_factor(TRINE_NONUNIT, true);
+    convert(&F, TRINE_D);
+    for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV; v++) {
+        trine_supernodal plan = new_plan(ctx, &F, v);
+        for (int64_t nrhs = 1; nrhs <= 41; nrhs += 20) {
+            flight f = {.ctx = ctx, .plan = plan, .F = &F, .nrhs = nrhs, .op = nrhs == 21 ? TRINE_N : TRINE_T};
+            cudaGraph_t graph;
+            cudaGraphExec_t exec;
+            open_flight(&f);
+            CUDA(cudaStreamBeginCapture(f.stream, cudaStreamCaptureModeThreadLocal));
+            OK(trine_supernodal_solve(plan, f.op, NULL, &f.B, &f.X, &(trine_exec){.stream = f.stream, .work = f.work}));
+            CUDA(cudaStreamEndCapture(f.stream, &graph));
+            CUDA(cudaGraphInstantiate(&exec, graph, 0));
+            for (int round = 0; round < 4; round++) {
+                for (int64_t i = 0; i < F.n * nrhs; i++) f.b[i] = test_uniform((uint64_t)round, (uint64_t)i);
+                CUDA(cudaMemcpyAsync(f.db, f.b, (size_t)(F.n * nrhs) * sizeof(double), cudaMemcpyHostToDevice, f.stream));
+                CUDA(cudaGraphLaunch(exec, f.stream));
+                check_flight(&f);
+            }
+            CUDA(cudaGraphExecDestroy(exec));
+            CUDA(cudaGraphDestroy(graph));
+            close_flight(&f);
+        }
+        trine_supernodal_destroy(&plan);
+    }
+    free_factor(&F);
+    trine_context_destroy(&ctx);
+}
+
+/** One of several host threads: 30 solves on its own stream, with its own work. */
+static void *fly(void *argument)
+{
+    flight *f = argument;
+    for (int round = 0; round < 30; round++)
+        if (trine_supernodal_solve(f->plan, f->op, NULL, &f->B, &f->X, &(trine_exec){.stream = f->stream, .work = f->work}) != TRINE_SUCCESS) return f;
+    return NULL;
+}
+
+static void threads_with_works_of_their_own_solve_at_the_same_time(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    trine_context ctx = test_context();
+    factor F = mixed_factor(TRINE_NONUNIT, true);
+    convert(&F, TRINE_D);
+    for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV; v++) {
+        trine_supernodal plan = new_plan(ctx, &F, v);
+        flight flights[THREADS];
+        pthread_t threads[THREADS];
+        for (int k = 0; k < THREADS; k++) {
+            flights[k] = (flight){.ctx = ctx, .plan = plan, .F = &F, .nrhs = 1 + 11 * k, .op = k % 2 ? TRINE_N : TRINE_T};
+            open_flight(&flights[k]);
+        }
+        for (int k = 0; k < THREADS; k++) assert_int_equal(pthread_create(&threads[k], NULL, fly, &flights[k]), 0);
+        for (int k = 0; k < THREADS; k++) {
+            void *failed;
+            pthread_join(threads[k], &failed);
+            assert_null(failed);
+        }
+        for (int k = 0; k < THREADS; k++) {
+            check_flight(&flights[k]);
+            close_flight(&flights[k]);
+        }
+        trine_supernodal_destroy(&plan);
+    }
+    free_factor(&F);
+    trine_context_destroy(&ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_captured_solve_can_be_replayed_with_new_data),
+        cmocka_unit_test(threads_with_works_of_their_own_solve_at_the_same_time)};
+    return TEST_MAIN(tests);
+}
