@@ -1,0 +1,189 @@
+/* Plans made from factors: what they share, in which order handles go, no memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "direct_support.h"
+
+static void handles_may_go_in_any_order(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A;
+    trine_direct plan;
+    double host[9];
+    OK(trine_matrix_gallery(ctx, &A, "laplace2d:nx=3,ny=3", TRINE_D));
+    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.refine = 1}));
+    OK(trine_matrix_destroy(&A)); /* the plan refines with it and keeps it */
+    for (int i = 0; i < 9; i++) host[i] = i;
+    void *x = test_to_device(ctx, host, sizeof host);
+    const trine_dense X = {x, 9, 1, 9, TRINE_COLMAJOR};
+    OK(trine_direct_solve(plan, TRINE_N, &X, &X, NULL));
+    test_release(ctx, x);
+    OK(trine_context_destroy(&ctx));
+    OK(trine_direct_destroy(&plan));
+}
+
+static void every_allocation_of_a_plan_may_fail(void **state)
+{
+    (void)state;
+    static const struct { trine_direct_method method; trine_direct_solver solver; } some[] = {
+        {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_SUPERNODAL}, {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_GENERAL}, {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_AUTO},
+        {TRINE_DIRECT_LU, TRINE_SOLVER_SUPERNODAL}, {TRINE_DIRECT_LU_UMFPACK, TRINE_SOLVER_AUTO}};
+    for EACH(m, some) {
+        int general = 0; /* plans made without the panels that they had no memory for */
+        for (int k = 1;; k++) {
+            trine_context ctx;
+            test_memory memory = {0};
+            OK(trine_context_create(&ctx, "cpu"));
+            test_fail_allocations(ctx, &memory);
+            trine_matrix A = random_matrix(ctx, TRINE_C, 12, 2, is_cholesky(some[m].method), 5);
+            float complex x[12] = {1};
+            const trine_dense X = {x, 12, 1, 12, TRINE_COLMAJOR};
+            memory.fail_at = memory.calls + k;
+            trine_direct plan;
+            trine_status status = trine_direct_create(ctx, &plan, A, &(trine_direct_options){
+                .factor.method = some[m].method, .solver = some[m].solver, .ops = TRINE_N | TRINE_T | TRINE_H, .refine = 1});
+            if (status) assert_null(plan);
+            trine_direct_info created = {0}, info = {0};
+            if (!status) OK(trine_direct_get_info(plan, &created));
+            if (!status) status = trine_direct_update(plan, A);
+            const int64_t before = memory.calls;
+            if (!status) status = trine_direct_solve(plan, TRINE_T, &X, &X, NULL);
+            assert_int_equal(memory.calls, before); /* a solve allocates nothing */
+            const bool failed = memory.calls >= memory.fail_at;
+            if (!status) OK(trine_direct_get_info(plan, &info));
+            if (failed && !status) { /* AUTO goes on with the general solve until the next update, and says why */
+                assert_int_equal(some[m].solver, TRINE_SOLVER_AUTO);
+                assert_true(created.solver == TRINE_SOLVER_GENERAL || info.solver == TRINE_SOLVER_GENERAL);
+                if (info.solver == TRINE_SOLVER_GENERAL) assert_non_null(strstr(info.reason, "memory"));
+                general++;
+            } else {
+                assert_int_equal(status, failed ? TRINE_ERR_MEMORY : TRINE_SUCCESS);
+            }
+            OK(trine_direct_destroy(&plan));
+            OK(trine_matrix_destroy(&A));
+            OK(trine_context_destroy(&ctx));
+            assert_int_equal(memory.live, 0);
+            if (!failed) break;
+        }
+        assert_int_equal(general > 0, some[m].solver == TRINE_SOLVER_AUTO && some[m].method == TRINE_DIRECT_CHOLESKY);
+    }
+}
+
+static void general_and_supernodal_plans_share_a_factor(void **state)
+{
+    (void)state;
+    enum { n = 70 };
+    static const trine_direct_method some[] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_LU};
+    trine_context ctx = test_context();
+    for EACH(m, some)
+        for EACH(t, all_dtypes) {
+            trine_matrix A = random_matrix(ctx, all_dtypes[t], n, 4, is_cholesky(some[m]), 31 + t);
+            trine_factor F;
+            OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = some[m]}));
+            char x[n * 3 * 16], b[n * 3 * 16];
+            for (int solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_GENERAL; solver++) {
+                trine_direct plan;
+                trine_direct_info info;
+                OK(trine_direct_create_from_factor(ctx, &plan, F, A, &(trine_direct_options){
+                    .ops = TRINE_N | TRINE_T | TRINE_H, .triangular.max_nrhs = 3, .solver = (trine_direct_solver)solver}));
+                OK(trine_direct_get_info(plan, &info));
+                if (solver != TRINE_SOLVER_AUTO) assert_int_equal(info.solver, solver);
+                assert_non_null(strstr(info.reason, solver == TRINE_SOLVER_AUTO ? "panels" : "asked for"));
+                for EACH(o, ops) {
+                    solve(ctx, plan, all_dtypes[t], ops[o], n, 3, layouts[o % 2], o == 1, b, x);
+                    assert_true(backward_error(A, ops[o], 3, x, b) < 10);
+                    assert_like_lapack(A, all_dtypes[t], ops[o], n, 3, x, b);
+                }
+                OK(trine_direct_destroy(&plan));
+            }
+            OK(trine_factor_destroy(&F));
+            trine_matrix_destroy(&A);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** Panels large enough for several threads at once, subtrees for each of them, and all that may be done to a panel. */
+static void large_factors_are_solved_with_every_inversion(void **state)
+{
+    (void)state;
+    static const struct { trine_direct_method method; const char *matrix; } some[] = {
+        {TRINE_DIRECT_CHOLESKY, "elasticity3d:n=11"}, {TRINE_DIRECT_LU, "convection3d:n=18"}};
+    static const trine_supernodal_invert inverts[] = {TRINE_INVERT_NONE, TRINE_INVERT_DIAG, TRINE_INVERT_OFF};
+    trine_context ctx;
+    OK(trine_context_create(&ctx, test_on_gpu() ? "cuda" : "cpu:3"));
+    for EACH(m, some)
+        for EACH(t, all_dtypes) {
+            trine_matrix A, B;
+            trine_matrix_info info;
+            trine_factor F;
+            OK(trine_matrix_gallery(ctx, &A, some[m].matrix, TRINE_D));
+            B = with_phases(A, all_dtypes[t], is_cholesky(some[m].method));
+            OK(trine_matrix_get_info(B, &info));
+            OK(trine_factor_create(ctx, &F, B, &(trine_factor_options){.method = some[m].method}));
+            const int64_t n = info.n_rows;
+            char *x = malloc((size_t)n * 3 * 16), *b = malloc((size_t)n * 3 * 16);
+            for EACH(i, inverts) {
+                trine_direct plan;
+                trine_direct_info made;
+                OK(trine_direct_create_from_factor(ctx, &plan, F, B, &(trine_direct_options){
+                    .ops = TRINE_N | TRINE_T | TRINE_H, .triangular.max_nrhs = 3, .solver = TRINE_SOLVER_SUPERNODAL, .supernodal.invert = inverts[i]}));
+                OK(trine_direct_get_info(plan, &made));
+                assert_int_equal(made.lower_panels.invert, inverts[i]);
+                for (int nrhs = 1; nrhs <= 3; nrhs += 2) {
+                    const trine_transpose op = ops[(t + i + (size_t)nrhs) % 3];
+                    solve(ctx, plan, all_dtypes[t], op, n, nrhs, layouts[t % 2], i == 1, b, x);
+                    assert_true(backward_error(B, op, nrhs, x, b) < 10);
+                }
+                OK(trine_direct_destroy(&plan));
+            }
+            free(x);
+            free(b);
+            OK(trine_factor_destroy(&F));
+            trine_matrix_destroy(&A);
+            trine_matrix_destroy(&B);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
+static void wrong_arguments_of_a_plan_for_a_factor_are_named(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A, small, complex_A;
+    trine_factor F, simplicial;
+    trine_direct plan;
+    OK(trine_matrix_gallery(ctx, &A, "laplace2d:nx=4,ny=4", TRINE_D));
+    OK(trine_matrix_gallery(ctx, &complex_A, "laplace2d:nx=4,ny=4", TRINE_Z));
+    OK(trine_matrix_gallery(ctx, &small, "laplace2d:nx=3,ny=4", TRINE_D));
+    OK(trine_factor_create(ctx, &F, A, NULL));
+    OK(trine_factor_create(ctx, &simplicial, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL}));
+    FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_create_from_factor(ctx, NULL, F, A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_direct_create_from_factor(NULL, &plan, F, A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "F is NULL", trine_direct_create_from_factor(ctx, &plan, NULL, A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_direct_create_from_factor(ctx, &plan, F, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "12 x 12", trine_direct_create_from_factor(ctx, &plan, F, small, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "complex", trine_direct_create_from_factor(ctx, &plan, F, complex_A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "no solver 3", trine_direct_create_from_factor(ctx, &plan, F, A, &(trine_direct_options){.solver = (trine_direct_solver)3}));
+    FAILS(TRINE_ERR_UNSUPPORTED, "no supernodal panels",
+          trine_direct_create_from_factor(ctx, &plan, simplicial, A, &(trine_direct_options){.solver = TRINE_SOLVER_SUPERNODAL}));
+    assert_null(plan);
+    OK(trine_factor_destroy(&F));
+    OK(trine_factor_destroy(&simplicial));
+    trine_matrix_destroy(&A);
+    trine_matrix_destroy(&complex_A);
+    trine_matrix_destroy(&small);
+    OK(trine_context_destroy(&ctx));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(handles_may_go_in_any_order),
+        cmocka_unit_test(every_allocation_of_a_plan_may_fail),
+        cmocka_unit_test(general_and_supernodal_plans_share_a_factor),
+        cmocka_unit_test(large_factors_are_solved_with_every_inversion),
+        cmocka_unit_test(wrong_arguments_of_a_plan_for_a_factor_are_named),
+    };
+    return TEST_MAIN(tests);
+}
