@@ -1,4 +1,4 @@
-"""Tests of tools/gpu-test: what counts as a change of the sources, and what a test program's output says."""
+"""Tests of tools/gpu-test: what counts as a change of the sources, what a test program's output says, and which records are good."""
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -112,6 +112,37 @@ class FindingTests(unittest.TestCase):
         self.assertEqual(test["command"], [f"{folder}/bin/m", "-x", "a b"])
         self.assertEqual(test["environment"], {"A": "2", "B": f"{gpu_test.ROOT}/data"})
         self.assertEqual(test["timeout"], 9)
+
+
+class Judging(unittest.TestCase):
+    def record(self, **changes):
+        clean = {"programs": list(gpu_test.MEMCHECKED), "errors": 0, "with_errors": [], "unfinished": []}
+        return {"hash": "h", "files": {"a.c": "1", "b.c": "2"}, "device": "GPU", "date": "2026-01-02T03:04:05Z",
+                "cases": {"run": 3, "passed": 2, "failed": 0, "skipped": 1}, "sanitizer": {"memcheck": clean}, **changes}
+
+    def says(self, good, words, record, whole="h"):
+        found, sentence = gpu_test.judge(record, whole, {"a.c": "1", "b.c": "3"})
+        self.assertEqual((found, words in sentence), (good, True), sentence)
+
+    def test_a_clean_record_of_these_sources_is_good(self):
+        self.says(True, f"memcheck of {len(gpu_test.MEMCHECKED)} programs", self.record())
+
+    def test_no_record_or_one_of_other_sources_is_not(self):
+        self.says(False, "no record", None)
+        self.says(False, "changed since: b.c", self.record(), whole="other")
+
+    def test_failures_are_not_good(self):
+        self.says(False, "with failures", self.record(cases={"run": 1, "passed": 0, "failed": 1, "skipped": 0}))
+        for fault in ({"errors": 1, "unfinished": []}, {"errors": 0, "unfinished": ["core.cuda"]}):
+            self.says(False, "with failures", self.record(sanitizer={"memcheck": {"programs": gpu_test.MEMCHECKED, **fault}}))
+
+    def test_memory_has_to_be_checked(self):
+        self.says(False, "without memcheck", self.record(sanitizer={}))
+        some = {"programs": gpu_test.MEMCHECKED[1:], "errors": 0, "unfinished": []}
+        self.says(False, f"without memcheck of {gpu_test.MEMCHECKED[0]}", self.record(sanitizer={"memcheck": some}))
+        registered = (gpu_test.ROOT / "tests/CMakeLists.txt").read_text()
+        for name in gpu_test.MEMCHECKED:
+            self.assertRegex(registered, rf"trine_test\({name.removesuffix('.cuda')} (DEVICES|GPU_ONLY)")
 
 
 if __name__ == "__main__":
