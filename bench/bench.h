@@ -25,7 +25,7 @@ typedef struct {
     trine_summation summation;
     const char *sweep;           /* a table or figure of a paper by name, or NULL */
     int reps;                    /* timed calls behind every median */
-    double max_seconds;          /* a timed loop ends after that, with at least 11 calls; 0: never */
+    double max_seconds;          /* a timed loop ends after that, with at least 5 calls; 0: never */
     FILE *table, *json;          /* json may be NULL */
     int failures;                /* records with status failed, so far */
 } bench;
@@ -55,7 +55,7 @@ typedef trine_status (*bench_call)(void *self);
 typedef struct { double median, min; int reps; } bench_time;
 /** Warm up, then time b->reps calls one by one: CUDA events around each on a GPU, the wall clock on a CPU. */
 trine_status bench_measure(bench *b, bench_call call, void *self, bench_time *time);
-/** Wall-clock time of a call with everything it starts on the device; median of up to 5 (of 1 if it takes over 0.2 s).
+/** Wall-clock time of a call with everything it starts on the device; median of up to 5 (of 1 if it takes over 50 ms).
  *  reset (may be NULL) runs untimed before every call. */
 trine_status bench_measure_wall(bench *b, bench_call call, bench_call reset, void *self, bench_time *time);
 /** Time `count` calls in turn, b->reps rounds of all of them; times[i * rounds + r] in ms. Ratios of one round share what

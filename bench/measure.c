@@ -5,7 +5,7 @@
 
 #include "bench.h"
 
-enum { WARM_UP = 5, FEWEST = 11 };
+enum { WARM_UP = 5, FEWEST = 5, SLOW_ANALYSIS = 50 /* ms */ };
 
 static trine_status time_one(bench *b, bench_call call, void *self, double *ms)
 {
@@ -46,7 +46,9 @@ trine_status bench_measure(bench *b, bench_call call, void *self, bench_time *ti
     trine_status status = TRINE_SUCCESS;
     double *times = NULL, ignored, start;
     TRY(ALLOC(b->ctx, times, b->reps));
-    for (int i = 0; i < WARM_UP; i++) TRY(time_one(b, call, self, &ignored));
+    start = trine_wall_time();
+    for (int i = 0; i < WARM_UP && !(i && b->max_seconds > 0 && trine_wall_time() - start > 0.1 * b->max_seconds); i++)
+        TRY(time_one(b, call, self, &ignored));
     start = trine_wall_time();
     time->reps = 0;
     while (time->reps < b->reps && !out_of_time(b, start, time->reps)) TRY(time_one(b, call, self, &times[time->reps++]));
@@ -70,7 +72,7 @@ trine_status bench_measure_wall(bench *b, bench_call call, bench_call reset, voi
         TRY(call(self));
         TRY(trine_context_synchronize(b->ctx));
         times[time->reps++] = 1e3 * (trine_wall_time() - start);
-    } while (time->reps < MOST && times[0] < 200);
+    } while (time->reps < MOST && times[0] < SLOW_ANALYSIS);
     time->median = bench_median(times, time->reps);
     time->min = times[0];
 done:
@@ -84,7 +86,7 @@ trine_status bench_measure_analysis_on_device(bench *b, bench_call call, bench_c
     double times[MOST];
     time->reps = 0;
     bench_device_keep_memory(true);
-    for (int round = 0; round <= MOST && (round < 2 || times[0] < 50); round++) { /* the first one allocates */
+    for (int round = 0; round <= MOST && (round < 2 || times[0] < SLOW_ANALYSIS); round++) { /* the first one allocates */
         TRY(reset(self));
         TRY(trine_context_synchronize(b->ctx));
         TRY(time_one(b, call, self, &times[round ? time->reps++ : 0]));
