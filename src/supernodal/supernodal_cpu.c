@@ -1,6 +1,6 @@
-/* The supernodal solve on CPU threads. The elimination tree is cut into domains, sets of whole subtrees of about equal work,
- * one for each thread (domains.c); the panels above them follow in order, the large ones by all threads together. The dense
- * work is in panel_kernels.inc. */
+/* The supernodal solve on CPU threads. The elimination tree is cut into tasks (tree_tasks.c) that threads take one after another and
+ * start when those below (forward) or above (backward) are done. The dense work is in panel_kernels.inc, the variants that go
+ * level by level in levels_cpu.c. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,23 +9,23 @@
 #include "supernodal/supernodal_cpu.h"
 
 enum {
-    INVERT_SMALL = 32,        /* columns inverted by substitution */
-    TEAM_WORTHWHILE = 200000, /* elements of all panels: below, threads wait for each other longer than they compute */
-    TEAM_ENTRIES = 131072,    /* panels of fewer elements are left to one thread */
-    TEAM_COLUMNS = 256        /* of a triangle between two meetings of the threads */
+    INVERT_SMALL = 32,         /* columns inverted by substitution */
+    ROWS = 16,                 /* of an inverted block that are multiplied together, zeros above the diagonal included */
+    TEAM_WORTHWHILE = 200000   /* elements of all panels: below, threads wait for each other longer than they compute */
 };
-#define TEAM_BARRIER(team) do { if ((team) > 1) { _Pragma("omp barrier") } } while (0)
 
 typedef struct panel_kernels panel_kernels;
 
-static inline bool is_large(const supernodal_panel *p) { return (int64_t)p->width * p->height >= TEAM_ENTRIES; }
-
-static inline panel_view view_panel(trine_supernodal plan, int64_t s, size_t element)
+/** Panel s; `rows`: all row lists, or where a forward solve subtracts. */
+static inline panel_view view_panel(trine_supernodal plan, int64_t s, const int32_t *rows, size_t element)
 {
     const supernodal_panel *p = &plan->S.panels[s];
-    return (panel_view){.values = (const char *)plan->values + (size_t)p->values * element, .rows = plan->S.rows + p->rows, .ld = p->ld,
-                        .width = p->width, .height = p->height, .own = ((const cpu_part *)plan->device)->domains.own[s]};
+    return (panel_view){.values = (const char *)plan->values + (size_t)p->values * element, .rows = rows + p->rows, .ld = p->ld,
+                        .width = p->width, .height = p->height, .own = ((const cpu_part *)plan->device)->tasks.own[s]};
 }
+
+/** A ticket, and of every task its finished steps and its finished children. */
+static inline int64_t cpu_counters(const tree_tasks *tasks) { return 1 + 2 * tasks->n_tasks; }
 
 #define TEMPLATE "supernodal/supernodal_cpu.inc"
 #include "core/each_dtype.h"
@@ -36,7 +36,7 @@ static void cpu_destroy(trine_supernodal plan)
 {
     cpu_part *part = plan->device;
     levels_cpu_free(plan);
-    supernodal_domains_free(plan->ctx, &part->domains);
+    tree_tasks_free(plan->ctx, &part->tasks);
     trine_free(plan->ctx, TRINE_HOST, part);
     plan->device = NULL;
 }
@@ -49,8 +49,8 @@ static trine_status cpu_analyse(trine_supernodal plan)
     plan->device = part;
     part->bad_row = -1;
     part->kernels = panel_kernels_for(plan->dtype);
-    part->threads = plan->S.n_values < TEAM_WORTHWHILE ? 1 : ctx->threads;
-    return is_by_level(plan) ? levels_cpu_build(plan) : supernodal_domains_cut(&plan->S, part->threads, &part->domains);
+    part->threads = plan->S.n_values < TEAM_WORTHWHILE ? 1 : trine_threads_with_cores(ctx);
+    return is_by_level(plan) ? levels_cpu_build(plan) : tree_tasks_build(&plan->S, part->threads, plan->invert == TRINE_INVERT_NONE, &part->tasks);
 }
 
 static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const void *values, void *stream)
@@ -88,13 +88,11 @@ static trine_status cpu_singular_row(trine_supernodal plan, void *stream, int64_
 
 static size_t cpu_work_bytes(trine_supernodal plan, int64_t nrhs)
 {
-    const supernodal_structure *S = &plan->S;
-    const supernodal_domains *domains = &((const cpu_part *)plan->device)->domains;
+    const tree_tasks *tasks = &((const cpu_part *)plan->device)->tasks;
     const int64_t element = (int64_t)trine_dtype_size(plan->dtype), most = PANEL_MOST_BYTES / element, unit = PANEL_VECTOR / element;
     const int64_t cols = nrhs <= 1 ? 1 : nrhs >= most ? most : (nrhs + unit - 1) / unit * unit;
-    const int64_t rows = is_by_level(plan) ? levels_cpu_rows(plan)
-                         : S->n + (domains->count - 1) * (S->n - domains->first_above) + (domains->count + 1) * S->max_height;
-    return (size_t)(rows * cols * element) + 256;
+    const int64_t rows = is_by_level(plan) ? levels_cpu_rows(plan) : plan->S.n + tasks->n_out + tasks->threads * plan->S.max_height;
+    return (size_t)cpu_counters(tasks) * sizeof(trine_counter) + (size_t)(rows * cols * element) + 256;
 }
 
 static trine_status cpu_work_init(trine_supernodal plan, supernodal_work *work)

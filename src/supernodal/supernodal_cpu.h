@@ -2,9 +2,10 @@
 #ifndef TRINE_SUPERNODAL_CPU_H
 #define TRINE_SUPERNODAL_CPU_H
 
-#include "supernodal/domains.h"
+#include "core/wait.h"
 #include "supernodal/levels.h"
 #include "supernodal/panel_kernels.h"
+#include "supernodal/tree_tasks.h"
 
 /** The variants that go level by level: what levels.c lists for a GPU, worked through by threads. */
 typedef struct {
@@ -19,7 +20,7 @@ enum { FORWARD, BACKWARD, DIRECTIONS };
 typedef struct {
     const struct panel_kernels *kernels;
     int threads;
-    supernodal_domains domains;              /* TRINE_VARIANT_DYNAMIC */
+    tree_tasks tasks;                        /* TRINE_VARIANT_DYNAMIC */
     cpu_direction directions[DIRECTIONS];    /* the others */
     int64_t *segment_start;
     supernodal_segment *segments;
