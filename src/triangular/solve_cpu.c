@@ -1,34 +1,17 @@
 /* Triangular solves on the CPU: serial, and level sets on OpenMP threads with thin levels merged. */
 #include <float.h>
-#include <omp.h>
-#include <sched.h>
 #include <string.h>
 
 #include "core/scalar.h"
+#include "core/wait.h"
 #include "triangular/tasks_cpu.h"
-
-/** How many tasks of its list a thread has finished; a cache line for each. */
-struct progress {
-    _Alignas(64) int32_t done;
-};
-
-/** Return when `thread` has finished `count` tasks. Whoever waits long gives its core away: there may be more threads than cores. */
-static inline void wait_for(const struct progress *progress, struct task_wait wait)
-{
-    for (int spins = 0; __atomic_load_n(&progress[wait.thread].done, __ATOMIC_ACQUIRE) < wait.count; spins++) {
-        if (spins > 2000) sched_yield();
-#if defined(__x86_64__)
-        else __builtin_ia32_pause();
-#endif
-    }
-}
 
 /* Pivots of this size have reciprocals with all their digits. */
 static const float smallest_s = 4 * FLT_MIN, largest_s = 0.25f / FLT_MIN, smallest_c = 4 * FLT_MIN, largest_c = 0.25f / FLT_MIN;
 static const double smallest_d = 4 * DBL_MIN, largest_d = 0.25 / DBL_MIN, smallest_z = 4 * DBL_MIN, largest_z = 0.25 / DBL_MIN;
 
 /* With as many right-hand sides for each thread, threads take right-hand sides instead of rows. */
-enum { COLUMNS_A_THREAD = 16 };
+enum { COLUMNS_A_THREAD = 16, VECTOR = 64 /* bytes of right-hand sides that are worked on together */ };
 
 #define TEMPLATE "triangular/solve_cpu.inc"
 #include "core/each_dtype.h"
@@ -43,10 +26,11 @@ static trine_status choose(trine_triangular plan, struct triangle *t)
     const int asked_order = plan->options.tune.row_order;
     struct task_schedule *by_level = NULL;
     plan->method = TRINE_TRI_SERIAL;
+    plan->threads = trine_threads_with_cores(plan->ctx);
     t->step = t->n > 1 ? t->order[1] - t->order[0] : 1;
     if (asked == TRINE_TRI_SERIAL) goto done;
     plan->reason = "there is one thread";
-    if (asked == TRINE_TRI_LEVELSET || plan->ctx->threads > 1) {
+    if (asked == TRINE_TRI_LEVELSET || plan->threads > 1) {
         TRY(triangle_find_levels(plan, t));
         if (asked_order != 2) TRY(tasks_schedule(plan, t, false, &t->tasks));
         if (asked_order != 1) TRY(tasks_schedule(plan, t, true, &by_level));
@@ -120,7 +104,7 @@ static trine_status bad_row(trine_triangular plan, void *stream, int64_t *row)
 static size_t work_bytes(trine_triangular plan, int64_t nrhs)
 {
     (void)nrhs;
-    return plan->side[SIDE_N].tasks || plan->side[SIDE_T].tasks ? (size_t)plan->ctx->threads * sizeof(struct progress) : 0;
+    return plan->side[SIDE_N].tasks || plan->side[SIDE_T].tasks ? (size_t)plan->threads * sizeof(trine_counter) : 0;
 }
 
 static trine_status solve(trine_triangular plan, const struct triangular_solve *s)

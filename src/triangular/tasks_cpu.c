@@ -106,12 +106,12 @@ static trine_status cut_all(trine_triangular plan, const struct triangle *t, boo
             const int64_t first = t->level_offsets[l], last = t->level_offsets[l + 1];
             double all = 0;
             for (int64_t s = first; s < last; s++) all += cost[s];
-            if (all < ctx->threads * smallest_task) { /* too thin to share */
-                cut(g, cost, first, last, ctx->threads * smallest_task, &open);
+            if (all < plan->threads * smallest_task) { /* too thin to share */
+                cut(g, cost, first, last, plan->threads * smallest_task, &open);
                 continue;
             }
             close_task(g, first, &open);
-            const double parts = ctx->threads * (double)(int64_t)(1 + all / (ctx->threads * COARSER * smallest_task));
+            const double parts = plan->threads * (double)(int64_t)(1 + all / (plan->threads * COARSER * smallest_task));
             cut(g, cost, first, last, all / parts * (1 - 1e-12), &open);
             close_task(g, last, &open);
         }
@@ -264,7 +264,7 @@ static void free_simulator(trine_context ctx, struct simulator *m)
     trine_free(ctx, TRINE_HOST, m->free_at);
 }
 
-static trine_status alloc_simulator(trine_context ctx, const struct graph *g, struct simulator *m)
+static trine_status alloc_simulator(trine_context ctx, int threads, const struct graph *g, struct simulator *m)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(CALLOC(ctx, m->successor_offsets, g->n_tasks + 2));
@@ -274,7 +274,7 @@ static trine_status alloc_simulator(trine_context ctx, const struct graph *g, st
     TRY(ALLOC(ctx, m->pending_tasks, g->n_tasks));
     TRY(ALLOC(ctx, m->urgency, g->n_tasks));
     TRY(CALLOC(ctx, m->earliest, g->n_tasks));
-    TRY(CALLOC(ctx, m->free_at, ctx->threads));
+    TRY(CALLOC(ctx, m->free_at, threads));
 done:
     return status;
 }
@@ -306,13 +306,12 @@ static int best_thread(const struct graph *g, const struct simulation *now, cons
 }
 
 /** List scheduling: whenever a thread is free, the ready task with the longest way to the end. */
-static trine_status simulate(trine_context ctx, const struct graph *g, struct simulation *result)
+static trine_status simulate(trine_context ctx, int threads, const struct graph *g, struct simulation *result)
 {
     trine_status status = TRINE_SUCCESS;
-    const int threads = ctx->threads;
     struct simulator m = {0};
     int64_t started = 0;
-    TRY(alloc_simulator(ctx, g, &m));
+    TRY(alloc_simulator(ctx, threads, g, &m));
     for (int64_t e = 0; e < g->n_edges; e++) m.successor_offsets[g->needs[e] + 2]++;
     for (int64_t k = 0; k < g->n_tasks; k++) m.successor_offsets[k + 2] += m.successor_offsets[k + 1];
     for (int64_t k = 0; k < g->n_tasks; k++)
@@ -406,10 +405,9 @@ static int32_t find_waits(const struct graph *g, const struct simulation *s, int
 }
 
 /** What a simulated solve did, as lists of slots. */
-static trine_status make_schedule(trine_context ctx, const struct graph *g, const struct simulation *s, struct task_schedule *out)
+static trine_status make_schedule(trine_context ctx, int threads, const struct graph *g, const struct simulation *s, struct task_schedule *out)
 {
     trine_status status = TRINE_SUCCESS;
-    const int threads = ctx->threads;
     int32_t *place = NULL, *known = NULL, *needed = NULL, *needed_task = NULL, *last = NULL;
     out->threads = threads;
     out->n_tasks = g->n_tasks;
@@ -459,15 +457,15 @@ trine_status tasks_schedule(trine_triangular plan, const struct triangle *t, boo
     TRY(ALLOC(ctx, s.started, g.n_tasks));
     TRY(ALLOC(ctx, s.end, g.n_tasks));
     for (double size = COARSER * smallest_task;; size *= COARSER) {
-        TRY(simulate(ctx, &g, &s));
+        TRY(simulate(ctx, plan->threads, &g, &s));
         trine_log(ctx, 3, "triangular: %lld tasks, %lld edges, %s: %.4g ms expected", (long long)g.n_tasks, (long long)g.n_edges,
                   by_level ? "by level" : "as given", 1e3 * s.seconds);
         if (!best || s.seconds < best->seconds) {
             tasks_free(plan, best);
             TRY((best = trine_host_calloc(ctx, 1, sizeof *best)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
-            TRY(make_schedule(ctx, &g, &s, best));
+            TRY(make_schedule(ctx, plan->threads, &g, &s, best));
         }
-        if (g.n_tasks < COARSER * ctx->threads || size > s.seconds) break;
+        if (g.n_tasks < COARSER * plan->threads || size > s.seconds) break;
         TRY(coarsen(ctx, &g, size));
     }
     *out = best;

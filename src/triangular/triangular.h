@@ -41,6 +41,7 @@ struct trine_triangular_s {
     trine_matrix T;                  /* lent by the caller: only for numeric without values */
     trine_triangular_options options;
     trine_triangular_method method;
+    int threads;                     /* CPU: those that have cores */
     const char *reason;
     const struct triangular_backend *backend;
     struct device_pattern *pattern;  /* GPU: T's pattern, while it is analysed */
