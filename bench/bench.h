@@ -7,6 +7,10 @@
 
 #include "core/internal.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* --------------------------------------------------------------------- run */
 
 /** A list of words, split from a comma-separated option. */
@@ -58,6 +62,8 @@ trine_status bench_measure(bench *b, bench_call call, void *self, bench_time *ti
 /** Wall-clock time of a call with everything it starts on the device; median of up to 5 (of 1 if it takes over 50 ms).
  *  reset (may be NULL) runs untimed before every call. */
 trine_status bench_measure_wall(bench *b, bench_call call, bench_call reset, void *self, bench_time *time);
+/** Wall-clock time until a call returns, when the device has nothing to do: what it costs the host. */
+trine_status bench_measure_return(bench *b, bench_call call, void *self, bench_time *time);
 /** Time `count` calls in turn, b->reps rounds of all of them; times[i * rounds + r] in ms. Ratios of one round share what
  *  the machine did just then. resets (may be NULL, as may each of them) run untimed before every call. times has room for
  *  count * b->reps. */
@@ -170,9 +176,13 @@ typedef struct {
     const char *(*chosen)(void *self);   /* what runs */
     void (*describe)(void *self, bench_record *r); /* what else is known of it; may be NULL */
     void (*destroy)(void *self);
+    trine_status (*examine)(void *self, bench_record *r); /* measure what the sweep wants besides; may be NULL */
 } bench_solver;
 /** libcusparse, opened once; TRINE_ERR_NOT_BUILT if there is none. */
 trine_status bench_cusparse_library(void **library);
 extern const bench_solver bench_solver_trine, bench_solver_supernodal, bench_solver_basic, bench_solver_cusparse, bench_solver_mkl, bench_solver_cholmod, bench_solver_superlu;
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,4 +1,5 @@
 /* A build without CUDA: no context is ever on a device, so the timer is never started. */
+#include "graph.h"
 #include "tridiag.h"
 
 trine_status bench_device_open(bench *b) { (void)b; return trine_fail(TRINE_ERR_NOT_BUILT, "built without CUDA"); }
@@ -6,6 +7,18 @@ void bench_device_close(void) {}
 void bench_device_keep_memory(bool keep) { (void)keep; }
 trine_status bench_device_timer_start(bench *b) { return bench_device_open(b); }
 trine_status bench_device_timer_stop(bench *b, double *ms) { (void)ms; return bench_device_open(b); }
+
+trine_status bench_count_launches(bench *b, bench_call call, void *self, int *kernels, double *launch_ms)
+{
+    (void)call, (void)self, (void)kernels, (void)launch_ms;
+    return bench_device_open(b);
+}
+trine_status bench_time_marks(bench *b, bench_call call, void *self, int64_t count, double *times, double *between)
+{
+    (void)call, (void)self, (void)count, (void)times, (void)between;
+    return bench_device_open(b);
+}
+void bench_mark(void *unused, int64_t k, void *stream) { (void)unused, (void)k, (void)stream; }
 
 static trine_status create(bench *b, const bench_problem *p, const char *method, void **self)
 {

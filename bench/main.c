@@ -36,7 +36,7 @@ static const struct argp_option options[] = {
     {"nrhs", NRHS, "LIST", 0, "numbers of right-hand sides (default: 1; sptrsm 1,8,32,64)", 0},
     {"layout", LAYOUT, "rowmajor|colmajor", 0, "of several right-hand sides (default rowmajor)", 0},
     {"deterministic", DETERMINISTIC, NULL, 0, "bitwise the same result every run", 0},
-    {"sweep", SWEEP, "NAME", 0, "methods, right-hand sides and peers of a table or figure of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd)", 0},
+    {"sweep", SWEEP, "NAME", 0, "methods, right-hand sides and peers of a table or figure of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch)", 0},
     {"reps", REPS, "N", 0, "timed calls behind a median (default 50)", 0},
     {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 5 calls", 0},
     {"device", DEVICE, "DEVICE", 0, "auto, cpu, cpu:4, cuda, cuda:1 (default auto)", 0},

@@ -59,6 +59,24 @@ done:
     return status;
 }
 
+trine_status bench_measure_return(bench *b, bench_call call, void *self, bench_time *time)
+{
+    trine_status status = TRINE_SUCCESS;
+    double *times = NULL;
+    TRY(ALLOC(b->ctx, times, b->reps));
+    for (int i = -WARM_UP; i < b->reps; i++) {
+        TRY(trine_context_synchronize(b->ctx));
+        const double start = trine_wall_time();
+        TRY(call(self));
+        if (i >= 0) times[i] = 1e3 * (trine_wall_time() - start);
+    }
+    TRY(trine_context_synchronize(b->ctx));
+    *time = (bench_time){.median = bench_median(times, b->reps), .min = times[0], .reps = b->reps};
+done:
+    trine_free(b->ctx, TRINE_HOST, times);
+    return status;
+}
+
 trine_status bench_measure_wall(bench *b, bench_call call, bench_call reset, void *self, bench_time *time)
 {
     enum { MOST = 5 };

@@ -13,6 +13,7 @@ from statistics import harmonic_mean
 
 from report_paper import paper_section
 from report_plots import dot_plot, geometric_mean, ok, scatter_plot, short, table, unique
+from report_supernodal import supernodal_section
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DTYPES = {"s": "single", "d": "double", "c": "single complex", "z": "double complex"}
@@ -177,6 +178,7 @@ SECTIONS = {
     "direct": ("Direct solves, both triangles", direct_section),
     "sptrsv": ("Triangular solves, one right-hand side", triangular_section),
     "tridiag": ("Tridiagonal and banded solves", tridiag_section),
+    "supernodal": ("Supernodal triangular solves", supernodal_section),
     "sptrsm": ("Triangular solves, many right-hand sides", triangular_section),
 }
 
@@ -220,10 +222,10 @@ def main():
             "the least traffic of a solve (12 bytes a nonzero in double, and the vectors) at the copy bandwidth of the same run, over its "
             "time.\n\n")
     for (suite, device), records in groups.items():
-        plain = [r for r in records if not r.get("sweep")]
+        plain = records if suite == "supernodal" else [r for r in records if not r.get("sweep")]
         text += section(suite, device, plain, save) if plain else ""
     for device in unique(device for _, device in groups):
-        text += paper_section(device, [r for (_, d), records in groups.items() if d == device for r in records if r.get("sweep")], save)
+        text += paper_section(device, [r for (suite, d), records in groups.items() if d == device and suite in ("sptrsv", "sptrsm") for r in records if r.get("sweep")], save)
     (arguments.out / "benchmarks.md").write_text(text.rstrip() + "\n", encoding="utf-8")
     print(f"{arguments.out / 'benchmarks.md'}: {sum(map(len, groups.values()))} records, {len(list(plots.glob('*.svg')))} plots")
 

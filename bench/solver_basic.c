@@ -118,4 +118,4 @@ static void describe(void *self, bench_record *r)
     bench_record_add_number(r, "synchronization", s->synchronization / s->total);
 }
 
-const bench_solver bench_solver_basic = {"basic", create, reset, analyse, NULL, solve, chosen, describe, destroy};
+const bench_solver bench_solver_basic = {"basic", create, reset, analyse, NULL, solve, chosen, describe, destroy, NULL};

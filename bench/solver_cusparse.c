@@ -232,4 +232,4 @@ static void describe(void *self, bench_record *r)
     bench_record_add_text(r, "version", ((solver *)self)->version);
 }
 
-const bench_solver bench_solver_cusparse = {"cusparse", create, reset, analyse, numeric, solve, chosen, describe, destroy};
+const bench_solver bench_solver_cusparse = {"cusparse", create, reset, analyse, numeric, solve, chosen, describe, destroy, NULL};

@@ -137,7 +137,7 @@ static void peer_cholmod_describe(void *self, bench_record *r)
     bench_record_add_text(r, "version", TEXT(CHOLMOD_MAIN_VERSION) "." TEXT(CHOLMOD_SUB_VERSION));
 }
 
-const bench_solver bench_solver_cholmod = {"cholmod", peer_cholmod_create, nothing, nothing, NULL, peer_cholmod_solve, peer_cholmod_chosen, peer_cholmod_describe, peer_cholmod_destroy};
+const bench_solver bench_solver_cholmod = {"cholmod", peer_cholmod_create, nothing, nothing, NULL, peer_cholmod_solve, peer_cholmod_chosen, peer_cholmod_describe, peer_cholmod_destroy, NULL};
 
 /* ----------------------------------------------------------------- SuperLU */
 
@@ -302,4 +302,4 @@ static void peer_superlu_describe(void *self, bench_record *r)
     bench_record_add_text(r, "version", TEXT(SUPERLU_MAJOR_VERSION) "." TEXT(SUPERLU_MINOR_VERSION));
 }
 
-const bench_solver bench_solver_superlu = {"superlu", peer_superlu_create, nothing, nothing, NULL, peer_superlu_solve, peer_superlu_chosen, peer_superlu_describe, peer_superlu_destroy};
+const bench_solver bench_solver_superlu = {"superlu", peer_superlu_create, nothing, nothing, NULL, peer_superlu_solve, peer_superlu_chosen, peer_superlu_describe, peer_superlu_destroy, NULL};

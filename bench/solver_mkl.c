@@ -158,4 +158,4 @@ static trine_status solve(void *self)
 static const char *chosen(void *self) { return ((solver *)self)->p->nrhs == 1 ? "trsv" : "trsm"; }
 static void describe(void *self, bench_record *r) { bench_record_add_text(r, "version", ((solver *)self)->version); }
 
-const bench_solver bench_solver_mkl = {"mkl", create, reset, analyse, NULL, solve, chosen, describe, destroy};
+const bench_solver bench_solver_mkl = {"mkl", create, reset, analyse, NULL, solve, chosen, describe, destroy, NULL};

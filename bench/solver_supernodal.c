@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "bench.h"
+#include "graph.h"
+#include "supernodal/supernodal.h"
 
 typedef struct {
     bench *b;
@@ -10,6 +12,7 @@ typedef struct {
     trine_supernodal_options options;
     trine_supernodal plan;
     void *values; /* the panels', in the context's space */
+    char *level_us, *level_panels, *level_entries; /* of the sweep "levels": a number a level, in the order of the solve */
 } solver;
 
 static void destroy(void *self)
@@ -18,6 +21,9 @@ static void destroy(void *self)
     if (!s) return;
     trine_supernodal_destroy(&s->plan);
     trine_free(s->b->ctx, s->b->device.space, s->values);
+    free(s->level_us);
+    free(s->level_panels);
+    free(s->level_entries);
     free(s);
 }
 
@@ -103,6 +109,58 @@ static const char *chosen(void *self)
     return inversions[info.invert];
 }
 
+/** Time of each level (Figure 14 of the paper). */
+static trine_status describe_levels(solver *s, int64_t count, bench_record *r)
+{
+    trine_status status = TRINE_SUCCESS;
+    double *times = NULL, between;
+    trine_supernodal_level *levels = NULL;
+    const bool forward = strcmp(s->p->direction, "forward") == 0;
+    size_t length;
+    TRY(ALLOC(s->b->ctx, times, count));
+    TRY(ALLOC(s->b->ctx, levels, count));
+    TRY(trine_supernodal_get_levels(s->plan, count, levels));
+    trine_supernodal_watch_levels(s->plan, bench_mark, NULL);
+    TRY(bench_time_marks(s->b, solve, s, count, times, &between));
+    FILE *us = open_memstream(&s->level_us, &length), *panels = open_memstream(&s->level_panels, &length), *entries = open_memstream(&s->level_entries, &length);
+    fprintf(s->b->table, "  %s, microseconds a level: ", r->method);
+    for (int64_t k = 0; k < count; k++) {
+        const trine_supernodal_level *level = &levels[forward ? k : count - 1 - k];
+        fprintf(us, "%s%.2f", k ? " " : "", times[k]);
+        fprintf(panels, "%s%lld", k ? " " : "", (long long)level->panels);
+        fprintf(entries, "%s%lld", k ? " " : "", (long long)level->entries);
+        fprintf(s->b->table, "%s%.1f", k ? ", " : "", times[k]);
+    }
+    fprintf(s->b->table, "; between two marks %.2f\n", between);
+    fclose(us), fclose(panels), fclose(entries);
+    bench_record_add_text(r, "level_us", s->level_us);
+    bench_record_add_text(r, "level_panels", s->level_panels);
+    bench_record_add_text(r, "level_entries", s->level_entries);
+    bench_record_add_number(r, "mark_us", between);
+done:
+    trine_supernodal_watch_levels(s->plan, NULL, NULL);
+    trine_free(s->b->ctx, TRINE_HOST, times);
+    trine_free(s->b->ctx, TRINE_HOST, levels);
+    return status;
+}
+
+/** What a solve costs the host, and what its launches cost without their work (Figure 15b). */
+static trine_status describe_launches(solver *s, bench_record *r)
+{
+    trine_status status = TRINE_SUCCESS;
+    bench_time host;
+    int kernels;
+    double launch_ms;
+    TRY(bench_measure_return(s->b, solve, s, &host));
+    TRY(bench_count_launches(s->b, solve, s, &kernels, &launch_ms));
+    bench_record_add_number(r, "host_ms", host.median);
+    bench_record_add_number(r, "kernels", kernels);
+    bench_record_add_number(r, "launch_ms", launch_ms);
+    fprintf(s->b->table, "  %s: %d kernels, empty ones %.4g ms; the host is busy for %.4g ms\n", r->method, kernels, launch_ms, host.median);
+done:
+    return status;
+}
+
 static void describe(void *self, bench_record *r)
 {
     trine_supernodal_info info;
@@ -115,4 +173,17 @@ static void describe(void *self, bench_record *r)
     bench_record_add_number(r, "fill", info.nnz ? (double)info.nnz_merged / (double)info.nnz : 1);
 }
 
-const bench_solver bench_solver_supernodal = {"trine", create, reset, analyse, numeric, solve, chosen, describe, destroy};
+static trine_status examine(void *self, bench_record *r)
+{
+    trine_status status = TRINE_SUCCESS;
+    solver *s = self;
+    trine_supernodal_info info;
+    const bool gpu = s->b->device.space == TRINE_DEVICE;
+    TRY(trine_supernodal_get_info(s->plan, &info));
+    if (gpu && strcmp(s->b->sweep, "levels") == 0 && info.variant != TRINE_VARIANT_DYNAMIC) TRY(describe_levels(s, info.levels_merged, r));
+    if (gpu && strcmp(s->b->sweep, "launch") == 0) TRY(describe_launches(s, r));
+done:
+    return status;
+}
+
+const bench_solver bench_solver_supernodal = {"trine", create, reset, analyse, numeric, solve, chosen, describe, destroy, examine};

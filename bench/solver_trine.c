@@ -98,4 +98,4 @@ static void destroy(void *self)
     free(self);
 }
 
-const bench_solver bench_solver_trine = {"trine", create, reset, analyse, numeric, solve, chosen, describe, destroy};
+const bench_solver bench_solver_trine = {"trine", create, reset, analyse, numeric, solve, chosen, describe, destroy, NULL};

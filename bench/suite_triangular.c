@@ -35,12 +35,13 @@ static const struct sweep {
      "2,16,64", "none", "", true},
 };
 
-const char *bench_sweep_names(void) { return "structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|full|sizes|spd"; }
+const char *bench_sweep_names(void) { return "structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|full|sizes|spd|levels|launch"; }
 
-/** The sweep that was asked for, NULL if none. */
-static const struct sweep *find_sweep(const bench *b)
+/** The sweep that was asked for, NULL if none or one of suite supernodal's. */
+static const struct sweep *find_sweep(const bench *b, const char *suite)
 {
-    for (size_t i = 0; b->sweep && i < sizeof sweeps / sizeof *sweeps; i++)
+    const bool ours = b->sweep && strcmp(suite, "supernodal") != 0;
+    for (size_t i = 0; ours && i < sizeof sweeps / sizeof *sweeps; i++)
         if (strcmp(sweeps[i].name, b->sweep) == 0) return &sweeps[i];
     return NULL;
 }
@@ -65,7 +66,18 @@ typedef struct {
     double ratio; /* the peer's time over this one's */
 } entry;
 
+/* Wall-clock seconds that the run has spent on the host beside the measurements. */
+static struct { double opening, making, checking; } spent;
+
 /* ------------------------------------------------------------- measurement */
+
+static trine_status check_result(bench *b, bench_problem *p, double *error, double *difference, double *bound)
+{
+    const double start = trine_wall_time();
+    const trine_status status = bench_problem_check(b, p, error, difference, bound);
+    spent.checking += trine_wall_time() - start;
+    return status;
+}
 
 /** Analysis and value update. */
 static trine_status measure_setup(bench *b, const bench_problem *p, entry *e)
@@ -89,7 +101,8 @@ done:
 static trine_status measure(bench *b, bench_problem *p, entry *e)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool solves_only = find_sweep(b) && find_sweep(b)->solves_only;
+    const struct sweep *sweep = find_sweep(b, e->record.suite);
+    const bool solves_only = sweep && sweep->solves_only;
     bench_time time;
     double error, difference, bound;
     TRY(e->kind->create(b, p, e->record.method, &e->self));
@@ -101,11 +114,12 @@ static trine_status measure(bench *b, bench_problem *p, entry *e)
     }
     TRY(bench_problem_poison(b, p, e->is_peer)); /* MKL multiplies what X holds by 0: NaN would stay NaN */
     TRY(e->kind->solve(e->self));
-    TRY(bench_problem_check(b, p, &error, &difference, &bound));
+    TRY(check_result(b, p, &error, &difference, &bound));
     e->record.error = error;
     bench_record_add_number(&e->record, "difference", difference);
     e->record.chosen = e->kind->chosen(e->self);
     if (e->kind->describe) e->kind->describe(e->self, &e->record);
+    if (b->sweep && e->kind->examine) TRY(e->kind->examine(e->self, &e->record));
 
     TRY(bench_measure(b, e->kind->solve, e->self, &time));
     e->record.solve_ms = time.median;
@@ -114,7 +128,7 @@ static trine_status measure(bench *b, bench_problem *p, entry *e)
     if (!solves_only) { /* once more: the last of many solves on one plan must be as right as the first */
         TRY(bench_problem_poison(b, p, e->is_peer));
         TRY(e->kind->solve(e->self));
-        TRY(bench_problem_check(b, p, &e->record.error, &difference, &bound));
+        TRY(check_result(b, p, &e->record.error, &difference, &bound));
         if (!(e->record.error >= error)) e->record.error = error;
     }
     if (!(e->record.error <= bound)) bench_record_fail(&e->record, BENCH_FAILED, "wrong: componentwise backward error %.2e, allowed %.2e", e->record.error, bound);
@@ -344,7 +358,9 @@ static trine_status run_problem(bench *b, const char *suite, bench_source source
 {
     trine_status status = TRINE_SUCCESS;
     bench_problem p;
+    double start = trine_wall_time();
     trine_status made = bench_problem_make(b, source, direction, dtype, &p);
+    spent.making += trine_wall_time() - start;
     if (made) return record_missing(b, suite, spec, direction, made);
     if (b->sweep && strcmp(b->sweep, "structure") == 0) {
         p.nrhs = 1;
@@ -352,7 +368,9 @@ static trine_status run_problem(bench *b, const char *suite, bench_source source
         goto done;
     }
     for (int i = 0; i < n_nrhs; i++) {
+        start = trine_wall_time();
         TRY(bench_problem_set_nrhs(b, &p, nrhs[i]));
+        spent.making += trine_wall_time() - start;
         TRY(compare_all(b, suite, &p));
     }
 done:
@@ -365,7 +383,7 @@ trine_status bench_run_triangular(bench *b, const char *suite, const int64_t *nr
     static char *both[] = {"forward", "backward"};
     trine_status status = TRINE_SUCCESS;
     int64_t chosen[64];
-    if (find_sweep(b)) take_sweep(b, find_sweep(b));
+    if (find_sweep(b, suite)) take_sweep(b, find_sweep(b, suite));
     int n_matrices = b->matrices.count ? b->matrices.count : (int)(sizeof default_matrices / sizeof *default_matrices);
     char *const *directions = b->directions.count ? b->directions.item : both;
     int n_directions = b->directions.count ? b->directions.count : 2;
@@ -377,7 +395,10 @@ trine_status bench_run_triangular(bench *b, const char *suite, const int64_t *nr
     for (int m = 0; m < n_matrices; m++) {
         const char *spec = b->matrices.count ? b->matrices.item[m] : default_matrices[m];
         bench_source source;
+        const double start = trine_wall_time();
+        memset(&spent, 0, sizeof spent);
         trine_status opened = bench_source_open(b, &source, spec);
+        spent.opening = trine_wall_time() - start;
         if (opened) {
             TRY(record_missing(b, suite, spec, NULL, opened));
             continue;
@@ -387,6 +408,8 @@ trine_status bench_run_triangular(bench *b, const char *suite, const int64_t *nr
                 status = run_problem(b, suite, source, spec, directions[d], b->dtypes.count ? dtype_of(b->dtypes.item[t]) : TRINE_D, nrhs, n_nrhs);
         bench_source_close(&source);
         TRY(status);
+        fprintf(b->table, "%s took %.2f s: read and factored %.2f, problems and references %.2f, results checked %.2f\n", spec,
+                trine_wall_time() - start, spent.opening, spent.making, spent.checking);
     }
 done:
     return status;

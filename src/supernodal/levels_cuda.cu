@@ -242,7 +242,9 @@ trine_status enqueue(trine_supernodal plan, const level_args<T> &a, int directio
     const device_side *d = static_cast<const device_side *>(plan->device);
     const level_side *side = &d->levels[direction];
     trine_status status = TRINE_SUCCESS;
+    int64_t level = 0; /* of the way, not of the tree */
     for (int64_t begin = 0, end; begin < side->n_launches; begin = end) {
+        if (plan->watch && (begin == 0 || side->launches[begin].level != side->launches[begin - 1].level)) plan->watch(plan->watch_user, level++, stream);
         for (end = begin + 1; end < side->n_launches && side->launches[end].stage == side->launches[begin].stage;) end++;
         const int used = (int)std::min<int64_t>(end - begin, w->n_streams);
         if (used > 1) TRY(GPU(gpuEventRecord(w->fork, stream)));
@@ -257,6 +259,7 @@ trine_status enqueue(trine_supernodal plan, const level_args<T> &a, int directio
             TRY(GPU(gpuStreamWaitEvent(stream, w->joined[k], 0)));
         }
     }
+    if (plan->watch) plan->watch(plan->watch_user, level, stream);
 done:
     return status;
 }

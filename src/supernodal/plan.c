@@ -247,6 +247,12 @@ trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_i
     return TRINE_SUCCESS;
 }
 
+void trine_supernodal_watch_levels(trine_supernodal plan, supernodal_level_watch watch, void *user)
+{
+    plan->watch = watch;
+    plan->watch_user = user;
+}
+
 trine_status trine_supernodal_get_levels(trine_supernodal plan, int64_t count, trine_supernodal_level *levels)
 {
     REQUIRE(plan, "plan is NULL");

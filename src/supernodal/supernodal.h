@@ -48,6 +48,9 @@ void supernodal_structure_free(supernodal_structure *S);
  *  ascending. */
 trine_status supernodal_reorder(supernodal_structure *S, const int32_t *order);
 
+/** Told that level k of the way through the levels is about to be put on `stream`, and with k = levels that all of them are. */
+typedef void (*supernodal_level_watch)(void *user, int64_t k, void *stream);
+
 struct supernodal_backend;
 struct trine_supernodal_s {
     int refs;
@@ -61,6 +64,8 @@ struct trine_supernodal_s {
     void *values;                  /* in the context's space */
     const struct supernodal_backend *backend;
     void *device;                  /* the backend's own part */
+    supernodal_level_watch watch;  /* NULL but for measurements */
+    void *watch_user;
     trine_work own_work;
     int64_t bytes;
     bool has_values;
@@ -90,6 +95,9 @@ struct supernodal_backend {
     trine_status (*solve)(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
                           supernodal_work *work, void *stream);
 };
+/** Measure by levels (the benchmark does): solves level by level on a GPU that are launched kernel by kernel, or captured by the
+ *  caller, call `watch` (NULL: no more) between levels. */
+TRINE_API void trine_supernodal_watch_levels(trine_supernodal plan, supernodal_level_watch watch, void *user);
 extern const struct supernodal_backend supernodal_cpu, supernodal_cuda;
 
 #ifdef __cplusplus
