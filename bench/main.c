@@ -197,6 +197,7 @@ done:
     if (status) fprintf(stderr, "trine-bench: %s (%s)\n", trine_last_error(), trine_status_string(status));
     bench_device_close();
     trine_context_destroy(&b->ctx);
+    bench_list_free(&b->matrices);
     bench_list_free(&b->methods);
     bench_list_free(&b->peers);
     bench_list_free(&b->dtypes);

@@ -32,16 +32,13 @@ static const struct sweep { const char *name, *matrices, *methods, *nrhs, *peers
 
 trine_status bench_suite_supernodal(bench *b)
 {
-    bench with = *b;
     const struct sweep *chosen = &sweeps[0];
     for (size_t i = 1; b->sweep && i < sizeof sweeps / sizeof *sweeps; i++)
         if (strcmp(sweeps[i].name, b->sweep) == 0) chosen = &sweeps[i];
-    if (!with.matrices.count) with.matrices = bench_list_split(chosen->matrices);
-    if (!with.methods.count) with.methods = bench_list_split(chosen->methods);
-    if (!with.nrhs.count) with.nrhs = bench_list_split(chosen->nrhs);
-    if (!with.peers.count) with.peers = bench_list_split(chosen->peers);
-    if (!with.dtypes.count) with.dtypes = bench_list_split("d"); /* CHOLMOD's factors */
-    trine_status status = bench_run_triangular(&with, "supernodal", NULL, 0);
-    b->failures = with.failures;
-    return status;
+    if (!b->matrices.count) b->matrices = bench_list_split(chosen->matrices);
+    if (!b->methods.count) b->methods = bench_list_split(chosen->methods);
+    if (!b->nrhs.count) b->nrhs = bench_list_split(chosen->nrhs);
+    if (!b->peers.count) b->peers = bench_list_split(chosen->peers);
+    if (!b->dtypes.count) b->dtypes = bench_list_split("d"); /* CHOLMOD's factors */
+    return bench_run_triangular(b, "supernodal", NULL, 0);
 }

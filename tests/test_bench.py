@@ -85,6 +85,18 @@ class Runner(unittest.TestCase):
         self.assertTrue(0 < basic[0]["synchronization"] < 1)
         self.check_keys(basic[0])
 
+    def test_sweeps_of_suite_supernodal_run_on_any_device(self):
+        for sweep in ("variants", "full", "launch"):
+            code, table, records = bench("supernodal", "chol:laplace2d:n=9", "--sweep", sweep, "--reps", "2")
+            if any("libtrine_direct" in (r["reason"] or "") for r in records):
+                self.skipTest("built without CHOLMOD and SuperLU")
+            self.assertEqual(code, 0, table)
+            self.assertIn("ok", {r["status"] for r in records})
+            allowed = set(SCHEMA["every suite"]) | set(SCHEMA["sptrsv, sptrsm"]) | set(SCHEMA["supernodal"])
+            for record in records:
+                self.assertEqual((record["sweep"], set(record) - allowed), (sweep, set()))
+                self.assertEqual(record["analyse_ms"] is not None, record["status"] == "ok")
+
     def test_wrong_options_are_named(self):
         for words in (["nosuite"], [], ["sptrsv", "--dtype", "q"], ["sptrsv", "--nrhs", "0"], ["sptrsv", "--reps", "x"], ["sptrsv", "--uplo", "left"], ["sptrsv", "--sweep", "seven"]):
             code, output, records = bench(*words)
@@ -123,6 +135,22 @@ class Report(unittest.TestCase):
         for name, plot in plots.items():
             self.assertIn(name, page)
             self.assertTrue(xml.etree.ElementTree.fromstring(plot).tag.endswith("svg"))
+
+    def test_sweeps_of_suite_supernodal_are_tables_and_plots(self):
+        def record(direction, method="supernodal", **changes):
+            return self.record(suite="supernodal", matrix="chol:m", direction=direction, method=method, error=2.0 ** -51,
+                               **{"fill": 1.5, "panels": 3, "panel_levels": 2, **changes})
+        page, plots = self.make([
+            *[record(d, sweep="spd", ratio=r, ratio_peer="cusparse") for d, r in (("forward", 4.0), ("backward", 9.0))],
+            *[record(d, "spsv", sweep="spd", impl="cusparse", solve_ms=7.25) for d in ("forward", "backward")],
+            *[record("forward", m, sweep="variants", solve_ms=t) for m, t in (("supernodal:team", 0.25), ("supernodal:team:pull", 0.125))],
+            record("backward", "supernodal:team", sweep="levels", level_us="3.5 4.25", level_panels="2 1", level_entries="10 20", mark_us=1.5),
+            record("forward", "supernodal:spmv", sweep="launch", kernels=9, launch_ms=0.125, host_ms=0.03125),
+            record("forward", "supernodal:spmv:nograph", sweep="launch", solve_ms=0.625, kernels=9, launch_ms=0.125, host_ms=0.6)])
+        for text in ("| `supernodal` | 2 | 4.0 | 9.0 | 6.0 | 4.0 |", "| 7.25 | 0.5 |", "| `supernodal:team` | 3 | 1 | 0.25 | 0.125 | - | - | 1.5 |",
+                     "| 1 | 2 | 10 | 3.5 |", "| all | 3 | 30 | 7.75 |", "1.5 apart", "| 9 | 0.5 | 0.125 | 0.375 | 25% | 0.0312 | 0.625 | 0.6 |"):
+            self.assertIn(text, page)
+        self.assertEqual({name.removesuffix(".svg").split("-")[2] for name in plots}, {"spd", "variants", "levels", "launch"})
 
     def test_the_last_of_several_records_of_one_measurement_counts(self):
         page, _ = self.make([self.record(solve_ms=7.125), self.record(solve_ms=0.0625)])
