@@ -121,6 +121,35 @@ done:
     return status;
 }
 
+/** The two passes' kernels beside a copy kernel (Figure 12). */
+static trine_status run_kernels(bench *b, trine_dtype dtype)
+{
+    trine_status status = TRINE_SUCCESS;
+    for (int power = 14; power <= 26; power += 2) TRY(tridiag_measure_kernels(b, dtype, INT64_C(1) << power));
+done:
+    return status;
+}
+
+/** The last stages of the solve by stages (Figure 13). */
+static trine_status run_final_stages(bench *b, trine_dtype dtype)
+{
+    static const char *const methods[] = {"stages", "one-thread", "two-rows", "auto"};
+    for (int power = SMALLEST_POWER; power <= LARGEST_POWER_GPU; power++)
+        for (int cyclic = 0; cyclic < 2; cyclic++) {
+            trine_status status = TRINE_SUCCESS;
+            tridiag_problem p = {0};
+            solver_list list = {0};
+            for (int k = 0; k < 4 - cyclic; k++) add(&list, &tridiag_trine, methods[k]);
+            TRY(tridiag_problem_make(b, dtype, INT64_C(1) << power, 1, 1, 1, 1, false, &p));
+            p.cyclic = cyclic;
+            TRY(tridiag_compare(&p, cyclic ? "final stage, cyclic" : "final stage", list.solver, list.method, list.count));
+        done:
+            tridiag_problem_free(&p);
+            if (status) return status;
+        }
+    return TRINE_SUCCESS;
+}
+
 /** The parts are named like matrices: none named means all. */
 static bool wants(const bench *b, const char *part)
 {
@@ -143,6 +172,8 @@ trine_status bench_suite_tridiag(bench *b)
         const trine_dtype dtype = *dtypes[d] == 's' ? TRINE_S : TRINE_D;
         for (int k = 0; k < n_counts && wants(b, "sizes"); k++) TRY(run_sizes(b, dtype, strtoll(counts[k], NULL, 10)));
         if (wants(b, "figures")) TRY(run_figures(b, dtype));
+        if (wants(b, "kernels") && b->device.space == TRINE_DEVICE) TRY(run_kernels(b, dtype));
+        if (wants(b, "final-stages") && b->device.space == TRINE_DEVICE) TRY(run_final_stages(b, dtype));
         if (wants(b, "batches")) TRY(run_batches(b, dtype));
         if (wants(b, "bands")) TRY(run_bands(b, dtype));
     }

@@ -12,6 +12,7 @@ typedef struct {
     int64_t n, nrhs, systems;
     int kl, ku;
     bool interleaved;
+    bool cyclic;           /* set by the suite: one system whose corners count, solved by trine only */
     size_t element;
     char *host;            /* bands, then D */
     char *bands, *D, *X;   /* the same in the context's space */
@@ -41,7 +42,7 @@ typedef struct {
 } tridiag_solver;
 
 /** method: "auto", "M=32" (rows of a partition), "none", "partial", "partial-determinant", "scaled-determinant" (pivoting), "refine",
- *  "blocks" (bgtsv); on a CPU "threads=1" too; joined by ":". */
+ *  "stages", "two-pass", "on-chip" (path), "one-thread", "two-rows" (final stage), "blocks" (bgtsv); on a CPU "threads=1" too; joined by ":". */
 extern const tridiag_solver tridiag_trine;
 /** gtsv2, gtsv2_nopivot; of batches gtsv2StridedBatch, gtsvInterleavedBatch:0 (no pivoting) and :1 (pivoting),
  *  gpsvInterleavedBatch (kl = ku = 2). */
@@ -52,5 +53,7 @@ extern const tridiag_solver tridiag_lapack;
 /** Time all of them in turn on one problem and write a record of each. `variant` tells records of one size apart. */
 trine_status tridiag_compare(const tridiag_problem *p, const char *variant, const tridiag_solver *const *solvers, const char *const *methods, int count);
 void tridiag_print_head(bench *b);
+/** Time and record the kernels of gtsv's two passes, with and without arithmetic, beside a copy kernel: on a GPU. */
+trine_status tridiag_measure_kernels(bench *b, trine_dtype dtype, int64_t n);
 
 #endif

@@ -96,9 +96,13 @@ trine_status tridiag_problem_check(const tridiag_problem *p, const void *there, 
         const int64_t base = s * system_step;
         long double r = value_of(p->dtype, D, at), size = fabsl(r);
         for (int k = -p->kl; k <= p->ku; k++) {
-            if (i + k < 0 || i + k >= p->n) continue;
+            int64_t j = i + k;
+            if (j < 0 || j >= p->n) {
+                if (!p->cyclic) continue;
+                j += j < 0 ? p->n : -p->n;
+            }
             const long double term = (long double)value_of(p->dtype, p->host, (p->kl + k) * per_vector + base + i * row_step) *
-                                     value_of(p->dtype, x, vector * per_vector + base + (i + k) * row_step);
+                                     value_of(p->dtype, x, vector * per_vector + base + j * row_step);
             r -= term;
             size += fabsl(term);
         }

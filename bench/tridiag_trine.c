@@ -33,6 +33,11 @@ static trine_status read_method(solver *s, const char *method)
         else if (strcmp(word, "partial") == 0) s->options.pivot = TRINE_PIVOT_PARTIAL;
         else if (strcmp(word, "partial-determinant") == 0) s->options.pivot = TRINE_PIVOT_PARTIAL_DETERMINANT;
         else if (strcmp(word, "scaled-determinant") == 0) s->options.pivot = TRINE_PIVOT_SCALED_DETERMINANT;
+        else if (strcmp(word, "stages") == 0) s->options.path = TRINE_GTSV_STAGES;
+        else if (strcmp(word, "two-pass") == 0) s->options.path = TRINE_GTSV_TWO_PASS;
+        else if (strcmp(word, "on-chip") == 0) s->options.path = TRINE_GTSV_ON_CHIP;
+        else if (strcmp(word, "one-thread") == 0) s->options.final_stage = TRINE_GTSV_ONE_THREAD;
+        else if (strcmp(word, "two-rows") == 0) s->options.final_stage = TRINE_GTSV_TWO_ROWS;
         else if (strcmp(word, "refine") == 0) s->options.refine = 1;
         else if (strcmp(word, "blocks") == 0 && s->p->blocks) s->blocks = true;
         else if (strcmp(word, "auto") != 0) FAIL(TRINE_ERR_ARGUMENT, "a method of gtsv cannot say \"%s\"", word);
@@ -50,6 +55,7 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     *self = s;
     if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
     s->p = p;
+    s->options.cyclic = p->cyclic;
     s->threads = p->b->device.threads;
     TRY(read_method(s, method));
     if (p->systems > 1) {

@@ -50,16 +50,19 @@ static trine_status solve(struct fixture *f, void *stream, trine_gtsv_options op
     return trine_gtsv(stream, TRINE_S, f->n, f->nrhs, &options, f->da, f->db, f->dc, f->dd, f->n, f->dx, f->n, f->work, f->work_bytes);
 }
 /** Column k, fetched: |d - A x| <= c eps (|A||x| + |d|) in every row. */
-static void check_column(struct fixture *f, int64_t k)
+static void check_cyclic_column(struct fixture *f, int64_t k, bool cyclic)
 {
     OK(trine_copy(f->ctx, f->x, TRINE_HOST, (float *)f->dx + k * f->n, TRINE_DEVICE, (size_t)f->n * sizeof(float)));
     for (int64_t i = 0; i < f->n; i++) {
         double r = (double)(f->d[i] * (float)(k + 1)), size = fabs(r);
-        const double terms[] = {i > 0 ? (double)f->a[i] * f->x[i - 1] : 0, (double)f->b[i] * f->x[i], i < f->n - 1 ? (double)f->c[i] * f->x[i + 1] : 0};
+        const double before = i > 0 ? f->x[i - 1] : cyclic ? f->x[f->n - 1] : 0, after = i < f->n - 1 ? f->x[i + 1] : cyclic ? f->x[0] : 0;
+        const double terms[] = {f->a[i] * before, (double)f->b[i] * f->x[i], f->c[i] * after};
         for (int m = 0; m < 3; m++) r -= terms[m], size += fabs(terms[m]);
         if (!(fabs(r) <= 50 * 0x1p-23 * size)) fail_msg("n %lld, column %lld, row %lld: residual %g of %g", (long long)f->n, (long long)k, (long long)i, r, size);
     }
 }
+
+static void check_column(struct fixture *f, int64_t k) { check_cyclic_column(f, k, false); }
 
 static void every_path_solves_every_number_of_rows_and_columns(void **state)
 {
@@ -81,6 +84,23 @@ static void every_path_solves_every_number_of_rows_and_columns(void **state)
             }
 }
 
+static void every_final_stage_solves_cyclic_and_other_systems(void **state)
+{
+    (void)state;
+    static const trine_gtsv_final stages[] = {TRINE_GTSV_ONE_THREAD, TRINE_GTSV_TWO_ROWS};
+    static const int64_t sizes[] = {1, 2, 3, 31, 32, 33, 65, 512, 513, 1024, 33000};
+    for (int k = 0; k < 2; k++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int cyclic = 0; cyclic < 2; cyclic++) {
+                const trine_gtsv_options options = {.final_stage = stages[k], .cyclic = cyclic};
+                struct fixture f = open_fixture(sizes[s], 2, options);
+                OK(solve(&f, NULL, options));
+                CUDA(cudaDeviceSynchronize());
+                check_cyclic_column(&f, 0, cyclic), check_cyclic_column(&f, 1, cyclic);
+                close_fixture(&f);
+            }
+}
+
 static void a_path_that_cannot_solve_a_system_says_so(void **state)
 {
     (void)state;
@@ -88,6 +108,8 @@ static void a_path_that_cannot_solve_a_system_says_so(void **state)
     FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .cyclic = 1}, &bytes));
     FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP, .partition = 16}, &bytes));
     FAILS(TRINE_ERR_ARGUMENT, "no path 9", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = (trine_gtsv_path)9}, &bytes));
+    FAILS(TRINE_ERR_UNSUPPORTED, "final stages", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .final_stage = TRINE_GTSV_TWO_ROWS}, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "no final stage 3", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.final_stage = (trine_gtsv_final)3}, &bytes));
     struct fixture f = open_fixture(5000000, 1, (trine_gtsv_options){0});
     FAILS(TRINE_ERR_UNSUPPORTED, "does not fit", solve(&f, NULL, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP}));
     close_fixture(&f);
@@ -205,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_path_solves_every_number_of_rows_and_columns),
+        cmocka_unit_test(every_final_stage_solves_cyclic_and_other_systems),
         cmocka_unit_test(a_path_that_cannot_solve_a_system_says_so),
         cmocka_unit_test(a_captured_solve_can_be_replayed_with_new_data),
         cmocka_unit_test(solves_one_after_the_other_do_not_overtake_each_other),

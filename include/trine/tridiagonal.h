@@ -21,8 +21,8 @@ typedef enum {
     TRINE_PIVOT_SCALED_DETERMINANT
 } trine_pivot;
 
-/** How trine_gtsv goes about it on the GPU; trine_gtsv_cpu ignores it. Cyclic systems, epsilon > 0 and a chosen partition are
- *  solved by stages, whatever is automatic; asked for another path they are TRINE_ERR_UNSUPPORTED. */
+/** How trine_gtsv goes about it on the GPU; trine_gtsv_cpu ignores it. Cyclic systems, epsilon > 0, a chosen partition and a chosen
+ *  final stage are solved by stages, whatever is automatic; asked for another path they are TRINE_ERR_UNSUPPORTED. */
 typedef enum {
     TRINE_GTSV_AUTO,
     TRINE_GTSV_STAGES,     /* stage by stage as in the thesis */
@@ -30,6 +30,13 @@ typedef enum {
     TRINE_GTSV_ON_CHIP     /* one kernel that reads the system once and keeps it in shared memory; TRINE_ERR_UNSUPPORTED where
                               it does not fit (on an H200 about 1.5 million rows in S, 750 000 in D) */
 } trine_gtsv_path;
+
+/** How the solve by stages on the GPU ends. */
+typedef enum {
+    TRINE_GTSV_FUSED,      /* a system that fits into one block's shared memory is solved there, all of its stages in one kernel */
+    TRINE_GTSV_ONE_THREAD, /* stages down to 32 rows, which one thread solves */
+    TRINE_GTSV_TWO_ROWS    /* stages down to two rows */
+} trine_gtsv_final;
 
 /** NULL or zeroed: a non-cyclic system, scaled partial pivoting, everything else automatic. */
 typedef struct {
@@ -43,6 +50,7 @@ typedef struct {
     trine_transpose op;    /* solve op(A) X = D; 0 = TRINE_N */
     int partition;         /* rows of a partition: 0 = automatic, else a multiple of 8 from 8 to 64 */
     trine_gtsv_path path;  /* 0 = TRINE_GTSV_AUTO */
+    trine_gtsv_final final_stage; /* trine_gtsv by stages; others are TRINE_GTSV_STAGES even where the path is automatic (Klein 2024, Figure 13) */
 } trine_gtsv_options;
 
 /** Bytes of device workspace for trine_gtsv: about 1 % of n (3 + nrhs) elements and 60 KB (7 % where the system is

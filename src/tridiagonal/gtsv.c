@@ -1,7 +1,7 @@
 /* trine_gtsv: the arguments, then the device. */
 #include "tridiagonal/rpts.h"
 
-enum { GTSV_PARTITION = 32 };
+enum { GTSV_PARTITION = 32, ONE_THREAD_ROWS = 32 };
 
 static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *o, rpts_plan *plan, size_t *bytes)
 {
@@ -10,12 +10,13 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_
     if (status) return status;
     if (!device) return trine_fail(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; trine_gtsv_cpu solves on the CPU");
     REQUIRE(nrhs <= 65535, "nrhs is %lld; at most 65535 can be solved at once", (long long)nrhs);
-    const bool tiled = !o->cyclic && o->epsilon == 0 && o->partition == 0;
+    const bool tiled = !o->cyclic && o->epsilon == 0 && o->partition == 0 && o->final_stage == TRINE_GTSV_FUSED;
     if (!tiled && o->path > TRINE_GTSV_STAGES)
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "cyclic systems, epsilon > 0 and chosen partitions are solved by TRINE_GTSV_STAGES only, not by path %d", (int)o->path);
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "cyclic systems, epsilon > 0, chosen partitions and chosen final stages are solved by TRINE_GTSV_STAGES only, not by path %d", (int)o->path);
     if (!tiled) o->path = TRINE_GTSV_STAGES;
     if (!o->partition) o->partition = GTSV_PARTITION;
-    rpts_make_plan(n, nrhs, o->cyclic, o->partition, device->fused_rows(t), plan);
+    rpts_make_plan(n, nrhs, o->cyclic, o->partition,
+                   o->final_stage == TRINE_GTSV_TWO_ROWS ? 2 : o->final_stage == TRINE_GTSV_ONE_THREAD ? ONE_THREAD_ROWS : device->fused_rows(t), plan);
     if (o->path != TRINE_GTSV_STAGES) plan->elements = n && nrhs ? device->tiled_elements(t, n, nrhs) : 0;
     return rpts_bytes(n, nrhs, plan->elements, o->refine, t, bytes);
 }

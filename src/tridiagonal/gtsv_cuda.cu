@@ -2,6 +2,8 @@
 #include "tridiagonal/gtsv_stages.h"
 #include "tridiagonal/gtsv_tiled.h"
 
+#include <atomic>
+
 namespace {
 
 /* --------------------------------------------------------------- refinement */
@@ -31,14 +33,23 @@ template <typename T> __global__ void add_columns(int64_t n, columns_of<const T>
     }
 }
 
+/** Asked for once per device: a short system is solved in the time of a few such questions. */
 trine_status get_limits(device_limits *limits)
 {
+    static std::atomic<uint64_t> known[64]; /* shared_bytes << 32 | multiprocessors << 8 | major */
     trine_status status = TRINE_SUCCESS;
     int device;
     TRY(GPU(gpuGetDevice(&device)));
+    limits->device = device;
+    if (const uint64_t packed = device < 64 ? known[device].load(std::memory_order_relaxed) : 0) {
+        limits->shared_bytes = (int)(packed >> 32), limits->multiprocessors = (int)(packed >> 8 & 0xffffff), limits->major = (int)(packed & 0xff);
+        return TRINE_SUCCESS;
+    }
     TRY(GPU(gpuDeviceGetAttribute(&limits->multiprocessors, gpuDevAttrMultiProcessorCount, device)));
     TRY(GPU(gpuDeviceGetAttribute(&limits->shared_bytes, gpuDevAttrMaxSharedMemoryPerBlockOptin, device)));
     TRY(GPU(gpuDeviceGetAttribute(&limits->major, gpuDevAttrComputeCapabilityMajor, device)));
+    if (device < 64)
+        known[device].store((uint64_t)limits->shared_bytes << 32 | (uint64_t)limits->multiprocessors << 8 | (uint64_t)limits->major, std::memory_order_relaxed);
 done:
     return status;
 }

@@ -1,26 +1,37 @@
 /* Template of the launches: included by one small source file per precision, which keeps compile times apart. */
+#include <atomic>
+
 #include "tridiagonal/gtsv_tiled.h"
 #include "tridiagonal/rpts_resident.cuh"
+#include "tridiagonal/rpts_short.cuh"
+#include "tridiagonal/rpts_tuning.h"
 #include "tridiagonal/rpts_two_pass.cuh"
 
 namespace {
 
-/** Rows of a partition: few where many warps shorten the way, many where shared memory is to be filled. The pivot rows of a
- *  partition stay in registers, which bounds them. */
-template <typename T, int NR> constexpr int SHORT = sizeof(T) == 16 ? 4 : 8;
-template <typename T, int NR> constexpr int LONG = NR == 1 ? (int)(128 / sizeof(T)) : (int)(64 / sizeof(T));
-
 template <typename T> int64_t aligned_rows(int64_t n) { return (n + 3) / 4 * 4; }
 int64_t quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/** Let a kernel have these bytes a block; with several blocks on a multiprocessor, prefer shared memory to cache. */
-template <typename Kernel> trine_status allow_shared_memory(Kernel kernel, size_t bytes, bool several)
+/** Do `set`, which changes attributes of KERNEL, before its first launch on each device: it takes as long as a launch. */
+template <auto KERNEL, typename Set> trine_status once_per_device(const device_limits &limits, const Set &set)
 {
-    trine_status status = TRINE_SUCCESS;
-    if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
-    if (several) TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared)));
-done:
+    static std::atomic<uint64_t> done;
+    const uint64_t bit = limits.device < 64 ? UINT64_C(1) << limits.device : 0;
+    if (done.load(std::memory_order_relaxed) & bit) return TRINE_SUCCESS;
+    const trine_status status = set((const void *)KERNEL);
+    if (!status) done.fetch_or(bit, std::memory_order_relaxed);
     return status;
+}
+/** Let a kernel have these bytes a block; with several blocks on a multiprocessor, prefer shared memory to cache. */
+template <auto KERNEL> trine_status allow_shared_memory(const device_limits &limits, size_t bytes, bool several)
+{
+    return once_per_device<KERNEL>(limits, [=](const void *kernel) {
+        trine_status status = TRINE_SUCCESS;
+        if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute(kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
+        if (several) TRY(GPU(gpuFuncSetAttribute(kernel, gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared)));
+    done:
+        return status;
+    });
 }
 
 template <typename T, int NR, int M> size_t resident_bytes(int64_t warps) { return (size_t)warps * tile<T, NR, M>::BYTES + exchange_bytes<T, NR>(); }
@@ -46,20 +57,38 @@ struct launch {
     }
 };
 
-template <typename T, int NR, int M> trine_status launch_cluster(const tiled_call<T> &call)
+/** Warps that a block of solve_short may have: a power of two. */
+template <typename T, int NR, int M> int most_short_warps(const device_limits &limits)
+{
+    const size_t other = sizeof(mailbox<T, NR>) + SHORT_WARPS * sizeof(stored_rows<T, NR>);
+    int warps = SHORT_WARPS;
+    while (warps > 1 && warps * sizeof(warp_memory<T, NR, M>) + other > (size_t)limits.shared_bytes) warps /= 2;
+    return warps;
+}
+template <typename T, int NR, int M> bool is_short(const tiled_call<T> &call)
+{
+    return quotient(call.A.n, WARP * M) <= most_short_warps<T, NR, M>(call.limits) * (call.limits.major >= 9 ? SHORT_BLOCKS : 1); /* clusters */
+}
+
+template <typename T, int NR, int M> trine_status launch_short(const tiled_call<T> &call, int preferred_warps)
 {
     trine_status status = TRINE_SUCCESS;
-    const int64_t tiles = quotient(call.A.n, tile<T, NR, M>::ROWS);
+    const int64_t tiles = quotient(call.A.n, WARP * M);
     int blocks = 1;
-    while (blocks < LARGEST_CLUSTER && blocks < tiles) blocks *= 2;
-    const int warps = (int)quotient(tiles, blocks);
-    const size_t bytes = resident_bytes<T, NR, M>(warps);
-    const auto kernel = solve_resident<T, NR, M, CLUSTER>;
-    const resident_solve<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, nullptr};
-    launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), warps, bytes, call.stream);
-    TRY(allow_shared_memory(kernel, bytes, false));
-    if (blocks > 8) TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributeNonPortableClusterSizeAllowed, 1)));
-    how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
+    while (blocks < SHORT_BLOCKS && blocks * preferred_warps < tiles && call.limits.major >= 9) blocks *= 2;
+    const auto kernel = solve_short<T, NR, M>;
+    const short_solve<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X};
+    int warps = 1;
+    while (warps * blocks < tiles) warps *= 2;
+    launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), warps, warps * sizeof(warp_memory<T, NR, M>), call.stream);
+    TRY((once_per_device<solve_short<T, NR, M>>(call.limits, [&call](const void *it) {
+        trine_status status = TRINE_SUCCESS;
+        TRY(GPU(gpuFuncSetAttribute(it, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)(most_short_warps<T, NR, M>(call.limits) * sizeof(warp_memory<T, NR, M>)))));
+        if (call.limits.major >= 9) TRY(GPU(gpuFuncSetAttribute(it, gpuFuncAttributeNonPortableClusterSizeAllowed, 1)));
+    done:
+        return status;
+    })));
+    if (blocks > 1) how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
     if (call.follows) how.follow(call.limits);
     TRY(GPU(gpuLaunchKernelEx(&how.config, kernel, solve)));
 done:
@@ -72,22 +101,16 @@ template <typename T, int NR, int M> trine_status launch_grid(const tiled_call<T
     const int64_t tiles = quotient(call.A.n, tile<T, NR, M>::ROWS), most = call.limits.multiprocessors < EXCHANGED ? call.limits.multiprocessors : EXCHANGED;
     const int warps = (int)quotient(tiles, most), blocks = (int)quotient(tiles, warps);
     const size_t bytes = resident_bytes<T, NR, M>(warps);
-    const auto kernel = solve_resident<T, NR, M, GRID>;
+    const auto kernel = solve_resident<T, NR, M>;
     const resident_solve<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.work};
     launch how(dim3((unsigned)blocks), warps, bytes, call.stream);
-    TRY(allow_shared_memory(kernel, bytes, false));
+    TRY((allow_shared_memory<solve_resident<T, NR, M>>(call.limits, (size_t)call.limits.shared_bytes, false))); /* bytes vary from call to call */
     how.add(gpuLaunchAttributeCooperative).val.cooperative = 1;
     TRY(GPU(gpuLaunchKernelEx(&how.config, kernel, solve)));
 done:
     return status;
 }
 
-template <typename T, int NR, int M> bool fits_cluster(const tiled_call<T> &call)
-{
-    const int64_t tiles = quotient(call.A.n, tile<T, NR, M>::ROWS);
-    return call.limits.major >= 9 && tiles <= EXCHANGED &&
-           resident_bytes<T, NR, M>(quotient(tiles, LARGEST_CLUSTER)) <= (size_t)call.limits.shared_bytes;
-}
 template <typename T, int NR, int M> bool fits_grid(const tiled_call<T> &call)
 {
     const int64_t blocks = call.limits.multiprocessors < EXCHANGED ? call.limits.multiprocessors : EXCHANGED;
@@ -97,9 +120,8 @@ template <typename T, int NR, int M> bool fits_grid(const tiled_call<T> &call)
 
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call);
 
-template <typename T, int NR> trine_status solve_in_two_passes(const tiled_call<T> &call)
+template <typename T, int NR, int M> trine_status solve_in_two_passes(const tiled_call<T> &call)
 {
-    constexpr int M = LONG<T, NR>;
     using tile = tile<T, NR, M>;
     trine_status status = TRINE_SUCCESS;
     const int64_t tiles = quotient(call.A.n, tile::ROWS), ld = aligned_rows<T>(2 * tiles);
@@ -110,11 +132,11 @@ template <typename T, int NR> trine_status solve_in_two_passes(const tiled_call<
     tiled_call<T> coarse = call;
     coarse.A = {2 * tiles, 0, 0, false, false, solve.lower, solve.diag, solve.upper};
     coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = call.work + (3 + call.nrhs) * ld, coarse.route = ROUTE_ANY, coarse.follows = true;
-    TRY(allow_shared_memory(reduce, tile::BYTES, true));
+    TRY((allow_shared_memory<reduce_tiles<T, NR, M>>(call.limits, tile::BYTES, true)));
     if (call.follows) first.follow(call.limits);
     TRY(GPU(gpuLaunchKernelEx(&first.config, reduce, solve)));
     TRY((solve_columns<T, NR>(coarse)));
-    TRY(allow_shared_memory(substitute, tile::BYTES, true));
+    TRY((allow_shared_memory<substitute_tiles<T, NR, M>>(call.limits, tile::BYTES, true)));
     second.follow(call.limits);
     TRY(GPU(gpuLaunchKernelEx(&second.config, substitute, solve)));
 done:
@@ -123,22 +145,22 @@ done:
 
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call)
 {
-    if (call.route != ROUTE_TWO_PASS && fits_cluster<T, NR, SHORT<T, NR>>(call)) return launch_cluster<T, NR, SHORT<T, NR>>(call);
+    if (call.route != ROUTE_TWO_PASS && is_short<T, NR, SHORT<T, NR>>(call)) return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
     /* measured, an exchange across the whole device costs more than reading a system twice that still is in the cache */
-    if (call.route == ROUTE_ON_CHIP || (call.limits.major < 9 && call.A.n <= tile<T, NR, SHORT<T, NR>>::ROWS)) {
-        if (fits_grid<T, NR, SHORT<T, NR>>(call)) return launch_grid<T, NR, SHORT<T, NR>>(call);
+    if (call.route == ROUTE_ON_CHIP) {
         if (fits_grid<T, NR, LONG<T, NR>>(call)) return launch_grid<T, NR, LONG<T, NR>>(call);
         return trine_fail(TRINE_ERR_UNSUPPORTED, "a tridiagonal system of %lld rows does not fit on this chip", (long long)call.A.n);
     }
-    return solve_in_two_passes<T, NR>(call);
+    return solve_in_two_passes<T, NR, LONG<T, NR>>(call);
 }
 
 } // namespace
 
 template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs)
 {
-    constexpr int64_t TILE = WARP * LONG<T, 4>; /* the smaller tile */
-    int64_t elements = 2 * NUMBERS<T, 4> * EXCHANGED;
+    constexpr int MANY = tuned<T>::COLUMNS;
+    constexpr int64_t TILE = WARP * (LONG<T, MANY> < LONG<T, 1> ? LONG<T, MANY> : LONG<T, 1>);
+    int64_t elements = 2 * NUMBERS<T, MANY> * EXCHANGED;
     do {
         n = aligned_rows<T>(2 * quotient(n, TILE));
         elements += n * (3 + nrhs);
@@ -146,4 +168,7 @@ template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs)
     return elements;
 }
 
-template <typename T> trine_status solve_tiled(const tiled_call<T> &call) { return call.nrhs == 1 ? solve_columns<T, 1>(call) : solve_columns<T, 4>(call); }
+template <typename T> trine_status solve_tiled(const tiled_call<T> &call)
+{
+    return call.nrhs == 1 ? solve_columns<T, 1>(call) : solve_columns<T, tuned<T>::COLUMNS>(call);
+}

@@ -5,7 +5,7 @@
 #include "tridiagonal/rpts_system.cuh"
 
 /** What decides where a system is solved. */
-struct device_limits { int multiprocessors, shared_bytes, major; };
+struct device_limits { int device, multiprocessors, shared_bytes, major; };
 
 /** How a system may be solved: in one kernel that keeps it on the chip, by two passes over it, or whichever is faster. */
 enum tiled_route { ROUTE_ANY, ROUTE_ON_CHIP, ROUTE_TWO_PASS };

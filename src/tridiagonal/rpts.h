@@ -33,6 +33,7 @@ typedef struct {
     double epsilon;
     int pivot, partition, threads, refine;
     trine_gtsv_path path; /* on the GPU, never TRINE_GTSV_AUTO where stages must be used */
+    trine_gtsv_final final_stage;
     trine_transpose op;
     bool cyclic;
 } rpts_options;

@@ -43,7 +43,7 @@ template <typename T> __device__ inline partition_of<T> fused_arrays(T *memory, 
     return {a, a + l.length, a + 2 * l.length, a + 3 * l.length, 0};
 }
 
-/** n <= 8 rows from p on; rows -1 and n are there to be made rows of the identity. */
+/** n rows from p on; rows -1 and n are there to be made rows of the identity. */
 template <typename T> __device__ inline void solve_direct(const partition_of<T> &p, int n, bool cyclic, const scheme_of<T> &scheme)
 {
     interface_of<T, 1> known = {};
@@ -65,6 +65,20 @@ template <typename T> __device__ inline void solve_direct(const partition_of<T> 
     for (int i = -1; i <= n; i += n + 1) p.a[i] = p.c[i] = p.d[i] = T{}, p.b[i] = one_of<T>();
     const partition_of<T> framed = {p.a - 1, p.b - 1, p.c - 1, p.d - 1, 0};
     substitute_rows(framed, n + 2, scheme, known);
+}
+
+/** Solve a system of n <= 32 rows, one thread for each column. X == D is allowed. */
+template <typename T> __global__ void __launch_bounds__(WARP) solve_by_one_thread(const system_of<T> A, const scheme_of<T> scheme, columns_of<const T> D, columns_of<T> X)
+{
+    constexpr int LENGTH = WARP + 2;
+    __shared__ T memory[4 * LENGTH];
+    const int i = (int)threadIdx.x, n = (int)A.n;
+    const partition_of<T> p = {memory + 1, memory + LENGTH + 1, memory + 2 * LENGTH + 1, memory + 3 * LENGTH + 1, 0};
+    if (i < n) p.a[i] = lower_of(A, i), p.b[i] = diag_of(A, i), p.c[i] = upper_of(A, i), p.d[i] = D.data[i + blockIdx.x * D.ld];
+    __syncwarp();
+    if (i == 0) solve_direct(p, n, A.cyclic, scheme);
+    __syncwarp();
+    if (i < n) X.data[i + blockIdx.x * X.ld] = p.d[i];
 }
 
 /** Solve a system that fits into one block's shared memory; block k takes column k of D, with the matrix `next` elements behind

@@ -1,8 +1,7 @@
 /* The solve of systems that fit on the chip: one kernel reads the system once, keeps it in shared memory, a tile a warp, and
- * writes the solution: 5 elements a row with one right-hand side. What is left of the tiles is exchanged once,
- *   CLUSTER  between the warps of a cluster of blocks, through distributed shared memory;
- *   GRID     between the blocks of a cooperative launch, through global memory, after the warps of a block have exchanged;
- * and solved by every warp for itself, since that takes less time than handing the result around. */
+ * writes the solution: 5 elements a row with one right-hand side. What is left of the tiles is joined within each block; what is
+ * left of blocks is exchanged through global memory, in a cooperative launch, and solved by every warp for itself, since that takes
+ * less time than handing the result around. */
 #ifndef TRINE_RPTS_RESIDENT_CUH
 #define TRINE_RPTS_RESIDENT_CUH
 
@@ -10,13 +9,8 @@
 
 #include "tridiagonal/rpts_tile.cuh"
 
-enum exchange_scope { CLUSTER, GRID };
-
-/** The most warps of a cluster and blocks of a grid that exchange. */
-constexpr int EXCHANGED = 128;
-
-/** Blocks of a cluster, and the most warps of its blocks and of a grid's blocks. */
-constexpr int LARGEST_CLUSTER = 16, CLUSTER_WARPS = EXCHANGED / LARGEST_CLUSTER, GRID_WARPS = 12;
+/** The most blocks, and warps of a block. */
+constexpr int EXCHANGED = 128, GRID_WARPS = 12;
 
 template <typename T> struct resident_solve {
     system_of<T> A;
@@ -24,7 +18,7 @@ template <typename T> struct resident_solve {
     int64_t nrhs;
     columns_of<const T> D;
     columns_of<T> X;
-    T *exchanged; /* GRID: room for two exchanges */
+    T *exchanged; /* room for two exchanges */
 };
 
 /** Rows that are left of up to SLOTS tiles, number by number: lower, diag, upper, rhs of the first one, then of the last one. */
@@ -71,13 +65,16 @@ template <typename T, int NR> struct exchanged_tree {
 #pragma unroll 1
             for (int half = 0; half < each / 2; half++) { /* the joint of the half that holds `index` is the one needed */
                 const int slot = each * lane + 2 * half;
-                const joint_of<T, NR> j = join(p, get_rows<T, NR, EXCHANGED>(numbers, slot, count), get_rows<T, NR, EXCHANGED>(numbers, slot + 1, count), mine);
+                const rows_of<T, NR> A = get_rows<T, NR, EXCHANGED>(numbers, slot, count), B = get_rows<T, NR, EXCHANGED>(numbers, slot + 1, count);
+                const joint_of<T, NR> j = find_joint(p, A, B);
+                mine = join(A, B);
                 if (half == 0) halves[0] = mine;
                 if (each == 2 || half == (index & 2) / 2) inner = j;
             }
             if (each == 4) {
                 halves[1] = mine;
-                middle = join(p, halves[0], halves[1], mine);
+                middle = find_joint(p, halves[0], halves[1]);
+                mine = join(halves[0], halves[1]);
             }
         }
         known_of<T, NR> known = close_system(p, join_lanes<true>(p, mine, kept, (count + each - 1) / each));
@@ -91,79 +88,45 @@ template <typename T, int NR> struct exchanged_tree {
             meet_right(inner, known, right), meet_left(inner, known, right, left);
             narrow(known, index & 1, left, right);
         }
-        const int owner = index / each;
-#pragma unroll
-        for (int k = 0; k < NR; k++) {
-            known.before[k] = shuffle_from(known.before[k], owner), known.first[k] = shuffle_from(known.first[k], owner);
-            known.last[k] = shuffle_from(known.last[k], owner), known.after[k] = shuffle_from(known.after[k], owner);
-        }
-        return known;
+        return shuffle_from(known, index / each);
     }
 };
 
 /** Shared memory behind the tiles. */
 template <typename T, int NR> constexpr size_t exchange_bytes() { return sizeof(T) * NUMBERS<T, NR> * (EXCHANGED + WARP); }
 
-template <typename T, int NR, int M, exchange_scope SCOPE> __global__ void __launch_bounds__(WARP *(SCOPE == CLUSTER ? CLUSTER_WARPS : GRID_WARPS))
-solve_resident(const __grid_constant__ resident_solve<T> s)
+template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *GRID_WARPS) solve_resident(const __grid_constant__ resident_solve<T> s)
 {
     using tile = tile<T, NR, M>;
-    namespace cg = cooperative_groups;
     extern __shared__ __align__(16) unsigned char shared_memory[];
     const int warps = blockDim.x / WARP, warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const tile t = {(T *)(shared_memory + warp * tile::BYTES)};
     T *exchanged = (T *)(shared_memory + warps * tile::BYTES), *of_block = exchanged + NUMBERS<T, NR> * EXCHANGED;
     const int64_t row = (blockIdx.x * (int64_t)warps + warp) * tile::ROWS;
+    const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     exchanged_tree<T, NR> tree;
-    let_follower_start();
-    wait_for_predecessor();
-    if constexpr (SCOPE == CLUSTER) {
-#if __CUDA_ARCH__ >= 900
-        const cg::cluster_group cluster = cg::this_cluster();
-        const int64_t first = blockIdx.y * (int64_t)NR;
-        const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR, blocks = cluster.num_blocks();
+    int turn = 0;
+    for (int64_t first = 0; first < s.nrhs; first += NR, turn ^= 1) {
+        const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
+        T *numbers = s.exchanged + turn * NUMBERS<T, NR> * EXCHANGED; /* the last turn's are still being read */
         way_back<T, NR> back;
+        joint_of<T, NR> kept_by_block;
         load_tile(t, s.A, s.D, row, first, count);
-        auto arrived = cluster.barrier_arrive(); /* the others run before anything is written to them */
         wait_for_tile(t, s.A, row);
         const rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back);
-        cluster.barrier_wait(std::move(arrived));
-        if (lane < blocks) put_rows<T, NR, EXCHANGED>(cluster.map_shared_rank(exchanged, lane), (int)blockIdx.x * warps + warp, rows);
-        cluster.sync();
-        const known_of<T, NR> known = tree.solve(s.p, exchanged, blocks * warps, (int)blockIdx.x * warps + warp);
-        substitute_tile(t, back, known);
+        if (lane == 0) put_rows<T, NR, WARP>(of_block, warp, rows);
+        __syncthreads();
+        const rows_of<T, NR> block = join_lanes<true>(s.p, get_rows<T, NR, WARP>(of_block, lane, warps), kept_by_block, warps);
+        if (threadIdx.x == 0) put_rows<T, NR, EXCHANGED>(numbers, blockIdx.x, block);
+        grid.sync();
+        for (int i = threadIdx.x; i < NUMBERS<T, NR> * EXCHANGED; i += blockDim.x)
+            if (i % EXCHANGED < (int)gridDim.x) exchanged[i] = numbers[i];
+        __syncthreads();
+        known_of<T, NR> known = tree.solve(s.p, exchanged, gridDim.x, blockIdx.x);
+        split_lanes(kept_by_block, known, warps);
+        substitute_tile(t, back, shuffle_from(known, warp));
         store_tile(t, s.A.n, s.X, row, first, count);
-#endif
-    } else {
-        const cg::grid_group grid = cg::this_grid();
-        int turn = 0;
-        for (int64_t first = 0; first < s.nrhs; first += NR, turn ^= 1) {
-            const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
-            T *numbers = s.exchanged + turn * NUMBERS<T, NR> * EXCHANGED; /* the last turn's are still being read */
-            way_back<T, NR> back;
-            joint_of<T, NR> kept_by_block;
-            load_tile(t, s.A, s.D, row, first, count);
-            wait_for_tile(t, s.A, row);
-            const rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back);
-            if (lane == 0) put_rows<T, NR, WARP>(of_block, warp, rows);
-            __syncthreads();
-            const rows_of<T, NR> block = join_lanes<true>(s.p, get_rows<T, NR, WARP>(of_block, lane, warps), kept_by_block, warps);
-            if (threadIdx.x == 0) put_rows<T, NR, EXCHANGED>(numbers, blockIdx.x, block);
-            grid.sync();
-            for (int i = threadIdx.x; i < NUMBERS<T, NR> * EXCHANGED; i += blockDim.x)
-                if (i % EXCHANGED < (int)gridDim.x) exchanged[i] = numbers[i];
-            __syncthreads();
-            known_of<T, NR> known = tree.solve(s.p, exchanged, gridDim.x, blockIdx.x);
-            split_lanes(kept_by_block, known, warps);
-#pragma unroll
-            for (int k = 0; k < NR; k++) {
-                known.before[k] = shuffle_from(known.before[k], warp), known.first[k] = shuffle_from(known.first[k], warp);
-                known.last[k] = shuffle_from(known.last[k], warp), known.after[k] = shuffle_from(known.after[k], warp);
-            }
-            substitute_tile(t, back, known);
-            store_tile(t, s.A.n, s.X, row, first, count);
-            __syncthreads();
-        }
+        __syncthreads();
     }
 }
 

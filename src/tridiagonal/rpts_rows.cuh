@@ -169,6 +169,27 @@ template <typename T, int NR> __device__ __forceinline__ solved_of<T, NR> solve_
     return s;
 }
 
+/** The elimination of the next unknown with `row`; the pivot row is left in it: lower, diag, upper are
+ *  the coefficients of x[j], x[j+1], x[0] in the equation of unknown j - 1, which `row`, row j, removes. */
+template <typename T, int NR> __device__ __forceinline__ void eliminate_keeping(pivoting p, row_of<T, NR> &carried, int &scale, row_of<T, NR> &row)
+{
+    const int row_scale = scale_of(p, row);
+    const bool exchanged = exceeds(p, row.lower, row_scale, logarithm(carried.diag) - scale);
+    row_of<T, NR> pivot; /* of x[j], x[j+1], x[0] */
+    pivot.lower = exchanged ? row.diag : carried.upper;
+    pivot.diag = exchanged ? row.upper : T{};
+    pivot.upper = exchanged ? T{} : carried.lower;
+#pragma unroll
+    for (int k = 0; k < NR; k++) pivot.rhs[k] = exchanged ? row.rhs[k] : carried.rhs[k];
+    const T inverse = pivot_reciprocal(exchanged ? row.lower : carried.diag, pivot.lower, exchanged ? pivot.diag : pivot.upper);
+    T times_row, times_carried;
+    eliminate(carried, row, times_row, times_carried);
+    scale = scale_left(exchanged, times_row, times_carried, scale, row_scale);
+    row.lower = pivot.lower * inverse, row.diag = pivot.diag * inverse, row.upper = pivot.upper * inverse;
+#pragma unroll
+    for (int k = 0; k < NR; k++) row.rhs[k] = pivot.rhs[k] * inverse;
+}
+
 /* --------------------------------------------------- neighbouring partitions */
 
 /** What a reduction leaves of a partition: the row of its first unknown (which has the last one as its upper neighbour) and
@@ -188,15 +209,14 @@ template <typename T, int NR> struct joint_of {
 /** What `other` is the coefficient of, in the row of left (FIRST, LAST, or BEFORE, with next = x[first]), of right (FIRST, AFTER). */
 enum { FIRST, LAST, BEFORE, AFTER };
 
-/** Union of A and the partition B that follows it. */
-template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> join(pivoting p, const rows_of<T, NR> &A, const rows_of<T, NR> &B, rows_of<T, NR> &both)
+/** The unknowns where A and the partition B that follows it meet. */
+template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> find_joint(pivoting p, const rows_of<T, NR> &A, const rows_of<T, NR> &B)
 {
     joint_of<T, NR> j;
     T times_row, times_carried, rhs[NR];
-    row_of<T, NR> down = A.last, up = reversed(B.first);
+    row_of<T, NR> down = A.last;
     const int scale_a = scale_of(p, A.last), scale_b = scale_of(p, B.first);
     eliminate<true>(down, B.first, times_row, times_carried);
-    eliminate<true>(up, reversed(A.last));
 
     const int of_a = logarithm(A.last.diag) - scale_a, of_b = logarithm(B.first.lower) - scale_b;
     const bool exchanged = exceeds(p, B.first.lower, scale_b, of_a);
@@ -212,12 +232,17 @@ template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> join(pi
                        from_first ? A.first.diag : exchanged ? B.first.diag : A.last.upper,
                        from_first ? A.first.lower : exchanged ? B.first.upper : A.last.lower, rhs);
     j.right_other = from_last ? AFTER : FIRST, j.left_other = from_first ? BEFORE : exchanged ? LAST : FIRST;
-
+    return j;
+}
+/** Their union. */
+template <typename T, int NR> __device__ __forceinline__ rows_of<T, NR> join(const rows_of<T, NR> &A, const rows_of<T, NR> &B)
+{
+    row_of<T, NR> down = A.last, up = reversed(B.first);
+    eliminate<true>(down, B.first);
+    eliminate<true>(up, reversed(A.last));
     eliminate<true>(down, B.last);
     eliminate<true>(up, reversed(A.first));
-    both.first = reversed(up);
-    both.last = down;
-    return j;
+    return {reversed(up), down};
 }
 
 /** The unknowns where A and B meet; the left one follows from the right one. */

@@ -34,11 +34,17 @@ done:
     return status;
 }
 
+template <typename T> trine_status launch_one_thread(const system_of<T> &A, const scheme_of<T> &scheme, int64_t nrhs, columns_of<const T> D, columns_of<T> X, gpuStream_t stream)
+{
+    solve_by_one_thread<T><<<(unsigned)nrhs, WARP, 0, stream>>>(A, scheme, D, X);
+    return GPU_LAUNCHED("solve_by_one_thread");
+}
+
 /** Solve on the stages from `stage` on. */
 template <typename T> trine_status solve_from(const rpts_options *o, const rpts_plan *plan, int stage, const system_of<T> &A, const scheme_of<T> &scheme,
                                                 columns_of<const T> D, columns_of<T> X, T *work, gpuStream_t stream)
 {
-    if (stage == plan->stages) return launch_fused(A, scheme, o->nrhs, D, X, stream);
+    if (stage == plan->stages) return o->final_stage == TRINE_GTSV_FUSED ? launch_fused(A, scheme, o->nrhs, D, X, stream) : launch_one_thread(A, scheme, o->nrhs, D, X, stream);
     trine_status status = TRINE_SUCCESS;
     const rpts_stage *p = &plan->stage[stage];
     const int pieces = p->partition / PIECE<T>;

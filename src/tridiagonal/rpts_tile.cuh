@@ -28,35 +28,50 @@ template <typename T, int NR, int M> struct tile {
     static __device__ int slot(int r) { return r + r / M * PIECE; }
 };
 
-template <typename T, int NR, int M> __device__ __forceinline__ void load_band(const tile<T, NR, M> &t, int k, const T *global)
+template <typename T, int NR, int M> __device__ __forceinline__ void load_aligned_band(const tile<T, NR, M> &t, int k, const T *global)
 {
     using tile = tile<T, NR, M>;
+    constexpr int STEP = (WARP + WARP / tile::PIECES) * tile::PIECE;
     const int lane = threadIdx.x % WARP;
-    if (is_aligned(global)) {
-        constexpr int STEP = (WARP + WARP / tile::PIECES) * tile::PIECE;
-        T *to = t.array(k) + (lane + lane / tile::PIECES) * tile::PIECE;
-        const T *from = global + lane * tile::PIECE;
+    T *to = t.array(k) + (lane + lane / tile::PIECES) * tile::PIECE;
+    const T *from = global + lane * tile::PIECE;
 #pragma unroll
-        for (int i = 0; i < tile::PIECES; i++) copy_async<16>(to + i * STEP, from + i * WARP * tile::PIECE);
+    for (int i = 0; i < tile::PIECES; i++) copy_async<16>(to + i * STEP, from + i * WARP * tile::PIECE);
+}
+template <typename T, int NR, int M> __device__ inline void load_band(const tile<T, NR, M> &t, int k, const T *global)
+{
+    using tile = tile<T, NR, M>;
+    if (is_aligned(global)) {
+        load_aligned_band(t, k, global);
     } else {
         constexpr int BYTES = sizeof(T) < 8 ? 4 : 8; /* of a double complex, the halves */
-        for (int r = lane; r < tile::ROWS; r += WARP)
+        for (int r = threadIdx.x % WARP; r < tile::ROWS; r += WARP)
             for (int part = 0; part < (int)sizeof(T) / BYTES; part++)
                 copy_async<BYTES>((char *)(t.array(k) + tile::slot(r)) + part * BYTES, (const char *)(global + r) + part * BYTES);
     }
 }
 
 /** Rows row .. row + 32 M - 1 with right-hand sides first .. first + count - 1; rows outside the system are the identity's.
- *  The copies may still be under way: wait_for_tile. */
+ *  The copies may still be under way: wait_for_tile. The usual case comes first and without branches: in short kernels every
+ *  jump waits for instructions. */
 template <typename T, int NR, int M> __device__ inline void load_tile(const tile<T, NR, M> &t, const system_of<T> &A, columns_of<const T> D, int64_t row, int64_t first, int count)
 {
     using tile = tile<T, NR, M>;
     const int lane = threadIdx.x % WARP;
-    const bool whole = row + tile::ROWS <= A.n;
-    if (whole && !A.conjugate && row + A.lower_shift >= 0 && row + tile::ROWS + A.upper_shift <= A.n) {
-        load_band(t, 0, A.lower + row + A.lower_shift);
-        load_band(t, 1, A.diag + row);
-        load_band(t, 2, A.upper + row + A.upper_shift);
+    const bool whole = row + tile::ROWS <= A.n, plain = whole && !A.conjugate && row + A.lower_shift >= 0 && row + tile::ROWS + A.upper_shift <= A.n;
+    const T *lower = A.lower + row + A.lower_shift, *diag = A.diag + row, *upper = A.upper + row + A.upper_shift, *rhs = D.data + first * D.ld + row;
+    if (__builtin_expect(plain && count == NR && (((uintptr_t)lower | (uintptr_t)diag | (uintptr_t)upper | (uintptr_t)rhs | (NR > 1 ? D.ld * sizeof(T) : 0)) & 15) == 0, 1)) {
+        load_aligned_band(t, 0, lower);
+        load_aligned_band(t, 1, diag);
+        load_aligned_band(t, 2, upper);
+#pragma unroll
+        for (int k = 0; k < NR; k++) load_aligned_band(t, 3 + k, rhs + k * D.ld);
+        return;
+    }
+    if (plain) {
+        load_band(t, 0, lower);
+        load_band(t, 1, diag);
+        load_band(t, 2, upper);
     } else {
         for (int r = lane; r < tile::ROWS; r += WARP) {
             const int64_t i = row + r;
@@ -66,12 +81,11 @@ template <typename T, int NR, int M> __device__ inline void load_tile(const tile
             t.array(2)[slot] = i < A.n ? upper_of(A, i) : T{};
         }
     }
-#pragma unroll
     for (int k = 0; k < NR; k++) {
-        if (k < count && whole) load_band(t, 3 + k, D.data + (first + k) * D.ld + row);
+        if (k < count && whole) load_band(t, 3 + k, rhs + k * D.ld);
         else
             for (int r = lane; r < tile::ROWS; r += WARP)
-                t.array(3 + k)[tile::slot(r)] = k < count && row + r < A.n ? D.data[(first + k) * D.ld + row + r] : T{};
+                t.array(3 + k)[tile::slot(r)] = k < count && row + r < A.n ? rhs[k * D.ld + r] : T{};
     }
 }
 /** ... and the corners, which are nobody's: they are never read as numbers. */
@@ -196,26 +210,6 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
 /* The way back needs the pivot rows of the downward elimination. They replace the rows just read: that of unknown j - 1 takes
  * the place of row j, with the coefficients of x[j], x[j+1] and x[0] and its right-hand sides where the row had its own. Rows 0
  * and 1 stay as they are. */
-
-/** The elimination of the next unknown with `row`; the pivot row is left in it, in that layout. */
-template <typename T, int NR> __device__ __forceinline__ void eliminate_keeping(pivoting p, row_of<T, NR> &carried, int &scale, row_of<T, NR> &row)
-{
-    const int row_scale = scale_of(p, row);
-    const bool exchanged = exceeds(p, row.lower, row_scale, logarithm(carried.diag) - scale);
-    row_of<T, NR> pivot; /* of x[j], x[j+1], x[0] */
-    pivot.lower = exchanged ? row.diag : carried.upper;
-    pivot.diag = exchanged ? row.upper : T{};
-    pivot.upper = exchanged ? T{} : carried.lower;
-#pragma unroll
-    for (int k = 0; k < NR; k++) pivot.rhs[k] = exchanged ? row.rhs[k] : carried.rhs[k];
-    const T inverse = pivot_reciprocal(exchanged ? row.lower : carried.diag, pivot.lower, exchanged ? pivot.diag : pivot.upper);
-    T times_row, times_carried;
-    eliminate(carried, row, times_row, times_carried);
-    scale = scale_left(exchanged, times_row, times_carried, scale, row_scale);
-    row.lower = pivot.lower * inverse, row.diag = pivot.diag * inverse, row.upper = pivot.upper * inverse;
-#pragma unroll
-    for (int k = 0; k < NR; k++) row.rhs[k] = pivot.rhs[k] * inverse;
-}
 
 /** reduce_partition, keeping the pivot rows; the first inner unknown comes from row 0, *from_row0, if its coefficient is
  *  relatively larger there than in rows 1 and 2. */
@@ -345,6 +339,16 @@ template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> shuffle_f
     row_of<T, NR> s = {shuffle_from(r.lower, lane), shuffle_from(r.diag, lane), shuffle_from(r.upper, lane)};
 #pragma unroll
     for (int k = 0; k < NR; k++) s.rhs[k] = shuffle_from(r.rhs[k], lane);
+    return s;
+}
+template <typename T, int NR> __device__ __forceinline__ known_of<T, NR> shuffle_from(const known_of<T, NR> &known, int lane)
+{
+    known_of<T, NR> s;
+#pragma unroll
+    for (int k = 0; k < NR; k++) {
+        s.before[k] = shuffle_from(known.before[k], lane), s.first[k] = shuffle_from(known.first[k], lane);
+        s.last[k] = shuffle_from(known.last[k], lane), s.after[k] = shuffle_from(known.after[k], lane);
+    }
     return s;
 }
 template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> either(bool condition, const row_of<T, NR> &yes, const row_of<T, NR> &no)
