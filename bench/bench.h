@@ -156,10 +156,13 @@ trine_status bench_problem_make(bench *b, bench_source source, const char *direc
 trine_status bench_problem_set_nrhs(bench *b, bench_problem *p, int64_t nrhs);
 /** Fill X with NaN, or with huge finite numbers, so that an entry that is not written shows. */
 trine_status bench_problem_poison(bench *b, bench_problem *p, bool finite);
-/** Fetch X and check it. error: max over all entries of |b - op(T)x|_i / (|op(T)||x| + |b|)_i, in long double; difference:
- *  max_i |x_i - reference_i| / max(|x_i|, |reference_i|) of column 0. bound: what error may be at most, 4 (k + 4) eps with k
- *  the entries of the longest row: substitution is good for gamma_k (Higham, Accuracy and Stability, Theorem 8.5). */
-trine_status bench_problem_check(bench *b, bench_problem *p, double *error, double *difference, double *bound);
+/** What a check finds, in long double. error: max over all entries of |b - op(T)x|_i / (|op(T)||x| + |b|)_i; normwise: |B - op(T)X|
+ *  / (|B| + |op(T)| |X|), the largest entries of vectors, the largest row sum of T; difference: max_i |x_i - reference_i| /
+ *  max(|x_i|, |reference_i|) of column 0. bound: what error may be at most, 4 (k + 4) eps with k the entries of the longest row:
+ *  substitution is good for gamma_k (Higham, Accuracy and Stability, Theorem 8.5). */
+typedef struct { double error, normwise, difference, bound; } bench_check;
+/** Fetch X and check it. */
+trine_status bench_problem_check(bench *b, bench_problem *p, bench_check *found);
 void bench_problem_free(bench *b, bench_problem *p);
 
 /* ----------------------------------------------------------------- solvers */

@@ -132,7 +132,6 @@ typedef struct {
     const void *values;
     bool lower, unit;
 } host_triangle;
-typedef struct { double error, difference; } check;
 
 #define TEMPLATE "problem.inc"
 #include "core/each_dtype.h"
@@ -141,7 +140,7 @@ static const struct {
     void (*convert)(const host_triangle *T, void *values);
     void (*fill)(void *b, int64_t count);
     void (*solve)(const host_triangle *T, const void *b, int64_t stride, void *reference);
-    check (*compare)(const host_triangle *T, int threads, const void *b, const void *x, int64_t columns, int64_t row, int64_t col, const void *reference);
+    bench_check (*compare)(const host_triangle *T, int threads, const void *b, const void *x, int64_t columns, int64_t row, int64_t col, const void *reference);
 } numbers[] = {[TRINE_S] = {convert_s, fill_s, solve_s, compare_s}, [TRINE_D] = {convert_d, fill_d, solve_d, compare_d},
                [TRINE_C] = {convert_c, fill_c, solve_c, compare_c}, [TRINE_Z] = {convert_z, fill_z, solve_z, compare_z}};
 
@@ -316,7 +315,7 @@ trine_status bench_problem_poison(bench *b, bench_problem *p, bool finite)
     return trine_copy(b->ctx, p->X.data, b->device.space, p->host_x, TRINE_HOST, vector_bytes(p));
 }
 
-trine_status bench_problem_check(bench *b, bench_problem *p, double *error, double *difference, double *bound)
+trine_status bench_problem_check(bench *b, bench_problem *p, bench_check *found)
 {
     trine_status status = TRINE_SUCCESS;
     host_triangle T;
@@ -324,13 +323,11 @@ trine_status bench_problem_check(bench *b, bench_problem *p, double *error, doub
     TRY(view(p->host, p, &T));
     TRY(trine_context_synchronize(b->ctx));
     TRY(trine_copy(b->ctx, p->host_x, TRINE_HOST, p->X.data, b->device.space, vector_bytes(p)));
-    const check found = numbers[p->dtype].compare(&T, b->device.threads, p->host_b, p->host_x, p->nrhs, stride(p),
-                                                  p->X.layout == TRINE_ROWMAJOR ? 1 : p->X.ld, p->reference);
-    *error = found.error;
-    *difference = found.difference;
+    *found = numbers[p->dtype].compare(&T, b->device.threads, p->host_b, p->host_x, p->nrhs, stride(p),
+                                       p->X.layout == TRINE_ROWMAJOR ? 1 : p->X.ld, p->reference);
     for (int64_t i = 0; i < p->n; i++)
         if (T.offsets[i + 1] - T.offsets[i] > longest) longest = T.offsets[i + 1] - T.offsets[i];
-    *bound = 4 * (double)(longest + 4) * trine_dtype_eps(p->dtype);
+    found->bound = 4 * (double)(longest + 4) * trine_dtype_eps(p->dtype);
 done:
     return status;
 }
