@@ -27,6 +27,7 @@ typedef struct {
     trine_uplo uplo;             /* AUTO: lower for forward, upper for backward */
     trine_layout layout;         /* of several right-hand sides */
     trine_summation summation;
+    bool solves_only;            /* analysis and value update run once, untimed, and one solve is checked */
     const char *sweep;           /* a table or figure of a paper by name, or NULL */
     int reps;                    /* timed calls behind every median */
     double max_seconds;          /* a timed loop ends after that, with at least 5 calls; 0: never */

@@ -17,7 +17,7 @@ static const char *const default_methods[] = {"auto", "serial", "levelset", "syn
 /* The tables and figures of Liu et al. 2017: what --sweep NAME puts where no option says otherwise. */
 static const struct sweep {
     const char *name, *methods, *nrhs, *peers, *dtypes;
-    bool solves_only; /* analysis and value update run once, and one solve is checked */
+    bool solves_only;
 } sweeps[] = {
     {"structure", "structure", "1", "none", "", false},                        /* Figure 2, Table III: no solves */
     {"synchronization", "basic,levelset,auto", "1", "none", "", false},        /* Table I */
@@ -53,6 +53,7 @@ static void take_sweep(bench *b, const struct sweep *sweep)
     if (!b->nrhs.count) b->nrhs = bench_list_split(sweep->nrhs);
     if (!b->peers.count) b->peers = bench_list_split(sweep->peers);
     if (!b->dtypes.count) b->dtypes = bench_list_split(sweep->dtypes);
+    b->solves_only = sweep->solves_only;
 }
 
 enum { MOST_SOLVERS = 32 };
@@ -101,12 +102,10 @@ done:
 static trine_status measure(bench *b, bench_problem *p, entry *e)
 {
     trine_status status = TRINE_SUCCESS;
-    const struct sweep *sweep = find_sweep(b, e->record.suite);
-    const bool solves_only = sweep && sweep->solves_only;
     bench_time time;
     bench_check first, last;
     TRY(e->kind->create(b, p, e->record.method, &e->self));
-    if (solves_only) {
+    if (b->solves_only) {
         TRY(e->kind->analyse(e->self));
         if (e->kind->numeric) TRY(e->kind->numeric(e->self));
     } else {
@@ -126,7 +125,7 @@ static trine_status measure(bench *b, bench_problem *p, entry *e)
     e->record.solve_ms = time.median;
     e->record.solve_min_ms = time.min;
     e->record.reps = time.reps;
-    if (!solves_only) { /* once more: the last of many solves on one plan must be as right as the first */
+    if (!b->solves_only) { /* once more: the last of many solves on one plan must be as right as the first */
         TRY(bench_problem_poison(b, p, e->is_peer));
         TRY(e->kind->solve(e->self));
         TRY(check_result(b, p, &last));
