@@ -47,6 +47,45 @@ static void extreme_structures_are_solved(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** Groups of 7 rows with the same columns elsewhere, and dense among themselves: as in factors, or with several unknowns a node. */
+static bool in_groups(int64_t i, int64_t j, int64_t n)
+{
+    const int64_t group = i / 7;
+    return group == j / 7 || test_uniform(98, (uint64_t)(group * n + j)) < (n < 70 ? 0.2 : 10.0 / (double)n);
+}
+
+static void groups_of_rows_with_the_same_columns_are_solved(void **state)
+{
+    (void)state;
+    trine_triangular_method methods[4];
+    const int n_methods = methods_here(methods);
+    trine_context ctx = test_context();
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
+        for (int mask = 0; mask < 8; mask++) {
+            const bool lower = mask & 1, unit = mask & 2, small = mask & 4;
+            struct problem P = make_problem(small ? 40 : 500, in_groups, lower, false, true, unit, 7);
+            struct arrays a;
+            trine_matrix A = make_matrix(ctx, &P, t, false, &a);
+            for (int m = 0; m < n_methods; m++) {
+                trine_triangular plan;
+                OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){
+                    .uplo = lower ? TRINE_LOWER : TRINE_UPPER, .diag = unit ? TRINE_UNIT : TRINE_NONUNIT,
+                    .ops = TRINE_N | TRINE_T | TRINE_H, .method = methods[m], .max_nrhs = 9}));
+                OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
+                for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op)) {
+                    solve_and_check(ctx, plan, &P, t, lower, unit, op, 1, TRINE_COLMAJOR, m % 2, 2, false);
+                    solve_and_check(ctx, plan, &P, t, lower, unit, op, 9, TRINE_ROWMAJOR, m % 2, 1, true);
+                }
+                OK(trine_triangular_destroy(&plan));
+            }
+            OK(trine_matrix_destroy(&A));
+            free_arrays(&a);
+            problem_free(&P);
+        }
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
 static void every_tuning_gives_the_same_solution(void **state)
 {
     (void)state;
@@ -134,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extreme_structures_are_solved),
+        cmocka_unit_test(groups_of_rows_with_the_same_columns_are_solved),
         cmocka_unit_test(every_tuning_gives_the_same_solution),
         cmocka_unit_test(every_tuning_of_the_method_by_columns_gives_the_same_solution),
         cmocka_unit_test(every_width_of_level_sets_gives_the_same_solution),

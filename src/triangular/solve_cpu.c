@@ -11,7 +11,7 @@ static const float smallest_s = 4 * FLT_MIN, largest_s = 0.25f / FLT_MIN, smalle
 static const double smallest_d = 4 * DBL_MIN, largest_d = 0.25 / DBL_MIN, smallest_z = 4 * DBL_MIN, largest_z = 0.25 / DBL_MIN;
 
 /* With as many right-hand sides for each thread, threads take right-hand sides instead of rows. */
-enum { COLUMNS_A_THREAD = 16, VECTOR = 64 /* bytes of right-hand sides that are worked on together */ };
+enum { COLUMNS_A_THREAD = 16, VECTOR = 64 /* bytes of right-hand sides that are worked on together */, MOST_NESTED = 4 };
 
 #define TEMPLATE "triangular/solve_cpu.inc"
 #include "core/each_dtype.h"
@@ -60,9 +60,50 @@ done:
     return status;
 }
 
+/** Row p + 1 has the columns of row p, and p. */
+static bool is_nested(const struct triangle *t, int64_t p)
+{
+    const int64_t first = t->offsets[p], next = t->offsets[p + 1], count = next - first;
+    return t->offsets[p + 2] - next == count + 1 && t->columns[next + count] == p &&
+           memcmp(t->columns + first, t->columns + next, (size_t)count * sizeof *t->columns) == 0;
+}
+
+/** Cut positions first .. last - 1 into nested rows, up to MOST_NESTED each; returns how many rows are not alone. */
+static int64_t find_nested(struct triangle *t, int64_t first, int64_t last)
+{
+    enum { SHORTEST = 4 };
+    int64_t together = 0;
+    for (int64_t p = first, rows; p < last; p += rows) {
+        rows = 1;
+        if (t->offsets[p + 1] - t->offsets[p] >= SHORTEST)
+            while (rows < MOST_NESTED && p + rows < last && is_nested(t, p + rows - 1)) rows++;
+        t->nested[p] = (int8_t)rows;
+        if (rows > 1) together += rows;
+    }
+    return together;
+}
+
+/** t->nested, if half of the rows or more are; columns are positions, in solve order. */
+static trine_status use_nested(trine_triangular plan, struct triangle *t)
+{
+    trine_status status = TRINE_SUCCESS;
+    int64_t together = 0;
+    if (!t->step) return TRINE_SUCCESS; /* by level: no row needs its neighbour */
+    TRY(ALLOC(plan->ctx, t->nested, t->n));
+    if (!t->tasks) together = find_nested(t, 0, t->n);
+    for (int64_t k = 0; t->tasks && k < t->tasks->n_tasks; k++) together += find_nested(t, t->tasks->slots[k].first, t->tasks->slots[k].last);
+    if (2 * together < t->n) {
+        trine_free(plan->ctx, TRINE_HOST, t->nested);
+        t->nested = NULL;
+    }
+done:
+    return status;
+}
+
 static trine_status prepare(trine_triangular plan, struct triangle *t)
 {
     trine_status status = choose(plan, t);
+    if (!status) status = use_nested(plan, t);
     if (status) return status;
     const size_t size = trine_dtype_size(plan->dtype);
     for (int64_t k = 0; k < t->nnz; k++) t->columns[k] = t->order[t->columns[k]]; /* solves read x by row */

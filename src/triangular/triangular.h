@@ -28,6 +28,7 @@ struct triangle {
     void *pivots;              /* n; see the backends */
     void *device;              /* the GPU backend's part */
     int step;                  /* CPU: order[p] = order[0] + step p, so that order need not be read; 0: rows are sorted by level */
+    int8_t *nested;            /* CPU: nested[p] rows from position p on are solved together; NULL: each by itself */
     struct task_schedule *tasks; /* CPU: who solves which rows when; NULL: one thread, one row after another */
 };
 
