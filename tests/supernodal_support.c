@@ -142,7 +142,7 @@ void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, cons
     OK(trine_supernodal_solve(plan, k->op, k->scaled ? alpha : NULL, &B, &X, exec));
     test_from_device(ctx, x, dx, (size_t)count_x * bytes);
 
-    const long double eps = eps_of(F->dtype);
+    const long double eps = k->single ? FLT_EPSILON : eps_of(F->dtype);
     long double complex *v = calloc((size_t)n + 1, sizeof *v), *y = calloc((size_t)n + 1, sizeof *y);
     long double *z = calloc((size_t)n + 1, sizeof *z);
     for (int64_t j = 0; j < k->nrhs; j++) {

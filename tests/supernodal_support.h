@@ -32,6 +32,7 @@ typedef struct {
     int64_t nrhs;
     trine_layout layout_b, layout_x;
     bool in_place, scaled;
+    bool single; /* the plan keeps its panels in single precision */
 } solve_case;
 
 /** Entry (i, j) of the right-hand sides that check_solve uses. */

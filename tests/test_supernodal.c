@@ -18,13 +18,14 @@ static void check_factor(factor *F, unsigned seed)
         static const trine_supernodal_invert inversions[] = {TRINE_INVERT_NONE, TRINE_INVERT_OFF, TRINE_INVERT_DIAG};
         for (int variant = 0; variant < 6; variant++) {
             trine_supernodal plan;
+            const bool single = variant == 2 && (t == TRINE_D || t == TRINE_Z);
             OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){
-                .invert = inversions[variant / 2], .fill = variant % 2 ? -1 : 0.3, .max_nrhs = 33}));
+                .invert = inversions[variant / 2], .fill = variant % 2 ? -1 : 0.3, .max_nrhs = 33, .single = single}));
             numeric(plan, F);
             OK(trine_supernodal_check(plan, NULL));
             for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op), k++)
                 check_solve(ctx, plan, F, &(solve_case){.op = op, .nrhs = some_nrhs[k % 7], .layout_b = (trine_layout)(k / 2 % 2),
-                            .layout_x = (trine_layout)(k % 2), .in_place = k % 5 == 0, .scaled = k % 3 != 0}, NULL);
+                            .layout_x = (trine_layout)(k % 2), .in_place = k % 5 == 0, .scaled = k % 3 != 0, .single = single}, NULL);
             trine_supernodal_destroy(&plan);
         }
     }
@@ -418,15 +419,15 @@ static void a_failing_allocation_leaves_nothing_behind(void **state)
     (void)state;
     factor F = small_factor();
     const trine_panels panels = panels_of(&F);
-    bool done = false;
-    for (int64_t k = 1; !done; k++) {
+    for (int single = 0; single < 2; single++)
+    for (int64_t k = 1, done = 0; !done; k++) {
         assert_true(k < 200);
         test_memory memory = {.fail_at = k};
         trine_context ctx = test_context();
         test_fail_allocations(ctx, &memory);
         trine_supernodal plan = NULL;
         trine_work work = NULL;
-        trine_status status = trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.invert = TRINE_INVERT_OFF});
+        trine_status status = trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.invert = TRINE_INVERT_OFF, .single = single});
         if (status == TRINE_SUCCESS) status = trine_supernodal_numeric(plan, TRINE_HOST, F.values, NULL);
         if (status == TRINE_SUCCESS) status = trine_supernodal_work(plan, 3, NULL, NULL, &work);
         done = status == TRINE_SUCCESS;

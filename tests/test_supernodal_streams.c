@@ -1,4 +1,5 @@
-/* Supernodal solves on streams of their own on a GPU: graph capture, several works in flight. */
+/* Supernodal solves on streams of their own on a GPU: graph capture, several works in flight, and memory
+ * that ends. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -135,10 +136,77 @@ static void threads_with_works_of_their_own_solve_at_the_same_time(void **state)
     trine_context_destroy(&ctx);
 }
 
+/* Device memory that counts with the host's in one test_memory. */
+static void *device_alloc(void *user, size_t bytes)
+{
+    test_memory *memory = user;
+    void *p = NULL;
+    if (++memory->calls == memory->fail_at || cudaMalloc(&p, bytes) != cudaSuccess) return NULL;
+    memory->live++;
+    return p;
+}
+static void device_release(void *user, void *p)
+{
+    if (p) ((test_memory *)user)->live--;
+    cudaFree(p);
+}
+static void *host_alloc(void *user, size_t bytes)
+{
+    test_memory *memory = user;
+    if (++memory->calls == memory->fail_at) return NULL;
+    memory->live++;
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+static void host_release(void *user, void *p)
+{
+    if (p) ((test_memory *)user)->live--;
+    free(p);
+}
+
+/** Set-up of a plan and a work with the k-th allocation failing, for every k until none does. */
+static void fail_every_allocation(const factor *F, const trine_supernodal_options *options)
+{
+    const trine_panels panels = panels_of(F);
+    bool done = false;
+    for (int64_t k = 1; !done; k++) {
+        assert_true(k < 300);
+        test_memory memory = {.fail_at = k};
+        trine_context ctx = test_context();
+        OK(trine_context_set_allocator(ctx, &(trine_allocator){host_alloc, host_release, &memory},
+                                       &(trine_allocator){device_alloc, device_release, &memory}));
+        trine_supernodal plan = NULL;
+        trine_work work = NULL;
+        trine_status status = trine_supernodal_analyse(ctx, &plan, &panels, options);
+        if (status == TRINE_SUCCESS) status = trine_supernodal_numeric(plan, TRINE_HOST, F->values, NULL);
+        if (status == TRINE_SUCCESS) status = trine_supernodal_work(plan, 3, NULL, NULL, &work);
+        done = status == TRINE_SUCCESS;
+        if (!done) assert_int_equal(status, TRINE_ERR_MEMORY);
+        trine_work_destroy(&work);
+        trine_supernodal_destroy(&plan);
+        assert_int_equal(memory.live, 0);
+        trine_context_destroy(&ctx);
+    }
+}
+
+static void a_failing_allocation_of_any_variant_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    factor F = mixed_factor(TRINE_NONUNIT, true);
+    convert(&F, TRINE_D);
+    for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV; v++)
+        for (trine_supernodal_invert invert = TRINE_INVERT_NONE; invert <= TRINE_INVERT_FULL; invert++)
+            for (trine_supernodal_access access = TRINE_ACCESS_PUSH; access <= TRINE_ACCESS_PULL; access++)
+                if (v != TRINE_VARIANT_SPMV || invert != TRINE_INVERT_NONE)
+                    fail_every_allocation(&F, &(trine_supernodal_options){.variant = v, .invert = invert, .access = access,
+                                          .threshold = 30, .single = access == TRINE_ACCESS_PULL});
+    free_factor(&F);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_captured_solve_can_be_replayed_with_new_data),
-        cmocka_unit_test(threads_with_works_of_their_own_solve_at_the_same_time)};
+        cmocka_unit_test(threads_with_works_of_their_own_solve_at_the_same_time),
+        cmocka_unit_test(a_failing_allocation_of_any_variant_leaves_nothing_behind)};
     return TEST_MAIN(tests);
 }

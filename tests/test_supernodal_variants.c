@@ -7,8 +7,7 @@
 
 static bool is_offered(trine_supernodal_variant v, trine_supernodal_invert invert)
 {
-    if (v == TRINE_VARIANT_SPMV) return invert != TRINE_INVERT_NONE;
-    return !(test_on_gpu() && v == TRINE_VARIANT_DYNAMIC && (invert == TRINE_INVERT_NONE || invert == TRINE_INVERT_DIAG));
+    return v != TRINE_VARIANT_SPMV || invert != TRINE_INVERT_NONE;
 }
 
 /** One plan, all ops, with numbers of right-hand sides below and at what the work is sized for. */
@@ -26,7 +25,7 @@ static void check_plan(trine_context ctx, factor *F, const trine_supernodal_opti
     for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op))
         for (int round = 0; round < 2; round++, k++)
             check_solve(ctx, plan, F, &(solve_case){.op = op, .nrhs = some_nrhs[k % 5], .layout_b = (trine_layout)(k / 2 % 2),
-                        .layout_x = (trine_layout)(k % 2), .in_place = k % 3 == 0, .scaled = k % 4 != 0}, NULL);
+                        .layout_x = (trine_layout)(k % 2), .in_place = k % 3 == 0, .scaled = k % 4 != 0, .single = with.single}, NULL);
     trine_supernodal_destroy(&plan);
 }
 
@@ -39,9 +38,12 @@ static void check_variants(trine_diag diag, bool closed)
         convert(&F, t);
         for (trine_supernodal_variant v = TRINE_VARIANT_AUTO; v <= TRINE_VARIANT_SPMV; v++)
             for (trine_supernodal_invert invert = TRINE_INVERT_NONE; invert <= TRINE_INVERT_FULL; invert++)
-                for (trine_supernodal_access access = TRINE_ACCESS_PUSH; access <= TRINE_ACCESS_PULL; access++, seed++) {
-                    if (!is_offered(v, invert)) continue;
-                    check_plan(ctx, &F, &(trine_supernodal_options){.variant = v, .invert = invert, .access = access, .fill = seed % 3 ? -1 : 0.3,
+                for (int how = 0; how < 4; how++, seed++) {
+                    const trine_supernodal_access access = how % 2 ? TRINE_ACCESS_PULL : TRINE_ACCESS_PUSH;
+                    const int single = how / 2;
+                    if (!is_offered(v, invert) || (single && (t == TRINE_S || t == TRINE_C))) continue;
+                    check_plan(ctx, &F, &(trine_supernodal_options){.variant = v, .invert = invert, .access = access, .single = single,
+                               .fill = seed % 3 ? -1 : 0.3,
                                .threshold = 30, .streams = 1 + seed % 4, .teams = seed % 5, .no_graph = seed % 7 == 0}, seed);
                 }
     }

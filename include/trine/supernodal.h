@@ -47,9 +47,9 @@ typedef enum {
  *  for all small panels of it, one or two for each large one; the launches of a solve are one CUDA graph. On a CPU: threads deal
  *  the panels of a level, or parts of large ones, out among themselves, and meet after each stage. */
 typedef enum {
-    TRINE_VARIANT_AUTO,    /* DYNAMIC; on a GPU with INVERT_NONE and INVERT_DIAG: TEAM */
-    TRINE_VARIANT_DYNAMIC, /* GPU: one launch; tiles of panels run when what they need is done. Not with INVERT_NONE, INVERT_DIAG.
-                              CPU: subtrees run when what they need is done, with any inversion; access as AUTO */
+    TRINE_VARIANT_AUTO,    /* DYNAMIC */
+    TRINE_VARIANT_DYNAMIC, /* GPU: one launch; tiles of panels run when what they need is done. CPU: subtrees run when what they
+                              need is done; access as AUTO */
     TRINE_VARIANT_DEFAULT, /* every panel by itself, shared by all blocks or threads, one after the other */
     TRINE_VARIANT_STREAM,  /* the same, those of a level on several streams; CPU: shared out together */
     TRINE_VARIANT_TEAM,    /* panels of up to `threshold` columns in one launch a level, a block (CPU: a thread) each */
@@ -69,6 +69,9 @@ typedef struct {
     trine_supernodal_invert invert;
     double fill;       /* a panel merged from several may hold this fraction of explicit zeros; 0 = automatic (0.1 on a GPU, 0.03 on the CPU), negative =
                           merge nothing */
+    int single;        /* keep a double factor in single precision, half the bytes: right-hand sides are rounded to it on the way in,
+                          solutions come out in double with single accuracy, for iterative refinement to mend (trine_direct does).
+                          Factor, right-hand sides and solutions must be within the range of single precision */
     int64_t max_nrhs;  /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work */
     trine_supernodal_variant variant;
     trine_supernodal_access access;
@@ -136,6 +139,7 @@ typedef struct {
     double analyse_seconds, numeric_seconds;     /* host time; numeric: of the last one, up to its return */
     trine_supernodal_invert invert;              /* what numeric does */
     trine_supernodal_variant variant;            /* what a solve does */
+    int single;                                  /* panels of a double factor are kept in single precision */
 } trine_supernodal_info;
 TRINE_API trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_info *info);
 

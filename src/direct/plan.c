@@ -145,7 +145,7 @@ static trine_status set_up_sweeps(trine_direct D)
     TRY(sweeps_take_factor(&D->sweeps, D->F));
     while (sweeps_on_trial(&D->sweeps)) {
         TRY(try_solve(D, &error));
-        if (error <= most) break;
+        if (error <= most * sweeps_eps(&D->sweeps) / trine_dtype_eps(D->dtype)) break;
         TRY(sweeps_step_back(&D->sweeps, D->F, error));
     }
 done:

@@ -36,6 +36,7 @@ static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trin
         trine_supernodal_options options = s->options.supernodal;
         options.max_nrhs = s->max_nrhs;
         options.invert = s->invert;
+        options.single = options.single && !trine_dtype_is_single(s->dtype);
         TRY(trine_supernodal_analyse(s->ctx, plan, &panels, &options));
         s->analyse_seconds += trine_wall_time() - start;
         start = trine_wall_time();
@@ -248,17 +249,16 @@ bool sweeps_on_trial(const direct_sweeps *s)
     return info.n && info.invert != TRINE_INVERT_NONE;
 }
 
+double sweeps_eps(const direct_sweeps *s) { return trine_dtype_eps(s->options.supernodal.single ? TRINE_S : s->dtype); }
+
 trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_error)
 {
     const bool diagonal = s->invert == TRINE_INVERT_DIAG;
     trine_log(s->ctx, 2, "supernodal: a backward error of %.3g eps with inverted %s", backward_error, diagonal ? "diagonal blocks" : "panels");
     destroy_supernodal(s);
-    if (s->options.solver == TRINE_SOLVER_AUTO) { /* without inverses the panels are slower than the general method */
-        snprintf(s->reason, sizeof s->reason, "inverted panels gave a backward error of %.3g eps", backward_error);
-        s->supernodal = false;
-        return set_general(s, F);
-    }
     s->invert = diagonal ? TRINE_INVERT_NONE : TRINE_INVERT_DIAG;
+    snprintf(s->reason, sizeof s->reason, "inverted %s gave a backward error of %.3g eps: %s", diagonal ? "diagonal blocks" : "panels", backward_error,
+             diagonal ? "nothing is inverted" : "only diagonal blocks are inverted");
     return set_supernodal(s, F);
 }
 

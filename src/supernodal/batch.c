@@ -97,7 +97,7 @@ trine_status trine_supernodal_numeric_batch(trine_supernodal plan, trine_space s
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->ctx;
     const trine_space own = ctx->info.space;
-    const size_t element = trine_dtype_size(plan->dtype);
+    const size_t element = trine_dtype_size(plan->given);
     void *stream = trine_exec_stream(ctx, exec), *all = NULL;
     plan->has_values = false;
     TRY(trine_alloc(ctx, own, (size_t)plan->factor_values[plan->n_factors] * element, &all));

@@ -39,9 +39,10 @@ struct device_side {
     supernodal_job *jobs;
     int n_stages;
     int64_t stages[80];
-    supernodal_tile *tiles[DIRECTIONS][MODES];
-    int32_t *tickets[DIRECTIONS][MODES];
+    supernodal_tile *tiles[DIRECTIONS][MODES]; /* the one-launch solve */
     int64_t n_tickets[DIRECTIONS][MODES], n_init[MODES], n_source_values;
+    int32_t *solve_rows;                       /* of the panels that its tiles belong to, */
+    int64_t n_panels, n_rows;                  /* and their numbers: the plan's, or parts of them */
     level_side levels[DIRECTIONS];
     sparse_side sparse[DIRECTIONS];         /* TRINE_VARIANT_SPMV */
     int64_t *segment_start;
@@ -58,19 +59,49 @@ struct solve_state {
 
 template <typename T> struct solve_args {
     const supernodal_tile *tiles;
-    const int32_t *tickets, *rows, *original;
-    const T *values, *B;
-    T *X, *t, *x;                   /* t, x: blocks of right-hand sides, each n x width */
+    const int32_t *rows, *original;
+    const T *values;
+    const void *B;                  /* of the caller's dtype, as is X */
+    void *X;
+    T *t, *x;                       /* blocks of right-hand sides, each n x width; one right-hand side: see solve_one_cuda.cu */
     T *updates;                     /* pulled forward solves: the products' n_rows x width for each block; else NULL */
     const int64_t *gather_start;
     const int32_t *gather_places;
     int64_t b_row, b_col, x_row, x_col, n, n_rows, nrhs;
     solve_state *state;
-    unsigned *epochs, *counters;    /* epochs: one a block of right-hand sides; counters: 2 n_panels + 1 for each */
-    int32_t n_panels, n_init, n_tickets, n_blocks;
+    unsigned *epochs, *counters;    /* epochs: one a block of right-hand sides; counters: n_counters for each */
+    int32_t n_panels, n_counters, n_init, n_tickets, n_blocks;
     T alpha;
     bool conjugate;
+    bool converts;                  /* T is single, B and X are double */
 };
+
+template <typename T> struct wider { using type = T; };
+template <> struct wider<float> { using type = double; };
+template <> struct wider<complex_of<float>> { using type = complex_of<double>; };
+template <typename T, typename W> __device__ inline T scalar_from(W a)
+{
+    if constexpr (scalar<T>::is_complex) return {static_cast<real_of<T>>(a.x), static_cast<real_of<T>>(a.y)};
+    else return static_cast<T>(a);
+}
+/** Entry `at` of a caller's array of T, or of what is wider if `converts`. */
+template <typename T> __device__ inline T load_converted(const void *from, int64_t at, bool converts)
+{
+    return converts ? scalar_from<T>(static_cast<const typename wider<T>::type *>(from)[at]) : static_cast<const T *>(from)[at];
+}
+/** Row `row` of the plan's numbering of alpha op(B) column j, and the solution on its way out. */
+template <typename T> __device__ inline T right_hand_side(const solve_args<T> &a, int64_t row, int64_t j)
+{
+    const T value = a.alpha * load_converted<T>(a.B, a.original[row] * a.b_row + j * a.b_col, a.converts);
+    return a.conjugate ? conjugate_of(value) : value;
+}
+template <typename T> __device__ inline void store_at(const solve_args<T> &a, int64_t original, int64_t j, T value)
+{
+    const int64_t at = original * a.x_row + j * a.x_col;
+    if (a.conjugate) value = conjugate_of(value);
+    if (a.converts) static_cast<typename wider<T>::type *>(a.X)[at] = scalar_from<typename wider<T>::type>(value);
+    else static_cast<T *>(a.X)[at] = value;
+}
 
 /** Right-hand sides that one pass over the panels takes, for up to nrhs of them: what work vectors are interleaved by. */
 inline int supernodal_block_width(size_t element, int64_t nrhs) { return nrhs == 1 ? 1 : nrhs <= 8 ? 8 : element == 16 ? 16 : 32; }
@@ -135,12 +166,13 @@ template <int GROUP> __device__ inline void meet()
     else __syncthreads();
 }
 
-/** Wait until what the tile depends on is done. Counters grow by `expected` in every solve: they stand at exactly
+/** Wait until what the tile depends on is done, if it depends on a counter. Counters grow by `expected` in every solve: they stand at exactly
  *  (solves before this one + 1) * expected, modulo 2^32, when this solve's share is complete. */
 template <int GROUP, typename T> __device__ inline void wait_for(const solve_args<T> &a, const supernodal_tile &tile, int block, int thread)
 {
+    if (tile.wait < 0) return;
     if (thread == 0) {
-        const unsigned *counter = a.counters + (int64_t)block * (2 * a.n_panels + 1) + tile.wait;
+        const unsigned *counter = a.counters + (int64_t)block * a.n_counters + tile.wait;
         const unsigned target = (a.epochs[block] + 1) * tile.expected;
         while (load_acquire(counter) != target) { }
     }
@@ -149,37 +181,26 @@ template <int GROUP, typename T> __device__ inline void wait_for(const solve_arg
 
 template <int GROUP, typename T> __device__ inline void signal_done(const solve_args<T> &a, int32_t counter, int block, int thread)
 {
-    meet<GROUP>();
-    if (thread == 0 && counter >= 0) {
-        __threadfence();
-        add_release(a.counters + (int64_t)block * (2 * a.n_panels + 1) + counter, 1);
-    }
+    if (counter < 0) return;
+    meet<GROUP>(); /* and the release makes everyone's results visible before the count */
+    if (thread == 0) add_release(a.counters + (int64_t)block * a.n_counters + counter, 1);
 }
 /** -value for `row` of t from place `place`: added at once, or left for assemble. */
-template <int WIDTH, typename T> __device__ inline void update(const solve_args<T> &a, int block, int32_t row, int64_t place, int j, T value)
+template <int WIDTH, typename T> __device__ inline void update(const solve_args<T> &a, T *t, int block, int32_t row, int64_t place, int j, T value)
 {
     if (a.updates) a.updates[((int64_t)block * a.n_rows + place) * WIDTH + j] = value;
-    else subtract_atomically(a.t + ((int64_t)block * a.n + row) * WIDTH + j, value);
+    else subtract_atomically(t + ((int64_t)block * a.n + row) * WIDTH + j, value);
 }
 
-/** A warp takes what products have left for its rows, in a fixed order. */
-template <int WIDTH, typename T> __device__ void assemble(const solve_args<T> &a, const supernodal_tile &tile, int block, int lane)
+/** Lanes lane % WIDTH of a warp: what products have left for a row of right-hand side lane % WIDTH, in a fixed order. */
+template <int WIDTH, typename T> __device__ inline T gathered(const solve_args<T> &a, int64_t row, int block, int lane)
 {
-    constexpr int AT_ONCE = 32 / WIDTH;
-    wait_for<32>(a, tile, block, lane);
     const T *updates = a.updates + (int64_t)block * a.n_rows * WIDTH + lane % WIDTH;
-    for (int r = tile.begin; r < tile.end; r++) {
-        const int64_t row = (int64_t)tile.first + r, end = a.gather_start[row + 1];
-        T sum = zero_of<T>();
-        for (int64_t k = a.gather_start[row] + lane / WIDTH; k < end; k += AT_ONCE)
-            sum = sum + load_shared_result(updates + (int64_t)a.gather_places[k] * WIDTH);
-        for (int mask = WIDTH; mask < 32; mask *= 2) sum = sum + shuffle_xor(sum, mask);
-        if (lane < WIDTH) {
-            T *t = a.t + ((int64_t)block * a.n + row) * WIDTH + lane;
-            *t = load_shared_result(t) - sum;
-        }
-    }
-    signal_done<32>(a, tile.signal, block, lane);
+    T sum = zero_of<T>();
+    for (int64_t k = a.gather_start[row] + lane / WIDTH; k < a.gather_start[row + 1]; k += 32 / WIDTH)
+        sum = sum + load_shared_result(updates + (int64_t)a.gather_places[k] * WIDTH);
+    for (int mask = WIDTH; mask < 32; mask *= 2) sum = sum + shuffle_xor(sum, mask);
+    return sum;
 }
 
 /** The next ticket of a block whose thread 0 holds it in `next`, which it then refills ahead of need. Every thread calls. */

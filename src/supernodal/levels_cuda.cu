@@ -196,8 +196,7 @@ template <typename T> __global__ void take(const solve_args<T> a)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y;
     if (i >= a.n) return;
-    const T value = a.alpha * a.B[a.original[i] * a.b_row + j * a.b_col];
-    a.t[j * a.n + i] = a.conjugate ? conjugate_of(value) : value;
+    a.t[j * a.n + i] = right_hand_side(a, i, j);
     a.x[j * a.n + i] = zero_of<T>();
 }
 
@@ -205,8 +204,7 @@ template <typename T> __global__ void give(const solve_args<T> a)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y;
     if (i >= a.n) return;
-    const T value = a.x[j * a.n + i];
-    a.X[a.original[i] * a.x_row + j * a.x_col] = a.conjugate ? conjugate_of(value) : value;
+    store_at(a, a.original[i], j, a.x[j * a.n + i]);
 }
 
 template <typename T>

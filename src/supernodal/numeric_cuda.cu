@@ -8,10 +8,10 @@ template <typename T> struct numeric_args {
     const supernodal_panel *panels;
     const source_panel *sources;
     const int32_t *source_rows, *original;
-    const T *from;
+    const void *from;
     T *values;
     unsigned *bad_row;
-    bool unit, off;
+    bool unit, off, converts; /* converts: `from` is double where T is single */
 };
 
 template <typename T> __global__ void __launch_bounds__(128) copy_columns(const numeric_args<T> a, const supernodal_job *jobs)
@@ -21,10 +21,10 @@ template <typename T> __global__ void __launch_bounds__(128) copy_columns(const 
     const supernodal_panel p = a.panels[s.target];
     const int32_t *rows = a.source_rows + s.rows;
     for (int c = job.a + threadIdx.x / 32; c < job.b; c += 4) {
-        const T *from = a.from + s.values + (int64_t)c * s.height;
+        const int64_t from = s.values + (int64_t)c * s.height;
         T *to = a.values + p.values + (int64_t)(s.column + c) * p.ld;
         for (int r = c + threadIdx.x % 32; r < s.height; r += 32) {
-            T value = from[r];
+            T value = load_converted<T>(a.from, from + r, a.converts);
             if (r == c) {
                 if (a.unit) value = one_of<T>();
                 else if (!(size_of(value) > 0)) atomicMin(a.bad_row, (unsigned)a.original[p.first + rows[r]]);
@@ -169,9 +169,9 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
 {
     const device_side *d = static_cast<const device_side *>(plan->device);
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
-    const numeric_args<T> a = {d->panels, d->sources, d->source_rows, d->original, static_cast<const T *>(from),
+    const numeric_args<T> a = {d->panels, d->sources, d->source_rows, d->original, from,
                                static_cast<T *>(plan->values), d->bad_row, plan->diag == TRINE_UNIT,
-                               plan->invert == TRINE_INVERT_OFF};
+                               plan->invert == TRINE_INVERT_OFF, plan->given != plan->dtype};
     trine_status status = TRINE_SUCCESS;
     TRY(GPU(gpuMemsetAsync(d->bad_row, 0xFF, sizeof *d->bad_row, s)));
     TRY(GPU(gpuMemsetAsync(plan->values, 0, (size_t)plan->S.n_values * sizeof(T), s)));

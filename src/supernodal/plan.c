@@ -17,6 +17,14 @@ trine_status trine_supernodal_destroy(trine_supernodal *plan)
     return trine_context_destroy(&ctx);
 }
 
+/** Whether values and vectors are to be converted around the backend's calls; a GPU's kernels do it themselves. */
+static bool converts_outside(trine_supernodal plan) { return plan->given != plan->dtype && !plan->ctx->cuda; }
+
+static size_t work_bytes(trine_supernodal plan, int64_t nrhs)
+{
+    return plan->backend->work_bytes(plan, nrhs) + (converts_outside(plan) ? supernodal_single_work_bytes(plan, nrhs) : 0);
+}
+
 static void destroy_work(trine_work base)
 {
     supernodal_work *work = (supernodal_work *)base;
@@ -41,7 +49,7 @@ static trine_status new_work(trine_supernodal plan, int64_t nrhs, void *buffer, 
     work->plan = plan;
     work->free = plan->backend->work_free;
     if (!buffer) {
-        TRY(trine_alloc(ctx, ctx->info.space, plan->backend->work_bytes(plan, nrhs), &work->buffer));
+        TRY(trine_alloc(ctx, ctx->info.space, work_bytes(plan, nrhs), &work->buffer));
         work->owns_buffer = true;
     }
     TRY(plan->backend->work_init(plan, work));
@@ -75,14 +83,9 @@ static trine_status settle(trine_context ctx, trine_supernodal_options *o)
     if (!o->streams) o->streams = 5;
     if (o->fill == 0) o->fill = ctx->cuda ? 0.1 : 0.03;
     if (!o->invert) o->invert = ctx->cuda ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
-    const bool products = o->invert == TRINE_INVERT_OFF || o->invert == TRINE_INVERT_FULL;
-    if (o->variant == TRINE_VARIANT_SPMV && o->invert == TRINE_INVERT_NONE) {
+    if (!o->variant) o->variant = TRINE_VARIANT_DYNAMIC;
+    if (o->variant == TRINE_VARIANT_SPMV && o->invert == TRINE_INVERT_NONE)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_VARIANT_SPMV takes inverted diagonal blocks only (TRINE_INVERT_OFF, TRINE_INVERT_DIAG)");
-    } else if (!o->variant) {
-        o->variant = products || !ctx->cuda ? TRINE_VARIANT_DYNAMIC : TRINE_VARIANT_TEAM;
-    } else if (o->variant == TRINE_VARIANT_DYNAMIC && !products && ctx->cuda) {
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_VARIANT_DYNAMIC takes inverted panels only on a GPU (TRINE_INVERT_OFF)");
-    }
     return TRINE_SUCCESS;
 }
 
@@ -98,13 +101,15 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     trine_supernodal_options given = options ? *options : (trine_supernodal_options){0};
     trine_status status = settle(ctx, &given);
     if (status) return status;
+    REQUIRE(!given.single || !trine_dtype_is_single(panels->dtype), "the factor is in single precision already");
 
     const double start = trine_wall_time();
     trine_supernodal P = trine_host_calloc(ctx, 1, sizeof *P);
     if (!P) return TRINE_ERR_MEMORY;
     P->refs = 1;
     P->ctx = trine_retain_context(ctx);
-    P->dtype = panels->dtype;
+    P->given = panels->dtype;
+    P->dtype = !given.single ? panels->dtype : panels->dtype == TRINE_D ? TRINE_S : TRINE_C;
     P->diag = panels->diag;
     P->options = given;
     P->invert = given.invert == TRINE_INVERT_FULL ? TRINE_INVERT_OFF : given.invert;
@@ -137,7 +142,8 @@ trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, 
     const double start = trine_wall_time();
     plan->has_values = false;
     if (plan->S.n) {
-        trine_status status = plan->backend->numeric(plan, space, values, trine_exec_stream(plan->ctx, exec));
+        const trine_status status = converts_outside(plan) ? supernodal_single_numeric(plan, values)
+                                                           : plan->backend->numeric(plan, space, values, trine_exec_stream(plan->ctx, exec));
         if (status) return status;
     }
     plan->has_values = true;
@@ -167,8 +173,8 @@ trine_status trine_supernodal_update(trine_supernodal plan, const trine_panels *
 {
     REQUIRE(plan, "plan is NULL");
     REQUIRE(panels, "panels is NULL");
-    REQUIRE(panels->dtype == plan->dtype && panels->diag == plan->diag, "dtype %d and diag %d, but %d and %d were analysed",
-            (int)panels->dtype, (int)panels->diag, (int)plan->dtype, (int)plan->diag);
+    REQUIRE(panels->dtype == plan->given && panels->diag == plan->diag, "dtype %d and diag %d, but %d and %d were analysed",
+            (int)panels->dtype, (int)panels->diag, (int)plan->given, (int)plan->diag);
     REQUIRE(!panels->n_panels || (panels->first_column && panels->row_offsets && panels->rows && panels->value_offsets),
             "first_column, row_offsets, rows or value_offsets is NULL");
     const trine_status status = same_structure(&plan->S, panels);
@@ -192,7 +198,7 @@ trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *bu
     REQUIRE(plan, "plan is NULL");
     REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
     REQUIRE(bytes || work, "bytes and work are NULL");
-    const size_t needed = plan->backend->work_bytes(plan, nrhs);
+    const size_t needed = work_bytes(plan, nrhs);
     REQUIRE(!buffer || !work || !bytes || *bytes >= needed, "a buffer of %zu bytes for a work of %zu", *bytes, needed);
     REQUIRE(((uintptr_t)buffer & 255) == 0, "the buffer is not 256-byte aligned");
     if (bytes) *bytes = needed;
@@ -221,7 +227,8 @@ trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, c
         return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, but the work is sized for %lld", (long long)b.cols, (long long)work->nrhs);
     static const float one_s[2] = {1, 0};
     static const double one_d[2] = {1, 0};
-    if (!alpha) alpha = trine_dtype_is_single(plan->dtype) ? (const void *)one_s : (const void *)one_d;
+    if (!alpha) alpha = trine_dtype_is_single(plan->given) ? (const void *)one_s : (const void *)one_d;
+    if (converts_outside(plan)) return supernodal_single_solve(plan, op, alpha, &b, &x, work);
     return plan->backend->solve(plan, op, alpha, &b, &x, work, trine_exec_stream(plan->ctx, exec));
 }
 
@@ -234,7 +241,8 @@ trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_i
         .n = S->n, .nnz = S->nnz, .nnz_merged = S->nnz_merged, .panels = S->n_sources, .panels_merged = S->n_panels,
         .levels = S->levels_given, .levels_merged = S->levels, .min_panels_per_level = S->min_panels_per_level,
         .max_panels_per_level = S->max_panels_per_level, .bytes = plan->bytes, .analyse_seconds = plan->analyse_seconds,
-        .numeric_seconds = plan->numeric_seconds, .invert = plan->options.invert, .variant = plan->options.variant};
+        .numeric_seconds = plan->numeric_seconds, .invert = plan->options.invert, .variant = plan->options.variant,
+        .single = plan->options.single};
     for (int64_t s = 0; s < S->n_panels; s++) {
         const supernodal_panel *p = &S->panels[s];
         if (!s || p->width < info->min_width) info->min_width = p->width;

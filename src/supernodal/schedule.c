@@ -7,7 +7,8 @@ enum {
     WIDE_BYTES = 32768,  /* a panel's share for one block: what its threads can load at once */
     UNIT_BYTES = 128,    /* rows or columns that a warp multiplies at a time: panel_product::ROWS */
     WARP_SUM = 64,       /* longest sum that one warp makes alone */
-    ASSEMBLED_ROWS = 8   /* by a warp */
+    ASSEMBLED_ROWS = 8,  /* by a warp, which adds up what others left */
+    PREPARED_ROWS = 256  /* by a warp that copies */
 };
 
 static int32_t power_of_2_from(int64_t x)
@@ -18,17 +19,18 @@ static int32_t power_of_2_from(int64_t x)
 }
 
 /** Rows (forward) or columns (backward) of a tile of panel p, its lanes, and whether it takes a whole block. */
-static void tile_shape(const supernodal_panel *p, bool forward, bool many, int64_t element, int32_t *size, int32_t *lanes, int32_t *wide)
+static void tile_shape(const supernodal_panel *p, const supernodal_task *task, int32_t *size, int32_t *lanes, int32_t *wide)
 {
-    if (many) {
-        const int32_t length = forward ? p->width : p->height;
+    const int64_t element = (int64_t)task->element;
+    if (task->many) {
+        const int32_t length = task->forward ? p->width : p->height;
         for (*lanes = 1; *lanes < SUPERNODAL_WARPS && *lanes * WARP_SUM < length;) *lanes *= 2;
         *wide = *lanes > 1;
         *size = (int32_t)(UNIT_BYTES / element) * (*wide ? SUPERNODAL_WARPS / *lanes : 1);
         return;
     }
     const int64_t per_lane = 16 / element, row_lanes = (p->height + per_lane - 1) / per_lane;
-    if (forward) {
+    if (task->forward) {
         const int32_t most = power_of_2_from(row_lanes);
         *lanes = most < 32 ? most : 32;
         *wide = *lanes * 16 * (int64_t)p->width > SMALL_BYTES;
@@ -39,7 +41,8 @@ static void tile_shape(const supernodal_panel *p, bool forward, bool many, int64
         *size = (int32_t)(*lanes * per_lane);
         return;
     }
-    *wide = (int64_t)p->ld * p->width * element > SMALL_BYTES;
+    const int64_t column_bytes = row_lanes * 16;
+    *wide = column_bytes * p->width > SMALL_BYTES;
     if (!*wide) {
         *lanes = power_of_2_from((row_lanes + 1) / 2); /* each loads two packs of rows at a time */
         if (*lanes > 32) *lanes = 32;
@@ -47,17 +50,71 @@ static void tile_shape(const supernodal_panel *p, bool forward, bool many, int64
         return;
     }
     *lanes = 32; /* 4 columns a group of lanes: as many columns, so as few gathers of rows, as a tile can hold */
-    while (*lanes < SUPERNODAL_BLOCK_THREADS && (4 * SUPERNODAL_BLOCK_THREADS / *lanes * p->ld * element > WIDE_BYTES * 5 / 4
+    while (*lanes < SUPERNODAL_BLOCK_THREADS && (4 * SUPERNODAL_BLOCK_THREADS / *lanes * column_bytes > WIDE_BYTES * 5 / 4
                                                  || 4 * SUPERNODAL_BLOCK_THREADS / (2 * *lanes) >= p->width)) *lanes *= 2;
     *size = 4 * SUPERNODAL_BLOCK_THREADS / *lanes;
 }
 
-static int64_t tiles_of(const supernodal_panel *p, bool forward, bool many, int64_t element)
+/** Panel p cut into tiles of one kind: `begin`..`end`-1 by `size`. */
+typedef struct {
+    supernodal_tile_kind kind;
+    int32_t begin, end, size, lanes, wide;
+    int64_t count;
+} cut;
+
+static cut cut_panel(const supernodal_panel *p, const supernodal_task *task, supernodal_tile_kind kind)
 {
-    int32_t size, lanes, wide;
-    tile_shape(p, forward, many, element, &size, &lanes, &wide);
-    return ((forward ? p->height : p->width) + size - 1) / size;
+    const int32_t per_load = (int32_t)(16 / task->element), below = p->width / per_load * per_load; /* loads are of 16 bytes */
+    cut c = {.kind = kind, .end = task->forward ? p->height : p->width, .lanes = 1};
+    supernodal_panel part = *p; /* of which the tile's shape is chosen */
+    if (kind == TILE_PREPARE) {
+        c.end = p->width;
+        c.size = task->forward && task->pull ? ASSEMBLED_ROWS : PREPARED_ROWS;
+    } else if (kind == TILE_SUBSTITUTE) {
+        c.end = c.size = p->width;
+        c.wide = 1;
+    } else {
+        if (kind == TILE_TOP) {
+            part.height = p->width;
+            if (task->forward) c.end = p->width;
+        } else if (kind == TILE_BOTTOM) {
+            part.height -= below;
+            if (task->forward) c.begin = below;
+        }
+        tile_shape(&part, task, &c.size, &c.lanes, &c.wide);
+    }
+    c.count = (c.end - c.begin + c.size - 1) / c.size;
+    return c;
 }
+
+/** All tiles of a panel: what prepares t (count 0: nothing), then one kind after the other (the second's count 0: there is none). */
+typedef struct { cut prepare, part[2]; } panel_cuts;
+
+static panel_cuts cuts_of(const supernodal_panel *p, const supernodal_task *task)
+{
+    panel_cuts c = {0};
+    const supernodal_tile_kind top = task->invert == TRINE_INVERT_DIAG ? TILE_TOP : TILE_SUBSTITUTE;
+    const bool pulled = task->forward && task->pull && p->children;
+    if (task->invert == TRINE_INVERT_OFF) {
+        c.part[0] = cut_panel(p, task, TILE_WHOLE);
+    } else if (task->forward) {
+        c.part[0] = cut_panel(p, task, top);
+        if (p->height > p->width) c.part[1] = cut_panel(p, task, TILE_BOTTOM);
+    } else { /* with one right-hand side, BOTTOM also prepares t */
+        c.part[1] = cut_panel(p, task, top);
+        if (p->height > p->width || !task->many) {
+            c.part[0] = cut_panel(p, task, TILE_BOTTOM);
+        } else {
+            c.part[0] = c.part[1];
+            c.part[1].count = 0;
+        }
+    }
+    if (pulled || (!task->many && c.part[0].count > 1 && c.part[0].kind != TILE_BOTTOM)) c.prepare = cut_panel(p, task, TILE_PREPARE);
+    return c;
+}
+
+/** The part whose tiles others wait for. */
+static const cut *last_part(const panel_cuts *c) { return &c->part[c->part[1].count > 0]; }
 
 /** Panels by depth (forward: deepest first) or by level (backward: highest first); stable counting sort. */
 static trine_status priority_order(const supernodal_structure *S, bool forward, int32_t **order)
@@ -85,34 +142,72 @@ static supernodal_tile tile_of(const supernodal_panel *p)
     return (supernodal_tile){.values = p->values, .rows = p->rows, .first = p->first, .width = p->width, .height = p->height, .ld = p->ld};
 }
 
-/** Cut 0..length-1 into tiles of `size`. *together: tiles in the last ticket; a full one is followed by the next. */
-static void add_tiles(supernodal_schedule *out, supernodal_tile tile, int32_t length, int32_t size, int *together)
+/** The schedule being made; `together`: tiles in the last ticket, a full one is followed by the next. */
+typedef struct {
+    const supernodal_structure *S;
+    const supernodal_task *task;
+    supernodal_schedule *out;
+    const panel_cuts *cuts;
+    const uint32_t *expected; /* forward: tiles that panel k waits for; backward: those its children wait for */
+    int together;
+} builder;
+
+static void add_tiles(builder *b, supernodal_tile tile, const cut *c)
 {
-    for (int32_t at = 0; at < length; at += size) {
-        if (tile.wide || *together == SUPERNODAL_WARPS) {
-            out->tickets[out->n_tickets++] = (int32_t)out->n_tiles;
-            *together = 0;
+    tile.lanes = (int16_t)c->lanes;
+    tile.wide = (int16_t)c->wide;
+    tile.kind = (int32_t)c->kind;
+    for (int32_t at = c->begin; at < c->end; at += c->size) {
+        if (c->wide || b->together == SUPERNODAL_WARPS) {
+            b->together = 0;
+            b->out->n_tickets++;
         }
-        ++*together;
         tile.begin = at;
-        tile.end = length - at > size ? at + size : length;
-        out->tiles[out->n_tiles++] = tile;
+        tile.end = c->end - at > c->size ? at + c->size : c->end;
+        supernodal_tile *ticket = b->out->tiles + (b->out->n_tickets - 1) * SUPERNODAL_WARPS;
+        do ticket[b->together++] = tile;
+        while (c->wide && b->together < SUPERNODAL_WARPS);
     }
 }
 
-/** Assembly for the panels of one depth that have children. */
-static void add_assembly(const supernodal_structure *S, const int32_t *panels, int64_t count, const uint32_t *expected, supernodal_schedule *out)
+/** Where a panel's tiles wait and what they signal, for each part of its work; the header says which counter is which. */
+static void add_panel(builder *b, int32_t s, int part, bool wide)
 {
-    int together = SUPERNODAL_WARPS;
-    for (int64_t k = 0; k < count; k++) {
-        const supernodal_panel *p = &S->panels[panels[k]];
-        if (!p->children) continue;
-        supernodal_tile tile = tile_of(p);
-        tile.assembles = 1;
-        tile.wait = panels[k];
-        tile.expected = expected[panels[k]];
-        tile.signal = (int32_t)S->n_panels + 1 + panels[k];
-        add_tiles(out, tile, p->width, ASSEMBLED_ROWS, &together);
+    const supernodal_task *task = b->task;
+    const supernodal_panel *p = &b->S->panels[s];
+    const panel_cuts *c = &b->cuts[s];
+    const cut *mine = part < 0 ? &c->prepare : &c->part[part];
+    if (!mine->count || mine->wide != wide) return;
+    const int32_t n = (int32_t)b->S->n_panels, between = 2 * n + 1 + s, prepared = n + 1 + s;
+    supernodal_tile tile = tile_of(p);
+    tile.wait = tile.signal = -1;
+    if (part == 1) {
+        tile.wait = between;
+        tile.expected = (uint32_t)c->part[0].count;
+    } else if (!task->forward) {
+        tile.wait = p->parent >= 0 ? p->parent : n;
+        tile.expected = p->parent >= 0 ? b->expected[p->parent] : (uint32_t)task->n_init;
+    } else if (part == 0 && task->pull && c->prepare.count) {
+        tile.wait = prepared;
+        tile.expected = (uint32_t)c->prepare.count;
+    } else if (part == 0 || task->pull) {
+        tile.wait = b->expected[s] ? s : task->many ? n : -1;
+        tile.expected = b->expected[s] ? b->expected[s] : (uint32_t)task->n_init;
+    }
+    if (part < 0) tile.signal = task->pull ? prepared : s;
+    else if (mine != last_part(c)) tile.signal = between;
+    else tile.signal = task->forward ? p->parent : p->children ? s : -1;
+    tile.direct = !task->many && part == 0 && !c->prepare.count;
+    if (!task->forward && !task->many) tile.wait = tile.signal = -1;
+    add_tiles(b, tile, mine);
+}
+
+/** One part of the panels in `list`, which do not depend on each other: wide tiles first. */
+static void add_panels(builder *b, const int32_t *list, int64_t count, int part)
+{
+    for (int wide = 1; wide >= 0; wide--) {
+        b->together = SUPERNODAL_WARPS;
+        for (int64_t k = 0; k < count; k++) add_panel(b, list[k], part, wide);
     }
 }
 
@@ -139,58 +234,52 @@ done:
     return status;
 }
 
-trine_status supernodal_schedule_build(const supernodal_structure *S, bool forward, bool pull, bool many, size_t element, int64_t n_init,
-                                       supernodal_schedule *out)
+/** Tickets that the tiles of all panels need at most. */
+static int64_t most_tickets(const supernodal_structure *S, const panel_cuts *cuts)
+{
+    int64_t wide = 0, small = 0, levels = 0;
+    for (int64_t s = 0; s < S->n_panels; s++) {
+        const cut *const all[] = {&cuts[s].prepare, &cuts[s].part[0], &cuts[s].part[1]};
+        for (int k = 0; k < 3; k++) *(all[k]->wide ? &wide : &small) += all[k]->count;
+        if (S->panels[s].level >= levels) levels = S->panels[s].level + 1; /* as many as there are depths */
+    }
+    return wide + small / SUPERNODAL_WARPS + 3 * (levels + 1);
+}
+
+trine_status supernodal_schedule_build(const supernodal_structure *S, const supernodal_task *task, supernodal_schedule *out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = S->ctx;
     int32_t *order = NULL;
     uint32_t *expected = NULL;
+    panel_cuts *cuts = NULL;
     *out = (supernodal_schedule){0};
-    int64_t count = 0;
-    TRY(CALLOC(ctx, expected, S->n_panels)); /* forward: tiles of all children; backward: of the panel */
+    TRY(CALLOC(ctx, expected, S->n_panels));
+    TRY(ALLOC(ctx, cuts, S->n_panels));
     for (int64_t s = 0; s < S->n_panels; s++) {
         const supernodal_panel *p = &S->panels[s];
-        const int64_t tiles = tiles_of(p, forward, many, (int64_t)element);
-        count += tiles + (pull && forward ? (p->width + ASSEMBLED_ROWS - 1) / ASSEMBLED_ROWS : 0);
-        if (!forward) expected[s] = (uint32_t)tiles;
-        else if (p->parent >= 0) expected[p->parent] += (uint32_t)tiles;
+        cuts[s] = cuts_of(p, task);
+        const uint32_t last = (uint32_t)last_part(&cuts[s])->count;
+        if (!task->forward) expected[s] = last;
+        else if (!task->pull) expected[s] += (uint32_t)cuts[s].prepare.count;
+        if (task->forward && p->parent >= 0) expected[p->parent] += last;
     }
-    if (count >= INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "%lld tiles of panels; fewer than 2^31 are possible", (long long)count);
-    TRY(ALLOC(ctx, out->tiles, count));
-    TRY(ALLOC(ctx, out->tickets, count + 1));
-    TRY(priority_order(S, forward, &order));
+    const int64_t most = most_tickets(S, cuts);
+    if (most >= INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "%lld tiles of panels; fewer than 2^31 are possible", (long long)most);
+    TRY(CALLOC(ctx, out->tiles, most * SUPERNODAL_WARPS));
+    TRY(priority_order(S, task->forward, &order));
+    builder b = {.S = S, .task = task, .out = out, .cuts = cuts, .expected = expected};
+    const bool waiting = task->forward && task->pull; /* to be prepared */
+    if (!waiting) add_panels(&b, order, S->n_panels, -1);
     for (int64_t begin = 0, end; begin < S->n_panels; begin = end) { /* panels of one depth or level do not depend on each other */
-        const int32_t key = forward ? S->panels[order[begin]].depth : S->panels[order[begin]].level;
-        for (end = begin; end < S->n_panels && (forward ? S->panels[order[end]].depth : S->panels[order[end]].level) == key;) end++;
-        if (forward && pull) add_assembly(S, order + begin, end - begin, expected, out);
-        for (int wide_pass = 1; wide_pass >= 0; wide_pass--) {
-            int together = SUPERNODAL_WARPS; /* tiles in the ticket being filled */
-            for (int64_t k = begin; k < end; k++) {
-                const int32_t s = order[k];
-                const supernodal_panel *p = &S->panels[s];
-                int32_t size, lanes, wide;
-                tile_shape(p, forward, many, (int64_t)element, &size, &lanes, &wide);
-                if (wide != wide_pass) continue;
-                const int32_t source = forward ? (p->children ? s : -1) : p->parent;
-                supernodal_tile tile = tile_of(p);
-                tile.lanes = lanes;
-                tile.wide = wide;
-                tile.wait = source >= 0 ? source : (int32_t)S->n_panels;
-                tile.expected = source >= 0 ? expected[source] : (uint32_t)n_init;
-                tile.signal = forward ? p->parent : p->children ? s : -1;
-                if (forward && pull && p->children) {
-                    tile.wait = (int32_t)S->n_panels + 1 + s;
-                    tile.expected = (uint32_t)((p->width + ASSEMBLED_ROWS - 1) / ASSEMBLED_ROWS);
-                }
-                add_tiles(out, tile, forward ? p->height : p->width, size, wide ? &(int){SUPERNODAL_WARPS} : &together);
-            }
-        }
+        const int32_t key = task->forward ? S->panels[order[begin]].depth : S->panels[order[begin]].level;
+        for (end = begin; end < S->n_panels && (task->forward ? S->panels[order[end]].depth : S->panels[order[end]].level) == key;) end++;
+        for (int part = waiting ? -1 : 0; part < 2; part++) add_panels(&b, order + begin, end - begin, part);
     }
-    out->tickets[out->n_tickets] = (int32_t)out->n_tiles;
 done:
     trine_free(ctx, TRINE_HOST, order);
     trine_free(ctx, TRINE_HOST, expected);
+    trine_free(ctx, TRINE_HOST, cuts);
     if (status) supernodal_schedule_free(ctx, out);
     return status;
 }
@@ -198,8 +287,53 @@ done:
 void supernodal_schedule_free(trine_context ctx, supernodal_schedule *schedule)
 {
     trine_free(ctx, TRINE_HOST, schedule->tiles);
-    trine_free(ctx, TRINE_HOST, schedule->tickets);
     *schedule = (supernodal_schedule){0};
+}
+
+trine_status supernodal_split(const supernodal_structure *S, supernodal_structure *out)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = S->ctx;
+    int32_t *head = NULL; /* of a panel of S: its first part */
+    *out = (supernodal_structure){.ctx = ctx, .n = S->n};
+    for (int64_t s = 0; s < S->n_panels; s++) {
+        const supernodal_panel *p = &S->panels[s];
+        for (int32_t c = 0; c < p->width; c += SUPERNODAL_SMALL) {
+            out->n_panels++;
+            out->n_rows += p->height - c;
+        }
+    }
+    TRY(ALLOC(ctx, head, S->n_panels));
+    TRY(CALLOC(ctx, out->panels, out->n_panels));
+    TRY(ALLOC(ctx, out->rows, out->n_rows));
+    int32_t k = 0;
+    int64_t at = 0;
+    for (int64_t s = 0; s < S->n_panels; s++) {
+        const supernodal_panel *p = &S->panels[s];
+        head[s] = k;
+        for (int32_t c = 0; c < p->width; c += SUPERNODAL_SMALL, k++) {
+            const bool last = p->width - c <= SUPERNODAL_SMALL;
+            out->panels[k] = (supernodal_panel){.values = p->values + c + (int64_t)c * p->ld, .rows = at, .first = p->first + c,
+                                                .width = last ? p->width - c : SUPERNODAL_SMALL, .height = p->height - c,
+                                                .ld = p->ld, .parent = last ? -1 : k + 1, .children = c ? 1 : p->children};
+            memcpy(out->rows + at, S->rows + p->rows + c, (size_t)(p->height - c) * sizeof *out->rows);
+            at += p->height - c;
+        }
+    }
+    for (int64_t s = 0; s < S->n_panels; s++) { /* the last part's parent is the first part of the panel's */
+        const int32_t last = (s + 1 < S->n_panels ? head[s + 1] : k) - 1;
+        if (S->panels[s].parent >= 0) out->panels[last].parent = head[S->panels[s].parent];
+    }
+    for (int64_t s = out->n_panels - 1; s >= 0; s--)
+        if (out->panels[s].parent >= 0) out->panels[s].depth = out->panels[out->panels[s].parent].depth + 1;
+    for (int64_t s = 0; s < out->n_panels; s++) {
+        const supernodal_panel *p = &out->panels[s];
+        if (p->parent >= 0 && out->panels[p->parent].level <= p->level) out->panels[p->parent].level = p->level + 1;
+    }
+done:
+    trine_free(ctx, TRINE_HOST, head);
+    if (status) supernodal_structure_free(out);
+    return status;
 }
 
 /** Count jobs (out->jobs NULL) or write them. */

@@ -11,35 +11,60 @@ extern "C" {
 
 enum { SUPERNODAL_BLOCK_THREADS = 256, SUPERNODAL_WARPS = SUPERNODAL_BLOCK_THREADS / 32 };
 
+/** What a tile does with its part of a panel P = [top; bottom]; with t the right-hand side in the making and x the solution. */
+typedef enum {
+    TILE_NONE,        /* fills a ticket up */
+    TILE_WHOLE,       /* inverted panels: forward x_s := top t_s, t_rows -= bottom t_s; backward x_s := P^T [t_s; -x_rows] */
+    TILE_TOP,         /* the diagonal block's share alone, for TRINE_INVERT_DIAG: x_s := top t_s or top^T t_s */
+    TILE_SUBSTITUTE,  /* the same by substitution, for TRINE_INVERT_NONE */
+    TILE_BOTTOM,      /* the rest: forward t_rows -= bottom x_s, backward t_s -= bottom^T x_rows */
+    TILE_PREPARE      /* no product: t_s takes its part of the caller's right-hand side (one right-hand side) and of what other
+                         panels' products left for it (pulled forward solves) */
+} supernodal_tile_kind;
+
 /** Part of a panel, by one warp or (wide) by one block: rows begin..end-1 and all columns in a forward solve, columns
- *  begin..end-1 and all rows in a backward one. It may start when counter `wait` has grown by `expected` in this solve, and
- *  adds 1 to counter `signal` (if not negative) when it is done. 64 bytes. */
+ *  begin..end-1 and all rows in a backward one. It may start when counter `wait` (if not negative) has grown by `expected` in
+ *  this solve, and adds 1 to counter `signal` (if not negative) when it is done. 64 bytes. */
 typedef struct {
     int64_t values, rows;                 /* of the panel, as are the next four */
     int32_t first, width, height, ld;
     int32_t begin, end;
-    int32_t lanes;                        /* one right-hand side: threads along the rows, the others take other columns;
-                                             several: warps that share a sum. A power of 2 */
-    int32_t wide;
     int32_t wait;
     uint32_t expected;
     int32_t signal;
-    int32_t assembles;                    /* no product: rows begin..end-1 take what other panels' products left for them */
+    int16_t lanes;                        /* one right-hand side: threads along the rows, the others take other columns;
+                                             several: warps that share a sum. A power of 2 */
+    int16_t wide;
+    int32_t kind;                         /* supernodal_tile_kind */
+    int32_t direct;                       /* one right-hand side: the tile takes its part of the caller's right-hand side itself */
 } supernodal_tile;
 
-/** Ticket k is tiles tickets[k]..tickets[k+1]-1: one wide tile, or up to SUPERNODAL_WARPS small ones that do not depend on each other. */
+/** Ticket k is tiles SUPERNODAL_WARPS k..: a wide one, as often as there are warps, or one small one a warp that do not depend on each other. */
 typedef struct {
     supernodal_tile *tiles;
-    int32_t *tickets;
-    int64_t n_tiles, n_tickets;
+    int64_t n_tickets;
 } supernodal_schedule;
 
-/** `many`: tiles for solve_many_cuda.cu, else for solve_one_cuda.cu. Counters 0..n_panels-1 belong to the panels; counter n_panels counts `n_init` parts of the set-up of a solve. Forward: a
- *  panel's counter counts finished tiles of its children, deepest panels come first; with `pull`, tiles that assemble the
- *  panel's right-hand side wait for it, and their own counter, n_panels + 1 further, is what the products wait for. Backward:
- *  finished tiles of the panel itself; the panels with the longest way down come first. */
-trine_status supernodal_schedule_build(const supernodal_structure *S, bool forward, bool pull, bool many, size_t element, int64_t n_init,
-                                       supernodal_schedule *out);
+/** What tickets are made for. `many`: solve_many_cuda.cu, else solve_one_cuda.cu; `n_init`: parts of the set-up of a solve with
+ *  several right-hand sides. */
+typedef struct {
+    bool forward, pull, many;
+    trine_supernodal_invert invert;
+    size_t element;
+    int64_t n_init;
+} supernodal_task;
+
+/** Counters, with n panels: k < n: what panel k waits for is done - forward, its children and its preparation; backward with
+ *  several right-hand sides, its parent waits are on the parent's counter, which counts the parent's own tiles. n: the set-up.
+ *  n + 1 + k: panel k is prepared (pulled forward solves). 2n + 1 + k: its TILE_TOP are done (forward), its TILE_BOTTOM (backward).
+ *  A backward solve with one right-hand side has none: values say themselves that they are there. */
+static inline int64_t supernodal_counters(int64_t n_panels) { return 3 * n_panels + 1; }
+
+/** Forward the deepest panels come first, backward those with the longest way down. S: of TRINE_INVERT_NONE as split. */
+trine_status supernodal_schedule_build(const supernodal_structure *S, const supernodal_task *task, supernodal_schedule *out);
+/** Panels of at most SUPERNODAL_SMALL columns for TRINE_INVERT_NONE: every panel of S becomes a chain of views of itself, with row
+ *  lists of their own. Only what solves need is filled in: n, panels, rows and their counts. */
+trine_status supernodal_split(const supernodal_structure *S, supernodal_structure *out);
 /** Where the products of a pulled forward solve leave what row i takes: places start[i]..start[i+1]-1 in the list of all rows of
  *  all panels, by ascending panel. */
 trine_status supernodal_gathering_build(const supernodal_structure *S, int64_t **start, int32_t **places);

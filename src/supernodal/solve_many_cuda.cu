@@ -25,18 +25,23 @@ __device__ inline void emit(const solve_args<T> &a, const supernodal_tile &tile,
     const int solved = min(rows, tile.width - first); /* of these rows; may be negative */
     const int columns = (int)min((int64_t)WIDTH, a.nrhs - (int64_t)block * WIDTH);
     const bool by_column = a.x_row == 1 && a.x_col != 1;
-    for (int i = thread; i < solved * WIDTH; i += GROUP) {
+    for (int i = thread; i < (IS_FORWARD && tile.kind == TILE_BOTTOM ? 0 : solved * WIDTH); i += GROUP) {
         const int r = by_column ? i % solved : i / WIDTH, j = by_column ? i / solved : i % WIDTH;
-        T value = sum_of(r, j);
+        const T value = sum_of(r, j);
         const int64_t row = (int64_t)tile.first + first + r;
-        if (!IS_FORWARD) a.x[((int64_t)block * a.n + row) * WIDTH + j] = zero_of<T>() - value;
-        if (a.conjugate) value = conjugate_of(value);
-        if (j < columns) a.X[a.original[row] * a.x_row + ((int64_t)block * WIDTH + j) * a.x_col] = value;
+        const int64_t at = ((int64_t)block * a.n + row) * WIDTH + j;
+        if (!IS_FORWARD && tile.kind == TILE_BOTTOM) {
+            a.t[at] = load_shared_result(a.t + at) + value;
+            continue;
+        }
+        if (!IS_FORWARD) a.x[at] = zero_of<T>() - value;
+        else if (tile.kind == TILE_TOP) a.x[at] = value;
+        if (j < columns) store_at(a, a.original[row], (int64_t)block * WIDTH + j, value);
     }
     if (IS_FORWARD)
         for (int i = max(solved, 0) * WIDTH + thread; i < rows * WIDTH; i += GROUP) {
             const int r = i / WIDTH, j = i % WIDTH;
-            update<WIDTH>(a, block, a.rows[tile.rows + first + r], tile.rows + first + r, j, sum_of(r, j));
+            update<WIDTH>(a, a.t, block, a.rows[tile.rows + first + r], tile.rows + first + r, j, sum_of(r, j));
         }
 }
 
@@ -58,18 +63,20 @@ __device__ void work_on(const solve_args<T> &a, const supernodal_tile &tile, int
     T *mine = shared + warp * WARP_ROOM;
 
     /* forward: columns of the panel, none above the diagonal; backward: rows, from the diagonal on */
-    const int from = IS_FORWARD ? 0 : first, length = (IS_FORWARD ? min(tile.width, end) : tile.height) - from;
+    const bool bottom = tile.kind == TILE_BOTTOM;
+    const int from = IS_FORWARD ? 0 : bottom ? tile.width / product::PACK * product::PACK : first; /* on 16 bytes */
+    const int length = (IS_FORWARD ? min(tile.width, end) : tile.kind == TILE_TOP ? tile.width : tile.height) - from;
     const int share = (length + parts * STEP - 1) / (parts * STEP) * STEP;
     const int k_begin = from + part * share, k_end = first < tile.end ? min(from + length, k_begin + share) : 0;
     const int steps = (k_end - k_begin + STEP - 1) / STEP;
 
     const T *P = a.values + tile.values;
-    const T *t = a.t + (int64_t)block * a.n * WIDTH, *x = a.x + (int64_t)block * a.n * WIDTH;
+    const T *x = a.x + (int64_t)block * a.n * WIDTH, *t = IS_FORWARD && bottom ? x : a.t + (int64_t)block * a.n * WIDTH;
     auto fetch_left = [&](int step) {
         if (step < steps) product::fetch_left(mine + step % STAGES * product::SIZE, P, tile.ld, lane, first, end, k_begin + step * STEP, k_end);
     };
     /* Each lane knows where one of 32 rows of right-hand sides is, and of the next 32: a row of t, from n on one of x. */
-    auto place_of = [&](int k) { return k >= k_end ? -1 : k < tile.width ? tile.first + k : (int32_t)a.n + a.rows[tile.rows + k]; };
+    auto place_of = [&](int k) { return k >= k_end || (bottom && k < tile.width) ? -1 : k < tile.width ? tile.first + k : (int32_t)a.n + a.rows[tile.rows + k]; };
     int32_t places = place_of(k_begin + lane), next_places = IS_FORWARD ? 0 : place_of(k_begin + 32 + lane);
     auto fetch_right = [&](int step) {
         if (step < steps)
@@ -126,6 +133,55 @@ __device__ void work_on(const solve_args<T> &a, const supernodal_tile &tile, int
     signal_done<GROUP>(a, tile.signal, block, thread);
 }
 
+/** x_s := op(L_ss)^-1 t_s by substitution, for at most SUPERNODAL_SMALL columns. A block brings the triangle and t_s to shared
+ *  memory; thread (i, j) keeps what row i of every ROWS leaves of right-hand side j. */
+template <typename T, int WIDTH, bool IS_FORWARD> __device__ void substitute(const solve_args<T> &a, const supernodal_tile &tile, int block, T *shared)
+{
+    constexpr int N = SUPERNODAL_SMALL;
+    const int width = tile.width;
+    T *D = shared, *t = shared + N * N;
+    for (int i = threadIdx.x; i < N * N; i += THREADS)
+        if (i % N >= i / N && i % N < width) D[i] = a.values[tile.values + i % N + (int64_t)(i / N) * tile.ld];
+    wait_for<THREADS>(a, tile, block, threadIdx.x);
+    const int64_t start = ((int64_t)block * a.n + tile.first) * WIDTH;
+    for (int i = threadIdx.x; i < width * WIDTH; i += THREADS) t[i] = load_shared_result(a.t + start + i);
+    __syncthreads();
+    for (int step = 0; step < width; step++) {
+        const int c = IS_FORWARD ? step : width - 1 - step;
+        if (threadIdx.x < WIDTH) t[c * WIDTH + threadIdx.x] = t[c * WIDTH + threadIdx.x] / D[c * N + c];
+        __syncthreads();
+        const int first = IS_FORWARD ? c + 1 : 0, end = IS_FORWARD ? width : c;
+        for (int i = first * WIDTH + threadIdx.x; i < end * WIDTH; i += THREADS) {
+            const int r = i / WIDTH;
+            t[i] = t[i] - D[IS_FORWARD ? c * N + r : r * N + c] * t[c * WIDTH + i % WIDTH];
+        }
+        __syncthreads();
+    }
+    const bool by_column = a.x_row == 1 && a.x_col != 1;
+    for (int i = threadIdx.x; i < width * WIDTH; i += THREADS) {
+        const int r = by_column ? i % width : i / WIDTH, j = by_column ? i / width : i % WIDTH;
+        const T value = t[r * WIDTH + j];
+        const int64_t column = (int64_t)block * WIDTH + j;
+        a.x[start + r * WIDTH + j] = IS_FORWARD ? value : zero_of<T>() - value;
+        if (column < a.nrhs) store_at(a, a.original[(int64_t)tile.first + r], column, value);
+    }
+    signal_done<THREADS>(a, tile.signal, block, threadIdx.x);
+}
+
+/** A warp takes what products have left for its rows. */
+template <int WIDTH, typename T> __device__ void assemble(const solve_args<T> &a, const supernodal_tile &tile, int block, int lane)
+{
+    wait_for<32>(a, tile, block, lane);
+    for (int r = tile.begin; r < tile.end; r++) {
+        const int64_t row = (int64_t)tile.first + r;
+        const T sum = gathered<WIDTH>(a, row, block, lane);
+        if (lane >= WIDTH) continue;
+        T *t = a.t + ((int64_t)block * a.n + row) * WIDTH + lane;
+        *t = load_shared_result(t) - sum;
+    }
+    signal_done<32>(a, tile.signal, block, lane);
+}
+
 /** Part `part` of t := alpha B, in the plan's numbering, by way of shared memory where B is stored by columns. */
 template <typename T, int WIDTH> __device__ void set_up(const solve_args<T> &a, int part, int block, T *shared)
 {
@@ -140,8 +196,8 @@ template <typename T, int WIDTH> __device__ void set_up(const solve_args<T> &a, 
             const int r = by_column ? i % CHUNK : i / WIDTH, j = by_column ? i / CHUNK : i % WIDTH;
             const int64_t column = (int64_t)block * WIDTH + j;
             T value = zero_of<T>();
-            if (r < rows && column < a.nrhs) value = a.alpha * a.B[a.original[chunk + r] * a.b_row + column * a.b_col];
-            shared[r * STRIDE + j] = a.conjugate ? conjugate_of(value) : value;
+            if (r < rows && column < a.nrhs) value = right_hand_side(a, chunk + r, column);
+            shared[r * STRIDE + j] = value;
         }
         __syncthreads();
         for (int i = threadIdx.x; i < rows * WIDTH; i += THREADS) t[chunk * WIDTH + i] = shared[i / WIDTH * STRIDE + i % WIDTH];
@@ -165,15 +221,12 @@ __global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(cons
             set_up<T, WIDTH>(a, ticket / a.n_blocks, block, shared);
             continue;
         }
-        const int k = (ticket - set_up_tickets) / a.n_blocks, first = a.tickets[k], end = a.tickets[k + 1];
-        if (a.tiles[first].wide) {
-            const supernodal_tile tile = a.tiles[first];
-            work_on<T, WIDTH, IS_FORWARD, THREADS>(a, tile, block, threadIdx.x, shared);
-        } else if (first + warp < end) {
-            const supernodal_tile tile = a.tiles[first + warp];
-            if (tile.assembles) assemble<WIDTH>(a, tile, block, threadIdx.x % 32);
-            else work_on<T, WIDTH, IS_FORWARD, 32>(a, tile, block, threadIdx.x % 32, shared + warp * WARP_ROOM);
-        }
+        const supernodal_tile tile = a.tiles[(int64_t)((ticket - set_up_tickets) / a.n_blocks) * SUPERNODAL_WARPS + warp];
+        const int lane = threadIdx.x % 32;
+        if (tile.kind == TILE_SUBSTITUTE) substitute<T, WIDTH, IS_FORWARD>(a, tile, block, shared);
+        else if (tile.kind == TILE_PREPARE) assemble<WIDTH>(a, tile, block, lane);
+        else if (tile.wide) work_on<T, WIDTH, IS_FORWARD, THREADS>(a, tile, block, threadIdx.x, shared);
+        else if (tile.kind != TILE_NONE) work_on<T, WIDTH, IS_FORWARD, 32>(a, tile, block, lane, shared + warp * WARP_ROOM);
     }
     leave(a);
 }

@@ -55,7 +55,7 @@ struct supernodal_backend;
 struct trine_supernodal_s {
     int refs;
     trine_context ctx;
-    trine_dtype dtype;
+    trine_dtype given, dtype;         /* of the caller's values and vectors; of the panels kept, lower with options.single */
     trine_diag diag;
     trine_supernodal_options options; /* nothing left automatic */
     trine_supernodal_invert invert;   /* what numeric does */
@@ -99,6 +99,12 @@ struct supernodal_backend {
  *  caller, call `watch` (NULL: no more) between levels. */
 TRINE_API void trine_supernodal_watch_levels(trine_supernodal plan, supernodal_level_watch watch, void *user);
 extern const struct supernodal_backend supernodal_cpu, supernodal_cuda;
+
+/** options.single on the CPU (single.c): work_bytes follow the backend's own, which are a multiple of an element. */
+trine_status supernodal_single_numeric(trine_supernodal plan, const double *values);
+size_t supernodal_single_work_bytes(trine_supernodal plan, int64_t nrhs);
+trine_status supernodal_single_solve(trine_supernodal plan, trine_transpose op, const double *alpha, const trine_dense *B, const trine_dense *X,
+                                     supernodal_work *work);
 
 #ifdef __cplusplus
 }

@@ -9,13 +9,11 @@ namespace {
 void cuda_destroy(trine_supernodal plan)
 {
     device_side *d = static_cast<device_side *>(plan->device);
-    void *const all[] = {d->panels, d->sources, d->rows, d->original, d->source_rows, d->jobs, d->segment_start, d->segments, d->gather_start, d->gather_places, d->bad_row};
+    void *const all[] = {d->panels, d->sources, d->rows, d->original, d->source_rows, d->jobs, d->segment_start, d->segments, d->gather_start, d->gather_places,
+                         d->bad_row, d->solve_rows};
     for (void *p : all) trine_free(plan->ctx, TRINE_DEVICE, p);
     for (int direction = 0; direction < DIRECTIONS; direction++) {
-        for (int mode = 0; mode < MODES; mode++) {
-            trine_free(plan->ctx, TRINE_DEVICE, d->tiles[direction][mode]);
-            trine_free(plan->ctx, TRINE_DEVICE, d->tickets[direction][mode]);
-        }
+        for (int mode = 0; mode < MODES; mode++) trine_free(plan->ctx, TRINE_DEVICE, d->tiles[direction][mode]);
         trine_free(plan->ctx, TRINE_DEVICE, d->levels[direction].pieces);
         trine_free(plan->ctx, TRINE_HOST, d->levels[direction].launches);
         const sparse_side *sparse = &d->sparse[direction];
@@ -35,31 +33,41 @@ template <typename U> trine_status upload(trine_supernodal plan, const U *from, 
     return status;
 }
 
-/** Tiles and tickets of the one-launch solve. */
+/** Tiles of the one-launch solve, and the panels that they are parts of. */
 trine_status upload_schedules(trine_supernodal plan, device_side *d)
 {
     trine_status status = TRINE_SUCCESS;
     supernodal_schedule schedule = {};
-    const bool pull = plan->options.access == TRINE_ACCESS_PULL;
+    supernodal_structure parts = {};
     int64_t *gather_start = nullptr;
     int32_t *gather_places = nullptr;
+    const supernodal_structure *S = &plan->S;
+    const bool pull = plan->options.access == TRINE_ACCESS_PULL;
+    if (plan->invert == TRINE_INVERT_NONE) {
+        TRY(supernodal_split(S, &parts));
+        S = &parts;
+        TRY(upload(plan, S->rows, S->n_rows, &d->solve_rows));
+    }
+    d->n_panels = S->n_panels;
+    d->n_rows = S->n_rows;
+    if (d->n_panels > INT32_MAX / 3) FAIL(TRINE_ERR_UNSUPPORTED, "%lld panels are too many for one launch", (long long)d->n_panels);
     for (int direction = 0; direction < DIRECTIONS; direction++) {
         for (int mode = 0; mode < MODES; mode++) {
-            TRY(supernodal_schedule_build(&plan->S, direction == FORWARD, pull, mode == MANY, trine_dtype_size(plan->dtype),
-                                          d->n_init[mode], &schedule));
+            const supernodal_task task = {direction == FORWARD, pull, mode == MANY, plan->invert, trine_dtype_size(plan->dtype), d->n_init[mode]};
+            TRY(supernodal_schedule_build(S, &task, &schedule));
             d->n_tickets[direction][mode] = schedule.n_tickets;
-            TRY(upload(plan, schedule.tiles, schedule.n_tiles, &d->tiles[direction][mode]));
-            TRY(upload(plan, schedule.tickets, schedule.n_tickets + 1, &d->tickets[direction][mode]));
+            TRY(upload(plan, schedule.tiles, schedule.n_tickets * SUPERNODAL_WARPS, &d->tiles[direction][mode]));
             supernodal_schedule_free(plan->ctx, &schedule);
         }
     }
     if (pull) {
-        TRY(supernodal_gathering_build(&plan->S, &gather_start, &gather_places));
-        TRY(upload(plan, gather_start, plan->S.n + 1, &d->gather_start));
-        TRY(upload(plan, gather_places, gather_start[plan->S.n], &d->gather_places));
+        TRY(supernodal_gathering_build(S, &gather_start, &gather_places));
+        TRY(upload(plan, gather_start, S->n + 1, &d->gather_start));
+        TRY(upload(plan, gather_places, gather_start[S->n], &d->gather_places));
     }
 done:
     supernodal_schedule_free(plan->ctx, &schedule);
+    supernodal_structure_free(&parts);
     trine_free(plan->ctx, TRINE_HOST, gather_start);
     trine_free(plan->ctx, TRINE_HOST, gather_places);
     return status;
@@ -169,7 +177,7 @@ trine_status cuda_numeric(trine_supernodal plan, trine_space space, const void *
     int saved;
     trine_device_enter(plan->ctx, &saved);
     if (space == TRINE_HOST) {
-        const size_t bytes = (size_t)d->n_source_values * trine_dtype_size(plan->dtype);
+        const size_t bytes = (size_t)d->n_source_values * trine_dtype_size(plan->given);
         TRY(trine_alloc(plan->ctx, TRINE_DEVICE, bytes, &copied));
         TRY(trine_device_copy_async(plan->ctx, copied, values, bytes, stream));
         values = copied;
@@ -199,11 +207,16 @@ trine_status cuda_singular_row(trine_supernodal plan, void *stream, int64_t *row
 
 /** Parts of a work's buffer, each on 256 bytes. */
 struct layout {
-    size_t epochs[DIRECTIONS][MODES], counters[DIRECTIONS][MODES], t, x, updates, bytes;
+    size_t epochs[DIRECTIONS][MODES], counters[DIRECTIONS][MODES]; /* zero at first, */
+    size_t missing, after_missing;                                 /* but for these */
+    size_t one_t[DIRECTIONS], one_x[DIRECTIONS], t, x, updates, bytes;
 };
 layout layout_of(trine_supernodal plan, int64_t nrhs)
 {
-    const size_t element = trine_dtype_size(plan->dtype);
+    const device_side *d = static_cast<const device_side *>(plan->device);
+    const bool dynamic = plan->options.variant == TRINE_VARIANT_DYNAMIC;
+    const size_t element = trine_dtype_size(plan->dtype), pair = dynamic && nrhs ? 2 * (size_t)plan->S.n * element : 0;
+    const int64_t n_panels = dynamic ? d->n_panels : 0;
     layout l = {};
     size_t at = DIRECTIONS * MODES * sizeof(solve_state), most_columns = 0;
     auto take = [&](size_t bytes) {
@@ -216,14 +229,20 @@ layout layout_of(trine_supernodal plan, int64_t nrhs)
         const size_t n_blocks = mode == MANY && nrhs < 2 ? 0 : (size_t)((most + width - 1) / width);
         for (int direction = 0; direction < DIRECTIONS; direction++) {
             l.epochs[direction][mode] = take(n_blocks * sizeof(unsigned));
-            l.counters[direction][mode] = take(n_blocks * (size_t)(2 * plan->S.n_panels + 1) * sizeof(unsigned));
+            l.counters[direction][mode] = take(n_blocks * (size_t)supernodal_counters(n_panels) * sizeof(unsigned));
         }
         most_columns = std::max(most_columns, n_blocks * (size_t)width);
     }
-    l.t = take(most_columns * (size_t)plan->S.n * element);
-    l.x = take(most_columns * (size_t)plan->S.n * element);
-    const bool keeps = plan->options.variant == TRINE_VARIANT_DYNAMIC && plan->options.access == TRINE_ACCESS_PULL;
-    l.updates = take(keeps ? most_columns * (size_t)plan->S.n_rows * element : 0);
+    l.one_t[FORWARD] = take(pair);
+    l.missing = at;
+    l.one_t[BACKWARD] = take(pair);
+    l.one_x[BACKWARD] = take(pair);
+    l.after_missing = at;
+    l.one_x[FORWARD] = take(pair);
+    const size_t columns = dynamic && nrhs < 2 ? 0 : most_columns; /* a single one has the places above */
+    l.t = take(columns * (size_t)plan->S.n * element);
+    l.x = take(columns * (size_t)plan->S.n * element);
+    l.updates = take(dynamic && plan->options.access == TRINE_ACCESS_PULL ? most_columns * (size_t)d->n_rows * element : 0);
     l.bytes = at;
     return l;
 }
@@ -239,7 +258,9 @@ template <typename T> trine_status init_levels(trine_supernodal plan, supernodal
 trine_status cuda_work_init(trine_supernodal plan, supernodal_work *work)
 {
     const layout l = layout_of(plan, work->nrhs);
-    trine_status status = trine_device_fill_async(plan->ctx, work->buffer, 0, l.t, plan->ctx->stream);
+    trine_status status = trine_device_fill_async(plan->ctx, work->buffer, 0, l.missing, plan->ctx->stream);
+    if (!status && l.after_missing > l.missing) /* all bits set is "missing" (gpu_scalar.cuh) */
+        status = trine_device_fill_async(plan->ctx, static_cast<char *>(work->buffer) + l.missing, 0xFF, l.after_missing - l.missing, plan->ctx->stream);
     if (!status) status = trine_device_synchronize(plan->ctx, plan->ctx->stream);
     if (status || plan->options.variant == TRINE_VARIANT_DYNAMIC) return status;
     switch (plan->dtype) {
@@ -262,14 +283,14 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
     const bool b_by_column = B->layout == TRINE_COLMAJOR, x_by_column = X->layout == TRINE_COLMAJOR;
     solve_args<T> a = {};
     a.tiles = d->tiles[direction][mode];
-    a.tickets = d->tickets[direction][mode];
-    a.rows = d->rows;
+    a.rows = d->solve_rows ? d->solve_rows : d->rows;
     a.original = d->original;
     a.values = static_cast<const T *>(plan->values);
-    a.B = static_cast<const T *>(B->data);
-    a.X = static_cast<T *>(X->data);
-    a.t = reinterpret_cast<T *>(buffer + l.t);
-    a.x = reinterpret_cast<T *>(buffer + l.x);
+    a.B = B->data;
+    a.X = X->data;
+    const bool alone = plan->options.variant == TRINE_VARIANT_DYNAMIC && mode == ONE;
+    a.t = reinterpret_cast<T *>(buffer + (alone ? l.one_t[direction] : l.t));
+    a.x = reinterpret_cast<T *>(buffer + (alone ? l.one_x[direction] : l.x));
     a.b_row = b_by_column ? 1 : B->ld;
     a.b_col = b_by_column ? B->ld : 1;
     a.x_row = x_by_column ? 1 : X->ld;
@@ -278,15 +299,18 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
     a.gather_start = d->gather_start;
     a.gather_places = d->gather_places;
     a.n = plan->S.n;
-    a.n_rows = plan->S.n_rows;
+    a.n_rows = d->n_rows;
     a.nrhs = B->cols;
     a.state = reinterpret_cast<solve_state *>(buffer) + direction * MODES + mode;
     a.epochs = reinterpret_cast<unsigned *>(buffer + l.epochs[direction][mode]);
     a.counters = reinterpret_cast<unsigned *>(buffer + l.counters[direction][mode]);
-    a.n_panels = (int32_t)plan->S.n_panels;
+    a.n_panels = (int32_t)d->n_panels;
+    a.n_counters = (int32_t)supernodal_counters(d->n_panels);
     a.n_init = (int32_t)d->n_init[mode];
     a.n_tickets = (int32_t)d->n_tickets[direction][mode];
-    memcpy(&a.alpha, alpha, sizeof(T));
+    a.converts = plan->given != plan->dtype;
+    if (a.converts) for (size_t k = 0; k < sizeof(T) / sizeof(float); k++) reinterpret_cast<float *>(&a.alpha)[k] = (float)static_cast<const double *>(alpha)[k];
+    else memcpy(&a.alpha, alpha, sizeof(T));
     a.conjugate = op == TRINE_H;
     const int64_t width = supernodal_block_width(sizeof(T), B->cols), n_blocks = (B->cols + width - 1) / width;
     if ((d->n_init[mode] + d->n_tickets[direction][mode]) * n_blocks > INT32_MAX / 2)

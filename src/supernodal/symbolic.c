@@ -63,6 +63,7 @@ typedef struct {
     int32_t *into;             /* into[s] = s: a merged panel's last member, which stands for it; else the panel s went into */
     int32_t *width;            /* of the merged panel s stands for */
     int64_t *zeros;            /* explicit zeros in it */
+    int32_t *columns;          /* of the whole subtree below and including a panel given */
     int32_t *mark;             /* of rows */
 } forest;
 
@@ -134,13 +135,17 @@ static int64_t tree_levels(int64_t m, const int32_t *parent, int32_t *level)
 /** Merge child c into p when the panel stays dense enough. A panel of SMALL_PANEL entries costs the same whatever it holds;
  *  more than MOST_ZEROS new zeros cost more time than one panel less can save. */
 enum { SMALL_PANEL = 1024, MOST_ZEROS = 32768 };
+static double sn_env(const char *name, double d) { const char *v = getenv(name); return v ? atof(v) : d; }
 static bool worth_merging(const forest *F, int32_t c, int32_t p, double fill, int64_t *zeros)
 {
+    double Z, SF, SP, MZ;
+    { Z = sn_env("SN_Z", 0); SF = sn_env("SN_SF", 0.5); SP = sn_env("SN_SP", 1024); MZ = sn_env("SN_MZ", 32768); }
     const trine_panels *G = F->G;
     const int64_t wc = F->width[c], wp = F->width[p], op = off_rows(G, p), oc = off_rows(G, c);
     const int64_t size = trapezoid(wc + wp, wc + wp + op);
     *zeros = size - (trapezoid(wc, wc + oc) - F->zeros[c]) - (trapezoid(wp, wp + op) - F->zeros[p]);
-    return *zeros - F->zeros[c] - F->zeros[p] <= MOST_ZEROS && (double)*zeros <= (size <= SMALL_PANEL ? 0.5 : fill) * (double)size;
+    if ((double)*zeros <= Z * F->columns[p] / (double)G->n) return true;
+    return *zeros - F->zeros[c] - F->zeros[p] <= MZ && (double)*zeros <= (size <= SP ? SF : fill) * (double)size;
 }
 
 /** The panel that stands for everything s was merged with. */
@@ -351,6 +356,7 @@ trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, 
     TRY(ALLOC(ctx, F.into, m));
     TRY(ALLOC(ctx, F.width, m));
     TRY(CALLOC(ctx, F.zeros, m));
+    TRY(ALLOC(ctx, F.columns, m));
     for (int32_t s = 0; s < m; s++) {
         F.into[s] = s;
         F.head[s] = -1;
@@ -359,6 +365,9 @@ trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, 
     }
     for (int64_t i = 0; i < n; i++) F.mark[i] = -1;
     TRY(build_tree(ctx, &F));
+    for (int32_t s = 0; s < m; s++) F.columns[s] = F.width[s];
+    for (int32_t s = 0; s < m; s++)
+        if (F.parent[s] >= 0) F.columns[F.parent[s]] += F.columns[s];
     for (int32_t s = (int32_t)m - 1; s >= 0; s--) {
         if (F.parent[s] < 0) continue;
         F.next[s] = F.head[F.parent[s]];
@@ -379,6 +388,7 @@ done:
     trine_free(ctx, TRINE_HOST, F.into);
     trine_free(ctx, TRINE_HOST, F.width);
     trine_free(ctx, TRINE_HOST, F.zeros);
+    trine_free(ctx, TRINE_HOST, F.columns);
     return status;
 }
 

@@ -7,14 +7,15 @@
 #include "core/internal.h"
 #include "solvers.h"
 
-enum { KEY_ORDERING = 256, KEY_REFINE, KEY_REPEAT };
+enum { KEY_ORDERING = 256, KEY_REFINE, KEY_REPEAT, KEY_SINGLE_FACTOR };
+enum { SINGLE_FACTOR_REFINE = 2 }; /* steps, each of which adds seven digits */
 enum rhs { RHS_FILE, RHS_ONES, RHS_SIN, RHS_RANDOM };
 
 struct options {
     struct parse parse;
     const char *path, *rhs_path, *device, *out;
     int rhs, method, ordering, precision, refine, repeat;
-    bool json;
+    bool json, single_factor, refine_given;
 };
 
 static const struct choice ordering_choices[] = {{"auto", TRINE_ORDERING_AUTO}, {"metis", TRINE_ORDERING_METIS}, {"amd", TRINE_ORDERING_AMD},
@@ -35,7 +36,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_ORDERING: return choose(state, "--ordering", arg, ordering_choices, &o->ordering);
     case 'd': o->device = arg; return 0;
     case 'p': return choose(state, "--precision", arg, precision_choices, &o->precision);
-    case KEY_REFINE: return parse_count(state, "--refine", arg, 0, 1000, &o->refine);
+    case KEY_SINGLE_FACTOR: o->single_factor = true; return 0;
+    case KEY_REFINE:
+        o->refine_given = true;
+        return parse_count(state, "--refine", arg, 0, 1000, &o->refine);
     case KEY_REPEAT: return parse_count(state, "--repeat", arg, 1, 1000000, &o->repeat);
     case 'o': o->out = arg; return 0;
     case 'j': o->json = true; return 0;
@@ -43,7 +47,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (o->path) return refuse(state, "unexpected argument \"%s\"", arg);
         o->path = arg;
         return 0;
-    case ARGP_KEY_END: return o->path ? 0 : refuse(state, "solve: no matrix file");
+    case ARGP_KEY_END:
+        if (o->single_factor && !o->refine_given) o->refine = SINGLE_FACTOR_REFINE;
+        return o->path ? 0 : refuse(state, "solve: no matrix file");
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -61,6 +67,9 @@ static const struct argp_option options[] = {
      "where the solve runs; cpu:4 sets threads, cuda:1 the device's number. auto takes a GPU if there is one (default)", 0},
     {"precision", 'p', "s|d|c|z", 0, "single, double, complex single, complex double (default d, or z for a complex file)", 0},
     {"refine", KEY_REFINE, "N", 0, "steps of iterative refinement, residuals in extended precision (default 0)", 0},
+    {"single-factor", KEY_SINGLE_FACTOR, NULL, 0,
+     "cholesky, lu: keep the panels of the factor in single precision, half the bytes, in a double precision solve; --refine is then 2 "
+     "unless given", 0},
     {"repeat", KEY_REPEAT, "K", 0,
      "solve K times and report the median time; with more than one, also the general triangular solve on the same factor, and after how "
      "many solves the set-up of the supernodal one has paid (default 1)", 0},
@@ -363,8 +372,12 @@ static trine_status run_all(struct run *r)
     TRY(make_rhs(r));
     p->ordering = (trine_ordering)o->ordering;
     p->threads = r->device.threads;
+    p->single_factor = o->single_factor;
     p->on_gpu = r->device.space == TRINE_DEVICE;
     r->solver = choose_solver(p, (enum method)o->method, &chosen, &reason);
+    if (o->single_factor && (trine_dtype_is_single(r->t) || (chosen != METHOD_CHOLESKY && chosen != METHOD_LU)))
+        FAIL(TRINE_ERR_UNSUPPORTED, "--single-factor is for cholesky and lu in double precision, not for %s in precision %s",
+             choice_name(method_choices, chosen), choice_name(precision_choices, (int)r->t));
     r->outcome = (struct outcome){.method = choice_name(method_choices, chosen), .nnz_factor = p->info.nnz, .fill = 1, .levels_lower = -1,
                                   .levels_upper = -1, .order_seconds = -1, .factor_seconds = -1, .analyse_seconds = -1, .numeric_seconds = -1};
     snprintf(r->outcome.reason, sizeof r->outcome.reason, "%s", reason);

@@ -69,7 +69,7 @@ static void describe_kernel(const trine_direct_info *info, char *text, size_t si
     const bool lu = info->factor.diag_L == TRINE_UNIT;
     if (info->solver == TRINE_SOLVER_SUPERNODAL) {
         static const char *const inverted[] = {[TRINE_INVERT_NONE] = "", [TRINE_INVERT_OFF] = ", inverted", [TRINE_INVERT_DIAG] = ", diagonal blocks inverted"};
-        int used = snprintf(text, size, "supernodal%s, %s panels in L", inverted[info->lower_panels.invert], grouped(info->lower_panels.panels_merged));
+        int used = snprintf(text, size, "supernodal%s%s, %s panels in L", info->lower_panels.single ? ", in single precision" : "", inverted[info->lower_panels.invert], grouped(info->lower_panels.panels_merged));
         if (lu) used += snprintf(text + used, size - (size_t)used, ", %s in U", grouped(info->upper_panels.panels_merged));
         const int64_t entries = info->lower_panels.nnz_merged + (lu ? info->upper_panels.nnz_merged : 0);
         snprintf(text + used, size - (size_t)used, ", %.2f stored entries for one of the factor",
@@ -85,7 +85,7 @@ static trine_status direct_setup(const struct problem *p, trine_direct_method me
     trine_status status = TRINE_SUCCESS;
     struct direct *d = NULL;
     trine_direct_info info;
-    const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs}};
+    const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs}, .supernodal = {.single = p->single_factor}};
     TRY(direct_load(&library));
     d = calloc(1, sizeof *d);
     if (!d) FAIL(TRINE_ERR_MEMORY, "no memory");

@@ -16,6 +16,7 @@ struct problem {
     int64_t n, nrhs;
     int threads;
     bool on_gpu;
+    bool single_factor; /* the direct methods' panels in single precision */
     trine_ordering ordering;
 };
 
