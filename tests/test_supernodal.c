@@ -347,9 +347,6 @@ static void wrong_arguments_are_named(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "fill", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.fill = 1}));
     FAILS(TRINE_ERR_ARGUMENT, "max_nrhs", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.max_nrhs = -1}));
     FAILS(TRINE_ERR_ARGUMENT, "inversion", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.invert = (trine_supernodal_invert)9}));
-    if (test_on_gpu())
-        FAILS(TRINE_ERR_UNSUPPORTED, "inverted panels", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){
-            .invert = TRINE_INVERT_NONE, .variant = TRINE_VARIANT_DYNAMIC}));
     FAILS(TRINE_ERR_UNSUPPORTED, "inverted diagonal blocks", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){
         .invert = TRINE_INVERT_NONE, .variant = TRINE_VARIANT_SPMV}));
     FAILS(TRINE_ERR_ARGUMENT, "variant", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.variant = (trine_supernodal_variant)9}));

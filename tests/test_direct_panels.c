@@ -1,0 +1,152 @@
+/* How a direct plan uses a factor's panels: what it does where their inverses are not accurate, and panels in single precision
+ * with iterative refinement. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <trine/direct.h>
+
+#include "matrix_support.h"
+
+/** Backward error in eps of op(A) X = op(A) S for nrhs random columns of S, B stored row by row. */
+static double error_of_solve(trine_context ctx, trine_direct plan, trine_matrix A, trine_dtype t, trine_transpose op, int64_t n, int64_t nrhs)
+{
+    const size_t element = trine_dtype_size(t), bytes = (size_t)(n * nrhs) * element;
+    const int64_t parts = t == TRINE_Z || t == TRINE_C ? 2 : 1;
+    char *s = malloc(bytes), *b = malloc(bytes), *x = malloc(bytes), *rows = malloc(bytes);
+    for (int64_t k = 0; k < n * nrhs * parts; k++) {
+        const double u = 2 * test_uniform(5, (uint64_t)k) - 1;
+        if (t == TRINE_S || t == TRINE_C) ((float *)s)[k] = (float)u;
+        else ((double *)s)[k] = u;
+    }
+    trine_matrix op_A = NULL;
+    if (op == TRINE_N) OK(trine_matrix_copy(A, &op_A, TRINE_HOST, TRINE_CSR, t));
+    else OK(trine_matrix_transpose(A, &op_A, op));
+    for (int64_t j = 0; j < nrhs; j++) {
+        OK(trine_matrix_multiply(op_A, TRINE_N, NULL, s + (size_t)(j * n) * element, NULL, b + (size_t)(j * n) * element));
+        for (int64_t i = 0; i < n; i++) memcpy(rows + (size_t)(i * nrhs + j) * element, b + (size_t)(i + j * n) * element, element);
+    }
+    void *db = test_to_device(ctx, rows, bytes), *dx = test_to_device(ctx, rows, bytes);
+    const trine_dense B = {db, n, nrhs, nrhs, TRINE_ROWMAJOR}, X = {dx, n, nrhs, n, TRINE_COLMAJOR};
+    OK(trine_direct_solve(plan, op, &B, &X, NULL));
+    test_from_device(ctx, x, dx, bytes);
+    trine_accuracy accuracy;
+    OK(trine_matrix_accuracy(op_A, nrhs, x, b, NULL, &accuracy));
+    test_release(ctx, db);
+    test_release(ctx, dx);
+    trine_matrix_destroy(&op_A);
+    free(s);
+    free(b);
+    free(x);
+    free(rows);
+    return accuracy.backward_error;
+}
+
+/** Upper triangular: n / 60 dense blocks with ones on the diagonal and -1 above, whose inverses hold 2^58. */
+static trine_matrix growing_blocks(trine_context ctx, int n)
+{
+    enum { SIDE = 60 };
+    triplet *list = malloc((size_t)n * SIDE * sizeof *list);
+    int64_t count = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = i; j < (i / SIDE + 1) * SIDE && j < n; j++) list[count++] = (triplet){i, j, i == j ? 1 : -1, 0};
+    trine_matrix A = from_triplets(ctx, TRINE_CSR, TRINE_D, n, n, count, list);
+    free(list);
+    return A;
+}
+
+static void inaccurate_inverses_are_not_used(void **state)
+{
+    (void)state;
+    enum { N = 240 };
+    trine_context ctx = test_context();
+    trine_matrix A = growing_blocks(ctx, N);
+    trine_direct plan;
+    trine_direct_info info;
+    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor = {.method = TRINE_DIRECT_LU, .ordering = TRINE_ORDERING_NATURAL},
+        .ops = TRINE_N | TRINE_T, .solver = TRINE_SOLVER_SUPERNODAL, .triangular.max_nrhs = 3}));
+    OK(trine_direct_get_info(plan, &info));
+    assert_int_equal(info.upper_panels.invert, TRINE_INVERT_NONE);
+    if (test_on_gpu()) {
+        assert_int_equal(info.upper_panels.variant, TRINE_VARIANT_DYNAMIC);
+        assert_non_null(strstr(info.reason, "gave a backward error of"));
+        assert_non_null(strstr(info.reason, "nothing is inverted"));
+    }
+    for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2) {
+        assert_true(error_of_solve(ctx, plan, A, TRINE_D, TRINE_N, N, nrhs) < 10);
+        assert_true(error_of_solve(ctx, plan, A, TRINE_D, TRINE_T, N, nrhs) < 10);
+    }
+    OK(trine_direct_destroy(&plan));
+    trine_matrix_destroy(&A);
+    trine_context_destroy(&ctx);
+}
+
+static void accurate_inverses_are_kept(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A;
+    trine_direct plan;
+    trine_direct_info info;
+    OK(trine_matrix_gallery(ctx, &A, "elasticity3d:n=5", TRINE_D));
+    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.solver = TRINE_SOLVER_SUPERNODAL}));
+    OK(trine_direct_get_info(plan, &info));
+    assert_int_equal(info.lower_panels.invert, test_on_gpu() ? TRINE_INVERT_OFF : TRINE_INVERT_NONE);
+    assert_string_equal(info.reason, "asked for");
+    OK(trine_direct_destroy(&plan));
+    trine_matrix_destroy(&A);
+    trine_context_destroy(&ctx);
+}
+
+/** Panels in single precision: every op, one right-hand side and several, after `refine` steps. */
+static void check_single(const char *name, trine_dtype t, trine_direct_method method, int refine, double least, double most)
+{
+    static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
+    trine_context ctx = test_context();
+    trine_matrix A;
+    trine_matrix_info size;
+    trine_direct plan;
+    trine_direct_info info;
+    OK(trine_matrix_gallery(ctx, &A, name, t));
+    OK(trine_matrix_get_info(A, &size));
+    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = method, .ops = TRINE_N | TRINE_T | TRINE_H, .refine = refine,
+        .triangular.max_nrhs = 9, .solver = TRINE_SOLVER_SUPERNODAL, .supernodal.single = 1}));
+    OK(trine_direct_get_info(plan, &info));
+    assert_int_equal(info.lower_panels.single, t == TRINE_D || t == TRINE_Z);
+    for (size_t k = 0; k < 3; k++)
+        for (int64_t nrhs = 1; nrhs <= 9; nrhs += 8) {
+            const double error = error_of_solve(ctx, plan, A, t, ops[k], size.n_rows, nrhs);
+            if (!(error >= least && error <= most)) print_error("%s, dtype %d, op %d, refine %d: %g eps\n", name, (int)t, (int)ops[k], refine, error);
+            assert_true(error >= least && error <= most);
+        }
+    OK(trine_direct_destroy(&plan));
+    trine_matrix_destroy(&A);
+    trine_context_destroy(&ctx);
+}
+
+static void factors_in_single_precision_are_refined_to_double(void **state)
+{
+    (void)state;
+    for (trine_dtype t = TRINE_D; t <= TRINE_Z; t = (trine_dtype)(t + TRINE_Z - TRINE_D)) {
+        check_single("elasticity3d:n=5", t, TRINE_DIRECT_CHOLESKY, 2, 0, 1);
+        check_single("laplace3d:n=9", t, TRINE_DIRECT_CHOLESKY, 2, 0, 1);
+        check_single("convection3d:n=7", t, TRINE_DIRECT_LU, 2, 0, 1);
+    }
+}
+
+static void without_refinement_they_give_single_accuracy(void **state)
+{
+    (void)state;
+    const double ratio = 0x1p29; /* of the two eps */
+    check_single("laplace3d:n=9", TRINE_D, TRINE_DIRECT_CHOLESKY, 0, ratio / 1000, 10 * ratio);
+    check_single("laplace3d:n=9", TRINE_S, TRINE_DIRECT_CHOLESKY, 0, 0, 10); /* nothing to lower */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inaccurate_inverses_are_not_used),
+        cmocka_unit_test(accurate_inverses_are_kept),
+        cmocka_unit_test(factors_in_single_precision_are_refined_to_double),
+        cmocka_unit_test(without_refinement_they_give_single_accuracy)};
+    return TEST_MAIN(tests);
+}
