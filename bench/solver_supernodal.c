@@ -1,5 +1,4 @@
 /* trine's supernodal plan: the factor as panels, one plan for both directions. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +38,6 @@ static bool set_option(const char *at, size_t length, trine_supernodal_options *
         if (length == strlen(inversions[k].text) && !strncmp(at, inversions[k].text, length)) return (options->invert = inversions[k].invert, true);
     for (size_t k = 0; k < sizeof variants / sizeof *variants; k++)
         if (length == strlen(variants[k].text) && !strncmp(at, variants[k].text, length)) return (options->variant = variants[k].variant, true);
-    if (!strncmp(at, "SN_", 3)) { char t[100]; snprintf(t, sizeof t, "%.*s", (int)length, at); char *e = strchr(t, '='); *e = 0; return (setenv(t, e + 1, 1), true); }
     if (length == 4 && !strncmp(at, "push", 4)) return (options->access = TRINE_ACCESS_PUSH, true);
     if (length == 4 && !strncmp(at, "pull", 4)) return (options->access = TRINE_ACCESS_PULL, true);
     if (length == 7 && !strncmp(at, "nograph", 7)) return (options->no_graph = 1, true);

@@ -67,8 +67,8 @@ typedef enum {
 
 typedef struct {
     trine_supernodal_invert invert;
-    double fill;       /* a panel merged from several may hold this fraction of explicit zeros; 0 = automatic (0.1 on a GPU, 0.03 on the CPU), negative =
-                          merge nothing */
+    double fill;       /* a panel merged from several may hold this fraction of explicit zeros, on a GPU more where that makes the tree
+                          of panels lower; 0 = automatic (0.1 on a GPU, 0.03 on the CPU), negative = merge nothing */
     int single;        /* keep a double factor in single precision, half the bytes: right-hand sides are rounded to it on the way in,
                           solutions come out in double with single accuracy, for iterative refinement to mend (trine_direct does).
                           Factor, right-hand sides and solutions must be within the range of single precision */

@@ -41,8 +41,10 @@ typedef struct {
     int64_t min_panels_per_level, max_panels_per_level;
 } supernodal_structure;
 
-/** Check the panels, build the tree, merge. fill < 0: no merging; >= 1: all into one. `padding`: ld is a multiple of it. */
-trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, int padding, supernodal_structure *S);
+/** Check the panels, build the tree, merge. fill < 0: no merging; >= 1: all into one. `level_zeros`: this many zeros more, in all
+ *  panels of a level together, are worth a level less. `padding`: ld is a multiple of it. */
+trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, double level_zeros, int padding,
+                                 supernodal_structure *S);
 void supernodal_structure_free(supernodal_structure *S);
 /** Renumber panels and their columns: panel order[k] becomes panel k. Children must stay before parents, and every panel's rows
  *  ascending. */

@@ -63,7 +63,8 @@ typedef struct {
     int32_t *into;             /* into[s] = s: a merged panel's last member, which stands for it; else the panel s went into */
     int32_t *width;            /* of the merged panel s stands for */
     int64_t *zeros;            /* explicit zeros in it */
-    int32_t *columns;          /* of the whole subtree below and including a panel given */
+    int32_t *columns;          /* of a panel given and of all below it */
+    int32_t *level;            /* longest way down to a leaf, of panels that merging is done with */
     int32_t *mark;             /* of rows */
 } forest;
 
@@ -132,20 +133,22 @@ static int64_t tree_levels(int64_t m, const int32_t *parent, int32_t *level)
     return levels;
 }
 
+/** Explicit zeros in a panel of `width` columns with p's rows below, of whose entries `known` are not zeros that merging added. */
+static int64_t zeros_of_union(const forest *F, int32_t p, int64_t width, int64_t known)
+{
+    return trapezoid(width, width + off_rows(F->G, p)) - known;
+}
+static int64_t known_entries(const forest *F, int32_t s) { return trapezoid(F->width[s], F->width[s] + off_rows(F->G, s)) - F->zeros[s]; }
+
 /** Merge child c into p when the panel stays dense enough. A panel of SMALL_PANEL entries costs the same whatever it holds;
  *  more than MOST_ZEROS new zeros cost more time than one panel less can save. */
 enum { SMALL_PANEL = 1024, MOST_ZEROS = 32768 };
-static double sn_env(const char *name, double d) { const char *v = getenv(name); return v ? atof(v) : d; }
-static bool worth_merging(const forest *F, int32_t c, int32_t p, double fill, int64_t *zeros)
+static bool is_worth_merging(const forest *F, int32_t c, int32_t p, double fill)
 {
-    double Z, SF, SP, MZ;
-    { Z = sn_env("SN_Z", 0); SF = sn_env("SN_SF", 0.5); SP = sn_env("SN_SP", 1024); MZ = sn_env("SN_MZ", 32768); }
-    const trine_panels *G = F->G;
-    const int64_t wc = F->width[c], wp = F->width[p], op = off_rows(G, p), oc = off_rows(G, c);
-    const int64_t size = trapezoid(wc + wp, wc + wp + op);
-    *zeros = size - (trapezoid(wc, wc + oc) - F->zeros[c]) - (trapezoid(wp, wp + op) - F->zeros[p]);
-    if ((double)*zeros <= Z * F->columns[p] / (double)G->n) return true;
-    return *zeros - F->zeros[c] - F->zeros[p] <= MZ && (double)*zeros <= (size <= SP ? SF : fill) * (double)size;
+    const int64_t width = F->width[c] + F->width[p];
+    const double size = (double)trapezoid(width, width + off_rows(F->G, p));
+    const int64_t zeros = zeros_of_union(F, p, width, known_entries(F, c) + known_entries(F, p));
+    return zeros - F->zeros[c] - F->zeros[p] <= MOST_ZEROS && (double)zeros <= (size <= SMALL_PANEL ? 0.5 : fill) * size;
 }
 
 /** The panel that stands for everything s was merged with. */
@@ -155,45 +158,96 @@ static int32_t standing_for(const forest *F, int32_t s)
     return s;
 }
 
-/** Relaxed amalgamation along the tree, children into parents, leaves first: fewer, larger panels and fewer levels, paid for
- *  with explicit zeros. Only children whose rows are all among the parent's. */
-static void merge_panels(forest *F, double fill)
+/** Whether all rows of child c are p's rows or columns. */
+static bool fits(const forest *F, int32_t c, int32_t p, bool *marked)
 {
     const trine_panels *G = F->G;
-    const int64_t m = G->n_panels;
-    for (int32_t p = 0; p < m; p++) {
-        if (F->head[p] < 0) continue;
-        bool marked = false;
-        for (bool again = true; again;) {
-            again = false;
-            int32_t kept = -1;
-            for (int32_t c = F->head[p], after; c >= 0; c = after) {
-                after = F->next[c];
-                int64_t zeros;
-                bool merge = worth_merging(F, c, p, fill, &zeros);
-                if (merge && !marked) {
-                    for (int64_t k = G->row_offsets[p]; k < G->row_offsets[p + 1]; k++) F->mark[G->rows[k]] = p;
-                    marked = true;
-                }
-                for (int64_t k = G->row_offsets[c + 1] - off_rows(G, c); merge && k < G->row_offsets[c + 1]; k++)
-                    merge = F->mark[G->rows[k]] == p || standing_for(F, F->panel_of[G->rows[k]]) == p;
-                if (merge) {
-                    F->into[c] = p;
-                    F->width[p] += F->width[c];
-                    F->zeros[p] = zeros;
-                    for (int32_t g = F->head[c], h; g >= 0; g = h) { /* grandchildren become children, to be looked at again */
-                        h = F->next[g];
-                        F->next[g] = kept;
-                        kept = g;
-                        again = true;
-                    }
-                } else {
-                    F->next[c] = kept;
-                    kept = c;
-                }
+    for (int64_t k = G->row_offsets[p]; !*marked && k < G->row_offsets[p + 1]; k++) F->mark[G->rows[k]] = p;
+    *marked = true;
+    for (int64_t k = G->row_offsets[c + 1] - off_rows(G, c); k < G->row_offsets[c + 1]; k++)
+        if (F->mark[G->rows[k]] != p && standing_for(F, F->panel_of[G->rows[k]]) != p) return false;
+    return true;
+}
+
+/** Child c becomes part of p, and its children p's: in front of the list `kept`, whose new head is returned. */
+static int32_t merge_child(forest *F, int32_t c, int32_t p, int32_t kept)
+{
+    const int64_t known = known_entries(F, c) + known_entries(F, p);
+    F->into[c] = p;
+    F->width[p] += F->width[c];
+    F->zeros[p] = zeros_of_union(F, p, F->width[p], known);
+    for (int32_t g = F->head[c], after; g >= 0; g = after) {
+        after = F->next[g];
+        F->next[g] = kept;
+        kept = g;
+    }
+    return kept;
+}
+
+/** Merge every child that is worth it, then the children that they bring, and so on. */
+static void merge_dense_children(forest *F, int32_t p, double fill, bool *marked)
+{
+    for (bool again = true; again;) {
+        again = false;
+        int32_t kept = -1;
+        for (int32_t c = F->head[p], after; c >= 0; c = after) {
+            after = F->next[c];
+            if (is_worth_merging(F, c, p, fill) && fits(F, c, p, marked)) {
+                again = again || F->head[c] >= 0;
+                kept = merge_child(F, c, p, kept);
+            } else {
+                F->next[c] = kept;
+                kept = c;
             }
-            F->head[p] = kept;
         }
+        F->head[p] = kept;
+    }
+}
+
+/** Merge all of p's deepest children at once, which makes the tree below p one level lower, if at most `allowance` zeros are in
+ *  the panel then. */
+static bool merge_deepest_children(forest *F, int32_t p, double allowance, bool *marked)
+{
+    int32_t deepest = -1;
+    for (int32_t c = F->head[p]; c >= 0; c = F->next[c])
+        if (F->level[c] > deepest) deepest = F->level[c];
+    if (deepest < 0) return false;
+    int64_t width = F->width[p], known = known_entries(F, p);
+    for (int32_t c = F->head[p]; c >= 0; c = F->next[c]) {
+        if (F->level[c] != deepest) continue;
+        width += F->width[c];
+        known += known_entries(F, c);
+    }
+    if ((double)zeros_of_union(F, p, width, known) > allowance) return false;
+    for (int32_t c = F->head[p]; c >= 0; c = F->next[c])
+        if (F->level[c] == deepest && !fits(F, c, p, marked)) return false;
+    int32_t kept = -1;
+    for (int32_t c = F->head[p], after; c >= 0; c = after) {
+        after = F->next[c];
+        if (F->level[c] == deepest) {
+            kept = merge_child(F, c, p, kept);
+        } else {
+            F->next[c] = kept;
+            kept = c;
+        }
+    }
+    F->head[p] = kept;
+    return true;
+}
+
+/** Relaxed amalgamation along the tree, children into parents, leaves first: fewer, larger panels and fewer levels, paid for
+ *  with explicit zeros. Only children whose rows are all among the parent's. `level_zeros`: what a level less is worth; every
+ *  panel may spend its share, by the columns at and below it, so that the panels of a level together spend at most that. */
+static void merge_panels(forest *F, double fill, double level_zeros)
+{
+    for (int32_t p = 0; p < F->G->n_panels; p++) {
+        const double allowance = level_zeros * F->columns[p] / (double)F->G->n;
+        bool marked = false;
+        do merge_dense_children(F, p, fill, &marked);
+        while (allowance > 0 && merge_deepest_children(F, p, allowance, &marked));
+        F->level[p] = 0;
+        for (int32_t c = F->head[p]; c >= 0; c = F->next[c])
+            if (F->level[c] >= F->level[p]) F->level[p] = F->level[c] + 1;
     }
 }
 
@@ -339,7 +393,8 @@ done:
     return status;
 }
 
-trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, int padding, supernodal_structure *S)
+trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, double level_zeros, int padding,
+                                 supernodal_structure *S)
 {
     trine_status status = check_panels(panels);
     if (status) return status;
@@ -357,6 +412,7 @@ trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, 
     TRY(ALLOC(ctx, F.width, m));
     TRY(CALLOC(ctx, F.zeros, m));
     TRY(ALLOC(ctx, F.columns, m));
+    TRY(ALLOC(ctx, F.level, m));
     for (int32_t s = 0; s < m; s++) {
         F.into[s] = s;
         F.head[s] = -1;
@@ -376,7 +432,7 @@ trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, 
     S->levels_given = tree_levels(m, F.parent, F.mark); /* mark has n >= m entries */
     for (int64_t i = 0; i < n; i++) F.mark[i] = -1;
     if (fill >= 1) merge_everything(&F);
-    else if (fill >= 0) merge_panels(&F, fill);
+    else if (fill >= 0) merge_panels(&F, fill, level_zeros);
     TRY(lay_out(&F, padding, S));
     TRY(count_levels(S));
 done:
@@ -389,6 +445,7 @@ done:
     trine_free(ctx, TRINE_HOST, F.width);
     trine_free(ctx, TRINE_HOST, F.zeros);
     trine_free(ctx, TRINE_HOST, F.columns);
+    trine_free(ctx, TRINE_HOST, F.level);
     return status;
 }
 
