@@ -116,7 +116,7 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     P->backend = ctx->cuda ? TRINE_CUDA_TABLE(&supernodal_cuda) : &supernodal_cpu;
     const int padding = (int)(16 / trine_dtype_size(P->dtype)); /* columns start on 16 bytes */
     /* A GPU spends one to two microseconds on the step from one level to the next; meanwhile it could read this (measured). */
-    const double level_zeros = ctx->cuda && given.fill > 0 ? 1.6e6 / (double)trine_dtype_size(P->dtype) : 0;
+    const double level_zeros = ctx->cuda && given.fill > 0 ? 2.4e6 / (double)trine_dtype_size(P->dtype) : 0;
     TRY(supernodal_symbolic(ctx, panels, given.invert == TRINE_INVERT_FULL ? 1 : given.fill, level_zeros, padding, &P->S));
     const size_t bytes = (size_t)P->S.n_values * trine_dtype_size(P->dtype) + 64; /* vector instructions read beyond the last value */
     if (trine_alloc(ctx, ctx->info.space, bytes, &P->values))

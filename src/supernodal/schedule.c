@@ -116,22 +116,22 @@ static panel_cuts cuts_of(const supernodal_panel *p, const supernodal_task *task
 /** The part whose tiles others wait for. */
 static const cut *last_part(const panel_cuts *c) { return &c->part[c->part[1].count > 0]; }
 
-/** Panels by depth (forward: deepest first) or by level (backward: highest first); stable counting sort. */
+/** Where a panel stands in the order: leaves first (forward), roots first (backward). */
+static int32_t rank_of(const supernodal_panel *p, bool forward) { return forward ? p->level : p->depth; }
+
+/** Panels by rank; stable counting sort. */
 static trine_status priority_order(const supernodal_structure *S, bool forward, int32_t **order)
 {
     trine_status status = TRINE_SUCCESS;
     int64_t *start = NULL;
     int32_t most = 0;
-    for (int64_t s = 0; s < S->n_panels; s++) {
-        const int32_t key = forward ? S->panels[s].depth : S->panels[s].level;
-        if (key > most) most = key;
-    }
+    for (int64_t s = 0; s < S->n_panels; s++)
+        if (rank_of(&S->panels[s], forward) > most) most = rank_of(&S->panels[s], forward);
     TRY(CALLOC(S->ctx, start, most + 2));
     TRY(ALLOC(S->ctx, *order, S->n_panels));
-    for (int64_t s = 0; s < S->n_panels; s++) start[most - (forward ? S->panels[s].depth : S->panels[s].level) + 1]++;
+    for (int64_t s = 0; s < S->n_panels; s++) start[rank_of(&S->panels[s], forward) + 1]++;
     for (int32_t k = 0; k <= most; k++) start[k + 1] += start[k];
-    for (int64_t s = 0; s < S->n_panels; s++)
-        (*order)[start[most - (forward ? S->panels[s].depth : S->panels[s].level)]++] = (int32_t)s;
+    for (int64_t s = 0; s < S->n_panels; s++) (*order)[start[rank_of(&S->panels[s], forward)]++] = (int32_t)s;
 done:
     trine_free(S->ctx, TRINE_HOST, start);
     return status;
@@ -271,9 +271,9 @@ trine_status supernodal_schedule_build(const supernodal_structure *S, const supe
     builder b = {.S = S, .task = task, .out = out, .cuts = cuts, .expected = expected};
     const bool waiting = task->forward && task->pull; /* to be prepared */
     if (!waiting) add_panels(&b, order, S->n_panels, -1);
-    for (int64_t begin = 0, end; begin < S->n_panels; begin = end) { /* panels of one depth or level do not depend on each other */
-        const int32_t key = task->forward ? S->panels[order[begin]].depth : S->panels[order[begin]].level;
-        for (end = begin; end < S->n_panels && (task->forward ? S->panels[order[end]].depth : S->panels[order[end]].level) == key;) end++;
+    for (int64_t begin = 0, end; begin < S->n_panels; begin = end) { /* panels of one rank do not depend on each other */
+        const int32_t rank = rank_of(&S->panels[order[begin]], task->forward);
+        for (end = begin; end < S->n_panels && rank_of(&S->panels[order[end]], task->forward) == rank;) end++;
         for (int part = waiting ? -1 : 0; part < 2; part++) add_panels(&b, order + begin, end - begin, part);
     }
 done:

@@ -60,7 +60,7 @@ typedef struct {
  *  A backward solve with one right-hand side has none: values say themselves that they are there. */
 static inline int64_t supernodal_counters(int64_t n_panels) { return 3 * n_panels + 1; }
 
-/** Forward the deepest panels come first, backward those with the longest way down. S: of TRINE_INVERT_NONE as split. */
+/** Forward leaves come first and every panel after its children, level by level; backward roots, depth by depth. S: of TRINE_INVERT_NONE as split. */
 trine_status supernodal_schedule_build(const supernodal_structure *S, const supernodal_task *task, supernodal_schedule *out);
 /** Panels of at most SUPERNODAL_SMALL columns for TRINE_INVERT_NONE: every panel of S becomes a chain of views of itself, with row
  *  lists of their own. Only what solves need is filled in: n, panels, rows and their counts. */
