@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "core/internal.h"
+#include "host_vector.h"
 #include "solvers.h"
 
 enum { KEY_ORDERING = 256, KEY_REFINE, KEY_REPEAT, KEY_SINGLE_FACTOR };
 enum { SINGLE_FACTOR_REFINE = 2 }; /* steps, each of which adds seven digits */
-enum rhs { RHS_FILE, RHS_ONES, RHS_SIN, RHS_RANDOM };
 
 struct options {
     struct parse parse;
@@ -82,74 +82,6 @@ static const struct argp argp = {
            "The backward error is ||b - A x|| / (eps (||b|| + ||A|| ||x||)) in the infinity norm, with the eps of the precision "
            "asked for (2^-23 or 2^-52): a few units are what the precision can give. The residual is ||b - A x|| / ||b||. Exit codes: "
            "trine --help."};
-
-/* ----------------------------------------------------------------- vectors */
-
-/** One value of a host vector of type t, as double complex parts. */
-static void get_value(trine_dtype t, const void *x, int64_t i, double *re, double *im)
-{
-    *re = *im = 0;
-    switch (t) {
-    case TRINE_S: *re = ((const float *)x)[i]; break;
-    case TRINE_D: *re = ((const double *)x)[i]; break;
-    case TRINE_C: *re = ((const float *)x)[2 * i]; *im = ((const float *)x)[2 * i + 1]; break;
-    case TRINE_Z: *re = ((const double *)x)[2 * i]; *im = ((const double *)x)[2 * i + 1]; break;
-    }
-}
-
-static void set_value(trine_dtype t, void *x, int64_t i, double re, double im)
-{
-    switch (t) {
-    case TRINE_S: ((float *)x)[i] = (float)re; break;
-    case TRINE_D: ((double *)x)[i] = re; break;
-    case TRINE_C: ((float *)x)[2 * i] = (float)re; ((float *)x)[2 * i + 1] = (float)im; break;
-    case TRINE_Z: ((double *)x)[2 * i] = re; ((double *)x)[2 * i + 1] = im; break;
-    }
-}
-
-/** The k-th number of a fixed sequence, uniform in (-1,1): splitmix64 (Steele, Lea, Flood 2014). */
-static double uniform(uint64_t k)
-{
-    uint64_t z = (k + 1) * 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    z ^= z >> 31;
-    return 2 * (((double)(z >> 11) + 0.5) * 0x1p-53) - 1;
-}
-
-static void known_solution(enum rhs kind, trine_dtype t, int64_t n, void *s)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (kind == RHS_ONES) set_value(t, s, i, 1, 0);
-        else if (kind == RHS_SIN) set_value(t, s, i, sin((double)(i + 1)), 0);
-        else set_value(t, s, i, uniform(2 * (uint64_t)i), uniform(2 * (uint64_t)i + 1));
-    }
-}
-
-/** First value that is NaN or Inf; -1 if none is. */
-static int64_t first_not_finite(trine_dtype t, const void *x, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        double re, im;
-        get_value(t, x, i, &re, &im);
-        if (!isfinite(re) || !isfinite(im)) return i;
-    }
-    return -1;
-}
-
-/** max |x - s| / max |s| */
-static double solution_error(trine_dtype t, const void *x, const void *s, int64_t n)
-{
-    double difference = 0, size = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double xr, xi, sr, si;
-        get_value(t, x, i, &xr, &xi);
-        get_value(t, s, i, &sr, &si);
-        difference = fmax(difference, hypot(xr - sr, xi - si));
-        size = fmax(size, hypot(sr, si));
-    }
-    return size > 0 ? difference / size : difference;
-}
 
 /* --------------------------------------------------------------- the solve */
 
