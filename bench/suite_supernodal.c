@@ -9,10 +9,11 @@ static const struct sweep { const char *name, *matrices, *methods, *nrhs, *peers
          "chol:thermal_monkey8K,chol:G3_circuit",
      "supernodal,supernodal:fill=-1,auto", "1,32", "", false},
     {"variants", "chol:elasticity3d:n=20,chol:laplace3d:n=40", /* Figures 11 and 12 */
-     "supernodal,supernodal:pull,supernodal:fill=-1,supernodal:default:invert=none:fill=-1,supernodal:default,supernodal:stream,"
-     "supernodal:team:invert=none:fill=-1,supernodal:team:invert=none,supernodal:team:invert=none:pull,supernodal:team:invert=none:push,"
-     "supernodal:team:invert=diag,supernodal:team:invert=diag:pull,supernodal:team:invert=diag:push,supernodal:team:fill=-1,supernodal:team,"
-     "supernodal:team:pull,supernodal:team:push,supernodal:spmv:invert=diag,supernodal:spmv,supernodal:spmv:fill=-1",
+     "supernodal,supernodal:pull,supernodal:fill=-1,supernodal:invert=diag,supernodal:invert=none,"
+     "supernodal:default:invert=none:fill=-1,supernodal:default,supernodal:stream,supernodal:team:invert=none:fill=-1,"
+     "supernodal:team:invert=none,supernodal:team:invert=none:pull,supernodal:team:invert=none:push,supernodal:team:invert=diag,"
+     "supernodal:team:invert=diag:pull,supernodal:team:invert=diag:push,supernodal:team:fill=-1,supernodal:team,supernodal:team:pull,"
+     "supernodal:team:push,supernodal:spmv:invert=diag,supernodal:spmv,supernodal:spmv:fill=-1",
      "1", "", false},
     {"full", "chol:bcsstk14,chol:ex10hs,chol:bcsstk16,chol:elasticity3d:n=8", /* InvertFull of Figure 12b, where n allows it */
      "supernodal,supernodal:spmv,supernodal:invert=full,supernodal:spmv:invert=full", "1", "", false},
@@ -25,7 +26,7 @@ static const struct sweep { const char *name, *matrices, *methods, *nrhs, *peers
      "supernodal", "1", "", false},
     {"levels", "chol:elasticity3d:n=20,chol:laplace3d:n=40", /* Figure 14 */
      "supernodal:team,supernodal:team:pull,supernodal:team:push,supernodal:team:invert=diag,supernodal:spmv,supernodal:stream", "1", "none", true},
-    {"launch", "chol:elasticity3d:n=12,chol:elasticity3d:n=20,chol:laplace3d:n=40", /* Figure 15b */
+    {"launch", "chol:elasticity3d:n=20,chol:laplace3d:n=40,chol:elasticity3d:n=12", /* Figure 15b */
      "supernodal,supernodal:spmv,supernodal:spmv:nograph,supernodal:team,supernodal:team:nograph,supernodal:stream,supernodal:stream:nograph,"
      "supernodal:default,supernodal:default:nograph", "1", "none", true}};
 
