@@ -55,6 +55,28 @@ def ratio_summary(records):
     return text
 
 
+def analysis_summary(records):
+    """Analyses on the device's clock beside the peer's, buffers allocated: one row a method."""
+    peers = {(r["matrix"], r["direction"]): r for r in ok(records) if r["impl"] == "cusparse" and r.get("analyse_device_ms")}
+    rows = []
+    for method in unique(r["method"] for r in ok(records) if r["impl"] == "trine"):
+        chosen = [r for r in ok(records) if r["impl"] == "trine" and r["method"] == method and r.get("analyse_device_ms")
+                  and (r["matrix"], r["direction"]) in peers]
+        if not chosen:
+            continue
+        peer = [peers[r["matrix"], r["direction"]] for r in chosen]
+        ratios = [p["analyse_device_ms"] / r["analyse_device_ms"] for p, r in zip(peer, chosen)]
+        least = min(range(len(chosen)), key=lambda i: ratios[i])
+        # what the choice of a method may cost: so much of the peer's analysis, or two of its own solves
+        over = [r["matrix"] for p, r in zip(peer, chosen) if r["analyse_device_ms"] > max(1.2 * p["analyse_device_ms"], 2 * r["solve_ms"])]
+        rows.append([method, len(chosen), short(harmonic_mean(ratios)), short(geometric_mean(ratios)),
+                     f"{short(ratios[least])} (`{chosen[least]['matrix']}`)", ", ".join(f"`{m}`" for m in over) or "none"])
+    if not rows:
+        return ""
+    return ("Analysis on the device's clock, with buffers allocated: cuSPARSE's time over the method's own.\n\n" +
+            table(["method", "problems", "harmonic mean", "geometric mean", "least", "over 1.2 x cuSPARSE's and 2 solves"], rows) + "\n")
+
+
 def triangular_tables(records):
     """Every problem a row, every solver a column of solve times; then what auto did."""
     text = ""
@@ -90,7 +112,7 @@ def triangular_tables(records):
         text += "What auto chose, and how it did; ratios are times of the peer over times of auto, of alternating runs for the solve:\n\n"
         text += table(["problem", "chosen", "analyse ms", "numeric ms", "solve ms", "us a level", "GFlop/s", "% of copy", "error",
                        "solve ratio", "analyse ratio"], rows) + "\n"
-    return text + ratio_summary(records)
+    return text + ratio_summary(records) + analysis_summary(records)
 
 
 def generic_table(records):

@@ -12,7 +12,7 @@ static const bench_solver *const peers[] = {&bench_solver_cusparse, &bench_solve
 static const char *const default_matrices[] = {
     "chol:elasticity3d:n=20", "chol:laplace3d:n=40", "chol:lap_igea", "tri:elas_Armadillo13K", "tri:G3_circuit", "tri:laplace3d:n=108",
     "tri:airfoil_2d", "tri:cage11", "tri:luxembourg_osm_lap", "tri:vsp_model1_crew1_cr42_south31_lap", "tri:memplus"};
-static const char *const default_methods[] = {"auto", "serial", "levelset", "syncfree-csr", "syncfree-csc"};
+static const char *const default_methods[] = {"auto", "serial", "levelset", "syncfree-csr", "syncfree-csr:order=1", "syncfree-csc"};
 
 /* The tables and figures of Liu et al. 2017: what --sweep NAME puts where no option says otherwise. */
 static const struct sweep {

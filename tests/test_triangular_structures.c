@@ -11,7 +11,7 @@ static void extreme_structures_are_solved(void **state)
     static const struct { const char *name; int64_t n, per_row, levels; int64_t (*from)(int64_t, int64_t, int64_t); } cases[] = {
         {"chain", 1000000, 1, 1000000, chain}, {"diagonal", 100000, 0, 1, diagonal}, {"dense last row", 100000, 1, 2, dense_last_row},
         {"dense first column", 100000, 1, 2, dense_first_column}, {"arrow", 100000, 2, 3, arrow}, {"grid", 90000, 2, 599, grid},
-        {"hubs", 90000, 3, 3623, hubs}};
+        {"hubs", 90000, 3, 3623, hubs}, {"layers", 100000, 3, 50, layers}};
     trine_triangular_method methods[4];
     const int n_methods = test_on_gpu() ? methods_here(methods) : (methods[0] = TRINE_TRI_AUTO, 1);
     trine_context ctx = test_context();

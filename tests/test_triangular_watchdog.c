@@ -67,7 +67,7 @@ static void solve_spoilt(trine_context ctx, trine_triangular plan, const struct 
 
 static const struct { const char *name; int64_t per_row; int64_t (*from)(int64_t, int64_t, int64_t); } structures[] = {
     {"chain", 1, chain}, {"diagonal", 0, diagonal}, {"dense last row", 1, dense_last_row}, {"dense first column", 1, dense_first_column},
-    {"arrow", 2, arrow}, {"grid", 2, grid}, {"hubs", 3, hubs}};
+    {"arrow", 2, arrow}, {"grid", 2, grid}, {"hubs", 3, hubs}, {"layers", 3, layers}};
 enum { STRUCTURES = sizeof structures / sizeof *structures };
 
 static void no_value_makes_a_solve_hang(void **state)
@@ -79,7 +79,7 @@ static void no_value_makes_a_solve_hang(void **state)
     const int n_methods = methods_here(methods);
     trine_context ctx = test_context();
     for (int s = 0; s < STRUCTURES; s++) {
-        struct problem P = make_rows(structures[s].from == hubs ? 4200 : 1500, structures[s].per_row, structures[s].from);
+        struct problem P = make_rows(structures[s].from == hubs || structures[s].from == layers ? 4200 : 1500, structures[s].per_row, structures[s].from);
         alarm(SECONDS);
         for (int m = 0; m < n_methods; m++)
             for (int d = 0; d < 4; d++) {

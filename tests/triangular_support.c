@@ -193,6 +193,7 @@ int64_t grid(int64_t i, int64_t k, int64_t n)
     return k < count ? found[k] : -1;
 }
 int64_t hubs(int64_t i, int64_t k, int64_t n) { return i % 4096 == 4095 && k < 2000 ? i - 2000 + k : i % 4096 == 4095 ? -1 : grid(i, k, n); }
+int64_t layers(int64_t i, int64_t k, int64_t n) { return (void)n, i < 2000 || k > 2 || i - 2000 < 7 * k ? -1 : i - 2000 - 7 * k; }
 
 int methods_here(trine_triangular_method *list)
 {

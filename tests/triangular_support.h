@@ -34,6 +34,7 @@ int64_t dense_first_column(int64_t i, int64_t k, int64_t n);
 int64_t arrow(int64_t i, int64_t k, int64_t n);
 int64_t grid(int64_t i, int64_t k, int64_t n);
 int64_t hubs(int64_t i, int64_t k, int64_t n); /* a grid in which every 4096th row depends on the 2000 before it */
+int64_t layers(int64_t i, int64_t k, int64_t n); /* levels of 2000 rows */
 
 /** The problem in dtype t as a matrix of ctx: on the device, or a view of host memory. Arrays are kept in *arrays for release. */
 struct arrays { void *offsets, *indices, *values; trine_context ctx; bool device; };

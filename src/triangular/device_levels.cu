@@ -50,26 +50,6 @@ __global__ void move_rows(const device_triangle from, const device_triangle to, 
     });
 }
 
-__global__ void mark_long_rows(int64_t n, const int64_t *offsets, int64_t long_row, int32_t *behind)
-{
-    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x)
-        behind[p] = offsets[p + 1] - offsets[p] >= long_row ? (int32_t)(p + 1) : 0;
-}
-
-/** behind[p]: one more than the last long row up to p, or 0. A chunk starts at a long row, behind it, and every `rows` rows. */
-__global__ void mark_chunks(int64_t n, const int32_t *behind, int64_t rows, int32_t *first, uint8_t *starts)
-{
-    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x) {
-        const bool is_long = behind[p] == p + 1;
-        first[p] = (int32_t)(is_long ? ~p : p);
-        starts[p] = is_long || (p - behind[p]) % rows == 0;
-    }
-}
-
-struct larger {
-    __host__ __device__ int32_t operator()(int32_t a, int32_t b) const { return a > b ? a : b; }
-};
-
 int bits_for(int64_t count)
 {
     int bits = 1;
@@ -170,8 +150,7 @@ trine_status device_triangle_reorder(trine_triangular plan, const device_triangl
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->ctx;
     gpuStream_t stream = (gpuStream_t)ctx->stream;
-    const int64_t mean = d->n ? d->nnz / d->n : 0;
-    const int lanes = mean < 4 ? 2 : mean < 16 ? 8 : 32;
+    const int lanes = device_lanes_for(d->nnz, d->n);
     arena scratch = {};
     int32_t *position;
     int64_t *lengths;
@@ -195,44 +174,6 @@ trine_status device_triangle_reorder(trine_triangular plan, const device_triangl
         TRY(trine_device_fill_async(ctx, out->offsets, 0, sizeof *out->offsets, ctx->stream));
     }
     TRY(trine_device_synchronize(ctx, ctx->stream)); /* the scratch memory goes */
-done:
-    trine_free(ctx, TRINE_DEVICE, scratch.base);
-    return status;
-}
-
-trine_status device_chunks_make(trine_triangular plan, const device_triangle *d, int64_t rows, int64_t long_row, int32_t **chunks, int64_t *n_chunks)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    gpuStream_t stream = (gpuStream_t)ctx->stream;
-    const int64_t n = d->n;
-    const int blocks = device_blocks_for(plan, n);
-    const int32_t end = (int32_t)n;
-    arena scratch = {};
-    int32_t *is_long, *behind, *first, *chosen, count = 0, *count_on_device;
-    uint8_t *starts;
-    char *temporary;
-    size_t scan_bytes = 0, select_bytes = 0;
-    TRY(GPU(gpucub::DeviceScan::InclusiveScan(nullptr, scan_bytes, (int32_t *)nullptr, (int32_t *)nullptr, larger(), n, stream)));
-    TRY(GPU(gpucub::DeviceSelect::Flagged(nullptr, select_bytes, (int32_t *)nullptr, (uint8_t *)nullptr, (int32_t *)nullptr, (int32_t *)nullptr, n, stream)));
-    TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
-        is_long = a.take<int32_t>(n), behind = a.take<int32_t>(n), first = a.take<int32_t>(n), chosen = a.take<int32_t>(n);
-        starts = a.take<uint8_t>(n);
-        count_on_device = a.take<int32_t>(1);
-        temporary = a.take<char>((int64_t)(scan_bytes > select_bytes ? scan_bytes : select_bytes));
-    }));
-    mark_long_rows<<<blocks, THREADS, 0, stream>>>(n, d->offsets, long_row, is_long);
-    TRY(GPU(gpucub::DeviceScan::InclusiveScan(temporary, scan_bytes, is_long, behind, larger(), n, stream)));
-    mark_chunks<<<blocks, THREADS, 0, stream>>>(n, behind, rows, first, starts);
-    TRY(GPU(gpucub::DeviceSelect::Flagged(temporary, select_bytes, first, starts, chosen, count_on_device, n, stream)));
-    TRY(GPU_LAUNCHED("cutting rows into chunks"));
-    TRY(trine_device_copy_async(ctx, &count, count_on_device, sizeof count, ctx->stream));
-    TRY(trine_device_synchronize(ctx, ctx->stream));
-    TRY(trine_alloc(ctx, TRINE_DEVICE, (size_t)(count + 1) * sizeof **chunks, (void **)chunks));
-    TRY(trine_device_copy_async(ctx, *chunks, chosen, (size_t)count * sizeof **chunks, ctx->stream));
-    TRY(trine_device_copy_async(ctx, *chunks + count, &end, sizeof end, ctx->stream));
-    TRY(trine_device_synchronize(ctx, ctx->stream));
-    *n_chunks = count;
 done:
     trine_free(ctx, TRINE_DEVICE, scratch.base);
     return status;

@@ -37,6 +37,12 @@ int device_blocks_for(trine_triangular plan, int64_t items)
     return (int)(blocks < 1 ? 1 : blocks > most ? most : blocks);
 }
 
+int device_lanes_for(int64_t nnz, int64_t n)
+{
+    const int64_t mean = n ? nnz / n : 0;
+    return mean < 4 ? 1 : mean < 8 ? 4 : mean < 16 ? 8 : mean < 32 ? 16 : 32;
+}
+
 trine_status device_triangle_allocate(trine_triangular plan, device_triangle *d, int64_t n, int64_t nnz)
 {
     const bool unit = plan->options.diag == TRINE_UNIT;
@@ -68,6 +74,28 @@ void device_triangle_release(trine_triangular plan, device_triangle *d)
     trine_free(plan->ctx, TRINE_DEVICE, d->structure.base);
     trine_free(plan->ctx, TRINE_DEVICE, d->numbers.base);
     d->structure.base = d->numbers.base = nullptr;
+}
+
+trine_status device_side_create(trine_triangular plan, struct triangle *t, size_t bytes, triangle_form form)
+{
+    t->device = trine_host_calloc(plan->ctx, 1, bytes);
+    return t->device ? device_pattern_build(plan, plan->pattern, form, (device_triangle *)t->device) : TRINE_ERR_MEMORY;
+}
+
+void device_side_release(trine_triangular plan, struct triangle *t)
+{
+    device_triangle_release(plan, (device_triangle *)t->device);
+    trine_free(plan->ctx, TRINE_HOST, t->device);
+    t->device = nullptr;
+}
+
+trine_status device_solve_run(trine_triangular plan, const struct triangular_solve *s, const device_solve *run)
+{
+    int saved;
+    trine_device_enter(plan->ctx, &saved);
+    trine_status status = run[plan->dtype](plan, s);
+    trine_device_leave(plan->ctx, saved);
+    return status;
 }
 
 trine_status device_triangle_numeric(trine_triangular plan, trine_space space, const void *values, void *stream)

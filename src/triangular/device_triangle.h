@@ -30,6 +30,8 @@ template <typename Layout> trine_status arena_allocate(trine_context ctx, arena 
     return status;
 }
 
+typedef enum { BY_ROWS, BY_COLUMNS } triangle_form;
+
 /** First member of a method's own part, t->device. The arrays are those of struct triangle; values in the plan's dtype. */
 struct device_triangle {
     int64_t n, nnz;
@@ -43,28 +45,41 @@ struct device_triangle {
     double squares;          /* sum of the squared lengths of rows */
 };
 
-constexpr int64_t LONG_ROW = 512; /* entries, at least; such rows are counted */
+constexpr int64_t LONG_ROW = 512;  /* entries, at least; such rows are counted */
+constexpr int MOST_LONG_ROWS = 2048;  /* that can be chunks by themselves */
 
 /** Room for the structure of a triangle of n rows and nnz off-diagonal entries. */
 trine_status device_triangle_allocate(trine_triangular plan, device_triangle *d, int64_t n, int64_t nnz);
 /** Room for values; the structure is complete. */
 trine_status device_triangle_allocate_numbers(trine_triangular plan, device_triangle *d);
 void device_triangle_release(trine_triangular plan, device_triangle *d);
+/** A method's part of a side, t->device: `bytes` of zeros, which begin with a device_triangle, here built in a form. Also when
+ *  this fails, device_side_release gives all of it back. */
+trine_status device_side_create(trine_triangular plan, struct triangle *t, size_t bytes, triangle_form form);
+void device_side_release(trine_triangular plan, struct triangle *t);
+typedef trine_status (*device_solve)(trine_triangular plan, const struct triangular_solve *s);
+/** run[the plan's dtype], with the plan's device current. */
+trine_status device_solve_run(trine_triangular plan, const struct triangular_solve *s, const device_solve *run);
 /** Blocks of 256 threads for so many items, each thread taking several if there are many. */
 int device_blocks_for(trine_triangular plan, int64_t items);
+/** Threads for a row of average length. */
+int device_lanes_for(int64_t nnz, int64_t n);
 
-/** visit(row, lane, lanes) by every thread of a row: `lanes` threads, a power of two up to 32, or the whole block where
- *  length(row) says that the row is long. All blocks of the grid take part. */
+/** visit(row, lane, lanes) by every thread of a row: `lanes` threads, a power of two up to 32, the whole warp where length(row)
+ *  says that the row is long for them, or the whole block where it is longer still. All blocks of the grid take part. */
 template <typename Length, typename Visit> __device__ void for_each_row(int64_t n, int lanes, const Length &length, const Visit &visit)
 {
+    constexpr int64_t EACH = 16, BLOCK_ROW = 8192; /* entries of a lane, of a row for a warp: at most */
     const int rows = blockDim.x / lanes;
     for (int64_t base = blockIdx.x * (int64_t)rows; base < n; base += (int64_t)gridDim.x * rows) {
-        const int64_t row = base + threadIdx.x / lanes;
-        const bool is_long = row < n && length(row) > LONG_ROW;
-        if (row < n && !is_long) visit(row, (int)(threadIdx.x % lanes), lanes);
-        if (__syncthreads_or(is_long))
+        const int64_t row = base + threadIdx.x / lanes, count = row < n ? length(row) : 0;
+        const bool for_warp = lanes < 32 && count > EACH * lanes, for_block = count > BLOCK_ROW;
+        if (row < n && !for_warp && !for_block) visit(row, (int)(threadIdx.x % lanes), lanes);
+        for (unsigned left = __ballot_sync(~0u, for_warp && !for_block && threadIdx.x % lanes == 0); left; left &= left - 1)
+            visit(__shfl_sync(~0u, row, __ffs(left) - 1), (int)(threadIdx.x % 32), 32);
+        if (__syncthreads_or(for_block))
             for (int64_t l = base; l < base + rows && l < n; l++)
-                if (length(l) > LONG_ROW) visit(l, (int)threadIdx.x, (int)blockDim.x);
+                if (length(l) > BLOCK_ROW) visit(l, (int)threadIdx.x, (int)blockDim.x);
     }
 }
 
@@ -72,9 +87,9 @@ template <typename Length, typename Visit> __device__ void for_each_row(int64_t 
 
 /** The side that is being analysed, during a backend's prepare. */
 struct device_pattern;
-typedef enum { BY_ROWS, BY_COLUMNS } triangle_form;
-/** Rows in natural order (gather form), or columns in the same order: columns[] then are the rows a column adds to. */
-trine_status device_pattern_build(trine_triangular plan, const device_pattern *m, triangle_form form, device_triangle *d);
+/** Rows in natural order (gather form), or columns in the same order: columns[] then are the rows a column adds to. The first
+ *  form that is built comes with the checks of the pattern. */
+trine_status device_pattern_build(trine_triangular plan, device_pattern *m, triangle_form form, device_triangle *d);
 /** Entries of each row in solve order: in_degree, n int32. near_degree, the part of it that columns p - p % group .. p - 1
  *  bring, or NULL. columns: the column form. */
 trine_status device_pattern_count_in_degrees(trine_triangular plan, const device_triangle *columns, int group, int32_t *in_degree, int32_t *near_degree);
@@ -99,8 +114,9 @@ trine_status device_levels_find(trine_triangular plan, const device_triangle *d,
 trine_status device_levels_sort(trine_triangular plan, int64_t n, int64_t n_levels, const int32_t *level, int32_t *sorted, int64_t *level_offsets);
 /** out: d with row sorted[s] at position s. */
 trine_status device_triangle_reorder(trine_triangular plan, const device_triangle *d, const int32_t *sorted, device_triangle *out);
-/** Chunks of `rows` rows, but of one row where it is long. chunks: new device memory. */
-trine_status device_chunks_make(trine_triangular plan, const device_triangle *d, int64_t rows, int64_t long_row, int32_t **chunks, int64_t *n_chunks);
+/** Chunks of `rows` rows, but of one row where it is long; d has at most MOST_LONG_ROWS of those. The last chunks may be
+ *  empty. chunks: new device memory. */
+trine_status device_chunks_make(trine_triangular plan, const device_triangle *d, int64_t rows, int32_t **chunks, int64_t *n_chunks);
 
 /* ----------------------------------------------- in the tables of backends */
 

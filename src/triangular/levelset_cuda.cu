@@ -1,54 +1,21 @@
 /* The level-set solve on the GPU: rows sorted by level, a barrier between levels.
  *
- * A wide level is one launch: the end of a kernel is its barrier. A run of narrow levels is one launch of a single block for
- * each tile of right-hand sides, with a block barrier between levels; what one level writes, the next one reads from the
- * multiprocessor's own cache, and a thread fetches its next row's entries before the barrier that it waits at. Solution
- * values stand in X itself, so no memory besides X and B is needed. Sums run in a fixed order: results are bitwise the same
- * every time. The launches of a solve are recorded as a graph in the work object and replayed as long as the solve's
- * arguments stay the same: a node of a graph costs 0.5 us, a launch 3.5 us.
+ * A wide level is one launch: the end of a kernel is its barrier. A run of narrow levels is one launch. For one right-hand side
+ * a single block or a cluster of blocks goes through it (levelset_run.cuh), with a ring of the latest solution values in the
+ * shared memory of every block. For several, a block for each tile of right-hand sides does, with a block barrier between
+ * levels; what one level writes, the next one reads from the multiprocessor's own cache, and a thread fetches its next row's
+ * entries before the barrier that it waits at. Solution values stand in X itself, so no memory besides X and B is needed. Sums
+ * run in a fixed order: results are bitwise the same every time. The launches of a solve are recorded as a graph in the work
+ * object and replayed as long as the solve's arguments stay the same: a node of a graph costs 0.5 us, a launch 3.5 us.
  * Anderson and Saad (1989); Naumov (2011) for the runs of narrow levels. */
 #include <cstring>
 
-#include "core/gpu_scalar.cuh"
-#include "triangular/device_triangle.h"
+#include "triangular/levelset_run.cuh"
 
 namespace {
 
-constexpr int WIDE_THREADS = 256, NARROW_THREADS = 512;
-constexpr int BATCH = 4;  /* entries of a lane that are fetched ahead */
-/* A level on its own costs about as much as one block needs for this many rounds of rows, or for this many entries (H200:
- * 2.5 us; 1 us a round, in which every thread has a batch of entries). */
-constexpr int ROUNDS_PER_LAUNCH = 2;
-
-/** Levels first_level .. last_level - 1, rows first .. last - 1: a run of narrow levels, or one level for many blocks. */
-struct step {
-    int64_t first_level, last_level, first, last;
-    bool wide;
-};
-
-struct schedule {
-    step *steps;
-    int64_t count;
-};
-
-enum { ONE_RHS, MANY_RHS, SCHEDULES }; /* a block holds fewer rows of several right-hand sides */
-
-struct device_side {
-    device_triangle base;    /* sorted by level; base.columns are row numbers */
-    int64_t *level_offsets;
-    schedule schedules[SCHEDULES];
-    int lanes;
-};
-
-template <typename T> struct solve_args {
-    int64_t nrhs, b_row, b_col, x_row, x_col;
-    const int64_t *offsets, *level_offsets;
-    const int32_t *columns, *order;
-    const T *values, *pivots, *B;
-    T *X;
-    T alpha;
-    bool conjugate;
-};
+constexpr int WIDE_THREADS = 256;
+constexpr int BATCH = LEVELSET_BATCH;
 
 /** A thread's part of one row and one right-hand side: lane e of E that share the row's entries. */
 template <typename T, int R, int E> struct row_part {
@@ -59,7 +26,7 @@ template <typename T, int R, int E> struct row_part {
     bool active;
 
     /** Fetch all that does not wait for other rows. */
-    __device__ row_part(const solve_args<T> &a, int64_t p, int64_t last, int64_t j, int e) : row(0), k(0), end(0), b(zero_of<T>()), pivot(one_of<T>())
+    __device__ row_part(const level_args<T> &a, int64_t p, int64_t last, int64_t j, int e) : row(0), k(0), end(0), b(zero_of<T>()), pivot(one_of<T>())
     {
         active = p < last && j < a.nrhs;
         if (active) {
@@ -71,7 +38,7 @@ template <typename T, int R, int E> struct row_part {
         }
         fetch(a);
     }
-    __device__ void fetch(const solve_args<T> &a)
+    __device__ void fetch(const level_args<T> &a)
     {
 #pragma unroll
         for (int u = 0; u < BATCH; u++)
@@ -81,7 +48,7 @@ template <typename T, int R, int E> struct row_part {
             }
     }
     /** All lanes of the warp together, once the earlier levels are done. */
-    __device__ void solve(const solve_args<T> &a, int64_t j, int e)
+    __device__ void solve(const level_args<T> &a, int64_t j, int e)
     {
         T sum = zero_of<T>();
         while (k < end) {
@@ -98,7 +65,7 @@ template <typename T, int R, int E> struct row_part {
 };
 
 /** E lanes share a row of entries for each of R right-hand sides; blockIdx.y: tile of R right-hand sides. */
-template <typename T, int R, int E> __global__ void __launch_bounds__(WIDE_THREADS) solve_wide_level(const solve_args<T> a, int64_t first, int64_t last)
+template <typename T, int R, int E> __global__ void __launch_bounds__(WIDE_THREADS) solve_wide_level(const level_args<T> a, int64_t first, int64_t last)
 {
     const int lane = threadIdx.x % (R * E), e = lane / R;
     const int64_t p = first + (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / (R * E), j = (int64_t)blockIdx.y * R + lane % R;
@@ -106,7 +73,7 @@ template <typename T, int R, int E> __global__ void __launch_bounds__(WIDE_THREA
 }
 
 /** One block a tile of right-hand sides goes through the levels; tiles do not depend on each other. */
-template <typename T, int R, int E> __global__ void __launch_bounds__(NARROW_THREADS) solve_narrow_levels(const solve_args<T> a, int64_t level, int64_t last_level)
+template <typename T, int R, int E> __global__ void __launch_bounds__(NARROW_THREADS) solve_narrow_levels(const level_args<T> a, int64_t level, int64_t last_level)
 {
     constexpr int ROWS = NARROW_THREADS / (R * E);
     const int lane = threadIdx.x % (R * E), group = threadIdx.x / (R * E), e = lane / R;
@@ -129,24 +96,67 @@ template <typename T, int R, int E> __global__ void __launch_bounds__(NARROW_THR
 
 /* ------------------------------------------------------------------- solve */
 
-template <typename T, int R, int E> void run_steps(const schedule *schedule, const solve_args<T> &a, gpuStream_t stream)
+template <typename T, int BLOCKS> trine_status launch_run(const level_step *s, const level_round *rounds, const level_args<T> &a, gpuStream_t stream)
+{
+    constexpr size_t bytes = RING_BYTES + PARTS * sizeof(T);
+    const auto kernel = run_levels<T, BLOCKS>;
+    gpuLaunchAttribute cluster = {};
+    gpuLaunchConfig_t config = {};
+    config.gridDim = BLOCKS, config.blockDim = 32 * RUN_WARPS, config.dynamicSmemBytes = bytes, config.stream = stream;
+    if (BLOCKS > 1) {
+        cluster.id = gpuLaunchAttributeClusterDimension;
+        cluster.val.clusterDim = {BLOCKS, 1, 1};
+        config.attrs = &cluster, config.numAttrs = 1;
+    }
+    trine_status status = GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+    if (!status) status = GPU(gpuLaunchKernelEx(&config, kernel, a, rounds + s->first_round, (int)(s->last_round - s->first_round), s->stages));
+    return status;
+}
+
+template <typename T, int E> void launch_wide(const level_step *s, const level_args<T> &a, gpuStream_t stream)
+{
+    const unsigned blocks = (unsigned)(((s->last - s->first) * E + WIDE_THREADS - 1) / WIDE_THREADS);
+    solve_wide_level<T, 1, E><<<blocks, WIDE_THREADS, 0, stream>>>(a, s->first, s->last);
+}
+
+/** One right-hand side. */
+template <typename T> trine_status run_steps_one(const levelset_side *d, const level_args<T> &a, gpuStream_t stream)
+{
+    trine_status status = TRINE_SUCCESS;
+    for (int64_t i = 0; i < d->schedules[ONE_RHS].count && !status; i++) {
+        const level_step *s = &d->schedules[ONE_RHS].steps[i];
+        if (s->kind == level_step::BLOCK) status = launch_run<T, 1>(s, d->rounds, a, stream);
+        else if (s->kind == level_step::CLUSTER) status = launch_run<T, RUN_CLUSTER>(s, d->rounds, a, stream);
+        else switch (d->lanes) {
+            case 1: launch_wide<T, 1>(s, a, stream); break;
+            case 4: launch_wide<T, 4>(s, a, stream); break;
+            case 16: launch_wide<T, 16>(s, a, stream); break;
+            default: launch_wide<T, 32>(s, a, stream); break;
+        }
+    }
+    return status;
+}
+
+/** Several: tiles of R, E lanes a row of entries. */
+template <typename T, int R, int E> void run_steps(const level_schedule *schedule, const level_args<T> &a, gpuStream_t stream)
 {
     const unsigned tiles = (unsigned)((a.nrhs + R - 1) / R);
     for (int64_t i = 0; i < schedule->count; i++) {
-        const step *s = &schedule->steps[i];
+        const level_step *s = &schedule->steps[i];
         const unsigned blocks = (unsigned)(((s->last - s->first) * R * E + WIDE_THREADS - 1) / WIDE_THREADS);
-        if (s->wide) solve_wide_level<T, R, E><<<dim3(blocks, tiles), WIDE_THREADS, 0, stream>>>(a, s->first, s->last);
+        if (s->kind == level_step::WIDE) solve_wide_level<T, R, E><<<dim3(blocks, tiles), WIDE_THREADS, 0, stream>>>(a, s->first, s->last);
         else solve_narrow_levels<T, R, E><<<tiles, NARROW_THREADS, 0, stream>>>(a, s->first_level, s->last_level);
     }
 }
 
 template <typename T> trine_status solve_side(const struct triangular_solve *s)
 {
-    const device_side *d = (const device_side *)s->side->device;
+    const levelset_side *d = (const levelset_side *)s->side->device;
     gpuStream_t stream = (gpuStream_t)s->stream;
-    solve_args<T> a = {};
+    level_args<T> a = {};
     a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
     a.offsets = d->base.offsets, a.columns = d->base.columns, a.order = d->base.order, a.level_offsets = d->level_offsets;
+    a.near_columns = d->near_columns;
     a.values = (const T *)d->base.values, a.pivots = (const T *)d->base.pivots;
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     a.conjugate = s->conjugate;
@@ -159,12 +169,7 @@ template <typename T> trine_status solve_side(const struct triangular_solve *s)
         if (a.nrhs > 8 && !long_rows) run_steps<T, 32, 1>(&d->schedules[MANY_RHS], a, stream);
         else if (a.nrhs > 4 && !long_rows) run_steps<T, 8, 4>(&d->schedules[MANY_RHS], a, stream);
         else if (a.nrhs > 1) run_steps<T, 4, 8>(&d->schedules[MANY_RHS], a, stream);
-        else switch (d->lanes) {
-            case 1: run_steps<T, 1, 1>(&d->schedules[ONE_RHS], a, stream); break;
-            case 4: run_steps<T, 1, 4>(&d->schedules[ONE_RHS], a, stream); break;
-            case 16: run_steps<T, 1, 16>(&d->schedules[ONE_RHS], a, stream); break;
-            default: run_steps<T, 1, 32>(&d->schedules[ONE_RHS], a, stream); break;
-        }
+        else if (trine_status status = run_steps_one(d, a, stream)) return status;
     }
     return GPU_LAUNCHED("the level-set solve");
 }
@@ -231,7 +236,7 @@ trine_status record(trine_triangular plan, const struct triangular_solve *s, rec
 trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 {
     enum { FEW = 4 }; /* launches that gain nothing from a graph */
-    const device_side *d = (const device_side *)s->side->device;
+    const levelset_side *d = (const levelset_side *)s->side->device;
     trine_status status = TRINE_SUCCESS;
     int saved;
     trine_device_enter(plan->ctx, &saved);
@@ -251,121 +256,7 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
     return status;
 }
 
-/* ----------------------------------------------------------------- prepare */
-
-/** Runs of levels of up to ROUNDS_PER_LAUNCH rounds of `rows` rows, and of batches of entries with `lanes` threads a row, into
- *  one step each; every other level is its own. entries[l]: those before level l. */
-trine_status make_schedule(trine_triangular plan, int64_t n_levels, const int64_t *level_offsets, const int64_t *entries, int64_t rows, int64_t lanes, schedule *out)
-{
-    const int64_t most_rows = ROUNDS_PER_LAUNCH * rows, most_entries = ROUNDS_PER_LAUNCH * BATCH * rows * lanes;
-    out->steps = (step *)trine_host_alloc(plan->ctx, n_levels, sizeof *out->steps);
-    if (!out->steps) return TRINE_ERR_MEMORY;
-    bool open = false; /* the last step is a run of narrow levels */
-    for (int64_t l = 0; l < n_levels; l++) {
-        const int64_t first = level_offsets[l], last = level_offsets[l + 1];
-        const bool wide = last - first > most_rows || entries[l + 1] - entries[l] > most_entries;
-        if (open && !wide) {
-            out->steps[out->count - 1].last_level = l + 1;
-            out->steps[out->count - 1].last = last;
-        } else {
-            out->steps[out->count++] = {l, l + 1, first, last, wide};
-        }
-        open = !wide;
-    }
-    /* A level without narrow neighbours gains nothing from being confined to one block. */
-    for (int64_t i = 0; i < out->count; i++)
-        if (out->steps[i].last_level - out->steps[i].first_level == 1) out->steps[i].wide = true;
-    return TRINE_SUCCESS;
-}
-
-/** Positions to row numbers: solves read X by row. */
-__global__ void take_row_numbers(int64_t nnz, const int32_t *order, int32_t *columns)
-{
-    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * blockDim.x) columns[k] = order[columns[k]];
-}
-
-__global__ void find_entries(int64_t n_levels, const int64_t *level_offsets, const int64_t *offsets, int64_t *entries)
-{
-    for (int64_t l = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; l <= n_levels; l += (int64_t)gridDim.x * blockDim.x) entries[l] = offsets[level_offsets[l]];
-}
-
-/** Levels, rows sorted by them, and the schedules. */
-trine_status sort_by_level(trine_triangular plan, struct triangle *t, const device_triangle *natural, device_side *d)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    row_shape search = row_shape_for_search(plan, natural);
-    const int32_t *level = nullptr;
-    int64_t *level_offsets = nullptr, *entries = nullptr, *entries_on_device = nullptr;
-    double microseconds;
-    arena scratch = {};
-    char *state;
-    int32_t *sorted;
-    size_t bytes;
-    TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
-        state = a.take<char>(256 + plan->n * (int64_t)sizeof(int32_t));
-        sorted = a.take<int32_t>(plan->n);
-    }));
-    TRY(device_levels_find(plan, natural, &search, state, &level, &t->n_levels, &microseconds));
-    bytes = (size_t)(t->n_levels + 1) * sizeof *level_offsets;
-    level_offsets = (int64_t *)trine_host_alloc(ctx, 1, bytes);
-    entries = (int64_t *)trine_host_alloc(ctx, 1, bytes);
-    if (!level_offsets || !entries) FAIL(TRINE_ERR_MEMORY, "no memory for %lld levels", (long long)t->n_levels);
-    TRY(device_levels_sort(plan, plan->n, t->n_levels, level, sorted, level_offsets));
-    TRY(device_triangle_reorder(plan, natural, sorted, &d->base));
-    if (d->base.nnz) take_row_numbers<<<device_blocks_for(plan, d->base.nnz), 256, 0, (gpuStream_t)ctx->stream>>>(d->base.nnz, d->base.order, d->base.columns);
-    TRY(GPU_LAUNCHED("the row numbers"));
-    t->min_rows_per_level = plan->n;
-    for (int64_t l = 0; l < t->n_levels; l++) {
-        const int64_t rows = level_offsets[l + 1] - level_offsets[l];
-        if (rows < t->min_rows_per_level) t->min_rows_per_level = rows;
-        if (rows > t->max_rows_per_level) t->max_rows_per_level = rows;
-    }
-    TRY(trine_device_upload(ctx, level_offsets, bytes, (void **)&d->level_offsets));
-    TRY(trine_alloc(ctx, TRINE_DEVICE, bytes, (void **)&entries_on_device));
-    find_entries<<<device_blocks_for(plan, t->n_levels + 1), 256, 0, (gpuStream_t)ctx->stream>>>(t->n_levels, d->level_offsets, d->base.offsets, entries_on_device);
-    TRY(GPU_LAUNCHED("the entries of levels"));
-    TRY(trine_copy(ctx, entries, TRINE_HOST, entries_on_device, TRINE_DEVICE, bytes));
-    TRY(make_schedule(plan, t->n_levels, level_offsets, entries, NARROW_THREADS / d->lanes, d->lanes, &d->schedules[ONE_RHS]));
-    TRY(make_schedule(plan, t->n_levels, level_offsets, entries, NARROW_THREADS / 32, d->lanes >= 16 ? 8 : 1, &d->schedules[MANY_RHS]));
-    plan->info.bytes += (t->n_levels + 1) * (int64_t)sizeof *level_offsets;
-done:
-    trine_free(ctx, TRINE_HOST, level_offsets);
-    trine_free(ctx, TRINE_HOST, entries);
-    trine_free(ctx, TRINE_DEVICE, entries_on_device);
-    trine_free(ctx, TRINE_DEVICE, scratch.base);
-    return status;
-}
-
-trine_status prepare(trine_triangular plan, struct triangle *t)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    const int64_t asked = plan->options.tune.lanes_per_row, length = asked ? asked : t->n ? t->nnz / t->n : 0;
-    device_triangle natural = {};
-    device_side *d = (device_side *)(t->device = trine_host_calloc(ctx, 1, sizeof *d));
-    if (!d) return TRINE_ERR_MEMORY;
-    d->lanes = length < 4 ? 1 : length < 16 ? 4 : length < 32 ? 16 : 32;
-    TRY(device_pattern_build(plan, plan->pattern, BY_ROWS, &natural));
-    TRY(sort_by_level(plan, t, &natural, d));
-    TRY(device_triangle_allocate_numbers(plan, &d->base));
-done:
-    device_triangle_release(plan, &natural);
-    return status; /* what has been allocated so far goes with the plan */
-}
-
-void release(trine_triangular plan, struct triangle *t)
-{
-    device_side *d = (device_side *)t->device;
-    if (!d) return;
-    for (const schedule &s : d->schedules) trine_free(plan->ctx, TRINE_HOST, s.steps);
-    trine_free(plan->ctx, TRINE_DEVICE, d->level_offsets);
-    device_triangle_release(plan, &d->base);
-    trine_free(plan->ctx, TRINE_HOST, d);
-    t->device = nullptr;
-}
-
 } // namespace
 
 extern "C" const struct triangular_backend triangular_levelset = {
-    device_analyse, prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, solve, false};
+    device_analyse, levelset_prepare, levelset_release, device_triangle_numeric, device_triangle_bad_row, work_bytes, solve, false};

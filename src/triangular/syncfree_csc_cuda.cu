@@ -218,13 +218,8 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
 
 trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 {
-    static trine_status (*const run[])(trine_triangular, const struct triangular_solve *) = {
-        nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
-    int saved;
-    trine_device_enter(plan->ctx, &saved);
-    trine_status status = run[plan->dtype](plan, s);
-    trine_device_leave(plan->ctx, saved);
-    return status;
+    static const device_solve run[] = {nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
+    return device_solve_run(plan, s, run);
 }
 
 /* ----------------------------------------------------------------- prepare */
@@ -232,9 +227,9 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 trine_status prepare(trine_triangular plan, struct triangle *t)
 {
     trine_status status = TRINE_SUCCESS;
-    device_side *d = (device_side *)(t->device = trine_host_calloc(plan->ctx, 1, sizeof *d));
-    if (!d) return TRINE_ERR_MEMORY;
-    TRY(device_pattern_build(plan, plan->pattern, BY_COLUMNS, &d->base));
+    device_side *d;
+    TRY(device_side_create(plan, t, sizeof *d, BY_COLUMNS));
+    d = (device_side *)t->device;
     TRY(arena_allocate(plan->ctx, &d->degrees, [&](arena &a) {
         d->in_degree = a.take<int32_t>(plan->n);
         d->near_degree = plan->options.csc.scratchpad != 2 ? a.take<int32_t>(plan->n) : nullptr;
@@ -251,9 +246,7 @@ void release(trine_triangular plan, struct triangle *t)
     device_side *d = (device_side *)t->device;
     if (!d) return;
     trine_free(plan->ctx, TRINE_DEVICE, d->degrees.base);
-    device_triangle_release(plan, &d->base);
-    trine_free(plan->ctx, TRINE_HOST, d);
-    t->device = nullptr;
+    device_side_release(plan, t);
 }
 
 } // namespace

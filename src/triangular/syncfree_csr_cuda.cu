@@ -75,13 +75,8 @@ size_t work_bytes(trine_triangular plan, int64_t nrhs)
 
 trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 {
-    static trine_status (*const run[])(trine_triangular, const struct triangular_solve *) = {
-        nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
-    int saved;
-    trine_device_enter(plan->ctx, &saved);
-    trine_status status = run[plan->dtype](plan, s);
-    trine_device_leave(plan->ctx, saved);
-    return status;
+    static const device_solve run[] = {nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
+    return device_solve_run(plan, s, run);
 }
 
 /* ------------------------------------------------- shape, from the structure
@@ -107,7 +102,8 @@ trine_status cut_chunks(trine_triangular plan, const device_triangle *d, row_sha
     int32_t *chunks = nullptr;
     trine_status status = TRINE_SUCCESS;
     s->n_chunks = (d->n + rows - 1) / rows;
-    if (d->long_rows && d->long_rows <= d->n / 256 && s->lanes >= 4) status = device_chunks_make(plan, d, rows, LONG_ROW, &chunks, &s->n_chunks);
+    if (d->long_rows && d->long_rows <= d->n / 256 && d->long_rows <= MOST_LONG_ROWS && s->lanes >= 4)
+        status = device_chunks_make(plan, d, rows, &chunks, &s->n_chunks);
     trine_free(plan->ctx, TRINE_DEVICE, (void *)s->chunks);
     s->chunks = chunks;
     return status;
@@ -169,7 +165,8 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
         trine_free(ctx, TRINE_DEVICE, (void *)shape.chunks);
         TRY(status);
     }
-    TRY(cut_chunks(plan, &d->base, &d->many));
+    d->many.n_chunks = (n + row_shape_rows(&d->many) - 1) / row_shape_rows(&d->many);
+    if (o->max_nrhs > 1) TRY(cut_chunks(plan, &d->base, &d->many));
     if (plan->method == TRINE_TRI_AUTO) {
         plan->method = TRINE_TRI_SYNCFREE_CSR;
         plan->reason = order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level" : "one launch, no barrier between levels; rows as given";
@@ -185,11 +182,9 @@ done:
 trine_status prepare(trine_triangular plan, struct triangle *t)
 {
     trine_status status = TRINE_SUCCESS;
-    device_side *d = (device_side *)(t->device = trine_host_calloc(plan->ctx, 1, sizeof *d));
-    if (!d) return TRINE_ERR_MEMORY;
-    TRY(device_pattern_build(plan, plan->pattern, BY_ROWS, &d->base));
-    TRY(choose_shape(plan, t, d));
-    TRY(device_triangle_allocate_numbers(plan, &d->base));
+    TRY(device_side_create(plan, t, sizeof(device_side), BY_ROWS));
+    TRY(choose_shape(plan, t, (device_side *)t->device));
+    TRY(device_triangle_allocate_numbers(plan, (device_triangle *)t->device));
 done:
     return status; /* what has been allocated so far goes with the plan */
 }
@@ -200,9 +195,7 @@ void release(trine_triangular plan, struct triangle *t)
     if (!d) return;
     trine_free(plan->ctx, TRINE_DEVICE, (void *)d->one.chunks);
     trine_free(plan->ctx, TRINE_DEVICE, (void *)d->many.chunks);
-    device_triangle_release(plan, &d->base);
-    trine_free(plan->ctx, TRINE_HOST, d);
-    t->device = nullptr;
+    device_side_release(plan, t);
 }
 
 } // namespace
