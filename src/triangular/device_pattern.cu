@@ -8,6 +8,7 @@
 namespace {
 
 constexpr int THREADS = PATTERN_THREADS;
+constexpr int AHEAD = 4; /* entries of a lane */
 
 struct pattern_args {
     const int64_t *offsets;
@@ -69,19 +70,27 @@ template <bool PLACE> __global__ void __launch_bounds__(THREADS) inspect_rows(co
         const int64_t first = a.offsets[i], end = first + bounded(i);
         int count = 0, diagonal = 0;
         bool wrong = end < first;
-        for (int64_t k = first + lane; k < end; k += lanes) {
-            const int64_t j = __ldg(&a.indices[k]);
-            if (k + 1 < end) {
-                const int64_t next = __ldg(&a.indices[k + 1]);
-                wrong |= next == j;
-                unsorted |= next < j;
+        for (int64_t k0 = first + lane; k0 < end; k0 += AHEAD * lanes) {
+            int32_t here[AHEAD], behind[AHEAD];
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++) { /* so many loads at once */
+                const int64_t k = k0 + u * lanes;
+                here[u] = k < end ? __ldg(&a.indices[k]) : 0;
+                behind[u] = k + 1 < end ? __ldg(&a.indices[k + 1]) : INT32_MAX;
             }
-            const bool inside = a.lower ? j < i : j > i;
-            wrong |= j < 0 || j >= a.n || (a.need_triangle && !inside && j != i);
-            diagonal += j == i;
-            count += inside;
-            if constexpr (PLACE)
-                if (inside) form.put_entry(i, k, j);
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++) {
+                const int64_t k = k0 + u * lanes, j = here[u];
+                if (k >= end) break;
+                wrong |= behind[u] == j;
+                unsorted |= behind[u] < j;
+                const bool inside = a.lower ? j < i : j > i;
+                wrong |= j < 0 || j >= a.n || (a.need_triangle && !inside && j != i);
+                diagonal += j == i;
+                count += inside;
+                if constexpr (PLACE)
+                    if (inside) form.put_entry(i, k, j);
+            }
         }
         if (lanes > 32) {
             if (lane == 0) block_count = block_diagonal = 0;

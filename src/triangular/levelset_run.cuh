@@ -23,7 +23,7 @@ template <typename T> struct level_args {
 template <typename T, int BLOCKS> __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args<T> a, const level_round *rounds, int n_rounds, int n_stages)
 {
     namespace cg = cooperative_groups;
-    constexpr int RING = ring_length<T>, APART = 4;
+    constexpr int RING = ring_length<T>;
     extern __shared__ __align__(16) char shared[];
     T *const ring = (T *)shared, *const part_sums = ring + RING;
     const cg::cluster_group cluster = cg::this_cluster();
@@ -51,53 +51,52 @@ template <typename T, int BLOCKS> __global__ void __launch_bounds__(32 * RUN_WAR
         const int sharers = 1 << r.log_lanes, e = lane & (sharers - 1);
         const int64_t p = r.row + (lane >> r.log_lanes);
         const bool active = lane >> r.log_lanes < r.rows;
-        int64_t k = 0, end = 0, row = 0;
-        T b = zero_of<T>(), pivot = one_of<T>(), v[LEVELSET_BATCH];
+        int64_t row_begin = 0, row_end = 0, row = 0;
+        T b = zero_of<T>(), pivot = one_of<T>(), v[LEVELSET_BATCH], x[LEVELSET_BATCH];
         int32_t c[LEVELSET_BATCH];
-        unsigned here = 0; /* entries of the batch whose values are still to be taken from the ring */
+        unsigned here = 0; /* entries of the batch that there are */
         if (active) {
             row = a.order[p];
-            if (r.kind != level_round::FINISH) k = a.offsets[p] + r.first + e, end = a.offsets[p + 1];
-            if (r.kind == level_round::PART) end = min(end, a.offsets[p] + r.first + r.count);
+            if (r.kind != level_round::FINISH) row_begin = a.offsets[p], row_end = a.offsets[p + 1];
         }
+        /* Nothing that has been fetched is touched before some barriers have passed, where there are any before this round's. */
+        const int apart = max(1, (r.stage - stage) / 4);
+        pass_stages(min(r.stage, stage + apart));
+        int64_t k = row_begin + r.first + e, end = r.kind == level_round::PART ? min(row_end, row_begin + r.first + r.count) : row_end;
         auto fetch = [&] {
 #pragma unroll
             for (int u = 0; u < LEVELSET_BATCH; u++)
                 if (k + u * sharers < end) {
                     c[u] = a.near_columns[k + u * sharers];
-                    v[u] = a.conjugate ? conjugate_of(a.values[k + u * sharers]) : a.values[k + u * sharers];
+                    v[u] = a.values[k + u * sharers];
                     here |= 1u << u;
                 }
             k += LEVELSET_BATCH * sharers;
         };
-        T sum = zero_of<T>();
-        auto take_far = [&] {
+        auto fetch_far = [&] {
 #pragma unroll
             for (int u = 0; u < LEVELSET_BATCH; u++)
-                if (here >> u & 1 && c[u] >= 0) {
-                    sum = sum + v[u] * (BLOCKS > 1 ? poll(&a.X[c[u] * a.x_row]) : a.X[c[u] * a.x_row]);
-                    here &= ~(1u << u);
-                }
+                if (here >> u & 1 && c[u] >= 0) x[u] = BLOCKS > 1 ? poll(&a.X[c[u] * a.x_row]) : a.X[c[u] * a.x_row];
         };
-        pass_stages(min(r.stage, stage + APART));
         if (active && r.kind != level_round::PART) {
-            b = a.alpha * a.B[row * a.b_row];
-            if (a.pivots) pivot = a.conjugate ? conjugate_of(a.pivots[p]) : a.pivots[p];
+            b = a.B[row * a.b_row];
+            if (a.pivots) pivot = a.pivots[p];
         }
         fetch();
-        pass_stages(min(r.stage, stage + APART));
-        take_far();
-        const divisor<T> divide(pivot);
+        pass_stages(min(r.stage, stage + apart));
+        fetch_far();
+        const divisor<T> divide(a.conjugate ? conjugate_of(pivot) : pivot);
         pass_stages(r.stage);
 
+        T sum = zero_of<T>();
         for (;;) {
 #pragma unroll
             for (int u = 0; u < LEVELSET_BATCH; u++)
-                if (here >> u & 1) sum = sum + v[u] * ring[~c[u]];
+                if (here >> u & 1) sum = sum + (a.conjugate ? conjugate_of(v[u]) : v[u]) * (c[u] >= 0 ? x[u] : ring[~c[u]]);
             here = 0;
             if (k >= end) break;
             fetch();
-            take_far();
+            fetch_far();
         }
         if (r.kind == level_round::FINISH)
             for (int i = lane; i < r.count; i += 32) sum = sum + part_sums[r.part + i];
@@ -106,9 +105,9 @@ template <typename T, int BLOCKS> __global__ void __launch_bounds__(32 * RUN_WAR
         if (r.kind == level_round::PART) {
             spread(&part_sums[r.part], sum, lane, 32);
         } else if (active) {
-            const T x = divide.divide(b - sum);
-            spread(&ring[p % RING], x, e, sharers);
-            if (e == 0) a.X[row * a.x_row] = x;
+            const T result = divide.divide(a.alpha * b - sum);
+            spread(&ring[p % RING], result, e, sharers);
+            if (e == 0) a.X[row * a.x_row] = result;
         }
         __syncwarp();
     }
