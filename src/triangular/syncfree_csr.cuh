@@ -147,8 +147,8 @@ template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launc
         pack<T, V> sum = {}, x[BATCH];
         T v[BATCH];
         const T *from[BATCH];
-        unsigned missing = 0, batch = 0, near = 0;
-        bool written = !active, near_only = false;
+        unsigned missing = 0, batch = 0;
+        bool written = !active;
         while (!__all_sync(~0u, written)) {
             if (!missing && k < end) {
 #pragma unroll
@@ -156,7 +156,6 @@ template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launc
                     if (k + u * sharers < end) {
                         const int64_t c = a.columns[k + u * sharers];
                         if constexpr (!LEVELS) v[u] = a.conjugate ? conjugate_of(a.values[k + u * sharers]) : a.values[k + u * sharers];
-                        near = c >= base ? near | 1u << u : near & ~(1u << u);
                         from[u] = c >= base ? &window[parity][(c - base) * (R * V) + r * V] : &a.x[c * a.nrhs + j];
                         missing |= 1u << u;
                     }
@@ -164,13 +163,12 @@ template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launc
                 k += BATCH * sharers;
             }
             if (missing) {
-                const unsigned tried = near_only ? missing & near : missing;
 #pragma unroll
                 for (int u = 0; u < BATCH; u++)
-                    if (tried >> u & 1) x[u] = poll_pack<T, V>(from[u]);
+                    if (missing >> u & 1) x[u] = poll_pack<T, V>(from[u]);
 #pragma unroll
                 for (int u = 0; u < BATCH; u++)
-                    if ((tried >> u & 1) && !is_missing(x[u])) missing &= ~(1u << u);
+                    if ((missing >> u & 1) && !is_missing(x[u])) missing &= ~(1u << u);
                 if (!missing)
 #pragma unroll
                     for (int u = 0; u < BATCH; u++)
@@ -182,9 +180,7 @@ template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launc
             }
             const unsigned done = __ballot_sync(~0u, !missing && k >= end);
             const bool complete = !written && (done >> (long_row ? 0 : group * LANES) & row_mask) == row_mask;
-            /* A row that is done may be all that a row of the same warp waits for: it shall not wait for a trip to L2 as well. */
-            near_only = __any_sync(~0u, complete);
-            if (near_only) {
+            if (__any_sync(~0u, complete)) {
                 pack<T, V> total = sum;
 #pragma unroll
                 for (int o = CHUNKED ? 16 : LANES / 2; o >= R; o /= 2)
