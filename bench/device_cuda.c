@@ -1,5 +1,8 @@
 /* CUDA events around a call on the context's stream, and the device memory of trine's plans. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench.h"
 #include "core/gpu.h"
@@ -58,10 +61,21 @@ void bench_device_keep_memory(bool keep)
     if (!keep) free_unused();
 }
 
+/** With the solves on a device the host's BLAS has only factors to make, of small blocks: one thread of OpenBLAS does that about as
+ *  fast as several, and more than there are cores take a hundred times as long. OPENBLAS_NUM_THREADS goes first. */
+static void calm_blas(void)
+{
+    void (*set)(int);
+    void *address = getenv("OPENBLAS_NUM_THREADS") ? NULL : dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
+    memcpy(&set, &address, sizeof set);
+    if (set) set(1);
+}
+
 trine_status bench_device_open(bench *b)
 {
     trine_status status = TRINE_SUCCESS;
     const trine_allocator memory = {.alloc = take_block, .release = give_block};
+    calm_blas();
     TRY(GPU(gpuSetDevice(b->device.device))); /* for this program's own copy of the runtime; the library has another */
     TRY(trine_context_set_allocator(b->ctx, NULL, &memory));
     TRY(GPU(gpuEventCreate(&started)));
