@@ -36,7 +36,7 @@ typedef struct trine_supernodal_s *trine_supernodal;
 
 /** What numeric does to a panel [L_ss; L_off] before it is solved with (Yamazaki et al. 2020, Section 4.3). */
 typedef enum {
-    TRINE_INVERT_AUTO,  /* NONE on the CPU, OFF on a GPU */
+    TRINE_INVERT_AUTO,  /* NONE on the CPU, OFF on a GPU and with TRINE_VARIANT_SPMV */
     TRINE_INVERT_NONE,  /* the panel stays as it is: substitution with L_ss, then a product with L_off */
     TRINE_INVERT_OFF,   /* partitioned inverse: L_ss := L_ss^-1 and L_off := L_off L_ss^-1; a panel is one product */
     TRINE_INVERT_DIAG,  /* L_ss := L_ss^-1 only: two products, and the accuracy of substitution by blocks */

@@ -82,7 +82,7 @@ static trine_status settle(trine_context ctx, trine_supernodal_options *o)
     if (!o->threshold) o->threshold = 250;
     if (!o->streams) o->streams = 5;
     if (o->fill == 0) o->fill = ctx->cuda ? 0.1 : 0.03;
-    if (!o->invert) o->invert = ctx->cuda ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
+    if (!o->invert) o->invert = ctx->cuda || o->variant == TRINE_VARIANT_SPMV ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
     if (!o->variant) o->variant = TRINE_VARIANT_DYNAMIC;
     if (o->variant == TRINE_VARIANT_SPMV && o->invert == TRINE_INVERT_NONE)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_VARIANT_SPMV takes inverted diagonal blocks only (TRINE_INVERT_OFF, TRINE_INVERT_DIAG)");
