@@ -253,9 +253,9 @@ done:
     return status;
 }
 
-/** Work of all panels over that of the longest way from a leaf to a root, large panels shared by all threads: what several threads
- *  can gain. nodes: cleared before. */
-static double gain_of(const supernodal_structure *S, int threads, const int32_t *task_of, const int64_t *task_work, bool split, int64_t *way)
+/** Work of all panels over that of the longest way from a leaf to a root, large panels shared by two threads: what threads can gain,
+ *  asked for the same way whatever their number, so that the cut does not depend on it. way: cleared before. */
+static double gain_of(const supernodal_structure *S, const int32_t *task_of, const int64_t *task_work, bool split, int64_t *way)
 {
     int64_t total = 0, longest = 0;
     for (int64_t s = 0; s < S->n_panels; s++) {
@@ -265,7 +265,7 @@ static double gain_of(const supernodal_structure *S, int threads, const int32_t 
         total += own;
         if (!last) continue;
         const int32_t k = task_of[s], parent = p->parent < 0 ? -1 : task_of[p->parent];
-        const int64_t here = way[k] + (split && is_large(p) ? own / threads : task_work[k]);
+        const int64_t here = way[k] + (split && is_large(p) ? own / 2 : task_work[k]);
         if (here > longest) longest = here;
         if (parent >= 0 && here > way[parent]) way[parent] = here;
     }
@@ -290,7 +290,7 @@ trine_status tree_tasks_build(supernodal_structure *S, int threads, bool split, 
         again = false;
         for (int64_t s = 0; s <= m; s++) nodes[s] = (node){.group = -1};
         n_tasks = assign(S, out->threads > 1 ? total / PIECES : total, split && out->threads > 1, nodes, task_work, task_of);
-        if (out->threads > 1 && gain_of(S, threads, task_of, task_work, split, way) < least_gain) again = true, out->threads = 1;
+        if (out->threads > 1 && gain_of(S, task_of, task_work, split, way) < least_gain) again = true, out->threads = 1;
     }
     split = split && out->threads > 1;
     TRY(number_tasks(S, n_tasks, task_of, out));
