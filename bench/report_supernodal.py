@@ -47,6 +47,11 @@ def means(records, methods, peer):
     return f"Times as fast as {name_of(peer)}, geometric means:\n\n" + table(["method", "problems", "L", "L^T", "both", "least"], rows) + "\n"
 
 
+def plain(method):
+    """As in a legend."""
+    return "dynamic" if method == "supernodal" else method.removeprefix("supernodal:")
+
+
 def largest_error(*records):
     """Backward errors in eps, by norms (Figure 10's measure, of the triangle) and componentwise."""
     return " / ".join(short(max(r[key] / EPS for r in records if r and r.get(key) is not None)) if any(r and r.get(key) is not None for r in records) else "-"
@@ -145,7 +150,7 @@ def sizes(records, save, name):
                         [f"{ms(find(own, method=m))} ({times(find(own, method=m))})" for m in methods_of(chosen)])
             for r in own:
                 if r.get("ratio"):
-                    series.setdefault(f"{r['method']} {letter}", []).append((r["n"], r["ratio"]))
+                    series.setdefault(f"{plain(r['method'])} {letter}", []).append((r["n"], r["ratio"]))
     return ("### Figure 15a: elasticity at several sizes\n\n" +
             table(["matrix", "", "n", "nnz(L)", f"{name_of(peer)} ms"] + [f"`{m}` ms (times as fast)" for m in methods_of(chosen)], rows) + "\n" +
             save(f"{name}-sizes", scatter_plot(f"Elasticity: times as fast as {name_of(peer)}", "n", "times as fast", series, lines=True)))
@@ -202,7 +207,7 @@ def levels(records, save, name):
             text += (f"### Figure 14: time of each level, {letter} of `{matrix}`\n\nMicroseconds, in the order of the solve, of one CUDA graph with an event "
                      f"between levels; two events with nothing between them are {short(max(marks))} apart.\n\n")
             text += table(["level", "supernodes", "entries"] + [f"`{method}`" for method in columns], rows) + "\n"
-            series = {method: [(k + 1, us) for k, us in enumerate(column)] for method, column in columns.items()}
+            series = {plain(method): [(k + 1, us) for k, us in enumerate(column)] for method, column in columns.items()}
             stem = matrix.replace("chol:", "").replace(":", "-").replace("=", "")
             text += save(f"{name}-levels-{stem}-{direction}", scatter_plot(f"Time of each level: {letter} of {matrix}", "level", "microseconds", series, lines=True))
     return text
@@ -222,7 +227,7 @@ def launches(records, save, name):
                 rows.append([f"`{matrix}`", letter, f"`{r['method']}`", f"{r['kernels']:.0f}", ms(r), short(r["launch_ms"]),
                              short(max(r["solve_ms"] - r["launch_ms"], 0)), f"{100 * min(r['launch_ms'] / r['solve_ms'], 1):.0f}%", ms(r, "host_ms"),
                              ms(host), ms(host, "host_ms")])
-                row = f"{matrix} {letter} {r['method']}"
+                row = f"{matrix} {letter} {plain(r['method'])}"
                 series.setdefault("kernels", {})[row] = r["solve_ms"] - r["launch_ms"]
                 series.setdefault("launches", {})[row] = r["launch_ms"]
                 if host:
