@@ -75,11 +75,11 @@ typedef struct trine_direct_s *trine_direct;
 
 typedef enum {
     TRINE_SOLVER_AUTO,        /* SUPERNODAL where the factor has panels, there is memory for them, and they are worth it: on a CPU
-                                 with 16 entries a panel on average, on a GPU with 2000 entries a level, and if a trial solve at
-                                 set-up shows a backward error of at most 10 eps (LU: 4). Not if `triangular` asks for a method, or
-                                 on a GPU for a fixed order of summation. Else GENERAL; info.reason says why */
+                                 with 16 entries a panel on average, on a GPU with 2000 entries a level. Not if `triangular` asks
+                                 for a method, or on a GPU for a fixed order of summation. Else GENERAL; info.reason says why */
     TRINE_SOLVER_SUPERNODAL,  /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels are inverted (on a
-                                 GPU), the same trial decides: with a larger error only diagonal blocks are inverted, then nothing */
+                                 GPU), a trial solve at set-up decides: with a backward error above 10 eps (LU: 4) only diagonal blocks
+                                 are inverted, then nothing; info.reason says so */
     TRINE_SOLVER_GENERAL      /* trine_triangular on the factor's entries */
 } trine_direct_solver;
 
