@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supernodal/supernodal.h"
+#include "supernodal/merge.h"
 
 typedef long long ll;
 
@@ -12,9 +12,6 @@ static int by_value(const void *a, const void *b)
     const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
     return (x > y) - (x < y);
 }
-
-/** Entries of a panel's lower trapezoid, diagonal included. */
-static int64_t trapezoid(int64_t width, int64_t height) { return width * height - width * (width - 1) / 2; }
 
 static trine_status check_panels(const trine_panels *G)
 {
@@ -54,29 +51,10 @@ done:
     return status;
 }
 
-/* What merging works on: the panels given, with union of sets by tree order. */
-typedef struct {
-    const trine_panels *G;
-    int32_t *panel_of;         /* of a column */
-    int32_t *parent;           /* of a panel given */
-    int32_t *head, *next;      /* children lists of the current tree: head[p], next[c]; ascending is not promised */
-    int32_t *into;             /* into[s] = s: a merged panel's last member, which stands for it; else the panel s went into */
-    int32_t *width;            /* of the merged panel s stands for */
-    int64_t *zeros;            /* explicit zeros in it */
-    int32_t *columns;          /* of a panel given and of all below it */
-    int32_t *level;            /* longest way down to a leaf, of panels that merging is done with */
-    int32_t *mark;             /* of rows */
-} forest;
-
-static int64_t off_rows(const trine_panels *G, int64_t s)
-{
-    return G->row_offsets[s + 1] - G->row_offsets[s] - (G->first_column[s + 1] - G->first_column[s]);
-}
-
 /** Liu's elimination tree on the quotient graph of panels: the parent is the first later panel that needs the result, where a
  *  structure that is not closed under elimination (LU, incomplete factors) is treated as if it were. Then everything a
  *  panel reads or adds to lies on its way to the root, and waiting for children alone is enough. */
-static trine_status build_tree(trine_context ctx, forest *F)
+static trine_status build_tree(trine_context ctx, supernodal_forest *F)
 {
     trine_status status = TRINE_SUCCESS;
     const trine_panels *G = F->G;
@@ -133,134 +111,8 @@ static int64_t tree_levels(int64_t m, const int32_t *parent, int32_t *level)
     return levels;
 }
 
-/** Explicit zeros in a panel of `width` columns with p's rows below, of whose entries `known` are not zeros that merging added. */
-static int64_t zeros_of_union(const forest *F, int32_t p, int64_t width, int64_t known)
-{
-    return trapezoid(width, width + off_rows(F->G, p)) - known;
-}
-static int64_t known_entries(const forest *F, int32_t s) { return trapezoid(F->width[s], F->width[s] + off_rows(F->G, s)) - F->zeros[s]; }
-
-/** Merge child c into p when the panel stays dense enough. A panel of SMALL_PANEL entries costs the same whatever it holds;
- *  more than MOST_ZEROS new zeros cost more time than one panel less can save. */
-enum { SMALL_PANEL = 1024, MOST_ZEROS = 32768 };
-static bool is_worth_merging(const forest *F, int32_t c, int32_t p, double fill)
-{
-    const int64_t width = F->width[c] + F->width[p];
-    const double size = (double)trapezoid(width, width + off_rows(F->G, p));
-    const int64_t zeros = zeros_of_union(F, p, width, known_entries(F, c) + known_entries(F, p));
-    return zeros - F->zeros[c] - F->zeros[p] <= MOST_ZEROS && (double)zeros <= (size <= SMALL_PANEL ? 0.5 : fill) * size;
-}
-
-/** The panel that stands for everything s was merged with. */
-static int32_t standing_for(const forest *F, int32_t s)
-{
-    while (F->into[s] != s) s = F->into[s] = F->into[F->into[s]];
-    return s;
-}
-
-/** Whether all rows of child c are p's rows or columns. */
-static bool fits(const forest *F, int32_t c, int32_t p, bool *marked)
-{
-    const trine_panels *G = F->G;
-    for (int64_t k = G->row_offsets[p]; !*marked && k < G->row_offsets[p + 1]; k++) F->mark[G->rows[k]] = p;
-    *marked = true;
-    for (int64_t k = G->row_offsets[c + 1] - off_rows(G, c); k < G->row_offsets[c + 1]; k++)
-        if (F->mark[G->rows[k]] != p && standing_for(F, F->panel_of[G->rows[k]]) != p) return false;
-    return true;
-}
-
-/** Child c becomes part of p, and its children p's: in front of the list `kept`, whose new head is returned. */
-static int32_t merge_child(forest *F, int32_t c, int32_t p, int32_t kept)
-{
-    const int64_t known = known_entries(F, c) + known_entries(F, p);
-    F->into[c] = p;
-    F->width[p] += F->width[c];
-    F->zeros[p] = zeros_of_union(F, p, F->width[p], known);
-    for (int32_t g = F->head[c], after; g >= 0; g = after) {
-        after = F->next[g];
-        F->next[g] = kept;
-        kept = g;
-    }
-    return kept;
-}
-
-/** Merge every child that is worth it, then the children that they bring, and so on. */
-static void merge_dense_children(forest *F, int32_t p, double fill, bool *marked)
-{
-    for (bool again = true; again;) {
-        again = false;
-        int32_t kept = -1;
-        for (int32_t c = F->head[p], after; c >= 0; c = after) {
-            after = F->next[c];
-            if (is_worth_merging(F, c, p, fill) && fits(F, c, p, marked)) {
-                again = again || F->head[c] >= 0;
-                kept = merge_child(F, c, p, kept);
-            } else {
-                F->next[c] = kept;
-                kept = c;
-            }
-        }
-        F->head[p] = kept;
-    }
-}
-
-/** Merge all of p's deepest children at once, which makes the tree below p one level lower, if at most `allowance` zeros are in
- *  the panel then. */
-static bool merge_deepest_children(forest *F, int32_t p, double allowance, bool *marked)
-{
-    int32_t deepest = -1;
-    for (int32_t c = F->head[p]; c >= 0; c = F->next[c])
-        if (F->level[c] > deepest) deepest = F->level[c];
-    if (deepest < 0) return false;
-    int64_t width = F->width[p], known = known_entries(F, p);
-    for (int32_t c = F->head[p]; c >= 0; c = F->next[c]) {
-        if (F->level[c] != deepest) continue;
-        width += F->width[c];
-        known += known_entries(F, c);
-    }
-    if ((double)zeros_of_union(F, p, width, known) > allowance) return false;
-    for (int32_t c = F->head[p]; c >= 0; c = F->next[c])
-        if (F->level[c] == deepest && !fits(F, c, p, marked)) return false;
-    int32_t kept = -1;
-    for (int32_t c = F->head[p], after; c >= 0; c = after) {
-        after = F->next[c];
-        if (F->level[c] == deepest) {
-            kept = merge_child(F, c, p, kept);
-        } else {
-            F->next[c] = kept;
-            kept = c;
-        }
-    }
-    F->head[p] = kept;
-    return true;
-}
-
-/** Relaxed amalgamation along the tree, children into parents, leaves first: fewer, larger panels and fewer levels, paid for
- *  with explicit zeros. Only children whose rows are all among the parent's. `level_zeros`: what a level less is worth; every
- *  panel may spend its share, by the columns at and below it, so that the panels of a level together spend at most that. */
-static void merge_panels(forest *F, double fill, double level_zeros)
-{
-    for (int32_t p = 0; p < F->G->n_panels; p++) {
-        const double allowance = level_zeros * F->columns[p] / (double)F->G->n;
-        bool marked = false;
-        do merge_dense_children(F, p, fill, &marked);
-        while (allowance > 0 && merge_deepest_children(F, p, allowance, &marked));
-        F->level[p] = 0;
-        for (int32_t c = F->head[p]; c >= 0; c = F->next[c])
-            if (F->level[c] >= F->level[p]) F->level[p] = F->level[c] + 1;
-    }
-}
-
-/** One panel of all columns: the last one's list of rows below itself is empty. */
-static void merge_everything(forest *F)
-{
-    const int32_t last = (int32_t)F->G->n_panels - 1;
-    for (int32_t s = 0; s < last; s++) F->into[s] = last;
-    F->width[last] = (int32_t)F->G->n;
-}
-
 /** The plan's numbering and panels, and where the caller's values go. */
-static trine_status lay_out(forest *F, int padding, supernodal_structure *S)
+static trine_status lay_out(supernodal_forest *F, int padding, supernodal_structure *S)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = S->ctx;
@@ -399,7 +251,7 @@ trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, 
     trine_status status = check_panels(panels);
     if (status) return status;
     const int64_t m = panels->n_panels, n = panels->n;
-    forest F = {.G = panels};
+    supernodal_forest F = {.G = panels};
     S->ctx = ctx;
     S->n = n;
     if (!m) return TRINE_SUCCESS;
@@ -431,8 +283,8 @@ trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, 
     }
     S->levels_given = tree_levels(m, F.parent, F.mark); /* mark has n >= m entries */
     for (int64_t i = 0; i < n; i++) F.mark[i] = -1;
-    if (fill >= 1) merge_everything(&F);
-    else if (fill >= 0) merge_panels(&F, fill, level_zeros);
+    if (fill >= 1) supernodal_merge_everything(&F);
+    else if (fill >= 0) supernodal_merge(&F, fill, level_zeros);
     TRY(lay_out(&F, padding, S));
     TRY(count_levels(S));
 done:
