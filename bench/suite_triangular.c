@@ -172,14 +172,23 @@ done:
 
 /* ------------------------------------------------------------------- table */
 
+/** Columns of the longest method's name. */
+static int method_width(const bench *b)
+{
+    int width = 13;
+    for (int i = 0; i < b->methods.count; i++)
+        if ((int)strlen(b->methods.item[i]) > width) width = (int)strlen(b->methods.item[i]);
+    return width;
+}
+
 static void print_heading(bench *b, const bench_problem *p)
 {
     fprintf(b->table, "\n%s  %s, %s, op %s, %s, nrhs %lld: n %lld, nnz %lld, levels %lld, rows a level %lld / %.1f / %lld\n", p->spec,
             p->direction, p->uplo == TRINE_LOWER ? "lower" : "upper", p->op == TRINE_N ? "N" : "T", bench_dtype_name(p->dtype),
             (long long)p->nrhs, (long long)p->n, (long long)p->nnz, (long long)p->levels, (long long)p->min_rows,
             p->levels ? (double)p->n / (double)p->levels : 0.0, (long long)p->max_rows);
-    fprintf(b->table, "  %-9s %-13s %-13s %10s %10s %10s %10s %8s %9s %7s %7s %9s\n", "impl", "method", "chosen", "analyse ms",
-            "numeric ms", "solve ms", "min ms", "GFlop/s", "us/level", "copy %", "ratio", "error");
+    fprintf(b->table, "  %-9s %-*s %-13s %10s %10s %10s %10s %8s %9s %7s %7s %9s%s\n", "impl", method_width(b), "method", "chosen",
+            "analyse ms", "numeric ms", "solve ms", "min ms", "GFlop/s", "us/level", "copy %", "ratio", "error", p->panels.n_panels ? "    fill" : "");
 }
 
 /** x in the text, or - for what was not measured. */
@@ -193,14 +202,16 @@ static const char *number(char text[24], const char *format, double x)
 static void print_entry(bench *b, const entry *e, double gflops, double us_per_level, double copy_fraction)
 {
     const bench_record *r = &e->record;
-    fprintf(b->table, "  %-9s %-13s %-13s ", r->impl, r->method, r->chosen ? r->chosen : "-");
+    fprintf(b->table, "  %-9s %-*s %-13s ", r->impl, method_width(b), r->method, r->chosen ? r->chosen : "-");
     if (r->status == BENCH_SKIPPED) fprintf(b->table, "skipped: %s\n", r->reason);
     else if (isnan(r->solve_ms)) fprintf(b->table, "FAILED: %s\n", r->reason);
     else {
-        char analyse[24], numeric[24], ratio[24];
-        fprintf(b->table, "%10s %10s %10.4g %10.4g %8.3g %9.3g %7.3g %7s %9.2e%s%s\n", number(analyse, "%.4g", r->analyse_ms),
+        char analyse[24], numeric[24], ratio[24], fill[24] = "";
+        for (int i = 0; i < r->n_added; i++)
+            if (strcmp(r->added[i].key, "fill") == 0) snprintf(fill, sizeof fill, "%8.3g", r->added[i].number);
+        fprintf(b->table, "%10s %10s %10.4g %10.4g %8.3g %9.3g %7.3g %7s %9.2e%s%s%s\n", number(analyse, "%.4g", r->analyse_ms),
                 number(numeric, "%.4g", r->numeric_ms), r->solve_ms, r->solve_min_ms, gflops, us_per_level, 100 * copy_fraction,
-                number(ratio, "%.3g", e->ratio), r->error, r->status == BENCH_FAILED ? "  FAILED: " : "", r->reason);
+                number(ratio, "%.3g", e->ratio), r->error, fill, r->status == BENCH_FAILED ? "  FAILED: " : "", r->reason);
     }
     fflush(b->table);
 }
