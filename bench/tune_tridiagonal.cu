@@ -10,8 +10,7 @@
 
 namespace {
 
-constexpr int REPETITIONS = 31, WARM_UP = 5;
-constexpr int64_t RIGHT_HAND_SIDES = TUNED_COLUMNS == 1 ? 1 : 32;
+enum { REPETITIONS = 31, WARM_UP = 5, RIGHT_HAND_SIDES = TUNED_COLUMNS == 1 ? 1 : 32 };
 
 #define STRINGIFY(x) #x
 #define NAME_OF(x) STRINGIFY(x)
@@ -70,7 +69,7 @@ template <typename T, typename Solve> void measure(const device &d, const proble
     for (int i = 0; i < WARM_UP + REPETITIONS; i++) {
         float elapsed;
         check(gpuEventRecord(d.started, d.stream), "gpuEventRecord");
-        if (solve() == TRINE_ERR_UNSUPPORTED) return;
+        check(solve(), kernel);
         check(gpuEventRecord(d.stopped, d.stream), "gpuEventRecord");
         check(gpuEventSynchronize(d.stopped), kernel);
         check(gpuEventElapsedTime(&elapsed, d.started, d.stopped), "gpuEventElapsedTime");
@@ -88,7 +87,7 @@ template <typename T, int M> void tune_short(const device &d)
     if constexpr (can_be_tile<T, M>() && M * (3 + TUNED_COLUMNS) * sizeof(T) <= 448) /* registers of a lane */
         for (int64_t n = 1 << 10; n <= 1 << 14; n *= 4) {
             const problem<T> p(d, n);
-            for (int warps = 1; warps <= SHORT_WARPS; warps *= 2)
+            for (int warps = 1; warps <= most_short_warps<T, TUNED_COLUMNS, M>(d.limits); warps *= 2)
                 if (is_short<T, TUNED_COLUMNS, M>(p.call)) measure(d, p, "short", M, warps, [&] { return launch_short<T, TUNED_COLUMNS, M>(p.call, warps); });
         }
 }

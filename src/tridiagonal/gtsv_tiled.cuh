@@ -60,9 +60,8 @@ struct launch {
 /** Warps that a block of solve_short may have: a power of two. */
 template <typename T, int NR, int M> int most_short_warps(const device_limits &limits)
 {
-    const size_t other = sizeof(mailbox<T, NR>) + SHORT_WARPS * sizeof(stored_rows<T, NR>);
     int warps = SHORT_WARPS;
-    while (warps > 1 && warps * sizeof(warp_memory<T, NR, M>) + other > (size_t)limits.shared_bytes) warps /= 2;
+    while (warps > 1 && warps * sizeof(warp_memory<T, NR, M>) + sizeof(block_memory<T, NR>) > (size_t)limits.shared_bytes) warps /= 2;
     return warps;
 }
 template <typename T, int NR, int M> bool is_short(const tiled_call<T> &call)

@@ -113,7 +113,7 @@ template <typename T, int NR, int M> struct lane_partition {
 
 /** The mailbox of a block, of which each block of the cluster fills one slot; data and notice travel together. */
 template <typename T, int NR> struct mailbox {
-    stored_rows<T, NR> slot[SHORT_BLOCKS];
+    stored_pair<T, NR> slots[SHORT_BLOCKS / 2];
     uint64_t arrived;
 
     /** By one thread, before any block sends: wait_for_mailboxes. */
@@ -127,15 +127,15 @@ template <typename T, int NR> struct mailbox {
 #endif
     }
     /** Put rows into slot `from` of block `to`. */
-    __device__ __forceinline__ void send(int to, int from, const stored_rows<T, NR> *rows)
+    __device__ __forceinline__ void send(int to, int from, const stored_rows<T, NR> &rows)
     {
 #if __CUDA_ARCH__ >= 900
         unsigned there, barrier;
-        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"((unsigned)__cvta_generic_to_shared(&slot[from])), "r"(to));
+        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"((unsigned)__cvta_generic_to_shared(&leaf_of(slots, from))), "r"(to));
         asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(barrier) : "r"((unsigned)__cvta_generic_to_shared(&arrived)), "r"(to));
 #pragma unroll
-        for (int i = 0; i < (int)sizeof *rows / 16; i++) {
-            const int4 word = ((const int4 *)rows)[i];
+        for (int i = 0; i < (int)sizeof rows / 16; i++) {
+            const int4 word = ((const int4 *)&rows)[i];
             asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(there + 16 * i), "r"(word.x), "r"(word.y),
                          "r"(word.z), "r"(word.w), "r"(barrier) : "memory");
         }
@@ -167,17 +167,21 @@ __device__ inline void wait_for_mailboxes()
 
 /* ------------------------------------------------------------------- the kernel */
 
-/** Shared memory of a block of W warps: W of these, and what follows. */
+/** Shared memory of a warp: its rows, what is left of its lanes, and unions. */
 template <typename T, int NR, int M> struct warp_memory {
     unsigned char tile_rows[tile<T, NR, M>::BYTES];
-    stored_rows<T, NR> lanes[WARP + WARP - 1], of_warps[SHORT_WARPS - 1], of_blocks[SHORT_BLOCKS - 1]; /* what is left of lanes, and unions */
+    stored_pair<T, NR> lanes[WARP / 2], of_lanes[WARP / 2], of_warps[SHORT_WARPS / 2], of_blocks[SHORT_BLOCKS / 2];
+};
+/** ... and of a block beside that of its warps. */
+template <typename T, int NR> struct block_memory {
+    stored_pair<T, NR> warps[SHORT_WARPS / 2];
+    mailbox<T, NR> blocks;
 };
 
 template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP * SHORT_WARPS) solve_short(const __grid_constant__ short_solve<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
-    __shared__ stored_rows<T, NR> of_block[SHORT_WARPS];
-    __shared__ mailbox<T, NR> of_cluster;
+    __shared__ block_memory<T, NR> left_of;
     const int warps = blockDim.x / WARP, warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x, block = blockIdx.x;
     warp_memory<T, NR, M> &memory = ((warp_memory<T, NR, M> *)shared_memory)[warp];
     const tile<T, NR, M> t = {(T *)memory.tile_rows};
@@ -185,52 +189,49 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP * SH
     const int64_t first = (block * (int64_t)warps + warp) * tile<T, NR, M>::ROWS, column = blockIdx.y * (int64_t)NR;
     const int count = s.nrhs - column < NR ? (int)(s.nrhs - column) : NR;
     lane_partition<T, NR, M> mine;
-    shared_tree<T, NR> lanes = {memory.lanes, memory.lanes + WARP, 5}, of_warps = {of_block, memory.of_warps, __ffs(warps) - 1},
-                       of_blocks = {of_cluster.slot, memory.of_blocks, __ffs(blocks) - 1};
+    const shared_tree<T, NR> of_lanes = {memory.lanes, memory.of_lanes, 5}, of_warps = {left_of.warps, memory.of_warps, __ffs(warps) - 1},
+                             of_blocks = {left_of.blocks.slots, memory.of_blocks, __ffs(blocks) - 1};
     let_follower_start();
     wait_for_predecessor();
     load_tile(t, s.A, s.D, first, column, count);
     if (blocks > 1) {
-        if (threadIdx.x == 0) of_cluster.open(blocks);
+        if (threadIdx.x == 0) left_of.blocks.open(blocks);
         __syncwarp();
         mailbox_is_open();
     }
     wait_for_tile(t, s.A, first);
     mine.read(lane_data, lane_rows<T, NR, M>(s.A.n, first));
-    store_rows(&memory.lanes[lane], mine.reduce());
+    store_rows(leaf_of(memory.lanes, lane), mine.reduce());
     __syncwarp();
-    lanes.join();
-    const stored_rows<T, NR> *left = lanes.root();
+    of_lanes.join();
+    const stored_rows<T, NR> *left = &of_lanes.root();
     if (warps > 1) {
-        if (lane == 0) of_block[warp] = *left;
+        if (lane == 0) leaf_of(left_of.warps, warp) = *left;
         __syncthreads();
         of_warps.join();
-        left = of_warps.root();
+        left = &of_warps.root();
     }
     if (blocks > 1) {
         wait_for_mailboxes();
-        if (threadIdx.x < blocks) of_cluster.send(lane, block, left);
+        if (threadIdx.x < blocks) left_of.blocks.send(lane, block, *left);
     }
     mine.read(lane_data, mine.rows); /* once more, which spares registers until here */
     mine.keep_pivots(s.p);
-    lanes.find_joints(s.p);
-    of_warps.find_joints(s.p);
+    const joint_of<T, NR> lower = find_joint(s.p, of_lanes.joined_behind(lane));
     if (blocks > 1) {
-        of_cluster.wait();
+        left_of.blocks.wait();
         of_blocks.join();
-        of_blocks.find_joints(s.p);
-        left = of_blocks.root();
+        left = &of_blocks.root();
     }
-    known_of<T, NR> known = close_system(s.p, read_rows(left));
-    if (blocks > 1) {
-        of_blocks.split(known);
+    known_of<T, NR> known = close_system(s.p, read_rows(*left));
+    if (warps * blocks > 1) { /* half a warp sees to the joints of blocks, the other half to those of warps */
+        const joint_of<T, NR> upper = find_joint(s.p, lane < WARP / 2 ? of_blocks.joined_behind(lane) : of_warps.joined_behind(lane - WARP / 2));
+        of_blocks.split(upper, known, 0);
         known = shuffle_from(known, block);
-    }
-    if (warps > 1) {
-        of_warps.split(known);
+        of_warps.split(upper, known, WARP / 2);
         known = shuffle_from(known, warp);
     }
-    lanes.split(known);
+    of_lanes.split(lower, known, 0);
     mine.substitute(lane_data, known);
     store_tile(t, s.A.n, s.X, first, column, count);
 }

@@ -11,19 +11,19 @@
 template <typename T> struct tuned;
 template <> struct tuned<float> {
     static constexpr int COLUMNS = 4, SHORT_ROWS = 8, SHORT_ROWS_MANY = 8, SHORT_WARPS = 4,
-                         LONG_ROWS = 32, LONG_ROWS_MANY = 16;
+                         LONG_ROWS = 32, LONG_ROWS_MANY = 32;
 };
 template <> struct tuned<double> {
-    static constexpr int COLUMNS = 4, SHORT_ROWS = 8, SHORT_ROWS_MANY = 8, SHORT_WARPS = 4,
-                         LONG_ROWS = 16, LONG_ROWS_MANY = 8;
+    static constexpr int COLUMNS = 4, SHORT_ROWS = 8, SHORT_ROWS_MANY = 8, SHORT_WARPS = 1,
+                         LONG_ROWS = 16, LONG_ROWS_MANY = 16;
 };
 template <> struct tuned<complex_of<float>> {
     static constexpr int COLUMNS = 4, SHORT_ROWS = 8, SHORT_ROWS_MANY = 8, SHORT_WARPS = 4,
-                         LONG_ROWS = 16, LONG_ROWS_MANY = 8;
+                         LONG_ROWS = 16, LONG_ROWS_MANY = 16;
 };
 template <> struct tuned<complex_of<double>> {
-    static constexpr int COLUMNS = 4, SHORT_ROWS = 4, SHORT_ROWS_MANY = 4, SHORT_WARPS = 4,
-                         LONG_ROWS = 8, LONG_ROWS_MANY = 4;
+    static constexpr int COLUMNS = 4, SHORT_ROWS = 4, SHORT_ROWS_MANY = 4, SHORT_WARPS = 1,
+                         LONG_ROWS = 8, LONG_ROWS_MANY = 8;
 };
 template <typename T, int NR> constexpr int SHORT = NR == 1 ? tuned<T>::SHORT_ROWS : tuned<T>::SHORT_ROWS_MANY;
 template <typename T, int NR> constexpr int LONG = NR == 1 ? tuned<T>::LONG_ROWS : tuned<T>::LONG_ROWS_MANY;
