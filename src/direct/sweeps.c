@@ -257,8 +257,9 @@ trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_
     trine_log(s->ctx, 2, "supernodal: a backward error of %.3g eps with inverted %s", backward_error, diagonal ? "diagonal blocks" : "panels");
     destroy_supernodal(s);
     s->invert = diagonal ? TRINE_INVERT_NONE : TRINE_INVERT_DIAG;
-    snprintf(s->reason, sizeof s->reason, "inverted %s gave a backward error of %.3g eps: %s", diagonal ? "diagonal blocks" : "panels", backward_error,
-             diagonal ? "nothing is inverted" : "only diagonal blocks are inverted");
+    const size_t used = strcspn(s->reason, ";"); /* why panels are used stays; what the last trial said goes */
+    snprintf(s->reason + used, sizeof s->reason - used, "; inverted %s gave a backward error of %.3g eps: %s",
+             diagonal ? "diagonal blocks" : "panels", backward_error, diagonal ? "nothing is inverted" : "only diagonal blocks are inverted");
     return set_supernodal(s, F);
 }
 
