@@ -57,7 +57,8 @@ struct placement {
 };
 
 /** strict: entries of every row in the strict triangle, and a 0 behind them. PLACE: into a form at once instead. */
-template <bool PLACE> __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, int64_t *strict, const placement form, pattern_report *found)
+template <bool PLACE>
+__global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, int64_t *strict, const placement form, pattern_report *found)
 {
     __shared__ pattern_report all;
     __shared__ int block_count, block_diagonal; /* of a long row */

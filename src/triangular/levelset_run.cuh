@@ -20,7 +20,8 @@ template <typename T> struct level_args {
 
 /** Every warp has every so-many-th round of the run, so that it can fetch what its next round needs while others work on the
  *  levels between; the fetches are some barriers apart, so that no one of them is waited for. */
-template <typename T, int BLOCKS> __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args<T> a, const level_round *rounds, int n_rounds, int n_stages)
+template <typename T, int BLOCKS>
+__global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args<T> a, const level_round *rounds, int n_rounds, int n_stages)
 {
     namespace cg = cooperative_groups;
     constexpr int RING = ring_length<T>;

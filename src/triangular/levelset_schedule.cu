@@ -7,8 +7,9 @@ namespace {
 /* Several right-hand sides: a level on its own costs about as much as one block needs for this many rounds of rows, or for
  * this many entries (H200: 2.5 us; 1 us a round, in which every thread has a batch of entries). */
 constexpr int ROUNDS_PER_LAUNCH = 2;
-/* One right-hand side (H200, us): a launch in a graph, a barrier and the way to the next one, a further round of all warps. */
-constexpr double LAUNCH = 2.5, BLOCK_STAGE = 0.25, CLUSTER_STAGE = 0.6, ROUND = 0.3;
+/* One right-hand side (H200, us): a launch in a graph, a barrier and the way to the next one, and the trips to memory before a
+ * round, of which the less shows the more levels a warp has until its next one. */
+constexpr double LAUNCH = 2.5, BLOCK_STAGE = 0.6, CLUSTER_STAGE = 0.9, TRIPS = 2;
 constexpr int64_t SPLIT = 256;          /* a row of more entries is cut into parts */
 constexpr int64_t RUN_ENTRIES = 1 << 16; /* of a level in a run, at most */
 
@@ -96,7 +97,7 @@ trine_status choose_kinds(trine_triangular plan, const levels *v, uint8_t *chose
             if (kind != level_step::WIDE) {
                 round_writer rounds = {};
                 const int warps = warps_of(kind, v->ring), stages = write_rounds(v, l, 0, warps, &rounds);
-                own = stages ? stages * (kind == level_step::BLOCK ? BLOCK_STAGE : CLUSTER_STAGE) + (double)((rounds.count - 1) / warps) * ROUND : 1e30;
+                own = stages ? stages * (kind == level_step::BLOCK ? BLOCK_STAGE : CLUSTER_STAGE) + TRIPS * (double)rounds.count / warps : 1e30;
             }
             const bool stays = l && kind != level_step::WIDE && cost[kind] <= least + LAUNCH;
             from[l][kind] = (uint8_t)(stays ? kind : best);
@@ -172,7 +173,8 @@ trine_status schedule_many(trine_triangular plan, const levels *v, int64_t rows,
 }
 
 /** Positions to row numbers, by which solves read X, or in near to slots of the ring. */
-__global__ void take_row_numbers(const device_triangle d, int64_t n_levels, const int64_t *level_offsets, const int64_t *run_first, int64_t ring, int32_t *near)
+__global__ void take_row_numbers(const device_triangle d, int64_t n_levels, const int64_t *level_offsets, const int64_t *run_first, int64_t ring,
+                                 int32_t *near)
 {
     const int64_t step = (int64_t)gridDim.x * blockDim.x / 32;
     for (int64_t p = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / 32; p < d.n; p += step) {
@@ -224,7 +226,8 @@ trine_status make_schedules(trine_triangular plan, struct triangle *t, const int
     TRY(trine_device_upload(ctx, run_first, bytes, (void **)&run_first_on_device));
     TRY(trine_alloc(ctx, TRINE_DEVICE, (size_t)d->base.nnz * sizeof *d->near_columns, (void **)&d->near_columns));
     if (d->base.nnz)
-        take_row_numbers<<<device_blocks_for(plan, d->base.n * 32), 256, 0, stream>>>(d->base, t->n_levels, d->level_offsets, run_first_on_device, ring, d->near_columns);
+        take_row_numbers<<<device_blocks_for(plan, d->base.n * 32), 256, 0, stream>>>(d->base, t->n_levels, d->level_offsets, run_first_on_device,
+                                                                                       ring, d->near_columns);
     TRY(GPU_LAUNCHED("the row numbers"));
     TRY(trine_device_synchronize(ctx, ctx->stream)); /* what it reads goes */
     plan->info.bytes += (int64_t)(bytes + (size_t)n_rounds * sizeof *rounds + (size_t)d->base.nnz * sizeof *d->near_columns);
