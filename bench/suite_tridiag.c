@@ -77,8 +77,8 @@ static trine_status run_bands(bench *b, trine_dtype dtype)
 {
     trine_status status = TRINE_SUCCESS;
     const bool host = b->device.space == TRINE_HOST;
-    static const char *const names[] = {[2] = "gbsv kl=ku=2", [3] = "gbsv kl=ku=3", [4] = "gbsv kl=ku=4"};
-    for (int k = 2; k <= 4; k++) {
+    static const char *const names[] = {[1] = "gbsv kl=ku=1", [2] = "gbsv kl=ku=2", [3] = "gbsv kl=ku=3", [4] = "gbsv kl=ku=4"};
+    for (int k = 1; k <= 4; k++) {
         solver_list list = {0};
         add(&list, &tridiag_trine, "auto");
         if (host && wants_peer(b, "lapack")) add(&list, &tridiag_lapack, "gbsv");
@@ -176,6 +176,8 @@ trine_status bench_suite_tridiag(bench *b)
         if (wants(b, "final-stages") && b->device.space == TRINE_DEVICE) TRY(run_final_stages(b, dtype));
         if (wants(b, "batches")) TRY(run_batches(b, dtype));
         if (wants(b, "bands")) TRY(run_bands(b, dtype));
+        if (wants(b, "blocks")) TRY(bench_tridiag_blocks(b, dtype));
+        if (wants(b, "sparse")) TRY(bench_tridiag_sparse(b, dtype));
     }
 done:
     return status;

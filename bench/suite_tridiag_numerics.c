@@ -7,6 +7,8 @@
 
 #include "tridiag.h"
 
+static const double HOPELESS = 1e15; /* condition numbers beyond this leave no digit of x */
+
 enum { SEEDS = 20, ROWS = 512, PARTITION = 32, MOST_SOLVERS = 8 };
 
 typedef struct {
@@ -173,13 +175,13 @@ done:
 
 /* --------------------------------------------------------------------- errors */
 
-/** ||x - x_t|| / ||x_t||; NAN with the reason in trine_last_error if the solver could not. */
-static trine_status forward_error(const tridiag_problem *p, const tridiag_solver *solver, const char *method, const double *exact, double *error)
+/** ||x - x_t|| / ||x_t||, and the componentwise backward error; NAN with the reason in trine_last_error if the solver could not. */
+static trine_status errors_of(const tridiag_problem *p, const tridiag_solver *solver, const char *method, const double *exact, double *error, double *backward)
 {
     trine_status status = TRINE_SUCCESS;
     void *self = NULL;
     double *x = NULL, difference = 0, size = 0;
-    *error = NAN;
+    *error = *backward = NAN;
     TRY(solver->create(p, method, &self));
     if (solver->reset) TRY(solver->reset(self));
     TRY(solver->solve(self));
@@ -188,6 +190,7 @@ static trine_status forward_error(const tridiag_problem *p, const tridiag_solver
     TRY(trine_copy(p->b->ctx, x, TRINE_HOST, solver->solution(self), p->b->device.space, (size_t)p->n * sizeof(double)));
     for (int64_t i = 0; i < p->n; i++) difference += (x[i] - exact[i]) * (x[i] - exact[i]), size += exact[i] * exact[i];
     *error = sqrt(difference / size);
+    TRY(tridiag_problem_check(p, solver->solution(self), backward));
 done:
     solver->destroy(self);
     trine_free(p->b->ctx, TRINE_HOST, x);
@@ -207,7 +210,7 @@ static double median_of(const double *values, int count)
 static trine_status run_matrix(bench *b, const table *t, const char *spec, const char *label, int seeds)
 {
     trine_status status = TRINE_SUCCESS;
-    double errors[MOST_SOLVERS][SEEDS], coarse[SEEDS], condition = NAN;
+    double errors[MOST_SOLVERS][SEEDS], backward[MOST_SOLVERS][SEEDS], coarse[SEEDS], condition = NAN;
     char reason[MOST_SOLVERS][320] = {{0}};
     trine_status outcome[MOST_SOLVERS] = {TRINE_SUCCESS};
     int64_t rows = 0;
@@ -229,7 +232,7 @@ static trine_status run_matrix(bench *b, const table *t, const char *spec, const
             exact[i] = 3 + sqrt(-2 * log(uniform(900000 + (uint64_t)seed, (uint64_t)(2 * i)))) * cos(2 * M_PI * uniform(900000 + (uint64_t)seed, (uint64_t)(2 * i + 1)));
         TRY(tridiag_problem_from_bands(b, rows, t->kl, t->ku, bands, blocks, exact, &p));
         for (int s = 0; s < t->solvers; s++) {
-            const trine_status solved = forward_error(&p, t->solver[s], t->method[s], exact, &errors[s][seed - 1]);
+            const trine_status solved = errors_of(&p, t->solver[s], t->method[s], exact, &errors[s][seed - 1], &backward[s][seed - 1]);
             if (solved) snprintf(reason[s], sizeof reason[s], "%s", trine_last_error()), outcome[s] = solved;
         }
         coarse[seed - 1] = NAN;
@@ -248,6 +251,7 @@ static trine_status run_matrix(bench *b, const table *t, const char *spec, const
         for (int i = 0; i < seeds; i++) least = fmin(least, errors[s][i]), most = fmax(most, errors[s][i]);
         r.n = rows, r.dtype = TRINE_D, r.impl = t->solver[s]->impl, r.method = r.chosen = t->method[s];
         r.error = median_of(errors[s], seeds);
+        bench_record_add_number(&r, "backward_error", median_of(backward[s], seeds));
         bench_record_add_number(&r, "error_least", least);
         bench_record_add_number(&r, "error_most", most);
         bench_record_add_number(&r, "error_lapack", median_of(errors[0], seeds));
@@ -260,6 +264,11 @@ static trine_status run_matrix(bench *b, const table *t, const char *spec, const
         TRY(bench_record_write(b, &r));
     }
     fprintf(b->table, " %9.1e\n", median_of(coarse, seeds));
+    if (condition > HOPELESS) { /* no digit of x can be expected */
+        fprintf(b->table, "%-22s %8s", "  backward errors", "");
+        for (int s = 0; s < t->solvers; s++) fprintf(b->table, " %9.1e", median_of(backward[s], seeds));
+        fprintf(b->table, "\n");
+    }
     fflush(b->table);
 done:
     tridiag_problem_free(&p);

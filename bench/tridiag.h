@@ -16,7 +16,9 @@ typedef struct {
     size_t element;
     char *host;            /* bands, then D */
     char *bands, *D, *X;   /* the same in the context's space */
-    char *blocks;          /* the matrix once more as 2x2 blocks a, b, c; NULL: none */
+    char *blocks;          /* the matrix once more as blocks a, b, c; NULL: none */
+    int block;             /* rows of a block */
+    int per_row;           /* elements of the matrix that a solver has to read for each row */
 } tridiag_problem;
 
 trine_status tridiag_problem_make(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int64_t systems, int kl, int ku, bool interleaved,
@@ -55,5 +57,9 @@ trine_status tridiag_compare(const tridiag_problem *p, const char *variant, cons
 void tridiag_print_head(bench *b);
 /** Time and record the kernels of gtsv's two passes, with and without arithmetic, beside a copy kernel: on a GPU. */
 trine_status tridiag_measure_kernels(bench *b, trine_dtype dtype, int64_t n);
+
+/** Parts of the suite with files of their own. */
+trine_status bench_tridiag_blocks(bench *b, trine_dtype dtype);
+trine_status bench_tridiag_sparse(bench *b, trine_dtype dtype);
 
 #endif

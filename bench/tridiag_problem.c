@@ -21,7 +21,7 @@ trine_status tridiag_problem_make(bench *b, trine_dtype dtype, int64_t n, int64_
                                   tridiag_problem *p)
 {
     trine_status status = TRINE_SUCCESS;
-    *p = (tridiag_problem){.b = b, .dtype = dtype, .n = n, .nrhs = nrhs, .systems = systems, .kl = kl, .ku = ku, .interleaved = interleaved,
+    *p = (tridiag_problem){.b = b, .dtype = dtype, .n = n, .nrhs = nrhs, .systems = systems, .kl = kl, .ku = ku, .per_row = kl + ku + 1, .interleaved = interleaved,
                            .element = trine_dtype_size(dtype)};
     const trine_space space = b->device.space;
     const size_t band = tridiag_band_bytes(p), bands = (size_t)(kl + ku + 1) * band, vectors = (size_t)nrhs * band;
@@ -60,6 +60,7 @@ trine_status tridiag_problem_from_bands(bench *b, int64_t n, int kl, int ku, con
     }
     TRY(trine_copy(b->ctx, p->bands, b->device.space, host, TRINE_HOST, (size_t)((kl + ku + 2) * n) * sizeof *host));
     if (blocks) { /* 2x2: 2 n elements a band */
+        p->block = 2;
         TRY(trine_alloc(b->ctx, b->device.space, (size_t)(6 * n) * sizeof *blocks, &at));
         p->blocks = at;
         TRY(trine_copy(b->ctx, p->blocks, b->device.space, blocks, TRINE_HOST, (size_t)(6 * n) * sizeof *blocks));
@@ -140,8 +141,8 @@ trine_status tridiag_compare(const tridiag_problem *p, const char *variant, cons
         void *self = NULL;
         *r = bench_record_begin("tridiag", name);
         r->n = p->n, r->dtype = p->dtype, r->nrhs = p->nrhs, r->impl = solvers[i]->impl, r->method = r->chosen = methods[i];
-        r->nnz = p->systems * p->n * (p->kl + p->ku + 1);
-        r->bytes = (int64_t)tridiag_band_bytes(p) * (p->kl + p->ku + 1 + 2 * p->nrhs);
+        r->nnz = p->systems * p->n * p->per_row;
+        r->bytes = (int64_t)tridiag_band_bytes(p) * (p->per_row + 2 * p->nrhs);
         bench_record_add_text(r, "problem", variant);
         bench_record_add_number(r, "systems", (double)p->systems);
         trine_status made = solvers[i]->create(p, methods[i], &self);
@@ -175,7 +176,7 @@ trine_status tridiag_compare(const tridiag_problem *p, const char *variant, cons
         double *own = times + (int64_t)i * rounds;
         const double rows = (double)(p->n * p->nrhs * p->systems);
         /* Two passes over the system: 9 elements a row of a tridiagonal system with one right-hand side. */
-        const double moved = (double)(p->n * p->systems * (2 * (p->kl + p->ku + 1) + 3 * p->nrhs)) * (double)p->element;
+        const double moved = (double)(p->n * p->systems * (2 * p->per_row + 3 * p->nrhs)) * (double)p->element;
         r->solve_ms = bench_median(own, rounds);
         r->solve_min_ms = own[0];
         r->reps = rounds;
@@ -198,7 +199,7 @@ trine_status tridiag_compare(const tridiag_problem *p, const char *variant, cons
                 if (strcmp(r->added[k].key, "copy_fraction") == 0) fraction = r->added[k].number;
                 if (strcmp(r->added[k].key, "ratio") == 0) ratio = r->added[k].number;
             }
-            const double system_bytes = (double)tridiag_band_bytes(p) * (double)(p->kl + p->ku + 1 + p->nrhs);
+            const double system_bytes = (double)tridiag_band_bytes(p) * (double)(p->per_row + p->nrhs);
             fprintf(b->table, "%-22s %-24s %s %10lld %8lld %5lld %10.4f %10.4f %8.3f %8.3f %9.1f %9.1e ", variant, solver, bench_dtype_name(p->dtype),
                     (long long)p->n, (long long)p->systems, (long long)p->nrhs, r->solve_ms, r->solve_min_ms, rate, fraction, 100 * work / system_bytes, r->error);
             if (ratio == ratio) fprintf(b->table, "%8.2f\n", ratio);

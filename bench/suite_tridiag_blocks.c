@@ -1,0 +1,154 @@
+/* Suite tridiag, part blocks (Klein 2024, Figures 16 and 17): block tridiagonal systems of 2, 3 and 4 rows a block by bgtsv, and by
+ * bgtf once and bgtfs, with one right-hand side and more; beside LAPACK's gbsv on a CPU. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tridiag.h"
+
+/* ------------------------------------------------------------------ problems */
+
+/** A random block tridiagonal system of `block` rows a block, n rows in all, as blocks and as bands (what it is checked with). */
+static trine_status make_problem(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int block, tridiag_problem *p)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_space space = b->device.space;
+    const int reach = 2 * block - 1;
+    char *blocks = NULL;
+    void *at;
+    n -= n % block;
+    TRY(tridiag_problem_make(b, dtype, n, nrhs, 1, reach, reach, false, p));
+    const size_t e = p->element, bytes = (size_t)(3 * n * block) * e;
+    p->block = block, p->per_row = 3 * block;
+    TRY(CALLOC(b->ctx, blocks, (int64_t)bytes));
+    #pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < n; i++)
+        for (int k = -reach; k <= reach; k++) {
+            const int64_t column = i + k, side = column < 0 ? -1 : column / block - i / block;
+            char *here = p->host + (size_t)((reach + k) * n + i) * e;
+            if (column < 0 || column >= n || side < -1 || side > 1) memset(here, 0, e);
+            else memcpy(blocks + (size_t)((((side + 1) * n / block + i / block) * block + column % block) * block + i % block) * e, here, e);
+        }
+    TRY(trine_copy(b->ctx, p->bands, space, p->host, TRINE_HOST, (size_t)((2 * reach + 1) * n) * e));
+    TRY(trine_alloc(b->ctx, space, bytes, &at));
+    p->blocks = at;
+    TRY(trine_copy(b->ctx, p->blocks, space, blocks, TRINE_HOST, bytes));
+done:
+    trine_free(b->ctx, TRINE_HOST, blocks);
+    return status;
+}
+
+/* -------------------------------------------------------------------- solver */
+
+typedef struct {
+    const tridiag_problem *p;
+    enum { SOLVE, FACTOR, SUBSTITUTE } timed;
+    void *work, *factor;
+    size_t work_bytes, factor_bytes;
+} solver;
+
+static void destroy(void *self)
+{
+    solver *s = self;
+    if (!s) return;
+    trine_free(s->p->b->ctx, s->p->b->device.space, s->work);
+    trine_free(s->p->b->ctx, s->p->b->device.space, s->factor);
+    free(s);
+}
+
+static trine_status factorize(const solver *s)
+{
+    const tridiag_problem *p = s->p;
+    const int64_t rows = p->n / p->block;
+    const size_t step = (size_t)(p->n * p->block) * p->element;
+    const char *a = p->blocks, *b = a + step, *c = b + step;
+    return p->b->device.space == TRINE_HOST ? trine_bgtf_cpu(p->b->device.threads, p->dtype, rows, p->block, NULL, a, b, c, s->factor, s->factor_bytes)
+                                            : trine_bgtf(trine_exec_stream(p->b->ctx, NULL), p->dtype, rows, p->block, NULL, a, b, c, s->factor, s->factor_bytes);
+}
+static trine_status substitute(const solver *s)
+{
+    const tridiag_problem *p = s->p;
+    const int64_t rows = p->n / p->block;
+    return p->b->device.space == TRINE_HOST
+               ? trine_bgtfs_cpu(p->b->device.threads, p->dtype, rows, p->block, p->nrhs, NULL, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
+               : trine_bgtfs(trine_exec_stream(p->b->ctx, NULL), p->dtype, rows, p->block, p->nrhs, NULL, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+}
+static trine_status solve_at_once(const solver *s)
+{
+    const tridiag_problem *p = s->p;
+    const int64_t rows = p->n / p->block;
+    const size_t step = (size_t)(p->n * p->block) * p->element;
+    const char *a = p->blocks, *b = a + step, *c = b + step;
+    return p->b->device.space == TRINE_HOST
+               ? trine_bgtsv_cpu(p->b->device.threads, p->dtype, rows, p->block, p->nrhs, NULL, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
+               : trine_bgtsv(trine_exec_stream(p->b->ctx, NULL), p->dtype, rows, p->block, p->nrhs, NULL, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+}
+
+static trine_status create(const tridiag_problem *p, const char *method, void **self)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool host = p->b->device.space == TRINE_HOST;
+    const int64_t rows = p->n / p->block;
+    solver *s = calloc(1, sizeof *s);
+    *self = s;
+    if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
+    s->p = p;
+    s->timed = strcmp(method, "bgtf") == 0 ? FACTOR : strcmp(method, "bgtfs") == 0 ? SUBSTITUTE : SOLVE;
+    if (s->timed == SOLVE) {
+        TRY((host ? trine_bgtsv_cpu_work_size : trine_bgtsv_work_size)(p->dtype, rows, p->block, p->nrhs, NULL, &s->work_bytes));
+    } else {
+        TRY((host ? trine_bgtfs_cpu_work_size : trine_bgtfs_work_size)(p->dtype, rows, p->block, p->nrhs, NULL, &s->work_bytes));
+        TRY((host ? trine_bgtf_cpu_size : trine_bgtf_size)(p->dtype, rows, p->block, NULL, &s->factor_bytes));
+        TRY(trine_alloc(p->b->ctx, p->b->device.space, s->factor_bytes, &s->factor));
+    }
+    TRY(trine_alloc(p->b->ctx, p->b->device.space, s->work_bytes, &s->work));
+    if (s->factor) TRY(factorize(s));
+done:
+    return status;
+}
+
+static trine_status solve(void *self)
+{
+    const solver *s = self;
+    return s->timed == SOLVE ? solve_at_once(s) : s->timed == FACTOR ? factorize(s) : substitute(s);
+}
+static const void *solution(const void *self)
+{
+    const solver *s = self;
+    if (s->timed == FACTOR && !substitute(s)) trine_context_synchronize(s->p->b->ctx); /* what the factors are good for */
+    return s->p->X;
+}
+static size_t work_bytes(const void *self)
+{
+    const solver *s = self;
+    return s->work_bytes + s->factor_bytes;
+}
+
+static const tridiag_solver trine_blocks = {"trine", create, NULL, solve, solution, work_bytes, destroy};
+
+/* ----------------------------------------------------------------------- part */
+
+static trine_status run_one(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int block, bool lapack)
+{
+    trine_status status = TRINE_SUCCESS;
+    static const char *const names[] = {[2] = "blocks of 2", [3] = "blocks of 3", [4] = "blocks of 4"};
+    const tridiag_solver *const solvers[] = {&trine_blocks, &trine_blocks, &trine_blocks, &tridiag_lapack};
+    static const char *const methods[] = {"bgtsv", "bgtf", "bgtfs", "gbsv"};
+    tridiag_problem p = {0};
+    TRY(make_problem(b, dtype, n, nrhs, block, &p));
+    TRY(tridiag_compare(&p, names[block], solvers, methods, lapack ? 4 : 3));
+done:
+    tridiag_problem_free(&p);
+    return status;
+}
+
+trine_status bench_tridiag_blocks(bench *b, trine_dtype dtype)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool host = b->device.space == TRINE_HOST;
+    for (int block = 2; block <= 4; block++) {
+        for (int power = host ? 14 : 17; power <= (host ? 17 : 22); power += host ? 3 : 5) TRY(run_one(b, dtype, INT64_C(1) << power, 1, block, host));
+        for (int64_t nrhs = 4; nrhs <= 64; nrhs *= 4) TRY(run_one(b, dtype, INT64_C(1) << (host ? 14 : 17), nrhs, block, host));
+    }
+done:
+    return status;
+}
