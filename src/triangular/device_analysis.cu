@@ -125,7 +125,7 @@ static trine_status place_form(trine_triangular plan, const device_pattern *m, b
     TRY(device_triangle_allocate(plan, d, m->n, m->n_strict));
     if (!m->n) {
         TRY(trine_device_fill_async(ctx, d->offsets, 0, sizeof *d->offsets, ctx->stream));
-        return TRINE_SUCCESS;
+        return trine_device_synchronize(ctx, ctx->stream);
     }
     if (!along) {
         TRY(GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, keys[0], keys[1], entries[0], entries[1], m->n_strict, 0, pattern_bits(m->n), stream)));
@@ -147,6 +147,8 @@ static trine_status place_form(trine_triangular plan, const device_pattern *m, b
         TRY(GPU_LAUNCHED("the transposition"));
         TRY(pattern_read_back(plan, on_device, &found));
         d->squares = (double)found.squares, d->longest_row = (int64_t)found.longest, d->long_rows = (int64_t)found.long_rows;
+    } else {
+        TRY(trine_device_synchronize(ctx, ctx->stream));
     }
 done:
     trine_free(ctx, TRINE_DEVICE, scratch.base);
@@ -175,6 +177,7 @@ trine_status device_pattern_count_in_degrees(trine_triangular plan, const device
     if (near_degree) TRY(trine_device_fill_async(ctx, near_degree, 0, bytes, ctx->stream));
     count_in_degrees<<<device_blocks_for(plan, columns->nnz + columns->n), THREADS, 0, (gpuStream_t)ctx->stream>>>(*columns, group, in_degree, near_degree);
     TRY(GPU_LAUNCHED("counting in-degrees"));
+    TRY(trine_device_synchronize(ctx, ctx->stream));
 done:
     return status;
 }
@@ -208,7 +211,6 @@ trine_status device_analyse(trine_triangular plan, trine_matrix T)
         TRY(plan->backend->prepare(plan, t));
         t->nnz = m.n_strict;
     }
-    TRY(trine_device_synchronize(ctx, ctx->stream)); /* T may go now, and solves may run on any stream */
 done:
     plan->pattern = nullptr;
     for (void *p : m.owned) trine_free(ctx, TRINE_DEVICE, p);

@@ -76,6 +76,7 @@ trine_status device_chunks_make(trine_triangular plan, const device_triangle *d,
     list_long_rows<<<device_blocks_for(plan, d->n), 256, 0, stream>>>(d->n, d->offsets, LONG_ROW, found, count);
     cut_stretches<<<1, THREADS, 0, stream>>>((int32_t)d->n, (int32_t)rows, found, (int)d->long_rows, *chunks, most);
     TRY(GPU_LAUNCHED("cutting rows into chunks"));
+    TRY(trine_device_synchronize(ctx, ctx->stream));
     *n_chunks = most;
 done:
     return status;

@@ -18,8 +18,9 @@ template <typename T> struct level_args {
     bool conjugate;
 };
 
-/** Every warp has every so-many-th round of the run, so that it can fetch what its next round needs while others work on the
- *  levels between; the fetches are some barriers apart, so that no one of them is waited for. */
+/** Every warp has every so-many-th round of the run. It takes a round in steps: rows and offsets are fetched, then entries and
+ *  right-hand sides, then old solution values, with barriers between, if there are any before the round's own, so that nothing
+ *  is waited for while other warps work on the levels between. All threads meet at the one barrier at the end of a stage. */
 template <typename T, int BLOCKS>
 __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args<T> a, const level_round *rounds, int n_rounds, int n_stages)
 {
@@ -30,89 +31,102 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
     const cg::cluster_group cluster = cg::this_cluster();
     const int lane = threadIdx.x % 32, rank = BLOCKS > 1 ? (int)cluster.block_rank() : 0;
     const int warps = min(RUN_WARPS * BLOCKS, RING / 64), warp = threadIdx.x / 32 * BLOCKS + rank;
-    int stage = 0;
-    auto pass_stages = [&](int until) {
-        for (; stage < until; stage++)
-            if constexpr (BLOCKS > 1) cluster.sync();
-            else __syncthreads();
-    };
     /* Lanes e, e + sharers, ... write to blocks e, e + sharers, ... */
-    auto spread = [&](T *to, T x, int e, int sharers) {
+    auto spread = [&](T *to, T value, int e, int sharers) {
         if constexpr (BLOCKS > 1)
-            for (int block = e; block < BLOCKS; block += sharers) *cluster.map_shared_rank(to, block) = x;
-        else if (e == 0) *to = x;
+            for (int block = e; block < BLOCKS; block += sharers) *cluster.map_shared_rank(to, block) = value;
+        else if (e == 0) *to = value;
     };
     if constexpr (BLOCKS > 1) cluster.sync(); /* all blocks run */
 
-    level_round next = {};
-    if (warp < warps && warp < n_rounds) next = rounds[warp];
-    for (int q = warp; q < n_rounds && warp < warps; q += warps) {
-        const level_round r = next;
-        if (q + warps < n_rounds) next = rounds[q + warps];
-        const int sharers = 1 << r.log_lanes, e = lane & (sharers - 1);
-        const int64_t p = r.row + (lane >> r.log_lanes);
-        const bool active = lane >> r.log_lanes < r.rows;
-        int64_t row_begin = 0, row_end = 0, row = 0;
-        T b = zero_of<T>(), pivot = one_of<T>(), v[LEVELSET_BATCH], x[LEVELSET_BATCH];
-        int32_t c[LEVELSET_BATCH];
-        unsigned here = 0; /* entries of the batch that there are */
-        if (active) {
-            row = a.order[p];
-            if (r.kind != level_round::FINISH) row_begin = a.offsets[p], row_end = a.offsets[p + 1];
-        }
-        /* Nothing that has been fetched is touched before some barriers have passed, where there are any before this round's. */
-        const int apart = max(1, (r.stage - stage) / 4);
-        pass_stages(min(r.stage, stage + apart));
-        int64_t k = row_begin + r.first + e, end = r.kind == level_round::PART ? min(row_end, row_begin + r.first + r.count) : row_end;
-        auto fetch = [&] {
+    enum { ROWS, ENTRIES, OLD_VALUES, SOLVE } step = ROWS;
+    int q = warp < warps ? warp : n_rounds, due = 0, apart = 0; /* due: the stage of the next step */
+    level_round r = {}, next = {};
+    if (q < n_rounds) next = rounds[q];
+    int64_t p = 0, row = 0, row_begin = 0, row_end = 0, k = 0, end = 0;
+    int sharers = 1, e = 0;
+    bool active = false;
+    T b = zero_of<T>(), pivot = one_of<T>(), v[LEVELSET_BATCH], x[LEVELSET_BATCH];
+    int32_t c[LEVELSET_BATCH];
+    unsigned here = 0;         /* entries of the batch that there are */
+    divisor<T> divide(pivot);
+    auto fetch = [&] {
 #pragma unroll
-            for (int u = 0; u < LEVELSET_BATCH; u++)
-                if (k + u * sharers < end) {
-                    c[u] = a.near_columns[k + u * sharers];
-                    v[u] = a.values[k + u * sharers];
-                    here |= 1u << u;
+        for (int u = 0; u < LEVELSET_BATCH; u++)
+            if (k + u * sharers < end) {
+                c[u] = a.near_columns[k + u * sharers];
+                v[u] = a.values[k + u * sharers];
+                here |= 1u << u;
+            }
+        k += LEVELSET_BATCH * sharers;
+    };
+    auto fetch_old = [&] {
+#pragma unroll
+        for (int u = 0; u < LEVELSET_BATCH; u++)
+            if (here >> u & 1 && c[u] >= 0) x[u] = BLOCKS > 1 ? poll(&a.X[c[u] * a.x_row]) : a.X[c[u] * a.x_row];
+    };
+    for (int stage = 0;; stage++) {
+        while (q < n_rounds && stage >= due) {
+            if (step == ROWS) {
+                r = next;
+                if (q + warps < n_rounds) next = rounds[q + warps];
+                sharers = 1 << r.log_lanes, e = lane & (sharers - 1);
+                p = r.row + (lane >> r.log_lanes);
+                active = lane >> r.log_lanes < r.rows;
+                row_begin = row_end = 0;
+                if (active) {
+                    row = a.order[p];
+                    if (r.kind != level_round::FINISH) row_begin = a.offsets[p], row_end = a.offsets[p + 1];
                 }
-            k += LEVELSET_BATCH * sharers;
-        };
-        auto fetch_far = [&] {
+                apart = max(1, (r.stage - stage) / 4);
+                due = min(r.stage, stage + apart);
+                step = ENTRIES;
+            } else if (step == ENTRIES) {
+                k = row_begin + r.first + e;
+                end = r.kind == level_round::PART ? min(row_end, row_begin + r.first + r.count) : row_end;
+                if (active && r.kind != level_round::PART) {
+                    b = a.B[row * a.b_row];
+                    if (a.pivots) pivot = a.pivots[p];
+                }
+                fetch();
+                due = min(r.stage, stage + apart);
+                step = OLD_VALUES;
+            } else if (step == OLD_VALUES) {
+                fetch_old();
+                divide = divisor<T>(a.conjugate ? conjugate_of(pivot) : pivot);
+                due = r.stage;
+                step = SOLVE;
+            } else {
+                T sum = zero_of<T>();
+                for (;;) {
 #pragma unroll
-            for (int u = 0; u < LEVELSET_BATCH; u++)
-                if (here >> u & 1 && c[u] >= 0) x[u] = BLOCKS > 1 ? poll(&a.X[c[u] * a.x_row]) : a.X[c[u] * a.x_row];
-        };
-        if (active && r.kind != level_round::PART) {
-            b = a.B[row * a.b_row];
-            if (a.pivots) pivot = a.pivots[p];
+                    for (int u = 0; u < LEVELSET_BATCH; u++)
+                        if (here >> u & 1) sum = sum + (a.conjugate ? conjugate_of(v[u]) : v[u]) * (c[u] >= 0 ? x[u] : ring[~c[u]]);
+                    here = 0;
+                    if (k >= end) break;
+                    fetch();
+                    fetch_old();
+                }
+                if (r.kind == level_round::FINISH)
+                    for (int i = lane; i < r.count; i += 32) sum = sum + part_sums[r.part + i];
+                __syncwarp();
+                for (int o = sharers / 2; o > 0; o /= 2) sum = sum + shuffle_xor(sum, o);
+                if (r.kind == level_round::PART) {
+                    spread(&part_sums[r.part], sum, lane, 32);
+                } else if (active) {
+                    const T result = divide.divide(a.alpha * b - sum);
+                    spread(&ring[p % RING], result, e, sharers);
+                    if (e == 0) a.X[row * a.x_row] = result;
+                }
+                __syncwarp();
+                q += warps;
+                step = ROWS;
+            }
         }
-        fetch();
-        pass_stages(min(r.stage, stage + apart));
-        fetch_far();
-        const divisor<T> divide(a.conjugate ? conjugate_of(pivot) : pivot);
-        pass_stages(r.stage);
-
-        T sum = zero_of<T>();
-        for (;;) {
-#pragma unroll
-            for (int u = 0; u < LEVELSET_BATCH; u++)
-                if (here >> u & 1) sum = sum + (a.conjugate ? conjugate_of(v[u]) : v[u]) * (c[u] >= 0 ? x[u] : ring[~c[u]]);
-            here = 0;
-            if (k >= end) break;
-            fetch();
-            fetch_far();
-        }
-        if (r.kind == level_round::FINISH)
-            for (int i = lane; i < r.count; i += 32) sum = sum + part_sums[r.part + i];
-        __syncwarp();
-        for (int o = sharers / 2; o > 0; o /= 2) sum = sum + shuffle_xor(sum, o);
-        if (r.kind == level_round::PART) {
-            spread(&part_sums[r.part], sum, lane, 32);
-        } else if (active) {
-            const T result = divide.divide(a.alpha * b - sum);
-            spread(&ring[p % RING], result, e, sharers);
-            if (e == 0) a.X[row * a.x_row] = result;
-        }
-        __syncwarp();
+        if (stage == n_stages) break;
+        if constexpr (BLOCKS > 1) cluster.sync();
+        else __syncthreads();
     }
-    pass_stages(n_stages);
 }
 
 #endif
