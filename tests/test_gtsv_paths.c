@@ -9,7 +9,7 @@
 
 #define CUDA(call) assert_int_equal((call), cudaSuccess)
 
-static const trine_gtsv_path paths[] = {TRINE_GTSV_AUTO, TRINE_GTSV_STAGES, TRINE_GTSV_TWO_PASS, TRINE_GTSV_ON_CHIP};
+static const trine_gtsv_path paths[] = {TRINE_GTSV_AUTO, TRINE_GTSV_STAGES, TRINE_GTSV_TWO_PASS, TRINE_GTSV_ON_CHIP, TRINE_GTSV_ONE_PASS};
 
 /** A system in device memory and its copy on the host: nrhs right-hand sides, the same for all but for the factor column + 1. */
 struct fixture { trine_context ctx; int64_t n, nrhs; float *a, *b, *c, *d, *x; void *da, *db, *dc, *dd, *dx, *work; size_t work_bytes; };
@@ -178,7 +178,7 @@ static void solves_one_after_the_other_do_not_overtake_each_other(void **state)
 static void a_singular_system_stays_finite_and_refinement_makes_the_residual_of_the_published_size_small(void **state)
 {
     (void)state;
-    static const trine_gtsv_options ways[] = {{.refine = 1}, {.refine = 1, .path = TRINE_GTSV_TWO_PASS}, {.refine = 1, .path = TRINE_GTSV_STAGES},
+    static const trine_gtsv_options ways[] = {{.refine = 1}, {.refine = 1, .path = TRINE_GTSV_TWO_PASS}, {.refine = 1, .path = TRINE_GTSV_STAGES}, {.refine = 1, .path = TRINE_GTSV_ONE_PASS},
                                               {.refine = 1, .partition = 16}};
     for (int64_t n = 512; n <= 130000; n *= 6)
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {

@@ -27,8 +27,11 @@ typedef enum {
     TRINE_GTSV_AUTO,
     TRINE_GTSV_STAGES,     /* stage by stage as in the thesis */
     TRINE_GTSV_TWO_PASS,   /* tiles are reduced to two rows each, that system is solved, tiles are read again and substituted */
-    TRINE_GTSV_ON_CHIP     /* one kernel that reads the system once and keeps it in shared memory; TRINE_ERR_UNSUPPORTED where
+    TRINE_GTSV_ON_CHIP,    /* one kernel that reads the system once and keeps it in shared memory; TRINE_ERR_UNSUPPORTED where
                               it does not fit (on an H200 about 1.5 million rows in S, 750 000 in D) */
+    TRINE_GTSV_ONE_PASS    /* two passes, but the second one only if the first one could not settle everything: it solves the tiles
+                              there and then where the spikes of their surroundings prove that what lies beyond cannot matter. Where
+                              X is D: two passes */
 } trine_gtsv_path;
 
 /** How the solve by stages on the GPU ends. */

@@ -70,8 +70,8 @@ template <typename T> trine_status solve_of(const rpts_options *o, const rpts_pl
     const auto solve = [&](columns_of<const T> rhs, columns_of<T> unknowns) {
         T *const work = (T *)call->work;
         if (o->path == TRINE_GTSV_STAGES) return solve_stages<T>({o, plan, A, rhs, unknowns, work, stream});
-        const tiled_route route = o->path == TRINE_GTSV_ON_CHIP ? ROUTE_ON_CHIP : o->path == TRINE_GTSV_TWO_PASS ? ROUTE_TWO_PASS : ROUTE_ANY;
-        return solve_tiled<T>({A, o->pivot, o->nrhs, rhs, unknowns, work, limits, route, stream, false});
+        static const tiled_route routes[] = {ROUTE_ANY, ROUTE_ANY, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS}; /* by trine_gtsv_path */
+        return solve_tiled<T>({A, o->pivot, o->nrhs, rhs, unknowns, work, limits, routes[o->path], stream, false, nullptr});
     };
     TRY(get_limits(&limits));
     if (o->refine) {

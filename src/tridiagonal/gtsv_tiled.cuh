@@ -2,10 +2,10 @@
 #include <atomic>
 
 #include "tridiagonal/gtsv_tiled.h"
+#include "tridiagonal/rpts_one_pass.cuh"
 #include "tridiagonal/rpts_resident.cuh"
 #include "tridiagonal/rpts_short.cuh"
 #include "tridiagonal/rpts_tuning.h"
-#include "tridiagonal/rpts_two_pass.cuh"
 
 namespace {
 
@@ -76,7 +76,7 @@ template <typename T, int NR, int M> trine_status launch_short(const tiled_call<
     int blocks = 1;
     while (blocks < SHORT_BLOCKS && blocks * preferred_warps < tiles && call.limits.major >= 9) blocks *= 2;
     const auto kernel = solve_short<T, NR, M>;
-    const short_solve<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X};
+    const short_solve<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.gate};
     int warps = 1;
     while (warps * blocks < tiles) warps *= 2;
     launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), warps, warps * sizeof(warp_memory<T, NR, M>), call.stream);
@@ -119,23 +119,35 @@ template <typename T, int NR, int M> bool fits_grid(const tiled_call<T> &call)
 
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call);
 
-template <typename T, int NR, int M> trine_status solve_in_two_passes(const tiled_call<T> &call)
+/** Elements that hold the gate, behind the coarse system. */
+constexpr int64_t GATE = 4;
+
+/** The two passes share their exact kernels with the one pass, which puts them behind a gate. */
+template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes(const tiled_call<T> &call)
 {
     using tile = tile<T, NR, M>;
+    constexpr auto reduce = ONE_PASS ? solve_or_reduce_tiles<T, NR, M> : reduce_tiles<T, NR, M>, substitute = ONE_PASS ? substitute_behind_gate<T, NR, M> : substitute_tiles<T, NR, M>;
     trine_status status = TRINE_SUCCESS;
-    const int64_t tiles = quotient(call.A.n, tile::ROWS), ld = aligned_rows<T>(2 * tiles);
-    const dim3 grid((unsigned)tiles, (unsigned)quotient(call.nrhs, NR));
-    const auto reduce = reduce_tiles<T, NR, M>, substitute = substitute_tiles<T, NR, M>;
-    launch first(grid, 1, tile::BYTES, call.stream), second(grid, 1, tile::BYTES, call.stream);
-    two_pass<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.work, call.work + ld, call.work + 2 * ld, {call.work + 3 * ld, ld}};
+    const int64_t tiles = quotient(call.A.n, tile::ROWS), ld = aligned_rows<T>(2 * tiles), resident = resident_tiles<T, NR, M>() * (int64_t)call.limits.multiprocessors;
+    const unsigned columns = (unsigned)quotient(call.nrhs, NR);
+    T *const behind = call.work + (3 + call.nrhs) * ld;
+    launch first(dim3((unsigned)tiles, columns), 1, tile::BYTES, call.stream);
+    launch second(dim3((unsigned)(ONE_PASS && tiles > 4 * resident ? 4 * resident : tiles), columns), 1, tile::BYTES, call.stream);
+    two_pass<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.work, call.work + ld, call.work + 2 * ld, {call.work + 3 * ld, ld}, tiles,
+                         ONE_PASS ? (int32_t *)behind : call.gate};
     tiled_call<T> coarse = call;
     coarse.A = {2 * tiles, 0, 0, false, false, solve.lower, solve.diag, solve.upper};
-    coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = call.work + (3 + call.nrhs) * ld, coarse.route = ROUTE_ANY, coarse.follows = true;
-    TRY((allow_shared_memory<reduce_tiles<T, NR, M>>(call.limits, tile::BYTES, true)));
-    if (call.follows) first.follow(call.limits);
+    coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE, coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate;
+    TRY((allow_shared_memory<reduce>(call.limits, tile::BYTES, true)));
+    if (ONE_PASS) {
+        const int64_t pieces = ((3 + call.nrhs) * ld + GATE) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256);
+        clear_rows<<<(unsigned)(blocks < 1024 ? blocks : 1024), 256, 0, call.stream>>>(pieces, (int4 *)call.work);
+        TRY(GPU_LAUNCHED("clear_rows"));
+    }
+    if (ONE_PASS || call.follows) first.follow(call.limits);
     TRY(GPU(gpuLaunchKernelEx(&first.config, reduce, solve)));
     TRY((solve_columns<T, NR>(coarse)));
-    TRY((allow_shared_memory<substitute_tiles<T, NR, M>>(call.limits, tile::BYTES, true)));
+    TRY((allow_shared_memory<substitute>(call.limits, tile::BYTES, true)));
     second.follow(call.limits);
     TRY(GPU(gpuLaunchKernelEx(&second.config, substitute, solve)));
 done:
@@ -144,13 +156,15 @@ done:
 
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call)
 {
-    if (call.route != ROUTE_TWO_PASS && is_short<T, NR, SHORT<T, NR>>(call)) return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
+    if (call.route != ROUTE_TWO_PASS && call.route != ROUTE_ONE_PASS && is_short<T, NR, SHORT<T, NR>>(call)) return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
     /* measured, an exchange across the whole device costs more than reading a system twice that still is in the cache */
     if (call.route == ROUTE_ON_CHIP) {
         if (fits_grid<T, NR, LONG<T, NR>>(call)) return launch_grid<T, NR, LONG<T, NR>>(call);
         return trine_fail(TRINE_ERR_UNSUPPORTED, "a tridiagonal system of %lld rows does not fit on this chip", (long long)call.A.n);
     }
-    return solve_in_two_passes<T, NR, LONG<T, NR>>(call);
+    /* behind the gate D is needed again */
+    if (call.route == ROUTE_ONE_PASS && call.X.data != call.D.data) return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
+    return solve_in_passes<T, NR, LONG<T, NR>, false>(call);
 }
 
 } // namespace
@@ -162,7 +176,7 @@ template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs)
     int64_t elements = 2 * NUMBERS<T, MANY> * EXCHANGED;
     do {
         n = aligned_rows<T>(2 * quotient(n, TILE));
-        elements += n * (3 + nrhs);
+        elements += n * (3 + nrhs) + GATE;
     } while (n > TILE);
     return elements;
 }

@@ -7,8 +7,9 @@
 /** What decides where a system is solved. */
 struct device_limits { int device, multiprocessors, shared_bytes, major; };
 
-/** How a system may be solved: in one kernel that keeps it on the chip, by two passes over it, or whichever is faster. */
-enum tiled_route { ROUTE_ANY, ROUTE_ON_CHIP, ROUTE_TWO_PASS };
+/** How a system may be solved: in one kernel that keeps it on the chip, by two passes over it, by one pass that the exact kernels
+ *  follow where it is not certain, or whichever is faster. */
+enum tiled_route { ROUTE_ANY, ROUTE_ON_CHIP, ROUTE_TWO_PASS, ROUTE_ONE_PASS };
 
 template <typename T> struct tiled_call {
     system_of<T> A; /* not cyclic */
@@ -21,6 +22,7 @@ template <typename T> struct tiled_call {
     tiled_route route;
     gpuStream_t stream;
     bool follows;   /* the right-hand sides come from a kernel that lets its follower start early */
+    int32_t *gate;  /* is_shut: of the coarse system behind one pass; else NULL */
 };
 
 /** Elements of workspace, for any device and route. */

@@ -32,7 +32,7 @@ trine_status rpts_check_options(trine_dtype t, int64_t n, int64_t nrhs, const tr
     REQUIRE(options->op == 0 || options->op == TRINE_N || options->op == TRINE_T || options->op == TRINE_H, "op %d is none of N, T, H", (int)options->op);
     REQUIRE(options->partition % 8 == 0 && options->partition >= 0 && options->partition <= 64,
             "partition is %d, neither 0 nor a multiple of 8 up to 64", options->partition);
-    REQUIRE(options->path >= TRINE_GTSV_AUTO && options->path <= TRINE_GTSV_ON_CHIP, "there is no path %d", (int)options->path);
+    REQUIRE(options->path >= TRINE_GTSV_AUTO && options->path <= TRINE_GTSV_ONE_PASS, "there is no path %d", (int)options->path);
     REQUIRE(options->final_stage >= TRINE_GTSV_FUSED && options->final_stage <= TRINE_GTSV_TWO_ROWS, "there is no final stage %d", (int)options->final_stage);
     *out = (rpts_options){.nrhs = nrhs, .epsilon = options->epsilon, .refine = options->refine, .cyclic = options->cyclic != 0,
                           .pivot = options->pivot == TRINE_PIVOT_DEFAULT ? TRINE_PIVOT_SCALED_PARTIAL : options->pivot,

@@ -18,6 +18,7 @@ template <typename T> struct short_solve {
     int64_t nrhs;
     columns_of<const T> D;
     columns_of<T> X;
+    const int32_t *gate; /* is_shut */
 };
 
 /* ---------------------------------------------------------- a lane's partition */
@@ -193,6 +194,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP * SH
                              of_blocks = {left_of.blocks.slots, memory.of_blocks, __ffs(blocks) - 1};
     let_follower_start();
     wait_for_predecessor();
+    if (is_shut(s.gate)) return;
     load_tile(t, s.A, s.D, first, column, count);
     if (blocks > 1) {
         if (threadIdx.x == 0) left_of.blocks.open(blocks);

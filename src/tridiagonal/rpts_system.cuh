@@ -55,4 +55,13 @@ __device__ inline void wait_for_predecessor()
 #endif
 }
 
+/** A kernel behind the one-pass solve asks if there is nothing for it to do: the gate is a word that is not missing once it is
+ *  open (rpts_one_pass.cuh), and that nothing shuts again. NULL: always open. */
+__device__ inline bool is_shut(const int32_t *gate)
+{
+    if (!gate || !is_missing(poll(gate))) return false;
+    wait_for_predecessor();
+    return is_missing(poll(gate));
+}
+
 #endif

@@ -14,6 +14,8 @@ template <typename T> struct two_pass {
     columns_of<T> X;
     T *lower, *diag, *upper; /* the coarse system: rows 2t and 2t + 1 come from tile t */
     columns_of<T> coarse;    /* its right-hand sides, then its solution */
+    int64_t tiles;
+    int32_t *gate;           /* is_shut */
 };
 
 /** Blocks that fit on a multiprocessor: registers are given out accordingly. */
@@ -28,6 +30,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
     wait_for_predecessor();
     let_follower_start(); /* not before: the follower's follower may read what the predecessor wrote */
+    if (is_shut(s.gate)) return;
     load_tile(t, s.A, s.D, row, first, count);
     wait_for_tile(t, s.A, row);
     const rows_of<T, NR> rows = reduce_tile(s.p, t, s.A.n, row);
@@ -40,16 +43,14 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     }
 }
 
-/** Blocks run through the tiles backwards: those read last by reduce_tiles are still in the cache. */
-template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>())) substitute_tiles(const __grid_constant__ two_pass<T> s)
+/** The tile `number`, from the ends of tiles. */
+template <typename T, int NR, int M> __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<T, NR, M> &t, int64_t number)
 {
-    using tile = tile<T, NR, M>;
-    extern __shared__ __align__(16) unsigned char shared_memory[];
-    const tile t = {(T *)shared_memory};
-    const int64_t number = gridDim.x - 1 - blockIdx.x, row = number * tile::ROWS, first = blockIdx.y * (int64_t)NR, i = 2 * number;
+    const int64_t row = number * tile<T, NR, M>::ROWS, first = blockIdx.y * (int64_t)NR, i = 2 * number;
     const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
     way_back<T, NR> back;
     known_of<T, NR> known;
+    __syncwarp(); /* an earlier tile has been stored */
     load_tile(t, s.A, s.D, row, first, count);
     wait_for_tile(t, s.A, row);
     eliminate_tile(s.p, t, s.A.n, row, back);
@@ -60,10 +61,18 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
         known.before[k] = k < count && number > 0 ? x[i - 1] : T{};
         known.first[k] = k < count ? x[i] : T{};
         known.last[k] = k < count ? x[i + 1] : T{};
-        known.after[k] = k < count && number + 1 < gridDim.x ? x[i + 2] : T{};
+        known.after[k] = k < count && number + 1 < s.tiles ? x[i + 2] : T{};
     }
     substitute_tile(t, back, known);
     store_tile(t, s.A.n, s.X, row, first, count);
+}
+
+/** Blocks run through the tiles backwards: those read last by reduce_tiles are still in the cache. */
+template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>())) substitute_tiles(const __grid_constant__ two_pass<T> s)
+{
+    extern __shared__ __align__(16) unsigned char shared_memory[];
+    if (is_shut(s.gate)) return;
+    substitute_one(s, tile<T, NR, M>{(T *)shared_memory}, s.tiles - 1 - blockIdx.x);
 }
 
 #endif
