@@ -58,7 +58,7 @@ template <typename T> struct problem {
         T *D = memory + 3 * n, *X = D + nrhs * n;
         make_system<T><<<256, 256, 0, d.stream>>>(n, memory, memory + n, memory + 2 * n, D, nrhs);
         check(gpuGetLastError(), "make_system");
-        call = {{n, 0, 0, false, false, memory, memory + n, memory + 2 * n}, TRINE_PIVOT_SCALED_PARTIAL, nrhs, {D, n}, {X, n}, X + nrhs * n, d.limits, ROUTE_ANY, d.stream, false};
+        call = {{n, 0, 0, false, false, memory, memory + n, memory + 2 * n}, TRINE_PIVOT_SCALED_PARTIAL, nrhs, {D, n}, {X, n}, X + nrhs * n, d.limits, ROUTE_ANY, d.stream, false, nullptr};
     }
     ~problem() { gpuFree(memory); }
 };
@@ -96,7 +96,7 @@ template <typename T, int M> void tune_long(const device &d)
     if constexpr (can_be_tile<T, M>() && (3 + TUNED_COLUMNS) * WARP * (M * sizeof(T) + 16) <= 48 * 1024)
         for (int64_t n = 1 << 20; n <= (TUNED_COLUMNS == 1 ? 1 << 24 : 1 << 20); n *= 4) {
             const problem<T> p(d, n);
-            measure(d, p, "long", M, 1, [&] { return solve_in_two_passes<T, TUNED_COLUMNS, M>(p.call); });
+            measure(d, p, "long", M, 1, [&] { return solve_in_passes<T, TUNED_COLUMNS, M, false>(p.call); });
         }
 }
 

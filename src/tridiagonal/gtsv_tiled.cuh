@@ -122,6 +122,9 @@ template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &ca
 /** Elements that hold the gate, behind the coarse system. */
 constexpr int64_t GATE = 4;
 
+/** Elements in which tiles hand their rows around. */
+template <int NR> int64_t handed_elements(int64_t tiles, int64_t nrhs) { return tiles * quotient(nrhs, NR) * HANDED<NR>; }
+
 /** The two passes share their exact kernels with the one pass, which puts them behind a gate. */
 template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes(const tiled_call<T> &call)
 {
@@ -130,18 +133,19 @@ template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes
     trine_status status = TRINE_SUCCESS;
     const int64_t tiles = quotient(call.A.n, tile::ROWS), ld = aligned_rows<T>(2 * tiles), resident = resident_tiles<T, NR, M>() * (int64_t)call.limits.multiprocessors;
     const unsigned columns = (unsigned)quotient(call.nrhs, NR);
+    const int64_t handed = ONE_PASS ? handed_elements<NR>(tiles, call.nrhs) : 0;
     T *const behind = call.work + (3 + call.nrhs) * ld;
     launch first(dim3((unsigned)tiles, columns), 1, tile::BYTES, call.stream);
     launch second(dim3((unsigned)(ONE_PASS && tiles > 4 * resident ? 4 * resident : tiles), columns), 1, tile::BYTES, call.stream);
     two_pass<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.work, call.work + ld, call.work + 2 * ld, {call.work + 3 * ld, ld}, tiles,
-                         ONE_PASS ? (int32_t *)behind : call.gate};
+                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE};
     tiled_call<T> coarse = call;
     coarse.A = {2 * tiles, 0, 0, false, false, solve.lower, solve.diag, solve.upper};
-    coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE, coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate;
+    coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE + handed, coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate;
     TRY((allow_shared_memory<reduce>(call.limits, tile::BYTES, true)));
     if (ONE_PASS) {
-        const int64_t pieces = ((3 + call.nrhs) * ld + GATE) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256);
-        clear_rows<<<(unsigned)(blocks < 1024 ? blocks : 1024), 256, 0, call.stream>>>(pieces, (int4 *)call.work);
+        const int64_t pieces = (GATE + handed) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256);
+        clear_rows<<<(unsigned)(blocks < 1024 ? blocks : 1024), 256, 0, call.stream>>>(pieces, (int4 *)behind);
         TRY(GPU_LAUNCHED("clear_rows"));
     }
     if (ONE_PASS || call.follows) first.follow(call.limits);
@@ -173,7 +177,7 @@ template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs)
 {
     constexpr int MANY = tuned<T>::COLUMNS;
     constexpr int64_t TILE = WARP * (LONG<T, MANY> < LONG<T, 1> ? LONG<T, MANY> : LONG<T, 1>);
-    int64_t elements = 2 * NUMBERS<T, MANY> * EXCHANGED;
+    int64_t elements = 2 * NUMBERS<T, MANY> * EXCHANGED + (nrhs == 1 ? handed_elements<1>(quotient(n, WARP * LONG<T, 1>), 1) : handed_elements<MANY>(quotient(n, WARP * LONG<T, MANY>), nrhs));
     do {
         n = aligned_rows<T>(2 * quotient(n, TILE));
         elements += n * (3 + nrhs) + GATE;

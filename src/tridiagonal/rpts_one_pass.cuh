@@ -24,6 +24,8 @@
 #ifndef TRINE_RPTS_ONE_PASS_CUH
 #define TRINE_RPTS_ONE_PASS_CUH
 
+#include <cstring>
+
 #include "tridiagonal/rpts_two_pass.cuh"
 
 /** R above: of small tiles, several. 512 rows with coefficients from U(-1,1) damp by e^-228 on average, by e^-135 at least in
@@ -34,56 +36,66 @@ template <typename T, int NR, int M> constexpr int REACH = tile<T, NR, M>::ROWS 
  *  blocks start in an order that nothing forbids but no device has. */
 constexpr int MOST_POLLS = 1 << 16;
 
-/* Two neighbouring elements, in one access if they are real. */
-template <typename T> __device__ __forceinline__ void poll_pair(const T *p, T &first, T &second)
-{
-    if constexpr (scalar<T>::is_complex) first = poll(p), second = poll(p + 1);
-    else {
-        const complex_of<T> both = poll((const complex_of<T> *)p);
-        first = both.x, second = both.y;
-    }
-}
-template <typename T> __device__ __forceinline__ void publish_pair(T *p, T first, T second)
-{
-    first = missing_or(first), second = missing_or(second);
-    if constexpr (scalar<T>::is_complex) publish(p, first), publish(p + 1, second);
-    else publish((complex_of<T> *)p, complex_of<T>{first, second});
-}
+/* ------------------------------------------------------- rows handed around
+ * They carry their own "not ready" mark, number by number. The rows of a tile are together in memory, apart from others':
+ * where several tiles' shared a line, every store to it held up the warps that asked for the others (measured: a quarter of the time). */
 
-/** One lane hands out the rows of its warp's tile. */
-template <typename T, int NR> __device__ __forceinline__ void publish_rows(const two_pass<T> &s, int64_t number, int64_t first, int count, const rows_of<T, NR> &rows)
+__device__ __forceinline__ void poll_piece(const float *p, float *v)
 {
-    publish_pair(s.lower + 2 * number, rows.first.lower, rows.last.lower);
-    publish_pair(s.diag + 2 * number, rows.first.diag, rows.last.diag);
-    publish_pair(s.upper + 2 * number, rows.first.upper, rows.last.upper);
-#pragma unroll
-    for (int k = 0; k < NR; k++)
-        if (k < count) publish_pair(s.coarse.data + (first + k) * s.coarse.ld + 2 * number, rows.first.rhs[k], rows.last.rhs[k]);
+    asm volatile("ld.relaxed.gpu.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]) : "l"(p) : "memory");
 }
+__device__ __forceinline__ void poll_piece(const double *p, double *v) { asm volatile("ld.relaxed.gpu.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "l"(p) : "memory"); }
+__device__ __forceinline__ void publish_piece(float *p, const float *v)
+{
+    asm volatile("st.relaxed.gpu.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(p), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]) : "memory");
+}
+__device__ __forceinline__ void publish_piece(double *p, const double *v) { asm volatile("st.relaxed.gpu.v2.f64 [%0], {%1, %2};" ::"l"(p), "d"(v[0]), "d"(v[1]) : "memory"); }
+
+/** Elements for the rows of a tile. */
+template <int NR> constexpr int HANDED = (2 * (3 + NR) + 3) / 4 * 4;
+
+/** The rows of a tile as real numbers, in pieces of 16 bytes. */
+template <typename T, int NR> struct handed_rows {
+    using R = real_of<T>;
+    static constexpr int EACH = 16 / sizeof(R), COUNT = sizeof(rows_of<T, NR>) / sizeof(R), PIECES = (COUNT + EACH - 1) / EACH;
+    R v[PIECES * EACH];
+
+    __device__ __forceinline__ void publish(T *where, const rows_of<T, NR> &rows)
+    {
+        memcpy(v, &rows, sizeof rows);
+#pragma unroll
+        for (int i = 0; i < PIECES * EACH; i++) v[i] = i < COUNT ? missing_or(v[i]) : R(0);
+#pragma unroll
+        for (int i = 0; i < PIECES; i++) publish_piece((R *)where + i * EACH, v + i * EACH);
+    }
+    /** False: not all are there. */
+    __device__ __forceinline__ bool poll(const T *where, rows_of<T, NR> &rows)
+    {
+        bool there = true;
+#pragma unroll
+        for (int i = 0; i < PIECES; i++) poll_piece((const R *)where + i * EACH, v + i * EACH);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) there = there & !is_missing(v[i]);
+        memcpy(&rows, v, sizeof rows);
+        return there;
+    }
+};
+
+/** Where the rows of tile `number` are handed out. */
+template <int NR, typename T> __device__ __forceinline__ T *handed_at(const two_pass<T> &s, int64_t number) { return s.handed + (blockIdx.y * s.tiles + number) * HANDED<NR>; }
 
 /** Lane i gets the rows of tile `number` + i - OWN, of the identity where there is no such tile; lane OWN has its own. False if they do not come. */
-template <int OWN, typename T, int NR> __device__ __forceinline__ bool collect_rows(const two_pass<T> &s, int64_t number, int64_t first, int count, rows_of<T, NR> &rows)
+template <int OWN, typename T, int NR> __device__ __forceinline__ bool collect_rows(const two_pass<T> &s, int64_t number, rows_of<T, NR> &rows)
 {
     const int lane = threadIdx.x % WARP;
     const int64_t wanted = number + lane - OWN;
     bool there = lane == OWN;
     if (!there && (wanted < 0 || wanted >= s.tiles || lane > 2 * OWN)) rows = {identity_row<T, NR>(), identity_row<T, NR>()}, there = true;
-    for (int polls = 0;; polls++) {
-        if (!there) {
-            poll_pair(s.lower + 2 * wanted, rows.first.lower, rows.last.lower);
-            poll_pair(s.diag + 2 * wanted, rows.first.diag, rows.last.diag);
-            poll_pair(s.upper + 2 * wanted, rows.first.upper, rows.last.upper);
-            there = !(is_missing(rows.first.lower) | is_missing(rows.last.lower) | is_missing(rows.first.diag) | is_missing(rows.last.diag) |
-                      is_missing(rows.first.upper) | is_missing(rows.last.upper));
-#pragma unroll
-            for (int k = 0; k < NR; k++) {
-                rows.first.rhs[k] = rows.last.rhs[k] = T{};
-                if (k < count) poll_pair(s.coarse.data + (first + k) * s.coarse.ld + 2 * wanted, rows.first.rhs[k], rows.last.rhs[k]);
-                there = there & !is_missing(rows.first.rhs[k]) & !is_missing(rows.last.rhs[k]);
-            }
-        }
+    for (int polls = 1;; polls++) {
+        handed_rows<T, NR> handed;
+        if (!there) there = handed.poll(handed_at<NR>(s, wanted), rows);
         if (__all_sync(~0u, there)) return true;
-        if (polls == MOST_POLLS || !is_missing(poll(s.gate))) return false;
+        if (polls % 8 == 0 && (polls >= MOST_POLLS || !is_missing(poll(s.gate)))) return false;
     }
 }
 
@@ -131,11 +143,11 @@ template <typename T, int NR> __device__ __forceinline__ bool is_certain(const T
 }
 
 /** The unknowns at the ends of the tile and of its neighbours; false if they are not certain. */
-template <typename T, int NR, int M> __device__ __forceinline__ bool know_ends(const two_pass<T> &s, int64_t number, int64_t first, int count, rows_of<T, NR> rows, known_of<T, NR> &known)
+template <typename T, int NR, int M> __device__ __forceinline__ bool know_ends(const two_pass<T> &s, int64_t number, rows_of<T, NR> rows, known_of<T, NR> &known)
 {
     constexpr int R = REACH<T, NR, M>, OWN = 2 * R + 1;
     static_assert(2 * OWN < WARP, "");
-    if (!collect_rows<OWN>(s, number, first, count, rows)) return false;
+    if (!collect_rows<OWN>(s, number, rows)) return false;
     const known_of<T, NR + 2> window = solve_window<R>(s.p, rows);
     T low[NR], high[NR];
 #pragma unroll
@@ -171,15 +183,16 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     const bool shut = is_missing(poll(s.gate));
     wait_for_tile(t, s.A, row);
     if (!shut) {
-        const rows_of<T, NR> rows = reduce_tile(s.p, t, s.A.n, row);
-        if (threadIdx.x == 0) publish_rows(s, number, first, count, rows);
+        keep_rows(s, number, first, count, reduce_tile(s.p, t, s.A.n, row));
         return;
     }
     way_back<T, NR> back;
     known_of<T, NR> known;
     const rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back);
-    if (threadIdx.x == 0) publish_rows(s, number, first, count, rows);
-    if (know_ends<T, NR, M>(s, number, first, count, rows, known)) {
+    handed_rows<T, NR> handed;
+    if (threadIdx.x == 0) handed.publish(handed_at<NR>(s, number), rows);
+    keep_rows(s, number, first, count, rows);
+    if (know_ends<T, NR, M>(s, number, rows, known)) {
         substitute_tile(t, back, known);
         store_tile(t, s.A.n, s.X, row, first, count);
     } else if (threadIdx.x == 0 && is_missing(poll(s.gate))) publish(s.gate, 0);

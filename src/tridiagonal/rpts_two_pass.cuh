@@ -16,7 +16,21 @@ template <typename T> struct two_pass {
     columns_of<T> coarse;    /* its right-hand sides, then its solution */
     int64_t tiles;
     int32_t *gate;           /* is_shut */
+    T *handed;               /* of the one pass: the rows of tiles for their neighbours */
 };
+
+/** Rows of tile `number` to the coarse system. */
+template <typename T, int NR> __device__ __forceinline__ void keep_rows(const two_pass<T> &s, int64_t number, int64_t first, int count, const rows_of<T, NR> &rows)
+{
+    const int64_t i = 2 * number;
+    if (threadIdx.x < 2) {
+        const row_of<T, NR> mine = either(threadIdx.x == 0, rows.first, rows.last);
+        if (blockIdx.y == 0) s.lower[i + threadIdx.x] = mine.lower, s.diag[i + threadIdx.x] = mine.diag, s.upper[i + threadIdx.x] = mine.upper;
+#pragma unroll
+        for (int k = 0; k < NR; k++)
+            if (k < count) s.coarse.data[(first + k) * s.coarse.ld + i + threadIdx.x] = mine.rhs[k];
+    }
+}
 
 /** Blocks that fit on a multiprocessor: registers are given out accordingly. */
 template <typename T, int NR, int M> constexpr int resident_tiles() { return (int)(227 * 1024 / (tile<T, NR, M>::BYTES + 1024)); }
@@ -26,21 +40,14 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     using tile = tile<T, NR, M>;
     extern __shared__ __align__(16) unsigned char shared_memory[];
     const tile t = {(T *)shared_memory};
-    const int64_t row = blockIdx.x * (int64_t)tile::ROWS, first = blockIdx.y * (int64_t)NR, i = 2 * (int64_t)blockIdx.x;
+    const int64_t row = blockIdx.x * (int64_t)tile::ROWS, first = blockIdx.y * (int64_t)NR;
     const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
     wait_for_predecessor();
     let_follower_start(); /* not before: the follower's follower may read what the predecessor wrote */
     if (is_shut(s.gate)) return;
     load_tile(t, s.A, s.D, row, first, count);
     wait_for_tile(t, s.A, row);
-    const rows_of<T, NR> rows = reduce_tile(s.p, t, s.A.n, row);
-    if (threadIdx.x < 2) {
-        const row_of<T, NR> mine = either(threadIdx.x == 0, rows.first, rows.last);
-        if (blockIdx.y == 0) s.lower[i + threadIdx.x] = mine.lower, s.diag[i + threadIdx.x] = mine.diag, s.upper[i + threadIdx.x] = mine.upper;
-#pragma unroll
-        for (int k = 0; k < NR; k++)
-            if (k < count) s.coarse.data[(first + k) * s.coarse.ld + i + threadIdx.x] = mine.rhs[k];
-    }
+    keep_rows(s, blockIdx.x, first, count, reduce_tile(s.p, t, s.A.n, row));
 }
 
 /** The tile `number`, from the ends of tiles. */
