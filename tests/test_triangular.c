@@ -8,6 +8,7 @@
 static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
 static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
 static const int64_t counts[] = {1, 3, 7, 20, 33, 64};
+static const int64_t paddings[] = {3, 0, 2, 2}, skips[] = {0, 0, 0, 1}; /* what vector loads can take, and what not */
 enum { N_COUNTS = sizeof counts / sizeof *counts, SHAPES = 4 };
 
 /** All matrices, ops and numbers of right-hand sides; of the four shapes of X and B one each, in turn, so that every pair of
@@ -33,8 +34,9 @@ static void product_of_everything(trine_triangular_method method, const int64_t 
                 for (int io = 0; io < 3; io++)
                     for (int c = 0; c < N_COUNTS; c++)
                         for (int first = (is + id + mask + io + c) % step, shape = first; shape < SHAPES; shape += step)
-                            solve_and_check(ctx, plan, &P, t, lower, unit, ops[io], counts[c], shape & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
-                                            shape & 2, shape & 1 ? -0.5 + 0.25 * _Complex_I : 2, shape == 2);
+                            solve_and_check_padded(ctx, plan, &P, t, lower, unit, ops[io], counts[c], shape & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
+                                                   shape & 2, shape & 1 ? -0.5 + 0.25 * _Complex_I : 2, shape == 2,
+                                                   paddings[(mask + io + c / 2) % 4], skips[(mask + io + c / 2) % 4]);
                 OK(trine_triangular_destroy(&plan));
                 OK(trine_matrix_destroy(&A));
                 free_arrays(&a);

@@ -112,6 +112,31 @@ static void every_tuning_gives_the_same_solution(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+static void long_rows_of_several_right_hand_sides_are_solved(void **state)
+{
+    (void)state;
+    static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
+    static const int64_t counts[] = {2, 4, 8, 16, 32, 64, 97};
+    trine_context ctx = test_context();
+    struct problem P = make_rows(9000, 3, hubs); /* rows of 2000 entries that depend on each other */
+    for (int id = 0; id < 4; id++) {
+        struct arrays a;
+        trine_matrix A = make_matrix(ctx, &P, dtypes[id], false, &a);
+        trine_triangular plan;
+        OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.ops = TRINE_N | TRINE_T, .max_nrhs = 97}));
+        OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
+        for (int c = 0; c < 7; c++)
+            for (int shape = (id + c) % 2; shape < 4; shape += test_on_gpu() ? 1 : 2)
+                solve_and_check_padded(ctx, plan, &P, dtypes[id], true, false, c % 3 ? TRINE_N : TRINE_T, counts[c],
+                                       shape & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, shape & 2, 1, true, c % 2 ? 0 : 2, 0);
+        OK(trine_triangular_destroy(&plan));
+        OK(trine_matrix_destroy(&A));
+        free_arrays(&a);
+    }
+    problem_free(&P);
+    OK(trine_context_destroy(&ctx));
+}
+
 static void every_tuning_of_the_method_by_columns_gives_the_same_solution(void **state)
 {
     (void)state;
@@ -175,6 +200,7 @@ int main(void)
         cmocka_unit_test(extreme_structures_are_solved),
         cmocka_unit_test(groups_of_rows_with_the_same_columns_are_solved),
         cmocka_unit_test(every_tuning_gives_the_same_solution),
+        cmocka_unit_test(long_rows_of_several_right_hand_sides_are_solved),
         cmocka_unit_test(every_tuning_of_the_method_by_columns_gives_the_same_solution),
         cmocka_unit_test(every_width_of_level_sets_gives_the_same_solution),
     };

@@ -134,30 +134,39 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
     free(rounded);
 }
 
-void solve_and_check(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, bool lower, bool unit,
-                            trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha)
+void solve_and_check_padded(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, bool lower, bool unit,
+                            trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha,
+                            int64_t padding, int64_t skip)
 {
-    const size_t size = trine_dtype_size(t);
-    const int64_t ld = (layout == TRINE_COLMAJOR ? P->n : nrhs) + 3, lines = layout == TRINE_COLMAJOR ? nrhs : P->n;
-    const size_t bytes = (size_t)(ld * lines + 1) * size;
-    void *B = malloc(bytes), *X = malloc(bytes), *X0 = malloc(bytes);
+    const size_t size = trine_dtype_size(t), skipped = (size_t)skip * size, padded = (size_t)padding * size;
+    const int64_t used = layout == TRINE_COLMAJOR ? P->n : nrhs, lines = layout == TRINE_COLMAJOR ? nrhs : P->n;
+    const int64_t ld = used + padding > 0 ? used + padding : 1;
+    const size_t bytes = (size_t)(ld * lines + 1 + skip) * size;
+    char *B = malloc(bytes), *X = malloc(bytes), *X0 = malloc(bytes);
     char scalar[16];
-    for (int64_t i = 0; i < ld * lines + 1; i++) put(t, B, i, random_value(7, (uint64_t)i)), put(t, X0, i, 1e30);
+    for (int64_t i = 0; i < ld * lines + 1 + skip; i++) put(t, B, i, random_value(7, (uint64_t)i)), put(t, X0, i, 1e30);
     if (in_place) memcpy(X0, B, bytes);
     put(t, scalar, 0, alpha);
-    void *b = test_to_device(ctx, B, bytes), *x = test_to_device(ctx, X0, bytes);
-    const trine_dense b_block = {in_place ? x : b, P->n, nrhs, ld, layout}, x_block = {x, P->n, nrhs, ld, layout};
+    char *b = test_to_device(ctx, B, bytes), *x = test_to_device(ctx, X0, bytes);
+    const trine_dense b_block = {(in_place ? x : b) + skipped, P->n, nrhs, ld, layout}, x_block = {x + skipped, P->n, nrhs, ld, layout};
     OK(trine_triangular_solve(plan, op, null_alpha ? NULL : scalar, &b_block, &x_block, NULL));
     test_from_device(ctx, X, x, bytes);
-    check_solution(P, t, lower, unit, op, null_alpha ? 1 : alpha, B, &b_block, X, &x_block);
+    check_solution(P, t, lower, unit, op, null_alpha ? 1 : alpha, B + skipped, &b_block, X + skipped, &x_block);
+    assert_memory_equal(X, X0, skipped);
     for (int64_t line = 0; line < lines; line++) /* the padding is untouched */
-        assert_memory_equal((char *)X + (size_t)(line * ld + ld - 3) * size, (char *)X0 + (size_t)(line * ld + ld - 3) * size, 3 * size);
+        assert_memory_equal(X + skipped + (size_t)(line * ld + used) * size, X0 + skipped + (size_t)(line * ld + used) * size, padded);
     test_release(ctx, b);
     test_release(ctx, x);
     free(B);
     free(X);
     free(X0);
 }
+void solve_and_check(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, bool lower, bool unit,
+                     trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha)
+{
+    solve_and_check_padded(ctx, plan, P, t, lower, unit, op, nrhs, layout, in_place, alpha, null_alpha, 3, 0);
+}
+
 /* -------------------------------------------------------------- structures */
 
 struct problem make_rows(int64_t n, int64_t per_row, int64_t (*from)(int64_t i, int64_t k, int64_t n))

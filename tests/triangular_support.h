@@ -47,6 +47,10 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
 /** Solve with random right-hand sides in one shape and check. Memory outside the block must stay as it was. */
 void solve_and_check(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, bool lower, bool unit,
                      trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha);
+/** The same with a leading dimension `padding` larger than need be (3 above), `skip` elements behind an aligned address. */
+void solve_and_check_padded(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, bool lower, bool unit,
+                            trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha,
+                            int64_t padding, int64_t skip);
 
 /** The methods that the device of this run has; AUTO first. */
 int methods_here(trine_triangular_method *list);

@@ -6,8 +6,8 @@
 
 #include <type_traits>
 
-#include "core/gpu_scalar.cuh"
 #include "triangular/device_triangle.h"
+#include "triangular/pack.cuh"
 
 constexpr int MAX_WARPS = 16;
 constexpr int BATCH = 4; /* entries of a lane in flight */
@@ -31,42 +31,6 @@ template <typename T> struct rows_args {
     T alpha;
     bool conjugate;
 };
-
-/** V right-hand sides of one lane: neighbours in x. */
-template <typename T, int V> struct pack { T v[V]; };
-
-template <typename T, int V> __device__ inline pack<T, V> poll_pack(const T *p)
-{
-    pack<T, V> a;
-    if constexpr (V % 2 == 0 && !scalar<T>::is_complex) {
-#pragma unroll
-        for (int i = 0; i < V; i += 2) {
-            const complex_of<T> both = poll((const complex_of<T> *)(p + i)); /* as far as memory is concerned */
-            a.v[i] = both.x, a.v[i + 1] = both.y;
-        }
-    } else {
-#pragma unroll
-        for (int i = 0; i < V; i++) a.v[i] = poll(p + i);
-    }
-    return a;
-}
-template <typename T, int V> __device__ inline void publish_pack(T *p, const pack<T, V> &a)
-{
-    if constexpr (V % 2 == 0 && !scalar<T>::is_complex) {
-#pragma unroll
-        for (int i = 0; i < V; i += 2) publish((complex_of<T> *)(p + i), complex_of<T>{a.v[i], a.v[i + 1]});
-    } else {
-#pragma unroll
-        for (int i = 0; i < V; i++) publish(p + i, a.v[i]);
-    }
-}
-template <typename T, int V> __device__ inline bool is_missing(const pack<T, V> &a)
-{
-    bool missing = false;
-#pragma unroll
-    for (int i = 0; i < V; i++) missing |= is_missing(a.v[i]);
-    return missing;
-}
 
 /** E lanes share a row of entries for each of R V right-hand sides, V of them in a lane (nrhs is a multiple of V). A warp
  *  holds 32 / (R E) rows, which may depend on each other: its lanes therefore step together, each trying its pending loads

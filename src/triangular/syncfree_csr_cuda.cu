@@ -8,12 +8,15 @@
  * every time.
  * After Liu, Li, Hogg, Duff, Vinter (2017), Section 3; value-as-flag instead of counters. */
 #include "triangular/syncfree_csr.cuh"
+#include "triangular/syncfree_csr_many.h"
 
 namespace {
 
 struct device_side {
     device_triangle base;
     row_shape one, many;     /* one right-hand side, several */
+    task_list tasks;         /* several, where levels are wide or a few rows very long; empty: not used */
+    int64_t least_for_tasks; /* right-hand sides */
 };
 
 /* ------------------------------------------------------------------- solve */
@@ -29,13 +32,12 @@ template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_
     solve_rows<T, R, E, V, false><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
 }
 
-/* State of one solve in flight: the ticket (in a 256-byte slot), then x. One byte fill resets both. */
-constexpr size_t STATE_BYTES = 256;
-
+/* State of one solve in flight: the ticket, then x. One byte fill resets both. */
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
 {
     const device_side *d = (const device_side *)s->side->device;
     const row_shape *one = &d->one, *many = &d->many;
+    if (d->tasks.count && s->nrhs >= d->least_for_tasks) return syncfree_csr_solve_many(plan, s, &d->base, &d->tasks);
     gpuStream_t stream = (gpuStream_t)s->stream;
     char *buffer = (char *)s->work->buffer;
     trine_status status = trine_device_fill_async(plan->ctx, buffer, 0xFF, STATE_BYTES + (size_t)plan->n * s->nrhs * sizeof(T), stream);
@@ -70,7 +72,12 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
 
 size_t work_bytes(trine_triangular plan, int64_t nrhs)
 {
-    return STATE_BYTES + (size_t)plan->n * (size_t)nrhs * trine_dtype_size(plan->dtype);
+    int64_t slots = 0;
+    for (int side = 0; side < SIDES; side++) {
+        const device_side *d = (const device_side *)plan->side[side].device;
+        if (d && nrhs > 1 && d->tasks.slots > slots) slots = d->tasks.slots;
+    }
+    return STATE_BYTES + (size_t)(plan->n + slots) * (size_t)nrhs * trine_dtype_size(plan->dtype);
 }
 
 trine_status solve(trine_triangular plan, const struct triangular_solve *s)
@@ -84,6 +91,8 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 
 enum { ORDER_GIVEN = 1, ORDER_LEVELS = 2 };
 constexpr double HOP = 0.31;  /* us from a row to one that waits for it, through L2 */
+constexpr int64_t WIDE_LEVEL = 700;                   /* rows on average: tasks are faster */
+constexpr int64_t HUB_ROW = 1024, PART_OF_HUB = 128;  /* entries */
 constexpr double NEAR = 1.15, FAR = 8; /* times a hop a level: nothing is much better; sorting by level is better, or nothing is */
 
 /** Blocks in flight. Sorted by level, rows wait for the level just before them, and long rows that wait early only poll;
@@ -106,6 +115,22 @@ trine_status cut_chunks(trine_triangular plan, const device_triangle *d, row_sha
         status = device_chunks_make(plan, d, rows, &chunks, &s->n_chunks);
     trine_free(plan->ctx, TRINE_DEVICE, (void *)s->chunks);
     s->chunks = chunks;
+    return status;
+}
+
+/** Several right-hand sides: tasks where levels are wide, or where a few rows are so long that many warps must share one. */
+trine_status choose_tasks(trine_triangular plan, const struct triangle *t, device_side *d, int order)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool wide = order == ORDER_LEVELS && plan->n / t->n_levels >= WIDE_LEVEL;
+    const bool hubs = d->many.chunks && d->base.longest_row >= HUB_ROW;
+    if (!wide && !hubs) return TRINE_SUCCESS;
+    d->least_for_tasks = hubs ? 2 : 17;
+    if (d->base.longest_row > 4) TRY(device_rows_sort(plan, &d->base));
+    TRY(device_tasks_make(plan, &d->base, hubs ? PART_OF_HUB : INT32_MAX, &d->tasks));
+    d->tasks.warps = plan->options.tune.warps_per_block && plan->options.tune.warps_per_block < 8 ? plan->options.tune.warps_per_block : 8;
+    d->tasks.blocks = d->many.blocks;
+done:
     return status;
 }
 
@@ -167,6 +192,7 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     }
     d->many.n_chunks = (n + row_shape_rows(&d->many) - 1) / row_shape_rows(&d->many);
     if (o->max_nrhs > 1) TRY(cut_chunks(plan, &d->base, &d->many));
+    if (o->max_nrhs > 1 && n) TRY(choose_tasks(plan, t, d, order));
     if (plan->method == TRINE_TRI_AUTO) {
         plan->method = TRINE_TRI_SYNCFREE_CSR;
         plan->reason = order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level" : "one launch, no barrier between levels; rows as given";
@@ -195,10 +221,24 @@ void release(trine_triangular plan, struct triangle *t)
     if (!d) return;
     trine_free(plan->ctx, TRINE_DEVICE, (void *)d->one.chunks);
     trine_free(plan->ctx, TRINE_DEVICE, (void *)d->many.chunks);
+    device_tasks_release(plan, &d->tasks);
     device_side_release(plan, t);
+}
+
+trine_status numeric(trine_triangular plan, trine_space space, const void *values, void *stream)
+{
+    trine_status status = device_triangle_numeric(plan, space, values, stream);
+    int saved;
+    trine_device_enter(plan->ctx, &saved);
+    for (int side = 0; side < SIDES && !status; side++) {
+        const device_side *d = (const device_side *)plan->side[side].device;
+        if (d) status = syncfree_csr_invert_pivots(plan, &d->base, &d->tasks, stream);
+    }
+    trine_device_leave(plan->ctx, saved);
+    return status;
 }
 
 } // namespace
 
 extern "C" const struct triangular_backend triangular_syncfree_csr = {
-    device_analyse, prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, solve, false};
+    device_analyse, prepare, release, numeric, device_triangle_bad_row, work_bytes, solve, false};
