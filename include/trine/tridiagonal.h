@@ -97,7 +97,7 @@ TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int
 /** Bytes of device workspace for trine_bgtsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_bgtsv_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
-/** Solve op(A) X = D on the current CUDA device, A block tridiagonal; everything else as in trine_gtsv. */
+/** Solve op(A) X = D on the current CUDA device, A block tridiagonal; everything else as in trine_gtsv, which solves n = 1. */
 TRINE_API trine_status trine_bgtsv(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
                                    const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                                    void *work, size_t work_bytes);
@@ -111,8 +111,8 @@ TRINE_API trine_status trine_bgtsv_cpu(int threads, trine_dtype t, int64_t rows,
                                        const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                                        void *work, size_t work_bytes);
 
-/** Bytes of device memory that hold a factorization of trine_bgtf: about 3.3 times the three bands for n = 2, 4, 8, and as much as
- *  the next of these takes for other n (6.2 times for n = 3). */
+/** Bytes of device memory that hold a factorization of trine_bgtf: about 3.2 times the three bands for n = 2, 3, 4, 8, and as much
+ *  as the next of these takes for other n. */
 TRINE_API trine_status trine_bgtf_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes);
 
 /** Factor op(A), A block tridiagonal, on the current CUDA device: `factor`, factor_bytes of device memory from 16 bytes on, gets
@@ -142,8 +142,10 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
 /* -------------------------------------------------------------------- bands
  * A is banded, n x n, with kl bands below and ku above the diagonal, 0 to 8 each: band k (-kl..ku) starts at AB + (kl + k) n and
  * holds A[i,i+k] at its position i; positions outside the matrix are read only in cyclic systems, where they hold
- * A[i,(i+k) mod n] (several that meet in one column add up). Cyclic systems: kl, ku <= 4, or n a multiple of 8
- * (TRINE_ERR_UNSUPPORTED). The bands are taken as blocks of max(kl, ku) rows, and solved like those. */
+ * A[i,(i+k) mod n] (several that meet in one column add up). Cyclic systems are cut
+ * into blocks of max(kl, ku) to 8 rows; where that is impossible they are TRINE_ERR_UNSUPPORTED: max(kl, ku) = 8 and n > 16 no multiple
+ * of 8; 7 and n = 17-20, 25-27, 33, 34, 41; 6 and n = 17. The bands are taken as blocks of max(kl, ku) rows, and solved like
+ * those; on a GPU kl = ku = 1 is solved by trine_gtsv. */
 
 /** Bytes of device workspace for trine_gbsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_gbsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);

@@ -23,10 +23,10 @@ typedef struct {
 
 struct block_backend {
     const int *widths;                    /* see block_group_blocks */
-    int partition_rows, coarse_partition; /* automatic: rows, not block rows, and groups of a coarse system */
+    int coarse_partition;                 /* groups of a partition of a coarse system */
     bool solves_by_factors;               /* `solve` keeps the factors of stage 0 as well */
-    /** The most block columns that a partition of a stage with groups of `group` may have. */
-    int64_t (*most_columns)(const block_call *call, int group);
+    /** Block rows of a partition of stage 0, of a solve or of a factorization: what suits, and the most there may be. */
+    void (*partition_rows)(const block_call *call, bool factored, int64_t *suitable, int64_t *most);
     /** Bytes of workspace of `solve`, without and with a factorization. */
     trine_status (*solve_bytes)(const block_call *call, size_t *bytes);
     trine_status (*substitute_bytes)(const block_call *call, size_t *bytes);

@@ -21,10 +21,11 @@ static const bgtf_fn bgtf[] = TABLE(bgtf);
 static const bgtfs_fn bgtfs[] = TABLE(bgtfs);
 static const bgtsv_fn bgtsv[] = TABLE(bgtsv);
 
-static int64_t most_columns(const block_call *call, int group)
+static void partition_rows(const block_call *call, bool factored, int64_t *suitable, int64_t *most)
 {
-    (void)call, (void)group;
-    return 1 << 20;
+    (void)factored;
+    *suitable = 256 / call->A.width;
+    *most = 1 << 20;
 }
 static trine_status substitute_bytes(const block_call *call, size_t *bytes)
 {
@@ -63,10 +64,9 @@ static const int every_width[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 
 const struct block_backend block_cpu = {
     .widths = every_width,
-    .partition_rows = 256,
     .coarse_partition = 16,
     .solves_by_factors = true,
-    .most_columns = most_columns,
+    .partition_rows = partition_rows,
     .solve_bytes = solve_bytes,
     .substitute_bytes = substitute_bytes,
     .solve = solve,

@@ -40,8 +40,8 @@ trine_status block_group_bands(int64_t n, int kl, int ku, const rpts_options *o,
         A->larger = n - A->rows * A->size;
         if (A->size >= most) return TRINE_SUCCESS;
     }
-    return trine_fail(TRINE_ERR_UNSUPPORTED, "a cyclic system of %d bands below and %d above the diagonal and n = %lld; more than 4 need an n that is a multiple of 8",
-                      kl, ku, (long long)n);
+    return trine_fail(TRINE_ERR_UNSUPPORTED, "a cyclic system of n = %lld with %d bands below and %d above the diagonal cannot be cut into blocks of %d to %d unknowns",
+                      (long long)n, kl, ku, most, BLOCK_MAX);
 }
 
 static void add_stage(block_plan *plan, int group, int64_t groups, int64_t partition, bool factored)

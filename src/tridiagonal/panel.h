@@ -10,12 +10,12 @@
  * elimination with row exchanges on the whole partition, interface rows included, with the interface columns ordered last.
  *
  * Needs T, R (its real type), FN(name), PANEL_TEMPLATE, PANEL_INLINE, PANEL_IN_REGISTERS (1: rows have no address, so that an
- * exchange is a chain of selects), ZERO, FROM_REAL(r), ABS1(x) (|re| + |im|), RECIPROCAL(x), SMALLEST_NORMAL, ROUNDING of R. */
+ * exchange is a chain of selects), ZERO, FROM_REAL(r), ABS1(x) (|re| + |im|), RECIPROCAL(x) of T or R, SMALLEST_NORMAL, ROUNDING of R. */
 
 /** The weight of a row's coefficients in scaled pivot decisions: the reciprocal of the largest one. */
 PANEL_TEMPLATE PANEL_INLINE R FN(panel_weight)(R largest)
 {
-    return (R)1 / (largest > SMALLEST_NORMAL ? largest : SMALLEST_NORMAL);
+    return RECIPROCAL(largest > SMALLEST_NORMAL ? largest : SMALLEST_NORMAL);
 }
 
 /** The pivot row of column k, whose coefficients are v. Ties keep the row in place. */
