@@ -13,7 +13,7 @@ from statistics import harmonic_mean
 
 from report_paper import paper_section
 from report_plots import dot_plot, geometric_mean, ok, scatter_plot, short, table, unique
-from report_supernodal import supernodal_section
+from report_supernodal import figure_17, supernodal_section
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DTYPES = {"s": "single", "d": "double", "c": "single complex", "z": "double complex"}
@@ -246,6 +246,7 @@ def main():
     for (suite, device), records in groups.items():
         plain = records if suite == "supernodal" else [r for r in records if not r.get("sweep")]
         text += section(suite, device, plain, save) if plain else ""
+    text += figure_17(groups, save)
     for device in unique(device for _, device in groups):
         text += paper_section(device, [r for (suite, d), records in groups.items() if d == device and suite in ("sptrsv", "sptrsm") for r in records if r.get("sweep")], save)
     (arguments.out / "benchmarks.md").write_text(text.rstrip() + "\n", encoding="utf-8")

@@ -239,5 +239,24 @@ def launches(records, save, name):
             save(f"{name}-launch", dot_plot("Kernels and launches", "milliseconds", list(series["launches"]), series)))
 
 
+def figure_17(groups, save):
+    """Whole solves on one and more CPU threads beside SuperLU's own on one, from the records of suite direct."""
+    threads = {device: [r for r in ok(records) if r.get("factor") == "lu" and r["nrhs"] == 1]
+               for (suite, device), records in groups.items() if suite == "direct" and device.startswith("cpu-")}
+    if "cpu-1t" not in threads or len(threads) < 2:
+        return ""
+    superlu = {r["matrix"]: r for r in threads["cpu-1t"] if r["impl"] == "superlu"}
+    own = {device: {r["matrix"]: r for r in records if r["impl"] == "trine" and r["method"] == "auto"} for device, records in threads.items()}
+    matrices = [m for m in superlu if all(m in records for records in own.values())]
+    rows = [[m, superlu[m]["n"], superlu[m]["nnz"], ms(superlu[m])] +
+            [cell for records in own.values() for cell in (ms(records[m]), f"{superlu[m]['solve_ms'] / records[m]['solve_ms']:.2f}")] for m in matrices]
+    head = ["matrix", "n", "nnz(L + U)", "SuperLU, 1 core, ms"] + [cell for device in own for cell in (f"{device} ms", "times SuperLU")]
+    text = "## Figure 17 of Yamazaki et al. 2020: SuperLU's factors on CPU threads\n\n" + table(head, rows)
+    for device, records in own.items():
+        text += f"\n{device}: {geometric_mean([superlu[m]['solve_ms'] / records[m]['solve_ms'] for m in matrices]):.2f} times as fast as SuperLU on one core, geometric mean.\n"
+    series = {"SuperLU, 1 core": {m: superlu[m]["solve_ms"] for m in matrices}} | {d: {m: records[m]["solve_ms"] for m in matrices} for d, records in own.items()}
+    return text + "\n" + save("supernodal-figure17", dot_plot("Whole solve with SuperLU's factors", "milliseconds", matrices, series))
+
+
 def supernodal_section(records, name, save):
     return "".join(make(records, save, name) for make in (main_table, spd, variants, full_inverse, sizes, levels, launches))
