@@ -1,0 +1,283 @@
+/* trine_bgtsv, trine_bgtf, trine_bgtfs, trine_gbsv and their forms for the CPU: the arguments, then the backend. */
+#include <omp.h>
+
+#include "tridiagonal/block/block.h"
+
+/* --------------------------------------------------------------- what is asked */
+
+/** Where a call runs: on a stream of the GPU or on threads of the CPU. */
+typedef struct {
+    const struct block_backend *backend; /* NULL: not built */
+    void *stream;
+    int threads;
+} place;
+
+static place gpu(void *stream) { return (place){TRINE_CUDA_TABLE(&block_cuda), stream, 0}; }
+static place cpu(int threads) { return (place){&block_cpu, NULL, threads}; }
+
+static trine_status begin(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, block_call *call)
+{
+    trine_status status = TRINE_SUCCESS;
+    *call = (block_call){.t = t, .stream = at->stream};
+    if (!at->backend) FAIL(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; the functions whose names end in _cpu solve on the CPU");
+    REQUIRE(at->threads >= 0, "threads is %d", at->threads);
+    TRY(block_check_options(t, n, nrhs, options, &call->o));
+    call->o.threads = at->threads ? at->threads : omp_get_max_threads();
+done:
+    return status;
+}
+
+static trine_status make_plan(const struct block_backend *backend, bool factored, block_call *call)
+{
+    const int width = call->A.width, asked = call->o.partition;
+    int64_t suitable, most;
+    factored = factored || backend->solves_by_factors;
+    backend->partition_rows(call, factored, &suitable, &most);
+    const int64_t columns = !asked ? suitable : call->A.banded ? (asked + width - 1) / width : asked;
+    block_make_plan(&call->A, columns < most ? columns : most, backend->coarse_partition, factored, &call->plan);
+    return block_factor_bytes(&call->plan, call->t, &call->factor_bytes);
+}
+
+static trine_status make_blocks(const place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, bool factored, block_call *call)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(begin(at, t, rows, nrhs, options, call));
+    TRY(block_group_blocks(rows, n, &call->o, at->backend->widths, &call->A));
+    TRY(make_plan(at->backend, factored, call));
+done:
+    return status;
+}
+
+static trine_status make_bands(const place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, block_call *call)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(begin(at, t, n, nrhs, options, call));
+    TRY(block_group_bands(n, kl, ku, &call->o, at->backend->widths, &call->A));
+    TRY(make_plan(at->backend, false, call));
+done:
+    return status;
+}
+
+static trine_status set_bands(const void *a, const void *b, const void *c, block_call *call)
+{
+    REQUIRE(!call->A.n || (a && b && c), "%s is NULL", !a ? "a" : !b ? "b" : "c");
+    call->A.a = a, call->A.b = b, call->A.c = c;
+    return TRINE_SUCCESS;
+}
+static trine_status set_factor(const void *factor, size_t bytes, block_call *call)
+{
+    if (!call->A.n) return TRINE_SUCCESS;
+    REQUIRE(!call->o.refine, "refine is 1; a factorization does not keep the matrix");
+    REQUIRE(bytes >= call->factor_bytes, "the factorization has %zu bytes; %zu are needed", bytes, call->factor_bytes);
+    REQUIRE(factor, "factor is NULL");
+    REQUIRE((uintptr_t)factor % 16 == 0, "factor does not start on 16 bytes");
+    call->factor = (void *)factor;
+    return TRINE_SUCCESS;
+}
+
+static bool is_empty(const block_call *call) { return !call->A.n || !call->o.nrhs; }
+
+static trine_status bytes_of(trine_status (*count)(const block_call *, size_t *), const block_call *call, size_t *bytes)
+{
+    *bytes = 0;
+    return is_empty(call) ? TRINE_SUCCESS : count(call, bytes);
+}
+
+/** Solve with the matrix or, once set, with the factorization. */
+static trine_status run(const struct block_backend *backend, block_call *call, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+{
+    size_t needed = 0;
+    trine_status status = TRINE_SUCCESS;
+    TRY(rpts_check_vectors(call->A.n, call->o.nrhs, D, ldd, X, ldx));
+    TRY(bytes_of(call->factor ? backend->substitute_bytes : backend->solve_bytes, call, &needed));
+    TRY(rpts_check_work(work, work_bytes, needed));
+    REQUIRE((uintptr_t)work % 16 == 0, "work does not start on 16 bytes");
+    call->D = D, call->ldd = ldd, call->X = X, call->ldx = ldx, call->work = work;
+    if (!is_empty(call)) status = call->factor ? backend->substitute(call) : backend->solve(call);
+done:
+    return status;
+}
+
+/** Blocks of one row, and one band on either side: these are trine_gtsv's, which is faster. Not on the CPU, where a vanishing
+ *  pivot is to be reported, and not for tiny cyclic systems, where coefficients meet, nor by determinants. */
+static bool is_scalar(const trine_gtsv_options *options, int64_t n, int below, int above)
+{
+    return below == 1 && above == 1 && (!options || (options->pivot <= TRINE_PIVOT_SCALED_PARTIAL && (!options->cyclic || n > 2)));
+}
+
+/* ---------------------------------------------------------------------- blocks */
+
+static trine_status blocks_work_size(place at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, bool factored, size_t *bytes)
+{
+    block_call call;
+    trine_status status = TRINE_SUCCESS;
+    REQUIRE(bytes, "bytes is NULL");
+    TRY(make_blocks(&at, t, rows, n, nrhs, options, factored, &call));
+    TRY(bytes_of(factored ? at.backend->substitute_bytes : at.backend->solve_bytes, &call, bytes));
+done:
+    return status;
+}
+
+static trine_status bgtsv(place at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                          const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+{
+    block_call call;
+    trine_status status = TRINE_SUCCESS;
+    TRY(make_blocks(&at, t, rows, n, nrhs, options, false, &call));
+    TRY(set_bands(a, b, c, &call));
+    TRY(run(at.backend, &call, D, ldd, X, ldx, work, work_bytes));
+done:
+    return status;
+}
+
+trine_status trine_bgtsv_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+{
+    if (is_scalar(options, rows, n, n)) return trine_gtsv_work_size(t, rows, nrhs, options, bytes);
+    return blocks_work_size(gpu(NULL), t, rows, n, nrhs, options, false, bytes);
+}
+trine_status trine_bgtsv(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                         const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
+                         void *work, size_t work_bytes)
+{
+    if (is_scalar(options, rows, n, n)) return trine_gtsv(stream, t, rows, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
+    return bgtsv(gpu(stream), t, rows, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
+}
+trine_status trine_bgtsv_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+{
+    return blocks_work_size(cpu(0), t, rows, n, nrhs, options, false, bytes);
+}
+trine_status trine_bgtsv_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                             const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
+                             void *work, size_t work_bytes)
+{
+    return bgtsv(cpu(threads), t, rows, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
+}
+
+/* -------------------------------------------------------------- factorizations */
+
+static trine_status bgtf_size(place at, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes)
+{
+    block_call call;
+    trine_status status = TRINE_SUCCESS;
+    REQUIRE(bytes, "bytes is NULL");
+    TRY(make_blocks(&at, t, rows, n, 1, options, true, &call));
+    *bytes = rows ? call.factor_bytes : 0;
+done:
+    return status;
+}
+
+static trine_status bgtf(place at, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
+                         const void *a, const void *b, const void *c, void *factor, size_t factor_bytes)
+{
+    block_call call;
+    trine_status status = TRINE_SUCCESS;
+    TRY(make_blocks(&at, t, rows, n, 1, options, true, &call));
+    TRY(set_bands(a, b, c, &call));
+    TRY(set_factor(factor, factor_bytes, &call));
+    if (call.A.n) status = at.backend->factor(&call);
+done:
+    return status;
+}
+
+static trine_status bgtfs(place at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                          const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+{
+    block_call call;
+    trine_status status = TRINE_SUCCESS;
+    TRY(make_blocks(&at, t, rows, n, nrhs, options, true, &call));
+    TRY(set_factor(factor, factor_bytes, &call));
+    TRY(run(at.backend, &call, D, ldd, X, ldx, work, work_bytes));
+done:
+    return status;
+}
+
+trine_status trine_bgtf_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes)
+{
+    return bgtf_size(gpu(NULL), t, rows, n, options, bytes);
+}
+trine_status trine_bgtf(void *stream, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
+                        const void *a, const void *b, const void *c, void *factor, size_t factor_bytes)
+{
+    return bgtf(gpu(stream), t, rows, n, options, a, b, c, factor, factor_bytes);
+}
+trine_status trine_bgtfs_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+{
+    return blocks_work_size(gpu(NULL), t, rows, n, nrhs, options, true, bytes);
+}
+trine_status trine_bgtfs(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                         const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx,
+                         void *work, size_t work_bytes)
+{
+    return bgtfs(gpu(stream), t, rows, n, nrhs, options, factor, factor_bytes, D, ldd, X, ldx, work, work_bytes);
+}
+trine_status trine_bgtf_cpu_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes)
+{
+    return bgtf_size(cpu(0), t, rows, n, options, bytes);
+}
+trine_status trine_bgtf_cpu(int threads, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
+                            const void *a, const void *b, const void *c, void *factor, size_t factor_bytes)
+{
+    return bgtf(cpu(threads), t, rows, n, options, a, b, c, factor, factor_bytes);
+}
+trine_status trine_bgtfs_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+{
+    return blocks_work_size(cpu(0), t, rows, n, nrhs, options, true, bytes);
+}
+trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                             const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx,
+                             void *work, size_t work_bytes)
+{
+    return bgtfs(cpu(threads), t, rows, n, nrhs, options, factor, factor_bytes, D, ldd, X, ldx, work, work_bytes);
+}
+
+/* ----------------------------------------------------------------------- bands */
+
+static trine_status gbsv_work_size(place at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes)
+{
+    block_call call;
+    trine_status status = TRINE_SUCCESS;
+    REQUIRE(bytes, "bytes is NULL");
+    TRY(make_bands(&at, t, n, nrhs, kl, ku, options, &call));
+    TRY(bytes_of(at.backend->solve_bytes, &call, bytes));
+done:
+    return status;
+}
+
+static trine_status gbsv(place at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
+                         const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+{
+    block_call call;
+    trine_status status = TRINE_SUCCESS;
+    TRY(make_bands(&at, t, n, nrhs, kl, ku, options, &call));
+    REQUIRE(!n || AB, "AB is NULL");
+    call.A.a = AB;
+    TRY(run(at.backend, &call, D, ldd, X, ldx, work, work_bytes));
+done:
+    return status;
+}
+
+trine_status trine_gbsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes)
+{
+    if (is_scalar(options, n, kl, ku)) return trine_gtsv_work_size(t, n, nrhs, options, bytes);
+    return gbsv_work_size(gpu(NULL), t, n, nrhs, kl, ku, options, bytes);
+}
+trine_status trine_gbsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
+                        const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+{
+    if (is_scalar(options, n, kl, ku)) {
+        const size_t band = (size_t)(n > 0 ? n : 0) * trine_dtype_size(t);
+        const char *bands = AB;
+        REQUIRE(n <= 0 || AB, "AB is NULL");
+        return trine_gtsv(stream, t, n, nrhs, options, bands, bands ? bands + band : NULL, bands ? bands + 2 * band : NULL, D, ldd, X, ldx, work, work_bytes);
+    }
+    return gbsv(gpu(stream), t, n, nrhs, kl, ku, options, AB, D, ldd, X, ldx, work, work_bytes);
+}
+trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes)
+{
+    return gbsv_work_size(cpu(0), t, n, nrhs, kl, ku, options, bytes);
+}
+trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
+                            const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+{
+    return gbsv(cpu(threads), t, n, nrhs, kl, ku, options, AB, D, ldd, X, ldx, work, work_bytes);
+}

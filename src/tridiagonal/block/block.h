@@ -1,0 +1,42 @@
+/* Block tridiagonal and banded solves: the device's side, behind arguments that have been checked. */
+#ifndef TRINE_BLOCK_H
+#define TRINE_BLOCK_H
+
+#include "tridiagonal/block/layout.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One call: the matrix, the options, the stages, and where everything is. nrhs and threads are in the options. */
+typedef struct {
+    trine_dtype t;
+    block_matrix A;
+    rpts_options o;
+    block_plan plan;
+    size_t factor_bytes; /* of a factorization */
+    void *stream, *factor, *work;
+    const void *D;
+    void *X;
+    int64_t ldd, ldx;
+} block_call;
+
+struct block_backend {
+    const int *widths;                    /* see block_group_blocks */
+    int coarse_partition;                 /* groups of a partition of a coarse system */
+    bool solves_by_factors;               /* `solve` keeps the factors of stage 0 as well */
+    /** Block rows of a partition of stage 0, of a solve or of a factorization: what suits, and the most there may be. */
+    void (*partition_rows)(const block_call *call, bool factored, int64_t *suitable, int64_t *most);
+    /** Bytes of workspace of `solve`, without and with a factorization. */
+    trine_status (*solve_bytes)(const block_call *call, size_t *bytes);
+    trine_status (*substitute_bytes)(const block_call *call, size_t *bytes);
+    trine_status (*solve)(const block_call *call);
+    trine_status (*factor)(const block_call *call);
+    trine_status (*substitute)(const block_call *call);
+};
+extern const struct block_backend block_cpu, block_cuda;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

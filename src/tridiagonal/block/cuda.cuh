@@ -1,0 +1,246 @@
+/* Launches of a block tridiagonal or banded solve on the GPU, and iterative refinement. */
+#ifndef TRINE_BLOCK_CUDA_CUH
+#define TRINE_BLOCK_CUDA_CUH
+
+#include "tridiagonal/block/factor.cuh"
+#include "tridiagonal/block/sweep.cuh"
+#include "tridiagonal/block/wide.cuh"
+
+namespace trine_block {
+
+/* ---------------------------------------------------------------- refinement */
+
+template <typename T> __global__ void copy_columns(int64_t n, const T *from, int64_t from_ld, T *to, int64_t to_ld)
+{
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x)
+        to[i + blockIdx.y * to_ld] = from[i + blockIdx.y * from_ld];
+}
+template <typename T> __global__ void add_columns(int64_t n, const T *from, int64_t from_ld, T *to, int64_t to_ld)
+{
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x)
+        to[i + blockIdx.y * to_ld] = to[i + blockIdx.y * to_ld] + from[i + blockIdx.y * from_ld];
+}
+/** r := r - op(A) x, a thread a row. */
+template <typename T> __global__ void subtract_product(const __grid_constant__ block_matrix A, const T *X, int64_t ldx, T *residual)
+{
+    const T *x = X + blockIdx.y * ldx;
+    T *r = residual + blockIdx.y * A.n;
+    for (int64_t row = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; row < A.rows * A.width; row += (int64_t)gridDim.x * blockDim.x) {
+        const int64_t j = row / A.width;
+        const int i = (int)(row % A.width);
+        if (i >= unknowns_of(A, j)) continue;
+        T sum = r[first_unknown(A, j) + i];
+        for (int side = -1; side <= 1; side++) {
+            const int64_t neighbour = j + side < 0 ? A.rows - 1 : j + side >= A.rows ? 0 : j + side, first = first_unknown(A, neighbour);
+            for (int q = 0; q < unknowns_of(A, neighbour); q++) sum = sum - given_element<T>(A, j, side, i, q) * x[first + q];
+        }
+        r[first_unknown(A, j) + i] = sum;
+    }
+}
+
+/* ------------------------------------------------------------------ launches */
+
+/** Stage k, its factors in `factorization` and its right-hand sides in `rhs`. */
+template <typename T> stage_of<T> make_stage(const block_call *call, int k, T *factorization, T *rhs)
+{
+    const block_stage *b = &call->plan.stage[k];
+    T *matrices = factorization + call->plan.factor_elements;
+    const bool last = k == call->plan.stages - 1;
+    stage_of<T> s = {};
+    s.A = call->A;
+    s.matrix = matrices + b->matrix;
+    s.coarse = last ? nullptr : matrices + call->plan.stage[k + 1].matrix;
+    s.partitions = b->partitions, s.base = b->base, s.larger = b->larger, s.groups = b->groups;
+    s.nrhs = call->o.nrhs;
+    s.cyclic = call->plan.cyclic;
+    s.pivot = call->o.pivot;
+    s.epsilon = (real_of<T>)call->o.epsilon;
+    s.X = rhs + b->rhs * s.nrhs; /* stage 0 has the caller's */
+    s.ldx = b->groups * 2 * call->plan.width;
+    s.D = s.X, s.ldd = s.ldx;
+    s.coarse_x = last ? nullptr : rhs + call->plan.stage[k + 1].rhs * s.nrhs;
+    s.coarse_ld = b->partitions * 2 * call->plan.width;
+    s.chunks = factorization + b->factor;
+    s.pivots = (uint8_t *)(matrices + call->plan.matrix_elements) + b->pivots;
+    return s;
+}
+
+/** All kernels of one width. */
+template <typename T, int N> struct width_of {
+    static constexpr bool NARROW = N * sizeof(T) <= 16; /* a partition's rows in play fit into the registers of a lane */
+    static constexpr int LANES = NARROW ? 1 : 3 * N;
+
+    static size_t factor_tile_bytes(int64_t block_rows) { return tile_shape<T, N, 3 * N, 0>(block_rows, 0).bytes(); }
+    static size_t tile_bytes(int64_t block_rows, int64_t nrhs)
+    {
+        return nrhs == 1 ? tile_shape<T, N, LANES, 1>(block_rows, nrhs).bytes() : tile_shape<T, N, LANES, NARROW ? 2 : 3>(block_rows, nrhs).bytes();
+    }
+
+    static trine_status allow(const void *kernel, size_t bytes)
+    {
+        trine_status status = TRINE_SUCCESS;
+        if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute(kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
+        if (bytes) TRY(GPU(gpuFuncSetAttribute(kernel, gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared)));
+    done:
+        return status;
+    }
+    /** Run a kernel for each partition (by ON lanes) and `batch` right-hand sides. */
+    template <int ON> static trine_status launch(void (*kernel)(stage_of<T>), const stage_of<T> &s, int batch, size_t bytes, gpuStream_t stream)
+    {
+        trine_status status = TRINE_SUCCESS;
+        const dim3 grid((unsigned)blocks_of<ON>(s), (unsigned)((s.nrhs + batch - 1) / batch));
+        TRY(allow((const void *)kernel, bytes));
+        kernel<<<grid, WARP, bytes, stream>>>(s);
+        TRY(GPU_LAUNCHED("a stage of a block tridiagonal solve"));
+    done:
+        return status;
+    }
+
+    /** Factor stages from `first` on; `factor` is a factorization as in block/layout.h. rhs, if not NULL: the one right-hand side
+     *  of coarse stages, which is eliminated on the way. */
+    static trine_status factor_stages(const block_call *call, int first, T *factorization, T *rhs)
+    {
+        trine_status status = TRINE_SUCCESS;
+        const gpuStream_t stream = (gpuStream_t)call->stream;
+        for (int k = first; k < call->plan.stages; k++) {
+            stage_of<T> s = make_stage<T>(call, k, factorization, rhs);
+            s.nrhs = 1;
+            if (k == 0) TRY(launch<3 * N>(factor<T, N, 1, 0>, s, 1, factor_tile_bytes(s.base + (s.larger > 0)), stream));
+            else TRY(launch<4 * N>(rhs ? factor<T, N, 2, 1> : factor<T, N, 2, 0>, s, 1, group_source_bytes<T, N>(), stream));
+        }
+    done:
+        return status;
+    }
+    template <int NR> static trine_status forward_stage(const stage_of<T> &s, int k, gpuStream_t stream)
+    {
+        return k == 0 ? launch<3 * N>(forward<T, N, 1, NR>, s, NR, 0, stream) : launch<4 * N>(forward<T, N, 2, NR>, s, NR, 0, stream);
+    }
+    template <int NR> static trine_status backward_stage(const stage_of<T> &s, int k, gpuStream_t stream)
+    {
+        return launch<N>(k == 0 ? backward<T, N, 1, NR> : backward<T, N, 2, NR>, s, NR, 0, stream);
+    }
+    /** Solve on stages from `first` on, with what their right-hand sides are; stage 0 has D and X. eliminated: they have been. */
+    static trine_status solve_stages(const block_call *call, int first, bool eliminated, T *factorization, T *rhs, const T *D, int64_t ldd, T *X, int64_t ldx)
+    {
+        trine_status status = TRINE_SUCCESS;
+        const int last = call->plan.stages - 1;
+        const gpuStream_t stream = (gpuStream_t)call->stream;
+        for (int k = eliminated ? last + 1 : first; k <= 2 * last + 1 - first; k++) { /* down, and up */
+            const int at = k <= last ? k : 2 * last + 1 - k;
+            stage_of<T> s = make_stage<T>(call, at, factorization, rhs);
+            if (at == 0) s.D = D, s.ldd = ldd, s.X = X, s.ldx = ldx;
+            if (k <= last) TRY(s.nrhs == 1 ? forward_stage<1>(s, at, stream) : forward_stage<4>(s, at, stream));
+            else TRY(s.nrhs == 1 ? backward_stage<1>(s, at, stream) : backward_stage<4>(s, at, stream));
+        }
+    done:
+        return status;
+    }
+
+    /** The first stage of a solve, there or back. */
+    template <int RHS> static trine_status first_stage(const stage_of<T> &s, bool back, gpuStream_t stream)
+    {
+        const size_t bytes = tile_bytes(back ? s.base + (s.larger > 0) : 2 * CHUNK, s.nrhs);
+        if constexpr (NARROW) return launch<LANES>(back ? substitute<T, N, RHS> : reduce<T, N, RHS>, s, RHS, bytes, stream);
+        else return launch<LANES>(back ? substitute_wide<T, N, RHS> : reduce_wide<T, N, RHS>, s, RHS, bytes, stream);
+    }
+    /** X := op(A)^-1 D. */
+    static trine_status solve(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, T *factorization, T *rhs)
+    {
+        trine_status status = TRINE_SUCCESS;
+        stage_of<T> s = make_stage<T>(call, 0, factorization, rhs);
+        const bool one = s.nrhs == 1;
+        s.D = D, s.ldd = ldd, s.X = X, s.ldx = ldx;
+        TRY(one ? first_stage<1>(s, false, (gpuStream_t)call->stream) : first_stage<NARROW ? 2 : 3>(s, false, (gpuStream_t)call->stream));
+        TRY(factor_stages(call, 1, factorization, one ? rhs : nullptr));
+        TRY(solve_stages(call, 1, one, factorization, rhs, nullptr, 0, nullptr, 0));
+        TRY(one ? first_stage<1>(s, true, (gpuStream_t)call->stream) : first_stage<NARROW ? 2 : 3>(s, true, (gpuStream_t)call->stream));
+    done:
+        return status;
+    }
+    static trine_status factorize(const block_call *call) { return factor_stages(call, 0, (T *)call->factor, nullptr); }
+    static trine_status substitute_all(const block_call *call)
+    {
+        return solve_stages(call, 0, false, (T *)call->factor, (T *)call->work, (const T *)call->D, call->ldd, (T *)call->X, call->ldx);
+    }
+};
+
+template <typename T> trine_status solve_with(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, T *factorization, T *rhs)
+{
+    switch (call->A.width) {
+    case 2: return width_of<T, 2>::solve(call, D, ldd, X, ldx, factorization, rhs);
+    case 3: return width_of<T, 3>::solve(call, D, ldd, X, ldx, factorization, rhs);
+    case 4: return width_of<T, 4>::solve(call, D, ldd, X, ldx, factorization, rhs);
+    default: return width_of<T, 8>::solve(call, D, ldd, X, ldx, factorization, rhs);
+    }
+}
+
+/** The entry points of one precision: see struct block_backend. */
+template <typename T> trine_status solve_of(const block_call *call)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t n = call->A.n, nrhs = call->o.nrhs, blocks = (n + 255) / 256;
+    const dim3 grid((unsigned)(blocks < 4096 ? blocks : 4096), (unsigned)nrhs);
+    const gpuStream_t stream = (gpuStream_t)call->stream;
+    const T *D = (const T *)call->D;
+    T *X = (T *)call->X, *factorization = (T *)call->work, *rhs = (T *)((char *)call->work + call->factor_bytes), *residual = rhs + call->plan.rhs_elements * nrhs;
+    if (call->o.refine) {
+        copy_columns<T><<<grid, 256, 0, stream>>>(n, D, call->ldd, residual, n);
+        TRY(GPU_LAUNCHED("copy_columns"));
+    }
+    TRY(solve_with<T>(call, D, call->ldd, X, call->ldx, factorization, rhs));
+    if (call->o.refine) {
+        subtract_product<T><<<grid, 256, 0, stream>>>(call->A, X, call->ldx, residual);
+        TRY(GPU_LAUNCHED("subtract_product"));
+        TRY(solve_with<T>(call, residual, n, residual, n, factorization, rhs));
+        add_columns<T><<<grid, 256, 0, stream>>>(n, residual, n, X, call->ldx);
+        TRY(GPU_LAUNCHED("add_columns"));
+    }
+done:
+    return status;
+}
+template <typename T> trine_status factor_of(const block_call *call)
+{
+    switch (call->A.width) {
+    case 2: return width_of<T, 2>::factorize(call);
+    case 3: return width_of<T, 3>::factorize(call);
+    case 4: return width_of<T, 4>::factorize(call);
+    default: return width_of<T, 8>::factorize(call);
+    }
+}
+template <typename T> trine_status substitute_of(const block_call *call)
+{
+    switch (call->A.width) {
+    case 2: return width_of<T, 2>::substitute_all(call);
+    case 3: return width_of<T, 3>::substitute_all(call);
+    case 4: return width_of<T, 4>::substitute_all(call);
+    default: return width_of<T, 8>::substitute_all(call);
+    }
+}
+
+/** Shared memory of a warp's partitions. */
+template <typename T> size_t tile_bytes_of(const block_call *call, bool factored, int64_t block_rows)
+{
+    const auto bytes = [&](auto kernels) { return factored ? kernels.factor_tile_bytes(block_rows) : kernels.tile_bytes(block_rows, call->o.nrhs); };
+    switch (call->A.width) {
+    case 2: return bytes(width_of<T, 2>());
+    case 3: return bytes(width_of<T, 3>());
+    case 4: return bytes(width_of<T, 4>());
+    default: return bytes(width_of<T, 8>());
+    }
+}
+extern template trine_status solve_of<float>(const block_call *);
+extern template trine_status solve_of<double>(const block_call *);
+extern template trine_status solve_of<complex_of<float>>(const block_call *);
+extern template trine_status solve_of<complex_of<double>>(const block_call *);
+extern template trine_status factor_of<float>(const block_call *);
+extern template trine_status factor_of<double>(const block_call *);
+extern template trine_status factor_of<complex_of<float>>(const block_call *);
+extern template trine_status factor_of<complex_of<double>>(const block_call *);
+extern template trine_status substitute_of<float>(const block_call *);
+extern template trine_status substitute_of<double>(const block_call *);
+extern template trine_status substitute_of<complex_of<float>>(const block_call *);
+extern template trine_status substitute_of<complex_of<double>>(const block_call *);
+
+} // namespace trine_block
+
+#endif

@@ -1,0 +1,91 @@
+/* Grouping of unknowns, partitions and stages of block tridiagonal and banded solves. */
+#include "tridiagonal/block/layout.h"
+
+trine_status block_check_options(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *out)
+{
+    trine_gtsv_options checked = options ? *options : (trine_gtsv_options){0};
+    const trine_pivot pivot = checked.pivot;
+    const bool determinant = pivot == TRINE_PIVOT_PARTIAL_DETERMINANT || pivot == TRINE_PIVOT_SCALED_DETERMINANT;
+    if (determinant) checked.pivot = TRINE_PIVOT_DEFAULT;
+    REQUIRE(n <= INT64_MAX / 8192, "n is %lld", (long long)n); /* so that no count of elements overflows */
+    const trine_status status = rpts_check_options(t, n, nrhs, &checked, out);
+    if (!status && determinant) out->pivot = pivot;
+    return status;
+}
+
+trine_status block_group_blocks(int64_t rows, int n, const rpts_options *o, const int *widths, block_matrix *A)
+{
+    REQUIRE(n >= 1 && n <= BLOCK_MAX, "n is %d, not 1 to %d", n, BLOCK_MAX);
+    *A = (block_matrix){.n = rows * n, .rows = rows < 2 ? 2 : rows, .width = widths[n], .size = n, .op = o->op,
+                        .cyclic = o->cyclic && rows > 2, .wrapped = o->cyclic && rows <= 2, .n_given = n, .rows_given = rows};
+    return TRINE_SUCCESS;
+}
+
+trine_status block_group_bands(int64_t n, int kl, int ku, const rpts_options *o, const int *widths, block_matrix *A)
+{
+    REQUIRE(kl >= 0 && kl <= BLOCK_MAX, "kl is %d, not 0 to %d", kl, BLOCK_MAX);
+    REQUIRE(ku >= 0 && ku <= BLOCK_MAX, "ku is %d, not 0 to %d", ku, BLOCK_MAX);
+    const int most = kl > ku ? kl : ku;
+    *A = (block_matrix){.n = n, .banded = true, .kl = kl, .ku = ku, .op = o->op};
+    for (int w = most > 1 ? most : 1; w <= BLOCK_MAX; w++) {
+        if (widths[w] != w) continue;
+        A->width = A->size = w;
+        A->rows = n > w ? (n + w - 1) / w : 2;
+        A->larger = 0;
+        if (!o->cyclic) return TRINE_SUCCESS;
+        A->wrapped = n <= 2 * w;
+        A->cyclic = !A->wrapped;
+        if (A->wrapped || n % w == 0) return TRINE_SUCCESS;
+        A->size = (int)(n / A->rows); /* x[n-1] and x[0] are neighbours: every block column has to be as wide as the bands */
+        A->larger = n - A->rows * A->size;
+        if (A->size >= most) return TRINE_SUCCESS;
+    }
+    return trine_fail(TRINE_ERR_UNSUPPORTED, "a cyclic system of n = %lld with %d bands below and %d above the diagonal cannot be cut into blocks of %d to %d unknowns",
+                      (long long)n, kl, ku, most, BLOCK_MAX);
+}
+
+static void add_stage(block_plan *plan, int group, int64_t groups, int64_t partition, bool factored)
+{
+    block_stage *s = &plan->stage[plan->stages++];
+    const int64_t w = plan->width;
+    s->group = group;
+    s->groups = groups;
+    s->partitions = groups <= partition ? 1 : (groups + partition - 1) / partition;
+    s->base = groups / s->partitions;
+    s->larger = groups % s->partitions;
+    s->chunk = w * w * (6 + 2 * group) + w;
+    s->factor = plan->factor_elements;
+    s->pivots = plan->pivot_bytes;
+    s->matrix = plan->matrix_elements;
+    s->rhs = plan->rhs_elements;
+    plan->factor_elements += factored ? groups * group * s->chunk : 0;
+    plan->pivot_bytes += factored ? groups * group * (w + 1) : 0;
+    if (group == 1) return;
+    plan->matrix_elements += groups * 8 * w * w;
+    plan->rhs_elements += groups * 2 * w;
+}
+
+void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, bool factored, block_plan *plan)
+{
+    *plan = (block_plan){.width = A->width, .cyclic = A->cyclic};
+    add_stage(plan, 1, A->rows, partition < 4 ? 4 : partition, factored); /* no partition may have less than two block rows */
+    do add_stage(plan, 2, plan->stage[plan->stages - 1].partitions, coarse_partition, true);
+    while (plan->stage[plan->stages - 1].partitions > 1);
+}
+
+trine_status block_factor_bytes(const block_plan *plan, trine_dtype t, size_t *bytes)
+{
+    trine_status status = rpts_bytes(0, 0, plan->factor_elements + plan->matrix_elements, 0, t, bytes);
+    if (!status) *bytes += ((size_t)plan->pivot_bytes + 15) / 16 * 16;
+    return status;
+}
+
+int64_t block_unknown(const block_matrix *A, const block_plan *plan, int stage, int64_t j, int k)
+{
+    for (; stage > 0; stage--) {
+        const block_stage *fine = &plan->stage[stage - 1];
+        const int64_t p = j / 2, first = block_first_group(fine, p) * fine->group;
+        j = j % 2 ? first + (int64_t)block_group_count(fine, p) * fine->group - 1 : first;
+    }
+    return j * A->size + (j < A->larger ? j : A->larger) + k;
+}

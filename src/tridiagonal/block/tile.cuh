@@ -1,0 +1,261 @@
+/* The partitions of a warp in shared memory: rows come from global memory coalesced, bands become blocks on the way; pivot rows
+ * take the place of the rows they come from, solutions that of the right-hand sides. */
+#ifndef TRINE_BLOCK_TILE_CUH
+#define TRINE_BLOCK_TILE_CUH
+
+#include "tridiagonal/block/panel.cuh"
+
+namespace trine_block {
+
+/** Where a tile keeps what. A partition has three arrays, of the blocks before, on and behind the diagonal, one block row after
+ *  the other, each column-major; right-hand sides have an array each. Partitions are an odd number of pieces apart, so that
+ *  lanes that read the same piece of theirs hit different banks. */
+template <typename T, int N, int LANES, int RHS> struct tile_shape {
+    static constexpr int TOGETHER = WARP / LANES;
+    static constexpr int BLOCK_BYTES = N * N * (int)sizeof(T);
+    static constexpr int PIECE = BLOCK_BYTES % 16 == 0 ? 16 : BLOCK_BYTES % 8 == 0 ? 8 : 4;
+    int length, partition, column, columns; /* elements of an array, of a partition's three, of a right-hand side; right-hand sides of a partition */
+
+    __host__ __device__ tile_shape(int64_t block_rows, int64_t nrhs)
+    {
+        length = (int)block_rows * N * N;
+        partition = ((3 * length * (int)sizeof(T) + PIECE - 1) / PIECE | 1) * PIECE / (int)sizeof(T);
+        column = (int)block_rows * N | 1;
+        columns = (int)(nrhs < RHS ? nrhs : RHS);
+    }
+    __host__ __device__ size_t bytes() const { return (size_t)TOGETHER * (partition + columns * column) * sizeof(T); }
+};
+
+/** op(partition, from, to) for each of `per` pieces of `count` partitions, a warp together: the byte offsets of the piece in
+ *  arrays whose partitions are from_step and to_step apart. */
+template <int PIECE, typename OP> __device__ __forceinline__ void for_pieces(int per, int count, int from_step, int to_step, const OP &op)
+{
+    if (per == 0) return;
+    const int lane = threadIdx.x % WARP, step = WARP / per, rest = WARP % per;
+    int partition = lane / per, piece = lane % per;
+    int from = partition * from_step + piece * PIECE, to = partition * to_step + piece * PIECE;
+#pragma unroll 4
+    while (partition < count) {
+        op(partition, from, to);
+        partition += step, piece += rest;
+        from += step * from_step + rest * PIECE, to += step * to_step + rest * PIECE;
+        if (piece >= per) {
+            partition++, piece -= per;
+            from += from_step - per * PIECE, to += to_step - per * PIECE;
+        }
+    }
+}
+
+template <typename T, int N, int LANES, int RHS> struct tile {
+    using shape = tile_shape<T, N, LANES, RHS>;
+    static constexpr int MINE = RHS > 0 ? RHS : 1;
+    static constexpr int SMALL = sizeof(T) < 8 ? 4 : 8; /* bytes that can be copied from wherever an element lies */
+    const shape at_hand;
+    const int mask;   /* block row j is at j & mask: a tile may be smaller than its partitions */
+    T *data, *rhs;    /* of the warp */
+    T *mine, *my_rhs; /* of the lane's partition */
+    int rhs_there;    /* right-hand sides */
+
+    __device__ tile(const stage_of<T> &s, const place<LANES> &at, int64_t block_rows, int mask, T *memory, int64_t column)
+        : at_hand(block_rows, s.nrhs), mask(mask), data(memory), rhs(memory + shape::TOGETHER * at_hand.partition)
+    {
+        mine = data + at.slot * at_hand.partition;
+        my_rhs = rhs + at.slot * at_hand.columns * at_hand.column;
+        rhs_there = s.nrhs - column < RHS ? (int)(s.nrhs - column) : RHS;
+    }
+
+    /* ------------------------------------------------------ from and to memory */
+
+    /** The unknowns of the caller's matrix are numbered like positions in block columns, as far as there are n. */
+    static __device__ bool is_plain(const block_matrix &A) { return A.op == TRINE_N && A.size == N && !A.larger && !A.wrapped && (A.banded || (A.n_given == N && A.rows_given == A.rows)); }
+
+    /** Block rows j ... j + rows - 1 of all partitions of the warp, PIECE bytes at a time. */
+    template <int PIECE> __device__ __forceinline__ void load_blocks(const stage_of<T> &s, const place<LANES> &at, int j, int rows)
+    {
+        constexpr int BYTES = N * N * (int)sizeof(T);
+        const int64_t first = (at.first_group + j) * BYTES;
+        const char *a = (const char *)s.A.a + first, *b = (const char *)s.A.b + first, *c = (const char *)s.A.c + first;
+        char *here = (char *)(data + (j & mask) * N * N);
+        const int next = at_hand.length * (int)sizeof(T);
+        for_pieces<PIECE>(rows * BYTES / PIECE, at.count, at.m * BYTES, at_hand.partition * (int)sizeof(T), [&](int, int from, int to) {
+            copy_async<PIECE>(here + to, a + from);
+            copy_async<PIECE>(here + to + next, b + from);
+            copy_async<PIECE>(here + to + 2 * next, c + from);
+        });
+    }
+    /** Bands: element k of row j N + i stands in column i + k of the three blocks. */
+    __device__ __forceinline__ void load_bands(const stage_of<T> &s, T *to, int64_t group, int rows)
+    {
+        const int64_t first = group * N, left = s.A.n - first;
+        const int lane = threadIdx.x % WARP, there = (int)(left < rows * N ? left : rows * N);
+        const bool inside = s.A.cyclic || (first >= N && left >= (rows + 1) * N);
+        for (int e = lane; e < rows * N * N; e += WARP) to[e] = to[at_hand.length + e] = to[2 * at_hand.length + e] = T{};
+        __syncwarp();
+        for (int r = lane; r < rows * N; r += WARP) {
+            const int j = r / N, i = r % N;
+            const T *band = (const T *)s.A.a + (s.A.kl - N) * s.A.n + first + r;
+            T *row = to + j * N * N + i;
+            if (r < there) {
+#pragma unroll
+                for (int c = 0; c < 3 * N; c++) { /* columns of the three blocks */
+                    const int k = c - N - i;
+                    if (k >= -s.A.kl && k <= s.A.ku && (inside || (first + r + k >= 0 && first + r + k < s.A.n)))
+                        for (int part = 0; part < (int)sizeof(T) / SMALL; part++)
+                            copy_async<SMALL>((char *)(row + c / N * at_hand.length + c % N * N) + part * SMALL, (const char *)(band + (k + N) * s.A.n) + part * SMALL);
+                }
+            } else {
+                row[at_hand.length + i * N] = one_of<T>(); /* unknowns of the identity */
+            }
+        }
+    }
+    __device__ __noinline__ void load_elements(const stage_of<T> &s, T *to, int64_t group, int rows)
+    {
+        for (int e = threadIdx.x % WARP; e < rows * N * N; e += WARP)
+            for (int side = 0; side < 3; side++) to[side * at_hand.length + e] = given_element<T>(s.A, group + e / (N * N), side - 1, e % N, e / N % N);
+    }
+    __device__ __forceinline__ void load_matrix(const stage_of<T> &s, const place<LANES> &at, int j, int rows)
+    {
+        if (is_plain(s.A) && !s.A.banded) {
+            if (shape::PIECE == 16 && is_aligned(s.A.a) && is_aligned(s.A.b) && is_aligned(s.A.c)) load_blocks<shape::PIECE>(s, at, j, rows);
+            else load_blocks<SMALL>(s, at, j, rows);
+        } else {
+            for (int slot = 0; slot < at.count; slot++) {
+                T *to = data + slot * at_hand.partition + (j & mask) * N * N;
+                const int64_t group = at.first_group + (int64_t)slot * at.m + j;
+                if (is_plain(s.A)) load_bands(s, to, group, rows);
+                else load_elements(s, to, group, rows);
+            }
+        }
+    }
+
+    /** op(here, column, row, bytes) for each piece of the vectors of block rows j ... that is there; absent(here) for others. */
+    template <typename OP, typename ABSENT>
+    __device__ __forceinline__ void for_vectors(const stage_of<T> &s, const place<LANES> &at, int64_t column, int j, int rows, const OP &op, const ABSENT &absent)
+    {
+        const bool plain = is_plain(s.A) && (at.first_group + (int64_t)(at.count - 1) * at.m + j + rows) * N <= s.A.n;
+        T *here = rhs + (j & mask) * N;
+        for (int r = 0; r < at_hand.columns && column + r < s.nrhs; r++, here += at_hand.column) {
+            const int64_t first = (at.first_group + j) * N;
+            const int step = at_hand.columns * at_hand.column;
+            if (plain)
+                for_pieces<(int)sizeof(T)>(rows * N, at.count, at.m * N * (int)sizeof(T), step * (int)sizeof(T), [&](int, int from, int to) {
+                    op(*(T *)((char *)here + to), column + r, first + from / (int)sizeof(T));
+                });
+            else
+                for (int slot = 0; slot < at.count; slot++)
+                    for (int e = threadIdx.x % WARP; e < rows * N; e += WARP) {
+                        const int64_t block = at.first_group + (int64_t)slot * at.m + j + e / N;
+                        if (e % N < unknowns_of(s.A, block)) op(here[slot * step + e], column + r, first_unknown(s.A, block) + e % N);
+                        else absent(here[slot * step + e]);
+                    }
+        }
+    }
+    /** Have block rows j ... j + rows - 1 brought, with their right-hand sides; wait_for_copies, __syncwarp. */
+    __device__ __forceinline__ void load(const stage_of<T> &s, const place<LANES> &at, int64_t column, int j, int rows)
+    {
+        load_matrix(s, at, j, rows);
+        for_vectors(s, at, column, j, rows, [&](T &here, int64_t c, int64_t row) {
+#pragma unroll
+            for (int part = 0; part < (int)sizeof(T) / SMALL; part++)
+                copy_async<SMALL>((char *)&here + part * SMALL, (const char *)(s.D + c * s.ldd + row) + part * SMALL);
+        }, [](T &here) { here = T{}; });
+    }
+    __device__ __forceinline__ void store(const stage_of<T> &s, const place<LANES> &at, int64_t column)
+    {
+        __syncwarp();
+        for_vectors(s, at, column, 0, at.m, [&](T &here, int64_t c, int64_t row) { s.X[c * s.ldx + row] = here; }, [](T &) {});
+    }
+
+    /* ---------------------------------------- a lane that has all of a partition */
+
+    static constexpr int IN_PIECE = shape::PIECE / (int)sizeof(T);
+    struct alignas(shape::PIECE) piece { T v[IN_PIECE]; };
+
+    /** Block row j and its right-hand sides. */
+    __device__ __forceinline__ void read(int j, T (&x)[3][N][N], T (&d)[MINE][N]) const
+    {
+#pragma unroll
+        for (int side = 0; side < 3; side++)
+#pragma unroll
+            for (int e = 0; e < N * N; e += IN_PIECE) {
+                const piece here = *(const piece *)(mine + side * at_hand.length + (j & mask) * N * N + e);
+#pragma unroll
+                for (int i = 0; i < IN_PIECE; i++) x[side][(e + i) / N][(e + i) % N] = here.v[i];
+            }
+        read_rhs(j, d);
+    }
+    __device__ __forceinline__ void read_rhs(int j, T (&d)[MINE][N]) const
+    {
+#pragma unroll
+        for (int r = 0; r < RHS; r++)
+#pragma unroll
+            for (int i = 0; i < N; i++) d[r][i] = r < rhs_there ? my_rhs[r * at_hand.column + (j & mask) * N + i] : T{};
+    }
+    __device__ __forceinline__ void write(int j, const T (&d)[MINE][N])
+    {
+#pragma unroll
+        for (int r = 0; r < RHS; r++)
+#pragma unroll
+            for (int i = 0; i < N; i++)
+                if (r < rhs_there) my_rhs[r * at_hand.column + (j & mask) * N + i] = d[r][i];
+    }
+    /** The pivot rows of block column j, with the inverses of the pivots on the diagonal of the first block. */
+    template <typename PANEL> __device__ __forceinline__ void keep(int j, const PANEL &panel, const T (&inverse)[N], int rhs_column)
+    {
+#pragma unroll
+        for (int side = 0; side < 3; side++)
+#pragma unroll
+            for (int e = 0; e < N * N; e += IN_PIECE) {
+                piece here;
+#pragma unroll
+                for (int i = 0; i < IN_PIECE; i++) {
+                    const int c = (e + i) / N, k = (e + i) % N;
+                    here.v[i] = side == 0 && c == k ? inverse[k] : panel.u[side * N + c][N + k];
+                }
+                *(piece *)(mine + side * at_hand.length + (j & mask) * N * N + e) = here;
+            }
+#pragma unroll
+        for (int r = 0; r < RHS; r++)
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                if (r < rhs_there) my_rhs[r * at_hand.column + (j & mask) * N + k] = panel.u[rhs_column + r][N + k];
+    }
+    /** y := what the pivot rows of block column j leave, x[side] being known of the block columns behind it. */
+    __device__ __forceinline__ void solve(int j, const T (&x)[MINE][2][N], T (&y)[MINE][N]) const
+    {
+        const T *rows = mine + (j & mask) * N * N;
+#pragma unroll
+        for (int side = 2; side >= 0; side--)
+#pragma unroll
+            for (int e = N * N - IN_PIECE; e >= 0; e -= IN_PIECE) { /* columns from the last one on */
+                const piece here = *(const piece *)(rows + side * at_hand.length + e);
+#pragma unroll
+                for (int i = IN_PIECE - 1; i >= 0; i--) {
+                    const int c = (e + i) / N, k = (e + i) % N;
+#pragma unroll
+                    for (int r = 0; r < RHS; r++) {
+                        if (side > 0) y[r][k] = y[r][k] - here.v[i] * x[r][side - 1][c];
+                        else if (k == c) y[r][k] = y[r][k] * here.v[i];
+                        else if (k < c) y[r][k] = y[r][k] - here.v[i] * y[r][c];
+                    }
+                }
+            }
+    }
+};
+
+constexpr int CHUNK = 4; /* block rows that `reduce` asks for at once; two times that are in its tile */
+
+/** For `reduce`: arrive(j) before block row j is read, 1 first; block rows 0 ... CHUNK - 1 have been asked for. */
+template <typename T, int N, int LANES, int RHS>
+__device__ __forceinline__ void arrive(tile<T, N, LANES, RHS> &tile, const stage_of<T> &s, const place<LANES> &at, int64_t column, int j)
+{
+    if (j > 1 && j % CHUNK) return;
+    const int next = j / CHUNK * CHUNK + CHUNK;
+    wait_for_copies();
+    __syncwarp();
+    if (next < at.m) tile.load(s, at, column, next, at.m - next < CHUNK ? at.m - next : CHUNK); /* in place of those that have been read */
+}
+
+} // namespace trine_block
+
+#endif

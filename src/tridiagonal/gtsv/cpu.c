@@ -1,0 +1,155 @@
+/* Tridiagonal solve on the CPU by recursive partitioned Schur complements; the arithmetic is rpts/partition.h. */
+#include <float.h>
+#include <omp.h>
+#include <string.h>
+
+#include "core/scalar.h"
+#include "tridiagonal/rpts.h"
+
+enum {
+    LANES = 16,                       /* partitions eliminated together */
+    RPTS_DIRECT_ROWS = 64,            /* systems up to this size are solved by one elimination */
+    TILE_ROWS = RPTS_DIRECT_ROWS + 2,
+    RPTS_SERIAL_ROWS = 8192,          /* fewer rows are not worth a parallel region */
+    RPTS_CPU_PARTITION = 32
+};
+
+/* The loops over lanes: kept out of their callers, where GCC vectorizes them best, and compiled for wider vectors too. The
+ * arithmetic is the same in each (no fused multiply-add), so that results do not depend on the processor. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define LANE_LOOP __attribute__((noinline, target_clones("default", "avx2", "avx512f")))
+#else
+#define LANE_LOOP __attribute__((noinline))
+#endif
+
+/* to[j][l] = from[l][j] for `rows` values of j and `lanes` of l, in squares of 16 bytes: elements of `size` bytes (4, 8 or 16),
+ * `from` in columns that are from_step bytes apart, `to` in rows that are to_step bytes apart. */
+typedef float four_floats __attribute__((vector_size(16)));
+typedef double two_doubles __attribute__((vector_size(16)));
+
+static inline void transpose_2x2(const char *from, int64_t from_step, char *to, int64_t to_step)
+{
+    two_doubles a, b, low, high;
+    memcpy(&a, from, 16);
+    memcpy(&b, from + from_step, 16);
+    low = __builtin_shufflevector(a, b, 0, 2);
+    high = __builtin_shufflevector(a, b, 1, 3);
+    memcpy(to, &low, 16);
+    memcpy(to + to_step, &high, 16);
+}
+
+static inline void transpose_4x4(const char *from, int64_t from_step, char *to, int64_t to_step)
+{
+    four_floats a, b, c, d, row[4];
+    memcpy(&a, from, 16);
+    memcpy(&b, from + from_step, 16);
+    memcpy(&c, from + 2 * from_step, 16);
+    memcpy(&d, from + 3 * from_step, 16);
+    const four_floats ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const four_floats ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7), cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    row[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    row[1] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    row[2] = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+    row[3] = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+    for (int k = 0; k < 4; k++) memcpy(to + k * to_step, &row[k], 16);
+}
+
+/** rows and lanes divide by 16 / size. */
+static inline void transpose(size_t size, const void *from_start, int64_t from_step, void *to_start, int64_t to_step, int rows, int lanes)
+{
+    const char *from = from_start;
+    char *to = to_start;
+    const int square = (int)(16 / size);
+    for (int l = 0; l < lanes; l += square)
+        for (int j = 0; j < rows; j += square) {
+            const char *here = from + l * from_step + (int64_t)size * j;
+            char *there = to + j * to_step + (int64_t)size * l;
+            if (size == 4) transpose_4x4(here, from_step, there, to_step);
+            else if (size == 8) transpose_2x2(here, from_step, there, to_step);
+            else memcpy(there, here, 16);
+        }
+}
+
+#define TEMPLATE "tridiagonal/gtsv/cpu.inc"
+#include "core/each_dtype.h"
+
+typedef void (*gtsv_fn)(const rpts_options *, const rpts_plan *, const void *, const void *, const void *, const void *, int64_t, void *, int64_t, void *);
+static const gtsv_fn gtsv[] = TABLE(gtsv);
+
+typedef void (*gtsv_batch_fn)(const gtsv_batch *, int, void *);
+static const gtsv_batch_fn batch_of[] = TABLE(gtsv_batch);
+
+static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *o, rpts_plan *plan, size_t *bytes)
+{
+    trine_status status = rpts_check_options(t, n, nrhs, options, o);
+    if (status) return status;
+    if (!o->partition) o->partition = RPTS_CPU_PARTITION;
+    rpts_make_plan(n, nrhs, o->cyclic, o->partition, RPTS_DIRECT_ROWS, plan);
+    return rpts_bytes(n, nrhs, plan->elements, o->refine, t, bytes);
+}
+
+trine_status trine_gtsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+{
+    rpts_options o;
+    rpts_plan plan;
+    REQUIRE(bytes, "bytes is NULL");
+    return prepare(t, n, nrhs, options, &o, &plan, bytes);
+}
+
+trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                            const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
+                            void *work, size_t work_bytes)
+{
+    rpts_options o;
+    rpts_plan plan;
+    size_t needed = 0;
+    trine_status status = TRINE_SUCCESS;
+    REQUIRE(threads >= 0, "threads is %d", threads);
+    TRY(prepare(t, n, nrhs, options, &o, &plan, &needed));
+    REQUIRE(!n || (a && b && c), "%s is NULL", !a ? "a" : !b ? "b" : "c");
+    TRY(rpts_check_vectors(n, nrhs, D, ldd, X, ldx));
+    TRY(rpts_check_work(work, work_bytes, needed));
+    o.threads = threads ? threads : omp_get_max_threads();
+    if (n && nrhs) gtsv[t](&o, &plan, a, b, c, D, ldd, X, ldx, work);
+done:
+    return status;
+}
+
+/** A copy of a system and the stages of its solve for each thread. */
+static trine_status prepare_batch(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, gtsv_batch *batch, size_t *bytes)
+{
+    trine_status status = TRINE_SUCCESS;
+    *batch = (gtsv_batch){.t = t, .n = n, .systems = systems};
+    REQUIRE(threads >= 0, "threads is %d", threads);
+    REQUIRE(systems >= 0 && (!n || systems <= INT64_MAX / 256 / (n > 0 ? n : 1)), "systems is %lld", (long long)systems);
+    TRY(prepare(t, n, 1, options, &batch->o, &batch->plan, bytes));
+    batch->o.threads = threads ? threads : omp_get_max_threads();
+    *bytes = 0;
+    if (n > RPTS_DIRECT_ROWS) TRY(rpts_bytes(4 * n + batch->plan.elements, batch->o.threads, 0, 1, t, bytes));
+done:
+    return status;
+}
+
+trine_status trine_gtsv_batch_cpu_work_size(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes)
+{
+    gtsv_batch batch;
+    REQUIRE(bytes, "bytes is NULL");
+    return prepare_batch(threads, t, n, systems, options, &batch, bytes);
+}
+
+trine_status trine_gtsv_batch_cpu(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
+                                  const void *a, const void *b, const void *c, trine_strides matrix_strides,
+                                  const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes)
+{
+    trine_status status = TRINE_SUCCESS;
+    gtsv_batch batch;
+    size_t needed = 0;
+    TRY(prepare_batch(threads, t, n, systems, options, &batch, &needed));
+    TRY(rpts_check_batch(a, b, c, matrix_strides, D, X, vector_strides, &batch));
+    TRY(rpts_check_work(work, work_bytes, needed));
+    threads = batch.o.threads;
+    batch.o.threads = 1; /* of one system */
+    if (n && systems) batch_of[t](&batch, threads, work);
+done:
+    return status;
+}

@@ -1,0 +1,109 @@
+/* trine_gtsv on the GPU: op(A), the way to its solution, refinement. */
+#include "tridiagonal/rpts/stages.h"
+#include "tridiagonal/rpts/tiled.h"
+
+#include <atomic>
+
+namespace {
+
+/* --------------------------------------------------------------- refinement */
+
+template <typename T> __global__ void copy_columns(int64_t n, columns_of<const T> from, columns_of<T> to)
+{
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x)
+        to.data[i + blockIdx.y * to.ld] = from.data[i + blockIdx.y * from.ld];
+}
+/** r := r - op(A) x */
+template <typename T> __global__ void subtract_product(const system_of<T> A, columns_of<const T> X, columns_of<T> residual)
+{
+    const T *x = X.data + blockIdx.y * X.ld;
+    T *r = residual.data + blockIdx.y * residual.ld;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < A.n; i += (int64_t)gridDim.x * blockDim.x) {
+        T sum = r[i] - diag_of(A, i) * x[i];
+        if (i > 0 || A.cyclic) sum = sum - lower_of(A, i) * x[i > 0 ? i - 1 : A.n - 1];
+        if (i < A.n - 1 || A.cyclic) sum = sum - upper_of(A, i) * x[i < A.n - 1 ? i + 1 : 0];
+        r[i] = sum;
+    }
+}
+template <typename T> __global__ void add_columns(int64_t n, columns_of<const T> from, columns_of<T> to)
+{
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x) {
+        T *x = to.data + i + blockIdx.y * to.ld;
+        *x = *x + from.data[i + blockIdx.y * from.ld];
+    }
+}
+
+/** Asked for once per device: a short system is solved in the time of a few such questions. */
+trine_status get_limits(device_limits *limits)
+{
+    static std::atomic<uint64_t> known[64]; /* shared_bytes << 32 | multiprocessors << 8 | major */
+    trine_status status = TRINE_SUCCESS;
+    int device;
+    TRY(GPU(gpuGetDevice(&device)));
+    limits->device = device;
+    if (const uint64_t packed = device < 64 ? known[device].load(std::memory_order_relaxed) : 0) {
+        limits->shared_bytes = (int)(packed >> 32), limits->multiprocessors = (int)(packed >> 8 & 0xffffff), limits->major = (int)(packed & 0xff);
+        return TRINE_SUCCESS;
+    }
+    TRY(GPU(gpuDeviceGetAttribute(&limits->multiprocessors, gpuDevAttrMultiProcessorCount, device)));
+    TRY(GPU(gpuDeviceGetAttribute(&limits->shared_bytes, gpuDevAttrMaxSharedMemoryPerBlockOptin, device)));
+    TRY(GPU(gpuDeviceGetAttribute(&limits->major, gpuDevAttrComputeCapabilityMajor, device)));
+    if (device < 64)
+        known[device].store((uint64_t)limits->shared_bytes << 32 | (uint64_t)limits->multiprocessors << 8 | (uint64_t)limits->major, std::memory_order_relaxed);
+done:
+    return status;
+}
+
+template <typename T> trine_status solve_of(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t n = plan->n, blocks = (n + 255) / 256;
+    const bool transposed = o->op != TRINE_N;
+    const gpuStream_t stream = (gpuStream_t)call->stream;
+    const dim3 grid((unsigned)(blocks < 4096 ? blocks : 4096), (unsigned)o->nrhs);
+    const columns_of<const T> D = {(const T *)call->D, call->ldd}, solution = {(const T *)call->X, call->ldx};
+    const columns_of<T> X = {(T *)call->X, call->ldx}, residual = {(T *)call->work + plan->elements, n};
+    system_of<T> A = {n, 0, 0, o->cyclic, o->op == TRINE_H && scalar<T>::is_complex, (const T *)call->a, (const T *)call->b, (const T *)call->c};
+    device_limits limits;
+    if (transposed) /* row i of A^T: c[i-1], b[i], a[i+1] */
+        A.lower = (const T *)call->c, A.lower_shift = -1, A.upper = (const T *)call->a, A.upper_shift = 1;
+    const auto solve = [&](columns_of<const T> rhs, columns_of<T> unknowns) {
+        T *const work = (T *)call->work;
+        if (o->path == TRINE_GTSV_STAGES) return solve_stages<T>({o, plan, A, rhs, unknowns, work, stream});
+        static const tiled_route routes[] = {ROUTE_ANY, ROUTE_ANY, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS}; /* by trine_gtsv_path */
+        return solve_tiled<T>({A, o->pivot, o->nrhs, rhs, unknowns, work, limits, routes[o->path], stream, false, nullptr});
+    };
+    TRY(get_limits(&limits));
+    if (o->refine) {
+        copy_columns<T><<<grid, 256, 0, stream>>>(n, D, residual);
+        TRY(GPU_LAUNCHED("copy_columns"));
+    }
+    TRY(solve(D, X));
+    if (o->refine) {
+        subtract_product<T><<<grid, 256, 0, stream>>>(A, solution, residual);
+        TRY(GPU_LAUNCHED("subtract_product"));
+        TRY(solve({residual.data, n}, residual));
+        add_columns<T><<<grid, 256, 0, stream>>>(n, {residual.data, n}, X);
+        TRY(GPU_LAUNCHED("add_columns"));
+    }
+done:
+    return status;
+}
+
+int64_t tiled_elements_of(trine_dtype t, int64_t n, int64_t nrhs)
+{
+    static int64_t (*const elements[])(int64_t, int64_t) = {
+        nullptr, tiled_elements<float>, tiled_elements<double>, tiled_elements<complex_of<float>>, tiled_elements<complex_of<double>>};
+    return elements[t](n, nrhs);
+}
+
+trine_status solve(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call)
+{
+    static trine_status (*const run[])(const rpts_options *, const rpts_plan *, const struct gtsv_device_call *) = {
+        nullptr, solve_of<float>, solve_of<double>, solve_of<complex_of<float>>, solve_of<complex_of<double>>};
+    return run[call->t](o, plan, call);
+}
+
+} // namespace
+
+extern "C" const struct gtsv_backend gtsv_cuda = {fused_rows_of, tiled_elements_of, solve};

@@ -1,0 +1,22 @@
+/* gtsv on the GPU stage by stage (rpts/stages.cuh): what the launching code and the rest of the module know of each other. */
+#ifndef TRINE_GTSV_STAGES_H
+#define TRINE_GTSV_STAGES_H
+
+#include "tridiagonal/rpts.h"
+#include "tridiagonal/rpts/system.cuh"
+
+template <typename T> struct stages_call {
+    const rpts_options *options;
+    const rpts_plan *plan;
+    system_of<T> A;
+    columns_of<const T> D;
+    columns_of<T> X;
+    T *work; /* plan->elements of them */
+    gpuStream_t stream;
+};
+
+template <typename T> trine_status solve_stages(const stages_call<T> &call);
+/** Rows that the last, fused stage solves in one block. */
+int64_t fused_rows_of(trine_dtype t);
+
+#endif

@@ -1,0 +1,67 @@
+/* Tridiagonal systems and columns of vectors as kernels take them, and their rows on the way to shared memory. */
+#ifndef TRINE_RPTS_SYSTEM_CUH
+#define TRINE_RPTS_SYSTEM_CUH
+
+#include "core/gpu_scalar.cuh"
+
+constexpr int WARP = 32;
+
+/** The bands of op(A): row i has lower[i + lower_shift], diag[i], upper[i + upper_shift], indices wrapped at the corners. */
+template <typename T> struct system_of {
+    int64_t n, lower_shift, upper_shift;
+    bool cyclic, conjugate;
+    const T *lower, *diag, *upper;
+};
+template <typename T> struct columns_of { T *data; int64_t ld; };
+
+template <typename T> __device__ inline T lower_of(const system_of<T> &A, int64_t i)
+{
+    if (i == 0 && !A.cyclic) return T{};
+    int64_t k = i + A.lower_shift;
+    k = k < 0 ? k + A.n : k;
+    return A.conjugate ? conjugate_of(A.lower[k]) : A.lower[k];
+}
+template <typename T> __device__ inline T diag_of(const system_of<T> &A, int64_t i) { return A.conjugate ? conjugate_of(A.diag[i]) : A.diag[i]; }
+template <typename T> __device__ inline T upper_of(const system_of<T> &A, int64_t i)
+{
+    if (i == A.n - 1 && !A.cyclic) return T{};
+    int64_t k = i + A.upper_shift;
+    k = k >= A.n ? k - A.n : k;
+    return A.conjugate ? conjugate_of(A.upper[k]) : A.upper[k];
+}
+
+template <int BYTES> __device__ inline void copy_async(void *shared, const void *global)
+{
+    const unsigned address = (unsigned)__cvta_generic_to_shared(shared);
+    if constexpr (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global) : "memory");
+    else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(global), "n"(BYTES) : "memory");
+}
+__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+__device__ inline bool is_aligned(const void *p) { return ((uintptr_t)p & 15) == 0; }
+
+/* Programmatic dependent launch, where the device has it: a kernel that is launched to follow another one closely may start
+ * when all blocks of that one have called let_follower_start, and sees its results after wait_for_predecessor. */
+__device__ inline void let_follower_start()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+__device__ inline void wait_for_predecessor()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/** A kernel behind the one-pass solve asks if there is nothing for it to do: the gate is a word that is not missing once it is
+ *  open (rpts/one_pass.cuh), and that nothing shuts again. NULL: always open. */
+__device__ inline bool is_shut(const int32_t *gate)
+{
+    if (!gate || !is_missing(poll(gate))) return false;
+    wait_for_predecessor();
+    return is_missing(poll(gate));
+}
+
+#endif

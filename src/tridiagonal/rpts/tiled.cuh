@@ -1,0 +1,191 @@
+/* Template of the launches: included by one small source file per precision, which keeps compile times apart. */
+#include <atomic>
+
+#include "tridiagonal/rpts/tiled.h"
+#include "tridiagonal/rpts/one_pass.cuh"
+#include "tridiagonal/rpts/resident.cuh"
+#include "tridiagonal/rpts/short.cuh"
+#include "tridiagonal/rpts/tuning.h"
+
+namespace {
+
+template <typename T> int64_t aligned_rows(int64_t n) { return (n + 3) / 4 * 4; }
+int64_t quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/** Do `set`, which changes attributes of KERNEL, before its first launch on each device: it takes as long as a launch. */
+template <auto KERNEL, typename Set> trine_status once_per_device(const device_limits &limits, const Set &set)
+{
+    static std::atomic<uint64_t> done;
+    const uint64_t bit = limits.device < 64 ? UINT64_C(1) << limits.device : 0;
+    if (done.load(std::memory_order_relaxed) & bit) return TRINE_SUCCESS;
+    const trine_status status = set((const void *)KERNEL);
+    if (!status) done.fetch_or(bit, std::memory_order_relaxed);
+    return status;
+}
+/** Let a kernel have these bytes a block; with several blocks on a multiprocessor, prefer shared memory to cache. */
+template <auto KERNEL> trine_status allow_shared_memory(const device_limits &limits, size_t bytes, bool several)
+{
+    return once_per_device<KERNEL>(limits, [=](const void *kernel) {
+        trine_status status = TRINE_SUCCESS;
+        if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute(kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
+        if (several) TRY(GPU(gpuFuncSetAttribute(kernel, gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared)));
+    done:
+        return status;
+    });
+}
+
+template <typename T, int NR, int M> size_t resident_bytes(int64_t warps) { return (size_t)warps * tile<T, NR, M>::BYTES + exchange_bytes<T, NR>(); }
+
+/** A launch and up to two of its attributes. */
+struct launch {
+    gpuLaunchConfig_t config = {};
+    gpuLaunchAttribute attributes[2] = {};
+    launch(dim3 grid, int warps, size_t bytes, gpuStream_t stream)
+    {
+        config.gridDim = grid, config.blockDim = dim3((unsigned)(warps * WARP));
+        config.dynamicSmemBytes = bytes, config.stream = stream, config.attrs = attributes;
+    }
+    gpuLaunchAttribute &add(gpuLaunchAttributeID id)
+    {
+        attributes[config.numAttrs].id = id;
+        return attributes[config.numAttrs++];
+    }
+    /** After another kernel of ours that lets it start early. */
+    void follow(const device_limits &limits)
+    {
+        if (limits.major >= 9) add(gpuLaunchAttributeProgrammaticStreamSerialization).val.programmaticStreamSerializationAllowed = 1;
+    }
+};
+
+/** Warps that a block of solve_short may have: a power of two. */
+template <typename T, int NR, int M> int most_short_warps(const device_limits &limits)
+{
+    int warps = SHORT_WARPS;
+    while (warps > 1 && warps * sizeof(warp_memory<T, NR, M>) + sizeof(block_memory<T, NR>) > (size_t)limits.shared_bytes) warps /= 2;
+    return warps;
+}
+template <typename T, int NR, int M> bool is_short(const tiled_call<T> &call)
+{
+    return quotient(call.A.n, WARP * M) <= most_short_warps<T, NR, M>(call.limits) * (call.limits.major >= 9 ? SHORT_BLOCKS : 1); /* clusters */
+}
+
+template <typename T, int NR, int M> trine_status launch_short(const tiled_call<T> &call, int preferred_warps)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t tiles = quotient(call.A.n, WARP * M);
+    int blocks = 1;
+    while (blocks < SHORT_BLOCKS && blocks * preferred_warps < tiles && call.limits.major >= 9) blocks *= 2;
+    const auto kernel = solve_short<T, NR, M>;
+    const short_solve<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.gate};
+    int warps = 1;
+    while (warps * blocks < tiles) warps *= 2;
+    launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), warps, warps * sizeof(warp_memory<T, NR, M>), call.stream);
+    TRY((once_per_device<solve_short<T, NR, M>>(call.limits, [&call](const void *it) {
+        trine_status status = TRINE_SUCCESS;
+        TRY(GPU(gpuFuncSetAttribute(it, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)(most_short_warps<T, NR, M>(call.limits) * sizeof(warp_memory<T, NR, M>)))));
+        if (call.limits.major >= 9) TRY(GPU(gpuFuncSetAttribute(it, gpuFuncAttributeNonPortableClusterSizeAllowed, 1)));
+    done:
+        return status;
+    })));
+    if (blocks > 1) how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
+    if (call.follows) how.follow(call.limits);
+    TRY(GPU(gpuLaunchKernelEx(&how.config, kernel, solve)));
+done:
+    return status;
+}
+
+template <typename T, int NR, int M> trine_status launch_grid(const tiled_call<T> &call)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t tiles = quotient(call.A.n, tile<T, NR, M>::ROWS), most = call.limits.multiprocessors < EXCHANGED ? call.limits.multiprocessors : EXCHANGED;
+    const int warps = (int)quotient(tiles, most), blocks = (int)quotient(tiles, warps);
+    const size_t bytes = resident_bytes<T, NR, M>(warps);
+    const auto kernel = solve_resident<T, NR, M>;
+    const resident_solve<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.work};
+    launch how(dim3((unsigned)blocks), warps, bytes, call.stream);
+    TRY((allow_shared_memory<solve_resident<T, NR, M>>(call.limits, (size_t)call.limits.shared_bytes, false))); /* bytes vary from call to call */
+    how.add(gpuLaunchAttributeCooperative).val.cooperative = 1;
+    TRY(GPU(gpuLaunchKernelEx(&how.config, kernel, solve)));
+done:
+    return status;
+}
+
+template <typename T, int NR, int M> bool fits_grid(const tiled_call<T> &call)
+{
+    const int64_t blocks = call.limits.multiprocessors < EXCHANGED ? call.limits.multiprocessors : EXCHANGED;
+    const int64_t warps = quotient(quotient(call.A.n, tile<T, NR, M>::ROWS), blocks);
+    return warps <= GRID_WARPS && resident_bytes<T, NR, M>(warps) <= (size_t)call.limits.shared_bytes;
+}
+
+template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call);
+
+/** Elements that hold the gate, behind the coarse system. */
+constexpr int64_t GATE = 4;
+
+/** Elements in which tiles hand their rows around. */
+template <int NR> int64_t handed_elements(int64_t tiles, int64_t nrhs) { return tiles * quotient(nrhs, NR) * HANDED<NR>; }
+
+/** The two passes share their exact kernels with the one pass, which puts them behind a gate. */
+template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes(const tiled_call<T> &call)
+{
+    using tile = tile<T, NR, M>;
+    constexpr auto reduce = ONE_PASS ? solve_or_reduce_tiles<T, NR, M> : reduce_tiles<T, NR, M>, substitute = ONE_PASS ? substitute_behind_gate<T, NR, M> : substitute_tiles<T, NR, M>;
+    trine_status status = TRINE_SUCCESS;
+    const int64_t tiles = quotient(call.A.n, tile::ROWS), ld = aligned_rows<T>(2 * tiles), resident = resident_tiles<T, NR, M>() * (int64_t)call.limits.multiprocessors;
+    const unsigned columns = (unsigned)quotient(call.nrhs, NR);
+    const int64_t handed = ONE_PASS ? handed_elements<NR>(tiles, call.nrhs) : 0;
+    T *const behind = call.work + (3 + call.nrhs) * ld;
+    launch first(dim3((unsigned)tiles, columns), 1, tile::BYTES, call.stream);
+    launch second(dim3((unsigned)(ONE_PASS && tiles > 4 * resident ? 4 * resident : tiles), columns), 1, tile::BYTES, call.stream);
+    two_pass<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.work, call.work + ld, call.work + 2 * ld, {call.work + 3 * ld, ld}, tiles,
+                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE};
+    tiled_call<T> coarse = call;
+    coarse.A = {2 * tiles, 0, 0, false, false, solve.lower, solve.diag, solve.upper};
+    coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE + handed, coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate;
+    TRY((allow_shared_memory<reduce>(call.limits, tile::BYTES, true)));
+    if (ONE_PASS) {
+        const int64_t pieces = (GATE + handed) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256);
+        clear_rows<<<(unsigned)(blocks < 1024 ? blocks : 1024), 256, 0, call.stream>>>(pieces, (int4 *)behind);
+        TRY(GPU_LAUNCHED("clear_rows"));
+    }
+    if (ONE_PASS || call.follows) first.follow(call.limits);
+    TRY(GPU(gpuLaunchKernelEx(&first.config, reduce, solve)));
+    TRY((solve_columns<T, NR>(coarse)));
+    TRY((allow_shared_memory<substitute>(call.limits, tile::BYTES, true)));
+    second.follow(call.limits);
+    TRY(GPU(gpuLaunchKernelEx(&second.config, substitute, solve)));
+done:
+    return status;
+}
+
+template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call)
+{
+    if (call.route != ROUTE_TWO_PASS && call.route != ROUTE_ONE_PASS && is_short<T, NR, SHORT<T, NR>>(call)) return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
+    /* measured, an exchange across the whole device costs more than reading a system twice that still is in the cache */
+    if (call.route == ROUTE_ON_CHIP) {
+        if (fits_grid<T, NR, LONG<T, NR>>(call)) return launch_grid<T, NR, LONG<T, NR>>(call);
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "a tridiagonal system of %lld rows does not fit on this chip", (long long)call.A.n);
+    }
+    /* behind the gate D is needed again */
+    if (call.route == ROUTE_ONE_PASS && call.X.data != call.D.data) return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
+    return solve_in_passes<T, NR, LONG<T, NR>, false>(call);
+}
+
+} // namespace
+
+template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs)
+{
+    constexpr int MANY = tuned<T>::COLUMNS;
+    constexpr int64_t TILE = WARP * (LONG<T, MANY> < LONG<T, 1> ? LONG<T, MANY> : LONG<T, 1>);
+    int64_t elements = 2 * NUMBERS<T, MANY> * EXCHANGED + (nrhs == 1 ? handed_elements<1>(quotient(n, WARP * LONG<T, 1>), 1) : handed_elements<MANY>(quotient(n, WARP * LONG<T, MANY>), nrhs));
+    do {
+        n = aligned_rows<T>(2 * quotient(n, TILE));
+        elements += n * (3 + nrhs) + GATE;
+    } while (n > TILE);
+    return elements;
+}
+
+template <typename T> trine_status solve_tiled(const tiled_call<T> &call)
+{
+    return call.nrhs == 1 ? solve_columns<T, 1>(call) : solve_columns<T, tuned<T>::COLUMNS>(call);
+}

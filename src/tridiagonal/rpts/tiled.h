@@ -1,0 +1,33 @@
+/* gtsv on the GPU by tiles (rpts/tile.cuh): what the launching code and the rest of the module know of each other. */
+#ifndef TRINE_GTSV_TILED_H
+#define TRINE_GTSV_TILED_H
+
+#include "tridiagonal/rpts/system.cuh"
+
+/** What decides where a system is solved. */
+struct device_limits { int device, multiprocessors, shared_bytes, major; };
+
+/** How a system may be solved: in one kernel that keeps it on the chip, by two passes over it, by one pass that the exact kernels
+ *  follow where it is not certain, or whichever is faster. */
+enum tiled_route { ROUTE_ANY, ROUTE_ON_CHIP, ROUTE_TWO_PASS, ROUTE_ONE_PASS };
+
+template <typename T> struct tiled_call {
+    system_of<T> A; /* not cyclic */
+    int pivot;
+    int64_t nrhs;
+    columns_of<const T> D;
+    columns_of<T> X;
+    T *work;        /* tiled_elements of them */
+    device_limits limits;
+    tiled_route route;
+    gpuStream_t stream;
+    bool follows;   /* the right-hand sides come from a kernel that lets its follower start early */
+    int32_t *gate;  /* is_shut: of the coarse system behind one pass; else NULL */
+};
+
+/** Elements of workspace, for any device and route. */
+template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs);
+/** TRINE_ERR_UNSUPPORTED if the system does not fit where the route wants it. */
+template <typename T> trine_status solve_tiled(const tiled_call<T> &call);
+
+#endif
