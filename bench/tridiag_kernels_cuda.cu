@@ -2,7 +2,7 @@
  * accesses through shared memory (Klein 2024, Figure 12, left). */
 #include "tridiag_kernels.h"
 
-#include "tridiagonal/rpts_tuning.h"
+#include "tridiagonal/rpts/tuning.h"
 #include "tridiagonal/rpts_two_pass.cuh"
 
 namespace {
