@@ -3,7 +3,7 @@
 #include "tridiag_kernels.h"
 
 #include "tridiagonal/rpts/tuning.h"
-#include "tridiagonal/rpts_two_pass.cuh"
+#include "tridiagonal/rpts/two_pass.cuh"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tridiagonal/gtsv_tiled.cuh"
+#include "tridiagonal/rpts/tiled.cuh"
 
 namespace {
 
