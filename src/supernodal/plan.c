@@ -1,4 +1,4 @@
-/* Life of a supernodal plan; the method is in symbolic.c and in the backends. */
+/* Life of a supernodal plan; the method is in symbolic/ and in the backends, cpu/ and cuda/. */
 #include "supernodal/supernodal.h"
 
 trine_status trine_supernodal_destroy(trine_supernodal *plan)

@@ -1,6 +1,6 @@
 /* The panel kernels for the instruction set of the whole build, and the choice between the sets. */
 #define INSTRUCTION_SET baseline
-#include "supernodal/panel_kernels_set.inc"
+#include "supernodal/panel_kernels/set.inc"
 
 const struct panel_kernels *panel_kernels_for(trine_dtype t)
 {

@@ -15,7 +15,7 @@
  * solves are different ones, and a solve makes the next one's ready: t zero (forward: it takes the products' results only, a
  * panel of one tile reads its right-hand side itself), t and x missing (backward).
  * After Yamazaki, Rajamanickam, Ellingwood (2020), Sections 4 and 5.1 ("invert-off"). */
-#include "supernodal/device.cuh"
+#include "supernodal/cuda/device.cuh"
 
 namespace {
 

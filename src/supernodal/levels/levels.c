@@ -1,4 +1,4 @@
-#include "supernodal/levels.h"
+#include "supernodal/levels/levels.h"
 
 enum {
     ROWS_A_BLOCK = 64, COLUMNS_A_BLOCK = 16, SEGMENTS_A_BLOCK = 2 /* shares of a panel that many blocks work on */

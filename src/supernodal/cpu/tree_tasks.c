@@ -1,4 +1,4 @@
-#include "supernodal/tree_tasks.h"
+#include "supernodal/cpu/tree_tasks.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "supernodal/schedule.h"
+#include "supernodal/cuda/schedule.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "supernodal/levels.h"
+#include "supernodal/levels/levels.h"
 
 static void add_line(supernodal_lines *out, int32_t target, bool own)
 {

@@ -1,5 +1,5 @@
 /* Relaxed amalgamation of panels (Ashcraft and Grimes 1989), for few zeros or for a lower tree. */
-#include "supernodal/merge.h"
+#include "supernodal/symbolic/merge.h"
 
 /** Explicit zeros in a panel of `width` columns with p's rows below, of whose entries `known` are not zeros that merging added. */
 static int64_t zeros_of_union(const supernodal_forest *F, int32_t p, int64_t width, int64_t known)

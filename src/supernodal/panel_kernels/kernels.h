@@ -1,4 +1,4 @@
-/* Dense work on one panel on the CPU, compiled once for each instruction set (panel_kernels_*.c) and chosen at run time.
+/* Dense work on one panel on the CPU, compiled once for each instruction set (baseline.c, avx2.c, avx512.c) and chosen at run time.
  *
  * A block of right-hand sides is stored by rows, `cols` columns wide: entry (i, j) at [i * cols + j]. cols is 1, or a multiple of
  * PANEL_VECTOR bytes' worth: such blocks are worked on in whole vectors, several rows at a time, sums in registers. */

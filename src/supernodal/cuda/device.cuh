@@ -3,8 +3,8 @@
 #define TRINE_SUPERNODAL_DEVICE_CUH
 
 #include "core/gpu_scalar.cuh"
-#include "supernodal/levels.h"
-#include "supernodal/schedule.h"
+#include "supernodal/levels/levels.h"
+#include "supernodal/cuda/schedule.h"
 
 /** Where the values of one of the caller's panels go. */
 struct source_panel {
@@ -22,7 +22,7 @@ struct level_side {
     int64_t n_launches;
 };
 
-/** One direction of the SpMV variant: sparse lines (levels.h), and the entries that numeric finds not to be zero. */
+/** One direction of the SpMV variant: sparse lines (levels/levels.h), and the entries that numeric finds not to be zero. */
 struct sparse_side {
     int32_t *targets, *own, *index;
     int64_t *run_start, *start; /* of a line: its runs; its entries */
@@ -63,7 +63,7 @@ template <typename T> struct solve_args {
     const T *values;
     const void *B;                  /* of the caller's dtype, as is X */
     void *X;
-    T *t, *x;                       /* blocks of right-hand sides, each n x width; one right-hand side: see solve_one_cuda.cu */
+    T *t, *x;                       /* blocks of right-hand sides, each n x width; one right-hand side: see solve_one.cu */
     T *updates;                     /* pulled forward solves: the products' n_rows x width for each block; else NULL */
     const int64_t *gather_start;
     const int32_t *gather_places;
@@ -106,16 +106,16 @@ template <typename T> __device__ inline void store_at(const solve_args<T> &a, in
 /** Right-hand sides that one pass over the panels takes, for up to nrhs of them: what work vectors are interleaved by. */
 inline int supernodal_block_width(size_t element, int64_t nrhs) { return nrhs == 1 ? 1 : nrhs <= 8 ? 8 : element == 16 ? 16 : 32; }
 
-/** All launches of a new set of values: copy, invert (numeric_cuda.cu). */
+/** All launches of a new set of values: copy, invert (numeric.cu). */
 template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal plan, const void *from, void *stream);
-/** The solve's launch, with one right-hand side (solve_one_cuda.cu) or blocks of them (solve_many_cuda.cu). */
+/** The solve's launch, with one right-hand side (solve_one.cu) or blocks of them (solve_many.cu). */
 template <typename T> trine_status supernodal_solve_one(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream);
 template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream);
-/** The SpMV variant (lines_cuda.cu): entries from the panels, at the end of numeric; one launch of a solve. */
+/** The SpMV variant (lines.cu): entries from the panels, at the end of numeric; one launch of a solve. */
 template <typename T> trine_status supernodal_lines_numeric(trine_supernodal plan, void *stream);
 template <typename T>
 trine_status supernodal_launch_lines(trine_supernodal plan, const supernodal_launch *l, int direction, T *t, T *x, int64_t nrhs, void *stream);
-/** Level by level (levels_cuda.cu): streams and graphs of a work, whose vectors are t and x; the launches. */
+/** Level by level (levels.cu): streams and graphs of a work, whose vectors are t and x; the launches. */
 template <typename T> trine_status supernodal_levels_work_init(trine_supernodal plan, supernodal_work *work, T *t, T *x);
 void supernodal_levels_work_free(trine_context ctx, supernodal_work *work);
 template <typename T>

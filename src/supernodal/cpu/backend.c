@@ -1,12 +1,12 @@
 /* The supernodal solve on CPU threads. The elimination tree is cut into tasks (tree_tasks.c) that threads take one after another and
- * start when those below (forward) or above (backward) are done. The dense work is in panel_kernels.inc, the variants that go
- * level by level in levels_cpu.c. */
+ * start when those below (forward) or above (backward) are done. The dense work is in panel_kernels/, the variants that go
+ * level by level in levels.c. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/scalar.h"
-#include "supernodal/supernodal_cpu.h"
+#include "supernodal/cpu/backend.h"
 
 enum {
     INVERT_SMALL = 32,         /* columns inverted by substitution */
@@ -27,7 +27,7 @@ static inline panel_view view_panel(trine_supernodal plan, int64_t s, const int3
 /** A ticket, and of every task its finished steps and its finished children. */
 static inline int64_t cpu_counters(const tree_tasks *tasks) { return 1 + 2 * tasks->n_tasks; }
 
-#define TEMPLATE "supernodal/supernodal_cpu.inc"
+#define TEMPLATE "supernodal/cpu/backend.inc"
 #include "core/each_dtype.h"
 
 static bool is_by_level(trine_supernodal plan) { return plan->options.variant != TRINE_VARIANT_DYNAMIC; }

@@ -6,7 +6,7 @@
 #ifndef TRINE_SUPERNODAL_PANEL_PRODUCT_CUH
 #define TRINE_SUPERNODAL_PANEL_PRODUCT_CUH
 
-#include "supernodal/device.cuh"
+#include "supernodal/cuda/device.cuh"
 
 /** 16 bytes from global to shared memory, zeros if not `valid`. Global memory is read at the L2 cache. */
 __device__ inline void copy_async(void *to, const void *from, bool valid)

@@ -1,6 +1,6 @@
 /* The SpMV variant on the GPU (Yamazaki et al. 2020, Section 4.3): each level's part of the partitioned inverse as sparse lines
  * without explicit zeros, made from the panels by numeric, and a warp a line to multiply with them. */
-#include "supernodal/device.cuh"
+#include "supernodal/cuda/device.cuh"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supernodal/merge.h"
+#include "supernodal/symbolic/merge.h"
 
 typedef long long ll;
 

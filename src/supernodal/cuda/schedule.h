@@ -45,7 +45,7 @@ typedef struct {
     int64_t n_tickets;
 } supernodal_schedule;
 
-/** What tickets are made for. `many`: solve_many_cuda.cu, else solve_one_cuda.cu; `n_init`: parts of the set-up of a solve with
+/** What tickets are made for. `many`: solve_many.cu, else solve_one.cu; `n_init`: parts of the set-up of a solve with
  *  several right-hand sides. */
 typedef struct {
     bool forward, pull, many;

@@ -1,11 +1,11 @@
-/* The level-by-level variants on CPU threads (Yamazaki et al. 2020, Sections 4.1 to 4.3 and 5.1). levels.c lists for every stage
+/* The level-by-level variants on CPU threads (Yamazaki et al. 2020, Sections 4.1 to 4.3 and 5.1). levels/levels.c lists for every stage
  * of a level what is to be done, a launch of the GPU; here the threads of a team deal a launch's pieces out among themselves and
  * meet after each stage. */
 #include <omp.h>
 #include <string.h>
 
 #include "core/scalar.h"
-#include "supernodal/supernodal_cpu.h"
+#include "supernodal/cpu/backend.h"
 
 enum { ROWS = 16 /* of a diagonal block that are multiplied together, zeros above the diagonal included */ };
 #define TEAM_BARRIER(team) do { if ((team) > 1) { _Pragma("omp barrier") } } while (0)
@@ -42,7 +42,7 @@ static int64_t share_of_lines(const cpu_direction *d, const supernodal_launch *l
     return low;
 }
 
-#define TEMPLATE "supernodal/levels_cpu.inc"
+#define TEMPLATE "supernodal/cpu/levels.inc"
 #include "core/each_dtype.h"
 
 static trine_status build_lines(trine_supernodal plan, bool forward, cpu_direction *d)

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "supernodal/device.cuh"
+#include "supernodal/cuda/device.cuh"
 
 namespace {
 

@@ -1,6 +1,6 @@
 /* The numeric phase on the GPU: values into the merged panels, and the partitioned inverse by doubling. All products of one
  * width are one launch. */
-#include "supernodal/device.cuh"
+#include "supernodal/cuda/device.cuh"
 
 namespace {
 

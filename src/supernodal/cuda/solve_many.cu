@@ -1,10 +1,10 @@
-/* The supernodal solve on the GPU with several right-hand sides: as with one (solve_one_cuda.cu), but a tile is work for
+/* The supernodal solve on the GPU with several right-hand sides: as with one (solve_one.cu), but a tile is work for
  * matrix units, done for all right-hand sides of a block at once, so that the factor is read once.
  *
  * Right-hand sides are kept interleaved, n rows of WIDTH. A tile is a few times panel_product::ROWS rows (forward) or columns
  * (backward) of a panel; where the sum over the panel's other dimension is long, the warps of a block share it. Results meet in
  * shared memory and leave from there: additions to t and stores to X are coalesced. */
-#include "supernodal/panel_product.cuh"
+#include "supernodal/cuda/panel_product.cuh"
 
 namespace {
 

@@ -3,11 +3,11 @@
 #define TRINE_SUPERNODAL_CPU_H
 
 #include "core/wait.h"
-#include "supernodal/levels.h"
-#include "supernodal/panel_kernels.h"
-#include "supernodal/tree_tasks.h"
+#include "supernodal/levels/levels.h"
+#include "supernodal/panel_kernels/kernels.h"
+#include "supernodal/cpu/tree_tasks.h"
 
-/** The variants that go level by level: what levels.c lists for a GPU, worked through by threads. */
+/** The variants that go level by level: what levels/levels.c lists for a GPU, worked through by threads. */
 typedef struct {
     supernodal_level_plan steps;  /* pieces of panels, or */
     supernodal_lines lines;       /* sparse lines (TRINE_VARIANT_SPMV), */
@@ -51,7 +51,7 @@ static inline void cpu_share(int64_t begin, int64_t end, int64_t grain, int me, 
     if (*to > end) *to = end;
 }
 
-/* levels_cpu.c */
+/* levels.c */
 trine_status levels_cpu_build(trine_supernodal plan);
 void levels_cpu_free(trine_supernodal plan);
 /** The sparse lines from the panels, for TRINE_VARIANT_SPMV. */
