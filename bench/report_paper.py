@@ -31,7 +31,7 @@ def table_1(records, save):
                      short((1 - share) * r["solve_ms"]), f"{100 * share:.0f}%", short(auto[0]["solve_ms"]) if auto else "-"])
     if not rows:
         return ""
-    return ("### Table I: a basic level-set method, a barrier a level\n\n" +
+    return ("## Table I: a basic level-set method, a barrier a level\n\n" +
             table(["problem", "level sets", "preprocessing ms", "solve ms", "synchronization ms", "compute ms", "share", "auto ms"], rows) + "\n")
 
 
@@ -42,7 +42,7 @@ def figure_2(records, save):
         series[r["matrix"]] = [(float(length), float(count)) for length, count in bins]
     if not series:
         return ""
-    text = "### Figure 2: lengths of the columns\n\n"
+    text = "## Figure 2: lengths of the columns\n\n"
     names = list(series)
     for part in range(0, len(names), 4):
         chosen = {name: series[name] for name in names[part:part + 4]}
@@ -60,7 +60,7 @@ def table_3(records, save):
                              short(r["level_rows_max"], 8)])
     if not rows:
         return ""
-    return ("### Table III: level sets\n\nL is solved with forward, U backward. `lu:` are factors by SuperLU, which stand in for MA48's; `chol:` by "
+    return ("## Table III: level sets\n\nL is solved with forward, U backward. `lu:` are factors by SuperLU, which stand in for MA48's; `chol:` by "
             "CHOLMOD.\n\n" + table(["matrix", "rows", "", "nonzeros", "level sets", "min", "average", "max rows a level"], rows) + "\n")
 
 
@@ -82,7 +82,7 @@ def tables_4_and_5(records, save):
         if not rows:
             continue
         rows.append(["Harmonic mean"] + [short(harmonic_mean(times[column])) if times[column] else "-" for column in columns])
-        text += (f"### Table {number}: preprocessing, {direction} (milliseconds)\n\n" +
+        text += (f"## Table {number}: preprocessing, {direction} (milliseconds)\n\n" +
                  table(["problem", "cuSPARSE SpSV", "cuSPARSE SpSM, 8 right-hand sides", "syncfree-csc", "syncfree-csr"], rows) + "\n")
     return text
 
@@ -97,7 +97,7 @@ def figures_7_and_8(records, save):
                 solver = r["method"] if r["impl"] == "trine" else f"{r['impl']} {r['method']}"
                 series.setdefault(solver, {})[r["matrix"]] = r["gflops"]
             if chosen:
-                text += f"### Figure {number}, {direction}: SpTRSV in {name} precision\n\n"
+                text += f"## Figure {number}, {direction}: SpTRSV in {name} precision\n\n"
                 text += save(f"paper-figure{number}-{direction}", dot_plot(f"SpTRSV, {name}, {direction}", "GFlop/s", unique(r["matrix"] for r in chosen), series))
                 csc, peer = series.get("syncfree-csc", {}), series.get("cusparse spsv", {})
                 both = [csc[m] / peer[m] for m in csc if m in peer]
@@ -122,7 +122,7 @@ def figure_9(records, save):
                          short(statistics.geometric_mean([times[p, warps, 1] for p in gain]))])
     if not rows:
         return ""
-    return ("### Figure 9: the scratchpad, time without over time with it\n\n" +
+    return ("## Figure 9: the scratchpad, time without over time with it\n\n" +
             table(["block", "median", "harmonic mean", "largest", "time with it, geometric mean ms"], rows) + "\n" +
             save("paper-figure9", dot_plot("syncfree-csc: gain by the scratchpad", "time without over time with it", unique(p for p, _, _ in times), series)))
 
@@ -142,7 +142,7 @@ def figures_10_and_11(records, save):
         if not whole:
             continue
         series = {name: [(k, harmonic_mean([at[m, method, k] for m in whole])) for k in sizes] for method, name in NAMES.items()}
-        text += f"### Figure {number}: SpTRSM {direction}, double\n\n" + save(f"paper-figure{number}", scatter_plot(
+        text += f"## Figure {number}: SpTRSM {direction}, double\n\n" + save(f"paper-figure{number}", scatter_plot(
             f"SpTRSM {direction}: harmonic mean over {len(whole)} problems", "right-hand sides", "GFlop/s", series, lines=True))
         rows = [[f"`{m}`"] + [" / ".join(short(at[m, method, k]) for k in (8, 32, 128) if (m, method, k) in at) for method in NAMES] for m in matrices]
         text += "GFlop/s with 8 / 32 / 128 right-hand sides:\n\n" + table(["problem"] + list(NAMES.values()), rows) + "\n"
@@ -162,7 +162,7 @@ def relative(records, sweep, key, save, number):
     if not series:
         return ""
     rows = [[name] + [short(y) for _, y in points] for name, points in series.items()]
-    return (f"### {number}: speed by {key}, over {key} = {values[0]} (harmonic mean, forward and backward)\n\n" +
+    return (f"## {number}: speed by {key}, over {key} = {values[0]} (harmonic mean, forward and backward)\n\n" +
             table([""] + [f"{key} = {value}" for value in values], rows) + "\n" +
             save(f"paper-{key}", scatter_plot(f"SpTRSM: speed over {key} = {values[0]}", key, "relative speed", series, lines=True)))
 
@@ -175,5 +175,5 @@ def paper_section(device, records, save):
         return ""
     full, commits = unique(r["device_full"] for r in records), unique(r["commit"] for r in records)
     dates = sorted(r["date"][:10] for r in records)
-    return (f"## The tables and figures of Liu et al. 2017: {device}\n\n{', '.join(full)}; {dates[0]}; sources at {', '.join(commits)}. The paper's matrices "
+    return (f"# The tables and figures of Liu et al. 2017: {device}\n\n{', '.join(full)}; {dates[0]}; sources at {', '.join(commits)}. The paper's matrices "
             f"are not at hand; these are other ones, and cuSPARSE is today's.\n\n" + text)

@@ -5,6 +5,9 @@ from html import escape
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#555555"]  # Okabe and Ito
 
 
+DTYPES = {"s": "single", "d": "double", "c": "single complex", "z": "double complex"}
+
+
 def ok(records):
     return [r for r in records if r["status"] == "ok" and r["solve_ms"]]
 
@@ -33,6 +36,16 @@ def table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def solver(record):
+    return record["method"] if record["impl"] == "trine" else f"{record['impl']} {record['method']}"
+
+
+def generic_table(records):
+    rows = [[f"`{r['matrix']}`", r["n"] or "-", DTYPES.get(r["dtype"], "-"), solver(r), r["chosen"] or "-", short(r["analyse_ms"]), short(r["numeric_ms"]),
+             short(r["solve_ms"]), short(r["error"])] for r in ok(records)]
+    return table(["problem", "n", "precision", "solver", "chosen", "analyse ms", "numeric ms", "solve ms", "error"], rows) + "\n"
 
 
 # ---------------------------------------------------------------------- plots

@@ -75,7 +75,7 @@ def main_table(records, save, name):
                 rows.append([f"`{matrix}`", first["n"], first["nnz"], who, ms(first, "analyse_ms"), ms(first, "numeric_ms"), ms(one), ms(other),
                              times(one), times(other), largest_error(one, other)])
         title = f"{nrhs} right-hand side{'s' if nrhs > 1 else ''}"
-        text += f"### {title}\n\n"
+        text += f"## {title}\n\n"
         text += table(["matrix", "n", "nnz(L)", "solver", "symbolic ms", "numeric ms", "L ms", "L^T ms", f"L: times {name_of(peer)}", "L^T", "error: norms / componentwise (eps)"], rows)
         text += "\n" + means(here, methods_of(here), peer)
         for direction, letter in DIRECTIONS.items():
@@ -112,7 +112,7 @@ def variants(records, save, name):
             first = next(r for r in cells if r)
             rows.append([f"`{base}`", ms(first, "analyse_ms"), ms(first, "numeric_ms")] + [ms(r) for r in cells] +
                         [short(first.get("fill")), times(cells[0]), times(cells[2]), largest_error(*cells)])
-        text += f"### Figures 11 and 12: variants, `{matrix}`\n\n"
+        text += f"## Figures 11 and 12: variants, `{matrix}`\n\n"
         text += table(["variant", "symbolic ms", "compute ms", "L push (CSC) ms", "L pull (CSR) ms", "L^T pull ms", "L^T push ms", "fill",
                        f"L: times {name_of(peer_of(here))}", "L^T", "error: norms / componentwise (eps)"], rows) + "\n"
         series = {letter: {r["method"]: r["solve_ms"] for r in here if r["direction"] == direction} for direction, letter in DIRECTIONS.items()}
@@ -131,7 +131,7 @@ def full_inverse(records, save, name):
             one, other = (find(chosen, matrix=matrix, method=method, direction=d) for d in DIRECTIONS)
             rows.append([f"`{matrix}`", (one or other)["n"], f"`{method}`", ms(one, "analyse_ms"), ms(one, "numeric_ms"), ms(one), ms(other),
                          short((one or other).get("fill")), times(one), times(other)])
-    return ("### Figure 12b: the inverse of the whole factor, where n allows it\n\n" +
+    return ("## Figure 12b: the inverse of the whole factor, where n allows it\n\n" +
             table(["matrix", "n", "method", "symbolic ms", "compute ms", "L ms", "L^T ms", "fill", "L: times SpSV", "L^T"], rows) + "\n")
 
 
@@ -151,7 +151,7 @@ def sizes(records, save, name):
             for r in own:
                 if r.get("ratio"):
                     series.setdefault(f"{plain(r['method'])} {letter}", []).append((r["n"], r["ratio"]))
-    return ("### Figure 15a: elasticity at several sizes\n\n" +
+    return ("## Figure 15a: elasticity at several sizes\n\n" +
             table(["matrix", "", "n", "nnz(L)", f"{name_of(peer)} ms"] + [f"`{m}` ms (times as fast)" for m in methods_of(chosen)], rows) + "\n" +
             save(f"{name}-sizes", scatter_plot(f"Elasticity: times as fast as {name_of(peer)}", "n", "times as fast", series, lines=True)))
 
@@ -174,7 +174,7 @@ def spd(records, save, name):
         for r, letter in zip(own, series):
             if r and r.get("ratio"):
                 series[letter][matrix] = r["ratio"]
-    return ("### Figures 10 and 16: Cholesky factors of real matrices\n\n" +
+    return ("## Figures 10 and 16: Cholesky factors of real matrices\n\n" +
             table(["matrix", "n", "nnz(L)/n", "supernodes", "levels", "fill", "symbolic ms", "compute ms", f"{name_of(peer)} L ms", "L ms",
                    f"{name_of(peer)} L^T ms", "L^T ms", "L: times as fast", "L^T", "error: norms / componentwise (eps)"], rows) + "\n" +
             means(chosen, methods_of(chosen), peer) +
@@ -204,7 +204,7 @@ def levels(records, save, name):
             rows.append(["all", f"{sum(panels):.0f}", f"{sum(entries):.0f}"] + [short(sum(column)) for column in columns.values()])
             rows.append(["the solve", "", ""] + [short(1e3 * r["solve_ms"]) for r in here])
             marks = [r["mark_us"] for r in here if r.get("mark_us")]
-            text += (f"### Figure 14: time of each level, {letter} of `{matrix}`\n\nMicroseconds, in the order of the solve, of one CUDA graph with an event "
+            text += (f"## Figure 14: time of each level, {letter} of `{matrix}`\n\nMicroseconds, in the order of the solve, of one CUDA graph with an event "
                      f"between levels; two events with nothing between them are {short(max(marks))} apart.\n\n")
             text += table(["level", "supernodes", "entries"] + [f"`{method}`" for method in columns], rows) + "\n"
             series = {plain(method): [(k + 1, us) for k, us in enumerate(column)] for method, column in columns.items()}
@@ -232,30 +232,11 @@ def launches(records, save, name):
                 series.setdefault("launches", {})[row] = r["launch_ms"]
                 if host:
                     series.setdefault("launched from the host", {})[row] = host["solve_ms"]
-    return ("### Figure 15b: kernels and launches\n\nLaunches: the time of the same graph with an empty kernel in the place of every kernel. Kernels: the rest "
+    return ("## Figure 15b: kernels and launches\n\nLaunches: the time of the same graph with an empty kernel in the place of every kernel. Kernels: the rest "
             "of the solve's time. Host: until the call returns.\n\n" +
             table(["matrix", "", "variant", "kernels", "solve ms", "launches ms", "kernels ms", "launches", "host ms", "without a graph: solve ms", "host ms"],
                   rows) + "\n" +
             save(f"{name}-launch", dot_plot("Kernels and launches", "milliseconds", list(series["launches"]), series)))
-
-
-def figure_17(groups, save):
-    """Whole solves on one and more CPU threads beside SuperLU's own on one, from the records of suite direct."""
-    threads = {device: [r for r in ok(records) if r.get("factor") == "lu" and r["nrhs"] == 1]
-               for (suite, device), records in groups.items() if suite == "direct" and device.startswith("cpu-")}
-    if "cpu-1t" not in threads or len(threads) < 2:
-        return ""
-    superlu = {r["matrix"]: r for r in threads["cpu-1t"] if r["impl"] == "superlu"}
-    own = {device: {r["matrix"]: r for r in records if r["impl"] == "trine" and r["method"] == "auto"} for device, records in threads.items()}
-    matrices = [m for m in superlu if all(m in records for records in own.values())]
-    rows = [[m, superlu[m]["n"], superlu[m]["nnz"], ms(superlu[m])] +
-            [cell for records in own.values() for cell in (ms(records[m]), f"{superlu[m]['solve_ms'] / records[m]['solve_ms']:.2f}")] for m in matrices]
-    head = ["matrix", "n", "nnz(L + U)", "SuperLU, 1 core, ms"] + [cell for device in own for cell in (f"{device} ms", "times SuperLU")]
-    text = "## Figure 17 of Yamazaki et al. 2020: SuperLU's factors on CPU threads\n\n" + table(head, rows)
-    for device, records in own.items():
-        text += f"\n{device}: {geometric_mean([superlu[m]['solve_ms'] / records[m]['solve_ms'] for m in matrices]):.2f} times as fast as SuperLU on one core, geometric mean.\n"
-    series = {"SuperLU, 1 core": {m: superlu[m]["solve_ms"] for m in matrices}} | {d: {m: records[m]["solve_ms"] for m in matrices} for d, records in own.items()}
-    return text + "\n" + save("supernodal-figure17", dot_plot("Whole solve with SuperLU's factors", "milliseconds", matrices, series))
 
 
 def supernodal_section(records, name, save):
