@@ -86,6 +86,75 @@ static void groups_of_rows_with_the_same_columns_are_solved(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** Up to 8 entries a row, close to the diagonal: rows of every kind that short rows are told apart by. */
+static bool close_to_the_diagonal(int64_t i, int64_t j, int64_t n)
+{
+    return llabs(i - j) <= 8 && test_uniform(97, (uint64_t)(i * n + j)) < (i / 50 % 2 ? 0.7 : 0.2);
+}
+
+static void narrow_bands_are_solved(void **state)
+{
+    (void)state;
+    trine_triangular_method methods[4];
+    const int n_methods = methods_here(methods);
+    trine_context ctx = test_context();
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
+        for (int mask = 0; mask < 4; mask++) {
+            const bool lower = mask & 1, unit = mask & 2;
+            struct problem P = make_problem(700, close_to_the_diagonal, lower, t % 2, true, unit, 8);
+            struct arrays a;
+            trine_matrix A = make_matrix(ctx, &P, t, false, &a);
+            for (int m = 0; m < n_methods; m++) {
+                trine_triangular plan;
+                OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){
+                    .uplo = lower ? TRINE_LOWER : TRINE_UPPER, .diag = unit ? TRINE_UNIT : TRINE_NONUNIT,
+                    .ops = TRINE_N | TRINE_T | TRINE_H, .method = methods[m]}));
+                OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
+                for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op))
+                    solve_and_check(ctx, plan, &P, t, lower, unit, op, 1, TRINE_COLMAJOR, m % 2, 2, false);
+                OK(trine_triangular_destroy(&plan));
+            }
+            OK(trine_matrix_destroy(&A));
+            free_arrays(&a);
+            problem_free(&P);
+        }
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** A quotient of an entry and its pivot is no number of the precision, although the solution is. */
+static void entries_far_smaller_or_larger_than_their_pivots_keep_their_digits(void **state)
+{
+    (void)state;
+    static const double chains[][3] = { /* first pivot, entry, second pivot */
+        {1e-300, 1e-200, 1e200}, {1e300, 1e200, 1e-200}, {1e-100, 1e-120, 1e200}, {1e-3, 1e-150, 1e160}};
+    trine_triangular_method methods[4];
+    const int n_methods = methods_here(methods);
+    trine_context ctx = test_context();
+    for (size_t c = 0; c < sizeof chains / sizeof *chains; c++) {
+        struct problem P = make_rows(60, 1, chain);
+        for (int64_t i = 0; i < P.n; i++) {
+            const double scale = chains[c][i % 2 ? 2 : 0];
+            P.values[P.offsets[i + 1] - 1] *= scale;
+            if (i) P.values[P.offsets[i]] *= i % 2 ? chains[c][1] : 0;
+        }
+        struct arrays a;
+        trine_matrix A = make_matrix(ctx, &P, TRINE_D, false, &a);
+        for (int m = 0; m < n_methods; m++) {
+            trine_triangular plan;
+            OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.method = methods[m], .ops = TRINE_N | TRINE_T}));
+            OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
+            solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
+            solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_T, 1, TRINE_COLMAJOR, true, 1, true);
+            OK(trine_triangular_destroy(&plan));
+        }
+        OK(trine_matrix_destroy(&A));
+        free_arrays(&a);
+        problem_free(&P);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
 static void every_tuning_gives_the_same_solution(void **state)
 {
     (void)state;
@@ -199,6 +268,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extreme_structures_are_solved),
         cmocka_unit_test(groups_of_rows_with_the_same_columns_are_solved),
+        cmocka_unit_test(narrow_bands_are_solved),
+        cmocka_unit_test(entries_far_smaller_or_larger_than_their_pivots_keep_their_digits),
         cmocka_unit_test(every_tuning_gives_the_same_solution),
         cmocka_unit_test(long_rows_of_several_right_hand_sides_are_solved),
         cmocka_unit_test(every_tuning_of_the_method_by_columns_gives_the_same_solution),

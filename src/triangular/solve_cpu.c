@@ -13,6 +13,9 @@ static const double smallest_d = 4 * DBL_MIN, largest_d = 0.25 / DBL_MIN, smalle
 /* With as many right-hand sides for each thread, threads take right-hand sides instead of rows. */
 enum { COLUMNS_A_THREAD = 16, VECTOR = 64 /* bytes of right-hand sides that are worked on together */, MOST_NESTED = 4 };
 
+/* What kind of row it is: min(entries, MOST_SHORT + 1), and whether the last entry belongs to the row just before. */
+enum { MOST_SHORT = 3, ROW_NEAR = 8 };
+
 #define TEMPLATE "triangular/solve_cpu.inc"
 #include "core/each_dtype.h"
 
@@ -100,10 +103,27 @@ done:
     return status;
 }
 
+/** t->kinds, where neither rows are sorted by level nor solved several at a time. */
+static trine_status find_kinds(trine_triangular plan, struct triangle *t)
+{
+    trine_status status = TRINE_SUCCESS;
+    if (!t->step || t->nested) return TRINE_SUCCESS;
+    TRY(ALLOC(plan->ctx, t->kinds, t->n));
+    for (int64_t p = 0; p < t->n; p++) {
+        const int64_t end = t->offsets[p + 1], count = end - t->offsets[p];
+        const bool near = count && t->columns[end - 1] == p - 1;
+        t->kinds[p] = (uint8_t)((count <= MOST_SHORT ? count : MOST_SHORT + 1) | (near ? ROW_NEAR : 0));
+    }
+    plan->info.bytes += t->n;
+done:
+    return status;
+}
+
 static trine_status prepare(trine_triangular plan, struct triangle *t)
 {
     trine_status status = choose(plan, t);
     if (!status) status = use_nested(plan, t);
+    if (!status) status = find_kinds(plan, t);
     if (status) return status;
     const size_t size = trine_dtype_size(plan->dtype);
     for (int64_t k = 0; k < t->nnz; k++) t->columns[k] = t->order[t->columns[k]]; /* solves read x by row */
@@ -128,6 +148,7 @@ static trine_status numeric(trine_triangular plan, trine_space space, const void
     static void (*const invert[])(struct triangle *) = TABLE(invert);
     plan->bad_row = -1;
     plan->divide = false;
+    plan->side[SIDE_N].scaled = plan->side[SIDE_T].scaled = false;
     for (int s = 0; s < SIDES; s++)
         if (plan->side[s].offsets) take[plan->dtype](plan, &plan->side[s], values);
     for (int s = 0; s < SIDES; s++)

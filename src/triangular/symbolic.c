@@ -238,6 +238,7 @@ void triangle_free(trine_triangular plan, struct triangle *t)
     trine_free(ctx, TRINE_HOST, t->level_offsets);
     trine_free(ctx, TRINE_HOST, t->by_level);
     trine_free(ctx, TRINE_HOST, t->nested);
+    trine_free(ctx, TRINE_HOST, t->kinds);
     trine_free(ctx, TRINE_HOST, t->values);
     trine_free(ctx, TRINE_HOST, t->pivots);
     memset(t, 0, sizeof *t);
