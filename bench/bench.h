@@ -28,9 +28,14 @@ typedef struct {
     trine_layout layout;         /* of several right-hand sides */
     trine_summation summation;
     bool solves_only;            /* analysis and value update run once, untimed, and one solve is checked */
-    const char *sweep;           /* a table or figure of a paper by name, or NULL */
-    int reps;                    /* timed calls behind every median */
-    double max_seconds;          /* a timed loop ends after that, with at least 5 calls; 0: never */
+    bool wall_only;              /* analyses are timed by the wall clock alone */
+    bench_list sweeps;           /* asked for */
+    const char *sweep;           /* the one that runs: a table or figure of a paper by name, or NULL */
+    int reps;                    /* timed calls behind every median, */
+    int peer_reps;               /* of a peer with several right-hand sides; 0: the same */
+    bool reps_given;             /* by the command line */
+    double max_seconds;          /* a timed loop ends after that (0: never), */
+    int least_reps;              /* with at least this many calls */
     FILE *table, *json;          /* json may be NULL */
     int failures;                /* records with status failed, so far */
 } bench;
@@ -47,8 +52,19 @@ trine_status bench_suite_supernodal(bench *b);
 trine_status bench_suite_direct(bench *b); /* where CHOLMOD and SuperLU are: TRINE_BENCH_DIRECT */
 /** "structure|synchronization|...": what --sweep takes. */
 const char *bench_sweep_names(void);
-/** What these suites do: every matrix, direction and number of right-hand sides, all methods and peers side by side. */
-trine_status bench_run_triangular(bench *b, const char *suite, const int64_t *nrhs, int n_nrhs);
+
+/** A table or figure: comma-separated lists, and what else struct bench has, where the command line says nothing. NULL for peers:
+ *  those of the device; for matrices: the first sweep's; for dtypes: double. */
+typedef struct {
+    const char *name;
+    const char *matrices, *methods, *nrhs, *peers, *dtypes;
+    bool solves_only, wall_only;
+    int reps, peer_reps, least_reps;
+    double max_seconds;
+} bench_sweep;
+/** What these suites do: every matrix, direction and number of right-hand sides, all methods and peers side by side. The sweeps asked
+ *  for ("main" if none are) share each problem, and what a peer takes to solve it. */
+trine_status bench_run_triangular(bench *b, const char *suite, const bench_sweep *table, int count, const char *nrhs);
 trine_status bench_suite_tridiag(bench *b);
 trine_status bench_suite_tridiag_numerics(bench *b);
 
@@ -129,6 +145,12 @@ trine_status bench_read_matrix(bench *b, const char *name, trine_matrix *A);
 trine_status bench_source_open(bench *b, bench_source *source, const char *spec);
 void bench_source_close(bench_source *source);
 
+/** What a check finds, in long double. error: max over all entries of |b - op(T)x|_i / (|op(T)||x| + |b|)_i; normwise: |B - op(T)X|
+ *  / (|B| + |op(T)| |X|), the largest entries of vectors, the largest row sum of T; difference: max_i |x_i - reference_i| /
+ *  max(|x_i|, |reference_i|) of column 0. bound: what error may be at most, 4 (k + 4) eps with k the entries of the longest row:
+ *  substitution is good for gamma_k (Higham, Accuracy and Stability, Theorem 8.5). */
+typedef struct { double error, normwise, difference, bound; } bench_check;
+
 /** op(T) X = B, ready to be solved in the context's space. */
 typedef struct {
     const char *spec, *direction;
@@ -141,9 +163,13 @@ typedef struct {
     trine_matrix host;     /* op(T) as CSR on the host: what results are checked with */
     trine_dense B, X;      /* in the context's space */
     void *host_b, *host_x; /* the same bytes on the host */
+    void *checked_x;       /* host_x at the last check, */
+    bench_check checked;   /* which found this; then the same bytes are not checked again */
+    bool has_checked;
     void *reference;       /* column 0 of X, solved serially in long double: long double or long double complex */
     int64_t levels, min_rows, max_rows; /* level sets of op(T) */
     trine_panels panels;   /* of the factor L, double, on the host; no panels unless the source is a supernodal factor */
+    void *panel_values;    /* theirs, in the context's space, for dtype d */
     trine_panels lower_panels; /* of L, of either kind of factor */
     bool is_lu;                /* a factor by SuperLU */
 } bench_problem;
@@ -157,11 +183,6 @@ trine_status bench_problem_make(bench *b, bench_source source, const char *direc
 trine_status bench_problem_set_nrhs(bench *b, bench_problem *p, int64_t nrhs);
 /** Fill X with NaN, or with huge finite numbers, so that an entry that is not written shows. */
 trine_status bench_problem_poison(bench *b, bench_problem *p, bool finite);
-/** What a check finds, in long double. error: max over all entries of |b - op(T)x|_i / (|op(T)||x| + |b|)_i; normwise: |B - op(T)X|
- *  / (|B| + |op(T)| |X|), the largest entries of vectors, the largest row sum of T; difference: max_i |x_i - reference_i| /
- *  max(|x_i|, |reference_i|) of column 0. bound: what error may be at most, 4 (k + 4) eps with k the entries of the longest row:
- *  substitution is good for gamma_k (Higham, Accuracy and Stability, Theorem 8.5). */
-typedef struct { double error, normwise, difference, bound; } bench_check;
 /** Fetch X and check it. */
 trine_status bench_problem_check(bench *b, bench_problem *p, bench_check *found);
 void bench_problem_free(bench *b, bench_problem *p);
@@ -184,6 +205,16 @@ typedef struct {
 } bench_solver;
 /** libcusparse, opened once; TRINE_ERR_NOT_BUILT if there is none. */
 trine_status bench_cusparse_library(void **library);
+/* compare.c */
+/** All of b->methods and the peers on one problem: a record each. Peers stay until bench_compare_end, and are measured once. */
+trine_status bench_compare(bench *b, const char *suite, bench_problem *p);
+void bench_compare_end(void);
+/** Wall-clock time of the checks since the last call. */
+double bench_compare_checking_seconds(void);
+void bench_print_heading(bench *b, const bench_problem *p);
+void bench_describe_problem(bench_record *r, const bench_problem *p);
+void bench_describe_structure(bench_record *r, const bench_problem *p);
+
 extern const bench_solver bench_solver_trine, bench_solver_supernodal, bench_solver_basic, bench_solver_cusparse, bench_solver_mkl, bench_solver_cholmod, bench_solver_superlu;
 
 #ifdef __cplusplus

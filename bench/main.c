@@ -36,9 +36,9 @@ static const struct argp_option options[] = {
     {"nrhs", NRHS, "LIST", 0, "numbers of right-hand sides (default: 1; sptrsm 1,8,32,64)", 0},
     {"layout", LAYOUT, "rowmajor|colmajor", 0, "of several right-hand sides (default rowmajor)", 0},
     {"deterministic", DETERMINISTIC, NULL, 0, "bitwise the same result every run", 0},
-    {"sweep", SWEEP, "NAME", 0, "methods, right-hand sides and peers of a table or figure of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch)", 0},
-    {"reps", REPS, "N", 0, "timed calls behind a median (default 50)", 0},
-    {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 5 calls", 0},
+    {"sweep", SWEEP, "LIST", 0, "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch)", 0},
+    {"reps", REPS, "N", 0, "timed calls behind a median (default 50, or the sweep's own)", 0},
+    {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 5 calls (a sweep: 11)", 0},
     {"device", DEVICE, "DEVICE", 0, "auto, cpu, cpu:4, cuda, cuda:1 (default auto)", 0},
     {"device-name", DEVICE_NAME, "NAME", 0, "in records (default: h200, cpu-2t, ... from the device)", 0},
     {"json", JSON, "FILE", 0, "append one line of JSON a measurement; - for standard output", 0},
@@ -89,19 +89,14 @@ static error_t parse(int key, char *value, struct argp_state *state)
         break;
     case REPS:
         a->b.reps = (int)strtol(value, &end, 10);
+        a->b.reps_given = true;
         if (a->b.reps < 1 || a->b.reps > 100000 || *end) argp_error(state, "--reps: \"%s\" is not in 1..100000", value);
         break;
     case MAX_SECONDS:
         a->b.max_seconds = strtod(value, &end);
         if (!(a->b.max_seconds > 0) || *end) argp_error(state, "--max-seconds: \"%s\" is no positive number", value);
         break;
-    case SWEEP: {
-        bench_list word = bench_list_split(value);
-        require_words(state, &word, "sweep", bench_sweep_names());
-        bench_list_free(&word);
-        a->b.sweep = value;
-        break;
-    }
+    case SWEEP: set_list(&a->b.sweeps, value); require_words(state, &a->b.sweeps, "sweep", bench_sweep_names()); break;
     case DETERMINISTIC: a->b.summation = TRINE_ORDER_DETERMINISTIC; break;
     case DEVICE: a->device = value; break;
     case DEVICE_NAME: a->device_name = value; break;
@@ -178,7 +173,7 @@ static FILE *open_output(const char *path, const char *mode)
 
 int main(int argc, char **argv)
 {
-    arguments a = {.device = "auto", .b = {.reps = 50, .layout = TRINE_ROWMAJOR}};
+    arguments a = {.device = "auto", .b = {.reps = 50, .least_reps = 5, .layout = TRINE_ROWMAJOR}};
     bench *b = &a.b;
     trine_status status = TRINE_SUCCESS;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
@@ -203,6 +198,7 @@ done:
     bench_list_free(&b->dtypes);
     bench_list_free(&b->directions);
     bench_list_free(&b->nrhs);
+    bench_list_free(&b->sweeps);
     if (b->table && b->table != stdout) fclose(b->table);
     if (b->json && b->json != stdout) fclose(b->json);
     return status ? 1 : b->failures ? 3 : 0;

@@ -5,7 +5,7 @@
 
 #include "bench.h"
 
-enum { WARM_UP = 5, FEWEST = 5, SLOW_ANALYSIS = 50 /* ms */ };
+enum { WARM_UP = 5, SLOW_ANALYSIS = 50 /* ms */ };
 
 static trine_status time_one(bench *b, bench_call call, void *self, double *ms)
 {
@@ -38,7 +38,7 @@ double bench_median(double *values, int count)
 
 static bool out_of_time(const bench *b, double start, int round)
 {
-    return b->max_seconds > 0 && round >= FEWEST && trine_wall_time() - start > b->max_seconds;
+    return b->max_seconds > 0 && round >= b->least_reps && trine_wall_time() - start > b->max_seconds;
 }
 
 trine_status bench_measure(bench *b, bench_call call, void *self, bench_time *time)

@@ -221,6 +221,16 @@ done:
     return status;
 }
 
+static trine_status place_panels(bench *b, bench_problem *p)
+{
+    trine_status status = TRINE_SUCCESS;
+    const size_t bytes = (size_t)p->panels.value_offsets[p->panels.n_panels] * trine_dtype_size(p->panels.dtype);
+    TRY(trine_alloc(b->ctx, b->device.space, bytes, &p->panel_values));
+    TRY(trine_copy(b->ctx, p->panel_values, b->device.space, p->panels.values, TRINE_HOST, bytes));
+done:
+    return status;
+}
+
 trine_status bench_problem_make(bench *b, bench_source source, const char *direction, trine_dtype dtype, bench_problem *p)
 {
     trine_status status = TRINE_SUCCESS;
@@ -263,6 +273,7 @@ trine_status bench_problem_make(bench *b, bench_source source, const char *direc
         TRY(trine_matrix_transpose(typed, &p->host, p->op));
     }
     TRY(count_levels(b, p));
+    if (p->panels.n_panels && dtype == p->panels.dtype) TRY(place_panels(b, p));
 done:
     trine_matrix_destroy(&T);
     trine_matrix_destroy(&typed);
@@ -276,8 +287,10 @@ static void free_vectors(bench *b, bench_problem *p)
     trine_free(b->ctx, b->device.space, p->X.data);
     trine_free(b->ctx, TRINE_HOST, p->host_b);
     trine_free(b->ctx, TRINE_HOST, p->host_x);
+    trine_free(b->ctx, TRINE_HOST, p->checked_x);
     trine_free(b->ctx, TRINE_HOST, p->reference);
-    p->B.data = p->X.data = p->host_b = p->host_x = p->reference = NULL;
+    p->B.data = p->X.data = p->host_b = p->host_x = p->checked_x = p->reference = NULL;
+    p->has_checked = false;
 }
 
 static size_t vector_bytes(const bench_problem *p) { return (size_t)(p->n * p->nrhs) * trine_dtype_size(p->dtype); }
@@ -299,6 +312,7 @@ trine_status bench_problem_set_nrhs(bench *b, bench_problem *p, int64_t nrhs)
     TRY(trine_alloc(b->ctx, b->device.space, vector_bytes(p), &p->X.data));
     TRY((p->host_b = trine_host_alloc(b->ctx, 1, vector_bytes(p))) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     TRY((p->host_x = trine_host_alloc(b->ctx, 1, vector_bytes(p))) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    TRY((p->checked_x = trine_host_alloc(b->ctx, 1, vector_bytes(p))) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     TRY((p->reference = trine_host_alloc(b->ctx, p->n, sizeof(long double complex))) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
 
     numbers[p->dtype].fill(p->host_b, p->n * nrhs);
@@ -323,11 +337,18 @@ trine_status bench_problem_check(bench *b, bench_problem *p, bench_check *found)
     TRY(view(p->host, p, &T));
     TRY(trine_context_synchronize(b->ctx));
     TRY(trine_copy(b->ctx, p->host_x, TRINE_HOST, p->X.data, b->device.space, vector_bytes(p)));
+    if (p->has_checked && memcmp(p->host_x, p->checked_x, vector_bytes(p)) == 0) {
+        *found = p->checked;
+        goto done;
+    }
     *found = numbers[p->dtype].compare(&T, b->device.threads, p->host_b, p->host_x, p->nrhs, stride(p),
                                        p->X.layout == TRINE_ROWMAJOR ? 1 : p->X.ld, p->reference);
     for (int64_t i = 0; i < p->n; i++)
         if (T.offsets[i + 1] - T.offsets[i] > longest) longest = T.offsets[i + 1] - T.offsets[i];
     found->bound = 4 * (double)(longest + 4) * trine_dtype_eps(p->dtype);
+    memcpy(p->checked_x, p->host_x, vector_bytes(p));
+    p->checked = *found;
+    p->has_checked = true;
 done:
     return status;
 }
@@ -335,6 +356,7 @@ done:
 void bench_problem_free(bench *b, bench_problem *p)
 {
     free_vectors(b, p);
+    trine_free(b->ctx, b->device.space, p->panel_values);
     trine_matrix_destroy(&p->T);
     trine_matrix_destroy(&p->host);
 }

@@ -11,7 +11,6 @@ typedef struct {
     const bench_problem *p;
     trine_supernodal_options options;
     trine_supernodal plan;
-    void *values; /* the panels', in the context's space */
     char *level_us, *level_panels, *level_entries; /* of the sweep "levels": a number a level, in the order of the solve */
 } solver;
 
@@ -20,7 +19,6 @@ static void destroy(void *self)
     solver *s = self;
     if (!s) return;
     trine_supernodal_destroy(&s->plan);
-    trine_free(s->b->ctx, s->b->device.space, s->values);
     free(s->level_us);
     free(s->level_panels);
     free(s->level_entries);
@@ -70,14 +68,8 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     s->b = b;
     s->p = p;
     s->options = options;
-    const size_t bytes = (size_t)p->panels.value_offsets[p->panels.n_panels] * trine_dtype_size(p->dtype);
-    TRY(trine_alloc(b->ctx, b->device.space, bytes, &s->values));
-    TRY(trine_copy(b->ctx, s->values, b->device.space, p->panels.values, TRINE_HOST, bytes));
     *self = s;
     return TRINE_SUCCESS;
-done:
-    destroy(s);
-    return status;
 }
 
 static trine_status reset(void *self) { return trine_supernodal_destroy(&((solver *)self)->plan); }
@@ -85,7 +77,7 @@ static trine_status reset(void *self) { return trine_supernodal_destroy(&((solve
 static trine_status numeric(void *self)
 {
     solver *s = self;
-    return trine_supernodal_numeric(s->plan, s->b->device.space, s->values, NULL);
+    return trine_supernodal_numeric(s->plan, s->b->device.space, s->p->panel_values, NULL);
 }
 
 static trine_status analyse(void *self)
