@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 factor make_factor(int m, const int *widths, int extra, bool closed, trine_diag diag, uint64_t seed)
 {
@@ -170,4 +171,78 @@ void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, cons
 void numeric(trine_supernodal plan, const factor *F)
 {
     OK(trine_supernodal_numeric(plan, TRINE_HOST, F->values, NULL));
+}
+
+scene open_scene(factor F)
+{
+    convert(&F, TRINE_D);
+    return (scene){.ctx = test_context(), .F = F, .panels = panels_of(&F)};
+}
+
+scene small_scene(void)
+{
+    const int widths[] = {2, 3, 1, 4};
+    return open_scene(make_factor(4, widths, 2, true, TRINE_NONUNIT, 3));
+}
+
+scene mixed_scene(void) { return open_scene(mixed_factor(TRINE_NONUNIT, true)); }
+
+void set_plan(scene *s, const trine_supernodal_options *options)
+{
+    trine_supernodal_destroy(&s->plan);
+    OK(trine_supernodal_analyse(s->ctx, &s->plan, &s->panels, options));
+    numeric(s->plan, &s->F);
+}
+
+void close_scene(scene *s)
+{
+    trine_supernodal_destroy(&s->plan);
+    free_factor(&s->F);
+    trine_context_destroy(&s->ctx);
+}
+
+void check_reproducible(const scene *s, trine_transpose op, int64_t most)
+{
+    const int64_t n = s->F.n;
+    const size_t bytes = (size_t)(n * most) * sizeof(double);
+    double *b = calloc(1, bytes), *once = malloc(bytes), *again = malloc(bytes);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < most; j++) b[i + j * n] = creal(right_hand_side(i, j));
+    void *db = test_to_device(s->ctx, b, bytes), *dx = test_to_device(s->ctx, b, bytes);
+    for (int64_t columns = 1; columns <= most; columns += most > 1 ? most - 1 : 1) {
+        const trine_dense B = {.data = db, .rows = n, .cols = columns}, X = {.data = dx, .rows = n, .cols = columns};
+        for (int round = 0; round < 10; round++) {
+            OK(trine_supernodal_solve(s->plan, op, NULL, &B, &X, NULL));
+            test_from_device(s->ctx, round ? again : once, dx, (size_t)(n * columns) * sizeof(double));
+            if (round) assert_memory_equal(once, again, (size_t)(n * columns) * sizeof(double));
+        }
+    }
+    test_release(s->ctx, db);
+    test_release(s->ctx, dx);
+    free(b);
+    free(once);
+    free(again);
+}
+
+void fail_every_allocation(const factor *F, const trine_supernodal_options *options, void (*limit)(trine_context ctx, test_memory *memory))
+{
+    const trine_panels panels = panels_of(F);
+    bool done = false;
+    for (int64_t k = 1; !done; k++) {
+        assert_true(k < 300);
+        test_memory memory = {.fail_at = k};
+        trine_context ctx = test_context();
+        limit(ctx, &memory);
+        trine_supernodal plan = NULL;
+        trine_work work = NULL;
+        trine_status status = trine_supernodal_analyse(ctx, &plan, &panels, options);
+        if (status == TRINE_SUCCESS) status = trine_supernodal_numeric(plan, TRINE_HOST, F->values, NULL);
+        if (status == TRINE_SUCCESS) status = trine_supernodal_work(plan, 3, NULL, NULL, &work);
+        done = status == TRINE_SUCCESS;
+        if (!done) assert_int_equal(status, TRINE_ERR_MEMORY);
+        trine_work_destroy(&work);
+        trine_supernodal_destroy(&plan);
+        assert_int_equal(memory.live, 0);
+        trine_context_destroy(&ctx);
+    }
 }

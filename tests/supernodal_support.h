@@ -27,6 +27,22 @@ trine_panels panels_of(const factor *F);
 /** numeric from host values; must succeed. */
 void numeric(trine_supernodal plan, const factor *F);
 
+/** A factor, its panels, and a plan in a context of its own. */
+typedef struct {
+    trine_context ctx;
+    factor F;
+    trine_panels panels;
+    trine_supernodal plan; /* NULL until set_plan */
+} scene;
+
+/** Takes F over, with values in double. */
+scene open_scene(factor F);
+scene small_scene(void); /* four panels of 2, 3, 1 and 4 columns */
+scene mixed_scene(void); /* of mixed_factor, closed, with a diagonal of its own */
+/** A new plan for the scene's panels, with their values. */
+void set_plan(scene *s, const trine_supernodal_options *options);
+void close_scene(scene *s);
+
 typedef struct {
     trine_transpose op;
     int64_t nrhs;
@@ -41,5 +57,10 @@ double complex right_hand_side(int64_t i, int64_t j);
 void check_solution(const factor *F, trine_transpose op, const double *b, const double *x);
 /** Solve and check |alpha b - op(L) x| <= 8 n eps (|op(L)| |x| + |alpha b|), entry by entry. */
 void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, const solve_case *k, const trine_exec *exec);
+/** Ten solves by the scene's plan (in double) with one right-hand side, and ten with `most`, give the same bits. */
+void check_reproducible(const scene *s, trine_transpose op, int64_t most);
+/** Analysis, numeric and a work for three right-hand sides with the k-th allocation failing, for every k until none does: an error
+ *  each time, and nothing left behind. limit: makes a context count and fail. */
+void fail_every_allocation(const factor *F, const trine_supernodal_options *options, void (*limit)(trine_context ctx, test_memory *memory));
 
 #endif

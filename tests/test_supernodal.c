@@ -103,121 +103,76 @@ static void an_empty_factor_is_solved(void **state)
     trine_context_destroy(&ctx);
 }
 
-static factor small_factor(void)
-{
-    const int widths[] = {2, 3, 1, 4};
-    factor F = make_factor(4, widths, 2, true, TRINE_NONUNIT, 3);
-    convert(&F, TRINE_D);
-    return F;
-}
-
 static void no_right_hand_sides_is_a_success(void **state)
 {
     (void)state;
-    trine_context ctx = test_context();
-    factor F = small_factor();
-    const trine_panels panels = panels_of(&F);
-    trine_supernodal plan;
-    OK(trine_supernodal_analyse(ctx, &plan, &panels, NULL));
-    numeric(plan, &F);
-    const trine_dense X = {.rows = F.n};
-    OK(trine_supernodal_solve(plan, TRINE_N, NULL, &X, &X, NULL));
-    trine_supernodal_destroy(&plan);
-    free_factor(&F);
-    trine_context_destroy(&ctx);
+    scene s = small_scene();
+    set_plan(&s, NULL);
+    const trine_dense X = {.rows = s.F.n};
+    OK(trine_supernodal_solve(s.plan, TRINE_N, NULL, &X, &X, NULL));
+    close_scene(&s);
 }
 
 static void new_values_replace_old_ones_without_analysis(void **state)
 {
     (void)state;
-    trine_context ctx = test_context();
-    factor F = small_factor();
-    const trine_panels panels = panels_of(&F);
-    trine_supernodal plan;
-    OK(trine_supernodal_analyse(ctx, &plan, &panels, NULL));
+    scene s = small_scene();
+    set_plan(&s, NULL);
     for (int round = 0; round < 3; round++) {
-        for (int64_t i = 0; i < F.value_offsets[F.m]; i++) F.exact[i] *= 1.25;
-        convert(&F, TRINE_D);
-        void *device = test_to_device(ctx, F.values, (size_t)F.value_offsets[F.m] * sizeof(double));
-        OK(trine_supernodal_numeric(plan, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, device, NULL));
+        for (int64_t i = 0; i < s.F.value_offsets[s.F.m]; i++) s.F.exact[i] *= 1.25;
+        convert(&s.F, TRINE_D);
+        void *device = test_to_device(s.ctx, s.F.values, (size_t)s.F.value_offsets[s.F.m] * sizeof(double));
+        OK(trine_supernodal_numeric(s.plan, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, device, NULL));
         for (int repeat = 0; repeat < 5; repeat++) /* solves leave nothing behind that disturbs the next */
             for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op))
-                check_solve(ctx, plan, &F, &(solve_case){.op = op, .nrhs = 1}, NULL);
-        test_release(ctx, device);
+                check_solve(s.ctx, s.plan, &s.F, &(solve_case){.op = op, .nrhs = 1}, NULL);
+        test_release(s.ctx, device);
     }
-    trine_supernodal_destroy(&plan);
-    free_factor(&F);
-    trine_context_destroy(&ctx);
+    close_scene(&s);
 }
 
 static void works_of_one_plan_are_independent(void **state)
 {
     (void)state;
-    trine_context ctx = test_context();
-    factor F = small_factor();
-    const trine_panels panels = panels_of(&F);
-    trine_supernodal plan;
-    OK(trine_supernodal_analyse(ctx, &plan, &panels, NULL));
-    numeric(plan, &F);
+    scene s = small_scene();
+    set_plan(&s, NULL);
     size_t bytes, more;
-    OK(trine_supernodal_work(plan, 5, NULL, &bytes, NULL));
-    OK(trine_supernodal_work(plan, 33, NULL, &more, NULL));
+    OK(trine_supernodal_work(s.plan, 5, NULL, &bytes, NULL));
+    OK(trine_supernodal_work(s.plan, 33, NULL, &more, NULL));
     assert_true(more >= bytes);
     trine_work first, second;
-    OK(trine_supernodal_work(plan, 33, NULL, NULL, &first));
+    OK(trine_supernodal_work(s.plan, 33, NULL, NULL, &first));
     char *buffer, *aligned;
-    OK(trine_alloc(ctx, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, bytes + 256, (void **)&buffer));
+    OK(trine_alloc(s.ctx, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, bytes + 256, (void **)&buffer));
     aligned = buffer + (256 - (uintptr_t)buffer % 256) % 256;
-    OK(trine_supernodal_work(plan, 5, aligned, &bytes, &second));
+    OK(trine_supernodal_work(s.plan, 5, aligned, &bytes, &second));
     for (int64_t nrhs = 1; nrhs <= 5; nrhs++) { /* few after many in one work */
-        check_solve(ctx, plan, &F, &(solve_case){.op = TRINE_N, .nrhs = 38 - 5 * nrhs}, &(trine_exec){.work = first});
-        check_solve(ctx, plan, &F, &(solve_case){.op = TRINE_T, .nrhs = nrhs}, &(trine_exec){.work = second});
-        check_solve(ctx, plan, &F, &(solve_case){.op = TRINE_N, .nrhs = 6 - nrhs}, &(trine_exec){.work = second});
+        check_solve(s.ctx, s.plan, &s.F, &(solve_case){.op = TRINE_N, .nrhs = 38 - 5 * nrhs}, &(trine_exec){.work = first});
+        check_solve(s.ctx, s.plan, &s.F, &(solve_case){.op = TRINE_T, .nrhs = nrhs}, &(trine_exec){.work = second});
+        check_solve(s.ctx, s.plan, &s.F, &(solve_case){.op = TRINE_N, .nrhs = 6 - nrhs}, &(trine_exec){.work = second});
     }
-    trine_dense X = {.data = buffer, .rows = F.n, .cols = 6};
+    trine_dense X = {.data = buffer, .rows = s.F.n, .cols = 6};
     FAILS(TRINE_ERR_STATE, "6 right-hand sides, but the work is sized for 5",
-          trine_supernodal_solve(plan, TRINE_N, NULL, &X, &X, &(trine_exec){.work = second}));
+          trine_supernodal_solve(s.plan, TRINE_N, NULL, &X, &X, &(trine_exec){.work = second}));
     bytes--;
     trine_work none;
-    FAILS(TRINE_ERR_ARGUMENT, "for a work of", trine_supernodal_work(plan, 5, aligned, &bytes, &none));
-    trine_supernodal_destroy(&plan); /* works keep what they need */
+    FAILS(TRINE_ERR_ARGUMENT, "for a work of", trine_supernodal_work(s.plan, 5, aligned, &bytes, &none));
+    trine_supernodal_destroy(&s.plan); /* works keep what they need */
     trine_work_destroy(&first);
     trine_work_destroy(&second);
-    test_release(ctx, buffer);
-    free_factor(&F);
-    trine_context_destroy(&ctx);
+    test_release(s.ctx, buffer);
+    close_scene(&s);
 }
 
 static void transposed_solves_are_bitwise_reproducible(void **state)
 {
     (void)state;
-    trine_context ctx = test_context();
     int widths[60];
-    for (int s = 0; s < 60; s++) widths[s] = 1 + s % 17;
-    factor F = make_factor(60, widths, 4, true, TRINE_NONUNIT, 50);
-    convert(&F, TRINE_D);
-    const trine_panels panels = panels_of(&F);
-    trine_supernodal plan;
-    OK(trine_supernodal_analyse(ctx, &plan, &panels, NULL));
-    numeric(plan, &F);
-    const size_t bytes = (size_t)F.n * sizeof(double);
-    double *b = malloc(bytes), *once = malloc(bytes), *again = malloc(bytes);
-    for (int64_t i = 0; i < F.n; i++) b[i] = creal(right_hand_side(i, 0));
-    void *db = test_to_device(ctx, b, bytes), *dx = test_to_device(ctx, b, bytes);
-    const trine_dense B = {.data = db, .rows = F.n, .cols = 1}, X = {.data = dx, .rows = F.n, .cols = 1};
-    for (int round = 0; round < 20; round++) {
-        OK(trine_supernodal_solve(plan, TRINE_T, NULL, &B, &X, NULL));
-        test_from_device(ctx, round ? again : once, dx, bytes);
-        if (round) assert_memory_equal(once, again, bytes);
-    }
-    test_release(ctx, db);
-    test_release(ctx, dx);
-    free(b);
-    free(once);
-    free(again);
-    trine_supernodal_destroy(&plan);
-    free_factor(&F);
-    trine_context_destroy(&ctx);
+    for (int k = 0; k < 60; k++) widths[k] = 1 + k % 17;
+    scene s = open_scene(make_factor(60, widths, 4, true, TRINE_NONUNIT, 50));
+    set_plan(&s, NULL);
+    check_reproducible(&s, TRINE_T, 1);
+    close_scene(&s);
 }
 
 /** Several factors in one plan solve like each of them alone. */
@@ -277,19 +232,16 @@ static void a_batch_of_factors_of_different_structure_is_solved(void **state)
 static void info_counts_panels_and_entries(void **state)
 {
     (void)state;
-    trine_context ctx = test_context();
-    factor F = small_factor();
-    const trine_panels panels = panels_of(&F);
+    scene s = small_scene();
     int64_t entries = 0;
-    for (int64_t s = 0; s < F.m; s++) {
-        const int64_t w = F.first[s + 1] - F.first[s], h = F.row_offsets[s + 1] - F.row_offsets[s];
+    for (int64_t k = 0; k < s.F.m; k++) {
+        const int64_t w = s.F.first[k + 1] - s.F.first[k], h = s.F.row_offsets[k + 1] - s.F.row_offsets[k];
         entries += w * h - w * (w - 1) / 2;
     }
-    trine_supernodal plan;
     trine_supernodal_info info;
-    OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.fill = -1}));
-    OK(trine_supernodal_get_info(plan, &info));
-    assert_int_equal(info.n, F.n);
+    set_plan(&s, &(trine_supernodal_options){.fill = -1});
+    OK(trine_supernodal_get_info(s.plan, &info));
+    assert_int_equal(info.n, s.F.n);
     assert_int_equal(info.nnz, entries);
     assert_int_equal(info.nnz_merged, entries);
     assert_int_equal(info.panels, 4);
@@ -298,23 +250,21 @@ static void info_counts_panels_and_entries(void **state)
     assert_int_equal(info.min_width, 1);
     assert_int_equal(info.max_width, 4);
     assert_true(info.bytes > 0);
-    trine_supernodal_destroy(&plan);
-    OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.fill = 0.9}));
-    OK(trine_supernodal_get_info(plan, &info));
+    set_plan(&s, &(trine_supernodal_options){.fill = 0.9});
+    OK(trine_supernodal_get_info(s.plan, &info));
     assert_true(info.panels_merged < info.panels);
     assert_true(info.nnz_merged >= info.nnz);
-    trine_supernodal_destroy(&plan);
-    free_factor(&F);
-    trine_context_destroy(&ctx);
+    close_scene(&s);
 }
 
 static void panels_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
-    trine_context ctx = test_context();
+    scene s = small_scene();
+    trine_context ctx = s.ctx;
     trine_supernodal plan;
-    factor F = small_factor();
-    trine_panels P = panels_of(&F);
+    factor F = s.F;
+    trine_panels P = s.panels;
     const int32_t columns = F.first[1], row = F.rows[2];
 #define REFUSED(text) FAILS(TRINE_ERR_STRUCTURE, text, trine_supernodal_analyse(ctx, &plan, &P, NULL)); assert_null(plan)
     F.first[0] = 1; REFUSED("panel 0 starts at column 1"); F.first[0] = 0;
@@ -330,17 +280,17 @@ static void panels_that_do_not_fit_are_refused(void **state)
 #undef REFUSED
     OK(trine_supernodal_analyse(ctx, &plan, &P, NULL));
     trine_supernodal_destroy(&plan);
-    free_factor(&F);
-    trine_context_destroy(&ctx);
+    close_scene(&s);
 }
 
 static void wrong_arguments_are_named(void **state)
 {
     (void)state;
-    trine_context ctx = test_context();
+    scene s = small_scene();
+    trine_context ctx = s.ctx;
     trine_supernodal plan;
-    factor F = small_factor();
-    trine_panels P = panels_of(&F);
+    factor F = s.F;
+    trine_panels P = s.panels;
     FAILS(TRINE_ERR_ARGUMENT, "plan", trine_supernodal_analyse(ctx, NULL, &P, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "ctx", trine_supernodal_analyse(NULL, &plan, &P, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "panels", trine_supernodal_analyse(ctx, &plan, NULL, NULL));
@@ -379,62 +329,40 @@ static void wrong_arguments_are_named(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "info", trine_supernodal_get_info(plan, NULL));
     trine_supernodal_destroy(&plan);
     trine_supernodal_destroy(&plan);
-    free_factor(&F);
-    trine_context_destroy(&ctx);
+    close_scene(&s);
 }
 
 static void check_names_the_first_bad_diagonal_row(void **state)
 {
     (void)state;
-    trine_context ctx = test_context();
-    factor F = small_factor();
-    const trine_panels panels = panels_of(&F);
-    trine_supernodal plan;
-    OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.fill = 0.9}));
-    double *values = F.values;
-    const int64_t h1 = F.row_offsets[2] - F.row_offsets[1], h3 = F.row_offsets[4] - F.row_offsets[3];
-    double *fourth = &values[F.value_offsets[1] + 2 + 2 * h1], *last = &values[F.value_offsets[3] + 3 + 3 * h3];
+    scene s = small_scene();
+    set_plan(&s, &(trine_supernodal_options){.fill = 0.9});
+    const factor *F = &s.F;
+    double *values = F->values;
+    const int64_t h1 = F->row_offsets[2] - F->row_offsets[1], h3 = F->row_offsets[4] - F->row_offsets[3];
+    double *fourth = &values[F->value_offsets[1] + 2 + 2 * h1], *last = &values[F->value_offsets[3] + 3 + 3 * h3];
     const double kept = *fourth;
     *last = NAN;
-    numeric(plan, &F);
-    FAILS(TRINE_ERR_SINGULAR, "row 9 ", trine_supernodal_check(plan, NULL));
+    numeric(s.plan, F);
+    FAILS(TRINE_ERR_SINGULAR, "row 9 ", trine_supernodal_check(s.plan, NULL));
     *fourth = 0;
-    numeric(plan, &F);
-    FAILS(TRINE_ERR_SINGULAR, "row 4 ", trine_supernodal_check(plan, NULL));
+    numeric(s.plan, F);
+    FAILS(TRINE_ERR_SINGULAR, "row 4 ", trine_supernodal_check(s.plan, NULL));
     *fourth = kept;
     *last = 1;
-    numeric(plan, &F);
-    OK(trine_supernodal_check(plan, NULL));
-    check_solve(ctx, plan, &F, &(solve_case){.op = TRINE_N, .nrhs = 1}, NULL);
-    trine_supernodal_destroy(&plan);
-    free_factor(&F);
-    trine_context_destroy(&ctx);
+    numeric(s.plan, F);
+    OK(trine_supernodal_check(s.plan, NULL));
+    check_solve(s.ctx, s.plan, F, &(solve_case){.op = TRINE_N, .nrhs = 1}, NULL);
+    close_scene(&s);
 }
 
 static void a_failing_allocation_leaves_nothing_behind(void **state)
 {
     (void)state;
-    factor F = small_factor();
-    const trine_panels panels = panels_of(&F);
+    scene s = small_scene();
     for (int single = 0; single < 2; single++)
-    for (int64_t k = 1, done = 0; !done; k++) {
-        assert_true(k < 200);
-        test_memory memory = {.fail_at = k};
-        trine_context ctx = test_context();
-        test_fail_allocations(ctx, &memory);
-        trine_supernodal plan = NULL;
-        trine_work work = NULL;
-        trine_status status = trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.invert = TRINE_INVERT_OFF, .single = single});
-        if (status == TRINE_SUCCESS) status = trine_supernodal_numeric(plan, TRINE_HOST, F.values, NULL);
-        if (status == TRINE_SUCCESS) status = trine_supernodal_work(plan, 3, NULL, NULL, &work);
-        done = status == TRINE_SUCCESS;
-        if (!done) assert_int_equal(status, TRINE_ERR_MEMORY);
-        trine_work_destroy(&work);
-        trine_supernodal_destroy(&plan);
-        assert_int_equal(memory.live, 0);
-        trine_context_destroy(&ctx);
-    }
-    free_factor(&F);
+        fail_every_allocation(&s.F, &(trine_supernodal_options){.invert = TRINE_INVERT_OFF, .single = single}, test_fail_allocations);
+    close_scene(&s);
 }
 
 int main(void)

@@ -10,9 +10,7 @@
 
 /** Several right-hand sides on a stream of their own, and the check of what came back. */
 typedef struct {
-    trine_context ctx;
-    trine_supernodal plan;
-    const factor *F;
+    const scene *scene;
     int64_t nrhs;
     trine_transpose op;
     trine_work work;
@@ -24,22 +22,23 @@ typedef struct {
 
 static void open_flight(flight *f)
 {
-    const size_t bytes = (size_t)(f->F->n * f->nrhs) * sizeof(double);
-    OK(trine_supernodal_work(f->plan, f->nrhs, NULL, NULL, &f->work));
+    const int64_t n = f->scene->F.n;
+    const size_t bytes = (size_t)(n * f->nrhs) * sizeof(double);
+    OK(trine_supernodal_work(f->scene->plan, f->nrhs, NULL, NULL, &f->work));
     CUDA(cudaStreamCreateWithFlags(&f->stream, cudaStreamNonBlocking));
     f->b = malloc(bytes);
     f->x = malloc(bytes);
-    for (int64_t i = 0; i < f->F->n * f->nrhs; i++) f->b[i] = creal(right_hand_side(i, f->nrhs));
-    f->db = test_to_device(f->ctx, f->b, bytes);
-    f->dx = test_to_device(f->ctx, f->b, bytes);
-    f->B = (trine_dense){f->db, f->F->n, f->nrhs, f->F->n, TRINE_COLMAJOR};
-    f->X = (trine_dense){f->dx, f->F->n, f->nrhs, f->F->n, TRINE_COLMAJOR};
+    for (int64_t i = 0; i < n * f->nrhs; i++) f->b[i] = creal(right_hand_side(i, f->nrhs));
+    f->db = test_to_device(f->scene->ctx, f->b, bytes);
+    f->dx = test_to_device(f->scene->ctx, f->b, bytes);
+    f->B = (trine_dense){f->db, n, f->nrhs, n, TRINE_COLMAJOR};
+    f->X = (trine_dense){f->dx, n, f->nrhs, n, TRINE_COLMAJOR};
 }
 
 static void close_flight(flight *f)
 {
-    test_release(f->ctx, f->db);
-    test_release(f->ctx, f->dx);
+    test_release(f->scene->ctx, f->db);
+    test_release(f->scene->ctx, f->dx);
     free(f->b);
     free(f->x);
     OK(trine_work_destroy(&f->work));
@@ -48,41 +47,31 @@ static void close_flight(flight *f)
 
 static void check_flight(flight *f)
 {
-    const size_t bytes = (size_t)(f->F->n * f->nrhs) * sizeof(double);
+    const int64_t n = f->scene->F.n;
+    const size_t bytes = (size_t)(n * f->nrhs) * sizeof(double);
     CUDA(cudaMemcpyAsync(f->x, f->dx, bytes, cudaMemcpyDeviceToHost, f->stream));
     CUDA(cudaStreamSynchronize(f->stream));
-    for (int64_t j = 0; j < f->nrhs; j++) check_solution(f->F, f->op, f->b + j * f->F->n, f->x + j * f->F->n);
-}
-
-static trine_supernodal new_plan(trine_context ctx, const factor *F, trine_supernodal_variant variant)
-{
-    const trine_panels panels = panels_of(F);
-    trine_supernodal plan;
-    OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.variant = variant, .threshold = 30}));
-    numeric(plan, F);
-    return plan;
+    for (int64_t j = 0; j < f->nrhs; j++) check_solution(&f->scene->F, f->op, f->b + j * n, f->x + j * n);
 }
 
 static void a_captured_solve_can_be_replayed_with_new_data(void **state)
 {
     (void)state;
-    trine_context ctx = test_context();
-    factor F = mixed_factor(TRINE_NONUNIT, true);
-    convert(&F, TRINE_D);
+    scene s = mixed_scene();
     for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV; v++) {
-        trine_supernodal plan = new_plan(ctx, &F, v);
+        set_plan(&s, &(trine_supernodal_options){.variant = v, .threshold = 30});
         for (int64_t nrhs = 1; nrhs <= 41; nrhs += 20) {
-            flight f = {.ctx = ctx, .plan = plan, .F = &F, .nrhs = nrhs, .op = nrhs == 21 ? TRINE_N : TRINE_T};
+            flight f = {.scene = &s, .nrhs = nrhs, .op = nrhs == 21 ? TRINE_N : TRINE_T};
             cudaGraph_t graph;
             cudaGraphExec_t exec;
             open_flight(&f);
             CUDA(cudaStreamBeginCapture(f.stream, cudaStreamCaptureModeThreadLocal));
-            OK(trine_supernodal_solve(plan, f.op, NULL, &f.B, &f.X, &(trine_exec){.stream = f.stream, .work = f.work}));
+            OK(trine_supernodal_solve(s.plan, f.op, NULL, &f.B, &f.X, &(trine_exec){.stream = f.stream, .work = f.work}));
             CUDA(cudaStreamEndCapture(f.stream, &graph));
             CUDA(cudaGraphInstantiate(&exec, graph, 0));
             for (int round = 0; round < 4; round++) {
-                for (int64_t i = 0; i < F.n * nrhs; i++) f.b[i] = test_uniform((uint64_t)round, (uint64_t)i);
-                CUDA(cudaMemcpyAsync(f.db, f.b, (size_t)(F.n * nrhs) * sizeof(double), cudaMemcpyHostToDevice, f.stream));
+                for (int64_t i = 0; i < s.F.n * nrhs; i++) f.b[i] = test_uniform((uint64_t)round, (uint64_t)i);
+                CUDA(cudaMemcpyAsync(f.db, f.b, (size_t)(s.F.n * nrhs) * sizeof(double), cudaMemcpyHostToDevice, f.stream));
                 CUDA(cudaGraphLaunch(exec, f.stream));
                 check_flight(&f);
             }
@@ -90,10 +79,8 @@ static void a_captured_solve_can_be_replayed_with_new_data(void **state)
             CUDA(cudaGraphDestroy(graph));
             close_flight(&f);
         }
-        trine_supernodal_destroy(&plan);
     }
-    free_factor(&F);
-    trine_context_destroy(&ctx);
+    close_scene(&s);
 }
 
 /** One of several host threads: 30 solves on its own stream, with its own work. */
@@ -101,7 +88,7 @@ static void *fly(void *argument)
 {
     flight *f = argument;
     for (int round = 0; round < 30; round++)
-        if (trine_supernodal_solve(f->plan, f->op, NULL, &f->B, &f->X, &(trine_exec){.stream = f->stream, .work = f->work}) != TRINE_SUCCESS) return f;
+        if (trine_supernodal_solve(f->scene->plan, f->op, NULL, &f->B, &f->X, &(trine_exec){.stream = f->stream, .work = f->work}) != TRINE_SUCCESS) return f;
     return NULL;
 }
 
@@ -109,15 +96,13 @@ static void threads_with_works_of_their_own_solve_at_the_same_time(void **state)
 {
     (void)state;
     enum { THREADS = 4 };
-    trine_context ctx = test_context();
-    factor F = mixed_factor(TRINE_NONUNIT, true);
-    convert(&F, TRINE_D);
+    scene s = mixed_scene();
     for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV; v++) {
-        trine_supernodal plan = new_plan(ctx, &F, v);
+        set_plan(&s, &(trine_supernodal_options){.variant = v, .threshold = 30});
         flight flights[THREADS];
         pthread_t threads[THREADS];
         for (int k = 0; k < THREADS; k++) {
-            flights[k] = (flight){.ctx = ctx, .plan = plan, .F = &F, .nrhs = 1 + 11 * k, .op = k % 2 ? TRINE_N : TRINE_T};
+            flights[k] = (flight){.scene = &s, .nrhs = 1 + 11 * k, .op = k % 2 ? TRINE_N : TRINE_T};
             open_flight(&flights[k]);
         }
         for (int k = 0; k < THREADS; k++) assert_int_equal(pthread_create(&threads[k], NULL, fly, &flights[k]), 0);
@@ -130,10 +115,8 @@ static void threads_with_works_of_their_own_solve_at_the_same_time(void **state)
             check_flight(&flights[k]);
             close_flight(&flights[k]);
         }
-        trine_supernodal_destroy(&plan);
     }
-    free_factor(&F);
-    trine_context_destroy(&ctx);
+    close_scene(&s);
 }
 
 /* Device memory that counts with the host's in one test_memory. */
@@ -163,43 +146,22 @@ static void host_release(void *user, void *p)
     free(p);
 }
 
-/** Set-up of a plan and a work with the k-th allocation failing, for every k until none does. */
-static void fail_every_allocation(const factor *F, const trine_supernodal_options *options)
+static void limit_both(trine_context ctx, test_memory *memory)
 {
-    const trine_panels panels = panels_of(F);
-    bool done = false;
-    for (int64_t k = 1; !done; k++) {
-        assert_true(k < 300);
-        test_memory memory = {.fail_at = k};
-        trine_context ctx = test_context();
-        OK(trine_context_set_allocator(ctx, &(trine_allocator){host_alloc, host_release, &memory},
-                                       &(trine_allocator){device_alloc, device_release, &memory}));
-        trine_supernodal plan = NULL;
-        trine_work work = NULL;
-        trine_status status = trine_supernodal_analyse(ctx, &plan, &panels, options);
-        if (status == TRINE_SUCCESS) status = trine_supernodal_numeric(plan, TRINE_HOST, F->values, NULL);
-        if (status == TRINE_SUCCESS) status = trine_supernodal_work(plan, 3, NULL, NULL, &work);
-        done = status == TRINE_SUCCESS;
-        if (!done) assert_int_equal(status, TRINE_ERR_MEMORY);
-        trine_work_destroy(&work);
-        trine_supernodal_destroy(&plan);
-        assert_int_equal(memory.live, 0);
-        trine_context_destroy(&ctx);
-    }
+    OK(trine_context_set_allocator(ctx, &(trine_allocator){host_alloc, host_release, memory}, &(trine_allocator){device_alloc, device_release, memory}));
 }
 
 static void a_failing_allocation_of_any_variant_leaves_nothing_behind(void **state)
 {
     (void)state;
-    factor F = mixed_factor(TRINE_NONUNIT, true);
-    convert(&F, TRINE_D);
+    scene s = mixed_scene();
     for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV; v++)
         for (trine_supernodal_invert invert = TRINE_INVERT_NONE; invert <= TRINE_INVERT_FULL; invert++)
             for (trine_supernodal_access access = TRINE_ACCESS_PUSH; access <= TRINE_ACCESS_PULL; access++)
                 if (v != TRINE_VARIANT_SPMV || invert != TRINE_INVERT_NONE)
-                    fail_every_allocation(&F, &(trine_supernodal_options){.variant = v, .invert = invert, .access = access,
-                                          .threshold = 30, .single = access == TRINE_ACCESS_PULL});
-    free_factor(&F);
+                    fail_every_allocation(&s.F, &(trine_supernodal_options){.variant = v, .invert = invert, .access = access,
+                                          .threshold = 30, .single = access == TRINE_ACCESS_PULL}, limit_both);
+    close_scene(&s);
 }
 
 int main(void)

@@ -1,8 +1,5 @@
 /* Every variant of the supernodal solve against products with the panels in long double, on either device; bitwise
  * reproducibility where it is promised; memory that ends. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "supernodal_support.h"
 
 /** Enough entries for several threads on a CPU, in a tree with many branches whose root they share. */
@@ -75,36 +72,12 @@ static void every_variant_solves_with_a_unit_diagonal_and_an_open_structure(void
 static void pulled_solves_are_bitwise_reproducible(void **state)
 {
     (void)state;
-    trine_context ctx = test_context();
-    factor F = test_on_gpu() ? mixed_factor(TRINE_NONUNIT, true) : large_factor();
-    convert(&F, TRINE_D);
-    const trine_panels panels = panels_of(&F);
-    const size_t bytes = (size_t)F.n * 3 * sizeof(double);
-    double *b = malloc(bytes), *once = malloc(bytes), *again = malloc(bytes);
-    for (int64_t i = 0; i < F.n; i++)
-        for (int64_t j = 0; j < 3; j++) b[i + j * F.n] = creal(right_hand_side(i, j));
-    void *db = test_to_device(ctx, b, bytes), *dx = test_to_device(ctx, b, bytes);
+    scene s = test_on_gpu() ? mixed_scene() : open_scene(large_factor());
     for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV; v++) {
-        trine_supernodal plan;
-        OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.variant = v, .invert = TRINE_INVERT_OFF,
-            .access = TRINE_ACCESS_PULL, .max_nrhs = 3, .threshold = 30}));
-        numeric(plan, &F);
-        for (int round = 0; round < 20; round++) {
-            const int64_t columns = 1 + 2 * (round % 2);
-            const trine_dense B = {.data = db, .rows = F.n, .cols = columns}, X = {.data = dx, .rows = F.n, .cols = columns};
-            OK(trine_supernodal_solve(plan, TRINE_N, NULL, &B, &X, NULL));
-            test_from_device(ctx, round > 1 ? again : once, dx, (size_t)(F.n * columns) * sizeof(double));
-            if (round > 1 && columns == 3) assert_memory_equal(once, again, bytes);
-        }
-        trine_supernodal_destroy(&plan);
+        set_plan(&s, &(trine_supernodal_options){.variant = v, .invert = TRINE_INVERT_OFF, .access = TRINE_ACCESS_PULL, .max_nrhs = 3, .threshold = 30});
+        check_reproducible(&s, TRINE_N, 3);
     }
-    test_release(ctx, db);
-    test_release(ctx, dx);
-    free(b);
-    free(once);
-    free(again);
-    free_factor(&F);
-    trine_context_destroy(&ctx);
+    close_scene(&s);
 }
 
 static void every_variant_solves_with_a_large_factor(void **state)
@@ -136,26 +109,10 @@ static void no_variant_leaks_when_memory_ends(void **state)
 {
     (void)state;
     if (test_on_gpu()) skip();
-    factor F = mixed_factor(TRINE_NONUNIT, true);
-    convert(&F, TRINE_D);
-    const trine_panels panels = panels_of(&F);
-    for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV; v++) {
-        trine_status status = TRINE_ERR_MEMORY;
-        for (int64_t k = 1; status != TRINE_SUCCESS; k++) {
-            assert_true(k < 200);
-            test_memory memory = {.fail_at = k};
-            trine_context ctx = test_context();
-            test_fail_allocations(ctx, &memory);
-            trine_supernodal plan = NULL;
-            status = trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.variant = v, .invert = TRINE_INVERT_DIAG});
-            if (!status) status = trine_supernodal_numeric(plan, TRINE_HOST, F.values, NULL);
-            if (status) assert_int_equal(status, TRINE_ERR_MEMORY);
-            trine_supernodal_destroy(&plan);
-            assert_int_equal(memory.live, 0);
-            trine_context_destroy(&ctx);
-        }
-    }
-    free_factor(&F);
+    scene s = mixed_scene();
+    for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV; v++)
+        fail_every_allocation(&s.F, &(trine_supernodal_options){.variant = v, .invert = TRINE_INVERT_DIAG}, test_fail_allocations);
+    close_scene(&s);
 }
 
 int main(void)
