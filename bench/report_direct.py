@@ -2,9 +2,23 @@
 from report_plots import dot_plot, geometric_mean, ok, short, table, unique
 
 
+def single_precision(records):
+    """Factors in single precision: what a solve costs with refinement, and how good it is."""
+    methods = ["auto", "single", "single:refine=1", "single:refine=2"]
+    cells = {(r["matrix"], r["nrhs"], r["method"]): r for r in ok(records) if r["method"] in methods}
+    problems = unique((matrix, nrhs) for matrix, nrhs, method in cells if method == "single")
+    if not problems:
+        return ""
+    rows = [[f"`{matrix}`", nrhs] + [f"{short(r['solve_ms'])} ({short(r['error'])})" if r else "-"
+                                     for r in (cells.get((matrix, nrhs, method)) for method in methods)] for matrix, nrhs in problems]
+    return ("## Factors in single precision\n\nMilliseconds of a whole solve, and in brackets its normwise backward error in eps of double precision.\n\n" +
+            table(["matrix", "right-hand sides", "factors in double", "in single", "one step of refinement", "two steps"], rows) + "\n")
+
+
 def direct_section(records, name, save):
-    """Whole solves beside the library that made the factor."""
-    text = ""
+    """Whole solves beside the library that made the factor; on a GPU there is none."""
+    text = single_precision(records)
+    records = [r for r in records if not r["method"].startswith("single")]
     for factor, library in (("cholesky", "CHOLMOD"), ("lu", "SuperLU")):
         for nrhs in sorted(set(r["nrhs"] for r in records)):
             chosen = [r for r in ok(records) if (r.get("factor"), r["nrhs"]) == (factor, nrhs)]
@@ -15,13 +29,14 @@ def direct_section(records, name, save):
             for r in chosen:
                 series.setdefault(library if r["impl"] != "trine" else r["method"], {})[r["matrix"]] = r
             panels = series.get("auto", {})
-            text += f"## {title}\n\n| matrix | n | nnz(L + U) | stored for one | {' ms | '.join(series)} ms | auto against {library} | solved by | error (eps) |\n"
-            text += "|---|---:|---:|---:|" + "---:|" * len(series) + "---:|---|---:|\n"
+            against = library in series
+            text += f"## {title}\n\n| matrix | n | nnz(L + U) | stored for one | {' ms | '.join(series)} ms |{f' auto against {library} |' * against} solved by | error (eps) |\n"
+            text += "|---|---:|---:|---:|" + "---:|" * (len(series) + against) + "---|---:|\n"
             for matrix in unique(r["matrix"] for r in chosen):
                 r = panels.get(matrix) or next(r for r in chosen if r["matrix"] == matrix)
                 times = " | ".join(short(points[matrix]["solve_ms"]) if matrix in points else "" for points in series.values())
-                ratio = f"{r['ratio']:.2f}" if r.get("ratio") else ""
-                text += f"| {matrix} | {r['n']} | {r['nnz']} | {short(r['fill']) if r.get('fill') else ''} | {times} | {ratio} | {r['chosen'] or ''} | {short(r['error'])} |\n"
+                ratio = f" {r['ratio']:.2f} |" if r.get("ratio") else " |" * against
+                text += f"| {matrix} | {r['n']} | {r['nnz']} | {short(r['fill']) if r.get('fill') else ''} | {times} |{ratio} {r['chosen'] or ''} | {short(r['error'])} |\n"
             ratios = [r["ratio"] for r in panels.values() if r.get("ratio")]
             if ratios:
                 mean = geometric_mean(ratios)

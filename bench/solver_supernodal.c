@@ -65,9 +65,7 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     if ((status = parse_method(method, &options)) != TRINE_SUCCESS) return status;
     solver *s = calloc(1, sizeof *s);
     if (!s) return trine_fail(TRINE_ERR_MEMORY, "no memory");
-    s->b = b;
-    s->p = p;
-    s->options = options;
+    *s = (solver){.b = b, .p = p, .options = options};
     *self = s;
     return TRINE_SUCCESS;
 }

@@ -71,6 +71,30 @@ class Runner(unittest.TestCase):
                          [("trine", None, "skipped"), ("trine", "serial", "ok"), ("trine", "nonsense", "skipped"), ("cusparse", "spsv", "skipped")])
         self.assertTrue(all(r["reason"] for r in records if r["status"] != "ok"))
 
+    def test_several_sweeps_run_in_one_go_with_their_own_calls(self):
+        code, table, records = bench("supernodal", "chol:laplace2d:n=6", "--sweep", "main,full", "--methods", "supernodal", "--direction", "forward")
+        self.assertEqual(code, 0, table)
+        if records[0]["status"] == "skipped":
+            self.skipTest("built without CHOLMOD")
+        own = [(r["sweep"], r["nrhs"], r["reps"]) for r in records if r["impl"] == "trine"]
+        self.assertEqual(own, [(None, 1, 50), ("full", 1, 15), (None, 32, 50)])
+        peers = [(r["solve_ms"], r["error"]) for r in records if r["impl"] == "cholmod" and r["nrhs"] == 1]
+        self.assertEqual(len(peers), 2)
+        self.assertEqual(peers[0], peers[1], "measured once")
+        code, table, records = bench("sptrsv", "laplace2d:n=6", "--sweep", "levels")
+        self.assertNotEqual(code, 0)
+        self.assertIn('suite sptrsv has no sweep "levels"', table)
+
+    def test_factors_in_single_precision_are_refined(self):
+        code, table, records = bench("direct", "laplace2d:n=9", "--reps", "2", "--nrhs", "1", "--methods", "single,single:refine=1,single:refine=2")
+        if "there is no suite" in table or code == 2:
+            self.skipTest("built without CHOLMOD and SuperLU")
+        self.assertEqual(code, 0, table)
+        errors = [r["error"] for r in records if r["impl"] == "trine"]
+        self.assertEqual(len(errors), 3)
+        self.assertTrue(errors[0] > 1e6 > errors[1] > errors[2], errors)
+        self.assertLess(errors[2], 1)
+
     def test_the_structure_sweep_counts_columns_and_solves_nothing(self):
         code, table, records = bench("sptrsv", "tril:laplace2d:n=5", "--sweep", "structure", "--direction", "forward")
         self.assertEqual(code, 0, table)

@@ -1,3 +1,4 @@
+/* Pieces of panels for the level-by-level variants: which rows, columns or segments a launch works on. */
 #include "supernodal/levels/levels.h"
 
 enum {
@@ -36,16 +37,23 @@ done:
     return status;
 }
 
-trine_status supernodal_level_order(const supernodal_structure *S, int64_t **start, int32_t **order)
+trine_status supernodal_by_level_build(const supernodal_structure *S, supernodal_by_level *out)
 {
     trine_status status = TRINE_SUCCESS;
-    TRY(CALLOC(S->ctx, *start, S->levels + 2));
-    TRY(ALLOC(S->ctx, *order, S->n_panels));
-    for (int64_t s = 0; s < S->n_panels; s++) (*start)[S->panels[s].level + 2]++;
-    for (int64_t l = 1; l <= S->levels; l++) (*start)[l + 1] += (*start)[l];
-    for (int64_t s = 0; s < S->n_panels; s++) (*order)[(*start)[S->panels[s].level + 1]++] = (int32_t)s;
+    *out = (supernodal_by_level){0};
+    TRY(CALLOC(S->ctx, out->start, S->levels + 2));
+    TRY(ALLOC(S->ctx, out->panels, S->n_panels));
+    for (int64_t s = 0; s < S->n_panels; s++) out->start[S->panels[s].level + 2]++;
+    for (int64_t l = 1; l <= S->levels; l++) out->start[l + 1] += out->start[l];
+    for (int64_t s = 0; s < S->n_panels; s++) out->panels[out->start[S->panels[s].level + 1]++] = (int32_t)s;
 done:
     return status;
+}
+
+void supernodal_by_level_free(trine_context ctx, supernodal_by_level *by_level)
+{
+    trine_free(ctx, TRINE_HOST, by_level->start);
+    trine_free(ctx, TRINE_HOST, by_level->panels);
 }
 
 /** The stages of one level, in order; returns how many. */
@@ -132,21 +140,21 @@ trine_status supernodal_levels_build(const supernodal_structure *S, bool forward
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = S->ctx;
-    int64_t *start = NULL, *segment_start = NULL;
-    int32_t *order = NULL;
+    int64_t *segment_start = NULL;
+    supernodal_by_level by_level = {0};
     supernodal_segment *segments = NULL;
     supernodal_level_kernel stages[2];
     const int n_stages = stages_of(forward, pull, invert, stages);
     *out = (supernodal_level_plan){0};
     TRY(supernodal_segments_build(S, &segment_start, &segments));
-    TRY(supernodal_level_order(S, &start, &order));
+    TRY(supernodal_by_level_build(S, &by_level));
     const cutting cut = {S, segment_start, threshold, forward && !pull && invert == TRINE_INVERT_OFF};
     for (int write = 0; write < 2; write++) {
         out->n_pieces = out->n_launches = 0;
         for (int64_t k = 0; k < S->levels; k++) {
-            const int64_t level = forward ? k : S->levels - 1 - k;
+            const int64_t level = forward ? k : S->levels - 1 - k, first = by_level.start[level], count = by_level.start[level + 1] - first;
             for (int stage = 0; stage < n_stages; stage++)
-                add_stage(&cut, order + start[level], start[level + 1] - start[level],
+                add_stage(&cut, by_level.panels + first, count,
                           (supernodal_launch){.kernel = stages[stage], .level = (int32_t)level, .stage = (int32_t)(k * n_stages + stage)}, out);
         }
         if (write) break;
@@ -154,8 +162,7 @@ trine_status supernodal_levels_build(const supernodal_structure *S, bool forward
         TRY(ALLOC(ctx, out->launches, out->n_launches));
     }
 done:
-    trine_free(ctx, TRINE_HOST, start);
-    trine_free(ctx, TRINE_HOST, order);
+    supernodal_by_level_free(ctx, &by_level);
     trine_free(ctx, TRINE_HOST, segment_start);
     trine_free(ctx, TRINE_HOST, segments);
     if (status) supernodal_levels_free(ctx, out);

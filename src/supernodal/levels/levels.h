@@ -74,8 +74,13 @@ typedef struct {
 trine_status supernodal_lines_build(const supernodal_structure *S, bool forward, trine_supernodal_invert invert, supernodal_lines *out);
 void supernodal_lines_free(trine_context ctx, supernodal_lines *lines);
 
-/** Panels by level: those of level l are order[start[l]]..order[start[l+1]-1]. */
-trine_status supernodal_level_order(const supernodal_structure *S, int64_t **start, int32_t **order);
+/** Panels by level: those of level l are panels[start[l]]..panels[start[l+1]-1]. */
+typedef struct {
+    int64_t *start;
+    int32_t *panels;
+} supernodal_by_level;
+trine_status supernodal_by_level_build(const supernodal_structure *S, supernodal_by_level *out);
+void supernodal_by_level_free(trine_context ctx, supernodal_by_level *by_level);
 
 /** The block rows: segments of panel s are start[s]..start[s+1]-1, by ascending panel. */
 trine_status supernodal_segments_build(const supernodal_structure *S, int64_t **start, supernodal_segment **segments);

@@ -1,4 +1,15 @@
+/* Lines of the SpMV variant: the panels of a level as the rows or columns of one sparse matrix. */
 #include "supernodal/levels/levels.h"
+
+void supernodal_lines_free(trine_context ctx, supernodal_lines *lines)
+{
+    trine_free(ctx, TRINE_HOST, lines->targets);
+    trine_free(ctx, TRINE_HOST, lines->own);
+    trine_free(ctx, TRINE_HOST, lines->run_start);
+    trine_free(ctx, TRINE_HOST, lines->runs);
+    trine_free(ctx, TRINE_HOST, lines->launches);
+    *lines = (supernodal_lines){0};
+}
 
 static void add_line(supernodal_lines *out, int32_t target, bool own)
 {
@@ -63,11 +74,11 @@ trine_status supernodal_lines_build(const supernodal_structure *S, bool forward,
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = S->ctx;
-    int64_t *start = NULL, *left = NULL, *place = NULL;
-    int32_t *order = NULL;
+    int64_t *left = NULL, *place = NULL;
+    supernodal_by_level by_level = {0};
     const bool off = invert == TRINE_INVERT_OFF;
     *out = (supernodal_lines){0};
-    TRY(supernodal_level_order(S, &start, &order));
+    TRY(supernodal_by_level_build(S, &by_level));
     TRY(CALLOC(ctx, left, S->n));
     TRY(ALLOC(ctx, place, S->n));
     TRY(ALLOC(ctx, out->targets, S->n + S->n_rows));
@@ -76,8 +87,8 @@ trine_status supernodal_lines_build(const supernodal_structure *S, bool forward,
     TRY(ALLOC(ctx, out->runs, S->n + S->n_rows));
     TRY(ALLOC(ctx, out->launches, 2 * S->levels));
     for (int64_t k = 0; k < S->levels; k++) {
-        const int64_t level = forward ? k : S->levels - 1 - k, count = start[level + 1] - start[level];
-        const int32_t *panels = order + start[level];
+        const int64_t level = forward ? k : S->levels - 1 - k, count = by_level.start[level + 1] - by_level.start[level];
+        const int32_t *panels = by_level.panels + by_level.start[level];
         int64_t first = out->n_lines;
         if (forward || off) {
             add_own_lines(S, panels, count, out);
@@ -97,20 +108,9 @@ trine_status supernodal_lines_build(const supernodal_structure *S, bool forward,
     }
     out->run_start[out->n_lines] = out->n_runs;
 done:
-    trine_free(ctx, TRINE_HOST, start);
-    trine_free(ctx, TRINE_HOST, order);
+    supernodal_by_level_free(ctx, &by_level);
     trine_free(ctx, TRINE_HOST, left);
     trine_free(ctx, TRINE_HOST, place);
     if (status) supernodal_lines_free(ctx, out);
     return status;
-}
-
-void supernodal_lines_free(trine_context ctx, supernodal_lines *lines)
-{
-    trine_free(ctx, TRINE_HOST, lines->targets);
-    trine_free(ctx, TRINE_HOST, lines->own);
-    trine_free(ctx, TRINE_HOST, lines->run_start);
-    trine_free(ctx, TRINE_HOST, lines->runs);
-    trine_free(ctx, TRINE_HOST, lines->launches);
-    *lines = (supernodal_lines){0};
 }
