@@ -103,11 +103,11 @@ done:
     return status;
 }
 
-/** t->kinds, where neither rows are sorted by level nor solved several at a time. */
+/** t->kinds, unless rows are solved several at a time. */
 static trine_status find_kinds(trine_triangular plan, struct triangle *t)
 {
     trine_status status = TRINE_SUCCESS;
-    if (!t->step || t->nested) return TRINE_SUCCESS;
+    if (t->nested) return TRINE_SUCCESS;
     TRY(ALLOC(plan->ctx, t->kinds, t->n));
     for (int64_t p = 0; p < t->n; p++) {
         const int64_t end = t->offsets[p + 1], count = end - t->offsets[p];
