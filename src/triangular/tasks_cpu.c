@@ -4,8 +4,8 @@
 #include "triangular/tasks_cpu.h"
 
 /* What the simulation reckons with, measured on Xeons of several years; only ratios of sums of them decide anything. */
-static const double row_seconds = 1.5e-9;     /* a row: right-hand side, pivot, loop */
-static const double entry_seconds = 0.6e-9;   /* an entry and its solution value, one right-hand side */
+static const double row_seconds = 2.5e-9;     /* a row: right-hand side, pivot, loop */
+static const double entry_seconds = 0.5e-9;   /* an entry and its solution value, one right-hand side */
 static const double order_seconds = 1e-9;     /* a row that does not stand beside the one before */
 static const double scatter_seconds = 5e-9;   /* the same where vectors do not fit the cache: two cache lines of its own */
 static const double rhs_share = 0.3;          /* each further right-hand side, in entries */
