@@ -41,15 +41,26 @@ static bool out_of_time(const bench *b, double start, int round)
     return b->max_seconds > 0 && round >= b->least_reps && trine_wall_time() - start > b->max_seconds;
 }
 
+/** Calls before the timed ones: five, or as many as a tenth of the time allows. */
+static trine_status warm_up(bench *b, bench_call call, void *self)
+{
+    trine_status status = TRINE_SUCCESS;
+    const double start = trine_wall_time();
+    for (int i = 0; i < WARM_UP && !(i && b->max_seconds > 0 && trine_wall_time() - start > 0.1 * b->max_seconds); i++) {
+        double ignored;
+        TRY(time_one(b, call, self, &ignored));
+    }
+done:
+    return status;
+}
+
 trine_status bench_measure(bench *b, bench_call call, void *self, bench_time *time)
 {
     trine_status status = TRINE_SUCCESS;
-    double *times = NULL, ignored, start;
+    double *times = NULL;
     TRY(ALLOC(b->ctx, times, b->reps));
-    start = trine_wall_time();
-    for (int i = 0; i < WARM_UP && !(i && b->max_seconds > 0 && trine_wall_time() - start > 0.1 * b->max_seconds); i++)
-        TRY(time_one(b, call, self, &ignored));
-    start = trine_wall_time();
+    TRY(warm_up(b, call, self));
+    const double start = trine_wall_time();
     time->reps = 0;
     while (time->reps < b->reps && !out_of_time(b, start, time->reps)) TRY(time_one(b, call, self, &times[time->reps++]));
     time->median = bench_median(times, time->reps);
@@ -64,11 +75,12 @@ trine_status bench_measure_return(bench *b, bench_call call, void *self, bench_t
     trine_status status = TRINE_SUCCESS;
     double *times = NULL;
     TRY(ALLOC(b->ctx, times, b->reps));
-    for (int i = -WARM_UP; i < b->reps; i++) {
+    TRY(warm_up(b, call, self));
+    for (int i = 0; i < b->reps; i++) {
         TRY(trine_context_synchronize(b->ctx));
         const double start = trine_wall_time();
         TRY(call(self));
-        if (i >= 0) times[i] = 1e3 * (trine_wall_time() - start);
+        times[i] = 1e3 * (trine_wall_time() - start);
     }
     TRY(trine_context_synchronize(b->ctx));
     *time = (bench_time){.median = bench_median(times, b->reps), .min = times[0], .reps = b->reps};

@@ -13,7 +13,7 @@ def ratios_of_auto(records):
     groups = {}
     for r in ok(records):
         peer = r.get("ratio_peer") or {"cholesky": "cholmod", "lu": "superlu"}.get(r.get("factor"))
-        if r.get("ratio") and peer and r["method"] in ("auto", "supernodal"):
+        if r.get("ratio") and peer and r["method"] == ("supernodal" if r["suite"] == "supernodal" else "auto"):
             many = f", {r['nrhs']} right-hand sides" if r["nrhs"] > 1 else ""
             what = f"{r['direction']}{many}" if r["direction"] else f"{r.get('factor')}{many}"
             if r["suite"] == "supernodal":

@@ -74,9 +74,9 @@ TRINE_API trine_status trine_factor_destroy(trine_factor *F);
 typedef struct trine_direct_s *trine_direct;
 
 typedef enum {
-    TRINE_SOLVER_AUTO,        /* SUPERNODAL where the factor has panels, there is memory for them, and they are worth it: on a CPU
-                                 with 16 entries a panel on average, on a GPU with 2000 entries a level. Not if `triangular` asks
-                                 for a method, or on a GPU for a fixed order of summation. Else GENERAL; info.reason says why */
+    TRINE_SOLVER_AUTO,        /* SUPERNODAL where the factor has panels, there is memory for them, and on a CPU they have 16 entries
+                                 on average. Not if `triangular` asks for a method, or on a GPU for a fixed order of summation.
+                                 Else GENERAL; info.reason says why */
     TRINE_SOLVER_SUPERNODAL,  /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels are inverted (on a
                                  GPU), a trial solve at set-up decides: with a backward error above 10 eps (LU: 4) only diagonal blocks
                                  are inverted, then nothing; info.reason says so */

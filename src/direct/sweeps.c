@@ -180,15 +180,6 @@ static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_in
     return !no;
 }
 
-/** A GPU takes a few microseconds a level, whatever is on it: with little on each the general method is faster (measured:
- *  docs/supernodal.md). */
-static bool is_thin(trine_supernodal plan)
-{
-    enum { THIN_LEVEL = 2000 }; /* entries */
-    trine_supernodal_info info;
-    return !trine_supernodal_get_info(plan, &info) && info.nnz_merged < THIN_LEVEL * info.levels_merged;
-}
-
 static void destroy_general(direct_sweeps *s)
 {
     trine_triangular_destroy(&s->lower);
@@ -224,13 +215,6 @@ trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F)
     if (s->supernodal) {
         destroy_general(s);
         status = set_supernodal(s, F);
-        if (!status && s->options.solver == TRINE_SOLVER_AUTO && s->ctx->cuda && is_thin(s->Ut_panels ? s->Ut_panels : s->L_panels)) {
-            snprintf(s->reason, sizeof s->reason, "the levels of the factor's supernodal panels are thin");
-            s->supernodal = false;
-            destroy_supernodal(s);
-            status = set_general(s, F);
-            goto done;
-        }
         if (status != TRINE_ERR_MEMORY || s->options.solver == TRINE_SOLVER_SUPERNODAL) goto done;
         snprintf(s->reason, sizeof s->reason, "%s", trine_last_error());
         trine_log(s->ctx, 1, "%s: the general triangular solve is used", s->reason);
