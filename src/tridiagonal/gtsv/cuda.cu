@@ -54,7 +54,7 @@ done:
     return status;
 }
 
-template <typename T> trine_status solve_of(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call)
+template <typename T> trine_status solve_of(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call, const int32_t *marks)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t n = plan->n, blocks = (n + 255) / 256;
@@ -67,22 +67,22 @@ template <typename T> trine_status solve_of(const rpts_options *o, const rpts_pl
     device_limits limits;
     if (transposed) /* row i of A^T: c[i-1], b[i], a[i+1] */
         A.lower = (const T *)call->c, A.lower_shift = -1, A.upper = (const T *)call->a, A.upper_shift = 1;
-    const auto solve = [&](columns_of<const T> rhs, columns_of<T> unknowns) {
+    const auto solve = [&](columns_of<const T> rhs, columns_of<T> unknowns, const int32_t *marked) {
         T *const work = (T *)call->work;
         if (o->path == TRINE_GTSV_STAGES) return solve_stages<T>({o, plan, A, rhs, unknowns, work, stream});
         static const tiled_route routes[] = {ROUTE_ANY, ROUTE_ANY, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS}; /* by trine_gtsv_path */
-        return solve_tiled<T>({A, o->pivot, o->nrhs, rhs, unknowns, work, limits, routes[o->path], stream, false, nullptr});
+        return solve_tiled<T>({A, o->pivot, o->nrhs, rhs, unknowns, work, limits, routes[o->path], stream, false, nullptr, marked});
     };
     TRY(get_limits(&limits));
     if (o->refine) {
         copy_columns<T><<<grid, 256, 0, stream>>>(n, D, residual);
         TRY(GPU_LAUNCHED("copy_columns"));
     }
-    TRY(solve(D, X));
+    TRY(solve(D, X, marks));
     if (o->refine) {
         subtract_product<T><<<grid, 256, 0, stream>>>(A, solution, residual);
         TRY(GPU_LAUNCHED("subtract_product"));
-        TRY(solve({residual.data, n}, residual));
+        TRY(solve({residual.data, n}, residual, nullptr));
         add_columns<T><<<grid, 256, 0, stream>>>(n, {residual.data, n}, X);
         TRY(GPU_LAUNCHED("add_columns"));
     }
@@ -97,13 +97,22 @@ int64_t tiled_elements_of(trine_dtype t, int64_t n, int64_t nrhs)
     return elements[t](n, nrhs);
 }
 
-trine_status solve(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call)
+gtsv_tile tile_of(trine_dtype t, int64_t nrhs)
 {
-    static trine_status (*const run[])(const rpts_options *, const rpts_plan *, const struct gtsv_device_call *) = {
-        nullptr, solve_of<float>, solve_of<double>, solve_of<complex_of<float>>, solve_of<complex_of<double>>};
-    return run[call->t](o, plan, call);
+    static gtsv_tile (*const tile[])(int64_t) = {nullptr, tiled_tile<float>, tiled_tile<double>, tiled_tile<complex_of<float>>, tiled_tile<complex_of<double>>};
+    return tile[t](nrhs);
 }
+
+trine_status solve_with_marks(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call, const int32_t *marks)
+{
+    static trine_status (*const run[])(const rpts_options *, const rpts_plan *, const struct gtsv_device_call *, const int32_t *) = {
+        nullptr, solve_of<float>, solve_of<double>, solve_of<complex_of<float>>, solve_of<complex_of<double>>};
+    return run[call->t](o, plan, call, marks);
+}
+
+trine_status solve(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call) { return solve_with_marks(o, plan, call, nullptr); }
 
 } // namespace
 
 extern "C" const struct gtsv_backend gtsv_cuda = {fused_rows_of, tiled_elements_of, solve};
+extern "C" const struct gtsv_marks_backend gtsv_marks_cuda = {tile_of, solve_with_marks};

@@ -1,5 +1,5 @@
 /* trine_gtsv: the arguments, then the device. */
-#include "tridiagonal/rpts.h"
+#include "tridiagonal/gtsv/marks.h"
 
 enum { GTSV_PARTITION = 32, ONE_THREAD_ROWS = 32 };
 
@@ -29,23 +29,34 @@ trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, const 
     return prepare(t, n, nrhs, options, &o, &plan, bytes);
 }
 
-trine_status trine_gtsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                        const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
-                        void *work, size_t work_bytes)
+static trine_status solve(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, const struct gtsv_device_call *call, const int32_t *marks,
+                          size_t work_bytes)
 {
     rpts_options o;
     rpts_plan plan;
     size_t needed = 0;
     trine_status status = TRINE_SUCCESS;
     TRY(prepare(t, n, nrhs, options, &o, &plan, &needed));
-    REQUIRE(!n || (a && b && c), "%s is NULL", !a ? "a" : !b ? "b" : "c");
-    TRY(rpts_check_vectors(n, nrhs, D, ldd, X, ldx));
-    TRY(rpts_check_work(work, work_bytes, needed));
-    REQUIRE((uintptr_t)work % 16 == 0, "work does not start on 16 bytes");
-    if (n && nrhs) {
-        const struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .D = D, .X = X, .work = work, .ldd = ldd, .ldx = ldx};
-        status = TRINE_CUDA_TABLE(&gtsv_cuda)->solve(&o, &plan, &call);
-    }
+    REQUIRE(!n || (call->a && call->b && call->c), "%s is NULL", !call->a ? "a" : !call->b ? "b" : "c");
+    TRY(rpts_check_vectors(n, nrhs, call->D, call->ldd, call->X, call->ldx));
+    TRY(rpts_check_work(call->work, work_bytes, needed));
+    REQUIRE((uintptr_t)call->work % 16 == 0, "work does not start on 16 bytes");
+    if (n && nrhs) status = marks ? TRINE_CUDA_TABLE(&gtsv_marks_cuda)->solve(&o, &plan, call, marks) : TRINE_CUDA_TABLE(&gtsv_cuda)->solve(&o, &plan, call);
 done:
     return status;
+}
+
+trine_status trine_gtsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                        const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
+                        void *work, size_t work_bytes)
+{
+    const struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .D = D, .X = X, .work = work, .ldd = ldd, .ldx = ldx};
+    return solve(t, n, nrhs, options, &call, NULL, work_bytes);
+}
+
+trine_status gtsv_with_marks(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, const void *a, const void *b, const void *c,
+                             void *X, int64_t ldx, const int32_t *marks, void *work, size_t work_bytes)
+{
+    const struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .D = X, .X = X, .work = work, .ldd = ldx, .ldx = ldx};
+    return solve(t, n, nrhs, options, &call, marks, work_bytes);
 }

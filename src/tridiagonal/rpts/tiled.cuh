@@ -138,10 +138,10 @@ template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes
     launch first(dim3((unsigned)tiles, columns), 1, tile::BYTES, call.stream);
     launch second(dim3((unsigned)(ONE_PASS && tiles > 4 * resident ? 4 * resident : tiles), columns), 1, tile::BYTES, call.stream);
     two_pass<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.work, call.work + ld, call.work + 2 * ld, {call.work + 3 * ld, ld}, tiles,
-                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE};
+                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, call.marks};
     tiled_call<T> coarse = call;
     coarse.A = {2 * tiles, 0, 0, false, false, solve.lower, solve.diag, solve.upper};
-    coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE + handed, coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate;
+    coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE + handed, coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
     TRY((allow_shared_memory<reduce>(call.limits, tile::BYTES, true)));
     if (ONE_PASS) {
         const int64_t pieces = (GATE + handed) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256);
@@ -183,6 +183,12 @@ template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs)
         elements += n * (3 + nrhs) + GATE;
     } while (n > TILE);
     return elements;
+}
+
+template <typename T> gtsv_tile tiled_tile(int64_t nrhs)
+{
+    constexpr int MANY = tuned<T>::COLUMNS;
+    return nrhs == 1 ? gtsv_tile{WARP * LONG<T, 1>, 1} : gtsv_tile{WARP * LONG<T, MANY>, MANY};
 }
 
 template <typename T> trine_status solve_tiled(const tiled_call<T> &call)

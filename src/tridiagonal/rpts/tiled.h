@@ -2,6 +2,7 @@
 #ifndef TRINE_GTSV_TILED_H
 #define TRINE_GTSV_TILED_H
 
+#include "tridiagonal/gtsv/marks.h"
 #include "tridiagonal/rpts/system.cuh"
 
 /** What decides where a system is solved. */
@@ -23,10 +24,13 @@ template <typename T> struct tiled_call {
     gpuStream_t stream;
     bool follows;   /* the right-hand sides come from a kernel that lets its follower start early */
     int32_t *gate;  /* is_shut: of the coarse system behind one pass; else NULL */
+    const int32_t *marks; /* of D, where that is X; else NULL */
 };
 
 /** Elements of workspace, for any device and route. */
 template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs);
+/** What a mark stands for. */
+template <typename T> gtsv_tile tiled_tile(int64_t nrhs);
 /** TRINE_ERR_UNSUPPORTED if the system does not fit where the route wants it. */
 template <typename T> trine_status solve_tiled(const tiled_call<T> &call);
 

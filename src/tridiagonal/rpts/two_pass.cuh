@@ -17,7 +17,10 @@ template <typename T> struct two_pass {
     int64_t tiles;
     int32_t *gate;           /* is_shut */
     T *handed;               /* of the one pass: the rows of tiles for their neighbours */
+    const int32_t *marks;    /* NULL, or zero for the tiles of D, which is X, that are zero */
 };
+
+template <typename T> __device__ __forceinline__ bool is_zero(const two_pass<T> &s, int64_t number) { return s.marks && s.marks[blockIdx.y * s.tiles + number] == 0; }
 
 /** Rows of tile `number` to the coarse system. */
 template <typename T, int NR> __device__ __forceinline__ void keep_rows(const two_pass<T> &s, int64_t number, int64_t first, int count, const rows_of<T, NR> &rows)
@@ -45,23 +48,21 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     wait_for_predecessor();
     let_follower_start(); /* not before: the follower's follower may read what the predecessor wrote */
     if (is_shut(s.gate)) return;
+    if (blockIdx.y > 0 && is_zero(s, blockIdx.x)) { /* the first right-hand sides bring the coefficients */
+        if (threadIdx.x < 2)
+            for (int k = 0; k < count; k++) s.coarse.data[(first + k) * s.coarse.ld + 2 * blockIdx.x + threadIdx.x] = T{};
+        return;
+    }
     load_tile(t, s.A, s.D, row, first, count);
     wait_for_tile(t, s.A, row);
     keep_rows(s, blockIdx.x, first, count, reduce_tile(s.p, t, s.A.n, row));
 }
 
-/** The tile `number`, from the ends of tiles. */
-template <typename T, int NR, int M> __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<T, NR, M> &t, int64_t number)
+/** The unknowns at the ends of tile `number` and of its neighbours. */
+template <typename T, int NR> __device__ __forceinline__ known_of<T, NR> known_ends(const two_pass<T> &s, int64_t number, int64_t first, int count)
 {
-    const int64_t row = number * tile<T, NR, M>::ROWS, first = blockIdx.y * (int64_t)NR, i = 2 * number;
-    const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
-    way_back<T, NR> back;
     known_of<T, NR> known;
-    __syncwarp(); /* an earlier tile has been stored */
-    load_tile(t, s.A, s.D, row, first, count);
-    wait_for_tile(t, s.A, row);
-    eliminate_tile(s.p, t, s.A.n, row, back);
-    wait_for_predecessor(); /* so far nothing depended on the coarse system's solution */
+    const int64_t i = 2 * number;
 #pragma unroll
     for (int k = 0; k < NR; k++) {
         const T *x = s.coarse.data + (first + k) * s.coarse.ld;
@@ -70,7 +71,32 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
         known.last[k] = k < count ? x[i + 1] : T{};
         known.after[k] = k < count && number + 1 < s.tiles ? x[i + 2] : T{};
     }
-    substitute_tile(t, back, known);
+    return known;
+}
+template <typename T, int NR> __device__ __forceinline__ bool are_zero(const known_of<T, NR> &known)
+{
+    bool zero = true;
+#pragma unroll
+    for (int k = 0; k < NR; k++) zero = zero & size_of(known.before[k]) == 0 & size_of(known.first[k]) == 0 & size_of(known.last[k]) == 0 & size_of(known.after[k]) == 0;
+    return zero;
+}
+
+/** The tile `number`, from the ends of tiles. */
+template <typename T, int NR, int M> __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<T, NR, M> &t, int64_t number)
+{
+    const int64_t row = number * tile<T, NR, M>::ROWS, first = blockIdx.y * (int64_t)NR;
+    const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
+    way_back<T, NR> back;
+    if (is_zero(s, number)) { /* nothing comes from D; from outside neither, if the solution has faded away */
+        wait_for_predecessor();
+        if (are_zero(known_ends<T, NR>(s, number, first, count))) return; /* X is D */
+    }
+    __syncwarp(); /* an earlier tile has been stored */
+    load_tile(t, s.A, s.D, row, first, count);
+    wait_for_tile(t, s.A, row);
+    eliminate_tile(s.p, t, s.A.n, row, back);
+    wait_for_predecessor(); /* so far nothing depended on the coarse system's solution */
+    substitute_tile(t, back, known_ends<T, NR>(s, number, first, count));
     store_tile(t, s.A.n, s.X, row, first, count);
 }
 

@@ -6,17 +6,26 @@ namespace {
 
 constexpr int EXPAND_THREADS = 256, SELECT_THREADS = 1024, WARPS = SELECT_THREADS / 32, BINS = 256;
 
-template <typename T> __global__ void clear(T *X, int64_t n, int64_t ldx)
+/** Zeros in X, 16 bytes at a time but for the ends of a column, and in the marks. */
+template <typename T> __global__ void clear(T *X, int64_t n, int64_t ldx, int64_t mark_count, int32_t *marks)
 {
+    constexpr int EACH = 16 / sizeof(T);
     T *x = X + blockIdx.y * ldx;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x) x[i] = T{};
+    const int64_t thread = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, threads = (int64_t)gridDim.x * blockDim.x;
+    const int64_t bytes = (16 - ((uintptr_t)x & 15)) % 16, unaligned = bytes % sizeof(T) ? n : bytes / (int64_t)sizeof(T);
+    const int64_t head = unaligned < n ? unaligned : n, pieces = (n - head) / EACH;
+    for (int64_t i = thread; i < pieces; i += threads) ((int4 *)(x + head))[i] = make_int4(0, 0, 0, 0);
+    for (int64_t i = thread; i < head; i += threads) x[i] = T{};
+    if (thread < n - head - pieces * EACH) x[head + pieces * EACH + thread] = T{};
+    for (int64_t i = blockIdx.y * threads + thread; i < mark_count; i += threads * gridDim.y) marks[i] = 0;
 }
 
-template <typename T> __global__ void scatter(T *X, int64_t n, int64_t ldx, const T *values, const int32_t *rows, const int32_t *offsets)
+template <typename T> __global__ void scatter(T *X, int64_t n, int64_t ldx, const T *values, const int32_t *rows, const int32_t *offsets, gtsv_tile tile, int64_t tiles, int32_t *marks)
 {
     T *x = X + blockIdx.x * ldx;
+    int32_t *mark = marks + blockIdx.x / tile.columns * tiles;
     for (int32_t k = offsets[blockIdx.x] + (int32_t)threadIdx.x; k < offsets[blockIdx.x + 1]; k += EXPAND_THREADS)
-        if (rows[k] >= 0 && rows[k] < n) x[rows[k]] = values[k];
+        if (rows[k] >= 0 && rows[k] < n) x[rows[k]] = values[k], mark[rows[k] / tile.rows] = 1;
 }
 
 /** |x| as an integer that orders like it. */
@@ -94,10 +103,11 @@ template <typename T> __global__ void __launch_bounds__(SELECT_THREADS) select_l
 template <typename T> trine_status expand_of(gpuStream_t stream, const sparse_columns *c)
 {
     trine_status status = TRINE_SUCCESS;
-    const int64_t blocks = (c->n + EXPAND_THREADS - 1) / EXPAND_THREADS;
-    clear<T><<<dim3((unsigned)(blocks < 1024 ? blocks : 1024), (unsigned)c->count), EXPAND_THREADS, 0, stream>>>((T *)c->X, c->n, c->ldx);
+    const int64_t pieces = c->n * (int64_t)sizeof(T) / 16, blocks = pieces / (4 * EXPAND_THREADS) + 1;
+    const int64_t tiles = gtsv_tiles(c->n, c->tile), mark_count = gtsv_mark_count(c->n, c->count, c->tile);
+    clear<T><<<dim3((unsigned)(blocks < 1024 ? blocks : 1024), (unsigned)c->count), EXPAND_THREADS, 0, stream>>>((T *)c->X, c->n, c->ldx, mark_count, c->marks);
     TRY(GPU_LAUNCHED("clear"));
-    scatter<T><<<(unsigned)c->count, EXPAND_THREADS, 0, stream>>>((T *)c->X, c->n, c->ldx, (const T *)c->values, c->rows, c->offsets + c->first);
+    scatter<T><<<(unsigned)c->count, EXPAND_THREADS, 0, stream>>>((T *)c->X, c->n, c->ldx, (const T *)c->values, c->rows, c->offsets + c->first, c->tile, tiles, c->marks);
     TRY(GPU_LAUNCHED("scatter"));
 done:
     return status;

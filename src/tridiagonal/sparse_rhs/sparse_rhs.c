@@ -1,4 +1,5 @@
-/* Sparse right-hand sides: expanded into X, solved in place, and for csc2csc pruned to the largest entries. */
+/* Sparse right-hand sides: expanded into X, solved in place, and for csc2csc pruned to the largest entries. On a GPU tiles of
+ * D without entries are marked, so that the solve passes over them. */
 #include "tridiagonal/sparse_rhs/sparse_rhs.h"
 
 enum { BATCH_GPU = 128, BATCH_CPU = 16 };
@@ -16,15 +17,30 @@ static place cpu(int threads) { return (place){&sparse_rhs_cpu, false, NULL, thr
 
 typedef struct { const void *a, *b, *c; } bands;
 
-static trine_status dense_size(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+/** What is in the workspace of a dense solve of up to nrhs right-hand sides: on a GPU marks, then the solver's. */
+typedef struct { gtsv_tile tile; size_t mark_bytes, solver_bytes; } layout;
+
+static trine_status lay_out(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, layout *l)
 {
-    return at->gpu ? trine_gtsv_work_size(t, n, nrhs, options, bytes) : trine_gtsv_cpu_work_size(t, n, nrhs, options, bytes);
+    *l = (layout){0};
+    const trine_status status = at->gpu ? trine_gtsv_work_size(t, n, nrhs, options, &l->solver_bytes) : trine_gtsv_cpu_work_size(t, n, nrhs, options, &l->solver_bytes);
+    if (status || !at->gpu) return status;
+    l->tile = TRINE_CUDA_TABLE(&gtsv_marks_cuda)->tile(t, nrhs);
+    l->mark_bytes = (size_t)(gtsv_mark_count(n, nrhs, l->tile) + 3) / 4 * 4 * sizeof(int32_t);
+    return TRINE_SUCCESS;
 }
 
-static trine_status solve_in_place(const place *at, const sparse_columns *x, const trine_gtsv_options *options, bands A, void *work, size_t bytes)
+/** Expand the columns into X and solve there. */
+static trine_status solve_columns(const place *at, sparse_columns *x, const layout *l, const trine_gtsv_options *options, bands A, void *work)
 {
-    return at->gpu ? trine_gtsv(at->stream, x->t, x->n, x->count, options, A.a, A.b, A.c, x->X, x->ldx, x->X, x->ldx, work, bytes)
-                   : trine_gtsv_cpu(at->threads, x->t, x->n, x->count, options, A.a, A.b, A.c, x->X, x->ldx, x->X, x->ldx, work, bytes);
+    trine_status status = TRINE_SUCCESS;
+    void *solver = (char *)work + l->mark_bytes;
+    x->tile = l->tile, x->marks = l->mark_bytes ? work : NULL;
+    TRY(at->backend->expand(at->stream, at->threads, x));
+    TRY(at->gpu ? gtsv_with_marks(at->stream, x->t, x->n, x->count, options, A.a, A.b, A.c, x->X, x->ldx, x->marks, solver, l->solver_bytes)
+                : trine_gtsv_cpu(at->threads, x->t, x->n, x->count, options, A.a, A.b, A.c, x->X, x->ldx, x->X, x->ldx, solver, l->solver_bytes));
+done:
+    return status;
 }
 
 /** values and rows may be NULL where there is no entry, which only offsets on the host can tell. */
@@ -40,34 +56,33 @@ static trine_status csc2dense(const place *at, trine_dtype t, int64_t n, int64_t
                               const void *values, const int32_t *rows, const int32_t *offsets, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     trine_status status = TRINE_SUCCESS;
-    size_t needed;
-    TRY(dense_size(at, t, n, nrhs, options, &needed));
+    layout l;
+    TRY(lay_out(at, t, n, nrhs, options, &l));
+    const size_t needed = l.mark_bytes + l.solver_bytes;
     TRY(check_columns(at, n, nrhs, "D", values, rows, offsets));
     REQUIRE(ldx >= n, "ldx is %lld, less than n = %lld", (long long)ldx, (long long)n);
     REQUIRE(!n || !nrhs || (X && A.a && A.b && A.c), "%s is NULL", !X ? "X" : !A.a ? "a" : !A.b ? "b" : "c");
     REQUIRE(work_bytes >= needed && (work || !needed), "the workspace has %zu bytes; %zu are needed", work ? work_bytes : 0, needed);
     if (!n || !nrhs) return TRINE_SUCCESS;
-    const sparse_columns columns = {.t = t, .n = n, .count = nrhs, .ldx = ldx, .X = X, .values = (void *)(uintptr_t)values,
+    sparse_columns columns = {.t = t, .n = n, .count = nrhs, .ldx = ldx, .X = X, .values = (void *)(uintptr_t)values,
                                     .rows = (int32_t *)(uintptr_t)rows, .offsets = offsets};
-    TRY(at->backend->expand(at->stream, at->threads, &columns));
-    TRY(solve_in_place(at, &columns, options, A, work, work_bytes));
+    TRY(solve_columns(at, &columns, &l, options, A, work));
 done:
     return status;
 }
 
-/** X of a batch, its columns 16 bytes apart, then the solver's workspace. */
+/** X of a batch, its columns 16 bytes apart, then the workspace of its solve. */
 static trine_status csc2csc_size(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, int64_t *batch, int64_t *ldx,
-                                 size_t *dense_bytes, size_t *bytes)
+                                 layout *l, size_t *dense_bytes, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t most = at->gpu ? BATCH_GPU : BATCH_CPU;
-    size_t solver;
     REQUIRE(bytes, "bytes is NULL");
-    TRY(dense_size(at, t, n, nrhs < most ? nrhs : most, options, &solver));
+    TRY(lay_out(at, t, n, nrhs < most ? nrhs : most, options, l));
     *batch = nrhs < most ? nrhs : most;
     *ldx = (n + 15) / 16 * 16;
-    *dense_bytes = (size_t)(*ldx * *batch) * trine_dtype_size(t); /* no overflow: dense_size has checked n * batch * 3 of them */
-    *bytes = *dense_bytes + solver;
+    *dense_bytes = (size_t)(*ldx * *batch) * trine_dtype_size(t); /* no overflow: lay_out has checked n * batch * 3 of them */
+    *bytes = *dense_bytes + l->mark_bytes + l->solver_bytes;
 done:
     return status;
 }
@@ -79,7 +94,8 @@ static trine_status csc2csc(const place *at, trine_dtype t, int64_t n, int64_t n
     trine_status status = TRINE_SUCCESS;
     int64_t batch, ldx;
     size_t dense, needed;
-    TRY(csc2csc_size(at, t, n, nrhs, options, &batch, &ldx, &dense, &needed));
+    layout l;
+    TRY(csc2csc_size(at, t, n, nrhs, options, &batch, &ldx, &l, &dense, &needed));
     TRY(check_columns(at, n, nrhs, "D", D_values, D_rows, D_offsets));
     TRY(check_columns(at, n, nrhs, "X", X_values, X_rows, X_offsets));
     REQUIRE(!n || !nrhs || (A.a && A.b && A.c), "%s is NULL", !A.a ? "a" : !A.b ? "b" : "c");
@@ -88,8 +104,7 @@ static trine_status csc2csc(const place *at, trine_dtype t, int64_t n, int64_t n
     for (int64_t first = 0; first < nrhs; first += batch) {
         sparse_columns columns = {.t = t, .n = n, .first = first, .count = nrhs - first < batch ? nrhs - first : batch, .ldx = ldx, .X = work,
                                   .values = (void *)(uintptr_t)D_values, .rows = (int32_t *)(uintptr_t)D_rows, .offsets = D_offsets};
-        TRY(at->backend->expand(at->stream, at->threads, &columns));
-        TRY(solve_in_place(at, &columns, options, A, (char *)work + dense, work_bytes - dense));
+        TRY(solve_columns(at, &columns, &l, options, A, (char *)work + dense));
         columns.values = X_values, columns.rows = X_rows, columns.offsets = X_offsets;
         TRY(at->backend->select(at->stream, at->threads, &columns));
     }
@@ -99,7 +114,14 @@ done:
 
 trine_status trine_gtsv_csc2dense_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
 {
-    return trine_gtsv_work_size(t, n, nrhs, options, bytes);
+    trine_status status = TRINE_SUCCESS;
+    const place at = gpu(NULL);
+    layout l;
+    REQUIRE(bytes, "bytes is NULL");
+    TRY(lay_out(&at, t, n, nrhs, options, &l));
+    *bytes = l.mark_bytes + l.solver_bytes;
+done:
+    return status;
 }
 trine_status trine_gtsv_csc2dense(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                   const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
@@ -114,7 +136,8 @@ trine_status trine_gtsv_csc2csc_work_size(trine_dtype t, int64_t n, int64_t nrhs
     const place at = gpu(NULL);
     int64_t batch, ldx;
     size_t dense;
-    return csc2csc_size(&at, t, n, nrhs, options, &batch, &ldx, &dense, bytes);
+    layout l;
+    return csc2csc_size(&at, t, n, nrhs, options, &batch, &ldx, &l, &dense, bytes);
 }
 trine_status trine_gtsv_csc2csc(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                 const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
@@ -141,7 +164,8 @@ trine_status trine_gtsv_csc2csc_cpu_work_size(trine_dtype t, int64_t n, int64_t 
     const place at = cpu(0);
     int64_t batch, ldx;
     size_t dense;
-    return csc2csc_size(&at, t, n, nrhs, options, &batch, &ldx, &dense, bytes);
+    layout l;
+    return csc2csc_size(&at, t, n, nrhs, options, &batch, &ldx, &l, &dense, bytes);
 }
 trine_status trine_gtsv_csc2csc_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                     const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,

@@ -4,7 +4,7 @@
 
 #include <trine/tridiagonal.h>
 
-#include "core/internal.h"
+#include "tridiagonal/gtsv/marks.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,10 +18,12 @@ typedef struct {
     void *values;
     int32_t *rows;
     const int32_t *offsets;
+    gtsv_tile tile;  /* on the GPU: what each of the */
+    int32_t *marks;  /* stands for */
 } sparse_columns;
 
 struct sparse_rhs_backend {
-    /** X := the columns. */
+    /** X := the columns; marks := 1 where a tile has entries, else 0. */
     trine_status (*expand)(void *stream, int threads, const sparse_columns *c);
     /** The columns := the largest entries of X. */
     trine_status (*select)(void *stream, int threads, const sparse_columns *c);
