@@ -14,6 +14,7 @@ static linear_system new_system(linear_system s)
     const size_t size = trine_dtype_size(s.t);
     s.ldd = s.n + 3;
     s.ldx = s.n + 1;
+    s.threads = 2;
     s.matrix = calloc(s.matrix_elements + 1, size);
     s.D = calloc((size_t)(s.ldd * s.nrhs) + 1, size);
     s.X = calloc((size_t)(s.ldx * s.nrhs) + 1, size);
@@ -167,21 +168,21 @@ static trine_status solve_on_cpu(linear_system *s)
         OK(trine_bgtf_cpu_size(s->t, s->rows, s->m, &s->options, &factor_bytes));
         OK(trine_bgtfs_cpu_work_size(s->t, s->rows, s->m, s->nrhs, &s->options, &bytes));
         factor = malloc(factor_bytes + 1), work = malloc(bytes + 1);
-        status = trine_bgtf_cpu(2, s->t, s->rows, s->m, &s->options, a, a + step, a + 2 * step, factor, factor_bytes);
+        status = trine_bgtf_cpu(s->threads, s->t, s->rows, s->m, &s->options, a, a + step, a + 2 * step, factor, factor_bytes);
         if (!status)
-            status = trine_bgtfs_cpu(2, s->t, s->rows, s->m, s->nrhs, &s->options, factor, factor_bytes, s->D, s->ldd, s->X, s->ldx, work, bytes);
+            status = trine_bgtfs_cpu(s->threads, s->t, s->rows, s->m, s->nrhs, &s->options, factor, factor_bytes, s->D, s->ldd, s->X, s->ldx, work, bytes);
     } else if (s->m) {
         OK(trine_bgtsv_cpu_work_size(s->t, s->rows, s->m, s->nrhs, &s->options, &bytes));
         work = malloc(bytes + 1);
-        status = trine_bgtsv_cpu(2, s->t, s->rows, s->m, s->nrhs, &s->options, a, a + step, a + 2 * step, s->D, s->ldd, s->X, s->ldx, work, bytes);
+        status = trine_bgtsv_cpu(s->threads, s->t, s->rows, s->m, s->nrhs, &s->options, a, a + step, a + 2 * step, s->D, s->ldd, s->X, s->ldx, work, bytes);
     } else if (s->tridiagonal) {
         OK(trine_gtsv_cpu_work_size(s->t, s->n, s->nrhs, &s->options, &bytes));
         work = malloc(bytes + 1);
-        status = trine_gtsv_cpu(2, s->t, s->n, s->nrhs, &s->options, a, a + step, a + 2 * step, s->D, s->ldd, s->X, s->ldx, work, bytes);
+        status = trine_gtsv_cpu(s->threads, s->t, s->n, s->nrhs, &s->options, a, a + step, a + 2 * step, s->D, s->ldd, s->X, s->ldx, work, bytes);
     } else {
         OK(trine_gbsv_cpu_work_size(s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, &bytes));
         work = malloc(bytes + 1);
-        status = trine_gbsv_cpu(2, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, a, s->D, s->ldd, s->X, s->ldx, work, bytes);
+        status = trine_gbsv_cpu(s->threads, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, a, s->D, s->ldd, s->X, s->ldx, work, bytes);
     }
     free(factor), free(work);
     return status;
@@ -293,6 +294,60 @@ void check_random(linear_system s, double dominance, double bound)
                     (int)s.options.op, s.options.partition, s.options.refine, s.factor_first, error);
         fail();
     }
+    free_system(&s);
+}
+
+void check_exchanges(linear_system s)
+{
+    OK(solve_system(&s));
+    const double error = backward_error(&s, s.D) / eps_of(s.t);
+    if (!(error <= 50)) fail_msg("dtype %d, n %lld, block size %d, pivot %d: backward error %.3g eps", (int)s.t, (long long)s.n, s.m, (int)s.options.pivot, error);
+    free_system(&s);
+}
+
+typedef struct { linear_system *s; int64_t column; } emptying;
+static void empty_one(void *argument, int64_t row, int64_t column, int64_t index)
+{
+    const emptying *e = argument;
+    (void)row;
+    if (column == e->column) put(e->s->t, e->s->matrix, index, 0);
+}
+void check_singular(linear_system s)
+{
+    static const int64_t where[] = {0, 6, 500, 999};
+    for (int k = 0; k < 4; k++) {
+        char column[32];
+        emptying e = {&s, where[k]};
+        fill_system(&s, 3, 0);
+        visit_storage(&s, empty_one, &e);
+        snprintf(column, sizeof column, "column %d ", (int)where[k]);
+        if (test_on_gpu()) OK(solve_system(&s));
+        else FAILS(TRINE_ERR_SINGULAR, column, solve_system(&s));
+    }
+    free_system(&s);
+}
+
+void check_nan(linear_system s)
+{
+    fill_system(&s, 3, 5);
+    ((double *)s.D)[s.ldd + 500] = NAN;
+    OK(solve_system(&s));
+    assert_true(!isnan(((double *)s.X)[500]) && isnan(((double *)s.X)[s.ldx + 500]));
+    free_system(&s);
+}
+
+void check_threads(linear_system s)
+{
+    const size_t bytes = (size_t)(s.ldx * s.nrhs) * trine_dtype_size(s.t);
+    void *first = malloc(bytes);
+    if (test_on_gpu()) skip();
+    fill_system(&s, 9, 6);
+    for (s.threads = 0; s.threads <= 3; s.threads++) {
+        OK(solve_system(&s));
+        if (s.threads == 0) memcpy(first, s.X, bytes);
+        assert_memory_equal(first, s.X, bytes);
+    }
+    free(first);
     free_system(&s);
 }
 

@@ -18,6 +18,7 @@ typedef struct {
     size_t matrix_elements;
     bool factor_first; /* blocks: by bgtf and bgtfs */
     bool tridiagonal;  /* bands -1, 0, 1: by gtsv */
+    int threads;       /* on a CPU */
 } linear_system;
 
 linear_system new_blocks(trine_dtype t, int64_t rows, int m, int64_t nrhs, trine_gtsv_options options);
@@ -48,6 +49,18 @@ trine_status solve_system(linear_system *s);
 
 /** Solve s with random coefficients, NaN outside the matrix, require a backward error of at most `bound` eps, and free s. */
 void check_random(linear_system s, double dominance, double bound);
+
+/** Solve s, whose pivots are zero or tiny; require a backward error of at most 50 eps, and free s. */
+void check_exchanges(linear_system s);
+
+/** One after the other, columns of s (double, 1000 unknowns) have no entries: named on a CPU, survived on a GPU. Frees s. */
+void check_singular(linear_system s);
+
+/** NaN in the second of two right-hand sides (double, 1000 unknowns) is seen in its solution, not in the first one's. Frees s. */
+void check_nan(linear_system s);
+
+/** Any number of threads gives the same bits. Frees s. */
+void check_threads(linear_system s);
 
 /** Solve, and again with the solution in the place of D: the same bits, and what is no part of the result stays as it was. */
 void check_in_place_and_inputs(linear_system *s);

@@ -154,64 +154,30 @@ static void zero_and_singular_blocks_are_exchanged_away(void **state)
                     for (int q = 0; q < m; q++) ((double *)s.matrix)[element_of_block(&s, j, 0, i, q)] = j % 2 || i != q ? 0 : 1e-300;
                     ((double *)s.matrix)[element_of_block(&s, j, j % 2 ? -1 : 1, i, i)] += 2 * m; /* row j is good for column j +- 1 */
                 }
-            OK(solve_system(&s));
-            assert_true(backward_error(&s, s.D) <= 50 * EPS);
-            free_system(&s);
+            check_exchanges(s);
         }
 }
 
 static void singular_systems_return(void **state)
 {
     (void)state;
-    static const int64_t where[] = {0, 6, 500, 999};
-    for (int k = 0; k < 4; k++) {
-        char column[32];
+    for (int factor_first = 0; factor_first < 2; factor_first++) {
         linear_system s = new_blocks(TRINE_D, 500, 2, 1, (trine_gtsv_options){0});
-        fill_system(&s, 3, 0);
-        for (int64_t side = -1; side <= 1; side++) /* an empty column */
-            for (int i = 0; i < 2; i++)
-                if (where[k] / 2 - side >= 0 && where[k] / 2 - side < 500)
-                    ((double *)s.matrix)[element_of_block(&s, where[k] / 2 - side, (int)side, i, (int)(where[k] % 2))] = 0;
-        snprintf(column, sizeof column, "column %d ", (int)where[k]);
-        if (test_on_gpu()) OK(solve_system(&s));
-        else FAILS(TRINE_ERR_SINGULAR, column, solve_system(&s));
-        s.factor_first = true;
-        if (test_on_gpu()) OK(solve_system(&s));
-        else FAILS(TRINE_ERR_SINGULAR, column, solve_system(&s));
-        free_system(&s);
+        s.factor_first = factor_first;
+        check_singular(s);
     }
 }
 
 static void nan_flows_through(void **state)
 {
     (void)state;
-    linear_system s = new_blocks(TRINE_D, 500, 2, 2, (trine_gtsv_options){0});
-    fill_system(&s, 3, 5);
-    ((double *)s.D)[s.ldd + 500] = NAN;
-    OK(solve_system(&s));
-    assert_true(!isnan(((double *)s.X)[500]) && isnan(((double *)s.X)[s.ldx + 500]));
-    free_system(&s);
+    check_nan(new_blocks(TRINE_D, 500, 2, 2, (trine_gtsv_options){0}));
 }
 
 static void the_result_does_not_depend_on_the_number_of_threads(void **state)
 {
     (void)state;
-    if (test_on_gpu()) skip();
-    linear_system s = new_blocks(TRINE_C, 5001, 3, 3, (trine_gtsv_options){0});
-    const size_t step = s.matrix_elements / 3 * 8;
-    const char *a = s.matrix;
-    size_t bytes;
-    fill_system(&s, 9, 6);
-    OK(trine_bgtsv_cpu_work_size(s.t, s.rows, s.m, s.nrhs, &s.options, &bytes));
-    const size_t x_bytes = (size_t)(s.ldx * s.nrhs) * 8;
-    void *work = malloc(bytes), *first = malloc(x_bytes);
-    for (int threads = 0; threads <= 3; threads++) {
-        OK(trine_bgtsv_cpu(threads, s.t, s.rows, s.m, s.nrhs, &s.options, a, a + step, a + 2 * step, s.D, s.ldd, s.X, s.ldx, work, bytes));
-        if (threads == 0) memcpy(first, s.X, x_bytes);
-        assert_memory_equal(first, s.X, x_bytes);
-    }
-    free(work), free(first);
-    free_system(&s);
+    check_threads(new_blocks(TRINE_C, 5001, 3, 3, (trine_gtsv_options){0}));
 }
 
 static void wrong_arguments_are_refused(void **state)

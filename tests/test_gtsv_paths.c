@@ -131,6 +131,7 @@ static void a_captured_solve_can_be_replayed_with_new_data(void **state)
                 close_fixture(&f);
                 continue;
             }
+            CUDA(cudaDeviceSynchronize()); /* the stream below does not wait for the legacy default one */
             CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
             CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
             OK(solve(&f, stream, options));

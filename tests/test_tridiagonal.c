@@ -6,8 +6,6 @@
 #include "banded_support.h"
 #include "thesis_matrices.h"
 
-static const double EPS = 0x1p-52;
-
 static double *band(const linear_system *s, int k) { return (double *)s->matrix + element_of_band(s, 0, k); }
 
 /* ------------------------------------------------------------- as LAPACK does */
@@ -82,7 +80,7 @@ static void long_systems_with_a_tiny_diagonal_keep_their_digits(void **state)
 /* ------------------------------------------------------------- every option */
 
 static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 62, 63, 64, 65, 66, 67, 95, 96, 97, 127, 128, 129, 255, 257, 511, 512, 513,
-                                1023, 1024, 1025, 1026, 2049, 4096, 5000, 8193, 16383, 16384, 16385, 33333, 40000};
+                                1023, 1024, 1025, 1026, 2049, 4096, 5000, 8193, 16383, 16384, 16385, 32767, 32768, 32769, 40000};
 
 static void every_size_precision_and_pivoting_scheme_is_backward_stable(void **state)
 {
@@ -91,6 +89,26 @@ static void every_size_precision_and_pivoting_scheme_is_backward_stable(void **s
         for (int d = 0; d < 4; d++)
             for (trine_pivot pivot = TRINE_PIVOT_DEFAULT; pivot <= TRINE_PIVOT_SCALED_PARTIAL; pivot++)
                 check_random(new_tridiagonal(all_dtypes[d], sizes[k], 1, (trine_gtsv_options){.pivot = pivot}), 3.5, 50);
+}
+
+static void every_path_of_a_gpu_is_backward_stable_in_every_precision_and_pivoting_scheme(void **state)
+{
+    (void)state;
+    static const trine_gtsv_path paths[] = {TRINE_GTSV_TWO_PASS, TRINE_GTSV_ONE_PASS, TRINE_GTSV_STAGES};
+    if (!test_on_gpu()) skip();
+    for (int p = 0; p < 3; p++)
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+            for (int d = 0; d < 4; d++)
+                for (trine_pivot pivot = TRINE_PIVOT_NONE; pivot <= TRINE_PIVOT_SCALED_PARTIAL; pivot++)
+                    check_random(new_tridiagonal(all_dtypes[d], sizes[k], 1 + (int64_t)(7 * k) % (sizes[k] < 5000 ? 33 : 6), (trine_gtsv_options){.pivot = pivot, .path = paths[p]}), 3.5, 50);
+}
+
+static void coarse_systems_too_long_for_one_kernel_are_solved_by_two_passes_again(void **state)
+{
+    (void)state;
+    if (!test_on_gpu()) skip();
+    check_random(new_tridiagonal(TRINE_D, (1 << 23) + 2, 1, (trine_gtsv_options){0}), 3.5, 50);
+    check_random(new_tridiagonal(TRINE_Z, (1 << 21) + 1, 1, (trine_gtsv_options){0}), 3.5, 50);
 }
 
 static void refinement_makes_general_systems_componentwise_backward_stable(void **state)
@@ -147,56 +165,51 @@ static void the_solution_may_replace_the_right_hand_side_and_inputs_stay(void **
 static void scaling_rows_by_powers_of_two_does_not_change_a_bit(void **state)
 {
     (void)state;
-    for (int cyclic = 0; cyclic < 2; cyclic++) {
-        linear_system s = new_tridiagonal(TRINE_D, 10000, 1, (trine_gtsv_options){.cyclic = cyclic});
-        fill_system(&s, 8, 0);
-        OK(solve_system(&s));
-        double *x = malloc((size_t)s.n * 8);
-        memcpy(x, s.X, (size_t)s.n * 8);
-        for (int64_t i = 0; i < s.n; i++) {
-            const double scale = ldexp(1, (int)(200 * test_uniform(10, (uint64_t)i)) - 100);
-            for (int k = -1; k <= 1; k++) band(&s, k)[i] *= scale;
-            ((double *)s.D)[i] *= scale;
-        }
-        OK(solve_system(&s));
-        assert_memory_equal(x, s.X, (size_t)s.n * 8);
-        free(x);
-        free_system(&s);
-    }
+    static const int64_t few[] = {60, 1000, 10000, 100000};
+    for (size_t f = 0; f < sizeof few / sizeof *few; f++)
+        for (int d = 0; d < 4; d++)
+            for (int cyclic = 0; cyclic < 2; cyclic++) {
+                linear_system s = new_tridiagonal(all_dtypes[d], few[f], 1, (trine_gtsv_options){.cyclic = cyclic});
+                const size_t bytes = (size_t)s.n * trine_dtype_size(s.t);
+                const int most = all_dtypes[d] == TRINE_S || all_dtypes[d] == TRINE_C ? 20 : 100; /* nothing over- or underflows */
+                void *x = malloc(bytes);
+                fill_system(&s, 8, 0);
+                OK(solve_system(&s));
+                memcpy(x, s.X, bytes);
+                for (int64_t i = 0; i < s.n; i++) {
+                    const double scale = ldexp(1, (int)(2 * most * test_uniform(10, (uint64_t)i)) - most);
+                    for (int k = -1; k <= 1; k++) put(s.t, s.matrix, element_of_band(&s, i, k), scale * get(s.t, s.matrix, element_of_band(&s, i, k)));
+                    put(s.t, s.D, i, scale * get(s.t, s.D, i));
+                }
+                OK(solve_system(&s));
+                assert_memory_equal(x, s.X, bytes);
+                free(x);
+                free_system(&s);
+            }
 }
 
 static void the_result_does_not_depend_on_the_number_of_threads(void **state)
 {
     (void)state;
-    if (test_on_gpu()) skip();
-    linear_system s = new_tridiagonal(TRINE_S, 100003, 1, (trine_gtsv_options){0});
-    const float *a = s.matrix, *b = a + s.n, *c = b + s.n;
-    size_t bytes;
-    fill_system(&s, 11, 0);
-    OK(trine_gtsv_cpu_work_size(s.t, s.n, 1, NULL, &bytes));
-    void *work = malloc(bytes), *first = malloc((size_t)s.n * 4);
-    for (int threads = 0; threads <= 3; threads++) {
-        OK(trine_gtsv_cpu(threads, s.t, s.n, 1, NULL, a, b, c, s.D, s.ldd, s.X, s.ldx, work, bytes));
-        if (threads == 0) memcpy(first, s.X, (size_t)s.n * 4);
-        assert_memory_equal(first, s.X, (size_t)s.n * 4);
-    }
-    free(work), free(first);
-    free_system(&s);
+    check_threads(new_tridiagonal(TRINE_S, 100003, 1, (trine_gtsv_options){0}));
 }
 
 static void zero_and_tiny_pivots_are_exchanged_away(void **state)
 {
     (void)state;
     /* pairs of rows [0 1; 1 0], and the same with a denormal or tiny diagonal */
-    static const double diagonals[] = {0, 1e-320, 1e-300, 1e-30};
-    for (int k = 0; k < 4; k++)
-        for (int64_t n = 2; n <= 3000; n = n * 3 + 2 - n % 2) {
-            linear_system s = new_tridiagonal(TRINE_D, n, 1, (trine_gtsv_options){0});
-            for (int64_t i = 0; i < n; i++) band(&s, 0)[i] = diagonals[k], band(&s, i % 2 ? -1 : 1)[i] = 1;
-            OK(solve_system(&s));
-            assert_true(backward_error(&s, s.D) <= 50 * EPS);
-            free_system(&s);
-        }
+    static const double diagonals[2][4] = {{0, 1e-320, 1e-300, 1e-30}, {0, 1e-42, 1e-37, 1e-15}};
+    for (int d = 0; d < 4; d++)
+        for (int k = 0; k < 4; k++)
+            for (trine_pivot pivot = TRINE_PIVOT_PARTIAL; pivot <= TRINE_PIVOT_SCALED_PARTIAL; pivot++)
+                for (int64_t n = 2; n <= 200000; n = n * 3 + 2 - n % 2) {
+                    linear_system s = new_tridiagonal(all_dtypes[d], n, 1, (trine_gtsv_options){.pivot = pivot});
+                    for (int64_t i = 0; i < n; i++) {
+                        put(s.t, s.matrix, element_of_band(&s, i, 0), diagonals[all_dtypes[d] == TRINE_S || all_dtypes[d] == TRINE_C][k]);
+                        put(s.t, s.matrix, element_of_band(&s, i, i % 2 ? -1 : 1), 1);
+                    }
+                    check_exchanges(s);
+                }
 }
 
 static void singular_systems_return_and_nan_flows_through(void **state)
@@ -289,6 +302,8 @@ int main(void)
         cmocka_unit_test(the_recorded_matrices_of_table_4_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(long_systems_with_a_tiny_diagonal_keep_their_digits),
         cmocka_unit_test(every_size_precision_and_pivoting_scheme_is_backward_stable),
+        cmocka_unit_test(every_path_of_a_gpu_is_backward_stable_in_every_precision_and_pivoting_scheme),
+        cmocka_unit_test(coarse_systems_too_long_for_one_kernel_are_solved_by_two_passes_again),
         cmocka_unit_test(refinement_makes_general_systems_componentwise_backward_stable),
         cmocka_unit_test(cyclic_and_transposed_systems_of_every_size_are_solved),
         cmocka_unit_test(every_partition_size_solves_cyclic_and_other_systems),
