@@ -88,29 +88,21 @@ trine_status bench_record_write(bench *b, const bench_record *r)
     struct tm utc;
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 
+    const struct { const char *key, *text; } texts[] = {
+        {"matrix", r->matrix},
+        {"dtype", r->dtype ? bench_dtype_name(r->dtype) : NULL},
+        {"op", r->op == TRINE_T ? "T" : r->op == TRINE_H ? "H" : "N"},
+        {"uplo", r->uplo == TRINE_LOWER ? "lower" : r->uplo == TRINE_UPPER ? "upper" : NULL},
+        {"direction", r->direction}, {"impl", r->impl}, {"method", r->method}, {"chosen", r->chosen}, {"sweep", b->sweep},
+        {"status", outcomes[r->status]}, {"reason", r->reason[0] ? r->reason : NULL}};
+    const struct { const char *key; int64_t count; } counts[] = {{"n", r->n}, {"nnz", r->nnz}, {"nrhs", r->nrhs}, {"bytes", r->bytes}, {"reps", r->reps}};
+    const struct { const char *key; double number; } numbers[] = {
+        {"analyse_ms", r->analyse_ms}, {"numeric_ms", r->numeric_ms}, {"solve_ms", r->solve_ms}, {"solve_min_ms", r->solve_min_ms},
+        {"error", r->error}, {"copy_gbs", b->copy_gbs}};
     fprintf(f, "{\"suite\": \"%s\"", r->suite);
-    write_text(f, "matrix", r->matrix);
-    write_count(f, "n", r->n);
-    write_count(f, "nnz", r->nnz);
-    write_text(f, "dtype", r->dtype ? bench_dtype_name(r->dtype) : NULL);
-    write_text(f, "op", r->op == TRINE_T ? "T" : r->op == TRINE_H ? "H" : "N");
-    write_text(f, "uplo", r->uplo == TRINE_LOWER ? "lower" : r->uplo == TRINE_UPPER ? "upper" : NULL);
-    write_text(f, "direction", r->direction);
-    write_count(f, "nrhs", r->nrhs);
-    write_text(f, "impl", r->impl);
-    write_text(f, "method", r->method);
-    write_text(f, "chosen", r->chosen);
-    write_text(f, "sweep", b->sweep);
-    write_text(f, "status", outcomes[r->status]);
-    write_text(f, "reason", r->reason[0] ? r->reason : NULL);
-    write_number(f, "analyse_ms", r->analyse_ms);
-    write_number(f, "numeric_ms", r->numeric_ms);
-    write_number(f, "solve_ms", r->solve_ms);
-    write_number(f, "solve_min_ms", r->solve_min_ms);
-    write_number(f, "error", r->error);
-    write_count(f, "bytes", r->bytes);
-    write_number(f, "copy_gbs", b->copy_gbs);
-    write_count(f, "reps", r->reps);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) write_text(f, texts[i].key, texts[i].text);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) write_count(f, counts[i].key, counts[i].count);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) write_number(f, numbers[i].key, numbers[i].number);
     for (int i = 0; i < r->n_added; i++) {
         if (r->added[i].text) write_text(f, r->added[i].key, r->added[i].text);
         else write_number(f, r->added[i].key, r->added[i].number);

@@ -16,7 +16,7 @@ from report_plots import DTYPES, generic_table, ok, short, solver, unique
 from report_summary import summary
 from report_supernodal import supernodal_section
 from report_triangular import triangular_section
-from report_tridiagonal import tridiag_section
+from report_tridiagonal import numerics_section, tridiag_section
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ABOUT = """Times are medians in milliseconds, with whatever a method resets or fills inside; every result was
@@ -59,6 +59,7 @@ SECTIONS = {
     "direct": ("Direct solves, both triangles", direct_section),
     "sptrsv": ("Triangular solves, one right-hand side", triangular_section),
     "tridiag": ("Tridiagonal and banded solves", tridiag_section),
+    "tridiag-numerics": ("Errors of tridiagonal, block tridiagonal and banded solves", numerics_section),
     "supernodal": ("Supernodal triangular solves", supernodal_section),
     "sptrsm": ("Triangular solves, many right-hand sides", triangular_section),
 }

@@ -7,17 +7,40 @@
 
 #include "tridiag.h"
 
-static const double HOPELESS = 1e15; /* condition numbers beyond this leave no digit of x */
-
-enum { SEEDS = 20, ROWS = 512, PARTITION = 32, MOST_SOLVERS = 8 };
+enum { SEEDS = 20, LONG_SEEDS = 3, ROWS = 512, PARTITION = 32, MOST_SOLVERS = 16 };
+static const double BAR = 50; /* times LAPACK's forward error, or times eps */
 
 typedef struct {
     const char *title, *gallery, *unit; /* unit: what a method's name starts with */
     int count, kl, ku, width;           /* width of the interface between partitions */
-    int solvers;
+    int no_digits[4];                   /* matrices whose condition leaves no digit of x: judged by backward errors */
+    const char *methods[MOST_SOLVERS];  /* "lapack gtsv": LAPACK's comes first. "path:...": where there are paths, on a GPU */
+    /* From the methods, for the device: */
+    int solvers, cells, within;         /* cells that have to be within the bar, and those that are */
     const tridiag_solver *solver[MOST_SOLVERS];
     const char *method[MOST_SOLVERS];
 } table;
+
+/** What the bar is for: trine with its default pivoting, on any path. */
+static bool is_judged(const table *t, int s)
+{
+    const char *method = t->method[s];
+    if (t->solver[s] != &tridiag_trine || strstr(method, "partial") || strstr(method, "none") || strstr(method, "determinant")) return false;
+    return !strstr(method, "refine");
+}
+
+static void choose_solvers(const bench *b, table *t)
+{
+    t->solvers = t->cells = t->within = 0;
+    for (int k = 0; k < MOST_SOLVERS && t->methods[k]; k++) {
+        const char *name = t->methods[k];
+        const bool is_path = strncmp(name, "path:", 5) == 0, is_cusparse = strncmp(name, "cusparse ", 9) == 0;
+        if ((is_path || is_cusparse) && b->device.space == TRINE_HOST) continue;
+        t->solver[t->solvers] = is_cusparse ? &tridiag_cusparse : strncmp(name, "lapack ", 7) == 0 ? &tridiag_lapack : &tridiag_trine;
+        t->method[t->solvers] = is_path ? name + 5 : t->solver[t->solvers] == &tridiag_trine ? name : strchr(name, ' ') + 1;
+        t->solvers++;
+    }
+}
 
 /* ------------------------------------------------------------------ matrices */
 
@@ -157,19 +180,20 @@ done:
     return status;
 }
 
-static trine_status full_condition(const tridiag_problem *p, double *condition)
+/** Of the matrix with these bands. */
+static trine_status full_condition(bench *b, int64_t n, int kl, int ku, const double *bands, double *condition)
 {
     trine_status status = TRINE_SUCCESS;
     double *A = NULL;
     *condition = NAN;
-    if (!load_lapack() || p->n > 2 * ROWS) return TRINE_SUCCESS;
-    TRY(CALLOC(p->b->ctx, A, p->n * p->n));
-    for (int64_t i = 0; i < p->n; i++)
-        for (int k = -p->kl; k <= p->ku; k++)
-            if (i + k >= 0 && i + k < p->n) A[(i + k) * p->n + i] = entry(p, i, i + k);
-    TRY(condition_of(p->b, (int)p->n, A, condition));
+    if (!load_lapack() || n > ROWS) return TRINE_SUCCESS;
+    TRY(CALLOC(b->ctx, A, n * n));
+    for (int64_t i = 0; i < n; i++)
+        for (int k = -kl; k <= ku; k++)
+            if (i + k >= 0 && i + k < n) A[(i + k) * n + i] = bands[(kl + k) * n + i];
+    TRY(condition_of(b, (int)n, A, condition));
 done:
-    trine_free(p->b->ctx, TRINE_HOST, A);
+    trine_free(b->ctx, TRINE_HOST, A);
     return status;
 }
 
@@ -206,109 +230,161 @@ static double median_of(const double *values, int count)
     return bench_median(copy, n);
 }
 
+/** One matrix with one seed: what a solver is given, and what it should find. */
+typedef struct { int64_t rows; double *bands, *blocks, *scalar, *exact; } sample; /* scalar: what blocks are made of, else NULL */
+
+static void free_sample(bench *b, sample *m)
+{
+    trine_free(b->ctx, TRINE_HOST, m->bands);
+    trine_free(b->ctx, TRINE_HOST, m->blocks);
+    trine_free(b->ctx, TRINE_HOST, m->scalar);
+    trine_free(b->ctx, TRINE_HOST, m->exact);
+    *m = (sample){0};
+}
+
+static trine_status make_sample(bench *b, const table *t, const char *spec, int seed, sample *m)
+{
+    trine_status status = TRINE_SUCCESS;
+    char name[128];
+    const bool as_blocks = strcmp(t->unit, "blocks") == 0;
+    *m = (sample){0};
+    snprintf(name, sizeof name, spec, seed);
+    TRY(read_bands(b, name, as_blocks ? 1 : t->kl, as_blocks ? 1 : t->ku, &m->rows, as_blocks ? &m->scalar : &m->bands));
+    if (as_blocks) {
+        TRY(make_blocks(b, (uint64_t)seed, m->rows, m->scalar, &m->bands, &m->blocks));
+        m->rows *= 2;
+    }
+    TRY(ALLOC(b->ctx, m->exact, m->rows));
+    for (int64_t i = 0; i < m->rows; i++)
+        m->exact[i] = 3 + sqrt(-2 * log(uniform(900000 + (uint64_t)seed, (uint64_t)(2 * i)))) * cos(2 * M_PI * uniform(900000 + (uint64_t)seed, (uint64_t)(2 * i + 1)));
+done:
+    return status;
+}
+
+/** All seeds at once: making singular values takes longer than solving. */
+static trine_status make_samples(bench *b, const table *t, const char *spec, int seeds, sample *samples)
+{
+    trine_status outcome[SEEDS];
+    char reason[SEEDS][320];
+    #pragma omp parallel for schedule(dynamic)
+    for (int k = 0; k < seeds; k++) {
+        outcome[k] = make_sample(b, t, spec, k + 1, &samples[k]);
+        if (outcome[k]) snprintf(reason[k], sizeof reason[k], "%s", trine_last_error());
+    }
+    for (int k = 0; k < seeds; k++)
+        if (outcome[k]) return trine_fail(outcome[k], "%s", reason[k]);
+    return TRINE_SUCCESS;
+}
+
 /** One matrix over all seeds: a record for each solver, a line for all. spec: with a %d for the seed where it has one. */
-static trine_status run_matrix(bench *b, const table *t, const char *spec, const char *label, int seeds)
+static trine_status run_matrix(bench *b, table *t, const char *spec, const char *label, int seeds, bool no_digits)
 {
     trine_status status = TRINE_SUCCESS;
     double errors[MOST_SOLVERS][SEEDS], backward[MOST_SOLVERS][SEEDS], coarse[SEEDS], condition = NAN;
     char reason[MOST_SOLVERS][320] = {{0}};
     trine_status outcome[MOST_SOLVERS] = {TRINE_SUCCESS};
-    int64_t rows = 0;
-    double *bands = NULL, *wide = NULL, *blocks = NULL, *exact = NULL;
+    sample samples[SEEDS] = {{0}};
     tridiag_problem p = {0};
-    for (int seed = 1; seed <= seeds; seed++) {
-        char name[128];
-        snprintf(name, sizeof name, spec, seed);
-        const bool as_blocks = strcmp(t->unit, "blocks") == 0;
-        TRY(read_bands(b, name, as_blocks ? 1 : t->kl, as_blocks ? 1 : t->ku, &rows, &bands));
-        if (as_blocks) {
-            TRY(make_blocks(b, (uint64_t)seed, rows, bands, &wide, &blocks));
-            trine_free(b->ctx, TRINE_HOST, bands);
-            bands = wide, wide = NULL;
-            rows *= 2;
-        }
-        TRY(ALLOC(b->ctx, exact, rows));
-        for (int64_t i = 0; i < rows; i++)
-            exact[i] = 3 + sqrt(-2 * log(uniform(900000 + (uint64_t)seed, (uint64_t)(2 * i)))) * cos(2 * M_PI * uniform(900000 + (uint64_t)seed, (uint64_t)(2 * i + 1)));
-        TRY(tridiag_problem_from_bands(b, rows, t->kl, t->ku, bands, blocks, exact, &p));
+    TRY(make_samples(b, t, spec, seeds, samples));
+    const int64_t rows = samples[0].rows;
+    for (int k = 0; k < seeds; k++) {
+        const sample *m = &samples[k];
+        TRY(tridiag_problem_from_bands(b, rows, t->kl, t->ku, m->bands, m->blocks, m->exact, &p));
         for (int s = 0; s < t->solvers; s++) {
-            const trine_status solved = errors_of(&p, t->solver[s], t->method[s], exact, &errors[s][seed - 1], &backward[s][seed - 1]);
+            const trine_status solved = errors_of(&p, t->solver[s], t->method[s], m->exact, &errors[s][k], &backward[s][k]);
             if (solved) snprintf(reason[s], sizeof reason[s], "%s", trine_last_error()), outcome[s] = solved;
         }
-        coarse[seed - 1] = NAN;
-        if (rows <= 2 * ROWS) TRY(coarse_condition(&p, t->width, &coarse[seed - 1]));
-        if (seed == 1) TRY(full_condition(&p, &condition));
+        coarse[k] = NAN;
+        if (rows <= 2 * ROWS) TRY(coarse_condition(&p, t->width, &coarse[k]));
+        if (k == 0) /* rotations of rows and columns change no singular value: the blocks' are the scalar matrix's */
+            TRY(m->scalar ? full_condition(b, rows / 2, 1, 1, m->scalar, &condition) : full_condition(b, rows, t->kl, t->ku, m->bands, &condition));
         tridiag_problem_free(&p);
-        trine_free(b->ctx, TRINE_HOST, bands);
-        trine_free(b->ctx, TRINE_HOST, blocks);
-        trine_free(b->ctx, TRINE_HOST, exact);
-        bands = blocks = exact = NULL;
     }
     fprintf(b->table, "%-22s %8.1e", label, condition);
+    const double eps = 0x1p-52, lapack = median_of(errors[0], seeds);
     for (int s = 0; s < t->solvers; s++) {
         bench_record r = bench_record_begin("tridiag-numerics", spec);
         double least = INFINITY, most = 0;
         for (int i = 0; i < seeds; i++) least = fmin(least, errors[s][i]), most = fmax(most, errors[s][i]);
         r.n = rows, r.dtype = TRINE_D, r.impl = t->solver[s]->impl, r.method = r.chosen = t->method[s];
         r.error = median_of(errors[s], seeds);
-        bench_record_add_number(&r, "backward_error", median_of(backward[s], seeds));
+        const double residual = median_of(backward[s], seeds), of_bar = no_digits ? residual / (BAR * eps) : r.error / (BAR * fmax(lapack, eps));
+        bench_record_add_text(&r, "problem", t->title);
+        bench_record_add_text(&r, "label", label);
+        bench_record_add_text(&r, "judged_by", no_digits ? "backward error" : "forward error");
+        bench_record_add_number(&r, "backward_error", residual);
+        bench_record_add_number(&r, "of_bar", of_bar);
         bench_record_add_number(&r, "error_least", least);
         bench_record_add_number(&r, "error_most", most);
-        bench_record_add_number(&r, "error_lapack", median_of(errors[0], seeds));
+        bench_record_add_number(&r, "error_lapack", lapack);
         bench_record_add_number(&r, "condition", condition);
         bench_record_add_number(&r, "condition_coarse", median_of(coarse, seeds));
         bench_record_add_number(&r, "seeds", seeds);
         if (outcome[s] == TRINE_ERR_NOT_BUILT || outcome[s] == TRINE_ERR_UNSUPPORTED) bench_record_fail(&r, BENCH_SKIPPED, "%s", reason[s]);
         else if (outcome[s]) snprintf(r.reason, sizeof r.reason, "%.319s", reason[s]);
-        fprintf(b->table, " %9.1e", r.error);
+        if (is_judged(t, s)) t->cells++, t->within += of_bar <= 1;
+        fprintf(b->table, " %9.1e%c", no_digits ? residual : r.error, of_bar <= 1 ? ' ' : '!');
         TRY(bench_record_write(b, &r));
     }
-    fprintf(b->table, " %9.1e\n", median_of(coarse, seeds));
-    if (condition > HOPELESS) { /* no digit of x can be expected */
-        fprintf(b->table, "%-22s %8s", "  backward errors", "");
-        for (int s = 0; s < t->solvers; s++) fprintf(b->table, " %9.1e", median_of(backward[s], seeds));
-        fprintf(b->table, "\n");
-    }
+    fprintf(b->table, " %9.1e%s\n", median_of(coarse, seeds), no_digits ? "  (backward errors)" : "");
     fflush(b->table);
 done:
     tridiag_problem_free(&p);
-    trine_free(b->ctx, TRINE_HOST, bands);
-    trine_free(b->ctx, TRINE_HOST, wide);
-    trine_free(b->ctx, TRINE_HOST, blocks);
-    trine_free(b->ctx, TRINE_HOST, exact);
+    for (int k = 0; k < SEEDS; k++) free_sample(b, &samples[k]);
     return status;
 }
 
+static bool has_no_digits(const table *t, int id)
+{
+    for (size_t k = 0; k < sizeof t->no_digits / sizeof *t->no_digits; k++)
+        if (t->no_digits[k] == id) return true;
+    return false;
+}
+
+static trine_status run_table(bench *b, table *t, int64_t rows)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool scalar = strcmp(t->unit, "scalar") == 0;
+    choose_solvers(b, t);
+    fprintf(b->table, "\n%s, n = %d, medians over %d seeds of |x - x_t| / |x_t|; !: beyond %g times LAPACK's (or eps, if that is larger)\n%-22s %8s",
+            t->title, (int)rows, SEEDS, BAR, "matrix", "cond A");
+    for (int s = 0; s < t->solvers; s++) fprintf(b->table, " %9.9s ", strncmp(t->method[s], "blocks:", 7) == 0 ? t->method[s] + 7 : t->method[s]);
+    fprintf(b->table, " %9s\n", "cond S");
+    for (int id = 1; id <= t->count; id++) {
+        char spec[128], label[64];
+        snprintf(spec, sizeof spec, "%s:id=%d,n=%d,seed=%%d", t->gallery, id, ROWS);
+        snprintf(label, sizeof label, "%d", id);
+        TRY(run_matrix(b, t, spec, label, SEEDS, has_no_digits(t, id)));
+    }
+    if (scalar) TRY(run_matrix(b, t, "thesis_tridiag:id=13,n=3072,seed=%d", "13, n = 3072", LONG_SEEDS, true)); /* dorr: the longer, the worse */
+    for (int power = 17; scalar && power <= 20; power += 3) {
+        char spec[128], label[64];
+        snprintf(spec, sizeof spec, "tridiag:n=%d,a=1,b=1e-8,c=1", 1 << power);
+        snprintf(label, sizeof label, "(1, 1e-8, 1), 2^%d", power);
+        TRY(run_matrix(b, t, spec, label, LONG_SEEDS, false));
+    }
+    fprintf(b->table, "%d of %d cells of trine's default pivoting are within the bar\n", t->within, t->cells);
+done:
+    return status;
+}
+
+/** The tables are named like matrices (scalar, bands, blocks): none named means all. */
 trine_status bench_suite_tridiag_numerics(bench *b)
 {
-    static const table tables[] = {
-        {"Table 5: tridiagonal", "thesis_tridiag", "scalar", 20, 1, 1, 1, 6,
-         {&tridiag_lapack, &tridiag_cusparse, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine},
-         {"gtsv", "gtsv2", "auto", "partial", "none", "refine"}},
-        {"Table 7: pentadiagonal", "thesis_pentadiag", "bands", 23, 2, 2, 2, 8,
-         {&tridiag_lapack, &tridiag_cusparse, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine},
-         {"gbsv", "gpsvInterleavedBatch", "auto", "partial", "none", "partial-determinant", "scaled-determinant", "refine"}},
-        {"Table 8: 2x2 blocks", "thesis_tridiag", "blocks", 20, 3, 3, 2, 7,
-         {&tridiag_lapack, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine, &tridiag_trine},
-         {"gbsv", "blocks", "blocks:partial", "blocks:none", "blocks:partial-determinant", "blocks:scaled-determinant", "blocks:refine"}}};
     trine_status status = TRINE_SUCCESS;
+    table tables[] = {
+        {.title = "Table 5: tridiagonal", .gallery = "thesis_tridiag", .unit = "scalar", .count = 20, .kl = 1, .ku = 1, .width = 1, .no_digits = {12, 13, 15},
+         .methods = {"lapack gtsv", "cusparse gtsv2", "auto", "partial", "none", "path:two-pass", "path:two-pass:partial", "path:two-pass:none", "path:one-pass",
+                     "path:stages", "path:stages:partial", "path:stages:none", "refine", "path:two-pass:refine"}},
+        {.title = "Table 7: pentadiagonal", .gallery = "thesis_pentadiag", .unit = "bands", .count = 23, .kl = 2, .ku = 2, .width = 2, .no_digits = {13},
+         .methods = {"lapack gbsv", "cusparse gpsvInterleavedBatch", "auto", "partial", "none", "partial-determinant", "scaled-determinant", "refine"}},
+        {.title = "Table 8: 2x2 blocks", .gallery = "thesis_tridiag", .unit = "blocks", .count = 20, .kl = 3, .ku = 3, .width = 2, .no_digits = {12, 13, 15},
+         .methods = {"lapack gbsv", "blocks", "blocks:partial", "blocks:none", "blocks:partial-determinant", "blocks:scaled-determinant", "blocks:refine"}}};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
-        const table *t = &tables[k];
-        fprintf(b->table, "\n%s, n = %d, medians over %d seeds of |x - x_t| / |x_t|\n%-22s %8s", t->title, t->width == 2 && t->kl == 3 ? 2 * ROWS : ROWS, SEEDS, "matrix", "cond A");
-        for (int s = 0; s < t->solvers; s++) fprintf(b->table, " %9.9s", strncmp(t->method[s], "blocks:", 7) == 0 ? t->method[s] + 7 : t->method[s]);
-        fprintf(b->table, " %9s\n", "cond S");
-        for (int id = 1; id <= t->count; id++) {
-            char spec[128], label[64];
-            snprintf(spec, sizeof spec, "%s:id=%d,n=%d,seed=%%d", t->gallery, id, ROWS);
-            snprintf(label, sizeof label, "%d", id);
-            TRY(run_matrix(b, t, spec, label, SEEDS));
-        }
-        for (int power = 17; k == 0 && power <= 20; power += 3) {
-            char spec[128], label[64];
-            snprintf(spec, sizeof spec, "tridiag:n=%d,a=1,b=1e-8,c=1", 1 << power);
-            snprintf(label, sizeof label, "(1, 1e-8, 1), 2^%d", power);
-            TRY(run_matrix(b, t, spec, label, 3));
-        }
+        table *t = &tables[k];
+        bool wanted = b->matrices.count == 0;
+        for (int i = 0; i < b->matrices.count; i++) wanted |= strcmp(b->matrices.item[i], t->unit) == 0;
+        if (wanted) TRY(run_table(b, t, strcmp(t->unit, "blocks") == 0 ? 2 * ROWS : ROWS));
     }
 done:
     return status;

@@ -146,7 +146,7 @@ trine_status bench_tridiag_sparse(bench *b, trine_dtype dtype)
     const bool host = b->device.space == TRINE_HOST;
     const tridiag_solver *const solvers[] = {&trine_sparse, &trine_sparse, &tridiag_trine, host ? &tridiag_lapack : &tridiag_cusparse};
     const char *const methods[] = {"csc2dense", "csc2csc", "auto", host ? "gtsv" : "gtsv2"};
-    for (int power = host ? 10 : 14; power <= (host ? 13 : 17); power += 3) {
+    for (int power = host ? 10 : 14; power <= (host ? 14 : 18); power += 2) {
         tridiag_problem p = {0};
         status = make_problem(b, dtype, INT64_C(1) << power, &p);
         if (!status) status = tridiag_compare(&p, "sparse", solvers, methods, 4);

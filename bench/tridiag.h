@@ -29,7 +29,7 @@ void tridiag_problem_free(tridiag_problem *p);
 /** Band k in the context's space. */
 char *tridiag_band(const tridiag_problem *p, int k);
 size_t tridiag_band_bytes(const tridiag_problem *p);  /* one band of all systems: also one right-hand side */
-/** Fetch x (from anywhere) and take the largest |d - Ax| / (|A||x| + |d|) of all rows, in long double; infinite if x is not finite. */
+/** Fetch x (from anywhere) and take the largest |d - Ax| / (|A||x| + |d|) of all rows, in long double, residuals that are underflow left out; infinite if x is not finite. */
 trine_status tridiag_problem_check(const tridiag_problem *p, const void *x, double *error);
 
 /** A library's routine. TRINE_ERR_NOT_BUILT and TRINE_ERR_UNSUPPORTED from create: the record is skipped. */
@@ -44,7 +44,7 @@ typedef struct {
 } tridiag_solver;
 
 /** method: "auto", "M=32" (rows of a partition), "none", "partial", "partial-determinant", "scaled-determinant" (pivoting), "refine",
- *  "stages", "two-pass", "on-chip" (path), "one-thread", "two-rows" (final stage), "blocks" (bgtsv); on a CPU "threads=1" too; joined by ":". */
+ *  "stages", "two-pass", "one-pass", "on-chip" (path), "one-thread", "two-rows" (final stage), "blocks" (bgtsv); on a CPU "threads=1" too; joined by ":". */
 extern const tridiag_solver tridiag_trine;
 /** gtsv2, gtsv2_nopivot; of batches gtsv2StridedBatch, gtsvInterleavedBatch:0 (no pivoting) and :1 (pivoting),
  *  gpsvInterleavedBatch (kl = ku = 2). */

@@ -35,6 +35,7 @@ static trine_status read_method(solver *s, const char *method)
         else if (strcmp(word, "scaled-determinant") == 0) s->options.pivot = TRINE_PIVOT_SCALED_DETERMINANT;
         else if (strcmp(word, "stages") == 0) s->options.path = TRINE_GTSV_STAGES;
         else if (strcmp(word, "two-pass") == 0) s->options.path = TRINE_GTSV_TWO_PASS;
+        else if (strcmp(word, "one-pass") == 0) s->options.path = TRINE_GTSV_ONE_PASS;
         else if (strcmp(word, "on-chip") == 0) s->options.path = TRINE_GTSV_ON_CHIP;
         else if (strcmp(word, "one-thread") == 0) s->options.final_stage = TRINE_GTSV_ONE_THREAD;
         else if (strcmp(word, "two-rows") == 0) s->options.final_stage = TRINE_GTSV_TWO_ROWS;
