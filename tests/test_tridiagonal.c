@@ -80,7 +80,7 @@ static void long_systems_with_a_tiny_diagonal_keep_their_digits(void **state)
 /* ------------------------------------------------------------- every option */
 
 static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 62, 63, 64, 65, 66, 67, 95, 96, 97, 127, 128, 129, 255, 257, 511, 512, 513,
-                                1023, 1024, 1025, 1026, 2049, 4096, 5000, 8193, 16383, 16384, 16385, 32767, 32768, 32769, 40000};
+                                1023, 1024, 1025, 1026, 2049, 4096, 5000, 8193, 16383, 16384, 16385, 33333, 40000};
 
 static void every_size_precision_and_pivoting_scheme_is_backward_stable(void **state)
 {
@@ -103,12 +103,14 @@ static void every_path_of_a_gpu_is_backward_stable_in_every_precision_and_pivoti
                     check_random(new_tridiagonal(all_dtypes[d], sizes[k], 1 + (int64_t)(7 * k) % (sizes[k] < 5000 ? 33 : 6), (trine_gtsv_options){.pivot = pivot, .path = paths[p]}), 3.5, 50);
 }
 
-static void coarse_systems_too_long_for_one_kernel_are_solved_by_two_passes_again(void **state)
+static void systems_and_coarse_systems_just_too_long_for_one_kernel_are_solved_by_two_passes(void **state)
 {
     (void)state;
     if (!test_on_gpu()) skip();
     check_random(new_tridiagonal(TRINE_D, (1 << 23) + 2, 1, (trine_gtsv_options){0}), 3.5, 50);
     check_random(new_tridiagonal(TRINE_Z, (1 << 21) + 1, 1, (trine_gtsv_options){0}), 3.5, 50);
+    for (int64_t n = 32767; n <= 32769; n++) /* where two passes begin */
+        for (int d = 0; d < 4; d++) check_random(new_tridiagonal(all_dtypes[d], n, 3, (trine_gtsv_options){0}), 3.5, 50);
 }
 
 static void refinement_makes_general_systems_componentwise_backward_stable(void **state)
@@ -303,7 +305,7 @@ int main(void)
         cmocka_unit_test(long_systems_with_a_tiny_diagonal_keep_their_digits),
         cmocka_unit_test(every_size_precision_and_pivoting_scheme_is_backward_stable),
         cmocka_unit_test(every_path_of_a_gpu_is_backward_stable_in_every_precision_and_pivoting_scheme),
-        cmocka_unit_test(coarse_systems_too_long_for_one_kernel_are_solved_by_two_passes_again),
+        cmocka_unit_test(systems_and_coarse_systems_just_too_long_for_one_kernel_are_solved_by_two_passes),
         cmocka_unit_test(refinement_makes_general_systems_componentwise_backward_stable),
         cmocka_unit_test(cyclic_and_transposed_systems_of_every_size_are_solved),
         cmocka_unit_test(every_partition_size_solves_cyclic_and_other_systems),
