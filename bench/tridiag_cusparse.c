@@ -99,7 +99,8 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
         s->bands = at;
     }
     TRY(check(call(s, query, &s->buffer_bytes), "bufferSizeExt"));
-    if (s->buffer_bytes >> 48) s->buffer_bytes = (s->buffer_bytes & 0xffffffffu) + (UINT64_C(1) << 32); /* the query has overflowed 32 bits: 7.65 GB for 2^27 rows in double */
+    if (s->buffer_bytes >> 48) /* with what it meant, 7.65 GB for 2^27 rows in double, the solve writes outside its memory */
+        FAIL(TRINE_ERR_UNSUPPORTED, "cuSPARSE's %s counts its buffer in 32 bits, which is too little for %lld rows", routine, (long long)p->n);
     TRY(trine_alloc(p->b->ctx, TRINE_DEVICE, s->buffer_bytes, &at));
     s->buffer = at;
 done:
