@@ -130,6 +130,19 @@ done:
     return status;
 }
 
+/** One pass over the system beside two. */
+static trine_status run_passes(bench *b, trine_dtype dtype)
+{
+    trine_status status = TRINE_SUCCESS;
+    solver_list list = {0};
+    add(&list, &tridiag_trine, "one-pass");
+    add(&list, &tridiag_trine, "two-pass");
+    if (wants_peer(b, "cusparse")) add(&list, &tridiag_cusparse, "gtsv2");
+    for (int power = 20; power <= 26; power += 2) TRY(compare_on_random(b, "passes", dtype, INT64_C(1) << power, 1, 1, 1, false, &list));
+done:
+    return status;
+}
+
 /** The last stages of the solve by stages (Figure 13): what they do does not depend on n where n is large. */
 static trine_status run_final_stages(bench *b, trine_dtype dtype)
 {
@@ -173,6 +186,7 @@ trine_status bench_suite_tridiag(bench *b)
         for (int k = 0; k < n_counts && wants(b, "sizes"); k++) TRY(run_sizes(b, dtype, strtoll(counts[k], NULL, 10)));
         if (wants(b, "figures")) TRY(run_figures(b, dtype));
         if (wants(b, "kernels") && b->device.space == TRINE_DEVICE) TRY(run_kernels(b, dtype));
+        if (wants(b, "passes") && b->device.space == TRINE_DEVICE) TRY(run_passes(b, dtype));
         if (wants(b, "final-stages") && b->device.space == TRINE_DEVICE) TRY(run_final_stages(b, dtype));
         if (wants(b, "batches")) TRY(run_batches(b, dtype));
         if (wants(b, "bands")) TRY(run_bands(b, dtype));

@@ -184,6 +184,7 @@ trine_status tridiag_compare(const tridiag_problem *p, const char *variant, cons
         r->reps = rounds;
         bench_record_add_number(r, "grows_per_second", 1e-6 * rows / r->solve_ms);
         bench_record_add_number(r, "copy_fraction", 1e-6 * moved / r->solve_ms / b->copy_gbs);
+        bench_record_add_number(r, "copy_fraction_one_pass", 1e-6 * (double)r->bytes / r->solve_ms / b->copy_gbs); /* 5 elements a row */
         solvers[index[i]]->destroy(selves[i]);
     }
     for (int i = 0; i < count; i++) {

@@ -157,12 +157,12 @@ static double worst_entry(const struct system *s, const double *x)
     return worst;
 }
 /** Solve; every entry must come out about as accurately as by Thomas's algorithm. */
-static void check_entries(struct system *s, bool in_place, const char *what)
+static void check_entries(struct system *s, trine_gtsv_path path, bool in_place, const char *what)
 {
     double *x = malloc((size_t)s->n * sizeof(double));
     eliminate(s, true, s->known);
     eliminate(s, false, x);
-    solve(s, (trine_gtsv_options){.path = TRINE_GTSV_ONE_PASS}, in_place);
+    solve(s, (trine_gtsv_options){.path = path}, in_place);
     const double error = worst_entry(s, s->x), peer = worst_entry(s, x);
     free(x);
     if (!(error <= 50 * fmax(peer, eps_of(s->t)))) fail_msg("%s, dtype %d, n %lld: error of an entry %.2e, Thomas's %.2e", what, (int)s->t, (long long)s->n, error, peer);
@@ -187,7 +187,7 @@ static void large_neighbours_behind_weak_couplings_count_at_their_size(void **st
                     set_row(&s, i, diagonals[!single][k]);
                     s.d[i] = rounded(s.t, scale * test_uniform(seed, (uint64_t)(8 * i + 2)));
                 }
-                check_entries(&s, false, "sizes that jump");
+                check_entries(&s, TRINE_GTSV_ONE_PASS, false, "sizes that jump");
                 close_system(&s);
             }
 }
@@ -204,7 +204,7 @@ static void a_system_that_decays_everywhere_but_in_one_place_is_solved_exactly(v
                     set_row(&s, i, from_start >= 0 && from_start < 4000 ? 2.00001 : 3);
                     s.d[i] = rounded(s.t, test_uniform(3, (uint64_t)i));
                 }
-                check_entries(&s, in_place, "one place without decay");
+                check_entries(&s, TRINE_GTSV_ONE_PASS, in_place, "one place without decay");
                 close_system(&s);
             }
 }
@@ -229,6 +229,84 @@ static void systems_of_independent_rows_zeros_and_nan_come_out_as_they_are(void 
     }
 }
 
+static void long_systems_are_solved_as_well_where_the_path_is_automatic(void **state)
+{
+    (void)state;
+    for (int single = 0; single < 2; single++)
+        for (int slow = 0; slow < 2; slow++) { /* a stretch without decay at the end */
+            struct system s = open_system(single ? TRINE_S : TRINE_D, single ? 8000003 : 4000005);
+            for (int64_t i = 0; i < s.n; i++) {
+                set_row(&s, i, slow && i > s.n - 9000 ? 2.00001 : 3);
+                s.d[i] = rounded(s.t, test_uniform(3, (uint64_t)i));
+            }
+            check_entries(&s, TRINE_GTSV_AUTO, false, slow ? "automatic, slow at the end" : "automatic");
+            close_system(&s);
+        }
+}
+
+/** Fill `count` numbers of dtype t, each part scale U(-1,1), the real part shifted. */
+static void *make_numbers(trine_dtype t, int64_t count, double shift, double scale, uint64_t seed)
+{
+    const bool complex = t == TRINE_C || t == TRINE_Z, single = t == TRINE_S || t == TRINE_C;
+    const int64_t parts = complex ? 2 * count : count;
+    char *numbers = malloc((size_t)count * trine_dtype_size(t));
+    for (int64_t i = 0; i < parts; i++) {
+        const double v = scale * (2 * test_uniform(seed, (uint64_t)i) - 1) + (complex && i % 2 ? 0 : shift);
+        if (single) ((float *)numbers)[i] = (float)v;
+        else ((double *)numbers)[i] = v;
+    }
+    return numbers;
+}
+static double part_of(trine_dtype t, const void *numbers, int64_t i) { return t == TRINE_S || t == TRINE_C ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i]; }
+
+static void every_precision_every_transpose_and_several_columns_agree_with_two_passes(void **state)
+{
+    (void)state;
+    static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
+    static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
+    static const trine_gtsv_path paths[] = {TRINE_GTSV_TWO_PASS, TRINE_GTSV_ONE_PASS};
+    const int64_t n = 30011;
+    for (int k = 0; k < 4; k++)
+        for (int op = 0; op < 3; op++)
+            for (int64_t nrhs = 1; nrhs <= 5; nrhs += 2)
+                for (int place = 0; place < 2; place++) { /* where neighbours are coupled strongly: one pass does not do there */
+                    trine_context ctx = test_context();
+                    const trine_dtype t = dtypes[k];
+                    const size_t size = trine_dtype_size(t), bytes = (size_t)n * size;
+                    const int64_t from = n / 3, to = place ? from + 3000 : from, parts = t == TRINE_C || t == TRINE_Z ? 2 * n * nrhs : n * nrhs;
+                    char *a = make_numbers(t, n, -1, 0.1, 1), *b = make_numbers(t, n, 5, 0.1, 2), *c = make_numbers(t, n, -1, 0.1, 3);
+                    void *flat = make_numbers(t, n, -1, 0, 1), *weak = make_numbers(t, n, 2.001, 0, 1), *d = make_numbers(t, n * nrhs, 0, 1, 4), *x[2];
+                    memcpy(a + (size_t)from * size, flat, (size_t)(to - from) * size);
+                    memcpy(b + (size_t)from * size, weak, (size_t)(to - from) * size);
+                    memcpy(c + (size_t)from * size, flat, (size_t)(to - from) * size);
+                    void *da = test_to_device(ctx, a, bytes), *db = test_to_device(ctx, b, bytes), *dc = test_to_device(ctx, c, bytes), *dd = test_to_device(ctx, d, bytes * (size_t)nrhs);
+                    for (int path = 0; path < 2; path++) {
+                        const trine_gtsv_options options = {.path = paths[path], .op = ops[op]};
+                        size_t work_bytes;
+                        void *work, *stream, *dx = test_to_device(ctx, d, bytes * (size_t)nrhs);
+                        OK(trine_context_get_stream(ctx, &stream));
+                        OK(trine_gtsv_work_size(t, n, nrhs, &options, &work_bytes));
+                        OK(trine_alloc(ctx, TRINE_DEVICE, work_bytes, &work));
+                        OK(trine_gtsv(stream, t, n, nrhs, &options, da, db, dc, dd, n, dx, n, work, work_bytes));
+                        x[path] = malloc(bytes * (size_t)nrhs);
+                        test_from_device(ctx, x[path], dx, bytes * (size_t)nrhs);
+                        test_release(ctx, dx), test_release(ctx, work);
+                    }
+                    const double eps = t == TRINE_S || t == TRINE_C ? 0x1p-23 : 0x1p-52;
+                    double difference = 0, largest = 0;
+                    for (int64_t i = 0; i < parts; i++) {
+                        const double one = part_of(t, x[1], i), two = part_of(t, x[0], i);
+                        largest = fmax(largest, fabs(two));
+                        if (!(fabs(one - two) <= difference)) difference = one == one ? fabs(one - two) : INFINITY;
+                    }
+                    if (!(difference <= (place ? 1e4 : 32) * eps * largest)) /* condition numbers of 4000 and 2 */
+                        fail_msg("dtype %d, op %d, %d columns, place %d: the passes differ by %.2e of %.2e", (int)t, (int)ops[op], (int)nrhs, place, difference, largest);
+                    test_release(ctx, da), test_release(ctx, db), test_release(ctx, dc), test_release(ctx, dd);
+                    free(a), free(b), free(c), free(d), free(flat), free(weak), free(x[0]), free(x[1]);
+                    OK(trine_context_destroy(&ctx));
+                }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +314,8 @@ int main(void)
         cmocka_unit_test(large_neighbours_behind_weak_couplings_count_at_their_size),
         cmocka_unit_test(a_system_that_decays_everywhere_but_in_one_place_is_solved_exactly),
         cmocka_unit_test(systems_of_independent_rows_zeros_and_nan_come_out_as_they_are),
+        cmocka_unit_test(long_systems_are_solved_as_well_where_the_path_is_automatic),
+        cmocka_unit_test(every_precision_every_transpose_and_several_columns_agree_with_two_passes),
     };
     return TEST_MAIN(tests);
 }

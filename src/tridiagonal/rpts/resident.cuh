@@ -114,6 +114,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *GRI
         load_tile(t, s.A, s.D, row, first, count);
         wait_for_tile(t, s.A, row);
         const rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back);
+        find_joints(s.p, t, back);
         if (lane == 0) put_rows<T, NR, WARP>(of_block, warp, rows);
         __syncthreads();
         const rows_of<T, NR> block = join_lanes<true>(s.p, get_rows<T, NR, WARP>(of_block, lane, warps), kept_by_block, warps);

@@ -10,6 +10,8 @@
 #ifndef TRINE_RPTS_ROWS_CUH
 #define TRINE_RPTS_ROWS_CUH
 
+#include <type_traits>
+
 #include <trine/tridiagonal.h>
 
 #include "core/gpu_scalar.cuh"
@@ -190,25 +192,46 @@ template <typename T, int NR> __device__ __forceinline__ solved_of<T, NR> solve_
     return s;
 }
 
+/** The scale of a row that is carried through an elimination: a number, or where numbers have double precision its logarithm, which
+ *  integer units see to. */
+template <typename T> using weight_of = std::conditional_t<sizeof(real_of<T>) == 4, float, int>;
+
+template <typename T, int NR> __device__ __forceinline__ weight_of<T> weigh(pivoting p, const row_of<T, NR> &r)
+{
+    if constexpr (sizeof(real_of<T>) == 4) return p.scaled ? fmaxf(fmaxf(size_of(r.lower), size_of(r.diag)), size_of(r.upper)) : 1.0f;
+    else return scale_of(p, r);
+}
+
+/** Is `row` the pivot row of the elimination that had these factors? It is if |times_carried| weight > |times_row| row_weight, the
+ *  larger of which is also the weight of what is left. */
+template <typename T> __device__ __forceinline__ bool prefers_row(pivoting p, T times_row, T times_carried, weight_of<T> &weight, weight_of<T> row_weight)
+{
+    if constexpr (sizeof(real_of<T>) == 4) {
+        const float of_carried = size_of(times_carried) * weight, of_row = size_of(times_row) * row_weight;
+        weight = fmaxf(fmaxf(of_carried, of_row), FLT_MIN);
+        return (of_carried > of_row) & p.exchanges;
+    } else { /* the sum of two such logarithms is too small by 0 to 0.17, here as often too large */
+        constexpr int ONE = layout_of<double>::ONE, STEP = layout_of<double>::STEP, UNIT = ONE - STEP / 18;
+        const int size = logarithm(times_carried), of_carried = size + weight - UNIT, of_row = logarithm(times_row) + row_weight - UNIT;
+        weight = max(max(of_carried, of_row), STEP);
+        return (of_carried > of_row) & (size != 0) & p.exchanges;
+    }
+}
+
 /** The elimination of the next unknown with `row`; the pivot row is left in it: lower, diag, upper are
  *  the coefficients of x[j], x[j+1], x[0] in the equation of unknown j - 1, which `row`, row j, removes. */
-template <typename T, int NR> __device__ __forceinline__ void eliminate_keeping(pivoting p, row_of<T, NR> &carried, int &scale, row_of<T, NR> &row)
+template <typename T, int NR> __device__ __forceinline__ void eliminate_keeping(pivoting p, row_of<T, NR> &carried, weight_of<T> &weight, row_of<T, NR> &row)
 {
-    const int row_scale = scale_of(p, row);
-    const bool exchanged = exceeds(p, row.lower, row_scale, logarithm(carried.diag) - scale);
-    row_of<T, NR> pivot; /* of x[j], x[j+1], x[0] */
-    pivot.lower = exchanged ? row.diag : carried.upper;
-    pivot.diag = exchanged ? row.upper : T{};
-    pivot.upper = exchanged ? T{} : carried.lower;
-#pragma unroll
-    for (int k = 0; k < NR; k++) pivot.rhs[k] = exchanged ? row.rhs[k] : carried.rhs[k];
-    const T inverse = pivot_reciprocal(exchanged ? row.lower : carried.diag, pivot.lower, exchanged ? pivot.diag : pivot.upper);
+    const row_of<T, NR> before = carried;
     T times_row, times_carried;
     eliminate(carried, row, times_row, times_carried);
-    scale = scale_left(exchanged, times_row, times_carried, scale, row_scale);
-    row.lower = pivot.lower * inverse, row.diag = pivot.diag * inverse, row.upper = pivot.upper * inverse;
+    const bool exchanged = prefers_row(p, times_row, times_carried, weight, weigh(p, row));
+    const T next = exchanged ? row.diag : before.upper, other = exchanged ? row.upper : before.lower; /* of x[j+1] or of x[0] */
+    const T inverse = pivot_reciprocal(exchanged ? row.lower : before.diag, next, other), other_coefficient = other * inverse;
+    row.lower = next * inverse;
+    row.diag = exchanged ? other_coefficient : T{}, row.upper = exchanged ? T{} : other_coefficient;
 #pragma unroll
-    for (int k = 0; k < NR; k++) row.rhs[k] = pivot.rhs[k] * inverse;
+    for (int k = 0; k < NR; k++) row.rhs[k] = (exchanged ? row.rhs[k] : before.rhs[k]) * inverse;
 }
 
 /* --------------------------------------------------- neighbouring partitions */

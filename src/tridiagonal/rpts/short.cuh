@@ -67,11 +67,12 @@ template <typename T, int NR, int M> struct lane_partition {
     template <bool WHOLE> __device__ __forceinline__ void keep_pivot_rows(pivoting p)
     {
         row_of<T, NR> down = row[1];
-        int scale = scale_of(p, down);
+        const int scale = scale_of(p, down);
+        weight_of<T> weight = weigh(p, down);
         from_row0 = (WHOLE || rows > 2) && exceeds(p, row[0].upper, scale_of(p, row[0]), max(logarithm(down.diag) - scale, logarithm(row[2].lower) - scale_of(p, row[2])));
 #pragma unroll
         for (int j = 2; j < M; j++)
-            if (WHOLE || j < rows) eliminate_keeping(p, down, scale, row[j]);
+            if (WHOLE || j < rows) eliminate_keeping(p, down, weight, row[j]);
     }
 
     /** The solution, column k of it in place of column k of the right-hand sides. */
@@ -87,7 +88,7 @@ template <typename T, int NR, int M> struct lane_partition {
                 typename tile<T, NR, M>::piece x;
 #pragma unroll
                 for (int j = 0; j < C; j++) x.v[j] = row[i * C + j].rhs[k];
-                *(typename tile<T, NR, M>::piece *)(lane_data + (3 + k) * tile<T, NR, M>::LENGTH + i * C) = x;
+                *(typename tile<T, NR, M>::piece *)(lane_data + (3 + k) * tile<T, NR, M>::ROWS + tile<T, NR, M>::piece_slot(i)) = x;
             }
     }
     template <bool WHOLE> __device__ __forceinline__ void substitute_rows(const known_of<T, NR> &known)
@@ -186,7 +187,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP * SH
     const int warps = blockDim.x / WARP, warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x, block = blockIdx.x;
     warp_memory<T, NR, M> &memory = ((warp_memory<T, NR, M> *)shared_memory)[warp];
     const tile<T, NR, M> t = {(T *)memory.tile_rows};
-    T *const lane_data = t.data + lane * tile<T, NR, M>::STRIDE;
+    T *const lane_data = t.data;
     const int64_t first = (block * (int64_t)warps + warp) * tile<T, NR, M>::ROWS, column = blockIdx.y * (int64_t)NR;
     const int count = s.nrhs - column < NR ? (int)(s.nrhs - column) : NR;
     lane_partition<T, NR, M> mine;

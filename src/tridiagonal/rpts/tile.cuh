@@ -2,41 +2,54 @@
  *
  *   load_tile        rows from global memory, coalesced
  *   reduce_tile      every lane eliminates the inner rows of its partition, downwards and upwards at once; then pairs of
- *                    partitions are joined, five times, until two rows are left for the whole tile. All lanes take part in
- *                    every join, so that each knows the result without another exchange
- *   eliminate_tile   the same, and the pivot rows of the downward elimination replace the rows
+ *                    partitions are joined, five times, until two rows are left for the whole tile
+ *   eliminate_tile   the same, and the pivot rows of the downward elimination replace the rows; unions of partitions are kept
+ *   find_joints      the unknowns between partitions from those at the ends of unions, which only the way back needs
  *   substitute_tile  the way back, from the unknowns at the ends of the tile to every row
  *   store_tile       the solution, coalesced
- * Rows are moved in pieces of 16 bytes; a partition is followed by one piece of padding, which makes its length an odd number
- * of pieces, so that eight lanes reading the same piece of their partitions touch all 32 banks once. */
+ * Rows are moved in pieces of 16 bytes. The pieces of a partition stand in an order of their own (twist), so that eight lanes
+ * reading the same piece of their partitions touch all 32 banks once, without padding. */
 #ifndef TRINE_RPTS_TILE_CUH
 #define TRINE_RPTS_TILE_CUH
 
+#include "tridiagonal/rpts/lanes.cuh"
 #include "tridiagonal/rpts/rows.cuh"
 #include "tridiagonal/rpts/system.cuh"
 
 template <typename T, int NR, int M> struct tile {
-    static constexpr int PIECE = 16 / sizeof(T), PIECES = M / PIECE, STRIDE = M + PIECE, LENGTH = WARP * STRIDE, ROWS = WARP * M;
-    static constexpr size_t BYTES = (3 + NR) * LENGTH * sizeof(T);
-    static_assert(PIECES % 2 == 0 && WARP % PIECES == 0, "padding makes an odd number of pieces");
+    static constexpr int PIECE = 16 / sizeof(T), PIECES = M / PIECE, ROWS = WARP * M;
+    static constexpr size_t BYTES = (3 + NR) * ROWS * sizeof(T);
+    static_assert(PIECES >= 2 && WARP % PIECES == 0, "the twist makes eight lanes touch all banks");
     static constexpr int FIRST = PIECE == 1 ? 2 : 1; /* pieces that hold rows 0 and 1 */
     struct alignas(16) piece { T v[PIECE]; };
 
-    T *data; /* lower, diag, upper, right-hand sides: LENGTH elements each */
+    T *data; /* lower, diag, upper, right-hand sides: ROWS elements each */
 
-    __device__ T *array(int k) const { return data + k * LENGTH; }
-    static __device__ int slot(int r) { return r + r / M * PIECE; }
+    __device__ T *array(int k) const { return data + k * ROWS; }
+    /** Piece k of a partition stands where piece k ^ twist would. */
+    static constexpr unsigned TWISTS = PIECES < 8 ? PIECES : 8, PERIOD = PIECES < 16 ? 2 : PIECES / 4;
+    static __device__ unsigned twist(unsigned partition) { return partition * TWISTS / 8 % TWISTS; }
+    static __device__ unsigned slot(unsigned r) { return (r / PIECE ^ twist(r / M)) * PIECE + r % PIECE; }
+    /** Of the first row of piece i * WARP + lane, counted through the tile: twists repeat after PERIOD times WARP pieces. */
+    static __device__ unsigned coalesced_slot(unsigned i)
+    {
+        return slot((i % PERIOD * WARP + threadIdx.x % WARP) * PIECE) + i / PERIOD * PERIOD * WARP * PIECE;
+    }
+    /** Where piece k, or row j, of the lane's partition stands. */
+    static __device__ unsigned piece_slot(unsigned k)
+    {
+        const unsigned lane = threadIdx.x % WARP;
+        return (lane * M + twist(lane) * PIECE) ^ k * PIECE;
+    }
+    static __device__ unsigned row_slot(unsigned j) { return piece_slot(j / PIECE) + j % PIECE; }
 };
 
 template <typename T, int NR, int M> __device__ __forceinline__ void load_aligned_band(const tile<T, NR, M> &t, int k, const T *global)
 {
     using tile = tile<T, NR, M>;
-    constexpr int STEP = (WARP + WARP / tile::PIECES) * tile::PIECE;
-    const int lane = threadIdx.x % WARP;
-    T *to = t.array(k) + (lane + lane / tile::PIECES) * tile::PIECE;
-    const T *from = global + lane * tile::PIECE;
+    const T *from = global + threadIdx.x % WARP * tile::PIECE;
 #pragma unroll
-    for (int i = 0; i < tile::PIECES; i++) copy_async<16>(to + i * STEP, from + i * WARP * tile::PIECE);
+    for (int i = 0; i < tile::PIECES; i++) copy_async<16>(t.array(k) + tile::coalesced_slot(i), from + i * WARP * tile::PIECE);
 }
 template <typename T, int NR, int M> __device__ inline void load_band(const tile<T, NR, M> &t, int k, const T *global)
 {
@@ -113,11 +126,9 @@ template <typename T, int NR, int M> __device__ inline void store_tile(const til
         const T *x = t.array(3 + k);
         T *global = X.data + (first + k) * X.ld + row;
         if (row + tile::ROWS <= n && is_aligned(global)) {
-            constexpr int STEP = WARP + WARP / tile::PIECES;
-            const piece *from = (const piece *)x + lane + lane / tile::PIECES;
             piece *to = (piece *)global + lane;
 #pragma unroll
-            for (int i = 0; i < tile::PIECES; i++) to[i * WARP] = from[i * STEP];
+            for (int i = 0; i < tile::PIECES; i++) to[i * WARP] = *(const piece *)(x + tile::coalesced_slot(i));
         } else {
             for (int r = lane; r < tile::ROWS && row + r < n; r += WARP) global[r] = x[tile::slot(r)];
         }
@@ -137,17 +148,17 @@ template <typename T, int NR, int M> __device__ __forceinline__ int lane_rows(in
 /** One piece of each array. */
 template <typename T, int NR, int M> struct pieces_of {
     typename tile<T, NR, M>::piece v[3 + NR];
-    __device__ __forceinline__ void read(const T *lane_data, int k)
+    __device__ __forceinline__ void read(const T *data, int k)
     {
         using tile = tile<T, NR, M>;
 #pragma unroll
-        for (int i = 0; i < 3 + NR; i++) v[i] = *(const typename tile::piece *)(lane_data + i * tile::LENGTH + k * tile::PIECE);
+        for (int i = 0; i < 3 + NR; i++) v[i] = *(const typename tile::piece *)(data + i * tile::ROWS + tile::piece_slot(k));
     }
-    __device__ __forceinline__ void write(T *lane_data, int k) const
+    __device__ __forceinline__ void write(T *data, int k) const
     {
         using tile = tile<T, NR, M>;
 #pragma unroll
-        for (int i = 0; i < 3 + NR; i++) *(typename tile::piece *)(lane_data + i * tile::LENGTH + k * tile::PIECE) = v[i];
+        for (int i = 0; i < 3 + NR; i++) *(typename tile::piece *)(data + i * tile::ROWS + tile::piece_slot(k)) = v[i];
     }
     __device__ __forceinline__ void set(int i, const row_of<T, NR> &r)
     {
@@ -165,17 +176,18 @@ template <typename T, int NR, int M> struct pieces_of {
 };
 
 /** Rows of a partition of which not all are there. */
-template <typename T, int NR, int M> __device__ __forceinline__ row_of<T, NR> read_row(const T *lane_data, int j)
+template <typename T, int NR, int M> __device__ __forceinline__ row_of<T, NR> read_row(const T *data, int j)
 {
     using tile = tile<T, NR, M>;
-    row_of<T, NR> r = {lane_data[j], lane_data[tile::LENGTH + j], lane_data[2 * tile::LENGTH + j]};
+    const T *own = data + tile::row_slot(j);
+    row_of<T, NR> r = {own[0], own[tile::ROWS], own[2 * tile::ROWS]};
 #pragma unroll
-    for (int k = 0; k < NR; k++) r.rhs[k] = lane_data[(3 + k) * tile::LENGTH + j];
+    for (int k = 0; k < NR; k++) r.rhs[k] = own[(3 + k) * tile::ROWS];
     return r;
 }
 
 /** The two rows that are left of a partition of m rows, an even number or none; the two chains of operations overlap. */
-template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_partition(const T *lane_data, int m)
+template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_partition(const T *data, int m)
 {
     using tile = tile<T, NR, M>;
     constexpr int C = tile::PIECE;
@@ -183,8 +195,8 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
     if (m == M) {
         const auto take_piece = [&](int k) {
             pieces_of<T, NR, M> top, bottom;
-            top.read(lane_data, k);
-            bottom.read(lane_data, tile::PIECES - 1 - k);
+            top.read(data, k);
+            bottom.read(data, tile::PIECES - 1 - k);
 #pragma unroll
             for (int i = 0; i < C; i++) {
                 const row_of<T, NR> next_down = top.row(i), next_up = reversed(bottom.row(C - 1 - i));
@@ -197,11 +209,11 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
 #pragma unroll 1
         for (int k = tile::FIRST; k < tile::PIECES; k++) take_piece(k);
     } else if (m > 0) {
-        down = read_row<T, NR, M>(lane_data, 1), up = reversed(read_row<T, NR, M>(lane_data, m - 2));
+        down = read_row<T, NR, M>(data, 1), up = reversed(read_row<T, NR, M>(data, m - 2));
 #pragma unroll 1
         for (int j = 2; j < m; j++) {
-            eliminate(down, read_row<T, NR, M>(lane_data, j));
-            eliminate(up, reversed(read_row<T, NR, M>(lane_data, m - 1 - j)));
+            eliminate(down, read_row<T, NR, M>(data, j));
+            eliminate(up, reversed(read_row<T, NR, M>(data, m - 1 - j)));
         }
     }
     return {reversed(up), down};
@@ -213,21 +225,21 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
 
 /** reduce_partition, keeping the pivot rows; the first inner unknown comes from row 0, *from_row0, if its coefficient is
  *  relatively larger there than in rows 1 and 2. */
-template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_partition(pivoting p, T *lane_data, int m, bool *from_row0)
+template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_partition(pivoting p, T *data, int m, bool *from_row0)
 {
     using tile = tile<T, NR, M>;
     constexpr int C = tile::PIECE;
     row_of<T, NR> down = identity_row<T, NR>(), up = down;
     *from_row0 = false;
     if (m > 2) { /* ask before row 2 is overwritten */
-        const row_of<T, NR> row0 = read_row<T, NR, M>(lane_data, 0), row1 = read_row<T, NR, M>(lane_data, 1), row2 = read_row<T, NR, M>(lane_data, 2);
+        const row_of<T, NR> row0 = read_row<T, NR, M>(data, 0), row1 = read_row<T, NR, M>(data, 1), row2 = read_row<T, NR, M>(data, 2);
         *from_row0 = exceeds(p, row0.upper, scale_of(p, row0), max(logarithm(row1.diag) - scale_of(p, row1), logarithm(row2.lower) - scale_of(p, row2)));
     }
-    int scale = 0;
+    weight_of<T> weight = {};
     if (m == M) {
         const auto go_up = [&](int k) { /* counted from the end */
             pieces_of<T, NR, M> rows;
-            rows.read(lane_data, tile::PIECES - 1 - k);
+            rows.read(data, tile::PIECES - 1 - k);
 #pragma unroll
             for (int i = 0; i < C; i++) {
                 const row_of<T, NR> next = reversed(rows.row(C - 1 - i));
@@ -237,18 +249,18 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
         };
         const auto go_down = [&](int k) {
             pieces_of<T, NR, M> rows;
-            rows.read(lane_data, k);
+            rows.read(data, k);
 #pragma unroll
             for (int i = 0; i < C; i++) {
                 row_of<T, NR> row = rows.row(i);
                 if (k < tile::FIRST && k * C + i < 2) {
-                    down = row, scale = scale_of(p, row);
+                    down = row, weight = weigh(p, row);
                 } else {
-                    eliminate_keeping(p, down, scale, row);
+                    eliminate_keeping(p, down, weight, row);
                     rows.set(i, row);
                 }
             }
-            rows.write(lane_data, k);
+            rows.write(data, k);
         };
 #pragma unroll
         for (int k = 0; k < tile::FIRST; k++) go_up(k);
@@ -259,32 +271,32 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
 #pragma unroll 1
         for (int k = tile::FIRST; k < tile::PIECES; k++) go_down(k);
     } else if (m > 0) {
-        up = reversed(read_row<T, NR, M>(lane_data, m - 2));
+        up = reversed(read_row<T, NR, M>(data, m - 2));
 #pragma unroll 1
-        for (int j = m - 3; j >= 0; j--) eliminate(up, reversed(read_row<T, NR, M>(lane_data, j)));
-        down = read_row<T, NR, M>(lane_data, 1), scale = scale_of(p, down);
+        for (int j = m - 3; j >= 0; j--) eliminate(up, reversed(read_row<T, NR, M>(data, j)));
+        down = read_row<T, NR, M>(data, 1), weight = weigh(p, down);
 #pragma unroll 1
         for (int j = 2; j < m; j++) {
-            row_of<T, NR> row = read_row<T, NR, M>(lane_data, j);
-            eliminate_keeping(p, down, scale, row);
-            lane_data[j] = row.lower, lane_data[tile::LENGTH + j] = row.diag, lane_data[2 * tile::LENGTH + j] = row.upper;
+            row_of<T, NR> row = read_row<T, NR, M>(data, j);
+            eliminate_keeping(p, down, weight, row);
+            T *own = data + tile::row_slot(j);
+            own[0] = row.lower, own[tile::ROWS] = row.diag, own[2 * tile::ROWS] = row.upper;
 #pragma unroll
-            for (int k = 0; k < NR; k++) lane_data[(3 + k) * tile::LENGTH + j] = row.rhs[k];
+            for (int k = 0; k < NR; k++) own[(3 + k) * tile::ROWS] = row.rhs[k];
         }
     }
     return {reversed(up), down};
 }
 
 /** The solution of the partition in place of its right-hand sides. */
-template <typename T, int NR, int M> __device__ __forceinline__ void substitute_partition(T *lane_data, int m, const known_of<T, NR> &known, bool from_row0)
+template <typename T, int NR, int M> __device__ __forceinline__ void substitute_partition(T *data, int m, const known_of<T, NR> &known, const row_of<T, NR> &row0, bool from_row0)
 {
     using tile = tile<T, NR, M>;
     constexpr int C = tile::PIECE;
     using piece = typename tile::piece;
     T next[NR], next2[NR], x1[NR]; /* x[j], x[j+1], and x[1] from row 0 */
-    T *rhs = lane_data + 3 * tile::LENGTH;
+    T *rhs = data + 3 * tile::ROWS;
     if (m == 0) return;
-    const row_of<T, NR> row0 = read_row<T, NR, M>(lane_data, 0);
     const T inverse = pivot_reciprocal(row0.upper, row0.diag, row0.lower);
 #pragma unroll
     for (int k = 0; k < NR; k++) {
@@ -295,7 +307,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
         const auto substitute_piece = [&](int k) {
             pieces_of<T, NR, M> pivots;
             piece x[NR];
-            pivots.read(lane_data, k);
+            pivots.read(data, k);
 #pragma unroll
             for (int i = C - 1; i >= 0; i--) {
                 const int j = k * C + i; /* x[j] is known, x[j-1] follows from the pivot row at j */
@@ -310,7 +322,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
                 }
             }
 #pragma unroll
-            for (int r = 0; r < NR; r++) *(piece *)(rhs + r * tile::LENGTH + k * C) = x[r];
+            for (int r = 0; r < NR; r++) *(piece *)(rhs + r * tile::ROWS + tile::piece_slot(k)) = x[r];
         };
 #pragma unroll 1
         for (int k = tile::PIECES - 1; k >= tile::FIRST; k--) substitute_piece(k);
@@ -319,124 +331,16 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
     } else {
 #pragma unroll 1
         for (int j = m - 1; j >= 2; j--) {
-            const row_of<T, NR> pivot = read_row<T, NR, M>(lane_data, j);
+            const row_of<T, NR> pivot = read_row<T, NR, M>(data, j);
 #pragma unroll
             for (int r = 0; r < NR; r++) {
                 const T value = pivot.rhs[r] - pivot.upper * known.first[r] - pivot.diag * next2[r] - pivot.lower * next[r];
-                rhs[r * tile::LENGTH + j] = next[r];
+                rhs[r * tile::ROWS + tile::row_slot(j)] = next[r];
                 next2[r] = next[r], next[r] = value;
             }
         }
 #pragma unroll
-        for (int r = 0; r < NR; r++) rhs[r * tile::LENGTH] = known.first[r], rhs[r * tile::LENGTH + 1] = from_row0 ? x1[r] : next[r];
-    }
-}
-
-/* ------------------------------------------------------------------- a warp's tree */
-
-template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> shuffle_from(const row_of<T, NR> &r, int lane)
-{
-    row_of<T, NR> s = {shuffle_from(r.lower, lane), shuffle_from(r.diag, lane), shuffle_from(r.upper, lane)};
-#pragma unroll
-    for (int k = 0; k < NR; k++) s.rhs[k] = shuffle_from(r.rhs[k], lane);
-    return s;
-}
-template <typename T, int NR> __device__ __forceinline__ known_of<T, NR> shuffle_from(const known_of<T, NR> &known, int lane)
-{
-    known_of<T, NR> s;
-#pragma unroll
-    for (int k = 0; k < NR; k++) {
-        s.before[k] = shuffle_from(known.before[k], lane), s.first[k] = shuffle_from(known.first[k], lane);
-        s.last[k] = shuffle_from(known.last[k], lane), s.after[k] = shuffle_from(known.after[k], lane);
-    }
-    return s;
-}
-template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> either(bool condition, const row_of<T, NR> &yes, const row_of<T, NR> &no)
-{
-    row_of<T, NR> r;
-    r.lower = condition ? yes.lower : no.lower;
-    r.diag = condition ? yes.diag : no.diag;
-    r.upper = condition ? yes.upper : no.upper;
-#pragma unroll
-    for (int k = 0; k < NR; k++) r.rhs[k] = condition ? yes.rhs[k] : no.rhs[k];
-    return r;
-}
-
-/** The unknown that a lane's half of a union has where the halves meet: of the second half its first one, of the first half its
- *  last one. x1, x2, x3: the meeting row of the other half, that of the lane's half, the outer row of the lane's half, in the
- *  second half as they are, in the first half reversed. carried: x1 after x2 has removed from it the unknown of the other half. */
-template <typename T, int NR> __device__ __forceinline__ solved_of<T, NR> meeting_unknown(pivoting p, bool second, const row_of<T, NR> &x1, const row_of<T, NR> &x2,
-    const row_of<T, NR> &x3, const row_of<T, NR> &carried, T times_row, T times_carried, int *other)
-{
-    const int scale1 = scale_of(p, x1), scale2 = scale_of(p, x2), scale3 = scale_of(p, x3);
-    /* the unknown on the left, from the first half's row or from the second half's */
-    const T in_first = second ? x1.diag : x2.diag, in_second = second ? x2.lower : x1.upper;
-    const int of_first = logarithm(in_first) - (second ? scale1 : scale2), of_second = logarithm(in_second) - (second ? scale2 : scale1);
-    const bool exchanged = exceeds(p, in_second, second ? scale2 : scale1, of_first);
-    const int inner = second ? logarithm(carried.diag) - scale_left(exchanged, times_row, times_carried, scale1, scale2) : max(of_first, of_second);
-    const bool outer = exceeds(p, x3.lower, scale3, inner), straight = !second & !exchanged;
-    T pivot = second ? carried.diag : x1.upper, next = second ? carried.upper : x1.diag, last = second ? carried.lower : x1.lower, rhs[NR];
-    pivot = outer ? x3.lower : straight ? x2.diag : pivot;
-    next = outer ? x3.diag : straight ? x2.lower : next;
-    last = outer ? x3.upper : straight ? x2.upper : last;
-#pragma unroll
-    for (int k = 0; k < NR; k++) rhs[k] = outer ? x3.rhs[k] : straight ? x2.rhs[k] : second ? carried.rhs[k] : x1.rhs[k];
-    *other = second ? (outer ? AFTER : FIRST) : outer ? BEFORE : exchanged ? LAST : FIRST;
-    return solve_row(pivot, next, last, rhs);
-}
-
-/** The union of the partitions of lanes 0 .. count - 1: of the first 2, 4, ... of them and, last, of all; every lane below
- *  `count` rounded up to a power of two gets the result. The two halves of a union share the work: lanes of the second half
- *  make its last row; lanes of the first half make its first row, reversed, so that it is the same work.
- *  KEPT: of the join in which lane i is the last of the first half it keeps `left`, of that in which it is the first of the
- *  second half `right`. */
-template <bool KEPT, typename T, int NR> __device__ __forceinline__ rows_of<T, NR> join_lanes(pivoting p, const rows_of<T, NR> &mine, joint_of<T, NR> &kept, int count)
-{
-    const int lane = threadIdx.x % WARP;
-    row_of<T, NR> row; /* of the union so far: in its first half its first row, reversed, in its second half its last row */
-    int bit = 1;
-    if (count <= 1) return mine;
-#pragma unroll 1
-    for (; bit < count; bit *= 2) {
-        const bool second = lane & bit;
-        row_of<T, NR> x1, x2, x3; /* as in meeting_unknown */
-        if (bit == 1) {
-            x2 = either(second, mine.first, reversed(mine.last)), x3 = either(second, mine.last, reversed(mine.first));
-            x1 = shuffle_from(reversed(x2), lane ^ 1);
-        } else {
-            const int outer = second ? lane | bit / 2 : lane & ~(bit / 2);
-            x1 = shuffle_from(row, outer ^ bit), x2 = reversed(shuffle_from(row, outer ^ (bit / 2))), x3 = shuffle_from(row, outer);
-        }
-        row = x1;
-        T times_row, times_carried;
-        eliminate<true>(row, x2, times_row, times_carried);
-        if constexpr (KEPT) {
-            int other;
-            const solved_of<T, NR> unknown = meeting_unknown(p, second, x1, x2, x3, row, times_row, times_carried, &other);
-            if ((lane & (2 * bit - 1)) == bit - 1) kept.left = unknown, kept.left_other = other;
-            if ((lane & (2 * bit - 1)) == bit) kept.right = unknown, kept.right_other = other;
-        }
-        eliminate<true>(row, x3);
-        if (((lane & ~(2 * bit - 1)) | bit) >= count) row = either(second, x1, x3); /* there is no second half */
-    }
-    return {reversed(shuffle_from(row, lane & ~(bit / 2))), shuffle_from(row, lane | bit / 2)};
-}
-/** From the known unknowns of the union to those of the lane's partition. */
-template <typename T, int NR> __device__ __forceinline__ void split_lanes(const joint_of<T, NR> &kept, known_of<T, NR> &known, int count)
-{
-    const int lane = threadIdx.x % WARP;
-#pragma unroll 1
-    for (int bit = WARP / 2; bit >= 1; bit /= 2) {
-        if (bit >= count) continue;
-        T left[NR], right[NR];
-        const int base = lane & ~(2 * bit - 1);
-        meet_right(kept, known, right);
-#pragma unroll
-        for (int k = 0; k < NR; k++) right[k] = shuffle_from(right[k], base | bit);
-        meet_left(kept, known, right, left);
-#pragma unroll
-        for (int k = 0; k < NR; k++) left[k] = shuffle_from(left[k], base | (bit - 1));
-        if ((base | bit) < count) narrow(known, lane & bit, left, right);
+        for (int r = 0; r < NR; r++) rhs[r * tile::ROWS + tile::row_slot(0)] = known.first[r], rhs[r * tile::ROWS + tile::row_slot(1)] = from_row0 ? x1[r] : next[r];
     }
 }
 
@@ -446,24 +350,113 @@ template <typename T, int NR> __device__ __forceinline__ void split_lanes(const 
 template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_tile(pivoting p, const tile<T, NR, M> &t, int64_t n, int64_t row)
 {
     joint_of<T, NR> kept;
-    return join_lanes<false>(p, reduce_partition<T, NR, M>(t.data + threadIdx.x % WARP * tile<T, NR, M>::STRIDE, lane_rows<T, NR, M>(n, row)), kept, WARP);
+    return join_lanes<false>(p, reduce_partition<T, NR, M>(t.data, lane_rows<T, NR, M>(n, row)), kept, WARP);
 }
 
 /** What the way back from a tile's two rows needs besides the pivot rows in the tile. */
-template <typename T, int NR> struct way_back { joint_of<T, NR> kept; int rows; bool from_row0; };
+template <typename T, int NR> struct way_back {
+    rows_of<T, NR> mine;   /* of the lane's partition */
+    row_of<T, NR> row0;    /* its first row */
+    joint_of<T, NR> joint; /* behind it: find_joints */
+    int rows;
+    bool from_row0;
+};
 
-/** The same, keeping the pivot rows in the tile. */
+/** What is left of a union of partitions, its first row reversed. The union of the halves that meet behind partition i stands where
+ *  rows 0 and 1 of partition i were: two numbers in each array. */
+template <typename T, int NR, int M> __device__ __forceinline__ T *union_slot(const tile<T, NR, M> &t, int i, int number)
+{
+    using tile = tile<T, NR, M>;
+    return t.array(number / 2) + i * M + (number % 2 / tile::PIECE ^ tile::twist(i)) * tile::PIECE + number % 2 % tile::PIECE;
+}
+template <typename T, int NR, int M> constexpr bool IN_PAIRS = NR % 2 == 1 && tile<T, NR, M>::PIECE >= 2;
+template <typename T> struct alignas(2 * sizeof(T)) pair_of { T v[2]; };
+
+template <typename T, int NR, int M> __device__ __forceinline__ void put_union(const tile<T, NR, M> &t, int i, bool last, const row_of<T, NR> &row)
+{
+    T v[4 + NR] = {row.lower, row.diag, row.upper};
+#pragma unroll
+    for (int k = 0; k < NR; k++) v[3 + k] = row.rhs[k];
+    if constexpr (IN_PAIRS<T, NR, M>) {
+        T *to = union_slot(t, i, last ? 3 + NR : 0);
+#pragma unroll
+        for (int k = 0; k < 3 + NR; k += 2) *(pair_of<T> *)(to + k / 2 * tile<T, NR, M>::ROWS) = {v[k], v[k + 1]};
+    } else {
+#pragma unroll
+        for (int k = 0; k < 3 + NR; k++) *union_slot(t, i, last ? 3 + NR + k : k) = v[k];
+    }
+}
+template <typename T, int NR, int M> __device__ __forceinline__ row_of<T, NR> get_union(const tile<T, NR, M> &t, int i, bool last)
+{
+    T v[4 + NR];
+    if constexpr (IN_PAIRS<T, NR, M>) {
+        const T *from = union_slot(t, i, last ? 3 + NR : 0);
+#pragma unroll
+        for (int k = 0; k < 3 + NR; k += 2) {
+            const pair_of<T> pair = *(const pair_of<T> *)(from + k / 2 * tile<T, NR, M>::ROWS);
+            v[k] = pair.v[0], v[k + 1] = pair.v[1];
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < 3 + NR; k++) v[k] = *union_slot(t, i, last ? 3 + NR + k : k);
+    }
+    row_of<T, NR> row = {v[0], v[1], v[2]};
+#pragma unroll
+    for (int k = 0; k < NR; k++) row.rhs[k] = v[3 + k];
+    return row;
+}
+
+/** The same as reduce_tile, keeping the pivot rows and the unions in the tile. */
 template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_tile(pivoting p, const tile<T, NR, M> &t, int64_t n, int64_t row, way_back<T, NR> &back)
 {
+    const int lane = threadIdx.x % WARP;
     back.rows = lane_rows<T, NR, M>(n, row);
-    const rows_of<T, NR> mine = eliminate_partition<T, NR, M>(p, t.data + threadIdx.x % WARP * tile<T, NR, M>::STRIDE, back.rows, &back.from_row0);
-    return join_lanes<true>(p, mine, back.kept, WARP);
+    back.row0 = read_row<T, NR, M>(t.data, 0);
+    back.mine = eliminate_partition<T, NR, M>(p, t.data, back.rows, &back.from_row0);
+    bool second = lane & 1;
+    row_of<T, NR> half_row = either(second, back.mine.last, reversed(back.mine.first)); /* outer row, as in meeting_unknown */
+    row_of<T, NR> meeting = either(second, back.mine.first, reversed(back.mine.last));
+    row_of<T, NR> row_left = shuffle_from(reversed(meeting), lane ^ 1);
+    __syncwarp();
+#pragma unroll 1
+    for (int bit = 1;; bit *= 2) {
+        eliminate<true>(row_left, meeting);
+        eliminate<true>(row_left, half_row);
+        if (bit == WARP / 2) break;
+        if ((lane & (bit - 1)) == 0) put_union(t, lane & ~(2 * bit - 1) | (bit - 1), second, row_left);
+        __syncwarp();
+        second = lane & 2 * bit;
+        const int half = lane & ~(2 * bit - 1) | (bit - 1);
+        row_left = get_union(t, half ^ 2 * bit, second), meeting = reversed(get_union(t, half, !second)), half_row = get_union(t, half, second);
+    }
+    return {reversed(shuffle_from(row_left, 0)), shuffle_from(row_left, WARP / 2)};
+}
+/** Lane i finds the unknowns behind partition i, whatever the level of the union they are removed in. */
+template <typename T, int NR, int M> __device__ __forceinline__ void find_joints(pivoting p, const tile<T, NR, M> &t, way_back<T, NR> &back)
+{
+    const int lane = min(threadIdx.x % WARP, WARP - 2), distance = (lane + 1 & -(lane + 1)) / 2;
+    rows_of<T, NR> A = back.mine, B = {shuffle_from(back.mine.first, lane + 1), shuffle_from(back.mine.last, lane + 1)};
+    if (distance) {
+        A = {reversed(get_union(t, lane - distance, false)), get_union(t, lane - distance, true)};
+        B = {reversed(get_union(t, lane + distance, false)), get_union(t, lane + distance, true)};
+    }
+    back.joint = find_joint(p, A, B);
+    __syncwarp();
 }
 /** The solution in place of the right-hand sides. */
 template <typename T, int NR, int M> __device__ __forceinline__ void substitute_tile(const tile<T, NR, M> &t, const way_back<T, NR> &back, known_of<T, NR> known)
 {
-    split_lanes(back.kept, known, WARP);
-    substitute_partition<T, NR, M>(t.data + threadIdx.x % WARP * tile<T, NR, M>::STRIDE, back.rows, known, back.from_row0);
+    const int lane = threadIdx.x % WARP;
+#pragma unroll 1
+    for (int bit = WARP / 2; bit >= 1; bit /= 2) {
+        const int middle = lane & ~(2 * bit - 1) | (bit - 1);
+        T left[NR], right[NR];
+        meet_right(back.joint, known, right), meet_left(back.joint, known, right, left);
+#pragma unroll
+        for (int k = 0; k < NR; k++) left[k] = shuffle_from(left[k], middle), right[k] = shuffle_from(right[k], middle);
+        narrow(known, lane & bit, left, right);
+    }
+    substitute_partition<T, NR, M>(t.data, back.rows, known, back.row0, back.from_row0);
 }
 
 #endif

@@ -119,6 +119,9 @@ template <typename T, int NR, int M> bool fits_grid(const tiled_call<T> &call)
 
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call);
 
+/** One pass is tried from this many times the resident tiles on. */
+constexpr int64_t MANY_TILES = 4;
+
 /** Elements that hold the gate, behind the coarse system. */
 constexpr int64_t GATE = 4;
 
@@ -135,10 +138,11 @@ template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes
     const unsigned columns = (unsigned)quotient(call.nrhs, NR);
     const int64_t handed = ONE_PASS ? handed_elements<NR>(tiles, call.nrhs) : 0;
     T *const behind = call.work + (3 + call.nrhs) * ld;
-    launch first(dim3((unsigned)tiles, columns), 1, tile::BYTES, call.stream);
-    launch second(dim3((unsigned)(ONE_PASS && tiles > 4 * resident ? 4 * resident : tiles), columns), 1, tile::BYTES, call.stream);
+    const int probes = ONE_PASS ? (int)(tiles / 256 < 32 ? tiles / 256 : 32) : 0;
+    launch first(dim3((unsigned)(probes + tiles), columns), 1, tile::BYTES, call.stream);
+    launch second(ONE_PASS ? dim3((unsigned)(tiles * columns < resident ? tiles * columns : resident)) : dim3((unsigned)tiles, columns), 1, tile::BYTES, call.stream);
     two_pass<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.work, call.work + ld, call.work + 2 * ld, {call.work + 3 * ld, ld}, tiles,
-                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, call.marks};
+                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, call.marks, probes};
     tiled_call<T> coarse = call;
     coarse.A = {2 * tiles, 0, 0, false, false, solve.lower, solve.diag, solve.upper};
     coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE + handed, coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
@@ -158,6 +162,15 @@ done:
     return status;
 }
 
+/** Is it worth while to try one pass? A system that is not certified is solved in two after the tiles that are on the multiprocessors
+ *  at once have been tried, which should be few of them. */
+template <typename T, int NR> bool prefers_one_pass(const tiled_call<T> &call)
+{
+    constexpr int M = LONG<T, NR>;
+    const int64_t resident = resident_tiles<T, NR, M>() * (int64_t)call.limits.multiprocessors;
+    return call.route == ROUTE_ANY && !call.gate && NR == 1 && quotient(call.A.n, tile<T, NR, M>::ROWS) >= MANY_TILES * resident;
+}
+
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call)
 {
     if (call.route != ROUTE_TWO_PASS && call.route != ROUTE_ONE_PASS && is_short<T, NR, SHORT<T, NR>>(call)) return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
@@ -167,7 +180,7 @@ template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &ca
         return trine_fail(TRINE_ERR_UNSUPPORTED, "a tridiagonal system of %lld rows does not fit on this chip", (long long)call.A.n);
     }
     /* behind the gate D is needed again */
-    if (call.route == ROUTE_ONE_PASS && call.X.data != call.D.data) return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
+    if ((call.route == ROUTE_ONE_PASS || prefers_one_pass<T, NR>(call)) && call.X.data != call.D.data) return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
     return solve_in_passes<T, NR, LONG<T, NR>, false>(call);
 }
 

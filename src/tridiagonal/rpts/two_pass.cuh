@@ -15,9 +15,10 @@ template <typename T> struct two_pass {
     T *lower, *diag, *upper; /* the coarse system: rows 2t and 2t + 1 come from tile t */
     columns_of<T> coarse;    /* its right-hand sides, then its solution */
     int64_t tiles;
-    int32_t *gate;           /* is_shut */
+    int32_t *gate;           /* is_shut; of the one pass, the tiles that are dealt out behind it are counted 8 bytes on, from -1 */
     T *handed;               /* of the one pass: the rows of tiles for their neighbours */
     const int32_t *marks;    /* NULL, or zero for the tiles of D, which is X, that are zero */
+    int probes;              /* of the one pass: so many tiles are looked at beforehand */
 };
 
 template <typename T> __device__ __forceinline__ bool is_zero(const two_pass<T> &s, int64_t number) { return s.marks && s.marks[blockIdx.y * s.tiles + number] == 0; }
@@ -81,10 +82,10 @@ template <typename T, int NR> __device__ __forceinline__ bool are_zero(const kno
     return zero;
 }
 
-/** The tile `number`, from the ends of tiles. */
-template <typename T, int NR, int M> __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<T, NR, M> &t, int64_t number)
+/** The tile `number`, from the ends of tiles; right-hand sides from `first` on. */
+template <typename T, int NR, int M> __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<T, NR, M> &t, int64_t number, int64_t first)
 {
-    const int64_t row = number * tile<T, NR, M>::ROWS, first = blockIdx.y * (int64_t)NR;
+    const int64_t row = number * tile<T, NR, M>::ROWS;
     const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
     way_back<T, NR> back;
     if (is_zero(s, number)) { /* nothing comes from D; from outside neither, if the solution has faded away */
@@ -95,6 +96,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
     load_tile(t, s.A, s.D, row, first, count);
     wait_for_tile(t, s.A, row);
     eliminate_tile(s.p, t, s.A.n, row, back);
+    find_joints(s.p, t, back);
     wait_for_predecessor(); /* so far nothing depended on the coarse system's solution */
     substitute_tile(t, back, known_ends<T, NR>(s, number, first, count));
     store_tile(t, s.A.n, s.X, row, first, count);
@@ -105,7 +107,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     if (is_shut(s.gate)) return;
-    substitute_one(s, tile<T, NR, M>{(T *)shared_memory}, s.tiles - 1 - blockIdx.x);
+    substitute_one(s, tile<T, NR, M>{(T *)shared_memory}, s.tiles - 1 - blockIdx.x, blockIdx.y * (int64_t)NR);
 }
 
 #endif
