@@ -3,6 +3,7 @@
 #ifndef TRINE_DEVICE_TRIANGLE_H
 #define TRINE_DEVICE_TRIANGLE_H
 
+#include "core/gpu.h"
 #include "triangular/triangular.h"
 
 /** Memory cut into arrays: laid out twice, first without memory, to learn how much it takes. */
@@ -83,7 +84,8 @@ template <typename Length, typename Visit> __device__ void for_each_row(int64_t 
     }
 }
 
-/* ---------------------------------------------------------------- analysis */
+/* ---------------------------------------------------------------- analysis
+ * Each of these ends with an idle stream: what it read may go, and solves may run on any stream. */
 
 /** The side that is being analysed, during a backend's prepare. */
 struct device_pattern;

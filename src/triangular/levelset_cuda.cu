@@ -64,9 +64,31 @@ template <typename T, int R, int E> struct row_part {
     }
 };
 
-/** E lanes share a row of entries for each of R right-hand sides; blockIdx.y: tile of R right-hand sides. */
+__host__ __device__ inline unsigned blocks_of(int64_t rows, int lanes) { return (unsigned)((rows * lanes + WIDE_THREADS - 1) / WIDE_THREADS); }
+
+/** The block's threads share row p, for one right-hand side. */
+template <typename T> __device__ void solve_long_row(const level_args<T> &a, int64_t p)
+{
+    __shared__ T sums[WIDE_THREADS / 32];
+    T sum = zero_of<T>();
+    for (int64_t k = a.offsets[p] + threadIdx.x; k < a.offsets[p + 1]; k += WIDE_THREADS)
+        sum = sum + (a.conjugate ? conjugate_of(a.values[k]) : a.values[k]) * a.X[a.columns[k] * a.x_row];
+    for (int o = 16; o > 0; o /= 2) sum = sum + shuffle_xor(sum, o);
+    if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x) return;
+    for (int w = 1; w < WIDE_THREADS / 32; w++) sum = sum + sums[w];
+    const int64_t row = a.order[p];
+    divisor<T> pivot(a.pivots ? a.conjugate ? conjugate_of(a.pivots[p]) : a.pivots[p] : one_of<T>());
+    a.X[row * a.x_row] = pivot.divide(a.alpha * a.B[row * a.b_row] - sum);
+}
+
+/** E lanes share a row of entries for each of R right-hand sides; blockIdx.y: tile of R right-hand sides. The blocks behind those
+ *  that rows first .. last - 1 take have one of the rows from last on, which are long. */
 template <typename T, int R, int E> __global__ void __launch_bounds__(WIDE_THREADS) solve_wide_level(const level_args<T> a, int64_t first, int64_t last)
 {
+    const unsigned blocks = blocks_of(last - first, R * E);
+    if (R == 1 && blockIdx.x >= blocks) return solve_long_row(a, last + blockIdx.x - blocks);
     const int lane = threadIdx.x % (R * E), e = lane / R;
     const int64_t p = first + (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / (R * E), j = (int64_t)blockIdx.y * R + lane % R;
     row_part<T, R, E>(a, p, last, j, e).solve(a, j, e);
@@ -78,14 +100,14 @@ template <typename T, int R, int E> __global__ void __launch_bounds__(NARROW_THR
     constexpr int ROWS = NARROW_THREADS / (R * E);
     const int lane = threadIdx.x % (R * E), group = threadIdx.x / (R * E), e = lane / R;
     const int64_t j = (int64_t)blockIdx.x * R + lane % R;
-    int64_t base = a.level_offsets[level], end = a.level_offsets[level + 1];
+    int64_t base = a.bounds[2 * level], end = a.bounds[2 * level + 2];
     row_part<T, R, E> now(a, base + group, end, j, e);
     while (level < last_level) { /* a round: ROWS rows of one level */
         base += ROWS;
         const bool level_ends = base >= end;
         if (level_ends) {
             base = end;
-            if (++level < last_level) end = a.level_offsets[level + 1];
+            if (++level < last_level) end = a.bounds[2 * level + 2];
         }
         const row_part<T, R, E> ahead(a, base + group, end, j, e);
         now.solve(a, j, e);
@@ -115,8 +137,8 @@ template <typename T, int BLOCKS> trine_status launch_run(const level_step *s, c
 
 template <typename T, int E> void launch_wide(const level_step *s, const level_args<T> &a, gpuStream_t stream)
 {
-    const unsigned blocks = (unsigned)(((s->last - s->first) * E + WIDE_THREADS - 1) / WIDE_THREADS);
-    solve_wide_level<T, 1, E><<<blocks, WIDE_THREADS, 0, stream>>>(a, s->first, s->last);
+    const unsigned blocks = blocks_of(s->first_long - s->first, E) + (unsigned)(s->last - s->first_long);
+    solve_wide_level<T, 1, E><<<blocks, WIDE_THREADS, 0, stream>>>(a, s->first, s->first_long);
 }
 
 /** One right-hand side. */
@@ -143,7 +165,7 @@ template <typename T, int R, int E> void run_steps(const level_schedule *schedul
     const unsigned tiles = (unsigned)((a.nrhs + R - 1) / R);
     for (int64_t i = 0; i < schedule->count; i++) {
         const level_step *s = &schedule->steps[i];
-        const unsigned blocks = (unsigned)(((s->last - s->first) * R * E + WIDE_THREADS - 1) / WIDE_THREADS);
+        const unsigned blocks = blocks_of(s->last - s->first, R * E);
         if (s->kind == level_step::WIDE) solve_wide_level<T, R, E><<<dim3(blocks, tiles), WIDE_THREADS, 0, stream>>>(a, s->first, s->last);
         else solve_narrow_levels<T, R, E><<<tiles, NARROW_THREADS, 0, stream>>>(a, s->first_level, s->last_level);
     }
@@ -155,7 +177,7 @@ template <typename T> trine_status solve_side(const struct triangular_solve *s)
     gpuStream_t stream = (gpuStream_t)s->stream;
     level_args<T> a = {};
     a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
-    a.offsets = d->base.offsets, a.columns = d->base.columns, a.order = d->base.order, a.level_offsets = d->level_offsets;
+    a.offsets = d->base.offsets, a.columns = d->base.columns, a.order = d->base.order, a.bounds = d->bounds;
     a.near_columns = d->near_columns;
     a.values = (const T *)d->base.values, a.pivots = (const T *)d->base.pivots;
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();

@@ -10,7 +10,7 @@
 
 template <typename T> struct level_args {
     int64_t nrhs, b_row, b_col, x_row, x_col;
-    const int64_t *offsets, *level_offsets;
+    const int64_t *offsets, *bounds;
     const int32_t *columns, *near_columns, *order;
     const T *values, *pivots, *B;
     T *X;
