@@ -87,8 +87,8 @@ typedef struct {
     trine_factor_options factor;
     trine_triangular_options triangular;  /* method, summation and max_nrhs are used; the rest is set by the factor */
     unsigned ops;                         /* mask of op(A) to be solved; 0 = TRINE_N */
-    int refine;                           /* steps of iterative refinement in A's dtype, residual in extended precision on the host:
-                                             then solve synchronizes and cannot be captured */
+    int refine;                           /* steps of iterative refinement in A's dtype, residuals summed to about twice its precision;
+                                             the plan then keeps op(A) as CSR in the context's space */
     trine_direct_solver solver;
     trine_supernodal_options supernodal;  /* of SUPERNODAL; triangular.max_nrhs holds for both */
 } trine_direct_options;
@@ -102,7 +102,7 @@ TRINE_API trine_status trine_direct_create_from_factor(trine_context ctx, trine_
 /** New values on the same pattern. */
 TRINE_API trine_status trine_direct_update(trine_direct plan, trine_matrix A);
 /** X := op(A)^-1 B, vectors of A's dtype in the context's space; B == X allowed. Runs trine's triangular solves only: never
- *  the factorization library's. Asynchronous (unless refine > 0), allocates nothing. One solve at a time:
+ *  the factorization library's. Asynchronous, allocates nothing. One solve at a time:
  *  exec->work must be NULL. TRINE_ERR_STATE: an op not announced, more than max_nrhs right-hand sides, a failed update. */
 TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
 typedef struct {

@@ -4,16 +4,17 @@
  *                                            A^T x = b:  x(p) = r .* (L^-T U^-T (c .* b(q))),
  *
  * and A^H with H in place of T, the scales being real. Cholesky has q = p and U = L^H. */
-#include <string.h>
 
 #include "core/scalar.h"
 #include "direct/sweeps.h"
+#include "matrix/vectors.h"
 
 struct trine_direct_s {
     int refs;
     trine_context ctx;
     trine_factor F;
-    trine_matrix A, A_transposed, A_adjoint; /* refinement with op T, H; NULL if not needed */
+    trine_matrix A;
+    trine_matrix rows[TRINE_H + 1];          /* op(A) as CSR in the context's space, for refinement; NULL if not needed */
     trine_direct_options options;
     trine_dtype dtype;
     trine_space space;
@@ -25,7 +26,7 @@ struct trine_direct_s {
     void *row_perm, *col_perm;               /* in the context's space */
     void *row_scale, *col_scale;             /* of A's real dtype; NULL: ones */
     void *vectors;                           /* n x max_nrhs in the context's space */
-    void *host_b, *host_x, *host_r;          /* n x max_nrhs each, for refinement */
+    void *right, *residual;                  /* the same, for refinement; else NULL */
 };
 
 /* ------------------------------------------------------------------- setup */
@@ -72,19 +73,32 @@ done:
     return status;
 }
 
+static trine_status place_rows(trine_direct D, trine_transpose op)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_matrix turned = NULL;
+    if (op != TRINE_N) TRY(trine_matrix_transpose(D->A, &turned, op));
+    TRY(trine_matrix_copy(turned ? turned : D->A, &D->rows[op], D->space, TRINE_CSR, D->dtype));
+done:
+    trine_matrix_destroy(&turned);
+    return status;
+}
+
+static void destroy_rows(trine_direct D)
+{
+    for (int op = 0; op <= TRINE_H; op++) trine_matrix_destroy(&D->rows[op]);
+}
+
 /** Keep A, and what else refinement needs. */
 static trine_status take_matrix(trine_direct D, trine_matrix A)
 {
     trine_status status = TRINE_SUCCESS;
     trine_retain((int *)A); /* every handle starts with its reference count */
     trine_matrix_destroy(&D->A);
-    trine_matrix_destroy(&D->A_transposed);
-    trine_matrix_destroy(&D->A_adjoint);
+    destroy_rows(D);
     D->A = A;
-    if (D->options.refine == 0) goto done;
-    const unsigned transposes = trine_dtype_is_complex(D->dtype) ? D->ops : D->ops & TRINE_H ? D->ops | TRINE_T : D->ops;
-    if (transposes & TRINE_T) TRY(trine_matrix_transpose(A, &D->A_transposed, TRINE_T));
-    if (D->ops & TRINE_H && trine_dtype_is_complex(D->dtype)) TRY(trine_matrix_transpose(A, &D->A_adjoint, TRINE_H));
+    for (trine_transpose op = TRINE_N; op <= TRINE_H && D->options.refine; op = (trine_transpose)(2 * op))
+        if (D->ops & op) TRY(place_rows(D, op));
 done:
     return status;
 }
@@ -180,9 +194,8 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
         FAIL(TRINE_ERR_MEMORY, "%lld vectors of %lld elements are more than memory can hold", (long long)D->max_nrhs, (long long)D->n);
     TRY(trine_alloc(ctx, D->space, bytes, &D->vectors));
     if (options->refine) {
-        TRY(trine_alloc(ctx, TRINE_HOST, bytes, &D->host_b));
-        TRY(trine_alloc(ctx, TRINE_HOST, bytes, &D->host_x));
-        TRY(trine_alloc(ctx, TRINE_HOST, bytes, &D->host_r));
+        TRY(trine_alloc(ctx, D->space, bytes, &D->right));
+        TRY(trine_alloc(ctx, D->space, bytes, &D->residual));
     }
     TRY(set_up_sweeps(D));
     D->ready = true;
@@ -269,48 +282,20 @@ done:
     return status;
 }
 
-/** Copy between the context's space and the host, in order on the stream; finished when it returns. */
-static trine_status transfer(trine_direct D, void *dst, const void *src, size_t bytes, void *stream)
-{
-    if (!D->ctx->cuda) {
-        memcpy(dst, src, bytes);
-        return TRINE_SUCCESS;
-    }
-    trine_status status = trine_device_copy_async(D->ctx, dst, src, bytes, stream);
-    return status ? status : trine_device_synchronize(D->ctx, stream);
-}
-
-#define TEMPLATE "direct/add.inc"
-#include "core/each_dtype.h"
-static void (*const add[])(int64_t n, const void *d, void *x) = TABLE(add);
-
+/** x := op(A)^-1 b, then with every step r := b - op(A) x, x := x + op(A)^-1 r. */
 static trine_status solve_and_refine(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream)
 {
     trine_status status = TRINE_SUCCESS;
-    const size_t bytes = (size_t)(D->n * B->cols) * trine_dtype_size(D->dtype);
-    const trine_dense packed = {.data = D->vectors, .rows = D->n, .cols = B->cols, .ld = D->n, .layout = TRINE_COLMAJOR};
-    trine_matrix op_A = op == TRINE_N ? D->A : op == TRINE_H && D->A_adjoint ? D->A_adjoint : D->A_transposed;
-    trine_accuracy accuracy;
-    if (trine_device_is_capturing(D->ctx, stream))
-        FAIL(TRINE_ERR_STATE, "a solve with iterative refinement synchronizes and cannot be captured in a graph");
-    TRY(trine_vectors_permute(D->ctx, D->dtype, NULL, NULL, 0, B, &packed, stream));
-    TRY(transfer(D, D->host_b, D->vectors, bytes, stream));
+    const trine_dense right = {.data = D->right, .rows = D->n, .cols = B->cols, .ld = D->n, .layout = TRINE_COLMAJOR};
+    trine_dense residual = right;
+    residual.data = D->residual;
+    TRY(trine_vectors_permute(D->ctx, D->dtype, NULL, NULL, 0, B, &right, stream)); /* X may be B */
     TRY(solve_once(D, op, B, X, stream));
-    TRY(trine_vectors_permute(D->ctx, D->dtype, NULL, NULL, 0, X, &packed, stream));
-    TRY(transfer(D, D->host_x, D->vectors, bytes, stream));
     for (int step = 0; step < D->options.refine; step++) {
-        TRY(trine_matrix_accuracy(op_A, B->cols, D->host_x, D->host_b, D->host_r, &accuracy));
-        trine_log(D->ctx, 3, "refinement step %d: backward error %.3g eps", step + 1, accuracy.backward_error);
-        TRY(transfer(D, D->vectors, D->host_r, bytes, stream));
-        TRY(trine_vectors_permute(D->ctx, D->dtype, NULL, NULL, 0, &packed, X, stream));
-        TRY(solve_once(D, op, X, X, stream));
-        TRY(trine_vectors_permute(D->ctx, D->dtype, NULL, NULL, 0, X, &packed, stream));
-        TRY(transfer(D, D->host_r, D->vectors, bytes, stream));
-        add[D->dtype](D->n * B->cols, D->host_r, D->host_x);
+        TRY(trine_vectors_residual(D->rows[op], X, &right, &residual, stream));
+        TRY(solve_once(D, op, &residual, &residual, stream));
+        TRY(trine_vectors_add(D->ctx, D->dtype, &residual, X, stream));
     }
-    TRY(transfer(D, D->vectors, D->host_x, bytes, stream));
-    TRY(trine_vectors_permute(D->ctx, D->dtype, NULL, NULL, 0, &packed, X, stream));
-    if (D->ctx->cuda) TRY(trine_device_synchronize(D->ctx, stream));
 done:
     return status;
 }
@@ -365,17 +350,15 @@ trine_status trine_direct_destroy(trine_direct *plan)
     trine_context ctx = D->ctx;
     sweeps_destroy(&D->sweeps);
     trine_matrix_destroy(&D->A);
-    trine_matrix_destroy(&D->A_transposed);
-    trine_matrix_destroy(&D->A_adjoint);
+    destroy_rows(D);
     trine_factor_destroy(&D->F);
     trine_free(ctx, D->space, D->row_perm);
     trine_free(ctx, D->space, D->col_perm);
     trine_free(ctx, D->space, D->row_scale);
     trine_free(ctx, D->space, D->col_scale);
     trine_free(ctx, D->space, D->vectors);
-    trine_free(ctx, TRINE_HOST, D->host_b);
-    trine_free(ctx, TRINE_HOST, D->host_x);
-    trine_free(ctx, TRINE_HOST, D->host_r);
+    trine_free(ctx, D->space, D->right);
+    trine_free(ctx, D->space, D->residual);
     trine_free(ctx, TRINE_HOST, D);
     return trine_context_destroy(&ctx);
 }

@@ -1,16 +1,22 @@
-/* Blocks of vectors: rows permuted and scaled, on the device they live on. */
+/* Blocks of vectors: rows permuted and scaled, sums, residuals, on the device they live on. */
 #include <limits.h>
 
 #include <trine/matrix.h>
 
+#include "matrix/matrix.h"
 #include "matrix/vectors.h"
 
 #define TEMPLATE "matrix/vectors_cpu.inc"
 #include "core/each_dtype.h"
 
-const struct vectors_backend vectors_cpu = {.permute = TABLE(permute)};
+const struct vectors_backend vectors_cpu = {.permute = TABLE(permute), .residual = TABLE(residual)};
 
-static trine_status permute(trine_context ctx, trine_dtype t, const int32_t *perm, const void *scale, bool inverse, bool conjugate,
+static const struct vectors_backend *backend_of(trine_context ctx) { return ctx->cuda ? TRINE_CUDA_TABLE(&vectors_cuda) : &vectors_cpu; }
+
+static int64_t row_stride(const trine_dense *X) { return X->layout == TRINE_COLMAJOR ? 1 : X->ld; }
+static int64_t column_stride(const trine_dense *X) { return X->layout == TRINE_COLMAJOR ? X->ld : 1; }
+
+static trine_status permute(trine_context ctx, trine_dtype t, const int32_t *perm, const void *scale, bool inverse, bool conjugate, bool add,
                             const trine_dense *X, const trine_dense *Y, void *stream)
 {
     REQUIRE(ctx, "ctx is NULL");
@@ -24,12 +30,9 @@ static trine_status permute(trine_context ctx, trine_dtype t, const int32_t *per
     REQUIRE(to.cols == from.cols, "Y has %lld columns, not %lld", (long long)to.cols, (long long)from.cols);
     if (!from.rows || !from.cols) return TRINE_SUCCESS;
     REQUIRE(to.data != from.data, "X and Y are the same array");
-    const bool from_columns = from.layout == TRINE_COLMAJOR, to_columns = to.layout == TRINE_COLMAJOR;
-    const vectors_move move = {from.rows, from.cols, from.data, to.data,
-                               from_columns ? 1 : from.ld, from_columns ? from.ld : 1, to_columns ? 1 : to.ld, to_columns ? to.ld : 1,
-                               perm, scale, inverse, conjugate};
-    const struct vectors_backend *backend = ctx->cuda ? TRINE_CUDA_TABLE(&vectors_cuda) : &vectors_cpu;
-    status = backend->permute[t](ctx, &move, stream ? stream : ctx->stream);
+    const vectors_move move = {from.rows, from.cols, from.data, to.data, row_stride(&from), column_stride(&from), row_stride(&to), column_stride(&to),
+                               perm, scale, inverse, conjugate, add};
+    status = backend_of(ctx)->permute[t](ctx, &move, stream ? stream : ctx->stream);
 done:
     return status;
 }
@@ -37,11 +40,37 @@ done:
 trine_status trine_vectors_permute(trine_context ctx, trine_dtype t, const int32_t *perm, const void *scale, int inverse,
                                    const trine_dense *X, const trine_dense *Y, void *stream)
 {
-    return permute(ctx, t, perm, scale, inverse != 0, false, X, Y, stream);
+    return permute(ctx, t, perm, scale, inverse != 0, false, false, X, Y, stream);
 }
 
 trine_status trine_vectors_permute_conjugate(trine_context ctx, trine_dtype t, const int32_t *perm, const void *scale, int inverse,
                                              const trine_dense *X, const trine_dense *Y, void *stream)
 {
-    return permute(ctx, t, perm, scale, inverse != 0, true, X, Y, stream);
+    return permute(ctx, t, perm, scale, inverse != 0, true, false, X, Y, stream);
+}
+
+trine_status trine_vectors_add(trine_context ctx, trine_dtype t, const trine_dense *X, const trine_dense *Y, void *stream)
+{
+    return permute(ctx, t, NULL, NULL, false, false, true, X, Y, stream);
+}
+
+trine_status trine_vectors_residual(trine_matrix A, const trine_dense *X, const trine_dense *B, const trine_dense *R, void *stream)
+{
+    REQUIRE(A, "A is NULL");
+    REQUIRE(A->format == TRINE_CSR, "A is not CSR");
+    REQUIRE(A->space == A->ctx->info.space, "A is not in its context's space");
+    REQUIRE(trine_dtype_is_valid(A->dtype), "A is a pattern, it has no values");
+    trine_dense x, b, r;
+    trine_status status = TRINE_SUCCESS;
+    TRY(trine_check_dense(X, A->n_cols, "X", &x));
+    TRY(trine_check_dense(B, A->n_rows, "B", &b));
+    TRY(trine_check_dense(R, A->n_rows, "R", &r));
+    REQUIRE(x.cols == r.cols && b.cols == r.cols, "X has %lld columns, B %lld and R %lld", (long long)x.cols, (long long)b.cols, (long long)r.cols);
+    if (!r.rows || !r.cols) return TRINE_SUCCESS;
+    REQUIRE(r.data != x.data, "X and R are the same array");
+    const vectors_residual v = {A->n_rows, r.cols, A->offsets, A->indices, A->values, x.data, b.data, r.data, row_stride(&x), column_stride(&x),
+                                row_stride(&b), column_stride(&b), row_stride(&r), column_stride(&r)};
+    status = backend_of(A->ctx)->residual[A->dtype](A->ctx, &v, stream ? stream : A->ctx->stream);
+done:
+    return status;
 }

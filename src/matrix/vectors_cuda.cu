@@ -1,25 +1,19 @@
-// trine_vectors_permute on the GPU: one kernel, a thread an element, neighbours along the contiguous direction of Y.
-#include "core/gpu.h"
+// trine_vectors_permute and _add on the GPU: one kernel, a thread an element, neighbours along the contiguous direction of Y.
+// trine_vectors_residual: a few lanes a row, sums in two words.
+#include "core/gpu_scalar.cuh"
 #include "matrix/vectors.h"
 
 namespace {
 
-__device__ float scaled(float s, float x) { return s * x; }
-__device__ double scaled(double s, double x) { return s * x; }
-__device__ float2 scaled(float s, float2 x) { return make_float2(s * x.x, s * x.y); }
-__device__ double2 scaled(double s, double2 x) { return make_double2(s * x.x, s * x.y); }
-
-__device__ float conjugated(float x) { return x; }
-__device__ double conjugated(double x) { return x; }
-__device__ float2 conjugated(float2 x) { return make_float2(x.x, -x.y); }
-__device__ double2 conjugated(double2 x) { return make_double2(x.x, -x.y); }
+template <typename R> __device__ R scaled(R s, R x) { return s * x; }
+template <typename R> __device__ complex_of<R> scaled(R s, complex_of<R> x) { return {s * x.x, s * x.y}; }
 
 /** x runs along the rows of the block if by_columns (Y column-major), else along its columns; y over the other direction. */
-template <typename T, typename R> __global__ void permute_rows(vectors_move m, bool by_columns)
+template <typename T> __global__ void permute_rows(vectors_move m, bool by_columns)
 {
     const T *from = static_cast<const T *>(m.from);
     T *to = static_cast<T *>(m.to);
-    const R *scale = static_cast<const R *>(m.scale);
+    const real_of<T> *scale = static_cast<const real_of<T> *>(m.scale);
     const int64_t x0 = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, dx = gridDim.x * (int64_t)blockDim.x;
     const int64_t y0 = blockIdx.y * (int64_t)blockDim.y + threadIdx.y, dy = gridDim.y * (int64_t)blockDim.y;
     const int64_t i0 = by_columns ? x0 : y0, di = by_columns ? dx : dy, j0 = by_columns ? y0 : x0, dj = by_columns ? dy : dx;
@@ -28,8 +22,8 @@ template <typename T, typename R> __global__ void permute_rows(vectors_move m, b
         const T *source = from + (m.inverse ? i : p) * m.from_row;
         T *target = to + (m.inverse ? p : i) * m.to_row;
         for (int64_t j = j0; j < m.cols; j += dj) {
-            const T given = source[j * m.from_col], x = m.conjugate ? conjugated(given) : given;
-            target[j * m.to_col] = scale ? scaled(scale[i], x) : x;
+            const T given = source[j * m.from_col], x = m.conjugate ? conjugate_of(given) : given, y = scale ? scaled(scale[i], x) : x;
+            target[j * m.to_col] = m.add ? target[j * m.to_col] + y : y;
         }
     }
 }
@@ -40,7 +34,7 @@ unsigned blocks(int64_t count, int64_t a_block, int64_t most)
     return static_cast<unsigned>(needed < most ? needed : most);
 }
 
-template <typename T, typename R> trine_status permute(trine_context ctx, const vectors_move *m, void *stream)
+template <typename T> trine_status permute(trine_context ctx, const vectors_move *m, void *stream)
 {
     const bool by_columns = m->to_row == 1;
     const int64_t nx = by_columns ? m->rows : m->cols, ny = by_columns ? m->cols : m->rows;
@@ -50,8 +44,84 @@ template <typename T, typename R> trine_status permute(trine_context ctx, const 
     const dim3 grid(blocks(nx, block.x, 1 << 20), blocks(ny, block.y, 65535));
     int saved;
     trine_device_enter(ctx, &saved);
-    permute_rows<T, R><<<grid, block, 0, static_cast<gpuStream_t>(stream)>>>(*m, by_columns);
+    permute_rows<T><<<grid, block, 0, static_cast<gpuStream_t>(stream)>>>(*m, by_columns);
     const trine_status status = GPU_LAUNCHED("permute_rows");
+    trine_device_leave(ctx, saved);
+    return status;
+}
+
+/* ------------------------------------------------------------------ residuals
+ * Sums in two words: products and additions with their rounding errors (Dekker 1971; Ogita, Rump, Oishi 2005, Dot2). */
+
+__device__ float product(float a, float b) { return __fmul_rn(a, b); } // not to be fused with the addition that follows
+__device__ double product(double a, double b) { return __dmul_rn(a, b); }
+
+template <typename R> struct two_words {
+    R high = 0, low = 0;
+    __device__ void add(R a)
+    {
+        const R sum = high + a, part = sum - high;
+        low += (high - (sum - part)) + (a - part);
+        high = sum;
+    }
+    __device__ void subtract_product(R a, R b)
+    {
+        const R p = product(a, b);
+        low -= fma(a, b, -p);
+        add(-p);
+    }
+};
+
+template <typename T> struct row_sum {
+    two_words<T> value;
+    __device__ void add(T a) { value.add(a); }
+    __device__ void subtract_product(T a, T x) { value.subtract_product(a, x); }
+    __device__ void add_lane(int mask)
+    {
+        const T high = shuffle_xor(value.high, mask), low = shuffle_xor(value.low, mask);
+        value.low += low;
+        value.add(high);
+    }
+    __device__ T rounded() const { return value.high + value.low; }
+};
+
+template <typename R> struct row_sum<complex_of<R>> {
+    row_sum<R> re, im;
+    __device__ void add(complex_of<R> a) { re.add(a.x), im.add(a.y); }
+    __device__ void subtract_product(complex_of<R> a, complex_of<R> x)
+    {
+        re.subtract_product(a.x, x.x), re.subtract_product(-a.y, x.y);
+        im.subtract_product(a.x, x.y), im.subtract_product(a.y, x.x);
+    }
+    __device__ void add_lane(int mask) { re.add_lane(mask), im.add_lane(mask); }
+    __device__ complex_of<R> rounded() const { return {re.rounded(), im.rounded()}; }
+};
+
+constexpr int LANES = 8; // of a row
+
+template <typename T> __global__ void residual_rows(vectors_residual v)
+{
+    const int lane = threadIdx.x % LANES;
+    const int64_t i = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / LANES;
+    const int64_t begin = i < v.rows ? v.offsets[i] : 0, end = i < v.rows ? v.offsets[i + 1] : 0;
+    for (int64_t j = blockIdx.y; j < v.cols; j += gridDim.y) {
+        const T *x = static_cast<const T *>(v.x) + j * v.x_col;
+        row_sum<T> sum;
+        if (lane == 0 && i < v.rows) sum.add(static_cast<const T *>(v.b)[i * v.b_row + j * v.b_col]);
+        for (int64_t k = begin + lane; k < end; k += LANES) sum.subtract_product(static_cast<const T *>(v.values)[k], x[v.columns[k] * v.x_row]);
+        for (int mask = LANES / 2; mask; mask /= 2) sum.add_lane(mask);
+        if (lane == 0 && i < v.rows) static_cast<T *>(v.r)[i * v.r_row + j * v.r_col] = sum.rounded();
+    }
+}
+
+template <typename T> trine_status residual(trine_context ctx, const vectors_residual *v, void *stream)
+{
+    constexpr int THREADS = 256;
+    const dim3 grid(static_cast<unsigned>((v->rows * LANES + THREADS - 1) / THREADS), static_cast<unsigned>(v->cols < 65535 ? v->cols : 65535));
+    int saved;
+    trine_device_enter(ctx, &saved);
+    residual_rows<T><<<grid, THREADS, 0, static_cast<gpuStream_t>(stream)>>>(*v);
+    const trine_status status = GPU_LAUNCHED("residual_rows");
     trine_device_leave(ctx, saved);
     return status;
 }
@@ -59,4 +129,5 @@ template <typename T, typename R> trine_status permute(trine_context ctx, const 
 } // namespace
 
 const struct vectors_backend vectors_cuda = {
-    {nullptr, permute<float, float>, permute<double, double>, permute<float2, float>, permute<double2, double>}};
+    {nullptr, permute<float>, permute<double>, permute<complex_of<float>>, permute<complex_of<double>>},
+    {nullptr, residual<float>, residual<double>, residual<complex_of<float>>, residual<complex_of<double>>}};
