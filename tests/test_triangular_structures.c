@@ -92,16 +92,21 @@ static bool close_to_the_diagonal(int64_t i, int64_t j, int64_t n)
     return llabs(i - j) <= 8 && test_uniform(97, (uint64_t)(i * n + j)) < (i / 50 % 2 ? 0.7 : 0.2);
 }
 
-static void narrow_bands_are_solved(void **state)
+/** Chains of up to 37 rows, each waiting for the one before it, and now and then for another. */
+static bool in_chains(int64_t i, int64_t j, int64_t n)
 {
-    (void)state;
+    return llabs(i - j) == 1 ? (i > j ? i : j) % 37 != 0 : test_uniform(96, (uint64_t)(i * n + j)) < 0.3 / (double)n;
+}
+
+static void check_that_a_narrow_pattern_is_solved(pattern_fn pattern)
+{
     trine_triangular_method methods[4];
     const int n_methods = methods_here(methods);
     trine_context ctx = test_context();
     for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
         for (int mask = 0; mask < 4; mask++) {
             const bool lower = mask & 1, unit = mask & 2;
-            struct problem P = make_problem(700, close_to_the_diagonal, lower, t % 2, true, unit, 8);
+            struct problem P = make_problem(700, pattern, lower, t % 2, true, unit, 8);
             struct arrays a;
             trine_matrix A = make_matrix(ctx, &P, t, false, &a);
             for (int m = 0; m < n_methods; m++) {
@@ -120,6 +125,18 @@ static void narrow_bands_are_solved(void **state)
         }
     }
     OK(trine_context_destroy(&ctx));
+}
+
+static void narrow_bands_are_solved(void **state)
+{
+    (void)state;
+    check_that_a_narrow_pattern_is_solved(close_to_the_diagonal);
+}
+
+static void chains_of_rows_are_solved(void **state)
+{
+    (void)state;
+    check_that_a_narrow_pattern_is_solved(in_chains);
 }
 
 /** A quotient of an entry and its pivot is no number of the precision, although the solution is. */
@@ -269,6 +286,7 @@ int main(void)
         cmocka_unit_test(extreme_structures_are_solved),
         cmocka_unit_test(groups_of_rows_with_the_same_columns_are_solved),
         cmocka_unit_test(narrow_bands_are_solved),
+        cmocka_unit_test(chains_of_rows_are_solved),
         cmocka_unit_test(entries_far_smaller_or_larger_than_their_pivots_keep_their_digits),
         cmocka_unit_test(every_tuning_gives_the_same_solution),
         cmocka_unit_test(long_rows_of_several_right_hand_sides_are_solved),

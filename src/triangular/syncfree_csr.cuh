@@ -35,8 +35,9 @@ template <typename T> struct rows_args {
 /** E lanes share a row of entries for each of R V right-hand sides, V of them in a lane (nrhs is a multiple of V). A warp
  *  holds 32 / (R E) rows, which may depend on each other: its lanes therefore step together, each trying its pending loads
  *  once a round, and never wait by themselves. CHUNKED: a.chunks says what the chunks are, and all lanes of the block share
- *  a long row. */
-template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_rows(const rows_args<T> a)
+ *  a long row. CHAINS, for a lane a row: where the last entry's row is in the same warp, its value is taken from that lane's
+ *  register after everything else has been summed, so that a chain of rows runs through a warp between two rounds. */
+template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_rows(const rows_args<T> a)
 {
     constexpr bool LEVELS = std::is_same<T, int32_t>::value;
     constexpr int LANES = R * E, ROWS = 32 / LANES;
@@ -80,7 +81,16 @@ template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launc
         const bool active = p < base_end && j < a.nrhs;
         const unsigned row_mask = long_row ? ~0u : ROW_MASK;
         int64_t k = active ? a.offsets[p] + e : 0;
-        const int64_t end = active ? a.offsets[p + 1] : 0;
+        int64_t end = active ? a.offsets[p + 1] : 0;
+        int producer = -1; /* the lane that has the last entry's row, and */
+        T factor = {};     /* that entry */
+        if constexpr (CHAINS) {
+            static_assert(LANES == 1 && V == 1 && !CHUNKED && !LEVELS, "chains are for a lane a row");
+            if (k < end && a.columns[end - 1] >= p - lane) {
+                producer = (int)(a.columns[--end] - (p - lane));
+                factor = a.conjugate ? conjugate_of(a.values[end]) : a.values[end];
+            }
+        }
         int64_t row = 0;
         pack<T, V> b = {};
         using number = std::conditional_t<LEVELS, float, T>;
@@ -106,13 +116,15 @@ template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launc
 #pragma unroll
                 for (int i = 0; i < V; i++) a.X[row * a.x_row + (j + i) * a.x_col] = x.v[i];
             }
+            return x;
         };
 
         pack<T, V> sum = {}, x[BATCH];
         T v[BATCH];
         const T *from[BATCH];
         unsigned missing = 0, batch = 0;
-        bool written = !active;
+        bool written = !active, waits = false; /* waits: for its producer, and nothing else */
+        T own = {};
         while (!__all_sync(~0u, written)) {
             if (!missing && k < end) {
 #pragma unroll
@@ -143,7 +155,7 @@ template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launc
                                 else sum.v[i] = sum.v[i] + v[u] * x[u].v[i];
             }
             const unsigned done = __ballot_sync(~0u, !missing && k >= end);
-            const bool complete = !written && (done >> (long_row ? 0 : group * LANES) & row_mask) == row_mask;
+            const bool complete = !written && !waits && (done >> (long_row ? 0 : group * LANES) & row_mask) == row_mask;
             if (__any_sync(~0u, complete)) {
                 pack<T, V> total = sum;
 #pragma unroll
@@ -155,7 +167,19 @@ template <typename T, int R, int E, int V, bool CHUNKED> __global__ void __launc
                             if constexpr (LEVELS) total.v[i] = max(total.v[i], other);
                             else total.v[i] = total.v[i] + other;
                         }
-                if (complete) {
+                if constexpr (CHAINS) {
+                    waits |= complete;
+                    for (unsigned known = __ballot_sync(~0u, written), now = 1; now; known |= now) {
+                        const T x = shuffle_from(own, producer < 0 ? lane : producer);
+                        const bool can = waits && !written && (producer < 0 || (known >> producer & 1));
+                        if (can) {
+                            if (producer >= 0) total.v[0] = total.v[0] + factor * x;
+                            own = finish(total).v[0];
+                            written = true;
+                        }
+                        now = __ballot_sync(~0u, can);
+                    }
+                } else if (complete) {
                     if (!long_row) {
                         if (e == 0) finish(total);
                     } else if (lane < R) {

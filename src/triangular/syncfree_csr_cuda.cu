@@ -15,6 +15,7 @@ namespace {
 struct device_side {
     device_triangle base;
     row_shape one, many;     /* one right-hand side, several */
+    bool chains;             /* one: most rows wait for the row just before */
     task_list tasks;         /* several, where levels are wide or a few rows very long; empty: not used */
     int64_t least_for_tasks; /* right-hand sides */
 };
@@ -22,11 +23,13 @@ struct device_side {
 /* ------------------------------------------------------------------- solve */
 
 /** Chunks are cut for one right-hand side with four lanes a row and more, or for several and a warp a row. */
-template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_args<T> &a, gpuStream_t stream)
+template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_args<T> &a, gpuStream_t stream, bool chains = false)
 {
     const int64_t rows = (int64_t)s->warps * (32 / (R * E));
     a.chunks = s->chunks;
     a.n_chunks = s->chunks ? s->n_chunks : (a.n + rows - 1) / rows;
+    if constexpr (R * E * V == 1)
+        if (chains) return solve_rows<T, 1, 1, 1, false, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
     if constexpr (V == 1 && (R == 1 ? E >= 4 : R * E == 32))
         if (s->chunks) return solve_rows<T, R, E, V, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
     solve_rows<T, R, E, V, false><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
@@ -60,7 +63,7 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     else if (s->nrhs > 4) short_rows ? launch<8, 1, 1>(many, a, stream) : launch<8, 4, 1>(many, a, stream);
     else if (s->nrhs > 1) short_rows ? launch<4, 1, 1>(many, a, stream) : launch<4, 8, 1>(many, a, stream);
     else switch (one->lanes) {
-        case 1: launch<1, 1, 1>(one, a, stream); break;
+        case 1: launch<1, 1, 1>(one, a, stream, d->chains); break;
         case 2: launch<1, 2, 1>(one, a, stream); break;
         case 4: launch<1, 4, 1>(one, a, stream); break;
         case 8: launch<1, 8, 1>(one, a, stream); break;
@@ -93,6 +96,8 @@ enum { ORDER_GIVEN = 1, ORDER_LEVELS = 2 };
 constexpr double HOP = 0.31;  /* us from a row to one that waits for it, through L2 */
 constexpr int64_t WIDE_LEVEL = 700;                   /* rows on average: tasks are faster */
 constexpr int64_t HUB_ROW = 1024, PART_OF_HUB = 128;  /* entries */
+constexpr int64_t NARROW_LEVEL = 1000;                /* rows on average, at most, where chains are looked for */
+constexpr double CHAINED_ROWS = 0.7;                  /* of all rows, at least: chains run through registers */
 constexpr double NEAR = 1.15, FAR = 8; /* times a hop a level: nothing is much better; sorting by level is better, or nothing is */
 
 /** Blocks in flight. Sorted by level, rows wait for the level just before them, and long rows that wait early only poll;
@@ -115,6 +120,33 @@ trine_status cut_chunks(trine_triangular plan, const device_triangle *d, row_sha
         status = device_chunks_make(plan, d, rows, &chunks, &s->n_chunks);
     trine_free(plan->ctx, TRINE_DEVICE, (void *)s->chunks);
     s->chunks = chunks;
+    return status;
+}
+
+__global__ void count_followers(int64_t n, const int64_t *offsets, const int32_t *columns, unsigned *count)
+{
+    unsigned mine = 0;
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x)
+        mine += offsets[p] < offsets[p + 1] && columns[offsets[p + 1] - 1] == p - 1;
+    for (int o = 16; o > 0; o /= 2) mine += shuffle_xor(mine, o);
+    if (threadIdx.x % 32 == 0) atomicAdd(count, mine);
+}
+
+/** Whether most rows wait for the row just before: looked at where levels are narrow, so that it does not show in the time of an
+ *  analysis. count: on the device. */
+trine_status find_chains(trine_triangular plan, const device_triangle *d, int64_t n_levels, unsigned *count, bool *chains)
+{
+    trine_status status = TRINE_SUCCESS;
+    void *stream = plan->ctx->stream;
+    unsigned followers;
+    if (d->n > NARROW_LEVEL * n_levels) return TRINE_SUCCESS;
+    TRY(trine_device_fill_async(plan->ctx, count, 0, sizeof *count, stream));
+    count_followers<<<device_blocks_for(plan, d->n), 256, 0, (gpuStream_t)stream>>>(d->n, d->offsets, d->columns, count);
+    TRY(GPU_LAUNCHED("counting chains"));
+    TRY(trine_device_copy_async(plan->ctx, &followers, count, sizeof followers, stream));
+    TRY(trine_device_synchronize(plan->ctx, stream));
+    *chains = followers >= CHAINED_ROWS * (double)d->n;
+done:
     return status;
 }
 
@@ -164,6 +196,10 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
         }));
         const row_shape search = d->one.chunks ? d->one : row_shape_for_search(plan, &d->base);
         TRY(device_levels_find(plan, &d->base, &search, state, &level, &t->n_levels, &given));
+        if (!order && d->one.lanes == 1 && !d->one.chunks) {
+            TRY(find_chains(plan, &d->base, t->n_levels, (unsigned *)state, &d->chains));
+            if (d->chains) order = ORDER_GIVEN;
+        }
         const double floor = HOP * (double)t->n_levels;
         if (!order && given < NEAR * floor) order = ORDER_GIVEN;
         if (!order && given > FAR * floor && !d->one.chunks) order = ORDER_LEVELS;
@@ -195,7 +231,9 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     if (o->max_nrhs > 1 && n) TRY(choose_tasks(plan, t, d, order));
     if (plan->method == TRINE_TRI_AUTO) {
         plan->method = TRINE_TRI_SYNCFREE_CSR;
-        plan->reason = order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level" : "one launch, no barrier between levels; rows as given";
+        plan->reason = order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level"
+                     : d->chains             ? "one launch, no barrier between levels; rows as given, chains in registers"
+                                             : "one launch, no barrier between levels; rows as given";
     }
 done:
     device_triangle_release(plan, &sorted_triangle);
