@@ -35,8 +35,8 @@ template <typename T> struct rows_args {
 /** E lanes share a row of entries for each of R V right-hand sides, V of them in a lane (nrhs is a multiple of V). A warp
  *  holds 32 / (R E) rows, which may depend on each other: its lanes therefore step together, each trying its pending loads
  *  once a round, and never wait by themselves. CHUNKED: a.chunks says what the chunks are, and all lanes of the block share
- *  a long row. CHAINS, for a lane a row: where the last entry's row is in the same warp, its value is taken from that lane's
- *  register after everything else has been summed, so that a chain of rows runs through a warp between two rounds. */
+ *  a long row. CHAINS: up to three last entries whose rows are in the same warp are left to the row's first lane, which
+ *  takes their values from registers once everything else has been summed: chains of rows run through a warp between two rounds. */
 template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_rows(const rows_args<T> a)
 {
     constexpr bool LEVELS = std::is_same<T, int32_t>::value;
@@ -82,14 +82,20 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
         const unsigned row_mask = long_row ? ~0u : ROW_MASK;
         int64_t k = active ? a.offsets[p] + e : 0;
         int64_t end = active ? a.offsets[p + 1] : 0;
-        int producer = -1; /* the lane that has the last entry's row, and */
-        T factor = {};     /* that entry */
+        constexpr int INSIDE = CHAINS ? 3 : 1;
+        int inside = 0, producer[INSIDE]; /* entries left to the first lane, the lanes that have their rows, */
+        T factor[INSIDE];                 /* and their values */
         if constexpr (CHAINS) {
-            static_assert(LANES == 1 && V == 1 && !CHUNKED && !LEVELS, "chains are for a lane a row");
-            if (k < end && a.columns[end - 1] >= p - lane) {
-                producer = (int)(a.columns[--end] - (p - lane));
-                factor = a.conjugate ? conjugate_of(a.values[end]) : a.values[end];
-            }
+            static_assert(R * V == 1 && !CHUNKED && !LEVELS, "chains are for one right-hand side");
+            const int64_t base_of_warp = p - group;
+            if (active)
+                while (inside < INSIDE && k - e < end && a.columns[end - 1] >= base_of_warp) inside++, end--;
+#pragma unroll
+            for (int u = 0; u < INSIDE; u++)
+                if (u < inside) {
+                    producer[u] = (int)(a.columns[end + u] - base_of_warp) * LANES;
+                    if (e == 0) factor[u] = a.conjugate ? conjugate_of(a.values[end + u]) : a.values[end + u];
+                }
         }
         int64_t row = 0;
         pack<T, V> b = {};
@@ -123,8 +129,8 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
         T v[BATCH];
         const T *from[BATCH];
         unsigned missing = 0, batch = 0;
-        bool written = !active, waits = false; /* waits: for its producer, and nothing else */
-        T own = {};
+        bool written = !active, waits = false; /* waits: for rows of its own warp, and nothing else */
+        T own = {}, open = {};
         while (!__all_sync(~0u, written)) {
             if (!missing && k < end) {
 #pragma unroll
@@ -168,16 +174,24 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
                             else total.v[i] = total.v[i] + other;
                         }
                 if constexpr (CHAINS) {
-                    waits |= complete;
-                    for (unsigned known = __ballot_sync(~0u, written), now = 1; now; known |= now) {
-                        const T x = shuffle_from(own, producer < 0 ? lane : producer);
-                        const bool can = waits && !written && (producer < 0 || (known >> producer & 1));
-                        if (can) {
-                            if (producer >= 0) total.v[0] = total.v[0] + factor * x;
-                            own = finish(total).v[0];
-                            written = true;
+                    if (complete) open = total.v[0], waits = true;
+                    unsigned known = __ballot_sync(~0u, written);
+                    for (bool steps = true; steps;) {
+                        const int from = inside ? producer[0] : lane;
+                        const T x = shuffle_from(own, from);
+                        bool moves = waits && !written && inside && (known >> from & 1);
+                        if (moves) {
+                            open = open + factor[0] * x;
+                            inside--;
+#pragma unroll
+                            for (int u = 0; u + 1 < INSIDE; u++) producer[u] = producer[u + 1], factor[u] = factor[u + 1];
                         }
-                        now = __ballot_sync(~0u, can);
+                        if (waits && !written && !inside) {
+                            if (e == 0) own = finish(pack<T, V>{{open}}).v[0];
+                            written = moves = true;
+                        }
+                        steps = __any_sync(~0u, moves);
+                        known = __ballot_sync(~0u, written);
                     }
                 } else if (complete) {
                     if (!long_row) {

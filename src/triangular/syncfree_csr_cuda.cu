@@ -12,10 +12,15 @@
 
 namespace {
 
+constexpr int FEW_LEVELS = 4;       /* at most, for a launch each */
+constexpr int MOST_CHAIN_LANES = 4; /* that share a row, where chains run through registers */
+
 struct device_side {
     device_triangle base;
     row_shape one, many;     /* one right-hand side, several */
-    bool chains;             /* one: most rows wait for the row just before */
+    bool chains;             /* one: many rows wait for rows of the same warp */
+    int few_levels;          /* one: as many launches, a level each, where there are so few of them; 0: nothing of the kind */
+    int64_t level_offsets[FEW_LEVELS + 1];
     task_list tasks;         /* several, where levels are wide or a few rows very long; empty: not used */
     int64_t least_for_tasks; /* right-hand sides */
 };
@@ -28,11 +33,39 @@ template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_
     const int64_t rows = (int64_t)s->warps * (32 / (R * E));
     a.chunks = s->chunks;
     a.n_chunks = s->chunks ? s->n_chunks : (a.n + rows - 1) / rows;
-    if constexpr (R * E * V == 1)
-        if (chains) return solve_rows<T, 1, 1, 1, false, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
+    if constexpr (R * V == 1 && E <= MOST_CHAIN_LANES)
+        if (chains) return solve_rows<T, R, E, V, false, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
     if constexpr (V == 1 && (R == 1 ? E >= 4 : R * E == 32))
         if (s->chunks) return solve_rows<T, R, E, V, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
     solve_rows<T, R, E, V, false><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
+}
+
+/** A level of rows, sorted by level: nobody waits, so values need no flags and come through L1. The same sums as by solve_rows. */
+template <typename T, int E> __global__ void __launch_bounds__(256) solve_level(const rows_args<T> a, int64_t first, int64_t last)
+{
+    const int64_t p = first + (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / E;
+    const int e = threadIdx.x % E;
+    T sum = {};
+    if (p < last)
+#pragma unroll 4
+        for (int64_t k = a.offsets[p] + e, end = a.offsets[p + 1]; k < end; k += E)
+            sum = sum + (a.conjugate ? conjugate_of(a.values[k]) : a.values[k]) * a.x[a.columns[k]];
+#pragma unroll
+    for (int o = E / 2; o > 0; o /= 2) sum = sum + shuffle_xor(sum, o);
+    if (p >= last || e) return;
+    const int64_t row = a.order[p];
+    const divisor<T> pivot(!a.pivots ? one_of<T>() : a.conjugate ? conjugate_of(a.pivots[p]) : a.pivots[p]);
+    const T x = pivot.divide(a.alpha * a.B[row * a.b_row] - sum);
+    a.x[p] = x;
+    a.X[row * a.x_row] = x;
+}
+
+template <int E, typename T> void launch_levels(const device_side *d, const rows_args<T> &a, gpuStream_t stream)
+{
+    for (int l = 0; l < d->few_levels; l++) {
+        const int64_t first = d->level_offsets[l], last = d->level_offsets[l + 1];
+        solve_level<T, E><<<(unsigned)(((last - first) * E + 255) / 256), 256, 0, stream>>>(a, first, last);
+    }
 }
 
 /* State of one solve in flight: the ticket, then x. One byte fill resets both. */
@@ -43,7 +76,9 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     if (d->tasks.count && s->nrhs >= d->least_for_tasks) return syncfree_csr_solve_many(plan, s, &d->base, &d->tasks);
     gpuStream_t stream = (gpuStream_t)s->stream;
     char *buffer = (char *)s->work->buffer;
-    trine_status status = trine_device_fill_async(plan->ctx, buffer, 0xFF, STATE_BYTES + (size_t)plan->n * s->nrhs * sizeof(T), stream);
+    const bool level_by_level = d->few_levels && s->nrhs == 1;
+    trine_status status = TRINE_SUCCESS;
+    if (!level_by_level) status = trine_device_fill_async(plan->ctx, buffer, 0xFF, STATE_BYTES + (size_t)plan->n * s->nrhs * sizeof(T), stream);
     if (status) return status;
     rows_args<T> a = {};
     a.n = plan->n, a.nrhs = s->nrhs;
@@ -62,10 +97,18 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     else if (s->nrhs > 8) launch<32, 1, 1>(many, a, stream);
     else if (s->nrhs > 4) short_rows ? launch<8, 1, 1>(many, a, stream) : launch<8, 4, 1>(many, a, stream);
     else if (s->nrhs > 1) short_rows ? launch<4, 1, 1>(many, a, stream) : launch<4, 8, 1>(many, a, stream);
+    else if (level_by_level) switch (one->lanes) {
+        case 1: launch_levels<1>(d, a, stream); break;
+        case 2: launch_levels<2>(d, a, stream); break;
+        case 4: launch_levels<4>(d, a, stream); break;
+        case 8: launch_levels<8>(d, a, stream); break;
+        case 16: launch_levels<16>(d, a, stream); break;
+        default: launch_levels<32>(d, a, stream); break;
+    }
     else switch (one->lanes) {
         case 1: launch<1, 1, 1>(one, a, stream, d->chains); break;
-        case 2: launch<1, 2, 1>(one, a, stream); break;
-        case 4: launch<1, 4, 1>(one, a, stream); break;
+        case 2: launch<1, 2, 1>(one, a, stream, d->chains); break;
+        case 4: launch<1, 4, 1>(one, a, stream, d->chains); break;
         case 8: launch<1, 8, 1>(one, a, stream); break;
         case 16: launch<1, 16, 1>(one, a, stream); break;
         default: launch<1, 32, 1>(one, a, stream); break;
@@ -96,8 +139,8 @@ enum { ORDER_GIVEN = 1, ORDER_LEVELS = 2 };
 constexpr double HOP = 0.31;  /* us from a row to one that waits for it, through L2 */
 constexpr int64_t WIDE_LEVEL = 700;                   /* rows on average: tasks are faster */
 constexpr int64_t HUB_ROW = 1024, PART_OF_HUB = 128;  /* entries */
-constexpr int64_t NARROW_LEVEL = 1000;                /* rows on average, at most, where chains are looked for */
-constexpr double CHAINED_ROWS = 0.7;                  /* of all rows, at least: chains run through registers */
+constexpr int64_t NARROW_LEVEL = 300;                 /* rows on average, at most, where chains are looked for */
+constexpr double FOLLOWERS = 0.45;                    /* of all rows, at least: chains run through registers */
 constexpr double NEAR = 1.15, FAR = 8; /* times a hop a level: nothing is much better; sorting by level is better, or nothing is */
 
 /** Blocks in flight. Sorted by level, rows wait for the level just before them, and long rows that wait early only poll;
@@ -123,29 +166,30 @@ trine_status cut_chunks(trine_triangular plan, const device_triangle *d, row_sha
     return status;
 }
 
-__global__ void count_followers(int64_t n, const int64_t *offsets, const int32_t *columns, unsigned *count)
+/** Rows whose last entry belongs to a row of the same warp. */
+__global__ void count_followers(int64_t n, int rows_of_warp, const int64_t *offsets, const int32_t *columns, unsigned *count)
 {
     unsigned mine = 0;
     for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x)
-        mine += offsets[p] < offsets[p + 1] && columns[offsets[p + 1] - 1] == p - 1;
+        mine += offsets[p] < offsets[p + 1] && columns[offsets[p + 1] - 1] >= p - p % rows_of_warp;
     for (int o = 16; o > 0; o /= 2) mine += shuffle_xor(mine, o);
     if (threadIdx.x % 32 == 0) atomicAdd(count, mine);
 }
 
-/** Whether most rows wait for the row just before: looked at where levels are narrow, so that it does not show in the time of an
- *  analysis. count: on the device. */
-trine_status find_chains(trine_triangular plan, const device_triangle *d, int64_t n_levels, unsigned *count, bool *chains)
+/** d->chains: looked at where levels are narrow, so that it does not show in the time of an analysis, and decided by the structure
+ *  alone, since it changes the order of a sum. count: on the device. */
+trine_status find_chains(trine_triangular plan, device_side *d, int64_t n_levels, unsigned *count)
 {
     trine_status status = TRINE_SUCCESS;
     void *stream = plan->ctx->stream;
     unsigned followers;
-    if (d->n > NARROW_LEVEL * n_levels) return TRINE_SUCCESS;
+    if (d->one.lanes > MOST_CHAIN_LANES || d->one.chunks || plan->n > NARROW_LEVEL * n_levels) return TRINE_SUCCESS;
     TRY(trine_device_fill_async(plan->ctx, count, 0, sizeof *count, stream));
-    count_followers<<<device_blocks_for(plan, d->n), 256, 0, (gpuStream_t)stream>>>(d->n, d->offsets, d->columns, count);
+    count_followers<<<device_blocks_for(plan, plan->n), 256, 0, (gpuStream_t)stream>>>(plan->n, 32 / d->one.lanes, d->base.offsets, d->base.columns, count);
     TRY(GPU_LAUNCHED("counting chains"));
     TRY(trine_device_copy_async(plan->ctx, &followers, count, sizeof followers, stream));
     TRY(trine_device_synchronize(plan->ctx, stream));
-    *chains = followers >= CHAINED_ROWS * (double)d->n;
+    d->chains = followers >= FOLLOWERS * (double)plan->n;
 done:
     return status;
 }
@@ -196,11 +240,13 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
         }));
         const row_shape search = d->one.chunks ? d->one : row_shape_for_search(plan, &d->base);
         TRY(device_levels_find(plan, &d->base, &search, state, &level, &t->n_levels, &given));
-        if (!order && d->one.lanes == 1 && !d->one.chunks) {
-            TRY(find_chains(plan, &d->base, t->n_levels, (unsigned *)state, &d->chains));
-            if (d->chains) order = ORDER_GIVEN;
-        }
+        if (!order) TRY(find_chains(plan, d, t->n_levels, (unsigned *)state));
+        if (d->chains) order = ORDER_GIVEN;
         const double floor = HOP * (double)t->n_levels;
+        if (!order && t->n_levels <= FEW_LEVELS && !d->one.chunks) {
+            d->few_levels = (int)t->n_levels;
+            order = ORDER_LEVELS;
+        }
         if (!order && given < NEAR * floor) order = ORDER_GIVEN;
         if (!order && given > FAR * floor && !d->one.chunks) order = ORDER_LEVELS;
     }
@@ -208,7 +254,7 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
         row_shape shape = d->one;
         shape.chunks = nullptr;
         shape.blocks = blocks_for_order(plan, ORDER_LEVELS, shape.lanes);
-        TRY(device_levels_sort(plan, n, t->n_levels, level, sorted, nullptr));
+        TRY(device_levels_sort(plan, n, t->n_levels, level, sorted, d->few_levels ? d->level_offsets : nullptr));
         TRY(device_triangle_reorder(plan, &d->base, sorted, &sorted_triangle));
         status = cut_chunks(plan, &sorted_triangle, &shape);
         if (!status && !order) {
@@ -231,7 +277,8 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     if (o->max_nrhs > 1 && n) TRY(choose_tasks(plan, t, d, order));
     if (plan->method == TRINE_TRI_AUTO) {
         plan->method = TRINE_TRI_SYNCFREE_CSR;
-        plan->reason = order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level"
+        plan->reason = d->few_levels         ? "few levels: a launch each"
+                     : order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level"
                      : d->chains             ? "one launch, no barrier between levels; rows as given, chains in registers"
                                              : "one launch, no barrier between levels; rows as given";
     }
