@@ -162,7 +162,8 @@ static void entries_far_smaller_or_larger_than_their_pivots_keep_their_digits(vo
             OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.method = methods[m], .ops = TRINE_N | TRINE_T}));
             OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
             solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
-            solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_T, 1, TRINE_COLMAJOR, true, 1, true);
+            if (chains[c][1] < chains[c][2]) /* the transposed solution overflows otherwise */
+                solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_T, 1, TRINE_COLMAJOR, true, 1, true);
             OK(trine_triangular_destroy(&plan));
         }
         OK(trine_matrix_destroy(&A));
