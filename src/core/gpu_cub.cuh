@@ -2,13 +2,18 @@
 #ifndef TRINE_GPU_CUB_CUH
 #define TRINE_GPU_CUB_CUH
 
+#include "core/gpu.h"
+
+#ifdef __HIP__
+#include "core/gpu_cub_hip.cuh"
+#else
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
-
-#include "core/gpu.h"
+#include <cub/device/device_segmented_sort.cuh>
 
 namespace gpucub = cub;
+#endif
 
 #endif

@@ -53,9 +53,12 @@
 #define gpuRuntimeGetVersion hipRuntimeGetVersion
 #define gpuFuncSetAttribute hipFuncSetAttribute
 #define gpuFuncAttributeMaxDynamicSharedMemorySize hipFuncAttributeMaxDynamicSharedMemorySize
+#define gpuFuncAttributePreferredSharedMemoryCarveout hipFuncAttributePreferredSharedMemoryCarveout
+#define gpuSharedmemCarveoutMaxShared 100
 #define gpuOccupancyMaxActiveBlocksPerMultiprocessor hipOccupancyMaxActiveBlocksPerMultiprocessor
 
 #ifdef __cplusplus
+#define __grid_constant__
 /* A wave has one program counter: what CUDA's warp functions synchronize is in step already. */
 template <typename T> __device__ inline T __shfl_sync(unsigned, T a, int lane) { return __shfl(a, lane, 32); }
 template <typename T> __device__ inline T __shfl_xor_sync(unsigned, T a, int mask) { return __shfl_xor(a, mask, 32); }
@@ -65,10 +68,19 @@ __device__ inline void __syncwarp(unsigned = ~0u) { __builtin_amdgcn_fence(__ATO
 __device__ inline unsigned __ballot_sync(unsigned mask, int p) { return (unsigned)__ballot(p) & mask; }
 __device__ inline int __any_sync(unsigned mask, int p) { return __ballot_sync(mask, p) != 0; }
 __device__ inline int __all_sync(unsigned mask, int p) { return __ballot_sync(mask, p) == mask; }
+__device__ inline unsigned __match_any_sync(unsigned mask, int a)
+{
+    unsigned same = 0;
+    for (int lane = 0; lane < 32; lane++) same |= (unsigned)(__shfl(a, lane, 32) == a) << lane;
+    return same & mask;
+}
 __device__ inline int __reduce_max_sync(unsigned, int a)
 {
     for (int by = 16; by; by /= 2) a = max(a, __shfl_xor(a, by, 32));
     return a;
+}
+namespace { /* where HIP's own one for half precision hides the others */
+template <typename T> __device__ inline T __ldg(const T *p) { return *p; }
 }
 /* HIP 5.2 has atomicMin for unsigned 64-bit integers only; row numbers are not negative. */
 __device__ inline long long atomicMin(long long *p, long long a)

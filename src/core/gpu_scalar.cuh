@@ -99,6 +99,20 @@ template <typename T> __device__ inline T missing_value()
 #ifdef __HIP__
 #include "core/gpu_scalar_hip.cuh"
 #else
+/** 1 / x for normal x and 1 / x: to the last digit or two in single precision, to 20 bits or more in double. */
+__device__ inline float reciprocal_approximation(float x)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+__device__ inline double reciprocal_approximation(double x)
+{
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    return r;
+}
+
 /** Relaxed load that sees stores of other blocks (generic address: global or shared). */
 __device__ inline float poll(const float *p)
 {
@@ -163,6 +177,18 @@ __device__ inline unsigned load_acquire_in_block(const unsigned *p)
 __device__ inline void release_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 __device__ inline void release_fence_in_block() { asm volatile("fence.acq_rel.cta;" ::: "memory"); }
 __device__ inline void count_up(unsigned *p) { asm volatile("red.relaxed.gpu.add.u32 [%0], 1;" ::"l"(p) : "memory"); }
+
+__device__ inline void add_release(unsigned *p, unsigned a) { asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(p), "r"(a) : "memory"); }
+
+/** What no kernel in flight changes and nobody needs twice. */
+__device__ inline uint4 load_once(const uint4 *p)
+{
+    uint4 a;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "l"(p));
+    return a;
+}
+/** Ask for the 32 bytes at p. */
+__device__ inline void prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 /** The device's clock, the same for all multiprocessors. */
 __device__ inline unsigned long long nanoseconds()

@@ -1,6 +1,4 @@
 /* Rows as tasks: made on the device, from the triangle's offsets. */
-#include <cub/device/device_segmented_sort.cuh>
-
 #include "core/gpu_cub.cuh"
 #include "triangular/syncfree_csr_many.h"
 

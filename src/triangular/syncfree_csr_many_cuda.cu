@@ -4,6 +4,7 @@
  * so its lanes wait for their values by themselves, without votes. Warp w of every block draws its tasks from counter w: each
  * running block serves all counters, so the first unfinished task is always held by a running warp, or next in line for one.
  * Two tasks are drawn ahead, so that neither the counter nor the task's description is waited for. */
+#include "core/gpu_copy.cuh"
 #include "triangular/pack.cuh"
 #include "triangular/syncfree_csr_many.h"
 
@@ -35,12 +36,6 @@ template <typename T, int V> struct alignas(16) stage {
     int32_t rows[PART];
 };
 
-template <typename T> __device__ inline void fetch_ahead(T *to, const T *from)
-{
-    if constexpr (sizeof(T) == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory");
-    else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)) : "memory");
-}
-
 /** E lanes share the entries of a task for each of R V right-hand sides, V of them in a lane (nrhs is a multiple of V). */
 template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_WARPS, sizeof(T) * V <= 8 ? 4 : 3) solve_tasks(const many_args<T> a)
 {
@@ -67,20 +62,20 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
         if (t.number < a.total) {
             const unsigned j = column_of(t);
             if (t.first + at + lane < t.end) {
-                fetch_ahead(&to->rows[lane], a.rows + t.first + at + lane);
-                fetch_ahead(&to->values[lane], a.values + t.first + at + lane);
+                copy_async(&to->rows[lane], a.rows + t.first + at + lane);
+                copy_async(&to->values[lane], a.values + t.first + at + lane);
             }
             if (at == 0 && t.row >= 0) {
                 if (e == 0 && j < a.nrhs) {
                     const T *const b = a.B + t.row * a.b_row + j * a.b_col;
-                    if constexpr (V == 2 && !scalar<T>::is_complex) fetch_ahead((complex_of<T> *)&to->b[r * V], (const complex_of<T> *)b);
+                    if constexpr (V == 2 && !scalar<T>::is_complex) copy_async((complex_of<T> *)&to->b[r * V], (const complex_of<T> *)b);
                     else
-                        for (int i = 0; i < V; i++) fetch_ahead(&to->b[r * V + i], b + i * a.b_col);
+                        for (int i = 0; i < V; i++) copy_async(&to->b[r * V + i], b + i * a.b_col);
                 }
-                if (lane == 0 && a.inverses) fetch_ahead(&to->inverse, a.inverses + (t.position & INT32_MAX));
+                if (lane == 0 && a.inverses) copy_async(&to->inverse, a.inverses + (t.position & INT32_MAX));
             }
         }
-        asm volatile("cp.async.commit_group;" ::: "memory");
+        end_copies();
     };
 
     assignment now = look_up(numbered(draw())), ahead = look_up(numbered(draw()));
@@ -97,7 +92,7 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
         const bool last = left <= PART;
         if (last) prepare(&stages[warp][parity ^ 1], ahead, 0);
         else prepare(&stages[warp][parity ^ 1], now, at + PART);
-        asm volatile("cp.async.wait_group 1;" ::: "memory");
+        wait_for_copies<1>();
         __syncwarp();
         const unsigned j = column_of(now);
         const bool active = j < a.nrhs, whole = now.row >= 0;
@@ -174,7 +169,7 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
         at = 0;
         sum = {};
     }
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    wait_for_copies();
 }
 
 /** Reciprocals of the pivots; the mark of a missing value where one would not keep all digits. */

@@ -127,12 +127,9 @@ template <typename T> struct alignas(16) pack { T e[16 / sizeof(T)]; };
 template <typename T> __device__ inline pack<T> load_pack(const T *p)
 {
     union { uint4 raw; pack<T> values; } u;
-    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(u.raw.x), "=r"(u.raw.y), "=r"(u.raw.z), "=r"(u.raw.w) : "l"(p));
+    u.raw = load_once((const uint4 *)p);
     return u.values;
 }
-/** Ask for the 32 bytes at p. */
-__device__ inline void prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 /** From L2, where other multiprocessors' results are. */
 __device__ inline float load_shared_result(const float *p) { return __ldcg(p); }
 __device__ inline double load_shared_result(const double *p) { return __ldcg(p); }
@@ -152,11 +149,6 @@ template <typename R> __device__ inline void multiply_add(complex_of<R> &sum, co
 {
     sum.x = fma(a.x, b.x, fma(-a.y, b.y, sum.x));
     sum.y = fma(a.x, b.y, fma(a.y, b.x, sum.y));
-}
-
-__device__ inline void add_release(unsigned *p, unsigned a)
-{
-    asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(p), "r"(a) : "memory");
 }
 
 /** Barrier of the GROUP threads that share a tile. */

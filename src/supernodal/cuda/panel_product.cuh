@@ -6,17 +6,8 @@
 #ifndef TRINE_SUPERNODAL_PANEL_PRODUCT_CUH
 #define TRINE_SUPERNODAL_PANEL_PRODUCT_CUH
 
+#include "core/gpu_copy.cuh"
 #include "supernodal/cuda/device.cuh"
-
-/** 16 bytes from global to shared memory, zeros if not `valid`. Global memory is read at the L2 cache. */
-__device__ inline void copy_async(void *to, const void *from, bool valid)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                 ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(valid ? 16 : 0) : "memory");
-}
-__device__ inline void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/** Until at most COUNT groups of copies are under way. */
-template <int COUNT> __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(COUNT) : "memory"); }
 
 template <typename T> __device__ inline pack<T> load_vector(const T *p)
 {
@@ -47,7 +38,7 @@ template <typename T, int WIDTH, bool IS_FORWARD> struct panel_stage {
             const int line = (lane + 32 * i) / CHUNKS, at = (lane + 32 * i) % CHUNKS * PACK;
             const int row = IS_FORWARD ? first + at : k + at, column = IS_FORWARD ? k + line : first + line;
             const bool valid = IS_FORWARD ? row < end && column < k_end : row < k_end && column < end;
-            copy_async(stage + line * LEFT_STRIDE + at, valid ? P + row + column * ld : P, valid);
+            copy_async_or_zero(stage + line * LEFT_STRIDE + at, valid ? P + row + column * ld : P, valid);
         }
     }
     /** Rows of right-hand sides; row_of(i) points to the i-th of the step, NULL past the end. */
@@ -58,7 +49,7 @@ template <typename T, int WIDTH, bool IS_FORWARD> struct panel_stage {
         for (int i = 0; i < (STEP * CHUNKS + 31) / 32; i++) {
             const int line = (lane + 32 * i) / CHUNKS, at = (lane + 32 * i) % CHUNKS * PACK;
             const T *row = row_of(line < STEP ? line : 0);
-            if (line < STEP) copy_async(stage + LEFT + line * RIGHT_STRIDE + at, row ? row + at : somewhere, row != nullptr);
+            if (line < STEP) copy_async_or_zero(stage + LEFT + line * RIGHT_STRIDE + at, row ? row + at : somewhere, row != nullptr);
         }
     }
 };

@@ -27,16 +27,10 @@ template <typename T> constexpr real_of<T> SMALLEST = sizeof(real_of<T>) == 4 ? 
 template <typename T> constexpr real_of<T> EPSILON = sizeof(real_of<T>) == 4 ? real_of<T>(FLT_EPSILON) : real_of<T>(DBL_EPSILON);
 
 /** 1 / x to the last digit or two, for |x| that is neither denormal nor so large that 1 / x is. */
-__device__ inline float reciprocal_of(float x)
-{
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
+__device__ inline float reciprocal_of(float x) { return reciprocal_approximation(x); }
 __device__ inline double reciprocal_of(double x)
 {
-    double r;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x)); /* 20 bits */
+    double r = reciprocal_approximation(x);
     r = r + r * (1 - x * r);
     return r + r * (1 - x * r);
 }

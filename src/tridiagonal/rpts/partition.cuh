@@ -8,19 +8,6 @@
 
 #include "core/gpu_scalar.cuh"
 
-
-__device__ inline float reciprocal_approximation(float x)
-{
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
-__device__ inline double reciprocal_approximation(double x)
-{
-    double r;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
-    return r;
-}
 /* To one unit in the last place, for normal x whose reciprocal is normal: pivots are made so. */
 __device__ inline float reciprocal(float x) { return reciprocal_approximation(x); }
 __device__ inline double reciprocal(double x)

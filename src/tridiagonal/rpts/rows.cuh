@@ -56,16 +56,10 @@ template <typename R> __device__ __forceinline__ R balance(int bits)
 }
 
 /** 1 / x to one or two units in the last place, for normal x whose reciprocal is normal. */
-__device__ __forceinline__ float fast_reciprocal(float x)
-{
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
+__device__ __forceinline__ float fast_reciprocal(float x) { return reciprocal_approximation(x); }
 __device__ __forceinline__ double fast_reciprocal(double x)
 {
-    double r;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x)); /* 20 bits; the step below triples them */
+    const double r = reciprocal_approximation(x); /* 20 bits; the step below triples them */
     const double e = fma(-x, r, 1.0);
     return fma(r, fma(e, e, e), r);
 }

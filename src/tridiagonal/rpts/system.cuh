@@ -2,6 +2,7 @@
 #ifndef TRINE_RPTS_SYSTEM_CUH
 #define TRINE_RPTS_SYSTEM_CUH
 
+#include "core/gpu_copy.cuh"
 #include "core/gpu_scalar.cuh"
 
 constexpr int WARP = 32;
@@ -29,14 +30,6 @@ template <typename T> __device__ inline T upper_of(const system_of<T> &A, int64_
     k = k >= A.n ? k - A.n : k;
     return A.conjugate ? conjugate_of(A.upper[k]) : A.upper[k];
 }
-
-template <int BYTES> __device__ inline void copy_async(void *shared, const void *global)
-{
-    const unsigned address = (unsigned)__cvta_generic_to_shared(shared);
-    if constexpr (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global) : "memory");
-    else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(global), "n"(BYTES) : "memory");
-}
-__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 __device__ inline bool is_aligned(const void *p) { return ((uintptr_t)p & 15) == 0; }
 
