@@ -21,6 +21,7 @@ struct device_side {
     bool chains;             /* one: many rows wait for rows of the same warp */
     int few_levels;          /* one: as many launches, a level each, where there are so few of them; 0: nothing of the kind */
     int64_t level_offsets[FEW_LEVELS + 1];
+    bool long_rows, slim;    /* several: lanes go to entries, and other warps take more right-hand sides */
     task_list tasks;         /* several, where levels are wide or a few rows very long; empty: not used */
     int64_t least_for_tasks; /* right-hand sides */
 };
@@ -92,7 +93,9 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     const bool short_rows = one->lanes <= 2 && !many->chunks;
     constexpr int PAIR = sizeof(T) <= 8 ? 2 : 1; /* neighbours in x that one load brings */
     const bool pairs = (!short_rows || s->nrhs > 32) && !many->chunks && s->nrhs % PAIR == 0;
-    if (pairs && s->nrhs > 32) launch<32, 1, PAIR>(many, a, stream);
+    if (pairs && d->long_rows && s->nrhs > 4 && s->nrhs <= 8) launch<4, 8, PAIR>(many, a, stream);
+    else if (pairs && d->slim && s->nrhs > 8) launch<8, 4, PAIR>(many, a, stream);
+    else if (pairs && s->nrhs > 32) launch<32, 1, PAIR>(many, a, stream);
     else if (pairs && s->nrhs > 16) launch<32 / PAIR, PAIR, PAIR>(many, a, stream);
     else if (s->nrhs > 8) launch<32, 1, 1>(many, a, stream);
     else if (s->nrhs > 4) short_rows ? launch<8, 1, 1>(many, a, stream) : launch<8, 4, 1>(many, a, stream);
@@ -137,7 +140,8 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 
 enum { ORDER_GIVEN = 1, ORDER_LEVELS = 2 };
 constexpr double HOP = 0.31;  /* us from a row to one that waits for it, through L2 */
-constexpr int64_t WIDE_LEVEL = 700;                   /* rows on average: tasks are faster */
+constexpr int64_t WIDE_LEVEL = 700, FAIR_LEVEL = 64;  /* rows on average: tasks are faster, from 17 and from 33 right-hand sides on */
+constexpr int64_t FEW_ROWS = 32;                      /* of a level on average: there are warps to spare */
 constexpr int64_t HUB_ROW = 1024, PART_OF_HUB = 128;  /* entries */
 constexpr int64_t NARROW_LEVEL = 300;                 /* rows on average, at most, where chains are looked for */
 constexpr double FOLLOWERS = 0.45;                    /* of all rows, at least: chains run through registers */
@@ -200,8 +204,9 @@ trine_status choose_tasks(trine_triangular plan, const struct triangle *t, devic
     trine_status status = TRINE_SUCCESS;
     const bool wide = order == ORDER_LEVELS && plan->n / t->n_levels >= WIDE_LEVEL;
     const bool hubs = d->many.chunks && d->base.longest_row >= HUB_ROW;
-    if (!wide && !hubs) return TRINE_SUCCESS;
-    d->least_for_tasks = hubs ? 2 : 17;
+    const bool fair = order == ORDER_LEVELS && plan->n / t->n_levels >= FAIR_LEVEL && !d->slim && plan->options.max_nrhs > 32;
+    if (!wide && !fair && !hubs) return TRINE_SUCCESS;
+    d->least_for_tasks = hubs ? 2 : wide ? 17 : 33;
     if (d->base.longest_row > 4) TRY(device_rows_sort(plan, &d->base));
     TRY(device_tasks_make(plan, &d->base, hubs ? PART_OF_HUB : INT32_MAX, &d->tasks));
     d->tasks.warps = plan->options.tune.warps_per_block && plan->options.tune.warps_per_block < 8 ? plan->options.tune.warps_per_block : 8;
@@ -272,6 +277,8 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
         trine_free(ctx, TRINE_DEVICE, (void *)shape.chunks);
         TRY(status);
     }
+    d->long_rows = row_shape_lanes(&d->base) >= 16;
+    d->slim = d->long_rows || (t->n_levels > 0 && n / t->n_levels < FEW_ROWS);
     d->many.n_chunks = (n + row_shape_rows(&d->many) - 1) / row_shape_rows(&d->many);
     if (o->max_nrhs > 1) TRY(cut_chunks(plan, &d->base, &d->many));
     if (o->max_nrhs > 1 && n) TRY(choose_tasks(plan, t, d, order));
