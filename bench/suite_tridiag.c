@@ -72,7 +72,8 @@ done:
     return status;
 }
 
-/** One banded system of 2^20 rows, and as many rows in interleaved pentadiagonal systems. */
+/** One banded system of 2^20 rows, and as many rows in interleaved pentadiagonal systems (Figure 17); and a short one beside
+ *  ILU(0), which takes as many steps as there are rows. */
 static trine_status run_bands(bench *b, trine_dtype dtype)
 {
     trine_status status = TRINE_SUCCESS;
@@ -83,6 +84,10 @@ static trine_status run_bands(bench *b, trine_dtype dtype)
         add(&list, &tridiag_trine, "auto");
         if (host && wants_peer(b, "lapack")) add(&list, &tridiag_lapack, "gbsv");
         TRY(compare_on_random(b, names[k], dtype, INT64_C(1) << 20, 1, 1, k, false, &list));
+        if (host || !wants_peer(b, "cusparse")) continue;
+        add(&list, &tridiag_ilu, "csrilu02");
+        add(&list, &tridiag_ilu, "csrilu02+SpSV");
+        TRY(compare_on_random(b, names[k], dtype, INT64_C(1) << 12, 1, 1, k, false, &list));
     }
     for (int64_t n = 8; !host && wants_peer(b, "cusparse") && n <= 512; n *= 8) {
         solver_list list = {0};

@@ -49,6 +49,8 @@ extern const tridiag_solver tridiag_trine;
 /** gtsv2, gtsv2_nopivot; of batches gtsv2StridedBatch, gtsvInterleavedBatch:0 (no pivoting) and :1 (pivoting),
  *  gpsvInterleavedBatch (kl = ku = 2). */
 extern const tridiag_solver tridiag_cusparse;
+/** A banded system as CSR: "csrilu02" (the ILU(0) factorization), "csrilu02+SpSV" (two solves with its factors). */
+extern const tridiag_solver tridiag_ilu;
 /** gtsv or gbsv, on one thread; the library that the system's liblapack is. */
 extern const tridiag_solver tridiag_lapack;
 

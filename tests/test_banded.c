@@ -34,6 +34,8 @@ static void cyclic_systems_of_every_size_are_solved(void **state)
                 check_random(new_bands(all_dtypes[(n + kl) % 4], n, kl, ku, 1, options), kl + ku + 2, 50);
             }
     for (int k = 5; k <= 8; k++) check_random(new_bands(TRINE_D, 800, k, 8, 2, (trine_gtsv_options){.cyclic = 1}), 8, 50);
+    for (int64_t n = 17; n <= 24; n++) /* as wide as a third of the matrix and more */
+        for (int k = 6; k <= 8; k++) check_random(new_bands(all_dtypes[n % 4], n, k, 8, 1, (trine_gtsv_options){.cyclic = 1, .op = (trine_transpose)(1 << (n + k) % 3)}), 8, 50);
 }
 
 static void any_number_of_right_hand_sides_is_solved(void **state)
@@ -221,7 +223,7 @@ static void wrong_arguments_are_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "X is NULL", trine_gbsv_cpu(1, TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, NULL, 4, work, sizeof work));
     FAILS(TRINE_ERR_ARGUMENT, "bytes; ", trine_gbsv_cpu(1, TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, x, 4, work, 7));
     FAILS(TRINE_ERR_ARGUMENT, "work is NULL", trine_gbsv_cpu(1, TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, x, 4, NULL, sizeof work));
-    FAILS(TRINE_ERR_UNSUPPORTED, "cyclic", trine_gbsv_cpu_work_size(TRINE_D, 17, 1, 8, 0, &cyclic, &bytes));
+    FAILS(TRINE_ERR_UNSUPPORTED, "cyclic", trine_gbsv_cpu_work_size(TRINE_D, 25, 1, 8, 0, &cyclic, &bytes));
     OK(trine_gbsv_cpu(2, TRINE_D, 0, 1, 2, 2, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
     OK(trine_gbsv_cpu(2, TRINE_D, 4, 0, 2, 2, NULL, v, NULL, 4, NULL, 4, NULL, 0));
 }

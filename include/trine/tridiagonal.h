@@ -145,8 +145,8 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
  * A is banded, n x n, with kl bands below and ku above the diagonal, 0 to 8 each: band k (-kl..ku) starts at AB + (kl + k) n and
  * holds A[i,i+k] at its position i; positions outside the matrix are read only in cyclic systems, where they hold
  * A[i,(i+k) mod n] (several that meet in one column add up). Cyclic systems are cut
- * into blocks of max(kl, ku) to 8 rows; where that is impossible they are TRINE_ERR_UNSUPPORTED: max(kl, ku) = 8 and n > 16 no multiple
- * of 8; 7 and n = 17-20, 25-27, 33, 34, 41; 6 and n = 17. The bands are taken as blocks of max(kl, ku) rows, and solved like
+ * into blocks of max(kl, ku) to 8 rows; where that is impossible they are TRINE_ERR_UNSUPPORTED: max(kl, ku) = 8 and n > 24 no multiple
+ * of 8; 7 and n = 25-27, 33, 34, 41. The bands are taken as blocks of max(kl, ku) rows, and solved like
  * those; on a GPU kl = ku = 1 is solved by trine_gtsv. */
 
 /** Bytes of device workspace for trine_gbsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */

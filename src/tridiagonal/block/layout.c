@@ -38,7 +38,7 @@ trine_status block_group_bands(int64_t n, int kl, int ku, const rpts_options *o,
         if (A->wrapped || n % w == 0) return TRINE_SUCCESS;
         A->size = (int)(n / A->rows); /* x[n-1] and x[0] are neighbours: every block column has to be as wide as the bands */
         A->larger = n - A->rows * A->size;
-        if (A->size >= most) return TRINE_SUCCESS;
+        if (A->size >= most || A->rows == 3) return TRINE_SUCCESS; /* of three, each is every other's neighbour */
     }
     return trine_fail(TRINE_ERR_UNSUPPORTED, "a cyclic system of n = %lld with %d bands below and %d above the diagonal cannot be cut into blocks of %d to %d unknowns",
                       (long long)n, kl, ku, most, BLOCK_MAX);
@@ -87,5 +87,5 @@ int64_t block_unknown(const block_matrix *A, const block_plan *plan, int stage, 
         const int64_t p = j / 2, first = block_first_group(fine, p) * fine->group;
         j = j % 2 ? first + (int64_t)block_group_count(fine, p) * fine->group - 1 : first;
     }
-    return j * A->size + (j < A->larger ? j : A->larger) + k;
+    return block_first(A, j) + k;
 }

@@ -62,6 +62,14 @@ typedef struct {
 static inline int64_t block_first_group(const block_stage *s, int64_t p) { return p * s->base + (p < s->larger ? p : s->larger); }
 static inline int block_group_count(const block_stage *s, int64_t p) { return (int)(s->base + (p < s->larger)); }
 
+/** First unknown of a block column of the given matrix; the block column of an unknown. */
+static inline int64_t block_first(const block_matrix *A, int64_t j) { return j * A->size + (j < A->larger ? j : A->larger); }
+static inline int64_t block_column(const block_matrix *A, int64_t unknown)
+{
+    const int64_t in_larger = A->larger * (A->size + 1);
+    return unknown < in_larger ? unknown / (A->size + 1) : A->larger + (unknown - in_larger) / A->size;
+}
+
 /** Options as in rpts_check_options, and any pivoting scheme. */
 trine_status block_check_options(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *out);
 
