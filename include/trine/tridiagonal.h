@@ -96,7 +96,8 @@ TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int
  * complements (Klein 2024, Section 2.5); inside a partition Gaussian elimination with row exchanges, from which the rows of
  * the interface are not excluded, so that no partition has to be regular in itself. */
 
-/** Bytes of device workspace for trine_bgtsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */
+/** Bytes of device workspace for trine_bgtsv: the pivot rows, about 5.5 n elements for each of the rows * n unknowns (n = 2, 3, 4, 8; other n
+ *  as much as the next of these). TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_bgtsv_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D on the current CUDA device, A block tridiagonal; everything else as in trine_gtsv, which solves n = 1. */
@@ -149,7 +150,8 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
  * of 8; 7 and n = 25-27, 33, 34, 41. The bands are taken as blocks of max(kl, ku) rows, and solved like
  * those; on a GPU kl = ku = 1 is solved by trine_gtsv. */
 
-/** Bytes of device workspace for trine_gbsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */
+/** Bytes of device workspace for trine_gbsv: as for trine_bgtsv with blocks of max(kl, ku) rows; for kl = ku = 1 as for trine_gtsv.
+ *  TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_gbsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D on the current CUDA device, A banded; everything else as in trine_gtsv. */

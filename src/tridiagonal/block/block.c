@@ -31,10 +31,9 @@ static trine_status make_plan(const struct block_backend *backend, bool factored
 {
     const int width = call->A.width, asked = call->o.partition;
     int64_t suitable, most;
-    factored = factored || backend->solves_by_factors;
-    backend->partition_rows(call, factored, &suitable, &most);
+    backend->partition_rows(call, &suitable, &most);
     const int64_t columns = !asked ? suitable : call->A.banded ? (asked + width - 1) / width : asked;
-    block_make_plan(&call->A, columns < most ? columns : most, backend->coarse_partition, factored, &call->plan);
+    block_make_plan(&call->A, columns < most ? columns : most, backend->coarse_partition, factored ? BLOCK_KEEP_FACTORS : backend->solve_keeps, &call->plan);
     return block_factor_bytes(&call->plan, call->t, &call->factor_bytes);
 }
 

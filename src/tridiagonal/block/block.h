@@ -24,9 +24,9 @@ typedef struct {
 struct block_backend {
     const int *widths;                    /* see block_group_blocks */
     int coarse_partition;                 /* groups of a partition of a coarse system */
-    bool solves_by_factors;               /* `solve` keeps the factors of stage 0 as well */
-    /** Block rows of a partition of stage 0, of a solve or of a factorization: what suits, and the most there may be. */
-    void (*partition_rows)(const block_call *call, bool factored, int64_t *suitable, int64_t *most);
+    block_keep solve_keeps;               /* of stage 0; a factorization keeps the factors */
+    /** Block rows of a partition of stage 0: what suits, and the most there may be. */
+    void (*partition_rows)(const block_call *call, int64_t *suitable, int64_t *most);
     /** Bytes of workspace of `solve`, without and with a factorization. */
     trine_status (*solve_bytes)(const block_call *call, size_t *bytes);
     trine_status (*substitute_bytes)(const block_call *call, size_t *bytes);

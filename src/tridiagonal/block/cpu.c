@@ -21,9 +21,8 @@ static const bgtf_fn bgtf[] = TABLE(bgtf);
 static const bgtfs_fn bgtfs[] = TABLE(bgtfs);
 static const bgtsv_fn bgtsv[] = TABLE(bgtsv);
 
-static void partition_rows(const block_call *call, bool factored, int64_t *suitable, int64_t *most)
+static void partition_rows(const block_call *call, int64_t *suitable, int64_t *most)
 {
-    (void)factored;
     *suitable = 256 / call->A.width;
     *most = 1 << 20;
 }
@@ -65,7 +64,7 @@ static const int every_width[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 const struct block_backend block_cpu = {
     .widths = every_width,
     .coarse_partition = 16,
-    .solves_by_factors = true,
+    .solve_keeps = BLOCK_KEEP_FACTORS,
     .partition_rows = partition_rows,
     .solve_bytes = solve_bytes,
     .substitute_bytes = substitute_bytes,

@@ -5,25 +5,14 @@ namespace {
 
 using namespace trine_block;
 
-/* What every supported device with large shared memory lets a block have, nearly; and what leaves a multiprocessor enough blocks,
- * of which those of narrow blocks have more to do. */
-constexpr size_t MOST_SHARED_BYTES = 224 * 1024, NARROW_SHARED_BYTES = 56 * 1024, WIDE_SHARED_BYTES = 16 * 1024;
-
-/* So few block rows do not fill the device: large partitions, and fewer stages. */
-constexpr int64_t FEW_ROWS = 4096;
-
-using bytes_fn = size_t (*)(const block_call *, bool, int64_t);
-const bytes_fn tile_bytes_table[] = {nullptr, tile_bytes_of<float>, tile_bytes_of<double>, tile_bytes_of<complex_of<float>>, tile_bytes_of<complex_of<double>>};
-
-bool is_narrow(const block_call *call) { return call->A.width * trine_dtype_size(call->t) <= 16; }
+/* So few block rows do not fill the device: smaller partitions. */
+constexpr int64_t FEW_ROWS = 1 << 18;
 
 /** An even number: of odd ones, tridiag(1, tiny, 1) leaves a nearly singular coarse system. */
-void partition_rows(const block_call *call, bool factored, int64_t *suitable, int64_t *most)
+void partition_rows(const block_call *call, int64_t *suitable, int64_t *most)
 {
-    const auto fits = [&](int64_t rows, size_t bytes) { return tile_bytes_table[call->t](call, factored, rows) <= bytes; };
-    for (*most = 4; fits(*most + 2, MOST_SHARED_BYTES);) *most += 2;
-    const size_t suitable_bytes = call->A.rows <= FEW_ROWS ? MOST_SHARED_BYTES : is_narrow(call) && !factored ? NARROW_SHARED_BYTES : WIDE_SHARED_BYTES;
-    for (*suitable = 8; *suitable < 32 && fits(*suitable + 2, suitable_bytes);) *suitable += 2;
+    *most = 4096;
+    *suitable = call->A.width > 2 || call->A.rows <= FEW_ROWS ? 16 : 32;
 }
 
 trine_status substitute_bytes(const block_call *call, size_t *bytes)
@@ -56,5 +45,5 @@ const int kernel_widths[] = {0, 2, 2, 3, 4, 8, 8, 8, 8};
 } // namespace
 
 extern "C" const struct block_backend block_cuda = {
-    kernel_widths, 8, false, partition_rows, solve_bytes, substitute_bytes, solve, factor, substitute,
+    kernel_widths, 8, BLOCK_KEEP_PIVOT_ROWS, partition_rows, solve_bytes, substitute_bytes, solve, factor, substitute,
 };

@@ -3,8 +3,7 @@
 #define TRINE_BLOCK_CUDA_CUH
 
 #include "tridiagonal/block/factor.cuh"
-#include "tridiagonal/block/sweep.cuh"
-#include "tridiagonal/block/wide.cuh"
+#include "tridiagonal/block/reduce.cuh"
 
 namespace trine_block {
 
@@ -60,6 +59,7 @@ template <typename T> stage_of<T> make_stage(const block_call *call, int k, T *f
     s.D = s.X, s.ldd = s.ldx;
     s.coarse_x = last ? nullptr : rhs + call->plan.stage[k + 1].rhs * s.nrhs;
     s.coarse_ld = b->partitions * 2 * call->plan.width;
+    s.has_multipliers = k > 0 || call->plan.keeps == BLOCK_KEEP_FACTORS;
     s.chunks = factorization + b->factor;
     s.pivots = (uint8_t *)(matrices + call->plan.matrix_elements) + b->pivots;
     return s;
@@ -67,14 +67,8 @@ template <typename T> stage_of<T> make_stage(const block_call *call, int k, T *f
 
 /** All kernels of one width. */
 template <typename T, int N> struct width_of {
-    static constexpr bool NARROW = N * sizeof(T) <= 16; /* a partition's rows in play fit into the registers of a lane */
-    static constexpr int LANES = NARROW ? 1 : 3 * N;
+    static constexpr int R = ROWS_A_LANE<T, N>, LANES = 3 * N / R, TOGETHER = 4; /* lanes of a partition; right-hand sides on chip */
 
-    static size_t factor_tile_bytes(int64_t block_rows) { return tile_shape<T, N, 3 * N, 0>(block_rows, 0).bytes(); }
-    static size_t tile_bytes(int64_t block_rows, int64_t nrhs)
-    {
-        return nrhs == 1 ? tile_shape<T, N, LANES, 1>(block_rows, nrhs).bytes() : tile_shape<T, N, LANES, NARROW ? 2 : 3>(block_rows, nrhs).bytes();
-    }
 
     static trine_status allow(const void *kernel, size_t bytes)
     {
@@ -96,18 +90,49 @@ template <typename T, int N> struct width_of {
         return status;
     }
 
-    /** Factor stages from `first` on; `factor` is a factorization as in block/layout.h. rhs, if not NULL: the one right-hand side
-     *  of coarse stages, which is eliminated on the way. */
-    static trine_status factor_stages(const block_call *call, int first, T *factorization, T *rhs)
+    template <int RHS> static trine_status first_stage(const stage_of<T> &s, gpuStream_t stream)
     {
+        const bool plain = tile<T, N, LANES, RHS>::is_plain(s.A);
+        return launch<LANES>(plain ? reduce<T, N, RHS, R, true> : reduce<T, N, RHS, R, false>, s, RHS ? RHS : 1, reduce_bytes<T, N, RHS, R>(s.nrhs), stream);
+    }
+    /** Factor stages from `first` up to `end`; `factor` is a factorization as in block/layout.h. rhs, if not NULL: the one
+     *  right-hand side of coarse stages, which is eliminated on the way. */
+    static trine_status factor_stages(const block_call *call, int first, int end, T *factorization, T *rhs)
+    {
+        constexpr int COARSE = COARSE_ROWS_A_LANE<T, N>;
         trine_status status = TRINE_SUCCESS;
         const gpuStream_t stream = (gpuStream_t)call->stream;
-        for (int k = first; k < call->plan.stages; k++) {
+        for (int k = first; k < end; k++) {
             stage_of<T> s = make_stage<T>(call, k, factorization, rhs);
             s.nrhs = 1;
-            if (k == 0) TRY(launch<3 * N>(factor<T, N, 1, 0>, s, 1, factor_tile_bytes(s.base + (s.larger > 0)), stream));
-            else TRY(launch<4 * N>(rhs ? factor<T, N, 2, 1> : factor<T, N, 2, 0>, s, 1, group_source_bytes<T, N>(), stream));
+            if (k == 0) TRY(first_stage<0>(s, stream));
+            else TRY(launch<4 * N / COARSE>(rhs ? factor<T, N, 1> : factor<T, N, 0>, s, 1, factor_bytes<T, N>(), stream));
         }
+    done:
+        return status;
+    }
+    /** Solve the stages from `first` on, of one right-hand side that comes with them, in one kernel. */
+    static trine_status solve_tail(const block_call *call, int first, T *factorization, T *rhs)
+    {
+        trine_status status = TRINE_SUCCESS;
+        const size_t bytes = tail_of<T>::WARPS * factor_bytes<T, N>();
+        tail_of<T> tail = {};
+        for (int k = first; k < call->plan.stages; k++) tail.stage[tail.stages++] = make_stage<T>(call, k, factorization, rhs);
+        TRY(allow((const void *)factor_tail<T, N>, bytes));
+        factor_tail<T, N><<<1, WARP * tail_of<T>::WARPS, bytes, (gpuStream_t)call->stream>>>(tail);
+        TRY(GPU_LAUNCHED("the last stages of a block tridiagonal solve"));
+    done:
+        return status;
+    }
+    /** Solve on coarse stages, which have one right-hand side and have not been factored. */
+    static trine_status solve_coarse(const block_call *call, T *factorization, T *rhs)
+    {
+        trine_status status = TRINE_SUCCESS;
+        int tail = 1;
+        while (call->plan.stage[tail].partitions > tail_of<T>::MOST_PARTITIONS || call->plan.stages - tail > tail_of<T>::MOST_STAGES) tail++;
+        TRY(factor_stages(call, 1, tail, factorization, rhs));
+        TRY(solve_tail(call, tail, factorization, rhs));
+        for (int k = tail - 1; k > 0; k--) TRY(backward_stage<1>(make_stage<T>(call, k, factorization, rhs), k, (gpuStream_t)call->stream));
     done:
         return status;
     }
@@ -119,13 +144,13 @@ template <typename T, int N> struct width_of {
     {
         return launch<N>(k == 0 ? backward<T, N, 1, NR> : backward<T, N, 2, NR>, s, NR, 0, stream);
     }
-    /** Solve on stages from `first` on, with what their right-hand sides are; stage 0 has D and X. eliminated: they have been. */
-    static trine_status solve_stages(const block_call *call, int first, bool eliminated, T *factorization, T *rhs, const T *D, int64_t ldd, T *X, int64_t ldx)
+    /** Solve on stages from `first` on, with what their right-hand sides are; stage 0 has D and X. */
+    static trine_status solve_stages(const block_call *call, int first, T *factorization, T *rhs, const T *D, int64_t ldd, T *X, int64_t ldx)
     {
         trine_status status = TRINE_SUCCESS;
         const int last = call->plan.stages - 1;
         const gpuStream_t stream = (gpuStream_t)call->stream;
-        for (int k = eliminated ? last + 1 : first; k <= 2 * last + 1 - first; k++) { /* down, and up */
+        for (int k = first; k <= 2 * last + 1 - first; k++) { /* down, and up */
             const int at = k <= last ? k : 2 * last + 1 - k;
             stage_of<T> s = make_stage<T>(call, at, factorization, rhs);
             if (at == 0) s.D = D, s.ldd = ldd, s.X = X, s.ldx = ldx;
@@ -136,31 +161,30 @@ template <typename T, int N> struct width_of {
         return status;
     }
 
-    /** The first stage of a solve, there or back. */
-    template <int RHS> static trine_status first_stage(const stage_of<T> &s, bool back, gpuStream_t stream)
-    {
-        const size_t bytes = tile_bytes(back ? s.base + (s.larger > 0) : 2 * CHUNK, s.nrhs);
-        if constexpr (NARROW) return launch<LANES>(back ? substitute<T, N, RHS> : reduce<T, N, RHS>, s, RHS, bytes, stream);
-        else return launch<LANES>(back ? substitute_wide<T, N, RHS> : reduce_wide<T, N, RHS>, s, RHS, bytes, stream);
-    }
     /** X := op(A)^-1 D. */
     static trine_status solve(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, T *factorization, T *rhs)
     {
         trine_status status = TRINE_SUCCESS;
+        const gpuStream_t stream = (gpuStream_t)call->stream;
         stage_of<T> s = make_stage<T>(call, 0, factorization, rhs);
-        const bool one = s.nrhs == 1;
         s.D = D, s.ldd = ldd, s.X = X, s.ldx = ldx;
-        TRY(one ? first_stage<1>(s, false, (gpuStream_t)call->stream) : first_stage<NARROW ? 2 : 3>(s, false, (gpuStream_t)call->stream));
-        TRY(factor_stages(call, 1, factorization, one ? rhs : nullptr));
-        TRY(solve_stages(call, 1, one, factorization, rhs, nullptr, 0, nullptr, 0));
-        TRY(one ? first_stage<1>(s, true, (gpuStream_t)call->stream) : first_stage<NARROW ? 2 : 3>(s, true, (gpuStream_t)call->stream));
+        if (s.nrhs == 1) {
+            TRY(first_stage<1>(s, stream));
+            TRY(solve_coarse(call, factorization, rhs));
+            TRY(backward_stage<1>(s, 0, stream));
+        } else {
+            TRY(first_stage<TOGETHER>(s, stream));
+            TRY(factor_stages(call, 1, call->plan.stages, factorization, nullptr));
+            TRY(solve_stages(call, 1, factorization, rhs, nullptr, 0, nullptr, 0));
+            TRY(backward_stage<4>(s, 0, stream));
+        }
     done:
         return status;
     }
-    static trine_status factorize(const block_call *call) { return factor_stages(call, 0, (T *)call->factor, nullptr); }
+    static trine_status factorize(const block_call *call) { return factor_stages(call, 0, call->plan.stages, (T *)call->factor, nullptr); }
     static trine_status substitute_all(const block_call *call)
     {
-        return solve_stages(call, 0, false, (T *)call->factor, (T *)call->work, (const T *)call->D, call->ldd, (T *)call->X, call->ldx);
+        return solve_stages(call, 0, (T *)call->factor, (T *)call->work, (const T *)call->D, call->ldd, (T *)call->X, call->ldx);
     }
 };
 
@@ -217,17 +241,6 @@ template <typename T> trine_status substitute_of(const block_call *call)
     }
 }
 
-/** Shared memory of a warp's partitions. */
-template <typename T> size_t tile_bytes_of(const block_call *call, bool factored, int64_t block_rows)
-{
-    const auto bytes = [&](auto kernels) { return factored ? kernels.factor_tile_bytes(block_rows) : kernels.tile_bytes(block_rows, call->o.nrhs); };
-    switch (call->A.width) {
-    case 2: return bytes(width_of<T, 2>());
-    case 3: return bytes(width_of<T, 3>());
-    case 4: return bytes(width_of<T, 4>());
-    default: return bytes(width_of<T, 8>());
-    }
-}
 extern template trine_status solve_of<float>(const block_call *);
 extern template trine_status solve_of<double>(const block_call *);
 extern template trine_status solve_of<complex_of<float>>(const block_call *);

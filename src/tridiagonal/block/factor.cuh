@@ -1,4 +1,4 @@
-/* Factorization of a stage of block rows on the GPU, and solves with it. */
+/* Factorization of the coarse stages on the GPU, and solves with factors. */
 #ifndef TRINE_BLOCK_FACTOR_CUH
 #define TRINE_BLOCK_FACTOR_CUH
 
@@ -6,42 +6,18 @@
 
 namespace trine_block {
 
-/** Row r of a group as a partition's lanes read it: of the first stage from a tile, of the others from global memory by way of
- *  shared memory, a group ahead. */
-template <typename T, int N, int GROUP> struct group_source {
-    tile<T, N, 3 * N, 0> here;
-    const T *mine;
-
-    bool begins;
-    int end; /* corners are never read as numbers */
-
-    __device__ group_source(const stage_of<T> &s, const place<3 * N> &at, T *shared)
-        : here(s, at, s.base + (s.larger > 0), ~0, shared, 0), begins(!s.cyclic && at.p == 0), end(!s.cyclic && at.p == s.partitions - 1 ? at.m - 1 : -1)
-    {
-        here.load_matrix(s, at, 0, at.m);
-        wait_for_copies();
-        __syncwarp();
-        mine = shared + at.slot * here.at_hand.partition;
-    }
-    static __device__ void ask(int) {}
-    static __device__ void wait() {}
-    __device__ __forceinline__ T element(int g, int r, int side, int c) const
-    {
-        if ((side == 0 && g == 0 && begins) || (side == 2 && g == end)) return T{};
-        return mine[side * here.at_hand.length + (g * N + c) * N + r];
-    }
-};
-template <typename T, int N> struct group_source<T, N, 2> {
-    static constexpr int LENGTH = 8 * N * N, TOGETHER = WARP / (4 * N);
+/** The groups of a coarse stage as a partition's lanes read them: by way of shared memory, a group ahead. */
+template <typename T, int N, int LANES> struct group_source {
+    static constexpr int LENGTH = 8 * N * N;
     const T *from;
     T *mine; /* two groups */
     int q;
 
-    __device__ group_source(const stage_of<T> &s, const place<4 * N> &at, T *shared) : from(s.matrix + at.group * LENGTH), mine(shared + at.slot * 2 * LENGTH), q(at.q) {}
+    __device__ group_source(const stage_of<T> &s, const place<LANES> &at, T *shared) : from(s.matrix + at.group * LENGTH), mine(shared + at.slot * 2 * LENGTH), q(at.q) {}
     __device__ __forceinline__ void ask(int g) const
     {
         constexpr int SMALL = sizeof(T) < 8 ? 4 : 8, BYTES = LENGTH * (int)sizeof(T);
-        for (int at = q * SMALL; at < BYTES; at += 4 * N * SMALL) copy_async<SMALL>((char *)(mine + g % 2 * LENGTH) + at, (const char *)(from + (int64_t)g * LENGTH) + at);
+        for (int at = q * SMALL; at < BYTES; at += LANES * SMALL) copy_async<SMALL>((char *)(mine + g % 2 * LENGTH) + at, (const char *)(from + (int64_t)g * LENGTH) + at);
     }
     static __device__ __forceinline__ void wait()
     {
@@ -50,82 +26,96 @@ template <typename T, int N> struct group_source<T, N, 2> {
     }
     __device__ __forceinline__ T element(int g, int r, int side, int c) const { return mine[g % 2 * LENGTH + (side * N + c) * 2 * N + r]; }
 };
-template <typename T, int N> constexpr size_t group_source_bytes() { return 2 * 8 * N * N * (WARP / (4 * N)) * sizeof(T); }
+/** Shared memory of a warp that factors a coarse stage: for groups, and in all. */
+template <typename T, int N> __host__ __device__ constexpr size_t group_bytes() { return 2 * 8 * N * N * (WARP / (4 * N / COARSE_ROWS_A_LANE<T, N>)) * sizeof(T); }
+template <typename T, int N> __host__ __device__ constexpr size_t factor_bytes() { return (group_bytes<T, N>() + lane_rows<T, N, 2, 1, COARSE_ROWS_A_LANE<T, N>>::SHARED_BYTES + 15) / 16 * 16; }
 
-/** Factor a stage: the coarse system's groups go to s.coarse, and what its solution needs to s.chunks. RHS = 1: the right-hand
- *  side of a coarse stage is eliminated on the way, so that no multipliers are kept. */
-template <typename T, int N, int GROUP, int RHS> __global__ void __launch_bounds__(WARP) factor(const __grid_constant__ stage_of<T> s)
+/** Factor what a warp has of a coarse stage: the next one's groups go to s.coarse, and what the solution needs to s.chunks.
+ *  RHS = 1: the right-hand side is eliminated on the way, and no multipliers are kept. */
+template <typename T, int N, int RHS> __device__ __forceinline__ void factor_warp(const stage_of<T> &s, int64_t block, T *shared)
 {
-    extern __shared__ __align__(16) unsigned char shared_memory[];
-    constexpr int WINDOW = GROUP + 2, ROWS = WINDOW * N;
-    const place<ROWS> at(s);
-    const int64_t block = at.group * GROUP;
-    const factors_of<T, N, GROUP> factors(s, block);
-    group_source<T, N, GROUP> source(s, at, (T *)shared_memory);
-    lane_row<T, N, GROUP, RHS, true> row;
-    T *x = s.X + block * N;
-    const auto enter = [&](auto early, int g, int r) {
-        row.template enter<decltype(early)::value>(g * GROUP * N + r, [&](int side, int c) { return source.element(g, r, side, c); });
-        if (RHS) row.y[0] = x[g * GROUP * N + r];
+    constexpr int R = COARSE_ROWS_A_LANE<T, N>, ROWS = 4 * N, LANES = ROWS / R, from[4] = {4, 5, 0, 1};
+    static_assert(LANES >= 2 * N, "a lane a row that enters");
+    const place<LANES> at(s, block);
+    const factors_of<T, N, 2> factors(s, 2 * at.group);
+    group_source<T, N, LANES> source(s, at, shared);
+    lane_rows<T, N, 2, RHS, R> rows(at, (char *)shared + group_bytes<T, N>());
+    T *x = s.X + at.group * 2 * N;
+    const auto row_of = [&](int g, int r) {
+        return [&source, g, r](int side, int c) { return source.element(g, r, side, c); };
     };
-    const auto eliminate = [&](int j, int in_place, int base) {
-        row.eliminate(s, at, in_place, base, RHS ? nullptr : factors.lower_of(j), factors.pivots_of(j));
-        row.keep(at, base, factors.upper_of(j), x + j * N);
-        row.advance();
+    const auto enter = [&](auto early, int slot, int g, int r, real_of<T> weight) {
+        rows.template enter<decltype(early)::value>(slot, g * 2 * N + r, weight, row_of(g, r));
+        if (RHS) rows.y[slot][0] = x[g * 2 * N + r];
+    };
+    const auto eliminate = [&](int j, int base) {
+        rows.eliminate(s, at, j, base, [&](int k, const auto &step) {
+            if (!RHS && at.there) {
+#pragma unroll
+                for (int i = 0; i < R; i++) factors.lower_of(j)[k * ROWS + rows.position(i, at.q)] = step.f[i];
+                if (at.q == step.lane) factors.pivots_of(j)[k] = (uint8_t)rows.position(step.slot, step.lane);
+            }
+            if (RHS && at.there && at.q == k) x[j * N + k] = step.y[0];
+        });
+        if (at.there) factors.template keep<LANES>(j, at.q, rows.pivot_rows);
+        rows.advance();
     };
     source.ask(0);
     source.wait();
-    if (at.q < GROUP * N) enter(std::integral_constant<int, 2>(), 0, at.q);
-    else if (GROUP == 1 && at.q < 2 * N) enter(std::integral_constant<int, 1>(), 1, at.q - N);
-    else row.rank = at.q - 2 * N;
+#pragma unroll
+    for (int i = 0; i < R; i++) {
+        const int position = rows.position(i, at.q);
+        rows.y[i][0] = T{};
+        if (position < 2 * N) enter(std::integral_constant<int, 2>(), i, 0, position, rows.weight_of(row_of(0, position)));
+        else rows.leave_empty(i, position - 2 * N);
+    }
     if (at.m > 1) source.ask(1);
 #pragma unroll 1
-    for (int g = GROUP == 1 ? 2 : 1; g < at.m; g++) {
-        const int j = GROUP == 1 ? g - 1 : 2 * g - 1; /* the block column in front */
+    for (int g = 1; g < at.m; g++) {
         source.wait();
         if (g + 1 < at.m) source.ask(g + 1);
-        if (row.rank >= 0) enter(std::integral_constant<int, 0>(), g, row.rank);
+        const real_of<T> weight = rows.weight_of(row_of(g, at.q % (2 * N))); /* lane r has that of row r */
+#pragma unroll
+        for (int i = 0; i < R; i++) {
+            const int r = rows.rank[i];
+            const real_of<T> its_weight = shuffle_from(weight, at.first_lane + (r < 0 ? 0 : r));
+            if (r >= 0) enter(std::integral_constant<int, 0>(), i, g, r, its_weight);
+        }
 #pragma unroll 1
-        for (int b = 0; b < GROUP; b++) eliminate(j + b, j + b, b * N);
+        for (int b = 0; b < 2; b++) eliminate(2 * g - 1 + b, b * N);
     }
-    const int number = number_of_row<ROWS>(at, row.rank < 0);
     if (s.coarse) {
-        T *coarse = s.coarse + at.p * 8 * N * N + number;
-        if (!at.there || row.rank >= 0) return;
 #pragma unroll
-        for (int side = 0; side < 4; side++)
+        for (int i = 0; i < R; i++) {
+            const int number = number_of_row(at, rows.rank, i);
+            T *coarse = s.coarse + at.p * 8 * N * N + number;
+            if (!at.there || rows.rank[i] >= 0) continue;
 #pragma unroll
-            for (int c = 0; c < N; c++) coarse[(side * N + c) * 2 * N] = row.u[(side < 2 ? WINDOW + side : side - 2) * N + c];
-        if (RHS) s.coarse_x[at.p * 2 * N + number] = row.y[0];
-    } else if constexpr (GROUP == 2) { /* the last stage: last | right | left | first, but left is last and right is first if cyclic */
+            for (int side = 0; side < 4; side++)
 #pragma unroll
-        for (int c = 0; c < N; c++) {
-            const T last = row.u[c], right = row.u[N + c], left = row.u[WINDOW * N + c], first = row.u[(WINDOW + 1) * N + c];
-            row.u[c] = s.cyclic ? first + right : first;
-            row.u[N + c] = s.cyclic ? last + left : last;
-#pragma unroll
-            for (int b = 2; b < WINDOW + 2; b++) row.u[b * N + c] = T{};
+                for (int c = 0; c < N; c++) coarse[(side * N + c) * 2 * N] = rows.u[i][from[side] * N + c];
+            if (RHS) s.coarse_x[at.p * 2 * N + number] = rows.y[i][0];
         }
+    } else { /* the last stage: last | right | left | first, but left is last and right is first if cyclic */
+#pragma unroll
+        for (int i = 0; i < R; i++)
+#pragma unroll
+            for (int c = 0; c < N; c++) {
+                T *u = rows.u[i] + c;
+                const T last = u[0], right = u[N], left = u[4 * N], first = u[5 * N];
+                u[0] = s.cyclic ? first + right : first;
+                u[N] = s.cyclic ? last + left : last;
+#pragma unroll
+                for (int b = 2; b < 6; b++) u[b * N] = T{};
+            }
 #pragma unroll 1
-        for (int b = 0; b < 2; b++) {
-            const int j = b ? at.m * GROUP - 1 : 0;
-            eliminate(j, j, (2 + b) * N); /* ranks that no other row has */
-        }
+        for (int b = 0; b < 2; b++) eliminate(b ? at.m * 2 - 1 : 0, (2 + b) * N); /* ranks that no other row has */
     }
 }
-
-/** Element q of block column j in right-hand side `column`, wherever it is. */
-template <typename T, int N, int GROUP> __device__ __forceinline__ T load_one(const stage_of<T> &s, const T *data, int64_t ld, int64_t j, int q, int64_t column)
+template <typename T, int N, int RHS> __global__ void __launch_bounds__(WARP) factor(const __grid_constant__ stage_of<T> s)
 {
-    if (column >= s.nrhs) return T{};
-    const int64_t first = GROUP == 2 ? j * N : first_unknown(s.A, j);
-    return GROUP == 2 || q < unknowns_of(s.A, j) ? data[column * ld + first + q] : T{};
-}
-template <typename T, int N, int GROUP> __device__ __forceinline__ void store_one(const stage_of<T> &s, int64_t j, int q, int64_t column, bool there, T value)
-{
-    if (!there || column >= s.nrhs) return;
-    const int64_t first = GROUP == 2 ? j * N : first_unknown(s.A, j);
-    if (GROUP == 2 || q < unknowns_of(s.A, j)) s.X[column * s.ldx + first + q] = value;
+    extern __shared__ __align__(16) unsigned char shared_memory[];
+    factor_warp<T, N, RHS>(s, blockIdx.x, (T *)shared_memory);
 }
 
 /** A block column's multipliers of a lane's row, and the lanes of its pivot rows. */
@@ -144,7 +134,7 @@ template <typename T, int N, int ROWS> struct lower_row {
 template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds__(WARP) forward(const __grid_constant__ stage_of<T> s)
 {
     constexpr int ROWS = (GROUP + 2) * N;
-    const place<ROWS> at(s);
+    const place<ROWS> at(s, blockIdx.x);
     const int64_t column = (int64_t)blockIdx.y * NR, block = at.group * GROUP;
     const int B = at.m * GROUP;
     const factors_of<T, N, GROUP> factors(s, block);
@@ -188,7 +178,7 @@ template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds_
 #pragma unroll
         for (int b = 0; b < GROUP; b++) eliminate(rows[b], j + b, b * N);
     }
-    const int number = number_of_row<ROWS>(at, rank < 0);
+    const int ranks[1] = {rank}, number = number_of_row(at, ranks, 0);
     if (GROUP == 2 && !s.coarse) {
 #pragma unroll
         for (int b = 0; b < 2; b++) {
@@ -203,25 +193,17 @@ template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds_
     }
 }
 
-/** A block column's factors, lane q's row of them. */
-template <typename T, int N, int WINDOW> struct upper_row {
-    T block[WINDOW + 2][N], inverse;
+/** Lane q's pivot row of a block column. */
+template <typename T, int N, int GROUP> struct upper_row {
+    T u[(GROUP + 4) * N];
 
-    __device__ __forceinline__ void read(const T *upper, int q)
-    {
-#pragma unroll
-        for (int b = 0; b < WINDOW + 2; b++)
-#pragma unroll
-            for (int c = 0; c < N; c++) block[b][c] = upper[(b * N + c) * N + q];
-        inverse = upper[(WINDOW + 2) * N * N + q];
-    }
     /** x := x - block b known, each lane with its element of both. */
     template <int NR> __device__ __forceinline__ void subtract(int b, int first_lane, const T (&known)[NR], T (&x)[NR]) const
     {
 #pragma unroll
         for (int c = 0; c < N; c++)
 #pragma unroll
-            for (int r = 0; r < NR; r++) x[r] = x[r] - block[b][c] * shuffle_from(known[r], first_lane + c);
+            for (int r = 0; r < NR; r++) x[r] = x[r] - u[b * N + c] * shuffle_from(known[r], first_lane + c);
     }
     template <int NR> __device__ __forceinline__ void solve_triangle(int q, int first_lane, T (&x)[NR]) const
     {
@@ -229,24 +211,24 @@ template <typename T, int N, int WINDOW> struct upper_row {
         for (int c = N - 1; c >= 0; c--)
 #pragma unroll
             for (int r = 0; r < NR; r++) {
-                if (q == c) x[r] = x[r] * inverse;
+                if (q == c) x[r] = x[r] * u[c];
                 const T known = shuffle_from(x[r], first_lane + c);
-                if (q < c) x[r] = x[r] - block[0][c] * known;
+                if (q < c) x[r] = x[r] - u[c] * known;
             }
     }
 };
 
 /** Solve backwards, from the solution of the coarse system; in the last stage that is found first. Lane q of N has element q of
  *  every block column. */
-template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds__(WARP) backward(const __grid_constant__ stage_of<T> s)
+template <typename T, int N, int GROUP, int NR> __device__ __forceinline__ void backward_warp(const stage_of<T> &s, int64_t warp, int64_t column)
 {
     constexpr int WINDOW = GROUP + 2;
-    const place<N> at(s);
-    const int64_t column = (int64_t)blockIdx.y * NR, end = 2 * s.partitions, p = 2 * at.p, block = at.group * GROUP;
+    const place<N> at(s, warp);
+    const int64_t end = 2 * s.partitions, p = 2 * at.p, block = at.group * GROUP;
     const int B = at.m * GROUP;
     const factors_of<T, N, GROUP> factors(s, block);
     T left[NR], first[NR], known[WINDOW - 1][NR], x[NR], next[NR]; /* known of the block columns behind: last and right at first */
-    upper_row<T, N, WINDOW> row, next_row;
+    upper_row<T, N, GROUP> row, next_row;
     const auto load = [&](int64_t j, T (&values)[NR]) {
 #pragma unroll
         for (int r = 0; r < NR; r++) values[r] = load_one<T, N, GROUP>(s, s.X, s.ldx, block + j, at.q, column + r);
@@ -260,15 +242,15 @@ template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds_
 #pragma unroll
         for (int r = 0; r < NR; r++) known[c][r] = T{};
     if (B > 2) {
-        next_row.read(factors.upper_of(B - 2), at.q);
+        factors.read(B - 2, at.q, next_row.u);
         load(B - 2, next);
     }
     if (GROUP == 2 && !s.coarse) {
         load(0, first);
         load(B - 1, known[0]);
-        row.read(factors.upper_of(B - 1), at.q);
+        factors.read(B - 1, at.q, row.u);
         row.template solve_triangle<NR>(at.q, at.first_lane, known[0]);
-        row.read(factors.upper_of(0), at.q);
+        factors.read(0, at.q, row.u);
         row.template subtract<NR>(1, at.first_lane, known[0], first);
         row.template solve_triangle<NR>(at.q, at.first_lane, first);
 #pragma unroll
@@ -294,7 +276,7 @@ template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds_
 #pragma unroll
         for (int r = 0; r < NR; r++) x[r] = next[r];
         if (j > 1) { /* well before it is used */
-            next_row.read(factors.upper_of(j - 1), at.q);
+            factors.read(j - 1, at.q, next_row.u);
             load(j - 1, next);
         }
         row.template subtract<NR>(WINDOW, at.first_lane, left, x);
@@ -309,6 +291,38 @@ template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds_
             for (int c = WINDOW - 2; c > 0; c--) known[c][r] = known[c - 1][r];
             known[0][r] = x[r];
         }
+    }
+}
+template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds__(WARP) backward(const __grid_constant__ stage_of<T> s)
+{
+    backward_warp<T, N, GROUP, NR>(s, blockIdx.x, (int64_t)blockIdx.y * NR);
+}
+
+/* -------------------------------------------------------- the smallest stages */
+
+/** The last stages of a solve: as many as a block's warps have done in a few rounds. */
+template <typename T> struct tail_of {
+    enum { WARPS = 8, MOST_PARTITIONS = 128, MOST_STAGES = 8 };
+    int stages;
+    stage_of<T> stage[MOST_STAGES];
+};
+
+/** Factor coarse stages, with the one right-hand side, and solve: one block, whose warps take their partitions in turn. */
+template <typename T, int N> __global__ void __launch_bounds__(WARP * tail_of<T>::WARPS) factor_tail(const __grid_constant__ tail_of<T> tail)
+{
+    extern __shared__ __align__(16) unsigned char shared_memory[];
+    constexpr int R = COARSE_ROWS_A_LANE<T, N>;
+    const int warp = threadIdx.x / WARP;
+    T *mine = (T *)(shared_memory + warp * factor_bytes<T, N>());
+#pragma unroll 1
+    for (int k = 0; k < tail.stages; k++) {
+        for (int64_t block = warp; block < blocks_of<4 * N / R>(tail.stage[k]); block += tail_of<T>::WARPS) factor_warp<T, N, 1>(tail.stage[k], block, mine);
+        __syncthreads();
+    }
+#pragma unroll 1
+    for (int k = tail.stages - 1; k >= 0; k--) {
+        for (int64_t block = warp; block < blocks_of<N>(tail.stage[k]); block += tail_of<T>::WARPS) backward_warp<T, N, 2, 1>(tail.stage[k], block, 0);
+        __syncthreads();
     }
 }
 

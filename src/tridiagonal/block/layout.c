@@ -44,7 +44,7 @@ trine_status block_group_bands(int64_t n, int kl, int ku, const rpts_options *o,
                       (long long)n, kl, ku, most, BLOCK_MAX);
 }
 
-static void add_stage(block_plan *plan, int group, int64_t groups, int64_t partition, bool factored)
+static void add_stage(block_plan *plan, int group, int64_t groups, int64_t partition, block_keep keeps)
 {
     block_stage *s = &plan->stage[plan->stages++];
     const int64_t w = plan->width;
@@ -58,19 +58,21 @@ static void add_stage(block_plan *plan, int group, int64_t groups, int64_t parti
     s->pivots = plan->pivot_bytes;
     s->matrix = plan->matrix_elements;
     s->rhs = plan->rhs_elements;
-    plan->factor_elements += factored ? groups * group * s->chunk : 0;
-    plan->pivot_bytes += factored ? groups * group * (w + 1) : 0;
+    plan->factor_elements += groups * group * (keeps == BLOCK_KEEP_FACTORS ? s->chunk : w * w * (4 + group));
+    plan->pivot_bytes += keeps == BLOCK_KEEP_FACTORS ? groups * group * (w + 1) : 0;
     if (group == 1) return;
     plan->matrix_elements += groups * 8 * w * w;
     plan->rhs_elements += groups * 2 * w;
 }
 
-void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, bool factored, block_plan *plan)
+void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_keep keeps, block_plan *plan)
 {
-    *plan = (block_plan){.width = A->width, .cyclic = A->cyclic};
-    add_stage(plan, 1, A->rows, partition < 4 ? 4 : partition, factored); /* no partition may have less than two block rows */
-    do add_stage(plan, 2, plan->stage[plan->stages - 1].partitions, coarse_partition, true);
-    while (plan->stage[plan->stages - 1].partitions > 1);
+    *plan = (block_plan){.width = A->width, .cyclic = A->cyclic, .keeps = keeps};
+    add_stage(plan, 1, A->rows, partition < 4 ? 4 : partition, keeps); /* no partition may have less than two block rows */
+    do { /* small systems are a matter of latency: shorter partitions, more stages */
+        const int64_t groups = plan->stage[plan->stages - 1].partitions;
+        add_stage(plan, 2, groups, groups > 1024 ? coarse_partition : (coarse_partition + 1) / 2, BLOCK_KEEP_FACTORS);
+    } while (plan->stage[plan->stages - 1].partitions > 1);
 }
 
 trine_status block_factor_bytes(const block_plan *plan, trine_dtype t, size_t *bytes)

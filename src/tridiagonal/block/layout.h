@@ -14,7 +14,8 @@
  *     pivot rows   width x (4 + group) width: of block column 0, 1, ... to the right (2 + group), of left and of first; row k of
  *                  column c at c width + k
  *     inverses     width              of the pivots
- * and, as bytes, the pivot rows' numbers and the number of the block row that a determinant chose. */
+ * and, as bytes, the pivot rows' numbers and the number of the block row that a determinant chose. A GPU has another order: the
+ * multipliers of a stage together, then its pivot rows, each in one piece (block/rows.cuh). */
 #ifndef TRINE_BLOCK_LAYOUT_H
 #define TRINE_BLOCK_LAYOUT_H
 
@@ -52,9 +53,13 @@ typedef struct {
     int64_t rhs;              /* where its right-hand sides begin in the workspace, in vectors; stage 0 has the caller's */
 } block_stage;
 
+/** What is kept of the first stage: nothing but pivot rows suffices where the right-hand sides are eliminated with it. */
+typedef enum { BLOCK_KEEP_PIVOT_ROWS, BLOCK_KEEP_FACTORS } block_keep;
+
 typedef struct {
     int width, stages;
     bool cyclic;
+    block_keep keeps;
     block_stage stage[BLOCK_MAX_STAGES];
     int64_t factor_elements, pivot_bytes, matrix_elements, rhs_elements; /* the last for one right-hand side */
 } block_plan;
@@ -77,9 +82,8 @@ trine_status block_check_options(trine_dtype t, int64_t n, int64_t nrhs, const t
 trine_status block_group_blocks(int64_t rows, int n, const rpts_options *o, const int *widths, block_matrix *A);
 trine_status block_group_bands(int64_t n, int kl, int ku, const rpts_options *o, const int *widths, block_matrix *A);
 
-/** Partitions of `partition` block rows in stage 0 and of coarse_partition groups in the others; two stages at least. factored: the factors of
- *  stage 0 are kept as well. */
-void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, bool factored, block_plan *plan);
+/** Partitions of `partition` block rows in stage 0 and of coarse_partition groups in the others; two stages at least. */
+void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_keep keeps, block_plan *plan);
 
 /** Bytes of a factorization: chunks, coarse matrices, pivots. */
 trine_status block_factor_bytes(const block_plan *plan, trine_dtype t, size_t *bytes);

@@ -9,8 +9,7 @@
  * Column k of the block column takes its pivot from row top+k, from the rows behind it and from the top rows: this is Gaussian
  * elimination with row exchanges on the whole partition, interface rows included, with the interface columns ordered last.
  *
- * Needs T, R (its real type), FN(name), PANEL_TEMPLATE, PANEL_INLINE, PANEL_IN_REGISTERS (1: rows have no address, so that an
- * exchange is a chain of selects), ZERO, FROM_REAL(r), ABS1(x) (|re| + |im|), RECIPROCAL(x) of T or R, SMALLEST_NORMAL, ROUNDING of R. */
+ * Needs T, R (its real type), FN(name), PANEL_TEMPLATE, PANEL_INLINE, ZERO, FROM_REAL(r), ABS1(x) (|re| + |im|), RECIPROCAL(x) of T or R, SMALLEST_NORMAL, ROUNDING of R. */
 
 /** The weight of a row's coefficients in scaled pivot decisions: the reciprocal of the largest one. */
 PANEL_TEMPLATE PANEL_INLINE R FN(panel_weight)(R largest)
@@ -39,23 +38,11 @@ PANEL_TEMPLATE PANEL_INLINE int FN(panel_choose)(int pivot, R epsilon, int n, in
 }
 
 /** Rows top+k and p trade places. */
-PANEL_TEMPLATE PANEL_INLINE void FN(panel_exchange)(int top, int k, int rows, int p, T *u)
+PANEL_TEMPLATE PANEL_INLINE void FN(panel_exchange)(int top, int k, int p, T *u)
 {
     const T kept = u[top + k];
-#if PANEL_IN_REGISTERS
-#pragma unroll
-    for (int i = 0; i < rows; i++)
-        if (i < top || i > top + k) {
-            const bool here = i == p;
-            const T x = u[i];
-            u[top + k] = here ? x : u[top + k];
-            u[i] = here ? kept : x;
-        }
-#else
-    (void)rows;
     u[top + k] = u[p];
     u[p] = kept;
-#endif
 }
 
 /** The multipliers f of column k, after the exchange: row i of any column becomes u[i] + f[i] u[top+k]. *inverse is the

@@ -22,7 +22,8 @@ template <typename T> struct stage_of {
     int64_t ldd, ldx;
     T *coarse_x;                  /* right-hand sides of the coarse system, then its solution */
     int64_t coarse_ld;
-    T *chunks;                    /* of a factorization */
+    bool has_multipliers;         /* the factors: else pivot rows only */
+    T *chunks;
     uint8_t *pivots;
 };
 
@@ -36,10 +37,11 @@ template <int LANES> struct place {
     int m;                                        /* groups of a partition */
     bool there;
 
-    template <typename T> __device__ explicit place(const stage_of<T> &s)
+    /** Of warp `block` of a stage. */
+    template <typename T> __device__ place(const stage_of<T> &s, int64_t block)
     {
-        const int lane = (int)threadIdx.x;
-        const int64_t large = (s.larger + TOGETHER - 1) / TOGETHER, block = blockIdx.x;
+        const int lane = (int)threadIdx.x % WARP;
+        const int64_t large = (s.larger + TOGETHER - 1) / TOGETHER;
         const bool is_large = block < large;
         const int64_t first = is_large ? block * TOGETHER : s.larger + (block - large) * TOGETHER;
         const int64_t left = (is_large ? s.larger : s.partitions) - first;
@@ -54,7 +56,7 @@ template <int LANES> struct place {
         group = first_group + (p - first) * m;
     }
 };
-template <int LANES, typename T> int64_t blocks_of(const stage_of<T> &s)
+template <int LANES, typename T> __host__ __device__ int64_t blocks_of(const stage_of<T> &s)
 {
     constexpr int64_t TOGETHER = WARP / LANES;
     return (s.larger + TOGETHER - 1) / TOGETHER + (s.partitions - s.larger + TOGETHER - 1) / TOGETHER;
@@ -67,6 +69,20 @@ __device__ inline int unknowns_of(const block_matrix &A, int64_t j)
 {
     const int64_t left = A.n - first_unknown(A, j), size = A.size + (j < A.larger);
     return (int)(left < 0 ? 0 : left < size ? left : size);
+}
+
+/** Element q of block column j in right-hand side `column`, wherever it is. */
+template <typename T, int N, int GROUP> __device__ __forceinline__ T load_one(const stage_of<T> &s, const T *data, int64_t ld, int64_t j, int q, int64_t column)
+{
+    if (column >= s.nrhs) return T{};
+    const int64_t first = GROUP == 2 ? j * N : first_unknown(s.A, j);
+    return GROUP == 2 || q < unknowns_of(s.A, j) ? data[column * ld + first + q] : T{};
+}
+template <typename T, int N, int GROUP> __device__ __forceinline__ void store_one(const stage_of<T> &s, int64_t j, int q, int64_t column, bool there, T value)
+{
+    if (!there || column >= s.nrhs) return;
+    const int64_t first = GROUP == 2 ? j * N : first_unknown(s.A, j);
+    if (GROUP == 2 || q < unknowns_of(s.A, j)) s.X[column * s.ldx + first + q] = value;
 }
 
 /** op(A)'s element in `row` on its band k, wherever that lies. */

@@ -67,7 +67,7 @@ template <typename T, int N, int LANES, int RHS> struct tile {
     /* ------------------------------------------------------ from and to memory */
 
     /** The unknowns of the caller's matrix are numbered like positions in block columns, as far as there are n. */
-    static __device__ bool is_plain(const block_matrix &A) { return A.op == TRINE_N && A.size == N && !A.larger && !A.wrapped && (A.banded || (A.n_given == N && A.rows_given == A.rows)); }
+    static __host__ __device__ bool is_plain(const block_matrix &A) { return A.op == TRINE_N && A.size == N && !A.larger && !A.wrapped && (A.banded || (A.n_given == N && A.rows_given == A.rows)); }
 
     /** Block rows j ... j + rows - 1 of all partitions of the warp, PIECE bytes at a time. */
     template <int PIECE> __device__ __forceinline__ void load_blocks(const stage_of<T> &s, const place<LANES> &at, int j, int rows)
@@ -83,56 +83,54 @@ template <typename T, int N, int LANES, int RHS> struct tile {
             copy_async<PIECE>(here + to + 2 * next, c + from);
         });
     }
-    /** Bands: element k of row j N + i stands in column i + k of the three blocks. */
-    __device__ __forceinline__ void load_bands(const stage_of<T> &s, T *to, int64_t group, int rows)
+    /** Bands of block rows j ... j + rows - 1: element k of row i of a block row stands in column i + k of the three blocks. */
+    __device__ __forceinline__ void load_bands(const stage_of<T> &s, const place<LANES> &at, int j, int rows)
     {
-        const int64_t first = group * N, left = s.A.n - first;
-        const int lane = threadIdx.x % WARP, there = (int)(left < rows * N ? left : rows * N);
-        const bool inside = s.A.cyclic || (first >= N && left >= (rows + 1) * N);
-        for (int e = lane; e < rows * N * N; e += WARP) to[e] = to[at_hand.length + e] = to[2 * at_hand.length + e] = T{};
-        __syncwarp();
-        for (int r = lane; r < rows * N; r += WARP) {
-            const int j = r / N, i = r % N;
-            const T *band = (const T *)s.A.a + (s.A.kl - N) * s.A.n + first + r;
-            T *row = to + j * N * N + i;
-            if (r < there) {
+        const int64_t n = s.A.n, first = (at.first_group + j) * N;
+        const int bands = s.A.kl + s.A.ku + 1;
+        T *here = data + (j & mask) * N * N;
+        for_pieces<1>(rows * N, at.count, at.m * N, 0, [&](int partition, int from, int r) {
+            const int i = r % N;
+            const int64_t number = first + from;
+            const bool inside = s.A.cyclic || (number >= N && number < n - N);
+            T *row = here + partition * at_hand.partition + (r - i) * N + i;
+            const T *band = (const T *)s.A.a + (s.A.kl - N - i) * n + number;
 #pragma unroll
-                for (int c = 0; c < 3 * N; c++) { /* columns of the three blocks */
-                    const int k = c - N - i;
-                    if (k >= -s.A.kl && k <= s.A.ku && (inside || (first + r + k >= 0 && first + r + k < s.A.n)))
-                        for (int part = 0; part < (int)sizeof(T) / SMALL; part++)
-                            copy_async<SMALL>((char *)(row + c / N * at_hand.length + c % N * N) + part * SMALL, (const char *)(band + (k + N) * s.A.n) + part * SMALL);
-                }
-            } else {
-                row[at_hand.length + i * N] = one_of<T>(); /* unknowns of the identity */
+            for (int c = 0; c < 3 * N; c++) { /* columns of the three blocks */
+                const int64_t column = number + c - N - i;
+                T *to = row + c / N * at_hand.length + c % N * N;
+                if (number < n && (unsigned)(s.A.kl - N - i + c) < (unsigned)bands && (inside || (column >= 0 && column < n)))
+#pragma unroll
+                    for (int part = 0; part < (int)sizeof(T) / SMALL; part++) copy_async<SMALL>((char *)to + part * SMALL, (const char *)(band + c * n) + part * SMALL);
+                else *to = number >= n && c == N + i ? one_of<T>() : T{}; /* behind the end: unknowns of the identity */
             }
-        }
+        });
     }
-    __device__ __noinline__ void load_elements(const stage_of<T> &s, T *to, int64_t group, int rows)
+    /** Block rows of one partition, element by element. Static: a tile that has an address would live in memory, and nothing would
+     *  be known of its pointers. */
+    static __device__ __noinline__ void load_elements(const stage_of<T> &s, T *to, int length, int64_t group, int rows)
     {
         for (int e = threadIdx.x % WARP; e < rows * N * N; e += WARP)
-            for (int side = 0; side < 3; side++) to[side * at_hand.length + e] = given_element<T>(s.A, group + e / (N * N), side - 1, e % N, e / N % N);
+            for (int side = 0; side < 3; side++) to[side * length + e] = given_element<T>(s.A, group + e / (N * N), side - 1, e % N, e / N % N);
     }
-    __device__ __forceinline__ void load_matrix(const stage_of<T> &s, const place<LANES> &at, int j, int rows)
+    template <bool PLAIN> __device__ __forceinline__ void load_matrix(const stage_of<T> &s, const place<LANES> &at, int j, int rows)
     {
-        if (is_plain(s.A) && !s.A.banded) {
+        if constexpr (!PLAIN) {
+            for (int slot = 0; slot < at.count; slot++)
+                load_elements(s, data + slot * at_hand.partition + (j & mask) * N * N, at_hand.length, at.first_group + (int64_t)slot * at.m + j, rows);
+        } else if (!s.A.banded) {
             if (shape::PIECE == 16 && is_aligned(s.A.a) && is_aligned(s.A.b) && is_aligned(s.A.c)) load_blocks<shape::PIECE>(s, at, j, rows);
             else load_blocks<SMALL>(s, at, j, rows);
         } else {
-            for (int slot = 0; slot < at.count; slot++) {
-                T *to = data + slot * at_hand.partition + (j & mask) * N * N;
-                const int64_t group = at.first_group + (int64_t)slot * at.m + j;
-                if (is_plain(s.A)) load_bands(s, to, group, rows);
-                else load_elements(s, to, group, rows);
-            }
+            load_bands(s, at, j, rows);
         }
     }
 
     /** op(here, column, row, bytes) for each piece of the vectors of block rows j ... that is there; absent(here) for others. */
-    template <typename OP, typename ABSENT>
+    template <bool PLAIN, typename OP, typename ABSENT>
     __device__ __forceinline__ void for_vectors(const stage_of<T> &s, const place<LANES> &at, int64_t column, int j, int rows, const OP &op, const ABSENT &absent)
     {
-        const bool plain = is_plain(s.A) && (at.first_group + (int64_t)(at.count - 1) * at.m + j + rows) * N <= s.A.n;
+        const bool plain = PLAIN && (at.first_group + (int64_t)(at.count - 1) * at.m + j + rows) * N <= s.A.n;
         T *here = rhs + (j & mask) * N;
         for (int r = 0; r < at_hand.columns && column + r < s.nrhs; r++, here += at_hand.column) {
             const int64_t first = (at.first_group + j) * N;
@@ -151,109 +149,36 @@ template <typename T, int N, int LANES, int RHS> struct tile {
         }
     }
     /** Have block rows j ... j + rows - 1 brought, with their right-hand sides; wait_for_copies, __syncwarp. */
-    __device__ __forceinline__ void load(const stage_of<T> &s, const place<LANES> &at, int64_t column, int j, int rows)
+    template <bool PLAIN> __device__ __forceinline__ void load(const stage_of<T> &s, const place<LANES> &at, int64_t column, int j, int rows)
     {
-        load_matrix(s, at, j, rows);
-        for_vectors(s, at, column, j, rows, [&](T &here, int64_t c, int64_t row) {
+        load_matrix<PLAIN>(s, at, j, rows);
+        for_vectors<PLAIN>(s, at, column, j, rows, [&](T &here, int64_t c, int64_t row) {
 #pragma unroll
             for (int part = 0; part < (int)sizeof(T) / SMALL; part++)
                 copy_async<SMALL>((char *)&here + part * SMALL, (const char *)(s.D + c * s.ldd + row) + part * SMALL);
         }, [](T &here) { here = T{}; });
     }
-    __device__ __forceinline__ void store(const stage_of<T> &s, const place<LANES> &at, int64_t column)
-    {
-        __syncwarp();
-        for_vectors(s, at, column, 0, at.m, [&](T &here, int64_t c, int64_t row) { s.X[c * s.ldx + row] = here; }, [](T &) {});
-    }
 
-    /* ---------------------------------------- a lane that has all of a partition */
+    /* ------------------------------------------------------------ a partition's */
 
-    static constexpr int IN_PIECE = shape::PIECE / (int)sizeof(T);
-    struct alignas(shape::PIECE) piece { T v[IN_PIECE]; };
-
-    /** Block row j and its right-hand sides. */
-    __device__ __forceinline__ void read(int j, T (&x)[3][N][N], T (&d)[MINE][N]) const
+    /** Set a block of block row j to zero, by the lanes of its partition. */
+    __device__ __forceinline__ void clear(const place<LANES> &at, int side, int j) const
     {
-#pragma unroll
-        for (int side = 0; side < 3; side++)
-#pragma unroll
-            for (int e = 0; e < N * N; e += IN_PIECE) {
-                const piece here = *(const piece *)(mine + side * at_hand.length + (j & mask) * N * N + e);
-#pragma unroll
-                for (int i = 0; i < IN_PIECE; i++) x[side][(e + i) / N][(e + i) % N] = here.v[i];
-            }
-        read_rhs(j, d);
-    }
-    __device__ __forceinline__ void read_rhs(int j, T (&d)[MINE][N]) const
-    {
-#pragma unroll
-        for (int r = 0; r < RHS; r++)
-#pragma unroll
-            for (int i = 0; i < N; i++) d[r][i] = r < rhs_there ? my_rhs[r * at_hand.column + (j & mask) * N + i] : T{};
-    }
-    __device__ __forceinline__ void write(int j, const T (&d)[MINE][N])
-    {
-#pragma unroll
-        for (int r = 0; r < RHS; r++)
-#pragma unroll
-            for (int i = 0; i < N; i++)
-                if (r < rhs_there) my_rhs[r * at_hand.column + (j & mask) * N + i] = d[r][i];
-    }
-    /** The pivot rows of block column j, with the inverses of the pivots on the diagonal of the first block. */
-    template <typename PANEL> __device__ __forceinline__ void keep(int j, const PANEL &panel, const T (&inverse)[N], int rhs_column)
-    {
-#pragma unroll
-        for (int side = 0; side < 3; side++)
-#pragma unroll
-            for (int e = 0; e < N * N; e += IN_PIECE) {
-                piece here;
-#pragma unroll
-                for (int i = 0; i < IN_PIECE; i++) {
-                    const int c = (e + i) / N, k = (e + i) % N;
-                    here.v[i] = side == 0 && c == k ? inverse[k] : panel.u[side * N + c][N + k];
-                }
-                *(piece *)(mine + side * at_hand.length + (j & mask) * N * N + e) = here;
-            }
-#pragma unroll
-        for (int r = 0; r < RHS; r++)
-#pragma unroll
-            for (int k = 0; k < N; k++)
-                if (r < rhs_there) my_rhs[r * at_hand.column + (j & mask) * N + k] = panel.u[rhs_column + r][N + k];
-    }
-    /** y := what the pivot rows of block column j leave, x[side] being known of the block columns behind it. */
-    __device__ __forceinline__ void solve(int j, const T (&x)[MINE][2][N], T (&y)[MINE][N]) const
-    {
-        const T *rows = mine + (j & mask) * N * N;
-#pragma unroll
-        for (int side = 2; side >= 0; side--)
-#pragma unroll
-            for (int e = N * N - IN_PIECE; e >= 0; e -= IN_PIECE) { /* columns from the last one on */
-                const piece here = *(const piece *)(rows + side * at_hand.length + e);
-#pragma unroll
-                for (int i = IN_PIECE - 1; i >= 0; i--) {
-                    const int c = (e + i) / N, k = (e + i) % N;
-#pragma unroll
-                    for (int r = 0; r < RHS; r++) {
-                        if (side > 0) y[r][k] = y[r][k] - here.v[i] * x[r][side - 1][c];
-                        else if (k == c) y[r][k] = y[r][k] * here.v[i];
-                        else if (k < c) y[r][k] = y[r][k] - here.v[i] * y[r][c];
-                    }
-                }
-            }
+        for (int e = at.q; e < N * N; e += LANES) mine[side * at_hand.length + (j & mask) * N * N + e] = T{};
     }
 };
 
 constexpr int CHUNK = 4; /* block rows that `reduce` asks for at once; two times that are in its tile */
 
 /** For `reduce`: arrive(j) before block row j is read, 1 first; block rows 0 ... CHUNK - 1 have been asked for. */
-template <typename T, int N, int LANES, int RHS>
+template <bool PLAIN, typename T, int N, int LANES, int RHS>
 __device__ __forceinline__ void arrive(tile<T, N, LANES, RHS> &tile, const stage_of<T> &s, const place<LANES> &at, int64_t column, int j)
 {
     if (j > 1 && j % CHUNK) return;
     const int next = j / CHUNK * CHUNK + CHUNK;
     wait_for_copies();
     __syncwarp();
-    if (next < at.m) tile.load(s, at, column, next, at.m - next < CHUNK ? at.m - next : CHUNK); /* in place of those that have been read */
+    if (next < at.m) tile.template load<PLAIN>(s, at, column, next, at.m - next < CHUNK ? at.m - next : CHUNK); /* in place of those that have been read */
 }
 
 } // namespace trine_block
