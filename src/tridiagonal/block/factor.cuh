@@ -52,7 +52,7 @@ template <typename T, int N, int RHS> __device__ __forceinline__ void factor_war
         rows.eliminate(s, at, j, base, [&](int k, const auto &step) {
             if (!RHS && at.there) {
 #pragma unroll
-                for (int i = 0; i < R; i++) factors.lower_of(j)[k * ROWS + rows.position(i, at.q)] = step.f[i];
+                for (int i = 0; i < R; i++) factors.lower_of(j)[k * ROWS + rows.position(i, at.q)] = at.q == step.lane && i == step.slot ? T{} : step.f[i]; /* a pivot row keeps its right-hand side */
                 if (at.q == step.lane) factors.pivots_of(j)[k] = (uint8_t)rows.position(step.slot, step.lane);
             }
             if (RHS && at.there && at.q == k) x[j * N + k] = step.y[0];

@@ -69,7 +69,7 @@ template <typename T, int N, int RHS, int R, bool PLAIN> __global__ void __launc
         rows.eliminate(s, at, j, 0, [&](int k, const auto &step) {
             if (RHS == 0 && at.there) {
 #pragma unroll
-                for (int i = 0; i < R; i++) factors.lower_of(j)[k * ROWS + rows.position(i, at.q)] = step.f[i];
+                for (int i = 0; i < R; i++) factors.lower_of(j)[k * ROWS + rows.position(i, at.q)] = at.q == step.lane && i == step.slot ? T{} : step.f[i]; /* a pivot row keeps its right-hand side */
                 if (at.q == step.lane) factors.pivots_of(j)[k] = (uint8_t)rows.position(step.slot, step.lane);
             }
             if (at.q == k && k < unknowns) /* every lane knows it: which one stores it does not matter */
