@@ -53,7 +53,7 @@ template <typename T> struct problem {
     problem(const device &d, int64_t n)
     {
         constexpr int64_t nrhs = RIGHT_HAND_SIDES;
-        const int64_t work = 4 * tiled_elements<T>(n, nrhs); /* shorter partitions than the built-in ones leave longer systems */
+        const int64_t work = 4 * tiled_elements<T>(n, nrhs, false); /* shorter partitions than the built-in ones leave longer systems */
         check(gpuMalloc((void **)&memory, (size_t)(n * (3 + 2 * nrhs) + work) * sizeof(T)), "gpuMalloc");
         T *D = memory + 3 * n, *X = D + nrhs * n;
         make_system<T><<<256, 256, 0, d.stream>>>(n, memory, memory + n, memory + 2 * n, D, nrhs);
@@ -102,7 +102,7 @@ template <typename T, int M> void tune_long(const device &d)
 
 } // namespace
 
-template int64_t tiled_elements<TUNED_TYPE>(int64_t, int64_t);
+template int64_t tiled_elements<TUNED_TYPE>(int64_t, int64_t, bool);
 
 int main()
 {

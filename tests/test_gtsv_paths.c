@@ -67,18 +67,18 @@ static void check_column(struct fixture *f, int64_t k) { check_cyclic_column(f, 
 static void every_path_solves_every_number_of_rows_and_columns(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {1, 2, 3, 31, 255, 256, 257, 1023, 1024, 1025, 4100, 32768, 32769, 70001, 262144, 500007, 1000000};
+    static const int64_t sizes[] = {1, 2, 3, 9, 31, 255, 256, 257, 1023, 1024, 1025, 4100, 32768, 32769, 70001, 262144, 500007, 1000000};
     static const int64_t columns[] = {1, 2, 4, 5, 9};
     for (size_t p = 0; p < sizeof paths / sizeof *paths; p++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            for (size_t c = 0; c < (sizes[s] > 40000 ? 2 : 5); c++) {
-                const trine_gtsv_options options = {.path = paths[p]};
-                struct fixture f = open_fixture(sizes[s], columns[c], options);
+            for (size_t c = 0; c < (sizes[s] > 40000 ? 2 : 5) * 2; c++) {
+                const trine_gtsv_options options = {.path = paths[p], .cyclic = c % 2};
+                struct fixture f = open_fixture(sizes[s], columns[c / 2], options);
                 const trine_status status = solve(&f, NULL, options);
                 if (paths[p] != TRINE_GTSV_ON_CHIP || status != TRINE_ERR_UNSUPPORTED) {
                     assert_int_equal(status, TRINE_SUCCESS);
                     CUDA(cudaDeviceSynchronize());
-                    for (int64_t k = 0; k < columns[c]; k++) check_column(&f, k);
+                    for (int64_t k = 0; k < columns[c / 2]; k++) check_cyclic_column(&f, k, c % 2);
                 }
                 close_fixture(&f);
             }
@@ -105,13 +105,14 @@ static void a_path_that_cannot_solve_a_system_says_so(void **state)
 {
     (void)state;
     size_t bytes;
-    FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .cyclic = 1}, &bytes));
+    FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .epsilon = 1e-3}, &bytes));
     FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP, .partition = 16}, &bytes));
     FAILS(TRINE_ERR_ARGUMENT, "no path 9", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = (trine_gtsv_path)9}, &bytes));
     FAILS(TRINE_ERR_UNSUPPORTED, "final stages", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .final_stage = TRINE_GTSV_TWO_ROWS}, &bytes));
     FAILS(TRINE_ERR_ARGUMENT, "no final stage 3", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.final_stage = (trine_gtsv_final)3}, &bytes));
     struct fixture f = open_fixture(5000000, 1, (trine_gtsv_options){0});
     FAILS(TRINE_ERR_UNSUPPORTED, "does not fit", solve(&f, NULL, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP}));
+    FAILS(TRINE_ERR_UNSUPPORTED, "cyclic", solve(&f, NULL, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP, .cyclic = 1}));
     close_fixture(&f);
 }
 

@@ -21,19 +21,19 @@ typedef enum {
     TRINE_PIVOT_SCALED_DETERMINANT
 } trine_pivot;
 
-/** How trine_gtsv goes about it on the GPU; trine_gtsv_cpu ignores it. Cyclic systems, epsilon > 0, a chosen partition and a chosen
- *  final stage are solved by stages, whatever is automatic; asked for another path they are TRINE_ERR_UNSUPPORTED. */
+/** How trine_gtsv goes about it on the GPU; trine_gtsv_cpu ignores it. With epsilon > 0, a chosen partition or a chosen final stage
+ *  systems are solved by stages, whatever is automatic; asked for another path they are TRINE_ERR_UNSUPPORTED. */
 typedef enum {
     TRINE_GTSV_AUTO,       /* the fastest; in one pass where there is one right-hand side, X is not D, and the tiles are four times as many
                               as fit on the chip (on an H200 from 7 million rows on in S, 3.5 million in D and C, 1.8 million in Z) */
     TRINE_GTSV_STAGES,     /* stage by stage as in the thesis */
     TRINE_GTSV_TWO_PASS,   /* tiles are reduced to two rows each, that system is solved, tiles are read again and substituted */
     TRINE_GTSV_ON_CHIP,    /* one kernel that reads the system once and keeps it in shared memory; TRINE_ERR_UNSUPPORTED where
-                              it does not fit (on an H200 about 1.5 million rows in S, 750 000 in D) */
+                              it does not fit (on an H200 about 1.5 million rows in S, 750 000 in D; cyclic ones 32 768) */
     TRINE_GTSV_ONE_PASS    /* two passes, but the second one only if the first one could not settle everything: it solves the tiles
                               there and then where the spikes of their surroundings prove that what lies beyond cannot matter, as it
                               is where rows are dominated by their diagonal or random. X written before the second pass is written
-                              again. Where X is D: two passes */
+                              again. Where X is D, and cyclic systems: two passes */
 } trine_gtsv_path;
 
 /** How the solve by stages on the GPU ends. */

@@ -75,7 +75,7 @@ struct gtsv_backend {
     /** Rows that the last, fused stage solves in one block. */
     int64_t (*fused_rows)(trine_dtype t);
     /** Elements of workspace where the system is not solved by stages. */
-    int64_t (*tiled_elements)(trine_dtype t, int64_t n, int64_t nrhs);
+    int64_t (*tiled_elements)(trine_dtype t, int64_t n, int64_t nrhs, bool cyclic);
     trine_status (*solve)(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call);
 };
 extern const struct gtsv_backend gtsv_cuda;

@@ -90,11 +90,11 @@ done:
     return status;
 }
 
-int64_t tiled_elements_of(trine_dtype t, int64_t n, int64_t nrhs)
+int64_t tiled_elements_of(trine_dtype t, int64_t n, int64_t nrhs, bool cyclic)
 {
-    static int64_t (*const elements[])(int64_t, int64_t) = {
+    static int64_t (*const elements[])(int64_t, int64_t, bool) = {
         nullptr, tiled_elements<float>, tiled_elements<double>, tiled_elements<complex_of<float>>, tiled_elements<complex_of<double>>};
-    return elements[t](n, nrhs);
+    return elements[t](n, nrhs, cyclic);
 }
 
 gtsv_tile tile_of(trine_dtype t, int64_t nrhs)

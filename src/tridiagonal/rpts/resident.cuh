@@ -12,12 +12,7 @@
 /** The most blocks, and warps of a block. */
 constexpr int EXCHANGED = 128, GRID_WARPS = 12;
 
-template <typename T> struct resident_solve {
-    system_of<T> A;
-    pivoting p;
-    int64_t nrhs;
-    columns_of<const T> D;
-    columns_of<T> X;
+template <typename T> struct resident_solve : tiled_solve<T> {
     T *exchanged; /* room for two exchanges */
 };
 
@@ -107,7 +102,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *GRI
     exchanged_tree<T, NR> tree;
     int turn = 0;
     for (int64_t first = 0; first < s.nrhs; first += NR, turn ^= 1) {
-        const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
+        const int count = s.columns_from(first, NR);
         T *numbers = s.exchanged + turn * NUMBERS<T, NR> * EXCHANGED; /* the last turn's are still being read */
         way_back<T, NR> back;
         joint_of<T, NR> kept_by_block;

@@ -310,12 +310,13 @@ template <typename T, int NR> __device__ __forceinline__ void narrow(known_of<T,
     }
 }
 
-/** A whole system that is one partition: its two unknowns. */
-template <typename T, int NR> __device__ __forceinline__ known_of<T, NR> close_system(pivoting p, const rows_of<T, NR> &whole)
+/** A whole system that is one partition: its two unknowns, which are each other's neighbours on either side if it is cyclic. */
+template <typename T, int NR> __device__ __forceinline__ known_of<T, NR> close_system(pivoting p, const rows_of<T, NR> &whole, bool cyclic = false)
 {
     known_of<T, NR> known = {};
     row_of<T, NR> carried = whole.first, row = whole.last; /* of unknowns first, last: diag, upper and lower, diag */
     T rhs[NR];
+    if (cyclic) carried.upper = carried.upper + carried.lower, row.lower = row.lower + row.upper;
     carried.lower = row.upper = T{};
     const bool exchanged = exceeds(p, row.lower, scale_of(p, row), logarithm(carried.diag) - scale_of(p, carried));
 #pragma unroll
@@ -327,6 +328,7 @@ template <typename T, int NR> __device__ __forceinline__ known_of<T, NR> close_s
     for (int k = 0; k < NR; k++) {
         known.last[k] = last.rhs[k];
         known.first[k] = first.rhs[k] - first.next * last.rhs[k];
+        if (cyclic) known.before[k] = known.last[k], known.after[k] = known.first[k];
     }
     return known;
 }

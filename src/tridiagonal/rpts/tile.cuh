@@ -16,6 +16,18 @@
 #include "tridiagonal/rpts/rows.cuh"
 #include "tridiagonal/rpts/system.cuh"
 
+/** A X = D as all kernels get it. */
+template <typename T> struct tiled_solve {
+    system_of<T> A;
+    pivoting p;
+    int64_t nrhs;
+    columns_of<const T> D;
+    columns_of<T> X;
+
+    /** How many right-hand sides there are from `first` on, `most` at most. */
+    __device__ __forceinline__ int columns_from(int64_t first, int most) const { return nrhs - first < most ? (int)(nrhs - first) : most; }
+};
+
 template <typename T, int NR, int M> struct tile {
     static constexpr int PIECE = 16 / sizeof(T), PIECES = M / PIECE, ROWS = WARP * M;
     static constexpr size_t BYTES = (3 + NR) * ROWS * sizeof(T);
@@ -64,23 +76,32 @@ template <typename T, int NR, int M> __device__ inline void load_band(const tile
     }
 }
 
+/** Two warps may share the loading of a tile: the first one sees to the corners (wait_for_tile) and to whatever is not usual. */
+enum tile_share { WHOLE_TILE, FIRST_HALF, SECOND_HALF };
+
 /** Rows row .. row + 32 M - 1 with right-hand sides first .. first + count - 1; rows outside the system are the identity's.
  *  The copies may still be under way: wait_for_tile. The usual case comes first and without branches: in short kernels every
  *  jump waits for instructions. */
-template <typename T, int NR, int M> __device__ inline void load_tile(const tile<T, NR, M> &t, const system_of<T> &A, columns_of<const T> D, int64_t row, int64_t first, int count)
+template <typename T, int NR, int M> __device__ inline void load_tile(const tile<T, NR, M> &t, const system_of<T> &A, columns_of<const T> D, int64_t row, int64_t first, int count,
+                                                                     tile_share share = WHOLE_TILE)
 {
     using tile = tile<T, NR, M>;
     const int lane = threadIdx.x % WARP;
     const bool whole = row + tile::ROWS <= A.n, plain = whole && !A.conjugate && row + A.lower_shift >= 0 && row + tile::ROWS + A.upper_shift <= A.n;
     const T *lower = A.lower + row + A.lower_shift, *diag = A.diag + row, *upper = A.upper + row + A.upper_shift, *rhs = D.data + first * D.ld + row;
     if (__builtin_expect(plain && count == NR && (((uintptr_t)lower | (uintptr_t)diag | (uintptr_t)upper | (uintptr_t)rhs | (NR > 1 ? D.ld * sizeof(T) : 0)) & 15) == 0, 1)) {
-        load_aligned_band(t, 0, lower);
-        load_aligned_band(t, 1, diag);
-        load_aligned_band(t, 2, upper);
+        if (share != SECOND_HALF) {
+            load_aligned_band(t, 0, lower);
+            load_aligned_band(t, 2, upper);
+        }
+        if (share != FIRST_HALF) {
+            load_aligned_band(t, 1, diag);
 #pragma unroll
-        for (int k = 0; k < NR; k++) load_aligned_band(t, 3 + k, rhs + k * D.ld);
+            for (int k = 0; k < NR; k++) load_aligned_band(t, 3 + k, rhs + k * D.ld);
+        }
         return;
     }
+    if (share == SECOND_HALF) return;
     if (plain) {
         load_band(t, 0, lower);
         load_band(t, 1, diag);
@@ -107,7 +128,7 @@ template <typename T, int NR, int M> __device__ inline void wait_for_tile(const 
     using tile = tile<T, NR, M>;
     wait_for_copies();
     __syncwarp();
-    if (row == 0 || row + tile::ROWS == A.n) {
+    if (!A.cyclic && (row == 0 || row + tile::ROWS == A.n)) {
         if (threadIdx.x % WARP == 0) {
             if (row == 0) t.array(0)[0] = T{};
             if (row + tile::ROWS == A.n) t.array(2)[tile::slot(tile::ROWS - 1)] = T{};

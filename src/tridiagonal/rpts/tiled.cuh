@@ -12,6 +12,8 @@ namespace {
 template <typename T> int64_t aligned_rows(int64_t n) { return (n + 3) / 4 * 4; }
 int64_t quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+template <typename T> tiled_solve<T> what_of(const tiled_call<T> &call) { return {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X}; }
+
 /** Do `set`, which changes attributes of KERNEL, before its first launch on each device: it takes as long as a launch. */
 template <auto KERNEL, typename Set> trine_status once_per_device(const device_limits &limits, const Set &set)
 {
@@ -69,18 +71,14 @@ template <typename T, int NR, int M> bool is_short(const tiled_call<T> &call)
     return quotient(call.A.n, WARP * M) <= most_short_warps<T, NR, M>(call.limits) * (call.limits.major >= 9 ? SHORT_BLOCKS : 1); /* clusters */
 }
 
-template <typename T, int NR, int M> trine_status launch_short(const tiled_call<T> &call, int preferred_warps)
+/** In `blocks` blocks of `each` tiles. */
+template <typename T, int NR, int M, short_kind KIND> trine_status launch_short_kind(const tiled_call<T> &call, int blocks, int each)
 {
     trine_status status = TRINE_SUCCESS;
-    const int64_t tiles = quotient(call.A.n, WARP * M);
-    int blocks = 1;
-    while (blocks < SHORT_BLOCKS && blocks * preferred_warps < tiles && call.limits.major >= 9) blocks *= 2;
-    const auto kernel = solve_short<T, NR, M>;
-    const short_solve<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.gate};
-    int warps = 1;
-    while (warps * blocks < tiles) warps *= 2;
-    launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), warps, warps * sizeof(warp_memory<T, NR, M>), call.stream);
-    TRY((once_per_device<solve_short<T, NR, M>>(call.limits, [&call](const void *it) {
+    const auto kernel = solve_short<T, NR, M, KIND>;
+    const short_solve<T> solve = {what_of(call), call.gate, (int)quotient(call.A.n, M)};
+    launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), KIND == TWO_WARPS ? 2 * each : each, each * sizeof(warp_memory<T, NR, M>), call.stream);
+    TRY((once_per_device<solve_short<T, NR, M, KIND>>(call.limits, [&call](const void *it) {
         trine_status status = TRINE_SUCCESS;
         TRY(GPU(gpuFuncSetAttribute(it, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)(most_short_warps<T, NR, M>(call.limits) * sizeof(warp_memory<T, NR, M>)))));
         if (call.limits.major >= 9) TRY(GPU(gpuFuncSetAttribute(it, gpuFuncAttributeNonPortableClusterSizeAllowed, 1)));
@@ -93,6 +91,18 @@ template <typename T, int NR, int M> trine_status launch_short(const tiled_call<
 done:
     return status;
 }
+/** preferred_tiles: of a block, as long as the cluster may have more blocks. */
+template <typename T, int NR, int M> trine_status launch_short(const tiled_call<T> &call, int preferred_tiles)
+{
+    const int64_t tiles = quotient(call.A.n, WARP * M);
+    int blocks = 1, each = 1;
+    while (blocks < SHORT_BLOCKS && blocks * preferred_tiles < tiles && call.limits.major >= 9) blocks *= 2;
+    while (each * blocks < tiles) each *= 2;
+    if (call.A.cyclic) return launch_short_kind<T, NR, M, CYCLIC>(call, blocks, each);
+    /* two warps on a scheduler get in each other's way */
+    if (each == 1 && blocks > 1) return launch_short_kind<T, NR, M, TWO_WARPS>(call, blocks, each);
+    return launch_short_kind<T, NR, M, ONE_WARP>(call, blocks, each);
+}
 
 template <typename T, int NR, int M> trine_status launch_grid(const tiled_call<T> &call)
 {
@@ -101,7 +111,7 @@ template <typename T, int NR, int M> trine_status launch_grid(const tiled_call<T
     const int warps = (int)quotient(tiles, most), blocks = (int)quotient(tiles, warps);
     const size_t bytes = resident_bytes<T, NR, M>(warps);
     const auto kernel = solve_resident<T, NR, M>;
-    const resident_solve<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.work};
+    const resident_solve<T> solve = {what_of(call), call.work};
     launch how(dim3((unsigned)blocks), warps, bytes, call.stream);
     TRY((allow_shared_memory<solve_resident<T, NR, M>>(call.limits, (size_t)call.limits.shared_bytes, false))); /* bytes vary from call to call */
     how.add(gpuLaunchAttributeCooperative).val.cooperative = 1;
@@ -128,23 +138,28 @@ constexpr int64_t GATE = 4;
 /** Elements in which tiles hand their rows around. */
 template <int NR> int64_t handed_elements(int64_t tiles, int64_t nrhs) { return tiles * quotient(nrhs, NR) * HANDED<NR>; }
 
+/** Tiles of a system, and rows of the system that they leave: of a cyclic one the rows behind the last whole tile are among them. */
+inline int64_t tiles_of(bool cyclic, int64_t n, int64_t rows) { return cyclic ? n / rows : quotient(n, rows); }
+inline int64_t coarse_rows_of(bool cyclic, int64_t n, int64_t rows) { return 2 * tiles_of(cyclic, n, rows) + (cyclic ? n % rows : 0); }
+
 /** The two passes share their exact kernels with the one pass, which puts them behind a gate. */
 template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes(const tiled_call<T> &call)
 {
     using tile = tile<T, NR, M>;
     constexpr auto reduce = ONE_PASS ? solve_or_reduce_tiles<T, NR, M> : reduce_tiles<T, NR, M>, substitute = ONE_PASS ? substitute_behind_gate<T, NR, M> : substitute_tiles<T, NR, M>;
     trine_status status = TRINE_SUCCESS;
-    const int64_t tiles = quotient(call.A.n, tile::ROWS), ld = aligned_rows<T>(2 * tiles), resident = resident_tiles<T, NR, M>() * (int64_t)call.limits.multiprocessors;
+    const int64_t tiles = tiles_of(call.A.cyclic, call.A.n, tile::ROWS), coarse_n = coarse_rows_of(call.A.cyclic, call.A.n, tile::ROWS), ld = aligned_rows<T>(coarse_n),
+                  blocks = tiles + (coarse_n > 2 * tiles), resident = resident_tiles<T, NR, M>() * (int64_t)call.limits.multiprocessors;
     const unsigned columns = (unsigned)quotient(call.nrhs, NR);
     const int64_t handed = ONE_PASS ? handed_elements<NR>(tiles, call.nrhs) : 0;
     T *const behind = call.work + (3 + call.nrhs) * ld;
     const int probes = ONE_PASS ? (int)(tiles / 256 < 32 ? tiles / 256 : 32) : 0;
-    launch first(dim3((unsigned)(probes + tiles), columns), 1, tile::BYTES, call.stream);
-    launch second(ONE_PASS ? dim3((unsigned)(tiles * columns < resident ? tiles * columns : resident)) : dim3((unsigned)tiles, columns), 1, tile::BYTES, call.stream);
-    two_pass<T> solve = {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X, call.work, call.work + ld, call.work + 2 * ld, {call.work + 3 * ld, ld}, tiles,
-                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, call.marks, probes};
+    launch first(dim3((unsigned)(probes + blocks), columns), 1, tile::BYTES, call.stream);
+    launch second(ONE_PASS ? dim3((unsigned)(tiles * columns < resident ? tiles * columns : resident)) : dim3((unsigned)blocks, columns), 1, tile::BYTES, call.stream);
+    two_pass<T> solve = {what_of(call), call.work, call.work + ld, call.work + 2 * ld, {call.work + 3 * ld, ld}, tiles,
+                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, call.A.cyclic ? nullptr : call.marks, probes, coarse_n};
     tiled_call<T> coarse = call;
-    coarse.A = {2 * tiles, 0, 0, false, false, solve.lower, solve.diag, solve.upper};
+    coarse.A = {coarse_n, 0, 0, call.A.cyclic, false, solve.lower, solve.diag, solve.upper};
     coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE + handed, coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
     TRY((allow_shared_memory<reduce>(call.limits, tile::BYTES, true)));
     if (ONE_PASS) {
@@ -173,28 +188,29 @@ template <typename T, int NR> bool prefers_one_pass(const tiled_call<T> &call)
 
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call)
 {
-    if (call.route != ROUTE_TWO_PASS && call.route != ROUTE_ONE_PASS && is_short<T, NR, SHORT<T, NR>>(call)) return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
+    if (call.route != ROUTE_TWO_PASS && call.route != ROUTE_ONE_PASS && is_short<T, NR, SHORT<T, NR>>(call))
+        return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
     /* measured, an exchange across the whole device costs more than reading a system twice that still is in the cache */
     if (call.route == ROUTE_ON_CHIP) {
-        if (fits_grid<T, NR, LONG<T, NR>>(call)) return launch_grid<T, NR, LONG<T, NR>>(call);
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "a tridiagonal system of %lld rows does not fit on this chip", (long long)call.A.n);
+        if (!call.A.cyclic && fits_grid<T, NR, LONG<T, NR>>(call)) return launch_grid<T, NR, LONG<T, NR>>(call);
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "a %stridiagonal system of %lld rows does not fit on this chip", call.A.cyclic ? "cyclic " : "", (long long)call.A.n);
     }
     /* behind the gate D is needed again */
-    if ((call.route == ROUTE_ONE_PASS || prefers_one_pass<T, NR>(call)) && call.X.data != call.D.data) return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
+    if ((call.route == ROUTE_ONE_PASS || prefers_one_pass<T, NR>(call)) && call.X.data != call.D.data && !call.A.cyclic) return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
     return solve_in_passes<T, NR, LONG<T, NR>, false>(call);
 }
 
 } // namespace
 
-template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs)
+template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs, bool cyclic)
 {
     constexpr int MANY = tuned<T>::COLUMNS;
-    constexpr int64_t TILE = WARP * (LONG<T, MANY> < LONG<T, 1> ? LONG<T, MANY> : LONG<T, 1>);
+    const int64_t rows = WARP * (nrhs == 1 ? LONG<T, 1> : LONG<T, MANY>);
     int64_t elements = 2 * NUMBERS<T, MANY> * EXCHANGED + (nrhs == 1 ? handed_elements<1>(quotient(n, WARP * LONG<T, 1>), 1) : handed_elements<MANY>(quotient(n, WARP * LONG<T, MANY>), nrhs));
     do {
-        n = aligned_rows<T>(2 * quotient(n, TILE));
-        elements += n * (3 + nrhs) + GATE;
-    } while (n > TILE);
+        n = coarse_rows_of(cyclic, n, rows);
+        elements += aligned_rows<T>(n) * (3 + nrhs) + GATE;
+    } while (n > rows);
     return elements;
 }
 

@@ -13,7 +13,7 @@ struct device_limits { int device, multiprocessors, shared_bytes, major; };
 enum tiled_route { ROUTE_ANY, ROUTE_ON_CHIP, ROUTE_TWO_PASS, ROUTE_ONE_PASS };
 
 template <typename T> struct tiled_call {
-    system_of<T> A; /* not cyclic */
+    system_of<T> A; /* cyclic: of two rows or more */
     int pivot;
     int64_t nrhs;
     columns_of<const T> D;
@@ -28,7 +28,7 @@ template <typename T> struct tiled_call {
 };
 
 /** Elements of workspace, for any device and route. */
-template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs);
+template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs, bool cyclic);
 /** What a mark stands for. */
 template <typename T> gtsv_tile tiled_tile(int64_t nrhs);
 /** TRINE_ERR_UNSUPPORTED if the system does not fit where the route wants it. */

@@ -28,12 +28,13 @@ template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> find_jo
     return find_joint(p, read_rows(pair.half[0]), read_rows(pair.half[1]));
 }
 
-/** 2^levels leaves, at most 32. */
-template <typename T, int NR> struct shared_tree {
+/** 2^levels leaves, at most 32; PARTIAL: only the first `count` of them are there. (Rows of the identity can stand for the others at the
+ *  end of a system, but not where the last row has a neighbour in the first one.) */
+template <typename T, int NR, bool PARTIAL> struct shared_tree {
     using pair = stored_pair<T, NR>;
     const pair *leaves;
     pair *unions; /* half as many as leaves, 1 or more, this warp's own: level 1 first, the root last */
-    int levels;
+    int levels, count;
 
     __device__ __forceinline__ int offset_of(int level) const { return (1 << levels >> 1) - (1 << (levels - level)); }
     __device__ __forceinline__ const pair *of_level(int level) const { return level == 0 ? leaves : unions + offset_of(level); }
@@ -51,6 +52,7 @@ template <typename T, int NR> struct shared_tree {
             row_of<T, NR> row = four[2 - second].row;             /* the meeting row of the other half */
             eliminate<true>(row, reversed(four[1 + second].row)); /* that of this half */
             eliminate<true>(row, four[3 * second].row);           /* this half's outer row */
+            if (PARTIAL && (2 * number + 1) << level >= count) row = four[second].row; /* there is no second half */
             if (threadIdx.x % WARP < 1 << levels && (lane & ((1 << level) - 1)) == 0)
                 (&unions[offset_of(level + 1) + (number >> 1)].half[number & 1].reversed_first)[second].row = row;
             __syncwarp();
@@ -75,7 +77,7 @@ template <typename T, int NR> struct shared_tree {
             meet_right(joint, known, right), meet_left(joint, known, right, left);
 #pragma unroll
             for (int k = 0; k < NR; k++) left[k] = shuffle_from(left[k], middle), right[k] = shuffle_from(right[k], middle);
-            narrow(known, lane & bit, left, right);
+            if (!PARTIAL || ((lane & ~(2 * bit - 1)) | bit) < count) narrow(known, lane & bit, left, right);
         }
     }
 };

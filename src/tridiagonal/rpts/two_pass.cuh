@@ -1,17 +1,13 @@
 /* The exact solve of long systems: every warp reduces one tile to two rows, the system of these rows is solved, every warp
  * reduces its tile again and substitutes. The system is read twice, 9 elements a row with one right-hand side; the coarse
- * system has two rows for 32 M, so that nothing else counts. */
+ * system has two rows for 32 M, so that nothing else counts. A cyclic system leaves a cyclic one; the rows behind its last whole tile
+ * are rows of that as they are, since every tile must have a neighbour on either side. */
 #ifndef TRINE_RPTS_TWO_PASS_CUH
 #define TRINE_RPTS_TWO_PASS_CUH
 
 #include "tridiagonal/rpts/tile.cuh"
 
-template <typename T> struct two_pass {
-    system_of<T> A;
-    pivoting p;
-    int64_t nrhs;
-    columns_of<const T> D;
-    columns_of<T> X;
+template <typename T> struct two_pass : tiled_solve<T> {
     T *lower, *diag, *upper; /* the coarse system: rows 2t and 2t + 1 come from tile t */
     columns_of<T> coarse;    /* its right-hand sides, then its solution */
     int64_t tiles;
@@ -19,6 +15,7 @@ template <typename T> struct two_pass {
     T *handed;               /* of the one pass: the rows of tiles for their neighbours */
     const int32_t *marks;    /* NULL, or zero for the tiles of D, which is X, that are zero */
     int probes;              /* of the one pass: so many tiles are looked at beforehand */
+    int64_t coarse_n;        /* 2 tiles, and in a cyclic system the rows behind them */
 };
 
 template <typename T> __device__ __forceinline__ bool is_zero(const two_pass<T> &s, int64_t number) { return s.marks && s.marks[blockIdx.y * s.tiles + number] == 0; }
@@ -36,6 +33,23 @@ template <typename T, int NR> __device__ __forceinline__ void keep_rows(const tw
     }
 }
 
+/** The rows behind the tiles of a cyclic system to the coarse system, and their solution from there. */
+template <typename T, int NR, int M> __device__ inline void keep_rest(const two_pass<T> &s, int64_t first, int count)
+{
+    const int64_t row = s.tiles * tile<T, NR, M>::ROWS;
+    for (int64_t i = threadIdx.x; i < s.A.n - row; i += WARP) {
+        const int64_t to = 2 * s.tiles + i;
+        if (blockIdx.y == 0) s.lower[to] = lower_of(s.A, row + i), s.diag[to] = diag_of(s.A, row + i), s.upper[to] = upper_of(s.A, row + i);
+        for (int k = 0; k < count; k++) s.coarse.data[(first + k) * s.coarse.ld + to] = s.D.data[(first + k) * s.D.ld + row + i];
+    }
+}
+template <typename T, int NR, int M> __device__ inline void copy_rest(const two_pass<T> &s, int64_t first, int count)
+{
+    const int64_t row = s.tiles * tile<T, NR, M>::ROWS;
+    for (int64_t i = threadIdx.x; i < s.A.n - row; i += WARP)
+        for (int k = 0; k < count; k++) s.X.data[(first + k) * s.X.ld + row + i] = s.coarse.data[(first + k) * s.coarse.ld + 2 * s.tiles + i];
+}
+
 /** Blocks that fit on a multiprocessor: registers are given out accordingly. */
 template <typename T, int NR, int M> constexpr int resident_tiles() { return (int)(227 * 1024 / (tile<T, NR, M>::BYTES + 1024)); }
 
@@ -45,10 +59,11 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     extern __shared__ __align__(16) unsigned char shared_memory[];
     const tile t = {(T *)shared_memory};
     const int64_t row = blockIdx.x * (int64_t)tile::ROWS, first = blockIdx.y * (int64_t)NR;
-    const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
+    const int count = s.columns_from(first, NR);
     wait_for_predecessor();
     let_follower_start(); /* not before: the follower's follower may read what the predecessor wrote */
     if (is_shut(s.gate)) return;
+    if (s.A.cyclic && blockIdx.x == s.tiles) return keep_rest<T, NR, M>(s, first, count);
     if (blockIdx.y > 0 && is_zero(s, blockIdx.x)) { /* the first right-hand sides bring the coefficients */
         if (threadIdx.x < 2)
             for (int k = 0; k < count; k++) s.coarse.data[(first + k) * s.coarse.ld + 2 * blockIdx.x + threadIdx.x] = T{};
@@ -67,10 +82,10 @@ template <typename T, int NR> __device__ __forceinline__ known_of<T, NR> known_e
 #pragma unroll
     for (int k = 0; k < NR; k++) {
         const T *x = s.coarse.data + (first + k) * s.coarse.ld;
-        known.before[k] = k < count && number > 0 ? x[i - 1] : T{};
+        known.before[k] = k < count && (number > 0 || s.A.cyclic) ? x[(number > 0 ? i : s.coarse_n) - 1] : T{};
         known.first[k] = k < count ? x[i] : T{};
         known.last[k] = k < count ? x[i + 1] : T{};
-        known.after[k] = k < count && number + 1 < s.tiles ? x[i + 2] : T{};
+        known.after[k] = k < count && (i + 2 < s.coarse_n || s.A.cyclic) ? x[i + 2 < s.coarse_n ? i + 2 : 0] : T{};
     }
     return known;
 }
@@ -86,7 +101,7 @@ template <typename T, int NR> __device__ __forceinline__ bool are_zero(const kno
 template <typename T, int NR, int M> __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<T, NR, M> &t, int64_t number, int64_t first)
 {
     const int64_t row = number * tile<T, NR, M>::ROWS;
-    const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
+    const int count = s.columns_from(first, NR);
     way_back<T, NR> back;
     if (is_zero(s, number)) { /* nothing comes from D; from outside neither, if the solution has faded away */
         wait_for_predecessor();
@@ -106,8 +121,14 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
 template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>())) substitute_tiles(const __grid_constant__ two_pass<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
+    const int64_t number = gridDim.x - 1 - (int64_t)blockIdx.x;
     if (is_shut(s.gate)) return;
-    substitute_one(s, tile<T, NR, M>{(T *)shared_memory}, s.tiles - 1 - blockIdx.x, blockIdx.y * (int64_t)NR);
+    const int64_t first = blockIdx.y * (int64_t)NR;
+    if (s.A.cyclic && number == s.tiles) {
+        wait_for_predecessor();
+        return copy_rest<T, NR, M>(s, first, s.columns_from(first, NR));
+    }
+    substitute_one(s, tile<T, NR, M>{(T *)shared_memory}, number, first);
 }
 
 #endif
