@@ -96,8 +96,9 @@ TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int
  * complements (Klein 2024, Section 2.5); inside a partition Gaussian elimination with row exchanges, from which the rows of
  * the interface are not excluded, so that no partition has to be regular in itself. */
 
-/** Bytes of device workspace for trine_bgtsv: the pivot rows, about 5.5 n elements for each of the rows * n unknowns (n = 2, 3, 4, 8; other n
- *  as much as the next of these). TRINE_ERR_NOT_BUILT in a build without CUDA. */
+/** Bytes of device workspace for trine_bgtsv: pivot rows and coarse systems, with automatic partitions about 7 n elements for each
+ *  of the rows * n unknowns (6 n if n = 2 and rows > 2^18; n = 2, 3, 4, 8; other n as much as the next of these); rows * n * nrhs
+ *  more with refinement. TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_bgtsv_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D on the current CUDA device, A block tridiagonal; everything else as in trine_gtsv, which solves n = 1. */
@@ -114,8 +115,8 @@ TRINE_API trine_status trine_bgtsv_cpu(int threads, trine_dtype t, int64_t rows,
                                        const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                                        void *work, size_t work_bytes);
 
-/** Bytes of device memory that hold a factorization of trine_bgtf: about 3.2 times the three bands for n = 2, 3, 4, 8, and as much
- *  as the next of these takes for other n. */
+/** Bytes of device memory that hold a factorization of trine_bgtf: 3.2 (n = 2, rows > 2^18) to 3.5 times the three bands for
+ *  n = 2, 3, 4, 8, and as much as the next of these takes for other n. */
 TRINE_API trine_status trine_bgtf_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes);
 
 /** Factor op(A), A block tridiagonal, on the current CUDA device: `factor`, factor_bytes of device memory from 16 bytes on, gets
@@ -150,8 +151,8 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
  * of 8; 7 and n = 25-27, 33, 34, 41. The bands are taken as blocks of max(kl, ku) rows, and solved like
  * those; on a GPU kl = ku = 1 is solved by trine_gtsv. */
 
-/** Bytes of device workspace for trine_gbsv: as for trine_bgtsv with blocks of max(kl, ku) rows; for kl = ku = 1 as for trine_gtsv.
- *  TRINE_ERR_NOT_BUILT in a build without CUDA. */
+/** Bytes of device workspace for trine_gbsv: as for trine_bgtsv with blocks of w rows, w being max(kl, ku) or the next of 2, 3, 4, 8
+ *  (in cyclic systems perhaps a larger one of these); for kl = ku = 1 as for trine_gtsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_gbsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D on the current CUDA device, A banded; everything else as in trine_gtsv. */

@@ -1,4 +1,4 @@
-/* Factorization of the coarse stages on the GPU, and solves with factors. */
+/* Factorization of the coarse stages on the GPU, solves with what was kept of any stage, and the last stages in one kernel. */
 #ifndef TRINE_BLOCK_FACTOR_CUH
 #define TRINE_BLOCK_FACTOR_CUH
 
@@ -118,7 +118,7 @@ template <typename T, int N, int RHS> __global__ void __launch_bounds__(WARP) fa
     factor_warp<T, N, RHS>(s, blockIdx.x, (T *)shared_memory);
 }
 
-/** A block column's multipliers of a lane's row, and the lanes of its pivot rows. */
+/** A block column's multipliers of the row at position q, and the positions of its pivot rows. */
 template <typename T, int N, int ROWS> struct lower_row {
     T f[N];
     int pivot[N];
@@ -130,7 +130,8 @@ template <typename T, int N, int ROWS> struct lower_row {
     }
 };
 
-/** Eliminate NR right-hand sides, a lane a row as in `factor`: those of the pivot rows go to X, the others to the coarse system. */
+/** Eliminate NR right-hand sides, a lane a position of `reduce` or `factor`: those of the pivot rows go to X, the others to the
+ *  coarse system. */
 template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds__(WARP) forward(const __grid_constant__ stage_of<T> s)
 {
     constexpr int ROWS = (GROUP + 2) * N;

@@ -6,8 +6,8 @@
  * columns, keeps the unknowns of its first and last block column as interface; Gaussian elimination of the B - 2 others leaves
  * 2 width rows with coefficients in four block columns,
  *     left (the previous partition's last one) | first | last | right (the next partition's first one),
- * and these are one group of the coarse system. The last stage, a coarse one, is one partition, whose 2 width rows are eliminated as well; in a
- * cyclic system it is its own neighbour: left is last, right is first.
+ * and these are one group of the coarse system. The last stage, a coarse one, is one partition, whose 2 width rows are eliminated
+ * as well; in a cyclic system it is its own neighbour: left is last, right is first.
  *
  * A block column's factors ("chunk") are, with R = (2 + group) width rows in play:
  *     multipliers  width x R          of column k at k R
@@ -15,7 +15,8 @@
  *                  column c at c width + k
  *     inverses     width              of the pivots
  * and, as bytes, the pivot rows' numbers and the number of the block row that a determinant chose. A GPU has another order: the
- * multipliers of a stage together, then its pivot rows, each in one piece (block/rows.cuh). */
+ * multipliers of a stage together, then its pivot rows, each in one piece with the inverse on the diagonal; the bytes are the
+ * positions of the pivot rows on the lanes (block/rows.cuh). */
 #ifndef TRINE_BLOCK_LAYOUT_H
 #define TRINE_BLOCK_LAYOUT_H
 

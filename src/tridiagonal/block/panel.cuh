@@ -1,4 +1,5 @@
-/* The arithmetic of block/panel.h on the GPU: what it needs of a scalar type. */
+/* The arithmetic of block/panel.h on the GPU: what it needs of a scalar type. Kernels use the weights and the determinants; how
+ * they choose a pivot row and eliminate, on rows that lie on several lanes, is in block/rows.cuh. */
 #ifndef TRINE_BLOCK_PANEL_CUH
 #define TRINE_BLOCK_PANEL_CUH
 

@@ -7,9 +7,11 @@
  *     top .. top+n-1      the rows that become the pivot rows of this block column's n columns, one after the other;
  *     top+n .. rows-1     the rows behind them.
  * Column k of the block column takes its pivot from row top+k, from the rows behind it and from the top rows: this is Gaussian
- * elimination with row exchanges on the whole partition, interface rows included, with the interface columns ordered last.
+ * elimination with row exchanges on the whole partition, interface rows included, with the interface columns ordered last. The
+ * kernels of a GPU do the same without exchanging rows (block/rows.cuh); they use the weights and determinants only.
  *
- * Needs T, R (its real type), FN(name), PANEL_TEMPLATE, PANEL_INLINE, ZERO, FROM_REAL(r), ABS1(x) (|re| + |im|), RECIPROCAL(x) of T or R, SMALLEST_NORMAL, ROUNDING of R. */
+ * Needs T, R (its real type), FN(name), PANEL_TEMPLATE, PANEL_INLINE, ZERO, FROM_REAL(r), ABS1(x) (|re| + |im|), RECIPROCAL(x) of
+ * T or R, SMALLEST_NORMAL, ROUNDING of R. */
 
 /** The weight of a row's coefficients in scaled pivot decisions: the reciprocal of the largest one. */
 PANEL_TEMPLATE PANEL_INLINE R FN(panel_weight)(R largest)

@@ -14,9 +14,8 @@ template <typename T, int N, int RHS, int R> size_t reduce_bytes(int64_t nrhs)
 }
 
 /** Eliminate the inner block columns of a partition, R rows a lane: a group of the coarse system is left. The pivot rows go to
- *  s.chunks, their right-hand sides to X, where `backward` finds them; without right-hand sides the
- *  multipliers are kept too, for `forward`. The
- *  matrix is read once, some block rows ahead, so that X may be D. PLAIN: see tile::is_plain. */
+ *  s.chunks, their right-hand sides to X, where `backward` finds them; without right-hand sides the multipliers are kept too, for
+ *  `forward`. The matrix is read once, some block rows ahead, so that X may be D. PLAIN: see tile::is_plain. */
 template <typename T, int N, int RHS, int R, bool PLAIN> __global__ void __launch_bounds__(WARP) reduce(const __grid_constant__ stage_of<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];

@@ -1,5 +1,5 @@
-/* The partitions of a warp in shared memory: rows come from global memory coalesced, bands become blocks on the way; pivot rows
- * take the place of the rows they come from, solutions that of the right-hand sides. */
+/* The rows of a warp's partitions on their way through shared memory, some block rows at a time: they come from global memory
+ * coalesced, with their right-hand sides, and bands become blocks on the way. */
 #ifndef TRINE_BLOCK_TILE_CUH
 #define TRINE_BLOCK_TILE_CUH
 
@@ -126,7 +126,7 @@ template <typename T, int N, int LANES, int RHS> struct tile {
         }
     }
 
-    /** op(here, column, row, bytes) for each piece of the vectors of block rows j ... that is there; absent(here) for others. */
+    /** op(here, column, row) for each element of the right-hand sides of block rows j ... that is there; absent(here) for others. */
     template <bool PLAIN, typename OP, typename ABSENT>
     __device__ __forceinline__ void for_vectors(const stage_of<T> &s, const place<LANES> &at, int64_t column, int j, int rows, const OP &op, const ABSENT &absent)
     {
