@@ -19,11 +19,19 @@ from report_triangular import triangular_section
 from report_tridiagonal import numerics_section, tridiag_section
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ABOUT = """Times are medians in milliseconds, with whatever a method resets or fills inside; every result was
-checked in long double, and the error is the largest componentwise backward error |b - Tx| / (|T||x| + |b|). `% of copy` is
-the least traffic of a solve (12 bytes a nonzero in double, and the vectors) at the copy bandwidth of the same run, over its
-time.
-"""
+TIMES = "Times are medians in milliseconds, with whatever a method resets or fills inside."
+TRIANGULAR = f"""{TIMES} Every result was
+checked in long double; the error is the largest componentwise backward error |b - Tx| / (|T||x| + |b|). `% of copy` is
+the least traffic of a solve (12 bytes a nonzero in double, and the vectors) at the copy bandwidth of the same run, over its time."""
+# What the numbers of a page are, by suite.
+ABOUT = {
+    "direct": f"{TIMES} The error is the normwise backward error of A x = b.",
+    "sptrsv": TRIANGULAR,
+    "sptrsm": TRIANGULAR,
+    "supernodal": TRIANGULAR,
+    "tridiag": f"{TIMES} The error is the largest componentwise backward error |d - Ax| / (|A||x| + |d|).",
+    "tridiag-numerics": "",  # said there
+}
 
 
 def load(folder):
@@ -98,21 +106,21 @@ def main():
         (folder / f"{stem}.svg").write_text(svg, encoding="utf-8")
         return f"![{stem}]({stem}.svg)\n\n"
 
-    pages = {}
+    pages = {}  # name -> what its numbers are, its text
     for (suite, device), records in groups.items():
         plain = records if suite == "supernodal" else [r for r in records if not r.get("sweep")]
         if plain:
-            pages[f"{suite}-{device}"] = section(suite, device, plain, save)
-    pages["figure17-yamazaki2020"] = figure_17(groups, save)
+            pages[f"{suite}-{device}"] = ABOUT.get(suite, TIMES), section(suite, device, plain, save)
+    pages["figure17-yamazaki2020"] = TIMES, figure_17(groups, save)
     for device in unique(device for _, device in groups):
         sweeps = [r for (suite, d), records in groups.items() if d == device and suite in ("sptrsv", "sptrsm") for r in records if r.get("sweep")]
-        pages[f"liu2017-{device}"] = paper_section(device, sweeps, save)
-    pages = {name: text for name, text in pages.items() if text}
-    for name, text in pages.items():
+        pages[f"liu2017-{device}"] = TRIANGULAR, paper_section(device, sweeps, save)
+    pages = {name: page for name, page in pages.items() if page[1]}
+    for name, (about, text) in pages.items():
         title, body = text.split("\n", 1)
-        (folder / f"{name}.md").write_text(f"{title}\n\n[All benchmarks](../benchmarks.md). {ABOUT}{body.rstrip()}\n", encoding="utf-8")
+        (folder / f"{name}.md").write_text(f"{title}\n\n" + f"[All benchmarks](../benchmarks.md). {about}".rstrip() + f"\n{body.rstrip()}\n", encoding="utf-8")
     plots = {path.stem for path in folder.glob("*.svg")}
-    titles = {name: text.split("\n", 1)[0].removeprefix("# ") for name, text in pages.items()}
+    titles = {name: text.split("\n", 1)[0].removeprefix("# ") for name, (_, text) in pages.items()}
     (arguments.out / "benchmarks.md").write_text(summary(groups, titles, plots), encoding="utf-8")
     print(f"{arguments.out / 'benchmarks.md'}: {sum(map(len, groups.values()))} records, {len(pages)} pages, {len(plots)} plots")
 

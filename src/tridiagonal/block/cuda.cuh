@@ -69,7 +69,6 @@ template <typename T> stage_of<T> make_stage(const block_call *call, int k, T *f
 template <typename T, int N> struct width_of {
     static constexpr int R = ROWS_A_LANE<T, N>, LANES = 3 * N / R, TOGETHER = 4; /* rows of a lane, lanes of a partition in `reduce`; its right-hand sides */
 
-
     static trine_status allow(const void *kernel, size_t bytes)
     {
         trine_status status = TRINE_SUCCESS;
