@@ -264,10 +264,8 @@ static bool solve_by_lapack(const linear_system *s, double *x)
 
 bool read_sample(const char *name, linear_system *s, double **x)
 {
-    char path[1024];
-    const char *matrices = getenv("TRINE_TEST_MATRICES");
-    snprintf(path, sizeof path, "%s/../numerics/data/%s.bin", matrices && *matrices ? matrices : "../shared/matrices", name);
-    FILE *file = fopen(path, "rb");
+    const char *path = test_recorded_system(name);
+    FILE *file = path ? fopen(path, "rb") : NULL;
     int64_t head[4];
     if (!file) return false;
     assert_int_equal(fread(head, 8, 4, file), 4);
@@ -284,6 +282,10 @@ bool read_sample(const char *name, linear_system *s, double **x)
 
 void check_random(linear_system s, double dominance, double bound)
 {
+    if (!test_is_to_do()) {
+        free_system(&s);
+        return;
+    }
     fill_system(&s, (uint64_t)(s.n + 1), dominance);
     poison_outside(&s);
     OK(solve_system(&s));
@@ -299,6 +301,10 @@ void check_random(linear_system s, double dominance, double bound)
 
 void check_exchanges(linear_system s)
 {
+    if (!test_is_to_do()) {
+        free_system(&s);
+        return;
+    }
     OK(solve_system(&s));
     const double error = backward_error(&s, s.D) / eps_of(s.t);
     if (!(error <= 50)) fail_msg("dtype %d, n %lld, block size %d, pivot %d: backward error %.3g eps", (int)s.t, (long long)s.n, s.m, (int)s.options.pivot, error);

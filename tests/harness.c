@@ -52,18 +52,40 @@ void test_fails(trine_status expected, const char *text, trine_status status, co
     }
 }
 
+bool test_is_to_do(void)
+{
+    static long next = 0;
+    const char *part = getenv("TRINE_TEST_PART");
+    long k = 1, n = 1;
+    if (part && *part && (sscanf(part, "%ld/%ld", &k, &n) != 2 || k < 1 || k > n)) fail_msg("TRINE_TEST_PART=%s is no k/n", part);
+    return next++ % n == k - 1;
+}
+
+static const char *matrix_folder(void)
+{
+    const char *folder = getenv("TRINE_MATRICES");
+    if (!folder || !*folder) folder = getenv("TRINE_TEST_MATRICES");
+    return folder && *folder ? folder : "../shared/matrices";
+}
+
 const char *test_real_matrix(const char *name)
 {
     static char path[1024];
-    const char *folder = getenv("TRINE_MATRICES");
-    if (!folder || !*folder) folder = getenv("TRINE_TEST_MATRICES");
-    if (!folder || !*folder) folder = "../shared/matrices";
-    snprintf(path, sizeof path, "%s/%s.mtx.gz", folder, name);
+    snprintf(path, sizeof path, "%s/%s.mtx.gz", matrix_folder(), name);
     if (access(path, R_OK) != 0) {
         print_message("skipped: no real matrix %s\n", name);
         skip();
     }
     return path;
+}
+
+const char *test_recorded_system(const char *name)
+{
+    static char path[1024];
+    snprintf(path, sizeof path, "%s/../numerics/data/%s.bin", matrix_folder(), name);
+    if (access(path, R_OK) == 0) return path;
+    print_message("no recorded system %s\n", name);
+    return NULL;
 }
 
 double test_uniform(uint64_t seed, uint64_t counter)

@@ -29,9 +29,16 @@ void test_ok(trine_status status, const char *call, const char *file, int line);
 #define FAILS(expected, text, call) test_fails((expected), (text), (call), #call, __FILE__, __LINE__)
 void test_fails(trine_status expected, const char *text, trine_status status, const char *call, const char *file, int line);
 
-/** Path of a real matrix ("nos3"), or the running test is skipped, visibly, when the folder is not there.
- *  TRINE_MATRICES, by default ../shared/matrices beside the project. The text lives until the next call. */
+/** Is the next piece of a test's work to be done? Yes, unless TRINE_TEST_PART=k/n in the environment asks for every n-th piece from
+ *  the k-th on (1 <= k <= n): n processes then share tests that would take one of them too long under compute-sanitizer. */
+bool test_is_to_do(void);
+
+/** Path of a real matrix ("nos3"), or the running test is skipped, visibly, when it is not there: in the folder TRINE_MATRICES, by
+ *  default ../shared/matrices beside the project. The text lives until the next call. */
 const char *test_real_matrix(const char *name);
+/** Path of a recorded system of the numerical test set ("T4_07"), in ../numerics/data beside the real matrices; NULL if it is not
+ *  there. The text lives until the next call. */
+const char *test_recorded_system(const char *name);
 
 /** Portable random numbers: u in (0,1), by a counter (splitmix64). */
 double test_uniform(uint64_t seed, uint64_t counter);

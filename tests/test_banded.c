@@ -65,6 +65,7 @@ static void the_matrices_of_table_6_are_solved_as_well_as_by_lapack(void **state
     for (int id = 1; id <= 23; id++)
         for (int k = 0; k < 2; k++)
             for (int partition = 0; partition <= 32; partition += 16) {
+                if (!test_is_to_do()) continue;
                 error_samples e = {.count = 0};
                 char name[64];
                 const bool hopeless = id == 13; /* condition above 1e15: judged by the backward error, after a refinement step */
@@ -90,6 +91,7 @@ static void the_recorded_matrices_of_table_6_are_solved_as_well_as_by_lapack(voi
 {
     (void)state;
     for (int id = 1; id <= 23; id++) {
+        if (!test_is_to_do()) continue;
         error_samples e = {.count = 0};
         char name[16];
         double *x;
@@ -109,6 +111,7 @@ static void random_bands_of_every_width_are_solved_as_well_as_by_lapack(void **s
     (void)state;
     for (int kl = 0; kl <= 8; kl++)
         for (int ku = kl == 0; ku <= 8; ku++) {
+            if (!test_is_to_do()) continue;
             error_samples e = {.count = 0};
             char name[64];
             for (uint64_t seed = 1; seed <= 9; seed++) {
@@ -134,6 +137,7 @@ static void banded_matrices_of_applications_are_solved_as_well_as_by_lapack(void
     OK(trine_context_create(&ctx, "cpu"));
     for (int m = 0; m < 6; m++) {
         const char *path = test_real_matrix(names[m]);
+        if (!test_is_to_do()) continue;
         error_samples e = {.count = 0};
         trine_matrix A;
         const int64_t *offsets;

@@ -275,12 +275,10 @@ static void constant_bands_are_where_they_should_be(void **state)
  * matrices, in ../numerics/data. */
 static double *read_sample(const char *set, int id, int64_t head[4])
 {
-    const char *folder = getenv("TRINE_MATRICES");
-    if (!folder || !*folder) folder = getenv("TRINE_TEST_MATRICES");
-    if (!folder || !*folder) folder = "../shared/matrices";
-    char path[1200];
-    snprintf(path, sizeof path, "%s/../numerics/data/%s_%02d.bin", folder, set, id);
-    FILE *file = fopen(path, "rb");
+    char name[16];
+    snprintf(name, sizeof name, "%s_%02d", set, id);
+    const char *path = test_recorded_system(name);
+    FILE *file = path ? fopen(path, "rb") : NULL;
     if (!file) return NULL;
     assert_int_equal(fread(head, sizeof *head, 4, file), 4);
     const size_t count = (size_t)(head[0] * (head[1] + head[2] + 1));

@@ -96,6 +96,10 @@ class CountingCases(unittest.TestCase):
     def test_a_program_without_cases_is_one(self):
         self.assertEqual(gpu_test.count_cases("x", 0, "fine"), {"x": "passed"})
 
+    def test_matrices_that_are_not_there_are_named(self):
+        output = "[ RUN      ] a\nskipped: no real matrix nos3\n[  SKIPPED ] a\nno recorded system T4_07\n"
+        self.assertEqual(gpu_test.matrices_missing(output), {"nos3", "T4_07"})
+
 
 class FindingTests(unittest.TestCase):
     def test_a_tree_built_elsewhere_is_found_here(self):

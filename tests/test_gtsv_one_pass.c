@@ -98,6 +98,7 @@ static void the_matrices_of_table_4_of_every_length_are_solved_as_well_as_by_lap
     static const int64_t sizes[] = {512, 512, 100003, 100003, (1 << 20) + 6, (1 << 20) + 6};
     for (int k = 0; k < 6; k++)
         for (int id = 1; id <= 20; id++) {
+            if (!test_is_to_do()) continue;
             const trine_gtsv_options options = {.path = k % 2 ? TRINE_GTSV_AUTO : TRINE_GTSV_ONE_PASS, .refine = id == 12 || id == 13 || id == 15};
             const int seeds = sizes[k] == 512 ? 20 : 1;
             double ours[20], lapack[20], backward[20];
@@ -175,6 +176,7 @@ static void large_neighbours_behind_weak_couplings_count_at_their_size(void **st
     for (int single = 0; single < 2; single++)
         for (int k = 0; k < 4; k++)
             for (uint64_t seed = 1; seed <= 12; seed++) {
+                if (!test_is_to_do()) continue;
                 struct system s = open_system(single ? TRINE_S : TRINE_D, 60000 + 77 * (int64_t)seed);
                 const double largest = single ? 25 : 220; /* exponent */
                 double scale = 1;
@@ -198,6 +200,7 @@ static void a_system_that_decays_everywhere_but_in_one_place_is_solved_exactly(v
     for (int single = 0; single < 2; single++)
         for (int where = 0; where < 6; where++)
             for (int in_place = 0; in_place < 2; in_place++) {
+                if (!test_is_to_do()) continue;
                 struct system s = open_system(single ? TRINE_S : TRINE_D, 300007);
                 for (int64_t i = 0; i < s.n; i++) {
                     const int64_t from_start = i - where * (s.n - 4000) / 5;
@@ -234,6 +237,7 @@ static void long_systems_are_solved_as_well_where_the_path_is_automatic(void **s
     (void)state;
     for (int single = 0; single < 2; single++)
         for (int slow = 0; slow < 2; slow++) { /* a stretch without decay at the end */
+            if (!test_is_to_do()) continue;
             struct system s = open_system(single ? TRINE_S : TRINE_D, single ? 8000003 : 4000005);
             for (int64_t i = 0; i < s.n; i++) {
                 set_row(&s, i, slow && i > s.n - 9000 ? 2.00001 : 3);
@@ -270,6 +274,7 @@ static void every_precision_every_transpose_and_several_columns_agree_with_two_p
         for (int op = 0; op < 3; op++)
             for (int64_t nrhs = 1; nrhs <= 5; nrhs += 2)
                 for (int place = 0; place < 2; place++) { /* where neighbours are coupled strongly: one pass does not do there */
+                    if (!test_is_to_do()) continue;
                     trine_context ctx = test_context();
                     const trine_dtype t = dtypes[k];
                     const size_t size = trine_dtype_size(t), bytes = (size_t)n * size;

@@ -72,6 +72,7 @@ static void every_path_solves_every_number_of_rows_and_columns(void **state)
     for (size_t p = 0; p < sizeof paths / sizeof *paths; p++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (size_t c = 0; c < (sizes[s] > 40000 ? 2 : 5) * 2; c++) {
+                if (!test_is_to_do()) continue;
                 const trine_gtsv_options options = {.path = paths[p], .cyclic = c % 2};
                 struct fixture f = open_fixture(sizes[s], columns[c / 2], options);
                 const trine_status status = solve(&f, NULL, options);
@@ -122,6 +123,7 @@ static void a_captured_solve_can_be_replayed_with_new_data(void **state)
     static const int64_t sizes[] = {1000, 30000, 300000, 3000000};
     for (int s = 0; s < 4; s++)
         for (size_t p = 0; p < sizeof paths / sizeof *paths; p++) {
+            if (!test_is_to_do()) continue;
             const trine_gtsv_options options = {.path = paths[p]};
             struct fixture f = open_fixture(sizes[s], 1, options);
             const size_t bytes = (size_t)f.n * sizeof(float);
@@ -184,6 +186,7 @@ static void a_singular_system_stays_finite_and_refinement_makes_the_residual_of_
                                               {.refine = 1, .partition = 16}};
     for (int64_t n = 512; n <= 130000; n *= 6)
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+            if (!test_is_to_do()) continue;
             trine_context ctx = test_context();
             const size_t bytes = (size_t)n * sizeof(double);
             double *a = malloc(bytes), *b = malloc(bytes), *c = malloc(bytes), *d = malloc(bytes), *x = malloc(bytes);

@@ -17,6 +17,10 @@ static void check_factor(factor *F, unsigned seed)
         const trine_panels panels = panels_of(F);
         static const trine_supernodal_invert inversions[] = {TRINE_INVERT_NONE, TRINE_INVERT_OFF, TRINE_INVERT_DIAG};
         for (int variant = 0; variant < 6; variant++) {
+            if (!test_is_to_do()) {
+                k += 3; /* ops */
+                continue;
+            }
             trine_supernodal plan;
             const bool single = variant == 2 && (t == TRINE_D || t == TRINE_Z);
             OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){

@@ -15,34 +15,25 @@ enum { N_COUNTS = sizeof counts / sizeof *counts, SHAPES = 4 };
  *  choices comes up. With TRINE_TEST_FULL in the environment, all four. */
 static void product_of_everything(trine_triangular_method method, const int64_t *sizes, int n_sizes)
 {
-    trine_context ctx = test_context();
     const int step = getenv("TRINE_TEST_FULL") ? 1 : SHAPES;
     for (int is = 0; is < n_sizes; is++)
         for (int id = 0; id < 4; id++)
             for (int mask = 0; mask < 8; mask++) {
                 const bool lower = mask & 1, unit = mask & 2, csc = mask & 4;
-                const trine_dtype t = dtypes[id];
-                struct problem P = make_problem(sizes[is], sparse_random, lower, csc, true, unit, (uint64_t)(10 * is + mask + 1));
-                struct arrays a;
-                trine_matrix A = make_matrix(ctx, &P, t, test_on_gpu() && mask % 3 == 1, &a);
-                trine_triangular plan;
-                OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){
-                    .uplo = lower ? TRINE_LOWER : TRINE_UPPER, .diag = unit ? TRINE_UNIT : TRINE_NONUNIT,
-                    .ops = TRINE_N | TRINE_T | TRINE_H, .method = method, .max_nrhs = 64}));
-                OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
-                OK(trine_triangular_check(plan, NULL));
+                if (!test_is_to_do()) continue;
+                struct fixture f = open_problem(make_problem(sizes[is], sparse_random, lower, csc, true, unit, (uint64_t)(10 * is + mask + 1)),
+                                                dtypes[id], test_on_gpu() && mask % 3 == 1);
+                set_plan(&f, (trine_triangular_options){.uplo = lower ? TRINE_LOWER : TRINE_UPPER, .diag = unit ? TRINE_UNIT : TRINE_NONUNIT,
+                                                        .ops = TRINE_N | TRINE_T | TRINE_H, .method = method, .max_nrhs = 64});
+                OK(trine_triangular_check(f.plan, NULL));
                 for (int io = 0; io < 3; io++)
                     for (int c = 0; c < N_COUNTS; c++)
                         for (int first = (is + id + mask + io + c) % step, shape = first; shape < SHAPES; shape += step)
-                            solve_and_check_padded(ctx, plan, &P, t, lower, unit, ops[io], counts[c], shape & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
-                                                   shape & 2, shape & 1 ? -0.5 + 0.25 * _Complex_I : 2, shape == 2,
+                            solve_and_check_padded(&f, ops[io], counts[c], shape & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, shape & 2,
+                                                   shape & 1 ? -0.5 + 0.25 * _Complex_I : 2, shape == 2,
                                                    paddings[(mask + io + c / 2) % 4], skips[(mask + io + c / 2) % 4]);
-                OK(trine_triangular_destroy(&plan));
-                OK(trine_matrix_destroy(&A));
-                free_arrays(&a);
-                problem_free(&P);
+                close_fixture(&f);
             }
-    OK(trine_context_destroy(&ctx));
 }
 
 static const int64_t small_sizes[] = {0, 1, 2, 31, 32, 33}, big_sizes[] = {1000};

@@ -21,8 +21,8 @@ static void check_that_values_are_replaced_without_a_new_analysis(trine_triangul
             OK(trine_triangular_numeric(f.plan, TRINE_HOST, values, NULL));
         }
         free(values);
-        solve_and_check(f.ctx, f.plan, &f.P, TRINE_D, true, false, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
-        solve_and_check(f.ctx, f.plan, &f.P, TRINE_D, true, false, TRINE_T, 1, TRINE_COLMAJOR, false, 1, true);
+        solve_and_check(&f, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
+        solve_and_check(&f, TRINE_T, 1, TRINE_COLMAJOR, false, 1, true);
     }
     close_fixture(&f);
 }
@@ -128,36 +128,28 @@ static void every_nan_in_a_right_hand_side_flows_through(void **state)
 
 static void check_repeated_solves(trine_triangular_method method)
 {
-    trine_context ctx = test_context();
-    struct problem P = make_rows(90000, 2, grid);
-    struct arrays a;
-    trine_matrix A = make_matrix(ctx, &P, TRINE_D, false, &a);
-    trine_triangular plan;
+    struct fixture f = open_problem(make_rows(90000, 2, grid), TRINE_D, false);
+    const int64_t n = f.P.n;
     trine_triangular_info info;
-    OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.method = method, .summation = TRINE_ORDER_DETERMINISTIC, .max_nrhs = 3}));
-    OK(trine_triangular_get_info(plan, &info));
+    set_plan(&f, (trine_triangular_options){.method = method, .summation = TRINE_ORDER_DETERMINISTIC, .max_nrhs = 3});
+    OK(trine_triangular_get_info(f.plan, &info));
     assert_true(info.deterministic);
-    OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
-    const size_t bytes = (size_t)P.n * 3 * sizeof(double);
+    const size_t bytes = (size_t)n * 3 * sizeof(double);
     double *B = malloc(bytes), *first = malloc(bytes), *again = malloc(bytes);
-    for (int64_t i = 0; i < 3 * P.n; i++) B[i] = test_uniform(1, (uint64_t)i);
-    void *b = test_to_device(ctx, B, bytes), *x = test_to_device(ctx, B, bytes);
+    for (int64_t i = 0; i < 3 * n; i++) B[i] = test_uniform(1, (uint64_t)i);
+    void *b = test_to_device(f.ctx, B, bytes), *x = test_to_device(f.ctx, B, bytes);
     for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2)
         for (int run = 0; run < 20; run++) {
-            OK(trine_triangular_solve(plan, TRINE_N, NULL, &(trine_dense){b, P.n, nrhs, 0, TRINE_COLMAJOR}, &(trine_dense){x, P.n, nrhs, 0, TRINE_COLMAJOR}, NULL));
-            test_from_device(ctx, run ? again : first, x, bytes);
+            OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &(trine_dense){b, n, nrhs, 0, TRINE_COLMAJOR}, &(trine_dense){x, n, nrhs, 0, TRINE_COLMAJOR}, NULL));
+            test_from_device(f.ctx, run ? again : first, x, bytes);
             if (run) assert_memory_equal(first, again, bytes);
         }
-    test_release(ctx, b);
-    test_release(ctx, x);
+    test_release(f.ctx, b);
+    test_release(f.ctx, x);
     free(B);
     free(first);
     free(again);
-    OK(trine_triangular_destroy(&plan));
-    OK(trine_matrix_destroy(&A));
-    free_arrays(&a);
-    problem_free(&P);
-    OK(trine_context_destroy(&ctx));
+    close_fixture(&f);
 }
 
 static void repeated_solves_are_bitwise_equal(void **state)

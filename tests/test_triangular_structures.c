@@ -14,37 +14,51 @@ static void extreme_structures_are_solved(void **state)
         {"hubs", 90000, 3, 3623, hubs}, {"layers", 100000, 3, 50, layers}};
     trine_triangular_method methods[4];
     const int n_methods = test_on_gpu() ? methods_here(methods) : (methods[0] = TRINE_TRI_AUTO, 1);
-    trine_context ctx = test_context();
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        print_message("%s\n", cases[c].name);
-        struct problem P = make_rows(cases[c].n, cases[c].per_row, cases[c].from);
-        struct arrays a;
-        trine_matrix A = make_matrix(ctx, &P, TRINE_D, false, &a);
-        trine_triangular plan;
-        trine_triangular_info info;
-        int64_t levels, *level_offsets = malloc((size_t)(P.n + 1) * sizeof *level_offsets);
-        OK(trine_level_sets(ctx, A, TRINE_LOWER, &levels, level_offsets, NULL, NULL));
-        assert_int_equal(levels, cases[c].levels);
-        assert_int_equal(level_offsets[levels], P.n);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int m = 0; m < n_methods; m++) {
-            OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.method = methods[m], .ops = TRINE_N | TRINE_T, .max_nrhs = 2}));
-            OK(trine_triangular_get_info(plan, &info));
+            if (!test_is_to_do()) continue;
+            struct fixture f = open_problem(make_rows(cases[c].n, cases[c].per_row, cases[c].from), TRINE_D, false);
+            trine_triangular_info info;
+            int64_t levels, *level_offsets = malloc((size_t)(f.P.n + 1) * sizeof *level_offsets);
+            print_message("%s, %s\n", cases[c].name, trine_triangular_method_name(methods[m]));
+            OK(trine_level_sets(f.ctx, f.A, TRINE_LOWER, &levels, level_offsets, NULL, NULL));
+            assert_int_equal(levels, cases[c].levels);
+            assert_int_equal(level_offsets[levels], f.P.n);
+            free(level_offsets);
+            set_plan(&f, (trine_triangular_options){.method = methods[m], .ops = TRINE_N | TRINE_T, .max_nrhs = 2});
+            OK(trine_triangular_get_info(f.plan, &info));
             assert_int_equal(info.uplo, TRINE_LOWER);
-            assert_int_equal(info.nnz, P.nnz);
+            assert_int_equal(info.nnz, f.P.nnz);
             assert_true(info.levels == levels || info.levels == -1);
-            OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
             for (int64_t nrhs = 1; nrhs <= 2; nrhs++) {
-                solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_N, nrhs, TRINE_COLMAJOR, false, 1, true);
-                solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_T, nrhs, TRINE_ROWMAJOR, true, 1, true);
+                solve_and_check(&f, TRINE_N, nrhs, TRINE_COLMAJOR, false, 1, true);
+                solve_and_check(&f, TRINE_T, nrhs, TRINE_ROWMAJOR, true, 1, true);
             }
-            OK(trine_triangular_destroy(&plan));
+            close_fixture(&f);
         }
-        OK(trine_matrix_destroy(&A));
-        free(level_offsets);
-        free_arrays(&a);
-        problem_free(&P);
-    }
-    OK(trine_context_destroy(&ctx));
+}
+
+/** All precisions, triangles, diagonals, methods and ops: rows of the given pattern and a solve with one right-hand side; unless
+ *  max_nrhs is 1, one with max_nrhs as well. */
+static void check_that_a_pattern_is_solved(int64_t n, pattern_fn pattern, int64_t max_nrhs)
+{
+    trine_triangular_method methods[4];
+    const int n_methods = methods_here(methods);
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++)
+        for (int mask = 0; mask < 4; mask++) {
+            const bool lower = mask & 1, unit = mask & 2;
+            if (!test_is_to_do()) continue;
+            struct fixture f = open_problem(make_problem(n, pattern, lower, t % 2, true, unit, 8), t, false);
+            for (int m = 0; m < n_methods; m++) {
+                set_plan(&f, (trine_triangular_options){.uplo = lower ? TRINE_LOWER : TRINE_UPPER, .diag = unit ? TRINE_UNIT : TRINE_NONUNIT,
+                                                        .ops = TRINE_N | TRINE_T | TRINE_H, .method = methods[m], .max_nrhs = max_nrhs});
+                for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op)) {
+                    solve_and_check(&f, op, 1, TRINE_COLMAJOR, m % 2, 2, false);
+                    if (max_nrhs > 1) solve_and_check(&f, op, max_nrhs, TRINE_ROWMAJOR, m % 2, 1, true);
+                }
+            }
+            close_fixture(&f);
+        }
 }
 
 /** Groups of 7 rows with the same columns elsewhere, and dense among themselves: as in factors, or with several unknowns a node. */
@@ -57,33 +71,8 @@ static bool in_groups(int64_t i, int64_t j, int64_t n)
 static void groups_of_rows_with_the_same_columns_are_solved(void **state)
 {
     (void)state;
-    trine_triangular_method methods[4];
-    const int n_methods = methods_here(methods);
-    trine_context ctx = test_context();
-    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
-        for (int mask = 0; mask < 8; mask++) {
-            const bool lower = mask & 1, unit = mask & 2, small = mask & 4;
-            struct problem P = make_problem(small ? 40 : 500, in_groups, lower, false, true, unit, 7);
-            struct arrays a;
-            trine_matrix A = make_matrix(ctx, &P, t, false, &a);
-            for (int m = 0; m < n_methods; m++) {
-                trine_triangular plan;
-                OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){
-                    .uplo = lower ? TRINE_LOWER : TRINE_UPPER, .diag = unit ? TRINE_UNIT : TRINE_NONUNIT,
-                    .ops = TRINE_N | TRINE_T | TRINE_H, .method = methods[m], .max_nrhs = 9}));
-                OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
-                for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op)) {
-                    solve_and_check(ctx, plan, &P, t, lower, unit, op, 1, TRINE_COLMAJOR, m % 2, 2, false);
-                    solve_and_check(ctx, plan, &P, t, lower, unit, op, 9, TRINE_ROWMAJOR, m % 2, 1, true);
-                }
-                OK(trine_triangular_destroy(&plan));
-            }
-            OK(trine_matrix_destroy(&A));
-            free_arrays(&a);
-            problem_free(&P);
-        }
-    }
-    OK(trine_context_destroy(&ctx));
+    check_that_a_pattern_is_solved(40, in_groups, 9);
+    check_that_a_pattern_is_solved(500, in_groups, 9);
 }
 
 /** Up to 8 entries a row, close to the diagonal: rows of every kind that short rows are told apart by. */
@@ -98,105 +87,56 @@ static bool in_chains(int64_t i, int64_t j, int64_t n)
     return llabs(i - j) == 1 ? (i > j ? i : j) % 37 != 0 : test_uniform(96, (uint64_t)(i * n + j)) < 0.3 / (double)n;
 }
 
-static void check_that_a_narrow_pattern_is_solved(pattern_fn pattern)
-{
-    trine_triangular_method methods[4];
-    const int n_methods = methods_here(methods);
-    trine_context ctx = test_context();
-    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
-        for (int mask = 0; mask < 4; mask++) {
-            const bool lower = mask & 1, unit = mask & 2;
-            struct problem P = make_problem(700, pattern, lower, t % 2, true, unit, 8);
-            struct arrays a;
-            trine_matrix A = make_matrix(ctx, &P, t, false, &a);
-            for (int m = 0; m < n_methods; m++) {
-                trine_triangular plan;
-                OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){
-                    .uplo = lower ? TRINE_LOWER : TRINE_UPPER, .diag = unit ? TRINE_UNIT : TRINE_NONUNIT,
-                    .ops = TRINE_N | TRINE_T | TRINE_H, .method = methods[m]}));
-                OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
-                for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op))
-                    solve_and_check(ctx, plan, &P, t, lower, unit, op, 1, TRINE_COLMAJOR, m % 2, 2, false);
-                OK(trine_triangular_destroy(&plan));
-            }
-            OK(trine_matrix_destroy(&A));
-            free_arrays(&a);
-            problem_free(&P);
-        }
-    }
-    OK(trine_context_destroy(&ctx));
-}
-
 static void narrow_bands_are_solved(void **state)
 {
     (void)state;
-    check_that_a_narrow_pattern_is_solved(close_to_the_diagonal);
+    check_that_a_pattern_is_solved(700, close_to_the_diagonal, 1);
 }
 
 static void chains_of_rows_are_solved(void **state)
 {
     (void)state;
-    check_that_a_narrow_pattern_is_solved(in_chains);
+    check_that_a_pattern_is_solved(700, in_chains, 1);
 }
 
-/** A quotient of an entry and its pivot is no number of the precision, although the solution is. */
+/** A quotient of an entry and the pivot of its row or of its column is no number of the precision, although the solutions are. */
 static void entries_far_smaller_or_larger_than_their_pivots_keep_their_digits(void **state)
 {
     (void)state;
-    static const double chains[][3] = { /* first pivot, entry, second pivot */
-        {1e-300, 1e-200, 1e200}, {1e300, 1e200, 1e-200}, {1e-100, 1e-120, 1e200}, {1e-3, 1e-150, 1e160}};
+    static const double chains[][4] = { /* first pivot, entry, second pivot, alpha */
+        {1e-300, 1e-200, 1e200, 1}, {1e100, 1e200, 1e-200, 1e-100}, {1e-200, 1e200, 1e100, 1e-100}, {1e-100, 1e-120, 1e200, 1}, {1e-3, 1e-150, 1e160, 1}};
     trine_triangular_method methods[4];
     const int n_methods = methods_here(methods);
-    trine_context ctx = test_context();
     for (size_t c = 0; c < sizeof chains / sizeof *chains; c++) {
         struct problem P = make_rows(60, 1, chain);
         for (int64_t i = 0; i < P.n; i++) {
-            const double scale = chains[c][i % 2 ? 2 : 0];
-            P.values[P.offsets[i + 1] - 1] *= scale;
+            P.values[P.offsets[i + 1] - 1] *= chains[c][i % 2 ? 2 : 0];
             if (i) P.values[P.offsets[i]] *= i % 2 ? chains[c][1] : 0;
         }
-        struct arrays a;
-        trine_matrix A = make_matrix(ctx, &P, TRINE_D, false, &a);
+        struct fixture f = open_problem(P, TRINE_D, false);
         for (int m = 0; m < n_methods; m++) {
-            trine_triangular plan;
-            OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.method = methods[m], .ops = TRINE_N | TRINE_T}));
-            OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
-            solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
-            if (chains[c][1] < chains[c][2]) /* the transposed solution overflows otherwise */
-                solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_T, 1, TRINE_COLMAJOR, true, 1, true);
-            OK(trine_triangular_destroy(&plan));
+            set_plan(&f, (trine_triangular_options){.method = methods[m], .ops = TRINE_N | TRINE_T});
+            solve_and_check(&f, TRINE_N, 1, TRINE_COLMAJOR, false, chains[c][3], false);
+            solve_and_check(&f, TRINE_T, 1, TRINE_COLMAJOR, true, chains[c][3], false);
         }
-        OK(trine_matrix_destroy(&A));
-        free_arrays(&a);
-        problem_free(&P);
+        close_fixture(&f);
     }
-    OK(trine_context_destroy(&ctx));
 }
 
 static void every_tuning_gives_the_same_solution(void **state)
 {
     (void)state;
     if (!test_on_gpu()) skip();
-    trine_context ctx = test_context();
-    struct problem P = make_problem(1000, sparse_random, true, false, false, false, 5);
-    struct arrays a;
-    trine_matrix A = make_matrix(ctx, &P, TRINE_D, false, &a);
+    struct fixture f = open_problem(make_problem(1000, sparse_random, true, false, false, false, 5), TRINE_D, false);
     for (int lanes = 1; lanes <= 32; lanes *= 2)
         for (int warps = 1; warps <= 16; warps += 15)
             for (int blocks = 1; blocks <= 500; blocks += 499)
                 for (int order = 1; order <= 2; order++) {
-                    trine_triangular plan;
-                    OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){
-                        .method = TRINE_TRI_SYNCFREE_CSR, .max_nrhs = 40, .tune = {lanes, warps, blocks, order}}));
-                    OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
-                    for (int64_t nrhs = 1; nrhs <= 40; nrhs += 39)
-                        solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_N, nrhs, TRINE_COLMAJOR, false, 1, true);
-                    OK(trine_triangular_destroy(&plan));
+                    if (!test_is_to_do()) continue;
+                    set_plan(&f, (trine_triangular_options){.method = TRINE_TRI_SYNCFREE_CSR, .max_nrhs = 40, .tune = {lanes, warps, blocks, order}});
+                    for (int64_t nrhs = 1; nrhs <= 40; nrhs += 39) solve_and_check(&f, TRINE_N, nrhs, TRINE_COLMAJOR, false, 1, true);
                 }
-    OK(trine_matrix_destroy(&A));
-    free_arrays(&a);
-    problem_free(&P);
-    OK(trine_context_destroy(&ctx));
+    close_fixture(&f);
 }
 
 static void long_rows_of_several_right_hand_sides_are_solved(void **state)
@@ -204,81 +144,56 @@ static void long_rows_of_several_right_hand_sides_are_solved(void **state)
     (void)state;
     static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
     static const int64_t counts[] = {2, 4, 8, 16, 32, 64, 97};
-    trine_context ctx = test_context();
-    struct problem P = make_rows(9000, 3, hubs); /* rows of 2000 entries that depend on each other */
     for (int id = 0; id < 4; id++) {
-        struct arrays a;
-        trine_matrix A = make_matrix(ctx, &P, dtypes[id], false, &a);
-        trine_triangular plan;
-        OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.ops = TRINE_N | TRINE_T, .max_nrhs = 97}));
-        OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
+        struct fixture f = open_problem(make_rows(9000, 3, hubs), dtypes[id], false); /* rows of 2000 entries that depend on each other */
+        set_plan(&f, (trine_triangular_options){.ops = TRINE_N | TRINE_T, .max_nrhs = 97});
         for (int c = 0; c < 7; c++)
             for (int shape = (id + c) % 2; shape < 4; shape += test_on_gpu() ? 1 : 2)
-                solve_and_check_padded(ctx, plan, &P, dtypes[id], true, false, c % 3 ? TRINE_N : TRINE_T, counts[c],
-                                       shape & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, shape & 2, 1, true, c % 2 ? 0 : 2, 0);
-        OK(trine_triangular_destroy(&plan));
-        OK(trine_matrix_destroy(&A));
-        free_arrays(&a);
+                if (test_is_to_do())
+                    solve_and_check_padded(&f, c % 3 ? TRINE_N : TRINE_T, counts[c], shape & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, shape & 2, 1, true,
+                                           c % 2 ? 0 : 2, 0);
+        close_fixture(&f);
     }
-    problem_free(&P);
-    OK(trine_context_destroy(&ctx));
 }
 
 static void every_tuning_of_the_method_by_columns_gives_the_same_solution(void **state)
 {
     (void)state;
     if (!test_on_gpu()) skip();
-    trine_context ctx = test_context();
+    static const int warps[] = {0, 1, 3, 32};
+    static const struct { int64_t p, q; } limits[] = {{0, 0}, {1, 1}, {64, 4}, {2, 6}};
+    static const int64_t counts[] = {1, 5, 40};
     for (int complex_too = 0; complex_too < 2; complex_too++) {
-        const trine_dtype t = complex_too ? TRINE_Z : TRINE_D;
-        struct problem P = make_problem(1000, sparse_random, true, complex_too, false, false, 5);
-        struct arrays a;
-        trine_matrix A = make_matrix(ctx, &P, t, false, &a);
-        static const int warps[] = {0, 1, 3, 32};
-        static const struct { int64_t p, q; } limits[] = {{0, 0}, {1, 1}, {64, 4}, {2, 6}};
+        struct fixture f = open_problem(make_problem(1000, sparse_random, true, complex_too, false, false, 5), complex_too ? TRINE_Z : TRINE_D, false);
         for (int w = 0; w < 4; w++)
             for (int scratchpad = 0; scratchpad <= 2; scratchpad++)
                 for (int variant = 0; variant <= 2; variant++)
                     for (int limit = 0; limit < (variant == TRINE_CSC_ADAPTIVE ? 4 : 1); limit++) {
-                        trine_triangular plan;
-                        OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){
+                        if (!test_is_to_do()) continue;
+                        set_plan(&f, (trine_triangular_options){
                             .method = TRINE_TRI_SYNCFREE_CSC, .ops = TRINE_N | TRINE_H, .max_nrhs = 40,
-                            .csc = {warps[w], scratchpad, (trine_csc_variant)variant, limits[limit].p, limits[limit].q}}));
-                        OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
-                        static const int64_t counts[] = {1, 5, 40};
+                            .csc = {warps[w], scratchpad, (trine_csc_variant)variant, limits[limit].p, limits[limit].q}});
                         for (int c = 0; c < 3; c++) {
-                            solve_and_check(ctx, plan, &P, t, true, false, TRINE_N, counts[c], TRINE_COLMAJOR, false, 1, true);
-                            solve_and_check(ctx, plan, &P, t, true, false, TRINE_H, counts[c], TRINE_ROWMAJOR, true, 2, false);
+                            solve_and_check(&f, TRINE_N, counts[c], TRINE_COLMAJOR, false, 1, true);
+                            solve_and_check(&f, TRINE_H, counts[c], TRINE_ROWMAJOR, true, 2, false);
                         }
-                        OK(trine_triangular_destroy(&plan));
                     }
-        OK(trine_matrix_destroy(&A));
-        free_arrays(&a);
-        problem_free(&P);
+        close_fixture(&f);
     }
-    OK(trine_context_destroy(&ctx));
 }
 
 static void every_width_of_level_sets_gives_the_same_solution(void **state)
 {
     (void)state;
     if (!test_on_gpu()) skip();
-    trine_context ctx = test_context();
-    struct problem P = make_rows(90000, 2, grid); /* narrow levels, wide ones, narrow ones */
-    struct arrays a;
-    trine_matrix A = make_matrix(ctx, &P, TRINE_D, false, &a);
+    struct fixture f = open_problem(make_rows(90000, 2, grid), TRINE_D, false); /* narrow levels, wide ones, narrow ones */
     for (int lanes = 1; lanes <= 32; lanes *= 2) {
-        trine_triangular plan;
-        OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.method = TRINE_TRI_LEVELSET, .max_nrhs = 70, .tune.lanes_per_row = lanes}));
-        OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
-        solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
-        if (lanes == 1) solve_and_check(ctx, plan, &P, TRINE_D, true, false, TRINE_N, 70, TRINE_ROWMAJOR, true, 1, true);
-        OK(trine_triangular_destroy(&plan));
+        if (!test_is_to_do()) continue;
+        set_plan(&f, (trine_triangular_options){.method = TRINE_TRI_LEVELSET, .max_nrhs = 70, .tune.lanes_per_row = lanes});
+        solve_and_check(&f, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
+        if (lanes == 1) solve_and_check(&f, TRINE_N, 70, TRINE_ROWMAJOR, true, 1, true);
     }
-    OK(trine_matrix_destroy(&A));
-    free_arrays(&a);
-    problem_free(&P);
-    OK(trine_context_destroy(&ctx));
+    close_fixture(&f);
 }
 
 int main(void)

@@ -134,39 +134,6 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
     free(rounded);
 }
 
-void solve_and_check_padded(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, bool lower, bool unit,
-                            trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha,
-                            int64_t padding, int64_t skip)
-{
-    const size_t size = trine_dtype_size(t), skipped = (size_t)skip * size, padded = (size_t)padding * size;
-    const int64_t used = layout == TRINE_COLMAJOR ? P->n : nrhs, lines = layout == TRINE_COLMAJOR ? nrhs : P->n;
-    const int64_t ld = used + padding > 0 ? used + padding : 1;
-    const size_t bytes = (size_t)(ld * lines + 1 + skip) * size;
-    char *B = malloc(bytes), *X = malloc(bytes), *X0 = malloc(bytes);
-    char scalar[16];
-    for (int64_t i = 0; i < ld * lines + 1 + skip; i++) put(t, B, i, random_value(7, (uint64_t)i)), put(t, X0, i, 1e30);
-    if (in_place) memcpy(X0, B, bytes);
-    put(t, scalar, 0, alpha);
-    char *b = test_to_device(ctx, B, bytes), *x = test_to_device(ctx, X0, bytes);
-    const trine_dense b_block = {(in_place ? x : b) + skipped, P->n, nrhs, ld, layout}, x_block = {x + skipped, P->n, nrhs, ld, layout};
-    OK(trine_triangular_solve(plan, op, null_alpha ? NULL : scalar, &b_block, &x_block, NULL));
-    test_from_device(ctx, X, x, bytes);
-    check_solution(P, t, lower, unit, op, null_alpha ? 1 : alpha, B + skipped, &b_block, X + skipped, &x_block);
-    assert_memory_equal(X, X0, skipped);
-    for (int64_t line = 0; line < lines; line++) /* the padding is untouched */
-        assert_memory_equal(X + skipped + (size_t)(line * ld + used) * size, X0 + skipped + (size_t)(line * ld + used) * size, padded);
-    test_release(ctx, b);
-    test_release(ctx, x);
-    free(B);
-    free(X);
-    free(X0);
-}
-void solve_and_check(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, bool lower, bool unit,
-                     trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha)
-{
-    solve_and_check_padded(ctx, plan, P, t, lower, unit, op, nrhs, layout, in_place, alpha, null_alpha, 3, 0);
-}
-
 /* -------------------------------------------------------------- structures */
 
 struct problem make_rows(int64_t n, int64_t per_row, int64_t (*from)(int64_t i, int64_t k, int64_t n))
@@ -212,13 +179,29 @@ int methods_here(trine_triangular_method *list)
     return test_on_gpu() ? 4 : 3;
 }
 
-/* ------------------------------------------------------------ life of a plan */
+/* ------------------------------------------------------------------- plans */
 
+struct fixture open_problem(struct problem P, trine_dtype t, bool on_device)
+{
+    struct fixture f = {.ctx = test_context(), .P = P, .t = t};
+    f.A = make_matrix(f.ctx, &f.P, t, on_device, &f.a);
+    return f;
+}
+static void analyse(struct fixture *f, trine_triangular_options options)
+{
+    OK(trine_triangular_destroy(&f->plan));
+    OK(trine_triangular_analyse(f->ctx, &f->plan, f->A, &options));
+    f->lower = options.uplo != TRINE_UPPER, f->unit = options.diag == TRINE_UNIT;
+}
+void set_plan(struct fixture *f, trine_triangular_options options)
+{
+    analyse(f, options);
+    OK(trine_triangular_numeric(f->plan, TRINE_HOST, NULL, NULL));
+}
 struct fixture open_fixture_with(trine_triangular_method method, int64_t n, unsigned mask, int64_t max_nrhs)
 {
-    struct fixture f = {.ctx = test_context(), .P = make_problem(n, sparse_random, true, false, false, false, 5)};
-    f.A = make_matrix(f.ctx, &f.P, TRINE_D, false, &f.a);
-    OK(trine_triangular_analyse(f.ctx, &f.plan, f.A, &(trine_triangular_options){.method = method, .ops = mask, .max_nrhs = max_nrhs}));
+    struct fixture f = open_problem(make_problem(n, sparse_random, true, false, false, false, 5), TRINE_D, false);
+    analyse(&f, (trine_triangular_options){.method = method, .ops = mask, .max_nrhs = max_nrhs});
     return f;
 }
 struct fixture open_fixture(int64_t n, unsigned mask, int64_t max_nrhs) { return open_fixture_with(TRINE_TRI_AUTO, n, mask, max_nrhs); }
@@ -226,7 +209,40 @@ void close_fixture(struct fixture *f)
 {
     OK(trine_triangular_destroy(&f->plan));
     OK(trine_matrix_destroy(&f->A));
-    OK(trine_context_destroy(&f->ctx));
     free_arrays(&f->a);
+    OK(trine_context_destroy(&f->ctx));
     problem_free(&f->P);
+}
+
+void solve_and_check_padded(const struct fixture *f, trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha,
+                            bool null_alpha, int64_t padding, int64_t skip)
+{
+    const struct problem *P = &f->P;
+    const trine_dtype t = f->t;
+    const size_t size = trine_dtype_size(t), skipped = (size_t)skip * size, padded = (size_t)padding * size;
+    const int64_t used = layout == TRINE_COLMAJOR ? P->n : nrhs, lines = layout == TRINE_COLMAJOR ? nrhs : P->n;
+    const int64_t ld = used + padding > 0 ? used + padding : 1;
+    const size_t bytes = (size_t)(ld * lines + 1 + skip) * size;
+    char *B = malloc(bytes), *X = malloc(bytes), *X0 = malloc(bytes);
+    char scalar[16];
+    for (int64_t i = 0; i < ld * lines + 1 + skip; i++) put(t, B, i, random_value(7, (uint64_t)i)), put(t, X0, i, 1e30);
+    if (in_place) memcpy(X0, B, bytes);
+    put(t, scalar, 0, alpha);
+    char *b = test_to_device(f->ctx, B, bytes), *x = test_to_device(f->ctx, X0, bytes);
+    const trine_dense b_block = {(in_place ? x : b) + skipped, P->n, nrhs, ld, layout}, x_block = {x + skipped, P->n, nrhs, ld, layout};
+    OK(trine_triangular_solve(f->plan, op, null_alpha ? NULL : scalar, &b_block, &x_block, NULL));
+    test_from_device(f->ctx, X, x, bytes);
+    check_solution(P, t, f->lower, f->unit, op, null_alpha ? 1 : alpha, B + skipped, &b_block, X + skipped, &x_block);
+    assert_memory_equal(X, X0, skipped);
+    for (int64_t line = 0; line < lines; line++) /* the padding is untouched */
+        assert_memory_equal(X + skipped + (size_t)(line * ld + used) * size, X0 + skipped + (size_t)(line * ld + used) * size, padded);
+    test_release(f->ctx, b);
+    test_release(f->ctx, x);
+    free(B);
+    free(X);
+    free(X0);
+}
+void solve_and_check(const struct fixture *f, trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha)
+{
+    solve_and_check_padded(f, op, nrhs, layout, in_place, alpha, null_alpha, 3, 0);
 }

@@ -44,21 +44,32 @@ void free_arrays(struct arrays *a);
 /** Componentwise: |alpha b - op(T) x| <= c (entries + 4) eps (|op(T)| |x| + |alpha b|), everything rounded to t first. */
 void check_solution(const struct problem *P, trine_dtype t, bool lower, bool unit, trine_transpose op, value alpha,
                     const void *B, const trine_dense *b, const void *X, const trine_dense *x);
-/** Solve with random right-hand sides in one shape and check. Memory outside the block must stay as it was. */
-void solve_and_check(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, bool lower, bool unit,
-                     trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha);
-/** The same with a leading dimension `padding` larger than need be (3 above), `skip` elements behind an aligned address. */
-void solve_and_check_padded(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, bool lower, bool unit,
-                            trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha,
-                            int64_t padding, int64_t skip);
-
 /** The methods that the device of this run has; AUTO first. */
 int methods_here(trine_triangular_method *list);
 
-/** A plan for a random lower triangle in double. */
-struct fixture { trine_context ctx; struct problem P; struct arrays a; trine_matrix A; trine_triangular plan; };
+/** A problem as a matrix of dtype t in a context of its own, and a plan. */
+struct fixture {
+    trine_context ctx;
+    struct problem P;
+    trine_dtype t;
+    struct arrays a;
+    trine_matrix A;
+    trine_triangular plan; /* NULL until there is one */
+    bool lower, unit;
+};
+/** Takes P over; no plan. */
+struct fixture open_problem(struct problem P, trine_dtype t, bool on_device);
+/** A plan with the matrix's values in place of the one before. */
+void set_plan(struct fixture *f, trine_triangular_options options);
+/** A plan without values for a random lower triangle in double. */
 struct fixture open_fixture_with(trine_triangular_method method, int64_t n, unsigned mask, int64_t max_nrhs);
 struct fixture open_fixture(int64_t n, unsigned mask, int64_t max_nrhs);
 void close_fixture(struct fixture *f);
+
+/** Solve with random right-hand sides in one shape and check. Memory outside the block must stay as it was. */
+void solve_and_check(const struct fixture *f, trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha);
+/** The same with a leading dimension `padding` larger than need be (3 above), `skip` elements behind an aligned address. */
+void solve_and_check_padded(const struct fixture *f, trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha,
+                            bool null_alpha, int64_t padding, int64_t skip);
 
 #endif
