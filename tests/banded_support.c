@@ -251,7 +251,8 @@ static void store_one(void *argument, int64_t row, int64_t column, wide value)
 }
 static bool solve_by_lapack(const linear_system *s, double *x)
 {
-    const int n = (int)s->n, one = 1, kl = s->m ? 2 * s->m - 1 : s->kl, ku = s->m ? kl : s->ku;
+    const int n = (int)s->n, one = 1, all = n - 1, corners = s->options.cyclic;
+    const int kl = corners ? all : s->m ? 2 * s->m - 1 : s->kl, ku = corners ? all : s->m ? kl : s->ku;
     lapack_bands bands = {.ldab = 2 * kl + ku + 1, .diagonal = kl + ku};
     int info, *pivots = malloc((size_t)n * sizeof(int));
     bands.ab = calloc((size_t)(bands.ldab * n), 8);

@@ -10,7 +10,7 @@ static double *band(const linear_system *s, int k) { return (double *)s->matrix 
 
 /* ------------------------------------------------------------- as LAPACK does */
 
-/** Condition numbers above 1e15: judged by the backward error, after a refinement step. */
+/** Condition numbers above 1e15: judged by the backward error. */
 static bool is_hopeless(int id) { return id == 12 || id == 13 || id == 15; }
 
 static void the_made_matrices_of_table_4_are_solved_as_well_as_by_lapack(void **state)
@@ -23,7 +23,8 @@ static void the_made_matrices_of_table_4_are_solved_as_well_as_by_lapack(void **
                 if (!test_is_to_do()) continue;
                 error_samples e = {.count = 0};
                 char name[64];
-                const trine_gtsv_options options = {.pivot = pivots[k], .partition = partition, .refine = is_hopeless(id)};
+                const bool refine = is_hopeless(id) && (k > 0 || test_on_gpu());
+                const trine_gtsv_options options = {.pivot = pivots[k], .partition = partition, .refine = refine};
                 for (uint64_t seed = 1; seed <= SEEDS; seed++) {
                     linear_system s = new_tridiagonal(TRINE_D, 512, 1, options);
                     double x[512], *bands[3] = {band(&s, -1), band(&s, 0), band(&s, 1)};
@@ -39,6 +40,31 @@ static void the_made_matrices_of_table_4_are_solved_as_well_as_by_lapack(void **
             }
 }
 
+static void cyclic_versions_of_table_4_are_solved_as_well_as_by_lapack(void **state)
+{
+    (void)state;
+    enum { n = 256 };
+    for (int id = 1; id <= 20; id++) {
+        error_samples e = {.count = 0};
+        char name[32];
+        if (test_on_gpu() && id >= 12) skip();
+        if (id == 13) continue; /* its rows add up to zero: with corners like their neighbours it is singular */
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            linear_system s = new_tridiagonal(TRINE_D, n, 1, (trine_gtsv_options){.cyclic = 1});
+            double x[n], *bands[3] = {band(&s, -1), band(&s, 0), band(&s, 1)};
+            if (make_table4(id, seed, n, bands)) {
+                bands[0][0] = bands[0][1], bands[2][n - 1] = bands[2][n - 2];
+                make_solution(seed, n, x);
+                multiply_system(&s, x);
+                compare_with_lapack(&s, x, &e);
+            }
+            free_system(&s);
+        }
+        snprintf(name, sizeof name, "cyclic matrix %d", id);
+        if (e.count) check_errors(name, &e, false);
+    }
+}
+
 static void the_recorded_matrices_of_table_4_are_solved_as_well_as_by_lapack(void **state)
 {
     (void)state;
@@ -51,7 +77,7 @@ static void the_recorded_matrices_of_table_4_are_solved_as_well_as_by_lapack(voi
         snprintf(name, sizeof name, "T4_%02d", id);
         if (!read_sample(name, &s, &x)) skip();
         s.tridiagonal = true;
-        s.options.refine = is_hopeless(id);
+        s.options.refine = is_hopeless(id) && test_on_gpu();
         compare_with_lapack(&s, x, &e);
         check_errors(name, &e, is_hopeless(id));
         free(x);
@@ -305,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_made_matrices_of_table_4_are_solved_as_well_as_by_lapack),
+        cmocka_unit_test(cyclic_versions_of_table_4_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(the_recorded_matrices_of_table_4_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(long_systems_with_a_tiny_diagonal_keep_their_digits),
         cmocka_unit_test(every_size_precision_and_pivoting_scheme_is_backward_stable),

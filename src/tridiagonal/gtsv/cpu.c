@@ -11,7 +11,8 @@ enum {
     RPTS_DIRECT_ROWS = 64,            /* systems up to this size are solved by one elimination */
     TILE_ROWS = RPTS_DIRECT_ROWS + 2,
     RPTS_SERIAL_ROWS = 8192,          /* fewer rows are not worth a parallel region */
-    RPTS_CPU_PARTITION = 32
+    RPTS_CPU_PARTITION = 32,
+    TOLERANCE = 16                    /* rounding errors of a row's terms that its residual may have before a partition is solved again */
 };
 
 /* The loops over lanes: kept out of their callers, where GCC vectorizes them best, and compiled for wider vectors too. The
