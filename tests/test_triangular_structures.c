@@ -147,6 +147,9 @@ static void long_rows_of_several_right_hand_sides_are_solved(void **state)
     for (int id = 0; id < 4; id++) {
         struct fixture f = open_problem(make_rows(9000, 3, hubs), dtypes[id], false); /* rows of 2000 entries that depend on each other */
         set_plan(&f, (trine_triangular_options){.ops = TRINE_N | TRINE_T, .max_nrhs = 97});
+        size_t bytes, one_x = (size_t)f.P.n * 97 * trine_dtype_size(dtypes[id]);
+        OK(trine_triangular_work(f.plan, 97, NULL, &bytes, NULL));
+        assert_true(bytes <= one_x + 4096); /* besides B and X, one more X and some counters */
         for (int c = 0; c < 7; c++)
             for (int shape = (id + c) % 2; shape < 4; shape += test_on_gpu() ? 1 : 2)
                 if (test_is_to_do())

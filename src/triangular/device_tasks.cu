@@ -14,6 +14,32 @@ __global__ void count_slots(int64_t n, const int64_t *offsets, int64_t most, int
         slots[p] = p < n ? parts_before_last(offsets[p + 1] - offsets[p], most) : 0;
 }
 
+__global__ void mark_needed(int64_t nnz, const int32_t *columns, int32_t *needed)
+{
+    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * blockDim.x) needed[columns[k]] = 1;
+}
+
+__device__ bool can_lend(const device_triangle &d, int64_t most, const int32_t *needed, int64_t p)
+{
+    return p < d.n && !needed[p] && parts_before_last(d.offsets[p + 1] - d.offsets[p], most) == 0;
+}
+
+__global__ void count_lenders(const device_triangle d, int64_t most, const int32_t *needed, int32_t *lends)
+{
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p <= d.n; p += (int64_t)gridDim.x * blockDim.x)
+        lends[p] = can_lend(d, most, needed, p);
+}
+
+/** before: how many rows before each could lend; the first ones do. */
+__global__ void write_lenders(const device_triangle d, int64_t most, const int32_t *needed, const int32_t *before, const task_list out)
+{
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < d.n; p += (int64_t)gridDim.x * blockDim.x) {
+        const bool lends = before[p] < out.slots && can_lend(d, most, needed, p);
+        out.lends[d.order[p]] = lends;
+        if (lends) out.lenders[before[p]] = d.order[p];
+    }
+}
+
 /** first_slot: of every row, ascending; NULL: there are none. */
 __global__ void write_tasks(const device_triangle d, int64_t most, const int32_t *first_slot, row_task *tasks)
 {
@@ -62,6 +88,7 @@ done:
     return status;
 }
 
+/* No more slots than rows, if need be with longer tasks. */
 trine_status device_tasks_make(trine_triangular plan, const device_triangle *d, int64_t most, task_list *out)
 {
     trine_status status = TRINE_SUCCESS;
@@ -70,31 +97,46 @@ trine_status device_tasks_make(trine_triangular plan, const device_triangle *d, 
     const int64_t n = d->n;
     const int blocks = device_blocks_for(plan, n + 1);
     arena scratch = {};
-    int32_t *slots = nullptr, *first_slot = nullptr, n_slots = 0;
+    int32_t *counts = nullptr, *first_slot = nullptr, *needed = nullptr, *lenders_before = nullptr, n_slots = 0, n_lenders = 0;
+    bool lent;
     char *temporary;
     size_t bytes = 0;
     *out = {};
     if (d->longest_row > most) {
-        TRY(GPU(gpucub::DeviceScan::ExclusiveSum(nullptr, bytes, slots, first_slot, n + 1, stream)));
+        TRY(GPU(gpucub::DeviceScan::ExclusiveSum(nullptr, bytes, counts, first_slot, n + 1, stream)));
         TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
-            slots = a.take<int32_t>(n + 1);
+            counts = a.take<int32_t>(n + 1);
             first_slot = a.take<int32_t>(n + 1);
+            needed = a.take<int32_t>(n);
+            lenders_before = a.take<int32_t>(n + 1);
             temporary = a.take<char>((int64_t)bytes);
         }));
-        count_slots<<<blocks, THREADS, 0, stream>>>(n, d->offsets, most, slots);
-        TRY(GPU(gpucub::DeviceScan::ExclusiveSum(temporary, bytes, slots, first_slot, n + 1, stream)));
-        TRY(trine_device_copy_async(ctx, &n_slots, first_slot + n, sizeof n_slots, ctx->stream));
-        TRY(trine_device_synchronize(ctx, ctx->stream));
+        TRY(trine_device_fill_async(ctx, needed, 0, (size_t)n * sizeof *needed, ctx->stream));
+        mark_needed<<<device_blocks_for(plan, d->nnz), THREADS, 0, stream>>>(d->nnz, d->columns, needed);
+        do {
+            if (n_slots > n) most *= 2;
+            count_slots<<<blocks, THREADS, 0, stream>>>(n, d->offsets, most, counts);
+            TRY(GPU(gpucub::DeviceScan::ExclusiveSum(temporary, bytes, counts, first_slot, n + 1, stream)));
+            count_lenders<<<blocks, THREADS, 0, stream>>>(*d, most, needed, counts);
+            TRY(GPU(gpucub::DeviceScan::ExclusiveSum(temporary, bytes, counts, lenders_before, n + 1, stream)));
+            TRY(trine_device_copy_async(ctx, &n_slots, first_slot + n, sizeof n_slots, ctx->stream));
+            TRY(trine_device_copy_async(ctx, &n_lenders, lenders_before + n, sizeof n_lenders, ctx->stream));
+            TRY(trine_device_synchronize(ctx, ctx->stream));
+        } while (n_slots > n);
     }
+    lent = n_slots && n_slots <= n_lenders;
     out->slots = n_slots;
     out->count = n + n_slots;
     TRY(arena_allocate(ctx, &out->memory, [&](arena &a) {
         out->tasks = a.take<row_task>(out->count + 1);
         out->rows = a.take<int32_t>(d->nnz);
+        out->lenders = lent ? a.take<int32_t>(n_slots) : nullptr;
+        out->lends = lent ? a.take<uint8_t>(n) : nullptr;
         out->inverses = d->pivot_source ? a.take<char>(n * (int64_t)trine_dtype_size(plan->dtype)) : nullptr;
     }));
     plan->info.bytes += (int64_t)out->memory.used;
     write_tasks<<<blocks, THREADS, 0, stream>>>(*d, most, first_slot, out->tasks);
+    if (lent) write_lenders<<<blocks, THREADS, 0, stream>>>(*d, most, needed, lenders_before, *out);
     if (d->nnz) find_rows<<<device_blocks_for(plan, d->nnz), THREADS, 0, stream>>>(d->nnz, d->columns, d->order, out->rows);
     TRY(GPU_LAUNCHED("making the tasks"));
     if (scratch.base) TRY(trine_device_synchronize(ctx, ctx->stream)); /* the scratch memory goes */

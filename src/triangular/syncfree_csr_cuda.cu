@@ -74,7 +74,8 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
 {
     const device_side *d = (const device_side *)s->side->device;
     const row_shape *one = &d->one, *many = &d->many;
-    if (d->tasks.count && s->nrhs >= d->least_for_tasks) return syncfree_csr_solve_many(plan, s, &d->base, &d->tasks);
+    const bool room = !d->tasks.slots || d->tasks.lenders || x_holds_flags(s); /* for sums of parts */
+    if (d->tasks.count && s->nrhs >= d->least_for_tasks && room) return syncfree_csr_solve_many(plan, s, &d->base, &d->tasks);
     gpuStream_t stream = (gpuStream_t)s->stream;
     char *buffer = (char *)s->work->buffer;
     const bool level_by_level = d->few_levels && s->nrhs == 1;
@@ -121,12 +122,7 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
 
 size_t work_bytes(trine_triangular plan, int64_t nrhs)
 {
-    int64_t slots = 0;
-    for (int side = 0; side < SIDES; side++) {
-        const device_side *d = (const device_side *)plan->side[side].device;
-        if (d && nrhs > 1 && d->tasks.slots > slots) slots = d->tasks.slots;
-    }
-    return STATE_BYTES + (size_t)(plan->n + slots) * (size_t)nrhs * trine_dtype_size(plan->dtype);
+    return STATE_BYTES + (size_t)plan->n * (size_t)nrhs * trine_dtype_size(plan->dtype);
 }
 
 trine_status solve(trine_triangular plan, const struct triangular_solve *s)

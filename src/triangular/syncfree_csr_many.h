@@ -18,7 +18,9 @@ struct task_list {
     int32_t *rows;           /* of every entry: the number of the row whose value it needs */
     void *inverses;          /* reciprocals of the pivots, made by every numeric; NULL: the diagonal is 1 */
     int64_t count, slots;
-    arena memory;            /* holds tasks, rows and inverses */
+    int32_t *lenders;        /* of every slot: the number of a row that no other needs and that is no long one; NULL: too few */
+    uint8_t *lends;          /* of every row, by its number: it is one of those */
+    arena memory;            /* holds all of these */
     int warps, blocks;       /* how the solve is launched */
 };
 
@@ -28,8 +30,11 @@ trine_status device_rows_sort(trine_triangular plan, device_triangle *d);
 trine_status device_tasks_make(trine_triangular plan, const device_triangle *d, int64_t most, task_list *out);
 void device_tasks_release(trine_triangular plan, task_list *list);
 
-/** State of one solve in flight at the start of its work: counters, a cache line each. The slots follow, then room for one X. */
+/** State of one solve in flight at the start of its work: counters, a cache line each. Room for one X follows, or for the slots: where
+ *  X's values as flags stand in that room or take X's own, a lender's place there is free, since nobody waits for it: a slot. */
 constexpr size_t STATE_BYTES = 1024;
+/** X itself can hold them, being no B and row-major. */
+inline bool x_holds_flags(const struct triangular_solve *s) { return s->x_col == 1 && s->B != s->X && s->x_row <= UINT32_MAX; }
 trine_status syncfree_csr_solve_many(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const task_list *list);
 trine_status syncfree_csr_invert_pivots(trine_triangular plan, const device_triangle *d, const task_list *list, void *stream);
 

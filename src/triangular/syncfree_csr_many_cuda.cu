@@ -21,7 +21,9 @@ template <typename T> struct many_args {
     const T *values, *pivots, *inverses, *B;
     T *X;                    /* NULL: Y is the result */
     T *Y;                    /* values as flags, by row number, row-major; starts at all bits set, like partial and counters */
-    T *partial;              /* sums of parts of long rows, likewise, nrhs a row */
+    T *partial;              /* sums of parts of long rows, likewise, nrhs a slot */
+    const int32_t *lenders;  /* not NULL: Y's rows of these are the slots, */
+    const uint8_t *lends;    /* and such a row's result goes to X alone */
     unsigned *counters;
     T alpha;
     bool conjugate;
@@ -57,6 +59,7 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
         return t;
     };
     auto column_of = [&](const assignment &t) { return (a.tiles == 1 ? 0 : t.number % a.tiles) * (R * V) + r * V; };
+    auto sums_of = [&](int32_t slot) { return a.partial + (int64_t)(a.lenders ? a.lenders[slot] : slot) * a.nrhs; };
     /* Entries from `at` on of task t; with the first ones, what finishing takes. */
     auto prepare = [&](stage<T, V> *to, const assignment &t, int at) {
         if (t.number < a.total) {
@@ -84,6 +87,7 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
     unsigned drawn = draw();
     pack<T, V> sum = {}, b = {};
     T inverse = one_of<T>();
+    bool lends = false;
     int at = 0;
     prepare(&stages[warp][0], now, 0);
     for (int parity = 0; now.number < a.total; parity ^= 1) {
@@ -100,12 +104,13 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
 #pragma unroll
             for (int i = 0; i < V; i++) b.v[i] = a.alpha * s->b[r * V + i];
             if (a.inverses) inverse = s->inverse;
+            lends = a.lends && a.lends[now.row];
         }
         if (at == 0 && now.position < 0) { /* the last part of a long row: the other parts stand side by side */
             const row_task before = a.tasks[(a.tiles == 1 ? now.number : now.number / a.tiles) - 1];
             for (int i = e; i <= before.position; i += E)
                 if (active) {
-                    const T *const from = a.partial + (int64_t)(~before.row - i) * a.nrhs + j;
+                    const T *const from = sums_of(~before.row - i) + j;
                     pack<T, V> x;
                     do x = poll_pack<T, V>(from);
                     while (is_missing(x));
@@ -143,7 +148,7 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
         if (active && e == 0) {
             T *to = a.Y + (int64_t)now.row * a.y_row + j;
             if (!whole) {
-                to = a.partial + (int64_t)~now.row * a.nrhs + j;
+                to = sums_of(~now.row) + j;
             } else if (!is_missing(inverse)) {
                 const T factor = a.conjugate ? conjugate_of(inverse) : inverse;
 #pragma unroll
@@ -156,7 +161,7 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
             }
 #pragma unroll
             for (int i = 0; i < V; i++) sum.v[i] = missing_or(sum.v[i]);
-            publish_pack(to, sum);
+            if (!lends) publish_pack(to, sum);
             if (whole && a.X) {
 #pragma unroll
                 for (int i = 0; i < V; i++) a.X[now.row * a.x_row + (j + i) * a.x_col] = sum.v[i];
@@ -167,7 +172,7 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
         drawn = draw();
         third = look_up(number);
         at = 0;
-        sum = {};
+        sum = {}, lends = false;
     }
     wait_for_copies();
 }
@@ -226,14 +231,14 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     const int64_t n = plan->n, nrhs = s->nrhs;
     char *const buffer = (char *)s->work->buffer;
     const size_t slot_bytes = (size_t)list->slots * nrhs * sizeof(T), vector_bytes = (size_t)n * nrhs * sizeof(T);
-    size_t fill_bytes = STATE_BYTES + slot_bytes;
-    T *const room = (T *)(buffer + fill_bytes);
+    size_t fill_bytes = STATE_BYTES;
+    T *const room = (T *)(buffer + STATE_BYTES);
     const dim3 tiles((unsigned)((n + 31) / 32), (unsigned)(nrhs < 65535 * 32 ? (nrhs + 31) / 32 : 65535));
     many_args<T> a = {};
     a.nrhs = nrhs, a.tasks = list->tasks, a.rows = list->rows;
     a.values = (const T *)d->values, a.pivots = (const T *)d->pivots, a.inverses = (const T *)list->inverses;
     a.B = (const T *)s->B, a.b_row = s->b_row, a.b_col = s->b_col;
-    a.counters = (unsigned *)buffer, a.partial = (T *)(buffer + STATE_BYTES);
+    a.counters = (unsigned *)buffer;
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     a.conjugate = s->conjugate;
     const bool by_column = s->x_col != 1 && s->x_row == 1 && s->x_col == n && s->b_row == 1;
@@ -243,8 +248,10 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
         a.X = room, a.x_row = nrhs, a.x_col = 1;
         a.Y = (T *)s->X, a.y_row = (unsigned)nrhs;
         TRY(trine_device_fill_async(plan->ctx, s->X, 0xFF, vector_bytes, stream));
-    } else if (s->x_col == 1 && s->B != s->X && s->x_row <= UINT32_MAX) { /* X itself holds the flags */
+    } else if (x_holds_flags(s)) {
         a.Y = (T *)s->X, a.y_row = (unsigned)s->x_row;
+        a.partial = room;
+        fill_bytes += slot_bytes;
         if (s->x_row == nrhs) TRY(trine_device_fill_async(plan->ctx, s->X, 0xFF, vector_bytes, stream));
         else mark_missing<T><<<device_blocks_for(plan, n * nrhs), 256, 0, stream>>>(n, nrhs, s->x_row, (T *)s->X);
     } else {
@@ -252,6 +259,7 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
         a.Y = room, a.y_row = (unsigned)nrhs;
         fill_bytes += vector_bytes;
     }
+    if (!a.partial && list->slots) a.partial = a.Y, a.lenders = list->lenders, a.lends = list->lends;
     TRY(trine_device_fill_async(plan->ctx, buffer, 0xFF, fill_bytes, stream));
     {
         constexpr int PAIR = sizeof(T) <= 8 ? 2 : 1; /* neighbours in a row that one load brings */
