@@ -247,7 +247,7 @@ typedef struct { double *ab; int ldab, diagonal; } lapack_bands;
 static void store_one(void *argument, int64_t row, int64_t column, wide value)
 {
     const lapack_bands *b = argument;
-    b->ab[column * b->ldab + b->diagonal + row - column] = (double)creall(value);
+    b->ab[column * b->ldab + b->diagonal + row - column] += (double)creall(value);
 }
 static bool solve_by_lapack(const linear_system *s, double *x)
 {

@@ -181,6 +181,26 @@ static void the_result_does_not_depend_on_the_number_of_threads(void **state)
     check_threads(new_blocks(TRINE_C, 5001, 3, 3, (trine_gtsv_options){0}));
 }
 
+static void workspace_on_a_gpu_is_what_the_solve_keeps(void **state)
+{
+    (void)state;
+    trine_build_info build;
+    trine_get_build_info(&build);
+    if (!build.cuda) skip();
+    for (int n = 2; n <= 8; n++)
+        for (int rows = 100000; rows <= 1000000; rows *= 10) { /* elements for each n of an unknown; blocks of 5 to 7 rows count as 8 */
+            const double width = n > 4 ? 8 : n, unit = 8 * (double)rows * width * width;
+            size_t one, two, factor;
+            OK(trine_bgtsv_work_size(TRINE_D, rows, n, 1, NULL, &one));
+            OK(trine_bgtsv_work_size(TRINE_D, rows, n, 2, NULL, &two));
+            OK(trine_bgtf_size(TRINE_D, rows, n, NULL, &factor));
+            const bool large = n == 2 && rows > 1 << 18;
+            assert_true((double)one <= (large ? 5.8 : 6.55) * unit);
+            assert_true((double)two <= (large ? 6.15 : 7.3) * unit);
+            assert_true((double)factor <= (large ? 9.7 : 10.75) * unit);
+        }
+}
+
 static void wrong_arguments_are_refused(void **state)
 {
     (void)state;
@@ -223,6 +243,7 @@ int main(void)
         cmocka_unit_test(singular_systems_return),
         cmocka_unit_test(nan_flows_through),
         cmocka_unit_test(the_result_does_not_depend_on_the_number_of_threads),
+        cmocka_unit_test(workspace_on_a_gpu_is_what_the_solve_keeps),
         cmocka_unit_test(wrong_arguments_are_refused),
     };
     return TEST_MAIN(tests);

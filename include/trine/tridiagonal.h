@@ -97,7 +97,7 @@ TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int
  * the interface are not excluded, so that no partition has to be regular in itself. */
 
 /** Bytes of device workspace for trine_bgtsv: pivot rows and coarse systems, with automatic partitions about 7 n elements for each
- *  of the rows * n unknowns (6 n if n = 2 and rows > 2^18; n = 2, 3, 4, 8; other n as much as the next of these); rows * n * nrhs
+ *  of the rows * n unknowns, 6.5 n with one right-hand side (6.1 n, 5.8 n if n = 2 and rows > 2^18; n = 2, 3, 4, 8; other n as much as the next of these); rows * n * nrhs
  *  more with refinement. TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_bgtsv_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
@@ -146,10 +146,9 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
 /* -------------------------------------------------------------------- bands
  * A is banded, n x n, with kl bands below and ku above the diagonal, 0 to 8 each: band k (-kl..ku) starts at AB + (kl + k) n and
  * holds A[i,i+k] at its position i; positions outside the matrix are read only in cyclic systems, where they hold
- * A[i,(i+k) mod n] (several that meet in one column add up). Cyclic systems are cut
- * into blocks of max(kl, ku) to 8 rows; where that is impossible they are TRINE_ERR_UNSUPPORTED: max(kl, ku) = 8 and n > 24 no multiple
- * of 8; 7 and n = 25-27, 33, 34, 41. The bands are taken as blocks of max(kl, ku) rows, and solved like
- * those; on a GPU kl = ku = 1 is solved by trine_gtsv. */
+ * A[i,(i+k) mod n] (several that meet in one column add up). The bands are taken as blocks of max(kl, ku) rows, and solved like
+ * those; on a GPU kl = ku = 1 is solved by trine_gtsv. Cyclic systems take blocks of up to 8 rows to come out even; where that
+ * fails (max(kl, ku) = 8 and n > 24 no multiple of 8; 7 and n = 25-27, 33, 34, 41) they are slower, and `partition` is not used. */
 
 /** Bytes of device workspace for trine_gbsv: as for trine_bgtsv with blocks of w rows, w being max(kl, ku) or the next of 2, 3, 4, 8
  *  (in cyclic systems perhaps a larger one of these); for kl = ku = 1 as for trine_gtsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */

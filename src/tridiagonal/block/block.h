@@ -24,7 +24,7 @@ typedef struct {
 struct block_backend {
     const int *widths;                    /* see block_group_blocks */
     int coarse_partition;                 /* groups of a partition of a coarse system */
-    block_keep solve_keeps;               /* of stage 0; a factorization keeps the factors */
+    block_keep solve_keeps;               /* of stage 0, and with one right-hand side of all; a factorization keeps the factors */
     /** Block rows of a partition of stage 0: what suits, and the most there may be. */
     void (*partition_rows)(const block_call *call, int64_t *suitable, int64_t *most);
     /** Bytes of workspace of `solve`, without and with a factorization. */

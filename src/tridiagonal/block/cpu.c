@@ -11,6 +11,9 @@ enum {
     SERIAL_BLOCKS = 1024         /* fewer block rows are not worth a parallel region */
 };
 
+#define PAIRS_INLINE static inline
+#include "tridiagonal/block/pairs.h"
+
 #define TEMPLATE "tridiagonal/block/cpu.inc"
 #include "core/each_dtype.h"
 

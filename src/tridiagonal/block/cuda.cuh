@@ -3,6 +3,7 @@
 #define TRINE_BLOCK_CUDA_CUH
 
 #include "tridiagonal/block/factor.cuh"
+#include "tridiagonal/block/pairs.cuh"
 #include "tridiagonal/block/reduce.cuh"
 
 namespace trine_block {
@@ -19,22 +20,36 @@ template <typename T> __global__ void add_columns(int64_t n, const T *from, int6
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x)
         to[i + blockIdx.y * to_ld] = to[i + blockIdx.y * to_ld] + from[i + blockIdx.y * from_ld];
 }
+/** d - op(A) x in a row. */
+template <typename T> __device__ inline T given_residual(const block_matrix &A, int64_t row, const T *x, T d)
+{
+    const int64_t j = row / A.size;
+    for (int side = -1; side <= 1; side++) {
+        const int64_t neighbour = j + side < 0 ? A.rows - 1 : j + side >= A.rows ? 0 : j + side, first = first_unknown(A, neighbour);
+        for (int q = 0; q < unknowns_of(A, neighbour); q++) d = d - given_element<T>(A, j, side, (int)(row % A.size), q) * x[first + q];
+    }
+    return d;
+}
+template <typename T> __device__ inline T given_bands_residual(const block_matrix &A, int64_t row, const T *x, T d)
+{
+    const int below = A.op == TRINE_N ? A.kl : A.ku, above = A.op == TRINE_N ? A.ku : A.kl;
+    for (int k = -below; k <= above; k++) {
+        int64_t column = row + k;
+        if (column < 0 || column >= A.n) {
+            if (!A.cyclic && !A.wrapped) continue;
+            column = (column % A.n + A.n) % A.n;
+        }
+        d = d - given_band<T>(A, row, k) * x[column];
+    }
+    return d;
+}
 /** r := r - op(A) x, a thread a row. */
 template <typename T> __global__ void subtract_product(const __grid_constant__ block_matrix A, const T *X, int64_t ldx, T *residual)
 {
     const T *x = X + blockIdx.y * ldx;
     T *r = residual + blockIdx.y * A.n;
-    for (int64_t row = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; row < A.rows * A.width; row += (int64_t)gridDim.x * blockDim.x) {
-        const int64_t j = row / A.width;
-        const int i = (int)(row % A.width);
-        if (i >= unknowns_of(A, j)) continue;
-        T sum = r[first_unknown(A, j) + i];
-        for (int side = -1; side <= 1; side++) {
-            const int64_t neighbour = j + side < 0 ? A.rows - 1 : j + side >= A.rows ? 0 : j + side, first = first_unknown(A, neighbour);
-            for (int q = 0; q < unknowns_of(A, neighbour); q++) sum = sum - given_element<T>(A, j, side, i, q) * x[first + q];
-        }
-        r[first_unknown(A, j) + i] = sum;
-    }
+    for (int64_t row = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; row < A.n; row += (int64_t)gridDim.x * blockDim.x)
+        r[row] = A.banded ? given_bands_residual(A, row, x, r[row]) : given_residual(A, row, x, r[row]);
 }
 
 /* ------------------------------------------------------------------ launches */
@@ -59,7 +74,7 @@ template <typename T> stage_of<T> make_stage(const block_call *call, int k, T *f
     s.D = s.X, s.ldd = s.ldx;
     s.coarse_x = last ? nullptr : rhs + call->plan.stage[k + 1].rhs * s.nrhs;
     s.coarse_ld = b->partitions * 2 * call->plan.width;
-    s.has_multipliers = k > 0 || call->plan.keeps == BLOCK_KEEP_FACTORS;
+    s.has_multipliers = b->keeps == BLOCK_KEEP_FACTORS;
     s.chunks = factorization + b->factor;
     s.pivots = (uint8_t *)(matrices + call->plan.matrix_elements) + b->pivots;
     return s;
@@ -89,8 +104,25 @@ template <typename T, int N> struct width_of {
         return status;
     }
 
+    /** What stands in for the first stage of bands in pairs: gather_pairs, or move_pairs of all right-hand sides. */
+    static trine_status launch_pairs(void (*kernel)(stage_of<T>), const stage_of<T> &s, int64_t elements, int64_t nrhs, gpuStream_t stream)
+    {
+        trine_status status = TRINE_SUCCESS;
+        const int64_t blocks = (s.partitions * elements + 255) / 256;
+        kernel<<<dim3((unsigned)(blocks < 65535 ? blocks : 65535), (unsigned)nrhs), 256, 0, stream>>>(s);
+        TRY(GPU_LAUNCHED("pairs of block columns of a cyclic banded solve"));
+    done:
+        return status;
+    }
     template <int RHS> static trine_status first_stage(const stage_of<T> &s, gpuStream_t stream)
     {
+        if (s.A.paired) {
+            trine_status status = TRINE_SUCCESS;
+            TRY(launch_pairs(gather_pairs<T>, s, 8 * N * N, 1, stream));
+            TRY(launch_pairs(move_pairs<T, false>, s, 2 * N, s.nrhs, stream));
+        done:
+            return status;
+        }
         const bool plain = tile<T, N, LANES, RHS>::is_plain(s.A);
         return launch<LANES>(plain ? reduce<T, N, RHS, R, true> : reduce<T, N, RHS, R, false>, s, RHS ? RHS : 1, reduce_bytes<T, N, RHS, R>(s.nrhs), stream);
     }
@@ -141,6 +173,7 @@ template <typename T, int N> struct width_of {
     }
     template <int NR> static trine_status backward_stage(const stage_of<T> &s, int k, gpuStream_t stream)
     {
+        if (k == 0 && s.A.paired) return launch_pairs(move_pairs<T, true>, s, 2 * N, s.nrhs, stream);
         return launch<N>(k == 0 ? backward<T, N, 1, NR> : backward<T, N, 2, NR>, s, NR, 0, stream);
     }
     /** Solve on stages from `first` on, with what their right-hand sides are; stage 0 has D and X. */

@@ -1,6 +1,9 @@
 /* Grouping of unknowns, partitions and stages of block tridiagonal and banded solves. */
 #include "tridiagonal/block/layout.h"
 
+#define PAIRS_INLINE static inline
+#include "tridiagonal/block/pairs.h"
+
 trine_status block_check_options(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *out)
 {
     trine_gtsv_options checked = options ? *options : (trine_gtsv_options){0};
@@ -40,8 +43,13 @@ trine_status block_group_bands(int64_t n, int kl, int ku, const rpts_options *o,
         A->larger = n - A->rows * A->size;
         if (A->size >= most || A->rows == 3) return TRINE_SUCCESS; /* of three, each is every other's neighbour */
     }
-    return trine_fail(TRINE_ERR_UNSUPPORTED, "a cyclic system of n = %lld with %d bands below and %d above the diagonal cannot be cut into blocks of %d to %d unknowns",
-                      (long long)n, kl, ku, most, BLOCK_MAX);
+    const int64_t pairs = (n + 2 * BLOCK_MAX - 1) / (2 * BLOCK_MAX); /* n > 24: at least two */
+    A->width = BLOCK_MAX;
+    A->paired = true;
+    A->rows = 2 * pairs;
+    A->size = (int)(n / pairs);
+    A->larger = n % pairs;
+    return TRINE_SUCCESS;
 }
 
 static void add_stage(block_plan *plan, int group, int64_t groups, int64_t partition, block_keep keeps)
@@ -49,6 +57,7 @@ static void add_stage(block_plan *plan, int group, int64_t groups, int64_t parti
     block_stage *s = &plan->stage[plan->stages++];
     const int64_t w = plan->width;
     s->group = group;
+    s->keeps = keeps;
     s->groups = groups;
     s->partitions = groups <= partition ? 1 : (groups + partition - 1) / partition;
     s->base = groups / s->partitions;
@@ -58,20 +67,21 @@ static void add_stage(block_plan *plan, int group, int64_t groups, int64_t parti
     s->pivots = plan->pivot_bytes;
     s->matrix = plan->matrix_elements;
     s->rhs = plan->rhs_elements;
-    plan->factor_elements += groups * group * (keeps == BLOCK_KEEP_FACTORS ? s->chunk : w * w * (4 + group));
+    plan->factor_elements += groups * group * (keeps == BLOCK_KEEP_FACTORS ? s->chunk : keeps == BLOCK_KEEP_PIVOT_ROWS ? w * w * (4 + group) : 0);
     plan->pivot_bytes += keeps == BLOCK_KEEP_FACTORS ? groups * group * (w + 1) : 0;
     if (group == 1) return;
     plan->matrix_elements += groups * 8 * w * w;
     plan->rhs_elements += groups * 2 * w;
 }
 
-void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_keep keeps, block_plan *plan)
+void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_keep keeps, block_keep coarse_keeps, block_plan *plan)
 {
-    *plan = (block_plan){.width = A->width, .cyclic = A->cyclic, .keeps = keeps};
-    add_stage(plan, 1, A->rows, partition < 4 ? 4 : partition, keeps); /* no partition may have less than two block rows */
+    *plan = (block_plan){.width = A->width, .cyclic = A->cyclic};
+    if (A->paired) add_stage(plan, 1, A->rows, 2, BLOCK_KEEP_NOTHING);
+    else add_stage(plan, 1, A->rows, partition < 4 ? 4 : partition, keeps); /* no partition may have less than two block rows */
     do { /* small systems are a matter of latency: shorter partitions, more stages */
         const int64_t groups = plan->stage[plan->stages - 1].partitions;
-        add_stage(plan, 2, groups, groups > 1024 ? coarse_partition : (coarse_partition + 1) / 2, BLOCK_KEEP_FACTORS);
+        add_stage(plan, 2, groups, groups > 1024 ? coarse_partition : (coarse_partition + 1) / 2, coarse_keeps);
     } while (plan->stage[plan->stages - 1].partitions > 1);
 }
 
@@ -89,5 +99,6 @@ int64_t block_unknown(const block_matrix *A, const block_plan *plan, int stage, 
         const int64_t p = j / 2, first = block_first_group(fine, p) * fine->group;
         j = j % 2 ? first + (int64_t)block_group_count(fine, p) * fine->group - 1 : first;
     }
+    if (A->paired) return pair_first(A, j / 2) + pair_unknown(A, j / 2, (int)(j % 2) * A->width + k);
     return block_first(A, j) + k;
 }

@@ -29,7 +29,7 @@ extern "C" {
 enum { BLOCK_MAX = 8, BLOCK_MAX_STAGES = 48 };
 
 /** The given matrix. Block column j has size + (j < larger) unknowns from j size + min(j, larger) on, as far as there are n;
- *  its other positions are unknowns of the identity. */
+ *  its other positions are unknowns of the identity. In pairs (block/pairs.h), pair j has these. */
 typedef struct {
     int64_t n, rows;         /* unknowns; block rows */
     int64_t larger;
@@ -37,14 +37,19 @@ typedef struct {
     bool banded, cyclic;
     bool wrapped;            /* a cyclic system so small that block columns meet themselves: coefficients are added up, and the
                                 system is not cyclic any more */
+    bool paired;             /* cyclic bands that have no other block columns: stage 0 only copies them, in partitions of two */
     int kl, ku, n_given;     /* bands; rows of the caller's blocks */
     int64_t rows_given;
     trine_transpose op;
     const void *a, *b, *c;   /* blocks; of bands, a is AB */
 } block_matrix;
 
+/** What is kept of a stage: nothing but pivot rows suffices where the right-hand sides are eliminated with it. */
+typedef enum { BLOCK_KEEP_NOTHING, BLOCK_KEEP_PIVOT_ROWS, BLOCK_KEEP_FACTORS } block_keep;
+
 typedef struct {
     int group;
+    block_keep keeps;
     int64_t groups, partitions;
     int64_t base, larger;     /* partition p has base + (p < larger) groups, from p base + min(p, larger) on */
     int64_t chunk;            /* elements of a chunk */
@@ -54,13 +59,9 @@ typedef struct {
     int64_t rhs;              /* where its right-hand sides begin in the workspace, in vectors; stage 0 has the caller's */
 } block_stage;
 
-/** What is kept of the first stage: nothing but pivot rows suffices where the right-hand sides are eliminated with it. */
-typedef enum { BLOCK_KEEP_PIVOT_ROWS, BLOCK_KEEP_FACTORS } block_keep;
-
 typedef struct {
     int width, stages;
     bool cyclic;
-    block_keep keeps;
     block_stage stage[BLOCK_MAX_STAGES];
     int64_t factor_elements, pivot_bytes, matrix_elements, rhs_elements; /* the last for one right-hand side */
 } block_plan;
@@ -84,7 +85,7 @@ trine_status block_group_blocks(int64_t rows, int n, const rpts_options *o, cons
 trine_status block_group_bands(int64_t n, int kl, int ku, const rpts_options *o, const int *widths, block_matrix *A);
 
 /** Partitions of `partition` block rows in stage 0 and of coarse_partition groups in the others; two stages at least. */
-void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_keep keeps, block_plan *plan);
+void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_keep keeps, block_keep coarse_keeps, block_plan *plan);
 
 /** Bytes of a factorization: chunks, coarse matrices, pivots. */
 trine_status block_factor_bytes(const block_plan *plan, trine_dtype t, size_t *bytes);

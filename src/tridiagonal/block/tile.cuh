@@ -48,7 +48,6 @@ template <int PIECE, typename OP> __device__ __forceinline__ void for_pieces(int
 
 template <typename T, int N, int LANES, int RHS> struct tile {
     using shape = tile_shape<T, N, LANES, RHS>;
-    static constexpr int MINE = RHS > 0 ? RHS : 1;
     static constexpr int SMALL = sizeof(T) < 8 ? 4 : 8; /* bytes that can be copied from wherever an element lies */
     const shape at_hand;
     const int mask;   /* block row j is at j & mask: a tile may be smaller than its partitions */
