@@ -42,11 +42,12 @@ def kernels(records, name, save):
     return text + pivot_table(records, lambda r: power(r["n"]), "rows", lambda r: short(r["gbs"], 4), "GB/s of the kernels, of the same accesses without arithmetic, and of a copy kernel:\n\n")
 
 
-def over_rows(label):
-    """A part whose times are shown over n."""
+def over_rows(label, rate=False):
+    """A part whose times, or throughput, are shown over n."""
     def make(records, name, save):
         stem = f"{name}-{''.join(c for c in records[0]['problem'] if c.isalnum())}"
-        text = figure(records, stem, save, f"{label}, {DTYPES[records[0]['dtype']]}", lambda r: r["n"], "rows of a system", lambda r: 1e3 * r["solve_ms"], "microseconds")
+        value, axis = (lambda r: r.get("grows_per_second"), "10^9 rows a second, all right-hand sides") if rate else (lambda r: 1e3 * r["solve_ms"], "microseconds")
+        text = figure(records, stem, save, f"{label}, {DTYPES[records[0]['dtype']]}", lambda r: r["n"], "rows of a system", value, axis)
         return text + pivot_table(records, lambda r: power(r["n"]), "rows", microseconds, "Microseconds:\n\n")
     return make
 
@@ -63,11 +64,17 @@ def over_columns(label):
 
 
 def partitions(records, name, save):
-    chosen = [dict(r, method="stages") for r in records if r["method"].startswith("M=")]
-    at = {id(c): int(r["method"][2:]) for c, r in zip(chosen, [r for r in records if r["method"].startswith("M=")])}
-    text = figure(chosen, f"{name}-partitions", save, f"Rows of a partition, {DTYPES[records[0]['dtype']]} (Figure 14)", lambda r: at[id(r)], "rows of a partition",
-                  lambda r: r.get("grows_per_second"), "10^9 rows a second")
-    return text + pivot_table(records, lambda r: power(r["n"]), "rows", microseconds, "Microseconds by the rows of a partition (auto: two passes):\n\n")
+    text, dtype = "", DTYPES[records[0]["dtype"]]
+    for nrhs in unique(r["nrhs"] for r in records):
+        asked = [r for r in records if r["method"].startswith("M=") and r["nrhs"] == nrhs]
+        at = {r["method"]: int(r["method"][2:]) for r in asked}
+        points = sorted((at[r["method"]], r["grows_per_second"]) for r in asked if r.get("grows_per_second"))
+        count = "one right-hand side" if nrhs == 1 else f"{nrhs} right-hand sides"
+        if points:
+            text += save(f"{name}-partitions{'' if nrhs == 1 else f'-{nrhs}'}",
+                         scatter_plot(f"Rows of a partition, {count}, {dtype}", "rows of a partition", "10^9 rows a second", {"trine stages": points}, lines=True))
+    return text + pivot_table(records, lambda r: f"{power(r['n'])} x {r['nrhs']}", "rows x right-hand sides", microseconds,
+                              "Microseconds by the rows of a partition (auto: two passes):\n\n")
 
 
 def as_table(row_title="rows"):
@@ -83,7 +90,8 @@ PARTS = [
     ("Kernels (Figure 12, left)", ("kernel",), kernels),
     ("Last stages (Figure 13)", ("final stage",), over_rows("Last stages (Figure 13)")),
     ("Last stages of cyclic systems", ("final stage, cyclic",), over_rows("Last stages, cyclic")),
-    ("Rows of a partition (Figure 14)", ("partition",), partitions),
+    ("32 right-hand sides (Figure 14)", ("32 right-hand sides",), over_rows("32 right-hand sides (Figure 14)", rate=True)),
+    ("Rows of a partition", ("partition",), partitions),
     ("Pivoting", ("pivoting",), as_table()),
     ("Right-hand sides (Figure 15)", ("right-hand sides",), over_columns("Right-hand sides (Figure 15)")),
     ("Blocks of 2 (Figures 16 and 17)", ("blocks of 2",), over_columns("Blocks of 2 (Figures 16, 17)")),

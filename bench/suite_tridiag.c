@@ -72,8 +72,8 @@ done:
     return status;
 }
 
-/** One banded system of 2^20 rows, and as many rows in interleaved pentadiagonal systems (Figure 17); and a short one beside
- *  ILU(0), which takes as many steps as there are rows. */
+/** One banded system of 2^20 rows, and as many rows in pentadiagonal systems, which trine solves as one and cuSPARSE interleaved
+ *  (Figure 18); and a short one beside ILU(0), which takes as many steps as there are rows, and a batch of this one system. */
 static trine_status run_bands(bench *b, trine_dtype dtype)
 {
     trine_status status = TRINE_SUCCESS;
@@ -87,18 +87,21 @@ static trine_status run_bands(bench *b, trine_dtype dtype)
         if (host || !wants_peer(b, "cusparse")) continue;
         add(&list, &tridiag_ilu, "csrilu02");
         add(&list, &tridiag_ilu, "csrilu02+SpSV");
+        if (k == 2) add(&list, &tridiag_cusparse, "gpsvInterleavedBatch");
         TRY(compare_on_random(b, names[k], dtype, INT64_C(1) << 12, 1, 1, k, false, &list));
     }
-    for (int64_t n = 8; !host && wants_peer(b, "cusparse") && n <= 512; n *= 8) {
+    for (int64_t n = 8; n <= 512; n *= 8) {
         solver_list list = {0};
-        add(&list, &tridiag_cusparse, "gpsvInterleavedBatch");
-        TRY(compare_on_random(b, "batch of bands", dtype, n, 1, (INT64_C(1) << 20) / n, 2, true, &list));
+        add(&list, &tridiag_trine, "auto");
+        if (!host && wants_peer(b, "cusparse")) add(&list, &tridiag_cusparse, "gpsvInterleavedBatch");
+        TRY(compare_on_random(b, "systems with kl=ku=2", dtype, n, 1, (INT64_C(1) << 20) / n, 2, false, &list));
     }
 done:
     return status;
 }
 
-/** Partitions of 16 to 64 rows (Figure 14), and 1 to 64 right-hand sides (Figure 15). */
+/** Partitions of 16 to 64 rows, with one right-hand side and with 32, 32 right-hand sides of systems that grow (Figure 14), and 1
+ *  to 64 right-hand sides (Figure 15). */
 static trine_status run_figures(bench *b, trine_dtype dtype)
 {
     trine_status status = TRINE_SUCCESS;
@@ -114,6 +117,16 @@ static trine_status run_figures(bench *b, trine_dtype dtype)
     for (int k = 0; k < 3; k++) add(&list, &tridiag_trine, pivoting[k]);
     TRY(tridiag_compare(&p, "pivoting", list.solver, list.method, list.count));
     tridiag_problem_free(&p);
+    list.count = 0;
+    for (int k = 0; k < 8; k++) add(&list, &tridiag_trine, partitions[k]);
+    TRY(compare_on_random(b, "partition", dtype, INT64_C(1) << (host ? 17 : 20), 32, 1, 1, false, &list));
+    list.count = 0;
+    add(&list, &tridiag_trine, "auto");
+    if (host && wants_peer(b, "lapack")) add(&list, &tridiag_lapack, "gtsv");
+    if (!host && wants_peer(b, "cusparse")) add(&list, &tridiag_cusparse, "gtsv2");
+    if (!host && wants_peer(b, "cusparse")) add(&list, &tridiag_cusparse, "gtsv2_nopivot");
+    for (int power = SMALLEST_POWER; power <= (host ? 17 : 22); power += 2)
+        TRY(compare_on_random(b, "32 right-hand sides", dtype, INT64_C(1) << power, 32, 1, 1, false, &list));
     for (int64_t nrhs = 1; nrhs <= 64; nrhs *= 2) {
         list.count = 0;
         add(&list, &tridiag_trine, "auto");

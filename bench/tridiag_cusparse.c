@@ -22,6 +22,8 @@ typedef struct {
     void *routine;    /* one of the above; its query has the same arguments but the last, a size_t * */
     enum { GTSV2, STRIDED, GTSV_BATCH, GPSV_BATCH } kind;
     int algorithm;
+    bool transposed;  /* interleaved batches of systems that are given one after the other */
+    char *given;      /* the bands and right-hand sides to start from, if they are not the problem's */
     char *bands, *buffer; /* bands: a copy to be overwritten, NULL if it is not */
     size_t buffer_bytes;
     int (*destroy_handle)(cusparseHandle_t);
@@ -56,6 +58,7 @@ static void destroy(void *self)
     if (!s) return;
     trine_context_synchronize(s->p->b->ctx);
     if (s->handle) s->destroy_handle(s->handle);
+    trine_free(s->p->b->ctx, TRINE_DEVICE, s->given);
     trine_free(s->p->b->ctx, TRINE_DEVICE, s->bands);
     trine_free(s->p->b->ctx, TRINE_DEVICE, s->buffer);
     free(s);
@@ -66,6 +69,34 @@ static void *symbol(const solver *s, const char *precision, const char *routine,
     char name[64];
     snprintf(name, sizeof name, "cusparse%s%s%s", precision, routine, suffix);
     return dlsym(s->library, name);
+}
+
+/** Vectors of systems one after the other become interleaved ones, or the other way round. */
+static void transpose(const tridiag_problem *p, int64_t vectors, bool back, const char *from, char *to)
+{
+    #pragma omp parallel for schedule(static)
+    for (int64_t at = 0; at < vectors * p->systems; at++)
+        for (int64_t i = 0; i < p->n; i++) {
+            const size_t one = (size_t)(at * p->n + i) * p->element, other = (size_t)(at / p->systems * p->systems * p->n + i * p->systems + at % p->systems) * p->element;
+            memcpy(to + (back ? one : other), from + (back ? other : one), p->element);
+        }
+}
+static trine_status interleave(solver *s)
+{
+    const tridiag_problem *p = s->p;
+    const int64_t vectors = p->kl + p->ku + 1 + p->nrhs;
+    const size_t bytes = (size_t)vectors * tridiag_band_bytes(p);
+    trine_status status = TRINE_SUCCESS;
+    char *host = NULL;
+    void *at;
+    TRY(ALLOC(p->b->ctx, host, (int64_t)bytes));
+    TRY(trine_alloc(p->b->ctx, TRINE_DEVICE, bytes, &at));
+    s->given = at;
+    transpose(p, vectors, false, p->host, host);
+    TRY(trine_copy(p->b->ctx, s->given, TRINE_DEVICE, host, TRINE_HOST, bytes));
+done:
+    trine_free(p->b->ctx, TRINE_HOST, host);
+    return status;
 }
 
 static trine_status create(const tridiag_problem *p, const char *method, void **self)
@@ -88,16 +119,18 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     snprintf(routine, sizeof routine, "%.*s", (int)(colon ? colon - method : (long)strlen(method)), method);
     s->algorithm = colon ? atoi(colon + 1) : 0;
     s->kind = strstr(routine, "gpsv") ? GPSV_BATCH : strstr(routine, "Interleaved") ? GTSV_BATCH : strstr(routine, "Strided") ? STRIDED : GTSV2;
-    if ((s->kind == GTSV_BATCH || s->kind == GPSV_BATCH) != (p->interleaved && p->systems > 1) && p->systems > 1)
-        FAIL(TRINE_ERR_UNSUPPORTED, "%s does not solve systems that lie like this", routine);
+    const bool batch = s->kind == GTSV_BATCH || s->kind == GPSV_BATCH;
+    s->transposed = batch && !p->interleaved && p->systems > 1;
+    if (!batch && p->interleaved && p->systems > 1) FAIL(TRINE_ERR_UNSUPPORTED, "%s does not solve systems that lie like this", routine);
     if (!(s->routine = symbol(s, precision, routine, "")) || !(query = symbol(s, precision, routine, "_bufferSizeExt")))
         FAIL(TRINE_ERR_NOT_BUILT, "this cuSPARSE has no %s", routine);
     TRY(check(create_handle(&s->handle), "Create"));
     TRY(check(set_stream(s->handle, trine_exec_stream(p->b->ctx, NULL)), "SetStream"));
-    if (s->kind == GTSV_BATCH || s->kind == GPSV_BATCH) {
+    if (batch) {
         TRY(trine_alloc(p->b->ctx, TRINE_DEVICE, (size_t)(p->kl + p->ku + 1) * tridiag_band_bytes(p), &at));
         s->bands = at;
     }
+    if (s->transposed) TRY(interleave(s));
     TRY(check(call(s, query, &s->buffer_bytes), "bufferSizeExt"));
     if (s->buffer_bytes >> 48) /* with what it meant, 7.65 GB for 2^27 rows in double, the solve writes outside its memory */
         FAIL(TRINE_ERR_UNSUPPORTED, "cuSPARSE's %s counts its buffer in 32 bits, which is too little for %lld rows", routine, (long long)p->n);
@@ -111,9 +144,10 @@ static trine_status reset(void *self)
 {
     const solver *s = self;
     const tridiag_problem *p = s->p;
+    const size_t bands = (size_t)(p->kl + p->ku + 1) * tridiag_band_bytes(p);
     void *stream = trine_exec_stream(p->b->ctx, NULL);
-    trine_status status = trine_device_copy_async(p->b->ctx, p->X, p->D, (size_t)p->nrhs * tridiag_band_bytes(p), stream);
-    if (!status && s->bands) status = trine_device_copy_async(p->b->ctx, s->bands, p->bands, (size_t)(p->kl + p->ku + 1) * tridiag_band_bytes(p), stream);
+    trine_status status = trine_device_copy_async(p->b->ctx, p->X, s->given ? s->given + bands : p->D, (size_t)p->nrhs * tridiag_band_bytes(p), stream);
+    if (!status && s->bands) status = trine_device_copy_async(p->b->ctx, s->bands, s->given ? s->given : p->bands, bands, stream);
     return status;
 }
 
@@ -123,7 +157,19 @@ static trine_status solve(void *self)
     return check(call(s, s->routine, s->buffer), "solve");
 }
 
-static const void *solution(const void *self) { return ((const solver *)self)->p->X; }
+static const void *solution(const void *self)
+{
+    const solver *s = self;
+    const tridiag_problem *p = s->p;
+    const size_t bytes = (size_t)p->nrhs * tridiag_band_bytes(p);
+    char *x = s->transposed ? malloc(2 * bytes) : NULL;
+    if (x && !trine_copy(p->b->ctx, x, TRINE_HOST, p->X, TRINE_DEVICE, bytes)) {
+        transpose(p, p->nrhs, true, x, x + bytes);
+        trine_copy(p->b->ctx, p->X, TRINE_DEVICE, x + bytes, TRINE_HOST, bytes);
+    }
+    free(x);
+    return p->X;
+}
 static size_t work_bytes(const void *self)
 {
     const solver *s = self;

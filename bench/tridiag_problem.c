@@ -33,7 +33,9 @@ trine_status tridiag_problem_make(bench *b, trine_dtype dtype, int64_t n, int64_
     double *doubles = (void *)p->host;
     #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < count; i++) {
-        const double u = (double)(mix((uint64_t)i) >> 11) * 0x1p-52 - 1;
+        double u = (double)(mix((uint64_t)i) >> 11) * 0x1p-52 - 1;
+        const int64_t k = i / (n * systems) - kl, column = i % n + k;
+        if (systems > 1 && !interleaved && k <= ku && (column < 0 || column >= n)) u = 0; /* so that they can be solved as one */
         if (dtype == TRINE_S) singles[i] = (float)u;
         else doubles[i] = u;
     }

@@ -8,7 +8,7 @@ typedef struct {
     const tridiag_problem *p;
     trine_gtsv_options options;
     int threads;
-    bool blocks;
+    bool blocks, banded; /* by bgtsv; by gbsv */
     void *work;
     size_t work_bytes;
 } solver;
@@ -59,15 +59,17 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     s->options.cyclic = p->cyclic;
     s->threads = p->b->device.threads;
     TRY(read_method(s, method));
-    if (p->systems > 1) {
+    s->banded = p->kl != 1 || p->ku != 1;
+    if (s->banded && p->interleaved && p->systems > 1) FAIL(TRINE_ERR_UNSUPPORTED, "gbsv solves bands that lie together");
+    if (p->systems > 1 && !s->banded) {
         TRY(host ? trine_gtsv_batch_cpu_work_size(s->threads, p->dtype, p->n, p->systems, &s->options, &s->work_bytes)
                  : trine_gtsv_batch_work_size(p->dtype, p->n, p->systems, &s->options, &s->work_bytes));
     } else if (s->blocks) {
         TRY(host ? trine_bgtsv_cpu_work_size(p->dtype, p->n / 2, 2, p->nrhs, &s->options, &s->work_bytes)
                  : trine_bgtsv_work_size(p->dtype, p->n / 2, 2, p->nrhs, &s->options, &s->work_bytes));
-    } else if (p->kl != 1 || p->ku != 1) {
-        TRY(host ? trine_gbsv_cpu_work_size(p->dtype, p->n, p->nrhs, p->kl, p->ku, &s->options, &s->work_bytes)
-                 : trine_gbsv_work_size(p->dtype, p->n, p->nrhs, p->kl, p->ku, &s->options, &s->work_bytes));
+    } else if (s->banded) {
+        TRY(host ? trine_gbsv_cpu_work_size(p->dtype, p->n * p->systems, p->nrhs, p->kl, p->ku, &s->options, &s->work_bytes)
+                 : trine_gbsv_work_size(p->dtype, p->n * p->systems, p->nrhs, p->kl, p->ku, &s->options, &s->work_bytes));
     } else TRY(host ? trine_gtsv_cpu_work_size(p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes)
              : trine_gtsv_work_size(p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes));
     TRY(trine_alloc(p->b->ctx, p->b->device.space, s->work_bytes, &s->work));
@@ -87,9 +89,11 @@ static trine_status solve(void *self)
         return host ? trine_bgtsv_cpu(s->threads, p->dtype, p->n / 2, 2, p->nrhs, &s->options, blocks, blocks + step, blocks + 2 * step, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
                     : trine_bgtsv(stream, p->dtype, p->n / 2, 2, p->nrhs, &s->options, blocks, blocks + step, blocks + 2 * step, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
     }
-    if (p->systems == 1 && (p->kl != 1 || p->ku != 1))
-        return host ? trine_gbsv_cpu(s->threads, p->dtype, p->n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
-                    : trine_gbsv(stream, p->dtype, p->n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+    if (s->banded) { /* systems one below the other are one */
+        const int64_t n = p->n * p->systems;
+        return host ? trine_gbsv_cpu(s->threads, p->dtype, n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, n, p->X, n, s->work, s->work_bytes)
+                    : trine_gbsv(stream, p->dtype, n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, n, p->X, n, s->work, s->work_bytes);
+    }
     const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
     if (p->systems > 1) {
         const trine_strides strides = p->interleaved ? (trine_strides){p->systems, 1} : (trine_strides){1, p->n};
