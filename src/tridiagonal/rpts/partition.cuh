@@ -22,56 +22,43 @@ template <typename R> __device__ inline complex_of<R> reciprocal(complex_of<R> z
     return {x * q, -y * q};
 }
 
+/** What partition.h asks for of a precision. */
+template <typename R> struct precision_of;
+template <> struct precision_of<float> { static constexpr float SMALLEST_NORMAL_NUMBER = FLT_MIN, ROUNDING_UNIT = FLT_EPSILON; };
+template <> struct precision_of<double> { static constexpr double SMALLEST_NORMAL_NUMBER = DBL_MIN, ROUNDING_UNIT = DBL_EPSILON; };
+
 #define RPTS_INLINE __device__ __forceinline__
 #define FN(name) name
+#define R real_of<T>
 #define ZERO (T{})
 #define ABS1(x) size_of(x)
+#define FROM_REAL(r) (T{r})
 #define RECIPROCAL(x) reciprocal(x)
 #define SCALE_RECIPROCAL(r) reciprocal_approximation(r)
+#define SMALLEST_NORMAL precision_of<R>::SMALLEST_NORMAL_NUMBER
+#define ROUNDING precision_of<R>::ROUNDING_UNIT
 
 #define T float
-#define R float
-#define SMALLEST_NORMAL FLT_MIN
-#define ROUNDING FLT_EPSILON
-#define FROM_REAL(r) (T(r))
 #include "tridiagonal/rpts/partition.h"
 #undef T
-#undef R
-#undef SMALLEST_NORMAL
-#undef ROUNDING
 #define T double
-#define R double
-#define SMALLEST_NORMAL DBL_MIN
-#define ROUNDING DBL_EPSILON
 #include "tridiagonal/rpts/partition.h"
 #undef T
-#undef R
-#undef SMALLEST_NORMAL
-#undef ROUNDING
-#undef FROM_REAL
 #define T complex_of<float>
-#define R float
-#define SMALLEST_NORMAL FLT_MIN
-#define ROUNDING FLT_EPSILON
-#define FROM_REAL(r) (T{R(r), 0})
 #include "tridiagonal/rpts/partition.h"
 #undef T
-#undef R
-#undef SMALLEST_NORMAL
-#undef ROUNDING
 #define T complex_of<double>
-#define R double
-#define SMALLEST_NORMAL DBL_MIN
-#define ROUNDING DBL_EPSILON
 #include "tridiagonal/rpts/partition.h"
 #undef T
-#undef R
-#undef SMALLEST_NORMAL
-#undef ROUNDING
-#undef FROM_REAL
+
+#undef RPTS_INLINE
 #undef FN
+#undef R
 #undef ZERO
 #undef ABS1
+#undef FROM_REAL
 #undef RECIPROCAL
 #undef SCALE_RECIPROCAL
+#undef SMALLEST_NORMAL
+#undef ROUNDING
 #endif
