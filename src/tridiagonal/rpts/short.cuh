@@ -1,8 +1,7 @@
 /* The solve of short systems in one kernel, by one block or by a cluster of blocks. Partitions are joined within warps, what is
  * left of warps within their block, and what is left of blocks within the cluster, each of these in all warps, which takes less
- * time than handing results around. The time is the chain of dependent operations; so there are as few warps on a multiprocessor as
- * it has schedulers, and what only the way back needs, pivot decisions and reciprocals, is put off until the warps wait for
- * the rows of the other blocks. */
+ * time than handing results around. The time is the chain of dependent operations, and where another kernel ran before, that of
+ * instructions on their way; so there are as few warps on a multiprocessor as it has schedulers, and rows stay in registers. */
 #ifndef TRINE_RPTS_SHORT_CUH
 #define TRINE_RPTS_SHORT_CUH
 
@@ -15,91 +14,113 @@ constexpr int SHORT_BLOCKS = 16, SHORT_WARPS = 8;
 template <typename T> struct short_solve : tiled_solve<T> {
     const int32_t *gate; /* is_shut */
     int lanes;           /* that have rows */
+    bool plain;          /* everything starts on 16 bytes, and bands are taken as they are */
 };
 
 /* ---------------------------------------------------------- a lane's partition */
 
 /** The M rows of a lane in registers, unrolled. */
 template <typename T, int NR, int M, bool RING> struct lane_partition {
-    row_of<T, NR> row[M]; /* after keep_pivots, row j >= 2 is as eliminate_keeping leaves it */
+    static constexpr int C = 16 / sizeof(T); /* numbers are moved in pieces of 16 bytes where they lie so */
+    struct alignas(16) piece { T v[C]; };
+
+    row_of<T, NR> row[M]; /* after reduce, row j >= 2 is as eliminate_keeping leaves it */
+    int64_t first;        /* the first row's index */
     int rows;             /* M; at the end of the system fewer, an even number, or 0 */
     bool from_row0;       /* the first inner unknown comes from row 0 */
-    bool lends, borrows;  /* its last row; one from the lane before: rows_of_lane */
+    bool lends, borrows;  /* In a cyclic system a single row at the end is no partition, having two neighbours: its lane borrows the
+                             last row of the lane before it, which goes first. */
 
-    /** How many rows the lane has of those from `first` on, a tile's. In a cyclic system a single row at the end is no partition, having
-     *  two neighbours: its lane borrows the last row of the lane before it. */
-    __device__ __forceinline__ void count_rows(const system_of<T> &A, int64_t first)
+    /** Rows `index` and following, as many as there are, with right-hand sides column .. column + count - 1. */
+    __device__ __forceinline__ void load(bool plain, const system_of<T> &A, columns_of<const T> D, int64_t index, int64_t column, int count)
     {
-        lends = borrows = false;
-        rows = lane_rows<T, NR, M>(A.n, first);
-        if (RING) {
-            const int64_t left = A.n - first - (int64_t)(threadIdx.x % WARP) * M;
-            lends = left == M + 1, borrows = left == 1;
-            if (lends) rows = M - 1;
-            else if (left < M && left > 1) rows = (int)left;
-        }
-    }
-    /** The row that is borrowed goes first. */
-    __device__ inline void borrow_row(const tile<T, NR, M> &t, const system_of<T> &A, columns_of<const T> D, int64_t first, int count) const
-    {
-        if (borrows) {
-            const int64_t i = A.n - 2;
-            const int r = threadIdx.x % WARP * M, to[2] = {t.slot(r), t.slot(r + 1)};
-            for (int k = 0; k < 3 + count; k++) {
-                t.array(k)[to[1]] = t.array(k)[to[0]];
-                t.array(k)[to[0]] = k == 0 ? lower_of(A, i) : k == 1 ? diag_of(A, i) : k == 2 ? upper_of(A, i) : D.data[(first + k - 3) * D.ld + i];
+        const int64_t left = A.n - index;
+        first = index;
+        lends = RING && left == M + 1, borrows = RING && left == 1;
+        rows = lends ? M - 1 : left >= M ? M : left <= 0 ? 0 : (int)(RING && left > 1 ? left : left + left % 2);
+        if (__builtin_expect(plain && left >= M, 1)) {
+            const T *lower = A.lower + index, *diag = A.diag + index, *upper = A.upper + index, *rhs = D.data + column * D.ld + index;
+#pragma unroll
+            for (int k = 0; k < M / C; k++) {
+                const piece l = ((const piece *)lower)[k], d = ((const piece *)diag)[k], u = ((const piece *)upper)[k];
+#pragma unroll
+                for (int i = 0; i < C; i++) row[k * C + i].lower = l.v[i], row[k * C + i].diag = d.v[i], row[k * C + i].upper = u.v[i];
+            }
+#pragma unroll
+            for (int r = 0; r < NR; r++)
+#pragma unroll
+                for (int k = 0; k < M / C; k++) {
+                    const piece b = ((const piece *)(rhs + r * D.ld))[k];
+#pragma unroll
+                    for (int i = 0; i < C; i++) row[k * C + i].rhs[r] = b.v[i];
+                }
+            if (!A.cyclic) { /* the corners are nobody's: they are never read as numbers */
+                if (index == 0) row[0].lower = T{};
+                if (left == M) row[M - 1].upper = T{};
+            }
+        } else {
+#pragma unroll
+            for (int j = 0; j < M; j++) {
+                const int64_t i = index + j - borrows;
+                row[j] = identity_row<T, NR>();
+                if (i >= A.n) continue;
+                row[j].lower = lower_of(A, i), row[j].diag = diag_of(A, i), row[j].upper = upper_of(A, i);
+#pragma unroll
+                for (int r = 0; r < NR; r++)
+                    if (r < count) row[j].rhs[r] = D.data[(column + r) * D.ld + i];
             }
         }
-        __syncwarp();
     }
-
-    __device__ __forceinline__ void read(const T *lane_data)
+    /** The solution, which stands where the right-hand sides were. */
+    __device__ __forceinline__ void store(bool plain, int64_t n, columns_of<T> X, int64_t column, int count) const
     {
-        constexpr int C = tile<T, NR, M>::PIECE;
 #pragma unroll
-        for (int k = 0; k < M / C; k++) {
-            pieces_of<T, NR, M> pieces;
-            pieces.read(lane_data, k);
+        for (int r = 0; r < NR; r++) {
+            T *x = X.data + (column + r) * X.ld + first;
+            if (r >= count) continue;
+            if (__builtin_expect(plain && n - first >= M, 1)) {
 #pragma unroll
-            for (int i = 0; i < C; i++) row[k * C + i] = pieces.row(i);
+                for (int k = 0; k < M / C; k++) {
+                    piece p;
+#pragma unroll
+                    for (int i = 0; i < C; i++) p.v[i] = row[k * C + i].rhs[r];
+                    ((piece *)x)[k] = p;
+                }
+            } else {
+#pragma unroll
+                for (int j = 0; j < M; j++)
+                    if (first + j < n) x[j] = row[j].rhs[r];
+            }
         }
     }
 
-    /** The inner unknowns removed, from below and from above. */
-    __device__ __forceinline__ rows_of<T, NR> reduce() const { return __builtin_expect(rows == M, 1) ? reduce_rows<true>() : reduce_rows<false>(); }
-    template <bool WHOLE> __device__ __forceinline__ rows_of<T, NR> reduce_rows() const
+    /** What is left of the rows without the inner unknowns, removed from below and from above in step; the pivot rows from above
+     *  replace the rows. */
+    __device__ __forceinline__ rows_of<T, NR> reduce(pivoting p) { return __builtin_expect(rows == M, 1) ? reduce_rows<true>(p) : reduce_rows<false>(p); }
+    template <bool WHOLE> __device__ __forceinline__ rows_of<T, NR> reduce_rows(pivoting p)
     {
-        row_of<T, NR> down = identity_row<T, NR>(), up = down;
+        row_of<T, NR> down = identity_row<T, NR>(), up = down, kept[M];
         if (WHOLE || rows) down = row[1];
+        weight_of<T> weight = weigh(p, down);
+        kept[0] = row[0], kept[1] = row[1];
+        from_row0 = (WHOLE || rows > 2) && exceeds(p, row[0].upper, scale_of(p, row[0]), max(logarithm(row[1].diag) - scale_of(p, row[1]), logarithm(row[2].lower) - scale_of(p, row[2])));
 #pragma unroll
         for (int j = M - 2; j >= 0; j--) {
-            const int k = M - j; /* the way down, in step */
-            if (k < M && k >= 2 && (WHOLE || k < rows)) eliminate(down, row[k]);
+            const int k = M - j;
+            if (k < M && k >= 2) {
+                kept[k] = row[k];
+                if (WHOLE || k < rows) eliminate_keeping(p, down, weight, kept[k]);
+            }
             if (WHOLE ? j == M - 2 : j == rows - 2) up = reversed(row[j]);
             else if (WHOLE || j < rows - 2) eliminate(up, reversed(row[j]));
         }
+#pragma unroll
+        for (int j = 0; j < M; j++) row[j] = kept[j];
         return {reversed(up), down};
     }
 
-    /** The way from above once more, for its pivot rows. */
-    __device__ __forceinline__ void keep_pivots(pivoting p)
-    {
-        if (__builtin_expect(rows == M, 1)) keep_pivot_rows<true>(p);
-        else keep_pivot_rows<false>(p);
-    }
-    template <bool WHOLE> __device__ __forceinline__ void keep_pivot_rows(pivoting p)
-    {
-        row_of<T, NR> down = row[1];
-        const int scale = scale_of(p, down);
-        weight_of<T> weight = weigh(p, down);
-        from_row0 = (WHOLE || rows > 2) && exceeds(p, row[0].upper, scale_of(p, row[0]), max(logarithm(down.diag) - scale, logarithm(row[2].lower) - scale_of(p, row[2])));
-#pragma unroll
-        for (int j = 2; j < M; j++)
-            if (WHOLE || j < rows) eliminate_keeping(p, down, weight, row[j]);
-    }
-
-    /** The solution, column k of it in place of column k of the right-hand sides. */
-    __device__ __forceinline__ void substitute(T *lane_data, const known_of<T, NR> &known)
+    /** The solution in place of the right-hand sides. */
+    __device__ __forceinline__ void substitute(const known_of<T, NR> &known)
     {
         if (__builtin_expect(rows == M, 1)) {
             substitute_rows<true>(known);
@@ -111,16 +132,6 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
                 if (RING && borrows) row[0].rhs[k] = row[1].rhs[k];
             }
         }
-        constexpr int C = tile<T, NR, M>::PIECE;
-#pragma unroll
-        for (int k = 0; k < NR; k++)
-#pragma unroll
-            for (int i = 0; i < M / C; i++) {
-                typename tile<T, NR, M>::piece x;
-#pragma unroll
-                for (int j = 0; j < C; j++) x.v[j] = row[i * C + j].rhs[k];
-                *(typename tile<T, NR, M>::piece *)(lane_data + (3 + k) * tile<T, NR, M>::ROWS + tile<T, NR, M>::piece_slot(i)) = x;
-            }
     }
     template <bool WHOLE> __device__ __forceinline__ void substitute_rows(const known_of<T, NR> &known)
     {
@@ -185,26 +196,14 @@ template <typename T, int NR> struct mailbox {
 #endif
     }
 };
-__device__ inline void mailbox_is_open()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-#endif
-}
-__device__ inline void wait_for_mailboxes()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-}
+__device__ inline void mailbox_is_open() { SINCE_HOPPER("barrier.cluster.arrive.relaxed.aligned;"); }
+__device__ inline void wait_for_mailboxes() { SINCE_HOPPER("barrier.cluster.wait.acquire.aligned;"); }
 
 /* ------------------------------------------------------------------- the kernel */
 
-/** Shared memory of a tile: its rows, what is left of its lanes, and unions. */
-template <typename T, int NR, int M> struct warp_memory {
-    unsigned char tile_rows[tile<T, NR, M>::BYTES];
+/** Shared memory of a tile: what is left of its lanes, and unions. */
+template <typename T, int NR> struct warp_memory {
     stored_pair<T, NR> lanes[WARP / 2], of_lanes[WARP / 2], of_warps[SHORT_WARPS / 2], of_blocks[SHORT_BLOCKS / 2];
-    known_of<T, NR> known; /* of the root */
 };
 /** ... and of a block beside that of its warps. */
 template <typename T, int NR> struct block_memory {
@@ -212,118 +211,87 @@ template <typename T, int NR> struct block_memory {
     mailbox<T, NR> blocks;
 };
 
-/** One warp a tile; two, where a block has one tile; one in a cyclic system. */
-enum short_kind { ONE_WARP, TWO_WARPS, CYCLIC };
-
-/** What a warp goes through with its tile: the way up to the root of all trees, and what the way back needs, which waits for it. One
- *  warp does both, or two share them: then one goes up while the other one makes pivot rows and joints. */
-template <short_kind KIND> struct warp_roles {
-    static constexpr bool TWO = KIND == TWO_WARPS;
-    bool up = !TWO || threadIdx.x < WARP, back = !TWO || threadIdx.x >= WARP;
-
-    __device__ __forceinline__ tile_share share() const { return !TWO ? WHOLE_TILE : up ? FIRST_HALF : SECOND_HALF; }
-
-    /** Named barriers, one for each time that the two meet. */
-    enum { ROWS_LOADED = 1, LANES_JOINED, ROOT_FOUND, UNKNOWNS_FOUND };
-    template <int BARRIER> __device__ __forceinline__ void wait_for_each_other() const
-    {
-        if (TWO) asm volatile("barrier.cta.sync %0, %1;" ::"n"(BARRIER), "n"(2 * WARP) : "memory");
+/** Where the trees end: lane i has the joint behind leaf i, the last lane that of the whole system's two rows, which are taken for
+ *  the meeting rows of two partitions with nothing around them. */
+template <typename T, int NR, bool RING> __device__ __forceinline__ joint_of<T, NR> find_joint_or_close(pivoting p, const stored_pair<T, NR> &pair, const stored_rows<T, NR> &root)
+{
+    rows_of<T, NR> A = read_rows(pair.half[0]), B = read_rows(pair.half[1]);
+    if (threadIdx.x % WARP == WARP - 1) {
+        const rows_of<T, NR> whole = read_rows(root);
+        A.last = whole.first, B.first = whole.last;
+        if (RING) A.last.upper = A.last.upper + A.last.lower, B.first.lower = B.first.lower + B.first.upper; /* each other's neighbours on either side */
+        A.last.lower = B.first.upper = A.first.upper = B.last.lower = T{};
     }
-    /** What the warp going up has written is seen by the other one; it does not wait. */
-    template <int BARRIER> __device__ __forceinline__ void meet() const
-    {
-        if (TWO && up) asm volatile("barrier.cta.arrive %0, %1;" ::"n"(BARRIER), "n"(2 * WARP) : "memory");
-        else wait_for_each_other<BARRIER>();
+    return find_joint(p, A, B);
+}
+/** The unknowns at the ends of the whole system, from the last lane's joint. */
+template <typename T, int NR, bool RING> __device__ __forceinline__ known_of<T, NR> known_ends_of_system(const joint_of<T, NR> &joint)
+{
+    known_of<T, NR> known = {};
+    T first[NR], last[NR];
+    meet_right(joint, known, last), meet_left(joint, known, last, first);
+#pragma unroll
+    for (int k = 0; k < NR; k++) {
+        known.first[k] = shuffle_from(first[k], WARP - 1), known.last[k] = shuffle_from(last[k], WARP - 1);
+        if (RING) known.before[k] = known.last[k], known.after[k] = known.first[k];
     }
-};
+    return known;
+}
 
-template <typename T, int NR, int M, short_kind KIND> __global__ void __launch_bounds__(WARP * SHORT_WARPS) solve_short(const __grid_constant__ short_solve<T> s)
+template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds__(WARP *SHORT_WARPS) solve_short(const __grid_constant__ short_solve<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     __shared__ block_memory<T, NR> left_of;
-    using tree = shared_tree<T, NR, KIND == CYCLIC>;
-    using roles = warp_roles<KIND>;
-    const roles role;
-    const int tiles = roles::TWO ? 1 : blockDim.x / WARP, number = roles::TWO ? 0 : threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x, block = blockIdx.x;
-    warp_memory<T, NR, M> &memory = ((warp_memory<T, NR, M> *)shared_memory)[number];
-    const tile<T, NR, M> t = {(T *)memory.tile_rows};
-    T *const lane_data = t.data;
-    const int64_t first = (block * (int64_t)tiles + number) * tile<T, NR, M>::ROWS, column = blockIdx.y * (int64_t)NR;
+    using tree = shared_tree<T, NR, RING>;
+    const int tiles = blockDim.x / WARP, number = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x, block = blockIdx.x;
+    warp_memory<T, NR> &memory = ((warp_memory<T, NR> *)shared_memory)[number];
+    const int64_t column = blockIdx.y * (int64_t)NR;
     const int count = s.columns_from(column, NR);
-    const tree of_lanes = {memory.lanes, memory.of_lanes, 5, s.lanes - (block * tiles + number) * WARP},
-               of_warps = {left_of.warps, memory.of_warps, __ffs(tiles) - 1, (s.lanes + WARP - 1) / WARP - block * tiles},
-               of_blocks = {left_of.blocks.slots, memory.of_blocks, __ffs(blocks) - 1, (s.lanes + WARP * tiles - 1) / (WARP * tiles)};
-    lane_partition<T, NR, M, KIND == CYCLIC> mine;
-    known_of<T, NR> known;
-    joint_of<T, NR> lower, upper;
-    const stored_rows<T, NR> *left;
+    lane_partition<T, NR, M, RING> mine;
     let_follower_start();
     wait_for_predecessor();
     if (is_shut(s.gate)) return;
-    load_tile(t, s.A, s.D, first, column, count, role.share());
+    mine.load(s.plain, s.A, s.D, (block * (int64_t)blockDim.x + threadIdx.x) * M, column, count);
+    const tree of_lanes = {memory.lanes, memory.of_lanes, 5, s.lanes - (block * tiles + number) * WARP},
+               of_warps = {left_of.warps, memory.of_warps, __ffs(tiles) - 1, (s.lanes + WARP - 1) / WARP - block * tiles},
+               of_blocks = {left_of.blocks.slots, memory.of_blocks, __ffs(blocks) - 1, (s.lanes + WARP * tiles - 1) / (WARP * tiles)};
+    const stored_rows<T, NR> *left = &of_lanes.root();
     if (blocks > 1) {
         if (threadIdx.x == 0) left_of.blocks.open(blocks);
         __syncwarp();
         mailbox_is_open();
     }
-    if (role.up) wait_for_tile(t, s.A, first);
-    else wait_for_copies();
-    role.template wait_for_each_other<roles::ROWS_LOADED>();
-    mine.count_rows(s.A, first);
-    if (KIND == CYCLIC && s.A.n % M == 1) mine.borrow_row(t, s.A, s.D, column, count);
-    if (role.up) {
-        mine.read(lane_data);
-        store_rows(leaf_of(memory.lanes, lane), mine.reduce());
-        __syncwarp();
-        of_lanes.join();
-        left = &of_lanes.root();
-        role.template meet<roles::LANES_JOINED>();
-        if (tiles > 1) {
-            if (lane == 0) leaf_of(left_of.warps, number) = *left;
-            __syncthreads();
-            of_warps.join();
-            left = &of_warps.root();
-        }
-        if (blocks > 1) {
-            wait_for_mailboxes();
-            if (threadIdx.x < blocks) left_of.blocks.send(lane, block, *left);
-        }
+    store_rows(leaf_of(memory.lanes, lane), mine.reduce(s.p));
+    __syncwarp();
+    of_lanes.join();
+    if (tiles > 1) {
+        if (lane == 0) leaf_of(left_of.warps, number) = *left;
+        __syncthreads();
+        of_warps.join();
+        left = &of_warps.root();
     }
-    if (role.back) {
-        mine.read(lane_data); /* once more, which spares registers until here */
-        mine.keep_pivots(s.p);
-        if (!role.up) role.template meet<roles::LANES_JOINED>();
-        lower = find_joint(s.p, of_lanes.joined_behind(lane));
+    if (blocks > 1) {
+        wait_for_mailboxes();
+        if (threadIdx.x < blocks) left_of.blocks.send(lane, block, *left);
     }
-    if (role.up) {
-        if (blocks > 1) {
-            left_of.blocks.wait();
-            of_blocks.join();
-            left = &of_blocks.root();
-        }
-        role.template meet<roles::ROOT_FOUND>();
-        known = close_system(s.p, read_rows(*left), KIND == CYCLIC);
-        if (!role.back) {
-            if (lane == 0) memory.known = known;
-            role.template meet<roles::UNKNOWNS_FOUND>();
-            return;
-        }
-    } else role.template meet<roles::ROOT_FOUND>();
-    if (tiles * blocks > 1) /* half a warp sees to the joints of blocks, the other half to those of warps */
-        upper = find_joint(s.p, lane < WARP / 2 ? of_blocks.joined_behind(lane) : of_warps.joined_behind(lane - WARP / 2));
-    if (!role.up) {
-        role.template meet<roles::UNKNOWNS_FOUND>();
-        known = memory.known;
+    const joint_of<T, NR> lower = find_joint(s.p, of_lanes.joined_behind(lane));
+    if (blocks > 1) {
+        left_of.blocks.wait();
+        of_blocks.join();
+        left = &of_blocks.root();
     }
+    /* half a warp sees to the joints of blocks, the other half to those of warps */
+    const joint_of<T, NR> upper = find_joint_or_close<T, NR, RING>(s.p, lane < WARP / 2 ? of_blocks.joined_behind(lane) : of_warps.joined_behind(lane - WARP / 2), *left);
+    known_of<T, NR> known = known_ends_of_system<T, NR, RING>(upper);
     if (tiles * blocks > 1) {
-        of_blocks.split(upper, known, 0);
+        of_blocks.template split<4>(upper, known, 0);
         known = shuffle_from(known, block);
-        of_warps.split(upper, known, WARP / 2);
+        of_warps.template split<3>(upper, known, WARP / 2);
         known = shuffle_from(known, number);
     }
-    of_lanes.split(lower, known, 0);
-    mine.substitute(lane_data, known);
-    store_tile(t, s.A.n, s.X, first, column, count);
+    of_lanes.template split<5>(lower, known, 0);
+    mine.substitute(known);
+    mine.store(s.plain, s.A.n, s.X, column, count);
 }
 
 #endif

@@ -33,20 +33,17 @@ template <typename T> __device__ inline T upper_of(const system_of<T> &A, int64_
 
 __device__ inline bool is_aligned(const void *p) { return ((uintptr_t)p & 15) == 0; }
 
+/** An instruction that devices before compute capability 9.0 do not have, and do not need. */
+#if __CUDA_ARCH__ >= 900
+#define SINCE_HOPPER(instruction) asm volatile(instruction ::: "memory")
+#else
+#define SINCE_HOPPER(instruction) (void)0
+#endif
+
 /* Programmatic dependent launch, where the device has it: a kernel that is launched to follow another one closely may start
  * when all blocks of that one have called let_follower_start, and sees its results after wait_for_predecessor. */
-__device__ inline void let_follower_start()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-__device__ inline void wait_for_predecessor()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
+__device__ inline void let_follower_start() { SINCE_HOPPER("griddepcontrol.launch_dependents;"); }
+__device__ inline void wait_for_predecessor() { SINCE_HOPPER("griddepcontrol.wait;"); }
 
 /** A kernel behind the one-pass solve asks if there is nothing for it to do: the gate is a word that is not missing once it is
  *  open (rpts/one_pass.cuh), and that nothing shuts again. NULL: always open. */

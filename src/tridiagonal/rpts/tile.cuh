@@ -76,32 +76,23 @@ template <typename T, int NR, int M> __device__ inline void load_band(const tile
     }
 }
 
-/** Two warps may share the loading of a tile: the first one sees to the corners (wait_for_tile) and to whatever is not usual. */
-enum tile_share { WHOLE_TILE, FIRST_HALF, SECOND_HALF };
-
 /** Rows row .. row + 32 M - 1 with right-hand sides first .. first + count - 1; rows outside the system are the identity's.
  *  The copies may still be under way: wait_for_tile. The usual case comes first and without branches: in short kernels every
  *  jump waits for instructions. */
-template <typename T, int NR, int M> __device__ inline void load_tile(const tile<T, NR, M> &t, const system_of<T> &A, columns_of<const T> D, int64_t row, int64_t first, int count,
-                                                                     tile_share share = WHOLE_TILE)
+template <typename T, int NR, int M> __device__ inline void load_tile(const tile<T, NR, M> &t, const system_of<T> &A, columns_of<const T> D, int64_t row, int64_t first, int count)
 {
     using tile = tile<T, NR, M>;
     const int lane = threadIdx.x % WARP;
     const bool whole = row + tile::ROWS <= A.n, plain = whole && !A.conjugate && row + A.lower_shift >= 0 && row + tile::ROWS + A.upper_shift <= A.n;
     const T *lower = A.lower + row + A.lower_shift, *diag = A.diag + row, *upper = A.upper + row + A.upper_shift, *rhs = D.data + first * D.ld + row;
     if (__builtin_expect(plain && count == NR && (((uintptr_t)lower | (uintptr_t)diag | (uintptr_t)upper | (uintptr_t)rhs | (NR > 1 ? D.ld * sizeof(T) : 0)) & 15) == 0, 1)) {
-        if (share != SECOND_HALF) {
-            load_aligned_band(t, 0, lower);
-            load_aligned_band(t, 2, upper);
-        }
-        if (share != FIRST_HALF) {
-            load_aligned_band(t, 1, diag);
+        load_aligned_band(t, 0, lower);
+        load_aligned_band(t, 1, diag);
+        load_aligned_band(t, 2, upper);
 #pragma unroll
-            for (int k = 0; k < NR; k++) load_aligned_band(t, 3 + k, rhs + k * D.ld);
-        }
+        for (int k = 0; k < NR; k++) load_aligned_band(t, 3 + k, rhs + k * D.ld);
         return;
     }
-    if (share == SECOND_HALF) return;
     if (plain) {
         load_band(t, 0, lower);
         load_band(t, 1, diag);

@@ -1,6 +1,7 @@
 /* Template of the launches: included by one small source file per precision, which keeps compile times apart. */
 #include <atomic>
 
+#include "core/gpu_launch.cuh"
 #include "tridiagonal/rpts/tiled.h"
 #include "tridiagonal/rpts/one_pass.cuh"
 #include "tridiagonal/rpts/resident.cuh"
@@ -36,7 +37,7 @@ template <auto KERNEL> trine_status allow_shared_memory(const device_limits &lim
     });
 }
 
-template <typename T, int NR, int M> size_t resident_bytes(int64_t warps) { return (size_t)warps * tile<T, NR, M>::BYTES + exchange_bytes<T, NR>(); }
+template <typename T, int NR, int M> size_t resident_bytes(int64_t tiles) { return (size_t)tiles * tile<T, NR, M>::BYTES + sizeof(resident_memory<T, NR>); }
 
 /** A launch and up to two of its attributes. */
 struct launch {
@@ -63,7 +64,7 @@ struct launch {
 template <typename T, int NR, int M> int most_short_warps(const device_limits &limits)
 {
     int warps = SHORT_WARPS;
-    while (warps > 1 && warps * sizeof(warp_memory<T, NR, M>) + sizeof(block_memory<T, NR>) > (size_t)limits.shared_bytes) warps /= 2;
+    while (warps > 1 && warps * sizeof(warp_memory<T, NR>) + sizeof(block_memory<T, NR>) > (size_t)limits.shared_bytes) warps /= 2;
     return warps;
 }
 template <typename T, int NR, int M> bool is_short(const tiled_call<T> &call)
@@ -72,22 +73,24 @@ template <typename T, int NR, int M> bool is_short(const tiled_call<T> &call)
 }
 
 /** In `blocks` blocks of `each` tiles. */
-template <typename T, int NR, int M, short_kind KIND> trine_status launch_short_kind(const tiled_call<T> &call, int blocks, int each)
+template <typename T, int NR, int M, bool RING> trine_status launch_short_cluster(const tiled_call<T> &call, int blocks, int each)
 {
     trine_status status = TRINE_SUCCESS;
-    const auto kernel = solve_short<T, NR, M, KIND>;
-    const short_solve<T> solve = {what_of(call), call.gate, (int)quotient(call.A.n, M)};
-    launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), KIND == TWO_WARPS ? 2 * each : each, each * sizeof(warp_memory<T, NR, M>), call.stream);
-    TRY((once_per_device<solve_short<T, NR, M, KIND>>(call.limits, [&call](const void *it) {
+    const uintptr_t addresses = (uintptr_t)call.A.lower | (uintptr_t)call.A.diag | (uintptr_t)call.A.upper | (uintptr_t)call.D.data | (uintptr_t)call.X.data |
+                                (call.nrhs > 1 ? (uintptr_t)(call.D.ld | call.X.ld) * sizeof(T) : 0);
+    const bool plain = addresses % 16 == 0 && !call.A.conjugate && !call.A.lower_shift && !call.A.upper_shift && call.nrhs % NR == 0;
+    const short_solve<T> solve = {what_of(call), call.gate, (int)quotient(call.A.n, M), plain};
+    launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), each, each * sizeof(warp_memory<T, NR>), call.stream);
+    TRY((once_per_device<solve_short<T, NR, M, RING>>(call.limits, [&call](const void *it) {
         trine_status status = TRINE_SUCCESS;
-        TRY(GPU(gpuFuncSetAttribute(it, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)(most_short_warps<T, NR, M>(call.limits) * sizeof(warp_memory<T, NR, M>)))));
+        TRY(GPU(gpuFuncSetAttribute(it, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)(most_short_warps<T, NR, M>(call.limits) * sizeof(warp_memory<T, NR>)))));
         if (call.limits.major >= 9) TRY(GPU(gpuFuncSetAttribute(it, gpuFuncAttributeNonPortableClusterSizeAllowed, 1)));
     done:
         return status;
     })));
     if (blocks > 1) how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
     if (call.follows) how.follow(call.limits);
-    TRY(GPU(gpuLaunchKernelEx(&how.config, kernel, solve)));
+    TRY(GPU((launch_kernel<solve_short<T, NR, M, RING>>(how.config, solve))));
 done:
     return status;
 }
@@ -98,33 +101,46 @@ template <typename T, int NR, int M> trine_status launch_short(const tiled_call<
     int blocks = 1, each = 1;
     while (blocks < SHORT_BLOCKS && blocks * preferred_tiles < tiles && call.limits.major >= 9) blocks *= 2;
     while (each * blocks < tiles) each *= 2;
-    if (call.A.cyclic) return launch_short_kind<T, NR, M, CYCLIC>(call, blocks, each);
-    /* two warps on a scheduler get in each other's way */
-    if (each == 1 && blocks > 1) return launch_short_kind<T, NR, M, TWO_WARPS>(call, blocks, each);
-    return launch_short_kind<T, NR, M, ONE_WARP>(call, blocks, each);
+    return call.A.cyclic ? launch_short_cluster<T, NR, M, true>(call, blocks, each) : launch_short_cluster<T, NR, M, false>(call, blocks, each);
 }
 
+/** Tiles of a block where they are dealt out evenly to as many blocks as there are multiprocessors. */
+template <typename T, int NR, int M> int64_t tiles_of_block(const tiled_call<T> &call)
+{
+    const int64_t blocks = call.limits.multiprocessors < EXCHANGED ? call.limits.multiprocessors : EXCHANGED;
+    return quotient(quotient(call.A.n, tile<T, NR, M>::ROWS), blocks);
+}
+template <typename T, int NR, int M> bool fits_grid(const tiled_call<T> &call)
+{
+    const int64_t tiles = tiles_of_block<T, NR, M>(call);
+    return tiles <= RESIDENT_TILES && resident_bytes<T, NR, M>(tiles) <= (size_t)call.limits.shared_bytes;
+}
 template <typename T, int NR, int M> trine_status launch_grid(const tiled_call<T> &call)
 {
     trine_status status = TRINE_SUCCESS;
-    const int64_t tiles = quotient(call.A.n, tile<T, NR, M>::ROWS), most = call.limits.multiprocessors < EXCHANGED ? call.limits.multiprocessors : EXCHANGED;
-    const int warps = (int)quotient(tiles, most), blocks = (int)quotient(tiles, warps);
-    const size_t bytes = resident_bytes<T, NR, M>(warps);
-    const auto kernel = solve_resident<T, NR, M>;
-    const resident_solve<T> solve = {what_of(call), call.work};
-    launch how(dim3((unsigned)blocks), warps, bytes, call.stream);
+    const int tiles = (int)tiles_of_block<T, NR, M>(call);
+    const resident_solve<T> solve = {what_of(call), call.work, tiles};
+    launch how(dim3((unsigned)quotient(call.A.n, tiles * tile<T, NR, M>::ROWS)), tiles < GROUPS ? GROUPS : tiles, resident_bytes<T, NR, M>(tiles), call.stream);
     TRY((allow_shared_memory<solve_resident<T, NR, M>>(call.limits, (size_t)call.limits.shared_bytes, false))); /* bytes vary from call to call */
     how.add(gpuLaunchAttributeCooperative).val.cooperative = 1;
-    TRY(GPU(gpuLaunchKernelEx(&how.config, kernel, solve)));
+    TRY(GPU((launch_kernel<solve_resident<T, NR, M>>(how.config, solve))));
 done:
     return status;
 }
 
-template <typename T, int NR, int M> bool fits_grid(const tiled_call<T> &call)
+/** Rows of a lane, at least, where a tile stays on the chip, which is automatic for one right-hand side only. */
+template <typename T, int NR> constexpr int SMALLEST_TILE = NR > 1 || LONG<T, NR> < 8 ? LONG<T, NR> : 8;
+
+/** With as few rows a lane as leave a warp for each group of blocks at most: M, or twice as many. */
+template <typename T, int NR, int M> trine_status solve_on_chip(const tiled_call<T> &call)
 {
-    const int64_t blocks = call.limits.multiprocessors < EXCHANGED ? call.limits.multiprocessors : EXCHANGED;
-    const int64_t warps = quotient(quotient(call.A.n, tile<T, NR, M>::ROWS), blocks);
-    return warps <= GRID_WARPS && resident_bytes<T, NR, M>(warps) <= (size_t)call.limits.shared_bytes;
+    if constexpr (M < LONG<T, NR>)
+        if (tiles_of_block<T, NR, M>(call) > GROUPS) return solve_on_chip<T, NR, 2 * M>(call);
+    return launch_grid<T, NR, M>(call);
+}
+template <typename T, int NR> bool prefers_chip(const tiled_call<T> &call)
+{
+    return call.route == ROUTE_ANY && NR == 1 && !call.A.cyclic && !call.follows && !call.gate && fits_grid<T, NR, LONG<T, NR>>(call);
 }
 
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call);
@@ -168,11 +184,11 @@ template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes
         TRY(GPU_LAUNCHED("clear_rows"));
     }
     if (ONE_PASS || call.follows) first.follow(call.limits);
-    TRY(GPU(gpuLaunchKernelEx(&first.config, reduce, solve)));
+    TRY(GPU((launch_kernel<reduce>(first.config, solve))));
     TRY((solve_columns<T, NR>(coarse)));
     TRY((allow_shared_memory<substitute>(call.limits, tile::BYTES, true)));
     second.follow(call.limits);
-    TRY(GPU(gpuLaunchKernelEx(&second.config, substitute, solve)));
+    TRY(GPU((launch_kernel<substitute>(second.config, solve))));
 done:
     return status;
 }
@@ -190,9 +206,8 @@ template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &ca
 {
     if (call.route != ROUTE_TWO_PASS && call.route != ROUTE_ONE_PASS && is_short<T, NR, SHORT<T, NR>>(call))
         return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
-    /* measured, an exchange across the whole device costs more than reading a system twice that still is in the cache */
-    if (call.route == ROUTE_ON_CHIP) {
-        if (!call.A.cyclic && fits_grid<T, NR, LONG<T, NR>>(call)) return launch_grid<T, NR, LONG<T, NR>>(call);
+    if (call.route == ROUTE_ON_CHIP || prefers_chip<T, NR>(call)) {
+        if (!call.A.cyclic && fits_grid<T, NR, LONG<T, NR>>(call)) return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
         return trine_fail(TRINE_ERR_UNSUPPORTED, "a %stridiagonal system of %lld rows does not fit on this chip", call.A.cyclic ? "cyclic " : "", (long long)call.A.n);
     }
     /* behind the gate D is needed again */
@@ -206,7 +221,7 @@ template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs, bool cycli
 {
     constexpr int MANY = tuned<T>::COLUMNS;
     const int64_t rows = WARP * (nrhs == 1 ? LONG<T, 1> : LONG<T, MANY>);
-    int64_t elements = 2 * NUMBERS<T, MANY> * EXCHANGED + (nrhs == 1 ? handed_elements<1>(quotient(n, WARP * LONG<T, 1>), 1) : handed_elements<MANY>(quotient(n, WARP * LONG<T, MANY>), nrhs));
+    int64_t elements = 2 * EXCHANGE_ELEMENTS<T, MANY> + (nrhs == 1 ? handed_elements<1>(quotient(n, WARP * LONG<T, 1>), 1) : handed_elements<MANY>(quotient(n, WARP * LONG<T, MANY>), nrhs));
     do {
         n = coarse_rows_of(cyclic, n, rows);
         elements += aligned_rows<T>(n) * (3 + nrhs) + GATE;

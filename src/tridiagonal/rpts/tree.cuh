@@ -45,16 +45,21 @@ template <typename T, int NR, bool PARTIAL> struct shared_tree {
     __device__ __forceinline__ void join() const
     {
         const int lane = threadIdx.x % WARP & ((1 << levels) - 1);
+        const pair *from = leaves + (lane >> 1);
+        int offset = 0, step = 1 << levels >> 1;
 #pragma unroll 1
         for (int level = 0; level < levels; level++) {
             const int second = lane >> level & 1, number = lane >> (level + 1);
-            const stored_row<T, NR> *four = &of_level(level)[number].half[0].reversed_first; /* of the first half, then of the second half */
-            row_of<T, NR> row = four[2 - second].row;             /* the meeting row of the other half */
-            eliminate<true>(row, reversed(four[1 + second].row)); /* that of this half */
-            eliminate<true>(row, four[3 * second].row);           /* this half's outer row */
+            const stored_row<T, NR> *four = &from->half[0].reversed_first; /* of the first half, then of the second half */
+            row_of<T, NR> row = four[2 - second].row;                      /* the meeting row of the other half */
+            const row_of<T, NR> meeting = reversed(four[1 + second].row), outer = four[3 * second].row; /* of this half */
+            pair *const to = unions + offset + (number >> 1);
+            eliminate<true>(row, meeting);
+            eliminate<true>(row, outer);
             if (PARTIAL && (2 * number + 1) << level >= count) row = four[second].row; /* there is no second half */
-            if (threadIdx.x % WARP < 1 << levels && (lane & ((1 << level) - 1)) == 0)
-                (&unions[offset_of(level + 1) + (number >> 1)].half[number & 1].reversed_first)[second].row = row;
+            (&to->half[number & 1].reversed_first)[second].row = row; /* by all lanes that have made it */
+            from = to;
+            step >>= 1, offset += step;
             __syncwarp();
         }
     }
@@ -66,12 +71,13 @@ template <typename T, int NR, bool PARTIAL> struct shared_tree {
         return of_level(level)[i >> (level + 1)];
     }
     /** From the known unknowns of the root, which every lane knows, to those of leaf number `lane`. Lane shift + i has the joint behind
-     *  leaf i; shift is a multiple of the number of leaves. */
-    __device__ __forceinline__ void split(const joint_of<T, NR> &joint, known_of<T, NR> &known, int shift) const
+     *  leaf i; shift is a multiple of the number of leaves. MOST: levels that there may be. */
+    template <int MOST> __device__ __forceinline__ void split(const joint_of<T, NR> &joint, known_of<T, NR> &known, int shift) const
     {
         const int lane = threadIdx.x % WARP & ((1 << levels) - 1);
-#pragma unroll 1
-        for (int level = levels - 1; level >= 0; level--) {
+#pragma unroll
+        for (int level = MOST - 1; level >= 0; level--) {
+            if (level >= levels) continue;
             const int bit = 1 << level, middle = shift + ((lane & ~(2 * bit - 1)) | (bit - 1));
             T left[NR], right[NR];
             meet_right(joint, known, right), meet_left(joint, known, right, left);
