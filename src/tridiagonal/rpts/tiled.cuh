@@ -206,10 +206,12 @@ template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &ca
 {
     if (call.route != ROUTE_TWO_PASS && call.route != ROUTE_ONE_PASS && is_short<T, NR, SHORT<T, NR>>(call))
         return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
-    if (call.route == ROUTE_ON_CHIP || prefers_chip<T, NR>(call)) {
+    if (call.route == ROUTE_ON_CHIP) {
         if (!call.A.cyclic && fits_grid<T, NR, LONG<T, NR>>(call)) return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
         return trine_fail(TRINE_ERR_UNSUPPORTED, "a %stridiagonal system of %lld rows does not fit on this chip", call.A.cyclic ? "cyclic " : "", (long long)call.A.n);
     }
+    /* a cooperative launch is refused where the stream has a part of the device only */
+    if (prefers_chip<T, NR>(call) && solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call) == TRINE_SUCCESS) return TRINE_SUCCESS;
     /* behind the gate D is needed again */
     if ((call.route == ROUTE_ONE_PASS || prefers_one_pass<T, NR>(call)) && call.X.data != call.D.data && !call.A.cyclic) return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
     return solve_in_passes<T, NR, LONG<T, NR>, false>(call);
