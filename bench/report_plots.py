@@ -42,6 +42,13 @@ def solver(record):
     return record["method"] if record["impl"] == "trine" else f"{record['impl']} {record['method']}"
 
 
+def fewest_calls(records, enough=50):
+    """A line below a table of medians: the least number of calls of every solver that has fewer than `enough`."""
+    least = {name: min(r["reps"] for r in ok(records) if solver(r) == name) for name in unique(solver(r) for r in ok(records))}
+    few = [f"{name} {reps}" for name, reps in least.items() if reps < enough]
+    return f"Fewest calls of a median, where below {enough}: {', '.join(few)}.\n\n" if few else ""
+
+
 def generic_table(records):
     rows = [[f"`{r['matrix']}`", r["n"] or "-", DTYPES.get(r["dtype"], "-"), solver(r), r["chosen"] or "-", short(r["analyse_ms"]), short(r["numeric_ms"]),
              short(r["solve_ms"]), short(r["error"])] for r in ok(records)]

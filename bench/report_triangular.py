@@ -1,7 +1,7 @@
 """Triangular solves with one and many right-hand sides, from records of trine-bench sptrsv and sptrsm. Used by report.py."""
 from statistics import harmonic_mean
 
-from report_plots import DTYPES, dot_plot, geometric_mean, ok, scatter_plot, short, solver, table, unique
+from report_plots import DTYPES, dot_plot, fewest_calls, geometric_mean, ok, scatter_plot, short, solver, table, unique
 
 
 def ratio_summary(records):
@@ -57,7 +57,7 @@ def triangular_tables(records):
         rows.append([f"`{matrix}`", any_record["n"] or "-", any_record["nnz"] or "-", short(levels, 6),
                      f"{short(any_record.get('level_rows_min'), 7)} / {short(mean)} / {short(any_record.get('level_rows_max'), 7)}"]
                     + [time(matrix, name) for name in solvers])
-    text += table(["problem", "n", "nnz", "levels", "rows a level: min / mean / max"] + [f"{name} ms" for name in solvers], rows) + "\n"
+    text += table(["problem", "n", "nnz", "levels", "rows a level: min / mean / max"] + [f"{name} ms" for name in solvers], rows) + "\n" + fewest_calls(records)
 
     rows = []
     for matrix in problems:

@@ -13,8 +13,8 @@ static const double smallest_d = 4 * DBL_MIN, largest_d = 0.25 / DBL_MIN, smalle
 /* With as many right-hand sides for each thread, threads take right-hand sides instead of rows. */
 enum { COLUMNS_A_THREAD = 16, VECTOR = 64 /* bytes of right-hand sides that are worked on together */, MOST_NESTED = 4 };
 
-/* What kind of row it is: min(entries, MOST_SHORT + 1), and whether the last entry belongs to the row just before. */
-enum { MOST_SHORT = 3, ROW_NEAR = 8 };
+/* What kind of row it is: its entries or, of more than MOST_SHORT, ROW_LONG; and whether the last one belongs to the row just before. */
+enum { MOST_SHORT = 3, ROW_LONG = 4, ROW_NEAR = 8 };
 
 #define TEMPLATE "triangular/solve_cpu.inc"
 #include "core/each_dtype.h"
@@ -103,17 +103,20 @@ done:
     return status;
 }
 
-/** t->kinds, unless rows are solved several at a time. */
+/** t->kinds and t->mostly_long, unless rows are solved several at a time. */
 static trine_status find_kinds(trine_triangular plan, struct triangle *t)
 {
     trine_status status = TRINE_SUCCESS;
     if (t->nested) return TRINE_SUCCESS;
+    int64_t long_rows = 0;
     TRY(ALLOC(plan->ctx, t->kinds, t->n));
     for (int64_t p = 0; p < t->n; p++) {
         const int64_t end = t->offsets[p + 1], count = end - t->offsets[p];
         const bool near = count && t->columns[end - 1] == p - 1;
-        t->kinds[p] = (uint8_t)((count <= MOST_SHORT ? count : MOST_SHORT + 1) | (near ? ROW_NEAR : 0));
+        t->kinds[p] = (uint8_t)((count <= MOST_SHORT ? count : ROW_LONG) | (near ? ROW_NEAR : 0));
+        long_rows += count > MOST_SHORT;
     }
+    t->mostly_long = 2 * long_rows > t->n;
     plan->info.bytes += t->n;
 done:
     return status;
