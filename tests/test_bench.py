@@ -151,9 +151,10 @@ class Report(unittest.TestCase):
     def test_tables_and_plots_show_every_record(self):
         page, plots = self.make([
             self.record(ratio_peer="cusparse", ratio=2.0), self.record(matrix="b", ratio_peer="cusparse", ratio=4.0, solve_ms=5.0),
-            self.record(impl="cusparse", method="spsv", solve_ms=1.0), self.record(matrix="b", method="levelset", status="failed", reason="wrong: 1", solve_ms=None),
+            self.record(impl="cusparse", method="spsv", solve_ms=1.0, reps=7), self.record(matrix="b", method="levelset", status="failed", reason="wrong: 1", solve_ms=None),
             self.record(matrix="c", status="skipped", reason="no c", solve_ms=None)])
-        for text in ("tri:a<b", "cusparse spsv ms", "wrong: 1", "1 x no c", "2.67 times as fast in the harmonic mean", "2.83 in the geometric", "least 2"):
+        for text in ("tri:a<b", "cusparse spsv ms", "wrong: 1", "1 x no c", "2.67 times as fast in the harmonic mean", "2.83 in the geometric", "least 2",
+                     "Fewest calls of a median, where below 50: cusparse spsv 7."):
             self.assertIn(text, page)
         self.assertEqual(len(plots), 2)
         for name, plot in plots.items():
