@@ -86,14 +86,14 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
         int inside = 0, producer[INSIDE]; /* entries left to the first lane, the lanes that have their rows, */
         T factor[INSIDE];                 /* and their values */
         if constexpr (CHAINS) {
-            static_assert(R * V == 1 && !CHUNKED && !LEVELS, "chains are for one right-hand side");
+            static_assert(!CHUNKED && !LEVELS, "chains are sums, and of rows that a warp holds");
             const int64_t base_of_warp = p - group;
             if (active)
                 while (inside < INSIDE && k - e < end && a.columns[end - 1] >= base_of_warp) inside++, end--;
 #pragma unroll
             for (int u = 0; u < INSIDE; u++)
                 if (u < inside) {
-                    producer[u] = (int)(a.columns[end + u] - base_of_warp) * LANES;
+                    producer[u] = (int)(a.columns[end + u] - base_of_warp) * LANES + r;
                     if (e == 0) factor[u] = a.conjugate ? conjugate_of(a.values[end + u]) : a.values[end + u];
                 }
         }
@@ -130,7 +130,7 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
         const T *from[BATCH];
         unsigned missing = 0, batch = 0;
         bool written = !active, waits = false; /* waits: for rows of its own warp, and nothing else */
-        T own = {}, open = {};
+        pack<T, V> own = {}, open = {};
         while (!__all_sync(~0u, written)) {
             if (!missing && k < end) {
 #pragma unroll
@@ -174,20 +174,23 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
                             else total.v[i] = total.v[i] + other;
                         }
                 if constexpr (CHAINS) {
-                    if (complete) open = total.v[0], waits = true;
+                    if (complete) open = total, waits = true;
                     unsigned known = __ballot_sync(~0u, written);
                     for (bool steps = true; steps;) {
                         const int from = inside ? producer[0] : lane;
-                        const T x = shuffle_from(own, from);
+                        pack<T, V> x;
+#pragma unroll
+                        for (int i = 0; i < V; i++) x.v[i] = shuffle_from(own.v[i], from);
                         bool moves = waits && !written && inside && (known >> from & 1);
                         if (moves) {
-                            open = open + factor[0] * x;
+#pragma unroll
+                            for (int i = 0; i < V; i++) open.v[i] = open.v[i] + factor[0] * x.v[i];
                             inside--;
 #pragma unroll
                             for (int u = 0; u + 1 < INSIDE; u++) producer[u] = producer[u + 1], factor[u] = factor[u + 1];
                         }
                         if (waits && !written && !inside) {
-                            if (e == 0) own = finish(pack<T, V>{{open}}).v[0];
+                            if (e == 0) own = finish(open);
                             written = moves = true;
                         }
                         steps = __any_sync(~0u, moves);

@@ -18,7 +18,7 @@ constexpr int MOST_CHAIN_LANES = 4; /* that share a row, where chains run throug
 struct device_side {
     device_triangle base;
     row_shape one, many;     /* one right-hand side, several */
-    bool chains;             /* one: many rows wait for rows of the same warp */
+    bool chains;             /* many rows wait for rows of the same warp; with several right-hand sides, if these are few */
     int few_levels;          /* one: as many launches, a level each, where there are so few of them; 0: nothing of the kind */
     int64_t level_offsets[FEW_LEVELS + 1];
     bool long_rows, slim;    /* several: lanes go to entries, and other warps take more right-hand sides */
@@ -28,6 +28,14 @@ struct device_side {
 
 /* ------------------------------------------------------------------- solve */
 
+template <int R, int E, int V, typename T> void launch_chains(const row_shape *s, rows_args<T> &a, gpuStream_t stream)
+{
+    const int64_t rows = (int64_t)s->warps * (32 / (R * E));
+    a.chunks = nullptr;
+    a.n_chunks = (a.n + rows - 1) / rows;
+    solve_rows<T, R, E, V, false, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
+}
+
 /** Chunks are cut for one right-hand side with four lanes a row and more, or for several and a warp a row. */
 template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_args<T> &a, gpuStream_t stream, bool chains = false)
 {
@@ -35,7 +43,7 @@ template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_
     a.chunks = s->chunks;
     a.n_chunks = s->chunks ? s->n_chunks : (a.n + rows - 1) / rows;
     if constexpr (R * V == 1 && E <= MOST_CHAIN_LANES)
-        if (chains) return solve_rows<T, R, E, V, false, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
+        if (chains) return launch_chains<R, E, V>(s, a, stream);
     if constexpr (V == 1 && (R == 1 ? E >= 4 : R * E == 32))
         if (s->chunks) return solve_rows<T, R, E, V, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
     solve_rows<T, R, E, V, false><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
@@ -93,12 +101,15 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     a.conjugate = s->conjugate;
     const bool short_rows = one->lanes <= 2 && !many->chunks;
     constexpr int PAIR = sizeof(T) <= 8 ? 2 : 1; /* neighbours in x that one load brings */
-    const bool pairs = (!short_rows || s->nrhs > 32) && !many->chunks && s->nrhs % PAIR == 0;
-    if (pairs && d->long_rows && s->nrhs > 4 && s->nrhs <= 8) launch<4, 8, PAIR>(many, a, stream);
+    const bool even = s->nrhs % PAIR == 0, pairs = (!short_rows || s->nrhs > 32) && !many->chunks && even;
+    if (d->chains && s->nrhs > 1 && one->lanes == 1) even ? launch_chains<2, 1, PAIR>(many, a, stream) : launch_chains<2, 1, 1>(many, a, stream);
+    else if (d->chains && s->nrhs > 1) even ? launch_chains<2, 2, PAIR>(many, a, stream) : launch_chains<2, 2, 1>(many, a, stream);
+    else if (pairs && d->long_rows && s->nrhs > 4 && s->nrhs <= 8) launch<4, 8, PAIR>(many, a, stream);
     else if (pairs && d->slim && s->nrhs > 8) launch<8, 4, PAIR>(many, a, stream);
     else if (pairs && s->nrhs > 32) launch<32, 1, PAIR>(many, a, stream);
     else if (pairs && s->nrhs > 16) launch<32 / PAIR, PAIR, PAIR>(many, a, stream);
     else if (s->nrhs > 8) launch<32, 1, 1>(many, a, stream);
+    else if (pairs && s->nrhs > 4) launch<4, 2, PAIR>(many, a, stream);
     else if (s->nrhs > 4) short_rows ? launch<8, 1, 1>(many, a, stream) : launch<8, 4, 1>(many, a, stream);
     else if (s->nrhs > 1) short_rows ? launch<4, 1, 1>(many, a, stream) : launch<4, 8, 1>(many, a, stream);
     else if (level_by_level) switch (one->lanes) {
@@ -140,6 +151,7 @@ constexpr int64_t WIDE_LEVEL = 700, FAIR_LEVEL = 64;  /* rows on average: tasks 
 constexpr int64_t FEW_ROWS = 32;                      /* of a level on average: there are warps to spare */
 constexpr int64_t HUB_ROW = 1024, PART_OF_HUB = 128;  /* entries */
 constexpr int64_t NARROW_LEVEL = 300;                 /* rows on average, at most, where chains are looked for */
+constexpr int64_t MOST_RHS_OF_CHAINS = 8;
 constexpr double FOLLOWERS = 0.45;                    /* of all rows, at least: chains run through registers */
 constexpr double NEAR = 1.15, FAR = 8; /* times a hop a level: nothing is much better; sorting by level is better, or nothing is */
 
@@ -199,11 +211,12 @@ trine_status choose_tasks(trine_triangular plan, const struct triangle *t, devic
 {
     trine_status status = TRINE_SUCCESS;
     const bool wide = order == ORDER_LEVELS && plan->n / t->n_levels >= WIDE_LEVEL;
-    const bool hubs = d->many.chunks && d->base.longest_row >= HUB_ROW;
+    const bool hubs = d->many.chunks;
     const bool fair = order == ORDER_LEVELS && plan->n / t->n_levels >= FAIR_LEVEL && !d->slim && plan->options.max_nrhs > 32;
+    const bool batches = order == ORDER_LEVELS && d->one.lanes > 2 && !d->long_rows; /* what is ready first comes first */
+    if (d->base.longest_row > 4 && (batches || wide || fair || hubs)) TRY(device_rows_sort(plan, &d->base));
     if (!wide && !fair && !hubs) return TRINE_SUCCESS;
     d->least_for_tasks = hubs ? 2 : wide ? 17 : 33;
-    if (d->base.longest_row > 4) TRY(device_rows_sort(plan, &d->base));
     TRY(device_tasks_make(plan, &d->base, hubs ? PART_OF_HUB : INT32_MAX, &d->tasks));
     d->tasks.warps = plan->options.tune.warps_per_block && plan->options.tune.warps_per_block < 8 ? plan->options.tune.warps_per_block : 8;
     d->tasks.blocks = d->many.blocks;
@@ -232,8 +245,8 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     d->many.lanes = 32;
     d->many.blocks = o->tune.blocks ? o->tune.blocks : 4 * ctx->info.multiprocessors;
     TRY(cut_chunks(plan, &d->base, &d->one));
-    /* Several right-hand sides leave few rows in flight: those must be the next ones due. */
-    if (!order && o->max_nrhs > 1) order = ORDER_LEVELS;
+    /* Several right-hand sides leave few rows in flight: those must be the next ones due, unless chains make up for it. */
+    if (!order && o->max_nrhs > MOST_RHS_OF_CHAINS) order = ORDER_LEVELS;
     if (order != ORDER_GIVEN && n) {
         TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
             state = a.take<char>(256 + n * (int64_t)sizeof(int32_t));
@@ -243,6 +256,7 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
         TRY(device_levels_find(plan, &d->base, &search, state, &level, &t->n_levels, &given));
         if (!order) TRY(find_chains(plan, d, t->n_levels, (unsigned *)state));
         if (d->chains) order = ORDER_GIVEN;
+        if (!order && o->max_nrhs > 1) order = ORDER_LEVELS;
         const double floor = HOP * (double)t->n_levels;
         if (!order && t->n_levels <= FEW_LEVELS && !d->one.chunks) {
             d->few_levels = (int)t->n_levels;
@@ -276,8 +290,8 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     d->long_rows = row_shape_lanes(&d->base) >= 16;
     d->slim = d->long_rows || (t->n_levels > 0 && n / t->n_levels < FEW_ROWS);
     d->many.n_chunks = (n + row_shape_rows(&d->many) - 1) / row_shape_rows(&d->many);
-    if (o->max_nrhs > 1) TRY(cut_chunks(plan, &d->base, &d->many));
-    if (o->max_nrhs > 1 && n) TRY(choose_tasks(plan, t, d, order));
+    if (o->max_nrhs > 1 && d->base.longest_row >= HUB_ROW) TRY(cut_chunks(plan, &d->base, &d->many));
+    if (o->max_nrhs > 1 && n && !d->chains) TRY(choose_tasks(plan, t, d, order));
     if (plan->method == TRINE_TRI_AUTO) {
         plan->method = TRINE_TRI_SYNCFREE_CSR;
         plan->reason = d->few_levels         ? "few levels: a launch each"
