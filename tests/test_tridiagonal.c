@@ -23,7 +23,8 @@ static void the_made_matrices_of_table_4_are_solved_as_well_as_by_lapack(void **
                 if (!test_is_to_do()) continue;
                 error_samples e = {.count = 0};
                 char name[64];
-                const bool refine = is_hopeless(id) && (k > 0 || test_on_gpu());
+                /* a chosen partition means, on a GPU, stages as in the thesis, which need the step for these */
+                const bool refine = is_hopeless(id) && (k > 0 || (partition && test_on_gpu()));
                 const trine_gtsv_options options = {.pivot = pivots[k], .partition = partition, .refine = refine};
                 for (uint64_t seed = 1; seed <= SEEDS; seed++) {
                     linear_system s = new_tridiagonal(TRINE_D, 512, 1, options);
@@ -47,7 +48,6 @@ static void cyclic_versions_of_table_4_are_solved_as_well_as_by_lapack(void **st
     for (int id = 1; id <= 20; id++) {
         error_samples e = {.count = 0};
         char name[32];
-        if (test_on_gpu() && id >= 12) skip();
         if (id == 13) continue; /* its rows add up to zero: with corners like their neighbours it is singular */
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
             linear_system s = new_tridiagonal(TRINE_D, n, 1, (trine_gtsv_options){.cyclic = 1});
@@ -77,7 +77,6 @@ static void the_recorded_matrices_of_table_4_are_solved_as_well_as_by_lapack(voi
         snprintf(name, sizeof name, "T4_%02d", id);
         if (!read_sample(name, &s, &x)) skip();
         s.tridiagonal = true;
-        s.options.refine = is_hopeless(id) && test_on_gpu();
         compare_with_lapack(&s, x, &e);
         check_errors(name, &e, is_hopeless(id));
         free(x);

@@ -5,14 +5,15 @@ namespace {
 
 using namespace trine_block;
 
-/* So few block rows do not fill the device: smaller partitions. */
-constexpr int64_t FEW_ROWS = 1 << 18;
+/* So few block rows do not fill the device: smaller partitions. Of very few, where the time is that of some kernels one after the other
+ * anyway, larger ones: where a solution grows by many orders of magnitude, every cut costs digits. */
+constexpr int64_t FEW_ROWS = 1 << 18, VERY_FEW_ROWS = 256;
 
 /** An even number: of odd ones, tridiag(1, tiny, 1) leaves a nearly singular coarse system. */
 void partition_rows(const block_call *call, int64_t *suitable, int64_t *most)
 {
     *most = 4096;
-    *suitable = call->A.width > 2 || call->A.rows <= FEW_ROWS ? 16 : 32;
+    *suitable = call->A.rows <= VERY_FEW_ROWS ? 64 : call->A.width > 2 || call->A.rows <= FEW_ROWS ? 16 : 32;
 }
 
 trine_status substitute_bytes(const block_call *call, size_t *bytes)

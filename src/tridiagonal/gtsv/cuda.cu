@@ -1,4 +1,5 @@
 /* trine_gtsv on the GPU: op(A), the way to its solution, refinement. */
+#include "tridiagonal/rpts/small.h"
 #include "tridiagonal/rpts/stages.h"
 #include "tridiagonal/rpts/tiled.h"
 
@@ -70,6 +71,8 @@ template <typename T> trine_status solve_of(const rpts_options *o, const rpts_pl
     const auto solve = [&](columns_of<const T> rhs, columns_of<T> unknowns, const int32_t *marked) {
         T *const work = (T *)call->work;
         if (o->path == TRINE_GTSV_STAGES) return solve_stages<T>({o, plan, A, rhs, unknowns, work, stream});
+        if constexpr (sizeof(real_of<T>) == sizeof(double)) /* single precision has no digits in which it would matter */
+            if (o->path == TRINE_GTSV_AUTO && is_small(A)) return solve_small<T>({A, o->pivot, o->nrhs, rhs, unknowns, stream});
         static const tiled_route routes[] = {ROUTE_ANY, ROUTE_ANY, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS}; /* by trine_gtsv_path */
         return solve_tiled<T>({A, o->pivot, o->nrhs, rhs, unknowns, work, limits, routes[o->path], stream, false, nullptr, marked});
     };

@@ -1,0 +1,20 @@
+/* gtsv on the GPU for small systems (rpts/small.cu): what the launching code and the rest of the module know of each other. */
+#ifndef TRINE_GTSV_SMALL_H
+#define TRINE_GTSV_SMALL_H
+
+#include "tridiagonal/rpts/system.cuh"
+
+template <typename T> struct small_call {
+    system_of<T> A;
+    int pivot;
+    int64_t nrhs;
+    columns_of<const T> D;
+    columns_of<T> X; /* may be D */
+    gpuStream_t stream;
+};
+
+/** For double and complex double. Is it solved here? */
+template <typename T> bool is_small(const system_of<T> &A);
+template <typename T> trine_status solve_small(const small_call<T> &call);
+
+#endif
