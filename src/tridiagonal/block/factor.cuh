@@ -12,11 +12,13 @@ template <typename T, int N, int LANES> struct group_source {
     const T *from;
     T *mine; /* two groups */
     int q;
+    bool idle;
 
-    __device__ group_source(const stage_of<T> &s, const place<LANES> &at, T *shared) : from(s.matrix + at.group * LENGTH), mine(shared + at.slot * 2 * LENGTH), q(at.q) {}
+    __device__ group_source(const stage_of<T> &s, const place<LANES> &at, T *shared) : from(s.matrix + at.group * LENGTH), mine(shared + at.slot * 2 * LENGTH), q(at.q), idle(at.left_over) {}
     __device__ __forceinline__ void ask(int g) const
     {
         constexpr int SMALL = sizeof(T) < 8 ? 4 : 8, BYTES = LENGTH * (int)sizeof(T);
+        if (idle) return;
         for (int at = q * SMALL; at < BYTES; at += LANES * SMALL) copy_async<SMALL>((char *)(mine + g % 2 * LENGTH) + at, (const char *)(from + (int64_t)g * LENGTH) + at);
     }
     static __device__ __forceinline__ void wait()

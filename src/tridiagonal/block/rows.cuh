@@ -235,7 +235,7 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
             piece *row = pivot_rows + k * (COLUMNS / IN_PIECE);
 #pragma unroll
             for (int i = 0; i < R; i++)
-                if (at.q == lane && slot == i)
+                if (at.q == lane && slot == i && !at.left_over)
 #pragma unroll
                     for (int e = k / IN_PIECE; e < COLUMNS / IN_PIECE; e++) {
                         piece here;

@@ -36,6 +36,7 @@ template <int LANES> struct place {
     int64_t first_group;                          /* of the warp */
     int m;                                        /* groups of a partition */
     bool there;
+    bool left_over;                               /* does what a lane of the last partition does, and writes nothing */
 
     /** Of warp `block` of a stage. */
     template <typename T> __device__ place(const stage_of<T> &s, int64_t block)
@@ -45,12 +46,13 @@ template <int LANES> struct place {
         const bool is_large = block < large;
         const int64_t first = is_large ? block * TOGETHER : s.larger + (block - large) * TOGETHER;
         const int64_t left = (is_large ? s.larger : s.partitions) - first;
-        slot = lane / LANES < TOGETHER ? lane / LANES : TOGETHER - 1; /* lanes that are left over do what the last partition's do */
+        left_over = WARP % LANES != 0 && lane / LANES >= TOGETHER;
+        slot = left_over ? TOGETHER - 1 : lane / LANES;
         q = lane % LANES;
         first_lane = slot * LANES;
         m = (int)s.base + is_large;
         count = (int)(left < TOGETHER ? left : TOGETHER);
-        there = lane / LANES < count;                                /* ... and store nothing */
+        there = lane / LANES < count;
         p = first + (slot < count ? slot : count - 1);
         first_group = first * s.base + (first < s.larger ? first : s.larger);
         group = first_group + (p - first) * m;

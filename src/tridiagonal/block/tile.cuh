@@ -163,7 +163,7 @@ template <typename T, int N, int LANES, int RHS> struct tile {
     /** Set a block of block row j to zero, by the lanes of its partition. */
     __device__ __forceinline__ void clear(const place<LANES> &at, int side, int j) const
     {
-        for (int e = at.q; e < N * N; e += LANES) mine[side * at_hand.length + (j & mask) * N * N + e] = T{};
+        for (int e = at.left_over ? N * N : at.q; e < N * N; e += LANES) mine[side * at_hand.length + (j & mask) * N * N + e] = T{};
     }
 };
 

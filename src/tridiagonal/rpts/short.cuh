@@ -161,12 +161,18 @@ template <typename T, int NR> struct mailbox {
     uint64_t arrived;
 
     /** By one thread, before any block sends: wait_for_mailboxes. */
-    __device__ void open(int blocks)
+    __device__ void open()
+    {
+#if __CUDA_ARCH__ >= 900
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"((unsigned)__cvta_generic_to_shared(&arrived)) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+    }
+    /** By one thread, once: what is to come. Until then the wait does not end, however much is there. */
+    __device__ void expect(int blocks)
     {
 #if __CUDA_ARCH__ >= 900
         const unsigned barrier = (unsigned)__cvta_generic_to_shared(&arrived);
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"((unsigned)(blocks * sizeof(stored_rows<T, NR>))) : "memory");
 #endif
     }
@@ -257,9 +263,10 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
                of_blocks = {left_of.blocks.slots, memory.of_blocks, __ffs(blocks) - 1, (s.lanes + WARP * tiles - 1) / (WARP * tiles)};
     const stored_rows<T, NR> *left = &of_lanes.root();
     if (blocks > 1) {
-        if (threadIdx.x == 0) left_of.blocks.open(blocks);
+        if (threadIdx.x == 0) left_of.blocks.open();
         __syncwarp();
         mailbox_is_open();
+        if (threadIdx.x == 0) left_of.blocks.expect(blocks);
     }
     store_rows(leaf_of(memory.lanes, lane), mine.reduce(s.p));
     __syncwarp();
