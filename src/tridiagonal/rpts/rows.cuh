@@ -272,16 +272,6 @@ template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> find_jo
     j.right_other = from_last ? AFTER : FIRST, j.left_other = from_first ? BEFORE : exchanged ? LAST : FIRST;
     return j;
 }
-/** Their union. */
-template <typename T, int NR> __device__ __forceinline__ rows_of<T, NR> join(const rows_of<T, NR> &A, const rows_of<T, NR> &B)
-{
-    row_of<T, NR> down = A.last, up = reversed(B.first);
-    eliminate<true>(down, B.first);
-    eliminate<true>(up, reversed(A.last));
-    eliminate<true>(down, B.last);
-    eliminate<true>(up, reversed(A.first));
-    return {reversed(up), down};
-}
 
 /** The unknowns where A and B meet; the left one follows from the right one. */
 template <typename T, int NR> __device__ __forceinline__ void meet_right(const joint_of<T, NR> &j, const known_of<T, NR> &known, T (&right)[NR])

@@ -361,8 +361,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
 /** The two rows that are left of the tile at `row`, in all lanes. */
 template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_tile(pivoting p, const tile<T, NR, M> &t, int64_t n, int64_t row)
 {
-    joint_of<T, NR> kept;
-    return join_lanes<false>(p, reduce_partition<T, NR, M>(t.data, lane_rows<T, NR, M>(n, row)), kept, WARP);
+    return join_lanes(reduce_partition<T, NR, M>(t.data, lane_rows<T, NR, M>(n, row)), WARP);
 }
 
 /** What the way back from a tile's two rows needs besides the pivot rows in the tile. */
@@ -426,7 +425,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
     back.row0 = read_row<T, NR, M>(t.data, 0);
     back.mine = eliminate_partition<T, NR, M>(p, t.data, back.rows, &back.from_row0);
     bool second = lane & 1;
-    row_of<T, NR> half_row = either(second, back.mine.last, reversed(back.mine.first)); /* outer row, as in meeting_unknown */
+    row_of<T, NR> half_row = either(second, back.mine.last, reversed(back.mine.first)); /* outer row, as in join_lanes */
     row_of<T, NR> meeting = either(second, back.mine.first, reversed(back.mine.last));
     row_of<T, NR> row_left = shuffle_from(reversed(meeting), lane ^ 1);
     __syncwarp();
