@@ -109,6 +109,56 @@ static void a_captured_solve_can_be_replayed_with_new_data(void **state)
     for (int m = 0; m < METHODS; m++) check_that_a_captured_solve_can_be_replayed_with_new_data(methods[m]);
 }
 
+/** One work object, on one stream: solves that are made at once, solves that were captured before, one right-hand side and several. */
+static void check_that_direct_and_captured_solves_take_turns(trine_triangular_method method)
+{
+    enum { COLUMNS = 3 };
+    struct fixture f = open_fixture_with(method);
+    const size_t bytes = (size_t)f.n * sizeof *f.b;
+    double *b = malloc(COLUMNS * bytes);
+    for (int64_t i = 0; i < COLUMNS * f.n; i++) b[i] = test_uniform(7, (uint64_t)i);
+    void *db = test_to_device(f.ctx, b, COLUMNS * bytes), *dx = test_to_device(f.ctx, b, COLUMNS * bytes);
+    cudaStream_t stream;
+    cudaGraphExec_t replay[2] = {0}; /* of one right-hand side, of several */
+    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    for (const char *step = "1113111 c 1111 a 1 b 11 a b a 1311 b a 111"; *step; step++) {
+        if (*step == ' ') continue;
+        const int64_t nrhs = *step == '3' || *step == 'b' ? COLUMNS : 1;
+        CUDA(cudaMemsetAsync(dx, 0, COLUMNS * bytes, stream));
+        for (int several = 0; several < 2 && *step == 'c'; several++) {
+            const trine_dense B = {db, f.n, several ? COLUMNS : 1, f.n, TRINE_COLMAJOR}, X = {dx, f.n, several ? COLUMNS : 1, f.n, TRINE_COLMAJOR};
+            cudaGraph_t graph;
+            CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+            OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &B, &X, &(trine_exec){.stream = stream}));
+            CUDA(cudaStreamEndCapture(stream, &graph));
+            CUDA(cudaGraphInstantiate(&replay[several], graph, 0));
+            CUDA(cudaGraphDestroy(graph));
+        }
+        if (*step == 'c') continue;
+        if (*step == 'a' || *step == 'b')
+            CUDA(cudaGraphLaunch(replay[*step - 'a'], stream));
+        else
+            OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &(trine_dense){db, f.n, nrhs, f.n, TRINE_COLMAJOR},
+                                      &(trine_dense){dx, f.n, nrhs, f.n, TRINE_COLMAJOR}, &(trine_exec){.stream = stream}));
+        CUDA(cudaStreamSynchronize(stream));
+        for (int64_t j = 0; j < nrhs; j++) {
+            CUDA(cudaMemcpy(f.x, (double *)dx + j * f.n, bytes, cudaMemcpyDeviceToHost));
+            check(&f, b + j * f.n);
+        }
+    }
+    for (int several = 0; several < 2; several++) CUDA(cudaGraphExecDestroy(replay[several]));
+    CUDA(cudaStreamDestroy(stream));
+    test_release(f.ctx, db);
+    test_release(f.ctx, dx);
+    free(b);
+    close_fixture(&f);
+}
+static void direct_and_captured_solves_take_turns(void **state)
+{
+    (void)state;
+    for (int m = 0; m < METHODS; m++) check_that_direct_and_captured_solves_take_turns(methods[m]);
+}
+
 static void check_that_solves_with_their_own_work_run_side_by_side(trine_triangular_method method)
 {
     enum { STREAMS = 6 };
@@ -208,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_captured_solve_can_be_replayed_with_new_data),
+        cmocka_unit_test(direct_and_captured_solves_take_turns),
         cmocka_unit_test(solves_with_their_own_work_run_side_by_side),
         cmocka_unit_test(the_callers_stream_orders_the_work),
         cmocka_unit_test(a_buffer_of_the_callers_serves_as_work),

@@ -11,17 +11,17 @@ __global__ void number_rows(int64_t n, int32_t *rows)
     for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x) rows[p] = (int32_t)p;
 }
 
-/** offsets[l]: the first of n ascending levels that is not below l. */
-__global__ void find_level_offsets(int64_t n, const int32_t *level, int64_t n_levels, int64_t *offsets)
+/** bounds[l]: the first of n ascending keys that is not below l. */
+__global__ void find_bounds(int64_t n, const int32_t *keys, int64_t n_keys, int64_t *bounds)
 {
-    for (int64_t l = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; l <= n_levels; l += (int64_t)gridDim.x * blockDim.x) {
+    for (int64_t l = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; l <= n_keys; l += (int64_t)gridDim.x * blockDim.x) {
         int64_t low = 0, high = n;
         while (low < high) {
             const int64_t middle = (low + high) / 2;
-            if (level[middle] < l) low = middle + 1;
+            if (keys[middle] < l) low = middle + 1;
             else high = middle;
         }
-        offsets[l] = low;
+        bounds[l] = low;
     }
 }
 
@@ -59,9 +59,10 @@ int bits_for(int64_t count)
 
 template <int E> void run(const rows_args<int32_t> &a, const row_shape *s, gpuStream_t stream)
 {
+    const unsigned blocks = blocks_for_tickets(s, a.n_chunks), threads = 32 * s->warps;
     if constexpr (E >= 4)
-        if (s->chunks) return solve_rows<int32_t, 1, E, 1, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
-    solve_rows<int32_t, 1, E, 1, false><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
+        if (s->chunks) return solve_rows<int32_t, 1, E, 1, true><<<blocks, threads, 0, stream>>>(a);
+    solve_rows<int32_t, 1, E, 1, false><<<blocks, threads, 0, stream>>>(a);
 }
 
 } // namespace
@@ -81,20 +82,16 @@ row_shape row_shape_for_search(trine_triangular plan, const device_triangle *d)
     return s;
 }
 
-trine_status device_levels_find(trine_triangular plan, const device_triangle *d, const row_shape *s, void *state, const int32_t **level,
-                                int64_t *n_levels, double *microseconds)
+trine_status device_levels_search(trine_triangular plan, const device_triangle *d, const row_shape *s, void *state)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    gpuStream_t stream = (gpuStream_t)ctx->stream;
-    level_report found;
+    gpuStream_t stream = (gpuStream_t)plan->ctx->stream;
     rows_args<int32_t> a = {};
     a.n = d->n, a.nrhs = 1;
     a.offsets = d->offsets, a.columns = d->columns;
     a.chunks = s->chunks, a.n_chunks = s->n_chunks;
-    a.ticket = (unsigned *)state, a.report = (level_report *)((char *)state + 128), a.x = (int32_t *)((char *)state + 256);
-    TRY(trine_device_fill_async(ctx, state, 0xFF, 256 + (size_t)d->n * sizeof(int32_t), ctx->stream));
-    TRY(trine_device_fill_async(ctx, a.report, 0, sizeof *a.report, ctx->stream));
+    a.ticket = (unsigned *)state, a.report = device_levels_report(state), a.x = device_levels_of(state);
+    TRY(trine_device_fill_async(plan->ctx, state, 0xFF, (size_t)device_levels_bytes(d->n), plan->ctx->stream));
     switch (s->lanes) {
     case 1: run<1>(a, s, stream); break;
     case 2: run<2>(a, s, stream); break;
@@ -104,74 +101,63 @@ trine_status device_levels_find(trine_triangular plan, const device_triangle *d,
     default: run<32>(a, s, stream); break;
     }
     TRY(GPU_LAUNCHED("the search for level sets"));
-    TRY(trine_device_copy_async(ctx, &found, a.report, sizeof found, ctx->stream));
-    TRY(trine_device_synchronize(ctx, ctx->stream));
-    *level = a.x;
-    *n_levels = found.levels;
-    *microseconds = 1e-3 * (double)(found.end - ~found.before);
 done:
     return status;
 }
 
-trine_status device_levels_sort(trine_triangular plan, int64_t n, int64_t n_levels, const int32_t *level, int32_t *sorted, int64_t *level_offsets)
+trine_status device_levels_read(trine_triangular plan, void *state, levels_found *found)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->ctx;
-    gpuStream_t stream = (gpuStream_t)ctx->stream;
-    arena scratch = {};
-    int32_t *sorted_level, *rows;
-    int64_t *offsets;
-    char *temporary;
-    size_t bytes = 0;
-    TRY(GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, level, sorted, sorted, sorted, n, 0, bits_for(n_levels), stream)));
-    TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
-        sorted_level = a.take<int32_t>(n);
-        rows = a.take<int32_t>(n);
-        offsets = a.take<int64_t>(n_levels + 1);
-        temporary = a.take<char>((int64_t)bytes);
-    }));
-    if (n) {
-        number_rows<<<device_blocks_for(plan, n), THREADS, 0, stream>>>(n, rows);
-        TRY(GPU(gpucub::DeviceRadixSort::SortPairs(temporary, bytes, level, sorted_level, rows, sorted, n, 0, bits_for(n_levels), stream)));
-    }
-    if (level_offsets) {
-        find_level_offsets<<<device_blocks_for(plan, n_levels + 1), THREADS, 0, stream>>>(n, sorted_level, n_levels, offsets);
-        TRY(GPU_LAUNCHED("the level offsets"));
-        TRY(trine_device_copy_async(ctx, level_offsets, offsets, (size_t)(n_levels + 1) * sizeof *offsets, ctx->stream));
-    }
+    level_report report;
+    TRY(trine_device_copy_async(ctx, &report, device_levels_report(state), sizeof report, ctx->stream));
     TRY(trine_device_synchronize(ctx, ctx->stream));
+    found->n_levels = report.highest + 1;
+    found->microseconds = 1e-3 * (double)(~report.before_end - report.start);
+    found->followers = report.followers + 1u;
+    for (int l = 0; l < FEW_LEVELS; l++) found->first[l] = report.first[l], found->end[l] = (int64_t)~report.before_last[l] + 1;
 done:
-    trine_free(ctx, TRINE_DEVICE, scratch.base);
     return status;
 }
 
-trine_status device_triangle_reorder(trine_triangular plan, const device_triangle *d, const int32_t *sorted, device_triangle *out)
+trine_status device_triangle_sort(trine_triangular plan, const device_triangle *d, int64_t n_keys, const int32_t *keys, int64_t *bounds, device_triangle *out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->ctx;
     gpuStream_t stream = (gpuStream_t)ctx->stream;
-    const int lanes = device_lanes_for(d->nnz, d->n);
+    const int64_t n = d->n;
+    const int lanes = d->nnz > n && d->nnz < 4 * n ? 2 : device_lanes_for(d->nnz, n); /* trips to memory side by side */
+    const int blocks = device_blocks_for(plan, n), bits = bits_for(n_keys);
     arena scratch = {};
-    int32_t *position;
-    int64_t *lengths;
+    int32_t *rows = nullptr, *sorted = nullptr, *sorted_keys = nullptr, *position;
+    int64_t *lengths, *bounds_on_device;
     char *temporary;
-    size_t bytes = 0;
+    size_t sort_bytes = 0, scan_bytes = 0;
     *out = *d;
     out->structure = out->numbers = {};
-    TRY(device_triangle_allocate(plan, out, d->n, d->nnz));
-    TRY(GPU(gpucub::DeviceScan::ExclusiveSum(nullptr, bytes, out->offsets, out->offsets, d->n + 1, stream)));
+    TRY(device_triangle_allocate(plan, out, n, d->nnz));
+    TRY(GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, sort_bytes, keys, sorted_keys, rows, sorted, n, 0, bits, stream)));
+    TRY(GPU(gpucub::DeviceScan::ExclusiveSum(nullptr, scan_bytes, out->offsets, out->offsets, n + 1, stream)));
     TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
-        position = a.take<int32_t>(d->n);
-        lengths = a.take<int64_t>(d->n + 1);
-        temporary = a.take<char>((int64_t)bytes);
+        rows = a.take<int32_t>(n), sorted = a.take<int32_t>(n), sorted_keys = a.take<int32_t>(n), position = a.take<int32_t>(n);
+        lengths = a.take<int64_t>(n + 1);
+        bounds_on_device = a.take<int64_t>(n_keys + 1);
+        temporary = a.take<char>((int64_t)(sort_bytes > scan_bytes ? sort_bytes : scan_bytes));
     }));
-    if (d->n) {
-        place_rows<<<device_blocks_for(plan, d->n), THREADS, 0, stream>>>(*d, sorted, position, lengths);
-        TRY(GPU(gpucub::DeviceScan::ExclusiveSum(temporary, bytes, lengths, out->offsets, d->n + 1, stream)));
-        move_rows<<<device_blocks_for(plan, d->n * lanes), THREADS, 0, stream>>>(*d, *out, sorted, position, lanes);
+    if (n) {
+        number_rows<<<blocks, THREADS, 0, stream>>>(n, rows);
+        TRY(GPU(gpucub::DeviceRadixSort::SortPairs(temporary, sort_bytes, keys, sorted_keys, rows, sorted, n, 0, bits, stream)));
+        place_rows<<<blocks, THREADS, 0, stream>>>(*d, sorted, position, lengths);
+        TRY(GPU(gpucub::DeviceScan::ExclusiveSum(temporary, scan_bytes, lengths, out->offsets, n + 1, stream)));
+        move_rows<<<device_blocks_for(plan, n * lanes), THREADS, 0, stream>>>(*d, *out, sorted, position, lanes);
         TRY(GPU_LAUNCHED("moving the rows"));
     } else {
         TRY(trine_device_fill_async(ctx, out->offsets, 0, sizeof *out->offsets, ctx->stream));
+    }
+    if (bounds) {
+        find_bounds<<<device_blocks_for(plan, n_keys + 1), THREADS, 0, stream>>>(n, sorted_keys, n_keys, bounds_on_device);
+        TRY(GPU_LAUNCHED("the bounds of levels"));
+        TRY(trine_device_copy_async(ctx, bounds, bounds_on_device, (size_t)(n_keys + 1) * sizeof *bounds, ctx->stream));
     }
     TRY(trine_device_synchronize(ctx, ctx->stream)); /* the scratch memory goes */
 done:

@@ -48,6 +48,7 @@ struct device_triangle {
 
 constexpr int64_t LONG_ROW = 512;  /* entries, at least; such rows are counted */
 constexpr int MOST_LONG_ROWS = 2048;  /* that can be chunks by themselves */
+constexpr int FEW_LEVELS = 4;         /* at most, for a launch each */
 
 /** Room for the structure of a triangle of n rows and nnz off-diagonal entries. */
 trine_status device_triangle_allocate(trine_triangular plan, device_triangle *d, int64_t n, int64_t nnz);
@@ -108,14 +109,23 @@ int row_shape_lanes(const device_triangle *d);
 /** For a search for level sets in the given order: as many rows in flight as there can be. */
 row_shape row_shape_for_search(trine_triangular plan, const device_triangle *d);
 
-/** Level of every row (position) of the gather form d, by a pass like a solve in shape s. state: 256 + 4 n bytes; level, n
- *  int32, lies in it. microseconds: how long the pass took on the device. Synchronizes. */
-trine_status device_levels_find(trine_triangular plan, const device_triangle *d, const row_shape *s, void *state, const int32_t **level,
-                                int64_t *n_levels, double *microseconds);
-/** sorted: new, the rows by level, and the same within a level; level_offsets: n_levels + 1 on the host, or NULL. */
-trine_status device_levels_sort(trine_triangular plan, int64_t n, int64_t n_levels, const int32_t *level, int32_t *sorted, int64_t *level_offsets);
-/** out: d with row sorted[s] at position s. */
-trine_status device_triangle_reorder(trine_triangular plan, const device_triangle *d, const int32_t *sorted, device_triangle *out);
+/** What a search for level sets found, and how long it took on the device: as long as a solve, nearly. */
+struct levels_found {
+    int64_t n_levels;
+    double microseconds;
+    int64_t followers, first[FEW_LEVELS], end[FEW_LEVELS]; /* what somebody has put into the report: see there */
+};
+struct level_report;
+/** State of a search: a ticket, the report, the level of every row (position). */
+inline int64_t device_levels_bytes(int64_t n) { return 256 + n * (int64_t)sizeof(int32_t); }
+inline level_report *device_levels_report(void *state) { return (level_report *)((char *)state + 128); }
+inline int32_t *device_levels_of(void *state) { return (int32_t *)((char *)state + 256); }
+/** Look for the levels of the gather form d, by a pass like a solve in shape s. Asynchronous, unlike the others here. */
+trine_status device_levels_search(trine_triangular plan, const device_triangle *d, const row_shape *s, void *state);
+trine_status device_levels_read(trine_triangular plan, void *state, levels_found *found);
+/** out: d's rows sorted by keys below n_keys, stably. bounds: n_keys + 1 on the host, where the rows of every key begin, or NULL. */
+trine_status device_triangle_sort(trine_triangular plan, const device_triangle *d, int64_t n_keys, const int32_t *keys, int64_t *bounds,
+                                  device_triangle *out);
 /** Chunks of `rows` rows, but of one row where it is long; d has at most MOST_LONG_ROWS of those. The last chunks may be
  *  empty. chunks: new device memory. */
 trine_status device_chunks_make(trine_triangular plan, const device_triangle *d, int64_t rows, int32_t **chunks, int64_t *n_chunks);

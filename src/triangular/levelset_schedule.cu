@@ -131,30 +131,29 @@ trine_status sort_by_level(trine_triangular plan, struct triangle *t, const devi
     trine_context ctx = plan->ctx;
     const int64_t n = plan->n;
     row_shape search = row_shape_for_search(plan, natural);
-    const int32_t *level = nullptr;
+    levels_found found;
     int64_t *bounds = nullptr, n_rounds = 0;
     level_measure *measures = nullptr, *on_device = nullptr;
     level_place *places = nullptr;
-    double microseconds;
     size_t bytes;
     arena scratch = {};
     char *state;
-    int32_t *keys, *sorted;
+    int32_t *keys;
     TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
-        state = a.take<char>(256 + n * (int64_t)sizeof(int32_t));
+        state = a.take<char>(device_levels_bytes(n));
         keys = a.take<int32_t>(n);
-        sorted = a.take<int32_t>(n);
     }));
-    TRY(device_levels_find(plan, natural, &search, state, &level, &t->n_levels, &microseconds));
+    TRY(device_levels_search(plan, natural, &search, state));
+    TRY(device_levels_read(plan, state, &found));
+    t->n_levels = found.n_levels;
     if (t->n_levels > INT32_MAX / 2) FAIL(TRINE_ERR_UNSUPPORTED, "%lld levels are too many for level sets", (long long)t->n_levels);
     bytes = (size_t)(2 * t->n_levels + 1) * sizeof *bounds;
     bounds = (int64_t *)trine_host_alloc(ctx, 1, bytes);
     measures = (level_measure *)trine_host_alloc(ctx, t->n_levels, sizeof *measures);
     places = (level_place *)trine_host_alloc(ctx, t->n_levels, sizeof *places);
     if (!bounds || !measures || !places) FAIL(TRINE_ERR_MEMORY, "no memory for %lld levels", (long long)t->n_levels);
-    TRY(levelset_make_keys(plan, natural, level, keys));
-    TRY(device_levels_sort(plan, n, 2 * t->n_levels, keys, sorted, bounds));
-    TRY(device_triangle_reorder(plan, natural, sorted, &d->base));
+    TRY(levelset_make_keys(plan, natural, device_levels_of(state), keys));
+    TRY(device_triangle_sort(plan, natural, 2 * t->n_levels, keys, bounds, &d->base));
     t->min_rows_per_level = n;
     for (int64_t l = 0; l < t->n_levels; l++) {
         const int64_t rows = bounds[2 * l + 2] - bounds[2 * l];

@@ -12,10 +12,13 @@
 constexpr int MAX_WARPS = 16;
 constexpr int BATCH = 4; /* entries of a lane in flight */
 
-/** What the level sets report: the number of levels, and when the kernel ran. Starts at zero. */
+/** What a search for level sets reports: when the kernel ran, and what it found. All bits set at the start, like the levels, so that
+ *  one fill resets both. */
 struct level_report {
-    unsigned long long before, end; /* nanoseconds: before = 2^64 - 1 - start, so that both grow */
-    int levels;
+    unsigned long long start, before_end; /* nanoseconds: end = 2^64 - 1 - before_end, so that both fall */
+    int highest;                          /* level */
+    unsigned followers;                   /* what measure_levels found: rows that wait for one of their own warp, less one, */
+    unsigned first[FEW_LEVELS], before_last[FEW_LEVELS]; /* and the first and 2^32 - 1 - the last row of the first levels */
 };
 
 template <typename T> struct rows_args {
@@ -27,10 +30,18 @@ template <typename T> struct rows_args {
     const T *values, *pivots, *B;
     T *X, *x;                /* x: values as flags, n x nrhs, row-major, in solve order */
     unsigned *ticket;        /* starts at all bits set, like x */
+    T *next_x;               /* x and ticket of the next solve, reset by this one; NULL: not wanted */
+    unsigned *next_ticket;
     level_report *report;
     T alpha;
     bool conjugate;
 };
+
+/** As many blocks as s says, but not more than there are tickets. */
+inline unsigned blocks_for_tickets(const row_shape *s, int64_t tickets)
+{
+    return (unsigned)(tickets < 1 ? 1 : tickets < s->blocks ? tickets : s->blocks);
+}
 
 /** E lanes share a row of entries for each of R V right-hand sides, V of them in a lane (nrhs is a multiple of V). A warp
  *  holds 32 / (R E) rows, which may depend on each other: its lanes therefore step together, each trying its pending loads
@@ -57,7 +68,8 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
     };
     if (threadIdx.x == 0) {
         chunk_of[0] = atomicAdd(a.ticket, 1u) + 1u;
-        if constexpr (LEVELS) atomicMax(&a.report->before, ~0ull - nanoseconds());
+        if constexpr (LEVELS) atomicMin(&a.report->start, nanoseconds());
+        else if (a.next_x && blockIdx.x == 0) *a.next_ticket = ~0u;
     }
     clear_window(0);
     __syncthreads();
@@ -121,6 +133,8 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
             } else {
 #pragma unroll
                 for (int i = 0; i < V; i++) a.X[row * a.x_row + (j + i) * a.x_col] = x.v[i];
+                if constexpr (R * V == 1)
+                    if (a.next_x) a.next_x[p] = missing_value<T>();
             }
             return x;
         };
@@ -228,8 +242,8 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
     if constexpr (LEVELS) {
         highest = __reduce_max_sync(~0u, highest);
         if (lane == 0) {
-            atomicMax(&a.report->levels, highest + 1);
-            atomicMax(&a.report->end, nanoseconds());
+            atomicMax(&a.report->highest, highest);
+            atomicMin(&a.report->before_end, ~nanoseconds());
         }
     }
 }

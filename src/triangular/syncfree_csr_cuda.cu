@@ -12,15 +12,16 @@
 
 namespace {
 
-constexpr int FEW_LEVELS = 4;       /* at most, for a launch each */
 constexpr int MOST_CHAIN_LANES = 4; /* that share a row, where chains run through registers */
+constexpr int64_t MOST_ROWS_IN_TURN = 1 << 18; /* where each solve resets the state of the next one: a fill takes as long as some levels */
 
 struct device_side {
     device_triangle base;
     row_shape one, many;     /* one right-hand side, several */
     bool chains;             /* many rows wait for rows of the same warp; with several right-hand sides, if these are few */
     int few_levels;          /* one: as many launches, a level each, where there are so few of them; 0: nothing of the kind */
-    int64_t level_offsets[FEW_LEVELS + 1];
+    int64_t first[FEW_LEVELS], end[FEW_LEVELS]; /* one: the rows of a level are among these */
+    void *levels;            /* one: the state of the search that found them, of which the levels of rows are needed, or NULL */
     bool long_rows, slim;    /* several: lanes go to entries, and other warps take more right-hand sides */
     task_list tasks;         /* several, where levels are wide or a few rows very long; empty: not used */
     int64_t least_for_tasks; /* right-hand sides */
@@ -33,7 +34,7 @@ template <int R, int E, int V, typename T> void launch_chains(const row_shape *s
     const int64_t rows = (int64_t)s->warps * (32 / (R * E));
     a.chunks = nullptr;
     a.n_chunks = (a.n + rows - 1) / rows;
-    solve_rows<T, R, E, V, false, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
+    solve_rows<T, R, E, V, false, true><<<blocks_for_tickets(s, a.n_chunks * ((a.nrhs + R * V - 1) / (R * V))), 32 * s->warps, 0, stream>>>(a);
 }
 
 /** Chunks are cut for one right-hand side with four lanes a row and more, or for several and a warp a row. */
@@ -42,26 +43,29 @@ template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_
     const int64_t rows = (int64_t)s->warps * (32 / (R * E));
     a.chunks = s->chunks;
     a.n_chunks = s->chunks ? s->n_chunks : (a.n + rows - 1) / rows;
+    const unsigned blocks = blocks_for_tickets(s, a.n_chunks * ((a.nrhs + R * V - 1) / (R * V)));
     if constexpr (R * V == 1 && E <= MOST_CHAIN_LANES)
         if (chains) return launch_chains<R, E, V>(s, a, stream);
     if constexpr (V == 1 && (R == 1 ? E >= 4 : R * E == 32))
-        if (s->chunks) return solve_rows<T, R, E, V, true><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
-    solve_rows<T, R, E, V, false><<<s->blocks, 32 * s->warps, 0, stream>>>(a);
+        if (s->chunks) return solve_rows<T, R, E, V, true><<<blocks, 32 * s->warps, 0, stream>>>(a);
+    solve_rows<T, R, E, V, false><<<blocks, 32 * s->warps, 0, stream>>>(a);
 }
 
-/** A level of rows, sorted by level: nobody waits, so values need no flags and come through L1. The same sums as by solve_rows. */
-template <typename T, int E> __global__ void __launch_bounds__(256) solve_level(const rows_args<T> a, int64_t first, int64_t last)
+/** The rows of a level, among first .. end: nobody waits, so values need no flags and come through L1. The same sums as by solve_rows. */
+template <typename T, int E>
+__global__ void __launch_bounds__(256) solve_level(const rows_args<T> a, const int32_t *levels, int32_t level, int64_t first, int64_t end)
 {
     const int64_t p = first + (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / E;
     const int e = threadIdx.x % E;
+    const bool active = p < end && levels[p] == level;
     T sum = {};
-    if (p < last)
+    if (active)
 #pragma unroll 4
-        for (int64_t k = a.offsets[p] + e, end = a.offsets[p + 1]; k < end; k += E)
+        for (int64_t k = a.offsets[p] + e, last = a.offsets[p + 1]; k < last; k += E)
             sum = sum + (a.conjugate ? conjugate_of(a.values[k]) : a.values[k]) * a.x[a.columns[k]];
 #pragma unroll
     for (int o = E / 2; o > 0; o /= 2) sum = sum + shuffle_xor(sum, o);
-    if (p >= last || e) return;
+    if (!active || e) return;
     const int64_t row = a.order[p];
     const divisor<T> pivot(!a.pivots ? one_of<T>() : a.conjugate ? conjugate_of(a.pivots[p]) : a.pivots[p]);
     const T x = pivot.divide(a.alpha * a.B[row * a.b_row] - sum);
@@ -71,32 +75,65 @@ template <typename T, int E> __global__ void __launch_bounds__(256) solve_level(
 
 template <int E, typename T> void launch_levels(const device_side *d, const rows_args<T> &a, gpuStream_t stream)
 {
-    for (int l = 0; l < d->few_levels; l++) {
-        const int64_t first = d->level_offsets[l], last = d->level_offsets[l + 1];
-        solve_level<T, E><<<(unsigned)(((last - first) * E + 255) / 256), 256, 0, stream>>>(a, first, last);
-    }
+    for (int l = 0; l < d->few_levels; l++)
+        solve_level<T, E><<<(unsigned)(((d->end[l] - d->first[l]) * E + 255) / 256), 256, 0, stream>>>(a, device_levels_of(d->levels), l,
+                                                                                                      d->first[l], d->end[l]);
 }
 
-/* State of one solve in flight: the ticket, then x. One byte fill resets both. */
+/** State of one solve in flight: the ticket, then x. One byte fill resets both. */
+size_t state_bytes(trine_triangular plan, int64_t nrhs) { return STATE_BYTES + (size_t)(plan->n * nrhs) * trine_dtype_size(plan->dtype); }
+
+/** Of a work object: with one right-hand side, solves take turns with two states. */
+size_t work_bytes(trine_triangular plan, int64_t nrhs)
+{
+    const size_t bytes = state_bytes(plan, nrhs);
+    return nrhs == 1 && plan->n <= MOST_ROWS_IN_TURN ? 2 * bytes : bytes;
+}
+
+/** Reset the state, in one half of the buffer, or find it reset: a solve with one right-hand side resets the other half for the next
+ *  one, where there is room for two. That saves the fill, but a captured solve cannot know what ran before it, nor others whether it
+ *  ran since, and a caller's buffer may have been used for something else. */
+template <typename T> trine_status reset_state(trine_triangular plan, struct triangular_work *work, int64_t nrhs, void *stream, rows_args<T> *a)
+{
+    trine_status status = TRINE_SUCCESS;
+    const size_t bytes = state_bytes(plan, nrhs);
+    const int found = work->reset_half;
+    const bool in_turn = nrhs == 1 && work->owns_buffer && !work->captured && work_bytes(plan, work->max_nrhs) >= 2 * bytes;
+    work->reset_half = 0;
+    char *const buffer = (char *)work->buffer + (in_turn && found == 2 ? bytes : 0);
+    char *const other = (char *)work->buffer + (in_turn && found == 2 ? 0 : bytes);
+    if (!in_turn || !found) TRY(trine_device_fill_async(plan->ctx, buffer, 0xFF, bytes, stream));
+    a->ticket = (unsigned *)buffer, a->x = (T *)(buffer + STATE_BYTES);
+    if (in_turn) {
+        a->next_ticket = (unsigned *)other, a->next_x = (T *)(other + STATE_BYTES);
+        work->reset_half = found == 2 ? 1 : 2;
+    }
+done:
+    return status;
+}
+
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
 {
     const device_side *d = (const device_side *)s->side->device;
     const row_shape *one = &d->one, *many = &d->many;
     const bool room = !d->tasks.slots || d->tasks.lenders || x_holds_flags(s); /* for sums of parts */
-    if (d->tasks.count && s->nrhs >= d->least_for_tasks && room) return syncfree_csr_solve_many(plan, s, &d->base, &d->tasks);
     gpuStream_t stream = (gpuStream_t)s->stream;
-    char *buffer = (char *)s->work->buffer;
     const bool level_by_level = d->few_levels && s->nrhs == 1;
     trine_status status = TRINE_SUCCESS;
-    if (!level_by_level) status = trine_device_fill_async(plan->ctx, buffer, 0xFF, STATE_BYTES + (size_t)plan->n * s->nrhs * sizeof(T), stream);
-    if (status) return status;
     rows_args<T> a = {};
+    if (trine_device_is_capturing(plan->ctx, stream)) s->work->captured = true;
+    if (d->tasks.count && s->nrhs >= d->least_for_tasks && room) {
+        s->work->reset_half = 0;
+        return syncfree_csr_solve_many(plan, s, &d->base, &d->tasks);
+    }
+    if (level_by_level) a.x = (T *)s->work->buffer, s->work->reset_half = 0;
+    else status = reset_state(plan, s->work, s->nrhs, stream, &a);
+    if (status) return status;
     a.n = plan->n, a.nrhs = s->nrhs;
     a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
     a.offsets = d->base.offsets, a.columns = d->base.columns, a.order = d->base.order;
     a.values = (const T *)d->base.values, a.pivots = (const T *)d->base.pivots;
     a.B = (const T *)s->B, a.X = (T *)s->X;
-    a.ticket = (unsigned *)buffer, a.x = (T *)(buffer + STATE_BYTES);
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     a.conjugate = s->conjugate;
     const bool short_rows = one->lanes <= 2 && !many->chunks;
@@ -128,12 +165,9 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
         case 16: launch<1, 16, 1>(one, a, stream); break;
         default: launch<1, 32, 1>(one, a, stream); break;
     }
-    return GPU_LAUNCHED("the synchronization-free solve");
-}
-
-size_t work_bytes(trine_triangular plan, int64_t nrhs)
-{
-    return STATE_BYTES + (size_t)plan->n * (size_t)nrhs * trine_dtype_size(plan->dtype);
+    status = GPU_LAUNCHED("the synchronization-free solve");
+    if (status) s->work->reset_half = 0;
+    return status;
 }
 
 trine_status solve(trine_triangular plan, const struct triangular_solve *s)
@@ -153,7 +187,8 @@ constexpr int64_t HUB_ROW = 1024, PART_OF_HUB = 128;  /* entries */
 constexpr int64_t NARROW_LEVEL = 300;                 /* rows on average, at most, where chains are looked for */
 constexpr int64_t MOST_RHS_OF_CHAINS = 8;
 constexpr double FOLLOWERS = 0.45;                    /* of all rows, at least: chains run through registers */
-constexpr double NEAR = 1.15, FAR = 8; /* times a hop a level: nothing is much better; sorting by level is better, or nothing is */
+constexpr double NEAR = 1.15;                         /* times a hop a level: nothing is much better */
+constexpr double LONG_SOLVE = 100;                    /* us: sorting all rows and a second search are looked at */
 
 /** Blocks in flight. Sorted by level, rows wait for the level just before them, and long rows that wait early only poll;
  *  in the given order, dependencies are anywhere, and more rows in flight find more parallelism. */
@@ -178,32 +213,59 @@ trine_status cut_chunks(trine_triangular plan, const device_triangle *d, row_sha
     return status;
 }
 
-/** Rows whose last entry belongs to a row of the same warp. */
-__global__ void count_followers(int64_t n, int rows_of_warp, const int64_t *offsets, const int32_t *columns, unsigned *count)
+/** Rows whose last entry belongs to a row of the same warp; where the rows of the first levels are. */
+__global__ void __launch_bounds__(256) measure_levels(const device_triangle d, int rows_of_warp, const int32_t *levels, level_report *report)
 {
-    unsigned mine = 0;
-    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x)
-        mine += offsets[p] < offsets[p + 1] && columns[offsets[p + 1] - 1] >= p - p % rows_of_warp;
+    __shared__ unsigned followers, first[FEW_LEVELS], before_last[FEW_LEVELS];
+    if (threadIdx.x == 0) followers = 0;
+    if (threadIdx.x < FEW_LEVELS) first[threadIdx.x] = before_last[threadIdx.x] = ~0u;
+    __syncthreads();
+    unsigned mine = 0, least[FEW_LEVELS], most[FEW_LEVELS];
+    for (int l = 0; l < FEW_LEVELS; l++) least[l] = most[l] = ~0u;
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < d.n; p += (int64_t)gridDim.x * blockDim.x) {
+        mine += d.offsets[p] < d.offsets[p + 1] && d.columns[d.offsets[p + 1] - 1] >= p - p % rows_of_warp;
+#pragma unroll
+        for (int l = 0; l < FEW_LEVELS; l++)
+            if (levels[p] == l) least[l] = min(least[l], (unsigned)p), most[l] = min(most[l], ~(unsigned)p);
+    }
     for (int o = 16; o > 0; o /= 2) mine += shuffle_xor(mine, o);
-    if (threadIdx.x % 32 == 0) atomicAdd(count, mine);
+    if (threadIdx.x % 32 == 0) atomicAdd(&followers, mine);
+#pragma unroll
+    for (int l = 0; l < FEW_LEVELS; l++)
+        if (least[l] != ~0u) {
+            atomicMin(&first[l], least[l]);
+            atomicMin(&before_last[l], most[l]);
+        }
+    __syncthreads();
+    if (threadIdx.x == 0) atomicAdd(&report->followers, followers);
+    if (threadIdx.x < FEW_LEVELS && first[threadIdx.x] != ~0u) {
+        atomicMin(&report->first[threadIdx.x], first[threadIdx.x]);
+        atomicMin(&report->before_last[threadIdx.x], before_last[threadIdx.x]);
+    }
 }
 
-/** d->chains: looked at where levels are narrow, so that it does not show in the time of an analysis, and decided by the structure
- *  alone, since it changes the order of a sum. count: on the device. */
-trine_status find_chains(trine_triangular plan, device_side *d, int64_t n_levels, unsigned *count)
+/** Level sets in the given order, in new memory. measured: what measure_levels finds is wanted, too. */
+trine_status find_levels(trine_triangular plan, const device_side *d, bool measured, void **state, levels_found *found)
 {
     trine_status status = TRINE_SUCCESS;
-    void *stream = plan->ctx->stream;
-    unsigned followers;
-    if (d->one.lanes > MOST_CHAIN_LANES || d->one.chunks || plan->n > NARROW_LEVEL * n_levels) return TRINE_SUCCESS;
-    TRY(trine_device_fill_async(plan->ctx, count, 0, sizeof *count, stream));
-    count_followers<<<device_blocks_for(plan, plan->n), 256, 0, (gpuStream_t)stream>>>(plan->n, 32 / d->one.lanes, d->base.offsets, d->base.columns, count);
-    TRY(GPU_LAUNCHED("counting chains"));
-    TRY(trine_device_copy_async(plan->ctx, &followers, count, sizeof followers, stream));
-    TRY(trine_device_synchronize(plan->ctx, stream));
-    d->chains = followers >= FOLLOWERS * (double)plan->n;
+    trine_context ctx = plan->ctx;
+    const row_shape search = d->one.chunks ? d->one : row_shape_for_search(plan, &d->base);
+    TRY(trine_alloc(ctx, TRINE_DEVICE, (size_t)device_levels_bytes(plan->n), state));
+    TRY(device_levels_search(plan, &d->base, &search, *state));
+    if (measured) {
+        measure_levels<<<device_blocks_for(plan, plan->n), 256, 0, (gpuStream_t)ctx->stream>>>(
+            d->base, 32 / d->one.lanes, device_levels_of(*state), device_levels_report(*state));
+        TRY(GPU_LAUNCHED("measuring the levels"));
+    }
+    TRY(device_levels_read(plan, *state, found));
 done:
     return status;
+}
+
+/** Chains run through registers. Decided by the structure alone, since it changes the order of a sum. */
+bool has_chains(const device_side *d, int64_t n, const levels_found *found)
+{
+    return d->one.lanes <= MOST_CHAIN_LANES && n <= NARROW_LEVEL * found->n_levels && (double)found->followers >= FOLLOWERS * (double)n;
 }
 
 /** Several right-hand sides: tasks where levels are wide, or where a few rows are so long that many warps must share one. */
@@ -224,8 +286,9 @@ done:
     return status;
 }
 
-/** Settle the order of rows, lanes, warps and blocks; sort the rows by level if so decided: in both orders, a search for
- *  level sets shows how long a solve takes. */
+/** Settle the order of rows, lanes, warps and blocks; sort the rows by level if so decided. They are sorted where not all rows can be in
+ *  flight: those that are must be the next ones due. Where all can, the order matters little, and only where a solve is long a second
+ *  search for level sets shows how long it takes by level. */
 trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side *d)
 {
     trine_status status = TRINE_SUCCESS;
@@ -233,12 +296,9 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     const trine_triangular_options *o = &plan->options;
     const int64_t n = plan->n;
     int order = o->tune.row_order;
-    double given = 0, by_level = 0;
+    levels_found given = {}, by_level = {};
     device_triangle sorted_triangle = {};
-    arena scratch = {};
-    char *state;
-    int32_t *sorted;
-    const int32_t *level;
+    void *state = nullptr;
     d->one.lanes = o->tune.lanes_per_row ? o->tune.lanes_per_row : row_shape_lanes(&d->base);
     d->one.warps = d->many.warps = o->tune.warps_per_block ? o->tune.warps_per_block : 8;
     d->one.blocks = blocks_for_order(plan, ORDER_GIVEN, d->one.lanes);
@@ -248,35 +308,35 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     /* Several right-hand sides leave few rows in flight: those must be the next ones due, unless chains make up for it. */
     if (!order && o->max_nrhs > MOST_RHS_OF_CHAINS) order = ORDER_LEVELS;
     if (order != ORDER_GIVEN && n) {
-        TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
-            state = a.take<char>(256 + n * (int64_t)sizeof(int32_t));
-            sorted = a.take<int32_t>(n);
-        }));
-        const row_shape search = d->one.chunks ? d->one : row_shape_for_search(plan, &d->base);
-        TRY(device_levels_find(plan, &d->base, &search, state, &level, &t->n_levels, &given));
-        if (!order) TRY(find_chains(plan, d, t->n_levels, (unsigned *)state));
+        const bool measured = !order && !d->one.chunks;
+        TRY(find_levels(plan, d, measured, &state, &given));
+        t->n_levels = given.n_levels;
+        d->chains = measured && has_chains(d, n, &given);
         if (d->chains) order = ORDER_GIVEN;
         if (!order && o->max_nrhs > 1) order = ORDER_LEVELS;
-        const double floor = HOP * (double)t->n_levels;
-        if (!order && t->n_levels <= FEW_LEVELS && !d->one.chunks) {
+        const bool in_flight = 2 * n <= d->one.blocks * row_shape_rows(&d->one);
+        const bool brief = given.microseconds < LONG_SOLVE || given.microseconds < NEAR * HOP * (double)t->n_levels;
+        if (!order && measured && t->n_levels <= FEW_LEVELS) {
             d->few_levels = (int)t->n_levels;
-            order = ORDER_LEVELS;
+            for (int l = 0; l < d->few_levels; l++) d->first[l] = given.first[l], d->end[l] = given.end[l];
+            d->levels = state, state = nullptr;
+            plan->info.bytes += device_levels_bytes(n);
+            order = ORDER_GIVEN;
         }
-        if (!order && given < NEAR * floor) order = ORDER_GIVEN;
-        if (!order && given > FAR * floor && !d->one.chunks) order = ORDER_LEVELS;
+        if (!order && in_flight && brief) order = ORDER_GIVEN;
+        if (!order && measured && !in_flight) order = ORDER_LEVELS;
     }
     if (order != ORDER_GIVEN && n) {
         row_shape shape = d->one;
         shape.chunks = nullptr;
         shape.blocks = blocks_for_order(plan, ORDER_LEVELS, shape.lanes);
-        TRY(device_levels_sort(plan, n, t->n_levels, level, sorted, d->few_levels ? d->level_offsets : nullptr));
-        TRY(device_triangle_reorder(plan, &d->base, sorted, &sorted_triangle));
+        TRY(device_triangle_sort(plan, &d->base, t->n_levels, device_levels_of(state), nullptr, &sorted_triangle));
         status = cut_chunks(plan, &sorted_triangle, &shape);
         if (!status && !order) {
-            int64_t levels;
-            status = device_levels_find(plan, &sorted_triangle, &shape, state, &level, &levels, &by_level);
-            order = given <= by_level ? ORDER_GIVEN : ORDER_LEVELS;
-            trine_log(ctx, 3, "triangular: %.0f us in the given order, %.0f us by level", given, by_level);
+            status = device_levels_search(plan, &sorted_triangle, &shape, state);
+            if (!status) status = device_levels_read(plan, state, &by_level);
+            order = given.microseconds <= by_level.microseconds ? ORDER_GIVEN : ORDER_LEVELS;
+            trine_log(ctx, 3, "triangular: %.0f us in the given order, %.0f us by level", given.microseconds, by_level.microseconds);
         }
         if (!status && order == ORDER_LEVELS) {
             const device_triangle unsorted = d->base;
@@ -301,7 +361,7 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     }
 done:
     device_triangle_release(plan, &sorted_triangle);
-    trine_free(ctx, TRINE_DEVICE, scratch.base);
+    trine_free(ctx, TRINE_DEVICE, state);
     return status;
 }
 
@@ -323,6 +383,7 @@ void release(trine_triangular plan, struct triangle *t)
     if (!d) return;
     trine_free(plan->ctx, TRINE_DEVICE, (void *)d->one.chunks);
     trine_free(plan->ctx, TRINE_DEVICE, (void *)d->many.chunks);
+    trine_free(plan->ctx, TRINE_DEVICE, d->levels);
     device_tasks_release(plan, &d->tasks);
     device_side_release(plan, t);
 }

@@ -65,6 +65,8 @@ struct triangular_work {
     bool owns_buffer;
     void *recorded;                  /* what a backend keeps from solve to solve, on the host */
     void (*forget)(struct triangular_work *work); /* releases it; NULL: there is nothing */
+    int reset_half;                  /* 1 + the half of the buffer that the last solve has reset for the next one; 0: neither */
+    bool captured;                   /* a solve was: nobody knows when it runs */
 };
 
 /** What a solve needs to know, checked already. row_stride, column_stride: element (i,j) at [i*row_stride + j*column_stride]. */
