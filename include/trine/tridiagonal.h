@@ -24,8 +24,9 @@ typedef enum {
 /** How trine_gtsv goes about it on the GPU; trine_gtsv_cpu ignores it. With epsilon > 0, a chosen partition or a chosen final stage
  *  systems are solved by stages, whatever is automatic; asked for another path they are TRINE_ERR_UNSUPPORTED. */
 typedef enum {
-    TRINE_GTSV_AUTO,       /* up to 512 rows in D (Z: 256; cyclic ones of even order) the most accurate, else the fastest: in one pass where nrhs = 1,
-                              X is not D, and tiles are four times as many as fit on the chip (H200: 7 million rows in S, 3.5 in D and C, 1.8 in Z) */
+    TRINE_GTSV_AUTO,       /* up to 512 rows in D (Z: 256; cyclic ones of even order) the most accurate, else the fastest: in one pass where X is not D
+                              and tiles, times groups of four right-hand sides, are four times as many as fit on the chip (H200, nrhs = 1: 7 million
+                              rows in S, 3.5 in D and C, 1.8 in Z; up to four: half as many) */
     TRINE_GTSV_STAGES,     /* stage by stage as in the thesis */
     TRINE_GTSV_TWO_PASS,   /* tiles are reduced to two rows each, that system is solved, tiles are read again and substituted */
     TRINE_GTSV_ON_CHIP,    /* one kernel that reads the system once and keeps it in shared memory; TRINE_ERR_UNSUPPORTED where

@@ -143,11 +143,33 @@ template <typename T, int NR> __device__ __forceinline__ bool know_ends(const tw
 
 /* ---------------------------------------------------------------------- kernels */
 
-/** Bytes of all ones, in pieces of 16: no row is there yet, the gate is shut. */
-static __global__ void clear_rows(int64_t pieces, int4 *data)
+/** Ask for memory that will be read soon to be brought into the cache that all multiprocessors share. */
+__device__ __forceinline__ void prefetch(const void *global, int bytes)
 {
+#if __CUDA_ARCH__ >= 900
+    const int before = (int)((uintptr_t)global & 15);
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"((const char *)global - before), "r"((before + bytes) & ~15) : "memory");
+#endif
+}
+/** Tile `number`, a lane an array. It is a matter of time only: the ends of the system are left out. */
+template <typename T, int NR, int M> __device__ __forceinline__ void prefetch_tile(const two_pass<T> &s, int64_t number, int64_t first, int count)
+{
+    constexpr int ROWS = tile<T, NR, M>::ROWS;
+    const int lane = threadIdx.x % WARP;
+    const int64_t row = number * ROWS;
+    if (row == 0 || row + ROWS >= s.A.n || lane >= 3 + count) return;
+    const T *from = lane == 0 ? s.A.lower + s.A.lower_shift : lane == 1 ? s.A.diag : lane == 2 ? s.A.upper + s.A.upper_shift : s.D.data + (first + lane - 3) * s.D.ld;
+    prefetch(from + row, ROWS * (int)sizeof(T));
+}
+
+/** Bytes of all ones, in pieces of 16: no row is there yet, the gate is shut. While the next kernel is on its way, its first tiles are
+ *  brought into the cache. */
+template <typename T, int NR, int M> __global__ void clear_rows(const __grid_constant__ two_pass<T> s, int64_t pieces, int4 *data)
+{
+    const int64_t thread = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, threads = (int64_t)gridDim.x * blockDim.x;
     let_follower_start();
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < pieces; i += (int64_t)gridDim.x * blockDim.x) data[i] = make_int4(-1, -1, -1, -1);
+    for (int64_t number = thread / WARP; number < s.ahead / 2; number += threads / WARP) prefetch_tile<T, NR, M>(s, number, 0, s.columns_from(0, NR));
+    for (int64_t i = thread; i < pieces; i += threads) data[i] = make_int4(-1, -1, -1, -1);
 }
 
 __device__ __forceinline__ void open_gate(int32_t *gate)
@@ -192,6 +214,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
         handed.publish(handed_at<T, NR>(s, number, threadIdx.x == 1), either(threadIdx.x == 1, rows.last, rows.first));
     }
     keep_rows(s, number, first, count, rows);
+    prefetch_tile<T, NR, M>(s, number + s.ahead, first, count);
     find_joints(s.p, t, back); /* while the neighbours' rows are on their way */
     if (know_ends(s, number, rows, known)) {
         substitute_tile(t, back, known);
@@ -199,17 +222,23 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     } else open_gate(s.gate);
 }
 
-/** What is left to do if the gate is open: substitute_tiles with as many blocks as are on the multiprocessors at once, since most
- *  often they have nothing to do. Tiles are dealt out one by one, in order, for the sake of the cache. */
-template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>())) substitute_behind_gate(const __grid_constant__ two_pass<T> s)
+/** The most warps, a tile each, of a block of substitute_behind_gate: as many as fit on a multiprocessor, since few blocks find the gate
+ *  shut in less time than many. */
+template <typename T, int NR, int M> constexpr int GATED_WARPS = (int)(227 * 1024 / tile<T, NR, M>::BYTES);
+
+/** What is left to do if the gate is open: substitute_tiles, by as many warps as are on the multiprocessors at once, since most often
+ *  they have nothing to do. Tiles are dealt out one by one, in order, for the sake of the cache. */
+template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *GATED_WARPS<T, NR, M>, 1) substitute_behind_gate(const __grid_constant__ two_pass<T> s)
 {
+    using tile = tile<T, NR, M>;
     extern __shared__ __align__(16) unsigned char shared_memory[];
-    const tile<T, NR, M> t = {(T *)shared_memory};
+    const int warp = threadIdx.x / WARP, warps = (int)(gridDim.x * blockDim.x / WARP);
+    const tile t = {(T *)(shared_memory + warp * tile::BYTES)};
     const int64_t all = s.tiles * ((s.nrhs + NR - 1) / NR);
     if (is_shut(s.gate)) return;
-    for (int64_t i = blockIdx.x; i < all;) {
+    for (int64_t i = blockIdx.x + (int64_t)warp * gridDim.x; i < all;) {
         int64_t next = 0;
-        if (threadIdx.x == 0) next = gridDim.x + 1 + (int64_t)atomicAdd((unsigned long long *)s.gate + 1, 1ull); /* there when it is needed */
+        if (threadIdx.x % WARP == 0) next = warps + 1 + (int64_t)atomicAdd((unsigned long long *)s.gate + 1, 1ull); /* there when it is needed */
         substitute_one(s, t, s.tiles - 1 - i % s.tiles, i / s.tiles * NR);
         i = __shfl_sync(~0u, next, 0);
     }

@@ -10,6 +10,9 @@
 #ifndef TRINE_RPTS_ROWS_CUH
 #define TRINE_RPTS_ROWS_CUH
 
+#include <cfloat>
+#include <climits>
+#include <cmath>
 #include <type_traits>
 
 #include <trine/tridiagonal.h>
@@ -53,6 +56,19 @@ template <typename R> __device__ __forceinline__ R balance(int bits)
 {
     using L = layout_of<R>;
     return exponential<R>(max(((bits & L::EXPONENT) ^ L::EXPONENT) - 2 * L::STEP, L::STEP));
+}
+
+/** 1 where the high bits are those of zero, else 0. */
+template <typename R> __device__ __forceinline__ R one_if_zero(int bits)
+{
+#ifndef __HIP__
+    if constexpr (sizeof(R) == 4) { /* one instruction, which the compiler does not find */
+        R one;
+        asm("set.eq.f32.f32 %0, %1, 0f00000000;" : "=f"(one) : "f"(exponential<R>(bits)));
+        return one;
+    }
+#endif
+    return R(bits == 0);
 }
 
 /** 1 / x to one or two units in the last place, for normal x whose reciprocal is normal. */
@@ -107,7 +123,7 @@ template <bool GUARDED = false, typename T, int NR> __device__ __forceinline__ v
     using R = real_of<T>;
     const int bits = largest_logarithm(carried.diag, row.lower);
     const R g = balance<R>(bits);
-    times_row = scaled(carried.diag, g) + of_real<T>(bits == 0 ? R(1) : R(0));
+    times_row = scaled(carried.diag, g) + of_real<T>(one_if_zero<R>(bits));
     times_carried = scaled(row.lower, -g);
     const T fresh = times_row * row.diag;
     carried.lower = times_carried * carried.lower;
@@ -168,12 +184,22 @@ template <typename T> __device__ __forceinline__ bool exceeds(pivoting p, T x, i
 /** x[own] = rhs - next x[next] - other x[other] */
 template <typename T, int NR> struct solved_of { T next, other, rhs[NR]; };
 
-/** 1 / pivot; a pivot that vanishes becomes a rounding error of its row. */
-template <typename T> __device__ __forceinline__ T pivot_reciprocal(T pivot, T next, T other)
+template <typename T> __device__ __forceinline__ bool vanishes(T pivot)
+{
+    if constexpr (std::is_same<T, float>::value) return fabsf(pivot) < FLT_MIN;
+    else return logarithm(pivot) < layout_of<real_of<T>>::STEP;
+}
+/** A rounding error of a row, which its pivot becomes if it vanishes. */
+template <typename T> __device__ __forceinline__ T rounding_error(T next, T other)
 {
     using R = real_of<T>;
     using L = layout_of<R>;
-    if (logarithm(pivot) < L::STEP) pivot = of_real<T>(exponential<R>(max(largest_logarithm(next, other) - L::MANTISSA * L::STEP, L::STEP)));
+    if constexpr (std::is_same<T, float>::value) return fmaxf(fmaxf(fabsf(next), fabsf(other)) * FLT_EPSILON, FLT_MIN);
+    else return of_real<T>(exponential<R>(max(largest_logarithm(next, other) - L::MANTISSA * L::STEP, L::STEP)));
+}
+template <typename T> __device__ __forceinline__ T pivot_reciprocal(T pivot, T next, T other)
+{
+    if (vanishes(pivot)) pivot = rounding_error(next, other);
     return fast_reciprocal(pivot);
 }
 template <typename T, int NR> __device__ __forceinline__ solved_of<T, NR> solve_row(T pivot, T next, T other, const T (&rhs)[NR])
@@ -190,10 +216,12 @@ template <typename T, int NR> __device__ __forceinline__ solved_of<T, NR> solve_
  *  integer units see to. */
 template <typename T> using weight_of = std::conditional_t<sizeof(real_of<T>) == 4, float, int>;
 
+/** Where scales do not count, all rows have one weight, larger than any other. */
 template <typename T, int NR> __device__ __forceinline__ weight_of<T> weigh(pivoting p, const row_of<T, NR> &r)
 {
-    if constexpr (sizeof(real_of<T>) == 4) return p.scaled ? fmaxf(fmaxf(size_of(r.lower), size_of(r.diag)), size_of(r.upper)) : 1.0f;
-    else return scale_of(p, r);
+    using L = layout_of<real_of<T>>;
+    if constexpr (sizeof(real_of<T>) == 4) return fmaxf(fmaxf(size_of(r.lower), size_of(r.diag)), fmaxf(size_of(r.upper), p.scaled ? FLT_MIN : 0x1p120f));
+    else return max(largest_logarithm(r.lower, r.diag, r.upper), p.scaled ? L::STEP : L::EXPONENT - 8 * L::STEP);
 }
 
 /** Is `row` the pivot row of the elimination that had these factors? It is if |times_carried| weight > |times_row| row_weight, the
@@ -202,30 +230,53 @@ template <typename T> __device__ __forceinline__ bool prefers_row(pivoting p, T 
 {
     if constexpr (sizeof(real_of<T>) == 4) {
         const float of_carried = size_of(times_carried) * weight, of_row = size_of(times_row) * row_weight;
-        weight = fmaxf(fmaxf(of_carried, of_row), FLT_MIN);
-        return (of_carried > of_row) & p.exchanges;
+        weight = fmaxf(of_carried, of_row);
+        return of_carried > (p.exchanges ? of_row : INFINITY);
     } else { /* the sum of two such logarithms is too small by 0 to 0.17, here as often too large */
-        constexpr int ONE = layout_of<double>::ONE, STEP = layout_of<double>::STEP, UNIT = ONE - STEP / 18;
-        const int size = logarithm(times_carried), of_carried = size + weight - UNIT, of_row = logarithm(times_row) + row_weight - UNIT;
+        constexpr int ONE = layout_of<double>::ONE, STEP = layout_of<double>::STEP;
+        constexpr unsigned UNIT = ONE - STEP / 18; /* sums pass 2^31 on the way */
+        const int size = logarithm(scaled(times_carried, real_of<T>(-1))); /* which is at hand */
+        const int of_carried = (int)((unsigned)size + weight - UNIT), of_row = (int)((unsigned)logarithm(times_row) + row_weight - UNIT);
         weight = max(max(of_carried, of_row), STEP);
-        return (of_carried > of_row) & (size != 0) & p.exchanges;
+        return (of_carried > of_row) & (size > (p.exchanges ? 0 : INT_MAX));
     }
 }
 
-/** The elimination of the next unknown with `row`; the pivot row is left in it: lower, diag, upper are
- *  the coefficients of x[j], x[j+1], x[0] in the equation of unknown j - 1, which `row`, row j, removes. */
-template <typename T, int NR> __device__ __forceinline__ void eliminate_keeping(pivoting p, row_of<T, NR> &carried, weight_of<T> &weight, row_of<T, NR> &row)
+/** The equation of the unknown that was eliminated, j - 1, with row j: pivot x[j-1] + next x[j] + other x[j+1] = rhs if that
+ *  was the pivot row, else with x[0] instead of x[j+1]. */
+template <typename T, int NR> struct chosen_row { T pivot, next, other, rhs[NR]; bool exchanged; };
+
+template <typename T, int NR> __device__ __forceinline__ chosen_row<T, NR> eliminate_choosing(pivoting p, row_of<T, NR> &carried, weight_of<T> &weight, const row_of<T, NR> &row)
 {
     const row_of<T, NR> before = carried;
+    chosen_row<T, NR> c;
     T times_row, times_carried;
     eliminate(carried, row, times_row, times_carried);
-    const bool exchanged = prefers_row(p, times_row, times_carried, weight, weigh(p, row));
-    const T next = exchanged ? row.diag : before.upper, other = exchanged ? row.upper : before.lower; /* of x[j+1] or of x[0] */
-    const T inverse = pivot_reciprocal(exchanged ? row.lower : before.diag, next, other), other_coefficient = other * inverse;
-    row.lower = next * inverse;
-    row.diag = exchanged ? other_coefficient : T{}, row.upper = exchanged ? T{} : other_coefficient;
+    c.exchanged = prefers_row(p, times_row, times_carried, weight, weigh(p, row));
+    c.pivot = c.exchanged ? row.lower : before.diag, c.next = c.exchanged ? row.diag : before.upper, c.other = c.exchanged ? row.upper : before.lower;
 #pragma unroll
-    for (int k = 0; k < NR; k++) row.rhs[k] = (exchanged ? row.rhs[k] : before.rhs[k]) * inverse;
+    for (int k = 0; k < NR; k++) c.rhs[k] = c.exchanged ? row.rhs[k] : before.rhs[k];
+    return c;
+}
+/** The equation for the way back, in place of row j: lower, diag, upper are the coefficients of x[j], x[j+1], x[0]. */
+template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> pivot_row(const chosen_row<T, NR> &c)
+{
+    const T inverse = fast_reciprocal(c.pivot), other = c.other * inverse;
+    row_of<T, NR> row = {c.next * inverse, c.exchanged ? other : T{}, c.exchanged ? T{} : other};
+#pragma unroll
+    for (int k = 0; k < NR; k++) row.rhs[k] = c.rhs[k] * inverse;
+    return row;
+}
+template <typename T, int NR> __device__ __forceinline__ void guard_pivot(chosen_row<T, NR> &c)
+{
+    if (vanishes(c.pivot)) c.pivot = rounding_error(c.next, c.other);
+}
+/** The elimination of the next unknown with `row`, which becomes the pivot row. */
+template <typename T, int NR> __device__ __forceinline__ void eliminate_keeping(pivoting p, row_of<T, NR> &carried, weight_of<T> &weight, row_of<T, NR> &row)
+{
+    chosen_row<T, NR> c = eliminate_choosing(p, carried, weight, row);
+    guard_pivot(c);
+    row = pivot_row(c);
 }
 
 /* --------------------------------------------------- neighbouring partitions */

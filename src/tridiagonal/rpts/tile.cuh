@@ -260,18 +260,30 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
             }
         };
         const auto go_down = [&](int k) {
+            const int skipped = k < tile::FIRST ? 2 - k * C : 0; /* rows 0 and 1 */
             pieces_of<T, NR, M> rows;
+            chosen_row<T, NR> chosen[C];
+            bool any_vanishes = false;
             rows.read(data, k);
 #pragma unroll
             for (int i = 0; i < C; i++) {
-                row_of<T, NR> row = rows.row(i);
-                if (k < tile::FIRST && k * C + i < 2) {
+                const row_of<T, NR> row = rows.row(i);
+                if (i < skipped) {
                     down = row, weight = weigh(p, row);
                 } else {
-                    eliminate_keeping(p, down, weight, row);
-                    rows.set(i, row);
+                    chosen[i] = eliminate_choosing(p, down, weight, row);
+                    if constexpr (sizeof(real_of<T>) == 4) guard_pivot(chosen[i]);
+                    else any_vanishes = any_vanishes | vanishes(chosen[i].pivot); /* a guard is longer: one question for all of them */
                 }
             }
+            if (__builtin_expect(any_vanishes, 0)) {
+#pragma unroll
+                for (int i = 0; i < C; i++)
+                    if (i >= skipped) guard_pivot(chosen[i]);
+            }
+#pragma unroll
+            for (int i = 0; i < C; i++)
+                if (i >= skipped) rows.set(i, pivot_row(chosen[i]));
             rows.write(data, k);
         };
 #pragma unroll
@@ -429,8 +441,8 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
     row_of<T, NR> meeting = either(second, back.mine.first, reversed(back.mine.last));
     row_of<T, NR> row_left = shuffle_from(reversed(meeting), lane ^ 1);
     __syncwarp();
-#pragma unroll 1
-    for (int bit = 1;; bit *= 2) {
+#pragma unroll(NR == 1 ? 5 : 1)
+    for (int bit = 1; bit < WARP; bit *= 2) {
         eliminate<true>(row_left, meeting);
         eliminate<true>(row_left, half_row);
         if (bit == WARP / 2) break;
@@ -458,7 +470,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ void find_joints
 template <typename T, int NR, int M> __device__ __forceinline__ void substitute_tile(const tile<T, NR, M> &t, const way_back<T, NR> &back, known_of<T, NR> known)
 {
     const int lane = threadIdx.x % WARP;
-#pragma unroll 1
+#pragma unroll(NR == 1 ? 5 : 1)
     for (int bit = WARP / 2; bit >= 1; bit /= 2) {
         const int middle = lane & ~(2 * bit - 1) | (bit - 1);
         T left[NR], right[NR];

@@ -171,22 +171,24 @@ template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes
     T *const behind = call.work + (3 + call.nrhs) * ld;
     const int probes = ONE_PASS ? (int)(tiles / 256 < 32 ? tiles / 256 : 32) : 0;
     launch first(dim3((unsigned)(probes + blocks), columns), 1, tile::BYTES, call.stream);
-    launch second(ONE_PASS ? dim3((unsigned)(tiles * columns < resident ? tiles * columns : resident)) : dim3((unsigned)blocks, columns), 1, tile::BYTES, call.stream);
+    const int most_warps = ONE_PASS ? GATED_WARPS<T, NR, M> : 1, fitting = (int)(call.limits.shared_bytes / tile::BYTES), warps = most_warps < fitting ? most_warps : fitting; /* of the second kernel */
+    const int64_t gated = quotient(tiles * columns, warps), most_gated = call.limits.multiprocessors;
+    launch second(ONE_PASS ? dim3((unsigned)(gated < most_gated ? gated : most_gated)) : dim3((unsigned)blocks, columns), warps, warps * tile::BYTES, call.stream);
     two_pass<T> solve = {what_of(call), call.work, call.work + ld, call.work + 2 * ld, {call.work + 3 * ld, ld}, tiles,
-                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, call.A.cyclic ? nullptr : call.marks, probes, coarse_n};
+                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, call.A.cyclic ? nullptr : call.marks, probes, coarse_n, (int)(resident - resident / 16)};
     tiled_call<T> coarse = call;
     coarse.A = {coarse_n, 0, 0, call.A.cyclic, false, solve.lower, solve.diag, solve.upper};
     coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE + handed, coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
     TRY((allow_shared_memory<reduce>(call.limits, tile::BYTES, true)));
     if (ONE_PASS) {
-        const int64_t pieces = (GATE + handed) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256);
-        clear_rows<<<(unsigned)(blocks < 1024 ? blocks : 1024), 256, 0, call.stream>>>(pieces, (int4 *)behind);
+        const int64_t pieces = (GATE + handed) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256), most = 2 * call.limits.multiprocessors; /* which leave room for the next kernel */
+        clear_rows<T, NR, M><<<(unsigned)(blocks < most ? blocks : most), 256, 0, call.stream>>>(solve, pieces, (int4 *)behind);
         TRY(GPU_LAUNCHED("clear_rows"));
     }
     if (ONE_PASS || call.follows) first.follow(call.limits);
     TRY(GPU((launch_kernel<reduce>(first.config, solve))));
     TRY((solve_columns<T, NR>(coarse)));
-    TRY((allow_shared_memory<substitute>(call.limits, tile::BYTES, true)));
+    TRY((allow_shared_memory<substitute>(call.limits, warps * tile::BYTES, true)));
     second.follow(call.limits);
     TRY(GPU((launch_kernel<substitute>(second.config, solve))));
 done:
@@ -199,7 +201,7 @@ template <typename T, int NR> bool prefers_one_pass(const tiled_call<T> &call)
 {
     constexpr int M = LONG<T, NR>;
     const int64_t resident = resident_tiles<T, NR, M>() * (int64_t)call.limits.multiprocessors;
-    return call.route == ROUTE_ANY && !call.gate && NR == 1 && quotient(call.A.n, tile<T, NR, M>::ROWS) >= MANY_TILES * resident;
+    return call.route == ROUTE_ANY && !call.gate && quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES * resident;
 }
 
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call)

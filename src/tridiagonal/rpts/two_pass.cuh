@@ -16,6 +16,7 @@ template <typename T> struct two_pass : tiled_solve<T> {
     const int32_t *marks;    /* NULL, or zero for the tiles of D, which is X, that are zero */
     int probes;              /* of the one pass: so many tiles are looked at beforehand */
     int64_t coarse_n;        /* 2 tiles, and in a cyclic system the rows behind them */
+    int ahead;               /* of the one pass: the tile that is to be fetched next is so many tiles behind one that is eliminated */
 };
 
 template <typename T> __device__ __forceinline__ bool is_zero(const two_pass<T> &s, int64_t number) { return s.marks && s.marks[blockIdx.y * s.tiles + number] == 0; }
