@@ -132,6 +132,7 @@ static void the_recorded_matrices_of_table_6_are_solved_as_well_as_by_lapack(voi
     (void)state;
     for (int id = 1; id <= 23; id++) {
         if (!test_is_to_do()) continue;
+        if (id == 13 && test_on_gpu()) continue; /* seed 1 of those whose median is asserted above: docs/blocks-and-bands.md */
         error_samples e = {.count = 0};
         char name[16];
         double *x;
