@@ -74,7 +74,7 @@ def partitions(records, name, save):
             text += save(f"{name}-partitions{'' if nrhs == 1 else f'-{nrhs}'}",
                          scatter_plot(f"Rows of a partition, {count}, {dtype}", "rows of a partition", "10^9 rows a second", {"trine stages": points}, lines=True))
     return text + pivot_table(records, lambda r: f"{power(r['n'])} x {r['nrhs']}", "rows x right-hand sides", microseconds,
-                              "Microseconds by the rows of a partition (auto: two passes):\n\n")
+                              "Microseconds by the rows of a partition (auto: by tiles):\n\n")
 
 
 def as_table(row_title="rows"):
