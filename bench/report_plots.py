@@ -65,6 +65,12 @@ def ticks(low, high):
     return [s * 10.0 ** e for e in range(first, last + 1) for s in steps if low <= s * 10.0 ** e <= high * 1.0001]
 
 
+def round_steps(high):
+    """Ticks of a linear axis from zero."""
+    step = next(s * 10.0 ** e for e in range(-12, 13) for s in (1, 2, 5) if high / (s * 10.0 ** e) <= 8)
+    return [i * step for i in range(int(high / step) + 1)]
+
+
 def marker(kind, x, y, colour):
     """One of a few shapes, so that a plot reads without colours too."""
     style = f'fill="{colour}" fill-opacity="0.85"'
@@ -92,10 +98,16 @@ class Svg:
         self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {extra}>{escape(words)}</text>')
 
     def legend(self, names, x, y):
-        for i, name in enumerate(names):
+        """In one line, or where that is too long in two of half the distance."""
+        widths = [26 + 7 * len(name) for name in names]
+        wraps, left, below = x + sum(widths) > self.size[0], x, False
+        y -= 6 if wraps else 0
+        for i, (name, width) in enumerate(zip(names, widths)):
+            if wraps and not below and x + width > self.size[0]:
+                x, y, below = left, y + 16, True
             self.parts.append(marker(i, x, y - 4, COLOURS[i % len(COLOURS)]))
             self.text(x + 10, y, name, "start")
-            x += 26 + 7 * len(name)
+            x += width
 
     def finish(self):
         return "\n".join(self.parts + ["</svg>"]) + "\n"
@@ -131,26 +143,34 @@ def dot_plot(title, axis, rows, series):
     return svg.finish()
 
 
-def scatter_plot(title, x_axis, y_axis, series, lines=False):
-    """series: name -> [(x, y)], both axes logarithmic; lines: neighbours of a series joined."""
+def powers_of_two(low, high):
+    """Ticks of an axis that counts rows or right-hand sides: at most ten."""
+    first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
+    step = -(-(last - first + 1) // 10)
+    return [(2.0 ** e, str(2 ** e) if e < 8 else f"2^{e}") for e in range(first, last + 1) if e % step == 0]
+
+
+def scatter_plot(title, x_axis, y_axis, series, lines=False, x_ticks=None, from_zero=False):
+    """series: name -> [(x, y)], both axes logarithmic, or with from_zero that of y linear; lines: neighbours of a series joined. x_ticks:
+    (low, high) -> [(x, label)], powers of ten if not given."""
     points = [(x, y) for values in series.values() for x, y in values if x and y and x > 0 and y > 0]
     if not points:
         return None
     width, height, left, right, top, bottom = 760, 480, 80, 30, 62, 420
     low_x, high_x = 0.7 * min(x for x, _ in points), 1.4 * max(x for x, _ in points)
-    low_y, high_y = 0.7 * min(y for _, y in points), 1.4 * max(y for _, y in points)
+    low_y, high_y = (0, 1.05 * max(y for _, y in points)) if from_zero else (0.7 * min(y for _, y in points), 1.4 * max(y for _, y in points))
     svg = Svg(width, height, title)
 
     def x_of(value):
         return left + (width - left - right) * math.log(value / low_x) / math.log(high_x / low_x)
 
     def y_of(value):
-        return bottom - (bottom - top) * math.log(value / low_y) / math.log(high_y / low_y)
+        return bottom - (bottom - top) * (value / high_y if from_zero else math.log(value / low_y) / math.log(high_y / low_y))
 
-    for tick in ticks(low_x, high_x):
+    for tick, label in x_ticks(low_x, high_x) if x_ticks else [(tick, short(tick)) for tick in ticks(low_x, high_x)]:
         svg.line(x_of(tick), top, x_of(tick), bottom)
-        svg.text(x_of(tick), bottom + 18, short(tick))
-    for tick in ticks(low_y, high_y):
+        svg.text(x_of(tick), bottom + 18, label)
+    for tick in round_steps(high_y) if from_zero else ticks(low_y, high_y):
         svg.line(left, y_of(tick), width - right, y_of(tick))
         svg.text(left - 8, y_of(tick) + 4, short(tick), "end")
     for k, values in enumerate(series.values()):

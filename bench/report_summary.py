@@ -4,7 +4,7 @@ from statistics import harmonic_mean
 from report_plots import DTYPES, geometric_mean, ok, short, table, unique
 
 NAMES = {"cusparse": "cuSPARSE", "cholmod": "CHOLMOD", "superlu": "SuperLU", "mkl": "MKL", "lapack": "LAPACK"}
-SHOWN = ("sptrsv-{}-d-forward-1-time", "sptrsm-{}-d-forward-32-time", "supernodal-{}-spd", "direct-{}-cholesky-1", "tridiag-{}-d-grows")
+SHOWN = ("sptrsv-{}-d-forward-1-time", "sptrsm-{}-d-forward-32-time", "supernodal-{}-spd", "direct-{}-cholesky-1", "tridiag-{}-d-figure12")
 # What cuSPARSE, the original code of Liu et al., Ginkgo and four others were measured on: the means that trine is held to.
 ELEVEN = set("tri:elas_Armadillo13K tri:airfoil_2d tri:cage11 tri:luxembourg_osm_lap tri:vsp_model1_crew1_cr42_south31_lap tri:memplus tri:G3_circuit "
              "tri:laplace3d:n=108 chol:lap_igea chol:elasticity3d:n=20 chol:laplace3d:n=40".split())

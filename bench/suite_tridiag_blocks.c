@@ -1,9 +1,12 @@
-/* Suite tridiag, part blocks (Klein 2024, Figures 16 and 17): block tridiagonal systems of 2, 3 and 4 rows a block by bgtsv, and by
- * bgtf once and bgtfs, with one right-hand side and more; beside LAPACK's gbsv on a CPU. */
+/* Suite tridiag, parts blocks (Klein 2024, Figures 16 and 17): block tridiagonal systems of 2, 3 and 4 rows a block by bgtsv, and by
+ * bgtf once and bgtfs, with one right-hand side and more; beside LAPACK's gbsv on a CPU; and block-partitions: bgtsv with partitions
+ * of 8 to 64 block rows. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tridiag.h"
+
+enum { WIDEST = 4 };
 
 /* ------------------------------------------------------------------ problems */
 
@@ -42,6 +45,7 @@ done:
 typedef struct {
     const tridiag_problem *p;
     enum { SOLVE, FACTOR, SUBSTITUTE } timed;
+    trine_gtsv_options options;
     void *work, *factor;
     size_t work_bytes, factor_bytes;
 } solver;
@@ -61,16 +65,16 @@ static trine_status factorize(const solver *s)
     const int64_t rows = p->n / p->block;
     const size_t step = (size_t)(p->n * p->block) * p->element;
     const char *a = p->blocks, *b = a + step, *c = b + step;
-    return p->b->device.space == TRINE_HOST ? trine_bgtf_cpu(p->b->device.threads, p->dtype, rows, p->block, NULL, a, b, c, s->factor, s->factor_bytes)
-                                            : trine_bgtf(trine_exec_stream(p->b->ctx, NULL), p->dtype, rows, p->block, NULL, a, b, c, s->factor, s->factor_bytes);
+    return p->b->device.space == TRINE_HOST ? trine_bgtf_cpu(p->b->device.threads, p->dtype, rows, p->block, &s->options, a, b, c, s->factor, s->factor_bytes)
+                                            : trine_bgtf(trine_exec_stream(p->b->ctx, NULL), p->dtype, rows, p->block, &s->options, a, b, c, s->factor, s->factor_bytes);
 }
 static trine_status substitute(const solver *s)
 {
     const tridiag_problem *p = s->p;
     const int64_t rows = p->n / p->block;
     return p->b->device.space == TRINE_HOST
-               ? trine_bgtfs_cpu(p->b->device.threads, p->dtype, rows, p->block, p->nrhs, NULL, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
-               : trine_bgtfs(trine_exec_stream(p->b->ctx, NULL), p->dtype, rows, p->block, p->nrhs, NULL, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+               ? trine_bgtfs_cpu(p->b->device.threads, p->dtype, rows, p->block, p->nrhs, &s->options, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
+               : trine_bgtfs(trine_exec_stream(p->b->ctx, NULL), p->dtype, rows, p->block, p->nrhs, &s->options, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
 }
 static trine_status solve_at_once(const solver *s)
 {
@@ -79,8 +83,8 @@ static trine_status solve_at_once(const solver *s)
     const size_t step = (size_t)(p->n * p->block) * p->element;
     const char *a = p->blocks, *b = a + step, *c = b + step;
     return p->b->device.space == TRINE_HOST
-               ? trine_bgtsv_cpu(p->b->device.threads, p->dtype, rows, p->block, p->nrhs, NULL, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
-               : trine_bgtsv(trine_exec_stream(p->b->ctx, NULL), p->dtype, rows, p->block, p->nrhs, NULL, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+               ? trine_bgtsv_cpu(p->b->device.threads, p->dtype, rows, p->block, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
+               : trine_bgtsv(trine_exec_stream(p->b->ctx, NULL), p->dtype, rows, p->block, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
 }
 
 static trine_status create(const tridiag_problem *p, const char *method, void **self)
@@ -92,12 +96,13 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     *self = s;
     if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
     s->p = p;
+    if (strncmp(method, "M=", 2) == 0) s->options.partition = atoi(method + 2);
     s->timed = strcmp(method, "bgtf") == 0 ? FACTOR : strcmp(method, "bgtfs") == 0 ? SUBSTITUTE : SOLVE;
     if (s->timed == SOLVE) {
-        TRY((host ? trine_bgtsv_cpu_work_size : trine_bgtsv_work_size)(p->dtype, rows, p->block, p->nrhs, NULL, &s->work_bytes));
+        TRY((host ? trine_bgtsv_cpu_work_size : trine_bgtsv_work_size)(p->dtype, rows, p->block, p->nrhs, &s->options, &s->work_bytes));
     } else {
-        TRY((host ? trine_bgtfs_cpu_work_size : trine_bgtfs_work_size)(p->dtype, rows, p->block, p->nrhs, NULL, &s->work_bytes));
-        TRY((host ? trine_bgtf_cpu_size : trine_bgtf_size)(p->dtype, rows, p->block, NULL, &s->factor_bytes));
+        TRY((host ? trine_bgtfs_cpu_work_size : trine_bgtfs_work_size)(p->dtype, rows, p->block, p->nrhs, &s->options, &s->work_bytes));
+        TRY((host ? trine_bgtf_cpu_size : trine_bgtf_size)(p->dtype, rows, p->block, &s->options, &s->factor_bytes));
         TRY(trine_alloc(p->b->ctx, p->b->device.space, s->factor_bytes, &s->factor));
     }
     TRY(trine_alloc(p->b->ctx, p->b->device.space, s->work_bytes, &s->work));
@@ -127,15 +132,14 @@ static const tridiag_solver trine_blocks = {"trine", create, NULL, solve, soluti
 
 /* ----------------------------------------------------------------------- part */
 
-static trine_status run_one(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int block, bool lapack)
+static trine_status run_one(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int block, const char *part, const tridiag_list *list)
 {
     trine_status status = TRINE_SUCCESS;
-    static const char *const names[] = {[2] = "blocks of 2", [3] = "blocks of 3", [4] = "blocks of 4"};
-    const tridiag_solver *const solvers[] = {&trine_blocks, &trine_blocks, &trine_blocks, &tridiag_lapack};
-    static const char *const methods[] = {"bgtsv", "bgtf", "bgtfs", "gbsv"};
+    char name[32];
     tridiag_problem p = {0};
+    snprintf(name, sizeof name, "%s of %d", part, block);
     TRY(make_problem(b, dtype, n, nrhs, block, &p));
-    TRY(tridiag_compare(&p, names[block], solvers, methods, lapack ? 4 : 3));
+    TRY(tridiag_compare(&p, name, list));
 done:
     tridiag_problem_free(&p);
     return status;
@@ -145,10 +149,31 @@ trine_status bench_tridiag_blocks(bench *b, trine_dtype dtype)
 {
     trine_status status = TRINE_SUCCESS;
     const bool host = b->device.space == TRINE_HOST;
-    for (int block = 2; block <= 4; block++) {
-        for (int power = host ? 14 : 17; power <= (host ? 17 : 22); power += host ? 3 : 5) TRY(run_one(b, dtype, INT64_C(1) << power, 1, block, host));
-        for (int64_t nrhs = 4; nrhs <= 64; nrhs *= 4) TRY(run_one(b, dtype, INT64_C(1) << (host ? 14 : 17), nrhs, block, host));
+    const int smallest = host ? 10 : 12, largest = host ? 17 : 22, many = host ? 14 : 17; /* many: with 2 and more right-hand sides */
+    tridiag_list list = {0};
+    tridiag_list_add(&list, &trine_blocks, "bgtsv");
+    tridiag_list_add(&list, &trine_blocks, "bgtf");
+    tridiag_list_add(&list, &trine_blocks, "bgtfs");
+    if (host && tridiag_wants_peer(b, "lapack")) tridiag_list_add(&list, &tridiag_lapack, "gbsv");
+    for (int block = 2; block <= WIDEST; block++) {
+        for (int power = smallest; power <= largest; power++)
+            if (power % 2 == 0 || power == 17) TRY(run_one(b, dtype, INT64_C(1) << power, 1, block, "blocks", &list));
+        for (int64_t nrhs = 2; nrhs <= 64; nrhs *= 2)
+            for (int power = smallest; power <= many; power += many - smallest) TRY(run_one(b, dtype, INT64_C(1) << power, nrhs, block, "blocks", &list));
     }
+done:
+    return status;
+}
+
+trine_status bench_tridiag_block_partitions(bench *b, trine_dtype dtype)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool host = b->device.space == TRINE_HOST;
+    static const char *const methods[] = {"bgtsv", "M=8", "M=16", "M=24", "M=32", "M=48", "M=64"};
+    tridiag_list list = {0};
+    for (int k = 0; k < 7; k++) tridiag_list_add(&list, &trine_blocks, methods[k]);
+    for (int block = 2; block <= WIDEST; block++)
+        for (int power = 12; power <= (host ? 17 : 22); power += 5) TRY(run_one(b, dtype, INT64_C(1) << power, 1, block, "partitions of blocks", &list));
 done:
     return status;
 }

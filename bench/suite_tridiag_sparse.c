@@ -1,11 +1,12 @@
-/* Suite tridiag, part sparse (Klein 2024, Section 2.7.3): sparse right-hand sides with dense solutions (csc2dense) and with the
- * largest entries of each (csc2csc), 128 at a time; beside cuSPARSE's gtsv2 with the same right-hand sides expanded. */
+/* Suite tridiag, sparse right-hand sides (Klein 2024, Sections 2.7.2 and 2.7.3): part sparse, with dense solutions (csc2dense) and with
+ * the largest entries of each (csc2csc), 128 at a time (Figure 19), beside cuSPARSE's gtsv2 with the same right-hand sides expanded;
+ * and of part figures csc2dense with 1 to 64 of them (Figure 15). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tridiag.h"
 
-enum { COLUMNS = 128, ENTRIES = 5 };
+enum { MOST_COLUMNS = 128, ENTRIES = 10 };
 
 typedef struct {
     const tridiag_problem *p;
@@ -20,19 +21,19 @@ typedef struct {
 static int64_t row_of(const tridiag_problem *p, int64_t j, int k) { return j * 97 % (p->n / ENTRIES) + k * (p->n / ENTRIES); }
 
 /** A scalar random system whose right-hand sides have ENTRIES entries each. */
-static trine_status make_problem(bench *b, trine_dtype dtype, int64_t n, tridiag_problem *p)
+static trine_status make_problem(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, tridiag_problem *p)
 {
     trine_status status = TRINE_SUCCESS;
-    TRY(tridiag_problem_make(b, dtype, n, COLUMNS, 1, 1, 1, false, p));
+    TRY(tridiag_problem_make(b, dtype, n, nrhs, 1, 1, 1, false, p));
     char *D = p->host + 3 * tridiag_band_bytes(p);
-    for (int64_t j = 0; j < COLUMNS; j++) {
+    for (int64_t j = 0; j < nrhs; j++) {
         char *column = D + (size_t)(j * n) * p->element;
         char kept[ENTRIES * 8];
         for (int k = 0; k < ENTRIES; k++) memcpy(kept + (size_t)k * p->element, column + (size_t)row_of(p, j, k) * p->element, p->element);
         memset(column, 0, (size_t)n * p->element);
         for (int k = 0; k < ENTRIES; k++) memcpy(column + (size_t)row_of(p, j, k) * p->element, kept + (size_t)k * p->element, p->element);
     }
-    TRY(trine_copy(b->ctx, p->D, b->device.space, D, TRINE_HOST, COLUMNS * tridiag_band_bytes(p)));
+    TRY(trine_copy(b->ctx, p->D, b->device.space, D, TRINE_HOST, (size_t)nrhs * tridiag_band_bytes(p)));
 done:
     return status;
 }
@@ -52,16 +53,16 @@ static trine_status dense(const solver *s)
     const tridiag_problem *p = s->p;
     const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
     return p->b->device.space == TRINE_HOST
-               ? trine_gtsv_csc2dense_cpu(p->b->device.threads, p->dtype, p->n, COLUMNS, NULL, a, b, c, s->values, s->rows, s->offsets, p->X, p->n, s->work, s->work_bytes)
-               : trine_gtsv_csc2dense(trine_exec_stream(p->b->ctx, NULL), p->dtype, p->n, COLUMNS, NULL, a, b, c, s->values, s->rows, s->offsets, p->X, p->n, s->work, s->work_bytes);
+               ? trine_gtsv_csc2dense_cpu(p->b->device.threads, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, p->X, p->n, s->work, s->work_bytes)
+               : trine_gtsv_csc2dense(trine_exec_stream(p->b->ctx, NULL), p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, p->X, p->n, s->work, s->work_bytes);
 }
 static trine_status selected(const solver *s)
 {
     const tridiag_problem *p = s->p;
     const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
     return p->b->device.space == TRINE_HOST
-               ? trine_gtsv_csc2csc_cpu(p->b->device.threads, p->dtype, p->n, COLUMNS, NULL, a, b, c, s->values, s->rows, s->offsets, s->x_values, s->x_rows, s->offsets, s->work, s->work_bytes)
-               : trine_gtsv_csc2csc(trine_exec_stream(p->b->ctx, NULL), p->dtype, p->n, COLUMNS, NULL, a, b, c, s->values, s->rows, s->offsets, s->x_values, s->x_rows, s->offsets, s->work, s->work_bytes);
+               ? trine_gtsv_csc2csc_cpu(p->b->device.threads, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, s->x_values, s->x_rows, s->offsets, s->work, s->work_bytes)
+               : trine_gtsv_csc2csc(trine_exec_stream(p->b->ctx, NULL), p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, s->x_values, s->x_rows, s->offsets, s->work, s->work_bytes);
 }
 
 static trine_status create(const tridiag_problem *p, const char *method, void **self)
@@ -70,10 +71,10 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     const bool host = p->b->device.space == TRINE_HOST;
     const trine_space space = p->b->device.space;
     const trine_context ctx = p->b->ctx;
-    const size_t e = p->element;
+    const size_t e = p->element, entries = (size_t)p->nrhs * ENTRIES;
     const char *D = p->host + 3 * tridiag_band_bytes(p);
-    char values[COLUMNS * ENTRIES * 8];
-    int32_t rows[COLUMNS * ENTRIES], offsets[COLUMNS + 1];
+    char values[MOST_COLUMNS * ENTRIES * 8];
+    int32_t rows[MOST_COLUMNS * ENTRIES], offsets[MOST_COLUMNS + 1];
     size_t dense_bytes = 0, select_bytes = 0;
     void *at;
     solver *s = calloc(1, sizeof *s);
@@ -81,29 +82,29 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
     s->p = p;
     s->select = strcmp(method, "csc2csc") == 0;
-    for (int j = 0; j <= COLUMNS; j++) offsets[j] = j * ENTRIES;
-    for (int j = 0; j < COLUMNS; j++)
+    for (int j = 0; j <= p->nrhs; j++) offsets[j] = j * ENTRIES;
+    for (int j = 0; j < p->nrhs; j++)
         for (int k = 0; k < ENTRIES; k++) {
             rows[j * ENTRIES + k] = (int32_t)row_of(p, j, k);
             memcpy(values + (size_t)(j * ENTRIES + k) * e, D + (size_t)(j * p->n + row_of(p, j, k)) * e, e);
         }
-    TRY((host ? trine_gtsv_csc2dense_cpu_work_size : trine_gtsv_csc2dense_work_size)(p->dtype, p->n, COLUMNS, NULL, &dense_bytes));
-    if (s->select) TRY((host ? trine_gtsv_csc2csc_cpu_work_size : trine_gtsv_csc2csc_work_size)(p->dtype, p->n, COLUMNS, NULL, &select_bytes));
+    TRY((host ? trine_gtsv_csc2dense_cpu_work_size : trine_gtsv_csc2dense_work_size)(p->dtype, p->n, p->nrhs, NULL, &dense_bytes));
+    if (s->select) TRY((host ? trine_gtsv_csc2csc_cpu_work_size : trine_gtsv_csc2csc_work_size)(p->dtype, p->n, p->nrhs, NULL, &select_bytes));
     s->work_bytes = dense_bytes > select_bytes ? dense_bytes : select_bytes;
     TRY(trine_alloc(ctx, space, s->work_bytes, &s->work));
-    TRY(trine_alloc(ctx, space, COLUMNS * ENTRIES * e, &at));
+    TRY(trine_alloc(ctx, space, entries * e, &at));
     s->values = at;
-    TRY(trine_alloc(ctx, space, sizeof rows, &at));
+    TRY(trine_alloc(ctx, space, entries * sizeof *rows, &at));
     s->rows = at;
-    TRY(trine_alloc(ctx, space, sizeof offsets, &at));
+    TRY(trine_alloc(ctx, space, (size_t)(p->nrhs + 1) * sizeof *offsets, &at));
     s->offsets = at;
-    TRY(trine_alloc(ctx, space, COLUMNS * ENTRIES * e, &at));
+    TRY(trine_alloc(ctx, space, entries * e, &at));
     s->x_values = at;
-    TRY(trine_alloc(ctx, space, sizeof rows, &at));
+    TRY(trine_alloc(ctx, space, entries * sizeof *rows, &at));
     s->x_rows = at;
-    TRY(trine_copy(ctx, s->values, space, values, TRINE_HOST, COLUMNS * ENTRIES * e));
-    TRY(trine_copy(ctx, s->rows, space, rows, TRINE_HOST, sizeof rows));
-    TRY(trine_copy(ctx, s->offsets, space, offsets, TRINE_HOST, sizeof offsets));
+    TRY(trine_copy(ctx, s->values, space, values, TRINE_HOST, entries * e));
+    TRY(trine_copy(ctx, s->rows, space, rows, TRINE_HOST, entries * sizeof *rows));
+    TRY(trine_copy(ctx, s->offsets, space, offsets, TRINE_HOST, (size_t)(p->nrhs + 1) * sizeof *offsets));
 done:
     return status;
 }
@@ -120,14 +121,14 @@ static const void *solution(const void *self)
     const solver *s = self;
     const tridiag_problem *p = s->p;
     const trine_space space = p->b->device.space;
-    char values[COLUMNS * ENTRIES * 8];
-    int32_t rows[COLUMNS * ENTRIES];
+    char values[MOST_COLUMNS * ENTRIES * 8];
+    int32_t rows[MOST_COLUMNS * ENTRIES];
     if (!s->select) return p->X;
     trine_status status = dense(s);
     if (!status) status = trine_context_synchronize(p->b->ctx);
-    if (!status) status = trine_copy(p->b->ctx, values, TRINE_HOST, s->x_values, space, COLUMNS * ENTRIES * p->element);
-    if (!status) status = trine_copy(p->b->ctx, rows, TRINE_HOST, s->x_rows, space, sizeof rows);
-    for (int i = 0; i < COLUMNS * ENTRIES && !status; i++)
+    if (!status) status = trine_copy(p->b->ctx, values, TRINE_HOST, s->x_values, space, (size_t)p->nrhs * ENTRIES * p->element);
+    if (!status) status = trine_copy(p->b->ctx, rows, TRINE_HOST, s->x_rows, space, (size_t)p->nrhs * ENTRIES * sizeof *rows);
+    for (int i = 0; i < p->nrhs * ENTRIES && !status; i++)
         if (rows[i] >= 0)
             status = trine_copy(p->b->ctx, p->X + (size_t)(i / ENTRIES * p->n + rows[i]) * p->element, space, values + (size_t)i * p->element, TRINE_HOST, p->element);
     return p->X;
@@ -140,19 +141,40 @@ static size_t work_bytes(const void *self)
 
 static const tridiag_solver trine_sparse = {"trine", create, NULL, solve, solution, work_bytes, destroy};
 
+static trine_status run_one(bench *b, trine_dtype dtype, const char *name, int64_t n, int64_t nrhs, const tridiag_list *list)
+{
+    trine_status status = TRINE_SUCCESS;
+    tridiag_problem p = {0};
+    TRY(make_problem(b, dtype, n, nrhs, &p));
+    TRY(tridiag_compare(&p, name, list));
+done:
+    tridiag_problem_free(&p);
+    return status;
+}
+
 trine_status bench_tridiag_sparse(bench *b, trine_dtype dtype)
 {
     trine_status status = TRINE_SUCCESS;
     const bool host = b->device.space == TRINE_HOST;
-    const tridiag_solver *const solvers[] = {&trine_sparse, &trine_sparse, &tridiag_trine, host ? &tridiag_lapack : &tridiag_cusparse};
-    const char *const methods[] = {"csc2dense", "csc2csc", "auto", host ? "gtsv" : "gtsv2"};
-    for (int power = host ? 10 : 14; power <= (host ? 14 : 18); power += 2) {
-        tridiag_problem p = {0};
-        status = make_problem(b, dtype, INT64_C(1) << power, &p);
-        if (!status) status = tridiag_compare(&p, "sparse", solvers, methods, 4);
-        tridiag_problem_free(&p);
-        TRY(status);
-    }
+    tridiag_list list = {0};
+    tridiag_list_add(&list, &trine_sparse, "csc2dense");
+    tridiag_list_add(&list, &trine_sparse, "csc2csc");
+    tridiag_list_add(&list, &tridiag_trine, "auto");
+    if (host && tridiag_wants_peer(b, "lapack")) tridiag_list_add(&list, &tridiag_lapack, "gtsv");
+    if (!host && tridiag_wants_peer(b, "cusparse")) tridiag_list_add(&list, &tridiag_cusparse, "gtsv2");
+    for (int power = host ? 10 : 14; power <= (host ? 14 : 20); power += 2) TRY(run_one(b, dtype, "sparse", INT64_C(1) << power, MOST_COLUMNS, &list));
+done:
+    return status;
+}
+
+trine_status bench_tridiag_sparse_columns(bench *b, trine_dtype dtype)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool host = b->device.space == TRINE_HOST;
+    tridiag_list list = {0};
+    tridiag_list_add(&list, &trine_sparse, "csc2dense");
+    for (int power = host ? 17 : 12; power <= (host ? 17 : 20); power += 2)
+        for (int64_t nrhs = 1; nrhs <= 64; nrhs *= 2) TRY(run_one(b, dtype, "sparse right-hand sides", INT64_C(1) << power, nrhs, &list));
 done:
     return status;
 }

@@ -49,19 +49,31 @@ extern const tridiag_solver tridiag_trine;
 /** gtsv2, gtsv2_nopivot; of batches gtsv2StridedBatch, gtsvInterleavedBatch:0 (no pivoting) and :1 (pivoting),
  *  gpsvInterleavedBatch (kl = ku = 2). */
 extern const tridiag_solver tridiag_cusparse;
-/** A banded system as CSR: "csrilu02" (the ILU(0) factorization), "csrilu02+SpSV" (two solves with its factors). */
+/** Banded systems as one CSR matrix: "csrilu02" (the ILU(0) factorization), "csrilu02+SpSV" (two solves with its factors). */
 extern const tridiag_solver tridiag_ilu;
 /** gtsv or gbsv, on one thread; the library that the system's liblapack is. */
 extern const tridiag_solver tridiag_lapack;
 
+/** What is compared on one problem. */
+enum { TRIDIAG_MOST_SOLVERS = 16 };
+typedef struct { int count; const tridiag_solver *solver[TRIDIAG_MOST_SOLVERS]; const char *method[TRIDIAG_MOST_SOLVERS]; } tridiag_list;
+void tridiag_list_add(tridiag_list *list, const tridiag_solver *solver, const char *method);
+/** Whether --peers has this library, or nothing. */
+bool tridiag_wants_peer(const bench *b, const char *name);
 /** Time all of them in turn on one problem and write a record of each. `variant` tells records of one size apart. */
-trine_status tridiag_compare(const tridiag_problem *p, const char *variant, const tridiag_solver *const *solvers, const char *const *methods, int count);
+trine_status tridiag_compare(const tridiag_problem *p, const char *variant, const tridiag_list *list);
+/** The same on systems made here, with `bands` bands on either side of the diagonal. */
+trine_status tridiag_compare_on_random(bench *b, const char *variant, trine_dtype dtype, int64_t n, int64_t nrhs, int64_t systems, int bands,
+                                       bool interleaved, const tridiag_list *list);
 void tridiag_print_head(bench *b);
 /** Time and record the kernels of gtsv's two passes, with and without arithmetic, beside a copy kernel: on a GPU. */
 trine_status tridiag_measure_kernels(bench *b, trine_dtype dtype, int64_t n);
 
 /** Parts of the suite with files of their own. */
+trine_status bench_tridiag_bands(bench *b, trine_dtype dtype);
 trine_status bench_tridiag_blocks(bench *b, trine_dtype dtype);
+trine_status bench_tridiag_block_partitions(bench *b, trine_dtype dtype);
 trine_status bench_tridiag_sparse(bench *b, trine_dtype dtype);
+trine_status bench_tridiag_sparse_columns(bench *b, trine_dtype dtype);
 
 #endif

@@ -1,4 +1,4 @@
-/* The peer ILU(0) of cuSPARSE: a banded system as CSR, factored by csrilu02 (deprecated there, with no successor) and solved by two
+/* The peer ILU(0) of cuSPARSE: banded systems, one below the other, as one CSR matrix, factored by csrilu02 (deprecated there, with no successor) and solved by two
  * SpSV. A band has no fill outside it, so that this is LU without pivoting. Loaded at run time. Method "csrilu02" times the
  * factorization, "csrilu02+SpSV" the two solves. */
 #define DISABLE_CUSPARSE_DEPRECATED
@@ -98,7 +98,7 @@ static trine_status upload(solver *s, const void *host, size_t bytes, void **p)
     return status ? status : trine_copy(s->p->b->ctx, *p, TRINE_DEVICE, host, TRINE_HOST, bytes);
 }
 
-/** The bands as rows. */
+/** The bands as rows; the systems of a batch one below the other, with nothing stored between them. */
 static trine_status make_matrix(solver *s)
 {
     const tridiag_problem *p = s->p;
@@ -106,26 +106,26 @@ static trine_status make_matrix(solver *s)
     trine_status status = TRINE_SUCCESS;
     int32_t *offsets = NULL, *columns = NULL;
     char *values = NULL;
-    const int64_t most = p->n * (p->kl + p->ku + 1);
-    TRY(ALLOC(ctx, offsets, p->n + 1));
+    const int64_t rows = p->n * p->systems, most = rows * (p->kl + p->ku + 1);
+    TRY(ALLOC(ctx, offsets, rows + 1));
     TRY(ALLOC(ctx, columns, most));
     TRY(ALLOC(ctx, values, most * (int64_t)p->element));
     s->nnz = 0;
-    for (int64_t i = 0; i < p->n; i++) {
+    for (int64_t i = 0; i < rows; i++) {
         offsets[i] = s->nnz;
         for (int k = -p->kl; k <= p->ku; k++) {
-            if (i + k < 0 || i + k >= p->n) continue;
+            if (i % p->n + k < 0 || i % p->n + k >= p->n) continue;
             columns[s->nnz] = (int32_t)(i + k);
-            memcpy(values + (size_t)s->nnz++ * p->element, p->host + (size_t)((p->kl + k) * p->n + i) * p->element, p->element);
+            memcpy(values + (size_t)s->nnz++ * p->element, p->host + (size_t)((p->kl + k) * rows + i) * p->element, p->element);
         }
     }
-    offsets[p->n] = s->nnz;
+    offsets[rows] = s->nnz;
     const size_t bytes = (size_t)s->nnz * p->element;
-    TRY(upload(s, offsets, (size_t)(p->n + 1) * sizeof *offsets, &s->offsets));
+    TRY(upload(s, offsets, (size_t)(rows + 1) * sizeof *offsets, &s->offsets));
     TRY(upload(s, columns, (size_t)s->nnz * sizeof *columns, &s->columns));
     TRY(upload(s, values, bytes, &s->given));
     TRY(upload(s, values, bytes, &s->values));
-    TRY(allocate(s, (size_t)p->n * p->element, &s->between));
+    TRY(allocate(s, (size_t)rows * p->element, &s->between));
 done:
     trine_free(ctx, TRINE_HOST, offsets);
     trine_free(ctx, TRINE_HOST, columns);
@@ -199,12 +199,13 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
     s->p = p;
     s->factors = strcmp(method, "csrilu02") == 0;
-    s->n = (int)p->n;
+    s->n = (int)(p->n * p->systems);
     s->type = p->dtype == TRINE_S ? CUDA_R_32F : CUDA_R_64F;
     if (p->dtype == TRINE_S) s->one.s = 1;
     else s->one.d = 1;
     if (p->b->device.space != TRINE_DEVICE) FAIL(TRINE_ERR_UNSUPPORTED, "cuSPARSE needs --device cuda");
-    if (p->systems != 1 || p->nrhs != 1 || p->cyclic || p->n * p->per_row > INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "one system with one right-hand side and less than 2^31 elements");
+    if (p->interleaved || p->nrhs != 1 || p->cyclic || p->n * p->systems * p->per_row > INT32_MAX)
+        FAIL(TRINE_ERR_UNSUPPORTED, "systems that lie one after the other, with one right-hand side and less than 2^31 elements");
     TRY(load());
     TRY(SPARSE(Create, &s->handle));
     TRY(SPARSE(SetStream, s->handle, (gpuStream_t)trine_exec_stream(p->b->ctx, NULL)));

@@ -127,18 +127,36 @@ void tridiag_print_head(bench *b)
             "Grows/s", "of copy", "work %", "error", "speed-up");
 }
 
-trine_status tridiag_compare(const tridiag_problem *p, const char *variant, const tridiag_solver *const *solvers, const char *const *methods, int count)
+void tridiag_list_add(tridiag_list *list, const tridiag_solver *solver, const char *method)
 {
-    enum { MOST = 16 };
+    if (list->count == TRIDIAG_MOST_SOLVERS) return;
+    list->solver[list->count] = solver;
+    list->method[list->count++] = method;
+}
+
+bool tridiag_wants_peer(const bench *b, const char *name)
+{
+    for (int i = 0; i < b->peers.count; i++)
+        if (strcmp(b->peers.item[i], name) == 0) return true;
+    return b->peers.count == 0;
+}
+
+trine_status tridiag_compare(const tridiag_problem *p, const char *variant, const tridiag_list *list)
+{
+    enum { MOST = TRIDIAG_MOST_SOLVERS };
     trine_status status = TRINE_SUCCESS;
     bench *b = p->b;
+    const tridiag_solver *const *solvers = list->solver;
+    const char *const *methods = list->method;
+    const int count = list->count;
     bench_call resets[MOST], solves[MOST];
     void *selves[MOST];
     bench_record records[MOST];
     int index[MOST], running = 0, rounds = 0;
     double *times = NULL;
-    char name[64];
-    snprintf(name, sizeof name, "%s: n=%lld", variant, (long long)p->n);
+    char name[96];
+    if (p->systems == 1) snprintf(name, sizeof name, "%s: n=%lld", variant, (long long)p->n);
+    else snprintf(name, sizeof name, "%s: n=%lld, %lld systems", variant, (long long)p->n, (long long)p->systems);
     TRY(ALLOC(b->ctx, times, (int64_t)count * b->reps));
     for (int i = 0; i < count; i++) {
         bench_record *r = &records[i];
@@ -215,5 +233,17 @@ trine_status tridiag_compare(const tridiag_problem *p, const char *variant, cons
     fflush(b->table);
 done:
     trine_free(b->ctx, TRINE_HOST, times);
+    return status;
+}
+
+trine_status tridiag_compare_on_random(bench *b, const char *variant, trine_dtype dtype, int64_t n, int64_t nrhs, int64_t systems, int bands,
+                                       bool interleaved, const tridiag_list *list)
+{
+    trine_status status = TRINE_SUCCESS;
+    tridiag_problem p = {0};
+    TRY(tridiag_problem_make(b, dtype, n, nrhs, systems, bands, bands, interleaved, &p));
+    TRY(tridiag_compare(&p, variant, list));
+done:
+    tridiag_problem_free(&p);
     return status;
 }
