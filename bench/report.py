@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make docs/benchmarks.md, its pages and their plots (docs/benchmarks/) from bench/results/*.jsonl.
+"""Make docs/benchmarks.md, its pages and their plots (docs/benchmarks/), and the marked tables of other documents, from bench/results/*.jsonl.
 
     bench/report.py [--results bench/results] [--out docs]
 
@@ -11,6 +11,7 @@ import json
 import pathlib
 
 from report_direct import direct_section, figure_17
+from report_documents import fill
 from report_paper import paper_section
 from report_plots import DTYPES, generic_table, ok, short, solver, unique
 from report_summary import summary
@@ -122,6 +123,7 @@ def main():
     plots = {path.stem for path in folder.glob("*.svg")}
     titles = {name: text.split("\n", 1)[0].removeprefix("# ") for name, (_, text) in pages.items()}
     (arguments.out / "benchmarks.md").write_text(summary(groups, titles, plots), encoding="utf-8")
+    fill(arguments.out, groups, plots)
     print(f"{arguments.out / 'benchmarks.md'}: {sum(map(len, groups.values()))} records, {len(pages)} pages, {len(plots)} plots")
 
 

@@ -109,6 +109,15 @@ class Runner(unittest.TestCase):
         self.assertTrue(0 < basic[0]["synchronization"] < 1)
         self.check_keys(basic[0])
 
+    def test_parts_of_suite_tridiag_print_a_table_and_lines_of_json(self):
+        code, table, records = bench("tridiag", "sparse", "--reps", "1", "--dtype", "s", "--peers", "none")
+        self.assertEqual(code, 0, table)
+        self.assertEqual({(r["suite"], r["problem"], r["dtype"], r["nrhs"], r["systems"], r["status"]) for r in records}, {("tridiag", "sparse", "s", 128, 1, "ok")})
+        self.assertEqual([(r["n"], r["method"]) for r in records], [(n, m) for n in (1024, 4096, 16384) for m in ("csc2dense", "csc2csc", "auto")])
+        for record in records:
+            self.assertEqual((set(SCHEMA["every suite"]) - set(record), set(record) - set(SCHEMA["every suite"]) - set(SCHEMA["tridiag"])), (set(), set()))
+            self.assertIn(f"trine {record['method']} ", table)
+
     def test_sweeps_of_suite_supernodal_run_on_any_device(self):
         for sweep in ("variants", "full", "launch"):
             code, table, records = bench("supernodal", "chol:laplace2d:n=9", "--sweep", sweep, "--reps", "2")
@@ -138,10 +147,13 @@ class Report(unittest.TestCase):
                     levels=5, level_rows_min=1, level_rows_mean=2.0, level_rows_max=4, us_per_level=100.0, gflops=1e-4, copy_fraction=1e-5)
         return {**base, **changes}
 
-    def make(self, records):
+    def make(self, records, document=None):
         with tempfile.TemporaryDirectory() as folder:
             results, out = pathlib.Path(folder) / "results", pathlib.Path(folder) / "docs"
             results.mkdir()
+            if document:
+                out.mkdir()
+                (out / "document.md").write_text(document, encoding="utf-8")
             (results / "x.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
             subprocess.run([sys.executable, str(ROOT / "bench/report.py"), "--results", str(results), "--out", str(out)], check=True,
                            capture_output=True)
@@ -160,6 +172,28 @@ class Report(unittest.TestCase):
         for name, plot in plots.items():
             self.assertIn(name, page)
             self.assertTrue(xml.etree.ElementTree.fromstring(plot).tag.endswith("svg"))
+
+    def test_figures_of_tridiagonal_solves_are_drawn_and_documents_get_their_tables(self):
+        def record(problem, method="auto", **changes):
+            n, systems = changes.get("n", 2 ** 20), changes.get("systems", 1)
+            return self.record(**{**dict(suite="tridiag", matrix=f"{problem}: n={n}, {systems}", n=n, nnz=3 * n * systems, op="N", uplo=None, direction=None, problem=problem, systems=systems,
+                                         method=method, impl="cusparse" if "gtsv2" in method or "gpsv" in method else "trine", grows_per_second=1.0, copy_fraction=0.5,
+                                         copy_fraction_one_pass=0.25, work_bytes=8 * n * systems * 0.2), **changes})
+
+        sizes = [record("gtsv", m, n=n, solve_ms=t) for n in (2 ** 10, 2 ** 20) for m, t in (("auto", 0.01), ("gtsv2", 0.08))]
+        tiles = [record("tiles kl=ku=2", m, n=64, systems=2 ** p // 64, solve_ms=1.0 + p) for p in (12, 20) for m in ("auto", "gpsvInterleavedBatch")]
+        blocks = [record(f"blocks of {k}", m, n=n, nrhs=c) for k in (2, 3) for n, c in ((2 ** 12, 1), (2 ** 17, 1), (2 ** 17, 4)) for m in ("bgtsv", "bgtf", "bgtfs")]
+        columns = [record(p, m, n=n, nrhs=k) for p, m in (("right-hand sides", "auto"), ("sparse right-hand sides", "csc2dense")) for n in (2 ** 12, 2 ** 20) for k in (1, 64)]
+        ends = [record("final stage", m, solve_ms=t) for m, t in (("one-thread:M=32", 4.0), ("stages", 1.0))]
+        marks = "<!-- record: {} -->\nold\n<!-- end of record -->\n"
+        page, plots = self.make(sizes + tiles + blocks + columns + ends, "before\n" + marks.format("gtsv-sizes") + marks.format("gtsv-cpu") + "after\n")
+        for stem in ("figure12", "figure13-speedup", "figure15", "figure15-rows", "figure15-sparse", "figure16-3", "figure17", "figure18-pentadiagonal"):
+            self.assertIn(f"tridiag-test-d-{stem}.svg", sorted(plots))
+        self.assertIn("| kl=ku=2, 2^20, tile 64 | 21000 ", page)   # microseconds
+        self.assertIn("with 1 to 64 right-hand sides: 5 %", page)  # 0.2 of N elements, over N (1 + 3)
+        self.assertIn("before\n<!-- record: gtsv-sizes -->\n| rows |", page)
+        self.assertIn("| 2^20 | - | - | - | - | 10 | 80 | 8.0 | - |", page)
+        self.assertIn("<!-- record: gtsv-cpu -->\nold\n<!-- end of record -->\nafter", page)  # no such records: as it was
 
     def test_sweeps_of_suite_supernodal_are_tables_and_plots(self):
         def record(direction, method="supernodal", **changes):

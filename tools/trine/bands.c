@@ -162,7 +162,7 @@ static trine_status banded_setup(const struct problem *p, void **state, struct o
     struct band *band = NULL;
     const trine_status status = band_setup(p, (int)s->lower_bandwidth, (int)s->upper_bandwidth, gbsv, &band, o);
     *state = band;
-    if (!status) snprintf(o->kernel, sizeof o->kernel, "%d bands below and %d above the diagonal, partial pivoting", band->kl, band->ku);
+    if (!status) snprintf(o->kernel, sizeof o->kernel, "%d bands below and %d above the diagonal, scaled partial pivoting", band->kl, band->ku);
     return status;
 }
 

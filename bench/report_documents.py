@@ -1,0 +1,184 @@
+"""Tables inside documents that are written by hand: what stands between `<!-- record: NAME -->` and `<!-- end of record -->` is
+replaced by the table of that name, from the records. A table whose records are not there stays as it is. Used by report.py."""
+import re
+
+from report_plots import DTYPES, ok, short, table, unique
+from report_tridiagonal import power
+
+MARKED = re.compile(r"(<!-- record: ([\w-]+) -->\n).*?(<!-- end of record -->)", re.S)
+PRECISIONS = ("s", "d")
+
+
+class Records:
+    """Times of one device's records of suite tridiag."""
+
+    def __init__(self, groups, device):
+        self.all = ok(groups.get(("tridiag", device), []))
+        self.at = {(r["problem"], r["dtype"], r["n"], r["nrhs"], r["systems"], r["method"]): r for r in self.all if "systems" in r}
+
+    def get(self, problem, dtype, n, method, nrhs=1, systems=1):
+        return self.at.get((problem, dtype, n, nrhs, systems, method))
+
+    def us(self, *key, **more):
+        record = self.get(*key, **more)
+        return 1e3 * record["solve_ms"] if record else None
+
+    def sizes(self, problem, nrhs=1):
+        return sorted(unique(r["n"] for r in self.all if r["problem"] == problem and r["nrhs"] == nrhs))
+
+
+def faster(peer, own, digits=1):
+    return f"{peer / own:.{digits}f}" if peer and own else "-"
+
+
+def sizes(gpu):
+    lines = []
+    for n in gpu.sizes("gtsv"):
+        if n.bit_length() % 2 == 0:
+            continue
+        line = [power(n)]
+        for t in PRECISIONS:
+            own, pivoted, plain = (gpu.us("gtsv", t, n, m) for m in ("auto", "gtsv2", "gtsv2_nopivot"))
+            line += [short(own), short(pivoted), faster(pivoted, own), faster(plain, own)]
+        lines.append(line)
+    return table(["rows"] + ["S", "gtsv2", "times as fast", "as gtsv2_nopivot", "D", "gtsv2", "times as fast", "as gtsv2_nopivot"], lines) if lines else ""
+
+
+def passes(gpu):
+    lines = []
+    for n in gpu.sizes("passes"):
+        for t in PRECISIONS:
+            two, one = (gpu.get("passes", t, n, m) for m in ("two-pass", "one-pass"))
+            if two and one:
+                peer = gpu.us("passes", t, n, "gtsv2")
+                lines.append([power(n), DTYPES[t], short(1e3 * two["solve_ms"], 4), f"{100 * two['copy_fraction']:.0f} %", faster(peer, 1e3 * two["solve_ms"]),
+                              short(1e3 * one["solve_ms"], 4), f"{100 * one['copy_fraction_one_pass']:.0f} %", faster(two["solve_ms"], one["solve_ms"], 2)])
+    return table(["rows", "precision", "two passes", "of copy (9 elements)", "times as fast as gtsv2", "one pass", "of copy (5 elements)", "times as fast as two"], lines) if lines else ""
+
+
+def columns(gpu):
+    lines = []
+    for n in gpu.sizes("32 right-hand sides", 32):
+        line = [power(n)]
+        for t in PRECISIONS:
+            own, pivoted = (gpu.us("32 right-hand sides", t, n, m, nrhs=32) for m in ("auto", "gtsv2"))
+            line += [short(own), short(pivoted), faster(pivoted, own)]
+        lines.append(line)
+    return table(["rows", "S", "gtsv2", "times as fast", "D", "gtsv2", "times as fast"], lines) if lines else ""
+
+
+def kernels(gpu):
+    wanted = ("copy kernel", "reduce", "reduce: only read", "substitute", "substitute: only move")
+    rates = {(r["dtype"], r["n"], r["method"]): r["gbs"] for r in gpu.all if r["problem"] == "kernel"}
+    lines = [[power(n), DTYPES[t]] + [short(rates.get((t, n, m)), 4) for m in wanted] for n in (2 ** 20, 2 ** 24, 2 ** 26) for t in PRECISIONS if (t, n, "reduce") in rates]
+    return table(["rows", "precision", *wanted], lines) if lines else ""
+
+
+def cyclic(gpu):
+    lines = [[power(n)] + [short(gpu.us(problem, t, n, way)) for t in PRECISIONS for problem, way in (("final stage, cyclic", "auto"), ("final stage", "auto"), ("final stage, cyclic", "stages"))]
+             for n in gpu.sizes("final stage, cyclic")]
+    return table(["rows"] + [f"{t}, {what}" for t in "SD" for what in ("cyclic", "not cyclic", "cyclic, by stages")], lines) if lines else ""
+
+
+def cpu_sizes(cpu):
+    lines = []
+    for t in PRECISIONS:
+        for n in cpu.sizes("gtsv"):
+            peer, one, two = (cpu.us("gtsv", t, n, m) for m in ("gtsv", "threads=1", "auto"))
+            if n.bit_length() % 2 == 1 and n >= 2 ** 12 and peer and one:
+                lines.append([DTYPES[t], power(n), short(peer / 1e3), short(one / 1e3), short(two / 1e3), faster(peer, one, 2), faster(peer, two, 2)])
+    return table(["precision", "n", "LAPACK", "trine, 1 thread", "2 threads", "1 thread faster by", "2 threads"], lines) if lines else ""
+
+
+def workspace(gpu, cpu):
+    def percent(records, t, n, method, problem="gtsv", nrhs=1):
+        record = records.get(problem, t, n, method, nrhs=nrhs)
+        return short(100 * record["work_bytes"] / ({"s": 4, "d": 8}[t] * n * (nrhs + 3))) if record else "-"
+
+    lines = [[power(n), percent(gpu, "s", n, "auto"), percent(gpu, "d", n, "auto"), percent(gpu, "s", n, "auto", "32 right-hand sides", 32),
+              percent(gpu, "d", n, "auto", "32 right-hand sides", 32), percent(cpu, "s", n, "auto"), percent(cpu, "d", n, "auto"), percent(gpu, "d", n, "gtsv2")]
+             for n in gpu.sizes("gtsv") if n.bit_length() % 2 == 1]
+    return table(["rows", "GPU, S", "D", "S, n_r = 32", "D, n_r = 32", "CPU, S", "D", "gtsv2, D"], lines) if lines else ""
+
+
+def batches(gpu):
+    lines = []
+    for layout, pivoted, plain in (("interleaved", "gtsvInterleavedBatch:1", "gtsvInterleavedBatch:0"), ("contiguous", None, "gtsv2StridedBatch")):
+        for t in PRECISIONS:
+            for n in gpu.sizes(f"batch {layout}"):
+                own, with_pivoting, without = (m and gpu.us(f"batch {layout}", t, n, m, systems=2 ** 20 // n) for m in ("auto", pivoted, plain))
+                lines.append([layout, DTYPES[t], n, short(own), short(with_pivoting), short(without)])
+    return table(["layout", "precision", "n", "trine", "cuSPARSE, pivoting", "cuSPARSE, none"], lines) if lines else ""
+
+
+def sparse(gpu):
+    methods = ("csc2dense", "csc2csc", "auto", "gtsv2")
+    lines = [[DTYPES[t], power(n)] + [short(gpu.us("sparse", t, n, m, nrhs=128)) for m in methods] for t in PRECISIONS for n in gpu.sizes("sparse", 128)]
+    return table(["precision", "rows", "csc2dense", "csc2csc", "gtsv", "gtsv2"], lines) if lines else ""
+
+
+def blocks(gpu):
+    lines = []
+    for method in ("bgtsv", "bgtf", "bgtfs"):
+        for n in (2, 3, 4):
+            rows = max(gpu.sizes(f"blocks of {n}"), default=0)
+            records = [gpu.get(f"blocks of {n}", t, rows, method) for t in PRECISIONS]
+            if all(records):
+                share = [f"{100 * r['copy_fraction']:.0f} %" if method == "bgtsv" else "" for r in records]
+                lines.append([f"{method}, n = {n}"] + [short(1e3 * r["solve_ms"], 4) for r in records] + share)
+    for k in (1, 2, 3, 4):
+        rows = max(gpu.sizes(f"gbsv kl=ku={k}"), default=0)
+        records = [gpu.get(f"gbsv kl=ku={k}", t, rows, "auto") for t in PRECISIONS]
+        if all(records):
+            lines.append([f"gbsv, kl = ku = {k}, {power(rows)} rows"] + [short(1e3 * r["solve_ms"], 4) for r in records] + [f"{100 * r['copy_fraction']:.0f} %" for r in records])
+    return table(["", "S", "D", "S, of copy", "D, of copy"], lines) if lines else ""
+
+
+def pentadiagonal(gpu):
+    total, lines = 2 ** 20, []
+    for what, method in (("gbsv", "auto"), ("gpsvInterleavedBatch", "gpsvInterleavedBatch"), ("ILU(0), the two solves", "csrilu02+SpSV")):
+        times = [[gpu.us("tiles kl=ku=2", t, n, method, systems=total // n) for t in PRECISIONS] for n in (8, 64, 512)]
+        times.append([gpu.us("gbsv kl=ku=2", t, 2 ** 12, method) for t in PRECISIONS])
+        lines.append([what] + [" / ".join(short(t) for t in pair) if any(pair) else "-" for pair in times])
+    return table(["", "8", "64", "512", "4096, one"], lines) if "-" not in lines[1] else ""
+
+
+FIGURES = [
+    ("12, left", "reduction and substitution with and without arithmetic, a copy kernel", ["figure12-kernels"]),
+    ("12, right", "one right-hand side beside gtsv2 and gtsv2_nopivot; as a part of the copy", ["figure12", "figure12-copy"]),
+    ("13", "the ends of the solve by stages: fused, one thread, down to two rows, partitions chosen for each stage or not", ["figure13", "figure13-speedup"]),
+    ("13, cyclic", "the same of cyclic systems", ["figure13-cyclic", "figure13-cyclic-speedup"]),
+    ("14", "32 right-hand sides beside gtsv2 and gtsv2_nopivot", ["figure14"]),
+    ("15", "1 to 64 right-hand sides, dense and sparse, beside gtsv2", ["figure15", "figure15-rows", "figure15-sparse"]),
+    ("(12)", "partitions of 16 to 64 rows, 1 and 32 right-hand sides", ["partitions", "partitions-32"]),
+    ("16", "blocks of 2, 3 and 4: bgtsv and bgtfs, 1 to 64 right-hand sides", ["figure16-2", "figure16-3", "figure16-4"]),
+    ("17", "bgtf beside bgtfs", ["figure17"]),
+    ("18", "bands: kl = ku = 1 to 4 beside LAPACK's gbsv; pentadiagonal ones beside gpsvInterleavedBatch and ILU(0) too", ["figure18", "figure18-pentadiagonal"]),
+    ("19", "csc2csc and csc2dense, 128 sparse right-hand sides", ["figure19"]),
+]
+
+
+def figures(plots, device):
+    lines = []
+    for number, what, stems in FIGURES:
+        of_type = {t: [f"tridiag-{device}-{t}-{stem}" for stem in stems if f"tridiag-{device}-{t}-{stem}" in plots] for t in PRECISIONS}
+        if any(of_type.values()):
+            lines.append([number, what] + [", ".join(f"[{stem.split('-', 3)[-1].removeprefix('figure')}](benchmarks/{stem}.svg)" for stem in of_type[t]) for t in PRECISIONS])
+    return table(["figure", "what", "single", "double"], lines) if lines else ""
+
+
+def fill(folder, groups, plots):
+    """Put the tables into the documents of a folder."""
+    devices = unique(device for _, device in groups)
+    device = next((d for d in devices if not d.startswith("cpu")), "")
+    gpu, cpu = Records(groups, device), Records(groups, "cpu-2t")
+    tables = {"thesis-figures": figures(plots, device), "gtsv-sizes": sizes(gpu), "gtsv-passes": passes(gpu), "gtsv-columns": columns(gpu), "gtsv-kernels": kernels(gpu),
+              "gtsv-cyclic": cyclic(gpu), "gtsv-cpu": cpu_sizes(cpu), "gtsv-batches": batches(gpu), "sparse-right-hand-sides": sparse(gpu), "blocks": blocks(gpu),
+              "pentadiagonal": pentadiagonal(gpu), "gtsv-workspace": workspace(gpu, cpu)}
+    for path in sorted(folder.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        for name in (m[2] for m in MARKED.finditer(text) if m[2] not in tables):
+            raise SystemExit(f"report.py: {path} asks for table \"{name}\", which there is not")
+        filled = MARKED.sub(lambda m: m[1] + tables[m[2]] + m[3] if tables[m[2]] else m[0], text)
+        if filled != text:
+            path.write_text(filled, encoding="utf-8")
