@@ -15,31 +15,24 @@ enum {
     TOLERANCE = 16                    /* rounding errors of a row's terms that its residual may have before a partition is solved again */
 };
 
-/* The loops over lanes: kept out of their callers, where GCC vectorizes them best, and compiled for wider vectors too. The
+/* The loops over the lanes of a tile: functions of their own, where GCC vectorizes them best, compiled for wider vectors too. The
  * arithmetic is the same in each (no fused multiply-add), so that results do not depend on the processor. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define LANE_LOOP __attribute__((noinline, target_clones("default", "avx2", "avx512f")))
+#define LANE_LOOP_AVX2 __attribute__((noinline, target_clones("default", "avx2")))
 #else
 #define LANE_LOOP __attribute__((noinline))
+#define LANE_LOOP_AVX2 LANE_LOOP
 #endif
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* to[j][l] = from[l][j] for `rows` values of j and `lanes` of l, in squares of 16 bytes: elements of `size` bytes (4, 8 or 16),
- * `from` in columns that are from_step bytes apart, `to` in rows that are to_step bytes apart. */
+/* to[j][l] = from[l][j] for `rows` values of j and `lanes` of l: elements of `size` bytes (4, 8 or 16), `from` in columns that are
+ * from_step bytes apart, `to` in rows that are to_step bytes apart; in squares of 4 x 4 elements (of 16 bytes: one by one). */
 typedef float four_floats __attribute__((vector_size(16)));
 typedef double two_doubles __attribute__((vector_size(16)));
+typedef double four_doubles __attribute__((vector_size(32)));
 
-static inline void transpose_2x2(const char *from, int64_t from_step, char *to, int64_t to_step)
-{
-    two_doubles a, b, low, high;
-    memcpy(&a, from, 16);
-    memcpy(&b, from + from_step, 16);
-    low = __builtin_shufflevector(a, b, 0, 2);
-    high = __builtin_shufflevector(a, b, 1, 3);
-    memcpy(to, &low, 16);
-    memcpy(to + to_step, &high, 16);
-}
-
-static inline void transpose_4x4(const char *from, int64_t from_step, char *to, int64_t to_step)
+static inline void transpose_floats(const char *from, int64_t from_step, char *to, int64_t to_step)
 {
     four_floats a, b, c, d, row[4];
     memcpy(&a, from, 16);
@@ -55,20 +48,45 @@ static inline void transpose_4x4(const char *from, int64_t from_step, char *to, 
     for (int k = 0; k < 4; k++) memcpy(to + k * to_step, &row[k], 16);
 }
 
-/** rows and lanes divide by 16 / size. */
-static inline void transpose(size_t size, const void *from_start, int64_t from_step, void *to_start, int64_t to_step, int rows, int lanes)
+static inline void join(const char *left, const char *right, four_doubles *both)
 {
-    const char *from = from_start;
-    char *to = to_start;
-    const int square = (int)(16 / size);
-    for (int l = 0; l < lanes; l += square)
-        for (int j = 0; j < rows; j += square) {
-            const char *here = from + l * from_step + (int64_t)size * j;
-            char *there = to + j * to_step + (int64_t)size * l;
-            if (size == 4) transpose_4x4(here, from_step, there, to_step);
-            else if (size == 8) transpose_2x2(here, from_step, there, to_step);
-            else memcpy(there, here, 16);
+    two_doubles a, b;
+    memcpy(&a, left, 16);
+    memcpy(&b, right, 16);
+    *both = __builtin_shufflevector(a, b, 0, 1, 2, 3);
+}
+
+static inline void transpose_doubles(const char *from, int64_t from_step, char *to, int64_t to_step)
+{
+    for (int half = 0; half < 2; half++, from += 16, to += 2 * to_step) {
+        four_doubles even, odd;
+        join(from, from + 2 * from_step, &even);
+        join(from + from_step, from + 3 * from_step, &odd);
+        const four_doubles low = __builtin_shufflevector(even, odd, 0, 4, 2, 6), high = __builtin_shufflevector(even, odd, 1, 5, 3, 7);
+        memcpy(to, &low, 32);
+        memcpy(to + to_step, &high, 32);
+    }
+}
+
+enum { STRIP = 8 }; /* rows: a cache line of doubles */
+
+/** One strip of rows. lanes divide by 4. */
+static ALWAYS_INLINE void transpose_strip(size_t size, const char *from, int64_t from_step, char *to, int64_t to_step, int lanes)
+{
+    for (int l = 0; l < lanes; l += 4, from += 4 * from_step, to += 4 * size)
+        for (int j = 0; j < STRIP; j += 4) {
+            const char *here = from + j * (int64_t)size;
+            char *there = to + j * to_step;
+            if (size == 4) transpose_floats(here, from_step, there, to_step);
+            else if (size == 8) transpose_doubles(here, from_step, there, to_step);
+            else for (int k = 0; k < 16; k++) memcpy(there + k / 4 * to_step + k % 4 * 16, here + k % 4 * from_step + k / 4 * 16, 16);
         }
+}
+
+/** rows divide by STRIP, lanes by 4. */
+static LANE_LOOP void transpose(size_t size, const void *from, int64_t from_step, void *to, int64_t to_step, int rows, int lanes)
+{
+    for (int j = 0; j < rows; j += STRIP) transpose_strip(size, (const char *)from + j * size, from_step, (char *)to + j * to_step, to_step, lanes);
 }
 
 #define TEMPLATE "tridiagonal/gtsv/cpu.inc"

@@ -29,7 +29,7 @@ RPTS_INLINE R FN(rpts_scale)(int pivoting, T a, T b, T c, R *weight)
 }
 
 /** A coefficient taken for zero where it is noise. */
-RPTS_INLINE T FN(rpts_above_noise)(T x, R epsilon) { return ABS1(x) <= epsilon ? ZERO : x; }
+RPTS_INLINE T FN(rpts_above_noise)(T x, R epsilon) { return epsilon > 0 && ABS1(x) <= epsilon ? ZERO : x; }
 
 /** A pivot that vanishes becomes a rounding error of its row. */
 RPTS_INLINE T FN(rpts_safe_pivot)(T pivot, R scale)
