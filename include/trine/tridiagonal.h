@@ -149,7 +149,7 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
  * holds A[i,i+k] at its position i; positions outside the matrix are read only in cyclic systems, where they hold
  * A[i,(i+k) mod n] (several that meet in one column add up). The bands are taken as blocks of max(kl, ku) rows, and solved like
  * those; on a GPU kl = ku = 1 is solved by trine_gtsv. Cyclic systems take blocks of up to 8 rows to come out even; where that
- * fails (max(kl, ku) = 8 and n > 24 no multiple of 8; 7 and n = 25-27, 33, 34, 41) they are slower, and `partition` is not used. */
+ * fails (max(kl, ku) = 8 and n > 24 no multiple of 8; 7 and n = 25-27, 33, 34, 41) they are slower. */
 
 /** Bytes of device workspace for trine_gbsv: as for trine_bgtsv with blocks of w rows, w being max(kl, ku) or the next of 2, 3, 4, 8
  *  (in cyclic systems perhaps a larger one of these); for kl = ku = 1 as for trine_gtsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */

@@ -33,7 +33,7 @@ static trine_status make_plan(const struct block_backend *backend, bool factored
     const block_keep keeps = factored ? BLOCK_KEEP_FACTORS : backend->solve_keeps, coarse_keeps = call->o.nrhs == 1 ? keeps : BLOCK_KEEP_FACTORS;
     int64_t suitable, most;
     backend->partition_rows(call, &suitable, &most);
-    const int64_t columns = !asked ? suitable : call->A.banded ? (asked + width - 1) / width : asked;
+    const int64_t columns = !asked ? (call->A.paired ? 0 : suitable) : call->A.banded ? (asked + width - 1) / width : asked;
     block_make_plan(&call->A, columns < most ? columns : most, backend->coarse_partition, keeps, coarse_keeps, &call->plan);
     return block_factor_bytes(&call->plan, call->t, &call->factor_bytes);
 }

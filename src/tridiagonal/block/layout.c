@@ -77,12 +77,13 @@ static void add_stage(block_plan *plan, int group, int64_t groups, int64_t parti
 void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_keep keeps, block_keep coarse_keeps, block_plan *plan)
 {
     *plan = (block_plan){.width = A->width, .cyclic = A->cyclic};
-    if (A->paired) add_stage(plan, 1, A->rows, 2, BLOCK_KEEP_NOTHING);
-    else add_stage(plan, 1, A->rows, partition < 4 ? 4 : partition, keeps); /* no partition may have less than two block rows */
-    do { /* small systems are a matter of latency: shorter partitions, more stages */
+    if (partition && partition < 4) partition = 4; /* no partition may have less than two block rows, or groups */
+    add_stage(plan, 1, A->rows, A->paired ? 2 : partition, A->paired ? BLOCK_KEEP_NOTHING : keeps);
+    if (A->paired && partition) add_stage(plan, 2, plan->stage[0].partitions, (partition + 1) / 2, coarse_keeps);
+    while (plan->stages < 2 || plan->stage[plan->stages - 1].partitions > 1) { /* small systems are a matter of latency: shorter partitions, more stages */
         const int64_t groups = plan->stage[plan->stages - 1].partitions;
         add_stage(plan, 2, groups, groups > 1024 ? coarse_partition : (coarse_partition + 1) / 2, coarse_keeps);
-    } while (plan->stage[plan->stages - 1].partitions > 1);
+    }
 }
 
 trine_status block_factor_bytes(const block_plan *plan, trine_dtype t, size_t *bytes)

@@ -84,7 +84,8 @@ trine_status block_check_options(trine_dtype t, int64_t n, int64_t nrhs, const t
 trine_status block_group_blocks(int64_t rows, int n, const rpts_options *o, const int *widths, block_matrix *A);
 trine_status block_group_bands(int64_t n, int kl, int ku, const rpts_options *o, const int *widths, block_matrix *A);
 
-/** Partitions of `partition` block rows in stage 0 and of coarse_partition groups in the others; two stages at least. */
+/** Partitions of `partition` block rows in stage 0 and of coarse_partition groups in the others; two stages at least. Of bands in pairs,
+ *  where stage 0 only copies, stage 1 has those of `partition` block rows, of coarse_partition groups if that is 0. */
 void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_keep keeps, block_keep coarse_keeps, block_plan *plan);
 
 /** Bytes of a factorization: chunks, coarse matrices, pivots. */
