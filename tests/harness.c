@@ -61,6 +61,9 @@ bool test_is_to_do(void)
     return next++ % n == k - 1;
 }
 
+bool test_is_reduced(void) { return getenv("TRINE_TEST_ROWS") && *getenv("TRINE_TEST_ROWS"); }
+bool test_is_small(int64_t rows) { return !test_is_reduced() || rows <= atoll(getenv("TRINE_TEST_ROWS")); }
+
 static const char *matrix_folder(void)
 {
     const char *folder = getenv("TRINE_MATRICES");

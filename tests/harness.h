@@ -33,6 +33,12 @@ void test_fails(trine_status expected, const char *text, trine_status status, co
  *  the k-th on (1 <= k <= n): n processes then share tests that would take one of them too long under compute-sanitizer. */
 bool test_is_to_do(void);
 
+/** A run under compute-sanitizer, which looks for errors of memory and synchronization, sets TRINE_TEST_ROWS=n in the environment: tests
+ *  then leave systems of more than n rows out, and of random samples whose median is asserted they take one, and do not. */
+bool test_is_reduced(void);
+bool test_is_small(int64_t rows);
+static inline int test_samples(int count) { return test_is_reduced() ? 1 : count; }
+
 /** Path of a real matrix ("nos3"), or the running test is skipped, visibly, when it is not there: in the folder TRINE_MATRICES, by
  *  default ../shared/matrices beside the project. The text lives until the next call. */
 const char *test_real_matrix(const char *name);

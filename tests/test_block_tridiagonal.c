@@ -115,7 +115,7 @@ static void the_block_versions_of_table_4_are_solved_as_well_as_by_lapack(void *
             error_samples e = {.count = 0};
             const bool hopeless = id == 12 || id == 13 || id == 15; /* condition above 1e15: judged by the backward error */
             const trine_gtsv_options options = {.pivot = k % 2 ? TRINE_PIVOT_PARTIAL : TRINE_PIVOT_DEFAULT, .partition = k / 2 * 16};
-            for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            for (uint64_t seed = 1; seed <= (uint64_t)test_samples(SEEDS); seed++) {
                 linear_system s = new_blocks(TRINE_D, 512, 2, 1, options), scalar;
                 double storage[3][512], *bands[3] = {storage[0], storage[1], storage[2]};
                 if (!make_table4(id, seed, 512, bands)) { /* recorded, one sample */

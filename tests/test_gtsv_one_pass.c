@@ -98,9 +98,9 @@ static void the_matrices_of_table_4_of_every_length_are_solved_as_well_as_by_lap
     static const int64_t sizes[] = {512, 512, 100003, 100003, (1 << 20) + 6, (1 << 20) + 6};
     for (int k = 0; k < 6; k++)
         for (int id = 1; id <= 20; id++) {
-            if (!test_is_to_do()) continue;
+            if (!test_is_small(sizes[k]) || !test_is_to_do()) continue;
             const trine_gtsv_options options = {.path = k % 2 ? TRINE_GTSV_AUTO : TRINE_GTSV_ONE_PASS, .refine = id == 12 || id == 13 || id == 15};
-            const int seeds = sizes[k] == 512 ? 20 : 1;
+            const int seeds = sizes[k] == 512 ? test_samples(20) : 1;
             double ours[20], lapack[20], backward[20];
             struct system s = open_system(TRINE_D, sizes[k]);
             double *bands[] = {s.a, s.b, s.c};
@@ -116,7 +116,7 @@ static void the_matrices_of_table_4_of_every_length_are_solved_as_well_as_by_lap
                 free(x);
             }
             close_system(&s);
-            if (!made) continue;
+            if (!made || test_is_reduced()) continue;
             qsort(ours, (size_t)seeds, sizeof(double), compare), qsort(lapack, (size_t)seeds, sizeof(double), compare), qsort(backward, (size_t)seeds, sizeof(double), compare);
             const double error = ours[seeds / 2], peer = lapack[seeds / 2];
             if (options.refine ? !(sizes[k] > 512 || backward[seeds / 2] <= 50 * 0x1p-52) : !(error <= 50 * fmax(peer, 0x1p-52)))
@@ -176,7 +176,7 @@ static void large_neighbours_behind_weak_couplings_count_at_their_size(void **st
     for (int single = 0; single < 2; single++)
         for (int k = 0; k < 4; k++)
             for (uint64_t seed = 1; seed <= 12; seed++) {
-                if (!test_is_to_do()) continue;
+                if (!test_is_small(60000 + 77 * (int64_t)seed) || !test_is_to_do()) continue;
                 struct system s = open_system(single ? TRINE_S : TRINE_D, 60000 + 77 * (int64_t)seed);
                 const double largest = single ? 25 : 220; /* exponent */
                 double scale = 1;
@@ -200,7 +200,7 @@ static void a_system_that_decays_everywhere_but_in_one_place_is_solved_exactly(v
     for (int single = 0; single < 2; single++)
         for (int where = 0; where < 6; where++)
             for (int in_place = 0; in_place < 2; in_place++) {
-                if (!test_is_to_do()) continue;
+                if (!test_is_small(300007) || !test_is_to_do()) continue;
                 struct system s = open_system(single ? TRINE_S : TRINE_D, 300007);
                 for (int64_t i = 0; i < s.n; i++) {
                     const int64_t from_start = i - where * (s.n - 4000) / 5;
@@ -216,6 +216,7 @@ static void systems_of_independent_rows_zeros_and_nan_come_out_as_they_are(void 
 {
     (void)state;
     for (int single = 0; single < 2; single++) {
+        if (!test_is_small(200001)) continue;
         struct system s = open_system(single ? TRINE_S : TRINE_D, 200001);
         for (int64_t i = 0; i < s.n; i++) s.b[i] = 1, s.d[i] = i / 5000 % 2 ? 0 : rounded(s.t, test_uniform(4, (uint64_t)i));
         solve(&s, (trine_gtsv_options){.path = TRINE_GTSV_ONE_PASS}, false);
@@ -237,7 +238,7 @@ static void long_systems_are_solved_as_well_where_the_path_is_automatic(void **s
     (void)state;
     for (int single = 0; single < 2; single++)
         for (int slow = 0; slow < 2; slow++) { /* a stretch without decay at the end */
-            if (!test_is_to_do()) continue;
+            if (!test_is_small(4000005) || !test_is_to_do()) continue;
             struct system s = open_system(single ? TRINE_S : TRINE_D, single ? 8000003 : 4000005);
             for (int64_t i = 0; i < s.n; i++) {
                 set_row(&s, i, slow && i > s.n - 9000 ? 2.00001 : 3);
@@ -269,7 +270,7 @@ static void every_precision_every_transpose_and_several_columns_agree_with_two_p
     static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
     static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
     static const trine_gtsv_path paths[] = {TRINE_GTSV_TWO_PASS, TRINE_GTSV_ONE_PASS};
-    const int64_t n = 30011;
+    const int64_t n = test_is_small(30011) ? 30011 : 6011;
     for (int k = 0; k < 4; k++)
         for (int op = 0; op < 3; op++)
             for (int64_t nrhs = 1; nrhs <= 5; nrhs += 2)

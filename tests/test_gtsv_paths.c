@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cudaTypedefs.h>
+
 #include "core/gpu.h"
 
 #define CUDA(call) assert_int_equal((call), cudaSuccess)
@@ -72,7 +74,7 @@ static void every_path_solves_every_number_of_rows_and_columns(void **state)
     for (size_t p = 0; p < sizeof paths / sizeof *paths; p++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (size_t c = 0; c < (sizes[s] > 40000 ? 2 : 5) * 2; c++) {
-                if (!test_is_to_do()) continue;
+                if (!test_is_small(sizes[s]) || !test_is_to_do()) continue;
                 const trine_gtsv_options options = {.path = paths[p], .cyclic = c % 2};
                 struct fixture f = open_fixture(sizes[s], columns[c / 2], options);
                 const trine_status status = solve(&f, NULL, options);
@@ -93,6 +95,7 @@ static void every_final_stage_solves_cyclic_and_other_systems(void **state)
     for (int k = 0; k < 2; k++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (int cyclic = 0; cyclic < 2; cyclic++) {
+                if (!test_is_small(sizes[s]) || !test_is_to_do()) continue;
                 const trine_gtsv_options options = {.final_stage = stages[k], .cyclic = cyclic};
                 struct fixture f = open_fixture(sizes[s], 2, options);
                 OK(solve(&f, NULL, options));
@@ -123,7 +126,7 @@ static void a_captured_solve_can_be_replayed_with_new_data(void **state)
     static const int64_t sizes[] = {1000, 30000, 300000, 3000000};
     for (int s = 0; s < 4; s++)
         for (size_t p = 0; p < sizeof paths / sizeof *paths; p++) {
-            if (!test_is_to_do()) continue;
+            if (!test_is_small(sizes[s]) || !test_is_to_do()) continue;
             const trine_gtsv_options options = {.path = paths[p]};
             struct fixture f = open_fixture(sizes[s], 1, options);
             const size_t bytes = (size_t)f.n * sizeof(float);
@@ -162,6 +165,7 @@ static void solves_one_after_the_other_do_not_overtake_each_other(void **state)
     (void)state;
     /* each solve takes the solution of the one before as its right-hand side, in place; kernels that start early must wait */
     const trine_gtsv_options options = {0};
+    if (!test_is_small(700000)) skip();
     struct fixture f = open_fixture(700000, 1, options);
     const size_t bytes = (size_t)f.n * sizeof(float);
     float *first = malloc(bytes);
@@ -186,7 +190,7 @@ static void a_singular_system_stays_finite_and_refinement_makes_the_residual_of_
                                               {.refine = 1, .partition = 16}};
     for (int64_t n = 512; n <= 130000; n *= 6)
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-            if (!test_is_to_do()) continue;
+            if (!test_is_small(n) || !test_is_to_do()) continue;
             trine_context ctx = test_context();
             const size_t bytes = (size_t)n * sizeof(double);
             double *a = malloc(bytes), *b = malloc(bytes), *c = malloc(bytes), *d = malloc(bytes), *x = malloc(bytes);
@@ -216,10 +220,65 @@ static void a_singular_system_stays_finite_and_refinement_makes_the_residual_of_
         }
 }
 
+/** A function of the driver, or the test is skipped. */
+static void *driver_function(const char *name)
+{
+    void *function;
+    enum cudaDriverEntryPointQueryResult found;
+    if (cudaGetDriverEntryPointByVersion(name, &function, 12050, cudaEnableDefault, &found) != cudaSuccess || found != cudaDriverEntryPointSuccess) skip();
+    return function;
+}
+
+static void a_stream_with_a_part_of_the_device_gets_its_solution_without_a_cooperative_launch(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {700001, 1000000};
+    const PFN_cuDeviceGetDevResource_v12040 get_resource = (PFN_cuDeviceGetDevResource_v12040)driver_function("cuDeviceGetDevResource");
+    const PFN_cuDevSmResourceSplitByCount_v12040 split = (PFN_cuDevSmResourceSplitByCount_v12040)driver_function("cuDevSmResourceSplitByCount");
+    const PFN_cuDevResourceGenerateDesc_v12040 describe = (PFN_cuDevResourceGenerateDesc_v12040)driver_function("cuDevResourceGenerateDesc");
+    const PFN_cuGreenCtxCreate_v12040 create = (PFN_cuGreenCtxCreate_v12040)driver_function("cuGreenCtxCreate");
+    const PFN_cuGreenCtxStreamCreate_v12050 create_stream = (PFN_cuGreenCtxStreamCreate_v12050)driver_function("cuGreenCtxStreamCreate");
+    const PFN_cuGreenCtxDestroy_v12040 destroy = (PFN_cuGreenCtxDestroy_v12040)driver_function("cuGreenCtxDestroy");
+    CUdevResource all, part;
+    CUdevResourceDesc what;
+    CUgreenCtx green;
+    CUstream stream;
+    unsigned groups = 1;
+    CUDA(cudaFree(NULL)); /* the device's context */
+    CUDA(get_resource(0, &all, CU_DEV_RESOURCE_TYPE_SM));
+    if (all.sm.smCount < 64) skip(); /* 16 would be much of it */
+    CUDA(split(&part, &groups, &all, NULL, 0, 16));
+    CUDA(describe(&what, &part, 1));
+    CUDA(create(&green, what, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    CUDA(create_stream(&stream, green, CU_STREAM_NON_BLOCKING, 0));
+    for (int s = 0; s < 2; s++) {
+        if (!test_is_small(sizes[s])) continue;
+        struct fixture f = open_fixture(sizes[s], 1, (trine_gtsv_options){0});
+        const size_t bytes = (size_t)f.n * sizeof(float);
+        float *two_pass = malloc(bytes);
+        OK(solve(&f, NULL, (trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS}));
+        CUDA(cudaMemcpy(two_pass, f.dx, bytes, cudaMemcpyDeviceToHost));
+        OK(solve(&f, NULL, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP})); /* on the whole device it is possible */
+        CUDA(cudaDeviceSynchronize());
+        FAILS(TRINE_ERR_DEVICE, "cooperative", solve(&f, stream, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP}));
+        CUDA(cudaMemset(f.dx, 0, bytes));
+        CUDA(cudaDeviceSynchronize());
+        OK(solve(&f, stream, (trine_gtsv_options){0}));
+        CUDA(cudaStreamSynchronize(stream));
+        check_column(&f, 0);
+        assert_memory_equal(two_pass, f.x, bytes);
+        free(two_pass);
+        close_fixture(&f);
+    }
+    CUDA(cudaStreamDestroy(stream));
+    CUDA(destroy(green));
+}
+
 static void more_than_two_to_the_31_elements_are_addressed(void **state)
 {
     (void)state;
     const int64_t n = (1 << 25) + 1, nrhs = 65;
+    if (!test_is_small(n)) skip();
     struct fixture f = open_fixture(n, nrhs, (trine_gtsv_options){0});
     OK(solve(&f, NULL, (trine_gtsv_options){0}));
     CUDA(cudaDeviceSynchronize());
@@ -237,6 +296,7 @@ int main(void)
         cmocka_unit_test(a_captured_solve_can_be_replayed_with_new_data),
         cmocka_unit_test(solves_one_after_the_other_do_not_overtake_each_other),
         cmocka_unit_test(a_singular_system_stays_finite_and_refinement_makes_the_residual_of_the_published_size_small),
+        cmocka_unit_test(a_stream_with_a_part_of_the_device_gets_its_solution_without_a_cooperative_launch),
         cmocka_unit_test(more_than_two_to_the_31_elements_are_addressed),
     };
     return TEST_MAIN(tests);

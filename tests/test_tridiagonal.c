@@ -26,7 +26,7 @@ static void the_made_matrices_of_table_4_are_solved_as_well_as_by_lapack(void **
                 /* a chosen partition means, on a GPU, stages as in the thesis, which need the step for these */
                 const bool refine = is_hopeless(id) && (k > 0 || (partition && test_on_gpu()));
                 const trine_gtsv_options options = {.pivot = pivots[k], .partition = partition, .refine = refine};
-                for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+                for (uint64_t seed = 1; seed <= (uint64_t)test_samples(SEEDS); seed++) {
                     linear_system s = new_tridiagonal(TRINE_D, 512, 1, options);
                     double x[512], *bands[3] = {band(&s, -1), band(&s, 0), band(&s, 1)};
                     if (make_table4(id, seed, 512, bands)) {
@@ -48,8 +48,8 @@ static void cyclic_versions_of_table_4_are_solved_as_well_as_by_lapack(void **st
     for (int id = 1; id <= 20; id++) {
         error_samples e = {.count = 0};
         char name[32];
-        if (id == 13) continue; /* its rows add up to zero: with corners like their neighbours it is singular */
-        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        if (id == 13 || !test_is_to_do()) continue; /* its rows add up to zero: with corners like their neighbours it is singular */
+        for (uint64_t seed = 1; seed <= (uint64_t)test_samples(SEEDS); seed++) {
             linear_system s = new_tridiagonal(TRINE_D, n, 1, (trine_gtsv_options){.cyclic = 1});
             double x[n], *bands[3] = {band(&s, -1), band(&s, 0), band(&s, 1)};
             if (make_table4(id, seed, n, bands)) {
@@ -89,7 +89,7 @@ static void long_systems_with_a_tiny_diagonal_keep_their_digits(void **state)
     (void)state;
     static const int64_t sizes[] = {1 << 17, (1 << 17) + 2, (1 << 17) + 30, 1 << 20};
     for (int k = 0; k < 4; k++) {
-        if (!test_is_to_do()) continue;
+        if (!test_is_small(sizes[k]) || !test_is_to_do()) continue;
         error_samples e = {.count = 0};
         linear_system s = new_tridiagonal(TRINE_D, sizes[k], 1, (trine_gtsv_options){0});
         double *x = malloc((size_t)s.n * 8);
@@ -199,7 +199,7 @@ static void scaling_rows_by_powers_of_two_does_not_change_a_bit(void **state)
     for (size_t f = 0; f < sizeof few / sizeof *few; f++)
         for (int d = 0; d < 4; d++)
             for (int cyclic = 0; cyclic < 2; cyclic++) {
-                if (!test_is_to_do()) continue;
+                if (!test_is_small(few[f]) || !test_is_to_do()) continue;
                 linear_system s = new_tridiagonal(all_dtypes[d], few[f], 1, (trine_gtsv_options){.cyclic = cyclic});
                 const size_t bytes = (size_t)s.n * trine_dtype_size(s.t);
                 const int most = all_dtypes[d] == TRINE_S || all_dtypes[d] == TRINE_C ? 20 : 100; /* nothing over- or underflows */
