@@ -123,7 +123,7 @@ def main():
     plots = {path.stem for path in folder.glob("*.svg")}
     titles = {name: text.split("\n", 1)[0].removeprefix("# ") for name, (_, text) in pages.items()}
     (arguments.out / "benchmarks.md").write_text(summary(groups, titles, plots), encoding="utf-8")
-    fill(arguments.out, groups, plots)
+    fill(sorted(arguments.out.glob("*.md")) + ([ROOT / "README.md"] if arguments.out.resolve() == ROOT / "docs" else []), groups, plots)
     print(f"{arguments.out / 'benchmarks.md'}: {sum(map(len, groups.values()))} records, {len(pages)} pages, {len(plots)} plots")
 
 

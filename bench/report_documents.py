@@ -5,7 +5,7 @@ import re
 from report_plots import DTYPES, ok, short, table, unique
 from report_tridiagonal import power
 
-MARKED = re.compile(r"(<!-- record: ([\w-]+) -->\n).*?(<!-- end of record -->)", re.S)
+MARKED = re.compile(r"(<!-- record: ([\w-]+) -->\n?).*?(<!-- end of record -->)", re.S)
 PRECISIONS = ("s", "d")
 
 
@@ -111,6 +111,53 @@ def batches(gpu):
     return table(["layout", "precision", "n", "trine", "cuSPARSE, pivoting", "cuSPARSE, none"], lines) if lines else ""
 
 
+def errors(groups, device):
+    """(table, label) -> method -> record of suite tridiag-numerics, cuSPARSE's and LAPACK's by their library."""
+    found = {}
+    for r in groups.get(("tridiag-numerics", device), []):
+        if r["status"] == "ok":
+            found.setdefault((r["problem"], r["label"]), {})[r["method"] if r["impl"] == "trine" else r["impl"]] = r
+    return found
+
+
+def no_digits(groups, device):
+    """Backward errors in eps where the condition leaves no digit of x."""
+    on_gpu, on_cpu = errors(groups, device), errors(groups, "cpu-2t")
+
+    def eps(r):
+        return f"{r['backward_error'] / 2 ** -52:.3g}" if r and r["backward_error"] is not None else "-"
+
+    def default(methods):
+        return methods.get("auto") or methods.get("blocks")
+
+    lines = [[f"{problem.split(': ')[1]}, {label}", eps(methods.get("lapack")), eps(methods.get("cusparse")), eps(default(methods)), eps(methods.get("two-pass")), eps(methods.get("stages")),
+              eps(default(on_cpu.get((problem, label), {})))] for (problem, label), methods in on_gpu.items() if any(r["judged_by"] == "backward error" for r in methods.values())]
+    return table(["matrix", "LAPACK", "cuSPARSE", "GPU", "by two passes", "by stages", "CPU"], lines) if lines else ""
+
+
+def determinants(groups, device):
+    """Forward errors of the pivoting schemes of bands."""
+    methods = ("lapack", "auto", "partial", "none", "partial-determinant", "scaled-determinant")
+    names = {"1": "all U(-1,1)", "12": "lowest band times 1e-50", "15": "diagonal 1e-8", "16": "diagonal 0", "17": "(1, 1, 1e-8, 1, 1)"}
+    of_label = {label: found for (problem, label), found in errors(groups, device).items() if problem.startswith("Table 7")}
+    lines = [[f"{label}, {names[label]}"] + [f"{of_label[label][m]['error']:.1e}" if m in of_label[label] else "-" for m in methods] for label in names if label in of_label]
+    return table(["matrix", "LAPACK gbsv", "rows, scaled (default)", "rows", "none", "determinants", "determinants, scaled"], lines) if lines else ""
+
+
+def applications(groups, device):
+    """Table 9: forward errors on a GPU and on a CPU."""
+    on_gpu, on_cpu = errors(groups, device), errors(groups, "cpu-2t")
+    found = [key for key in {**on_gpu, **on_cpu} if key[0].startswith("Table 9")]
+    lines = [[label] + [f"{r['error']:.1e}" if r else "-" for r in ((on_gpu or on_cpu).get((problem, label), {}).get("lapack"), on_gpu.get((problem, label), {}).get("auto"),
+                                                                    on_cpu.get((problem, label), {}).get("auto"))] for problem, label in found]
+    return table(["matrix", "LAPACK gbsv", "GPU", "CPU"], lines) if lines else ""
+
+
+def headline(gpu):
+    own, peer = (gpu.us("gtsv", "d", 2 ** 24, method) for method in ("auto", "gtsv2"))
+    return f"{faster(peer, own)}: {own / 1e3:.2f} ms" if own and peer else ""
+
+
 def sparse(gpu):
     methods = ("csc2dense", "csc2csc", "auto", "gtsv2")
     lines = [[DTYPES[t], power(n)] + [short(gpu.us("sparse", t, n, m, nrhs=128)) for m in methods] for t in PRECISIONS for n in gpu.sizes("sparse", 128)]
@@ -167,15 +214,16 @@ def figures(plots, device):
     return table(["figure", "what", "single", "double"], lines) if lines else ""
 
 
-def fill(folder, groups, plots):
-    """Put the tables into the documents of a folder."""
+def fill(paths, groups, plots):
+    """Put the tables into these documents."""
     devices = unique(device for _, device in groups)
     device = next((d for d in devices if not d.startswith("cpu")), "")
     gpu, cpu = Records(groups, device), Records(groups, "cpu-2t")
     tables = {"thesis-figures": figures(plots, device), "gtsv-sizes": sizes(gpu), "gtsv-passes": passes(gpu), "gtsv-columns": columns(gpu), "gtsv-kernels": kernels(gpu),
               "gtsv-cyclic": cyclic(gpu), "gtsv-cpu": cpu_sizes(cpu), "gtsv-batches": batches(gpu), "sparse-right-hand-sides": sparse(gpu), "blocks": blocks(gpu),
-              "pentadiagonal": pentadiagonal(gpu), "gtsv-workspace": workspace(gpu, cpu)}
-    for path in sorted(folder.glob("*.md")):
+              "pentadiagonal": pentadiagonal(gpu), "gtsv-workspace": workspace(gpu, cpu), "gtsv-headline": headline(gpu),
+              "errors-without-digits": no_digits(groups, device), "errors-of-determinants": determinants(groups, device), "errors-of-applications": applications(groups, device)}
+    for path in paths:
         text = path.read_text(encoding="utf-8")
         for name in (m[2] for m in MARKED.finditer(text) if m[2] not in tables):
             raise SystemExit(f"report.py: {path} asks for table \"{name}\", which there is not")
