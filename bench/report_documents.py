@@ -148,8 +148,10 @@ def applications(groups, device):
     """Table 9: forward errors on a GPU and on a CPU."""
     on_gpu, on_cpu = errors(groups, device), errors(groups, "cpu-2t")
     found = [key for key in {**on_gpu, **on_cpu} if key[0].startswith("Table 9")]
-    lines = [[label] + [f"{r['error']:.1e}" if r else "-" for r in ((on_gpu or on_cpu).get((problem, label), {}).get("lapack"), on_gpu.get((problem, label), {}).get("auto"),
-                                                                    on_cpu.get((problem, label), {}).get("auto"))] for problem, label in found]
+    lines = []
+    for key in found:
+        there, here = on_gpu.get(key, {}), on_cpu.get(key, {})
+        lines.append([key[1]] + [f"{r['error']:.1e}" if r else "-" for r in (there.get("lapack") or here.get("lapack"), there.get("auto"), here.get("auto"))])
     return table(["matrix", "LAPACK gbsv", "GPU", "CPU"], lines) if lines else ""
 
 
@@ -173,7 +175,7 @@ def blocks(gpu):
             if all(records):
                 share = [f"{100 * r['copy_fraction']:.0f} %" if method == "bgtsv" else "" for r in records]
                 lines.append([f"{method}, n = {n}"] + [short(1e3 * r["solve_ms"], 4) for r in records] + share)
-    for k in (1, 2, 3, 4):
+    for k in (2, 3, 4):
         rows = max(gpu.sizes(f"gbsv kl=ku={k}"), default=0)
         records = [gpu.get(f"gbsv kl=ku={k}", t, rows, "auto") for t in PRECISIONS]
         if all(records):

@@ -69,11 +69,12 @@ def kernels(records, name, save):
 
 def last_stages(records, name, save):
     """Times, and how much faster than one thread at the end of stages whose partitions are not chosen for each."""
-    stem = f"{name}-figure13" + ("-cyclic" if "cyclic" in records[0]["problem"] else "")
-    text = figure(records, stem, save, f"Last stages, {precision(records)} (Figure 13, right)", lambda r: r["n"], "rows", rate, RATE)
+    cyclic = "cyclic" in records[0]["problem"]
+    stem, label = f"{name}-figure13" + ("-cyclic" if cyclic else ""), "Last stages of cyclic systems" if cyclic else "Last stages"
+    text = figure(records, stem, save, f"{label}, {precision(records)} (Figure 13, right)", lambda r: r["n"], "rows", rate, RATE)
     base = next((m for m in ("one-thread:M=32", "one-thread") if any(r["method"] == m for r in records)), None)
     of_base = {r["n"]: r["solve_ms"] for r in records if r["method"] == base}
-    text += figure([r for r in records if r["method"] not in (base, "auto")], f"{stem}-speedup", save, f"Last stages, {precision(records)} (Figure 13, left)", lambda r: r["n"], "rows",
+    text += figure([r for r in records if r["method"] not in (base, "auto")], f"{stem}-speedup", save, f"{label}, {precision(records)} (Figure 13, left)", lambda r: r["n"], "rows",
                    lambda r: of_base[r["n"]] / r["solve_ms"] if r["n"] in of_base else None, f"times as fast as {base}", from_zero=True)
     return text + pivot_table(records, lambda r: power(r["n"]), "rows", microseconds, "Microseconds (trine: not by stages):\n\n")
 
