@@ -23,6 +23,7 @@ typedef struct {
     trine_context_info device;
     char device_name[32];        /* as in file names and records: "h200", "cpu-2t" */
     double copy_gbs;             /* read + written, 10^9 bytes a second, measured at the start of this run */
+    int copy_mib;                /* by a copy of this size; 0: the device's */
     bench_list matrices, methods, peers, dtypes, directions, nrhs; /* empty: the suite's own choice */
     trine_uplo uplo;             /* AUTO: lower for forward, upper for backward */
     trine_layout layout;         /* of several right-hand sides */

@@ -26,7 +26,7 @@ typedef struct {
     bench b;
 } arguments;
 
-enum { METHODS = 256, PEERS, DTYPE, UPLO, DIRECTION, NRHS, LAYOUT, REPS, MAX_SECONDS, JSON, OUT, DEVICE, DEVICE_NAME, DETERMINISTIC, SWEEP };
+enum { METHODS = 256, PEERS, DTYPE, UPLO, DIRECTION, NRHS, LAYOUT, REPS, MAX_SECONDS, COPY, JSON, OUT, DEVICE, DEVICE_NAME, DETERMINISTIC, SWEEP };
 static const struct argp_option options[] = {
     {"methods", METHODS, "LIST", 0, "trine's methods, by name (default: the suite's all)", 0},
     {"peers", PEERS, "LIST", 0, "cusparse, mkl, cholmod, superlu, lapack, or none (default: those of the device)", 0},
@@ -39,6 +39,7 @@ static const struct argp_option options[] = {
     {"sweep", SWEEP, "LIST", 0, "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch)", 0},
     {"reps", REPS, "N", 0, "timed calls behind a median (default 50, or the sweep's own)", 0},
     {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 5 calls (a sweep: 11)", 0},
+    {"copy", COPY, "MIB", 0, "size of the copy that measures the bandwidth (default 256 on a CPU, 1024 on a GPU)", 0},
     {"device", DEVICE, "DEVICE", 0, "auto, cpu, cpu:4, cuda, cuda:1 (default auto)", 0},
     {"device-name", DEVICE_NAME, "NAME", 0, "in records (default: h200, cpu-2t, ... from the device)", 0},
     {"json", JSON, "FILE", 0, "append one line of JSON a measurement; - for standard output", 0},
@@ -95,6 +96,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case MAX_SECONDS:
         a->b.max_seconds = strtod(value, &end);
         if (!(a->b.max_seconds > 0) || *end) argp_error(state, "--max-seconds: \"%s\" is no positive number", value);
+        break;
+    case COPY:
+        a->b.copy_mib = (int)strtol(value, &end, 10);
+        if (a->b.copy_mib < 1 || a->b.copy_mib > 1 << 20 || *end) argp_error(state, "--copy: \"%s\" is not in 1..1048576", value);
         break;
     case SWEEP: set_list(&a->b.sweeps, value); require_words(state, &a->b.sweeps, "sweep", bench_sweep_names()); break;
     case DETERMINISTIC: a->b.summation = TRINE_ORDER_DETERMINISTIC; break;

@@ -166,7 +166,8 @@ static trine_status copy_once(void *self)
 trine_status bench_copy_bandwidth(bench *b, double *gbs)
 {
     trine_status status = TRINE_SUCCESS;
-    copy c = {b, NULL, NULL, b->device.space == TRINE_DEVICE ? (size_t)1 << 30 : (size_t)1 << 28};
+    const size_t mib = b->copy_mib ? (size_t)b->copy_mib : b->device.space == TRINE_DEVICE ? 1024 : 256;
+    copy c = {b, NULL, NULL, mib << 20};
     int reps = b->reps;
     bench_time time;
     TRY(trine_alloc(b->ctx, b->device.space, c.bytes, (void **)&c.from));

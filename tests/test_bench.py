@@ -16,7 +16,7 @@ def bench(*words):
     """Exit code, table, records."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "records.jsonl"
-        done = subprocess.run([PROGRAM, *words, "--device", "cpu:2", "--json", str(path)], capture_output=True, text=True)
+        done = subprocess.run([PROGRAM, *words, "--device", "cpu:2", "--copy", "1", "--json", str(path)], capture_output=True, text=True)
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return done.returncode, done.stdout + done.stderr, [json.loads(line) for line in lines]
 
@@ -131,7 +131,7 @@ class Runner(unittest.TestCase):
                 self.assertEqual(record["analyse_ms"] is not None, record["status"] == "ok" and sweep != "launch")
 
     def test_wrong_options_are_named(self):
-        for words in (["nosuite"], [], ["sptrsv", "--dtype", "q"], ["sptrsv", "--nrhs", "0"], ["sptrsv", "--reps", "x"], ["sptrsv", "--uplo", "left"], ["sptrsv", "--sweep", "seven"]):
+        for words in (["nosuite"], [], ["sptrsv", "--dtype", "q"], ["sptrsv", "--nrhs", "0"], ["sptrsv", "--reps", "x"], ["sptrsv", "--copy", "0"], ["sptrsv", "--uplo", "left"], ["sptrsv", "--sweep", "seven"]):
             code, output, records = bench(*words)
             self.assertNotEqual(code, 0)
             self.assertIn("trine-bench", output)
