@@ -8,8 +8,9 @@
 
 enum {
     LANES = 16,                       /* partitions eliminated together */
-    RPTS_DIRECT_ROWS = 64,            /* systems up to this size are solved by one elimination */
-    TILE_ROWS = RPTS_DIRECT_ROWS + 2,
+    WHOLE_ROWS = 64,                  /* systems of a batch, and cyclic ones, up to this size are one partition of a tile */
+    SERIAL_ROWS = 256,                /* other systems up to this size are solved row by row, unless a partition is asked for */
+    TILE_ROWS = WHOLE_ROWS + 2,
     RPTS_SERIAL_ROWS = 8192,          /* fewer rows are not worth a parallel region */
     RPTS_CPU_PARTITION = 32,
     TOLERANCE = 16                    /* rounding errors of a row's terms that its residual may have before a partition is solved again */
@@ -102,8 +103,9 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_
 {
     trine_status status = rpts_check_options(t, n, nrhs, options, o);
     if (status) return status;
+    const int direct_rows = o->cyclic || o->partition ? WHOLE_ROWS : SERIAL_ROWS;
     if (!o->partition) o->partition = RPTS_CPU_PARTITION;
-    rpts_make_plan(n, nrhs, o->cyclic, o->partition, RPTS_DIRECT_ROWS, plan);
+    rpts_make_plan(n, nrhs, o->cyclic, o->partition, direct_rows, plan);
     return rpts_bytes(n, nrhs, plan->elements, o->refine, t, bytes);
 }
 
@@ -144,7 +146,7 @@ static trine_status prepare_batch(int threads, trine_dtype t, int64_t n, int64_t
     TRY(prepare(t, n, 1, options, &batch->o, &batch->plan, bytes));
     batch->o.threads = threads ? threads : omp_get_max_threads();
     *bytes = 0;
-    if (n > RPTS_DIRECT_ROWS) TRY(rpts_bytes(4 * n + batch->plan.elements, batch->o.threads, 0, 1, t, bytes));
+    if (n > WHOLE_ROWS) TRY(rpts_bytes(4 * n + batch->plan.elements, batch->o.threads, 0, 1, t, bytes));
 done:
     return status;
 }
