@@ -8,6 +8,8 @@
 JOBS ?= $(shell nproc)
 CMAKE_FLAGS ?=
 MATRIX ?=
+# Ninja compiles tests beside the library; CMake's makefiles wait for its last file first.
+export CMAKE_GENERATOR ?= Ninja
 
 .PHONY: deps demo check check-full clean
 .NOTPARALLEL:
