@@ -4,8 +4,8 @@
  *
  * tridigpu<t>..., t = S, D, C, Z. All arrays are in memory of the current device, matrices column-major without gaps: bands a, b, c
  * (below, on, above the diagonal, each indexed by row), D and X with N n rows and n_r columns. a[0] and c[N-1] are read only by the
- * functions for cyclic systems (cgtsv, cbgtsv). X may be D. Every buffer is as large as its ..BufferSizeExt says and may hold
- * anything. A NULL stream is the legacy default stream. Nothing is allocated, nothing waits but csc2csc. */
+ * functions for cyclic systems (cgtsv, cbgtsv). X may be D. Every buffer is as large as its ..BufferSizeExt says, starts on 16
+ * bytes as cudaMalloc's do, and may hold anything. A NULL stream is the legacy default stream. Nothing is allocated, nothing waits but csc2csc. */
 #ifndef TRIDIGPU_H
 #define TRIDIGPU_H
 

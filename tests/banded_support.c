@@ -138,6 +138,40 @@ double backward_error(const linear_system *s, const void *D)
     return (double)worst;
 }
 
+void find_errors(const linear_system *s, double *errors)
+{
+    const size_t size = trine_dtype_size(s->t), step = s->matrix_elements / 3 * size, d_bytes = (size_t)(s->ldd * s->nrhs) * size, x_bytes = (size_t)(s->ldx * s->nrhs) * size;
+    const size_t error_bytes = (size_t)s->nrhs * sizeof *errors;
+    if (!test_on_gpu()) {
+        const char *a = s->matrix;
+        if (s->m) OK(trine_bgtsv_backward_error_cpu(s->threads, s->t, s->rows, s->m, s->nrhs, &s->options, a, a + step, a + 2 * step, s->D, s->ldd, s->X, s->ldx, errors));
+        else if (s->tridiagonal) OK(trine_gtsv_backward_error_cpu(s->threads, s->t, s->n, s->nrhs, &s->options, a, a + step, a + 2 * step, s->D, s->ldd, s->X, s->ldx, errors));
+        else OK(trine_gbsv_backward_error_cpu(s->threads, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, a, s->D, s->ldd, s->X, s->ldx, errors));
+        return;
+    }
+    static trine_context ctx; /* one for the whole program */
+    void *stream;
+    if (!ctx) ctx = test_context();
+    OK(trine_context_get_stream(ctx, &stream));
+    char *a = test_to_device(ctx, s->matrix, s->matrix_elements * size);
+    void *D = test_to_device(ctx, s->D, d_bytes), *X = test_to_device(ctx, s->X, x_bytes), *found = test_to_device(ctx, errors, error_bytes);
+    if (s->m) OK(trine_bgtsv_backward_error(stream, s->t, s->rows, s->m, s->nrhs, &s->options, a, a + step, a + 2 * step, D, s->ldd, X, s->ldx, found));
+    else if (s->tridiagonal) OK(trine_gtsv_backward_error(stream, s->t, s->n, s->nrhs, &s->options, a, a + step, a + 2 * step, D, s->ldd, X, s->ldx, found));
+    else OK(trine_gbsv_backward_error(stream, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, a, D, s->ldd, X, s->ldx, found));
+    test_from_device(ctx, errors, found, error_bytes);
+    test_release(ctx, a), test_release(ctx, D), test_release(ctx, X), test_release(ctx, found);
+}
+/** The largest error that trine itself finds. */
+static double measured_error(const linear_system *s)
+{
+    double worst = 0, *errors = calloc((size_t)s->nrhs + 1, sizeof *errors);
+    find_errors(s, errors);
+    for (int64_t c = 0; c < s->nrhs; c++)
+        if (!(errors[c] <= worst)) worst = errors[c];
+    free(errors);
+    return worst;
+}
+
 static double relative_error(int64_t n, const double *x, const double *y)
 {
     double difference = 0, size = 0;
@@ -290,7 +324,10 @@ void check_random(linear_system s, double dominance, double bound)
     fill_system(&s, (uint64_t)(s.n + 1), dominance);
     poison_outside(&s);
     OK(solve_system(&s));
-    const double error = backward_error(&s, s.D) / eps_of(s.t);
+    const double error = backward_error(&s, s.D) / eps_of(s.t), measured = measured_error(&s) / eps_of(s.t);
+    if (!(fabs(measured - error) <= .01 * (error + 1))) /* long double has 11 bits more than double */
+        fail_msg("dtype %d, n %lld, block size %d, kl %d, ku %d, cyclic %d, op %d: trine finds a backward error of %.6g eps, where it is %.6g", (int)s.t, (long long)s.n, s.m, s.kl,
+                 s.ku, s.options.cyclic, (int)s.options.op, measured, error);
     if (!(error <= bound)) {
         print_error("dtype %d, n %lld, block size %d, kl %d, ku %d, nrhs %lld, pivot %d, cyclic %d, op %d, partition %d, refine %d, factor first %d: "
                     "backward error %.3g eps\n", (int)s.t, (long long)s.n, s.m, s.kl, s.ku, (long long)s.nrhs, (int)s.options.pivot, s.options.cyclic,
@@ -309,6 +346,36 @@ void check_exchanges(linear_system s)
     OK(solve_system(&s));
     const double error = backward_error(&s, s.D) / eps_of(s.t);
     if (!(error <= 50)) fail_msg("dtype %d, n %lld, block size %d, pivot %d: backward error %.3g eps", (int)s.t, (long long)s.n, s.m, (int)s.options.pivot, error);
+    free_system(&s);
+}
+
+typedef struct { linear_system *s; double noise; } noisy;
+static void pair_one(void *argument, int64_t row, int64_t column, int64_t index)
+{
+    const noisy *p = argument;
+    put(p->s->t, p->s->matrix, index, row / 2 != column / 2 ? 0 : row == column && row % 2 ? 1 + p->noise : 1);
+}
+void check_epsilon(linear_system s)
+{
+    noisy pairs = {&s, eps_of(s.t) > 1e-10 ? 1e-3 : 1e-6};
+    const int64_t end = s.n / 2 * 2;
+    if (!test_is_small(s.n) || !test_is_to_do()) {
+        free_system(&s);
+        return;
+    }
+    visit_storage(&s, pair_one, &pairs);
+    for (int64_t c = 0; c < s.nrhs; c++)
+        for (int64_t i = 0; i < s.n; i++) put(s.t, s.D, i + c * s.ldd, i == end ? 1 : i % 2 ? 2 + pairs.noise : 2);
+    for (int with = 0; with < 2; with++) {
+        s.options.epsilon = with * 2 * pairs.noise;
+        OK(solve_system(&s));
+        for (int64_t c = 0; c < s.nrhs; c++)
+            for (int64_t i = 0; i < end; i++) {
+                const double x = (double)cabsl(get(s.t, s.X, i + c * s.ldx) - 1);
+                if (with ? !(x > 100) : !(x < .01))
+                    fail_msg("dtype %d, n %lld, block size %d, kl %d, ku %d, epsilon %g: |x[%lld] - 1| = %g", (int)s.t, (long long)s.n, s.m, s.kl, s.ku, s.options.epsilon, (long long)i, x);
+            }
+    }
     free_system(&s);
 }
 
@@ -340,6 +407,35 @@ void check_nan(linear_system s)
     ((double *)s.D)[s.ldd + 500] = NAN;
     OK(solve_system(&s));
     assert_true(!isnan(((double *)s.X)[500]) && isnan(((double *)s.X)[s.ldx + 500]));
+    free_system(&s);
+}
+
+/** The power of two that row i is scaled by, such that nothing over- or underflows. */
+static double scale_of(trine_dtype t, int64_t i)
+{
+    const int most = eps_of(t) > 1e-10 ? 20 : 100;
+    return ldexp(1, (int)(2 * most * test_uniform(10, (uint64_t)i)) - most);
+}
+static void scale_one(void *argument, int64_t row, int64_t column, int64_t index)
+{
+    const linear_system *s = argument;
+    (void)column;
+    put(s->t, s->matrix, index, scale_of(s->t, row) * get(s->t, s->matrix, index));
+}
+void check_scaled_rows(linear_system s)
+{
+    const size_t bytes = (size_t)s.n * trine_dtype_size(s.t);
+    void *x = malloc(bytes);
+    if (test_is_small(s.n) && test_is_to_do()) {
+        fill_system(&s, 8, 0);
+        OK(solve_system(&s));
+        memcpy(x, s.X, bytes);
+        visit_storage(&s, scale_one, &s);
+        for (int64_t i = 0; i < s.n; i++) put(s.t, s.D, i, scale_of(s.t, i) * get(s.t, s.D, i));
+        OK(solve_system(&s));
+        assert_memory_equal(x, s.X, bytes);
+    }
+    free(x);
     free_system(&s);
 }
 

@@ -44,6 +44,9 @@ void multiply_system(linear_system *s, const double *x);
 /** The largest |d - op(A) x|_i / (|op(A)| |x| + |d|)_i; infinite if X is not finite. D is that of before the solve. */
 double backward_error(const linear_system *s, const void *D);
 
+/** The backward error of each column, as trine finds it on the device under test. */
+void find_errors(const linear_system *s, double *errors);
+
 /** Solve on the device under test; returns the status. */
 trine_status solve_system(linear_system *s);
 
@@ -53,11 +56,18 @@ void check_random(linear_system s, double dominance, double bound);
 /** Solve s, whose pivots are zero or tiny; require a backward error of at most 50 eps, and free s. */
 void check_exchanges(linear_system s);
 
+/** Pairs of rows [1 1; 1 1 + noise] with solution 1: where the noise counts as zero, there is nothing left to divide by, and the solution is
+ *  huge. Frees s. */
+void check_epsilon(linear_system s);
+
 /** One after the other, columns of s (double, 1000 unknowns) have no entries: named on a CPU, survived on a GPU. Frees s. */
 void check_singular(linear_system s);
 
 /** NaN in the second of two right-hand sides (double, 1000 unknowns) is seen in its solution, not in the first one's. Frees s. */
 void check_nan(linear_system s);
+
+/** Rows and right-hand sides (one column) times powers of two, the same solution to the last bit. Frees s. */
+void check_scaled_rows(linear_system s);
 
 /** Any number of threads gives the same bits. Frees s. */
 void check_threads(linear_system s);

@@ -104,6 +104,8 @@ static void any_number_of_right_hand_sides_is_solved(void **state)
     (void)state;
     for (int64_t nrhs = 0; nrhs <= 33; nrhs++)
         check_random(new_bands(all_dtypes[nrhs % 4], 500 + nrhs, (int)nrhs % 5, 3, nrhs, (trine_gtsv_options){.refine = nrhs % 2 == 1}), 6, 50);
+    check_random(new_bands(TRINE_S, 21, 2, 3, 65533, (trine_gtsv_options){.refine = 1}), 6, 50); /* more than a grid has blocks */
+    check_random(new_bands(TRINE_S, 25, 8, 8, 65533, (trine_gtsv_options){.cyclic = 1}), 18, 50);
 }
 
 static void the_solution_may_replace_the_right_hand_side_and_inputs_stay(void **state)
@@ -247,6 +249,25 @@ static void zero_and_tiny_pivots_are_exchanged_away(void **state)
         }
 }
 
+static void epsilon_takes_noise_for_zero(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int64_t n = 2; n <= 20000; n = n * 5 + n % 4)
+            for (int k = 1; k <= 8; k += 1 + k / 4) {
+                const trine_gtsv_options options = {.pivot = k % 2 ? TRINE_PIVOT_PARTIAL : TRINE_PIVOT_DEFAULT};
+                check_epsilon(new_bands(all_dtypes[d], n, k, 1 + (k + d) % 4, 2, options));
+            }
+}
+
+static void scaling_rows_by_powers_of_two_does_not_change_a_bit(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int cyclic = 0; cyclic < 2; cyclic++)
+            for (int k = 1; k <= 8; k++) check_scaled_rows(new_bands(all_dtypes[d], 24 * (40 + k), k, k - k % 2, 1, (trine_gtsv_options){.cyclic = cyclic}));
+}
+
 static void singular_systems_return(void **state)
 {
     (void)state;
@@ -307,6 +328,8 @@ int main(void)
         cmocka_unit_test(random_bands_of_every_width_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(banded_matrices_of_applications_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(zero_and_tiny_pivots_are_exchanged_away),
+        cmocka_unit_test(epsilon_takes_noise_for_zero),
+        cmocka_unit_test(scaling_rows_by_powers_of_two_does_not_change_a_bit),
         cmocka_unit_test(singular_systems_return),
         cmocka_unit_test(nan_flows_through),
         cmocka_unit_test(the_result_does_not_depend_on_the_number_of_threads),

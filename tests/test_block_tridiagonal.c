@@ -57,6 +57,8 @@ static void any_number_of_right_hand_sides_is_solved(void **state)
         check_random_blocks(all_dtypes[nrhs % 4], 300 + nrhs, 1 + (int)nrhs % 5, nrhs, (trine_gtsv_options){.refine = 1}, false, 9);
         check_random_blocks(all_dtypes[(nrhs + 1) % 4], 300 + nrhs, 1 + (int)nrhs % 5, nrhs, (trine_gtsv_options){0}, true, 15);
     }
+    for (int factor_first = 0; factor_first < 2; factor_first++) /* more than a grid has blocks */
+        check_random_blocks(TRINE_S, 9, 2, 65533, (trine_gtsv_options){.refine = !factor_first}, factor_first, 9);
 }
 
 static void the_solution_may_replace_the_right_hand_side_and_inputs_stay(void **state)
@@ -159,6 +161,26 @@ static void zero_and_singular_blocks_are_exchanged_away(void **state)
         }
 }
 
+static void epsilon_takes_noise_for_zero(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int64_t rows = 1; rows <= 5000; rows = rows * 5 + rows % 4)
+            for (int m = 1; m <= 8; m++) {
+                linear_system s = new_blocks(all_dtypes[d], rows, m, 2, (trine_gtsv_options){.pivot = m % 2 ? TRINE_PIVOT_PARTIAL : TRINE_PIVOT_DEFAULT});
+                s.factor_first = (d + m) % 3 == 0;
+                check_epsilon(s);
+            }
+}
+
+static void scaling_rows_by_powers_of_two_does_not_change_a_bit(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int cyclic = 0; cyclic < 2; cyclic++)
+            for (int m = 1; m <= 8; m++) check_scaled_rows(new_blocks(all_dtypes[d], 300 + m, m, 1, (trine_gtsv_options){.cyclic = cyclic}));
+}
+
 static void singular_systems_return(void **state)
 {
     (void)state;
@@ -240,6 +262,8 @@ int main(void)
         cmocka_unit_test(corners_are_ignored_unless_cyclic),
         cmocka_unit_test(the_block_versions_of_table_4_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(zero_and_singular_blocks_are_exchanged_away),
+        cmocka_unit_test(epsilon_takes_noise_for_zero),
+        cmocka_unit_test(scaling_rows_by_powers_of_two_does_not_change_a_bit),
         cmocka_unit_test(singular_systems_return),
         cmocka_unit_test(nan_flows_through),
         cmocka_unit_test(the_result_does_not_depend_on_the_number_of_threads),

@@ -179,6 +179,13 @@ static void any_number_of_right_hand_sides_is_solved_with_any_leading_dimension(
                 check_random(new_tridiagonal(all_dtypes[d], 1000 + nrhs, nrhs, (trine_gtsv_options){.cyclic = cyclic, .refine = (int)(nrhs % 2)}), 3.5, 50);
 }
 
+static void more_right_hand_sides_than_a_grid_has_blocks_are_solved(void **state)
+{
+    (void)state;
+    static const trine_gtsv_options options[] = {{0}, {.refine = 1}, {.partition = 16, .cyclic = 1}};
+    for (int k = 0; k < 3; k++) check_random(new_tridiagonal(all_dtypes[k], k ? 17 : 5, k ? 65533 : 131100, options[k]), 3.5, 50);
+}
+
 static void the_solution_may_replace_the_right_hand_side_and_inputs_stay(void **state)
 {
     (void)state;
@@ -198,25 +205,7 @@ static void scaling_rows_by_powers_of_two_does_not_change_a_bit(void **state)
     static const int64_t few[] = {60, 1000, 10000, 100000};
     for (size_t f = 0; f < sizeof few / sizeof *few; f++)
         for (int d = 0; d < 4; d++)
-            for (int cyclic = 0; cyclic < 2; cyclic++) {
-                if (!test_is_small(few[f]) || !test_is_to_do()) continue;
-                linear_system s = new_tridiagonal(all_dtypes[d], few[f], 1, (trine_gtsv_options){.cyclic = cyclic});
-                const size_t bytes = (size_t)s.n * trine_dtype_size(s.t);
-                const int most = all_dtypes[d] == TRINE_S || all_dtypes[d] == TRINE_C ? 20 : 100; /* nothing over- or underflows */
-                void *x = malloc(bytes);
-                fill_system(&s, 8, 0);
-                OK(solve_system(&s));
-                memcpy(x, s.X, bytes);
-                for (int64_t i = 0; i < s.n; i++) {
-                    const double scale = ldexp(1, (int)(2 * most * test_uniform(10, (uint64_t)i)) - most);
-                    for (int k = -1; k <= 1; k++) put(s.t, s.matrix, element_of_band(&s, i, k), scale * get(s.t, s.matrix, element_of_band(&s, i, k)));
-                    put(s.t, s.D, i, scale * get(s.t, s.D, i));
-                }
-                OK(solve_system(&s));
-                assert_memory_equal(x, s.X, bytes);
-                free(x);
-                free_system(&s);
-            }
+            for (int cyclic = 0; cyclic < 2; cyclic++) check_scaled_rows(new_tridiagonal(all_dtypes[d], few[f], 1, (trine_gtsv_options){.cyclic = cyclic}));
 }
 
 static void the_result_does_not_depend_on_the_number_of_threads(void **state)
@@ -276,6 +265,78 @@ static void epsilon_takes_noise_for_zero(void **state)
     free_system(&s);
 }
 
+static void epsilon_takes_noise_for_zero_in_every_partition(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int64_t n = 2; n <= 100000; n = n * 7 + n % 4)
+            for (int op = TRINE_N; op <= TRINE_T; op++)
+                check_epsilon(new_tridiagonal(all_dtypes[d], n, 2, (trine_gtsv_options){.op = (trine_transpose)op}));
+}
+
+static void the_backward_error_sees_one_wrong_digit_and_nan(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int64_t n = 1; n <= 200000; n = n * 60 + 1) {
+            if (!test_is_small(n) || !test_is_to_do()) continue;
+            linear_system s = new_tridiagonal(all_dtypes[d], n, 3, (trine_gtsv_options){.cyclic = n % 2, .refine = 1});
+            double errors[3];
+            fill_system(&s, 5, 4);
+            OK(solve_system(&s));
+            find_errors(&s, errors);
+            for (int c = 0; c < 3; c++) assert_true(errors[c] < 10 * eps_of(s.t));
+            put(s.t, s.X, n / 2 + s.ldx, 1.01L * get(s.t, s.X, n / 2 + s.ldx));
+            put(s.t, s.X, n - 1 + 2 * s.ldx, (wide)NAN);
+            find_errors(&s, errors);
+            assert_true(errors[0] < 10 * eps_of(s.t) && errors[1] > 1e-4 && errors[1] < .01 && isnan(errors[2]));
+            put(s.t, s.X, n - 1 + 2 * s.ldx, (wide)INFINITY);
+            find_errors(&s, errors);
+            assert_true(isnan(errors[2]));
+            for (int64_t i = 0; i < n; i++) put(s.t, s.X, i, 0), put(s.t, s.D, i, 0);
+            find_errors(&s, errors);
+            assert_true(errors[0] == 0);
+            free_system(&s);
+        }
+}
+
+static void workspace_is_a_small_part_of_a_long_system(void **state)
+{
+    (void)state;
+    trine_build_info build;
+    trine_get_build_info(&build);
+    for (int d = 0; d < 4; d++)
+        for (int64_t n = 1 << 16; n <= INT64_C(1) << 30; n = n * 3 + 1)
+            for (int64_t nrhs = 1; nrhs <= 33; nrhs += nrhs < 5 ? 1 : 7)
+                for (int cyclic = 0; cyclic < 2; cyclic++)
+                    for (int path = 0; path < 5; path++) {
+                        const trine_gtsv_options options = {.path = (trine_gtsv_path)path, .cyclic = cyclic};
+                        const double most = .11 * (double)(n * (nrhs + 3)) * (double)trine_dtype_size(all_dtypes[d]);
+                        size_t bytes;
+                        OK(trine_gtsv_cpu_work_size(all_dtypes[d], n, nrhs, &options, &bytes));
+                        assert_true((double)bytes <= most);
+                        if (!build.cuda) continue;
+                        OK(trine_gtsv_work_size(all_dtypes[d], n, nrhs, &options, &bytes));
+                        assert_true((double)bytes <= most);
+                    }
+}
+
+static void sizes_that_no_memory_holds_are_refused(void **state)
+{
+    (void)state;
+    static const int64_t n[] = {INT64_MAX / 256, INT64_C(1) << 40, 1000, 10}, nrhs[] = {INT64_MAX, INT64_C(1) << 40, INT64_MAX, INT64_MAX / 2};
+    size_t bytes;
+    for (int k = 0; k < 4; k++) {
+        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gtsv_cpu_work_size(TRINE_S, n[k], nrhs[k], NULL, &bytes));
+        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_bgtsv_cpu_work_size(TRINE_S, n[k] / 64 + 2, 2, nrhs[k], NULL, &bytes));
+        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_bgtfs_cpu_work_size(TRINE_S, n[k] / 64 + 2, 2, nrhs[k], NULL, &bytes));
+        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gbsv_cpu_work_size(TRINE_S, n[k] / 64 + 2, nrhs[k], 1, 2, NULL, &bytes));
+    }
+    FAILS(TRINE_ERR_MEMORY, "9007199254740984 unknowns do not fit", trine_bgtf_cpu_size(TRINE_Z, INT64_MAX / 8192, 8, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "n is 2147483648", trine_gtsv_csc2dense_cpu_work_size(TRINE_S, INT64_C(1) << 31, 1, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "n is 2147483648", trine_gtsv_csc2csc_cpu_work_size(TRINE_S, INT64_C(1) << 31, 1, NULL, &bytes));
+}
+
 static void a_build_without_cuda_says_so(void **state)
 {
     (void)state;
@@ -284,12 +345,11 @@ static void a_build_without_cuda_says_so(void **state)
     trine_get_build_info(&build);
     if (build.cuda) {
         OK(trine_gtsv_work_size(TRINE_D, 1 << 24, 1, NULL, &bytes));
-        assert_true((double)bytes <= .11 * 8 * 4 * (1 << 24)); /* of the system and its right-hand side */
         FAILS(TRINE_ERR_ARGUMENT, "are needed", trine_gtsv(NULL, TRINE_D, 1 << 20, 1, NULL, &bytes, &bytes, &bytes, &bytes, 1 << 20, &build, 1 << 20, &bytes, 8));
-        FAILS(TRINE_ERR_ARGUMENT, "nrhs is 65536", trine_gtsv_work_size(TRINE_D, 4, 65536, NULL, &bytes));
         OK(trine_gtsv(NULL, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
     } else {
         FAILS(TRINE_ERR_NOT_BUILT, "trine_gtsv_cpu", trine_gtsv_work_size(TRINE_D, 4, 1, NULL, &bytes));
+        FAILS(TRINE_ERR_NOT_BUILT, "without CUDA", trine_gtsv_backward_error(NULL, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, (double *)&bytes));
         FAILS(TRINE_ERR_NOT_BUILT, "without CUDA", trine_gtsv(NULL, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
     }
     FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gtsv_work_size(TRINE_D, 4, 1, NULL, NULL));
@@ -322,6 +382,16 @@ static void wrong_arguments_are_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "threads", trine_gtsv_cpu(-1, TRINE_D, 4, 1, NULL, v, v, v, v, 4, x, 4, work, sizeof work));
     FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gtsv_cpu_work_size(TRINE_D, 4, 1, NULL, NULL));
     FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gtsv_cpu_work_size(TRINE_Z, INT64_C(1) << 40, INT64_C(1) << 20, &(trine_gtsv_options){.refine = 1}, &bytes));
+#define ERRORS(threads, a, D, X, errors) trine_gtsv_backward_error_cpu(threads, TRINE_D, 4, 1, NULL, a, v, v, D, 4, X, 4, errors)
+    FAILS(TRINE_ERR_ARGUMENT, "a is NULL", ERRORS(1, NULL, v, x, x));
+    FAILS(TRINE_ERR_ARGUMENT, "D is NULL", ERRORS(1, v, NULL, x, x));
+    FAILS(TRINE_ERR_ARGUMENT, "X is NULL", ERRORS(1, v, v, NULL, x));
+    FAILS(TRINE_ERR_ARGUMENT, "errors is NULL", ERRORS(1, v, v, x, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "threads is -1", ERRORS(-1, v, v, x, x));
+    FAILS(TRINE_ERR_ARGUMENT, "AB is NULL", trine_gbsv_backward_error_cpu(1, TRINE_D, 4, 1, 2, 2, NULL, NULL, v, 4, x, 4, x));
+    FAILS(TRINE_ERR_ARGUMENT, "kl is 9", trine_gbsv_backward_error_cpu(1, TRINE_D, 4, 1, 9, 2, NULL, v, v, 4, x, 4, x));
+    FAILS(TRINE_ERR_ARGUMENT, "n is 9", trine_bgtsv_backward_error_cpu(1, TRINE_D, 4, 9, 1, NULL, v, v, v, v, 36, x, 36, x));
+    FAILS(TRINE_ERR_ARGUMENT, "ldx is 3", trine_gtsv_backward_error_cpu(1, TRINE_D, 4, 1, NULL, v, v, v, v, 4, x, 3, x));
     OK(SOLVE(TRINE_D, 0, 1, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
     OK(SOLVE(TRINE_D, 4, 0, NULL, v, NULL, 4, NULL, 4, NULL, 0));
 }
@@ -340,12 +410,17 @@ int main(void)
         cmocka_unit_test(cyclic_and_transposed_systems_of_every_size_are_solved),
         cmocka_unit_test(every_partition_size_solves_cyclic_and_other_systems),
         cmocka_unit_test(any_number_of_right_hand_sides_is_solved_with_any_leading_dimension),
+        cmocka_unit_test(more_right_hand_sides_than_a_grid_has_blocks_are_solved),
         cmocka_unit_test(the_solution_may_replace_the_right_hand_side_and_inputs_stay),
         cmocka_unit_test(scaling_rows_by_powers_of_two_does_not_change_a_bit),
         cmocka_unit_test(the_result_does_not_depend_on_the_number_of_threads),
         cmocka_unit_test(zero_and_tiny_pivots_are_exchanged_away),
         cmocka_unit_test(singular_systems_return_and_nan_flows_through),
         cmocka_unit_test(epsilon_takes_noise_for_zero),
+        cmocka_unit_test(epsilon_takes_noise_for_zero_in_every_partition),
+        cmocka_unit_test(the_backward_error_sees_one_wrong_digit_and_nan),
+        cmocka_unit_test(workspace_is_a_small_part_of_a_long_system),
+        cmocka_unit_test(sizes_that_no_memory_holds_are_refused),
         cmocka_unit_test(a_build_without_cuda_says_so),
         cmocka_unit_test(wrong_arguments_are_refused),
     };

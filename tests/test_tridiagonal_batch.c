@@ -125,6 +125,34 @@ static void every_size_layout_precision_and_op_is_solved(void **state)
                 }
 }
 
+/** Too long for a block: packed one below the other; cyclic ones one by one; of one matrix, its right-hand sides together. */
+static void long_systems_of_every_layout_are_solved(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {8200, 8193, 12000};
+    for (int d = 0; d < 4; d++)
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+            for (int layout = 0; layout < 4; layout++)
+                for (int cyclic = 0; cyclic < 2; cyclic++) {
+                    if (!test_is_small(sizes[k]) || !test_is_to_do()) continue;
+                    const int64_t n = sizes[k], systems = 3 + layout;
+                    const trine_strides contiguous = {1, n + 3}, interleaved = {systems + 2, 1}, shared = {1, 0};
+                    const trine_gtsv_options options = {.op = (trine_transpose)(1 << (d + layout) % 3), .cyclic = cyclic};
+                    problem p = make_problem(all_dtypes[d], n, systems, layout == 0 ? contiguous : layout == 1 ? interleaved : shared,
+                                             layout % 2 == 0 ? contiguous : interleaved, options, 4);
+                    check(&p, 40);
+                    free_problem(&p);
+                }
+}
+
+static void one_matrix_for_more_systems_than_a_grid_has_blocks_is_solved(void **state)
+{
+    (void)state;
+    problem p = make_problem(TRINE_S, 3, 65537, (trine_strides){1, 0}, (trine_strides){1, 3}, (trine_gtsv_options){0}, 4);
+    check(&p, 40);
+    free_problem(&p);
+}
+
 static void systems_that_need_pivoting_are_solved(void **state)
 {
     (void)state;
@@ -145,6 +173,34 @@ static void systems_that_need_pivoting_are_solved(void **state)
                         for (int64_t i = 0; i < p.matrix_size; i++) put(TRINE_D, p.bands[b], i, 1);
                 }
                 check(&p, cyclic || n > 64 ? 1e6 : 1e4); /* normwise stable, componentwise with the growth of random systems */
+                free_problem(&p);
+            }
+}
+
+static void nan_in_one_system_is_not_seen_by_the_others(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 7, 64, 65, 300, 5000};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (int layout = 0; layout < 2; layout++)
+            for (int cyclic = 0; cyclic < 2; cyclic++) {
+                if (!test_is_small(sizes[k]) || !test_is_to_do()) continue;
+                const int64_t n = sizes[k], systems = 40;
+                const trine_strides strides = layout ? (trine_strides){systems, 1} : (trine_strides){1, n};
+                problem p = make_problem(TRINE_S, n, systems, strides, strides, (trine_gtsv_options){.cyclic = cyclic}, 4);
+                const size_t bytes = (size_t)p.vector_size * sizeof(float);
+                solve(&p);
+                float *x = memcpy(malloc(bytes), p.X, bytes);
+                put(TRINE_S, p.D, 3 * strides.system + n / 2 * strides.row, (wide)NAN);
+                put(TRINE_S, p.bands[1], 17 * strides.system + (n - 1) * strides.row, (wide)NAN);
+                solve(&p);
+                for (int64_t s = 0; s < systems; s++)
+                    for (int64_t i = 0; i < n; i++) {
+                        const int64_t at = s * strides.system + i * strides.row;
+                        if (s != 3 && s != 17) assert_memory_equal(x + at, (float *)p.X + at, sizeof(float));
+                        else assert_true(i != (s == 3 ? n / 2 : n - 1) || isnan(((float *)p.X)[at]));
+                    }
+                free(x);
                 free_problem(&p);
             }
 }
@@ -245,7 +301,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_size_layout_precision_and_op_is_solved),
+        cmocka_unit_test(long_systems_of_every_layout_are_solved),
+        cmocka_unit_test(one_matrix_for_more_systems_than_a_grid_has_blocks_is_solved),
         cmocka_unit_test(systems_that_need_pivoting_are_solved),
+        cmocka_unit_test(nan_in_one_system_is_not_seen_by_the_others),
         cmocka_unit_test(solving_in_place_gives_the_same_bits),
         cmocka_unit_test(elements_between_the_vectors_are_left_alone),
         cmocka_unit_test(empty_batches_and_empty_systems_are_fine),

@@ -98,22 +98,26 @@ static void solve_on_gpu(problem *p, const trine_gtsv_options *options)
 
 static void solve(problem *p, const trine_gtsv_options *options) { test_on_gpu() ? solve_on_gpu(p, options) : solve_on_cpu(p, 2, options); }
 
-/** |d - Ax| <= 50 eps (|A||x| + |d|) in every row, but for underflow: far from the entries of D the solution fades away. */
-static void check_dense(const problem *p, bool cyclic)
+/** |d - op(A)x| <= bound eps (|op(A)||x| + |d|) in every row, but for underflow: far from the entries of D the solution fades away. */
+static void check_dense(const problem *p, const trine_gtsv_options *options, double bound)
 {
+    const bool transposed = options->op == TRINE_T || options->op == TRINE_H;
     for (int64_t j = 0; j < p->nrhs; j++)
         for (int64_t i = 0; i < p->n; i++) {
             double complex r = get(p->t, p->dense, i + j * p->ldx);
             double size = cabs(r);
             for (int k = -1; k <= 1; k++) {
                 int64_t c = i + k;
-                if (!cyclic && (c < 0 || c >= p->n)) continue;
+                if (!options->cyclic && (c < 0 || c >= p->n)) continue;
                 c = (c + p->n) % p->n;
-                const double complex term = get(p->t, p->bands, (k + 1) * p->n + i) * get(p->t, p->X, c + j * p->ldx);
+                const double complex a = get(p->t, p->bands, transposed ? (1 - k) * p->n + c : (k + 1) * p->n + i);
+                const double complex term = (options->op == TRINE_H ? conj(a) : a) * get(p->t, p->X, c + j * p->ldx);
                 r -= term;
                 size += cabs(term);
             }
-            assert_true(cabs(r) <= 50 * eps_of(p->t) * size + (eps_of(p->t) > 1e-10 ? 10 * FLT_MIN : 10 * DBL_MIN));
+            if (!(cabs(r) <= bound * eps_of(p->t) * size + (eps_of(p->t) > 1e-10 ? 10 * FLT_MIN : 10 * DBL_MIN)))
+                fail_msg("dtype %d, n %lld, op %d, cyclic %d, refine %d: row %lld of column %lld: residual %g of %g", (int)p->t, (long long)p->n, (int)options->op, options->cyclic,
+                         options->refine, (long long)i, (long long)j, cabs(r), size);
         }
 }
 
@@ -149,10 +153,37 @@ static void sparse_right_hand_sides_are_solved_and_the_largest_entries_kept(void
                 problem p = make_problem(all_dtypes[d], sizes[k].n, sizes[k].nrhs);
                 const trine_gtsv_options options = {.cyclic = cyclic};
                 solve(&p, &options);
-                check_dense(&p, cyclic);
+                check_dense(&p, &options, 50);
                 check_kept(&p);
                 free_problem(&p);
             }
+}
+
+static void every_op_scheme_and_option_solves_sparse_right_hand_sides(void **state)
+{
+    (void)state;
+    static const trine_gtsv_options options[] = {{.op = TRINE_T}, {.op = TRINE_H, .pivot = TRINE_PIVOT_PARTIAL}, {.op = TRINE_T, .cyclic = 1, .pivot = TRINE_PIVOT_NONE},
+                                                 {.refine = 1}, {.op = TRINE_H, .partition = 16, .cyclic = 1}, {.pivot = TRINE_PIVOT_PARTIAL, .refine = 1}};
+    for (int d = 0; d < 4; d++)
+        for (size_t k = 0; k < sizeof options / sizeof *options; k++)
+            for (int64_t n = 50; n <= 50000; n *= 30) {
+                if (!test_is_small(n) || !test_is_to_do()) continue;
+                problem p = make_problem(all_dtypes[d], n, 11);
+                solve(&p, &options[k]);
+                check_dense(&p, &options[k], options[k].refine ? 10 : 200); /* small entries carry the rounding errors of large ones */
+                check_kept(&p);
+                free_problem(&p);
+            }
+}
+
+static void more_right_hand_sides_than_a_grid_has_blocks_are_solved(void **state)
+{
+    (void)state;
+    problem p = make_problem(TRINE_S, 6, 65533);
+    solve(&p, NULL);
+    check_dense(&p, &(trine_gtsv_options){0}, 50);
+    check_kept(&p);
+    free_problem(&p);
 }
 
 static void empty_systems_and_no_columns_are_fine(void **state)
@@ -176,7 +207,7 @@ static void rows_outside_the_matrix_are_left_out(void **state)
         p.rows[k] = k % 2 ? -1 : 50;
     }
     solve(&p, NULL);
-    check_dense(&p, false);
+    check_dense(&p, &(trine_gtsv_options){0}, 50);
     free_problem(&p);
 }
 
@@ -222,6 +253,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sparse_right_hand_sides_are_solved_and_the_largest_entries_kept),
+        cmocka_unit_test(every_op_scheme_and_option_solves_sparse_right_hand_sides),
+        cmocka_unit_test(more_right_hand_sides_than_a_grid_has_blocks_are_solved),
         cmocka_unit_test(empty_systems_and_no_columns_are_fine),
         cmocka_unit_test(rows_outside_the_matrix_are_left_out),
         cmocka_unit_test(equal_entries_are_kept_from_above),

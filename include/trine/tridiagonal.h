@@ -66,9 +66,9 @@ TRINE_API trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nr
 
 /** Solve op(A) X = D on the current CUDA device: A tridiagonal, n x n; a (below the diagonal; a[i] in row i), b (diagonal),
  *  c (above), n elements of t each; a[0] and c[n-1] are read only in cyclic systems. D and X: column-major n x nrhs with
- *  leading dimensions ldd, ldx >= n, nrhs <= 65535; X == D with ldx == ldd is allowed, other overlap is not. a, b, c and
- *  (unless it is X) D are not changed. Device pointers; work: work_bytes of device memory from 16 bytes on, as
- *  trine_gtsv_work_size says, in use until the stream has passed. Asynchronous on `stream` (a cudaStream_t; NULL = the default
+ *  leading dimensions ldd, ldx >= n; X == D with ldx == ldd is allowed, other overlap is not; more than 65 532 right-hand sides
+ *  are solved in parts. a, b, c and (unless it is X) D are not changed. Device pointers; work: work_bytes of device memory from
+ *  16 bytes on, as trine_gtsv_work_size says, in use until the stream has passed. Asynchronous on `stream` (a cudaStream_t; NULL = the default
  *  stream), allocates nothing, can be captured in a CUDA graph. Fastest where a, b, c, D, X start on 16 bytes and ldd, ldx are
  *  multiples of 16 bytes. NaN and Inf flow through. TRINE_ERR_ARGUMENT, TRINE_ERR_NOT_BUILT, TRINE_ERR_DEVICE.
  *  Recursive partitioned Schur complement (Klein 2024, Section 2.5, Algorithms 1 and 2). */
@@ -111,7 +111,7 @@ TRINE_API trine_status trine_bgtsv(void *stream, trine_dtype t, int64_t rows, in
 TRINE_API trine_status trine_bgtsv_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D on the CPU, A block tridiagonal; everything else as in trine_gtsv_cpu. TRINE_ERR_SINGULAR: a column has no
- *  pivot other than zero (the sentence names it); X is then undefined. */
+ *  pivot other than zero (the sentence names it), which can happen to a matrix that is singular to working precision only; X is then undefined. */
 TRINE_API trine_status trine_bgtsv_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
                                        const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                                        void *work, size_t work_bytes);
@@ -166,6 +166,30 @@ TRINE_API trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_
 TRINE_API trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                                       const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes);
 
+/* ------------------------------------------------------------- backward errors
+ * errors[j] is the componentwise backward error of column j, max_i |d - op(A) x|_i / (|op(A)| |x| + |d|)_i, where 0 / 0 counts as 0: the
+ * least relative change of coefficients and right-hand sides that makes X a solution (Oettli, Prager 1964). NaN where x is not
+ * finite. Residuals are computed in twice the precision of t (on the CPU in long double), so that rounding errors of the solution alone are
+ * seen. D must be what it was before the solve, so X was not D. Of the options, cyclic and op count; all else as in the solve.
+ * A rounding error is 1.1e-16 (D, Z) or 6e-8 (S, C). Where an error is much larger than that, refine = 1 may help. */
+
+/** nrhs errors in device memory, for op(A) X = D of trine_gtsv, trine_bgtsv (and trine_bgtfs), trine_gbsv. Asynchronous on `stream`,
+ *  allocates nothing, can be captured in a CUDA graph. */
+TRINE_API trine_status trine_gtsv_backward_error(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                                                 const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors);
+TRINE_API trine_status trine_bgtsv_backward_error(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                                                  const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors);
+TRINE_API trine_status trine_gbsv_backward_error(void *stream, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
+                                                 const void *AB, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors);
+
+/** The same on the CPU, in host memory. */
+TRINE_API trine_status trine_gtsv_backward_error_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                                                     const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors);
+TRINE_API trine_status trine_bgtsv_backward_error_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                                                      const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors);
+TRINE_API trine_status trine_gbsv_backward_error_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
+                                                     const void *AB, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors);
+
 /* ---------------------------------------------------------------- many systems */
 
 /** Where row i of system s lies, in elements: at i * row + s * system. Contiguous: {1, ld} with ld >= n. Interleaved: {ld, 1} with
@@ -178,8 +202,9 @@ TRINE_API trine_status trine_gtsv_batch_work_size(trine_dtype t, int64_t n, int6
 /** Solve op(A_s) x_s = d_s for `systems` systems of n rows each, on the current CUDA device; a, b, c, options, stream and work as in
  *  trine_gtsv. a, b, c lie as matrix_strides says, D and X as vector_strides says (system > 0 there). X == D is allowed. refine
  *  must be 0. n <= 64: a thread a system; n up to 8192 in S, 4096 in D and C, 2048 in Z: a block a system; both in shared memory.
- *  Beyond: the systems are put one below the other and solved as one by recursive partitioned Schur complements; cyclic ones one
- *  by one. */
+ *  Beyond: the systems are put one below the other and solved as one by recursive partitioned Schur complements, so that a NaN in
+ *  one may reach others, and systems whose diagonal is zero (tridiag(1, 0, 1)) may lose all digits where partitions, of coarse
+ *  systems too, straddle two of them: trine_gtsv solves these one by one. Cyclic ones one by one. */
 TRINE_API trine_status trine_gtsv_batch(void *stream, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
                                         const void *a, const void *b, const void *c, trine_strides matrix_strides,
                                         const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes);
@@ -192,7 +217,7 @@ TRINE_API trine_status trine_gtsv_batch_cpu(int threads, trine_dtype t, int64_t 
 
 /* --------------------------------------------------- sparse right-hand sides
  * D is a sparse n x nrhs matrix in compressed sparse columns: column j has its values at D_values and its row indices, each once
- * and in any order, at D_rows, from position D_offsets[j] to D_offsets[j+1] - 1. Row indices outside 0..n-1 are left out. A, t,
+ * and in any order, at D_rows, from position D_offsets[j] to D_offsets[j+1] - 1. Row indices outside 0..n-1 are left out; n < 2^31. A, t,
  * options, stream and work as in trine_gtsv; all arrays are in device memory. Klein 2024, Section 2.6.12. */
 
 /** Bytes of device workspace for trine_gtsv_csc2dense. TRINE_ERR_NOT_BUILT in a build without CUDA. */

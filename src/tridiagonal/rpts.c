@@ -19,6 +19,11 @@ void rpts_make_plan(int64_t n, int64_t nrhs, bool cyclic, int partition, int64_t
     }
 }
 
+static trine_status too_large(int64_t n, int64_t nrhs)
+{
+    return trine_fail(TRINE_ERR_MEMORY, "the workspace for n = %lld, nrhs = %lld does not fit in memory", (long long)n, (long long)nrhs);
+}
+
 trine_status rpts_check_options(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *out)
 {
     static const trine_gtsv_options automatic = {0};
@@ -26,6 +31,7 @@ trine_status rpts_check_options(trine_dtype t, int64_t n, int64_t nrhs, const tr
     REQUIRE(trine_dtype_is_valid(t), "dtype %d is none of S, D, C, Z", (int)t);
     REQUIRE(n >= 0 && n <= INT64_MAX / 256, "n is %lld", (long long)n);
     REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
+    if (n && nrhs > INT64_MAX / 256 / n) return too_large(n, nrhs); /* so that no count of elements overflows */
     REQUIRE(options->pivot >= TRINE_PIVOT_DEFAULT && options->pivot <= TRINE_PIVOT_SCALED_PARTIAL, "there is no pivoting scheme %d", (int)options->pivot);
     REQUIRE(options->epsilon >= 0, "epsilon is %g, not 0 or more", options->epsilon);
     REQUIRE(options->refine == 0 || options->refine == 1, "refine is %d, neither 0 nor 1", options->refine);
@@ -61,7 +67,7 @@ trine_status rpts_bytes(int64_t n, int64_t nrhs, int64_t elements, int64_t vecto
     int64_t total;
     if (__builtin_mul_overflow(n, nrhs * vectors, &total) || __builtin_add_overflow(total, elements, &total) ||
         __builtin_mul_overflow(total, (int64_t)trine_dtype_size(t), &total))
-        return trine_fail(TRINE_ERR_MEMORY, "the workspace for n = %lld, nrhs = %lld does not fit in memory", (long long)n, (long long)nrhs);
+        return too_large(n, nrhs);
     *bytes = (size_t)total;
     return TRINE_SUCCESS;
 }

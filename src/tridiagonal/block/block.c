@@ -2,6 +2,7 @@
 #include <omp.h>
 
 #include "tridiagonal/block/block.h"
+#include "tridiagonal/rpts/parts.h"
 
 /* --------------------------------------------------------------- what is asked */
 
@@ -15,13 +16,14 @@ typedef struct {
 static place gpu(void *stream) { return (place){TRINE_CUDA_TABLE(&block_cuda), stream, 0}; }
 static place cpu(int threads) { return (place){&block_cpu, NULL, threads}; }
 
+/** nrhs of the call: the most that go through the backend together. */
 static trine_status begin(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, block_call *call)
 {
     trine_status status = TRINE_SUCCESS;
     *call = (block_call){.t = t, .stream = at->stream};
     if (!at->backend) FAIL(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; the functions whose names end in _cpu solve on the CPU");
     REQUIRE(at->threads >= 0, "threads is %d", at->threads);
-    TRY(block_check_options(t, n, nrhs, options, &call->o));
+    TRY(block_check_options(t, n, at->backend == &block_cpu ? nrhs : rpts_part_size(nrhs), options, &call->o));
     call->o.threads = at->threads ? at->threads : omp_get_max_threads();
 done:
     return status;
@@ -35,7 +37,9 @@ static trine_status make_plan(const struct block_backend *backend, bool factored
     backend->partition_rows(call, &suitable, &most);
     const int64_t columns = !asked ? (call->A.paired ? 0 : suitable) : call->A.banded ? (asked + width - 1) / width : asked;
     block_make_plan(&call->A, columns < most ? columns : most, backend->coarse_partition, keeps, coarse_keeps, &call->plan);
-    return block_factor_bytes(&call->plan, call->t, &call->factor_bytes);
+    if (block_factor_bytes(&call->plan, call->t, &call->factor_bytes))
+        return trine_fail(TRINE_ERR_MEMORY, "the factors of %lld unknowns do not fit in memory", (long long)call->A.n);
+    return TRINE_SUCCESS;
 }
 
 static trine_status make_blocks(const place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, bool factored, block_call *call)
@@ -83,17 +87,23 @@ static trine_status bytes_of(trine_status (*count)(const block_call *, size_t *)
     return is_empty(call) ? TRINE_SUCCESS : count(call, bytes);
 }
 
-/** Solve with the matrix or, once set, with the factorization. */
-static trine_status run(const struct block_backend *backend, block_call *call, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+/** Solve with the matrix or, once set, with the factorization: all at once, or in parts, for which a plan is the same. */
+static trine_status run(const struct block_backend *backend, block_call *call, int64_t nrhs, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
+    const int64_t parts = call->o.nrhs < nrhs ? rpts_parts(nrhs) : 1;
     size_t needed = 0;
     trine_status status = TRINE_SUCCESS;
-    TRY(rpts_check_vectors(call->A.n, call->o.nrhs, D, ldd, X, ldx));
+    TRY(rpts_check_vectors(call->A.n, nrhs, D, ldd, X, ldx));
     TRY(bytes_of(call->factor ? backend->substitute_bytes : backend->solve_bytes, call, &needed));
     TRY(rpts_check_work(work, work_bytes, needed));
     REQUIRE((uintptr_t)work % 16 == 0, "work does not start on 16 bytes");
-    call->D = D, call->ldd = ldd, call->X = X, call->ldx = ldx, call->work = work;
-    if (!is_empty(call)) status = call->factor ? backend->substitute(call) : backend->solve(call);
+    call->ldd = ldd, call->ldx = ldx, call->work = work;
+    for (int64_t part = 0; part < parts && !is_empty(call); part++) {
+        const int64_t first = parts > 1 ? rpts_part(nrhs, part) : 0;
+        if (parts > 1) call->o.nrhs = rpts_part(nrhs, part + 1) - first;
+        call->D = rpts_column(call->t, D, ldd, first), call->X = (void *)(uintptr_t)rpts_column(call->t, X, ldx, first);
+        TRY(call->factor ? backend->substitute(call) : backend->solve(call));
+    }
 done:
     return status;
 }
@@ -125,7 +135,7 @@ static trine_status bgtsv(place at, trine_dtype t, int64_t rows, int n, int64_t 
     trine_status status = TRINE_SUCCESS;
     TRY(make_blocks(&at, t, rows, n, nrhs, options, false, &call));
     TRY(set_bands(a, b, c, &call));
-    TRY(run(at.backend, &call, D, ldd, X, ldx, work, work_bytes));
+    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes));
 done:
     return status;
 }
@@ -186,7 +196,7 @@ static trine_status bgtfs(place at, trine_dtype t, int64_t rows, int n, int64_t 
     trine_status status = TRINE_SUCCESS;
     TRY(make_blocks(&at, t, rows, n, nrhs, options, true, &call));
     TRY(set_factor(factor, factor_bytes, &call));
-    TRY(run(at.backend, &call, D, ldd, X, ldx, work, work_bytes));
+    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes));
 done:
     return status;
 }
@@ -251,7 +261,7 @@ static trine_status gbsv(place at, trine_dtype t, int64_t n, int64_t nrhs, int k
     TRY(make_bands(&at, t, n, nrhs, kl, ku, options, &call));
     REQUIRE(!n || AB, "AB is NULL");
     call.A.a = AB;
-    TRY(run(at.backend, &call, D, ldd, X, ldx, work, work_bytes));
+    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes));
 done:
     return status;
 }

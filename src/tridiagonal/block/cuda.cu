@@ -18,7 +18,6 @@ void partition_rows(const block_call *call, int64_t *suitable, int64_t *most)
 
 trine_status substitute_bytes(const block_call *call, size_t *bytes)
 {
-    REQUIRE(call->o.nrhs <= 65535, "nrhs is %lld; at most 65535 can be solved at once", (long long)call->o.nrhs);
     return rpts_bytes(call->plan.rhs_elements, call->o.nrhs, 0, 1, call->t, bytes);
 }
 trine_status solve_bytes(const block_call *call, size_t *bytes)

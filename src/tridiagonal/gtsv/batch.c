@@ -1,10 +1,10 @@
 /* trine_gtsv_batch: the arguments, then the way that suits the size of the systems. */
 #include "tridiagonal/rpts.h"
 
-enum { SMALL_ROWS = 64, MOST_COLUMNS = 65535 };
+enum { SMALL_ROWS = 64 };
 
 /** Options for the solve of packed systems: their op is done. Partitions should not straddle two systems: that could leave an odd
- *  part of one in the interior of a partition, and of tridiag(1, 0, 1) that is singular. */
+ *  part of one in the interior of a partition, and of tridiag(1, 0, 1) that is singular. Those of coarse systems may still. */
 static trine_gtsv_options packed_options(int64_t n, const trine_gtsv_options *options)
 {
     static const int partitions[] = {32, 40, 24, 48, 16, 56, 64, 8};
@@ -33,7 +33,7 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t systems, const tri
     *array = *array / 16 * 16;
     if (n <= device->medium_rows(t)) goto done;
     TRY(trine_gtsv_work_size(t, batch->o.cyclic ? n : n * systems, 1, &packed, solver)); /* one below the other, or one by one */
-    TRY(trine_gtsv_work_size(t, n, systems < MOST_COLUMNS ? systems : MOST_COLUMNS, &packed, &columns)); /* one matrix for all */
+    TRY(trine_gtsv_work_size(t, n, systems, &packed, &columns)); /* one matrix for all */
     if (columns > *solver) *solver = columns;
 done:
     return status;
@@ -72,10 +72,7 @@ static trine_status solve_long(void *stream, const gtsv_batch *batch, const trin
         return TRINE_SUCCESS;
     }
     if (batch->matrix.system == 0) {
-        for (int64_t s = 0; s < systems; s += MOST_COLUMNS) {
-            char *x = d + (size_t)s * one;
-            TRY(trine_gtsv(stream, batch->t, n, systems - s < MOST_COLUMNS ? systems - s : MOST_COLUMNS, &o, a, b, c, x, n, x, n, rest, solver));
-        }
+        TRY(trine_gtsv(stream, batch->t, n, systems, &o, a, b, c, d, n, d, n, rest, solver));
     } else if (o.cyclic) {
         for (size_t at = 0; at < (size_t)systems * one; at += one)
             TRY(trine_gtsv(stream, batch->t, n, 1, &o, a + at, b + at, c + at, d + at, n, d + at, n, rest, solver));

@@ -1,5 +1,6 @@
 /* trine_gtsv: the arguments, then the device. */
 #include "tridiagonal/gtsv/marks.h"
+#include "tridiagonal/rpts/parts.h"
 
 enum { GTSV_PARTITION = 32, ONE_THREAD_ROWS = 32 };
 
@@ -9,7 +10,6 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_
     trine_status status = rpts_check_options(t, n, nrhs, options, o);
     if (status) return status;
     if (!device) return trine_fail(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; trine_gtsv_cpu solves on the CPU");
-    REQUIRE(nrhs <= 65535, "nrhs is %lld; at most 65535 can be solved at once", (long long)nrhs);
     const bool tiled = o->epsilon == 0 && o->partition == 0 && o->final_stage == TRINE_GTSV_FUSED;
     if (!tiled && o->path > TRINE_GTSV_STAGES)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "epsilon > 0, chosen partitions and chosen final stages are solved by TRINE_GTSV_STAGES only, not by path %d", (int)o->path);
@@ -30,9 +30,10 @@ trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, const 
     rpts_options o;
     rpts_plan plan;
     REQUIRE(bytes, "bytes is NULL");
-    return prepare(t, n, nrhs, options, &o, &plan, bytes);
+    return prepare(t, n, rpts_part_size(nrhs), options, &o, &plan, bytes);
 }
 
+/** At most RPTS_MOST_COLUMNS right-hand sides. */
 static trine_status solve(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, const struct gtsv_device_call *call, const int32_t *marks,
                           size_t work_bytes)
 {
@@ -54,8 +55,15 @@ trine_status trine_gtsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, co
                         const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                         void *work, size_t work_bytes)
 {
-    const struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .D = D, .X = X, .work = work, .ldd = ldd, .ldx = ldx};
-    return solve(t, n, nrhs, options, &call, NULL, work_bytes);
+    trine_status status = TRINE_SUCCESS;
+    struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .work = work, .ldd = ldd, .ldx = ldx};
+    for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
+        const int64_t first = rpts_part(nrhs, part);
+        call.D = rpts_column(t, D, ldd, first), call.X = (void *)(uintptr_t)rpts_column(t, X, ldx, first);
+        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, work_bytes));
+    }
+done:
+    return status;
 }
 
 trine_status gtsv_with_marks(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, const void *a, const void *b, const void *c,

@@ -24,7 +24,7 @@ template <typename T> __global__ void scatter(T *X, int64_t n, int64_t ldx, cons
 {
     T *x = X + blockIdx.x * ldx;
     int32_t *mark = marks + blockIdx.x / tile.columns * tiles;
-    for (int32_t k = offsets[blockIdx.x] + (int32_t)threadIdx.x; k < offsets[blockIdx.x + 1]; k += EXPAND_THREADS)
+    for (int64_t k = offsets[blockIdx.x] + (int64_t)threadIdx.x; k < offsets[blockIdx.x + 1]; k += EXPAND_THREADS)
         if (rows[k] >= 0 && rows[k] < n) x[rows[k]] = values[k], mark[rows[k] / tile.rows] = 1;
 }
 
@@ -36,7 +36,7 @@ __device__ inline unsigned long long key_of(complex_of<double> x) { return (unsi
 
 /** Keep the largest entries of a column: find the key of the last one that is kept, byte by byte from the top, then gather in
  *  the order of rows. */
-template <typename T> __global__ void __launch_bounds__(SELECT_THREADS) select_largest(const T *X, int n, int64_t ldx, T *values, int32_t *rows, const int32_t *offsets)
+template <typename T> __global__ void __launch_bounds__(SELECT_THREADS) select_largest(const T *X, unsigned n, int64_t ldx, T *values, int32_t *rows, const int32_t *offsets)
 {
     using key_type = decltype(key_of(T{}));
     __shared__ int count[BINS], warp_kept[WARPS];
@@ -45,13 +45,13 @@ template <typename T> __global__ void __launch_bounds__(SELECT_THREADS) select_l
     const int tid = (int)threadIdx.x, lane = tid % 32, warp = tid / 32;
     const int first = offsets[blockIdx.x], wanted = offsets[blockIdx.x + 1] - first;
     if (wanted <= 0) return;
-    if (tid == 0) left = wanted < n ? wanted : n;
+    if (tid == 0) left = wanted < (int)n ? wanted : (int)n;
     key_type prefix = 0, mask = 0;
     for (int shift = 8 * (int)sizeof(key_type) - 8; shift >= 0; shift -= 8) {
         if (tid < BINS) count[tid] = 0;
         __syncthreads();
-        for (int base = 0; base < n; base += SELECT_THREADS) {
-            const int i = base + tid;
+        for (unsigned base = 0; base < n; base += SELECT_THREADS) {
+            const unsigned i = base + tid;
             const key_type key = i < n ? key_of(x[i]) : key_type(0);
             const bool counts = i < n && (key & mask) == prefix;
             const int bin = counts ? (int)(key >> shift & 255) : BINS;
@@ -73,8 +73,8 @@ template <typename T> __global__ void __launch_bounds__(SELECT_THREADS) select_l
         if (whole_bin) break;
     }
     int at = 0, ties_left = left; /* the same in all threads */
-    for (int base = 0; base < n; base += SELECT_THREADS) {
-        const int i = base + tid;
+    for (unsigned base = 0; base < n; base += SELECT_THREADS) {
+        const unsigned i = base + tid;
         const key_type key = i < n ? key_of(x[i]) & mask : key_type(0);
         const bool above = i < n && key > prefix, tie = i < n && key == prefix;
         const unsigned below_me = (1u << lane) - 1, ties = __ballot_sync(~0u, tie);
@@ -91,13 +91,13 @@ template <typename T> __global__ void __launch_bounds__(SELECT_THREADS) select_l
         for (int w = 0; w < WARPS; w++) before += w < warp ? warp_kept[w] : 0, here += warp_kept[w];
         if (kept) {
             values[first + before + __popc(all & below_me)] = x[i];
-            rows[first + before + __popc(all & below_me)] = i;
+            rows[first + before + __popc(all & below_me)] = (int32_t)i;
         }
         at += here;
         ties_left -= ties_here < ties_left ? ties_here : ties_left;
         __syncthreads();
     }
-    for (int k = at + tid; k < wanted; k += SELECT_THREADS) values[first + k] = T{}, rows[first + k] = -1;
+    for (int64_t k = at + tid; k < wanted; k += SELECT_THREADS) values[first + k] = T{}, rows[first + k] = -1;
 }
 
 template <typename T> trine_status expand_of(gpuStream_t stream, const sparse_columns *c)
@@ -115,7 +115,7 @@ done:
 
 template <typename T> trine_status select_of(gpuStream_t stream, const sparse_columns *c)
 {
-    select_largest<T><<<(unsigned)c->count, SELECT_THREADS, 0, stream>>>((const T *)c->X, (int)c->n, c->ldx, (T *)c->values, c->rows, c->offsets + c->first);
+    select_largest<T><<<(unsigned)c->count, SELECT_THREADS, 0, stream>>>((const T *)c->X, (unsigned)c->n, c->ldx, (T *)c->values, c->rows, c->offsets + c->first);
     return GPU_LAUNCHED("select_largest");
 }
 

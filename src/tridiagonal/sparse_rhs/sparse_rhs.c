@@ -1,5 +1,6 @@
 /* Sparse right-hand sides: expanded into X, solved in place, and for csc2csc pruned to the largest entries. On a GPU tiles of
  * D without entries are marked, so that the solve passes over them. */
+#include "tridiagonal/rpts/parts.h"
 #include "tridiagonal/sparse_rhs/sparse_rhs.h"
 
 enum { BATCH_GPU = 128, BATCH_CPU = 16 };
@@ -17,12 +18,13 @@ static place cpu(int threads) { return (place){&sparse_rhs_cpu, false, NULL, thr
 
 typedef struct { const void *a, *b, *c; } bands;
 
-/** What is in the workspace of a dense solve of up to nrhs right-hand sides: on a GPU marks, then the solver's. */
+/** What is in the workspace of a dense solve of up to nrhs right-hand sides, as many as a GPU solves at once: on a GPU marks, then the solver's. */
 typedef struct { gtsv_tile tile; size_t mark_bytes, solver_bytes; } layout;
 
 static trine_status lay_out(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, layout *l)
 {
     *l = (layout){0};
+    REQUIRE(n <= INT32_MAX, "n is %lld; row indices of 32 bits end at %d", (long long)n, INT32_MAX);
     const trine_status status = at->gpu ? trine_gtsv_work_size(t, n, nrhs, options, &l->solver_bytes) : trine_gtsv_cpu_work_size(t, n, nrhs, options, &l->solver_bytes);
     if (status || !at->gpu) return status;
     l->tile = TRINE_CUDA_TABLE(&gtsv_marks_cuda)->tile(t, nrhs);
@@ -46,7 +48,6 @@ done:
 /** values and rows may be NULL where there is no entry, which only offsets on the host can tell. */
 static trine_status check_columns(const place *at, int64_t n, int64_t nrhs, const char *name, const void *values, const int32_t *rows, const int32_t *offsets)
 {
-    REQUIRE(n <= INT32_MAX, "n is %lld; row indices of 32 bits end at %d", (long long)n, INT32_MAX);
     REQUIRE(!n || !nrhs || offsets, "%s_offsets is NULL", name);
     REQUIRE(at->gpu || !n || !nrhs || offsets[nrhs] == offsets[0] || (values && rows), "%s_%s is NULL", name, values ? "rows" : "values");
     return TRINE_SUCCESS;
@@ -56,17 +57,21 @@ static trine_status csc2dense(const place *at, trine_dtype t, int64_t n, int64_t
                               const void *values, const int32_t *rows, const int32_t *offsets, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     trine_status status = TRINE_SUCCESS;
+    const int64_t parts = at->gpu ? rpts_parts(nrhs) : 1;
     layout l;
-    TRY(lay_out(at, t, n, nrhs, options, &l));
+    TRY(lay_out(at, t, n, at->gpu ? rpts_part_size(nrhs) : nrhs, options, &l));
     const size_t needed = l.mark_bytes + l.solver_bytes;
     TRY(check_columns(at, n, nrhs, "D", values, rows, offsets));
     REQUIRE(ldx >= n, "ldx is %lld, less than n = %lld", (long long)ldx, (long long)n);
     REQUIRE(!n || !nrhs || (X && A.a && A.b && A.c), "%s is NULL", !X ? "X" : !A.a ? "a" : !A.b ? "b" : "c");
     REQUIRE(work_bytes >= needed && (work || !needed), "the workspace has %zu bytes; %zu are needed", work ? work_bytes : 0, needed);
     if (!n || !nrhs) return TRINE_SUCCESS;
-    sparse_columns columns = {.t = t, .n = n, .count = nrhs, .ldx = ldx, .X = X, .values = (void *)(uintptr_t)values,
-                                    .rows = (int32_t *)(uintptr_t)rows, .offsets = offsets};
-    TRY(solve_columns(at, &columns, &l, options, A, work));
+    for (int64_t part = 0; part < parts; part++) {
+        const int64_t first = parts > 1 ? rpts_part(nrhs, part) : 0, end = parts > 1 ? rpts_part(nrhs, part + 1) : nrhs;
+        sparse_columns columns = {.t = t, .n = n, .first = first, .count = end - first, .ldx = ldx, .X = (void *)(uintptr_t)rpts_column(t, X, ldx, first),
+                                  .values = (void *)(uintptr_t)values, .rows = (int32_t *)(uintptr_t)rows, .offsets = offsets};
+        TRY(solve_columns(at, &columns, &l, options, A, work));
+    }
 done:
     return status;
 }
@@ -81,7 +86,7 @@ static trine_status csc2csc_size(const place *at, trine_dtype t, int64_t n, int6
     TRY(lay_out(at, t, n, nrhs < most ? nrhs : most, options, l));
     *batch = nrhs < most ? nrhs : most;
     *ldx = (n + 15) / 16 * 16;
-    *dense_bytes = (size_t)(*ldx * *batch) * trine_dtype_size(t); /* no overflow: lay_out has checked n * batch * 3 of them */
+    *dense_bytes = (size_t)(*ldx * *batch) * trine_dtype_size(t);
     *bytes = *dense_bytes + l->mark_bytes + l->solver_bytes;
 done:
     return status;
@@ -118,7 +123,7 @@ trine_status trine_gtsv_csc2dense_work_size(trine_dtype t, int64_t n, int64_t nr
     const place at = gpu(NULL);
     layout l;
     REQUIRE(bytes, "bytes is NULL");
-    TRY(lay_out(&at, t, n, nrhs, options, &l));
+    TRY(lay_out(&at, t, n, rpts_part_size(nrhs), options, &l));
     *bytes = l.mark_bytes + l.solver_bytes;
 done:
     return status;
@@ -149,7 +154,14 @@ trine_status trine_gtsv_csc2csc(void *stream, trine_dtype t, int64_t n, int64_t 
 
 trine_status trine_gtsv_csc2dense_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
 {
-    return trine_gtsv_cpu_work_size(t, n, nrhs, options, bytes);
+    trine_status status = TRINE_SUCCESS;
+    const place at = cpu(0);
+    layout l;
+    REQUIRE(bytes, "bytes is NULL");
+    TRY(lay_out(&at, t, n, nrhs, options, &l));
+    *bytes = l.solver_bytes;
+done:
+    return status;
 }
 trine_status trine_gtsv_csc2dense_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                       const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
