@@ -220,6 +220,7 @@ static void a_singular_system_stays_finite_and_refinement_makes_the_residual_of_
         }
 }
 
+#if CUDART_VERSION >= 12050
 /** A function of the driver, or the test is skipped. */
 static void *driver_function(const char *name)
 {
@@ -229,50 +230,75 @@ static void *driver_function(const char *name)
     return function;
 }
 
-static void a_stream_with_a_part_of_the_device_gets_its_solution_without_a_cooperative_launch(void **state)
+/** A green context of so few multiprocessors, and a stream of it. */
+static CUgreenCtx open_part_of_device(unsigned multiprocessors, cudaStream_t *stream)
 {
-    (void)state;
-    static const int64_t sizes[] = {700001, 1000000};
     const PFN_cuDeviceGetDevResource_v12040 get_resource = (PFN_cuDeviceGetDevResource_v12040)driver_function("cuDeviceGetDevResource");
     const PFN_cuDevSmResourceSplitByCount_v12040 split = (PFN_cuDevSmResourceSplitByCount_v12040)driver_function("cuDevSmResourceSplitByCount");
     const PFN_cuDevResourceGenerateDesc_v12040 describe = (PFN_cuDevResourceGenerateDesc_v12040)driver_function("cuDevResourceGenerateDesc");
     const PFN_cuGreenCtxCreate_v12040 create = (PFN_cuGreenCtxCreate_v12040)driver_function("cuGreenCtxCreate");
     const PFN_cuGreenCtxStreamCreate_v12050 create_stream = (PFN_cuGreenCtxStreamCreate_v12050)driver_function("cuGreenCtxStreamCreate");
-    const PFN_cuGreenCtxDestroy_v12040 destroy = (PFN_cuGreenCtxDestroy_v12040)driver_function("cuGreenCtxDestroy");
     CUdevResource all, part;
     CUdevResourceDesc what;
     CUgreenCtx green;
-    CUstream stream;
     unsigned groups = 1;
     CUDA(cudaFree(NULL)); /* the device's context */
     CUDA(get_resource(0, &all, CU_DEV_RESOURCE_TYPE_SM));
-    if (all.sm.smCount < 64) skip(); /* 16 would be much of it */
-    CUDA(split(&part, &groups, &all, NULL, 0, 16));
+    if (all.sm.smCount < 4 * multiprocessors) skip();
+    CUDA(split(&part, &groups, &all, NULL, 0, multiprocessors));
     CUDA(describe(&what, &part, 1));
     CUDA(create(&green, what, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-    CUDA(create_stream(&stream, green, CU_STREAM_NON_BLOCKING, 0));
-    for (int s = 0; s < 2; s++) {
-        if (!test_is_small(sizes[s])) continue;
-        struct fixture f = open_fixture(sizes[s], 1, (trine_gtsv_options){0});
-        const size_t bytes = (size_t)f.n * sizeof(float);
-        float *two_pass = malloc(bytes);
-        OK(solve(&f, NULL, (trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS}));
-        CUDA(cudaMemcpy(two_pass, f.dx, bytes, cudaMemcpyDeviceToHost));
-        OK(solve(&f, NULL, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP})); /* on the whole device it is possible */
-        CUDA(cudaDeviceSynchronize());
-        FAILS(TRINE_ERR_DEVICE, "cooperative", solve(&f, stream, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP}));
-        CUDA(cudaMemset(f.dx, 0, bytes));
-        CUDA(cudaDeviceSynchronize());
-        OK(solve(&f, stream, (trine_gtsv_options){0}));
-        CUDA(cudaStreamSynchronize(stream));
-        check_column(&f, 0);
-        assert_memory_equal(two_pass, f.x, bytes);
-        free(two_pass);
-        close_fixture(&f);
-    }
-    CUDA(cudaStreamDestroy(stream));
-    CUDA(destroy(green));
+    CUDA(create_stream(stream, green, CU_STREAM_NON_BLOCKING, 0));
+    return green;
 }
+static void close_part_of_device(CUgreenCtx green, cudaStream_t stream)
+{
+    CUDA(cudaStreamDestroy(stream));
+    CUDA(((PFN_cuGreenCtxDestroy_v12040)driver_function("cuGreenCtxDestroy"))(green));
+}
+
+/** On 16 multiprocessors some clusters of 16 blocks do not fit, and what fills the whole chip would, in a graph, wait for itself. */
+static void a_stream_with_a_part_of_the_device_gets_its_solution_at_once_and_from_a_graph(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1000, 16384, 30000, 100000, 700001, 1000000};
+    cudaStream_t stream;
+    const CUgreenCtx green = open_part_of_device(16, &stream);
+    for (int s = 0; s < 6; s++)
+        for (size_t p = 0; p < sizeof paths / sizeof *paths; p++) {
+            if (!test_is_small(sizes[s]) || !test_is_to_do()) continue;
+            const trine_gtsv_options options = {.path = paths[p]};
+            struct fixture f = open_fixture(sizes[s], 1, options);
+            cudaGraph_t graph;
+            cudaGraphExec_t exec;
+            const trine_status status = solve(&f, stream, options);
+            CUDA(cudaStreamSynchronize(stream));
+            if (paths[p] == TRINE_GTSV_ON_CHIP && sizes[s] > 200000) { /* 12 tiles of 1024 rows on each multiprocessor */
+                assert_int_equal(status, TRINE_ERR_UNSUPPORTED);
+                OK(solve(&f, NULL, options)); /* on the whole device */
+                CUDA(cudaDeviceSynchronize());
+                check_column(&f, 0);
+                close_fixture(&f);
+                continue;
+            }
+            assert_int_equal(status, TRINE_SUCCESS);
+            check_column(&f, 0);
+            CUDA(cudaMemset(f.dx, 0xff, (size_t)f.n * sizeof(float)));
+            CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+            OK(solve(&f, stream, options));
+            CUDA(cudaStreamEndCapture(stream, &graph));
+            CUDA(cudaGraphInstantiate(&exec, graph, 0));
+            CUDA(cudaDeviceSynchronize());
+            CUDA(cudaGraphLaunch(exec, stream));
+            CUDA(cudaStreamSynchronize(stream));
+            check_column(&f, 0);
+            CUDA(cudaGraphExecDestroy(exec));
+            CUDA(cudaGraphDestroy(graph));
+            close_fixture(&f);
+        }
+    close_part_of_device(green, stream);
+}
+#endif
 
 static void more_than_two_to_the_31_elements_are_addressed(void **state)
 {
@@ -296,7 +322,9 @@ int main(void)
         cmocka_unit_test(a_captured_solve_can_be_replayed_with_new_data),
         cmocka_unit_test(solves_one_after_the_other_do_not_overtake_each_other),
         cmocka_unit_test(a_singular_system_stays_finite_and_refinement_makes_the_residual_of_the_published_size_small),
-        cmocka_unit_test(a_stream_with_a_part_of_the_device_gets_its_solution_without_a_cooperative_launch),
+#if CUDART_VERSION >= 12050 /* green contexts */
+        cmocka_unit_test(a_stream_with_a_part_of_the_device_gets_its_solution_at_once_and_from_a_graph),
+#endif
         cmocka_unit_test(more_than_two_to_the_31_elements_are_addressed),
     };
     return TEST_MAIN(tests);

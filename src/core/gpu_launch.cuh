@@ -1,22 +1,22 @@
-/* Kernel launches by the driver itself: the runtime takes about a microsecond to find a kernel's handle and to look at its arguments,
- * which is a tenth of the time of a short solve. */
+/* What the driver is asked itself: kernel launches, since the runtime takes about a microsecond to find a kernel's handle and to look at
+ * its arguments, which is a tenth of the time of a short solve; and what a stream has of the device. */
 #ifndef TRINE_GPU_LAUNCH_CUH
 #define TRINE_GPU_LAUNCH_CUH
 
-#include <cuda.h>
+#include <cudaTypedefs.h>
 
 #include "core/gpu.h"
 
 #if CUDART_VERSION >= 12050
 using driver_launch = CUresult (*)(const CUlaunchConfig *, CUfunction, void **, void **);
 
-/** cuLaunchKernelEx; NULL if there is none. */
-inline driver_launch find_driver_launch()
+/** A function of the driver; NULL if there is none. */
+inline void *find_driver_call(const char *name, unsigned version)
 {
     void *entry = nullptr;
     cudaDriverEntryPointQueryResult found;
-    const gpuError_t error = cudaGetDriverEntryPointByVersion("cuLaunchKernelEx", &entry, 12000, cudaEnableDefault, &found);
-    return error == gpuSuccess && found == cudaDriverEntryPointSuccess ? (driver_launch)entry : nullptr;
+    const gpuError_t error = cudaGetDriverEntryPointByVersion(name, &entry, version, cudaEnableDefault, &found);
+    return error == gpuSuccess && found == cudaDriverEntryPointSuccess ? entry : nullptr;
 }
 /** A handle for all devices. */
 template <auto KERNEL> CUfunction find_kernel()
@@ -31,7 +31,7 @@ template <auto KERNEL, typename Argument> gpuError_t launch_kernel(const gpuLaun
 {
     void *arguments[] = {(void *)&argument};
 #if CUDART_VERSION >= 12050
-    static const driver_launch launch = find_driver_launch();
+    static const driver_launch launch = (driver_launch)find_driver_call("cuLaunchKernelEx", 12000);
     static const CUfunction kernel = find_kernel<KERNEL>();
     static_assert(sizeof(CUlaunchAttribute) == sizeof(gpuLaunchAttribute), "the driver's attributes are the runtime's");
     const CUlaunchConfig config = {c.gridDim.x, c.gridDim.y, c.gridDim.z, c.blockDim.x, c.blockDim.y, c.blockDim.z, (unsigned)c.dynamicSmemBytes, c.stream,
@@ -40,6 +40,20 @@ template <auto KERNEL, typename Argument> gpuError_t launch_kernel(const gpuLaun
     /* a thread without a context yet gets one from the runtime, whose words on failures are those of all other calls */
 #endif
     return cudaLaunchKernelExC(&c, (const void *)KERNEL, arguments);
+}
+
+/** Multiprocessors that kernels in a stream can have: those of its green context or, if it has none, `all` of the device. */
+inline int multiprocessors_of(gpuStream_t stream, int all)
+{
+#if CUDART_VERSION >= 12050
+    static const auto get_green = (PFN_cuStreamGetGreenCtx_v12040)find_driver_call("cuStreamGetGreenCtx", 12040);
+    static const auto get_resource = (PFN_cuGreenCtxGetDevResource_v12040)find_driver_call("cuGreenCtxGetDevResource", 12040);
+    CUgreenCtx green = nullptr;
+    CUdevResource part;
+    if (!get_green || !get_resource || get_green(stream, &green) != CUDA_SUCCESS || !green) return all;
+    if (get_resource(green, &part, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS) return (int)part.sm.smCount;
+#endif
+    return all;
 }
 
 #endif

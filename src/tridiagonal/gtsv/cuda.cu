@@ -65,7 +65,7 @@ template <typename T> trine_status solve_of(const rpts_options *o, const rpts_pl
     const columns_of<const T> D = {(const T *)call->D, call->ldd}, solution = {(const T *)call->X, call->ldx};
     const columns_of<T> X = {(T *)call->X, call->ldx}, residual = {(T *)call->work + plan->elements, n};
     system_of<T> A = {n, 0, 0, o->cyclic, o->op == TRINE_H && scalar<T>::is_complex, (const T *)call->a, (const T *)call->b, (const T *)call->c};
-    device_limits limits;
+    device_limits limits = {};
     if (transposed) /* row i of A^T: c[i-1], b[i], a[i+1] */
         A.lower = (const T *)call->c, A.lower_shift = -1, A.upper = (const T *)call->a, A.upper_shift = 1;
     const auto solve = [&](columns_of<const T> rhs, columns_of<T> unknowns, const int32_t *marked) {

@@ -60,6 +60,9 @@ struct launch {
     }
 };
 
+/** Blocks that a cluster may have: 16 of them need not fit on a part of the device, 8 do. */
+inline int most_blocks_of_cluster(const device_limits &limits) { return limits.major < 9 ? 1 : limits.in_part ? SHORT_BLOCKS / 2 : SHORT_BLOCKS; }
+
 /** Warps that a block of solve_short may have: a power of two. */
 template <typename T, int NR, int M> int most_short_warps(const device_limits &limits)
 {
@@ -69,7 +72,7 @@ template <typename T, int NR, int M> int most_short_warps(const device_limits &l
 }
 template <typename T, int NR, int M> bool is_short(const tiled_call<T> &call)
 {
-    return quotient(call.A.n, WARP * M) <= most_short_warps<T, NR, M>(call.limits) * (call.limits.major >= 9 ? SHORT_BLOCKS : 1); /* clusters */
+    return quotient(call.A.n, WARP * M) <= most_short_warps<T, NR, M>(call.limits) * most_blocks_of_cluster(call.limits);
 }
 
 /** In `blocks` blocks of `each` tiles. */
@@ -99,7 +102,7 @@ template <typename T, int NR, int M> trine_status launch_short(const tiled_call<
 {
     const int64_t tiles = quotient(call.A.n, WARP * M);
     int blocks = 1, each = 1;
-    while (blocks < SHORT_BLOCKS && blocks * preferred_tiles < tiles && call.limits.major >= 9) blocks *= 2;
+    while (blocks < most_blocks_of_cluster(call.limits) && blocks * preferred_tiles < tiles) blocks *= 2;
     while (each * blocks < tiles) each *= 2;
     return call.A.cyclic ? launch_short_cluster<T, NR, M, true>(call, blocks, each) : launch_short_cluster<T, NR, M, false>(call, blocks, each);
 }
@@ -212,8 +215,7 @@ template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &ca
         if (!call.A.cyclic && fits_grid<T, NR, LONG<T, NR>>(call)) return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
         return trine_fail(TRINE_ERR_UNSUPPORTED, "a %stridiagonal system of %lld rows does not fit on this chip", call.A.cyclic ? "cyclic " : "", (long long)call.A.n);
     }
-    /* a cooperative launch is refused where the stream has a part of the device only */
-    if (prefers_chip<T, NR>(call) && solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call) == TRINE_SUCCESS) return TRINE_SUCCESS;
+    if (prefers_chip<T, NR>(call)) return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
     /* behind the gate D is needed again */
     if ((call.route == ROUTE_ONE_PASS || prefers_one_pass<T, NR>(call)) && call.X.data != call.D.data && !call.A.cyclic) return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
     return solve_in_passes<T, NR, LONG<T, NR>, false>(call);
@@ -241,5 +243,9 @@ template <typename T> gtsv_tile tiled_tile(int64_t nrhs)
 
 template <typename T> trine_status solve_tiled(const tiled_call<T> &call)
 {
-    return call.nrhs == 1 ? solve_columns<T, 1>(call) : solve_columns<T, tuned<T>::COLUMNS>(call);
+    /* more blocks than a part of the device can hold at once would wait for each other, in a graph without end */
+    tiled_call<T> it = call;
+    it.limits.multiprocessors = multiprocessors_of(call.stream, call.limits.multiprocessors);
+    it.limits.in_part = it.limits.multiprocessors < call.limits.multiprocessors;
+    return call.nrhs == 1 ? solve_columns<T, 1>(it) : solve_columns<T, tuned<T>::COLUMNS>(it);
 }

@@ -5,8 +5,8 @@
 #include "tridiagonal/gtsv/marks.h"
 #include "tridiagonal/rpts/system.cuh"
 
-/** What decides where a system is solved. */
-struct device_limits { int device, multiprocessors, shared_bytes, major; };
+/** What decides where a system is solved. In part: the stream has these multiprocessors of a device with more. */
+struct device_limits { int device, multiprocessors, shared_bytes, major; bool in_part; };
 
 /** How a system may be solved: in one kernel that keeps it on the chip, by two passes over it, by one pass that the exact kernels
  *  follow where it is not certain, or whichever is faster. */
