@@ -24,8 +24,8 @@ typedef enum {
 /** How trine_gtsv goes about it on the GPU; trine_gtsv_cpu ignores it. With epsilon > 0, a chosen partition or a chosen final stage
  *  systems are solved by stages, whatever is automatic; asked for another path they are TRINE_ERR_UNSUPPORTED. */
 typedef enum {
-    TRINE_GTSV_AUTO,       /* up to 512 rows in D (Z: 256; cyclic ones of even order) the most accurate, else the fastest: in one pass where X is not D
-                              and tiles, times groups of four right-hand sides, are four times as many as fit on the chip (H200, nrhs = 1: 7 million
+    TRINE_GTSV_AUTO,       /* up to 512 rows in D (Z: 256; cyclic ones of even order) the most accurate, else the fastest: in one pass where tiles,
+                              times groups of four right-hand sides, are four times as many as fit on the chip (H200, nrhs = 1: 7 million
                               rows in S, 3.5 in D and C, 1.8 in Z; up to four: half as many) */
     TRINE_GTSV_STAGES,     /* stage by stage as in the thesis */
     TRINE_GTSV_TWO_PASS,   /* tiles are reduced to two rows each, that system is solved, tiles are read again and substituted */
@@ -33,8 +33,8 @@ typedef enum {
                               it does not fit (on an H200 about 1.5 million rows in S, 750 000 in D; cyclic ones 32 768) */
     TRINE_GTSV_ONE_PASS    /* two passes, but the second one only if the first one could not settle everything: it solves the tiles
                               there and then where the spikes of their surroundings prove that what lies beyond cannot matter, as it
-                              is where rows are dominated by their diagonal or random. X written before the second pass is written
-                              again. Where X is D, and cyclic systems: two passes */
+                              is where rows are dominated by their diagonal or random. What the second pass finds to be wrong
+                              of that, it solves again. Cyclic systems: two passes */
 } trine_gtsv_path;
 
 /** How the solve by stages on the GPU ends. */

@@ -18,10 +18,19 @@
  * third bit behind the last, and the rows inside follow from them as there. |.| is |re| + |im| for complex numbers, at most
  * sqrt(2) too large on the right. NaN and Inf are never certified.
  *
- * One tile that fails, or that has waited in vain, opens the gate: from then on tiles are only reduced, all are reduced in the
- * end, and the kernels that follow solve the system of these rows and substitute every tile, as if the tiles had been
- * reduced only. If the gate stays shut they leave at once. D is still needed behind an open gate: X must not be D. Tiles of 256 rows
- * (the shortest there are) with coefficients from U(-1,1) damp by e^-114 on average. */
+ * One tile that fails, or that has waited in vain, opens the gate: the kernels that follow solve the system of all tiles' rows, as in
+ * two passes. With that the other tiles' certificates are put to the test: L and H are known now. Tiles that do not stand it, tiles that failed, and
+ * the neighbours of both, are substituted as in two passes; the others stay. If the gate stays shut these kernels leave at once. Where
+ * many tiles are expected to fail, all but the first ones are reduced only.
+ *
+ * X may be D: nobody but its own warp needs the right-hand side of a tile, and where it is stored, X takes its place. A tile that failed
+ * still has it. One that has been solved from ends x~ and gets others, x, is corrected: its inner equations hold for X, so the solution of the
+ * homogeneous ones with ends x - x~ is added to it. That leaves a backward error of eps (|A||X before| + |A||X after|), as good as
+ * any unless X before was large and cancels. For ends to change as much as that, what was taken for L or H must
+ * have been 1 / eta times too small. In place spikes are therefore counted 2^24 times: to lose digits there takes an L or H of
+ * 2^50 (in double 2^80) times its estimate, and a sum that happens to vanish.
+ *
+ * Tiles of 256 rows (the shortest there are) with coefficients from U(-1,1) damp by e^-114 on average. */
 #ifndef TRINE_RPTS_ONE_PASS_CUH
 #define TRINE_RPTS_ONE_PASS_CUH
 
@@ -32,6 +41,9 @@
 /** How often a warp asks for its neighbours' rows (about a microsecond each) before it gives up: they are on their way unless
  *  blocks start in an order that nothing forbids but no device has. */
 constexpr int MOST_POLLS = 1 << 16;
+
+/** How many times smaller spikes must be where X is stored over D. */
+constexpr float IN_PLACE_TIMES = 0x1p24f;
 
 /* ------------------------------------------------------- rows handed around
  * They carry their own "not ready" mark, number by number. The rows of a tile are together in memory, apart from others':
@@ -80,23 +92,36 @@ template <typename T, int NR> struct handed_row {
 };
 
 /** Where the first, or last, row of tile `number` is handed out. */
-template <typename T, int NR> __device__ __forceinline__ T *handed_at(const two_pass<T> &s, int64_t number, bool last) { return s.handed + (blockIdx.y * s.tiles + number) * HANDED<NR> + (last ? HANDED_ROW<NR> : 0); }
+template <typename T, int NR> __device__ __forceinline__ T *handed_at(const two_pass<T> &s, int64_t number, int64_t first, bool last) { return s.handed + (first / NR * s.tiles + number) * HANDED<NR> + (last ? HANDED_ROW<NR> : 0); }
+
+template <typename T, int NR> __device__ __forceinline__ void hand_out(const two_pass<T> &s, int64_t number, int64_t first, const rows_of<T, NR> &rows)
+{
+    if (threadIdx.x >= 2) return;
+    handed_row<T, NR> handed;
+    handed.publish(handed_at<T, NR>(s, number, first, threadIdx.x == 1), either(threadIdx.x == 1, rows.last, rows.first));
+}
 
 /** Lanes 0 .. 3 get the rows that meet at the joints of tiles number - 2 .. number + 2: the last row of the tile before the joint, the
- *  first one of that behind it, of the identity where there is no such tile. False if they do not come. */
-template <typename T, int NR> __device__ __forceinline__ bool collect_rows(const two_pass<T> &s, int64_t number, const rows_of<T, NR> &rows, row_of<T, NR> &before, row_of<T, NR> &behind)
+ *  first one of that behind it, of the identity where there is no such tile. `rows` are those of the tile itself, or NULL if they are to
+ *  be collected too. False if they do not come. */
+template <typename T, int NR>
+__device__ __forceinline__ bool collect_rows(const two_pass<T> &s, int64_t number, int64_t first, const rows_of<T, NR> *rows, row_of<T, NR> &before, row_of<T, NR> &behind)
 {
     const int lane = threadIdx.x % WARP;
     const int64_t joint = number - 1 + lane;
-    bool has_before = lane > 3 || lane == 2 || joint < 1 || joint > s.tiles, has_behind = lane > 3 || lane == 1 || joint < 0 || joint >= s.tiles;
-    before = either(lane == 2, rows.last, identity_row<T, NR>()), behind = either(lane == 1, rows.first, identity_row<T, NR>());
-    for (int polls = 1;; polls++) {
-        handed_row<T, NR> handed;
-        if (!has_before) has_before = handed.poll(handed_at<T, NR>(s, joint - 1, true), before);
-        if (!has_behind) has_behind = handed.poll(handed_at<T, NR>(s, joint, false), behind);
-        if (__all_sync(~0u, has_before & has_behind)) return true;
-        if (polls % 8 == 0 && (polls >= MOST_POLLS || !is_missing(poll(s.gate)))) return false;
+    bool has_before = lane > 3 || joint < 1 || joint > s.tiles, has_behind = lane > 3 || joint < 0 || joint >= s.tiles;
+    before = behind = identity_row<T, NR>();
+    if (rows) {
+        before = either(lane == 2, rows->last, before), behind = either(lane == 1, rows->first, behind);
+        has_before = has_before || lane == 2, has_behind = has_behind || lane == 1;
     }
+    for (int polls = 0; polls < MOST_POLLS; polls++) {
+        handed_row<T, NR> handed;
+        if (!has_before) has_before = handed.poll(handed_at<T, NR>(s, joint - 1, first, true), before);
+        if (!has_behind) has_behind = handed.poll(handed_at<T, NR>(s, joint, first, false), behind);
+        if (__all_sync(~0u, has_before & has_behind)) return true;
+    }
+    return false;
 }
 
 /** A row with two more right-hand sides, the spikes. */
@@ -109,36 +134,70 @@ template <typename T, int NR> __device__ __forceinline__ row_of<T, NR + 2> with_
     return s;
 }
 
-/** The certificate for one unknown; low, high: L~ and H~. */
-template <typename T, int NR> __device__ __forceinline__ bool is_certain(const T (&u)[NR + 2], const T (&low)[NR], const T (&high)[NR])
+/** Is X stored over D? */
+template <typename T> __device__ __forceinline__ bool is_in_place(const two_pass<T> &s) { return s.X.data == s.D.data; }
+
+/** The certificate for one unknown; low, high: L~ and H~; spikes count `times` their size. */
+template <typename T, int NR> __device__ __forceinline__ bool is_certain(const T (&u)[NR + 2], const T (&low)[NR], const T (&high)[NR], real_of<T> times)
 {
     using R = real_of<T>;
     constexpr R eta = sizeof(R) == 4 ? R(FLT_EPSILON / 8) : R(DBL_EPSILON / 8), least = sizeof(R) == 4 ? R(FLT_MIN) : R(DBL_MIN);
     constexpr R underflow = sizeof(R) == 4 ? R(FLT_TRUE_MIN) : R(DBL_TRUE_MIN); /* of a spike */
-    const R spike_low = size_of(u[NR]) + underflow, spike_high = size_of(u[NR + 1]) + underflow;
+    const R spike_low = times * size_of(u[NR]) + underflow, spike_high = times * size_of(u[NR + 1]) + underflow;
     bool certain = spike_low + spike_high <= R(0.5);
 #pragma unroll
     for (int k = 0; k < NR; k++) certain = certain & (spike_low * size_of(low[k]) + spike_high * size_of(high[k]) <= eta * size_of(u[k]) + least);
     return certain;
 }
 
+/** What meets at the lane's joint: u~ and the spikes. */
+template <typename T, int NR> __device__ __forceinline__ known_of<T, NR + 2> close_joint(const two_pass<T> &s, const row_of<T, NR> &before, const row_of<T, NR> &behind)
+{
+    return close_system(s.p, rows_of<T, NR + 2>{with_spikes(before, T{} - before.lower, T{}), with_spikes(behind, T{}, T{} - behind.upper)});
+}
+
 /** The unknowns at the ends of the tile and of its neighbours; false if they are not certain. */
-template <typename T, int NR> __device__ __forceinline__ bool know_ends(const two_pass<T> &s, int64_t number, const rows_of<T, NR> &rows, known_of<T, NR> &known)
+template <typename T, int NR> __device__ __forceinline__ bool know_ends(const two_pass<T> &s, int64_t number, int64_t first, const rows_of<T, NR> &rows, known_of<T, NR> &known)
 {
     const int lane = threadIdx.x % WARP;
     row_of<T, NR> before, behind;
-    if (!collect_rows(s, number, rows, before, behind)) return false;
-    const known_of<T, NR + 2> u = close_system(s.p, rows_of<T, NR + 2>{with_spikes(before, T{} - before.lower, T{}), with_spikes(behind, T{}, T{} - behind.upper)});
+    if (!collect_rows(s, number, first, &rows, before, behind)) return false;
+    const known_of<T, NR + 2> u = close_joint(s, before, behind);
     T low[NR], high[NR]; /* the first unknown of the tile before the joint, the last one of the tile behind it */
 #pragma unroll
     for (int k = 0; k < NR; k++) low[k] = shuffle_from(u.last[k], lane - 1 & WARP - 1), high[k] = shuffle_from(u.first[k], lane + 1 & WARP - 1);
-    const bool certain = is_certain<T, NR>(u.first, low, high) & is_certain<T, NR>(u.last, low, high);
+    const real_of<T> times = is_in_place(s) ? IN_PLACE_TIMES : 1;
+    const bool certain = is_certain<T, NR>(u.first, low, high, times) & is_certain<T, NR>(u.last, low, high, times);
 #pragma unroll
     for (int k = 0; k < NR; k++) {
         known.before[k] = shuffle_from(u.first[k], 1), known.first[k] = shuffle_from(u.last[k], 1);
         known.last[k] = shuffle_from(u.first[k], 2), known.after[k] = shuffle_from(u.last[k], 2);
     }
     return (__ballot_sync(~0u, certain) & 6) == 6;
+}
+
+/** The ends from which a tile has been solved; missing if it has not been. */
+template <typename T, int NR> __device__ __forceinline__ known_of<T, NR> &used_at(const two_pass<T> &s, int64_t number, int64_t first) { return ((known_of<T, NR> *)s.used)[first / NR * s.tiles + number]; }
+
+/** The certificates of tiles number - 1, number and number + 1 (bits 0, 1, 2) with the exact L and H in place of L~ and H~; of tiles that
+ *  have not been solved they do not hold, of tiles outside the system they do. */
+template <typename T, int NR> __device__ __forceinline__ unsigned judge_tiles(const two_pass<T> &s, int64_t number, int64_t first, int count)
+{
+    const int lane = threadIdx.x % WARP;
+    const int64_t joint = number - 1 + lane;
+    row_of<T, NR> before, behind;
+    if (!collect_rows<T, NR>(s, number, first, nullptr, before, behind)) return 0;
+    const known_of<T, NR + 2> u = close_joint(s, before, behind);
+    T low[NR], high[NR];
+#pragma unroll
+    for (int k = 0; k < NR; k++) {
+        const T *x = s.coarse.data + (first + k) * s.coarse.ld;
+        low[k] = k < count && lane < 4 && joint >= 1 && joint <= s.tiles ? x[2 * joint - 2] : T{};
+        high[k] = k < count && lane < 4 && joint >= 0 && joint < s.tiles ? x[2 * joint + 1] : T{};
+    }
+    const unsigned certain = __ballot_sync(~0u, is_certain<T, NR>(u.first, low, high, 1) & is_certain<T, NR>(u.last, low, high, 1));
+    const bool solved = lane > 2 || joint < 0 || joint >= s.tiles || !is_missing(used_at<T, NR>(s, joint, first).before[0]);
+    return certain & certain >> 1 & __ballot_sync(~0u, solved) & 7;
 }
 
 /* ---------------------------------------------------------------------- kernels */
@@ -162,21 +221,6 @@ template <typename T, int NR, int M> __device__ __forceinline__ void prefetch_ti
     prefetch(from + row, ROWS * (int)sizeof(T));
 }
 
-/** Bytes of all ones, in pieces of 16: no row is there yet, the gate is shut. While the next kernel is on its way, its first tiles are
- *  brought into the cache. */
-template <typename T, int NR, int M> __global__ void clear_rows(const __grid_constant__ two_pass<T> s, int64_t pieces, int4 *data)
-{
-    const int64_t thread = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, threads = (int64_t)gridDim.x * blockDim.x;
-    let_follower_start();
-    for (int64_t number = thread / WARP; number < s.ahead / 2; number += threads / WARP) prefetch_tile<T, NR, M>(s, number, 0, s.columns_from(0, NR));
-    for (int64_t i = thread; i < pieces; i += threads) data[i] = make_int4(-1, -1, -1, -1);
-}
-
-__device__ __forceinline__ void open_gate(int32_t *gate)
-{
-    if (threadIdx.x == 0 && is_missing(poll(gate))) publish(gate, 0); /* stored once: others are asking for it */
-}
-
 /** Does the tile hand less than a rounding error on from its one end to the other? */
 template <typename T, int NR> __device__ __forceinline__ bool decays(const rows_of<T, NR> &rows)
 {
@@ -185,7 +229,40 @@ template <typename T, int NR> __device__ __forceinline__ bool decays(const rows_
     return (size_of(rows.first.upper) <= eps * size_of(rows.first.diag)) & (size_of(rows.last.lower) <= eps * size_of(rows.last.diag));
 }
 
-/** The first blocks only look at tiles all over the system, lest most of it is solved in vain where it does not decay. */
+/** The most tiles that are looked at beforehand. */
+constexpr int MOST_PROBES = 32;
+
+/** Bytes of all ones, in pieces of 16: no row is there yet, no tile is solved or looked at, the gate is shut. While the next kernel is on
+ *  its way, its first tiles are brought into the cache. */
+template <typename T, int NR, int M> __global__ void clear_rows(const __grid_constant__ two_pass<T> s, int64_t pieces, int4 *data)
+{
+    const int64_t thread = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, threads = (int64_t)gridDim.x * blockDim.x;
+    let_follower_start();
+    for (int64_t number = thread / WARP; number < s.ahead / 2; number += threads / WARP) prefetch_tile<T, NR, M>(s, number, 0, s.columns_from(0, NR));
+    for (int64_t i = thread; i < pieces; i += threads) data[i] = make_int4(-1, -1, -1, -1);
+}
+
+/** Is it worth while to try one pass? Not if more than an eighth of the probes say no. The answer is the same whoever asks, so that a
+ *  system comes out the same each time. */
+template <typename T> __device__ __forceinline__ bool is_worth_trying(const two_pass<T> &s)
+{
+    const int lane = threadIdx.x % WARP;
+    int32_t failed = 0;
+    if (lane < s.probes)
+        for (int polls = 0; polls < MOST_POLLS && is_missing(failed = poll(s.verdicts + lane)); polls++) {}
+    return __popc(__ballot_sync(~0u, failed > 0)) <= s.probes / 8;
+}
+
+/** Does the tile start together with the probes? */
+template <typename T> __device__ __forceinline__ bool is_eager(const two_pass<T> &s, int64_t number, int64_t first) { return number < s.eager && first == 0; }
+
+__device__ __forceinline__ void open_gate(int32_t *gate)
+{
+    if (threadIdx.x == 0) publish(gate, 0);
+}
+
+/** The first blocks only look at tiles all over the system, lest most of it is solved in vain where it does not decay. Tiles that start
+ *  together with them do not wait for what they find. */
 template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>())) solve_or_reduce_tiles(const __grid_constant__ two_pass<T> s)
 {
     using tile = tile<T, NR, M>;
@@ -194,32 +271,44 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     const bool probe = (int)blockIdx.x < s.probes;
     const int64_t number = probe ? (2 * blockIdx.x + 1) * s.tiles / (2 * s.probes) : (int64_t)blockIdx.x - s.probes;
     const int64_t row = number * tile::ROWS, first = blockIdx.y * (int64_t)NR;
-    const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
+    const int count = s.columns_from(first, NR);
+    if (probe && first > 0) return;
     load_tile(t, s.A, s.D, row, first, count); /* the predecessor only clears workspace */
     wait_for_predecessor();
     let_follower_start();
-    const bool shut = is_missing(poll(s.gate));
+    const bool worth_trying = probe || is_eager(s, number, first) || is_worth_trying(s);
     wait_for_tile(t, s.A, row);
-    if (probe | !shut) {
+    if (probe | !worth_trying) {
         const rows_of<T, NR> left = reduce_tile(s.p, t, s.A.n, row);
-        if (!probe) keep_rows(s, number, first, count, left);
-        else if (!decays(left)) open_gate(s.gate);
+        if (!probe) {
+            hand_out(s, number, first, left);
+            keep_rows(s, number, first, count, left);
+            if (number == s.tiles - 1) open_gate(s.gate);
+        } else if (threadIdx.x == 0) publish(s.verdicts + blockIdx.x, decays(left) ? 0 : 1);
         return;
     }
     way_back<T, NR> back;
     known_of<T, NR> known;
     const rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back);
-    if (threadIdx.x < 2) {
-        handed_row<T, NR> handed;
-        handed.publish(handed_at<T, NR>(s, number, threadIdx.x == 1), either(threadIdx.x == 1, rows.last, rows.first));
-    }
+    hand_out(s, number, first, rows);
     keep_rows(s, number, first, count, rows);
     prefetch_tile<T, NR, M>(s, number + s.ahead, first, count);
     find_joints(s.p, t, back); /* while the neighbours' rows are on their way */
-    if (know_ends(s, number, rows, known)) {
+    if (know_ends(s, number, first, rows, known)) {
+        if (threadIdx.x == 0) used_at<T, NR>(s, number, first) = known;
         substitute_tile(t, back, known);
         store_tile(t, s.A.n, s.X, row, first, count);
     } else open_gate(s.gate);
+}
+
+/** The ends at either side again those from which the tile has been solved? */
+template <typename T, int NR> __device__ __forceinline__ void keep_ends(known_of<T, NR> &known, const known_of<T, NR> &used, bool low, bool high)
+{
+#pragma unroll
+    for (int k = 0; k < NR; k++) {
+        if (low) known.before[k] = used.before[k], known.first[k] = used.first[k];
+        if (high) known.last[k] = used.last[k], known.after[k] = used.after[k];
+    }
 }
 
 /** The most warps, a tile each, of a block of substitute_behind_gate: as many as fit on a multiprocessor, since few blocks find the gate
@@ -227,7 +316,10 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
 template <typename T, int NR, int M> constexpr int GATED_WARPS = (int)(227 * 1024 / tile<T, NR, M>::BYTES);
 
 /** What is left to do if the gate is open: substitute_tiles, by as many warps as are on the multiprocessors at once, since most often
- *  they have nothing to do. Tiles are dealt out one by one, in order, for the sake of the cache. */
+ *  they have nothing to do. Tiles are dealt out one by one, in order, for the sake of the cache. A tile stays as it is if its own
+ *  certificate and those of its neighbours hold. If only its own one does, it gets the exact ends where it meets a tile without;
+ *  the ends where it meets the other one, which has been solved with the same, stay: they differ by rounding errors, which may be
+ *  large, and would not fit together. Those of the tile's own two ends need not fit, since nothing is handed on from the one to the other. */
 template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *GATED_WARPS<T, NR, M>, 1) substitute_behind_gate(const __grid_constant__ two_pass<T> s)
 {
     using tile = tile<T, NR, M>;
@@ -236,10 +328,25 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *GAT
     const tile t = {(T *)(shared_memory + warp * tile::BYTES)};
     const int64_t all = s.tiles * ((s.nrhs + NR - 1) / NR);
     if (is_shut(s.gate)) return;
+    const bool worth_trying = is_worth_trying(s);
     for (int64_t i = blockIdx.x + (int64_t)warp * gridDim.x; i < all;) {
         int64_t next = 0;
         if (threadIdx.x % WARP == 0) next = warps + 1 + (int64_t)atomicAdd((unsigned long long *)s.gate + 1, 1ull); /* there when it is needed */
-        substitute_one(s, t, s.tiles - 1 - i % s.tiles, i / s.tiles * NR);
+        const int64_t number = s.tiles - 1 - i % s.tiles, first = i / s.tiles * NR;
+        const int count = s.columns_from(first, NR);
+        const known_of<T, NR> *used = nullptr;
+        unsigned valid = 0;
+        if (worth_trying || is_eager(s, number, first)) {
+            wait_for_predecessor(); /* the tile may be on its way to X until then */
+            used = &used_at<T, NR>(s, number, first);
+            if (is_missing(used->before[0])) used = nullptr;
+            else valid = judge_tiles<T, NR>(s, number, first, count);
+        }
+        if (valid != 7)
+            substitute_one(s, t, number, first, used && is_in_place(s), [=](known_of<T, NR> &known) {
+                if (valid & 2) keep_ends(known, *used, valid & 1, valid & 4);
+                if (used && is_in_place(s)) known = difference(known, *used);
+            });
         i = __shfl_sync(~0u, next, 0);
     }
 }

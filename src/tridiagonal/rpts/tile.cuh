@@ -6,7 +6,7 @@
  *   eliminate_tile   the same, and the pivot rows of the downward elimination replace the rows; unions of partitions are kept
  *   find_joints      the unknowns between partitions from those at the ends of unions, which only the way back needs
  *   substitute_tile  the way back, from the unknowns at the ends of the tile to every row
- *   store_tile       the solution, coalesced
+ *   store_tile       the solution, coalesced (add_tile: added to what is there)
  * Rows are moved in pieces of 16 bytes. The pieces of a partition stand in an order of their own (twist), so that eight lanes
  * reading the same piece of their partitions touch all 32 banks once, without padding. */
 #ifndef TRINE_RPTS_TILE_CUH
@@ -144,6 +144,16 @@ template <typename T, int NR, int M> __device__ inline void store_tile(const til
         } else {
             for (int r = lane; r < tile::ROWS && row + r < n; r += WARP) global[r] = x[tile::slot(r)];
         }
+    }
+}
+
+/** X := X + the solution in the tile. */
+template <typename T, int NR, int M> __device__ inline void add_tile(const tile<T, NR, M> &t, int64_t n, columns_of<T> X, int64_t row, int64_t first, int count)
+{
+    __syncwarp();
+    for (int k = 0; k < count; k++) {
+        T *global = X.data + (first + k) * X.ld + row;
+        for (int r = threadIdx.x % WARP; r < tile<T, NR, M>::ROWS && row + r < n; r += WARP) global[r] = global[r] + t.array(3 + k)[t.slot(r)];
     }
 }
 

@@ -1,4 +1,5 @@
 /* Template of the launches: included by one small source file per precision, which keeps compile times apart. */
+#include <algorithm>
 #include <atomic>
 
 #include "core/gpu_launch.cuh"
@@ -154,8 +155,10 @@ constexpr int64_t MANY_TILES = 4;
 /** Elements that hold the gate, behind the coarse system. */
 constexpr int64_t GATE = 4;
 
-/** Elements in which tiles hand their rows around. */
+/** Elements in which tiles hand their rows around, keep the ends from which they were solved, and these with the verdicts of probes. */
 template <int NR> int64_t handed_elements(int64_t tiles, int64_t nrhs) { return tiles * quotient(nrhs, NR) * HANDED<NR>; }
+template <int NR> int64_t used_elements(int64_t tiles, int64_t nrhs) { return tiles * quotient(nrhs, NR) * 4 * NR; }
+template <int NR> int64_t one_pass_elements(int64_t tiles, int64_t nrhs) { return handed_elements<NR>(tiles, nrhs) + used_elements<NR>(tiles, nrhs) + MOST_PROBES; }
 
 /** Tiles of a system, and rows of the system that they leave: of a cyclic one the rows behind the last whole tile are among them. */
 inline int64_t tiles_of(bool cyclic, int64_t n, int64_t rows) { return cyclic ? n / rows : quotient(n, rows); }
@@ -170,21 +173,22 @@ template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes
     const int64_t tiles = tiles_of(call.A.cyclic, call.A.n, tile::ROWS), coarse_n = coarse_rows_of(call.A.cyclic, call.A.n, tile::ROWS), ld = aligned_rows<T>(coarse_n),
                   blocks = tiles + (coarse_n > 2 * tiles), resident = resident_tiles<T, NR, M>() * (int64_t)call.limits.multiprocessors;
     const unsigned columns = (unsigned)quotient(call.nrhs, NR);
-    const int64_t handed = ONE_PASS ? handed_elements<NR>(tiles, call.nrhs) : 0;
+    const int64_t handed = handed_elements<NR>(tiles, call.nrhs), used = used_elements<NR>(tiles, call.nrhs);
     T *const behind = call.work + (3 + call.nrhs) * ld;
-    const int probes = ONE_PASS ? (int)(tiles / 256 < 32 ? tiles / 256 : 32) : 0;
+    const int probes = ONE_PASS ? (int)std::min(tiles / 128, (int64_t)MOST_PROBES) : 0;
     launch first(dim3((unsigned)(probes + blocks), columns), 1, tile::BYTES, call.stream);
     const int most_warps = ONE_PASS ? GATED_WARPS<T, NR, M> : 1, fitting = (int)(call.limits.shared_bytes / tile::BYTES), warps = most_warps < fitting ? most_warps : fitting; /* of the second kernel */
     const int64_t gated = quotient(tiles * columns, warps), most_gated = call.limits.multiprocessors;
     launch second(ONE_PASS ? dim3((unsigned)(gated < most_gated ? gated : most_gated)) : dim3((unsigned)blocks, columns), warps, warps * tile::BYTES, call.stream);
     two_pass<T> solve = {what_of(call), call.work, call.work + ld, call.work + 2 * ld, {call.work + 3 * ld, ld}, tiles,
-                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, call.A.cyclic ? nullptr : call.marks, probes, coarse_n, (int)(resident - resident / 16)};
+                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, behind + GATE + handed, (int32_t *)(behind + GATE + handed + used),
+                         call.A.cyclic ? nullptr : call.marks, probes, coarse_n, resident, (int)(resident - resident / 16)};
     tiled_call<T> coarse = call;
     coarse.A = {coarse_n, 0, 0, call.A.cyclic, false, solve.lower, solve.diag, solve.upper};
-    coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE + handed, coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
+    coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE + (ONE_PASS ? one_pass_elements<NR>(tiles, call.nrhs) : 0), coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
     TRY((allow_shared_memory<reduce>(call.limits, tile::BYTES, true)));
-    if (ONE_PASS) {
-        const int64_t pieces = (GATE + handed) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256), most = 2 * call.limits.multiprocessors; /* which leave room for the next kernel */
+    if constexpr (ONE_PASS) {
+        const int64_t pieces = (GATE + one_pass_elements<NR>(tiles, call.nrhs)) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256), most = 2 * call.limits.multiprocessors; /* which leave room for the next kernel */
         clear_rows<T, NR, M><<<(unsigned)(blocks < most ? blocks : most), 256, 0, call.stream>>>(solve, pieces, (int4 *)behind);
         TRY(GPU_LAUNCHED("clear_rows"));
     }
@@ -198,8 +202,8 @@ done:
     return status;
 }
 
-/** Is it worth while to try one pass? A system that is not certified is solved in two after the tiles that are on the multiprocessors
- *  at once have been tried, which should be few of them. */
+/** Is it worth while to try one pass? Where it is in vain, the tiles that are on the multiprocessors at once have been tried, which should be
+ *  few of them. */
 template <typename T, int NR> bool prefers_one_pass(const tiled_call<T> &call)
 {
     constexpr int M = LONG<T, NR>;
@@ -216,8 +220,7 @@ template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &ca
         return trine_fail(TRINE_ERR_UNSUPPORTED, "a %stridiagonal system of %lld rows does not fit on this chip", call.A.cyclic ? "cyclic " : "", (long long)call.A.n);
     }
     if (prefers_chip<T, NR>(call)) return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
-    /* behind the gate D is needed again */
-    if ((call.route == ROUTE_ONE_PASS || prefers_one_pass<T, NR>(call)) && call.X.data != call.D.data && !call.A.cyclic) return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
+    if ((call.route == ROUTE_ONE_PASS || prefers_one_pass<T, NR>(call)) && !call.marks && !call.A.cyclic) return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
     return solve_in_passes<T, NR, LONG<T, NR>, false>(call);
 }
 
@@ -227,7 +230,7 @@ template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs, bool cycli
 {
     constexpr int MANY = tuned<T>::COLUMNS;
     const int64_t rows = WARP * (nrhs == 1 ? LONG<T, 1> : LONG<T, MANY>);
-    int64_t elements = 2 * EXCHANGE_ELEMENTS<T, MANY> + (nrhs == 1 ? handed_elements<1>(quotient(n, WARP * LONG<T, 1>), 1) : handed_elements<MANY>(quotient(n, WARP * LONG<T, MANY>), nrhs));
+    int64_t elements = 2 * EXCHANGE_ELEMENTS<T, MANY> + (nrhs == 1 ? one_pass_elements<1>(quotient(n, WARP * LONG<T, 1>), 1) : one_pass_elements<MANY>(quotient(n, WARP * LONG<T, MANY>), nrhs));
     do {
         n = coarse_rows_of(cyclic, n, rows);
         elements += aligned_rows<T>(n) * (3 + nrhs) + GATE;

@@ -13,9 +13,12 @@ template <typename T> struct two_pass : tiled_solve<T> {
     int64_t tiles;
     int32_t *gate;           /* is_shut; of the one pass, the tiles that are dealt out behind it are counted 8 bytes on, from -1 */
     T *handed;               /* of the one pass: the rows of tiles for their neighbours */
+    T *used;                 /* of the one pass: for every tile that it has solved, the ends from which it did so (known_of) */
+    int32_t *verdicts;       /* of the one pass: of probes, 0 where a tile decays, else 1 */
     const int32_t *marks;    /* NULL, or zero for the tiles of D, which is X, that are zero */
     int probes;              /* of the one pass: so many tiles are looked at beforehand */
     int64_t coarse_n;        /* 2 tiles, and in a cyclic system the rows behind them */
+    int64_t eager;           /* of the one pass: so many tiles are tried whatever probes say */
     int ahead;               /* of the one pass: the tile that is to be fetched next is so many tiles behind one that is eliminated */
 };
 
@@ -90,6 +93,13 @@ template <typename T, int NR> __device__ __forceinline__ known_of<T, NR> known_e
     }
     return known;
 }
+template <typename T, int NR> __device__ __forceinline__ known_of<T, NR> difference(const known_of<T, NR> &a, const known_of<T, NR> &b)
+{
+    known_of<T, NR> d;
+#pragma unroll
+    for (int k = 0; k < NR; k++) d.before[k] = a.before[k] - b.before[k], d.first[k] = a.first[k] - b.first[k], d.last[k] = a.last[k] - b.last[k], d.after[k] = a.after[k] - b.after[k];
+    return d;
+}
 template <typename T, int NR> __device__ __forceinline__ bool are_zero(const known_of<T, NR> &known)
 {
     bool zero = true;
@@ -98,8 +108,10 @@ template <typename T, int NR> __device__ __forceinline__ bool are_zero(const kno
     return zero;
 }
 
-/** The tile `number`, from the ends of tiles; right-hand sides from `first` on. */
-template <typename T, int NR, int M> __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<T, NR, M> &t, int64_t number, int64_t first)
+/** The tile `number`, from the ends of tiles, as `adjust` changes them; right-hand sides from `first` on. `correct`: X, which is D, holds a
+ *  solution with other ends; the homogeneous equations' one with the differences for ends is added to it. */
+template <typename T, int NR, int M, typename Adjust>
+__device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<T, NR, M> &t, int64_t number, int64_t first, bool correct, const Adjust &adjust)
 {
     const int64_t row = number * tile<T, NR, M>::ROWS;
     const int count = s.columns_from(first, NR);
@@ -109,13 +121,16 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
         if (are_zero(known_ends<T, NR>(s, number, first, count))) return; /* X is D */
     }
     __syncwarp(); /* an earlier tile has been stored */
-    load_tile(t, s.A, s.D, row, first, count);
+    load_tile(t, s.A, s.D, row, first, correct ? 0 : count);
     wait_for_tile(t, s.A, row);
     eliminate_tile(s.p, t, s.A.n, row, back);
     find_joints(s.p, t, back);
     wait_for_predecessor(); /* so far nothing depended on the coarse system's solution */
-    substitute_tile(t, back, known_ends<T, NR>(s, number, first, count));
-    store_tile(t, s.A.n, s.X, row, first, count);
+    known_of<T, NR> known = known_ends<T, NR>(s, number, first, count);
+    adjust(known);
+    substitute_tile(t, back, known);
+    if (correct) add_tile(t, s.A.n, s.X, row, first, count);
+    else store_tile(t, s.A.n, s.X, row, first, count);
 }
 
 /** Blocks run through the tiles backwards: those read last by reduce_tiles are still in the cache. */
@@ -129,7 +144,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
         wait_for_predecessor();
         return copy_rest<T, NR, M>(s, first, s.columns_from(first, NR));
     }
-    substitute_one(s, tile<T, NR, M>{(T *)shared_memory}, number, first);
+    substitute_one(s, tile<T, NR, M>{(T *)shared_memory}, number, first, false, [](known_of<T, NR> &) {});
 }
 
 #endif
