@@ -1,4 +1,4 @@
-/* The one place that names the GPU runtime: everything else says gpu...; another runtime is another list of aliases. */
+/* The one place that names the GPU runtime, with gpu_launch.cuh for the driver of CUDA; another runtime is another list of aliases. */
 #ifndef TRINE_GPU_H
 #define TRINE_GPU_H
 
