@@ -31,6 +31,33 @@ done:
     return status;
 }
 
+} // namespace
+
+namespace trine_block {
+
+/* Where one kernel of one cluster takes over: a stage of so few partitions does not fill the device. */
+constexpr int64_t CHAIN_PARTITIONS = 128, CHAIN_BLOCKS = 8, SPREAD_WARPS = 4;
+
+int first_chained(const block_call *call)
+{
+    const block_plan *plan = &call->plan;
+    int first = call->A.paired; /* where stage 0 only copies */
+    while (plan->stage[first].partitions > CHAIN_PARTITIONS || plan->stages - first > CHAIN_STAGES) first++;
+    return first;
+}
+/** A warp of a block for each of its schedulers first, then more blocks, then more warps. */
+chain_size size_of_chain(int64_t partitions, int most_warps)
+{
+    chain_size size = {1, 1};
+    while (size.blocks < CHAIN_BLOCKS && size.blocks * SPREAD_WARPS < partitions) size.blocks *= 2;
+    while (size.warps < most_warps && size.blocks * size.warps < partitions) size.warps *= 2;
+    return size;
+}
+
+} // namespace trine_block
+
+namespace {
+
 using run_fn = trine_status (*)(const block_call *);
 const run_fn solve_table[] = {nullptr, solve_of<float>, solve_of<double>, solve_of<complex_of<float>>, solve_of<complex_of<double>>};
 const run_fn factor_table[] = {nullptr, factor_of<float>, factor_of<double>, factor_of<complex_of<float>>, factor_of<complex_of<double>>};

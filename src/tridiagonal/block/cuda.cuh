@@ -2,6 +2,7 @@
 #ifndef TRINE_BLOCK_CUDA_CUH
 #define TRINE_BLOCK_CUDA_CUH
 
+#include "tridiagonal/block/chain.cuh"
 #include "tridiagonal/block/factor.cuh"
 #include "tridiagonal/block/pairs.cuh"
 #include "tridiagonal/block/reduce.cuh"
@@ -80,6 +81,11 @@ template <typename T> stage_of<T> make_stage(const block_call *call, int k, T *f
     return s;
 }
 
+/** The first of the stages that one kernel does, with one right-hand side; and how many blocks and warps it has. */
+struct chain_size { int blocks, warps; };
+int first_chained(const block_call *call);
+chain_size size_of_chain(int64_t partitions, int most_warps);
+
 /** All kernels of one width. */
 template <typename T, int N> struct width_of {
     static constexpr int R = ROWS_A_LANE<T, N>, LANES = 3 * N / R, TOGETHER = 4; /* rows of a lane, lanes of a partition in `reduce`; its right-hand sides */
@@ -142,28 +148,32 @@ template <typename T, int N> struct width_of {
     done:
         return status;
     }
-    /** Solve the stages from `first` on, of one right-hand side that comes with them, in one kernel. */
-    static trine_status solve_tail(const block_call *call, int first, T *factorization, T *rhs)
+    /** Solve the stages from `first` on, with their one right-hand side, in one kernel. */
+    template <bool GIVEN> static trine_status run_chain(const chain_of<T> &it, gpuStream_t stream)
     {
+        using shape = chain_shape<T, N>;
+        const auto kernel = chain<T, N, GIVEN>;
+        const chain_size size = size_of_chain(it.stage[0].partitions, shape::WARPS);
         trine_status status = TRINE_SUCCESS;
-        const size_t bytes = tail_of<T>::WARPS * factor_bytes<T, N>();
-        tail_of<T> tail = {};
-        for (int k = first; k < call->plan.stages; k++) tail.stage[tail.stages++] = make_stage<T>(call, k, factorization, rhs);
-        TRY(allow((const void *)factor_tail<T, N>, bytes));
-        factor_tail<T, N><<<1, WARP * tail_of<T>::WARPS, bytes, (gpuStream_t)call->stream>>>(tail);
-        TRY(GPU_LAUNCHED("the last stages of a block tridiagonal solve"));
+        TRY(allow((const void *)kernel, shape::WARPS * shape::BYTES));
+        TRY(GPU(launch_cluster(kernel, it, size.blocks, size.warps * WARP, (size_t)size.warps * shape::BYTES, stream)));
     done:
         return status;
     }
-    /** Solve on coarse stages, which have one right-hand side and have not been factored. */
-    static trine_status solve_coarse(const block_call *call, T *factorization, T *rhs)
+    static chain_of<T> make_chain(const block_call *call, int first, T *factorization, T *rhs)
     {
+        chain_of<T> it = {};
+        for (int k = first; k < call->plan.stages; k++) it.stage[it.stages++] = make_stage<T>(call, k, factorization, rhs);
+        return it;
+    }
+    /** Solve on coarse stages, which have one right-hand side and have not been factored. */
+    static trine_status solve_coarse(const block_call *call, int chained, T *factorization, T *rhs)
+    {
+        const gpuStream_t stream = (gpuStream_t)call->stream;
         trine_status status = TRINE_SUCCESS;
-        int tail = 1;
-        while (call->plan.stage[tail].partitions > tail_of<T>::MOST_PARTITIONS || call->plan.stages - tail > tail_of<T>::MOST_STAGES) tail++;
-        TRY(factor_stages(call, 1, tail, factorization, rhs));
-        TRY(solve_tail(call, tail, factorization, rhs));
-        for (int k = tail - 1; k > 0; k--) TRY(backward_stage<1>(make_stage<T>(call, k, factorization, rhs), k, (gpuStream_t)call->stream));
+        TRY(factor_stages(call, 1, chained, factorization, rhs));
+        TRY(run_chain<false>(make_chain(call, chained, factorization, rhs), stream));
+        for (int k = chained - 1; k > 0; k--) TRY(backward_stage<1>(make_stage<T>(call, k, factorization, rhs), k, stream));
     done:
         return status;
     }
@@ -200,9 +210,14 @@ template <typename T, int N> struct width_of {
         const gpuStream_t stream = (gpuStream_t)call->stream;
         stage_of<T> s = make_stage<T>(call, 0, factorization, rhs);
         s.D = D, s.ldd = ldd, s.X = X, s.ldx = ldx;
-        if (s.nrhs == 1) {
+        const int chained = first_chained(call);
+        if (s.nrhs == 1 && chained == 0) {
+            chain_of<T> it = make_chain(call, 0, factorization, rhs);
+            it.stage[0] = s;
+            TRY(run_chain<true>(it, stream));
+        } else if (s.nrhs == 1) {
             TRY(first_stage<1>(s, stream));
-            TRY(solve_coarse(call, factorization, rhs));
+            TRY(solve_coarse(call, chained, factorization, rhs));
             TRY(backward_stage<1>(s, 0, stream));
         } else {
             TRY(first_stage<TOGETHER>(s, stream));

@@ -1,4 +1,4 @@
-/* Factorization of the coarse stages on the GPU, solves with what was kept of any stage, and the last stages in one kernel. */
+/* Factorization of the coarse stages on the GPU, and solves with what was kept of any stage. */
 #ifndef TRINE_BLOCK_FACTOR_CUH
 #define TRINE_BLOCK_FACTOR_CUH
 
@@ -299,34 +299,6 @@ template <typename T, int N, int GROUP, int NR> __device__ __forceinline__ void 
 template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds__(WARP) backward(const __grid_constant__ stage_of<T> s)
 {
     backward_warp<T, N, GROUP, NR>(s, blockIdx.x, (int64_t)blockIdx.y * NR);
-}
-
-/* -------------------------------------------------------- the smallest stages */
-
-/** The last stages of a solve: as many as a block's warps have done in a few rounds. */
-template <typename T> struct tail_of {
-    enum { WARPS = 8, MOST_PARTITIONS = 128, MOST_STAGES = 8 };
-    int stages;
-    stage_of<T> stage[MOST_STAGES];
-};
-
-/** Factor coarse stages, with the one right-hand side, and solve: one block, whose warps take their partitions in turn. */
-template <typename T, int N> __global__ void __launch_bounds__(WARP * tail_of<T>::WARPS) factor_tail(const __grid_constant__ tail_of<T> tail)
-{
-    extern __shared__ __align__(16) unsigned char shared_memory[];
-    constexpr int R = COARSE_ROWS_A_LANE<T, N>;
-    const int warp = threadIdx.x / WARP;
-    T *mine = (T *)(shared_memory + warp * factor_bytes<T, N>());
-#pragma unroll 1
-    for (int k = 0; k < tail.stages; k++) {
-        for (int64_t block = warp; block < blocks_of<4 * N / R>(tail.stage[k]); block += tail_of<T>::WARPS) factor_warp<T, N, 1>(tail.stage[k], block, mine);
-        __syncthreads();
-    }
-#pragma unroll 1
-    for (int k = tail.stages - 1; k >= 0; k--) {
-        for (int64_t block = warp; block < blocks_of<N>(tail.stage[k]); block += tail_of<T>::WARPS) backward_warp<T, N, 2, 1>(tail.stage[k], block, 0);
-        __syncthreads();
-    }
 }
 
 } // namespace trine_block

@@ -105,7 +105,8 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
     int id[R];             /* its number in the partition */
     int rank[R];           /* -1: in play; else among the pivot rows of this group */
 
-    __device__ lane_rows(const place<LANES> &at, void *shared) : pivot_rows((piece *)shared + at.slot * SHARED_PIECES) {}
+    __device__ lane_rows(const place<LANES> &at, void *shared) : lane_rows((piece *)shared + at.slot * SHARED_PIECES) {}
+    __device__ explicit lane_rows(void *pivot_rows) : pivot_rows((piece *)pivot_rows) {}
     static __host__ __device__ constexpr int position(int slot, int lane) { return slot * LANES + lane; }
     /** The scale of a row: element(side, c) is its coefficient in column c of its block `side`. */
     template <typename ELEMENT> static __device__ __forceinline__ real_of<T> weight_of(const ELEMENT &element)
@@ -163,7 +164,7 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
     }
 
     /** The block of positions whose rows have the largest determinant in the window's first block column. */
-    __device__ __forceinline__ int choose_block(const stage_of<T> &s, const place<LANES> &at, int in_place) const
+    __device__ __forceinline__ int choose_block(const stage_of<T> &s, int first_lane, int in_place) const
     {
         real_of<T> most = -1;
         int chosen = 0;
@@ -171,11 +172,11 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
         for (int b = 0; b < WINDOW; b++) {
             T block[N * N];
             real_of<T> weights[N];
-            const int head = b * N / LANES, head_lane = at.first_lane + b * N % LANES;
+            const int head = b * N / LANES, head_lane = first_lane + b * N % LANES;
             const bool inside = pick(rank, head, head_lane) < 0, preferred = pick(id, head, head_lane) / N == in_place;
 #pragma unroll
             for (int i = 0; i < N; i++) {
-                const int slot = (b * N + i) / LANES, from = at.first_lane + (b * N + i) % LANES;
+                const int slot = (b * N + i) / LANES, from = first_lane + (b * N + i) % LANES;
                 weights[i] = pick_of<real_of<T>>(slot, from, [&](int r) { return weight[r]; });
 #pragma unroll
                 for (int c = 0; c < N; c++) block[c * N + i] = pick_of<T>(slot, from, [&](int r) { return u[r][c]; });
@@ -194,7 +195,7 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
         unsigned barred = 0; /* slots */
         __syncwarp(); /* the last block column's pivot rows have been read */
         if (s.pivot >= TRINE_PIVOT_PARTIAL_DETERMINANT) {
-            const int chosen = choose_block(s, at, in_place);
+            const int chosen = choose_block(s, at.first_lane, in_place);
 #pragma unroll
             for (int i = 0; i < R; i++) barred |= (position(i, at.q) / N != chosen) << i;
         }
