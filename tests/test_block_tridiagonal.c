@@ -50,6 +50,20 @@ static void sizes_around_every_stage_boundary_are_solved(void **state)
                     check_random_blocks(TRINE_D, rows, m, 1, (trine_gtsv_options){.cyclic = cyclic, .partition = 8}, cyclic, 3 * m);
 }
 
+/** A GPU has other kernels for these. */
+enum { MANY_PARTITIONS = 4096 };
+
+static void many_partitions_of_narrow_blocks_are_solved(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int partition = 8; partition <= 24; partition += 16)
+            for (int k = 0; k < 6; k++) {
+                const trine_gtsv_options options = {.cyclic = k % 2, .partition = partition, .refine = k > 2, .pivot = k == 4 ? TRINE_PIVOT_PARTIAL : TRINE_PIVOT_DEFAULT};
+                check_random_blocks(all_dtypes[d], (MANY_PARTITIONS + k) * partition - k % 4, 2, 1, options, k == 2, 7);
+            }
+}
+
 static void any_number_of_right_hand_sides_is_solved(void **state)
 {
     (void)state;
@@ -71,6 +85,10 @@ static void the_solution_may_replace_the_right_hand_side_and_inputs_stay(void **
         check_in_place_and_inputs(&s);
         free_system(&s);
     }
+    linear_system many = new_blocks(TRINE_S, 8 * MANY_PARTITIONS, 2, 1, (trine_gtsv_options){.partition = 8});
+    fill_system(&many, 5, 3);
+    check_in_place_and_inputs(&many);
+    free_system(&many);
 }
 
 static void corners_are_ignored_unless_cyclic(void **state)
@@ -149,8 +167,8 @@ static void zero_and_singular_blocks_are_exchanged_away(void **state)
 {
     (void)state;
     for (int m = 1; m <= 8; m++)
-        for (int64_t rows = 4; rows <= 256; rows *= 4) { /* even: a zero diagonal of odd order is singular */
-            linear_system s = new_blocks(TRINE_D, rows, m, 1, (trine_gtsv_options){.refine = 1});
+        for (int64_t rows = 4; rows <= (m == 2 ? 16 * MANY_PARTITIONS : 256); rows *= 4) { /* even: a zero diagonal of odd order is singular */
+            linear_system s = new_blocks(TRINE_D, rows, m, 1, (trine_gtsv_options){.refine = 1, .partition = rows > 256 ? 8 : 0});
             fill_system(&s, 8, 0);
             for (int64_t j = 0; j < rows; j++)
                 for (int i = 0; i < m; i++) {
@@ -257,6 +275,7 @@ int main(void)
         cmocka_unit_test(systems_of_every_block_size_and_precision_are_backward_stable),
         cmocka_unit_test(cyclic_systems_of_every_size_are_solved),
         cmocka_unit_test(sizes_around_every_stage_boundary_are_solved),
+        cmocka_unit_test(many_partitions_of_narrow_blocks_are_solved),
         cmocka_unit_test(any_number_of_right_hand_sides_is_solved),
         cmocka_unit_test(the_solution_may_replace_the_right_hand_side_and_inputs_stay),
         cmocka_unit_test(corners_are_ignored_unless_cyclic),

@@ -4,6 +4,7 @@
 
 #include "tridiagonal/block/chain.cuh"
 #include "tridiagonal/block/factor.cuh"
+#include "tridiagonal/block/narrow.cuh"
 #include "tridiagonal/block/pairs.cuh"
 #include "tridiagonal/block/reduce.cuh"
 
@@ -203,6 +204,25 @@ template <typename T, int N> struct width_of {
         return status;
     }
 
+    /** Does a lane do a partition alone? Of narrow blocks in a plain matrix, with the usual pivot decisions, where partitions are many. */
+    enum { MANY_PARTITIONS = 4096 };
+    static constexpr bool MAY_BE_NARROW = 3 * N * 5 * N * sizeof(T) <= 540; /* registers */
+    static bool is_narrow(const stage_of<T> &s)
+    {
+        return MAY_BE_NARROW && s.partitions >= MANY_PARTITIONS && s.pivot == TRINE_PIVOT_SCALED_PARTIAL && !(s.epsilon > 0) && !s.A.paired
+               && tile<T, N, 1, 1>::is_plain(s.A);
+    }
+    static trine_status reduce_by_lanes(const stage_of<T> &s, gpuStream_t stream)
+    {
+        if constexpr (MAY_BE_NARROW) return launch<1>(reduce_narrow<T, N>, s, 1, narrow_bytes<T, N>(), stream);
+        return TRINE_SUCCESS;
+    }
+    static trine_status backward_by_lanes(const stage_of<T> &s, gpuStream_t stream)
+    {
+        if constexpr (MAY_BE_NARROW) return launch<1>(upward<T, N>, s, 1, solution_bytes<T, N>(), stream);
+        return TRINE_SUCCESS;
+    }
+
     /** X := op(A)^-1 D. */
     static trine_status solve(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, T *factorization, T *rhs)
     {
@@ -216,9 +236,10 @@ template <typename T, int N> struct width_of {
             it.stage[0] = s;
             TRY(run_chain<true>(it, stream));
         } else if (s.nrhs == 1) {
-            TRY(first_stage<1>(s, stream));
+            const bool narrow = is_narrow(s);
+            TRY(narrow ? reduce_by_lanes(s, stream) : first_stage<1>(s, stream));
             TRY(solve_coarse(call, chained, factorization, rhs));
-            TRY(backward_stage<1>(s, 0, stream));
+            TRY(narrow ? backward_by_lanes(s, stream) : backward_stage<1>(s, 0, stream));
         } else {
             TRY(first_stage<TOGETHER>(s, stream));
             TRY(factor_stages(call, 1, call->plan.stages, factorization, nullptr));

@@ -36,7 +36,7 @@ template <typename T, int N, int RHS, int R, bool PLAIN> __global__ void __launc
         for (int c = 0; c < RHS; c++) rows.y[slot][c] = RHS == 1 || c < tile.rhs_there ? tile.my_rhs[c * tile.at_hand.column + (j & tile.mask) * N + r] : T{};
     };
     tile.template load<PLAIN>(s, at, column, 0, at.m < CHUNK ? at.m : CHUNK);
-    arrive<PLAIN>(tile, s, at, column, 1);
+    arrive<PLAIN, CHUNK>(tile, s, at, column, 1);
     if (begins) tile.clear(at, 0, 0);
     if (ends && at.m == 2) tile.clear(at, 2, 1);
     __syncwarp();
@@ -51,7 +51,7 @@ template <typename T, int N, int RHS, int R, bool PLAIN> __global__ void __launc
     }
 #pragma unroll 1
     for (int j = 1; j < at.m - 1; j++) {
-        arrive<PLAIN>(tile, s, at, column, j + 1);
+        arrive<PLAIN, CHUNK>(tile, s, at, column, j + 1);
         if (j + 2 == at.m) {
             if (ends) tile.clear(at, 2, j + 1);
             __syncwarp();

@@ -170,7 +170,7 @@ template <typename T, int N, int LANES, int RHS> struct tile {
 constexpr int CHUNK = 4; /* block rows that `reduce` asks for at once; two times that are in its tile */
 
 /** For `reduce`: arrive(j) before block row j is read, 1 first; block rows 0 ... CHUNK - 1 have been asked for. */
-template <bool PLAIN, typename T, int N, int LANES, int RHS>
+template <bool PLAIN, int CHUNK, typename T, int N, int LANES, int RHS>
 __device__ __forceinline__ void arrive(tile<T, N, LANES, RHS> &tile, const stage_of<T> &s, const place<LANES> &at, int64_t column, int j)
 {
     if (j > 1 && j % CHUNK) return;
