@@ -236,7 +236,7 @@ static void singular_systems_return_and_nan_flows_through(void **state)
 {
     (void)state;
     linear_system s = new_tridiagonal(TRINE_D, 3000, 1, (trine_gtsv_options){0});
-    OK(solve_system(&s)); /* the zero matrix */
+    assert_int_equal(solve_system(&s), test_on_gpu() ? TRINE_SUCCESS : TRINE_ERR_SINGULAR); /* the zero matrix */
     const double *x = s.X;
     double *d = s.D;
     fill_system(&s, 4, 3);
@@ -248,6 +248,26 @@ static void singular_systems_return_and_nan_flows_through(void **state)
     OK(solve_system(&s));
     assert_true(isnan(x[77]));
     free_system(&s);
+}
+
+static void a_column_of_zeros_is_seen_on_the_cpu(void **state)
+{
+    (void)state;
+    if (test_on_gpu()) skip();
+    static const int64_t sizes[] = {1, 2, 100, 5000, 100000};
+    for (int d = 0; d < 4; d++)
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+            for (int where = 0; where < 3; where++) { /* within a partition of 32 rows, its first row, its last row */
+                const int64_t n = sizes[k], column = n < 64 ? n / 2 : n / 64 * 32 + (where == 0 ? 5 : where == 1 ? 0 : 31);
+                linear_system s = new_tridiagonal(all_dtypes[d], n, 2, (trine_gtsv_options){0});
+                fill_system(&s, 6 + where, 3);
+                OK(solve_system(&s));
+                put(s.t, s.matrix, element_of_band(&s, column, 0), 0);
+                if (column > 0) put(s.t, s.matrix, element_of_band(&s, column - 1, 1), 0);
+                if (column < n - 1) put(s.t, s.matrix, element_of_band(&s, column + 1, -1), 0);
+                assert_int_equal(solve_system(&s), TRINE_ERR_SINGULAR);
+                free_system(&s);
+            }
 }
 
 static void epsilon_takes_noise_for_zero(void **state)
@@ -416,6 +436,7 @@ int main(void)
         cmocka_unit_test(the_result_does_not_depend_on_the_number_of_threads),
         cmocka_unit_test(zero_and_tiny_pivots_are_exchanged_away),
         cmocka_unit_test(singular_systems_return_and_nan_flows_through),
+        cmocka_unit_test(a_column_of_zeros_is_seen_on_the_cpu),
         cmocka_unit_test(epsilon_takes_noise_for_zero),
         cmocka_unit_test(epsilon_takes_noise_for_zero_in_every_partition),
         cmocka_unit_test(the_backward_error_sees_one_wrong_digit_and_nan),

@@ -49,7 +49,7 @@ typedef struct {
     trine_pivot pivot;
     double epsilon;        /* >= 0: coefficients with |x| <= epsilon count as zero when they are about to be eliminated or to
                               become pivots (noisy input). A pivot that vanishes becomes a rounding error of its row, so that a
-                              singular system gives huge solutions, and no error is reported */
+                              singular system gives huge solutions; a GPU reports no error */
     int cyclic;            /* 1: row 0 also has a[0] in column n-1, row n-1 has c[n-1] in column 0; 0: both are never used */
     int refine;            /* 1: a step of iterative refinement in working precision, which makes the componentwise backward
                               error small. Costs another solve and n*nrhs elements of workspace */
@@ -84,8 +84,10 @@ TRINE_API trine_status trine_gtsv_cpu_work_size(trine_dtype t, int64_t n, int64_
  *  elements of t each; a[0] and c[n-1] are read only in cyclic systems. D and X: column-major n x nrhs with leading dimensions
  *  ldd, ldx >= n; X == D with ldx == ldd is allowed, other overlap is not. a, b, c and (unless it is X) D are not changed.
  *  Host pointers; `threads` OpenMP threads (0 = all); work: work_bytes of memory aligned like malloc's, from trine_gtsv_cpu_work_size.
- *  Allocates nothing. The result does not depend on the number of threads. NaN and Inf flow through. TRINE_ERR_ARGUMENT only.
- *  Recursive partitioned Schur complement (Klein 2024, Section 2.5, Algorithms 1 and 2); n <= 64 by one elimination. */
+ *  Allocates nothing. The result does not depend on the number of threads. NaN and Inf flow through. TRINE_ERR_ARGUMENT;
+ *  TRINE_ERR_SINGULAR: with pivoting and epsilon = 0 an unknown had no pivot but zero, which can happen to a matrix that is singular to
+ *  working precision only. X is written all the same, with a rounding error for that pivot. Not every singular matrix shows.
+ *  Recursive partitioned Schur complement (Klein 2024, Section 2.5, Algorithms 1 and 2); n <= 256 row by row (cyclic: n <= 64 as one partition). */
 TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                       const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                                       void *work, size_t work_bytes);

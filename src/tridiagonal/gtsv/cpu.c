@@ -93,7 +93,7 @@ static LANE_LOOP void transpose(size_t size, const void *from, int64_t from_step
 #define TEMPLATE "tridiagonal/gtsv/cpu.inc"
 #include "core/each_dtype.h"
 
-typedef void (*gtsv_fn)(const rpts_options *, const rpts_plan *, const void *, const void *, const void *, const void *, int64_t, void *, int64_t, void *);
+typedef bool (*gtsv_fn)(const rpts_options *, const rpts_plan *, const void *, const void *, const void *, const void *, int64_t, void *, int64_t, void *);
 static const gtsv_fn gtsv[] = TABLE(gtsv);
 
 typedef void (*gtsv_batch_fn)(const gtsv_batch *, int, void *);
@@ -131,7 +131,8 @@ trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs,
     TRY(rpts_check_vectors(n, nrhs, D, ldd, X, ldx));
     TRY(rpts_check_work(work, work_bytes, needed));
     o.threads = threads ? threads : omp_get_max_threads();
-    if (n && nrhs) gtsv[t](&o, &plan, a, b, c, D, ldd, X, ldx, work);
+    if (n && nrhs && !gtsv[t](&o, &plan, a, b, c, D, ldd, X, ldx, work))
+        FAIL(TRINE_ERR_SINGULAR, "the matrix of n = %lld rows is singular to working precision: a pivot is exactly zero", (long long)n);
 done:
     return status;
 }

@@ -80,9 +80,10 @@ RPTS_INLINE void FN(rpts_eliminate_rhs)(bool exchanged, T factor, T d, T *rhs, T
  *  rows give m - 2 unknowns, and two are left out: row 0 and what the last elimination carries on, which hold as well as the coarse
  *  system was solved. Where the solution grows by orders of magnitude from row to row, that need not be to rounding errors of
  *  their own terms. Here row 0 too is carried through the elimination, a third candidate for every pivot, so that the rows left out
- *  are those with the smallest coefficients (as in block/panel.h): twice the work.
+ *  are those with the smallest coefficients (as in block/panel.h): twice the work. False if an unknown has no pivot but zero: all rows that
+ *  hold it are here, so that the matrix is singular.
  *  a, b, c: the rows; d: right-hand sides, then the solution; u1, u2: m elements of memory each. */
-RPTS_INLINE void FN(rpts_solve_carefully)(int pivoting, int m, const T *a, const T *b, const T *c, T *d, T *u1, T *u2, T before, T first, T last, T after)
+RPTS_INLINE bool FN(rpts_solve_carefully)(int pivoting, int m, const T *a, const T *b, const T *c, T *d, T *u1, T *u2, T before, T first, T last, T after)
 {
     /* x[j], x[j+1], x[j+2] = rhs of rows that hold x[j], known unknowns moved to the right: carried on, row j + 1, from row 0 */
     struct { T own, next, second, rhs; R weight, scale; } row[3], pivot;
@@ -90,6 +91,7 @@ RPTS_INLINE void FN(rpts_solve_carefully)(int pivoting, int m, const T *a, const
     row[2].own = c[0], row[2].next = ZERO, row[2].second = ZERO, row[2].rhs = d[0] - b[0] * first - a[0] * before;
     row[0].scale = FN(rpts_scale)(pivoting, a[1], b[1], c[1], &row[0].weight);
     row[2].scale = FN(rpts_scale)(pivoting, a[0], b[0], c[0], &row[2].weight);
+    bool regular = true;
     for (int j = 1; j <= m - 2; j++) {
         int best = 0;
         row[1].own = a[j + 1], row[1].next = b[j + 1], row[1].second = c[j + 1], row[1].rhs = d[j + 1];
@@ -97,6 +99,7 @@ RPTS_INLINE void FN(rpts_solve_carefully)(int pivoting, int m, const T *a, const
         for (int i = 1; i < 3; i++)
             if (FN(rpts_exchanges)(row[best].own, row[best].weight, row[i].own, row[i].weight)) best = i;
         pivot = row[best], row[best] = row[1];
+        regular = regular && !(ABS1(pivot.own) < SMALLEST_NORMAL);
         const T inverse = RECIPROCAL(FN(rpts_safe_pivot)(pivot.own, pivot.scale));
         u1[j] = pivot.next * inverse, u2[j] = pivot.second * inverse, d[j] = pivot.rhs * inverse;
         for (int i = 0; i < 3; i += 2) {
@@ -106,4 +109,5 @@ RPTS_INLINE void FN(rpts_solve_carefully)(int pivoting, int m, const T *a, const
     }
     d[0] = first, d[m - 1] = last;
     for (int j = m - 2; j >= 1; j--) d[j] = d[j] - u1[j] * d[j + 1] - u2[j] * (j + 2 < m ? d[j + 2] : after);
+    return regular;
 }
