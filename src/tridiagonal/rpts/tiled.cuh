@@ -203,12 +203,13 @@ done:
 }
 
 /** Is it worth while to try one pass? Where it is in vain, the tiles that are on the multiprocessors at once have been tried, which should be
- *  few of them. */
+ *  few of them. In single with two or three right-hand sides, where arithmetic for four is the bound, it loses more than it gains. */
 template <typename T, int NR> bool prefers_one_pass(const tiled_call<T> &call)
 {
     constexpr int M = LONG<T, NR>;
     const int64_t resident = resident_tiles<T, NR, M>() * (int64_t)call.limits.multiprocessors;
-    return call.route == ROUTE_ANY && !call.gate && quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES * resident;
+    const bool worth_trying = call.nrhs >= NR || sizeof(T) > sizeof(float);
+    return call.route == ROUTE_ANY && !call.gate && worth_trying && quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES * resident;
 }
 
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call)
