@@ -26,7 +26,7 @@ typedef enum {
 typedef enum {
     TRINE_GTSV_AUTO,       /* up to 512 rows in D (Z: 256; cyclic ones of even order) the most accurate, else the fastest: in one pass where tiles,
                               times groups of four right-hand sides, are four times as many as fit on the chip (H200, nrhs = 1: 7 million
-                              rows in S, 3.5 in D and C, 1.8 in Z; up to four: half as many) */
+                              rows in S, 3.5 in D and C, 1.8 in Z; up to four: half as many; in S not with two or three) */
     TRINE_GTSV_STAGES,     /* stage by stage as in the thesis */
     TRINE_GTSV_TWO_PASS,   /* tiles are reduced to two rows each, that system is solved, tiles are read again and substituted */
     TRINE_GTSV_ON_CHIP,    /* one kernel that reads the system once and keeps it in shared memory; TRINE_ERR_UNSUPPORTED where
@@ -211,7 +211,8 @@ TRINE_API trine_status trine_gtsv_batch(void *stream, trine_dtype t, int64_t n, 
                                         const void *a, const void *b, const void *c, trine_strides matrix_strides,
                                         const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes);
 
-/** The same on the CPU: systems of n <= 64 rows 16 at a time, longer ones one by one, over `threads` OpenMP threads (0 = all). */
+/** The same on the CPU: systems of n <= 64 rows 16 at a time, longer ones one by one, over `threads` OpenMP threads (0 = all). A singular
+ *  system gives huge solutions, and no error is reported. */
 TRINE_API trine_status trine_gtsv_batch_cpu_work_size(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes);
 TRINE_API trine_status trine_gtsv_batch_cpu(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
                                             const void *a, const void *b, const void *c, trine_strides matrix_strides,
@@ -243,7 +244,8 @@ TRINE_API trine_status trine_gtsv_csc2csc(void *stream, trine_dtype t, int64_t n
                                           const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
                                           void *X_values, int32_t *X_rows, const int32_t *X_offsets, void *work, size_t work_bytes);
 
-/** The same on the CPU, in host memory; work aligned like malloc's. Columns of csc2csc are solved 16 at a time. */
+/** The same on the CPU, in host memory; work aligned like malloc's. Columns of csc2csc are solved 16 at a time. TRINE_ERR_SINGULAR as in
+ *  trine_gtsv_cpu; X_values and X_rows of csc2csc are then undefined. */
 TRINE_API trine_status trine_gtsv_csc2dense_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 TRINE_API trine_status trine_gtsv_csc2dense_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                                 const void *a, const void *b, const void *c,
