@@ -1,5 +1,7 @@
 #include "harness.h"
 
+#include "core/gpu_limits.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +15,29 @@ const char *test_device(void)
 
 bool test_on_gpu(void) { return strncmp(test_device(), "cuda", 4) == 0; }
 
+int test_shape(int *shared_bytes)
+{
+    const char *shape = getenv("TRINE_TEST_SHAPE");
+    int major = 0, minor = 0, kilobytes = 0;
+    if (shape && *shape && (sscanf(shape, "%d.%d:%d", &major, &minor, &kilobytes) != 3 || major < 8 || kilobytes < 99)) {
+        fprintf(stderr, "TRINE_TEST_SHAPE=%s is no capability and kilobytes, as 8.6:99\n", shape);
+        exit(1);
+    }
+    *shared_bytes = 1024 * kilobytes;
+    return 10 * major + minor;
+}
+
+void test_take_shape(void)
+{
+    int shared_bytes;
+    const int capability = test_shape(&shared_bytes);
+    trine_gpu_pretend(capability, shared_bytes);
+}
+
 bool test_device_is_there(void)
 {
     trine_context ctx;
+    test_take_shape();
     if (getenv("TRINE_TEST_FILTER")) cmocka_set_test_filter(getenv("TRINE_TEST_FILTER"));
     if (trine_context_create(&ctx, test_device()) == TRINE_SUCCESS) {
         trine_context_destroy(&ctx);

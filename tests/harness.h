@@ -22,6 +22,11 @@ trine_context test_context(void);
 #define TEST_MAIN(tests) (test_device_is_there() ? cmocka_run_group_tests_name(test_device(), tests, NULL, NULL) : 77)
 bool test_device_is_there(void);
 
+/** Compute capability (86) and shared memory a block of the smaller device that TRINE_TEST_SHAPE=8.6:99 (kilobytes) in the environment asks for,
+ *  in place of the one that is there; 0 and 0 without it. test_take_shape, which TEST_MAIN calls, makes the library take the device for that. */
+int test_shape(int *shared_bytes);
+void test_take_shape(void);
+
 /** Assert success and print trine_last_error otherwise. */
 #define OK(call) test_ok((call), #call, __FILE__, __LINE__)
 void test_ok(trine_status status, const char *call, const char *file, int line);

@@ -1,4 +1,4 @@
-/* A program written against tridigpu, from nothing but the declarations in Klein 2024, Appendix A.1: compiled here as C and, by
+/* A program written against tridigpu, from the declarations in Klein 2024, Appendix A.1: compiled here as C and, by
  * test_tridigpu_cxx.cu, as CUDA C++. Every function in every precision, on a stream and on the default stream. */
 #include <cuComplex.h>
 #include <cuda_runtime_api.h>
@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tridigpu.h>
+
+#ifdef __cplusplus
+extern "C"
+#endif
+void test_take_shape(void); /* harness.h, which is C only: a smaller device may be asked for */
 
 static int failures, checks, blocks_are_there;
 
@@ -89,6 +94,7 @@ static void *from_device(const void *from, size_t bytes)
 int main(void)
 {
     int devices = 0;
+    test_take_shape();
     size_t size = 0;
     cudaStream_t streams[2] = {NULL, NULL};
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "core/gpu.h"
+#include "core/gpu_limits.h"
 
 void trine_device_enter(trine_context ctx, int *saved)
 {
@@ -27,16 +28,18 @@ trine_status trine_device_open(trine_context ctx, int ordinal)
 
     trine_status status = TRINE_SUCCESS;
     struct gpuDeviceProp p;
+    struct gpu_limits limits;
     gpuStream_t stream = NULL;
     gpuGetDevice(&saved);
     TRY(GPU(gpuSetDevice(ordinal)));
     TRY(GPU(gpuGetDeviceProperties(&p, ordinal)));
     if (p.major < 8) FAIL(TRINE_ERR_DEVICE, "%s has compute capability %d.%d; trine's kernels need 8.0", p.name, p.major, p.minor);
+    TRY(trine_gpu_limits(&limits)); /* says so if nothing was compiled for this device */
     TRY(GPU(gpuStreamCreateWithFlags(&stream, gpuStreamNonBlocking)));
     ctx->own_stream = stream;
     ctx->info.multiprocessors = p.multiProcessorCount;
     ctx->info.memory_bytes = (int64_t)p.totalGlobalMem;
-    ctx->info.compute_capability = 10 * p.major + p.minor;
+    ctx->info.compute_capability = trine_gpu_shown_capability(10 * p.major + p.minor);
     snprintf(ctx->info.name, sizeof ctx->info.name, "%.90s", p.name);
 done:
     if (saved >= 0 && saved != ordinal) gpuSetDevice(saved);

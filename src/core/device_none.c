@@ -1,5 +1,5 @@
 /* The device part of a context in a build without CUDA: opening says so, and nothing else can be reached. */
-#include "core/internal.h"
+#include "core/gpu_limits.h"
 
 static trine_status none(void) { return trine_fail(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA"); }
 
@@ -21,4 +21,5 @@ trine_status trine_device_synchronize(trine_context ctx, void *stream) { (void)c
 bool trine_device_is_capturing(trine_context ctx, void *stream) { (void)ctx, (void)stream; return false; }
 void trine_device_enter(trine_context ctx, int *saved) { (void)ctx, *saved = -1; }
 void trine_device_leave(trine_context ctx, int saved) { (void)ctx, (void)saved; }
+void trine_gpu_pretend(int capability, int shared_bytes) { (void)capability, (void)shared_bytes; }
 void trine_fill_build_info(trine_build_info *info) { info->cuda_architectures = ""; }

@@ -1,5 +1,5 @@
-/* Kernels whose blocks are one cluster, so that they run at the same time and can wait for each other. Where a device has no clusters,
- * or refuses one, there is one block: kernels take any number of them (gridDim.x). */
+/* Kernels whose blocks are one cluster, so that they run at the same time and can wait for each other. Where there are no clusters
+ * (gpu_limits.clusters), or one is refused, there is one block: kernels take any number of them (gridDim.x). */
 #ifndef TRINE_GPU_CLUSTER_CUH
 #define TRINE_GPU_CLUSTER_CUH
 
@@ -13,6 +13,25 @@ __device__ inline void cluster_barrier()
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 #else
     __syncthreads();
+#endif
+}
+
+/** The block's number in its cluster. */
+__device__ inline int cluster_rank()
+{
+    unsigned rank = 0;
+#if !defined(__HIP__) && __CUDA_ARCH__ >= 900
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+    return (int)rank;
+}
+/** What `shared` is in block `rank` of the cluster. */
+template <typename T> __device__ inline T *in_block(T *shared, int rank)
+{
+#if !defined(__HIP__) && __CUDA_ARCH__ >= 900
+    return (T *)__cluster_map_shared_rank(shared, (unsigned)rank);
+#else
+    return rank ? nullptr : shared;
 #endif
 }
 

@@ -10,8 +10,8 @@ constexpr int NARROW_THREADS = 512;
 /* A run of narrow levels, for one right-hand side: one launch of one block or one cluster, with its solution values on chip.
  * Every block has the latest ones in a ring of its shared memory, slot = position modulo the ring's length. */
 constexpr int RUN_WARPS = 16, RUN_CLUSTER = 8;             /* warps of a block, blocks of a cluster */
-constexpr int RING_BYTES = 128 << 10, PARTS = 512;         /* PARTS: sums of parts of long rows, at most so many in a level */
-template <typename T> constexpr int ring_length = RING_BYTES / (int)sizeof(T);
+constexpr int RING_BYTES = 128 << 10, SMALL_RING_BYTES = 64 << 10; /* the second on devices whose blocks have less shared memory */
+constexpr int PARTS = 512;                                 /* sums of parts of long rows, at most so many in a level */
 /* Values older than a ring are read from X, by warps that fetch ahead of the levels: those must be done. A warp's next round
  * is at most all warps' rows and two levels away. */
 __host__ __device__ inline int64_t run_most_rows(int64_t ring) { return ring / 8; } /* of a level */
@@ -47,6 +47,8 @@ struct levelset_side {
     level_round *rounds;
     level_schedule schedules[SCHEDULES];
     int lanes;
+    int64_t ring;            /* values that a run has on chip: a power of two */
+    bool clusters;           /* may a run have several blocks? */
 };
 
 /* ---------------------------------------------------------------- analysis

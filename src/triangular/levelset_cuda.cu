@@ -10,6 +10,7 @@
  * Anderson and Saad (1989); Naumov (2011) for the runs of narrow levels. */
 #include <cstring>
 
+#include "core/gpu_limits.h"
 #include "triangular/levelset_run.cuh"
 
 namespace {
@@ -118,9 +119,9 @@ template <typename T, int R, int E> __global__ void __launch_bounds__(NARROW_THR
 
 /* ------------------------------------------------------------------- solve */
 
-template <typename T, int BLOCKS> trine_status launch_run(const level_step *s, const level_round *rounds, const level_args<T> &a, gpuStream_t stream)
+template <typename T, int BLOCKS> trine_status launch_run(const levelset_side *d, const level_step *s, const level_args<T> &a, gpuStream_t stream)
 {
-    constexpr size_t bytes = RING_BYTES + PARTS * sizeof(T);
+    const size_t bytes = (size_t)(d->ring + PARTS) * sizeof(T);
     const auto kernel = run_levels<T, BLOCKS>;
     gpuLaunchAttribute cluster = {};
     gpuLaunchConfig_t config = {};
@@ -130,8 +131,8 @@ template <typename T, int BLOCKS> trine_status launch_run(const level_step *s, c
         cluster.val.clusterDim = {BLOCKS, 1, 1};
         config.attrs = &cluster, config.numAttrs = 1;
     }
-    trine_status status = GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-    if (!status) status = GPU(gpuLaunchKernelEx(&config, kernel, a, rounds + s->first_round, (int)(s->last_round - s->first_round), s->stages));
+    trine_status status = trine_gpu_allow_shared((const void *)kernel, bytes);
+    if (!status) status = GPU(gpuLaunchKernelEx(&config, kernel, a, (int)d->ring, (const level_round *)d->rounds + s->first_round, (int)(s->last_round - s->first_round), s->stages));
     return status;
 }
 
@@ -147,8 +148,8 @@ template <typename T> trine_status run_steps_one(const levelset_side *d, const l
     trine_status status = TRINE_SUCCESS;
     for (int64_t i = 0; i < d->schedules[ONE_RHS].count && !status; i++) {
         const level_step *s = &d->schedules[ONE_RHS].steps[i];
-        if (s->kind == level_step::BLOCK) status = launch_run<T, 1>(s, d->rounds, a, stream);
-        else if (s->kind == level_step::CLUSTER) status = launch_run<T, RUN_CLUSTER>(s, d->rounds, a, stream);
+        if (s->kind == level_step::BLOCK) status = launch_run<T, 1>(d, s, a, stream);
+        else if (s->kind == level_step::CLUSTER) status = launch_run<T, RUN_CLUSTER>(d, s, a, stream);
         else switch (d->lanes) {
             case 1: launch_wide<T, 1>(s, a, stream); break;
             case 4: launch_wide<T, 4>(s, a, stream); break;

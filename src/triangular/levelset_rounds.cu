@@ -94,8 +94,6 @@ __global__ void take_row_numbers(const device_triangle d, int64_t n_levels, cons
     }
 }
 
-int64_t ring_of(trine_triangular plan) { return RING_BYTES / (int64_t)trine_dtype_size(plan->dtype); }
-
 } // namespace
 
 trine_status levelset_make_keys(trine_triangular plan, const device_triangle *d, const int32_t *level, int32_t *keys)
@@ -111,7 +109,7 @@ trine_status levelset_measure(trine_triangular plan, const levelset_side *d, int
     const size_t bytes = (size_t)n_levels * sizeof *out;
     TRY(trine_alloc(ctx, TRINE_DEVICE, bytes, (void **)on_device));
     if (!n_levels) return TRINE_SUCCESS;
-    measure_levels<<<device_blocks_for(plan, n_levels * 32), THREADS, 0, (gpuStream_t)ctx->stream>>>(n_levels, d->bounds, d->base.offsets, ring_of(plan), *on_device);
+    measure_levels<<<device_blocks_for(plan, n_levels * 32), THREADS, 0, (gpuStream_t)ctx->stream>>>(n_levels, d->bounds, d->base.offsets, d->ring, *on_device);
     TRY(GPU_LAUNCHED("a look at the levels"));
     TRY(trine_device_copy_async(ctx, out, *on_device, bytes, ctx->stream));
     TRY(trine_device_synchronize(ctx, ctx->stream));
@@ -131,9 +129,9 @@ trine_status levelset_write_rounds(trine_triangular plan, levelset_side *d, int6
     TRY(trine_alloc(ctx, TRINE_DEVICE, near_bytes, (void **)&d->near_columns));
     if (!n_levels) return TRINE_SUCCESS;
     TRY(trine_device_upload(ctx, places, (size_t)n_levels * sizeof *places, (void **)&to));
-    write_rounds<<<device_blocks_for(plan, n_levels * 32), THREADS, 0, stream>>>(n_levels, d->bounds, d->base.offsets, ring_of(plan), on_device, to, d->rounds);
+    write_rounds<<<device_blocks_for(plan, n_levels * 32), THREADS, 0, stream>>>(n_levels, d->bounds, d->base.offsets, d->ring, on_device, to, d->rounds);
     if (d->base.nnz)
-        take_row_numbers<<<device_blocks_for(plan, d->base.n * 32), THREADS, 0, stream>>>(d->base, n_levels, d->bounds, to, ring_of(plan), d->near_columns);
+        take_row_numbers<<<device_blocks_for(plan, d->base.n * 32), THREADS, 0, stream>>>(d->base, n_levels, d->bounds, to, d->ring, d->near_columns);
     TRY(GPU_LAUNCHED("the rounds of level sets"));
     TRY(trine_device_synchronize(ctx, ctx->stream)); /* what it reads goes */
     plan->info.bytes += (int64_t)(round_bytes + near_bytes);

@@ -3,8 +3,7 @@
 #ifndef TRINE_LEVELSET_RUN_CUH
 #define TRINE_LEVELSET_RUN_CUH
 
-#include <cooperative_groups.h>
-
+#include "core/gpu_cluster.cuh"
 #include "core/gpu_scalar.cuh"
 #include "triangular/levelset.h"
 
@@ -22,22 +21,19 @@ template <typename T> struct level_args {
  *  right-hand sides, then old solution values, with barriers between, if there are any before the round's own, so that nothing
  *  is waited for while other warps work on the levels between. All threads meet at the one barrier at the end of a stage. */
 template <typename T, int BLOCKS>
-__global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args<T> a, const level_round *rounds, int n_rounds, int n_stages)
+__global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args<T> a, int ring_length, const level_round *rounds, int n_rounds, int n_stages)
 {
-    namespace cg = cooperative_groups;
-    constexpr int RING = ring_length<T>;
     extern __shared__ __align__(16) char shared[];
-    T *const ring = (T *)shared, *const part_sums = ring + RING;
-    const cg::cluster_group cluster = cg::this_cluster();
-    const int lane = threadIdx.x % 32, rank = BLOCKS > 1 ? (int)cluster.block_rank() : 0;
-    const int warps = min(RUN_WARPS * BLOCKS, RING / 64), warp = threadIdx.x / 32 * BLOCKS + rank;
+    T *const ring = (T *)shared, *const part_sums = ring + ring_length;
+    const int lane = threadIdx.x % 32, rank = BLOCKS > 1 ? cluster_rank() : 0;
+    const int warps = min(RUN_WARPS * BLOCKS, ring_length / 64), warp = threadIdx.x / 32 * BLOCKS + rank;
     /* Lanes e, e + sharers, ... write to blocks e, e + sharers, ... */
     auto spread = [&](T *to, T value, int e, int sharers) {
         if constexpr (BLOCKS > 1)
-            for (int block = e; block < BLOCKS; block += sharers) *cluster.map_shared_rank(to, block) = value;
+            for (int block = e; block < BLOCKS; block += sharers) *in_block(to, block) = value;
         else if (e == 0) *to = value;
     };
-    if constexpr (BLOCKS > 1) cluster.sync(); /* all blocks run */
+    if constexpr (BLOCKS > 1) cluster_barrier(); /* all blocks run */
 
     enum { ROWS, ENTRIES, OLD_VALUES, SOLVE } step = ROWS;
     int q = warp < warps ? warp : n_rounds, due = 0, apart = 0; /* due: the stage of the next step */
@@ -115,7 +111,7 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
                     spread(&part_sums[r.part], sum, lane, 32);
                 } else if (active) {
                     const T result = divide.divide(a.alpha * b - sum);
-                    spread(&ring[p % RING], result, e, sharers);
+                    spread(&ring[p & (ring_length - 1)], result, e, sharers);
                     if (e == 0) a.X[row * a.x_row] = result;
                 }
                 __syncwarp();
@@ -124,7 +120,7 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
             }
         }
         if (stage == n_stages) break;
-        if constexpr (BLOCKS > 1) cluster.sync();
+        if constexpr (BLOCKS > 1) cluster_barrier();
         else __syncthreads();
     }
 }

@@ -1,4 +1,5 @@
 /* Which levels the level-set solve takes together: levels, rows sorted by them, and what is launched. */
+#include "core/gpu_limits.h"
 #include "core/gpu_scalar.cuh"
 #include "triangular/levelset.h"
 
@@ -46,11 +47,10 @@ double cost_of(const level_measure *m, const int64_t *bounds, int kind, int lane
 
 /** Steps for one right-hand side: the cheapest kind for every level, where a change of the kind costs a launch; where each level
  *  of a run is. */
-trine_status schedule_one(trine_triangular plan, int64_t n_levels, const int64_t *bounds, const level_measure *measures, int lanes, level_schedule *out,
-                          level_place *places, int64_t *n_rounds)
+trine_status schedule_one(trine_triangular plan, const levelset_side *d, int64_t n_levels, const int64_t *bounds, const level_measure *measures,
+                          level_schedule *out, level_place *places, int64_t *n_rounds)
 {
     constexpr int KINDS = level_step::KINDS;
-    const int64_t ring = RING_BYTES / (int64_t)trine_dtype_size(plan->dtype);
     trine_status status = TRINE_SUCCESS;
     uint8_t (*from)[KINDS] = nullptr; /* the best kind of the level before */
     double cost[KINDS] = {}, least = 0;
@@ -64,7 +64,7 @@ trine_status schedule_one(trine_triangular plan, int64_t n_levels, const int64_t
             if (cost[kind] < cost[best]) best = kind;
         least = cost[best];
         for (int kind = 0; kind < KINDS && l < n_levels; kind++) {
-            const double own = cost_of(&measures[l], &bounds[2 * l], kind, lanes, ring);
+            const double own = kind == level_step::CLUSTER && !d->clusters ? 1e30 : cost_of(&measures[l], &bounds[2 * l], kind, d->lanes, d->ring);
             const bool stays = l && kind != level_step::WIDE && cost[kind] <= least + COSTS.launch;
             from[l][kind] = (uint8_t)(stays ? kind : best);
             cost[kind] = (stays ? cost[kind] : least + (kind == level_step::WIDE ? 0 : COSTS.launch)) + own;
@@ -124,6 +124,17 @@ trine_status schedule_many(trine_triangular plan, int64_t n_levels, const int64_
     return TRINE_SUCCESS;
 }
 
+/** The ring of runs, and whether they may have a cluster of blocks. */
+trine_status choose_ring(trine_triangular plan, levelset_side *d)
+{
+    const size_t size = trine_dtype_size(plan->dtype);
+    gpu_limits limits;
+    if (trine_status status = trine_gpu_limits(&limits)) return status;
+    d->ring = (RING_BYTES + PARTS * size <= (size_t)limits.shared_bytes ? RING_BYTES : SMALL_RING_BYTES) / (int64_t)size;
+    d->clusters = limits.clusters;
+    return TRINE_SUCCESS;
+}
+
 /** Rows sorted by level, and the schedules. */
 trine_status sort_by_level(trine_triangular plan, struct triangle *t, const device_triangle *natural, levelset_side *d)
 {
@@ -163,7 +174,7 @@ trine_status sort_by_level(trine_triangular plan, struct triangle *t, const devi
     TRY(trine_device_upload(ctx, bounds, bytes, (void **)&d->bounds));
     plan->info.bytes += (int64_t)bytes;
     TRY(levelset_measure(plan, d, t->n_levels, measures, &on_device));
-    TRY(schedule_one(plan, t->n_levels, bounds, measures, d->lanes, &d->schedules[ONE_RHS], places, &n_rounds));
+    TRY(schedule_one(plan, d, t->n_levels, bounds, measures, &d->schedules[ONE_RHS], places, &n_rounds));
     TRY(schedule_many(plan, t->n_levels, bounds, measures, NARROW_THREADS / 32, d->lanes >= 16 ? 8 : 1, &d->schedules[MANY_RHS]));
     TRY(levelset_write_rounds(plan, d, t->n_levels, on_device, places, n_rounds));
 done:
@@ -189,6 +200,7 @@ trine_status levelset_prepare(trine_triangular plan, struct triangle *t)
     TRY(device_pattern_build(plan, plan->pattern, BY_ROWS, &natural));
     length = asked ? asked : t->n ? natural.nnz / t->n : 0;
     d->lanes = length < 4 ? 1 : length < 16 ? 4 : length < 32 ? 16 : 32;
+    TRY(choose_ring(plan, d));
     TRY(sort_by_level(plan, t, &natural, d));
     TRY(device_triangle_allocate_numbers(plan, &d->base));
 done:

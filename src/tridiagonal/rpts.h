@@ -50,11 +50,11 @@ typedef struct {
 } gtsv_batch;
 
 /** The GPU's side of trine_gtsv_batch: */
+enum { SMALL_ROWS = 64 }; /* up to so many, a thread solves a system */
 struct gtsv_batch_backend {
-    /** n <= 64 */
+    /** n <= SMALL_ROWS */
     trine_status (*solve_small)(void *stream, const gtsv_batch *batch);
-    /** Rows up to which a block solves a system; that, for systems whose rows are next to each other. */
-    int64_t (*medium_rows)(trine_dtype t);
+    /** gtsv_backend.fused_rows at most; systems whose rows are next to each other, a block each. */
     trine_status (*solve_medium)(void *stream, const gtsv_batch *batch);
     /** op(A) without gaps, the systems one below the other, zeros where two meet; and the vectors. */
     trine_status (*pack)(void *stream, const gtsv_batch *batch, void *a, void *b, void *c, void *d);
@@ -72,8 +72,8 @@ struct gtsv_device_call {
     int64_t ldd, ldx;
 };
 struct gtsv_backend {
-    /** Rows that the last, fused stage solves in one block. */
-    int64_t (*fused_rows)(trine_dtype t);
+    /** Rows that one block solves: the last, fused stage, and systems of a batch. On the current device; on the smallest supported one. */
+    int64_t (*fused_rows)(trine_dtype t), (*least_fused_rows)(trine_dtype t);
     /** Elements of workspace where the system is not solved by stages. */
     int64_t (*tiled_elements)(trine_dtype t, int64_t n, int64_t nrhs, bool cyclic);
     trine_status (*solve)(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call);

@@ -126,7 +126,22 @@ template <typename T, int WIDTH, bool IS_FORWARD> struct panel_product : panel_s
     }
 };
 
-/** Double precision on the tensor cores: m16n8k8 products. The rows and columns that a fragment's indices stand for are
+/** c += a b on the tensor cores: 16 x 8 and 8 x 8 to 16 x 8. a[i + 2 j] is row g + 8 i, column t + 4 j; b[j] is row t + 4 j, column g; c[2 i + j] is
+ *  row g + 8 i, column 2 t + j. Devices before 9.0 have products of 8 x 4 and 4 x 8, whose fragments are parts of these. */
+__device__ inline void multiply_add_16x8x8(double (&c)[4], const double (&a)[4], double b0, double b1)
+{
+#if __CUDA_ARCH__ >= 900
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b0), "d"(b1));
+#else
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c[2 * (i % 2)]), "+d"(c[2 * (i % 2) + 1]) : "d"(a[i]), "d"(i < 2 ? b0 : b1));
+#endif
+}
+
+/** Double precision on the tensor cores: 16 x 8 x 8 products. The rows and columns that a fragment's indices stand for are
  *  chosen so that most reads are of 16 bytes: forward, index g of A is row 2g and g + 8 row 2g + 1 of the panel; backward, index
  *  t of the reduction is row 2t and t + 4 row 2t + 1. Index g of a pair of fragments of B is right-hand sides 2g and 2g + 1. */
 template <int WIDTH, bool IS_FORWARD> struct panel_product<double, WIDTH, IS_FORWARD> : panel_stage<double, WIDTH, IS_FORWARD> {
@@ -147,7 +162,7 @@ template <int WIDTH, bool IS_FORWARD> struct panel_product<double, WIDTH, IS_FOR
         const int g = lane / 4, t = lane % 4;
         const double *left = stage + (IS_FORWARD ? t * stage_type::LEFT_STRIDE + 2 * g : g * stage_type::LEFT_STRIDE + 2 * t);
         const pack<double> u = load_vector(left), v = load_vector(left + (IS_FORWARD ? 4 : 8) * stage_type::LEFT_STRIDE);
-        const double a0 = u.e[0], a1 = IS_FORWARD ? u.e[1] : v.e[0], a2 = IS_FORWARD ? v.e[0] : u.e[1], a3 = v.e[1];
+        const double a[4] = {u.e[0], IS_FORWARD ? u.e[1] : v.e[0], IS_FORWARD ? v.e[0] : u.e[1], v.e[1]};
         const double *right = stage + stage_type::LEFT + (IS_FORWARD ? t : 2 * t) * stage_type::RIGHT_STRIDE;
         double b[2][FRAGMENTS];
 #pragma unroll
@@ -165,10 +180,7 @@ template <int WIDTH, bool IS_FORWARD> struct panel_product<double, WIDTH, IS_FOR
             }
         }
 #pragma unroll
-        for (int f = 0; f < FRAGMENTS; f++)
-            asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                : "+d"(sum[f][0]), "+d"(sum[f][1]), "+d"(sum[f][2]), "+d"(sum[f][3])
-                : "d"(a0), "d"(a1), "d"(a2), "d"(a3), "d"(b[0][f]), "d"(b[1][f]));
+        for (int f = 0; f < FRAGMENTS; f++) multiply_add_16x8x8(sum[f], a, b[0][f], b[1][f]);
     }
     __device__ void store(double *to, int stride, int lane) const
     {

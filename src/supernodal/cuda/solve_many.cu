@@ -4,13 +4,14 @@
  * Right-hand sides are kept interleaved, n rows of WIDTH. A tile is a few times panel_product::ROWS rows (forward) or columns
  * (backward) of a panel; where the sum over the panel's other dimension is long, the warps of a block share it. Results meet in
  * shared memory and leave from there: additions to t and stores to X are coalesced. */
+#include "core/gpu_limits.h"
 #include "supernodal/cuda/panel_product.cuh"
 
 namespace {
 
 constexpr int THREADS = SUPERNODAL_BLOCK_THREADS, WARPS = SUPERNODAL_WARPS;
 constexpr int PER_MULTIPROCESSOR = 2; /* blocks, by shared memory */
-constexpr int STAGES = 3;             /* of a warp's product: two under way while one is worked on */
+constexpr int MOST_STAGES = 3;        /* of a warp's product: two under way while one is worked on; one where shared memory is small */
 
 /** `rows` results at `from`, `stride` apart, which are rows (forward) or columns (backward) first.. of the panel. */
 template <typename T, int WIDTH, bool IS_FORWARD, int GROUP>
@@ -46,17 +47,17 @@ __device__ inline void emit(const solve_args<T> &a, const supernodal_tile &tile,
 }
 
 /** Shared memory of a warp, in elements: the stages of its product, later the result. */
-template <typename product> struct warp_room {
+template <typename product, int STAGES> struct warp_room {
     static constexpr int RESULT = product::ROWS * product::RIGHT_STRIDE, ELEMENTS = STAGES * product::SIZE > RESULT ? STAGES * product::SIZE : RESULT;
 };
 
 /** One tile, by a warp (GROUP 32) or by all warps of a block. */
-template <typename T, int WIDTH, bool IS_FORWARD, int GROUP>
+template <typename T, int WIDTH, bool IS_FORWARD, int STAGES, int GROUP>
 __device__ void work_on(const solve_args<T> &a, const supernodal_tile &tile, int block, int thread, T *shared)
 {
     using product = panel_product<T, WIDTH, IS_FORWARD>;
     constexpr int ROWS = product::ROWS, STEP = product::STEP, STRIDE = product::RIGHT_STRIDE; /* rows in different banks */
-    constexpr int WARP_ROOM = warp_room<panel_product<T, WIDTH, IS_FORWARD>>::ELEMENTS;
+    constexpr int WARP_ROOM = warp_room<panel_product<T, WIDTH, IS_FORWARD>, STAGES>::ELEMENTS;
     const int lane = thread % 32, warp = thread / 32, parts = GROUP == 32 ? 1 : tile.lanes;
     const int group = warp / parts, part = warp % parts;
     const int first = tile.begin + group * ROWS, end = min(tile.end, first + ROWS);
@@ -205,10 +206,10 @@ template <typename T, int WIDTH> __device__ void set_up(const solve_args<T> &a, 
     signal_done<THREADS>(a, a.n_panels, block, threadIdx.x);
 }
 
-template <typename T, int WIDTH, bool IS_FORWARD>
+template <typename T, int WIDTH, bool IS_FORWARD, int STAGES>
 __global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(const solve_args<T> a)
 {
-    constexpr int WARP_ROOM = warp_room<panel_product<T, WIDTH, IS_FORWARD>>::ELEMENTS;
+    constexpr int WARP_ROOM = warp_room<panel_product<T, WIDTH, IS_FORWARD>, STAGES>::ELEMENTS;
     extern __shared__ __align__(16) unsigned char room[];
     __shared__ int shared_ticket;
     T *shared = reinterpret_cast<T *>(room);
@@ -225,18 +226,27 @@ __global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(cons
         const int lane = threadIdx.x % 32;
         if (tile.kind == TILE_SUBSTITUTE) substitute<T, WIDTH, IS_FORWARD>(a, tile, block, shared);
         else if (tile.kind == TILE_PREPARE) assemble<WIDTH>(a, tile, block, lane);
-        else if (tile.wide) work_on<T, WIDTH, IS_FORWARD, THREADS>(a, tile, block, threadIdx.x, shared);
-        else if (tile.kind != TILE_NONE) work_on<T, WIDTH, IS_FORWARD, 32>(a, tile, block, lane, shared + warp * WARP_ROOM);
+        else if (tile.wide) work_on<T, WIDTH, IS_FORWARD, STAGES, THREADS>(a, tile, block, threadIdx.x, shared);
+        else if (tile.kind != TILE_NONE) work_on<T, WIDTH, IS_FORWARD, STAGES, 32>(a, tile, block, lane, shared + warp * WARP_ROOM);
     }
     leave(a);
 }
 
-template <typename T, int WIDTH, bool IS_FORWARD> trine_status launch(trine_supernodal plan, const solve_args<T> &a, void *stream)
+template <typename T, int WIDTH, bool IS_FORWARD, int STAGES = MOST_STAGES> trine_status launch(trine_supernodal plan, const solve_args<T> &a, void *stream)
 {
-    constexpr int BYTES = WARPS * warp_room<panel_product<T, WIDTH, IS_FORWARD>>::ELEMENTS * (int)sizeof(T);
-    const trine_status status = GPU(gpuFuncSetAttribute(reinterpret_cast<const void *>(&solve_panels<T, WIDTH, IS_FORWARD>),
-                                                        gpuFuncAttributeMaxDynamicSharedMemorySize, BYTES));
-    return status ? status : launch_tickets(plan, solve_panels<T, WIDTH, IS_FORWARD>, PER_MULTIPROCESSOR, a, stream, BYTES);
+    constexpr int BYTES = WARPS * warp_room<panel_product<T, WIDTH, IS_FORWARD>, STAGES>::ELEMENTS * (int)sizeof(T), STATIC_BYTES = 64;
+    const auto kernel = solve_panels<T, WIDTH, IS_FORWARD, STAGES>;
+    trine_status status = TRINE_SUCCESS;
+    gpu_limits limits;
+    TRY(trine_gpu_limits(&limits));
+    if constexpr (BYTES + STATIC_BYTES > GPU_LEAST_SHARED_BYTES) {
+        static_assert(STAGES > 2, "two stages fit any device");
+        if (BYTES + STATIC_BYTES > limits.shared_bytes) return launch<T, WIDTH, IS_FORWARD, STAGES - 1>(plan, a, stream);
+    }
+    TRY(trine_gpu_allow_shared(reinterpret_cast<const void *>(kernel), BYTES));
+    status = launch_tickets(plan, kernel, PER_MULTIPROCESSOR, a, stream, BYTES);
+done:
+    return status;
 }
 
 } // namespace

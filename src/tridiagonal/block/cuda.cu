@@ -46,11 +46,11 @@ int first_chained(const block_call *call)
     return first;
 }
 /** A warp of a block for each of its schedulers first, then more blocks, then more warps. */
-chain_size size_of_chain(int64_t partitions, int most_warps)
+chain_size size_of_chain(int64_t partitions, bool clusters, int most_warps)
 {
     chain_size size = {1, 1};
-    while (size.blocks < CHAIN_BLOCKS && size.blocks * SPREAD_WARPS < partitions) size.blocks *= 2;
-    while (size.warps < most_warps && size.blocks * size.warps < partitions) size.warps *= 2;
+    while (clusters && size.blocks < CHAIN_BLOCKS && size.blocks * SPREAD_WARPS < partitions) size.blocks *= 2;
+    while (2 * size.warps <= most_warps && size.blocks * size.warps < partitions) size.warps *= 2;
     return size;
 }
 

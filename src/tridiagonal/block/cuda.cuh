@@ -2,6 +2,9 @@
 #ifndef TRINE_BLOCK_CUDA_CUH
 #define TRINE_BLOCK_CUDA_CUH
 
+#include <algorithm>
+
+#include "core/gpu_limits.h"
 #include "tridiagonal/block/chain.cuh"
 #include "tridiagonal/block/factor.cuh"
 #include "tridiagonal/block/narrow.cuh"
@@ -85,26 +88,18 @@ template <typename T> stage_of<T> make_stage(const block_call *call, int k, T *f
 /** The first of the stages that one kernel does, with one right-hand side; and how many blocks and warps it has. */
 struct chain_size { int blocks, warps; };
 int first_chained(const block_call *call);
-chain_size size_of_chain(int64_t partitions, int most_warps);
+chain_size size_of_chain(int64_t partitions, bool clusters, int most_warps);
 
 /** All kernels of one width. */
 template <typename T, int N> struct width_of {
     static constexpr int R = ROWS_A_LANE<T, N>, LANES = 3 * N / R, TOGETHER = 4; /* rows of a lane, lanes of a partition in `reduce`; its right-hand sides */
 
-    static trine_status allow(const void *kernel, size_t bytes)
-    {
-        trine_status status = TRINE_SUCCESS;
-        if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute(kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
-        if (bytes) TRY(GPU(gpuFuncSetAttribute(kernel, gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared)));
-    done:
-        return status;
-    }
     /** Run a kernel for each partition (by ON lanes) and `batch` right-hand sides. */
     template <int ON> static trine_status launch(void (*kernel)(stage_of<T>), const stage_of<T> &s, int batch, size_t bytes, gpuStream_t stream)
     {
         trine_status status = TRINE_SUCCESS;
         const dim3 grid((unsigned)blocks_of<ON>(s), (unsigned)((s.nrhs + batch - 1) / batch));
-        TRY(allow((const void *)kernel, bytes));
+        if (bytes) TRY(trine_gpu_prefer_shared((const void *)kernel, bytes));
         kernel<<<grid, WARP, bytes, stream>>>(s);
         TRY(GPU_LAUNCHED("a stage of a block tridiagonal solve"));
     done:
@@ -154,9 +149,12 @@ template <typename T, int N> struct width_of {
     {
         using shape = chain_shape<T, N>;
         const auto kernel = chain<T, N, GIVEN>;
-        const chain_size size = size_of_chain(it.stage[0].partitions, shape::WARPS);
         trine_status status = TRINE_SUCCESS;
-        TRY(allow((const void *)kernel, shape::WARPS * shape::BYTES));
+        gpu_limits limits;
+        chain_size size;
+        TRY(trine_gpu_limits(&limits));
+        size = size_of_chain(it.stage[0].partitions, limits.clusters, std::min(shape::WARPS, limits.shared_bytes / shape::BYTES));
+        TRY(trine_gpu_prefer_shared((const void *)kernel, (size_t)size.warps * shape::BYTES));
         TRY(GPU(launch_cluster(kernel, it, size.blocks, size.warps * WARP, (size_t)size.warps * shape::BYTES, stream)));
     done:
         return status;

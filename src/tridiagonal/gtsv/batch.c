@@ -1,8 +1,6 @@
 /* trine_gtsv_batch: the arguments, then the way that suits the size of the systems. */
 #include "tridiagonal/rpts.h"
 
-enum { SMALL_ROWS = 64 };
-
 /** Options for the solve of packed systems: their op is done. Partitions should not straddle two systems: that could leave an odd
  *  part of one in the interior of a partition, and of tridiag(1, 0, 1) that is singular. Those of coarse systems may still. */
 static trine_gtsv_options packed_options(int64_t n, const trine_gtsv_options *options)
@@ -15,23 +13,23 @@ static trine_gtsv_options packed_options(int64_t n, const trine_gtsv_options *op
     return o;
 }
 
-/** Bytes of one of the four packed arrays, which start on 16 bytes, and of the solver behind them. */
+/** Bytes of one of the four packed arrays, which start on 16 bytes, and of the solver behind them; enough for any device. */
 static trine_status prepare(trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, gtsv_batch *batch, size_t *array, size_t *solver)
 {
     trine_status status = TRINE_SUCCESS;
-    const struct gtsv_batch_backend *device = TRINE_CUDA_TABLE(&gtsv_batch_cuda);
+    const struct gtsv_backend *gtsv = TRINE_CUDA_TABLE(&gtsv_cuda);
     const trine_gtsv_options packed = packed_options(n, options);
     size_t columns;
     *batch = (gtsv_batch){.t = t, .n = n, .systems = systems};
     *array = *solver = 0;
-    if (!device)
+    if (!gtsv)
         FAIL(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; trine_gtsv_batch_cpu solves on the CPU");
     TRY(rpts_check_options(t, n, 1, options, &batch->o));
     REQUIRE(systems >= 0 && (!n || systems <= INT64_MAX / 256 / n), "systems is %lld", (long long)systems);
     if (n <= SMALL_ROWS || !systems) goto done;
     TRY(rpts_bytes(n, systems, 4, 1, t, array));
     *array = *array / 16 * 16;
-    if (n <= device->medium_rows(t)) goto done;
+    if (n <= gtsv->least_fused_rows(t)) goto done;
     TRY(trine_gtsv_work_size(t, batch->o.cyclic ? n : n * systems, 1, &packed, solver)); /* one below the other, or one by one */
     TRY(trine_gtsv_work_size(t, n, systems, &packed, &columns)); /* one matrix for all */
     if (columns > *solver) *solver = columns;
@@ -58,7 +56,7 @@ static trine_status solve_long(void *stream, const gtsv_batch *batch, const trin
     const trine_gtsv_options o = packed_options(n, options);
     const size_t one = (size_t)n * trine_dtype_size(batch->t);
     char *a = work, *b = a + array, *c = b + array, *d = c + array, *rest = d + array;
-    const bool medium = n <= device->medium_rows(batch->t);
+    const bool medium = n <= TRINE_CUDA_TABLE(&gtsv_cuda)->fused_rows(batch->t);
     if (medium && batch->matrix.row == 1 && batch->vector.row == 1) return device->solve_medium(stream, batch);
     TRY(device->pack(stream, batch, a, b, c, d));
     if (medium) {

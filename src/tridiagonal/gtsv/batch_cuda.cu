@@ -1,12 +1,15 @@
 /* Many systems on the GPU: small ones by a thread each, medium ones by a block each, in shared memory; longer ones are brought
  * one below the other. */
+#include <algorithm>
+
+#include "core/gpu_limits.h"
 #include "tridiagonal/rpts.h"
 #include "tridiagonal/rpts/fused.cuh"
 
 namespace {
 
-constexpr int SYSTEMS = 32, STAGING = 128; /* systems of a block, solved by its first warp; threads that copy */
-constexpr int PITCH = SYSTEMS + 1;    /* from row to row in shared memory: no bank conflicts along either direction */
+constexpr int STAGING = 128;          /* threads of a block that copies SYSTEMS (32 or 16) systems, which its first warp solves */
+__host__ __device__ constexpr int pitch_of(int systems) { return systems + 1; } /* from row to row in shared memory: no bank conflicts along either direction */
 constexpr size_t MOST_SHARED = 200 * 1024;
 constexpr int INTERLEAVED = 128;      /* threads of a block where each reads for itself */
 constexpr int TILE = 32, TILE_Y = 8, COPY_THREADS = 256;
@@ -34,8 +37,11 @@ template <typename T> __device__ inline T coefficient(const batch_of<T> &batch, 
 
 /* ------------------------------------------------------------- small systems */
 
-/** One thread's system: rows i at a[i * PITCH] and so on. */
-template <typename T> struct rows_of { T *a, *b, *c, *d; int pivot; real_of<T> epsilon; };
+/** One thread's system: row i at a[i * PITCH] and so on. */
+template <typename T, int PITCH> struct rows_of {
+    T *a, *b, *c, *d;
+    scheme_of<T> scheme;
+};
 
 /** The row that an elimination carries on. */
 template <typename T> struct carried_of {
@@ -43,32 +49,32 @@ template <typename T> struct carried_of {
     real_of<T> weight, scale;
     T factor, inverse, u1, u2, pivot_rhs; /* of the last pivot row */
     bool exchanged;
-    __device__ carried_of(const rows_of<T> &r, T below, T on, T above, T d) : spike(below), diag(on), right(above), rhs(d)
+    __device__ carried_of(const scheme_of<T> &scheme, T below, T on, T above, T d) : spike(below), diag(on), right(above), rhs(d)
     {
-        scale = rpts_scale(r.pivot, below, on, above, &weight);
+        scale = rpts_scale(scheme.pivot, below, on, above, &weight);
     }
-    __device__ void eliminate(const rows_of<T> &r, T below, T on, T above, T d)
+    __device__ void eliminate(const scheme_of<T> &scheme, T below, T on, T above, T d)
     {
         real_of<T> weight_row;
-        const real_of<T> scale_row = rpts_scale(r.pivot, below, on, above, &weight_row);
-        rpts_eliminate(&spike, &diag, &right, &weight, &scale, below, on, above, weight_row, scale_row, r.epsilon, &exchanged, &factor, &inverse, &u1, &u2);
+        const real_of<T> scale_row = rpts_scale(scheme.pivot, below, on, above, &weight_row);
+        rpts_eliminate(&spike, &diag, &right, &weight, &scale, below, on, above, weight_row, scale_row, scheme.epsilon, &exchanged, &factor, &inverse, &u1, &u2);
         rpts_eliminate_rhs(exchanged, factor, d, &rhs, &pivot_rhs);
     }
 };
 
 /** Unknowns from .. to - 1, those before (in the right-hand side already) and `next` behind them known: pivot rows replace the
  *  rows just eliminated as x[j] = d[j] - b[j] x[j+1] - c[j] x[j+2], then d becomes x. Returns what the last row was worth. */
-template <typename T> __device__ inline real_of<T> solve_rows(const rows_of<T> &r, int from, int to, T first_rhs, T next)
+template <typename T, int PITCH> __device__ inline real_of<T> solve_rows(const rows_of<T, PITCH> &r, int from, int to, T first_rhs, T next)
 {
     int at = from * PITCH;
-    carried_of<T> carried(r, r.a[at], r.b[at], r.c[at], first_rhs);
+    carried_of<T> carried(r.scheme, r.a[at], r.b[at], r.c[at], first_rhs);
     for (int j = from + 1; j < to; j++, at += PITCH) {
-        carried.eliminate(r, r.a[at + PITCH], r.b[at + PITCH], r.c[at + PITCH], r.d[at + PITCH]);
+        carried.eliminate(r.scheme, r.a[at + PITCH], r.b[at + PITCH], r.c[at + PITCH], r.d[at + PITCH]);
         r.b[at] = carried.inverse * carried.u1;
         r.c[at] = carried.inverse * carried.u2;
         r.d[at] = carried.inverse * carried.pivot_rhs;
     }
-    T x = reciprocal(rpts_safe_pivot(rpts_above_noise(carried.diag, r.epsilon), carried.scale)) * (carried.rhs - carried.right * next), after = next;
+    T x = reciprocal(rpts_safe_pivot(rpts_above_noise(carried.diag, r.scheme.epsilon), carried.scale)) * (carried.rhs - carried.right * next), after = next;
     r.d[at] = x;
     while (at > from * PITCH) {
         at -= PITCH;
@@ -81,22 +87,22 @@ template <typename T> __device__ inline real_of<T> solve_rows(const rows_of<T> &
 
 /** n >= 3: both eliminations give two rows for x[0] and x[n-1]; then the others. Where row 0 or row n - 1 has the larger
  *  coefficient, x[1] and x[n-2] come from there: the rows between need not be regular in themselves. */
-template <typename T> __device__ inline void solve_cyclic(const rows_of<T> &r, int n)
+template <typename T, int PITCH> __device__ inline void solve_cyclic(const rows_of<T, PITCH> &r, int n)
 {
     const int end = (n - 1) * PITCH;
-    carried_of<T> down(r, r.a[PITCH], r.b[PITCH], r.c[PITCH], r.d[PITCH]);
-    for (int at = 2 * PITCH; at <= end; at += PITCH) down.eliminate(r, r.a[at], r.b[at], r.c[at], r.d[at]);
-    carried_of<T> up(r, r.c[end - PITCH], r.b[end - PITCH], r.a[end - PITCH], r.d[end - PITCH]);
-    for (int at = end - 2 * PITCH; at >= 0; at -= PITCH) up.eliminate(r, r.c[at], r.b[at], r.a[at], r.d[at]);
-    carried_of<T> both(r, T{}, up.diag, up.right + up.spike, up.rhs);
-    both.eliminate(r, down.spike + down.right, down.diag, T{}, down.rhs);
+    carried_of<T> down(r.scheme, r.a[PITCH], r.b[PITCH], r.c[PITCH], r.d[PITCH]);
+    for (int at = 2 * PITCH; at <= end; at += PITCH) down.eliminate(r.scheme, r.a[at], r.b[at], r.c[at], r.d[at]);
+    carried_of<T> up(r.scheme, r.c[end - PITCH], r.b[end - PITCH], r.a[end - PITCH], r.d[end - PITCH]);
+    for (int at = end - 2 * PITCH; at >= 0; at -= PITCH) up.eliminate(r.scheme, r.c[at], r.b[at], r.a[at], r.d[at]);
+    carried_of<T> both(r.scheme, T{}, up.diag, up.right + up.spike, up.rhs);
+    both.eliminate(r.scheme, down.spike + down.right, down.diag, T{}, down.rhs);
     const T last = reciprocal(rpts_safe_pivot(both.diag, both.scale)) * both.rhs;
     const T first = both.inverse * (both.pivot_rhs - both.u1 * last);
     real_of<T> weight_0, weight_1, weight_2, weight_n;
     const T a0 = r.a[0], b0 = r.b[0], c0 = r.c[0], d0 = r.d[0], an = r.a[end], bn = r.b[end], cn = r.c[end], dn = r.d[end];
-    const real_of<T> scale_0 = rpts_scale(r.pivot, a0, b0, c0, &weight_0), scale_n = rpts_scale(r.pivot, an, bn, cn, &weight_n);
-    rpts_scale(r.pivot, r.a[PITCH], r.b[PITCH], r.c[PITCH], &weight_1);
-    rpts_scale(r.pivot, r.a[2 * PITCH], r.b[2 * PITCH], r.c[2 * PITCH], &weight_2);
+    const real_of<T> scale_0 = rpts_scale(r.scheme.pivot, a0, b0, c0, &weight_0), scale_n = rpts_scale(r.scheme.pivot, an, bn, cn, &weight_n);
+    rpts_scale(r.scheme.pivot, r.a[PITCH], r.b[PITCH], r.c[PITCH], &weight_1);
+    rpts_scale(r.scheme.pivot, r.a[2 * PITCH], r.b[2 * PITCH], r.c[2 * PITCH], &weight_2);
     const real_of<T> diag_1 = size_of(r.b[PITCH]) * weight_1, below_1 = size_of(r.a[2 * PITCH]) * weight_2;
     const real_of<T> last_pivot = solve_rows(r, 1, n - 1, r.d[PITCH] - r.a[PITCH] * first, last);
     if (size_of(an) * weight_n > last_pivot) r.d[end - PITCH] = reciprocal(rpts_safe_pivot(an, scale_n)) * (dn - bn * last - cn * first);
@@ -106,7 +112,7 @@ template <typename T> __device__ inline void solve_cyclic(const rows_of<T> &r, i
 }
 
 /** Visit the elements of `systems` systems of n rows in the order they lie in memory, one thread beside the other. */
-template <typename V> __device__ inline void for_elements(int n, int systems, bool by_rows, V visit)
+template <int SYSTEMS, typename V> __device__ inline void for_elements(int n, int systems, bool by_rows, V visit)
 {
     const int tid = (int)threadIdx.x;
     int i = by_rows ? tid % n : tid / SYSTEMS, s = by_rows ? tid / n : tid % SYSTEMS;
@@ -120,23 +126,24 @@ template <typename V> __device__ inline void for_elements(int n, int systems, bo
 }
 
 /** Contiguous or cyclic systems: a block brings SYSTEMS of them into shared memory, and solves them by a thread each. */
-template <typename T> __global__ void __launch_bounds__(STAGING) solve_staged(const batch_of<T> batch)
+template <typename T, int SYSTEMS> __global__ void __launch_bounds__(STAGING) solve_staged(const batch_of<T> batch)
 {
+    constexpr int PITCH = pitch_of(SYSTEMS);
     extern __shared__ __align__(16) unsigned char shared_memory[];
     const int n = (int)batch.n, tid = (int)threadIdx.x;
     const int64_t first = (int64_t)blockIdx.x * SYSTEMS;
     const int systems = batch.systems - first < SYSTEMS ? (int)(batch.systems - first) : SYSTEMS;
     T *a = (T *)shared_memory, *b = a + n * PITCH, *c = b + n * PITCH, *d = c + n * PITCH;
     const bool matrix_by_rows = batch.matrix.row < batch.matrix.system, vector_by_rows = batch.vector.row < batch.vector.system;
-    for_elements(n, systems, matrix_by_rows, [&](int i, int s) {
+    for_elements<SYSTEMS>(n, systems, matrix_by_rows, [&](int i, int s) {
         a[i * PITCH + s] = coefficient(batch, first + s, i, 0);
         b[i * PITCH + s] = coefficient(batch, first + s, i, 1);
         c[i * PITCH + s] = coefficient(batch, first + s, i, 2);
     });
-    for_elements(n, systems, vector_by_rows, [&](int i, int s) { d[i * PITCH + s] = batch.D[i * batch.vector.row + (first + s) * batch.vector.system]; });
+    for_elements<SYSTEMS>(n, systems, vector_by_rows, [&](int i, int s) { d[i * PITCH + s] = batch.D[i * batch.vector.row + (first + s) * batch.vector.system]; });
     __syncthreads();
     if (tid < systems) {
-        const rows_of<T> r = {a + tid, b + tid, c + tid, d + tid, batch.pivot, batch.epsilon};
+        const rows_of<T, PITCH> r = {a + tid, b + tid, c + tid, d + tid, {batch.pivot, batch.epsilon}};
         if (batch.cyclic && n == 1) r.b[0] = r.a[0] + r.b[0] + r.c[0], r.a[0] = r.c[0] = T{};
         if (batch.cyclic && n == 2) { /* both neighbours of a row are the other one */
             r.c[0] = r.c[0] + r.a[0], r.a[PITCH] = r.a[PITCH] + r.c[PITCH];
@@ -146,7 +153,7 @@ template <typename T> __global__ void __launch_bounds__(STAGING) solve_staged(co
         else solve_rows(r, 0, n, r.d[0], T{});
     }
     __syncthreads();
-    for_elements(n, systems, vector_by_rows, [&](int i, int s) { batch.X[i * batch.vector.row + (first + s) * batch.vector.system] = d[i * PITCH + s]; });
+    for_elements<SYSTEMS>(n, systems, vector_by_rows, [&](int i, int s) { batch.X[i * batch.vector.row + (first + s) * batch.vector.system] = d[i * PITCH + s]; });
 }
 
 /** Interleaved systems that are not cyclic: every thread reads its own rows, neighbouring threads neighbouring elements, a few rows
@@ -175,7 +182,7 @@ template <typename T> __global__ void __launch_bounds__(INTERLEAVED) solve_inter
             if (batch.conjugate) a[k] = conjugate_of(a[k]), b[k] = conjugate_of(b[k]), c[k] = conjugate_of(c[k]);
         }
     };
-    const rows_of<T> scheme = {nullptr, nullptr, nullptr, nullptr, batch.pivot, batch.epsilon};
+    const scheme_of<T> scheme = {batch.pivot, batch.epsilon};
     read(0);
     carried_of<T> carried(scheme, a[0], b[0], c[0], rhs[0]);
     int slot = 0;
@@ -265,20 +272,30 @@ template <typename T> batch_of<T> typed(const gtsv_batch *b)
 template <typename T> trine_status launch_small(void (*kernel)(batch_of<T>), int systems, int threads, size_t bytes, gpuStream_t stream, const batch_of<T> &batch)
 {
     trine_status status = TRINE_SUCCESS;
-    if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
-    TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared)));
+    TRY(trine_gpu_prefer_shared((const void *)kernel, bytes));
     kernel<<<(unsigned)((batch.systems + systems - 1) / systems), (unsigned)threads, bytes, stream>>>(batch);
     TRY(GPU_LAUNCHED("gtsv_batch"));
 done:
     return status;
 }
 
+template <typename T> constexpr size_t staged_bytes(int64_t n, int systems) { return 4 * (size_t)n * pitch_of(systems) * sizeof(T); }
+
+/** As many systems of a block as fit. */
 template <typename T> trine_status small_of(gpuStream_t stream, const gtsv_batch *b)
 {
+    trine_status status = TRINE_SUCCESS;
     const bool interleaved = (b->matrix.system == 1 || b->matrix.system == 0) && b->vector.system == 1 && !b->o.cyclic;
-    const size_t interleaved_bytes = 3 * (size_t)b->n * INTERLEAVED * sizeof(T), staged_bytes = 4 * (size_t)b->n * PITCH * sizeof(T);
-    if (interleaved && interleaved_bytes <= MOST_SHARED) return launch_small(solve_interleaved<T>, INTERLEAVED, INTERLEAVED, interleaved_bytes, stream, typed<T>(b));
-    return launch_small(solve_staged<T>, SYSTEMS, STAGING, staged_bytes, stream, typed<T>(b));
+    const size_t interleaved_bytes = 3 * (size_t)b->n * INTERLEAVED * sizeof(T);
+    gpu_limits limits;
+    TRY(trine_gpu_limits(&limits));
+    if (interleaved && interleaved_bytes <= std::min(MOST_SHARED, (size_t)limits.shared_bytes))
+        return launch_small(solve_interleaved<T>, INTERLEAVED, INTERLEAVED, interleaved_bytes, stream, typed<T>(b));
+    static_assert(staged_bytes<T>(SMALL_ROWS, 16) <= GPU_LEAST_SHARED_BYTES, "fits any device");
+    if (staged_bytes<T>(b->n, 32) <= (size_t)limits.shared_bytes) return launch_small(solve_staged<T, 32>, 32, STAGING, staged_bytes<T>(b->n, 32), stream, typed<T>(b));
+    return launch_small(solve_staged<T, 16>, 16, STAGING, staged_bytes<T>(b->n, 16), stream, typed<T>(b));
+done:
+    return status;
 }
 
 /** Systems whose rows are next to each other, a block each. */
@@ -291,7 +308,7 @@ template <typename T> trine_status medium_of(gpuStream_t stream, const gtsv_batc
     system_of<T> A = {b->n, 0, 0, b->o.cyclic, b->o.op == TRINE_H && scalar<T>::is_complex, (const T *)b->a, (const T *)b->b, (const T *)b->c};
     if (transposed) /* row i of A^T: c[i-1], b[i], a[i+1] */
         A.lower = (const T *)b->c, A.lower_shift = -1, A.upper = (const T *)b->a, A.upper_shift = 1;
-    if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute((const void *)solve_fused<T>, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
+    TRY(trine_gpu_allow_shared((const void *)solve_fused<T>, bytes));
     solve_fused<T><<<(unsigned)b->systems, FUSED_THREADS, bytes, stream>>>(A, b->matrix.system, scheme, {(const T *)b->D, b->vector.system}, {(T *)b->X, b->vector.system});
     TRY(GPU_LAUNCHED("solve_fused"));
 done:
@@ -338,12 +355,6 @@ trine_status solve_small_systems(void *stream, const gtsv_batch *b)
     return run[b->t]((gpuStream_t)stream, b);
 }
 
-int64_t medium_rows(trine_dtype t)
-{
-    static const int64_t rows[] = {0, fused_rows<float>(), fused_rows<double>(), fused_rows<complex_of<float>>(), fused_rows<complex_of<double>>()};
-    return rows[t];
-}
-
 trine_status solve_medium(void *stream, const gtsv_batch *b)
 {
     static trine_status (*const run[])(gpuStream_t, const gtsv_batch *) = {nullptr, medium_of<float>, medium_of<double>, medium_of<complex_of<float>>, medium_of<complex_of<double>>};
@@ -365,4 +376,4 @@ trine_status unpack(void *stream, const gtsv_batch *b, const void *x)
 
 } // namespace
 
-extern "C" const struct gtsv_batch_backend gtsv_batch_cuda = {solve_small_systems, medium_rows, solve_medium, pack, unpack};
+extern "C" const struct gtsv_batch_backend gtsv_batch_cuda = {solve_small_systems, solve_medium, pack, unpack};

@@ -3,8 +3,6 @@
 #include "tridiagonal/rpts/stages.h"
 #include "tridiagonal/rpts/tiled.h"
 
-#include <atomic>
-
 namespace {
 
 /* --------------------------------------------------------------- refinement */
@@ -34,27 +32,6 @@ template <typename T> __global__ void add_columns(int64_t n, columns_of<const T>
     }
 }
 
-/** Asked for once per device: a short system is solved in the time of a few such questions. */
-trine_status get_limits(device_limits *limits)
-{
-    static std::atomic<uint64_t> known[64]; /* shared_bytes << 32 | multiprocessors << 8 | major */
-    trine_status status = TRINE_SUCCESS;
-    int device;
-    TRY(GPU(gpuGetDevice(&device)));
-    limits->device = device;
-    if (const uint64_t packed = device < 64 ? known[device].load(std::memory_order_relaxed) : 0) {
-        limits->shared_bytes = (int)(packed >> 32), limits->multiprocessors = (int)(packed >> 8 & 0xffffff), limits->major = (int)(packed & 0xff);
-        return TRINE_SUCCESS;
-    }
-    TRY(GPU(gpuDeviceGetAttribute(&limits->multiprocessors, gpuDevAttrMultiProcessorCount, device)));
-    TRY(GPU(gpuDeviceGetAttribute(&limits->shared_bytes, gpuDevAttrMaxSharedMemoryPerBlockOptin, device)));
-    TRY(GPU(gpuDeviceGetAttribute(&limits->major, gpuDevAttrComputeCapabilityMajor, device)));
-    if (device < 64)
-        known[device].store((uint64_t)limits->shared_bytes << 32 | (uint64_t)limits->multiprocessors << 8 | (uint64_t)limits->major, std::memory_order_relaxed);
-done:
-    return status;
-}
-
 template <typename T> trine_status solve_of(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call, const int32_t *marks)
 {
     trine_status status = TRINE_SUCCESS;
@@ -65,7 +42,7 @@ template <typename T> trine_status solve_of(const rpts_options *o, const rpts_pl
     const columns_of<const T> D = {(const T *)call->D, call->ldd}, solution = {(const T *)call->X, call->ldx};
     const columns_of<T> X = {(T *)call->X, call->ldx}, residual = {(T *)call->work + plan->elements, n};
     system_of<T> A = {n, 0, 0, o->cyclic, o->op == TRINE_H && scalar<T>::is_complex, (const T *)call->a, (const T *)call->b, (const T *)call->c};
-    device_limits limits = {};
+    stream_limits limits = {};
     if (transposed) /* row i of A^T: c[i-1], b[i], a[i+1] */
         A.lower = (const T *)call->c, A.lower_shift = -1, A.upper = (const T *)call->a, A.upper_shift = 1;
     const auto solve = [&](columns_of<const T> rhs, columns_of<T> unknowns, const int32_t *marked) {
@@ -76,7 +53,7 @@ template <typename T> trine_status solve_of(const rpts_options *o, const rpts_pl
         static const tiled_route routes[] = {ROUTE_ANY, ROUTE_ANY, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS}; /* by trine_gtsv_path */
         return solve_tiled<T>({A, o->pivot, o->nrhs, rhs, unknowns, work, limits, routes[o->path], stream, false, nullptr, marked});
     };
-    TRY(get_limits(&limits));
+    TRY(trine_gpu_limits(&limits));
     if (o->refine) {
         copy_columns<T><<<grid, 256, 0, stream>>>(n, D, residual);
         TRY(GPU_LAUNCHED("copy_columns"));
@@ -117,5 +94,5 @@ trine_status solve(const rpts_options *o, const rpts_plan *plan, const struct gt
 
 } // namespace
 
-extern "C" const struct gtsv_backend gtsv_cuda = {fused_rows_of, tiled_elements_of, solve};
+extern "C" const struct gtsv_backend gtsv_cuda = {fused_rows_of, least_fused_rows_of, tiled_elements_of, solve};
 extern "C" const struct gtsv_marks_backend gtsv_marks_cuda = {tile_of, solve_with_marks};

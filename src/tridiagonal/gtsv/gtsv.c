@@ -15,14 +15,17 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_
         return trine_fail(TRINE_ERR_UNSUPPORTED, "epsilon > 0, chosen partitions and chosen final stages are solved by TRINE_GTSV_STAGES only, not by path %d", (int)o->path);
     if (!tiled || (o->cyclic && n == 1)) o->path = TRINE_GTSV_STAGES; /* a row that is its own neighbour leaves no two rows */
     if (!o->partition) o->partition = GTSV_PARTITION;
+    int64_t elements = 0; /* enough for any device */
     if (o->path == TRINE_GTSV_STAGES) {
-        rpts_make_plan(n, nrhs, o->cyclic, o->partition,
-                       o->final_stage == TRINE_GTSV_TWO_ROWS ? 2 : o->final_stage == TRINE_GTSV_ONE_THREAD ? ONE_THREAD_ROWS : device->fused_rows(t), plan);
+        const int64_t direct_rows = o->final_stage == TRINE_GTSV_TWO_ROWS ? 2 : o->final_stage == TRINE_GTSV_ONE_THREAD ? ONE_THREAD_ROWS : 0;
+        rpts_make_plan(n, nrhs, o->cyclic, o->partition, direct_rows ? direct_rows : device->least_fused_rows(t), plan);
+        elements = plan->elements;
+        if (!direct_rows) rpts_make_plan(n, nrhs, o->cyclic, o->partition, device->fused_rows(t), plan);
     } else { /* nothing more is asked of a plan, and to fill it takes as long as all other checks */
         plan->n = n, plan->stages = 0;
-        plan->elements = n && nrhs ? device->tiled_elements(t, n, nrhs, o->cyclic) : 0;
+        plan->elements = elements = n && nrhs ? device->tiled_elements(t, n, nrhs, o->cyclic) : 0;
     }
-    return rpts_bytes(n, nrhs, plan->elements, o->refine, t, bytes);
+    return rpts_bytes(n, nrhs, elements, o->refine, t, bytes);
 }
 
 trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)

@@ -8,7 +8,7 @@
 constexpr int FUSED_THREADS = 512;
 constexpr int FUSED_PARTITION = 8; /* rows; also the largest system that one thread solves */
 constexpr int FUSED_LEVELS = 12;
-constexpr size_t FUSED_BYTES = 200 * 1024;
+constexpr size_t FUSED_BYTES = 200 * 1024; /* of shared memory, at most */
 
 /** Level k of the hierarchy in shared memory: four arrays of `length`, row i at i + i / 8; on the last level, which one thread
  *  solves, at 1 + i, between two rows of the identity. */
@@ -32,8 +32,8 @@ template <typename T> __host__ inline size_t fused_bytes(int n, bool cyclic)
     const int last = fused_levels(n, cyclic, levels) - 1;
     return (size_t)(levels[last].offset + 4 * levels[last].length) * sizeof(T);
 }
-/** Rows that fit: 4 arrays, 9/8 for padding, 4/3 for the coarse levels. */
-template <typename T> constexpr int fused_rows() { return (int)(FUSED_BYTES / (6 * sizeof(T) + sizeof(T) / 4)); }
+/** Rows with elements of `size` bytes that fit into a block's shared memory: 4 arrays, 9/8 for padding, 4/3 for the coarse levels. */
+inline int64_t fused_rows(size_t size, size_t shared_bytes) { return (int64_t)((shared_bytes < FUSED_BYTES ? shared_bytes : FUSED_BYTES) / (6 * size + size / 4)); }
 
 __device__ inline int fused_slot(const level &l, int i) { return l.n <= FUSED_PARTITION ? 1 + i : i + i / FUSED_PARTITION; }
 

@@ -1,7 +1,8 @@
 /* Tridiagonal solve on the GPU by recursive partitioned Schur complements, stage by stage as the thesis has it; the arithmetic
  * is rpts/partition.h.
  *
- * A stage is two kernels. Both copy a tile of 32 partitions into shared memory, coalesced, and give one thread a partition:
+ * A stage is two kernels. Both copy a tile of 32 partitions (16 where a block cannot have so much shared memory) into shared memory,
+ * coalesced, and give one thread a partition:
  *   reduce      eliminates downwards and upwards at once and writes two rows of the coarse system;
  *   substitute  eliminates downwards again with the interface known, solves backwards, writes the solution.
  * A warp is a block: its tile needs no other synchronization than the warp's own, and several blocks on a multiprocessor
@@ -38,19 +39,19 @@ template <typename T> struct alignas(2 * sizeof(T) < 16 ? 2 * sizeof(T) : 16) pa
 
 /** Elements from one partition of a tile to the next. */
 template <typename T> __host__ __device__ constexpr int tile_stride(int rows) { return rows + PIECE<T>; }
-/** Bytes of a tile: three bands and `count` right-hand sides. */
-template <typename T> constexpr size_t tile_bytes(int rows, int count) { return (size_t)(3 + count) * WARP * tile_stride<T>(rows) * sizeof(T); }
+/** Bytes of a tile of `together` partitions: three bands and `count` right-hand sides. */
+template <typename T> constexpr size_t tile_bytes(int rows, int count, int together) { return (size_t)(3 + count) * together * tile_stride<T>(rows) * sizeof(T); }
 
 /** Rows of the tile from `global` on: in 16-byte pieces, or one by one where the caller's array does not start on 16 bytes. */
-template <typename T> __device__ inline void copy_tile(T *tile, const T *global, int rows, unsigned magic)
+template <int TOGETHER, typename T> __device__ inline void copy_tile(T *tile, const T *global, int rows, unsigned magic)
 {
-    const int lane = (int)threadIdx.x, pieces = WARP * rows / PIECE<T>;
+    const int lane = (int)threadIdx.x, pieces = TOGETHER * rows / PIECE<T>;
     if (is_aligned(global)) {
         for (int q = lane; q < pieces; q += WARP)
             copy_async<16>(tile + (q + (int)(q * magic >> 20)) * PIECE<T>, global + q * PIECE<T>);
     } else {
         constexpr int BYTES = sizeof(T) < 8 ? 4 : 8; /* of a double complex, the halves */
-        for (int r = lane; r < WARP * rows; r += WARP) {
+        for (int r = lane; r < TOGETHER * rows; r += WARP) {
             const int q = r / PIECE<T>, slot = (q + (int)(q * magic >> 20)) * PIECE<T> + r % PIECE<T>;
             for (int part = 0; part < (int)sizeof(T) / BYTES; part++)
                 copy_async<BYTES>((char *)(tile + slot) + part * BYTES, (const char *)(global + r) + part * BYTES);
@@ -59,14 +60,14 @@ template <typename T> __device__ inline void copy_tile(T *tile, const T *global,
 }
 
 /** The bands and right-hand sides first .. first + count - 1 of this block's tile; rows outside the system are the identity's. */
-template <typename T> __device__ inline void load_tile(const stage_of<T> &s, int64_t row, int64_t first, int count, T *a, T *b, T *c, T *d)
+template <int TOGETHER, typename T> __device__ inline void load_tile(const stage_of<T> &s, int64_t row, int64_t first, int count, T *a, T *b, T *c, T *d)
 {
-    const int lane = (int)threadIdx.x, tile_rows = WARP * s.rows, length = WARP * tile_stride<T>(s.rows);
+    const int lane = (int)threadIdx.x, tile_rows = TOGETHER * s.rows, length = TOGETHER * tile_stride<T>(s.rows);
     const bool inside = row > 0 && row + tile_rows < s.A.n;
     if (inside && !s.A.conjugate) {
-        copy_tile(a, s.A.lower + row + s.A.lower_shift, s.rows, s.pieces_magic);
-        copy_tile(b, s.A.diag + row, s.rows, s.pieces_magic);
-        copy_tile(c, s.A.upper + row + s.A.upper_shift, s.rows, s.pieces_magic);
+        copy_tile<TOGETHER>(a, s.A.lower + row + s.A.lower_shift, s.rows, s.pieces_magic);
+        copy_tile<TOGETHER>(b, s.A.diag + row, s.rows, s.pieces_magic);
+        copy_tile<TOGETHER>(c, s.A.upper + row + s.A.upper_shift, s.rows, s.pieces_magic);
     } else {
         for (int r = lane; r < tile_rows; r += WARP) {
             const int q = r / PIECE<T>, slot = (q + (int)(q * s.pieces_magic >> 20)) * PIECE<T> + r % PIECE<T>;
@@ -79,7 +80,7 @@ template <typename T> __device__ inline void load_tile(const stage_of<T> &s, int
     for (int k = 0; k < count; k++) {
         const T *global = s.D.data + (first + k) * s.D.ld + row;
         if (inside) {
-            copy_tile(d + k * length, global, s.rows, s.pieces_magic);
+            copy_tile<TOGETHER>(d + k * length, global, s.rows, s.pieces_magic);
         } else {
             for (int r = lane; r < tile_rows; r += WARP) {
                 const int q = r / PIECE<T>, slot = (q + (int)(q * s.pieces_magic >> 20)) * PIECE<T> + r % PIECE<T>;
@@ -91,9 +92,9 @@ template <typename T> __device__ inline void load_tile(const stage_of<T> &s, int
     __syncwarp();
 }
 
-template <typename T> __device__ inline void store_tile(const stage_of<T> &s, int64_t row, T *global, const T *x)
+template <int TOGETHER, typename T> __device__ inline void store_tile(const stage_of<T> &s, int64_t row, T *global, const T *x)
 {
-    const int lane = (int)threadIdx.x, tile_rows = WARP * s.rows;
+    const int lane = (int)threadIdx.x, tile_rows = TOGETHER * s.rows;
     if (row + tile_rows <= s.A.n && is_aligned(global)) {
         struct alignas(16) piece { T v[PIECE<T>]; };
         for (int q = lane; q < tile_rows / PIECE<T>; q += WARP)
@@ -224,17 +225,18 @@ template <typename T, int NR> __device__ inline void write_coarse_rows(const sta
         if (k < count) ((pair *)(s.coarse.data + (first + k) * s.coarse.ld))[p] = {up.rhs[k], down.rhs[k]};
 }
 
-template <typename T, int NR> __global__ void __launch_bounds__(WARP) reduce(const stage_of<T> s)
+template <typename T, int NR, int TOGETHER> __global__ void __launch_bounds__(WARP) reduce(const stage_of<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
-    const int lane = (int)threadIdx.x, stride = tile_stride<T>(s.rows), length = WARP * stride;
-    const int64_t p = (int64_t)blockIdx.x * WARP + lane, row = (int64_t)blockIdx.x * WARP * s.rows, first = (int64_t)blockIdx.y * NR;
+    const int lane = (int)threadIdx.x, stride = tile_stride<T>(s.rows), length = TOGETHER * stride;
+    const int64_t p = (int64_t)blockIdx.x * TOGETHER + lane, row = (int64_t)blockIdx.x * TOGETHER * s.rows, first = (int64_t)blockIdx.y * NR;
     const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
     T *a = (T *)shared_memory, *b = a + length, *c = b + length, *d = c + length;
-    load_tile(s, row, first, count, a, b, c, d);
+    load_tile<TOGETHER>(s, row, first, count, a, b, c, d);
     const partition_of<T> part = {a + lane * stride, b + lane * stride, c + lane * stride, d + lane * stride, length};
     carried_row<T, NR> down, up;
-    if (row + (int64_t)WARP * s.rows <= s.full * s.rows || s.full == s.partitions) {
+    if (lane >= TOGETHER) return;
+    if (row + (int64_t)TOGETHER * s.rows <= s.full * s.rows || s.full == s.partitions) {
         reduce_chunks(part, s.rows, s.scheme, down, up);
         if (p < s.partitions) write_coarse_rows(s, p, first, count, blockIdx.y == 0, down, up);
     } else if (p < s.partitions) { /* the tile of a short last partition */
@@ -411,23 +413,24 @@ template <typename T, int NR> __device__ inline void read_interface(const T *x, 
     }
 }
 
-template <typename T, int NR> __global__ void __launch_bounds__(WARP) substitute(const stage_of<T> s)
+template <typename T, int NR, int TOGETHER> __global__ void __launch_bounds__(WARP) substitute(const stage_of<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
-    const int lane = (int)threadIdx.x, stride = tile_stride<T>(s.rows), length = WARP * stride;
-    const int64_t p = (int64_t)blockIdx.x * WARP + lane, row = (int64_t)blockIdx.x * WARP * s.rows, first = (int64_t)blockIdx.y * NR;
+    const int lane = (int)threadIdx.x, stride = tile_stride<T>(s.rows), length = TOGETHER * stride;
+    const int64_t p = (int64_t)blockIdx.x * TOGETHER + lane, row = (int64_t)blockIdx.x * TOGETHER * s.rows, first = (int64_t)blockIdx.y * NR;
     const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
     T *a = (T *)shared_memory, *b = a + length, *c = b + length, *d = c + length;
     interface_of<T, NR> known;
     read_interface(s.coarse.data + first * s.coarse.ld, s.coarse.ld, count, p, s.coarse_n, s.A.cyclic, known);
-    load_tile(s, row, first, count, a, b, c, d);
+    load_tile<TOGETHER>(s, row, first, count, a, b, c, d);
     const partition_of<T> part = {a + lane * stride, b + lane * stride, c + lane * stride, d + lane * stride, length};
-    if (row + (int64_t)WARP * s.rows <= s.full * s.rows || s.full == s.partitions)
+    if (lane >= TOGETHER) {} /* has no partition */
+    else if (row + (int64_t)TOGETHER * s.rows <= s.full * s.rows || s.full == s.partitions)
         substitute_chunks(part, s.rows, s.scheme, known);
     else if (p < s.partitions)
         substitute_rows(part, p < s.full ? s.rows : s.last_rows, s.scheme, known);
     __syncwarp();
-    for (int k = 0; k < count; k++) store_tile(s, row, s.X.data + (first + k) * s.X.ld + row, d + k * length);
+    for (int k = 0; k < count; k++) store_tile<TOGETHER>(s, row, s.X.data + (first + k) * s.X.ld + row, d + k * length);
 }
 
 #endif

@@ -16,7 +16,8 @@ template <typename T> struct stages_call {
 };
 
 template <typename T> trine_status solve_stages(const stages_call<T> &call);
-/** Rows that the last, fused stage solves in one block. */
+/** Rows that the last, fused stage solves in one block on the current device; on the smallest supported one. */
 int64_t fused_rows_of(trine_dtype t);
+int64_t least_fused_rows_of(trine_dtype t);
 
 #endif

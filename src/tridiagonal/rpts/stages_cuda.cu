@@ -1,33 +1,41 @@
 /* The launches of the solve by stages. */
+#include "core/gpu_limits.h"
 #include "tridiagonal/rpts/stages.h"
 #include "tridiagonal/rpts/fused.cuh"
 
 namespace {
 
-template <typename T, int NR> trine_status launch_columns(bool down, const stage_of<T> &s, gpuStream_t stream)
+template <typename T, int NR, int TOGETHER> trine_status launch_tiles(bool down, const stage_of<T> &s, gpuStream_t stream)
 {
     trine_status status = TRINE_SUCCESS;
-    void (*kernel)(stage_of<T>) = down ? reduce<T, NR> : substitute<T, NR>;
-    const size_t bytes = tile_bytes<T>(s.rows, NR);
-    const dim3 grid((unsigned)((s.partitions + WARP - 1) / WARP), (unsigned)((s.nrhs + NR - 1) / NR));
-    if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
-    TRY(GPU(gpuFuncSetAttribute((const void *)kernel, gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared)));
+    void (*kernel)(stage_of<T>) = down ? reduce<T, NR, TOGETHER> : substitute<T, NR, TOGETHER>;
+    const size_t bytes = tile_bytes<T>(s.rows, NR, TOGETHER);
+    const dim3 grid((unsigned)((s.partitions + TOGETHER - 1) / TOGETHER), (unsigned)((s.nrhs + NR - 1) / NR));
+    TRY(trine_gpu_prefer_shared((const void *)kernel, bytes));
     kernel<<<grid, WARP, bytes, stream>>>(s);
     TRY(GPU_LAUNCHED("a stage of gtsv"));
 done:
     return status;
 }
 
+/** With as large tiles as fit: of long partitions in double complex, not all right-hand sides or partitions at once. */
 template <typename T> trine_status launch_stage(bool down, const stage_of<T> &s, gpuStream_t stream)
 {
-    return s.nrhs == 1 ? launch_columns<T, 1>(down, s, stream) : launch_columns<T, 4>(down, s, stream);
+    trine_status status = TRINE_SUCCESS;
+    gpu_limits limits;
+    TRY(trine_gpu_limits(&limits));
+    if (s.nrhs > 1 && tile_bytes<T>(s.rows, 4, WARP) <= (size_t)limits.shared_bytes) return launch_tiles<T, 4, WARP>(down, s, stream);
+    static_assert(tile_bytes<T>(64, 1, WARP / 2) <= GPU_LEAST_SHARED_BYTES, "fits any device");
+    return tile_bytes<T>(s.rows, 1, WARP) <= (size_t)limits.shared_bytes ? launch_tiles<T, 1, WARP>(down, s, stream) : launch_tiles<T, 1, WARP / 2>(down, s, stream);
+done:
+    return status;
 }
 
 template <typename T> trine_status launch_fused(const system_of<T> &A, const scheme_of<T> &scheme, int64_t nrhs, columns_of<const T> D, columns_of<T> X, gpuStream_t stream)
 {
     trine_status status = TRINE_SUCCESS;
     const size_t bytes = fused_bytes<T>((int)A.n, A.cyclic);
-    if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute((const void *)solve_fused<T>, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
+    TRY(trine_gpu_allow_shared((const void *)solve_fused<T>, bytes));
     solve_fused<T><<<(unsigned)nrhs, FUSED_THREADS, bytes, stream>>>(A, 0, scheme, D, X);
     TRY(GPU_LAUNCHED("solve_fused"));
 done:
@@ -77,9 +85,10 @@ template <typename T> trine_status solve(const stages_call<T> &c)
 
 int64_t fused_rows_of(trine_dtype t)
 {
-    static const int64_t rows[] = {0, fused_rows<float>(), fused_rows<double>(), fused_rows<complex_of<float>>(), fused_rows<complex_of<double>>()};
-    return rows[t];
+    gpu_limits limits;
+    return trine_gpu_limits(&limits) ? least_fused_rows_of(t) : fused_rows(trine_dtype_size(t), (size_t)limits.shared_bytes);
 }
+int64_t least_fused_rows_of(trine_dtype t) { return fused_rows(trine_dtype_size(t), GPU_LEAST_SHARED_BYTES); }
 
 template <> trine_status solve_stages(const stages_call<float> &c) { return solve(c); }
 template <> trine_status solve_stages(const stages_call<double> &c) { return solve(c); }

@@ -16,28 +16,6 @@ int64_t quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 template <typename T> tiled_solve<T> what_of(const tiled_call<T> &call) { return {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X}; }
 
-/** Do `set`, which changes attributes of KERNEL, before its first launch on each device: it takes as long as a launch. */
-template <auto KERNEL, typename Set> trine_status once_per_device(const device_limits &limits, const Set &set)
-{
-    static std::atomic<uint64_t> done;
-    const uint64_t bit = limits.device < 64 ? UINT64_C(1) << limits.device : 0;
-    if (done.load(std::memory_order_relaxed) & bit) return TRINE_SUCCESS;
-    const trine_status status = set((const void *)KERNEL);
-    if (!status) done.fetch_or(bit, std::memory_order_relaxed);
-    return status;
-}
-/** Let a kernel have these bytes a block; with several blocks on a multiprocessor, prefer shared memory to cache. */
-template <auto KERNEL> trine_status allow_shared_memory(const device_limits &limits, size_t bytes, bool several)
-{
-    return once_per_device<KERNEL>(limits, [=](const void *kernel) {
-        trine_status status = TRINE_SUCCESS;
-        if (bytes > 48 * 1024) TRY(GPU(gpuFuncSetAttribute(kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
-        if (several) TRY(GPU(gpuFuncSetAttribute(kernel, gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared)));
-    done:
-        return status;
-    });
-}
-
 template <typename T, int NR, int M> size_t resident_bytes(int64_t tiles) { return (size_t)tiles * tile<T, NR, M>::BYTES + sizeof(resident_memory<T, NR>); }
 
 /** A launch and up to two of its attributes. */
@@ -55,25 +33,58 @@ struct launch {
         return attributes[config.numAttrs++];
     }
     /** After another kernel of ours that lets it start early. */
-    void follow(const device_limits &limits)
+    void follow(const stream_limits &limits)
     {
-        if (limits.major >= 9) add(gpuLaunchAttributeProgrammaticStreamSerialization).val.programmaticStreamSerializationAllowed = 1;
+        if (limits.programmatic) add(gpuLaunchAttributeProgrammaticStreamSerialization).val.programmaticStreamSerializationAllowed = 1;
     }
 };
 
-/** Blocks that a cluster may have: 16 of them need not fit on a part of the device, 8 do. */
-inline int most_blocks_of_cluster(const device_limits &limits) { return limits.major < 9 ? 1 : limits.in_part ? SHORT_BLOCKS / 2 : SHORT_BLOCKS; }
-
 /** Warps that a block of solve_short may have: a power of two. */
-template <typename T, int NR, int M> int most_short_warps(const device_limits &limits)
+template <typename T, int NR, int M> int most_short_warps(const stream_limits &limits)
 {
     int warps = SHORT_WARPS;
     while (warps > 1 && warps * sizeof(warp_memory<T, NR>) + sizeof(block_memory<T, NR>) > (size_t)limits.shared_bytes) warps /= 2;
     return warps;
 }
+
+/** Blocks that a cluster of solve_short can have on the device, a power of two: clusters of more than 8 need not be possible. */
+template <typename T, int NR, int M, bool RING> trine_status ask_short_blocks(const stream_limits &limits, int *most)
+{
+    const auto kernel = (const void *)solve_short<T, NR, M, RING>;
+    const int warps = most_short_warps<T, NR, M>(limits);
+    trine_status status = TRINE_SUCCESS;
+    int blocks = limits.clusters ? SHORT_BLOCKS : 1;
+    TRY(trine_gpu_allow_shared(kernel, warps * sizeof(warp_memory<T, NR>)));
+    if (blocks > 1) TRY(GPU(gpuFuncSetAttribute(kernel, gpuFuncAttributeNonPortableClusterSizeAllowed, 1)));
+    for (; blocks > 1; blocks /= 2) {
+        launch how(dim3((unsigned)blocks), warps, warps * sizeof(warp_memory<T, NR>), nullptr);
+        int clusters = 0;
+        how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
+        if (gpuOccupancyMaxActiveClusters(&clusters, kernel, &how.config) == gpuSuccess && clusters > 0) break;
+        (void)gpuGetLastError();
+    }
+    *most = blocks;
+done:
+    return status;
+}
+/** The same of the stream, asked for once per device; 0 if that fails. A part of a device has groups of 8 multiprocessors. */
+template <typename T, int NR, int M, bool RING> int most_short_blocks(const stream_limits &limits)
+{
+    static std::atomic<int> known[64];
+    int most = limits.device < 64 ? known[limits.device].load(std::memory_order_relaxed) : 0;
+    if (!most) {
+        if (ask_short_blocks<T, NR, M, RING>(limits, &most)) return 0;
+        if (limits.device < 64) known[limits.device].store(most, std::memory_order_relaxed);
+    }
+    return limits.in_part && most > SHORT_BLOCKS / 2 ? SHORT_BLOCKS / 2 : most;
+}
+template <typename T, int NR, int M> int most_short_blocks(const tiled_call<T> &call)
+{
+    return call.A.cyclic ? most_short_blocks<T, NR, M, true>(call.limits) : most_short_blocks<T, NR, M, false>(call.limits);
+}
 template <typename T, int NR, int M> bool is_short(const tiled_call<T> &call)
 {
-    return quotient(call.A.n, WARP * M) <= most_short_warps<T, NR, M>(call.limits) * most_blocks_of_cluster(call.limits);
+    return quotient(call.A.n, WARP * M) <= most_short_warps<T, NR, M>(call.limits) * most_short_blocks<T, NR, M>(call);
 }
 
 /** In `blocks` blocks of `each` tiles. */
@@ -85,13 +96,6 @@ template <typename T, int NR, int M, bool RING> trine_status launch_short_cluste
     const bool plain = addresses % 16 == 0 && !call.A.conjugate && !call.A.lower_shift && !call.A.upper_shift && call.nrhs % NR == 0;
     const short_solve<T> solve = {what_of(call), call.gate, (int)quotient(call.A.n, M), plain};
     launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), each, each * sizeof(warp_memory<T, NR>), call.stream);
-    TRY((once_per_device<solve_short<T, NR, M, RING>>(call.limits, [&call](const void *it) {
-        trine_status status = TRINE_SUCCESS;
-        TRY(GPU(gpuFuncSetAttribute(it, gpuFuncAttributeMaxDynamicSharedMemorySize, (int)(most_short_warps<T, NR, M>(call.limits) * sizeof(warp_memory<T, NR>)))));
-        if (call.limits.major >= 9) TRY(GPU(gpuFuncSetAttribute(it, gpuFuncAttributeNonPortableClusterSizeAllowed, 1)));
-    done:
-        return status;
-    })));
     if (blocks > 1) how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
     if (call.follows) how.follow(call.limits);
     TRY(GPU((launch_kernel<solve_short<T, NR, M, RING>>(how.config, solve))));
@@ -103,7 +107,8 @@ template <typename T, int NR, int M> trine_status launch_short(const tiled_call<
 {
     const int64_t tiles = quotient(call.A.n, WARP * M);
     int blocks = 1, each = 1;
-    while (blocks < most_blocks_of_cluster(call.limits) && blocks * preferred_tiles < tiles) blocks *= 2;
+    const int most = most_short_blocks<T, NR, M>(call);
+    while (blocks < most && blocks * preferred_tiles < tiles) blocks *= 2;
     while (each * blocks < tiles) each *= 2;
     return call.A.cyclic ? launch_short_cluster<T, NR, M, true>(call, blocks, each) : launch_short_cluster<T, NR, M, false>(call, blocks, each);
 }
@@ -117,7 +122,7 @@ template <typename T, int NR, int M> int64_t tiles_of_block(const tiled_call<T> 
 template <typename T, int NR, int M> bool fits_grid(const tiled_call<T> &call)
 {
     const int64_t tiles = tiles_of_block<T, NR, M>(call);
-    return tiles <= RESIDENT_TILES && resident_bytes<T, NR, M>(tiles) <= (size_t)call.limits.shared_bytes;
+    return call.limits.cooperative && tiles <= RESIDENT_TILES && resident_bytes<T, NR, M>(tiles) <= (size_t)call.limits.shared_bytes;
 }
 template <typename T, int NR, int M> trine_status launch_grid(const tiled_call<T> &call)
 {
@@ -125,7 +130,7 @@ template <typename T, int NR, int M> trine_status launch_grid(const tiled_call<T
     const int tiles = (int)tiles_of_block<T, NR, M>(call);
     const resident_solve<T> solve = {what_of(call), call.work, tiles};
     launch how(dim3((unsigned)quotient(call.A.n, tiles * tile<T, NR, M>::ROWS)), tiles < GROUPS ? GROUPS : tiles, resident_bytes<T, NR, M>(tiles), call.stream);
-    TRY((allow_shared_memory<solve_resident<T, NR, M>>(call.limits, (size_t)call.limits.shared_bytes, false))); /* bytes vary from call to call */
+    TRY(trine_gpu_allow_shared((const void *)solve_resident<T, NR, M>, resident_bytes<T, NR, M>(tiles)));
     how.add(gpuLaunchAttributeCooperative).val.cooperative = 1;
     TRY(GPU((launch_kernel<solve_resident<T, NR, M>>(how.config, solve))));
 done:
@@ -164,6 +169,13 @@ template <int NR> int64_t one_pass_elements(int64_t tiles, int64_t nrhs) { retur
 inline int64_t tiles_of(bool cyclic, int64_t n, int64_t rows) { return cyclic ? n / rows : quotient(n, rows); }
 inline int64_t coarse_rows_of(bool cyclic, int64_t n, int64_t rows) { return 2 * tiles_of(cyclic, n, rows) + (cyclic ? n % rows : 0); }
 
+/** Tiles that are on the multiprocessors at once. A block's part of shared memory is 1 KB larger than what it asks for. */
+template <typename T, int NR, int M> int64_t resident_on(const stream_limits &limits)
+{
+    const int fitting = (int)((limits.shared_bytes + 1024) / (tile<T, NR, M>::BYTES + 1024));
+    return std::min(resident_tiles<T, NR, M>(), fitting) * (int64_t)limits.multiprocessors;
+}
+
 /** The two passes share their exact kernels with the one pass, which puts them behind a gate. */
 template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes(const tiled_call<T> &call)
 {
@@ -171,7 +183,7 @@ template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes
     constexpr auto reduce = ONE_PASS ? solve_or_reduce_tiles<T, NR, M> : reduce_tiles<T, NR, M>, substitute = ONE_PASS ? substitute_behind_gate<T, NR, M> : substitute_tiles<T, NR, M>;
     trine_status status = TRINE_SUCCESS;
     const int64_t tiles = tiles_of(call.A.cyclic, call.A.n, tile::ROWS), coarse_n = coarse_rows_of(call.A.cyclic, call.A.n, tile::ROWS), ld = aligned_rows<T>(coarse_n),
-                  blocks = tiles + (coarse_n > 2 * tiles), resident = resident_tiles<T, NR, M>() * (int64_t)call.limits.multiprocessors;
+                  blocks = tiles + (coarse_n > 2 * tiles), resident = resident_on<T, NR, M>(call.limits);
     const unsigned columns = (unsigned)quotient(call.nrhs, NR);
     const int64_t handed = handed_elements<NR>(tiles, call.nrhs), used = used_elements<NR>(tiles, call.nrhs);
     T *const behind = call.work + (3 + call.nrhs) * ld;
@@ -186,7 +198,7 @@ template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes
     tiled_call<T> coarse = call;
     coarse.A = {coarse_n, 0, 0, call.A.cyclic, false, solve.lower, solve.diag, solve.upper};
     coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE + (ONE_PASS ? one_pass_elements<NR>(tiles, call.nrhs) : 0), coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
-    TRY((allow_shared_memory<reduce>(call.limits, tile::BYTES, true)));
+    TRY(trine_gpu_prefer_shared((const void *)reduce, tile::BYTES));
     if constexpr (ONE_PASS) {
         const int64_t pieces = (GATE + one_pass_elements<NR>(tiles, call.nrhs)) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256), most = 2 * call.limits.multiprocessors; /* which leave room for the next kernel */
         clear_rows<T, NR, M><<<(unsigned)(blocks < most ? blocks : most), 256, 0, call.stream>>>(solve, pieces, (int4 *)behind);
@@ -195,7 +207,7 @@ template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes
     if (ONE_PASS || call.follows) first.follow(call.limits);
     TRY(GPU((launch_kernel<reduce>(first.config, solve))));
     TRY((solve_columns<T, NR>(coarse)));
-    TRY((allow_shared_memory<substitute>(call.limits, warps * tile::BYTES, true)));
+    TRY(trine_gpu_prefer_shared((const void *)substitute, warps * tile::BYTES));
     second.follow(call.limits);
     TRY(GPU((launch_kernel<substitute>(second.config, solve))));
 done:
@@ -207,7 +219,7 @@ done:
 template <typename T, int NR> bool prefers_one_pass(const tiled_call<T> &call)
 {
     constexpr int M = LONG<T, NR>;
-    const int64_t resident = resident_tiles<T, NR, M>() * (int64_t)call.limits.multiprocessors;
+    const int64_t resident = resident_on<T, NR, M>(call.limits);
     const bool worth_trying = call.nrhs >= NR || sizeof(T) > sizeof(float);
     return call.route == ROUTE_ANY && !call.gate && worth_trying && quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES * resident;
 }

@@ -2,11 +2,12 @@
 #ifndef TRINE_GTSV_TILED_H
 #define TRINE_GTSV_TILED_H
 
+#include "core/gpu_limits.h"
 #include "tridiagonal/gtsv/marks.h"
 #include "tridiagonal/rpts/system.cuh"
 
 /** What decides where a system is solved. In part: the stream has these multiprocessors of a device with more. */
-struct device_limits { int device, multiprocessors, shared_bytes, major; bool in_part; };
+struct stream_limits : gpu_limits { bool in_part; };
 
 /** How a system may be solved: in one kernel that keeps it on the chip, by two passes over it, by one pass that the exact kernels
  *  follow where it is not certain, or whichever is faster. */
@@ -19,7 +20,7 @@ template <typename T> struct tiled_call {
     columns_of<const T> D;
     columns_of<T> X;
     T *work;        /* tiled_elements of them */
-    device_limits limits;
+    stream_limits limits;
     tiled_route route;
     gpuStream_t stream;
     bool follows;   /* the right-hand sides come from a kernel that lets its follower start early */
