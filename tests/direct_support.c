@@ -20,7 +20,7 @@ bool is_cholesky(trine_direct_method method)
 
 static double complex random_value(uint64_t seed, uint64_t counter)
 {
-    return CMPLX(2 * test_uniform(seed, 2 * counter) - 1, 2 * test_uniform(seed, 2 * counter + 1) - 1);
+    return 2 * test_uniform(seed, 2 * counter) - 1 + (2 * test_uniform(seed, 2 * counter + 1) - 1) * _Complex_I;
 }
 
 /* ---------------------------------------------------------------- matrices */
@@ -115,7 +115,7 @@ trine_matrix with_phases(trine_matrix A, trine_dtype t, bool hermitian)
             const double row = 6.283185307179586 * test_uniform(21, (uint64_t)i), column = 6.283185307179586 * test_uniform(22, (uint64_t)j);
             const double angle = hermitian ? row - 6.283185307179586 * test_uniform(21, (uint64_t)j) : row + column;
             /* cos is even and sin odd, exactly: (i,j) and (j,i) come out conjugate. */
-            if (!hermitian || i != j) put(t, (void *)values, k, (double)creall(get(t, values, k)) * CMPLX(cos(angle), sin(angle)));
+            if (!hermitian || i != j) put(t, (void *)values, k, (double)creall(get(t, values, k)) * (cos(angle) + sin(angle) * _Complex_I));
         }
     return B;
 }

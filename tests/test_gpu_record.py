@@ -121,8 +121,13 @@ class FindingTests(unittest.TestCase):
 class Judging(unittest.TestCase):
     def record(self, **changes):
         clean = {"programs": list(gpu_test.MEMCHECKED), "errors": 0, "with_errors": [], "unfinished": []}
-        return {"hash": "h", "files": {"a.c": "1", "b.c": "2"}, "device": "GPU", "date": "2026-01-02T03:04:05Z",
-                "cases": {"run": 3, "passed": 2, "failed": 0, "skipped": 1}, "sanitizer": {"memcheck": clean}, **changes}
+        shapes = {name: self.shape(compiled_for=architecture or "90-real") for name, (_, architecture) in gpu_test.SHAPES.items()}
+        return {"hash": "h", "files": {"a.c": "1", "b.c": "2"}, "device": "GPU", "date": "2026-01-02T03:04:05Z", "shapes": shapes,
+                "sanitizer": {"memcheck": clean}, **changes}
+
+    @staticmethod
+    def shape(failed=0, compiled_for="90-real"):
+        return {"cases": {"run": 3, "passed": 2 - failed, "failed": failed, "skipped": 1}, "compiled_for": compiled_for}
 
     def says(self, good, words, record, whole="h"):
         found, sentence = gpu_test.judge(record, whole, {"a.c": "1", "b.c": "3"})
@@ -136,9 +141,25 @@ class Judging(unittest.TestCase):
         self.says(False, "changed since: b.c", self.record(), whole="other")
 
     def test_failures_are_not_good(self):
-        self.says(False, "with failures", self.record(cases={"run": 1, "passed": 0, "failed": 1, "skipped": 0}))
+        for name in gpu_test.SHAPES:
+            self.says(False, "with failures", self.record(shapes={**self.record()["shapes"], name: self.shape(failed=1)}))
         for fault in ({"errors": 1, "unfinished": []}, {"errors": 0, "unfinished": ["core.cuda"]}):
             self.says(False, "with failures", self.record(sanitizer={"memcheck": {"programs": gpu_test.MEMCHECKED, **fault}}))
+
+    def test_every_shape_of_device_has_to_be_there_compiled_for_it(self):
+        for name, (_, architecture) in gpu_test.SHAPES.items():
+            shapes = self.record()["shapes"]
+            del shapes[name]
+            self.says(False, f"without devices of compute capability {name}", self.record(shapes=shapes))
+            if architecture:
+                self.says(False, "compiled for 90-real, not 80-virtual", self.record(shapes={**shapes, name: self.shape()}))
+
+    def test_a_shape_tells_the_tests_and_takes_its_library(self):
+        test = {"name": "a.cuda", "environment": {"A": "1"}}
+        small, whole = (gpu_test.in_shape(test, shape, pathlib.Path("/ptx")) for shape in ("8.6", "9.0"))
+        self.assertEqual(small["environment"], {"A": "1", "TRINE_TEST_SHAPE": "8.6:99"})
+        self.assertEqual((small["library"], "library" in whole, whole["environment"]["TRINE_TEST_SHAPE"]), (pathlib.Path("/ptx"), False, ""))
+        self.assertTrue(gpu_test.environment(pathlib.Path("/build"), small)["LD_LIBRARY_PATH"].startswith("/ptx/lib:/build/lib:"))
 
     def test_memory_has_to_be_checked(self):
         self.says(False, "without memcheck", self.record(sanitizer={}))

@@ -37,7 +37,7 @@ static trine_matrix random_triangle(trine_context ctx, trine_dtype t, int64_t n,
         for (int64_t j = 0; j < n; j++) {
             if (!has[i * n + j]) continue;
             columns[at] = (int32_t)j;
-            const double complex v = CMPLX(2 * test_uniform(seed + 2, k) - 1, 2 * test_uniform(seed + 2, k + 1) - 1);
+            const double complex v = 2 * test_uniform(seed + 2, k) - 1 + (2 * test_uniform(seed + 2, k + 1) - 1) * _Complex_I;
             put(t, values, at++, i == j ? 1 + test_uniform(seed + 2, k) : v / (double)n);
             k += 2;
         }
@@ -98,7 +98,7 @@ static void solve_and_check(trine_context ctx, trine_matrix A, trine_matrix give
     OK(trine_supernodal_check(plan, NULL));
     const size_t element = trine_dtype_size(t);
     char *b = malloc((size_t)n * 3 * element + 1), *x = malloc((size_t)n * 3 * element + 1);
-    for (int64_t i = 0; i < 3 * n; i++) put(t, b, i, CMPLX(2 * test_uniform(9, (uint64_t)i) - 1, test_uniform(10, (uint64_t)i)));
+    for (int64_t i = 0; i < 3 * n; i++) put(t, b, i, 2 * test_uniform(9, (uint64_t)i) - 1 + test_uniform(10, (uint64_t)i) * _Complex_I);
     for EACH(o, ops) {
         if (uplo == TRINE_UPPER && ops[o] == TRINE_H) continue; /* conj(U^T) is no op of U^T */
         const trine_transpose plan_op = uplo == TRINE_LOWER ? ops[o] : ops[o] == TRINE_N ? TRINE_T : TRINE_N;

@@ -9,7 +9,7 @@
 #include "core/each_dtype.h"
 
 typedef void (*columns_fn)(const sparse_columns *c, int threads);
-static const columns_fn expand_of[] = TABLE(expand), select_of[] = TABLE(select);
+static const columns_fn expand_of[] = TABLE(expand), keep_largest_of[] = TABLE(keep_largest);
 
 static trine_status expand(void *stream, int threads, const sparse_columns *c)
 {
@@ -18,11 +18,11 @@ static trine_status expand(void *stream, int threads, const sparse_columns *c)
     return TRINE_SUCCESS;
 }
 
-static trine_status select(void *stream, int threads, const sparse_columns *c)
+static trine_status keep_largest(void *stream, int threads, const sparse_columns *c)
 {
     (void)stream;
-    select_of[c->t](c, threads ? threads : omp_get_max_threads());
+    keep_largest_of[c->t](c, threads ? threads : omp_get_max_threads());
     return TRINE_SUCCESS;
 }
 
-const struct sparse_rhs_backend sparse_rhs_cpu = {expand, select};
+const struct sparse_rhs_backend sparse_rhs_cpu = {expand, keep_largest};

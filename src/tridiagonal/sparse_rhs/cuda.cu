@@ -113,7 +113,7 @@ done:
     return status;
 }
 
-template <typename T> trine_status select_of(gpuStream_t stream, const sparse_columns *c)
+template <typename T> trine_status keep_largest_of(gpuStream_t stream, const sparse_columns *c)
 {
     select_largest<T><<<(unsigned)c->count, SELECT_THREADS, 0, stream>>>((const T *)c->X, (unsigned)c->n, c->ldx, (T *)c->values, c->rows, c->offsets + c->first);
     return GPU_LAUNCHED("select_largest");
@@ -127,12 +127,12 @@ trine_status expand(void *stream, int, const sparse_columns *c)
     return run[c->t]((gpuStream_t)stream, c);
 }
 
-trine_status select(void *stream, int, const sparse_columns *c)
+trine_status keep_largest(void *stream, int, const sparse_columns *c)
 {
-    static const columns_fn run[] = {nullptr, select_of<float>, select_of<double>, select_of<complex_of<float>>, select_of<complex_of<double>>};
+    static const columns_fn run[] = {nullptr, keep_largest_of<float>, keep_largest_of<double>, keep_largest_of<complex_of<float>>, keep_largest_of<complex_of<double>>};
     return run[c->t]((gpuStream_t)stream, c);
 }
 
 } // namespace
 
-extern "C" const struct sparse_rhs_backend sparse_rhs_cuda = {expand, select};
+extern "C" const struct sparse_rhs_backend sparse_rhs_cuda = {expand, keep_largest};

@@ -111,7 +111,7 @@ static trine_status csc2csc(const place *at, trine_dtype t, int64_t n, int64_t n
                                   .values = (void *)(uintptr_t)D_values, .rows = (int32_t *)(uintptr_t)D_rows, .offsets = D_offsets};
         TRY(solve_columns(at, &columns, &l, options, A, (char *)work + dense));
         columns.values = X_values, columns.rows = X_rows, columns.offsets = X_offsets;
-        TRY(at->backend->select(at->stream, at->threads, &columns));
+        TRY(at->backend->keep_largest(at->stream, at->threads, &columns));
     }
 done:
     return status;

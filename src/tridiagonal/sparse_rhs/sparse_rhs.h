@@ -26,7 +26,7 @@ struct sparse_rhs_backend {
     /** X := the columns; marks := 1 where a tile has entries, else 0. */
     trine_status (*expand)(void *stream, int threads, const sparse_columns *c);
     /** The columns := the largest entries of X. */
-    trine_status (*select)(void *stream, int threads, const sparse_columns *c);
+    trine_status (*keep_largest)(void *stream, int threads, const sparse_columns *c);
 };
 extern const struct sparse_rhs_backend sparse_rhs_cpu, sparse_rhs_cuda;
 
