@@ -1,7 +1,7 @@
 # The two commands of the README; CMake does the work (CMakePresets.json).
 #   make demo                       install what is missing, build, write a 3-D elasticity problem, solve it twice
 #   make demo MATRIX=file.mtx.gz    the same with your own matrix
-#   make check                      install, build, run every test: sanitized, then optimized, with GPU code for one architecture
+#   make check                      the demo; then build and run every test: sanitized, then optimized as the release preset has it
 #   make check-full                 the same, then every real matrix, and the GPU tests under compute-sanitizer where there is a GPU
 #   make clean
 # Further settings: JOBS=8 (build and test processes), CMAKE_FLAGS="-DTRINE_CUDA=OFF".
@@ -20,19 +20,22 @@ MAKEFLAGS += --no-print-directory
 deps:
 	@tools/install-deps
 
-demo: deps
-	cmake --preset release $(CMAKE_FLAGS)
-	cmake --build --preset release --parallel $(JOBS) --target trine_command
-	@tools/demo build/release $(MATRIX)
+# What runs here: kernels for the GPU that is there, or none.
+DEMO_CUDA = $(shell nvidia-smi -L >/dev/null 2>&1 && echo -DCMAKE_CUDA_ARCHITECTURES=native || echo -DTRINE_CUDA=OFF)
 
-check: deps
+demo: deps
+	cmake --preset release -B build/demo $(DEMO_CUDA) $(CMAKE_FLAGS)
+	cmake --build build/demo --parallel $(JOBS) --target trine_command
+	@tools/demo build/demo $(MATRIX)
+
+check: demo
 	cmake --preset debug
 	cmake --build --preset debug --parallel $(JOBS)
 	tools/run-tests build/debug $(JOBS)
 	cmake --preset tsan
 	cmake --build --preset tsan --parallel $(JOBS)
 	tools/run-tests build/tsan $(JOBS)
-	cmake --preset release -B build/check -DCMAKE_CUDA_ARCHITECTURES=90 -DTRINE_QUICK_KERNELS=$(QUICK_KERNELS) $(CMAKE_FLAGS)
+	cmake --preset release -B build/check -DTRINE_QUICK_KERNELS=$(QUICK_KERNELS) $(CMAKE_FLAGS)
 	cmake --build build/check --parallel $(JOBS)
 	tools/run-tests build/check $(JOBS)
 

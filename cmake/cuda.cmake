@@ -1,8 +1,10 @@
 # CUDA: found by itself, left out cleanly. After this, TRINE_HAVE_CUDA is ON or OFF and trine_cuda_sources() adds kernels.
 set(TRINE_HAVE_CUDA OFF)
 if(NOT TRINE_CUDA STREQUAL "OFF")
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100-real 120-real 90-virtual)
+  set(trine_default_architectures OFF)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+    set(trine_default_architectures ON)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100-real 120-real 90-virtual) # 8.6 and 8.9 run 8.0's code, other devices their family's or PTX
   endif()
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND EXISTS /usr/local/cuda/bin/nvcc)
     set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
@@ -16,6 +18,9 @@ if(NOT TRINE_CUDA STREQUAL "OFF")
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
     enable_language(CUDA)
     find_package(CUDAToolkit REQUIRED)
+    if(trine_default_architectures AND CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.8) # it does not know the others
+      set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)
+    endif()
     if(TRINE_QUICK_KERNELS)
       include(CheckCompilerFlag)
       check_compiler_flag(CUDA --Ofast-compile=max TRINE_NVCC_COMPILES_FAST) # CUDA 13; older compilers optimize

@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -311,6 +312,32 @@ static void a_stream_with_a_part_of_the_device_gets_its_solution_at_once_and_fro
 }
 #endif
 
+struct repetition { int partition; trine_status status; };
+static void *solve_often(void *argument)
+{
+    struct repetition *r = argument;
+    const trine_gtsv_options options = {.partition = r->partition};
+    struct fixture f = open_fixture(5000, 4, options);
+    for (int k = 0; k < 500 && !r->status; k++) r->status = solve(&f, NULL, options);
+    CUDA(cudaDeviceSynchronize());
+    for (int64_t k = 0; k < 4; k++) check_column(&f, k);
+    close_fixture(&f);
+    return NULL;
+}
+
+/** Both need more shared memory a block than a kernel has without asking, but not the same. */
+static void threads_with_partitions_of_different_sizes_do_not_disturb_each_other(void **state)
+{
+    (void)state;
+    struct repetition each[] = {{.partition = 56}, {.partition = 64}};
+    pthread_t other;
+    assert_int_equal(pthread_create(&other, NULL, solve_often, &each[0]), 0);
+    solve_often(&each[1]);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_int_equal(each[0].status, TRINE_SUCCESS);
+    assert_int_equal(each[1].status, TRINE_SUCCESS);
+}
+
 static void more_than_two_to_the_31_elements_are_addressed(void **state)
 {
     (void)state;
@@ -336,6 +363,7 @@ int main(void)
 #if CUDART_VERSION >= 12050 /* green contexts */
         cmocka_unit_test(a_stream_with_a_part_of_the_device_gets_its_solution_at_once_and_from_a_graph),
 #endif
+        cmocka_unit_test(threads_with_partitions_of_different_sizes_do_not_disturb_each_other),
         cmocka_unit_test(more_than_two_to_the_31_elements_are_addressed),
     };
     return TEST_MAIN(tests);

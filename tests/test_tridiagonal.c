@@ -161,6 +161,19 @@ static void cyclic_and_transposed_systems_of_every_size_are_solved(void **state)
                     check_random(new_tridiagonal(all_dtypes[d], sizes[k], 2, (trine_gtsv_options){.cyclic = cyclic, .op = ops[op]}), 3.5, 50);
 }
 
+/** Tiles of long partitions in double complex do not fit every device's shared memory with several right-hand sides. */
+static void every_partition_size_is_solved_in_every_precision_with_several_right_hand_sides(void **state)
+{
+    (void)state;
+    for (int partition = 8; partition <= 64; partition += 8)
+        for (int d = 0; d < 4; d++)
+            for (int64_t nrhs = 1; nrhs <= 5; nrhs += nrhs == 1 ? 1 : 3)
+                for (int cyclic = 0; cyclic < 2; cyclic++) {
+                    check_random(new_tridiagonal(all_dtypes[d], 49 * partition, nrhs, (trine_gtsv_options){.partition = partition, .cyclic = cyclic}), 3.5, 50);
+                    check_random(new_tridiagonal(all_dtypes[d], 70 * partition + 13, nrhs, (trine_gtsv_options){.partition = partition, .cyclic = cyclic}), 3.5, 50);
+                }
+}
+
 static void every_partition_size_solves_cyclic_and_other_systems(void **state)
 {
     (void)state;
@@ -428,6 +441,7 @@ int main(void)
         cmocka_unit_test(systems_and_coarse_systems_just_too_long_for_one_kernel_are_solved_by_two_passes),
         cmocka_unit_test(refinement_makes_general_systems_componentwise_backward_stable),
         cmocka_unit_test(cyclic_and_transposed_systems_of_every_size_are_solved),
+        cmocka_unit_test(every_partition_size_is_solved_in_every_precision_with_several_right_hand_sides),
         cmocka_unit_test(every_partition_size_solves_cyclic_and_other_systems),
         cmocka_unit_test(any_number_of_right_hand_sides_is_solved_with_any_leading_dimension),
         cmocka_unit_test(more_right_hand_sides_than_a_grid_has_blocks_are_solved),

@@ -108,7 +108,7 @@ static void check(problem *p, double bound)
 static void every_size_layout_precision_and_op_is_solved(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {1, 2, 3, 4, 5, 31, 33, 63, 64, 65, 100, 1000};
+    static const int64_t sizes[] = {1, 2, 3, 4, 5, 31, 33, 48, 55, 63, 64, 65, 100, 1000, 1020, 2030}; /* what a block of a smaller device holds, and more */
     static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
     for (int d = 0; d < 4; d++)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)

@@ -1,4 +1,4 @@
-/* libtrine_direct, loaded at run time: the command links only libtrine, and works without the other. */
+/* libtrine_direct, loaded at run time: the command links only libtrine, and works without the other. Static libraries: linked. */
 #ifndef TRINE_DIRECT_LOADER_H
 #define TRINE_DIRECT_LOADER_H
 
@@ -6,7 +6,7 @@
 
 /** The functions of direct.h that the command calls. */
 struct direct_library {
-    const char *path; /* the file it came from */
+    const char *path; /* the file it came from, or "linked" */
     const char *(*method_name)(trine_direct_method method);
     const char *(*ordering_name)(trine_ordering ordering);
     trine_status (*factor)(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options);
