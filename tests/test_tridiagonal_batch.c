@@ -180,7 +180,7 @@ static void systems_that_need_pivoting_are_solved(void **state)
 static void nan_in_one_system_is_not_seen_by_the_others(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {1, 7, 64, 65, 300, 5000};
+    static const int64_t sizes[] = {1, 7, 64, 65, 300, 4000}; /* longer ones are put one below the other on the smallest devices */
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int layout = 0; layout < 2; layout++)
             for (int cyclic = 0; cyclic < 2; cyclic++) {
