@@ -15,7 +15,7 @@ void rpts_make_plan(int64_t n, int64_t nrhs, bool cyclic, int partition, int64_t
         s->coarse_n = 2 * s->partitions - (cyclic && rest == 1);
         n = s->coarse_n;
         s->coarse_ld = (n + 3) / 4 * 4;
-        plan->elements += s->coarse_ld * (3 + nrhs);
+        plan->elements += s->coarse_ld * (4 + nrhs);
     }
 }
 
