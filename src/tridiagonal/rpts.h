@@ -25,6 +25,15 @@ typedef struct {
 /** Stages until at most direct_rows are left, and the elements of all coarse systems with their right-hand sides. */
 typedef struct { int64_t n; int stages; rpts_stage stage[RPTS_MAX_STAGES]; int64_t elements; } rpts_plan;
 
+/** Binary digits that the two rows of a partition, or of a union of some, may lose by being nearly the same. Beyond, they are taken for wide rows
+ *  (rpts/wide.h): what one such place costs then does not show in the norm of the error of a system of n rows. */
+static inline int rpts_lost_digits(int64_t n)
+{
+    int digits = 4;
+    for (int64_t rows = 16; rows < n && digits < 15; rows *= rows < 65536 ? 4 : 2) digits++;
+    return digits;
+}
+
 void rpts_make_plan(int64_t n, int64_t nrhs, bool cyclic, int partition, int64_t direct_rows, rpts_plan *plan);
 
 /** The caller's options with every default filled in. */

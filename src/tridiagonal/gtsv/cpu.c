@@ -5,6 +5,7 @@
 
 #include "core/scalar.h"
 #include "tridiagonal/rpts.h"
+#include "tridiagonal/rpts/wide_types.h"
 
 enum {
     LANES = 16,                       /* partitions eliminated together */

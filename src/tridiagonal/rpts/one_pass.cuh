@@ -278,25 +278,29 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     let_follower_start();
     const bool worth_trying = probe || is_eager(s, number, first) || is_worth_trying(s);
     wait_for_tile(t, s.A, row);
+    bool lost;
     if (probe | !worth_trying) {
-        const rows_of<T, NR> left = reduce_tile(s.p, t, s.A.n, row);
+        rows_of<T, NR> left = reduce_tile(s.p, t, s.A.n, row, &lost);
         if (!probe) {
+            if (__builtin_expect(lost, 0)) keep_carefully<T, NR, M>(s, number, first, count, left);
+            else keep_rows(s, number, first, count, left);
             hand_out(s, number, first, left);
-            keep_rows(s, number, first, count, left);
             if (number == s.tiles - 1) open_gate(s.gate);
-        } else if (threadIdx.x == 0) publish(s.verdicts + blockIdx.x, decays(left) ? 0 : 1);
+        } else if (threadIdx.x == 0) publish(s.verdicts + blockIdx.x, !lost && decays(left) ? 0 : 1);
         return;
     }
     way_back<T, NR> back;
     known_of<T, NR> known;
-    const rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back);
+    rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back, &lost);
+    if (__builtin_expect(lost, 0)) keep_carefully<T, NR, M>(s, number, first, count, rows);
     hand_out(s, number, first, rows);
-    keep_rows(s, number, first, count, rows);
+    if (!lost) keep_rows(s, number, first, count, rows);
     prefetch_tile<T, NR, M>(s, number + s.ahead, first, count);
-    find_joints(s.p, t, back); /* while the neighbours' rows are on their way */
-    if (know_ends(s, number, first, rows, known)) {
+    if (!lost) find_joints(s.p, t, back); /* while the neighbours' rows are on their way */
+    if (know_ends(s, number, first, rows, known)) { /* never of wide rows, nor beside them */
         if (threadIdx.x == 0) used_at<T, NR>(s, number, first) = known;
-        substitute_tile(t, back, known);
+        if (__builtin_expect(lost, 0)) return solve_carefully<T, NR, M>(s.A, s.p.scheme, s.D, s.X, rows_of_lane<T, NR, M>(s, number, first, count), count, false, known);
+        substitute_tile<T, NR, M>(s, t, row, first, count, back, known);
         store_tile(t, s.A.n, s.X, row, first, count);
     } else open_gate(s.gate);
 }

@@ -7,6 +7,7 @@
 #include <trine/tridiagonal.h>
 
 #include "core/gpu_scalar.cuh"
+#include "tridiagonal/rpts/wide_types.h"
 
 /* To one unit in the last place, for normal x whose reciprocal is normal: pivots are made so. */
 __device__ inline float reciprocal(float x) { return reciprocal_approximation(x); }
@@ -38,19 +39,30 @@ template <> struct precision_of<double> { static constexpr double SMALLEST_NORMA
 #define SMALLEST_NORMAL precision_of<R>::SMALLEST_NORMAL_NUMBER
 #define ROUNDING precision_of<R>::ROUNDING_UNIT
 
+template <typename T> struct wide_pair { WIDE_PAIR_MEMBERS };
+template <typename T> struct wide_joint { WIDE_JOINT_MEMBERS };
+#define WIDE_PAIR wide_pair<T>
+#define WIDE_JOINT wide_joint<T>
+
 #define T float
 #include "tridiagonal/rpts/partition.h"
+#include "tridiagonal/rpts/wide.h"
 #undef T
 #define T double
 #include "tridiagonal/rpts/partition.h"
+#include "tridiagonal/rpts/wide.h"
 #undef T
 #define T complex_of<float>
 #include "tridiagonal/rpts/partition.h"
+#include "tridiagonal/rpts/wide.h"
 #undef T
 #define T complex_of<double>
 #include "tridiagonal/rpts/partition.h"
+#include "tridiagonal/rpts/wide.h"
 #undef T
 
+#undef WIDE_PAIR
+#undef WIDE_JOINT
 #undef RPTS_INLINE
 #undef FN
 #undef R

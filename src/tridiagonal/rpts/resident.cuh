@@ -5,6 +5,8 @@
 #ifndef TRINE_RPTS_RESIDENT_CUH
 #define TRINE_RPTS_RESIDENT_CUH
 
+#include <algorithm>
+
 #include <cooperative_groups.h>
 
 #include "tridiagonal/rpts/tile.cuh"
@@ -18,8 +20,8 @@ template <typename T> struct resident_solve : tiled_solve<T> {
     int tiles;    /* of a block */
 };
 
-/** Elements in which blocks exchange their rows. */
-template <typename T, int NR> constexpr int64_t EXCHANGE_ELEMENTS = EXCHANGED * (int64_t)(sizeof(stored_rows<T, NR>) / sizeof(T));
+/** Elements in which blocks exchange their rows, wide ones too. */
+template <typename T, int NR> constexpr int64_t EXCHANGE_ELEMENTS = (int64_t)(std::max(EXCHANGED * sizeof(stored_rows<T, NR>), sizeof(parts_of<T, NR, EXCHANGED>)) / sizeof(T));
 
 /** Shared memory of a block behind its tiles: what is left of tiles, of blocks, of groups; unions; the unknowns at the ends of tiles. */
 template <typename T, int NR> struct resident_memory {
@@ -27,7 +29,41 @@ template <typename T, int NR> struct resident_memory {
     using pair = stored_pair<T, NR>;
     pair tiles[WARP / 4], of_tiles[WARP / 4], blocks[GROUPS][GROUP / 2], of_blocks[GROUPS][GROUP / 2], groups[GROUPS / 2], of_groups[GROUPS / 2];
     known_of<T, NR> known[RESIDENT_TILES];
+    bool careful;
 };
+
+/** The right-hand sides first .. first + count - 1, carefully; `exchanged` is not being read by others. By all threads of the grid. */
+template <typename T, int NR, int M>
+__device__ __noinline__ void solve_resident_carefully(const resident_solve<T> &s, const cooperative_groups::grid_group &grid, void *shared, parts_of<T, NR, EXCHANGED> &exchanged, int64_t first, int count)
+{
+    struct memory { parts_of<T, NR, 16> tiles; parts_of<T, NR, EXCHANGED> blocks; };
+    static_assert(RESIDENT_TILES <= 16 && sizeof(memory) <= sizeof(resident_memory<T, NR>), "it fits");
+    memory &left_of = *(memory *)shared;
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, block = blockIdx.x, blocks = gridDim.x, scheme = s.p.scheme;
+    const int64_t tiles = (s.A.n + WARP * M - 1) / (WARP * M) - block * (int64_t)s.tiles, there = tiles < s.tiles ? tiles : s.tiles;
+    const lane_range<T> mine = range_of_lane<M>(s.A, ((block * (int64_t)s.tiles + warp) * WARP + lane) * M, first, count);
+    known_of<T, NR> known = {};
+    __syncthreads();
+    if (warp < there) {
+        const wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, scheme, s.D, mine);
+        if (lane == 0) left_of.tiles.put(warp, u);
+    }
+    __syncthreads();
+    if (warp == 0) {
+        const wide_union<T, NR> u = left_of.tiles.reduce(scheme, (int)there);
+        if (lane == 0) exchanged.put(block, u);
+    }
+    grid.sync();
+    if (warp == 0) {
+        for (int i = lane; i < (int)(sizeof(exchanged) / sizeof(T)); i += WARP) ((T *)&left_of.blocks)[i] = ((const T *)&exchanged)[i];
+        __syncwarp();
+        left_of.blocks.solve(scheme, blocks, close_carefully(left_of.blocks.reduce(scheme, blocks), false));
+        left_of.tiles.solve(scheme, (int)there, left_of.blocks.known(block, blocks, known));
+    }
+    __syncthreads();
+    if (warp < there) solve_carefully<T, NR, M>(s.A, scheme, s.D, s.X, mine, count, false, left_of.tiles.known(warp, (int)there, left_of.blocks.known(block, blocks, known)));
+    grid.sync(); /* `exchanged` is free again */
+}
 
 /** The rows of the identity, which stand for blocks behind the last one. */
 template <typename T, int NR> __device__ __forceinline__ rows_of<T, NR> identity_rows() { return {identity_row<T, NR>(), identity_row<T, NR>()}; }
@@ -51,23 +87,29 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
     int turn = 0;
     for (int64_t first = 0; first < s.nrhs; first += NR, turn ^= 1) {
         const int count = s.columns_from(first, NR);
-        stored_rows<T, NR> *exchanged = (stored_rows<T, NR> *)s.exchanged + turn * EXCHANGED; /* the last turn's are still being read */
+        stored_rows<T, NR> *exchanged = (stored_rows<T, NR> *)(s.exchanged + turn * EXCHANGE_ELEMENTS<T, NR>); /* the last turn's are still being read */
         way_back<T, NR> back;
+        bool lost = false;
         if (has_tile) {
             load_tile(t, s.A, s.D, row, first, count);
             wait_for_tile(t, s.A, row);
-            const rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back);
+            rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back, &lost);
+            if (__builtin_expect(lost, 0)) {
+                wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.p.scheme, s.D, range_of_lane<M>(s.A, row + lane * M, first, count));
+                rows = u.there && fit_tridiagonal(u) ? tridiagonal_rows(u, true) : marked_wide(rows);
+            }
             if (lane == 0) store_rows(leaf_of(left_of.tiles, warp), rows);
         }
         __syncthreads();
         joint_of<T, NR> between_tiles = {};
         if (warp == 0) {
-            if (levels) of_tiles.join();
-            const stored_rows<T, NR> &mine = levels ? of_tiles.root() : left_of.tiles[0].half[0];
+            const bool fits = !levels || of_tiles.join(s.p, KEPT);
+            stored_rows<T, NR> &mine = levels ? of_tiles.root() : left_of.tiles[0].half[0];
+            if (!fits) mark_wide(mine);
             if (lane < WORDS) ((int4 *)&exchanged[block])[lane] = ((const int4 *)&mine)[lane];
             between_tiles = find_joint(s.p, of_tiles.joined_behind(lane));
         }
-        if (has_tile) find_joints(s.p, t, back);
+        if (has_tile && !lost) find_joints(s.p, t, back);
         grid.sync();
         if (warp < GROUPS) {
             const tree of_blocks = {left_of.blocks[warp], left_of.of_blocks[warp], 4, GROUP};
@@ -79,12 +121,13 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
             }
             wait_for_copies();
             __syncwarp();
-            of_blocks.join();
+            if (!of_blocks.join(s.p, KEPT)) mark_wide(of_blocks.root());
             if (lane == 0) leaf_of(left_of.groups, warp) = of_blocks.root();
         }
         __syncthreads();
         if (warp == 0) {
-            of_groups.join();
+            if (!of_groups.join(s.p, KEPT)) mark_wide(of_groups.root());
+            if (lane == 0) left_of.careful = is_marked_wide(of_groups.root().last.row);
             known_of<T, NR> known = close_system(s.p, read_rows(of_groups.root()));
             const joint_of<T, NR> between_blocks = find_joint(s.p, lane < WARP / 2 ? of_my_group.joined_behind(lane) : of_groups.joined_behind(lane - WARP / 2));
             of_groups.template split<3>(between_blocks, known, WARP / 2);
@@ -95,8 +138,12 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
             if (lane < s.tiles) left_of.known[lane] = known;
         }
         __syncthreads();
-        if (has_tile) {
-            substitute_tile(t, back, left_of.known[warp]);
+        if (__builtin_expect(left_of.careful, 0)) { /* in all blocks */
+            solve_resident_carefully<T, NR, M>(s, grid, &left_of, *(parts_of<T, NR, EXCHANGED> *)(s.exchanged + (turn ^ 1) * EXCHANGE_ELEMENTS<T, NR>), first, count);
+        } else if (has_tile && lost) {
+            solve_carefully<T, NR, M>(s.A, s.p.scheme, s.D, s.X, range_of_lane<M>(s.A, row + lane * M, first, count), count, false, left_of.known[warp]);
+        } else if (has_tile) {
+            substitute_tile<T, NR, M>(s, t, row, first, count, back, left_of.known[warp]);
             store_tile(t, s.A.n, s.X, row, first, count);
         }
     }

@@ -18,6 +18,7 @@
 #include <trine/tridiagonal.h>
 
 #include "core/gpu_scalar.cuh"
+#include "tridiagonal/rpts.h"
 
 /* ------------------------------------------------- numbers as their logarithms */
 
@@ -117,11 +118,12 @@ __device__ __forceinline__ double sum_of_products(double a, double b, double c, 
  *  gives large numbers, but not arbitrarily large ones. The two rows there are eliminated in both directions, each time with
  *  the determinant of two unknowns as the new diagonal. Where that is nearly singular, both must give these unknowns the same
  *  multiple of its null vector: in double, sums are taken to their last digits, and where nothing is left of the determinant, both diagonals count as larger
- *  by two rounding errors, on the right as well. (In single precision it costs 2 % of the time of long systems, and is left out.) */
-template <bool GUARDED = false, typename T, int NR> __device__ __forceinline__ void eliminate(row_of<T, NR> &carried, const row_of<T, NR> &row, T &times_row, T &times_carried)
+ *  by two rounding errors, on the right as well. (In single precision it costs 2 % of the time of long systems, and is left out.)
+ *  growth: `row` counts about once in what is left, though that grows by as many binary digits; 0: neither row more than once. */
+template <bool GUARDED = false, typename T, int NR> __device__ __forceinline__ void eliminate(row_of<T, NR> &carried, const row_of<T, NR> &row, T &times_row, T &times_carried, int growth = 0)
 {
     using R = real_of<T>;
-    const int bits = largest_logarithm(carried.diag, row.lower);
+    const int bits = growth ? max(logarithm(carried.diag) - layout_of<R>::STEP / 2, max(logarithm(row.lower) - growth * layout_of<R>::STEP, 0)) : largest_logarithm(carried.diag, row.lower);
     const R g = balance<R>(bits);
     times_row = scaled(carried.diag, g) + of_real<T>(one_if_zero<R>(bits));
     times_carried = scaled(row.lower, -g);
@@ -152,9 +154,20 @@ template <bool GUARDED = false, typename T, int NR> __device__ __forceinline__ v
     eliminate<GUARDED>(carried, row, times_row, times_carried);
 }
 
-/** Pivoting as the kernels take it: may rows be exchanged, do their scales count. */
-struct pivoting { bool exchanges, scaled; };
-static inline pivoting pivoting_of(int pivot) { return {pivot != TRINE_PIVOT_NONE, pivot == TRINE_PIVOT_SCALED_PARTIAL}; }
+/** Binary digits by which a row may grow at once. */
+constexpr int MOST_GROWTH = 40;
+
+/** Pivoting as the kernels take it: may rows be exchanged, do their scales count; how much more than a partition's own row others may count in a
+ *  row of it until that is suspect (one such place does not matter, several in a warp do), until it is lost (rpts_lost_digits); `normalized`:
+ *  the system's rows are those that normalize() has left. */
+struct pivoting { bool exchanges, scaled, normalized; int scheme, growth; float suspect, lost; };
+static inline pivoting pivoting_of(int pivot, int64_t n, bool normalized)
+{
+    const int digits = rpts_lost_digits(n);
+    const bool exchanges = pivot != TRINE_PIVOT_NONE;
+    return {exchanges, pivot == TRINE_PIVOT_SCALED_PARTIAL, normalized, pivot, exchanges ? MOST_GROWTH : 0,
+            exchanges ? (float)(1 << (digits < 8 ? digits : 8)) : INFINITY, exchanges ? (float)(1 << digits) : INFINITY};
+}
 
 /** Logarithm of a row's scale. */
 template <typename T> __device__ __forceinline__ int scale_of(pivoting p, T a, T b, T c)
@@ -216,6 +229,65 @@ template <typename T, int NR> __device__ __forceinline__ solved_of<T, NR> solve_
  *  integer units see to. */
 template <typename T> using weight_of = std::conditional_t<sizeof(real_of<T>) == 4, float, int>;
 
+/** The size of the largest of a row's coefficients, as weights are. */
+template <typename T> __device__ __forceinline__ weight_of<T> largest_of(T a, T b, T c)
+{
+    if constexpr (sizeof(real_of<T>) == 4) return fmaxf(fmaxf(size_of(a), size_of(b)), size_of(c));
+    else return largest_logarithm(a, b, c);
+}
+template <typename T, int NR> __device__ __forceinline__ weight_of<T> largest_of(const row_of<T, NR> &row) { return largest_of(row.lower, row.diag, row.upper); }
+
+/* Rows of partitions are scaled, by powers of two, so that the partition's own first or last row counts in them as if its largest coefficient were 1.
+ * Where rows of unions are made of them, the outermost one counts once: so it is known how much of it is left after any number of unions.
+ * Where little is, these rows are nearly a combination of inner rows alone; if that is so of the first and of the last row of a union, they are
+ * nearly the same row (rpts/wide.h). */
+
+/** The size of `row`, as a row of the system that is solved, times `times`. */
+template <typename T> __device__ __forceinline__ weight_of<T> part_of(pivoting p, T times, weight_of<T> row)
+{
+    if constexpr (sizeof(real_of<T>) == 4) return size_of(times) * (p.normalized ? 1.0f : row);
+    else return logarithm(times) + (p.normalized ? 0 : row - layout_of<double>::ONE);
+}
+/** part: what the outermost row contributes. */
+template <typename T, int NR> __device__ __forceinline__ void normalize(row_of<T, NR> &row, weight_of<T> part)
+{
+    using R = real_of<T>;
+    using L = layout_of<R>;
+    int bits, largest;
+    if constexpr (sizeof(R) == 4) bits = __float_as_int(part), largest = __float_as_int(largest_of(row));
+    else bits = part, largest = largest_of(row);
+    const R g = 2 * balance<R>(max(bits - L::STEP / 2, max(largest - MOST_GROWTH * L::STEP, 0)));
+    row.lower = scaled(row.lower, g), row.diag = scaled(row.diag, g), row.upper = scaled(row.upper, g);
+#pragma unroll
+    for (int k = 0; k < NR; k++) row.rhs[k] = scaled(row.rhs[k], g);
+}
+/** Has a row lost its outermost row? */
+enum loss { KEPT, SUSPECT, LOST };
+template <typename T, int NR> __device__ __forceinline__ loss loss_of(pivoting p, const row_of<T, NR> &row)
+{
+    if constexpr (sizeof(real_of<T>) == 4) return largest_of(row) < p.suspect ? KEPT : largest_of(row) < p.lost ? SUSPECT : LOST;
+    else return largest_of(row) < logarithm((double)p.suspect) ? KEPT : largest_of(row) < logarithm((double)p.lost) ? SUSPECT : LOST;
+}
+/** ... which has just been added times times_row, by an elimination that kept it as far as it could? */
+template <typename T, int NR> __device__ __forceinline__ loss loss_of(pivoting p, T times_row, const row_of<T, NR> &row)
+{
+    return (logarithm(times_row) < layout_of<real_of<T>>::ONE - layout_of<real_of<T>>::STEP) & p.exchanges ? LOST : loss_of(p, row);
+}
+/** Has the row grown so much that it is to be given up, whether others have lost anything or not? */
+template <typename T, int NR> __device__ __forceinline__ bool is_beyond(pivoting p, const row_of<T, NR> &row)
+{
+    if constexpr (sizeof(real_of<T>) == 4) return !(largest_of(row) < 0x1p60f) & p.exchanges;
+    else return (largest_of(row) > layout_of<double>::ONE + 60 * layout_of<double>::STEP) & p.exchanges;
+}
+
+/** The first (reversed) and the last row of a partition; their loss is that of the one that has lost less. */
+template <typename T, int NR> __device__ __forceinline__ loss normalize_both(pivoting p, row_of<T, NR> &first, weight_of<T> part_first, row_of<T, NR> &last, weight_of<T> part_last)
+{
+    normalize(first, part_first), normalize(last, part_last);
+    const loss of_first = loss_of(p, first), of_last = loss_of(p, last);
+    return of_first < of_last ? of_first : of_last;
+}
+
 /** Where scales do not count, all rows have one weight, larger than any other. */
 template <typename T, int NR> __device__ __forceinline__ weight_of<T> weigh(pivoting p, const row_of<T, NR> &r)
 {
@@ -246,11 +318,11 @@ template <typename T> __device__ __forceinline__ bool prefers_row(pivoting p, T 
  *  was the pivot row, else with x[0] instead of x[j+1]. */
 template <typename T, int NR> struct chosen_row { T pivot, next, other, rhs[NR]; bool exchanged; };
 
-template <typename T, int NR> __device__ __forceinline__ chosen_row<T, NR> eliminate_choosing(pivoting p, row_of<T, NR> &carried, weight_of<T> &weight, const row_of<T, NR> &row)
+template <typename T, int NR> __device__ __forceinline__ chosen_row<T, NR> eliminate_choosing(pivoting p, row_of<T, NR> &carried, weight_of<T> &weight, const row_of<T, NR> &row, T &times_row)
 {
     const row_of<T, NR> before = carried;
     chosen_row<T, NR> c;
-    T times_row, times_carried;
+    T times_carried;
     eliminate(carried, row, times_row, times_carried);
     c.exchanged = prefers_row(p, times_row, times_carried, weight, weigh(p, row));
     c.pivot = c.exchanged ? row.lower : before.diag, c.next = c.exchanged ? row.diag : before.upper, c.other = c.exchanged ? row.upper : before.lower;
@@ -272,9 +344,9 @@ template <typename T, int NR> __device__ __forceinline__ void guard_pivot(chosen
     if (vanishes(c.pivot)) c.pivot = rounding_error(c.next, c.other);
 }
 /** The elimination of the next unknown with `row`, which becomes the pivot row. */
-template <typename T, int NR> __device__ __forceinline__ void eliminate_keeping(pivoting p, row_of<T, NR> &carried, weight_of<T> &weight, row_of<T, NR> &row)
+template <typename T, int NR> __device__ __forceinline__ void eliminate_keeping(pivoting p, row_of<T, NR> &carried, weight_of<T> &weight, row_of<T, NR> &row, T &times_row)
 {
-    chosen_row<T, NR> c = eliminate_choosing(p, carried, weight, row);
+    chosen_row<T, NR> c = eliminate_choosing(p, carried, weight, row, times_row);
     guard_pivot(c);
     row = pivot_row(c);
 }
@@ -288,17 +360,57 @@ template <typename T, int NR> struct rows_of { row_of<T, NR> first, last; };
 /** The unknowns at the ends of a partition and of its neighbours: x[-1], x[0], x[m-1], x[m]. */
 template <typename T, int NR> struct known_of { T before[NR], first[NR], last[NR], after[NR]; };
 
+/** The second unknown of a partition, which can be had from row 0 and, as the last one of the substitution, from a pivot row. One of these
+ *  equations is not used; it should hold, to rounding errors of its own terms. */
+template <typename T, int NR> struct second_unknown {
+    using R = real_of<T>;
+    bool from_row0;
+    loss disagreement = KEPT;
+    T x[NR];     /* from row 0 */
+    R terms[NR]; /* of the equation that is not used, for a coefficient of 1 */
+
+    __device__ __forceinline__ void from(const row_of<T, NR> &row0, bool use, const known_of<T, NR> &known)
+    {
+        const T inverse = pivot_reciprocal(row0.upper, row0.diag, row0.lower);
+        from_row0 = use;
+#pragma unroll
+        for (int k = 0; k < NR; k++) {
+            const T a = row0.diag * known.first[k], b = row0.lower * known.before[k];
+            x[k] = inverse * (row0.rhs[k] - a - b);
+            terms[k] = size_of(inverse) * (size_of(row0.rhs[k]) + size_of(a) + size_of(b));
+        }
+    }
+    /** The pivot row that right-hand side k's comes from, and the unknowns in it. */
+    __device__ __forceinline__ void see(const row_of<T, NR> &pivot, int k, T first, T next, T next2)
+    {
+        const R others = size_of(pivot.rhs[k]) + size_of(pivot.upper * first) + size_of(pivot.lower * next) + size_of(pivot.diag * next2);
+        terms[k] = from_row0 ? others : terms[k];
+    }
+    /** values: from the pivot row; afterwards those that are taken. */
+    __device__ __forceinline__ void choose(pivoting p, T (&values)[NR])
+    {
+        constexpr R rounding = sizeof(R) == 4 ? R(FLT_EPSILON) : R(DBL_EPSILON);
+#pragma unroll
+        for (int k = 0; k < NR; k++) {
+            const R difference = size_of(x[k] - values[k]), size = rounding * (terms[k] + size_of(x[k]));
+            if (p.exchanges & !(difference <= p.suspect * size)) disagreement = difference <= p.lost * size && disagreement != LOST ? SUSPECT : LOST;
+            values[k] = from_row0 ? x[k] : values[k];
+        }
+    }
+};
+
 /** The two unknowns where partitions A and B meet, from those at the ends of their union: `right` is B's first one, with
- *  next = x[last], other = x[after] or x[first]; `left` is A's last one, with next = right's and other = x[first] or x[last],
- *  or, from A's first row, next = x[first], other = x[before]. */
+ *  next = x[last], other = x[after] or x[first], and `before`, the coefficient of x[before]; `left` is A's last one, with next = right's and
+ *  other = x[first] or x[last], or, from A's first row, next = x[first], other = x[before]. */
 template <typename T, int NR> struct joint_of {
     solved_of<T, NR> left, right;
+    T before;
     int left_other, right_other;
 };
 /** What `other` is the coefficient of, in the row of left (FIRST, LAST, or BEFORE, with next = x[first]), of right (FIRST, AFTER). */
 enum { FIRST, LAST, BEFORE, AFTER };
 
-/** The unknowns where A and the partition B that follows it meet. */
+/** The unknowns where A and the partition B that follows it meet, each from the best of the rows that hold it. */
 template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> find_joint(pivoting p, const rows_of<T, NR> &A, const rows_of<T, NR> &B)
 {
     joint_of<T, NR> j;
@@ -310,17 +422,43 @@ template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> find_jo
     const int of_a = logarithm(A.last.diag) - scale_a, of_b = logarithm(B.first.lower) - scale_b;
     const bool exchanged = exceeds(p, B.first.lower, scale_b, of_a);
     const bool from_first = exceeds(p, A.first.upper, scale_of(p, A.first), max(of_a, of_b));
-    const int scale = scale_left(exchanged, times_row, times_carried, scale_a, scale_b);
-    const bool from_last = exceeds(p, B.last.lower, scale_of(p, B.last), logarithm(down.diag) - scale);
-#pragma unroll
-    for (int k = 0; k < NR; k++) rhs[k] = from_last ? B.last.rhs[k] : down.rhs[k];
-    j.right = solve_row(from_last ? B.last.lower : down.diag, from_last ? B.last.diag : down.upper, from_last ? B.last.upper : down.lower, rhs);
 #pragma unroll
     for (int k = 0; k < NR; k++) rhs[k] = from_first ? A.first.rhs[k] : exchanged ? B.first.rhs[k] : A.last.rhs[k];
     j.left = solve_row(from_first ? A.first.upper : exchanged ? B.first.lower : A.last.diag,
                        from_first ? A.first.diag : exchanged ? B.first.diag : A.last.upper,
                        from_first ? A.first.lower : exchanged ? B.first.upper : A.last.lower, rhs);
-    j.right_other = from_last ? AFTER : FIRST, j.left_other = from_first ? BEFORE : exchanged ? LAST : FIRST;
+    j.left_other = from_first ? BEFORE : exchanged ? LAST : FIRST;
+
+    /* right: if left comes from A's first row, A's last one and B's first one are both left for it, with left removed from them */
+    const bool of_b_first = exceeds(p, B.first.diag, scale_b, logarithm(A.last.upper) - scale_a);
+    const T times_left = from_first ? (of_b_first ? B.first.lower : A.last.diag) : T{};
+    const T pivot = from_first ? (of_b_first ? B.first.diag : A.last.upper) : down.diag, next = from_first ? (of_b_first ? B.first.upper : T{}) : down.upper;
+    const T first = from_first ? (of_b_first ? T{} : A.last.lower) : down.lower;
+    const int scale = from_first ? (of_b_first ? scale_b : scale_a) : scale_left(exchanged, times_row, times_carried, scale_a, scale_b);
+    const bool from_last = exceeds(p, B.last.lower, scale_of(p, B.last), logarithm(pivot) - scale);
+#pragma unroll
+    for (int k = 0; k < NR; k++)
+        rhs[k] = from_last ? B.last.rhs[k] : (from_first ? (of_b_first ? B.first.rhs[k] : A.last.rhs[k]) : down.rhs[k]) - times_left * j.left.rhs[k];
+    const T inverse = pivot_reciprocal(from_last ? B.last.lower : pivot, from_last ? B.last.diag : next, from_last ? B.last.upper : first);
+    j.right.next = (from_last ? B.last.diag : next) * inverse;
+    j.right.other = (from_last ? B.last.upper : first - times_left * j.left.next) * inverse;
+    j.before = from_last ? T{} : (T{} - times_left * j.left.other) * inverse;
+#pragma unroll
+    for (int k = 0; k < NR; k++) j.right.rhs[k] = rhs[k] * inverse;
+    j.right_other = from_last ? AFTER : FIRST;
+
+    /* where those are all small, A's first row with left removed from it */
+    const T from_left = A.first.upper * j.left.next;
+    const int of_right = from_last ? logarithm(B.last.lower) - scale_of(p, B.last) : logarithm(pivot) - scale;
+    if (__builtin_expect(!from_first & exceeds(p, from_left, scale_of(p, A.first), of_right), 0)) {
+        const T times = pivot_reciprocal(T{} - from_left, A.first.diag, A.first.lower), minus_left = T{} - A.first.upper * j.left.other;
+        j.right.next = (exchanged ? minus_left : T{}) * times;
+        j.right.other = (exchanged ? A.first.diag : A.first.diag + minus_left) * times;
+        j.before = A.first.lower * times;
+#pragma unroll
+        for (int k = 0; k < NR; k++) j.right.rhs[k] = (A.first.rhs[k] - A.first.upper * j.left.rhs[k]) * times;
+        j.right_other = FIRST;
+    }
     return j;
 }
 
@@ -329,7 +467,7 @@ template <typename T, int NR> __device__ __forceinline__ void meet_right(const j
 {
 #pragma unroll
     for (int k = 0; k < NR; k++)
-        right[k] = j.right.rhs[k] - j.right.other * (j.right_other == AFTER ? known.after[k] : known.first[k]) - j.right.next * known.last[k];
+        right[k] = j.right.rhs[k] - j.before * known.before[k] - j.right.other * (j.right_other == AFTER ? known.after[k] : known.first[k]) - j.right.next * known.last[k];
 }
 template <typename T, int NR> __device__ __forceinline__ void meet_left(const joint_of<T, NR> &j, const known_of<T, NR> &known, const T (&right)[NR], T (&left)[NR])
 {

@@ -5,6 +5,7 @@
 #ifndef TRINE_RPTS_SHORT_CUH
 #define TRINE_RPTS_SHORT_CUH
 
+#include "core/gpu_cluster.cuh"
 #include "tridiagonal/rpts/tile.cuh"
 #include "tridiagonal/rpts/tree.cuh"
 
@@ -19,6 +20,14 @@ template <typename T> struct short_solve : tiled_solve<T> {
 
 /* ---------------------------------------------------------- a lane's partition */
 
+/** A lane's partition, carefully: from the system to x[row][right-hand side]. */
+template <typename T, int NR, int M> __device__ __noinline__ void solve_lane_carefully(const tiled_solve<T> &s, const lane_range<T> &range, const known_of<T, NR> &known, T (&x)[M][NR])
+{
+    T elimination[M][4 + NR];
+    reduce_lane<T, NR>(s.A, s.p.scheme, s.D, range, elimination);
+    substitute_lane<T, NR>(s.A, range, elimination, known, [&](int i, int k, T value) { x[i][k] = value; });
+}
+
 /** The M rows of a lane in registers, unrolled. */
 template <typename T, int NR, int M, bool RING> struct lane_partition {
     static constexpr int C = 16 / sizeof(T); /* numbers are moved in pieces of 16 bytes where they lie so */
@@ -28,6 +37,8 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
     int64_t first;        /* the first row's index */
     int rows;             /* M; at the end of the system fewer, an even number, or 0 */
     bool from_row0;       /* the first inner unknown comes from row 0 */
+    loss lost;            /* by both rows that reduce leaves */
+    bool is_wide;         /* a row of the warp has a fourth coefficient */
     bool lends, borrows;  /* In a cyclic system a single row at the end is no partition, having two neighbours: its lane borrows the
                              last row of the lane before it, which goes first. */
 
@@ -38,6 +49,7 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
         first = index;
         lends = RING && left == M + 1, borrows = RING && left == 1;
         rows = lends ? M - 1 : left >= M ? M : left <= 0 ? 0 : (int)(RING && left > 1 ? left : left + left % 2);
+        is_wide = A.wide_rows > 0 && has_wide_rows(A, index, M);
         if (__builtin_expect(plain && left >= M, 1)) {
             const T *lower = A.lower + index, *diag = A.diag + index, *upper = A.upper + index, *rhs = D.data + column * D.ld + index;
 #pragma unroll
@@ -102,6 +114,9 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
         row_of<T, NR> down = identity_row<T, NR>(), up = down, kept[M];
         if (WHOLE || rows) down = row[1];
         weight_of<T> weight = weigh(p, down);
+        T times_last = one_of<T>(), times_first = times_last, times_carried;
+        weight_of<T> size_last = largest_of(row[1]);
+        const weight_of<T> size_first = largest_of(row[0]);
         kept[0] = row[0], kept[1] = row[1];
         from_row0 = (WHOLE || rows > 2) && exceeds(p, row[0].upper, scale_of(p, row[0]), max(logarithm(row[1].diag) - scale_of(p, row[1]), logarithm(row[2].lower) - scale_of(p, row[2])));
 #pragma unroll
@@ -109,47 +124,60 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
             const int k = M - j;
             if (k < M && k >= 2) {
                 kept[k] = row[k];
-                if (WHOLE || k < rows) eliminate_keeping(p, down, weight, kept[k]);
+                if (WHOLE || k < rows) eliminate_keeping(p, down, weight, kept[k], times_last), size_last = largest_of(row[k]);
             }
             if (WHOLE ? j == M - 2 : j == rows - 2) up = reversed(row[j]);
-            else if (WHOLE || j < rows - 2) eliminate(up, reversed(row[j]));
+            else if (WHOLE || j < rows - 2) eliminate(up, reversed(row[j]), times_first, times_carried);
         }
+        lost = !WHOLE && rows == 0 ? KEPT : normalize_both(p, up, part_of(p, times_first, size_first), down, part_of(p, times_last, size_last));
 #pragma unroll
         for (int j = 0; j < M; j++) row[j] = kept[j];
         return {reversed(up), down};
     }
 
     /** The solution in place of the right-hand sides. */
-    __device__ __forceinline__ void substitute(const known_of<T, NR> &known)
+    __device__ __forceinline__ void substitute(const short_solve<T> &s, const lane_range<T> &range, const known_of<T, NR> &known)
     {
-        if (__builtin_expect(rows == M, 1)) {
-            substitute_rows<true>(known);
-        } else {
-            substitute_rows<false>(known);
+        const loss disagreement = __builtin_expect(rows == M, 1) ? substitute_rows<true>(s.p, known) : substitute_rows<false>(s.p, known);
+        if (__builtin_expect(is_to_do_again(disagreement), 0)) {
+            T x[M][NR];
+            solve_lane_carefully<T, NR, M>(s, range, known, x);
+#pragma unroll
+            for (int j = 0; j < M; j++)
+#pragma unroll
+                for (int k = 0; k < NR; k++) row[j].rhs[k] = x[j][k];
+        }
+        if (RING && (lends | borrows)) {
 #pragma unroll
             for (int k = 0; k < NR; k++) {
-                if (RING && lends) row[M - 1].rhs[k] = known.after[k];
-                if (RING && borrows) row[0].rhs[k] = row[1].rhs[k];
+                if (lends) row[M - 1].rhs[k] = known.after[k];
+                if (borrows) row[0].rhs[k] = row[1].rhs[k];
             }
         }
     }
-    template <bool WHOLE> __device__ __forceinline__ void substitute_rows(const known_of<T, NR> &known)
+    /** Do a pivot row and row 0 disagree? second_unknown. */
+    template <bool WHOLE> __device__ __forceinline__ loss substitute_rows(pivoting p, const known_of<T, NR> &known)
     {
-        const T inverse = pivot_reciprocal(row[0].upper, row[0].diag, row[0].lower);
+        second_unknown<T, NR> second;
+        T next[NR], next2[NR]; /* x[j], x[j+1] */
+        second.from(row[0], from_row0, known);
 #pragma unroll
-        for (int k = 0; k < NR; k++) {
-            const T x1 = inverse * (row[0].rhs[k] - row[0].diag * known.first[k] - row[0].lower * known.before[k]);
-            T next = known.last[k], next2 = known.after[k]; /* x[j], x[j+1] */
+        for (int k = 0; k < NR; k++) next[k] = known.last[k], next2[k] = known.after[k];
 #pragma unroll
-            for (int j = M - 1; j >= 2; j--) {
-                if (!WHOLE && j >= rows) continue;
-                const T value = row[j].rhs[k] - row[j].upper * known.first[k] - row[j].diag * next2 - row[j].lower * next;
-                row[j].rhs[k] = next;
-                next2 = next, next = value;
+        for (int j = M - 1; j >= 2; j--) {
+            if (!WHOLE && j >= rows) continue;
+#pragma unroll
+            for (int k = 0; k < NR; k++) {
+                const T value = row[j].rhs[k] - row[j].upper * known.first[k] - row[j].diag * next2[k] - row[j].lower * next[k];
+                if (j == 2) second.see(row[j], k, known.first[k], next[k], next2[k]);
+                row[j].rhs[k] = next[k];
+                next2[k] = next[k], next[k] = value;
             }
-            row[1].rhs[k] = from_row0 ? x1 : next;
-            row[0].rhs[k] = known.first[k];
         }
+        if (WHOLE || rows > 2) second.choose(p, next);
+#pragma unroll
+        for (int k = 0; k < NR; k++) row[1].rhs[k] = next[k], row[0].rhs[k] = known.first[k];
+        return second.disagreement;
     }
 };
 
@@ -244,6 +272,44 @@ template <typename T, int NR, bool RING> __device__ __forceinline__ known_of<T, 
     return known;
 }
 
+/** Where a system is solved once more, carefully, shared memory is given out anew. */
+template <typename T, int NR> struct careful_memory {
+    parts_of<T, NR, SHORT_WARPS> tiles;
+    parts_of<T, NR, SHORT_BLOCKS> blocks;
+};
+
+/** The system of solve_short, carefully; lanes have the rows that they have there. By all threads of the cluster. */
+template <typename T, int NR, int M> __device__ __noinline__ void solve_short_carefully(const short_solve<T> &s, void *shared, const lane_range<T> &mine)
+{
+    static_assert(sizeof(careful_memory<T, NR>) <= sizeof(warp_memory<T, NR>), "it fits");
+    careful_memory<T, NR> &memory = *(careful_memory<T, NR> *)shared;
+    const int tiles = blockDim.x / WARP, number = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x, block = blockIdx.x, scheme = s.p.scheme;
+    const int tiles_there = max(0, min(tiles, (s.lanes + WARP - 1) / WARP - block * tiles)), blocks_there = (s.lanes + WARP * tiles - 1) / (WARP * tiles);
+    const auto wait = [&] {
+        if (blocks > 1) cluster_barrier();
+        else __syncthreads();
+    };
+    known_of<T, NR> around = {};
+    wait(); /* nobody needs shared memory for anything else any more */
+    const wide_union<T, NR> of_tile = reduce_carefully<T, NR>(s.A, scheme, s.D, mine);
+    if (lane == 0 && of_tile.there) memory.tiles.put(number, of_tile);
+    __syncthreads();
+    if (number == 0) {
+        const wide_union<T, NR> of_block = memory.tiles.reduce(scheme, tiles_there);
+        if (lane < blocks && of_block.there) (blocks > 1 ? in_block(&memory, lane) : &memory)->blocks.put(block, of_block);
+    }
+    wait();
+    if (number == 0) memory.blocks.solve(scheme, blocks_there, close_carefully(memory.blocks.reduce(scheme, blocks_there), s.A.cyclic));
+    __syncthreads();
+    if (s.A.cyclic)
+        for (int k = 0; k < NR; k++) around.before[k] = memory.blocks.v[4 + k][2 * blocks_there - 1], around.after[k] = memory.blocks.v[4 + k][0];
+    if (tiles_there == 0) return;
+    around = memory.blocks.known(block, blocks_there, around);
+    if (number == 0) memory.tiles.solve(scheme, tiles_there, around);
+    __syncthreads();
+    solve_carefully<T, NR, M>(s.A, scheme, s.D, s.X, mine, mine.count, false, memory.tiles.known(min(number, tiles_there - 1), tiles_there, around));
+}
+
 template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds__(WARP *SHORT_WARPS) solve_short(const __grid_constant__ short_solve<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
@@ -261,7 +327,7 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
     const tree of_lanes = {memory.lanes, memory.of_lanes, 5, s.lanes - (block * tiles + number) * WARP},
                of_warps = {left_of.warps, memory.of_warps, __ffs(tiles) - 1, (s.lanes + WARP - 1) / WARP - block * tiles},
                of_blocks = {left_of.blocks.slots, memory.of_blocks, __ffs(blocks) - 1, (s.lanes + WARP * tiles - 1) / (WARP * tiles)};
-    const stored_rows<T, NR> *left = &of_lanes.root();
+    stored_rows<T, NR> *left = &of_lanes.root();
     if (blocks > 1) {
         if (threadIdx.x == 0) left_of.blocks.open();
         __syncwarp();
@@ -270,12 +336,21 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
     }
     store_rows(leaf_of(memory.lanes, lane), mine.reduce(s.p));
     __syncwarp();
-    of_lanes.join();
+    const lane_range<T> range = {mine.first - mine.borrows, mine.rows, column, count};
+    bool careful = !of_lanes.join(s.p, mine.lost);
+    if (__builtin_expect(careful | mine.is_wide, 0)) {
+        wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.p.scheme, s.D, range);
+        __syncwarp();
+        if (lane == 0) store_rows(*left, !RING && !mine.is_wide && fit_tridiagonal(u) ? tridiagonal_rows(u, true) : marked_wide(read_rows(*left)));
+        __syncwarp();
+        careful = true;
+    }
     if (tiles > 1) {
         if (lane == 0) leaf_of(left_of.warps, number) = *left;
         __syncthreads();
-        of_warps.join();
+        const bool fits = of_warps.join(s.p, KEPT);
         left = &of_warps.root();
+        if (!fits) mark_wide(*left);
     }
     if (blocks > 1) {
         wait_for_mailboxes();
@@ -284,9 +359,11 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
     const joint_of<T, NR> lower = find_joint(s.p, of_lanes.joined_behind(lane));
     if (blocks > 1) {
         left_of.blocks.wait();
-        of_blocks.join();
+        const bool fits = of_blocks.join(s.p, KEPT);
         left = &of_blocks.root();
+        if (!fits) mark_wide(*left);
     }
+    if (__builtin_expect(is_marked_wide(left->last.row), 0)) return solve_short_carefully<T, NR, M>(s, shared_memory, range);
     /* half a warp sees to the joints of blocks, the other half to those of warps */
     const joint_of<T, NR> upper = find_joint_or_close<T, NR, RING>(s.p, lane < WARP / 2 ? of_blocks.joined_behind(lane) : of_warps.joined_behind(lane - WARP / 2), *left);
     known_of<T, NR> known = known_ends_of_system<T, NR, RING>(upper);
@@ -296,8 +373,9 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
         of_warps.template split<3>(upper, known, WARP / 2);
         known = shuffle_from(known, number);
     }
+    if (__builtin_expect(careful, 0)) return solve_carefully<T, NR, M>(s.A, s.p.scheme, s.D, s.X, range, count, false, known);
     of_lanes.template split<5>(lower, known, 0);
-    mine.substitute(known);
+    mine.substitute(s, range, known);
     mine.store(s.plain, s.A.n, s.X, column, count);
 }
 

@@ -8,6 +8,7 @@
  * backward error is one or two rounding errors, in place of 2e-10 and 7e-15. */
 #include "tridiagonal/rpts/small.h"
 #include "tridiagonal/rpts/rows.cuh"
+#include "tridiagonal/rpts/wide.cuh"
 
 namespace {
 
@@ -74,6 +75,7 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
 {
     __shared__ stored_part<T> part[2 * PAIRS<T>];
     __shared__ known_of<T, 1> known[PAIRS<T>]; /* of the part that begins with this pair */
+    bool lost = false;                        /* rows of a part are nearly the same */
     const int n = (int)A.n, pairs = (n + 1) / 2, i = threadIdx.x;
     const T *d = D.data + blockIdx.x * D.ld;
     T *x = X.data + blockIdx.x * X.ld;
@@ -81,6 +83,7 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
     for (int k = 0; k < 2; k++) {
         own[k] = identity_row<T, 1>();
         if (2 * i + k < n) own[k] = {lower_of(A, 2 * i + k), diag_of(A, 2 * i + k), upper_of(A, 2 * i + k), {d[2 * i + k]}};
+        normalize(own[k], largest_of(own[k]));
     }
     part[i].rows = {own[0], own[1]};
     __syncthreads();
@@ -89,6 +92,7 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
     int levels = 0;
     for (; pairs > 1 << levels; levels++) {
         const int second = i & 1, number = i >> 1, parts = (pairs + (1 << levels) - 1) >> levels;
+        bool lost_row = false;
         if (2 * number < parts) {
             const stored_part<T> *of_level = part + first_of_level<T>(levels) + 2 * number;
             const rows_of<T, 1> half = of_level[second].rows, other = of_level[1 - second].rows;
@@ -96,14 +100,24 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
             if (2 * number + 1 < parts) {
                 const row_of<T, 1> outer = row;
                 row = second ? other.last : reversed(other.first);
+                T times_row, times_carried;
                 eliminate<true>(row, second ? half.first : reversed(half.last));
-                eliminate<true>(row, outer);
+                eliminate<true>(row, outer, times_row, times_carried, p.growth);
+                lost_row = loss_of(p, times_row, row) == LOST, lost = lost | is_beyond(p, row);
             } else if (second) row = other.last; /* there is no second half */
             rows_of<T, 1> &to = part[first_of_level<T>(levels + 1) + number].rows;
             if (second) to.last = row;
             else to.first = reversed(row);
         }
+        lost = lost | (lost_row & __shfl_xor_sync(~0u, lost_row, 1));
         __syncthreads();
+    }
+    if (__builtin_expect(__syncthreads_or(lost), 0)) {
+        constexpr int EACH = 2 * PAIRS<T> / WARP;
+        const lane_range<T> rows = range_of_lane<EACH>(A, (int64_t)i * EACH, blockIdx.x, 1);
+        if (i >= WARP) return;
+        const wide_union<T, 1> all = reduce_carefully<T, 1>(A, p.scheme, D, rows);
+        return solve_carefully<T, 1, EACH>(A, p.scheme, D, X, rows, 1, false, close_carefully(all, A.cyclic));
     }
 
     /* where parts meet between pairs i and i + 1, whatever the level */
@@ -138,7 +152,7 @@ template <typename T> trine_status solve_small(const small_call<T> &call)
 {
     int threads = WARP;
     while (2 * threads < call.A.n) threads *= 2;
-    solve_in_a_block<T><<<(unsigned)call.nrhs, (unsigned)threads, 0, call.stream>>>(call.A, pivoting_of(call.pivot), call.D, call.X);
+    solve_in_a_block<T><<<(unsigned)call.nrhs, (unsigned)threads, 0, call.stream>>>(call.A, pivoting_of(call.pivot, call.A.n, false), call.D, call.X);
     return GPU_LAUNCHED("solve_in_a_block");
 }
 

@@ -7,11 +7,13 @@
 
 constexpr int WARP = 32;
 
-/** The bands of op(A): row i has lower[i + lower_shift], diag[i], upper[i + upper_shift], indices wrapped at the corners. */
+/** The bands of op(A): row i has lower[i + lower_shift], diag[i], upper[i + upper_shift], indices wrapped at the corners. Of a coarse system, rows
+ *  2 k and 2 k + 1 below wide_rows have a fourth coefficient, extra: of x[2 k + 2] and of x[2 k - 1]. */
 template <typename T> struct system_of {
     int64_t n, lower_shift, upper_shift;
     bool cyclic, conjugate;
-    const T *lower, *diag, *upper;
+    const T *lower, *diag, *upper, *extra;
+    int64_t wide_rows;
 };
 template <typename T> struct columns_of { T *data; int64_t ld; };
 

@@ -15,6 +15,7 @@
 #include "tridiagonal/rpts/lanes.cuh"
 #include "tridiagonal/rpts/rows.cuh"
 #include "tridiagonal/rpts/system.cuh"
+#include "tridiagonal/rpts/wide.cuh"
 
 /** A X = D as all kernels get it. */
 template <typename T> struct tiled_solve {
@@ -208,12 +209,20 @@ template <typename T, int NR, int M> __device__ __forceinline__ row_of<T, NR> re
     return r;
 }
 
-/** The two rows that are left of a partition of m rows, an even number or none; the two chains of operations overlap. */
-template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_partition(const T *data, int m)
+template <typename T, int NR, int M> __device__ __forceinline__ weight_of<T> row_size(const T *data, int j)
+{
+    const T *own = data + tile<T, NR, M>::row_slot(j);
+    return largest_of(own[0], own[tile<T, NR, M>::ROWS], own[2 * tile<T, NR, M>::ROWS]);
+}
+
+/** The two rows that are left of a partition of m rows, an even number or none; the two chains of operations overlap. *lost: they are nearly
+ *  the same. */
+template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_partition(pivoting p, const T *data, int m, loss *lost)
 {
     using tile = tile<T, NR, M>;
     constexpr int C = tile::PIECE;
     row_of<T, NR> down = identity_row<T, NR>(), up = down;
+    T times_last = one_of<T>(), times_first = one_of<T>(), times_carried;
     if (m == M) {
         const auto take_piece = [&](int k) {
             pieces_of<T, NR, M> top, bottom;
@@ -223,7 +232,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
             for (int i = 0; i < C; i++) {
                 const row_of<T, NR> next_down = top.row(i), next_up = reversed(bottom.row(C - 1 - i));
                 if (k < tile::FIRST && k * C + i < 2) down = next_down, up = next_up; /* the first row stays out, the second one starts */
-                else eliminate(down, next_down), eliminate(up, next_up);
+                else eliminate(down, next_down, times_last, times_carried), eliminate(up, next_up, times_first, times_carried);
             }
         };
 #pragma unroll
@@ -234,10 +243,11 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
         down = read_row<T, NR, M>(data, 1), up = reversed(read_row<T, NR, M>(data, m - 2));
 #pragma unroll 1
         for (int j = 2; j < m; j++) {
-            eliminate(down, read_row<T, NR, M>(data, j));
-            eliminate(up, reversed(read_row<T, NR, M>(data, m - 1 - j)));
+            eliminate(down, read_row<T, NR, M>(data, j), times_last, times_carried);
+            eliminate(up, reversed(read_row<T, NR, M>(data, m - 1 - j)), times_first, times_carried);
         }
     }
+    *lost = m == 0 ? KEPT : normalize_both(p, up, part_of(p, times_first, row_size<T, NR, M>(data, 0)), down, part_of(p, times_last, row_size<T, NR, M>(data, m - 1)));
     return {reversed(up), down};
 }
 
@@ -247,13 +257,16 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
 
 /** reduce_partition, keeping the pivot rows; the first inner unknown comes from row 0, *from_row0, if its coefficient is
  *  relatively larger there than in rows 1 and 2. */
-template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_partition(pivoting p, T *data, int m, bool *from_row0)
+template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_partition(pivoting p, T *data, int m, bool *from_row0, loss *lost)
 {
     using tile = tile<T, NR, M>;
     constexpr int C = tile::PIECE;
     row_of<T, NR> down = identity_row<T, NR>(), up = down;
+    T times_last = one_of<T>(), times_first = one_of<T>(), times_carried;
+    weight_of<T> size_first = {}, size_last = {};
     *from_row0 = false;
-    if (m > 2) { /* ask before row 2 is overwritten */
+    if (m > 0) size_first = row_size<T, NR, M>(data, 0), size_last = row_size<T, NR, M>(data, m - 1); /* before rows are overwritten */
+    if (m > 2) {
         const row_of<T, NR> row0 = read_row<T, NR, M>(data, 0), row1 = read_row<T, NR, M>(data, 1), row2 = read_row<T, NR, M>(data, 2);
         *from_row0 = exceeds(p, row0.upper, scale_of(p, row0), max(logarithm(row1.diag) - scale_of(p, row1), logarithm(row2.lower) - scale_of(p, row2)));
     }
@@ -266,7 +279,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
             for (int i = 0; i < C; i++) {
                 const row_of<T, NR> next = reversed(rows.row(C - 1 - i));
                 if (k < tile::FIRST && k * C + i < 2) up = next;
-                else eliminate(up, next);
+                else eliminate(up, next, times_first, times_carried);
             }
         };
         const auto go_down = [&](int k) {
@@ -281,7 +294,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
                 if (i < skipped) {
                     down = row, weight = weigh(p, row);
                 } else {
-                    chosen[i] = eliminate_choosing(p, down, weight, row);
+                    chosen[i] = eliminate_choosing(p, down, weight, row, times_last);
                     if constexpr (sizeof(real_of<T>) == 4) guard_pivot(chosen[i]);
                     else any_vanishes = any_vanishes | vanishes(chosen[i].pivot); /* a guard is longer: one question for all of them */
                 }
@@ -307,36 +320,36 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
     } else if (m > 0) {
         up = reversed(read_row<T, NR, M>(data, m - 2));
 #pragma unroll 1
-        for (int j = m - 3; j >= 0; j--) eliminate(up, reversed(read_row<T, NR, M>(data, j)));
+        for (int j = m - 3; j >= 0; j--) eliminate(up, reversed(read_row<T, NR, M>(data, j)), times_first, times_carried);
         down = read_row<T, NR, M>(data, 1), weight = weigh(p, down);
 #pragma unroll 1
         for (int j = 2; j < m; j++) {
             row_of<T, NR> row = read_row<T, NR, M>(data, j);
-            eliminate_keeping(p, down, weight, row);
+            eliminate_keeping(p, down, weight, row, times_last);
             T *own = data + tile::row_slot(j);
             own[0] = row.lower, own[tile::ROWS] = row.diag, own[2 * tile::ROWS] = row.upper;
 #pragma unroll
             for (int k = 0; k < NR; k++) own[(3 + k) * tile::ROWS] = row.rhs[k];
         }
     }
+    *lost = m == 0 ? KEPT : normalize_both(p, up, part_of(p, times_first, size_first), down, part_of(p, times_last, size_last));
     return {reversed(up), down};
 }
 
-/** The solution of the partition in place of its right-hand sides. */
-template <typename T, int NR, int M> __device__ __forceinline__ void substitute_partition(T *data, int m, const known_of<T, NR> &known, const row_of<T, NR> &row0, bool from_row0)
+/** The solution of the partition in place of its right-hand sides. Its second unknown could come from row 0 and from a pivot row. Do these
+ *  disagree? Then the inner rows, with the ends known, are nearly singular, and more than that unknown is wrong. */
+template <typename T, int NR, int M> __device__ __forceinline__ loss substitute_partition(pivoting p, T *data, int m, const known_of<T, NR> &known, const row_of<T, NR> &row0, bool from_row0)
 {
     using tile = tile<T, NR, M>;
     constexpr int C = tile::PIECE;
     using piece = typename tile::piece;
-    T next[NR], next2[NR], x1[NR]; /* x[j], x[j+1], and x[1] from row 0 */
+    T next[NR], next2[NR]; /* x[j], x[j+1] */
     T *rhs = data + 3 * tile::ROWS;
-    if (m == 0) return;
-    const T inverse = pivot_reciprocal(row0.upper, row0.diag, row0.lower);
+    second_unknown<T, NR> second;
+    if (m == 0) return KEPT;
+    second.from(row0, from_row0, known);
 #pragma unroll
-    for (int k = 0; k < NR; k++) {
-        x1[k] = inverse * (row0.rhs[k] - row0.diag * known.first[k] - row0.lower * known.before[k]);
-        next[k] = known.last[k], next2[k] = known.after[k];
-    }
+    for (int k = 0; k < NR; k++) next[k] = known.last[k], next2[k] = known.after[k];
     if (m == M) {
         const auto substitute_piece = [&](int k) {
             pieces_of<T, NR, M> pivots;
@@ -346,11 +359,11 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
             for (int i = C - 1; i >= 0; i--) {
                 const int j = k * C + i; /* x[j] is known, x[j-1] follows from the pivot row at j */
                 const row_of<T, NR> pivot = pivots.row(i);
+                if (k < tile::FIRST && j == 1) second.choose(p, next);
 #pragma unroll
                 for (int r = 0; r < NR; r++) {
-                    x[r].v[i] = next[r];
-                    if (k < tile::FIRST && j == 1 && from_row0) x[r].v[i] = x1[r];
-                    if (k < tile::FIRST && j == 0) x[r].v[i] = known.first[r];
+                    x[r].v[i] = k < tile::FIRST && j == 0 ? known.first[r] : next[r];
+                    if (k < tile::FIRST && j == 2) second.see(pivot, r, known.first[r], next[r], next2[r]);
                     const T value = pivot.rhs[r] - pivot.upper * known.first[r] - pivot.diag * next2[r] - pivot.lower * next[r];
                     next2[r] = next[r], next[r] = value;
                 }
@@ -369,21 +382,30 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
 #pragma unroll
             for (int r = 0; r < NR; r++) {
                 const T value = pivot.rhs[r] - pivot.upper * known.first[r] - pivot.diag * next2[r] - pivot.lower * next[r];
+                if (j == 2) second.see(pivot, r, known.first[r], next[r], next2[r]);
                 rhs[r * tile::ROWS + tile::row_slot(j)] = next[r];
                 next2[r] = next[r], next[r] = value;
             }
         }
+        if (m > 2) second.choose(p, next);
 #pragma unroll
-        for (int r = 0; r < NR; r++) rhs[r * tile::ROWS + tile::row_slot(0)] = known.first[r], rhs[r * tile::ROWS + tile::row_slot(1)] = from_row0 ? x1[r] : next[r];
+        for (int r = 0; r < NR; r++) rhs[r * tile::ROWS + tile::row_slot(0)] = known.first[r], rhs[r * tile::ROWS + tile::row_slot(1)] = next[r];
     }
+    return second.disagreement;
 }
 
 /* --------------------------------------------------------------------- the tile */
 
-/** The two rows that are left of the tile at `row`, in all lanes. */
-template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_tile(pivoting p, const tile<T, NR, M> &t, int64_t n, int64_t row)
+/** The two rows that are left of the tile at `row`, in all lanes. *lost: these do not tell all, since rows of a partition, or of a union of some,
+ *  are nearly the same; rpts/wide.cuh. */
+template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_tile(pivoting p, const tile<T, NR, M> &t, int64_t n, int64_t row, bool *lost)
 {
-    return join_lanes(reduce_partition<T, NR, M>(t.data, lane_rows<T, NR, M>(n, row)), WARP);
+    loss of_lane;
+    const rows_of<T, NR> mine = reduce_partition<T, NR, M>(p, t.data, lane_rows<T, NR, M>(n, row), &of_lane);
+    unsigned losses = lane_losses(of_lane);
+    const rows_of<T, NR> left = join_lanes(p, mine, WARP, losses);
+    *lost = is_any_lost(losses);
+    return left;
 }
 
 /** What the way back from a tile's two rows needs besides the pivot rows in the tile. */
@@ -440,12 +462,14 @@ template <typename T, int NR, int M> __device__ __forceinline__ row_of<T, NR> ge
 }
 
 /** The same as reduce_tile, keeping the pivot rows and the unions in the tile. */
-template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_tile(pivoting p, const tile<T, NR, M> &t, int64_t n, int64_t row, way_back<T, NR> &back)
+template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_tile(pivoting p, const tile<T, NR, M> &t, int64_t n, int64_t row, way_back<T, NR> &back, bool *lost)
 {
     const int lane = threadIdx.x % WARP;
+    loss of_lane;
     back.rows = lane_rows<T, NR, M>(n, row);
     back.row0 = read_row<T, NR, M>(t.data, 0);
-    back.mine = eliminate_partition<T, NR, M>(p, t.data, back.rows, &back.from_row0);
+    back.mine = eliminate_partition<T, NR, M>(p, t.data, back.rows, &back.from_row0, &of_lane);
+    unsigned losses = lane_losses(of_lane);
     bool second = lane & 1;
     row_of<T, NR> half_row = either(second, back.mine.last, reversed(back.mine.first)); /* outer row, as in join_lanes */
     row_of<T, NR> meeting = either(second, back.mine.first, reversed(back.mine.last));
@@ -453,8 +477,10 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
     __syncwarp();
 #pragma unroll(NR == 1 ? 5 : 1)
     for (int bit = 1; bit < WARP; bit *= 2) {
+        T times_row, times_carried;
         eliminate<true>(row_left, meeting);
-        eliminate<true>(row_left, half_row);
+        eliminate<true>(row_left, half_row, times_row, times_carried, p.growth);
+        losses |= union_losses(p, times_row, row_left, bit);
         if (bit == WARP / 2) break;
         if ((lane & (bit - 1)) == 0) put_union(t, lane & ~(2 * bit - 1) | (bit - 1), second, row_left);
         __syncwarp();
@@ -462,6 +488,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
         const int half = lane & ~(2 * bit - 1) | (bit - 1);
         row_left = get_union(t, half ^ 2 * bit, second), meeting = reversed(get_union(t, half, !second)), half_row = get_union(t, half, second);
     }
+    *lost = is_any_lost(losses);
     return {reversed(shuffle_from(row_left, 0)), shuffle_from(row_left, WARP / 2)};
 }
 /** Lane i finds the unknowns behind partition i, whatever the level of the union they are removed in. */
@@ -476,8 +503,17 @@ template <typename T, int NR, int M> __device__ __forceinline__ void find_joints
     back.joint = find_joint(p, A, B);
     __syncwarp();
 }
-/** The solution in place of the right-hand sides. */
-template <typename T, int NR, int M> __device__ __forceinline__ void substitute_tile(const tile<T, NR, M> &t, const way_back<T, NR> &back, known_of<T, NR> known)
+/** The lane's partition once more, carefully: from the system to the solution in the tile. */
+template <typename T, int NR, int M> __device__ __noinline__ void substitute_carefully(const tiled_solve<T> &s, T *data, const lane_range<T> &range, const known_of<T, NR> &known)
+{
+    using tile = tile<T, NR, M>;
+    T elimination[M][4 + NR];
+    reduce_lane<T, NR>(s.A, s.p.scheme, s.D, range, elimination);
+    substitute_lane<T, NR>(s.A, range, elimination, known, [&](int i, int k, T value) { data[(3 + k) * tile::ROWS + tile::row_slot(i)] = value; });
+}
+/** The solution in place of the right-hand sides first .. first + count - 1 of the tile at `row`. */
+template <typename T, int NR, int M>
+__device__ __forceinline__ void substitute_tile(const tiled_solve<T> &s, const tile<T, NR, M> &t, int64_t row, int64_t first, int count, const way_back<T, NR> &back, known_of<T, NR> known)
 {
     const int lane = threadIdx.x % WARP;
 #pragma unroll(NR == 1 ? 5 : 1)
@@ -489,7 +525,8 @@ template <typename T, int NR, int M> __device__ __forceinline__ void substitute_
         for (int k = 0; k < NR; k++) left[k] = shuffle_from(left[k], middle), right[k] = shuffle_from(right[k], middle);
         narrow(known, lane & bit, left, right);
     }
-    substitute_partition<T, NR, M>(t.data, back.rows, known, back.row0, back.from_row0);
+    if (__builtin_expect(is_to_do_again(substitute_partition<T, NR, M>(s.p, t.data, back.rows, known, back.row0, back.from_row0)), 0))
+        substitute_carefully<T, NR, M>(s, t.data, {row + lane * M, back.rows, first, count}, known);
 }
 
 #endif

@@ -14,7 +14,7 @@ namespace {
 template <typename T> int64_t aligned_rows(int64_t n) { return (n + 3) / 4 * 4; }
 int64_t quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-template <typename T> tiled_solve<T> what_of(const tiled_call<T> &call) { return {call.A, pivoting_of(call.pivot), call.nrhs, call.D, call.X}; }
+template <typename T> tiled_solve<T> what_of(const tiled_call<T> &call) { return {call.A, pivoting_of(call.pivot, call.whole, call.A.wide_rows > 0), call.nrhs, call.D, call.X}; }
 
 template <typename T, int NR, int M> size_t resident_bytes(int64_t tiles) { return (size_t)tiles * tile<T, NR, M>::BYTES + sizeof(resident_memory<T, NR>); }
 
@@ -186,17 +186,17 @@ template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes
                   blocks = tiles + (coarse_n > 2 * tiles), resident = resident_on<T, NR, M>(call.limits);
     const unsigned columns = (unsigned)quotient(call.nrhs, NR);
     const int64_t handed = handed_elements<NR>(tiles, call.nrhs), used = used_elements<NR>(tiles, call.nrhs);
-    T *const behind = call.work + (3 + call.nrhs) * ld;
+    T *const behind = call.work + (4 + call.nrhs) * ld;
     const int probes = ONE_PASS ? (int)std::min(tiles / 128, (int64_t)MOST_PROBES) : 0;
     launch first(dim3((unsigned)(probes + blocks), columns), 1, tile::BYTES, call.stream);
     const int most_warps = ONE_PASS ? GATED_WARPS<T, NR, M> : 1, fitting = (int)(call.limits.shared_bytes / tile::BYTES), warps = most_warps < fitting ? most_warps : fitting; /* of the second kernel */
     const int64_t gated = quotient(tiles * columns, warps), most_gated = call.limits.multiprocessors;
     launch second(ONE_PASS ? dim3((unsigned)(gated < most_gated ? gated : most_gated)) : dim3((unsigned)blocks, columns), warps, warps * tile::BYTES, call.stream);
-    two_pass<T> solve = {what_of(call), call.work, call.work + ld, call.work + 2 * ld, {call.work + 3 * ld, ld}, tiles,
+    two_pass<T> solve = {what_of(call), call.work, call.work + ld, call.work + 2 * ld, call.work + 3 * ld, {call.work + 4 * ld, ld}, tiles,
                          ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, behind + GATE + handed, (int32_t *)(behind + GATE + handed + used),
                          call.A.cyclic ? nullptr : call.marks, probes, coarse_n, resident, (int)(resident - resident / 16)};
     tiled_call<T> coarse = call;
-    coarse.A = {coarse_n, 0, 0, call.A.cyclic, false, solve.lower, solve.diag, solve.upper};
+    coarse.A = {coarse_n, 0, 0, call.A.cyclic, false, solve.lower, solve.diag, solve.upper, solve.extra, 2 * tiles};
     coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE + (ONE_PASS ? one_pass_elements<NR>(tiles, call.nrhs) : 0), coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
     TRY(trine_gpu_prefer_shared((const void *)reduce, tile::BYTES));
     if constexpr (ONE_PASS) {
@@ -246,7 +246,7 @@ template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs, bool cycli
     int64_t elements = 2 * EXCHANGE_ELEMENTS<T, MANY> + (nrhs == 1 ? one_pass_elements<1>(quotient(n, WARP * LONG<T, 1>), 1) : one_pass_elements<MANY>(quotient(n, WARP * LONG<T, MANY>), nrhs));
     do {
         n = coarse_rows_of(cyclic, n, rows);
-        elements += aligned_rows<T>(n) * (3 + nrhs) + GATE;
+        elements += aligned_rows<T>(n) * (4 + nrhs) + GATE;
     } while (n > rows);
     return elements;
 }
@@ -261,6 +261,7 @@ template <typename T> trine_status solve_tiled(const tiled_call<T> &call)
 {
     /* more blocks than a part of the device can hold at once would wait for each other, in a graph without end */
     tiled_call<T> it = call;
+    it.whole = call.A.n;
     it.limits.multiprocessors = multiprocessors_of(call.stream, call.limits.multiprocessors);
     it.limits.in_part = it.limits.multiprocessors < call.limits.multiprocessors;
     return call.nrhs == 1 ? solve_columns<T, 1>(it) : solve_columns<T, tuned<T>::COLUMNS>(it);

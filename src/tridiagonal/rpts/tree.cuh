@@ -4,6 +4,7 @@
 #ifndef TRINE_RPTS_TREE_CUH
 #define TRINE_RPTS_TREE_CUH
 
+#include "tridiagonal/rpts/lanes.cuh"
 #include "tridiagonal/rpts/rows.cuh"
 #include "tridiagonal/rpts/system.cuh"
 
@@ -38,12 +39,14 @@ template <typename T, int NR, bool PARTIAL> struct shared_tree {
 
     __device__ __forceinline__ int offset_of(int level) const { return (1 << levels >> 1) - (1 << (levels - level)); }
     __device__ __forceinline__ const pair *of_level(int level) const { return level == 0 ? leaves : unions + offset_of(level); }
-    __device__ __forceinline__ const stored_rows<T, NR> &root() const { return of_level(levels)->half[0]; }
+    __device__ __forceinline__ stored_rows<T, NR> &root() const { return const_cast<pair *>(of_level(levels))->half[0]; }
 
     /** The leaves are there and seen by this warp; afterwards the root is. Lanes of the second half of a union make its last row; lanes
-     *  of the first half its first row, reversed, so that it is the same work. */
-    __device__ __forceinline__ void join() const
+     *  of the first half its first row, reversed, so that it is the same work. False if the rows of a union are nearly the same, or of a lane's
+     *  leaf, as it says itself. */
+    __device__ __forceinline__ bool join(pivoting p, loss of_lane) const
     {
+        unsigned losses = lane_losses(of_lane);
         const int lane = threadIdx.x % WARP & ((1 << levels) - 1);
         const pair *from = leaves + (lane >> 1);
         int offset = 0, step = 1 << levels >> 1;
@@ -54,14 +57,17 @@ template <typename T, int NR, bool PARTIAL> struct shared_tree {
             row_of<T, NR> row = four[2 - second].row;                      /* the meeting row of the other half */
             const row_of<T, NR> meeting = reversed(four[1 + second].row), outer = four[3 * second].row; /* of this half */
             pair *const to = unions + offset + (number >> 1);
+            T times_row, times_carried;
             eliminate<true>(row, meeting);
-            eliminate<true>(row, outer);
+            eliminate<true>(row, outer, times_row, times_carried, p.growth);
             if (PARTIAL && (2 * number + 1) << level >= count) row = four[second].row; /* there is no second half */
+            else losses |= union_losses(p, times_row, row, 1 << level);
             (&to->half[number & 1].reversed_first)[second].row = row; /* by all lanes that have made it */
             from = to;
             step >>= 1, offset += step;
             __syncwarp();
         }
+        return !is_any_lost(losses);
     }
     /** The pair that is joined between leaves i and i + 1; for the last leaf, and one behind it, any pair. */
     __device__ __forceinline__ const pair &joined_behind(int i) const

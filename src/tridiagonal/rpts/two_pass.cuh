@@ -9,6 +9,7 @@
 
 template <typename T> struct two_pass : tiled_solve<T> {
     T *lower, *diag, *upper; /* the coarse system: rows 2t and 2t + 1 come from tile t */
+    T *extra;                /* their fourth coefficients */
     columns_of<T> coarse;    /* its right-hand sides, then its solution */
     int64_t tiles;
     int32_t *gate;           /* is_shut; of the one pass, the tiles that are dealt out behind it are counted 8 bytes on, from -1 */
@@ -30,11 +31,34 @@ template <typename T, int NR> __device__ __forceinline__ void keep_rows(const tw
     const int64_t i = 2 * number;
     if (threadIdx.x < 2) {
         const row_of<T, NR> mine = either(threadIdx.x == 0, rows.first, rows.last);
-        if (blockIdx.y == 0) s.lower[i + threadIdx.x] = mine.lower, s.diag[i + threadIdx.x] = mine.diag, s.upper[i + threadIdx.x] = mine.upper;
+        if (blockIdx.y == 0) s.lower[i + threadIdx.x] = mine.lower, s.diag[i + threadIdx.x] = mine.diag, s.upper[i + threadIdx.x] = mine.upper, s.extra[i + threadIdx.x] = T{};
 #pragma unroll
         for (int k = 0; k < NR; k++)
             if (k < count) s.coarse.data[(first + k) * s.coarse.ld + i + threadIdx.x] = mine.rhs[k];
     }
+}
+
+/** The lane's rows of tile `number`; right-hand sides first .. first + count - 1. */
+template <typename T, int NR, int M> __device__ inline lane_range<T> rows_of_lane(const two_pass<T> &s, int64_t number, int64_t first, int count)
+{
+    const int64_t row = number * tile<T, NR, M>::ROWS;
+    return {row + (int64_t)(threadIdx.x % WARP) * M, lane_rows<T, NR, M>(s.A.n, row), first, count};
+}
+/** Has the tile rows with a fourth coefficient? */
+template <typename T, int NR, int M> __device__ __forceinline__ bool is_tile_wide(const two_pass<T> &s, int64_t number)
+{
+    return s.A.wide_rows > 0 && has_wide_rows(s.A, number * tile<T, NR, M>::ROWS + (int64_t)(threadIdx.x % WARP) * M, M);
+}
+/** keep_rows for a tile whose rows reduce_tile has lost. False if they are wide; `rows` are what the tile's neighbours get to see of it. */
+template <typename T, int NR, int M> __device__ __noinline__ bool keep_carefully(const two_pass<T> &s, int64_t number, int64_t first, int count, rows_of<T, NR> &rows)
+{
+    wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.p.scheme, s.D, rows_of_lane<T, NR, M>(s, number, first, count));
+    const bool fits = fit_tridiagonal(u);
+    rows = tridiagonal_rows(u, fits);
+    keep_rows(s, number, first, count, rows);
+    if (!fits && threadIdx.x < 2 && blockIdx.y == 0) s.extra[2 * number + threadIdx.x] = u.pair.c[threadIdx.x][3 - 3 * threadIdx.x];
+    if (!fits) rows = marked_wide(rows);
+    return fits;
 }
 
 /** The rows behind the tiles of a cyclic system to the coarse system, and their solution from there. */
@@ -43,8 +67,12 @@ template <typename T, int NR, int M> __device__ inline void keep_rest(const two_
     const int64_t row = s.tiles * tile<T, NR, M>::ROWS;
     for (int64_t i = threadIdx.x; i < s.A.n - row; i += WARP) {
         const int64_t to = 2 * s.tiles + i;
-        if (blockIdx.y == 0) s.lower[to] = lower_of(s.A, row + i), s.diag[to] = diag_of(s.A, row + i), s.upper[to] = upper_of(s.A, row + i);
-        for (int k = 0; k < count; k++) s.coarse.data[(first + k) * s.coarse.ld + to] = s.D.data[(first + k) * s.D.ld + row + i];
+        for (int k = 0; k < count; k++) {
+            row_of<T, 1> own = {lower_of(s.A, row + i), diag_of(s.A, row + i), upper_of(s.A, row + i), {s.D.data[(first + k) * s.D.ld + row + i]}};
+            normalize(own, largest_of(own));
+            if (first + k == 0) s.lower[to] = own.lower, s.diag[to] = own.diag, s.upper[to] = own.upper, s.extra[to] = T{};
+            s.coarse.data[(first + k) * s.coarse.ld + to] = own.rhs[0];
+        }
     }
 }
 template <typename T, int NR, int M> __device__ inline void copy_rest(const two_pass<T> &s, int64_t first, int count)
@@ -75,7 +103,10 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     }
     load_tile(t, s.A, s.D, row, first, count);
     wait_for_tile(t, s.A, row);
-    keep_rows(s, blockIdx.x, first, count, reduce_tile(s.p, t, s.A.n, row));
+    bool lost;
+    rows_of<T, NR> left = reduce_tile(s.p, t, s.A.n, row, &lost);
+    if (__builtin_expect(lost || is_tile_wide<T, NR, M>(s, blockIdx.x), 0)) keep_carefully<T, NR, M>(s, blockIdx.x, first, count, left);
+    else keep_rows(s, blockIdx.x, first, count, left);
 }
 
 /** The unknowns at the ends of tile `number` and of its neighbours. */
@@ -115,6 +146,7 @@ __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<
 {
     const int64_t row = number * tile<T, NR, M>::ROWS;
     const int count = s.columns_from(first, NR);
+    bool lost;
     way_back<T, NR> back;
     if (is_zero(s, number)) { /* nothing comes from D; from outside neither, if the solution has faded away */
         wait_for_predecessor();
@@ -123,12 +155,14 @@ __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<
     __syncwarp(); /* an earlier tile has been stored */
     load_tile(t, s.A, s.D, row, first, correct ? 0 : count);
     wait_for_tile(t, s.A, row);
-    eliminate_tile(s.p, t, s.A.n, row, back);
-    find_joints(s.p, t, back);
+    eliminate_tile(s.p, t, s.A.n, row, back, &lost);
+    lost = lost || is_tile_wide<T, NR, M>(s, number);
+    if (!lost) find_joints(s.p, t, back);
     wait_for_predecessor(); /* so far nothing depended on the coarse system's solution */
     known_of<T, NR> known = known_ends<T, NR>(s, number, first, count);
     adjust(known);
-    substitute_tile(t, back, known);
+    if (__builtin_expect(lost, 0)) return solve_carefully<T, NR, M>(s.A, s.p.scheme, s.D, s.X, rows_of_lane<T, NR, M>(s, number, first, correct ? 0 : count), count, correct, known);
+    substitute_tile<T, NR, M>(s, t, row, first, correct ? 0 : count, back, known);
     if (correct) add_tile(t, s.A.n, s.X, row, first, count);
     else store_tile(t, s.A.n, s.X, row, first, count);
 }

@@ -1,4 +1,5 @@
-/* Partitions whose two rows do not fit a tridiagonal coarse system. Written once, as rpts/partition.h: needs what that needs. No include guard.
+/* Partitions whose two rows do not fit a tridiagonal coarse system. Written once, as rpts/partition.h: needs what that needs, and the types
+ * WIDE_PAIR and WIDE_JOINT with the members of rpts/wide_types.h. No include guard.
  *
  * The rows of a partition without its inner unknowns are combinations from a space of two dimensions, over x[before], x[first], x[last],
  * x[after]. A tridiagonal coarse system takes the one without x[after] and the one without x[before]. Where the inner block (the rows and
@@ -7,17 +8,6 @@
  * So there any two rows of the space are kept, as they come out of an elimination in which all rows of the partition compete for
  * pivots (as in block/panel.h): a wide pair, with a fourth coefficient each. A system of which some rows are wide is a sequence of such pairs, and
  * is solved by joining them one after the other: the two unknowns where two pairs meet are eliminated from their four rows. */
-
-/** Two rows: coefficients of x[before], x[first], x[last], x[after]; their weights in pivot decisions. */
-typedef struct { T c[2][4]; R weight[2]; } FN(wide_pair);
-
-/** An elimination of one or two unknowns from three or four rows: what right-hand sides need to follow it, and the way back. */
-typedef struct {
-    int rows, unknowns, pivot[2], left[2]; /* rows: those of the union 0, 1, then those that joined it; left: the two that remain */
-    T factor[2][4], next;                  /* row i := row i - factor[k][i] row pivot[k]; coefficient of the second unknown in pivot row 0 */
-    T inverse[2], known[2][4];             /* unknown k = inverse[k] (right-hand side of its pivot row) - known[k] (x[before], x[first], x[last], x[after]) */
-    bool regular;                          /* false: an unknown has no pivot but zero */
-} FN(wide_joint);
 
 /** The largest of a row's coefficients, as rpts_scale. */
 RPTS_INLINE R FN(wide_largest)(const T *c, int count)
@@ -34,7 +24,7 @@ RPTS_INLINE R FN(wide_weight)(int pivoting, const T *c, int count)
 
 /** Join the union, whose last unknown is own and whose after is next, with rows that follow: one row over (own, next, after), or a pair over
  *  (own, next, last, after). row[2..] are those, over 3 or 4 unknowns; afterwards the union reaches to their last one. */
-RPTS_INLINE void FN(wide_eliminate)(FN(wide_pair) *pair, int rows, const T (*added)[4], const R *added_weight, FN(wide_joint) *j)
+RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, int rows, const T (*added)[4], const R *added_weight, WIDE_JOINT *j)
 {
     const int unknowns = rows - 2, columns = 4 + unknowns; /* before, first, own, next, ... */
     T m[4][6];
@@ -81,9 +71,9 @@ RPTS_INLINE void FN(wide_eliminate)(FN(wide_pair) *pair, int rows, const T (*add
     }
 }
 
-/** The same for right-hand sides: rhs of the union's rows and of those that joined it; the union's afterwards in rhs[0], rhs[1], what the
- *  way back needs of the eliminated unknowns in eliminated[0], [1]. */
-RPTS_INLINE void FN(wide_eliminate_rhs)(const FN(wide_joint) *j, T *rhs, T *eliminated)
+/** The same for right-hand sides: rhs of the union's rows and of those that joined it; the union's afterwards in rhs[0], rhs[1], what
+ *  back substitution needs of the eliminated unknowns in eliminated[0], [1]. */
+RPTS_INLINE void FN(wide_eliminate_rhs)(const WIDE_JOINT *j, T *rhs, T *eliminated)
 {
     for (int u = 0; u < j->unknowns; u++)
         for (int i = 0; i < j->rows; i++) rhs[i] = rhs[i] - j->factor[u][i] * rhs[j->pivot[u]];
@@ -95,7 +85,7 @@ RPTS_INLINE void FN(wide_eliminate_rhs)(const FN(wide_joint) *j, T *rhs, T *elim
 
 /** Combinations of the two rows that fit a tridiagonal system: (times[0][0], times[0][1]) without x[after], (times[1][0], times[1][1]) without
  *  x[before]. False if these are nearly the same row, the sine of the angle between them below `least`: then they are the rows themselves. */
-RPTS_INLINE bool FN(wide_to_tridiagonal)(FN(wide_pair) *pair, R least, T times[2][2])
+RPTS_INLINE bool FN(wide_to_tridiagonal)(WIDE_PAIR *pair, R least, T times[2][2])
 {
     T c[2][4];
     R length[2] = {0, 0};
@@ -132,9 +122,9 @@ RPTS_INLINE bool FN(wide_to_tridiagonal)(FN(wide_pair) *pair, R least, T times[2
 
 /** A whole system that is one pair: its first and its last unknown. In a cyclic system x[before] is the last one and x[after] the first one.
  *  False if it is singular. */
-RPTS_INLINE bool FN(wide_close)(const FN(wide_pair) *pair, bool cyclic, FN(wide_joint) *j)
+RPTS_INLINE bool FN(wide_close)(const WIDE_PAIR *pair, bool cyclic, WIDE_JOINT *j)
 {
-    FN(wide_pair) none;
+    WIDE_PAIR none;
     T added[2][4];
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < 4; k++) none.c[i][k] = added[i][k] = ZERO; /* the rows come as those of a pair over (first, last) that joins nothing */

@@ -1,0 +1,15 @@
+/* Members of the types of rpts/wide.h, in terms of T and its real type R. */
+#ifndef TRINE_RPTS_WIDE_TYPES_H
+#define TRINE_RPTS_WIDE_TYPES_H
+
+/** Two rows: coefficients of x[before], x[first], x[last], x[after]; their weights in pivot decisions. */
+#define WIDE_PAIR_MEMBERS T c[2][4]; R weight[2];
+
+/** An elimination of one or two unknowns from three or four rows: what right-hand sides need to follow it, and back substitution.
+ *  rows: those of the union are 0 and 1, then come those that joined it; left: the two that remain.
+ *  factor: row i becomes row i - factor[k][i] row pivot[k]; next: the coefficient of the second unknown in pivot row 0.
+ *  Unknown k is inverse[k] times the right-hand side of its pivot row - known[k] (x[before], x[first], x[last], x[after]).
+ *  regular: false where an unknown has no pivot but zero. */
+#define WIDE_JOINT_MEMBERS int rows, unknowns, pivot[2], left[2]; T factor[2][4], next, inverse[2], known[2][4]; bool regular;
+
+#endif
