@@ -65,8 +65,8 @@ static void boeing_symmetries_types_and_right_hand_sides(void **state)
     read_and_compare(file_with("a.rua", TITLE "1 1 0 0\nrua 0 0 0 0\n" FORMATS "   1\n"), TRINE_D, 0, 0, NULL, 0, TRINE_GENERAL);
 }
 
-/** A record is read by its words where they are as many as its fields, by its columns where they are not, whatever the record
- *  before it looked like. */
+/** A record is read by its words where they are as many as its fields and its columns cannot be right, by its columns otherwise,
+ *  whatever the record before it looked like. */
 static void records_of_one_section_may_be_written_in_different_ways(void **state)
 {
     (void)state;
@@ -80,8 +80,78 @@ static void records_of_one_section_may_be_written_in_different_ways(void **state
     read_and_compare(file_with("a.rua", TITLE "7 1 3 3\nrua 12 6 6 0\n(10I4)          (2I1)           (2F6.1)\n"
                                "   1   2   3   4   5   6   7\n"
                                "11\n12 1\n2 2\n"                             /* columns; words, although \"1\" and \"2\" stand in the columns; words */
-                               "   1.51234.5\n-2.5 3.25\n     7    8.\n"), /* columns; words; the first with an implied point */
+                               "   1.51234.5\n-2.5          3.25\n     7    8.\n"), /* columns; words; the first with an implied point */
                      TRINE_D, 12, 6, dense, 6, TRINE_GENERAL);
+}
+
+/** A 300 x 2 file with the entries (12,1), (33,1), (34,2), as the records of its row indices and values say. */
+static const char *three_entries(const char *indices, const char *values)
+{
+    char text[1024];
+    snprintf(text, sizeof text, TITLE "4 1 1 1\nrua 300 2 3 0\n(3I5)           (3I5)           (3F5.1)\n    1  3    4 \n%s\n%s\n", indices, values);
+    return file_with("a.rua", text);
+}
+
+/** Blanks within a field do not count, as in a Fortran READ with BLANK='NULL'. Where the columns and the words of a record both are
+ *  numbers, but not the same ones, the record is refused. */
+static void blanks_within_fields_do_not_count(void **state)
+{
+    (void)state;
+    trine_matrix A;
+    static double complex dense[300 * 2];
+    dense[11 * 2] = 1.5;
+    dense[32 * 2] = 20.5;
+    dense[33 * 2 + 1] = -7;
+    read_and_compare(three_entries("   12   33   34", "  1.5 20.5  -7."), TRINE_D, 300, 2, dense, 3, TRINE_GENERAL);
+    read_and_compare(three_entries("  1 2 3 3   34", "1 . 5 20.5 - 7."), TRINE_D, 300, 2, dense, 3, TRINE_GENERAL);
+    read_and_compare(three_entries("12 33             34", "   1.5    20.5     -7."), TRINE_D, 300, 2, dense, 3, TRINE_GENERAL); /* words */
+    static const char says[] = "as many words as fields, but its columns hold other numbers";
+    FAILS(TRINE_ERR_FORMAT, says, trine_matrix_read(ctx, &A, three_entries("1   234       5", "  1.5 20.5  -7."), TRINE_D));
+    assert_non_null(strstr(trine_last_error(), "a.rua, line 6"));
+    FAILS(TRINE_ERR_FORMAT, says, trine_matrix_read(ctx, &A, three_entries("   12   33   34", "1.  23.5    -7."), TRINE_D));
+    assert_non_null(strstr(trine_last_error(), "a.rua, line 7"));
+    FAILS(TRINE_ERR_FORMAT, says, trine_matrix_read(ctx, &A, three_entries("   12   33   34", "1.  23.5    -7."), TRINE_C));
+    FAILS(TRINE_ERR_FORMAT, "\"\" is no row index", trine_matrix_read(ctx, &A, three_entries("  1 2          ", "  1.5 20.5  -7."), TRINE_D));
+    /* a word too long to be looked at closely is not taken for two */
+    char record[200];
+    snprintf(record, sizeof record, "1111E%0*d 2.5 3.5", 140, 1);
+    FAILS(TRINE_ERR_FORMAT, "?\" is no number", trine_matrix_read(ctx, &A, three_entries("   12   33   34", record), TRINE_D));
+}
+
+/** Records after the first are read by the last group of their format. */
+static void later_records_go_back_to_the_last_group(void **state)
+{
+    (void)state;
+    const double complex row[] = {1, 2, 3, 4, 5};
+    double complex dense[300] = {0};
+    for (int k = 0; k < 5; k++) dense[(99 + 50 * k)] = row[k];
+    read_and_compare(file_with("a.rra", TITLE "6 2 2 2\nrra 300 1 5 0\n(I2,2(I3))      (I4,I3,2(I3),1X) (1X,2(F2.0))\n 1  6\n 100150200250\n300\n 1.2.\n3.4.\n5.\n"),
+                     TRINE_D, 300, 1, dense, 5, TRINE_GENERAL);
+}
+
+/** Repeat counts ask for no work and no columns that the text does not have. */
+static void formats_that_ask_for_too_much_are_refused(void **state)
+{
+    (void)state;
+    enum { skips = 32769, commas = 1000000 };
+    static char text[commas + 500];
+    trine_matrix A;
+    const int head = snprintf(text, sizeof text, TITLE "3 1 1 1\nrua 1 1 1 0\n(");
+    char *p = text + head;
+    for (int k = 0; k < skips; k++) p += sprintf(p, "65536X,");
+    strcpy(p, "I4)(I4)(F6.0)\n   1   2\n   1\n    1.\n");
+    FAILS(TRINE_ERR_FORMAT, "has a record longer than 65536", trine_matrix_read(ctx, &A, file_with("a.rua", text), TRINE_D));
+    static const char *const too_long[] = {"(65537X,I4)", "(65536X,I4)", "(256(257X),I4)", "(2(256(128X)),2(64X),I4)", "(256(256(X)),I4)"};
+    for (size_t k = 0; k < sizeof too_long / sizeof *too_long; k++) {
+        snprintf(text + head - 1, sizeof text - (size_t)head, "%s(I4)(F6.0)\n   1   2\n   1\n    1.\n", too_long[k]);
+        FAILS(TRINE_ERR_FORMAT, "has a record longer than 65536", trine_matrix_read(ctx, &A, file_with("a.rua", text), TRINE_D));
+    }
+    p = text + head + sprintf(text + head, "256(256("); /* 6.5e10 characters if the groups were written out */
+    memset(p, ',', commas);
+    strcpy(p + commas, "))2I4)(I4)(F6.0)\n   1   2\n   1\n    1.\n");
+    const double complex one[] = {1};
+    read_and_compare(file_with("a.rua", text), TRINE_D, 1, 1, one, 1, TRINE_GENERAL);
+    read_and_compare(file_gzipped("a.rua.gz", text), TRINE_D, 1, 1, one, 1, TRINE_GENERAL);
 }
 
 static void bad_boeing_files_get_a_sentence_with_the_line(void **state)
@@ -103,6 +173,9 @@ static void bad_boeing_files_get_a_sentence_with_the_line(void **state)
         {TITLE "3 1 1 1\nrua 2 2 2 0\n((((((I4))))))  (10I4)          (10F6.0)\n", "has groups nested too deeply"},
         {TITLE "3 1 1 1\nrua 2 2 2 0\n(I4,I5,F6.0)    (10I4)          (10F6.0)\n", "has fields of different kinds"},
         {TITLE "3 1 1 1\nrua 2 2 2 0\n(-3I4)          (10I4)          (10F6.0)\n", "has a negative repeat count"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4)          (10I4)          (F6.0,1P,9F6.0)\n", "has fields of different scale factors"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4)          (6(17(3I4)))    (10F6.0)\n", "has no field or more than 256"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4,(1X))     (10I4)          (10F6.0)\n", "has no field in its last group"},
         {TITLE "3 1 1 1\nrua 2 2000000000 2 0\n" FORMATS "   1\n", "line 5: 2000000001 numbers are declared, but only 5 bytes follow"},
         {TITLE "3 1 1 1\nrua 2 2 9000000000000000000 0\n" FORMATS "   1   2   3\n", "line 5: 9000000000000000000 entries are declared, but only 13 bytes"},
         {HEAD "   1   2\n", "\"\" is no column pointer"},
@@ -262,6 +335,9 @@ int main(void)
         cmocka_unit_test(fortran_formats_mean_what_fortran_says),
         cmocka_unit_test(boeing_symmetries_types_and_right_hand_sides),
         cmocka_unit_test(records_of_one_section_may_be_written_in_different_ways),
+        cmocka_unit_test(blanks_within_fields_do_not_count),
+        cmocka_unit_test(later_records_go_back_to_the_last_group),
+        cmocka_unit_test(formats_that_ask_for_too_much_are_refused),
         cmocka_unit_test(bad_boeing_files_get_a_sentence_with_the_line),
         cmocka_unit_test(written_matrices_come_back_exactly),
         cmocka_unit_test(written_patterns_stay_patterns),
