@@ -14,6 +14,7 @@ struct boeing {
     char type, symmetry; /* r c i p q; u s h z r */
     bool more_follows;   /* right-hand sides, which are skipped */
     struct fortran_format pointer_format, index_format, value_format;
+    const char *sizes;          /* the line of the type and the numbers of rows, columns and entries */
     const char *position, *end; /* the next record */
     const char *indices, *values; /* first records of these sections */
 };
@@ -310,6 +311,7 @@ static trine_status read_header(struct boeing *b, trine_dtype t, struct entries 
     if (e->symmetry == TRINE_HERMITIAN && b->type != 'c') TRY(text_fail(text, third, "a Hermitian matrix is complex, not %.3s", type));
     if (b->type == 'c' && !trine_dtype_is_complex(t)) FAIL(TRINE_ERR_ARGUMENT, "%.200s is complex; a real dtype cannot hold it", text->path);
     const char *p = fourth;
+    b->sizes = third;
     TRY(header_format(b, &p, fifth, "pointers", &b->pointer_format));
     TRY(header_format(b, &p, fifth, "row indices", &b->index_format));
     if (b->type != 'p') TRY(header_format(b, &p, fifth, "values", &b->value_format));
@@ -401,6 +403,8 @@ static trine_status read_pointers(struct boeing *b, struct entries *e)
     TRY(scan_begin(b, &scan, &b->pointer_format, e->n_cols + 1, "column pointer", integers_closely));
     if (e->count > b->end - b->position)
         TRY(text_fail(b->text, b->position, "%lld entries are declared, but only %lld bytes follow", (long long)e->count, (long long)(b->end - b->position)));
+    TRY(text_check_rows(b->text, b->sizes, e->n_rows, "rows"));
+    TRY(text_check_rows(b->text, b->sizes, e->n_cols, "columns"));
     TRY(ALLOC(b->text->ctx, e->rows, e->count));
     TRY(ALLOC(b->text->ctx, e->cols, e->count));
     for (int64_t j = 0; j <= e->n_cols; j++) {

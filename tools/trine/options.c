@@ -74,15 +74,28 @@ error_t choose(struct argp_state *state, const char *option, const char *arg, co
     return refuse(state, "%s \"%s\" is none of %s", option, arg, names);
 }
 
-error_t parse_count(struct argp_state *state, const char *option, const char *arg, int lowest, int highest, int *value)
+/** A decimal number from lowest to highest. */
+static bool read_integer(const char *arg, int64_t lowest, int64_t highest, int64_t *value)
 {
     char *end;
     errno = 0;
-    long number = strtol(arg, &end, 10);
-    if (end == arg || *end || errno || number < lowest || number > highest)
-        return refuse(state, "%s \"%s\" is not a number from %d to %d", option, arg, lowest, highest);
+    const long long number = strtoll(arg, &end, 10);
+    if (end == arg || *end || errno || number < lowest || number > highest) return false;
+    *value = number;
+    return true;
+}
+
+error_t parse_count(struct argp_state *state, const char *option, const char *arg, int lowest, int highest, int *value)
+{
+    int64_t number;
+    if (!read_integer(arg, lowest, highest, &number)) return refuse(state, "%s \"%s\" is not a number from %d to %d", option, arg, lowest, highest);
     *value = (int)number;
     return 0;
+}
+
+error_t parse_size(struct argp_state *state, const char *option, const char *arg, int64_t *value)
+{
+    return read_integer(arg, 1, INT64_MAX, value) ? 0 : refuse(state, "%s \"%s\" is not a number from 1 to 2^63 - 1", option, arg);
 }
 
 const char *choice_name(const struct choice *list, int value)

@@ -14,7 +14,7 @@ const char exit_code_help[] =
     "  0  success\n"
     "  2  an option or argument is wrong\n"
     "  3  a file cannot be read or written\n"
-    "  4  a file does not follow its format\n"
+    "  4  a file does not follow its format, or claims more than --max-rows or --max-text allow\n"
     "  5  the matrix or the right-hand side does not suit: not square, empty, not finite, wrong length, not of the method's form\n"
     "  6  singular, or not positive definite\n"
     "  7  the device is not there, or it failed\n"

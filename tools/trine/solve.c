@@ -16,6 +16,7 @@ struct options {
     const char *path, *rhs_path, *device, *out;
     int rhs, method, ordering, precision, refine, repeat;
     bool json, single_factor, refine_given;
+    trine_read_options limits;
 };
 
 static const struct choice ordering_choices[] = {{"auto", TRINE_ORDERING_AUTO}, {"metis", TRINE_ORDERING_METIS}, {"amd", TRINE_ORDERING_AMD},
@@ -50,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->single_factor && !o->refine_given) o->refine = SINGLE_FACTOR_REFINE;
         return o->path ? 0 : refuse(state, "solve: no matrix file");
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_limit(key, arg, state, &o->limits);
     }
 }
 
@@ -74,6 +75,7 @@ static const struct argp_option options[] = {
      "solve K times and report the median time; with more than one, also the general triangular solve on the same factor, and after how "
      "many solves the set-up of the supernodal one has paid (default 1)", 0},
     {"out", 'o', "FILE", 0, "write the solution as a Matrix Market array file; .gz: gzipped. FILE is whole or untouched", 0},
+    LIMIT_OPTIONS,
     {"json", 'j', NULL, 0, "one JSON object instead of text", 0},
     {0}};
 static const struct argp argp = {
@@ -118,7 +120,7 @@ static trine_status read_input(struct run *r)
     struct problem *p = &r->p;
     const char *path = r->o->path;
     step_begin("reading");
-    TRY(read_matrix(p->ctx, &p->A, path, (trine_dtype)r->o->precision));
+    TRY(read_matrix(p->ctx, &p->A, path, (trine_dtype)r->o->precision, &r->o->limits));
     r->read_seconds = step_end();
     TRY(trine_matrix_get_info(p->A, &p->info));
     r->t = p->info.dtype;
@@ -141,7 +143,7 @@ static trine_status make_rhs(struct run *r)
     p->nrhs = 1;
     if (r->o->rhs == RHS_FILE) {
         int64_t rows, cols, bad;
-        TRY(trine_vectors_read(p->ctx, r->o->rhs_path, r->t, &r->b, &rows, &cols));
+        TRY(trine_vectors_read_with(p->ctx, r->o->rhs_path, r->t, &r->b, &rows, &cols, &r->o->limits));
         if (rows != p->n || cols < 1)
             FAIL(TRINE_ERR_STRUCTURE, "%s: the right-hand side is %lld x %lld, but the matrix has %lld rows", r->o->rhs_path, (long long)rows,
                  (long long)cols, (long long)p->n);
