@@ -1,11 +1,17 @@
 /* Harwell-Boeing files; matrices written in both formats. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "io_support.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void boeing_files_are_read_in_every_precision(void **state)
@@ -328,6 +334,123 @@ static void a_failed_write_leaves_nothing_and_spoils_nothing(void **state)
     OK(trine_matrix_destroy(&A));
 }
 
+/** The library's open(): as on a file system that has no files without a name, if wanted. */
+static bool no_unnamed_files;
+int open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    const int mode = va_arg(args, int); /* not looked at unless a file is made */
+    va_end(args);
+    if (no_unnamed_files && (flags & O_TMPFILE) == O_TMPFILE) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+/** Read path and assert that it is A. */
+static void assert_file_holds(const char *path, trine_matrix A)
+{
+    trine_matrix B;
+    OK(trine_matrix_read(ctx, &B, path, TRINE_D));
+    assert_same_matrix(A, B);
+    OK(trine_matrix_destroy(&B));
+}
+
+static void links_are_followed_to_files_that_do_not_exist(void **state)
+{
+    (void)state;
+    trine_matrix A = make_matrix(ctx, TRINE_D, TRINE_CSR, 6, 6, TRINE_GENERAL);
+    struct stat about;
+    for (int named = 0; named <= 1; named++) {
+        no_unnamed_files = named;
+        const char *first = file_path("first.mtx"), *second = file_path("second.mtx");
+        assert_int_equal(symlink(second, first), 0);      /* absolute, then relative */
+        assert_int_equal(symlink("third.mtx", second), 0);
+        OK(trine_matrix_write(A, first, TRINE_GENERAL));
+        assert_true(lstat(first, &about) == 0 && S_ISLNK(about.st_mode));
+        assert_true(lstat(second, &about) == 0 && S_ISLNK(about.st_mode));
+        assert_int_equal(remove(first), 0);
+        assert_int_equal(remove(second), 0);
+        const char *third = file_path("third.mtx");
+        assert_file_holds(third, A);
+        assert_int_equal(stat(third, &about), 0);
+        const mode_t mask = umask(0);
+        umask(mask);
+        assert_int_equal(about.st_mode & 0777, 0666 & ~mask);
+        assert_int_equal(remove(third), 0);
+        assert_int_equal(symlink("no/such/folder.mtx", file_path("first.mtx")), 0);
+        FAILS(TRINE_ERR_IO, "cannot be created: No such file", trine_matrix_write(A, file_path("first.mtx"), TRINE_GENERAL));
+        assert_int_equal(remove(file_path("first.mtx")), 0);
+        assert_int_equal(symlink("loop.mtx", file_path("loop.mtx")), 0);
+        FAILS(TRINE_ERR_IO, "cannot be created: Too many levels of symbolic links", trine_matrix_write(A, file_path("loop.mtx"), TRINE_GENERAL));
+        assert_int_equal(remove(file_path("loop.mtx")), 0);
+    }
+    no_unnamed_files = false;
+    OK(trine_matrix_destroy(&A));
+}
+
+/** Names as long as the file system takes have no room for anything beside them. */
+static void names_may_be_as_long_as_the_file_system_takes(void **state)
+{
+    (void)state;
+    trine_matrix A = make_matrix(ctx, TRINE_D, TRINE_CSR, 6, 6, TRINE_GENERAL);
+    static const int lengths[] = {249, 255};
+    char path[400], cwd[400];
+    for (int named = 0; named <= 1; named++) {
+        no_unnamed_files = named;
+        for (int k = 0; k < 2; k++) {
+            snprintf(path, sizeof path, "%s/%0*d.mtx", folder, lengths[k] - 4, 0);
+            for (int again = 0; again <= 1; again++) { /* new, and replaced */
+                OK(trine_matrix_write(A, path, TRINE_GENERAL));
+                assert_file_holds(path, A);
+            }
+            assert_int_equal(remove(path), 0);
+        }
+        snprintf(path, sizeof path, "%s/%0*d.mtx", folder, 252, 0);
+        FAILS(TRINE_ERR_IO, "cannot be created: File name too long", trine_matrix_write(A, path, TRINE_GENERAL));
+        assert_non_null(getcwd(cwd, sizeof cwd)); /* a name without a folder */
+        assert_int_equal(chdir(folder), 0);
+        OK(trine_matrix_write(A, "here.mtx", TRINE_GENERAL));
+        assert_int_equal(chdir(cwd), 0);
+        assert_file_holds(file_path("here.mtx"), A);
+    }
+    no_unnamed_files = false;
+    OK(trine_matrix_destroy(&A));
+}
+
+/** Write into a file that may not grow: the process is killed, as by SIGINT or SIGTERM, halfway. */
+static void a_killed_write_leaves_nothing(void **state)
+{
+    (void)state;
+    trine_matrix A = make_matrix(ctx, TRINE_D, TRINE_CSR, 60, 60, TRINE_GENERAL);
+    for (int exists = 0; exists <= 1; exists++) {
+        const char *path = exists ? file_with("killed.mtx", "precious") : file_path("killed.mtx");
+        const int before = number_of_files();
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (!child) {
+            const struct rlimit small = {5000, 5000}, none = {0, 0};
+            setrlimit(RLIMIT_FSIZE, &small);
+            setrlimit(RLIMIT_CORE, &none);
+            signal(SIGXFSZ, SIG_DFL);
+            trine_matrix_write(A, path, TRINE_GENERAL);
+            _exit(0);
+        }
+        int how;
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGXFSZ);
+        assert_int_equal(number_of_files(), before);
+    }
+    char bytes[9] = "";
+    FILE *file = fopen(file_path("killed.mtx"), "r");
+    assert_int_equal(fread(bytes, 1, 8, file), 8);
+    fclose(file);
+    assert_string_equal(bytes, "precious");
+    OK(trine_matrix_destroy(&A));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +465,9 @@ int main(void)
         cmocka_unit_test(written_matrices_come_back_exactly),
         cmocka_unit_test(written_patterns_stay_patterns),
         cmocka_unit_test(a_failed_write_leaves_nothing_and_spoils_nothing),
+        cmocka_unit_test(links_are_followed_to_files_that_do_not_exist),
+        cmocka_unit_test(names_may_be_as_long_as_the_file_system_takes),
+        cmocka_unit_test(a_killed_write_leaves_nothing),
         cmocka_unit_test(nothing_temporary_is_left),
     };
     return IO_TEST_MAIN(tests);

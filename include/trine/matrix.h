@@ -141,7 +141,7 @@ TRINE_API trine_status trine_matrix_read_with(trine_context ctx, trine_matrix *A
 /** Write Matrix Market (.mtx, .mtx.gz) or Rutherford-Boeing (.rb, .rua, .rsa, ...) by the ending of path; 17 (9 in single)
  *  significant digits. symmetry other than TRINE_GENERAL writes the lower triangle only (the caller vouches for it; only a
  *  diagonal that cannot be skew-symmetric or Hermitian is TRINE_ERR_STRUCTURE). A pattern stays a pattern.
- *  Written to a temporary file beside path and renamed: path is whole or untouched. */
+ *  Written to a file that takes the place of path when it is complete (docs/io.md): path is whole or untouched. */
 TRINE_API trine_status trine_matrix_write(trine_matrix A, const char *path, trine_symmetry symmetry);
 /** Read vectors: a Matrix Market array or coordinate file, or plain text with one value a line (of a complex t: one or two;
  *  comments begin with % or #). NaN and Inf are read as they are. *data (host, column-major,

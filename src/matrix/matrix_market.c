@@ -68,6 +68,7 @@ static trine_status read_banner(struct market *m, struct entries *e)
     const char *p = text->data + sizeof banner - 1;
     trine_status status = TRINE_SUCCESS;
     int object, format, field, symmetry;
+    if (text_skip_blanks(p) == p && *p && *p != '\n') TRY(text_fail(text, p, "\"%s\" is no %s", text_word(text->data).text, banner));
     TRY(banner_word(text, &p, "object", objects, 1, &object));
     TRY(banner_word(text, &p, "format", formats, 2, &format));
     TRY(banner_word(text, &p, "field", fields, 4, &field));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/internal.h"
 #include "host_vector.h"
@@ -113,6 +114,18 @@ static void take_warning(void *user, int level, const char *message)
 }
 
 static size_t vector_bytes(const struct run *r) { return (size_t)r->p.n * (size_t)r->p.nrhs * trine_dtype_size(r->t); }
+
+/** The solution must not take the place of what it is computed from, by whatever name. */
+static trine_status check_output(const struct options *o)
+{
+    const char *const inputs[] = {o->path, o->rhs == RHS_FILE ? o->rhs_path : NULL};
+    struct stat out, in;
+    if (!o->out || stat(o->out, &out) || !S_ISREG(out.st_mode)) return TRINE_SUCCESS;
+    for (int k = 0; k < 2; k++)
+        if (inputs[k] && !stat(inputs[k], &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return trine_fail(TRINE_ERR_ARGUMENT, "--out %s is the same file as %s, which is read", o->out, inputs[k]);
+    return TRINE_SUCCESS;
+}
 
 static trine_status read_input(struct run *r)
 {
@@ -299,6 +312,7 @@ static trine_status run_all(struct run *r)
     const struct options *o = r->o;
     enum method chosen;
     const char *reason;
+    TRY(check_output(o));
     TRY(trine_context_create(&p->ctx, o->device));
     TRY(trine_context_get_info(p->ctx, &r->device));
     TRY(trine_context_set_log(p->ctx, take_warning, r, 1));
