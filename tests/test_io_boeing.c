@@ -336,7 +336,7 @@ static void a_failed_write_leaves_nothing_and_spoils_nothing(void **state)
 
 /** The library's open(): as on a file system that has no files without a name, if wanted. */
 static bool no_unnamed_files;
-int open(const char *path, int flags, ...)
+TRINE_API int open(const char *path, int flags, ...)
 {
     va_list args;
     va_start(args, flags);
@@ -347,6 +347,15 @@ int open(const char *path, int flags, ...)
         return -1;
     }
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+/** The library's fchmod(): of a file system without permissions, if wanted. */
+static bool no_permissions;
+TRINE_API int fchmod(int file, mode_t mode)
+{
+    if (!no_permissions) return (int)syscall(SYS_fchmod, file, mode);
+    errno = EPERM;
+    return -1;
 }
 
 /** Read path and assert that it is A. */
@@ -388,6 +397,27 @@ static void links_are_followed_to_files_that_do_not_exist(void **state)
         assert_int_equal(remove(file_path("loop.mtx")), 0);
     }
     no_unnamed_files = false;
+    OK(trine_matrix_destroy(&A));
+}
+
+static void a_file_whose_permissions_cannot_be_kept_stays(void **state)
+{
+    (void)state;
+    trine_matrix A = make_matrix(ctx, TRINE_D, TRINE_CSR, 6, 6, TRINE_GENERAL);
+    char bytes[9] = "";
+    for (int named = 0; named <= 1; named++) {
+        const char *path = file_with("kept.mtx", "precious");
+        const int before = number_of_files();
+        no_unnamed_files = named;
+        no_permissions = true;
+        FAILS(TRINE_ERR_IO, "kept.mtx: cannot keep its permissions: Operation not permitted", trine_matrix_write(A, path, TRINE_GENERAL));
+        no_unnamed_files = no_permissions = false;
+        assert_int_equal(number_of_files(), before);
+        FILE *file = fopen(path, "r");
+        assert_int_equal(fread(bytes, 1, 8, file), 8);
+        fclose(file);
+        assert_string_equal(bytes, "precious");
+    }
     OK(trine_matrix_destroy(&A));
 }
 
@@ -466,6 +496,7 @@ int main(void)
         cmocka_unit_test(written_patterns_stay_patterns),
         cmocka_unit_test(a_failed_write_leaves_nothing_and_spoils_nothing),
         cmocka_unit_test(links_are_followed_to_files_that_do_not_exist),
+        cmocka_unit_test(a_file_whose_permissions_cannot_be_kept_stays),
         cmocka_unit_test(names_may_be_as_long_as_the_file_system_takes),
         cmocka_unit_test(a_killed_write_leaves_nothing),
         cmocka_unit_test(nothing_temporary_is_left),

@@ -22,6 +22,7 @@ static void a_check_names_the_first_offence(void **state)
         {{0, 3, 2, 4, 6}, {0, 1, 1, 2, 2, 3}, 0, TRINE_ERR_STRUCTURE, "offsets fall from 3 to 2 in row 1", "offsets fall from 3 to 2 in column 1"},
         {{0, 9, 9, 9, 6}, {0, 1, 1, 2, 2, 3}, 0, TRINE_ERR_STRUCTURE, "offsets fall from 9 to 6 in row 3", "offsets fall from 9 to 6 in column 3"},
         {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 40, 3}, 0, TRINE_ERR_STRUCTURE, "column index 40 in row 3 is outside 0..3", "row index 40 in column 3 is outside 0..3"},
+        {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 2, 4}, 0, TRINE_ERR_STRUCTURE, "column index 4 in row 3 is outside 0..3", "row index 4 in column 3 is outside 0..3"},
         {{0, 1, 2, 4, 6}, {0, 1, 1, -2, 2, 3}, 0, TRINE_ERR_STRUCTURE, "column index -2 in row 2 is outside 0..3", "row index -2 in column 2 is outside 0..3"},
         {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 3, 2}, 0, TRINE_SUCCESS, "", ""},
         {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 3, 2}, TRINE_CHECK_SORTED, TRINE_ERR_STRUCTURE, "column index 2 follows 3 in row 3", "row index 2 follows 3 in column 3"},

@@ -131,8 +131,9 @@ typedef struct {
 /** Read a Matrix Market coordinate (or array) file or a Rutherford/Harwell-Boeing file, plain or gzipped, told apart by
  *  content. The result is CSR on the host, sorted, symmetric storage expanded, duplicates summed (and logged), values
  *  converted to t. Complex files need TRINE_C or TRINE_Z (else TRINE_ERR_ARGUMENT). Pattern files get documented values: 1 off
- *  the diagonal and (entries in the row) + 1 on stored diagonal positions. Zeros of an array file are not stored. NaN, Inf and
- *  values too large for t are refused, and so are elemental Harwell-Boeing files. docs/io.md has the details.
+ *  the diagonal and (entries in the row) + 1 on stored diagonal positions. Zeros of an array file are not stored. NaN, Inf,
+ *  values and sums of duplicates too large for t, elemental Harwell-Boeing files, and files that claim more than trine_read_options
+ *  says are refused. docs/io.md has the details.
  *  TRINE_ERR_IO: not there, a directory, unreadable. TRINE_ERR_FORMAT: the sentence names the file and the line. */
 TRINE_API trine_status trine_matrix_read(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t);
 /** The same with other limits; options NULL: trine_matrix_read. */
@@ -144,8 +145,8 @@ TRINE_API trine_status trine_matrix_read_with(trine_context ctx, trine_matrix *A
  *  Written to a file that takes the place of path when it is complete (docs/io.md): path is whole or untouched. */
 TRINE_API trine_status trine_matrix_write(trine_matrix A, const char *path, trine_symmetry symmetry);
 /** Read vectors: a Matrix Market array or coordinate file, or plain text with one value a line (of a complex t: one or two;
- *  comments begin with % or #). NaN and Inf are read as they are. *data (host, column-major,
- *  rows x cols of type t) belongs to the caller: trine_free(ctx, TRINE_HOST, data). */
+ *  comments begin with % or #). NaN and Inf are read as they are; what a file may claim is limited as above. *data (host,
+ *  column-major, rows x cols of type t) belongs to the caller: trine_free(ctx, TRINE_HOST, data). */
 TRINE_API trine_status trine_vectors_read(trine_context ctx, const char *path, trine_dtype t, void **data, int64_t *rows, int64_t *cols);
 /** The same with other limits; options NULL: trine_vectors_read. */
 TRINE_API trine_status trine_vectors_read_with(trine_context ctx, const char *path, trine_dtype t, void **data, int64_t *rows, int64_t *cols,

@@ -16,7 +16,7 @@ struct market {
     trine_dtype dtype;
     enum field field;
     bool array;
-    bool vectors;           /* not a matrix: NaN and Inf may stand in the file */
+    bool vectors;             /* not a matrix: NaN and Inf may stand in the file */
     const char *size_line;
     int64_t declared;         /* entries in the file */
     const char *body, *end;
