@@ -241,6 +241,40 @@ static void written_matrices_come_back_exactly(void **state)
     }
 }
 
+/** The header says how many records there are, none is longer than 80 characters or empty, and each section has its own. */
+static void written_headers_count_their_records(void **state)
+{
+    (void)state;
+    static const int sizes[] = {1, 2, 7, 33};
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            trine_matrix A = make_matrix(ctx, t, TRINE_CSC, sizes[s], sizes[s], TRINE_GENERAL);
+            trine_matrix_info info;
+            char line[200];
+            int total = 0, sections[3] = {0}, pointers, indices, values, records = 0;
+            OK(trine_matrix_get_info(A, &info));
+            OK(trine_matrix_write(A, file_path("count.rb"), TRINE_GENERAL));
+            FILE *file = fopen(file_path("count.rb"), "r");
+            assert_non_null(fgets(line, sizeof line, file));
+            assert_int_equal(fscanf(file, "%d %d %d %d\n", &total, &sections[0], &sections[1], &sections[2]), 4);
+            assert_non_null(fgets(line, sizeof line, file));
+            assert_non_null(fgets(line, sizeof line, file));
+            assert_int_equal(sscanf(line, "(%dI%*d) (%dI%*d) (%dE", &pointers, &indices, &values), 3);
+            const int64_t numbers[] = {info.n_cols + 1, info.nnz, t >= TRINE_C ? 2 * info.nnz : info.nnz};
+            const int a_record[] = {pointers, indices, values};
+            for (int k = 0; k < 3; k++) assert_int_equal(sections[k], (numbers[k] + a_record[k] - 1) / a_record[k]);
+            assert_int_equal(total, sections[0] + sections[1] + sections[2]);
+            for (; fgets(line, sizeof line, file); records++) {
+                const size_t length = strlen(line);
+                assert_true(length > 1 && length <= 81 && line[length - 1] == '\n');
+            }
+            assert_int_equal(records, total);
+            fclose(file);
+            OK(trine_matrix_destroy(&A));
+        }
+    }
+}
+
 static void written_patterns_stay_patterns(void **state)
 {
     (void)state;
@@ -493,6 +527,7 @@ int main(void)
         cmocka_unit_test(formats_that_ask_for_too_much_are_refused),
         cmocka_unit_test(bad_boeing_files_get_a_sentence_with_the_line),
         cmocka_unit_test(written_matrices_come_back_exactly),
+        cmocka_unit_test(written_headers_count_their_records),
         cmocka_unit_test(written_patterns_stay_patterns),
         cmocka_unit_test(a_failed_write_leaves_nothing_and_spoils_nothing),
         cmocka_unit_test(links_are_followed_to_files_that_do_not_exist),

@@ -186,18 +186,18 @@ static trine_status explain_field(const struct field_scan *scan, bool integer, c
 static trine_status scan_closely(struct field_scan *scan, void *numbers, size_t size, bool integer)
 {
     char word[field_room];
-    int64_t by_words[most_fields]; /* or as many doubles or floats */
+    union { int64_t integers[most_fields]; double doubles[most_fields]; float floats[most_fields]; } by_words;
     scan_line(scan);
     const bool words_fit = fortran_count_words(scan->line, scan->line_end, scan->fields) == scan->fields;
-    const bool words = words_fit && read_as(scan, true, by_words, word);
+    const bool words = words_fit && read_as(scan, true, &by_words, word);
     const bool columns = read_as(scan, false, numbers, word);
     if (!words && !columns) {
         read_as(scan, words_fit, numbers, word);
         return explain_field(scan, integer, word);
     }
-    if (words && columns && fields_hold_all(scan) && memcmp(numbers, by_words, size * (size_t)scan->fields))
+    if (words && columns && fields_hold_all(scan) && memcmp(numbers, &by_words, size * (size_t)scan->fields))
         return text_fail(scan->b->text, scan->line, "the record has as many words as fields, but its columns hold other numbers");
-    if (words) memcpy(numbers, by_words, size * (size_t)scan->fields);
+    if (words) memcpy(numbers, &by_words, size * (size_t)scan->fields);
     scan->by_words = words;
     scan->next = 0;
     return TRINE_SUCCESS;
