@@ -488,6 +488,12 @@ static void names_may_be_as_long_as_the_file_system_takes(void **state)
 static void a_killed_write_leaves_nothing(void **state)
 {
     (void)state;
+    const int unnamed = open(folder, O_WRONLY | O_TMPFILE, 0600);
+    if (unnamed < 0) {
+        print_message("skipped: the file system of %s has no files without a name\n", folder);
+        skip();
+    }
+    close(unnamed);
     trine_matrix A = make_matrix(ctx, TRINE_D, TRINE_CSR, 60, 60, TRINE_GENERAL);
     for (int exists = 0; exists <= 1; exists++) {
         const char *path = exists ? file_with("killed.mtx", "precious") : file_path("killed.mtx");
