@@ -2,7 +2,8 @@
 #   make demo                       install what is missing, build, write a 3-D elasticity problem, solve it twice
 #   make demo MATRIX=file.mtx.gz    the same with your own matrix
 #   make check                      the demo; then build and run every test: sanitized, then optimized as the release preset has it
-#   make check-full                 the same, then every real matrix, and the GPU tests under compute-sanitizer where there is a GPU
+#   make check-full                 the same, then every real matrix, ten minutes of each fuzz target, and the GPU tests under
+#                                   compute-sanitizer where there is a GPU
 #   make clean
 # Further settings: JOBS=8 (build and test processes), CMAKE_FLAGS="-DTRINE_CUDA=OFF".
 JOBS ?= $(shell nproc)
@@ -35,11 +36,15 @@ check: demo
 	cmake --preset tsan
 	cmake --build --preset tsan --parallel $(JOBS)
 	tools/run-tests build/tsan $(JOBS)
+	cmake --preset fuzz
+	cmake --build --preset fuzz --parallel $(JOBS)
+	tools/run-fuzz 20 $(JOBS)
 	cmake --preset release -B build/check -DTRINE_QUICK_KERNELS=$(QUICK_KERNELS) $(CMAKE_FLAGS)
 	cmake --build build/check --parallel $(JOBS)
 	tools/run-tests build/check $(JOBS)
 
 check-full: check
+	tools/run-fuzz 600 $(JOBS)
 	tools/solve-all --trine build/check/bin/trine --limit 10 --output build/solve-all.md
 	tools/gpu-test --check
 	@if nvidia-smi -L >/dev/null 2>&1; then \

@@ -26,6 +26,8 @@ static void devices_that_do_not_exist_are_refused_with_a_reason(void **state)
     trine_get_build_info(&build);
     FAILS(build.cuda ? TRINE_ERR_DEVICE : TRINE_ERR_NOT_BUILT, NULL, trine_context_create(&ctx, "cuda:4096"));
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_context_create(NULL, "cpu"));
+    trine_get_build_info(NULL); /* nothing to fill, and no status to say so */
+    assert_string_equal(build.version, "0.1.0");
 }
 
 static void auto_takes_a_device_or_says_why_not(void **state)

@@ -1,4 +1,5 @@
 /* Factorizations: L U is the matrix, permuted and scaled; new values; whatever shape it has. */
+#include <math.h>
 #include <string.h>
 
 #include "direct_support.h"
@@ -154,12 +155,121 @@ static void new_values_give_a_new_factor_with_the_same_ordering(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** LU takes the ordering from SuiteSparse itself, Cholesky from CHOLMOD: with the diagonal as pivots both have as many entries. */
+static void symmetric_orderings_of_lu_are_those_of_cholesky(void **state)
+{
+    (void)state;
+    static const trine_ordering orderings[] = {TRINE_ORDERING_METIS, TRINE_ORDERING_AMD};
+    trine_context ctx = test_context();
+    trine_matrix A;
+    int64_t entries[2][2];
+    OK(trine_matrix_gallery(ctx, &A, "laplace2d:nx=40,ny=41", TRINE_D));
+    for EACH(o, orderings)
+        for (int lu = 0; lu <= 1; lu++) {
+            trine_factor F;
+            trine_factor_info info;
+            OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){lu ? TRINE_DIRECT_LU : TRINE_DIRECT_CHOLESKY_SIMPLICIAL, orderings[o], 1e-12, 0}));
+            OK(trine_factor_get_info(F, &info));
+            entries[o][lu] = info.nnz_L;
+            OK(trine_factor_destroy(&F));
+        }
+    print_message("METIS: %lld, %lld, AMD: %lld, %lld\n", (long long)entries[0][0], (long long)entries[0][1], (long long)entries[1][0], (long long)entries[1][1]);
+    assert_int_equal(entries[0][0], entries[0][1]);
+    assert_int_equal(entries[1][0], entries[1][1]);
+    assert_true(entries[0][0] != entries[1][0]);
+    trine_matrix_destroy(&A);
+    OK(trine_context_destroy(&ctx));
+}
+
+enum { half = 1500, hub_rows = 2 * half, hub_n = hub_rows + 3, tail_step = 75 };
+
+static double hub_diagonal(int j) { return 1 + test_uniform(1, (uint64_t)j); }
+static double hub_coupling(int j) { return test_uniform(2, (uint64_t)j) - .5; }
+static double tail_coupling(int j) { return j < half && j % tail_step == 0 ? test_uniform(3, (uint64_t)j) + 1 : 0; }
+
+/** The lower triangle's entry (i,j): diagonal, but for two dense rows, the first with entries in the first half of the columns, the
+ *  second in the second half, and a last row with few, in the first half. */
+static double hub_entry(int i, int j)
+{
+    if (i < hub_rows) return i == j ? hub_diagonal(i) : 0;
+    if (j >= hub_rows && i != j) return i == hub_rows + 1 ? .25 : 0;
+    if (i == hub_n - 1) return i == j ? 100 : tail_coupling(j);
+    if (i != j) return j / half == i - hub_rows ? hub_coupling(j) : 0;
+    double sum = 0; /* of the squares of L(i,:); little is left in the end */
+    for (int k = 0; k < hub_rows; k++) sum += k / half == i - hub_rows ? hub_coupling(k) * hub_coupling(k) / hub_diagonal(k) : 0;
+    return sum + (i == hub_rows ? 16 : .01);
+}
+
+static trine_matrix make_hubs(trine_context ctx)
+{
+    trine_matrix triangle, A;
+    int64_t *offsets, nnz = 0;
+    int32_t *columns;
+    void *values;
+    OK(trine_matrix_allocate(ctx, &triangle, TRINE_CSR, TRINE_D, hub_n, hub_n, 2 * hub_rows + half / tail_step + 4, &offsets, &columns, &values));
+    for (int i = 0; i < hub_n; i++) {
+        for (int j = i < hub_rows ? i : 0; j <= i; j++) {
+            const double v = hub_entry(i, j);
+            if (v == 0) continue;
+            columns[nnz] = j;
+            ((double *)values)[nnz++] = v;
+        }
+        offsets[i + 1] = nnz;
+    }
+    assert_int_equal(nnz, 2 * hub_rows + half / tail_step + 4);
+    OK(trine_matrix_expand(triangle, &A, TRINE_SYMMETRIC));
+    trine_matrix_destroy(&triangle);
+    return A;
+}
+
+/** Dense rows of L are those of the definition, in long double: y = L^-1 a, L(i,i) = sqrt(a_ii - y^T y); other rows stay as they are,
+ *  also in columns in which they stand where the dense row would. */
+static void dense_rows_are_summed_in_extended_precision(void **state)
+{
+    (void)state;
+    const double eps = 0x1p-52;
+    trine_context ctx = test_context();
+    trine_matrix A = make_hubs(ctx), L;
+    trine_factor F;
+    const int64_t *offsets;
+    const int32_t *rows;
+    const void *values;
+    OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY, .ordering = TRINE_ORDERING_NATURAL}));
+    assert_identity(F, A);
+    assert_panels(F);
+    OK(trine_factor_get_triangle(F, TRINE_LOWER, &L));
+    OK(trine_matrix_get_arrays(L, &offsets, &rows, &values));
+    const double *l = values;
+    long double pivots[2] = {hub_entry(hub_rows, hub_rows), hub_entry(hub_rows + 1, hub_rows + 1)};
+    for (int j = 0; j < hub_rows; j++) {
+        const int hub = j / half;
+        const long double y = (long double)hub_coupling(j) / l[offsets[j]];
+        assert_int_equal(offsets[j + 1] - offsets[j], tail_coupling(j) != 0 ? 3 : 2);
+        assert_int_equal(rows[offsets[j] + 1], hub_rows + hub);
+        assert_true(l[offsets[j] + 1] == (double)y);
+        if (tail_coupling(j) != 0) assert_true(fabs(l[offsets[j] + 2] - tail_coupling(j) / l[offsets[j]]) <= 2 * eps * l[offsets[j] + 2]);
+        pivots[hub] -= y * y;
+    }
+    const double *first = l + offsets[hub_rows], *second = l + offsets[hub_rows + 1];
+    const long double between = .25L / sqrtl(pivots[0]);
+    pivots[1] -= between * between;
+    assert_true(fabsl(first[0] - sqrtl(pivots[0])) <= eps * first[0]);
+    assert_true(fabsl(first[1] - between) <= eps * first[1]);
+    assert_true(fabsl(second[0] - sqrtl(pivots[1])) <= 4 * eps * second[0]);
+    OK(trine_factor_destroy(&F));
+    trine_matrix_destroy(&L);
+    trine_matrix_destroy(&A);
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_multiply_to_the_permuted_and_scaled_matrix),
         cmocka_unit_test(wide_supernodes_keep_the_identity),
         cmocka_unit_test(a_symmetric_grid_gives_cholesky_by_itself),
+        cmocka_unit_test(symmetric_orderings_of_lu_are_those_of_cholesky),
+        cmocka_unit_test(dense_rows_are_summed_in_extended_precision),
         cmocka_unit_test(an_empty_matrix_has_an_empty_factor),
         cmocka_unit_test(duplicates_are_summed_and_unsorted_rows_allowed),
         cmocka_unit_test(new_values_give_a_new_factor_with_the_same_ordering),

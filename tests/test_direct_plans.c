@@ -167,6 +167,14 @@ static void wrong_arguments_of_a_plan_for_a_factor_are_named(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "no solver 3", trine_direct_create_from_factor(ctx, &plan, F, A, &(trine_direct_options){.solver = (trine_direct_solver)3}));
     FAILS(TRINE_ERR_UNSUPPORTED, "no supernodal panels",
           trine_direct_create_from_factor(ctx, &plan, simplicial, A, &(trine_direct_options){.solver = TRINE_SOLVER_SUPERNODAL}));
+    static const int64_t absurd[] = {INT64_MAX, INT64_MAX / 2, INT64_MAX / 128 - 1, INT64_C(1) << 55};
+    for (size_t k = 0; k < sizeof absurd / sizeof *absurd; k++)
+        for (trine_direct_solver solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_GENERAL; solver++)
+            for (int refine = 0; refine <= 1; refine++) {
+                const trine_direct_options options = {.solver = solver, .refine = refine, .triangular.max_nrhs = absurd[k]};
+                FAILS(TRINE_ERR_MEMORY, "more than memory can hold", trine_direct_create_from_factor(ctx, &plan, F, A, &options));
+                FAILS(TRINE_ERR_MEMORY, "more than memory can hold", trine_direct_create(ctx, &plan, A, &options));
+            }
     assert_null(plan);
     OK(trine_factor_destroy(&F));
     OK(trine_factor_destroy(&simplicial));

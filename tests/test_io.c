@@ -89,6 +89,24 @@ static void duplicates_are_summed_and_logged(void **state)
     OK(trine_context_set_log(ctx, NULL, NULL, 0));
 }
 
+static void duplicates_whose_sum_is_not_finite_are_refused(void **state)
+{
+    (void)state;
+    trine_matrix A;
+    struct log log = {0};
+    OK(trine_context_set_log(ctx, take_log, &log, 1));
+    const char *path = file_with("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 4\n1 1 1\n2 3 1.5e308\n1 2 5\n2 3 1.5e308\n");
+    FAILS(TRINE_ERR_FORMAT, "a.mtx: the sum of the duplicate entries at (2,3) is not finite in double precision", trine_matrix_read(ctx, &A, path, TRINE_D));
+    assert_null(A);
+    FAILS(TRINE_ERR_FORMAT, "(2,3) is not finite in double", trine_matrix_read(ctx, &A, path, TRINE_Z));
+    path = file_with("a.mtx", "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n2 1 0 3e38\n2 1 0 3e38\n");
+    FAILS(TRINE_ERR_FORMAT, "(1,2) is not finite in single precision", trine_matrix_read(ctx, &A, path, TRINE_C));
+    assert_int_equal(log.count, 0);
+    OK(trine_matrix_read(ctx, &A, path, TRINE_Z)); /* where it fits */
+    OK(trine_matrix_destroy(&A));
+    OK(trine_context_set_log(ctx, NULL, NULL, 0));
+}
+
 static void empty_matrices_are_matrices(void **state)
 {
     (void)state;
@@ -107,6 +125,7 @@ static void bad_files_get_a_sentence_with_the_line(void **state)
         {"", "is empty"},
         {"hello\n1 2 3\n", "line 1: \"hello\""},
         {"%%MatrixMarket\n", "line 1: \"\" is no object"},
+        {"%%MatrixMarketmatrix coordinate real general\n1 1 1\n1 1 1\n", "line 1: \"%%MatrixMarketmatrix\" is no %%MatrixMarket"},
         {"%%MatrixMarket vector coordinate real general\n", "\"vector\" is no object"},
         {"%%MatrixMarket matrix sparse real general\n", "\"sparse\" is no format"},
         {"%%MatrixMarket matrix coordinate quaternion general\n", "\"quaternion\" is no field"},
@@ -364,6 +383,7 @@ int main(void)
         cmocka_unit_test(patterns_get_their_documented_values),
         cmocka_unit_test(arrays_are_read_and_lose_their_zeros),
         cmocka_unit_test(duplicates_are_summed_and_logged),
+        cmocka_unit_test(duplicates_whose_sum_is_not_finite_are_refused),
         cmocka_unit_test(empty_matrices_are_matrices),
         cmocka_unit_test(bad_files_get_a_sentence_with_the_line),
         cmocka_unit_test(files_that_cannot_be_read_are_io_errors),

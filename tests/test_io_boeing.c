@@ -1,11 +1,17 @@
 /* Harwell-Boeing files; matrices written in both formats. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "io_support.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void boeing_files_are_read_in_every_precision(void **state)
@@ -65,8 +71,8 @@ static void boeing_symmetries_types_and_right_hand_sides(void **state)
     read_and_compare(file_with("a.rua", TITLE "1 1 0 0\nrua 0 0 0 0\n" FORMATS "   1\n"), TRINE_D, 0, 0, NULL, 0, TRINE_GENERAL);
 }
 
-/** A record is read by its words where they are as many as its fields, by its columns where they are not, whatever the record
- *  before it looked like. */
+/** A record is read by its words where they are as many as its fields and its columns cannot be right, by its columns otherwise,
+ *  whatever the record before it looked like. */
 static void records_of_one_section_may_be_written_in_different_ways(void **state)
 {
     (void)state;
@@ -80,8 +86,78 @@ static void records_of_one_section_may_be_written_in_different_ways(void **state
     read_and_compare(file_with("a.rua", TITLE "7 1 3 3\nrua 12 6 6 0\n(10I4)          (2I1)           (2F6.1)\n"
                                "   1   2   3   4   5   6   7\n"
                                "11\n12 1\n2 2\n"                             /* columns; words, although \"1\" and \"2\" stand in the columns; words */
-                               "   1.51234.5\n-2.5 3.25\n     7    8.\n"), /* columns; words; the first with an implied point */
+                               "   1.51234.5\n-2.5          3.25\n     7    8.\n"), /* columns; words; the first with an implied point */
                      TRINE_D, 12, 6, dense, 6, TRINE_GENERAL);
+}
+
+/** A 300 x 2 file with the entries (12,1), (33,1), (34,2), as the records of its row indices and values say. */
+static const char *three_entries(const char *indices, const char *values)
+{
+    char text[1024];
+    snprintf(text, sizeof text, TITLE "4 1 1 1\nrua 300 2 3 0\n(3I5)           (3I5)           (3F5.1)\n    1  3    4 \n%s\n%s\n", indices, values);
+    return file_with("a.rua", text);
+}
+
+/** Blanks within a field do not count, as in a Fortran READ with BLANK='NULL'. Where the columns and the words of a record both are
+ *  numbers, but not the same ones, the record is refused. */
+static void blanks_within_fields_do_not_count(void **state)
+{
+    (void)state;
+    trine_matrix A;
+    static double complex dense[300 * 2];
+    dense[11 * 2] = 1.5;
+    dense[32 * 2] = 20.5;
+    dense[33 * 2 + 1] = -7;
+    read_and_compare(three_entries("   12   33   34", "  1.5 20.5  -7."), TRINE_D, 300, 2, dense, 3, TRINE_GENERAL);
+    read_and_compare(three_entries("  1 2 3 3   34", "1 . 5 20.5 - 7."), TRINE_D, 300, 2, dense, 3, TRINE_GENERAL);
+    read_and_compare(three_entries("12 33             34", "   1.5    20.5     -7."), TRINE_D, 300, 2, dense, 3, TRINE_GENERAL); /* words */
+    static const char says[] = "as many words as fields, but its columns hold other numbers";
+    FAILS(TRINE_ERR_FORMAT, says, trine_matrix_read(ctx, &A, three_entries("1   234       5", "  1.5 20.5  -7."), TRINE_D));
+    assert_non_null(strstr(trine_last_error(), "a.rua, line 6"));
+    FAILS(TRINE_ERR_FORMAT, says, trine_matrix_read(ctx, &A, three_entries("   12   33   34", "1.  23.5    -7."), TRINE_D));
+    assert_non_null(strstr(trine_last_error(), "a.rua, line 7"));
+    FAILS(TRINE_ERR_FORMAT, says, trine_matrix_read(ctx, &A, three_entries("   12   33   34", "1.  23.5    -7."), TRINE_C));
+    FAILS(TRINE_ERR_FORMAT, "\"\" is no row index", trine_matrix_read(ctx, &A, three_entries("  1 2          ", "  1.5 20.5  -7."), TRINE_D));
+    /* a word too long to be looked at closely is not taken for two */
+    char record[200];
+    snprintf(record, sizeof record, "1111E%0*d 2.5 3.5", 140, 1);
+    FAILS(TRINE_ERR_FORMAT, "?\" is no number", trine_matrix_read(ctx, &A, three_entries("   12   33   34", record), TRINE_D));
+}
+
+/** Records after the first are read by the last group of their format. */
+static void later_records_go_back_to_the_last_group(void **state)
+{
+    (void)state;
+    const double complex row[] = {1, 2, 3, 4, 5};
+    double complex dense[300] = {0};
+    for (int k = 0; k < 5; k++) dense[(99 + 50 * k)] = row[k];
+    read_and_compare(file_with("a.rra", TITLE "6 2 2 2\nrra 300 1 5 0\n(I2,2(I3))      (I4,I3,2(I3),1X) (1X,2(F2.0))\n 1  6\n 100150200250\n300\n 1.2.\n3.4.\n5.\n"),
+                     TRINE_D, 300, 1, dense, 5, TRINE_GENERAL);
+}
+
+/** Repeat counts ask for no work and no columns that the text does not have. */
+static void formats_that_ask_for_too_much_are_refused(void **state)
+{
+    (void)state;
+    enum { skips = 32769, commas = 1000000 };
+    static char text[commas + 500];
+    trine_matrix A;
+    const int head = snprintf(text, sizeof text, TITLE "3 1 1 1\nrua 1 1 1 0\n(");
+    char *p = text + head;
+    for (int k = 0; k < skips; k++) p += sprintf(p, "65536X,");
+    strcpy(p, "I4)(I4)(F6.0)\n   1   2\n   1\n    1.\n");
+    FAILS(TRINE_ERR_FORMAT, "has a record longer than 65536", trine_matrix_read(ctx, &A, file_with("a.rua", text), TRINE_D));
+    static const char *const too_long[] = {"(65537X,I4)", "(65536X,I4)", "(256(257X),I4)", "(2(256(128X)),2(64X),I4)", "(256(256(X)),I4)"};
+    for (size_t k = 0; k < sizeof too_long / sizeof *too_long; k++) {
+        snprintf(text + head - 1, sizeof text - (size_t)head, "%s(I4)(F6.0)\n   1   2\n   1\n    1.\n", too_long[k]);
+        FAILS(TRINE_ERR_FORMAT, "has a record longer than 65536", trine_matrix_read(ctx, &A, file_with("a.rua", text), TRINE_D));
+    }
+    p = text + head + sprintf(text + head, "256(256("); /* 6.5e10 characters if the groups were written out */
+    memset(p, ',', commas);
+    strcpy(p + commas, "))2I4)(I4)(F6.0)\n   1   2\n   1\n    1.\n");
+    const double complex one[] = {1};
+    read_and_compare(file_with("a.rua", text), TRINE_D, 1, 1, one, 1, TRINE_GENERAL);
+    read_and_compare(file_gzipped("a.rua.gz", text), TRINE_D, 1, 1, one, 1, TRINE_GENERAL);
 }
 
 static void bad_boeing_files_get_a_sentence_with_the_line(void **state)
@@ -103,6 +179,9 @@ static void bad_boeing_files_get_a_sentence_with_the_line(void **state)
         {TITLE "3 1 1 1\nrua 2 2 2 0\n((((((I4))))))  (10I4)          (10F6.0)\n", "has groups nested too deeply"},
         {TITLE "3 1 1 1\nrua 2 2 2 0\n(I4,I5,F6.0)    (10I4)          (10F6.0)\n", "has fields of different kinds"},
         {TITLE "3 1 1 1\nrua 2 2 2 0\n(-3I4)          (10I4)          (10F6.0)\n", "has a negative repeat count"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4)          (10I4)          (F6.0,1P,9F6.0)\n", "has fields of different scale factors"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4)          (6(17(3I4)))    (10F6.0)\n", "has no field or more than 256"},
+        {TITLE "3 1 1 1\nrua 2 2 2 0\n(10I4,(1X))     (10I4)          (10F6.0)\n", "has no field in its last group"},
         {TITLE "3 1 1 1\nrua 2 2000000000 2 0\n" FORMATS "   1\n", "line 5: 2000000001 numbers are declared, but only 5 bytes follow"},
         {TITLE "3 1 1 1\nrua 2 2 9000000000000000000 0\n" FORMATS "   1   2   3\n", "line 5: 9000000000000000000 entries are declared, but only 13 bytes"},
         {HEAD "   1   2\n", "\"\" is no column pointer"},
@@ -158,6 +237,40 @@ static void written_matrices_come_back_exactly(void **state)
                     OK(trine_matrix_destroy(&B));
                 }
             }
+        }
+    }
+}
+
+/** The header says how many records there are, none is longer than 80 characters or empty, and each section has its own. */
+static void written_headers_count_their_records(void **state)
+{
+    (void)state;
+    static const int sizes[] = {1, 2, 7, 33};
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            trine_matrix A = make_matrix(ctx, t, TRINE_CSC, sizes[s], sizes[s], TRINE_GENERAL);
+            trine_matrix_info info;
+            char line[200];
+            int total = 0, sections[3] = {0}, pointers, indices, values, records = 0;
+            OK(trine_matrix_get_info(A, &info));
+            OK(trine_matrix_write(A, file_path("count.rb"), TRINE_GENERAL));
+            FILE *file = fopen(file_path("count.rb"), "r");
+            assert_non_null(fgets(line, sizeof line, file));
+            assert_int_equal(fscanf(file, "%d %d %d %d\n", &total, &sections[0], &sections[1], &sections[2]), 4);
+            assert_non_null(fgets(line, sizeof line, file));
+            assert_non_null(fgets(line, sizeof line, file));
+            assert_int_equal(sscanf(line, "(%dI%*d) (%dI%*d) (%dE", &pointers, &indices, &values), 3);
+            const int64_t numbers[] = {info.n_cols + 1, info.nnz, t >= TRINE_C ? 2 * info.nnz : info.nnz};
+            const int a_record[] = {pointers, indices, values};
+            for (int k = 0; k < 3; k++) assert_int_equal(sections[k], (numbers[k] + a_record[k] - 1) / a_record[k]);
+            assert_int_equal(total, sections[0] + sections[1] + sections[2]);
+            for (; fgets(line, sizeof line, file); records++) {
+                const size_t length = strlen(line);
+                assert_true(length > 1 && length <= 81 && line[length - 1] == '\n');
+            }
+            assert_int_equal(records, total);
+            fclose(file);
+            OK(trine_matrix_destroy(&A));
         }
     }
 }
@@ -255,6 +368,159 @@ static void a_failed_write_leaves_nothing_and_spoils_nothing(void **state)
     OK(trine_matrix_destroy(&A));
 }
 
+/** The library's open(): as on a file system that has no files without a name, if wanted. */
+static bool no_unnamed_files;
+TRINE_API int open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    const int mode = va_arg(args, int); /* not looked at unless a file is made */
+    va_end(args);
+    if (no_unnamed_files && (flags & O_TMPFILE) == O_TMPFILE) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+/** The library's fchmod(): of a file system without permissions, if wanted. */
+static bool no_permissions;
+TRINE_API int fchmod(int file, mode_t mode)
+{
+    if (!no_permissions) return (int)syscall(SYS_fchmod, file, mode);
+    errno = EPERM;
+    return -1;
+}
+
+/** Read path and assert that it is A. */
+static void assert_file_holds(const char *path, trine_matrix A)
+{
+    trine_matrix B;
+    OK(trine_matrix_read(ctx, &B, path, TRINE_D));
+    assert_same_matrix(A, B);
+    OK(trine_matrix_destroy(&B));
+}
+
+static void links_are_followed_to_files_that_do_not_exist(void **state)
+{
+    (void)state;
+    trine_matrix A = make_matrix(ctx, TRINE_D, TRINE_CSR, 6, 6, TRINE_GENERAL);
+    struct stat about;
+    for (int named = 0; named <= 1; named++) {
+        no_unnamed_files = named;
+        const char *first = file_path("first.mtx"), *second = file_path("second.mtx");
+        assert_int_equal(symlink(second, first), 0);      /* absolute, then relative */
+        assert_int_equal(symlink("third.mtx", second), 0);
+        OK(trine_matrix_write(A, first, TRINE_GENERAL));
+        assert_true(lstat(first, &about) == 0 && S_ISLNK(about.st_mode));
+        assert_true(lstat(second, &about) == 0 && S_ISLNK(about.st_mode));
+        assert_int_equal(remove(first), 0);
+        assert_int_equal(remove(second), 0);
+        const char *third = file_path("third.mtx");
+        assert_file_holds(third, A);
+        assert_int_equal(stat(third, &about), 0);
+        const mode_t mask = umask(0);
+        umask(mask);
+        assert_int_equal(about.st_mode & 0777, 0666 & ~mask);
+        assert_int_equal(remove(third), 0);
+        assert_int_equal(symlink("no/such/folder.mtx", file_path("first.mtx")), 0);
+        FAILS(TRINE_ERR_IO, "cannot be created: No such file", trine_matrix_write(A, file_path("first.mtx"), TRINE_GENERAL));
+        assert_int_equal(remove(file_path("first.mtx")), 0);
+        assert_int_equal(symlink("loop.mtx", file_path("loop.mtx")), 0);
+        FAILS(TRINE_ERR_IO, "cannot be created: Too many levels of symbolic links", trine_matrix_write(A, file_path("loop.mtx"), TRINE_GENERAL));
+        assert_int_equal(remove(file_path("loop.mtx")), 0);
+    }
+    no_unnamed_files = false;
+    OK(trine_matrix_destroy(&A));
+}
+
+static void a_file_whose_permissions_cannot_be_kept_stays(void **state)
+{
+    (void)state;
+    trine_matrix A = make_matrix(ctx, TRINE_D, TRINE_CSR, 6, 6, TRINE_GENERAL);
+    char bytes[9] = "";
+    for (int named = 0; named <= 1; named++) {
+        const char *path = file_with("kept.mtx", "precious");
+        const int before = number_of_files();
+        no_unnamed_files = named;
+        no_permissions = true;
+        FAILS(TRINE_ERR_IO, "kept.mtx: cannot keep its permissions: Operation not permitted", trine_matrix_write(A, path, TRINE_GENERAL));
+        no_unnamed_files = no_permissions = false;
+        assert_int_equal(number_of_files(), before);
+        FILE *file = fopen(path, "r");
+        assert_int_equal(fread(bytes, 1, 8, file), 8);
+        fclose(file);
+        assert_string_equal(bytes, "precious");
+    }
+    OK(trine_matrix_destroy(&A));
+}
+
+/** Names as long as the file system takes have no room for anything beside them. */
+static void names_may_be_as_long_as_the_file_system_takes(void **state)
+{
+    (void)state;
+    trine_matrix A = make_matrix(ctx, TRINE_D, TRINE_CSR, 6, 6, TRINE_GENERAL);
+    static const int lengths[] = {249, 255};
+    char path[400], cwd[400];
+    for (int named = 0; named <= 1; named++) {
+        no_unnamed_files = named;
+        for (int k = 0; k < 2; k++) {
+            snprintf(path, sizeof path, "%s/%0*d.mtx", folder, lengths[k] - 4, 0);
+            for (int again = 0; again <= 1; again++) { /* new, and replaced */
+                OK(trine_matrix_write(A, path, TRINE_GENERAL));
+                assert_file_holds(path, A);
+            }
+            assert_int_equal(remove(path), 0);
+        }
+        snprintf(path, sizeof path, "%s/%0*d.mtx", folder, 252, 0);
+        FAILS(TRINE_ERR_IO, "cannot be created: File name too long", trine_matrix_write(A, path, TRINE_GENERAL));
+        assert_non_null(getcwd(cwd, sizeof cwd)); /* a name without a folder */
+        assert_int_equal(chdir(folder), 0);
+        OK(trine_matrix_write(A, "here.mtx", TRINE_GENERAL));
+        assert_int_equal(chdir(cwd), 0);
+        assert_file_holds(file_path("here.mtx"), A);
+    }
+    no_unnamed_files = false;
+    OK(trine_matrix_destroy(&A));
+}
+
+/** Write into a file that may not grow: the process is killed, as by SIGINT or SIGTERM, halfway. */
+static void a_killed_write_leaves_nothing(void **state)
+{
+    (void)state;
+    const int unnamed = open(folder, O_WRONLY | O_TMPFILE, 0600);
+    if (unnamed < 0) {
+        print_message("skipped: the file system of %s has no files without a name\n", folder);
+        skip();
+    }
+    close(unnamed);
+    trine_matrix A = make_matrix(ctx, TRINE_D, TRINE_CSR, 60, 60, TRINE_GENERAL);
+    for (int exists = 0; exists <= 1; exists++) {
+        const char *path = exists ? file_with("killed.mtx", "precious") : file_path("killed.mtx");
+        const int before = number_of_files();
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (!child) {
+            const struct rlimit small = {5000, 5000}, none = {0, 0};
+            setrlimit(RLIMIT_FSIZE, &small);
+            setrlimit(RLIMIT_CORE, &none);
+            signal(SIGXFSZ, SIG_DFL);
+            trine_matrix_write(A, path, TRINE_GENERAL);
+            _exit(0);
+        }
+        int how;
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGXFSZ);
+        assert_int_equal(number_of_files(), before);
+    }
+    char bytes[9] = "";
+    FILE *file = fopen(file_path("killed.mtx"), "r");
+    assert_int_equal(fread(bytes, 1, 8, file), 8);
+    fclose(file);
+    assert_string_equal(bytes, "precious");
+    OK(trine_matrix_destroy(&A));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,10 +528,18 @@ int main(void)
         cmocka_unit_test(fortran_formats_mean_what_fortran_says),
         cmocka_unit_test(boeing_symmetries_types_and_right_hand_sides),
         cmocka_unit_test(records_of_one_section_may_be_written_in_different_ways),
+        cmocka_unit_test(blanks_within_fields_do_not_count),
+        cmocka_unit_test(later_records_go_back_to_the_last_group),
+        cmocka_unit_test(formats_that_ask_for_too_much_are_refused),
         cmocka_unit_test(bad_boeing_files_get_a_sentence_with_the_line),
         cmocka_unit_test(written_matrices_come_back_exactly),
+        cmocka_unit_test(written_headers_count_their_records),
         cmocka_unit_test(written_patterns_stay_patterns),
         cmocka_unit_test(a_failed_write_leaves_nothing_and_spoils_nothing),
+        cmocka_unit_test(links_are_followed_to_files_that_do_not_exist),
+        cmocka_unit_test(a_file_whose_permissions_cannot_be_kept_stays),
+        cmocka_unit_test(names_may_be_as_long_as_the_file_system_takes),
+        cmocka_unit_test(a_killed_write_leaves_nothing),
         cmocka_unit_test(nothing_temporary_is_left),
     };
     return IO_TEST_MAIN(tests);

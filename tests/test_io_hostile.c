@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 /** Reading whatever this is succeeds or fails with a sentence; the sanitizers watch. */
 static void try_bytes(const char *bytes, size_t size, int *read, int *refused)
@@ -104,6 +105,83 @@ static void damaged_gzip_files_say_so(void **state)
     read_and_compare(file_bytes("g.mtx.gz", bytes, both), TRINE_D, 3, 4, general_dense, 5, TRINE_GENERAL);
 }
 
+/** Rows, columns and values that a file does not hold cost memory and time: only so many are believed. */
+static void sizes_that_a_file_only_claims_are_limited(void **state)
+{
+    (void)state;
+#define BANNER "%%MatrixMarket matrix coordinate real general\n"
+    static const char says[] = "are more than the 1048576 that a file of";
+    static const char *const matrices[] = {BANNER "200000000 1 1\n1 1 1\n", BANNER "1 200000000 1\n1 1 1\n", BANNER "1048577 1048576 0\n",
+                                           "%%MatrixMarket matrix array real general\n0 2000000000\n", "%%MatrixMarket matrix array real general\n2000000000 0\n",
+                                           TITLE "3 1 1 1\nrua 200000000 1 1 0\n(I4)            (I4)            (F6.0)\n   1\n   2\n   1\n    1.\n"};
+    static const char *const vectors[] = {BANNER "1048577 1 0\n", BANNER "2000000000 2000000000 1\n1 1 1\n", BANNER "1 1048577 0\n"};
+    trine_matrix A;
+    trine_matrix_info info;
+    void *x;
+    int64_t rows, cols;
+    for (size_t k = 0; k < sizeof matrices / sizeof *matrices; k++) {
+        FAILS(TRINE_ERR_FORMAT, says, trine_matrix_read(ctx, &A, file_with("claims", matrices[k]), TRINE_D));
+        assert_non_null(strstr(trine_last_error(), k < 5 ? "claims, line 2: " : "claims, line 3: "));
+        assert_non_null(strstr(trine_last_error(), "max_rows allows more"));
+    }
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
+        FAILS(TRINE_ERR_FORMAT, says, trine_vectors_read(ctx, file_with("claims", vectors[k]), TRINE_D, &x, &rows, &cols));
+
+    /* asked for, they are read; a million are read anyway, and 16 for each byte of the file */
+    const trine_read_options one_more = {.max_rows = 1048577}, few = {.max_rows = 2};
+    OK(trine_matrix_read(ctx, &A, file_with("claims", BANNER "1000000 1000000 0\n"), TRINE_D));
+    OK(trine_matrix_get_info(A, &info));
+    assert_true(info.n_rows == 1000000 && info.n_cols == 1000000 && info.nnz == 0);
+    OK(trine_matrix_destroy(&A));
+    OK(trine_matrix_read_with(ctx, &A, file_with("claims", matrices[2]), TRINE_D, &one_more));
+    OK(trine_matrix_destroy(&A));
+    FAILS(TRINE_ERR_FORMAT, "200000000 rows are more than the 1048577", trine_matrix_read_with(ctx, &A, file_with("claims", matrices[0]), TRINE_D, &one_more));
+    FAILS(TRINE_ERR_FORMAT, "3 rows are more than the 2", trine_matrix_read_with(ctx, &A, file_with("claims", BANNER "3 2 0\n"), TRINE_D, &few));
+    OK(trine_vectors_read_with(ctx, file_with("claims", vectors[0]), TRINE_D, &x, &rows, &cols, &one_more));
+    assert_true(rows == 1048577 && cols == 1 && ((double *)x)[1048576] == 0);
+    trine_free(ctx, TRINE_HOST, x);
+    OK(trine_vectors_read(ctx, file_with("claims", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n"), TRINE_D, &x, &rows, &cols));
+    trine_free(ctx, TRINE_HOST, x);
+    static char padded[70000];
+    memset(padded, '\n', sizeof padded - 1);
+    memcpy(padded, BANNER "1120000 1 0\n", sizeof BANNER "1120000 1 0\n" - 1);
+    FAILS(TRINE_ERR_FORMAT, "1120000 rows are more than the 1119984 that a file of 69999 bytes", trine_matrix_read(ctx, &A, file_with("claims", padded), TRINE_D));
+    memcpy(padded, BANNER "1119984 1 0\n", sizeof BANNER "1119984 1 0\n" - 1);
+    OK(trine_matrix_read(ctx, &A, file_with("claims", padded), TRINE_D));
+    OK(trine_matrix_destroy(&A));
+    FAILS(TRINE_ERR_FORMAT, "1119984 rows are more", trine_matrix_read(ctx, &A, file_gzipped("claims", padded), TRINE_D)); /* as it lies on the disk */
+    FAILS(TRINE_ERR_ARGUMENT, "max_rows is -1", trine_matrix_read_with(ctx, &A, "x", TRINE_D, &(trine_read_options){.max_rows = -1}));
+    FAILS(TRINE_ERR_ARGUMENT, "max_text is -1", trine_vectors_read_with(ctx, "x", TRINE_D, &x, &rows, &cols, &(trine_read_options){.max_text = -1}));
+#undef BANNER
+}
+
+/** A gzipped file may inflate to a thousand times its size: only so much of it is believed. */
+static void text_that_a_small_gzip_file_holds_is_limited(void **state)
+{
+    (void)state;
+    enum { block = 1 << 20, blocks = 64 }; /* with the banner more than 2^26 bytes */
+    static char blank[block];
+    trine_matrix A;
+    void *x;
+    int64_t rows, cols;
+    const char *path = file_path("bomb.mtx.gz");
+    memset(blank, '\n', sizeof blank);
+    gzFile f = gzopen(path, "wb1");
+    assert_non_null(f);
+    assert_true(gzputs(f, "%%MatrixMarket matrix coordinate real general\n") > 0);
+    for (int k = 0; k < blocks; k++) assert_int_equal(gzwrite(f, blank, block), block);
+    assert_true(gzputs(f, "1 1 1\n1 1 5\n") > 0);
+    assert_int_equal(gzclose(f), Z_OK);
+    FAILS(TRINE_ERR_FORMAT, "bytes of gzip data hold more than 67108864 bytes of text; max_text allows more", trine_matrix_read(ctx, &A, path, TRINE_D));
+    FAILS(TRINE_ERR_FORMAT, "more than 67108864 bytes", trine_vectors_read(ctx, path, TRINE_D, &x, &rows, &cols));
+    OK(trine_matrix_read_with(ctx, &A, path, TRINE_D, &(trine_read_options){.max_text = 70000000}));
+    OK(trine_matrix_destroy(&A));
+    const double complex five[] = {5};
+    const trine_read_options small = {.max_text = 50};
+    read_and_compare(file_gzipped("bomb.mtx.gz", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 5\n"), TRINE_D, 1, 1, five, 1, TRINE_GENERAL);
+    FAILS(TRINE_ERR_FORMAT, "more than 50 bytes of text", trine_matrix_read_with(ctx, &A, path, TRINE_D, &small));
+}
+
 /** Everything with files, once; the first failure. */
 static trine_status everything(trine_context c, const char *const *inputs, trine_matrix given)
 {
@@ -197,6 +275,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mangled_files_neither_crash_nor_leak),
         cmocka_unit_test(damaged_gzip_files_say_so),
+        cmocka_unit_test(sizes_that_a_file_only_claims_are_limited),
+        cmocka_unit_test(text_that_a_small_gzip_file_holds_is_limited),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(long_files_are_read_in_parallel_with_the_right_line_in_errors),
         cmocka_unit_test(nothing_temporary_is_left),

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ static void a_check_names_the_first_offence(void **state)
         {{0, 3, 2, 4, 6}, {0, 1, 1, 2, 2, 3}, 0, TRINE_ERR_STRUCTURE, "offsets fall from 3 to 2 in row 1", "offsets fall from 3 to 2 in column 1"},
         {{0, 9, 9, 9, 6}, {0, 1, 1, 2, 2, 3}, 0, TRINE_ERR_STRUCTURE, "offsets fall from 9 to 6 in row 3", "offsets fall from 9 to 6 in column 3"},
         {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 40, 3}, 0, TRINE_ERR_STRUCTURE, "column index 40 in row 3 is outside 0..3", "row index 40 in column 3 is outside 0..3"},
+        {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 2, 4}, 0, TRINE_ERR_STRUCTURE, "column index 4 in row 3 is outside 0..3", "row index 4 in column 3 is outside 0..3"},
         {{0, 1, 2, 4, 6}, {0, 1, 1, -2, 2, 3}, 0, TRINE_ERR_STRUCTURE, "column index -2 in row 2 is outside 0..3", "row index -2 in column 2 is outside 0..3"},
         {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 3, 2}, 0, TRINE_SUCCESS, "", ""},
         {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 3, 2}, TRINE_CHECK_SORTED, TRINE_ERR_STRUCTURE, "column index 2 follows 3 in row 3", "row index 2 follows 3 in column 3"},
@@ -50,6 +52,25 @@ static void a_check_names_the_first_offence(void **state)
     OK(trine_matrix_allocate(ctx, &A, TRINE_CSC, TRINE_S, 0, 0, 0, NULL, NULL, NULL));
     OK(trine_matrix_check(A, TRINE_CHECK_SORTED | TRINE_CHECK_FINITE | TRINE_CHECK_DIAGONAL));
     OK(trine_matrix_destroy(&A));
+    OK(trine_context_destroy(&ctx));
+}
+
+static void values_that_are_not_finite_are_found_wherever_they_stand(void **state)
+{
+    (void)state;
+    static const int32_t offsets[] = {0, 1, 2, 4, 6}, indices[] = {0, 1, 1, 2, 2, 3};
+    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    trine_context ctx = test_context();
+    EACH(t, all_dtypes) EACH(b, bad) for (int part = 0; part <= (all_dtypes[t] >= TRINE_C); part++) for (int at = 0; at < 6; at++) {
+        double complex values[6];
+        char says[80];
+        trine_matrix A;
+        for (int k = 0; k < 6; k++) put(all_dtypes[t], values, k, k != at ? 1 : part ? make(1, bad[b]) : bad[b]);
+        snprintf(says, sizeof says, "the value at column %d in row %d is NaN or Inf", indices[at], at < 2 ? at : at / 2 + 1);
+        OK(trine_matrix_csr(ctx, &A, all_dtypes[t], 4, 4, 6, TRINE_HOST, 32, offsets, 32, indices, values));
+        FAILS(TRINE_ERR_STRUCTURE, says, trine_matrix_check(A, TRINE_CHECK_FINITE));
+        OK(trine_matrix_destroy(&A));
+    }
     OK(trine_context_destroy(&ctx));
 }
 
@@ -270,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_check_names_the_first_offence),
+        cmocka_unit_test(values_that_are_not_finite_are_found_wherever_they_stand),
         cmocka_unit_test(mangled_arrays_are_noticed_by_every_operation),
         cmocka_unit_test(every_allocation_of_every_operation_may_fail),
         cmocka_unit_test(every_allocation_of_a_view_may_fail),

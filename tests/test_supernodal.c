@@ -336,6 +336,31 @@ static void wrong_arguments_are_named(void **state)
     close_scene(&s);
 }
 
+static void more_right_hand_sides_than_fit_in_memory_are_refused(void **state)
+{
+    (void)state;
+    static const int64_t absurd[] = {INT64_MAX, INT64_MAX / 2, INT64_MAX / 8 - 1, INT64_C(1) << 55};
+    scene s = small_scene();
+    trine_supernodal plan = (trine_supernodal)1;
+    trine_work work;
+    size_t bytes = 77;
+    const trine_panels empty = {.dtype = TRINE_D};
+    for (size_t k = 0; k < sizeof absurd / sizeof *absurd; k++) {
+        for (int single = 0; single <= 1; single++) {
+            const trine_supernodal_options options = {.max_nrhs = absurd[k], .single = single};
+            FAILS(TRINE_ERR_MEMORY, "more than memory can hold", trine_supernodal_analyse(s.ctx, &plan, &s.panels, &options));
+            assert_null(plan);
+            FAILS(TRINE_ERR_MEMORY, "more than memory can hold", trine_supernodal_analyse(s.ctx, &plan, &empty, &options));
+            OK(trine_supernodal_analyse(s.ctx, &plan, &s.panels, &(trine_supernodal_options){.single = single}));
+            FAILS(TRINE_ERR_MEMORY, "more than memory can hold", trine_supernodal_work(plan, absurd[k], NULL, &bytes, NULL));
+            FAILS(TRINE_ERR_MEMORY, "more than memory can hold", trine_supernodal_work(plan, absurd[k], NULL, NULL, &work));
+            assert_int_equal(bytes, 77);
+            trine_supernodal_destroy(&plan);
+        }
+    }
+    close_scene(&s);
+}
+
 static void check_names_the_first_bad_diagonal_row(void **state)
 {
     (void)state;
@@ -387,6 +412,7 @@ int main(void)
         cmocka_unit_test(info_counts_panels_and_entries),
         cmocka_unit_test(panels_that_do_not_fit_are_refused),
         cmocka_unit_test(wrong_arguments_are_named),
+        cmocka_unit_test(more_right_hand_sides_than_fit_in_memory_are_refused),
         cmocka_unit_test(check_names_the_first_bad_diagonal_row),
         cmocka_unit_test(a_failing_allocation_leaves_nothing_behind)};
     return TEST_MAIN(tests);

@@ -296,6 +296,30 @@ static void wrong_patterns_are_refused_with_the_row(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+static void more_right_hand_sides_than_fit_in_memory_are_refused(void **state)
+{
+    (void)state;
+    static const int64_t absurd[] = {INT64_MAX, INT64_MAX / 2, INT64_MAX / 8 - 1, INT64_C(1) << 55};
+    trine_context ctx = test_context();
+    trine_triangular_method methods[4];
+    const int n_methods = methods_here(methods);
+    size_t bytes = 77;
+    trine_work work = (trine_work)1;
+    for (size_t k = 0; k < sizeof absurd / sizeof *absurd; k++) {
+        for (int m = 0; m < n_methods; m++) {
+            const trine_triangular_options options = {.method = methods[m], .max_nrhs = absurd[k]};
+            FAILS(TRINE_ERR_MEMORY, "more than memory can hold", analyse_entries(ctx, 0, 0, (int32_t[]){0}, (int32_t[]){0}, options));
+            FAILS(TRINE_ERR_MEMORY, "more than memory can hold", analyse_entries(ctx, 2, 2, (int32_t[]){0, 1, 2}, (int32_t[]){0, 1}, options));
+        }
+        struct fixture f = open_fixture(33, TRINE_N, 2);
+        FAILS(TRINE_ERR_MEMORY, "vectors of 33 elements are more", trine_triangular_work(f.plan, absurd[k], NULL, &bytes, NULL));
+        FAILS(TRINE_ERR_MEMORY, "vectors of 33 elements are more", trine_triangular_work(f.plan, absurd[k], NULL, &bytes, &work));
+        assert_true(bytes == 77 && !work);
+        close_fixture(&f);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
 static void wrong_calls_are_refused(void **state)
 {
     (void)state;
@@ -395,6 +419,7 @@ int main(void)
         cmocka_unit_test(eight_threads_share_one_plan),
         cmocka_unit_test(handles_may_be_destroyed_in_any_order),
         cmocka_unit_test(wrong_patterns_are_refused_with_the_row),
+        cmocka_unit_test(more_right_hand_sides_than_fit_in_memory_are_refused),
         cmocka_unit_test(wrong_calls_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(method_names_are_there),

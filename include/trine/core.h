@@ -87,7 +87,8 @@ typedef struct {
 } trine_context_info;
 TRINE_API trine_status trine_context_get_info(trine_context ctx, trine_context_info *info);
 
-/** What this libtrine was built with, on any machine: "0.1.0", 1 if CUDA kernels are in it, "80-real;90-real;90-virtual". */
+/** What this libtrine was built with, on any machine: "0.1.0", 1 if CUDA kernels are in it, "80-real;90-real;90-virtual". Does nothing
+ *  for NULL. */
 typedef struct { const char *version; int cuda; const char *cuda_architectures; int cuda_runtime_version; int openmp; } trine_build_info;
 TRINE_API void trine_get_build_info(trine_build_info *info);
 

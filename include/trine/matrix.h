@@ -120,22 +120,37 @@ TRINE_API trine_status trine_vectors_permute_conjugate(trine_context ctx, trine_
 
 /* -------------------------------------------------------------------- files */
 
+/** What a file may ask for beyond what it holds. NULL or zeros: the limits that the comments say, so that memory and time are bounded
+ *  by the size of the file. A file beyond a limit is TRINE_ERR_FORMAT. */
+typedef struct {
+    int64_t max_rows; /* rows and columns of a matrix, rows x columns of vectors in a coordinate file; 0: 2^20, or 16 for each byte of
+                       * the file as it lies on the disk if that is more */
+    int64_t max_text; /* bytes that a gzipped file inflates to; 0: 2^26, or 64 for each byte of the file if that is more */
+} trine_read_options;
+
 /** Read a Matrix Market coordinate (or array) file or a Rutherford/Harwell-Boeing file, plain or gzipped, told apart by
  *  content. The result is CSR on the host, sorted, symmetric storage expanded, duplicates summed (and logged), values
  *  converted to t. Complex files need TRINE_C or TRINE_Z (else TRINE_ERR_ARGUMENT). Pattern files get documented values: 1 off
- *  the diagonal and (entries in the row) + 1 on stored diagonal positions. Zeros of an array file are not stored. NaN, Inf and
- *  values too large for t are refused, and so are elemental Harwell-Boeing files. docs/io.md has the details.
+ *  the diagonal and (entries in the row) + 1 on stored diagonal positions. Zeros of an array file are not stored. NaN, Inf,
+ *  values and sums of duplicates too large for t, elemental Harwell-Boeing files, and files that claim more than trine_read_options
+ *  says are refused. docs/io.md has the details.
  *  TRINE_ERR_IO: not there, a directory, unreadable. TRINE_ERR_FORMAT: the sentence names the file and the line. */
 TRINE_API trine_status trine_matrix_read(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t);
+/** The same with other limits; options NULL: trine_matrix_read. */
+TRINE_API trine_status trine_matrix_read_with(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t,
+                                              const trine_read_options *options);
 /** Write Matrix Market (.mtx, .mtx.gz) or Rutherford-Boeing (.rb, .rua, .rsa, ...) by the ending of path; 17 (9 in single)
  *  significant digits. symmetry other than TRINE_GENERAL writes the lower triangle only (the caller vouches for it; only a
  *  diagonal that cannot be skew-symmetric or Hermitian is TRINE_ERR_STRUCTURE). A pattern stays a pattern.
- *  Written to a temporary file beside path and renamed: path is whole or untouched. */
+ *  Written to a file that takes the place of path when it is complete (docs/io.md): path is whole or untouched. */
 TRINE_API trine_status trine_matrix_write(trine_matrix A, const char *path, trine_symmetry symmetry);
 /** Read vectors: a Matrix Market array or coordinate file, or plain text with one value a line (of a complex t: one or two;
- *  comments begin with % or #). NaN and Inf are read as they are. *data (host, column-major,
- *  rows x cols of type t) belongs to the caller: trine_free(ctx, TRINE_HOST, data). */
+ *  comments begin with % or #). NaN and Inf are read as they are; what a file may claim is limited as above. *data (host,
+ *  column-major, rows x cols of type t) belongs to the caller: trine_free(ctx, TRINE_HOST, data). */
 TRINE_API trine_status trine_vectors_read(trine_context ctx, const char *path, trine_dtype t, void **data, int64_t *rows, int64_t *cols);
+/** The same with other limits; options NULL: trine_vectors_read. */
+TRINE_API trine_status trine_vectors_read_with(trine_context ctx, const char *path, trine_dtype t, void **data, int64_t *rows, int64_t *cols,
+                                               const trine_read_options *options);
 /** Write a host vector block as a Matrix Market array file (.gz: gzipped); whole or untouched, as above. */
 TRINE_API trine_status trine_vectors_write(trine_context ctx, const char *path, trine_dtype t, const void *data, int64_t rows, int64_t cols, int64_t ld);
 

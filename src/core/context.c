@@ -118,6 +118,7 @@ void trine_get_build_info(trine_build_info *info)
 {
 #define TEXT(x) #x
 #define VERSION(a, b, c) TEXT(a) "." TEXT(b) "." TEXT(c)
+    if (!info) return;
     memset(info, 0, sizeof *info);
     info->version = VERSION(TRINE_VERSION_MAJOR, TRINE_VERSION_MINOR, TRINE_VERSION_PATCH);
 #undef VERSION
@@ -290,4 +291,11 @@ trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *n
     *out = *X;
     if (!out->ld) out->ld = smallest;
     return TRINE_SUCCESS;
+}
+
+trine_status trine_check_nrhs(int64_t n, int64_t nrhs)
+{
+    const int64_t most = INT64_C(1) << 54;
+    if (nrhs <= most / (n > 1 ? n : 1)) return TRINE_SUCCESS;
+    return trine_fail(TRINE_ERR_MEMORY, "%lld vectors of %lld elements are more than memory can hold", (long long)nrhs, (long long)n);
 }

@@ -112,6 +112,9 @@ static inline bool trine_dtype_is_single(trine_dtype t) { return t == TRINE_S ||
 static inline double trine_dtype_eps(trine_dtype t) { return trine_dtype_is_single(t) ? 1.1920928955078125e-07 : 2.220446049250313e-16; }
 /** Check a block of vectors of `rows` rows, put its smallest ld where it is 0; name is used in the sentence. */
 TRINE_API trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *name, trine_dense *out);
+/** TRINE_ERR_MEMORY for nrhs >= 0 vectors of n elements that no memory can hold, so that products of the two, rounded up, with the size
+ *  of an element and a small factor do not overflow. */
+TRINE_API trine_status trine_check_nrhs(int64_t n, int64_t nrhs);
 
 #ifdef __cplusplus
 }

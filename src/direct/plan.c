@@ -188,10 +188,8 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     D->sweeps = (direct_sweeps){.ctx = ctx, .dtype = dtype, .ops = D->ops, .options = *options, .max_nrhs = D->max_nrhs};
     TRY(take_matrix(D, A));
     TRY(place_permutations(D));
-    const size_t element = trine_dtype_size(D->dtype);
-    size_t bytes;
-    if (__builtin_mul_overflow((size_t)D->n * element, (size_t)D->max_nrhs, &bytes))
-        FAIL(TRINE_ERR_MEMORY, "%lld vectors of %lld elements are more than memory can hold", (long long)D->max_nrhs, (long long)D->n);
+    TRY(trine_check_nrhs(D->n, D->max_nrhs));
+    const size_t bytes = (size_t)D->n * (size_t)D->max_nrhs * trine_dtype_size(D->dtype);
     TRY(trine_alloc(ctx, D->space, bytes, &D->vectors));
     if (options->refine) {
         TRY(trine_alloc(ctx, D->space, bytes, &D->right));

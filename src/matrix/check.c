@@ -73,12 +73,18 @@ static trine_status check_sorted(trine_matrix A)
                       (int)A->indices[k - 1], major_name(A), (long long)i);
 }
 
+int64_t matrix_find_not_finite(trine_matrix A, int64_t *row)
+{
+    const int64_t k = A->values ? first_not_finite[A->dtype](A->nnz, A->values) : -1;
+    for (*row = 0; k >= 0 && A->offsets[*row + 1] <= k;) ++*row;
+    return k;
+}
+
 static trine_status check_finite(trine_matrix A)
 {
-    if (!A->values) return TRINE_SUCCESS;
-    int64_t k = first_not_finite[A->dtype](A->nnz, A->values), i = 0;
+    int64_t i;
+    const int64_t k = matrix_find_not_finite(A, &i);
     if (k < 0) return TRINE_SUCCESS;
-    while (A->offsets[i + 1] <= k) i++;
     return trine_fail(TRINE_ERR_STRUCTURE, "the value at %s %d in %s %lld is NaN or Inf", minor_name(A), (int)A->indices[k],
                       major_name(A), (long long)i);
 }

@@ -17,6 +17,16 @@ void entries_free(trine_context ctx, struct entries *e)
     *e = (struct entries){0};
 }
 
+/** Finite duplicates whose sum is not are no matrix of finite values. */
+static trine_status check_sums(trine_matrix A, const char *path)
+{
+    int64_t i;
+    const int64_t k = matrix_find_not_finite(A, &i);
+    if (k < 0) return TRINE_SUCCESS;
+    return trine_fail(TRINE_ERR_FORMAT, "%.300s: the sum of the duplicate entries at (%lld,%lld) is not finite in %s precision", path,
+                      (long long)i + 1, (long long)A->indices[k] + 1, trine_dtype_is_single(A->dtype) ? "single" : "double");
+}
+
 /** Entries a row after expansion, as offsets. */
 static int64_t count_rows(const struct entries *e, int64_t *offsets)
 {
@@ -48,9 +58,11 @@ trine_status entries_to_matrix(trine_context ctx, trine_matrix *A, trine_dtype t
         TRY(trine_matrix_sort(M, &sorted, 1));
         trine_matrix_destroy(&M);
         M = sorted;
-        if (M->nnz < nnz)
+        if (M->nnz < nnz) {
+            TRY(check_sums(M, path));
             trine_log(ctx, 1, "%s: %lld duplicate entries were added to others of the same place, %lld remain", path,
                       (long long)(nnz - M->nnz), (long long)M->nnz);
+        }
     }
     if (!e->values) {
         M->owns_values = true;

@@ -9,6 +9,10 @@
 
 enum { deepest_group = 3, longest_record = 1 << 16 };
 
+static const char too_long[] = "a record longer than 65536", too_many[] = "no field or more than 256 in a record";
+
+/** Each character is looked at once; the fields of a repeated group are copied. So neither time nor any number grows with the
+ *  repeat counts, and s->column never exceeds 2 longest_record. */
 struct parser {
     const char *p, *end;
     int column;
@@ -48,7 +52,7 @@ static const char *parse_fields(struct parser *s, char kind, int repeat)
         number(s, 0);
     }
     if (width < 1 || width > longest_field) return "a field without width or wider than 128";
-    if (repeat < 1 || repeat > most_fields - f->count) return "no field or more than 256 in a record";
+    if (repeat < 1 || repeat > most_fields - f->count) return too_many;
     if (kind == 'I') decimals = 0;
     else kind = 'E'; /* they are read alike */
     if (f->count && (f->kind != kind || f->decimals != decimals)) return "fields of different kinds or decimals";
@@ -62,9 +66,27 @@ static const char *parse_fields(struct parser *s, char kind, int repeat)
     return NULL;
 }
 
+/** The group that began with field `first` in column `begin` stands `repeat` times. */
+static const char *repeat_group(struct parser *s, int first, int begin, int repeat)
+{
+    struct fortran_format *f = s->f;
+    const int fields = f->count - first, width = s->column - begin;
+    if (repeat < 1 || repeat > most_fields) return "a group repeated 0 or more than 256 times";
+    if (width > (longest_record - begin) / repeat) return too_long;
+    if (fields > (most_fields - first) / repeat) return too_many;
+    for (int k = fields; k < fields * repeat; k++) {
+        f->start[f->count] = f->start[f->count - fields] + width;
+        f->width[f->count] = f->width[f->count - fields];
+        f->count++;
+    }
+    s->column = begin + width * repeat;
+    return NULL;
+}
+
 /** Items up to the group's ')'; p is behind its '('. */
 static const char *parse_group(struct parser *s, int depth)
 {
+    struct fortran_format *f = s->f;
     const char *wrong = NULL;
     if (depth > deepest_group) return "groups nested too deeply";
     while (!wrong) {
@@ -75,7 +97,7 @@ static const char *parse_group(struct parser *s, int depth)
         }
         if (c == ')') {
             s->p++;
-            return s->column > longest_record ? "a record longer than 65536" : NULL;
+            return NULL;
         }
         const bool negative = c == '-';
         if (c == '-' || c == '+') s->p++;
@@ -85,22 +107,26 @@ static const char *parse_group(struct parser *s, int depth)
         s->p++;
         if (negative && c != 'P') return "a negative repeat count";
         if (c == 'P') {
+            const int scale = negative ? -repeat : repeat;
             if (repeat > 30) return "a scale factor beyond 30";
-            s->f->scale = negative ? -repeat : repeat;
+            if (f->count && scale != f->scale) return "fields of different scale factors";
+            f->scale = scale;
         } else if (c == 'X') {
             s->column += repeat;
         } else if (c == '(') {
-            const char *body = s->p;
-            if (repeat < 1 || repeat > most_fields) return "a group repeated 0 or more than 256 times";
-            for (int k = 0; k < repeat && !wrong; k++) {
-                s->p = body;
-                wrong = parse_group(s, depth + 1);
+            const int first = f->count, begin = s->column;
+            wrong = parse_group(s, depth + 1);
+            if (!wrong) wrong = repeat_group(s, first, begin, repeat);
+            if (depth == 1) {
+                f->again = first;
+                f->again_column = begin;
             }
         } else if (strchr("IEDFG", c)) {
             wrong = parse_fields(s, c, repeat);
         } else {
             return "an edit descriptor other than I, E, D, F, G, X, P";
         }
+        if (!wrong && s->column > longest_record) wrong = too_long;
     }
     return wrong;
 }
@@ -114,8 +140,20 @@ const char *fortran_parse(const char *text, const char *end, struct fortran_form
     const char *wrong = parse_group(&s, 1);
     if (wrong) return wrong;
     if (!f->count) return "no field";
+    if (f->again == f->count) return "no field in its last group, which is what all records but the first consist of";
     if (f->kind == 'I') f->scale = 0;
     return NULL;
+}
+
+void fortran_later(const struct fortran_format *f, struct fortran_format *later)
+{
+    *later = *f;
+    later->count = f->count - f->again;
+    for (int k = 0; k < later->count; k++) {
+        later->start[k] = f->start[f->again + k] - f->again_column;
+        later->width[k] = f->width[f->again + k];
+    }
+    later->again = later->again_column = 0;
 }
 
 /** Give a real number without blanks the point and the exponent that its format implies. */
@@ -157,6 +195,7 @@ void fortran_word(const struct fortran_format *f, const char **p, const char *li
     while (*p < line_end && is_blank(**p)) ++*p;
     for (; *p < line_end && !is_blank(**p) && to < word + longest_field; ++*p) *to++ = **p ? **p : '?';
     *to = 0;
+    if (*p < line_end && !is_blank(**p)) to[-1] = '?'; /* the word goes on */
     if (f->kind != 'I' && to > word) apply_format(f, word);
 }
 

@@ -14,30 +14,40 @@ struct boeing {
     char type, symmetry; /* r c i p q; u s h z r */
     bool more_follows;   /* right-hand sides, which are skipped */
     struct fortran_format pointer_format, index_format, value_format;
+    const char *sizes;          /* the line of the type and the numbers of rows, columns and entries */
     const char *position, *end; /* the next record */
     const char *indices, *values; /* first records of these sections */
 };
 
 /* ----------------------------------------------------------------- records */
 
+struct field_scan;
+/** Reads the fields of a record one by one, as scan->by_words says; false at the first that is no number, which is left in word. */
+typedef bool (*closely_fn)(struct field_scan *scan, void *numbers, char *word);
+
 /** Walks through the records of one section. */
 struct field_scan {
     struct boeing *b;
-    const struct fortran_format *format;
-    const char *what;      /* "pointer", "index", "value" */
+    const struct fortran_format *format; /* of this record */
+    struct fortran_format later;         /* of all but the first */
+    const char *what;      /* "column pointer", "row index", "value" */
+    closely_fn read_closely;
     int64_t total, left;   /* fields in all records; in those to come */
     int fields, next;      /* of this record: how many of them count, and the next one */
     const char *line, *line_end;
-    bool by_words;         /* the record has as many words as fields: its fields are its words */
+    bool by_words;         /* the record is read by its words, not by its columns */
     const char *word;      /* the next one */
     int64_t integers[most_fields]; /* this record's, of a section of integers */
 };
 
-static trine_status scan_begin(struct boeing *b, struct field_scan *scan, const struct fortran_format *format, int64_t count, const char *what)
+static trine_status scan_begin(struct boeing *b, struct field_scan *scan, const struct fortran_format *format, int64_t count, const char *what,
+                               closely_fn read_closely)
 {
     scan->b = b;
     scan->format = format;
+    fortran_later(format, &scan->later);
     scan->what = what;
+    scan->read_closely = read_closely;
     scan->total = scan->left = count;
     scan->fields = scan->next = 0;
     scan->line = scan->line_end = b->position;
@@ -54,6 +64,7 @@ static trine_status scan_record(struct field_scan *scan)
 {
     struct boeing *b = scan->b;
     if (b->position >= b->end) return text_fail(b->text, b->end, "the file ends before the last %lld %s fields", (long long)scan->left, scan->what);
+    if (scan->left < scan->total) scan->format = &scan->later;
     scan->fields = scan->left < scan->format->count ? (int)scan->left : scan->format->count;
     scan->left -= scan->fields;
     scan->next = 0;
@@ -63,8 +74,9 @@ static trine_status scan_record(struct field_scan *scan)
 
 /* Most records hold plain numbers: as many words as fields, or one in the columns of each field. They are read as they stand, in
  * one pass over the characters, first the way the record before was. What is neither is looked at closely, field by field.
- * Where blanks separate all fields, the blanks decide: some writers, SciPy's among them, miss the columns of their own format.
- * A record that keeps to its format reads the same either way. */
+ * Some writers, SciPy's among them, miss the columns of their own format: where blanks separate as many words as there are fields,
+ * and text stands outside of the columns or a column holds no number, the words are the fields. Where words and columns both are
+ * numbers, and others, nobody can tell which are meant: such a record is refused. */
 
 /** Take a record that was read by words up to p; false if more stands in it. */
 static bool scan_words_end(struct field_scan *scan, const char *p)
@@ -74,6 +86,21 @@ static bool scan_words_end(struct field_scan *scan, const char *p)
     scan->b->position = p + (*p == '\n');
     scan->by_words = true;
     return true;
+}
+
+/** Does the word [p, end) stand within the columns of field k? */
+static inline bool is_in_columns(const struct field_scan *scan, int k, const char *p, const char *end)
+{
+    return p - scan->line >= scan->format->start[k] && end - scan->line <= scan->format->start[k] + scan->format->width[k];
+}
+
+/** The last of as many words as fields ends at `end`, and not all stand within their columns. Is it certain that the columns cannot
+ *  be read, as the last of them is blank or has text behind it? */
+static bool words_decide(const struct field_scan *scan, const char *end)
+{
+    const int last = scan->fields - 1;
+    const int64_t length = end - scan->line;
+    return length <= scan->format->start[last] || length > scan->format->start[last] + scan->format->width[last];
 }
 
 /** Find the end of the record, for reading it by columns. */
@@ -115,12 +142,16 @@ static bool scan_column(const struct field_scan *scan, int k, const char **begin
     return *begin < *end;
 }
 
-/** Blanks or columns for a record that is to be read field by field. */
-static void scan_closely(struct field_scan *scan)
+/** Does nothing stand outside of the fields? */
+static bool fields_hold_all(const struct field_scan *scan)
 {
-    scan_line(scan);
-    scan->by_words = fortran_count_words(scan->line, scan->line_end, scan->fields) == scan->fields;
-    scan->word = scan->line;
+    const struct fortran_format *f = scan->format;
+    int64_t behind = 0;
+    for (int k = 0; k < scan->fields; k++) {
+        if (!columns_are_blank(scan, behind, f->start[k])) return false;
+        behind = f->start[k] + f->width[k];
+    }
+    return columns_are_blank(scan, behind, scan->line_end - scan->line);
 }
 
 /** The next field without its blanks; empty if it is blank or beyond the end of its record. */
@@ -129,6 +160,47 @@ static void scan_field(struct field_scan *scan, char *word)
     if (scan->by_words) fortran_word(scan->format, &scan->word, scan->line_end, word);
     else fortran_field(scan->format, scan->next, scan->line, scan->line_end, word);
     scan->next++;
+}
+
+static bool read_as(struct field_scan *scan, bool by_words, void *numbers, char *word)
+{
+    scan->by_words = by_words;
+    scan->next = 0;
+    scan->word = scan->line;
+    return scan->read_closely(scan, numbers, word);
+}
+
+/** Why the field `word`, the one before scan->next, is no number. */
+static trine_status explain_field(const struct field_scan *scan, bool integer, const char *word)
+{
+    double value;
+    if (integer) return text_fail(scan->b->text, scan->line, "\"%s\" is no %s", word, scan->what);
+    if (!*word)
+        return text_fail(scan->b->text, scan->line, "value %lld is blank", (long long)(scan->total - scan->left - scan->fields + scan->next));
+    const char *end = number_double(word, &value);
+    if (!end || *end) return text_fail(scan->b->text, scan->line, "\"%s\" is no number", word);
+    return text_fail(scan->b->text, scan->line, "the value %s is not finite in this precision", word);
+}
+
+/** Read a record that is not plain, field by field: by its words where only these are numbers, else by its columns. */
+static trine_status scan_closely(struct field_scan *scan, void *numbers, size_t size, bool integer)
+{
+    char word[field_room];
+    union { int64_t integers[most_fields]; double doubles[most_fields]; float floats[most_fields]; } by_words;
+    scan_line(scan);
+    const bool words_fit = fortran_count_words(scan->line, scan->line_end, scan->fields) == scan->fields;
+    const bool words = words_fit && read_as(scan, true, &by_words, word);
+    const bool columns = read_as(scan, false, numbers, word);
+    if (!words && !columns) {
+        read_as(scan, words_fit, numbers, word);
+        return explain_field(scan, integer, word);
+    }
+    if (words && columns && fields_hold_all(scan) && memcmp(numbers, &by_words, size * (size_t)scan->fields))
+        return text_fail(scan->b->text, scan->line, "the record has as many words as fields, but its columns hold other numbers");
+    if (words) memcpy(numbers, &by_words, size * (size_t)scan->fields);
+    scan->by_words = words;
+    scan->next = 0;
+    return TRINE_SUCCESS;
 }
 
 /** The rest of the last record must be blank. */
@@ -199,7 +271,7 @@ static int header_numbers(const char *p, int64_t *numbers, int wanted)
 static trine_status header_format(const struct boeing *b, const char **p, const char *line_end, const char *name, struct fortran_format *f)
 {
     const char *begin = *p;
-    int depth = 0;
+    int64_t depth = 0;
     while (begin < line_end && *begin != '(') begin++;
     for (*p = begin; *p < line_end; ++*p) {
         depth += (**p == '(') - (**p == ')');
@@ -239,6 +311,7 @@ static trine_status read_header(struct boeing *b, trine_dtype t, struct entries 
     if (e->symmetry == TRINE_HERMITIAN && b->type != 'c') TRY(text_fail(text, third, "a Hermitian matrix is complex, not %.3s", type));
     if (b->type == 'c' && !trine_dtype_is_complex(t)) FAIL(TRINE_ERR_ARGUMENT, "%.200s is complex; a real dtype cannot hold it", text->path);
     const char *p = fourth;
+    b->sizes = third;
     TRY(header_format(b, &p, fifth, "pointers", &b->pointer_format));
     TRY(header_format(b, &p, fifth, "row indices", &b->index_format));
     if (b->type != 'p') TRY(header_format(b, &p, fifth, "values", &b->value_format));
@@ -254,18 +327,21 @@ done:
 /** The line of field k of a section. */
 static const char *field_line(const struct boeing *b, const char *section, const struct fortran_format *f, int64_t k)
 {
-    for (k /= f->count; k > 0; k--) section = text_next_line(section, b->end);
+    for (k = k < f->count ? 0 : 1 + (k - f->count) / (f->count - f->again); k > 0; k--) section = text_next_line(section, b->end);
     return section;
 }
 
 static bool integers_by_words(struct field_scan *scan)
 {
     const char *p = scan->line;
+    bool in_columns = true;
     for (int k = 0; k < scan->fields; k++) {
-        p = number_count(skip_blanks(p), &scan->integers[k]);
+        const char *begin = skip_blanks(p);
+        p = number_count(begin, &scan->integers[k]);
         if (!p || !ends_word(*p)) return false;
+        in_columns = in_columns && is_in_columns(scan, k, begin, p);
     }
-    return scan_words_end(scan, p);
+    return (in_columns || words_decide(scan, p)) && scan_words_end(scan, p);
 }
 
 static bool integers_by_columns(struct field_scan *scan)
@@ -282,6 +358,18 @@ static bool integers_by_columns(struct field_scan *scan)
     return columns_are_blank(scan, end - scan->line, scan->line_end - scan->line);
 }
 
+static bool integers_closely(struct field_scan *scan, void *numbers, char *word)
+{
+    int64_t *integers = numbers;
+    while (scan->next < scan->fields) {
+        int64_t *value = &integers[scan->next];
+        scan_field(scan, word);
+        const char *end = number_count(word, value);
+        if (!end || *end) return false;
+    }
+    return true;
+}
+
 /** The next record's integers. */
 static trine_status scan_integers(struct field_scan *scan)
 {
@@ -290,16 +378,7 @@ static trine_status scan_integers(struct field_scan *scan)
     if (status) return status;
     if (words_first ? integers_by_words(scan) || integers_by_columns(scan) : integers_by_columns(scan) || integers_by_words(scan))
         return TRINE_SUCCESS;
-    scan_closely(scan);
-    while (scan->next < scan->fields) {
-        char word[field_room];
-        int64_t *value = &scan->integers[scan->next];
-        scan_field(scan, word);
-        const char *end = number_count(word, value);
-        if (!end || *end) return text_fail(scan->b->text, scan->line, "\"%s\" is no %s", word, scan->what);
-    }
-    scan->next = 0;
-    return TRINE_SUCCESS;
+    return scan_closely(scan, scan->integers, sizeof *scan->integers, true);
 }
 
 /** An integer field within lowest..highest. */
@@ -321,9 +400,11 @@ static trine_status read_pointers(struct boeing *b, struct entries *e)
     trine_status status = TRINE_SUCCESS;
     struct field_scan scan;
     int64_t before = 1, pointer = 1;
-    TRY(scan_begin(b, &scan, &b->pointer_format, e->n_cols + 1, "column pointer"));
+    TRY(scan_begin(b, &scan, &b->pointer_format, e->n_cols + 1, "column pointer", integers_closely));
     if (e->count > b->end - b->position)
         TRY(text_fail(b->text, b->position, "%lld entries are declared, but only %lld bytes follow", (long long)e->count, (long long)(b->end - b->position)));
+    TRY(text_check_rows(b->text, b->sizes, e->n_rows, "rows"));
+    TRY(text_check_rows(b->text, b->sizes, e->n_cols, "columns"));
     TRY(ALLOC(b->text->ctx, e->rows, e->count));
     TRY(ALLOC(b->text->ctx, e->cols, e->count));
     for (int64_t j = 0; j <= e->n_cols; j++) {
@@ -344,7 +425,7 @@ static trine_status read_indices(struct boeing *b, struct entries *e)
     struct field_scan scan;
     int64_t lower = -1, upper = -1;
     b->indices = b->position;
-    TRY(scan_begin(b, &scan, &b->index_format, e->count, "row index"));
+    TRY(scan_begin(b, &scan, &b->index_format, e->count, "row index", integers_closely));
     for (int64_t k = 0; k < e->count; k++) {
         int64_t i;
         TRY(scan_integer(&scan, 1, e->n_rows, &i));

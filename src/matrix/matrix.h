@@ -42,5 +42,7 @@ typedef enum { VALUE_KEEP, VALUE_CONJUGATE, VALUE_NEGATE } value_map;
 trine_status matrix_flip(trine_matrix A, trine_matrix *B, trine_format format, value_map map);
 /** Indices ascending in each row of a host matrix; strictly: without duplicates. */
 bool matrix_is_sorted(trine_matrix A, bool strictly);
+/** Position of the first value of a host matrix that is NaN or Inf, -1 if all are finite; *row takes its row. */
+int64_t matrix_find_not_finite(trine_matrix A, int64_t *row);
 
 #endif

@@ -16,7 +16,7 @@ struct market {
     trine_dtype dtype;
     enum field field;
     bool array;
-    bool any_value;           /* NaN and Inf may stand in the file */
+    bool vectors;             /* not a matrix: NaN and Inf may stand in the file */
     const char *size_line;
     int64_t declared;         /* entries in the file */
     const char *body, *end;
@@ -68,6 +68,7 @@ static trine_status read_banner(struct market *m, struct entries *e)
     const char *p = text->data + sizeof banner - 1;
     trine_status status = TRINE_SUCCESS;
     int object, format, field, symmetry;
+    if (text_skip_blanks(p) == p && *p && *p != '\n') TRY(text_fail(text, p, "\"%s\" is no %s", text_word(text->data).text, banner));
     TRY(banner_word(text, &p, "object", objects, 1, &object));
     TRY(banner_word(text, &p, "format", formats, 2, &format));
     TRY(banner_word(text, &p, "field", fields, 4, &field));
@@ -117,6 +118,14 @@ static trine_status read_sizes(struct market *m, struct entries *e)
         m->declared = e->symmetry == TRINE_GENERAL ? n * e->n_cols : e->symmetry == TRINE_SKEW ? n * (n - 1) / 2 : n * (n + 1) / 2;
     }
     return TRINE_SUCCESS;
+}
+
+/** Rows and columns cost memory and time without entries, and so do the values of vectors that a coordinate file leaves out. */
+static trine_status check_sizes(const struct market *m, const struct entries *e)
+{
+    if (m->vectors) return m->array ? TRINE_SUCCESS : text_check_rows(m->text, m->size_line, e->n_rows * e->n_cols, "rows x columns");
+    const trine_status status = text_check_rows(m->text, m->size_line, e->n_rows, "rows");
+    return status ? status : text_check_rows(m->text, m->size_line, e->n_cols, "columns");
 }
 
 /* -------------------------------------------------------------------- body */
@@ -169,9 +178,9 @@ static trine_status explain_value(const struct market *m, const char *p)
         if (!*p || *p == '\n') return text_fail(m->text, word, "the line ends before the value%s", k ? "'s imaginary part" : "");
         p = number_double(p, &v);
         if (!p || (*p && !strchr(" \t\r\n", *p))) return text_fail(m->text, word, "\"%s\" is no number", text.text);
-        if (v != v && !m->any_value) return text_fail(m->text, word, "the value is \"%s\", not a number", text.text);
+        if (v != v && !m->vectors) return text_fail(m->text, word, "the value is \"%s\", not a number", text.text);
         number_float(word, &narrow);
-        if (!m->any_value && !isfinite(trine_dtype_is_single(m->dtype) ? narrow : v))
+        if (!m->vectors && !isfinite(trine_dtype_is_single(m->dtype) ? narrow : v))
             return text_fail(m->text, word, "the value %s is infinite in %s precision", text.text,
                              trine_dtype_is_single(m->dtype) ? "single" : "double");
         if (m->field == FIELD_INTEGER && v != trunc(v)) return text_fail(m->text, word, "%s is no integer", text.text);
@@ -241,6 +250,7 @@ static trine_status read_body(struct market *m, struct entries *e)
     TRY(read_banner(m, e));
     TRY(read_sizes(m, e));
     TRY(count_chunks(m, &chunks, &n_chunks));
+    TRY(check_sizes(m, e));
     e->count = m->declared;
     if (!m->array) {
         TRY(ALLOC(ctx, e->rows, e->count));
@@ -287,7 +297,7 @@ done:
 trine_status market_read_dense(const struct text *text, trine_dtype t, void **data, int64_t *rows, int64_t *cols)
 {
     trine_status status = TRINE_SUCCESS;
-    struct market m = {.text = text, .dtype = t, .any_value = true};
+    struct market m = {.text = text, .dtype = t, .vectors = true};
     struct entries e = {0};
     TRY(read_body(&m, &e));
     if (m.array && e.symmetry == TRINE_GENERAL) {

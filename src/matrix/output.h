@@ -12,10 +12,10 @@ enum { output_piece = 512 };
 struct output {
     trine_context ctx;
     const char *path;      /* the caller's */
-    char *target;          /* path with symbolic links followed */
-    char *temporary;       /* the file beside it; NULL where path is a device or a pipe, which is written directly */
+    char *target;          /* path with symbolic links followed; NULL where it is a device or a pipe, which is written directly */
+    char *temporary;       /* room for a name beside it, which the file has if named */
     int file;
-    bool created;
+    bool named;
     char *buffer;
     int64_t used;
     unsigned char *packed; /* gzip only */

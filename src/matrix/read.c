@@ -3,18 +3,26 @@
 
 #include "matrix/entries.h"
 
+static bool limits_are_valid(const trine_read_options *options) { return !options || (options->max_rows >= 0 && options->max_text >= 0); }
+
 trine_status trine_matrix_read(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t)
+{
+    return trine_matrix_read_with(ctx, A, path, t, NULL);
+}
+
+trine_status trine_matrix_read_with(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t, const trine_read_options *options)
 {
     REQUIRE(A, "A is NULL");
     *A = NULL;
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(path, "path is NULL");
     REQUIRE(trine_dtype_is_valid(t), "dtype %d is none of S, D, C, Z", (int)t);
+    REQUIRE(limits_are_valid(options), "max_rows is %lld, max_text is %lld", (long long)options->max_rows, (long long)options->max_text);
     trine_status status = TRINE_SUCCESS;
     struct text text = {.ctx = ctx};
     struct entries entries = {0};
     const double start = trine_wall_time();
-    TRY(text_read(ctx, path, &text));
+    TRY(text_read(ctx, path, options, &text));
     const double parsing = trine_wall_time();
     const double megabytes = 1e-6 * (double)text.size;
     if (market_is(&text)) TRY(market_read(&text, t, &entries));
@@ -67,16 +75,23 @@ static trine_status read_plain(const struct text *text, trine_dtype t, void **da
 
 trine_status trine_vectors_read(trine_context ctx, const char *path, trine_dtype t, void **data, int64_t *rows, int64_t *cols)
 {
+    return trine_vectors_read_with(ctx, path, t, data, rows, cols, NULL);
+}
+
+trine_status trine_vectors_read_with(trine_context ctx, const char *path, trine_dtype t, void **data, int64_t *rows, int64_t *cols,
+                                     const trine_read_options *options)
+{
     REQUIRE(data, "data is NULL");
     *data = NULL;
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(path, "path is NULL");
     REQUIRE(rows && cols, "rows or cols is NULL");
     REQUIRE(trine_dtype_is_valid(t), "dtype %d is none of S, D, C, Z", (int)t);
+    REQUIRE(limits_are_valid(options), "max_rows is %lld, max_text is %lld", (long long)options->max_rows, (long long)options->max_text);
     trine_status status = TRINE_SUCCESS;
     struct text text = {.ctx = ctx};
     *rows = *cols = 0;
-    TRY(text_read(ctx, path, &text));
+    TRY(text_read(ctx, path, options, &text));
     if (market_is(&text)) {
         TRY(market_read_dense(&text, t, data, rows, cols));
     } else {

@@ -13,6 +13,9 @@
 
 enum { smallest_buffer = 1 << 16 };
 
+/* What a file may claim: never less than these, and so much for each of its bytes. */
+enum { free_rows = 1 << 20, rows_a_byte = 16, free_text = 1 << 26, text_a_byte = 64 };
+
 trine_status text_io_error(const char *path, const char *what, int error_number)
 {
     char reason[128];
@@ -67,6 +70,15 @@ done:
 static void *inflate_alloc(void *ctx, unsigned count, unsigned size) { return trine_host_alloc(ctx, count, size); }
 static void inflate_release(void *ctx, void *p) { trine_free(ctx, TRINE_HOST, p); }
 
+/** The limits for a file of text->file_size bytes. */
+static void set_limits(struct text *text, const trine_read_options *options)
+{
+    trine_read_options *l = &text->limits;
+    if (options) *l = *options;
+    if (!l->max_rows) l->max_rows = text->file_size > free_rows / rows_a_byte ? rows_a_byte * text->file_size : free_rows;
+    if (!l->max_text) l->max_text = text->file_size > free_text / text_a_byte ? text_a_byte * text->file_size : free_text;
+}
+
 /** Replace text's gzip data by what it holds. */
 static trine_status inflate_bytes(struct text *text)
 {
@@ -75,10 +87,10 @@ static trine_status inflate_bytes(struct text *text)
     int64_t size = 0, room = 0, used = 0;
     z_stream z = {.zalloc = inflate_alloc, .zfree = inflate_release, .opaque = text->ctx};
     if (inflateInit2(&z, 15 + 16) != Z_OK) return trine_fail(TRINE_ERR_MEMORY, "no memory to inflate %.300s", text->path);
-    /* the last four bytes give the size modulo 2^32: a hint, trusted as far as deflate can compress */
+    /* the last four bytes give the size modulo 2^32: a hint, trusted as far as files usually compress */
     int64_t hint = 0;
     for (int k = 0; k < 4 && text->size >= 4; k++) hint |= (int64_t)(unsigned char)text->data[text->size - 4 + k] << 8 * k;
-    TRY(grow(text->ctx, &out, 0, &room, hint / 1032 <= text->size && hint ? hint + 1 : 4 * text->size));
+    TRY(grow(text->ctx, &out, 0, &room, hint / text_a_byte <= text->size && hint ? hint + 1 : 4 * text->size));
     while (used < text->size) {
         TRY(grow(text->ctx, &out, size, &room, smallest_buffer));
         const int64_t in = text->size - used < 1 << 30 ? text->size - used : 1 << 30;
@@ -90,6 +102,9 @@ static trine_status inflate_bytes(struct text *text)
         const int result = inflate(&z, Z_NO_FLUSH);
         used += in - z.avail_in;
         size += space - z.avail_out;
+        if (size > text->limits.max_text)
+            FAIL(TRINE_ERR_FORMAT, "%.300s: %lld bytes of gzip data hold more than %lld bytes of text; max_text allows more", text->path,
+                 (long long)text->file_size, (long long)text->limits.max_text);
         if (result == Z_STREAM_END) { /* zeros may pad the last member; anything else must be another one */
             int64_t next = used;
             while (next < text->size && !text->data[next]) next++;
@@ -117,11 +132,13 @@ done:
     return status;
 }
 
-trine_status text_read(trine_context ctx, const char *path, struct text *text)
+trine_status text_read(trine_context ctx, const char *path, const trine_read_options *options, struct text *text)
 {
     *text = (struct text){.ctx = ctx, .path = path};
     trine_status status = TRINE_SUCCESS;
     TRY(read_bytes(text));
+    text->file_size = text->size;
+    set_limits(text, options);
     if (text->size >= 2 && !memcmp(text->data, "\x1f\x8b", 2)) TRY(inflate_bytes(text));
     if (!text->size) FAIL(TRINE_ERR_FORMAT, "%.300s is empty", path);
 done:
@@ -155,6 +172,13 @@ trine_status text_fail(const struct text *text, const char *p, const char *forma
     const size_t length = strlen(text->path);
     return trine_fail(TRINE_ERR_FORMAT, "%s%s, line %lld: %s", length > 200 ? "..." : "",
                       length > 200 ? text->path + length - 200 : text->path, (long long)text_line(text, p), message);
+}
+
+trine_status text_check_rows(const struct text *text, const char *p, int64_t count, const char *what)
+{
+    if (count <= text->limits.max_rows) return TRINE_SUCCESS;
+    return text_fail(text, p, "%lld %s are more than the %lld that a file of %lld bytes may have; max_rows allows more", (long long)count, what,
+                     (long long)text->limits.max_rows, (long long)text->file_size);
 }
 
 struct text_word text_word(const char *p)

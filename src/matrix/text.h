@@ -2,6 +2,8 @@
 #ifndef TRINE_TEXT_H
 #define TRINE_TEXT_H
 
+#include <trine/matrix.h>
+
 #include "core/internal.h"
 
 /* --------------------------------------------------------------- the file */
@@ -12,11 +14,13 @@ struct text {
     const char *path; /* the caller's */
     char *data;
     int64_t size;
+    int64_t file_size;          /* of the file: less than size if that was inflated */
+    trine_read_options limits;  /* for this file, none of them 0 */
 };
 
-/** Read path, inflating it if it starts with gzip's magic bytes (several members are joined). TRINE_ERR_IO if it cannot be
- *  read, TRINE_ERR_FORMAT if the gzip data is truncated or damaged. */
-trine_status text_read(trine_context ctx, const char *path, struct text *text);
+/** Read path, inflating it if it starts with gzip's magic bytes (several members are joined). options: NULL, or limits that are not
+ *  negative. TRINE_ERR_IO if it cannot be read, TRINE_ERR_FORMAT if the gzip data is truncated, damaged, or beyond its limit. */
+trine_status text_read(trine_context ctx, const char *path, const trine_read_options *options, struct text *text);
 void text_free(struct text *text);
 
 /** Line number, from 1, of the character at p. Counted when asked for: only errors do. */
@@ -25,6 +29,8 @@ int64_t text_line(const struct text *text, const char *p);
 /** TRINE_ERR_FORMAT with the sentence "path, line N: ..." for the line that p is in. */
 __attribute__((format(printf, 3, 4)))
 trine_status text_fail(const struct text *text, const char *p, const char *format, ...);
+/** TRINE_ERR_FORMAT for the line at p if `count` rows, or whatever `what` names, are more than a file of this size may have. */
+trine_status text_check_rows(const struct text *text, const char *p, int64_t count, const char *what);
 /** TRINE_ERR_IO with the sentence "path: what: reason of error_number". */
 trine_status text_io_error(const char *path, const char *what, int error_number);
 

@@ -118,6 +118,7 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     /* A GPU spends one to two microseconds on the step from one level to the next; meanwhile it could read this (measured). */
     const double level_zeros = ctx->cuda && given.fill > 0 ? 2.4e6 / (double)trine_dtype_size(P->dtype) : 0;
     TRY(supernodal_symbolic(ctx, panels, given.invert == TRINE_INVERT_FULL ? 1 : given.fill, level_zeros, padding, &P->S));
+    TRY(trine_check_nrhs(P->S.n, given.max_nrhs));
     const size_t bytes = (size_t)P->S.n_values * trine_dtype_size(P->dtype) + 64; /* vector instructions read beyond the last value */
     if (trine_alloc(ctx, ctx->info.space, bytes, &P->values))
         FAIL(TRINE_ERR_MEMORY, "no memory for %zu bytes of panels (%lld entries); the general triangular solve needs less",
@@ -200,6 +201,8 @@ trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *bu
     REQUIRE(plan, "plan is NULL");
     REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
     REQUIRE(bytes || work, "bytes and work are NULL");
+    const trine_status too_many = trine_check_nrhs(plan->S.n, nrhs);
+    if (too_many) return too_many;
     const size_t needed = work_bytes(plan, nrhs);
     REQUIRE(!buffer || !work || !bytes || *bytes >= needed, "a buffer of %zu bytes for a work of %zu", *bytes, needed);
     REQUIRE(((uintptr_t)buffer & 255) == 0, "the buffer is not 256-byte aligned");

@@ -63,6 +63,7 @@ static trine_status analyse(trine_triangular plan, trine_matrix T)
     plan->nnz_matrix = m.nnz;
     if (!plan->options.ops) plan->options.ops = TRINE_N;
     if (!plan->options.max_nrhs) plan->options.max_nrhs = 1;
+    TRY(trine_check_nrhs(plan->n, plan->options.max_nrhs));
     TRY(plan->backend->analyse(plan, T));
 
     const struct triangle *main_side = &plan->side[plan->options.ops & TRINE_N ? SIDE_N : SIDE_T];
@@ -174,6 +175,8 @@ trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *bu
     REQUIRE(plan, "plan is NULL");
     REQUIRE(bytes, "bytes is NULL");
     REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
+    const trine_status too_many = trine_check_nrhs(plan->n, nrhs);
+    if (too_many) return too_many;
     const size_t needed = plan->backend->work_bytes(plan, nrhs);
     if (!out || (buffer && *bytes < needed)) {
         const size_t given = *bytes;

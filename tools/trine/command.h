@@ -47,6 +47,7 @@ __attribute__((format(printf, 2, 3))) error_t refuse(struct argp_state *state, c
 
 struct choice { const char *name; int value; }; /* lists end with a NULL name */
 error_t choose(struct argp_state *state, const char *option, const char *arg, const struct choice *list, int *value);
+error_t parse_size(struct argp_state *state, const char *option, const char *arg, int64_t *value); /* at least 1 */
 error_t parse_count(struct argp_state *state, const char *option, const char *arg, int lowest, int highest, int *value);
 /** Name of a value of the list; "" if there is none. */
 const char *choice_name(const struct choice *list, int value);
@@ -77,6 +78,16 @@ void json_numbers(const char *key, const double *values, int64_t count);
 /* ---------------------------------------------------------------- matrices */
 
 /** Read path with values of type t; t = 0: double, or double complex if the file is complex. */
-trine_status read_matrix(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t);
+trine_status read_matrix(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t, const trine_read_options *limits);
+
+/** --max-rows and --max-text, for a subcommand's table and its parser: ARGP_ERR_UNKNOWN if key is neither. */
+enum { KEY_MAX_ROWS = 512, KEY_MAX_TEXT };
+#define LIMIT_OPTIONS                                                                                                                  \
+    {"max-rows", KEY_MAX_ROWS, "N", 0,                                                                                                 \
+     "most rows and columns of a matrix, most values of right-hand sides in a coordinate file (default 2^20, or 16 for each byte of "  \
+     "the file if that is more)", 0},                                                                                                  \
+    {"max-text", KEY_MAX_TEXT, "N", 0,                                                                                                 \
+     "most bytes that a gzipped file inflates to (default 2^26, or 64 for each byte of the file if that is more)", 0}
+error_t parse_limit(int key, char *arg, struct argp_state *state, trine_read_options *limits);
 
 #endif

@@ -9,6 +9,7 @@ struct options {
     const char *path;
     int method; /* of --factor */
     bool json, factor;
+    trine_read_options limits;
 };
 
 static const struct choice factor_choices[] = {{"auto", TRINE_DIRECT_AUTO}, {"cholesky", TRINE_DIRECT_CHOLESKY}, {"lu", TRINE_DIRECT_LU}, {NULL, 0}};
@@ -26,13 +27,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->path = arg;
         return 0;
     case ARGP_KEY_END: return o->path ? 0 : refuse(state, "info: no matrix file");
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_limit(key, arg, state, &o->limits);
     }
 }
 
 static const struct argp_option options[] = {
     {"factor", KEY_FACTOR, "auto|cholesky|lu", OPTION_ARG_OPTIONAL,
      "factor the matrix (as trine solve would) and show the supernodes of L, and of U: levels, sizes, explicit zeros, before and after merging", 0},
+    LIMIT_OPTIONS,
     {"json", 'j', NULL, 0, "one JSON object", 0},
     {0}};
 static const struct argp argp = {
@@ -177,7 +179,7 @@ int command_info(int argc, char **argv)
     struct factor_statistics *factor = NULL;
     trine_status status = trine_context_create(&ctx, "cpu");
     step_begin("reading");
-    if (!status) status = read_matrix(ctx, &A, o.path, 0);
+    if (!status) status = read_matrix(ctx, &A, o.path, 0, &o.limits);
     step_end();
     step_begin("analysing");
     if (!status) status = trine_matrix_get_info(A, &info);

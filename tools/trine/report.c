@@ -14,7 +14,7 @@ const char exit_code_help[] =
     "  0  success\n"
     "  2  an option or argument is wrong\n"
     "  3  a file cannot be read or written\n"
-    "  4  a file does not follow its format\n"
+    "  4  a file does not follow its format, or claims more than --max-rows or --max-text allow\n"
     "  5  the matrix or the right-hand side does not suit: not square, empty, not finite, wrong length, not of the method's form\n"
     "  6  singular, or not positive definite\n"
     "  7  the device is not there, or it failed\n"
@@ -119,13 +119,28 @@ const char *grouped(int64_t number)
 
 static bool json_first;
 
+/** Bytes of the UTF-8 character at c (RFC 3629); 0 if there is none. */
+static int utf8_length(const unsigned char *c)
+{
+    const int length = *c < 0x80 ? 1 : *c < 0xC2 ? 0 : *c < 0xE0 ? 2 : *c < 0xF0 ? 3 : *c < 0xF5 ? 4 : 0;
+    for (int k = 1; k < length; k++)
+        if ((c[k] & 0xC0) != 0x80) return 0;
+    const bool overlong = (*c == 0xE0 && c[1] < 0xA0) || (*c == 0xF0 && c[1] < 0x90);
+    const bool surrogate = *c == 0xED && c[1] > 0x9F, too_large = *c == 0xF4 && c[1] > 0x8F;
+    return overlong || surrogate || too_large ? 0 : length;
+}
+
+/** JSON is UTF-8; names of files need not be. A byte 0xE9 that is not becomes the four characters \xe9. */
 static void json_text(const char *text)
 {
     putchar('"');
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\') printf("\\%c", *c);
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        const int length = utf8_length(c);
+        if (!length) printf("\\\\x%02x", *c);
+        else if (*c == '"' || *c == '\\') printf("\\%c", *c);
         else if (*c < ' ') printf("\\u%04x", *c);
-        else putchar(*c);
+        else fwrite(c, 1, (size_t)length, stdout);
+        c += length ? length : 1;
     }
     putchar('"');
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/internal.h"
 #include "host_vector.h"
@@ -16,6 +17,7 @@ struct options {
     const char *path, *rhs_path, *device, *out;
     int rhs, method, ordering, precision, refine, repeat;
     bool json, single_factor, refine_given;
+    trine_read_options limits;
 };
 
 static const struct choice ordering_choices[] = {{"auto", TRINE_ORDERING_AUTO}, {"metis", TRINE_ORDERING_METIS}, {"amd", TRINE_ORDERING_AMD},
@@ -50,7 +52,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->single_factor && !o->refine_given) o->refine = SINGLE_FACTOR_REFINE;
         return o->path ? 0 : refuse(state, "solve: no matrix file");
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_limit(key, arg, state, &o->limits);
     }
 }
 
@@ -74,6 +76,7 @@ static const struct argp_option options[] = {
      "solve K times and report the median time; with more than one, also the general triangular solve on the same factor, and after how "
      "many solves the set-up of the supernodal one has paid (default 1)", 0},
     {"out", 'o', "FILE", 0, "write the solution as a Matrix Market array file; .gz: gzipped. FILE is whole or untouched", 0},
+    LIMIT_OPTIONS,
     {"json", 'j', NULL, 0, "one JSON object instead of text", 0},
     {0}};
 static const struct argp argp = {
@@ -112,13 +115,25 @@ static void take_warning(void *user, int level, const char *message)
 
 static size_t vector_bytes(const struct run *r) { return (size_t)r->p.n * (size_t)r->p.nrhs * trine_dtype_size(r->t); }
 
+/** The solution must not take the place of what it is computed from, by whatever name. */
+static trine_status check_output(const struct options *o)
+{
+    const char *const inputs[] = {o->path, o->rhs == RHS_FILE ? o->rhs_path : NULL};
+    struct stat out, in;
+    if (!o->out || stat(o->out, &out) || !S_ISREG(out.st_mode)) return TRINE_SUCCESS;
+    for (int k = 0; k < 2; k++)
+        if (inputs[k] && !stat(inputs[k], &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return trine_fail(TRINE_ERR_ARGUMENT, "--out %s is the same file as %s, which is read", o->out, inputs[k]);
+    return TRINE_SUCCESS;
+}
+
 static trine_status read_input(struct run *r)
 {
     trine_status status = TRINE_SUCCESS;
     struct problem *p = &r->p;
     const char *path = r->o->path;
     step_begin("reading");
-    TRY(read_matrix(p->ctx, &p->A, path, (trine_dtype)r->o->precision));
+    TRY(read_matrix(p->ctx, &p->A, path, (trine_dtype)r->o->precision, &r->o->limits));
     r->read_seconds = step_end();
     TRY(trine_matrix_get_info(p->A, &p->info));
     r->t = p->info.dtype;
@@ -141,7 +156,7 @@ static trine_status make_rhs(struct run *r)
     p->nrhs = 1;
     if (r->o->rhs == RHS_FILE) {
         int64_t rows, cols, bad;
-        TRY(trine_vectors_read(p->ctx, r->o->rhs_path, r->t, &r->b, &rows, &cols));
+        TRY(trine_vectors_read_with(p->ctx, r->o->rhs_path, r->t, &r->b, &rows, &cols, &r->o->limits));
         if (rows != p->n || cols < 1)
             FAIL(TRINE_ERR_STRUCTURE, "%s: the right-hand side is %lld x %lld, but the matrix has %lld rows", r->o->rhs_path, (long long)rows,
                  (long long)cols, (long long)p->n);
@@ -297,6 +312,7 @@ static trine_status run_all(struct run *r)
     const struct options *o = r->o;
     enum method chosen;
     const char *reason;
+    TRY(check_output(o));
     TRY(trine_context_create(&p->ctx, o->device));
     TRY(trine_context_get_info(p->ctx, &r->device));
     TRY(trine_context_set_log(p->ctx, take_warning, r, 1));

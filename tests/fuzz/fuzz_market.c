@@ -1,0 +1,8 @@
+/* Matrix Market files as matrices. */
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_matrix(data, size);
+    return 0;
+}
