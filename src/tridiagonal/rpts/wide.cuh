@@ -30,7 +30,6 @@ template <typename T, int NR> __device__ inline wide_union<T, NR> shuffle_from(c
     for (int r = 0; r < 2; r++) {
         for (int k = 0; k < 4; k++) v.pair.c[r][k] = shuffle_from(u.pair.c[r][k], lane);
         for (int k = 0; k < NR; k++) v.rhs[r][k] = shuffle_from(u.rhs[r][k], lane);
-        v.pair.weight[r] = shuffle_from(u.pair.weight[r], lane);
     }
     v.there = __shfl_sync(~0u, u.there, lane);
     return v;
@@ -40,9 +39,7 @@ template <typename T, int NR> __device__ inline wide_union<T, NR> shuffle_from(c
 template <typename T, int NR> __device__ inline void join(int pivot, wide_union<T, NR> &A, int rows, const T (*added)[4], const T (&rhs)[2][NR], wide_meeting<T, NR> &meeting)
 {
     wide_joint<T> joint = {};
-    real_of<T> weight[2];
-    for (int r = 0; r < rows - 2; r++) weight[r] = wide_weight(pivot, added[r], rows);
-    wide_eliminate(&A.pair, rows, added, weight, &joint);
+    wide_eliminate(&A.pair, rows, added, &joint);
     for (int u = 0; u < 2; u++)
         for (int k = 0; k < 4; k++) meeting.known[u][k] = joint.known[u][k];
     for (int k = 0; k < NR; k++) {
@@ -82,7 +79,6 @@ __device__ inline wide_union<T, NR> reduce_lane(const system_of<T> &A, int pivot
     left.there = range.rows > 0;
     if (!left.there) return left;
     read_pair(A, D, range, range.start, left.pair.c, left.rhs);
-    for (int r = 0; r < 2; r++) left.pair.weight[r] = wide_weight(pivot, left.pair.c[r], 4);
     for (int i = 2; i < range.rows;) {
         wide_meeting<T, NR> meeting;
         T c[2][4] = {}, rhs[2][NR] = {};

@@ -6,25 +6,46 @@
  * columns between the first and the last one) is singular, these two are the same row: a combination of inner rows alone, which holds
  * x[first] and x[last] only; what the first and the last row of the partition say is lost. Where it is nearly singular, digits are.
  * So there any two rows of the space are kept, as they come out of an elimination in which all rows of the partition compete for
- * pivots (as in block/panel.h): a wide pair, with a fourth coefficient each. A system of which some rows are wide is a sequence of such pairs, and
+ * pivots (as in block/panel.h), by their scaled coefficients: a wide pair, with a fourth coefficient each. A system of which some rows are wide is a sequence of such pairs, and
  * is solved by joining them one after the other: the two unknowns where two pairs meet are eliminated from their four rows. */
 
-/** The largest of a row's coefficients, as rpts_scale. */
+/** The largest of a row's coefficients. */
 RPTS_INLINE R FN(wide_largest)(const T *c, int count)
 {
     R largest = 0;
     for (int k = 0; k < count; k++) largest = ABS1(c[k]) > largest ? ABS1(c[k]) : largest;
     return largest;
 }
-RPTS_INLINE R FN(wide_weight)(int pivoting, const T *c, int count)
+/** What makes rows of any scale comparable. */
+RPTS_INLINE R FN(wide_weight)(const T *c, int count)
 {
     const R largest = FN(wide_largest)(c, count);
-    return pivoting == TRINE_PIVOT_PARTIAL ? (R)1 : SCALE_RECIPROCAL(largest > SMALLEST_NORMAL ? largest : SMALLEST_NORMAL);
+    return SCALE_RECIPROCAL(largest > SMALLEST_NORMAL ? largest : SMALLEST_NORMAL);
+}
+
+/** Take the best column of row 0 out of row 1, then that of row 1 out of row 0: rows that have a large part in common would lose what they
+ *  differ in, a digit with every join. Rows whose scale drifts are brought back. */
+RPTS_INLINE void FN(wide_separate)(WIDE_PAIR *pair, WIDE_JOINT *j)
+{
+    for (int from = 0; from < 2; from++) {
+        T *const row = pair->c[from], *const other = pair->c[1 - from];
+        int best = 0;
+        for (int k = 1; k < 4; k++)
+            if (ABS1(row[k]) > ABS1(row[best])) best = k;
+        const R largest = ABS1(row[best]);
+        j->scale[from] = largest < (R)0x1p-16 ? (R)0x1p16 : largest > (R)0x1p16 ? (R)0x1p-16 : (R)1;
+        for (int k = 0; k < 4; k++) row[k] = row[k] * FROM_REAL(j->scale[from]);
+        const T f = ABS1(row[best]) > SMALLEST_NORMAL ? other[best] * RECIPROCAL(row[best]) : ZERO;
+        j->separated[1 - from] = f;
+        if (ABS1(f) == 0) continue;
+        for (int k = 0; k < 4; k++) other[k] = other[k] - f * row[k];
+        other[best] = ZERO;
+    }
 }
 
 /** Join the union, whose last unknown is own and whose after is next, with rows that follow: one row over (own, next, after), or a pair over
  *  (own, next, last, after). row[2..] are those, over 3 or 4 unknowns; afterwards the union reaches to their last one. */
-RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, int rows, const T (*added)[4], const R *added_weight, WIDE_JOINT *j)
+RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, int rows, const T (*added)[4], WIDE_JOINT *j)
 {
     const int unknowns = rows - 2, columns = 4 + unknowns; /* before, first, own, next, ... */
     T m[4][6];
@@ -35,7 +56,7 @@ RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, int rows, const T (*added)[
         for (int k = 0; k < columns; k++) m[i][k] = ZERO;
         if (i < 2) for (int k = 0; k < 4; k++) m[i][k] = pair->c[i][k];
         else for (int k = 0; k < 2 + unknowns; k++) m[i][2 + k] = added[i - 2][k];
-        weight[i] = i < 2 ? pair->weight[i] : added_weight[i - 2];
+        weight[i] = FN(wide_weight)(m[i], columns);
         scale[i] = FN(wide_largest)(m[i], columns);
     }
     for (int u = 0; u < unknowns; u++) {
@@ -67,8 +88,9 @@ RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, int rows, const T (*added)[
         if (used[i]) continue;
         j->left[count] = i;
         for (int k = 0; k < 4; k++) pair->c[count][k] = m[i][k < 2 ? k : k + unknowns];
-        pair->weight[count++] = weight[i];
+        count++;
     }
+    FN(wide_separate)(pair, j);
 }
 
 /** The same for right-hand sides: rhs of the union's rows and of those that joined it; the union's afterwards in rhs[0], rhs[1], what
@@ -78,9 +100,9 @@ RPTS_INLINE void FN(wide_eliminate_rhs)(const WIDE_JOINT *j, T *rhs, T *eliminat
     for (int u = 0; u < j->unknowns; u++)
         for (int i = 0; i < j->rows; i++) rhs[i] = rhs[i] - j->factor[u][i] * rhs[j->pivot[u]];
     const T second = j->unknowns == 2 ? rhs[j->pivot[1]] * j->inverse[1] : ZERO, first = rhs[j->pivot[0]] * j->inverse[0] - j->next * second;
-    const T left0 = rhs[j->left[0]], left1 = rhs[j->left[1]];
+    const T left0 = rhs[j->left[0]] * FROM_REAL(j->scale[0]), left1 = (rhs[j->left[1]] - j->separated[1] * left0) * FROM_REAL(j->scale[1]);
     eliminated[0] = first, eliminated[1] = second;
-    rhs[0] = left0, rhs[1] = left1;
+    rhs[0] = left0 - j->separated[0] * left1, rhs[1] = left1;
 }
 
 /** Combinations of the two rows that fit a tridiagonal system: (times[0][0], times[0][1]) without x[after], (times[1][0], times[1][1]) without
@@ -130,8 +152,7 @@ RPTS_INLINE bool FN(wide_close)(const WIDE_PAIR *pair, bool cyclic, WIDE_JOINT *
         for (int k = 0; k < 4; k++) none.c[i][k] = added[i][k] = ZERO; /* the rows come as those of a pair over (first, last) that joins nothing */
         added[i][0] = cyclic ? pair->c[i][1] + pair->c[i][3] : pair->c[i][1];
         added[i][1] = cyclic ? pair->c[i][2] + pair->c[i][0] : pair->c[i][2];
-        none.weight[i] = 0;
     }
-    FN(wide_eliminate)(&none, 4, (const T(*)[4])added, pair->weight, j);
+    FN(wide_eliminate)(&none, 4, (const T(*)[4])added, j);
     return j->regular;
 }

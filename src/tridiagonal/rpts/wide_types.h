@@ -2,14 +2,15 @@
 #ifndef TRINE_RPTS_WIDE_TYPES_H
 #define TRINE_RPTS_WIDE_TYPES_H
 
-/** Two rows: coefficients of x[before], x[first], x[last], x[after]; their weights in pivot decisions. */
-#define WIDE_PAIR_MEMBERS T c[2][4]; R weight[2];
+/** Two rows: coefficients of x[before], x[first], x[last], x[after]. */
+#define WIDE_PAIR_MEMBERS T c[2][4];
 
 /** An elimination of one or two unknowns from three or four rows: what right-hand sides need to follow it, and back substitution.
  *  rows: those of the union are 0 and 1, then come those that joined it; left: the two that remain.
  *  factor: row i becomes row i - factor[k][i] row pivot[k]; next: the coefficient of the second unknown in pivot row 0.
  *  Unknown k is inverse[k] times the right-hand side of its pivot row - known[k] (x[before], x[first], x[last], x[after]).
+ *  Of the two that remain, row 0 is multiplied by scale[0]; row 1, less separated[1] row 0, by scale[1]; then row 0 loses separated[0] row 1.
  *  regular: false where an unknown has no pivot but zero. */
-#define WIDE_JOINT_MEMBERS int rows, unknowns, pivot[2], left[2]; T factor[2][4], next, inverse[2], known[2][4]; bool regular;
+#define WIDE_JOINT_MEMBERS int rows, unknowns, pivot[2], left[2]; T factor[2][4], next, inverse[2], known[2][4], separated[2]; R scale[2]; bool regular;
 
 #endif
