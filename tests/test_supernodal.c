@@ -221,7 +221,11 @@ static void a_batch_of_factors_of_different_structure_is_solved(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "factor 1", trine_supernodal_analyse_batch(ctx, &plan, panels, FACTORS, NULL));
     panels[1].diag = TRINE_NONUNIT;
     F[0].rows[0] = (int32_t)F[0].n;
-    FAILS(TRINE_ERR_STRUCTURE, "panel 0", trine_supernodal_analyse_batch(ctx, &plan, panels, FACTORS, NULL));
+    FAILS(TRINE_ERR_STRUCTURE, "factor 0: row 0 of panel 0", trine_supernodal_analyse_batch(ctx, &plan, panels, FACTORS, NULL));
+    F[0].rows[0] = 0;
+    F[1].row_offsets[1] += INT64_C(1) << 40; /* a row list that is nowhere: not to be read */
+    FAILS(TRINE_ERR_STRUCTURE, "factor 1: panel 0 has 1099511", trine_supernodal_analyse_batch(ctx, &plan, panels, FACTORS, NULL));
+    F[1].row_offsets[1] -= INT64_C(1) << 40;
     FAILS(TRINE_ERR_ARGUMENT, "no factors", trine_supernodal_analyse_batch(ctx, &plan, panels, 0, NULL));
     OK(trine_supernodal_analyse(ctx, &plan, &panels[1], NULL));
     FAILS(TRINE_ERR_ARGUMENT, "analyse_batch", trine_supernodal_numeric_batch(plan, TRINE_HOST, values, NULL));

@@ -41,6 +41,8 @@ typedef struct {
     int64_t min_panels_per_level, max_panels_per_level;
 } supernodal_structure;
 
+/** What trine_supernodal_analyse asks of panels. */
+trine_status supernodal_check_panels(const trine_panels *panels);
 /** Check the panels, build the tree, merge. fill < 0: no merging; >= 1: all into one. `level_zeros`: this many zeros more, in all
  *  panels of a level together, are worth a level less. `padding`: ld is a multiple of it. */
 trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, double level_zeros, int padding,
