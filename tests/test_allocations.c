@@ -1,14 +1,13 @@
 /* Every public function when memory ends. The headers say which functions there are: each is either in `allocating`, with a piece of
  * work that calls it, whose k-th host allocation is made to fail for every k; or in `without`, because it allocates nothing on the
  * host. A function in neither list, or in both, fails the test, and so does a name that no header has. */
-#include <ctype.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness.h"
+#include "header_support.h"
 #ifdef TRINE_TEST_DIRECT
 #include <trine/direct.h>
 #endif
@@ -669,49 +668,18 @@ static int names_listed(void)
     return count;
 }
 
-/** Every name between TRINE_API and the next parenthesis; returns how many. */
-static int functions_of(const char *path)
+static void is_listed(void *count, const char *name, const char *declaration)
 {
-    static char text[1 << 18];
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    const size_t length = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    assert_in_range(length, 1, sizeof text - 2);
-    text[length] = 0;
-    int count = 0;
-    for (const char *at = text; (at = strstr(at, "TRINE_API")); at++) {
-        const char *line = at;
-        while (line > text && line[-1] != '\n') line--;
-        if (*line == '#') continue; /* its definition */
-        const char *end = strchr(at, '('), *begin;
-        assert_non_null(end);
-        for (begin = end; isalnum((unsigned char)begin[-1]) || begin[-1] == '_' || begin[-1] == '#';) begin--;
-        char name[100];
-        snprintf(name, sizeof name, "%.*s", (int)(end - begin), begin);
-        count++;
-        if (times_listed(name) != 1) fail_msg("%s of %s is %d times in the lists of this test; it must be there once", name, path, times_listed(name));
-    }
-    return count;
+    (void)declaration;
+    ++*(int *)count;
+    if (times_listed(name) != 1) fail_msg("%s is %d times in the lists of this test; it must be there once", name, times_listed(name));
 }
 
 static void every_public_function_is_listed_once(void **state)
 {
     (void)state;
-    DIR *headers = opendir(TRINE_TEST_INCLUDE "/trine");
-    assert_non_null(headers);
-    int count = functions_of(TRINE_TEST_INCLUDE "/tridigpu.h");
-    for (struct dirent *entry; (entry = readdir(headers));) {
-        const char *dot = strrchr(entry->d_name, '.');
-        if (!dot || strcmp(dot, ".h")) continue;
-#ifndef TRINE_TEST_DIRECT
-        if (!strcmp(entry->d_name, "direct.h")) continue;
-#endif
-        char path[1024];
-        snprintf(path, sizeof path, "%s/trine/%s", TRINE_TEST_INCLUDE, entry->d_name);
-        count += functions_of(path);
-    }
-    closedir(headers);
+    int count = 0;
+    visit_public_functions(is_listed, &count);
     assert_int_equal(count, names_listed()); /* no name that no header has */
     assert_true(count > 100);
 }

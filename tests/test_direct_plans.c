@@ -150,12 +150,18 @@ static void wrong_arguments_of_a_plan_for_a_factor_are_named(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    trine_matrix A, small, complex_A;
+    trine_matrix A, small, complex_A, pattern;
+    trine_matrix_info info;
+    const int64_t *offsets;
+    const int32_t *columns;
     trine_factor F, simplicial;
     trine_direct plan;
     OK(trine_matrix_gallery(ctx, &A, "laplace2d:nx=4,ny=4", TRINE_D));
     OK(trine_matrix_gallery(ctx, &complex_A, "laplace2d:nx=4,ny=4", TRINE_Z));
     OK(trine_matrix_gallery(ctx, &small, "laplace2d:nx=3,ny=4", TRINE_D));
+    OK(trine_matrix_get_info(A, &info));
+    OK(trine_matrix_get_arrays(A, &offsets, &columns, NULL));
+    OK(trine_matrix_csr(ctx, &pattern, TRINE_D, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64, offsets, 32, columns, NULL));
     OK(trine_factor_create(ctx, &F, A, NULL));
     OK(trine_factor_create(ctx, &simplicial, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL}));
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_create_from_factor(ctx, NULL, F, A, NULL));
@@ -164,12 +170,14 @@ static void wrong_arguments_of_a_plan_for_a_factor_are_named(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_direct_create_from_factor(ctx, &plan, F, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "12 x 12", trine_direct_create_from_factor(ctx, &plan, F, small, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "complex", trine_direct_create_from_factor(ctx, &plan, F, complex_A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "without values", trine_direct_create_from_factor(ctx, &plan, F, pattern, &(trine_direct_options){.refine = 1}));
     FAILS(TRINE_ERR_ARGUMENT, "no solver 3", trine_direct_create_from_factor(ctx, &plan, F, A, &(trine_direct_options){.solver = (trine_direct_solver)3}));
     FAILS(TRINE_ERR_UNSUPPORTED, "no supernodal panels",
           trine_direct_create_from_factor(ctx, &plan, simplicial, A, &(trine_direct_options){.solver = TRINE_SOLVER_SUPERNODAL}));
     assert_null(plan);
     OK(trine_factor_destroy(&F));
     OK(trine_factor_destroy(&simplicial));
+    trine_matrix_destroy(&pattern);
     trine_matrix_destroy(&A);
     trine_matrix_destroy(&complex_A);
     trine_matrix_destroy(&small);

@@ -36,7 +36,8 @@ typedef struct {
     int keep_zeros;           /* reserved for the supernode partition: 0 */
 } trine_factor_options;
 
-/** Order and factor the square host matrix A. Synchronous. TRINE_ERR_NOT_DEFINITE: Cholesky broke down (names the column);
+/** Order and factor the square host matrix A. Synchronous. TRINE_ERR_STRUCTURE: arrays that do not fit (as trine_matrix_check), a
+ *  value that is not finite, Cholesky asked for and A not Hermitian. TRINE_ERR_NOT_DEFINITE: Cholesky broke down (names the column);
  *  TRINE_ERR_SINGULAR: an exactly zero pivot or a structurally singular matrix (names the column or row);
  *  TRINE_ERR_MEMORY: the factor does not fit. AUTO falls back as its comment says and logs it. */
 TRINE_API trine_status trine_factor_create(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options);
@@ -96,7 +97,7 @@ typedef struct {
 /** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype; kept by reference. */
 TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options);
 /** The same with a factor that is there: F is A's, is kept by reference (an update of this plan updates it), and options->factor is
- *  not used. Several plans may share one factor. */
+ *  not used. Several plans may share one factor. A is checked as by trine_factor_create. */
 TRINE_API trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A,
                                                        const trine_direct_options *options);
 /** New values on the same pattern. */

@@ -53,8 +53,8 @@ typedef struct {
 /** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC, host or
  *  device, rows sorted or not. May synchronize. On a GPU the analysis runs on the device, wherever the pattern is; a few numbers
  *  come back to the host. options NULL = all automatic.
- *  TRINE_ERR_STRUCTURE: not square; an entry in the other triangle (if that is an error); a duplicate (each names the row);
- *  uplo AUTO on a matrix with both triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED:
+ *  TRINE_ERR_STRUCTURE: not square; offsets or indices that do not fit (as trine_matrix_check); an entry in the other triangle (if
+ *  that is an error); a duplicate (each names the row); uplo AUTO on a matrix with both triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED:
  *  a method that this context's device does not have. */
 TRINE_API trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *plan, trine_matrix T, const trine_triangular_options *options);
 
@@ -96,7 +96,7 @@ TRINE_API trine_status trine_triangular_destroy(trine_triangular *plan);
 
 /** Level sets of one triangle of a host matrix: rows[level_offsets[k] .. level_offsets[k+1]) depend only on earlier levels.
  *  Missing diagonals do not matter here; the other triangle is ignored. rows and level_of may be NULL; arrays are n long,
- *  level_offsets n + 1; the caller owns them. */
+ *  level_offsets n + 1; the caller owns them. TRINE_ERR_STRUCTURE: offsets or indices of T that do not fit. */
 TRINE_API trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo, int64_t *n_levels,
                                         int64_t *level_offsets, int32_t *rows, int32_t *level_of);
 

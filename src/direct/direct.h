@@ -50,6 +50,10 @@ struct trine_factor_s {
 /** Free the panels of U^T, which are made anew when they are asked for. */
 void factor_drop_upper_panels(trine_factor F);
 
+/** Refuse an A that is NULL, in device memory, not square, a pattern, not finite, or of arrays that do not fit (trine_matrix_check).
+ *  *info: A's sizes. */
+trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info);
+
 /** The arrays of F->A. */
 struct factor_input { int64_t n, nnz; const int64_t *offsets; const int32_t *indices; const double *values; };
 struct factor_input factor_get_input(trine_factor F);

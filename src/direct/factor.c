@@ -33,7 +33,7 @@ void factor_warn_if_nearly_singular(trine_factor F, double smallest_over_largest
 
 /* ------------------------------------------------------------------- input */
 
-static trine_status check_matrix(trine_matrix A, trine_matrix_info *info)
+trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info)
 {
     REQUIRE(A, "A is NULL");
     trine_status status = trine_matrix_get_info(A, info);
@@ -202,7 +202,7 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     trine_factor_options chosen = options ? *options : (trine_factor_options){0};
     trine_status status = check_options(&chosen);
     if (status) return status;
-    status = check_matrix(A, &info);
+    status = factor_check_matrix(A, &info);
     if (status) return status;
     trine_factor F = trine_host_calloc(ctx, 1, sizeof *F);
     if (!F) return TRINE_ERR_MEMORY;
@@ -247,7 +247,7 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
     trine_matrix_info info;
     trine_matrix_structure s;
     trine_matrix W = NULL;
-    trine_status status = check_matrix(A, &info);
+    trine_status status = factor_check_matrix(A, &info);
     if (status) return status;
     REQUIRE(info.n_rows == F->n && info.nnz == F->nnz_given, "A is of order %lld with %lld entries, not %lld with %lld",
             (long long)info.n_rows, (long long)info.nnz, (long long)F->n, (long long)F->nnz_given);

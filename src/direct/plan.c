@@ -230,14 +230,12 @@ trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *pl
     *plan = NULL;
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(F, "F is NULL");
-    REQUIRE(A, "A is NULL");
     const trine_direct_options chosen = options ? *options : (trine_direct_options){0};
     trine_matrix_info info;
     trine_status status = TRINE_SUCCESS;
     TRY(check_options(&chosen));
-    TRY(trine_matrix_get_info(A, &info));
-    REQUIRE(info.n_rows == F->n && info.n_cols == F->n, "A is %lld x %lld, and the factor of order %lld", (long long)info.n_rows,
-            (long long)info.n_cols, (long long)F->n);
+    TRY(factor_check_matrix(A, &info));
+    REQUIRE(info.n_rows == F->n, "A is %lld x %lld, and the factor of order %lld", (long long)info.n_rows, (long long)info.n_cols, (long long)F->n);
     REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z), "of A and its factor one is complex, the other is not");
     if (!F->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed");
     trine_retain(&F->refs);
