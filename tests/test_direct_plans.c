@@ -1,4 +1,6 @@
 /* Plans made from factors: what they share, in which order handles go, no memory. */
+#include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,6 +186,146 @@ static void wrong_arguments_of_a_plan_for_a_factor_are_named(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/* -------------------------------------------------- several threads on one plan */
+
+enum { THREADS = 4, ROWS = 60 * 60, ROUNDS = 60 };
+struct contest {
+    trine_context ctx;
+    trine_direct plan;
+    trine_matrix A;
+    const double *exact;
+    int right, refused;
+    const char *failed;
+};
+#define NEED(condition) do { if (!(condition)) { c->failed = #condition; goto done; } } while (0)
+
+static void *solve_in_a_thread(void *argument)
+{
+    struct contest *c = argument;
+    trine_context_info info;
+    double *x = malloc(ROWS * sizeof *x);
+    void *at = NULL;
+    trine_direct_info plan;
+    NEED(!trine_context_get_info(c->ctx, &info) && !trine_alloc(c->ctx, info.space, ROWS * sizeof *x, &at));
+    const trine_dense X = {at, ROWS, 1, ROWS, TRINE_COLMAJOR};
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < ROWS; i++) x[i] = 1 + i % 7;
+        NEED(!trine_copy(c->ctx, at, info.space, x, TRINE_HOST, ROWS * sizeof *x));
+        const trine_status status = trine_direct_solve(c->plan, TRINE_N, &X, &X, NULL);
+        if (status) {
+            NEED(status == TRINE_ERR_STATE && (strstr(trine_last_error(), "a plan for each thread") || strstr(trine_last_error(), "new values")));
+            c->refused++;
+            continue;
+        }
+        NEED(!trine_copy(c->ctx, x, TRINE_HOST, at, info.space, ROWS * sizeof *x));
+        for (int i = 0; i < ROWS; i++) NEED(fabs(x[i] - c->exact[i]) <= 1e-11 * fabs(c->exact[i]));
+        c->right++;
+        const trine_status asked = trine_direct_get_info(c->plan, &plan);
+        NEED(!asked || (asked == TRINE_ERR_STATE && strstr(trine_last_error(), "new values")));
+    }
+done:
+    if (at) trine_free(c->ctx, info.space, at);
+    free(x);
+    return NULL;
+}
+
+/** New values, the same ones, beside the solves. */
+static void *update_in_a_thread(void *argument)
+{
+    struct contest *c = argument;
+    for (int round = 0; round < ROUNDS / 4; round++) {
+        const trine_status status = trine_direct_update(c->plan, c->A);
+        NEED(!status || (status == TRINE_ERR_STATE && strstr(trine_last_error(), "in use by another thread")));
+    }
+done:
+    return NULL;
+}
+
+static void solves_in_several_threads_are_right_or_refused(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A;
+    static double exact[ROWS];
+    OK(trine_matrix_gallery(ctx, &A, "laplace2d:nx=60,ny=60", TRINE_D));
+    for (int solver = TRINE_SOLVER_SUPERNODAL; solver <= TRINE_SOLVER_GENERAL; solver++)
+        for (int refine = 0; refine < 2; refine++) {
+            struct contest contests[THREADS + 1];
+            pthread_t threads[THREADS + 1];
+            trine_direct plan;
+            OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.solver = (trine_direct_solver)solver, .refine = refine}));
+            for (int i = 0; i < ROWS; i++) exact[i] = 1 + i % 7;
+            void *x = test_to_device(ctx, exact, sizeof exact);
+            const trine_dense X = {x, ROWS, 1, ROWS, TRINE_COLMAJOR};
+            OK(trine_direct_solve(plan, TRINE_N, &X, &X, NULL));
+            test_from_device(ctx, exact, x, sizeof exact);
+            for (int i = 0; i <= THREADS; i++) {
+                contests[i] = (struct contest){.ctx = ctx, .plan = plan, .A = A, .exact = exact};
+                assert_int_equal(pthread_create(&threads[i], NULL, i < THREADS ? solve_in_a_thread : update_in_a_thread, &contests[i]), 0);
+            }
+            int right = 0, refused = 0;
+            for (int i = 0; i <= THREADS; i++) pthread_join(threads[i], NULL);
+            for (int i = 0; i <= THREADS; i++) {
+                if (contests[i].failed) fail_msg("thread %d, solver %d, refine %d: not %s", i, solver, refine, contests[i].failed);
+                right += contests[i].right;
+                refused += contests[i].refused;
+            }
+            assert_true(right > 0);
+            print_message("%d solves, %d refused\n", right, refused);
+            OK(trine_direct_solve(plan, TRINE_N, &X, &X, NULL)); /* nothing is left behind */
+            test_release(ctx, x);
+            OK(trine_direct_destroy(&plan));
+        }
+    OK(trine_matrix_destroy(&A));
+    OK(trine_context_destroy(&ctx));
+}
+
+/** Uses of a plan from within its update, which tells of its progress in the log: always beside it, whatever the threads do. */
+struct beside { trine_direct plan; trine_matrix A; int messages; bool destroys; trine_status solve, update, info; };
+static void use_beside(void *user, int level, const char *message)
+{
+    struct beside *b = user;
+    trine_direct_info info;
+    (void)level, (void)message;
+    if (!b->plan) return;
+    double x[9] = {0};
+    const trine_dense X = {x, 9, 1, 9, TRINE_COLMAJOR};
+    b->messages++;
+    b->solve = trine_direct_solve(b->plan, TRINE_N, &X, &X, NULL); /* refused before it looks at X */
+    b->update = trine_direct_update(b->plan, b->A);
+    b->info = trine_direct_get_info(b->plan, &info);
+    if (b->destroys) trine_direct_destroy(&b->plan);
+}
+
+static void a_plan_that_is_updated_is_not_used_and_may_be_destroyed(void **state)
+{
+    (void)state;
+    struct beside b = {0};
+    trine_context ctx = test_context();
+    OK(trine_context_set_log(ctx, use_beside, &b, 2));
+    OK(trine_matrix_gallery(ctx, &b.A, "laplace2d:nx=3,ny=3", TRINE_D));
+    for (int destroys = 0; destroys < 2; destroys++) {
+        trine_direct plan;
+        OK(trine_direct_create(ctx, &plan, b.A, NULL));
+        b.plan = plan;
+        b.destroys = destroys;
+        b.messages = 0;
+        OK(trine_direct_update(plan, b.A));
+        assert_true(b.messages > 0);
+        assert_int_equal(b.solve, TRINE_ERR_STATE);
+        assert_int_equal(b.update, TRINE_ERR_STATE);
+        assert_int_equal(b.info, TRINE_ERR_STATE);
+        if (!destroys) {
+            b.plan = NULL;
+            trine_direct_info info;
+            OK(trine_direct_get_info(plan, &info));
+            OK(trine_direct_destroy(&plan));
+        }
+    }
+    OK(trine_matrix_destroy(&b.A));
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +334,8 @@ int main(void)
         cmocka_unit_test(general_and_supernodal_plans_share_a_factor),
         cmocka_unit_test(large_factors_are_solved_with_every_inversion),
         cmocka_unit_test(wrong_arguments_of_a_plan_for_a_factor_are_named),
+        cmocka_unit_test(solves_in_several_threads_are_right_or_refused),
+        cmocka_unit_test(a_plan_that_is_updated_is_not_used_and_may_be_destroyed),
     };
     return TEST_MAIN(tests);
 }

@@ -25,7 +25,7 @@ extern "C" {
 #define TRINE_STATUS_LIST(X)                                                      \
     X(TRINE_SUCCESS,            "success")                                        \
     X(TRINE_ERR_ARGUMENT,       "invalid argument")                               \
-    X(TRINE_ERR_STATE,          "called before the phase it needs")               \
+    X(TRINE_ERR_STATE,          "called before the phase it needs, or beside a call that excludes it") \
     X(TRINE_ERR_MEMORY,         "out of host or device memory")                   \
     X(TRINE_ERR_STRUCTURE,      "the matrix does not have the structure asked for") \
     X(TRINE_ERR_SINGULAR,       "zero or missing pivot")                          \
@@ -63,8 +63,13 @@ TRINE_API size_t trine_dtype_size(trine_dtype t);
 
 /* ----------------------------------------------------------------- context */
 
-/* Handles are reference counted: a plan keeps its context alive, so that handles may be destroyed in any order. A destroy
- * function drops the caller's reference, sets the handle to NULL, and accepts NULL. */
+/* Handles are reference counted: a plan keeps its context alive, and a work its plan, so that handles may be destroyed in any order,
+ * also while another thread's call with them runs. A destroy function drops the caller's reference, sets the handle to NULL, and
+ * accepts NULL.
+ * Several threads may solve with one plan at the same time, each with a work of its own. Whatever would not go well beside a call
+ * that runs in another thread is refused with TRINE_ERR_STATE: a second solve with the same work (or without one: that of the plan),
+ * new values while a solve runs, a solve while new values are taken. On a GPU a call is over when it returns; what it has put on
+ * one stream is in order there, and streams are for the caller to keep apart. */
 typedef struct trine_context_s *trine_context; /* one device, CPU threads, an allocator, a log */
 typedef struct trine_work_s *trine_work;       /* scratch and state of one solve in flight */
 
@@ -123,7 +128,8 @@ TRINE_API double trine_wall_time(void);
 
 /* ----------------------------------------------------- arguments of a solve */
 
-/** How one call runs. NULL or zeroed: the context's stream, the plan's own work (then one solve at a time). */
+/** How one call runs. NULL or zeroed: the context's stream, the plan's own work (then one solve at a time, a second one that another
+ *  thread begins is refused: TRINE_ERR_STATE). */
 typedef struct {
     void *stream; /* cudaStream_t; ignored on the CPU */
     trine_work work;
@@ -137,7 +143,8 @@ typedef struct {
     trine_layout layout;
 } trine_dense;
 
-/** Release a work object made by one of the plans (trine_triangular_work, ...). */
+/** Release a work object made by one of the plans (trine_triangular_work, ...), and the plan with the last of them and its handle.
+ *  TRINE_ERR_STATE: a solve with it runs in another thread. */
 TRINE_API trine_status trine_work_destroy(trine_work *work);
 
 #ifdef __cplusplus

@@ -26,7 +26,8 @@ TRINE_API const char *trine_ordering_name(trine_ordering ordering);
 
 /** Factorization of a host matrix, held by the library that made it:
  *      diag(row_scale) A(row_perm, col_perm) diag(col_scale) = L U, with both scales indexed AFTER permutation
- *  (Cholesky: row_perm = col_perm, U = L^H is not stored). Computed in double (complex), whatever A's dtype. */
+ *  (Cholesky: row_perm = col_perm, U = L^H is not stored). Computed in double (complex), whatever A's dtype. One thread at a time:
+ *  updates of a factor, and of the plans that share it, are the caller's to put one after another. */
 typedef struct trine_factor_s *trine_factor;
 
 typedef struct {
@@ -100,11 +101,13 @@ TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan
  *  not used. Several plans may share one factor. A is checked as by trine_factor_create. */
 TRINE_API trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A,
                                                        const trine_direct_options *options);
-/** New values on the same pattern. */
+/** New values on the same pattern. TRINE_ERR_STATE: beside another thread's solve. */
 TRINE_API trine_status trine_direct_update(trine_direct plan, trine_matrix A);
 /** X := op(A)^-1 B, vectors of A's dtype in the context's space; B == X allowed. Runs trine's triangular solves only: never
- *  the factorization library's. Asynchronous, allocates nothing. One solve at a time:
- *  exec->work must be NULL. TRINE_ERR_STATE: an op not announced, more than max_nrhs right-hand sides, a failed update. */
+ *  the factorization library's. Asynchronous, allocates nothing. One solve at a time, refinement included:
+ *  exec->work must be NULL. Threads that are to solve at the same time take a plan each (trine_direct_create_from_factor: they
+ *  share the factor). TRINE_ERR_STATE: beside another thread's solve or update with this plan, an op not announced, more than max_nrhs
+ *  right-hand sides, a failed update. */
 TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
 typedef struct {
     trine_factor_info factor;

@@ -59,14 +59,15 @@ typedef struct {
 TRINE_API trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *plan, trine_matrix T, const trine_triangular_options *options);
 
 /** Take values: nnz of them, in T's order, of T's dtype, in `space`. NULL = the values of the T given to analyse, which must
- *  still be alive. Asynchronous on exec's stream for device values; any number of times; never re-analyses. */
+ *  still be alive. Asynchronous on exec's stream for device values; any number of times; never re-analyses. TRINE_ERR_STATE: beside
+ *  another thread's solve. */
 TRINE_API trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, const void *values, const trine_exec *exec);
 
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose pivot was exactly zero or NaN in the last numeric;
  *  TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. */
 TRINE_API trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec);
 
-/** One more solve in flight, of up to nrhs right-hand sides: scratch and state. buffer NULL and work NULL: only *bytes is set.
+/** One more solve in flight, of up to nrhs right-hand sides: scratch and state. Keeps the plan alive, and fits no other. buffer NULL and work NULL: only *bytes is set.
  *  buffer NULL: from the context's allocator. Else `buffer` (the context's space, *bytes long, 256-byte aligned) is used and
  *  must outlive the work. */
 TRINE_API trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
@@ -74,7 +75,7 @@ TRINE_API trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs
 /** X := alpha op(T)^-1 B for n x nrhs vectors of T's dtype in the context's space; B == X (same data, ld, layout) is allowed,
  *  other overlap is not. alpha: host scalar of T's dtype, read at the call; NULL = 1. Asynchronous, allocates nothing,
  *  capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before numeric, an op not announced, more
- *  right-hand sides than the work was sized for.
+ *  right-hand sides than the work was sized for, beside another thread's solve with the same work or its numeric.
  *  Liu et al. 2017 (synchronization-free), Anderson and Saad 1989 (level sets). */
 TRINE_API trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, const void *alpha,
                                               const trine_dense *B, const trine_dense *X, const trine_exec *exec);

@@ -254,6 +254,41 @@ trine_status trine_context_synchronize(trine_context ctx)
     return ctx->cuda ? trine_device_synchronize(ctx, ctx->stream) : TRINE_SUCCESS;
 }
 
+/* -------------------------------------------------------------------- work */
+
+trine_status trine_solve_begin(trine_usage *plan, trine_usage *memory, const char *advice)
+{
+    if (!trine_enter(plan)) return trine_fail(TRINE_ERR_STATE, "another thread is giving the plan new values");
+    if (trine_enter_alone(memory)) return TRINE_SUCCESS;
+    trine_leave(plan);
+    return trine_fail(TRINE_ERR_STATE, "a solve with the same memory is in flight in another thread: %s", advice);
+}
+
+void trine_solve_end(trine_usage *plan, trine_usage *memory)
+{
+    trine_leave_alone(memory);
+    trine_leave(plan);
+}
+
+trine_status trine_update_begin(trine_usage *plan)
+{
+    if (trine_enter_alone(plan)) return TRINE_SUCCESS;
+    return trine_fail(TRINE_ERR_STATE, "the plan is in use by another thread: new values have to wait for its solves");
+}
+
+trine_status trine_work_destroy(trine_work *work)
+{
+    if (!work || !*work) return TRINE_SUCCESS;
+    if (!trine_enter_alone(&(*work)->usage)) return trine_fail(TRINE_ERR_STATE, "a solve with this work is in flight in another thread");
+    trine_context ctx = (*work)->ctx;
+    void *plan = (*work)->plan;
+    trine_status (*destroy_plan)(void *) = (*work)->destroy_plan;
+    (*work)->destroy(*work);
+    *work = NULL;
+    if (destroy_plan) destroy_plan(plan);
+    return trine_context_destroy(&ctx);
+}
+
 /* ------------------------------------------------------------------- small */
 
 size_t trine_dtype_size(trine_dtype t)
@@ -267,15 +302,6 @@ double trine_wall_time(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-trine_status trine_work_destroy(trine_work *work)
-{
-    if (!work || !*work) return TRINE_SUCCESS;
-    trine_context ctx = (*work)->ctx;
-    (*work)->destroy(*work);
-    *work = NULL;
-    return trine_context_destroy(&ctx);
 }
 
 trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *name, trine_dense *out)

@@ -21,6 +21,8 @@ struct trine_direct_s {
     int64_t n, max_nrhs;
     unsigned ops;
     bool ready;                              /* false after an update that failed */
+    trine_usage usage;                       /* by solves; alone: by an update */
+    trine_usage solving;                     /* of all that one solve at a time can use: the vectors, the works of the sweeps */
 
     direct_sweeps sweeps;
     void *row_perm, *col_perm;               /* in the context's space */
@@ -252,6 +254,9 @@ trine_status trine_direct_update(trine_direct D, trine_matrix A)
     trine_status status = trine_matrix_get_info(A, &info);
     if (status) return status;
     REQUIRE(info.dtype == D->dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype, (int)D->dtype);
+    status = trine_update_begin(&D->usage);
+    if (status) return status;
+    trine_retain(&D->refs); /* whoever destroys the plan meanwhile */
     D->ready = false;
     TRY(trine_factor_update(D->F, A));
     TRY(take_matrix(D, A));
@@ -259,6 +264,8 @@ trine_status trine_direct_update(trine_direct D, trine_matrix A)
     TRY(set_up_sweeps(D));
     D->ready = true;
 done:
+    trine_leave_alone(&D->usage);
+    trine_direct_destroy(&D);
     return status;
 }
 
@@ -298,6 +305,8 @@ done:
     return status;
 }
 
+static trine_status no_factor(void) { return trine_fail(TRINE_ERR_STATE, "the plan has no factor: the last trine_direct_update failed"); }
+
 trine_status trine_direct_solve(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
 {
     REQUIRE(D, "plan is NULL");
@@ -309,22 +318,28 @@ trine_status trine_direct_solve(trine_direct D, trine_transpose op, const trine_
     status = trine_check_dense(X, D->n, "X", &to);
     if (status) return status;
     REQUIRE(from.cols == to.cols, "B has %lld columns and X %lld", (long long)from.cols, (long long)to.cols);
-    if (!D->ready) return trine_fail(TRINE_ERR_STATE, "the plan has no factor: the last trine_direct_update failed");
     if (!(D->ops & op)) return trine_fail(TRINE_ERR_STATE, "op %d was not announced to trine_direct_create (ops %#x)", (int)op, D->ops);
     if (from.cols > D->max_nrhs)
         return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, and the plan was made for %lld", (long long)from.cols, (long long)D->max_nrhs);
-    if (D->n == 0 || from.cols == 0) return TRINE_SUCCESS;
     void *stream = trine_exec_stream(D->ctx, exec);
-    return D->options.refine ? solve_and_refine(D, op, &from, &to, stream) : solve_once(D, op, &from, &to, stream);
+    trine_retain(&D->refs); /* whoever destroys the plan meanwhile */
+    TRY(trine_solve_begin(&D->usage, &D->solving, "make a plan for each thread (trine_direct_create_from_factor)"));
+    if (!D->ready) status = no_factor();
+    else if (D->n && from.cols) status = D->options.refine ? solve_and_refine(D, op, &from, &to, stream) : solve_once(D, op, &from, &to, stream);
+    trine_solve_end(&D->usage, &D->solving);
+done:
+    trine_direct_destroy(&D);
+    return status;
 }
 
 trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
 {
     REQUIRE(D, "plan is NULL");
     REQUIRE(info, "info is NULL");
-    if (!D->ready) return trine_fail(TRINE_ERR_STATE, "the plan has no factor: the last trine_direct_update failed");
     trine_status status = TRINE_SUCCESS;
     const direct_sweeps *sweeps = &D->sweeps;
+    if (!trine_enter(&D->usage)) return trine_fail(TRINE_ERR_STATE, "another thread is giving the plan new values");
+    TRY(D->ready ? TRINE_SUCCESS : no_factor());
     *info = (trine_direct_info){.analyse_seconds = sweeps->analyse_seconds, .numeric_seconds = sweeps->numeric_seconds,
                                 .solver = sweeps->supernodal ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL, .reason = sweeps->reason};
     TRY(trine_factor_get_info(D->F, &info->factor));
@@ -336,6 +351,7 @@ trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
         TRY(trine_triangular_get_info(sweeps->upper ? sweeps->upper : sweeps->lower, &info->upper));
     }
 done:
+    trine_leave(&D->usage);
     return status;
 }
 

@@ -106,7 +106,6 @@ trine_status trine_supernodal_numeric_batch(trine_supernodal plan, trine_space s
     const trine_space own = ctx->info.space;
     const size_t element = trine_dtype_size(plan->given);
     void *stream = trine_exec_stream(ctx, exec), *all = NULL;
-    plan->has_values = false;
     TRY(trine_alloc(ctx, own, (size_t)plan->factor_values[plan->n_factors] * element, &all));
     for (int64_t k = 0; k < plan->n_factors; k++) {
         const size_t at = (size_t)plan->factor_values[k] * element, bytes = (size_t)plan->factor_values[k + 1] * element - at;

@@ -71,6 +71,7 @@ struct trine_supernodal_s {
     supernodal_level_watch watch;  /* NULL but for measurements */
     void *watch_user;
     trine_work own_work;
+    trine_usage usage;             /* by solves; alone: by numeric */
     int64_t bytes;
     bool has_values;
     double analyse_seconds, numeric_seconds;
@@ -78,7 +79,6 @@ struct trine_supernodal_s {
 
 typedef struct supernodal_work_s {
     struct trine_work_s base;
-    trine_supernodal plan;
     int64_t nrhs;
     void *buffer;
     bool owns_buffer;
