@@ -649,6 +649,57 @@ static void what_is_said_to_allocate_nothing_does_not(void **state)
     close_world(&w);
 }
 
+/* --------------------------------------------------- more than any memory holds */
+
+/** Room for absurd numbers of right-hand sides: refused with a sentence, or not needed; no size wraps around. */
+static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX / 8, INT64_MAX / N, INT64_MAX / N / 8, INT64_MAX / N / 16 + 1, INT64_C(1) << 40,
+                                     UINT64_MAX / N / 8 + 1 /* times N and 8, it wraps around to little */};
+    struct world w;
+    open_world(&w);
+    const int64_t live = w.memory.live;
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        const bool always = counts[i] > INT64_C(1) << 50;
+        trine_triangular triangular;
+        trine_supernodal supernodal;
+        trine_work work = NULL;
+        size_t bytes;
+        trine_status status[16];
+        int calls = 0;
+        for (int variant = 0; variant < 3; variant++) {
+            static const trine_triangular_method triangular_methods[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET};
+            status[calls++] = trine_triangular_analyse(w.ctx, &triangular, w.L, &(trine_triangular_options){
+                .uplo = TRINE_LOWER, .method = triangular_methods[variant], .max_nrhs = counts[i]});
+            OK(trine_triangular_destroy(&triangular));
+            status[calls++] = trine_supernodal_analyse(w.ctx, &supernodal, &w.panels, &(trine_supernodal_options){
+                .single = variant == 1, .variant = variant == 2 ? TRINE_VARIANT_TEAM : TRINE_VARIANT_AUTO, .max_nrhs = counts[i]});
+            OK(trine_supernodal_destroy(&supernodal));
+        }
+        status[calls++] = trine_supernodal_analyse_batch(w.ctx, &supernodal, &w.panels, 1, &(trine_supernodal_options){.max_nrhs = counts[i]});
+        OK(trine_supernodal_destroy(&supernodal));
+        status[calls++] = trine_triangular_work(w.triangular, counts[i], NULL, &bytes, NULL);
+        status[calls++] = trine_triangular_work(w.triangular, counts[i], NULL, &bytes, &work);
+        OK(trine_work_destroy(&work));
+        status[calls++] = trine_supernodal_work(w.supernodal, counts[i], NULL, &bytes, NULL);
+        status[calls++] = trine_supernodal_work(w.supernodal, counts[i], NULL, &bytes, &work);
+        OK(trine_work_destroy(&work));
+#ifdef TRINE_TEST_DIRECT
+        trine_direct direct;
+        status[calls++] = trine_direct_create(w.ctx, &direct, w.A, &(trine_direct_options){.triangular.max_nrhs = counts[i]});
+        OK(trine_direct_destroy(&direct));
+        status[calls++] = trine_direct_create_from_factor(w.ctx, &direct, w.factor[0], w.A, &(trine_direct_options){.triangular.max_nrhs = counts[i]});
+        OK(trine_direct_destroy(&direct));
+        assert_non_null(strstr(trine_last_error(), "memory")); /* they need their vectors whatever the method */
+#endif
+        for (int c = 0; c < calls; c++)
+            if (status[c] != TRINE_ERR_MEMORY && (always || status[c])) fail_msg("call %d with %lld: %s", c, (long long)counts[i], trine_status_string(status[c]));
+        assert_int_equal(w.memory.live, live);
+    }
+    close_world(&w);
+}
+
 /* ------------------------------------------------------------ what works keep */
 
 /** A work that outlives its plan's handle holds on to all of the plan, whose memory a second plan then cannot be given. */
@@ -737,6 +788,7 @@ int main(void)
         cmocka_unit_test(every_public_function_is_listed_once),
         cmocka_unit_test(what_is_said_to_allocate_nothing_does_not),
         cmocka_unit_test(every_allocation_of_every_function_may_fail),
+        cmocka_unit_test(absurd_numbers_of_right_hand_sides_are_refused),
         cmocka_unit_test(a_work_keeps_its_plan_alive),
     };
     return test_device_is_there() ? cmocka_run_group_tests_name("allocations", tests, make_folder, remove_folder) : 77;

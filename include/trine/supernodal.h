@@ -72,7 +72,8 @@ typedef struct {
     int single;        /* keep a double factor in single precision, half the bytes: right-hand sides are rounded to it on the way in,
                           solutions come out in double with single accuracy, for iterative refinement to mend (trine_direct does).
                           Factor, right-hand sides and solutions must be within the range of single precision */
-    int64_t max_nrhs;  /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work */
+    int64_t max_nrhs;  /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work; more than any memory
+                          holds is TRINE_ERR_MEMORY, here and in trine_supernodal_work */
     trine_supernodal_variant variant;
     trine_supernodal_access access;
     int64_t threshold; /* TEAM: panels of more columns are worked on by many blocks or threads each; 0 = 250 */

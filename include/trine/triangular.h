@@ -34,7 +34,8 @@ typedef struct {
     unsigned ops;                    /* mask of the op(T) that will be solved; 0 = TRINE_N. Another one later: TRINE_ERR_STATE */
     trine_triangular_method method;
     trine_summation summation;       /* DETERMINISTIC: bitwise equal run to run, or TRINE_ERR_UNSUPPORTED */
-    int64_t max_nrhs;                /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work */
+    int64_t max_nrhs;                /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work; more
+                                        than any memory holds is TRINE_ERR_MEMORY, here and in trine_triangular_work */
     struct {                         /* tuning of the synchronization-free kernels; 0 = by measured structure */
         int lanes_per_row;           /* 1, 2, 4, 8, 16, 32: threads that share a row (one right-hand side) */
         int warps_per_block;         /* 1 .. 16 */

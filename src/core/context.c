@@ -304,6 +304,13 @@ double trine_wall_time(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+trine_status trine_check_nrhs(int64_t nrhs, int64_t n)
+{
+    const int64_t most = INT64_C(1) << 51; /* elements: what a work adds to its vectors is less than 2^8 times as much */
+    if (nrhs <= most / (n > 0 ? n : 1)) return TRINE_SUCCESS;
+    return trine_fail(TRINE_ERR_MEMORY, "room for %lld right-hand sides of %lld rows is more than any memory has", (long long)nrhs, (long long)n);
+}
+
 trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *name, trine_dense *out)
 {
     REQUIRE(X, "%s is NULL", name);

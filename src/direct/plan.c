@@ -190,10 +190,7 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     D->sweeps = (direct_sweeps){.ctx = ctx, .dtype = dtype, .ops = D->ops, .options = *options, .max_nrhs = D->max_nrhs};
     TRY(take_matrix(D, A));
     TRY(place_permutations(D));
-    const size_t element = trine_dtype_size(D->dtype);
-    size_t bytes;
-    if (__builtin_mul_overflow((size_t)D->n * element, (size_t)D->max_nrhs, &bytes))
-        FAIL(TRINE_ERR_MEMORY, "%lld vectors of %lld elements are more than memory can hold", (long long)D->max_nrhs, (long long)D->n);
+    const size_t bytes = (size_t)D->n * (size_t)D->max_nrhs * trine_dtype_size(D->dtype);
     TRY(trine_alloc(ctx, D->space, bytes, &D->vectors));
     if (options->refine) {
         TRY(trine_alloc(ctx, D->space, bytes, &D->right));
@@ -220,6 +217,7 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     trine_status status = TRINE_SUCCESS;
     TRY(check_options(&chosen));
     TRY(trine_matrix_get_info(A, &info));
+    TRY(trine_check_nrhs(chosen.triangular.max_nrhs, info.n_rows));
     TRY(trine_factor_create(ctx, &F, A, &chosen.factor));
     TRY(create(ctx, plan, F, A, info.dtype, &chosen));
 done:
@@ -240,6 +238,7 @@ trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *pl
     REQUIRE(info.n_rows == F->n, "A is %lld x %lld, and the factor of order %lld", (long long)info.n_rows, (long long)info.n_cols, (long long)F->n);
     REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z), "of A and its factor one is complex, the other is not");
     if (!F->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed");
+    TRY(trine_check_nrhs(chosen.triangular.max_nrhs, F->n));
     trine_retain(&F->refs);
     TRY(create(ctx, plan, F, A, info.dtype, &chosen));
 done:

@@ -99,6 +99,8 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     trine_status status = settle(ctx, &given);
     if (status) return status;
     REQUIRE(!given.single || !trine_dtype_is_single(panels->dtype), "the factor is in single precision already");
+    status = trine_check_nrhs(given.max_nrhs, panels->n);
+    if (status) return status;
 
     const double start = trine_wall_time();
     trine_supernodal P = trine_host_calloc(ctx, 1, sizeof *P);
@@ -198,6 +200,8 @@ trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *bu
     REQUIRE(plan, "plan is NULL");
     REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
     REQUIRE(bytes || work, "bytes and work are NULL");
+    const trine_status status = trine_check_nrhs(nrhs, plan->S.n);
+    if (status) return status;
     const size_t needed = work_bytes(plan, nrhs);
     REQUIRE(!buffer || !work || !bytes || *bytes >= needed, "a buffer of %zu bytes for a work of %zu", *bytes, needed);
     REQUIRE(((uintptr_t)buffer & 255) == 0, "the buffer is not 256-byte aligned");

@@ -53,6 +53,8 @@ trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *bu
     REQUIRE(plan, "plan is NULL");
     REQUIRE(bytes, "bytes is NULL");
     REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
+    const trine_status status = trine_check_nrhs(nrhs, plan->n);
+    if (status) return status;
     const size_t needed = plan->backend->work_bytes(plan, nrhs), given = *bytes;
     *bytes = needed;
     if (!out) return TRINE_SUCCESS;
@@ -113,6 +115,7 @@ static trine_status analyse(trine_triangular plan, trine_matrix T)
     plan->nnz_matrix = m.nnz;
     if (!plan->options.ops) plan->options.ops = TRINE_N;
     if (!plan->options.max_nrhs) plan->options.max_nrhs = 1;
+    TRY(trine_check_nrhs(plan->options.max_nrhs, plan->n));
     TRY(plan->backend->analyse(plan, T));
 
     const struct triangle *main_side = &plan->side[plan->options.ops & TRINE_N ? SIDE_N : SIDE_T];
