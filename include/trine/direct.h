@@ -39,8 +39,9 @@ typedef struct {
 
 /** Order and factor the square host matrix A. Synchronous. TRINE_ERR_STRUCTURE: arrays that do not fit (as trine_matrix_check), a
  *  value that is not finite, Cholesky asked for and A not Hermitian. TRINE_ERR_NOT_DEFINITE: Cholesky broke down (names the column);
- *  TRINE_ERR_SINGULAR: an exactly zero pivot or a structurally singular matrix (names the column or row);
- *  TRINE_ERR_MEMORY: the factor does not fit. AUTO falls back as its comment says and logs it. */
+ *  TRINE_ERR_SINGULAR: an exactly zero pivot or a structurally singular matrix (names the column or row). Both may be rounding's
+ *  doing where the matrix is ill-conditioned or badly scaled. TRINE_ERR_NO_CONVERGENCE: numbers left the range of double precision
+ *  on the way; scale the matrix. TRINE_ERR_MEMORY: the factor does not fit. AUTO falls back as its comment says and logs it. */
 TRINE_API trine_status trine_factor_create(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options);
 /** New values on the same pattern (same nnz and order of entries): the ordering and symbolic part are used again. */
 TRINE_API trine_status trine_factor_update(trine_factor F, trine_matrix A);
@@ -95,7 +96,9 @@ typedef struct {
     trine_supernodal_options supernodal;  /* of SUPERNODAL; triangular.max_nrhs holds for both */
 } trine_direct_options;
 
-/** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype; kept by reference. */
+/** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype; kept by reference.
+ *  Errors as of trine_factor_create, and for A in single precision (or supernodal.single) TRINE_ERR_NO_CONVERGENCE or TRINE_ERR_SINGULAR
+ *  where the factor, which is in double, has entries beyond that range or pivots that it makes zero. */
 TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options);
 /** The same with a factor that is there: F is A's, is kept by reference (an update of this plan updates it), and options->factor is
  *  not used. Several plans may share one factor. A is checked as by trine_factor_create. */

@@ -94,6 +94,21 @@ done:
     return status;
 }
 
+/** Of the columns before and at a breakdown; of all if there was none. */
+static bool is_finite(const cholmod_factor *L, int parts)
+{
+    if (L->is_super) {
+        const int64_t *super = L->super, *px = L->px;
+        int64_t s = 0;
+        while (s < (int64_t)L->nsuper && super[s] <= (int64_t)L->minor) s++;
+        return factor_values_are_finite(L->x, px[s], parts);
+    }
+    const int64_t *p = L->p, *nz = L->nz;
+    for (size_t j = 0; j < L->minor; j++)
+        if (!factor_values_are_finite(value_at(L->x, p[j], parts), nz[j], parts)) return false;
+    return true;
+}
+
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -105,9 +120,8 @@ static trine_status numeric(trine_factor F)
     cholmod_sparse A = view(&in, rows, F->dtype);
     cholmod_l_factorize(&A, L, &state->common);
     if (state->common.status < CHOLMOD_OK) TRY(failure(&state->common, "factorization"));
-    if (L->minor < L->n)
-        FAIL(TRINE_ERR_NOT_DEFINITE, "Cholesky broke down at column %lld (pivot %lld of %lld): the matrix is not positive definite",
-             (long long)((const int64_t *)L->Perm)[L->minor], (long long)L->minor, (long long)F->n);
+    if (!is_finite(L, factor_parts(F))) TRY(factor_fail_range(F));
+    if (L->minor < L->n) TRY(factor_fail_not_definite(F, ((const int64_t *)L->Perm)[L->minor], (int64_t)L->minor));
     TRY(copy_indices(F->ctx, L->Perm, F->n, &F->row_perm));
     F->col_perm = F->row_perm;
     if (L->is_super) {

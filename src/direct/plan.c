@@ -5,6 +5,8 @@
  *
  * and A^H with H in place of T, the scales being real. Cholesky has q = p and U = L^H. */
 
+#include <math.h>
+
 #include "core/scalar.h"
 #include "direct/sweeps.h"
 #include "matrix/vectors.h"
@@ -54,7 +56,12 @@ static trine_status place_scale(trine_direct D, const double *scale, void **to)
     trine_status status = TRINE_SUCCESS;
     float *single = NULL;
     TRY(ALLOC(D->ctx, single, D->n));
-    for (int64_t i = 0; i < D->n; i++) single[i] = (float)scale[i];
+    for (int64_t i = 0; i < D->n; i++) {
+        single[i] = (float)scale[i];
+        if (!(single[i] > 0) || isinf(single[i]))
+            FAIL(TRINE_ERR_NO_CONVERGENCE, "the factor scales rows by numbers such as %.2g, beyond the range of single precision: scale the matrix, or solve in "
+                 "double precision", scale[i]);
+    }
     TRY(place(D, single, (size_t)D->n * sizeof(float), to));
 done:
     trine_free(D->ctx, TRINE_HOST, single);

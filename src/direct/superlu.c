@@ -139,6 +139,14 @@ static void summarize(void *user, int32_t row, int64_t column, const double *val
     s->largest = fmax(s->largest, value_abs(value, s->parts));
 }
 
+static bool is_finite(trine_factor F, const struct superlu_state *state)
+{
+    const SCformat *L = state->L.Store;
+    const NCformat *U = state->U.Store;
+    const int parts = factor_parts(F);
+    return factor_values_are_finite(L->nzval, L->nzval_colptr[F->n], parts) && factor_values_are_finite(U->nzval, U->colptr[F->n], parts);
+}
+
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -171,11 +179,10 @@ static trine_status numeric(trine_factor F)
 
     if (info < 0) FAIL(TRINE_ERR_ARGUMENT, "SuperLU refused argument %d of its factorization", -info);
     if (info > n) FAIL(TRINE_ERR_UNSUPPORTED, "SuperLU has no room for the factor (32-bit indices, or memory)");
+    if (!is_finite(F, state)) TRY(factor_fail_range(F)); /* SuperLU takes a column of NaN for one of zeros */
     TRY(ALLOC(F->ctx, F->col_perm, in.n));
     invert(in.n, state->position_of_column, F->col_perm);
-    if (info > 0)
-        FAIL(TRINE_ERR_SINGULAR, "the pivot of column %d (number %d of %d) is exactly zero: the matrix is singular",
-             F->col_perm[info - 1], info - 1, n);
+    if (info > 0) TRY(factor_fail_zero_pivot(F, F->col_perm[info - 1], info - 1));
     TRY(ALLOC(F->ctx, F->row_perm, in.n));
     invert(in.n, state->position_of_row, F->row_perm);
     TRY(superlu_take_panels(F, &state->L));

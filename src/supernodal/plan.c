@@ -191,7 +191,9 @@ trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exe
     int64_t row;
     trine_status status = plan->backend->singular_row(plan, trine_exec_stream(plan->ctx, exec), &row);
     if (status) return status;
-    if (row >= 0) return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is zero or NaN", (long long)row);
+    if (row >= 0)
+        return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is zero or NaN%s", (long long)row,
+                          plan->given != plan->dtype ? ", rounded to single precision" : "");
     return TRINE_SUCCESS;
 }
 
