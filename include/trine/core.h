@@ -76,6 +76,11 @@ typedef struct trine_work_s *trine_work;       /* scratch and state of one solve
 /** Open a device: "auto", "cpu", "cpu:4" (threads), "cuda", "cuda:1" (ordinal); NULL = "auto". "auto" takes the first CUDA
  *  device and falls back to the CPU (trine_context_get_info says why). Threads default to OMP_NUM_THREADS or all cores.
  *  An explicit device that is not there or not built in fails with TRINE_ERR_DEVICE or TRINE_ERR_NOT_BUILT.
+ *  fork(): threads do not pass to the child, and OpenMP does not notice: a child whose parent ran anything on several OpenMP threads
+ *  hangs in its first call on several. A context of one thread ("cpu:1", made in the child or before) never starts any, nor
+ *  lets the libraries behind direct.h start OpenMP's; BLAS threads are the caller's to set. Triangular and supernodal solves go on
+ *  with plans of more threads too (on the one thread that there is), but for the level-by-level variants. CUDA contexts do not survive
+ *  a fork.
  *  The caller's current CUDA device stays as it was, here and in every other call. */
 TRINE_API trine_status trine_context_create(trine_context *ctx, const char *device);
 TRINE_API trine_status trine_context_destroy(trine_context *ctx);
@@ -83,7 +88,7 @@ TRINE_API trine_status trine_context_destroy(trine_context *ctx);
 typedef struct {
     trine_space space;      /* where this context's vectors live: TRINE_HOST (cpu) or TRINE_DEVICE (cuda) */
     int device;             /* CUDA ordinal, -1 on the CPU */
-    int threads;            /* OpenMP threads used by CPU code */
+    int threads;            /* that CPU code may use: the caller's and helpers of the context, or OpenMP's */
     int multiprocessors;    /* 0 on the CPU */
     int64_t memory_bytes;   /* of the device; 0 on the CPU */
     int compute_capability; /* 90 for Hopper; 0 on the CPU */

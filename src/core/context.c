@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/internal.h"
+#include "core/team.h"
 
 static void *default_alloc(void *user, size_t bytes)
 {
@@ -99,6 +99,7 @@ trine_status trine_context_destroy(trine_context *ctx)
 {
     if (!ctx || !*ctx) return TRINE_SUCCESS;
     if (trine_release(&(*ctx)->refs)) {
+        trine_team_end(*ctx);
         if ((*ctx)->cuda) trine_device_close(*ctx);
         free(*ctx);
     }

@@ -37,6 +37,7 @@ struct trine_context_s {
     void *log_user;
     int log_level;
     trine_context_info info;
+    struct trine_team_s *team;     /* of helpers (team.h); NULL: none yet, or none needed */
 };
 
 TRINE_API trine_context trine_retain_context(trine_context ctx);

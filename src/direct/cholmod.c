@@ -2,6 +2,7 @@
  * Chen, Davis, Hager, Rajamanickam 2008: Algorithm 887. */
 #include <string.h>
 
+#include "core/team.h"
 #include "direct/cholmod_common.h"
 #include "direct/direct.h"
 
@@ -118,7 +119,9 @@ static trine_status numeric(trine_factor F)
     int64_t *rows = NULL;
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
     cholmod_sparse A = view(&in, rows, F->dtype);
+    const int teams = trine_openmp_limit(F->ctx); /* CHOLMOD asks for four threads by itself */
     cholmod_l_factorize(&A, L, &state->common);
+    trine_openmp_restore(teams);
     if (state->common.status < CHOLMOD_OK) TRY(failure(&state->common, "factorization"));
     if (!is_finite(L, factor_parts(F))) TRY(factor_fail_range(F));
     if (L->minor < L->n) TRY(factor_fail_not_definite(F, ((const int64_t *)L->Perm)[L->minor], (int64_t)L->minor));

@@ -12,7 +12,7 @@ static const double rhs_share = 0.3;          /* each further right-hand side, i
 static const double hop_seconds = 0.4e-6;     /* from the end of a task to its successor on another thread, values included */
 static const double task_seconds = 0.03e-6;   /* a task of its own */
 static const double wait_seconds = 0.1e-6;    /* a task that needs another thread's, however long ago that ended */
-static const double team_seconds = 2e-6;      /* to start and to join the threads */
+static const double team_seconds = 2e-6;      /* until the helpers are there */
 static const double smallest_task = 0.5e-6;
 enum { CACHE_BYTES = 1 << 20, COARSER = 4, BREAK = 16 };
 
@@ -397,7 +397,7 @@ static int32_t find_waits(const struct graph *g, const struct simulation *s, int
         if (!implied) waits[count++] = (struct task_wait){i, needed[i]};
     }
     for (int32_t w = 0; w < count; w++) {
-        const int32_t *theirs = known + (int64_t)needed_task[waits[w].thread] * threads;
+        const int32_t *theirs = known + (int64_t)needed_task[waits[w].list] * threads;
         for (int i = 0; i < threads; i++)
             if (theirs[i] > mine[i]) mine[i] = theirs[i];
     }

@@ -4,9 +4,15 @@
 
 #include "triangular/triangular.h"
 
-/** Wait until `thread` has finished `count` tasks of its list. */
+/** Wait until `count` tasks of a list are finished. */
 struct task_wait {
-    int32_t thread, count;
+    int32_t list, count;
+};
+
+/** A list in a solve; both are atomic. */
+struct task_list {
+    _Alignas(64) int64_t state; /* twice the number of finished tasks, and one more while somebody is at the next one */
+    int32_t attended;           /* its thread is there, and comes back to it soon */
 };
 
 /** A task: positions first .. last - 1, one after another, when waits[first_wait] .. waits[first_wait + n_waits - 1] are over. */
@@ -15,7 +21,8 @@ struct task_slot {
     int32_t n_waits;
 };
 
-/** Thread i takes slots[slot_offsets[i]] .. slots[slot_offsets[i+1] - 1] in this order. */
+/** List i is slots[slot_offsets[i]] .. slots[slot_offsets[i+1] - 1], one after another in this order: meant for thread i, but any other may
+ *  go on with it. */
 struct task_schedule {
     int threads;
     int64_t n_tasks, n_waits;
