@@ -14,6 +14,7 @@
 #define INSIDE ((uint64_t)0xFFFF)
 #define OPEN ((uint64_t)1 << 16)
 #define NUMBER_SHIFT 32
+enum { MANY = 16 };
 static const double awake_seconds = 5e-3; /* after the last job; a helper that polls is there at once, and lets whoever wants its core have it */
 
 struct helper {
@@ -27,6 +28,7 @@ struct trine_team_s {
     trine_team_work work;       /* of the job inside */
     void *job;
     int threads;
+    int missed;                 /* jobs not worth waking for, one after another, while somebody slept */
     _Alignas(64) int busy;      /* atomic: somebody's job is open, or being shut */
     int sleepers;               /* atomic; changed under the lock */
     int quits;                  /* atomic */
@@ -153,11 +155,13 @@ void trine_team_end(trine_context ctx)
 
 /* ---------------------------------------------------------------------- jobs */
 
-/** Wake who sleeps, unless those were threads of the process that this one was forked from. Where the lock is not free somebody is about
- *  to fall asleep; the job then goes without, it needs nobody. */
-static void wake(struct trine_team_s *team)
+/** Wake who sleeps, for a job that is worth it, or one of many that are not by themselves; unless those were threads of the process that
+ *  this one was forked from. Where the lock is not free somebody is about to fall asleep; the job then goes without, it needs nobody. */
+static void wake(struct trine_team_s *team, bool worth_it)
 {
-    if (!__atomic_load_n(&team->sleepers, __ATOMIC_SEQ_CST) || team->process != getpid() || pthread_mutex_trylock(&team->lock)) return;
+    if (!__atomic_load_n(&team->sleepers, __ATOMIC_SEQ_CST) || (!worth_it && ++team->missed < MANY)) return;
+    team->missed = 0;
+    if (team->process != getpid() || pthread_mutex_trylock(&team->lock)) return;
     pthread_cond_broadcast(&team->wakes);
     pthread_mutex_unlock(&team->lock);
 }
@@ -174,7 +178,7 @@ void trine_team_run(trine_context ctx, int threads, bool wakes, trine_team_work 
     team->threads = threads;
     const uint32_t number = number_of(__atomic_load_n(&team->door, __ATOMIC_RELAXED)) + 1;
     __atomic_store_n(&team->door, (uint64_t)number << NUMBER_SHIFT | OPEN, __ATOMIC_SEQ_CST);
-    if (wakes) wake(team);
+    wake(team, wakes);
     work(job, 0);
     __atomic_and_fetch(&team->door, ~OPEN, __ATOMIC_ACQ_REL);
     for (int polls = 0; __atomic_load_n(&team->door, __ATOMIC_ACQUIRE) & INSIDE;) trine_poll(&polls);

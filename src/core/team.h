@@ -21,7 +21,8 @@ TRINE_API void trine_team_start(trine_context ctx);
 TRINE_API void trine_team_end(trine_context ctx);
 
 /** Run a job by up to `threads` threads, this one included, and return when all that began something have ended it. wakes: the job is worth
- *  the 5 to 10 us that it takes to wake helpers; else only those come that are awake, as they are for some milliseconds after a job. */
+ *  the 5 to 10 us that it takes to wake helpers; else only those come that are awake, as they are for some milliseconds after a job, and
+ *  after every so many jobs. */
 TRINE_API void trine_team_run(trine_context ctx, int threads, bool wakes, trine_team_work work, void *job);
 
 /** range(user, begin, end) for pieces of [0, count), each of `grain` elements but for the last, by up to `threads` threads. me: as above. */

@@ -34,6 +34,28 @@ static bool waits_are_over(const struct task_schedule *tasks, const struct task_
     return true;
 }
 
+/** So many times the calling thread does what another one was meant to, before it goes on without any. */
+static int64_t patience_of(const struct task_schedule *tasks) { return tasks->n_tasks > 4096 ? tasks->n_tasks / 64 : 64; }
+
+static int64_t length_of_list(const struct task_schedule *tasks, int list) { return tasks->slot_offsets[list + 1] - tasks->slot_offsets[list]; }
+
+/** Be at the next task of every list at once; not if somebody else is at one. */
+static bool lists_take_all(const struct task_schedule *tasks, struct task_list *lists)
+{
+    for (int i = 0; i < tasks->threads; i++) {
+        int64_t state = __atomic_load_n(&lists[i].state, __ATOMIC_RELAXED) & ~(int64_t)1;
+        if (__atomic_compare_exchange_n(&lists[i].state, &state, state + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) continue;
+        while (i-- > 0) __atomic_fetch_sub(&lists[i].state, 1, __ATOMIC_RELEASE);
+        return false;
+    }
+    return true;
+}
+
+static void lists_end_all(const struct task_schedule *tasks, struct task_list *lists)
+{
+    for (int i = 0; i < tasks->threads; i++) __atomic_store_n(&lists[i].state, 2 * length_of_list(tasks, i), __ATOMIC_RELEASE);
+}
+
 #define TEMPLATE "triangular/solve_cpu.inc"
 #include "core/each_dtype.h"
 

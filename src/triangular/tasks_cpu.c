@@ -372,6 +372,7 @@ void tasks_free(trine_triangular plan, struct task_schedule *schedule)
     trine_context ctx = plan->ctx;
     if (!schedule) return;
     trine_free(ctx, TRINE_HOST, schedule->slots);
+    trine_free(ctx, TRINE_HOST, schedule->places);
     trine_free(ctx, TRINE_HOST, schedule->slot_offsets);
     trine_free(ctx, TRINE_HOST, schedule->waits);
     trine_free(ctx, TRINE_HOST, schedule);
@@ -413,6 +414,7 @@ static trine_status make_schedule(trine_context ctx, int threads, const struct g
     out->n_tasks = g->n_tasks;
     out->seconds = s->seconds;
     TRY(ALLOC(ctx, out->slots, g->n_tasks));
+    TRY(ALLOC(ctx, out->places, g->n_tasks));
     TRY(CALLOC(ctx, out->slot_offsets, threads + 1));
     TRY(ALLOC(ctx, out->waits, g->n_edges));
     TRY(ALLOC(ctx, place, g->n_tasks));
@@ -432,6 +434,7 @@ static trine_status make_schedule(trine_context ctx, int threads, const struct g
         const int32_t n_waits = find_waits(g, s, threads, k, place, known, needed, needed_task, out->waits + out->n_waits);
         out->slots[out->slot_offsets[me] + place[k]] = (struct task_slot){g->rows[k], g->rows[k + 1], out->n_waits, n_waits};
         out->n_waits += n_waits;
+        out->places[k] = (struct task_place){me, place[k]};
         last[me] = k;
     }
 done:

@@ -9,6 +9,11 @@ struct task_wait {
     int32_t list, count;
 };
 
+/** Task number `slot` of a list. */
+struct task_place {
+    int32_t list, slot;
+};
+
 /** A list in a solve; both are atomic. */
 struct task_list {
     _Alignas(64) int64_t state; /* twice the number of finished tasks, and one more while somebody is at the next one */
@@ -27,6 +32,7 @@ struct task_schedule {
     int threads;
     int64_t n_tasks, n_waits;
     struct task_slot *slots;   /* n_tasks */
+    struct task_place *places; /* n_tasks, by rows: in this order they need nobody */
     int64_t *slot_offsets;     /* threads + 1 */
     struct task_wait *waits;   /* n_waits */
     double seconds;            /* of a solve, as simulated */
