@@ -37,6 +37,7 @@ static trine_status open_cpu(trine_context ctx, int threads)
     ctx->cuda = false;
     ctx->device = ctx->info.device = -1;
     ctx->threads = threads > 0 ? threads : omp_get_max_threads();
+    if (ctx->threads == 1) trine_openmp_restore(trine_openmp_limit(ctx)); /* the first call of it allocates, or ends the process: here, not later */
     ctx->info.space = TRINE_HOST;
     ctx->info.threads = ctx->threads;
     snprintf(ctx->info.name, sizeof ctx->info.name, "cpu, %d thread%s", ctx->threads, ctx->threads == 1 ? "" : "s");

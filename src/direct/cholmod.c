@@ -5,6 +5,7 @@
 #include "core/team.h"
 #include "direct/cholmod_common.h"
 #include "direct/direct.h"
+#include "direct/isolation.h"
 
 struct cholmod_state {
     cholmod_common common;
@@ -64,8 +65,10 @@ static trine_status analyse(trine_factor F)
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
     cholmod_sparse A = view(&in, rows, F->dtype);
     state->L = cholmod_l_analyze(&A, c);
+    const bool no_metis = metis_has_failed();
     if (!state->L) TRY(failure(c, "ordering and symbolic analysis"));
     F->ordering = ordering_taken(state->L);
+    if (no_metis && F->ordering == TRINE_ORDERING_METIS) FAIL(TRINE_ERR_MEMORY, "METIS ran out of memory");
 done:
     trine_free(F->ctx, TRINE_HOST, rows);
     return status;

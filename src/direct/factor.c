@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "direct/direct.h"
+#include "direct/isolation.h"
 
 static const char *const method_names[] = {"auto", "cholesky", "cholesky-simplicial", "lu", "lu-umfpack"};
 static const char *const ordering_names[] = {"auto", "metis", "amd", "colamd", "natural"};
@@ -207,6 +208,7 @@ static trine_status factor_with(trine_factor F, trine_direct_method method, cons
     if (F->n > 0) {
         double start = trine_wall_time();
         F->backend = is_cholesky(method) ? &factor_cholmod : method == TRINE_DIRECT_LU ? &factor_superlu : &factor_umfpack;
+        TRY(blas_prepare());
         if (!is_cholesky(method)) TRY(factor_check_structural_rank(F));
         TRY(F->backend->analyse(F));
         F->order_seconds = trine_wall_time() - start;
@@ -216,13 +218,13 @@ done:
     return status;
 }
 
-/** SuperLU, and UMFPACK's 64-bit indices when that runs out of room. */
+/** SuperLU, and UMFPACK where that cannot be: mostly for want of 64-bit indices. */
 static trine_status factor_lu(trine_factor F, const char *reason)
 {
     trine_status status = factor_with(F, TRINE_DIRECT_LU, reason);
     if (status != TRINE_ERR_UNSUPPORTED) return status;
     trine_log(F->ctx, 1, "%s; UMFPACK is tried instead", trine_last_error());
-    return factor_with(F, TRINE_DIRECT_LU_UMFPACK, "the factor is too large for SuperLU");
+    return factor_with(F, TRINE_DIRECT_LU_UMFPACK, "SuperLU cannot factor it (the log says why)");
 }
 
 static trine_status factor_auto(trine_factor F)

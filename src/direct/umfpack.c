@@ -5,6 +5,7 @@
 #include <umfpack.h>
 
 #include "direct/direct.h"
+#include "direct/isolation.h"
 
 struct umfpack_state {
     double control[UMFPACK_CONTROL];
@@ -17,6 +18,7 @@ static trine_status failure(int64_t code, const char *phase)
 {
     switch (code) {
     case UMFPACK_ERROR_out_of_memory: return trine_fail(TRINE_ERR_MEMORY, "UMFPACK ran out of memory in the %s", phase);
+    case UMFPACK_ERROR_ordering_failed: return trine_fail(TRINE_ERR_MEMORY, "UMFPACK's ordering failed in the %s: no memory, or a matrix too large for METIS", phase);
     default: return trine_fail(TRINE_ERR_ARGUMENT, "UMFPACK refused the matrix in the %s (its status %lld)", phase, (long long)code);
     }
 }
@@ -58,8 +60,10 @@ static trine_status analyse(trine_factor F)
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
     const int64_t code = is_complex(F) ? umfpack_zl_symbolic(in.n, in.n, in.offsets, rows, in.values, NULL, &state->symbolic, control, info)
                                        : umfpack_dl_symbolic(in.n, in.n, in.offsets, rows, in.values, &state->symbolic, control, info);
+    const bool no_metis = metis_has_failed();
     if (code < 0) TRY(failure(code, "ordering and symbolic analysis"));
     F->ordering = ordering_taken(info);
+    if (no_metis && F->ordering == TRINE_ORDERING_METIS) FAIL(TRINE_ERR_MEMORY, "METIS ran out of memory");
 done:
     trine_free(F->ctx, TRINE_HOST, rows);
     return status;
