@@ -148,6 +148,42 @@ static void large_factors_are_solved_with_every_inversion(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** A matrix of a context on the host and a plan of the tests' device; on a CPU it shows in whose memory the plan keeps what refinement needs. */
+static void a_plan_refines_with_a_matrix_of_another_context(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context(), other;
+    test_memory memory = {0};
+    OK(trine_context_create(&other, "cpu:1"));
+    test_fail_allocations(other, &memory);
+    for EACH(t, all_dtypes)
+        for EACH(m, methods) {
+            enum { N = 60 };
+            trine_matrix A = random_matrix(other, all_dtypes[t], N, 4, is_cholesky(methods[m]), 77 + m), turned;
+            OK(trine_matrix_copy(A, &turned, TRINE_HOST, TRINE_CSC, all_dtypes[t]));
+            char b[N * 16], x[N * 16];
+            int64_t live[2]; /* by steps of refinement */
+            for (int refine = 0; refine < 2; refine++) {
+                trine_direct plan;
+                const int64_t before = memory.live;
+                OK(trine_direct_create(ctx, &plan, m % 2 ? A : turned, &(trine_direct_options){
+                    .factor.method = methods[m], .ops = TRINE_N | TRINE_T | TRINE_H, .refine = refine}));
+                live[refine] = memory.live - before;
+                for EACH(o, ops) {
+                    solve(ctx, plan, all_dtypes[t], ops[o], N, 1, TRINE_COLMAJOR, false, b, x);
+                    assert_true(backward_error(A, ops[o], 1, x, b) < 10);
+                }
+                OK(trine_direct_destroy(&plan));
+            }
+            assert_int_equal(live[0], live[1]);
+            OK(trine_matrix_destroy(&turned));
+            OK(trine_matrix_destroy(&A));
+        }
+    OK(trine_context_destroy(&other));
+    OK(trine_context_destroy(&ctx));
+    assert_int_equal(memory.live, 0);
+}
+
 static void wrong_arguments_of_a_plan_for_a_factor_are_named(void **state)
 {
     (void)state;
@@ -333,6 +369,7 @@ int main(void)
         cmocka_unit_test(every_allocation_of_a_plan_may_fail),
         cmocka_unit_test(general_and_supernodal_plans_share_a_factor),
         cmocka_unit_test(large_factors_are_solved_with_every_inversion),
+        cmocka_unit_test(a_plan_refines_with_a_matrix_of_another_context),
         cmocka_unit_test(wrong_arguments_of_a_plan_for_a_factor_are_named),
         cmocka_unit_test(solves_in_several_threads_are_right_or_refused),
         cmocka_unit_test(a_plan_that_is_updated_is_not_used_and_may_be_destroyed),

@@ -53,6 +53,9 @@ struct plans {
     trine_panels panels;
     trine_triangular triangular;
     trine_supernodal supernodal;
+#ifdef TRINE_TEST_DIRECT
+    trine_direct direct;
+#endif
 };
 
 static struct plans make_plans(const char *device)
@@ -219,6 +222,39 @@ static void a_child_solves_after_parallel_solves_of_its_parent(void **state)
     free_plans(&p);
 }
 
+#ifdef TRINE_TEST_DIRECT
+/** One more solve with a plan that has solved before. */
+static void go_on_with_direct(void *user)
+{
+    struct plans *p = user;
+    const trine_dense B = {p->b, p->n, 1, p->n, TRINE_COLMAJOR}, X = {p->x, p->n, 1, p->n, TRINE_COLMAJOR};
+    trine_accuracy accuracy;
+    memset(p->x, 0, (size_t)p->n * sizeof *p->x);
+    GOOD(trine_direct_solve(p->direct, TRINE_N, &B, &X, NULL));
+    GOOD(trine_matrix_accuracy(p->A, 1, p->x, p->b, NULL, &accuracy));
+    NEED(accuracy.backward_error < 10);
+}
+#endif
+
+/** A context of one thread and its plans, made and used before the fork, in a parent that has used several threads elsewhere. */
+static void a_child_goes_on_with_plans_of_one_thread(void **state)
+{
+    (void)state;
+    use_everything("cpu:2", 2);
+    struct plans p = make_plans("cpu:1");
+    use_plans(&p);
+#ifdef TRINE_TEST_DIRECT
+    OK(trine_direct_create(p.ctx, &p.direct, p.A, &(trine_direct_options){.refine = 1}));
+    go_on_with_direct(&p);
+    in_a_child(go_on_with_direct, &p);
+    go_on_with_direct(&p);
+    OK(trine_direct_destroy(&p.direct));
+#endif
+    in_a_child(go_on_with_plans, &p);
+    use_plans(&p); /* and the parent goes on */
+    free_plans(&p);
+}
+
 /** One thread: no team anywhere, and what is trine's own solves does not ask OpenMP at all. */
 static void a_context_of_one_thread_starts_no_team(void **state)
 {
@@ -255,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_context_of_one_thread_starts_no_team),
         cmocka_unit_test(a_child_solves_after_parallel_solves_of_its_parent),
+        cmocka_unit_test(a_child_goes_on_with_plans_of_one_thread),
     };
     return TEST_MAIN(tests);
 }

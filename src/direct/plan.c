@@ -82,13 +82,24 @@ done:
     return status;
 }
 
+/** op(A) as CSR: a copy of the plan's context, whatever A's is, because residuals are computed on the device of the copy's. */
 static trine_status place_rows(trine_direct D, trine_transpose op)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_matrix turned = NULL;
+    trine_matrix turned = NULL, view = NULL;
+    trine_matrix_info info;
+    const int64_t *offsets;
+    const int32_t *indices;
+    const void *values;
     if (op != TRINE_N) TRY(trine_matrix_transpose(D->A, &turned, op));
-    TRY(trine_matrix_copy(turned ? turned : D->A, &D->rows[op], D->space, TRINE_CSR, D->dtype));
+    const trine_matrix from = turned ? turned : D->A;
+    TRY(trine_matrix_get_info(from, &info));
+    TRY(trine_matrix_get_arrays(from, &offsets, &indices, &values));
+    TRY((info.format == TRINE_CSR ? trine_matrix_csr : trine_matrix_csc)(D->ctx, &view, info.dtype, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64,
+                                                                         offsets, 32, indices, values));
+    TRY(trine_matrix_copy(view, &D->rows[op], D->space, TRINE_CSR, D->dtype));
 done:
+    trine_matrix_destroy(&view);
     trine_matrix_destroy(&turned);
     return status;
 }
