@@ -171,7 +171,7 @@ static void a_plan_refines_with_a_matrix_of_another_context(void **state)
                 live[refine] = memory.live - before;
                 for EACH(o, ops) {
                     solve(ctx, plan, all_dtypes[t], ops[o], N, 1, TRINE_COLMAJOR, false, b, x);
-                    assert_true(backward_error(A, ops[o], 1, x, b) < 10);
+                    assert_true(!refine || backward_error(A, ops[o], 1, x, b) < 10);
                 }
                 OK(trine_direct_destroy(&plan));
             }

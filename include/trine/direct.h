@@ -98,7 +98,8 @@ typedef struct {
     trine_supernodal_options supernodal;  /* of SUPERNODAL; triangular.max_nrhs holds for both */
 } trine_direct_options;
 
-/** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype; kept by reference.
+/** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype, of
+ *  this or another context; kept by reference.
  *  Errors as of trine_factor_create, and for A in single precision (or supernodal.single) TRINE_ERR_NO_CONVERGENCE or TRINE_ERR_SINGULAR
  *  where the factor, which is in double, has entries beyond that range or pivots that it makes zero. */
 TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options);
