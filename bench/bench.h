@@ -33,6 +33,7 @@ typedef struct {
     bench_list sweeps;           /* asked for */
     const char *sweep;           /* the one that runs: a table or figure of a paper by name, or NULL */
     int reps;                    /* timed calls behind every median, */
+    int programs;                /* others in endless loops besides, in this sweep; -1: not that kind of sweep */
     int peer_reps;               /* of a peer with several right-hand sides; 0: the same */
     bool reps_given;             /* by the command line */
     double max_seconds;          /* a timed loop ends after that (0: never), */
@@ -59,7 +60,7 @@ const char *bench_sweep_names(void);
 typedef struct {
     const char *name;
     const char *matrices, *methods, *nrhs, *peers, *dtypes;
-    bool solves_only, wall_only;
+    bool solves_only, wall_only, busy; /* busy: alone, and once more beside two programs in endless loops */
     int reps, peer_reps, least_reps;
     double max_seconds;
 } bench_sweep;
@@ -87,6 +88,9 @@ trine_status bench_measure_return(bench *b, bench_call call, void *self, bench_t
  *  count * b->reps. */
 trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls, const bench_call *resets, void **selves, double *times, int *rounds);
 double bench_median(double *values, int count); /* sorts */
+/** Start programs that want a core each and do nothing with it; and end them. */
+trine_status bench_start_programs(int count);
+void bench_end_programs(void);
 /** The same on the device's clock, with buffers allocated before: every call finds the memory of the one before it. */
 trine_status bench_measure_analysis_on_device(bench *b, bench_call call, bench_call reset, void *self, bench_time *time);
 /** Copy bandwidth of the context's memory, read + written bytes: 1 GiB (256 MiB on a CPU, all threads), median of 20. */

@@ -158,6 +158,7 @@ void bench_print_heading(bench *b, const bench_problem *p)
             p->direction, p->uplo == TRINE_LOWER ? "lower" : "upper", p->op == TRINE_N ? "N" : "T", bench_dtype_name(p->dtype),
             (long long)p->nrhs, (long long)p->n, (long long)p->nnz, (long long)p->levels, (long long)p->min_rows,
             p->levels ? (double)p->n / (double)p->levels : 0.0, (long long)p->max_rows);
+    if (b->programs > 0) fprintf(b->table, "  beside %d programs in endless loops\n", b->programs);
     fprintf(b->table, "  %-9s %-*s %-13s %10s %10s %10s %10s %8s %9s %7s %7s %9s%s\n", "impl", method_width(b), "method", "chosen",
             "analyse ms", "numeric ms", "solve ms", "min ms", "GFlop/s", "us/level", "copy %", "ratio", "error", p->panels.n_panels ? "    fill" : "");
 }
@@ -225,6 +226,7 @@ static trine_status finish(bench *b, const bench_problem *p, entry *e)
     bench_record_add_number(r, "us_per_level", us_per_level);
     bench_record_add_number(r, "copy_fraction", copy_fraction);
     bench_record_add_text(r, "layout", p->X.layout == TRINE_ROWMAJOR ? "rowmajor" : "colmajor");
+    if (b->programs >= 0) bench_record_add_number(r, "programs", b->programs);
     print_entry(b, e, gflops, us_per_level, copy_fraction);
     return bench_record_write(b, r);
 }

@@ -36,7 +36,7 @@ static const struct argp_option options[] = {
     {"nrhs", NRHS, "LIST", 0, "numbers of right-hand sides (default: 1; sptrsm 1,8,32,64)", 0},
     {"layout", LAYOUT, "rowmajor|colmajor", 0, "of several right-hand sides (default rowmajor)", 0},
     {"deterministic", DETERMINISTIC, NULL, 0, "bitwise the same result every run", 0},
-    {"sweep", SWEEP, "LIST", 0, "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch)", 0},
+    {"sweep", SWEEP, "LIST", 0, "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q), busy (one thread and several, alone and beside other programs) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch)", 0},
     {"reps", REPS, "N", 0, "timed calls behind a median (default 50, or the sweep's own)", 0},
     {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 5 calls (a sweep: 11)", 0},
     {"copy", COPY, "MIB", 0, "size of the copy that measures the bandwidth (default 256 on a CPU, 1024 on a GPU)", 0},
@@ -178,7 +178,7 @@ static FILE *open_output(const char *path, const char *mode)
 
 int main(int argc, char **argv)
 {
-    arguments a = {.device = "auto", .b = {.reps = 50, .least_reps = 5, .layout = TRINE_ROWMAJOR}};
+    arguments a = {.device = "auto", .b = {.reps = 50, .least_reps = 5, .programs = -1, .layout = TRINE_ROWMAJOR}};
     bench *b = &a.b;
     trine_status status = TRINE_SUCCESS;
     argp_parse(&argp, argc, argv, 0, NULL, &a);

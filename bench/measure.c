@@ -1,7 +1,13 @@
 /* Timing: medians of many calls, and the copy bandwidth that results are put beside. */
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -142,6 +148,40 @@ trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls,
     *rounds = round;
 done:
     return status;
+}
+
+/* ----------------------------------------------------------- other programs */
+
+static pid_t programs[64];
+static int n_programs;
+
+trine_status bench_start_programs(int count)
+{
+    for (n_programs = 0; n_programs < count && n_programs < (int)(sizeof programs / sizeof *programs); n_programs++) {
+        const pid_t parent = getpid(), child = fork();
+        if (child < 0) {
+            bench_end_programs();
+            return trine_fail(TRINE_ERR_MEMORY, "no process for a program besides");
+        }
+        if (child == 0) {
+#if defined(__linux__)
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not outlive this one, whatever becomes of it */
+#endif
+            if (getppid() != parent) _exit(0);
+            for (volatile int forever = 1; forever;) {}
+            _exit(0);
+        }
+        programs[n_programs] = child;
+    }
+    usleep(100000); /* until the scheduler has dealt them out */
+    return TRINE_SUCCESS;
+}
+
+void bench_end_programs(void)
+{
+    for (int i = 0; i < n_programs; i++) kill(programs[i], SIGKILL);
+    for (int i = 0; i < n_programs; i++) waitpid(programs[i], NULL, 0);
+    n_programs = 0;
 }
 
 /* ---------------------------------------------------------- copy bandwidth */

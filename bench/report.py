@@ -46,7 +46,7 @@ def load(folder):
                 record = json.loads(line)
             except ValueError as error:
                 raise SystemExit(f"{path}:{number}: {error}") from None
-            key = tuple(record.get(name) for name in ("matrix", "dtype", "op", "uplo", "direction", "nrhs", "impl", "method", "layout", "sweep", "systems"))
+            key = tuple(record.get(name) for name in ("matrix", "dtype", "op", "uplo", "direction", "nrhs", "impl", "method", "layout", "sweep", "systems", "programs"))
             groups.setdefault((record["suite"], record["device"]), {})[key] = record
     return {group: list(records.values()) for group, records in groups.items()}
 

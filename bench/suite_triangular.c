@@ -32,9 +32,12 @@ static const bench_sweep sweeps[] = {
      .methods = "syncfree-csc:q=16,syncfree-csc:q=32,syncfree-csc:q=64,syncfree-csc:q=128,syncfree-csc:q=256,syncfree-csc:q=512,"
                 "syncfree-csc:q=1024,syncfree-csc:q=2048,syncfree-csc:q=4096,syncfree-csc:q=8192,syncfree-csc:q=16384",
      .nrhs = "2,16,64", .peers = "none", .solves_only = true},
+    {.name = "busy", /* CPU: one thread and several, with the cores to themselves and not. Long enough for many turns of the scheduler */
+     .matrices = "tri:laplace3d:n=40,tri:laplace3d:n=108,tri:elasticity3d:n=20,tri:airfoil_2d,tri:cage11,tri:G3_circuit,chol:elasticity3d:n=20",
+     .methods = "serial,levelset,auto", .nrhs = "1", .peers = "none", .solves_only = true, .busy = true, .reps = 20000, .least_reps = 30, .max_seconds = 2},
 };
 
-const char *bench_sweep_names(void) { return "main|structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|full|sizes|spd|levels|launch"; }
+const char *bench_sweep_names(void) { return "main|structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|busy|full|sizes|spd|levels|launch"; }
 
 /* --------------------------------------------------------------- structure */
 
@@ -115,6 +118,7 @@ static sweep_run start(const bench *b, const bench_sweep *sweep, const char *mat
     run.b.failures = 0;
     run.b.solves_only = sweep->solves_only;
     run.b.wall_only = sweep->wall_only;
+    run.b.programs = sweep->busy ? 0 : -1;
     run.b.peer_reps = sweep->peer_reps;
     if (sweep->reps && !b->reps_given) run.b.reps = sweep->reps;
     if (sweep->least_reps) run.b.least_reps = sweep->least_reps;
@@ -150,6 +154,19 @@ static bench_list unite(const sweep_run *runs, int n_runs, size_t list, const ch
 /* Wall-clock seconds that a matrix has taken on the host beside the measurements. */
 static struct { double opening, making; } spent;
 
+/** The same again beside other programs. */
+static trine_status compare_beside_programs(bench *b, const char *suite, bench_problem *p)
+{
+    enum { PROGRAMS = 2 };
+    trine_status status = bench_start_programs(PROGRAMS);
+    if (status) return status;
+    b->programs = PROGRAMS;
+    status = bench_compare(b, suite, p);
+    b->programs = 0;
+    bench_end_programs();
+    return status;
+}
+
 /** One direction and precision of a matrix: every number of right-hand sides, and with each all sweeps that want it. */
 static trine_status run_problem(sweep_run *runs, int n_runs, const char *suite, bench_source source, const char *spec, const char *direction, const char *dtype)
 {
@@ -170,6 +187,7 @@ static trine_status run_problem(sweep_run *runs, int n_runs, const char *suite, 
             if (!lists(&with->matrices, spec) || !lists(&with->dtypes, dtype) || !lists(&with->nrhs, nrhs.item[i])) continue;
             if (with->sweep && strcmp(with->sweep, "structure") == 0) TRY(record_structure(with, suite, &p));
             else TRY(bench_compare(with, suite, &p));
+            if (with->programs >= 0) TRY(compare_beside_programs(with, suite, &p));
         }
         bench_compare_end();
     }

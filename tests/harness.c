@@ -122,11 +122,12 @@ double test_uniform(uint64_t seed, uint64_t counter)
     return ((double)(z >> 11) + 0.5) * 0x1p-53;
 }
 
+enum { MOST_BYTES = 1 << 30 }; /* of one block: sanitizers end a program that asks malloc for too much */
 static void *counting_alloc(void *user, size_t bytes)
 {
     test_memory *memory = user;
     int64_t call = __atomic_add_fetch(&memory->calls, 1, __ATOMIC_RELAXED);
-    if (call == memory->fail_at) return NULL;
+    if (call == memory->fail_at || bytes > MOST_BYTES) return NULL;
     void *p = aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (p) __atomic_add_fetch(&memory->live, 1, __ATOMIC_RELAXED);
     return p;

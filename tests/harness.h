@@ -54,7 +54,7 @@ const char *test_recorded_system(const char *name);
 /** Portable random numbers: u in (0,1), by a counter (splitmix64). */
 double test_uniform(uint64_t seed, uint64_t counter);
 
-/** Make ctx's k-th host allocation from now on fail (k = 0: none) and count them all. */
+/** Make ctx's k-th host allocation from now on fail (k = 0: none), and every one of more than 2^30 bytes; count them all. */
 typedef struct { int64_t calls, fail_at, live; } test_memory;
 void test_fail_allocations(trine_context ctx, test_memory *memory);
 

@@ -101,6 +101,16 @@ class Runner(unittest.TestCase):
         self.assertEqual([(r["sweep"], r["levels"], r["solve_ms"]) for r in records], [("structure", 9, None)])
         self.assertEqual(records[0]["column_lengths"], "1:1 2:8 4:16")  # the last point; the last grid line and column; inside
 
+    def test_the_busy_sweep_measures_alone_and_beside_programs_that_it_ends(self):
+        code, table, records = bench("sptrsv", "tri:laplace2d:n=60", "--sweep", "busy", "--reps", "40", "--max-seconds", "1", "--direction", "forward")
+        self.assertEqual(code, 0, table)
+        self.assertEqual([(r["sweep"], r["method"], r["programs"], r["status"]) for r in records],
+                         [("busy", m, n, "ok") for n in (0, 2) for m in ("serial", "levelset", "auto")])
+        for record in records:
+            self.check_keys(record)
+        code, table, records = bench("sptrsv", "tri:laplace2d:n=9", "--reps", "2", "--methods", "serial")
+        self.assertNotIn("programs", records[0])
+
     def test_the_synchronization_sweep_measures_its_barriers(self):
         code, table, records = bench("sptrsv", "tri:laplace2d:n=9", "--sweep", "synchronization", "--reps", "2", "--direction", "forward")
         self.assertEqual(code, 0, table)

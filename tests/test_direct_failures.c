@@ -206,6 +206,59 @@ static void nearly_singular_matrices_are_factored_with_a_warning(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** Denormal, overflowing and badly scaled systems, none of them singular: the sentence must not say that they are, and a factor that
+ *  would give 0, NaN or Inf for every right-hand side must not pass for one. */
+static void breakdowns_of_regular_matrices_are_not_called_singular(void **state)
+{
+    (void)state;
+    static const char *const range = "left the range of double precision", *const single = "single precision", *const rounding = "or rounding made it so";
+    static const struct {
+        trine_dtype t;
+        trine_direct_method method;
+        trine_status status;
+        const char *says;
+        double a[9]; /* 3 x 3, zeros stored as well */
+    } cases[] = {
+        {TRINE_D, TRINE_DIRECT_LU, TRINE_ERR_NO_CONVERGENCE, range, {1e-310, 0, 0, 0, 1, 0, 0, 0, 1}}, /* 1 / pivot overflows */
+        {TRINE_Z, TRINE_DIRECT_LU, TRINE_ERR_NO_CONVERGENCE, range, {5e-324, 0, 0, 0, 5e-324, 0, 0, 0, 5e-324}},
+        {TRINE_D, TRINE_DIRECT_LU, TRINE_ERR_NO_CONVERGENCE, range, {1e308, 1e308, 0, 1e308, -1e308, 0, 0, 0, 1}},
+        {TRINE_D, TRINE_DIRECT_AUTO, TRINE_ERR_NO_CONVERGENCE, range, {1e308, 1e308, 0, 1e308, -1e308, 0, 0, 0, 1}},
+        {TRINE_D, TRINE_DIRECT_LU_UMFPACK, TRINE_ERR_NO_CONVERGENCE, range, {1e308, 1e308, 0, 1e308, -1e308, 0, 0, 0, 1}}, /* a row's sum does */
+        {TRINE_D, TRINE_DIRECT_LU_UMFPACK, TRINE_ERR_NO_CONVERGENCE, range, {1e-310, 0, 0, 0, 1, 0, 0, 0, 1}},
+        {TRINE_D, TRINE_DIRECT_LU, TRINE_ERR_SINGULAR, rounding, {1, 1e20, 0, 1, 1, 1, 1, 2, 1}}, /* its determinant is -1 */
+        {TRINE_D, TRINE_DIRECT_CHOLESKY, TRINE_ERR_NOT_DEFINITE, rounding, {3, 1, 0, 1, 0.33333333333333337, 0, 0, 0, 1}}, /* 1.1e-16 */
+        {TRINE_D, TRINE_DIRECT_CHOLESKY, TRINE_ERR_NOT_DEFINITE, "digits: scale it", {1e-310, 2e-310, 0, 2e-310, 1e-310, 0, 0, 0, 1}}, /* -3e-620 */
+        {TRINE_S, TRINE_DIRECT_LU, TRINE_ERR_NO_CONVERGENCE, single, {3e38, 3e38, 0, 3e38, -3e38, 0, 0, 0, 1}}, /* -6e38 in U */
+        {TRINE_C, TRINE_DIRECT_LU, TRINE_ERR_NO_CONVERGENCE, single, {3e38, 3e38, 0, 3e38, -3e38, 0, 0, 0, 1}},
+        {TRINE_S, TRINE_DIRECT_LU, TRINE_ERR_SINGULAR, single, {1, 1e-23, 0, 1e-23, 0, 0, 0, 0, 1}}, /* -1e-46 in U */
+        {TRINE_S, TRINE_DIRECT_LU_UMFPACK, TRINE_ERR_NO_CONVERGENCE, single, {1e-44, 0, 0, 0, 1, 0, 0, 0, 1}},
+    };
+    trine_context ctx = test_context();
+    for EACH(i, cases)
+        for (int solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_GENERAL; solver++) {
+            if (solver == TRINE_SOLVER_SUPERNODAL && (cases[i].method == TRINE_DIRECT_LU_UMFPACK || cases[i].method == TRINE_DIRECT_CHOLESKY_SIMPLICIAL)) continue;
+            int64_t *offsets;
+            int32_t *columns;
+            void *values;
+            trine_matrix A;
+            trine_direct plan;
+            OK(trine_matrix_allocate(ctx, &A, TRINE_CSR, cases[i].t, 3, 3, 9, &offsets, &columns, &values));
+            for (int k = 0; k < 9; k++) {
+                offsets[k / 3 + 1] = 3 * (k / 3 + 1);
+                columns[k] = k % 3;
+                put(cases[i].t, values, k, cases[i].a[k]);
+            }
+            const trine_status status = trine_direct_create(ctx, &plan, A, &(trine_direct_options){
+                .factor = {cases[i].method, TRINE_ORDERING_NATURAL, 0, 0}, .solver = (trine_direct_solver)solver});
+            const char *text = trine_last_error();
+            if (status != cases[i].status || !strstr(text, cases[i].says) || (strstr(text, "singular") && !strstr(text, rounding)))
+                fail_msg("case %d, solver %d: %s (%s)", (int)i, solver, trine_status_string(status), text);
+            assert_null(plan);
+            OK(trine_matrix_destroy(&A));
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
 static void every_wrong_argument_of_a_factor_is_refused(void **state)
 {
     (void)state;
@@ -323,6 +376,7 @@ int main(void)
         cmocka_unit_test(singular_and_indefinite_matrices_are_named_and_nothing_is_printed),
         cmocka_unit_test(singular_matrices_of_any_shape_never_crash),
         cmocka_unit_test(nearly_singular_matrices_are_factored_with_a_warning),
+        cmocka_unit_test(breakdowns_of_regular_matrices_are_not_called_singular),
         cmocka_unit_test(every_wrong_argument_of_a_factor_is_refused),
         cmocka_unit_test(methods_and_orderings_have_names),
         cmocka_unit_test(every_allocation_of_a_factor_may_fail),

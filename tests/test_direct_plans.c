@@ -1,4 +1,6 @@
 /* Plans made from factors: what they share, in which order handles go, no memory. */
+#include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,16 +148,58 @@ static void large_factors_are_solved_with_every_inversion(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** A matrix of a context on the host and a plan of the tests' device; on a CPU it shows in whose memory the plan keeps what refinement needs. */
+static void a_plan_refines_with_a_matrix_of_another_context(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context(), other;
+    test_memory memory = {0};
+    OK(trine_context_create(&other, "cpu:1"));
+    test_fail_allocations(other, &memory);
+    for EACH(t, all_dtypes)
+        for EACH(m, methods) {
+            enum { N = 60 };
+            trine_matrix A = random_matrix(other, all_dtypes[t], N, 4, is_cholesky(methods[m]), 77 + m), turned;
+            OK(trine_matrix_copy(A, &turned, TRINE_HOST, TRINE_CSC, all_dtypes[t]));
+            char b[N * 16], x[N * 16];
+            int64_t live[2]; /* by steps of refinement */
+            for (int refine = 0; refine < 2; refine++) {
+                trine_direct plan;
+                const int64_t before = memory.live;
+                OK(trine_direct_create(ctx, &plan, m % 2 ? A : turned, &(trine_direct_options){
+                    .factor.method = methods[m], .ops = TRINE_N | TRINE_T | TRINE_H, .refine = refine}));
+                live[refine] = memory.live - before;
+                for EACH(o, ops) {
+                    solve(ctx, plan, all_dtypes[t], ops[o], N, 1, TRINE_COLMAJOR, false, b, x);
+                    assert_true(!refine || backward_error(A, ops[o], 1, x, b) < 10);
+                }
+                OK(trine_direct_destroy(&plan));
+            }
+            assert_int_equal(live[0], live[1]);
+            OK(trine_matrix_destroy(&turned));
+            OK(trine_matrix_destroy(&A));
+        }
+    OK(trine_context_destroy(&other));
+    OK(trine_context_destroy(&ctx));
+    assert_int_equal(memory.live, 0);
+}
+
 static void wrong_arguments_of_a_plan_for_a_factor_are_named(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    trine_matrix A, small, complex_A;
+    trine_matrix A, small, complex_A, pattern;
+    trine_matrix_info info;
+    const int64_t *offsets;
+    const int32_t *columns;
     trine_factor F, simplicial;
     trine_direct plan;
     OK(trine_matrix_gallery(ctx, &A, "laplace2d:nx=4,ny=4", TRINE_D));
     OK(trine_matrix_gallery(ctx, &complex_A, "laplace2d:nx=4,ny=4", TRINE_Z));
     OK(trine_matrix_gallery(ctx, &small, "laplace2d:nx=3,ny=4", TRINE_D));
+    OK(trine_matrix_get_info(A, &info));
+    OK(trine_matrix_get_arrays(A, &offsets, &columns, NULL));
+    OK(trine_matrix_csr(ctx, &pattern, TRINE_D, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64, offsets, 32, columns, NULL));
     OK(trine_factor_create(ctx, &F, A, NULL));
     OK(trine_factor_create(ctx, &simplicial, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL}));
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_create_from_factor(ctx, NULL, F, A, NULL));
@@ -164,6 +208,7 @@ static void wrong_arguments_of_a_plan_for_a_factor_are_named(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_direct_create_from_factor(ctx, &plan, F, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "12 x 12", trine_direct_create_from_factor(ctx, &plan, F, small, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "complex", trine_direct_create_from_factor(ctx, &plan, F, complex_A, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "without values", trine_direct_create_from_factor(ctx, &plan, F, pattern, &(trine_direct_options){.refine = 1}));
     FAILS(TRINE_ERR_ARGUMENT, "no solver 3", trine_direct_create_from_factor(ctx, &plan, F, A, &(trine_direct_options){.solver = (trine_direct_solver)3}));
     FAILS(TRINE_ERR_UNSUPPORTED, "no supernodal panels",
           trine_direct_create_from_factor(ctx, &plan, simplicial, A, &(trine_direct_options){.solver = TRINE_SOLVER_SUPERNODAL}));
@@ -172,15 +217,156 @@ static void wrong_arguments_of_a_plan_for_a_factor_are_named(void **state)
         for (trine_direct_solver solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_GENERAL; solver++)
             for (int refine = 0; refine <= 1; refine++) {
                 const trine_direct_options options = {.solver = solver, .refine = refine, .triangular.max_nrhs = absurd[k]};
-                FAILS(TRINE_ERR_MEMORY, "more than memory can hold", trine_direct_create_from_factor(ctx, &plan, F, A, &options));
-                FAILS(TRINE_ERR_MEMORY, "more than memory can hold", trine_direct_create(ctx, &plan, A, &options));
+                FAILS(TRINE_ERR_MEMORY, "more than any memory has", trine_direct_create_from_factor(ctx, &plan, F, A, &options));
+                FAILS(TRINE_ERR_MEMORY, "more than any memory has", trine_direct_create(ctx, &plan, A, &options));
             }
     assert_null(plan);
     OK(trine_factor_destroy(&F));
     OK(trine_factor_destroy(&simplicial));
+    trine_matrix_destroy(&pattern);
     trine_matrix_destroy(&A);
     trine_matrix_destroy(&complex_A);
     trine_matrix_destroy(&small);
+    OK(trine_context_destroy(&ctx));
+}
+
+/* -------------------------------------------------- several threads on one plan */
+
+enum { THREADS = 4, ROWS = 60 * 60, ROUNDS = 60 };
+struct contest {
+    trine_context ctx;
+    trine_direct plan;
+    trine_matrix A;
+    const double *exact;
+    int right, refused;
+    const char *failed;
+};
+#define NEED(condition) do { if (!(condition)) { c->failed = #condition; goto done; } } while (0)
+
+static void *solve_in_a_thread(void *argument)
+{
+    struct contest *c = argument;
+    trine_context_info info;
+    double *x = malloc(ROWS * sizeof *x);
+    void *at = NULL;
+    trine_direct_info plan;
+    NEED(!trine_context_get_info(c->ctx, &info) && !trine_alloc(c->ctx, info.space, ROWS * sizeof *x, &at));
+    const trine_dense X = {at, ROWS, 1, ROWS, TRINE_COLMAJOR};
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < ROWS; i++) x[i] = 1 + i % 7;
+        NEED(!trine_copy(c->ctx, at, info.space, x, TRINE_HOST, ROWS * sizeof *x));
+        const trine_status status = trine_direct_solve(c->plan, TRINE_N, &X, &X, NULL);
+        if (status) {
+            NEED(status == TRINE_ERR_STATE && (strstr(trine_last_error(), "a plan for each thread") || strstr(trine_last_error(), "new values")));
+            c->refused++;
+            continue;
+        }
+        NEED(!trine_copy(c->ctx, x, TRINE_HOST, at, info.space, ROWS * sizeof *x));
+        for (int i = 0; i < ROWS; i++) NEED(fabs(x[i] - c->exact[i]) <= 1e-11 * fabs(c->exact[i]));
+        c->right++;
+        const trine_status asked = trine_direct_get_info(c->plan, &plan);
+        NEED(!asked || (asked == TRINE_ERR_STATE && strstr(trine_last_error(), "new values")));
+    }
+done:
+    if (at) trine_free(c->ctx, info.space, at);
+    free(x);
+    return NULL;
+}
+
+/** New values, the same ones, beside the solves. */
+static void *update_in_a_thread(void *argument)
+{
+    struct contest *c = argument;
+    for (int round = 0; round < ROUNDS / 4; round++) {
+        const trine_status status = trine_direct_update(c->plan, c->A);
+        NEED(!status || (status == TRINE_ERR_STATE && strstr(trine_last_error(), "in use by another thread")));
+    }
+done:
+    return NULL;
+}
+
+static void solves_in_several_threads_are_right_or_refused(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix A;
+    static double exact[ROWS];
+    OK(trine_matrix_gallery(ctx, &A, "laplace2d:nx=60,ny=60", TRINE_D));
+    for (int solver = TRINE_SOLVER_SUPERNODAL; solver <= TRINE_SOLVER_GENERAL; solver++)
+        for (int refine = 0; refine < 2; refine++) {
+            struct contest contests[THREADS + 1];
+            pthread_t threads[THREADS + 1];
+            trine_direct plan;
+            OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.solver = (trine_direct_solver)solver, .refine = refine}));
+            for (int i = 0; i < ROWS; i++) exact[i] = 1 + i % 7;
+            void *x = test_to_device(ctx, exact, sizeof exact);
+            const trine_dense X = {x, ROWS, 1, ROWS, TRINE_COLMAJOR};
+            OK(trine_direct_solve(plan, TRINE_N, &X, &X, NULL));
+            test_from_device(ctx, exact, x, sizeof exact);
+            for (int i = 0; i <= THREADS; i++) {
+                contests[i] = (struct contest){.ctx = ctx, .plan = plan, .A = A, .exact = exact};
+                assert_int_equal(pthread_create(&threads[i], NULL, i < THREADS ? solve_in_a_thread : update_in_a_thread, &contests[i]), 0);
+            }
+            int right = 0, refused = 0;
+            for (int i = 0; i <= THREADS; i++) pthread_join(threads[i], NULL);
+            for (int i = 0; i <= THREADS; i++) {
+                if (contests[i].failed) fail_msg("thread %d, solver %d, refine %d: not %s", i, solver, refine, contests[i].failed);
+                right += contests[i].right;
+                refused += contests[i].refused;
+            }
+            assert_true(right > 0);
+            print_message("%d solves, %d refused\n", right, refused);
+            OK(trine_direct_solve(plan, TRINE_N, &X, &X, NULL)); /* nothing is left behind */
+            test_release(ctx, x);
+            OK(trine_direct_destroy(&plan));
+        }
+    OK(trine_matrix_destroy(&A));
+    OK(trine_context_destroy(&ctx));
+}
+
+/** Uses of a plan from within its update, which tells of its progress in the log: always beside it, whatever the threads do. */
+struct beside { trine_direct plan; trine_matrix A; int messages; bool destroys; trine_status solve, update, info; };
+static void use_beside(void *user, int level, const char *message)
+{
+    struct beside *b = user;
+    trine_direct_info info;
+    (void)level, (void)message;
+    if (!b->plan) return;
+    double x[9] = {0};
+    const trine_dense X = {x, 9, 1, 9, TRINE_COLMAJOR};
+    b->messages++;
+    b->solve = trine_direct_solve(b->plan, TRINE_N, &X, &X, NULL); /* refused before it looks at X */
+    b->update = trine_direct_update(b->plan, b->A);
+    b->info = trine_direct_get_info(b->plan, &info);
+    if (b->destroys) trine_direct_destroy(&b->plan);
+}
+
+static void a_plan_that_is_updated_is_not_used_and_may_be_destroyed(void **state)
+{
+    (void)state;
+    struct beside b = {0};
+    trine_context ctx = test_context();
+    OK(trine_context_set_log(ctx, use_beside, &b, 2));
+    OK(trine_matrix_gallery(ctx, &b.A, "laplace2d:nx=3,ny=3", TRINE_D));
+    for (int destroys = 0; destroys < 2; destroys++) {
+        trine_direct plan;
+        OK(trine_direct_create(ctx, &plan, b.A, NULL));
+        b.plan = plan;
+        b.destroys = destroys;
+        b.messages = 0;
+        OK(trine_direct_update(plan, b.A));
+        assert_true(b.messages > 0);
+        assert_int_equal(b.solve, TRINE_ERR_STATE);
+        assert_int_equal(b.update, TRINE_ERR_STATE);
+        assert_int_equal(b.info, TRINE_ERR_STATE);
+        if (!destroys) {
+            b.plan = NULL;
+            trine_direct_info info;
+            OK(trine_direct_get_info(plan, &info));
+            OK(trine_direct_destroy(&plan));
+        }
+    }
+    OK(trine_matrix_destroy(&b.A));
     OK(trine_context_destroy(&ctx));
 }
 
@@ -191,7 +377,10 @@ int main(void)
         cmocka_unit_test(every_allocation_of_a_plan_may_fail),
         cmocka_unit_test(general_and_supernodal_plans_share_a_factor),
         cmocka_unit_test(large_factors_are_solved_with_every_inversion),
+        cmocka_unit_test(a_plan_refines_with_a_matrix_of_another_context),
         cmocka_unit_test(wrong_arguments_of_a_plan_for_a_factor_are_named),
+        cmocka_unit_test(solves_in_several_threads_are_right_or_refused),
+        cmocka_unit_test(a_plan_that_is_updated_is_not_used_and_may_be_destroyed),
     };
     return TEST_MAIN(tests);
 }

@@ -1,12 +1,14 @@
 /* Several threads of the caller: contexts of their own, one plan for all, handles that end anywhere. Also built with ThreadSanitizer
  * (TRINE_THREAD_SANITIZE). GCC's OpenMP runtime is not instrumented, and its teams would look like races: there every context has
  * one thread, so that what is watched is the library's own state. clang's runtime (libomp with libarcher) has no such limit. */
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/internal.h"
 #include "harness.h"
 
 #ifdef __SANITIZE_THREAD__
@@ -173,6 +175,122 @@ static void threads_share_one_plan_with_work_of_their_own(void **state)
     free(jobs);
 }
 
+/* ------------------------------------------------- without a work of the caller's */
+
+typedef trine_status (*solve_fn)(void *plan, const trine_dense *x);
+static trine_status solve_by_triangular(void *plan, const trine_dense *x) { return trine_triangular_solve(plan, TRINE_N, NULL, x, x, NULL); }
+static trine_status solve_by_supernodal(void *plan, const trine_dense *x) { return trine_supernodal_solve(plan, TRINE_N, NULL, x, x, NULL); }
+
+enum { GRID = 60, ROWS = GRID * GRID, ROUNDS = 200 };
+struct contest {
+    solve_fn solve;
+    void *plan;
+    const double *exact;
+    int right, refused, wrong;
+};
+
+static void *solve_with_the_plans_own_work(void *argument)
+{
+    struct contest *c = argument;
+    double *x = malloc(ROWS * sizeof *x);
+    const trine_dense X = {x, ROWS, 1, ROWS, TRINE_COLMAJOR};
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < ROWS; i++) x[i] = 1 + i % 7;
+        const trine_status status = c->solve(c->plan, &X);
+        bool right = !status;
+        for (int i = 0; right && i < ROWS; i++) right = fabs(x[i] - c->exact[i]) <= 1e-12 * fabs(c->exact[i]);
+        if (right) c->right++;
+        else if (status == TRINE_ERR_STATE && strstr(trine_last_error(), "work of its own")) c->refused++;
+        else c->wrong++;
+    }
+    free(x);
+    return NULL;
+}
+
+static void solve_in_threads(solve_fn solve, void *plan)
+{
+    struct contest contests[THREADS];
+    pthread_t threads[THREADS];
+    double *exact = malloc(ROWS * sizeof *exact);
+    const trine_dense X = {exact, ROWS, 1, ROWS, TRINE_COLMAJOR};
+    for (int i = 0; i < ROWS; i++) exact[i] = 1 + i % 7;
+    OK(solve(plan, &X));
+    for (int i = 0; i < THREADS; i++) {
+        contests[i] = (struct contest){.solve = solve, .plan = plan, .exact = exact};
+        assert_int_equal(pthread_create(&threads[i], NULL, solve_with_the_plans_own_work, &contests[i]), 0);
+    }
+    int right = 0, refused = 0;
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(contests[i].wrong, 0);
+        right += contests[i].right;
+        refused += contests[i].refused;
+    }
+    assert_true(right > 0);
+    print_message("%d solves, %d refused\n", right, refused);
+    OK(solve(plan, &X)); /* nothing is left behind */
+    free(exact);
+}
+
+/** Several threads solve with the work of the plan itself, which has room for one: each solution is right, or the solve was refused. The
+ *  plans have two threads also under ThreadSanitizer: their helpers are no OpenMP team. */
+static void solves_without_a_work_are_right_or_refused(void **state)
+{
+    (void)state;
+    trine_context ctx, two;
+    trine_matrix A, L;
+    trine_panels panels;
+    trine_triangular triangular;
+    trine_supernodal supernodal;
+    char spec[40];
+    OK(trine_context_create(&ctx, DEVICE));
+    OK(trine_context_create(&two, "cpu:2"));
+    snprintf(spec, sizeof spec, "laplace2d:nx=%d,ny=%d", GRID, GRID);
+    OK(trine_matrix_gallery(ctx, &A, spec, TRINE_D));
+    OK(trine_matrix_triangle(A, &L, TRINE_LOWER, TRINE_NONUNIT, 0));
+    OK(trine_triangular_analyse(two, &triangular, L, &(trine_triangular_options){.method = TRINE_TRI_LEVELSET}));
+    OK(trine_triangular_numeric(triangular, TRINE_HOST, NULL, NULL));
+    solve_in_threads(solve_by_triangular, triangular);
+    OK(trine_triangular_destroy(&triangular));
+
+    OK(trine_panels_detect(ctx, L, NULL, &panels));
+    for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV; v = (trine_supernodal_variant)(v + TRINE_VARIANT_SPMV - TRINE_VARIANT_DYNAMIC)) {
+        OK(trine_supernodal_analyse(v == TRINE_VARIANT_DYNAMIC ? two : ctx, &supernodal, &panels, &(trine_supernodal_options){.variant = v}));
+        OK(trine_supernodal_numeric(supernodal, TRINE_HOST, panels.values, NULL));
+        solve_in_threads(solve_by_supernodal, supernodal);
+        OK(trine_supernodal_destroy(&supernodal));
+    }
+    OK(trine_supernodal_analyse_batch(two, &supernodal, &panels, 1, NULL));
+    OK(trine_supernodal_numeric_batch(supernodal, TRINE_HOST, &panels.values, NULL));
+    solve_in_threads(solve_by_supernodal, supernodal);
+    OK(trine_supernodal_destroy(&supernodal));
+    trine_panels_free(ctx, &panels);
+    OK(trine_matrix_destroy(&L));
+    OK(trine_matrix_destroy(&A));
+    OK(trine_context_destroy(&two));
+    OK(trine_context_destroy(&ctx));
+}
+
+/** The rules behind it, one call after another. */
+static void objects_take_readers_or_one_writer(void **state)
+{
+    (void)state;
+    trine_usage plan = {0}, memory = {0};
+    OK(trine_solve_begin(&plan, &memory, "one at a time"));
+    FAILS(TRINE_ERR_STATE, "one at a time", trine_solve_begin(&plan, &memory, "one at a time"));
+    trine_usage other = {0};
+    OK(trine_solve_begin(&plan, &other, "")); /* with other memory */
+    FAILS(TRINE_ERR_STATE, "new values have to wait", trine_update_begin(&plan));
+    trine_solve_end(&plan, &other);
+    trine_solve_end(&plan, &memory);
+    OK(trine_update_begin(&plan));
+    FAILS(TRINE_ERR_STATE, "new values", trine_solve_begin(&plan, &memory, ""));
+    FAILS(TRINE_ERR_STATE, "new values have to wait", trine_update_begin(&plan));
+    trine_leave_alone(&plan);
+    OK(trine_solve_begin(&plan, &memory, "")); /* a refused solve has left nothing behind */
+    trine_solve_end(&plan, &memory);
+}
+
 static int make_folder(void **state) { (void)state; return mkdtemp(folder) ? 0 : -1; }
 static int remove_folder(void **state) { (void)state; return rmdir(folder); } /* it is empty */
 
@@ -182,6 +300,8 @@ int main(void)
         cmocka_unit_test(contexts_in_different_threads_are_independent),
         cmocka_unit_test(threads_share_one_plan_with_work_of_their_own),
         cmocka_unit_test(plans_of_one_context_may_end_in_different_threads),
+        cmocka_unit_test(solves_without_a_work_are_right_or_refused),
+        cmocka_unit_test(objects_take_readers_or_one_writer),
     };
     return cmocka_run_group_tests_name("threads", tests, make_folder, remove_folder);
 }

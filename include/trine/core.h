@@ -25,7 +25,7 @@ extern "C" {
 #define TRINE_STATUS_LIST(X)                                                      \
     X(TRINE_SUCCESS,            "success")                                        \
     X(TRINE_ERR_ARGUMENT,       "invalid argument")                               \
-    X(TRINE_ERR_STATE,          "called before the phase it needs")               \
+    X(TRINE_ERR_STATE,          "called before the phase it needs, or beside a call that excludes it") \
     X(TRINE_ERR_MEMORY,         "out of host or device memory")                   \
     X(TRINE_ERR_STRUCTURE,      "the matrix does not have the structure asked for") \
     X(TRINE_ERR_SINGULAR,       "zero or missing pivot")                          \
@@ -63,14 +63,24 @@ TRINE_API size_t trine_dtype_size(trine_dtype t);
 
 /* ----------------------------------------------------------------- context */
 
-/* Handles are reference counted: a plan keeps its context alive, so that handles may be destroyed in any order. A destroy
- * function drops the caller's reference, sets the handle to NULL, and accepts NULL. */
+/* Handles are reference counted: a plan keeps its context alive, and a work its plan, so that handles may be destroyed in any order,
+ * also while another thread's call with them runs. A destroy function drops the caller's reference, sets the handle to NULL, and
+ * accepts NULL.
+ * Several threads may solve with one plan at the same time, each with a work of its own. Whatever would not go well beside a call
+ * that runs in another thread is refused with TRINE_ERR_STATE: a second solve with the same work (or without one: that of the plan),
+ * new values while a solve runs, a solve while new values are taken. On a GPU a call is over when it returns; what it has put on
+ * one stream is in order there, and streams are for the caller to keep apart. */
 typedef struct trine_context_s *trine_context; /* one device, CPU threads, an allocator, a log */
 typedef struct trine_work_s *trine_work;       /* scratch and state of one solve in flight */
 
 /** Open a device: "auto", "cpu", "cpu:4" (threads), "cuda", "cuda:1" (ordinal); NULL = "auto". "auto" takes the first CUDA
  *  device and falls back to the CPU (trine_context_get_info says why). Threads default to OMP_NUM_THREADS or all cores.
  *  An explicit device that is not there or not built in fails with TRINE_ERR_DEVICE or TRINE_ERR_NOT_BUILT.
+ *  fork(): threads do not pass to the child, and OpenMP does not notice: a child whose parent ran anything on several OpenMP threads
+ *  hangs in its first call on several. A context of one thread ("cpu:1", made in the child or before) never starts any, nor
+ *  lets the libraries behind direct.h start OpenMP's; BLAS threads are the caller's to set. Triangular and supernodal solves go on
+ *  with plans of more threads too (on the one thread that there is), but for the level-by-level variants. CUDA contexts do not survive
+ *  a fork.
  *  The caller's current CUDA device stays as it was, here and in every other call. */
 TRINE_API trine_status trine_context_create(trine_context *ctx, const char *device);
 TRINE_API trine_status trine_context_destroy(trine_context *ctx);
@@ -78,7 +88,7 @@ TRINE_API trine_status trine_context_destroy(trine_context *ctx);
 typedef struct {
     trine_space space;      /* where this context's vectors live: TRINE_HOST (cpu) or TRINE_DEVICE (cuda) */
     int device;             /* CUDA ordinal, -1 on the CPU */
-    int threads;            /* OpenMP threads used by CPU code */
+    int threads;            /* that CPU code may use: the caller's and helpers of the context, or OpenMP's */
     int multiprocessors;    /* 0 on the CPU */
     int64_t memory_bytes;   /* of the device; 0 on the CPU */
     int compute_capability; /* 90 for Hopper; 0 on the CPU */
@@ -124,7 +134,8 @@ TRINE_API double trine_wall_time(void);
 
 /* ----------------------------------------------------- arguments of a solve */
 
-/** How one call runs. NULL or zeroed: the context's stream, the plan's own work (then one solve at a time). */
+/** How one call runs. NULL or zeroed: the context's stream, the plan's own work (then one solve at a time, a second one that another
+ *  thread begins is refused: TRINE_ERR_STATE). */
 typedef struct {
     void *stream; /* cudaStream_t; ignored on the CPU */
     trine_work work;
@@ -138,7 +149,8 @@ typedef struct {
     trine_layout layout;
 } trine_dense;
 
-/** Release a work object made by one of the plans (trine_triangular_work, ...). */
+/** Release a work object made by one of the plans (trine_triangular_work, ...), and the plan with the last of them and its handle.
+ *  TRINE_ERR_STATE: a solve with it runs in another thread. */
 TRINE_API trine_status trine_work_destroy(trine_work *work);
 
 #ifdef __cplusplus

@@ -15,7 +15,8 @@ typedef enum {
     TRINE_DIRECT_AUTO,                 /* Cholesky if Hermitian with a positive diagonal, LU when that breaks down or is not so */
     TRINE_DIRECT_CHOLESKY,             /* CHOLMOD, supernodal LL^H; the densest rows of L summed again in long double (docs/direct.md) */
     TRINE_DIRECT_CHOLESKY_SIMPLICIAL,  /* CHOLMOD, simplicial LL^H */
-    TRINE_DIRECT_LU,                   /* SuperLU, partial pivoting; UMFPACK where SuperLU's 32-bit indices do not suffice */
+    TRINE_DIRECT_LU,                   /* SuperLU, partial pivoting; UMFPACK where SuperLU's 32-bit indices do not suffice, or SuperLU
+                                          was loaded before this library (docs/direct.md) */
     TRINE_DIRECT_LU_UMFPACK            /* UMFPACK, with its row scaling */
 } trine_direct_method;
 typedef enum { TRINE_ORDERING_AUTO, TRINE_ORDERING_METIS, TRINE_ORDERING_AMD, TRINE_ORDERING_COLAMD, TRINE_ORDERING_NATURAL } trine_ordering;
@@ -26,7 +27,8 @@ TRINE_API const char *trine_ordering_name(trine_ordering ordering);
 
 /** Factorization of a host matrix, held by the library that made it:
  *      diag(row_scale) A(row_perm, col_perm) diag(col_scale) = L U, with both scales indexed AFTER permutation
- *  (Cholesky: row_perm = col_perm, U = L^H is not stored). Computed in double (complex), whatever A's dtype. */
+ *  (Cholesky: row_perm = col_perm, U = L^H is not stored). Computed in double (complex), whatever A's dtype. One thread at a time:
+ *  updates of a factor, and of the plans that share it, are the caller's to put one after another. */
 typedef struct trine_factor_s *trine_factor;
 
 typedef struct {
@@ -36,9 +38,12 @@ typedef struct {
     int keep_zeros;           /* reserved for the supernode partition: 0 */
 } trine_factor_options;
 
-/** Order and factor the square host matrix A. Synchronous. TRINE_ERR_NOT_DEFINITE: Cholesky broke down (names the column);
- *  TRINE_ERR_SINGULAR: an exactly zero pivot or a structurally singular matrix (names the column or row);
- *  TRINE_ERR_MEMORY: the factor does not fit. AUTO falls back as its comment says and logs it. */
+/** Order and factor the square host matrix A. Synchronous. TRINE_ERR_STRUCTURE: arrays that do not fit (as trine_matrix_check), a
+ *  value that is not finite, Cholesky asked for and A not Hermitian. TRINE_ERR_NOT_DEFINITE: Cholesky broke down (names the column);
+ *  TRINE_ERR_SINGULAR: an exactly zero pivot or a structurally singular matrix (names the column or row). Both may be rounding's
+ *  doing where the matrix is ill-conditioned or badly scaled. TRINE_ERR_NO_CONVERGENCE: numbers left the range of double precision
+ *  on the way; scale the matrix. TRINE_ERR_MEMORY: the factor does not fit; SuperLU,
+ *  which by itself ends the process then, does not (docs/direct.md). AUTO falls back as its comment says and logs it. */
 TRINE_API trine_status trine_factor_create(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options);
 /** New values on the same pattern (same nnz and order of entries): the ordering and symbolic part are used again. */
 TRINE_API trine_status trine_factor_update(trine_factor F, trine_matrix A);
@@ -93,17 +98,22 @@ typedef struct {
     trine_supernodal_options supernodal;  /* of SUPERNODAL; triangular.max_nrhs holds for both */
 } trine_direct_options;
 
-/** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype; kept by reference. */
+/** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype, of
+ *  this or another context; kept by reference.
+ *  Errors as of trine_factor_create, and for A in single precision (or supernodal.single) TRINE_ERR_NO_CONVERGENCE or TRINE_ERR_SINGULAR
+ *  where the factor, which is in double, has entries beyond that range or pivots that it makes zero. */
 TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options);
 /** The same with a factor that is there: F is A's, is kept by reference (an update of this plan updates it), and options->factor is
- *  not used. Several plans may share one factor. */
+ *  not used. Several plans may share one factor. A is checked as by trine_factor_create. */
 TRINE_API trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A,
                                                        const trine_direct_options *options);
-/** New values on the same pattern. */
+/** New values on the same pattern. TRINE_ERR_STATE: beside another thread's solve. */
 TRINE_API trine_status trine_direct_update(trine_direct plan, trine_matrix A);
 /** X := op(A)^-1 B, vectors of A's dtype in the context's space; B == X allowed. Runs trine's triangular solves only: never
- *  the factorization library's. Asynchronous, allocates nothing. One solve at a time:
- *  exec->work must be NULL. TRINE_ERR_STATE: an op not announced, more than max_nrhs right-hand sides, a failed update. */
+ *  the factorization library's. Asynchronous, allocates nothing. One solve at a time, refinement included:
+ *  exec->work must be NULL. Threads that are to solve at the same time take a plan each (trine_direct_create_from_factor: they
+ *  share the factor). TRINE_ERR_STATE: beside another thread's solve or update with this plan, an op not announced, more than max_nrhs
+ *  right-hand sides, a failed update. */
 TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
 typedef struct {
     trine_factor_info factor;

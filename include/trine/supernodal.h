@@ -72,8 +72,8 @@ typedef struct {
     int single;        /* keep a double factor in single precision, half the bytes: right-hand sides are rounded to it on the way in,
                           solutions come out in double with single accuracy, for iterative refinement to mend (trine_direct does).
                           Factor, right-hand sides and solutions must be within the range of single precision */
-    int64_t max_nrhs;  /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work.
-                          n max_nrhs > 2^54: TRINE_ERR_MEMORY, as in trine_supernodal_work */
+    int64_t max_nrhs;  /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work; more than any memory
+                          holds is TRINE_ERR_MEMORY, here and in trine_supernodal_work */
     trine_supernodal_variant variant;
     trine_supernodal_access access;
     int64_t threshold; /* TEAM: panels of more columns are worked on by many blocks or threads each; 0 = 250 */
@@ -102,7 +102,7 @@ TRINE_API trine_status trine_supernodal_numeric_batch(trine_supernodal plan, tri
 
 /** Take panel values of the analysed structure: an array laid out by value_offsets as trine_panels.values is, of the panels'
  *  dtype, in `space`. Any number of times. Device values: asynchronous on exec's stream. Host values on a GPU: copied through
- *  device memory allocated for the call; synchronizes. */
+ *  device memory allocated for the call; synchronizes. TRINE_ERR_STATE: beside another thread's solve. */
 TRINE_API trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec);
 
 /** Numeric with panels->values on the host, after a check that the panels have the structure and dtype analysed: else
@@ -113,14 +113,14 @@ TRINE_API trine_status trine_supernodal_update(trine_supernodal plan, const trin
  *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal factors always pass. */
 TRINE_API trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exec);
 
-/** One more solve in flight, of up to nrhs right-hand sides; as trine_triangular_work. A work given a `buffer` is set up
+/** One more solve in flight, of up to nrhs right-hand sides; as trine_triangular_work, the plan's life included. A work given a `buffer` is set up
  *  synchronously, and its solves must not overlap. */
 TRINE_API trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
 
 /** X := alpha op(L)^-1 B for n x nrhs vectors of the panels' dtype in the context's space; B == X (same data, ld, layout) is
  *  allowed, other overlap is not. alpha: host scalar of that dtype, read at the call; NULL = 1. On a GPU one launch,
  *  of a kernel or a graph: asynchronous, allocates nothing, capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before
- *  numeric, or more right-hand sides than the work was sized for. Summation order: fixed for op T and H; for op N fixed with
+ *  numeric, more right-hand sides than the work was sized for, or beside another thread's solve with the same work or its numeric. Summation order: fixed for op T and H; for op N fixed with
  *  TRINE_ACCESS_PULL, with TRINE_VARIANT_SPMV and, for one number of threads, with TRINE_VARIANT_DYNAMIC on a CPU; else free (atomic
  *  additions).
  *  Yamazaki, Rajamanickam and Ellingwood 2020, Sections 4 and 5.1. */

@@ -34,8 +34,8 @@ typedef struct {
     unsigned ops;                    /* mask of the op(T) that will be solved; 0 = TRINE_N. Another one later: TRINE_ERR_STATE */
     trine_triangular_method method;
     trine_summation summation;       /* DETERMINISTIC: bitwise equal run to run, or TRINE_ERR_UNSUPPORTED */
-    int64_t max_nrhs;                /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work.
-                                        n max_nrhs > 2^54: TRINE_ERR_MEMORY, as in trine_triangular_work */
+    int64_t max_nrhs;                /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work; more
+                                        than any memory holds is TRINE_ERR_MEMORY, here and in trine_triangular_work */
     struct {                         /* tuning of the synchronization-free kernels; 0 = by measured structure */
         int lanes_per_row;           /* 1, 2, 4, 8, 16, 32: threads that share a row (one right-hand side) */
         int warps_per_block;         /* 1 .. 16 */
@@ -54,20 +54,21 @@ typedef struct {
 /** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC, host or
  *  device, rows sorted or not. May synchronize. On a GPU the analysis runs on the device, wherever the pattern is; a few numbers
  *  come back to the host. options NULL = all automatic.
- *  TRINE_ERR_STRUCTURE: not square; an entry in the other triangle (if that is an error); a duplicate (each names the row);
- *  uplo AUTO on a matrix with both triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED:
+ *  TRINE_ERR_STRUCTURE: not square; offsets or indices that do not fit (as trine_matrix_check); an entry in the other triangle (if
+ *  that is an error); a duplicate (each names the row); uplo AUTO on a matrix with both triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED:
  *  a method that this context's device does not have. */
 TRINE_API trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *plan, trine_matrix T, const trine_triangular_options *options);
 
 /** Take values: nnz of them, in T's order, of T's dtype, in `space`. NULL = the values of the T given to analyse, which must
- *  still be alive. Asynchronous on exec's stream for device values; any number of times; never re-analyses. */
+ *  still be alive. Asynchronous on exec's stream for device values; any number of times; never re-analyses. TRINE_ERR_STATE: beside
+ *  another thread's solve. */
 TRINE_API trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, const void *values, const trine_exec *exec);
 
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose pivot was exactly zero or NaN in the last numeric;
  *  TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. */
 TRINE_API trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec);
 
-/** One more solve in flight, of up to nrhs right-hand sides: scratch and state. buffer NULL and work NULL: only *bytes is set.
+/** One more solve in flight, of up to nrhs right-hand sides: scratch and state. Keeps the plan alive, and fits no other. buffer NULL and work NULL: only *bytes is set.
  *  buffer NULL: from the context's allocator. Else `buffer` (the context's space, *bytes long, 256-byte aligned) is used and
  *  must outlive the work. */
 TRINE_API trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
@@ -75,7 +76,7 @@ TRINE_API trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs
 /** X := alpha op(T)^-1 B for n x nrhs vectors of T's dtype in the context's space; B == X (same data, ld, layout) is allowed,
  *  other overlap is not. alpha: host scalar of T's dtype, read at the call; NULL = 1. Asynchronous, allocates nothing,
  *  capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before numeric, an op not announced, more
- *  right-hand sides than the work was sized for.
+ *  right-hand sides than the work was sized for, beside another thread's solve with the same work or its numeric.
  *  Liu et al. 2017 (synchronization-free), Anderson and Saad 1989 (level sets). */
 TRINE_API trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, const void *alpha,
                                               const trine_dense *B, const trine_dense *X, const trine_exec *exec);
@@ -97,7 +98,7 @@ TRINE_API trine_status trine_triangular_destroy(trine_triangular *plan);
 
 /** Level sets of one triangle of a host matrix: rows[level_offsets[k] .. level_offsets[k+1]) depend only on earlier levels.
  *  Missing diagonals do not matter here; the other triangle is ignored. rows and level_of may be NULL; arrays are n long,
- *  level_offsets n + 1; the caller owns them. */
+ *  level_offsets n + 1; the caller owns them. TRINE_ERR_STRUCTURE: offsets or indices of T that do not fit. */
 TRINE_API trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo, int64_t *n_levels,
                                         int64_t *level_offsets, int32_t *rows, int32_t *level_of);
 

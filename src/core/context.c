@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/internal.h"
+#include "core/team.h"
 
 static void *default_alloc(void *user, size_t bytes)
 {
@@ -37,6 +37,7 @@ static trine_status open_cpu(trine_context ctx, int threads)
     ctx->cuda = false;
     ctx->device = ctx->info.device = -1;
     ctx->threads = threads > 0 ? threads : omp_get_max_threads();
+    if (ctx->threads == 1) trine_openmp_restore(trine_openmp_limit(ctx)); /* the first call of it allocates, or ends the process: here, not later */
     ctx->info.space = TRINE_HOST;
     ctx->info.threads = ctx->threads;
     snprintf(ctx->info.name, sizeof ctx->info.name, "cpu, %d thread%s", ctx->threads, ctx->threads == 1 ? "" : "s");
@@ -99,6 +100,7 @@ trine_status trine_context_destroy(trine_context *ctx)
 {
     if (!ctx || !*ctx) return TRINE_SUCCESS;
     if (trine_release(&(*ctx)->refs)) {
+        trine_team_end(*ctx);
         if ((*ctx)->cuda) trine_device_close(*ctx);
         free(*ctx);
     }
@@ -255,6 +257,41 @@ trine_status trine_context_synchronize(trine_context ctx)
     return ctx->cuda ? trine_device_synchronize(ctx, ctx->stream) : TRINE_SUCCESS;
 }
 
+/* -------------------------------------------------------------------- work */
+
+trine_status trine_solve_begin(trine_usage *plan, trine_usage *memory, const char *advice)
+{
+    if (!trine_enter(plan)) return trine_fail(TRINE_ERR_STATE, "another thread is giving the plan new values");
+    if (trine_enter_alone(memory)) return TRINE_SUCCESS;
+    trine_leave(plan);
+    return trine_fail(TRINE_ERR_STATE, "a solve with the same memory is in flight in another thread: %s", advice);
+}
+
+void trine_solve_end(trine_usage *plan, trine_usage *memory)
+{
+    trine_leave_alone(memory);
+    trine_leave(plan);
+}
+
+trine_status trine_update_begin(trine_usage *plan)
+{
+    if (trine_enter_alone(plan)) return TRINE_SUCCESS;
+    return trine_fail(TRINE_ERR_STATE, "the plan is in use by another thread: new values have to wait for its solves");
+}
+
+trine_status trine_work_destroy(trine_work *work)
+{
+    if (!work || !*work) return TRINE_SUCCESS;
+    if (!trine_enter_alone(&(*work)->usage)) return trine_fail(TRINE_ERR_STATE, "a solve with this work is in flight in another thread");
+    trine_context ctx = (*work)->ctx;
+    void *plan = (*work)->plan;
+    trine_status (*destroy_plan)(void *) = (*work)->destroy_plan;
+    (*work)->destroy(*work);
+    *work = NULL;
+    if (destroy_plan) destroy_plan(plan);
+    return trine_context_destroy(&ctx);
+}
+
 /* ------------------------------------------------------------------- small */
 
 size_t trine_dtype_size(trine_dtype t)
@@ -270,13 +307,11 @@ double trine_wall_time(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-trine_status trine_work_destroy(trine_work *work)
+trine_status trine_check_nrhs(int64_t nrhs, int64_t n)
 {
-    if (!work || !*work) return TRINE_SUCCESS;
-    trine_context ctx = (*work)->ctx;
-    (*work)->destroy(*work);
-    *work = NULL;
-    return trine_context_destroy(&ctx);
+    const int64_t most = INT64_C(1) << 51; /* elements: what a work adds to its vectors is less than 2^8 times as much */
+    if (nrhs <= most / (n > 0 ? n : 1)) return TRINE_SUCCESS;
+    return trine_fail(TRINE_ERR_MEMORY, "room for %lld right-hand sides of %lld rows is more than any memory has", (long long)nrhs, (long long)n);
 }
 
 trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *name, trine_dense *out)
@@ -291,11 +326,4 @@ trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *n
     *out = *X;
     if (!out->ld) out->ld = smallest;
     return TRINE_SUCCESS;
-}
-
-trine_status trine_check_nrhs(int64_t n, int64_t nrhs)
-{
-    const int64_t most = INT64_C(1) << 54;
-    if (nrhs <= most / (n > 1 ? n : 1)) return TRINE_SUCCESS;
-    return trine_fail(TRINE_ERR_MEMORY, "%lld vectors of %lld elements are more than memory can hold", (long long)nrhs, (long long)n);
 }

@@ -37,6 +37,7 @@ struct trine_context_s {
     void *log_user;
     int log_level;
     trine_context_info info;
+    struct trine_team_s *team;     /* of helpers (team.h); NULL: none yet, or none needed */
 };
 
 TRINE_API trine_context trine_retain_context(trine_context ctx);
@@ -95,13 +96,46 @@ TRINE_API void trine_fill_build_info(trine_build_info *info); /* the CUDA part *
 #define TRINE_CUDA_TABLE(p) (0 ? (p) : NULL)
 #endif
 
+/* --------------------------------------------------- calls at the same time */
+
+/** Who uses an object right now: any number of calls that leave it as it is, or one that changes it. Nobody waits: a call that does not
+ *  fit beside those in flight is refused. Zeroed: nobody. */
+typedef struct {
+    int calls; /* atomic; -1: one that changes it */
+} trine_usage;
+
+static inline bool trine_enter(trine_usage *usage)
+{
+    int calls = __atomic_load_n(&usage->calls, __ATOMIC_RELAXED);
+    while (calls >= 0)
+        if (__atomic_compare_exchange_n(&usage->calls, &calls, calls + 1, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return true;
+    return false;
+}
+static inline void trine_leave(trine_usage *usage) { __atomic_sub_fetch(&usage->calls, 1, __ATOMIC_RELEASE); }
+static inline bool trine_enter_alone(trine_usage *usage)
+{
+    int nobody = 0;
+    return __atomic_compare_exchange_n(&usage->calls, &nobody, -1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+static inline void trine_leave_alone(trine_usage *usage) { __atomic_store_n(&usage->calls, 0, __ATOMIC_RELEASE); }
+
 /* -------------------------------------------------------------------- work */
 
-/** First member of every module's work object. */
+/** First member of every module's work object. A work keeps its plan alive, but not the plan's own one: that would never die. */
 struct trine_work_s {
     trine_context ctx;
-    void (*destroy)(trine_work work); /* frees the module's part and the struct itself; ctx is released after it */
+    void *plan;                               /* whose solves it is for */
+    trine_status (*destroy_plan)(void *plan); /* drops the work's reference; NULL: it has none */
+    void (*destroy)(trine_work work);         /* frees the module's part and the struct itself; plan and ctx are released after it */
+    trine_usage usage;                        /* by solves: one at a time */
 };
+
+/** A solve begins: the plan must not be changing, the memory of the solve (of its work) not be in use; else TRINE_ERR_STATE, whose
+ *  sentence ends with `advice`: how to solve several at a time. */
+TRINE_API trine_status trine_solve_begin(trine_usage *plan, trine_usage *memory, const char *advice);
+TRINE_API void trine_solve_end(trine_usage *plan, trine_usage *memory);
+/** A plan is about to be given new values: no solve with it may be in flight; else TRINE_ERR_STATE. trine_leave_alone ends it. */
+TRINE_API trine_status trine_update_begin(trine_usage *plan);
 
 /* ----------------------------------------------------- checks of arguments */
 
@@ -110,11 +144,10 @@ static inline bool trine_dtype_is_complex(trine_dtype t) { return t == TRINE_C |
 static inline bool trine_dtype_is_single(trine_dtype t) { return t == TRINE_S || t == TRINE_C; }
 /** Unit roundoff as reports use it: 2^-23 for S and C, 2^-52 for D and Z. */
 static inline double trine_dtype_eps(trine_dtype t) { return trine_dtype_is_single(t) ? 1.1920928955078125e-07 : 2.220446049250313e-16; }
+/** TRINE_ERR_MEMORY for more vectors of n rows than any memory holds, so that sizes of works do not overflow. nrhs >= 0. */
+TRINE_API trine_status trine_check_nrhs(int64_t nrhs, int64_t n);
 /** Check a block of vectors of `rows` rows, put its smallest ld where it is 0; name is used in the sentence. */
 TRINE_API trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *name, trine_dense *out);
-/** TRINE_ERR_MEMORY for nrhs >= 0 vectors of n elements that no memory can hold, so that products of the two, rounded up, with the size
- *  of an element and a small factor do not overflow. */
-TRINE_API trine_status trine_check_nrhs(int64_t n, int64_t nrhs);
 
 #ifdef __cplusplus
 }

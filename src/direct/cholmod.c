@@ -2,8 +2,10 @@
  * Chen, Davis, Hager, Rajamanickam 2008: Algorithm 887. */
 #include <string.h>
 
+#include "core/team.h"
 #include "direct/cholmod_common.h"
 #include "direct/direct.h"
+#include "direct/isolation.h"
 
 struct cholmod_state {
     cholmod_common common;
@@ -63,8 +65,10 @@ static trine_status analyse(trine_factor F)
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
     cholmod_sparse A = view(&in, rows, F->dtype);
     state->L = cholmod_l_analyze(&A, c);
+    const bool no_metis = metis_has_failed();
     if (!state->L) TRY(failure(c, "ordering and symbolic analysis"));
     F->ordering = ordering_taken(state->L);
+    if (no_metis && F->ordering == TRINE_ORDERING_METIS) FAIL(TRINE_ERR_MEMORY, "METIS ran out of memory");
 done:
     trine_free(F->ctx, TRINE_HOST, rows);
     return status;
@@ -94,6 +98,21 @@ done:
     return status;
 }
 
+/** Of the columns before and at a breakdown; of all if there was none. */
+static bool is_finite(const cholmod_factor *L, int parts)
+{
+    if (L->is_super) {
+        const int64_t *super = L->super, *px = L->px;
+        int64_t s = 0;
+        while (s < (int64_t)L->nsuper && super[s] <= (int64_t)L->minor) s++;
+        return factor_values_are_finite(L->x, px[s], parts);
+    }
+    const int64_t *p = L->p, *nz = L->nz;
+    for (size_t j = 0; j < L->minor; j++)
+        if (!factor_values_are_finite(value_at(L->x, p[j], parts), nz[j], parts)) return false;
+    return true;
+}
+
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -103,11 +122,12 @@ static trine_status numeric(trine_factor F)
     int64_t *rows = NULL;
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
     cholmod_sparse A = view(&in, rows, F->dtype);
+    const int teams = trine_openmp_limit(F->ctx); /* CHOLMOD asks for four threads by itself */
     cholmod_l_factorize(&A, L, &state->common);
+    trine_openmp_restore(teams);
     if (state->common.status < CHOLMOD_OK) TRY(failure(&state->common, "factorization"));
-    if (L->minor < L->n)
-        FAIL(TRINE_ERR_NOT_DEFINITE, "Cholesky broke down at column %lld (pivot %lld of %lld): the matrix is not positive definite",
-             (long long)((const int64_t *)L->Perm)[L->minor], (long long)L->minor, (long long)F->n);
+    if (!is_finite(L, factor_parts(F))) TRY(factor_fail_range(F));
+    if (L->minor < L->n) TRY(factor_fail_not_definite(F, ((const int64_t *)L->Perm)[L->minor], (int64_t)L->minor));
     TRY(copy_indices(F->ctx, L->Perm, F->n, &F->row_perm));
     F->col_perm = F->row_perm;
     if (L->is_super) {

@@ -50,6 +50,10 @@ struct trine_factor_s {
 /** Free the panels of U^T, which are made anew when they are asked for. */
 void factor_drop_upper_panels(trine_factor F);
 
+/** Refuse an A that is NULL, in device memory, not square, a pattern, not finite, or of arrays that do not fit (trine_matrix_check).
+ *  *info: A's sizes. */
+trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info);
+
 /** The arrays of F->A. */
 struct factor_input { int64_t n, nnz; const int64_t *offsets; const int32_t *indices; const double *values; };
 struct factor_input factor_get_input(trine_factor F);
@@ -60,6 +64,13 @@ trine_status factor_widen(trine_context ctx, int64_t count, const int32_t *narro
 trine_status factor_symmetric_ordering(trine_factor F, trine_ordering which, int32_t *perm);
 /** TRINE_ERR_SINGULAR unless every column can be given a row of its own (Duff 1981, algorithm 575). */
 trine_status factor_check_structural_rank(trine_factor F);
+/** TRINE_ERR_SINGULAR: the pivot of this column of A, the number-th, is exactly zero. */
+trine_status factor_fail_zero_pivot(trine_factor F, int64_t column, int64_t number);
+/** TRINE_ERR_NOT_DEFINITE: Cholesky found no positive pivot there. */
+trine_status factor_fail_not_definite(trine_factor F, int64_t column, int64_t number);
+/** TRINE_ERR_NO_CONVERGENCE: numbers of the factorization became NaN or Inf, whatever the matrix is. */
+trine_status factor_fail_range(trine_factor F);
+bool factor_values_are_finite(const void *values, int64_t count, int parts);
 /** Warn when the pivots span 1/eps or more. */
 void factor_warn_if_nearly_singular(trine_factor F, double smallest_over_largest);
 

@@ -1,8 +1,11 @@
 /* A factorization: choice of the library, checks, the life of the handle. What is special to a library is in its adapter. */
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "direct/direct.h"
+#include "direct/isolation.h"
 
 static const char *const method_names[] = {"auto", "cholesky", "cholesky-simplicial", "lu", "lu-umfpack"};
 static const char *const ordering_names[] = {"auto", "metis", "amd", "colamd", "natural"};
@@ -27,13 +30,70 @@ double value_abs(const double *v, int parts) { return parts == 1 ? fabs(v[0]) : 
 void factor_warn_if_nearly_singular(trine_factor F, double smallest_over_largest)
 {
     if (!(smallest_over_largest > trine_dtype_eps(F->dtype)))
-        trine_log(F->ctx, 1, "the matrix is nearly singular: smallest over largest pivot of the %s factorization is %.2g",
+        trine_log(F->ctx, 1, "smallest over largest pivot of the %s factorization is %.2g: the matrix is nearly singular, or badly scaled",
                   trine_direct_method_name(F->method), smallest_over_largest);
+}
+
+/* --------------------------------------------------------------- breakdowns */
+
+/** The magnitudes of A's entries, zeros aside. */
+static void find_range(trine_factor F, double *smallest, double *largest)
+{
+    const struct factor_input in = factor_get_input(F);
+    const int parts = factor_parts(F);
+    *smallest = INFINITY, *largest = 0;
+    for (int64_t k = 0; k < in.nnz; k++) {
+        const double size = value_abs(value_at(in.values, k, parts), parts);
+        if (size > 0 && size < *smallest) *smallest = size;
+        if (size > *largest) *largest = size;
+    }
+}
+
+/** status with what was found, and the reasons there may be for it: rounding, and entries that have lost digits before it. */
+static trine_status fail_at_pivot(trine_factor F, trine_status status, const char *found)
+{
+    double smallest, largest;
+    char remark[100] = "";
+    find_range(F, &smallest, &largest);
+    if (smallest < DBL_MIN) snprintf(remark, sizeof remark, " (A has entries down to %.2g, where double precision loses digits: scale it)", smallest);
+    return trine_fail(status, "%s, or rounding made it so%s", found, remark);
+}
+
+trine_status factor_fail_zero_pivot(trine_factor F, int64_t column, int64_t number)
+{
+    char found[200];
+    snprintf(found, sizeof found, "the pivot of column %lld (number %lld of %lld) is exactly zero: the matrix is singular", (long long)column,
+             (long long)number, (long long)F->n);
+    return fail_at_pivot(F, TRINE_ERR_SINGULAR, found);
+}
+
+trine_status factor_fail_not_definite(trine_factor F, int64_t column, int64_t number)
+{
+    char found[200];
+    snprintf(found, sizeof found, "Cholesky broke down at column %lld (pivot %lld of %lld): the matrix is not positive definite", (long long)column,
+             (long long)number, (long long)F->n);
+    return fail_at_pivot(F, TRINE_ERR_NOT_DEFINITE, found);
+}
+
+trine_status factor_fail_range(trine_factor F)
+{
+    double smallest, largest;
+    find_range(F, &smallest, &largest);
+    return trine_fail(TRINE_ERR_NO_CONVERGENCE, "the %s factorization left the range of double precision (A has entries of %.2g to %.2g): scale the matrix",
+                      trine_direct_method_name(F->method), smallest, largest);
+}
+
+bool factor_values_are_finite(const void *values, int64_t count, int parts)
+{
+    const double *v = values;
+    for (int64_t k = 0; k < count * parts; k++)
+        if (!isfinite(v[k])) return false;
+    return true;
 }
 
 /* ------------------------------------------------------------------- input */
 
-static trine_status check_matrix(trine_matrix A, trine_matrix_info *info)
+trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info)
 {
     REQUIRE(A, "A is NULL");
     trine_status status = trine_matrix_get_info(A, info);
@@ -148,6 +208,7 @@ static trine_status factor_with(trine_factor F, trine_direct_method method, cons
     if (F->n > 0) {
         double start = trine_wall_time();
         F->backend = is_cholesky(method) ? &factor_cholmod : method == TRINE_DIRECT_LU ? &factor_superlu : &factor_umfpack;
+        TRY(blas_prepare());
         if (!is_cholesky(method)) TRY(factor_check_structural_rank(F));
         TRY(F->backend->analyse(F));
         F->order_seconds = trine_wall_time() - start;
@@ -157,13 +218,13 @@ done:
     return status;
 }
 
-/** SuperLU, and UMFPACK's 64-bit indices when that runs out of room. */
+/** SuperLU, and UMFPACK where that cannot be: mostly for want of 64-bit indices. */
 static trine_status factor_lu(trine_factor F, const char *reason)
 {
     trine_status status = factor_with(F, TRINE_DIRECT_LU, reason);
     if (status != TRINE_ERR_UNSUPPORTED) return status;
     trine_log(F->ctx, 1, "%s; UMFPACK is tried instead", trine_last_error());
-    return factor_with(F, TRINE_DIRECT_LU_UMFPACK, "the factor is too large for SuperLU");
+    return factor_with(F, TRINE_DIRECT_LU_UMFPACK, "SuperLU cannot factor it (the log says why)");
 }
 
 static trine_status factor_auto(trine_factor F)
@@ -175,9 +236,9 @@ static trine_status factor_auto(trine_factor F)
     if (s.hermitian && !s.positive_diagonal) reason = "A is Hermitian, but a diagonal entry is not positive";
     if (s.hermitian && s.positive_diagonal && F->options.ordering != TRINE_ORDERING_COLAMD) {
         status = factor_with(F, TRINE_DIRECT_CHOLESKY, "A is Hermitian with a positive diagonal");
-        if (status != TRINE_ERR_NOT_DEFINITE) return status;
+        if (status != TRINE_ERR_NOT_DEFINITE && status != TRINE_ERR_NO_CONVERGENCE) return status;
         trine_log(F->ctx, 2, "%s; LU is tried instead", trine_last_error());
-        reason = "A is Hermitian, but not positive definite";
+        reason = "A is Hermitian, but not positive definite, or rounding made it so";
     }
     return factor_lu(F, reason);
 }
@@ -202,7 +263,7 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     trine_factor_options chosen = options ? *options : (trine_factor_options){0};
     trine_status status = check_options(&chosen);
     if (status) return status;
-    status = check_matrix(A, &info);
+    status = factor_check_matrix(A, &info);
     if (status) return status;
     trine_factor F = trine_host_calloc(ctx, 1, sizeof *F);
     if (!F) return TRINE_ERR_MEMORY;
@@ -247,7 +308,7 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
     trine_matrix_info info;
     trine_matrix_structure s;
     trine_matrix W = NULL;
-    trine_status status = check_matrix(A, &info);
+    trine_status status = factor_check_matrix(A, &info);
     if (status) return status;
     REQUIRE(info.n_rows == F->n && info.nnz == F->nnz_given, "A is of order %lld with %lld entries, not %lld with %lld",
             (long long)info.n_rows, (long long)info.nnz, (long long)F->n, (long long)F->nnz_given);
@@ -264,9 +325,10 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
     W = NULL;
     if (status == TRINE_SUCCESS) status = numeric(F);
     /* What AUTO chose for the old values may not do for the new ones. */
-    if (F->options.method == TRINE_DIRECT_AUTO && (status == TRINE_ERR_NOT_DEFINITE || status == TRINE_ERR_STRUCTURE)) {
+    const bool broke_down = status == TRINE_ERR_NOT_DEFINITE || (is_cholesky(F->method) && status == TRINE_ERR_NO_CONVERGENCE);
+    if (F->options.method == TRINE_DIRECT_AUTO && (broke_down || status == TRINE_ERR_STRUCTURE)) {
         trine_log(F->ctx, 2, "%s; LU is tried instead", trine_last_error());
-        status = factor_lu(F, "the new values are not positive definite");
+        status = factor_lu(F, "with the new values Cholesky is not possible");
     }
     if (F->method == TRINE_DIRECT_LU && status == TRINE_ERR_UNSUPPORTED) status = factor_lu(F, F->reason);
 done:

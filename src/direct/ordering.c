@@ -5,6 +5,7 @@
 
 #include "direct/direct.h"
 #include "direct/cholmod_common.h"
+#include "direct/isolation.h"
 
 trine_status factor_symmetric_ordering(trine_factor F, trine_ordering which, int32_t *perm)
 {
@@ -27,8 +28,10 @@ trine_status factor_symmetric_ordering(trine_factor F, trine_ordering which, int
         }
     triplets->nnz = (size_t)in.nnz;
     S = cholmod_l_triplet_to_sparse(triplets, 0, &common);
-    if (!S || !(which == TRINE_ORDERING_METIS ? cholmod_l_metis(S, NULL, 0, 1, order, &common)
-                                              : cholmod_l_amd(S, NULL, 0, order, &common)))
+    const bool ordered = S && (which == TRINE_ORDERING_METIS ? cholmod_l_metis(S, NULL, 0, 1, order, &common)
+                                                             : cholmod_l_amd(S, NULL, 0, order, &common));
+    const bool no_metis = metis_has_failed();
+    if (!ordered || no_metis)
         FAIL(TRINE_ERR_MEMORY, "no memory to order a matrix of %lld entries by %s", (long long)in.nnz, which == TRINE_ORDERING_METIS ? "METIS" : "AMD");
     for (int64_t k = 0; k < in.n; k++) perm[k] = (int32_t)order[k];
 done:

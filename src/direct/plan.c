@@ -5,6 +5,8 @@
  *
  * and A^H with H in place of T, the scales being real. Cholesky has q = p and U = L^H. */
 
+#include <math.h>
+
 #include "core/scalar.h"
 #include "direct/sweeps.h"
 #include "matrix/vectors.h"
@@ -21,6 +23,8 @@ struct trine_direct_s {
     int64_t n, max_nrhs;
     unsigned ops;
     bool ready;                              /* false after an update that failed */
+    trine_usage usage;                       /* by solves; alone: by an update */
+    trine_usage solving;                     /* of all that one solve at a time can use: the vectors, the works of the sweeps */
 
     direct_sweeps sweeps;
     void *row_perm, *col_perm;               /* in the context's space */
@@ -52,7 +56,12 @@ static trine_status place_scale(trine_direct D, const double *scale, void **to)
     trine_status status = TRINE_SUCCESS;
     float *single = NULL;
     TRY(ALLOC(D->ctx, single, D->n));
-    for (int64_t i = 0; i < D->n; i++) single[i] = (float)scale[i];
+    for (int64_t i = 0; i < D->n; i++) {
+        single[i] = (float)scale[i];
+        if (!(single[i] > 0) || isinf(single[i]))
+            FAIL(TRINE_ERR_NO_CONVERGENCE, "the factor scales rows by numbers such as %.2g, beyond the range of single precision: scale the matrix, or solve in "
+                 "double precision", scale[i]);
+    }
     TRY(place(D, single, (size_t)D->n * sizeof(float), to));
 done:
     trine_free(D->ctx, TRINE_HOST, single);
@@ -73,13 +82,24 @@ done:
     return status;
 }
 
+/** op(A) as CSR: a copy of the plan's context, whatever A's is, because residuals are computed on the device of the copy's. */
 static trine_status place_rows(trine_direct D, trine_transpose op)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_matrix turned = NULL;
+    trine_matrix turned = NULL, view = NULL;
+    trine_matrix_info info;
+    const int64_t *offsets;
+    const int32_t *indices;
+    const void *values;
     if (op != TRINE_N) TRY(trine_matrix_transpose(D->A, &turned, op));
-    TRY(trine_matrix_copy(turned ? turned : D->A, &D->rows[op], D->space, TRINE_CSR, D->dtype));
+    const trine_matrix from = turned ? turned : D->A;
+    TRY(trine_matrix_get_info(from, &info));
+    TRY(trine_matrix_get_arrays(from, &offsets, &indices, &values));
+    TRY((info.format == TRINE_CSR ? trine_matrix_csr : trine_matrix_csc)(D->ctx, &view, info.dtype, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64,
+                                                                         offsets, 32, indices, values));
+    TRY(trine_matrix_copy(view, &D->rows[op], D->space, TRINE_CSR, D->dtype));
 done:
+    trine_matrix_destroy(&view);
     trine_matrix_destroy(&turned);
     return status;
 }
@@ -188,7 +208,6 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     D->sweeps = (direct_sweeps){.ctx = ctx, .dtype = dtype, .ops = D->ops, .options = *options, .max_nrhs = D->max_nrhs};
     TRY(take_matrix(D, A));
     TRY(place_permutations(D));
-    TRY(trine_check_nrhs(D->n, D->max_nrhs));
     const size_t bytes = (size_t)D->n * (size_t)D->max_nrhs * trine_dtype_size(D->dtype);
     TRY(trine_alloc(ctx, D->space, bytes, &D->vectors));
     if (options->refine) {
@@ -216,6 +235,7 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     trine_status status = TRINE_SUCCESS;
     TRY(check_options(&chosen));
     TRY(trine_matrix_get_info(A, &info));
+    TRY(trine_check_nrhs(chosen.triangular.max_nrhs, info.n_rows));
     TRY(trine_factor_create(ctx, &F, A, &chosen.factor));
     TRY(create(ctx, plan, F, A, info.dtype, &chosen));
 done:
@@ -228,16 +248,15 @@ trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *pl
     *plan = NULL;
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(F, "F is NULL");
-    REQUIRE(A, "A is NULL");
     const trine_direct_options chosen = options ? *options : (trine_direct_options){0};
     trine_matrix_info info;
     trine_status status = TRINE_SUCCESS;
     TRY(check_options(&chosen));
-    TRY(trine_matrix_get_info(A, &info));
-    REQUIRE(info.n_rows == F->n && info.n_cols == F->n, "A is %lld x %lld, and the factor of order %lld", (long long)info.n_rows,
-            (long long)info.n_cols, (long long)F->n);
+    TRY(factor_check_matrix(A, &info));
+    REQUIRE(info.n_rows == F->n, "A is %lld x %lld, and the factor of order %lld", (long long)info.n_rows, (long long)info.n_cols, (long long)F->n);
     REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z), "of A and its factor one is complex, the other is not");
     if (!F->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed");
+    TRY(trine_check_nrhs(chosen.triangular.max_nrhs, F->n));
     trine_retain(&F->refs);
     TRY(create(ctx, plan, F, A, info.dtype, &chosen));
 done:
@@ -252,6 +271,9 @@ trine_status trine_direct_update(trine_direct D, trine_matrix A)
     trine_status status = trine_matrix_get_info(A, &info);
     if (status) return status;
     REQUIRE(info.dtype == D->dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype, (int)D->dtype);
+    status = trine_update_begin(&D->usage);
+    if (status) return status;
+    trine_retain(&D->refs); /* whoever destroys the plan meanwhile */
     D->ready = false;
     TRY(trine_factor_update(D->F, A));
     TRY(take_matrix(D, A));
@@ -259,6 +281,8 @@ trine_status trine_direct_update(trine_direct D, trine_matrix A)
     TRY(set_up_sweeps(D));
     D->ready = true;
 done:
+    trine_leave_alone(&D->usage);
+    trine_direct_destroy(&D);
     return status;
 }
 
@@ -298,6 +322,8 @@ done:
     return status;
 }
 
+static trine_status no_factor(void) { return trine_fail(TRINE_ERR_STATE, "the plan has no factor: the last trine_direct_update failed"); }
+
 trine_status trine_direct_solve(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
 {
     REQUIRE(D, "plan is NULL");
@@ -309,22 +335,28 @@ trine_status trine_direct_solve(trine_direct D, trine_transpose op, const trine_
     status = trine_check_dense(X, D->n, "X", &to);
     if (status) return status;
     REQUIRE(from.cols == to.cols, "B has %lld columns and X %lld", (long long)from.cols, (long long)to.cols);
-    if (!D->ready) return trine_fail(TRINE_ERR_STATE, "the plan has no factor: the last trine_direct_update failed");
     if (!(D->ops & op)) return trine_fail(TRINE_ERR_STATE, "op %d was not announced to trine_direct_create (ops %#x)", (int)op, D->ops);
     if (from.cols > D->max_nrhs)
         return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, and the plan was made for %lld", (long long)from.cols, (long long)D->max_nrhs);
-    if (D->n == 0 || from.cols == 0) return TRINE_SUCCESS;
     void *stream = trine_exec_stream(D->ctx, exec);
-    return D->options.refine ? solve_and_refine(D, op, &from, &to, stream) : solve_once(D, op, &from, &to, stream);
+    trine_retain(&D->refs); /* whoever destroys the plan meanwhile */
+    TRY(trine_solve_begin(&D->usage, &D->solving, "make a plan for each thread (trine_direct_create_from_factor)"));
+    if (!D->ready) status = no_factor();
+    else if (D->n && from.cols) status = D->options.refine ? solve_and_refine(D, op, &from, &to, stream) : solve_once(D, op, &from, &to, stream);
+    trine_solve_end(&D->usage, &D->solving);
+done:
+    trine_direct_destroy(&D);
+    return status;
 }
 
 trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
 {
     REQUIRE(D, "plan is NULL");
     REQUIRE(info, "info is NULL");
-    if (!D->ready) return trine_fail(TRINE_ERR_STATE, "the plan has no factor: the last trine_direct_update failed");
     trine_status status = TRINE_SUCCESS;
     const direct_sweeps *sweeps = &D->sweeps;
+    if (!trine_enter(&D->usage)) return trine_fail(TRINE_ERR_STATE, "another thread is giving the plan new values");
+    TRY(D->ready ? TRINE_SUCCESS : no_factor());
     *info = (trine_direct_info){.analyse_seconds = sweeps->analyse_seconds, .numeric_seconds = sweeps->numeric_seconds,
                                 .solver = sweeps->supernodal ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL, .reason = sweeps->reason};
     TRY(trine_factor_get_info(D->F, &info->factor));
@@ -336,6 +368,7 @@ trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
         TRY(trine_triangular_get_info(sweeps->upper ? sweeps->upper : sweeps->lower, &info->upper));
     }
 done:
+    trine_leave(&D->usage);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include <superlu/slu_ddefs.h>
 #include <superlu/slu_zdefs.h>
 
+#include "direct/isolation.h"
 #include "direct/superlu_panels.h"
 
 struct superlu_state {
@@ -14,7 +15,7 @@ struct superlu_state {
     int32_t *position_of_column, *position_of_row; /* SuperLU's perm_c and perm_r */
     int32_t *etree;
     SuperMatrix L, U;
-    bool has_factors;
+    superlu_memory memory;     /* L and U live here */
 };
 
 static trine_status colamd_ordering(trine_factor F, int32_t *perm)
@@ -66,6 +67,14 @@ static trine_status choose_ordering(trine_factor F, trine_ordering *ordering)
     return TRINE_SUCCESS;
 }
 
+/** The larger of SuperLU's two work arrays, whose sizes in bytes it computes in an int. */
+static int64_t work_bytes(trine_factor F)
+{
+    const int64_t n = F->n, width = sp_ienv(1), rows = SUPERLU_MAX(sp_ienv(3), sp_ienv(7)) + sp_ienv(4);
+    const int64_t integers = n * (2 * (width + NO_MARKER) + 1), values = n * width + SUPERLU_MAX(n, rows * width);
+    return SUPERLU_MAX(integers * (int64_t)sizeof(int), values * factor_parts(F) * (int64_t)sizeof(double));
+}
+
 static trine_status analyse(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -74,8 +83,12 @@ static trine_status analyse(trine_factor F)
     int32_t *order = NULL;
     TRY(CALLOC(F->ctx, state, 1));
     F->state = state;
+    state->memory.ctx = F->ctx;
+    TRY(superlu_check(&state->memory));
     if (in.nnz > INT_MAX / SUPERLU_MAX(sp_ienv(6), 1)) /* its first guess of the factor's size is sp_ienv(6) nnz(A) */
         FAIL(TRINE_ERR_UNSUPPORTED, "%lld entries are too many for SuperLU's 32-bit indices", (long long)in.nnz);
+    if (work_bytes(F) > INT_MAX)
+        FAIL(TRINE_ERR_UNSUPPORTED, "%lld rows are too many for SuperLU's 32-bit sizes", (long long)in.n);
     set_default_options(&state->options);
     state->options.Fact = DOFACT;
     state->options.ColPerm = MY_PERMC;
@@ -98,14 +111,6 @@ static trine_status analyse(trine_factor F)
 done:
     trine_free(F->ctx, TRINE_HOST, order);
     return status;
-}
-
-static void drop_factors(struct superlu_state *state)
-{
-    if (!state->has_factors) return;
-    Destroy_SuperNode_Matrix(&state->L);
-    Destroy_CompCol_Matrix(&state->U);
-    state->has_factors = false;
 }
 
 /** What to do with each entry of U, column after column, not sorted: part from SuperLU's columns, part from the panels. */
@@ -139,43 +144,64 @@ static void summarize(void *user, int32_t row, int64_t column, const double *val
     s->largest = fmax(s->largest, value_abs(value, s->parts));
 }
 
+static bool is_finite(trine_factor F, const struct superlu_state *state)
+{
+    const SCformat *L = state->L.Store;
+    const NCformat *U = state->U.Store;
+    const int parts = factor_parts(F);
+    return factor_values_are_finite(L->nzval, L->nzval_colptr[F->n], parts) && factor_values_are_finite(U->nzval, U->colptr[F->n], parts);
+}
+
+/** SuperLU's factorization, as superlu_run calls it. */
+struct factorization {
+    struct superlu_state *state;
+    SuperMatrix A;
+    int info;
+};
+
+static void factorize(void *user)
+{
+    struct factorization *f = user;
+    struct superlu_state *state = f->state;
+    SuperMatrix permuted;
+    SuperLUStat_t statistics;
+    GlobalLU_t global;
+    sp_preorder(&state->options, &f->A, state->position_of_column, state->etree, &permuted);
+    StatInit(&statistics);
+    if (f->A.Dtype == SLU_Z)
+        zgstrf(&state->options, &permuted, sp_ienv(2), sp_ienv(1), state->etree, NULL, 0, state->position_of_column,
+               state->position_of_row, &state->L, &state->U, &global, &statistics, &f->info);
+    else
+        dgstrf(&state->options, &permuted, sp_ienv(2), sp_ienv(1), state->etree, NULL, 0, state->position_of_column,
+               state->position_of_row, &state->L, &state->U, &global, &statistics, &f->info);
+    StatFree(&statistics);
+    Destroy_CompCol_Permuted(&permuted);
+}
+
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
     const struct factor_input in = factor_get_input(F);
     struct superlu_state *state = F->state;
     int32_t *offsets = NULL;
-    drop_factors(state);
+    superlu_release(&state->memory);
     TRY(ALLOC(F->ctx, offsets, in.n + 1));
     for (int64_t j = 0; j <= in.n; j++) offsets[j] = (int32_t)in.offsets[j];
 
     const int n = (int)in.n;
     const Dtype_t type = F->dtype == TRINE_Z ? SLU_Z : SLU_D;
     NCformat columns = {.nnz = (int)in.nnz, .nzval = (void *)in.values, .rowind = (int *)in.indices, .colptr = offsets};
-    SuperMatrix A = {SLU_NC, type, SLU_GE, n, n, &columns}, permuted;
-    sp_preorder(&state->options, &A, state->position_of_column, state->etree, &permuted);
-    SuperLUStat_t statistics;
-    GlobalLU_t global;
-    int info;
-    StatInit(&statistics);
-    if (F->dtype == TRINE_Z)
-        zgstrf(&state->options, &permuted, sp_ienv(2), sp_ienv(1), state->etree, NULL, 0, state->position_of_column,
-               state->position_of_row, &state->L, &state->U, &global, &statistics, &info);
-    else
-        dgstrf(&state->options, &permuted, sp_ienv(2), sp_ienv(1), state->etree, NULL, 0, state->position_of_column,
-               state->position_of_row, &state->L, &state->U, &global, &statistics, &info);
-    StatFree(&statistics);
-    Destroy_CompCol_Permuted(&permuted);
-    state->has_factors = info >= 0 && info <= n;
+    struct factorization f = {state, {SLU_NC, type, SLU_GE, n, n, &columns}, 0};
+    TRY(superlu_run(&state->memory, factorize, &f));
+    const int info = f.info;
     state->options.Fact = SamePattern; /* from now on: the column ordering and its tree stay */
 
     if (info < 0) FAIL(TRINE_ERR_ARGUMENT, "SuperLU refused argument %d of its factorization", -info);
-    if (info > n) FAIL(TRINE_ERR_UNSUPPORTED, "SuperLU has no room for the factor (32-bit indices, or memory)");
+    if (info > n) FAIL(TRINE_ERR_UNSUPPORTED, "SuperLU has no room for the factor");
+    if (!is_finite(F, state)) TRY(factor_fail_range(F)); /* SuperLU takes a column of NaN for one of zeros */
     TRY(ALLOC(F->ctx, F->col_perm, in.n));
     invert(in.n, state->position_of_column, F->col_perm);
-    if (info > 0)
-        FAIL(TRINE_ERR_SINGULAR, "the pivot of column %d (number %d of %d) is exactly zero: the matrix is singular",
-             F->col_perm[info - 1], info - 1, n);
+    if (info > 0) TRY(factor_fail_zero_pivot(F, F->col_perm[info - 1], info - 1));
     TRY(ALLOC(F->ctx, F->row_perm, in.n));
     invert(in.n, state->position_of_row, F->row_perm);
     TRY(superlu_take_panels(F, &state->L));
@@ -221,7 +247,7 @@ static void release(trine_factor F)
 {
     struct superlu_state *state = F->state;
     if (!state) return;
-    drop_factors(state);
+    superlu_release(&state->memory);
     trine_free(F->ctx, TRINE_HOST, state->etree);
     trine_free(F->ctx, TRINE_HOST, state->position_of_row);
     trine_free(F->ctx, TRINE_HOST, state->position_of_column);

@@ -1,9 +1,29 @@
 #include "direct/sweeps.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ------------------------------------------------------------ supernodal plans */
+
+/** Entries of the factor that single precision would make Inf are refused: they would make solutions 0. */
+static trine_status check_single(const double *values, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++)
+        if (isinf((float)values[k]))
+            return trine_fail(TRINE_ERR_NO_CONVERGENCE, "the factor has entries such as %.2g, beyond the range of single precision: scale the matrix, or "
+                              "solve in double precision", values[k]);
+    return TRINE_SUCCESS;
+}
+
+/** What a plan's check of its pivots says, of a factor that was rounded to single precision: that it may be rounding's doing. */
+static trine_status explain_single(trine_status status, bool single)
+{
+    if (status != TRINE_ERR_SINGULAR || !single) return status;
+    char found[200];
+    snprintf(found, sizeof found, "%s", trine_last_error());
+    return trine_fail(status, "%s after rounding the factor to single precision: scale the matrix, or solve in double precision", found);
+}
 
 /** Panel values of a factor in double, rounded to the vectors' single precision. */
 static trine_status round_values(direct_sweeps *s, const trine_panels *panels, float **rounded)
@@ -25,7 +45,9 @@ static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trin
     trine_panels panels = *given;
     float *rounded = NULL;
     double start = trine_wall_time();
+    const bool single = trine_dtype_is_single(s->dtype) || s->options.supernodal.single;
     panels.dtype = s->dtype;
+    if (single && panels.n) TRY(check_single(given->values, given->value_offsets[given->n_panels] * (given->dtype == TRINE_Z ? 2 : 1)));
     if (trine_dtype_is_single(s->dtype) && panels.n) {
         TRY(round_values(s, given, &rounded));
         panels.values = rounded;
@@ -43,7 +65,7 @@ static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trin
         status = trine_supernodal_numeric(*plan, TRINE_HOST, panels.values, NULL);
     }
     TRY(status);
-    TRY(trine_supernodal_check(*plan, NULL));
+    TRY(explain_single(trine_supernodal_check(*plan, NULL), single));
     s->numeric_seconds += trine_wall_time() - start;
 done:
     trine_free(s->ctx, TRINE_HOST, rounded);
@@ -101,7 +123,7 @@ static trine_status set_triangle(direct_sweeps *s, trine_matrix T, trine_matrix 
     const void *values;
     TRY(trine_matrix_get_arrays(T, NULL, NULL, &values));
     TRY(trine_triangular_numeric(*plan, TRINE_HOST, values, NULL));
-    TRY(trine_triangular_check(*plan, NULL));
+    TRY(explain_single(trine_triangular_check(*plan, NULL), trine_dtype_is_single(s->dtype)));
     s->numeric_seconds += trine_wall_time() - start;
 done:
     return status;
@@ -111,13 +133,19 @@ done:
 static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo which, trine_matrix *T)
 {
     trine_matrix wide = NULL;
+    trine_matrix_info info;
+    const void *values;
     *T = NULL;
     trine_status status = trine_factor_get_triangle(F, which, &wide);
     if (status || !trine_dtype_is_single(s->dtype)) {
         *T = wide;
         return status;
     }
-    status = trine_matrix_copy(wide, T, TRINE_HOST, TRINE_CSC, s->dtype);
+    TRY(trine_matrix_get_info(wide, &info));
+    TRY(trine_matrix_get_arrays(wide, NULL, NULL, &values));
+    TRY(check_single(values, info.nnz * factor_parts(F)));
+    TRY(trine_matrix_copy(wide, T, TRINE_HOST, TRINE_CSC, s->dtype));
+done:
     trine_matrix_destroy(&wide);
     return status;
 }

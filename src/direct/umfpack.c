@@ -5,6 +5,7 @@
 #include <umfpack.h>
 
 #include "direct/direct.h"
+#include "direct/isolation.h"
 
 struct umfpack_state {
     double control[UMFPACK_CONTROL];
@@ -17,6 +18,7 @@ static trine_status failure(int64_t code, const char *phase)
 {
     switch (code) {
     case UMFPACK_ERROR_out_of_memory: return trine_fail(TRINE_ERR_MEMORY, "UMFPACK ran out of memory in the %s", phase);
+    case UMFPACK_ERROR_ordering_failed: return trine_fail(TRINE_ERR_MEMORY, "UMFPACK's ordering failed in the %s: no memory, or a matrix too large for METIS", phase);
     default: return trine_fail(TRINE_ERR_ARGUMENT, "UMFPACK refused the matrix in the %s (its status %lld)", phase, (long long)code);
     }
 }
@@ -58,8 +60,10 @@ static trine_status analyse(trine_factor F)
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
     const int64_t code = is_complex(F) ? umfpack_zl_symbolic(in.n, in.n, in.offsets, rows, in.values, NULL, &state->symbolic, control, info)
                                        : umfpack_dl_symbolic(in.n, in.n, in.offsets, rows, in.values, &state->symbolic, control, info);
+    const bool no_metis = metis_has_failed();
     if (code < 0) TRY(failure(code, "ordering and symbolic analysis"));
     F->ordering = ordering_taken(info);
+    if (no_metis && F->ordering == TRINE_ORDERING_METIS) FAIL(TRINE_ERR_MEMORY, "METIS ran out of memory");
 done:
     trine_free(F->ctx, TRINE_HOST, rows);
     return status;
@@ -94,6 +98,14 @@ done:
     return status;
 }
 
+/** UMFPACK scales a row by the sum of its entries, which may overflow, or its reciprocal may. */
+static bool scales_are_good(trine_factor F)
+{
+    for (int64_t k = 0; k < F->n; k++)
+        if (!(F->row_scale[k] > 0 && isfinite(F->row_scale[k]))) return false;
+    return true;
+}
+
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -114,11 +126,11 @@ static trine_status numeric(trine_factor F)
     const bool singular = code == UMFPACK_WARNING_singular_matrix;
     code = get_numeric(F, NULL, NULL, NULL, NULL, NULL, NULL, P, Q, D, &reciprocal, R);
     if (code < 0) TRY(failure(code, "hand-over of its permutations"));
+    TRY(take_permutations(F, P, Q, R, reciprocal != 0));
+    if (!scales_are_good(F) || !factor_values_are_finite(D, in.n, parts)) TRY(factor_fail_range(F));
     for (int64_t k = 0; singular && k < in.n; k++)
         if (value_is_zero(D + k * parts, parts))
-            FAIL(TRINE_ERR_SINGULAR, "the pivot of column %lld (number %lld of %lld) is exactly zero: the matrix is singular",
-                 (long long)Q[k], (long long)k, (long long)in.n);
-    TRY(take_permutations(F, P, Q, R, reciprocal != 0));
+            TRY(factor_fail_zero_pivot(F, Q[k], k));
     code = is_complex(F) ? umfpack_zl_get_lunz(&F->nnz_L, &F->nnz_U, &sizes[0], &sizes[1], &sizes[2], state->numeric)
                          : umfpack_dl_get_lunz(&F->nnz_L, &F->nnz_U, &sizes[0], &sizes[1], &sizes[2], state->numeric);
     if (code < 0) TRY(failure(code, "count of its factors' entries"));

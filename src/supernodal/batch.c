@@ -1,4 +1,5 @@
 /* Several factors in one plan: their elimination trees are one forest, and one solve goes through all of them at once. */
+#include <stdio.h>
 #include <string.h>
 
 #include "supernodal/supernodal.h"
@@ -11,7 +12,21 @@ static void free_panels(trine_context ctx, trine_panels *all)
     trine_free(ctx, TRINE_HOST, (void *)all->value_offsets);
 }
 
-/** The factors as one block diagonal factor; values follow each other. starts: count + 1 offsets of the factors' values. */
+/** Factor k fits its own dimensions, and the first factor's dtype and diag. */
+static trine_status check_factor(const trine_panels *factors, int64_t k)
+{
+    const trine_panels *F = &factors[k];
+    REQUIRE(F->dtype == factors->dtype && F->diag == factors->diag, "factor %lld has dtype %d and diag %d, factor 0 has %d and %d", (long long)k,
+            (int)F->dtype, (int)F->diag, (int)factors->dtype, (int)factors->diag);
+    const trine_status status = supernodal_check_panels(F);
+    if (!status) return TRINE_SUCCESS;
+    char reason[400];
+    snprintf(reason, sizeof reason, "%s", trine_last_error());
+    return trine_fail(status, "factor %lld: %s", (long long)k, reason);
+}
+
+/** The factors as one block diagonal factor; values follow each other. starts: count + 1 offsets of the factors' values. What was
+ *  allocated is in *all, also after a failure. */
 static trine_status concatenate(trine_context ctx, const trine_panels *factors, int64_t count, int64_t *starts, trine_panels *all)
 {
     trine_status status = TRINE_SUCCESS;
@@ -20,16 +35,12 @@ static trine_status concatenate(trine_context ctx, const trine_panels *factors, 
     *all = (trine_panels){.dtype = factors[0].dtype, .diag = factors[0].diag};
     for (int64_t k = 0; k < count; k++) {
         const trine_panels *F = &factors[k];
-        if (F->dtype != all->dtype || F->diag != all->diag)
-            return trine_fail(TRINE_ERR_ARGUMENT, "factor %lld has dtype %d and diag %d, factor 0 has %d and %d", (long long)k, (int)F->dtype,
-                              (int)F->diag, (int)all->dtype, (int)all->diag);
-        if (F->n_panels < 0 || (F->n_panels && !(F->first_column && F->row_offsets && F->rows && F->value_offsets)))
-            return trine_fail(TRINE_ERR_ARGUMENT, "factor %lld: first_column, row_offsets, rows or value_offsets is NULL", (long long)k);
+        TRY(check_factor(factors, k));
         n += F->n;
         m += F->n_panels;
         if (F->n_panels) n_rows += F->row_offsets[F->n_panels] - F->row_offsets[0];
     }
-    if (n > INT32_MAX) return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld rows in all factors; fewer than 2^31 are possible", (long long)n);
+    if (n > INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "%lld rows in all factors; fewer than 2^31 are possible", (long long)n);
     TRY(ALLOC(ctx, first, m + 1));
     all->first_column = first;
     TRY(ALLOC(ctx, rows, n_rows));
@@ -47,10 +58,7 @@ static trine_status concatenate(trine_context ctx, const trine_panels *factors, 
             value_offsets[m + s] = starts[k] + F->value_offsets[s];
         }
         const int64_t here = F->n_panels ? F->row_offsets[F->n_panels] - F->row_offsets[0] : 0;
-        for (int64_t i = 0; i < here; i++) {
-            const int32_t row = F->rows[F->row_offsets[0] + i];
-            rows[n_rows + i] = row < 0 || row >= F->n ? -1 : (int32_t)n + row; /* one outside its factor must not fall into the next */
-        }
+        for (int64_t i = 0; i < here; i++) rows[n_rows + i] = (int32_t)n + F->rows[F->row_offsets[0] + i];
         n += F->n;
         m += F->n_panels;
         n_rows += here;
@@ -62,7 +70,6 @@ static trine_status concatenate(trine_context ctx, const trine_panels *factors, 
     all->n = n;
     all->n_panels = m;
 done:
-    if (status) free_panels(ctx, all);
     return status;
 }
 
@@ -99,7 +106,6 @@ trine_status trine_supernodal_numeric_batch(trine_supernodal plan, trine_space s
     const trine_space own = ctx->info.space;
     const size_t element = trine_dtype_size(plan->given);
     void *stream = trine_exec_stream(ctx, exec), *all = NULL;
-    plan->has_values = false;
     TRY(trine_alloc(ctx, own, (size_t)plan->factor_values[plan->n_factors] * element, &all));
     for (int64_t k = 0; k < plan->n_factors; k++) {
         const size_t at = (size_t)plan->factor_values[k] * element, bytes = (size_t)plan->factor_values[k + 1] * element - at;

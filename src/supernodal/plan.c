@@ -25,28 +25,26 @@ static size_t work_bytes(trine_supernodal plan, int64_t nrhs)
     return plan->backend->work_bytes(plan, nrhs) + (converts_outside(plan) ? supernodal_single_work_bytes(plan, nrhs) : 0);
 }
 
+static trine_status destroy_plan(void *plan) { return trine_supernodal_destroy(&(trine_supernodal){plan}); }
+
 static void destroy_work(trine_work base)
 {
     supernodal_work *work = (supernodal_work *)base;
     trine_context ctx = base->ctx;
     if (work->free) work->free(ctx, work);
     if (work->owns_buffer) trine_free(ctx, ctx->info.space, work->buffer);
-    trine_supernodal_destroy(&work->plan);
     trine_free(ctx, TRINE_HOST, work);
 }
 
-/** keeps_plan: the caller's works hold a reference; the plan's own one must not, it would never die. */
 static trine_status new_work(trine_supernodal plan, int64_t nrhs, void *buffer, bool keeps_plan, trine_work *out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->ctx;
     supernodal_work *work = trine_host_calloc(ctx, 1, sizeof *work);
     if (!work) return TRINE_ERR_MEMORY;
-    work->base.ctx = ctx;
-    work->base.destroy = destroy_work;
+    work->base = (struct trine_work_s){.ctx = ctx, .plan = plan, .destroy_plan = keeps_plan ? destroy_plan : NULL, .destroy = destroy_work};
     work->nrhs = nrhs;
     work->buffer = buffer;
-    work->plan = plan;
     work->free = plan->backend->work_free;
     if (!buffer) {
         TRY(trine_alloc(ctx, ctx->info.space, work_bytes(plan, nrhs), &work->buffer));
@@ -54,7 +52,6 @@ static trine_status new_work(trine_supernodal plan, int64_t nrhs, void *buffer, 
     }
     TRY(plan->backend->work_init(plan, work));
     if (keeps_plan) trine_retain(&plan->refs);
-    else work->plan = NULL;
     trine_retain_context(ctx);
     *out = &work->base;
     work = NULL;
@@ -102,6 +99,8 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     trine_status status = settle(ctx, &given);
     if (status) return status;
     REQUIRE(!given.single || !trine_dtype_is_single(panels->dtype), "the factor is in single precision already");
+    status = trine_check_nrhs(given.max_nrhs, panels->n);
+    if (status) return status;
 
     const double start = trine_wall_time();
     trine_supernodal P = trine_host_calloc(ctx, 1, sizeof *P);
@@ -118,7 +117,6 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     /* A GPU spends one to two microseconds on the step from one level to the next; meanwhile it could read this (measured). */
     const double level_zeros = ctx->cuda && given.fill > 0 ? 2.4e6 / (double)trine_dtype_size(P->dtype) : 0;
     TRY(supernodal_symbolic(ctx, panels, given.invert == TRINE_INVERT_FULL ? 1 : given.fill, level_zeros, padding, &P->S));
-    TRY(trine_check_nrhs(P->S.n, given.max_nrhs));
     const size_t bytes = (size_t)P->S.n_values * trine_dtype_size(P->dtype) + 64; /* vector instructions read beyond the last value */
     if (trine_alloc(ctx, ctx->info.space, bytes, &P->values))
         FAIL(TRINE_ERR_MEMORY, "no memory for %zu bytes of panels (%lld entries); the general triangular solve needs less",
@@ -143,15 +141,16 @@ trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, 
     REQUIRE(values || !plan->S.n, "values is NULL");
     REQUIRE(space == TRINE_HOST || (space == TRINE_DEVICE && plan->ctx->cuda), "a CPU context has no device memory");
     const double start = trine_wall_time();
+    trine_status status = trine_update_begin(&plan->usage);
+    if (status) return status;
     plan->has_values = false;
-    if (plan->S.n) {
-        const trine_status status = converts_outside(plan) ? supernodal_single_numeric(plan, values)
-                                                           : plan->backend->numeric(plan, space, values, trine_exec_stream(plan->ctx, exec));
-        if (status) return status;
-    }
-    plan->has_values = true;
-    plan->numeric_seconds = trine_wall_time() - start;
-    return TRINE_SUCCESS;
+    if (plan->S.n)
+        status = converts_outside(plan) ? supernodal_single_numeric(plan, values)
+                                        : plan->backend->numeric(plan, space, values, trine_exec_stream(plan->ctx, exec));
+    plan->has_values = !status;
+    if (!status) plan->numeric_seconds = trine_wall_time() - start;
+    trine_leave_alone(&plan->usage);
+    return status;
 }
 
 /** TRINE_ERR_STRUCTURE unless the panels are those analysed. */
@@ -192,7 +191,9 @@ trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exe
     int64_t row;
     trine_status status = plan->backend->singular_row(plan, trine_exec_stream(plan->ctx, exec), &row);
     if (status) return status;
-    if (row >= 0) return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is zero or NaN", (long long)row);
+    if (row >= 0)
+        return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is zero or NaN%s", (long long)row,
+                          plan->given != plan->dtype ? ", rounded to single precision" : "");
     return TRINE_SUCCESS;
 }
 
@@ -201,8 +202,8 @@ trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *bu
     REQUIRE(plan, "plan is NULL");
     REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
     REQUIRE(bytes || work, "bytes and work are NULL");
-    const trine_status too_many = trine_check_nrhs(plan->S.n, nrhs);
-    if (too_many) return too_many;
+    const trine_status status = trine_check_nrhs(nrhs, plan->S.n);
+    if (status) return status;
     const size_t needed = work_bytes(plan, nrhs);
     REQUIRE(!buffer || !work || !bytes || *bytes >= needed, "a buffer of %zu bytes for a work of %zu", *bytes, needed);
     REQUIRE(((uintptr_t)buffer & 255) == 0, "the buffer is not 256-byte aligned");
@@ -224,17 +225,23 @@ trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, c
     REQUIRE(b.cols == x.cols, "B has %lld columns, X %lld", (long long)b.cols, (long long)x.cols);
     REQUIRE(b.data != x.data || !b.data || (b.ld == x.ld && b.layout == x.layout),
             "B and X share data but not leading dimension and layout");
-    if (!plan->has_values) return trine_fail(TRINE_ERR_STATE, "solve before numeric");
-    if (!plan->S.n || !b.cols) return TRINE_SUCCESS;
     supernodal_work *work = (supernodal_work *)(exec && exec->work ? exec->work : plan->own_work);
-    REQUIRE(work->base.destroy == destroy_work && (!work->plan || work->plan == plan), "the work was made for another plan");
-    if (work->nrhs < b.cols)
+    REQUIRE(work->base.plan == plan, "the work was made for another plan");
+    if (plan->S.n && work->nrhs < b.cols)
         return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, but the work is sized for %lld", (long long)b.cols, (long long)work->nrhs);
     static const float one_s[2] = {1, 0};
     static const double one_d[2] = {1, 0};
     if (!alpha) alpha = trine_dtype_is_single(plan->given) ? (const void *)one_s : (const void *)one_d;
-    if (converts_outside(plan)) return supernodal_single_solve(plan, op, alpha, &b, &x, work);
-    return plan->backend->solve(plan, op, alpha, &b, &x, work, trine_exec_stream(plan->ctx, exec));
+    trine_retain(&plan->refs); /* whoever destroys the plan meanwhile */
+    TRY(trine_solve_begin(&plan->usage, &work->base.usage, "give each thread a work of its own (trine_supernodal_work)"));
+    if (!plan->has_values) status = trine_fail(TRINE_ERR_STATE, "solve before numeric");
+    else if (plan->S.n && b.cols)
+        status = converts_outside(plan) ? supernodal_single_solve(plan, op, alpha, &b, &x, work)
+                                        : plan->backend->solve(plan, op, alpha, &b, &x, work, trine_exec_stream(plan->ctx, exec));
+    trine_solve_end(&plan->usage, &work->base.usage);
+done:
+    trine_supernodal_destroy(&plan);
+    return status;
 }
 
 trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_info *info)

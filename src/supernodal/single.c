@@ -1,8 +1,23 @@
 /* Factors kept in single precision on the CPU: values, right-hand sides and solutions are converted on their way, and the backend
  * sees a plan of single precision. (The GPU's kernels convert as they load and store.) */
+#include "core/team.h"
 #include "supernodal/supernodal.h"
 
+enum { NUMBERS_AT_ONCE = 1 << 16 }; /* that one thread rounds */
+
 static int parts_of(trine_supernodal plan) { return trine_dtype_is_complex(plan->given) ? 2 : 1; }
+
+typedef struct {
+    const double *values;
+    float *rounded;
+} rounding;
+
+static void round_numbers(void *job, int64_t begin, int64_t end, int me)
+{
+    const rounding *r = job;
+    (void)me;
+    for (int64_t k = begin; k < end; k++) r->rounded[k] = (float)r->values[k];
+}
 
 trine_status supernodal_single_numeric(trine_supernodal plan, const double *values)
 {
@@ -16,8 +31,7 @@ trine_status supernodal_single_numeric(trine_supernodal plan, const double *valu
         if (end > count) count = end;
     }
     TRY(ALLOC(plan->ctx, rounded, count * parts));
-#pragma omp parallel for num_threads(plan->ctx->threads)
-    for (int64_t k = 0; k < count * parts; k++) rounded[k] = (float)values[k];
+    trine_team_for(plan->ctx, plan->ctx->threads, count * parts, NUMBERS_AT_ONCE, round_numbers, &(rounding){values, rounded});
     status = plan->backend->numeric(plan, TRINE_HOST, rounded, NULL);
 done:
     trine_free(plan->ctx, TRINE_HOST, rounded);

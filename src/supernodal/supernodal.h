@@ -41,6 +41,8 @@ typedef struct {
     int64_t min_panels_per_level, max_panels_per_level;
 } supernodal_structure;
 
+/** What trine_supernodal_analyse asks of panels. */
+trine_status supernodal_check_panels(const trine_panels *panels);
 /** Check the panels, build the tree, merge. fill < 0: no merging; >= 1: all into one. `level_zeros`: this many zeros more, in all
  *  panels of a level together, are worth a level less. `padding`: ld is a multiple of it. */
 trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, double level_zeros, int padding,
@@ -69,6 +71,7 @@ struct trine_supernodal_s {
     supernodal_level_watch watch;  /* NULL but for measurements */
     void *watch_user;
     trine_work own_work;
+    trine_usage usage;             /* by solves; alone: by numeric */
     int64_t bytes;
     bool has_values;
     double analyse_seconds, numeric_seconds;
@@ -76,7 +79,6 @@ struct trine_supernodal_s {
 
 typedef struct supernodal_work_s {
     struct trine_work_s base;
-    trine_supernodal plan;
     int64_t nrhs;
     void *buffer;
     bool owns_buffer;

@@ -10,6 +10,58 @@ const char *trine_triangular_method_name(trine_triangular_method method)
     return (unsigned)method < sizeof names / sizeof *names ? names[method] : "unknown";
 }
 
+/* -------------------------------------------------------------------- work */
+
+static trine_status destroy_plan(void *plan) { return trine_triangular_destroy(&(trine_triangular){plan}); }
+
+static void destroy_work(trine_work base)
+{
+    struct triangular_work *work = (struct triangular_work *)base;
+    trine_context ctx = base->ctx;
+    if (work->forget) work->forget(work);
+    if (work->owns_buffer) trine_free(ctx, ctx->info.space, work->buffer);
+    trine_free(ctx, TRINE_HOST, work);
+}
+
+static trine_status new_work(trine_triangular plan, int64_t nrhs, void *buffer, bool keeps_plan, trine_work *out)
+{
+    const size_t needed = plan->backend->work_bytes(plan, nrhs);
+    struct triangular_work *work = trine_host_calloc(plan->ctx, 1, sizeof *work);
+    if (!work) return TRINE_ERR_MEMORY;
+    work->max_nrhs = nrhs;
+    work->buffer = buffer;
+    if (!buffer && needed) {
+        trine_status status = trine_alloc(plan->ctx, plan->ctx->info.space, needed, &work->buffer);
+        if (status) {
+            trine_free(plan->ctx, TRINE_HOST, work);
+            return status;
+        }
+        work->owns_buffer = true;
+    }
+    work->base = (struct trine_work_s){.ctx = trine_retain_context(plan->ctx), .plan = plan, .destroy = destroy_work};
+    if (keeps_plan) {
+        trine_retain(&plan->refs);
+        work->base.destroy_plan = destroy_plan;
+    }
+    *out = &work->base;
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out)
+{
+    if (out) *out = NULL;
+    REQUIRE(plan, "plan is NULL");
+    REQUIRE(bytes, "bytes is NULL");
+    REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
+    const trine_status status = trine_check_nrhs(nrhs, plan->n);
+    if (status) return status;
+    const size_t needed = plan->backend->work_bytes(plan, nrhs), given = *bytes;
+    *bytes = needed;
+    if (!out) return TRINE_SUCCESS;
+    REQUIRE(!buffer || given >= needed, "the work needs %zu bytes, the buffer has %zu", needed, given);
+    return new_work(plan, nrhs, buffer, true, out);
+}
+
 /* ----------------------------------------------------------------- analyse */
 
 static trine_status check_options(const trine_triangular_options *o)
@@ -63,7 +115,7 @@ static trine_status analyse(trine_triangular plan, trine_matrix T)
     plan->nnz_matrix = m.nnz;
     if (!plan->options.ops) plan->options.ops = TRINE_N;
     if (!plan->options.max_nrhs) plan->options.max_nrhs = 1;
-    TRY(trine_check_nrhs(plan->n, plan->options.max_nrhs));
+    TRY(trine_check_nrhs(plan->options.max_nrhs, plan->n));
     TRY(plan->backend->analyse(plan, T));
 
     const struct triangle *main_side = &plan->side[plan->options.ops & TRINE_N ? SIDE_N : SIDE_T];
@@ -99,8 +151,7 @@ trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, 
     plan->bad_row = -1;
     TRY(find_backend(plan));
     TRY(analyse(plan, T));
-    size_t bytes;
-    TRY(trine_triangular_work(plan, plan->options.max_nrhs, NULL, &bytes, &plan->work));
+    TRY(new_work(plan, plan->options.max_nrhs, NULL, false, &plan->work));
     plan->info.analyse_seconds = trine_wall_time() - start;
     trine_log(ctx, 2, "triangular: n %lld, nnz %lld, levels %lld, %s (%s), analysed in %.3g s", (long long)plan->n, (long long)plan->info.nnz,
               (long long)plan->info.levels, trine_triangular_method_name(plan->method), plan->reason, plan->info.analyse_seconds);
@@ -141,11 +192,15 @@ trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, 
         space = info.space;
         if (!values && plan->nnz_matrix) return trine_fail(TRINE_ERR_STATE, "the matrix given to analyse is a pattern without values");
     }
-    trine_status status = plan->backend->numeric(plan, space, values, trine_exec_stream(plan->ctx, exec));
+    trine_status status = trine_update_begin(&plan->usage);
     if (status) return status;
-    plan->has_values = true;
-    plan->info.numeric_seconds = trine_wall_time() - start;
-    return TRINE_SUCCESS;
+    status = plan->backend->numeric(plan, space, values, trine_exec_stream(plan->ctx, exec));
+    if (!status) {
+        plan->has_values = true;
+        plan->info.numeric_seconds = trine_wall_time() - start;
+    }
+    trine_leave_alone(&plan->usage);
+    return status;
 }
 
 trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec)
@@ -156,51 +211,6 @@ trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exe
     trine_status status = plan->backend->bad_row(plan, trine_exec_stream(plan->ctx, exec), &row);
     if (status || row < 0) return status;
     return trine_fail(TRINE_ERR_SINGULAR, "the pivot in row %lld is zero or NaN", (long long)row);
-}
-
-/* -------------------------------------------------------------------- work */
-
-static void destroy_work(trine_work base)
-{
-    struct triangular_work *work = (struct triangular_work *)base;
-    trine_context ctx = base->ctx;
-    if (work->forget) work->forget(work);
-    if (work->owns_buffer) trine_free(ctx, ctx->info.space, work->buffer);
-    trine_free(ctx, TRINE_HOST, work);
-}
-
-trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out)
-{
-    if (out) *out = NULL;
-    REQUIRE(plan, "plan is NULL");
-    REQUIRE(bytes, "bytes is NULL");
-    REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
-    const trine_status too_many = trine_check_nrhs(plan->n, nrhs);
-    if (too_many) return too_many;
-    const size_t needed = plan->backend->work_bytes(plan, nrhs);
-    if (!out || (buffer && *bytes < needed)) {
-        const size_t given = *bytes;
-        *bytes = needed;
-        return out ? trine_fail(TRINE_ERR_ARGUMENT, "the work needs %zu bytes, the buffer has %zu", needed, given) : TRINE_SUCCESS;
-    }
-    *bytes = needed;
-    struct triangular_work *work = trine_host_calloc(plan->ctx, 1, sizeof *work);
-    if (!work) return TRINE_ERR_MEMORY;
-    work->plan = plan;
-    work->max_nrhs = nrhs;
-    work->buffer = buffer;
-    if (!buffer && needed) {
-        trine_status status = trine_alloc(plan->ctx, plan->ctx->info.space, needed, &work->buffer);
-        if (status) {
-            trine_free(plan->ctx, TRINE_HOST, work);
-            return status;
-        }
-        work->owns_buffer = true;
-    }
-    work->base.destroy = destroy_work;
-    work->base.ctx = trine_retain_context(plan->ctx);
-    *out = &work->base;
-    return TRINE_SUCCESS;
 }
 
 /* ------------------------------------------------------------------- solve */
@@ -216,14 +226,11 @@ trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, c
     if (status) return status;
     REQUIRE(b.cols == x.cols, "B has %lld columns, X has %lld", (long long)b.cols, (long long)x.cols);
     REQUIRE(b.data != x.data || (b.ld == x.ld && b.layout == x.layout), "X and B share their data but not their layout");
-    if (!plan->has_values) return trine_fail(TRINE_ERR_STATE, "solve comes after numeric");
-    if (!(plan->options.ops & op)) return trine_fail(TRINE_ERR_STATE, "this op was not announced to analyse");
     struct triangular_work *work = (struct triangular_work *)(exec && exec->work ? exec->work : plan->work);
-    REQUIRE(work->base.destroy == destroy_work && work->plan == plan, "the work object belongs to another plan");
+    REQUIRE(work->base.plan == plan, "the work object belongs to another plan");
+    if (!(plan->options.ops & op)) return trine_fail(TRINE_ERR_STATE, "this op was not announced to analyse");
     if (b.cols > work->max_nrhs)
         return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, but the work was made for %lld", (long long)b.cols, (long long)work->max_nrhs);
-    if (!plan->n || !b.cols) return TRINE_SUCCESS;
-
     const bool b_rows = b.layout == TRINE_ROWMAJOR, x_rows = x.layout == TRINE_ROWMAJOR;
     const struct triangular_solve s = {
         .side = &plan->side[op == TRINE_N ? SIDE_N : SIDE_T],
@@ -232,7 +239,14 @@ trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, c
         .b_row = b_rows ? b.ld : 1, .b_col = b_rows ? 1 : b.ld,
         .x_row = x_rows ? x.ld : 1, .x_col = x_rows ? 1 : x.ld,
         .stream = trine_exec_stream(plan->ctx, exec), .work = work};
-    return plan->backend->solve(plan, &s);
+    trine_retain(&plan->refs); /* whoever destroys the plan meanwhile */
+    TRY(trine_solve_begin(&plan->usage, &work->base.usage, "give each thread a work of its own (trine_triangular_work)"));
+    if (!plan->has_values) status = trine_fail(TRINE_ERR_STATE, "solve comes after numeric");
+    else if (plan->n && b.cols) status = plan->backend->solve(plan, &s);
+    trine_solve_end(&plan->usage, &work->base.usage);
+done:
+    trine_triangular_destroy(&plan);
+    return status;
 }
 
 trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_info *info)

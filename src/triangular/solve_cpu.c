@@ -1,9 +1,9 @@
-/* Triangular solves on the CPU: serial, and level sets on OpenMP threads with thin levels merged. */
+/* Triangular solves on the CPU: serial, and level sets on threads, with thin levels merged. */
 #include <float.h>
 #include <string.h>
 
 #include "core/scalar.h"
-#include "core/wait.h"
+#include "core/team.h"
 #include "triangular/tasks_cpu.h"
 
 /* Pivots of this size have reciprocals with all their digits. */
@@ -12,9 +12,49 @@ static const double smallest_d = 4 * DBL_MIN, largest_d = 0.25 / DBL_MIN, smalle
 
 /* With as many right-hand sides for each thread, threads take right-hand sides instead of rows. */
 enum { COLUMNS_A_THREAD = 16, VECTOR = 64 /* bytes of right-hand sides that are worked on together */, MOST_NESTED = 4 };
+static const double worth_waking = 40e-6; /* seconds of a solve, as simulated */
+enum { VALUES_AT_ONCE = 1 << 15 }; /* of numeric, by one thread */
 
 /* What kind of row it is: its entries or, of more than MOST_SHORT, ROW_LONG; and whether the last one belongs to the row just before. */
 enum { MOST_SHORT = 3, ROW_LONG = 4, ROW_NEAR = 8 };
+
+/** Whether somebody is at the next task of a list, or will be soon: then it can be waited for. */
+static inline bool is_cared_for(const struct task_list *l, int64_t state) { return state & 1 || __atomic_load_n(&l->attended, __ATOMIC_RELAXED); }
+
+/** Whether what a task waits for is finished, or is within a few microseconds. */
+static bool waits_are_over(const struct task_schedule *tasks, const struct task_slot *slot, const struct task_list *lists)
+{
+    int polls = 0;
+    for (int32_t w = 0; w < slot->n_waits; w++) {
+        const struct task_wait wait = tasks->waits[slot->first_wait + w];
+        const struct task_list *l = &lists[wait.list];
+        for (int64_t state; (state = __atomic_load_n(&l->state, __ATOMIC_ACQUIRE)) < 2 * (int64_t)wait.count; trine_poll(&polls))
+            if (polls == TRINE_POLLS || !is_cared_for(l, state)) return false;
+    }
+    return true;
+}
+
+/** So many times the calling thread does what another one was meant to, before it goes on without any. */
+static int64_t patience_of(const struct task_schedule *tasks) { return tasks->n_tasks > 4096 ? tasks->n_tasks / 64 : 64; }
+
+static int64_t length_of_list(const struct task_schedule *tasks, int list) { return tasks->slot_offsets[list + 1] - tasks->slot_offsets[list]; }
+
+/** Be at the next task of every list at once; not if somebody else is at one. */
+static bool lists_take_all(const struct task_schedule *tasks, struct task_list *lists)
+{
+    for (int i = 0; i < tasks->threads; i++) {
+        int64_t state = __atomic_load_n(&lists[i].state, __ATOMIC_RELAXED) & ~(int64_t)1;
+        if (__atomic_compare_exchange_n(&lists[i].state, &state, state + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) continue;
+        while (i-- > 0) __atomic_fetch_sub(&lists[i].state, 1, __ATOMIC_RELEASE);
+        return false;
+    }
+    return true;
+}
+
+static void lists_end_all(const struct task_schedule *tasks, struct task_list *lists)
+{
+    for (int i = 0; i < tasks->threads; i++) __atomic_store_n(&lists[i].state, 2 * length_of_list(tasks, i), __ATOMIC_RELEASE);
+}
 
 #define TEMPLATE "triangular/solve_cpu.inc"
 #include "core/each_dtype.h"
@@ -32,6 +72,7 @@ static trine_status choose(trine_triangular plan, struct triangle *t)
     plan->threads = trine_threads_with_cores(plan->ctx);
     t->step = t->n > 1 ? t->order[1] - t->order[0] : 1;
     if (asked == TRINE_TRI_SERIAL) goto done;
+    trine_team_start(plan->ctx);
     plan->reason = "there is one thread";
     if (asked == TRINE_TRI_LEVELSET || plan->threads > 1) {
         TRY(triangle_find_levels(plan, t));
@@ -169,7 +210,7 @@ static trine_status bad_row(trine_triangular plan, void *stream, int64_t *row)
 static size_t work_bytes(trine_triangular plan, int64_t nrhs)
 {
     (void)nrhs;
-    return plan->side[SIDE_N].tasks || plan->side[SIDE_T].tasks ? (size_t)plan->threads * sizeof(trine_counter) : 0;
+    return plan->side[SIDE_N].tasks || plan->side[SIDE_T].tasks ? (size_t)plan->threads * sizeof(struct task_list) : 0;
 }
 
 static trine_status solve(trine_triangular plan, const struct triangular_solve *s)

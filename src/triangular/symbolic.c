@@ -215,6 +215,7 @@ trine_status host_analyse(trine_triangular plan, trine_matrix T)
     trine_matrix_get_info(T, &m);
     trine_matrix_get_arrays(T, &offsets, &indices, NULL);
     const bool csr = m.format == TRINE_CSR;
+    TRY(trine_matrix_check(T, 0));
     if (plan->options.uplo == TRINE_UPLO_AUTO) TRY(find_uplo(plan, offsets, indices, csr));
     const struct pattern pattern = {offsets, indices, csr, csr == (plan->options.uplo == TRINE_LOWER)};
     TRY(triangle_check(plan, &pattern));
@@ -261,6 +262,7 @@ trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo
     const int64_t n = info.n_rows, *offsets;
     const int32_t *indices;
     trine_matrix_get_arrays(T, &offsets, &indices, NULL);
+    TRY(trine_matrix_check(T, 0));
     if (!level) {
         TRY(ALLOC(ctx, own_level, n));
         level = own_level;
@@ -277,7 +279,6 @@ trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo
         const int64_t i = forward ? q : n - 1 - q;
         for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
             const int64_t j = indices[k];
-            if (j < 0 || j >= n) FAIL(TRINE_ERR_STRUCTURE, "index %lld in row or column %lld is outside 0..%lld", (long long)j, (long long)i, (long long)(n - 1));
             if (csr && in_triangle(forward, i, j) && level[j] >= level[i]) level[i] = level[j] + 1;
             if (!csr && in_triangle(!forward, i, j) && level[i] >= level[j]) level[j] = level[i] + 1;
         }

@@ -12,7 +12,7 @@ static const double rhs_share = 0.3;          /* each further right-hand side, i
 static const double hop_seconds = 0.4e-6;     /* from the end of a task to its successor on another thread, values included */
 static const double task_seconds = 0.03e-6;   /* a task of its own */
 static const double wait_seconds = 0.1e-6;    /* a task that needs another thread's, however long ago that ended */
-static const double team_seconds = 2e-6;      /* to start and to join the threads */
+static const double team_seconds = 2e-6;      /* until the helpers are there */
 static const double smallest_task = 0.5e-6;
 enum { CACHE_BYTES = 1 << 20, COARSER = 4, BREAK = 16 };
 
@@ -372,6 +372,7 @@ void tasks_free(trine_triangular plan, struct task_schedule *schedule)
     trine_context ctx = plan->ctx;
     if (!schedule) return;
     trine_free(ctx, TRINE_HOST, schedule->slots);
+    trine_free(ctx, TRINE_HOST, schedule->places);
     trine_free(ctx, TRINE_HOST, schedule->slot_offsets);
     trine_free(ctx, TRINE_HOST, schedule->waits);
     trine_free(ctx, TRINE_HOST, schedule);
@@ -397,7 +398,7 @@ static int32_t find_waits(const struct graph *g, const struct simulation *s, int
         if (!implied) waits[count++] = (struct task_wait){i, needed[i]};
     }
     for (int32_t w = 0; w < count; w++) {
-        const int32_t *theirs = known + (int64_t)needed_task[waits[w].thread] * threads;
+        const int32_t *theirs = known + (int64_t)needed_task[waits[w].list] * threads;
         for (int i = 0; i < threads; i++)
             if (theirs[i] > mine[i]) mine[i] = theirs[i];
     }
@@ -413,6 +414,7 @@ static trine_status make_schedule(trine_context ctx, int threads, const struct g
     out->n_tasks = g->n_tasks;
     out->seconds = s->seconds;
     TRY(ALLOC(ctx, out->slots, g->n_tasks));
+    TRY(ALLOC(ctx, out->places, g->n_tasks));
     TRY(CALLOC(ctx, out->slot_offsets, threads + 1));
     TRY(ALLOC(ctx, out->waits, g->n_edges));
     TRY(ALLOC(ctx, place, g->n_tasks));
@@ -432,6 +434,7 @@ static trine_status make_schedule(trine_context ctx, int threads, const struct g
         const int32_t n_waits = find_waits(g, s, threads, k, place, known, needed, needed_task, out->waits + out->n_waits);
         out->slots[out->slot_offsets[me] + place[k]] = (struct task_slot){g->rows[k], g->rows[k + 1], out->n_waits, n_waits};
         out->n_waits += n_waits;
+        out->places[k] = (struct task_place){me, place[k]};
         last[me] = k;
     }
 done:

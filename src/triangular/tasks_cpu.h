@@ -4,9 +4,20 @@
 
 #include "triangular/triangular.h"
 
-/** Wait until `thread` has finished `count` tasks of its list. */
+/** Wait until `count` tasks of a list are finished. */
 struct task_wait {
-    int32_t thread, count;
+    int32_t list, count;
+};
+
+/** Task number `slot` of a list. */
+struct task_place {
+    int32_t list, slot;
+};
+
+/** A list in a solve; both are atomic. */
+struct task_list {
+    _Alignas(64) int64_t state; /* twice the number of finished tasks, and one more while somebody is at the next one */
+    int32_t attended;           /* its thread is there, and comes back to it soon */
 };
 
 /** A task: positions first .. last - 1, one after another, when waits[first_wait] .. waits[first_wait + n_waits - 1] are over. */
@@ -15,11 +26,13 @@ struct task_slot {
     int32_t n_waits;
 };
 
-/** Thread i takes slots[slot_offsets[i]] .. slots[slot_offsets[i+1] - 1] in this order. */
+/** List i is slots[slot_offsets[i]] .. slots[slot_offsets[i+1] - 1], one after another in this order: meant for thread i, but any other may
+ *  go on with it. */
 struct task_schedule {
     int threads;
     int64_t n_tasks, n_waits;
     struct task_slot *slots;   /* n_tasks */
+    struct task_place *places; /* n_tasks, by rows: in this order they need nobody */
     int64_t *slot_offsets;     /* threads + 1 */
     struct task_wait *waits;   /* n_waits */
     double seconds;            /* of a solve, as simulated */

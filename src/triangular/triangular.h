@@ -54,12 +54,12 @@ struct trine_triangular_s {
     bool divide;                     /* CPU: a reciprocal pivot would overflow or lose digits, so pivots are kept as they are */
     int64_t bad_row;                 /* CPU: first row with a zero or NaN pivot, -1 if none */
     trine_work work;                 /* the plan's own */
+    trine_usage usage;               /* by solves; alone: by numeric */
     trine_triangular_info info;
 };
 
 struct triangular_work {
     struct trine_work_s base;
-    trine_triangular plan;           /* not retained: a work object dies with or before its plan */
     int64_t max_nrhs;
     void *buffer;                    /* NULL: nothing needed */
     bool owns_buffer;

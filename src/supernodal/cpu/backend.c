@@ -1,7 +1,6 @@
 /* The supernodal solve on CPU threads. The elimination tree is cut into tasks (tree_tasks.c) that threads take one after another and
  * start when those below (forward) or above (backward) are done. The dense work is in panel_kernels/, the variants that go
  * level by level in levels.c. */
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 
 enum {
     INVERT_SMALL = 32,         /* columns inverted by substitution */
+    PANELS_AT_ONCE = 8,        /* of numeric, by one thread */
     ROWS = 16,                 /* of an inverted block that are multiplied together, zeros above the diagonal included */
     TEAM_WORTHWHILE = 200000   /* elements of all panels: below, threads wait for each other longer than they compute */
 };
@@ -24,8 +24,60 @@ static inline panel_view view_panel(trine_supernodal plan, int64_t s, const int3
                         .width = p->width, .height = p->height, .own = ((const cpu_part *)plan->device)->tasks.own[s]};
 }
 
-/** A ticket, and of every task its finished steps and its finished children. */
-static inline int64_t cpu_counters(const tree_tasks *tasks) { return 1 + 2 * tasks->n_tasks; }
+/** What a solve counts: the steps before which all are taken, of every task its finished steps and its finished children, and, behind
+ *  these, a byte for each step: it is taken. */
+static inline int64_t cpu_counters(const tree_tasks *tasks)
+{
+    const int64_t steps = tasks->n_steps[0] > tasks->n_steps[1] ? tasks->n_steps[0] : tasks->n_steps[1];
+    return 1 + 2 * tasks->n_tasks + (steps + (int64_t)sizeof(trine_counter) - 1) / (int64_t)sizeof(trine_counter);
+}
+
+/** Steps in their order, as threads take them. */
+typedef struct {
+    const tree_tasks *tasks;
+    bool forward;
+    trine_counter *first, *done, *arrived; /* all before `first` are taken; of a task: its finished steps; its finished children */
+    uint8_t *taken;
+} cpu_steps;
+
+static inline cpu_steps cpu_steps_of(const tree_tasks *tasks, bool forward, trine_counter *counters)
+{
+    return (cpu_steps){tasks, forward, counters, counters + 1, counters + 1 + tasks->n_tasks, (uint8_t *)(counters + 1 + 2 * tasks->n_tasks)};
+}
+
+/** Whether what the step needs is done; what was written there is then seen. */
+static bool cpu_is_free(const cpu_steps *o, const tree_step *step)
+{
+    const tree_task *task = &o->tasks->tasks[step->task];
+    if (step->expected) return trine_counted(&o->done[step->task]) >= step->expected;
+    if (o->forward) return trine_counted(&o->arrived[step->task]) >= task->children;
+    return task->parent < 0 || trine_counted(&o->done[task->parent]) >= o->tasks->task_steps[1][task->parent];
+}
+
+/** Take a step that is free, of the first ones that are not taken; -1: none of them is, -2: all are taken. Nobody keeps a step that he
+ *  cannot begin: another thread may be able to, later, when this one has no core. */
+static int64_t cpu_take_step(const cpu_steps *o)
+{
+    enum { LOOK_AHEAD = 64 };
+    const int direction = !o->forward;
+    const int64_t n_steps = o->tasks->n_steps[direction], first = trine_counted(o->first);
+    for (int64_t k = first; k < n_steps && k < first + LOOK_AHEAD; k++) {
+        if (!__atomic_load_n(&o->taken[k], __ATOMIC_RELAXED)) {
+            if (!cpu_is_free(o, &o->tasks->steps[direction][k]) || __atomic_exchange_n(&o->taken[k], 1, __ATOMIC_RELAXED)) continue;
+            return k;
+        }
+        int32_t here = (int32_t)k;
+        __atomic_compare_exchange_n(&o->first->value, &here, here + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+    return trine_counted(o->first) < n_steps ? -1 : -2;
+}
+
+static void cpu_end_step(const cpu_steps *o, const tree_step *step)
+{
+    const int32_t parent = o->tasks->tasks[step->task].parent;
+    const bool last = trine_count(&o->done[step->task]) + 1 == o->tasks->task_steps[!o->forward][step->task];
+    if (o->forward && last && parent >= 0) trine_count(&o->arrived[parent]);
+}
 
 #define TEMPLATE "supernodal/cpu/backend.inc"
 #include "core/each_dtype.h"
@@ -50,7 +102,23 @@ static trine_status cpu_analyse(trine_supernodal plan)
     part->bad_row = -1;
     part->kernels = panel_kernels_for(plan->dtype);
     part->threads = plan->S.n_values < TEAM_WORTHWHILE ? 1 : trine_threads_with_cores(ctx);
+    if (part->threads > 1) trine_team_start(ctx);
     return is_by_level(plan) ? levels_cpu_build(plan) : tree_tasks_build(&plan->S, part->threads, plan->invert == TRINE_INVERT_NONE, &part->tasks);
+}
+
+typedef struct {
+    trine_supernodal plan;
+    char *scratch; /* `bytes` for each thread */
+    size_t bytes;
+} inversion;
+
+static void invert_panels(void *job, int64_t begin, int64_t end, int me)
+{
+    static void (*const invert_panel[])(trine_supernodal, const supernodal_panel *, bool, void *) = TABLE(invert_panel);
+    const inversion *o = job;
+    trine_supernodal plan = o->plan;
+    for (int64_t s = begin; s < end; s++) /* the large ones are at the end: first */
+        invert_panel[plan->dtype](plan, &plan->S.panels[plan->S.n_panels - 1 - s], plan->invert == TRINE_INVERT_OFF, o->scratch + (size_t)me * o->bytes);
 }
 
 static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const void *values, void *stream)
@@ -58,22 +126,17 @@ static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const 
     (void)space;
     (void)stream;
     static int64_t (*const copy_values[])(trine_supernodal, const void *) = TABLE(copy_values);
-    static void (*const invert_panel[])(trine_supernodal, const supernodal_panel *, bool, void *) = TABLE(invert_panel);
     trine_context ctx = plan->ctx;
     const supernodal_structure *S = &plan->S;
     cpu_part *part = plan->device;
     char *scratch = NULL;
     const size_t half = (size_t)(S->max_width + 1) / 2, bytes = (half * half * trine_dtype_size(plan->dtype) + 63) / 64 * 64;
     if (plan->invert != TRINE_INVERT_NONE) {
-        scratch = trine_host_alloc(ctx, ctx->threads, bytes);
+        scratch = trine_host_alloc(ctx, part->threads, bytes);
         if (!scratch) return TRINE_ERR_MEMORY;
     }
     part->bad_row = copy_values[plan->dtype](plan, values);
-    if (plan->invert != TRINE_INVERT_NONE) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
-        for (int64_t s = S->n_panels - 1; s >= 0; s--) /* the large ones are at the end */
-            invert_panel[plan->dtype](plan, &S->panels[s], plan->invert == TRINE_INVERT_OFF, scratch + (size_t)omp_get_thread_num() * bytes);
-    }
+    if (plan->invert != TRINE_INVERT_NONE) trine_team_for(ctx, part->threads, S->n_panels, 1, invert_panels, &(inversion){plan, scratch, bytes});
     trine_free(ctx, TRINE_HOST, scratch);
     if (plan->options.variant == TRINE_VARIANT_SPMV) levels_cpu_numeric(plan);
     return TRINE_SUCCESS;

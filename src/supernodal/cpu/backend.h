@@ -2,7 +2,7 @@
 #ifndef TRINE_SUPERNODAL_CPU_H
 #define TRINE_SUPERNODAL_CPU_H
 
-#include "core/wait.h"
+#include "core/team.h"
 #include "supernodal/levels/levels.h"
 #include "supernodal/panel_kernels/kernels.h"
 #include "supernodal/cpu/tree_tasks.h"

@@ -7,7 +7,10 @@
 #include "core/scalar.h"
 #include "supernodal/cpu/backend.h"
 
-enum { ROWS = 16 /* of a diagonal block that are multiplied together, zeros above the diagonal included */ };
+enum {
+    ROWS = 16,         /* of a diagonal block that are multiplied together, zeros above the diagonal included */
+    LINES_AT_ONCE = 64 /* that one thread collects */
+};
 #define TEAM_BARRIER(team) do { if ((team) > 1) { _Pragma("omp barrier") } } while (0)
 
 typedef struct panel_kernels panel_kernels;

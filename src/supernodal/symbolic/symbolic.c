@@ -13,7 +13,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static trine_status check_panels(const trine_panels *G)
+trine_status supernodal_check_panels(const trine_panels *G)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t n = G->n;
@@ -34,6 +34,7 @@ static trine_status check_panels(const trine_panels *G)
         const int32_t *rows = G->rows + G->row_offsets[s];
         if (width < 1) FAIL(TRINE_ERR_STRUCTURE, "panel %lld has %lld columns", (ll)s, (ll)width);
         if (first + width > n) FAIL(TRINE_ERR_STRUCTURE, "panel %lld ends at column %lld of %lld", (ll)s, (ll)(first + width), (ll)n);
+        if (height > n) FAIL(TRINE_ERR_STRUCTURE, "panel %lld has %lld rows, but n is %lld", (ll)s, (ll)height, (ll)n);
         if (height < width) FAIL(TRINE_ERR_STRUCTURE, "panel %lld has %lld rows, fewer than its %lld columns", (ll)s, (ll)height, (ll)width);
         if (room < height * width)
             FAIL(TRINE_ERR_STRUCTURE, "panel %lld is %lld x %lld, but there is room for %lld values", (ll)s, (ll)height, (ll)width, (ll)room);
@@ -248,7 +249,7 @@ done:
 trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, double level_zeros, int padding,
                                  supernodal_structure *S)
 {
-    trine_status status = check_panels(panels);
+    trine_status status = supernodal_check_panels(panels);
     if (status) return status;
     const int64_t m = panels->n_panels, n = panels->n;
     supernodal_forest F = {.G = panels};
