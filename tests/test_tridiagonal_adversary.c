@@ -198,29 +198,39 @@ static trine_status trine_error(trine_context ctx, const family_system *f, trine
  *  rounding errors, so that LAPACK's error is smaller by chance than the condition lets expect. */
 typedef struct { int taken, wrong, unlucky; double worst; } outcome;
 
-/** In every precision: where LAPACK solves it in double (to 1e-10; cyclic: to 1e-4, a condition of some 1e12), trine's error is at most 50 times
- *  LAPACK's, or rounding errors. */
-static void judge(trine_context ctx, family_system *f, uint64_t seed, outcome o[4])
+static const trine_dtype types[] = {TRINE_D, TRINE_S, TRINE_Z, TRINE_C};
+enum { TYPES = 4, FIRST_COMPLEX = 2 };
+
+/** Give the system a solution. Does LAPACK solve it in double (to 1e-10; cyclic: to 1e-4, a condition of some 1e12)? */
+static bool is_taken(family_system *f, uint64_t seed)
 {
-    static const trine_dtype types[] = {TRINE_D, TRINE_S, TRINE_Z, TRINE_C};
     for (int64_t i = 0; i < f->n; i++) f->x[i] = 1 + test_uniform(900000 + seed, (uint64_t)i);
-    if (!(lapack_error(f, TRINE_D) <= (f->cyclic ? 1e-4 : 1e-10))) return;
-    for (int k = 0; k < 4; k++) {
-        if (k == 2) turn(f, 70000 + seed);
-        const double eps = trine_dtype_size(types[k]) == 4 || types[k] == TRINE_C ? 0x1p-23 : 0x1p-52, lapack = lapack_error(f, types[k]);
+    return lapack_error(f, TRINE_D) <= (f->cyclic ? 1e-4 : 1e-10);
+}
+/** Is the error of an answer at most 50 times LAPACK's, or rounding errors? */
+static void judge_answer(const family_system *f, trine_dtype t, uint64_t seed, trine_status status, double error, double backward, outcome *o)
+{
+    const double eps = trine_dtype_size(t) == 4 || t == TRINE_C ? 0x1p-23 : 0x1p-52, lapack = lapack_error(f, t), ratio = error / (lapack > eps ? lapack : eps);
+    if (!(lapack <= 0.01)) return; /* no digit in this precision */
+    o->taken++;
+    if (status == TRINE_SUCCESS && ratio > 50 && f->cyclic && backward <= 100 * eps) {
+        o->unlucky++;
+        return;
+    }
+    if (status != TRINE_SUCCESS || !(ratio <= 50)) {
+        if (o->wrong++ == 0) print_error("n = %lld, dtype %d, seed %llu: %s, error %g, LAPACK's %g, backward error %.3g eps\n", (long long)f->n, (int)t, (unsigned long long)seed, trine_status_string(status), error, lapack, backward / eps);
+    }
+    if (!(ratio <= o->worst)) o->worst = ratio;
+}
+/** In every precision. */
+static void judge(trine_context ctx, family_system *f, uint64_t seed, outcome o[TYPES])
+{
+    if (!is_taken(f, seed)) return;
+    for (int k = 0; k < TYPES; k++) {
         double error = 0, backward = 0;
+        if (k == FIRST_COMPLEX) turn(f, 70000 + seed);
         const trine_status status = trine_error(ctx, f, types[k], &error, &backward);
-        const double ratio = error / (lapack > eps ? lapack : eps);
-        if (!(lapack <= 0.01)) continue; /* no digit in this precision */
-        o[k].taken++;
-        if (status == TRINE_SUCCESS && ratio > 50 && f->cyclic && backward <= 100 * eps) {
-            o[k].unlucky++;
-            continue;
-        }
-        if (status != TRINE_SUCCESS || !(ratio <= 50)) {
-            if (o[k].wrong++ == 0) print_error("n = %lld, dtype %d, seed %llu: %s, error %g, LAPACK's %g, backward error %.3g eps\n", (long long)f->n, (int)types[k], (unsigned long long)seed, trine_status_string(status), error, lapack, backward / eps);
-        }
-        if (!(ratio <= o[k].worst)) o[k].worst = ratio;
+        judge_answer(f, types[k], seed, status, error, backward, &o[k]);
     }
 }
 static int report(const char *name, int64_t n, outcome o[4])
@@ -322,11 +332,113 @@ static void cyclic_systems_of_every_order_are_solved_as_well_as_by_lapack(void *
     assert_true(unlucky <= taken / 100);
 }
 
+/* ------------------------------------------------------------------ batches */
+
+enum { MOST_SYSTEMS = 40, BATCH_KINDS = 5 };
+
+/** Solve the systems together, by rows or interleaved; x: their solutions, one below the other. */
+static trine_status solve_batch(trine_context ctx, const family_system *f, int systems, trine_dtype t, bool interleaved, char *x)
+{
+    const int64_t n = f[0].n;
+    const size_t size = trine_dtype_size(t), bytes = (size_t)n * (size_t)systems * size;
+    const trine_gtsv_options options = {.cyclic = f[0].cyclic};
+    const trine_strides strides = interleaved ? (trine_strides){systems, 1} : (trine_strides){1, n};
+    char *host[4];
+    void *work, *stream = NULL;
+    size_t work_bytes = 0;
+    trine_status status;
+    for (int k = 0; k < 4; k++) host[k] = malloc(bytes);
+    for (int s = 0; s < systems; s++) {
+        void *rows[] = {in_precision(t, n, f[s].a), in_precision(t, n, f[s].b), in_precision(t, n, f[s].c), right_hand_side(&f[s], t)};
+        for (int k = 0; k < 4; k++) {
+            for (int64_t i = 0; i < n; i++) memcpy(host[k] + (size_t)(i * strides.row + s * strides.system) * size, (char *)rows[k] + (size_t)i * size, size);
+            free(rows[k]);
+        }
+    }
+    if (test_on_gpu()) {
+        void *device[4];
+        for (int k = 0; k < 4; k++) device[k] = test_to_device(ctx, host[k], bytes);
+        OK(trine_gtsv_batch_work_size(t, n, systems, &options, &work_bytes));
+        OK(trine_alloc(ctx, TRINE_DEVICE, work_bytes + 16, &work));
+        OK(trine_context_get_stream(ctx, &stream));
+        status = trine_gtsv_batch(stream, t, n, systems, &options, device[0], device[1], device[2], strides, device[3], device[3], strides, work, work_bytes);
+        test_from_device(ctx, host[3], device[3], bytes);
+        for (int k = 0; k < 4; k++) test_release(ctx, device[k]);
+        test_release(ctx, work);
+    } else {
+        OK(trine_gtsv_batch_cpu_work_size(2, t, n, systems, &options, &work_bytes));
+        work = malloc(work_bytes + 1);
+        status = trine_gtsv_batch_cpu(2, t, n, systems, &options, host[0], host[1], host[2], strides, host[3], host[3], strides, work, work_bytes);
+        free(work);
+    }
+    for (int s = 0; s < systems; s++)
+        for (int64_t i = 0; i < n; i++) memcpy(x + (size_t)(s * n + i) * size, host[3] + (size_t)(i * strides.row + s * strides.system) * size, size);
+    for (int k = 0; k < 4; k++) free(host[k]);
+    return status;
+}
+
+static bool make_member(family_system *f, int kind, uint64_t seed)
+{
+    switch (kind) {
+    case 0: make_zero_one(f, 1, seed); break;
+    case 1: make_mixed(f, 0.1, true, seed); break;
+    case 2: make_mixed(f, 0.3, false, seed); break;
+    case 3: make_cyclic(f, RANDOM_ZERO, seed); break;
+    case 4: make_cyclic(f, RANDOM, seed); break;
+    }
+    return is_taken(f, seed) && lapack_error(f, TRINE_D) <= 1e-10;
+}
+
+static void batches_are_solved_as_well_as_by_lapack(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"batch: zero or one", "batch: mixed pivots", "batch: mixed pivots, not exactly zero", "batch: cyclic U, 0, U", "batch: cyclic U, U, U"};
+    static const int64_t orders[] = {3, 4, 5, 9, 16, 33, 63, 64, 65, 100, 255, 300, 1020, 1021, 4096, 9000};
+    trine_context ctx = test_context();
+    int wrong = 0, taken = 0, unlucky = 0;
+    for (size_t k = 0; k < sizeof orders / sizeof *orders; k++)
+        for (int kind = 0; kind < BATCH_KINDS; kind++) {
+            const int64_t n = orders[k];
+            const bool cyclic = kind >= 3;
+            const int wanted = test_is_reduced() || n > 2000 ? 5 : MOST_SYSTEMS;
+            outcome o[TYPES] = {0};
+            family_system f[MOST_SYSTEMS];
+            uint64_t seeds[MOST_SYSTEMS];
+            int systems = 0;
+            if (!test_is_small(n) || !test_is_to_do()) continue;
+            for (uint64_t seed = 1; seed < 100 && systems < wanted; seed++) {
+                f[systems] = new_family(n, cyclic), seeds[systems] = seed;
+                if (make_member(&f[systems], kind, seed)) systems++;
+                else free_family(&f[systems]);
+            }
+            if (!systems) continue; /* of long cyclic systems with zeros on the diagonal, none is well conditioned */
+            for (int p = 0; p < TYPES; p++) {
+                char *x = malloc((size_t)(systems * n) * trine_dtype_size(types[p]));
+                if (p == FIRST_COMPLEX)
+                    for (int s = 0; s < systems; s++) turn(&f[s], 70000 + seeds[s]);
+                for (int interleaved = 0; interleaved < 2; interleaved++) {
+                    const trine_status status = solve_batch(ctx, f, systems, types[p], interleaved, x);
+                    for (int s = interleaved; s < systems; s += 2) {
+                        const void *own = x + (size_t)(s * n) * trine_dtype_size(types[p]);
+                        judge_answer(&f[s], types[p], seeds[s], status, forward_error(&f[s], types[p], own), backward_error(&f[s], types[p], own), &o[p]);
+                    }
+                }
+                free(x);
+            }
+            for (int s = 0; s < systems; s++) free_family(&f[s]);
+            wrong += report(names[kind], n, o);
+            for (int p = 0; p < TYPES; p++) taken += o[p].taken, unlucky += o[p].unlucky;
+        }
+    OK(trine_context_destroy(&ctx));
+    assert_int_equal(wrong, 0);
+    assert_true(unlucky <= taken / 100);
+}
+
 /** On a CPU that is known when the solve returns. */
 static void singular_systems_of_the_families_are_named(void **state)
 {
     (void)state;
-    static const trine_dtype types[] = {TRINE_S, TRINE_D};
+    static const trine_dtype real_types[] = {TRINE_S, TRINE_D};
     trine_context ctx = test_context();
     if (test_on_gpu()) skip();
     for (int k = 0; k < 2; k++)
@@ -335,13 +447,13 @@ static void singular_systems_of_the_families_are_named(void **state)
             if (n % 9 == 4 || n % 9 == 6 || n % 9 == 8) { /* period of three */
                 family_system f = new_family(n, false);
                 make_zero_one(&f, 0, 1);
-                if (trine_error(ctx, &f, types[k], &error, &backward) != TRINE_ERR_SINGULAR) fail_msg("a period of three, n = %lld, dtype %d: not called singular, error %g", (long long)n, (int)types[k], error);
+                if (trine_error(ctx, &f, real_types[k], &error, &backward) != TRINE_ERR_SINGULAR) fail_msg("a period of three, n = %lld, dtype %d: not called singular, error %g", (long long)n, (int)real_types[k], error);
                 free_family(&f);
             }
             if (n % 4 == 0) {
                 family_system f = new_family(n, true);
                 make_cyclic(&f, ONE_ZERO_ONE, 1);
-                if (trine_error(ctx, &f, types[k], &error, &backward) != TRINE_ERR_SINGULAR) fail_msg("cyclic 1, 0, 1, n = %lld, dtype %d: not called singular, error %g", (long long)n, (int)types[k], error);
+                if (trine_error(ctx, &f, real_types[k], &error, &backward) != TRINE_ERR_SINGULAR) fail_msg("cyclic 1, 0, 1, n = %lld, dtype %d: not called singular, error %g", (long long)n, (int)real_types[k], error);
                 free_family(&f);
             }
         }
@@ -354,6 +466,7 @@ int main(void)
         cmocka_unit_test(zeros_on_the_diagonal_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(mixed_pivots_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(cyclic_systems_of_every_order_are_solved_as_well_as_by_lapack),
+        cmocka_unit_test(batches_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(singular_systems_of_the_families_are_named),
     };
     return TEST_MAIN(tests);

@@ -59,8 +59,8 @@ typedef struct {
     trine_gtsv_final final_stage; /* trine_gtsv by stages; others are TRINE_GTSV_STAGES even where the path is automatic (Klein 2024, Figure 13) */
 } trine_gtsv_options;
 
-/** Bytes of device workspace for trine_gtsv: about 1 % of n (3 + nrhs) elements and 60 KB (7 % where the system is
- *  solved by stages), n nrhs more with refinement.
+/** Bytes of device workspace for trine_gtsv: about 1 % of n (4 + nrhs) elements and 60 KB (7 % of n (3 + nrhs) where the
+ *  system is solved by stages), n nrhs more with refinement.
  *  TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
@@ -71,12 +71,14 @@ TRINE_API trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nr
  *  16 bytes on, as trine_gtsv_work_size says, in use until the stream has passed. Asynchronous on `stream` (a cudaStream_t; NULL = the default
  *  stream), allocates nothing, can be captured in a CUDA graph. Fastest where a, b, c, D, X start on 16 bytes and ldd, ldx are
  *  multiples of 16 bytes. NaN and Inf flow through. TRINE_ERR_ARGUMENT, TRINE_ERR_NOT_BUILT, TRINE_ERR_DEVICE.
- *  Recursive partitioned Schur complement (Klein 2024, Section 2.5, Algorithms 1 and 2). */
+ *  Recursive partitioned Schur complement (Klein 2024, Section 2.5, Algorithms 1 and 2); where the rows of a partition would lose
+ *  digits, those of many are eliminated once more with all rows as candidates for pivots (docs/tridiagonal.md). Only a path by stages, chosen
+ *  partitions and final stages are without that. */
 TRINE_API trine_status trine_gtsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                   const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                                   void *work, size_t work_bytes);
 
-/** Bytes of host workspace for trine_gtsv_cpu: about 7 % of n (3 + nrhs) elements with automatic partitions, n nrhs more with
+/** Bytes of host workspace for trine_gtsv_cpu: about 7 % of n (4 + nrhs) elements with automatic partitions, n nrhs more with
  *  refinement. */
 TRINE_API trine_status trine_gtsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
@@ -204,9 +206,8 @@ TRINE_API trine_status trine_gtsv_batch_work_size(trine_dtype t, int64_t n, int6
 /** Solve op(A_s) x_s = d_s for `systems` systems of n rows each, on the current CUDA device; a, b, c, options, stream and work as in
  *  trine_gtsv. a, b, c lie as matrix_strides says, D and X as vector_strides says (system > 0 there). X == D is allowed. refine
  *  must be 0. n <= 64: a thread a system; n up to 8192 in S, 4096 in D and C, 2048 in Z: a block a system; both in shared memory.
- *  Beyond: the systems are put one below the other and solved as one by recursive partitioned Schur complements, so that a NaN in
- *  one may reach others, and systems whose diagonal is zero (tridiag(1, 0, 1)) may lose all digits where partitions, of coarse
- *  systems too, straddle two of them: trine_gtsv solves these one by one. Cyclic ones one by one. */
+ *  Beyond: the systems are put one below the other and solved as one by trine_gtsv, so that a NaN in one may reach others. Cyclic ones
+ *  one by one. */
 TRINE_API trine_status trine_gtsv_batch(void *stream, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
                                         const void *a, const void *b, const void *c, trine_strides matrix_strides,
                                         const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes);

@@ -79,6 +79,7 @@ struct gtsv_device_call {
     const void *a, *b, *c, *D;
     void *X, *work;
     int64_t ldd, ldx;
+    int64_t order; /* of the systems that are one below the other, if that is what n rows are; else 0 */
 };
 struct gtsv_backend {
     /** Rows that one block solves: the last, fused stage, and systems of a batch. On the current device; on the smallest supported one. */
@@ -88,6 +89,9 @@ struct gtsv_backend {
     trine_status (*solve)(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call);
 };
 extern const struct gtsv_backend gtsv_cuda;
+/** trine_gtsv for systems of `order` rows one below the other, zeros where two meet; X are the right-hand sides first. */
+trine_status gtsv_packed(void *stream, trine_dtype t, int64_t n, int64_t order, int64_t nrhs, const trine_gtsv_options *options, const void *a, const void *b, const void *c,
+                         void *X, void *work, size_t work_bytes);
 
 trine_status rpts_check_options(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *out);
 /** Leading dimensions and pointers of D and X. */

@@ -1,15 +1,11 @@
 /* trine_gtsv_batch: the arguments, then the way that suits the size of the systems. */
 #include "tridiagonal/rpts.h"
 
-/** Options for the solve of packed systems: their op is done. Partitions should not straddle two systems: that could leave an odd
- *  part of one in the interior of a partition, and of tridiag(1, 0, 1) that is singular. Those of coarse systems may still. */
-static trine_gtsv_options packed_options(int64_t n, const trine_gtsv_options *options)
+/** Options for the solve of packed systems: their op is done. */
+static trine_gtsv_options packed_options(const trine_gtsv_options *options)
 {
-    static const int partitions[] = {32, 40, 24, 48, 16, 56, 64, 8};
     trine_gtsv_options o = options ? *options : (trine_gtsv_options){0};
     o.op = TRINE_N;
-    for (size_t k = 0; !o.partition && k < sizeof partitions / sizeof *partitions; k++)
-        if (n % partitions[k] == 0) o.partition = partitions[k];
     return o;
 }
 
@@ -18,7 +14,7 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t systems, const tri
 {
     trine_status status = TRINE_SUCCESS;
     const struct gtsv_backend *gtsv = TRINE_CUDA_TABLE(&gtsv_cuda);
-    const trine_gtsv_options packed = packed_options(n, options);
+    const trine_gtsv_options packed = packed_options(options);
     size_t columns;
     *batch = (gtsv_batch){.t = t, .n = n, .systems = systems};
     *array = *solver = 0;
@@ -53,7 +49,7 @@ static trine_status solve_long(void *stream, const gtsv_batch *batch, const trin
     trine_status status = TRINE_SUCCESS;
     const struct gtsv_batch_backend *device = TRINE_CUDA_TABLE(&gtsv_batch_cuda);
     const int64_t n = batch->n, systems = batch->systems;
-    const trine_gtsv_options o = packed_options(n, options);
+    const trine_gtsv_options o = packed_options(options);
     const size_t one = (size_t)n * trine_dtype_size(batch->t);
     char *a = work, *b = a + array, *c = b + array, *d = c + array, *rest = d + array;
     const bool medium = n <= TRINE_CUDA_TABLE(&gtsv_cuda)->fused_rows(batch->t);
@@ -70,12 +66,12 @@ static trine_status solve_long(void *stream, const gtsv_batch *batch, const trin
         return TRINE_SUCCESS;
     }
     if (batch->matrix.system == 0) {
-        TRY(trine_gtsv(stream, batch->t, n, systems, &o, a, b, c, d, n, d, n, rest, solver));
+        TRY(gtsv_packed(stream, batch->t, n, n, systems, &o, a, b, c, d, rest, solver));
     } else if (o.cyclic) {
         for (size_t at = 0; at < (size_t)systems * one; at += one)
-            TRY(trine_gtsv(stream, batch->t, n, 1, &o, a + at, b + at, c + at, d + at, n, d + at, n, rest, solver));
+            TRY(gtsv_packed(stream, batch->t, n, n, 1, &o, a + at, b + at, c + at, d + at, rest, solver));
     } else {
-        TRY(trine_gtsv(stream, batch->t, n * systems, 1, &o, a, b, c, d, n * systems, d, n * systems, rest, solver));
+        TRY(gtsv_packed(stream, batch->t, n * systems, n, 1, &o, a, b, c, d, rest, solver));
     }
     TRY(device->unpack(stream, batch, d));
 done:

@@ -20,6 +20,7 @@ template <typename T> struct batch_of {
     int pivot;
     bool cyclic, transposed, conjugate;
     real_of<T> epsilon;
+    float lost; /* fused_lost */
     const T *bands[3], *D;
     T *X;
     trine_strides matrix, vector;
@@ -38,7 +39,7 @@ template <typename T> __device__ inline T coefficient(const batch_of<T> &batch, 
 /* ------------------------------------------------------------- small systems */
 
 /** One thread's system: row i at a[i * PITCH] and so on. */
-template <typename T, int PITCH> struct rows_of {
+template <typename T, int PITCH> struct thread_rows {
     T *a, *b, *c, *d;
     scheme_of<T> scheme;
 };
@@ -49,6 +50,7 @@ template <typename T> struct carried_of {
     real_of<T> weight, scale;
     T factor, inverse, u1, u2, pivot_rhs; /* of the last pivot row */
     bool exchanged;
+    real_of<T> part = 1; /* of the row added last, its multiple in this one */
     __device__ carried_of(const scheme_of<T> &scheme, T below, T on, T above, T d) : spike(below), diag(on), right(above), rhs(d)
     {
         scale = rpts_scale(scheme.pivot, below, on, above, &weight);
@@ -59,12 +61,15 @@ template <typename T> struct carried_of {
         const real_of<T> scale_row = rpts_scale(scheme.pivot, below, on, above, &weight_row);
         rpts_eliminate(&spike, &diag, &right, &weight, &scale, below, on, above, weight_row, scale_row, scheme.epsilon, &exchanged, &factor, &inverse, &u1, &u2);
         rpts_eliminate_rhs(exchanged, factor, d, &rhs, &pivot_rhs);
+        part = exchanged ? size_of(factor) : real_of<T>(1);
     }
+    /** Is that row, of this scale, no longer to be seen? */
+    __device__ bool is_lost(real_of<T> scale_of_row, float lost) const { return !(fmax(fmax(size_of(spike), size_of(diag)), size_of(right)) < lost * part * scale_of_row); }
 };
 
 /** Unknowns from .. to - 1, those before (in the right-hand side already) and `next` behind them known: pivot rows replace the
  *  rows just eliminated as x[j] = d[j] - b[j] x[j+1] - c[j] x[j+2], then d becomes x. Returns what the last row was worth. */
-template <typename T, int PITCH> __device__ inline real_of<T> solve_rows(const rows_of<T, PITCH> &r, int from, int to, T first_rhs, T next)
+template <typename T, int PITCH> __device__ inline real_of<T> solve_rows(const thread_rows<T, PITCH> &r, int from, int to, T first_rhs, T next)
 {
     int at = from * PITCH;
     carried_of<T> carried(r.scheme, r.a[at], r.b[at], r.c[at], first_rhs);
@@ -85,9 +90,18 @@ template <typename T, int PITCH> __device__ inline real_of<T> solve_rows(const r
     return size_of(carried.diag) * carried.weight;
 }
 
+/** Do row (near, own, far) with right-hand side d, of known unknowns x_near and x_own, and pivot rows, which say x_far, disagree? */
+template <typename T> __device__ inline bool disagree(T near, T own, T far, T d, T x_near, T x_own, T x_far, float lost)
+{
+    constexpr real_of<T> rounding = precision_of<real_of<T>>::ROUNDING_UNIT;
+    const T p = near * x_near, q = own * x_own, r = far * x_far;
+    return !(size_of(d - p - q - r) <= lost * rounding * (size_of(d) + size_of(p) + size_of(q) + size_of(r)));
+}
+
 /** n >= 3: both eliminations give two rows for x[0] and x[n-1]; then the others. Where row 0 or row n - 1 has the larger
- *  coefficient, x[1] and x[n-2] come from there: the rows between need not be regular in themselves. */
-template <typename T, int PITCH> __device__ inline void solve_cyclic(const rows_of<T, PITCH> &r, int n)
+ *  coefficient, x[1] and x[n-2] come from there: the rows between need not be regular in themselves. True if digits may be lost: where these
+ *  rows are nearly the same (lost: fused_lost), or rows disagree. */
+template <typename T, int PITCH> __device__ inline bool solve_cyclic(const thread_rows<T, PITCH> &r, int n, float lost)
 {
     const int end = (n - 1) * PITCH;
     carried_of<T> down(r.scheme, r.a[PITCH], r.b[PITCH], r.c[PITCH], r.d[PITCH]);
@@ -105,10 +119,32 @@ template <typename T, int PITCH> __device__ inline void solve_cyclic(const rows_
     rpts_scale(r.scheme.pivot, r.a[2 * PITCH], r.b[2 * PITCH], r.c[2 * PITCH], &weight_2);
     const real_of<T> diag_1 = size_of(r.b[PITCH]) * weight_1, below_1 = size_of(r.a[2 * PITCH]) * weight_2;
     const real_of<T> last_pivot = solve_rows(r, 1, n - 1, r.d[PITCH] - r.a[PITCH] * first, last);
+    const bool is_lost = lost < INFINITY && ((down.is_lost(scale_n, lost) && up.is_lost(scale_0, lost)) || disagree(a0, b0, c0, d0, last, first, r.d[PITCH], lost) ||
+                                             disagree(cn, bn, an, dn, first, last, r.d[end - PITCH], lost));
     if (size_of(an) * weight_n > last_pivot) r.d[end - PITCH] = reciprocal(rpts_safe_pivot(an, scale_n)) * (dn - bn * last - cn * first);
     if (size_of(c0) * weight_0 > (diag_1 > below_1 ? diag_1 : below_1)) r.d[PITCH] = reciprocal(rpts_safe_pivot(c0, scale_0)) * (d0 - b0 * first - a0 * last);
     r.d[0] = first;
     r.d[end] = last;
+    return is_lost;
+}
+
+/** System s of the batch once more, carefully, by a warp; the solution goes to x[i * PITCH]. */
+template <typename T, int PITCH> __device__ __noinline__ void solve_cyclic_carefully(const batch_of<T> &batch, int64_t s, T (&row)[4][SMALL_ROWS], T *x)
+{
+    constexpr int EACH = 4;
+    const int n = (int)batch.n, lane = (int)threadIdx.x;
+    for (int i = lane; i < n; i += WARP) {
+        for (int k = 0; k < 3; k++) row[k][i] = coefficient(batch, s, i, k);
+        row[3][i] = batch.D[i * batch.vector.row + s * batch.vector.system];
+    }
+    __syncwarp();
+    const system_of<T> A = {n, 0, 0, true, false, row[0], row[1], row[2]};
+    const lane_range<T> rows = range_of_lane<EACH>(A, lane * EACH, 0, 1);
+    const wide_union<T, 1> all = reduce_carefully<T, 1>(A, batch.pivot, {row[3], n}, rows);
+    solve_carefully<T, 1, EACH>(A, batch.pivot, {row[3], n}, {row[3], n}, rows, 1, false, close_carefully(all, true));
+    __syncwarp();
+    for (int i = lane; i < n; i += WARP) x[i * PITCH] = row[3][i];
+    __syncwarp();
 }
 
 /** Visit the elements of `systems` systems of n rows in the order they lie in memory, one thread beside the other. */
@@ -128,6 +164,7 @@ template <int SYSTEMS, typename V> __device__ inline void for_elements(int n, in
 /** Contiguous or cyclic systems: a block brings SYSTEMS of them into shared memory, and solves them by a thread each. */
 template <typename T, int SYSTEMS> __global__ void __launch_bounds__(STAGING) solve_staged(const batch_of<T> batch)
 {
+    __shared__ T row[4][SMALL_ROWS];
     constexpr int PITCH = pitch_of(SYSTEMS);
     extern __shared__ __align__(16) unsigned char shared_memory[];
     const int n = (int)batch.n, tid = (int)threadIdx.x;
@@ -142,16 +179,22 @@ template <typename T, int SYSTEMS> __global__ void __launch_bounds__(STAGING) so
     });
     for_elements<SYSTEMS>(n, systems, vector_by_rows, [&](int i, int s) { d[i * PITCH + s] = batch.D[i * batch.vector.row + (first + s) * batch.vector.system]; });
     __syncthreads();
+    bool again = false;
     if (tid < systems) {
-        const rows_of<T, PITCH> r = {a + tid, b + tid, c + tid, d + tid, {batch.pivot, batch.epsilon}};
+        const thread_rows<T, PITCH> r = {a + tid, b + tid, c + tid, d + tid, {batch.pivot, batch.epsilon}};
         if (batch.cyclic && n == 1) r.b[0] = r.a[0] + r.b[0] + r.c[0], r.a[0] = r.c[0] = T{};
         if (batch.cyclic && n == 2) { /* both neighbours of a row are the other one */
             r.c[0] = r.c[0] + r.a[0], r.a[PITCH] = r.a[PITCH] + r.c[PITCH];
             r.a[0] = r.c[PITCH] = T{};
         }
-        if (batch.cyclic && n > 2) solve_cyclic(r, n);
+        if (batch.cyclic && n > 2) again = solve_cyclic(r, n, batch.lost);
         else solve_rows(r, 0, n, r.d[0], T{});
     }
+    if (tid < WARP)
+        for (unsigned left = __ballot_sync(~0u, again); left; left &= left - 1) {
+            const int s = __ffs(left) - 1;
+            solve_cyclic_carefully<T, PITCH>(batch, first + s, row, d + s);
+        }
     __syncthreads();
     for_elements<SYSTEMS>(n, systems, vector_by_rows, [&](int i, int s) { batch.X[i * batch.vector.row + (first + s) * batch.vector.system] = d[i * PITCH + s]; });
 }
@@ -265,7 +308,7 @@ template <typename T> __global__ void unpack_systems(const batch_of<T> batch, co
 
 template <typename T> batch_of<T> typed(const gtsv_batch *b)
 {
-    return {b->n, b->systems, b->o.pivot, b->o.cyclic, b->o.op != TRINE_N, b->o.op == TRINE_H, (real_of<T>)b->o.epsilon,
+    return {b->n, b->systems, b->o.pivot, b->o.cyclic, b->o.op != TRINE_N, b->o.op == TRINE_H, (real_of<T>)b->o.epsilon, fused_lost(b->o.pivot, b->o.epsilon, b->n),
             {(const T *)b->a, (const T *)b->b, (const T *)b->c}, (const T *)b->D, (T *)b->X, b->matrix, b->vector};
 }
 
@@ -309,7 +352,7 @@ template <typename T> trine_status medium_of(gpuStream_t stream, const gtsv_batc
     if (transposed) /* row i of A^T: c[i-1], b[i], a[i+1] */
         A.lower = (const T *)b->c, A.lower_shift = -1, A.upper = (const T *)b->a, A.upper_shift = 1;
     TRY(trine_gpu_allow_shared((const void *)solve_fused<T>, bytes));
-    solve_fused<T><<<(unsigned)b->systems, FUSED_THREADS, bytes, stream>>>(A, b->matrix.system, scheme, {(const T *)b->D, b->vector.system}, {(T *)b->X, b->vector.system});
+    solve_fused<T><<<(unsigned)b->systems, FUSED_THREADS, bytes, stream>>>(A, b->matrix.system, scheme, fused_lost(b->o.pivot, b->o.epsilon, b->n), {(const T *)b->D, b->vector.system}, {(T *)b->X, b->vector.system});
     TRY(GPU_LAUNCHED("solve_fused"));
 done:
     return status;

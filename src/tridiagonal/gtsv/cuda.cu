@@ -51,7 +51,7 @@ template <typename T> trine_status solve_of(const rpts_options *o, const rpts_pl
         if constexpr (sizeof(real_of<T>) == sizeof(double)) /* single precision has no digits in which it would matter */
             if (o->path == TRINE_GTSV_AUTO && is_small(A)) return solve_small<T>({A, o->pivot, o->nrhs, rhs, unknowns, stream});
         static const tiled_route routes[] = {ROUTE_ANY, ROUTE_ANY, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS}; /* by trine_gtsv_path */
-        return solve_tiled<T>({A, o->pivot, o->nrhs, rhs, unknowns, work, limits, routes[o->path], stream, false, nullptr, marked, n});
+        return solve_tiled<T>({A, o->pivot, o->nrhs, rhs, unknowns, work, limits, routes[o->path], stream, false, nullptr, marked, call->order ? call->order : n});
     };
     TRY(trine_gpu_limits(&limits));
     if (o->refine) {

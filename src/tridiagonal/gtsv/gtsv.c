@@ -69,6 +69,20 @@ done:
     return status;
 }
 
+trine_status gtsv_packed(void *stream, trine_dtype t, int64_t n, int64_t order, int64_t nrhs, const trine_gtsv_options *options, const void *a, const void *b, const void *c,
+                         void *X, void *work, size_t work_bytes)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .work = work, .ldd = n, .ldx = n, .order = order};
+    for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
+        const int64_t first = rpts_part(nrhs, part);
+        call.D = call.X = (void *)(uintptr_t)rpts_column(t, X, n, first);
+        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, work_bytes));
+    }
+done:
+    return status;
+}
+
 trine_status gtsv_with_marks(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, const void *a, const void *b, const void *c,
                              void *X, int64_t ldx, const int32_t *marks, void *work, size_t work_bytes)
 {

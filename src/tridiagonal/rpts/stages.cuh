@@ -119,11 +119,13 @@ template <typename T> __device__ __forceinline__ T of_size(real_of<T> r)
 template <typename T, int NR> struct carried_row {
     T spike, diag, right, rhs[NR];
     real_of<T> weight, scale;
+    real_of<T> part; /* of the row added last, its multiple in this one */
 
     __device__ __forceinline__ void start(const scheme_of<T> &scheme, T a, T b, T c)
     {
         spike = a, diag = b, right = c;
         scale = rpts_scale(scheme.pivot, a, b, c, &weight);
+        part = 1;
     }
     /** Remove a column with row (a, b, c), whose right-hand sides are d[k * d_stride]; the pivot row goes to inverse, u1, u2, pivot_rhs. */
     __device__ __forceinline__ void eliminate(const scheme_of<T> &scheme, T a, T b, T c, const T (&d)[NR], T &inverse, T &u1, T &u2, T (&pivot_rhs)[NR])
@@ -134,6 +136,7 @@ template <typename T, int NR> struct carried_row {
         const real_of<T> scale_row = rpts_scale(scheme.pivot, a, b, c, &weight_row);
         rpts_eliminate(&spike, &diag, &right, &weight, &scale, a, b, c, weight_row, scale_row, scheme.epsilon, &exchanged,
                        &factor, &inverse, &u1, &u2);
+        part = exchanged ? size_of(factor) : real_of<T>(1);
         /* a diagonal that is all cancellation counts as its rounding error: singular systems stay finite */
         constexpr real_of<T> ROUNDING_ERROR = sizeof(real_of<T>) == 4 ? FLT_EPSILON : DBL_EPSILON;
         const real_of<T> noise = ROUNDING_ERROR * size_of(exchanged ? factor * b : b);
@@ -293,10 +296,11 @@ template <typename T, int NR> __device__ __forceinline__ void last_unknown(const
     }
 }
 
-/** Solution of m rows in place of d; the bands are overwritten by pivot rows, that of column j-1 in place of row j. */
-template <typename T, int NR> __device__ inline void substitute_rows(const partition_of<T> &p, int m, const scheme_of<T> &scheme, const interface_of<T, NR> &known)
+/** Solution of m rows in place of d; the bands are overwritten by pivot rows, that of column j-1 in place of row j. Returns what pivot rows other
+ *  than row 0 say of x[1] for the first right-hand side; m > 2. */
+template <typename T, int NR> __device__ inline T substitute_rows(const partition_of<T> &p, int m, const scheme_of<T> &scheme, const interface_of<T, NR> &known)
 {
-    T next[NR], next2[NR], d[NR];
+    T next[NR] = {}, next2[NR], d[NR];
     if (m > 2) {
         first_unknown<T, NR> first;
         carried_row<T, NR> carried;
@@ -332,6 +336,7 @@ template <typename T, int NR> __device__ inline void substitute_rows(const parti
         p.d[k * p.length] = known.first[k];
         if (m > 1) p.d[k * p.length + m - 1] = known.last[k];
     }
+    return next[0];
 }
 
 /** The same for a whole partition, a chunk of rows at a time. */

@@ -31,12 +31,12 @@ done:
     return status;
 }
 
-template <typename T> trine_status launch_fused(const system_of<T> &A, const scheme_of<T> &scheme, int64_t nrhs, columns_of<const T> D, columns_of<T> X, gpuStream_t stream)
+template <typename T> trine_status launch_fused(const system_of<T> &A, const scheme_of<T> &scheme, int64_t order, int64_t nrhs, columns_of<const T> D, columns_of<T> X, gpuStream_t stream)
 {
     trine_status status = TRINE_SUCCESS;
     const size_t bytes = fused_bytes<T>((int)A.n, A.cyclic);
     TRY(trine_gpu_allow_shared((const void *)solve_fused<T>, bytes));
-    solve_fused<T><<<(unsigned)nrhs, FUSED_THREADS, bytes, stream>>>(A, 0, scheme, D, X);
+    solve_fused<T><<<(unsigned)nrhs, FUSED_THREADS, bytes, stream>>>(A, 0, scheme, fused_lost(scheme.pivot, scheme.epsilon, order), D, X);
     TRY(GPU_LAUNCHED("solve_fused"));
 done:
     return status;
@@ -52,7 +52,7 @@ template <typename T> trine_status launch_one_thread(const system_of<T> &A, cons
 template <typename T> trine_status solve_from(const rpts_options *o, const rpts_plan *plan, int stage, const system_of<T> &A, const scheme_of<T> &scheme,
                                                 columns_of<const T> D, columns_of<T> X, T *work, gpuStream_t stream)
 {
-    if (stage == plan->stages) return o->final_stage == TRINE_GTSV_FUSED ? launch_fused(A, scheme, o->nrhs, D, X, stream) : launch_one_thread(A, scheme, o->nrhs, D, X, stream);
+    if (stage == plan->stages) return o->final_stage == TRINE_GTSV_FUSED ? launch_fused(A, scheme, plan->n, o->nrhs, D, X, stream) : launch_one_thread(A, scheme, o->nrhs, D, X, stream);
     trine_status status = TRINE_SUCCESS;
     const rpts_stage *p = &plan->stage[stage];
     const int pieces = p->partition / PIECE<T>;
