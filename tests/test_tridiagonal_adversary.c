@@ -460,6 +460,44 @@ static void singular_systems_of_the_families_are_named(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** A column of zeros has no pivot: the sentence names it, and of a batch the system too. */
+static void zero_pivots_are_named(void **state)
+{
+    (void)state;
+    static const int64_t orders[] = {1, 2, 3, 9, 17, 64, 65, 300, 1001};
+    trine_context ctx = test_context();
+    if (test_on_gpu()) skip();
+    for (size_t k = 0; k < sizeof orders / sizeof *orders; k++)
+        for (int type = 0; type < TYPES; type++)
+            for (int cyclic = 0; cyclic < 2; cyclic++) {
+                const int64_t n = orders[k], column = n / 3;
+                enum { SYSTEMS = 21, SINGULAR = 18 };
+                family_system f[SYSTEMS];
+                double error, backward;
+                char name[64];
+                char *x = malloc((size_t)(SYSTEMS * n) * trine_dtype_size(types[type]));
+                for (int s = 0; s < SYSTEMS; s++) {
+                    f[s] = new_family(n, cyclic);
+                    make_cyclic(&f[s], RANDOM, (uint64_t)s);
+                    for (int64_t i = 0; i < n; i++) f[s].b[i] += 3, f[s].x[i] = 1;
+                    if (!cyclic) f[s].a[0] = f[s].c[n - 1] = 0;
+                }
+                f[SINGULAR].b[column] = f[SINGULAR].c[(column + n - 1) % n] = f[SINGULAR].a[(column + 1) % n] = 0;
+                snprintf(name, sizeof name, "the pivot in row %lld is zero", (long long)column);
+                FAILS(TRINE_ERR_SINGULAR, name, trine_error(ctx, &f[SINGULAR], types[type], &error, &backward));
+                for (int interleaved = 0; interleaved < 2; interleaved++) {
+                    FAILS(TRINE_ERR_SINGULAR, "system 18 of 21 is singular", solve_batch(ctx, f, SYSTEMS, types[type], interleaved, x));
+                    FAILS(TRINE_ERR_SINGULAR, name, solve_batch(ctx, f, SYSTEMS, types[type], interleaved, x));
+                }
+                for (int s = 0; s < SYSTEMS; s++) { /* the others are solved */
+                    if (s != SINGULAR) assert_true(forward_error(&f[s], types[type], x + (size_t)(s * n) * trine_dtype_size(types[type])) < (type % 2 ? 1e-5 : 1e-14));
+                    free_family(&f[s]);
+                }
+                free(x);
+            }
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -468,6 +506,7 @@ int main(void)
         cmocka_unit_test(cyclic_systems_of_every_order_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(batches_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(singular_systems_of_the_families_are_named),
+        cmocka_unit_test(zero_pivots_are_named),
     };
     return TEST_MAIN(tests);
 }

@@ -88,7 +88,8 @@ TRINE_API trine_status trine_gtsv_cpu_work_size(trine_dtype t, int64_t n, int64_
  *  Host pointers; `threads` OpenMP threads (0 = all); work: work_bytes of memory aligned like malloc's, from trine_gtsv_cpu_work_size.
  *  Allocates nothing. The result does not depend on the number of threads. NaN and Inf flow through. TRINE_ERR_ARGUMENT;
  *  TRINE_ERR_SINGULAR: with pivoting and epsilon = 0 an unknown had no pivot but zero, which can happen to a matrix that is singular to
- *  working precision only. X is written all the same, with a rounding error for that pivot. Not every singular matrix shows.
+ *  working precision only. The sentence names the row. X is written all the same, with a rounding error for that pivot. Not every
+ *  singular matrix shows.
  *  Recursive partitioned Schur complement (Klein 2024, Section 2.5, Algorithms 1 and 2); n <= 256 row by row (cyclic: n <= 64 as one partition). */
 TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                       const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
@@ -212,8 +213,8 @@ TRINE_API trine_status trine_gtsv_batch(void *stream, trine_dtype t, int64_t n, 
                                         const void *a, const void *b, const void *c, trine_strides matrix_strides,
                                         const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes);
 
-/** The same on the CPU: systems of n <= 64 rows 16 at a time, longer ones one by one, over `threads` OpenMP threads (0 = all). A singular
- *  system gives huge solutions, and no error is reported. */
+/** The same on the CPU: systems of n <= 64 rows 16 at a time, longer ones one by one, over `threads` OpenMP threads (0 = all). TRINE_ERR_SINGULAR
+ *  as in trine_gtsv_cpu: the sentence names the first such system and the row; all systems are solved all the same. */
 TRINE_API trine_status trine_gtsv_batch_cpu_work_size(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes);
 TRINE_API trine_status trine_gtsv_batch_cpu(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
                                             const void *a, const void *b, const void *c, trine_strides matrix_strides,

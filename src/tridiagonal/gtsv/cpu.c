@@ -91,13 +91,27 @@ static LANE_LOOP void transpose(size_t size, const void *from, int64_t from_step
     for (int j = 0; j < rows; j += STRIP) transpose_strip(size, (const char *)from + j * size, from_step, (char *)to + j * to_step, to_step, lanes);
 }
 
+enum { REGULAR = -1 };
+enum { WIDE = 1, SINGULAR = 2 };
+/** Where a pivot was zero; system -1: nowhere. */
+typedef struct { int64_t system, row; } batch_pivot;
+static const batch_pivot no_zero_pivot = {-1, -1};
+
+/** Of what several threads find, the first system. */
+static void take_first(batch_pivot *first, batch_pivot found)
+{
+    if (found.system < 0) return;
+    #pragma omp critical(trine_first_zero_pivot)
+    if (first->system < 0 || found.system < first->system) *first = found;
+}
+
 #define TEMPLATE "tridiagonal/gtsv/cpu.inc"
 #include "core/each_dtype.h"
 
-typedef bool (*gtsv_fn)(const rpts_options *, const rpts_plan *, const void *, const void *, const void *, const void *, int64_t, void *, int64_t, void *);
+typedef int64_t (*gtsv_fn)(const rpts_options *, const rpts_plan *, const void *, const void *, const void *, const void *, int64_t, void *, int64_t, void *);
 static const gtsv_fn gtsv[] = TABLE(gtsv);
 
-typedef void (*gtsv_batch_fn)(const gtsv_batch *, int, void *);
+typedef batch_pivot (*gtsv_batch_fn)(const gtsv_batch *, int, void *);
 static const gtsv_batch_fn batch_of[] = TABLE(gtsv_batch);
 
 static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *o, rpts_plan *plan, size_t *bytes)
@@ -132,8 +146,8 @@ trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs,
     TRY(rpts_check_vectors(n, nrhs, D, ldd, X, ldx));
     TRY(rpts_check_work(work, work_bytes, needed));
     o.threads = threads ? threads : omp_get_max_threads();
-    if (n && nrhs && !gtsv[t](&o, &plan, a, b, c, D, ldd, X, ldx, work))
-        FAIL(TRINE_ERR_SINGULAR, "the matrix of n = %lld rows is singular to working precision: a pivot is exactly zero", (long long)n);
+    const int64_t row = n && nrhs ? gtsv[t](&o, &plan, a, b, c, D, ldd, X, ldx, work) : REGULAR;
+    if (row != REGULAR) FAIL(TRINE_ERR_SINGULAR, "the matrix of n = %lld rows is singular to working precision: the pivot in row %lld is zero", (long long)n, (long long)row);
 done:
     return status;
 }
@@ -172,7 +186,10 @@ trine_status trine_gtsv_batch_cpu(int threads, trine_dtype t, int64_t n, int64_t
     TRY(rpts_check_work(work, work_bytes, needed));
     threads = batch.o.threads;
     batch.o.threads = 1; /* of one system */
-    if (n && systems) batch_of[t](&batch, threads, work);
+    if (n && systems) {
+        const batch_pivot zero = batch_of[t](&batch, threads, work);
+        if (zero.system >= 0) FAIL(TRINE_ERR_SINGULAR, "system %lld of %lld is singular to working precision: the pivot in row %lld is zero", (long long)zero.system, (long long)systems, (long long)zero.row);
+    }
 done:
     return status;
 }

@@ -62,8 +62,11 @@ RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, int rows, const T (*added)[
     for (int u = 0; u < unknowns; u++) {
         const int own = 2 + u;
         int best = -1;
-        for (int i = 0; i < rows; i++)
-            if (!used[i] && (best < 0 || ABS1(m[i][own]) * weight[i] > ABS1(m[best][own]) * weight[best])) best = i;
+        R largest = 0;
+        for (int i = 0; i < rows; i++) {
+            const R size = ABS1(m[i][own]) * weight[i];
+            if (!used[i] && (best < 0 || size > largest || size != size)) best = i, largest = size; /* NaN is for all to see */
+        }
         used[best] = true, j->pivot[u] = best;
         j->regular = j->regular && !(ABS1(m[best][own]) == 0);
         const T inverse = RECIPROCAL(FN(rpts_safe_pivot)(m[best][own], scale[best]));
