@@ -135,8 +135,9 @@ static void estimates_are_near_and_not_above(void **state)
                 assert_true(fabs(c.norm - norm_one(d->A, n)) <= 1e-14 * c.norm);
                 assert_true(c.condition <= exact * (1 + 4 * (double)eps_of(t)));
                 assert_true(c.condition >= exact / 3);
-                assert_true(c.singular == 0 && c.scaled == c.condition);
-                assert_true(c.solves == d->calls && c.solves <= 9);
+                const bool looked_into = c.condition * (double)eps_of(t) >= 1e-3;
+                assert_true(c.singular == 0 && (looked_into ? c.scaled <= c.condition : c.scaled == c.condition));
+                assert_true(c.solves == d->calls && c.solves <= (looked_into ? 25 : 9));
                 OK(trine_estimate_condition(ctx, A, solve, d, &again));
                 assert_memory_equal(&c, &again, sizeof c);
                 OK(trine_matrix_destroy(&A));

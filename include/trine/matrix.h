@@ -99,12 +99,12 @@ typedef trine_status (*trine_solve_fn)(void *user, trine_transpose op, const tri
 typedef struct {
     double norm;      /* ||A||_1, exactly */
     double condition; /* kappa_1(A) = ||A||_1 ||A^-1||_1: an estimate from below, almost always at least a third of it */
-    double scaled;    /* the condition that scaling of rows and columns cannot explain; = condition where condition < 1/eps */
+    double scaled;    /* the condition that scaling of rows and columns cannot explain; = condition where that is below 1e-3/eps */
     int singular;     /* 1: scaled >= 1/eps, eps of A's dtype as in trine_accuracy: A is singular to working precision */
     int64_t solves;   /* calls of solve */
 } trine_condition;
 /** Estimate the condition of the square A from solves with it. eps condition is about the largest relative error, in the 1-norm, that a
- *  backward stable solve leaves. 1/eps and more may be bad scaling only, which costs no digits; so then the condition in the infinity norm
+ *  backward stable solve leaves. 1/eps and more may be bad scaling only, which costs no digits; so from 1e-3/eps on the condition in the infinity norm
  *  of G^-1 A W is estimated as well, W = diag(w), G = diag(|A| w), with w near the Perron vector of |A^-1| |A|, for which no scaling of rows
  *  and columns has a smaller one (Bauer 1963). Up to 9 solves (mostly 3 to 5), and up to 16 more where scaled is needed. The same result in
  *  every run if solve is deterministic. Where a solution is not finite or solve returns TRINE_ERR_SINGULAR, estimates are Inf; its other

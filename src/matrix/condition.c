@@ -6,6 +6,7 @@
 #include "matrix/matrix.h"
 
 enum { MOST_COLUMNS = 2, MOST_STEPS = 5 };
+#define LARGE 1e-3   /* in units of 1/eps: a condition that is looked into */
 #define SCALE 0.0625 /* of w, so that sums of a few of the largest numbers there are stay in range */
 
 /** Uniform in (-1,1), of a fixed sequence: splitmix64 (Steele, Lea, Flood 2014). */
@@ -105,8 +106,8 @@ static bool all_parallel_to_old(const struct estimator *e)
     return true;
 }
 
-/** A lower bound of ||L op(A)^-1 R||_1, almost always at least a third of it; Inf where a solve failed. size: about that of A's
- *  entries where R is that of their inverses, so that numbers stay in range. */
+/** A lower bound of ||L op(A)^-1 R||_1, almost always at least a third of it; Inf where a solve failed. size: what R is to
+ *  be multiplied by, and L divided by, so that right-hand sides are about as large as A's entries and solutions stay in range. */
 static trine_status estimate_norm(struct estimator *e, trine_transpose op, const double *L, const double *R, double size, double *norm)
 {
     trine_status status = TRINE_SUCCESS;
@@ -276,7 +277,7 @@ trine_status trine_estimate_condition(trine_context ctx, trine_matrix A, trine_s
     TRY(allocate(&e));
     TRY(estimate_norm(&e, TRINE_N, NULL, NULL, 1, &inverse));
     condition->condition = condition->scaled = isinf(inverse) ? INFINITY : condition->norm * inverse;
-    if (!(condition->condition * eps < 1)) {
+    if (!(condition->condition * eps < LARGE)) {
         TRY(estimate_scaled(&e, &condition->scaled));
         condition->scaled = fmin(condition->scaled, condition->condition);
     }

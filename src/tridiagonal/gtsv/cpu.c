@@ -133,7 +133,7 @@ trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs,
     TRY(rpts_check_work(work, work_bytes, needed));
     o.threads = threads ? threads : omp_get_max_threads();
     if (n && nrhs && !gtsv[t](&o, &plan, a, b, c, D, ldd, X, ldx, work))
-        FAIL(TRINE_ERR_SINGULAR, "the matrix of n = %lld rows is singular to working precision: a pivot is exactly zero", (long long)n);
+        FAIL(TRINE_ERR_SINGULAR, "a pivot among the n = %lld rows is exactly zero: the matrix is singular, or rounding or underflow made it so", (long long)n);
 done:
     return status;
 }
