@@ -276,7 +276,7 @@ trine_status trine_estimate_condition(trine_context ctx, trine_matrix A, trine_s
     TRY(trine_matrix_norm(e.A, TRINE_NORM_ONE, &condition->norm));
     TRY(allocate(&e));
     TRY(estimate_norm(&e, TRINE_N, NULL, NULL, 1, &inverse));
-    condition->condition = condition->scaled = isinf(inverse) ? INFINITY : condition->norm * inverse;
+    condition->condition = condition->scaled = isinf(inverse) || isinf(condition->norm) ? INFINITY : condition->norm * inverse;
     if (!(condition->condition * eps < LARGE)) {
         TRY(estimate_scaled(&e, &condition->scaled));
         condition->scaled = fmin(condition->scaled, condition->condition);
