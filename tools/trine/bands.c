@@ -11,7 +11,7 @@ struct band {
     trine_dtype t;
     int threads, kl, ku;
     int64_t n;
-    trine_gtsv_options options;
+    trine_gtsv_options options; /* op: that of the solve in hand */
     char *bands;        /* band k (-kl..ku) at (kl + k) n: A(i, i + k) at its position i */
     char *device_bands; /* the same on the GPU; NULL on the CPU */
     void *stream;
@@ -116,6 +116,25 @@ done:
     return status;
 }
 
+/** Workspace for solves with op(A), where what is there is too small. */
+static trine_status make_room(const struct problem *p, struct band *band, trine_transpose op)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_space space = p->on_gpu ? TRINE_DEVICE : TRINE_HOST;
+    size_t bytes;
+    band->options.op = op;
+    TRY(band->routine->work_size(band, p->nrhs, &bytes));
+    if (band->work && bytes <= band->work_bytes) goto done;
+    trine_free(p->ctx, space, band->work);
+    band->work = NULL;
+    TRY(trine_alloc(p->ctx, space, bytes, &band->work));
+    band->work_bytes = bytes;
+done:
+    return status;
+}
+
+static trine_status band_set_up_adjoint(const struct problem *p, void *state) { return make_room(p, state, TRINE_H); }
+
 /** kl bands below the diagonal and ku above, for one of the tables above. */
 static trine_status band_setup(const struct problem *p, int kl, int ku, const struct band_routine *routines, struct band **state, struct outcome *o)
 {
@@ -129,13 +148,9 @@ static trine_status band_setup(const struct problem *p, int kl, int ku, const st
     const double begin = trine_wall_time();
     TRY(take_bands(p, band));
     o->numeric_seconds = trine_wall_time() - begin;
-    if (band->routine != &gbsv[ON_CPU]) {
-        o->zero_pivots_are_hidden = true;
-        TRY(check_pivots(p, band));
-    }
+    if (band->routine != &gbsv[ON_CPU]) TRY(check_pivots(p, band));
     if (p->on_gpu) TRY(trine_context_get_stream(p->ctx, &band->stream));
-    TRY(band->routine->work_size(band, p->nrhs, &band->work_bytes));
-    TRY(trine_alloc(p->ctx, p->on_gpu ? TRINE_DEVICE : TRINE_HOST, band->work_bytes, &band->work));
+    TRY(make_room(p, band, TRINE_N));
 done:
     return status;
 }
@@ -168,10 +183,11 @@ static trine_status banded_setup(const struct problem *p, void **state, struct o
 
 /* ------------------------------------------------------------------- solve */
 
-static trine_status band_solve(void *state, const trine_dense *B, const trine_dense *X)
+static trine_status band_solve(void *state, trine_transpose op, const trine_dense *B, const trine_dense *X)
 {
-    const struct band *band = state;
+    struct band *band = state;
     int saved; /* the routines run on the current CUDA device */
+    band->options.op = op;
     trine_device_enter(band->ctx, &saved);
     const trine_status status = band->routine->solve(band, B, X);
     trine_device_leave(band->ctx, saved);
@@ -188,5 +204,7 @@ static void band_destroy(void *state)
     free(band);
 }
 
-const struct solver tridiagonal_solver = {.setup = tridiagonal_setup, .solve = band_solve, .destroy = band_destroy};
-const struct solver banded_solver = {.setup = banded_setup, .solve = band_solve, .destroy = band_destroy};
+const struct solver tridiagonal_solver = {.setup = tridiagonal_setup, .solve = band_solve, .set_up_adjoint = band_set_up_adjoint,
+                                          .destroy = band_destroy};
+const struct solver banded_solver = {.setup = banded_setup, .solve = band_solve, .set_up_adjoint = band_set_up_adjoint,
+                                     .destroy = band_destroy};

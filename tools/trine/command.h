@@ -13,10 +13,11 @@ enum exit_code {
     EXIT_FILE = 3,      /* a file cannot be read or written */
     EXIT_FORMAT = 4,    /* a file does not follow its format */
     EXIT_STRUCTURE = 5, /* the matrix or right-hand side does not suit: not square, empty, not finite, wrong length, not of the method's form */
-    EXIT_SINGULAR = 6,  /* zero or missing pivot, not positive definite, a solution that is not finite */
+    EXIT_SINGULAR = 6,  /* zero or missing pivot, not positive definite, numbers beyond the range of the precision */
     EXIT_DEVICE = 7,    /* the device asked for is not there, or failed */
     EXIT_MEMORY = 8,    /* out of host or device memory */
-    EXIT_MISSING = 9    /* a part that is not built or not installed, or a combination that is not supported */
+    EXIT_MISSING = 9,   /* a part that is not built or not installed, or a combination that is not supported */
+    EXIT_NO_DIGITS = 10 /* singular to working precision, or the solution does not satisfy the system */
 };
 extern const char exit_code_help[];
 

@@ -16,10 +16,11 @@ const char exit_code_help[] =
     "  3  a file cannot be read or written\n"
     "  4  a file does not follow its format, or claims more than --max-rows or --max-text allow\n"
     "  5  the matrix or the right-hand side does not suit: not square, empty, not finite, wrong length, not of the method's form\n"
-    "  6  singular, or not positive definite\n"
+    "  6  a zero or missing pivot, not positive definite, or numbers beyond the range of the precision\n"
     "  7  the device is not there, or it failed\n"
     "  8  out of host or device memory\n"
     "  9  a part that is not built, not installed or not supported\n"
+    " 10  singular to working precision, or the solution does not satisfy the system\n"
     "Every error is one line on stderr that begins with \"trine: \".\n";
 
 /* ---------------------------------------------------------------- progress */

@@ -9,14 +9,14 @@
 #include "host_vector.h"
 #include "solvers.h"
 
-enum { KEY_ORDERING = 256, KEY_REFINE, KEY_REPEAT, KEY_SINGLE_FACTOR };
+enum { KEY_ORDERING = 256, KEY_REFINE, KEY_REPEAT, KEY_SINGLE_FACTOR, KEY_NO_CONDITION };
 enum { SINGLE_FACTOR_REFINE = 2 }; /* steps, each of which adds seven digits */
 
 struct options {
     struct parse parse;
     const char *path, *rhs_path, *device, *out;
     int rhs, method, ordering, precision, refine, repeat;
-    bool json, single_factor, refine_given;
+    bool json, single_factor, refine_given, no_condition;
     trine_read_options limits;
 };
 
@@ -39,6 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'd': o->device = arg; return 0;
     case 'p': return choose(state, "--precision", arg, precision_choices, &o->precision);
     case KEY_SINGLE_FACTOR: o->single_factor = true; return 0;
+    case KEY_NO_CONDITION: o->no_condition = true; return 0;
     case KEY_REFINE:
         o->refine_given = true;
         return parse_count(state, "--refine", arg, 0, 1000, &o->refine);
@@ -75,6 +76,9 @@ static const struct argp_option options[] = {
     {"repeat", KEY_REPEAT, "K", 0,
      "solve K times and report the median time; with more than one, also the general triangular solve on the same factor, and after how "
      "many solves the set-up of the supernodal one has paid (default 1)", 0},
+    {"no-condition", KEY_NO_CONDITION, NULL, 0,
+     "do not estimate the condition of A, which takes solves with A and A^H after the timed ones; a matrix that is singular to working "
+     "precision is then solved all the same, unless the residual shows it", 0},
     {"out", 'o', "FILE", 0, "write the solution as a Matrix Market array file; .gz: gzipped. FILE is whole or untouched", 0},
     LIMIT_OPTIONS,
     {"json", 'j', NULL, 0, "one JSON object instead of text", 0},
@@ -83,8 +87,10 @@ static const struct argp argp = {
     .options = options, .parser = parse, .args_doc = "MATRIX",
     .doc = "Solve A x = b. MATRIX is a Matrix Market or Rutherford-Boeing file, plain or gzipped.\v"
            "The backward error is ||b - A x|| / (eps (||b|| + ||A|| ||x||)) in the infinity norm, with the eps of the precision "
-           "asked for (2^-23 or 2^-52): a few units are what the precision can give. The residual is ||b - A x|| / ||b||. Exit codes: "
-           "trine --help."};
+           "asked for (2^-23 or 2^-52): a few units are what the precision can give. The componentwise one is max_i |b - A x|_i / "
+           "(eps (|A| |x| + |b|)_i). The residual is ||b - A x|| / ||b||. The condition is ||A|| ||A^-1|| in the 1-norm, estimated; where it is "
+           "large, also what is left of it after scaling of rows and columns: if that is 1/eps or more, A is singular to working precision "
+           "(exit code 10). Exit codes: trine --help."};
 
 /* --------------------------------------------------------------- the solve */
 
@@ -102,6 +108,9 @@ struct run {
     double general_setup_seconds, general_solve_seconds; /* of the general method on the same factor; -1 if not compared */
     trine_accuracy accuracy;
     double initial_backward_error; /* before refinement */
+    trine_condition condition;
+    double condition_seconds;      /* -1: not estimated */
+    bool no_digits;                /* the solution is there, and no good */
     char warnings[1024];           /* of the library, "; " between them */
 };
 
@@ -189,7 +198,7 @@ static trine_status solve_once(struct run *r, void *state, void *b, void *x, dou
     const trine_dense X = {.data = gpu ? r->device_x : x, .rows = r->p.n, .cols = r->p.nrhs};
     if (gpu) TRY(trine_copy(ctx, r->device_b, TRINE_DEVICE, b, TRINE_HOST, vector_bytes(r)));
     const double begin = trine_wall_time();
-    TRY(r->solver->solve(state, &B, &X));
+    TRY(r->solver->solve(state, TRINE_N, &B, &X));
     TRY(trine_context_synchronize(ctx));
     *seconds = trine_wall_time() - begin;
     if (gpu) TRY(trine_copy(ctx, x, TRINE_HOST, r->device_x, TRINE_DEVICE, vector_bytes(r)));
@@ -275,34 +284,85 @@ done:
     return status;
 }
 
-static double max_abs(const struct run *r, const void *x)
-{
-    double largest = 0;
-    for (int64_t i = 0; i < r->p.n * r->p.nrhs; i++) {
-        double re, im;
-        get_value(r->t, x, i, &re, &im);
-        largest = fmax(largest, hypot(re, im));
-    }
-    return largest;
-}
+/* ------------------------------------------------------------- is it right? */
 
 static trine_status check_solution(struct run *r)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t bad = first_not_finite(r->t, r->x, r->p.n * r->p.nrhs);
     if (bad >= 0)
-        FAIL(TRINE_ERR_SINGULAR, "%s: the matrix is singular in precision %s: the solution is not finite in row %lld", r->o->path,
-             choice_name(precision_choices, (int)r->t), (long long)(bad % r->p.n));
+        FAIL(TRINE_ERR_NO_CONVERGENCE, "%s: the solution is not finite in row %lld: a pivot was zero, or numbers left the range of precision %s",
+             r->o->path, (long long)(bad % r->p.n), choice_name(precision_choices, (int)r->t));
     step_begin("checking");
     TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, NULL, &r->accuracy));
     step_end();
     if (!r->o->refine) r->initial_backward_error = r->accuracy.backward_error;
-    /* ||A|| ||x|| / ||b|| is a lower bound of the condition number. */
-    if (r->outcome.zero_pivots_are_hidden && r->p.structure.norm_inf * max_abs(r, r->x) > max_abs(r, r->b) / trine_dtype_eps(r->t))
-        FAIL(TRINE_ERR_SINGULAR, "%s: the matrix is singular in precision %s: a solution of size %.3g for a right-hand side of size %.3g", r->o->path,
-             choice_name(precision_choices, (int)r->t), max_abs(r, r->x), max_abs(r, r->b));
 done:
     return status;
+}
+
+/** For the estimate: as many right-hand sides at a time as the plans have room for. */
+static trine_status solve_for_estimate(void *user, trine_transpose op, const trine_dense *B, const trine_dense *X)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct run *r = user;
+    const size_t stride = (size_t)r->p.n * trine_dtype_size(r->t);
+    for (int64_t j = 0; j < B->cols && !status; j += r->p.nrhs) {
+        trine_dense b = *B, x = *X;
+        b.data = (char *)B->data + (size_t)j * stride;
+        x.data = (char *)X->data + (size_t)j * stride;
+        b.cols = x.cols = B->cols - j < r->p.nrhs ? B->cols - j : r->p.nrhs;
+        status = r->solver->solve(r->state, op, &b, &x);
+    }
+    return status;
+}
+
+/** An estimate that does not fit in memory is left out. */
+static trine_status estimate_condition(struct run *r)
+{
+    trine_status status = TRINE_SUCCESS;
+    step_begin("estimating the condition");
+    if (r->solver->set_up_adjoint) TRY(r->solver->set_up_adjoint(&r->p, r->state));
+    TRY(trine_estimate_condition(r->p.ctx, r->p.A, solve_for_estimate, r, &r->condition));
+done:
+    r->condition_seconds = status ? -1 : step_end();
+    step_end();
+    return status == TRINE_ERR_MEMORY ? TRINE_SUCCESS : status;
+}
+
+/** Digits of x that errors as large as they can be leave, in norm: those of the normwise backward error times the condition, or of the
+ *  componentwise one times that after scaling, whichever promises more. */
+static int right_digits(const struct run *r)
+{
+    const double eps = trine_dtype_eps(r->t);
+    const double normwise = r->condition.condition * fmax(r->accuracy.backward_error, 1) * eps;
+    const double componentwise = r->condition.scaled * fmax(r->accuracy.componentwise, eps);
+    return (int)fmax(0, floor(-log10(fmin(normwise, componentwise))));
+}
+
+/** A solution without a right digit is an error. A large residual is none where the condition is known to be small after scaling, and the
+ *  backward error is small: it belongs to rows of A that are small beside others. */
+static trine_status judge(struct run *r)
+{
+    const double eps = trine_dtype_eps(r->t), most_residual = 0.1, nearly_singular = 1e-3 / eps;
+    const double most_backward = 1e6 * (r->o->single_factor ? trine_dtype_eps(TRINE_S) / eps : 1);
+    const trine_accuracy *a = &r->accuracy;
+    const trine_condition *c = &r->condition;
+    const bool known = r->condition_seconds >= 0;
+    r->no_digits = true;
+    if (known && c->singular)
+        return trine_fail(TRINE_ERR_SINGULAR, "%s: A is singular to working precision: condition %.2g (1-norm, estimated), %.2g with rows and columns "
+                          "scaled, and 1/eps is %.2g; residual %.2g%s", r->o->path, c->condition, c->scaled, 1 / eps, a->residual,
+                          a->residual > most_residual ? "" : " (--no-condition: solve all the same)");
+    if (a->backward_error > most_backward)
+        return trine_fail(TRINE_ERR_SINGULAR, "%s: x does not satisfy the system: backward error %.2g eps, residual %.2g; refinement may help, or another "
+                          "method", r->o->path, a->backward_error, a->residual);
+    if (a->residual > most_residual && !(known && c->scaled < nearly_singular))
+        return trine_fail(TRINE_ERR_SINGULAR, "%s: A is singular to working precision%s: the residual is %.2g of b, though the backward error is %.2g eps",
+                          r->o->path, known ? "" : ", or badly scaled", a->residual, a->backward_error);
+    r->no_digits = false;
+    if (known && !right_digits(r)) take_warning(r, 1, "A is nearly singular or badly scaled: no digit of x is certain; refinement may help");
+    return TRINE_SUCCESS;
 }
 
 static trine_status run_all(struct run *r)
@@ -322,6 +382,7 @@ static trine_status run_all(struct run *r)
     p->threads = r->device.threads;
     p->single_factor = o->single_factor;
     p->on_gpu = r->device.space == TRINE_DEVICE;
+    p->adjoint = !o->no_condition;
     r->solver = choose_solver(p, (enum method)o->method, &chosen, &reason);
     if (o->single_factor && (trine_dtype_is_single(r->t) || (chosen != METHOD_CHOLESKY && chosen != METHOD_LU)))
         FAIL(TRINE_ERR_UNSUPPORTED, "--single-factor is for cholesky and lu in double precision, not for %s in precision %s",
@@ -339,6 +400,9 @@ static trine_status run_all(struct run *r)
     if (o->repeat > 1 && r->outcome.supernodal) TRY(compare_with_general(r));
     if (o->refine) TRY(refine(r));
     TRY(check_solution(r));
+    r->condition_seconds = -1;
+    if (!o->no_condition) TRY(estimate_condition(r));
+    TRY(judge(r));
     if (o->out) TRY(trine_vectors_write(p->ctx, o->out, r->t, r->x, p->n, p->nrhs, p->n));
 done:
     return status;
@@ -360,7 +424,7 @@ static void destroy_all(struct run *r)
 /* ---------------------------------------------------------------- reporting */
 
 /** The phases in the order in which they ran. */
-enum { N_PHASES = 8 };
+enum { N_PHASES = 9 };
 struct phase { const char *name, *key; double seconds; };
 static void list_phases(const struct run *r, struct phase phases[N_PHASES])
 {
@@ -369,7 +433,8 @@ static void list_phases(const struct run *r, struct phase phases[N_PHASES])
         {"read", "read_seconds", r->read_seconds},          {"check", "check_seconds", r->check_seconds},
         {"order", "order_seconds", c->order_seconds},       {"factor", "factor_seconds", c->factor_seconds},
         {"analyse", "analyse_seconds", c->analyse_seconds}, {"numeric", "numeric_seconds", c->numeric_seconds},
-        {"solve", "solve_seconds", r->solve_seconds},       {"refine", "refine_seconds", r->o->refine ? r->refine_seconds : -1}};
+        {"solve", "solve_seconds", r->solve_seconds},       {"refine", "refine_seconds", r->o->refine ? r->refine_seconds : -1},
+        {"condition", "condition_seconds", r->condition_seconds}};
     memcpy(phases, list, sizeof list);
 }
 
@@ -377,6 +442,13 @@ static const char *symmetry_words(const struct run *r)
 {
     const trine_matrix_structure *s = &r->p.structure;
     return s->symmetric ? "symmetric" : s->hermitian ? "Hermitian" : s->pattern_symmetric ? "symmetric pattern" : "unsymmetric";
+}
+
+static void print_condition(const struct run *r)
+{
+    printf("condition       %.3g (1-norm, estimated)", r->condition.condition);
+    if (r->condition.scaled < r->condition.condition) printf(", %.3g with rows and columns scaled", r->condition.scaled);
+    printf(": about %d digits can be right\n", right_digits(r));
 }
 
 static void print_text(const struct run *r)
@@ -411,9 +483,11 @@ static void print_text(const struct run *r)
         if (pays >= 0) printf("           the set-up of the panels has paid after %s solve%s\n", grouped(pays), pays == 1 ? "" : "s");
         else printf("           the set-up of the panels does not pay: the general method is faster\n");
     }
-    printf("\nbackward error  %.3g eps (eps = %.3g)\n", r->accuracy.backward_error, trine_dtype_eps(r->t));
+    printf("\nbackward error  %.3g eps (eps = %.3g), componentwise %.3g eps\n", r->accuracy.backward_error, trine_dtype_eps(r->t),
+           r->accuracy.componentwise / trine_dtype_eps(r->t));
     if (o->refine) printf("                %.3g eps before refinement\n", r->initial_backward_error);
     printf("residual        %.3g\n", r->accuracy.residual);
+    if (r->condition_seconds >= 0) print_condition(r);
     if (r->s) printf("solution error  %.3g\n", solution_error(r->t, r->x, r->s, p->n));
     if (o->out) printf("solution        %s\n", o->out);
 }
@@ -458,6 +532,11 @@ static void print_json(const struct run *r)
     json_number("initial_backward_error", r->initial_backward_error);
     json_number("componentwise_error", r->accuracy.componentwise);
     json_number("residual", r->accuracy.residual);
+    if (r->condition_seconds >= 0) {
+        json_number("condition", r->condition.condition);
+        json_number("scaled_condition", r->condition.scaled);
+        json_integer("condition_solves", r->condition.solves);
+    }
     if (r->s) json_number("solution_error", solution_error(r->t, r->x, r->s, r->p.n));
     json_end();
 }
@@ -469,7 +548,7 @@ int command_solve(int argc, char **argv)
     if (code) return code;
     struct run r = {.o = &o};
     const trine_status status = run_all(&r);
-    if (status) code = fail_status(status);
+    if (status) code = r.no_digits ? fail(EXIT_NO_DIGITS, "%s", trine_last_error()) : fail_status(status);
     else (o.json ? print_json : print_text)(&r);
     destroy_all(&r);
     return code;

@@ -12,38 +12,61 @@ const struct choice method_choices[] = {{"auto", METHOD_AUTO}, {"cholesky", METH
 
 /* -------------------------------------------------------------- triangular */
 
+struct triangular {
+    trine_triangular plan, adjoint; /* a plan for each, so that the times are those of A alone */
+};
+
+static trine_status triangular_plan(const struct problem *p, trine_transpose op, trine_triangular *plan)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_triangular_options options = {.other_triangle_is_error = 1, .max_nrhs = p->nrhs, .ops = op};
+    TRY(trine_triangular_analyse(p->ctx, plan, p->A, &options));
+    TRY(trine_triangular_numeric(*plan, TRINE_HOST, NULL, NULL));
+    TRY(trine_triangular_check(*plan, NULL));
+done:
+    return status;
+}
+
 static trine_status triangular_setup(const struct problem *p, void **state, struct outcome *o)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_triangular plan = NULL;
     trine_triangular_info info;
-    const trine_triangular_options options = {.other_triangle_is_error = 1, .max_nrhs = p->nrhs};
-    TRY(trine_triangular_analyse(p->ctx, &plan, p->A, &options));
-    TRY(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
-    TRY(trine_triangular_check(plan, NULL));
-    TRY(trine_triangular_get_info(plan, &info));
+    struct triangular *s = calloc(1, sizeof *s);
+    if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
+    TRY(triangular_plan(p, TRINE_N, &s->plan));
+    TRY(trine_triangular_get_info(s->plan, &info));
     o->analyse_seconds = info.analyse_seconds;
     o->numeric_seconds = info.numeric_seconds;
     o->levels_lower = info.uplo == TRINE_LOWER ? info.levels : -1;
     o->levels_upper = info.uplo == TRINE_UPPER ? info.levels : -1;
     snprintf(o->kernel, sizeof o->kernel, "%s, %s", trine_triangular_method_name(info.method), info.uplo == TRINE_LOWER ? "lower" : "upper");
 done:
-    *state = plan;
+    *state = s;
     return status;
 }
 
-static trine_status triangular_solve(void *state, const trine_dense *B, const trine_dense *X)
+static trine_status triangular_set_up_adjoint(const struct problem *p, void *state)
 {
-    return trine_triangular_solve(state, TRINE_N, NULL, B, X, NULL);
+    return triangular_plan(p, TRINE_H, &((struct triangular *)state)->adjoint);
+}
+
+static trine_status triangular_solve(void *state, trine_transpose op, const trine_dense *B, const trine_dense *X)
+{
+    const struct triangular *s = state;
+    return trine_triangular_solve(op == TRINE_N ? s->plan : s->adjoint, op, NULL, B, X, NULL);
 }
 
 static void triangular_destroy(void *state)
 {
-    trine_triangular plan = state;
-    trine_triangular_destroy(&plan);
+    struct triangular *s = state;
+    if (!s) return;
+    trine_triangular_destroy(&s->plan);
+    trine_triangular_destroy(&s->adjoint);
+    free(s);
 }
 
-static const struct solver triangular = {.setup = triangular_setup, .solve = triangular_solve, .destroy = triangular_destroy};
+static const struct solver triangular = {.setup = triangular_setup, .solve = triangular_solve, .set_up_adjoint = triangular_set_up_adjoint,
+                                         .destroy = triangular_destroy};
 
 /* ----------------------------------------------------------- Cholesky and LU */
 
@@ -85,7 +108,9 @@ static trine_status direct_setup(const struct problem *p, trine_direct_method me
     trine_status status = TRINE_SUCCESS;
     struct direct *d = NULL;
     trine_direct_info info;
-    const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs}, .supernodal = {.single = p->single_factor}};
+    /* H costs the panels nothing, and Cholesky nothing; the general solves of LU keep a second copy of the factor for it. */
+    const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs}, .supernodal = {.single = p->single_factor},
+                                          .ops = p->adjoint ? TRINE_N | TRINE_H : TRINE_N};
     TRY(direct_load(&library));
     d = calloc(1, sizeof *d);
     if (!d) FAIL(TRINE_ERR_MEMORY, "no memory");
@@ -135,14 +160,16 @@ static trine_status cholesky_setup(const struct problem *p, void **state, struct
 }
 static trine_status lu_setup(const struct problem *p, void **state, struct outcome *o) { return direct_setup(p, TRINE_DIRECT_LU, state, o); }
 
-static trine_status direct_solve(void *state, const trine_dense *B, const trine_dense *X)
+static trine_status direct_solve(void *state, trine_transpose op, const trine_dense *B, const trine_dense *X)
 {
-    return library->solve(((struct direct *)state)->plan, TRINE_N, B, X, NULL);
+    return library->solve(((struct direct *)state)->plan, op, B, X, NULL);
 }
 
-static const struct solver direct_auto = {direct_auto_setup, direct_solve, direct_destroy, direct_set_up_general};
-static const struct solver cholesky = {cholesky_setup, direct_solve, direct_destroy, direct_set_up_general};
-static const struct solver lu = {lu_setup, direct_solve, direct_destroy, direct_set_up_general};
+#define DIRECT_SOLVER(setup_function) \
+    {.setup = setup_function, .solve = direct_solve, .destroy = direct_destroy, .set_up_general = direct_set_up_general}
+static const struct solver direct_auto = DIRECT_SOLVER(direct_auto_setup);
+static const struct solver cholesky = DIRECT_SOLVER(cholesky_setup);
+static const struct solver lu = DIRECT_SOLVER(lu_setup);
 
 /* ------------------------------------------------------------------ choice */
 

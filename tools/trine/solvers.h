@@ -17,6 +17,7 @@ struct problem {
     int threads;
     bool on_gpu;
     bool single_factor; /* the direct methods' panels in single precision */
+    bool adjoint;       /* A^H is to be solved with as well */
     trine_ordering ordering;
 };
 
@@ -30,15 +31,16 @@ struct outcome {
     double fill;           /* nnz_factor / nnz; 1 where nothing is factored */
     bool supernodal;       /* the triangular solves are by panels; levels_... count levels of panels */
     int64_t levels_lower, levels_upper; /* level sets; -1 where they were not needed */
-    bool zero_pivots_are_hidden; /* a singular matrix gives huge values, not a status */
     double order_seconds, factor_seconds, analyse_seconds, numeric_seconds;
 };
 
 struct solver {
     /** Everything before the first right-hand side. *state belongs to the solver, also after a failure. */
     trine_status (*setup)(const struct problem *p, void **state, struct outcome *o);
-    /** X = A^-1 B for n x nrhs vectors in the context's space, column-major; may be asynchronous. */
-    trine_status (*solve)(void *state, const trine_dense *B, const trine_dense *X);
+    /** X = op(A)^-1 B, op N or H, for n x nrhs vectors or fewer in the context's space, column-major; may be asynchronous. */
+    trine_status (*solve)(void *state, trine_transpose op, const trine_dense *B, const trine_dense *X);
+    /** What solves with A^H need beyond setup: once, before the first of them, where problem.adjoint was set. NULL: nothing. */
+    trine_status (*set_up_adjoint)(const struct problem *p, void *state);
     void (*destroy)(void *state); /* accepts NULL */
     /** Set up the general triangular solve on the factor of `state`, to compare with: *other is another state, set-up time as
      *  analyse_seconds + numeric_seconds would be. NULL where there is nothing to compare with. */

@@ -46,7 +46,8 @@ done:
 
 static trine_status check_column(int64_t column)
 {
-    return column < 0 ? TRINE_SUCCESS : trine_fail(TRINE_ERR_SINGULAR, "the pivot of column %lld is exactly zero", (long long)column);
+    return column < 0 ? TRINE_SUCCESS : trine_fail(TRINE_ERR_SINGULAR, "the pivot of column %lld is exactly zero: the matrix is singular, or rounding or underflow made it so",
+                                                       (long long)column);
 }
 static trine_status solve(const block_call *call)
 {
