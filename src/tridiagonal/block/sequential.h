@@ -11,7 +11,7 @@
  * GIVEN_BAND(A, row, k), an element of op(A); FN_OF_T(name), FN(name) with its template argument; LANE of LANES threads that factor together, and TOGETHER(), where they wait for each other. */
 
 #define SEQUENTIAL_ROWS (BLOCK_MAX + 1)
-#define SEQUENTIAL_COLUMNS (2 * BLOCK_MAX + 1)
+#define SEQUENTIAL_COLUMNS (2 * BLOCK_MAX + 2) /* the last one in use has the rows' weights in pivot decisions */
 #define SEQUENTIAL_STRIDE(s) (2 * (s)->below + (s)->above + 2)
 
 /** The bands of op(A) on which row i has elements. */
@@ -60,7 +60,7 @@ PANEL_TEMPLATE PANEL_INLINE R FN(row_error)(T residual, R size)
 PANEL_INLINE sequence_of_rows FN(new_sequence)(const block_matrix *A, bool reversed)
 {
     const bool swapped = reversed != (A->op != TRINE_N);
-    sequence_of_rows s = {reversed, swapped ? A->ku : A->kl, swapped ? A->kl : A->ku};
+    sequence_of_rows s = {reversed, false, swapped ? A->ku : A->kl, swapped ? A->kl : A->ku};
     return s;
 }
 PANEL_INLINE int64_t FN(row_of)(const block_matrix *A, const sequence_of_rows *s, int64_t i) { return s->reversed ? A->n - 1 - i : i; }
@@ -69,13 +69,19 @@ PANEL_INLINE int64_t FN(row_of)(const block_matrix *A, const sequence_of_rows *s
 PANEL_TEMPLATE PANEL_INLINE int64_t FN(factor_sequentially)(const block_matrix *A, const sequence_of_rows *s, T *factors, T (*rows)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS])
 {
     const int below = s->below, columns = s->below + s->above + 1;
+    R least = FN_OF_T(row_scale)(A, 0); /* of the rows' scales */
     int64_t entered = 0;
+    for (int64_t i = 1; i < A->n && s->as_given; i++) {
+        const R scale = FN_OF_T(row_scale)(A, i);
+        least = scale < least ? scale : least;
+    }
     for (int64_t j = 0; j < A->n; j++, factors += SEQUENTIAL_STRIDE(s)) {
         T(*const here)[SEQUENTIAL_COLUMNS] = rows[j % 2], (*const next)[SEQUENTIAL_COLUMNS] = rows[1 - j % 2];
         const int there = A->n - j > below ? below + 1 : (int)(A->n - j); /* rows in play: of columns j, j + 1, ... */
         for (; entered < j + there; entered++) {
             const int64_t row = FN(row_of)(A, s, entered);
             const R scale = FN_OF_T(row_scale)(A, row);
+            if (LANE == 0) here[entered - j][columns] = FROM_REAL(s->as_given ? least / scale : 1);
             for (int c = LANE; c < columns; c += LANES) {
                 const int64_t k = s->reversed ? entered - j - c : j + c - entered;
                 here[entered - j][c] = k >= FN(first_band)(A, row) && k <= FN(last_band)(A, row) ? GIVEN_BAND(A, row, (int)k) * scale : ZERO;
@@ -84,15 +90,16 @@ PANEL_TEMPLATE PANEL_INLINE int64_t FN(factor_sequentially)(const block_matrix *
         TOGETHER();
         int pivot = 0;
         for (int r = 1; r < there; r++)
-            if (ABS1(here[r][0]) > ABS1(here[pivot][0])) pivot = r;
+            if (ABS1(here[r][0]) * ABS1(here[r][columns]) > ABS1(here[pivot][0]) * ABS1(here[pivot][columns])) pivot = r;
         if (ABS1(here[pivot][0]) == 0) return FN(row_of)(A, s, j);
         for (int c = LANE; c < columns; c += LANES) factors[c] = here[pivot][c];
         if (LANE == 0) factors[columns + below] = FROM_REAL((R)pivot);
+        const T inverse = FROM_REAL(1) / here[pivot][0];
         for (int r = 1; r < there; r++) {
             const T *row = here[r == pivot ? 0 : r];
-            const T f = row[0] / here[pivot][0];
+            const T f = row[0] * inverse;
             if (LANE == 0) factors[columns + r - 1] = f;
-            for (int c = LANE; c < columns; c += LANES) next[r - 1][c] = c + 1 < columns ? row[c + 1] - f * here[pivot][c + 1] : ZERO;
+            for (int c = LANE; c <= columns; c += LANES) next[r - 1][c] = c + 1 < columns ? row[c + 1] - f * here[pivot][c + 1] : c == columns ? row[c] : ZERO;
         }
     }
     return -1;
@@ -113,7 +120,8 @@ PANEL_TEMPLATE PANEL_INLINE void FN(substitute_sequentially)(const block_matrix 
     for (int64_t j = A->n - 1; j >= 0; j--) {
         const T *row = factors + j * SEQUENTIAL_STRIDE(s);
         T value = x[j * step];
-        for (int c = 1; c < columns && j + c < A->n; c++) value = value - row[c] * x[(j + c) * step];
+        for (int c = columns - 1; c > 0; c--)
+            if (j + c < A->n) value = value - row[c] * x[(j + c) * step];
         x[j * step] = value / row[0];
     }
 }
@@ -128,30 +136,30 @@ PANEL_TEMPLATE PANEL_INLINE bool FN(has_large_error)(const block_matrix *A, cons
     }
     return is_large;
 }
-/** Solve for one right-hand side d, which may be x, with these factors. If `residual` is not NULL, d is not x, and steps of refinement follow
- *  where they are needed. Is the backward error large then? */
+/** Solve for one right-hand side d, which may be x, with these factors. If `residual` is not NULL, d is not x, and a step of refinement follows
+ *  where it is needed. Is the backward error large then? */
 PANEL_TEMPLATE PANEL_INLINE bool FN(solve_sequence)(const block_matrix *A, const sequence_of_rows *s, const T *factors, const T *d, T *x, T *residual)
 {
-    enum { STEPS = 2 };
     for (int64_t i = 0; i < A->n; i++) x[i] = d[i] * FN_OF_T(row_scale)(A, i);
     FN(substitute_sequentially)(A, s, factors, x);
     for (int step = 0; residual && FN(has_large_error)(A, d, x, residual); step++) {
-        if (step == STEPS) return true;
+        if (step == 1) return true;
         FN(substitute_sequentially)(A, s, factors, residual);
         for (int64_t i = 0; i < A->n; i++) x[i] = x[i] + residual[i];
     }
     return false;
 }
-/** Solve for d, from the end where fewer rows are in play, and from the other one if that leaves a zero pivot or a large error. `shared`: what
- *  the lanes tell each other. Returns the row without a pivot, or -1. */
+/** Solve for d, from the end where fewer rows are in play; if that leaves a zero pivot or a large error, from the other one, and then as LAPACK does, from
+ *  the first row on with pivot decisions by coefficients as they are given. `shared`: what the lanes tell each other. Returns the row without a pivot, or -1. */
 PANEL_TEMPLATE PANEL_INLINE int64_t FN(solve_sequentially)(const block_matrix *A, T *factors, T (*rows)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS], bool *shared,
                                                            const T *d, T *x, T *residual)
 {
     const bool first = FN(new_sequence)(A, false).below > FN(new_sequence)(A, false).above;
     int64_t zero = -1;
     bool is_solved = false;
-    for (int attempt = 0; attempt < 2; attempt++) {
-        const sequence_of_rows s = FN(new_sequence)(A, first != attempt);
+    for (int attempt = 0; attempt < 3; attempt++) {
+        sequence_of_rows s = FN(new_sequence)(A, attempt < 2 && first != (attempt == 1));
+        s.as_given = attempt == 2;
         const int64_t row = FN(factor_sequentially)(A, &s, factors, rows);
         TOGETHER();
         if (row >= 0) {
