@@ -8,7 +8,7 @@
  * its pivot row was.
  *
  * Needs block/panel.h and what that needs, and SMALLER_POWER(r), the largest power of two that is at most r;
- * GIVEN_BAND(A, row, k), an element of op(A); FN_OF_T(name), FN(name) with its template argument; LANE of LANES threads that factor together, and TOGETHER(), where they wait for each other. */
+ * GIVEN_BAND(A, row, k), an element of op(A); FN_OF_T(name), FN(name) with its template argument; TIMES(x, r), T times R; LANE of LANES threads that factor together, and TOGETHER(), where they wait for each other. */
 
 #define SEQUENTIAL_ROWS (BLOCK_MAX + 1)
 #define SEQUENTIAL_COLUMNS (2 * BLOCK_MAX + 2) /* the last one in use has the rows' weights in pivot decisions */
@@ -38,12 +38,12 @@ PANEL_TEMPLATE PANEL_INLINE R FN(row_scale)(const block_matrix *A, int64_t i)
 /** scale (d - op(A) x) in row i; *size: of its terms together. */
 PANEL_TEMPLATE PANEL_INLINE T FN(row_residual)(const block_matrix *A, R scale, int64_t i, const T *x, T d, R *size)
 {
-    T residual = d * scale;
+    T residual = TIMES(d, scale);
     *size = ABS1(residual);
     for (int k = FN(first_band)(A, i); k <= FN(last_band)(A, i); k++) {
         int64_t column = i + k;
         if (column < 0 || column >= A->n) column = (column % A->n + A->n) % A->n;
-        const T term = GIVEN_BAND(A, i, k) * scale * x[column];
+        const T term = TIMES(GIVEN_BAND(A, i, k), scale) * x[column];
         residual = residual - term;
         *size += ABS1(term);
     }
@@ -84,7 +84,7 @@ PANEL_TEMPLATE PANEL_INLINE int64_t FN(factor_sequentially)(const block_matrix *
             if (LANE == 0) here[entered - j][columns] = FROM_REAL(s->as_given ? least / scale : 1);
             for (int c = LANE; c < columns; c += LANES) {
                 const int64_t k = s->reversed ? entered - j - c : j + c - entered;
-                here[entered - j][c] = k >= FN(first_band)(A, row) && k <= FN(last_band)(A, row) ? GIVEN_BAND(A, row, (int)k) * scale : ZERO;
+                here[entered - j][c] = k >= FN(first_band)(A, row) && k <= FN(last_band)(A, row) ? TIMES(GIVEN_BAND(A, row, (int)k), scale) : ZERO;
             }
         }
         TOGETHER();
@@ -140,7 +140,7 @@ PANEL_TEMPLATE PANEL_INLINE bool FN(has_large_error)(const block_matrix *A, cons
  *  where it is needed. Is the backward error large then? */
 PANEL_TEMPLATE PANEL_INLINE bool FN(solve_sequence)(const block_matrix *A, const sequence_of_rows *s, const T *factors, const T *d, T *x, T *residual)
 {
-    for (int64_t i = 0; i < A->n; i++) x[i] = d[i] * FN_OF_T(row_scale)(A, i);
+    for (int64_t i = 0; i < A->n; i++) x[i] = TIMES(d[i], FN_OF_T(row_scale)(A, i));
     FN(substitute_sequentially)(A, s, factors, x);
     for (int step = 0; residual && FN(has_large_error)(A, d, x, residual); step++) {
         if (step == 1) return true;
