@@ -230,12 +230,19 @@ static void a_column_of_zeros_is_named(void **state)
                     }
 }
 
+static void nan_flows_through_refinement(void **state)
+{
+    (void)state;
+    for (int kl = 0; kl <= MOST_BANDS; kl++) check_nan(new_bands(TRINE_D, 1000, kl, 2, 2, (trine_gtsv_options){.refine = 1}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_step_of_refinement_leaves_what_lapack_s_leaves),
         cmocka_unit_test(powers_of_two_change_no_bit),
         cmocka_unit_test(a_column_of_zeros_is_named),
+        cmocka_unit_test(nan_flows_through_refinement),
     };
     return TEST_MAIN(tests);
 }

@@ -15,14 +15,16 @@ namespace trine_block {
 
 /* ---------------------------------------------------------------- refinement */
 
-/** Backward errors of the columns, before and after refinement, as bits of a float >= 0, which order like it. */
+/** Backward errors of the columns, before and after refinement, as bits of a float >= 0, which order like it. before = NOT_TO_MEND: of blocks, and where the
+ *  system itself is not finite. */
 struct column_errors { unsigned before, after; };
+constexpr unsigned NOT_TO_MEND = ~0u;
 __device__ inline bool exceeds(unsigned error, int bound) { return error > __float_as_uint((float)bound); }
 
-/** kept := D; the errors of bands are still to be found, those of blocks count as large. */
+/** kept := D; the errors of bands are still to be found. */
 template <typename T> __global__ void keep_columns(int64_t n, const T *D, int64_t ldd, T *kept, bool banded, column_errors *errors)
 {
-    if (blockIdx.x == 0 && threadIdx.x == 0) errors[blockIdx.y] = {banded ? 0 : ~0u, 0};
+    if (blockIdx.x == 0 && threadIdx.x == 0) errors[blockIdx.y] = {banded ? 0 : NOT_TO_MEND, 0};
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x)
         kept[i + blockIdx.y * n] = D[i + blockIdx.y * ldd];
 }
@@ -50,7 +52,7 @@ __global__ void subtract_product(const __grid_constant__ block_matrix A, bool is
 {
     const T *x = X + blockIdx.y * ldx, *d = D + blockIdx.y * A.n;
     unsigned worst = 0;
-    if (AGAIN && !exceeds(errors[blockIdx.y].before, BLOCK_SMALL_ERROR)) return;
+    if (AGAIN && (!exceeds(errors[blockIdx.y].before, BLOCK_SMALL_ERROR) || errors[blockIdx.y].before == NOT_TO_MEND)) return;
     for (int64_t row = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; row < A.n; row += (int64_t)gridDim.x * blockDim.x) {
         if (!A.banded) {
             residual[row + blockIdx.y * A.n] = given_residual(A, row, x, d[row]);
@@ -58,7 +60,7 @@ __global__ void subtract_product(const __grid_constant__ block_matrix A, bool is
         }
         real_of<T> size;
         const T r = row_residual(&A, is_scaled ? row_scale<T>(&A, row) : 1, row, x, d[row], &size);
-        worst = max(worst, __float_as_uint(fabsf((float)row_error<T>(r, size))));
+        worst = max(worst, size < 0 ? NOT_TO_MEND : __float_as_uint(fabsf((float)row_error<T>(r, size))));
         if (!AGAIN) residual[row + blockIdx.y * A.n] = r;
     }
     worst = __reduce_max_sync(~0u, worst);

@@ -60,7 +60,6 @@ typedef struct {
     int64_t groups, partitions;
     int64_t base, larger;     /* partition p has base + (p < larger) groups, from p base + min(p, larger) on */
     int64_t chunk;            /* elements of a chunk */
-    int64_t scales;           /* two-byte scales of its rows, from the first of a factorization's bytes on: of stage 0 */
     int64_t factor, pivots;   /* where the stage's chunks begin in a factorization, in elements; and its pivots, in bytes */
     int64_t matrix;           /* where its groups begin, in elements: 8 width^2 each, the four block columns one after the other,
                                  each 2 width x width, column-major. Stage 0 reads the caller's matrix */

@@ -35,18 +35,21 @@ PANEL_TEMPLATE PANEL_INLINE R FN(row_scale)(const block_matrix *A, int64_t i)
     }
     return SMALLER_POWER(FN_OF_T(panel_weight)(largest));
 }
-/** scale (d - op(A) x) in row i; *size: of its terms together. */
+/** scale (d - op(A) x) in row i; *size: of its terms together, -1 if the row itself is not finite. */
 PANEL_TEMPLATE PANEL_INLINE T FN(row_residual)(const block_matrix *A, R scale, int64_t i, const T *x, T d, R *size)
 {
     T residual = TIMES(d, scale);
-    *size = ABS1(residual);
+    R given = ABS1(residual);
+    *size = given;
     for (int k = FN(first_band)(A, i); k <= FN(last_band)(A, i); k++) {
         int64_t column = i + k;
         if (column < 0 || column >= A->n) column = (column % A->n + A->n) % A->n;
-        const T term = TIMES(GIVEN_BAND(A, i, k), scale) * x[column];
+        const T coefficient = TIMES(GIVEN_BAND(A, i, k), scale), term = coefficient * x[column];
         residual = residual - term;
         *size += ABS1(term);
+        given += ABS1(coefficient);
     }
+    if (!(given - given == 0)) *size = -1;
     return residual;
 }
 /** What the residual says of the solution: the backward error of the row in rounding errors. NaN where it is not finite. */
