@@ -8,7 +8,8 @@
  * its pivot row was.
  *
  * Needs block/panel.h and what that needs, and SMALLER_POWER(r), the largest power of two that is at most r;
- * GIVEN_BAND(A, row, k), an element of op(A); FN_OF_T(name), FN(name) with its template argument; TIMES(x, r), T times R; LANE of LANES threads that factor together, and TOGETHER(), where they wait for each other. */
+ * GIVEN_BAND(A, row, k), an element of op(A); FN_OF_T(name), FN(name) with its template argument; TIMES(x, r), T times R; LANE of LANES threads
+ * that factor together, and TOGETHER(), where they wait for each other. */
 
 #define SEQUENTIAL_ROWS (BLOCK_MAX + 1)
 #define SEQUENTIAL_COLUMNS (2 * BLOCK_MAX + 2) /* the last one in use has the rows' weights in pivot decisions */
