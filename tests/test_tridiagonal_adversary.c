@@ -483,7 +483,7 @@ static void zero_pivots_are_named(void **state)
                     if (!cyclic) f[s].a[0] = f[s].c[n - 1] = 0;
                 }
                 f[SINGULAR].b[column] = f[SINGULAR].c[(column + n - 1) % n] = f[SINGULAR].a[(column + 1) % n] = 0;
-                snprintf(name, sizeof name, "the pivot in row %lld is zero", (long long)column);
+                snprintf(name, sizeof name, "the pivot in row %lld is exactly zero", (long long)column);
                 FAILS(TRINE_ERR_SINGULAR, name, trine_error(ctx, &f[SINGULAR], types[type], &error, &backward));
                 for (int interleaved = 0; interleaved < 2; interleaved++) {
                     FAILS(TRINE_ERR_SINGULAR, "system 18 of 21 is singular", solve_batch(ctx, f, SYSTEMS, types[type], interleaved, x));

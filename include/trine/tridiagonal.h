@@ -100,11 +100,14 @@ TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int
  * b (diagonal) and c (above) have `rows` blocks of n x n elements, each block column-major; a_0 and c_{rows-1} are read only in
  * cyclic systems. D and X have rows * n rows. partition in the options counts block rows. Recursive partitioned Schur
  * complements (Klein 2024, Section 2.5); inside a partition Gaussian elimination with row exchanges, from which the rows of
- * the interface are not excluded, so that no partition has to be regular in itself. */
+ * the interface are not excluded, so that no partition has to be regular in itself. With the default pivoting and epsilon = 0 each row is
+ * taken times the power of two that makes its largest coefficient 2 to 4 when it enters, and its right-hand side with it: scaling rows by powers of
+ * two, short of over- and underflow of coefficients, right-hand sides and solution, changes no bit of X. (Residuals of refine = 1 are taken so for
+ * bands alone; PARTIAL and PARTIAL_DETERMINANT compare coefficients as they are; cyclic bands that cannot be cut, below, are not scaled.) */
 
 /** Bytes of device workspace for trine_bgtsv: pivot rows and coarse systems, with automatic partitions about 7 n elements for each
- *  of the rows * n unknowns, 6.5 n with one right-hand side (6.1 n, 5.8 n if n = 2 and rows > 2^18; n = 2, 3, 4, 8; other n as much as the next of these); rows * n * nrhs
- *  more with refinement. TRINE_ERR_NOT_BUILT in a build without CUDA. */
+ *  of the rows * n unknowns, 6.5 n with one right-hand side (6.1 n, 5.8 n if n = 2 and rows > 2^18; n = 2, 3, 4, 8; other n as much as the next of these); 2 rows * n * nrhs
+ *  and 2 nrhs more with refinement. TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_bgtsv_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D on the current CUDA device, A block tridiagonal; everything else as in trine_gtsv, which solves n = 1. */
@@ -116,7 +119,8 @@ TRINE_API trine_status trine_bgtsv(void *stream, trine_dtype t, int64_t rows, in
 TRINE_API trine_status trine_bgtsv_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D on the CPU, A block tridiagonal; everything else as in trine_gtsv_cpu. TRINE_ERR_SINGULAR: a column has no
- *  pivot other than zero (the sentence names it), which can happen to a matrix that is singular to working precision only; X is then undefined. */
+ *  pivot other than zero (the sentence names row and column, the same number), which can happen to a matrix that is singular to working
+ *  precision only; X is then undefined. */
 TRINE_API trine_status trine_bgtsv_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
                                        const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                                        void *work, size_t work_bytes);
@@ -154,7 +158,13 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
  * holds A[i,i+k] at its position i; positions outside the matrix are read only in cyclic systems, where they hold
  * A[i,(i+k) mod n] (several that meet in one column add up). The bands are taken as blocks of max(kl, ku) rows, and solved like
  * those; on a GPU kl = ku = 1 is solved by trine_gtsv. Cyclic systems take blocks of up to 8 rows to come out even; where that
- * fails (max(kl, ku) = 8 and n > 24 no multiple of 8; 7 and n = 25-27, 33, 34, 41) they are slower. */
+ * fails (max(kl, ku) = 8 and n > 24 no multiple of 8; 7 and n = 25-27, 33, 34, 41) they are slower.
+ *
+ * refine = 1, systems that are not cyclic, row exchanges allowed, epsilon = 0: where the componentwise backward error is more than 24 eps after
+ * the step of refinement, that right-hand side is solved row by row in one sequence, by Gaussian elimination of the bands as in
+ * LAPACK's gbsv, from either end if need be: slow (one thread, on a GPU one warp), but it keeps small entries of solutions that grow or fade by many
+ * orders of magnitude, as those of random bands with kl unlike ku do. Right-hand sides whose error is at most eps are not corrected at all. Last of
+ * all rows are compared as LAPACK does it, as they are given: where that is needed, X depends on how rows are scaled against each other. */
 
 /** Bytes of device workspace for trine_gbsv: as for trine_bgtsv with blocks of w rows, w being max(kl, ku) or the next of 2, 3, 4, 8
  *  (in cyclic systems perhaps a larger one of these); for kl = ku = 1 as for trine_gtsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */
@@ -167,7 +177,9 @@ TRINE_API trine_status trine_gbsv(void *stream, trine_dtype t, int64_t n, int64_
 /** Bytes of host workspace for trine_gbsv_cpu. */
 TRINE_API trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
 
-/** Solve op(A) X = D on the CPU, A banded; everything else as in trine_gtsv_cpu. TRINE_ERR_SINGULAR as in trine_bgtsv_cpu. */
+/** Solve op(A) X = D on the CPU, A banded; everything else as in trine_gtsv_cpu. TRINE_ERR_SINGULAR: cyclic systems as in trine_bgtsv_cpu;
+ *  others (with row exchanges, epsilon = 0) where elimination row by row, from the first row, from the last and with LAPACK's pivots, meets
+ *  a column whose candidates are all exactly zero each time; the sentence names the row. X is then undefined. */
 TRINE_API trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                                       const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes);
 

@@ -19,6 +19,7 @@ typedef struct {
     const void *D;
     void *X;
     int64_t ldd, ldx;
+    bool rhs_is_scaled; /* has D been taken times the rows' scales? */
 } block_call;
 
 struct block_backend {

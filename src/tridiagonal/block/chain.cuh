@@ -33,6 +33,7 @@ template <typename T, int N, int GROUP> struct warp_rows : lane_rows<T, N, GROUP
     {
         base_rows::template enter<EARLY>(0, g * GROUP * N + r, source.weight(g, r), [&](int side, int c) { return source.element(g, r, side, c); });
         y[0][0] = source.rhs(g, r);
+        if (GROUP == 1) this->scale_row(s, 0);
         scale = s.pivot == TRINE_PIVOT_NONE ? 0 : s.pivot == TRINE_PIVOT_SCALED_PARTIAL || s.pivot == TRINE_PIVOT_SCALED_DETERMINANT ? weight[0] : 1;
     }
 
@@ -54,8 +55,8 @@ template <typename T, int N, int GROUP> struct warp_rows : lane_rows<T, N, GROUP
             T r = shuffle_from(reciprocal_of(row[k]), lane);
             if (!(size_of(r) <= 1 / SMALLEST<T>)) { /* a pivot that vanishes becomes a rounding error of its row */
                 T pivot = shuffle_from(row[k], lane);
-                const real_of<T> error = EPSILON<T> / shuffle_from(weight[0], lane);
-                if (size_of(pivot) < SMALLEST<T>) pivot = panel_real<T>(error > SMALLEST<T> ? error : SMALLEST<T>);
+                const real_of<T> error = panel_rounding<T>(shuffle_from(weight[0], lane));
+                if (size_of(pivot) < SMALLEST<T>) pivot = panel_real<T>(error);
                 r = reciprocal_of(pivot);
             }
             const bool is_pivot = at.q == lane;

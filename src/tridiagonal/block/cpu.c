@@ -38,7 +38,7 @@ static trine_status solve_bytes(const block_call *call, size_t *bytes)
     trine_status status = TRINE_SUCCESS;
     size_t rhs, residual;
     TRY(substitute_bytes(call, &rhs));
-    TRY(rpts_bytes(call->A.n, call->o.nrhs, 0, call->o.refine, call->t, &residual));
+    TRY(rpts_bytes(call->A.n, call->o.nrhs, 0, 2 * call->o.refine, call->t, &residual));
     *bytes = call->factor_bytes + rhs + residual;
 done:
     return status;
@@ -46,7 +46,7 @@ done:
 
 static trine_status check_column(int64_t column)
 {
-    return column < 0 ? TRINE_SUCCESS : trine_fail(TRINE_ERR_SINGULAR, "the pivot of column %lld is exactly zero: the matrix is singular, or rounding or underflow made it so",
+    return column < 0 ? TRINE_SUCCESS : trine_fail(TRINE_ERR_SINGULAR, "the pivot in row %lld is exactly zero: the matrix is singular, or rounding or underflow made it so",
                                                        (long long)column);
 }
 static trine_status solve(const block_call *call)

@@ -23,10 +23,11 @@ trine_status substitute_bytes(const block_call *call, size_t *bytes)
 trine_status solve_bytes(const block_call *call, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
-    size_t rhs = 0, rest = 0;
+    size_t rhs = 0, rest = 0, errors = 0;
     TRY(substitute_bytes(call, &rhs));
-    TRY(rpts_bytes(call->A.n, call->o.nrhs, 0, call->o.refine, call->t, &rest));
-    *bytes = call->factor_bytes + rhs + rest;
+    TRY(rpts_bytes(call->A.n, call->o.nrhs, 0, 2 * call->o.refine, call->t, &rest));
+    TRY(rpts_bytes(2, call->o.nrhs, 0, call->o.refine, call->t, &errors));
+    *bytes = call->factor_bytes + rhs + rest + errors;
 done:
     return status;
 }

@@ -15,15 +15,25 @@ namespace trine_block {
 
 /* ---------------------------------------------------------------- refinement */
 
-template <typename T> __global__ void copy_columns(int64_t n, const T *from, int64_t from_ld, T *to, int64_t to_ld)
+/** Backward errors of the columns, before and after refinement, as bits of a float >= 0, which order like it. before = NOT_TO_MEND: of blocks, and where the
+ *  system itself is not finite. */
+struct column_errors { unsigned before, after; };
+constexpr unsigned NOT_TO_MEND = ~0u;
+__device__ inline bool exceeds(unsigned error, int bound) { return error > __float_as_uint((float)bound); }
+
+/** kept := D; the errors of bands are still to be found. */
+template <typename T> __global__ void keep_columns(int64_t n, const T *D, int64_t ldd, T *kept, bool banded, column_errors *errors)
 {
+    if (blockIdx.x == 0 && threadIdx.x == 0) errors[blockIdx.y] = {banded ? 0 : NOT_TO_MEND, 0};
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x)
-        to[i + blockIdx.y * to_ld] = from[i + blockIdx.y * from_ld];
+        kept[i + blockIdx.y * n] = D[i + blockIdx.y * ldd];
 }
-template <typename T> __global__ void add_columns(int64_t n, const T *from, int64_t from_ld, T *to, int64_t to_ld)
+/** X := X + correction, in columns that are not good already. */
+template <typename T> __global__ void add_columns(int64_t n, const T *correction, T *X, int64_t ldx, const column_errors *errors)
 {
+    if (!exceeds(errors[blockIdx.y].before, BLOCK_SMALL_ERROR)) return;
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x)
-        to[i + blockIdx.y * to_ld] = to[i + blockIdx.y * to_ld] + from[i + blockIdx.y * from_ld];
+        X[i + blockIdx.y * ldx] = X[i + blockIdx.y * ldx] + correction[i + blockIdx.y * n];
 }
 /** d - op(A) x in a row. */
 template <typename T> __device__ inline T given_residual(const block_matrix &A, int64_t row, const T *x, T d)
@@ -35,26 +45,39 @@ template <typename T> __device__ inline T given_residual(const block_matrix &A, 
     }
     return d;
 }
-template <typename T> __device__ inline T given_bands_residual(const block_matrix &A, int64_t row, const T *x, T d)
+/** residual := d - op(A) x, of bands times their rows' scales if they are scaled, and the columns' errors, a thread a row; AGAIN: only the errors,
+ *  of columns that have been corrected. */
+template <typename T, bool AGAIN>
+__global__ void subtract_product(const __grid_constant__ block_matrix A, bool is_scaled, const T *D, const T *X, int64_t ldx, T *residual, column_errors *errors)
 {
-    const int below = A.op == TRINE_N ? A.kl : A.ku, above = A.op == TRINE_N ? A.ku : A.kl;
-    for (int k = -below; k <= above; k++) {
-        int64_t column = row + k;
-        if (column < 0 || column >= A.n) {
-            if (!A.cyclic && !A.wrapped) continue;
-            column = (column % A.n + A.n) % A.n;
+    const T *x = X + blockIdx.y * ldx, *d = D + blockIdx.y * A.n;
+    unsigned worst = 0;
+    if (AGAIN && (!exceeds(errors[blockIdx.y].before, BLOCK_SMALL_ERROR) || errors[blockIdx.y].before == NOT_TO_MEND)) return;
+    for (int64_t row = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; row < A.n; row += (int64_t)gridDim.x * blockDim.x) {
+        if (!A.banded) {
+            residual[row + blockIdx.y * A.n] = given_residual(A, row, x, d[row]);
+            continue;
         }
-        d = d - given_band<T>(A, row, k) * x[column];
+        real_of<T> size;
+        const T r = row_residual(&A, is_scaled ? row_scale<T>(&A, row) : 1, row, x, d[row], &size);
+        worst = max(worst, size < 0 ? NOT_TO_MEND : __float_as_uint(fabsf((float)row_error<T>(r, size))));
+        if (!AGAIN) residual[row + blockIdx.y * A.n] = r;
     }
-    return d;
+    worst = __reduce_max_sync(~0u, worst);
+    if (threadIdx.x % WARP == 0 && worst) atomicMax(AGAIN ? &errors[blockIdx.y].after : &errors[blockIdx.y].before, worst);
 }
-/** r := r - op(A) x, a thread a row. */
-template <typename T> __global__ void subtract_product(const __grid_constant__ block_matrix A, const T *X, int64_t ldx, T *residual)
+/** Solve bands row by row where a column's error is large: one warp. */
+template <typename T>
+__global__ void __launch_bounds__(WARP) solve_by_rows(const __grid_constant__ block_matrix A, int64_t nrhs, T *factors, const T *D, T *X, int64_t ldx, T *residual, const column_errors *errors)
 {
-    const T *x = X + blockIdx.y * ldx;
-    T *r = residual + blockIdx.y * A.n;
-    for (int64_t row = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; row < A.n; row += (int64_t)gridDim.x * blockDim.x)
-        r[row] = A.banded ? given_bands_residual(A, row, x, r[row]) : given_residual(A, row, x, r[row]);
+    __shared__ __align__(16) unsigned char memory[2 * SEQUENTIAL_ROWS * SEQUENTIAL_COLUMNS * sizeof(T)];
+    __shared__ bool shared;
+    bool is_large = false;
+    for (int64_t c = threadIdx.x; c < nrhs; c += WARP) is_large |= exceeds(errors[c].after, BLOCK_LARGE_ERROR);
+    if (!__any_sync(~0u, is_large)) return;
+    for (int64_t c = 0; c < nrhs; c++)
+        if (exceeds(errors[c].after, BLOCK_LARGE_ERROR))
+            solve_sequentially(&A, factors, (T(*)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS])memory, &shared, D + c * A.n, X + c * ldx, residual);
 }
 
 /* ------------------------------------------------------------------ launches */
@@ -81,7 +104,10 @@ template <typename T> stage_of<T> make_stage(const block_call *call, int k, T *f
     s.coarse_ld = b->partitions * 2 * call->plan.width;
     s.has_multipliers = b->keeps == BLOCK_KEEP_FACTORS;
     s.chunks = factorization + b->factor;
-    s.pivots = (uint8_t *)(matrices + call->plan.matrix_elements) + b->pivots;
+    s.scales = (uint16_t *)(matrices + call->plan.matrix_elements);
+    s.pivots = (uint8_t *)s.scales + b->pivots;
+    s.is_scaled = k == 0 && block_is_scaled(&call->A, call->o.pivot, call->o.epsilon);
+    s.rhs_is_scaled = call->rhs_is_scaled;
     return s;
 }
 
@@ -267,23 +293,34 @@ template <typename T> trine_status solve_with(const block_call *call, const T *D
 /** The entry points of one precision: see struct block_backend. */
 template <typename T> trine_status solve_of(const block_call *call)
 {
+    block_call correction = *call;
     trine_status status = TRINE_SUCCESS;
     const int64_t n = call->A.n, nrhs = call->o.nrhs, blocks = (n + 255) / 256;
     const dim3 grid((unsigned)(blocks < 4096 ? blocks : 4096), (unsigned)nrhs);
     const gpuStream_t stream = (gpuStream_t)call->stream;
     const T *D = (const T *)call->D;
-    T *X = (T *)call->X, *factorization = (T *)call->work, *rhs = (T *)((char *)call->work + call->factor_bytes), *residual = rhs + call->plan.rhs_elements * nrhs;
+    T *X = (T *)call->X, *factorization = (T *)call->work, *rhs = (T *)((char *)call->work + call->factor_bytes);
+    T *kept = rhs + call->plan.rhs_elements * nrhs, *residual = kept + n * nrhs;
+    column_errors *errors = (column_errors *)(residual + n * nrhs);
+    const bool is_scaled = block_is_scaled(&call->A, call->o.pivot, call->o.epsilon);
+    correction.rhs_is_scaled = call->A.banded && is_scaled;
     if (call->o.refine) {
-        copy_columns<T><<<grid, 256, 0, stream>>>(n, D, call->ldd, residual, n);
-        TRY(GPU_LAUNCHED("copy_columns"));
+        keep_columns<T><<<grid, 256, 0, stream>>>(n, D, call->ldd, kept, call->A.banded, errors);
+        TRY(GPU_LAUNCHED("keep_columns"));
     }
     TRY(solve_with<T>(call, D, call->ldd, X, call->ldx, factorization, rhs));
     if (call->o.refine) {
-        subtract_product<T><<<grid, 256, 0, stream>>>(call->A, X, call->ldx, residual);
+        subtract_product<T, false><<<grid, 256, 0, stream>>>(call->A, is_scaled, kept, X, call->ldx, residual, errors);
         TRY(GPU_LAUNCHED("subtract_product"));
-        TRY(solve_with<T>(call, residual, n, residual, n, factorization, rhs));
-        add_columns<T><<<grid, 256, 0, stream>>>(n, residual, n, X, call->ldx);
+        TRY(solve_with<T>(&correction, residual, n, residual, n, factorization, rhs));
+        add_columns<T><<<grid, 256, 0, stream>>>(n, residual, X, call->ldx, errors);
         TRY(GPU_LAUNCHED("add_columns"));
+    }
+    if (call->o.refine && block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon)) {
+        subtract_product<T, true><<<grid, 256, 0, stream>>>(call->A, is_scaled, kept, X, call->ldx, nullptr, errors);
+        TRY(GPU_LAUNCHED("subtract_product"));
+        solve_by_rows<T><<<1, WARP, 0, stream>>>(call->A, nrhs, factorization, kept, X, call->ldx, residual, errors);
+        TRY(GPU_LAUNCHED("solve_by_rows"));
     }
 done:
     return status;

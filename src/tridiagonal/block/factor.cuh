@@ -147,6 +147,11 @@ template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds_
     const auto load = [&](int j, T (&values)[NR]) {
 #pragma unroll
         for (int c = 0; c < NR; c++) values[c] = at.q < 2 * N && j + at.q / N < B ? load_one<T, N, GROUP>(s, s.D, s.ldd, block + j + at.q / N, at.q % N, column + c) : T{};
+        if (GROUP == 1 && s.is_scaled && at.q < 2 * N && j + at.q / N < B) {
+            const real_of<T> scale = power_of_two<real_of<T>>(s.scales[(block + j) * N + at.q]);
+#pragma unroll
+            for (int c = 0; c < NR; c++) values[c] = times(values[c], scale);
+        }
     };
     const auto read = [&](int j) {
         if (j + GROUP > B - 1) return;

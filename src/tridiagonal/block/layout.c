@@ -64,6 +64,7 @@ static void add_stage(block_plan *plan, int group, int64_t groups, int64_t parti
     s->larger = groups % s->partitions;
     s->chunk = w * w * (6 + 2 * group) + w;
     s->factor = plan->factor_elements;
+    if (group == 1 && keeps == BLOCK_KEEP_FACTORS) plan->pivot_bytes += groups * w * (int64_t)sizeof(uint16_t); /* the rows' scales */
     s->pivots = plan->pivot_bytes;
     s->matrix = plan->matrix_elements;
     s->rhs = plan->rhs_elements;

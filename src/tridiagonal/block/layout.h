@@ -14,7 +14,9 @@
  *     pivot rows   width x (4 + group) width: of block column 0, 1, ... to the right (2 + group), of left and of first; row k of
  *                  column c at c width + k
  *     inverses     width              of the pivots
- * and, as bytes, the pivot rows' numbers and the number of the block row that a determinant chose. A GPU has another order: the
+ * and, as bytes, the pivot rows' numbers and the number of the block row that a determinant chose; before these bytes the scales of
+ * the given rows (two bytes each, in their block columns' order), powers of two that make the largest coefficient of each row
+ * 2 to 4, so that nothing depends on how a row is scaled. A GPU has another order: the
  * multipliers of a stage together, then its pivot rows, each in one piece with the inverse on the diagonal; the bytes are the
  * positions of the pivot rows on the lanes (block/rows.cuh). */
 #ifndef TRINE_BLOCK_LAYOUT_H
@@ -26,7 +28,12 @@
 extern "C" {
 #endif
 
-enum { BLOCK_MAX = 8, BLOCK_MAX_STAGES = 48 };
+enum {
+    BLOCK_MAX = 8,
+    BLOCK_MAX_STAGES = 48,
+    BLOCK_SMALL_ERROR = 1,  /* componentwise backward errors as working precision sees them, in units of FLT_EPSILON and DBL_EPSILON: needs no refinement, */
+    BLOCK_LARGE_ERROR = 24  /* and is more than refinement leaves */
+};
 
 /** The given matrix. Block column j has size + (j < larger) unknowns from j size + min(j, larger) on, as far as there are n;
  *  its other positions are unknowns of the identity. In pairs (block/pairs.h), pair j has these. */
@@ -68,6 +75,23 @@ typedef struct {
 
 static inline int64_t block_first_group(const block_stage *s, int64_t p) { return p * s->base + (p < s->larger ? p : s->larger); }
 static inline int block_group_count(const block_stage *s, int64_t p) { return (int)(s->base + (p < s->larger)); }
+
+/** Are the given rows scaled? Where pivot decisions compare coefficients as they are, and where these are compared with epsilon, they are not,
+ *  nor where stage 0 only copies them. */
+static inline bool block_is_scaled(const block_matrix *A, int pivot, double epsilon)
+{
+    return !A->paired && !(epsilon > 0) && pivot != TRINE_PIVOT_PARTIAL && pivot != TRINE_PIVOT_PARTIAL_DETERMINANT;
+}
+
+/** May bands be eliminated from the first row to the last instead? */
+static inline bool block_may_be_sequential(const block_matrix *A, int pivot, double epsilon)
+{
+    return A->banded && !A->cyclic && !A->wrapped && !(epsilon > 0) && pivot != TRINE_PIVOT_NONE;
+}
+
+/** Bands row by row (block/sequential.h): from the first row to the last or reversed; pivot decisions by coefficients as they are given or scaled; bands below and
+ *  above the diagonal, as that order sees them. */
+typedef struct { bool reversed, as_given; int below, above; } sequence_of_rows;
 
 /** First unknown of a block column of the given matrix; the block column of an unknown. */
 static inline int64_t block_first(const block_matrix *A, int64_t j) { return j * A->size + (j < A->larger ? j : A->larger); }

@@ -19,8 +19,9 @@ template <typename T, int N> struct rows_in_lane {
     static constexpr int ROWS = 3 * N, COLUMNS = 5 * N;
     T u[ROWS][COLUMNS + 1]; /* in the window, in left, in first; the right-hand side */
     unsigned weight[ROWS];  /* leading bits of it */
+    bool rhs_is_scaled;
 
-    /** The three blocks of a block row, column-major, enter in slots from `slot` on; EARLY as in lane_rows. */
+    /** The three blocks of a block row, column-major, enter in slots from `slot` on, each row times its scale; EARLY as in lane_rows. */
     template <int EARLY> __device__ __forceinline__ void enter(int slot, const T (&block)[3][N * N], const T (&y)[N])
     {
 #pragma unroll
@@ -31,13 +32,14 @@ template <typename T, int N> struct rows_in_lane {
 #pragma unroll
             for (int side = 0; side < 3; side++)
 #pragma unroll
-                for (int c = 0; c < N; c++) {
-                    const T x = block[side][c * N + r];
-                    largest = max(largest, leading_bits(size_of(x)));
-                    u[slot + r][(side >= EARLY ? side - EARLY : side - EARLY == -1 ? 4 : 3) * N + c] = x;
-                }
-            u[slot + r][COLUMNS] = y[r];
-            weight[slot + r] = leading_bits(panel_weight<T>(from_leading_bits<real_of<T>>(largest)));
+                for (int c = 0; c < N; c++) largest = max(largest, leading_bits(size_of(block[side][c * N + r])));
+            const real_of<T> its_weight = panel_weight<T>(from_leading_bits<real_of<T>>(largest)), scale = smaller_power(its_weight);
+#pragma unroll
+            for (int side = 0; side < 3; side++)
+#pragma unroll
+                for (int c = 0; c < N; c++) u[slot + r][(side >= EARLY ? side - EARLY : side - EARLY == -1 ? 4 : 3) * N + c] = times(block[side][c * N + r], scale);
+            u[slot + r][COLUMNS] = rhs_is_scaled ? y[r] : times(y[r], scale);
+            weight[slot + r] = leading_bits(fraction_of(its_weight));
         }
     }
     /** Eliminate the window's first block column; kept: its pivot rows. */
@@ -67,8 +69,7 @@ template <typename T, int N> struct rows_in_lane {
 #pragma unroll
                 for (int i = 0; i < ROWS; i++)
                     if (is_in_play(i)) its_weight = is_pivot(i) ? weight[i] : its_weight;
-                const real_of<T> error = EPSILON<T> / from_leading_bits<real_of<T>>(its_weight);
-                pivot[k] = panel_real<T>(error > SMALLEST<T> ? error : SMALLEST<T>);
+                pivot[k] = panel_real<T>(panel_rounding<T>(from_leading_bits<real_of<T>>(its_weight)));
             }
             const T inverse = reciprocal_of(pivot[k]), negative = T{} - inverse;
 #pragma unroll
@@ -111,6 +112,7 @@ template <typename T, int N> __global__ void __launch_bounds__(WARP) reduce_narr
     tile<T, N, 1, 1> tile(s, at, 2 * NARROW_CHUNK<T, N>, 2 * NARROW_CHUNK<T, N> - 1, (T *)shared_memory, 0);
     const kept_rows<T, N> kept(s, at);
     rows_in_lane<T, N> rows;
+    rows.rhs_is_scaled = s.rhs_is_scaled;
     const auto read = [&](int j, T (&block)[3][N * N], T (&y)[N]) {
 #pragma unroll
         for (int side = 0; side < 3; side++) {

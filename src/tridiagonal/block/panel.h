@@ -13,10 +13,18 @@
  * Needs T, R (its real type), FN(name), PANEL_TEMPLATE, PANEL_INLINE, ZERO, FROM_REAL(r), ABS1(x) (|re| + |im|), RECIPROCAL(x) of
  * T or R, SMALLEST_NORMAL, ROUNDING of R. */
 
-/** The weight of a row's coefficients in scaled pivot decisions: the reciprocal of the largest one. */
+/** The weight of a row's coefficients in scaled pivot decisions: four times the reciprocal of the largest one, which is neither denormal nor
+ *  infinite wherever that is a normal number four times the smallest one. */
 PANEL_TEMPLATE PANEL_INLINE R FN(panel_weight)(R largest)
 {
-    return RECIPROCAL(largest > SMALLEST_NORMAL ? largest : SMALLEST_NORMAL);
+    const R quarter = largest * (R)0.25;
+    return RECIPROCAL(quarter > SMALLEST_NORMAL ? quarter : SMALLEST_NORMAL);
+}
+/** A rounding error of a row of that weight: what becomes of a pivot that vanishes. */
+PANEL_TEMPLATE PANEL_INLINE R FN(panel_rounding)(R weight)
+{
+    const R error = 4 * ROUNDING / weight;
+    return error > SMALLEST_NORMAL ? error : SMALLEST_NORMAL;
 }
 
 /** The pivot row of column k, whose coefficients are v. Ties keep the row in place. */
@@ -52,10 +60,7 @@ PANEL_TEMPLATE PANEL_INLINE void FN(panel_exchange)(int top, int k, int p, T *u)
 PANEL_TEMPLATE PANEL_INLINE void FN(panel_multipliers)(R epsilon, int top, int k, int rows, const T *v, const R *weight, T *f, T *inverse)
 {
     T pivot = ABS1(v[top + k]) <= epsilon ? ZERO : v[top + k];
-    if (ABS1(pivot) < SMALLEST_NORMAL) {
-        const R error = ROUNDING / weight[top + k];
-        pivot = FROM_REAL(error > SMALLEST_NORMAL ? error : SMALLEST_NORMAL);
-    }
+    if (ABS1(pivot) < SMALLEST_NORMAL) pivot = FROM_REAL(FN(panel_rounding)(weight[top + k]));
     const T r = RECIPROCAL(pivot), negative = ZERO - r;
 #pragma unroll
     for (int i = 0; i < rows; i++)

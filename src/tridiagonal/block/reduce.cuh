@@ -34,6 +34,8 @@ template <typename T, int N, int RHS, int R, bool PLAIN> __global__ void __launc
         rows.template enter<decltype(early)::value>(slot, j * N + r, weight, row_of(j, r));
 #pragma unroll
         for (int c = 0; c < RHS; c++) rows.y[slot][c] = RHS == 1 || c < tile.rhs_there ? tile.my_rhs[c * tile.at_hand.column + (j & tile.mask) * N + r] : T{};
+        if (RHS == 0 && at.there && s.is_scaled) s.scales[(at.group + j) * N + r] = (uint16_t)exponent_bits(weight);
+        rows.scale_row(s, slot);
     };
     tile.template load<PLAIN>(s, at, column, 0, at.m < CHUNK ? at.m : CHUNK);
     arrive<PLAIN, CHUNK>(tile, s, at, column, 1);

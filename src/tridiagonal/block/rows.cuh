@@ -72,15 +72,6 @@ template <int LANES, int R> __device__ __forceinline__ int number_of_row(const p
     return number;
 }
 
-/** The leading bits of a number >= 0: they order like it. */
-__device__ inline unsigned leading_bits(float a) { return __float_as_uint(a); }
-__device__ inline unsigned leading_bits(double a) { return (unsigned)__double2hiint(a); }
-
-template <typename R> __device__ inline R from_leading_bits(unsigned bits)
-{
-    if constexpr (sizeof(R) == 4) return __uint_as_float(bits);
-    else return __hiloint2double((int)bits, 0);
-}
 
 /** A pivot row, once it is found. */
 template <typename T, int RHS, int R> struct pivot_step {
@@ -142,6 +133,18 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
         weight[slot] = its_weight;
         id[slot] = number;
         rank[slot] = -1;
+    }
+    /** Take the row that has entered a slot times its scale, and its right-hand sides if these have not been. */
+    __device__ __forceinline__ void scale_row(const stage_of<T> &s, int slot)
+    {
+        if (!s.is_scaled) return;
+        const real_of<T> scale = smaller_power(weight[slot]);
+        weight[slot] = fraction_of(weight[slot]);
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) u[slot][c] = times(u[slot][c], scale);
+        if (!s.rhs_is_scaled)
+#pragma unroll
+            for (int c = 0; c < RHS; c++) y[slot][c] = times(y[slot][c], scale);
     }
 
     /** What the lane `from` of the warp has in a slot. */
@@ -222,8 +225,8 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
             const int slot = (int)best >> LANE_BITS, lane = (int)best & ((1 << LANE_BITS) - 1), from = at.first_lane + lane;
             T pivot = pick_of<T>(slot, from, [&](int i) { return u[i][k]; });
             if (__any_sync(~0u, size_of(pivot) < SMALLEST<T>)) { /* a pivot that vanishes becomes a rounding error of its row */
-                const real_of<T> error = EPSILON<T> / pick_of<real_of<T>>(slot, from, [&](int i) { return weight[i]; });
-                if (size_of(pivot) < SMALLEST<T>) pivot = panel_real<T>(error > SMALLEST<T> ? error : SMALLEST<T>);
+                const real_of<T> error = panel_rounding<T>(pick_of<real_of<T>>(slot, from, [&](int i) { return weight[i]; }));
+                if (size_of(pivot) < SMALLEST<T>) pivot = panel_real<T>(error);
             }
             const T r = reciprocal_of(pivot), negative = T{} - r;
             T(&f)[R] = found_row.f;

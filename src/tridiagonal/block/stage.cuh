@@ -25,6 +25,9 @@ template <typename T> struct stage_of {
     bool has_multipliers;         /* the factors: else pivot rows only */
     T *chunks;
     uint8_t *pivots;
+    bool is_scaled;               /* are rows taken times powers of two when they enter; have the right-hand sides been already? */
+    bool rhs_is_scaled;
+    uint16_t *scales;             /* exponent bits of these powers, where a factorization keeps them: `width` of a block row */
 };
 
 /** The partition of LANES neighbouring lanes. The partitions of a warp follow each other and have the same number of groups. */

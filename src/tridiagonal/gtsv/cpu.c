@@ -148,7 +148,7 @@ trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs,
     o.threads = threads ? threads : omp_get_max_threads();
     const int64_t row = n && nrhs ? gtsv[t](&o, &plan, a, b, c, D, ldd, X, ldx, work) : REGULAR;
     if (row != REGULAR)
-        FAIL(TRINE_ERR_SINGULAR, "the pivot in row %lld is zero: the matrix of n = %lld rows is singular, or rounding or underflow made it so", (long long)row, (long long)n);
+        FAIL(TRINE_ERR_SINGULAR, "the pivot in row %lld is exactly zero: the matrix of n = %lld rows is singular, or rounding or underflow made it so", (long long)row, (long long)n);
 done:
     return status;
 }
@@ -189,7 +189,7 @@ trine_status trine_gtsv_batch_cpu(int threads, trine_dtype t, int64_t n, int64_t
     batch.o.threads = 1; /* of one system */
     if (n && systems) {
         const batch_pivot zero = batch_of[t](&batch, threads, work);
-        if (zero.system >= 0) FAIL(TRINE_ERR_SINGULAR, "the pivot in row %lld is zero: system %lld of %lld is singular, or rounding or underflow made it so", (long long)zero.row, (long long)zero.system,
+        if (zero.system >= 0) FAIL(TRINE_ERR_SINGULAR, "the pivot in row %lld is exactly zero: system %lld of %lld is singular, or rounding or underflow made it so", (long long)zero.row, (long long)zero.system,
                                    (long long)systems);
     }
 done:

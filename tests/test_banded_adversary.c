@@ -1,0 +1,248 @@
+/* Bands with kl unlike ku, with and without a diagonal, scaled to the ends of the range: the family `band` of
+ * ../shared/numerics/adversary.py. Judged by the componentwise backward error after one step of refinement, beside LAPACK's. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "banded_support.h"
+
+#define LAPACK(name, type) \
+    void name##gbtrf_(const int *m, const int *n, const int *kl, const int *ku, type *ab, const int *ldab, int *ipiv, int *info); \
+    void name##gbtrs_(const char *trans, const int *n, const int *kl, const int *ku, const int *nrhs, const type *ab, const int *ldab, const int *ipiv, type *b, const int *ldb, \
+                      int *info, size_t length);
+LAPACK(s, float)
+LAPACK(d, double)
+LAPACK(c, float complex)
+LAPACK(z, double complex)
+
+/* ------------------------------------------------------------------- systems */
+
+enum { MOST_BANDS = 4 };
+static const int64_t sizes[] = {5, 16, 100, 300, 1020};
+enum { SIZES = 5 };
+static int seeds(void) { return test_is_reduced() ? 1 : 20; }
+
+static void put_zero(linear_system *s, int64_t row, int k) { put(s->t, s->matrix, element_of_band(s, row, k), 0); }
+
+static double solution(uint64_t seed, int64_t i) { return 1 + test_uniform(900000 + seed, (uint64_t)i); }
+/** U(-1,1) on every band, the diagonal zero if asked; D = A x in the precision of s, x = 1 + U(0,1). */
+static linear_system new_family(trine_dtype t, int64_t n, int kl, int ku, bool zero_diagonal, uint64_t seed, trine_gtsv_options options)
+{
+    linear_system s = new_bands(t, n, kl, ku, 1, options);
+    fill_system(&s, 8000 + seed, 0);
+    for (int k = -kl; k <= ku; k++)
+        for (int64_t i = 0; i < n; i++)
+            if (i + k < 0 || i + k >= n || (k == 0 && zero_diagonal)) put_zero(&s, i, k);
+    for (int64_t i = 0; i < n; i++) {
+        wide sum = 0;
+        for (int k = -kl; k <= ku; k++)
+            if (i + k >= 0 && i + k < n) sum += get(t, s.matrix, element_of_band(&s, i, k)) * solution(seed, i + k);
+        put(t, s.D, i, sum);
+    }
+    return s;
+}
+/** Row i of s, its right-hand side included, times 2^exponent(i). */
+static void scale_rows(linear_system *s, int (*exponent)(trine_dtype t, int64_t row))
+{
+    for (int64_t i = 0; i < s->n; i++) {
+        const long double scale = ldexpl(1, exponent(s->t, i));
+        for (int k = -s->kl; k <= s->ku; k++) put(s->t, s->matrix, element_of_band(s, i, k), scale * get(s->t, s->matrix, element_of_band(s, i, k)));
+        put(s->t, s->D, i, scale * get(s->t, s->D, i));
+    }
+}
+
+/* -------------------------------------------------------------------- LAPACK */
+
+static int factor_by_lapack(const linear_system *s, void *ab, int *pivots)
+{
+    const int n = (int)s->n, ld = 2 * s->kl + s->ku + 1;
+    int info = 0;
+    for (int64_t i = 0; i < s->n; i++)
+        for (int k = -s->kl; k <= s->ku; k++)
+            if (i + k >= 0 && i + k < s->n) put(s->t, ab, (i + k) * ld + s->kl + s->ku - k, get(s->t, s->matrix, element_of_band(s, i, k)));
+    switch (s->t) {
+    case TRINE_S: sgbtrf_(&n, &n, &s->kl, &s->ku, ab, &ld, pivots, &info); break;
+    case TRINE_D: dgbtrf_(&n, &n, &s->kl, &s->ku, ab, &ld, pivots, &info); break;
+    case TRINE_C: cgbtrf_(&n, &n, &s->kl, &s->ku, ab, &ld, pivots, &info); break;
+    default: zgbtrf_(&n, &n, &s->kl, &s->ku, ab, &ld, pivots, &info);
+    }
+    return info;
+}
+static void solve_by_lapack(const linear_system *s, const void *ab, const int *pivots, void *x)
+{
+    const int n = (int)s->n, ld = 2 * s->kl + s->ku + 1, one = 1;
+    int info;
+    switch (s->t) {
+    case TRINE_S: sgbtrs_("N", &n, &s->kl, &s->ku, &one, ab, &ld, pivots, x, &n, &info, 1); break;
+    case TRINE_D: dgbtrs_("N", &n, &s->kl, &s->ku, &one, ab, &ld, pivots, x, &n, &info, 1); break;
+    case TRINE_C: cgbtrs_("N", &n, &s->kl, &s->ku, &one, ab, &ld, pivots, x, &n, &info, 1); break;
+    default: zgbtrs_("N", &n, &s->kl, &s->ku, &one, ab, &ld, pivots, x, &n, &info, 1);
+    }
+}
+/** LAPACK's backward error after one step of refinement, its residual rounded after every operation; infinite where it finds s singular.
+ *  *forward: its largest error beside the solution of that seed. */
+static double lapack_error(const linear_system *s, uint64_t seed, double *forward)
+{
+    const size_t size = trine_dtype_size(s->t), ld = (size_t)(2 * s->kl + s->ku + 1);
+    linear_system solved = *s;
+    void *ab = calloc((size_t)s->n * ld, size), *x = calloc((size_t)s->n, size), *r = calloc((size_t)s->n, size);
+    int *pivots = calloc((size_t)s->n, sizeof *pivots);
+    double error = *forward = INFINITY;
+    if (!factor_by_lapack(s, ab, pivots)) {
+        memcpy(x, s->D, (size_t)s->n * size);
+        memcpy(r, s->D, (size_t)s->n * size);
+        solve_by_lapack(s, ab, pivots, x);
+        for (int64_t i = 0; i < s->n; i++)
+            for (int k = -s->kl; k <= s->ku; k++) {
+                if (i + k < 0 || i + k >= s->n) continue;
+                const wide before = get(s->t, r, i);
+                put(s->t, r, i, get(s->t, s->matrix, element_of_band(s, i, k)) * get(s->t, x, i + k));
+                put(s->t, r, i, before - get(s->t, r, i));
+            }
+        solve_by_lapack(s, ab, pivots, r);
+        for (int64_t i = 0; i < s->n; i++) put(s->t, x, i, get(s->t, x, i) + get(s->t, r, i));
+        solved.X = x;
+        error = backward_error(&solved, s->D);
+        *forward = 0;
+        for (int64_t i = 0; i < s->n; i++) {
+            const double e = (double)cabsl(get(s->t, x, i) - solution(seed, i));
+            if (!(e <= *forward)) *forward = e;
+        }
+    }
+    free(ab), free(x), free(r), free(pivots);
+    return error;
+}
+
+/* --------------------------------------------------------------------- tests */
+
+/** call(s) for each shape, size and seed of a precision. */
+static void for_each_family(trine_dtype t, trine_gtsv_options options, int count, void (*call)(void *, linear_system *, uint64_t), void *argument)
+{
+    for (int kl = 0; kl <= MOST_BANDS; kl++)
+        for (int ku = 0; ku <= MOST_BANDS; ku++)
+            for (int zero = 0; zero <= (kl > 0 && ku > 0); zero++)
+                for (int k = 0; k < SIZES; k++) {
+                    if (!test_is_small(sizes[k]) || !test_is_to_do()) continue;
+                    for (int seed = 1; seed <= (sizes[k] > 300 ? (count + 3) / 4 : count); seed++) {
+                        const uint64_t number = (uint64_t)(seed + 100 * (zero + 2 * (ku + 5 * kl)));
+                        linear_system s = new_family(t, sizes[k], kl, ku, zero, number, options);
+                        call(argument, &s, number);
+                        free_system(&s);
+                    }
+                }
+}
+
+typedef struct { int taken, wrong, singular; double worst; } outcome;
+
+static void compare_one(void *argument, linear_system *s, uint64_t seed)
+{
+    outcome *o = argument;
+    double forward;
+    if (!(lapack_error(s, seed, &forward) <= 50 * eps_of(s->t))) return;
+    const trine_status status = solve_system(s);
+    const double error = status ? INFINITY : backward_error(s, s->D) / eps_of(s->t);
+    o->taken++;
+    o->singular += status != TRINE_SUCCESS;
+    if (!(error <= 50) && o->wrong++ < 5)
+        print_error("dtype %d, n %lld, kl %d, ku %d, diagonal of row 1 %g: %s, backward error %.3g eps\n", (int)s->t, (long long)s->n, s->kl, s->ku,
+                    (double)creall(get(s->t, s->matrix, element_of_band(s, 1, 0))), trine_status_string(status), error);
+    if (!(error <= o->worst)) o->worst = error;
+}
+static void one_step_of_refinement_leaves_what_lapack_s_leaves(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    for (int d = 0; d < 4; d++) {
+        outcome o = {0};
+        for_each_family(all_dtypes[d], (trine_gtsv_options){.refine = 1}, seeds(), compare_one, &o);
+        if (o.wrong || getenv("TRINE_TEST_VERBOSE"))
+            print_message("dtype %d: %d of %d wrong, %d of them called singular; worst %.3g eps\n", (int)all_dtypes[d], o.wrong, o.taken, o.singular, o.worst);
+        wrong += o.wrong;
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static int is_single(trine_dtype t) { return eps_of(t) > 1e-10; }
+static int small(trine_dtype t, int64_t row) { return (void)row, is_single(t) ? -100 : -990; }
+static int large(trine_dtype t, int64_t row) { return (void)row, is_single(t) ? 100 : 900; }
+static int by_row(trine_dtype t, int64_t row) { return (is_single(t) ? 1 : 9) * ((int)(200 * test_uniform(17, (uint64_t)row)) - 100); }
+
+typedef struct { int solved, wrong; } scaling;
+static void compare_scaled(void *argument, linear_system *s, uint64_t seed)
+{
+    int (*const exponents[])(trine_dtype, int64_t) = {small, large, by_row};
+    const size_t size = trine_dtype_size(s->t), bytes = (size_t)s->n * size;
+    void *matrix = malloc(s->matrix_elements * size), *d = malloc(bytes), *x = malloc(bytes);
+    scaling *o = argument;
+    memcpy(matrix, s->matrix, s->matrix_elements * size), memcpy(d, s->D, bytes);
+    const trine_status status = solve_system(s);
+    double forward;
+    lapack_error(s, seed, &forward);
+    memcpy(x, s->X, bytes);
+    for (int k = 0; k < 3; k++) {
+        if (exponents[k] == by_row && s->options.refine && !(forward <= 0.01)) continue; /* LAPACK's pivot decisions, the last resort then, see how rows are scaled */
+        memcpy(s->matrix, matrix, s->matrix_elements * size), memcpy(s->D, d, bytes);
+        scale_rows(s, exponents[k]);
+        const trine_status scaled = solve_system(s);
+        const bool same = scaled == status && memcmp(x, s->X, bytes) == 0;
+        o->solved++;
+        if (!same && o->wrong++ < 5)
+            print_error("dtype %d, n %lld, kl %d, ku %d, refine %d, scaled in way %d: %s instead of %s, x[0] %.17g instead of %.17g\n", (int)s->t, (long long)s->n, s->kl, s->ku,
+                        s->options.refine, k, trine_status_string(scaled), trine_status_string(status), (double)creall(get(s->t, s->X, 0)), (double)creall(get(s->t, x, 0)));
+    }
+    free(matrix), free(d), free(x);
+}
+static void powers_of_two_change_no_bit(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    for (int d = 0; d < 4; d++)
+        for (int refine = 0; refine <= 1; refine++) {
+            scaling o = {0};
+            for_each_family(all_dtypes[d], (trine_gtsv_options){.refine = refine}, 2, compare_scaled, &o);
+            if (o.wrong || getenv("TRINE_TEST_VERBOSE")) print_message("dtype %d, refine %d: %d of %d differ\n", (int)all_dtypes[d], refine, o.wrong, o.solved);
+            wrong += o.wrong;
+        }
+    assert_int_equal(wrong, 0);
+}
+
+/** Columns of zeros, in systems that are scaled to the lower end of the range. */
+static void a_column_of_zeros_is_named(void **state)
+{
+    (void)state;
+    static const int64_t where[] = {0, 7, 151, 299};
+    for (int d = 0; d < 4; d++)
+        for (int kl = 0; kl <= MOST_BANDS; kl++)
+            for (int ku = 0; ku <= MOST_BANDS; ku++)
+                for (int k = 0; k < 4; k++)
+                    for (int refine = 0; refine <= 1; refine++) {
+                        char sentence[64];
+                        if (!test_is_to_do()) continue;
+                        linear_system s = new_family(all_dtypes[d], 300, kl, ku, false, 1, (trine_gtsv_options){.refine = refine});
+                        for (int b = -kl; b <= ku; b++)
+                            if (where[k] - b >= 0 && where[k] - b < s.n) put_zero(&s, where[k] - b, b);
+                        scale_rows(&s, small);
+                        snprintf(sentence, sizeof sentence, "row %d: the pivot of column %d is", (int)where[k], (int)where[k]);
+                        if (test_on_gpu()) OK(solve_system(&s));
+                        else FAILS(TRINE_ERR_SINGULAR, sentence, solve_system(&s));
+                        free_system(&s);
+                    }
+}
+
+static void nan_flows_through_refinement(void **state)
+{
+    (void)state;
+    for (int kl = 0; kl <= MOST_BANDS; kl++) check_nan(new_bands(TRINE_D, 1000, kl, 2, 2, (trine_gtsv_options){.refine = 1}));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_step_of_refinement_leaves_what_lapack_s_leaves),
+        cmocka_unit_test(powers_of_two_change_no_bit),
+        cmocka_unit_test(a_column_of_zeros_is_named),
+        cmocka_unit_test(nan_flows_through_refinement),
+    };
+    return TEST_MAIN(tests);
+}
