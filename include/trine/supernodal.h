@@ -138,7 +138,11 @@ typedef struct {
     double mean_width, mean_height;              /* panel columns and rows, after merging */
     int64_t bytes;                               /* kept by the plan, in the context's space */
     double analyse_seconds, numeric_seconds;     /* host time; numeric: of the last one, up to its return */
-    trine_supernodal_invert invert;              /* what numeric does */
+    trine_supernodal_invert invert;              /* what numeric does; AUTO on a GPU: NONE where `growth` was too much */
+    double growth;                               /* of the inverses in the last numeric: the largest normwise backward error, in eps of the
+                                                    panels, of products with them for trial solutions, with L and with L^T. 0: nothing was
+                                                    inverted; NaN: an inverse overflowed, or L is singular; negative: not known yet (see
+                                                    trine_supernodal_check) */
     trine_supernodal_variant variant;            /* what a solve does */
     int single;                                  /* panels of a double factor are kept in single precision */
 } trine_supernodal_info;
