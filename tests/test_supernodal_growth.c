@@ -112,18 +112,17 @@ static void inverses_asked_for_say_what_they_lose(void **state)
                 trine_supernodal_info info = info_of(plan);
                 assert_int_equal(info.invert, inversions[k]);
                 assert_true(!(info.growth <= 100));
-                double error = error_of(ctx, plan, &bad, TRINE_T, 3, false);
-                assert_false(error <= info.growth / 1000); /* as large as it says */
+                const double forward = error_of(ctx, plan, &bad, TRINE_N, 3, false), backward = error_of(ctx, plan, &bad, TRINE_T, 3, false);
+                assert_false(forward <= MOST && backward <= MOST);
                 trine_supernodal_destroy(&plan);
 
                 panels = panels_of(&good);
                 OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.invert = inversions[k], .max_nrhs = 3}));
                 numeric(plan, &good);
                 info = info_of(plan);
-                if (!(info.growth < 4)) print_error("dtype %d, inversion %d: growth %g\n", t, inversions[k], info.growth);
-                assert_true(info.growth > 0 && info.growth < 4);
-                error = error_of(ctx, plan, &good, TRINE_N, 3, false);
-                assert_true(error < MOST);
+                if (!(info.growth < MOST)) print_error("dtype %d, inversion %d: growth %g\n", t, inversions[k], info.growth);
+                assert_true(info.growth > 0 && info.growth < MOST);
+                assert_true(error_of(ctx, plan, &good, TRINE_N, 3, false) < MOST && error_of(ctx, plan, &good, TRINE_T, 3, false) < MOST);
                 trine_supernodal_destroy(&plan);
                 free_factor(&bad);
                 free_factor(&good);
