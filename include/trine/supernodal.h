@@ -115,8 +115,8 @@ TRINE_API trine_status trine_supernodal_update(trine_supernodal plan, const trin
 
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose diagonal was exactly zero or NaN in the last
  *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal factors always pass. From here on trine_supernodal_info has the growth of that
- *  numeric's inverses, and what TRINE_INVERT_AUTO made of it; a message of level 1 names a growth above 4. An inversion that was asked for
- *  is done and passes, whatever its growth. */
+ *  numeric's inverses, and what TRINE_INVERT_AUTO made of it; a growth above 4 is logged (level 1; 2 where AUTO took substitution instead). An inversion
+ *  that was asked for is done and passes, whatever its growth. */
 TRINE_API trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exec);
 
 /** One more solve in flight, of up to nrhs right-hand sides; as trine_triangular_work. A work given a `buffer` is set up

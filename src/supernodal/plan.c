@@ -196,7 +196,7 @@ trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exe
     trine_status status = plan->backend->examine(plan, trine_exec_stream(plan->ctx, exec), &row);
     if (status) return status;
     if (!(plan->growth <= SUPERNODAL_MOST_GROWTH))
-        trine_log(plan->ctx, 1, "supernodal: inverted panels give backward errors of %.3g eps%s", plan->growth,
+        trine_log(plan->ctx, plan->substitutes ? 2 : 1, "supernodal: inverted panels give backward errors of %.3g eps%s", plan->growth,
                   plan->substitutes ? ": substitution takes their place" : "");
     if (row >= 0) return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is zero or NaN", (long long)row);
     return TRINE_SUCCESS;

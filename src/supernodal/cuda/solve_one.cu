@@ -345,11 +345,17 @@ template <typename T, bool IS_FORWARD> __device__ __forceinline__ void work_thro
     leave(a);
 }
 
+/** Apart from the way that is taken where inverses are accurate, so as not to share its registers. */
+template <typename T, bool IS_FORWARD> __device__ __noinline__ void work_by_substitution(const solve_args<T> a, unsigned next)
+{
+    work_through<T, IS_FORWARD>(a, next);
+}
+
 template <typename T, bool IS_FORWARD> __global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(const solve_choice<T> choice)
 {
     unsigned next = 0;
     if (threadIdx.x == 0) next = atomicAdd(&choice.schedules[0].state->ticket, 1u);
-    if (choice.substitutes && *choice.substitutes) work_through<T, IS_FORWARD>(choice.schedules[1], next);
+    if (choice.substitutes && *choice.substitutes) work_by_substitution<T, IS_FORWARD>(choice.schedules[1], next);
     else work_through<T, IS_FORWARD>(choice.schedules[0], next);
 }
 
