@@ -63,6 +63,8 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     if (!p->panels.n_panels) return trine_fail(TRINE_ERR_UNSUPPORTED, "not a supernodal factor");
     if (p->dtype != p->panels.dtype) return trine_fail(TRINE_ERR_UNSUPPORTED, "the panels of this factor are double");
     if ((status = parse_method(method, &options)) != TRINE_SUCCESS) return status;
+    if (!options.invert && options.variant > TRINE_VARIANT_DYNAMIC && b->device.space == TRINE_DEVICE)
+        options.invert = TRINE_INVERT_OFF; /* the paper's, unless the method says otherwise */
     solver *s = calloc(1, sizeof *s);
     if (!s) return trine_fail(TRINE_ERR_MEMORY, "no memory");
     *s = (solver){.b = b, .p = p, .options = options};

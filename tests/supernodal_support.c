@@ -125,6 +125,45 @@ void check_solution(const factor *F, trine_transpose op, const double *b, const 
     free(z);
 }
 
+double normwise_error(const factor *F, trine_transpose op, int64_t nrhs, bool single, const void *b, const void *x)
+{
+    const int64_t n = F->n;
+    long double complex *v = calloc((size_t)n + 1, sizeof *v), *y = calloc((size_t)n + 1, sizeof *y);
+    long double *z = calloc((size_t)n + 1, sizeof *z), norm = 0, worst = 0;
+    for (int64_t i = 0; i < n; i++) v[i] = 1;
+    multiply(F, op, v, y, z);
+    for (int64_t i = 0; i < n; i++) norm = fmaxl(norm, z[i]);
+    for (int64_t j = 0; j < nrhs && worst == worst; j++) {
+        long double most_x = 0, most_b = 0, most_r = 0;
+        for (int64_t i = 0; i < n; i++) v[i] = get(F->dtype, x, i + j * n);
+        multiply(F, op, v, y, z);
+        for (int64_t i = 0; i < n && most_r == most_r; i++) {
+            const long double r = size(get(F->dtype, b, i + j * n) - y[i]);
+            if (!(r <= most_r)) most_r = r;
+            most_x = fmaxl(most_x, size(v[i]));
+            most_b = fmaxl(most_b, size(get(F->dtype, b, i + j * n)));
+        }
+        const long double error = most_r / (norm * most_x + most_b) / (single ? FLT_EPSILON : eps_of(F->dtype));
+        if (!(error <= worst)) worst = error;
+    }
+    free(v);
+    free(y);
+    free(z);
+    return (double)worst;
+}
+
+void apply(const factor *F, trine_transpose op, const void *x, void *b)
+{
+    long double complex *v = calloc((size_t)F->n + 1, sizeof *v), *y = calloc((size_t)F->n + 1, sizeof *y);
+    long double *z = calloc((size_t)F->n + 1, sizeof *z);
+    for (int64_t i = 0; i < F->n; i++) v[i] = get(F->dtype, x, i);
+    multiply(F, op, v, y, z);
+    for (int64_t i = 0; i < F->n; i++) put(F->dtype, b, i, (double complex)y[i]);
+    free(v);
+    free(y);
+    free(z);
+}
+
 void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, const solve_case *k, const trine_exec *exec)
 {
     const int64_t n = F->n;

@@ -223,7 +223,7 @@ static void a_column_of_zeros_is_named(void **state)
                         for (int b = -kl; b <= ku; b++)
                             if (where[k] - b >= 0 && where[k] - b < s.n) put_zero(&s, where[k] - b, b);
                         scale_rows(&s, small);
-                        snprintf(sentence, sizeof sentence, "row %d: the pivot of column %d is", (int)where[k], (int)where[k]);
+                        snprintf(sentence, sizeof sentence, "the pivot in row %d is exactly zero", (int)where[k]);
                         if (test_on_gpu()) OK(solve_system(&s));
                         else FAILS(TRINE_ERR_SINGULAR, sentence, solve_system(&s));
                         free_system(&s);

@@ -34,9 +34,13 @@ TRINE_API void trine_panels_free(trine_context ctx, trine_panels *panels);
 
 typedef struct trine_supernodal_s *trine_supernodal;
 
-/** What numeric does to a panel [L_ss; L_off] before it is solved with (Yamazaki et al. 2020, Section 4.3). */
+/** What numeric does to a panel [L_ss; L_off] before it is solved with (Yamazaki et al. 2020, Section 4.3). An inverse of an
+ *  ill-conditioned block (LU's U has them) loses what substitution does not: an inversion that is asked for is done all the same. */
 typedef enum {
-    TRINE_INVERT_AUTO,  /* NONE on the CPU, OFF on a GPU and with TRINE_VARIANT_SPMV */
+    TRINE_INVERT_AUTO,  /* NONE on the CPU, and on a GPU for the variants DEFAULT, STREAM and TEAM. DYNAMIC on a GPU: each numeric makes the
+                           inverses (OFF), measures their growth (trine_supernodal_info) and, where it is above 4, keeps the panels as they
+                           are (NONE). So normwise backward errors with L, L^T and L^H stay below 10 eps. TRINE_VARIANT_SPMV: OFF, since it is
+                           made of inverses */
     TRINE_INVERT_NONE,  /* the panel stays as it is: substitution with L_ss, then a product with L_off */
     TRINE_INVERT_OFF,   /* partitioned inverse: L_ss := L_ss^-1 and L_off := L_off L_ss^-1; a panel is one product */
     TRINE_INVERT_DIAG,  /* L_ss := L_ss^-1 only: two products, and the accuracy of substitution by blocks */
@@ -110,7 +114,9 @@ TRINE_API trine_status trine_supernodal_numeric(trine_supernodal plan, trine_spa
 TRINE_API trine_status trine_supernodal_update(trine_supernodal plan, const trine_panels *panels, const trine_exec *exec);
 
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose diagonal was exactly zero or NaN in the last
- *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal factors always pass. */
+ *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal factors always pass. From here on trine_supernodal_info has the growth of that
+ *  numeric's inverses, and what TRINE_INVERT_AUTO made of it; a growth above 4 is logged (level 1; 2 where AUTO took substitution instead). An inversion
+ *  that was asked for is done and passes, whatever its growth. */
 TRINE_API trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exec);
 
 /** One more solve in flight, of up to nrhs right-hand sides; as trine_triangular_work, the plan's life included. A work given a `buffer` is set up
@@ -138,7 +144,12 @@ typedef struct {
     double mean_width, mean_height;              /* panel columns and rows, after merging */
     int64_t bytes;                               /* kept by the plan, in the context's space */
     double analyse_seconds, numeric_seconds;     /* host time; numeric: of the last one, up to its return */
-    trine_supernodal_invert invert;              /* what numeric does */
+    trine_supernodal_invert invert;              /* what numeric does; AUTO on a GPU: NONE where `growth` is too much */
+    double growth;                               /* of the inverses that the last numeric made: the largest residual of trial solutions x
+                                                    (ones; signs) by them, over eps ||op(L)|| ||x||, infinity norms, eps that of the panels,
+                                                    with L and L^T. Above 10 a solve by them may lose digits. 0: nothing was inverted; NaN:
+                                                    an inverse overflowed, or L is singular; negative: not known yet, as after a numeric
+                                                    from device memory before trine_supernodal_check */
     trine_supernodal_variant variant;            /* what a solve does */
     int single;                                  /* panels of a double factor are kept in single precision */
 } trine_supernodal_info;

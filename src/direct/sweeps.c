@@ -72,6 +72,16 @@ done:
     return status;
 }
 
+/** Adds to the reason where numeric has found inverses of its own choice too inaccurate and keeps the panels as they are. */
+static void note_growth(direct_sweeps *s, trine_supernodal plan, const char *triangle)
+{
+    trine_supernodal_info info;
+    if (!plan || s->invert || trine_supernodal_get_info(plan, &info) || info.invert != TRINE_INVERT_NONE || info.growth == 0) return;
+    const size_t used = strlen(s->reason);
+    snprintf(s->reason + used, sizeof s->reason - used, "; inverted panels of %s gave a backward error of %.3g eps: nothing is inverted there",
+             triangle, info.growth);
+}
+
 static trine_status set_supernodal(direct_sweeps *s, trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -86,6 +96,8 @@ static trine_status set_supernodal(direct_sweeps *s, trine_factor F)
         s->analyse_seconds += trine_wall_time() - start;
         TRY(set_panels(s, &panels, &s->Ut_panels));
     }
+    note_growth(s, s->L_panels, "L");
+    note_growth(s, s->Ut_panels, "U");
 done:
     factor_drop_upper_panels(F);
     return status;
@@ -256,22 +268,23 @@ done:
 
 bool sweeps_on_trial(const direct_sweeps *s)
 {
-    trine_supernodal_info info;
-    if (!s->supernodal || s->options.supernodal.invert || trine_supernodal_get_info(s->L_panels, &info)) return false;
-    return info.n && info.invert != TRINE_INVERT_NONE;
+    const trine_supernodal plans[] = {s->L_panels, s->Ut_panels};
+    for (int k = 0; k < 2 && s->supernodal && !s->options.supernodal.invert && plans[k]; k++) {
+        trine_supernodal_info info;
+        if (!trine_supernodal_get_info(plans[k], &info) && info.n && info.invert != TRINE_INVERT_NONE) return true;
+    }
+    return false;
 }
 
 double sweeps_eps(const direct_sweeps *s) { return trine_dtype_eps(s->options.supernodal.single ? TRINE_S : s->dtype); }
 
 trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_error)
 {
-    const bool diagonal = s->invert == TRINE_INVERT_DIAG;
-    trine_log(s->ctx, 2, "supernodal: a backward error of %.3g eps with inverted %s", backward_error, diagonal ? "diagonal blocks" : "panels");
+    trine_log(s->ctx, 2, "supernodal: a backward error of %.3g eps with inverted panels", backward_error);
     destroy_supernodal(s);
-    s->invert = diagonal ? TRINE_INVERT_NONE : TRINE_INVERT_DIAG;
-    const size_t used = strcspn(s->reason, ";"); /* why panels are used stays; what the last trial said goes */
-    snprintf(s->reason + used, sizeof s->reason - used, "; inverted %s gave a backward error of %.3g eps: %s",
-             diagonal ? "diagonal blocks" : "panels", backward_error, diagonal ? "nothing is inverted" : "only diagonal blocks are inverted");
+    s->invert = TRINE_INVERT_NONE;
+    const size_t used = strcspn(s->reason, ";"); /* why panels are used stays; what was said of one triangle goes */
+    snprintf(s->reason + used, sizeof s->reason - used, "; inverted panels gave a backward error of %.3g eps: nothing is inverted", backward_error);
     return set_supernodal(s, F);
 }
 

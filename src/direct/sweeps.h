@@ -27,7 +27,7 @@ trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F);
 bool sweeps_on_trial(const direct_sweeps *s);
 /** The precision of the panels, which may be lower than the vectors'. */
 double sweeps_eps(const direct_sweeps *s);
-/** After a trial with too large a backward error: less inversion of the panels: of the diagonal blocks only, then none. */
+/** After a trial with too large a backward error: no inversion of panels. */
 trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_error);
 /** op(A) is to be solved as conj(op'(A) conj(.)), with op' the transposition that is left: the vectors are to be conjugated on
  *  their way in and out. */

@@ -79,8 +79,9 @@ static trine_status settle(trine_context ctx, trine_supernodal_options *o)
     if (!o->threshold) o->threshold = 250;
     if (!o->streams) o->streams = 5;
     if (o->fill == 0) o->fill = ctx->cuda ? 0.1 : 0.03;
-    if (!o->invert) o->invert = ctx->cuda || o->variant == TRINE_VARIANT_SPMV ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
     if (!o->variant) o->variant = TRINE_VARIANT_DYNAMIC;
+    if (!o->invert)
+        o->invert = o->variant == TRINE_VARIANT_SPMV || (ctx->cuda && o->variant == TRINE_VARIANT_DYNAMIC) ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
     if (o->variant == TRINE_VARIANT_SPMV && o->invert == TRINE_INVERT_NONE)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_VARIANT_SPMV takes inverted diagonal blocks only (TRINE_INVERT_OFF, TRINE_INVERT_DIAG)");
     return TRINE_SUCCESS;
@@ -112,6 +113,7 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     P->diag = panels->diag;
     P->options = given;
     P->invert = given.invert == TRINE_INVERT_FULL ? TRINE_INVERT_OFF : given.invert;
+    P->chooses = ctx->cuda && (!options || !options->invert) && given.variant == TRINE_VARIANT_DYNAMIC;
     P->backend = ctx->cuda ? TRINE_CUDA_TABLE(&supernodal_cuda) : &supernodal_cpu;
     const int padding = (int)(16 / trine_dtype_size(P->dtype)); /* columns start on 16 bytes */
     /* A GPU spends one to two microseconds on the step from one level to the next; meanwhile it could read this (measured). */
@@ -143,7 +145,8 @@ trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, 
     const double start = trine_wall_time();
     trine_status status = trine_update_begin(&plan->usage);
     if (status) return status;
-    plan->has_values = false;
+    plan->has_values = plan->substitutes = false;
+    plan->growth = plan->invert == TRINE_INVERT_NONE || !plan->S.n ? 0 : -1;
     if (plan->S.n)
         status = converts_outside(plan) ? supernodal_single_numeric(plan, values)
                                         : plan->backend->numeric(plan, space, values, trine_exec_stream(plan->ctx, exec));
@@ -187,10 +190,13 @@ trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exe
 {
     REQUIRE(plan, "plan is NULL");
     if (!plan->has_values) return trine_fail(TRINE_ERR_STATE, "check before numeric");
-    if (!plan->S.n || plan->diag == TRINE_UNIT) return TRINE_SUCCESS;
+    if (!plan->S.n) return TRINE_SUCCESS;
     int64_t row;
-    trine_status status = plan->backend->singular_row(plan, trine_exec_stream(plan->ctx, exec), &row);
+    trine_status status = plan->backend->examine(plan, trine_exec_stream(plan->ctx, exec), &row);
     if (status) return status;
+    if (!(plan->growth <= SUPERNODAL_MOST_GROWTH))
+        trine_log(plan->ctx, plan->substitutes ? 2 : 1, "supernodal: inverted panels give backward errors of %.3g eps%s", plan->growth,
+                  plan->substitutes ? ": substitution takes their place" : "");
     if (row >= 0)
         return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is zero or NaN%s", (long long)row,
                           plan->given != plan->dtype ? ", rounded to single precision" : "");
@@ -253,7 +259,8 @@ trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_i
         .n = S->n, .nnz = S->nnz, .nnz_merged = S->nnz_merged, .panels = S->n_sources, .panels_merged = S->n_panels,
         .levels = S->levels_given, .levels_merged = S->levels, .min_panels_per_level = S->min_panels_per_level,
         .max_panels_per_level = S->max_panels_per_level, .bytes = plan->bytes, .analyse_seconds = plan->analyse_seconds,
-        .numeric_seconds = plan->numeric_seconds, .invert = plan->options.invert, .variant = plan->options.variant,
+        .numeric_seconds = plan->numeric_seconds, .growth = plan->growth,
+        .invert = plan->substitutes ? TRINE_INVERT_NONE : plan->options.invert, .variant = plan->options.variant,
         .single = plan->options.single};
     for (int64_t s = 0; s < S->n_panels; s++) {
         const supernodal_panel *p = &S->panels[s];

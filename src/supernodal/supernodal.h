@@ -55,6 +55,26 @@ trine_status supernodal_reorder(supernodal_structure *S, const int32_t *order);
 /** Told that level k of the way through the levels is about to be put on `stream`, and with k = levels that all of them are. */
 typedef void (*supernodal_level_watch)(void *user, int64_t k, void *stream);
 
+/* Inverses are put to a trial by numeric (cpu/growth.c, cuda/growth.cu): with x known, every panel is given the right-hand side that
+ * the solve would give it, and what comes out is put into L x = b and L^T x = b. The largest residual over eps ||L|| ||x||, in the
+ * infinity norm, is the plan's growth. */
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define SUPERNODAL_HOST_DEVICE __host__ __device__
+#else
+#define SUPERNODAL_HOST_DEVICE
+#endif
+enum { SUPERNODAL_TRIALS = 2 };
+/** Entry i of trial k: ones, for errors that add up; signs as if at random. */
+static inline SUPERNODAL_HOST_DEVICE double supernodal_trial(int64_t i, int k)
+{
+    uint32_t h = (uint32_t)i * 0x9E3779B9u;
+    h = (h ^ h >> 15) * 0x85EBCA6Bu;
+    return k == 0 || h >> 31 ? 1 : -1;
+}
+/** Largest growth of inverses that are the plan's own idea; other right-hand sides than the trial's may lose somewhat more, and ten
+ *  eps is the bound. */
+#define SUPERNODAL_MOST_GROWTH 4.0
+
 struct supernodal_backend;
 struct trine_supernodal_s {
     int refs;
@@ -63,6 +83,9 @@ struct trine_supernodal_s {
     trine_diag diag;
     trine_supernodal_options options; /* nothing left automatic */
     trine_supernodal_invert invert;   /* what numeric does */
+    bool chooses;                     /* GPU: but substitution takes its place where the growth is over SUPERNODAL_MOST_GROWTH */
+    bool substitutes;                 /* which it does, as far as is known: since the backend's `examine` */
+    double growth;                    /* of the last numeric's inverses, likewise; negative: not known yet */
     supernodal_structure S;
     int64_t n_factors, *factor_values; /* of a batch: where each one's values begin; else 0, NULL */
     void *values;                  /* in the context's space */
@@ -91,8 +114,8 @@ struct supernodal_backend {
     trine_status (*analyse)(trine_supernodal plan);
     void (*destroy)(trine_supernodal plan);
     trine_status (*numeric)(trine_supernodal plan, trine_space space, const void *values, void *stream);
-    /** First original row with a zero or NaN diagonal in the last numeric, -1 if there is none. */
-    trine_status (*singular_row)(trine_supernodal plan, void *stream, int64_t *row);
+    /** First original row with a zero or NaN diagonal in the last numeric, -1 if there is none; sets plan->growth and ->substitutes. */
+    trine_status (*examine)(trine_supernodal plan, void *stream, int64_t *row);
     size_t (*work_bytes)(trine_supernodal plan, int64_t nrhs);
     trine_status (*work_init)(trine_supernodal plan, supernodal_work *work);
     void (*work_free)(trine_context ctx, supernodal_work *work); /* what work_init left in work->device; may be NULL */

@@ -126,23 +126,31 @@ static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const 
     (void)space;
     (void)stream;
     static int64_t (*const copy_values[])(trine_supernodal, const void *) = TABLE(copy_values);
+    trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->ctx;
     const supernodal_structure *S = &plan->S;
     cpu_part *part = plan->device;
     char *scratch = NULL;
+    growth_trial trial = {0};
     const size_t half = (size_t)(S->max_width + 1) / 2, bytes = (half * half * trine_dtype_size(plan->dtype) + 63) / 64 * 64;
     if (plan->invert != TRINE_INVERT_NONE) {
         scratch = trine_host_alloc(ctx, part->threads, bytes);
         if (!scratch) return TRINE_ERR_MEMORY;
+        TRY(growth_cpu_begin(plan, values, &trial));
     }
     part->bad_row = copy_values[plan->dtype](plan, values);
-    if (plan->invert != TRINE_INVERT_NONE) trine_team_for(ctx, part->threads, S->n_panels, 1, invert_panels, &(inversion){plan, scratch, bytes});
-    trine_free(ctx, TRINE_HOST, scratch);
+    if (plan->invert != TRINE_INVERT_NONE) {
+        trine_team_for(ctx, part->threads, S->n_panels, 1, invert_panels, &(inversion){plan, scratch, bytes});
+        growth_cpu_measure(plan, values, &trial);
+    }
     if (plan->options.variant == TRINE_VARIANT_SPMV) levels_cpu_numeric(plan);
-    return TRINE_SUCCESS;
+done:
+    trine_free(ctx, TRINE_HOST, scratch);
+    growth_cpu_free(ctx, &trial);
+    return status;
 }
 
-static trine_status cpu_singular_row(trine_supernodal plan, void *stream, int64_t *row)
+static trine_status cpu_examine(trine_supernodal plan, void *stream, int64_t *row)
 {
     (void)stream;
     *row = ((const cpu_part *)plan->device)->bad_row;
@@ -176,5 +184,5 @@ static trine_status cpu_solve(trine_supernodal plan, trine_transpose op, const v
 }
 
 const struct supernodal_backend supernodal_cpu = {
-    .analyse = cpu_analyse, .destroy = cpu_destroy, .numeric = cpu_numeric, .singular_row = cpu_singular_row,
+    .analyse = cpu_analyse, .destroy = cpu_destroy, .numeric = cpu_numeric, .examine = cpu_examine,
     .work_bytes = cpu_work_bytes, .work_init = cpu_work_init, .solve = cpu_solve};

@@ -51,6 +51,20 @@ static inline void cpu_share(int64_t begin, int64_t end, int64_t grain, int me, 
     if (*to > end) *to = end;
 }
 
+/* growth.c: the trial of inverses. `from`: the caller's values. */
+
+/** Vectors of a trial of n rows, one after the other; elements are wide (growth.inc). */
+typedef struct {
+    double *norms;          /* sums of moduli of the n rows of L, then of its n columns */
+    void *b, *bt, *x, *xt;  /* right-hand sides for L and L^T, solutions made of them */
+    void *r, *rt;           /* residuals */
+} growth_trial;
+/** Before the inversion: room, and the right-hand sides. */
+trine_status growth_cpu_begin(trine_supernodal plan, const void *from, growth_trial *trial);
+/** After it: plan->growth. */
+void growth_cpu_measure(trine_supernodal plan, const void *from, growth_trial *trial);
+void growth_cpu_free(trine_context ctx, growth_trial *trial);
+
 /* levels.c */
 trine_status levels_cpu_build(trine_supernodal plan);
 void levels_cpu_free(trine_supernodal plan);

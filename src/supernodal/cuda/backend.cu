@@ -9,11 +9,15 @@ namespace {
 void cuda_destroy(trine_supernodal plan)
 {
     device_side *d = static_cast<device_side *>(plan->device);
-    void *const all[] = {d->panels, d->sources, d->rows, d->original, d->source_rows, d->jobs, d->segment_start, d->segments, d->gather_start, d->gather_places,
-                         d->bad_row, d->solve_rows};
+    void *const all[] = {d->panels, d->sources, d->rows, d->original, d->source_rows, d->jobs, d->segment_start, d->segments,
+                         d->bad_row, d->trial_jobs, d->trial, d->outcome};
     for (void *p : all) trine_free(plan->ctx, TRINE_DEVICE, p);
+    for (const schedule_side &side : d->schedules) {
+        void *const parts[] = {side.rows, side.gather_start, side.gather_places, side.tiles[FORWARD][ONE], side.tiles[FORWARD][MANY],
+                               side.tiles[BACKWARD][ONE], side.tiles[BACKWARD][MANY]};
+        for (void *p : parts) trine_free(plan->ctx, TRINE_DEVICE, p);
+    }
     for (int direction = 0; direction < DIRECTIONS; direction++) {
-        for (int mode = 0; mode < MODES; mode++) trine_free(plan->ctx, TRINE_DEVICE, d->tiles[direction][mode]);
         trine_free(plan->ctx, TRINE_DEVICE, d->levels[direction].pieces);
         trine_free(plan->ctx, TRINE_HOST, d->levels[direction].launches);
         const sparse_side *sparse = &d->sparse[direction];
@@ -34,7 +38,7 @@ template <typename U> trine_status upload(trine_supernodal plan, const U *from, 
 }
 
 /** Tiles of the one-launch solve, and the panels that they are parts of. */
-trine_status upload_schedules(trine_supernodal plan, device_side *d)
+trine_status upload_schedule(trine_supernodal plan, trine_supernodal_invert invert, const int64_t n_init[MODES], schedule_side *d)
 {
     trine_status status = TRINE_SUCCESS;
     supernodal_schedule schedule = {};
@@ -43,17 +47,17 @@ trine_status upload_schedules(trine_supernodal plan, device_side *d)
     int32_t *gather_places = nullptr;
     const supernodal_structure *S = &plan->S;
     const bool pull = plan->options.access == TRINE_ACCESS_PULL;
-    if (plan->invert == TRINE_INVERT_NONE) {
+    if (invert == TRINE_INVERT_NONE) {
         TRY(supernodal_split(S, &parts));
         S = &parts;
-        TRY(upload(plan, S->rows, S->n_rows, &d->solve_rows));
+        TRY(upload(plan, S->rows, S->n_rows, &d->rows));
     }
     d->n_panels = S->n_panels;
     d->n_rows = S->n_rows;
     if (d->n_panels > INT32_MAX / 3) FAIL(TRINE_ERR_UNSUPPORTED, "%lld panels are too many for one launch", (long long)d->n_panels);
     for (int direction = 0; direction < DIRECTIONS; direction++) {
         for (int mode = 0; mode < MODES; mode++) {
-            const supernodal_task task = {direction == FORWARD, pull, mode == MANY, plan->invert, trine_dtype_size(plan->dtype), d->n_init[mode]};
+            const supernodal_task task = {direction == FORWARD, pull, mode == MANY, invert, trine_dtype_size(plan->dtype), n_init[mode]};
             TRY(supernodal_schedule_build(S, &task, &schedule));
             d->n_tickets[direction][mode] = schedule.n_tickets;
             TRY(upload(plan, schedule.tiles, schedule.n_tickets * SUPERNODAL_WARPS, &d->tiles[direction][mode]));
@@ -70,6 +74,29 @@ done:
     supernodal_structure_free(&parts);
     trine_free(plan->ctx, TRINE_HOST, gather_start);
     trine_free(plan->ctx, TRINE_HOST, gather_places);
+    return status;
+}
+
+trine_status upload_schedules(trine_supernodal plan, device_side *d)
+{
+    trine_status status = upload_schedule(plan, plan->invert, d->n_init, &d->schedules[0]);
+    if (!status && plan->chooses) status = upload_schedule(plan, TRINE_INVERT_NONE, d->n_init, &d->schedules[1]);
+    return status;
+}
+
+/** The trial of inverses: its tiles, and room. */
+trine_status upload_trial(trine_supernodal plan, device_side *d)
+{
+    trine_status status = TRINE_SUCCESS;
+    supernodal_job *jobs = nullptr;
+    const size_t bytes = supernodal_trial_bytes(plan);
+    TRY(supernodal_trial_jobs(&plan->S, plan->invert, &jobs, d->n_trial_jobs));
+    TRY(upload(plan, jobs, d->n_trial_jobs[0] + d->n_trial_jobs[1], &d->trial_jobs));
+    TRY(trine_alloc(plan->ctx, TRINE_DEVICE, bytes, &d->trial));
+    TRY(trine_alloc(plan->ctx, TRINE_DEVICE, sizeof *d->outcome, reinterpret_cast<void **>(&d->outcome)));
+    plan->bytes += (int64_t)bytes;
+done:
+    trine_free(plan->ctx, TRINE_HOST, jobs);
     return status;
 }
 
@@ -162,6 +189,7 @@ trine_status cuda_analyse(trine_supernodal plan)
     memcpy(d->stages, inversion.stages, sizeof d->stages);
     TRY(upload(plan, inversion.jobs, inversion.n_jobs, &d->jobs));
     TRY(trine_alloc(ctx, TRINE_DEVICE, sizeof *d->bad_row, reinterpret_cast<void **>(&d->bad_row)));
+    if (plan->invert != TRINE_INVERT_NONE) TRY(upload_trial(plan, d));
 done:
     trine_device_leave(ctx, saved);
     trine_free(ctx, TRINE_HOST, inversion.jobs);
@@ -169,11 +197,27 @@ done:
     return status;
 }
 
+trine_status cuda_examine(trine_supernodal plan, void *stream, int64_t *row)
+{
+    const device_side *d = static_cast<const device_side *>(plan->device);
+    unsigned bad = 0;
+    growth_outcome outcome = {};
+    trine_status status = trine_device_copy_async(plan->ctx, &bad, d->bad_row, sizeof bad, stream);
+    if (!status && d->outcome) status = trine_device_copy_async(plan->ctx, &outcome, d->outcome, sizeof outcome, stream);
+    if (!status) status = trine_device_synchronize(plan->ctx, stream);
+    if (status) return status;
+    *row = bad == 0xFFFFFFFFu ? -1 : (int64_t)bad;
+    plan->growth = outcome.growth;
+    plan->substitutes = outcome.substitutes;
+    return TRINE_SUCCESS;
+}
+
 trine_status cuda_numeric(trine_supernodal plan, trine_space space, const void *values, void *stream)
 {
     trine_status status = TRINE_SUCCESS;
     const device_side *d = static_cast<const device_side *>(plan->device);
     void *copied = nullptr;
+    int64_t row;
     int saved;
     trine_device_enter(plan->ctx, &saved);
     if (space == TRINE_HOST) {
@@ -188,26 +232,16 @@ trine_status cuda_numeric(trine_supernodal plan, trine_space space, const void *
     case TRINE_C: TRY(supernodal_numeric_on_gpu<complex_of<float>>(plan, values, stream)); break;
     case TRINE_Z: TRY(supernodal_numeric_on_gpu<complex_of<double>>(plan, values, stream)); break;
     }
-    if (copied) TRY(trine_device_synchronize(plan->ctx, stream));
+    if (copied) TRY(cuda_examine(plan, stream, &row));
 done:
     if (copied) trine_free(plan->ctx, TRINE_DEVICE, copied);
     trine_device_leave(plan->ctx, saved);
     return status;
 }
 
-trine_status cuda_singular_row(trine_supernodal plan, void *stream, int64_t *row)
-{
-    const device_side *d = static_cast<const device_side *>(plan->device);
-    unsigned bad = 0;
-    trine_status status = trine_device_copy_async(plan->ctx, &bad, d->bad_row, sizeof bad, stream);
-    if (!status) status = trine_device_synchronize(plan->ctx, stream);
-    *row = bad == 0xFFFFFFFFu ? -1 : (int64_t)bad;
-    return status;
-}
-
 /** Parts of a work's buffer, each on 256 bytes. */
 struct layout {
-    size_t epochs[DIRECTIONS][MODES], counters[DIRECTIONS][MODES]; /* zero at first, */
+    size_t epochs[SCHEDULES][DIRECTIONS][MODES], counters[SCHEDULES][DIRECTIONS][MODES]; /* zero at first, */
     size_t missing, after_missing;                                 /* but for these */
     size_t one_t[DIRECTIONS], one_x[DIRECTIONS], t, x, updates, bytes;
 };
@@ -216,7 +250,6 @@ layout layout_of(trine_supernodal plan, int64_t nrhs)
     const device_side *d = static_cast<const device_side *>(plan->device);
     const bool dynamic = plan->options.variant == TRINE_VARIANT_DYNAMIC;
     const size_t element = trine_dtype_size(plan->dtype), pair = dynamic && nrhs ? 2 * (size_t)plan->S.n * element : 0;
-    const int64_t n_panels = dynamic ? d->n_panels : 0;
     layout l = {};
     size_t at = DIRECTIONS * MODES * sizeof(solve_state), most_columns = 0;
     auto take = [&](size_t bytes) {
@@ -227,10 +260,11 @@ layout layout_of(trine_supernodal plan, int64_t nrhs)
     for (int mode = 0; mode < MODES; mode++) { /* whatever number up to nrhs is solved for */
         const int64_t most = mode == ONE ? std::min<int64_t>(nrhs, 1) : nrhs, width = supernodal_block_width(element, most);
         const size_t n_blocks = mode == MANY && nrhs < 2 ? 0 : (size_t)((most + width - 1) / width);
-        for (int direction = 0; direction < DIRECTIONS; direction++) {
-            l.epochs[direction][mode] = take(n_blocks * sizeof(unsigned));
-            l.counters[direction][mode] = take(n_blocks * (size_t)supernodal_counters(n_panels) * sizeof(unsigned));
-        }
+        for (int k = 0; k < (plan->chooses ? SCHEDULES : 1); k++)
+            for (int direction = 0; direction < DIRECTIONS; direction++) {
+                l.epochs[k][direction][mode] = take(n_blocks * sizeof(unsigned));
+                l.counters[k][direction][mode] = take(n_blocks * (size_t)supernodal_counters(d->schedules[k].n_panels) * sizeof(unsigned));
+            }
         most_columns = std::max(most_columns, n_blocks * (size_t)width);
     }
     l.one_t[FORWARD] = take(pair);
@@ -242,7 +276,7 @@ layout layout_of(trine_supernodal plan, int64_t nrhs)
     const size_t columns = dynamic && nrhs < 2 ? 0 : most_columns; /* a single one has the places above */
     l.t = take(columns * (size_t)plan->S.n * element);
     l.x = take(columns * (size_t)plan->S.n * element);
-    l.updates = take(dynamic && plan->options.access == TRINE_ACCESS_PULL ? most_columns * (size_t)d->n_rows * element : 0);
+    l.updates = take(dynamic && plan->options.access == TRINE_ACCESS_PULL ? most_columns * (size_t)std::max(d->schedules[0].n_rows, d->schedules[1].n_rows) * element : 0);
     l.bytes = at;
     return l;
 }
@@ -281,9 +315,8 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
     const layout l = layout_of(plan, work->nrhs);
     char *buffer = static_cast<char *>(work->buffer);
     const bool b_by_column = B->layout == TRINE_COLMAJOR, x_by_column = X->layout == TRINE_COLMAJOR;
-    solve_args<T> a = {};
-    a.tiles = d->tiles[direction][mode];
-    a.rows = d->solve_rows ? d->solve_rows : d->rows;
+    solve_choice<T> choice = {};
+    solve_args<T> &a = choice.schedules[0];
     a.original = d->original;
     a.values = static_cast<const T *>(plan->values);
     a.B = B->data;
@@ -295,32 +328,40 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
     a.b_col = b_by_column ? B->ld : 1;
     a.x_row = x_by_column ? 1 : X->ld;
     a.x_col = x_by_column ? X->ld : 1;
-    if (op == TRINE_N && d->gather_start) a.updates = reinterpret_cast<T *>(buffer + l.updates);
-    a.gather_start = d->gather_start;
-    a.gather_places = d->gather_places;
+    if (op == TRINE_N && d->schedules[0].gather_start) a.updates = reinterpret_cast<T *>(buffer + l.updates);
     a.n = plan->S.n;
-    a.n_rows = d->n_rows;
     a.nrhs = B->cols;
     a.state = reinterpret_cast<solve_state *>(buffer) + direction * MODES + mode;
-    a.epochs = reinterpret_cast<unsigned *>(buffer + l.epochs[direction][mode]);
-    a.counters = reinterpret_cast<unsigned *>(buffer + l.counters[direction][mode]);
-    a.n_panels = (int32_t)d->n_panels;
-    a.n_counters = (int32_t)supernodal_counters(d->n_panels);
     a.n_init = (int32_t)d->n_init[mode];
-    a.n_tickets = (int32_t)d->n_tickets[direction][mode];
     a.converts = plan->given != plan->dtype;
     if (a.converts) for (size_t k = 0; k < sizeof(T) / sizeof(float); k++) reinterpret_cast<float *>(&a.alpha)[k] = (float)static_cast<const double *>(alpha)[k];
     else memcpy(&a.alpha, alpha, sizeof(T));
     a.conjugate = op == TRINE_H;
     const int64_t width = supernodal_block_width(sizeof(T), B->cols), n_blocks = (B->cols + width - 1) / width;
-    if ((d->n_init[mode] + d->n_tickets[direction][mode]) * n_blocks > INT32_MAX / 2)
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld right-hand sides in one call are too many for this factor", (long long)B->cols);
     a.n_blocks = (int32_t)n_blocks;
+    choice.schedules[1] = a;
+    for (int k = 0; k < (plan->chooses ? SCHEDULES : 1); k++) {
+        const schedule_side *side = &d->schedules[k];
+        solve_args<T> &own = choice.schedules[k];
+        own.tiles = side->tiles[direction][mode];
+        own.rows = side->rows ? side->rows : d->rows;
+        own.gather_start = side->gather_start;
+        own.gather_places = side->gather_places;
+        own.n_rows = side->n_rows;
+        own.epochs = reinterpret_cast<unsigned *>(buffer + l.epochs[k][direction][mode]);
+        own.counters = reinterpret_cast<unsigned *>(buffer + l.counters[k][direction][mode]);
+        own.n_panels = (int32_t)side->n_panels;
+        own.n_counters = (int32_t)supernodal_counters(side->n_panels);
+        own.n_tickets = (int32_t)side->n_tickets[direction][mode];
+        if ((d->n_init[mode] + side->n_tickets[direction][mode]) * n_blocks > INT32_MAX / 2)
+            return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld right-hand sides in one call are too many for this factor", (long long)B->cols);
+    }
+    if (plan->chooses) choice.substitutes = &d->outcome->substitutes;
     int saved;
     trine_device_enter(plan->ctx, &saved);
     const trine_status status = plan->options.variant != TRINE_VARIANT_DYNAMIC ? supernodal_solve_levels(plan, a, direction, work, stream)
-                              : mode == ONE ? supernodal_solve_one(plan, a, direction == FORWARD, stream)
-                                            : supernodal_solve_many(plan, a, direction == FORWARD, stream);
+                              : mode == ONE ? supernodal_solve_one(plan, choice, direction == FORWARD, stream)
+                                            : supernodal_solve_many(plan, choice, direction == FORWARD, stream);
     trine_device_leave(plan->ctx, saved);
     return status;
 }
@@ -340,5 +381,5 @@ trine_status cuda_solve(trine_supernodal plan, trine_transpose op, const void *a
 } // namespace
 
 extern "C" const struct supernodal_backend supernodal_cuda = {
-    cuda_analyse, cuda_destroy, cuda_numeric, cuda_singular_row, cuda_work_bytes, cuda_work_init,
+    cuda_analyse, cuda_destroy, cuda_numeric, cuda_examine, cuda_work_bytes, cuda_work_init,
     supernodal_levels_work_free, cuda_solve};

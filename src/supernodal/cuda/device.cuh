@@ -31,6 +31,24 @@ struct sparse_side {
     int64_t n_lines;
 };
 
+/** What the trial of inverses came to (growth.cu). */
+struct growth_outcome {
+    unsigned long long most[4]; /* bits of the largest residuals with L and L^T, and of the largest row and column sum of moduli */
+    double growth;
+    int32_t substitutes;        /* the values are L's own, and solves go by the second schedule */
+};
+
+/** Tiles of the one-launch solve. */
+struct schedule_side {
+    supernodal_tile *tiles[DIRECTIONS][MODES];
+    int64_t n_tickets[DIRECTIONS][MODES];
+    int32_t *rows;                          /* of the panels that its tiles belong to; NULL: the plan's. */
+    int64_t n_panels, n_rows;               /* Their numbers: the plan's, or of parts of them */
+    int64_t *gather_start;                  /* TRINE_ACCESS_PULL */
+    int32_t *gather_places;
+};
+enum { SCHEDULES = 2 };                     /* the second: substitution, where the plan chooses */
+
 /** A plan's part in device memory. */
 struct device_side {
     supernodal_panel *panels;
@@ -39,22 +57,22 @@ struct device_side {
     supernodal_job *jobs;
     int n_stages;
     int64_t stages[80];
-    supernodal_tile *tiles[DIRECTIONS][MODES]; /* the one-launch solve */
-    int64_t n_tickets[DIRECTIONS][MODES], n_init[MODES], n_source_values;
-    int32_t *solve_rows;                       /* of the panels that its tiles belong to, */
-    int64_t n_panels, n_rows;                  /* and their numbers: the plan's, or parts of them */
+    schedule_side schedules[SCHEDULES];
+    int64_t n_init[MODES], n_source_values;
     level_side levels[DIRECTIONS];
     sparse_side sparse[DIRECTIONS];         /* TRINE_VARIANT_SPMV */
     int64_t *segment_start;
     supernodal_segment *segments;
-    int64_t *gather_start;                  /* TRINE_ACCESS_PULL */
-    int32_t *gather_places;
     unsigned *bad_row;
+    supernodal_job *trial_jobs;             /* of the caller's panels, then of the plan's */
+    int64_t n_trial_jobs[2];
+    void *trial;                            /* vectors */
+    growth_outcome *outcome;
 };
 
 /** What stands at the head of a work's buffer, once for each direction and mode; the arrays follow it. */
 struct solve_state {
-    unsigned ticket, finished_blocks, unused[30];
+    unsigned ticket, finished_blocks, solves, unused[29];
 };
 
 template <typename T> struct solve_args {
@@ -74,6 +92,12 @@ template <typename T> struct solve_args {
     T alpha;
     bool conjugate;
     bool converts;                  /* T is single, B and X are double */
+};
+
+/** What a solve is launched with: the second where *substitutes says so. NULL: there is no choice. */
+template <typename T> struct solve_choice {
+    solve_args<T> schedules[SCHEDULES];
+    const int32_t *substitutes;
 };
 
 template <typename T> struct wider { using type = T; };
@@ -108,9 +132,13 @@ inline int supernodal_block_width(size_t element, int64_t nrhs) { return nrhs ==
 
 /** All launches of a new set of values: copy, invert (numeric.cu). */
 template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal plan, const void *from, void *stream);
+/** The trial of inverses (growth.cu): before the inversion, and after it; `from`: the caller's values. */
+size_t supernodal_trial_bytes(trine_supernodal plan);
+template <typename T> trine_status supernodal_trial_begin(trine_supernodal plan, const void *from, void *stream);
+template <typename T> trine_status supernodal_trial_end(trine_supernodal plan, const void *from, void *stream);
 /** The solve's launch, with one right-hand side (solve_one.cu) or blocks of them (solve_many.cu). */
-template <typename T> trine_status supernodal_solve_one(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream);
-template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream);
+template <typename T> trine_status supernodal_solve_one(trine_supernodal plan, const solve_choice<T> &a, bool forward, void *stream);
+template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_choice<T> &a, bool forward, void *stream);
 /** The SpMV variant (lines.cu): entries from the panels, at the end of numeric; one launch of a solve. */
 template <typename T> trine_status supernodal_lines_numeric(trine_supernodal plan, void *stream);
 template <typename T>
@@ -212,16 +240,18 @@ template <typename T> __device__ inline void leave(const solve_args<T> &a)
     if (threadIdx.x == 0 && atomicAdd(&a.state->finished_blocks, 1u) == gridDim.x - 1) { /* every block has its last ticket */
         a.state->ticket = 0;
         a.state->finished_blocks = 0;
+        a.state->solves++;
         for (int b = 0; b < a.n_blocks; b++) a.epochs[b]++;
     }
 }
 
 /** As many blocks as are resident at once, or as there are tickets. */
 template <typename T>
-inline trine_status launch_tickets(trine_supernodal plan, void (*kernel)(const solve_args<T>), int per_multiprocessor,
-                                   const solve_args<T> &a, void *stream, int shared_bytes = 0)
+inline trine_status launch_tickets(trine_supernodal plan, void (*kernel)(const solve_choice<T>), int per_multiprocessor,
+                                   const solve_choice<T> &a, void *stream, int shared_bytes = 0)
 {
-    const int64_t tickets = ((int64_t)a.n_init + a.n_tickets) * a.n_blocks;
+    const solve_args<T> *const s = a.schedules;
+    const int64_t tickets = ((int64_t)s[0].n_init + (s[0].n_tickets > s[1].n_tickets ? s[0].n_tickets : s[1].n_tickets)) * s[0].n_blocks;
     const int64_t resident = plan->options.teams ? plan->options.teams : (int64_t)per_multiprocessor * plan->ctx->info.multiprocessors;
     kernel<<<(unsigned)(tickets < resident ? tickets : resident), SUPERNODAL_BLOCK_THREADS, (size_t)shared_bytes, static_cast<gpuStream_t>(stream)>>>(a);
     return GPU_LAUNCHED("the supernodal solve");

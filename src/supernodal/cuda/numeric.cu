@@ -12,10 +12,12 @@ template <typename T> struct numeric_args {
     T *values;
     unsigned *bad_row;
     bool unit, off, converts; /* converts: `from` is double where T is single */
+    const int32_t *wanted;    /* NULL, or nothing is done unless it is set */
 };
 
 template <typename T> __global__ void __launch_bounds__(128) copy_columns(const numeric_args<T> a, const supernodal_job *jobs)
 {
+    if (a.wanted && !*a.wanted) return;
     const supernodal_job job = jobs[blockIdx.x];
     const source_panel s = a.sources[job.panel];
     const supernodal_panel p = a.panels[s.target];
@@ -163,18 +165,27 @@ template <typename T> __global__ void __launch_bounds__(256) clear_above(const n
         for (int r = threadIdx.x % 32; r < job.a; r += 32) P[r + (int64_t)c * p.ld] = zero_of<T>();
 }
 
+/** Zeros where the inverses are not wanted. */
+template <typename T> __global__ void __launch_bounds__(256) clear_values(const numeric_args<T> a, int64_t n_values)
+{
+    if (!*a.wanted) return;
+    for (int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x; i < n_values; i += (int64_t)gridDim.x * 256) a.values[i] = zero_of<T>();
+}
+
 } // namespace
 
 template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal plan, const void *from, void *stream)
 {
     const device_side *d = static_cast<const device_side *>(plan->device);
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
-    const numeric_args<T> a = {d->panels, d->sources, d->source_rows, d->original, from,
+    numeric_args<T> a = {d->panels, d->sources, d->source_rows, d->original, from,
                                static_cast<T *>(plan->values), d->bad_row, plan->diag == TRINE_UNIT,
-                               plan->invert == TRINE_INVERT_OFF, plan->given != plan->dtype};
+                               plan->invert == TRINE_INVERT_OFF, plan->given != plan->dtype, nullptr};
+    const bool inverts = plan->invert != TRINE_INVERT_NONE;
     trine_status status = TRINE_SUCCESS;
     TRY(GPU(gpuMemsetAsync(d->bad_row, 0xFF, sizeof *d->bad_row, s)));
     TRY(GPU(gpuMemsetAsync(plan->values, 0, (size_t)plan->S.n_values * sizeof(T), s)));
+    if (inverts) TRY(supernodal_trial_begin<T>(plan, from, stream));
     for (int k = 0; k < d->n_stages; k++) {
         const supernodal_job *jobs = d->jobs + d->stages[k];
         const unsigned count = (unsigned)(d->stages[k + 1] - d->stages[k]);
@@ -186,6 +197,13 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
         else if (k % 2 == 1) transpose_piece<T><<<count, 256, 0, s>>>(a, jobs);
         else combine_columns<T><<<count, 256, 0, s>>>(a, jobs);
         TRY(GPU_LAUNCHED("the panel inversion"));
+    }
+    if (inverts) TRY(supernodal_trial_end<T>(plan, from, stream));
+    if (plan->chooses) { /* the values as they are, where the trial says so */
+        a.wanted = &d->outcome->substitutes;
+        clear_values<T><<<(unsigned)(8 * plan->ctx->info.multiprocessors), 256, 0, s>>>(a, plan->S.n_values);
+        copy_columns<T><<<(unsigned)d->stages[1], 128, 0, s>>>(a, d->jobs);
+        TRY(GPU_LAUNCHED("the copy of panels"));
     }
     if (plan->options.variant == TRINE_VARIANT_SPMV) TRY(supernodal_lines_numeric<T>(plan, stream));
 done:

@@ -401,3 +401,31 @@ trine_status supernodal_inversion_build(const supernodal_structure *S, trine_sup
 done:
     return status;
 }
+
+/** Tiles of a panel from the diagonal down; jobs NULL: how many. */
+static int64_t add_trial_tiles(int32_t panel, int64_t height, int64_t width, supernodal_job *jobs)
+{
+    int64_t count = 0;
+    for (int64_t x = 0; x < height; x += SUPERNODAL_ROWS)
+        for (int64_t a = 0; a < width && a < x + SUPERNODAL_ROWS; a += SUPERNODAL_TILE, count++)
+            if (jobs) jobs[count] = (supernodal_job){.panel = panel, .a = (int32_t)a, .b = (int32_t)(a + SUPERNODAL_TILE < width ? a + SUPERNODAL_TILE : width), .x = (int32_t)x};
+    return count;
+}
+
+trine_status supernodal_trial_jobs(const supernodal_structure *S, trine_supernodal_invert invert, supernodal_job **jobs, int64_t counts[2])
+{
+    trine_status status = TRINE_SUCCESS;
+    *jobs = NULL;
+    for (int fill = 0; fill < 2; fill++) {
+        int64_t at = 0;
+        for (int32_t s = 0; s < S->n_sources; s++)
+            at += add_trial_tiles(s, S->source_row_offsets[s + 1] - S->source_row_offsets[s], S->source_width[s], *jobs ? *jobs + at : NULL);
+        counts[0] = at;
+        for (int32_t s = 0; s < S->n_panels; s++)
+            at += add_trial_tiles(s, invert == TRINE_INVERT_OFF ? S->panels[s].height : S->panels[s].width, S->panels[s].width, *jobs ? *jobs + at : NULL);
+        counts[1] = at - counts[0];
+        if (!fill) TRY(ALLOC(S->ctx, *jobs, at));
+    }
+done:
+    return status;
+}

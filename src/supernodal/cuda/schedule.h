@@ -89,6 +89,9 @@ typedef struct {
     int n_stages;
     int64_t stages[80];
 } supernodal_inversion;
+/** Tiles of SUPERNODAL_ROWS rows from x and columns a..b-1 for the trial of the inverses: of the caller's panels, counts[0] of them,
+ *  then of the plan's, counts[1]; without the rows below diagonal blocks of the latter for TRINE_INVERT_DIAG. */
+trine_status supernodal_trial_jobs(const supernodal_structure *S, trine_supernodal_invert invert, supernodal_job **jobs, int64_t counts[2]);
 trine_status supernodal_inversion_build(const supernodal_structure *S, trine_supernodal_invert invert, supernodal_inversion *out);
 
 #ifdef __cplusplus

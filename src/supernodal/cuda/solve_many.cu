@@ -206,16 +206,15 @@ template <typename T, int WIDTH> __device__ void set_up(const solve_args<T> &a, 
     signal_done<THREADS>(a, a.n_panels, block, threadIdx.x);
 }
 
+/** A block's tickets; thread 0 has the first one in `next`. */
 template <typename T, int WIDTH, bool IS_FORWARD, int STAGES>
-__global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(const solve_args<T> a)
+__device__ __forceinline__ void work_through(const solve_args<T> &a, unsigned next)
 {
     constexpr int WARP_ROOM = warp_room<panel_product<T, WIDTH, IS_FORWARD>, STAGES>::ELEMENTS;
     extern __shared__ __align__(16) unsigned char room[];
     __shared__ int shared_ticket;
     T *shared = reinterpret_cast<T *>(room);
     const int warp = threadIdx.x / 32, set_up_tickets = a.n_init * a.n_blocks, all_tickets = set_up_tickets + a.n_tickets * a.n_blocks;
-    unsigned next = 0;
-    if (threadIdx.x == 0) next = atomicAdd(&a.state->ticket, 1u);
     for (int ticket; (ticket = take_ticket(a.state, &shared_ticket, next, all_tickets)) < all_tickets;) {
         const int block = ticket % a.n_blocks;
         if (ticket < set_up_tickets) {
@@ -232,7 +231,22 @@ __global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(cons
     leave(a);
 }
 
-template <typename T, int WIDTH, bool IS_FORWARD, int STAGES = MOST_STAGES> trine_status launch(trine_supernodal plan, const solve_args<T> &a, void *stream)
+/** Apart from the way that is taken where inverses are accurate, so as not to share its registers. */
+template <typename T, int WIDTH, bool IS_FORWARD, int STAGES> __device__ __noinline__ void work_by_substitution(const solve_args<T> a, unsigned next)
+{
+    work_through<T, WIDTH, IS_FORWARD, STAGES>(a, next);
+}
+
+template <typename T, int WIDTH, bool IS_FORWARD, int STAGES>
+__global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(const solve_choice<T> choice)
+{
+    unsigned next = 0;
+    if (threadIdx.x == 0) next = atomicAdd(&choice.schedules[0].state->ticket, 1u);
+    if (choice.substitutes && *choice.substitutes) work_by_substitution<T, WIDTH, IS_FORWARD, STAGES>(choice.schedules[1], next);
+    else work_through<T, WIDTH, IS_FORWARD, STAGES>(choice.schedules[0], next);
+}
+
+template <typename T, int WIDTH, bool IS_FORWARD, int STAGES = MOST_STAGES> trine_status launch(trine_supernodal plan, const solve_choice<T> &a, void *stream)
 {
     constexpr int BYTES = WARPS * warp_room<panel_product<T, WIDTH, IS_FORWARD>, STAGES>::ELEMENTS * (int)sizeof(T), STATIC_BYTES = 64;
     const auto kernel = solve_panels<T, WIDTH, IS_FORWARD, STAGES>;
@@ -251,14 +265,14 @@ done:
 
 } // namespace
 
-template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream)
+template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_choice<T> &a, bool forward, void *stream)
 {
     constexpr int MOST = sizeof(T) == 16 ? 16 : 32;
-    if (supernodal_block_width(sizeof(T), a.nrhs) == 8) return forward ? launch<T, 8, true>(plan, a, stream) : launch<T, 8, false>(plan, a, stream);
+    if (supernodal_block_width(sizeof(T), a.schedules[0].nrhs) == 8) return forward ? launch<T, 8, true>(plan, a, stream) : launch<T, 8, false>(plan, a, stream);
     return forward ? launch<T, MOST, true>(plan, a, stream) : launch<T, MOST, false>(plan, a, stream);
 }
 
-template trine_status supernodal_solve_many(trine_supernodal, const solve_args<float> &, bool, void *);
-template trine_status supernodal_solve_many(trine_supernodal, const solve_args<double> &, bool, void *);
-template trine_status supernodal_solve_many(trine_supernodal, const solve_args<complex_of<float>> &, bool, void *);
-template trine_status supernodal_solve_many(trine_supernodal, const solve_args<complex_of<double>> &, bool, void *);
+template trine_status supernodal_solve_many(trine_supernodal, const solve_choice<float> &, bool, void *);
+template trine_status supernodal_solve_many(trine_supernodal, const solve_choice<double> &, bool, void *);
+template trine_status supernodal_solve_many(trine_supernodal, const solve_choice<complex_of<float>> &, bool, void *);
+template trine_status supernodal_solve_many(trine_supernodal, const solve_choice<complex_of<double>> &, bool, void *);

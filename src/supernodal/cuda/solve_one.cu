@@ -316,16 +316,15 @@ template <typename T, bool IS_FORWARD> __device__ void make_ready(const solve_ar
     }
 }
 
-template <typename T, bool IS_FORWARD> __global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(const solve_args<T> a)
+/** A block's tickets; thread 0 has the first one in `next`. */
+template <typename T, bool IS_FORWARD> __device__ __forceinline__ void work_through(const solve_args<T> &a, unsigned next)
 {
     constexpr int ROOM = 16384 / (int)sizeof(T), WARP_ROOM = ROOM / SUPERNODAL_WARPS;
     __shared__ __align__(16) unsigned char room[ROOM * sizeof(T)];
     __shared__ int shared_ticket;
     T *shared = reinterpret_cast<T *>(room);
     const int warp = threadIdx.x / 32, all_tickets = a.n_tickets + a.n_init;
-    unsigned next = 0;
-    if (threadIdx.x == 0) next = atomicAdd(&a.state->ticket, 1u);
-    const int64_t odd = a.epochs[0] % 2 * a.n;
+    const int64_t odd = a.state->solves % 2 * a.n;
     const vectors<T> mine = {a.t + odd, a.x + odd}, others = {a.t + a.n - odd, a.x + a.n - odd};
     for (int ticket; (ticket = take_ticket(a.state, &shared_ticket, next, all_tickets)) < all_tickets;) {
         if (ticket >= a.n_tickets) {
@@ -346,14 +345,28 @@ template <typename T, bool IS_FORWARD> __global__ void __launch_bounds__(THREADS
     leave(a);
 }
 
+/** Apart from the way that is taken where inverses are accurate, so as not to share its registers. */
+template <typename T, bool IS_FORWARD> __device__ __noinline__ void work_by_substitution(const solve_args<T> a, unsigned next)
+{
+    work_through<T, IS_FORWARD>(a, next);
+}
+
+template <typename T, bool IS_FORWARD> __global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(const solve_choice<T> choice)
+{
+    unsigned next = 0;
+    if (threadIdx.x == 0) next = atomicAdd(&choice.schedules[0].state->ticket, 1u);
+    if (choice.substitutes && *choice.substitutes) work_by_substitution<T, IS_FORWARD>(choice.schedules[1], next);
+    else work_through<T, IS_FORWARD>(choice.schedules[0], next);
+}
+
 } // namespace
 
-template <typename T> trine_status supernodal_solve_one(trine_supernodal plan, const solve_args<T> &a, bool forward, void *stream)
+template <typename T> trine_status supernodal_solve_one(trine_supernodal plan, const solve_choice<T> &a, bool forward, void *stream)
 {
     return launch_tickets(plan, forward ? solve_panels<T, true> : solve_panels<T, false>, PER_MULTIPROCESSOR, a, stream);
 }
 
-template trine_status supernodal_solve_one(trine_supernodal, const solve_args<float> &, bool, void *);
-template trine_status supernodal_solve_one(trine_supernodal, const solve_args<double> &, bool, void *);
-template trine_status supernodal_solve_one(trine_supernodal, const solve_args<complex_of<float>> &, bool, void *);
-template trine_status supernodal_solve_one(trine_supernodal, const solve_args<complex_of<double>> &, bool, void *);
+template trine_status supernodal_solve_one(trine_supernodal, const solve_choice<float> &, bool, void *);
+template trine_status supernodal_solve_one(trine_supernodal, const solve_choice<double> &, bool, void *);
+template trine_status supernodal_solve_one(trine_supernodal, const solve_choice<complex_of<float>> &, bool, void *);
+template trine_status supernodal_solve_one(trine_supernodal, const solve_choice<complex_of<double>> &, bool, void *);
