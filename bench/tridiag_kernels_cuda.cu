@@ -36,8 +36,8 @@ template <typename T> int launch(tridiag_kernel kernel, const tridiag_arrays *ar
     const int64_t n = arrays->n, tiles = (n + tile::ROWS - 1) / tile::ROWS, ld = (2 * tiles + 3) / 4 * 4;
     const auto stream = (gpuStream_t)arrays->stream;
     T *work = (T *)arrays->work;
-    two_pass<T> s = {{{n, 0, 0, false, false, (const T *)arrays->a, (const T *)arrays->b, (const T *)arrays->c}, pivoting_of(TRINE_PIVOT_SCALED_PARTIAL), 1,
-                     {(const T *)arrays->d, n}, {(T *)arrays->x, n}}, work, work + ld, work + 2 * ld, {work + 3 * ld, ld}, tiles};
+    two_pass<T> s = {{{n, 0, 0, false, false, (const T *)arrays->a, (const T *)arrays->b, (const T *)arrays->c}, pivoting_of(TRINE_PIVOT_SCALED_PARTIAL, n, false), 1,
+                     {(const T *)arrays->d, n}, {(T *)arrays->x, n}}, work, work + ld, work + 2 * ld, work + 3 * ld, {work + 4 * ld, ld}, tiles};
     s.coarse_n = 2 * tiles;
     void (*const kernels[])(two_pass<T>) = {nullptr, reduce_tiles<T, 1, M>, move_tiles<T, M, false>, substitute_tiles<T, 1, M>, move_tiles<T, M, true>};
     if (kernel == TRIDIAG_COPY) {

@@ -390,13 +390,13 @@ void check_singular(linear_system s)
 {
     static const int64_t where[] = {0, 6, 500, 999};
     for (int k = 0; k < 4; k++) {
-        char column[32];
+        char row[32];
         emptying e = {&s, where[k]};
         fill_system(&s, 3, 0);
         visit_storage(&s, empty_one, &e);
-        snprintf(column, sizeof column, "column %d ", (int)where[k]);
+        snprintf(row, sizeof row, "row %d ", (int)where[k]);
         if (test_on_gpu()) OK(solve_system(&s));
-        else FAILS(TRINE_ERR_SINGULAR, column, solve_system(&s));
+        else FAILS(TRINE_ERR_SINGULAR, row, solve_system(&s));
     }
     free_system(&s);
 }
