@@ -30,7 +30,7 @@ typedef struct { int64_t n; int stages; rpts_stage stage[RPTS_MAX_STAGES]; int64
 static inline int rpts_lost_digits(int64_t n)
 {
     int digits = 4;
-    for (int64_t rows = 16; rows < n && digits < 15; rows *= rows < 65536 ? 4 : 2) digits++;
+    for (int64_t rows = 64; rows < n && digits < 16; rows *= rows < 16384 ? 4 : 2) digits++;
     return digits;
 }
 

@@ -116,87 +116,152 @@ template <typename T> __global__ void __launch_bounds__(WARP) solve_by_one_threa
 /** How much may be lost in a system of n rows whose solve has these options: rows may be exchanged, nothing but zeros count as zero. */
 inline float fused_lost(int pivot, double epsilon, int64_t n) { return epsilon > 0 ? INFINITY : pivoting_of(pivot, n, false).lost; }
 
-/** Solve a system that fits into one block's shared memory; block k takes column k of D, with the matrix `next` elements behind
- *  that of block k - 1 (0: one matrix for all). lost: fused_lost; where more is, everything is done once more, carefully. X == D is allowed. */
-template <typename T> __global__ void __launch_bounds__(FUSED_THREADS) solve_fused(system_of<T> A, int64_t next, const scheme_of<T> scheme, float lost, columns_of<const T> D, columns_of<T> X)
-{
+/** What a solve has lost: nothing that matters; what a step of refinement brings back; more. */
+enum fused_outcome { FUSED_FINE, FUSED_SOME_LOST, FUSED_MUCH_LOST };
+/** From how much on it is that. */
+template <typename T> constexpr float FUSED_MUCH = sizeof(real_of<T>) == 4 ? 0x1p10f : 0x1p20f;
+
+/** A block that solves a system in its shared memory. */
+template <typename T> struct fused_block {
     using R = real_of<T>;
-    extern __shared__ __align__(16) unsigned char shared_memory[];
-    __shared__ unsigned lost_rows[2][FUSED_MARKS]; /* one bit for each partition of each level: its last row, its first row */
-    T *memory = (T *)shared_memory;
-    level levels[FUSED_LEVELS];
-    const int count = fused_levels((int)A.n, A.cyclic, levels), tid = (int)threadIdx.x, n = (int)A.n;
-    bool careful = false;
-    if (tid < 2 * FUSED_MARKS) lost_rows[tid / FUSED_MARKS][tid % FUSED_MARKS] = 0;
-    A.lower += blockIdx.x * next, A.diag += blockIdx.x * next, A.upper += blockIdx.x * next;
-    const T *d = D.data + blockIdx.x * D.ld;
-    T *x = X.data + blockIdx.x * X.ld;
-    const auto solve_carefully_instead = [&] {
-        constexpr int WARPS = FUSED_THREADS / WARP, EACH = 64 / sizeof(T);
-        static_assert(WARPS * WARP * EACH * (6 * sizeof(T) + sizeof(T) / 4) >= FUSED_BYTES, "enough lanes");
-        solve_block_carefully<T, 1, EACH>(A, scheme.pivot, columns_of<const T>{d, 0}, columns_of<T>{x, 0}, 0, 1, *(parts_of<T, 1, WARPS> *)shared_memory);
-    };
+    static constexpr int EACH = 64 / sizeof(T); /* rows of a thread, at most */
+    system_of<T> A;
+    scheme_of<T> scheme;
+    float lost;
+    T *memory;
+    unsigned (*marks)[FUSED_MARKS]; /* one bit for each partition of each level: its last row has lost something, its first row; much, much */
+    const level *levels;
+    int count;
+
+    __device__ __forceinline__ void load(const T *d) const
     {
         const partition_of<T> p = fused_arrays(memory, levels[0], 0);
-        for (int i = tid; i < n + (n > FUSED_PARTITION); i += FUSED_THREADS) { /* one more: a row of the identity, if a partition needs it */
+        const int n = (int)A.n;
+        for (int i = (int)threadIdx.x; i < n + (n > FUSED_PARTITION); i += FUSED_THREADS) { /* one more: a row of the identity, if a partition needs it */
             const int slot = fused_slot(levels[0], i);
             p.a[slot] = i < n ? lower_of(A, i) : T{};
             p.b[slot] = i < n ? diag_of(A, i) : one_of<T>();
             p.c[slot] = i < n ? upper_of(A, i) : T{};
-            p.d[slot] = i < n ? d[i] : T{};
+            if (d) p.d[slot] = i < n ? d[i] : T{};
         }
     }
-    __syncthreads();
-    for (int k = 0, marks = 0; k < count - 1; marks += levels[k++].partitions) {
-        const level &fine = levels[k], &coarse = levels[k + 1];
-        const partition_of<T> out = fused_arrays(memory, coarse, 0);
-        for (int item = tid; item < 2 * fine.partitions; item += FUSED_THREADS) {
-            const bool upwards = item >= fine.partitions;
-            const int q = upwards ? item - fine.partitions : item, left = fine.n - q * FUSED_PARTITION;
-            const int m = left >= FUSED_PARTITION ? FUSED_PARTITION : A.cyclic ? left : left + left % 2;
-            const partition_of<T> p = fused_arrays(memory, fine, q * (FUSED_PARTITION + 1));
-            carried_row<T, 1> carried;
-            if (m > 1) {
-                reduce_rows(p, m, upwards ? -1 : 1, scheme, carried);
-                const int slot = fused_slot(coarse, 2 * q + !upwards);
-                const R part = part_left(carried, p, upwards ? 0 : m - 1, k > 0), g = reciprocal_approximation(fmax(fmax(part, R(0x1p-40) * largest_left(carried)), precision_of<R>::SMALLEST_NORMAL_NUMBER));
-                if (is_lost(carried, part, lost)) atomicOr(&lost_rows[upwards][(marks + q) / WARP], 1u << (marks + q) % WARP);
-                out.a[slot] = scaled(upwards ? carried.right : carried.spike, g);
-                out.b[slot] = scaled(carried.diag, g);
-                out.c[slot] = scaled(upwards ? carried.spike : carried.right, g);
-                out.d[slot] = scaled(carried.rhs[0], g);
-            } else if (upwards) {
-                const int slot = fused_slot(coarse, 2 * q);
-                const R g = k > 0 ? R(1) : reciprocal_approximation(fmax(fmax(fmax(size_of(p.a[0]), size_of(p.b[0])), size_of(p.c[0])), precision_of<R>::SMALLEST_NORMAL_NUMBER));
-                out.a[slot] = scaled(p.a[0], g), out.b[slot] = scaled(p.b[0], g), out.c[slot] = scaled(p.c[0], g), out.d[slot] = scaled(p.d[0], g);
+    __device__ __forceinline__ T *unknown(int i) const { return &fused_arrays(memory, levels[0], 0).d[fused_slot(levels[0], i)]; }
+
+    /** The system that load has brought, and afterwards its solution in place of right-hand sides. The same answer for all threads. */
+    __device__ __forceinline__ fused_outcome solve() const
+    {
+        const int tid = (int)threadIdx.x;
+        const bool normalizes = lost < INFINITY; /* else noise may be told from numbers by its size */
+        bool some = false, much = false;
+        if (tid < 4 * FUSED_MARKS) marks[tid / FUSED_MARKS][tid % FUSED_MARKS] = 0;
+        __syncthreads();
+        for (int k = 0, first = 0; k < count - 1; first += levels[k++].partitions) {
+            const level &fine = levels[k], &coarse = levels[k + 1];
+            const partition_of<T> out = fused_arrays(memory, coarse, 0);
+            for (int item = tid; item < 2 * fine.partitions; item += FUSED_THREADS) {
+                const bool upwards = item >= fine.partitions;
+                const int q = upwards ? item - fine.partitions : item, left = fine.n - q * FUSED_PARTITION;
+                const int m = left >= FUSED_PARTITION ? FUSED_PARTITION : A.cyclic ? left : left + left % 2;
+                const partition_of<T> p = fused_arrays(memory, fine, q * (FUSED_PARTITION + 1));
+                carried_row<T, 1> carried;
+                if (m > 1) {
+                    reduce_rows(p, m, upwards ? -1 : 1, scheme, carried);
+                    const int slot = fused_slot(coarse, 2 * q + !upwards);
+                    const R part = part_left(carried, p, upwards ? 0 : m - 1, k > 0);
+                    const R g = normalizes ? reciprocal_approximation(fmax(fmax(part, R(0x1p-40) * largest_left(carried)), precision_of<R>::SMALLEST_NORMAL_NUMBER)) : R(1);
+                    if (is_lost(carried, part, lost)) atomicOr(&marks[upwards][(first + q) / WARP], 1u << (first + q) % WARP);
+                    if (is_lost(carried, part, fmaxf(lost, FUSED_MUCH<T>))) atomicOr(&marks[2 + upwards][(first + q) / WARP], 1u << (first + q) % WARP);
+                    out.a[slot] = scaled(upwards ? carried.right : carried.spike, g);
+                    out.b[slot] = scaled(carried.diag, g);
+                    out.c[slot] = scaled(upwards ? carried.spike : carried.right, g);
+                    out.d[slot] = scaled(carried.rhs[0], g);
+                } else if (upwards) {
+                    const int slot = fused_slot(coarse, 2 * q);
+                    const R g = k > 0 || !normalizes ? R(1) : reciprocal_approximation(fmax(fmax(fmax(size_of(p.a[0]), size_of(p.b[0])), size_of(p.c[0])), precision_of<R>::SMALLEST_NORMAL_NUMBER));
+                    out.a[slot] = scaled(p.a[0], g), out.b[slot] = scaled(p.b[0], g), out.c[slot] = scaled(p.c[0], g), out.d[slot] = scaled(p.d[0], g);
+                }
             }
+            __syncthreads();
+        }
+        if (tid < FUSED_MARKS) some = marks[0][tid] & marks[1][tid], much = marks[2][tid] & marks[3][tid];
+        if (tid == 0) much |= solve_direct(fused_arrays(memory, levels[count - 1], 1), levels[count - 1].n, A.cyclic, scheme, count > 1, lost);
+        if (__builtin_expect(__syncthreads_or(much), 0)) return FUSED_MUCH_LOST;
+        for (int k = count - 2; k >= 0; k--) {
+            const level &fine = levels[k], &coarse = levels[k + 1];
+            const partition_of<T> solution = fused_arrays(memory, coarse, 0);
+            for (int q = tid; q < fine.partitions; q += FUSED_THREADS) {
+                const int left = fine.n - q * FUSED_PARTITION, i = 2 * q, end = coarse.n;
+                const int m = left >= FUSED_PARTITION ? FUSED_PARTITION : A.cyclic ? left : left + left % 2;
+                interface_of<T, 1> known;
+                known.first[0] = solution.d[fused_slot(coarse, i)];
+                known.last[0] = i + 1 < end ? solution.d[fused_slot(coarse, i + 1)] : T{};
+                known.before[0] = i > 0 || A.cyclic ? solution.d[fused_slot(coarse, i > 0 ? i - 1 : end - 1)] : T{};
+                known.after[0] = i + 2 < end || A.cyclic ? solution.d[fused_slot(coarse, i + 2 < end ? i + 2 : 0)] : T{};
+                const partition_of<T> p = fused_arrays(memory, fine, q * (FUSED_PARTITION + 1));
+                const row0_check<T> row0(p);
+                const T x1 = substitute_rows(p, m, scheme, known);
+                if (m > 2) some |= row0.fails(x1, known, lost), much |= row0.fails(x1, known, fmaxf(lost, FUSED_MUCH<T>));
+            }
+            if (k > 0) __syncthreads();
+        }
+        if (__builtin_expect(!__syncthreads_or(some), 1)) return FUSED_FINE;
+        return __syncthreads_or(much) ? FUSED_MUCH_LOST : FUSED_SOME_LOST;
+    }
+
+    /** A step of refinement of the solution that is there, X from D, which may be the same. False if that does not do: X is as it was. */
+    __device__ __noinline__ bool refine(const T *d, T *x) const
+    {
+        const int n = (int)A.n;
+        T own[EACH], residual[EACH];
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            const int i = (int)threadIdx.x + j * FUSED_THREADS;
+            if (i >= n) continue;
+            own[j] = *unknown(i);
+            residual[j] = d[i] - diag_of(A, i) * own[j];
+            if (i > 0 || A.cyclic) residual[j] = residual[j] - lower_of(A, i) * *unknown(i > 0 ? i - 1 : n - 1);
+            if (i < n - 1 || A.cyclic) residual[j] = residual[j] - upper_of(A, i) * *unknown(i < n - 1 ? i + 1 : 0);
         }
         __syncthreads();
-    }
-    if (tid < FUSED_MARKS) careful = lost_rows[0][tid] & lost_rows[1][tid];
-    if (tid == 0) careful |= solve_direct(fused_arrays(memory, levels[count - 1], 1), levels[count - 1].n, A.cyclic, scheme, count > 1, lost);
-    if (__builtin_expect(__syncthreads_or(careful), 0)) return solve_carefully_instead();
-    for (int k = count - 2; k >= 0; k--) {
-        const level &fine = levels[k], &coarse = levels[k + 1];
-        const partition_of<T> solution = fused_arrays(memory, coarse, 0);
-        for (int q = tid; q < fine.partitions; q += FUSED_THREADS) {
-            const int left = fine.n - q * FUSED_PARTITION, i = 2 * q, end = coarse.n;
-            const int m = left >= FUSED_PARTITION ? FUSED_PARTITION : A.cyclic ? left : left + left % 2;
-            interface_of<T, 1> known;
-            known.first[0] = solution.d[fused_slot(coarse, i)];
-            known.last[0] = i + 1 < end ? solution.d[fused_slot(coarse, i + 1)] : T{};
-            known.before[0] = i > 0 || A.cyclic ? solution.d[fused_slot(coarse, i > 0 ? i - 1 : end - 1)] : T{};
-            known.after[0] = i + 2 < end || A.cyclic ? solution.d[fused_slot(coarse, i + 2 < end ? i + 2 : 0)] : T{};
-            const partition_of<T> p = fused_arrays(memory, fine, q * (FUSED_PARTITION + 1));
-            const row0_check<T> row0(p);
-            const T x1 = substitute_rows(p, m, scheme, known);
-            if (m > 2) careful |= row0.fails(x1, known, lost);
+        load(nullptr);
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            const int i = (int)threadIdx.x + j * FUSED_THREADS;
+            if (i < n) *unknown(i) = residual[j];
+            else if (i == n && n > FUSED_PARTITION) *unknown(i) = T{};
         }
-        if (k > 0) __syncthreads();
+        if (solve() == FUSED_MUCH_LOST) return false;
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            const int i = (int)threadIdx.x + j * FUSED_THREADS;
+            if (i < n) x[i] = own[j] + *unknown(i);
+        }
+        return true;
     }
-    if (__builtin_expect(__syncthreads_or(careful), 0)) return solve_carefully_instead();
-    const partition_of<T> solution = fused_arrays(memory, levels[0], 0);
-    for (int i = tid; i < n; i += FUSED_THREADS) x[i] = solution.d[fused_slot(levels[0], i)];
+};
+
+/** Solve a system that fits into one block's shared memory; block k takes column k of D, with the matrix `next` elements behind
+ *  that of block k - 1 (0: one matrix for all). lost: fused_lost; where more is, the solution is refined, or found anew, carefully. X == D is allowed. */
+template <typename T> __global__ void __launch_bounds__(FUSED_THREADS) solve_fused(system_of<T> A, int64_t next, const scheme_of<T> scheme, float lost, columns_of<const T> D, columns_of<T> X)
+{
+    extern __shared__ __align__(16) unsigned char shared_memory[];
+    __shared__ unsigned marks[4][FUSED_MARKS];
+    level levels[FUSED_LEVELS];
+    const int count = fused_levels((int)A.n, A.cyclic, levels), n = (int)A.n;
+    A.lower += blockIdx.x * next, A.diag += blockIdx.x * next, A.upper += blockIdx.x * next;
+    const T *d = D.data + blockIdx.x * D.ld;
+    T *x = X.data + blockIdx.x * X.ld;
+    const fused_block<T> block = {A, scheme, lost, (T *)shared_memory, marks, levels, count};
+    block.load(d);
+    const fused_outcome outcome = block.solve();
+    if (__builtin_expect(outcome != FUSED_FINE, 0)) {
+        constexpr int WARPS = FUSED_THREADS / WARP, EACH = fused_block<T>::EACH;
+        static_assert(FUSED_THREADS * EACH * (6 * sizeof(T) + sizeof(T) / 4) >= FUSED_BYTES, "enough rows for each thread");
+        if (outcome == FUSED_MUCH_LOST || !block.refine(d, x))
+            solve_block_carefully<T, 1, EACH>(A, scheme.pivot, columns_of<const T>{d, 0}, columns_of<T>{x, 0}, 0, 1, *(parts_of<T, 1, WARPS> *)shared_memory);
+        return;
+    }
+    for (int i = (int)threadIdx.x; i < n; i += FUSED_THREADS) x[i] = *block.unknown(i);
 }
 
 #endif

@@ -29,6 +29,7 @@ template <> struct precision_of<float> { static constexpr float SMALLEST_NORMAL_
 template <> struct precision_of<double> { static constexpr double SMALLEST_NORMAL_NUMBER = DBL_MIN, ROUNDING_UNIT = DBL_EPSILON; };
 
 #define RPTS_INLINE __device__ __forceinline__
+#define RPTS_UNROLL _Pragma("unroll")
 #define FN(name) name
 #define R real_of<T>
 #define ZERO (T{})
@@ -64,6 +65,7 @@ template <typename T> struct wide_joint { WIDE_JOINT_MEMBERS };
 #undef WIDE_PAIR
 #undef WIDE_JOINT
 #undef RPTS_INLINE
+#undef RPTS_UNROLL
 #undef FN
 #undef R
 #undef ZERO

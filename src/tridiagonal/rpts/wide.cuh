@@ -35,16 +35,16 @@ template <typename T, int NR> __device__ inline wide_union<T, NR> shuffle_from(c
     return v;
 }
 
-/** A := the union of A and `rows` - 2 rows that follow it, right-hand sides rhs. */
-template <typename T, int NR> __device__ inline void join(int pivot, wide_union<T, NR> &A, int rows, const T (*added)[4], const T (&rhs)[2][NR], wide_meeting<T, NR> &meeting)
+/** A := the union of A and ROWS - 2 rows that follow it, right-hand sides rhs. */
+template <int ROWS, typename T, int NR> __device__ __forceinline__ void join(wide_union<T, NR> &A, const T (*added)[4], const T (&rhs)[2][NR], wide_meeting<T, NR> &meeting)
 {
     wide_joint<T> joint = {};
-    wide_eliminate(&A.pair, rows, added, &joint);
+    wide_eliminate(&A.pair, ROWS, added, &joint);
     for (int u = 0; u < 2; u++)
         for (int k = 0; k < 4; k++) meeting.known[u][k] = joint.known[u][k];
     for (int k = 0; k < NR; k++) {
         T values[4] = {A.rhs[0][k], A.rhs[1][k], rhs[0][k], rhs[1][k]}, eliminated[2];
-        wide_eliminate_rhs(&joint, values, eliminated);
+        wide_eliminate_rhs(&joint, ROWS, values, eliminated);
         A.rhs[0][k] = values[0], A.rhs[1][k] = values[1];
         meeting.rhs[0][k] = eliminated[0], meeting.rhs[1][k] = eliminated[1];
     }
@@ -89,7 +89,8 @@ __device__ inline wide_union<T, NR> reduce_lane(const system_of<T> &A, int pivot
             read_single(A, D, range, range.start + i, single, rhs[0]);
             c[0][0] = single[0], c[0][1] = single[1], c[0][2] = single[2];
         }
-        join(pivot, left, pair ? 4 : 3, c, rhs, meeting);
+        if (pair) join<4>(left, c, rhs, meeting);
+        else join<3>(left, c, rhs, meeting);
         for (int u = 0; back && u <= pair; u++) {
             for (int k = 0; k < 4; k++) back[i - 1 + u][k] = meeting.known[u][k];
             for (int k = 0; k < NR; k++) back[i - 1 + u][4 + k] = meeting.rhs[u][k];
@@ -132,7 +133,7 @@ template <typename T, int NR> __device__ inline wide_union<T, NR> join_unions(in
         const wide_union<T, NR> other = shuffle_from(mine, lane ^ bit), B = second ? mine : other;
         wide_union<T, NR> A = second ? other : mine;
         wide_meeting<T, NR> here = {};
-        if (B.there) join(pivot, A, 4, B.pair.c, B.rhs, here);
+        if (B.there) join<4>(A, B.pair.c, B.rhs, here);
         if ((lane & (2 * bit - 1)) == bit - 1) meeting = here;
         mine = A;
     }
@@ -183,7 +184,7 @@ template <typename T, int NR> __device__ inline known_of<T, NR> close_carefully(
     wide_close(&all.pair, cyclic, &joint);
     for (int k = 0; k < NR; k++) {
         T values[4] = {T{}, T{}, all.rhs[0][k], all.rhs[1][k]}, ends[2];
-        wide_eliminate_rhs(&joint, values, ends);
+        wide_eliminate_rhs(&joint, 4, values, ends);
         known.first[k] = ends[0], known.last[k] = ends[1];
         if (cyclic) known.before[k] = ends[1], known.after[k] = ends[0];
     }

@@ -27,83 +27,106 @@ RPTS_INLINE R FN(wide_weight)(const T *c, int count)
  *  differ in, a digit with every join. Rows whose scale drifts are brought back. */
 RPTS_INLINE void FN(wide_separate)(WIDE_PAIR *pair, WIDE_JOINT *j)
 {
+    RPTS_UNROLL
     for (int from = 0; from < 2; from++) {
         T *const row = pair->c[from], *const other = pair->c[1 - from];
+        T pivot = row[0], below = other[0];
         int best = 0;
-        for (int k = 1; k < 4; k++)
-            if (ABS1(row[k]) > ABS1(row[best])) best = k;
-        const R largest = ABS1(row[best]);
-        j->scale[from] = largest < (R)0x1p-16 ? (R)0x1p16 : largest > (R)0x1p16 ? (R)0x1p-16 : (R)1;
-        for (int k = 0; k < 4; k++) row[k] = row[k] * FROM_REAL(j->scale[from]);
-        const T f = ABS1(row[best]) > SMALLEST_NORMAL ? other[best] * RECIPROCAL(row[best]) : ZERO;
-        j->separated[1 - from] = f;
-        if (ABS1(f) == 0) continue;
-        for (int k = 0; k < 4; k++) other[k] = other[k] - f * row[k];
-        other[best] = ZERO;
+        RPTS_UNROLL
+        for (int k = 1; k < 4; k++) {
+            const bool larger = ABS1(row[k]) > ABS1(pivot);
+            pivot = larger ? row[k] : pivot, below = larger ? other[k] : below, best = larger ? k : best;
+        }
+        const R largest = ABS1(pivot), scale = largest < (R)0x1p-16 ? (R)0x1p16 : largest > (R)0x1p16 ? (R)0x1p-16 : (R)1;
+        const T f = largest * scale > SMALLEST_NORMAL ? below * RECIPROCAL(pivot * FROM_REAL(scale)) : ZERO;
+        j->scale[from] = scale, j->separated[1 - from] = f;
+        RPTS_UNROLL
+        for (int k = 0; k < 4; k++) {
+            row[k] = row[k] * FROM_REAL(scale);
+            other[k] = k == best && ABS1(f) > 0 ? ZERO : other[k] - f * row[k];
+        }
     }
 }
 
 /** Join the union, whose last unknown is own and whose after is next, with rows that follow: one row over (own, next, after), or a pair over
- *  (own, next, last, after). row[2..] are those, over 3 or 4 unknowns; afterwards the union reaches to their last one. */
-RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, int rows, const T (*added)[4], WIDE_JOINT *j)
+ *  (own, next, last, after). Rows 2 .. rows - 1 are those, over 3 or 4 unknowns; afterwards the union reaches to their last one. Each pivot row is brought
+ *  to the end by exchanges, so that no index depends on a pivot decision, and a GPU keeps all rows in registers. rows: a constant. */
+RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, const int rows, const T (*added)[4], WIDE_JOINT *j)
 {
     const int unknowns = rows - 2, columns = 4 + unknowns; /* before, first, own, next, ... */
     T m[4][6];
-    R weight[4], scale[4];
-    bool used[4] = {false, false, false, false};
-    j->rows = rows, j->unknowns = unknowns, j->regular = true;
+    R weight[4];
+    j->unknowns = unknowns, j->regular = true;
+    RPTS_UNROLL
     for (int i = 0; i < rows; i++) {
-        for (int k = 0; k < columns; k++) m[i][k] = ZERO;
-        if (i < 2) for (int k = 0; k < 4; k++) m[i][k] = pair->c[i][k];
-        else for (int k = 0; k < 2 + unknowns; k++) m[i][2 + k] = added[i - 2][k];
+        RPTS_UNROLL
+        for (int k = 0; k < columns; k++) m[i][k] = i < 2 ? k < 4 ? pair->c[i][k] : ZERO : k < 2 ? ZERO : added[i - 2][k - 2];
         weight[i] = FN(wide_weight)(m[i], columns);
-        scale[i] = FN(wide_largest)(m[i], columns);
     }
+    RPTS_UNROLL
     for (int u = 0; u < unknowns; u++) {
-        const int own = 2 + u;
-        int best = -1;
-        R largest = 0;
-        for (int i = 0; i < rows; i++) {
-            const R size = ABS1(m[i][own]) * weight[i];
-            if (!used[i] && (best < 0 || size > largest || size != size)) best = i, largest = size; /* NaN is for all to see */
+        const int own = 2 + u, last = rows - 1 - u;
+        R size = ABS1(m[last][own]) * weight[last];
+        RPTS_UNROLL
+        for (int i = 0; i < last; i++) {
+            const R of_row = ABS1(m[i][own]) * weight[i], w = weight[i];
+            const bool e = of_row > size || of_row != of_row; /* NaN is for all to see */
+            RPTS_UNROLL
+            for (int k = 0; k < columns; k++) {
+                const T x = m[i][k], y = m[last][k];
+                m[i][k] = e ? y : x, m[last][k] = e ? x : y;
+            }
+            weight[i] = e ? weight[last] : w, weight[last] = e ? w : weight[last];
+            size = e ? of_row : size;
+            j->exchanged[u][i] = e;
         }
-        used[best] = true, j->pivot[u] = best;
-        j->regular = j->regular && !(ABS1(m[best][own]) == 0);
-        const T inverse = RECIPROCAL(FN(rpts_safe_pivot)(m[best][own], scale[best]));
+        j->regular = j->regular && !(ABS1(m[last][own]) == 0);
+        const T inverse = RECIPROCAL(FN(rpts_safe_pivot)(m[last][own], 1 / weight[last]));
         j->inverse[u] = inverse;
-        for (int i = 0; i < rows; i++) {
-            const T f = used[i] ? ZERO : m[i][own] * inverse;
+        RPTS_UNROLL
+        for (int i = 0; i < last; i++) {
+            const T f = m[i][own] * inverse;
             j->factor[u][i] = f;
-            if (used[i] || ABS1(f) == 0) continue;
-            for (int k = 0; k < columns; k++) m[i][k] = m[i][k] - f * m[best][k];
+            RPTS_UNROLL
+            for (int k = 0; k < columns; k++) m[i][k] = ABS1(f) == 0 ? m[i][k] : m[i][k] - f * m[last][k];
             m[i][own] = ZERO;
         }
     }
+    RPTS_UNROLL
     for (int u = unknowns - 1; u >= 0; u--)
-        for (int k = 0; k < 4; k++) j->known[u][k] = m[j->pivot[u]][k < 2 ? k : k + unknowns] * j->inverse[u];
+        RPTS_UNROLL
+        for (int k = 0; k < 4; k++) j->known[u][k] = m[rows - 1 - u][k < 2 ? k : k + unknowns] * j->inverse[u];
     j->next = ZERO;
     if (unknowns == 2) {
-        j->next = m[j->pivot[0]][3] * j->inverse[0];
+        j->next = m[rows - 1][3] * j->inverse[0];
+        RPTS_UNROLL
         for (int k = 0; k < 4; k++) j->known[0][k] = j->known[0][k] - j->next * j->known[1][k];
     }
-    int count = 0;
-    for (int i = 0; i < rows; i++) {
-        if (used[i]) continue;
-        j->left[count] = i;
-        for (int k = 0; k < 4; k++) pair->c[count][k] = m[i][k < 2 ? k : k + unknowns];
-        count++;
-    }
+    RPTS_UNROLL
+    for (int i = 0; i < 2; i++)
+        RPTS_UNROLL
+        for (int k = 0; k < 4; k++) pair->c[i][k] = m[i][k < 2 ? k : k + unknowns];
     FN(wide_separate)(pair, j);
 }
 
-/** The same for right-hand sides: rhs of the union's rows and of those that joined it; the union's afterwards in rhs[0], rhs[1], what
+/** The same for right-hand sides: rhs of the union's rows and of those that joined it, `rows` as there; the union's afterwards in rhs[0], rhs[1], what
  *  back substitution needs of the eliminated unknowns in eliminated[0], [1]. */
-RPTS_INLINE void FN(wide_eliminate_rhs)(const WIDE_JOINT *j, T *rhs, T *eliminated)
+RPTS_INLINE void FN(wide_eliminate_rhs)(const WIDE_JOINT *j, const int rows, T *rhs, T *eliminated)
 {
-    for (int u = 0; u < j->unknowns; u++)
-        for (int i = 0; i < j->rows; i++) rhs[i] = rhs[i] - j->factor[u][i] * rhs[j->pivot[u]];
-    const T second = j->unknowns == 2 ? rhs[j->pivot[1]] * j->inverse[1] : ZERO, first = rhs[j->pivot[0]] * j->inverse[0] - j->next * second;
-    const T left0 = rhs[j->left[0]] * FROM_REAL(j->scale[0]), left1 = (rhs[j->left[1]] - j->separated[1] * left0) * FROM_REAL(j->scale[1]);
+    const int unknowns = rows - 2;
+    RPTS_UNROLL
+    for (int u = 0; u < unknowns; u++) {
+        const int last = rows - 1 - u;
+        RPTS_UNROLL
+        for (int i = 0; i < last; i++) {
+            const T x = rhs[i], y = rhs[last];
+            rhs[i] = j->exchanged[u][i] ? y : x, rhs[last] = j->exchanged[u][i] ? x : y;
+        }
+        RPTS_UNROLL
+        for (int i = 0; i < last; i++) rhs[i] = ABS1(j->factor[u][i]) == 0 ? rhs[i] : rhs[i] - j->factor[u][i] * rhs[last];
+    }
+    const T second = unknowns == 2 ? rhs[rows - 2] * j->inverse[1] : ZERO, first = rhs[rows - 1] * j->inverse[0] - j->next * second;
+    const T left0 = rhs[0] * FROM_REAL(j->scale[0]), left1 = (rhs[1] - j->separated[1] * left0) * FROM_REAL(j->scale[1]);
     eliminated[0] = first, eliminated[1] = second;
     rhs[0] = left0 - j->separated[0] * left1, rhs[1] = left1;
 }
