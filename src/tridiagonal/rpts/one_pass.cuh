@@ -299,7 +299,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     if (!lost) find_joints(s.p, t, back); /* while the neighbours' rows are on their way */
     if (know_ends(s, number, first, rows, known)) { /* never of wide rows, nor beside them */
         if (threadIdx.x == 0) used_at<T, NR>(s, number, first) = known;
-        if (__builtin_expect(lost, 0)) return solve_carefully<T, NR, M>(s.A, s.p.scheme, s.D, s.X, rows_of_lane<T, NR, M>(s, number, first, count), count, false, known);
+        if (__builtin_expect(lost, 0)) return solve_carefully<T, NR, M>(s.A, s.D, s.X, rows_of_lane<T, NR, M>(s, number, first, count), count, false, known);
         substitute_tile<T, NR, M>(s, t, row, first, count, back, known);
         store_tile(t, s.A.n, s.X, row, first, count);
     } else open_gate(s.gate);

@@ -39,29 +39,29 @@ __device__ __noinline__ void solve_resident_carefully(const resident_solve<T> &s
     struct memory { parts_of<T, NR, 16> tiles; parts_of<T, NR, EXCHANGED> blocks; };
     static_assert(RESIDENT_TILES <= 16 && sizeof(memory) <= sizeof(resident_memory<T, NR>), "it fits");
     memory &left_of = *(memory *)shared;
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, block = blockIdx.x, blocks = gridDim.x, scheme = s.p.scheme;
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, block = blockIdx.x, blocks = gridDim.x;
     const int64_t tiles = (s.A.n + WARP * M - 1) / (WARP * M) - block * (int64_t)s.tiles, there = tiles < s.tiles ? tiles : s.tiles;
     const lane_range<T> mine = range_of_lane<M>(s.A, ((block * (int64_t)s.tiles + warp) * WARP + lane) * M, first, count);
     known_of<T, NR> known = {};
     __syncthreads();
     if (warp < there) {
-        const wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, scheme, s.D, mine);
+        const wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.D, mine);
         if (lane == 0) left_of.tiles.put(warp, u);
     }
     __syncthreads();
     if (warp == 0) {
-        const wide_union<T, NR> u = left_of.tiles.reduce(scheme, (int)there);
+        const wide_union<T, NR> u = left_of.tiles.reduce((int)there);
         if (lane == 0) exchanged.put(block, u);
     }
     grid.sync();
     if (warp == 0) {
         for (int i = lane; i < (int)(sizeof(exchanged) / sizeof(T)); i += WARP) ((T *)&left_of.blocks)[i] = ((const T *)&exchanged)[i];
         __syncwarp();
-        left_of.blocks.solve(scheme, blocks, close_carefully(left_of.blocks.reduce(scheme, blocks), false));
-        left_of.tiles.solve(scheme, (int)there, left_of.blocks.known(block, blocks, known));
+        left_of.blocks.solve(blocks, close_carefully(left_of.blocks.reduce(blocks), false));
+        left_of.tiles.solve((int)there, left_of.blocks.known(block, blocks, known));
     }
     __syncthreads();
-    if (warp < there) solve_carefully<T, NR, M>(s.A, scheme, s.D, s.X, mine, count, false, left_of.tiles.known(warp, (int)there, left_of.blocks.known(block, blocks, known)));
+    if (warp < there) solve_carefully<T, NR, M>(s.A, s.D, s.X, mine, count, false, left_of.tiles.known(warp, (int)there, left_of.blocks.known(block, blocks, known)));
     grid.sync(); /* `exchanged` is free again */
 }
 
@@ -95,7 +95,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
             wait_for_tile(t, s.A, row);
             rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back, &lost);
             if (__builtin_expect(lost, 0)) {
-                wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.p.scheme, s.D, range_of_lane<M>(s.A, row + lane * M, first, count));
+                wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.D, range_of_lane<M>(s.A, row + lane * M, first, count));
                 rows = u.there && fit_tridiagonal(u) ? tridiagonal_rows(u, true) : marked_wide(rows);
             }
             if (lane == 0) store_rows(leaf_of(left_of.tiles, warp), rows);
@@ -141,7 +141,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
         if (__builtin_expect(left_of.careful, 0)) { /* in all blocks */
             solve_resident_carefully<T, NR, M>(s, grid, &left_of, *(parts_of<T, NR, EXCHANGED> *)(s.exchanged + (turn ^ 1) * EXCHANGE_ELEMENTS<T, NR>), first, count);
         } else if (has_tile && lost) {
-            solve_carefully<T, NR, M>(s.A, s.p.scheme, s.D, s.X, range_of_lane<M>(s.A, row + lane * M, first, count), count, false, left_of.known[warp]);
+            solve_carefully<T, NR, M>(s.A, s.D, s.X, range_of_lane<M>(s.A, row + lane * M, first, count), count, false, left_of.known[warp]);
         } else if (has_tile) {
             substitute_tile<T, NR, M>(s, t, row, first, count, back, left_of.known[warp]);
             store_tile(t, s.A.n, s.X, row, first, count);

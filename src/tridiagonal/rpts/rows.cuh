@@ -160,12 +160,12 @@ constexpr int MOST_GROWTH = 40;
 /** Pivoting as the kernels take it: may rows be exchanged, do their scales count; how much more than a partition's own row others may count in a
  *  row of it until that is suspect (one such place does not matter, several in a warp do), until it is lost (rpts_lost_digits); `normalized`:
  *  the system's rows are those that normalize() has left. */
-struct pivoting { bool exchanges, scaled, normalized; int scheme, growth; float suspect, lost; };
+struct pivoting { bool exchanges, scaled, normalized; int growth; float suspect, lost; };
 static inline pivoting pivoting_of(int pivot, int64_t n, bool normalized)
 {
     const int digits = rpts_lost_digits(n);
     const bool exchanges = pivot != TRINE_PIVOT_NONE;
-    return {exchanges, pivot == TRINE_PIVOT_SCALED_PARTIAL, normalized, pivot, exchanges ? MOST_GROWTH : 0,
+    return {exchanges, pivot == TRINE_PIVOT_SCALED_PARTIAL, normalized, exchanges ? MOST_GROWTH : 0,
             exchanges ? (float)(1 << (digits < 8 ? digits : 8)) : INFINITY, exchanges ? (float)(1 << digits) : INFINITY};
 }
 

@@ -24,7 +24,7 @@ template <typename T> struct short_solve : tiled_solve<T> {
 template <typename T, int NR, int M> __device__ __noinline__ void solve_lane_carefully(const tiled_solve<T> &s, const lane_range<T> &range, const known_of<T, NR> &known, T (&x)[M][NR])
 {
     T elimination[M][4 + NR];
-    reduce_lane<T, NR>(s.A, s.p.scheme, s.D, range, elimination);
+    reduce_lane<T, NR>(s.A, s.D, range, elimination);
     substitute_lane<T, NR>(s.A, range, elimination, known, [&](int i, int k, T value) { x[i][k] = value; });
 }
 
@@ -283,7 +283,7 @@ template <typename T, int NR, int M> __device__ __noinline__ void solve_short_ca
 {
     static_assert(sizeof(careful_memory<T, NR>) <= sizeof(warp_memory<T, NR>), "it fits");
     careful_memory<T, NR> &memory = *(careful_memory<T, NR> *)shared;
-    const int tiles = blockDim.x / WARP, number = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x, block = blockIdx.x, scheme = s.p.scheme;
+    const int tiles = blockDim.x / WARP, number = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x, block = blockIdx.x;
     const int tiles_there = max(0, min(tiles, (s.lanes + WARP - 1) / WARP - block * tiles)), blocks_there = (s.lanes + WARP * tiles - 1) / (WARP * tiles);
     const auto wait = [&] {
         if (blocks > 1) cluster_barrier();
@@ -291,23 +291,23 @@ template <typename T, int NR, int M> __device__ __noinline__ void solve_short_ca
     };
     known_of<T, NR> around = {};
     wait(); /* nobody needs shared memory for anything else any more */
-    const wide_union<T, NR> of_tile = reduce_carefully<T, NR>(s.A, scheme, s.D, mine);
+    const wide_union<T, NR> of_tile = reduce_carefully<T, NR>(s.A, s.D, mine);
     if (lane == 0 && of_tile.there) memory.tiles.put(number, of_tile);
     __syncthreads();
     if (number == 0) {
-        const wide_union<T, NR> of_block = memory.tiles.reduce(scheme, tiles_there);
+        const wide_union<T, NR> of_block = memory.tiles.reduce(tiles_there);
         if (lane < blocks && of_block.there) (blocks > 1 ? in_block(&memory, lane) : &memory)->blocks.put(block, of_block);
     }
     wait();
-    if (number == 0) memory.blocks.solve(scheme, blocks_there, close_carefully(memory.blocks.reduce(scheme, blocks_there), s.A.cyclic));
+    if (number == 0) memory.blocks.solve(blocks_there, close_carefully(memory.blocks.reduce(blocks_there), s.A.cyclic));
     __syncthreads();
     if (s.A.cyclic)
         for (int k = 0; k < NR; k++) around.before[k] = memory.blocks.v[4 + k][2 * blocks_there - 1], around.after[k] = memory.blocks.v[4 + k][0];
     if (tiles_there == 0) return;
     around = memory.blocks.known(block, blocks_there, around);
-    if (number == 0) memory.tiles.solve(scheme, tiles_there, around);
+    if (number == 0) memory.tiles.solve(tiles_there, around);
     __syncthreads();
-    solve_carefully<T, NR, M>(s.A, scheme, s.D, s.X, mine, mine.count, false, memory.tiles.known(min(number, tiles_there - 1), tiles_there, around));
+    solve_carefully<T, NR, M>(s.A, s.D, s.X, mine, mine.count, false, memory.tiles.known(min(number, tiles_there - 1), tiles_there, around));
 }
 
 template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds__(WARP *SHORT_WARPS) solve_short(const __grid_constant__ short_solve<T> s)
@@ -339,7 +339,7 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
     const lane_range<T> range = {mine.first - mine.borrows, mine.rows, column, count};
     bool careful = !of_lanes.join(s.p, mine.lost);
     if (__builtin_expect(careful | mine.is_wide, 0)) {
-        wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.p.scheme, s.D, range);
+        wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.D, range);
         __syncwarp();
         if (lane == 0) store_rows(*left, !RING && !mine.is_wide && fit_tridiagonal(u) ? tridiagonal_rows(u, true) : marked_wide(read_rows(*left)));
         __syncwarp();
@@ -373,7 +373,7 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
         of_warps.template split<3>(upper, known, WARP / 2);
         known = shuffle_from(known, number);
     }
-    if (__builtin_expect(careful, 0)) return solve_carefully<T, NR, M>(s.A, s.p.scheme, s.D, s.X, range, count, false, known);
+    if (__builtin_expect(careful, 0)) return solve_carefully<T, NR, M>(s.A, s.D, s.X, range, count, false, known);
     of_lanes.template split<5>(lower, known, 0);
     mine.substitute(s, range, known);
     mine.store(s.plain, s.A.n, s.X, column, count);

@@ -116,8 +116,8 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
         constexpr int EACH = 2 * PAIRS<T> / WARP;
         const lane_range<T> rows = range_of_lane<EACH>(A, (int64_t)i * EACH, blockIdx.x, 1);
         if (i >= WARP) return;
-        const wide_union<T, 1> all = reduce_carefully<T, 1>(A, p.scheme, D, rows);
-        return solve_carefully<T, 1, EACH>(A, p.scheme, D, X, rows, 1, false, close_carefully(all, A.cyclic));
+        const wide_union<T, 1> all = reduce_carefully<T, 1>(A, D, rows);
+        return solve_carefully<T, 1, EACH>(A, D, X, rows, 1, false, close_carefully(all, A.cyclic));
     }
 
     /* where parts meet between pairs i and i + 1, whatever the level */

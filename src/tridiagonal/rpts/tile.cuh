@@ -508,7 +508,7 @@ template <typename T, int NR, int M> __device__ __noinline__ void substitute_car
 {
     using tile = tile<T, NR, M>;
     T elimination[M][4 + NR];
-    reduce_lane<T, NR>(s.A, s.p.scheme, s.D, range, elimination);
+    reduce_lane<T, NR>(s.A, s.D, range, elimination);
     substitute_lane<T, NR>(s.A, range, elimination, known, [&](int i, int k, T value) { data[(3 + k) * tile::ROWS + tile::row_slot(i)] = value; });
 }
 /** The solution in place of the right-hand sides first .. first + count - 1 of the tile at `row`. */

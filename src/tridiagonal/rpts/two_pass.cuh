@@ -52,7 +52,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ bool is_tile_wid
 /** keep_rows for a tile whose rows reduce_tile has lost. False if they are wide; `rows` are what the tile's neighbours get to see of it. */
 template <typename T, int NR, int M> __device__ __noinline__ bool keep_carefully(const two_pass<T> &s, int64_t number, int64_t first, int count, rows_of<T, NR> &rows)
 {
-    wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.p.scheme, s.D, rows_of_lane<T, NR, M>(s, number, first, count));
+    wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.D, rows_of_lane<T, NR, M>(s, number, first, count));
     const bool fits = fit_tridiagonal(u);
     rows = tridiagonal_rows(u, fits);
     keep_rows(s, number, first, count, rows);
@@ -161,7 +161,7 @@ __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<
     wait_for_predecessor(); /* so far nothing depended on the coarse system's solution */
     known_of<T, NR> known = known_ends<T, NR>(s, number, first, count);
     adjust(known);
-    if (__builtin_expect(lost, 0)) return solve_carefully<T, NR, M>(s.A, s.p.scheme, s.D, s.X, rows_of_lane<T, NR, M>(s, number, first, correct ? 0 : count), count, correct, known);
+    if (__builtin_expect(lost, 0)) return solve_carefully<T, NR, M>(s.A, s.D, s.X, rows_of_lane<T, NR, M>(s, number, first, correct ? 0 : count), count, correct, known);
     substitute_tile<T, NR, M>(s, t, row, first, correct ? 0 : count, back, known);
     if (correct) add_tile(t, s.A.n, s.X, row, first, count);
     else store_tile(t, s.A.n, s.X, row, first, count);

@@ -73,7 +73,7 @@ __device__ inline void read_pair(const system_of<T> &A, columns_of<const T> D, c
 
 /** The lane's rows without all unknowns but the first and the last one. back, unless NULL: known and right-hand sides of unknown i, 0 < i < rows - 1. */
 template <typename T, int NR>
-__device__ inline wide_union<T, NR> reduce_lane(const system_of<T> &A, int pivot, columns_of<const T> D, const lane_range<T> &range, T (*back)[4 + NR])
+__device__ inline wide_union<T, NR> reduce_lane(const system_of<T> &A, columns_of<const T> D, const lane_range<T> &range, T (*back)[4 + NR])
 {
     wide_union<T, NR> left = {};
     left.there = range.rows > 0;
@@ -123,7 +123,7 @@ __device__ inline void substitute_lane(const system_of<T> &A, const lane_range<T
 }
 
 /** The union of the lanes' ones, in all lanes; lanes that have nothing come last. Lane i keeps the meeting behind it. */
-template <typename T, int NR> __device__ inline wide_union<T, NR> join_unions(int pivot, wide_union<T, NR> mine, wide_meeting<T, NR> &meeting)
+template <typename T, int NR> __device__ inline wide_union<T, NR> join_unions(wide_union<T, NR> mine, wide_meeting<T, NR> &meeting)
 {
     const int lane = threadIdx.x % WARP;
     meeting = {};
@@ -154,20 +154,20 @@ template <typename T, int NR> __device__ inline void split_unions(bool there, co
 }
 
 /** What is left of the warp's rows. */
-template <typename T, int NR> __device__ __noinline__ wide_union<T, NR> reduce_carefully(const system_of<T> &A, int pivot, columns_of<const T> D, const lane_range<T> &range)
+template <typename T, int NR> __device__ __noinline__ wide_union<T, NR> reduce_carefully(const system_of<T> &A, columns_of<const T> D, const lane_range<T> &range)
 {
     wide_meeting<T, NR> meeting;
-    return join_unions(pivot, reduce_lane<T, NR>(A, pivot, D, range, nullptr), meeting);
+    return join_unions(reduce_lane<T, NR>(A, D, range, nullptr), meeting);
 }
 
 /** The solution of the warp's rows, at most MOST a lane, to X; added to what is there if `adds`. D may be X. */
 template <typename T, int NR, int MOST>
-__device__ __noinline__ void solve_carefully(const system_of<T> &A, int pivot, columns_of<const T> D, columns_of<T> X, const lane_range<T> &range, int columns, bool adds, known_of<T, NR> known)
+__device__ __noinline__ void solve_carefully(const system_of<T> &A, columns_of<const T> D, columns_of<T> X, const lane_range<T> &range, int columns, bool adds, known_of<T, NR> known)
 {
     T back[MOST][4 + NR];
     wide_meeting<T, NR> meeting;
-    const wide_union<T, NR> mine = reduce_lane<T, NR>(A, pivot, D, range, back);
-    join_unions(pivot, mine, meeting);
+    const wide_union<T, NR> mine = reduce_lane<T, NR>(A, D, range, back);
+    join_unions(mine, meeting);
     split_unions(mine.there, meeting, known);
     substitute_lane<T, NR>(A, range, back, known, [&](int i, int k, T value) {
         if (range.start + i >= A.n || k >= columns) return;
@@ -264,11 +264,11 @@ template <typename T, int NR, int PARTS> struct parts_of {
         }
     }
     /** What is left of `count` parts; by a warp. */
-    __device__ wide_union<T, NR> reduce(int scheme, int count) { return reduce_carefully<T, NR>(system(count), scheme, {v[4], ROWS}, range(count)); }
+    __device__ wide_union<T, NR> reduce(int count) { return reduce_carefully<T, NR>(system(count), {v[4], ROWS}, range(count)); }
     /** Solve, with known unknowns around; by a warp. */
-    __device__ void solve(int scheme, int count, const known_of<T, NR> &known)
+    __device__ void solve(int count, const known_of<T, NR> &known)
     {
-        solve_carefully<T, NR, EACH>(system(count), scheme, {v[4], ROWS}, rhs(), range(count), NR, false, known);
+        solve_carefully<T, NR, EACH>(system(count), {v[4], ROWS}, rhs(), range(count), NR, false, known);
         __syncwarp();
     }
     /** The unknowns at the ends of part i of a solved system and of its neighbours. */
@@ -296,20 +296,20 @@ template <int M, typename T> __device__ inline lane_range<T> range_of_lane(const
 
 /** A whole system, carefully, by a block whose warps have WARP M rows each; right-hand sides first .. first + count - 1. */
 template <typename T, int NR, int M, int PARTS>
-__device__ __noinline__ void solve_block_carefully(const system_of<T> &A, int scheme, columns_of<const T> D, columns_of<T> X, int64_t first, int count, parts_of<T, NR, PARTS> &parts)
+__device__ __noinline__ void solve_block_carefully(const system_of<T> &A, columns_of<const T> D, columns_of<T> X, int64_t first, int count, parts_of<T, NR, PARTS> &parts)
 {
     const int number = threadIdx.x / WARP, there = (int)((A.n + WARP * M - 1) / (WARP * M));
     const lane_range<T> mine = range_of_lane<M>(A, threadIdx.x * (int64_t)M, first, count);
     known_of<T, NR> around = {};
     __syncthreads(); /* nobody needs the memory for anything else any more */
-    const wide_union<T, NR> u = reduce_carefully<T, NR>(A, scheme, D, mine);
+    const wide_union<T, NR> u = reduce_carefully<T, NR>(A, D, mine);
     if (threadIdx.x % WARP == 0 && u.there) parts.put(number, u);
     __syncthreads();
-    if (number == 0) parts.solve(scheme, there, close_carefully(parts.reduce(scheme, there), A.cyclic));
+    if (number == 0) parts.solve(there, close_carefully(parts.reduce(there), A.cyclic));
     __syncthreads();
     if (A.cyclic)
         for (int k = 0; k < NR; k++) around.before[k] = parts.v[4 + k][2 * there - 1], around.after[k] = parts.v[4 + k][0];
-    solve_carefully<T, NR, M>(A, scheme, D, X, mine, count, false, parts.known(min(number, there - 1), there, around));
+    solve_carefully<T, NR, M>(A, D, X, mine, count, false, parts.known(min(number, there - 1), there, around));
 }
 
 #endif
