@@ -10,6 +10,8 @@ namespace {
 
 constexpr int STAGING = 128;          /* threads of a block that copies SYSTEMS (32 or 16) systems, which its first warp solves */
 __host__ __device__ constexpr int pitch_of(int systems) { return systems + 1; } /* from row to row in shared memory: no bank conflicts along either direction */
+/** Blocks of solve_staged on a multiprocessor at once, registers permitting: what is rarely called must not take more of them. */
+template <typename T> constexpr int STAGED_BLOCKS = sizeof(T) == 4 ? 10 : sizeof(T) == 16 ? 4 : sizeof(real_of<T>) == 8 ? 7 : 8;
 constexpr size_t MOST_SHARED = 200 * 1024;
 constexpr int INTERLEAVED = 128;      /* threads of a block where each reads for itself */
 constexpr int TILE = 32, TILE_Y = 8, COPY_THREADS = 256;
@@ -162,7 +164,7 @@ template <int SYSTEMS, typename V> __device__ inline void for_elements(int n, in
 }
 
 /** Contiguous or cyclic systems: a block brings SYSTEMS of them into shared memory, and solves them by a thread each. */
-template <typename T, int SYSTEMS> __global__ void __launch_bounds__(STAGING) solve_staged(const batch_of<T> batch)
+template <typename T, int SYSTEMS> __global__ void __launch_bounds__(STAGING, STAGED_BLOCKS<T>) solve_staged(const batch_of<T> batch)
 {
     __shared__ T row[4][SMALL_ROWS];
     constexpr int PITCH = pitch_of(SYSTEMS);
@@ -323,6 +325,8 @@ done:
 }
 
 template <typename T> constexpr size_t staged_bytes(int64_t n, int systems) { return 4 * (size_t)n * pitch_of(systems) * sizeof(T); }
+/** Beside those: solve_cyclic_carefully's. */
+template <typename T> constexpr size_t STAGED_MORE = 4 * SMALL_ROWS * sizeof(T);
 
 /** As many systems of a block as fit. */
 template <typename T> trine_status small_of(gpuStream_t stream, const gtsv_batch *b)
@@ -334,8 +338,8 @@ template <typename T> trine_status small_of(gpuStream_t stream, const gtsv_batch
     TRY(trine_gpu_limits(&limits));
     if (interleaved && interleaved_bytes <= std::min(MOST_SHARED, (size_t)limits.shared_bytes))
         return launch_small(solve_interleaved<T>, INTERLEAVED, INTERLEAVED, interleaved_bytes, stream, typed<T>(b));
-    static_assert(staged_bytes<T>(SMALL_ROWS, 16) <= GPU_LEAST_SHARED_BYTES, "fits any device");
-    if (staged_bytes<T>(b->n, 32) <= (size_t)limits.shared_bytes) return launch_small(solve_staged<T, 32>, 32, STAGING, staged_bytes<T>(b->n, 32), stream, typed<T>(b));
+    static_assert(staged_bytes<T>(SMALL_ROWS, 16) + STAGED_MORE<T> <= GPU_LEAST_SHARED_BYTES, "fits any device");
+    if (staged_bytes<T>(b->n, 32) + STAGED_MORE<T> <= (size_t)limits.shared_bytes) return launch_small(solve_staged<T, 32>, 32, STAGING, staged_bytes<T>(b->n, 32), stream, typed<T>(b));
     return launch_small(solve_staged<T, 16>, 16, STAGING, staged_bytes<T>(b->n, 16), stream, typed<T>(b));
 done:
     return status;

@@ -10,6 +10,8 @@ constexpr int FUSED_THREADS = 512;
 constexpr int FUSED_PARTITION = 8; /* rows; also the largest system that one thread solves */
 constexpr int FUSED_LEVELS = 12;
 constexpr size_t FUSED_BYTES = 200 * 1024; /* of shared memory, at most */
+/** Blocks on a multiprocessor at once, registers permitting: what is rarely called must not take more of them. */
+template <typename T> constexpr int FUSED_BLOCKS = sizeof(T) == 16 ? 1 : 2;
 constexpr int FUSED_MARKS = 64;            /* words with a bit for each partition of each level */
 
 /** Level k of the hierarchy in shared memory: four arrays of `length`, row i at i + i / 8; on the last level, which one thread
@@ -242,7 +244,7 @@ template <typename T> struct fused_block {
 
 /** Solve a system that fits into one block's shared memory; block k takes column k of D, with the matrix `next` elements behind
  *  that of block k - 1 (0: one matrix for all). lost: fused_lost; where more is, the solution is refined, or found anew, carefully. X == D is allowed. */
-template <typename T> __global__ void __launch_bounds__(FUSED_THREADS) solve_fused(system_of<T> A, int64_t next, const scheme_of<T> scheme, float lost, columns_of<const T> D, columns_of<T> X)
+template <typename T> __global__ void __launch_bounds__(FUSED_THREADS, FUSED_BLOCKS<T>) solve_fused(system_of<T> A, int64_t next, const scheme_of<T> scheme, float lost, columns_of<const T> D, columns_of<T> X)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     __shared__ unsigned marks[4][FUSED_MARKS];
