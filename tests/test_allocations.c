@@ -227,6 +227,18 @@ static trine_status use_accuracy(struct world *w, int variant)
     trine_accuracy accuracy;
     return trine_matrix_accuracy(w->by_columns, 1, w->x, w->b, NULL, &accuracy);
 }
+static trine_status solve_by_copying(void *user, trine_transpose op, const trine_dense *B, const trine_dense *X)
+{
+    (void)user, (void)op;
+    memcpy(X->data, B->data, (size_t)(B->rows * B->cols) * sizeof(double));
+    return TRINE_SUCCESS;
+}
+static trine_status use_condition(struct world *w, int variant)
+{
+    (void)variant;
+    trine_condition condition;
+    return trine_estimate_condition(w->ctx, w->by_columns, solve_by_copying, NULL, &condition);
+}
 static trine_status use_structure(struct world *w, int variant)
 {
     trine_matrix_structure s;
@@ -458,6 +470,7 @@ static const struct {
     {"trine_matrix_sort", use_sort, 2, 2},
     {"trine_matrix_norm", use_norm, 1, 1},
     {"trine_matrix_accuracy", use_accuracy, 1, 1},
+    {"trine_estimate_condition", use_condition, 1, 1},
     {"trine_matrix_get_structure", use_structure, 2, 2},
     {"trine_matrix_read", use_read, 3, 3},
     {"trine_matrix_read_with", use_read_with, 3, 3},

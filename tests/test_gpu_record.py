@@ -157,7 +157,7 @@ class Judging(unittest.TestCase):
     def test_a_shape_tells_the_tests_and_takes_its_library(self):
         test = {"name": "a.cuda", "environment": {"A": "1"}}
         small, whole = (gpu_test.in_shape(test, shape, pathlib.Path("/ptx")) for shape in ("8.6", "9.0"))
-        self.assertEqual(small["environment"], {"A": "1", "TRINE_TEST_SHAPE": "8.6:99"})
+        self.assertEqual(small["environment"], {"A": "1", "TRINE_TEST_SHAPE": "8.6:99", "TRINE_TEST_ROWS": "200000"})
         self.assertEqual((small["library"], "library" in whole, whole["environment"]["TRINE_TEST_SHAPE"]), (pathlib.Path("/ptx"), False, ""))
         self.assertTrue(gpu_test.environment(pathlib.Path("/build"), small)["LD_LIBRARY_PATH"].startswith("/ptx/lib:/build/lib:"))
 

@@ -48,6 +48,12 @@ READS(norm_one, trine_matrix_norm(A, TRINE_NORM_ONE, (double[1]){0}))
 READS(multiply, trine_matrix_multiply(A, TRINE_N, NULL, w->x, NULL, w->y))
 READS(multiply_transposed, trine_matrix_multiply(A, TRINE_T, NULL, w->x, NULL, w->y))
 READS(accuracy, trine_matrix_accuracy(A, 1, w->x, w->x, w->y, (trine_accuracy[1]){{0}}))
+static trine_status no_solve(void *user, trine_transpose op, const trine_dense *B, const trine_dense *X)
+{
+    (void)user, (void)op, (void)B, (void)X;
+    return TRINE_ERR_STATE;
+}
+READS(condition, trine_estimate_condition(w->ctx, A, no_solve, NULL, (trine_condition[1]){{0}}))
 READS(structure, trine_matrix_get_structure(A, (trine_matrix_structure[1]){{0}}))
 READS(write_file, trine_matrix_write(A, w->path, TRINE_GENERAL))
 
@@ -124,6 +130,7 @@ static const struct {
     {"trine_matrix_norm", {norm, norm_one}},
     {"trine_matrix_multiply", {multiply, multiply_transposed}},
     {"trine_matrix_accuracy", {accuracy}},
+    {"trine_estimate_condition", {condition}},
     {"trine_matrix_get_structure", {structure}},
     {"trine_matrix_write", {write_file}},
     {"trine_triangular_analyse", {analyse, analyse_lower, analyse_unit}},
