@@ -29,10 +29,13 @@ typedef struct { int64_t n; int stages; rpts_stage stage[RPTS_MAX_STAGES]; int64
  *  (rpts/wide.h): what one such place costs then does not show in the norm of the error of a system of n rows. */
 static inline int rpts_lost_digits(int64_t n)
 {
-    int digits = 4;
-    for (int64_t rows = 64; rows < n && digits < 16; rows *= rows < 16384 ? 4 : 2) digits++;
+    int digits = 5;
+    for (int64_t rows = 64; rows < n && digits < 16; rows *= rows < 65536 ? 4 : 2) digits++;
     return digits;
 }
+
+/** Digits from which on two such places among a warp's rows are too much. */
+static inline int rpts_suspect_digits(int digits) { return digits < 8 ? digits : 8; }
 
 void rpts_make_plan(int64_t n, int64_t nrhs, bool cyclic, int partition, int64_t direct_rows, rpts_plan *plan);
 

@@ -116,7 +116,7 @@ template <typename T> __global__ void __launch_bounds__(WARP) solve_by_one_threa
 }
 
 /** How much may be lost in a system of n rows whose solve has these options: rows may be exchanged, nothing but zeros count as zero. */
-inline float fused_lost(int pivot, double epsilon, int64_t n) { return epsilon > 0 ? INFINITY : pivoting_of(pivot, n, false).lost; }
+inline float fused_lost(int pivot, double epsilon, int64_t n) { return epsilon > 0 || pivot == TRINE_PIVOT_NONE ? INFINITY : (float)(1 << rpts_lost_digits(n)); }
 
 /** What a solve has lost: nothing that matters; what a step of refinement brings back; more. */
 enum fused_outcome { FUSED_FINE, FUSED_SOME_LOST, FUSED_MUCH_LOST };

@@ -34,44 +34,36 @@ template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> either(bo
     return r;
 }
 
-/** What a lane knows of losses: of its partition; of the rows of unions that it makes, suspect ones below, lost ones from LOST_ROWS on, by the
- *  bit in which the lanes of the union's halves differ; is a row beyond everything? */
-constexpr unsigned LOST_ROWS = 1 << 8, SUSPECT_LANE = 1 << 16, LOST_LANE = 1 << 17, BEYOND = 1u << 31;
-__device__ __forceinline__ unsigned lane_losses(loss of_lane) { return of_lane == KEPT ? 0 : of_lane == SUSPECT ? SUSPECT_LANE : SUSPECT_LANE | LOST_LANE; }
-template <typename T, int NR> __device__ __forceinline__ unsigned union_losses(pivoting p, T times_row, const row_of<T, NR> &row, int bit)
+/** Has the lane's partition, or the union whose halves meet behind it, lost too much? Several suspect ones are as bad as one that is lost. The same
+ *  answer for all lanes. */
+template <typename R> __device__ __forceinline__ bool is_any_lost(pivoting p, int by_partition, int by_union)
 {
-    const loss of_row = loss_of(p, times_row, row);
-    return (of_row == KEPT ? 0 : of_row == SUSPECT ? bit : bit + bit * LOST_ROWS) | (is_beyond(p, row) ? BEYOND : 0);
-}
-/** Are rows lost that would be needed? Of a union both rows must have lost theirs, which the lanes of its halves know. Several suspect ones are as
- *  bad. The same answer for all lanes. */
-__device__ __forceinline__ bool is_any_lost(unsigned losses)
-{
-    if (__builtin_expect(!__any_sync(~0u, losses), 1)) return false;
-    const unsigned lane = threadIdx.x % WARP, my_unions = (lane & -lane) - 1; /* whose first lane this one is */
-    unsigned both = 0;
-#pragma unroll
-    for (unsigned bit = 1; bit < WARP; bit *= 2) both |= losses & __shfl_xor_sync(~0u, losses, (int)bit) & (bit | bit * LOST_ROWS);
-    const int suspects = __popc(both & my_unions & (WARP - 1)) + ((losses & SUSPECT_LANE) != 0);
-    const unsigned some = __ballot_sync(~0u, suspects > 0);
-    return __any_sync(~0u, (losses & (LOST_LANE | BEYOND)) | (both / LOST_ROWS) | (suspects > 1)) || __popc(some) > 1;
+    const bool partition = is_suspect<R>(p, by_partition), of_union = is_suspect<R>(p, by_union);
+    if (__builtin_expect(!__any_sync(~0u, partition | of_union), 1)) return false;
+    return __popc(__ballot_sync(~0u, partition)) + __popc(__ballot_sync(~0u, of_union)) > 1 || __any_sync(~0u, is_lost<R>(p, max(by_partition, by_union)));
 }
 
-/** Is the substitution in the lane's partition to be done again, carefully? Where it has lost something, or is suspect as another lane's is. */
-__device__ __forceinline__ bool is_to_do_again(loss disagreement)
+/** Is a lane's answer to be looked at, or to be found again? Where equations disagree, or are doubtful in several lanes. */
+__device__ __forceinline__ bool is_any_apart(agreement of_lane)
 {
-    const unsigned some = __ballot_sync(~0u, disagreement != KEPT);
-    return disagreement == LOST || (disagreement == SUSPECT && __popc(some) > 1);
+    return __popc(__ballot_sync(~0u, of_lane != AGREE)) > 1 || __any_sync(~0u, of_lane == DISAGREE);
+}
+__device__ __forceinline__ bool is_apart(agreement of_lane)
+{
+    const unsigned some = __ballot_sync(~0u, of_lane != AGREE);
+    return of_lane == DISAGREE || (of_lane == DOUBTFUL && __popc(some) > 1);
 }
 
 /** The union of the partitions of lanes 0 .. count - 1: of the first 2, 4, ... of them and, last, of all; every lane below
  *  `count` rounded up to a power of two gets the result. The two halves of a union share the work: lanes of the second half
- *  make its last row; lanes of the first half make its first row, reversed, so that it is the same work. losses: is_any_lost. */
-template <typename T, int NR> __device__ __forceinline__ rows_of<T, NR> join_lanes(pivoting p, const rows_of<T, NR> &mine, int count, unsigned &losses)
+ *  make its last row; lanes of the first half make its first row, reversed, so that it is the same work. *lost: by the union of the halves
+ *  that meet behind the lane. */
+template <typename T, int NR> __device__ __forceinline__ rows_of<T, NR> join_lanes(pivoting p, const rows_of<T, NR> &mine, int count, int *lost)
 {
     const int lane = threadIdx.x % WARP;
     row_of<T, NR> row; /* of the union so far: in its first half its first row, reversed, in its second half its last row */
     int bit = 1;
+    *lost = NOTHING_LOST;
     if (count <= 1) return mine;
 #pragma unroll 1
     for (; bit < count; bit *= 2) {
@@ -87,9 +79,12 @@ template <typename T, int NR> __device__ __forceinline__ rows_of<T, NR> join_lan
         T times_row, times_carried;
         row = x1;
         eliminate<true>(row, x2);
-        eliminate<true>(row, x3, times_row, times_carried, p.growth);
+        eliminate<true, MOST_GROWTH>(row, x3, times_row, times_carried);
         if (((lane & ~(2 * bit - 1)) | bit) >= count) row = either(second, x1, x3); /* there is no second half */
-        else losses |= union_losses(p, times_row, row, bit);
+        else {
+            const int largest = is_cut(times_row) ? ALL_LOST : largest_logarithm(row), other = __shfl_xor_sync(~0u, largest, bit);
+            if ((lane & (2 * bit - 1)) == bit - 1) *lost = lost_by_union<real_of<T>>(largest, other);
+        }
     }
     return {reversed(shuffle_from(row, lane & ~(bit / 2))), shuffle_from(row, lane | bit / 2)};
 }

@@ -261,6 +261,28 @@ __device__ __forceinline__ void open_gate(int32_t *gate)
     if (threadIdx.x == 0) publish(gate, 0);
 }
 
+/** A tile that reduce_tile has lost to the coarse system and to its neighbours. */
+template <typename T, int NR, int M> __device__ __noinline__ void reduce_lost(const two_pass<T> &s, int64_t number, int64_t first, int count)
+{
+    hand_out(s, number, first, keep_carefully(s, number, first, count, reduce_carefully<T, NR>(s.A, s.D, rows_of_lane<T, NR, M>(s, number, first, count))));
+}
+/** One pass for a tile that eliminate_tile has lost. */
+template <typename T, int NR, int M> __device__ __noinline__ void solve_lost(const two_pass<T> &s, const tile<T, NR, M> t, int64_t number, int64_t first, way_back<T, NR> back)
+{
+    const int count = s.columns_from(first, NR);
+    const lane_range<T> range = rows_of_lane<T, NR, M>(s, number, first, count);
+    careful_tile<T, NR, M> kept;
+    known_of<T, NR> known;
+    const rows_of<T, NR> rows = keep_carefully(s, number, first, count, join_tile_carefully(s, range, false, kept, back));
+    hand_out(s, number, first, rows);
+    prefetch_tile<T, NR, M>(s, number + s.ahead, first, count);
+    if (know_ends(s, number, first, rows, known)) { /* never of wide rows, nor beside them */
+        if (threadIdx.x == 0) used_at<T, NR>(s, number, first) = known;
+        substitute_tile_carefully<T, NR, M>(s, t, range, back, known, kept);
+        store_tile(t, s.A.n, s.X, number * tile<T, NR, M>::ROWS, first, count);
+    } else open_gate(s.gate);
+}
+
 /** The first blocks only look at tiles all over the system, lest most of it is solved in vain where it does not decay. Tiles that start
  *  together with them do not wait for what they find. */
 template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (resident_tiles<T, NR, M>())) solve_or_reduce_tiles(const __grid_constant__ two_pass<T> s)
@@ -280,26 +302,24 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     wait_for_tile(t, s.A, row);
     bool lost;
     if (probe | !worth_trying) {
-        rows_of<T, NR> left = reduce_tile(s.p, t, s.A.n, row, &lost);
+        const rows_of<T, NR> left = reduce_tile(s.p, t, s.A.n, row, &lost);
         if (!probe) {
-            if (__builtin_expect(lost, 0)) keep_carefully<T, NR, M>(s, number, first, count, left);
-            else keep_rows(s, number, first, count, left);
-            hand_out(s, number, first, left);
+            if (__builtin_expect(lost, 0)) reduce_lost<T, NR, M>(s, number, first, count);
+            else keep_rows(s, number, first, count, left), hand_out(s, number, first, left);
             if (number == s.tiles - 1) open_gate(s.gate);
         } else if (threadIdx.x == 0) publish(s.verdicts + blockIdx.x, !lost && decays(left) ? 0 : 1);
         return;
     }
     way_back<T, NR> back;
     known_of<T, NR> known;
-    rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back, &lost);
-    if (__builtin_expect(lost, 0)) keep_carefully<T, NR, M>(s, number, first, count, rows);
+    const rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back, &lost);
+    if (__builtin_expect(lost, 0)) return solve_lost<T, NR, M>(s, t, number, first, back);
     hand_out(s, number, first, rows);
-    if (!lost) keep_rows(s, number, first, count, rows);
+    keep_rows(s, number, first, count, rows);
     prefetch_tile<T, NR, M>(s, number + s.ahead, first, count);
-    if (!lost) find_joints(s.p, t, back); /* while the neighbours' rows are on their way */
-    if (know_ends(s, number, first, rows, known)) { /* never of wide rows, nor beside them */
+    find_joints(s.p, t, back); /* while the neighbours' rows are on their way */
+    if (know_ends(s, number, first, rows, known)) { /* never beside wide rows */
         if (threadIdx.x == 0) used_at<T, NR>(s, number, first) = known;
-        if (__builtin_expect(lost, 0)) return solve_carefully<T, NR, M>(s.A, s.D, s.X, rows_of_lane<T, NR, M>(s, number, first, count), count, false, known);
         substitute_tile<T, NR, M>(s, t, row, first, count, back, known);
         store_tile(t, s.A.n, s.X, row, first, count);
     } else open_gate(s.gate);

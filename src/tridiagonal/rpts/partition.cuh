@@ -7,6 +7,7 @@
 #include <trine/tridiagonal.h>
 
 #include "core/gpu_scalar.cuh"
+#include "tridiagonal/rpts/rows.cuh"
 #include "tridiagonal/rpts/wide_types.h"
 
 /* To one unit in the last place, for normal x whose reciprocal is normal: pivots are made so. */
@@ -36,6 +37,11 @@ template <> struct precision_of<double> { static constexpr double SMALLEST_NORMA
 #define ABS1(x) size_of(x)
 #define FROM_REAL(r) (T{r})
 #define RECIPROCAL(x) reciprocal(x)
+#define WIDE_RECIPROCAL(x) fast_reciprocal(x)
+#define WIDE_SIZE_T int
+#define WIDE_SIZE(x) logarithm(x)
+#define WIDE_WEIGHED(x, weight) logarithm(scaled(x, weight))
+#define WIDE_WEIGHT(size) balance<R>(size)
 #define SCALE_RECIPROCAL(r) reciprocal_approximation(r)
 #define SMALLEST_NORMAL precision_of<R>::SMALLEST_NORMAL_NUMBER
 #define ROUNDING precision_of<R>::ROUNDING_UNIT
@@ -72,6 +78,11 @@ template <typename T> struct wide_joint { WIDE_JOINT_MEMBERS };
 #undef ABS1
 #undef FROM_REAL
 #undef RECIPROCAL
+#undef WIDE_RECIPROCAL
+#undef WIDE_SIZE_T
+#undef WIDE_SIZE
+#undef WIDE_WEIGHED
+#undef WIDE_WEIGHT
 #undef SCALE_RECIPROCAL
 #undef SMALLEST_NORMAL
 #undef ROUNDING

@@ -89,13 +89,14 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
         const int count = s.columns_from(first, NR);
         stored_rows<T, NR> *exchanged = (stored_rows<T, NR> *)(s.exchanged + turn * EXCHANGE_ELEMENTS<T, NR>); /* the last turn's are still being read */
         way_back<T, NR> back;
+        careful_tile<T, NR, M> kept;
         bool lost = false;
         if (has_tile) {
             load_tile(t, s.A, s.D, row, first, count);
             wait_for_tile(t, s.A, row);
             rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back, &lost);
             if (__builtin_expect(lost, 0)) {
-                wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.D, range_of_lane<M>(s.A, row + lane * M, first, count));
+                wide_union<T, NR> u = join_tile_carefully(s, range_of_lane<M>(s.A, row + lane * M, first, count), false, kept, back);
                 rows = u.there && fit_tridiagonal(u) ? tridiagonal_rows(u, true) : marked_wide(rows);
             }
             if (lane == 0) store_rows(leaf_of(left_of.tiles, warp), rows);
@@ -103,7 +104,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
         __syncthreads();
         joint_of<T, NR> between_tiles = {};
         if (warp == 0) {
-            const bool fits = !levels || of_tiles.join(s.p, KEPT);
+            const bool fits = !levels || of_tiles.join(s.p, NOTHING_LOST);
             stored_rows<T, NR> &mine = levels ? of_tiles.root() : left_of.tiles[0].half[0];
             if (!fits) mark_wide(mine);
             if (lane < WORDS) ((int4 *)&exchanged[block])[lane] = ((const int4 *)&mine)[lane];
@@ -121,12 +122,12 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
             }
             wait_for_copies();
             __syncwarp();
-            if (!of_blocks.join(s.p, KEPT)) mark_wide(of_blocks.root());
+            if (!of_blocks.join(s.p, NOTHING_LOST)) mark_wide(of_blocks.root());
             if (lane == 0) leaf_of(left_of.groups, warp) = of_blocks.root();
         }
         __syncthreads();
         if (warp == 0) {
-            if (!of_groups.join(s.p, KEPT)) mark_wide(of_groups.root());
+            if (!of_groups.join(s.p, NOTHING_LOST)) mark_wide(of_groups.root());
             if (lane == 0) left_of.careful = is_marked_wide(of_groups.root().last.row);
             known_of<T, NR> known = close_system(s.p, read_rows(of_groups.root()));
             const joint_of<T, NR> between_blocks = find_joint(s.p, lane < WARP / 2 ? of_my_group.joined_behind(lane) : of_groups.joined_behind(lane - WARP / 2));
@@ -140,10 +141,9 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
         __syncthreads();
         if (__builtin_expect(left_of.careful, 0)) { /* in all blocks */
             solve_resident_carefully<T, NR, M>(s, grid, &left_of, *(parts_of<T, NR, EXCHANGED> *)(s.exchanged + (turn ^ 1) * EXCHANGE_ELEMENTS<T, NR>), first, count);
-        } else if (has_tile && lost) {
-            solve_carefully<T, NR, M>(s.A, s.D, s.X, range_of_lane<M>(s.A, row + lane * M, first, count), count, false, left_of.known[warp]);
         } else if (has_tile) {
-            substitute_tile<T, NR, M>(s, t, row, first, count, back, left_of.known[warp]);
+            if (__builtin_expect(lost, 0)) substitute_tile_carefully<T, NR, M>(s, t, range_of_lane<M>(s.A, row + lane * M, first, count), back, left_of.known[warp], kept);
+            else substitute_tile<T, NR, M>(s, t, row, first, count, back, left_of.known[warp]);
             store_tile(t, s.A.n, s.X, row, first, count);
         }
     }

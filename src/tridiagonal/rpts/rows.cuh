@@ -105,6 +105,9 @@ template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> reversed(
     return s;
 }
 
+/** Binary digits by which a row may grow at once. */
+constexpr int MOST_GROWTH = 40;
+
 /** a b + c d, to two rounding errors of the sum however much cancels (Kahan). */
 __device__ __forceinline__ double sum_of_products(double a, double b, double c, double d)
 {
@@ -119,11 +122,11 @@ __device__ __forceinline__ double sum_of_products(double a, double b, double c, 
  *  the determinant of two unknowns as the new diagonal. Where that is nearly singular, both must give these unknowns the same
  *  multiple of its null vector: in double, sums are taken to their last digits, and where nothing is left of the determinant, both diagonals count as larger
  *  by two rounding errors, on the right as well. (In single precision it costs 2 % of the time of long systems, and is left out.)
- *  growth: `row` counts about once in what is left, though that grows by as many binary digits; 0: neither row more than once. */
-template <bool GUARDED = false, typename T, int NR> __device__ __forceinline__ void eliminate(row_of<T, NR> &carried, const row_of<T, NR> &row, T &times_row, T &times_carried, int growth = 0)
+ *  GROWTH: `row` counts about once in what is left, though that grows by as many binary digits; 0: neither row more than once. */
+template <bool GUARDED = false, int GROWTH = 0, typename T, int NR> __device__ __forceinline__ void eliminate(row_of<T, NR> &carried, const row_of<T, NR> &row, T &times_row, T &times_carried)
 {
     using R = real_of<T>;
-    const int bits = growth ? max(logarithm(carried.diag) - layout_of<R>::STEP / 2, max(logarithm(row.lower) - growth * layout_of<R>::STEP, 0)) : largest_logarithm(carried.diag, row.lower);
+    const int bits = GROWTH ? max(logarithm(carried.diag) - layout_of<R>::STEP / 2, max(logarithm(row.lower) - GROWTH * layout_of<R>::STEP, 0)) : largest_logarithm(carried.diag, row.lower);
     const R g = balance<R>(bits);
     times_row = scaled(carried.diag, g) + of_real<T>(one_if_zero<R>(bits));
     times_carried = scaled(row.lower, -g);
@@ -154,19 +157,21 @@ template <bool GUARDED = false, typename T, int NR> __device__ __forceinline__ v
     eliminate<GUARDED>(carried, row, times_row, times_carried);
 }
 
-/** Binary digits by which a row may grow at once. */
-constexpr int MOST_GROWTH = 40;
-
-/** Pivoting as the kernels take it: may rows be exchanged, do their scales count; how much more than a partition's own row others may count in a
- *  row of it until that is suspect (one such place does not matter, several in a warp do), until it is lost (rpts_lost_digits); `normalized`:
- *  the system's rows are those that normalize() has left. */
-struct pivoting { bool exchanges, scaled, normalized; int growth; float suspect, lost; };
+/** Pivoting as the kernels take it: may rows be exchanged, do their scales count; how many binary digits more than a partition's own row others may
+ *  count in a row of it until that is suspect (one such place does not matter, several in a warp do), until it is lost (rpts_lost_digits);
+ *  `normalized`: the system's rows are those that normalize() has left. */
+struct pivoting { bool exchanges, scaled, normalized; int suspect, lost; };
 static inline pivoting pivoting_of(int pivot, int64_t n, bool normalized)
 {
     const int digits = rpts_lost_digits(n);
-    const bool exchanges = pivot != TRINE_PIVOT_NONE;
-    return {exchanges, pivot == TRINE_PIVOT_SCALED_PARTIAL, normalized, exchanges ? MOST_GROWTH : 0,
-            exchanges ? (float)(1 << (digits < 8 ? digits : 8)) : INFINITY, exchanges ? (float)(1 << digits) : INFINITY};
+    return {pivot != TRINE_PIVOT_NONE, pivot == TRINE_PIVOT_SCALED_PARTIAL, normalized, rpts_suspect_digits(digits), digits};
+}
+
+/** ... where a warp's rows are eliminated carefully anyway: a lane that has lost less takes part as well. */
+__device__ __forceinline__ pivoting strict(pivoting p)
+{
+    p.suspect = p.lost = min(p.suspect, 4);
+    return p;
 }
 
 /** Logarithm of a row's scale. */
@@ -229,64 +234,46 @@ template <typename T, int NR> __device__ __forceinline__ solved_of<T, NR> solve_
  *  integer units see to. */
 template <typename T> using weight_of = std::conditional_t<sizeof(real_of<T>) == 4, float, int>;
 
-/** The size of the largest of a row's coefficients, as weights are. */
-template <typename T> __device__ __forceinline__ weight_of<T> largest_of(T a, T b, T c)
-{
-    if constexpr (sizeof(real_of<T>) == 4) return fmaxf(fmaxf(size_of(a), size_of(b)), size_of(c));
-    else return largest_logarithm(a, b, c);
-}
-template <typename T, int NR> __device__ __forceinline__ weight_of<T> largest_of(const row_of<T, NR> &row) { return largest_of(row.lower, row.diag, row.upper); }
-
 /* Rows of partitions are scaled, by powers of two, so that the partition's own first or last row counts in them as if its largest coefficient were 1.
  * Where rows of unions are made of them, the outermost one counts once: so it is known how much of it is left after any number of unions.
  * Where little is, these rows are nearly a combination of inner rows alone; if that is so of the first and of the last row of a union, they are
  * nearly the same row (rpts/wide.h). */
 
-/** The size of `row`, as a row of the system that is solved, times `times`. */
-template <typename T> __device__ __forceinline__ weight_of<T> part_of(pivoting p, T times, weight_of<T> row)
-{
-    if constexpr (sizeof(real_of<T>) == 4) return size_of(times) * (p.normalized ? 1.0f : row);
-    else return logarithm(times) + (p.normalized ? 0 : row - layout_of<double>::ONE);
-}
-/** part: what the outermost row contributes. */
-template <typename T, int NR> __device__ __forceinline__ void normalize(row_of<T, NR> &row, weight_of<T> part)
+template <typename T, int NR> __device__ __forceinline__ int largest_logarithm(const row_of<T, NR> &row) { return largest_logarithm(row.lower, row.diag, row.upper); }
+
+/** The logarithm of the size of a row of the system that is solved, which has logarithm `row`, times `times`. */
+template <typename T> __device__ __forceinline__ int part_of(pivoting p, T times, int row) { return max(logarithm(times) + (p.normalized ? 0 : row - layout_of<real_of<T>>::ONE), 0); }
+/** part, largest: logarithms of what the outermost row contributes, and of the row's largest coefficient. */
+template <typename T, int NR> __device__ __forceinline__ void normalize(row_of<T, NR> &row, int part, int largest)
 {
     using R = real_of<T>;
     using L = layout_of<R>;
-    int bits, largest;
-    if constexpr (sizeof(R) == 4) bits = __float_as_int(part), largest = __float_as_int(largest_of(row));
-    else bits = part, largest = largest_of(row);
-    const R g = 2 * balance<R>(max(bits - L::STEP / 2, max(largest - MOST_GROWTH * L::STEP, 0)));
+    const R g = 2 * balance<R>(max(part - L::STEP / 2, max(largest - MOST_GROWTH * L::STEP, 0)));
     row.lower = scaled(row.lower, g), row.diag = scaled(row.diag, g), row.upper = scaled(row.upper, g);
 #pragma unroll
     for (int k = 0; k < NR; k++) row.rhs[k] = scaled(row.rhs[k], g);
 }
-/** Has a row lost its outermost row? */
-enum loss { KEPT, SUSPECT, LOST };
-template <typename T, int NR> __device__ __forceinline__ loss loss_of(pivoting p, const row_of<T, NR> &row)
-{
-    if constexpr (sizeof(real_of<T>) == 4) return largest_of(row) < p.suspect ? KEPT : largest_of(row) < p.lost ? SUSPECT : LOST;
-    else return largest_of(row) < logarithm((double)p.suspect) ? KEPT : largest_of(row) < logarithm((double)p.lost) ? SUSPECT : LOST;
-}
-/** ... which has just been added times times_row, by an elimination that kept it as far as it could? */
-template <typename T, int NR> __device__ __forceinline__ loss loss_of(pivoting p, T times_row, const row_of<T, NR> &row)
-{
-    return (logarithm(times_row) < layout_of<real_of<T>>::ONE - layout_of<real_of<T>>::STEP) & p.exchanges ? LOST : loss_of(p, row);
-}
-/** Has the row grown so much that it is to be given up, whether others have lost anything or not? */
-template <typename T, int NR> __device__ __forceinline__ bool is_beyond(pivoting p, const row_of<T, NR> &row)
-{
-    if constexpr (sizeof(real_of<T>) == 4) return !(largest_of(row) < 0x1p60f) & p.exchanges;
-    else return (largest_of(row) > layout_of<double>::ONE + 60 * layout_of<double>::STEP) & p.exchanges;
-}
+/* What has been lost by two rows for which one would do: logarithms, by STEP for a binary digit; what matters is the row that has lost less. */
+constexpr int NOTHING_LOST = 0, ALL_LOST = INT_MAX;
 
-/** The first (reversed) and the last row of a partition; their loss is that of the one that has lost less. */
-template <typename T, int NR> __device__ __forceinline__ loss normalize_both(pivoting p, row_of<T, NR> &first, weight_of<T> part_first, row_of<T, NR> &last, weight_of<T> part_last)
+/** The first (reversed) and the last row of a partition. What they have lost. */
+template <typename T, int NR> __device__ __forceinline__ int normalize_both(row_of<T, NR> &first, int part_first, row_of<T, NR> &last, int part_last)
 {
-    normalize(first, part_first), normalize(last, part_last);
-    const loss of_first = loss_of(p, first), of_last = loss_of(p, last);
-    return of_first < of_last ? of_first : of_last;
+    const int of_first = largest_logarithm(first), of_last = largest_logarithm(last);
+    normalize(first, part_first, of_first), normalize(last, part_last, of_last);
+    return min(of_first - part_first, of_last - part_last);
 }
+/** ... of a union of which the largest coefficients have these logarithms; all, where one has grown beyond everything. */
+template <typename R> __device__ __forceinline__ int lost_by_union(int largest_of_first, int largest_of_last)
+{
+    using L = layout_of<R>;
+    return max(largest_of_first, largest_of_last) > L::ONE + 60 * L::STEP ? ALL_LOST : min(largest_of_first, largest_of_last) - L::ONE;
+}
+/** Has an elimination that was to keep `row` as it is not been able to, so much would it have grown? */
+template <typename T> __device__ __forceinline__ bool is_cut(T times_row) { return logarithm(times_row) < layout_of<real_of<T>>::ONE - layout_of<real_of<T>>::STEP; }
+
+template <typename R> __device__ __forceinline__ bool is_suspect(pivoting p, int lost) { return (lost > p.suspect * layout_of<R>::STEP) & p.exchanges; }
+template <typename R> __device__ __forceinline__ bool is_lost(pivoting p, int lost) { return (lost > p.lost * layout_of<R>::STEP) & p.exchanges; }
 
 /** Where scales do not count, all rows have one weight, larger than any other. */
 template <typename T, int NR> __device__ __forceinline__ weight_of<T> weigh(pivoting p, const row_of<T, NR> &r)
@@ -360,42 +347,57 @@ template <typename T, int NR> struct rows_of { row_of<T, NR> first, last; };
 /** The unknowns at the ends of a partition and of its neighbours: x[-1], x[0], x[m-1], x[m]. */
 template <typename T, int NR> struct known_of { T before[NR], first[NR], last[NR], after[NR]; };
 
+/** Do two equations agree about an unknown? */
+enum agreement { AGREE, DOUBTFUL, DISAGREE };
+
 /** The second unknown of a partition, which can be had from row 0 and, as the last one of the substitution, from a pivot row. One of these
- *  equations is not used; it should hold, to rounding errors of its own terms. */
+ *  equations is not used; it should hold, but for what may be lost (pivoting) and to rounding errors of its own terms. Most often the two
+ *  unknowns agree to rounding errors of their own and of those beside them, and terms are not looked at. */
 template <typename T, int NR> struct second_unknown {
     using R = real_of<T>;
     bool from_row0;
-    loss disagreement = KEPT;
-    T x[NR];     /* from row 0 */
-    R terms[NR]; /* of the equation that is not used, for a coefficient of 1 */
+    agreement apart = AGREE; /* by the unknowns alone */
+    T x[NR];                 /* from row 0 */
+    R difference[NR];
 
+    /** So many rounding errors. */
+    static __device__ __forceinline__ R rounding(int digits)
+    {
+        using L = layout_of<R>;
+        return exponential<R>(L::ONE + (digits - L::MANTISSA) * L::STEP);
+    }
     __device__ __forceinline__ void from(const row_of<T, NR> &row0, bool use, const known_of<T, NR> &known)
     {
         const T inverse = pivot_reciprocal(row0.upper, row0.diag, row0.lower);
         from_row0 = use;
 #pragma unroll
-        for (int k = 0; k < NR; k++) {
-            const T a = row0.diag * known.first[k], b = row0.lower * known.before[k];
-            x[k] = inverse * (row0.rhs[k] - a - b);
-            terms[k] = size_of(inverse) * (size_of(row0.rhs[k]) + size_of(a) + size_of(b));
-        }
+        for (int k = 0; k < NR; k++) x[k] = inverse * (row0.rhs[k] - row0.diag * known.first[k] - row0.lower * known.before[k]);
     }
-    /** The pivot row that right-hand side k's comes from, and the unknowns in it. */
-    __device__ __forceinline__ void see(const row_of<T, NR> &pivot, int k, T first, T next, T next2)
+    /** values: from the pivot row; afterwards those that are taken. x0, x2: beside them. */
+    __device__ __forceinline__ void choose(pivoting p, T (&values)[NR], const T (&x0)[NR], const T (&x2)[NR])
     {
-        const R others = size_of(pivot.rhs[k]) + size_of(pivot.upper * first) + size_of(pivot.lower * next) + size_of(pivot.diag * next2);
-        terms[k] = from_row0 ? others : terms[k];
-    }
-    /** values: from the pivot row; afterwards those that are taken. */
-    __device__ __forceinline__ void choose(pivoting p, T (&values)[NR])
-    {
-        constexpr R rounding = sizeof(R) == 4 ? R(FLT_EPSILON) : R(DBL_EPSILON);
 #pragma unroll
         for (int k = 0; k < NR; k++) {
-            const R difference = size_of(x[k] - values[k]), size = rounding * (terms[k] + size_of(x[k]));
-            if (p.exchanges & !(difference <= p.suspect * size)) disagreement = difference <= p.lost * size && disagreement != LOST ? SUSPECT : LOST;
+            difference[k] = size_of(x[k] - values[k]);
             values[k] = from_row0 ? x[k] : values[k];
+            const R size = size_of(values[k]) + size_of(x0[k]) + size_of(x2[k]);
+            if (!(difference[k] <= rounding(p.suspect) * size)) apart = difference[k] <= rounding(p.lost) * size && apart != DISAGREE ? DOUBTFUL : DISAGREE;
         }
+    }
+    /** Where they are apart: row 0; the pivot row that the unknown comes from, without right-hand sides; x[0], x[2], x[3]. */
+    __device__ __forceinline__ agreement look(pivoting p, const row_of<T, NR> &row0, const row_of<T, NR> &pivot, const T (&x0)[NR], const T (&x2)[NR], const T (&x3)[NR]) const
+    {
+        const R inverse = size_of(pivot_reciprocal(row0.upper, row0.diag, row0.lower));
+        agreement all = AGREE;
+#pragma unroll
+        for (int k = 0; k < NR; k++) { /* one term of each equation is at most the sum of the others */
+            const R of_row0 = inverse * (size_of(row0.rhs[k]) + size_of(row0.diag * x0[k]));
+            const R of_pivot = size_of(pivot.upper * x0[k]) + size_of(pivot.lower * x2[k]) + size_of(pivot.diag * x3[k]);
+            const R size = 2 * (size_of(x[k]) + difference[k] + (from_row0 ? of_pivot : of_row0));
+            const bool is_finite = size < R(INFINITY);
+            if (p.exchanges & !((difference[k] <= rounding(p.suspect) * size) & is_finite)) all = difference[k] <= rounding(p.lost) * size && is_finite && all != DISAGREE ? DOUBTFUL : DISAGREE;
+        }
+        return all;
     }
 };
 
@@ -449,7 +451,7 @@ template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> find_jo
 
     /* where those are all small, A's first row with left removed from it */
     const T from_left = A.first.upper * j.left.next;
-    const int of_right = from_last ? logarithm(B.last.lower) - scale_of(p, B.last) : logarithm(pivot) - scale;
+    const int of_right = max(logarithm(B.last.lower) - scale_of(p, B.last), logarithm(pivot) - scale);
     if (__builtin_expect(!from_first & exceeds(p, from_left, scale_of(p, A.first), of_right), 0)) {
         const T times = pivot_reciprocal(T{} - from_left, A.first.diag, A.first.lower), minus_left = T{} - A.first.upper * j.left.other;
         j.right.next = (exchanged ? minus_left : T{}) * times;

@@ -20,11 +20,11 @@ template <typename T> struct short_solve : tiled_solve<T> {
 
 /* ---------------------------------------------------------- a lane's partition */
 
-/** A lane's partition, carefully: from the system to x[row][right-hand side]. */
-template <typename T, int NR, int M> __device__ __noinline__ void solve_lane_carefully(const tiled_solve<T> &s, const lane_range<T> &range, const known_of<T, NR> &known, T (&x)[M][NR])
+/** A lane's partition, carefully: from the elimination of its rows, or from the system, to x[row][right-hand side]. */
+template <typename T, int NR, int M>
+__device__ __noinline__ void solve_lane_carefully(const tiled_solve<T> &s, lane_range<T> range, bool is_eliminated, T (&elimination)[M][4 + NR], known_of<T, NR> known, T (&x)[M][NR])
 {
-    T elimination[M][4 + NR];
-    reduce_lane<T, NR>(s.A, s.D, range, elimination);
+    if (!is_eliminated) reduce_lane<T, NR>(s.A, s.D, range, elimination);
     substitute_lane<T, NR>(s.A, range, elimination, known, [&](int i, int k, T value) { x[i][k] = value; });
 }
 
@@ -37,7 +37,7 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
     int64_t first;        /* the first row's index */
     int rows;             /* M; at the end of the system fewer, an even number, or 0 */
     bool from_row0;       /* the first inner unknown comes from row 0 */
-    loss lost;            /* by both rows that reduce leaves */
+    int lost;             /* by both rows that reduce leaves */
     bool is_wide;         /* a row of the warp has a fourth coefficient */
     bool lends, borrows;  /* In a cyclic system a single row at the end is no partition, having two neighbours: its lane borrows the
                              last row of the lane before it, which goes first. */
@@ -115,8 +115,8 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
         if (WHOLE || rows) down = row[1];
         weight_of<T> weight = weigh(p, down);
         T times_last = one_of<T>(), times_first = times_last, times_carried;
-        weight_of<T> size_last = largest_of(row[1]);
-        const weight_of<T> size_first = largest_of(row[0]);
+        int size_last = largest_logarithm(row[1]);
+        const int size_first = largest_logarithm(row[0]);
         kept[0] = row[0], kept[1] = row[1];
         from_row0 = (WHOLE || rows > 2) && exceeds(p, row[0].upper, scale_of(p, row[0]), max(logarithm(row[1].diag) - scale_of(p, row[1]), logarithm(row[2].lower) - scale_of(p, row[2])));
 #pragma unroll
@@ -124,24 +124,24 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
             const int k = M - j;
             if (k < M && k >= 2) {
                 kept[k] = row[k];
-                if (WHOLE || k < rows) eliminate_keeping(p, down, weight, kept[k], times_last), size_last = largest_of(row[k]);
+                if (WHOLE || k < rows) eliminate_keeping(p, down, weight, kept[k], times_last), size_last = largest_logarithm(row[k]);
             }
             if (WHOLE ? j == M - 2 : j == rows - 2) up = reversed(row[j]);
             else if (WHOLE || j < rows - 2) eliminate(up, reversed(row[j]), times_first, times_carried);
         }
-        lost = !WHOLE && rows == 0 ? KEPT : normalize_both(p, up, part_of(p, times_first, size_first), down, part_of(p, times_last, size_last));
+        lost = !WHOLE && rows == 0 ? NOTHING_LOST : normalize_both(up, part_of(p, times_first, size_first), down, part_of(p, times_last, size_last));
 #pragma unroll
         for (int j = 0; j < M; j++) row[j] = kept[j];
         return {reversed(up), down};
     }
 
-    /** The solution in place of the right-hand sides. */
-    __device__ __forceinline__ void substitute(const short_solve<T> &s, const lane_range<T> &range, const known_of<T, NR> &known)
+    /** The solution in place of the right-hand sides. again: from the careful elimination, which is there. */
+    __device__ __forceinline__ void substitute(const short_solve<T> &s, pivoting p, const lane_range<T> &range, const known_of<T, NR> &known, bool again, T (&elimination)[M][4 + NR])
     {
-        const loss disagreement = __builtin_expect(rows == M, 1) ? substitute_rows<true>(s.p, known) : substitute_rows<false>(s.p, known);
-        if (__builtin_expect(is_to_do_again(disagreement), 0)) {
+        const agreement agrees = __builtin_expect(rows == M, 1) ? substitute_rows<true>(p, known) : substitute_rows<false>(p, known);
+        if (__builtin_expect(is_any_apart(agrees), 0) ? is_apart(agrees) | again : again) {
             T x[M][NR];
-            solve_lane_carefully<T, NR, M>(s, range, known, x);
+            solve_lane_carefully<T, NR, M>(s, range, again, elimination, known, x);
 #pragma unroll
             for (int j = 0; j < M; j++)
 #pragma unroll
@@ -155,10 +155,11 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
             }
         }
     }
-    /** Do a pivot row and row 0 disagree? second_unknown. */
-    template <bool WHOLE> __device__ __forceinline__ loss substitute_rows(pivoting p, const known_of<T, NR> &known)
+    /** Do a pivot row and row 0 agree? second_unknown. */
+    template <bool WHOLE> __device__ __forceinline__ agreement substitute_rows(pivoting p, const known_of<T, NR> &known)
     {
         second_unknown<T, NR> second;
+        const row_of<T, NR> row0 = row[0];
         T next[NR], next2[NR]; /* x[j], x[j+1] */
         second.from(row[0], from_row0, known);
 #pragma unroll
@@ -169,15 +170,18 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
 #pragma unroll
             for (int k = 0; k < NR; k++) {
                 const T value = row[j].rhs[k] - row[j].upper * known.first[k] - row[j].diag * next2[k] - row[j].lower * next[k];
-                if (j == 2) second.see(row[j], k, known.first[k], next[k], next2[k]);
                 row[j].rhs[k] = next[k];
                 next2[k] = next[k], next[k] = value;
             }
         }
-        if (WHOLE || rows > 2) second.choose(p, next);
+        if (WHOLE || rows > 2) second.choose(p, next, known.first, next2);
 #pragma unroll
         for (int k = 0; k < NR; k++) row[1].rhs[k] = next[k], row[0].rhs[k] = known.first[k];
-        return second.disagreement;
+        if (__builtin_expect(second.apart == AGREE, 1)) return AGREE;
+        T x3[NR];
+#pragma unroll
+        for (int k = 0; k < NR; k++) x3[k] = WHOLE || rows > 3 ? row[3].rhs[k] : known.after[k];
+        return second.look(p, row0, row[2], known.first, row[2].rhs, x3);
     }
 };
 
@@ -278,8 +282,15 @@ template <typename T, int NR> struct careful_memory {
     parts_of<T, NR, SHORT_BLOCKS> blocks;
 };
 
+/** The rows of a tile that has been joined carefully, or a mark if they do not fit a tridiagonal system. */
+template <typename T, int NR> __device__ __noinline__ void store_carefully(stored_rows<T, NR> &left, wide_union<T, NR> u, bool may_fit)
+{
+    if (threadIdx.x % WARP == 0) store_rows(left, may_fit && fit_tridiagonal(u) ? tridiagonal_rows(u, true) : marked_wide(read_rows(left)));
+    __syncwarp();
+}
+
 /** The system of solve_short, carefully; lanes have the rows that they have there. By all threads of the cluster. */
-template <typename T, int NR, int M> __device__ __noinline__ void solve_short_carefully(const short_solve<T> &s, void *shared, const lane_range<T> &mine)
+template <typename T, int NR, int M> __device__ __noinline__ void solve_short_carefully(const short_solve<T> &s, void *shared, lane_range<T> mine)
 {
     static_assert(sizeof(careful_memory<T, NR>) <= sizeof(warp_memory<T, NR>), "it fits");
     careful_memory<T, NR> &memory = *(careful_memory<T, NR> *)shared;
@@ -337,18 +348,17 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
     store_rows(leaf_of(memory.lanes, lane), mine.reduce(s.p));
     __syncwarp();
     const lane_range<T> range = {mine.first - mine.borrows, mine.rows, column, count};
-    bool careful = !of_lanes.join(s.p, mine.lost);
-    if (__builtin_expect(careful | mine.is_wide, 0)) {
-        wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.D, range);
-        __syncwarp();
-        if (lane == 0) store_rows(*left, !RING && !mine.is_wide && fit_tridiagonal(u) ? tridiagonal_rows(u, true) : marked_wide(read_rows(*left)));
-        __syncwarp();
-        careful = true;
+    wide_meeting<T, NR> meeting; /* behind the lane's partition, where unions are joined carefully */
+    T elimination[M][4 + NR];    /* of its rows, where these are eliminated carefully */
+    const bool again = is_suspect<real_of<T>>(strict(s.p), mine.lost) | mine.is_wide, careful = !of_lanes.join(s.p, mine.lost) | mine.is_wide;
+    if (__builtin_expect(careful, 0)) {
+        const rows_of<T, NR> leaf = read_rows(leaf_of(memory.lanes, lane));
+        store_carefully(*left, join_carefully(s.A, s.D, range, again ? nullptr : &leaf, elimination, meeting), !RING && !mine.is_wide);
     }
     if (tiles > 1) {
         if (lane == 0) leaf_of(left_of.warps, number) = *left;
         __syncthreads();
-        const bool fits = of_warps.join(s.p, KEPT);
+        const bool fits = of_warps.join(s.p, NOTHING_LOST);
         left = &of_warps.root();
         if (!fits) mark_wide(*left);
     }
@@ -359,7 +369,7 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
     const joint_of<T, NR> lower = find_joint(s.p, of_lanes.joined_behind(lane));
     if (blocks > 1) {
         left_of.blocks.wait();
-        const bool fits = of_blocks.join(s.p, KEPT);
+        const bool fits = of_blocks.join(s.p, NOTHING_LOST);
         left = &of_blocks.root();
         if (!fits) mark_wide(*left);
     }
@@ -373,9 +383,9 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
         of_warps.template split<3>(upper, known, WARP / 2);
         known = shuffle_from(known, number);
     }
-    if (__builtin_expect(careful, 0)) return solve_carefully<T, NR, M>(s.A, s.D, s.X, range, count, false, known);
-    of_lanes.template split<5>(lower, known, 0);
-    mine.substitute(s, range, known);
+    if (__builtin_expect(careful, 0)) known = split_carefully(range.rows > 0, meeting, known);
+    else of_lanes.template split<5>(lower, known, 0);
+    mine.substitute(s, careful ? strict(s.p) : s.p, range, known, careful & again, elimination);
     mine.store(s.plain, s.A.n, s.X, column, count);
 }
 

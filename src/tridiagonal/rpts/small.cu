@@ -83,7 +83,7 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
     for (int k = 0; k < 2; k++) {
         own[k] = identity_row<T, 1>();
         if (2 * i + k < n) own[k] = {lower_of(A, 2 * i + k), diag_of(A, 2 * i + k), upper_of(A, 2 * i + k), {d[2 * i + k]}};
-        normalize(own[k], largest_of(own[k]));
+        normalize(own[k], largest_logarithm(own[k]), largest_logarithm(own[k]));
     }
     part[i].rows = {own[0], own[1]};
     __syncthreads();
@@ -92,7 +92,7 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
     int levels = 0;
     for (; pairs > 1 << levels; levels++) {
         const int second = i & 1, number = i >> 1, parts = (pairs + (1 << levels) - 1) >> levels;
-        bool lost_row = false;
+        int largest = 0; /* ONE and less if nothing is lost */
         if (2 * number < parts) {
             const stored_part<T> *of_level = part + first_of_level<T>(levels) + 2 * number;
             const rows_of<T, 1> half = of_level[second].rows, other = of_level[1 - second].rows;
@@ -102,14 +102,14 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
                 row = second ? other.last : reversed(other.first);
                 T times_row, times_carried;
                 eliminate<true>(row, second ? half.first : reversed(half.last));
-                eliminate<true>(row, outer, times_row, times_carried, p.growth);
-                lost_row = loss_of(p, times_row, row) == LOST, lost = lost | is_beyond(p, row);
+                eliminate<true, MOST_GROWTH>(row, outer, times_row, times_carried);
+                largest = is_cut(times_row) ? ALL_LOST : largest_logarithm(row);
             } else if (second) row = other.last; /* there is no second half */
             rows_of<T, 1> &to = part[first_of_level<T>(levels + 1) + number].rows;
             if (second) to.last = row;
             else to.first = reversed(row);
         }
-        lost = lost | (lost_row & __shfl_xor_sync(~0u, lost_row, 1));
+        lost = lost | is_lost<real_of<T>>(p, lost_by_union<real_of<T>>(largest, __shfl_xor_sync(~0u, largest, 1)));
         __syncthreads();
     }
     if (__builtin_expect(__syncthreads_or(lost), 0)) {

@@ -209,15 +209,14 @@ template <typename T, int NR, int M> __device__ __forceinline__ row_of<T, NR> re
     return r;
 }
 
-template <typename T, int NR, int M> __device__ __forceinline__ weight_of<T> row_size(const T *data, int j)
+template <typename T, int NR, int M> __device__ __forceinline__ int row_size(const T *data, int j)
 {
     const T *own = data + tile<T, NR, M>::row_slot(j);
-    return largest_of(own[0], own[tile<T, NR, M>::ROWS], own[2 * tile<T, NR, M>::ROWS]);
+    return largest_logarithm(own[0], own[tile<T, NR, M>::ROWS], own[2 * tile<T, NR, M>::ROWS]);
 }
 
-/** The two rows that are left of a partition of m rows, an even number or none; the two chains of operations overlap. *lost: they are nearly
- *  the same. */
-template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_partition(pivoting p, const T *data, int m, loss *lost)
+/** The two rows that are left of a partition of m rows, an even number or none; the two chains of operations overlap. *lost: by both. */
+template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_partition(pivoting p, const T *data, int m, int *lost)
 {
     using tile = tile<T, NR, M>;
     constexpr int C = tile::PIECE;
@@ -247,7 +246,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
             eliminate(up, reversed(read_row<T, NR, M>(data, m - 1 - j)), times_first, times_carried);
         }
     }
-    *lost = m == 0 ? KEPT : normalize_both(p, up, part_of(p, times_first, row_size<T, NR, M>(data, 0)), down, part_of(p, times_last, row_size<T, NR, M>(data, m - 1)));
+    *lost = m == 0 ? NOTHING_LOST : normalize_both(up, part_of(p, times_first, row_size<T, NR, M>(data, 0)), down, part_of(p, times_last, row_size<T, NR, M>(data, m - 1)));
     return {reversed(up), down};
 }
 
@@ -257,13 +256,13 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
 
 /** reduce_partition, keeping the pivot rows; the first inner unknown comes from row 0, *from_row0, if its coefficient is
  *  relatively larger there than in rows 1 and 2. */
-template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_partition(pivoting p, T *data, int m, bool *from_row0, loss *lost)
+template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_partition(pivoting p, T *data, int m, bool *from_row0, int *lost)
 {
     using tile = tile<T, NR, M>;
     constexpr int C = tile::PIECE;
     row_of<T, NR> down = identity_row<T, NR>(), up = down;
     T times_last = one_of<T>(), times_first = one_of<T>(), times_carried;
-    weight_of<T> size_first = {}, size_last = {};
+    int size_first = 0, size_last = 0;
     *from_row0 = false;
     if (m > 0) size_first = row_size<T, NR, M>(data, 0), size_last = row_size<T, NR, M>(data, m - 1); /* before rows are overwritten */
     if (m > 2) {
@@ -332,13 +331,13 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
             for (int k = 0; k < NR; k++) own[(3 + k) * tile::ROWS] = row.rhs[k];
         }
     }
-    *lost = m == 0 ? KEPT : normalize_both(p, up, part_of(p, times_first, size_first), down, part_of(p, times_last, size_last));
+    *lost = m == 0 ? NOTHING_LOST : normalize_both(up, part_of(p, times_first, size_first), down, part_of(p, times_last, size_last));
     return {reversed(up), down};
 }
 
 /** The solution of the partition in place of its right-hand sides. Its second unknown could come from row 0 and from a pivot row. Do these
  *  disagree? Then the inner rows, with the ends known, are nearly singular, and more than that unknown is wrong. */
-template <typename T, int NR, int M> __device__ __forceinline__ loss substitute_partition(pivoting p, T *data, int m, const known_of<T, NR> &known, const row_of<T, NR> &row0, bool from_row0)
+template <typename T, int NR, int M> __device__ __forceinline__ second_unknown<T, NR> substitute_partition(pivoting p, T *data, int m, const known_of<T, NR> &known, const row_of<T, NR> &row0, bool from_row0)
 {
     using tile = tile<T, NR, M>;
     constexpr int C = tile::PIECE;
@@ -346,7 +345,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ loss substitute_
     T next[NR], next2[NR]; /* x[j], x[j+1] */
     T *rhs = data + 3 * tile::ROWS;
     second_unknown<T, NR> second;
-    if (m == 0) return KEPT;
+    if (m == 0) return second;
     second.from(row0, from_row0, known);
 #pragma unroll
     for (int k = 0; k < NR; k++) next[k] = known.last[k], next2[k] = known.after[k];
@@ -359,11 +358,10 @@ template <typename T, int NR, int M> __device__ __forceinline__ loss substitute_
             for (int i = C - 1; i >= 0; i--) {
                 const int j = k * C + i; /* x[j] is known, x[j-1] follows from the pivot row at j */
                 const row_of<T, NR> pivot = pivots.row(i);
-                if (k < tile::FIRST && j == 1) second.choose(p, next);
+                if (k < tile::FIRST && j == 1) second.choose(p, next, known.first, next2);
 #pragma unroll
                 for (int r = 0; r < NR; r++) {
                     x[r].v[i] = k < tile::FIRST && j == 0 ? known.first[r] : next[r];
-                    if (k < tile::FIRST && j == 2) second.see(pivot, r, known.first[r], next[r], next2[r]);
                     const T value = pivot.rhs[r] - pivot.upper * known.first[r] - pivot.diag * next2[r] - pivot.lower * next[r];
                     next2[r] = next[r], next[r] = value;
                 }
@@ -382,16 +380,15 @@ template <typename T, int NR, int M> __device__ __forceinline__ loss substitute_
 #pragma unroll
             for (int r = 0; r < NR; r++) {
                 const T value = pivot.rhs[r] - pivot.upper * known.first[r] - pivot.diag * next2[r] - pivot.lower * next[r];
-                if (j == 2) second.see(pivot, r, known.first[r], next[r], next2[r]);
                 rhs[r * tile::ROWS + tile::row_slot(j)] = next[r];
                 next2[r] = next[r], next[r] = value;
             }
         }
-        if (m > 2) second.choose(p, next);
+        if (m > 2) second.choose(p, next, known.first, next2);
 #pragma unroll
         for (int r = 0; r < NR; r++) rhs[r * tile::ROWS + tile::row_slot(0)] = known.first[r], rhs[r * tile::ROWS + tile::row_slot(1)] = next[r];
     }
-    return second.disagreement;
+    return second;
 }
 
 /* --------------------------------------------------------------------- the tile */
@@ -400,11 +397,9 @@ template <typename T, int NR, int M> __device__ __forceinline__ loss substitute_
  *  are nearly the same; rpts/wide.cuh. */
 template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_tile(pivoting p, const tile<T, NR, M> &t, int64_t n, int64_t row, bool *lost)
 {
-    loss of_lane;
-    const rows_of<T, NR> mine = reduce_partition<T, NR, M>(p, t.data, lane_rows<T, NR, M>(n, row), &of_lane);
-    unsigned losses = lane_losses(of_lane);
-    const rows_of<T, NR> left = join_lanes(p, mine, WARP, losses);
-    *lost = is_any_lost(losses);
+    int by_partition, by_union;
+    const rows_of<T, NR> mine = reduce_partition<T, NR, M>(p, t.data, lane_rows<T, NR, M>(n, row), &by_partition), left = join_lanes(p, mine, WARP, &by_union);
+    *lost = is_any_lost<real_of<T>>(p, by_partition, by_union);
     return left;
 }
 
@@ -413,7 +408,7 @@ template <typename T, int NR> struct way_back {
     rows_of<T, NR> mine;   /* of the lane's partition */
     row_of<T, NR> row0;    /* its first row */
     joint_of<T, NR> joint; /* behind it: find_joints */
-    int rows;
+    int rows, lost;        /* lost by that partition */
     bool from_row0;
 };
 
@@ -465,12 +460,10 @@ template <typename T, int NR, int M> __device__ __forceinline__ row_of<T, NR> ge
 template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_tile(pivoting p, const tile<T, NR, M> &t, int64_t n, int64_t row, way_back<T, NR> &back, bool *lost)
 {
     const int lane = threadIdx.x % WARP;
-    loss of_lane;
     back.rows = lane_rows<T, NR, M>(n, row);
     back.row0 = read_row<T, NR, M>(t.data, 0);
-    back.mine = eliminate_partition<T, NR, M>(p, t.data, back.rows, &back.from_row0, &of_lane);
-    unsigned losses = lane_losses(of_lane);
-    bool second = lane & 1;
+    back.mine = eliminate_partition<T, NR, M>(p, t.data, back.rows, &back.from_row0, &back.lost);
+    bool second = lane & 1, is_any_cut = false;
     row_of<T, NR> half_row = either(second, back.mine.last, reversed(back.mine.first)); /* outer row, as in join_lanes */
     row_of<T, NR> meeting = either(second, back.mine.first, reversed(back.mine.last));
     row_of<T, NR> row_left = shuffle_from(reversed(meeting), lane ^ 1);
@@ -479,16 +472,18 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
     for (int bit = 1; bit < WARP; bit *= 2) {
         T times_row, times_carried;
         eliminate<true>(row_left, meeting);
-        eliminate<true>(row_left, half_row, times_row, times_carried, p.growth);
-        losses |= union_losses(p, times_row, row_left, bit);
-        if (bit == WARP / 2) break;
+        eliminate<true, MOST_GROWTH>(row_left, half_row, times_row, times_carried);
+        is_any_cut = is_any_cut | is_cut(times_row);
         if ((lane & (bit - 1)) == 0) put_union(t, lane & ~(2 * bit - 1) | (bit - 1), second, row_left);
         __syncwarp();
+        if (bit == WARP / 2) break;
         second = lane & 2 * bit;
         const int half = lane & ~(2 * bit - 1) | (bit - 1);
         row_left = get_union(t, half ^ 2 * bit, second), meeting = reversed(get_union(t, half, !second)), half_row = get_union(t, half, second);
     }
-    *lost = is_any_lost(losses);
+    int by_union = NOTHING_LOST;
+    if (lane < WARP - 1) by_union = lost_by_union<real_of<T>>(largest_logarithm(get_union(t, lane, false)), largest_logarithm(get_union(t, lane, true)));
+    *lost = is_any_lost<real_of<T>>(p, back.lost, is_any_cut ? ALL_LOST : by_union);
     return {reversed(shuffle_from(row_left, 0)), shuffle_from(row_left, WARP / 2)};
 }
 /** Lane i finds the unknowns behind partition i, whatever the level of the union they are removed in. */
@@ -503,13 +498,44 @@ template <typename T, int NR, int M> __device__ __forceinline__ void find_joints
     back.joint = find_joint(p, A, B);
     __syncwarp();
 }
-/** The lane's partition once more, carefully: from the system to the solution in the tile. */
-template <typename T, int NR, int M> __device__ __noinline__ void substitute_carefully(const tiled_solve<T> &s, T *data, const lane_range<T> &range, const known_of<T, NR> &known)
+/** What a lane keeps of a tile that is eliminated carefully: the meeting behind its partition; are its own rows eliminated carefully, and how. */
+template <typename T, int NR, int M> struct careful_tile {
+    wide_meeting<T, NR> meeting;
+    bool again;
+    T elimination[M][4 + NR];
+};
+/** Of a tile that eliminate_tile has lost: what is left of it, in all lanes. all: every lane starts from its rows, not only those that have lost. */
+template <typename T, int NR, int M>
+__device__ __forceinline__ wide_union<T, NR> join_tile_carefully(const tiled_solve<T> &s, const lane_range<T> &range, bool all, careful_tile<T, NR, M> &kept, way_back<T, NR> &back)
+{
+    const rows_of<T, NR> mine = back.mine;
+    if (all) back.lost = ALL_LOST;
+    kept.again = is_suspect<real_of<T>>(strict(s.p), back.lost);
+    return join_carefully(s.A, s.D, range, kept.again ? nullptr : &mine, kept.elimination, kept.meeting);
+}
+/** The lane's partition carefully, from the elimination of its rows to the solution in the tile. */
+template <typename T, int NR, int M> __device__ inline void substitute_carefully(const system_of<T> &A, T *data, const lane_range<T> &range, const T (*elimination)[4 + NR], const known_of<T, NR> &known)
 {
     using tile = tile<T, NR, M>;
+    substitute_lane<T, NR>(A, range, elimination, known, [&](int i, int k, T value) { data[(3 + k) * tile::ROWS + tile::row_slot(i)] = value; });
+}
+/** ... from the system, where the equations of the second unknown disagree; by the warp. */
+template <typename T, int NR, int M> __device__ __noinline__ void look_at_partition(const tiled_solve<T> &s, pivoting p, T *data, lane_range<T> range, known_of<T, NR> known, second_unknown<T, NR> second)
+{
     T elimination[M][4 + NR];
+    agreement agrees = AGREE;
+    if (second.apart != AGREE) {
+        T single[3];
+        row_of<T, NR> row0;
+        read_single(s.A, s.D, range, range.start, single, row0.rhs);
+        row0.lower = single[0], row0.diag = single[1], row0.upper = single[2];
+        const row_of<T, NR> x0 = read_row<T, NR, M>(data, 0), pivot = read_row<T, NR, M>(data, 2), x3 = read_row<T, NR, M>(data, 3);
+        agrees = second.look(p, row0, pivot, x0.rhs, pivot.rhs, x3.rhs);
+    }
+    __syncwarp();
+    if (!is_apart(agrees)) return;
     reduce_lane<T, NR>(s.A, s.D, range, elimination);
-    substitute_lane<T, NR>(s.A, range, elimination, known, [&](int i, int k, T value) { data[(3 + k) * tile::ROWS + tile::row_slot(i)] = value; });
+    substitute_carefully<T, NR, M>(s.A, data, range, elimination, known);
 }
 /** The solution in place of the right-hand sides first .. first + count - 1 of the tile at `row`. */
 template <typename T, int NR, int M>
@@ -525,8 +551,19 @@ __device__ __forceinline__ void substitute_tile(const tiled_solve<T> &s, const t
         for (int k = 0; k < NR; k++) left[k] = shuffle_from(left[k], middle), right[k] = shuffle_from(right[k], middle);
         narrow(known, lane & bit, left, right);
     }
-    if (__builtin_expect(is_to_do_again(substitute_partition<T, NR, M>(s.p, t.data, back.rows, known, back.row0, back.from_row0)), 0))
-        substitute_carefully<T, NR, M>(s, t.data, {row + lane * M, back.rows, first, count}, known);
+    const second_unknown<T, NR> second = substitute_partition<T, NR, M>(s.p, t.data, back.rows, known, back.row0, back.from_row0);
+    if (__builtin_expect(is_any_apart(second.apart), 0)) look_at_partition<T, NR, M>(s, s.p, t.data, {row + lane * M, back.rows, first, count}, known, second);
+}
+/** ... of a tile whose unions join_tile_carefully has joined. */
+template <typename T, int NR, int M>
+__device__ __noinline__ void substitute_tile_carefully(const tiled_solve<T> &s, const tile<T, NR, M> t, lane_range<T> range, way_back<T, NR> back, known_of<T, NR> known, const careful_tile<T, NR, M> &kept)
+{
+    split_unions(back.rows > 0, kept.meeting, known);
+    second_unknown<T, NR> second;
+    if (kept.again) substitute_carefully<T, NR, M>(s.A, t.data, range, kept.elimination, known);
+    else second = substitute_partition<T, NR, M>(strict(s.p), t.data, back.rows, known, back.row0, back.from_row0);
+    __syncwarp();
+    look_at_partition<T, NR, M>(s, strict(s.p), t.data, range, known, second);
 }
 
 #endif

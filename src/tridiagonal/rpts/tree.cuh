@@ -42,11 +42,11 @@ template <typename T, int NR, bool PARTIAL> struct shared_tree {
     __device__ __forceinline__ stored_rows<T, NR> &root() const { return const_cast<pair *>(of_level(levels))->half[0]; }
 
     /** The leaves are there and seen by this warp; afterwards the root is. Lanes of the second half of a union make its last row; lanes
-     *  of the first half its first row, reversed, so that it is the same work. False if the rows of a union are nearly the same, or of a lane's
-     *  leaf, as it says itself. */
-    __device__ __forceinline__ bool join(pivoting p, loss of_lane) const
+     *  of the first half its first row, reversed, so that it is the same work. False if too much is lost by a union, or by a lane's leaf, as it
+     *  says itself. */
+    __device__ __forceinline__ bool join(pivoting p, int lost_by_leaf) const
     {
-        unsigned losses = lane_losses(of_lane);
+        bool is_any_cut = false;
         const int lane = threadIdx.x % WARP & ((1 << levels) - 1);
         const pair *from = leaves + (lane >> 1);
         int offset = 0, step = 1 << levels >> 1;
@@ -59,15 +59,23 @@ template <typename T, int NR, bool PARTIAL> struct shared_tree {
             pair *const to = unions + offset + (number >> 1);
             T times_row, times_carried;
             eliminate<true>(row, meeting);
-            eliminate<true>(row, outer, times_row, times_carried, p.growth);
+            eliminate<true, MOST_GROWTH>(row, outer, times_row, times_carried);
             if (PARTIAL && (2 * number + 1) << level >= count) row = four[second].row; /* there is no second half */
-            else losses |= union_losses(p, times_row, row, 1 << level);
+            else is_any_cut = is_any_cut | is_cut(times_row);
             (&to->half[number & 1].reversed_first)[second].row = row; /* by all lanes that have made it */
             from = to;
             step >>= 1, offset += step;
             __syncwarp();
         }
-        return !is_any_lost(losses);
+        return !is_any_lost<real_of<T>>(p, lost_by_leaf, is_any_cut ? ALL_LOST : lost_behind(threadIdx.x % WARP));
+    }
+    /** By the union of the halves that meet behind leaf i. */
+    __device__ __forceinline__ int lost_behind(int i) const
+    {
+        const int level = __ffs(i + 1), number = i >> level;
+        if (i + 1 >= (PARTIAL ? min(count, 1 << levels) : 1 << levels)) return NOTHING_LOST;
+        const stored_rows<T, NR> &rows = of_level(level)[number >> 1].half[number & 1];
+        return lost_by_union<real_of<T>>(largest_logarithm(rows.reversed_first.row), largest_logarithm(rows.last.row));
     }
     /** The pair that is joined between leaves i and i + 1; for the last leaf, and one behind it, any pair. */
     __device__ __forceinline__ const pair &joined_behind(int i) const

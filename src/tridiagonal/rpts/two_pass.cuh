@@ -49,16 +49,14 @@ template <typename T, int NR, int M> __device__ __forceinline__ bool is_tile_wid
 {
     return s.A.wide_rows > 0 && has_wide_rows(s.A, number * tile<T, NR, M>::ROWS + (int64_t)(threadIdx.x % WARP) * M, M);
 }
-/** keep_rows for a tile whose rows reduce_tile has lost. False if they are wide; `rows` are what the tile's neighbours get to see of it. */
-template <typename T, int NR, int M> __device__ __noinline__ bool keep_carefully(const two_pass<T> &s, int64_t number, int64_t first, int count, rows_of<T, NR> &rows)
+/** keep_rows for a tile of which u is left. What the tile's neighbours get to see of it. */
+template <typename T, int NR> __device__ __noinline__ rows_of<T, NR> keep_carefully(const two_pass<T> &s, int64_t number, int64_t first, int count, wide_union<T, NR> u)
 {
-    wide_union<T, NR> u = reduce_carefully<T, NR>(s.A, s.D, rows_of_lane<T, NR, M>(s, number, first, count));
     const bool fits = fit_tridiagonal(u);
-    rows = tridiagonal_rows(u, fits);
+    const rows_of<T, NR> rows = tridiagonal_rows(u, fits);
     keep_rows(s, number, first, count, rows);
     if (!fits && threadIdx.x < 2 && blockIdx.y == 0) s.extra[2 * number + threadIdx.x] = u.pair.c[threadIdx.x][3 - 3 * threadIdx.x];
-    if (!fits) rows = marked_wide(rows);
-    return fits;
+    return fits ? rows : marked_wide(rows);
 }
 
 /** The rows behind the tiles of a cyclic system to the coarse system, and their solution from there. */
@@ -69,7 +67,7 @@ template <typename T, int NR, int M> __device__ inline void keep_rest(const two_
         const int64_t to = 2 * s.tiles + i;
         for (int k = 0; k < count; k++) {
             row_of<T, 1> own = {lower_of(s.A, row + i), diag_of(s.A, row + i), upper_of(s.A, row + i), {s.D.data[(first + k) * s.D.ld + row + i]}};
-            normalize(own, largest_of(own));
+            normalize(own, largest_logarithm(own), largest_logarithm(own));
             if (first + k == 0) s.lower[to] = own.lower, s.diag[to] = own.diag, s.upper[to] = own.upper, s.extra[to] = T{};
             s.coarse.data[(first + k) * s.coarse.ld + to] = own.rhs[0];
         }
@@ -104,8 +102,9 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     load_tile(t, s.A, s.D, row, first, count);
     wait_for_tile(t, s.A, row);
     bool lost;
-    rows_of<T, NR> left = reduce_tile(s.p, t, s.A.n, row, &lost);
-    if (__builtin_expect(lost || is_tile_wide<T, NR, M>(s, blockIdx.x), 0)) keep_carefully<T, NR, M>(s, blockIdx.x, first, count, left);
+    const rows_of<T, NR> left = reduce_tile(s.p, t, s.A.n, row, &lost);
+    if (__builtin_expect(lost || is_tile_wide<T, NR, M>(s, blockIdx.x), 0))
+        keep_carefully(s, blockIdx.x, first, count, reduce_carefully<T, NR>(s.A, s.D, rows_of_lane<T, NR, M>(s, blockIdx.x, first, count)));
     else keep_rows(s, blockIdx.x, first, count, left);
 }
 
@@ -139,6 +138,22 @@ template <typename T, int NR> __device__ __forceinline__ bool are_zero(const kno
     return zero;
 }
 
+/** substitute_one for a tile that eliminate_tile has lost, or has found to be wide. */
+template <typename T, int NR, int M, typename Adjust>
+__device__ __noinline__ void substitute_lost(const two_pass<T> &s, const tile<T, NR, M> t, int64_t number, int64_t first, bool correct, bool wide, way_back<T, NR> back, Adjust adjust)
+{
+    const int64_t row = number * tile<T, NR, M>::ROWS;
+    const int count = s.columns_from(first, NR);
+    const lane_range<T> range = rows_of_lane<T, NR, M>(s, number, first, correct ? 0 : count);
+    careful_tile<T, NR, M> kept;
+    join_tile_carefully(s, range, wide, kept, back);
+    wait_for_predecessor();
+    known_of<T, NR> known = known_ends<T, NR>(s, number, first, count);
+    adjust(known);
+    substitute_tile_carefully<T, NR, M>(s, t, range, back, known, kept);
+    if (correct) add_tile(t, s.A.n, s.X, row, first, count);
+    else store_tile(t, s.A.n, s.X, row, first, count);
+}
 /** The tile `number`, from the ends of tiles, as `adjust` changes them; right-hand sides from `first` on. `correct`: X, which is D, holds a
  *  solution with other ends; the homogeneous equations' one with the differences for ends is added to it. */
 template <typename T, int NR, int M, typename Adjust>
@@ -156,12 +171,12 @@ __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<
     load_tile(t, s.A, s.D, row, first, correct ? 0 : count);
     wait_for_tile(t, s.A, row);
     eliminate_tile(s.p, t, s.A.n, row, back, &lost);
-    lost = lost || is_tile_wide<T, NR, M>(s, number);
-    if (!lost) find_joints(s.p, t, back);
+    const bool wide = is_tile_wide<T, NR, M>(s, number);
+    if (__builtin_expect(lost || wide, 0)) return substitute_lost<T, NR, M>(s, t, number, first, correct, wide, back, adjust);
+    find_joints(s.p, t, back);
     wait_for_predecessor(); /* so far nothing depended on the coarse system's solution */
     known_of<T, NR> known = known_ends<T, NR>(s, number, first, count);
     adjust(known);
-    if (__builtin_expect(lost, 0)) return solve_carefully<T, NR, M>(s.A, s.D, s.X, rows_of_lane<T, NR, M>(s, number, first, correct ? 0 : count), count, correct, known);
     substitute_tile<T, NR, M>(s, t, row, first, correct ? 0 : count, back, known);
     if (correct) add_tile(t, s.A.n, s.X, row, first, count);
     else store_tile(t, s.A.n, s.X, row, first, count);

@@ -71,31 +71,52 @@ __device__ inline void read_pair(const system_of<T> &A, columns_of<const T> D, c
     c[1][0] = wide ? A.extra[i + 1] : T{}, c[1][1] = second[0], c[1][2] = second[1], c[1][3] = second[2];
 }
 
+/** Scale a row by a power of two, so that its largest coefficient is near 1: reciprocals are of normal numbers then. */
+template <typename T, int NR> __device__ inline void scale_row(T (&c)[4], T (&rhs)[NR])
+{
+    const real_of<T> g = balance<real_of<T>>(max(largest_logarithm(c[0], c[1], c[2]), logarithm(c[3])));
+    for (int k = 0; k < 4; k++) c[k] = scaled(c[k], g);
+    for (int k = 0; k < NR; k++) rhs[k] = scaled(rhs[k], g);
+}
+/** What is added to a union: a pair of rows, or a single one. */
+template <typename T, int NR> struct added_rows { T c[2][4], rhs[2][NR]; bool pair; };
+template <typename T, int NR> __device__ inline added_rows<T, NR> read_added(const system_of<T> &A, columns_of<const T> D, const lane_range<T> &range, int i)
+{
+    added_rows<T, NR> added = {};
+    added.pair = range.start + i < A.wide_rows;
+    if (i >= range.rows) return added;
+    if (added.pair) read_pair(A, D, range, range.start + i, added.c, added.rhs);
+    else {
+        T single[3];
+        read_single(A, D, range, range.start + i, single, added.rhs[0]);
+        added.c[0][0] = single[0], added.c[0][1] = single[1], added.c[0][2] = single[2];
+    }
+    return added;
+}
+
 /** The lane's rows without all unknowns but the first and the last one. back, unless NULL: known and right-hand sides of unknown i, 0 < i < rows - 1. */
 template <typename T, int NR>
-__device__ inline wide_union<T, NR> reduce_lane(const system_of<T> &A, columns_of<const T> D, const lane_range<T> &range, T (*back)[4 + NR])
+__device__ __noinline__ wide_union<T, NR> reduce_lane(const system_of<T> &A, columns_of<const T> D, lane_range<T> range, T (*back)[4 + NR])
 {
     wide_union<T, NR> left = {};
     left.there = range.rows > 0;
     if (!left.there) return left;
     read_pair(A, D, range, range.start, left.pair.c, left.rhs);
+    added_rows<T, NR> next = read_added<T, NR>(A, D, range, 2);
+    scale_row(left.pair.c[0], left.rhs[0]), scale_row(left.pair.c[1], left.rhs[1]);
+#pragma unroll 1
     for (int i = 2; i < range.rows;) {
         wide_meeting<T, NR> meeting;
-        T c[2][4] = {}, rhs[2][NR] = {};
-        const bool pair = range.start + i < A.wide_rows;
-        if (pair) read_pair(A, D, range, range.start + i, c, rhs);
-        else {
-            T single[3];
-            read_single(A, D, range, range.start + i, single, rhs[0]);
-            c[0][0] = single[0], c[0][1] = single[1], c[0][2] = single[2];
-        }
-        if (pair) join<4>(left, c, rhs, meeting);
-        else join<3>(left, c, rhs, meeting);
-        for (int u = 0; back && u <= pair; u++) {
+        added_rows<T, NR> now = next;
+        next = read_added<T, NR>(A, D, range, i + 1 + now.pair); /* on its way in the meantime */
+        scale_row(now.c[0], now.rhs[0]);
+        if (now.pair) scale_row(now.c[1], now.rhs[1]), join<4>(left, now.c, now.rhs, meeting);
+        else join<3>(left, now.c, now.rhs, meeting);
+        for (int u = 0; back && u <= now.pair; u++) {
             for (int k = 0; k < 4; k++) back[i - 1 + u][k] = meeting.known[u][k];
             for (int k = 0; k < NR; k++) back[i - 1 + u][4 + k] = meeting.rhs[u][k];
         }
-        i += pair ? 2 : 1;
+        i += now.pair ? 2 : 1;
     }
     return left;
 }
@@ -153,20 +174,44 @@ template <typename T, int NR> __device__ inline void split_unions(bool there, co
     }
 }
 
+/** What is left of the warp's rows, from what is left of the lane's ones, tridiagonal, or from these themselves, where `leaf` is NULL; back: as for
+ *  reduce_lane. Lane i keeps the meeting behind it, for split_carefully. */
+template <typename T, int NR>
+__device__ __noinline__ wide_union<T, NR> join_carefully(const system_of<T> &A, columns_of<const T> D, lane_range<T> range, const rows_of<T, NR> *leaf, T (*back)[4 + NR],
+                                                         wide_meeting<T, NR> &meeting)
+{
+    wide_union<T, NR> mine = {};
+    if (leaf) {
+        mine.there = range.rows > 0;
+        mine.pair.c[0][0] = leaf->first.lower, mine.pair.c[0][1] = leaf->first.diag, mine.pair.c[0][2] = leaf->first.upper;
+        mine.pair.c[1][1] = leaf->last.lower, mine.pair.c[1][2] = leaf->last.diag, mine.pair.c[1][3] = leaf->last.upper;
+        for (int k = 0; k < NR; k++) mine.rhs[0][k] = leaf->first.rhs[k], mine.rhs[1][k] = leaf->last.rhs[k];
+    } else mine = reduce_lane<T, NR>(A, D, range, back);
+    __syncwarp();
+    return join_unions(mine, meeting);
+}
+/** (Values: what a call takes by reference would be in memory everywhere else too.) */
+template <typename T, int NR> __device__ __noinline__ known_of<T, NR> split_carefully(bool there, const wide_meeting<T, NR> &meeting, known_of<T, NR> known)
+{
+    split_unions(there, meeting, known);
+    return known;
+}
+
 /** What is left of the warp's rows. */
-template <typename T, int NR> __device__ __noinline__ wide_union<T, NR> reduce_carefully(const system_of<T> &A, columns_of<const T> D, const lane_range<T> &range)
+template <typename T, int NR> __device__ inline wide_union<T, NR> reduce_carefully(const system_of<T> &A, columns_of<const T> D, const lane_range<T> &range)
 {
     wide_meeting<T, NR> meeting;
-    return join_unions(reduce_lane<T, NR>(A, D, range, nullptr), meeting);
+    return join_carefully<T, NR>(A, D, range, nullptr, nullptr, meeting);
 }
 
 /** The solution of the warp's rows, at most MOST a lane, to X; added to what is there if `adds`. D may be X. */
 template <typename T, int NR, int MOST>
-__device__ __noinline__ void solve_carefully(const system_of<T> &A, columns_of<const T> D, columns_of<T> X, const lane_range<T> &range, int columns, bool adds, known_of<T, NR> known)
+__device__ __noinline__ void solve_carefully(const system_of<T> &A, columns_of<const T> D, columns_of<T> X, lane_range<T> range, int columns, bool adds, known_of<T, NR> known)
 {
     T back[MOST][4 + NR];
     wide_meeting<T, NR> meeting;
     const wide_union<T, NR> mine = reduce_lane<T, NR>(A, D, range, back);
+    __syncwarp();
     join_unions(mine, meeting);
     split_unions(mine.there, meeting, known);
     substitute_lane<T, NR>(A, range, back, known, [&](int i, int k, T value) {
@@ -191,7 +236,8 @@ template <typename T, int NR> __device__ inline known_of<T, NR> close_carefully(
     return known;
 }
 
-/** Rows that fit a tridiagonal system and are not similar at all, if there are such: else false, and the union stays as it is. */
+/** Rows that fit a tridiagonal system and are not similar at all, if there are such: else false, and the union stays as it is. A far coefficient that
+ *  may be all rounding error is zero: a union whose ends do not depend on each other shows it. */
 template <typename T, int NR> __device__ inline bool fit_tridiagonal(wide_union<T, NR> &u)
 {
     T times[2][2];
@@ -200,6 +246,9 @@ template <typename T, int NR> __device__ inline bool fit_tridiagonal(wide_union<
         const T a = u.rhs[0][k], b = u.rhs[1][k];
         u.rhs[0][k] = times[0][0] * a + times[0][1] * b, u.rhs[1][k] = times[1][0] * a + times[1][1] * b;
     }
+    using L = layout_of<real_of<T>>;
+    for (int r = 0; r < 2; r++)
+        if (logarithm(u.pair.c[r][2 - r]) < largest_logarithm(u.pair.c[r][2 * r], u.pair.c[r][1 + r]) - (L::MANTISSA - 3) * L::STEP) u.pair.c[r][2 - r] = T{};
     return true;
 }
 /** Those, or of wide rows all but the fourth coefficients. */
@@ -207,7 +256,7 @@ template <typename T, int NR> __device__ inline rows_of<T, NR> tridiagonal_rows(
 {
     rows_of<T, NR> rows = {{u.pair.c[0][0], u.pair.c[0][1], u.pair.c[0][2]}, {u.pair.c[1][1], u.pair.c[1][2], u.pair.c[1][3]}};
     for (int k = 0; k < NR; k++) rows.first.rhs[k] = u.rhs[0][k], rows.last.rhs[k] = u.rhs[1][k];
-    if (fits) normalize(rows.first, largest_of(rows.first)), normalize(rows.last, largest_of(rows.last));
+    if (fits) normalize(rows.first, largest_logarithm(rows.first), largest_logarithm(rows.first)), normalize(rows.last, largest_logarithm(rows.last), largest_logarithm(rows.last));
     return rows;
 }
 

@@ -1,5 +1,6 @@
-/* Partitions whose two rows do not fit a tridiagonal coarse system. Written once, as rpts/partition.h: needs what that needs, and the types
- * WIDE_PAIR and WIDE_JOINT with the members of rpts/wide_types.h. No include guard.
+/* Partitions whose two rows do not fit a tridiagonal coarse system. Written once, as rpts/partition.h: needs what that needs; the types
+ * WIDE_PAIR and WIDE_JOINT with the members of rpts/wide_types.h; WIDE_RECIPROCAL(x) of numbers that are neither tiny nor huge; what sizes are
+ * compared by: WIDE_SIZE(x) of type WIDE_SIZE_T, WIDE_WEIGHED(x, weight) where WIDE_WEIGHT(size) is a weight. No include guard.
  *
  * The rows of a partition without its inner unknowns are combinations from a space of two dimensions, over x[before], x[first], x[last],
  * x[after]. A tridiagonal coarse system takes the one without x[after] and the one without x[before]. Where the inner block (the rows and
@@ -19,8 +20,9 @@ RPTS_INLINE R FN(wide_largest)(const T *c, int count)
 /** What makes rows of any scale comparable. */
 RPTS_INLINE R FN(wide_weight)(const T *c, int count)
 {
-    const R largest = FN(wide_largest)(c, count);
-    return SCALE_RECIPROCAL(largest > SMALLEST_NORMAL ? largest : SMALLEST_NORMAL);
+    WIDE_SIZE_T largest = 0;
+    for (int k = 0; k < count; k++) largest = WIDE_SIZE(c[k]) > largest ? WIDE_SIZE(c[k]) : largest;
+    return WIDE_WEIGHT(largest);
 }
 
 /** Take the best column of row 0 out of row 1, then that of row 1 out of row 0: rows that have a large part in common would lose what they
@@ -34,11 +36,11 @@ RPTS_INLINE void FN(wide_separate)(WIDE_PAIR *pair, WIDE_JOINT *j)
         int best = 0;
         RPTS_UNROLL
         for (int k = 1; k < 4; k++) {
-            const bool larger = ABS1(row[k]) > ABS1(pivot);
+            const bool larger = WIDE_SIZE(row[k]) > WIDE_SIZE(pivot);
             pivot = larger ? row[k] : pivot, below = larger ? other[k] : below, best = larger ? k : best;
         }
         const R largest = ABS1(pivot), scale = largest < (R)0x1p-16 ? (R)0x1p16 : largest > (R)0x1p16 ? (R)0x1p-16 : (R)1;
-        const T f = largest * scale > SMALLEST_NORMAL ? below * RECIPROCAL(pivot * FROM_REAL(scale)) : ZERO;
+        const T f = largest * scale > SMALLEST_NORMAL ? below * WIDE_RECIPROCAL(pivot * FROM_REAL(scale)) : ZERO;
         j->scale[from] = scale, j->separated[1 - from] = f;
         RPTS_UNROLL
         for (int k = 0; k < 4; k++) {
@@ -66,10 +68,11 @@ RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, const int rows, const T (*a
     RPTS_UNROLL
     for (int u = 0; u < unknowns; u++) {
         const int own = 2 + u, last = rows - 1 - u;
-        R size = ABS1(m[last][own]) * weight[last];
+        WIDE_SIZE_T size = WIDE_WEIGHED(m[last][own], weight[last]);
         RPTS_UNROLL
         for (int i = 0; i < last; i++) {
-            const R of_row = ABS1(m[i][own]) * weight[i], w = weight[i];
+            const WIDE_SIZE_T of_row = WIDE_WEIGHED(m[i][own], weight[i]);
+            const R w = weight[i];
             const bool e = of_row > size || of_row != of_row; /* NaN is for all to see */
             RPTS_UNROLL
             for (int k = 0; k < columns; k++) {
@@ -81,7 +84,7 @@ RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, const int rows, const T (*a
             j->exchanged[u][i] = e;
         }
         j->regular = j->regular && !(ABS1(m[last][own]) == 0);
-        const T inverse = RECIPROCAL(FN(rpts_safe_pivot)(m[last][own], 1 / weight[last]));
+        const T inverse = WIDE_RECIPROCAL(FN(rpts_safe_pivot)(m[last][own], SCALE_RECIPROCAL(weight[last])));
         j->inverse[u] = inverse;
         RPTS_UNROLL
         for (int i = 0; i < last; i++) {
