@@ -70,7 +70,7 @@ TRINE_API trine_status trine_triangular_check(trine_triangular plan, const trine
 
 /** One more solve in flight, of up to nrhs right-hand sides: scratch and state. Keeps the plan alive, and fits no other. buffer NULL and work NULL: only *bytes is set.
  *  buffer NULL: from the context's allocator. Else `buffer` (the context's space, *bytes long, 256-byte aligned) is used and
- *  must outlive the work. */
+ *  must outlive the work. Level sets on a GPU record their launches here, which synchronizes. */
 TRINE_API trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
 
 /** X := alpha op(T)^-1 B for n x nrhs vectors of T's dtype in the context's space; B == X (same data, ld, layout) is allowed,

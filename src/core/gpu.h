@@ -30,8 +30,7 @@
 #define gpuGraphDestroy cudaGraphDestroy
 #define gpuGraphExec_t cudaGraphExec_t
 #define gpuGraphInstantiate cudaGraphInstantiate
-#define gpuGraphExecUpdate cudaGraphExecUpdate
-#define gpuGraphExecUpdateResultInfo cudaGraphExecUpdateResultInfo
+#define gpuGraphUpload cudaGraphUpload
 #define gpuGraphLaunch cudaGraphLaunch
 #define gpuGraphExecDestroy cudaGraphExecDestroy
 #define gpuEvent_t cudaEvent_t

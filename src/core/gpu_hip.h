@@ -26,6 +26,7 @@
 #define gpuGraphDestroy hipGraphDestroy
 #define gpuGraphExec_t hipGraphExec_t
 #define gpuGraphInstantiate(exec, graph, flags) hipGraphInstantiateWithFlags(exec, graph, flags)
+#define gpuGraphUpload hipGraphUpload
 #define gpuGraphLaunch hipGraphLaunch
 #define gpuGraphExecDestroy hipGraphExecDestroy
 #define gpuEvent_t hipEvent_t

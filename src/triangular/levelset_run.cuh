@@ -7,14 +7,24 @@
 #include "core/gpu_scalar.cuh"
 #include "triangular/levelset.h"
 
-template <typename T> struct level_args {
+/** What differs from solve to solve. */
+template <typename T> struct level_call {
     int64_t nrhs, b_row, b_col, x_row, x_col;
-    const int64_t *offsets, *bounds;
-    const int32_t *columns, *near_columns, *order;
-    const T *values, *pivots, *B;
+    const T *B;
     T *X;
     T alpha;
     bool conjugate;
+};
+
+template <typename T> struct level_args {
+    const int64_t *offsets, *bounds;
+    const int32_t *columns, *near_columns, *order;
+    const T *values, *pivots;
+    const level_call<T> *posted; /* in the work object: a recorded launch finds its solve there. NULL: it is `call` */
+    level_call<T> call;
+
+    /** Kernels ask first of all, beside the row's offsets and number: the trip to memory is one that they make anyway. */
+    __device__ level_call<T> get_call() const { return posted ? *posted : call; }
 };
 
 /** Every warp has every so-many-th round of the run. It takes a round in steps: rows and offsets are fetched, then entries and
@@ -26,6 +36,7 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
     extern __shared__ __align__(16) char shared[];
     T *const ring = (T *)shared, *const part_sums = ring + ring_length;
     const int lane = threadIdx.x % 32, rank = BLOCKS > 1 ? cluster_rank() : 0;
+    const level_call<T> call = a.get_call();
     const int warps = min(RUN_WARPS * BLOCKS, ring_length / 64), warp = threadIdx.x / 32 * BLOCKS + rank;
     /* Lanes e, e + sharers, ... write to blocks e, e + sharers, ... */
     auto spread = [&](T *to, T value, int e, int sharers) {
@@ -59,7 +70,7 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
     auto fetch_old = [&] {
 #pragma unroll
         for (int u = 0; u < LEVELSET_BATCH; u++)
-            if (here >> u & 1 && c[u] >= 0) x[u] = BLOCKS > 1 ? poll(&a.X[c[u] * a.x_row]) : a.X[c[u] * a.x_row];
+            if (here >> u & 1 && c[u] >= 0) x[u] = BLOCKS > 1 ? poll(&call.X[c[u] * call.x_row]) : call.X[c[u] * call.x_row];
     };
     for (int stage = 0;; stage++) {
         while (q < n_rounds && stage >= due) {
@@ -81,7 +92,7 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
                 k = row_begin + r.first + e;
                 end = r.kind == level_round::PART ? min(row_end, row_begin + r.first + r.count) : row_end;
                 if (active && r.kind != level_round::PART) {
-                    b = a.B[row * a.b_row];
+                    b = call.B[row * call.b_row];
                     if (a.pivots) pivot = a.pivots[p];
                 }
                 fetch();
@@ -89,7 +100,7 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
                 step = OLD_VALUES;
             } else if (step == OLD_VALUES) {
                 fetch_old();
-                divide = divisor<T>(a.conjugate ? conjugate_of(pivot) : pivot);
+                divide = divisor<T>(call.conjugate ? conjugate_of(pivot) : pivot);
                 due = r.stage;
                 step = SOLVE;
             } else {
@@ -97,7 +108,7 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
                 for (;;) {
 #pragma unroll
                     for (int u = 0; u < LEVELSET_BATCH; u++)
-                        if (here >> u & 1) sum = sum + (a.conjugate ? conjugate_of(v[u]) : v[u]) * (c[u] >= 0 ? x[u] : ring[~c[u]]);
+                        if (here >> u & 1) sum = sum + (call.conjugate ? conjugate_of(v[u]) : v[u]) * (c[u] >= 0 ? x[u] : ring[~c[u]]);
                     here = 0;
                     if (k >= end) break;
                     fetch();
@@ -110,9 +121,9 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
                 if (r.kind == level_round::PART) {
                     spread(&part_sums[r.part], sum, lane, 32);
                 } else if (active) {
-                    const T result = divide.divide(a.alpha * b - sum);
+                    const T result = divide.divide(call.alpha * b - sum);
                     spread(&ring[p & (ring_length - 1)], result, e, sharers);
-                    if (e == 0) a.X[row * a.x_row] = result;
+                    if (e == 0) call.X[row * call.x_row] = result;
                 }
                 __syncwarp();
                 q += warps;

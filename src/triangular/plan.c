@@ -25,26 +25,26 @@ static void destroy_work(trine_work base)
 
 static trine_status new_work(trine_triangular plan, int64_t nrhs, void *buffer, bool keeps_plan, trine_work *out)
 {
+    trine_status status = TRINE_SUCCESS;
     const size_t needed = plan->backend->work_bytes(plan, nrhs);
     struct triangular_work *work = trine_host_calloc(plan->ctx, 1, sizeof *work);
     if (!work) return TRINE_ERR_MEMORY;
     work->max_nrhs = nrhs;
     work->buffer = buffer;
-    if (!buffer && needed) {
-        trine_status status = trine_alloc(plan->ctx, plan->ctx->info.space, needed, &work->buffer);
-        if (status) {
-            trine_free(plan->ctx, TRINE_HOST, work);
-            return status;
-        }
-        work->owns_buffer = true;
-    }
     work->base = (struct trine_work_s){.ctx = trine_retain_context(plan->ctx), .plan = plan, .destroy = destroy_work};
     if (keeps_plan) {
         trine_retain(&plan->refs);
         work->base.destroy_plan = destroy_plan;
     }
     *out = &work->base;
-    return TRINE_SUCCESS;
+    if (!buffer && needed) {
+        TRY(trine_alloc(plan->ctx, plan->ctx->info.space, needed, &work->buffer));
+        work->owns_buffer = true;
+    }
+    if (plan->backend->make_work) status = plan->backend->make_work(plan, work);
+done:
+    if (status) trine_work_destroy(out);
+    return status;
 }
 
 trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out)

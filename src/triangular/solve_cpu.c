@@ -220,4 +220,4 @@ static trine_status solve(trine_triangular plan, const struct triangular_solve *
     return TRINE_SUCCESS;
 }
 
-const struct triangular_backend triangular_cpu = {host_analyse, prepare, release, numeric, bad_row, work_bytes, solve, false};
+const struct triangular_backend triangular_cpu = {host_analyse, prepare, release, numeric, bad_row, work_bytes, NULL, solve, false};

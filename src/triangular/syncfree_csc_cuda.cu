@@ -252,4 +252,4 @@ void release(trine_triangular plan, struct triangle *t)
 } // namespace
 
 extern "C" const struct triangular_backend triangular_syncfree_csc = {
-    device_analyse, prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, solve, true};
+    device_analyse, prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, nullptr, solve, true};

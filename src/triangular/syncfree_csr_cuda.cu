@@ -404,4 +404,4 @@ trine_status numeric(trine_triangular plan, trine_space space, const void *value
 } // namespace
 
 extern "C" const struct triangular_backend triangular_syncfree_csr = {
-    device_analyse, prepare, release, numeric, device_triangle_bad_row, work_bytes, solve, false};
+    device_analyse, prepare, release, numeric, device_triangle_bad_row, work_bytes, nullptr, solve, false};

@@ -91,6 +91,8 @@ struct triangular_backend {
     trine_status (*numeric)(trine_triangular plan, trine_space space, const void *values, void *stream);
     trine_status (*bad_row)(trine_triangular plan, void *stream, int64_t *row);
     size_t (*work_bytes)(trine_triangular plan, int64_t nrhs);
+    /** What a new work object, which has its buffer, needs besides; what it made when it fails goes with the work. NULL: nothing. */
+    trine_status (*make_work)(trine_triangular plan, struct triangular_work *work);
     trine_status (*solve)(trine_triangular plan, const struct triangular_solve *s);
     bool any_order;                  /* sums are made in whatever order their terms arrive: results vary in the last digits */
 };
