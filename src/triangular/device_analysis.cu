@@ -163,6 +163,7 @@ trine_status device_pattern_build(trine_triangular plan, device_pattern *m, tria
     if (!m->inspected) TRY(pattern_inspect(plan, m, along ? d : nullptr, &placed));
     if (placed) d->squares = m->squares, d->longest_row = m->longest, d->long_rows = m->long_rows;
     else TRY(place_form(plan, m, along, d));
+    d->reach = m->reach;
 done:
     return status;
 }

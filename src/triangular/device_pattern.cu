@@ -65,6 +65,7 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, in
     if (threadIdx.x == 0) all = {};
     __syncthreads();
     unsigned long long bad = 0, n_strict = 0, n_diagonal = 0, squares = 0, longest = 0, long_rows = 0;
+    int reach = 0;
     bool unsorted = false;
     auto bounded = [&](int64_t i) { return a.offsets[i] >= 0 && a.offsets[i + 1] <= a.nnz ? a.offsets[i + 1] - a.offsets[i] : (int64_t)-1; };
     for_each_row(a.n, a.lanes, bounded, [&](int64_t i, int lane, int lanes) {
@@ -89,6 +90,7 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, in
                 wrong |= j < 0 || j >= a.n || (a.need_triangle && !inside && j != i);
                 diagonal += j == i;
                 count += inside;
+                if (inside) reach = max(reach, abs((int)(i - j)));
                 if constexpr (PLACE)
                     if (inside) form.put_entry(i, k, j);
             }
@@ -125,6 +127,7 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, in
         bad = max(bad, __shfl_xor_sync(~0u, bad, o));
         longest = max(longest, __shfl_xor_sync(~0u, longest, o));
     }
+    reach = __reduce_max_sync(~0u, reach);
     if (__any_sync(~0u, unsorted)) all.unsorted = 1;
     if (threadIdx.x % 32 == 0) {
         atomicMax(&all.bad, bad);
@@ -133,6 +136,7 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, in
         atomicAdd(&all.squares, squares);
         atomicMax(&all.longest, longest);
         atomicAdd(&all.long_rows, long_rows);
+        atomicMax(&all.reach, reach);
     }
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -141,6 +145,7 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, in
         atomicAdd(&found->n_diagonal, all.n_diagonal);
         atomicAdd(&found->squares, all.squares);
         atomicMax(&found->longest, all.longest);
+        atomicMax(&found->reach, all.reach);
         if (all.long_rows) atomicAdd(&found->long_rows, all.long_rows);
         if (all.unsorted) found->unsorted = 1;
         if (!PLACE && blockIdx.x == 0) strict[a.n] = 0;
@@ -318,6 +323,7 @@ trine_status pattern_inspect(trine_triangular plan, device_pattern *m, device_tr
     }
     m->n_strict = (int64_t)found.n_strict;
     m->squares = (double)found.squares, m->longest = (int64_t)found.longest, m->long_rows = (int64_t)found.long_rows;
+    m->reach = found.reach;
     m->start = m->offsets;
     m->step = m->n_strict == m->nnz ? 0 : 1;
     if (!alone) TRY(count_starts(plan, m, strict));

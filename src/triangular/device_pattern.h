@@ -15,6 +15,7 @@ struct device_pattern {
     int64_t step;
     int64_t longest, long_rows;
     double squares;
+    int reach;
     bool along_rows, forward;  /* of the side that is being analysed: compressed rows are rows of what is solved; it is lower */
     void *owned[5];
 };
@@ -26,6 +27,7 @@ struct pattern_report {
     unsigned long long bad;    /* n - the first wrong row, or 0 */
     unsigned long long n_strict, n_diagonal, squares, longest, long_rows;
     unsigned unsorted, lower, upper;
+    int reach;                 /* how far from the diagonal entries are, at most */
 };
 
 /** Sum over the lanes of a row that fits a warp, or over a warp. */

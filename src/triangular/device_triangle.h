@@ -44,6 +44,7 @@ struct device_triangle {
     arena numbers;           /* holds values, pivots and bad_row */
     int64_t longest_row, long_rows;
     double squares;          /* sum of the squared lengths of rows */
+    int reach;               /* how far from the diagonal entries are in the given order, at most */
 };
 
 constexpr int64_t LONG_ROW = 512;  /* entries, at least; such rows are counted */

@@ -7,6 +7,8 @@
  * through shared memory (0.08 us). Sums run in a fixed order, whatever the order of rows: results are bitwise the same
  * every time.
  * After Liu, Li, Hogg, Duff, Vinter (2017), Section 3; value-as-flag instead of counters. */
+#include "triangular/device_pattern.h"
+#include "triangular/few_levels.h"
 #include "triangular/syncfree_csr.cuh"
 #include "triangular/syncfree_csr_many.h"
 
@@ -19,9 +21,8 @@ struct device_side {
     device_triangle base;
     row_shape one, many;     /* one right-hand side, several */
     bool chains;             /* many rows wait for rows of the same warp; with several right-hand sides, if these are few */
-    int few_levels;          /* one: as many launches, a level each, where there are so few of them; 0: nothing of the kind */
-    int64_t first[FEW_LEVELS], end[FEW_LEVELS]; /* one: the rows of a level are among these */
-    void *levels;            /* one: the state of the search that found them, of which the levels of rows are needed, or NULL */
+    level_launches launches; /* one, where there are few levels */
+    row_groups groups;       /* one, where rows come in small groups */
     bool long_rows, slim;    /* several: lanes go to entries, and other warps take more right-hand sides */
     task_list tasks;         /* several, where levels are wide or a few rows very long; empty: not used */
     int64_t least_for_tasks; /* right-hand sides */
@@ -51,43 +52,37 @@ template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_
     solve_rows<T, R, E, V, false><<<blocks, 32 * s->warps, 0, stream>>>(a);
 }
 
-/** The rows of a level, among first .. end: nobody waits, so values need no flags and come through L1. The same sums as by solve_rows. */
-template <typename T, int E>
-__global__ void __launch_bounds__(256) solve_level(const rows_args<T> a, const int32_t *levels, int32_t level, int64_t first, int64_t end)
-{
-    const int64_t p = first + (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / E;
-    const int e = threadIdx.x % E;
-    const bool active = p < end && levels[p] == level;
-    T sum = {};
-    if (active)
-#pragma unroll 4
-        for (int64_t k = a.offsets[p] + e, last = a.offsets[p + 1]; k < last; k += E)
-            sum = sum + (a.conjugate ? conjugate_of(a.values[k]) : a.values[k]) * a.x[a.columns[k]];
-#pragma unroll
-    for (int o = E / 2; o > 0; o /= 2) sum = sum + shuffle_xor(sum, o);
-    if (!active || e) return;
-    const int64_t row = a.order[p];
-    const divisor<T> pivot(!a.pivots ? one_of<T>() : a.conjugate ? conjugate_of(a.pivots[p]) : a.pivots[p]);
-    const T x = pivot.divide(a.alpha * a.B[row * a.b_row] - sum);
-    a.x[p] = x;
-    a.X[row * a.x_row] = x;
-}
-
-template <int E, typename T> void launch_levels(const device_side *d, const rows_args<T> &a, gpuStream_t stream)
-{
-    for (int l = 0; l < d->few_levels; l++)
-        solve_level<T, E><<<(unsigned)(((d->end[l] - d->first[l]) * E + 255) / 256), 256, 0, stream>>>(a, device_levels_of(d->levels), l,
-                                                                                                      d->first[l], d->end[l]);
-}
-
 /** State of one solve in flight: the ticket, then x. One byte fill resets both. */
 size_t state_bytes(trine_triangular plan, int64_t nrhs) { return STATE_BYTES + (size_t)(plan->n * nrhs) * trine_dtype_size(plan->dtype); }
 
 /** Of a work object: with one right-hand side, solves take turns with two states. */
-size_t work_bytes(trine_triangular plan, int64_t nrhs)
+size_t states_bytes(trine_triangular plan, int64_t nrhs)
 {
     const size_t bytes = state_bytes(plan, nrhs);
     return nrhs == 1 && plan->n <= MOST_ROWS_IN_TURN ? 2 * bytes : bytes;
+}
+/** Behind the states: room for a solve with a launch a level. */
+size_t levels_room_at(trine_triangular plan, int64_t nrhs) { return (states_bytes(plan, nrhs) + 255) / 256 * 256; }
+size_t levels_room(trine_triangular plan)
+{
+    size_t most = 0;
+    for (const struct triangle &t : plan->side) {
+        const size_t bytes = t.device ? few_levels_room(plan, &((const device_side *)t.device)->launches) : 0;
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+size_t work_bytes(trine_triangular plan, int64_t nrhs)
+{
+    const size_t room = levels_room(plan);
+    return room ? levels_room_at(plan, nrhs) + room : states_bytes(plan, nrhs);
+}
+
+trine_status make_work(trine_triangular plan, struct triangular_work *work)
+{
+    if (!levels_room(plan) || !work->owns_buffer) return TRINE_SUCCESS;
+    trine_status status = trine_device_fill_async(plan->ctx, (char *)work->buffer + levels_room_at(plan, work->max_nrhs), 0, FEW_LEVELS_COUNTERS, plan->ctx->stream);
+    return status ? status : trine_device_synchronize(plan->ctx, plan->ctx->stream); /* solves run on any stream */
 }
 
 /** Reset the state, in one half of the buffer, or find it reset: a solve with one right-hand side resets the other half for the next
@@ -98,7 +93,7 @@ template <typename T> trine_status reset_state(trine_triangular plan, struct tri
     trine_status status = TRINE_SUCCESS;
     const size_t bytes = state_bytes(plan, nrhs);
     const int found = work->reset_half;
-    const bool in_turn = nrhs == 1 && work->owns_buffer && !work->captured && work_bytes(plan, work->max_nrhs) >= 2 * bytes;
+    const bool in_turn = nrhs == 1 && work->owns_buffer && !work->captured && states_bytes(plan, work->max_nrhs) >= 2 * bytes;
     work->reset_half = 0;
     char *const buffer = (char *)work->buffer + (in_turn && found == 2 ? bytes : 0);
     char *const other = (char *)work->buffer + (in_turn && found == 2 ? 0 : bytes);
@@ -112,22 +107,35 @@ done:
     return status;
 }
 
+/** Nobody waits inside a kernel. */
+trine_status solve_without_waits(trine_triangular plan, const struct triangular_solve *s, const device_side *d)
+{
+    trine_status status = TRINE_SUCCESS;
+    char *const room = (char *)s->work->buffer + levels_room_at(plan, s->work->max_nrhs);
+    s->work->reset_half = 0;
+    if (d->groups.count) return row_groups_solve(plan, s, &d->base, &d->groups);
+    if (d->launches.n_parts && !s->work->owns_buffer) /* which may have been used for something else */
+        TRY(trine_device_fill_async(plan->ctx, room, 0, FEW_LEVELS_COUNTERS, s->stream));
+    TRY(few_levels_solve(plan, s, &d->base, &d->launches, s->work->buffer, room));
+done:
+    return status;
+}
+
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
 {
     const device_side *d = (const device_side *)s->side->device;
     const row_shape *one = &d->one, *many = &d->many;
     const bool room = !d->tasks.slots || d->tasks.lenders || x_holds_flags(s); /* for sums of parts */
     gpuStream_t stream = (gpuStream_t)s->stream;
-    const bool level_by_level = d->few_levels && s->nrhs == 1;
     trine_status status = TRINE_SUCCESS;
     rows_args<T> a = {};
+    if (s->nrhs == 1 && (d->launches.count || d->groups.count)) return solve_without_waits(plan, s, d);
     if (trine_device_is_capturing(plan->ctx, stream)) s->work->captured = true;
     if (d->tasks.count && s->nrhs >= d->least_for_tasks && room) {
         s->work->reset_half = 0;
         return syncfree_csr_solve_many(plan, s, &d->base, &d->tasks);
     }
-    if (level_by_level) a.x = (T *)s->work->buffer, s->work->reset_half = 0;
-    else status = reset_state(plan, s->work, s->nrhs, stream, &a);
+    status = reset_state(plan, s->work, s->nrhs, stream, &a);
     if (status) return status;
     a.n = plan->n, a.nrhs = s->nrhs;
     a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
@@ -149,14 +157,6 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     else if (pairs && s->nrhs > 4) launch<4, 2, PAIR>(many, a, stream);
     else if (s->nrhs > 4) short_rows ? launch<8, 1, 1>(many, a, stream) : launch<8, 4, 1>(many, a, stream);
     else if (s->nrhs > 1) short_rows ? launch<4, 1, 1>(many, a, stream) : launch<4, 8, 1>(many, a, stream);
-    else if (level_by_level) switch (one->lanes) {
-        case 1: launch_levels<1>(d, a, stream); break;
-        case 2: launch_levels<2>(d, a, stream); break;
-        case 4: launch_levels<4>(d, a, stream); break;
-        case 8: launch_levels<8>(d, a, stream); break;
-        case 16: launch_levels<16>(d, a, stream); break;
-        default: launch_levels<32>(d, a, stream); break;
-    }
     else switch (one->lanes) {
         case 1: launch<1, 1, 1>(one, a, stream, d->chains); break;
         case 2: launch<1, 2, 1>(one, a, stream, d->chains); break;
@@ -295,6 +295,7 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     trine_context ctx = plan->ctx;
     const trine_triangular_options *o = &plan->options;
     const int64_t n = plan->n;
+    const bool forward = plan->pattern->forward;
     int order = o->tune.row_order;
     levels_found given = {}, by_level = {};
     device_triangle sorted_triangle = {};
@@ -305,26 +306,28 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     d->many.lanes = 32;
     d->many.blocks = o->tune.blocks ? o->tune.blocks : 4 * ctx->info.multiprocessors;
     TRY(cut_chunks(plan, &d->base, &d->one));
+    if (!order && o->max_nrhs == 1 && n && d->base.reach < MOST_GROUP_ROWS) {
+        TRY(row_groups_find(plan, &d->base, forward, &d->groups));
+        if (d->groups.count) order = ORDER_GIVEN;
+    }
     /* Several right-hand sides leave few rows in flight: those must be the next ones due, unless chains make up for it. */
     if (!order && o->max_nrhs > MOST_RHS_OF_CHAINS) order = ORDER_LEVELS;
     if (order != ORDER_GIVEN && n) {
-        const bool measured = !order && !d->one.chunks;
+        const bool measured = !order;
         TRY(find_levels(plan, d, measured, &state, &given));
         t->n_levels = given.n_levels;
-        d->chains = measured && has_chains(d, n, &given);
+        d->chains = measured && !d->one.chunks && has_chains(d, n, &given);
         if (d->chains) order = ORDER_GIVEN;
         if (!order && o->max_nrhs > 1) order = ORDER_LEVELS;
         const bool in_flight = 2 * n <= d->one.blocks * row_shape_rows(&d->one);
         const bool brief = given.microseconds < LONG_SOLVE || given.microseconds < NEAR * HOP * (double)t->n_levels;
         if (!order && measured && t->n_levels <= FEW_LEVELS) {
-            d->few_levels = (int)t->n_levels;
-            for (int l = 0; l < d->few_levels; l++) d->first[l] = given.first[l], d->end[l] = given.end[l];
-            d->levels = state, state = nullptr;
-            plan->info.bytes += device_levels_bytes(n);
+            TRY(few_levels_make(plan, &d->base, &given, state, d->one.chunks, forward, &d->launches));
+            state = nullptr;
             order = ORDER_GIVEN;
         }
         if (!order && in_flight && brief) order = ORDER_GIVEN;
-        if (!order && measured && !in_flight) order = ORDER_LEVELS;
+        if (!order && !d->one.chunks && !in_flight) order = ORDER_LEVELS;
     }
     if (order != ORDER_GIVEN && n) {
         row_shape shape = d->one;
@@ -354,7 +357,8 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     if (o->max_nrhs > 1 && n && !d->chains) TRY(choose_tasks(plan, t, d, order));
     if (plan->method == TRINE_TRI_AUTO) {
         plan->method = TRINE_TRI_SYNCFREE_CSR;
-        plan->reason = d->few_levels         ? "few levels: a launch each"
+        plan->reason = d->groups.count       ? "small groups of rows that need nothing of each other"
+                     : d->launches.count     ? "few levels: no row waits inside a launch"
                      : order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level"
                      : d->chains             ? "one launch, no barrier between levels; rows as given, chains in registers"
                                              : "one launch, no barrier between levels; rows as given";
@@ -383,7 +387,8 @@ void release(trine_triangular plan, struct triangle *t)
     if (!d) return;
     trine_free(plan->ctx, TRINE_DEVICE, (void *)d->one.chunks);
     trine_free(plan->ctx, TRINE_DEVICE, (void *)d->many.chunks);
-    trine_free(plan->ctx, TRINE_DEVICE, d->levels);
+    few_levels_release(plan, &d->launches);
+    row_groups_release(plan, &d->groups);
     device_tasks_release(plan, &d->tasks);
     device_side_release(plan, t);
 }
@@ -404,4 +409,4 @@ trine_status numeric(trine_triangular plan, trine_space space, const void *value
 } // namespace
 
 extern "C" const struct triangular_backend triangular_syncfree_csr = {
-    device_analyse, prepare, release, numeric, device_triangle_bad_row, work_bytes, nullptr, solve, false};
+    device_analyse, prepare, release, numeric, device_triangle_bad_row, work_bytes, make_work, solve, false};

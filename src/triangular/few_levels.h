@@ -1,0 +1,48 @@
+/* The solve by rows with one right-hand side where no row waits inside a kernel: matrices of few levels, a launch each or one for two
+ * (few_levels_cuda.cu), and rows in small groups that need nothing of each other (row_groups_cuda.cu). Rows stand in the given order. */
+#ifndef TRINE_FEW_LEVELS_H
+#define TRINE_FEW_LEVELS_H
+
+#include "triangular/device_triangle.h"
+
+/** Entries first .. end - 1 of the long row at position `row`: the index-th of `count` parts, whose sums stand from slot `slot` on. */
+struct alignas(16) long_part {
+    int64_t first, end;
+    int32_t row, number, index, count, slot; /* number: of the long row */
+};
+
+struct level_launches {
+    int count;                             /* of levels; 0: not used */
+    int lanes;                             /* that share a row that is not long */
+    int64_t first[FEW_LEVELS], end[FEW_LEVELS]; /* the rows of a level are among these */
+    void *levels;                          /* the state of the search that found them, of which the levels of rows are needed */
+    bool forward;                          /* the row at position p is row p, or n - 1 - p */
+    bool at_once;                          /* two levels, or one, in one launch: the values of the first are found again where they are needed */
+    long_part *parts;                      /* of all long rows */
+    int64_t n_parts;
+};
+
+/** Takes over `levels`, the state of the search that found them, unless it fails. chunked: a few rows are long and cut into parts. */
+trine_status few_levels_make(trine_triangular plan, const device_triangle *d, const levels_found *found, void *levels, bool chunked, bool forward,
+                             level_launches *out);
+void few_levels_release(trine_triangular plan, level_launches *l);
+/** Room for sums of parts, in a work object: it starts with counters, which are zero between solves. */
+size_t few_levels_room(trine_triangular plan, const level_launches *l);
+constexpr size_t FEW_LEVELS_COUNTERS = MOST_LONG_ROWS * sizeof(unsigned);
+/** x: room for the solution in solve order, not needed where levels are solved at once. */
+trine_status few_levels_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room);
+
+/** Rows first_row[w] .. first_row[w + 1] - 1 are those of warp w: several groups of at most `longest` rows. */
+struct row_groups {
+    int32_t *starts;                       /* first row of every group, and the number of rows */
+    int64_t count;                         /* of groups; 0: not used */
+    int longest, of_warp;                  /* rows of a group, groups of a warp: at most */
+    bool forward;
+};
+constexpr int MOST_GROUP_ROWS = 32;
+/** Look for groups of at most so many rows; asks for a triangle whose entries are less than that away from the diagonal. */
+trine_status row_groups_find(trine_triangular plan, const device_triangle *d, bool forward, row_groups *out);
+void row_groups_release(trine_triangular plan, row_groups *g);
+trine_status row_groups_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const row_groups *g);
+
+#endif

@@ -1,0 +1,234 @@
+/* The solve by rows with one right-hand side where there are few levels: nobody waits, so values need no flags and come through L1.
+ *
+ * A launch has the rows of a level. Two levels are one launch where that is worth it: the first level's values are right-hand sides over
+ * pivots, which a row of the second one divides itself, entry by entry, to the same bits. In place that would read what others have
+ * overwritten, so there are two launches then. Long rows are cut into parts, a block each: the block that finds all other parts of its
+ * row done brings their sums together, in their order. */
+#include "core/gpu_scalar.cuh"
+#include "triangular/few_levels.h"
+
+namespace {
+
+constexpr int THREADS = 256;
+constexpr int64_t PART = 2048;                /* entries of a long row */
+constexpr int64_t MOST_ENTRIES_AT_ONCE = 1 << 20; /* two gathers an entry instead of one: where launches are what takes the time */
+
+template <typename T> struct level_rows {
+    int64_t n, b_row, x_row;
+    const int64_t *offsets;
+    const int32_t *columns, *levels;
+    const T *values, *pivots, *B;
+    T *X, *x;                /* x: in solve order */
+    const long_part *parts;
+    T *sums;
+    unsigned *counters;      /* of long rows; zero, and zero again at the end */
+    T alpha;
+    int level;
+    bool conjugate, forward;
+
+    __device__ int64_t row_at(int64_t p) const { return forward ? p : n - 1 - p; }
+    __device__ T as_stored(T a) const { return conjugate ? conjugate_of(a) : a; }
+    __device__ T divide(int64_t p, T a) const { return pivots ? divisor<T>(as_stored(pivots[p])).divide(a) : a; }
+};
+
+/** Sum over the block, in a fixed order; thread 0 has it. */
+template <typename T> __device__ T sum_of_block(T sum)
+{
+    __shared__ T sums[THREADS / 32];
+    for (int o = 16; o > 0; o /= 2) sum = sum + shuffle_xor(sum, o);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (int w = 1; w < THREADS / 32; w++) sum = sum + sums[w];
+    return sum;
+}
+
+/** E lanes a row; the blocks from row_blocks on have a part of a long row each. AT_ONCE: all rows, and a row's entries are in rows without any. */
+template <typename T, int E, bool AT_ONCE>
+__global__ void __launch_bounds__(THREADS) solve_level(const level_rows<T> a, int64_t first, int64_t end, unsigned row_blocks)
+{
+    auto term = [&](int64_t k) {
+        const int32_t c = a.columns[k];
+        const T v = a.as_stored(a.values[k]);
+        if constexpr (AT_ONCE) return v * a.divide(c, a.alpha * a.B[a.row_at(c) * a.b_row]);
+        else return v * a.x[c];
+    };
+    auto finish = [&](int64_t p, T sum) {
+        const int64_t row = a.row_at(p);
+        const T x = a.divide(p, a.alpha * a.B[row * a.b_row] - sum);
+        if constexpr (!AT_ONCE) a.x[p] = x;
+        a.X[row * a.x_row] = x;
+    };
+    if (blockIdx.x >= row_blocks) {
+        __shared__ bool last;
+        const long_part part = a.parts[blockIdx.x - row_blocks];
+        if (!AT_ONCE && a.levels[part.row] != a.level) return;
+        T sum = zero_of<T>();
+#pragma unroll 4
+        for (int64_t k = part.first + threadIdx.x; k < part.end; k += THREADS) sum = sum + term(k);
+        sum = sum_of_block(sum);
+        if (threadIdx.x == 0) {
+            publish(&a.sums[part.slot + part.index], sum);
+            __threadfence();
+            last = atomicAdd(&a.counters[part.number], 1u) == (unsigned)part.count - 1;
+        }
+        __syncthreads();
+        if (!last) return;
+        __threadfence();
+        T total = zero_of<T>();
+        for (int i = threadIdx.x; i < part.count; i += THREADS) total = total + poll(&a.sums[part.slot + i]);
+        total = sum_of_block(total);
+        if (threadIdx.x == 0) {
+            finish(part.row, total);
+            a.counters[part.number] = 0;
+        }
+        return;
+    }
+    const int64_t p = first + (blockIdx.x * (int64_t)THREADS + threadIdx.x) / E;
+    const int e = threadIdx.x % E;
+    bool active = p < end && (AT_ONCE || a.levels[p] == a.level);
+    int64_t k = active ? a.offsets[p] : 0, last = active ? a.offsets[p + 1] : 0;
+    if (a.parts && last - k >= LONG_ROW) active = false, last = k;
+    T sum = zero_of<T>();
+#pragma unroll 4
+    for (k += e; k < last; k += E) sum = sum + term(k);
+#pragma unroll
+    for (int o = E / 2; o > 0; o /= 2) sum = sum + shuffle_xor(sum, o);
+    if (active && e == 0) finish(p, sum);
+}
+
+template <int E, typename T> void launch(const level_launches *l, level_rows<T> &a, bool at_once, gpuStream_t stream)
+{
+    for (int level = 0; level < (at_once ? 1 : l->count); level++) {
+        const int64_t first = at_once ? 0 : l->first[level], end = at_once ? a.n : l->end[level];
+        const unsigned blocks = (unsigned)(((end - first) * E + THREADS - 1) / THREADS), all = blocks + (unsigned)l->n_parts;
+        a.level = level;
+        if (at_once) solve_level<T, E, true><<<all, THREADS, 0, stream>>>(a, first, end, blocks);
+        else solve_level<T, E, false><<<all, THREADS, 0, stream>>>(a, first, end, blocks);
+    }
+}
+
+template <typename T>
+trine_status solve_side(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room)
+{
+    gpuStream_t stream = (gpuStream_t)s->stream;
+    level_rows<T> a = {};
+    a.n = plan->n, a.b_row = s->b_row, a.x_row = s->x_row;
+    a.offsets = d->offsets, a.columns = d->columns, a.levels = device_levels_of(l->levels);
+    a.values = (const T *)d->values, a.pivots = (const T *)d->pivots;
+    a.B = (const T *)s->B, a.X = (T *)s->X, a.x = (T *)x;
+    a.parts = l->parts, a.counters = (unsigned *)room, a.sums = (T *)(room + FEW_LEVELS_COUNTERS);
+    a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
+    a.conjugate = s->conjugate, a.forward = l->forward;
+    const bool at_once = l->at_once && s->B != s->X;
+    switch (l->lanes) {
+    case 1: launch<1>(l, a, at_once, stream); break;
+    case 2: launch<2>(l, a, at_once, stream); break;
+    case 4: launch<4>(l, a, at_once, stream); break;
+    case 8: launch<8>(l, a, at_once, stream); break;
+    case 16: launch<16>(l, a, at_once, stream); break;
+    default: launch<32>(l, a, at_once, stream); break;
+    }
+    return GPU_LAUNCHED("the solve level by level");
+}
+
+/* ---------------------------------------------------------------- analysis */
+
+struct long_row_bounds {
+    int64_t first, end;
+    int64_t row;
+};
+
+/** found: in any order; count starts at 0. */
+__global__ void find_long_rows(int64_t n, const int64_t *offsets, long_row_bounds *found, unsigned *count)
+{
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x)
+        if (offsets[p + 1] - offsets[p] >= LONG_ROW) found[atomicAdd(count, 1u)] = {offsets[p], offsets[p + 1], p};
+}
+
+/** Parts of the long rows, cut on the host: there are at most MOST_LONG_ROWS. *squares: of their lengths, *entries: all of theirs. */
+trine_status cut_long_rows(trine_triangular plan, const device_triangle *d, level_launches *out, double *squares, int64_t *entries)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->ctx;
+    const int64_t n_rows = d->long_rows;
+    arena scratch = {};
+    long_row_bounds *on_device, *rows = nullptr;
+    unsigned *count;
+    long_part *parts = nullptr;
+    TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
+        on_device = a.take<long_row_bounds>(n_rows);
+        count = a.take<unsigned>(1);
+    }));
+    rows = (long_row_bounds *)trine_host_alloc(ctx, n_rows, sizeof *rows);
+    if (!rows) FAIL(TRINE_ERR_MEMORY, "no memory for %lld long rows", (long long)n_rows);
+    TRY(trine_device_fill_async(ctx, count, 0, sizeof *count, ctx->stream));
+    find_long_rows<<<device_blocks_for(plan, d->n), THREADS, 0, (gpuStream_t)ctx->stream>>>(d->n, d->offsets, on_device, count);
+    TRY(GPU_LAUNCHED("finding the long rows"));
+    TRY(trine_device_copy_async(ctx, rows, on_device, (size_t)n_rows * sizeof *rows, ctx->stream));
+    TRY(trine_device_synchronize(ctx, ctx->stream));
+    out->n_parts = 0;
+    for (int64_t i = 0; i < n_rows; i++) out->n_parts += (rows[i].end - rows[i].first + PART - 1) / PART;
+    if (out->n_parts > INT32_MAX / 2) FAIL(TRINE_ERR_UNSUPPORTED, "%lld parts of long rows are too many", (long long)out->n_parts);
+    parts = (long_part *)trine_host_alloc(ctx, out->n_parts, sizeof *parts);
+    if (!parts) FAIL(TRINE_ERR_MEMORY, "no memory for %lld parts of long rows", (long long)out->n_parts);
+    for (int64_t i = 0, slot = 0; i < n_rows; i++) {
+        const int64_t length = rows[i].end - rows[i].first;
+        const int32_t pieces = (int32_t)((length + PART - 1) / PART);
+        for (int32_t k = 0; k < pieces; k++) {
+            const int64_t first = rows[i].first + k * PART, end = first + PART < rows[i].end ? first + PART : rows[i].end;
+            parts[slot + k] = {first, end, (int32_t)rows[i].row, (int32_t)i, k, pieces, (int32_t)slot};
+        }
+        slot += pieces;
+        *squares += (double)length * (double)length;
+        *entries += length;
+    }
+    TRY(trine_device_upload(ctx, parts, (size_t)out->n_parts * sizeof *parts, (void **)&out->parts));
+    plan->info.bytes += out->n_parts * (int64_t)sizeof *parts;
+done:
+    trine_free(ctx, TRINE_HOST, rows);
+    trine_free(ctx, TRINE_HOST, parts);
+    trine_free(ctx, TRINE_DEVICE, scratch.base);
+    return status;
+}
+
+} // namespace
+
+trine_status few_levels_make(trine_triangular plan, const device_triangle *d, const levels_found *found, void *levels, bool chunked, bool forward,
+                             level_launches *out)
+{
+    trine_status status = TRINE_SUCCESS;
+    device_triangle others = *d; /* the rows that are not long */
+    double squares = 0;
+    int64_t entries = 0;
+    if (chunked) TRY(cut_long_rows(plan, d, out, &squares, &entries));
+    others.squares -= squares, others.nnz -= entries;
+    out->lanes = plan->options.tune.lanes_per_row ? plan->options.tune.lanes_per_row : row_shape_lanes(&others);
+    for (int l = 0; l < found->n_levels; l++) out->first[l] = found->first[l], out->end[l] = found->end[l];
+    out->forward = forward;
+    out->at_once = found->n_levels <= 2 && d->nnz <= MOST_ENTRIES_AT_ONCE;
+    out->levels = levels;
+    out->count = (int)found->n_levels;
+    plan->info.bytes += device_levels_bytes(d->n);
+done:
+    return status;
+}
+
+void few_levels_release(trine_triangular plan, level_launches *l)
+{
+    trine_free(plan->ctx, TRINE_DEVICE, l->levels);
+    trine_free(plan->ctx, TRINE_DEVICE, l->parts);
+}
+
+size_t few_levels_room(trine_triangular plan, const level_launches *l)
+{
+    return l->n_parts ? FEW_LEVELS_COUNTERS + (size_t)l->n_parts * trine_dtype_size(plan->dtype) : 0;
+}
+
+trine_status few_levels_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room)
+{
+    static trine_status (*const run[])(trine_triangular, const struct triangular_solve *, const device_triangle *, const level_launches *, void *, char *) = {
+        nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
+    return run[plan->dtype](plan, s, d, l, x, room);
+}
