@@ -78,6 +78,8 @@ typedef trine_status (*bench_call)(void *self);
 typedef struct { double median, min; int reps; } bench_time;
 /** Warm up, then time b->reps calls one by one: CUDA events around each on a GPU, the wall clock on a CPU. */
 trine_status bench_measure(bench *b, bench_call call, void *self, bench_time *time);
+/** On a GPU: one of many calls in a row, for which the host does not wait. */
+trine_status bench_measure_in_a_row(bench *b, bench_call call, void *self, bench_time *time);
 /** Wall-clock time of a call with everything it starts on the device; median of up to 5 (of 1 if it takes over 50 ms).
  *  reset (may be NULL) runs untimed before every call. */
 trine_status bench_measure_wall(bench *b, bench_call call, bench_call reset, void *self, bench_time *time);

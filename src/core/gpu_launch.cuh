@@ -3,9 +3,10 @@
 #ifndef TRINE_GPU_LAUNCH_CUH
 #define TRINE_GPU_LAUNCH_CUH
 
-#include <cudaTypedefs.h>
-
 #include "core/gpu.h"
+
+#ifndef __HIP__
+#include <cudaTypedefs.h>
 
 #if CUDART_VERSION >= 12050
 using driver_launch = CUresult (*)(const CUlaunchConfig *, CUfunction, void **, void **);
@@ -54,6 +55,20 @@ inline int multiprocessors_of(gpuStream_t stream, int all)
     if (get_resource(green, &part, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS) return (int)part.sm.smCount;
 #endif
     return all;
+}
+#endif /* __HIP__ */
+
+/** The same, of so many blocks and threads. */
+template <auto KERNEL, typename Argument> gpuError_t launch_kernel(unsigned blocks, unsigned threads, gpuStream_t stream, const Argument &argument)
+{
+#ifdef __HIP__
+    KERNEL<<<blocks, threads, 0, stream>>>(argument);
+    return gpuGetLastError();
+#else
+    gpuLaunchConfig_t config = {};
+    config.gridDim = blocks, config.blockDim = threads, config.stream = stream;
+    return launch_kernel<KERNEL>(config, argument);
+#endif
 }
 
 #endif

@@ -1,5 +1,6 @@
-/* The solve by rows with one right-hand side where no row waits inside a kernel: matrices of few levels, a launch each or one for two
- * (few_levels_cuda.cu), and rows in small groups that need nothing of each other (row_groups_cuda.cu). Rows stand in the given order. */
+/* The solve by rows with one right-hand side where no row waits inside a kernel: matrices of few levels, a launch each or one for two, and
+ * broad levels among others (few_levels_cuda.cu); rows in small groups that need nothing of each other (row_groups_cuda.cu). But for
+ * broad levels rows stand in the given order. */
 #ifndef TRINE_FEW_LEVELS_H
 #define TRINE_FEW_LEVELS_H
 
@@ -32,7 +33,23 @@ constexpr size_t FEW_LEVELS_COUNTERS = MOST_LONG_ROWS * sizeof(unsigned);
 /** x: room for the solution in solve order, not needed where levels are solved at once. */
 trine_status few_levels_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room);
 
-/** Rows first_row[w] .. first_row[w + 1] - 1 are those of warp w: several groups of at most `longest` rows. */
+/** Rows sorted by level, in steps: those of a broad level, of which nobody waits and what they need comes through L1, or those of the levels
+ *  between, which wait for each other. */
+struct row_step {
+    int64_t first, end;
+    bool broad;
+};
+constexpr int MOST_STEPS = 8;
+struct row_steps {
+    int count;                             /* 0: all rows in one launch */
+    row_step steps[MOST_STEPS];
+};
+/** bounds: of n_levels levels; `lanes` share a row. */
+void row_steps_choose(trine_triangular plan, int64_t n_levels, const int64_t *bounds, int lanes, row_steps *out);
+/** Rows first .. end - 1 of d, whose entries are in rows that have been solved. x: the solution in solve order. */
+trine_status broad_level_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, int lanes, int64_t first, int64_t end, void *x);
+
+/** Groups of rows that need nothing of each other. */
 struct row_groups {
     int32_t *starts;                       /* first row of every group, and the number of rows */
     int64_t count;                         /* of groups; 0: not used */

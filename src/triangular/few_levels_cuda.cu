@@ -4,6 +4,7 @@
  * pivots, which a row of the second one divides itself, entry by entry, to the same bits. In place that would read what others have
  * overwritten, so there are two launches then. Long rows are cut into parts, a block each: the block that finds all other parts of its
  * row done brings their sums together, in their order. */
+#include "core/gpu_launch.cuh"
 #include "core/gpu_scalar.cuh"
 #include "triangular/few_levels.h"
 
@@ -14,9 +15,9 @@ constexpr int64_t PART = 2048;                /* entries of a long row */
 constexpr int64_t MOST_ENTRIES_AT_ONCE = 1 << 20; /* two gathers an entry instead of one: where launches are what takes the time */
 
 template <typename T> struct level_rows {
-    int64_t n, b_row, x_row;
+    int64_t n, first, end, b_row, x_row; /* of rows first .. end - 1 those of the level */
     const int64_t *offsets;
-    const int32_t *columns, *levels;
+    const int32_t *columns, *order, *levels; /* order: NULL: see forward; levels: NULL: all rows that a launch has */
     const T *values, *pivots, *B;
     T *X, *x;                /* x: in solve order */
     const long_part *parts;
@@ -24,9 +25,10 @@ template <typename T> struct level_rows {
     unsigned *counters;      /* of long rows; zero, and zero again at the end */
     T alpha;
     int level;
+    unsigned row_blocks;     /* the blocks behind them have a part of a long row each */
     bool conjugate, forward;
 
-    __device__ int64_t row_at(int64_t p) const { return forward ? p : n - 1 - p; }
+    __device__ int64_t row_at(int64_t p) const { return order ? order[p] : forward ? p : n - 1 - p; }
     __device__ T as_stored(T a) const { return conjugate ? conjugate_of(a) : a; }
     __device__ T divide(int64_t p, T a) const { return pivots ? divisor<T>(as_stored(pivots[p])).divide(a) : a; }
 };
@@ -44,9 +46,9 @@ template <typename T> __device__ T sum_of_block(T sum)
     return sum;
 }
 
-/** E lanes a row; the blocks from row_blocks on have a part of a long row each. AT_ONCE: all rows, and a row's entries are in rows without any. */
+/** E lanes a row. AT_ONCE: all rows, and a row's entries are in rows without any. */
 template <typename T, int E, bool AT_ONCE>
-__global__ void __launch_bounds__(THREADS) solve_level(const level_rows<T> a, int64_t first, int64_t end, unsigned row_blocks)
+__global__ void __launch_bounds__(THREADS) solve_level(const level_rows<T> a)
 {
     auto term = [&](int64_t k) {
         const int32_t c = a.columns[k];
@@ -60,9 +62,9 @@ __global__ void __launch_bounds__(THREADS) solve_level(const level_rows<T> a, in
         if constexpr (!AT_ONCE) a.x[p] = x;
         a.X[row * a.x_row] = x;
     };
-    if (blockIdx.x >= row_blocks) {
+    if (blockIdx.x >= a.row_blocks) {
         __shared__ bool last;
-        const long_part part = a.parts[blockIdx.x - row_blocks];
+        const long_part part = a.parts[blockIdx.x - a.row_blocks];
         if (!AT_ONCE && a.levels[part.row] != a.level) return;
         T sum = zero_of<T>();
 #pragma unroll 4
@@ -85,9 +87,9 @@ __global__ void __launch_bounds__(THREADS) solve_level(const level_rows<T> a, in
         }
         return;
     }
-    const int64_t p = first + (blockIdx.x * (int64_t)THREADS + threadIdx.x) / E;
+    const int64_t p = a.first + (blockIdx.x * (int64_t)THREADS + threadIdx.x) / E;
     const int e = threadIdx.x % E;
-    bool active = p < end && (AT_ONCE || a.levels[p] == a.level);
+    bool active = p < a.end && (AT_ONCE || !a.levels || a.levels[p] == a.level);
     int64_t k = active ? a.offsets[p] : 0, last = active ? a.offsets[p + 1] : 0;
     if (a.parts && last - k >= LONG_ROW) active = false, last = k;
     T sum = zero_of<T>();
@@ -98,15 +100,17 @@ __global__ void __launch_bounds__(THREADS) solve_level(const level_rows<T> a, in
     if (active && e == 0) finish(p, sum);
 }
 
-template <int E, typename T> void launch(const level_launches *l, level_rows<T> &a, bool at_once, gpuStream_t stream)
+template <int E, typename T> trine_status launch(const level_launches *l, level_rows<T> &a, bool at_once, gpuStream_t stream)
 {
-    for (int level = 0; level < (at_once ? 1 : l->count); level++) {
-        const int64_t first = at_once ? 0 : l->first[level], end = at_once ? a.n : l->end[level];
-        const unsigned blocks = (unsigned)(((end - first) * E + THREADS - 1) / THREADS), all = blocks + (unsigned)l->n_parts;
-        a.level = level;
-        if (at_once) solve_level<T, E, true><<<all, THREADS, 0, stream>>>(a, first, end, blocks);
-        else solve_level<T, E, false><<<all, THREADS, 0, stream>>>(a, first, end, blocks);
+    trine_status status = TRINE_SUCCESS;
+    for (a.level = 0; a.level < (at_once ? 1 : l->count) && !status; a.level++) {
+        a.first = at_once ? 0 : l->first[a.level], a.end = at_once ? a.n : l->end[a.level];
+        a.row_blocks = (unsigned)(((a.end - a.first) * E + THREADS - 1) / THREADS);
+        const unsigned blocks = a.row_blocks + (unsigned)l->n_parts;
+        status = at_once ? GPU((launch_kernel<solve_level<T, E, true>>(blocks, THREADS, stream, a)))
+                         : GPU((launch_kernel<solve_level<T, E, false>>(blocks, THREADS, stream, a)));
     }
+    return status;
 }
 
 template <typename T>
@@ -115,22 +119,23 @@ trine_status solve_side(trine_triangular plan, const struct triangular_solve *s,
     gpuStream_t stream = (gpuStream_t)s->stream;
     level_rows<T> a = {};
     a.n = plan->n, a.b_row = s->b_row, a.x_row = s->x_row;
-    a.offsets = d->offsets, a.columns = d->columns, a.levels = device_levels_of(l->levels);
+    a.offsets = d->offsets, a.columns = d->columns;
+    if (l->levels) a.levels = device_levels_of(l->levels);
+    else a.order = d->order;
     a.values = (const T *)d->values, a.pivots = (const T *)d->pivots;
     a.B = (const T *)s->B, a.X = (T *)s->X, a.x = (T *)x;
-    a.parts = l->parts, a.counters = (unsigned *)room, a.sums = (T *)(room + FEW_LEVELS_COUNTERS);
+    if (l->n_parts) a.parts = l->parts, a.counters = (unsigned *)room, a.sums = (T *)(room + FEW_LEVELS_COUNTERS);
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     a.conjugate = s->conjugate, a.forward = l->forward;
     const bool at_once = l->at_once && s->B != s->X;
     switch (l->lanes) {
-    case 1: launch<1>(l, a, at_once, stream); break;
-    case 2: launch<2>(l, a, at_once, stream); break;
-    case 4: launch<4>(l, a, at_once, stream); break;
-    case 8: launch<8>(l, a, at_once, stream); break;
-    case 16: launch<16>(l, a, at_once, stream); break;
-    default: launch<32>(l, a, at_once, stream); break;
+    case 1: return launch<1>(l, a, at_once, stream);
+    case 2: return launch<2>(l, a, at_once, stream);
+    case 4: return launch<4>(l, a, at_once, stream);
+    case 8: return launch<8>(l, a, at_once, stream);
+    case 16: return launch<16>(l, a, at_once, stream);
+    default: return launch<32>(l, a, at_once, stream);
     }
-    return GPU_LAUNCHED("the solve level by level");
 }
 
 /* ---------------------------------------------------------------- analysis */
@@ -219,6 +224,32 @@ void few_levels_release(trine_triangular plan, level_launches *l)
 {
     trine_free(plan->ctx, TRINE_DEVICE, l->levels);
     trine_free(plan->ctx, TRINE_DEVICE, l->parts);
+}
+
+void row_steps_choose(trine_triangular plan, int64_t n_levels, const int64_t *bounds, int lanes, row_steps *out)
+{
+    const int64_t broad = plan->ctx->info.multiprocessors * (int64_t)1024 / lanes; /* rows: half of the threads that the device holds */
+    bool any = false;
+    out->count = 0;
+    for (int64_t l = 0; l < n_levels; l++) {
+        const bool is_broad = bounds[l + 1] - bounds[l] >= broad;
+        if (is_broad || l == 0 || out->steps[out->count - 1].broad) {
+            if (out->count == MOST_STEPS) any = false;
+            if (out->count == MOST_STEPS) break;
+            out->steps[out->count++] = {bounds[l], bounds[l + 1], is_broad};
+        } else {
+            out->steps[out->count - 1].end = bounds[l + 1];
+        }
+        any |= is_broad;
+    }
+    if (!any) out->count = 0;
+}
+
+trine_status broad_level_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, int lanes, int64_t first, int64_t end, void *x)
+{
+    level_launches level = {};
+    level.count = 1, level.lanes = lanes, level.first[0] = first, level.end[0] = end;
+    return few_levels_solve(plan, s, d, &level, x, nullptr);
 }
 
 size_t few_levels_room(trine_triangular plan, const level_launches *l)

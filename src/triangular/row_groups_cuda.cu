@@ -6,6 +6,7 @@
  * to its sum where its next entry says so. */
 #include "core/gpu_copy.cuh"
 #include "core/gpu_cub.cuh"
+#include "core/gpu_launch.cuh"
 #include "core/gpu_scalar.cuh"
 #include "triangular/few_levels.h"
 
@@ -97,8 +98,7 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     a.longest = g->longest, a.of_warp = g->of_warp;
     a.conjugate = s->conjugate, a.forward = g->forward;
-    solve_groups<T><<<(unsigned)((a.n_warps + WARPS - 1) / WARPS), 32 * WARPS, 0, (gpuStream_t)s->stream>>>(a);
-    return GPU_LAUNCHED("the solve of small groups");
+    return GPU((launch_kernel<solve_groups<T>>((unsigned)((a.n_warps + WARPS - 1) / WARPS), 32 * WARPS, (gpuStream_t)s->stream, a)));
 }
 
 /* ---------------------------------------------------------------- analysis */

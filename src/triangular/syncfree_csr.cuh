@@ -22,7 +22,8 @@ struct level_report {
 };
 
 template <typename T> struct rows_args {
-    int64_t n, nrhs, b_row, b_col, x_row, x_col;
+    int64_t first, n;        /* rows first .. n - 1; those before are solved */
+    int64_t nrhs, b_row, b_col, x_row, x_col;
     const int64_t *offsets;
     const int32_t *columns, *order;
     const int32_t *chunks;   /* first row of every chunk, or ~row where one long row is a chunk; NULL: chunks of equal size */
@@ -76,7 +77,7 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
     for (int parity = 0;; parity ^= 1) {
         const int64_t chunk = chunk_of[parity] / tiles;
         if (chunk >= a.n_chunks) break;
-        int64_t base = chunk * chunk_rows, base_end = a.n;
+        int64_t base = a.first + chunk * chunk_rows, base_end = a.n;
         bool long_row = false;
         if (CHUNKED) {
             const int32_t first = a.chunks[chunk], next = a.chunks[chunk + 1];

@@ -22,6 +22,7 @@ struct device_side {
     row_shape one, many;     /* one right-hand side, several */
     bool chains;             /* many rows wait for rows of the same warp; with several right-hand sides, if these are few */
     level_launches launches; /* one, where there are few levels */
+    row_steps steps;         /* one, by level, where some levels are broad */
     row_groups groups;       /* one, where rows come in small groups */
     bool long_rows, slim;    /* several: lanes go to entries, and other warps take more right-hand sides */
     task_list tasks;         /* several, where levels are wide or a few rows very long; empty: not used */
@@ -34,7 +35,7 @@ template <int R, int E, int V, typename T> void launch_chains(const row_shape *s
 {
     const int64_t rows = (int64_t)s->warps * (32 / (R * E));
     a.chunks = nullptr;
-    a.n_chunks = (a.n + rows - 1) / rows;
+    a.n_chunks = (a.n - a.first + rows - 1) / rows;
     solve_rows<T, R, E, V, false, true><<<blocks_for_tickets(s, a.n_chunks * ((a.nrhs + R * V - 1) / (R * V))), 32 * s->warps, 0, stream>>>(a);
 }
 
@@ -43,7 +44,7 @@ template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_
 {
     const int64_t rows = (int64_t)s->warps * (32 / (R * E));
     a.chunks = s->chunks;
-    a.n_chunks = s->chunks ? s->n_chunks : (a.n + rows - 1) / rows;
+    a.n_chunks = s->chunks ? s->n_chunks : (a.n - a.first + rows - 1) / rows;
     const unsigned blocks = blocks_for_tickets(s, a.n_chunks * ((a.nrhs + R * V - 1) / (R * V)));
     if constexpr (R * V == 1 && E <= MOST_CHAIN_LANES)
         if (chains) return launch_chains<R, E, V>(s, a, stream);
@@ -107,6 +108,36 @@ done:
     return status;
 }
 
+/** One right-hand side. */
+template <typename T> void launch_one(const row_shape *one, rows_args<T> &a, gpuStream_t stream, bool chains)
+{
+    switch (one->lanes) {
+    case 1: launch<1, 1, 1>(one, a, stream, chains); break;
+    case 2: launch<1, 2, 1>(one, a, stream, chains); break;
+    case 4: launch<1, 4, 1>(one, a, stream, chains); break;
+    case 8: launch<1, 8, 1>(one, a, stream); break;
+    case 16: launch<1, 16, 1>(one, a, stream); break;
+    default: launch<1, 32, 1>(one, a, stream); break;
+    }
+}
+
+/** Broad levels and what is between, each between-step with a ticket of its own. */
+template <typename T> trine_status solve_in_steps(trine_triangular plan, const struct triangular_solve *s, const device_side *d, const rows_args<T> &a)
+{
+    constexpr size_t APART = STATE_BYTES / MOST_STEPS / sizeof(unsigned);
+    trine_status status = TRINE_SUCCESS;
+    for (int i = 0; i < d->steps.count && !status; i++) {
+        const row_step step = d->steps.steps[i];
+        rows_args<T> of_step = a;
+        of_step.first = step.first, of_step.n = step.end;
+        of_step.ticket += i * APART;
+        if (a.next_ticket) of_step.next_ticket += i * APART;
+        if (step.broad) status = broad_level_solve(plan, s, &d->base, d->one.lanes, step.first, step.end, a.x);
+        else launch_one(&d->one, of_step, (gpuStream_t)s->stream, false);
+    }
+    return status;
+}
+
 /** Nobody waits inside a kernel. */
 trine_status solve_without_waits(trine_triangular plan, const struct triangular_solve *s, const device_side *d)
 {
@@ -157,15 +188,9 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     else if (pairs && s->nrhs > 4) launch<4, 2, PAIR>(many, a, stream);
     else if (s->nrhs > 4) short_rows ? launch<8, 1, 1>(many, a, stream) : launch<8, 4, 1>(many, a, stream);
     else if (s->nrhs > 1) short_rows ? launch<4, 1, 1>(many, a, stream) : launch<4, 8, 1>(many, a, stream);
-    else switch (one->lanes) {
-        case 1: launch<1, 1, 1>(one, a, stream, d->chains); break;
-        case 2: launch<1, 2, 1>(one, a, stream, d->chains); break;
-        case 4: launch<1, 4, 1>(one, a, stream, d->chains); break;
-        case 8: launch<1, 8, 1>(one, a, stream); break;
-        case 16: launch<1, 16, 1>(one, a, stream); break;
-        default: launch<1, 32, 1>(one, a, stream); break;
-    }
-    status = GPU_LAUNCHED("the synchronization-free solve");
+    else if (d->steps.count) status = solve_in_steps(plan, s, d, a);
+    else launch_one(one, a, stream, d->chains);
+    if (!status) status = GPU_LAUNCHED("the synchronization-free solve");
     if (status) s->work->reset_half = 0;
     return status;
 }
@@ -300,6 +325,7 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
     levels_found given = {}, by_level = {};
     device_triangle sorted_triangle = {};
     void *state = nullptr;
+    int64_t *bounds = nullptr;
     d->one.lanes = o->tune.lanes_per_row ? o->tune.lanes_per_row : row_shape_lanes(&d->base);
     d->one.warps = d->many.warps = o->tune.warps_per_block ? o->tune.warps_per_block : 8;
     d->one.blocks = blocks_for_order(plan, ORDER_GIVEN, d->one.lanes);
@@ -333,7 +359,9 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
         row_shape shape = d->one;
         shape.chunks = nullptr;
         shape.blocks = blocks_for_order(plan, ORDER_LEVELS, shape.lanes);
-        TRY(device_triangle_sort(plan, &d->base, t->n_levels, device_levels_of(state), nullptr, &sorted_triangle));
+        bounds = (int64_t *)trine_host_alloc(ctx, t->n_levels + 1, sizeof *bounds);
+        if (!bounds) FAIL(TRINE_ERR_MEMORY, "no memory for %lld levels", (long long)t->n_levels);
+        TRY(device_triangle_sort(plan, &d->base, t->n_levels, device_levels_of(state), bounds, &sorted_triangle));
         status = cut_chunks(plan, &sorted_triangle, &shape);
         if (!status && !order) {
             status = device_levels_search(plan, &sorted_triangle, &shape, state);
@@ -346,6 +374,7 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
             const int32_t *const chunks = d->one.chunks;
             d->base = sorted_triangle, d->one = shape;
             sorted_triangle = unsorted, shape.chunks = chunks;
+            if (!d->one.chunks) row_steps_choose(plan, t->n_levels, bounds, d->one.lanes, &d->steps);
         }
         trine_free(ctx, TRINE_DEVICE, (void *)shape.chunks);
         TRY(status);
@@ -359,6 +388,7 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
         plan->method = TRINE_TRI_SYNCFREE_CSR;
         plan->reason = d->groups.count       ? "small groups of rows that need nothing of each other"
                      : d->launches.count     ? "few levels: no row waits inside a launch"
+                     : d->steps.count        ? "no barrier between levels, but for broad ones; rows by level"
                      : order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level"
                      : d->chains             ? "one launch, no barrier between levels; rows as given, chains in registers"
                                              : "one launch, no barrier between levels; rows as given";
@@ -366,6 +396,7 @@ trine_status choose_shape(trine_triangular plan, struct triangle *t, device_side
 done:
     device_triangle_release(plan, &sorted_triangle);
     trine_free(ctx, TRINE_DEVICE, state);
+    trine_free(ctx, TRINE_HOST, bounds);
     return status;
 }
 
