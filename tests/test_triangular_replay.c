@@ -9,7 +9,7 @@
 
 #define CUDA(call) assert_int_equal((call), cudaSuccess)
 
-enum { LEVEL = 6000, LEVELS = 8, ROWS = LEVEL * LEVELS, BLOCKS = 3 };
+enum { LEVEL = 6000, LEVELS = 8, BLOCKS = 3 };
 
 /** Levels too wide for one block or cluster, so that level sets take a launch each. */
 static int64_t wide_layers(int64_t i, int64_t k, int64_t n) { return (void)n, i < LEVEL || k > 2 ? -1 : i / LEVEL * LEVEL - 1 - (i * 7 + k * 1001) % LEVEL; }
@@ -55,13 +55,13 @@ struct setting {
     trine_dtype t;
     cudaStream_t stream;
     trine_work work;
-    int64_t nrhs;
+    int64_t n, nrhs;
     size_t bytes;              /* of a block of right-hand sides */
     char *B, *X, *expected;    /* on the host */
     char *b[BLOCKS], *x[BLOCKS];
 };
 
-static trine_dense block(const struct setting *s, void *data) { return (trine_dense){data, ROWS, s->nrhs, ROWS, TRINE_COLMAJOR}; }
+static trine_dense block(const struct setting *s, void *data) { return (trine_dense){data, s->n, s->nrhs, s->n, TRINE_COLMAJOR}; }
 
 static void solve(const struct setting *s, trine_transpose op, wide alpha, void *b, void *x)
 {
@@ -107,7 +107,7 @@ static void check_moving_pointers(const struct setting *s, trine_transpose op)
         solve(s, op, 1, s->b[0], s->x[1]);
         CUDA(cudaStreamSynchronize(s->stream));
         CUDA(cudaMemcpy(s->X, s->x[0], s->bytes, cudaMemcpyDeviceToHost));
-        for (int64_t i = 0; i < ROWS * s->nrhs; i++) put(s->t, s->X, i, get(s->t, s->X, i) / 4);
+        for (int64_t i = 0; i < s->n * s->nrhs; i++) put(s->t, s->X, i, get(s->t, s->X, i) / 4);
         assert_memory_equal(s->X, s->expected, s->bytes);
         assert_expected(s, s->x[1]);
     }
@@ -128,40 +128,41 @@ static void check_moving_pointers(const struct setting *s, trine_transpose op)
     }
 }
 
-static void check(trine_dtype t, trine_triangular_method method, bool own_work)
+/** counts: right-hand sides, the most last, then 0. */
+static void check(trine_dtype t, trine_triangular_method method, bool own_work, struct problem P, const int64_t *counts)
 {
-    enum { MOST = 10 };
-    struct problem P = make_rows(ROWS, 3, wide_layers);
     struct arrays a;
-    struct setting s = {.t = t};
+    struct setting s = {.t = t, .n = P.n};
+    int64_t most_nrhs = 1;
+    for (const int64_t *nrhs = counts; *nrhs; nrhs++) most_nrhs = *nrhs;
     int64_t on_host = 0, on_device = 0;
     void *buffer = NULL;
     OK(trine_context_create(&s.ctx, test_device()));
     OK(trine_context_set_allocator(s.ctx, &(trine_allocator){host_alloc, host_release, &on_host}, &(trine_allocator){device_alloc, device_release, &on_device}));
     CUDA(cudaStreamCreateWithFlags(&s.stream, cudaStreamNonBlocking));
     trine_matrix A = make_matrix(s.ctx, &P, t, false, &a);
-    OK(trine_triangular_analyse(s.ctx, &s.plan, A, &(trine_triangular_options){.method = method, .ops = TRINE_N | TRINE_H, .max_nrhs = MOST}));
+    OK(trine_triangular_analyse(s.ctx, &s.plan, A, &(trine_triangular_options){.method = method, .ops = TRINE_N | TRINE_H, .max_nrhs = most_nrhs}));
     OK(trine_triangular_numeric(s.plan, TRINE_HOST, NULL, NULL));
     OK(trine_context_synchronize(s.ctx));
     if (!own_work) { /* in a buffer that others write to between solves */
         size_t bytes;
-        OK(trine_triangular_work(s.plan, MOST, NULL, &bytes, NULL));
+        OK(trine_triangular_work(s.plan, most_nrhs, NULL, &bytes, NULL));
         CUDA(cudaMalloc(&buffer, bytes + 256));
         CUDA(cudaMemset(buffer, 0x55, bytes + 256));
-        OK(trine_triangular_work(s.plan, MOST, buffer, &bytes, &s.work));
+        OK(trine_triangular_work(s.plan, most_nrhs, buffer, &bytes, &s.work));
         CUDA(cudaMemset(buffer, 0x55, bytes));
     }
-    const size_t most = (size_t)(ROWS * MOST) * trine_dtype_size(t);
+    const size_t most = (size_t)(s.n * most_nrhs) * trine_dtype_size(t);
     s.B = malloc(most), s.X = malloc(most), s.expected = malloc(most);
     for (int i = 0; i < BLOCKS; i++) {
         CUDA(cudaMalloc((void **)&s.b[i], most));
         CUDA(cudaMalloc((void **)&s.x[i], most));
     }
-    for (int64_t i = 0; i < ROWS * MOST; i++) put(t, s.B, i, random_value(11, (uint64_t)i));
-    for (const int64_t *nrhs = (const int64_t[]){1, 3, MOST, 0}; *nrhs; nrhs++)
+    for (int64_t i = 0; i < s.n * most_nrhs; i++) put(t, s.B, i, random_value(11, (uint64_t)i));
+    for (const int64_t *nrhs = counts; *nrhs; nrhs++)
         for (int h = 0; h < 2; h++) {
             const trine_transpose op = h ? TRINE_H : TRINE_N;
-            s.nrhs = *nrhs, s.bytes = (size_t)(ROWS * s.nrhs) * trine_dtype_size(t);
+            s.nrhs = *nrhs, s.bytes = (size_t)(s.n * s.nrhs) * trine_dtype_size(t);
             const trine_dense host_b = block(&s, s.B), host_x = block(&s, s.expected);
             send_right_hand_sides(&s, s.b[0]);
             const int64_t host_before = on_host, device_before = on_device;
@@ -199,16 +200,30 @@ static void check_method(trine_triangular_method method)
 {
     for (int t = 0; t < 4; t++)
         for (int own_work = 0; own_work < 2; own_work++)
-            if (test_is_to_do()) check(all_dtypes[t], method, own_work);
+            if (test_is_to_do())
+                check(all_dtypes[t], method, own_work, make_rows(LEVEL * LEVELS, 3, wide_layers), (const int64_t[]){1, 3, 10, 0});
 }
 static void level_sets_take_new_pointers(void **state) { (void)state, check_method(TRINE_TRI_LEVELSET); }
 static void the_method_by_rows_takes_new_pointers(void **state) { (void)state, check_method(TRINE_TRI_SYNCFREE_CSR); }
+
+static void structures_without_waits_take_new_pointers(void **state)
+{
+    (void)state;
+    static const struct { int64_t n, per_row; int64_t (*from)(int64_t, int64_t, int64_t); } cases[] = {
+        {6000, 29, dense_groups}, {20001, 4, two_levels}, {20001, 4, three_levels}, {80100, 6, broad_levels}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (int t = 0; t < 4; t++)
+            for (int own_work = 0; own_work < 2; own_work++)
+                if (test_is_to_do())
+                    check(all_dtypes[t], TRINE_TRI_AUTO, own_work, make_rows(cases[c].n, cases[c].per_row, cases[c].from), (const int64_t[]){1, 0});
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(level_sets_take_new_pointers),
         cmocka_unit_test(the_method_by_rows_takes_new_pointers),
+        cmocka_unit_test(structures_without_waits_take_new_pointers),
     };
     return TEST_MAIN(tests);
 }

@@ -61,6 +61,31 @@ static void check_that_a_pattern_is_solved(int64_t n, pattern_fn pattern, int64_
         }
 }
 
+/** In every precision, out of place and in place, several times with one work object. */
+static void structures_without_waits_are_solved(void **state)
+{
+    (void)state;
+    static const struct { const char *name; int64_t n, per_row; int64_t (*from)(int64_t, int64_t, int64_t); } cases[] = {
+        {"dense groups", 6000, 29, dense_groups}, {"uneven groups", 7201, 29, uneven_groups}, {"single rows", 5003, 4, single_rows},
+        {"a chain of 33", 4000, 1, too_long_groups}, {"two levels", 20001, 4, two_levels}, {"three levels", 20001, 4, three_levels},
+        {"dense corner", 30000, 40, dense_corner}, {"broad levels", 80100, 6, broad_levels}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++)
+            for (int csc = 0; csc < 2; csc++) {
+                if (!test_is_to_do() || !test_is_small(cases[c].n)) continue;
+                struct problem P = make_rows(cases[c].n, cases[c].per_row, cases[c].from);
+                P.csc = csc;
+                struct fixture f = open_problem(P, t, false);
+                set_plan(&f, (trine_triangular_options){.uplo = csc ? TRINE_UPPER : TRINE_LOWER, .diag = c % 2 ? TRINE_UNIT : TRINE_NONUNIT,
+                                                        .ops = TRINE_N | TRINE_H});
+                for (int round = 0; round < 3; round++) {
+                    solve_and_check(&f, TRINE_N, 1, TRINE_COLMAJOR, round == 1, 2 - round, false);
+                    solve_and_check(&f, TRINE_H, 1, TRINE_ROWMAJOR, round == 1, 1, true);
+                }
+                close_fixture(&f);
+            }
+}
+
 /** Groups of 7 rows with the same columns elsewhere, and dense among themselves: as in factors, or with several unknowns a node. */
 static bool in_groups(int64_t i, int64_t j, int64_t n)
 {
@@ -205,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extreme_structures_are_solved),
+        cmocka_unit_test(structures_without_waits_are_solved),
         cmocka_unit_test(groups_of_rows_with_the_same_columns_are_solved),
         cmocka_unit_test(narrow_bands_are_solved),
         cmocka_unit_test(chains_of_rows_are_solved),

@@ -171,6 +171,36 @@ int64_t grid(int64_t i, int64_t k, int64_t n)
 int64_t hubs(int64_t i, int64_t k, int64_t n) { return i % 4096 == 4095 && k < 2000 ? i - 2000 + k : i % 4096 == 4095 ? -1 : grid(i, k, n); }
 int64_t layers(int64_t i, int64_t k, int64_t n) { return (void)n, i < 2000 || k > 2 || i - 2000 < 7 * k ? -1 : i - 2000 - 7 * k; }
 
+/** Row i of a dense diagonal block that begins with row `first`. */
+static int64_t in_block(int64_t i, int64_t k, int64_t first) { return k < i - first ? first + k : -1; }
+int64_t dense_groups(int64_t i, int64_t k, int64_t n) { return (void)n, in_block(i, k, i - i % 30); }
+int64_t uneven_groups(int64_t i, int64_t k, int64_t n)
+{
+    static const int64_t first[] = {0, 1, 31, 38, 70, 72};
+    int64_t group = 0;
+    while (first[group + 1] <= i % 72) group++;
+    const int64_t begin = i - i % 72 + first[group], length = first[group + 1] - first[group];
+    (void)n;
+    if (length != 32) return in_block(i, k, begin);
+    return i == begin || k > 1 ? -1 : k == 0 ? begin : i - 1 > begin ? i - 1 : -1; /* sparse */
+}
+int64_t single_rows(int64_t i, int64_t k, int64_t n) { return (void)n, i % 100 < 95 ? -1 : in_block(i, k, i - i % 100 + 95); }
+int64_t too_long_groups(int64_t i, int64_t k, int64_t n) { return i > n / 2 && i <= n / 2 + 32 && k == 0 ? i - 1 : -1; }
+int64_t two_levels(int64_t i, int64_t k, int64_t n)
+{
+    const int64_t half = n / 2;
+    return i < half ? -1 : i < n - 2 ? (k < 3 ? (7 * i + 101 * k) % half : -1) : k < half ? k : -1;
+}
+int64_t three_levels(int64_t i, int64_t k, int64_t n) { return i == n - 1 && k == n / 2 ? n - 2 : two_levels(i, k, n); }
+int64_t dense_corner(int64_t i, int64_t k, int64_t n) { return (void)n, k < (i < 40 ? i : 40) ? k : -1; }
+int64_t broad_levels(int64_t i, int64_t k, int64_t n)
+{
+    const int64_t at = i % 40050, first = i - at; /* 50 rows in a chain that need some before it, then 40,000 that need six of those 50 */
+    (void)n;
+    if (at >= 50) return k < 6 ? first + 8 * k + at % 3 : -1;
+    return k < 3 && first ? first - 1 - (37 * at + 1009 * k) % 40000 : k == (first ? 3 : 0) && at ? i - 1 : -1;
+}
+
 int methods_here(trine_triangular_method *list)
 {
     static const trine_triangular_method cpu[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET},

@@ -35,6 +35,15 @@ int64_t arrow(int64_t i, int64_t k, int64_t n);
 int64_t grid(int64_t i, int64_t k, int64_t n);
 int64_t hubs(int64_t i, int64_t k, int64_t n); /* a grid in which every 4096th row depends on the 2000 before it */
 int64_t layers(int64_t i, int64_t k, int64_t n); /* levels of 2000 rows */
+/* What rows need not wait for inside a kernel. */
+int64_t dense_groups(int64_t i, int64_t k, int64_t n);   /* dense diagonal blocks of 30 rows */
+int64_t uneven_groups(int64_t i, int64_t k, int64_t n);  /* of 1, 30, 7, 32 and 2 rows, where entries are */
+int64_t single_rows(int64_t i, int64_t k, int64_t n);    /* of a row and of 5, few of the latter */
+int64_t too_long_groups(int64_t i, int64_t k, int64_t n); /* a chain of 33 rows, the others alone */
+int64_t two_levels(int64_t i, int64_t k, int64_t n);     /* two rows need half of all rows, others three */
+int64_t three_levels(int64_t i, int64_t k, int64_t n);   /* as well, and the last one needs the other long one */
+int64_t dense_corner(int64_t i, int64_t k, int64_t n);   /* 40 levels of a row, and one of all the others, which need those 40 */
+int64_t broad_levels(int64_t i, int64_t k, int64_t n);   /* by turns a broad level and a few narrow ones; 80,100 rows */
 
 /** The problem in dtype t as a matrix of ctx: on the device, or a view of host memory. Arrays are kept in *arrays for release. */
 struct arrays { void *offsets, *indices, *values; trine_context ctx; bool device; };

@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(THREADS) solve_level(const level_rows<T> a)
     };
     auto finish = [&](int64_t p, T sum) {
         const int64_t row = a.row_at(p);
-        const T x = a.divide(p, a.alpha * a.B[row * a.b_row] - sum);
+        const T x = missing_or(a.divide(p, a.alpha * a.B[row * a.b_row] - sum)); /* rows of other steps may wait for it */
         if constexpr (!AT_ONCE) a.x[p] = x;
         a.X[row * a.x_row] = x;
     };
