@@ -57,7 +57,8 @@ struct setting {
     trine_work work;
     int64_t n, nrhs;
     size_t bytes;              /* of a block of right-hand sides */
-    char *B, *X, *expected;    /* on the host */
+    char *B, *X;               /* on the host */
+    char *expected[2];         /* of ops N and H */
     char *b[BLOCKS], *x[BLOCKS];
 };
 
@@ -70,11 +71,12 @@ static void solve(const struct setting *s, trine_transpose op, wide alpha, void 
     const trine_dense from = block(s, b), to = block(s, x);
     OK(trine_triangular_solve(s->plan, op, scalar, &from, &to, &(trine_exec){s->stream, s->work}));
 }
-static void assert_expected(const struct setting *s, const void *x)
+static char *expected_of(const struct setting *s, trine_transpose op) { return s->expected[op == TRINE_H]; }
+static void assert_expected(const struct setting *s, trine_transpose op, const void *x)
 {
     CUDA(cudaMemcpyAsync(s->X, x, s->bytes, cudaMemcpyDeviceToHost, s->stream));
     CUDA(cudaStreamSynchronize(s->stream));
-    assert_memory_equal(s->X, s->expected, s->bytes);
+    assert_memory_equal(s->X, expected_of(s, op), s->bytes);
 }
 static void send_right_hand_sides(const struct setting *s, void *b) { CUDA(cudaMemcpyAsync(b, s->B, s->bytes, cudaMemcpyHostToDevice, s->stream)); }
 /** Blocks of right-hand sides as they were, of solutions zero. */
@@ -86,21 +88,22 @@ static void reset_blocks(const struct setting *s)
     }
 }
 
-/** Solves out of place and in place, here and there, by turns with replays of one that was captured. */
+/** Solves out of place and in place, here and there, by turns with replays of one that was captured and with solves of the other side. */
 static void check_moving_pointers(const struct setting *s, trine_transpose op)
 {
+    const trine_transpose other = op == TRINE_H ? TRINE_N : TRINE_H;
     cudaGraph_t graph;
     cudaGraphExec_t replay;
     for (int round = 0; round < 2; round++) {
         reset_blocks(s);
         for (int i = 0; i < BLOCKS; i++) { /* new pointers every time; then the same again; then in place */
             solve(s, op, 1, s->b[i], s->x[(i + 1) % BLOCKS]);
-            assert_expected(s, s->x[(i + 1) % BLOCKS]);
+            assert_expected(s, op, s->x[(i + 1) % BLOCKS]);
             CUDA(cudaMemsetAsync(s->x[(i + 1) % BLOCKS], 0, s->bytes, s->stream));
             solve(s, op, 1, s->b[i], s->x[(i + 1) % BLOCKS]);
-            assert_expected(s, s->x[(i + 1) % BLOCKS]);
+            assert_expected(s, op, s->x[(i + 1) % BLOCKS]);
             solve(s, op, 1, s->b[i], s->b[i]);
-            assert_expected(s, s->b[i]);
+            assert_expected(s, op, s->b[i]);
         }
         reset_blocks(s);
         solve(s, op, 4, s->b[0], s->x[0]); /* four times the solution, bit for bit */
@@ -108,8 +111,8 @@ static void check_moving_pointers(const struct setting *s, trine_transpose op)
         CUDA(cudaStreamSynchronize(s->stream));
         CUDA(cudaMemcpy(s->X, s->x[0], s->bytes, cudaMemcpyDeviceToHost));
         for (int64_t i = 0; i < s->n * s->nrhs; i++) put(s->t, s->X, i, get(s->t, s->X, i) / 4);
-        assert_memory_equal(s->X, s->expected, s->bytes);
-        assert_expected(s, s->x[1]);
+        assert_memory_equal(s->X, expected_of(s, op), s->bytes);
+        assert_expected(s, op, s->x[1]);
     }
     for (int in_place = 0; in_place < 2; in_place++) {
         CUDA(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
@@ -119,9 +122,16 @@ static void check_moving_pointers(const struct setting *s, trine_transpose op)
         for (int round = 0; round < 3; round++) {
             reset_blocks(s);
             CUDA(cudaGraphLaunch(replay, s->stream));
-            assert_expected(s, in_place ? s->b[2] : s->x[2]);
+            assert_expected(s, op, in_place ? s->b[2] : s->x[2]);
             solve(s, op, 1, s->b[round % 2], s->x[0]);
-            assert_expected(s, s->x[0]);
+            assert_expected(s, op, s->x[0]);
+            solve(s, other, 1, s->b[1], s->x[1]);
+            assert_expected(s, other, s->x[1]);
+        }
+        for (int round = 0; round < 4; round++) { /* the other side's solves take turns, whatever runs between them */
+            solve(s, other, round % 2 ? 1 : 2, s->b[0], s->x[round % 2]);
+            if (round) CUDA(cudaGraphLaunch(replay, s->stream));
+            if (round % 2) assert_expected(s, other, s->x[1]);
         }
         CUDA(cudaGraphExecDestroy(replay));
         CUDA(cudaGraphDestroy(graph));
@@ -153,23 +163,26 @@ static void check(trine_dtype t, trine_triangular_method method, bool own_work, 
         CUDA(cudaMemset(buffer, 0x55, bytes));
     }
     const size_t most = (size_t)(s.n * most_nrhs) * trine_dtype_size(t);
-    s.B = malloc(most), s.X = malloc(most), s.expected = malloc(most);
+    s.B = malloc(most), s.X = malloc(most), s.expected[0] = malloc(most), s.expected[1] = malloc(most);
     for (int i = 0; i < BLOCKS; i++) {
         CUDA(cudaMalloc((void **)&s.b[i], most));
         CUDA(cudaMalloc((void **)&s.x[i], most));
     }
     for (int64_t i = 0; i < s.n * most_nrhs; i++) put(t, s.B, i, random_value(11, (uint64_t)i));
-    for (const int64_t *nrhs = counts; *nrhs; nrhs++)
+    for (const int64_t *nrhs = counts; *nrhs; nrhs++) {
+        const int64_t host_before = on_host, device_before = on_device;
+        s.nrhs = *nrhs, s.bytes = (size_t)(s.n * s.nrhs) * trine_dtype_size(t);
         for (int h = 0; h < 2; h++) {
             const trine_transpose op = h ? TRINE_H : TRINE_N;
-            s.nrhs = *nrhs, s.bytes = (size_t)(s.n * s.nrhs) * trine_dtype_size(t);
-            const trine_dense host_b = block(&s, s.B), host_x = block(&s, s.expected);
+            const trine_dense host_b = block(&s, s.B), host_x = block(&s, s.expected[h]);
             send_right_hand_sides(&s, s.b[0]);
-            const int64_t host_before = on_host, device_before = on_device;
             solve(&s, op, 1, s.b[0], s.x[0]);
-            CUDA(cudaMemcpyAsync(s.expected, s.x[0], s.bytes, cudaMemcpyDeviceToHost, s.stream));
+            CUDA(cudaMemcpyAsync(s.expected[h], s.x[0], s.bytes, cudaMemcpyDeviceToHost, s.stream));
             CUDA(cudaStreamSynchronize(s.stream));
-            check_solution(&P, t, true, false, op, 1, s.B, &host_b, s.expected, &host_x);
+            check_solution(&P, t, true, false, op, 1, s.B, &host_b, s.expected[h], &host_x);
+        }
+        for (int h = 0; h < 2; h++) {
+            const trine_transpose op = h ? TRINE_H : TRINE_N;
             check_moving_pointers(&s, op);
             const unsigned long long first = capture_number(s.stream), apart = capture_number(s.stream) - first;
             solve(&s, op, 1, s.b[1], s.x[0]);
@@ -179,13 +192,15 @@ static void check(trine_dtype t, trine_triangular_method method, bool own_work, 
             assert_int_equal(on_host, host_before);
             assert_int_equal(on_device, device_before);
         }
+    }
     for (int i = 0; i < BLOCKS; i++) {
         CUDA(cudaFree(s.b[i]));
         CUDA(cudaFree(s.x[i]));
     }
     free(s.B);
     free(s.X);
-    free(s.expected);
+    free(s.expected[0]);
+    free(s.expected[1]);
     OK(trine_work_destroy(&s.work));
     CUDA(cudaFree(buffer));
     OK(trine_triangular_destroy(&s.plan));
@@ -210,7 +225,7 @@ static void structures_without_waits_take_new_pointers(void **state)
 {
     (void)state;
     static const struct { int64_t n, per_row; int64_t (*from)(int64_t, int64_t, int64_t); } cases[] = {
-        {6000, 29, dense_groups}, {20001, 4, two_levels}, {20001, 4, three_levels}, {80100, 6, broad_levels}};
+        {6000, 29, dense_groups}, {20001, 4, two_levels}, {20001, 4, three_levels}, {30000, 40, dense_corner}, {80100, 6, broad_levels}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int t = 0; t < 4; t++)
             for (int own_work = 0; own_work < 2; own_work++)

@@ -30,7 +30,9 @@ void few_levels_release(trine_triangular plan, level_launches *l);
 /** Room for sums of parts, in a work object: it starts with counters, which are zero between solves. */
 size_t few_levels_room(trine_triangular plan, const level_launches *l);
 constexpr size_t FEW_LEVELS_COUNTERS = MOST_LONG_ROWS * sizeof(unsigned);
-/** x: room for the solution in solve order, not needed where levels are solved at once. */
+/** In one launch. In place that would read what others have overwritten. */
+inline bool few_levels_at_once(const struct triangular_solve *s, const level_launches *l) { return l->at_once && s->B != s->X; }
+/** x: room for the solution in solve order, not used where levels are solved at once. */
 trine_status few_levels_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room);
 
 /** Rows sorted by level, in steps: those of a broad level, of which nobody waits and what they need comes through L1, or those of the levels
@@ -39,15 +41,26 @@ struct row_step {
     int64_t first, end;
     bool broad;
 };
-constexpr int MOST_STEPS = 8;
+constexpr int MOST_STEPS = 8, TICKETS_APART = 32;
 struct row_steps {
     int count;                             /* 0: all rows in one launch */
     row_step steps[MOST_STEPS];
 };
 /** bounds: of n_levels levels; `lanes` share a row. */
 void row_steps_choose(trine_triangular plan, int64_t n_levels, const int64_t *bounds, int lanes, row_steps *out);
-/** Rows first .. end - 1 of d, whose entries are in rows that have been solved. x: the solution in solve order. */
-trine_status broad_level_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, int lanes, int64_t first, int64_t end, void *x);
+/** What solves that take turns with two states leave for the next one: every value of x missing, and all tickets at their start. The next
+ *  solve may be of the other side of the plan, in other steps, so this is the same whatever the steps of this one. */
+struct next_state {
+    void *x;                               /* NULL: not wanted */
+    unsigned *tickets;                     /* MOST_STEPS of them, TICKETS_APART apart */
+    __device__ void reset_tickets() const
+    {
+        if (x && blockIdx.x == 0 && threadIdx.x < MOST_STEPS) tickets[threadIdx.x * TICKETS_APART] = ~0u;
+    }
+};
+/** A broad step of d's rows, whose entries are in rows that have been solved. x: the solution in solve order. */
+trine_status broad_level_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, int lanes, const row_step *step, void *x,
+                               next_state next);
 
 /** Groups of rows that need nothing of each other. */
 struct row_groups {

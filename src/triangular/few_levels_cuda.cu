@@ -20,6 +20,7 @@ template <typename T> struct level_rows {
     const int32_t *columns, *order, *levels; /* order: NULL: see forward; levels: NULL: all rows that a launch has */
     const T *values, *pivots, *B;
     T *X, *x;                /* x: in solve order */
+    next_state next;
     const long_part *parts;
     T *sums;
     unsigned *counters;      /* of long rows; zero, and zero again at the end */
@@ -59,9 +60,13 @@ __global__ void __launch_bounds__(THREADS) solve_level(const level_rows<T> a)
     auto finish = [&](int64_t p, T sum) {
         const int64_t row = a.row_at(p);
         const T x = missing_or(a.divide(p, a.alpha * a.B[row * a.b_row] - sum)); /* rows of other steps may wait for it */
-        if constexpr (!AT_ONCE) a.x[p] = x;
+        if constexpr (!AT_ONCE) {
+            a.x[p] = x;
+            if (a.next.x) ((T *)a.next.x)[p] = missing_value<T>();
+        }
         a.X[row * a.x_row] = x;
     };
+    if constexpr (!AT_ONCE) a.next.reset_tickets();
     if (blockIdx.x >= a.row_blocks) {
         __shared__ bool last;
         const long_part part = a.parts[blockIdx.x - a.row_blocks];
@@ -114,7 +119,8 @@ template <int E, typename T> trine_status launch(const level_launches *l, level_
 }
 
 template <typename T>
-trine_status solve_side(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room)
+trine_status solve_side(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room,
+                        next_state next)
 {
     gpuStream_t stream = (gpuStream_t)s->stream;
     level_rows<T> a = {};
@@ -123,11 +129,11 @@ trine_status solve_side(trine_triangular plan, const struct triangular_solve *s,
     if (l->levels) a.levels = device_levels_of(l->levels);
     else a.order = d->order;
     a.values = (const T *)d->values, a.pivots = (const T *)d->pivots;
-    a.B = (const T *)s->B, a.X = (T *)s->X, a.x = (T *)x;
+    a.B = (const T *)s->B, a.X = (T *)s->X, a.x = (T *)x, a.next = next;
     if (l->n_parts) a.parts = l->parts, a.counters = (unsigned *)room, a.sums = (T *)(room + FEW_LEVELS_COUNTERS);
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     a.conjugate = s->conjugate, a.forward = l->forward;
-    const bool at_once = l->at_once && s->B != s->X;
+    const bool at_once = few_levels_at_once(s, l);
     switch (l->lanes) {
     case 1: return launch<1>(l, a, at_once, stream);
     case 2: return launch<2>(l, a, at_once, stream);
@@ -245,11 +251,21 @@ void row_steps_choose(trine_triangular plan, int64_t n_levels, const int64_t *bo
     if (!any) out->count = 0;
 }
 
-trine_status broad_level_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, int lanes, int64_t first, int64_t end, void *x)
+static trine_status run(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room,
+                        next_state next)
+{
+    static trine_status (*const solves[])(trine_triangular, const struct triangular_solve *, const device_triangle *, const level_launches *, void *, char *,
+                                          next_state) = {
+        nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
+    return solves[plan->dtype](plan, s, d, l, x, room, next);
+}
+
+trine_status broad_level_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, int lanes, const row_step *step, void *x,
+                               next_state next)
 {
     level_launches level = {};
-    level.count = 1, level.lanes = lanes, level.first[0] = first, level.end[0] = end;
-    return few_levels_solve(plan, s, d, &level, x, nullptr);
+    level.count = 1, level.lanes = lanes, level.first[0] = step->first, level.end[0] = step->end;
+    return run(plan, s, d, &level, x, nullptr, next);
 }
 
 size_t few_levels_room(trine_triangular plan, const level_launches *l)
@@ -259,7 +275,5 @@ size_t few_levels_room(trine_triangular plan, const level_launches *l)
 
 trine_status few_levels_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room)
 {
-    static trine_status (*const run[])(trine_triangular, const struct triangular_solve *, const device_triangle *, const level_launches *, void *, char *) = {
-        nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
-    return run[plan->dtype](plan, s, d, l, x, room);
+    return run(plan, s, d, l, x, room, {});
 }

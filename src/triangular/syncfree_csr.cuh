@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-#include "triangular/device_triangle.h"
+#include "triangular/few_levels.h"
 #include "triangular/pack.cuh"
 
 constexpr int MAX_WARPS = 16;
@@ -31,8 +31,7 @@ template <typename T> struct rows_args {
     const T *values, *pivots, *B;
     T *X, *x;                /* x: values as flags, n x nrhs, row-major, in solve order */
     unsigned *ticket;        /* starts at all bits set, like x */
-    T *next_x;               /* x and ticket of the next solve, reset by this one; NULL: not wanted */
-    unsigned *next_ticket;
+    next_state next;         /* reset by this solve */
     level_report *report;
     T alpha;
     bool conjugate;
@@ -70,8 +69,8 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
     if (threadIdx.x == 0) {
         chunk_of[0] = atomicAdd(a.ticket, 1u) + 1u;
         if constexpr (LEVELS) atomicMin(&a.report->start, nanoseconds());
-        else if (a.next_x && blockIdx.x == 0) *a.next_ticket = ~0u;
     }
+    if constexpr (!LEVELS) a.next.reset_tickets();
     clear_window(0);
     __syncthreads();
     for (int parity = 0;; parity ^= 1) {
@@ -135,7 +134,7 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
 #pragma unroll
                 for (int i = 0; i < V; i++) a.X[row * a.x_row + (j + i) * a.x_col] = x.v[i];
                 if constexpr (R * V == 1)
-                    if (a.next_x) a.next_x[p] = missing_value<T>();
+                    if (a.next.x) ((T *)a.next.x)[p] = missing_value<T>();
             }
             return x;
         };

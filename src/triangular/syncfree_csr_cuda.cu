@@ -101,7 +101,7 @@ template <typename T> trine_status reset_state(trine_triangular plan, struct tri
     if (!in_turn || !found) TRY(trine_device_fill_async(plan->ctx, buffer, 0xFF, bytes, stream));
     a->ticket = (unsigned *)buffer, a->x = (T *)(buffer + STATE_BYTES);
     if (in_turn) {
-        a->next_ticket = (unsigned *)other, a->next_x = (T *)(other + STATE_BYTES);
+        a->next = {other + STATE_BYTES, (unsigned *)other};
         work->reset_half = found == 2 ? 1 : 2;
     }
 done:
@@ -124,15 +124,14 @@ template <typename T> void launch_one(const row_shape *one, rows_args<T> &a, gpu
 /** Broad levels and what is between, each between-step with a ticket of its own. */
 template <typename T> trine_status solve_in_steps(trine_triangular plan, const struct triangular_solve *s, const device_side *d, const rows_args<T> &a)
 {
-    constexpr size_t APART = STATE_BYTES / MOST_STEPS / sizeof(unsigned);
+    static_assert(MOST_STEPS * TICKETS_APART * sizeof(unsigned) <= STATE_BYTES, "all tickets stand in a state");
     trine_status status = TRINE_SUCCESS;
     for (int i = 0; i < d->steps.count && !status; i++) {
         const row_step step = d->steps.steps[i];
         rows_args<T> of_step = a;
         of_step.first = step.first, of_step.n = step.end;
-        of_step.ticket += i * APART;
-        if (a.next_ticket) of_step.next_ticket += i * APART;
-        if (step.broad) status = broad_level_solve(plan, s, &d->base, d->one.lanes, step.first, step.end, a.x);
+        of_step.ticket += i * TICKETS_APART;
+        if (step.broad) status = broad_level_solve(plan, s, &d->base, d->one.lanes, &step, a.x, a.next);
         else launch_one(&d->one, of_step, (gpuStream_t)s->stream, false);
     }
     return status;
@@ -143,8 +142,11 @@ trine_status solve_without_waits(trine_triangular plan, const struct triangular_
 {
     trine_status status = TRINE_SUCCESS;
     char *const room = (char *)s->work->buffer + levels_room_at(plan, s->work->max_nrhs);
-    s->work->reset_half = 0;
     if (d->groups.count) return row_groups_solve(plan, s, &d->base, &d->groups);
+    if (!few_levels_at_once(s, &d->launches)) { /* x stands in the memory of the states, also when a captured solve is replayed */
+        s->work->reset_half = 0;
+        if (trine_device_is_capturing(plan->ctx, (gpuStream_t)s->stream)) s->work->captured = true;
+    }
     if (d->launches.n_parts && !s->work->owns_buffer) /* which may have been used for something else */
         TRY(trine_device_fill_async(plan->ctx, room, 0, FEW_LEVELS_COUNTERS, s->stream));
     TRY(few_levels_solve(plan, s, &d->base, &d->launches, s->work->buffer, room));
