@@ -225,7 +225,8 @@ static void structures_without_waits_take_new_pointers(void **state)
 {
     (void)state;
     static const struct { int64_t n, per_row; int64_t (*from)(int64_t, int64_t, int64_t); } cases[] = {
-        {6000, 29, dense_groups}, {20001, 4, two_levels}, {20001, 4, three_levels}, {30000, 40, dense_corner}, {80100, 6, broad_levels}};
+        {6000, 29, dense_groups}, {20001, 4, two_levels}, {20001, 4, three_levels}, {30000, 40, dense_corner},
+        {80100, 6, broad_levels}, {1000, 2, few_levels_one_way}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int t = 0; t < 4; t++)
             for (int own_work = 0; own_work < 2; own_work++)

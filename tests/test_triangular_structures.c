@@ -68,7 +68,7 @@ static void structures_without_waits_are_solved(void **state)
     static const struct { const char *name; int64_t n, per_row; int64_t (*from)(int64_t, int64_t, int64_t); } cases[] = {
         {"dense groups", 6000, 29, dense_groups}, {"uneven groups", 7201, 29, uneven_groups}, {"single rows", 5003, 4, single_rows},
         {"a chain of 33", 4000, 1, too_long_groups}, {"two levels", 20001, 4, two_levels}, {"three levels", 20001, 4, three_levels},
-        {"dense corner", 30000, 40, dense_corner}, {"broad levels", 80100, 6, broad_levels}};
+        {"dense corner", 30000, 40, dense_corner}, {"broad levels", 80100, 6, broad_levels}, {"few levels one way", 1000, 2, few_levels_one_way}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++)
             for (int csc = 0; csc < 2; csc++) {

@@ -192,6 +192,11 @@ int64_t two_levels(int64_t i, int64_t k, int64_t n)
     return i < half ? -1 : i < n - 2 ? (k < 3 ? (7 * i + 101 * k) % half : -1) : k < half ? k : -1;
 }
 int64_t three_levels(int64_t i, int64_t k, int64_t n) { return i == n - 1 && k == n / 2 ? n - 2 : two_levels(i, k, n); }
+int64_t few_levels_one_way(int64_t i, int64_t k, int64_t n)
+{
+    if (i == n - 1) return 3 * k + 2 < n && k < 200 ? 3 * k + 2 : -1;
+    return i % 3 && k == 0 ? i - 1 : -1;
+}
 int64_t dense_corner(int64_t i, int64_t k, int64_t n) { return (void)n, k < (i < 40 ? i : 40) ? k : -1; }
 int64_t broad_levels(int64_t i, int64_t k, int64_t n)
 {

@@ -42,6 +42,7 @@ int64_t single_rows(int64_t i, int64_t k, int64_t n);    /* of a row and of 5, f
 int64_t too_long_groups(int64_t i, int64_t k, int64_t n); /* a chain of 33 rows, the others alone */
 int64_t two_levels(int64_t i, int64_t k, int64_t n);     /* two rows need half of all rows, others three */
 int64_t three_levels(int64_t i, int64_t k, int64_t n);   /* as well, and the last one needs the other long one */
+int64_t few_levels_one_way(int64_t i, int64_t k, int64_t n); /* chains of three, and a last row that needs 200 of their ends */
 int64_t dense_corner(int64_t i, int64_t k, int64_t n);   /* 40 levels of a row, and one of all the others, which need those 40 */
 int64_t broad_levels(int64_t i, int64_t k, int64_t n);   /* by turns a broad level and a few narrow ones; 80,100 rows */
 
