@@ -334,6 +334,16 @@ static trine_status use_panels_detect(struct world *w, int variant)
     trine_panels_free(w->ctx, &panels);
     return status;
 }
+static const int32_t partition[] = {0, 3, 9, 10, N};
+static trine_status use_panels_from_partition(struct world *w, int variant)
+{
+    trine_panels panels;
+    const trine_status status = trine_panels_from_partition(w->ctx, variant ? w->unsorted : w->L, 4, partition,
+                                                            &(trine_panels_options){.uplo = TRINE_LOWER}, &panels);
+    assert_int_equal(!panels.values, status != TRINE_SUCCESS);
+    trine_panels_free(w->ctx, &panels);
+    return status;
+}
 static const trine_supernodal_options supernodal_options[] = {
     {.fill = -1}, {.invert = TRINE_INVERT_FULL, .single = 1}, {.variant = TRINE_VARIANT_TEAM}, {.variant = TRINE_VARIANT_STREAM, .access = TRINE_ACCESS_PULL},
     {.variant = TRINE_VARIANT_SPMV}};
@@ -341,6 +351,13 @@ static trine_status use_supernodal_analyse(struct world *w, int variant)
 {
     trine_supernodal plan;
     const trine_status status = trine_supernodal_analyse(w->ctx, &plan, &w->panels, &supernodal_options[variant]);
+    MADE(plan, trine_supernodal_destroy);
+}
+static trine_status use_supernodal_analyse_triangle(struct world *w, int variant)
+{
+    trine_supernodal plan;
+    const trine_status status = trine_supernodal_analyse_triangle(w->ctx, &plan, variant ? w->by_columns : w->L, variant ? 4 : 0, variant ? partition : NULL,
+                                                                  &(trine_panels_options){.uplo = TRINE_LOWER}, &supernodal_options[variant]);
     MADE(plan, trine_supernodal_destroy);
 }
 static trine_status use_supernodal_analyse_batch(struct world *w, int variant)
@@ -483,7 +500,9 @@ static const struct {
     {"trine_triangular_work", use_triangular_work, 1, 1},
     {"trine_level_sets", use_level_sets, 1, 1},
     {"trine_panels_detect", use_panels_detect, 2, 2},
+    {"trine_panels_from_partition", use_panels_from_partition, 2, 2},
     {"trine_supernodal_analyse", use_supernodal_analyse, 5, 5},
+    {"trine_supernodal_analyse_triangle", use_supernodal_analyse_triangle, 2, 2},
     {"trine_supernodal_analyse_batch", use_supernodal_analyse_batch, 5, 5},
     {"trine_supernodal_numeric", use_supernodal_numeric, 1, 1},
     {"trine_supernodal_numeric_batch", use_supernodal_numeric_batch, 1, 1},

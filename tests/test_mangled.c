@@ -88,6 +88,29 @@ READS(detect, detect_with(w, A, TRINE_UPLO_AUTO))
 READS(detect_lower, detect_with(w, A, TRINE_LOWER))
 READS(detect_upper, detect_with(w, A, TRINE_UPPER))
 
+static const int32_t partition[] = {0, 1, N};
+static trine_status partition_with(struct world *w, trine_matrix A, trine_uplo uplo)
+{
+    trine_panels panels;
+    const trine_status status = trine_panels_from_partition(w->ctx, A, 2, partition, &(trine_panels_options){.uplo = uplo, .diag = TRINE_UNIT}, &panels);
+    assert_null(panels.values);
+    return status;
+}
+READS(partition_auto, partition_with(w, A, TRINE_UPLO_AUTO))
+READS(partition_lower, partition_with(w, A, TRINE_LOWER))
+READS(partition_upper, partition_with(w, A, TRINE_UPPER))
+
+static trine_status analyse_panels_with(struct world *w, trine_matrix A, trine_uplo uplo)
+{
+    trine_supernodal plan = (trine_supernodal)w;
+    const trine_status status = trine_supernodal_analyse_triangle(w->ctx, &plan, A, 2, partition, &(trine_panels_options){.uplo = uplo, .diag = TRINE_UNIT}, NULL);
+    assert_null(plan);
+    return status;
+}
+READS(analyse_panels, analyse_panels_with(w, A, TRINE_UPLO_AUTO))
+READS(analyse_lower_panels, analyse_panels_with(w, A, TRINE_LOWER))
+READS(analyse_upper_panels, analyse_panels_with(w, A, TRINE_UPPER))
+
 #ifdef TRINE_TEST_DIRECT
 static trine_status create_factor(struct world *w, trine_matrix A)
 {
@@ -136,6 +159,8 @@ static const struct {
     {"trine_triangular_analyse", {analyse, analyse_lower, analyse_unit}},
     {"trine_level_sets", {lower_levels, upper_levels}},
     {"trine_panels_detect", {detect, detect_lower, detect_upper}},
+    {"trine_panels_from_partition", {partition_auto, partition_lower, partition_upper}},
+    {"trine_supernodal_analyse_triangle", {analyse_panels, analyse_lower_panels, analyse_upper_panels}},
 #ifdef TRINE_TEST_DIRECT
     {"trine_factor_create", {create_factor}},
     {"trine_factor_update", {update_factor}},

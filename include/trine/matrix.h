@@ -129,7 +129,8 @@ typedef struct {
 TRINE_API trine_status trine_matrix_get_structure(trine_matrix A, trine_matrix_structure *s);
 
 /** Y(i,:) = scale[i] X(perm[i],:), or with inverse != 0 Y(perm[i],:) = scale[i] X(i,:), for rows x cols vectors of type t in
- *  the context's space; perm (int32) and scale (the real type of t) live there too, NULL = identity and 1. X != Y.
+ *  the context's space; perm (int32) and scale (the real type of t) live there too, NULL = identity and 1. X != Y, unless perm
+ *  is NULL: then they may be one array with the same ld and layout.
  *  perm is not checked: a permutation of 0..rows-1, though without inverse any indices in that range will do.
  *  Asynchronous on stream (NULL = the context's), capturable. */
 TRINE_API trine_status trine_vectors_permute(trine_context ctx, trine_dtype t, const int32_t *perm, const void *scale, int inverse,

@@ -9,14 +9,15 @@
 extern "C" {
 #endif
 
-/* -------------------------------------------- panels of a factor without any */
+/* ------------------------------------------- panels of a triangle in CSR or CSC */
 
 typedef struct {
     trine_uplo uplo;    /* AUTO: T must be triangular. LOWER, UPPER: entries of the other triangle are ignored */
     trine_diag diag;    /* UNIT: the diagonal is 1, whatever is stored */
-    double fill;        /* a panel may hold this fraction of explicit zeros; 0 = automatic (0.2), negative = none: only columns
-                           of the same structure share a panel */
-    int64_t max_width;  /* columns of a panel; 0 = any number */
+    double fill;        /* a panel may hold this fraction of explicit zeros; 0 = automatic (0.2 where supernodes are found, any where
+                           they are given), negative = none: only columns of the same structure share a panel. A given supernode
+                           of more is cut into several panels */
+    int64_t max_width;  /* columns of a panel; 0 = any number. A wider given supernode is cut */
 } trine_panels_options;
 
 /** Find supernodes in a triangle T that comes without a partition (UMFPACK's factors, incomplete ones, one's own): neighbouring
@@ -27,7 +28,15 @@ typedef struct {
  *  TRINE_ERR_STRUCTURE: T is not triangular, or a diagonal entry is missing (names the row). TRINE_ERR_MEMORY says how much the
  *  panels need. */
 TRINE_API trine_status trine_panels_detect(trine_context ctx, trine_matrix T, const trine_panels_options *options, trine_panels *panels);
-/** Free what trine_panels_detect made; accepts NULL. */
+/** The same on supernodes that are given: s has the columns first_column[s]..first_column[s + 1] - 1 of T (upper T: rows), with
+ *  first_column[0] = 0 and first_column[n_supernodes] = n; first_column is host memory, read during the call. A panel's rows are the union of
+ *  its columns' rows; what is not in T's pattern is an explicit zero, and options->fill and max_width bound the zeros by cutting supernodes.
+ *  The entries of T and of the panels are counted by trine_supernodal_info of a plan (nnz_triangle, nnz).
+ *  TRINE_ERR_STRUCTURE also for a partition that does not start at 0, ascend and end at n, and for a supernode whose diagonal block lacks
+ *  a diagonal entry (names the row and the supernode). */
+TRINE_API trine_status trine_panels_from_partition(trine_context ctx, trine_matrix T, int64_t n_supernodes, const int32_t *first_column,
+                                                   const trine_panels_options *options, trine_panels *panels);
+/** Free what trine_panels_detect, trine_panels_from_partition or the adapters of trine/direct.h made; accepts NULL. */
 TRINE_API void trine_panels_free(trine_context ctx, trine_panels *panels);
 
 /* ------------------------------------------------------------------- the plan */
@@ -94,6 +103,18 @@ typedef struct {
 TRINE_API trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels,
                                                 const trine_supernodal_options *options);
 
+/** A plan from a triangle T in CSR or CSC, whose values numeric then takes as T stores them: no panels to be made. first_column and
+ *  n_supernodes: a partition, as trine_panels_from_partition takes it, or NULL and 0: supernodes are found as by trine_panels_detect;
+ *  triangle: what it says of uplo, diag and fill, NULL = all automatic. The plan solves with T itself, upper or lower: X := alpha op(T)^-1 B.
+ *  (op H of a complex upper T takes two more passes over X, which conjugate it; the summation orders of op N and T change places
+ *  for an upper T.) Only T's pattern is read; T may be in device memory, whose pattern is copied to the host, and need not outlive the call.
+ *  Beside the panels of any plan this one keeps 8 bytes for each entry of T and the panels once more (info.bytes).
+ *  Runs on the host, synchronizes. Errors: those of trine_panels_from_partition and trine_supernodal_analyse; TRINE_ERR_STRUCTURE for an
+ *  entry that is there twice (names it). */
+TRINE_API trine_status trine_supernodal_analyse_triangle(trine_context ctx, trine_supernodal *plan, trine_matrix T, int64_t n_supernodes,
+                                                         const int32_t *first_column, const trine_panels_options *triangle,
+                                                         const trine_supernodal_options *options);
+
 /** One plan for `count` factors of the same dtype and diag, of any structures: the factor of a block diagonal matrix. Vectors
  *  hold the rows of factor 0, then those of factor 1, ...; a solve is one solve with all of them (on a GPU: one launch). The rest
  *  of the interface holds for it; trine_supernodal_numeric takes the values of all factors one after the other, each
@@ -105,7 +126,7 @@ TRINE_API trine_status trine_supernodal_numeric_batch(trine_supernodal plan, tri
                                                       const trine_exec *exec);
 
 /** Take panel values of the analysed structure: an array laid out by value_offsets as trine_panels.values is, of the panels'
- *  dtype, in `space`. Any number of times. Device values: asynchronous on exec's stream. Host values on a GPU: copied through
+ *  dtype, in `space`. A plan of trine_supernodal_analyse_triangle: T's values in T's order. Any number of times. Device values: asynchronous on exec's stream. Host values on a GPU: copied through
  *  device memory allocated for the call; synchronizes. TRINE_ERR_STATE: beside another thread's solve. */
 TRINE_API trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec);
 
@@ -135,8 +156,9 @@ TRINE_API trine_status trine_supernodal_solve(trine_supernodal plan, trine_trans
 
 typedef struct {
     int64_t n;
-    int64_t nnz;                                 /* entries of the panels given, lower trapezoids with their diagonals */
-    int64_t nnz_merged;                          /* the same after merging: nnz plus explicit zeros */
+    int64_t nnz_triangle;                        /* entries of the triangle that the plan was made from; else = nnz */
+    int64_t nnz;                                 /* entries of the panels given or made of it, lower trapezoids with their diagonals */
+    int64_t nnz_merged;                          /* the same after merging: nnz plus more explicit zeros */
     int64_t panels, panels_merged;
     int64_t levels, levels_merged;               /* height of the supernodal elimination tree, in panels */
     int64_t min_panels_per_level, max_panels_per_level; /* after merging */

@@ -29,7 +29,7 @@ static trine_status permute(trine_context ctx, trine_dtype t, const int32_t *per
     TRY(trine_check_dense(Y, X->rows, "Y", &to));
     REQUIRE(to.cols == from.cols, "Y has %lld columns, not %lld", (long long)to.cols, (long long)from.cols);
     if (!from.rows || !from.cols) return TRINE_SUCCESS;
-    REQUIRE(to.data != from.data, "X and Y are the same array");
+    REQUIRE(to.data != from.data || (!perm && !add && to.ld == from.ld && to.layout == from.layout), "X and Y are the same array");
     const vectors_move move = {from.rows, from.cols, from.data, to.data, row_stride(&from), column_stride(&from), row_stride(&to), column_stride(&to),
                                perm, scale, inverse, conjugate, add};
     status = backend_of(ctx)->permute[t](ctx, &move, stream ? stream : ctx->stream);

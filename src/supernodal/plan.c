@@ -1,4 +1,6 @@
 /* Life of a supernodal plan; the method is in symbolic/ and in the backends, cpu/ and cuda/. */
+#include <string.h>
+
 #include "supernodal/supernodal.h"
 
 trine_status trine_supernodal_destroy(trine_supernodal *plan)
@@ -12,6 +14,8 @@ trine_status trine_supernodal_destroy(trine_supernodal *plan)
     if (P->device) P->backend->destroy(P);
     trine_free(ctx, ctx->info.space, P->values);
     trine_free(ctx, TRINE_HOST, P->factor_values);
+    trine_free(ctx, ctx->info.space, P->places.of_entry);
+    trine_free(ctx, ctx->info.space, P->panel_values);
     supernodal_structure_free(&P->S);
     trine_free(ctx, TRINE_HOST, P);
     return trine_context_destroy(&ctx);
@@ -137,9 +141,14 @@ done:
     return status;
 }
 
-trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec)
+trine_status supernodal_take_values(trine_supernodal plan, trine_space space, const void *values, void *stream)
 {
-    REQUIRE(plan, "plan is NULL");
+    return converts_outside(plan) ? supernodal_single_numeric(plan, values) : plan->backend->numeric(plan, space, values, stream);
+}
+
+typedef trine_status (*take_values_fn)(trine_supernodal plan, trine_space space, const void *values, void *stream);
+static trine_status numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec, take_values_fn take)
+{
     REQUIRE(values || !plan->S.n, "values is NULL");
     REQUIRE(space == TRINE_HOST || (space == TRINE_DEVICE && plan->ctx->cuda), "a CPU context has no device memory");
     const double start = trine_wall_time();
@@ -147,13 +156,17 @@ trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, 
     if (status) return status;
     plan->has_values = plan->substitutes = false;
     plan->growth = plan->invert == TRINE_INVERT_NONE || !plan->S.n ? 0 : -1;
-    if (plan->S.n)
-        status = converts_outside(plan) ? supernodal_single_numeric(plan, values)
-                                        : plan->backend->numeric(plan, space, values, trine_exec_stream(plan->ctx, exec));
+    if (plan->S.n) status = take(plan, space, values, trine_exec_stream(plan->ctx, exec));
     plan->has_values = !status;
     if (!status) plan->numeric_seconds = trine_wall_time() - start;
     trine_leave_alone(&plan->usage);
     return status;
+}
+
+trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec)
+{
+    REQUIRE(plan, "plan is NULL");
+    return numeric(plan, space, values, exec, plan->from_triangle ? supernodal_triangle_numeric : supernodal_take_values);
 }
 
 /** TRINE_ERR_STRUCTURE unless the panels are those analysed. */
@@ -183,7 +196,7 @@ trine_status trine_supernodal_update(trine_supernodal plan, const trine_panels *
     REQUIRE(!panels->n_panels || (panels->first_column && panels->row_offsets && panels->rows && panels->value_offsets),
             "first_column, row_offsets, rows or value_offsets is NULL");
     const trine_status status = same_structure(&plan->S, panels);
-    return status ? status : trine_supernodal_numeric(plan, TRINE_HOST, panels->values, exec);
+    return status ? status : numeric(plan, TRINE_HOST, panels->values, exec, supernodal_take_values);
 }
 
 trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exec)
@@ -219,6 +232,32 @@ trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *bu
     return new_work(plan, nrhs, buffer, true, work);
 }
 
+static trine_status solve_panels(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
+                                 supernodal_work *work, void *stream)
+{
+    return converts_outside(plan) ? supernodal_single_solve(plan, op, alpha, B, X, work) : plan->backend->solve(plan, op, alpha, B, X, work, stream);
+}
+
+/** With T = L^T of a plan from an upper triangle, op(T)^-1 is L^-T, L^-1 or conj(L)^-1, which is conj(L^-1 conj(.)). */
+static trine_status solve_upper(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
+                                supernodal_work *work, void *stream)
+{
+    if (op == TRINE_N) return solve_panels(plan, TRINE_T, alpha, B, X, work, stream);
+    if (op == TRINE_T || !trine_dtype_is_complex(plan->given)) return solve_panels(plan, TRINE_N, alpha, B, X, work, stream);
+    float single[2] = {0, 0};
+    double wide[2] = {0, 0};
+    const bool is_single = trine_dtype_is_single(plan->given);
+    memcpy(is_single ? (void *)single : wide, alpha, trine_dtype_size(plan->given));
+    single[1] = -single[1];
+    wide[1] = -wide[1];
+    trine_status status = TRINE_SUCCESS;
+    TRY(trine_vectors_permute_conjugate(plan->ctx, plan->given, NULL, NULL, 0, B, X, stream));
+    TRY(solve_panels(plan, TRINE_N, is_single ? (const void *)single : wide, X, X, work, stream));
+    TRY(trine_vectors_permute_conjugate(plan->ctx, plan->given, NULL, NULL, 0, X, X, stream));
+done:
+    return status;
+}
+
 trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B,
                                     const trine_dense *X, const trine_exec *exec)
 {
@@ -242,8 +281,7 @@ trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, c
     TRY(trine_solve_begin(&plan->usage, &work->base.usage, "give each thread a work of its own (trine_supernodal_work)"));
     if (!plan->has_values) status = trine_fail(TRINE_ERR_STATE, "solve before numeric");
     else if (plan->S.n && b.cols)
-        status = converts_outside(plan) ? supernodal_single_solve(plan, op, alpha, &b, &x, work)
-                                        : plan->backend->solve(plan, op, alpha, &b, &x, work, trine_exec_stream(plan->ctx, exec));
+        status = (plan->places.upper ? solve_upper : solve_panels)(plan, op, alpha, &b, &x, work, trine_exec_stream(plan->ctx, exec));
     trine_solve_end(&plan->usage, &work->base.usage);
 done:
     trine_supernodal_destroy(&plan);
@@ -256,7 +294,7 @@ trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_i
     REQUIRE(info, "info is NULL");
     const supernodal_structure *S = &plan->S;
     *info = (trine_supernodal_info){
-        .n = S->n, .nnz = S->nnz, .nnz_merged = S->nnz_merged, .panels = S->n_sources, .panels_merged = S->n_panels,
+        .n = S->n, .nnz_triangle = plan->from_triangle ? plan->places.entries : S->nnz, .nnz = S->nnz, .nnz_merged = S->nnz_merged, .panels = S->n_sources, .panels_merged = S->n_panels,
         .levels = S->levels_given, .levels_merged = S->levels, .min_panels_per_level = S->min_panels_per_level,
         .max_panels_per_level = S->max_panels_per_level, .bytes = plan->bytes, .analyse_seconds = plan->analyse_seconds,
         .numeric_seconds = plan->numeric_seconds, .growth = plan->growth,

@@ -52,6 +52,18 @@ void supernodal_structure_free(supernodal_structure *S);
  *  ascending. */
 trine_status supernodal_reorder(supernodal_structure *S, const int32_t *order);
 
+/** Where the entries of a triangle in CSR or CSC are among the values of its panels. */
+typedef struct {
+    int64_t count;       /* entries as T stores them; in a plan, 0 also says that the plan was made from panels */
+    int64_t *of_entry;   /* offset of each among the values of all panels; -1: not an entry of the triangle. Of a plan: in the context's space */
+    int64_t entries;     /* of the triangle, implied diagonal ones of a unit triangle too */
+    bool upper;          /* the panels are those of T^T */
+} supernodal_places;
+/** Panels of T's pattern, without values, and the places of T's entries on the host; first_column NULL: supernodes are found. What it makes
+ *  is freed by trine_panels_free and trine_free; nothing is left after a failure. T: host or device. */
+trine_status supernodal_lay_out_triangle(trine_context ctx, trine_matrix T, int64_t n_supernodes, const int32_t *first_column,
+                                         const trine_panels_options *options, trine_panels *panels, supernodal_places *places);
+
 /** Told that level k of the way through the levels is about to be put on `stream`, and with k = levels that all of them are. */
 typedef void (*supernodal_level_watch)(void *user, int64_t k, void *stream);
 
@@ -88,6 +100,9 @@ struct trine_supernodal_s {
     double growth;                    /* of the last numeric's inverses, likewise; negative: not known yet */
     supernodal_structure S;
     int64_t n_factors, *factor_values; /* of a batch: where each one's values begin; else 0, NULL */
+    bool from_triangle;            /* numeric takes the values of a triangle T, and solves are with T: */
+    supernodal_places places;
+    void *panel_values;            /* T's values at their places, zeros elsewhere; in the context's space */
     void *values;                  /* in the context's space */
     const struct supernodal_backend *backend;
     void *device;                  /* the backend's own part */
@@ -121,11 +136,20 @@ struct supernodal_backend {
     void (*work_free)(trine_context ctx, supernodal_work *work); /* what work_init left in work->device; may be NULL */
     trine_status (*solve)(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
                           supernodal_work *work, void *stream);
+    /** plan->panel_values from a triangle's values in the context's space. */
+    trine_status (*place)(trine_supernodal plan, const void *values, void *stream);
 };
 /** Measure by levels (the benchmark does): solves level by level on a GPU that are launched kernel by kernel, or captured by the
  *  caller, call `watch` (NULL: no more) between levels. */
 TRINE_API void trine_supernodal_watch_levels(trine_supernodal plan, supernodal_level_watch watch, void *user);
 extern const struct supernodal_backend supernodal_cpu, supernodal_cuda;
+
+/** triangle.c: numeric with the values of the triangle that the plan was made from, and conj(L)^-1 for an upper one. */
+trine_status supernodal_triangle_numeric(trine_supernodal plan, trine_space space, const void *values, void *stream);
+trine_status supernodal_triangle_place(trine_supernodal plan, const void *values, void *stream);
+trine_status supernodal_place_on_gpu(trine_supernodal plan, const void *values, void *stream);
+/** numeric of a plan whose values are in the layout of its panels. */
+trine_status supernodal_take_values(trine_supernodal plan, trine_space space, const void *values, void *stream);
 
 /** options.single on the CPU (single.c): work_bytes follow the backend's own, which are a multiple of an element. */
 trine_status supernodal_single_numeric(trine_supernodal plan, const double *values);

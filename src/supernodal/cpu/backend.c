@@ -185,4 +185,4 @@ static trine_status cpu_solve(trine_supernodal plan, trine_transpose op, const v
 
 const struct supernodal_backend supernodal_cpu = {
     .analyse = cpu_analyse, .destroy = cpu_destroy, .numeric = cpu_numeric, .examine = cpu_examine,
-    .work_bytes = cpu_work_bytes, .work_init = cpu_work_init, .solve = cpu_solve};
+    .work_bytes = cpu_work_bytes, .work_init = cpu_work_init, .solve = cpu_solve, .place = supernodal_triangle_place};

@@ -382,4 +382,4 @@ trine_status cuda_solve(trine_supernodal plan, trine_transpose op, const void *a
 
 extern "C" const struct supernodal_backend supernodal_cuda = {
     cuda_analyse, cuda_destroy, cuda_numeric, cuda_examine, cuda_work_bytes, cuda_work_init,
-    supernodal_levels_work_free, cuda_solve};
+    supernodal_levels_work_free, cuda_solve, supernodal_place_on_gpu};
