@@ -142,6 +142,51 @@ static void arrows_point_where_they_should(void **state)
         assert_rows_ascend(&s);
         OK(trine_matrix_destroy(&s.A));
     }
+    static const struct { const char *spec; int64_t width, head; } wide[] = {
+        {"arrow:n=12,width=3", 3, 9}, {"arrow:n=12,width=3,head=first", 3, 0}, {"arrow:n=12,width=0", 0, 12}, {"arrow:n=12,width=50", 12, 0}};
+    for (int c = 0; c < 4; c++) {
+        sparse s = make(ctx, wide[c].spec);
+        const int64_t w = wide[c].width, head = wide[c].head;
+        assert_int_equal(s.nnz, 12 - w + 2 * w * (12 - w) + w * w);
+        for (int64_t i = 0; i < 12; i++)
+            for (int64_t j = 0; j < 12; j++) {
+                const bool dense = (i >= head && i < head + w) || (j >= head && j < head + w);
+                assert_true(at(&s, i, j) == (i == j ? 2 : dense ? -1.0 / 12 : 0));
+            }
+        assert_rows_ascend(&s);
+        OK(trine_matrix_destroy(&s.A));
+    }
+    trine_matrix none;
+    FAILS(TRINE_ERR_ARGUMENT, "width", trine_matrix_gallery(ctx, &none, "arrow:n=12,width=-1", TRINE_D));
+    trine_context_destroy(&ctx);
+}
+
+static void diagonal_blocks_are_dense(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    sparse s = make(ctx, "block_diagonal:blocks=4,size=5");
+    assert_int_equal(s.n, 20);
+    assert_int_equal(s.nnz, 4 * 25);
+    for (int64_t i = 0; i < 20; i++)
+        for (int64_t j = 0; j < 20; j++) assert_true(at(&s, i, j) == (i == j ? 2 : i / 5 == j / 5 ? -1.0 / 5 : 0));
+    assert_rows_ascend(&s);
+    assert_true(is_positive_definite(&s));
+    for (trine_uplo uplo = TRINE_LOWER; uplo <= TRINE_UPPER; uplo++) {
+        trine_matrix T;
+        int64_t levels, offsets[21];
+        OK(trine_matrix_triangle(s.A, &T, uplo, TRINE_NONUNIT, 0));
+        OK(trine_level_sets(ctx, T, uplo, &levels, offsets, NULL, NULL));
+        assert_int_equal(levels, 5);
+        OK(trine_matrix_destroy(&T));
+    }
+    OK(trine_matrix_destroy(&s.A));
+    s = make(ctx, "block_diagonal:blocks=0");
+    assert_int_equal(s.n, 0);
+    OK(trine_matrix_destroy(&s.A));
+    trine_matrix none;
+    FAILS(TRINE_ERR_ARGUMENT, "size", trine_matrix_gallery(ctx, &none, "block_diagonal:size=0", TRINE_D));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_matrix_gallery(ctx, &none, "block_diagonal:blocks=100000,size=100000", TRINE_D));
     trine_context_destroy(&ctx);
 }
 
@@ -370,6 +415,7 @@ int main(void)
         cmocka_unit_test(the_upper_random_triangle_is_the_lower_one_in_reverse),
         cmocka_unit_test(power_law_graphs_are_symmetric_dominant_and_have_hubs),
         cmocka_unit_test(arrows_point_where_they_should),
+        cmocka_unit_test(diagonal_blocks_are_dense),
         cmocka_unit_test(the_lower_kkt_triangle_has_the_size_of_nlpkkt160),
         cmocka_unit_test(the_beam_equals_its_elements),
         cmocka_unit_test(the_default_beam_is_LF10000),

@@ -44,7 +44,8 @@ static const gallery_entry entries[] = {
     {"chain", "n=1000,uplo=lower|upper", "bidiagonal: n level sets", gallery_chain},
     {"dense_row", "n=1000,uplo=lower|upper", "triangular with one full row", gallery_dense_row},
     {"dense_column", "n=1000,uplo=lower|upper", "triangular with one full column", gallery_dense_column},
-    {"arrow", "n=1000,head=last|first", "diagonal with one full row and column, SPD", gallery_arrow},
+    {"arrow", "n=1000,head=last|first,width=1", "diagonal with width full rows and columns, SPD", gallery_arrow},
+    {"block_diagonal", "blocks=100,size=30", "dense diagonal blocks, SPD: size level sets in either triangle", gallery_block_diagonal},
 };
 enum { N_ENTRIES = sizeof entries / sizeof *entries };
 

@@ -61,6 +61,7 @@ trine_status gallery_powerlaw(gallery *g);
 trine_status gallery_diagonal(gallery *g);
 trine_status gallery_chain(gallery *g);
 trine_status gallery_arrow(gallery *g);
+trine_status gallery_block_diagonal(gallery *g);
 trine_status gallery_dense_row(gallery *g);
 trine_status gallery_dense_column(gallery *g);
 trine_status gallery_kkt_lower(gallery *g);

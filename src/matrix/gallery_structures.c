@@ -96,31 +96,55 @@ trine_status gallery_dense_column(gallery *g)
     return status ? status : gallery_rows(g, s.n, dense_column_row, &s);
 }
 
-typedef struct { int64_t n, head; } arrow;
+/** Dense rows and columns head..head + width - 1. */
+typedef struct { int64_t n, width, head; } arrow;
 
 static int64_t arrow_row(const void *state, int64_t i, int32_t *columns, double *values)
 {
     const arrow *s = state;
     const double spoke = -1.0 / (double)s->n;
+    const int64_t end = s->head + s->width;
     int64_t count = 0;
-    if (i == s->head)
+    if (i >= s->head && i < end)
         for (int64_t j = 0; j < s->n; j++) put(&count, columns, values, j, j == i ? 2 : spoke);
     else {
-        if (s->head < i) put(&count, columns, values, s->head, spoke);
+        if (i >= end) for (int64_t j = s->head; j < end; j++) put(&count, columns, values, j, spoke);
         put(&count, columns, values, i, 2);
-        if (s->head > i) put(&count, columns, values, s->head, spoke);
+        if (i < s->head) for (int64_t j = s->head; j < end; j++) put(&count, columns, values, j, spoke);
     }
     return count;
 }
 
-/** Diagonal 2 and one row and column full of -1/n, symmetric positive definite: with head=last its Cholesky factor has no
+/** Diagonal 2 and `width` rows and columns full of -1/n, symmetric positive definite: with head=last its Cholesky factor has no
  *  fill, with head=first it is full. */
 trine_status gallery_arrow(gallery *g)
 {
     arrow s;
     trine_status status = gallery_integer(g, "n", 0, INT_MAX, &s.n);
-    s.head = gallery_real(g, "head") == 1 ? 0 : s.n - 1;
-    return status ? status : gallery_rows(g, s.n, arrow_row, &s);
+    if (!status) status = gallery_integer(g, "width", 0, INT_MAX, &s.width);
+    if (status) return status;
+    if (s.width > s.n) s.width = s.n;
+    s.head = gallery_real(g, "head") == 1 ? 0 : s.n - s.width;
+    return gallery_rows(g, s.n, arrow_row, &s);
+}
+
+static int64_t block_diagonal_row(const void *state, int64_t i, int32_t *columns, double *values)
+{
+    const int64_t size = *(const int64_t *)state, first = i - i % size;
+    int64_t count = 0;
+    for (int64_t j = first; j < first + size; j++) put(&count, columns, values, j, j == i ? 2 : -1.0 / (double)size);
+    return count;
+}
+
+/** Dense diagonal blocks, 2 on the diagonal and -1/size beside it, symmetric positive definite: `size` level sets of `blocks` rows in
+ *  either triangle. */
+trine_status gallery_block_diagonal(gallery *g)
+{
+    int64_t blocks, size;
+    trine_status status = gallery_integer(g, "blocks", 0, INT_MAX, &blocks);
+    if (!status) status = gallery_integer(g, "size", 1, INT_MAX, &size);
+    if (!status) status = gallery_check_order(g, (double)blocks * (double)size);
+    return status ? status : gallery_rows(g, blocks * size, block_diagonal_row, &size);
 }
 
 /* ---------------------------------------------------------------------- beam */
