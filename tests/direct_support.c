@@ -166,7 +166,7 @@ void assert_identity(trine_factor F, trine_matrix A)
     assert_permutation(p, n);
     assert_permutation(q, n);
     trine_matrix L = triangle(F, TRINE_LOWER), U, W, Wp;
-    if (is_cholesky(info.method))
+    if (info.diag_L == TRINE_NONUNIT)
         OK(trine_matrix_transpose(L, &U, TRINE_H));
     else
         U = triangle(F, TRINE_UPPER);
@@ -183,6 +183,7 @@ void assert_identity(trine_factor F, trine_matrix A)
     OK(trine_matrix_get_arrays(L, &Lo, &Li, &Lx));
     OK(trine_matrix_get_arrays(U, &Uo, &Ui, &Ux));
     OK(trine_matrix_get_arrays(Wp, &Ao, &Ai, &Ax));
+    const bool single = info.dtype == TRINE_S || info.dtype == TRINE_C;
     wide *difference = calloc((size_t)n + 1, sizeof *difference);
     long double *bound = calloc((size_t)n + 1, sizeof *bound);
     for (int64_t j = 0; j < n; j++) {
@@ -199,7 +200,7 @@ void assert_identity(trine_factor F, trine_matrix A)
         for (int64_t k = Ao[j]; k < Ao[j + 1]; k++)
             difference[Ai[k]] -= get(info.dtype, Ax, k) * (r ? r[Ai[k]] : 1) * (c ? c[j] : 1);
         for (int64_t i = 0; i < n; i++)
-            if (!(cabsl(difference[i]) <= (double)n * (4 * 0x1p-52 * bound[i] + DBL_MIN))) {
+            if (!(cabsl(difference[i]) <= (double)n * (4 * eps_of(info.dtype) * bound[i] + (single ? FLT_MIN : DBL_MIN)))) {
                 print_error("n %lld, %s, %s: (%lld,%lld) differs by %Lg, |L||U| %Lg\n", (long long)n, trine_direct_method_name(info.method),
                             trine_ordering_name(info.ordering), (long long)i, (long long)j, cabsl(difference[i]), bound[i]);
                 fail();

@@ -10,6 +10,8 @@
 #include "header_support.h"
 #ifdef TRINE_TEST_DIRECT
 #include <trine/direct.h>
+
+#include "foreign_factors.h"
 #endif
 
 enum { N = 20 };
@@ -438,6 +440,31 @@ static trine_status use_get_panels(struct world *w, int variant)
     OK(trine_factor_destroy(&F));
     return status;
 }
+/** CHOLMOD's memory is not the context's. */
+static trine_status use_factor_from_cholmod(struct world *w, int variant)
+{
+    trine_factor F;
+    const int64_t fail_at = w->memory.fail_at, before = w->memory.calls;
+    w->memory.fail_at = 0;
+    cholmod_program f = cholmod_of(w->A, variant ? FOREIGN_LDL : FOREIGN_SUPERNODAL, variant);
+    w->memory.fail_at = fail_at ? fail_at + w->memory.calls - before : 0;
+    const trine_status status = trine_factor_from_cholmod(w->ctx, &F, f.L);
+    cholmod_program_free(&f);
+    MADE(F, trine_factor_destroy);
+}
+static trine_status use_factor_from_superlu(struct world *w, int variant)
+{
+    trine_factor F;
+    const int64_t fail_at = w->memory.fail_at, before = w->memory.calls;
+    w->memory.fail_at = 0;
+    superlu_factor f = superlu_of(w->A, false);
+    w->memory.fail_at = fail_at ? fail_at + w->memory.calls - before : 0;
+    double ones[N];
+    for (int i = 0; i < N; i++) ones[i] = 1;
+    const trine_status status = trine_factor_from_superlu(w->ctx, &F, f.L, f.U, f.perm_r, f.perm_c, variant ? ones : NULL, variant ? ones : NULL);
+    superlu_factor_free(&f);
+    MADE(F, trine_factor_destroy);
+}
 static void assert_direct(struct world *w, trine_direct plan)
 {
     double x[N];
@@ -464,6 +491,12 @@ static trine_status use_direct_create_from_factor(struct world *w, int variant)
 static trine_status use_direct_update(struct world *w, int variant)
 {
     const trine_status status = trine_direct_update(w->direct[variant], w->A);
+    if (!status) assert_direct(w, w->direct[variant]);
+    return status;
+}
+static trine_status use_direct_replace_factor(struct world *w, int variant)
+{
+    const trine_status status = trine_direct_replace_factor(w->direct[variant], w->factor[variant], w->A);
     if (!status) assert_direct(w, w->direct[variant]);
     return status;
 }
@@ -511,11 +544,14 @@ static const struct {
 #ifdef TRINE_TEST_DIRECT
     {"trine_factor_create", use_factor_create, 10, 10},
     {"trine_factor_update", use_factor_update, 4, 4},
+    {"trine_factor_from_cholmod", use_factor_from_cholmod, 2, 2},
+    {"trine_factor_from_superlu", use_factor_from_superlu, 2, 2},
     {"trine_factor_get_triangle", use_get_triangle, 6, 6},
     {"trine_factor_get_panels", use_get_panels, 1, 1},
     {"trine_direct_create", use_direct_create, 5, 4},
     {"trine_direct_create_from_factor", use_direct_create_from_factor, 5, 4},
     {"trine_direct_update", use_direct_update, 5, 4},
+    {"trine_direct_replace_factor", use_direct_replace_factor, 4, 4},
 #endif
 };
 

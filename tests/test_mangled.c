@@ -135,6 +135,7 @@ static trine_status create_from_factor(struct world *w, trine_matrix A)
     return status;
 }
 READS(update_direct, trine_direct_update(w->direct, A))
+READS(replace_factor, trine_direct_replace_factor(w->direct, w->factor, A))
 #endif
 
 static const struct {
@@ -167,6 +168,7 @@ static const struct {
     {"trine_direct_create", {create_direct}},
     {"trine_direct_create_from_factor", {create_from_factor}},
     {"trine_direct_update", {update_direct}},
+    {"trine_direct_replace_factor", {replace_factor}},
 #endif
 };
 

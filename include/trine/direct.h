@@ -45,16 +45,17 @@ typedef struct {
  *  on the way; scale the matrix. TRINE_ERR_MEMORY: the factor does not fit; SuperLU,
  *  which by itself ends the process then, does not (docs/direct.md). AUTO falls back as its comment says and logs it. */
 TRINE_API trine_status trine_factor_create(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options);
-/** New values on the same pattern (same nnz and order of entries): the ordering and symbolic part are used again. */
+/** New values on the same pattern (same nnz and order of entries): the ordering and symbolic part are used again. TRINE_ERR_UNSUPPORTED: the
+ *  factor was taken from the caller's program. */
 TRINE_API trine_status trine_factor_update(trine_factor F, trine_matrix A);
 
 typedef struct {
-    int64_t n, nnz_matrix, nnz_L, nnz_U;      /* explicit entries, diagonals included; Cholesky: nnz_U = nnz_L */
-    double fill;                              /* (nnz_L + nnz_U - n) / nnz(A), both triangles counted */
+    int64_t n, nnz_matrix, nnz_L, nnz_U;      /* explicit entries, diagonals included; Cholesky: nnz_U = nnz_L; nnz_matrix = 0 where A is not known */
+    double fill;                              /* (nnz_L + nnz_U - n) / nnz(A), both triangles counted; 0 likewise */
     trine_direct_method method;
     trine_ordering ordering;
-    trine_dtype dtype;                        /* of the factor: TRINE_D or TRINE_Z */
-    trine_diag diag_L;                        /* UNIT for LU, NONUNIT for Cholesky */
+    trine_dtype dtype;                        /* of the factor: TRINE_D or TRINE_Z; TRINE_S or TRINE_C as well where SuperLU's was taken */
+    trine_diag diag_L;                        /* UNIT for LU and an LDL^H that was taken, NONUNIT for Cholesky */
     double order_seconds, factor_seconds;
     const char *reason;                       /* one clause: why this method */
 } trine_factor_info;
@@ -73,6 +74,29 @@ TRINE_API trine_status trine_factor_get_triangle(trine_factor F, trine_uplo whic
  *  factors and UMFPACK; TRINE_ERR_MEMORY says how much the panels of U^T need. */
 TRINE_API trine_status trine_factor_get_panels(trine_factor F, trine_uplo which, trine_panels *panels);
 TRINE_API trine_status trine_factor_destroy(trine_factor *F);
+
+/* ------------------------------------- factors that the caller's own program made */
+
+/** F from a factor that the caller made with CHOLMOD: P A P^T = L L^H supernodal, or L L^H or L D L^H simplicial; real or complex, of
+ *  int or long indices, in double. All of it is copied, L may go at once. F has permutations, panels (supernodal) and triangles
+ *  as above; an L D L^H has unit L and U = D L^H, whose triangle trine_factor_get_triangle gives with TRINE_UPPER. A simplicial factor has
+ *  no panels; trine_panels_detect finds some in its triangle. Solve with trine_direct_create_from_factor, or with trine_supernodal or
+ *  trine_triangular alone. `L` is the library's cholmod_factor, of the CHOLMOD that libtrine_direct was built with (5.12: version 3 of
+ *  the library's interface); no header of it is needed here.
+ *  TRINE_ERR_ARGUMENT: a symbolic factor. TRINE_ERR_NOT_DEFINITE: its factorization broke down (L->minor < n). TRINE_ERR_STRUCTURE:
+ *  arrays that do not fit. TRINE_ERR_UNSUPPORTED: single precision. */
+struct cholmod_factor_struct;
+TRINE_API trine_status trine_factor_from_cholmod(trine_context ctx, trine_factor *F, const struct cholmod_factor_struct *L);
+/** F from factors that the caller made with SuperLU (SLU_SC and SLU_NC) or SuperLU_MT (SLU_SCP and SLU_NCP), in S, D, C or Z, with int
+ *  indices: L and U point to the SuperMatrix structures that dgstrf, dgssv or dgssvx filled, perm_r and perm_c are SuperLU's own (n each:
+ *  row i of A became row perm_r[i]; NULL = identity), R and C the scales of dgssvx, n numbers of the values' real type, NULL where its `equed`
+ *  says that rows or columns were not scaled:
+ *      L U = (diag(R) A diag(C))(p, q), with p and q the inverses of perm_r and perm_c,
+ *  where A is the matrix by columns that was factored (SuperLU's drivers factor A^T of one stored by rows). All of it is copied. F has the
+ *  dtype of L and U.
+ *  TRINE_ERR_ARGUMENT: L or U of other kinds, no permutation. TRINE_ERR_STRUCTURE: arrays that do not fit. */
+TRINE_API trine_status trine_factor_from_superlu(trine_context ctx, trine_factor *F, const void *L, const void *U, const int *perm_r,
+                                                 const int *perm_c, const void *R, const void *C);
 
 /* ------------------------------------------------- the whole solve as a plan */
 
@@ -104,11 +128,17 @@ typedef struct {
  *  where the factor, which is in double, has entries beyond that range or pivots that it makes zero. */
 TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options);
 /** The same with a factor that is there: F is A's, is kept by reference (an update of this plan updates it), and options->factor is
- *  not used. Several plans may share one factor. A is checked as by trine_factor_create. */
+ *  not used. Several plans may share one factor. A is checked as by trine_factor_create, and is of the factor's precision or another;
+ *  NULL: vectors are of the factor's dtype and A is what F was made of; of a factor that was taken from the caller's program nobody knows
+ *  it, and the plan cannot refine and makes no trial solve. */
 TRINE_API trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A,
                                                        const trine_direct_options *options);
-/** New values on the same pattern. TRINE_ERR_STATE: beside another thread's solve. */
+/** New values on the same pattern. TRINE_ERR_STATE: beside another thread's solve. TRINE_ERR_UNSUPPORTED: the factor was taken from the
+ *  caller's program (trine_direct_replace_factor). */
 TRINE_API trine_status trine_direct_update(trine_direct plan, trine_matrix A);
+/** Go on with another factor F of the same order, of A (NULL as in trine_direct_create_from_factor; the plan's dtype stays): new values that the
+ *  caller's program has factored. Where the structure of F's triangles is that of the last one, nothing is analysed anew. */
+TRINE_API trine_status trine_direct_replace_factor(trine_direct plan, trine_factor F, trine_matrix A);
 /** X := op(A)^-1 B, vectors of A's dtype in the context's space; B == X allowed. Runs trine's triangular solves only: never
  *  the factorization library's. Asynchronous, allocates nothing. One solve at a time, refinement included:
  *  exec->work must be NULL. Threads that are to solve at the same time take a plan each (trine_direct_create_from_factor: they

@@ -31,15 +31,6 @@ static cholmod_sparse view(const struct factor_input *in, int64_t *rows, trine_d
                             .sorted = 1, .packed = 1};
 }
 
-static trine_ordering ordering_taken(const cholmod_factor *L)
-{
-    switch (L->ordering) {
-    case CHOLMOD_METIS: return TRINE_ORDERING_METIS;
-    case CHOLMOD_AMD: return TRINE_ORDERING_AMD;
-    default: return TRINE_ORDERING_NATURAL;
-    }
-}
-
 static trine_status analyse(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -67,7 +58,7 @@ static trine_status analyse(trine_factor F)
     state->L = cholmod_l_analyze(&A, c);
     const bool no_metis = metis_has_failed();
     if (!state->L) TRY(failure(c, "ordering and symbolic analysis"));
-    F->ordering = ordering_taken(state->L);
+    F->ordering = cholmod_ordering(state->L, TRINE_ORDERING_NATURAL);
     if (no_metis && F->ordering == TRINE_ORDERING_METIS) FAIL(TRINE_ERR_MEMORY, "METIS ran out of memory");
 done:
     trine_free(F->ctx, TRINE_HOST, rows);

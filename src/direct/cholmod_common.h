@@ -3,6 +3,7 @@
 #define TRINE_DIRECT_CHOLMOD_COMMON_H
 
 #include <cholmod.h>
+#include <trine/direct.h>
 
 /** Start CHOLMOD so that it never prints; failures are read from common->status. */
 static inline void cholmod_quiet_start(cholmod_common *common)
@@ -10,6 +11,15 @@ static inline void cholmod_quiet_start(cholmod_common *common)
     cholmod_l_start(common);
     common->print = 0;
     common->error_handler = NULL;
+}
+
+static inline trine_ordering cholmod_ordering(const cholmod_factor *L, trine_ordering otherwise)
+{
+    switch (L->ordering) {
+    case CHOLMOD_METIS: return TRINE_ORDERING_METIS;
+    case CHOLMOD_AMD: return TRINE_ORDERING_AMD;
+    default: return otherwise;
+    }
 }
 
 #endif

@@ -305,6 +305,7 @@ static trine_status same_pattern(trine_factor F, trine_matrix W)
 trine_status trine_factor_update(trine_factor F, trine_matrix A)
 {
     REQUIRE(F, "F is NULL");
+    if (!F->A) return trine_fail(TRINE_ERR_UNSUPPORTED, "this factor was taken from another program, which factors new values too: take its factor again");
     trine_matrix_info info;
     trine_matrix_structure s;
     trine_matrix W = NULL;
@@ -374,7 +375,7 @@ trine_status trine_factor_get_triangle(trine_factor F, trine_uplo which, trine_m
     *T = NULL;
     REQUIRE_FACTORED(F);
     REQUIRE(which == TRINE_LOWER || which == TRINE_UPPER, "which is %d, neither TRINE_LOWER nor TRINE_UPPER", (int)which);
-    if (which == TRINE_UPPER && is_cholesky(F->method))
+    if (which == TRINE_UPPER && F->diag_L == TRINE_NONUNIT) /* an LDL^H factor, taken from another program, has its U */
         return trine_fail(TRINE_ERR_UNSUPPORTED, "the upper factor of Cholesky is L^H: solve with op TRINE_H on L");
     if (!F->backend) return trine_matrix_allocate(F->ctx, T, TRINE_CSC, F->dtype, 0, 0, 0, NULL, NULL, NULL);
     return F->backend->triangle(F, which, T);

@@ -6,6 +6,7 @@ struct factor_input factor_get_input(trine_factor F)
     struct factor_input in = {.n = F->n};
     trine_matrix_info info;
     const void *values;
+    if (!F->A) return in;
     trine_matrix_get_info(F->A, &info);
     trine_matrix_get_arrays(F->A, &in.offsets, &in.indices, &values);
     in.nnz = info.nnz;

@@ -113,7 +113,7 @@ static void destroy_rows(trine_direct D)
 static trine_status take_matrix(trine_direct D, trine_matrix A)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_retain((int *)A); /* every handle starts with its reference count */
+    if (A) trine_retain((int *)A); /* every handle starts with its reference count */
     trine_matrix_destroy(&D->A);
     destroy_rows(D);
     D->A = A;
@@ -177,7 +177,7 @@ static trine_status set_up_sweeps(trine_direct D)
     trine_status status = TRINE_SUCCESS;
     double error = 0;
     TRY(sweeps_take_factor(&D->sweeps, D->F));
-    while (sweeps_on_trial(&D->sweeps)) {
+    while (D->A && sweeps_on_trial(&D->sweeps)) {
         TRY(try_solve(D, &error));
         if (error <= most * sweeps_eps(&D->sweeps) / trine_dtype_eps(D->dtype)) break;
         TRY(sweeps_step_back(&D->sweeps, D->F, error));
@@ -249,12 +249,14 @@ trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *pl
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(F, "F is NULL");
     const trine_direct_options chosen = options ? *options : (trine_direct_options){0};
-    trine_matrix_info info;
+    if (!A) A = F->A;
+    trine_matrix_info info = {.n_rows = F->n, .n_cols = F->n, .dtype = F->dtype};
     trine_status status = TRINE_SUCCESS;
     TRY(check_options(&chosen));
-    TRY(factor_check_matrix(A, &info));
+    REQUIRE(A || !chosen.refine, "refinement needs A, which is not known here");
+    if (A) TRY(factor_check_matrix(A, &info));
     REQUIRE(info.n_rows == F->n, "A is %lld x %lld, and the factor of order %lld", (long long)info.n_rows, (long long)info.n_cols, (long long)F->n);
-    REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z), "of A and its factor one is complex, the other is not");
+    REQUIRE(trine_dtype_is_complex(info.dtype) == trine_dtype_is_complex(F->dtype), "of A and its factor one is complex, the other is not");
     if (!F->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed");
     TRY(trine_check_nrhs(chosen.triangular.max_nrhs, F->n));
     trine_retain(&F->refs);
@@ -271,11 +273,43 @@ trine_status trine_direct_update(trine_direct D, trine_matrix A)
     trine_status status = trine_matrix_get_info(A, &info);
     if (status) return status;
     REQUIRE(info.dtype == D->dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype, (int)D->dtype);
+    if (!D->F->A) return trine_fail(TRINE_ERR_UNSUPPORTED, "the plan's factor was taken from another program: make a plan from its new factor");
     status = trine_update_begin(&D->usage);
     if (status) return status;
     trine_retain(&D->refs); /* whoever destroys the plan meanwhile */
     D->ready = false;
     TRY(trine_factor_update(D->F, A));
+    TRY(take_matrix(D, A));
+    TRY(place_permutations(D));
+    TRY(set_up_sweeps(D));
+    D->ready = true;
+done:
+    trine_leave_alone(&D->usage);
+    trine_direct_destroy(&D);
+    return status;
+}
+
+trine_status trine_direct_replace_factor(trine_direct D, trine_factor F, trine_matrix A)
+{
+    REQUIRE(D, "plan is NULL");
+    REQUIRE(F, "F is NULL");
+    if (!A && F->dtype == D->dtype) A = F->A;
+    trine_matrix_info info = {.n_rows = D->n, .dtype = D->dtype};
+    trine_status status = A ? factor_check_matrix(A, &info) : TRINE_SUCCESS;
+    if (status) return status;
+    REQUIRE(A || !D->options.refine, "refinement needs A, which is not known here");
+    REQUIRE(F->n == D->n && info.n_rows == D->n, "A has %lld rows and the factor %lld, and the plan was made for %lld", (long long)info.n_rows,
+            (long long)F->n, (long long)D->n);
+    REQUIRE(info.dtype == D->dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype, (int)D->dtype);
+    REQUIRE(trine_dtype_is_complex(F->dtype) == trine_dtype_is_complex(D->dtype), "of the plan and the factor one is complex, the other is not");
+    if (!F->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed");
+    status = trine_update_begin(&D->usage);
+    if (status) return status;
+    trine_retain(&D->refs); /* whoever destroys the plan meanwhile */
+    D->ready = false;
+    trine_retain(&F->refs);
+    trine_factor_destroy(&D->F);
+    D->F = F;
     TRY(take_matrix(D, A));
     TRY(place_permutations(D));
     TRY(set_up_sweeps(D));

@@ -113,29 +113,8 @@ done:
     return status;
 }
 
-/** What to do with each entry of U, column after column, not sorted: part from SuperLU's columns, part from the panels. */
-typedef void (*upper_fn)(void *user, int32_t row, int64_t column, const double *value);
-static void each_upper(trine_factor F, upper_fn fn, void *user)
-{
-    const NCformat *U = ((struct superlu_state *)F->state)->U.Store;
-    const trine_panels *P = &F->panels;
-    const int parts = factor_parts(F);
-    for (int64_t s = 0; s < P->n_panels; s++) {
-        const int64_t height = P->row_offsets[s + 1] - P->row_offsets[s];
-        for (int64_t j = P->first_column[s]; j < P->first_column[s + 1]; j++) {
-            for (int64_t k = U->colptr[j]; k < U->colptr[j + 1]; k++) {
-                const double *v = value_at(U->nzval, k, parts);
-                if (!value_is_zero(v, parts)) fn(user, U->rowind[k], j, v);
-            }
-            const double *column = value_at(P->values, P->value_offsets[s] + (j - P->first_column[s]) * height, parts);
-            for (int64_t i = P->first_column[s]; i <= j; i++, column += parts)
-                if (i == j || !value_is_zero(column, parts)) fn(user, (int32_t)i, j, column);
-        }
-    }
-}
-
 struct upper_summary { int64_t nnz; int parts; double smallest, largest; };
-static void summarize(void *user, int32_t row, int64_t column, const double *value)
+static void summarize(void *user, int32_t row, int64_t column, const void *value)
 {
     struct upper_summary *s = user;
     s->nnz++;
@@ -206,7 +185,7 @@ static trine_status numeric(trine_factor F)
     invert(in.n, state->position_of_row, F->row_perm);
     TRY(superlu_take_panels(F, &state->L));
     struct upper_summary summary = {.parts = factor_parts(F), .smallest = INFINITY};
-    each_upper(F, summarize, &summary);
+    superlu_each_upper(F, &state->U, summarize, &summary);
     F->nnz_U = summary.nnz;
     factor_warn_if_nearly_singular(F, summary.smallest / summary.largest);
 done:
@@ -214,28 +193,9 @@ done:
     return status;
 }
 
-struct upper_output { int64_t next; int parts; int64_t *offsets; int32_t *rows; double *values; };
-static void append(void *user, int32_t row, int64_t column, const double *value)
-{
-    struct upper_output *out = user;
-    out->rows[out->next] = row;
-    memcpy(out->values + out->next * out->parts, value, (size_t)out->parts * sizeof *value);
-    out->offsets[column + 1] = ++out->next;
-}
-
 static trine_status triangle(trine_factor F, trine_uplo which, trine_matrix *T)
 {
-    if (which == TRINE_LOWER) return factor_panels_to_csc(F, T);
-    trine_matrix U = NULL;
-    struct upper_output out = {.parts = factor_parts(F)};
-    void *values;
-    trine_status status = trine_matrix_allocate(F->ctx, &U, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_U, &out.offsets, &out.rows, &values);
-    if (status) return status;
-    out.values = values;
-    each_upper(F, append, &out);
-    status = trine_matrix_sort(U, T, 0);
-    trine_matrix_destroy(&U);
-    return status;
+    return superlu_triangle(F, &((struct superlu_state *)F->state)->U, which, T);
 }
 
 static trine_status upper_panels(trine_factor F)

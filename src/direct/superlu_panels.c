@@ -11,7 +11,7 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /** Sort the rows of one panel below its own columns, values along with them. */
-static void sort_rows(int32_t *rows, double *values, int64_t width, int64_t height, int parts, struct row_at *order, double *column)
+static void sort_rows(int32_t *rows, char *values, int64_t width, int64_t height, size_t size, struct row_at *order, char *column)
 {
     bool ascending = true;
     for (int64_t i = width; i < height; i++) {
@@ -21,11 +21,10 @@ static void sort_rows(int32_t *rows, double *values, int64_t width, int64_t heig
     if (ascending) return;
     qsort(order + width, (size_t)(height - width), sizeof *order, compare_rows);
     for (int64_t i = width; i < height; i++) rows[i] = order[i].row;
-    const size_t value = (size_t)parts * sizeof(double);
     for (int64_t j = 0; j < width; j++) {
-        double *at = values + j * height * parts;
-        for (int64_t i = width; i < height; i++) memcpy(column + i * parts, at + (int64_t)order[i].position * parts, value);
-        memcpy(at + width * parts, column + width * parts, (size_t)(height - width) * value);
+        char *at = values + (size_t)(j * height) * size;
+        for (int64_t i = width; i < height; i++) memcpy(column + (size_t)i * size, at + (size_t)order[i].position * size, size);
+        memcpy(at + (size_t)width * size, column + (size_t)width * size, (size_t)(height - width) * size);
     }
 }
 
@@ -34,10 +33,10 @@ trine_status superlu_take_panels(trine_factor F, SuperMatrix *matrix)
     trine_status status = TRINE_SUCCESS;
     const SCformat *L = matrix->Store;
     const int64_t n_panels = L->nsuper + 1;
-    const int parts = factor_parts(F);
+    const size_t size = trine_dtype_size(F->dtype);
     int64_t tallest = 0;
     struct row_at *order = NULL;
-    double *column = NULL;
+    char *column = NULL;
     TRY(ALLOC(F->ctx, F->first_column, n_panels + 1));
     TRY(ALLOC(F->ctx, F->row_offsets, n_panels + 1));
     TRY(ALLOC(F->ctx, F->value_offsets, n_panels + 1));
@@ -50,10 +49,10 @@ trine_status superlu_take_panels(trine_factor F, SuperMatrix *matrix)
         if (s && F->row_offsets[s] - F->row_offsets[s - 1] > tallest) tallest = F->row_offsets[s] - F->row_offsets[s - 1];
     }
     TRY(ALLOC(F->ctx, order, tallest));
-    TRY(ALLOC(F->ctx, column, tallest * parts));
+    TRY(ALLOC(F->ctx, column, tallest * (int64_t)size));
     for (int64_t s = 0; s < n_panels; s++)
-        sort_rows(L->rowind + F->row_offsets[s], (double *)L->nzval + F->value_offsets[s] * parts,
-                  F->first_column[s + 1] - F->first_column[s], F->row_offsets[s + 1] - F->row_offsets[s], parts, order, column);
+        sort_rows(L->rowind + F->row_offsets[s], (char *)L->nzval + (size_t)F->value_offsets[s] * size,
+                  F->first_column[s + 1] - F->first_column[s], F->row_offsets[s + 1] - F->row_offsets[s], size, order, column);
     F->panels = (trine_panels){.n = F->n, .n_panels = n_panels, .first_column = F->first_column, .row_offsets = F->row_offsets,
                                .rows = L->rowind, .value_offsets = F->value_offsets, .values = L->nzval, .dtype = F->dtype,
                                .diag = TRINE_UNIT};
@@ -70,11 +69,10 @@ trine_status superlu_make_upper_panels(trine_factor F, const SuperMatrix *matrix
     const NCformat *U = matrix->Store;
     const trine_panels *L = &F->panels;
     const int64_t m = L->n_panels, n = F->n;
-    const int parts = factor_parts(F);
-    const size_t value = (size_t)parts * sizeof(double);
+    const size_t size = trine_dtype_size(F->dtype);
     int32_t *panel_of = NULL, *last = NULL, *first_column = NULL, *rows = NULL;
     int64_t *row_offsets = NULL, *value_offsets = NULL, *height = NULL;
-    double *values = NULL;
+    char *values = NULL;
     TRY(ALLOC(F->ctx, panel_of, n));
     TRY(ALLOC(F->ctx, last, m)); /* the last column of U in which an entry of panel s was found */
     TRY(ALLOC(F->ctx, height, m));
@@ -99,10 +97,10 @@ trine_status superlu_make_upper_panels(trine_factor F, const SuperMatrix *matrix
         row_offsets[s + 1] = row_offsets[s] + height[s];
         value_offsets[s + 1] = value_offsets[s] + height[s] * (first_column[s + 1] - first_column[s]);
     }
-    values = trine_host_calloc(F->ctx, value_offsets[m], value);
+    values = trine_host_calloc(F->ctx, value_offsets[m], size);
     if (!values)
         FAIL(TRINE_ERR_MEMORY, "no memory for the panels of U, %lld values (%lld bytes)", (long long)value_offsets[m],
-             (long long)value_offsets[m] * (long long)value);
+             (long long)value_offsets[m] * (long long)size);
     TRY(ALLOC(F->ctx, rows, row_offsets[m]));
 
     for (int32_t s = 0; s < m; s++) { /* the diagonal blocks lie above the diagonals of L's panels */
@@ -110,7 +108,7 @@ trine_status superlu_make_upper_panels(trine_factor F, const SuperMatrix *matrix
         for (int64_t j = 0; j < width; j++) {
             rows[row_offsets[s] + j] = first_column[s] + (int32_t)j;
             for (int64_t i = 0; i <= j; i++)
-                memcpy(values + (value_offsets[s] + i * h + j) * parts, value_at(L->values, L->value_offsets[s] + j * h_L + i, parts), value);
+                memcpy(values + (size_t)(value_offsets[s] + i * h + j) * size, entry_at(L->values, L->value_offsets[s] + j * h_L + i, size), size);
         }
         last[s] = -1;
         height[s] = width; /* from here on: rows found so far */
@@ -121,7 +119,7 @@ trine_status superlu_make_upper_panels(trine_factor F, const SuperMatrix *matrix
             if (last[s] != j) rows[row_offsets[s] + height[s]++] = j;
             last[s] = j;
             const int64_t column = value_offsets[s] + (i - first_column[s]) * (row_offsets[s + 1] - row_offsets[s]);
-            memcpy(values + (column + height[s] - 1) * parts, value_at(U->nzval, k, parts), value);
+            memcpy(values + (size_t)(column + height[s] - 1) * size, entry_at(U->nzval, k, size), size);
         }
     }
     F->upper = (trine_panels){.n = n, .n_panels = m, .first_column = first_column, .row_offsets = row_offsets, .rows = rows,
@@ -138,5 +136,46 @@ done:
     trine_free(F->ctx, TRINE_HOST, value_offsets);
     trine_free(F->ctx, TRINE_HOST, rows);
     trine_free(F->ctx, TRINE_HOST, values);
+    return status;
+}
+
+void superlu_each_upper(trine_factor F, const SuperMatrix *matrix, superlu_upper_fn fn, void *user)
+{
+    const NCformat *U = matrix->Store;
+    const trine_panels *P = &F->panels;
+    const size_t size = trine_dtype_size(F->dtype);
+    for (int64_t s = 0; s < P->n_panels; s++) {
+        const int64_t height = P->row_offsets[s + 1] - P->row_offsets[s];
+        for (int64_t j = P->first_column[s]; j < P->first_column[s + 1]; j++) {
+            for (int64_t k = U->colptr[j]; k < U->colptr[j + 1]; k++) {
+                const char *v = entry_at(U->nzval, k, size);
+                if (!entry_is_zero(v, F->dtype)) fn(user, U->rowind[k], j, v);
+            }
+            const char *column = entry_at(P->values, P->value_offsets[s] + (j - P->first_column[s]) * height, size);
+            for (int64_t i = P->first_column[s]; i <= j; i++, column += size)
+                if (i == j || !entry_is_zero(column, F->dtype)) fn(user, (int32_t)i, j, column);
+        }
+    }
+}
+
+struct upper_output { int64_t next; size_t size; int64_t *offsets; int32_t *rows; void *values; };
+static void append(void *user, int32_t row, int64_t column, const void *value)
+{
+    struct upper_output *out = user;
+    out->rows[out->next] = row;
+    memcpy((char *)out->values + (size_t)out->next * out->size, value, out->size);
+    out->offsets[column + 1] = ++out->next;
+}
+
+trine_status superlu_triangle(trine_factor F, const SuperMatrix *matrix, trine_uplo which, trine_matrix *T)
+{
+    if (which == TRINE_LOWER) return factor_panels_to_csc(F, T);
+    trine_matrix U = NULL;
+    struct upper_output out = {.size = trine_dtype_size(F->dtype)};
+    trine_status status = trine_matrix_allocate(F->ctx, &U, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_U, &out.offsets, &out.rows, &out.values);
+    if (status) return status;
+    superlu_each_upper(F, matrix, append, &out);
+    status = trine_matrix_sort(U, T, 0);
+    trine_matrix_destroy(&U);
     return status;
 }

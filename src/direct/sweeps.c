@@ -25,32 +25,34 @@ static trine_status explain_single(trine_status status, bool single)
     return trine_fail(status, "%s after rounding the factor to single precision: scale the matrix, or solve in double precision", found);
 }
 
-/** Panel values of a factor in double, rounded to the vectors' single precision. */
-static trine_status round_values(direct_sweeps *s, const trine_panels *panels, float **rounded)
+/** Panel values in the vectors' precision: of a factor in double rounded to single, or of one in single widened. */
+static trine_status convert_values(direct_sweeps *s, const trine_panels *panels, void **converted)
 {
     trine_status status = TRINE_SUCCESS;
-    const int parts = panels->dtype == TRINE_Z ? 2 : 1;
-    const int64_t count = panels->value_offsets[panels->n_panels] * parts;
-    const double *values = panels->values;
-    TRY(ALLOC(s->ctx, *rounded, count));
-    for (int64_t k = panels->value_offsets[0] * parts; k < count; k++) (*rounded)[k] = (float)values[k];
+    const int parts = trine_dtype_is_complex(panels->dtype) ? 2 : 1;
+    const int64_t begin = panels->value_offsets[0] * parts, count = panels->value_offsets[panels->n_panels] * parts;
+    const bool rounds = trine_dtype_is_single(s->dtype);
+    TRY(trine_alloc(s->ctx, TRINE_HOST, (size_t)count * (rounds ? sizeof(float) : sizeof(double)), converted));
+    for (int64_t k = begin; k < count && rounds; k++) ((float *)*converted)[k] = (float)((const double *)panels->values)[k];
+    for (int64_t k = begin; k < count && !rounds; k++) ((double *)*converted)[k] = ((const float *)panels->values)[k];
 done:
     return status;
 }
 
-/** *plan from the panels, which may be of a wider precision than the vectors. */
+/** *plan from the panels, which may be of another precision than the vectors. */
 static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trine_supernodal *plan)
 {
     trine_status status = TRINE_SUCCESS;
     trine_panels panels = *given;
-    float *rounded = NULL;
+    void *converted = NULL;
     double start = trine_wall_time();
     const bool single = trine_dtype_is_single(s->dtype) || s->options.supernodal.single;
     panels.dtype = s->dtype;
-    if (single && panels.n) TRY(check_single(given->values, given->value_offsets[given->n_panels] * (given->dtype == TRINE_Z ? 2 : 1)));
-    if (trine_dtype_is_single(s->dtype) && panels.n) {
-        TRY(round_values(s, given, &rounded));
-        panels.values = rounded;
+    if (single && !trine_dtype_is_single(given->dtype) && panels.n)
+        TRY(check_single(given->values, given->value_offsets[given->n_panels] * (given->dtype == TRINE_Z ? 2 : 1)));
+    if (given->dtype != s->dtype && panels.n) {
+        TRY(convert_values(s, given, &converted));
+        panels.values = converted;
     }
     status = *plan ? trine_supernodal_update(*plan, &panels, NULL) : TRINE_ERR_STRUCTURE;
     if (status == TRINE_ERR_STRUCTURE) { /* no plan yet, or the pivots moved */
@@ -68,7 +70,7 @@ static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trin
     TRY(explain_single(trine_supernodal_check(*plan, NULL), single));
     s->numeric_seconds += trine_wall_time() - start;
 done:
-    trine_free(s->ctx, TRINE_HOST, rounded);
+    trine_free(s->ctx, TRINE_HOST, converted);
     return status;
 }
 
@@ -141,24 +143,24 @@ done:
     return status;
 }
 
-/** The factor's triangle in A's dtype. */
+/** The factor's triangle in the vectors' dtype. */
 static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo which, trine_matrix *T)
 {
-    trine_matrix wide = NULL;
+    trine_matrix stored = NULL;
     trine_matrix_info info;
     const void *values;
     *T = NULL;
-    trine_status status = trine_factor_get_triangle(F, which, &wide);
-    if (status || !trine_dtype_is_single(s->dtype)) {
-        *T = wide;
+    trine_status status = trine_factor_get_triangle(F, which, &stored);
+    if (status || F->dtype == s->dtype) {
+        *T = stored;
         return status;
     }
-    TRY(trine_matrix_get_info(wide, &info));
-    TRY(trine_matrix_get_arrays(wide, NULL, NULL, &values));
-    TRY(check_single(values, info.nnz * factor_parts(F)));
-    TRY(trine_matrix_copy(wide, T, TRINE_HOST, TRINE_CSC, s->dtype));
+    TRY(trine_matrix_get_info(stored, &info));
+    TRY(trine_matrix_get_arrays(stored, NULL, NULL, &values));
+    if (!trine_dtype_is_single(F->dtype)) TRY(check_single(values, info.nnz * factor_parts(F)));
+    TRY(trine_matrix_copy(stored, T, TRINE_HOST, TRINE_CSC, s->dtype));
 done:
-    trine_matrix_destroy(&wide);
+    trine_matrix_destroy(&stored);
     return status;
 }
 

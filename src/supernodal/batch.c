@@ -18,7 +18,7 @@ static trine_status check_factor(const trine_panels *factors, int64_t k)
     const trine_panels *F = &factors[k];
     REQUIRE(F->dtype == factors->dtype && F->diag == factors->diag, "factor %lld has dtype %d and diag %d, factor 0 has %d and %d", (long long)k,
             (int)F->dtype, (int)F->diag, (int)factors->dtype, (int)factors->diag);
-    const trine_status status = supernodal_check_panels(F);
+    const trine_status status = trine_panels_check(F);
     if (!status) return TRINE_SUCCESS;
     char reason[400];
     snprintf(reason, sizeof reason, "%s", trine_last_error());

@@ -42,7 +42,7 @@ typedef struct {
 } supernodal_structure;
 
 /** What trine_supernodal_analyse asks of panels. */
-trine_status supernodal_check_panels(const trine_panels *panels);
+TRINE_API trine_status trine_panels_check(const trine_panels *panels);
 /** Check the panels, build the tree, merge. fill < 0: no merging; >= 1: all into one. `level_zeros`: this many zeros more, in all
  *  panels of a level together, are worth a level less. `padding`: ld is a multiple of it. */
 trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, double level_zeros, int padding,

@@ -13,7 +13,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-trine_status supernodal_check_panels(const trine_panels *G)
+trine_status trine_panels_check(const trine_panels *G)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t n = G->n;
@@ -249,7 +249,7 @@ done:
 trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, double level_zeros, int padding,
                                  supernodal_structure *S)
 {
-    trine_status status = supernodal_check_panels(panels);
+    trine_status status = trine_panels_check(panels);
     if (status) return status;
     const int64_t m = panels->n_panels, n = panels->n;
     supernodal_forest F = {.G = panels};
