@@ -26,7 +26,8 @@ typedef struct {
     int copy_mib;                /* by a copy of this size; 0: the device's */
     bench_list matrices, methods, peers, dtypes, directions, nrhs; /* empty: the suite's own choice */
     trine_uplo uplo;             /* AUTO: lower for forward, upper for backward */
-    trine_layout layout;         /* of several right-hand sides */
+    bench_list layouts;          /* of several right-hand sides; empty: rowmajor */
+    trine_layout layout;         /* the one that runs */
     trine_summation summation;
     bool solves_only;            /* analysis and value update run once, untimed, and one solve is checked */
     bool wall_only;              /* analyses are timed by the wall clock alone */
@@ -175,9 +176,9 @@ typedef struct {
     bool has_checked;
     void *reference;       /* column 0 of X, solved serially in long double: long double or long double complex */
     int64_t levels, min_rows, max_rows; /* level sets of op(T) */
-    trine_panels panels;   /* of the factor L, double, on the host; no panels unless the source is a supernodal factor */
-    void *panel_values;    /* theirs, in the context's space, for dtype d */
-    trine_panels lower_panels; /* of L, of either kind of factor */
+    trine_panels panels;   /* of a factor's T, or of T^T where that is upper, without values; no panels unless the source is a supernodal factor */
+    void *panel_values;    /* theirs, in the context's space */
+    trine_panels lower_panels; /* of the factor's L as the library made it, in double */
     bool is_lu;                /* a factor by SuperLU */
 } bench_problem;
 

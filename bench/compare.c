@@ -169,9 +169,10 @@ static int method_width(const bench *b)
 
 void bench_print_heading(bench *b, const bench_problem *p)
 {
-    fprintf(b->table, "\n%s  %s, %s, op %s, %s, nrhs %lld: n %lld, nnz %lld, levels %lld, rows a level %lld / %.1f / %lld\n", p->spec,
+    const char *layout = p->nrhs < 2 ? "" : p->X.layout == TRINE_ROWMAJOR ? " by rows" : " by columns";
+    fprintf(b->table, "\n%s  %s, %s, op %s, %s, nrhs %lld%s: n %lld, nnz %lld, levels %lld, rows a level %lld / %.1f / %lld\n", p->spec,
             p->direction, p->uplo == TRINE_LOWER ? "lower" : "upper", p->op == TRINE_N ? "N" : "T", bench_dtype_name(p->dtype),
-            (long long)p->nrhs, (long long)p->n, (long long)p->nnz, (long long)p->levels, (long long)p->min_rows,
+            (long long)p->nrhs, layout, (long long)p->n, (long long)p->nnz, (long long)p->levels, (long long)p->min_rows,
             p->levels ? (double)p->n / (double)p->levels : 0.0, (long long)p->max_rows);
     if (b->programs > 0) fprintf(b->table, "  beside %d programs in endless loops\n", b->programs);
     fprintf(b->table, "  %-9s %-*s %-13s %10s %10s %10s %10s %10s %8s %9s %7s %7s %9s%s\n", "impl", method_width(b), "method", "chosen",

@@ -9,7 +9,7 @@
 static const bench_suite suites[] = {
     {"sptrsv", "triangular solves, one right-hand side", bench_suite_sptrsv},
     {"sptrsm", "triangular solves, many right-hand sides", bench_suite_sptrsm},
-    {"supernodal", "Cholesky factors applied as panels, 1 and 32 right-hand sides", bench_suite_supernodal},
+    {"supernodal", "factors of CHOLMOD and SuperLU applied as panels, 1 and 32 right-hand sides", bench_suite_supernodal},
 #ifdef TRINE_BENCH_DIRECT
     {"direct", "A x = b with the factors of CHOLMOD and SuperLU, beside their own solves on the CPU", bench_suite_direct},
 #endif
@@ -34,9 +34,9 @@ static const struct argp_option options[] = {
     {"uplo", UPLO, "lower|upper", 0, "the triangle that is stored (default: lower for forward, upper for backward)", 0},
     {"direction", DIRECTION, "LIST", 0, "forward, backward (default both)", 0},
     {"nrhs", NRHS, "LIST", 0, "numbers of right-hand sides (default: 1; sptrsm 1,8,32,64)", 0},
-    {"layout", LAYOUT, "rowmajor|colmajor", 0, "of several right-hand sides (default rowmajor)", 0},
+    {"layout", LAYOUT, "LIST", 0, "rowmajor, colmajor: of several right-hand sides (default rowmajor)", 0},
     {"deterministic", DETERMINISTIC, NULL, 0, "bitwise the same result every run", 0},
-    {"sweep", SWEEP, "LIST", 0, "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q), busy (one thread and several, alone and beside other programs) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch)", 0},
+    {"sweep", SWEEP, "LIST", 0, "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q), busy (one thread and several, alone and beside other programs) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch), lu (SuperLU's L and U) or types (s, c, z)", 0},
     {"reps", REPS, "N", 0, "timed calls behind a median (default 50, or the sweep's own)", 0},
     {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 5 calls (a sweep: 11)", 0},
     {"copy", COPY, "MIB", 0, "size of the copy that measures the bandwidth (default 256 on a CPU, 1024 on a GPU)", 0},
@@ -84,10 +84,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->b.uplo = strcmp(value, "lower") == 0 ? TRINE_LOWER : strcmp(value, "upper") == 0 ? TRINE_UPPER : TRINE_UPLO_AUTO;
         if (!a->b.uplo) argp_error(state, "--uplo: \"%s\" is neither lower nor upper", value);
         break;
-    case LAYOUT:
-        if (strcmp(value, "rowmajor") != 0 && strcmp(value, "colmajor") != 0) argp_error(state, "--layout: \"%s\" is neither rowmajor nor colmajor", value);
-        a->b.layout = strcmp(value, "rowmajor") == 0 ? TRINE_ROWMAJOR : TRINE_COLMAJOR;
-        break;
+    case LAYOUT: set_list(&a->b.layouts, value); require_words(state, &a->b.layouts, "layout", "rowmajor|colmajor"); break;
     case REPS:
         a->b.reps = (int)strtol(value, &end, 10);
         a->b.reps_given = true;
@@ -204,6 +201,7 @@ done:
     bench_list_free(&b->directions);
     bench_list_free(&b->nrhs);
     bench_list_free(&b->sweeps);
+    bench_list_free(&b->layouts);
     if (b->table && b->table != stdout) fclose(b->table);
     if (b->json && b->json != stdout) fclose(b->json);
     return status ? 1 : b->failures ? 3 : 0;

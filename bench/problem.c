@@ -138,11 +138,12 @@ typedef struct {
 
 static const struct {
     void (*convert)(const host_triangle *T, void *values);
+    void (*convert_panels)(const trine_panels *P, bool transposed, void *values);
     void (*fill)(void *b, int64_t count);
     void (*solve)(const host_triangle *T, const void *b, int64_t stride, void *reference);
     bench_check (*compare)(const host_triangle *T, int threads, const void *b, const void *x, int64_t columns, int64_t row, int64_t col, const void *reference);
-} numbers[] = {[TRINE_S] = {convert_s, fill_s, solve_s, compare_s}, [TRINE_D] = {convert_d, fill_d, solve_d, compare_d},
-               [TRINE_C] = {convert_c, fill_c, solve_c, compare_c}, [TRINE_Z] = {convert_z, fill_z, solve_z, compare_z}};
+} numbers[] = {[TRINE_S] = {convert_s, convert_panels_s, fill_s, solve_s, compare_s}, [TRINE_D] = {convert_d, convert_panels_d, fill_d, solve_d, compare_d},
+               [TRINE_C] = {convert_c, convert_panels_c, fill_c, solve_c, compare_c}, [TRINE_Z] = {convert_z, convert_panels_z, fill_z, solve_z, compare_z}};
 
 /* ---------------------------------------------------------------- problems */
 
@@ -221,13 +222,28 @@ done:
     return status;
 }
 
-static trine_status place_panels(bench *b, bench_problem *p)
+/** Panels of the factor's triangle: of L, of which CHOLMOD's U is the transpose, or of SuperLU's U^T; none if the factor has none. Their
+ *  values become the triangle's. */
+static trine_status place_panels(bench *b, bench_source source, bench_problem *p)
 {
     trine_status status = TRINE_SUCCESS;
-    const size_t bytes = (size_t)p->panels.value_offsets[p->panels.n_panels] * trine_dtype_size(p->panels.dtype);
+    const bool upper = p->uplo == TRINE_UPPER;
+    void *values = NULL;
+    if (direct.get_panels(source->factor, TRINE_LOWER, &p->lower_panels)) {
+        p->lower_panels = (trine_panels){0}; /* simplicial, or by UMFPACK */
+        return TRINE_SUCCESS;
+    }
+    p->panels = p->lower_panels;
+    if (upper && source->kind == LU) TRY(direct.get_panels(source->factor, TRINE_UPPER, &p->panels));
+    const size_t bytes = (size_t)p->panels.value_offsets[p->panels.n_panels] * trine_dtype_size(p->dtype);
+    TRY((values = trine_host_calloc(b->ctx, 1, bytes)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    numbers[p->dtype].convert_panels(&p->panels, upper, values);
+    p->panels.dtype = p->dtype;
+    p->panels.values = NULL;
     TRY(trine_alloc(b->ctx, b->device.space, bytes, &p->panel_values));
-    TRY(trine_copy(b->ctx, p->panel_values, b->device.space, p->panels.values, TRINE_HOST, bytes));
+    TRY(trine_copy(b->ctx, p->panel_values, b->device.space, values, TRINE_HOST, bytes));
 done:
+    trine_free(b->ctx, TRINE_HOST, values);
     return status;
 }
 
@@ -246,9 +262,7 @@ trine_status bench_problem_make(bench *b, bench_source source, const char *direc
     if (fixed && fixed != p->uplo) FAIL(TRINE_ERR_UNSUPPORTED, "\"%s\" is the other triangle than --uplo", source->spec);
 
     TRY(make_triangle(b, source, p->uplo, &T, &p->diag));
-    if (source->kind == CHOL && direct.get_panels(source->factor, TRINE_LOWER, &p->panels)) p->panels = (trine_panels){0}; /* simplicial */
     p->is_lu = source->kind == LU;
-    if (source->factor && direct.get_panels(source->factor, TRINE_LOWER, &p->lower_panels)) p->lower_panels = (trine_panels){0};
     trine_matrix_info info;
     TRY(trine_matrix_get_info(T, &info));
     p->n = info.n_rows;
@@ -273,7 +287,7 @@ trine_status bench_problem_make(bench *b, bench_source source, const char *direc
         TRY(trine_matrix_transpose(typed, &p->host, p->op));
     }
     TRY(count_levels(b, p));
-    if (p->panels.n_panels && dtype == p->panels.dtype) TRY(place_panels(b, p));
+    if (source->factor) TRY(place_panels(b, source, p));
 done:
     trine_matrix_destroy(&T);
     trine_matrix_destroy(&typed);

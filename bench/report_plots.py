@@ -42,6 +42,11 @@ def solver(record):
     return record["method"] if record["impl"] == "trine" else f"{record['impl']} {record['method']}"
 
 
+def is_by_columns(record):
+    """Of several right-hand sides, which are stored by rows else."""
+    return record["nrhs"] > 1 and record.get("layout") == "colmajor"
+
+
 def fewest_calls(records, enough=50):
     """A line below a table of medians: the least number of calls of every solver that has fewer than `enough`."""
     least = {name: min(r["reps"] for r in ok(records) if solver(r) == name) for name in unique(solver(r) for r in ok(records))}

@@ -1,7 +1,7 @@
 """The first page of the benchmarks: what auto makes of each peer, a row a kind of solve, and the plots that show it. Used by report.py."""
 from statistics import harmonic_mean
 
-from report_plots import DTYPES, geometric_mean, ok, short, table, unique
+from report_plots import DTYPES, geometric_mean, is_by_columns, ok, short, table, unique
 
 NAMES = {"cusparse": "cuSPARSE", "cholmod": "CHOLMOD", "superlu": "SuperLU", "mkl": "MKL", "lapack": "LAPACK"}
 SHOWN = ("sptrsv-{}-d-forward-1-time", "sptrsm-{}-d-forward-32-time", "supernodal-{}-spd", "direct-{}-cholesky-1", "tridiag-{}-d-figure12")
@@ -17,7 +17,7 @@ def ratios_of_auto(records):
     for r in ok(records):
         peer = r.get("ratio_peer") or {"cholesky": "cholmod", "lu": "superlu"}.get(r.get("factor"))
         if r.get("ratio") and peer and r["method"] == ("supernodal" if r["suite"] == "supernodal" else "auto"):
-            many = f", {r['nrhs']} right-hand sides" if r["nrhs"] > 1 else ""
+            many = (f", {r['nrhs']} right-hand sides" if r["nrhs"] > 1 else "") + (", column-major" if r["suite"] == "sptrsm" and is_by_columns(r) else "")
             what = f"{r['direction']}{many}" if r["direction"] else f"{r.get('factor')}{many}"
             if r["suite"] == "supernodal":
                 what = f"{'L' if r['direction'] == 'forward' else 'L^T'}{many}"

@@ -1,5 +1,5 @@
 """The tables and figures of Yamazaki, Rajamanickam and Ellingwood 2020, from records of trine-bench supernodal. Used by report.py."""
-from report_plots import dot_plot, geometric_mean, ok, scatter_plot, short, table, unique
+from report_plots import DTYPES, dot_plot, geometric_mean, ok, scatter_plot, short, table, unique
 
 DIRECTIONS = {"forward": "L", "backward": "L^T"}
 EPS = 2.0 ** -52
@@ -26,15 +26,15 @@ def peer_of(records):
 
 
 def name_of(peer):
-    return {"cusparse": "cuSPARSE", "cholmod": "CHOLMOD", "mkl": "MKL"}.get(peer, peer)
+    return {"cusparse": "cuSPARSE", "cholmod": "CHOLMOD", "superlu": "SuperLU", "mkl": "MKL"}.get(peer, peer)
 
 
 def methods_of(records):
     return unique(r["method"] for r in records if r["impl"] == "trine")
 
 
-def means(records, methods, peer):
-    """Geometric means of the ratios over the peer: of L, of L^T, of both."""
+def means(records, methods, peer, names=("L", "L^T")):
+    """Geometric means of the ratios over the peer: forward, backward, of both."""
     rows = []
     for method in methods:
         ratios = {d: [r["ratio"] for r in records if r["method"] == method and r["direction"] == d and r.get("ratio")] for d in DIRECTIONS}
@@ -44,7 +44,7 @@ def means(records, methods, peer):
                         [f"{geometric_mean(both):.1f}", f"{min(both):.1f}"])
     if not rows:
         return ""
-    return f"Times as fast as {name_of(peer)}, geometric means:\n\n" + table(["method", "problems", "L", "L^T", "both", "least"], rows) + "\n"
+    return f"Times as fast as {name_of(peer)}, geometric means:\n\n" + table(["method", "problems", *names, "both", "least"], rows) + "\n"
 
 
 def plain(method):
@@ -52,9 +52,9 @@ def plain(method):
     return "dynamic" if method == "supernodal" else method.removeprefix("supernodal:")
 
 
-def largest_error(*records):
+def largest_error(*records, eps=EPS):
     """Backward errors in eps, by norms (Figure 10's measure, of the triangle) and componentwise."""
-    return " / ".join(short(max(r[key] / EPS for r in records if r and r.get(key) is not None)) if any(r and r.get(key) is not None for r in records) else "-"
+    return " / ".join(short(max(r[key] / eps for r in records if r and r.get(key) is not None)) if any(r and r.get(key) is not None for r in records) else "-"
                       for key in ("normwise", "error"))
 
 
@@ -181,6 +181,44 @@ def spd(records, save, name):
             save(f"{name}-spd", dot_plot(f"Cholesky factors: times as fast as {name_of(peer)}", "times as fast", matrices, series)))
 
 
+# ------------------------------------------------- SuperLU's factors, precisions
+
+
+def solves(records, columns):
+    """A row a problem, precision and solver: both triangles, and what they make of the peer."""
+    rows = []
+    peers = unique(r["impl"] for r in ok(records) if r["impl"] != "trine")
+    peer = peers[0] if len(peers) == 1 else "the peer"
+    for matrix, dtype in unique((r["matrix"], r["dtype"]) for r in records):
+        here = [r for r in records if (r["matrix"], r["dtype"]) == (matrix, dtype)]
+        eps = 2.0 ** -23 if dtype in "sc" else EPS
+        for method in unique(r["method"] for r in here):
+            one, other = (find(here, method=method, direction=d) for d in DIRECTIONS)
+            first = one or other
+            who = f"`{method}`" if first["impl"] == "trine" else f"{name_of(first['impl'])} {method}"
+            chosen = " / ".join(unique(r["chosen"] for r in (one, other) if r and r["chosen"]))
+            rows.append([f"`{matrix}`"] + ([DTYPES[dtype]] if "precision" in columns else []) +
+                        [first["n"], " / ".join(str(r["nnz"]) for r in (one, other) if r), who, chosen, ms(first, "analyse_ms"), ms(first, "numeric_ms"), ms(one), ms(other),
+                         times(one), times(other), largest_error(one, other, eps=eps)])
+    head = ["matrix"] + columns + ["n", "nnz", "solver", "chosen", "symbolic ms", "numeric ms", "forward ms", "backward ms", f"forward: times {name_of(peer)}", "backward",
+                                   "error: norms / componentwise (eps)"]
+    return table(head, rows) + "\n" + means(records, methods_of(records), peer, ("forward", "backward"))
+
+
+def solves_of(records, sweep, title, columns):
+    chosen = of(records, sweep)
+    return "".join(f"## {title}, {nrhs} right-hand side{'s' if nrhs > 1 else ''}\n\n" + solves([r for r in chosen if r["nrhs"] == nrhs], columns)
+                   for nrhs in sorted(set(r["nrhs"] for r in chosen)))
+
+
+def lu(records, save, name):
+    return solves_of(records, "lu", "SuperLU's factors: L forward, U backward", [])
+
+
+def types(records, save, name):
+    return solves_of(records, "types", "Four precisions", ["precision"])
+
+
 # -------------------------------------------------------- levels and launches
 
 
@@ -240,4 +278,4 @@ def launches(records, save, name):
 
 
 def supernodal_section(records, name, save):
-    return "".join(make(records, save, name) for make in (main_table, spd, variants, full_inverse, sizes, levels, launches))
+    return "".join(make(records, save, name) for make in (main_table, spd, lu, types, variants, full_inverse, sizes, levels, launches))

@@ -1,7 +1,7 @@
 """Triangular solves with one and many right-hand sides, from records of trine-bench sptrsv and sptrsm. Used by report.py."""
 from statistics import harmonic_mean
 
-from report_plots import DTYPES, dot_plot, fewest_calls, geometric_mean, ok, scatter_plot, short, solver, table, unique
+from report_plots import DTYPES, dot_plot, fewest_calls, geometric_mean, is_by_columns, ok, scatter_plot, short, solver, table, unique
 
 
 def ratio_summary(records):
@@ -79,15 +79,15 @@ def triangular_section(records, name, save):
     text = ""
     for dtype in unique(r["dtype"] for r in records if r["dtype"]):
         for direction in unique(r["direction"] for r in records if r["direction"]):
-            for nrhs in sorted(set(r["nrhs"] for r in records)):
-                chosen = [r for r in records if (r["dtype"], r["direction"], r["nrhs"]) == (dtype, direction, nrhs)]
+            for nrhs, by_columns in sorted(set((r["nrhs"], is_by_columns(r)) for r in records)):
+                chosen = [r for r in records if (r["dtype"], r["direction"], r["nrhs"], is_by_columns(r)) == (dtype, direction, nrhs, by_columns)]
                 if not ok(chosen):
                     continue
-                title = f"{DTYPES[dtype]}, {direction}" + (f", {nrhs} right-hand sides" if nrhs > 1 else "")
+                title = f"{DTYPES[dtype]}, {direction}" + (f", {nrhs} right-hand sides" if nrhs > 1 else "") + (", column-major" if by_columns else "")
                 text += f"## {title.capitalize()}\n\n" + triangular_tables(chosen)
                 solvers = unique(solver(r) for r in ok(chosen))
                 series = {s: {r["matrix"]: r["solve_ms"] for r in ok(chosen) if solver(r) == s} for s in solvers}
-                stem = f"{name}-{dtype}-{direction}-{nrhs}"
+                stem = f"{name}-{dtype}-{direction}-{nrhs}" + ("-colmajor" if by_columns else "")
                 text += save(f"{stem}-time", dot_plot(f"Solve time: {title}", "milliseconds", unique(r["matrix"] for r in ok(chosen)), series))
                 series = {s: [(r.get("level_rows_mean"), r.get("us_per_level")) for r in ok(chosen) if solver(r) == s] for s in solvers}
                 text += save(f"{stem}-level", scatter_plot(f"Time of a level: {title}", "rows a level (mean)", "microseconds a level", series))

@@ -61,7 +61,6 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     trine_status status = TRINE_SUCCESS;
     trine_supernodal_options options = {.max_nrhs = p->nrhs};
     if (!p->panels.n_panels) return trine_fail(TRINE_ERR_UNSUPPORTED, "not a supernodal factor");
-    if (p->dtype != p->panels.dtype) return trine_fail(TRINE_ERR_UNSUPPORTED, "the panels of this factor are double");
     if ((status = parse_method(method, &options)) != TRINE_SUCCESS) return status;
     if (!options.invert && options.variant > TRINE_VARIANT_DYNAMIC && b->device.space == TRINE_DEVICE)
         options.invert = TRINE_INVERT_OFF; /* the paper's, unless the method says otherwise */
@@ -89,7 +88,7 @@ static trine_status analyse(void *self)
 static trine_status solve(void *self)
 {
     solver *s = self;
-    const trine_transpose op = strcmp(s->p->direction, "forward") == 0 ? TRINE_N : TRINE_T; /* the panels hold L, whatever T is stored as */
+    const trine_transpose op = strcmp(s->p->direction, "forward") == 0 ? TRINE_N : TRINE_T; /* the panels are lower, whatever T is stored as */
     return trine_supernodal_solve(s->plan, op, NULL, &s->p->B, &s->p->X, NULL);
 }
 

@@ -1,4 +1,4 @@
-/* Suite supernodal: Cholesky factors applied as panels, beside the general methods and the peers on the same factors. */
+/* Suite supernodal: factors of CHOLMOD and SuperLU applied as panels, beside the general methods and the peers on the same factors. */
 #include "bench.h"
 
 /* Calls behind a median where --reps and --max-seconds say nothing. cuSPARSE takes 50 to 140 ms for 32 right-hand sides. */
@@ -30,6 +30,13 @@ static const bench_sweep sweeps[] = {
                  "chol:SPD_CONT-300,chol:luxembourg_osm_lap,chol:ct2010_lap,chol:delaunay_n16_lap,"
                  "chol:vsp_model1_crew1_cr42_south31_lap,chol:G3_circuit",
      .methods = "supernodal"},
+    {.name = "lu", .reps = SPD_REPS, .least_reps = SWEEP_REPS, .peer_reps = PEER_REPS, .max_seconds = 0.1, .wall_only = true, /* SuperLU's L and U */
+     .matrices = "lu:laplace3d:n=20,lu:convection3d:n=20,lu:cage10,lu:airfoil_2d,lu:dw8192,lu:memplus,lu:sherman3,lu:orsreg_1,lu:hangGlider_2,"
+                 "lu:convdiff_alien,lu:olm5000,lu:KKT_CONT-201",
+     .methods = "supernodal,supernodal:invert=none,auto", .nrhs = "1,32"},
+    {.name = "types", .reps = SPD_REPS, .least_reps = SWEEP_REPS, .peer_reps = PEER_REPS, .max_seconds = 0.1, .wall_only = true, /* the other precisions */
+     .matrices = "chol:elasticity3d:n=20,chol:laplace3d:n=40,chol:lap_bunny,chol:bcsstk16,lu:convection3d:n=20,lu:airfoil_2d,lu:dw8192",
+     .methods = "supernodal,supernodal:invert=none,auto", .nrhs = "1,32", .dtypes = "s,d,c,z"},
     {SWEEP, .name = "levels", .peers = "none", .solves_only = true, /* Figure 14 */
      .matrices = "chol:elasticity3d:n=20,chol:laplace3d:n=40",
      .methods = "supernodal:team,supernodal:team:pull,supernodal:team:push,supernodal:team:invert=diag,supernodal:spmv,supernodal:stream"},

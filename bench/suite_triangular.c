@@ -37,7 +37,7 @@ static const bench_sweep sweeps[] = {
      .methods = "serial,levelset,auto", .nrhs = "1", .peers = "none", .solves_only = true, .busy = true, .reps = 20000, .least_reps = 30, .max_seconds = 2},
 };
 
-const char *bench_sweep_names(void) { return "main|structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|busy|full|sizes|spd|levels|launch"; }
+const char *bench_sweep_names(void) { return "main|structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|busy|full|sizes|spd|levels|launch|lu|types"; }
 
 /* --------------------------------------------------------------- structure */
 
@@ -167,32 +167,46 @@ static trine_status compare_beside_programs(bench *b, const char *suite, bench_p
     return status;
 }
 
-/** One direction and precision of a matrix: every number of right-hand sides, and with each all sweeps that want it. */
+/** A number of right-hand sides in one layout: all sweeps that want it. */
+static trine_status run_block(sweep_run *runs, int n_runs, const char *suite, bench_problem *p, const char *dtype, const char *nrhs, trine_layout layout)
+{
+    trine_status status = TRINE_SUCCESS;
+    bench *b = &runs[0].b;
+    const double start = trine_wall_time();
+    b->layout = layout;
+    TRY(bench_problem_set_nrhs(b, p, strtoll(nrhs, NULL, 10)));
+    spent.making += trine_wall_time() - start;
+    for (int k = 0; k < n_runs; k++) {
+        bench *with = &runs[k].b;
+        if (!lists(&with->matrices, p->spec) || !lists(&with->dtypes, dtype) || !lists(&with->nrhs, nrhs)) continue;
+        if (with->sweep && strcmp(with->sweep, "structure") == 0) TRY(record_structure(with, suite, p));
+        else TRY(bench_compare(with, suite, p));
+        if (with->programs >= 0) TRY(compare_beside_programs(with, suite, p));
+    }
+done:
+    bench_compare_end();
+    return status;
+}
+
+/** One direction and precision of a matrix: every number of right-hand sides, in every layout. */
 static trine_status run_problem(sweep_run *runs, int n_runs, const char *suite, bench_source source, const char *spec, const char *direction, const char *dtype)
 {
     trine_status status = TRINE_SUCCESS;
     bench *b = &runs[0].b;
     bench_problem p;
-    double start = trine_wall_time();
+    const double start = trine_wall_time();
     const trine_status made = bench_problem_make(b, source, direction, dtype_of(dtype), &p);
     spent.making += trine_wall_time() - start;
     if (made) return record_missing(b, suite, spec, direction, made);
     const bench_list nrhs = unite(runs, n_runs, offsetof(bench, nrhs), spec);
     for (int i = 0; i < nrhs.count; i++) {
-        start = trine_wall_time();
-        TRY(bench_problem_set_nrhs(b, &p, strtoll(nrhs.item[i], NULL, 10)));
-        spent.making += trine_wall_time() - start;
-        for (int k = 0; k < n_runs; k++) {
-            bench *with = &runs[k].b;
-            if (!lists(&with->matrices, spec) || !lists(&with->dtypes, dtype) || !lists(&with->nrhs, nrhs.item[i])) continue;
-            if (with->sweep && strcmp(with->sweep, "structure") == 0) TRY(record_structure(with, suite, &p));
-            else TRY(bench_compare(with, suite, &p));
-            if (with->programs >= 0) TRY(compare_beside_programs(with, suite, &p));
+        const int layouts = b->layouts.count && strtoll(nrhs.item[i], NULL, 10) > 1 ? b->layouts.count : 1; /* one column has one */
+        for (int k = 0; k < layouts; k++) {
+            const bool by_columns = b->layouts.count && strcmp(b->layouts.item[k], "colmajor") == 0;
+            TRY(run_block(runs, n_runs, suite, &p, dtype, nrhs.item[i], by_columns ? TRINE_COLMAJOR : TRINE_ROWMAJOR));
         }
-        bench_compare_end();
     }
 done:
-    bench_compare_end();
     bench_problem_free(b, &p);
     return status;
 }

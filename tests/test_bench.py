@@ -50,6 +50,25 @@ class Runner(unittest.TestCase):
                 self.assertEqual([(r["direction"], r["op"], r["nrhs"]) for r in records],
                                  [(d, "N" if (d == "forward") == (uplo == "lower") else "T", k) for d in ("forward", "backward") for k in (1, 3)])
 
+    def test_both_layouts_are_recorded_in_one_run(self):
+        code, table, records = bench("sptrsm", "laplace2d:n=5", "--nrhs", "1,3", "--reps", "2", "--layout", "rowmajor,colmajor", "--peers", "none", "--methods", "auto")
+        self.assertEqual(code, 0, table)
+        for record in records:
+            self.check_keys(record)
+        self.assertEqual([(r["direction"], r["nrhs"], r["layout"], r["status"]) for r in records],
+                         [(d, k, layout, "ok") for d in ("forward", "backward") for k, layout in ((1, "colmajor"), (3, "rowmajor"), (3, "colmajor"))])
+
+    def test_factors_are_solved_by_panels_in_every_precision(self):
+        for kind, matrix in (("chol", "laplace2d:n=9"), ("lu", "convection3d:n=4")):
+            for uplo in ([], ["--uplo", "lower"], ["--uplo", "upper"]):
+                code, table, records = bench("supernodal", f"{kind}:{matrix}", "--sweep", "types", "--reps", "2", "--peers", "none", *uplo)
+                if any("libtrine_direct" in (r["reason"] or "") for r in records):
+                    self.skipTest("built without CHOLMOD and SuperLU")
+                self.assertEqual(code, 0, table)
+                self.assertEqual([(r["dtype"], r["direction"], r["nrhs"], r["method"], r["status"]) for r in records],
+                                 [(t, d, k, m, "ok") for t in "sdcz" for d in ("forward", "backward") for k in (1, 32)
+                                  for m in ("supernodal", "supernodal:invert=none", "auto")])
+
     def test_whole_solves_are_compared_with_the_library_of_the_factor(self):
         code, table, records = bench("direct", "laplace2d:n=9", "convection3d:n=4", "--reps", "2", "--nrhs", "1,3")
         if "there is no suite" in table or code == 2:
@@ -129,8 +148,8 @@ class Runner(unittest.TestCase):
             self.assertIn(f"trine {record['method']} ", table)
 
     def test_sweeps_of_suite_supernodal_run_on_any_device(self):
-        for sweep in ("variants", "full", "launch"):
-            code, table, records = bench("supernodal", "chol:laplace2d:n=9", "--sweep", sweep, "--reps", "2")
+        for sweep, kind in (("variants", "chol"), ("full", "chol"), ("launch", "chol"), ("lu", "lu")):
+            code, table, records = bench("supernodal", f"{kind}:laplace2d:n=9", "--sweep", sweep, "--reps", "2")
             if any("libtrine_direct" in (r["reason"] or "") for r in records):
                 self.skipTest("built without CHOLMOD and SuperLU")
             self.assertEqual(code, 0, table)
@@ -220,6 +239,23 @@ class Report(unittest.TestCase):
                      "| 1 | 2 | 10 | 3.5 |", "| all | 3 | 30 | 7.75 |", "1.5 apart", "| 9 | 0.5 | 0.125 | 0.375 | 25% | 0.0312 | 0.625 | 0.6 |"):
             self.assertIn(text, page)
         self.assertEqual({name.removesuffix(".svg").split("-")[2] for name in plots}, {"spd", "variants", "levels", "launch"})
+
+    def test_layouts_and_precisions_have_tables_of_their_own(self):
+        many = dict(suite="sptrsm", nrhs=8, ratio_peer="cusparse")
+        page, plots = self.make([self.record(**many, layout="rowmajor", solve_ms=0.25, ratio=2.0), self.record(**many, layout="colmajor", solve_ms=0.375, ratio=3.0)])
+        for text in ("## Double, forward, 8 right-hand sides\n", "## Double, forward, 8 right-hand sides, column-major\n", "| forward, 8 right-hand sides | cuSPARSE | 1 | 2 |",
+                     "| forward, 8 right-hand sides, column-major | cuSPARSE | 1 | 3 |"):
+            self.assertIn(text, page)
+        self.assertEqual(len(plots), 4)
+
+        def record(direction, sweep, **changes):
+            return self.record(suite="supernodal", matrix="lu:m", direction=direction, sweep=sweep, **{"method": "supernodal", "ratio_peer": "cusparse", **changes})
+        page, _ = self.make([record("forward", "lu", solve_ms=0.25, ratio=4.0, nnz=30), record("backward", "lu", solve_ms=0.125, ratio=9.0, nnz=40),
+                             record("forward", "types", dtype="s", solve_ms=0.0625), record("forward", "types", dtype="z", solve_ms=0.5),
+                             record("forward", "lu", impl="cusparse", method="spsv", solve_ms=1.0, ratio=None, ratio_peer=None)])
+        for text in ("## SuperLU's factors: L forward, U backward, 1 right-hand side", "| `lu:m` | 10 | 30 / 40 | `supernodal` | serial | 3 | 1 | 0.25 | 0.125 | 4.0 | 9.0 |",
+                     "| `supernodal` | 2 | 4.0 | 9.0 | 6.0 | 4.0 |", "| `lu:m` | single | 10 | 30 | `supernodal` | serial | 3 | 1 | 0.0625 | - |", "| `lu:m` | double complex |"):
+            self.assertIn(text, page)
 
     def test_the_last_of_several_records_of_one_measurement_counts(self):
         page, _ = self.make([self.record(solve_ms=7.125), self.record(solve_ms=0.0625)])
