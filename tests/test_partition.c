@@ -251,7 +251,7 @@ static void padding_is_counted_and_bounded(void **state)
                 zeros += own;
                 entries += width * height - width * (width - 1) / 2;
                 if (widths[w]) assert_true(width <= widths[w]);
-                if (fills[f]) assert_true((double)own <= (fills[f] > 0 ? fills[f] : 0) * (double)(width * height - width * (width - 1) / 2));
+                if (fills[f] != 0) assert_true((double)own <= (fills[f] > 0 ? fills[f] : 0) * (double)(width * height - width * (width - 1) / 2));
                 assert_true(panels.first_column[s] <= first[boundary]);
                 boundary += panels.first_column[s] == first[boundary];
             }

@@ -72,10 +72,10 @@ static trine_status take_places(trine_supernodal plan, supernodal_places *places
     if (trine_alloc(ctx, ctx->info.space, bytes, &plan->panel_values))
         FAIL(TRINE_ERR_MEMORY, "no memory for %zu bytes of panels (%lld entries) beside the plan's own; the general triangular solve needs less", bytes,
              (long long)n_values);
-    if (ctx->cuda) {
+    if (ctx->cuda && bytes) {
         TRY(trine_device_fill_async(ctx, plan->panel_values, 0, bytes, ctx->stream));
         TRY(trine_device_synchronize(ctx, ctx->stream));
-    } else {
+    } else if (bytes) {
         memset(plan->panel_values, 0, bytes);
     }
     plan->bytes += (int64_t)(bytes + place_bytes);
