@@ -34,8 +34,8 @@ static const bench_sweep sweeps[] = {
      .matrices = "lu:laplace3d:n=20,lu:convection3d:n=20,lu:cage10,lu:airfoil_2d,lu:dw8192,lu:memplus,lu:sherman3,lu:orsreg_1,lu:hangGlider_2,"
                  "lu:convdiff_alien,lu:olm5000,lu:KKT_CONT-201",
      .methods = "supernodal,supernodal:invert=none,auto", .nrhs = "1,32"},
-    {.name = "types", .reps = SPD_REPS, .least_reps = SWEEP_REPS, .peer_reps = PEER_REPS, .max_seconds = 0.1, .wall_only = true, /* the other precisions */
-     .matrices = "chol:elasticity3d:n=20,chol:laplace3d:n=40,chol:lap_bunny,chol:bcsstk16,lu:convection3d:n=20,lu:airfoil_2d,lu:dw8192",
+    {.name = "types", .reps = SPD_REPS, .least_reps = SWEEP_REPS, .peer_reps = PEER_REPS, .max_seconds = 0.1, .wall_only = true, /* four precisions; checks of complex results take their time */
+     .matrices = "chol:elasticity3d:n=12,chol:laplace3d:n=24,chol:bcsstk16,chol:lap_bunny,lu:convection3d:n=14,lu:airfoil_2d,lu:dw8192",
      .methods = "supernodal,supernodal:invert=none,auto", .nrhs = "1,32", .dtypes = "s,d,c,z"},
     {SWEEP, .name = "levels", .peers = "none", .solves_only = true, /* Figure 14 */
      .matrices = "chol:elasticity3d:n=20,chol:laplace3d:n=40",
