@@ -257,7 +257,12 @@ static void every_wrong_argument_is_named(void **state)
     FAILS(wrong, "dtype 9", trine_vectors_permute(cpu, (trine_dtype)9, NULL, NULL, 0, &X, &Y, NULL));
     FAILS(wrong, "X is NULL", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, NULL, &Y, NULL));
     FAILS(wrong, "Y is NULL", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, &X, NULL, NULL));
-    FAILS(wrong, "same array", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, &X, &X, NULL));
+    FAILS(wrong, "same array", trine_vectors_permute(cpu, TRINE_D, (int32_t[]){1, 0}, NULL, 0, &X, &X, NULL));
+    bad = X, bad.ld = 5;
+    FAILS(wrong, "same array", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, &X, &bad, NULL));
+    bad = X, bad.layout = TRINE_ROWMAJOR, bad.ld = 2;
+    FAILS(wrong, "same array", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, &X, &bad, NULL));
+    bad = Y;
     bad.rows = 3;
     FAILS(wrong, "Y has 3 rows, not 2", trine_vectors_permute(cpu, TRINE_D, NULL, NULL, 0, &X, &bad, NULL));
     bad.rows = -1;

@@ -442,6 +442,34 @@ static void permuted_vectors_have_the_right_rows_in_every_layout(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+static void without_a_permutation_vectors_change_in_place(void **state)
+{
+    (void)state;
+    enum { N = 700, COLS = 3, LD = N + 2 };
+    trine_context ctx = test_context();
+    EACH(t, all_dtypes) for (int by_rows = 0; by_rows < 2; by_rows++) {
+        const trine_dtype type = all_dtypes[t], real = type == TRINE_S || type == TRINE_C ? TRINE_S : TRINE_D;
+        const size_t bytes = (size_t)LD * COLS * trine_dtype_size(type);
+        void *x = random_vector(type, LD * COLS, 3), *expected = random_vector(type, LD * COLS, 3), *scale = random_vector(real, N, 5);
+        for (int64_t i = 0; i < N; i++)
+            for (int64_t j = 0; j < COLS; j++) {
+                const int64_t at = by_rows ? i * COLS + j : i + j * LD;
+                put(type, expected, at, get(real, scale, i) * conjl(get(type, x, at)));
+            }
+        void *d_scale = test_to_device(ctx, scale, N * trine_dtype_size(real)), *d_x = test_to_device(ctx, x, bytes);
+        const trine_dense X = {d_x, N, COLS, by_rows ? COLS : LD, by_rows ? TRINE_ROWMAJOR : TRINE_COLMAJOR};
+        OK(trine_vectors_permute_conjugate(ctx, type, NULL, d_scale, by_rows, &X, &X, NULL));
+        test_from_device(ctx, x, d_x, bytes);
+        assert_memory_equal(x, expected, bytes);
+        test_release(ctx, d_scale);
+        test_release(ctx, d_x);
+        free(x);
+        free(expected);
+        free(scale);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +482,7 @@ int main(void)
         cmocka_unit_test(structure_is_what_the_dense_matrix_shows),
         cmocka_unit_test(tridiagonal_and_cyclic_matrices_are_recognized),
         cmocka_unit_test(permuted_vectors_have_the_right_rows_in_every_layout),
+        cmocka_unit_test(without_a_permutation_vectors_change_in_place),
     };
     return TEST_MAIN(tests);
 }
