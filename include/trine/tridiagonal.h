@@ -162,9 +162,9 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
  *
  * refine = 1, systems that are not cyclic, row exchanges allowed, epsilon = 0: where the componentwise backward error is more than 24 eps after
  * the step of refinement, that right-hand side is solved row by row in one sequence, by Gaussian elimination of the bands as in
- * LAPACK's gbsv, from either end if need be: slow (one thread, on a GPU one warp), but it keeps small entries of solutions that grow or fade by many
- * orders of magnitude, as those of random bands with kl unlike ku do. Right-hand sides whose error is at most eps are not corrected at all. Last of
- * all rows are compared as LAPACK does it, as they are given: where that is needed, X depends on how rows are scaled against each other. */
+ * LAPACK's gbsv, from either end and with other pivot rows if need be, and the best of these solutions is kept: slow (one thread, on a GPU one warp, up to
+ * ten eliminations), but it keeps small entries of solutions that grow or fade by many orders of magnitude, as those of random bands with kl unlike
+ * ku do. Right-hand sides whose error is at most eps are not corrected at all. */
 
 /** Bytes of device workspace for trine_gbsv: as for trine_bgtsv with blocks of w rows, w being max(kl, ku) or the next of 2, 3, 4, 8
  *  (in cyclic systems perhaps a larger one of these); for kl = ku = 1 as for trine_gtsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */
@@ -178,7 +178,7 @@ TRINE_API trine_status trine_gbsv(void *stream, trine_dtype t, int64_t n, int64_
 TRINE_API trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D on the CPU, A banded; everything else as in trine_gtsv_cpu. TRINE_ERR_SINGULAR: cyclic systems as in trine_bgtsv_cpu;
- *  others (with row exchanges, epsilon = 0) where elimination row by row, from the first row, from the last and with LAPACK's pivots, meets
+ *  others (with row exchanges, epsilon = 0) where elimination row by row, from the first row and from the last, meets
  *  a column whose candidates are all exactly zero each time; the sentence names the row. X is then undefined. */
 TRINE_API trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                                       const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes);

@@ -71,13 +71,13 @@ template <typename T>
 __global__ void __launch_bounds__(WARP) solve_by_rows(const __grid_constant__ block_matrix A, int64_t nrhs, T *factors, const T *D, T *X, int64_t ldx, T *residual, const column_errors *errors)
 {
     __shared__ __align__(16) unsigned char memory[2 * SEQUENTIAL_ROWS * SEQUENTIAL_COLUMNS * sizeof(T)];
-    __shared__ bool shared;
+    __shared__ real_of<T> shared[2];
     bool is_large = false;
     for (int64_t c = threadIdx.x; c < nrhs; c += WARP) is_large |= exceeds(errors[c].after, BLOCK_LARGE_ERROR);
     if (!__any_sync(~0u, is_large)) return;
     for (int64_t c = 0; c < nrhs; c++)
         if (exceeds(errors[c].after, BLOCK_LARGE_ERROR))
-            solve_sequentially(&A, factors, (T(*)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS])memory, &shared, D + c * A.n, X + c * ldx, residual);
+            solve_sequentially(&A, factors, (T(*)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS])memory, shared, D + c * A.n, X + c * ldx, residual, true);
 }
 
 /* ------------------------------------------------------------------ launches */

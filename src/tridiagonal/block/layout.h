@@ -89,9 +89,8 @@ static inline bool block_may_be_sequential(const block_matrix *A, int pivot, dou
     return A->banded && !A->cyclic && !A->wrapped && !(epsilon > 0) && pivot != TRINE_PIVOT_NONE;
 }
 
-/** Bands row by row (block/sequential.h): from the first row to the last or reversed; pivot decisions by coefficients as they are given or scaled; bands below and
- *  above the diagonal, as that order sees them. */
-typedef struct { bool reversed, as_given; int below, above; } sequence_of_rows;
+/** Bands row by row (block/sequential.h): from the first row to the last or reversed; bands below and above the diagonal, as that order sees them. */
+typedef struct { bool reversed; int below, above; } sequence_of_rows;
 
 /** First unknown of a block column of the given matrix; the block column of an unknown. */
 static inline int64_t block_first(const block_matrix *A, int64_t j) { return j * A->size + (j < A->larger ? j : A->larger); }

@@ -3,7 +3,8 @@
  * Written once; included by C for each precision and by CUDA as templates. No include guard.
  *
  * Rows are taken times the power of two that makes their largest coefficient 2 to 4, and the largest coefficient of a column is its pivot, so
- * that nothing depends on how rows were scaled. Of the factors, SEQUENTIAL_STRIDE elements a row, row j has the pivot row of column j from
+ * that nothing depends on how rows were scaled. A row that is no pivot row for long may lose its digits where solutions grow: the weights of rows
+ * with large residuals are raised then. Of the factors, SEQUENTIAL_STRIDE elements a row, row j has the pivot row of column j from
  * the diagonal on (below + above + 1 elements; below, above: bands), the multipliers of the rows behind (below) and how far behind row j
  * its pivot row was.
  *
@@ -13,6 +14,7 @@
 
 #define SEQUENTIAL_ROWS (BLOCK_MAX + 1)
 #define SEQUENTIAL_COLUMNS (2 * BLOCK_MAX + 2) /* the last one in use has the rows' weights in pivot decisions */
+#define SEQUENTIAL_ATTEMPTS 10
 #define SEQUENTIAL_STRIDE(s) (2 * (s)->below + (s)->above + 2)
 
 /** The bands of op(A) on which row i has elements. */
@@ -64,28 +66,24 @@ PANEL_TEMPLATE PANEL_INLINE R FN(row_error)(T residual, R size)
 PANEL_INLINE sequence_of_rows FN(new_sequence)(const block_matrix *A, bool reversed)
 {
     const bool swapped = reversed != (A->op != TRINE_N);
-    sequence_of_rows s = {reversed, false, swapped ? A->ku : A->kl, swapped ? A->kl : A->ku};
+    sequence_of_rows s = {reversed, swapped ? A->ku : A->kl, swapped ? A->kl : A->ku};
     return s;
 }
 PANEL_INLINE int64_t FN(row_of)(const block_matrix *A, const sequence_of_rows *s, int64_t i) { return s->reversed ? A->n - 1 - i : i; }
 
-/** Factor op(A); `rows`: two windows of SEQUENTIAL_ROWS x SEQUENTIAL_COLUMNS elements. Returns the row without a pivot, or -1. */
-PANEL_TEMPLATE PANEL_INLINE int64_t FN(factor_sequentially)(const block_matrix *A, const sequence_of_rows *s, T *factors, T (*rows)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS])
+/** Factor op(A); `rows`: two windows of SEQUENTIAL_ROWS x SEQUENTIAL_COLUMNS elements; weights: of the rows in pivot decisions. Returns the row without a
+ *  pivot, or -1; replaced: a rounding error takes its place. */
+PANEL_TEMPLATE PANEL_INLINE int64_t FN(factor_sequentially)(const block_matrix *A, const sequence_of_rows *s, const T *weights, T *factors, T (*rows)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS], bool replaced)
 {
     const int below = s->below, columns = s->below + s->above + 1;
-    R least = FN_OF_T(row_scale)(A, 0); /* of the rows' scales */
     int64_t entered = 0;
-    for (int64_t i = 1; i < A->n && s->as_given; i++) {
-        const R scale = FN_OF_T(row_scale)(A, i);
-        least = scale < least ? scale : least;
-    }
     for (int64_t j = 0; j < A->n; j++, factors += SEQUENTIAL_STRIDE(s)) {
         T(*const here)[SEQUENTIAL_COLUMNS] = rows[j % 2], (*const next)[SEQUENTIAL_COLUMNS] = rows[1 - j % 2];
         const int there = A->n - j > below ? below + 1 : (int)(A->n - j); /* rows in play: of columns j, j + 1, ... */
         for (; entered < j + there; entered++) {
             const int64_t row = FN(row_of)(A, s, entered);
             const R scale = FN_OF_T(row_scale)(A, row);
-            if (LANE == 0) here[entered - j][columns] = FROM_REAL(s->as_given ? least / scale : 1);
+            if (LANE == 0) here[entered - j][columns] = weights[row];
             for (int c = LANE; c < columns; c += LANES) {
                 const int64_t k = s->reversed ? entered - j - c : j + c - entered;
                 here[entered - j][c] = k >= FN(first_band)(A, row) && k <= FN(last_band)(A, row) ? TIMES(GIVEN_BAND(A, row, (int)k), scale) : ZERO;
@@ -95,7 +93,12 @@ PANEL_TEMPLATE PANEL_INLINE int64_t FN(factor_sequentially)(const block_matrix *
         int pivot = 0;
         for (int r = 1; r < there; r++)
             if (ABS1(here[r][0]) * ABS1(here[r][columns]) > ABS1(here[pivot][0]) * ABS1(here[pivot][columns])) pivot = r;
-        if (ABS1(here[pivot][0]) == 0) return FN(row_of)(A, s, j);
+        if (ABS1(here[pivot][0]) == 0) {
+            if (!replaced) return FN(row_of)(A, s, j);
+            TOGETHER();
+            if (LANE == 0) here[pivot][0] = FROM_REAL(ROUNDING);
+            TOGETHER();
+        }
         for (int c = LANE; c < columns; c += LANES) factors[c] = here[pivot][c];
         if (LANE == 0) factors[columns + below] = FROM_REAL((R)pivot);
         const T inverse = FROM_REAL(1) / here[pivot][0];
@@ -129,52 +132,84 @@ PANEL_TEMPLATE PANEL_INLINE void FN(substitute_sequentially)(const block_matrix 
         x[j * step] = value / row[0];
     }
 }
-/** residual := d - op(A) x, times the rows' scales. Is its backward error large? */
-PANEL_TEMPLATE PANEL_INLINE bool FN(has_large_error)(const block_matrix *A, const T *d, const T *x, T *residual)
+/** residual := d - op(A) x, times the rows' scales. Returns the largest error of a row, 1 / SMALLEST_NORMAL at most. The weights of rows whose errors are
+ *  large are raised by about these errors. */
+PANEL_TEMPLATE PANEL_INLINE R FN(sequential_error)(const block_matrix *A, const T *d, const T *x, T *residual, T *weights)
 {
-    bool is_large = false;
+    const R none = 1 / SMALLEST_NORMAL;
+    R worst = 0;
     for (int64_t i = 0; i < A->n; i++) {
         R size;
         residual[i] = FN_OF_T(row_residual)(A, FN_OF_T(row_scale)(A, i), i, x, d[i], &size);
-        is_large |= !(FN_OF_T(row_error)(residual[i], size) <= BLOCK_LARGE_ERROR);
+        const R error = FN_OF_T(row_error)(residual[i], size);
+        if (!(error <= worst)) worst = error <= none ? error : none;
+        if (weights && error > BLOCK_LARGE_ERROR && ABS1(weights[i]) < 1 / ROUNDING) weights[i] = TIMES(weights[i], SMALLER_POWER(error / 16));
     }
-    return is_large;
+    return worst;
 }
-/** Solve for one right-hand side d, which may be x, with these factors. If `residual` is not NULL, d is not x, and a step of refinement follows
- *  where it is needed. Is the backward error large then? */
-PANEL_TEMPLATE PANEL_INLINE bool FN(solve_sequence)(const block_matrix *A, const sequence_of_rows *s, const T *factors, const T *d, T *x, T *residual)
+/** best := x if its error is less. */
+PANEL_TEMPLATE PANEL_INLINE void FN(keep_better)(const block_matrix *A, const T *x, R error, T *best, R *least)
+{
+    if (!(error < *least)) return;
+    *least = error;
+    for (int64_t i = 0; i < A->n; i++) best[i] = x[i];
+}
+/** Solve for one right-hand side d, which may be x, with these factors. If `residual` is not NULL, d is not x, a step of refinement follows where it is
+ *  needed, and the better one of the two solutions is kept if it is better than best, whose error is *least. Returns the error before refinement. */
+PANEL_TEMPLATE PANEL_INLINE R FN(solve_sequence)(const block_matrix *A, const sequence_of_rows *s, const T *factors, const T *d, T *x, T *residual, T *weights, T *best, R *least)
 {
     for (int64_t i = 0; i < A->n; i++) x[i] = TIMES(d[i], FN_OF_T(row_scale)(A, i));
     FN(substitute_sequentially)(A, s, factors, x);
-    for (int step = 0; residual && FN(has_large_error)(A, d, x, residual); step++) {
-        if (step == 1) return true;
-        FN(substitute_sequentially)(A, s, factors, residual);
-        for (int64_t i = 0; i < A->n; i++) x[i] = x[i] + residual[i];
-    }
-    return false;
+    if (!residual) return 0;
+    const R error = FN_OF_T(sequential_error)(A, d, x, residual, weights);
+    FN_OF_T(keep_better)(A, x, error, best, least);
+    if (*least <= BLOCK_LARGE_ERROR) return error;
+    FN(substitute_sequentially)(A, s, factors, residual);
+    for (int64_t i = 0; i < A->n; i++) x[i] = x[i] + residual[i];
+    FN_OF_T(keep_better)(A, x, FN_OF_T(sequential_error)(A, d, x, residual, (T *)NULL), best, least);
+    return error;
 }
-/** Solve for d, from the end where fewer rows are in play; if that leaves a zero pivot or a large error, from the other one, and then as LAPACK does, from
- *  the first row on with pivot decisions by coefficients as they are given. `shared`: what the lanes tell each other. Returns the row without a pivot, or -1. */
-PANEL_TEMPLATE PANEL_INLINE int64_t FN(solve_sequentially)(const block_matrix *A, T *factors, T (*rows)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS], bool *shared,
-                                                           const T *d, T *x, T *residual)
+/** Solve for d, from the end where fewer rows are in play; if that leaves a zero pivot or a large error, from the other one, and then again from the better
+ *  one, with pivot decisions that weigh the rows whose errors were large. Of all solutions the best one is kept. factors: SEQUENTIAL_STRIDE + 2 elements a
+ *  row. given: x is a solution already. `shared`: errors, of the best solution and of the last one, that the lanes tell each other. Returns the row
+ *  without a pivot, or -1. */
+PANEL_TEMPLATE PANEL_INLINE int64_t FN(solve_sequentially)(const block_matrix *A, T *factors, T (*rows)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS], R *shared,
+                                                           const T *d, T *x, T *residual, bool given)
 {
-    const bool first = FN(new_sequence)(A, false).below > FN(new_sequence)(A, false).above;
+    const bool reversed = FN(new_sequence)(A, false).below > FN(new_sequence)(A, false).above;
+    const R none = 1 / SMALLEST_NORMAL;
+    T *const best = factors, *const weights = best + A->n;
+    R error[2] = {none, none}; /* of the two orders */
     int64_t zero = -1;
-    bool is_solved = false;
-    for (int attempt = 0; attempt < 3; attempt++) {
-        sequence_of_rows s = FN(new_sequence)(A, attempt < 2 && first != (attempt == 1));
-        s.as_given = attempt == 2;
-        const int64_t row = FN(factor_sequentially)(A, &s, factors, rows);
+    int last = -1;
+    bool is_solved = given;
+    factors += 2 * A->n;
+    if (LANE == 0) {
+        shared[0] = none;
+        if (given) FN_OF_T(keep_better)(A, x, FN_OF_T(sequential_error)(A, d, x, residual, (T *)NULL), best, shared);
+    }
+    for (int attempt = 0; attempt < SEQUENTIAL_ATTEMPTS; attempt++) {
+        const bool first_is_better = error[0] < error[1] && FN(new_sequence)(A, reversed).below > 0;
+        const int order = attempt < 2 ? attempt : !first_is_better;
+        const sequence_of_rows s = FN(new_sequence)(A, order ? !reversed : reversed);
+        if (attempt >= 2 && (!(error[order] < none) || s.below == 0)) break; /* nothing to choose from */
+        for (int64_t i = LANE; i < A->n && order != last; i += LANES) weights[i] = FROM_REAL(1);
+        TOGETHER();
+        last = order;
+        const int64_t row = FN(factor_sequentially)(A, &s, weights, factors, rows, given);
         TOGETHER();
         if (row >= 0) {
             zero = row;
             continue;
         }
-        if (LANE == 0) *shared = FN(solve_sequence)(A, &s, factors, d, x, residual);
+        if (LANE == 0) shared[1] = FN_OF_T(solve_sequence)(A, &s, factors, d, x, residual, weights, best, shared);
         TOGETHER();
         is_solved = true;
-        if (!*shared) break;
-        TOGETHER();
+        if (!residual || shared[0] <= BLOCK_LARGE_ERROR) break;
+        if (attempt < 2) error[order] = shared[1];
     }
+    if (residual && shared[0] < none)
+        for (int64_t i = LANE; i < A->n; i += LANES) x[i] = best[i];
+    TOGETHER();
     return is_solved ? -1 : zero;
 }
