@@ -122,12 +122,14 @@ static void any_number_of_right_hand_sides_is_solved(void **state)
 static void the_solution_may_replace_the_right_hand_side_and_inputs_stay(void **state)
 {
     (void)state;
-    for (int refine = 0; refine <= 1; refine++) {
-        linear_system s = new_bands(TRINE_D, 1000, 2, 3, 3, (trine_gtsv_options){.refine = refine});
-        fill_system(&s, 5, 3);
-        check_in_place_and_inputs(&s);
-        free_system(&s);
-    }
+    for (int refine = 0; refine <= 1; refine++)
+        for (int kl = 1; kl <= 2; kl++)
+            for (int d = 0; d < 4; d++) { /* kl = ku = 1 is another solver's on a GPU */
+                linear_system s = new_bands(all_dtypes[d], 1000, kl, 2 * kl - 1, 3, (trine_gtsv_options){.refine = refine});
+                fill_system(&s, 5, 3);
+                check_in_place_and_inputs(&s);
+                free_system(&s);
+            }
 }
 
 /* ------------------------------------------------------------- as LAPACK does */

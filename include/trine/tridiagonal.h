@@ -157,7 +157,8 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
  * A is banded, n x n, with kl bands below and ku above the diagonal, 0 to 8 each: band k (-kl..ku) starts at AB + (kl + k) n and
  * holds A[i,i+k] at its position i; positions outside the matrix are read only in cyclic systems, where they hold
  * A[i,(i+k) mod n] (several that meet in one column add up). The bands are taken as blocks of max(kl, ku) rows, and solved like
- * those; on a GPU kl = ku = 1 is solved by trine_gtsv. Cyclic systems take blocks of up to 8 rows to come out even; where that
+ * those; on a GPU kl = ku = 1 is solved by trine_gtsv, from a copy with scaled rows (not where coefficients are compared as they are; blocks of one
+ * row likewise), which takes as much time again: trine_gtsv itself is faster where no row's coefficients are extreme. Cyclic systems take blocks of up to 8 rows to come out even; where that
  * fails (max(kl, ku) = 8 and n > 24 no multiple of 8; 7 and n = 25-27, 33, 34, 41) they are slower.
  *
  * refine = 1, systems that are not cyclic, row exchanges allowed, epsilon = 0: where the componentwise backward error is more than 24 eps after
@@ -167,7 +168,8 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
  * ku do. Right-hand sides whose error is at most eps are not corrected at all. */
 
 /** Bytes of device workspace for trine_gbsv: as for trine_bgtsv with blocks of w rows, w being max(kl, ku) or the next of 2, 3, 4, 8
- *  (in cyclic systems perhaps a larger one of these); for kl = ku = 1 as for trine_gtsv. TRINE_ERR_NOT_BUILT in a build without CUDA. */
+ *  (in cyclic systems perhaps a larger one of these); for kl = ku = 1 the scaled system, n (3 + nrhs) elements, and what trine_gtsv needs, with
+ *  refine = 1 at least 8 n elements more. TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_gbsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D on the current CUDA device, A banded; everything else as in trine_gtsv. */

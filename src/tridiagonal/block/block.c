@@ -114,6 +114,45 @@ static bool is_scalar(const trine_gtsv_options *options, int64_t n, int below, i
 {
     return below == 1 && above == 1 && (!options || (options->pivot <= TRINE_PIVOT_SCALED_PARTIAL && (!options->cyclic || n > 2)));
 }
+/** Are they copied for it, with scaled rows? Not where coefficients are compared as they are. */
+static bool is_copied(const trine_gtsv_options *options) { return !options || (options->pivot != TRINE_PIVOT_PARTIAL && !(options->epsilon > 0)); }
+
+static trine_status make_scalar(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, block_call *call)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(begin(at, t, n, nrhs, options, call));
+    call->A = (block_matrix){.n = n, .rows = n, .width = 1, .size = 1, .banded = true, .kl = 1, .ku = 1, .cyclic = call->o.cyclic, .op = call->o.op};
+    call->is_scalar = true;
+    call->given = options ? *options : (trine_gtsv_options){0};
+    call->given.op = TRINE_N;
+done:
+    return status;
+}
+static trine_status scalar_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+{
+    const place at = gpu(NULL);
+    block_call call;
+    trine_status status = TRINE_SUCCESS;
+    if (!is_copied(options)) return trine_gtsv_work_size(t, n, nrhs, options, bytes);
+    REQUIRE(bytes, "bytes is NULL");
+    TRY(make_scalar(&at, t, n, nrhs, options, &call));
+    TRY(bytes_of(at.backend->solve_bytes, &call, bytes));
+done:
+    return status;
+}
+static trine_status scalar_solve(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                                 const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+{
+    const place at = gpu(stream);
+    block_call call;
+    trine_status status = TRINE_SUCCESS;
+    if (!is_copied(options)) return trine_gtsv(stream, t, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
+    TRY(make_scalar(&at, t, n, nrhs, options, &call));
+    TRY(set_bands(a, b, c, &call));
+    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes));
+done:
+    return status;
+}
 
 /* ---------------------------------------------------------------------- blocks */
 
@@ -142,14 +181,14 @@ done:
 
 trine_status trine_bgtsv_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
 {
-    if (is_scalar(options, rows, n, n)) return trine_gtsv_work_size(t, rows, nrhs, options, bytes);
+    if (is_scalar(options, rows, n, n)) return scalar_work_size(t, rows, nrhs, options, bytes);
     return blocks_work_size(gpu(NULL), t, rows, n, nrhs, options, false, bytes);
 }
 trine_status trine_bgtsv(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
                          const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                          void *work, size_t work_bytes)
 {
-    if (is_scalar(options, rows, n, n)) return trine_gtsv(stream, t, rows, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
+    if (is_scalar(options, rows, n, n)) return scalar_solve(stream, t, rows, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
     return bgtsv(gpu(stream), t, rows, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
 }
 trine_status trine_bgtsv_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
@@ -268,7 +307,7 @@ done:
 
 trine_status trine_gbsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes)
 {
-    if (is_scalar(options, n, kl, ku)) return trine_gtsv_work_size(t, n, nrhs, options, bytes);
+    if (is_scalar(options, n, kl, ku)) return scalar_work_size(t, n, nrhs, options, bytes);
     return gbsv_work_size(gpu(NULL), t, n, nrhs, kl, ku, options, bytes);
 }
 trine_status trine_gbsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
@@ -278,7 +317,7 @@ trine_status trine_gbsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, in
         const size_t band = (size_t)(n > 0 ? n : 0) * trine_dtype_size(t);
         const char *bands = AB;
         REQUIRE(n <= 0 || AB, "AB is NULL");
-        return trine_gtsv(stream, t, n, nrhs, options, bands, bands ? bands + band : NULL, bands ? bands + 2 * band : NULL, D, ldd, X, ldx, work, work_bytes);
+        return scalar_solve(stream, t, n, nrhs, options, bands, bands ? bands + band : NULL, bands ? bands + 2 * band : NULL, D, ldd, X, ldx, work, work_bytes);
     }
     return gbsv(gpu(stream), t, n, nrhs, kl, ku, options, AB, D, ldd, X, ldx, work, work_bytes);
 }

@@ -24,6 +24,12 @@ trine_status solve_bytes(const block_call *call, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
     size_t rhs = 0, rest = 0, errors = 0;
+    if (call->is_scalar) {
+        scalar_layout layout = {};
+        TRY(lay_out_scalar(call, &layout));
+        *bytes = layout.bytes;
+        goto done;
+    }
     TRY(substitute_bytes(call, &rhs));
     TRY(rpts_bytes(call->A.n, call->o.nrhs, 0, 2 * call->o.refine, call->t, &rest));
     TRY(rpts_bytes(2, call->o.nrhs, 0, call->o.refine, call->t, &errors));
@@ -55,16 +61,35 @@ chain_size size_of_chain(int64_t partitions, bool clusters, int most_warps)
     return size;
 }
 
+trine_status lay_out_scalar(const block_call *call, scalar_layout *at)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t n = call->A.n;
+    size_t matrix, vectors, errors, factors = 0;
+    TRY(trine_gtsv_work_size(call->t, n, call->o.nrhs, &call->given, &at->gtsv_bytes));
+    TRY(rpts_bytes(0, 0, 3 * n, 0, call->t, &matrix));
+    TRY(rpts_bytes(n, call->o.nrhs, 0, 1, call->t, &vectors));
+    if (call->o.refine && block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon)) TRY(rpts_bytes(0, 0, block_sequential_elements(&call->A) + n, 0, call->t, &factors));
+    errors = (size_t)call->o.nrhs * sizeof(column_errors);
+    at->vectors = matrix;
+    at->errors = (matrix + vectors + 15) / 16 * 16;
+    at->gtsv = at->errors + (errors + 15) / 16 * 16;
+    at->bytes = at->gtsv + (factors > at->gtsv_bytes ? factors : at->gtsv_bytes);
+done:
+    return status;
+}
+
 } // namespace trine_block
 
 namespace {
 
 using run_fn = trine_status (*)(const block_call *);
 const run_fn solve_table[] = {nullptr, solve_of<float>, solve_of<double>, solve_of<complex_of<float>>, solve_of<complex_of<double>>};
+const run_fn scalar_table[] = {nullptr, solve_scalar_of<float>, solve_scalar_of<double>, solve_scalar_of<complex_of<float>>, solve_scalar_of<complex_of<double>>};
 const run_fn factor_table[] = {nullptr, factor_of<float>, factor_of<double>, factor_of<complex_of<float>>, factor_of<complex_of<double>>};
 const run_fn substitute_table[] = {nullptr, substitute_of<float>, substitute_of<double>, substitute_of<complex_of<float>>, substitute_of<complex_of<double>>};
 
-trine_status solve(const block_call *call) { return solve_table[call->t](call); }
+trine_status solve(const block_call *call) { return (call->is_scalar ? scalar_table : solve_table)[call->t](call); }
 trine_status factor(const block_call *call) { return factor_table[call->t](call); }
 trine_status substitute(const block_call *call) { return substitute_table[call->t](call); }
 

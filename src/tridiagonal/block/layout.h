@@ -89,6 +89,12 @@ static inline bool block_may_be_sequential(const block_matrix *A, int pivot, dou
     return A->banded && !A->cyclic && !A->wrapped && !(epsilon > 0) && pivot != TRINE_PIVOT_NONE;
 }
 
+/** Elements of what elimination row by row keeps: SEQUENTIAL_STRIDE and two of a row, from whichever end. */
+static inline int64_t block_sequential_elements(const block_matrix *A)
+{
+    return A->n * (A->kl > A->ku ? 2 * A->kl + A->ku + 4 : A->kl + 2 * A->ku + 4);
+}
+
 /** Bands row by row (block/sequential.h): from the first row to the last or reversed; bands below and above the diagonal, as that order sees them. */
 typedef struct { bool reversed; int below, above; } sequence_of_rows;
 
