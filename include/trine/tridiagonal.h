@@ -103,7 +103,8 @@ TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int
  * the interface are not excluded, so that no partition has to be regular in itself. With the default pivoting and epsilon = 0 each row is
  * taken times the power of two that makes its largest coefficient 2 to 4 when it enters, and its right-hand side with it: scaling rows by powers of
  * two, short of over- and underflow of coefficients, right-hand sides and solution, changes no bit of X. (Residuals of refine = 1 are taken so for
- * bands alone; PARTIAL and PARTIAL_DETERMINANT compare coefficients as they are; cyclic bands that cannot be cut, below, are not scaled.) */
+ * bands alone; PARTIAL and PARTIAL_DETERMINANT compare coefficients as they are; cyclic bands that cannot be cut, below, are not scaled,
+ * nor are blocks of one row on a GPU without refinement.) */
 
 /** Bytes of device workspace for trine_bgtsv: pivot rows and coarse systems, with automatic partitions about 7 n elements for each
  *  of the rows * n unknowns, 6.5 n with one right-hand side (6.1 n, 5.8 n if n = 2 and rows > 2^18; n = 2, 3, 4, 8; other n as much as the next of these); 2 rows * n * nrhs
@@ -157,8 +158,9 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
  * A is banded, n x n, with kl bands below and ku above the diagonal, 0 to 8 each: band k (-kl..ku) starts at AB + (kl + k) n and
  * holds A[i,i+k] at its position i; positions outside the matrix are read only in cyclic systems, where they hold
  * A[i,(i+k) mod n] (several that meet in one column add up). The bands are taken as blocks of max(kl, ku) rows, and solved like
- * those; on a GPU kl = ku = 1 is solved by trine_gtsv, from a copy with scaled rows (not where coefficients are compared as they are; blocks of one
- * row likewise), which takes as much time again: trine_gtsv itself is faster where no row's coefficients are extreme. Cyclic systems take blocks of up to 8 rows to come out even; where that
+ * those; on a GPU kl = ku = 1, and blocks of one row, are solved by trine_gtsv, which takes rows as they are. With refine = 1 it gets a copy whose rows
+ * are taken times powers of two (not where coefficients are compared as they are), so that rows near the ends of the range keep their digits; that takes
+ * as much time again. Cyclic systems take blocks of up to 8 rows to come out even; where that
  * fails (max(kl, ku) = 8 and n > 24 no multiple of 8; 7 and n = 25-27, 33, 34, 41) they are slower.
  *
  * refine = 1, systems that are not cyclic, row exchanges allowed, epsilon = 0: where the componentwise backward error is more than 24 eps after
@@ -168,8 +170,8 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
  * ku do. Right-hand sides whose error is at most eps are not corrected at all. */
 
 /** Bytes of device workspace for trine_gbsv: as for trine_bgtsv with blocks of w rows, w being max(kl, ku) or the next of 2, 3, 4, 8
- *  (in cyclic systems perhaps a larger one of these); for kl = ku = 1 the scaled system, n (3 + nrhs) elements, and what trine_gtsv needs, with
- *  refine = 1 at least 8 n elements more. TRINE_ERR_NOT_BUILT in a build without CUDA. */
+ *  (in cyclic systems perhaps a larger one of these); for kl = ku = 1 what trine_gtsv needs, with refine = 1
+ *  the scaled system too, n (3 + nrhs) elements, and no less than 8 n elements beside it. TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_gbsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D on the current CUDA device, A banded; everything else as in trine_gtsv. */

@@ -114,8 +114,9 @@ static bool is_scalar(const trine_gtsv_options *options, int64_t n, int below, i
 {
     return below == 1 && above == 1 && (!options || (options->pivot <= TRINE_PIVOT_SCALED_PARTIAL && (!options->cyclic || n > 2)));
 }
-/** Are they copied for it, with scaled rows? Not where coefficients are compared as they are. */
-static bool is_copied(const trine_gtsv_options *options) { return !options || (options->pivot != TRINE_PIVOT_PARTIAL && !(options->epsilon > 0)); }
+/** Are they copied for it, with scaled rows? That takes as much time as the solve: only where refinement is asked for, and not where coefficients
+ *  are compared as they are. */
+static bool is_copied(const trine_gtsv_options *options) { return options && options->refine == 1 && options->pivot != TRINE_PIVOT_PARTIAL && !(options->epsilon > 0); }
 
 static trine_status make_scalar(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, block_call *call)
 {
@@ -123,7 +124,7 @@ static trine_status make_scalar(const place *at, trine_dtype t, int64_t n, int64
     TRY(begin(at, t, n, nrhs, options, call));
     call->A = (block_matrix){.n = n, .rows = n, .width = 1, .size = 1, .banded = true, .kl = 1, .ku = 1, .cyclic = call->o.cyclic, .op = call->o.op};
     call->is_scalar = true;
-    call->given = options ? *options : (trine_gtsv_options){0};
+    call->given = *options;
     call->given.op = TRINE_N;
 done:
     return status;

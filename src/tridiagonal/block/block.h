@@ -20,7 +20,7 @@ typedef struct {
     void *X;
     int64_t ldd, ldx;
     bool rhs_is_scaled; /* has D been taken times the rows' scales? */
-    bool is_scalar;     /* GPU: one band on either side, at a, b and c; by trine_gtsv. No plan */
+    bool is_scalar;     /* GPU: one band on either side, at a, b and c; by trine_gtsv with refinement. No plan */
     trine_gtsv_options given; /* for that: op is N */
 } block_call;
 

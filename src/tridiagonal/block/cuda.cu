@@ -69,7 +69,7 @@ trine_status lay_out_scalar(const block_call *call, scalar_layout *at)
     TRY(trine_gtsv_work_size(call->t, n, call->o.nrhs, &call->given, &at->gtsv_bytes));
     TRY(rpts_bytes(0, 0, 3 * n, 0, call->t, &matrix));
     TRY(rpts_bytes(n, call->o.nrhs, 0, 1, call->t, &vectors));
-    if (call->o.refine && block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon)) TRY(rpts_bytes(0, 0, block_sequential_elements(&call->A) + n, 0, call->t, &factors));
+    if (block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon)) TRY(rpts_bytes(0, 0, block_sequential_elements(&call->A) + n, 0, call->t, &factors));
     errors = (size_t)call->o.nrhs * sizeof(column_errors);
     at->vectors = matrix;
     at->errors = (matrix + vectors + 15) / 16 * 16;

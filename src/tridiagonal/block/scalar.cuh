@@ -1,5 +1,5 @@
-/* One band on either side, and blocks of one row, on the GPU: by trine_gtsv, from a copy of op(A) whose rows are taken times their powers of two, so that
- * nothing depends on how they are scaled. With refinement the residual is looked at, as that of other bands is. */
+/* One band on either side, and blocks of one row, on the GPU with refine = 1: by trine_gtsv, from a copy of op(A) whose rows are taken times their powers of
+ * two, so that nothing depends on how they are scaled. The residual is looked at, as that of other bands is. */
 #ifndef TRINE_BLOCK_SCALAR_CUH
 #define TRINE_BLOCK_SCALAR_CUH
 
@@ -51,7 +51,7 @@ template <typename T> trine_status solve_scalar_of(const block_call *call)
         scale_system<T><<<grid, 256, 0, stream>>>(call->A, (const T *)call->D, call->ldd, bands, d, errors);
         TRY(GPU_LAUNCHED("scale_system"));
         TRY(trine_gtsv(call->stream, call->t, n, nrhs, &call->given, bands, bands + n, bands + 2 * n, d, n, X, call->ldx, factors, at.gtsv_bytes));
-        if (call->o.refine && block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon)) {
+        if (block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon)) {
             scaled.a = bands, scaled.op = TRINE_N;
             subtract_product<T, true><<<grid, 256, 0, stream>>>(scaled, true, d, X, call->ldx, nullptr, errors);
             TRY(GPU_LAUNCHED("subtract_product"));
