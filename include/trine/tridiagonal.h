@@ -44,6 +44,15 @@ typedef enum {
     TRINE_GTSV_TWO_ROWS    /* stages down to two rows */
 } trine_gtsv_final;
 
+/** Blocks and bands only: what is kept of the elimination, which makes solves fast and takes memory; X is the same to the last bit, where partitions are.
+ *  Cyclic bands that cannot be cut (below) are TRINE_MEMORY_FAST. */
+typedef enum {
+    TRINE_MEMORY_AUTO,
+    TRINE_MEMORY_FAST,  /* the eliminated rows of every partition are kept for the back substitution: twice the matrix and more */
+    TRINE_MEMORY_SMALL  /* partitions are eliminated again during the back substitution: with automatic partitions workspace of half the matrix, and no less
+                           than one partition of each team that works at once takes. trine_bgtf keeps the matrix and coarse systems */
+} trine_gtsv_memory;
+
 /** NULL or zeroed: a non-cyclic system, scaled partial pivoting, everything else automatic. */
 typedef struct {
     trine_pivot pivot;
@@ -57,6 +66,7 @@ typedef struct {
     int partition;         /* rows of a partition: 0 = automatic, else a multiple of 8 from 8 to 64 */
     trine_gtsv_path path;  /* 0 = TRINE_GTSV_AUTO */
     trine_gtsv_final final_stage; /* trine_gtsv by stages; others are TRINE_GTSV_STAGES even where the path is automatic (Klein 2024, Figure 13) */
+    trine_gtsv_memory memory; /* blocks and bands; 0 = TRINE_MEMORY_AUTO */
 } trine_gtsv_options;
 
 /** Bytes of device workspace for trine_gtsv: about 1 % of n (4 + nrhs) elements and 60 KB (7 % of n (3 + nrhs) where the

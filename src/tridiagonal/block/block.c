@@ -24,6 +24,7 @@ static trine_status begin(const place *at, trine_dtype t, int64_t n, int64_t nrh
     if (!at->backend) FAIL(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; the functions whose names end in _cpu solve on the CPU");
     REQUIRE(at->threads >= 0, "threads is %d", at->threads);
     TRY(block_check_options(t, n, at->backend == &block_cpu ? nrhs : rpts_part_size(nrhs), options, &call->o));
+    call->memory = options ? options->memory : TRINE_MEMORY_AUTO;
     call->o.threads = at->threads ? at->threads : omp_get_max_threads();
 done:
     return status;
@@ -31,14 +32,21 @@ done:
 
 static trine_status make_plan(const struct block_backend *backend, bool factored, block_call *call)
 {
-    const int width = call->A.width, asked = call->o.partition;
+    const block_matrix *A = &call->A;
+    const int asked = call->o.partition;
+    const bool small = !A->paired && backend->is_small(call, factored);
     const block_keep keeps = factored ? BLOCK_KEEP_FACTORS : backend->solve_keeps, coarse_keeps = call->o.nrhs == 1 ? keeps : BLOCK_KEEP_FACTORS;
-    int64_t suitable, most;
-    backend->partition_rows(call, &suitable, &most);
-    const int64_t columns = !asked ? (call->A.paired ? 0 : suitable) : call->A.banded ? (asked + width - 1) / width : asked;
-    block_make_plan(&call->A, columns < most ? columns : most, backend->coarse_partition, keeps, coarse_keeps, &call->plan);
+    int64_t suitable, suits_small, most;
+    backend->partition_rows(call, &suitable, &suits_small, &most);
+    if (small) suitable = block_small_partition(A, suits_small, coarse_keeps);
+    const int64_t columns = !asked ? (A->paired ? 0 : suitable) : A->banded ? (asked + A->width - 1) / A->width : asked;
+    block_make_plan(A, columns < most ? columns : most, backend->coarse_partition, small ? BLOCK_KEEP_NOTHING : keeps, coarse_keeps, &call->plan);
+    call->plan.is_small = small;
     if (block_factor_bytes(&call->plan, call->t, &call->factor_bytes))
-        return trine_fail(TRINE_ERR_MEMORY, "the factors of %lld unknowns do not fit in memory", (long long)call->A.n);
+        return trine_fail(TRINE_ERR_MEMORY, "the factors of %lld unknowns do not fit in memory", (long long)A->n);
+    if (small) backend->add_slots(call);
+    call->copy_bytes = small && factored ? 3 * (size_t)A->rows_given * (size_t)(A->n_given * A->n_given) * trine_dtype_size(call->t) : 0;
+    call->factor_bytes = (call->factor_bytes + 15) / 16 * 16;
     return TRINE_SUCCESS;
 }
 
@@ -72,7 +80,7 @@ static trine_status set_factor(const void *factor, size_t bytes, block_call *cal
 {
     if (!call->A.n) return TRINE_SUCCESS;
     REQUIRE(!call->o.refine, "refine is 1; a factorization does not keep the matrix");
-    REQUIRE(bytes >= call->factor_bytes, "the factorization has %zu bytes; %zu are needed", bytes, call->factor_bytes);
+    REQUIRE(bytes >= call->factor_bytes + call->copy_bytes, "the factorization has %zu bytes; %zu are needed", bytes, call->factor_bytes + call->copy_bytes);
     REQUIRE(factor, "factor is NULL");
     REQUIRE((uintptr_t)factor % 16 == 0, "factor does not start on 16 bytes");
     call->factor = (void *)factor;
@@ -211,7 +219,7 @@ static trine_status bgtf_size(place at, trine_dtype t, int64_t rows, int n, cons
     trine_status status = TRINE_SUCCESS;
     REQUIRE(bytes, "bytes is NULL");
     TRY(make_blocks(&at, t, rows, n, 1, options, true, &call));
-    *bytes = rows ? call.factor_bytes : 0;
+    *bytes = rows ? call.factor_bytes + call.copy_bytes : 0;
 done:
     return status;
 }

@@ -13,8 +13,10 @@ typedef struct {
     trine_dtype t;
     block_matrix A;
     rpts_options o;
+    trine_gtsv_memory memory;
     block_plan plan;
-    size_t factor_bytes; /* of a factorization */
+    size_t factor_bytes; /* of the stages, */
+    size_t copy_bytes;   /* and of the matrix, which a factorization has behind them if the plan is a small one */
     void *stream, *factor, *work;
     const void *D;
     void *X;
@@ -24,12 +26,24 @@ typedef struct {
     trine_gtsv_options given; /* for that: op is N */
 } block_call;
 
+/** Where a solve has what. */
+typedef struct {
+    void *rhs;        /* coarse right-hand sides */
+    void *vectors;    /* with refinement: D, residuals, and what else the backend needs for it */
+    void *sequential; /* elimination row by row; NULL where there is none */
+    char *slots;
+} block_work;
+
 struct block_backend {
     const int *widths;                    /* see block_group_blocks */
     int coarse_partition;                 /* groups of a partition of a coarse system */
     block_keep solve_keeps;               /* of stage 0, and with one right-hand side of all; a factorization keeps the factors */
-    /** Block rows of a partition of stage 0: what suits, and the most there may be. */
-    void (*partition_rows)(const block_call *call, int64_t *suitable, int64_t *most);
+    /** Block rows of a partition of stage 0: what suits, what suits a small plan, and the most there may be. */
+    void (*partition_rows)(const block_call *call, int64_t *suitable, int64_t *small, int64_t *most);
+    /** Does a call get a small plan? Not asked of bands in pairs. */
+    bool (*is_small)(const block_call *call, bool factored);
+    /** Slots of a small plan. */
+    void (*add_slots)(block_call *call);
     /** Bytes of workspace of `solve`, without and with a factorization. */
     trine_status (*solve_bytes)(const block_call *call, size_t *bytes);
     trine_status (*substitute_bytes)(const block_call *call, size_t *bytes);

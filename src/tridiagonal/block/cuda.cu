@@ -10,11 +10,15 @@ using namespace trine_block;
 constexpr int64_t FEW_ROWS = 1 << 18, VERY_FEW_ROWS = 256;
 
 /** An even number: of odd ones, tridiag(1, tiny, 1) leaves a nearly singular coarse system. */
-void partition_rows(const block_call *call, int64_t *suitable, int64_t *most)
+void partition_rows(const block_call *call, int64_t *suitable, int64_t *small, int64_t *most)
 {
+    *small = 32;
     *most = 4096;
     *suitable = call->A.rows <= VERY_FEW_ROWS ? 64 : call->A.width > 2 || call->A.rows <= FEW_ROWS ? 16 : 32;
 }
+
+bool is_small(const block_call *, bool) { return false; }
+void add_slots(block_call *) {}
 
 trine_status substitute_bytes(const block_call *call, size_t *bytes)
 {
@@ -98,5 +102,5 @@ const int kernel_widths[] = {0, 2, 2, 3, 4, 8, 8, 8, 8};
 } // namespace
 
 extern "C" const struct block_backend block_cuda = {
-    kernel_widths, 8, BLOCK_KEEP_PIVOT_ROWS, partition_rows, solve_bytes, substitute_bytes, solve, factor, substitute,
+    kernel_widths, 8, BLOCK_KEEP_PIVOT_ROWS, partition_rows, is_small, add_slots, solve_bytes, substitute_bytes, solve, factor, substitute,
 };

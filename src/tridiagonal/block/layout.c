@@ -11,6 +11,7 @@ trine_status block_check_options(trine_dtype t, int64_t n, int64_t nrhs, const t
     const bool determinant = pivot == TRINE_PIVOT_PARTIAL_DETERMINANT || pivot == TRINE_PIVOT_SCALED_DETERMINANT;
     if (determinant) checked.pivot = TRINE_PIVOT_DEFAULT;
     REQUIRE(n <= INT64_MAX / 8192, "n is %lld", (long long)n); /* so that no count of elements overflows */
+    REQUIRE(checked.memory >= TRINE_MEMORY_AUTO && checked.memory <= TRINE_MEMORY_SMALL, "there is no choice of memory %d", (int)checked.memory);
     const trine_status status = rpts_check_options(t, n, nrhs, &checked, out);
     if (!status && determinant) out->pivot = pivot;
     return status;
@@ -85,6 +86,23 @@ void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_pa
         const int64_t groups = plan->stage[plan->stages - 1].partitions;
         add_stage(plan, 2, groups, groups > 1024 ? coarse_partition : (coarse_partition + 1) / 2, coarse_keeps);
     }
+}
+
+int64_t block_small_partition(const block_matrix *A, int64_t suitable, block_keep coarse_keeps)
+{
+    const int64_t w = A->width, group = 8 * w * w + (coarse_keeps == BLOCK_KEEP_FACTORS ? 2 * (10 * w * w + w) : 12 * w * w);
+    while (8 * group > 3 * suitable * block_given_elements(A)) suitable *= 2; /* 8 / 7: the stages behind the first coarse one */
+    return suitable;
+}
+
+void block_add_slots(const block_matrix *A, trine_dtype t, size_t factor_bytes, size_t slot_bytes, int64_t teams, int64_t most, block_plan *plan)
+{
+    const size_t half = (size_t)A->rows * (size_t)block_given_elements(A) * trine_dtype_size(t) / 2;
+    const int64_t room = half > factor_bytes ? (int64_t)((half - factor_bytes) / slot_bytes) : 0;
+    plan->slots = room < most ? room : most;
+    if (plan->slots > teams) plan->slots = teams;
+    if (plan->slots < 1) plan->slots = 1;
+    plan->slot_bytes = slot_bytes;
 }
 
 trine_status block_factor_bytes(const block_plan *plan, trine_dtype t, size_t *bytes)

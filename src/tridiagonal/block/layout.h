@@ -71,6 +71,9 @@ typedef struct {
     bool cyclic;
     block_stage stage[BLOCK_MAX_STAGES];
     int64_t factor_elements, pivot_bytes, matrix_elements, rhs_elements; /* the last for one right-hand side */
+    bool is_small;            /* nothing is kept of stage 0: its partitions are eliminated again on the way up, each in a slot of the workspace */
+    int64_t slots;
+    size_t slot_bytes;
 } block_plan;
 
 static inline int64_t block_first_group(const block_stage *s, int64_t p) { return p * s->base + (p < s->larger ? p : s->larger); }
@@ -88,6 +91,9 @@ static inline bool block_may_be_sequential(const block_matrix *A, int pivot, dou
 {
     return A->banded && !A->cyclic && !A->wrapped && !(epsilon > 0) && pivot != TRINE_PIVOT_NONE;
 }
+
+/** Elements of the caller's matrix in a block row. */
+static inline int64_t block_given_elements(const block_matrix *A) { return A->banded ? (int64_t)A->width * (A->kl + A->ku + 1) : 3 * (int64_t)A->n_given * A->n_given; }
 
 /** Elements of what elimination row by row keeps: SEQUENTIAL_STRIDE and two of a row, from whichever end. */
 static inline int64_t block_sequential_elements(const block_matrix *A)
@@ -116,6 +122,14 @@ trine_status block_group_bands(int64_t n, int kl, int ku, const rpts_options *o,
 /** Partitions of `partition` block rows in stage 0 and of coarse_partition groups in the others; two stages at least. Of bands in pairs,
  *  where stage 0 only copies, stage 1 has those of `partition` block rows, of coarse_partition groups if that is 0. */
 void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_keep keeps, block_keep coarse_keeps, block_plan *plan);
+
+/** Block rows of a partition of stage 0 if nothing is kept of it: `suitable` times the power of two that makes the coarse stages take at most three
+ *  sevenths of the given matrix. */
+int64_t block_small_partition(const block_matrix *A, int64_t suitable, block_keep coarse_keeps);
+
+/** Give a plan slots of so many bytes each: as many as `most`, as what works at once (`teams`) and as half of the given matrix leaves room for beside
+ *  the coarse stages; at least one. Their number depends on nothing else, so that a query and a solve agree. */
+void block_add_slots(const block_matrix *A, trine_dtype t, size_t factor_bytes, size_t slot_bytes, int64_t teams, int64_t most, block_plan *plan);
 
 /** Bytes of a factorization: chunks, coarse matrices, pivots. */
 trine_status block_factor_bytes(const block_plan *plan, trine_dtype t, size_t *bytes);
