@@ -4,6 +4,26 @@
 #include "tridiagonal/block/block.h"
 #include "tridiagonal/rpts/parts.h"
 
+trine_status block_lay_out(const block_call *call, size_t start, int extra, block_work *at, size_t *bytes)
+{
+    trine_status status = TRINE_SUCCESS;
+    const bool small = call->plan.is_small, may_be_sequential = block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon), is_apart = small && call->o.refine && may_be_sequential;
+    size_t rhs, vectors, extras, sequential = 0;
+    TRY(rpts_bytes(call->plan.rhs_elements, call->o.nrhs, 0, 1, call->t, &rhs));
+    TRY(rpts_bytes(call->A.n, call->o.nrhs, 0, 2 * call->o.refine, call->t, &vectors));
+    TRY(rpts_bytes(extra, call->o.nrhs, 0, call->o.refine, call->t, &extras));
+    if (is_apart) TRY(rpts_bytes(0, 0, block_sequential_elements(&call->A), 0, call->t, &sequential));
+    const size_t rows = start + rhs + vectors + extras, slots = (rows + sequential + 15) / 16 * 16;
+    *bytes = small ? slots + (size_t)call->plan.slots * call->plan.slot_bytes : rows;
+    if (at) {
+        char *const work = call->work;
+        *at = (block_work){.rhs = work + start, .vectors = work + start + rhs, .slots = work + slots};
+        at->sequential = is_apart ? work + rows : may_be_sequential && !small ? work : NULL;
+    }
+done:
+    return status;
+}
+
 /* --------------------------------------------------------------- what is asked */
 
 /** Where a call runs: on a stream of the GPU or on threads of the CPU. */
@@ -34,13 +54,17 @@ static trine_status make_plan(const struct block_backend *backend, bool factored
 {
     const block_matrix *A = &call->A;
     const int asked = call->o.partition;
-    const bool small = !A->paired && backend->is_small(call, factored);
+    bool small = !A->paired && backend->is_small(call, factored);
     const block_keep keeps = factored ? BLOCK_KEEP_FACTORS : backend->solve_keeps, coarse_keeps = call->o.nrhs == 1 ? keeps : BLOCK_KEEP_FACTORS;
     int64_t suitable, suits_small, most;
     backend->partition_rows(call, &suitable, &suits_small, &most);
-    if (small) suitable = block_small_partition(A, suits_small, coarse_keeps);
-    const int64_t columns = !asked ? (A->paired ? 0 : suitable) : A->banded ? (asked + A->width - 1) / A->width : asked;
-    block_make_plan(A, columns < most ? columns : most, backend->coarse_partition, small ? BLOCK_KEEP_NOTHING : keeps, coarse_keeps, &call->plan);
+    suits_small = block_small_partition(A, suits_small, coarse_keeps);
+    for (bool is_final = false; !is_final;) {
+        const int64_t columns = asked ? (A->banded ? (asked + A->width - 1) / A->width : asked) : A->paired ? 0 : small ? suits_small : suitable;
+        block_make_plan(A, columns < most ? columns : most, backend->coarse_partition, small ? BLOCK_KEEP_NOTHING : keeps, coarse_keeps, &call->plan);
+        is_final = !small || factored || call->o.nrhs > 1 || call->plan.stage[0].partitions > backend->few_partitions;
+        if (!is_final) small = false;
+    }
     call->plan.is_small = small;
     if (block_factor_bytes(&call->plan, call->t, &call->factor_bytes))
         return trine_fail(TRINE_ERR_MEMORY, "the factors of %lld unknowns do not fit in memory", (long long)A->n);

@@ -42,30 +42,11 @@ static void add_slots(block_call *call)
     const block_stage *s = &call->plan.stage[0];
     const size_t rows = (size_t)block_group_count(s, 0), w = (size_t)call->plan.width;
     const size_t bytes = rows * ((size_t)s->chunk * trine_dtype_size(call->t) + w * sizeof(uint16_t) + w + 1);
-    block_add_slots(&call->A, call->t, call->factor_bytes, (bytes + 15) / 16 * 16, s->partitions, MOST_SLOTS, &call->plan);
+    block_add_slots(&call->A, call->t, call->factor_bytes, (bytes + 15) / 16 * 16, 1, s->partitions < MOST_SLOTS ? s->partitions : MOST_SLOTS, &call->plan);
 }
 
-/** Where the workspace has what behind its first `start` bytes, if `at` is not NULL; *bytes: of all of it. */
-static trine_status lay_out(const block_call *call, size_t start, block_work *at, size_t *bytes)
-{
-    trine_status status = TRINE_SUCCESS;
-    const bool may_be_sequential = block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon), is_apart = call->plan.is_small && call->o.refine && may_be_sequential;
-    size_t rhs, vectors, sequential = 0;
-    TRY(rpts_bytes(call->plan.rhs_elements, call->o.nrhs, 0, 1, call->t, &rhs));
-    TRY(rpts_bytes(call->A.n, call->o.nrhs, 0, 2 * call->o.refine, call->t, &vectors));
-    if (is_apart) TRY(rpts_bytes(0, 0, block_sequential_elements(&call->A), 0, call->t, &sequential));
-    const size_t slots = (start + rhs + vectors + sequential + 15) / 16 * 16;
-    *bytes = call->plan.is_small ? slots + (size_t)call->plan.slots * call->plan.slot_bytes : start + rhs + vectors;
-    if (at) {
-        char *const work = call->work;
-        *at = (block_work){.rhs = work + start, .vectors = work + start + rhs, .slots = work + slots};
-        at->sequential = is_apart ? work + start + rhs + vectors : may_be_sequential && !call->plan.is_small ? work : NULL;
-    }
-done:
-    return status;
-}
-static trine_status substitute_bytes(const block_call *call, size_t *bytes) { return lay_out(call, 0, NULL, bytes); }
-static trine_status solve_bytes(const block_call *call, size_t *bytes) { return lay_out(call, call->factor_bytes, NULL, bytes); }
+static trine_status substitute_bytes(const block_call *call, size_t *bytes) { return block_lay_out(call, 0, 0, NULL, bytes); }
+static trine_status solve_bytes(const block_call *call, size_t *bytes) { return block_lay_out(call, call->factor_bytes, 0, NULL, bytes); }
 
 static trine_status check_column(int64_t column)
 {
@@ -77,7 +58,7 @@ static trine_status solve(const block_call *call)
     trine_status status = TRINE_SUCCESS;
     block_work at;
     size_t bytes;
-    TRY(lay_out(call, call->factor_bytes, &at, &bytes));
+    TRY(block_lay_out(call, call->factor_bytes, 0, &at, &bytes));
     status = check_column(bgtsv[call->t](&call->A, &call->o, &call->plan, &at, call->work, call->D, call->ldd, call->X, call->ldx));
 done:
     return status;
@@ -91,7 +72,7 @@ static trine_status substitute(const block_call *call)
     trine_status status = TRINE_SUCCESS;
     block_work at;
     size_t bytes;
-    TRY(lay_out(call, 0, &at, &bytes));
+    TRY(block_lay_out(call, 0, 0, &at, &bytes));
     bgtfs[call->t](&call->A, &call->o, &call->plan, call->factor, (char *)call->factor + call->factor_bytes, call->D, call->ldd, call->X, call->ldx, at.rhs, at.slots);
 done:
     return status;

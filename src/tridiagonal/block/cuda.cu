@@ -8,6 +8,8 @@ using namespace trine_block;
 /* So few block rows do not fill the device: smaller partitions. Of very few, where the time is that of some kernels one after the other
  * anyway, larger ones: where a solution grows by many orders of magnitude, every cut costs digits. */
 constexpr int64_t FEW_ROWS = 1 << 18, VERY_FEW_ROWS = 256;
+/* Where one kernel of one cluster takes over: a stage of so few partitions does not fill the device. */
+constexpr int64_t CHAIN_PARTITIONS = 128, CHAIN_BLOCKS = 8, SPREAD_WARPS = 4;
 
 /** An even number: of odd ones, tridiag(1, tiny, 1) leaves a nearly singular coarse system. */
 void partition_rows(const block_call *call, int64_t *suitable, int64_t *small, int64_t *most)
@@ -17,27 +19,32 @@ void partition_rows(const block_call *call, int64_t *suitable, int64_t *small, i
     *suitable = call->A.rows <= VERY_FEW_ROWS ? 64 : call->A.width > 2 || call->A.rows <= FEW_ROWS ? 16 : 32;
 }
 
-bool is_small(const block_call *, bool) { return false; }
-void add_slots(block_call *) {}
-
-trine_status substitute_bytes(const block_call *call, size_t *bytes)
+/** Factorizations, which the caller keeps, are small unless asked for otherwise. */
+bool is_small(const block_call *call, bool factored)
 {
-    return rpts_bytes(call->plan.rhs_elements, call->o.nrhs, 0, 1, call->t, bytes);
+    return call->memory == TRINE_MEMORY_SMALL || (call->memory == TRINE_MEMORY_AUTO && factored);
 }
+/** A slot has the pivot rows of a partition. Partitions that go up together are neighbours, full warps of them; so few that they fill no device
+ *  are not worth the launches. */
+void add_slots(block_call *call)
+{
+    constexpr size_t LEAST_BYTES = 4 << 20;
+    const block_stage *s = &call->plan.stage[0];
+    const int64_t w = call->plan.width;
+    const size_t bytes = (size_t)block_group_count(s, 0) * (size_t)(5 * w * w) * trine_dtype_size(call->t);
+    const int64_t least = (int64_t)(LEAST_BYTES / bytes);
+    block_add_slots(&call->A, call->t, call->factor_bytes, bytes, least < 1 ? 1 : least < s->partitions ? least : s->partitions, s->partitions, &call->plan);
+    if (call->plan.slots < s->partitions && call->plan.slots > WARP) call->plan.slots -= call->plan.slots % WARP;
+}
+
+trine_status substitute_bytes(const block_call *call, size_t *bytes) { return block_lay_out(call, 0, ERROR_ELEMENTS, nullptr, bytes); }
 trine_status solve_bytes(const block_call *call, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
-    size_t rhs = 0, rest = 0, errors = 0;
-    if (call->is_scalar) {
-        scalar_layout layout = {};
-        TRY(lay_out_scalar(call, &layout));
-        *bytes = layout.bytes;
-        goto done;
-    }
-    TRY(substitute_bytes(call, &rhs));
-    TRY(rpts_bytes(call->A.n, call->o.nrhs, 0, 2 * call->o.refine, call->t, &rest));
-    TRY(rpts_bytes(2, call->o.nrhs, 0, call->o.refine, call->t, &errors));
-    *bytes = call->factor_bytes + rhs + rest + errors;
+    scalar_layout layout = {};
+    if (!call->is_scalar) return block_lay_out(call, call->factor_bytes, ERROR_ELEMENTS, nullptr, bytes);
+    TRY(lay_out_scalar(call, &layout));
+    *bytes = layout.bytes;
 done:
     return status;
 }
@@ -45,9 +52,6 @@ done:
 } // namespace
 
 namespace trine_block {
-
-/* Where one kernel of one cluster takes over: a stage of so few partitions does not fill the device. */
-constexpr int64_t CHAIN_PARTITIONS = 128, CHAIN_BLOCKS = 8, SPREAD_WARPS = 4;
 
 int first_chained(const block_call *call)
 {
@@ -102,5 +106,5 @@ const int kernel_widths[] = {0, 2, 2, 3, 4, 8, 8, 8, 8};
 } // namespace
 
 extern "C" const struct block_backend block_cuda = {
-    kernel_widths, 8, BLOCK_KEEP_PIVOT_ROWS, partition_rows, is_small, add_slots, solve_bytes, substitute_bytes, solve, factor, substitute,
+    kernel_widths, 8, CHAIN_PARTITIONS, BLOCK_KEEP_PIVOT_ROWS, partition_rows, is_small, add_slots, solve_bytes, substitute_bytes, solve, factor, substitute,
 };

@@ -6,6 +6,7 @@
 
 #include "core/gpu_limits.h"
 #include "tridiagonal/block/chain.cuh"
+#include "tridiagonal/block/copy.cuh"
 #include "tridiagonal/block/factor.cuh"
 #include "tridiagonal/block/narrow.cuh"
 #include "tridiagonal/block/pairs.cuh"
@@ -26,7 +27,7 @@ template <typename T> stage_of<T> make_stage(const block_call *call, int k, T *f
     s.A = call->A;
     s.matrix = matrices + b->matrix;
     s.coarse = last ? nullptr : matrices + call->plan.stage[k + 1].matrix;
-    s.partitions = b->partitions, s.base = b->base, s.larger = b->larger, s.groups = b->groups;
+    s.partitions = s.count = b->partitions, s.base = b->base, s.larger = b->larger, s.groups = b->groups;
     s.nrhs = call->o.nrhs;
     s.cyclic = call->plan.cyclic;
     s.pivot = call->o.pivot;
@@ -37,7 +38,7 @@ template <typename T> stage_of<T> make_stage(const block_call *call, int k, T *f
     s.coarse_x = last ? nullptr : rhs + call->plan.stage[k + 1].rhs * s.nrhs;
     s.coarse_ld = b->partitions * 2 * call->plan.width;
     s.has_multipliers = b->keeps == BLOCK_KEEP_FACTORS;
-    s.chunks = factorization + b->factor;
+    s.chunks = b->keeps == BLOCK_KEEP_NOTHING ? nullptr : factorization + b->factor;
     s.scales = (uint16_t *)(matrices + call->plan.matrix_elements);
     s.pivots = (uint8_t *)s.scales + b->pivots;
     s.is_scaled = k == 0 && block_is_scaled(&call->A, call->o.pivot, call->o.epsilon);
@@ -45,10 +46,40 @@ template <typename T> stage_of<T> make_stage(const block_call *call, int k, T *f
     return s;
 }
 
+/** Partitions first ... first + count - 1 of the first stage. */
+template <typename T> stage_of<T> part_of(const stage_of<T> &whole, int64_t first, int64_t count)
+{
+    stage_of<T> s = whole;
+    s.first = first, s.count = count;
+    s.larger = std::max<int64_t>(0, std::min(whole.larger - first, count));
+    s.first_group = first * whole.base + std::min(first, whole.larger);
+    return s;
+}
+
 /** The first of the stages that one kernel does, with one right-hand side; and how many blocks and warps it has. */
 struct chain_size { int blocks, warps; };
 int first_chained(const block_call *call);
 chain_size size_of_chain(int64_t partitions, bool clusters, int most_warps);
+
+/** Where a small factorization has the matrix: op(A) of the caller's blocks, as these lie. */
+template <typename T> block_matrix matrix_behind(const block_call *call, const T *factorization)
+{
+    const T *copy = (const T *)((const char *)factorization + call->factor_bytes);
+    const int64_t band = call->A.rows_given * call->A.n_given * call->A.n_given;
+    block_matrix A = call->A;
+    A.a = copy, A.b = copy + band, A.c = copy + 2 * band;
+    A.op = TRINE_N;
+    return A;
+}
+template <typename T> trine_status copy_matrix(const block_call *call)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t blocks = (call->A.rows_given * call->A.n_given * call->A.n_given + 255) / 256;
+    copy_blocks<T><<<(unsigned)std::min<int64_t>(blocks, 65535), 256, 0, (gpuStream_t)call->stream>>>(call->A, (T *)((char *)call->factor + call->factor_bytes));
+    TRY(GPU_LAUNCHED("copy_blocks"));
+done:
+    return status;
+}
 
 /** All kernels of one width. */
 template <typename T, int N> struct width_of {
@@ -181,8 +212,47 @@ template <typename T, int N> struct width_of {
         return TRINE_SUCCESS;
     }
 
+    /** The way up through the first stage, of which nothing has been kept: plan.slots partitions at a time are eliminated again. */
+    static trine_status backward_again(const block_call *call, const stage_of<T> &whole, bool narrow, T *slots, gpuStream_t stream)
+    {
+        trine_status status = TRINE_SUCCESS;
+        for (int64_t p = 0; p < whole.partitions; p += call->plan.slots) {
+            stage_of<T> up = part_of(whole, p, std::min(call->plan.slots, whole.partitions - p));
+            up.chunks = slots, up.coarse = nullptr;
+            stage_of<T> down = up;
+            down.coarse_x = nullptr;
+            if (narrow) {
+                TRY(reduce_by_lanes(down, stream));
+                TRY(backward_by_lanes(up, stream));
+            } else if (whole.nrhs == 1) {
+                TRY(first_stage<1>(down, stream));
+                TRY(backward_stage<1>(up, 0, stream));
+            } else {
+                TRY(first_stage<TOGETHER>(down, stream));
+                TRY(backward_stage<4>(up, 0, stream));
+            }
+        }
+    done:
+        return status;
+    }
+    /** X := op(A)^-1 D with the coarse stages of a factorization and the matrix behind it. */
+    static trine_status solve_with_matrix(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, T *factorization, T *rhs, T *slots)
+    {
+        trine_status status = TRINE_SUCCESS;
+        const gpuStream_t stream = (gpuStream_t)call->stream;
+        stage_of<T> s = make_stage<T>(call, 0, factorization, rhs);
+        s.D = D, s.ldd = ldd, s.X = X, s.ldx = ldx;
+        s.A = matrix_behind<T>(call, factorization);
+        s.coarse = nullptr;
+        TRY(s.nrhs == 1 ? first_stage<1>(s, stream) : first_stage<TOGETHER>(s, stream));
+        TRY(solve_stages(call, 1, factorization, rhs, nullptr, 0, nullptr, 0));
+        TRY(backward_again(call, s, false, slots, stream));
+    done:
+        return status;
+    }
+
     /** X := op(A)^-1 D. */
-    static trine_status solve(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, T *factorization, T *rhs)
+    static trine_status solve(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, T *factorization, T *rhs, T *slots)
     {
         trine_status status = TRINE_SUCCESS;
         const gpuStream_t stream = (gpuStream_t)call->stream;
@@ -197,32 +267,52 @@ template <typename T, int N> struct width_of {
             const bool narrow = is_narrow(s);
             TRY(narrow ? reduce_by_lanes(s, stream) : first_stage<1>(s, stream));
             TRY(solve_coarse(call, chained, factorization, rhs));
-            TRY(narrow ? backward_by_lanes(s, stream) : backward_stage<1>(s, 0, stream));
+            if (call->plan.is_small) TRY(backward_again(call, s, narrow, slots, stream));
+            else TRY(narrow ? backward_by_lanes(s, stream) : backward_stage<1>(s, 0, stream));
         } else {
             TRY(first_stage<TOGETHER>(s, stream));
             TRY(factor_stages(call, 1, call->plan.stages, factorization, nullptr));
             TRY(solve_stages(call, 1, factorization, rhs, nullptr, 0, nullptr, 0));
-            TRY(backward_stage<4>(s, 0, stream));
+            if (call->plan.is_small) TRY(backward_again(call, s, false, slots, stream));
+            else TRY(backward_stage<4>(s, 0, stream));
         }
     done:
         return status;
     }
-    static trine_status factorize(const block_call *call) { return factor_stages(call, 0, call->plan.stages, (T *)call->factor, nullptr); }
-    static trine_status substitute_all(const block_call *call)
+    static trine_status factorize(const block_call *call)
     {
-        return solve_stages(call, 0, (T *)call->factor, (T *)call->work, (const T *)call->D, call->ldd, (T *)call->X, call->ldx);
+        trine_status status = TRINE_SUCCESS;
+        block_call from = *call;
+        if (call->plan.is_small) { /* by the very kernels that will solve with it: from the copy */
+            TRY(copy_matrix<T>(call));
+            from.A = matrix_behind<T>(call, (T *)call->factor);
+        }
+        TRY(factor_stages(&from, 0, call->plan.stages, (T *)call->factor, nullptr));
+    done:
+        return status;
+    }
+    static trine_status substitute_all(const block_call *call, const block_work *at)
+    {
+        const T *D = (const T *)call->D;
+        T *X = (T *)call->X, *factorization = (T *)call->factor, *rhs = (T *)at->rhs;
+        return call->plan.is_small ? solve_with_matrix(call, D, call->ldd, X, call->ldx, factorization, rhs, (T *)at->slots)
+                                   : solve_stages(call, 0, factorization, rhs, D, call->ldd, X, call->ldx);
     }
 };
 
-template <typename T> trine_status solve_with(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, T *factorization, T *rhs)
+template <typename T> trine_status solve_with(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, const block_work *at)
 {
+    T *factorization = (T *)call->work, *rhs = (T *)at->rhs, *slots = (T *)at->slots;
     switch (call->A.width) {
-    case 2: return width_of<T, 2>::solve(call, D, ldd, X, ldx, factorization, rhs);
-    case 3: return width_of<T, 3>::solve(call, D, ldd, X, ldx, factorization, rhs);
-    case 4: return width_of<T, 4>::solve(call, D, ldd, X, ldx, factorization, rhs);
-    default: return width_of<T, 8>::solve(call, D, ldd, X, ldx, factorization, rhs);
+    case 2: return width_of<T, 2>::solve(call, D, ldd, X, ldx, factorization, rhs, slots);
+    case 3: return width_of<T, 3>::solve(call, D, ldd, X, ldx, factorization, rhs, slots);
+    case 4: return width_of<T, 4>::solve(call, D, ldd, X, ldx, factorization, rhs, slots);
+    default: return width_of<T, 8>::solve(call, D, ldd, X, ldx, factorization, rhs, slots);
     }
 }
+
+/** Elements that the columns' errors take with refinement, for each right-hand side. */
+constexpr int ERROR_ELEMENTS = 2;
 
 /** The entry points of one precision: see struct block_backend. */
 template <typename T> trine_status solve_of(const block_call *call)
@@ -232,28 +322,31 @@ template <typename T> trine_status solve_of(const block_call *call)
     const int64_t n = call->A.n, nrhs = call->o.nrhs, blocks = (n + 255) / 256;
     const dim3 grid((unsigned)(blocks < 4096 ? blocks : 4096), (unsigned)nrhs);
     const gpuStream_t stream = (gpuStream_t)call->stream;
-    const T *D = (const T *)call->D;
-    T *X = (T *)call->X, *factorization = (T *)call->work, *rhs = (T *)((char *)call->work + call->factor_bytes);
-    T *kept = rhs + call->plan.rhs_elements * nrhs, *residual = kept + n * nrhs;
-    column_errors *errors = (column_errors *)(residual + n * nrhs);
     const bool is_scaled = block_is_scaled(&call->A, call->o.pivot, call->o.epsilon);
+    const T *D = (const T *)call->D;
+    T *X = (T *)call->X, *kept, *residual;
+    column_errors *errors;
+    block_work at;
+    size_t bytes;
+    TRY(block_lay_out(call, call->factor_bytes, ERROR_ELEMENTS, &at, &bytes));
+    kept = (T *)at.vectors, residual = kept + n * nrhs, errors = (column_errors *)(residual + n * nrhs);
     correction.rhs_is_scaled = call->A.banded && is_scaled;
     if (call->o.refine) {
         keep_columns<T><<<grid, 256, 0, stream>>>(n, D, call->ldd, kept, call->A.banded, errors);
         TRY(GPU_LAUNCHED("keep_columns"));
     }
-    TRY(solve_with<T>(call, D, call->ldd, X, call->ldx, factorization, rhs));
+    TRY(solve_with<T>(call, D, call->ldd, X, call->ldx, &at));
     if (call->o.refine) {
         subtract_product<T, false><<<grid, 256, 0, stream>>>(call->A, is_scaled, kept, X, call->ldx, residual, errors);
         TRY(GPU_LAUNCHED("subtract_product"));
-        TRY(solve_with<T>(&correction, residual, n, residual, n, factorization, rhs));
+        TRY(solve_with<T>(&correction, residual, n, residual, n, &at));
         add_columns<T><<<grid, 256, 0, stream>>>(n, residual, X, call->ldx, errors);
         TRY(GPU_LAUNCHED("add_columns"));
     }
     if (call->o.refine && block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon)) {
         subtract_product<T, true><<<grid, 256, 0, stream>>>(call->A, is_scaled, kept, X, call->ldx, nullptr, errors);
         TRY(GPU_LAUNCHED("subtract_product"));
-        solve_by_rows<T><<<1, WARP, 0, stream>>>(call->A, nrhs, factorization, kept, X, call->ldx, residual, errors);
+        solve_by_rows<T><<<1, WARP, 0, stream>>>(call->A, nrhs, (T *)at.sequential, kept, X, call->ldx, residual, errors);
         TRY(GPU_LAUNCHED("solve_by_rows"));
     }
 done:
@@ -270,12 +363,18 @@ template <typename T> trine_status factor_of(const block_call *call)
 }
 template <typename T> trine_status substitute_of(const block_call *call)
 {
+    trine_status status = TRINE_SUCCESS;
+    block_work at;
+    size_t bytes;
+    TRY(block_lay_out(call, 0, ERROR_ELEMENTS, &at, &bytes));
     switch (call->A.width) {
-    case 2: return width_of<T, 2>::substitute_all(call);
-    case 3: return width_of<T, 3>::substitute_all(call);
-    case 4: return width_of<T, 4>::substitute_all(call);
-    default: return width_of<T, 8>::substitute_all(call);
+    case 2: return width_of<T, 2>::substitute_all(call, &at);
+    case 3: return width_of<T, 3>::substitute_all(call, &at);
+    case 4: return width_of<T, 4>::substitute_all(call, &at);
+    default: return width_of<T, 8>::substitute_all(call, &at);
     }
+done:
+    return status;
 }
 
 extern template trine_status solve_of<float>(const block_call *);

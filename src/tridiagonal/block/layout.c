@@ -95,13 +95,12 @@ int64_t block_small_partition(const block_matrix *A, int64_t suitable, block_kee
     return suitable;
 }
 
-void block_add_slots(const block_matrix *A, trine_dtype t, size_t factor_bytes, size_t slot_bytes, int64_t teams, int64_t most, block_plan *plan)
+void block_add_slots(const block_matrix *A, trine_dtype t, size_t factor_bytes, size_t slot_bytes, int64_t least, int64_t most, block_plan *plan)
 {
     const size_t half = (size_t)A->rows * (size_t)block_given_elements(A) * trine_dtype_size(t) / 2;
     const int64_t room = half > factor_bytes ? (int64_t)((half - factor_bytes) / slot_bytes) : 0;
-    plan->slots = room < most ? room : most;
-    if (plan->slots > teams) plan->slots = teams;
-    if (plan->slots < 1) plan->slots = 1;
+    plan->slots = room > least ? room : least;
+    if (plan->slots > most) plan->slots = most;
     plan->slot_bytes = slot_bytes;
 }
 

@@ -127,9 +127,9 @@ void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_pa
  *  sevenths of the given matrix. */
 int64_t block_small_partition(const block_matrix *A, int64_t suitable, block_keep coarse_keeps);
 
-/** Give a plan slots of so many bytes each: as many as `most`, as what works at once (`teams`) and as half of the given matrix leaves room for beside
- *  the coarse stages; at least one. Their number depends on nothing else, so that a query and a solve agree. */
-void block_add_slots(const block_matrix *A, trine_dtype t, size_t factor_bytes, size_t slot_bytes, int64_t teams, int64_t most, block_plan *plan);
+/** Give a plan slots of so many bytes each: as many as half of the given matrix leaves room for beside the coarse stages, but `least` to `most`. Their
+ *  number depends on nothing else, so that a query and a solve agree. */
+void block_add_slots(const block_matrix *A, trine_dtype t, size_t factor_bytes, size_t slot_bytes, int64_t least, int64_t most, block_plan *plan);
 
 /** Bytes of a factorization: chunks, coarse matrices, pivots. */
 trine_status block_factor_bytes(const block_plan *plan, trine_dtype t, size_t *bytes);

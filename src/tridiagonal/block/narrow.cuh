@@ -142,19 +142,21 @@ template <typename T, int N> __global__ void __launch_bounds__(WARP) reduce_narr
         read(j + 1, block, y);
         rows.template enter<0>(2 * N, block, y);
         rows.eliminate(pivot_rows);
-        if (at.there) kept.write(j, pivot_rows);
+        if (at.there && s.chunks) kept.write(j, pivot_rows);
         rows.advance();
     }
     if (!at.there) return;
     T *coarse = s.coarse + at.p * 8 * N * N;
+    if (s.coarse)
 #pragma unroll
-    for (int side = 0; side < 4; side++)
+        for (int side = 0; side < 4; side++)
 #pragma unroll
-        for (int c = 0; c < N; c++)
+            for (int c = 0; c < N; c++)
 #pragma unroll
-            for (int i = 0; i < 2 * N; i++) coarse[(side * N + c) * 2 * N + i] = rows.u[i][from[side] * N + c];
+                for (int i = 0; i < 2 * N; i++) coarse[(side * N + c) * 2 * N + i] = rows.u[i][from[side] * N + c];
+    if (s.coarse_x)
 #pragma unroll
-    for (int i = 0; i < 2 * N; i++) s.coarse_x[at.p * 2 * N + i] = rows.u[i][5 * N];
+        for (int i = 0; i < 2 * N; i++) s.coarse_x[at.p * 2 * N + i] = rows.u[i][5 * N];
 }
 
 } // namespace trine_block

@@ -15,7 +15,8 @@ template <typename T, int N, int RHS, int R> size_t reduce_bytes(int64_t nrhs)
 
 /** Eliminate the inner block columns of a partition, R rows a lane: a group of the coarse system is left. The pivot rows go to
  *  s.chunks, their right-hand sides to X, where `backward` finds them; without right-hand sides the multipliers are kept too, for
- *  `forward`. The matrix is read once, some block rows ahead, so that X may be D. PLAIN: see tile::is_plain. */
+ *  `forward`. Where s.chunks is NULL none of it is kept, and `reduce` comes again for some partitions at a time. The matrix is read once, some block
+ *  rows ahead, so that X may be D. PLAIN: see tile::is_plain. */
 template <typename T, int N, int RHS, int R, bool PLAIN> __global__ void __launch_bounds__(WARP) reduce(const __grid_constant__ stage_of<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
@@ -24,6 +25,7 @@ template <typename T, int N, int RHS, int R, bool PLAIN> __global__ void __launc
     const place<LANES> at(s, blockIdx.x);
     const bool begins = !s.cyclic && at.p == 0, ends = !s.cyclic && at.p == s.partitions - 1; /* corners are never read as numbers */
     const int64_t column = (int64_t)blockIdx.y * RHS;
+    const bool keeps = s.chunks != nullptr;
     const factors_of<T, N, 1> factors(s, at.group);
     tile<T, N, LANES, RHS> tile(s, at, 2 * CHUNK, 2 * CHUNK - 1, (T *)(shared_memory + PIVOT_ROW_BYTES<T, N, RHS, R>), column);
     lane_rows<T, N, 1, RHS, R> rows(at, shared_memory);
@@ -34,7 +36,7 @@ template <typename T, int N, int RHS, int R, bool PLAIN> __global__ void __launc
         rows.template enter<decltype(early)::value>(slot, j * N + r, weight, row_of(j, r));
 #pragma unroll
         for (int c = 0; c < RHS; c++) rows.y[slot][c] = RHS == 1 || c < tile.rhs_there ? tile.my_rhs[c * tile.at_hand.column + (j & tile.mask) * N + r] : T{};
-        if (RHS == 0 && at.there && s.is_scaled) s.scales[(at.group + j) * N + r] = (uint16_t)exponent_bits(weight);
+        if (RHS == 0 && keeps && at.there && s.is_scaled) s.scales[(at.group + j) * N + r] = (uint16_t)exponent_bits(weight);
         rows.scale_row(s, slot);
     };
     tile.template load<PLAIN>(s, at, column, 0, at.m < CHUNK ? at.m : CHUNK);
@@ -66,9 +68,9 @@ template <typename T, int N, int RHS, int R, bool PLAIN> __global__ void __launc
             if (r >= 0) enter(std::integral_constant<int, 0>(), slot, j + 1, r, its_weight);
         }
         const int64_t unknown = first_unknown(s.A, at.group + j);
-        const int unknowns = at.there ? unknowns_of(s.A, at.group + j) : 0;
+        const int unknowns = at.there && keeps ? unknowns_of(s.A, at.group + j) : 0;
         rows.eliminate(s, at, j, 0, [&](int k, const auto &step) {
-            if (RHS == 0 && at.there) {
+            if (RHS == 0 && keeps && at.there) {
 #pragma unroll
                 for (int i = 0; i < R; i++) factors.lower_of(j)[k * ROWS + rows.position(i, at.q)] = at.q == step.lane && i == step.slot ? T{} : step.f[i]; /* a pivot row keeps its right-hand side */
                 if (at.q == step.lane) factors.pivots_of(j)[k] = (uint8_t)rows.position(step.slot, step.lane);
@@ -78,7 +80,7 @@ template <typename T, int N, int RHS, int R, bool PLAIN> __global__ void __launc
                 for (int r = 0; r < RHS; r++)
                     if (r < tile.rhs_there) s.X[(column + r) * s.ldx + unknown + k] = step.y[r];
         });
-        if (blockIdx.y == 0 && at.there) factors.template keep<LANES>(j, at.q, rows.pivot_rows);
+        if (blockIdx.y == 0 && keeps && at.there) factors.template keep<LANES>(j, at.q, rows.pivot_rows);
         rows.advance();
     }
 #pragma unroll
@@ -86,14 +88,14 @@ template <typename T, int N, int RHS, int R, bool PLAIN> __global__ void __launc
         const int number = number_of_row(at, rows.rank, slot);
         if (!at.there || rows.rank[slot] >= 0) continue;
         T *coarse = s.coarse + at.p * 8 * N * N + number;
-        if (blockIdx.y == 0)
+        if (blockIdx.y == 0 && s.coarse)
 #pragma unroll
             for (int side = 0; side < 4; side++)
 #pragma unroll
                 for (int c = 0; c < N; c++) coarse[(side * N + c) * 2 * N] = rows.u[slot][from[side] * N + c];
 #pragma unroll
         for (int r = 0; r < RHS; r++)
-            if (r < tile.rhs_there) s.coarse_x[(column + r) * s.coarse_ld + at.p * 2 * N + number] = rows.y[slot][r];
+            if (r < tile.rhs_there && s.coarse_x) s.coarse_x[(column + r) * s.coarse_ld + at.p * 2 * N + number] = rows.y[slot][r];
     }
 }
 

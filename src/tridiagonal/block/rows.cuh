@@ -21,7 +21,8 @@ template <typename T, int N, int GROUP> struct factors_of {
     uint8_t *pivots; /* position of each pivot row */
 
     __device__ factors_of(const stage_of<T> &s, int64_t block)
-        : lower(s.chunks + block * N * ROWS), upper(s.chunks + (s.has_multipliers ? s.groups * GROUP * N * ROWS : 0) + block * N * COLUMNS), pivots(s.pivots + block * (N + 1)) {}
+        : lower(s.chunks + block * N * ROWS),
+          upper(s.chunks + (s.has_multipliers ? s.groups * GROUP * N * ROWS : 0) + (block - s.first_group * GROUP) * N * COLUMNS), pivots(s.pivots + block * (N + 1)) {}
     /** Of the block column j further on. */
     __device__ T *lower_of(int j) const { return lower + (int64_t)j * N * ROWS; }
     __device__ uint8_t *pivots_of(int j) const { return pivots + (int64_t)j * (N + 1); }

@@ -12,18 +12,19 @@ namespace trine_block {
 template <typename T> struct stage_of {
     block_matrix A;               /* the caller's matrix: of the first stage */
     const T *matrix;              /* the groups of a coarse stage */
-    T *coarse;                    /* the groups of the next one */
-    int64_t partitions, base, larger, groups, nrhs;
+    T *coarse;                    /* the groups of the next one; of the first stage NULL where they are there already */
+    int64_t partitions, base, groups, nrhs;
+    int64_t first, count, larger, first_group; /* the partitions that a launch does, of which the first `larger` have base + 1 groups; the first one's first group */
     bool cyclic;
     int pivot;
     real_of<T> epsilon;
     const T *D;
     T *X;                         /* also the pivot rows' right-hand sides, in between */
     int64_t ldd, ldx;
-    T *coarse_x;                  /* right-hand sides of the coarse system, then its solution */
+    T *coarse_x;                  /* right-hand sides of the coarse system, then its solution; NULL where they are to stay */
     int64_t coarse_ld;
     bool has_multipliers;         /* the factors: else pivot rows only */
-    T *chunks;
+    T *chunks;                    /* of the partitions that a launch does; of the first stage NULL where nothing is kept, X and D included */
     uint8_t *pivots;
     bool is_scaled;               /* are rows taken times powers of two when they enter; have the right-hand sides been already? */
     bool rhs_is_scaled;
@@ -47,8 +48,8 @@ template <int LANES> struct place {
         const int lane = (int)threadIdx.x % WARP;
         const int64_t large = (s.larger + TOGETHER - 1) / TOGETHER;
         const bool is_large = block < large;
-        const int64_t first = is_large ? block * TOGETHER : s.larger + (block - large) * TOGETHER;
-        const int64_t left = (is_large ? s.larger : s.partitions) - first;
+        const int64_t begin = is_large ? block * TOGETHER : s.larger + (block - large) * TOGETHER; /* of those that the launch does */
+        const int64_t left = (is_large ? s.larger : s.count) - begin;
         left_over = WARP % LANES != 0 && lane / LANES >= TOGETHER;
         slot = left_over ? TOGETHER - 1 : lane / LANES;
         q = lane % LANES;
@@ -56,15 +57,16 @@ template <int LANES> struct place {
         m = (int)s.base + is_large;
         count = (int)(left < TOGETHER ? left : TOGETHER);
         there = lane / LANES < count;
-        p = first + (slot < count ? slot : count - 1);
-        first_group = first * s.base + (first < s.larger ? first : s.larger);
-        group = first_group + (p - first) * m;
+        const int mine = slot < count ? slot : count - 1;
+        p = s.first + begin + mine;
+        first_group = s.first_group + begin * s.base + (begin < s.larger ? begin : s.larger);
+        group = first_group + (int64_t)mine * m;
     }
 };
 template <int LANES, typename T> __host__ __device__ int64_t blocks_of(const stage_of<T> &s)
 {
     constexpr int64_t TOGETHER = WARP / LANES;
-    return (s.larger + TOGETHER - 1) / TOGETHER + (s.partitions - s.larger + TOGETHER - 1) / TOGETHER;
+    return (s.larger + TOGETHER - 1) / TOGETHER + (s.count - s.larger + TOGETHER - 1) / TOGETHER;
 }
 
 /* --------------------------------------------------------------- the matrix */

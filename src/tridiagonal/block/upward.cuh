@@ -19,7 +19,7 @@ template <typename T, int N> struct kept_rows {
     int step; /* pieces from one to the next */
 
     __device__ kept_rows(const stage_of<T> &s, const place<1> &at)
-        : of_lane((piece *)(s.chunks + at.first_group * STRIDE) + (at.there ? at.slot : at.count - 1)), step(at.count) {}
+        : of_lane((piece *)(s.chunks + (at.first_group - s.first_group) * STRIDE) + (at.there ? at.slot : at.count - 1)), step(at.count) {}
     __device__ __forceinline__ void write(int j, const T (&row)[STRIDE]) const
     {
         piece *to = of_lane + (int64_t)j * (STRIDE / IN_PIECE) * step;
