@@ -1,5 +1,5 @@
 /* Suite tridiag, parts blocks (Klein 2024, Figures 16 and 17): block tridiagonal systems of 2, 3 and 4 rows a block by bgtsv, and by
- * bgtf once and bgtfs, with one right-hand side and more; beside LAPACK's gbsv on a CPU; and block-partitions: bgtsv with partitions
+ * bgtf once and bgtfs, with one right-hand side and more, each keeping what makes solves fast and (bgtsv:small, ...) little; beside LAPACK's gbsv on a CPU; and block-partitions: bgtsv with partitions
  * of 8 to 64 block rows. */
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,8 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
     s->p = p;
     if (strncmp(method, "M=", 2) == 0) s->options.partition = atoi(method + 2);
-    s->timed = strcmp(method, "bgtf") == 0 ? FACTOR : strcmp(method, "bgtfs") == 0 ? SUBSTITUTE : SOLVE;
+    s->options.memory = strstr(method, ":small") ? TRINE_MEMORY_SMALL : TRINE_MEMORY_FAST;
+    s->timed = strncmp(method, "bgtfs", 5) == 0 ? SUBSTITUTE : strncmp(method, "bgtf", 4) == 0 ? FACTOR : SOLVE;
     if (s->timed == SOLVE) {
         TRY((host ? trine_bgtsv_cpu_work_size : trine_bgtsv_work_size)(p->dtype, rows, p->block, p->nrhs, &s->options, &s->work_bytes));
     } else {
@@ -154,6 +155,9 @@ trine_status bench_tridiag_blocks(bench *b, trine_dtype dtype)
     tridiag_list_add(&list, &trine_blocks, "bgtsv");
     tridiag_list_add(&list, &trine_blocks, "bgtf");
     tridiag_list_add(&list, &trine_blocks, "bgtfs");
+    tridiag_list_add(&list, &trine_blocks, "bgtsv:small");
+    tridiag_list_add(&list, &trine_blocks, "bgtf:small");
+    tridiag_list_add(&list, &trine_blocks, "bgtfs:small");
     if (host && tridiag_wants_peer(b, "lapack")) tridiag_list_add(&list, &tridiag_lapack, "gbsv");
     for (int block = 2; block <= WIDEST; block++) {
         for (int power = smallest; power <= largest; power++)

@@ -40,6 +40,7 @@ static trine_status read_method(solver *s, const char *method)
         else if (strcmp(word, "one-thread") == 0) s->options.final_stage = TRINE_GTSV_ONE_THREAD;
         else if (strcmp(word, "two-rows") == 0) s->options.final_stage = TRINE_GTSV_TWO_ROWS;
         else if (strcmp(word, "refine") == 0) s->options.refine = 1;
+        else if (strcmp(word, "small") == 0) s->options.memory = TRINE_MEMORY_SMALL;
         else if (strcmp(word, "blocks") == 0 && s->p->blocks) s->blocks = true;
         else if (strcmp(word, "auto") != 0) FAIL(TRINE_ERR_ARGUMENT, "a method of gtsv cannot say \"%s\"", word);
     }

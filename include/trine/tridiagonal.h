@@ -47,10 +47,13 @@ typedef enum {
 /** Blocks and bands only: what is kept of the elimination, which makes solves fast and takes memory; X is the same to the last bit, where partitions are.
  *  Cyclic bands that cannot be cut (below) are TRINE_MEMORY_FAST. */
 typedef enum {
-    TRINE_MEMORY_AUTO,
+    TRINE_MEMORY_AUTO,  /* solves: FAST; factorizations: SMALL */
     TRINE_MEMORY_FAST,  /* the eliminated rows of every partition are kept for the back substitution: twice the matrix and more */
-    TRINE_MEMORY_SMALL  /* partitions are eliminated again during the back substitution: with automatic partitions workspace of half the matrix, and no less
-                           than one partition of each team that works at once takes. trine_bgtf keeps the matrix and coarse systems */
+    TRINE_MEMORY_SMALL  /* partitions are eliminated again during the back substitution: with automatic partitions the workspace is half of the matrix,
+                           and at most 0.1 elements an unknown and right-hand side beside it. Small systems need more than that: a slot for one
+                           partition on a CPU, 4 MB on a GPU, where up to 128 partitions with one right-hand side are solved as with FAST. With refine = 1
+                           the two vectors of refinement and, for bands that are not cyclic, n (kl + ku + max(kl, ku) + 4) elements come to it. A
+                           factorization is the matrix and coarse systems; it is not fast to solve with: two eliminations. */
 } trine_gtsv_memory;
 
 /** NULL or zeroed: a non-cyclic system, scaled partial pivoting, everything else automatic. */
@@ -116,7 +119,7 @@ TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int
  * bands alone; PARTIAL and PARTIAL_DETERMINANT compare coefficients as they are; cyclic bands that cannot be cut, below, are not scaled,
  * nor are blocks of one row on a GPU without refinement.) */
 
-/** Bytes of device workspace for trine_bgtsv: pivot rows and coarse systems, with automatic partitions about 7 n elements for each
+/** Bytes of device workspace for trine_bgtsv: pivot rows and coarse systems (for less see trine_gtsv_memory), with automatic partitions about 7 n elements for each
  *  of the rows * n unknowns, 6.5 n with one right-hand side (6.1 n, 5.8 n if n = 2 and rows > 2^18; n = 2, 3, 4, 8; other n as much as the next of these); 2 rows * n * nrhs
  *  and 2 nrhs more with refinement. TRINE_ERR_NOT_BUILT in a build without CUDA. */
 TRINE_API trine_status trine_bgtsv_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
@@ -126,7 +129,7 @@ TRINE_API trine_status trine_bgtsv(void *stream, trine_dtype t, int64_t rows, in
                                    const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                                    void *work, size_t work_bytes);
 
-/** Bytes of host workspace for trine_bgtsv_cpu. */
+/** Bytes of host workspace for trine_bgtsv_cpu: about three times the matrix, or half of it (trine_gtsv_memory). */
 TRINE_API trine_status trine_bgtsv_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D on the CPU, A block tridiagonal; everything else as in trine_gtsv_cpu. TRINE_ERR_SINGULAR: a column has no
@@ -136,8 +139,9 @@ TRINE_API trine_status trine_bgtsv_cpu(int threads, trine_dtype t, int64_t rows,
                                        const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                                        void *work, size_t work_bytes);
 
-/** Bytes of device memory that hold a factorization of trine_bgtf: 3.2 (n = 2, rows > 2^18) to 3.5 times the three bands for
- *  n = 2, 3, 4, 8, and as much as the next of these takes for other n. */
+/** Bytes of device memory that hold a factorization of trine_bgtf: op(A) and the factors of coarse systems, with automatic partitions at most 1.5 times
+ *  the three bands. With memory = TRINE_MEMORY_FAST all factors, with which trine_bgtfs is several times as fast: 3.2 (n = 2, rows > 2^18)
+ *  to 3.5 times the three bands for n = 2, 3, 4, 8, and as much as the next of these takes for other n. */
 TRINE_API trine_status trine_bgtf_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes);
 
 /** Factor op(A), A block tridiagonal, on the current CUDA device: `factor`, factor_bytes of device memory from 16 bytes on, gets
@@ -146,7 +150,8 @@ TRINE_API trine_status trine_bgtf_size(trine_dtype t, int64_t rows, int n, const
 TRINE_API trine_status trine_bgtf(void *stream, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
                                   const void *a, const void *b, const void *c, void *factor, size_t factor_bytes);
 
-/** Bytes of device workspace for trine_bgtfs. */
+/** Bytes of device workspace for trine_bgtfs: coarse right-hand sides, and unless memory is TRINE_MEMORY_FAST pivot rows of some partitions, with
+ *  which it is half of the three bands at most, or 4 MB. */
 TRINE_API trine_status trine_bgtfs_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D with the factorization of op(A) by trine_bgtf; t, rows, n and options as there. The factorization is only
@@ -188,12 +193,13 @@ TRINE_API trine_status trine_gbsv_work_size(trine_dtype t, int64_t n, int64_t nr
 TRINE_API trine_status trine_gbsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                                   const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes);
 
-/** Bytes of host workspace for trine_gbsv_cpu. */
+/** Bytes of host workspace for trine_gbsv_cpu: three to four and a half times the bands, or half of them (trine_gtsv_memory). */
 TRINE_API trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D on the CPU, A banded; everything else as in trine_gtsv_cpu. TRINE_ERR_SINGULAR: cyclic systems as in trine_bgtsv_cpu;
  *  others (with row exchanges, epsilon = 0) where elimination row by row, from the first row and from the last, meets
- *  a column whose candidates are all exactly zero each time; the sentence names the row. X is then undefined. */
+ *  a column whose candidates are all exactly zero each time; the sentence names the row. X is then undefined. With TRINE_MEMORY_SMALL and refine = 0
+ *  there is no room for that: as cyclic systems. */
 TRINE_API trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                                       const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes);
 

@@ -30,7 +30,7 @@ static void partition_rows(const block_call *call, int64_t *suitable, int64_t *s
     *small = *suitable = 256 / call->A.width;
     *most = 1 << 20;
 }
-/** Eliminated twice, a solve takes 1.4 to 1.8 times as long: only factorizations, which the caller keeps, are small unless that is asked for. */
+/** Solves that eliminate twice take longer: only factorizations, which the caller keeps, are small unless that is asked for. */
 static bool is_small(const block_call *call, bool factored)
 {
     return call->memory == TRINE_MEMORY_SMALL || (call->memory == TRINE_MEMORY_AUTO && factored);

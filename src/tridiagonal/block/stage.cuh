@@ -116,7 +116,7 @@ template <typename T> __device__ inline T given_block(const block_matrix &A, int
     return A.op == TRINE_H ? conjugate_of(value) : value;
 }
 
-/** Element (i, q) of block row j in block column j + side; see given_row in block/cpu.inc. */
+/** Element (i, q) of block row j in block column j + side; see given_row in block/given.inc. */
 template <typename T> __device__ __noinline__ T given_element(const block_matrix &A, int64_t j, int side, int i, int q)
 {
     const int64_t first = first_unknown(A, j), unknown = first + i;
