@@ -15,7 +15,7 @@ constexpr int64_t NARROW_LEVEL = 300;                 /* rows on average, at mos
 constexpr int64_t MOST_RHS_OF_CHAINS = 8;
 constexpr double FOLLOWERS = 0.45;                    /* of all rows, at least: chains run through registers */
 constexpr int64_t NARROW_OF_MANY = 120;               /* the same with several right-hand sides, which leave fewer rows in flight: */
-constexpr double FOLLOWERS_OF_MANY = 0.8;             /* wider levels take more chains */
+constexpr double PATHS = 1.5;                         /* off-diagonal entries a row, at most: nearly all rows are on paths */
 constexpr int WARPS_OF_CHAINS = 16;                   /* a block, with several right-hand sides: more rows meet in it */
 constexpr double NEAR = 1.15;                         /* times a wait a level: nothing is much better */
 constexpr double LONG_SOLVE = 100;                    /* us: sorting all rows and a second search are looked at */
@@ -94,11 +94,11 @@ done:
 
 /** Chains run through registers. Decided by the structure alone, since it changes the order of a sum. Rows then stay in the given order,
  *  in which those in flight need not be the next ones due: with several right-hand sides, of which a block has fewer rows, that costs more
- *  than chains bring unless levels are narrow or nearly all rows are in chains. */
+ *  than chains bring unless levels are narrow or rows wait for one row each, as those of road networks do. */
 bool has_chains(const syncfree_csr_side *d, int64_t n, const levels_found *found, bool several)
 {
     if (d->one.lanes > MOST_CHAIN_LANES || n > NARROW_LEVEL * found->n_levels || (double)found->followers < FOLLOWERS * (double)n) return false;
-    return !several || n <= NARROW_OF_MANY * found->n_levels || (double)found->followers >= FOLLOWERS_OF_MANY * (double)n;
+    return !several || n <= NARROW_OF_MANY * found->n_levels || (double)d->base.nnz <= PATHS * (double)n;
 }
 
 /** Several right-hand sides: tasks where levels are wide, or where a few rows are so long that many warps must share one. */
