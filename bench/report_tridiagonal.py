@@ -102,9 +102,9 @@ def right_hand_sides(records, name, save):
 
 
 def blocks(records, name, save):
-    many = [r for r in records if r["method"] != "bgtf" and r["nrhs"] > 1]
+    many = [r for r in records if r["method"].split(":")[0] != "bgtf" and r["nrhs"] > 1]
     largest = max((r["n"] for r in many), default=0)
-    text = figure([r for r in records if r["n"] == largest and r["method"] != "bgtf"], f"{name}-figure16-{records[0]['problem'].split()[-1]}", save,
+    text = figure([r for r in records if r["n"] == largest and r["method"].split(":")[0] != "bgtf"], f"{name}-figure16-{records[0]['problem'].split()[-1]}", save,
                   f"{records[0]['problem'].capitalize()}, {power(largest)} rows, {precision(records)} (Figure 16)", lambda r: r["nrhs"], "right-hand sides", rate, RATE_OF_ALL)
     return text + pivot_table(records, lambda r: f"{power(r['n'])} x {r['nrhs']}", "rows x right-hand sides", microseconds, "Microseconds:\n\n")
 

@@ -20,6 +20,7 @@ static trine_status run_one_system(bench *b, trine_dtype dtype, int bands, int p
     tridiag_list list = {0};
     snprintf(name, sizeof name, "gbsv kl=ku=%d", bands);
     tridiag_list_add(&list, &tridiag_trine, "auto");
+    if (bands > 1) tridiag_list_add(&list, &tridiag_trine, "small");
     if (tridiag_wants_peer(b, "lapack") && (host || power <= LARGEST_POWER_LAPACK)) tridiag_list_add(&list, &tridiag_lapack, "gbsv");
     if (!host && tridiag_wants_peer(b, "cusparse") && power <= LARGEST_POWER_SERIAL) {
         tridiag_list_add(&list, &tridiag_ilu, "csrilu02");
