@@ -47,7 +47,7 @@ typedef enum {
 /** Blocks and bands only: what is kept of the elimination, which makes solves fast and takes memory; X is the same to the last bit, where partitions are.
  *  Cyclic bands that cannot be cut (below) are TRINE_MEMORY_FAST. */
 typedef enum {
-    TRINE_MEMORY_AUTO,  /* solves: FAST; factorizations: SMALL */
+    TRINE_MEMORY_AUTO,  /* FAST */
     TRINE_MEMORY_FAST,  /* the eliminated rows of every partition are kept for the back substitution: twice the matrix and more */
     TRINE_MEMORY_SMALL  /* partitions are eliminated again during the back substitution: with automatic partitions the workspace is half of the matrix,
                            and at most 0.1 elements an unknown and right-hand side beside it. Small systems need more than that: a slot for one
@@ -139,9 +139,9 @@ TRINE_API trine_status trine_bgtsv_cpu(int threads, trine_dtype t, int64_t rows,
                                        const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                                        void *work, size_t work_bytes);
 
-/** Bytes of device memory that hold a factorization of trine_bgtf: op(A) and the factors of coarse systems, with automatic partitions at most 1.5 times
- *  the three bands. With memory = TRINE_MEMORY_FAST all factors, with which trine_bgtfs is several times as fast: 3.2 (n = 2, rows > 2^18)
- *  to 3.5 times the three bands for n = 2, 3, 4, 8, and as much as the next of these takes for other n. */
+/** Bytes of device memory that hold a factorization of trine_bgtf: 3.2 (n = 2, rows > 2^18) to 3.5 times the three bands for n = 2, 3, 4, 8,
+ *  and as much as the next of these takes for other n. With memory = TRINE_MEMORY_SMALL op(A) and the factors of coarse systems alone, with automatic
+ *  partitions at most 1.5 times the three bands; trine_bgtfs is many times as slow then. */
 TRINE_API trine_status trine_bgtf_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes);
 
 /** Factor op(A), A block tridiagonal, on the current CUDA device: `factor`, factor_bytes of device memory from 16 bytes on, gets
@@ -150,7 +150,7 @@ TRINE_API trine_status trine_bgtf_size(trine_dtype t, int64_t rows, int n, const
 TRINE_API trine_status trine_bgtf(void *stream, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
                                   const void *a, const void *b, const void *c, void *factor, size_t factor_bytes);
 
-/** Bytes of device workspace for trine_bgtfs: coarse right-hand sides, and unless memory is TRINE_MEMORY_FAST pivot rows of some partitions, with
+/** Bytes of device workspace for trine_bgtfs: coarse right-hand sides, and if memory is TRINE_MEMORY_SMALL pivot rows of some partitions, with
  *  which it is half of the three bands at most, or 4 MB. */
 TRINE_API trine_status trine_bgtfs_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 

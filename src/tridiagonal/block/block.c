@@ -54,7 +54,7 @@ static trine_status make_plan(const struct block_backend *backend, bool factored
 {
     const block_matrix *A = &call->A;
     const int asked = call->o.partition;
-    bool small = !A->paired && backend->is_small(call, factored);
+    bool small = !A->paired && call->memory == TRINE_MEMORY_SMALL;
     const block_keep keeps = factored ? BLOCK_KEEP_FACTORS : backend->solve_keeps, coarse_keeps = call->o.nrhs == 1 ? keeps : BLOCK_KEEP_FACTORS;
     int64_t suitable, suits_small, most;
     backend->partition_rows(call, &suitable, &suits_small, &most);

@@ -41,8 +41,6 @@ struct block_backend {
     block_keep solve_keeps;               /* of stage 0, and with one right-hand side of all; a factorization keeps the factors */
     /** Block rows of a partition of stage 0: what suits, what suits a small plan, and the most there may be. */
     void (*partition_rows)(const block_call *call, int64_t *suitable, int64_t *small, int64_t *most);
-    /** Does a call get a small plan? Not asked of bands in pairs. */
-    bool (*is_small)(const block_call *call, bool factored);
     /** Slots of a small plan. */
     void (*add_slots)(block_call *call);
     /** Bytes of workspace of `solve`, without and with a factorization. */

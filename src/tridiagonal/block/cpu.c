@@ -30,11 +30,6 @@ static void partition_rows(const block_call *call, int64_t *suitable, int64_t *s
     *small = *suitable = 256 / call->A.width;
     *most = 1 << 20;
 }
-/** Solves that eliminate twice take longer: only factorizations, which the caller keeps, are small unless that is asked for. */
-static bool is_small(const block_call *call, bool factored)
-{
-    return call->memory == TRINE_MEMORY_SMALL || (call->memory == TRINE_MEMORY_AUTO && factored);
-}
 /** A slot has a partition's chunks, scales and pivots; a thread needs one. */
 static void add_slots(block_call *call)
 {
@@ -85,7 +80,6 @@ const struct block_backend block_cpu = {
     .coarse_partition = 16,
     .solve_keeps = BLOCK_KEEP_FACTORS,
     .partition_rows = partition_rows,
-    .is_small = is_small,
     .add_slots = add_slots,
     .solve_bytes = solve_bytes,
     .substitute_bytes = substitute_bytes,

@@ -19,11 +19,6 @@ void partition_rows(const block_call *call, int64_t *suitable, int64_t *small, i
     *suitable = call->A.rows <= VERY_FEW_ROWS ? 64 : call->A.width > 2 || call->A.rows <= FEW_ROWS ? 16 : 32;
 }
 
-/** Factorizations, which the caller keeps, are small unless asked for otherwise. */
-bool is_small(const block_call *call, bool factored)
-{
-    return call->memory == TRINE_MEMORY_SMALL || (call->memory == TRINE_MEMORY_AUTO && factored);
-}
 /** A slot has the pivot rows of a partition. Partitions that go up together are neighbours, full warps of them; so few that they fill no device
  *  are not worth the launches. */
 void add_slots(block_call *call)
@@ -106,5 +101,5 @@ const int kernel_widths[] = {0, 2, 2, 3, 4, 8, 8, 8, 8};
 } // namespace
 
 extern "C" const struct block_backend block_cuda = {
-    kernel_widths, 8, CHAIN_PARTITIONS, BLOCK_KEEP_PIVOT_ROWS, partition_rows, is_small, add_slots, solve_bytes, substitute_bytes, solve, factor, substitute,
+    kernel_widths, 8, CHAIN_PARTITIONS, BLOCK_KEEP_PIVOT_ROWS, partition_rows, add_slots, solve_bytes, substitute_bytes, solve, factor, substitute,
 };
