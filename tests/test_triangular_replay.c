@@ -162,6 +162,7 @@ static void check(trine_dtype t, trine_triangular_method method, bool own_work, 
         OK(trine_triangular_work(s.plan, most_nrhs, buffer, &bytes, &s.work));
         CUDA(cudaMemset(buffer, 0x55, bytes));
     }
+    CUDA(cudaDeviceSynchronize()); /* the stream does not wait for what runs on the default one */
     const size_t most = (size_t)(s.n * most_nrhs) * trine_dtype_size(t);
     s.B = malloc(most), s.X = malloc(most), s.expected[0] = malloc(most), s.expected[1] = malloc(most);
     for (int i = 0; i < BLOCKS; i++) {

@@ -44,7 +44,8 @@ typedef enum {
     TRINE_GTSV_TWO_ROWS    /* stages down to two rows */
 } trine_gtsv_final;
 
-/** Blocks and bands only: what is kept of the elimination, which makes solves fast and takes memory; X is the same to the last bit, where partitions are.
+/** Blocks and bands only: what is kept of the elimination, which makes solves fast and takes memory; X is the same to the last bit, where partitions are (with a factorization on a GPU,
+ *  but for rounding errors).
  *  Cyclic bands that cannot be cut (below) are TRINE_MEMORY_FAST. */
 typedef enum {
     TRINE_MEMORY_AUTO,  /* FAST */

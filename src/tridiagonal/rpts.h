@@ -29,8 +29,8 @@ typedef struct { int64_t n; int stages; rpts_stage stage[RPTS_MAX_STAGES]; int64
  *  (rpts/wide.h): what one such place costs then does not show in the norm of the error of a system of n rows. */
 static inline int rpts_lost_digits(int64_t n)
 {
-    int digits = 5;
-    for (int64_t rows = 64; rows < n && digits < 16; rows *= rows < 65536 ? 4 : 2) digits++;
+    int digits = 4;
+    for (int64_t rows = 64; rows < n && digits < 16; rows *= rows < 16384 ? 4 : 2) digits++;
     return digits;
 }
 

@@ -115,8 +115,9 @@ template <typename T> __global__ void __launch_bounds__(WARP) solve_by_one_threa
     if (i < n) X.data[i + blockIdx.x * X.ld] = p.d[i];
 }
 
-/** How much may be lost in a system of n rows whose solve has these options: rows may be exchanged, nothing but zeros count as zero. */
-inline float fused_lost(int pivot, double epsilon, int64_t n) { return epsilon > 0 || pivot == TRINE_PIVOT_NONE ? INFINITY : (float)(1 << rpts_lost_digits(n)); }
+/** How much may be lost in a system of n rows whose solve has these options: rows may be exchanged, nothing but zeros count as zero. Partitions of 8
+ *  rows lose digits often, one in a system. */
+inline float fused_lost(int pivot, double epsilon, int64_t n) { return epsilon > 0 || pivot == TRINE_PIVOT_NONE ? INFINITY : (float)(1 << (rpts_lost_digits(n) + 2)); }
 
 /** What a solve has lost: nothing that matters; what a step of refinement brings back; more. */
 enum fused_outcome { FUSED_FINE, FUSED_SOME_LOST, FUSED_MUCH_LOST };
