@@ -352,13 +352,13 @@ enum agreement { AGREE, DOUBTFUL, DISAGREE };
 
 /** The second unknown of a partition, which can be had from row 0 and, as the last one of the substitution, from a pivot row. One of these
  *  equations is not used; it should hold, but for what may be lost (pivoting) and to rounding errors of its own terms. Most often the two
- *  unknowns agree to rounding errors of their own and of those beside them, and terms are not looked at. */
+ *  unknowns agree to rounding errors of their own and of one term of row 0, and the others are not looked at. */
 template <typename T, int NR> struct second_unknown {
     using R = real_of<T>;
     bool from_row0;
-    agreement apart = AGREE; /* by the unknowns alone */
+    agreement apart = AGREE; /* by that */
     T x[NR];                 /* from row 0 */
-    R difference[NR];
+    R term[NR], difference[NR]; /* one of row 0 */
 
     /** So many rounding errors. */
     static __device__ __forceinline__ R rounding(int digits)
@@ -371,16 +371,19 @@ template <typename T, int NR> struct second_unknown {
         const T inverse = pivot_reciprocal(row0.upper, row0.diag, row0.lower);
         from_row0 = use;
 #pragma unroll
-        for (int k = 0; k < NR; k++) x[k] = inverse * (row0.rhs[k] - row0.diag * known.first[k] - row0.lower * known.before[k]);
+        for (int k = 0; k < NR; k++) {
+            const T own = row0.diag * known.first[k];
+            x[k] = inverse * (row0.rhs[k] - own - row0.lower * known.before[k]), term[k] = size_of(inverse * own);
+        }
     }
-    /** values: from the pivot row; afterwards those that are taken. x0, x2: beside them. */
-    __device__ __forceinline__ void choose(pivoting p, T (&values)[NR], const T (&x0)[NR], const T (&x2)[NR])
+    /** values: from the pivot row; afterwards those that are taken. */
+    __device__ __forceinline__ void choose(pivoting p, T (&values)[NR])
     {
 #pragma unroll
         for (int k = 0; k < NR; k++) {
             difference[k] = size_of(x[k] - values[k]);
             values[k] = from_row0 ? x[k] : values[k];
-            const R size = size_of(values[k]) + size_of(x0[k]) + size_of(x2[k]);
+            const R size = size_of(values[k]) + term[k];
             if (!(difference[k] <= rounding(p.suspect) * size)) apart = difference[k] <= rounding(p.lost) * size && apart != DISAGREE ? DOUBTFUL : DISAGREE;
         }
     }
@@ -390,10 +393,10 @@ template <typename T, int NR> struct second_unknown {
         const R inverse = size_of(pivot_reciprocal(row0.upper, row0.diag, row0.lower));
         agreement all = AGREE;
 #pragma unroll
-        for (int k = 0; k < NR; k++) { /* one term of each equation is at most the sum of the others */
+        for (int k = 0; k < NR; k++) { /* all terms but one, which is at most the sum of the others */
             const R of_row0 = inverse * (size_of(row0.rhs[k]) + size_of(row0.diag * x0[k]));
             const R of_pivot = size_of(pivot.upper * x0[k]) + size_of(pivot.lower * x2[k]) + size_of(pivot.diag * x3[k]);
-            const R size = 2 * (size_of(x[k]) + difference[k] + (from_row0 ? of_pivot : of_row0));
+            const R size = size_of(x[k]) + difference[k] + (from_row0 ? of_pivot : of_row0);
             const bool is_finite = size < R(INFINITY);
             if (p.exchanges & !((difference[k] <= rounding(p.suspect) * size) & is_finite)) all = difference[k] <= rounding(p.lost) * size && is_finite && all != DISAGREE ? DOUBTFUL : DISAGREE;
         }

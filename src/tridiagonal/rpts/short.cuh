@@ -174,7 +174,7 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
                 next2[k] = next[k], next[k] = value;
             }
         }
-        if (WHOLE || rows > 2) second.choose(p, next, known.first, next2);
+        if (WHOLE || rows > 2) second.choose(p, next);
 #pragma unroll
         for (int k = 0; k < NR; k++) row[1].rhs[k] = next[k], row[0].rhs[k] = known.first[k];
         if (__builtin_expect(second.apart == AGREE, 1)) return AGREE;

@@ -358,7 +358,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ second_unknown<T
             for (int i = C - 1; i >= 0; i--) {
                 const int j = k * C + i; /* x[j] is known, x[j-1] follows from the pivot row at j */
                 const row_of<T, NR> pivot = pivots.row(i);
-                if (k < tile::FIRST && j == 1) second.choose(p, next, known.first, next2);
+                if (k < tile::FIRST && j == 1) second.choose(p, next);
 #pragma unroll
                 for (int r = 0; r < NR; r++) {
                     x[r].v[i] = k < tile::FIRST && j == 0 ? known.first[r] : next[r];
@@ -384,7 +384,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ second_unknown<T
                 next2[r] = next[r], next[r] = value;
             }
         }
-        if (m > 2) second.choose(p, next, known.first, next2);
+        if (m > 2) second.choose(p, next);
 #pragma unroll
         for (int r = 0; r < NR; r++) rhs[r * tile::ROWS + tile::row_slot(0)] = known.first[r], rhs[r * tile::ROWS + tile::row_slot(1)] = next[r];
     }

@@ -14,7 +14,11 @@ namespace {
 template <typename T> int64_t aligned_rows(int64_t n) { return (n + 3) / 4 * 4; }
 int64_t quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-template <typename T> tiled_solve<T> what_of(const tiled_call<T> &call) { return {call.A, pivoting_of(call.pivot, call.whole, call.A.wide_rows > 0), call.nrhs, call.D, call.X}; }
+/** A cyclic system is taken for a shorter one: what one place costs goes round it. */
+template <typename T> tiled_solve<T> what_of(const tiled_call<T> &call)
+{
+    return {call.A, pivoting_of(call.pivot, call.A.cyclic ? call.whole / 16 : call.whole, call.A.wide_rows > 0), call.nrhs, call.D, call.X};
+}
 
 template <typename T, int NR, int M> size_t resident_bytes(int64_t tiles) { return (size_t)tiles * tile<T, NR, M>::BYTES + sizeof(resident_memory<T, NR>); }
 
