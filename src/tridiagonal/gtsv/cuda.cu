@@ -7,22 +7,11 @@ namespace {
 
 /* --------------------------------------------------------------- refinement */
 
-template <typename T> __global__ void copy_columns(int64_t n, columns_of<const T> from, columns_of<T> to)
+/** R := D - op(A) guess; R may be D. */
+template <typename T> __global__ void subtract_product(const system_of<T> A, given_columns<T> D, columns_of<T> R)
 {
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x)
-        to.data[i + blockIdx.y * to.ld] = from.data[i + blockIdx.y * from.ld];
-}
-/** r := r - op(A) x */
-template <typename T> __global__ void subtract_product(const system_of<T> A, columns_of<const T> X, columns_of<T> residual)
-{
-    const T *x = X.data + blockIdx.y * X.ld;
-    T *r = residual.data + blockIdx.y * residual.ld;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < A.n; i += (int64_t)gridDim.x * blockDim.x) {
-        T sum = r[i] - diag_of(A, i) * x[i];
-        if (i > 0 || A.cyclic) sum = sum - lower_of(A, i) * x[i > 0 ? i - 1 : A.n - 1];
-        if (i < A.n - 1 || A.cyclic) sum = sum - upper_of(A, i) * x[i < A.n - 1 ? i + 1 : 0];
-        r[i] = sum;
-    }
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < A.n; i += (int64_t)gridDim.x * blockDim.x)
+        R.data[i + blockIdx.y * R.ld] = right_hand_side(A, D, i, blockIdx.y);
 }
 template <typename T> __global__ void add_columns(int64_t n, columns_of<const T> from, columns_of<T> to)
 {
@@ -39,13 +28,13 @@ template <typename T> trine_status solve_of(const rpts_options *o, const rpts_pl
     const bool transposed = o->op != TRINE_N;
     const gpuStream_t stream = (gpuStream_t)call->stream;
     const dim3 grid((unsigned)(blocks < 4096 ? blocks : 4096), (unsigned)o->nrhs);
-    const columns_of<const T> D = {(const T *)call->D, call->ldd}, solution = {(const T *)call->X, call->ldx};
-    const columns_of<T> X = {(T *)call->X, call->ldx}, residual = {(T *)call->work + plan->elements, n};
+    const columns_of<T> X = {(T *)call->X, call->ldx}, first = {(T *)call->work + plan->elements, n}; /* solution, with refinement */
+    const given_columns<T> D = {{(const T *)call->D, call->ldd}, {}}, refined = {{D.data, D.ld}, {first.data, first.ld}};
     system_of<T> A = {n, 0, 0, o->cyclic, o->op == TRINE_H && scalar<T>::is_complex, (const T *)call->a, (const T *)call->b, (const T *)call->c};
     stream_limits limits = {};
     if (transposed) /* row i of A^T: c[i-1], b[i], a[i+1] */
         A.lower = (const T *)call->c, A.lower_shift = -1, A.upper = (const T *)call->a, A.upper_shift = 1;
-    const auto solve = [&](columns_of<const T> rhs, columns_of<T> unknowns, const int32_t *marked) {
+    const auto solve = [&](const given_columns<T> &rhs, columns_of<T> unknowns, const int32_t *marked) {
         T *const work = (T *)call->work;
         if (o->path == TRINE_GTSV_STAGES) return solve_stages<T>({o, plan, A, rhs, unknowns, work, stream});
         if constexpr (sizeof(real_of<T>) == sizeof(double)) /* single precision has no digits in which it would matter */
@@ -54,18 +43,18 @@ template <typename T> trine_status solve_of(const rpts_options *o, const rpts_pl
         return solve_tiled<T>({A, o->pivot, o->nrhs, rhs, unknowns, work, limits, routes[o->path], stream, false, nullptr, marked, call->order ? call->order : n});
     };
     TRY(trine_gpu_limits(&limits));
-    if (o->refine) {
-        copy_columns<T><<<grid, 256, 0, stream>>>(n, D, residual);
-        TRY(GPU_LAUNCHED("copy_columns"));
+    if (!o->refine) {
+        TRY(solve(D, X, marks));
+        goto done;
     }
-    TRY(solve(D, X, marks));
-    if (o->refine) {
-        subtract_product<T><<<grid, 256, 0, stream>>>(A, solution, residual);
+    TRY(solve(D, first, nullptr));
+    if (o->path == TRINE_GTSV_STAGES) {
+        subtract_product<T><<<grid, 256, 0, stream>>>(A, refined, X);
         TRY(GPU_LAUNCHED("subtract_product"));
-        TRY(solve({residual.data, n}, residual, nullptr));
-        add_columns<T><<<grid, 256, 0, stream>>>(n, {residual.data, n}, X);
+        TRY(solve({{X.data, X.ld}, {}}, X, nullptr));
+        add_columns<T><<<grid, 256, 0, stream>>>(n, refined.guess, X);
         TRY(GPU_LAUNCHED("add_columns"));
-    }
+    } else TRY(solve(refined, X, nullptr)); /* residuals are computed as rows are read */
 done:
     return status;
 }

@@ -261,7 +261,7 @@ template <typename T> __global__ void __launch_bounds__(FUSED_THREADS, FUSED_BLO
         constexpr int WARPS = FUSED_THREADS / WARP, EACH = fused_block<T>::EACH;
         static_assert(FUSED_THREADS * EACH * (6 * sizeof(T) + sizeof(T) / 4) >= FUSED_BYTES, "enough rows for each thread");
         if (outcome == FUSED_MUCH_LOST || !block.refine(d, x))
-            solve_block_carefully<T, 1, EACH>(A, columns_of<const T>{d, 0}, columns_of<T>{x, 0}, 0, 1, *(parts_of<T, 1, WARPS> *)shared_memory);
+            solve_block_carefully<T, 1, EACH>(A, {{d, 0}, {}}, {x, 0}, 0, 1, *(parts_of<T, 1, WARPS> *)shared_memory);
         return;
     }
     for (int i = (int)threadIdx.x; i < n; i += FUSED_THREADS) x[i] = *block.unknown(i);

@@ -61,7 +61,7 @@ __device__ __noinline__ void solve_resident_carefully(const resident_solve<T> &s
         left_of.tiles.solve((int)there, left_of.blocks.known(block, blocks, known));
     }
     __syncthreads();
-    if (warp < there) solve_carefully<T, NR, M>(s.A, s.D, s.X, mine, count, false, left_of.tiles.known(warp, (int)there, left_of.blocks.known(block, blocks, known)));
+    if (warp < there) solve_carefully<T, NR, M>(s.A, s.D, s.X, mine, count, left_of.tiles.known(warp, (int)there, left_of.blocks.known(block, blocks, known)));
     grid.sync(); /* `exchanged` is free again */
 }
 
@@ -92,8 +92,9 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
         careful_tile<T, NR, M> kept;
         bool lost = false;
         if (has_tile) {
+            __syncwarp(); /* the last turn's tile has been stored */
             load_tile(t, s.A, s.D, row, first, count);
-            wait_for_tile(t, s.A, row);
+            wait_for_tile(t, s, row, first, count);
             rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back, &lost);
             if (__builtin_expect(lost, 0)) {
                 wide_union<T, NR> u = join_tile_carefully(s, range_of_lane<M>(s.A, row + lane * M, first, count), false, kept, back);
@@ -144,7 +145,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
         } else if (has_tile) {
             if (__builtin_expect(lost, 0)) substitute_tile_carefully<T, NR, M>(s, t, range_of_lane<M>(s.A, row + lane * M, first, count), back, left_of.known[warp], kept);
             else substitute_tile<T, NR, M>(s, t, row, first, count, back, left_of.known[warp]);
-            store_tile(t, s.A.n, s.X, row, first, count);
+            store_tile(t, s, row, first, count);
         }
     }
 }

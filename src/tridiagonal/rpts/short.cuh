@@ -20,6 +20,9 @@ template <typename T> struct short_solve : tiled_solve<T> {
 
 /* ---------------------------------------------------------- a lane's partition */
 
+/** residual_at, once in a kernel. */
+template <typename T> __device__ __noinline__ T residual_apart(const system_of<T> &A, const T *x, int64_t i, T d) { return residual_at(A, x, i, d); }
+
 /** A lane's partition, carefully: from the elimination of its rows, or from the system, to x[row][right-hand side]. */
 template <typename T, int NR, int M>
 __device__ __noinline__ void solve_lane_carefully(const tiled_solve<T> &s, lane_range<T> range, bool is_eliminated, T (&elimination)[M][4 + NR], known_of<T, NR> known, T (&x)[M][NR])
@@ -82,6 +85,23 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
                     if (r < count) row[j].rhs[r] = D.data[(column + r) * D.ld + i];
             }
         }
+    }
+    /** The guess in what load has loaded, and in what store is about to store. */
+    __device__ __forceinline__ void subtract_product(const system_of<T> &A, columns_of<const T> guess, int64_t column, int count)
+    {
+#pragma unroll
+        for (int j = 0; j < M; j++)
+#pragma unroll
+            for (int r = 0; r < NR; r++)
+                if (first + j - borrows < A.n && r < count) row[j].rhs[r] = residual_apart(A, guess.data + (column + r) * guess.ld, first + j - borrows, row[j].rhs[r]);
+    }
+    __device__ __forceinline__ void add_guess(int64_t n, columns_of<const T> guess, int64_t column, int count)
+    {
+#pragma unroll
+        for (int j = 0; j < M; j++)
+#pragma unroll
+            for (int r = 0; r < NR; r++)
+                if (first + j < n && r < count) row[j].rhs[r] = guess.data[(column + r) * guess.ld + first + j] + row[j].rhs[r];
     }
     /** The solution, which stands where the right-hand sides were. */
     __device__ __forceinline__ void store(bool plain, int64_t n, columns_of<T> X, int64_t column, int count) const
@@ -318,7 +338,7 @@ template <typename T, int NR, int M> __device__ __noinline__ void solve_short_ca
     around = memory.blocks.known(block, blocks_there, around);
     if (number == 0) memory.tiles.solve(tiles_there, around);
     __syncthreads();
-    solve_carefully<T, NR, M>(s.A, s.D, s.X, mine, mine.count, false, memory.tiles.known(min(number, tiles_there - 1), tiles_there, around));
+    solve_carefully<T, NR, M>(s.A, s.D, s.X, mine, mine.count, memory.tiles.known(min(number, tiles_there - 1), tiles_there, around));
 }
 
 template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds__(WARP *SHORT_WARPS) solve_short(const __grid_constant__ short_solve<T> s)
@@ -335,6 +355,7 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
     wait_for_predecessor();
     if (is_shut(s.gate)) return;
     mine.load(s.plain, s.A, s.D, (block * (int64_t)blockDim.x + threadIdx.x) * M, column, count);
+    if (__builtin_expect(s.D.guess.data != nullptr, 0)) mine.subtract_product(s.A, s.D.guess, column, count);
     const tree of_lanes = {memory.lanes, memory.of_lanes, 5, s.lanes - (block * tiles + number) * WARP},
                of_warps = {left_of.warps, memory.of_warps, __ffs(tiles) - 1, (s.lanes + WARP - 1) / WARP - block * tiles},
                of_blocks = {left_of.blocks.slots, memory.of_blocks, __ffs(blocks) - 1, (s.lanes + WARP * tiles - 1) / (WARP * tiles)};
@@ -386,6 +407,7 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
     if (__builtin_expect(careful, 0)) known = split_carefully(range.rows > 0, meeting, known);
     else of_lanes.template split<5>(lower, known, 0);
     mine.substitute(s, careful ? strict(s.p) : s.p, range, known, careful & again, elimination);
+    if (__builtin_expect(s.D.guess.data != nullptr, 0)) mine.add_guess(s.A.n, s.D.guess, column, count);
     mine.store(s.plain, s.A.n, s.X, column, count);
 }
 

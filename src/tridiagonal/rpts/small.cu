@@ -71,18 +71,17 @@ template <typename T> struct alignas(16) stored_part { rows_of<T, 1> rows; int4 
 /** Parts of level l, of 2^l pairs each, stand from here on. */
 template <typename T> __device__ __forceinline__ int first_of_level(int level) { return 2 * PAIRS<T> - (2 * PAIRS<T> >> level); }
 
-template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_block(const system_of<T> A, const pivoting p, columns_of<const T> D, columns_of<T> X)
+template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_block(const system_of<T> A, const pivoting p, given_columns<T> D, columns_of<T> X)
 {
     __shared__ stored_part<T> part[2 * PAIRS<T>];
     __shared__ known_of<T, 1> known[PAIRS<T>]; /* of the part that begins with this pair */
     bool lost = false;                        /* rows of a part are nearly the same */
     const int n = (int)A.n, pairs = (n + 1) / 2, i = threadIdx.x;
-    const T *d = D.data + blockIdx.x * D.ld;
     T *x = X.data + blockIdx.x * X.ld;
     row_of<T, 1> own[2];
     for (int k = 0; k < 2; k++) {
         own[k] = identity_row<T, 1>();
-        if (2 * i + k < n) own[k] = {lower_of(A, 2 * i + k), diag_of(A, 2 * i + k), upper_of(A, 2 * i + k), {d[2 * i + k]}};
+        if (2 * i + k < n) own[k] = {lower_of(A, 2 * i + k), diag_of(A, 2 * i + k), upper_of(A, 2 * i + k), {right_hand_side(A, D, 2 * i + k, blockIdx.x)}};
         normalize(own[k], largest_logarithm(own[k]), largest_logarithm(own[k]));
     }
     part[i].rows = {own[0], own[1]};
@@ -117,7 +116,7 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
         const lane_range<T> rows = range_of_lane<EACH>(A, (int64_t)i * EACH, blockIdx.x, 1);
         if (i >= WARP) return;
         const wide_union<T, 1> all = reduce_carefully<T, 1>(A, D, rows);
-        return solve_carefully<T, 1, EACH>(A, D, X, rows, 1, false, close_carefully(all, A.cyclic));
+        return solve_carefully<T, 1, EACH>(A, D, X, rows, 1, close_carefully(all, A.cyclic));
     }
 
     /* where parts meet between pairs i and i + 1, whatever the level */
@@ -139,8 +138,8 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
         }
     }
     __syncthreads();
-    if (2 * i < n) x[2 * i] = known[i].first[0];
-    if (2 * i + 1 < n) x[2 * i + 1] = known[i].last[0];
+    if (2 * i < n) x[2 * i] = with_guess(D, 2 * i, blockIdx.x, known[i].first[0]);
+    if (2 * i + 1 < n) x[2 * i + 1] = with_guess(D, 2 * i + 1, blockIdx.x, known[i].last[0]);
 }
 
 } // namespace

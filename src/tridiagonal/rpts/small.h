@@ -8,7 +8,7 @@ template <typename T> struct small_call {
     system_of<T> A;
     int pivot;
     int64_t nrhs;
-    columns_of<const T> D;
+    given_columns<T> D;
     columns_of<T> X; /* may be D */
     gpuStream_t stream;
 };

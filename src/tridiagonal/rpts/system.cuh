@@ -16,6 +16,9 @@ template <typename T> struct system_of {
     int64_t wide_rows;
 };
 template <typename T> struct columns_of { T *data; int64_t ld; };
+/** Right-hand sides: D, or, where guess.data is not NULL, D - op(A) guess, computed as rows are read; what is stored is the guess plus the solution then.
+ *  The guess is not changed. */
+template <typename T> struct given_columns : columns_of<const T> { columns_of<const T> guess; };
 
 template <typename T> __device__ inline T lower_of(const system_of<T> &A, int64_t i)
 {
@@ -32,6 +35,23 @@ template <typename T> __device__ inline T upper_of(const system_of<T> &A, int64_
     k = k >= A.n ? k - A.n : k;
     return A.conjugate ? conjugate_of(A.upper[k]) : A.upper[k];
 }
+
+/** Row i of d - op(A) x. */
+template <typename T> __device__ inline T residual_at(const system_of<T> &A, const T *x, int64_t i, T d)
+{
+    T sum = d - diag_of(A, i) * x[i];
+    if (i > 0 || A.cyclic) sum = sum - lower_of(A, i) * x[i > 0 ? i - 1 : A.n - 1];
+    if (i < A.n - 1 || A.cyclic) sum = sum - upper_of(A, i) * x[i < A.n - 1 ? i + 1 : 0];
+    return sum;
+}
+/** Row i of right-hand side k. */
+template <typename T> __device__ inline T right_hand_side(const system_of<T> &A, const given_columns<T> &D, int64_t i, int64_t k)
+{
+    const T d = D.data[k * D.ld + i];
+    return D.guess.data ? residual_at(A, D.guess.data + k * D.guess.ld, i, d) : d;
+}
+/** What is stored in row i of column k. */
+template <typename T> __device__ inline T with_guess(const given_columns<T> &D, int64_t i, int64_t k, T x) { return D.guess.data ? D.guess.data[k * D.guess.ld + i] + x : x; }
 
 __device__ inline bool is_aligned(const void *p) { return ((uintptr_t)p & 15) == 0; }
 

@@ -6,7 +6,7 @@
  *   eliminate_tile   the same, and the pivot rows of the downward elimination replace the rows; unions of partitions are kept
  *   find_joints      the unknowns between partitions from those at the ends of unions, which only the way back needs
  *   substitute_tile  the way back, from the unknowns at the ends of the tile to every row
- *   store_tile       the solution, coalesced (add_tile: added to what is there)
+ *   store_tile       the solution, coalesced; added to the guess, if there is one
  * Rows are moved in pieces of 16 bytes. The pieces of a partition stand in an order of their own (twist), so that eight lanes
  * reading the same piece of their partitions touch all 32 banks once, without padding. */
 #ifndef TRINE_RPTS_TILE_CUH
@@ -22,7 +22,7 @@ template <typename T> struct tiled_solve {
     system_of<T> A;
     pivoting p;
     int64_t nrhs;
-    columns_of<const T> D;
+    given_columns<T> D;
     columns_of<T> X;
 
     /** How many right-hand sides there are from `first` on, `most` at most. */
@@ -114,10 +114,30 @@ template <typename T, int NR, int M> __device__ inline void load_tile(const tile
                 t.array(3 + k)[tile::slot(r)] = k < count && row + r < A.n ? rhs[k * D.ld + r] : T{};
     }
 }
-/** ... and the corners, which are nobody's: they are never read as numbers. */
-template <typename T, int NR, int M> __device__ inline void wait_for_tile(const tile<T, NR, M> &t, const system_of<T> &A, int64_t row)
+/** The right-hand sides of a tile without the product of its rows and the guess. */
+template <typename T, int NR, int M>
+__device__ __noinline__ void subtract_product(const tile<T, NR, M> t, const system_of<T> &A, columns_of<const T> guess, int64_t row, int64_t first, int count)
 {
     using tile = tile<T, NR, M>;
+    for (int k = 0; k < count; k++) {
+        const T *x = guess.data + (first + k) * guess.ld;
+#pragma unroll 4
+        for (int r = threadIdx.x % WARP; r < tile::ROWS; r += WARP) {
+            const int64_t i = row + r;
+            if (i >= A.n) break;
+            const int slot = tile::slot(r);
+            T &d = t.array(3 + k)[slot];
+            const T before = i > 0 ? x[i - 1] : A.cyclic ? x[A.n - 1] : T{}, after = i < A.n - 1 ? x[i + 1] : A.cyclic ? x[0] : T{};
+            d = d - t.array(1)[slot] * x[i] - t.array(0)[slot] * before - t.array(2)[slot] * after;
+        }
+    }
+    __syncwarp();
+}
+/** ... and the corners, which are nobody's: they are never read as numbers. */
+template <typename T, int NR, int M> __device__ inline void wait_for_tile(const tile<T, NR, M> &t, const tiled_solve<T> &s, int64_t row, int64_t first, int count)
+{
+    using tile = tile<T, NR, M>;
+    const system_of<T> &A = s.A;
     wait_for_copies();
     __syncwarp();
     if (!A.cyclic && (row == 0 || row + tile::ROWS == A.n)) {
@@ -127,13 +147,29 @@ template <typename T, int NR, int M> __device__ inline void wait_for_tile(const 
         }
         __syncwarp();
     }
+    if (__builtin_expect(s.D.guess.data != nullptr, 0)) subtract_product(t, A, s.D.guess, row, first, count);
 }
 
-template <typename T, int NR, int M> __device__ inline void store_tile(const tile<T, NR, M> &t, int64_t n, columns_of<T> X, int64_t row, int64_t first, int count)
+/** The solution in the tile, added to columns that may be X. */
+template <typename T, int NR, int M> __device__ __noinline__ void add_tile(const tile<T, NR, M> t, int64_t n, columns_of<const T> to, columns_of<T> X, int64_t row, int64_t first, int count)
+{
+    __syncwarp();
+    for (int k = 0; k < count; k++) {
+        const T *before = to.data + (first + k) * to.ld + row;
+        T *global = X.data + (first + k) * X.ld + row;
+#pragma unroll 4
+        for (int r = threadIdx.x % WARP; r < tile<T, NR, M>::ROWS; r += WARP)
+            if (row + r < n) global[r] = before[r] + t.array(3 + k)[t.slot(r)];
+    }
+}
+template <typename T, int NR, int M> __device__ inline void store_tile(const tile<T, NR, M> &t, const tiled_solve<T> &s, int64_t row, int64_t first, int count)
 {
     using tile = tile<T, NR, M>;
     using piece = typename tile::piece;
     const int lane = threadIdx.x % WARP;
+    const int64_t n = s.A.n;
+    const columns_of<T> X = s.X;
+    if (__builtin_expect(s.D.guess.data != nullptr, 0)) return add_tile(t, n, s.D.guess, X, row, first, count);
     __syncwarp();
     for (int k = 0; k < count; k++) {
         const T *x = t.array(3 + k);
@@ -145,16 +181,6 @@ template <typename T, int NR, int M> __device__ inline void store_tile(const til
         } else {
             for (int r = lane; r < tile::ROWS && row + r < n; r += WARP) global[r] = x[tile::slot(r)];
         }
-    }
-}
-
-/** X := X + the solution in the tile. */
-template <typename T, int NR, int M> __device__ inline void add_tile(const tile<T, NR, M> &t, int64_t n, columns_of<T> X, int64_t row, int64_t first, int count)
-{
-    __syncwarp();
-    for (int k = 0; k < count; k++) {
-        T *global = X.data + (first + k) * X.ld + row;
-        for (int r = threadIdx.x % WARP; r < tile<T, NR, M>::ROWS && row + r < n; r += WARP) global[r] = global[r] + t.array(3 + k)[t.slot(r)];
     }
 }
 

@@ -201,7 +201,7 @@ template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes
                          call.A.cyclic ? nullptr : call.marks, probes, coarse_n, resident, (int)(resident - resident / 16)};
     tiled_call<T> coarse = call;
     coarse.A = {coarse_n, 0, 0, call.A.cyclic, false, solve.lower, solve.diag, solve.upper, solve.extra, 2 * tiles};
-    coarse.D = {solve.coarse.data, ld}, coarse.X = solve.coarse, coarse.work = behind + GATE + (ONE_PASS ? one_pass_elements<NR>(tiles, call.nrhs) : 0), coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
+    coarse.D = {{solve.coarse.data, ld}, {}}, coarse.X = solve.coarse, coarse.work = behind + GATE + (ONE_PASS ? one_pass_elements<NR>(tiles, call.nrhs) : 0), coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
     TRY(trine_gpu_prefer_shared((const void *)reduce, tile::BYTES));
     if constexpr (ONE_PASS) {
         const int64_t pieces = (GATE + one_pass_elements<NR>(tiles, call.nrhs)) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256), most = 2 * call.limits.multiprocessors; /* which leave room for the next kernel */

@@ -17,7 +17,7 @@ template <typename T> struct tiled_call {
     system_of<T> A; /* cyclic: of two rows or more */
     int pivot;
     int64_t nrhs;
-    columns_of<const T> D;
+    given_columns<T> D;
     columns_of<T> X;
     T *work;        /* tiled_elements of them */
     stream_limits limits;

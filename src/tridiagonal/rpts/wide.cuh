@@ -54,15 +54,15 @@ template <int ROWS, typename T, int NR> __device__ __forceinline__ void join(wid
 template <typename T> struct lane_range { int64_t start; int rows; int64_t first; int count; };
 
 /** Row i of the system over its own unknown and its neighbours'; rows behind the end are the identity's. */
-template <typename T, int NR> __device__ inline void read_single(const system_of<T> &A, columns_of<const T> D, const lane_range<T> &range, int64_t i, T (&c)[3], T (&rhs)[NR])
+template <typename T, int NR> __device__ inline void read_single(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range, int64_t i, T (&c)[3], T (&rhs)[NR])
 {
     const bool there = i < A.n;
     c[0] = there ? lower_of(A, i) : T{}, c[1] = there ? diag_of(A, i) : one_of<T>(), c[2] = there ? upper_of(A, i) : T{};
-    for (int k = 0; k < NR; k++) rhs[k] = there && k < range.count ? D.data[(range.first + k) * D.ld + i] : T{};
+    for (int k = 0; k < NR; k++) rhs[k] = there && k < range.count ? right_hand_side(A, D, i, range.first + k) : T{};
 }
 /** Rows i and i + 1, a pair. */
 template <typename T, int NR>
-__device__ inline void read_pair(const system_of<T> &A, columns_of<const T> D, const lane_range<T> &range, int64_t i, T (&c)[2][4], T (&rhs)[2][NR])
+__device__ inline void read_pair(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range, int64_t i, T (&c)[2][4], T (&rhs)[2][NR])
 {
     T first[3], second[3];
     read_single(A, D, range, i, first, rhs[0]), read_single(A, D, range, i + 1, second, rhs[1]);
@@ -80,7 +80,7 @@ template <typename T, int NR> __device__ inline void scale_row(T (&c)[4], T (&rh
 }
 /** What is added to a union: a pair of rows, or a single one. */
 template <typename T, int NR> struct added_rows { T c[2][4], rhs[2][NR]; bool pair; };
-template <typename T, int NR> __device__ inline added_rows<T, NR> read_added(const system_of<T> &A, columns_of<const T> D, const lane_range<T> &range, int i)
+template <typename T, int NR> __device__ inline added_rows<T, NR> read_added(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range, int i)
 {
     added_rows<T, NR> added = {};
     added.pair = range.start + i < A.wide_rows;
@@ -96,7 +96,7 @@ template <typename T, int NR> __device__ inline added_rows<T, NR> read_added(con
 
 /** The lane's rows without all unknowns but the first and the last one. back, unless NULL: known and right-hand sides of unknown i, 0 < i < rows - 1. */
 template <typename T, int NR>
-__device__ __noinline__ wide_union<T, NR> reduce_lane(const system_of<T> &A, columns_of<const T> D, lane_range<T> range, T (*back)[4 + NR])
+__device__ __noinline__ wide_union<T, NR> reduce_lane(const system_of<T> &A, given_columns<T> D, lane_range<T> range, T (*back)[4 + NR])
 {
     wide_union<T, NR> left = {};
     left.there = range.rows > 0;
@@ -177,7 +177,7 @@ template <typename T, int NR> __device__ inline void split_unions(bool there, co
 /** What is left of the warp's rows, from what is left of the lane's ones, tridiagonal, or from these themselves, where `leaf` is NULL; back: as for
  *  reduce_lane. Lane i keeps the meeting behind it, for split_carefully. */
 template <typename T, int NR>
-__device__ __noinline__ wide_union<T, NR> join_carefully(const system_of<T> &A, columns_of<const T> D, lane_range<T> range, const rows_of<T, NR> *leaf, T (*back)[4 + NR],
+__device__ __noinline__ wide_union<T, NR> join_carefully(const system_of<T> &A, given_columns<T> D, lane_range<T> range, const rows_of<T, NR> *leaf, T (*back)[4 + NR],
                                                          wide_meeting<T, NR> &meeting)
 {
     wide_union<T, NR> mine = {};
@@ -198,15 +198,15 @@ template <typename T, int NR> __device__ __noinline__ known_of<T, NR> split_care
 }
 
 /** What is left of the warp's rows. */
-template <typename T, int NR> __device__ inline wide_union<T, NR> reduce_carefully(const system_of<T> &A, columns_of<const T> D, const lane_range<T> &range)
+template <typename T, int NR> __device__ inline wide_union<T, NR> reduce_carefully(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range)
 {
     wide_meeting<T, NR> meeting;
     return join_carefully<T, NR>(A, D, range, nullptr, nullptr, meeting);
 }
 
-/** The solution of the warp's rows, at most MOST a lane, to X; added to what is there if `adds`. D may be X. */
+/** The solution of the warp's rows, at most MOST a lane, to X. D may be X. */
 template <typename T, int NR, int MOST>
-__device__ __noinline__ void solve_carefully(const system_of<T> &A, columns_of<const T> D, columns_of<T> X, lane_range<T> range, int columns, bool adds, known_of<T, NR> known)
+__device__ __noinline__ void solve_carefully(const system_of<T> &A, given_columns<T> D, columns_of<T> X, lane_range<T> range, int columns, known_of<T, NR> known)
 {
     T back[MOST][4 + NR];
     wide_meeting<T, NR> meeting;
@@ -216,8 +216,7 @@ __device__ __noinline__ void solve_carefully(const system_of<T> &A, columns_of<c
     split_unions(mine.there, meeting, known);
     substitute_lane<T, NR>(A, range, back, known, [&](int i, int k, T value) {
         if (range.start + i >= A.n || k >= columns) return;
-        T &x = X.data[(range.first + k) * X.ld + range.start + i];
-        x = adds ? x + value : value;
+        X.data[(range.first + k) * X.ld + range.start + i] = with_guess(D, range.start + i, range.first + k, value);
     });
 }
 
@@ -313,11 +312,11 @@ template <typename T, int NR, int PARTS> struct parts_of {
         }
     }
     /** What is left of `count` parts; by a warp. */
-    __device__ wide_union<T, NR> reduce(int count) { return reduce_carefully<T, NR>(system(count), {v[4], ROWS}, range(count)); }
+    __device__ wide_union<T, NR> reduce(int count) { return reduce_carefully<T, NR>(system(count), {{v[4], ROWS}, {}}, range(count)); }
     /** Solve, with known unknowns around; by a warp. */
     __device__ void solve(int count, const known_of<T, NR> &known)
     {
-        solve_carefully<T, NR, EACH>(system(count), {v[4], ROWS}, rhs(), range(count), NR, false, known);
+        solve_carefully<T, NR, EACH>(system(count), {{v[4], ROWS}, {}}, rhs(), range(count), NR, known);
         __syncwarp();
     }
     /** The unknowns at the ends of part i of a solved system and of its neighbours. */
@@ -345,7 +344,7 @@ template <int M, typename T> __device__ inline lane_range<T> range_of_lane(const
 
 /** A whole system, carefully, by a block whose warps have WARP M rows each; right-hand sides first .. first + count - 1. */
 template <typename T, int NR, int M, int PARTS>
-__device__ __noinline__ void solve_block_carefully(const system_of<T> &A, columns_of<const T> D, columns_of<T> X, int64_t first, int count, parts_of<T, NR, PARTS> &parts)
+__device__ __noinline__ void solve_block_carefully(const system_of<T> &A, given_columns<T> D, columns_of<T> X, int64_t first, int count, parts_of<T, NR, PARTS> &parts)
 {
     const int number = threadIdx.x / WARP, there = (int)((A.n + WARP * M - 1) / (WARP * M));
     const lane_range<T> mine = range_of_lane<M>(A, threadIdx.x * (int64_t)M, first, count);
@@ -358,7 +357,7 @@ __device__ __noinline__ void solve_block_carefully(const system_of<T> &A, column
     __syncthreads();
     if (A.cyclic)
         for (int k = 0; k < NR; k++) around.before[k] = parts.v[4 + k][2 * there - 1], around.after[k] = parts.v[4 + k][0];
-    solve_carefully<T, NR, M>(A, D, X, mine, count, false, parts.known(min(number, there - 1), there, around));
+    solve_carefully<T, NR, M>(A, D, X, mine, count, parts.known(min(number, there - 1), there, around));
 }
 
 #endif
