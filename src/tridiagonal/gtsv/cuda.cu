@@ -34,13 +34,17 @@ template <typename T> trine_status solve_of(const rpts_options *o, const rpts_pl
     stream_limits limits = {};
     if (transposed) /* row i of A^T: c[i-1], b[i], a[i+1] */
         A.lower = (const T *)call->c, A.lower_shift = -1, A.upper = (const T *)call->a, A.upper_shift = 1;
+    bool is_small_one = false;
+    if constexpr (sizeof(real_of<T>) == sizeof(double)) is_small_one = o->path == TRINE_GTSV_AUTO && is_small(A); /* single precision has no digits in which it would matter */
+    static const tiled_route routes[] = {ROUTE_ANY, ROUTE_ANY, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS}; /* by trine_gtsv_path */
+    const auto tiled = [&](const given_columns<T> &rhs, columns_of<T> unknowns, const int32_t *marked) {
+        return tiled_call<T>{A, o->pivot, o->nrhs, rhs, unknowns, (T *)call->work, limits, routes[o->path], stream, false, nullptr, marked, call->order ? call->order : n};
+    };
     const auto solve = [&](const given_columns<T> &rhs, columns_of<T> unknowns, const int32_t *marked) {
-        T *const work = (T *)call->work;
-        if (o->path == TRINE_GTSV_STAGES) return solve_stages<T>({o, plan, A, rhs, unknowns, work, stream});
-        if constexpr (sizeof(real_of<T>) == sizeof(double)) /* single precision has no digits in which it would matter */
-            if (o->path == TRINE_GTSV_AUTO && is_small(A)) return solve_small<T>({A, o->pivot, o->nrhs, rhs, unknowns, stream});
-        static const tiled_route routes[] = {ROUTE_ANY, ROUTE_ANY, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS}; /* by trine_gtsv_path */
-        return solve_tiled<T>({A, o->pivot, o->nrhs, rhs, unknowns, work, limits, routes[o->path], stream, false, nullptr, marked, call->order ? call->order : n});
+        if (o->path == TRINE_GTSV_STAGES) return solve_stages<T>({o, plan, A, rhs, unknowns, (T *)call->work, stream});
+        if constexpr (sizeof(real_of<T>) == sizeof(double))
+            if (is_small_one) return solve_small<T>({A, o->pivot, o->nrhs, rhs, unknowns, stream});
+        return solve_tiled<T>(tiled(rhs, unknowns, marked));
     };
     TRY(trine_gpu_limits(&limits));
     if (!o->refine) {
@@ -48,13 +52,15 @@ template <typename T> trine_status solve_of(const rpts_options *o, const rpts_pl
         goto done;
     }
     TRY(solve(D, first, nullptr));
-    if (o->path == TRINE_GTSV_STAGES) {
+    if (o->path != TRINE_GTSV_STAGES && (is_small_one || takes_guess<T>(tiled(D, X, nullptr)))) {
+        TRY(solve(refined, X, nullptr)); /* residuals are computed as rows are read */
+    } else {
         subtract_product<T><<<grid, 256, 0, stream>>>(A, refined, X);
         TRY(GPU_LAUNCHED("subtract_product"));
         TRY(solve({{X.data, X.ld}, {}}, X, nullptr));
         add_columns<T><<<grid, 256, 0, stream>>>(n, refined.guess, X);
         TRY(GPU_LAUNCHED("add_columns"));
-    } else TRY(solve(refined, X, nullptr)); /* residuals are computed as rows are read */
+    }
 done:
     return status;
 }

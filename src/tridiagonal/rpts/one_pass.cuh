@@ -216,9 +216,8 @@ template <typename T, int NR, int M> __device__ __forceinline__ void prefetch_ti
     constexpr int ROWS = tile<T, NR, M>::ROWS;
     const int lane = threadIdx.x % WARP;
     const int64_t row = number * ROWS;
-    if (row == 0 || row + ROWS >= s.A.n || lane >= 3 + (s.D.guess.data ? 2 : 1) * count) return;
+    if (row == 0 || row + ROWS >= s.A.n || lane >= 3 + count) return;
     const T *from = lane == 0 ? s.A.lower + s.A.lower_shift : lane == 1 ? s.A.diag : lane == 2 ? s.A.upper + s.A.upper_shift : s.D.data + (first + lane - 3) * s.D.ld;
-    if (lane >= 3 + count) from = s.D.guess.data + (first + lane - 3 - count) * s.D.guess.ld;
     prefetch(from + row, ROWS * (int)sizeof(T));
 }
 
@@ -280,7 +279,7 @@ template <typename T, int NR, int M> __device__ __noinline__ void solve_lost(con
     if (know_ends(s, number, first, rows, known)) { /* never of wide rows, nor beside them */
         if (threadIdx.x == 0) used_at<T, NR>(s, number, first) = known;
         substitute_tile_carefully<T, NR, M>(s, t, range, back, known, kept);
-        store_tile(t, s, number * tile<T, NR, M>::ROWS, first, count);
+        store_tile(t, s.A.n, s.X, number * tile<T, NR, M>::ROWS, first, count);
     } else open_gate(s.gate);
 }
 
@@ -300,7 +299,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     wait_for_predecessor();
     let_follower_start();
     const bool worth_trying = probe || is_eager(s, number, first) || is_worth_trying(s);
-    wait_for_tile(t, s, row, first, count);
+    wait_for_tile(t, s.A, row);
     bool lost;
     if (probe | !worth_trying) {
         const rows_of<T, NR> left = reduce_tile(s.p, t, s.A.n, row, &lost);
@@ -322,7 +321,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     if (know_ends(s, number, first, rows, known)) { /* never beside wide rows */
         if (threadIdx.x == 0) used_at<T, NR>(s, number, first) = known;
         substitute_tile<T, NR, M>(s, t, row, first, count, back, known);
-        store_tile(t, s, row, first, count);
+        store_tile(t, s.A.n, s.X, row, first, count);
     } else open_gate(s.gate);
 }
 

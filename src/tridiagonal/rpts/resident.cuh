@@ -94,7 +94,8 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
         if (has_tile) {
             __syncwarp(); /* the last turn's tile has been stored */
             load_tile(t, s.A, s.D, row, first, count);
-            wait_for_tile(t, s, row, first, count);
+            if (__builtin_expect(s.D.guess.data != nullptr, 0)) wait_for_residual(t, s.A, s.D.guess, row, first, count);
+            else wait_for_tile(t, s.A, row);
             rows_of<T, NR> rows = eliminate_tile(s.p, t, s.A.n, row, back, &lost);
             if (__builtin_expect(lost, 0)) {
                 wide_union<T, NR> u = join_tile_carefully(s, range_of_lane<M>(s.A, row + lane * M, first, count), false, kept, back);
@@ -145,7 +146,8 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
         } else if (has_tile) {
             if (__builtin_expect(lost, 0)) substitute_tile_carefully<T, NR, M>(s, t, range_of_lane<M>(s.A, row + lane * M, first, count), back, left_of.known[warp], kept);
             else substitute_tile<T, NR, M>(s, t, row, first, count, back, left_of.known[warp]);
-            store_tile(t, s, row, first, count);
+            if (__builtin_expect(s.D.guess.data != nullptr, 0)) add_tile(t, s.A.n, s.D.guess, s.X, row, first, count);
+            else store_tile(t, s.A.n, s.X, row, first, count);
         }
     }
 }

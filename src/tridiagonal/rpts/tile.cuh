@@ -6,7 +6,7 @@
  *   eliminate_tile   the same, and the pivot rows of the downward elimination replace the rows; unions of partitions are kept
  *   find_joints      the unknowns between partitions from those at the ends of unions, which only the way back needs
  *   substitute_tile  the way back, from the unknowns at the ends of the tile to every row
- *   store_tile       the solution, coalesced; added to the guess, if there is one
+ *   store_tile       the solution, coalesced (add_tile: added to something)
  * Rows are moved in pieces of 16 bytes. The pieces of a partition stand in an order of their own (twist), so that eight lanes
  * reading the same piece of their partitions touch all 32 banks once, without padding. */
 #ifndef TRINE_RPTS_TILE_CUH
@@ -114,30 +114,10 @@ template <typename T, int NR, int M> __device__ inline void load_tile(const tile
                 t.array(3 + k)[tile::slot(r)] = k < count && row + r < A.n ? rhs[k * D.ld + r] : T{};
     }
 }
-/** The right-hand sides of a tile without the product of its rows and the guess. */
-template <typename T, int NR, int M>
-__device__ __noinline__ void subtract_product(const tile<T, NR, M> t, const system_of<T> &A, columns_of<const T> guess, int64_t row, int64_t first, int count)
-{
-    using tile = tile<T, NR, M>;
-    for (int k = 0; k < count; k++) {
-        const T *x = guess.data + (first + k) * guess.ld;
-#pragma unroll 4
-        for (int r = threadIdx.x % WARP; r < tile::ROWS; r += WARP) {
-            const int64_t i = row + r;
-            if (i >= A.n) break;
-            const int slot = tile::slot(r);
-            T &d = t.array(3 + k)[slot];
-            const T before = i > 0 ? x[i - 1] : A.cyclic ? x[A.n - 1] : T{}, after = i < A.n - 1 ? x[i + 1] : A.cyclic ? x[0] : T{};
-            d = d - t.array(1)[slot] * x[i] - t.array(0)[slot] * before - t.array(2)[slot] * after;
-        }
-    }
-    __syncwarp();
-}
 /** ... and the corners, which are nobody's: they are never read as numbers. */
-template <typename T, int NR, int M> __device__ inline void wait_for_tile(const tile<T, NR, M> &t, const tiled_solve<T> &s, int64_t row, int64_t first, int count)
+template <typename T, int NR, int M> __device__ inline void wait_for_tile(const tile<T, NR, M> &t, const system_of<T> &A, int64_t row)
 {
     using tile = tile<T, NR, M>;
-    const system_of<T> &A = s.A;
     wait_for_copies();
     __syncwarp();
     if (!A.cyclic && (row == 0 || row + tile::ROWS == A.n)) {
@@ -147,29 +127,47 @@ template <typename T, int NR, int M> __device__ inline void wait_for_tile(const 
         }
         __syncwarp();
     }
-    if (__builtin_expect(s.D.guess.data != nullptr, 0)) subtract_product(t, A, s.D.guess, row, first, count);
 }
 
-/** The solution in the tile, added to columns that may be X. */
-template <typename T, int NR, int M> __device__ __noinline__ void add_tile(const tile<T, NR, M> t, int64_t n, columns_of<const T> to, columns_of<T> X, int64_t row, int64_t first, int count)
+/** wait_for_tile, and the product of the rows and a guess is subtracted from the right-hand sides, a lane every 32nd row. */
+template <typename T, int NR, int M>
+__device__ __noinline__ void wait_for_residual(const tile<T, NR, M> t, const system_of<T> &A, columns_of<const T> guess, int64_t row, int64_t first, int count)
 {
-    __syncwarp();
+    using tile = tile<T, NR, M>;
+    const int lane = threadIdx.x % WARP;
     for (int k = 0; k < count; k++) {
-        const T *before = to.data + (first + k) * to.ld + row;
-        T *global = X.data + (first + k) * X.ld + row;
-#pragma unroll 4
-        for (int r = threadIdx.x % WARP; r < tile<T, NR, M>::ROWS; r += WARP)
-            if (row + r < n) global[r] = before[r] + t.array(3 + k)[t.slot(r)];
+        const T *x = guess.data + (first + k) * guess.ld;
+        T own[M]; /* on its way together with the tile */
+#pragma unroll
+        for (int j = 0; j < M; j++) {
+            const int64_t i = row + j * WARP + lane;
+            own[j] = i < A.n ? x[i] : i == A.n && A.cyclic ? x[0] : T{};
+        }
+        T before = {}, behind = {}; /* the tile, for the first and the last lane */
+        if (lane == 0) before = row > 0 ? x[row - 1] : A.cyclic ? x[A.n - 1] : T{};
+        if (lane == WARP - 1) behind = row + tile::ROWS < A.n ? x[row + tile::ROWS] : A.cyclic ? x[0] : T{};
+        if (k == 0) wait_for_tile(t, A, row);
+        T right = shuffle_from(own[0], lane + 1 & WARP - 1);
+#pragma unroll
+        for (int j = 0; j < M; j++) {
+            /* the first lane's neighbour is the last lane, 32 rows before; the last lane's is the first one, 32 rows on */
+            const T around = shuffle_from(own[j], lane - 1 & WARP - 1), next = j + 1 < M ? shuffle_from(own[j + 1 < M ? j + 1 : j], lane + 1 & WARP - 1) : behind;
+            const T at_left = lane ? around : before, at_right = lane < WARP - 1 ? right : next;
+            const int slot = tile::slot(j * WARP + lane);
+            T &d = t.array(3 + k)[slot];
+            if (row + j * WARP + lane < A.n) d = d - t.array(1)[slot] * own[j] - t.array(0)[slot] * at_left - t.array(2)[slot] * at_right;
+            before = around, right = next;
+        }
     }
+    if (count == 0) wait_for_tile(t, A, row);
+    __syncwarp();
 }
-template <typename T, int NR, int M> __device__ inline void store_tile(const tile<T, NR, M> &t, const tiled_solve<T> &s, int64_t row, int64_t first, int count)
+
+template <typename T, int NR, int M> __device__ inline void store_tile(const tile<T, NR, M> &t, int64_t n, columns_of<T> X, int64_t row, int64_t first, int count)
 {
     using tile = tile<T, NR, M>;
     using piece = typename tile::piece;
     const int lane = threadIdx.x % WARP;
-    const int64_t n = s.A.n;
-    const columns_of<T> X = s.X;
-    if (__builtin_expect(s.D.guess.data != nullptr, 0)) return add_tile(t, n, s.D.guess, X, row, first, count);
     __syncwarp();
     for (int k = 0; k < count; k++) {
         const T *x = t.array(3 + k);
@@ -181,6 +179,17 @@ template <typename T, int NR, int M> __device__ inline void store_tile(const til
         } else {
             for (int r = lane; r < tile::ROWS && row + r < n; r += WARP) global[r] = x[tile::slot(r)];
         }
+    }
+}
+
+/** X := to + the solution in the tile; X may be `to`. */
+template <typename T, int NR, int M> __device__ inline void add_tile(const tile<T, NR, M> &t, int64_t n, columns_of<const T> to, columns_of<T> X, int64_t row, int64_t first, int count)
+{
+    __syncwarp();
+    for (int k = 0; k < count; k++) {
+        const T *before = to.data + (first + k) * to.ld + row;
+        T *global = X.data + (first + k) * X.ld + row;
+        for (int r = threadIdx.x % WARP; r < tile<T, NR, M>::ROWS && row + r < n; r += WARP) global[r] = before[r] + t.array(3 + k)[t.slot(r)];
     }
 }
 

@@ -228,10 +228,13 @@ template <typename T, int NR> bool prefers_one_pass(const tiled_call<T> &call)
     return call.route == ROUTE_ANY && !call.gate && worth_trying && quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES * resident;
 }
 
+template <typename T, int NR> bool takes_short(const tiled_call<T> &call)
+{
+    return call.route != ROUTE_TWO_PASS && call.route != ROUTE_ONE_PASS && is_short<T, NR, SHORT<T, NR>>(call);
+}
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call)
 {
-    if (call.route != ROUTE_TWO_PASS && call.route != ROUTE_ONE_PASS && is_short<T, NR, SHORT<T, NR>>(call))
-        return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
+    if (takes_short<T, NR>(call)) return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
     if (call.route == ROUTE_ON_CHIP) {
         if (!call.A.cyclic && fits_grid<T, NR, LONG<T, NR>>(call)) return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
         return trine_fail(TRINE_ERR_UNSUPPORTED, "a %stridiagonal system of %lld rows does not fit on this chip", call.A.cyclic ? "cyclic " : "", (long long)call.A.n);
@@ -261,12 +264,28 @@ template <typename T> gtsv_tile tiled_tile(int64_t nrhs)
     return nrhs == 1 ? gtsv_tile{WARP * LONG<T, 1>, 1} : gtsv_tile{WARP * LONG<T, MANY>, MANY};
 }
 
+/** More blocks than a part of the device can hold at once would wait for each other, in a graph without end. */
+template <typename T> tiled_call<T> on_its_part(tiled_call<T> call)
+{
+    const int all = call.limits.multiprocessors;
+    call.limits.multiprocessors = multiprocessors_of(call.stream, all);
+    call.limits.in_part = call.limits.multiprocessors < all;
+    return call;
+}
+
+template <typename T, int NR> bool takes_guess_in(const tiled_call<T> &call)
+{
+    return takes_short<T, NR>(call) || call.route == ROUTE_ON_CHIP || prefers_chip<T, NR>(call);
+}
+template <typename T> bool takes_guess(const tiled_call<T> &call)
+{
+    const tiled_call<T> it = on_its_part(call);
+    return call.nrhs == 1 ? takes_guess_in<T, 1>(it) : takes_guess_in<T, tuned<T>::COLUMNS>(it);
+}
+
 template <typename T> trine_status solve_tiled(const tiled_call<T> &call)
 {
-    /* more blocks than a part of the device can hold at once would wait for each other, in a graph without end */
-    tiled_call<T> it = call;
+    tiled_call<T> it = on_its_part(call);
     it.whole = call.A.n;
-    it.limits.multiprocessors = multiprocessors_of(call.stream, call.limits.multiprocessors);
-    it.limits.in_part = it.limits.multiprocessors < call.limits.multiprocessors;
     return call.nrhs == 1 ? solve_columns<T, 1>(it) : solve_columns<T, tuned<T>::COLUMNS>(it);
 }

@@ -33,6 +33,8 @@ template <typename T> struct tiled_call {
 template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs, bool cyclic);
 /** What a mark stands for. */
 template <typename T> gtsv_tile tiled_tile(int64_t nrhs);
+/** May D have a guess? Not where tiles are taken in passes. */
+template <typename T> bool takes_guess(const tiled_call<T> &call);
 /** TRINE_ERR_UNSUPPORTED if the system does not fit where the route wants it. */
 template <typename T> trine_status solve_tiled(const tiled_call<T> &call);
 

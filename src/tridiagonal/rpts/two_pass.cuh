@@ -66,7 +66,7 @@ template <typename T, int NR, int M> __device__ inline void keep_rest(const two_
     for (int64_t i = threadIdx.x; i < s.A.n - row; i += WARP) {
         const int64_t to = 2 * s.tiles + i;
         for (int k = 0; k < count; k++) {
-            row_of<T, 1> own = {lower_of(s.A, row + i), diag_of(s.A, row + i), upper_of(s.A, row + i), {right_hand_side(s.A, s.D, row + i, first + k)}};
+            row_of<T, 1> own = {lower_of(s.A, row + i), diag_of(s.A, row + i), upper_of(s.A, row + i), {s.D.data[(first + k) * s.D.ld + row + i]}};
             normalize(own, largest_logarithm(own), largest_logarithm(own));
             if (first + k == 0) s.lower[to] = own.lower, s.diag[to] = own.diag, s.upper[to] = own.upper, s.extra[to] = T{};
             s.coarse.data[(first + k) * s.coarse.ld + to] = own.rhs[0];
@@ -77,7 +77,7 @@ template <typename T, int NR, int M> __device__ inline void copy_rest(const two_
 {
     const int64_t row = s.tiles * tile<T, NR, M>::ROWS;
     for (int64_t i = threadIdx.x; i < s.A.n - row; i += WARP)
-        for (int k = 0; k < count; k++) s.X.data[(first + k) * s.X.ld + row + i] = with_guess(s.D, row + i, first + k, s.coarse.data[(first + k) * s.coarse.ld + 2 * s.tiles + i]);
+        for (int k = 0; k < count; k++) s.X.data[(first + k) * s.X.ld + row + i] = s.coarse.data[(first + k) * s.coarse.ld + 2 * s.tiles + i];
 }
 
 /** Blocks that fit on a multiprocessor: registers are given out accordingly. */
@@ -100,7 +100,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
         return;
     }
     load_tile(t, s.A, s.D, row, first, count);
-    wait_for_tile(t, s, row, first, count);
+    wait_for_tile(t, s.A, row);
     bool lost;
     const rows_of<T, NR> left = reduce_tile(s.p, t, s.A.n, row, &lost);
     if (__builtin_expect(lost || is_tile_wide<T, NR, M>(s, blockIdx.x), 0))
@@ -152,7 +152,7 @@ __device__ __noinline__ void substitute_lost(const two_pass<T> &s, const tile<T,
     adjust(known);
     substitute_tile_carefully<T, NR, M>(s, t, range, back, known, kept);
     if (correct) add_tile(t, s.A.n, {s.X.data, s.X.ld}, s.X, row, first, count);
-    else store_tile(t, s, row, first, count);
+    else store_tile(t, s.A.n, s.X, row, first, count);
 }
 /** The tile `number`, from the ends of tiles, as `adjust` changes them; right-hand sides from `first` on. `correct`: X, which is D, holds a
  *  solution with other ends; the homogeneous equations' one with the differences for ends is added to it. */
@@ -169,7 +169,7 @@ __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<
     }
     __syncwarp(); /* an earlier tile has been stored */
     load_tile(t, s.A, s.D, row, first, correct ? 0 : count);
-    wait_for_tile(t, s, row, first, correct ? 0 : count);
+    wait_for_tile(t, s.A, row);
     eliminate_tile(s.p, t, s.A.n, row, back, &lost);
     const bool wide = is_tile_wide<T, NR, M>(s, number);
     if (__builtin_expect(lost || wide, 0)) return substitute_lost<T, NR, M>(s, t, number, first, correct, wide, back, adjust);
@@ -179,7 +179,7 @@ __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<
     adjust(known);
     substitute_tile<T, NR, M>(s, t, row, first, correct ? 0 : count, back, known);
     if (correct) add_tile(t, s.A.n, {s.X.data, s.X.ld}, s.X, row, first, count);
-    else store_tile(t, s, row, first, count);
+    else store_tile(t, s.A.n, s.X, row, first, count);
 }
 
 /** Blocks run through the tiles backwards: those read last by reduce_tiles are still in the cache. */
