@@ -97,7 +97,7 @@ static const char *chosen(void *self)
     trine_supernodal_info info;
     if (trine_supernodal_get_info(((solver *)self)->plan, &info) != TRINE_SUCCESS) return NULL;
     static const char *const inversions[] = {"", "invert-none", "invert-off", "invert-diag", "invert-full"};
-    return inversions[info.invert];
+    return info.invert == TRINE_INVERT_OFF && info.substituted_panels > 0 ? "invert-some" : inversions[info.invert];
 }
 
 /** Time of each level (Figure 14 of the paper). */

@@ -65,11 +65,11 @@ static void inaccurate_inverses_are_not_used(void **state)
     OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor = {.method = TRINE_DIRECT_LU, .ordering = TRINE_ORDERING_NATURAL},
         .ops = TRINE_N | TRINE_T, .solver = TRINE_SOLVER_SUPERNODAL, .triangular.max_nrhs = 3}));
     OK(trine_direct_get_info(plan, &info));
-    assert_int_equal(info.upper_panels.invert, TRINE_INVERT_NONE);
+    assert_true(info.upper_panels.substituted_panels > 0);
+    if (!test_on_gpu()) assert_int_equal(info.upper_panels.invert, TRINE_INVERT_NONE);
     if (test_on_gpu()) {
         assert_int_equal(info.upper_panels.variant, TRINE_VARIANT_DYNAMIC);
         assert_non_null(strstr(info.reason, "gave a backward error of"));
-        assert_non_null(strstr(info.reason, "nothing is inverted"));
     }
     for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2) {
         assert_true(error_of_solve(ctx, plan, A, TRINE_D, TRINE_N, N, nrhs) < 10);
@@ -91,6 +91,7 @@ static void accurate_inverses_are_kept(void **state)
     OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.solver = TRINE_SOLVER_SUPERNODAL}));
     OK(trine_direct_get_info(plan, &info));
     assert_int_equal(info.lower_panels.invert, test_on_gpu() ? TRINE_INVERT_OFF : TRINE_INVERT_NONE);
+    assert_int_equal(info.lower_panels.substituted_panels, test_on_gpu() ? 0 : info.lower_panels.panels_merged);
     assert_string_equal(info.reason, "asked for");
     OK(trine_direct_destroy(&plan));
     trine_matrix_destroy(&A);

@@ -8,21 +8,39 @@
 
 enum { MOST = 10, NRHS = 33 }; /* eps; the bound of ten is the paper's measure of a good solve */
 
-/** Entries O(1) in the triangles of diagonal blocks, of up to 100 columns: their inverses grow exponentially. */
+/** Entries O(1) in the triangle of panel s: its inverse grows exponentially with its columns. */
+static void let_grow(factor *F, int64_t s, uint64_t seed)
+{
+    const int64_t w = F->first[s + 1] - F->first[s], h = F->row_offsets[s + 1] - F->row_offsets[s];
+    for (int64_t c = 0; c < w; c++)
+        for (int64_t r = c; r < w; r++) {
+            const uint64_t k = (uint64_t)((s * 128 + c) * 128 + r);
+            double complex *v = &F->exact[F->value_offsets[s] + c * h + r];
+            if (r == c) *v = F->diag == TRINE_UNIT ? NAN : 1;
+            else *v = 2 * test_uniform(seed, k) - 1;
+        }
+}
+
+/** All of its inverses grow. */
 static factor growing_factor(trine_diag diag, uint64_t seed)
 {
     const int widths[] = {3, 100, 8, 64, 1, 40, 70};
     factor F = make_factor(7, widths, 20, true, diag, seed);
-    for (int64_t s = 0; s < F.m; s++) {
-        const int64_t h = F.row_offsets[s + 1] - F.row_offsets[s];
-        for (int64_t c = 0; c < widths[s]; c++)
-            for (int64_t r = c; r < widths[s]; r++) {
-                const uint64_t k = (uint64_t)((s * 128 + c) * 128 + r);
-                double complex *v = &F.exact[F.value_offsets[s] + c * h + r];
-                if (r == c) *v = diag == TRINE_UNIT ? NAN : 1;
-                else *v = 2 * test_uniform(seed, k) - 1;
-            }
-    }
+    for (int64_t s = 0; s < F.m; s++) let_grow(&F, s, seed);
+    return F;
+}
+
+/** Three inverses of twenty grow: at a leaf, in the middle and near the root, of four parts, three and four. */
+static factor partly_growing_factor(trine_diag diag, uint64_t seed)
+{
+    int widths[20];
+    for (int s = 0; s < 20; s++) widths[s] = 1 + 7 * s % 45;
+    widths[1] = 100;
+    widths[10] = 80;
+    widths[17] = 120;
+    factor F = make_factor(20, widths, 12, true, diag, seed);
+    for (int64_t s = 1; s < F.m; s++)
+        if (widths[s] >= 80) let_grow(&F, s, seed);
     return F;
 }
 
@@ -69,6 +87,17 @@ static void assert_accurate(trine_context ctx, trine_supernodal plan, const fact
         }
 }
 
+/** Panels are substituted, on a GPU none whose inverses are accurate. */
+static void assert_substituted(const trine_supernodal_info *info, bool chooses, bool partly)
+{
+    if (!chooses || !partly) assert_true(info->substituted_panels > 0);
+    else if (!(info->substituted_panels > 0 && info->substituted_panels < info->panels_merged))
+        fail_msg("%lld of %lld panels are substituted, growth %g", (long long)info->substituted_panels, (long long)info->panels_merged, info->growth);
+    assert_int_equal(info->invert, info->substituted_panels == info->panels_merged ? TRINE_INVERT_NONE : TRINE_INVERT_OFF);
+    if (!chooses) assert_int_equal(info->invert, TRINE_INVERT_NONE);
+    assert_true(chooses ? !(info->growth <= MOST) : info->growth == 0);
+}
+
 static void nothing_is_lost_by_default(void **state)
 {
     (void)state;
@@ -86,8 +115,34 @@ static void nothing_is_lost_by_default(void **state)
             numeric(plan, &F);
             assert_accurate(ctx, plan, &F, single);
             const trine_supernodal_info info = info_of(plan);
-            assert_int_equal(info.invert, TRINE_INVERT_NONE);
-            assert_true(test_on_gpu() && kind != 4 ? !(info.growth <= MOST) : info.growth == 0);
+            assert_substituted(&info, test_on_gpu() && kind != 4, false);
+            trine_supernodal_destroy(&plan);
+            free_factor(&F);
+        }
+    trine_context_destroy(&ctx);
+}
+
+static void panels_choose_for_themselves(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++)
+        for (int kind = 0; kind < 4; kind++) {
+            factor F = partly_growing_factor(kind == 1 ? TRINE_UNIT : TRINE_NONUNIT, 60 + (uint64_t)kind);
+            convert(&F, t);
+            const trine_panels panels = panels_of(&F);
+            const bool single = kind == 2 && (t == TRINE_D || t == TRINE_Z);
+            trine_supernodal plan;
+            OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.max_nrhs = NRHS, .single = single, .fill = -1,
+                .access = kind == 3 ? TRINE_ACCESS_PULL : TRINE_ACCESS_AUTO}));
+            trine_supernodal_info info;
+            OK(trine_supernodal_get_info(plan, &info));
+            assert_int_equal(info.substituted_panels, test_on_gpu() ? -1 : F.m);
+            numeric(plan, &F);
+            for (int repeat = 0; repeat < 3; repeat++) assert_accurate(ctx, plan, &F, single); /* odd and even solves */
+            info = info_of(plan);
+            assert_int_equal(info.panels_merged, F.m);
+            assert_substituted(&info, test_on_gpu(), true);
             trine_supernodal_destroy(&plan);
             free_factor(&F);
         }
@@ -111,6 +166,7 @@ static void inverses_asked_for_say_what_they_lose(void **state)
                 numeric(plan, &bad);
                 trine_supernodal_info info = info_of(plan);
                 assert_int_equal(info.invert, inversions[k]);
+                assert_int_equal(info.substituted_panels, 0);
                 assert_true(!(info.growth <= 100));
                 const double forward = error_of(ctx, plan, &bad, TRINE_N, 3, false), backward = error_of(ctx, plan, &bad, TRINE_T, 3, false);
                 assert_false(forward <= MOST && backward <= MOST);
@@ -135,15 +191,17 @@ static void every_numeric_chooses_anew(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    for (trine_supernodal_access access = TRINE_ACCESS_PUSH; access <= TRINE_ACCESS_PULL; access++) {
-        factor F = growing_factor(TRINE_NONUNIT, 40);
+    for (int kind = 0; kind < 4; kind++) {
+        const trine_supernodal_access access = kind % 2 ? TRINE_ACCESS_PULL : TRINE_ACCESS_PUSH;
+        const bool partly = kind >= 2;
+        factor F = partly ? partly_growing_factor(TRINE_NONUNIT, 60) : growing_factor(TRINE_NONUNIT, 40);
         convert(&F, TRINE_D);
         const int64_t count = F.value_offsets[F.m];
         double complex *bad = malloc((size_t)count * sizeof *bad);
         memcpy(bad, F.exact, (size_t)count * sizeof *bad);
         const trine_panels panels = panels_of(&F);
         trine_supernodal plan;
-        OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.max_nrhs = NRHS, .access = access}));
+        OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.max_nrhs = NRHS, .access = access, .fill = partly ? -1 : 0}));
         for (int round = 0; round < 6; round++) {
             const bool good = round % 2;
             for (int64_t s = 0; s < F.m; s++) {
@@ -159,7 +217,12 @@ static void every_numeric_chooses_anew(void **state)
             else OK(trine_supernodal_numeric(plan, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, device, NULL));
             for (int repeat = 0; repeat < 1 + round % 3; repeat++) assert_accurate(ctx, plan, &F, false); /* odd and even solves */
             const trine_supernodal_info info = info_of(plan);
-            assert_int_equal(info.invert, test_on_gpu() && good ? TRINE_INVERT_OFF : TRINE_INVERT_NONE);
+            if (!good || !test_on_gpu()) {
+                assert_substituted(&info, test_on_gpu(), partly);
+            } else {
+                assert_int_equal(info.invert, TRINE_INVERT_OFF);
+                assert_int_equal(info.substituted_panels, 0);
+            }
             test_release(ctx, device);
         }
         trine_supernodal_destroy(&plan);
@@ -186,7 +249,8 @@ static void a_batch_loses_nothing(void **state)
         trine_supernodal plan;
         OK(trine_supernodal_analyse_batch(ctx, &plan, panels, 3, NULL));
         OK(trine_supernodal_numeric_batch(plan, TRINE_HOST, values, NULL));
-        OK(trine_supernodal_check(plan, NULL));
+        const trine_supernodal_info info = info_of(plan);
+        assert_substituted(&info, test_on_gpu(), true); /* the first factor's panels are not */
         const size_t element = trine_dtype_size(t), bytes = (size_t)n * element;
         char *b = calloc(bytes, 1), *x = calloc(bytes, 1);
         for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op)) {
@@ -251,8 +315,9 @@ static void check_real(const char *name)
     OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_LU, .ops = TRINE_N | TRINE_T,
         .triangular.max_nrhs = 3, .solver = TRINE_SOLVER_SUPERNODAL}));
     OK(trine_direct_get_info(plan, &info));
-    assert_int_equal(info.upper_panels.invert, TRINE_INVERT_NONE);
-    if (test_on_gpu()) assert_true(info.upper_panels.growth > MOST);
+    if (!test_on_gpu()) assert_int_equal(info.upper_panels.invert, TRINE_INVERT_NONE);
+    assert_true(info.upper_panels.substituted_panels > 0);
+    if (test_on_gpu()) assert_non_null(strstr(info.reason, "gave a backward error of"));
     trine_direct_destroy(&plan);
     trine_matrix_destroy(&A);
     trine_context_destroy(&ctx);
@@ -265,7 +330,8 @@ static void superlu_of_hangGlider_2_loses_nothing(void **state) { (void)state; c
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_lost_by_default), cmocka_unit_test(inverses_asked_for_say_what_they_lose),
+        cmocka_unit_test(nothing_is_lost_by_default), cmocka_unit_test(panels_choose_for_themselves),
+        cmocka_unit_test(inverses_asked_for_say_what_they_lose),
         cmocka_unit_test(every_numeric_chooses_anew), cmocka_unit_test(a_batch_loses_nothing),
         cmocka_unit_test(superlu_of_airfoil_2d_loses_nothing), cmocka_unit_test(superlu_of_olm5000_loses_nothing),
         cmocka_unit_test(superlu_of_hangGlider_2_loses_nothing)};

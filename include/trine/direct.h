@@ -107,8 +107,8 @@ typedef enum {
                                  on average. Not if `triangular` asks for a method, or on a GPU for a fixed order of summation.
                                  Else GENERAL; info.reason says why */
     TRINE_SOLVER_SUPERNODAL,  /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels are inverted (on a
-                                 GPU), a trial solve at set-up decides: with a backward error above 10 eps (LU: 4) only diagonal blocks
-                                 are inverted, then nothing; info.reason says so */
+                                 GPU), a trial solve at set-up decides: with a backward error above 10 eps (LU: 4) nothing is
+                                 inverted in triangles that had some panels inverted, then nothing at all; info.reason says so */
     TRINE_SOLVER_GENERAL      /* trine_triangular on the factor's entries */
 } trine_direct_solver;
 

@@ -40,7 +40,7 @@ done:
 }
 
 /** *plan from the panels, which may be of another precision than the vectors. */
-static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trine_supernodal *plan)
+static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trine_supernodal_invert invert, trine_supernodal *plan)
 {
     trine_status status = TRINE_SUCCESS;
     trine_panels panels = *given;
@@ -59,7 +59,7 @@ static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trin
         trine_supernodal_destroy(plan);
         trine_supernodal_options options = s->options.supernodal;
         options.max_nrhs = s->max_nrhs;
-        options.invert = s->invert;
+        options.invert = invert;
         options.single = options.single && !trine_dtype_is_single(s->dtype);
         TRY(trine_supernodal_analyse(s->ctx, plan, &panels, &options));
         s->analyse_seconds += trine_wall_time() - start;
@@ -74,14 +74,14 @@ done:
     return status;
 }
 
-/** Adds to the reason where numeric has found inverses of its own choice too inaccurate and keeps the panels as they are. */
-static void note_growth(direct_sweeps *s, trine_supernodal plan, const char *triangle)
+/** Adds to the reason where numeric has found inverses of its own choice too inaccurate and keeps panels as they are. */
+static void note_growth(direct_sweeps *s, trine_supernodal plan, trine_supernodal_invert asked, const char *triangle)
 {
     trine_supernodal_info info;
-    if (!plan || s->invert || trine_supernodal_get_info(plan, &info) || info.invert != TRINE_INVERT_NONE || info.growth == 0) return;
+    if (!plan || asked || trine_supernodal_get_info(plan, &info) || info.substituted_panels <= 0 || info.growth == 0) return;
     const size_t used = strlen(s->reason);
-    snprintf(s->reason + used, sizeof s->reason - used, "; inverted panels of %s gave a backward error of %.3g eps: nothing is inverted there",
-             triangle, info.growth);
+    snprintf(s->reason + used, sizeof s->reason - used, "; inverted panels of %s gave a backward error of %.3g eps: %lld of %lld are substituted",
+             triangle, info.growth, (long long)info.substituted_panels, (long long)info.panels_merged);
 }
 
 static trine_status set_supernodal(direct_sweeps *s, trine_factor F)
@@ -89,17 +89,17 @@ static trine_status set_supernodal(direct_sweeps *s, trine_factor F)
     trine_status status = TRINE_SUCCESS;
     trine_panels panels;
     TRY(trine_factor_get_panels(F, TRINE_LOWER, &panels));
-    TRY(set_panels(s, &panels, &s->L_panels));
+    TRY(set_panels(s, &panels, s->invert[0], &s->L_panels));
     if (s->cholesky) {
         trine_supernodal_destroy(&s->Ut_panels);
     } else {
         const double start = trine_wall_time();
         TRY(trine_factor_get_panels(F, TRINE_UPPER, &panels));
         s->analyse_seconds += trine_wall_time() - start;
-        TRY(set_panels(s, &panels, &s->Ut_panels));
+        TRY(set_panels(s, &panels, s->invert[1], &s->Ut_panels));
     }
-    note_growth(s, s->L_panels, "L");
-    note_growth(s, s->Ut_panels, "U");
+    note_growth(s, s->L_panels, s->invert[0], "L");
+    note_growth(s, s->Ut_panels, s->invert[1], "U");
 done:
     factor_drop_upper_panels(F);
     return status;
@@ -251,8 +251,10 @@ trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F)
     if (s->cholesky != cholesky) sweeps_destroy(s); /* other diagonals, other ops: whatever the structures are */
     s->cholesky = cholesky;
     s->analyse_seconds = s->numeric_seconds = 0;
-    if (s->invert != s->options.supernodal.invert) destroy_supernodal(s); /* the last factor's trial counts for that one only */
-    s->invert = s->options.supernodal.invert;
+    for (int k = 0; k < 2; k++) {
+        if (s->invert[k] != s->options.supernodal.invert) destroy_supernodal(s); /* the last factor's trial counts for that one only */
+        s->invert[k] = s->options.supernodal.invert;
+    }
     s->supernodal = wants_panels(s, F, &factor);
     if (s->supernodal) {
         destroy_general(s);
@@ -280,13 +282,26 @@ bool sweeps_on_trial(const direct_sweeps *s)
 
 double sweeps_eps(const direct_sweeps *s) { return trine_dtype_eps(s->options.supernodal.single ? TRINE_S : s->dtype); }
 
+/** Whether a plan has substituted some panels but not all. */
+static bool is_in_part(trine_supernodal plan)
+{
+    trine_supernodal_info info;
+    return plan && !trine_supernodal_get_info(plan, &info) && info.invert != TRINE_INVERT_NONE && info.substituted_panels > 0;
+}
+
 trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_error)
 {
+    trine_supernodal *const plans[] = {&s->L_panels, &s->Ut_panels};
+    const bool in_part = is_in_part(s->L_panels) || is_in_part(s->Ut_panels);
     trine_log(s->ctx, 2, "supernodal: a backward error of %.3g eps with inverted panels", backward_error);
-    destroy_supernodal(s);
-    s->invert = TRINE_INVERT_NONE;
+    for (int k = 0; k < 2; k++) {
+        if (in_part && !is_in_part(*plans[k])) continue;
+        trine_supernodal_destroy(plans[k]);
+        s->invert[k] = TRINE_INVERT_NONE;
+    }
     const size_t used = strcspn(s->reason, ";"); /* why panels are used stays; what was said of one triangle goes */
-    snprintf(s->reason + used, sizeof s->reason - used, "; inverted panels gave a backward error of %.3g eps: nothing is inverted", backward_error);
+    snprintf(s->reason + used, sizeof s->reason - used, "; inverted panels gave a backward error of %.3g eps: %s", backward_error,
+             in_part ? "no triangle is inverted in part" : "nothing is inverted");
     return set_supernodal(s, F);
 }
 

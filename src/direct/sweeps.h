@@ -12,7 +12,7 @@ typedef struct {
     trine_direct_options options;
     int64_t max_nrhs;
     bool cholesky;
-    trine_supernodal_invert invert;            /* asked of the supernodal plans */
+    trine_supernodal_invert invert[2];         /* asked of the supernodal plans of L and of U */
     bool supernodal;                           /* what runs: the first pair below, else the second */
     trine_supernodal L_panels, Ut_panels;      /* L and U^T */
     trine_triangular lower, upper;
@@ -27,7 +27,7 @@ trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F);
 bool sweeps_on_trial(const direct_sweeps *s);
 /** The precision of the panels, which may be lower than the vectors'. */
 double sweeps_eps(const direct_sweeps *s);
-/** After a trial with too large a backward error: no inversion of panels. */
+/** After a trial with too large a backward error: no inversion of panels in triangles that are inverted in part, or, if there are none, in any. */
 trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_error);
 /** op(A) is to be solved as conj(op'(A) conj(.)), with op' the transposition that is left: the vectors are to be conjugated on
  *  their way in and out. */

@@ -68,6 +68,12 @@ done:
     return status;
 }
 
+/** What is known of the number of panels solved by substitution. */
+static int64_t substituted_before_check(trine_supernodal plan)
+{
+    return plan->invert == TRINE_INVERT_NONE ? plan->S.n_panels : plan->chooses && plan->S.n ? -1 : 0;
+}
+
 /** Check what is asked for and replace what is automatic. */
 static trine_status settle(trine_context ctx, trine_supernodal_options *o)
 {
@@ -128,6 +134,7 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
         FAIL(TRINE_ERR_MEMORY, "no memory for %zu bytes of panels (%lld entries); the general triangular solve needs less",
              bytes, (long long)P->S.n_values);
     P->bytes = (int64_t)bytes;
+    P->substituted = substituted_before_check(P);
     TRY(P->backend->analyse(P));
     TRY(new_work(P, given.max_nrhs, NULL, false, &P->own_work));
     P->analyse_seconds = trine_wall_time() - start;
@@ -154,7 +161,8 @@ static trine_status numeric(trine_supernodal plan, trine_space space, const void
     const double start = trine_wall_time();
     trine_status status = trine_update_begin(&plan->usage);
     if (status) return status;
-    plan->has_values = plan->substitutes = false;
+    plan->has_values = false;
+    plan->substituted = substituted_before_check(plan);
     plan->growth = plan->invert == TRINE_INVERT_NONE || !plan->S.n ? 0 : -1;
     if (plan->S.n) status = take(plan, space, values, trine_exec_stream(plan->ctx, exec));
     plan->has_values = !status;
@@ -207,9 +215,11 @@ trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exe
     int64_t row;
     trine_status status = plan->backend->examine(plan, trine_exec_stream(plan->ctx, exec), &row);
     if (status) return status;
-    if (!(plan->growth <= SUPERNODAL_MOST_GROWTH))
-        trine_log(plan->ctx, plan->substitutes ? 2 : 1, "supernodal: inverted panels give backward errors of %.3g eps%s", plan->growth,
-                  plan->substitutes ? ": substitution takes their place" : "");
+    if (!(plan->growth <= SUPERNODAL_MOST_GROWTH) && plan->substituted)
+        trine_log(plan->ctx, 2, "supernodal: inverted panels give backward errors of %.3g eps: %lld of %lld are substituted", plan->growth,
+                  (long long)plan->substituted, (long long)plan->S.n_panels);
+    else if (!(plan->growth <= SUPERNODAL_MOST_GROWTH))
+        trine_log(plan->ctx, 1, "supernodal: inverted panels give backward errors of %.3g eps", plan->growth);
     if (row >= 0)
         return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is zero or NaN%s", (long long)row,
                           plan->given != plan->dtype ? ", rounded to single precision" : "");
@@ -298,8 +308,8 @@ trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_i
         .levels = S->levels_given, .levels_merged = S->levels, .min_panels_per_level = S->min_panels_per_level,
         .max_panels_per_level = S->max_panels_per_level, .bytes = plan->bytes, .analyse_seconds = plan->analyse_seconds,
         .numeric_seconds = plan->numeric_seconds, .growth = plan->growth,
-        .invert = plan->substitutes ? TRINE_INVERT_NONE : plan->options.invert, .variant = plan->options.variant,
-        .single = plan->options.single};
+        .invert = S->n_panels && plan->substituted == S->n_panels ? TRINE_INVERT_NONE : plan->options.invert,
+        .substituted_panels = plan->substituted, .variant = plan->options.variant, .single = plan->options.single};
     for (int64_t s = 0; s < S->n_panels; s++) {
         const supernodal_panel *p = &S->panels[s];
         if (!s || p->width < info->min_width) info->min_width = p->width;

@@ -69,7 +69,7 @@ typedef void (*supernodal_level_watch)(void *user, int64_t k, void *stream);
 
 /* Inverses are put to a trial by numeric (cpu/growth.c, cuda/growth.cu): with x known, every panel is given the right-hand side that
  * the solve would give it, and what comes out is put into L x = b and L^T x = b. The largest residual over eps ||L|| ||x||, in the
- * infinity norm, is the plan's growth. */
+ * infinity norm, is the plan's growth. A plan that chooses goes on without the inverses of the panels that leave most of it. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define SUPERNODAL_HOST_DEVICE __host__ __device__
 #else
@@ -83,7 +83,7 @@ static inline SUPERNODAL_HOST_DEVICE double supernodal_trial(int64_t i, int k)
     h = (h ^ h >> 15) * 0x85EBCA6Bu;
     return k == 0 || h >> 31 ? 1 : -1;
 }
-/** Largest growth of inverses that are the plan's own idea; other right-hand sides than the trial's may lose somewhat more, and ten
+/** Largest growth of the inverses that stay where they are the plan's own idea; other right-hand sides than the trial's may lose somewhat more, and ten
  *  eps is the bound. */
 #define SUPERNODAL_MOST_GROWTH 4.0
 
@@ -95,8 +95,8 @@ struct trine_supernodal_s {
     trine_diag diag;
     trine_supernodal_options options; /* nothing left automatic */
     trine_supernodal_invert invert;   /* what numeric does */
-    bool chooses;                     /* GPU: but substitution takes its place where the growth is over SUPERNODAL_MOST_GROWTH */
-    bool substitutes;                 /* which it does, as far as is known: since the backend's `examine` */
+    bool chooses;                     /* GPU: but panels are substituted for as long as the growth is over SUPERNODAL_MOST_GROWTH */
+    int64_t substituted;              /* how many panels are, since the backend's `examine`; negative: not known yet */
     double growth;                    /* of the last numeric's inverses, likewise; negative: not known yet */
     supernodal_structure S;
     int64_t n_factors, *factor_values; /* of a batch: where each one's values begin; else 0, NULL */
@@ -129,7 +129,7 @@ struct supernodal_backend {
     trine_status (*analyse)(trine_supernodal plan);
     void (*destroy)(trine_supernodal plan);
     trine_status (*numeric)(trine_supernodal plan, trine_space space, const void *values, void *stream);
-    /** First original row with a zero or NaN diagonal in the last numeric, -1 if there is none; sets plan->growth and ->substitutes. */
+    /** First original row with a zero or NaN diagonal in the last numeric, -1 if there is none; sets plan->growth and ->substituted. */
     trine_status (*examine)(trine_supernodal plan, void *stream, int64_t *row);
     size_t (*work_bytes)(trine_supernodal plan, int64_t nrhs);
     trine_status (*work_init)(trine_supernodal plan, supernodal_work *work);

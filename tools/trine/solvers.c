@@ -86,14 +86,24 @@ static void direct_destroy(void *state)
     free(d);
 }
 
+/** Adds ", 812 panels in L", and how many of them are not inverted as the others are. */
+static int add_panels(char *text, size_t size, const trine_supernodal_info *info, const char *triangle)
+{
+    int used = snprintf(text, size, ", %s panels in %s", grouped(info->panels_merged), triangle);
+    if (info->invert != TRINE_INVERT_NONE && info->substituted_panels > 0)
+        used += snprintf(text + used, size - (size_t)used, ", %s of them by substitution", grouped(info->substituted_panels));
+    return used;
+}
+
 /** What solves: "supernodal, 812 panels in L" or the methods' names. */
 static void describe_kernel(const trine_direct_info *info, char *text, size_t size)
 {
     const bool lu = info->factor.diag_L == TRINE_UNIT;
     if (info->solver == TRINE_SOLVER_SUPERNODAL) {
         static const char *const inverted[] = {[TRINE_INVERT_NONE] = "", [TRINE_INVERT_OFF] = ", inverted", [TRINE_INVERT_DIAG] = ", diagonal blocks inverted"};
-        int used = snprintf(text, size, "supernodal%s%s, %s panels in L", info->lower_panels.single ? ", in single precision" : "", inverted[info->lower_panels.invert], grouped(info->lower_panels.panels_merged));
-        if (lu) used += snprintf(text + used, size - (size_t)used, ", %s in U", grouped(info->upper_panels.panels_merged));
+        int used = snprintf(text, size, "supernodal%s%s", info->lower_panels.single ? ", in single precision" : "", inverted[info->lower_panels.invert]);
+        used += add_panels(text + used, size - (size_t)used, &info->lower_panels, "L");
+        if (lu) used += add_panels(text + used, size - (size_t)used, &info->upper_panels, "U");
         const int64_t entries = info->lower_panels.nnz_merged + (lu ? info->upper_panels.nnz_merged : 0);
         snprintf(text + used, size - (size_t)used, ", %.2f stored entries for one of the factor",
                  (double)entries / (double)(info->factor.nnz_L + (lu ? info->factor.nnz_U : 0)));

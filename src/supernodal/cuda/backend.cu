@@ -10,12 +10,15 @@ void cuda_destroy(trine_supernodal plan)
 {
     device_side *d = static_cast<device_side *>(plan->device);
     void *const all[] = {d->panels, d->sources, d->rows, d->original, d->source_rows, d->jobs, d->segment_start, d->segments,
-                         d->bad_row, d->trial_jobs, d->trial, d->outcome};
+                         d->bad_row, d->trial_jobs, d->trial, d->outcome, d->grades};
     for (void *p : all) trine_free(plan->ctx, TRINE_DEVICE, p);
     for (const schedule_side &side : d->schedules) {
-        void *const parts[] = {side.rows, side.gather_start, side.gather_places, side.tiles[FORWARD][ONE], side.tiles[FORWARD][MANY],
-                               side.tiles[BACKWARD][ONE], side.tiles[BACKWARD][MANY]};
-        for (void *p : parts) trine_free(plan->ctx, TRINE_DEVICE, p);
+        void *const arrays[] = {side.rows, side.gathering.start, side.gathering.places, side.gathering.owners};
+        for (void *p : arrays) trine_free(plan->ctx, TRINE_DEVICE, p);
+        for (int k = 0; k < DIRECTIONS * MODES; k++) {
+            trine_free(plan->ctx, TRINE_DEVICE, side.tiles[k / MODES][k % MODES]);
+            trine_free(plan->ctx, TRINE_DEVICE, side.owners[k / MODES][k % MODES]);
+        }
     }
     for (int direction = 0; direction < DIRECTIONS; direction++) {
         trine_free(plan->ctx, TRINE_DEVICE, d->levels[direction].pieces);
@@ -37,19 +40,18 @@ template <typename U> trine_status upload(trine_supernodal plan, const U *from, 
     return status;
 }
 
-/** Tiles of the one-launch solve, and the panels that they are parts of. */
-trine_status upload_schedule(trine_supernodal plan, trine_supernodal_invert invert, const int64_t n_init[MODES], schedule_side *d)
+/** Tiles of the one-launch solve, and the panels that they are parts of; both_ways: with TRINE_INVERT_NONE, tiles of inverted panels as well. */
+trine_status upload_schedule(trine_supernodal plan, trine_supernodal_invert invert, bool both_ways, const int64_t n_init[MODES], schedule_side *d)
 {
     trine_status status = TRINE_SUCCESS;
     supernodal_schedule schedule = {};
-    supernodal_structure parts = {};
-    int64_t *gather_start = nullptr;
-    int32_t *gather_places = nullptr;
+    supernodal_parts parts = {};
+    supernodal_gathering gathering = {};
     const supernodal_structure *S = &plan->S;
     const bool pull = plan->options.access == TRINE_ACCESS_PULL;
     if (invert == TRINE_INVERT_NONE) {
-        TRY(supernodal_split(S, &parts));
-        S = &parts;
+        TRY(supernodal_split(S, both_ways, &parts));
+        S = &parts.S;
         TRY(upload(plan, S->rows, S->n_rows, &d->rows));
     }
     d->n_panels = S->n_panels;
@@ -57,30 +59,32 @@ trine_status upload_schedule(trine_supernodal plan, trine_supernodal_invert inve
     if (d->n_panels > INT32_MAX / 3) FAIL(TRINE_ERR_UNSUPPORTED, "%lld panels are too many for one launch", (long long)d->n_panels);
     for (int direction = 0; direction < DIRECTIONS; direction++) {
         for (int mode = 0; mode < MODES; mode++) {
-            const supernodal_task task = {direction == FORWARD, pull, mode == MANY, invert, trine_dtype_size(plan->dtype), n_init[mode]};
+            const supernodal_task task = {direction == FORWARD, pull, mode == MANY, invert, trine_dtype_size(plan->dtype), n_init[mode],
+                                          both_ways ? &parts : nullptr};
             TRY(supernodal_schedule_build(S, &task, &schedule));
             d->n_tickets[direction][mode] = schedule.n_tickets;
             TRY(upload(plan, schedule.tiles, schedule.n_tickets * SUPERNODAL_WARPS, &d->tiles[direction][mode]));
+            if (both_ways) TRY(upload(plan, schedule.owners, schedule.n_tickets * SUPERNODAL_WARPS, &d->owners[direction][mode]));
             supernodal_schedule_free(plan->ctx, &schedule);
         }
     }
     if (pull) {
-        TRY(supernodal_gathering_build(S, &gather_start, &gather_places));
-        TRY(upload(plan, gather_start, S->n + 1, &d->gather_start));
-        TRY(upload(plan, gather_places, gather_start[S->n], &d->gather_places));
+        TRY(supernodal_gathering_build(S, both_ways ? &parts : nullptr, &gathering));
+        TRY(upload(plan, gathering.start, S->n + 1, &d->gathering.start));
+        TRY(upload(plan, gathering.places, gathering.start[S->n], &d->gathering.places));
+        if (both_ways) TRY(upload(plan, gathering.owners, gathering.start[S->n], &d->gathering.owners));
     }
 done:
     supernodal_schedule_free(plan->ctx, &schedule);
-    supernodal_structure_free(&parts);
-    trine_free(plan->ctx, TRINE_HOST, gather_start);
-    trine_free(plan->ctx, TRINE_HOST, gather_places);
+    supernodal_parts_free(plan->ctx, &parts);
+    supernodal_gathering_free(plan->ctx, &gathering);
     return status;
 }
 
 trine_status upload_schedules(trine_supernodal plan, device_side *d)
 {
-    trine_status status = upload_schedule(plan, plan->invert, d->n_init, &d->schedules[0]);
-    if (!status && plan->chooses) status = upload_schedule(plan, TRINE_INVERT_NONE, d->n_init, &d->schedules[1]);
+    trine_status status = upload_schedule(plan, plan->invert, false, d->n_init, &d->schedules[0]);
+    if (!status && plan->chooses) status = upload_schedule(plan, TRINE_INVERT_NONE, true, d->n_init, &d->schedules[1]);
     return status;
 }
 
@@ -94,7 +98,8 @@ trine_status upload_trial(trine_supernodal plan, device_side *d)
     TRY(upload(plan, jobs, d->n_trial_jobs[0] + d->n_trial_jobs[1], &d->trial_jobs));
     TRY(trine_alloc(plan->ctx, TRINE_DEVICE, bytes, &d->trial));
     TRY(trine_alloc(plan->ctx, TRINE_DEVICE, sizeof *d->outcome, reinterpret_cast<void **>(&d->outcome)));
-    plan->bytes += (int64_t)bytes;
+    TRY(trine_alloc(plan->ctx, TRINE_DEVICE, (size_t)plan->S.n_panels, reinterpret_cast<void **>(&d->grades)));
+    plan->bytes += (int64_t)bytes + plan->S.n_panels;
 done:
     trine_free(plan->ctx, TRINE_HOST, jobs);
     return status;
@@ -208,7 +213,7 @@ trine_status cuda_examine(trine_supernodal plan, void *stream, int64_t *row)
     if (status) return status;
     *row = bad == 0xFFFFFFFFu ? -1 : (int64_t)bad;
     plan->growth = outcome.growth;
-    plan->substitutes = outcome.substitutes;
+    if (plan->chooses) plan->substituted = outcome.substituted;
     return TRINE_SUCCESS;
 }
 
@@ -328,7 +333,7 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
     a.b_col = b_by_column ? B->ld : 1;
     a.x_row = x_by_column ? 1 : X->ld;
     a.x_col = x_by_column ? X->ld : 1;
-    if (op == TRINE_N && d->schedules[0].gather_start) a.updates = reinterpret_cast<T *>(buffer + l.updates);
+    if (op == TRINE_N && d->schedules[0].gathering.start) a.updates = reinterpret_cast<T *>(buffer + l.updates);
     a.n = plan->S.n;
     a.nrhs = B->cols;
     a.state = reinterpret_cast<solve_state *>(buffer) + direction * MODES + mode;
@@ -345,8 +350,8 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
         solve_args<T> &own = choice.schedules[k];
         own.tiles = side->tiles[direction][mode];
         own.rows = side->rows ? side->rows : d->rows;
-        own.gather_start = side->gather_start;
-        own.gather_places = side->gather_places;
+        own.gather_start = side->gathering.start;
+        own.gather_places = side->gathering.places;
         own.n_rows = side->n_rows;
         own.epochs = reinterpret_cast<unsigned *>(buffer + l.epochs[k][direction][mode]);
         own.counters = reinterpret_cast<unsigned *>(buffer + l.counters[k][direction][mode]);
@@ -356,7 +361,7 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
         if ((d->n_init[mode] + side->n_tickets[direction][mode]) * n_blocks > INT32_MAX / 2)
             return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld right-hand sides in one call are too many for this factor", (long long)B->cols);
     }
-    if (plan->chooses) choice.substitutes = &d->outcome->substitutes;
+    if (plan->chooses) choice.ways = {d->schedules[1].owners[direction][mode], d->schedules[1].gathering.owners, {d->grades, &d->outcome->least_grade}};
     int saved;
     trine_device_enter(plan->ctx, &saved);
     const trine_status status = plan->options.variant != TRINE_VARIANT_DYNAMIC ? supernodal_solve_levels(plan, a, direction, work, stream)

@@ -31,23 +31,36 @@ struct sparse_side {
     int64_t n_lines;
 };
 
-/** What the trial of inverses came to (growth.cu). */
+/** Panels have a grade by what their inverses leave in the trial, the higher the less (growth.cu). */
+enum { GRADES = 4 };
+/** What the trial of inverses came to. */
 struct growth_outcome {
-    unsigned long long most[4]; /* bits of the largest residuals with L and L^T, and of the largest row and column sum of moduli */
+    unsigned long long norms[2];                    /* bits of the largest row and column sum of moduli, */
+    unsigned long long forward[GRADES];             /* of the largest residual with L of all panels of this grade and higher ones, */
+    unsigned long long backward[GRADES];            /* and with L^T of the panels of this grade */
+    unsigned panels[GRADES];                        /* how many have it */
     double growth;
-    int32_t substitutes;        /* the values are L's own, and solves go by the second schedule */
+    int32_t least_grade;                            /* panels of a lower one are substituted: their values are L's own. 0: none, else solves go
+                                                       by the second schedule */
+    int32_t substituted;                            /* how many are */
+};
+/** Which panels are substituted; NULL: there is no choice. */
+struct panel_choice {
+    const unsigned char *grades;
+    const int32_t *least_grade;
+    __device__ bool substitutes(int32_t panel) const { return grades[panel] < *least_grade; }
 };
 
 /** Tiles of the one-launch solve. */
 struct schedule_side {
     supernodal_tile *tiles[DIRECTIONS][MODES];
     int64_t n_tickets[DIRECTIONS][MODES];
+    int32_t *owners[DIRECTIONS][MODES];     /* of tiles of both ways; else NULL */
     int32_t *rows;                          /* of the panels that its tiles belong to; NULL: the plan's. */
     int64_t n_panels, n_rows;               /* Their numbers: the plan's, or of parts of them */
-    int64_t *gather_start;                  /* TRINE_ACCESS_PULL */
-    int32_t *gather_places;
+    supernodal_gathering gathering;         /* TRINE_ACCESS_PULL */
 };
-enum { SCHEDULES = 2 };                     /* the second: substitution, where the plan chooses */
+enum { SCHEDULES = 2 };                     /* the second: tiles of both ways, where the plan chooses */
 
 /** A plan's part in device memory. */
 struct device_side {
@@ -68,6 +81,7 @@ struct device_side {
     int64_t n_trial_jobs[2];
     void *trial;                            /* vectors */
     growth_outcome *outcome;
+    unsigned char *grades;                  /* of panels */
 };
 
 /** What stands at the head of a work's buffer, once for each direction and mode; the arrays follow it. */
@@ -94,10 +108,16 @@ template <typename T> struct solve_args {
     bool converts;                  /* T is single, B and X are double */
 };
 
-/** What a solve is launched with: the second where *substitutes says so. NULL: there is no choice. */
+/** A schedule of both ways: owners of its tiles and of places (schedule.h). */
+struct way_args {
+    const int32_t *tile_owners, *gather_owners;
+    panel_choice panels;
+};
+
+/** What a solve is launched with: the second, of both ways, if *ways.panels.least_grade is not 0. NULL: there is no choice. */
 template <typename T> struct solve_choice {
     solve_args<T> schedules[SCHEDULES];
-    const int32_t *substitutes;
+    way_args ways;
 };
 
 template <typename T> struct wider { using type = T; };
@@ -205,6 +225,18 @@ template <int GROUP, typename T> __device__ inline void signal_done(const solve_
     meet<GROUP>(); /* and the release makes everyone's results visible before the count */
     if (thread == 0) add_release(a.counters + (int64_t)block * a.n_counters + counter, 1);
 }
+/** Whether a tile of a schedule of both ways is of the one that its panel does not go; it then signals at once, so that counters grow by as much
+ *  whatever is chosen. thread: of the block. */
+template <typename T>
+__device__ inline bool passed_over(const solve_args<T> &a, const way_args &ways, const supernodal_tile &tile, int64_t at, int block, int thread)
+{
+    const int32_t owner = ways.tile_owners[at];
+    const bool whole = owner < 0;
+    if (tile.kind != TILE_NONE && ways.panels.substitutes(whole ? ~owner : owner) != whole) return false;
+    if (tile.kind != TILE_NONE && tile.signal >= 0 && (tile.wide ? thread : thread % 32) == 0)
+        add_release(a.counters + (int64_t)block * a.n_counters + tile.signal, 1);
+    return true;
+}
 /** -value for `row` of t from place `place`: added at once, or left for assemble. */
 template <int WIDTH, typename T> __device__ inline void update(const solve_args<T> &a, T *t, int block, int32_t row, int64_t place, int j, T value)
 {
@@ -213,16 +245,24 @@ template <int WIDTH, typename T> __device__ inline void update(const solve_args<
 }
 
 /** Lanes lane % WIDTH of a warp: what products have left for a row of right-hand side lane % WIDTH, in a fixed order. */
-template <int WIDTH, typename T> __device__ inline T gathered(const solve_args<T> &a, int64_t row, int block, int lane)
+template <int WIDTH, bool BOTH_WAYS, typename T> __device__ inline T gathered(const solve_args<T> &a, const way_args &ways, int64_t row, int block, int lane)
 {
     const T *updates = a.updates + (int64_t)block * a.n_rows * WIDTH + lane % WIDTH;
     T sum = zero_of<T>();
-    for (int64_t k = a.gather_start[row] + lane / WIDTH; k < a.gather_start[row + 1]; k += 32 / WIDTH)
+    for (int64_t k = a.gather_start[row] + lane / WIDTH; k < a.gather_start[row + 1]; k += 32 / WIDTH) {
+        if (BOTH_WAYS && ways.gather_owners[k] >= 0 && !ways.panels.substitutes(ways.gather_owners[k])) continue;
         sum = sum + load_shared_result(updates + (int64_t)a.gather_places[k] * WIDTH);
+    }
     for (int mask = WIDTH; mask < 32; mask *= 2) sum = sum + shuffle_xor(sum, mask);
     return sum;
 }
 
+/** Of a block, whichever schedule it goes by. */
+__device__ inline int *ticket_room()
+{
+    __shared__ int ticket;
+    return &ticket;
+}
 /** The next ticket of a block whose thread 0 holds it in `next`, which it then refills ahead of need. Every thread calls. */
 __device__ inline int take_ticket(solve_state *state, int *shared_ticket, unsigned &next, int all_tickets)
 {

@@ -12,14 +12,14 @@ template <typename T> struct numeric_args {
     T *values;
     unsigned *bad_row;
     bool unit, off, converts; /* converts: `from` is double where T is single */
-    const int32_t *wanted;    /* NULL, or nothing is done unless it is set */
+    panel_choice substituted; /* what the copy of panels in place of their inverses is for */
 };
 
 template <typename T> __global__ void __launch_bounds__(128) copy_columns(const numeric_args<T> a, const supernodal_job *jobs)
 {
-    if (a.wanted && !*a.wanted) return;
     const supernodal_job job = jobs[blockIdx.x];
     const source_panel s = a.sources[job.panel];
+    if (a.substituted.grades && !a.substituted.substitutes(s.target)) return;
     const supernodal_panel p = a.panels[s.target];
     const int32_t *rows = a.source_rows + s.rows;
     for (int c = job.a + threadIdx.x / 32; c < job.b; c += 4) {
@@ -165,11 +165,14 @@ template <typename T> __global__ void __launch_bounds__(256) clear_above(const n
         for (int r = threadIdx.x % 32; r < job.a; r += 32) P[r + (int64_t)c * p.ld] = zero_of<T>();
 }
 
-/** Zeros where the inverses are not wanted. */
-template <typename T> __global__ void __launch_bounds__(256) clear_values(const numeric_args<T> a, int64_t n_values)
+/** Zeros in place of inverses that are not wanted, which have zeros above the diagonal: a tile of the trial. */
+template <typename T> __global__ void __launch_bounds__(SUPERNODAL_ROWS) clear_inverses(const numeric_args<T> a, const supernodal_job *jobs)
 {
-    if (!*a.wanted) return;
-    for (int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x; i < n_values; i += (int64_t)gridDim.x * 256) a.values[i] = zero_of<T>();
+    const supernodal_job job = jobs[blockIdx.x];
+    if (!a.substituted.substitutes(job.panel)) return;
+    const supernodal_panel p = a.panels[job.panel];
+    const int row = job.x + threadIdx.x;
+    for (int c = job.a; row < p.height && c < job.b; c++) a.values[p.values + row + (int64_t)c * p.ld] = zero_of<T>();
 }
 
 } // namespace
@@ -180,7 +183,7 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     numeric_args<T> a = {d->panels, d->sources, d->source_rows, d->original, from,
                                static_cast<T *>(plan->values), d->bad_row, plan->diag == TRINE_UNIT,
-                               plan->invert == TRINE_INVERT_OFF, plan->given != plan->dtype, nullptr};
+                               plan->invert == TRINE_INVERT_OFF, plan->given != plan->dtype, {}};
     const bool inverts = plan->invert != TRINE_INVERT_NONE;
     trine_status status = TRINE_SUCCESS;
     TRY(GPU(gpuMemsetAsync(d->bad_row, 0xFF, sizeof *d->bad_row, s)));
@@ -200,8 +203,8 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
     }
     if (inverts) TRY(supernodal_trial_end<T>(plan, from, stream));
     if (plan->chooses) { /* the values as they are, where the trial says so */
-        a.wanted = &d->outcome->substitutes;
-        clear_values<T><<<(unsigned)(8 * plan->ctx->info.multiprocessors), 256, 0, s>>>(a, plan->S.n_values);
+        a.substituted = {d->grades, &d->outcome->least_grade};
+        clear_inverses<T><<<(unsigned)d->n_trial_jobs[1], SUPERNODAL_ROWS, 0, s>>>(a, d->trial_jobs + d->n_trial_jobs[0]);
         copy_columns<T><<<(unsigned)d->stages[1], 128, 0, s>>>(a, d->jobs);
         TRY(GPU_LAUNCHED("the copy of panels"));
     }

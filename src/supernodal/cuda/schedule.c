@@ -90,12 +90,12 @@ static cut cut_panel(const supernodal_panel *p, const supernodal_task *task, sup
 /** All tiles of a panel: what prepares t (count 0: nothing), then one kind after the other (the second's count 0: there is none). */
 typedef struct { cut prepare, part[2]; } panel_cuts;
 
-static panel_cuts cuts_of(const supernodal_panel *p, const supernodal_task *task)
+static panel_cuts cuts_of(const supernodal_panel *p, const supernodal_task *task, trine_supernodal_invert invert)
 {
     panel_cuts c = {0};
-    const supernodal_tile_kind top = task->invert == TRINE_INVERT_DIAG ? TILE_TOP : TILE_SUBSTITUTE;
+    const supernodal_tile_kind top = invert == TRINE_INVERT_DIAG ? TILE_TOP : TILE_SUBSTITUTE;
     const bool pulled = task->forward && task->pull && p->children;
-    if (task->invert == TRINE_INVERT_OFF) {
+    if (invert == TRINE_INVERT_OFF) {
         c.part[0] = cut_panel(p, task, TILE_WHOLE);
     } else if (task->forward) {
         c.part[0] = cut_panel(p, task, top);
@@ -115,6 +115,18 @@ static panel_cuts cuts_of(const supernodal_panel *p, const supernodal_task *task
 
 /** The part whose tiles others wait for. */
 static const cut *last_part(const panel_cuts *c) { return &c->part[c->part[1].count > 0]; }
+
+/** What is done with panel s: a whole one among parts is inverted. */
+static trine_supernodal_invert invert_of(const supernodal_task *task, int64_t s)
+{
+    return task->parts && task->parts->panel[s] < 0 ? TRINE_INVERT_OFF : task->invert;
+}
+
+/** The panel whose counter says that what panel s waits for is done: a whole one waits for what its first part waits for. */
+static int32_t counter_of(const supernodal_task *task, int32_t s)
+{
+    return task->parts && task->parts->panel[s] < 0 ? task->parts->head[~task->parts->panel[s]] : s;
+}
 
 /** Where a panel stands in the order: leaves first (forward), roots first (backward). */
 static int32_t rank_of(const supernodal_panel *p, bool forward) { return forward ? p->level : p->depth; }
@@ -152,7 +164,7 @@ typedef struct {
     int together;
 } builder;
 
-static void add_tiles(builder *b, supernodal_tile tile, const cut *c)
+static void add_tiles(builder *b, int32_t s, supernodal_tile tile, const cut *c)
 {
     tile.lanes = (int16_t)c->lanes;
     tile.wide = (int16_t)c->wide;
@@ -164,9 +176,11 @@ static void add_tiles(builder *b, supernodal_tile tile, const cut *c)
         }
         tile.begin = at;
         tile.end = c->end - at > c->size ? at + c->size : c->end;
-        supernodal_tile *ticket = b->out->tiles + (b->out->n_tickets - 1) * SUPERNODAL_WARPS;
-        do ticket[b->together++] = tile;
-        while (c->wide && b->together < SUPERNODAL_WARPS);
+        const int64_t ticket = (b->out->n_tickets - 1) * SUPERNODAL_WARPS;
+        do {
+            if (b->out->owners) b->out->owners[ticket + b->together] = b->task->parts->panel[s];
+            b->out->tiles[ticket + b->together++] = tile;
+        } while (c->wide && b->together < SUPERNODAL_WARPS);
     }
 }
 
@@ -178,7 +192,7 @@ static void add_panel(builder *b, int32_t s, int part, bool wide)
     const panel_cuts *c = &b->cuts[s];
     const cut *mine = part < 0 ? &c->prepare : &c->part[part];
     if (!mine->count || mine->wide != wide) return;
-    const int32_t n = (int32_t)b->S->n_panels, between = 2 * n + 1 + s, prepared = n + 1 + s;
+    const int32_t n = (int32_t)b->S->n_panels, between = 2 * n + 1 + s, prepared = n + 1 + s, own = counter_of(task, s);
     supernodal_tile tile = tile_of(p);
     tile.wait = tile.signal = -1;
     if (part == 1) {
@@ -191,15 +205,15 @@ static void add_panel(builder *b, int32_t s, int part, bool wide)
         tile.wait = prepared;
         tile.expected = (uint32_t)c->prepare.count;
     } else if (part == 0 || task->pull) {
-        tile.wait = b->expected[s] ? s : task->many ? n : -1;
-        tile.expected = b->expected[s] ? b->expected[s] : (uint32_t)task->n_init;
+        tile.wait = b->expected[own] ? own : task->many ? n : -1;
+        tile.expected = b->expected[own] ? b->expected[own] : (uint32_t)task->n_init;
     }
-    if (part < 0) tile.signal = task->pull ? prepared : s;
+    if (part < 0) tile.signal = task->pull ? prepared : own;
     else if (mine != last_part(c)) tile.signal = between;
-    else tile.signal = task->forward ? p->parent : p->children ? s : -1;
+    else tile.signal = task->forward ? p->parent : p->children ? own : -1;
     tile.direct = !task->many && part == 0 && !c->prepare.count;
     if (!task->forward && !task->many) tile.wait = tile.signal = -1;
-    add_tiles(b, tile, mine);
+    add_tiles(b, s, tile, mine);
 }
 
 /** One part of the panels in `list`, which do not depend on each other: wide tiles first. */
@@ -209,29 +223,6 @@ static void add_panels(builder *b, const int32_t *list, int64_t count, int part)
         b->together = SUPERNODAL_WARPS;
         for (int64_t k = 0; k < count; k++) add_panel(b, list[k], part, wide);
     }
-}
-
-trine_status supernodal_gathering_build(const supernodal_structure *S, int64_t **start, int32_t **places)
-{
-    trine_status status = TRINE_SUCCESS;
-    *start = NULL;
-    *places = NULL;
-    if (S->n_rows > INT32_MAX) return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld rows of panels; TRINE_ACCESS_PULL takes fewer than 2^31", (long long)S->n_rows);
-    TRY(CALLOC(S->ctx, *start, S->n + 2));
-    TRY(ALLOC(S->ctx, *places, S->n_rows));
-    for (int fill = 0; fill < 2; fill++) {
-        for (int64_t s = 0; s < S->n_panels; s++) {
-            const supernodal_panel *p = &S->panels[s];
-            for (int64_t k = p->rows + p->width; k < p->rows + p->height; k++) {
-                const int32_t i = S->rows[k];
-                if (fill) (*places)[(*start)[i + 1]++] = (int32_t)k;
-                else (*start)[i + 2]++;
-            }
-        }
-        for (int64_t i = 1; !fill && i <= S->n; i++) (*start)[i + 1] += (*start)[i];
-    }
-done:
-    return status;
 }
 
 /** Tickets that the tiles of all panels need at most. */
@@ -258,15 +249,17 @@ trine_status supernodal_schedule_build(const supernodal_structure *S, const supe
     TRY(ALLOC(ctx, cuts, S->n_panels));
     for (int64_t s = 0; s < S->n_panels; s++) {
         const supernodal_panel *p = &S->panels[s];
-        cuts[s] = cuts_of(p, task);
+        const int32_t own = counter_of(task, (int32_t)s);
+        cuts[s] = cuts_of(p, task, invert_of(task, s));
         const uint32_t last = (uint32_t)last_part(&cuts[s])->count;
-        if (!task->forward) expected[s] = last;
-        else if (!task->pull) expected[s] += (uint32_t)cuts[s].prepare.count;
+        if (!task->forward) expected[own] += last;
+        else if (!task->pull) expected[own] += (uint32_t)cuts[s].prepare.count;
         if (task->forward && p->parent >= 0) expected[p->parent] += last;
     }
     const int64_t most = most_tickets(S, cuts);
     if (most >= INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "%lld tiles of panels; fewer than 2^31 are possible", (long long)most);
     TRY(CALLOC(ctx, out->tiles, most * SUPERNODAL_WARPS));
+    if (task->parts) TRY(CALLOC(ctx, out->owners, most * SUPERNODAL_WARPS));
     TRY(priority_order(S, task->forward, &order));
     builder b = {.S = S, .task = task, .out = out, .cuts = cuts, .expected = expected};
     const bool waiting = task->forward && task->pull; /* to be prepared */
@@ -287,145 +280,6 @@ done:
 void supernodal_schedule_free(trine_context ctx, supernodal_schedule *schedule)
 {
     trine_free(ctx, TRINE_HOST, schedule->tiles);
+    trine_free(ctx, TRINE_HOST, schedule->owners);
     *schedule = (supernodal_schedule){0};
-}
-
-trine_status supernodal_split(const supernodal_structure *S, supernodal_structure *out)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = S->ctx;
-    int32_t *head = NULL; /* of a panel of S: its first part */
-    *out = (supernodal_structure){.ctx = ctx, .n = S->n};
-    for (int64_t s = 0; s < S->n_panels; s++) {
-        const supernodal_panel *p = &S->panels[s];
-        for (int32_t c = 0; c < p->width; c += SUPERNODAL_SMALL) {
-            out->n_panels++;
-            out->n_rows += p->height - c;
-        }
-    }
-    TRY(ALLOC(ctx, head, S->n_panels));
-    TRY(CALLOC(ctx, out->panels, out->n_panels));
-    TRY(ALLOC(ctx, out->rows, out->n_rows));
-    int32_t k = 0;
-    int64_t at = 0;
-    for (int64_t s = 0; s < S->n_panels; s++) {
-        const supernodal_panel *p = &S->panels[s];
-        head[s] = k;
-        for (int32_t c = 0; c < p->width; c += SUPERNODAL_SMALL, k++) {
-            const bool last = p->width - c <= SUPERNODAL_SMALL;
-            out->panels[k] = (supernodal_panel){.values = p->values + c + (int64_t)c * p->ld, .rows = at, .first = p->first + c,
-                                                .width = last ? p->width - c : SUPERNODAL_SMALL, .height = p->height - c,
-                                                .ld = p->ld, .parent = last ? -1 : k + 1, .children = c ? 1 : p->children};
-            memcpy(out->rows + at, S->rows + p->rows + c, (size_t)(p->height - c) * sizeof *out->rows);
-            at += p->height - c;
-        }
-    }
-    for (int64_t s = 0; s < S->n_panels; s++) { /* the last part's parent is the first part of the panel's */
-        const int32_t last = (s + 1 < S->n_panels ? head[s + 1] : k) - 1;
-        if (S->panels[s].parent >= 0) out->panels[last].parent = head[S->panels[s].parent];
-    }
-    for (int64_t s = out->n_panels - 1; s >= 0; s--)
-        if (out->panels[s].parent >= 0) out->panels[s].depth = out->panels[out->panels[s].parent].depth + 1;
-    for (int64_t s = 0; s < out->n_panels; s++) {
-        const supernodal_panel *p = &out->panels[s];
-        if (p->parent >= 0 && out->panels[p->parent].level <= p->level) out->panels[p->parent].level = p->level + 1;
-    }
-done:
-    trine_free(ctx, TRINE_HOST, head);
-    if (status) supernodal_structure_free(out);
-    return status;
-}
-
-/** Count jobs (out->jobs NULL) or write them. */
-static void add_job(supernodal_inversion *out, supernodal_job job)
-{
-    if (out->jobs) out->jobs[out->n_jobs] = job;
-    out->n_jobs++;
-}
-
-static void end_stage(supernodal_inversion *out) { out->stages[++out->n_stages] = out->n_jobs; }
-
-static void list_jobs(const supernodal_structure *S, trine_supernodal_invert invert, supernodal_inversion *out)
-{
-    out->n_jobs = 0;
-    out->n_stages = 0;
-    for (int32_t s = 0; s < S->n_sources; s++) {
-        const int64_t height = S->source_row_offsets[s + 1] - S->source_row_offsets[s], width = S->source_width[s];
-        const int64_t step = height >= SUPERNODAL_COPY ? 1 : SUPERNODAL_COPY / height;
-        for (int64_t c = 0; c < width; c += step)
-            add_job(out, (supernodal_job){.panel = s, .a = (int32_t)c, .b = (int32_t)(c + step < width ? c + step : width)});
-    }
-    end_stage(out);
-    if (invert == TRINE_INVERT_NONE) return;
-    for (int below = 0; below < 2; below++) {
-        for (int32_t s = 0; s < S->n_panels; s++) {
-            const supernodal_panel *p = &S->panels[s];
-            for (int32_t a = 0; a < p->width; a += SUPERNODAL_SMALL) {
-                const int32_t e = a + SUPERNODAL_SMALL < p->width ? a + SUPERNODAL_SMALL : p->width;
-                const int32_t height = invert == TRINE_INVERT_OFF ? p->height : p->width;
-                if (!below) add_job(out, (supernodal_job){.panel = s, .a = a, .e = e});
-                for (int32_t x = e; below && x < height; x += SUPERNODAL_ROWS) add_job(out, (supernodal_job){.panel = s, .a = a, .e = e, .x = x});
-            }
-        }
-        end_stage(out);
-    }
-    for (int64_t m = SUPERNODAL_SMALL; m < S->max_width; m *= 2) {
-        for (int update = 0; update < 2; update++) {
-            const int32_t side = update ? SUPERNODAL_TILE : 32;
-            for (int32_t s = 0; s < S->n_panels; s++) {
-                const supernodal_panel *p = &S->panels[s];
-                const int32_t height = invert == TRINE_INVERT_OFF ? p->height : p->width;
-                for (int64_t a = 0; a + m < p->width; a += 2 * m) {
-                    const int64_t b = a + m, e = b + m < p->width ? b + m : p->width;
-                    for (int64_t x = b; x < (update ? height : e); x += side)
-                        for (int64_t y = a; y < b; y += side)
-                            add_job(out, (supernodal_job){s, (int32_t)a, (int32_t)b, (int32_t)e, (int32_t)x, (int32_t)y});
-                }
-            }
-            end_stage(out);
-        }
-    }
-    for (int32_t s = 0; s < S->n_panels; s++)
-        for (int32_t a = SUPERNODAL_SMALL; a < S->panels[s].width; a += SUPERNODAL_SMALL)
-            add_job(out, (supernodal_job){.panel = s, .a = a, .b = a + SUPERNODAL_SMALL < S->panels[s].width ? a + SUPERNODAL_SMALL : S->panels[s].width});
-    end_stage(out);
-}
-
-trine_status supernodal_inversion_build(const supernodal_structure *S, trine_supernodal_invert invert, supernodal_inversion *out)
-{
-    trine_status status = TRINE_SUCCESS;
-    *out = (supernodal_inversion){0};
-    list_jobs(S, invert, out);
-    TRY(ALLOC(S->ctx, out->jobs, out->n_jobs));
-    list_jobs(S, invert, out);
-done:
-    return status;
-}
-
-/** Tiles of a panel from the diagonal down; jobs NULL: how many. */
-static int64_t add_trial_tiles(int32_t panel, int64_t height, int64_t width, supernodal_job *jobs)
-{
-    int64_t count = 0;
-    for (int64_t x = 0; x < height; x += SUPERNODAL_ROWS)
-        for (int64_t a = 0; a < width && a < x + SUPERNODAL_ROWS; a += SUPERNODAL_TILE, count++)
-            if (jobs) jobs[count] = (supernodal_job){.panel = panel, .a = (int32_t)a, .b = (int32_t)(a + SUPERNODAL_TILE < width ? a + SUPERNODAL_TILE : width), .x = (int32_t)x};
-    return count;
-}
-
-trine_status supernodal_trial_jobs(const supernodal_structure *S, trine_supernodal_invert invert, supernodal_job **jobs, int64_t counts[2])
-{
-    trine_status status = TRINE_SUCCESS;
-    *jobs = NULL;
-    for (int fill = 0; fill < 2; fill++) {
-        int64_t at = 0;
-        for (int32_t s = 0; s < S->n_sources; s++)
-            at += add_trial_tiles(s, S->source_row_offsets[s + 1] - S->source_row_offsets[s], S->source_width[s], *jobs ? *jobs + at : NULL);
-        counts[0] = at;
-        for (int32_t s = 0; s < S->n_panels; s++)
-            at += add_trial_tiles(s, invert == TRINE_INVERT_OFF ? S->panels[s].height : S->panels[s].width, S->panels[s].width, *jobs ? *jobs + at : NULL);
-        counts[1] = at - counts[0];
-        if (!fill) TRY(ALLOC(S->ctx, *jobs, at));
-    }
-done:
-    return status;
 }

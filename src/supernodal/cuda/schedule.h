@@ -42,8 +42,19 @@ typedef struct {
 /** Ticket k is tiles SUPERNODAL_WARPS k..: a wide one, as often as there are warps, or one small one a warp that do not depend on each other. */
 typedef struct {
     supernodal_tile *tiles;
+    int32_t *owners; /* of tiles of both ways: the panel on whose choice a tile depends, supernodal_parts.panel; else NULL */
     int64_t n_tickets;
 } supernodal_schedule;
+
+/** Panels for substitution: each is a chain of parts of at most SUPERNODAL_SMALL columns, views of it with row lists of their own. Where a plan
+ *  chooses for each panel, the whole panels follow, with their first part's row list. A whole panel waits for what its first part waits for, and
+ *  whoever waits for its last part (backward: its first) waits for it as well; so either may do the work, and the other signals at once that it is
+ *  done. (Inverting parts alone would leave the chain of them, which is what substitution costs.) */
+typedef struct {
+    supernodal_structure S; /* what solves need: n, panels, rows and their counts */
+    int32_t *panel;         /* k is a part of panel[k], or the whole of ~panel[k] */
+    int32_t *head;          /* parts of panel s are head[s]..head[s + 1]-1 */
+} supernodal_parts;
 
 /** What tickets are made for. `many`: solve_many.cu, else solve_one.cu; `n_init`: parts of the set-up of a solve with
  *  several right-hand sides. */
@@ -52,6 +63,7 @@ typedef struct {
     trine_supernodal_invert invert;
     size_t element;
     int64_t n_init;
+    const supernodal_parts *parts; /* NULL, or panels are these, in both ways */
 } supernodal_task;
 
 /** Counters, with n panels: k < n: what panel k waits for is done - forward, its children and its preparation; backward with
@@ -62,13 +74,20 @@ static inline int64_t supernodal_counters(int64_t n_panels) { return 3 * n_panel
 
 /** Forward leaves come first and every panel after its children, level by level; backward roots, depth by depth. S: of TRINE_INVERT_NONE as split. */
 trine_status supernodal_schedule_build(const supernodal_structure *S, const supernodal_task *task, supernodal_schedule *out);
-/** Panels of at most SUPERNODAL_SMALL columns for TRINE_INVERT_NONE: every panel of S becomes a chain of views of itself, with row
- *  lists of their own. Only what solves need is filled in: n, panels, rows and their counts. */
-trine_status supernodal_split(const supernodal_structure *S, supernodal_structure *out);
-/** Where the products of a pulled forward solve leave what row i takes: places start[i]..start[i+1]-1 in the list of all rows of
- *  all panels, by ascending panel. */
-trine_status supernodal_gathering_build(const supernodal_structure *S, int64_t **start, int32_t **places);
 void supernodal_schedule_free(trine_context ctx, supernodal_schedule *schedule);
+/** Cut the panels of S into parts; `whole`: S's panels follow. */
+trine_status supernodal_split(const supernodal_structure *S, bool whole, supernodal_parts *parts);
+void supernodal_parts_free(trine_context ctx, supernodal_parts *parts);
+
+/** Where the products of a pulled forward solve leave what row i takes: places start[i]..start[i+1]-1 in the list of all rows of
+ *  all panels, by ascending panel. owners: NULL, or the panel that a place is filled by only if it is substituted, -1 if it always is. */
+typedef struct {
+    int64_t *start;
+    int32_t *places, *owners;
+} supernodal_gathering;
+/** parts: NULL, or S is its panels, in both ways. */
+trine_status supernodal_gathering_build(const supernodal_structure *S, const supernodal_parts *parts, supernodal_gathering *out);
+void supernodal_gathering_free(trine_context ctx, supernodal_gathering *gathering);
 
 /** One block's share of the inversion; the kernels say what the fields mean to them. */
 typedef struct {

@@ -170,12 +170,12 @@ template <typename T, int WIDTH, bool IS_FORWARD> __device__ void substitute(con
 }
 
 /** A warp takes what products have left for its rows. */
-template <int WIDTH, typename T> __device__ void assemble(const solve_args<T> &a, const supernodal_tile &tile, int block, int lane)
+template <int WIDTH, bool BOTH_WAYS, typename T> __device__ void assemble(const solve_args<T> &a, const way_args &ways, const supernodal_tile &tile, int block, int lane)
 {
     wait_for<32>(a, tile, block, lane);
     for (int r = tile.begin; r < tile.end; r++) {
         const int64_t row = (int64_t)tile.first + r;
-        const T sum = gathered<WIDTH>(a, row, block, lane);
+        const T sum = gathered<WIDTH, BOTH_WAYS>(a, ways, row, block, lane);
         if (lane >= WIDTH) continue;
         T *t = a.t + ((int64_t)block * a.n + row) * WIDTH + lane;
         *t = load_shared_result(t) - sum;
@@ -207,34 +207,35 @@ template <typename T, int WIDTH> __device__ void set_up(const solve_args<T> &a, 
 }
 
 /** A block's tickets; thread 0 has the first one in `next`. */
-template <typename T, int WIDTH, bool IS_FORWARD, int STAGES>
-__device__ __forceinline__ void work_through(const solve_args<T> &a, unsigned next)
+template <typename T, int WIDTH, bool IS_FORWARD, int STAGES, bool BOTH_WAYS>
+__device__ __forceinline__ void work_through(const solve_args<T> &a, const way_args &ways, unsigned next)
 {
     constexpr int WARP_ROOM = warp_room<panel_product<T, WIDTH, IS_FORWARD>, STAGES>::ELEMENTS;
     extern __shared__ __align__(16) unsigned char room[];
-    __shared__ int shared_ticket;
     T *shared = reinterpret_cast<T *>(room);
     const int warp = threadIdx.x / 32, set_up_tickets = a.n_init * a.n_blocks, all_tickets = set_up_tickets + a.n_tickets * a.n_blocks;
-    for (int ticket; (ticket = take_ticket(a.state, &shared_ticket, next, all_tickets)) < all_tickets;) {
+    for (int ticket; (ticket = take_ticket(a.state, ticket_room(), next, all_tickets)) < all_tickets;) {
         const int block = ticket % a.n_blocks;
         if (ticket < set_up_tickets) {
             set_up<T, WIDTH>(a, ticket / a.n_blocks, block, shared);
             continue;
         }
-        const supernodal_tile tile = a.tiles[(int64_t)((ticket - set_up_tickets) / a.n_blocks) * SUPERNODAL_WARPS + warp];
+        const int64_t at = (int64_t)((ticket - set_up_tickets) / a.n_blocks) * SUPERNODAL_WARPS + warp;
+        const supernodal_tile tile = a.tiles[at];
+        if (BOTH_WAYS && passed_over(a, ways, tile, at, block, threadIdx.x)) continue;
         const int lane = threadIdx.x % 32;
         if (tile.kind == TILE_SUBSTITUTE) substitute<T, WIDTH, IS_FORWARD>(a, tile, block, shared);
-        else if (tile.kind == TILE_PREPARE) assemble<WIDTH>(a, tile, block, lane);
+        else if (tile.kind == TILE_PREPARE) assemble<WIDTH, BOTH_WAYS>(a, ways, tile, block, lane);
         else if (tile.wide) work_on<T, WIDTH, IS_FORWARD, STAGES, THREADS>(a, tile, block, threadIdx.x, shared);
         else if (tile.kind != TILE_NONE) work_on<T, WIDTH, IS_FORWARD, STAGES, 32>(a, tile, block, lane, shared + warp * WARP_ROOM);
     }
     leave(a);
 }
 
-/** Apart from the way that is taken where inverses are accurate, so as not to share its registers. */
-template <typename T, int WIDTH, bool IS_FORWARD, int STAGES> __device__ __noinline__ void work_by_substitution(const solve_args<T> a, unsigned next)
+/** Apart from the way that is taken where all inverses are accurate, so as not to share its registers. */
+template <typename T, int WIDTH, bool IS_FORWARD, int STAGES> __device__ __noinline__ void work_both_ways(const solve_args<T> a, const way_args ways, unsigned next)
 {
-    work_through<T, WIDTH, IS_FORWARD, STAGES>(a, next);
+    work_through<T, WIDTH, IS_FORWARD, STAGES, true>(a, ways, next);
 }
 
 template <typename T, int WIDTH, bool IS_FORWARD, int STAGES>
@@ -242,8 +243,8 @@ __global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(cons
 {
     unsigned next = 0;
     if (threadIdx.x == 0) next = atomicAdd(&choice.schedules[0].state->ticket, 1u);
-    if (choice.substitutes && *choice.substitutes) work_by_substitution<T, WIDTH, IS_FORWARD, STAGES>(choice.schedules[1], next);
-    else work_through<T, WIDTH, IS_FORWARD, STAGES>(choice.schedules[0], next);
+    if (choice.ways.panels.least_grade && *choice.ways.panels.least_grade) work_both_ways<T, WIDTH, IS_FORWARD, STAGES>(choice.schedules[1], choice.ways, next);
+    else work_through<T, WIDTH, IS_FORWARD, STAGES, false>(choice.schedules[0], choice.ways, next);
 }
 
 template <typename T, int WIDTH, bool IS_FORWARD, int STAGES = MOST_STAGES> trine_status launch(trine_supernodal plan, const solve_choice<T> &a, void *stream)

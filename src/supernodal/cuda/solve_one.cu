@@ -284,14 +284,14 @@ __device__ void substitute_tile(const solve_args<T> &a, const vectors<T> &vector
 }
 
 /** A warp brings rows of the right-hand side to t. */
-template <typename T, bool IS_FORWARD>
-__device__ void prepare(const solve_args<T> &a, const vectors<T> &vectors, const supernodal_tile &tile, int lane)
+template <typename T, bool IS_FORWARD, bool BOTH_WAYS>
+__device__ void prepare(const solve_args<T> &a, const way_args &ways, const vectors<T> &vectors, const supernodal_tile &tile, int lane)
 {
     if (IS_FORWARD && a.updates) {
         wait_for<32>(a, tile, 0, lane);
         for (int r = tile.begin; r < tile.end; r++) {
             const int64_t i = (int64_t)tile.first + r;
-            const T value = right_hand_side(a, i, 0) - gathered<1>(a, i, 0, lane);
+            const T value = right_hand_side(a, i, 0) - gathered<1, BOTH_WAYS>(a, ways, i, 0, lane);
             if (lane == 0) vectors.t[i] = value;
         }
     } else {
@@ -316,26 +316,33 @@ template <typename T, bool IS_FORWARD> __device__ void make_ready(const solve_ar
     }
 }
 
-/** A block's tickets; thread 0 has the first one in `next`. */
-template <typename T, bool IS_FORWARD> __device__ __forceinline__ void work_through(const solve_args<T> &a, unsigned next)
+/** A block's shared memory, whichever schedule it goes by. */
+constexpr int ROOM_BYTES = 16384;
+__device__ inline unsigned char *room()
 {
-    constexpr int ROOM = 16384 / (int)sizeof(T), WARP_ROOM = ROOM / SUPERNODAL_WARPS;
-    __shared__ __align__(16) unsigned char room[ROOM * sizeof(T)];
-    __shared__ int shared_ticket;
-    T *shared = reinterpret_cast<T *>(room);
+    __shared__ __align__(16) unsigned char bytes[ROOM_BYTES];
+    return bytes;
+}
+
+/** A block's tickets; thread 0 has the first one in `next`. */
+template <typename T, bool IS_FORWARD, bool BOTH_WAYS> __device__ __forceinline__ void work_through(const solve_args<T> &a, const way_args &ways, unsigned next)
+{
+    constexpr int ROOM = ROOM_BYTES / (int)sizeof(T), WARP_ROOM = ROOM / SUPERNODAL_WARPS;
+    T *shared = reinterpret_cast<T *>(room());
     const int warp = threadIdx.x / 32, all_tickets = a.n_tickets + a.n_init;
     const int64_t odd = a.state->solves % 2 * a.n;
     const vectors<T> mine = {a.t + odd, a.x + odd}, others = {a.t + a.n - odd, a.x + a.n - odd};
-    for (int ticket; (ticket = take_ticket(a.state, &shared_ticket, next, all_tickets)) < all_tickets;) {
+    for (int ticket; (ticket = take_ticket(a.state, ticket_room(), next, all_tickets)) < all_tickets;) {
         if (ticket >= a.n_tickets) {
             make_ready<T, IS_FORWARD>(a, others, ticket - a.n_tickets);
             continue;
         }
         const supernodal_tile tile = a.tiles[(int64_t)ticket * SUPERNODAL_WARPS + warp];
+        if (BOTH_WAYS && passed_over(a, ways, tile, (int64_t)ticket * SUPERNODAL_WARPS + warp, 0, threadIdx.x)) continue;
         const int lane = threadIdx.x % 32;
         T *own = shared + warp * WARP_ROOM;
         if (tile.kind == TILE_SUBSTITUTE) substitute_tile<T, IS_FORWARD>(a, mine, tile, shared);
-        else if (tile.kind == TILE_PREPARE) prepare<T, IS_FORWARD>(a, mine, tile, lane);
+        else if (tile.kind == TILE_PREPARE) prepare<T, IS_FORWARD, BOTH_WAYS>(a, ways, mine, tile, lane);
         else if (tile.kind == TILE_NONE) continue;
         else if constexpr (IS_FORWARD)
             tile.wide ? forward_tile<T, THREADS, ROOM>(a, mine, tile, threadIdx.x, shared) : forward_tile<T, 32, WARP_ROOM>(a, mine, tile, lane, own);
@@ -345,18 +352,18 @@ template <typename T, bool IS_FORWARD> __device__ __forceinline__ void work_thro
     leave(a);
 }
 
-/** Apart from the way that is taken where inverses are accurate, so as not to share its registers. */
-template <typename T, bool IS_FORWARD> __device__ __noinline__ void work_by_substitution(const solve_args<T> a, unsigned next)
+/** Apart from the way that is taken where all inverses are accurate, so as not to share its registers. */
+template <typename T, bool IS_FORWARD> __device__ __noinline__ void work_both_ways(const solve_args<T> a, const way_args ways, unsigned next)
 {
-    work_through<T, IS_FORWARD>(a, next);
+    work_through<T, IS_FORWARD, true>(a, ways, next);
 }
 
 template <typename T, bool IS_FORWARD> __global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(const solve_choice<T> choice)
 {
     unsigned next = 0;
     if (threadIdx.x == 0) next = atomicAdd(&choice.schedules[0].state->ticket, 1u);
-    if (choice.substitutes && *choice.substitutes) work_by_substitution<T, IS_FORWARD>(choice.schedules[1], next);
-    else work_through<T, IS_FORWARD>(choice.schedules[0], next);
+    if (choice.ways.panels.least_grade && *choice.ways.panels.least_grade) work_both_ways<T, IS_FORWARD>(choice.schedules[1], choice.ways, next);
+    else work_through<T, IS_FORWARD, false>(choice.schedules[0], choice.ways, next);
 }
 
 } // namespace
