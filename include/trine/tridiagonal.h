@@ -57,6 +57,19 @@ typedef enum {
                            factorization is the matrix and coarse systems; it is not fast to solve with: two eliminations. */
 } trine_gtsv_memory;
 
+/** What the right-hand sides and solutions of a solve on the GPU say of its matrix. With the rows of op(A) times powers of two that make their largest
+ *  coefficients 1 to 2, and then its columns, condition is a lower bound of the condition number in the maximum norm: the largest unknown over
+ *  the largest right-hand side, both scaled alike, over all right-hand sides together. Scaling rows or columns by powers of two does not change it; a bound for a
+ *  matrix that differs from A by rounding errors, since the solution does; rounded down by at most 2^-11 of it. Complex numbers count as the larger of |re|
+ *  and |im|, which may make it larger by a factor of 1.5. It is no estimate: right-hand sides to which what is singular adds nothing are solved well, and
+ *  do not show it. */
+typedef struct {
+    double condition; /* Inf: a row or column of zeros, or a solution that is not finite from numbers that are; NaN: NaN or Inf was given; 0: no right-hand side, or all zero */
+    int64_t row;      /* -1: nothing was found. Else op(A) is singular to working precision, condition >= 1/eps, eps being 2^-23 (S, C) or 2^-52
+                         (D, Z), and this is the unknown that is largest after the scaling (to within 2^-11); if condition is Inf or NaN, the first row that
+                         was given with NaN or Inf; the first row of zeros; the first column of zeros; the first unknown that is not finite */
+} trine_gtsv_info;
+
 /** NULL or zeroed: a non-cyclic system, scaled partial pivoting, everything else automatic. */
 typedef struct {
     trine_pivot pivot;
@@ -71,6 +84,10 @@ typedef struct {
     trine_gtsv_path path;  /* 0 = TRINE_GTSV_AUTO */
     trine_gtsv_final final_stage; /* trine_gtsv by stages; others are TRINE_GTSV_STAGES even where the path is automatic (Klein 2024, Figure 13) */
     trine_gtsv_memory memory; /* blocks and bands; 0 = TRINE_MEMORY_AUTO */
+    trine_gtsv_info *info; /* device memory, 8-byte aligned, or NULL: written when the stream has passed the solve, without a synchronization. One for a call of
+                              trine_gtsv, trine_bgtsv and trine_gbsv, one for each system of trine_gtsv_batch; other functions that solve on a GPU refuse
+                              it, functions on a CPU ignore it: they return TRINE_ERR_SINGULAR. Reads matrix and right-hand sides once before the solve, matrix and
+                              solution once after it; no workspace */
 } trine_gtsv_options;
 
 /** Bytes of device workspace for trine_gtsv: about 1 % of n (4 + nrhs) elements and 60 KB (7 % of n (3 + nrhs) where the
