@@ -62,12 +62,13 @@ typedef enum {
  *  the largest right-hand side, both scaled alike, over all right-hand sides together. Scaling rows or columns by powers of two does not change it; a bound for a
  *  matrix that differs from A by rounding errors, since the solution does; rounded down by at most 2^-11 of it. Complex numbers count as the larger of |re|
  *  and |im|, which may make it larger by a factor of 1.5. It is no estimate: right-hand sides to which what is singular adds nothing are solved well, and
- *  do not show it. */
+ *  do not show it; of random ones one of twenty does not, of several together hardly any. */
 typedef struct {
     double condition; /* Inf: a row or column of zeros, or a solution that is not finite from numbers that are; NaN: NaN or Inf was given; 0: no right-hand side, or all zero */
-    int64_t row;      /* -1: nothing was found. Else op(A) is singular to working precision, condition >= 1/eps, eps being 2^-23 (S, C) or 2^-52
-                         (D, Z), and this is the unknown that is largest after the scaling (to within 2^-11); if condition is Inf or NaN, the first row that
-                         was given with NaN or Inf; the first row of zeros; the first column of zeros; the first unknown that is not finite */
+    int64_t row;      /* -1: nothing was found. Else op(A) is singular to working precision, as far as this solve can tell: condition >= 2^19 (S, C) or
+                         2^48 (D, Z), which is 1/16 of the reciprocal of eps, so that a digit of the solution is right at best; and this is the unknown that is largest
+                         after the scaling (to within 2^-11). If condition is NaN or Inf, the first row given with NaN or Inf, else the first row of
+                         zeros, else the first column of zeros, else the first unknown that is not finite */
 } trine_gtsv_info;
 
 /** NULL or zeroed: a non-cyclic system, scaled partial pivoting, everything else automatic. */

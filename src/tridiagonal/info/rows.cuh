@@ -72,10 +72,29 @@ __host__ __device__ inline double size_of_parts(double re, double im)
 template <typename T> __host__ __device__ inline double size_of_number(T a) { return size_of_parts(real_part(a), imaginary_part(a)); }
 __host__ __device__ inline bool is_finite(double size) { return size <= DBL_MAX; }
 
-/** visit(column, |coefficient|) for each entry of row `row` of A, which is c.s or c.transpose, of system `system`; until it returns false. In small
- *  cyclic systems several coefficients meet in one entry. */
-template <typename T, typename V> __host__ __device__ inline void visit_row(const info_call &c, const banded_system &A, int64_t system, int64_t row, V visit)
+/** Three bands of numbers, whose entries are the coefficients. */
+__host__ __device__ inline bool is_tridiagonal(const info_call &c) { return c.s.m == 1 && c.s.kl == 1 && c.s.ku == 1 && !(c.s.cyclic && c.s.rows < 3); }
+
+/** visit(column, |coefficient|) for each entry of row `row` of A, which is c.s or c.transpose, of system `system`; until it returns false. */
+template <typename T, typename V> __host__ __device__ inline void visit_tridiagonal(const info_call &c, const banded_system &A, int64_t system, int64_t row, V visit)
 {
+    const bool transposed = A.transposed;
+#pragma unroll
+    for (int side = -1; side <= 1; side++) {
+        const int64_t to = row + side, wrapped = to < 0 ? A.rows - 1 : to >= A.rows ? 0 : to;
+        if (wrapped != to && !A.cyclic) continue;
+        const T a = ((const T *)A.band[transposed ? 1 - side : 1 + side])[(transposed ? wrapped : row) * c.matrix.row + system * c.matrix.system];
+        if (!visit(wrapped, size_of_parts(real_part(a), imaginary_part(a)))) return;
+    }
+}
+
+/** The same for any system; TRIDIAGONAL: for which is_tridiagonal holds. In small cyclic systems several coefficients meet in one entry. */
+template <typename T, bool TRIDIAGONAL, typename V> __host__ __device__ inline void visit_row(const info_call &c, const banded_system &A, int64_t system, int64_t row, V visit)
+{
+    if constexpr (TRIDIAGONAL) {
+        visit_tridiagonal<T>(c, A, system, row, visit);
+        return;
+    }
     const int64_t j = row / A.m;
     const int i = (int)(row % A.m), first = banded_first(&A), last = banded_last(&A);
     const int period = A.cyclic && A.rows <= last - first ? (int)A.rows : last - first + 1;
@@ -95,26 +114,26 @@ template <typename T, typename V> __host__ __device__ inline void visit_row(cons
 }
 
 /** The largest coefficient of a row; NaN or Inf if one is. */
-template <typename T> __host__ __device__ inline double largest_coefficient(const info_call &c, int64_t system, int64_t row)
+template <typename T, bool TRIDIAGONAL> __host__ __device__ inline double largest_coefficient(const info_call &c, int64_t system, int64_t row)
 {
     double largest = 0;
-    visit_row<T>(c, c.s, system, row, [&](int64_t, double size) {
+    visit_row<T, TRIDIAGONAL>(c, c.s, system, row, [&](int64_t, double size) {
         if (!(size <= largest)) largest = size;
         return is_finite(size);
     });
     return largest;
 }
-template <typename T> __host__ __device__ inline bool is_zero_column(const info_call &c, int64_t system, int64_t column)
+template <typename T, bool TRIDIAGONAL> __host__ __device__ inline bool is_zero_column(const info_call &c, int64_t system, int64_t column)
 {
     bool is_zero = true;
-    visit_row<T>(c, c.transpose, system, column, [&](int64_t, double size) { return is_zero = size == 0; });
+    visit_row<T, TRIDIAGONAL>(c, c.transpose, system, column, [&](int64_t, double size) { return is_zero = size == 0; });
     return is_zero;
 }
 
 /** The word of a row and its right-hand sides first, first + step, ... */
-template <typename T> __host__ __device__ inline word word_of_given(const info_call &c, int64_t system, int64_t row, int64_t first, int64_t step)
+template <typename T, bool TRIDIAGONAL> __host__ __device__ inline word word_of_given(const info_call &c, int64_t system, int64_t row, int64_t first, int64_t step)
 {
-    const double largest = largest_coefficient<T>(c, system, row);
+    const double largest = largest_coefficient<T, TRIDIAGONAL>(c, system, row);
     const T *d = (const T *)c.s.D + row * c.vector.row + system * c.vector.system;
     double largest_d = 0;
     for (int64_t column = first; column < c.s.nrhs && is_finite(largest_d); column += step) {
@@ -127,17 +146,17 @@ template <typename T> __host__ __device__ inline word word_of_given(const info_c
 }
 
 /** The word of a row's terms with solutions first, first + step, ...; what is not finite in the matrix has been seen before. */
-template <typename T> __host__ __device__ inline word word_of_solutions(const info_call &c, int64_t system, int64_t row, int64_t first, int64_t step)
+template <typename T, bool TRIDIAGONAL> __host__ __device__ inline word word_of_solutions(const info_call &c, int64_t system, int64_t row, int64_t first, int64_t step)
 {
-    const double largest = largest_coefficient<T>(c, system, row);
+    const double largest = largest_coefficient<T, TRIDIAGONAL>(c, system, row);
     const T *x = (const T *)c.s.X + system * c.vector.system;
     word best = 0;
-    if (first == 0 && is_zero_column<T>(c, system, row)) return ZERO_COLUMN | (LAST_ROW - (word)row);
+    if (first == 0 && is_zero_column<T, TRIDIAGONAL>(c, system, row)) return ZERO_COLUMN | (LAST_ROW - (word)row);
     const int scale = largest > 0 && is_finite(largest) ? exponent_of(largest) : 0;
     for (int64_t column = first; column < c.s.nrhs; column += step) {
         const T *const solution = x + column * c.s.ldx;
         if (!is_finite(size_of_number(solution[row * c.vector.row]))) return NOT_FINITE_SOLUTION | (LAST_ROW - (word)row);
-        visit_row<T>(c, c.s, system, row, [&](int64_t unknown, double size) {
+        visit_row<T, TRIDIAGONAL>(c, c.s, system, row, [&](int64_t unknown, double size) {
             const double value = size_of_number(solution[unknown * c.vector.row]);
             if (size > 0 && is_finite(size) && value > 0 && is_finite(value)) {
                 const word term = ordered(value, exponent_of(size) - scale) >> (63 - 24) << ROW | (LAST_ROW - (word)unknown);
@@ -149,7 +168,39 @@ template <typename T> __host__ __device__ inline word word_of_solutions(const in
     return best;
 }
 
-/** What the largest words of a system say. limit: the condition from which on it counts as singular. */
+/** How rows are shared out: `lanes` of a warp, a power of two, take rows lane, lane + lanes, ... of a piece; a piece has lanes * rows_of_lane rows. With
+ *  several lanes neighbouring threads have neighbouring rows, with one lane a piece neighbouring systems. Of the right-hand sides, group k of column_groups
+ *  takes k, k + column_groups, ... */
+struct share { int lanes, rows_of_lane; int64_t pieces /* of a system */, column_groups; };
+struct lane_rows { int64_t system, begin, end; };
+
+__host__ __device__ inline share share_out(const info_call &c)
+{
+    constexpr int WARP_LANES = 32, MOST_ROWS_OF_LANE = 64, COLUMNS_OF_GROUP = 16, MOST_GROUPS = 65535;
+    constexpr int64_t MANY_LANES = 1 << 17; /* as many as a device runs at once: beyond, a lane takes several rows */
+    const int64_t n = c.s.rows * c.s.m, wanted = (n * c.systems + MANY_LANES - 1) / MANY_LANES, groups = (c.s.nrhs + COLUMNS_OF_GROUP - 1) / COLUMNS_OF_GROUP;
+    const bool by_systems = c.systems > 1 && c.vector.system < c.vector.row;
+    share s = {1, (int)(wanted < MOST_ROWS_OF_LANE ? wanted : MOST_ROWS_OF_LANE), 1, groups < MOST_GROUPS ? groups : MOST_GROUPS};
+    while (!by_systems && s.lanes < WARP_LANES && s.lanes < n) s.lanes *= 2;
+    s.pieces = (n + s.lanes * s.rows_of_lane - 1) / (s.lanes * s.rows_of_lane);
+    return s;
+}
+
+/** Rows begin, begin + lanes, ... before `end` of a system; none for threads beyond the last piece. */
+__host__ __device__ inline lane_rows rows_of_thread(const info_call &c, const share &s, int64_t thread)
+{
+    const int64_t n = c.s.rows * c.s.m, group = thread / s.lanes, rows_of_piece = s.lanes * s.rows_of_lane;
+    const int64_t system = s.lanes == 1 ? group % c.systems : group / s.pieces, piece = s.lanes == 1 ? group / c.systems : group % s.pieces;
+    const int64_t begin = piece * rows_of_piece, end = begin + rows_of_piece;
+    if (group >= c.systems * s.pieces) return {0, 0, 0};
+    return {system, begin + thread % s.lanes, end < n ? end : n};
+}
+
+/** The condition from which on a matrix is taken for singular. A random right-hand side shows less than there is: of exactly singular matrices, whose
+ *  vanishing pivot has become a rounding error, half stay below 1 / eps, one of twenty below this. */
+__host__ __device__ inline double limit_of(double eps) { return 1 / (16 * eps); }
+
+/** What the largest words of a system say. */
 __host__ __device__ inline trine_gtsv_info judgement(word given, word solutions, double limit)
 {
     const int64_t row = (int64_t)(LAST_ROW - (solutions & LAST_ROW)), row_given = (int64_t)(LAST_ROW - (given & LAST_ROW));
