@@ -23,8 +23,8 @@ info_problem new_problem(info_problem p)
 }
 void free_problem(info_problem *p) { free(p->matrix), free(p->D), free(p->X), free(p->info); }
 
-static trine_strides matrix_strides(const info_problem *p) { return p->shared ? (trine_strides){1, 0} : p->interleaved ? (trine_strides){p->systems, 1} : (trine_strides){1, p->n}; }
 static trine_strides vector_strides(const info_problem *p) { return p->interleaved ? (trine_strides){p->systems, 1} : (trine_strides){1, p->n}; }
+static trine_strides matrix_strides(const info_problem *p) { return p->shared ? (trine_strides){1, 0} : vector_strides(p); }
 
 int64_t at_matrix(const info_problem *p, int64_t system, int k, int64_t j, int i, int q)
 {
@@ -106,7 +106,8 @@ static trine_status work_size(const info_problem *p, size_t *bytes)
 void solve_with_info(info_problem *p)
 {
     static trine_context ctx; /* one for the whole program */
-    const size_t size = trine_dtype_size(p->t), x_bytes = (size_t)p->x_elements * size, d_bytes = (size_t)p->d_elements * size, info_bytes = ((size_t)p->systems + 2 * GUARD) * sizeof(trine_gtsv_info);
+    const size_t size = trine_dtype_size(p->t), x_bytes = (size_t)p->x_elements * size, d_bytes = (size_t)p->d_elements * size;
+    const size_t info_bytes = ((size_t)p->systems + 2 * GUARD) * sizeof(trine_gtsv_info);
     trine_gtsv_info *infos = malloc(info_bytes);
     void *stream, *work, *without = malloc(x_bytes + 1);
     unsigned char guard[GUARD * sizeof(trine_gtsv_info)];
@@ -224,7 +225,8 @@ void check_infos(const info_problem *p, const char *what)
         if (e.row >= 0) right = found.row == e.row && (isnan(e.condition) ? isnan(found.condition) : found.condition == INFINITY);
         else if (e.condition > 1e308L) right = found.condition > 1e307 && found.row >= 0;
         else {
-            right = found.condition <= (double)(e.condition * (1 + 0x1p-45L)) && found.condition >= (double)(e.condition * (1 - 0x1p-11L) * (1 - 0x1p-45L)) && (found.condition >= limit) == (found.row >= 0);
+            right = found.condition <= (double)(e.condition * (1 + 0x1p-45L)) && found.condition >= (double)(e.condition * (1 - 0x1p-11L) * (1 - 0x1p-45L)) &&
+                    (found.condition >= limit) == (found.row >= 0);
             if (right && found.row >= 0) { /* the largest unknown, to within the rounding */
                 long double largest = 0;
                 for (int64_t i = 0; i < p->n; i++) largest = fmaxl(largest, e.unknowns[i]);
@@ -232,8 +234,9 @@ void check_infos(const info_problem *p, const char *what)
             }
         }
         if (!right)
-            fail_msg("%s: kind %d, dtype %d, n %lld, m %d, kl %d, ku %d, cyclic %d, op %d, nrhs %lld, system %lld: condition %g and row %lld instead of %Lg and %lld", what, (int)p->kind, (int)p->t,
-                     (long long)p->n, p->m, p->kl, p->ku, p->options.cyclic, (int)p->options.op, (long long)p->nrhs, (long long)s, found.condition, (long long)found.row, e.condition, (long long)e.row);
+            fail_msg("%s: kind %d, dtype %d, n %lld, m %d, kl %d, ku %d, cyclic %d, op %d, nrhs %lld, system %lld: condition %g and row %lld instead of %Lg and %lld", what,
+                     (int)p->kind, (int)p->t, (long long)p->n, p->m, p->kl, p->ku, p->options.cyclic, (int)p->options.op, (long long)p->nrhs, (long long)s, found.condition,
+                     (long long)found.row, e.condition, (long long)e.row);
         free(e.unknowns);
     }
 }

@@ -19,7 +19,8 @@ static void check(info_problem p, int singular, const char *what)
     check_infos(&p, what);
     for (int64_t s = 0; s < p.systems && singular >= 0; s++)
         if ((p.info[s].row >= 0) != singular)
-            fail_msg("%s: dtype %d, n %lld, system %lld, op %d: condition %g, row %lld", what, (int)p.t, (long long)p.n, (long long)s, (int)p.options.op, p.info[s].condition, (long long)p.info[s].row);
+            fail_msg("%s: dtype %d, n %lld, system %lld, op %d: condition %g, row %lld", what, (int)p.t, (long long)p.n, (long long)s, (int)p.options.op,
+                     p.info[s].condition, (long long)p.info[s].row);
     free_problem(&p);
 }
 
@@ -61,15 +62,17 @@ static void scaling_changes_no_verdict(void **state)
     enum { N = 1000 };
     for (int d = 0; d < 4; d++)
         for (int kind = 0; kind < 8; kind++) {
-            const double most = eps_of(all_dtypes[d]) > 1e-10 ? 30 : 300, kinds[8][3] = {{0, 0, 0}, {most, 0, 0}, {-most, 0, 0}, {0, most / 2.2, 0}, {0, 0, most / 2.5}, {0, most / 3, most / 3}, {most / 2, most / 4, 0}, {-most / 2, 0, most / 4}};
+            static const double kinds[8][3] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {0, .45, 0}, {0, 0, .4}, {0, .33, .33}, {.5, .25, 0}, {-.5, 0, .25}};
+            const double most = eps_of(all_dtypes[d]) > 1e-10 ? 30 : 300;
             char name[99];
-            scaling s = {all_dtypes[d], N, kinds[kind][0], kinds[kind][1], kinds[kind][2]};
+            scaling s = {all_dtypes[d], N, most * kinds[kind][0], most * kinds[kind][1], most * kinds[kind][2]};
             if (!test_is_small(N) || !test_is_to_do()) continue;
             info_problem p = new_problem((info_problem){.kind = TRIDIAGONAL, .t = all_dtypes[d], .rows = N, .nrhs = 2});
             set_coefficients(&p, scaled_value, &s);
             for (int64_t i = 0; i < N * p.nrhs; i++) { /* solutions of size 1, if columns were not scaled */
                 wide sum = 0;
-                for (int64_t j = i % N > 0 ? i % N - 1 : 0; j <= i % N + 1 && j < N; j++) sum += scaled_value(&s, 0, i % N, j) / column_scale(&s, j) * random_element(p.t, 9, (uint64_t)(j + i / N));
+                for (int64_t j = i % N > 0 ? i % N - 1 : 0; j <= i % N + 1 && j < N; j++)
+                    sum += scaled_value(&s, 0, i % N, j) / column_scale(&s, j) * random_element(p.t, 9, (uint64_t)(j + i / N));
                 put(p.t, p.D, i, sum);
             }
             snprintf(name, sizeof name, "scaled by 10^%g, rows by %g, columns by %g", s.all, s.rows, s.columns);
@@ -87,6 +90,22 @@ static void scaling_changes_no_verdict(void **state)
         }
 }
 
+static void denormal_numbers_are_numbers(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int k = 0; k < 10; k++) { /* rows 0, 3, ... are */
+            const double tiny = eps_of(all_dtypes[d]) > 1e-10 ? 0x1p-140 : 0x1p-1058;
+            info_problem p = new_problem((info_problem){.kind = TRIDIAGONAL, .t = all_dtypes[d], .rows = 10 + k});
+            fill_random(&p, 40 + (uint64_t)k, 4);
+            for (int64_t i = 0; i < p.n; i += 3) {
+                for (int side = -1; side <= 1; side++) put(p.t, p.matrix, at_matrix(&p, 0, side, i, 0, 0), tiny * get(p.t, p.matrix, at_matrix(&p, 0, side, i, 0, 0)));
+                put(p.t, p.D, i, tiny * get(p.t, p.D, i));
+            }
+            check(p, -1, "denormal");
+        }
+}
+
 static void every_path_size_and_op_follows_the_definition(void **state)
 {
     (void)state;
@@ -98,7 +117,7 @@ static void every_path_size_and_op_follows_the_definition(void **state)
             for (int cyclic = 0; cyclic < 2; cyclic++)
                 for (int op = 0; op < 3; op++, count++) {
                     if (!test_is_small(sizes[k]) || !test_is_to_do()) continue;
-                    info_problem p = new_problem((info_problem){.kind = TRIDIAGONAL, .t = all_dtypes[d], .rows = sizes[k], .nrhs = count % 3 ? 1 + count % 7 : 0, .in_place = count % 2,
+                    info_problem p = new_problem((info_problem){.kind = TRIDIAGONAL, .t = all_dtypes[d], .rows = sizes[k], .nrhs = 1 + count % 7, .in_place = count % 2,
                                                                 .options = {.cyclic = cyclic, .op = ops[op], .path = paths[count % 4], .refine = count % 5 == 0}});
                     fill_random(&p, (uint64_t)count, count % 4 ? 3.5 : 0);
                     check(p, count % 4 ? 0 : -1, "random");
@@ -112,8 +131,8 @@ static void the_bound_is_one(void **state)
         const int64_t n = 1 + k % 20;
         const trine_dtype t = k % 2 ? TRINE_D : TRINE_Z;
         if (!test_is_to_do()) continue;
-        info_problem p = new_problem((info_problem){.kind = k % 3 == 0 ? TRIDIAGONAL : k % 3 == 1 ? BANDS : BLOCKS, .t = t, .rows = n, .m = 1 + k / 3 % 3, .kl = k / 3 % 4, .ku = k / 12 % 4, .nrhs = 1 + k / 5 % 3,
-                                                    .options = {.op = ops[k / 7 % 3], .cyclic = k / 11 % 2}});
+        info_problem p = new_problem((info_problem){.kind = k % 3 == 0 ? TRIDIAGONAL : k % 3 == 1 ? BANDS : BLOCKS, .t = t, .rows = n, .m = 1 + k / 3 % 3,
+                                                    .kl = k / 3 % 4, .ku = k / 12 % 4, .nrhs = 1 + k / 5 % 3, .options = {.op = ops[k / 7 % 3], .cyclic = k / 11 % 2}});
         fill_random(&p, (uint64_t)k, 0);
         const long double condition = condition_of(&p, 0);
         solve_with_info(&p);
@@ -122,6 +141,25 @@ static void the_bound_is_one(void **state)
         if (condition < 1e6L) assert_int_equal(p.info[0].row, -1);
         free_problem(&p);
     }
+}
+
+/** [1 1; 1 1 + delta] x = [1; -1] has the solution (1 + 2 / delta, -2 / delta). */
+static void the_limit_is_where_it_is_said_to_be(void **state)
+{
+    (void)state;
+    for (int d = 0; d < 4; d++)
+        for (int k = 0; k < 2; k++) {
+            const long double limit = 1 / (16 * (long double)eps_of(all_dtypes[d])), quotient = limit * (k ? 4 / 3.L : 2 / 3.L);
+            info_problem p = new_problem((info_problem){.kind = TRIDIAGONAL, .t = all_dtypes[d], .rows = 2});
+            for (int row = 0; row < 2; row++) {
+                for (int side = -1; side <= 1; side++) put(p.t, p.matrix, at_matrix(&p, 0, side, row, 0, 0), row && side == 0 ? 1 + 2 / quotient : 1);
+                put(p.t, p.D, row, row ? -1 : 1);
+            }
+            solve_with_info(&p);
+            check_infos(&p, "limit");
+            assert_int_equal(p.info[0].row, k - 1); /* both unknowns are as large, to within the rounding */
+            free_problem(&p);
+        }
 }
 
 /* --------------------------------------------- zeros, and what is not finite */
@@ -155,8 +193,9 @@ static wide holed_value(void *argument, int64_t system, int64_t row, int64_t col
 /** One of each kind, not small; k-th of them. */
 static info_problem some_problem(int k, trine_dtype t, trine_gtsv_options options)
 {
-    const info_problem shapes[] = {{.kind = TRIDIAGONAL, .rows = 700, .nrhs = 3}, {.kind = BLOCKS, .rows = 130, .m = 3, .nrhs = 2}, {.kind = BANDS, .rows = 400, .kl = 3, .ku = 2, .nrhs = 2},
-                                   {.kind = BATCH, .rows = 40, .systems = 37}, {.kind = BATCH, .rows = 300, .systems = 5, .interleaved = true}, {.kind = BANDS, .rows = 500, .kl = 1, .ku = 1}};
+    const info_problem shapes[] = {{.kind = TRIDIAGONAL, .rows = 700, .nrhs = 3},   {.kind = BLOCKS, .rows = 130, .m = 3, .nrhs = 2},
+                                   {.kind = BANDS, .rows = 400, .kl = 3, .ku = 2, .nrhs = 2}, {.kind = BATCH, .rows = 40, .systems = 37},
+                                   {.kind = BATCH, .rows = 300, .systems = 5, .interleaved = true}, {.kind = BANDS, .rows = 500, .kl = 1, .ku = 1}};
     info_problem p = shapes[k];
     p.t = t, p.options = options;
     return new_problem(p);
@@ -247,8 +286,8 @@ static void blocks_and_bands_follow_the_definition(void **state)
         const bool blocks = k / 32 % 2;
         const trine_gtsv_options options = {.op = ops[k / 64 % 3], .cyclic = k / 192 % 2, .refine = k % 5 == 0, .memory = k % 7 == 0 ? TRINE_MEMORY_SMALL : TRINE_MEMORY_AUTO};
         if (!test_is_to_do()) continue;
-        info_problem p = {.kind = blocks ? BLOCKS : BANDS, .t = all_dtypes[d], .rows = blocks ? 240 : 700, .m = m, .kl = m, .ku = (3 * k) % 9, .nrhs = MANY, .in_place = k % 3 == 0, .options = options};
-        p = new_problem(p);
+        info_problem p = new_problem((info_problem){.kind = blocks ? BLOCKS : BANDS, .t = all_dtypes[d], .rows = blocks ? 240 : 700, .m = m, .kl = m, .ku = 3 * k % 9, .nrhs = MANY,
+                                                    .in_place = k % 3 == 0, .options = options});
         fill_random(&p, (uint64_t)k, 3.0 * p.m + p.kl + p.ku);
         solve_with_info(&p);
         check_infos(&p, "dominant");
@@ -258,8 +297,9 @@ static void blocks_and_bands_follow_the_definition(void **state)
             double_a_row(&p, p.n / 2 + (blocks ? (m - p.n / 2 % m) % m + 1 : 0));
             solve_with_info(&p);
             check_infos(&p, "a row twice another one");
-            if (p.info[0].row < 0) fail_msg("a row twice another one: kind %d, dtype %d, n %lld, m %d, kl %d, ku %d, cyclic %d, op %d, refine %d, memory %d: condition %g", (int)p.kind, d, (long long)p.n, p.m, p.kl,
-                                            p.ku, options.cyclic, (int)options.op, options.refine, (int)options.memory, p.info[0].condition);
+            if (p.info[0].row < 0)
+                fail_msg("a row twice another one: kind %d, dtype %d, n %lld, m %d, kl %d, ku %d, cyclic %d, op %d, refine %d, memory %d: condition %g", (int)p.kind, d,
+                         (long long)p.n, p.m, p.kl, p.ku, options.cyclic, (int)options.op, options.refine, (int)options.memory, p.info[0].condition);
         }
         free_problem(&p);
     }
@@ -274,8 +314,8 @@ static void tiny_cyclic_systems_and_many_right_hand_sides_follow_the_definition(
             for (int ku = 0; ku <= 8; ku += 3, count++) {
                 const bool blocks = count % 4 == 0;
                 if (!test_is_to_do()) continue;
-                info_problem p = new_problem((info_problem){.kind = blocks ? BLOCKS : BANDS, .t = all_dtypes[count % 4], .rows = rows, .m = 1 + kl % 8, .kl = kl, .ku = ku, .nrhs = count % 50 ? 1 + count % 40 : 70000,
-                                                            .options = {.cyclic = count % 3 > 0, .op = ops[count / 3 % 3]}});
+                info_problem p = new_problem((info_problem){.kind = blocks ? BLOCKS : BANDS, .t = all_dtypes[count % 4], .rows = rows, .m = 1 + kl % 8, .kl = kl, .ku = ku,
+                                                            .nrhs = count % 50 ? 1 + count % 40 : 70000, .options = {.cyclic = count % 3 > 0, .op = ops[count / 3 % 3]}});
                 fill_random(&p, (uint64_t)count, 2);
                 check(p, -1, "tiny");
             }
@@ -301,8 +341,8 @@ static void systems_of_a_batch_are_told_apart(void **state)
         for (size_t s = 0; s < sizeof counts / sizeof *counts; s++)
             for (int d = 0; d < 4; d++, count++) {
                 if (sizes[n] * counts[s] > 100000 || !test_is_small(sizes[n]) || !test_is_to_do()) continue;
-                info_problem p = new_problem((info_problem){.kind = BATCH, .t = all_dtypes[d], .rows = sizes[n], .systems = counts[s], .interleaved = count % 2, .shared = count % 5 == 0, .in_place = count % 3 == 0,
-                                                            .options = {.op = ops[count % 3], .cyclic = count % 7 == 0}});
+                info_problem p = new_problem((info_problem){.kind = BATCH, .t = all_dtypes[d], .rows = sizes[n], .systems = counts[s], .interleaved = count % 2,
+                                                            .shared = count % 5 == 0, .in_place = count % 3 == 0, .options = {.op = ops[count % 3], .cyclic = count % 7 == 0}});
                 set_coefficients(&p, batch_value, &(random_seed){p.t, p.n});
                 fill_right_hand_sides(&p, 30);
                 for (int64_t k = 0; k < p.systems; k++) /* of one sign where the vector that A takes to zero has one: seen by every system */
@@ -313,7 +353,8 @@ static void systems_of_a_batch_are_told_apart(void **state)
                 solve_with_info(&p);
                 check_infos(&p, "batch");
                 for (int64_t k = 0; k < p.systems && !p.shared && !p.options.cyclic && p.n <= 501; k++)
-                    if ((p.info[k].row >= 0) != (k % 3 == 1 && p.n % 2)) fail_msg("n %lld, system %lld: condition %g, row %lld", (long long)p.n, (long long)k, p.info[k].condition, (long long)p.info[k].row);
+                    if ((p.info[k].row >= 0) != (k % 3 == 1 && p.n % 2))
+                        fail_msg("n %lld, system %lld: condition %g, row %lld", (long long)p.n, (long long)k, p.info[k].condition, (long long)p.info[k].row);
                 free_problem(&p);
             }
 }
@@ -365,7 +406,7 @@ static void functions_without_an_info_refuse_it(void **state)
 {
     (void)state;
     static const int32_t offsets[] = {0, 0};
-    static double v[64], work[8192];
+    static double v[64], work[1 << 18];
     static int32_t rows[4];
     trine_gtsv_info *const there = (trine_gtsv_info *)v, *const crooked = (trine_gtsv_info *)((char *)v + 4);
     const trine_gtsv_options given = {.info = there}, not_aligned = {.info = crooked};
@@ -385,8 +426,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(singular_families_are_told_from_regular_ones),
         cmocka_unit_test(scaling_changes_no_verdict),
+        cmocka_unit_test(denormal_numbers_are_numbers),
         cmocka_unit_test(every_path_size_and_op_follows_the_definition),
         cmocka_unit_test(the_bound_is_one),
+        cmocka_unit_test(the_limit_is_where_it_is_said_to_be),
         cmocka_unit_test(nothing_to_solve_says_nothing),
         cmocka_unit_test(rows_and_columns_of_zeros_are_named),
         cmocka_unit_test(what_is_not_finite_is_named),

@@ -57,12 +57,12 @@ typedef enum {
                            factorization is the matrix and coarse systems; it is not fast to solve with: two eliminations. */
 } trine_gtsv_memory;
 
-/** What the right-hand sides and solutions of a solve on the GPU say of its matrix. With the rows of op(A) times powers of two that make their largest
+/** What the right-hand sides and solutions of a solve on a GPU say of its matrix. With the rows of op(A) times powers of two that make their largest
  *  coefficients 1 to 2, and then its columns, condition is a lower bound of the condition number in the maximum norm: the largest unknown over
  *  the largest right-hand side, both scaled alike, over all right-hand sides together. Scaling rows or columns by powers of two does not change it; a bound for a
  *  matrix that differs from A by rounding errors, since the solution does; rounded down by at most 2^-11 of it. Complex numbers count as the larger of |re|
  *  and |im|, which may make it larger by a factor of 1.5. It is no estimate: right-hand sides to which what is singular adds nothing are solved well, and
- *  do not show it; of random ones one of twenty does not, of several together hardly any. */
+ *  do not show it; of random ones few do not, of several together hardly any (docs/notes/gtsv-info.md). */
 typedef struct {
     double condition; /* Inf: a row or column of zeros, or a solution that is not finite from numbers that are; NaN: NaN or Inf was given; 0: no right-hand side, or all zero */
     int64_t row;      /* -1: nothing was found. Else op(A) is singular to working precision, as far as this solve can tell: condition >= 2^19 (S, C) or

@@ -152,13 +152,13 @@ template <typename T, bool TRIDIAGONAL> __host__ __device__ inline word word_of_
     const T *x = (const T *)c.s.X + system * c.vector.system;
     word best = 0;
     if (first == 0 && is_zero_column<T, TRIDIAGONAL>(c, system, row)) return ZERO_COLUMN | (LAST_ROW - (word)row);
-    const int scale = largest > 0 && is_finite(largest) ? exponent_of(largest) : 0;
+    const int scale = largest > 0 ? exponent_of(largest) : 0;
     for (int64_t column = first; column < c.s.nrhs; column += step) {
         const T *const solution = x + column * c.s.ldx;
         if (!is_finite(size_of_number(solution[row * c.vector.row]))) return NOT_FINITE_SOLUTION | (LAST_ROW - (word)row);
         visit_row<T, TRIDIAGONAL>(c, c.s, system, row, [&](int64_t unknown, double size) {
             const double value = size_of_number(solution[unknown * c.vector.row]);
-            if (size > 0 && is_finite(size) && value > 0 && is_finite(value)) {
+            if (size > 0 && value > 0) { /* what is not finite has a larger word elsewhere */
                 const word term = ordered(value, exponent_of(size) - scale) >> (63 - 24) << ROW | (LAST_ROW - (word)unknown);
                 best = term > best ? term : best;
             }
@@ -197,7 +197,7 @@ __host__ __device__ inline lane_rows rows_of_thread(const info_call &c, const sh
 }
 
 /** The condition from which on a matrix is taken for singular. A random right-hand side shows less than there is: of exactly singular matrices, whose
- *  vanishing pivot has become a rounding error, half stay below 1 / eps, one of twenty below this. */
+ *  vanishing pivot has become a rounding error, many stay below 1 / eps, few below this (docs/notes/gtsv-info.md). */
 __host__ __device__ inline double limit_of(double eps) { return 1 / (16 * eps); }
 
 /** What the largest words of a system say. */
