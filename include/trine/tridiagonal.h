@@ -76,7 +76,7 @@ typedef struct {
     trine_pivot pivot;
     double epsilon;        /* >= 0: coefficients with |x| <= epsilon count as zero when they are about to be eliminated or to
                               become pivots (noisy input). A pivot that vanishes becomes a rounding error of its row, so that a
-                              singular system gives huge solutions; a GPU reports no error */
+                              singular system gives huge solutions; a GPU reports no error, unless info is given */
     int cyclic;            /* 1: row 0 also has a[0] in column n-1, row n-1 has c[n-1] in column 0; 0: both are never used */
     int refine;            /* 1: a step of iterative refinement in working precision, which makes the componentwise backward
                               error small. Costs another solve and n*nrhs elements of workspace */
