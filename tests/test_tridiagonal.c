@@ -447,6 +447,35 @@ static void wrong_arguments_are_refused(void **state)
     OK(SOLVE(TRINE_D, 4, 0, NULL, v, NULL, 4, NULL, 4, NULL, 0));
 }
 
+static void an_info_is_ignored_on_the_cpu(void **state)
+{
+    (void)state;
+    const trine_gtsv_options options = {.info = (trine_gtsv_info *)8}; /* nothing is there */
+    const double off[] = {0, 0, 0, 0}, b[] = {2, 2, 2, 2}, D[] = {2, 4, 6, 8}, AB[] = {0, 0, 0, 0, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0};
+    const double block[] = {2, 0, 0, 2, 2, 0, 0, 2}, zero[8] = {0};
+    const int32_t rows[] = {0, 1, 2, 3}, offsets[] = {0, 4};
+    const trine_strides strides = {1, 2};
+    double work[2048], factor[2048], X[4], values[4];
+    int32_t X_rows[4];
+    for (int k = 0; k < 7; k++) {
+        memset(X, 0, sizeof X);
+        switch (k) {
+        case 0: OK(trine_gtsv_cpu(1, TRINE_D, 4, 1, &options, off, b, off, D, 4, X, 4, work, sizeof work)); break;
+        case 1: OK(trine_bgtsv_cpu(1, TRINE_D, 2, 2, 1, &options, zero, block, zero, D, 4, X, 4, work, sizeof work)); break;
+        case 2: OK(trine_gbsv_cpu(1, TRINE_D, 4, 1, 1, 2, &options, AB, D, 4, X, 4, work, sizeof work)); break;
+        case 3: OK(trine_gtsv_batch_cpu(1, TRINE_D, 2, 2, &options, off, b, off, strides, D, X, strides, work, sizeof work)); break;
+        case 4: OK(trine_gtsv_csc2dense_cpu(1, TRINE_D, 4, 1, &options, off, b, off, D, rows, offsets, X, 4, work, sizeof work)); break;
+        case 5: OK(trine_gtsv_csc2csc_cpu(1, TRINE_D, 4, 1, &options, off, b, off, D, rows, offsets, X, X_rows, offsets, work, sizeof work)); break;
+        default:
+            OK(trine_bgtf_cpu(1, TRINE_D, 2, 2, &options, zero, block, zero, factor, sizeof factor));
+            OK(trine_bgtfs_cpu(1, TRINE_D, 2, 2, 1, &options, factor, sizeof factor, D, 4, X, 4, work, sizeof work));
+        }
+        for (int i = 0; i < 4; i++) assert_true(X[i] == i + 1);
+    }
+    OK(trine_gtsv_backward_error_cpu(1, TRINE_D, 4, 1, &options, off, b, off, D, 4, X, 4, values));
+    assert_true(values[0] == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +506,7 @@ int main(void)
         cmocka_unit_test(sizes_that_no_memory_holds_are_refused),
         cmocka_unit_test(a_build_without_cuda_says_so),
         cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(an_info_is_ignored_on_the_cpu),
     };
     return TEST_MAIN(tests);
 }

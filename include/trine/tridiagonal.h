@@ -57,12 +57,26 @@ typedef enum {
                            factorization is the matrix and coarse systems; it is not fast to solve with: two eliminations. */
 } trine_gtsv_memory;
 
+/** What the right-hand sides and solutions of a solve on a GPU say of its matrix. With the rows of op(A) times powers of two that make their largest
+ *  coefficients 1 to 2, and then its columns, condition is a lower bound of the condition number in the maximum norm: the largest unknown over
+ *  the largest right-hand side, both scaled alike, over all right-hand sides together. Scaling rows or columns by powers of two does not change it; a bound for a
+ *  matrix that differs from A by rounding errors, since the solution does; rounded down by at most 2^-11 of it. Complex numbers count as the larger of |re|
+ *  and |im|, which may make it larger by a factor of 1.5. It is no estimate: right-hand sides to which what is singular adds nothing are solved well, and
+ *  do not show it; of random ones few do not, of several together hardly any (docs/notes/gtsv-info.md). */
+typedef struct {
+    double condition; /* Inf: a row or column of zeros, or a solution that is not finite from numbers that are; NaN: NaN or Inf was given; 0: no right-hand side, or all zero */
+    int64_t row;      /* -1: nothing was found. Else op(A) is singular to working precision, as far as this solve can tell: condition >= 2^19 (S, C) or
+                         2^48 (D, Z), which is 1/16 of the reciprocal of eps, so that a digit of the solution is right at best; and this is the unknown that is largest
+                         after the scaling (to within 2^-11). If condition is NaN or Inf, the first row given with NaN or Inf, else the first row of
+                         zeros, else the first column of zeros, else the first unknown that is not finite */
+} trine_gtsv_info;
+
 /** NULL or zeroed: a non-cyclic system, scaled partial pivoting, everything else automatic. */
 typedef struct {
     trine_pivot pivot;
     double epsilon;        /* >= 0: coefficients with |x| <= epsilon count as zero when they are about to be eliminated or to
                               become pivots (noisy input). A pivot that vanishes becomes a rounding error of its row, so that a
-                              singular system gives huge solutions; a GPU reports no error */
+                              singular system gives huge solutions; a GPU reports no error, unless info is given */
     int cyclic;            /* 1: row 0 also has a[0] in column n-1, row n-1 has c[n-1] in column 0; 0: both are never used */
     int refine;            /* 1: a step of iterative refinement in working precision, which makes the componentwise backward
                               error small. Costs another solve and n*nrhs elements of workspace */
@@ -71,6 +85,10 @@ typedef struct {
     trine_gtsv_path path;  /* 0 = TRINE_GTSV_AUTO */
     trine_gtsv_final final_stage; /* trine_gtsv by stages; others are TRINE_GTSV_STAGES even where the path is automatic (Klein 2024, Figure 13) */
     trine_gtsv_memory memory; /* blocks and bands; 0 = TRINE_MEMORY_AUTO */
+    trine_gtsv_info *info; /* device memory, 8-byte aligned, or NULL: written when the stream has passed the solve, without a synchronization. One for a call of
+                              trine_gtsv, trine_bgtsv and trine_gbsv, one for each system of trine_gtsv_batch; other functions that solve on a GPU refuse
+                              it, functions on a CPU ignore it: they return TRINE_ERR_SINGULAR. Reads matrix and right-hand sides once before the solve, matrix and
+                              solution once after it; no workspace */
 } trine_gtsv_options;
 
 /** Bytes of device workspace for trine_gtsv: about 1 % of n (4 + nrhs) elements and 60 KB (7 % of n (3 + nrhs) where the

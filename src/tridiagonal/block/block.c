@@ -2,6 +2,7 @@
 #include <omp.h>
 
 #include "tridiagonal/block/block.h"
+#include "tridiagonal/info/info.h"
 #include "tridiagonal/rpts/parts.h"
 
 trine_status block_lay_out(const block_call *call, size_t start, int extra, block_work *at, size_t *bytes)
@@ -119,8 +120,10 @@ static trine_status bytes_of(trine_status (*count)(const block_call *, size_t *)
     return is_empty(call) ? TRINE_SUCCESS : count(call, bytes);
 }
 
-/** Solve with the matrix or, once set, with the factorization: all at once, or in parts, for which a plan is the same. */
-static trine_status run(const struct block_backend *backend, block_call *call, int64_t nrhs, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+/** Solve with the matrix or, once set, with the factorization: all at once, or in parts, for which a plan is the same. info: NULL, or where one may be
+ *  asked for. */
+static trine_status run(const struct block_backend *backend, block_call *call, int64_t nrhs, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes,
+                        info_call *info)
 {
     const int64_t parts = call->o.nrhs < nrhs ? rpts_parts(nrhs) : 1;
     size_t needed = 0;
@@ -130,12 +133,15 @@ static trine_status run(const struct block_backend *backend, block_call *call, i
     TRY(rpts_check_work(work, work_bytes, needed));
     REQUIRE((uintptr_t)work % 16 == 0, "work does not start on 16 bytes");
     call->ldd = ldd, call->ldx = ldx, call->work = work;
+    TRY(info_before(info, nrhs, D, ldd));
     for (int64_t part = 0; part < parts && !is_empty(call); part++) {
         const int64_t first = parts > 1 ? rpts_part(nrhs, part) : 0;
         if (parts > 1) call->o.nrhs = rpts_part(nrhs, part + 1) - first;
         call->D = rpts_column(call->t, D, ldd, first), call->X = (void *)(uintptr_t)rpts_column(call->t, X, ldx, first);
         TRY(call->factor ? backend->substitute(call) : backend->solve(call));
     }
+    TRY(info_after(info, nrhs, X, ldx));
+    TRY(info_end(info));
 done:
     return status;
 }
@@ -156,7 +162,7 @@ static trine_status make_scalar(const place *at, trine_dtype t, int64_t n, int64
     TRY(begin(at, t, n, nrhs, options, call));
     call->A = (block_matrix){.n = n, .rows = n, .width = 1, .size = 1, .banded = true, .kl = 1, .ku = 1, .cyclic = call->o.cyclic, .op = call->o.op};
     call->is_scalar = true;
-    call->given = *options;
+    call->given = info_none(options);
     call->given.op = TRINE_N;
 done:
     return status;
@@ -178,11 +184,12 @@ static trine_status scalar_solve(void *stream, trine_dtype t, int64_t n, int64_t
 {
     const place at = gpu(stream);
     block_call call;
+    info_call info = info_of_system(stream, options, banded_of_blocks(t, n, 1, options, a, b, c));
     trine_status status = TRINE_SUCCESS;
     if (!is_copied(options)) return trine_gtsv(stream, t, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
     TRY(make_scalar(&at, t, n, nrhs, options, &call));
     TRY(set_bands(a, b, c, &call));
-    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes));
+    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes, &info));
 done:
     return status;
 }
@@ -204,10 +211,11 @@ static trine_status bgtsv(place at, trine_dtype t, int64_t rows, int n, int64_t 
                           const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     block_call call;
+    info_call info = info_of_system(at.stream, options, banded_of_blocks(t, rows, n, options, a, b, c));
     trine_status status = TRINE_SUCCESS;
     TRY(make_blocks(&at, t, rows, n, nrhs, options, false, &call));
     TRY(set_bands(a, b, c, &call));
-    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes));
+    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes, at.backend == &block_cpu ? NULL : &info));
 done:
     return status;
 }
@@ -254,6 +262,7 @@ static trine_status bgtf(place at, trine_dtype t, int64_t rows, int n, const tri
     block_call call;
     trine_status status = TRINE_SUCCESS;
     TRY(make_blocks(&at, t, rows, n, 1, options, true, &call));
+    if (at.backend != &block_cpu) TRY(info_refuse(options, "trine_bgtf"));
     TRY(set_bands(a, b, c, &call));
     TRY(set_factor(factor, factor_bytes, &call));
     if (call.A.n) status = at.backend->factor(&call);
@@ -267,8 +276,9 @@ static trine_status bgtfs(place at, trine_dtype t, int64_t rows, int n, int64_t 
     block_call call;
     trine_status status = TRINE_SUCCESS;
     TRY(make_blocks(&at, t, rows, n, nrhs, options, true, &call));
+    if (at.backend != &block_cpu) TRY(info_refuse(options, "trine_bgtfs"));
     TRY(set_factor(factor, factor_bytes, &call));
-    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes));
+    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes, NULL));
 done:
     return status;
 }
@@ -329,11 +339,13 @@ static trine_status gbsv(place at, trine_dtype t, int64_t n, int64_t nrhs, int k
                          const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     block_call call;
+    info_call info;
     trine_status status = TRINE_SUCCESS;
     TRY(make_bands(&at, t, n, nrhs, kl, ku, options, &call));
     REQUIRE(!n || AB, "AB is NULL");
     call.A.a = AB;
-    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes));
+    info = info_of_system(at.stream, options, banded_of_bands(t, n, kl, ku, options, AB));
+    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes, at.backend == &block_cpu ? NULL : &info));
 done:
     return status;
 }

@@ -15,7 +15,7 @@ static const worst_fn worst_of[] = TABLE(worst_row);
 static trine_status backward_errors(void *stream, int threads, const error_call *c)
 {
     (void)stream;
-    for (int64_t column = 0; column < c->nrhs; column++) c->errors[column] = worst_of[c->t](c, column, threads ? threads : omp_get_max_threads());
+    for (int64_t column = 0; column < c->s.nrhs; column++) c->errors[column] = worst_of[c->s.t](c, column, threads ? threads : omp_get_max_threads());
     return TRINE_SUCCESS;
 }
 

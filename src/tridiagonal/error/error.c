@@ -14,16 +14,21 @@ static place gpu(void *stream) { return (place){TRINE_CUDA_TABLE(&error_cuda), s
 static place cpu(int threads) { return (place){&error_cpu, NULL, threads}; }
 
 /** What all have in common; the matrix has been checked, its bands are there unless it has no rows. */
-static trine_status measure(const place *at, const block_matrix *A, const rpts_options *o, bool banded, error_call *c)
+static trine_status measure(const place *at, const block_matrix *A, const rpts_options *o, bool banded, error_call *call)
 {
+    const banded_system *c = &call->s;
     REQUIRE(at->threads >= 0, "threads is %d", at->threads);
     for (int k = 0; k <= c->kl + c->ku; k++) REQUIRE(!A->n || c->band[k], "%s is NULL", banded ? "AB" : k == 0 ? "a" : k == 1 ? "b" : "c");
     trine_status status = rpts_check_vectors(A->n, o->nrhs, c->D, c->ldd, c->X, c->ldx);
     if (status) return status;
-    REQUIRE(!o->nrhs || c->errors, "errors is NULL");
+    REQUIRE(!o->nrhs || call->errors, "errors is NULL");
     if (!at->backend) return trine_fail(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; the functions whose names end in _cpu take host memory");
-    c->nrhs = o->nrhs, c->cyclic = o->cyclic, c->transposed = o->op != TRINE_N, c->conjugate = o->op == TRINE_H;
-    return o->nrhs ? at->backend->backward_errors(at->stream, at->threads, c) : TRINE_SUCCESS;
+    return o->nrhs ? at->backend->backward_errors(at->stream, at->threads, call) : TRINE_SUCCESS;
+}
+
+static void set_vectors(int64_t nrhs, const void *D, int64_t ldd, const void *X, int64_t ldx, banded_system *s)
+{
+    s->nrhs = nrhs, s->D = D, s->ldd = ldd, s->X = X, s->ldx = ldx;
 }
 
 static trine_status blocks_error(place at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
@@ -32,9 +37,11 @@ static trine_status blocks_error(place at, trine_dtype t, int64_t rows, int n, i
     trine_status status = TRINE_SUCCESS;
     rpts_options o;
     block_matrix A;
-    error_call call = {.t = t, .rows = rows, .m = n, .kl = 1, .ku = 1, .band = {a, b, c}, .D = D, .X = X, .ldd = ldd, .ldx = ldx, .errors = errors};
+    error_call call = {.errors = errors};
     TRY(block_check_options(t, rows, nrhs, options, &o));
     TRY(block_group_blocks(rows, n, &o, block_cpu.widths, &A));
+    call.s = banded_of_blocks(t, rows, n, options, a, b, c);
+    set_vectors(nrhs, D, ldd, X, ldx, &call.s);
     TRY(measure(&at, &A, &o, false, &call));
 done:
     return status;
@@ -46,10 +53,11 @@ static trine_status bands_error(place at, trine_dtype t, int64_t n, int64_t nrhs
     trine_status status = TRINE_SUCCESS;
     rpts_options o;
     block_matrix A;
-    error_call call = {.t = t, .rows = n, .m = 1, .kl = kl, .ku = ku, .D = D, .X = X, .ldd = ldd, .ldx = ldx, .errors = errors};
+    error_call call = {.errors = errors};
     TRY(block_check_options(t, n, nrhs, options, &o));
     TRY(block_group_bands(n, kl, ku, &o, block_cpu.widths, &A));
-    for (int k = 0; AB && k <= kl + ku; k++) call.band[k] = (const char *)AB + (size_t)(k * n) * trine_dtype_size(t);
+    call.s = banded_of_bands(t, n, kl, ku, options, AB);
+    set_vectors(nrhs, D, ldd, X, ldx, &call.s);
     TRY(measure(&at, &A, &o, true, &call));
 done:
     return status;

@@ -1,10 +1,10 @@
 /* trine_gtsv_batch: the arguments, then the way that suits the size of the systems. */
-#include "tridiagonal/rpts.h"
+#include "tridiagonal/info/info.h"
 
-/** Options for the solve of packed systems: their op is done. */
+/** Options for the solve of packed systems: their op is done, and their infos are the batch's. */
 static trine_gtsv_options packed_options(const trine_gtsv_options *options)
 {
-    trine_gtsv_options o = options ? *options : (trine_gtsv_options){0};
+    trine_gtsv_options o = info_none(options);
     o.op = TRINE_N;
     return o;
 }
@@ -84,14 +84,22 @@ trine_status trine_gtsv_batch(void *stream, trine_dtype t, int64_t n, int64_t sy
 {
     trine_status status = TRINE_SUCCESS;
     gtsv_batch batch;
+    info_call info, *asked = NULL;
     size_t array, solver;
     TRY(prepare(t, n, systems, options, &batch, &array, &solver));
     TRY(rpts_check_batch(a, b, c, matrix_strides, D, X, vector_strides, &batch));
     TRY(rpts_check_work(work, work_bytes, 4 * array + solver));
     REQUIRE((uintptr_t)work % 16 == 0, "work does not start on 16 bytes");
-    if (!n || !systems) return TRINE_SUCCESS;
-    if (n <= SMALL_ROWS) TRY(TRINE_CUDA_TABLE(&gtsv_batch_cuda)->solve_small(stream, &batch));
+    if (options && options->info) {
+        info = info_of_system(stream, options, banded_of_blocks(t, n, 1, options, a, b, c)), asked = &info;
+        info.systems = systems, info.matrix = matrix_strides, info.vector = vector_strides;
+    }
+    TRY(info_before(asked, 1, D, 0));
+    if (!n || !systems) status = TRINE_SUCCESS;
+    else if (n <= SMALL_ROWS) TRY(TRINE_CUDA_TABLE(&gtsv_batch_cuda)->solve_small(stream, &batch));
     else TRY(solve_long(stream, &batch, options, work, array, solver));
+    TRY(info_after(asked, 1, X, 0));
+    TRY(info_end(asked));
 done:
     return status;
 }

@@ -1,5 +1,6 @@
 /* trine_gtsv: the arguments, then the device. */
 #include "tridiagonal/gtsv/marks.h"
+#include "tridiagonal/info/info.h"
 #include "tridiagonal/rpts/parts.h"
 
 enum { GTSV_PARTITION = 32, ONE_THREAD_ROWS = 32 };
@@ -36,9 +37,9 @@ trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, const 
     return prepare(t, n, rpts_part_size(nrhs), options, &o, &plan, bytes);
 }
 
-/** At most RPTS_MOST_COLUMNS right-hand sides. */
+/** At most RPTS_MOST_COLUMNS right-hand sides. info: of the call that this is a part of, or NULL. */
 static trine_status solve(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, const struct gtsv_device_call *call, const int32_t *marks,
-                          size_t work_bytes)
+                          size_t work_bytes, info_call *info)
 {
     rpts_options o;
     rpts_plan plan;
@@ -49,7 +50,9 @@ static trine_status solve(trine_dtype t, int64_t n, int64_t nrhs, const trine_gt
     TRY(rpts_check_vectors(n, nrhs, call->D, call->ldd, call->X, call->ldx));
     TRY(rpts_check_work(call->work, work_bytes, needed));
     REQUIRE((uintptr_t)call->work % 16 == 0, "work does not start on 16 bytes");
-    if (n && nrhs) status = marks ? TRINE_CUDA_TABLE(&gtsv_marks_cuda)->solve(&o, &plan, call, marks) : TRINE_CUDA_TABLE(&gtsv_cuda)->solve(&o, &plan, call);
+    TRY(info_before(info, nrhs, call->D, call->ldd));
+    if (n && nrhs) TRY(marks ? TRINE_CUDA_TABLE(&gtsv_marks_cuda)->solve(&o, &plan, call, marks) : TRINE_CUDA_TABLE(&gtsv_cuda)->solve(&o, &plan, call));
+    TRY(info_after(info, nrhs, call->X, call->ldx));
 done:
     return status;
 }
@@ -60,11 +63,14 @@ trine_status trine_gtsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, co
 {
     trine_status status = TRINE_SUCCESS;
     struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .work = work, .ldd = ldd, .ldx = ldx};
+    info_call info, *asked = NULL;
+    if (options && options->info) info = info_of_system(stream, options, banded_of_blocks(t, n, 1, options, a, b, c)), asked = &info;
     for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
         const int64_t first = rpts_part(nrhs, part);
         call.D = rpts_column(t, D, ldd, first), call.X = (void *)(uintptr_t)rpts_column(t, X, ldx, first);
-        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, work_bytes));
+        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, work_bytes, asked));
     }
+    TRY(info_end(asked));
 done:
     return status;
 }
@@ -77,7 +83,7 @@ trine_status gtsv_packed(void *stream, trine_dtype t, int64_t n, int64_t order, 
     for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
         const int64_t first = rpts_part(nrhs, part);
         call.D = call.X = (void *)(uintptr_t)rpts_column(t, X, n, first);
-        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, work_bytes));
+        TRY(solve(t, n, rpts_part(nrhs, part + 1) - first, options, &call, NULL, work_bytes, NULL));
     }
 done:
     return status;
@@ -87,5 +93,5 @@ trine_status gtsv_with_marks(void *stream, trine_dtype t, int64_t n, int64_t nrh
                              void *X, int64_t ldx, const int32_t *marks, void *work, size_t work_bytes)
 {
     const struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .D = X, .X = X, .work = work, .ldd = ldx, .ldx = ldx};
-    return solve(t, n, nrhs, options, &call, marks, work_bytes);
+    return solve(t, n, nrhs, options, &call, marks, work_bytes, NULL);
 }

@@ -1,5 +1,6 @@
 /* Sparse right-hand sides: expanded into X, solved in place, and for csc2csc pruned to the largest entries. On a GPU tiles of
  * D without entries are marked, so that the solve passes over them. */
+#include "tridiagonal/info/info.h"
 #include "tridiagonal/rpts/parts.h"
 #include "tridiagonal/sparse_rhs/sparse_rhs.h"
 
@@ -61,6 +62,7 @@ static trine_status csc2dense(const place *at, trine_dtype t, int64_t n, int64_t
     layout l;
     TRY(lay_out(at, t, n, at->gpu ? rpts_part_size(nrhs) : nrhs, options, &l));
     const size_t needed = l.mark_bytes + l.solver_bytes;
+    if (at->gpu) TRY(info_refuse(options, "trine_gtsv_csc2dense"));
     TRY(check_columns(at, n, nrhs, "D", values, rows, offsets));
     REQUIRE(ldx >= n, "ldx is %lld, less than n = %lld", (long long)ldx, (long long)n);
     REQUIRE(!n || !nrhs || (X && A.a && A.b && A.c), "%s is NULL", !X ? "X" : !A.a ? "a" : !A.b ? "b" : "c");
@@ -101,6 +103,7 @@ static trine_status csc2csc(const place *at, trine_dtype t, int64_t n, int64_t n
     size_t dense, needed;
     layout l;
     TRY(csc2csc_size(at, t, n, nrhs, options, &batch, &ldx, &l, &dense, &needed));
+    if (at->gpu) TRY(info_refuse(options, "trine_gtsv_csc2csc"));
     TRY(check_columns(at, n, nrhs, "D", D_values, D_rows, D_offsets));
     TRY(check_columns(at, n, nrhs, "X", X_values, X_rows, X_offsets));
     REQUIRE(!n || !nrhs || (A.a && A.b && A.c), "%s is NULL", !A.a ? "a" : !A.b ? "b" : "c");
