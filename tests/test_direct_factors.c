@@ -73,10 +73,19 @@ static void a_symmetric_grid_gives_cholesky_by_itself(void **state)
     OK(trine_factor_destroy(&F));
     trine_matrix_destroy(&A);
 
+    A = MATRIX(ctx, 2, {0, 0, -1}, {0, 1, 2}, {1, 0, 2}, {1, 1, 1});
+    OK(trine_factor_create(ctx, &F, A, NULL));
+    OK(trine_factor_get_info(F, &info));
+    assert_int_equal(info.method, TRINE_DIRECT_LU);
+    assert_non_null(strstr(info.reason, "a diagonal entry is not positive"));
+    OK(trine_factor_destroy(&F));
+    trine_matrix_destroy(&A);
+
     A = MATRIX(ctx, 2, {0, 1, 2}, {1, 0, 3});
     OK(trine_factor_create(ctx, &F, A, NULL));
     OK(trine_factor_get_info(F, &info));
     assert_int_equal(info.method, TRINE_DIRECT_LU);
+    assert_non_null(strstr(info.reason, "A is not Hermitian"));
     assert_identity(F, A);
     OK(trine_factor_destroy(&F));
     trine_matrix_destroy(&A);

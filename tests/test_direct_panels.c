@@ -80,6 +80,28 @@ static void inaccurate_inverses_are_not_used(void **state)
     trine_context_destroy(&ctx);
 }
 
+/** A block of 5 rows is a panel of 15 entries, one of 6 rows has 21. */
+static void tiny_panels_are_left_to_rows_on_a_cpu(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"block_diagonal:blocks=100,size=5", "block_diagonal:blocks=100,size=6"};
+    trine_context ctx = test_context();
+    for (int k = 0; k < 2; k++) {
+        const bool tiny = k == 0 && !test_on_gpu();
+        trine_matrix A;
+        trine_direct plan;
+        trine_direct_info info;
+        OK(trine_matrix_gallery(ctx, &A, names[k], TRINE_D));
+        OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_CHOLESKY}));
+        OK(trine_direct_get_info(plan, &info));
+        assert_int_equal(info.solver, tiny ? TRINE_SOLVER_GENERAL : TRINE_SOLVER_SUPERNODAL);
+        assert_int_equal(strstr(info.reason, "tiny") != NULL, tiny);
+        OK(trine_direct_destroy(&plan));
+        trine_matrix_destroy(&A);
+    }
+    trine_context_destroy(&ctx);
+}
+
 static void accurate_inverses_are_kept(void **state)
 {
     (void)state;
@@ -146,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inaccurate_inverses_are_not_used),
+        cmocka_unit_test(tiny_panels_are_left_to_rows_on_a_cpu),
         cmocka_unit_test(accurate_inverses_are_kept),
         cmocka_unit_test(factors_in_single_precision_are_refined_to_double),
         cmocka_unit_test(without_refinement_they_give_single_accuracy)};
