@@ -10,6 +10,7 @@
 #ifndef TRINE_RPTS_TILE_CUH
 #define TRINE_RPTS_TILE_CUH
 
+#include "tridiagonal/rpts/shared_leaves.cuh"
 #include "tridiagonal/rpts/tile_partition.cuh"
 #include "tridiagonal/rpts/wide.cuh"
 
@@ -122,8 +123,16 @@ template <typename T, int NR, int M> __device__ __forceinline__ void find_joints
 template <typename T, int NR, int M> struct careful_tile {
     wide_meeting<T, NR> meeting;
     bool again;
+    shared_leaves<T, NR, M> shared;
     T elimination[M][4 + NR];
 };
+/** join_carefully where lanes help each other. */
+template <typename T, int NR, int M>
+__device__ __noinline__ wide_union<T, NR> join_helped(const tiled_solve<T> &s, lane_range<T> range, rows_of<T, NR> leaf, careful_tile<T, NR, M> &kept)
+{
+    const wide_union<T, NR> mine = kept.shared.join(s.A, s.D, range);
+    return join_unions(kept.again ? mine : union_of(leaf, range.rows > 0), kept.meeting, WARP);
+}
 /** Of a tile that eliminate_tile has lost: what is left of it, in all lanes. all: every lane starts from its rows, not only those that have lost. */
 template <typename T, int NR, int M>
 __device__ __forceinline__ wide_union<T, NR> join_tile_carefully(const tiled_solve<T> &s, const lane_range<T> &range, bool all, careful_tile<T, NR, M> &kept, way_back<T, NR> &back)
@@ -131,6 +140,7 @@ __device__ __forceinline__ wide_union<T, NR> join_tile_carefully(const tiled_sol
     const rows_of<T, NR> mine = back.mine;
     if (all) back.lost = ALL_LOST;
     kept.again = is_suspect<real_of<T>>(strict(s.p), back.lost);
+    if (kept.shared.take(kept.again && range.rows > 0)) return join_helped<T, NR, M>(s, range, mine, kept);
     return join_carefully(s.A, s.D, range, kept.again ? nullptr : &mine, kept.elimination, kept.meeting);
 }
 /** The lane's partition carefully, from the elimination of its rows to the solution in the tile. */
@@ -143,6 +153,7 @@ template <typename T, int NR, int M> __device__ inline void substitute_carefully
 template <typename T, int NR, int M> __device__ __noinline__ void look_at_partition(const tiled_solve<T> &s, pivoting p, T *data, lane_range<T> range, known_of<T, NR> known, second_unknown<T, NR> second)
 {
     T elimination[M][4 + NR];
+    shared_leaves<T, NR, M> shared;
     agreement agrees = AGREE;
     if (second.apart != AGREE) {
         T single[3];
@@ -153,9 +164,15 @@ template <typename T, int NR, int M> __device__ __noinline__ void look_at_partit
         agrees = second.look(p, row0, pivot, x0.rhs, pivot.rhs, x3.rhs);
     }
     __syncwarp();
-    if (!is_apart(agrees)) return;
-    reduce_lane<T, NR>(s.A, s.D, range, elimination);
-    substitute_carefully<T, NR, M>(s.A, data, range, elimination, known);
+    const bool again = is_apart(agrees) && range.rows > 0;
+    if (!__any_sync(~0u, again)) return;
+    if (shared.take(again)) {
+        shared.join(s.A, s.D, range);
+        shared.substitute(data, known);
+    } else if (again) {
+        reduce_lane<T, NR>(s.A, s.D, range, elimination);
+        substitute_carefully<T, NR, M>(s.A, data, range, elimination, known);
+    }
 }
 /** The solution in place of the right-hand sides first .. first + count - 1 of the tile at `row`. */
 template <typename T, int NR, int M>
@@ -178,9 +195,12 @@ __device__ __forceinline__ void substitute_tile(const tiled_solve<T> &s, const t
 template <typename T, int NR, int M>
 __device__ __noinline__ void substitute_tile_carefully(const tiled_solve<T> &s, const tile<T, NR, M> t, lane_range<T> range, way_back<T, NR> back, known_of<T, NR> known, const careful_tile<T, NR, M> &kept)
 {
-    split_unions(back.rows > 0, kept.meeting, known);
+    split_unions(back.rows > 0, kept.meeting, known, WARP);
     second_unknown<T, NR> second;
-    if (kept.again) substitute_carefully<T, NR, M>(s.A, t.data, range, kept.elimination, known);
+    if (kept.shared.any()) kept.shared.substitute(t.data, known);
+    if (kept.again) {
+        if (!kept.shared.any()) substitute_carefully<T, NR, M>(s.A, t.data, range, kept.elimination, known);
+    }
     else second = substitute_partition<T, NR, M>(strict(s.p), t.data, back.rows, known, back.row0, back.from_row0);
     __syncwarp();
     look_at_partition<T, NR, M>(s, strict(s.p), t.data, range, known, second);

@@ -143,13 +143,13 @@ __device__ inline void substitute_lane(const system_of<T> &A, const lane_range<T
     for (int k = 0; k < NR; k++) write(1, k, known.last[k]), write(0, k, known.first[k]);
 }
 
-/** The union of the lanes' ones, in all lanes; lanes that have nothing come last. Lane i keeps the meeting behind it. */
-template <typename T, int NR> __device__ inline wide_union<T, NR> join_unions(wide_union<T, NR> mine, wide_meeting<T, NR> &meeting)
+/** The unions of every `lanes` neighbouring lanes' ones, in all of these; lanes that have nothing come last. Lane i keeps the meeting behind it. */
+template <typename T, int NR> __device__ __noinline__ wide_union<T, NR> join_unions(wide_union<T, NR> mine, wide_meeting<T, NR> &meeting, int lanes)
 {
     const int lane = threadIdx.x % WARP;
     meeting = {};
 #pragma unroll 1
-    for (int bit = 1; bit < WARP; bit *= 2) {
+    for (int bit = 1; bit < lanes; bit *= 2) {
         const bool second = lane & bit;
         const wide_union<T, NR> other = shuffle_from(mine, lane ^ bit), B = second ? mine : other;
         wide_union<T, NR> A = second ? other : mine;
@@ -160,12 +160,12 @@ template <typename T, int NR> __device__ inline wide_union<T, NR> join_unions(wi
     }
     return mine;
 }
-/** From the known unknowns of all lanes' union to the lane's own. */
-template <typename T, int NR> __device__ inline void split_unions(bool there, const wide_meeting<T, NR> &meeting, known_of<T, NR> &known)
+/** From the known unknowns of the lanes' union to the lane's own. */
+template <typename T, int NR> __device__ inline void split_unions(bool there, const wide_meeting<T, NR> &meeting, known_of<T, NR> &known, int lanes)
 {
     const int lane = threadIdx.x % WARP;
 #pragma unroll 1
-    for (int bit = WARP / 2; bit >= 1; bit /= 2) {
+    for (int bit = lanes / 2; bit >= 1; bit /= 2) {
         const int middle = (lane & ~(2 * bit - 1)) | (bit - 1);
         T left[NR], right[NR];
         for (int k = 0; k < NR; k++) left[k] = meeting.rhs[0][k] - from_known(meeting.known[0], known, k), right[k] = meeting.rhs[1][k] - from_known(meeting.known[1], known, k);
@@ -174,26 +174,30 @@ template <typename T, int NR> __device__ inline void split_unions(bool there, co
     }
 }
 
+/** Two tridiagonal rows that are left of a partition, if there is one. */
+template <typename T, int NR> __device__ inline wide_union<T, NR> union_of(const rows_of<T, NR> &left, bool there)
+{
+    wide_union<T, NR> u = {};
+    u.there = there;
+    u.pair.c[0][0] = left.first.lower, u.pair.c[0][1] = left.first.diag, u.pair.c[0][2] = left.first.upper;
+    u.pair.c[1][1] = left.last.lower, u.pair.c[1][2] = left.last.diag, u.pair.c[1][3] = left.last.upper;
+    for (int k = 0; k < NR; k++) u.rhs[0][k] = left.first.rhs[k], u.rhs[1][k] = left.last.rhs[k];
+    return u;
+}
 /** What is left of the warp's rows, from what is left of the lane's ones, tridiagonal, or from these themselves, where `leaf` is NULL; back: as for
  *  reduce_lane. Lane i keeps the meeting behind it, for split_carefully. */
 template <typename T, int NR>
 __device__ __noinline__ wide_union<T, NR> join_carefully(const system_of<T> &A, given_columns<T> D, lane_range<T> range, const rows_of<T, NR> *leaf, T (*back)[4 + NR],
                                                          wide_meeting<T, NR> &meeting)
 {
-    wide_union<T, NR> mine = {};
-    if (leaf) {
-        mine.there = range.rows > 0;
-        mine.pair.c[0][0] = leaf->first.lower, mine.pair.c[0][1] = leaf->first.diag, mine.pair.c[0][2] = leaf->first.upper;
-        mine.pair.c[1][1] = leaf->last.lower, mine.pair.c[1][2] = leaf->last.diag, mine.pair.c[1][3] = leaf->last.upper;
-        for (int k = 0; k < NR; k++) mine.rhs[0][k] = leaf->first.rhs[k], mine.rhs[1][k] = leaf->last.rhs[k];
-    } else mine = reduce_lane<T, NR>(A, D, range, back);
+    const wide_union<T, NR> mine = leaf ? union_of(*leaf, range.rows > 0) : reduce_lane<T, NR>(A, D, range, back);
     __syncwarp();
-    return join_unions(mine, meeting);
+    return join_unions(mine, meeting, WARP);
 }
 /** (Values: what a call takes by reference would be in memory everywhere else too.) */
 template <typename T, int NR> __device__ __noinline__ known_of<T, NR> split_carefully(bool there, const wide_meeting<T, NR> &meeting, known_of<T, NR> known)
 {
-    split_unions(there, meeting, known);
+    split_unions(there, meeting, known, WARP);
     return known;
 }
 
@@ -212,8 +216,8 @@ __device__ __noinline__ void solve_carefully(const system_of<T> &A, given_column
     wide_meeting<T, NR> meeting;
     const wide_union<T, NR> mine = reduce_lane<T, NR>(A, D, range, back);
     __syncwarp();
-    join_unions(mine, meeting);
-    split_unions(mine.there, meeting, known);
+    join_unions(mine, meeting, WARP);
+    split_unions(mine.there, meeting, known, WARP);
     substitute_lane<T, NR>(A, range, back, known, [&](int i, int k, T value) {
         if (range.start + i >= A.n || k >= columns) return;
         X.data[(range.first + k) * X.ld + range.start + i] = with_guess(D, range.start + i, range.first + k, value);

@@ -1,0 +1,82 @@
+/* Partitions of long tiles that are eliminated carefully, by lanes that help each other: M / 2 of them have two rows each of one partition and
+ * join these as they join unions. A lane alone would take M - 2 steps one after the other, and the warp waits for it. */
+#ifndef TRINE_RPTS_SHARED_LEAVES_CUH
+#define TRINE_RPTS_SHARED_LEAVES_CUH
+
+#include "tridiagonal/rpts/tile_memory.cuh"
+#include "tridiagonal/rpts/wide.cuh"
+
+template <typename T, int NR, int M> struct shared_leaves {
+    static constexpr int GROUP = M / 2, AT_ONCE = WARP / GROUP, ROUNDS = 2; /* lanes of a partition, partitions at once */
+    static constexpr bool PAYS = M >= 16;
+    static_assert(GROUP >= 1 && GROUP <= WARP && (GROUP & (GROUP - 1)) == 0, "groups of lanes");
+
+    unsigned todo;                   /* lanes whose partitions are eliminated so; 0: none */
+    wide_meeting<T, NR> inner[PAYS ? ROUNDS : 1];
+    int lane_rows_of[PAYS ? ROUNDS : 1]; /* rows of the partition that the lane helps with; 0: none */
+
+    __device__ __forceinline__ bool any() const { return PAYS && todo; }
+    /** Which lanes want it? False if that are none, or more than pays. */
+    __device__ __forceinline__ bool take(bool wanted)
+    {
+        todo = 0;
+        if constexpr (!PAYS) return false;
+        const unsigned all = __ballot_sync(~0u, wanted);
+        if (__popc(all) <= AT_ONCE * ROUNDS) todo = all;
+        return todo != 0;
+    }
+    /** The lane whose partition this lane helps with in a round; -1: nobody's. */
+    __device__ __forceinline__ int helped(int round) const
+    {
+        unsigned left = todo;
+        for (int i = round * AT_ONCE + (int)(threadIdx.x % WARP) / GROUP; i > 0; i--) left &= left - 1;
+        return left ? __ffs(left) - 1 : -1;
+    }
+    __device__ __forceinline__ int rounds() const { return (__popc(todo) + AT_ONCE - 1) / AT_ONCE; }
+    /** Unknowns of the partition that the lane helps with, two, from this one on. */
+    static __device__ __forceinline__ int own_row() { return 2 * (threadIdx.x % GROUP); }
+
+    /** What is left of the lane's partition, if it is one of those. */
+    __device__ __forceinline__ wide_union<T, NR> join(const system_of<T> &A, const given_columns<T> &D, const lane_range<T> &range)
+    {
+        const int lane = threadIdx.x % WARP, number = __popc(todo & (1u << lane) - 1);
+        wide_union<T, NR> left = {};
+#pragma unroll 1
+        for (int round = 0; round < rounds(); round++) {
+            const int source = helped(round), from = source < 0 ? 0 : source;
+            const int64_t start = shuffle_from(range.start, from);
+            const int rows = __shfl_sync(~0u, range.rows, from);
+            wide_union<T, NR> mine = {};
+            lane_rows_of[round] = source < 0 ? 0 : rows;
+            mine.there = own_row() < lane_rows_of[round];
+            if (mine.there) {
+                read_pair(A, D, range, start + own_row(), mine.pair.c, mine.rhs);
+                scale_row(mine.pair.c[0], mine.rhs[0]), scale_row(mine.pair.c[1], mine.rhs[1]);
+            }
+            __syncwarp();
+            mine = join_unions(mine, inner[round], GROUP);
+            const wide_union<T, NR> here = shuffle_from(mine, number % AT_ONCE * GROUP);
+            if (number / AT_ONCE == round) left = here;
+        }
+        return left;
+    }
+    /** The solution of these partitions in the tile, from the unknowns at the ends of every lane's partition. */
+    __device__ __forceinline__ void substitute(T *data, const known_of<T, NR> &known) const
+    {
+        using tile = tile<T, NR, M>;
+#pragma unroll 1
+        for (int round = 0; round < rounds(); round++) {
+            const int source = helped(round);
+            const bool there = own_row() < lane_rows_of[round];
+            known_of<T, NR> own = shuffle_from(known, source < 0 ? 0 : source);
+            split_unions(there, inner[round], own, GROUP);
+            for (int k = 0; there && k < NR; k++) {
+                data[(3 + k) * tile::ROWS + tile::slot(source * M + own_row())] = own.first[k];
+                data[(3 + k) * tile::ROWS + tile::slot(source * M + own_row() + 1)] = own.last[k];
+            }
+        }
+        __syncwarp();
+    }
+};
+
+#endif
