@@ -1,4 +1,4 @@
-/* Partitions of long tiles that are eliminated carefully, by lanes that help each other: M / 2 of them have two rows each of one partition and
+/* Partitions of 8 rows and more that are eliminated carefully, by lanes that help each other: M / 2 of them have two rows each of one partition and
  * join these as they join unions. A lane alone would take M - 2 steps one after the other, and the warp waits for it. */
 #ifndef TRINE_RPTS_SHARED_LEAVES_CUH
 #define TRINE_RPTS_SHARED_LEAVES_CUH
@@ -8,7 +8,7 @@
 
 template <typename T, int NR, int M> struct shared_leaves {
     static constexpr int GROUP = M / 2, AT_ONCE = WARP / GROUP, ROUNDS = 2; /* lanes of a partition, partitions at once */
-    static constexpr bool PAYS = M >= 16;
+    static constexpr bool PAYS = M >= 8;
     static_assert(GROUP >= 1 && GROUP <= WARP && (GROUP & (GROUP - 1)) == 0, "groups of lanes");
 
     unsigned todo;                   /* lanes whose partitions are eliminated so; 0: none */
@@ -16,15 +16,16 @@ template <typename T, int NR, int M> struct shared_leaves {
     int lane_rows_of[PAYS ? ROUNDS : 1]; /* rows of the partition that the lane helps with; 0: none */
 
     __device__ __forceinline__ bool any() const { return PAYS && todo; }
-    /** Which lanes want it? False if that are none, or more than pays. */
-    __device__ __forceinline__ bool take(bool wanted)
+    /** Which lanes want it, with so many rows? False if that are none, more than pays, or one of them has an odd number of rows. */
+    __device__ __forceinline__ bool take(bool wanted, int rows)
     {
         todo = 0;
         if constexpr (!PAYS) return false;
-        const unsigned all = __ballot_sync(~0u, wanted);
-        if (__popc(all) <= AT_ONCE * ROUNDS) todo = all;
+        const unsigned all = __ballot_sync(~0u, wanted && rows > 0);
+        if (__popc(all) <= AT_ONCE * ROUNDS && !__any_sync(~0u, wanted && rows % 2)) todo = all;
         return todo != 0;
     }
+    __device__ __forceinline__ bool has_own() const { return todo >> threadIdx.x % WARP & 1; }
     /** The lane whose partition this lane helps with in a round; -1: nobody's. */
     __device__ __forceinline__ int helped(int round) const
     {
@@ -59,6 +60,24 @@ template <typename T, int NR, int M> struct shared_leaves {
             if (number / AT_ONCE == round) left = here;
         }
         return left;
+    }
+    /** The solution of these partitions, from the unknowns at the ends of every lane's one, to the lanes that have them: x[row][right-hand side]. */
+    __device__ __forceinline__ void give(const known_of<T, NR> &known, T (&x)[M][NR]) const
+    {
+        const int number = __popc(todo & (1u << threadIdx.x % WARP) - 1), group = number % AT_ONCE * GROUP;
+#pragma unroll 1
+        for (int round = 0; round < rounds(); round++) {
+            const int source = helped(round);
+            known_of<T, NR> own = shuffle_from(known, source < 0 ? 0 : source);
+            split_unions(own_row() < lane_rows_of[round], inner[round], own, GROUP);
+#pragma unroll
+            for (int j = 0; j < M; j++)
+#pragma unroll
+                for (int k = 0; k < NR; k++) {
+                    const T value = shuffle_from(j % 2 ? own.last[k] : own.first[k], group + j / 2);
+                    if (has_own() && number / AT_ONCE == round) x[j][k] = value;
+                }
+        }
     }
     /** The solution of these partitions in the tile, from the unknowns at the ends of every lane's partition. */
     __device__ __forceinline__ void substitute(T *data, const known_of<T, NR> &known) const

@@ -6,6 +6,7 @@
 #define TRINE_RPTS_SHORT_CUH
 
 #include "core/gpu_cluster.cuh"
+#include "tridiagonal/rpts/shared_leaves.cuh"
 #include "tridiagonal/rpts/tile.cuh"
 #include "tridiagonal/rpts/tree.cuh"
 
@@ -23,12 +24,44 @@ template <typename T> struct short_solve : tiled_solve<T> {
 /** residual_at, once in a kernel. */
 template <typename T> __device__ __noinline__ T residual_apart(const system_of<T> &A, const T *x, int64_t i, T d) { return residual_at(A, x, i, d); }
 
-/** A lane's partition, carefully: from the elimination of its rows, or from the system, to x[row][right-hand side]. */
+/** What a lane keeps where its warp eliminates carefully: the meeting behind its partition; are its own rows eliminated carefully, and how. */
+template <typename T, int NR, int M> struct careful_lane {
+    wide_meeting<T, NR> meeting;
+    bool again;
+    shared_leaves<T, NR, M> shared;
+    T elimination[M][4 + NR];
+};
+/** What is left of the warp's rows, from `leaf`, what is left of the lane's ones, or where kept.again says so from these themselves. */
 template <typename T, int NR, int M>
-__device__ __noinline__ void solve_lane_carefully(const tiled_solve<T> &s, lane_range<T> range, bool is_eliminated, T (&elimination)[M][4 + NR], known_of<T, NR> known, T (&x)[M][NR])
+__device__ __noinline__ wide_union<T, NR> join_lanes_carefully(const tiled_solve<T> &s, lane_range<T> range, rows_of<T, NR> leaf, careful_lane<T, NR, M> &kept)
 {
-    if (!is_eliminated) reduce_lane<T, NR>(s.A, s.D, range, elimination);
-    substitute_lane<T, NR>(s.A, range, elimination, known, [&](int i, int k, T value) { x[i][k] = value; });
+    if (!kept.shared.take(kept.again, range.rows)) return join_carefully(s.A, s.D, range, kept.again ? nullptr : &leaf, kept.elimination, kept.meeting);
+    const wide_union<T, NR> mine = kept.shared.join(s.A, s.D, range);
+    return join_unions(kept.again ? mine : union_of(leaf, range.rows > 0), kept.meeting, WARP);
+}
+/** The partitions of lanes that are kept.again, from what they keep, and of those that are `apart`, from the system, to x[row][right-hand side]; by the warp. */
+template <typename T, int NR, int M>
+__device__ __noinline__ void solve_lanes_carefully(const tiled_solve<T> &s, lane_range<T> range, bool again, bool apart, careful_lane<T, NR, M> &kept, known_of<T, NR> known, T (&x)[M][NR])
+{
+    const auto write = [&](int i, int k, T value) { x[i][k] = value; };
+    shared_leaves<T, NR, M> shared;
+    if (__any_sync(~0u, again)) {
+        if (kept.shared.any()) kept.shared.give(known, x);
+        else if (again) substitute_lane<T, NR>(s.A, range, kept.elimination, known, write);
+        __syncwarp();
+    }
+    const bool left = apart && !again;
+    if (!__any_sync(~0u, left)) return;
+    if (shared.take(left, range.rows)) {
+        shared.join(s.A, s.D, range);
+        T own[M][NR];
+        shared.give(known, own);
+        for (int j = 0; shared.has_own() && j < M; j++)
+            for (int k = 0; k < NR; k++) x[j][k] = own[j][k];
+    } else if (left) {
+        reduce_lane<T, NR>(s.A, s.D, range, kept.elimination);
+        substitute_lane<T, NR>(s.A, range, kept.elimination, known, write);
+    }
 }
 
 /** The M rows of a lane in registers, unrolled. */
@@ -155,17 +188,19 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
         return {reversed(up), down};
     }
 
-    /** The solution in place of the right-hand sides. again: from the careful elimination, which is there. */
-    __device__ __forceinline__ void substitute(const short_solve<T> &s, pivoting p, const lane_range<T> &range, const known_of<T, NR> &known, bool again, T (&elimination)[M][4 + NR])
+    /** The solution in place of the right-hand sides; careful: the warp has eliminated so. */
+    __device__ __forceinline__ void substitute(const short_solve<T> &s, pivoting p, const lane_range<T> &range, const known_of<T, NR> &known, bool careful, careful_lane<T, NR, M> &kept)
     {
         const agreement agrees = __builtin_expect(rows == M, 1) ? substitute_rows<true>(p, known) : substitute_rows<false>(p, known);
-        if (__builtin_expect(is_any_apart(agrees), 0) ? is_apart(agrees) | again : again) {
+        if (__builtin_expect(is_any_apart(agrees) | careful, 0)) {
+            const bool again = careful && kept.again, apart = is_any_apart(agrees) && is_apart(agrees);
             T x[M][NR];
-            solve_lane_carefully<T, NR, M>(s, range, again, elimination, known, x);
+            solve_lanes_carefully<T, NR, M>(s, range, again, apart, kept, known, x);
+            if (again | apart)
 #pragma unroll
-            for (int j = 0; j < M; j++)
+                for (int j = 0; j < M; j++)
 #pragma unroll
-                for (int k = 0; k < NR; k++) row[j].rhs[k] = x[j][k];
+                    for (int k = 0; k < NR; k++) row[j].rhs[k] = x[j][k];
         }
         if (RING && (lends | borrows)) {
 #pragma unroll
@@ -369,12 +404,11 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
     store_rows(leaf_of(memory.lanes, lane), mine.reduce(s.p));
     __syncwarp();
     const lane_range<T> range = {mine.first - mine.borrows, mine.rows, column, count};
-    wide_meeting<T, NR> meeting; /* behind the lane's partition, where unions are joined carefully */
-    T elimination[M][4 + NR];    /* of its rows, where these are eliminated carefully */
-    const bool again = is_suspect<real_of<T>>(strict(s.p), mine.lost) | mine.is_wide, careful = !of_lanes.join(s.p, mine.lost) | mine.is_wide;
+    careful_lane<T, NR, M> kept;
+    const bool careful = !of_lanes.join(s.p, mine.lost) | mine.is_wide;
     if (__builtin_expect(careful, 0)) {
-        const rows_of<T, NR> leaf = read_rows(leaf_of(memory.lanes, lane));
-        store_carefully(*left, join_carefully(s.A, s.D, range, again ? nullptr : &leaf, elimination, meeting), !RING && !mine.is_wide);
+        kept.again = is_suspect<real_of<T>>(strict(s.p), mine.lost) | mine.is_wide;
+        store_carefully(*left, join_lanes_carefully(s, range, read_rows(leaf_of(memory.lanes, lane)), kept), !RING && !mine.is_wide);
     }
     if (tiles > 1) {
         if (lane == 0) leaf_of(left_of.warps, number) = *left;
@@ -404,9 +438,9 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
         of_warps.template split<3>(upper, known, WARP / 2);
         known = shuffle_from(known, number);
     }
-    if (__builtin_expect(careful, 0)) known = split_carefully(range.rows > 0, meeting, known);
+    if (__builtin_expect(careful, 0)) known = split_carefully(range.rows > 0, kept.meeting, known);
     else of_lanes.template split<5>(lower, known, 0);
-    mine.substitute(s, careful ? strict(s.p) : s.p, range, known, careful & again, elimination);
+    mine.substitute(s, careful ? strict(s.p) : s.p, range, known, careful, kept);
     if (__builtin_expect(s.D.guess.data != nullptr, 0)) mine.add_guess(s.A.n, s.D.guess, column, count);
     mine.store(s.plain, s.A.n, s.X, column, count);
 }

@@ -140,7 +140,7 @@ __device__ __forceinline__ wide_union<T, NR> join_tile_carefully(const tiled_sol
     const rows_of<T, NR> mine = back.mine;
     if (all) back.lost = ALL_LOST;
     kept.again = is_suspect<real_of<T>>(strict(s.p), back.lost);
-    if (kept.shared.take(kept.again && range.rows > 0)) return join_helped<T, NR, M>(s, range, mine, kept);
+    if (kept.shared.take(kept.again, range.rows)) return join_helped<T, NR, M>(s, range, mine, kept);
     return join_carefully(s.A, s.D, range, kept.again ? nullptr : &mine, kept.elimination, kept.meeting);
 }
 /** The lane's partition carefully, from the elimination of its rows to the solution in the tile. */
@@ -166,7 +166,7 @@ template <typename T, int NR, int M> __device__ __noinline__ void look_at_partit
     __syncwarp();
     const bool again = is_apart(agrees) && range.rows > 0;
     if (!__any_sync(~0u, again)) return;
-    if (shared.take(again)) {
+    if (shared.take(again, range.rows)) {
         shared.join(s.A, s.D, range);
         shared.substitute(data, known);
     } else if (again) {
