@@ -37,7 +37,7 @@ __device__ __noinline__ wide_union<T, NR> join_lanes_carefully(const tiled_solve
 {
     if (!kept.shared.take(kept.again, range.rows)) return join_carefully(s.A, s.D, range, kept.again ? nullptr : &leaf, kept.elimination, kept.meeting);
     const wide_union<T, NR> mine = kept.shared.join(s.A, s.D, range);
-    return join_unions(kept.again ? mine : union_of(leaf, range.rows > 0), kept.meeting, WARP);
+    return join_unions(kept.shared.has_own() ? mine : union_of(leaf, range.rows > 0), kept.meeting, WARP);
 }
 /** The partitions of lanes that are kept.again, from what they keep, and of those that are `apart`, from the system, to x[row][right-hand side]; by the warp. */
 template <typename T, int NR, int M>

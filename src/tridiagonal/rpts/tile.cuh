@@ -131,7 +131,7 @@ template <typename T, int NR, int M>
 __device__ __noinline__ wide_union<T, NR> join_helped(const tiled_solve<T> &s, lane_range<T> range, rows_of<T, NR> leaf, careful_tile<T, NR, M> &kept)
 {
     const wide_union<T, NR> mine = kept.shared.join(s.A, s.D, range);
-    return join_unions(kept.again ? mine : union_of(leaf, range.rows > 0), kept.meeting, WARP);
+    return join_unions(kept.shared.has_own() ? mine : union_of(leaf, range.rows > 0), kept.meeting, WARP);
 }
 /** Of a tile that eliminate_tile has lost: what is left of it, in all lanes. all: every lane starts from its rows, not only those that have lost. */
 template <typename T, int NR, int M>

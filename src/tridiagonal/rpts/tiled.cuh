@@ -169,9 +169,19 @@ template <int NR> int64_t handed_elements(int64_t tiles, int64_t nrhs) { return 
 template <int NR> int64_t used_elements(int64_t tiles, int64_t nrhs) { return tiles * quotient(nrhs, NR) * 4 * NR; }
 template <int NR> int64_t one_pass_elements(int64_t tiles, int64_t nrhs) { return handed_elements<NR>(tiles, nrhs) + used_elements<NR>(tiles, nrhs) + MOST_PROBES; }
 
-/** Tiles of a system, and rows of the system that they leave: of a cyclic one the rows behind the last whole tile are among them. */
-inline int64_t tiles_of(bool cyclic, int64_t n, int64_t rows) { return cyclic ? n / rows : quotient(n, rows); }
-inline int64_t coarse_rows_of(bool cyclic, int64_t n, int64_t rows) { return 2 * tiles_of(cyclic, n, rows) + (cyclic ? n % rows : 0); }
+/** Tiles of a system, and rows of the system that they leave: of a cyclic one the rows behind the last whole tile are among them, and where these would
+ *  be one row more than partitions of 4 or 8 are, the last tile's: a single row borrows its neighbour from the partition before it (lane_partition), which may be half
+ *  of a wide pair. */
+inline int64_t tiles_of(bool cyclic, int64_t n, int64_t rows)
+{
+    const int64_t whole = n / rows;
+    return !cyclic ? quotient(n, rows) : whole > 1 && (2 * whole + n % rows) % 4 == 1 ? whole - 1 : whole;
+}
+inline int64_t coarse_rows_of(bool cyclic, int64_t n, int64_t rows)
+{
+    const int64_t tiles = tiles_of(cyclic, n, rows);
+    return 2 * tiles + (cyclic ? n - tiles * rows : 0);
+}
 
 /** Tiles that are on the multiprocessors at once. A block's part of shared memory is 1 KB larger than what it asks for. */
 template <typename T, int NR, int M> int64_t resident_on(const stream_limits &limits)
@@ -200,7 +210,7 @@ template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes
                          ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, behind + GATE + handed, (int32_t *)(behind + GATE + handed + used),
                          call.A.cyclic ? nullptr : call.marks, probes, coarse_n, resident, (int)(resident - resident / 16)};
     tiled_call<T> coarse = call;
-    coarse.A = {coarse_n, 0, 0, call.A.cyclic, false, solve.lower, solve.diag, solve.upper, solve.extra, 2 * tiles};
+    coarse.A = {coarse_n, 0, 0, call.A.cyclic, false, solve.lower, solve.diag, solve.upper, solve.extra, 2 * tiles + std::max<int64_t>(call.A.wide_rows - tiles * tile::ROWS, 0)};
     coarse.D = {{solve.coarse.data, ld}, {}}, coarse.X = solve.coarse, coarse.work = behind + GATE + (ONE_PASS ? one_pass_elements<NR>(tiles, call.nrhs) : 0), coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
     TRY(trine_gpu_prefer_shared((const void *)reduce, tile::BYTES));
     if constexpr (ONE_PASS) {

@@ -66,9 +66,11 @@ template <typename T, int NR, int M> __device__ inline void keep_rest(const two_
     for (int64_t i = threadIdx.x; i < s.A.n - row; i += WARP) {
         const int64_t to = 2 * s.tiles + i;
         for (int k = 0; k < count; k++) {
-            row_of<T, 1> own = {lower_of(s.A, row + i), diag_of(s.A, row + i), upper_of(s.A, row + i), {s.D.data[(first + k) * s.D.ld + row + i]}};
-            normalize(own, largest_logarithm(own), largest_logarithm(own));
-            if (first + k == 0) s.lower[to] = own.lower, s.diag[to] = own.diag, s.upper[to] = own.upper, s.extra[to] = T{};
+            const T extra = row + i < s.A.wide_rows ? s.A.extra[row + i] : T{};
+            row_of<T, 2> own = {lower_of(s.A, row + i), diag_of(s.A, row + i), upper_of(s.A, row + i), {s.D.data[(first + k) * s.D.ld + row + i], extra}};
+            const int largest = max(largest_logarithm(own), logarithm(extra));
+            normalize(own, largest, largest);
+            if (first + k == 0) s.lower[to] = own.lower, s.diag[to] = own.diag, s.upper[to] = own.upper, s.extra[to] = own.rhs[1];
             s.coarse.data[(first + k) * s.coarse.ld + to] = own.rhs[0];
         }
     }
