@@ -60,6 +60,10 @@ static void threads_are_taken_from_the_name(void **state)
     assert_int_equal(info.threads, 3);
     assert_string_equal(info.name, "cpu, 3 threads");
     OK(trine_context_destroy(&ctx));
+    OK(trine_context_create(&ctx, "cpu:1"));
+    OK(trine_context_get_info(ctx, &info));
+    assert_string_equal(info.name, "cpu, 1 thread");
+    OK(trine_context_destroy(&ctx));
 }
 
 static void memory_goes_through_the_callers_allocator(void **state)

@@ -47,8 +47,8 @@ typedef struct trine_supernodal_s *trine_supernodal;
  *  ill-conditioned block (LU's U has them) loses what substitution does not: an inversion that is asked for is done all the same. */
 typedef enum {
     TRINE_INVERT_AUTO,  /* NONE on the CPU, and on a GPU for the variants DEFAULT, STREAM and TEAM. DYNAMIC on a GPU: each numeric makes the
-                           inverses (OFF), measures their growth (trine_supernodal_info) and, where it is above 4, keeps the panels that
-                           contribute most to it as they are (NONE). So normwise backward errors with L, L^T and L^H stay below 10 eps.
+                           inverses (OFF), measures their growth (trine_supernodal_info) and, where it is above 8, keeps the panels that
+                           contribute most to it as they are (NONE), until that of the others is 4. So normwise backward errors with L, L^T and L^H stay below 10 eps.
                            TRINE_VARIANT_SPMV: OFF, since it is made of inverses */
     TRINE_INVERT_NONE,  /* the panel stays as it is: substitution with L_ss, then a product with L_off */
     TRINE_INVERT_OFF,   /* partitioned inverse: L_ss := L_ss^-1 and L_off := L_off L_ss^-1; a panel is one product */
@@ -136,7 +136,7 @@ TRINE_API trine_status trine_supernodal_update(trine_supernodal plan, const trin
 
 /** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose diagonal was exactly zero or NaN in the last
  *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal factors always pass. From here on trine_supernodal_info has the growth of that
- *  numeric's inverses, and what TRINE_INVERT_AUTO made of it; a growth above 4 is logged (level 1; 2 where AUTO substitutes panels instead). An inversion
+ *  numeric's inverses, and what TRINE_INVERT_AUTO made of it; a growth above 8 is logged (level 1; 2 where AUTO substitutes panels instead). An inversion
  *  that was asked for is done and passes, whatever its growth. */
 TRINE_API trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exec);
 

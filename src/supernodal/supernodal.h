@@ -83,9 +83,11 @@ static inline SUPERNODAL_HOST_DEVICE double supernodal_trial(int64_t i, int k)
     h = (h ^ h >> 15) * 0x85EBCA6Bu;
     return k == 0 || h >> 31 ? 1 : -1;
 }
-/** Largest growth of the inverses that stay where they are the plan's own idea; other right-hand sides than the trial's may lose somewhat more, and ten
- *  eps is the bound. */
-#define SUPERNODAL_MOST_GROWTH 4.0
+/** Largest growth of inverses that are the plan's own idea, below the ten eps that are the bound of a solve: Cholesky factors of 3-D grids have 3 to 8
+ *  (laplace3d:n=20 to 60), and solves with them a half of it or less. Where it is more, panels are substituted until the others have at most the
+ *  smaller growth. */
+#define SUPERNODAL_MOST_GROWTH 8.0
+#define SUPERNODAL_KEPT_GROWTH 4.0
 
 struct supernodal_backend;
 struct trine_supernodal_s {
@@ -95,7 +97,7 @@ struct trine_supernodal_s {
     trine_diag diag;
     trine_supernodal_options options; /* nothing left automatic */
     trine_supernodal_invert invert;   /* what numeric does */
-    bool chooses;                     /* GPU: but panels are substituted for as long as the growth is over SUPERNODAL_MOST_GROWTH */
+    bool chooses;                     /* GPU: but panels are substituted where the growth is over SUPERNODAL_MOST_GROWTH */
     int64_t substituted;              /* how many panels are, since the backend's `examine`; negative: not known yet */
     double growth;                    /* of the last numeric's inverses, likewise; negative: not known yet */
     supernodal_structure S;

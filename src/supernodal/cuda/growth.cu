@@ -4,14 +4,14 @@
  *
  * What a panel contributes to the residuals is kept apart at first: to its own rows and columns, and to each row below its diagonal block. The
  * largest of it, over eps ||L||, gives the panel its grade. A row's residual is the sum of what panels contribute to it, so it is made for
- * each grade of the panels of that grade and higher ones; those of the lowest grade that keep all residuals within SUPERNODAL_MOST_GROWTH
- * stay inverted. */
+ * each grade of the panels of that grade and higher ones; if all of them are over SUPERNODAL_MOST_GROWTH, those of the lowest grade
+ * that keep residuals within SUPERNODAL_KEPT_GROWTH stay inverted. */
 #include "supernodal/cuda/device.cuh"
 
 namespace {
 
 constexpr int THREADS = SUPERNODAL_ROWS, K = SUPERNODAL_TRIALS;
-/** Of the growth allowed, what panels may contribute to be above the lowest grade; half of it for each grade more. Where panels are substituted
+/** Of the growth that may be kept, what panels may contribute to be above the lowest grade; half of it for each grade more. Where panels are substituted
  *  at all, a few more of them leave a factor that is good enough for whole solves by L and U. */
 constexpr double LARGEST_SHARE = 0.25;
 static_assert(GRADES <= 4, "their sums take the place of b, bt, x and xt");
@@ -195,7 +195,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS) grade_panels(co
     raise<2>(most, mine);
     __syncthreads();
 
-    const double unit = a.eps * SUPERNODAL_MOST_GROWTH;
+    const double unit = a.eps * SUPERNODAL_KEPT_GROWTH;
     const double forward = from_bits(most[0]) / (from_bits(a.outcome->norms[0]) * unit), backward = from_bits(most[1]) / (from_bits(a.outcome->norms[1]) * unit);
     int grade = 0;
     for (double share = LARGEST_SHARE; grade < GRADES - 1 && forward <= share && backward <= share; share /= 2) grade++;
@@ -241,8 +241,8 @@ template <typename T> __global__ void judge(const trial_args<T> a)
         const double forward = from_bits(out->forward[g]) / row_norm, backward = from_bits(most) / column_norm;
         growth[g] = (backward <= forward || forward != forward ? forward : backward) / a.eps;
     }
-    int least = 0;
-    while (least < GRADES && !(growth[least] <= SUPERNODAL_MOST_GROWTH)) least++;
+    int least = growth[0] <= SUPERNODAL_MOST_GROWTH ? 0 : 1;
+    while (least > 0 && least < GRADES && !(growth[least] <= SUPERNODAL_KEPT_GROWTH)) least++;
     out->growth = growth[0];
     out->least_grade = a.chooses ? least : 0;
     out->substituted = 0;
