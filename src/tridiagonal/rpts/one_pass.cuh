@@ -271,7 +271,7 @@ template <typename T, int NR, int M> __device__ __noinline__ void solve_lost(con
 {
     const int count = s.columns_from(first, NR);
     const lane_range<T> range = rows_of_lane<T, NR, M>(s, number, first, count);
-    careful_tile<T, NR, M> kept;
+    careful_lane<T, NR, M> kept;
     known_of<T, NR> known;
     const rows_of<T, NR> rows = keep_carefully(s, number, first, count, join_tile_carefully(s, range, false, kept, back));
     hand_out(s, number, first, rows);

@@ -89,7 +89,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
         const int count = s.columns_from(first, NR);
         stored_rows<T, NR> *exchanged = (stored_rows<T, NR> *)(s.exchanged + turn * EXCHANGE_ELEMENTS<T, NR>); /* the last turn's are still being read */
         way_back<T, NR> back;
-        careful_tile<T, NR, M> kept;
+        careful_lane<T, NR, M> kept;
         bool lost = false;
         if (has_tile) {
             __syncwarp(); /* the last turn's tile has been stored */

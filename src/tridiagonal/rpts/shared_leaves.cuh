@@ -11,36 +11,36 @@ template <typename T, int NR, int M> struct shared_leaves {
     static constexpr bool PAYS = M >= 8;
     static_assert(GROUP >= 1 && GROUP <= WARP && (GROUP & (GROUP - 1)) == 0, "groups of lanes");
 
-    unsigned todo;                   /* lanes whose partitions are eliminated so; 0: none */
+    unsigned taken;                  /* lanes whose partitions are eliminated so; 0: none */
     wide_meeting<T, NR> inner[PAYS ? ROUNDS : 1];
     int lane_rows_of[PAYS ? ROUNDS : 1]; /* rows of the partition that the lane helps with; 0: none */
 
-    __device__ __forceinline__ bool any() const { return PAYS && todo; }
+    __device__ __forceinline__ bool any() const { return PAYS && taken; }
     /** Which lanes want it, with so many rows? False if that are none, more than pays, or one of them has an odd number of rows. */
     __device__ __forceinline__ bool take(bool wanted, int rows)
     {
-        todo = 0;
+        taken = 0;
         if constexpr (!PAYS) return false;
         const unsigned all = __ballot_sync(~0u, wanted && rows > 0);
-        if (__popc(all) <= AT_ONCE * ROUNDS && !__any_sync(~0u, wanted && rows % 2)) todo = all;
-        return todo != 0;
+        if (__popc(all) <= AT_ONCE * ROUNDS && !__any_sync(~0u, wanted && rows % 2)) taken = all;
+        return taken != 0;
     }
-    __device__ __forceinline__ bool has_own() const { return todo >> threadIdx.x % WARP & 1; }
+    __device__ __forceinline__ bool has_own() const { return taken >> threadIdx.x % WARP & 1; }
     /** The lane whose partition this lane helps with in a round; -1: nobody's. */
     __device__ __forceinline__ int helped(int round) const
     {
-        unsigned left = todo;
+        unsigned left = taken;
         for (int i = round * AT_ONCE + (int)(threadIdx.x % WARP) / GROUP; i > 0; i--) left &= left - 1;
         return left ? __ffs(left) - 1 : -1;
     }
-    __device__ __forceinline__ int rounds() const { return (__popc(todo) + AT_ONCE - 1) / AT_ONCE; }
+    __device__ __forceinline__ int rounds() const { return (__popc(taken) + AT_ONCE - 1) / AT_ONCE; }
     /** Unknowns of the partition that the lane helps with, two, from this one on. */
     static __device__ __forceinline__ int own_row() { return 2 * (threadIdx.x % GROUP); }
 
     /** What is left of the lane's partition, if it is one of those. */
     __device__ __forceinline__ wide_union<T, NR> join(const system_of<T> &A, const given_columns<T> &D, const lane_range<T> &range)
     {
-        const int lane = threadIdx.x % WARP, number = __popc(todo & (1u << lane) - 1);
+        const int lane = threadIdx.x % WARP, number = __popc(taken & (1u << lane) - 1);
         wide_union<T, NR> left = {};
 #pragma unroll 1
         for (int round = 0; round < rounds(); round++) {
@@ -64,7 +64,7 @@ template <typename T, int NR, int M> struct shared_leaves {
     /** The solution of these partitions, from the unknowns at the ends of every lane's one, to the lanes that have them: x[row][right-hand side]. */
     __device__ __forceinline__ void give(const known_of<T, NR> &known, T (&x)[M][NR]) const
     {
-        const int number = __popc(todo & (1u << threadIdx.x % WARP) - 1), group = number % AT_ONCE * GROUP;
+        const int number = __popc(taken & (1u << threadIdx.x % WARP) - 1), group = number % AT_ONCE * GROUP;
 #pragma unroll 1
         for (int round = 0; round < rounds(); round++) {
             const int source = helped(round);
@@ -97,5 +97,21 @@ template <typename T, int NR, int M> struct shared_leaves {
         __syncwarp();
     }
 };
+
+/** What a lane keeps where its warp eliminates carefully: the meeting behind its partition; are its own rows eliminated carefully, and how. */
+template <typename T, int NR, int M> struct careful_lane {
+    wide_meeting<T, NR> meeting;
+    bool again;
+    shared_leaves<T, NR, M> shared;
+    T elimination[M][4 + NR];
+};
+/** What is left of the warp's rows, in all lanes, from `leaf`, what is left of the lane's ones, or where kept.again says so from these themselves. */
+template <typename T, int NR, int M>
+__device__ __noinline__ wide_union<T, NR> join_lanes_carefully(const tiled_solve<T> &s, lane_range<T> range, rows_of<T, NR> leaf, careful_lane<T, NR, M> &kept)
+{
+    if (!kept.shared.take(kept.again, range.rows)) return join_carefully(s.A, s.D, range, kept.again ? nullptr : &leaf, kept.elimination, kept.meeting);
+    const wide_union<T, NR> mine = kept.shared.join(s.A, s.D, range);
+    return join_unions(kept.shared.has_own() ? mine : union_of(leaf, range.rows > 0), kept.meeting, WARP);
+}
 
 #endif

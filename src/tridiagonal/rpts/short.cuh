@@ -24,21 +24,6 @@ template <typename T> struct short_solve : tiled_solve<T> {
 /** residual_at, once in a kernel. */
 template <typename T> __device__ __noinline__ T residual_apart(const system_of<T> &A, const T *x, int64_t i, T d) { return residual_at(A, x, i, d); }
 
-/** What a lane keeps where its warp eliminates carefully: the meeting behind its partition; are its own rows eliminated carefully, and how. */
-template <typename T, int NR, int M> struct careful_lane {
-    wide_meeting<T, NR> meeting;
-    bool again;
-    shared_leaves<T, NR, M> shared;
-    T elimination[M][4 + NR];
-};
-/** What is left of the warp's rows, from `leaf`, what is left of the lane's ones, or where kept.again says so from these themselves. */
-template <typename T, int NR, int M>
-__device__ __noinline__ wide_union<T, NR> join_lanes_carefully(const tiled_solve<T> &s, lane_range<T> range, rows_of<T, NR> leaf, careful_lane<T, NR, M> &kept)
-{
-    if (!kept.shared.take(kept.again, range.rows)) return join_carefully(s.A, s.D, range, kept.again ? nullptr : &leaf, kept.elimination, kept.meeting);
-    const wide_union<T, NR> mine = kept.shared.join(s.A, s.D, range);
-    return join_unions(kept.shared.has_own() ? mine : union_of(leaf, range.rows > 0), kept.meeting, WARP);
-}
 /** The partitions of lanes that are kept.again, from what they keep, and of those that are `apart`, from the system, to x[row][right-hand side]; by the warp. */
 template <typename T, int NR, int M>
 __device__ __noinline__ void solve_lanes_carefully(const tiled_solve<T> &s, lane_range<T> range, bool again, bool apart, careful_lane<T, NR, M> &kept, known_of<T, NR> known, T (&x)[M][NR])

@@ -119,29 +119,13 @@ template <typename T, int NR, int M> __device__ __forceinline__ void find_joints
     back.joint = find_joint(p, A, B);
     __syncwarp();
 }
-/** What a lane keeps of a tile that is eliminated carefully: the meeting behind its partition; are its own rows eliminated carefully, and how. */
-template <typename T, int NR, int M> struct careful_tile {
-    wide_meeting<T, NR> meeting;
-    bool again;
-    shared_leaves<T, NR, M> shared;
-    T elimination[M][4 + NR];
-};
-/** join_carefully where lanes help each other. */
-template <typename T, int NR, int M>
-__device__ __noinline__ wide_union<T, NR> join_helped(const tiled_solve<T> &s, lane_range<T> range, rows_of<T, NR> leaf, careful_tile<T, NR, M> &kept)
-{
-    const wide_union<T, NR> mine = kept.shared.join(s.A, s.D, range);
-    return join_unions(kept.shared.has_own() ? mine : union_of(leaf, range.rows > 0), kept.meeting, WARP);
-}
 /** Of a tile that eliminate_tile has lost: what is left of it, in all lanes. all: every lane starts from its rows, not only those that have lost. */
 template <typename T, int NR, int M>
-__device__ __forceinline__ wide_union<T, NR> join_tile_carefully(const tiled_solve<T> &s, const lane_range<T> &range, bool all, careful_tile<T, NR, M> &kept, way_back<T, NR> &back)
+__device__ __forceinline__ wide_union<T, NR> join_tile_carefully(const tiled_solve<T> &s, const lane_range<T> &range, bool all, careful_lane<T, NR, M> &kept, way_back<T, NR> &back)
 {
-    const rows_of<T, NR> mine = back.mine;
     if (all) back.lost = ALL_LOST;
     kept.again = is_suspect<real_of<T>>(strict(s.p), back.lost);
-    if (kept.shared.take(kept.again, range.rows)) return join_helped<T, NR, M>(s, range, mine, kept);
-    return join_carefully(s.A, s.D, range, kept.again ? nullptr : &mine, kept.elimination, kept.meeting);
+    return join_lanes_carefully<T, NR, M>(s, range, back.mine, kept);
 }
 /** The lane's partition carefully, from the elimination of its rows to the solution in the tile. */
 template <typename T, int NR, int M> __device__ inline void substitute_carefully(const system_of<T> &A, T *data, const lane_range<T> &range, const T (*elimination)[4 + NR], const known_of<T, NR> &known)
@@ -193,7 +177,7 @@ __device__ __forceinline__ void substitute_tile(const tiled_solve<T> &s, const t
 }
 /** ... of a tile whose unions join_tile_carefully has joined. */
 template <typename T, int NR, int M>
-__device__ __noinline__ void substitute_tile_carefully(const tiled_solve<T> &s, const tile<T, NR, M> t, lane_range<T> range, way_back<T, NR> back, known_of<T, NR> known, const careful_tile<T, NR, M> &kept)
+__device__ __noinline__ void substitute_tile_carefully(const tiled_solve<T> &s, const tile<T, NR, M> t, lane_range<T> range, way_back<T, NR> back, known_of<T, NR> known, const careful_lane<T, NR, M> &kept)
 {
     split_unions(back.rows > 0, kept.meeting, known, WARP);
     second_unknown<T, NR> second;

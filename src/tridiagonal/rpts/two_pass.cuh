@@ -147,7 +147,7 @@ __device__ __noinline__ void substitute_lost(const two_pass<T> &s, const tile<T,
     const int64_t row = number * tile<T, NR, M>::ROWS;
     const int count = s.columns_from(first, NR);
     const lane_range<T> range = rows_of_lane<T, NR, M>(s, number, first, correct ? 0 : count);
-    careful_tile<T, NR, M> kept;
+    careful_lane<T, NR, M> kept;
     join_tile_carefully(s, range, wide, kept, back);
     wait_for_predecessor();
     known_of<T, NR> known = known_ends<T, NR>(s, number, first, count);
