@@ -44,7 +44,7 @@ typedef struct {
 } tridiag_solver;
 
 /** method: "auto", "M=32" (rows of a partition), "none", "partial", "partial-determinant", "scaled-determinant" (pivoting), "refine",
- *  "stages", "two-pass", "one-pass", "on-chip" (path), "one-thread", "two-rows" (final stage), "blocks" (bgtsv); on a CPU "threads=1" too; joined by ":". */
+ *  "info" (singular or not), "stages", "two-pass", "one-pass", "on-chip" (path), "one-thread", "two-rows" (final stage), "blocks" (bgtsv); on a CPU "threads=1" too; joined by ":". */
 extern const tridiag_solver tridiag_trine;
 /** gtsv2, gtsv2_nopivot; of batches gtsv2StridedBatch, gtsvInterleavedBatch:0 (no pivoting) and :1 (pivoting),
  *  gpsvInterleavedBatch (kl = ku = 2). */

@@ -9,6 +9,7 @@ typedef struct {
     trine_gtsv_options options;
     int threads;
     bool blocks, banded; /* by bgtsv; by gbsv */
+    bool wants_info;
     void *work;
     size_t work_bytes;
 } solver;
@@ -18,6 +19,7 @@ static void destroy(void *self)
     solver *s = self;
     if (!s) return;
     trine_free(s->p->b->ctx, s->p->b->device.space, s->work);
+    trine_free(s->p->b->ctx, s->p->b->device.space, s->options.info);
     free(s);
 }
 
@@ -40,6 +42,7 @@ static trine_status read_method(solver *s, const char *method)
         else if (strcmp(word, "one-thread") == 0) s->options.final_stage = TRINE_GTSV_ONE_THREAD;
         else if (strcmp(word, "two-rows") == 0) s->options.final_stage = TRINE_GTSV_TWO_ROWS;
         else if (strcmp(word, "refine") == 0) s->options.refine = 1;
+        else if (strcmp(word, "info") == 0) s->wants_info = true;
         else if (strcmp(word, "small") == 0) s->options.memory = TRINE_MEMORY_SMALL;
         else if (strcmp(word, "blocks") == 0 && s->p->blocks) s->blocks = true;
         else if (strcmp(word, "auto") != 0) FAIL(TRINE_ERR_ARGUMENT, "a method of gtsv cannot say \"%s\"", word);
@@ -74,6 +77,8 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     } else TRY(host ? trine_gtsv_cpu_work_size(p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes)
              : trine_gtsv_work_size(p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes));
     TRY(trine_alloc(p->b->ctx, p->b->device.space, s->work_bytes, &s->work));
+    if (s->wants_info)
+        TRY(trine_alloc(p->b->ctx, p->b->device.space, (size_t)p->systems * sizeof *s->options.info, (void **)&s->options.info));
 done:
     return status;
 }

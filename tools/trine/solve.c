@@ -69,7 +69,7 @@ static const struct argp_option options[] = {
     {"device", 'd', "auto|cpu|cuda", 0,
      "where the solve runs; cpu:4 sets threads, cuda:1 the device's number. auto takes a GPU if there is one (default)", 0},
     {"precision", 'p', "s|d|c|z", 0, "single, double, complex single, complex double (default d, or z for a complex file)", 0},
-    {"refine", KEY_REFINE, "N", 0, "steps of iterative refinement, residuals in extended precision (default 0)", 0},
+    {"refine", KEY_REFINE, "N", 0, "steps of iterative refinement, residuals in extended precision (default: 0, and one where the backward error is above 10 eps)", 0},
     {"single-factor", KEY_SINGLE_FACTOR, NULL, 0,
      "cholesky, lu: keep the panels of the factor in single precision, half the bytes, in a double precision solve; --refine is then 2 "
      "unless given", 0},
@@ -108,6 +108,7 @@ struct run {
     double general_setup_seconds, general_solve_seconds; /* of the general method on the same factor; -1 if not compared */
     trine_accuracy accuracy;
     double initial_backward_error; /* before refinement */
+    int refined;                   /* steps of refinement that x has had */
     trine_condition condition;
     double condition_seconds;      /* -1: not estimated */
     bool no_digits;                /* the solution is there, and no good */
@@ -255,8 +256,8 @@ static int64_t solves_to_pay(const struct run *r)
     return gain > 0 ? (int64_t)ceil(setup / gain) : -1;
 }
 
-/** Iterative refinement: r = b - A x in extended precision, d = A^-1 r, x = x + d. */
-static trine_status refine(struct run *r)
+/** Steps of iterative refinement: r = b - A x in extended precision, d = A^-1 r, x = x + d. */
+static trine_status refine(struct run *r, int steps)
 {
     trine_status status = TRINE_SUCCESS;
     const trine_context ctx = r->p.ctx;
@@ -266,9 +267,9 @@ static trine_status refine(struct run *r)
     TRY(trine_alloc(ctx, TRINE_HOST, vector_bytes(r), &residual));
     TRY(trine_alloc(ctx, TRINE_HOST, vector_bytes(r), &d));
     step_begin("refining");
-    for (int k = 0; k < r->o->refine; k++) {
+    for (int k = 0; k < steps; k++) {
         TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, residual, &r->accuracy));
-        if (!k) r->initial_backward_error = r->accuracy.backward_error;
+        if (!r->refined++) r->initial_backward_error = r->accuracy.backward_error;
         TRY(solve_once(r, r->state, residual, d, &unused));
         for (int64_t i = 0; i < count; i++) {
             double xr, xi, dr, di;
@@ -277,7 +278,7 @@ static trine_status refine(struct run *r)
             set_value(r->t, r->x, i, xr + dr, xi + di);
         }
     }
-    r->refine_seconds = step_end();
+    r->refine_seconds += step_end();
 done:
     trine_free(ctx, TRINE_HOST, residual);
     trine_free(ctx, TRINE_HOST, d);
@@ -296,8 +297,32 @@ static trine_status check_solution(struct run *r)
     step_begin("checking");
     TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, NULL, &r->accuracy));
     step_end();
-    if (!r->o->refine) r->initial_backward_error = r->accuracy.backward_error;
+    if (!r->refined) r->initial_backward_error = r->accuracy.backward_error;
 done:
+    return status;
+}
+
+/** Where nobody chose how often to refine, a backward error above the limit gets one step, which is kept if it helps. */
+static trine_status refine_where_needed(struct run *r)
+{
+    const double limit = 10;
+    trine_status status = TRINE_SUCCESS;
+    const trine_accuracy before = r->accuracy;
+    void *x = NULL;
+    if (r->o->refine_given || !(before.backward_error > limit)) return TRINE_SUCCESS;
+    TRY(trine_alloc(r->p.ctx, TRINE_HOST, vector_bytes(r), &x));
+    memcpy(x, r->x, vector_bytes(r));
+    TRY(refine(r, 1));
+    if (first_not_finite(r->t, r->x, r->p.n * r->p.nrhs) < 0) TRY(check_solution(r));
+    else r->accuracy.backward_error = INFINITY;
+    if (r->accuracy.backward_error >= before.backward_error) {
+        memcpy(r->x, x, vector_bytes(r));
+        r->accuracy = before;
+        r->refined--;
+    }
+    if (r->accuracy.backward_error > limit) take_warning(r, 1, "the backward error is above 10 eps, also after a step of refinement; another method may help");
+done:
+    trine_free(r->p.ctx, TRINE_HOST, x);
     return status;
 }
 
@@ -398,8 +423,9 @@ static trine_status run_all(struct run *r)
     step_end();
     r->general_setup_seconds = r->general_solve_seconds = -1;
     if (o->repeat > 1 && r->outcome.supernodal) TRY(compare_with_general(r));
-    if (o->refine) TRY(refine(r));
+    if (o->refine) TRY(refine(r, o->refine));
     TRY(check_solution(r));
+    TRY(refine_where_needed(r));
     r->condition_seconds = -1;
     if (!o->no_condition) TRY(estimate_condition(r));
     TRY(judge(r));
@@ -433,7 +459,7 @@ static void list_phases(const struct run *r, struct phase phases[N_PHASES])
         {"read", "read_seconds", r->read_seconds},          {"check", "check_seconds", r->check_seconds},
         {"order", "order_seconds", c->order_seconds},       {"factor", "factor_seconds", c->factor_seconds},
         {"analyse", "analyse_seconds", c->analyse_seconds}, {"numeric", "numeric_seconds", c->numeric_seconds},
-        {"solve", "solve_seconds", r->solve_seconds},       {"refine", "refine_seconds", r->o->refine ? r->refine_seconds : -1},
+        {"solve", "solve_seconds", r->solve_seconds},       {"refine", "refine_seconds", r->refined ? r->refine_seconds : -1},
         {"condition", "condition_seconds", r->condition_seconds}};
     memcpy(phases, list, sizeof list);
 }
@@ -485,7 +511,8 @@ static void print_text(const struct run *r)
     }
     printf("\nbackward error  %.3g eps (eps = %.3g), componentwise %.3g eps\n", r->accuracy.backward_error, trine_dtype_eps(r->t),
            r->accuracy.componentwise / trine_dtype_eps(r->t));
-    if (o->refine) printf("                %.3g eps before refinement\n", r->initial_backward_error);
+    if (r->refined)
+        printf("                %.3g eps before %s of refinement\n", r->initial_backward_error, r->refined == 1 ? "a step" : "steps");
     printf("residual        %.3g\n", r->accuracy.residual);
     if (r->condition_seconds >= 0) print_condition(r);
     if (r->s) printf("solution error  %.3g\n", solution_error(r->t, r->x, r->s, p->n));
@@ -513,7 +540,7 @@ static void print_json(const struct run *r)
     json_string("precision", choice_name(precision_choices, (int)r->t));
     json_string("rhs", o->rhs == RHS_FILE ? o->rhs_path : choice_name(rhs_choices, o->rhs));
     json_integer("nrhs", r->p.nrhs);
-    json_integer("refine", o->refine);
+    json_integer("refine", r->refined);
     json_integer("repeat", o->repeat);
     json_integer("nnz_factor", c->nnz_factor);
     json_number("fill", c->fill);
