@@ -5,6 +5,13 @@
 
 #include "core/gpu.h"
 
+/** Threads that a multiprocessor holds, for launch bounds: of the architecture that is compiled. */
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+constexpr int MULTIPROCESSOR_THREADS = 1536;
+#else
+constexpr int MULTIPROCESSOR_THREADS = 2048;
+#endif
+
 #ifndef __HIP__
 #include <cudaTypedefs.h>
 

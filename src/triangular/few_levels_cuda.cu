@@ -47,9 +47,12 @@ template <typename T> __device__ T sum_of_block(T sum)
     return sum;
 }
 
+/** Blocks of a multiprocessor: levels are as fast as there are loads under way, so real numbers get as many as a multiprocessor holds. */
+template <typename T, bool AT_ONCE> constexpr int blocks_at_once = AT_ONCE || scalar<T>::is_complex ? 1 : MULTIPROCESSOR_THREADS / THREADS;
+
 /** E lanes a row. AT_ONCE: all rows, and a row's entries are in rows without any. */
 template <typename T, int E, bool AT_ONCE>
-__global__ void __launch_bounds__(THREADS) solve_level(const level_rows<T> a)
+__global__ void __launch_bounds__(THREADS, (blocks_at_once<T, AT_ONCE>)) solve_level(const level_rows<T> a)
 {
     auto term = [&](int64_t k) {
         const int32_t c = a.columns[k];
@@ -105,15 +108,22 @@ __global__ void __launch_bounds__(THREADS) solve_level(const level_rows<T> a)
     if (active && e == 0) finish(p, sum);
 }
 
+/** A level whose rows are among first .. end - 1. */
+template <int E, bool AT_ONCE, typename T> trine_status launch_level(level_rows<T> &a, int64_t first, int64_t end, int64_t n_parts, gpuStream_t stream)
+{
+    a.first = first, a.end = end;
+    a.row_blocks = (unsigned)(((end - first) * E + THREADS - 1) / THREADS);
+    return GPU((launch_kernel<solve_level<T, E, AT_ONCE>>(a.row_blocks + (unsigned)n_parts, THREADS, stream, a)));
+}
+
 template <int E, typename T> trine_status launch(const level_launches *l, level_rows<T> &a, bool at_once, gpuStream_t stream)
 {
     trine_status status = TRINE_SUCCESS;
-    for (a.level = 0; a.level < (at_once ? 1 : l->count) && !status; a.level++) {
-        a.first = at_once ? 0 : l->first[a.level], a.end = at_once ? a.n : l->end[a.level];
-        a.row_blocks = (unsigned)(((a.end - a.first) * E + THREADS - 1) / THREADS);
-        const unsigned blocks = a.row_blocks + (unsigned)l->n_parts;
-        status = at_once ? GPU((launch_kernel<solve_level<T, E, true>>(blocks, THREADS, stream, a)))
-                         : GPU((launch_kernel<solve_level<T, E, false>>(blocks, THREADS, stream, a)));
+    if (at_once) return launch_level<E, true>(a, 0, a.n, l->n_parts, stream);
+    for (a.level = 0; a.level < l->count && !status; a.level++) {
+        const bool without_entries = l->levels && a.level == 0; /* a lane a row then, and none is long */
+        status = without_entries ? launch_level<1, false>(a, l->first[0], l->end[0], 0, stream)
+                                 : launch_level<E, false>(a, l->first[a.level], l->end[a.level], l->n_parts, stream);
     }
     return status;
 }

@@ -6,15 +6,30 @@ namespace {
 
 using namespace trine_info;
 
-constexpr int THREADS = 256;
+constexpr int THREADS = 256, BLOCKS = 5; /* of a multiprocessor: memory's speed asks for many loads under way */
 
-template <typename T, bool TRIDIAGONAL, bool GIVEN> __global__ void __launch_bounds__(THREADS) look_at(const __grid_constant__ info_call c, const share shared_out)
+/** Apart, so that ordinary rows do not share its registers. */
+template <typename T, bool TRIDIAGONAL, bool GIVEN> __device__ __noinline__ word word_of_row(const info_call &c, int64_t system, int64_t row)
+{
+    return GIVEN ? word_of_given<T, TRIDIAGONAL>(c, system, row, blockIdx.y, gridDim.y) : word_of_solutions<T, TRIDIAGONAL>(c, system, row, blockIdx.y, gridDim.y);
+}
+
+template <typename T, bool TRIDIAGONAL, bool GIVEN> __global__ void __launch_bounds__(THREADS, BLOCKS) look_at(const __grid_constant__ info_call c, const share shared_out)
 {
     const lane_rows rows = rows_of_thread(c, shared_out, blockIdx.x * (int64_t)THREADS + threadIdx.x);
     word largest = 0;
-    for (int64_t row = rows.begin; row < rows.end; row += shared_out.lanes) {
-        const word w = GIVEN ? word_of_given<T, TRIDIAGONAL>(c, rows.system, row, blockIdx.y, gridDim.y) : word_of_solutions<T, TRIDIAGONAL>(c, rows.system, row, blockIdx.y, gridDim.y);
-        largest = w > largest ? w : largest;
+    if constexpr (TRIDIAGONAL) {
+        const ordinary_rows<T> ordinary(c, rows.system, GIVEN ? c.s.D : c.s.X, GIVEN ? c.s.ldd : c.s.ldx, blockIdx.y, gridDim.y);
+        for (int64_t row = rows.begin; row < rows.end; row += shared_out.lanes) {
+            word w;
+            if (!(GIVEN ? ordinary.given(row, &w) : ordinary.solutions(row, &w))) w = word_of_row<T, TRIDIAGONAL, GIVEN>(c, rows.system, row);
+            largest = w > largest ? w : largest;
+        }
+    } else {
+        for (int64_t row = rows.begin; row < rows.end; row += shared_out.lanes) {
+            const word w = word_of_row<T, TRIDIAGONAL, GIVEN>(c, rows.system, row);
+            largest = w > largest ? w : largest;
+        }
     }
     for (int mask = shared_out.lanes / 2; mask; mask /= 2) {
         const word other = shuffle_xor(largest, mask);

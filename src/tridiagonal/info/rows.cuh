@@ -168,6 +168,130 @@ template <typename T, bool TRIDIAGONAL> __host__ __device__ inline word word_of_
     return best;
 }
 
+/* ---------------------------------------------------------------- ordinary rows */
+
+/** Moduli as the bits of their representation: they order like numbers, and what is not finite is above all. */
+template <typename R> struct representation;
+template <> struct representation<float> {
+    using bits = unsigned;
+    static constexpr int MANTISSA_BITS = 23, EXPONENT_BIAS = 127;
+};
+template <> struct representation<double> {
+    using bits = word;
+    static constexpr int MANTISSA_BITS = 52, EXPONENT_BIAS = 1023;
+};
+template <typename T> using bits_of = typename representation<real_of<T>>::bits;
+
+template <typename R> __host__ __device__ inline typename representation<R>::bits bits_of_real(R v)
+{
+    typename representation<R>::bits bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits & ~(typename representation<R>::bits(1) << (8 * sizeof bits - 1));
+}
+__host__ __device__ inline unsigned bits_of_number(float a) { return bits_of_real(a); }
+__host__ __device__ inline word bits_of_number(double a) { return bits_of_real(a); }
+template <typename R> __host__ __device__ inline typename representation<R>::bits bits_of_number(complex_of<R> a)
+{
+    const typename representation<R>::bits re = bits_of_real(a.x), im = bits_of_real(a.y);
+    return re > im ? re : im;
+}
+/** Zero or a normal number. */
+template <typename T> __host__ __device__ inline bool is_ordinary(bits_of<T> bits)
+{
+    using rep = representation<real_of<T>>;
+    constexpr bits_of<T> least = bits_of<T>(1) << rep::MANTISSA_BITS, infinite = bits_of<T>(2 * rep::EXPONENT_BIAS + 1) << rep::MANTISSA_BITS;
+    return bits == 0 || bits - least < infinite - least;
+}
+template <typename T> __host__ __device__ inline int exponent_of_bits(bits_of<T> bits)
+{
+    return (int)(bits >> representation<real_of<T>>::MANTISSA_BITS) - representation<real_of<T>>::EXPONENT_BIAS;
+}
+/** `ordered` of an ordinary number that is not zero. */
+template <typename T> __host__ __device__ inline word ordered_bits(bits_of<T> bits, int shift)
+{
+    using rep = representation<real_of<T>>;
+    const word aligned = rep::MANTISSA_BITS > MANTISSA ? (word)bits >> (rep::MANTISSA_BITS > MANTISSA ? rep::MANTISSA_BITS - MANTISSA : 0)
+                                                       : (word)bits << (rep::MANTISSA_BITS > MANTISSA ? 0 : MANTISSA - rep::MANTISSA_BITS);
+    return aligned + ((word)(BIAS - rep::EXPONENT_BIAS + shift) << MANTISSA);
+}
+
+/** Rows of three bands of which all is ordinary that a word depends on, as nearly all rows are: the words of word_of_given and word_of_solutions by a few
+ *  integer operations. false: ask those, because something is not, the row or its column is zero, or it is one of a cyclic system's ends.
+ *  Right-hand sides and solutions first, first + step, ...; there is one at least. */
+template <typename T> struct ordinary_rows {
+    using bits = bits_of<T>;
+    const T *band[3]; /* of the entries in columns row - 1, row, row + 1: at row * band_row */
+    const T *vector;  /* first; at row * vector_row */
+    int64_t rows, band_row, vector_row, vector_step, vectors;
+    bool cyclic;
+
+    __host__ __device__ ordinary_rows(const info_call &c, int64_t system, const void *vectors_of_call, int64_t ld, int64_t first, int64_t step)
+        : vector((const T *)vectors_of_call + system * c.vector.system + first * ld), rows(c.s.rows), band_row(c.matrix.row), vector_row(c.vector.row),
+          vector_step(step * ld), vectors((c.s.nrhs - first + step - 1) / step), cyclic(c.s.cyclic)
+    {
+#pragma unroll
+        for (int k = 0; k < 3; k++)
+            band[k] = (const T *)c.s.band[c.s.transposed ? 2 - k : k] + system * c.matrix.system + (c.s.transposed ? (k - 1) * c.matrix.row : 0);
+    }
+    /** The moduli of a row; 0 where there is no entry. Returns the largest, or 0 if the row is not ordinary. */
+    __host__ __device__ bits load(int64_t row, bits (&entry)[3]) const
+    {
+        const bool is_first = row == 0, is_last = row == rows - 1;
+#pragma unroll
+        for (int k = 0; k < 3; k++) entry[k] = (k == 0 && is_first) || (k == 2 && is_last) ? 0 : bits_of_number(band[k][row * band_row]);
+        bits largest = entry[0] > entry[1] ? entry[0] : entry[1];
+        largest = entry[2] > largest ? entry[2] : largest;
+        const bool ordinary = is_ordinary<T>(entry[0]) && is_ordinary<T>(entry[1]) && is_ordinary<T>(entry[2]) && !(cyclic && (is_first || is_last));
+        return ordinary ? largest : 0;
+    }
+    __host__ __device__ bool has_column(int64_t row) const
+    {
+        return (row > 0 && bits_of_number(band[2][(row - 1) * band_row])) || (row < rows - 1 && bits_of_number(band[0][(row + 1) * band_row]));
+    }
+    __host__ __device__ bool given(int64_t row, word *out) const
+    {
+        bits entry[3], most = bits_of_number(vector[row * vector_row]);
+        const bits largest = load(row, entry);
+        bool ordinary = largest && is_ordinary<T>(most);
+        for (int64_t j = 1; j < vectors; j++) {
+            const bits next = bits_of_number(vector[row * vector_row + j * vector_step]);
+            ordinary &= is_ordinary<T>(next);
+            most = next > most ? next : most;
+        }
+        *out = ordinary && most ? ordered_bits<T>(most, -exponent_of_bits<T>(largest)) : 0;
+        return ordinary;
+    }
+    /** Moduli of unknowns row - 1, row, row + 1; 0 where there is none. */
+    __host__ __device__ void load_unknowns(int64_t row, int64_t j, bits (&value)[3]) const
+    {
+        const T *x = vector + row * vector_row + j * vector_step;
+        value[0] = row > 0 ? bits_of_number(x[-vector_row]) : 0;
+        value[1] = bits_of_number(x[0]);
+        value[2] = row < rows - 1 ? bits_of_number(x[vector_row]) : 0;
+    }
+    __host__ __device__ bool solutions(int64_t row, word *out) const
+    {
+        bits entry[3], value[3];
+        load_unknowns(row, 0, value); /* under way beside the row */
+        const bits largest = load(row, entry);
+        bool ordinary = largest && (entry[1] || has_column(row));
+        const int scale = exponent_of_bits<T>(largest);
+        word best = 0;
+        for (int64_t j = 0;;) {
+#pragma unroll
+            for (int k = 0; k < 3; k++) {
+                ordinary &= is_ordinary<T>(value[k]);
+                const word term = ordered_bits<T>(value[k], exponent_of_bits<T>(entry[k]) - scale) >> (63 - 24) << ROW | (LAST_ROW - (word)(row + k - 1));
+                best = entry[k] && value[k] && term > best ? term : best;
+            }
+            if (++j >= vectors) break;
+            load_unknowns(row, j, value);
+        }
+        *out = best;
+        return ordinary;
+    }
+};
+
 /** How rows are shared out: `lanes` of a warp, a power of two, take rows lane, lane + lanes, ... of a piece; a piece has lanes * rows_of_lane rows. With
  *  several lanes neighbouring threads have neighbouring rows, with one lane a piece neighbouring systems. Of the right-hand sides, group k of column_groups
  *  takes k, k + column_groups, ... */
