@@ -212,7 +212,7 @@ static void bad_diagonals_are_named_by_row(void **state)
             trine_supernodal plan;
             OK(trine_panels_detect(ctx, L, NULL, &panels));
             OK(trine_supernodal_analyse(ctx, &plan, &panels, NULL));
-            FAILS(TRINE_ERR_STATE, "before numeric", trine_supernodal_check(plan, NULL));
+            FAILS(TRINE_ERR_STATE, "comes after numeric", trine_supernodal_check(plan, NULL));
             OK(trine_supernodal_numeric(plan, TRINE_HOST, panels.values, NULL));
             FAILS(TRINE_ERR_SINGULAR, "row 37", trine_supernodal_check(plan, NULL));
             trine_supernodal_destroy(&plan);

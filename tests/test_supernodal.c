@@ -156,11 +156,11 @@ static void works_of_one_plan_are_independent(void **state)
         check_solve(s.ctx, s.plan, &s.F, &(solve_case){.op = TRINE_N, .nrhs = 6 - nrhs}, &(trine_exec){.work = second});
     }
     trine_dense X = {.data = buffer, .rows = s.F.n, .cols = 6};
-    FAILS(TRINE_ERR_STATE, "6 right-hand sides, but the work is sized for 5",
+    FAILS(TRINE_ERR_STATE, "6 right-hand sides, but the work was made for 5",
           trine_supernodal_solve(s.plan, TRINE_N, NULL, &X, &X, &(trine_exec){.work = second}));
     bytes--;
     trine_work none;
-    FAILS(TRINE_ERR_ARGUMENT, "for a work of", trine_supernodal_work(s.plan, 5, aligned, &bytes, &none));
+    FAILS(TRINE_ERR_ARGUMENT, "the work needs", trine_supernodal_work(s.plan, 5, aligned, &bytes, &none));
     trine_supernodal_destroy(&s.plan); /* works keep what they need */
     trine_work_destroy(&first);
     trine_work_destroy(&second);
@@ -318,8 +318,8 @@ static void wrong_arguments_are_named(void **state)
     OK(trine_supernodal_analyse(ctx, &plan, &P, NULL));
     double x[11] = {0};
     trine_dense X = {x, 10, 1, 0, TRINE_COLMAJOR}, wrong = X;
-    FAILS(TRINE_ERR_STATE, "before numeric", trine_supernodal_solve(plan, TRINE_N, NULL, &X, &X, NULL));
-    FAILS(TRINE_ERR_STATE, "before numeric", trine_supernodal_check(plan, NULL));
+    FAILS(TRINE_ERR_STATE, "comes after numeric", trine_supernodal_solve(plan, TRINE_N, NULL, &X, &X, NULL));
+    FAILS(TRINE_ERR_STATE, "comes after numeric", trine_supernodal_check(plan, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "values", trine_supernodal_numeric(plan, TRINE_HOST, NULL, NULL));
     if (!test_on_gpu())
         FAILS(TRINE_ERR_ARGUMENT, "no device memory", trine_supernodal_numeric(plan, TRINE_DEVICE, F.values, NULL));

@@ -145,8 +145,8 @@ TRINE_API trine_status trine_supernodal_check(trine_supernodal plan, const trine
 TRINE_API trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
 
 /** X := alpha op(L)^-1 B for n x nrhs vectors of the panels' dtype in the context's space; B == X (same data, ld, layout) is
- *  allowed, other overlap is not. alpha: host scalar of that dtype, read at the call; NULL = 1. On a GPU one launch,
- *  of a kernel or a graph: asynchronous, allocates nothing, capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before
+ *  allowed, other overlap is not. alpha: host scalar of that dtype, read at the call; NULL = 1, and 0 makes X = 0 without a look at B. On a GPU a launch,
+ *  of a kernel or a graph (op N with one right-hand side: two): asynchronous, allocates nothing, capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before
  *  numeric, more right-hand sides than the work was sized for, or beside another thread's solve with the same work or its numeric. Summation order: fixed for op T and H; for op N fixed with
  *  TRINE_ACCESS_PULL, with TRINE_VARIANT_SPMV and, for one number of threads, with TRINE_VARIANT_DYNAMIC on a CPU; else free (atomic
  *  additions).

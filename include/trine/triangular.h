@@ -31,7 +31,8 @@ typedef struct {
     trine_uplo uplo;                 /* AUTO: from the pattern (a diagonal matrix counts as lower) */
     trine_diag diag;                 /* UNIT: the diagonal is 1, whatever is stored */
     int other_triangle_is_error;     /* 0: entries of the other triangle are ignored (combined LU storage) */
-    unsigned ops;                    /* mask of the op(T) that will be solved; 0 = TRINE_N. Another one later: TRINE_ERR_STATE */
+    unsigned ops;                    /* mask of the op(T) that will be solved; 0 = TRINE_N. Another one later: TRINE_ERR_STATE; with
+                                        real numbers T and H are one */
     trine_triangular_method method;
     trine_summation summation;       /* DETERMINISTIC: bitwise equal run to run, or TRINE_ERR_UNSUPPORTED */
     int64_t max_nrhs;                /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work; more
@@ -74,7 +75,7 @@ TRINE_API trine_status trine_triangular_check(trine_triangular plan, const trine
 TRINE_API trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
 
 /** X := alpha op(T)^-1 B for n x nrhs vectors of T's dtype in the context's space; B == X (same data, ld, layout) is allowed,
- *  other overlap is not. alpha: host scalar of T's dtype, read at the call; NULL = 1. Asynchronous, allocates nothing,
+ *  other overlap is not. alpha: host scalar of T's dtype, read at the call; NULL = 1, and 0 makes X = 0 without a look at B. Asynchronous, allocates nothing,
  *  capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before numeric, an op not announced, more
  *  right-hand sides than the work was sized for, beside another thread's solve with the same work or its numeric.
  *  Liu et al. 2017 (synchronization-free), Anderson and Saad 1989 (level sets). */

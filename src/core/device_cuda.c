@@ -93,6 +93,21 @@ trine_status trine_device_fill_async(trine_context ctx, void *dst, int byte, siz
     ON_DEVICE(gpuMemsetAsync(dst, byte, bytes, (gpuStream_t)stream));
 }
 
+static trine_status fill_rectangle(trine_context ctx, void *dst, size_t step, int byte, size_t length, int64_t lines, void *stream)
+{
+    ON_DEVICE(gpuMemset2DAsync(dst, step, byte, length, (size_t)lines, (gpuStream_t)stream));
+}
+
+trine_status trine_device_fill_lines_async(trine_context ctx, void *dst, size_t step, int byte, size_t length, int64_t lines, void *stream)
+{
+    const size_t largest_step = INT32_MAX; /* of the driver */
+    if (lines == 1 || step == length) return trine_device_fill_async(ctx, dst, byte, length * (size_t)lines, stream);
+    if (step <= largest_step) return fill_rectangle(ctx, dst, step, byte, length, lines, stream);
+    trine_status status = TRINE_SUCCESS;
+    for (int64_t i = 0; i < lines && !status; i++) status = trine_device_fill_async(ctx, (char *)dst + (size_t)i * step, byte, length, stream);
+    return status;
+}
+
 trine_status trine_device_synchronize(trine_context ctx, void *stream)
 {
     ON_DEVICE(gpuStreamSynchronize((gpuStream_t)stream));

@@ -17,6 +17,11 @@ trine_status trine_device_fill_async(trine_context ctx, void *dst, int byte, siz
     (void)ctx, (void)dst, (void)byte, (void)bytes, (void)stream;
     return none();
 }
+trine_status trine_device_fill_lines_async(trine_context ctx, void *dst, size_t step, int byte, size_t length, int64_t lines, void *stream)
+{
+    (void)ctx, (void)dst, (void)step, (void)byte, (void)length, (void)lines, (void)stream;
+    return none();
+}
 trine_status trine_device_synchronize(trine_context ctx, void *stream) { (void)ctx, (void)stream; return none(); }
 bool trine_device_is_capturing(trine_context ctx, void *stream) { (void)ctx, (void)stream; return false; }
 void trine_device_enter(trine_context ctx, int *saved) { (void)ctx, *saved = -1; }

@@ -45,6 +45,7 @@
 #define gpuFree cudaFree
 #define gpuMemcpyAsync cudaMemcpyAsync
 #define gpuMemcpyDefault cudaMemcpyDefault
+#define gpuMemset2DAsync cudaMemset2DAsync
 #define gpuMemsetAsync cudaMemsetAsync
 #define gpuGetDevice cudaGetDevice
 #define gpuSetDevice cudaSetDevice

@@ -41,6 +41,7 @@
 #define gpuFree hipFree
 #define gpuMemcpyAsync hipMemcpyAsync
 #define gpuMemcpyDefault hipMemcpyDefault
+#define gpuMemset2DAsync hipMemset2DAsync
 #define gpuMemsetAsync hipMemsetAsync
 #define gpuGetDevice hipGetDevice
 #define gpuSetDevice hipSetDevice

@@ -73,6 +73,8 @@ TRINE_API void trine_device_free(trine_context ctx, void *p);
 /** Asynchronous copy, any direction (pageable host memory: the runtime may wait). */
 TRINE_API trine_status trine_device_copy_async(trine_context ctx, void *dst, const void *src, size_t bytes, void *stream);
 TRINE_API trine_status trine_device_fill_async(trine_context ctx, void *dst, int byte, size_t bytes, void *stream);
+/** `lines` times `length` bytes, `step` apart. */
+trine_status trine_device_fill_lines_async(trine_context ctx, void *dst, size_t step, int byte, size_t length, int64_t lines, void *stream);
 TRINE_API trine_status trine_device_synchronize(trine_context ctx, void *stream);
 TRINE_API bool trine_device_is_capturing(trine_context ctx, void *stream);
 /** Make ctx's device current; *saved goes to leave. For launches in .cu files. No-ops on the CPU. */

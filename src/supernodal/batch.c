@@ -100,11 +100,11 @@ trine_status trine_supernodal_numeric_batch(trine_supernodal plan, trine_space s
     REQUIRE(plan, "plan is NULL");
     REQUIRE(plan->n_factors, "the plan was not made by trine_supernodal_analyse_batch");
     REQUIRE(values, "values is NULL");
-    REQUIRE(space == TRINE_HOST || (space == TRINE_DEVICE && plan->ctx->cuda), "a CPU context has no device memory");
+    REQUIRE(space == TRINE_HOST || (space == TRINE_DEVICE && plan->base.ctx->cuda), "a CPU context has no device memory");
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     const trine_space own = ctx->info.space;
-    const size_t element = trine_dtype_size(plan->given);
+    const size_t element = trine_dtype_size(plan->base.dtype);
     void *stream = trine_exec_stream(ctx, exec), *all = NULL;
     TRY(trine_alloc(ctx, own, (size_t)plan->factor_values[plan->n_factors] * element, &all));
     for (int64_t k = 0; k < plan->n_factors; k++) {

@@ -3,70 +3,59 @@
 
 #include "supernodal/supernodal.h"
 
-trine_status trine_supernodal_destroy(trine_supernodal *plan)
+/* -------------------------------------------------------------------- life */
+
+static trine_supernodal as_supernodal(struct trine_plan *plan) { return (trine_supernodal)plan; }
+
+/** Whether values and vectors are to be converted around the backend's calls; a GPU's kernels do it themselves. */
+static bool converts_outside(trine_supernodal plan) { return plan->base.dtype != plan->dtype && !plan->base.ctx->cuda; }
+
+static size_t work_bytes(struct trine_plan *base, int64_t nrhs)
 {
-    if (!plan || !*plan) return TRINE_SUCCESS;
-    trine_supernodal P = *plan;
-    *plan = NULL;
-    if (!trine_release(&P->refs)) return TRINE_SUCCESS;
-    trine_context ctx = P->ctx;
-    trine_work_destroy(&P->own_work);
+    trine_supernodal plan = as_supernodal(base);
+    return plan->backend->work_bytes(plan, nrhs) + (converts_outside(plan) ? supernodal_single_work_bytes(plan, nrhs) : 0);
+}
+
+static trine_status work_begin(struct trine_plan *base, trine_plan_work *work)
+{
+    trine_supernodal plan = as_supernodal(base);
+    return plan->backend->work_init(plan, (supernodal_work *)work);
+}
+
+static void work_end(trine_plan_work *work)
+{
+    const trine_supernodal plan = work->base.plan;
+    if (plan->backend->work_free) plan->backend->work_free(work->base.ctx, (supernodal_work *)work);
+}
+
+static void release(struct trine_plan *base)
+{
+    trine_supernodal P = as_supernodal(base);
+    trine_context ctx = base->ctx;
     if (P->device) P->backend->destroy(P);
     trine_free(ctx, ctx->info.space, P->values);
     trine_free(ctx, TRINE_HOST, P->factor_values);
     trine_free(ctx, ctx->info.space, P->places.of_entry);
     trine_free(ctx, ctx->info.space, P->panel_values);
     supernodal_structure_free(&P->S);
-    trine_free(ctx, TRINE_HOST, P);
-    return trine_context_destroy(&ctx);
 }
 
-/** Whether values and vectors are to be converted around the backend's calls; a GPU's kernels do it themselves. */
-static bool converts_outside(trine_supernodal plan) { return plan->given != plan->dtype && !plan->ctx->cuda; }
+static const trine_plan_kind kind = {"supernodal", sizeof(supernodal_work), work_bytes, work_begin, work_end, release};
 
-static size_t work_bytes(trine_supernodal plan, int64_t nrhs)
+trine_status trine_supernodal_destroy(trine_supernodal *plan)
 {
-    return plan->backend->work_bytes(plan, nrhs) + (converts_outside(plan) ? supernodal_single_work_bytes(plan, nrhs) : 0);
+    if (!plan || !*plan) return TRINE_SUCCESS;
+    trine_supernodal P = *plan;
+    *plan = NULL;
+    return trine_plan_drop(&P->base);
 }
 
-static trine_status destroy_plan(void *plan) { return trine_supernodal_destroy(&(trine_supernodal){plan}); }
-
-static void destroy_work(trine_work base)
+trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work)
 {
-    supernodal_work *work = (supernodal_work *)base;
-    trine_context ctx = base->ctx;
-    if (work->free) work->free(ctx, work);
-    if (work->owns_buffer) trine_free(ctx, ctx->info.space, work->buffer);
-    trine_free(ctx, TRINE_HOST, work);
+    return trine_plan_make_work(plan ? &plan->base : NULL, nrhs, buffer, bytes, work);
 }
 
-static trine_status new_work(trine_supernodal plan, int64_t nrhs, void *buffer, bool keeps_plan, trine_work *out)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    supernodal_work *work = trine_host_calloc(ctx, 1, sizeof *work);
-    if (!work) return TRINE_ERR_MEMORY;
-    work->base = (struct trine_work_s){.ctx = ctx, .plan = plan, .destroy_plan = keeps_plan ? destroy_plan : NULL, .destroy = destroy_work};
-    work->nrhs = nrhs;
-    work->buffer = buffer;
-    work->free = plan->backend->work_free;
-    if (!buffer) {
-        TRY(trine_alloc(ctx, ctx->info.space, work_bytes(plan, nrhs), &work->buffer));
-        work->owns_buffer = true;
-    }
-    TRY(plan->backend->work_init(plan, work));
-    if (keeps_plan) trine_retain(&plan->refs);
-    trine_retain_context(ctx);
-    *out = &work->base;
-    work = NULL;
-done:
-    if (work) {
-        if (work->free) work->free(ctx, work);
-        if (work->owns_buffer) trine_free(ctx, ctx->info.space, work->buffer);
-        trine_free(ctx, TRINE_HOST, work);
-    }
-    return status;
-}
+/* ----------------------------------------------------------------- analyse */
 
 /** What is known of the number of panels solved by substitution. */
 static int64_t substituted_before_check(trine_supernodal plan)
@@ -114,11 +103,11 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     if (status) return status;
 
     const double start = trine_wall_time();
-    trine_supernodal P = trine_host_calloc(ctx, 1, sizeof *P);
+    trine_supernodal P = trine_plan_new(ctx, &kind, sizeof *P);
     if (!P) return TRINE_ERR_MEMORY;
-    P->refs = 1;
-    P->ctx = trine_retain_context(ctx);
-    P->given = panels->dtype;
+    P->base.dtype = panels->dtype;
+    P->base.n = panels->n;
+    P->base.ops = TRINE_N | TRINE_T | TRINE_H;
     P->dtype = !given.single ? panels->dtype : panels->dtype == TRINE_D ? TRINE_S : TRINE_C;
     P->diag = panels->diag;
     P->options = given;
@@ -136,11 +125,11 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     P->bytes = (int64_t)bytes;
     P->substituted = substituted_before_check(P);
     TRY(P->backend->analyse(P));
-    TRY(new_work(P, given.max_nrhs, NULL, false, &P->own_work));
-    P->analyse_seconds = trine_wall_time() - start;
+    TRY(trine_plan_make_own_work(&P->base, given.max_nrhs));
+    P->base.analyse_seconds = trine_wall_time() - start;
     trine_log(ctx, 2, "supernodal: %lld panels (%lld given), %lld levels, %lld entries (%lld given), %.1f ms",
               (long long)P->S.n_panels, (long long)P->S.n_sources, (long long)P->S.levels, (long long)P->S.nnz_merged,
-              (long long)P->S.nnz, 1e3 * P->analyse_seconds);
+              (long long)P->S.nnz, 1e3 * P->base.analyse_seconds);
     *plan = P;
     P = NULL;
 done:
@@ -157,18 +146,13 @@ typedef trine_status (*take_values_fn)(trine_supernodal plan, trine_space space,
 static trine_status numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec, take_values_fn take)
 {
     REQUIRE(values || !plan->S.n, "values is NULL");
-    REQUIRE(space == TRINE_HOST || (space == TRINE_DEVICE && plan->ctx->cuda), "a CPU context has no device memory");
-    const double start = trine_wall_time();
-    trine_status status = trine_update_begin(&plan->usage);
+    double start;
+    trine_status status = trine_plan_numeric_begin(&plan->base, space, &start);
     if (status) return status;
-    plan->has_values = false;
     plan->substituted = substituted_before_check(plan);
     plan->growth = plan->invert == TRINE_INVERT_NONE || !plan->S.n ? 0 : -1;
-    if (plan->S.n) status = take(plan, space, values, trine_exec_stream(plan->ctx, exec));
-    plan->has_values = !status;
-    if (!status) plan->numeric_seconds = trine_wall_time() - start;
-    trine_leave_alone(&plan->usage);
-    return status;
+    if (plan->S.n) status = take(plan, space, values, trine_exec_stream(plan->base.ctx, exec));
+    return trine_plan_numeric_end(&plan->base, status, start);
 }
 
 trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec)
@@ -199,8 +183,8 @@ trine_status trine_supernodal_update(trine_supernodal plan, const trine_panels *
 {
     REQUIRE(plan, "plan is NULL");
     REQUIRE(panels, "panels is NULL");
-    REQUIRE(panels->dtype == plan->given && panels->diag == plan->diag, "dtype %d and diag %d, but %d and %d were analysed",
-            (int)panels->dtype, (int)panels->diag, (int)plan->given, (int)plan->diag);
+    REQUIRE(panels->dtype == plan->base.dtype && panels->diag == plan->diag, "dtype %d and diag %d, but %d and %d were analysed",
+            (int)panels->dtype, (int)panels->diag, (int)plan->base.dtype, (int)plan->diag);
     REQUIRE(!panels->n_panels || (panels->first_column && panels->row_offsets && panels->rows && panels->value_offsets),
             "first_column, row_offsets, rows or value_offsets is NULL");
     const trine_status status = same_structure(&plan->S, panels);
@@ -210,37 +194,23 @@ trine_status trine_supernodal_update(trine_supernodal plan, const trine_panels *
 trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exec)
 {
     REQUIRE(plan, "plan is NULL");
-    if (!plan->has_values) return trine_fail(TRINE_ERR_STATE, "check before numeric");
-    if (!plan->S.n) return TRINE_SUCCESS;
     int64_t row;
-    trine_status status = plan->backend->examine(plan, trine_exec_stream(plan->ctx, exec), &row);
+    trine_status status = trine_plan_needs_values(&plan->base, "check");
+    if (status || !plan->S.n) return status;
+    status = plan->backend->examine(plan, trine_exec_stream(plan->base.ctx, exec), &row);
     if (status) return status;
     if (!(plan->growth <= SUPERNODAL_MOST_GROWTH) && plan->substituted)
-        trine_log(plan->ctx, 2, "supernodal: inverted panels give backward errors of %.3g eps: %lld of %lld are substituted", plan->growth,
+        trine_log(plan->base.ctx, 2, "supernodal: inverted panels give backward errors of %.3g eps: %lld of %lld are substituted", plan->growth,
                   (long long)plan->substituted, (long long)plan->S.n_panels);
     else if (!(plan->growth <= SUPERNODAL_MOST_GROWTH))
-        trine_log(plan->ctx, 1, "supernodal: inverted panels give backward errors of %.3g eps", plan->growth);
+        trine_log(plan->base.ctx, 1, "supernodal: inverted panels give backward errors of %.3g eps", plan->growth);
     if (row >= 0)
         return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is zero or NaN%s", (long long)row,
-                          plan->given != plan->dtype ? ", rounded to single precision" : "");
+                          plan->base.dtype != plan->dtype ? ", rounded to single precision" : "");
     return TRINE_SUCCESS;
 }
 
-trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work)
-{
-    REQUIRE(plan, "plan is NULL");
-    REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
-    REQUIRE(bytes || work, "bytes and work are NULL");
-    const trine_status status = trine_check_nrhs(nrhs, plan->S.n);
-    if (status) return status;
-    const size_t needed = work_bytes(plan, nrhs);
-    REQUIRE(!buffer || !work || !bytes || *bytes >= needed, "a buffer of %zu bytes for a work of %zu", *bytes, needed);
-    REQUIRE(((uintptr_t)buffer & 255) == 0, "the buffer is not 256-byte aligned");
-    if (bytes) *bytes = needed;
-    if (!work) return TRINE_SUCCESS;
-    *work = NULL;
-    return new_work(plan, nrhs, buffer, true, work);
-}
+/* ------------------------------------------------------------------- solve */
 
 static trine_status solve_panels(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
                                  supernodal_work *work, void *stream)
@@ -253,17 +223,17 @@ static trine_status solve_upper(trine_supernodal plan, trine_transpose op, const
                                 supernodal_work *work, void *stream)
 {
     if (op == TRINE_N) return solve_panels(plan, TRINE_T, alpha, B, X, work, stream);
-    if (op == TRINE_T || !trine_dtype_is_complex(plan->given)) return solve_panels(plan, TRINE_N, alpha, B, X, work, stream);
+    if (op == TRINE_T || !trine_dtype_is_complex(plan->base.dtype)) return solve_panels(plan, TRINE_N, alpha, B, X, work, stream);
     float single[2] = {0, 0};
     double wide[2] = {0, 0};
-    const bool is_single = trine_dtype_is_single(plan->given);
-    memcpy(is_single ? (void *)single : wide, alpha, trine_dtype_size(plan->given));
+    const bool is_single = trine_dtype_is_single(plan->base.dtype);
+    memcpy(is_single ? (void *)single : wide, alpha, trine_dtype_size(plan->base.dtype));
     single[1] = -single[1];
     wide[1] = -wide[1];
     trine_status status = TRINE_SUCCESS;
-    TRY(trine_vectors_permute_conjugate(plan->ctx, plan->given, NULL, NULL, 0, B, X, stream));
+    TRY(trine_vectors_permute_conjugate(plan->base.ctx, plan->base.dtype, NULL, NULL, 0, B, X, stream));
     TRY(solve_panels(plan, TRINE_N, is_single ? (const void *)single : wide, X, X, work, stream));
-    TRY(trine_vectors_permute_conjugate(plan->ctx, plan->given, NULL, NULL, 0, X, X, stream));
+    TRY(trine_vectors_permute_conjugate(plan->base.ctx, plan->base.dtype, NULL, NULL, 0, X, X, stream));
 done:
     return status;
 }
@@ -271,31 +241,12 @@ done:
 trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B,
                                     const trine_dense *X, const trine_exec *exec)
 {
-    REQUIRE(plan, "plan is NULL");
-    REQUIRE(op == TRINE_N || op == TRINE_T || op == TRINE_H, "op %d is none of N, T, H", (int)op);
-    trine_dense b, x;
-    trine_status status = trine_check_dense(B, plan->S.n, "B", &b);
-    if (!status) status = trine_check_dense(X, plan->S.n, "X", &x);
+    trine_plan_call call;
+    trine_status status = trine_plan_solve_begin(plan ? &plan->base : NULL, op, alpha, B, X, exec, &call);
     if (status) return status;
-    REQUIRE(b.cols == x.cols, "B has %lld columns, X %lld", (long long)b.cols, (long long)x.cols);
-    REQUIRE(b.data != x.data || !b.data || (b.ld == x.ld && b.layout == x.layout),
-            "B and X share data but not leading dimension and layout");
-    supernodal_work *work = (supernodal_work *)(exec && exec->work ? exec->work : plan->own_work);
-    REQUIRE(work->base.plan == plan, "the work was made for another plan");
-    if (plan->S.n && work->nrhs < b.cols)
-        return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, but the work is sized for %lld", (long long)b.cols, (long long)work->nrhs);
-    static const float one_s[2] = {1, 0};
-    static const double one_d[2] = {1, 0};
-    if (!alpha) alpha = trine_dtype_is_single(plan->given) ? (const void *)one_s : (const void *)one_d;
-    trine_retain(&plan->refs); /* whoever destroys the plan meanwhile */
-    TRY(trine_solve_begin(&plan->usage, &work->base.usage, "give each thread a work of its own (trine_supernodal_work)"));
-    if (!plan->has_values) status = trine_fail(TRINE_ERR_STATE, "solve before numeric");
-    else if (plan->S.n && b.cols)
-        status = (plan->places.upper ? solve_upper : solve_panels)(plan, op, alpha, &b, &x, work, trine_exec_stream(plan->ctx, exec));
-    trine_solve_end(&plan->usage, &work->base.usage);
-done:
-    trine_supernodal_destroy(&plan);
-    return status;
+    if (!call.is_done)
+        status = (plan->places.upper ? solve_upper : solve_panels)(plan, op, call.alpha, &call.B, &call.X, (supernodal_work *)call.work, call.stream);
+    return trine_plan_solve_end(&plan->base, &call, status);
 }
 
 trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_info *info)
@@ -306,8 +257,8 @@ trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_i
     *info = (trine_supernodal_info){
         .n = S->n, .nnz_triangle = plan->from_triangle ? plan->places.entries : S->nnz, .nnz = S->nnz, .nnz_merged = S->nnz_merged, .panels = S->n_sources, .panels_merged = S->n_panels,
         .levels = S->levels_given, .levels_merged = S->levels, .min_panels_per_level = S->min_panels_per_level,
-        .max_panels_per_level = S->max_panels_per_level, .bytes = plan->bytes, .analyse_seconds = plan->analyse_seconds,
-        .numeric_seconds = plan->numeric_seconds, .growth = plan->growth,
+        .max_panels_per_level = S->max_panels_per_level, .bytes = plan->bytes, .analyse_seconds = plan->base.analyse_seconds,
+        .numeric_seconds = plan->base.numeric_seconds, .growth = plan->growth,
         .invert = S->n_panels && plan->substituted == S->n_panels ? TRINE_INVERT_NONE : plan->options.invert,
         .substituted_panels = plan->substituted, .variant = plan->options.variant, .single = plan->options.single};
     for (int64_t s = 0; s < S->n_panels; s++) {

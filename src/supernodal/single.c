@@ -5,7 +5,7 @@
 
 enum { NUMBERS_AT_ONCE = 1 << 16 }; /* that one thread rounds */
 
-static int parts_of(trine_supernodal plan) { return trine_dtype_is_complex(plan->given) ? 2 : 1; }
+static int parts_of(trine_supernodal plan) { return trine_dtype_is_complex(plan->base.dtype) ? 2 : 1; }
 
 typedef struct {
     const double *values;
@@ -30,11 +30,11 @@ trine_status supernodal_single_numeric(trine_supernodal plan, const double *valu
         const int64_t height = S->source_row_offsets[s + 1] - S->source_row_offsets[s], end = S->source_value_offsets[s] + height * S->source_width[s];
         if (end > count) count = end;
     }
-    TRY(ALLOC(plan->ctx, rounded, count * parts));
-    trine_team_for(plan->ctx, plan->ctx->threads, count * parts, NUMBERS_AT_ONCE, round_numbers, &(rounding){values, rounded});
+    TRY(ALLOC(plan->base.ctx, rounded, count * parts));
+    trine_team_for(plan->base.ctx, plan->base.ctx->threads, count * parts, NUMBERS_AT_ONCE, round_numbers, &(rounding){values, rounded});
     status = plan->backend->numeric(plan, TRINE_HOST, rounded, NULL);
 done:
-    trine_free(plan->ctx, TRINE_HOST, rounded);
+    trine_free(plan->base.ctx, TRINE_HOST, rounded);
     return status;
 }
 
@@ -53,9 +53,9 @@ trine_status supernodal_single_solve(trine_supernodal plan, trine_transpose op, 
                                      supernodal_work *work)
 {
     const int parts = parts_of(plan);
-    const int64_t n = plan->S.n, own = (int64_t)plan->backend->work_bytes(plan, work->nrhs);
+    const int64_t n = plan->S.n, own = (int64_t)plan->backend->work_bytes(plan, work->base.max_nrhs);
     const float factor[2] = {(float)alpha[0], parts == 2 ? (float)alpha[1] : 0};
-    float *z = (float *)((char *)work->buffer + own);
+    float *z = (float *)((char *)work->base.buffer + own);
     const trine_dense Z = {.data = z, .rows = n, .cols = B->cols, .ld = n, .layout = TRINE_COLMAJOR};
     for (int64_t j = 0; j < B->cols; j++)
         for (int64_t i = 0; i < n; i++)

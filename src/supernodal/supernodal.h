@@ -4,7 +4,7 @@
 
 #include <trine/supernodal.h>
 
-#include "core/internal.h"
+#include "core/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -91,9 +91,8 @@ static inline SUPERNODAL_HOST_DEVICE double supernodal_trial(int64_t i, int k)
 
 struct supernodal_backend;
 struct trine_supernodal_s {
-    int refs;
-    trine_context ctx;
-    trine_dtype given, dtype;         /* of the caller's values and vectors; of the panels kept, lower with options.single */
+    struct trine_plan base;
+    trine_dtype dtype;                /* of the panels kept: base.dtype, the caller's, or lower with options.single */
     trine_diag diag;
     trine_supernodal_options options; /* nothing left automatic */
     trine_supernodal_invert invert;   /* what numeric does */
@@ -110,20 +109,12 @@ struct trine_supernodal_s {
     void *device;                  /* the backend's own part */
     supernodal_level_watch watch;  /* NULL but for measurements */
     void *watch_user;
-    trine_work own_work;
-    trine_usage usage;             /* by solves; alone: by numeric */
     int64_t bytes;
-    bool has_values;
-    double analyse_seconds, numeric_seconds;
 };
 
 typedef struct supernodal_work_s {
-    struct trine_work_s base;
-    int64_t nrhs;
-    void *buffer;
-    bool owns_buffer;
-    void *device;                  /* the backend's own part, */
-    void (*free)(trine_context ctx, struct supernodal_work_s *work); /* and what frees it; may be NULL */
+    trine_plan_work base;
+    void *device;                  /* the backend's own part */
 } supernodal_work;
 
 /** alpha points to one element, never NULL; B and X are checked, with ld set, at least one row and column. */

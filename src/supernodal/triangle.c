@@ -24,17 +24,17 @@ static void place_entries(void *job, int64_t begin, int64_t end, int me)
 trine_status supernodal_triangle_place(trine_supernodal plan, const void *values, void *stream)
 {
     (void)stream;
-    placing p = {plan->places.of_entry, values, plan->panel_values, trine_dtype_size(plan->given)};
-    trine_team_for(plan->ctx, plan->ctx->threads, plan->places.count, ENTRIES_AT_ONCE, place_entries, &p);
+    placing p = {plan->places.of_entry, values, plan->panel_values, trine_dtype_size(plan->base.dtype)};
+    trine_team_for(plan->base.ctx, plan->base.ctx->threads, plan->places.count, ENTRIES_AT_ONCE, place_entries, &p);
     return TRINE_SUCCESS;
 }
 
 trine_status supernodal_triangle_numeric(trine_supernodal plan, trine_space space, const void *values, void *stream)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     const trine_space own = ctx->info.space;
-    const size_t bytes = (size_t)plan->places.count * trine_dtype_size(plan->given);
+    const size_t bytes = (size_t)plan->places.count * trine_dtype_size(plan->base.dtype);
     void *copied = NULL;
     int64_t row;
     if (space != own) {
@@ -54,8 +54,8 @@ done:
 static trine_status take_places(trine_supernodal plan, supernodal_places *places, int64_t n_values)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    const size_t bytes = (size_t)n_values * trine_dtype_size(plan->given), place_bytes = (size_t)places->count * sizeof *places->of_entry;
+    trine_context ctx = plan->base.ctx;
+    const size_t bytes = (size_t)n_values * trine_dtype_size(plan->base.dtype), place_bytes = (size_t)places->count * sizeof *places->of_entry;
     int64_t *on_host = places->of_entry;
     if (ctx->cuda) {
         void *on_device;
@@ -102,7 +102,7 @@ trine_status trine_supernodal_analyse_triangle(trine_context ctx, trine_supernod
     TRY(supernodal_lay_out_triangle(ctx, T, n_supernodes, first_column, &how, &panels, &places));
     TRY(trine_supernodal_analyse(ctx, &P, &panels, options));
     TRY(take_places(P, &places, panels.value_offsets[panels.n_panels]));
-    P->analyse_seconds = trine_wall_time() - start;
+    P->base.analyse_seconds = trine_wall_time() - start;
     trine_log(ctx, 2, "supernodal: %lld panels of a triangle hold %lld entries and %lld explicit zeros", (long long)panels.n_panels,
               (long long)P->places.entries, (long long)(P->S.nnz - P->places.entries));
     *plan = P;

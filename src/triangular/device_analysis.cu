@@ -113,7 +113,7 @@ __global__ void count_in_degrees(const device_triangle d, int group, int32_t *in
 static trine_status place_form(trine_triangular plan, const device_pattern *m, bool along, device_triangle *d)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     gpuStream_t stream = (gpuStream_t)ctx->stream;
     const int lanes = device_lanes_for(m->n_strict, m->n);
     arena scratch = {};
@@ -171,7 +171,7 @@ done:
 trine_status device_pattern_count_in_degrees(trine_triangular plan, const device_triangle *columns, int group, int32_t *in_degree, int32_t *near_degree)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     const size_t bytes = (size_t)columns->n * sizeof(int32_t);
     if (!columns->n) return TRINE_SUCCESS;
     TRY(trine_device_fill_async(ctx, in_degree, 0, bytes, ctx->stream));
@@ -186,7 +186,7 @@ done:
 trine_status device_analyse(trine_triangular plan, trine_matrix T)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     device_pattern m = {};
     trine_matrix_info info;
     int saved;

@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(THREADS) cut_stretches(int32_t n, int32_t rows
 trine_status device_chunks_make(trine_triangular plan, const device_triangle *d, int64_t rows, int32_t **chunks, int64_t *n_chunks)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     gpuStream_t stream = (gpuStream_t)ctx->stream;
     const int64_t most = d->n / rows + 2 * d->long_rows + 1;
     arena kept;

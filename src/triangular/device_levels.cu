@@ -77,7 +77,7 @@ int row_shape_lanes(const device_triangle *d)
 
 row_shape row_shape_for_search(trine_triangular plan, const device_triangle *d)
 {
-    row_shape s = {row_shape_lanes(d), MAX_WARPS, 2 * plan->ctx->info.multiprocessors, nullptr, 0};
+    row_shape s = {row_shape_lanes(d), MAX_WARPS, 2 * plan->base.ctx->info.multiprocessors, nullptr, 0};
     s.n_chunks = (d->n + row_shape_rows(&s) - 1) / row_shape_rows(&s);
     return s;
 }
@@ -85,13 +85,13 @@ row_shape row_shape_for_search(trine_triangular plan, const device_triangle *d)
 trine_status device_levels_search(trine_triangular plan, const device_triangle *d, const row_shape *s, void *state)
 {
     trine_status status = TRINE_SUCCESS;
-    gpuStream_t stream = (gpuStream_t)plan->ctx->stream;
+    gpuStream_t stream = (gpuStream_t)plan->base.ctx->stream;
     rows_args<int32_t> a = {};
     a.n = d->n, a.nrhs = 1;
     a.offsets = d->offsets, a.columns = d->columns;
     a.chunks = s->chunks, a.n_chunks = s->n_chunks;
     a.ticket = (unsigned *)state, a.report = device_levels_report(state), a.x = device_levels_of(state);
-    TRY(trine_device_fill_async(plan->ctx, state, 0xFF, (size_t)device_levels_bytes(d->n), plan->ctx->stream));
+    TRY(trine_device_fill_async(plan->base.ctx, state, 0xFF, (size_t)device_levels_bytes(d->n), plan->base.ctx->stream));
     switch (s->lanes) {
     case 1: run<1>(a, s, stream); break;
     case 2: run<2>(a, s, stream); break;
@@ -108,7 +108,7 @@ done:
 trine_status device_levels_read(trine_triangular plan, void *state, levels_found *found)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     level_report report;
     TRY(trine_device_copy_async(ctx, &report, device_levels_report(state), sizeof report, ctx->stream));
     TRY(trine_device_synchronize(ctx, ctx->stream));
@@ -123,7 +123,7 @@ done:
 trine_status device_triangle_sort(trine_triangular plan, const device_triangle *d, int64_t n_keys, const int32_t *keys, int64_t *bounds, device_triangle *out)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     gpuStream_t stream = (gpuStream_t)ctx->stream;
     const int64_t n = d->n;
     const int lanes = d->nnz > n && d->nnz < 4 * n ? 2 : device_lanes_for(d->nnz, n); /* trips to memory side by side */

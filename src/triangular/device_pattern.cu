@@ -171,12 +171,12 @@ __global__ void take_indices(int64_t nnz, const unsigned long long *keys, int32_
 trine_status explain(trine_triangular plan, const device_pattern *m, int64_t row)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     int64_t ends[2], nnz = 0;
     int32_t *seen = nullptr, *indices = nullptr;
     const struct pattern pattern = {nullptr, nullptr, m->csr, m->lower_major};
     TRY(trine_copy(ctx, ends, TRINE_HOST, m->offsets + row, TRINE_DEVICE, sizeof ends));
-    seen = (int32_t *)trine_host_calloc(ctx, plan->n, sizeof *seen);
+    seen = (int32_t *)trine_host_calloc(ctx, plan->base.n, sizeof *seen);
     indices = (int32_t *)trine_host_alloc(ctx, ends[1] > ends[0] ? ends[1] - ends[0] : 0, sizeof *indices);
     if (!seen || !indices) status = TRINE_ERR_MEMORY;
     if (!status && ends[0] >= 0 && ends[0] < ends[1] && ends[1] <= m->nnz)
@@ -193,7 +193,7 @@ done:
 trine_status sort_rows(trine_triangular plan, device_pattern *m, const pattern_args &a)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     gpuStream_t stream = (gpuStream_t)ctx->stream;
     arena kept, scratch = {};
     unsigned long long *keys[2];
@@ -238,14 +238,14 @@ int pattern_bits(int64_t count)
 
 trine_status pattern_read_back(trine_triangular plan, const pattern_report *from, pattern_report *to)
 {
-    trine_status status = trine_device_copy_async(plan->ctx, to, from, sizeof *to, plan->ctx->stream);
-    return status ? status : trine_device_synchronize(plan->ctx, plan->ctx->stream);
+    trine_status status = trine_device_copy_async(plan->base.ctx, to, from, sizeof *to, plan->base.ctx->stream);
+    return status ? status : trine_device_synchronize(plan->base.ctx, plan->base.ctx->stream);
 }
 
 trine_status pattern_settle_uplo(trine_triangular plan, device_pattern *m)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     const trine_uplo *uplo = &plan->options.uplo;
     pattern_report found, *on_device = nullptr;
     if (*uplo == TRINE_UPLO_AUTO) {
@@ -267,13 +267,13 @@ done:
 static trine_status count_starts(trine_triangular plan, device_pattern *m, int64_t *strict)
 {
     trine_status status = TRINE_SUCCESS;
-    gpuStream_t stream = (gpuStream_t)plan->ctx->stream;
+    gpuStream_t stream = (gpuStream_t)plan->base.ctx->stream;
     arena counted;
     int64_t *start;
     char *temporary;
     size_t bytes = 0;
     TRY(GPU(gpucub::DeviceScan::ExclusiveSum(nullptr, bytes, strict, strict, m->n + 1, stream)));
-    status = arena_allocate(plan->ctx, &counted, [&](arena &s) {
+    status = arena_allocate(plan->base.ctx, &counted, [&](arena &s) {
         start = s.take<int64_t>(m->n + 1);
         temporary = s.take<char>((int64_t)bytes);
     });
@@ -289,7 +289,7 @@ done:
 trine_status pattern_inspect(trine_triangular plan, device_pattern *m, device_triangle *place, bool *placed)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     gpuStream_t stream = (gpuStream_t)ctx->stream;
     const trine_triangular_options *o = &plan->options;
     const bool need_diagonal = o->diag == TRINE_NONUNIT;

@@ -66,7 +66,7 @@ __global__ void find_rows(int64_t nnz, const int32_t *columns, const int32_t *or
 trine_status device_rows_sort(trine_triangular plan, device_triangle *d)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     gpuStream_t stream = (gpuStream_t)ctx->stream;
     arena scratch = {};
     int32_t *columns = nullptr;
@@ -92,7 +92,7 @@ done:
 trine_status device_tasks_make(trine_triangular plan, const device_triangle *d, int64_t most, task_list *out)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     gpuStream_t stream = (gpuStream_t)ctx->stream;
     const int64_t n = d->n;
     const int blocks = device_blocks_for(plan, n + 1);
@@ -132,7 +132,7 @@ trine_status device_tasks_make(trine_triangular plan, const device_triangle *d, 
         out->rows = a.take<int32_t>(d->nnz);
         out->lenders = lent ? a.take<int32_t>(n_slots) : nullptr;
         out->lends = lent ? a.take<uint8_t>(n) : nullptr;
-        out->inverses = d->pivot_source ? a.take<char>(n * (int64_t)trine_dtype_size(plan->dtype)) : nullptr;
+        out->inverses = d->pivot_source ? a.take<char>(n * (int64_t)trine_dtype_size(plan->base.dtype)) : nullptr;
     }));
     plan->info.bytes += (int64_t)out->memory.used;
     write_tasks<<<blocks, THREADS, 0, stream>>>(*d, most, first_slot, out->tasks);
@@ -147,6 +147,6 @@ done:
 
 void device_tasks_release(trine_triangular plan, task_list *list)
 {
-    trine_free(plan->ctx, TRINE_DEVICE, list->memory.base);
+    trine_free(plan->base.ctx, TRINE_DEVICE, list->memory.base);
     *list = {};
 }

@@ -134,7 +134,7 @@ trine_status solve_side(trine_triangular plan, const struct triangular_solve *s,
 {
     gpuStream_t stream = (gpuStream_t)s->stream;
     level_rows<T> a = {};
-    a.n = plan->n, a.b_row = s->b_row, a.x_row = s->x_row;
+    a.n = plan->base.n, a.b_row = s->b_row, a.x_row = s->x_row;
     a.offsets = d->offsets, a.columns = d->columns;
     if (l->levels) a.levels = device_levels_of(l->levels);
     else a.order = d->order;
@@ -172,7 +172,7 @@ __global__ void find_long_rows(int64_t n, const int64_t *offsets, long_row_bound
 trine_status cut_long_rows(trine_triangular plan, const device_triangle *d, level_launches *out, double *squares, int64_t *entries)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     const int64_t n_rows = d->long_rows;
     arena scratch = {};
     long_row_bounds *on_device, *rows = nullptr;
@@ -238,13 +238,13 @@ done:
 
 void few_levels_release(trine_triangular plan, level_launches *l)
 {
-    trine_free(plan->ctx, TRINE_DEVICE, l->levels);
-    trine_free(plan->ctx, TRINE_DEVICE, l->parts);
+    trine_free(plan->base.ctx, TRINE_DEVICE, l->levels);
+    trine_free(plan->base.ctx, TRINE_DEVICE, l->parts);
 }
 
 void row_steps_choose(trine_triangular plan, int64_t n_levels, const int64_t *bounds, int lanes, row_steps *out)
 {
-    const int64_t broad = plan->ctx->info.multiprocessors * (int64_t)1024 / lanes; /* rows: half of the threads that the device holds */
+    const int64_t broad = plan->base.ctx->info.multiprocessors * (int64_t)1024 / lanes; /* rows: half of the threads that the device holds */
     bool any = false;
     out->count = 0;
     for (int64_t l = 0; l < n_levels; l++) {
@@ -267,7 +267,7 @@ static trine_status run(trine_triangular plan, const struct triangular_solve *s,
     static trine_status (*const solves[])(trine_triangular, const struct triangular_solve *, const device_triangle *, const level_launches *, void *, char *,
                                           next_state) = {
         nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
-    return solves[plan->dtype](plan, s, d, l, x, room, next);
+    return solves[plan->base.dtype](plan, s, d, l, x, room, next);
 }
 
 trine_status broad_level_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, int lanes, const row_step *step, void *x,
@@ -280,7 +280,7 @@ trine_status broad_level_solve(trine_triangular plan, const struct triangular_so
 
 size_t few_levels_room(trine_triangular plan, const level_launches *l)
 {
-    return l->n_parts ? FEW_LEVELS_COUNTERS + (size_t)l->n_parts * trine_dtype_size(plan->dtype) : 0;
+    return l->n_parts ? FEW_LEVELS_COUNTERS + (size_t)l->n_parts * trine_dtype_size(plan->base.dtype) : 0;
 }
 
 trine_status few_levels_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room)

@@ -224,7 +224,7 @@ trine_status launch(trine_triangular plan, const struct triangular_solve *s, con
 {
     static trine_status (*const run[])(const struct triangular_solve *, const void *) = {
         nullptr, launch_side<float>, launch_side<double>, launch_side<complex_of<float>>, launch_side<complex_of<double>>};
-    return run[plan->dtype](s, posted);
+    return run[plan->base.dtype](s, posted);
 }
 
 /* --------------------------------------------------------------------- work
@@ -246,7 +246,7 @@ size_t work_bytes(trine_triangular plan, int64_t nrhs)
     (void)plan, (void)nrhs;
     return SIDES * POST_BYTES;
 }
-char *post_of(const struct triangular_work *work, int side) { return (char *)work->buffer + side * POST_BYTES; }
+char *post_of(const struct triangular_work *work, int side) { return (char *)work->base.buffer + side * POST_BYTES; }
 
 template <typename T> __global__ void post(const level_call<T> call, level_call<T> *to) { *to = call; }
 
@@ -265,12 +265,12 @@ trine_status post_call(trine_triangular plan, const struct triangular_solve *s, 
     const struct triangular_solve *o = &r->arguments;
     const bool same = o->conjugate == s->conjugate && !o->alpha == !s->alpha && o->B == s->B && o->X == s->X && o->nrhs == s->nrhs && o->b_row == s->b_row &&
                       o->b_col == s->b_col && o->x_row == s->x_row && o->x_col == s->x_col &&
-                      (!s->alpha || memcmp(r->alpha, s->alpha, trine_dtype_size(plan->dtype)) == 0);
-    if (r->posted && same && s->work->owns_buffer) return TRINE_SUCCESS; /* a caller's buffer may have been used for something else */
+                      (!s->alpha || memcmp(r->alpha, s->alpha, trine_dtype_size(plan->base.dtype)) == 0);
+    if (r->posted && same && s->work->base.owns_buffer) return TRINE_SUCCESS; /* a caller's buffer may have been used for something else */
     r->posted = false;
-    if (trine_status status = run[plan->dtype](s, post_of(s->work, (int)(s->side - plan->side)))) return status;
+    if (trine_status status = run[plan->base.dtype](s, post_of(s->work, (int)(s->side - plan->side)))) return status;
     r->arguments = *s, r->posted = true;
-    if (s->alpha) memcpy(r->alpha, s->alpha, trine_dtype_size(plan->dtype));
+    if (s->alpha) memcpy(r->alpha, s->alpha, trine_dtype_size(plan->base.dtype));
     return TRINE_SUCCESS;
 }
 
@@ -309,18 +309,18 @@ void forget_recordings(struct triangular_work *work)
 
 trine_status make_work(trine_triangular plan, struct triangular_work *work)
 {
-    const int64_t numbers[SCHEDULES] = {1, work->max_nrhs};
+    const int64_t numbers[SCHEDULES] = {1, work->base.max_nrhs};
     trine_status status = TRINE_SUCCESS;
     recorded_side *recorded = nullptr;
     gpuStream_t stream = nullptr;
     int saved;
-    trine_device_enter(plan->ctx, &saved);
+    trine_device_enter(plan->base.ctx, &saved);
     for (int side = 0; side < SIDES; side++) {
         const levelset_side *d = (const levelset_side *)plan->side[side].device;
         for (int i = 0; i < SCHEDULES && d; i++) {
-            if (d->schedules[i].count <= FEW_LAUNCHES || (i == ONE_RHS ? !work->max_nrhs : work->max_nrhs < 2 || work->max_nrhs > MOST_TILES * 4)) continue;
+            if (d->schedules[i].count <= FEW_LAUNCHES || (i == ONE_RHS ? !work->base.max_nrhs : work->base.max_nrhs < 2 || work->base.max_nrhs > MOST_TILES * 4)) continue;
             if (!recorded) {
-                work->recorded = recorded = (recorded_side *)trine_host_calloc(plan->ctx, SIDES, sizeof *recorded);
+                work->recorded = recorded = (recorded_side *)trine_host_calloc(plan->base.ctx, SIDES, sizeof *recorded);
                 if (!recorded) FAIL(TRINE_ERR_MEMORY, "no memory for a solve's graphs");
                 work->forget = forget_recordings;
                 TRY(GPU(gpuStreamCreateWithFlags(&stream, gpuStreamNonBlocking)));
@@ -333,7 +333,7 @@ trine_status make_work(trine_triangular plan, struct triangular_work *work)
     if (stream) TRY(GPU(gpuStreamSynchronize(stream)));
 done:
     if (stream) gpuStreamDestroy(stream);
-    trine_device_leave(plan->ctx, saved);
+    trine_device_leave(plan->base.ctx, saved);
     return status; /* what has been made so far goes with the work */
 }
 
@@ -343,16 +343,16 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
     recorded_side *r = (recorded_side *)s->work->recorded;
     trine_status status = TRINE_SUCCESS;
     int saved;
-    trine_device_enter(plan->ctx, &saved);
+    trine_device_enter(plan->base.ctx, &saved);
     if (r) r += s->side - plan->side;
-    const gpuGraphExec_t graph = r ? graph_for(d, r, s->nrhs, s->work->max_nrhs) : nullptr;
-    if (!graph || trine_device_is_capturing(plan->ctx, s->stream)) { /* no graph goes into a graph */
+    const gpuGraphExec_t graph = r ? graph_for(d, r, s->nrhs, s->work->base.max_nrhs) : nullptr;
+    if (!graph || trine_device_is_capturing(plan->base.ctx, s->stream)) { /* no graph goes into a graph */
         status = launch(plan, s, nullptr);
     } else {
         status = post_call(plan, s, r);
         if (!status) status = GPU(gpuGraphLaunch(graph, (gpuStream_t)s->stream));
     }
-    trine_device_leave(plan->ctx, saved);
+    trine_device_leave(plan->base.ctx, saved);
     return status;
 }
 

@@ -98,14 +98,14 @@ __global__ void take_row_numbers(const device_triangle d, int64_t n_levels, cons
 
 trine_status levelset_make_keys(trine_triangular plan, const device_triangle *d, const int32_t *level, int32_t *keys)
 {
-    if (d->n) make_keys<<<device_blocks_for(plan, d->n), THREADS, 0, (gpuStream_t)plan->ctx->stream>>>(d->n, d->offsets, level, keys);
+    if (d->n) make_keys<<<device_blocks_for(plan, d->n), THREADS, 0, (gpuStream_t)plan->base.ctx->stream>>>(d->n, d->offsets, level, keys);
     return GPU_LAUNCHED("long rows of levels");
 }
 
 trine_status levelset_measure(trine_triangular plan, const levelset_side *d, int64_t n_levels, level_measure *out, level_measure **on_device)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     const size_t bytes = (size_t)n_levels * sizeof *out;
     TRY(trine_alloc(ctx, TRINE_DEVICE, bytes, (void **)on_device));
     if (!n_levels) return TRINE_SUCCESS;
@@ -121,7 +121,7 @@ trine_status levelset_write_rounds(trine_triangular plan, levelset_side *d, int6
                                    int64_t n_rounds)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     gpuStream_t stream = (gpuStream_t)ctx->stream;
     const size_t round_bytes = (size_t)n_rounds * sizeof *d->rounds, near_bytes = (size_t)d->base.nnz * sizeof *d->near_columns;
     level_place *to = nullptr;

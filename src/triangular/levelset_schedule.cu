@@ -55,8 +55,8 @@ trine_status schedule_one(trine_triangular plan, const levelset_side *d, int64_t
     uint8_t (*from)[KINDS] = nullptr; /* the best kind of the level before */
     double cost[KINDS] = {}, least = 0;
     int best = 0;
-    from = (uint8_t (*)[KINDS])trine_host_alloc(plan->ctx, n_levels + 1, sizeof *from);
-    out->steps = (level_step *)trine_host_alloc(plan->ctx, n_levels, sizeof *out->steps);
+    from = (uint8_t (*)[KINDS])trine_host_alloc(plan->base.ctx, n_levels + 1, sizeof *from);
+    out->steps = (level_step *)trine_host_alloc(plan->base.ctx, n_levels, sizeof *out->steps);
     if (!from || !out->steps) FAIL(TRINE_ERR_MEMORY, "no memory for %lld levels", (long long)n_levels);
     for (int64_t l = 0; l <= n_levels; l++) {
         best = 0;
@@ -94,7 +94,7 @@ trine_status schedule_one(trine_triangular plan, const levelset_side *d, int64_t
         step->last_level = l + 1, step->last = bounds[2 * l + 2], step->last_round = *n_rounds;
     }
 done:
-    trine_free(plan->ctx, TRINE_HOST, from);
+    trine_free(plan->base.ctx, TRINE_HOST, from);
     return status;
 }
 
@@ -104,7 +104,7 @@ trine_status schedule_many(trine_triangular plan, int64_t n_levels, const int64_
                            level_schedule *out)
 {
     const int64_t most_rows = ROUNDS_PER_LAUNCH * rows, most_entries = ROUNDS_PER_LAUNCH * LEVELSET_BATCH * rows * lanes;
-    out->steps = (level_step *)trine_host_alloc(plan->ctx, n_levels, sizeof *out->steps);
+    out->steps = (level_step *)trine_host_alloc(plan->base.ctx, n_levels, sizeof *out->steps);
     if (!out->steps) return TRINE_ERR_MEMORY;
     bool open = false; /* the last step is a run of narrow levels */
     for (int64_t l = 0; l < n_levels; l++) {
@@ -127,7 +127,7 @@ trine_status schedule_many(trine_triangular plan, int64_t n_levels, const int64_
 /** The ring of runs, and whether they may have a cluster of blocks. */
 trine_status choose_ring(trine_triangular plan, levelset_side *d)
 {
-    const size_t size = trine_dtype_size(plan->dtype);
+    const size_t size = trine_dtype_size(plan->base.dtype);
     gpu_limits limits;
     if (trine_status status = trine_gpu_limits(&limits)) return status;
     d->ring = (RING_BYTES + PARTS * size <= (size_t)limits.shared_bytes ? RING_BYTES : SMALL_RING_BYTES) / (int64_t)size;
@@ -139,8 +139,8 @@ trine_status choose_ring(trine_triangular plan, levelset_side *d)
 trine_status sort_by_level(trine_triangular plan, struct triangle *t, const device_triangle *natural, levelset_side *d)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    const int64_t n = plan->n;
+    trine_context ctx = plan->base.ctx;
+    const int64_t n = plan->base.n;
     row_shape search = row_shape_for_search(plan, natural);
     levels_found found;
     int64_t *bounds = nullptr, n_rounds = 0;
@@ -191,7 +191,7 @@ done:
 trine_status levelset_prepare(trine_triangular plan, struct triangle *t)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     const int64_t asked = plan->options.tune.lanes_per_row;
     int64_t length;
     device_triangle natural = {};
@@ -212,9 +212,9 @@ void levelset_release(trine_triangular plan, struct triangle *t)
 {
     levelset_side *d = (levelset_side *)t->device;
     if (!d) return;
-    for (const level_schedule &s : d->schedules) trine_free(plan->ctx, TRINE_HOST, s.steps);
-    trine_free(plan->ctx, TRINE_DEVICE, d->bounds);
-    trine_free(plan->ctx, TRINE_DEVICE, d->near_columns);
-    trine_free(plan->ctx, TRINE_DEVICE, d->rounds);
+    for (const level_schedule &s : d->schedules) trine_free(plan->base.ctx, TRINE_HOST, s.steps);
+    trine_free(plan->base.ctx, TRINE_DEVICE, d->bounds);
+    trine_free(plan->base.ctx, TRINE_DEVICE, d->near_columns);
+    trine_free(plan->base.ctx, TRINE_DEVICE, d->rounds);
     device_side_release(plan, t);
 }

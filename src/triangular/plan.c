@@ -10,56 +10,46 @@ const char *trine_triangular_method_name(trine_triangular_method method)
     return (unsigned)method < sizeof names / sizeof *names ? names[method] : "unknown";
 }
 
-/* -------------------------------------------------------------------- work */
+/* -------------------------------------------------------------------- life */
 
-static trine_status destroy_plan(void *plan) { return trine_triangular_destroy(&(trine_triangular){plan}); }
+static trine_triangular as_triangular(struct trine_plan *plan) { return (trine_triangular)plan; }
 
-static void destroy_work(trine_work base)
+static size_t work_bytes(struct trine_plan *plan, int64_t nrhs) { return as_triangular(plan)->backend->work_bytes(as_triangular(plan), nrhs); }
+
+static trine_status work_begin(struct trine_plan *base, trine_plan_work *work)
 {
-    struct triangular_work *work = (struct triangular_work *)base;
-    trine_context ctx = base->ctx;
-    if (work->forget) work->forget(work);
-    if (work->owns_buffer) trine_free(ctx, ctx->info.space, work->buffer);
-    trine_free(ctx, TRINE_HOST, work);
+    trine_triangular plan = as_triangular(base);
+    return plan->backend->make_work ? plan->backend->make_work(plan, (struct triangular_work *)work) : TRINE_SUCCESS;
 }
 
-static trine_status new_work(trine_triangular plan, int64_t nrhs, void *buffer, bool keeps_plan, trine_work *out)
+static void work_end(trine_plan_work *base)
 {
-    trine_status status = TRINE_SUCCESS;
-    const size_t needed = plan->backend->work_bytes(plan, nrhs);
-    struct triangular_work *work = trine_host_calloc(plan->ctx, 1, sizeof *work);
-    if (!work) return TRINE_ERR_MEMORY;
-    work->max_nrhs = nrhs;
-    work->buffer = buffer;
-    work->base = (struct trine_work_s){.ctx = trine_retain_context(plan->ctx), .plan = plan, .destroy = destroy_work};
-    if (keeps_plan) {
-        trine_retain(&plan->refs);
-        work->base.destroy_plan = destroy_plan;
+    struct triangular_work *work = (struct triangular_work *)base;
+    if (work->forget) work->forget(work);
+}
+
+static void release(struct trine_plan *base)
+{
+    trine_triangular plan = as_triangular(base);
+    for (int s = 0; s < SIDES; s++) {
+        if (plan->backend) plan->backend->release(plan, &plan->side[s]);
+        triangle_free(plan, &plan->side[s]);
     }
-    *out = &work->base;
-    if (!buffer && needed) {
-        TRY(trine_alloc(plan->ctx, plan->ctx->info.space, needed, &work->buffer));
-        work->owns_buffer = true;
-    }
-    if (plan->backend->make_work) status = plan->backend->make_work(plan, work);
-done:
-    if (status) trine_work_destroy(out);
-    return status;
+}
+
+static const trine_plan_kind kind = {"triangular", sizeof(struct triangular_work), work_bytes, work_begin, work_end, release};
+
+trine_status trine_triangular_destroy(trine_triangular *out)
+{
+    if (!out || !*out) return TRINE_SUCCESS;
+    trine_triangular plan = *out;
+    *out = NULL;
+    return trine_plan_drop(&plan->base);
 }
 
 trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out)
 {
-    if (out) *out = NULL;
-    REQUIRE(plan, "plan is NULL");
-    REQUIRE(bytes, "bytes is NULL");
-    REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
-    const trine_status status = trine_check_nrhs(nrhs, plan->n);
-    if (status) return status;
-    const size_t needed = plan->backend->work_bytes(plan, nrhs), given = *bytes;
-    *bytes = needed;
-    if (!out) return TRINE_SUCCESS;
-    REQUIRE(!buffer || given >= needed, "the work needs %zu bytes, the buffer has %zu", needed, given);
-    return new_work(plan, nrhs, buffer, true, out);
+    return trine_plan_make_work(plan ? &plan->base : NULL, nrhs, buffer, bytes, out);
 }
 
 /* ----------------------------------------------------------------- analyse */
@@ -87,7 +77,7 @@ static trine_status check_options(const trine_triangular_options *o)
 /** Take the backend of the method asked for, if this context's device has it and it keeps what was asked of the summation. */
 static trine_status find_backend(trine_triangular plan)
 {
-    const bool cuda = plan->ctx->cuda;
+    const bool cuda = plan->base.ctx->cuda;
     const char *name = trine_triangular_method_name(plan->options.method);
     switch (plan->options.method) {
     case TRINE_TRI_AUTO: plan->backend = cuda ? TRINE_CUDA_TABLE(&triangular_syncfree_csr) : &triangular_cpu; break;
@@ -110,12 +100,13 @@ static trine_status analyse(trine_triangular plan, trine_matrix T)
     trine_matrix_info m;
     trine_matrix_get_info(T, &m);
     if (m.n_rows != m.n_cols) FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
-    plan->n = plan->info.n = m.n_rows;
-    plan->dtype = m.dtype;
+    plan->base.n = plan->info.n = m.n_rows;
+    plan->base.dtype = m.dtype;
     plan->nnz_matrix = m.nnz;
     if (!plan->options.ops) plan->options.ops = TRINE_N;
+    plan->base.ops = plan->options.ops;
     if (!plan->options.max_nrhs) plan->options.max_nrhs = 1;
-    TRY(trine_check_nrhs(plan->options.max_nrhs, plan->n));
+    TRY(trine_check_nrhs(plan->options.max_nrhs, plan->base.n));
     TRY(plan->backend->analyse(plan, T));
 
     const struct triangle *main_side = &plan->side[plan->options.ops & TRINE_N ? SIDE_N : SIDE_T];
@@ -142,19 +133,17 @@ trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, 
     if (status) return status;
 
     const double start = trine_wall_time();
-    trine_triangular plan = trine_host_calloc(ctx, 1, sizeof *plan);
+    trine_triangular plan = trine_plan_new(ctx, &kind, sizeof *plan);
     if (!plan) return TRINE_ERR_MEMORY;
-    plan->refs = 1;
-    plan->ctx = trine_retain_context(ctx);
     plan->T = T;
     plan->options = *options;
     plan->bad_row = -1;
     TRY(find_backend(plan));
     TRY(analyse(plan, T));
-    TRY(new_work(plan, plan->options.max_nrhs, NULL, false, &plan->work));
-    plan->info.analyse_seconds = trine_wall_time() - start;
-    trine_log(ctx, 2, "triangular: n %lld, nnz %lld, levels %lld, %s (%s), analysed in %.3g s", (long long)plan->n, (long long)plan->info.nnz,
-              (long long)plan->info.levels, trine_triangular_method_name(plan->method), plan->reason, plan->info.analyse_seconds);
+    TRY(trine_plan_make_own_work(&plan->base, plan->options.max_nrhs));
+    plan->base.analyse_seconds = trine_wall_time() - start;
+    trine_log(ctx, 2, "triangular: n %lld, nnz %lld, levels %lld, %s (%s), analysed in %.3g s", (long long)plan->base.n, (long long)plan->info.nnz,
+              (long long)plan->info.levels, trine_triangular_method_name(plan->method), plan->reason, plan->base.analyse_seconds);
     *out = plan;
     return TRINE_SUCCESS;
 done:
@@ -162,29 +151,11 @@ done:
     return status;
 }
 
-trine_status trine_triangular_destroy(trine_triangular *out)
-{
-    if (!out || !*out) return TRINE_SUCCESS;
-    trine_triangular plan = *out;
-    *out = NULL;
-    if (!trine_release(&plan->refs)) return TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    trine_work_destroy(&plan->work);
-    for (int s = 0; s < SIDES; s++) {
-        if (plan->backend) plan->backend->release(plan, &plan->side[s]);
-        triangle_free(plan, &plan->side[s]);
-    }
-    trine_free(ctx, TRINE_HOST, plan);
-    return trine_context_destroy(&ctx);
-}
-
 /* ----------------------------------------------------------------- numeric */
 
 trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, const void *values, const trine_exec *exec)
 {
     REQUIRE(plan, "plan is NULL");
-    REQUIRE(space == TRINE_HOST || plan->ctx->cuda, "a CPU context has no device memory");
-    const double start = trine_wall_time();
     if (!values) {
         trine_matrix_info info;
         trine_matrix_get_info(plan->T, &info);
@@ -192,23 +163,19 @@ trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, 
         space = info.space;
         if (!values && plan->nnz_matrix) return trine_fail(TRINE_ERR_STATE, "the matrix given to analyse is a pattern without values");
     }
-    trine_status status = trine_update_begin(&plan->usage);
+    double start;
+    trine_status status = trine_plan_numeric_begin(&plan->base, space, &start);
     if (status) return status;
-    status = plan->backend->numeric(plan, space, values, trine_exec_stream(plan->ctx, exec));
-    if (!status) {
-        plan->has_values = true;
-        plan->info.numeric_seconds = trine_wall_time() - start;
-    }
-    trine_leave_alone(&plan->usage);
-    return status;
+    status = plan->backend->numeric(plan, space, values, trine_exec_stream(plan->base.ctx, exec));
+    return trine_plan_numeric_end(&plan->base, status, start);
 }
 
 trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec)
 {
     REQUIRE(plan, "plan is NULL");
-    if (!plan->has_values) return trine_fail(TRINE_ERR_STATE, "check comes after numeric");
     int64_t row = -1;
-    trine_status status = plan->backend->bad_row(plan, trine_exec_stream(plan->ctx, exec), &row);
+    trine_status status = trine_plan_needs_values(&plan->base, "check");
+    if (!status) status = plan->backend->bad_row(plan, trine_exec_stream(plan->base.ctx, exec), &row);
     if (status || row < 0) return status;
     return trine_fail(TRINE_ERR_SINGULAR, "the pivot in row %lld is zero or NaN", (long long)row);
 }
@@ -218,35 +185,19 @@ trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exe
 trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, const void *alpha, const trine_dense *B,
                                     const trine_dense *X, const trine_exec *exec)
 {
-    REQUIRE(plan, "plan is NULL");
-    REQUIRE(op == TRINE_N || op == TRINE_T || op == TRINE_H, "op %d is none of N, T, H", (int)op);
-    trine_dense b, x;
-    trine_status status = trine_check_dense(B, plan->n, "B", &b);
-    if (!status) status = trine_check_dense(X, plan->n, "X", &x);
+    trine_plan_call call;
+    trine_status status = trine_plan_solve_begin(plan ? &plan->base : NULL, op, alpha, B, X, exec, &call);
     if (status) return status;
-    REQUIRE(b.cols == x.cols, "B has %lld columns, X has %lld", (long long)b.cols, (long long)x.cols);
-    REQUIRE(b.data != x.data || (b.ld == x.ld && b.layout == x.layout), "X and B share their data but not their layout");
-    struct triangular_work *work = (struct triangular_work *)(exec && exec->work ? exec->work : plan->work);
-    REQUIRE(work->base.plan == plan, "the work object belongs to another plan");
-    if (!(plan->options.ops & op)) return trine_fail(TRINE_ERR_STATE, "this op was not announced to analyse");
-    if (b.cols > work->max_nrhs)
-        return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, but the work was made for %lld", (long long)b.cols, (long long)work->max_nrhs);
-    const bool b_rows = b.layout == TRINE_ROWMAJOR, x_rows = x.layout == TRINE_ROWMAJOR;
+    const bool b_rows = call.B.layout == TRINE_ROWMAJOR, x_rows = call.X.layout == TRINE_ROWMAJOR;
     const struct triangular_solve s = {
         .side = &plan->side[op == TRINE_N ? SIDE_N : SIDE_T],
-        .conjugate = op == TRINE_H && trine_dtype_is_complex(plan->dtype),
-        .alpha = alpha, .B = b.data, .X = x.data, .nrhs = b.cols,
-        .b_row = b_rows ? b.ld : 1, .b_col = b_rows ? 1 : b.ld,
-        .x_row = x_rows ? x.ld : 1, .x_col = x_rows ? 1 : x.ld,
-        .stream = trine_exec_stream(plan->ctx, exec), .work = work};
-    trine_retain(&plan->refs); /* whoever destroys the plan meanwhile */
-    TRY(trine_solve_begin(&plan->usage, &work->base.usage, "give each thread a work of its own (trine_triangular_work)"));
-    if (!plan->has_values) status = trine_fail(TRINE_ERR_STATE, "solve comes after numeric");
-    else if (plan->n && b.cols) status = plan->backend->solve(plan, &s);
-    trine_solve_end(&plan->usage, &work->base.usage);
-done:
-    trine_triangular_destroy(&plan);
-    return status;
+        .conjugate = op == TRINE_H && trine_dtype_is_complex(plan->base.dtype),
+        .alpha = alpha, .B = call.B.data, .X = call.X.data, .nrhs = call.B.cols,
+        .b_row = b_rows ? call.B.ld : 1, .b_col = b_rows ? 1 : call.B.ld,
+        .x_row = x_rows ? call.X.ld : 1, .x_col = x_rows ? 1 : call.X.ld,
+        .stream = call.stream, .work = (struct triangular_work *)call.work};
+    if (!call.is_done) status = plan->backend->solve(plan, &s);
+    return trine_plan_solve_end(&plan->base, &call, status);
 }
 
 trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_info *info)
@@ -254,5 +205,7 @@ trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_i
     REQUIRE(plan, "plan is NULL");
     REQUIRE(info, "info is NULL");
     *info = plan->info;
+    info->analyse_seconds = plan->base.analyse_seconds;
+    info->numeric_seconds = plan->base.numeric_seconds;
     return TRINE_SUCCESS;
 }

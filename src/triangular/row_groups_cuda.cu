@@ -90,7 +90,7 @@ template <typename T> __global__ void __launch_bounds__(32 * WARPS) solve_groups
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const row_groups *g)
 {
     group_rows<T> a = {};
-    a.n = plan->n, a.b_row = s->b_row, a.x_row = s->x_row;
+    a.n = plan->base.n, a.b_row = s->b_row, a.x_row = s->x_row;
     a.n_groups = g->count, a.n_warps = (g->count + g->of_warp - 1) / g->of_warp;
     a.offsets = d->offsets, a.columns = d->columns, a.starts = g->starts;
     a.values = (const T *)d->values, a.pivots = (const T *)d->pivots;
@@ -148,7 +148,7 @@ __global__ void list_groups(int64_t n, const int32_t *begins, const int32_t *bef
 trine_status row_groups_find(trine_triangular plan, const device_triangle *d, bool forward, row_groups *out)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     gpuStream_t stream = (gpuStream_t)ctx->stream;
     const int64_t n = d->n;
     const int blocks = device_blocks_for(plan, n + 1);
@@ -184,11 +184,11 @@ done:
     return status;
 }
 
-void row_groups_release(trine_triangular plan, row_groups *g) { trine_free(plan->ctx, TRINE_DEVICE, g->starts); }
+void row_groups_release(trine_triangular plan, row_groups *g) { trine_free(plan->base.ctx, TRINE_DEVICE, g->starts); }
 
 trine_status row_groups_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const row_groups *g)
 {
     static trine_status (*const run[])(trine_triangular, const struct triangular_solve *, const device_triangle *, const row_groups *) = {
         nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
-    return run[plan->dtype](plan, s, d, g);
+    return run[plan->base.dtype](plan, s, d, g);
 }

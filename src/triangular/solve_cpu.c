@@ -69,10 +69,10 @@ static trine_status choose(trine_triangular plan, struct triangle *t)
     const int asked_order = plan->options.tune.row_order;
     struct task_schedule *by_level = NULL;
     plan->method = TRINE_TRI_SERIAL;
-    plan->threads = trine_threads_with_cores(plan->ctx);
+    plan->threads = trine_threads_with_cores(plan->base.ctx);
     t->step = t->n > 1 ? t->order[1] - t->order[0] : 1;
     if (asked == TRINE_TRI_SERIAL) goto done;
-    trine_team_start(plan->ctx);
+    trine_team_start(plan->base.ctx);
     plan->reason = "there is one thread";
     if (asked == TRINE_TRI_LEVELSET || plan->threads > 1) {
         TRY(triangle_find_levels(plan, t));
@@ -87,7 +87,7 @@ static trine_status choose(trine_triangular plan, struct triangle *t)
         plan->method = TRINE_TRI_LEVELSET;
         plan->reason = sort ? "rows by level keep the threads busy" : "tasks of neighbouring rows keep the threads busy";
         const double gain = tasks_serial_seconds(plan, t) / t->tasks->seconds;
-        trine_log(plan->ctx, 3, "triangular: %.3g times as fast as one thread expected", gain);
+        trine_log(plan->base.ctx, 3, "triangular: %.3g times as fast as one thread expected", gain);
         if (asked == TRINE_TRI_AUTO && gain < least_gain) {
             tasks_free(plan, t->tasks);
             t->tasks = NULL;
@@ -133,11 +133,11 @@ static trine_status use_nested(trine_triangular plan, struct triangle *t)
     trine_status status = TRINE_SUCCESS;
     int64_t together = 0;
     if (!t->step) return TRINE_SUCCESS; /* by level: no row needs its neighbour */
-    TRY(ALLOC(plan->ctx, t->nested, t->n));
+    TRY(ALLOC(plan->base.ctx, t->nested, t->n));
     if (!t->tasks) together = find_nested(t, 0, t->n);
     for (int64_t k = 0; t->tasks && k < t->tasks->n_tasks; k++) together += find_nested(t, t->tasks->slots[k].first, t->tasks->slots[k].last);
     if (2 * together < t->n) {
-        trine_free(plan->ctx, TRINE_HOST, t->nested);
+        trine_free(plan->base.ctx, TRINE_HOST, t->nested);
         t->nested = NULL;
     }
 done:
@@ -150,7 +150,7 @@ static trine_status find_kinds(trine_triangular plan, struct triangle *t)
     trine_status status = TRINE_SUCCESS;
     if (t->nested) return TRINE_SUCCESS;
     int64_t long_rows = 0;
-    TRY(ALLOC(plan->ctx, t->kinds, t->n));
+    TRY(ALLOC(plan->base.ctx, t->kinds, t->n));
     for (int64_t p = 0; p < t->n; p++) {
         const int64_t end = t->offsets[p + 1], count = end - t->offsets[p];
         const bool near = count && t->columns[end - 1] == p - 1;
@@ -169,12 +169,12 @@ static trine_status prepare(trine_triangular plan, struct triangle *t)
     if (!status) status = use_nested(plan, t);
     if (!status) status = find_kinds(plan, t);
     if (status) return status;
-    const size_t size = trine_dtype_size(plan->dtype);
+    const size_t size = trine_dtype_size(plan->base.dtype);
     for (int64_t k = 0; k < t->nnz; k++) t->columns[k] = t->order[t->columns[k]]; /* solves read x by row */
-    trine_free(plan->ctx, TRINE_HOST, t->by_level);
+    trine_free(plan->base.ctx, TRINE_HOST, t->by_level);
     t->by_level = NULL;
-    if (!(t->values = trine_host_alloc(plan->ctx, t->nnz, size))) return TRINE_ERR_MEMORY;
-    if (!(t->pivots = trine_host_alloc(plan->ctx, t->n, size))) return TRINE_ERR_MEMORY;
+    if (!(t->values = trine_host_alloc(plan->base.ctx, t->nnz, size))) return TRINE_ERR_MEMORY;
+    if (!(t->pivots = trine_host_alloc(plan->base.ctx, t->n, size))) return TRINE_ERR_MEMORY;
     plan->info.bytes += (t->n + 1) * 8 + t->n * (4 + 8) + t->nnz * (4 + 8) + (t->n + t->nnz) * (int64_t)size;
     return TRINE_SUCCESS;
 }
@@ -194,9 +194,9 @@ static trine_status numeric(trine_triangular plan, trine_space space, const void
     plan->divide = false;
     plan->side[SIDE_N].scaled = plan->side[SIDE_T].scaled = false;
     for (int s = 0; s < SIDES; s++)
-        if (plan->side[s].offsets) take[plan->dtype](plan, &plan->side[s], values);
+        if (plan->side[s].offsets) take[plan->base.dtype](plan, &plan->side[s], values);
     for (int s = 0; s < SIDES; s++)
-        if (plan->side[s].offsets && !plan->divide) invert[plan->dtype](&plan->side[s]);
+        if (plan->side[s].offsets && !plan->divide) invert[plan->base.dtype](&plan->side[s]);
     return TRINE_SUCCESS;
 }
 
@@ -216,7 +216,7 @@ static size_t work_bytes(trine_triangular plan, int64_t nrhs)
 static trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 {
     static void (*const run[])(trine_triangular, const struct triangular_solve *) = TABLE(solve);
-    run[plan->dtype](plan, s);
+    run[plan->base.dtype](plan, s);
     return TRINE_SUCCESS;
 }
 

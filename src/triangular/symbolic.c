@@ -17,7 +17,7 @@ trine_status triangle_set_uplo(trine_triangular plan, bool csr, bool before, boo
 trine_status triangle_check_row(trine_triangular plan, const struct pattern *m, int64_t i, int64_t first, int64_t last, const int32_t *indices,
                                 int32_t *seen, int64_t *nnz)
 {
-    const int64_t n = plan->n;
+    const int64_t n = plan->base.n;
     const bool csr = m->csr;
     const char *row = csr ? "row" : "column", *column = csr ? "column" : "row";
     bool diagonal = false;
@@ -49,13 +49,13 @@ trine_status triangle_check_row(trine_triangular plan, const struct pattern *m, 
 trine_status triangle_check(trine_triangular plan, const struct pattern *m)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     int32_t *seen = NULL; /* last compressed row that used this index, + 1 */
     int64_t nnz = 0;
-    TRY(CALLOC(ctx, seen, plan->n));
-    for (int64_t i = 0; i < plan->n; i++)
+    TRY(CALLOC(ctx, seen, plan->base.n));
+    for (int64_t i = 0; i < plan->base.n; i++)
         TRY(triangle_check_row(plan, m, i, m->offsets[i], m->offsets[i + 1], m->indices + m->offsets[i], seen, &nnz));
-    plan->info.nnz = nnz + plan->n;
+    plan->info.nnz = nnz + plan->base.n;
 done:
     trine_free(ctx, TRINE_HOST, seen);
     return status;
@@ -65,8 +65,8 @@ done:
 trine_status triangle_analyse(trine_triangular plan, struct triangle *t, const struct pattern *m, bool transposed)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
-    const int64_t n = plan->n;
+    trine_context ctx = plan->base.ctx;
+    const int64_t n = plan->base.n;
     const bool forward = transposed ? !m->lower_major : m->lower_major; /* what is solved is lower */
     const bool unit = plan->options.diag == TRINE_UNIT;
     t->n = n;
@@ -140,7 +140,7 @@ static void sort_by_level(int64_t n, int64_t n_levels, const int32_t *level, int
 trine_status triangle_find_levels(trine_triangular plan, struct triangle *t)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     int32_t *level = NULL;
     TRY(ALLOC(ctx, level, t->n));
     t->n_levels = count_levels(t, level);
@@ -161,7 +161,7 @@ done:
 trine_status triangle_reorder(trine_triangular plan, struct triangle *t, const int32_t *sorted)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     struct triangle old = *t;
     int32_t *position = NULL;
     t->offsets = NULL, t->columns = NULL, t->order = NULL, t->source = NULL, t->pivot_source = NULL;
@@ -198,7 +198,7 @@ done:
 static trine_status find_uplo(trine_triangular plan, const int64_t *offsets, const int32_t *indices, bool csr)
 {
     bool before = false, behind = false;
-    for (int64_t i = 0; i < plan->n && !(before && behind); i++)
+    for (int64_t i = 0; i < plan->base.n && !(before && behind); i++)
         for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
             if (indices[k] < i) before = true;
             if (indices[k] > i) behind = true;
@@ -230,7 +230,7 @@ done:
 
 void triangle_free(trine_triangular plan, struct triangle *t)
 {
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     trine_free(ctx, TRINE_HOST, t->offsets);
     trine_free(ctx, TRINE_HOST, t->columns);
     trine_free(ctx, TRINE_HOST, t->order);

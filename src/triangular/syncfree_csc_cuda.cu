@@ -186,7 +186,7 @@ size_t counter_bytes(int64_t n) { return ((size_t)n * sizeof(unsigned) + SLOT - 
 
 size_t work_bytes(trine_triangular plan, int64_t nrhs)
 {
-    return SLOT + counter_bytes(plan->n) + (size_t)plan->n * (size_t)nrhs * trine_dtype_size(plan->dtype);
+    return SLOT + counter_bytes(plan->base.n) + (size_t)plan->base.n * (size_t)nrhs * trine_dtype_size(plan->base.dtype);
 }
 
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
@@ -194,22 +194,22 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     const device_side *d = (const device_side *)s->side->device;
     const trine_triangular_options *o = &plan->options;
     gpuStream_t stream = (gpuStream_t)s->stream;
-    char *buffer = (char *)s->work->buffer;
-    trine_status status = trine_device_fill_async(plan->ctx, buffer, 0, work_bytes(plan, s->nrhs), stream);
+    char *buffer = (char *)s->work->base.buffer;
+    trine_status status = trine_device_fill_async(plan->base.ctx, buffer, 0, work_bytes(plan, s->nrhs), stream);
     if (status) return status;
     solve_args<T> a = {};
-    a.n = plan->n, a.nrhs = s->nrhs;
+    a.n = plan->base.n, a.nrhs = s->nrhs;
     a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
     a.offsets = d->base.offsets, a.rows = d->base.columns, a.order = d->base.order, a.in_degree = d->in_degree, a.near_degree = d->near_degree;
     a.values = (const T *)d->base.values, a.pivots = (const T *)d->base.pivots;
     a.B = (const T *)s->B, a.X = (T *)s->X;
-    a.ticket = (unsigned *)buffer, a.arrived = (unsigned *)(buffer + SLOT), a.left_sum = (T *)(buffer + SLOT + counter_bytes(plan->n));
+    a.ticket = (unsigned *)buffer, a.arrived = (unsigned *)(buffer + SLOT), a.left_sum = (T *)(buffer + SLOT + counter_bytes(plan->base.n));
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     a.conjugate = s->conjugate;
     a.variant = o->csc.variant;
     a.p = o->csc.p ? o->csc.p : 8, a.q = o->csc.q ? o->csc.q : 8192;
     const int warps = warps_per_block(plan);
-    const unsigned blocks = (unsigned)((plan->n + warps - 1) / warps);
+    const unsigned blocks = (unsigned)((plan->base.n + warps - 1) / warps);
     if (s->nrhs > 1) solve_columns_many<T><<<blocks, 32 * warps, 0, stream>>>(a);
     else if (!d->near_degree) solve_columns<T, false><<<blocks, 32 * warps, 0, stream>>>(a);
     else solve_columns<T, true><<<blocks, 32 * warps, 0, stream>>>(a);
@@ -230,9 +230,9 @@ trine_status prepare(trine_triangular plan, struct triangle *t)
     device_side *d;
     TRY(device_side_create(plan, t, sizeof *d, BY_COLUMNS));
     d = (device_side *)t->device;
-    TRY(arena_allocate(plan->ctx, &d->degrees, [&](arena &a) {
-        d->in_degree = a.take<int32_t>(plan->n);
-        d->near_degree = plan->options.csc.scratchpad != 2 ? a.take<int32_t>(plan->n) : nullptr;
+    TRY(arena_allocate(plan->base.ctx, &d->degrees, [&](arena &a) {
+        d->in_degree = a.take<int32_t>(plan->base.n);
+        d->near_degree = plan->options.csc.scratchpad != 2 ? a.take<int32_t>(plan->base.n) : nullptr;
     }));
     plan->info.bytes += (int64_t)d->degrees.used;
     TRY(device_pattern_count_in_degrees(plan, &d->base, warps_per_block(plan), d->in_degree, d->near_degree));
@@ -245,7 +245,7 @@ void release(trine_triangular plan, struct triangle *t)
 {
     device_side *d = (device_side *)t->device;
     if (!d) return;
-    trine_free(plan->ctx, TRINE_DEVICE, d->degrees.base);
+    trine_free(plan->base.ctx, TRINE_DEVICE, d->degrees.base);
     device_side_release(plan, t);
 }
 

@@ -39,13 +39,13 @@ template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_
 }
 
 /** State of one solve in flight: the ticket, then x. One byte fill resets both. */
-size_t state_bytes(trine_triangular plan, int64_t nrhs) { return STATE_BYTES + (size_t)(plan->n * nrhs) * trine_dtype_size(plan->dtype); }
+size_t state_bytes(trine_triangular plan, int64_t nrhs) { return STATE_BYTES + (size_t)(plan->base.n * nrhs) * trine_dtype_size(plan->base.dtype); }
 
 /** Of a work object: with one right-hand side, solves take turns with two states. */
 size_t states_bytes(trine_triangular plan, int64_t nrhs)
 {
     const size_t bytes = state_bytes(plan, nrhs);
-    return nrhs == 1 && plan->n <= MOST_ROWS_IN_TURN ? 2 * bytes : bytes;
+    return nrhs == 1 && plan->base.n <= MOST_ROWS_IN_TURN ? 2 * bytes : bytes;
 }
 /** Behind the states: room for a solve with a launch a level. */
 size_t levels_room_at(trine_triangular plan, int64_t nrhs) { return (states_bytes(plan, nrhs) + 255) / 256 * 256; }
@@ -66,9 +66,9 @@ size_t work_bytes(trine_triangular plan, int64_t nrhs)
 
 trine_status make_work(trine_triangular plan, struct triangular_work *work)
 {
-    if (!levels_room(plan) || !work->owns_buffer) return TRINE_SUCCESS;
-    trine_status status = trine_device_fill_async(plan->ctx, (char *)work->buffer + levels_room_at(plan, work->max_nrhs), 0, FEW_LEVELS_COUNTERS, plan->ctx->stream);
-    return status ? status : trine_device_synchronize(plan->ctx, plan->ctx->stream); /* solves run on any stream */
+    if (!levels_room(plan) || !work->base.owns_buffer) return TRINE_SUCCESS;
+    trine_status status = trine_device_fill_async(plan->base.ctx, (char *)work->base.buffer + levels_room_at(plan, work->base.max_nrhs), 0, FEW_LEVELS_COUNTERS, plan->base.ctx->stream);
+    return status ? status : trine_device_synchronize(plan->base.ctx, plan->base.ctx->stream); /* solves run on any stream */
 }
 
 /** Reset the state, in one half of the buffer, or find it reset: a solve with one right-hand side resets the other half for the next
@@ -79,11 +79,11 @@ template <typename T> trine_status reset_state(trine_triangular plan, struct tri
     trine_status status = TRINE_SUCCESS;
     const size_t bytes = state_bytes(plan, nrhs);
     const int found = work->reset_half;
-    const bool in_turn = nrhs == 1 && work->owns_buffer && !work->captured && states_bytes(plan, work->max_nrhs) >= 2 * bytes;
+    const bool in_turn = nrhs == 1 && work->base.owns_buffer && !work->captured && states_bytes(plan, work->base.max_nrhs) >= 2 * bytes;
     work->reset_half = 0;
-    char *const buffer = (char *)work->buffer + (in_turn && found == 2 ? bytes : 0);
-    char *const other = (char *)work->buffer + (in_turn && found == 2 ? 0 : bytes);
-    if (!in_turn || !found) TRY(trine_device_fill_async(plan->ctx, buffer, 0xFF, bytes, stream));
+    char *const buffer = (char *)work->base.buffer + (in_turn && found == 2 ? bytes : 0);
+    char *const other = (char *)work->base.buffer + (in_turn && found == 2 ? 0 : bytes);
+    if (!in_turn || !found) TRY(trine_device_fill_async(plan->base.ctx, buffer, 0xFF, bytes, stream));
     a->ticket = (unsigned *)buffer, a->x = (T *)(buffer + STATE_BYTES);
     if (in_turn) {
         a->next = {other + STATE_BYTES, (unsigned *)other};
@@ -126,15 +126,15 @@ template <typename T> trine_status solve_in_steps(trine_triangular plan, const s
 trine_status solve_without_waits(trine_triangular plan, const struct triangular_solve *s, const syncfree_csr_side *d)
 {
     trine_status status = TRINE_SUCCESS;
-    char *const room = (char *)s->work->buffer + levels_room_at(plan, s->work->max_nrhs);
+    char *const room = (char *)s->work->base.buffer + levels_room_at(plan, s->work->base.max_nrhs);
     if (d->groups.count) return row_groups_solve(plan, s, &d->base, &d->groups);
     if (!few_levels_at_once(s, &d->launches)) { /* x stands in the memory of the states, also when a captured solve is replayed */
         s->work->reset_half = 0;
-        if (trine_device_is_capturing(plan->ctx, (gpuStream_t)s->stream)) s->work->captured = true;
+        if (trine_device_is_capturing(plan->base.ctx, (gpuStream_t)s->stream)) s->work->captured = true;
     }
-    if (d->launches.n_parts && !s->work->owns_buffer) /* which may have been used for something else */
-        TRY(trine_device_fill_async(plan->ctx, room, 0, FEW_LEVELS_COUNTERS, s->stream));
-    TRY(few_levels_solve(plan, s, &d->base, &d->launches, s->work->buffer, room));
+    if (d->launches.n_parts && !s->work->base.owns_buffer) /* which may have been used for something else */
+        TRY(trine_device_fill_async(plan->base.ctx, room, 0, FEW_LEVELS_COUNTERS, s->stream));
+    TRY(few_levels_solve(plan, s, &d->base, &d->launches, s->work->base.buffer, room));
 done:
     return status;
 }
@@ -148,14 +148,14 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     trine_status status = TRINE_SUCCESS;
     rows_args<T> a = {};
     if (s->nrhs == 1 && (d->launches.count || d->groups.count)) return solve_without_waits(plan, s, d);
-    if (trine_device_is_capturing(plan->ctx, stream)) s->work->captured = true;
+    if (trine_device_is_capturing(plan->base.ctx, stream)) s->work->captured = true;
     if (d->tasks.count && s->nrhs >= d->least_for_tasks && room) {
         s->work->reset_half = 0;
         return syncfree_csr_solve_many(plan, s, &d->base, &d->tasks);
     }
     status = reset_state(plan, s->work, s->nrhs, stream, &a);
     if (status) return status;
-    a.n = plan->n, a.nrhs = s->nrhs;
+    a.n = plan->base.n, a.nrhs = s->nrhs;
     a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
     a.offsets = d->base.offsets, a.columns = d->base.columns, a.order = d->base.order;
     a.values = (const T *)d->base.values, a.pivots = (const T *)d->base.pivots;
@@ -204,8 +204,8 @@ void release(trine_triangular plan, struct triangle *t)
 {
     syncfree_csr_side *d = (syncfree_csr_side *)t->device;
     if (!d) return;
-    trine_free(plan->ctx, TRINE_DEVICE, (void *)d->one.chunks);
-    trine_free(plan->ctx, TRINE_DEVICE, (void *)d->many.chunks);
+    trine_free(plan->base.ctx, TRINE_DEVICE, (void *)d->one.chunks);
+    trine_free(plan->base.ctx, TRINE_DEVICE, (void *)d->many.chunks);
     few_levels_release(plan, &d->launches);
     row_groups_release(plan, &d->groups);
     device_tasks_release(plan, &d->tasks);
@@ -216,12 +216,12 @@ trine_status numeric(trine_triangular plan, trine_space space, const void *value
 {
     trine_status status = device_triangle_numeric(plan, space, values, stream);
     int saved;
-    trine_device_enter(plan->ctx, &saved);
+    trine_device_enter(plan->base.ctx, &saved);
     for (int side = 0; side < SIDES && !status; side++) {
         const syncfree_csr_side *d = (const syncfree_csr_side *)plan->side[side].device;
         if (d) status = syncfree_csr_invert_pivots(plan, &d->base, &d->tasks, stream);
     }
-    trine_device_leave(plan->ctx, saved);
+    trine_device_leave(plan->base.ctx, saved);
     return status;
 }
 

@@ -228,8 +228,8 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
 {
     trine_status status = TRINE_SUCCESS;
     gpuStream_t stream = (gpuStream_t)s->stream;
-    const int64_t n = plan->n, nrhs = s->nrhs;
-    char *const buffer = (char *)s->work->buffer;
+    const int64_t n = plan->base.n, nrhs = s->nrhs;
+    char *const buffer = (char *)s->work->base.buffer;
     const size_t slot_bytes = (size_t)list->slots * nrhs * sizeof(T), vector_bytes = (size_t)n * nrhs * sizeof(T);
     size_t fill_bytes = STATE_BYTES;
     T *const room = (T *)(buffer + STATE_BYTES);
@@ -247,12 +247,12 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
         a.B = room, a.b_row = nrhs, a.b_col = 1;
         a.X = room, a.x_row = nrhs, a.x_col = 1;
         a.Y = (T *)s->X, a.y_row = (unsigned)nrhs;
-        TRY(trine_device_fill_async(plan->ctx, s->X, 0xFF, vector_bytes, stream));
+        TRY(trine_device_fill_async(plan->base.ctx, s->X, 0xFF, vector_bytes, stream));
     } else if (x_holds_flags(s)) {
         a.Y = (T *)s->X, a.y_row = (unsigned)s->x_row;
         a.partial = room;
         fill_bytes += slot_bytes;
-        if (s->x_row == nrhs) TRY(trine_device_fill_async(plan->ctx, s->X, 0xFF, vector_bytes, stream));
+        if (s->x_row == nrhs) TRY(trine_device_fill_async(plan->base.ctx, s->X, 0xFF, vector_bytes, stream));
         else mark_missing<T><<<device_blocks_for(plan, n * nrhs), 256, 0, stream>>>(n, nrhs, s->x_row, (T *)s->X);
     } else {
         a.X = (T *)s->X, a.x_row = s->x_row, a.x_col = s->x_col;
@@ -260,7 +260,7 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
         fill_bytes += vector_bytes;
     }
     if (!a.partial && list->slots) a.partial = a.Y, a.lenders = list->lenders, a.lends = list->lends;
-    TRY(trine_device_fill_async(plan->ctx, buffer, 0xFF, fill_bytes, stream));
+    TRY(trine_device_fill_async(plan->base.ctx, buffer, 0xFF, fill_bytes, stream));
     {
         constexpr int PAIR = sizeof(T) <= 8 ? 2 : 1; /* neighbours in a row that one load brings */
         const bool pairs = nrhs % 2 == 0 && a.b_col == 1 && is_aligned(a.B, a.b_row, PAIR) && is_aligned(a.Y, a.y_row, PAIR) && is_aligned(a.partial, nrhs, PAIR);
@@ -282,13 +282,13 @@ done:
 trine_status syncfree_csr_invert_pivots(trine_triangular plan, const device_triangle *d, const task_list *list, void *stream)
 {
     const gpuStream_t on = (gpuStream_t)stream;
-    const int blocks = device_blocks_for(plan, plan->n);
+    const int blocks = device_blocks_for(plan, plan->base.n);
     if (!list->inverses) return TRINE_SUCCESS;
-    switch (plan->dtype) {
-    case TRINE_S: invert<<<blocks, 256, 0, on>>>(plan->n, (const float *)d->pivots, (float *)list->inverses); break;
-    case TRINE_D: invert<<<blocks, 256, 0, on>>>(plan->n, (const double *)d->pivots, (double *)list->inverses); break;
-    case TRINE_C: invert<<<blocks, 256, 0, on>>>(plan->n, (const complex_of<float> *)d->pivots, (complex_of<float> *)list->inverses); break;
-    case TRINE_Z: invert<<<blocks, 256, 0, on>>>(plan->n, (const complex_of<double> *)d->pivots, (complex_of<double> *)list->inverses); break;
+    switch (plan->base.dtype) {
+    case TRINE_S: invert<<<blocks, 256, 0, on>>>(plan->base.n, (const float *)d->pivots, (float *)list->inverses); break;
+    case TRINE_D: invert<<<blocks, 256, 0, on>>>(plan->base.n, (const double *)d->pivots, (double *)list->inverses); break;
+    case TRINE_C: invert<<<blocks, 256, 0, on>>>(plan->base.n, (const complex_of<float> *)d->pivots, (complex_of<float> *)list->inverses); break;
+    case TRINE_Z: invert<<<blocks, 256, 0, on>>>(plan->base.n, (const complex_of<double> *)d->pivots, (complex_of<double> *)list->inverses); break;
     }
     return GPU_LAUNCHED("the reciprocals of the pivots");
 }
@@ -299,14 +299,14 @@ trine_status syncfree_csr_solve_many(trine_triangular plan, const struct triangu
         nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
     /* Tasks are numbered with 32 bits. */
     const int64_t tiles = list->count ? INT32_MAX / list->count : 1, most = (tiles < 1 ? 1 : tiles > 1 << 20 ? 1 << 20 : tiles) * 32;
-    const size_t size = trine_dtype_size(plan->dtype);
+    const size_t size = trine_dtype_size(plan->base.dtype);
     trine_status status = TRINE_SUCCESS;
     for (int64_t j = 0; j < s->nrhs && !status; j += most) {
         struct triangular_solve slice = *s;
         slice.nrhs = s->nrhs - j < most ? s->nrhs - j : most;
         slice.B = (const char *)s->B + j * s->b_col * (int64_t)size;
         slice.X = (char *)s->X + j * s->x_col * (int64_t)size;
-        status = run[plan->dtype](plan, &slice, d, list);
+        status = run[plan->base.dtype](plan, &slice, d, list);
     }
     return status;
 }

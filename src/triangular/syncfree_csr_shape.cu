@@ -24,7 +24,7 @@ constexpr double LONG_SOLVE = 100;                    /* us: sorting all rows an
  *  in the given order, dependencies are anywhere, and more rows in flight find more parallelism. */
 int blocks_for_order(trine_triangular plan, int order, int lanes)
 {
-    const int sms = plan->ctx->info.multiprocessors;
+    const int sms = plan->base.ctx->info.multiprocessors;
     if (plan->options.tune.blocks) return plan->options.tune.blocks;
     return order == ORDER_GIVEN ? 4 * sms : lanes >= 16 ? sms / 2 : 2 * sms;
 }
@@ -38,7 +38,7 @@ trine_status cut_chunks(trine_triangular plan, const device_triangle *d, row_sha
     s->n_chunks = (d->n + rows - 1) / rows;
     if (d->long_rows && d->long_rows <= d->n / 256 && d->long_rows <= MOST_LONG_ROWS && s->lanes >= 4)
         status = device_chunks_make(plan, d, rows, &chunks, &s->n_chunks);
-    trine_free(plan->ctx, TRINE_DEVICE, (void *)s->chunks);
+    trine_free(plan->base.ctx, TRINE_DEVICE, (void *)s->chunks);
     s->chunks = chunks;
     return status;
 }
@@ -78,12 +78,12 @@ __global__ void __launch_bounds__(256) measure_levels(const device_triangle d, i
 trine_status find_levels(trine_triangular plan, const syncfree_csr_side *d, bool measured, void **state, levels_found *found)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     const row_shape search = d->one.chunks ? d->one : row_shape_for_search(plan, &d->base);
-    TRY(trine_alloc(ctx, TRINE_DEVICE, (size_t)device_levels_bytes(plan->n), state));
+    TRY(trine_alloc(ctx, TRINE_DEVICE, (size_t)device_levels_bytes(plan->base.n), state));
     TRY(device_levels_search(plan, &d->base, &search, *state));
     if (measured) {
-        measure_levels<<<device_blocks_for(plan, plan->n), 256, 0, (gpuStream_t)ctx->stream>>>(
+        measure_levels<<<device_blocks_for(plan, plan->base.n), 256, 0, (gpuStream_t)ctx->stream>>>(
             d->base, 32 / d->one.lanes, device_levels_of(*state), device_levels_report(*state));
         TRY(GPU_LAUNCHED("measuring the levels"));
     }
@@ -105,9 +105,9 @@ bool has_chains(const syncfree_csr_side *d, int64_t n, const levels_found *found
 trine_status choose_tasks(trine_triangular plan, const struct triangle *t, syncfree_csr_side *d, int order)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool wide = order == ORDER_LEVELS && plan->n / t->n_levels >= WIDE_LEVEL;
+    const bool wide = order == ORDER_LEVELS && plan->base.n / t->n_levels >= WIDE_LEVEL;
     const bool hubs = d->many.chunks;
-    const bool fair = order == ORDER_LEVELS && plan->n / t->n_levels >= FAIR_LEVEL && !d->slim && plan->options.max_nrhs > 32;
+    const bool fair = order == ORDER_LEVELS && plan->base.n / t->n_levels >= FAIR_LEVEL && !d->slim && plan->options.max_nrhs > 32;
     const bool batches = order == ORDER_LEVELS && d->one.lanes > 2 && !d->long_rows; /* what is ready first comes first */
     if (d->base.longest_row > 4 && (batches || wide || fair || hubs)) TRY(device_rows_sort(plan, &d->base));
     if (!wide && !fair && !hubs) return TRINE_SUCCESS;
@@ -127,9 +127,9 @@ done:
 trine_status syncfree_csr_choose_shape(trine_triangular plan, struct triangle *t, syncfree_csr_side *d)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     const trine_triangular_options *o = &plan->options;
-    const int64_t n = plan->n;
+    const int64_t n = plan->base.n;
     const bool forward = plan->pattern->forward;
     int order = o->tune.row_order;
     levels_found given = {}, by_level = {};

@@ -87,9 +87,9 @@ static void cut_where_free(struct graph *g, const struct triangle *t, const doub
 static trine_status cut_all(trine_triangular plan, const struct triangle *t, bool by_level, struct graph *g)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     double *cost = NULL, open = 0;
-    const int64_t size = (int64_t)trine_dtype_size(plan->dtype);
+    const int64_t size = (int64_t)trine_dtype_size(plan->base.dtype);
     const double extra = !by_level ? 0 : 2 * size * t->n * plan->options.max_nrhs > CACHE_BYTES ? scatter_seconds : order_seconds;
     TRY(ALLOC(ctx, cost, t->n));
     TRY(ALLOC(ctx, g->rows, t->n + 1));
@@ -126,7 +126,7 @@ done:
 static trine_status find_needs(trine_triangular plan, const struct triangle *t, bool by_level, struct graph *g)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     int32_t *task_of = NULL, *seen = NULL;
     TRY(ALLOC(ctx, task_of, t->n));
     TRY(ALLOC(ctx, seen, g->n_tasks));
@@ -369,7 +369,7 @@ static void free_simulation(trine_context ctx, struct simulation *s)
 
 void tasks_free(trine_triangular plan, struct task_schedule *schedule)
 {
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     if (!schedule) return;
     trine_free(ctx, TRINE_HOST, schedule->slots);
     trine_free(ctx, TRINE_HOST, schedule->places);
@@ -449,7 +449,7 @@ done:
 trine_status tasks_schedule(trine_triangular plan, const struct triangle *t, bool by_level, struct task_schedule **out)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     struct graph g = {0};
     struct simulation s = {0};
     struct task_schedule *best = NULL;

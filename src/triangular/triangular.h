@@ -4,7 +4,7 @@
 
 #include <trine/triangular.h>
 
-#include "core/internal.h"
+#include "core/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,10 +38,8 @@ struct triangle {
 enum { SIDE_N, SIDE_T, SIDES };  /* T, and its transpose (conjugated on the fly for op H) */
 
 struct trine_triangular_s {
-    int refs;
-    trine_context ctx;
-    trine_dtype dtype;
-    int64_t n, nnz_matrix;
+    struct trine_plan base;
+    int64_t nnz_matrix;
     trine_matrix T;                  /* lent by the caller: only for numeric without values */
     trine_triangular_options options;
     trine_triangular_method method;
@@ -50,19 +48,13 @@ struct trine_triangular_s {
     const struct triangular_backend *backend;
     struct device_pattern *pattern;  /* GPU: T's pattern, while it is analysed */
     struct triangle side[SIDES];     /* offsets == NULL: not announced */
-    bool has_values;
     bool divide;                     /* CPU: a reciprocal pivot would overflow or lose digits, so pivots are kept as they are */
     int64_t bad_row;                 /* CPU: first row with a zero or NaN pivot, -1 if none */
-    trine_work work;                 /* the plan's own */
-    trine_usage usage;               /* by solves; alone: by numeric */
     trine_triangular_info info;
 };
 
 struct triangular_work {
-    struct trine_work_s base;
-    int64_t max_nrhs;
-    void *buffer;                    /* NULL: nothing needed */
-    bool owns_buffer;
+    trine_plan_work base;
     void *recorded;                  /* what a backend keeps from solve to solve, on the host */
     void (*forget)(struct triangular_work *work); /* releases it; NULL: there is nothing */
     int reset_half;                  /* 1 + the half of the buffer that the last solve has reset for the next one; 0: neither */

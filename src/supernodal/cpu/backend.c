@@ -88,14 +88,14 @@ static void cpu_destroy(trine_supernodal plan)
 {
     cpu_part *part = plan->device;
     levels_cpu_free(plan);
-    tree_tasks_free(plan->ctx, &part->tasks);
-    trine_free(plan->ctx, TRINE_HOST, part);
+    tree_tasks_free(plan->base.ctx, &part->tasks);
+    trine_free(plan->base.ctx, TRINE_HOST, part);
     plan->device = NULL;
 }
 
 static trine_status cpu_analyse(trine_supernodal plan)
 {
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     cpu_part *part = trine_host_calloc(ctx, 1, sizeof *part);
     if (!part) return TRINE_ERR_MEMORY;
     plan->device = part;
@@ -127,7 +127,7 @@ static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const 
     (void)stream;
     static int64_t (*const copy_values[])(trine_supernodal, const void *) = TABLE(copy_values);
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     const supernodal_structure *S = &plan->S;
     cpu_part *part = plan->device;
     char *scratch = NULL;
@@ -178,8 +178,8 @@ static trine_status cpu_solve(trine_supernodal plan, trine_transpose op, const v
 {
     (void)stream;
     static void (*const solve[])(trine_supernodal, trine_transpose, const void *, const trine_dense *, const trine_dense *, void *) = TABLE(solve);
-    if (is_by_level(plan)) levels_cpu_solve(plan, op, alpha, B, X, work->buffer);
-    else solve[plan->dtype](plan, op, alpha, B, X, work->buffer);
+    if (is_by_level(plan)) levels_cpu_solve(plan, op, alpha, B, X, work->base.buffer);
+    else solve[plan->dtype](plan, op, alpha, B, X, work->base.buffer);
     return TRINE_SUCCESS;
 }
 

@@ -51,7 +51,7 @@ static int64_t share_of_lines(const cpu_direction *d, const supernodal_launch *l
 static trine_status build_lines(trine_supernodal plan, bool forward, cpu_direction *d)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     TRY(supernodal_lines_build(&plan->S, forward, plan->invert, &d->lines));
     TRY(ALLOC(ctx, d->line_start, d->lines.n_lines + 1));
     TRY(ALLOC(ctx, d->line_index, plan->S.nnz_merged));
@@ -83,14 +83,14 @@ void levels_cpu_free(trine_supernodal plan)
     cpu_part *part = plan->device;
     for (int direction = 0; direction < DIRECTIONS; direction++) {
         cpu_direction *d = &part->directions[direction];
-        supernodal_levels_free(plan->ctx, &d->steps);
-        supernodal_lines_free(plan->ctx, &d->lines);
-        trine_free(plan->ctx, TRINE_HOST, d->line_start);
-        trine_free(plan->ctx, TRINE_HOST, d->line_index);
-        trine_free(plan->ctx, TRINE_HOST, d->line_values);
+        supernodal_levels_free(plan->base.ctx, &d->steps);
+        supernodal_lines_free(plan->base.ctx, &d->lines);
+        trine_free(plan->base.ctx, TRINE_HOST, d->line_start);
+        trine_free(plan->base.ctx, TRINE_HOST, d->line_index);
+        trine_free(plan->base.ctx, TRINE_HOST, d->line_values);
     }
-    trine_free(plan->ctx, TRINE_HOST, part->segment_start);
-    trine_free(plan->ctx, TRINE_HOST, part->segments);
+    trine_free(plan->base.ctx, TRINE_HOST, part->segment_start);
+    trine_free(plan->base.ctx, TRINE_HOST, part->segments);
 }
 
 void levels_cpu_numeric(trine_supernodal plan)

@@ -11,31 +11,31 @@ void cuda_destroy(trine_supernodal plan)
     device_side *d = static_cast<device_side *>(plan->device);
     void *const all[] = {d->panels, d->sources, d->rows, d->original, d->source_rows, d->jobs, d->segment_start, d->segments,
                          d->bad_row, d->trial_jobs, d->trial, d->outcome, d->grades};
-    for (void *p : all) trine_free(plan->ctx, TRINE_DEVICE, p);
+    for (void *p : all) trine_free(plan->base.ctx, TRINE_DEVICE, p);
     for (const schedule_side &side : d->schedules) {
         void *const arrays[] = {side.rows, side.gathering.start, side.gathering.places, side.gathering.owners};
-        for (void *p : arrays) trine_free(plan->ctx, TRINE_DEVICE, p);
+        for (void *p : arrays) trine_free(plan->base.ctx, TRINE_DEVICE, p);
         for (int k = 0; k < DIRECTIONS * MODES; k++) {
-            trine_free(plan->ctx, TRINE_DEVICE, side.tiles[k / MODES][k % MODES]);
-            trine_free(plan->ctx, TRINE_DEVICE, side.owners[k / MODES][k % MODES]);
+            trine_free(plan->base.ctx, TRINE_DEVICE, side.tiles[k / MODES][k % MODES]);
+            trine_free(plan->base.ctx, TRINE_DEVICE, side.owners[k / MODES][k % MODES]);
         }
     }
     for (int direction = 0; direction < DIRECTIONS; direction++) {
-        trine_free(plan->ctx, TRINE_DEVICE, d->levels[direction].pieces);
-        trine_free(plan->ctx, TRINE_HOST, d->levels[direction].launches);
+        trine_free(plan->base.ctx, TRINE_DEVICE, d->levels[direction].pieces);
+        trine_free(plan->base.ctx, TRINE_HOST, d->levels[direction].launches);
         const sparse_side *sparse = &d->sparse[direction];
         void *const lines[] = {sparse->targets, sparse->own, sparse->index, sparse->run_start, sparse->start, sparse->runs, sparse->values};
-        for (void *p : lines) trine_free(plan->ctx, TRINE_DEVICE, p);
+        for (void *p : lines) trine_free(plan->base.ctx, TRINE_DEVICE, p);
     }
-    trine_free(plan->ctx, TRINE_HOST, d);
+    trine_free(plan->base.ctx, TRINE_HOST, d);
     plan->device = nullptr;
 }
 
 template <typename U> trine_status upload(trine_supernodal plan, const U *from, int64_t count, U **to)
 {
     const size_t bytes = (size_t)count * sizeof(U);
-    trine_status status = trine_alloc(plan->ctx, TRINE_DEVICE, bytes, reinterpret_cast<void **>(to));
-    if (!status && count) status = trine_copy(plan->ctx, *to, TRINE_DEVICE, from, TRINE_HOST, bytes);
+    trine_status status = trine_alloc(plan->base.ctx, TRINE_DEVICE, bytes, reinterpret_cast<void **>(to));
+    if (!status && count) status = trine_copy(plan->base.ctx, *to, TRINE_DEVICE, from, TRINE_HOST, bytes);
     if (!status) plan->bytes += (int64_t)bytes;
     return status;
 }
@@ -65,7 +65,7 @@ trine_status upload_schedule(trine_supernodal plan, trine_supernodal_invert inve
             d->n_tickets[direction][mode] = schedule.n_tickets;
             TRY(upload(plan, schedule.tiles, schedule.n_tickets * SUPERNODAL_WARPS, &d->tiles[direction][mode]));
             if (both_ways) TRY(upload(plan, schedule.owners, schedule.n_tickets * SUPERNODAL_WARPS, &d->owners[direction][mode]));
-            supernodal_schedule_free(plan->ctx, &schedule);
+            supernodal_schedule_free(plan->base.ctx, &schedule);
         }
     }
     if (pull) {
@@ -75,9 +75,9 @@ trine_status upload_schedule(trine_supernodal plan, trine_supernodal_invert inve
         if (both_ways) TRY(upload(plan, gathering.owners, gathering.start[S->n], &d->gathering.owners));
     }
 done:
-    supernodal_schedule_free(plan->ctx, &schedule);
-    supernodal_parts_free(plan->ctx, &parts);
-    supernodal_gathering_free(plan->ctx, &gathering);
+    supernodal_schedule_free(plan->base.ctx, &schedule);
+    supernodal_parts_free(plan->base.ctx, &parts);
+    supernodal_gathering_free(plan->base.ctx, &gathering);
     return status;
 }
 
@@ -96,12 +96,12 @@ trine_status upload_trial(trine_supernodal plan, device_side *d)
     const size_t bytes = supernodal_trial_bytes(plan);
     TRY(supernodal_trial_jobs(&plan->S, plan->invert, &jobs, d->n_trial_jobs));
     TRY(upload(plan, jobs, d->n_trial_jobs[0] + d->n_trial_jobs[1], &d->trial_jobs));
-    TRY(trine_alloc(plan->ctx, TRINE_DEVICE, bytes, &d->trial));
-    TRY(trine_alloc(plan->ctx, TRINE_DEVICE, sizeof *d->outcome, reinterpret_cast<void **>(&d->outcome)));
-    TRY(trine_alloc(plan->ctx, TRINE_DEVICE, (size_t)plan->S.n_panels, reinterpret_cast<void **>(&d->grades)));
+    TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, bytes, &d->trial));
+    TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, sizeof *d->outcome, reinterpret_cast<void **>(&d->outcome)));
+    TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, (size_t)plan->S.n_panels, reinterpret_cast<void **>(&d->grades)));
     plan->bytes += (int64_t)bytes + plan->S.n_panels;
 done:
-    trine_free(plan->ctx, TRINE_HOST, jobs);
+    trine_free(plan->base.ctx, TRINE_HOST, jobs);
     return status;
 }
 
@@ -120,15 +120,15 @@ trine_status upload_levels(trine_supernodal plan, device_side *d)
         d->levels[direction].n_launches = levels.n_launches;
         d->levels[direction].launches = levels.launches;
         levels.launches = nullptr;
-        supernodal_levels_free(plan->ctx, &levels);
+        supernodal_levels_free(plan->base.ctx, &levels);
     }
     TRY(supernodal_segments_build(&plan->S, &segment_start, &segments));
     TRY(upload(plan, segment_start, plan->S.n_panels + 1, &d->segment_start));
     TRY(upload(plan, segments, segment_start[plan->S.n_panels], &d->segments));
 done:
-    supernodal_levels_free(plan->ctx, &levels);
-    trine_free(plan->ctx, TRINE_HOST, segment_start);
-    trine_free(plan->ctx, TRINE_HOST, segments);
+    supernodal_levels_free(plan->base.ctx, &levels);
+    trine_free(plan->base.ctx, TRINE_HOST, segment_start);
+    trine_free(plan->base.ctx, TRINE_HOST, segments);
     return status;
 }
 
@@ -144,25 +144,25 @@ trine_status upload_lines(trine_supernodal plan, device_side *d)
         TRY(upload(plan, lines.own, lines.n_lines, &sparse->own));
         TRY(upload(plan, lines.run_start, lines.n_lines + 1, &sparse->run_start));
         TRY(upload(plan, lines.runs, lines.n_runs, &sparse->runs));
-        TRY(trine_alloc(plan->ctx, TRINE_DEVICE, (size_t)(lines.n_lines + 1) * sizeof(int64_t), reinterpret_cast<void **>(&sparse->start)));
-        TRY(trine_alloc(plan->ctx, TRINE_DEVICE, (size_t)plan->S.nnz_merged * sizeof(int32_t), reinterpret_cast<void **>(&sparse->index)));
-        TRY(trine_alloc(plan->ctx, TRINE_DEVICE, (size_t)plan->S.nnz_merged * trine_dtype_size(plan->dtype), &sparse->values));
+        TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, (size_t)(lines.n_lines + 1) * sizeof(int64_t), reinterpret_cast<void **>(&sparse->start)));
+        TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, (size_t)plan->S.nnz_merged * sizeof(int32_t), reinterpret_cast<void **>(&sparse->index)));
+        TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, (size_t)plan->S.nnz_merged * trine_dtype_size(plan->dtype), &sparse->values));
         plan->bytes += lines.n_lines * (int64_t)sizeof(int64_t) + plan->S.nnz_merged * (int64_t)(sizeof(int32_t) + trine_dtype_size(plan->dtype));
         sparse->n_lines = lines.n_lines;
         d->levels[direction].n_launches = lines.n_launches;
         d->levels[direction].launches = lines.launches;
         lines.launches = nullptr;
-        supernodal_lines_free(plan->ctx, &lines);
+        supernodal_lines_free(plan->base.ctx, &lines);
     }
 done:
-    supernodal_lines_free(plan->ctx, &lines);
+    supernodal_lines_free(plan->base.ctx, &lines);
     return status;
 }
 
 trine_status cuda_analyse(trine_supernodal plan)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->ctx;
+    trine_context ctx = plan->base.ctx;
     const supernodal_structure *S = &plan->S;
     if (S->n > INT32_MAX / 2) return trine_fail(TRINE_ERR_UNSUPPORTED, "n = %lld; a GPU solves up to %d rows", (long long)S->n, INT32_MAX / 2);
     supernodal_inversion inversion = {};
@@ -207,9 +207,9 @@ trine_status cuda_examine(trine_supernodal plan, void *stream, int64_t *row)
     const device_side *d = static_cast<const device_side *>(plan->device);
     unsigned bad = 0;
     growth_outcome outcome = {};
-    trine_status status = trine_device_copy_async(plan->ctx, &bad, d->bad_row, sizeof bad, stream);
-    if (!status && d->outcome) status = trine_device_copy_async(plan->ctx, &outcome, d->outcome, sizeof outcome, stream);
-    if (!status) status = trine_device_synchronize(plan->ctx, stream);
+    trine_status status = trine_device_copy_async(plan->base.ctx, &bad, d->bad_row, sizeof bad, stream);
+    if (!status && d->outcome) status = trine_device_copy_async(plan->base.ctx, &outcome, d->outcome, sizeof outcome, stream);
+    if (!status) status = trine_device_synchronize(plan->base.ctx, stream);
     if (status) return status;
     *row = bad == 0xFFFFFFFFu ? -1 : (int64_t)bad;
     plan->growth = outcome.growth;
@@ -224,11 +224,11 @@ trine_status cuda_numeric(trine_supernodal plan, trine_space space, const void *
     void *copied = nullptr;
     int64_t row;
     int saved;
-    trine_device_enter(plan->ctx, &saved);
+    trine_device_enter(plan->base.ctx, &saved);
     if (space == TRINE_HOST) {
-        const size_t bytes = (size_t)d->n_source_values * trine_dtype_size(plan->given);
-        TRY(trine_alloc(plan->ctx, TRINE_DEVICE, bytes, &copied));
-        TRY(trine_device_copy_async(plan->ctx, copied, values, bytes, stream));
+        const size_t bytes = (size_t)d->n_source_values * trine_dtype_size(plan->base.dtype);
+        TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, bytes, &copied));
+        TRY(trine_device_copy_async(plan->base.ctx, copied, values, bytes, stream));
         values = copied;
     }
     switch (plan->dtype) {
@@ -239,8 +239,8 @@ trine_status cuda_numeric(trine_supernodal plan, trine_space space, const void *
     }
     if (copied) TRY(cuda_examine(plan, stream, &row));
 done:
-    if (copied) trine_free(plan->ctx, TRINE_DEVICE, copied);
-    trine_device_leave(plan->ctx, saved);
+    if (copied) trine_free(plan->base.ctx, TRINE_DEVICE, copied);
+    trine_device_leave(plan->base.ctx, saved);
     return status;
 }
 
@@ -290,17 +290,17 @@ size_t cuda_work_bytes(trine_supernodal plan, int64_t nrhs) { return layout_of(p
 
 template <typename T> trine_status init_levels(trine_supernodal plan, supernodal_work *work, const layout &l)
 {
-    char *buffer = static_cast<char *>(work->buffer);
+    char *buffer = static_cast<char *>(work->base.buffer);
     return supernodal_levels_work_init(plan, work, reinterpret_cast<T *>(buffer + l.t), reinterpret_cast<T *>(buffer + l.x));
 }
 
 trine_status cuda_work_init(trine_supernodal plan, supernodal_work *work)
 {
-    const layout l = layout_of(plan, work->nrhs);
-    trine_status status = trine_device_fill_async(plan->ctx, work->buffer, 0, l.missing, plan->ctx->stream);
+    const layout l = layout_of(plan, work->base.max_nrhs);
+    trine_status status = trine_device_fill_async(plan->base.ctx, work->base.buffer, 0, l.missing, plan->base.ctx->stream);
     if (!status && l.after_missing > l.missing) /* all bits set is "missing" (gpu_scalar.cuh) */
-        status = trine_device_fill_async(plan->ctx, static_cast<char *>(work->buffer) + l.missing, 0xFF, l.after_missing - l.missing, plan->ctx->stream);
-    if (!status) status = trine_device_synchronize(plan->ctx, plan->ctx->stream);
+        status = trine_device_fill_async(plan->base.ctx, static_cast<char *>(work->base.buffer) + l.missing, 0xFF, l.after_missing - l.missing, plan->base.ctx->stream);
+    if (!status) status = trine_device_synchronize(plan->base.ctx, plan->base.ctx->stream);
     if (status || plan->options.variant == TRINE_VARIANT_DYNAMIC) return status;
     switch (plan->dtype) {
     case TRINE_S: return init_levels<float>(plan, work, l);
@@ -317,8 +317,8 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
 {
     const device_side *d = static_cast<const device_side *>(plan->device);
     const int direction = op == TRINE_N ? FORWARD : BACKWARD, mode = B->cols == 1 ? ONE : MANY;
-    const layout l = layout_of(plan, work->nrhs);
-    char *buffer = static_cast<char *>(work->buffer);
+    const layout l = layout_of(plan, work->base.max_nrhs);
+    char *buffer = static_cast<char *>(work->base.buffer);
     const bool b_by_column = B->layout == TRINE_COLMAJOR, x_by_column = X->layout == TRINE_COLMAJOR;
     solve_choice<T> choice = {};
     solve_args<T> &a = choice.schedules[0];
@@ -338,7 +338,7 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
     a.nrhs = B->cols;
     a.state = reinterpret_cast<solve_state *>(buffer) + direction * MODES + mode;
     a.n_init = (int32_t)d->n_init[mode];
-    a.converts = plan->given != plan->dtype;
+    a.converts = plan->base.dtype != plan->dtype;
     if (a.converts) for (size_t k = 0; k < sizeof(T) / sizeof(float); k++) reinterpret_cast<float *>(&a.alpha)[k] = (float)static_cast<const double *>(alpha)[k];
     else memcpy(&a.alpha, alpha, sizeof(T));
     a.conjugate = op == TRINE_H;
@@ -363,11 +363,11 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
     }
     if (plan->chooses) choice.ways = {d->schedules[1].owners[direction][mode], d->schedules[1].gathering.owners, {d->grades, &d->outcome->least_grade}};
     int saved;
-    trine_device_enter(plan->ctx, &saved);
+    trine_device_enter(plan->base.ctx, &saved);
     const trine_status status = plan->options.variant != TRINE_VARIANT_DYNAMIC ? supernodal_solve_levels(plan, a, direction, work, stream)
                               : mode == ONE ? supernodal_solve_one(plan, choice, direction == FORWARD, stream)
                                             : supernodal_solve_many(plan, choice, direction == FORWARD, stream);
-    trine_device_leave(plan->ctx, saved);
+    trine_device_leave(plan->base.ctx, saved);
     return status;
 }
 

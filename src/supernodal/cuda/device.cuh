@@ -292,7 +292,7 @@ inline trine_status launch_tickets(trine_supernodal plan, void (*kernel)(const s
 {
     const solve_args<T> *const s = a.schedules;
     const int64_t tickets = ((int64_t)s[0].n_init + (s[0].n_tickets > s[1].n_tickets ? s[0].n_tickets : s[1].n_tickets)) * s[0].n_blocks;
-    const int64_t resident = plan->options.teams ? plan->options.teams : (int64_t)per_multiprocessor * plan->ctx->info.multiprocessors;
+    const int64_t resident = plan->options.teams ? plan->options.teams : (int64_t)per_multiprocessor * plan->base.ctx->info.multiprocessors;
     kernel<<<(unsigned)(tickets < resident ? tickets : resident), SUPERNODAL_BLOCK_THREADS, (size_t)shared_bytes, static_cast<gpuStream_t>(stream)>>>(a);
     return GPU_LAUNCHED("the supernodal solve");
 }

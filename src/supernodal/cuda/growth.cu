@@ -265,7 +265,7 @@ template <typename T> static trial_args<T> arguments(trine_supernodal plan, cons
     wide<T> *v = static_cast<wide<T> *>(d->trial);
     return {d->panels, d->sources, d->rows, d->source_rows, from, static_cast<const T *>(plan->values),
             v, v + count, v + 2 * count, v + 3 * count, v + 4 * count, v + 5 * count, v + 6 * count, reinterpret_cast<double *>(v + 6 * count + below), d->outcome,
-            d->grades, plan->S.n, plan->diag == TRINE_UNIT, plan->invert == TRINE_INVERT_OFF, plan->given != plan->dtype, plan->chooses, trine_dtype_eps(plan->dtype)};
+            d->grades, plan->S.n, plan->diag == TRINE_UNIT, plan->invert == TRINE_INVERT_OFF, plan->base.dtype != plan->dtype, plan->chooses, trine_dtype_eps(plan->dtype)};
 }
 
 template <typename T> trine_status supernodal_trial_begin(trine_supernodal plan, const void *from, void *stream)

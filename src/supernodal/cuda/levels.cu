@@ -311,11 +311,11 @@ void supernodal_levels_work_free(trine_context ctx, supernodal_work *work) { fre
 template <typename T> trine_status supernodal_levels_work_init(trine_supernodal plan, supernodal_work *work, T *t, T *x)
 {
     trine_status status = TRINE_SUCCESS;
-    level_work *w = static_cast<level_work *>(trine_host_calloc(plan->ctx, 1, sizeof *w));
+    level_work *w = static_cast<level_work *>(trine_host_calloc(plan->base.ctx, 1, sizeof *w));
     if (!w) return TRINE_ERR_MEMORY;
     work->device = w;
     int saved;
-    trine_device_enter(plan->ctx, &saved);
+    trine_device_enter(plan->base.ctx, &saved);
     w->n_streams = plan->options.variant == TRINE_VARIANT_DEFAULT ? 1 : plan->options.streams;
     for (int k = 0; w->n_streams > 1 && k < w->n_streams; k++) {
         TRY(GPU(gpuStreamCreateWithFlags(&w->streams[k], gpuStreamNonBlocking)));
@@ -323,9 +323,9 @@ template <typename T> trine_status supernodal_levels_work_init(trine_supernodal 
     }
     TRY(GPU(gpuEventCreateWithFlags(&w->fork, gpuEventDisableTiming)));
     TRY(GPU(gpuStreamCreateWithFlags(&w->capture, gpuStreamNonBlocking)));
-    if (work->nrhs && !plan->options.no_graph) TRY(capture(plan, work->nrhs, t, x, w));
+    if (work->base.max_nrhs && !plan->options.no_graph) TRY(capture(plan, work->base.max_nrhs, t, x, w));
 done:
-    trine_device_leave(plan->ctx, saved);
+    trine_device_leave(plan->base.ctx, saved);
     return status;
 }
 
@@ -340,7 +340,7 @@ trine_status supernodal_solve_levels(trine_supernodal plan, const solve_args<T> 
         return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld right-hand sides in one call; this variant takes 65535", (long long)a.nrhs);
     take<T><<<grid, THREADS, 0, s>>>(a);
     TRY(GPU_LAUNCHED("the supernodal solve"));
-    if (w->graph[direction] && a.nrhs == work->nrhs && !trine_device_is_capturing(plan->ctx, stream))
+    if (w->graph[direction] && a.nrhs == work->base.max_nrhs && !trine_device_is_capturing(plan->base.ctx, stream))
         TRY(GPU(gpuGraphLaunch(w->graph[direction], s)));
     else /* a graph cannot be launched into one that is being captured */
         TRY(enqueue(plan, arguments(plan, a.t, a.x), direction, a.nrhs, w, s));

@@ -183,7 +183,7 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     numeric_args<T> a = {d->panels, d->sources, d->source_rows, d->original, from,
                                static_cast<T *>(plan->values), d->bad_row, plan->diag == TRINE_UNIT,
-                               plan->invert == TRINE_INVERT_OFF, plan->given != plan->dtype, {}};
+                               plan->invert == TRINE_INVERT_OFF, plan->base.dtype != plan->dtype, {}};
     const bool inverts = plan->invert != TRINE_INVERT_NONE;
     trine_status status = TRINE_SUCCESS;
     TRY(GPU(gpuMemsetAsync(d->bad_row, 0xFF, sizeof *d->bad_row, s)));

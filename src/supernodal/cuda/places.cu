@@ -11,14 +11,14 @@ template <typename T> __global__ void __launch_bounds__(256) place_entries(const
 
 template <typename T> trine_status place(trine_supernodal plan, const void *values, void *stream)
 {
-    const int64_t count = plan->places.count, needed = (count + 255) / 256, most = 16 * (int64_t)plan->ctx->info.multiprocessors;
+    const int64_t count = plan->places.count, needed = (count + 255) / 256, most = 16 * (int64_t)plan->base.ctx->info.multiprocessors;
     if (!count) return TRINE_SUCCESS;
     int saved;
-    trine_device_enter(plan->ctx, &saved);
+    trine_device_enter(plan->base.ctx, &saved);
     place_entries<T><<<(unsigned)(needed < most ? needed : most), 256, 0, static_cast<gpuStream_t>(stream)>>>(
         plan->places.of_entry, count, static_cast<const T *>(values), static_cast<T *>(plan->panel_values));
     const trine_status status = GPU_LAUNCHED("place_entries");
-    trine_device_leave(plan->ctx, saved);
+    trine_device_leave(plan->base.ctx, saved);
     return status;
 }
 
@@ -26,7 +26,7 @@ template <typename T> trine_status place(trine_supernodal plan, const void *valu
 
 extern "C" trine_status supernodal_place_on_gpu(trine_supernodal plan, const void *values, void *stream)
 {
-    switch (plan->given) {
+    switch (plan->base.dtype) {
     case TRINE_S: return place<float>(plan, values, stream);
     case TRINE_D: return place<double>(plan, values, stream);
     case TRINE_C: return place<complex_of<float>>(plan, values, stream);
