@@ -17,7 +17,7 @@ int main(void)
     trine_matrix A = NULL, L = NULL;
     trine_triangular plan = NULL;
     trine_exec exec = {0};
-    size_t bytes;
+    size_t bytes = 0;
     cudaStream_t stream = NULL;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t ready = NULL;

@@ -21,7 +21,7 @@ static void *run(void *argument)
 {
     struct worker *w = argument;
     trine_exec exec = {0};
-    size_t bytes;
+    size_t bytes = 0;
     void *there = NULL;
     double *b = malloc(2 * n * sizeof *b), *x = b ? b + n : NULL;
     w->failed = !b || trine_triangular_work(w->plan, 1, NULL, &bytes, &exec.work) || trine_alloc(w->ctx, w->space, n * sizeof *b, &there);
