@@ -303,7 +303,7 @@ void forget_recordings(struct triangular_work *work)
     for (int side = 0; side < SIDES; side++)
         for (gpuGraphExec_t graph : recorded[side].graphs)
             if (graph) gpuGraphExecDestroy(graph);
-    trine_free(work->base.ctx, TRINE_HOST, recorded);
+    trine_free(work->base.base.ctx, TRINE_HOST, recorded);
     work->recorded = nullptr;
 }
 
