@@ -267,6 +267,20 @@ node *add_sum(world *w, int count, node *const *terms, const wide *coefficients)
 
 trine_dtype other_precision(trine_dtype t) { return t == TRINE_S ? TRINE_D : t == TRINE_D ? TRINE_S : t == TRINE_C ? TRINE_Z : TRINE_C; }
 
+node *add_transpose(world *w, node *inner, trine_transpose trans)
+{
+    node *a = add_node(w, inner->t, inner->cols, inner->rows);
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t j = 0; j < a->cols; j++) {
+            a->A[i + j * a->rows] = entry(trans, inner->A, inner->rows, i, j);
+            a->M[i + j * a->rows] = inner->M[j + i * inner->rows];
+        }
+    a->growth = inner->growth;
+    a->eps = inner->eps;
+    OK(trine_op_transpose(inner->op, &a->op, trans));
+    return a;
+}
+
 node *add_cast(world *w, node *inner, trine_dtype outer)
 {
     node *a = add_node(w, outer, inner->rows, inner->cols);
@@ -336,8 +350,11 @@ void check_all(world *w, const node *a, const trine_exec *exec)
     static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
     const wide one = 1, zero = 0, r = is_complex(a->t) ? CMPLXL(0.75L, -0.5L) : 0.75L, s = is_complex(a->t) ? CMPLXL(-1.25L, 2) : -1.25L;
     const wide *const pairs[][2] = {{NULL, NULL}, {&one, &one}, {&r, &s}, {&s, &zero}, {&zero, &r}, {&zero, &zero}, {&r, NULL}, {NULL, &s}};
+    trine_op_info info;
+    OK(trine_op_get_info(a->op, &info));
+    assert_true(info.rows == a->rows && info.cols == a->cols && info.dtype == a->t);
     for (int o = 0; o < 3; o++)
-        for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2)
+        for (int64_t nrhs = 1; (info.ops & ops[o]) && nrhs <= 3; nrhs += 2)
             for (int layouts = 0; layouts < 4; layouts++)
                 for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
                     check_apply(w, a, ops[o], nrhs, layouts & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, layouts & 2 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, pairs[p][0],

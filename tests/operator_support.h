@@ -39,6 +39,7 @@ node *add_solve(world *w, trine_dtype t, int64_t n, solver by, trine_uplo uplo, 
 node *add_product(world *w, int count, node *const *factors);
 /** coefficients: NULL = ones. */
 node *add_sum(world *w, int count, node *const *terms, const wide *coefficients);
+node *add_transpose(world *w, node *inner, trine_transpose trans);
 node *add_cast(world *w, node *inner, trine_dtype outer);
 trine_dtype other_precision(trine_dtype t);
 
@@ -56,7 +57,7 @@ void free_triangle(triangle *F);
  *  the blocks stays. NULL for alpha or beta: 1 and 0. */
 void check_apply(world *w, const node *a, trine_transpose trans, int64_t nrhs, trine_layout x_layout, trine_layout y_layout, const wide *alpha,
                  const wide *beta, const trine_exec *exec);
-/** In all ops, layouts, with 1 and 3 vectors and several alpha and beta. */
+/** In all ops that there are, layouts, with 1 and 3 vectors and several alpha and beta. */
 void check_all(world *w, const node *a, const trine_exec *exec);
 
 #endif

@@ -62,6 +62,29 @@ static void casts(world *w, trine_dtype t)
     check_with_and_without_a_work(w, add_cast(w, add_cast(w, s, t), inner));
 }
 
+static void expect_ops(const node *a, unsigned ops)
+{
+    trine_op_info info;
+    OK(trine_op_get_info(a->op, &info));
+    assert_int_equal(info.ops, ops);
+}
+static void transposes(world *w, trine_dtype t)
+{
+    const unsigned all = TRINE_N | TRINE_T | TRINE_H;
+    node *a = add_dense(w, t, 5, 7, 27), *s = add_solve(w, t, 9, BY_TRIANGULAR, TRINE_LOWER, 28), *d = add_diagonal(w, t, 9, 29);
+    expect_ops(a, all);
+    for (int trans = TRINE_T; trans <= TRINE_H; trans *= 2) {
+        node *b = add_transpose(w, a, (trine_transpose)trans);
+        expect_ops(b, is_complex(t) ? TRINE_N | (unsigned)trans : all);
+        check_with_and_without_a_work(w, b);
+        check_with_and_without_a_work(w, add_transpose(w, b, (trine_transpose)trans));
+        check_with_and_without_a_work(w, add_product(w, 3, (node *[]){add_transpose(w, s, (trine_transpose)trans), d, s}));
+    }
+    node *forward = add_dense_with(w, t, 5, 7, TRINE_N, 30), *b = add_transpose(w, forward, TRINE_H);
+    expect_ops(b, is_complex(t) ? TRINE_H : TRINE_T | TRINE_H);
+    check_with_and_without_a_work(w, b);
+}
+
 /** Four levels: a preconditioner of a smoother and a coarse correction, say. */
 static void trees(world *w, trine_dtype t)
 {
@@ -85,6 +108,7 @@ static void leaves_are_their_matrices(void **state) { (void)state; for_all_dtype
 static void solves_are_inverses(void **state) { (void)state; for_all_dtypes(solves); }
 static void products_apply_in_order_and_transposed_in_reverse(void **state) { (void)state; for_all_dtypes(products); }
 static void sums_conjugate_their_coefficients(void **state) { (void)state; for_all_dtypes(sums); }
+static void transposes_have_what_their_operators_have(void **state) { (void)state; for_all_dtypes(transposes); }
 static void casts_change_the_precision(void **state) { (void)state; for_all_dtypes(casts); }
 static void trees_are_what_their_parts_make(void **state) { (void)state; for_all_dtypes(trees); }
 
@@ -190,6 +214,7 @@ int main(void)
         cmocka_unit_test(solves_are_inverses),
         cmocka_unit_test(products_apply_in_order_and_transposed_in_reverse),
         cmocka_unit_test(sums_conjugate_their_coefficients),
+        cmocka_unit_test(transposes_have_what_their_operators_have),
         cmocka_unit_test(casts_change_the_precision),
         cmocka_unit_test(trees_are_what_their_parts_make),
         cmocka_unit_test(large_blocks_are_right),

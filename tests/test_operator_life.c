@@ -304,6 +304,10 @@ static void wrong_parts_are_refused(void **state)
     FAILS(TRINE_ERR_UNSUPPORTED, "not between real and complex", trine_op_cast(a->op, &op, TRINE_Z));
     FAILS(TRINE_ERR_ARGUMENT, "dtype 9", trine_op_cast(a->op, &op, (trine_dtype)9));
     FAILS(TRINE_ERR_ARGUMENT, "inner is NULL", trine_op_cast(NULL, &op, TRINE_D));
+    FAILS(TRINE_ERR_ARGUMENT, "inner is NULL", trine_op_transpose(NULL, &op, TRINE_T));
+    FAILS(TRINE_ERR_ARGUMENT, "trans 1 is neither", trine_op_transpose(a->op, &op, TRINE_N));
+    node *z = add_dense_with(&w, TRINE_Z, 5, 7, TRINE_T, 6);
+    FAILS(TRINE_ERR_UNSUPPORTED, "neither op N nor H", trine_op_transpose(z->op, &op, TRINE_H));
     FAILS(TRINE_ERR_ARGUMENT, "d is NULL", trine_op_diagonal(w.ctx, &op, TRINE_D, 3, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "n is -3", trine_op_identity(w.ctx, &op, TRINE_D, -3));
     FAILS(TRINE_ERR_ARGUMENT, "dtype 0", trine_op_identity(w.ctx, &op, (trine_dtype)0, 3));

@@ -53,6 +53,10 @@ TRINE_API trine_status trine_op_diagonal(trine_context ctx, trine_op *op, trine_
 /** A := I of n rows. */
 TRINE_API trine_status trine_op_identity(trine_context ctx, trine_op *op, trine_dtype dtype, int64_t n);
 
+/** A := inner^T or inner^H (trans TRINE_T or TRINE_H), to put a transpose into a product: L^-H L^-1, say. Of a complex operator it has N, if
+ *  `inner` has trans, and trans, if `inner` has N, but not the third: nothing conjugates without transposing. */
+TRINE_API trine_status trine_op_transpose(trine_op inner, trine_op *op, trine_transpose trans);
+
 /** The operator `inner` for vectors of the other precision, D instead of S, Z instead of C, or the other way round: X is rounded (or widened) to
  *  the precision of `inner`, which is applied, and what comes out is widened (or rounded); alpha and beta are applied in the outer one. To
  *  its own dtype: one more handle of the same operator. TRINE_ERR_UNSUPPORTED: between real and complex. */

@@ -1,4 +1,4 @@
-/* Operators made of others: products, sums, a change of precision. */
+/* Operators made of others: products, sums, transposes, a change of precision. */
 #include <string.h>
 
 #include "operator/operator.h"
@@ -35,7 +35,7 @@ static trine_status check_parts(trine_context ctx, int count, const trine_op *pa
 
 static trine_status create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count, const trine_op *parts, trine_op *out)
 {
-    const trine_status status = op_create(ctx, kind, info, count, out);
+    const trine_status status = operator_create(ctx, kind, info, count, out);
     for (int i = 0; !status && i < count; i++) {
         trine_retain(&parts[i]->refs);
         (*out)->parts[i] = parts[i];
@@ -77,7 +77,7 @@ static trine_status apply_product(trine_op op, const op_call *c, op_work *work)
             memcpy(step.beta, c->beta, sizeof step.beta);
         }
         step.Y = last ? c->Y : op_block((char *)work->scratch + (k % 2 ? half : 0), c->trans == TRINE_N ? part->info.rows : part->info.cols, &c->Y);
-        TRY(op_apply(part, &step, work->parts[i]));
+        TRY(operator_apply(part, &step, work->parts[i]));
         from = step.Y;
     }
 done:
@@ -110,7 +110,7 @@ done:
 static void scale_coefficient(trine_op op, int i, const op_call *call, double c[2])
 {
     double a[2] = {1, 0};
-    if (op->coefficients) op_read_scalar(op->info.dtype, (const char *)op->coefficients + (size_t)i * trine_dtype_size(op->info.dtype), 1, a);
+    if (op->coefficients) operator_read_scalar(op->info.dtype, (const char *)op->coefficients + (size_t)i * trine_dtype_size(op->info.dtype), 1, a);
     if (call->trans == TRINE_H) a[1] = -a[1];
     c[0] = call->alpha[0] * a[0];
     c[1] = 0;
@@ -129,7 +129,7 @@ static trine_status apply_sum(trine_op op, const op_call *call, op_work *work)
     for (int i = 0; i < op->count; i++) {
         scale_coefficient(op, i, call, term.alpha);
         if (i && op_is_zero(term.alpha)) continue; /* the first one takes beta in any case */
-        TRY(op_apply(op->parts[i], &term, work->parts[i]));
+        TRY(operator_apply(op->parts[i], &term, work->parts[i]));
         memcpy(term.beta, one, sizeof one);
     }
 done:
@@ -168,6 +168,35 @@ done:
     return status;
 }
 
+/* ---------------------------------------------------------------- transpose */
+
+static trine_status apply_transpose(trine_op op, const op_call *c, op_work *work)
+{
+    op_call call = *c;
+    call.trans = c->trans == TRINE_N ? op->transposes : TRINE_N;
+    return operator_apply(op->parts[0], &call, work->parts[0]);
+}
+static const op_kind transpose_kind = {.apply = apply_transpose};
+
+trine_status trine_op_transpose(trine_op inner, trine_op *out, trine_transpose trans)
+{
+    REQUIRE(out, "op is NULL");
+    trine_op op = NULL;
+    trine_status status = TRINE_SUCCESS;
+    if (!inner) FAIL(TRINE_ERR_ARGUMENT, "inner is NULL");
+    if (trans != TRINE_T && trans != TRINE_H) FAIL(TRINE_ERR_ARGUMENT, "trans %d is neither T nor H", (int)trans);
+    trine_op_info info = inner->info;
+    info.rows = inner->info.cols;
+    info.cols = inner->info.rows;
+    info.ops = (inner->info.ops & trans ? TRINE_N : 0) | (inner->info.ops & TRINE_N ? trans : 0);
+    if (!info.ops) FAIL(TRINE_ERR_UNSUPPORTED, "the operator has neither op N nor %s", trans == TRINE_T ? "T" : "H");
+    TRY(create(inner->ctx, &transpose_kind, &info, 1, &inner, &op));
+    op->transposes = trans;
+done:
+    *out = op;
+    return status;
+}
+
 /* ------------------------------------------------------------ other precision */
 
 static trine_dtype other_precision(trine_dtype t)
@@ -187,9 +216,9 @@ static trine_status apply_cast(trine_op op, const op_call *c, op_work *work)
     op_call call = {.trans = c->trans, .alpha = {1, 0}, .stream = c->stream};
     call.X = op_block(work->scratch, c->X.rows, &c->X);
     call.Y = op_block((char *)work->scratch + inner_bytes(op, c->X.rows, work->nrhs), c->Y.rows, &c->Y);
-    TRY(op_run_update(op->ctx, inner, one, NULL, false, outer, &c->X, zero, &call.X, c->stream));
-    TRY(op_apply(op->parts[0], &call, work->parts[0]));
-    TRY(op_run_update(op->ctx, outer, c->alpha, NULL, false, inner, &call.Y, c->beta, &c->Y, c->stream));
+    TRY(operator_run_update(op->ctx, inner, one, NULL, false, outer, &c->X, zero, &call.X, c->stream));
+    TRY(operator_apply(op->parts[0], &call, work->parts[0]));
+    TRY(operator_run_update(op->ctx, outer, c->alpha, NULL, false, inner, &call.Y, c->beta, &c->Y, c->stream));
 done:
     return status;
 }

@@ -83,4 +83,4 @@ template <typename T> trine_status update(trine_context ctx, const op_update *u,
 
 } // namespace
 
-const struct op_backend op_cuda = {{nullptr, update<float>, update<double>, update<complex_of<float>>, update<complex_of<double>>}};
+const struct operator_backend operator_cuda = {{nullptr, update<float>, update<double>, update<complex_of<float>>, update<complex_of<double>>}};

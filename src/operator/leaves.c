@@ -10,7 +10,7 @@ static const unsigned all_ops = TRINE_N | TRINE_T | TRINE_H;
 static trine_status apply_diagonal(trine_op op, const op_call *c, op_work *work)
 {
     (void)work;
-    return op_run_update(op->ctx, op->info.dtype, c->alpha, op->diagonal, c->trans == TRINE_H, op->info.dtype, &c->X, c->beta, &c->Y, c->stream);
+    return operator_run_update(op->ctx, op->info.dtype, c->alpha, op->diagonal, c->trans == TRINE_H, op->info.dtype, &c->X, c->beta, &c->Y, c->stream);
 }
 static const op_kind diagonal_kind = {.apply = apply_diagonal};
 
@@ -19,7 +19,7 @@ static trine_status new_diagonal(trine_context ctx, trine_op *out, trine_dtype d
     REQUIRE(trine_dtype_is_valid(dtype), "dtype %d is none of S, D, C, Z", (int)dtype);
     REQUIRE(n >= 0, "n is %lld", (long long)n);
     const trine_op_info info = {.dtype = dtype, .rows = n, .cols = n, .ops = all_ops, .max_nrhs = INT64_MAX, .capturable = 1};
-    const trine_status status = op_create(ctx, &diagonal_kind, &info, 0, out);
+    const trine_status status = operator_create(ctx, &diagonal_kind, &info, 0, out);
     if (!status) (*out)->diagonal = d;
     return status;
 }
@@ -48,8 +48,8 @@ static trine_status apply_callback(trine_op op, const op_call *c, op_work *work)
     (void)work;
     op_scalar_room alpha, beta;
     const trine_exec exec = {.stream = c->stream};
-    const trine_status status = op->function(op->user, c->trans, op_scalar(op->info.dtype, c->alpha, &alpha), &c->X,
-                                             op_scalar(op->info.dtype, c->beta, &beta), &c->Y, &exec);
+    const trine_status status = op->function(op->user, c->trans, operator_scalar(op->info.dtype, c->alpha, &alpha), &c->X,
+                                             operator_scalar(op->info.dtype, c->beta, &beta), &c->Y, &exec);
     if (!status) return TRINE_SUCCESS;
     char last[256];
     snprintf(last, sizeof last, "%s", trine_last_error());
@@ -78,7 +78,7 @@ trine_status trine_op_from_callback(trine_context ctx, trine_op *out, const trin
     trine_op_info info = *given;
     if (!info.ops) info.ops = TRINE_N;
     if (!info.max_nrhs) info.max_nrhs = INT64_MAX;
-    const trine_status status = op_create(ctx, &callback_kind, &info, 0, out);
+    const trine_status status = operator_create(ctx, &callback_kind, &info, 0, out);
     if (status) return status;
     (*out)->function = apply;
     (*out)->user = user;
@@ -99,8 +99,8 @@ static trine_status apply_plan(trine_op op, const op_call *c, op_work *work)
     const trine_exec exec = {.stream = c->stream, .work = work->plan_work};
     const bool adds = !op_is_zero(c->beta);
     const trine_dense Z = adds ? op_block(work->scratch, c->Y.rows, &c->Y) : c->Y;
-    TRY(op->plan_functions->solve(op->plan, c->trans, op_scalar(op->info.dtype, c->alpha, &alpha), &c->X, &Z, &exec));
-    if (adds) TRY(op_run_update(op->ctx, op->info.dtype, one, NULL, false, op->info.dtype, &Z, c->beta, &c->Y, c->stream));
+    TRY(op->plan_functions->solve(op->plan, c->trans, operator_scalar(op->info.dtype, c->alpha, &alpha), &c->X, &Z, &exec));
+    if (adds) TRY(operator_run_update(op->ctx, op->info.dtype, one, NULL, false, op->info.dtype, &Z, c->beta, &c->Y, c->stream));
 done:
     return status;
 }
@@ -111,9 +111,9 @@ static void release_plan(trine_op op)
 }
 static const op_kind plan_kind = {.scratch_bytes = plan_scratch_bytes, .apply = apply_plan, .release = release_plan};
 
-trine_status op_from_plan(trine_context ctx, trine_op *out, const trine_op_info *info, void *plan, const op_plan_functions *functions)
+trine_status operator_from_plan(trine_context ctx, trine_op *out, const trine_op_info *info, void *plan, const op_plan_functions *functions)
 {
-    const trine_status status = op_create(ctx, &plan_kind, info, 0, out);
+    const trine_status status = operator_create(ctx, &plan_kind, info, 0, out);
     if (status) {
         functions->destroy(plan);
         return status;

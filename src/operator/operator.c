@@ -3,7 +3,7 @@
 
 /* --------------------------------------------------------------------- life */
 
-trine_status op_create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count, trine_op *out)
+trine_status operator_create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count, trine_op *out)
 {
     trine_status status = TRINE_SUCCESS;
     *out = NULL;
@@ -183,12 +183,12 @@ done:
 
 /* -------------------------------------------------------------------- apply */
 
-trine_status op_apply(trine_op op, const op_call *call, trine_work work)
+trine_status operator_apply(trine_op op, const op_call *call, trine_work work)
 {
     static const double zero[2];
     if (!call->Y.rows || !call->Y.cols) return TRINE_SUCCESS;
     if (op_is_zero(call->alpha) || !call->X.rows)
-        return op_run_update(op->ctx, op->info.dtype, zero, NULL, false, op->info.dtype, &call->Y, call->beta, &call->Y, call->stream);
+        return operator_run_update(op->ctx, op->info.dtype, zero, NULL, false, op->info.dtype, &call->Y, call->beta, &call->Y, call->stream);
     op_call c = *call;
     if (!(op->announced & c.trans)) c.trans = c.trans == TRINE_T ? TRINE_H : TRINE_T; /* a real leaf's other name */
     return op->kind->apply(op, &c, (op_work *)work);
@@ -214,14 +214,14 @@ trine_status trine_op_apply(trine_op op, trine_transpose trans, const void *alph
     REQUIRE(!work || work->plan == op, "the work object belongs to another operator");
     const int64_t most = work ? ((op_work *)work)->nrhs : nrhs;
     if (nrhs > most) return trine_fail(TRINE_ERR_STATE, "%lld vectors, but the work was made for %lld", (long long)nrhs, (long long)most);
-    op_read_scalar(op->info.dtype, alpha, 1, call.alpha);
-    op_read_scalar(op->info.dtype, beta, 0, call.beta);
+    operator_read_scalar(op->info.dtype, alpha, 1, call.alpha);
+    operator_read_scalar(op->info.dtype, beta, 0, call.beta);
 
     trine_usage *memory = work ? &work->usage : &op->own_usage;
     trine_retain(&op->refs); /* whoever destroys the operator meanwhile */
     TRY(trine_solve_begin(&op->usage, memory, "give each thread a work of its own (trine_op_work)"));
     if (!work) status = own_work(op, nrhs, call.stream, &work);
-    if (!status) status = op_apply(op, &call, work);
+    if (!status) status = operator_apply(op, &call, work);
     trine_solve_end(&op->usage, memory);
 done:
     trine_op_destroy(&op);
@@ -230,7 +230,7 @@ done:
 
 /* ------------------------------------------------------------------ scalars */
 
-void op_read_scalar(trine_dtype t, const void *p, double value, double scalar[2])
+void operator_read_scalar(trine_dtype t, const void *p, double value, double scalar[2])
 {
     const int parts = trine_dtype_is_complex(t) ? 2 : 1;
     scalar[0] = value;
@@ -238,7 +238,7 @@ void op_read_scalar(trine_dtype t, const void *p, double value, double scalar[2]
     for (int k = 0; p && k < parts; k++) scalar[k] = trine_dtype_is_single(t) ? (double)((const float *)p)[k] : ((const double *)p)[k];
 }
 
-const void *op_scalar(trine_dtype t, const double scalar[2], op_scalar_room *room)
+const void *operator_scalar(trine_dtype t, const double scalar[2], op_scalar_room *room)
 {
     for (int k = 0; k < 2; k++)
         if (trine_dtype_is_single(t)) room->s[k] = (float)scalar[k];

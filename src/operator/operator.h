@@ -48,8 +48,9 @@ struct trine_op_s {
     trine_op_info info;
     unsigned announced;       /* ops as the leaf was given them; info.ops has both T and H if the operator is real and has one */
     int count;
-    trine_op *parts;          /* of a product, a sum or a cast */
+    trine_op *parts;          /* of a product, a sum, a transpose or a cast */
     void *coefficients;       /* of a sum: count of info.dtype, or NULL */
+    trine_transpose transposes; /* of a transpose: T or H */
     const void *diagonal;     /* of a diagonal; NULL: the identity */
     trine_apply_fn function;  /* of a callback, with `user` */
     void *user;
@@ -61,19 +62,19 @@ struct trine_op_s {
 };
 
 /** A new node with one reference, `count` parts still NULL. *op is NULL after a failure. */
-trine_status op_create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count, trine_op *op);
+trine_status operator_create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count, trine_op *op);
 /** An operator of a plan, whose reference it takes over, after a failure as well. */
-trine_status op_from_plan(trine_context ctx, trine_op *op, const trine_op_info *info, void *plan, const op_plan_functions *functions);
+trine_status operator_from_plan(trine_context ctx, trine_op *op, const trine_op_info *info, void *plan, const op_plan_functions *functions);
 /** Y := alpha op(A) X + beta Y with the work made for this node; the call is checked, but alpha may be zero, and blocks may be empty. */
-trine_status op_apply(trine_op op, const op_call *call, trine_work work);
+trine_status operator_apply(trine_op op, const op_call *call, trine_work work);
 
 /* ------------------------------------------------------------------ scalars */
 
 /** *p of dtype t, or (value, 0) if p is NULL. */
-void op_read_scalar(trine_dtype t, const void *p, double value, double scalar[2]);
+void operator_read_scalar(trine_dtype t, const void *p, double value, double scalar[2]);
 /** As dtype t in `room`, whose address it returns. */
 typedef union { float s[2]; double d[2]; } op_scalar_room;
-const void *op_scalar(trine_dtype t, const double scalar[2], op_scalar_room *room);
+const void *operator_scalar(trine_dtype t, const double scalar[2], op_scalar_room *room);
 static inline bool op_is_zero(const double scalar[2]) { return scalar[0] == 0 && scalar[1] == 0; }
 
 /** A block at `data` in the layout of `like`, without gaps. */
@@ -101,12 +102,12 @@ typedef struct {
 } op_update;
 typedef trine_status (*op_update_fn)(trine_context ctx, const op_update *u, void *stream);
 /** Indexed by the dtype of y. */
-struct op_backend {
+struct operator_backend {
     op_update_fn update[TRINE_Z + 1];
 };
-extern const struct op_backend op_cpu, op_cuda;
+extern const struct operator_backend operator_cpu, operator_cuda;
 /** The kernel on blocks of as many rows and columns; x_dtype: t, or the other precision. */
-trine_status op_run_update(trine_context ctx, trine_dtype t, const double alpha[2], const void *d, bool conjugate, trine_dtype x_dtype,
+trine_status operator_run_update(trine_context ctx, trine_dtype t, const double alpha[2], const void *d, bool conjugate, trine_dtype x_dtype,
                            const trine_dense *X, const double beta[2], const trine_dense *Y, void *stream);
 
 #ifdef __cplusplus

@@ -20,5 +20,5 @@ trine_status trine_supernodal_as_op(trine_supernodal plan, trine_op *op)
     REQUIRE(plan, "plan is NULL");
     const trine_op_info info = {.dtype = plan->given, .rows = plan->S.n, .cols = plan->S.n, .ops = TRINE_N | TRINE_T | TRINE_H, .max_nrhs = INT64_MAX, .capturable = 1};
     trine_retain(&plan->refs);
-    return op_from_plan(plan->ctx, op, &info, plan, &functions);
+    return operator_from_plan(plan->ctx, op, &info, plan, &functions);
 }

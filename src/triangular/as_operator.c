@@ -20,5 +20,5 @@ trine_status trine_triangular_as_op(trine_triangular plan, trine_op *op)
     REQUIRE(plan, "plan is NULL");
     const trine_op_info info = {.dtype = plan->dtype, .rows = plan->n, .cols = plan->n, .ops = plan->options.ops, .max_nrhs = INT64_MAX, .capturable = 1};
     trine_retain(&plan->refs);
-    return op_from_plan(plan->ctx, op, &info, plan, &functions);
+    return operator_from_plan(plan->ctx, op, &info, plan, &functions);
 }
