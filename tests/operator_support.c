@@ -79,8 +79,10 @@ static trine_status apply_dense(void *user, trine_transpose op, const void *alph
     const size_t size = trine_dtype_size(d->t), x_bytes = extent(X) * size, y_bytes = extent(Y) * size;
     const wide a = get(d->t, alpha, 0), b = get(d->t, beta, 0);
     const bool good = d->ops & op && a != 0 && X->rows && X->cols && Y->rows && Y->cols == X->cols && X->ld && Y->ld && exec && !exec->work &&
-                      (exec->stream || !test_on_gpu()) && X->rows == (op == TRINE_N ? d->cols : d->rows) && Y->rows == (op == TRINE_N ? d->rows : d->cols);
-    if (!good) return TRINE_ERR_ARGUMENT;
+                      (exec->stream || !test_on_gpu()) && X->rows == (op == TRINE_N ? d->cols : d->rows) &&
+                      Y->rows == (op == TRINE_N ? d->rows : d->cols);
+    const char *x_data = X->data, *y_data = Y->data;
+    if (!good || (x_data < y_data + y_bytes && y_data < x_data + x_bytes)) return TRINE_ERR_ARGUMENT; /* that is not what callers are promised */
     void *x = malloc(x_bytes), *y = malloc(y_bytes);
     test_from_device(d->ctx, x, X->data, x_bytes);
     test_from_device(d->ctx, y, Y->data, y_bytes);
@@ -332,9 +334,9 @@ void check_apply(world *w, const node *a, trine_transpose trans, int64_t nrhs, t
             }
             const wide found = get(t, y, at(&Y, i, j));
             if (!(size_of(found - exact) <= a->growth * a->eps * bound))
-                fail_msg("dtype %d, op %d, %d vectors, layouts %d and %d: Y(%d,%d) = %.17Lg + %.17Lg i, not %.17Lg + %.17Lg i, bound %.3Lg", (int)t, (int)trans,
-                         (int)nrhs, (int)x_layout, (int)y_layout, (int)i, (int)j, creall(found), cimagl(found), creall(exact), cimagl(exact),
-                         a->growth * a->eps * bound);
+                fail_msg("dtype %d, op %d, %d vectors, layouts %d and %d: Y(%d,%d) = %.17Lg + %.17Lg i, not %.17Lg + %.17Lg i, bound %.3Lg",
+                         (int)t, (int)trans, (int)nrhs, (int)x_layout, (int)y_layout, (int)i, (int)j, creall(found), cimagl(found), creall(exact),
+                         cimagl(exact), a->growth * a->eps * bound);
             memcpy((char *)y + (size_t)at(&Y, i, j) * size, (char *)before + (size_t)at(&Y, i, j) * size, size);
         }
     assert_memory_equal(y, before, (size_t)y_count * size); /* between the columns or rows of the block */
@@ -357,6 +359,6 @@ void check_all(world *w, const node *a, const trine_exec *exec)
         for (int64_t nrhs = 1; (info.ops & ops[o]) && nrhs <= 3; nrhs += 2)
             for (int layouts = 0; layouts < 4; layouts++)
                 for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
-                    check_apply(w, a, ops[o], nrhs, layouts & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, layouts & 2 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, pairs[p][0],
-                                pairs[p][1], exec);
+                    check_apply(w, a, ops[o], nrhs, layouts & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, layouts & 2 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
+                                pairs[p][0], pairs[p][1], exec);
 }

@@ -32,17 +32,19 @@ static void solves(world *w, trine_dtype t)
 
 static void products(world *w, trine_dtype t)
 {
-    node *a = add_dense(w, t, 5, 7, 5), *b = add_dense(w, t, 7, 4, 6), *c = add_dense(w, t, 4, 9, 7), *s = add_solve(w, t, 9, BY_TRIANGULAR, TRINE_LOWER, 8);
-    node *d = add_diagonal(w, t, 9, 9);
+    node *a = add_dense(w, t, 5, 7, 5), *b = add_dense(w, t, 7, 4, 6), *c = add_dense(w, t, 4, 9, 7), *d = add_diagonal(w, t, 9, 9);
+    node *s = add_solve(w, t, 9, BY_TRIANGULAR, TRINE_LOWER, 8);
     check_with_and_without_a_work(w, add_product(w, 1, (node *[]){a}));
     check_with_and_without_a_work(w, add_product(w, 2, (node *[]){a, b}));
     check_with_and_without_a_work(w, add_product(w, 3, (node *[]){d, s, d}));
+    check_with_and_without_a_work(w, add_product(w, 4, (node *[]){a, b, c, add_dense(w, t, 9, 6, 33)}));
     check_with_and_without_a_work(w, add_product(w, 6, (node *[]){a, b, c, s, d, s}));
 }
 
 static void sums(world *w, trine_dtype t)
 {
-    node *a = add_dense(w, t, 5, 7, 10), *b = add_dense(w, t, 5, 7, 11), *s = add_solve(w, t, 9, BY_SUPERNODAL, TRINE_UPPER, 12), *d = add_diagonal(w, t, 9, 13);
+    node *a = add_dense(w, t, 5, 7, 10), *b = add_dense(w, t, 5, 7, 11), *d = add_diagonal(w, t, 9, 13);
+    node *s = add_solve(w, t, 9, BY_SUPERNODAL, TRINE_UPPER, 12);
     const wide c[] = {CMPLXL(0.5L, -1.5L), CMPLXL(-2, 0.25L), 0};
     check_with_and_without_a_work(w, add_sum(w, 1, (node *[]){a}, NULL));
     check_with_and_without_a_work(w, add_sum(w, 3, (node *[]){a, b, a}, NULL));
@@ -88,7 +90,8 @@ static void transposes(world *w, trine_dtype t)
 /** Four levels: a preconditioner of a smoother and a coarse correction, say. */
 static void trees(world *w, trine_dtype t)
 {
-    node *s = add_solve(w, t, 9, BY_TRIANGULAR, TRINE_LOWER, 16), *p = add_dense(w, t, 9, 4, 17), *r = add_dense(w, t, 4, 9, 18), *d = add_diagonal(w, t, 9, 19);
+    node *s = add_solve(w, t, 9, BY_TRIANGULAR, TRINE_LOWER, 16), *d = add_diagonal(w, t, 9, 19);
+    node *p = add_dense(w, t, 9, 4, 17), *r = add_dense(w, t, 4, 9, 18);
     node *coarse = add_cast(w, add_solve(w, other_precision(t), 4, BY_SUPERNODAL, TRINE_UPPER, 20), t);
     node *correction = add_product(w, 3, (node *[]){p, coarse, r});
     node *step = add_sum(w, 3, (node *[]){s, correction, add_identity(w, t, 9)}, (wide[]){CMPLXL(0.5L, 0.5L), 1, -1});

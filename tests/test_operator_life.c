@@ -1,4 +1,4 @@
-/* The life of operators: works and threads, new values, handles in any order, limits, errors, allocations that fail. */
+/* The life of operators: works and threads, new values, handles in any order. */
 #include "operator_support.h"
 
 #include <pthread.h>
@@ -32,7 +32,9 @@ static void *apply_in_a_thread(void *argument)
     double ones[N], result[N];
     void *x = NULL, *y = NULL;
     for (int i = 0; i < N; i++) ones[i] = 1;
-    if (trine_op_work(job->op, 1, NULL, NULL, &work) || trine_alloc(job->ctx, space, sizeof ones, &x) || trine_alloc(job->ctx, space, sizeof ones, &y)) return NULL;
+    if (trine_op_work(job->op, 1, NULL, NULL, &work) || trine_alloc(job->ctx, space, sizeof ones, &x) ||
+        trine_alloc(job->ctx, space, sizeof ones, &y))
+        return NULL;
     const trine_dense X = {x, N, 1, 0, TRINE_COLMAJOR}, Y = {y, N, 1, 0, TRINE_COLMAJOR};
     for (int round = 0; round < 200; round++) {
         if (trine_copy(job->ctx, x, space, ones, TRINE_HOST, sizeof ones) || trine_copy(job->ctx, y, space, ones, TRINE_HOST, sizeof ones) ||
@@ -54,7 +56,8 @@ static void eight_threads_apply_one_tree(void **state)
     double expected[N];
     for (int i = 0; i < N; i++) expected[i] = 1;
     void *x = test_to_device(w.ctx, expected, sizeof expected), *y = test_to_device(w.ctx, expected, sizeof expected);
-    OK(trine_op_apply(a->op, TRINE_N, NULL, &(trine_dense){x, N, 1, 0, TRINE_COLMAJOR}, &(double){2}, &(trine_dense){y, N, 1, 0, TRINE_COLMAJOR}, NULL));
+    const trine_dense X = {x, N, 1, 0, TRINE_COLMAJOR}, Y = {y, N, 1, 0, TRINE_COLMAJOR};
+    OK(trine_op_apply(a->op, TRINE_N, NULL, &X, &(double){2}, &Y, NULL));
     test_from_device(w.ctx, expected, y, sizeof expected);
     pthread_t threads[8];
     struct job jobs[8];
@@ -134,13 +137,58 @@ static void works_take_memory_of_the_caller(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "without its size", trine_op_work(a->op, 3, buffer, NULL, &other));
     FAILS(TRINE_ERR_ARGUMENT, "bytes and work are NULL", trine_op_work(a->op, 3, NULL, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "nrhs is -1", trine_op_work(a->op, -1, NULL, &bytes, NULL));
-    FAILS(TRINE_ERR_MEMORY, "more than any memory has", trine_op_work(a->op, INT64_MAX, NULL, &bytes, NULL));
+    FAILS(TRINE_ERR_MEMORY, "right-hand sides of 9 rows is more than any memory has", trine_op_work(a->op, INT64_MAX, NULL, &bytes, NULL));
     FAILS(TRINE_ERR_MEMORY, "more than any memory has", trine_op_work(a->op, INT64_MAX, NULL, &bytes, &other));
     OK(trine_work_destroy(&work));
     OK(trine_op_work(a->op, 0, NULL, &bytes, &work));
     OK(trine_work_destroy(&work));
     trine_free(w.ctx, space_of(w.ctx), memory);
     close_world(&w);
+}
+
+static size_t work_bytes(trine_op op, int64_t nrhs)
+{
+    size_t bytes = 0;
+    OK(trine_op_work(op, nrhs, NULL, &bytes, NULL));
+    return bytes;
+}
+static void works_are_no_larger_than_they_need_be(void **state)
+{
+    (void)state;
+    world w = open_world();
+    const int64_t nrhs = 64; /* blocks of whole 256 bytes */
+    const size_t block = 64 * 8;
+    node *a = add_dense(&w, TRINE_D, 5, 7, 1), *b = add_dense(&w, TRINE_D, 7, 4, 2), *c = add_dense(&w, TRINE_D, 4, 9, 3), *i = add_identity(&w, TRINE_D, 5);
+    assert_int_equal(work_bytes(a->op, nrhs), 0);
+    assert_int_equal(work_bytes(add_product(&w, 1, (node *[]){a})->op, nrhs), 0);
+    assert_int_equal(work_bytes(add_product(&w, 2, (node *[]){a, b})->op, nrhs), 7 * block);
+    assert_int_equal(work_bytes(add_product(&w, 3, (node *[]){a, b, c})->op, nrhs), 2 * 7 * block);
+    assert_int_equal(work_bytes(add_product(&w, 4, (node *[]){i, a, b, c})->op, nrhs), 2 * 7 * block);
+    assert_int_equal(work_bytes(add_sum(&w, 2, (node *[]){a, a}, NULL)->op, nrhs), 0);
+    assert_int_equal(work_bytes(add_cast(&w, a, TRINE_S)->op, nrhs), (5 + 7) * block);
+    close_world(&w);
+}
+
+/** Each part could be had; 512 of them cannot, and the sum does not wrap around. */
+static void sums_of_sizes_do_not_overflow(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_op one, op;
+    size_t bytes;
+    OK(trine_op_identity(ctx, &one, TRINE_Z, 1));
+    OK(trine_op_product(ctx, &op, 3, (trine_op[]){one, one, one}));
+    OK(trine_op_destroy(&one));
+    OK(trine_op_work(op, INT64_C(1) << 51, NULL, &bytes, NULL));
+    for (int level = 0; level < 9; level++) {
+        trine_op twice;
+        OK(trine_op_sum(ctx, &twice, 2, (trine_op[]){op, op}, NULL));
+        OK(trine_op_destroy(&op));
+        op = twice;
+    }
+    FAILS(TRINE_ERR_MEMORY, "the works of the parts", trine_op_work(op, INT64_C(1) << 51, NULL, &bytes, NULL));
+    OK(trine_op_destroy(&op));
+    OK(trine_context_destroy(&ctx));
 }
 
 static void an_apply_with_a_work_allocates_nothing(void **state)
@@ -150,19 +198,28 @@ static void an_apply_with_a_work_allocates_nothing(void **state)
     world w = {.ctx = test_context()};
     test_fail_allocations(w.ctx, &memory);
     node *a = add_tree(&w, TRINE_D);
-    double x[2 * N] = {0};
-    void *d = test_to_device(w.ctx, x, sizeof x);
-    const trine_dense X = {d, N, 1, 0, TRINE_COLMAJOR}, Y = {(double *)d + N, N, 1, 0, TRINE_COLMAJOR};
+    double x[4 * N] = {0};
+    double *d = test_to_device(w.ctx, x, sizeof x);
+    const trine_dense X = {d, N, 1, 0, TRINE_COLMAJOR}, Y = {d + 2 * N, N, 1, 0, TRINE_COLMAJOR};
+    const trine_dense X2 = {d, N, 2, 0, TRINE_COLMAJOR}, Y2 = {d + 2 * N, N, 2, 0, TRINE_COLMAJOR};
     trine_work work;
     OK(trine_op_work(a->op, 1, NULL, NULL, &work));
     const int64_t before = memory.calls;
-    for (int op = TRINE_N; op <= TRINE_H; op *= 2) OK(trine_op_apply(a->op, (trine_transpose)op, NULL, &X, &(double){1}, &Y, &(trine_exec){.work = work}));
+    for (int op = TRINE_N; op <= TRINE_H; op *= 2)
+        OK(trine_op_apply(a->op, (trine_transpose)op, NULL, &X, &(double){1}, &Y, &(trine_exec){.work = work}));
     assert_int_equal(memory.calls, before);
     OK(trine_op_apply(a->op, TRINE_N, NULL, &X, NULL, &Y, NULL));
     const int64_t after_first = memory.calls;
     assert_true(after_first > before);
     OK(trine_op_apply(a->op, TRINE_T, NULL, &X, NULL, &Y, NULL)); /* the operator keeps it */
     assert_int_equal(memory.calls, after_first);
+    const int64_t live = memory.live;
+    OK(trine_op_apply(a->op, TRINE_T, NULL, &X2, NULL, &Y2, NULL)); /* a larger one takes its place */
+    assert_int_equal(memory.live, live);
+    const int64_t after_second = memory.calls;
+    assert_true(after_second > after_first);
+    OK(trine_op_apply(a->op, TRINE_T, NULL, &X, NULL, &Y, NULL)); /* and stays */
+    assert_int_equal(memory.calls, after_second);
     OK(trine_work_destroy(&work));
     test_release(w.ctx, d);
     close_world(&w);
@@ -259,123 +316,17 @@ static void handles_may_be_destroyed_in_any_order(void **state)
     assert_int_equal(released, 1);
 }
 
-/* ------------------------------------------------------------------- errors */
-
-static void errors_of_functions_are_passed_on(void **state)
-{
-    (void)state;
-    world w = open_world();
-    double x[2 * N] = {0};
-    trine_op leaf, sum;
-    OK(trine_op_from_callback(w.ctx, &leaf, &real_info, fails_always, NULL, NULL));
-    OK(trine_op_sum(w.ctx, &sum, 1, &leaf, NULL));
-    void *d = test_to_device(w.ctx, x, sizeof x);
-    const trine_dense X = {d, N, 1, 0, TRINE_COLMAJOR}, Y = {(double *)d + N, N, 1, 0, TRINE_COLMAJOR};
-    FAILS(TRINE_ERR_NO_CONVERGENCE, "the function of a 9 x 9 operator returned", trine_op_apply(sum, TRINE_N, NULL, &X, NULL, &Y, NULL));
-    OK(trine_op_apply(sum, TRINE_N, &(double){0}, &X, NULL, &Y, NULL)); /* it is not called */
-    OK(trine_op_destroy(&leaf));
-    OK(trine_op_destroy(&sum));
-    test_release(w.ctx, d);
-    close_world(&w);
-}
-
-static void wrong_parts_are_refused(void **state)
-{
-    (void)state;
-    world w = open_world(), other = open_world();
-    node *a = add_dense(&w, TRINE_D, 5, 7, 1), *s = add_dense(&w, TRINE_S, 5, 7, 2), *n = add_dense_with(&w, TRINE_D, 7, 7, TRINE_N, 3);
-    node *t = add_dense_with(&w, TRINE_D, 7, 7, TRINE_T, 4), *foreign = add_dense(&other, TRINE_D, 7, 7, 5);
-    trine_op op = a->op;
-    FAILS(TRINE_ERR_ARGUMENT, "factor 0 has 7 columns, but factor 1 has 5 rows", trine_op_product(w.ctx, &op, 2, (trine_op[]){a->op, a->op}));
-    assert_null(op);
-    op = a->op;
-    FAILS(TRINE_ERR_ARGUMENT, "term 1 is 7 x 7, term 0 is 5 x 7", trine_op_sum(w.ctx, &op, 2, (trine_op[]){a->op, n->op}, NULL));
-    assert_null(op);
-    FAILS(TRINE_ERR_ARGUMENT, "term 1 has dtype 1, term 0 has 2", trine_op_sum(w.ctx, &op, 2, (trine_op[]){a->op, s->op}, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "factor 1 is of another context", trine_op_product(w.ctx, &op, 2, (trine_op[]){a->op, foreign->op}));
-    FAILS(TRINE_ERR_ARGUMENT, "no op of N, T, H in common", trine_op_product(w.ctx, &op, 2, (trine_op[]){n->op, t->op}));
-    FAILS(TRINE_ERR_ARGUMENT, "factor 1 is NULL", trine_op_product(w.ctx, &op, 2, (trine_op[]){n->op, NULL}));
-    FAILS(TRINE_ERR_ARGUMENT, "0 factors", trine_op_product(w.ctx, &op, 0, &n->op));
-    FAILS(TRINE_ERR_ARGUMENT, "-1 terms", trine_op_sum(w.ctx, &op, -1, &n->op, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "the array of terms is NULL", trine_op_sum(w.ctx, &op, 1, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_op_sum(NULL, &op, 1, &n->op, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "op is NULL", trine_op_product(w.ctx, NULL, 1, &n->op));
-    FAILS(TRINE_ERR_ARGUMENT, "op is NULL", trine_op_sum(w.ctx, NULL, 1, &n->op, NULL));
-    FAILS(TRINE_ERR_UNSUPPORTED, "not between real and complex", trine_op_cast(a->op, &op, TRINE_Z));
-    FAILS(TRINE_ERR_ARGUMENT, "dtype 9", trine_op_cast(a->op, &op, (trine_dtype)9));
-    FAILS(TRINE_ERR_ARGUMENT, "inner is NULL", trine_op_cast(NULL, &op, TRINE_D));
-    FAILS(TRINE_ERR_ARGUMENT, "inner is NULL", trine_op_transpose(NULL, &op, TRINE_T));
-    FAILS(TRINE_ERR_ARGUMENT, "trans 1 is neither", trine_op_transpose(a->op, &op, TRINE_N));
-    node *z = add_dense_with(&w, TRINE_Z, 5, 7, TRINE_T, 6);
-    FAILS(TRINE_ERR_UNSUPPORTED, "neither op N nor H", trine_op_transpose(z->op, &op, TRINE_H));
-    FAILS(TRINE_ERR_ARGUMENT, "d is NULL", trine_op_diagonal(w.ctx, &op, TRINE_D, 3, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "n is -3", trine_op_identity(w.ctx, &op, TRINE_D, -3));
-    FAILS(TRINE_ERR_ARGUMENT, "dtype 0", trine_op_identity(w.ctx, &op, (trine_dtype)0, 3));
-    FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_triangular_as_op(NULL, &op));
-    FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_supernodal_as_op(NULL, &op));
-    const struct { trine_op_info info; const char *text; } wrong[] = {
-        {{.rows = 1, .cols = 1}, "dtype 0"}, {{.dtype = TRINE_D, .rows = -1}, "-1 x 0"}, {{.dtype = TRINE_D, .ops = 8}, "ops 8"},
-        {{.dtype = TRINE_D, .max_nrhs = -2}, "max_nrhs is -2"}};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        FAILS(TRINE_ERR_ARGUMENT, wrong[i].text, trine_op_from_callback(w.ctx, &op, &wrong[i].info, fails_always, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "apply is NULL", trine_op_from_callback(w.ctx, &op, &real_info, NULL, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "info is NULL", trine_op_from_callback(w.ctx, &op, NULL, fails_always, NULL, NULL));
-    close_world(&other);
-    close_world(&w);
-}
-
-static void wrong_calls_are_refused(void **state)
-{
-    (void)state;
-    world w = open_world();
-    node *a = add_dense(&w, TRINE_D, 5, 7, 1), *b = add_dense(&w, TRINE_D, 5, 7, 2);
-    double zeros[64] = {0};
-    double *d = test_to_device(w.ctx, zeros, sizeof zeros);
-    const trine_dense X = {d, 7, 2, 0, TRINE_COLMAJOR}, Y = {d + 32, 5, 2, 0, TRINE_ROWMAJOR}, one = {d, 7, 1, 0, TRINE_COLMAJOR};
-    trine_work work;
-    FAILS(TRINE_ERR_ARGUMENT, "op is NULL", trine_op_apply(NULL, TRINE_N, NULL, &X, NULL, &Y, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "op 3", trine_op_apply(a->op, (trine_transpose)3, NULL, &X, NULL, &Y, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "X has 7 rows, not 5", trine_op_apply(a->op, TRINE_T, NULL, &X, NULL, &Y, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "Y has 7 rows, not 5", trine_op_apply(a->op, TRINE_N, NULL, &X, NULL, &X, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "X has 1 columns, Y has 2", trine_op_apply(a->op, TRINE_N, NULL, &one, NULL, &Y, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "same array", trine_op_apply(a->op, TRINE_N, NULL, &X, NULL, &(trine_dense){d, 5, 2, 0, TRINE_COLMAJOR}, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "Y is NULL", trine_op_apply(a->op, TRINE_N, NULL, &X, NULL, NULL, NULL));
-    OK(trine_op_work(a->op, 1, NULL, NULL, &work));
-    FAILS(TRINE_ERR_STATE, "2 vectors, but the work was made for 1", trine_op_apply(a->op, TRINE_N, NULL, &X, NULL, &Y, &(trine_exec){.work = work}));
-    FAILS(TRINE_ERR_ARGUMENT, "another operator", trine_op_apply(b->op, TRINE_N, NULL, &X, NULL, &Y, &(trine_exec){.work = work}));
-    OK(trine_work_destroy(&work));
-    trine_op limited, both;
-    trine_op_info info = {.dtype = TRINE_D, .rows = 5, .cols = 7, .max_nrhs = 1, .varying = 7, .capturable = 1};
-    OK(trine_op_from_callback(w.ctx, &limited, &info, fails_always, NULL, NULL));
-    OK(trine_op_sum(w.ctx, &both, 2, (trine_op[]){a->op, limited}, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "2 vectors for an operator that takes at most 1", trine_op_apply(both, TRINE_N, NULL, &X, NULL, &Y, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "at most 1", trine_op_work(both, 2, NULL, NULL, &work));
-    OK(trine_op_get_info(limited, &info));
-    assert_true(info.varying == 1 && info.capturable == test_on_gpu() && info.ops == TRINE_N && info.space == space_of(w.ctx));
-    OK(trine_op_get_info(both, &info));
-    assert_true(info.varying == 1 && !info.capturable && info.ops == TRINE_N && info.max_nrhs == 1 && info.rows == 5 && info.cols == 7);
-    OK(trine_op_get_info(a->op, &info));
-    assert_true(!info.varying && info.max_nrhs == INT64_MAX && info.dtype == TRINE_D);
-    FAILS(TRINE_ERR_ARGUMENT, "info is NULL", trine_op_get_info(a->op, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "op is NULL", trine_op_get_info(NULL, &info));
-    OK(trine_op_destroy(&limited));
-    OK(trine_op_destroy(&both));
-    test_release(w.ctx, d);
-    close_world(&w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eight_threads_apply_one_tree),
         cmocka_unit_test(a_work_is_for_one_call_at_a_time),
         cmocka_unit_test(works_take_memory_of_the_caller),
+        cmocka_unit_test(works_are_no_larger_than_they_need_be),
+        cmocka_unit_test(sums_of_sizes_do_not_overflow),
         cmocka_unit_test(an_apply_with_a_work_allocates_nothing),
         cmocka_unit_test(new_values_show_through),
         cmocka_unit_test(handles_may_be_destroyed_in_any_order),
-        cmocka_unit_test(errors_of_functions_are_passed_on),
-        cmocka_unit_test(wrong_parts_are_refused),
-        cmocka_unit_test(wrong_calls_are_refused),
     };
     return TEST_MAIN(tests);
 }

@@ -95,7 +95,8 @@ trine_status trine_op_product(trine_context ctx, trine_op *out, int count, const
     for (int i = 1; i < count; i++) {
         const trine_op_info *left = &factors[i - 1]->info, *right = &factors[i]->info;
         if (left->cols != right->rows)
-            FAIL(TRINE_ERR_ARGUMENT, "factor %d has %lld columns, but factor %d has %lld rows", i - 1, (long long)left->cols, i, (long long)right->rows);
+            FAIL(TRINE_ERR_ARGUMENT, "factor %d has %lld columns, but factor %d has %lld rows", i - 1, (long long)left->cols, i,
+                 (long long)right->rows);
     }
     info.cols = factors[count - 1]->info.cols;
     TRY(create(ctx, &product_kind, &info, count, factors, &op));
@@ -206,7 +207,10 @@ static trine_dtype other_precision(trine_dtype t)
 }
 
 /** X in the inner precision at the front of the scratch, Y behind it. */
-static size_t inner_bytes(trine_op op, int64_t rows, int64_t nrhs) { return op_padded((size_t)(rows * nrhs) * trine_dtype_size(op->parts[0]->info.dtype)); }
+static size_t inner_bytes(trine_op op, int64_t rows, int64_t nrhs)
+{
+    return op_padded((size_t)(rows * nrhs) * trine_dtype_size(op->parts[0]->info.dtype));
+}
 static size_t cast_bytes(trine_op op, int64_t nrhs) { return inner_bytes(op, op->info.cols, nrhs) + inner_bytes(op, op->info.rows, nrhs); }
 
 static trine_status apply_cast(trine_op op, const op_call *c, op_work *work)
@@ -236,7 +240,8 @@ trine_status trine_op_cast(trine_op inner, trine_op *out, trine_dtype outer)
         op = inner;
     } else {
         if (outer != other_precision(inner->info.dtype))
-            FAIL(TRINE_ERR_UNSUPPORTED, "a cast changes the precision, not between real and complex (dtype %d to %d)", (int)inner->info.dtype, (int)outer);
+            FAIL(TRINE_ERR_UNSUPPORTED, "a cast changes the precision, not between real and complex (dtype %d to %d)", (int)inner->info.dtype,
+                 (int)outer);
         trine_op_info info = inner->info;
         info.dtype = outer;
         TRY(create(inner->ctx, &cast_kind, &info, 1, &inner, &op));

@@ -10,7 +10,8 @@ static const unsigned all_ops = TRINE_N | TRINE_T | TRINE_H;
 static trine_status apply_diagonal(trine_op op, const op_call *c, op_work *work)
 {
     (void)work;
-    return operator_run_update(op->ctx, op->info.dtype, c->alpha, op->diagonal, c->trans == TRINE_H, op->info.dtype, &c->X, c->beta, &c->Y, c->stream);
+    const trine_dtype t = op->info.dtype;
+    return operator_run_update(op->ctx, t, c->alpha, op->diagonal, c->trans == TRINE_H, t, &c->X, c->beta, &c->Y, c->stream);
 }
 static const op_kind diagonal_kind = {.apply = apply_diagonal};
 
@@ -53,8 +54,8 @@ static trine_status apply_callback(trine_op op, const op_call *c, op_work *work)
     if (!status) return TRINE_SUCCESS;
     char last[256];
     snprintf(last, sizeof last, "%s", trine_last_error());
-    return trine_fail(status, "the function of a %lld x %lld operator returned status %d (%s); this thread's error before: %s", (long long)op->info.rows,
-                      (long long)op->info.cols, (int)status, trine_status_string(status), last[0] ? last : "none");
+    return trine_fail(status, "the function of a %lld x %lld operator returned status %d (%s); this thread's error before: %s",
+                      (long long)op->info.rows, (long long)op->info.cols, (int)status, trine_status_string(status), last[0] ? last : "none");
 }
 
 static void release_callback(trine_op op)

@@ -71,7 +71,8 @@ static void destroy_work(trine_work base)
 
 static trine_status add_bytes(size_t *sum, size_t bytes)
 {
-    if (bytes > SIZE_MAX / 2 || *sum > SIZE_MAX / 2 - bytes) return trine_fail(TRINE_ERR_MEMORY, "the works of these operators together need more than any memory has");
+    if (bytes > SIZE_MAX / 2 || *sum > SIZE_MAX / 2 - bytes)
+        return trine_fail(TRINE_ERR_MEMORY, "the works of the parts of this operator need more than any memory has");
     *sum += op_padded(bytes);
     return TRINE_SUCCESS;
 }
@@ -144,7 +145,8 @@ trine_status trine_op_work(trine_op op, int64_t nrhs, void *buffer, size_t *byte
     REQUIRE(op, "op is NULL");
     REQUIRE(bytes || out, "bytes and work are NULL");
     REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
-    REQUIRE(nrhs <= op->info.max_nrhs, "a work for %lld vectors of an operator that takes at most %lld", (long long)nrhs, (long long)op->info.max_nrhs);
+    REQUIRE(nrhs <= op->info.max_nrhs, "a work for %lld vectors of an operator that takes at most %lld", (long long)nrhs,
+            (long long)op->info.max_nrhs);
     REQUIRE(!buffer || bytes, "a buffer without its size");
     REQUIRE(((uintptr_t)buffer & (OP_ALIGNMENT - 1)) == 0, "the buffer is not 256-byte aligned");
     size_t needed = 0;
