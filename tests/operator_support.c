@@ -350,7 +350,7 @@ void check_apply(world *w, const node *a, trine_transpose trans, int64_t nrhs, t
 void check_all(world *w, const node *a, const trine_exec *exec)
 {
     static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
-    const wide one = 1, zero = 0, r = is_complex(a->t) ? CMPLXL(0.75L, -0.5L) : 0.75L, s = is_complex(a->t) ? CMPLXL(-1.25L, 2) : -1.25L;
+    const wide one = 1, zero = 0, r = is_complex(a->t) ? wide_of(0.75L, -0.5L) : 0.75L, s = is_complex(a->t) ? wide_of(-1.25L, 2) : -1.25L;
     const wide *const pairs[][2] = {{NULL, NULL}, {&one, &one}, {&r, &s}, {&s, &zero}, {&zero, &r}, {&zero, &zero}, {&r, NULL}, {NULL, &s}};
     trine_op_info info;
     OK(trine_op_get_info(a->op, &info));

@@ -5,6 +5,14 @@
 #include "elements.h"
 #include "harness.h"
 
+/** (re, im), infinite parts as they are. */
+static inline wide wide_of(long double re, long double im)
+{
+    wide value = re;
+    __imag__ value = im;
+    return value;
+}
+
 /** An operator, the matrix A that it is, and a matrix M of absolute values: what comes out may be wrong by
  *  growth eps (|alpha| |op(M)| |x| + |beta| |y|). Column-major. */
 typedef struct {

@@ -45,7 +45,7 @@ static void sums(world *w, trine_dtype t)
 {
     node *a = add_dense(w, t, 5, 7, 10), *b = add_dense(w, t, 5, 7, 11), *d = add_diagonal(w, t, 9, 13);
     node *s = add_solve(w, t, 9, BY_SUPERNODAL, TRINE_UPPER, 12);
-    const wide c[] = {CMPLXL(0.5L, -1.5L), CMPLXL(-2, 0.25L), 0};
+    const wide c[] = {wide_of(0.5L, -1.5L), wide_of(-2, 0.25L), 0};
     check_with_and_without_a_work(w, add_sum(w, 1, (node *[]){a}, NULL));
     check_with_and_without_a_work(w, add_sum(w, 3, (node *[]){a, b, a}, NULL));
     check_with_and_without_a_work(w, add_sum(w, 2, (node *[]){a, b}, c));
@@ -94,7 +94,7 @@ static void trees(world *w, trine_dtype t)
     node *p = add_dense(w, t, 9, 4, 17), *r = add_dense(w, t, 4, 9, 18);
     node *coarse = add_cast(w, add_solve(w, other_precision(t), 4, BY_SUPERNODAL, TRINE_UPPER, 20), t);
     node *correction = add_product(w, 3, (node *[]){p, coarse, r});
-    node *step = add_sum(w, 3, (node *[]){s, correction, add_identity(w, t, 9)}, (wide[]){CMPLXL(0.5L, 0.5L), 1, -1});
+    node *step = add_sum(w, 3, (node *[]){s, correction, add_identity(w, t, 9)}, (wide[]){wide_of(0.5L, 0.5L), 1, -1});
     check_with_and_without_a_work(w, add_product(w, 3, (node *[]){step, d, step}));
 }
 
@@ -153,8 +153,8 @@ static void infinite_parts_stay_what_they_are(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    const double complex x[] = {CMPLX(INFINITY, 0), CMPLX(1, -INFINITY)};
-    double complex y[2] = {CMPLX(0, INFINITY), 0};
+    const double complex x[] = {wide_of(INFINITY, 0), wide_of(1, -INFINITY)};
+    double complex y[2] = {wide_of(0, INFINITY), 0};
     void *dx = test_to_device(ctx, x, sizeof x), *dy = test_to_device(ctx, y, sizeof y);
     const trine_dense X = {dx, 2, 1, 0, TRINE_COLMAJOR}, Y = {dy, 2, 1, 0, TRINE_COLMAJOR};
     trine_op op;
@@ -166,6 +166,19 @@ static void infinite_parts_stay_what_they_are(void **state)
     test_release(ctx, dx);
     test_release(ctx, dy);
     OK(trine_context_destroy(&ctx));
+}
+
+/** alpha c = 1e-60 is zero in single precision: the term is not applied, as its function is promised (operator_support.c looks). */
+static void coefficients_are_rounded_before_they_are_compared_with_zero(void **state)
+{
+    (void)state;
+    world w = open_world();
+    const wide tiny = 1e-30L, keep = 0.5L;
+    for (int t = 0; t < 4; t++) {
+        node *a = add_dense(&w, all_dtypes[t], 5, 7, 34);
+        check_apply(&w, add_sum(&w, 2, (node *[]){a, a}, (wide[]){tiny, tiny}), TRINE_N, 1, TRINE_COLMAJOR, TRINE_COLMAJOR, &tiny, &keep, NULL);
+    }
+    close_world(&w);
 }
 
 /** Dimensions of zero between factors make a zero matrix; vectors of length zero, and none at all, are nothing to do. */
@@ -222,6 +235,7 @@ int main(void)
         cmocka_unit_test(trees_are_what_their_parts_make),
         cmocka_unit_test(large_blocks_are_right),
         cmocka_unit_test(infinite_parts_stay_what_they_are),
+        cmocka_unit_test(coefficients_are_rounded_before_they_are_compared_with_zero),
         cmocka_unit_test(empty_operators_do_nothing_but_beta),
         cmocka_unit_test(real_operators_have_both_transposes),
     };

@@ -119,6 +119,9 @@ static void wrong_calls_are_refused(void **state)
     OK(trine_op_sum(w.ctx, &both, 2, (trine_op[]){a->op, limited}, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "2 vectors for an operator that takes at most 1", trine_op_apply(both, TRINE_N, NULL, &X, NULL, &Y, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "at most 1", trine_op_work(both, 2, NULL, NULL, &work));
+    const trine_dense one_y = {d + 32, 5, 1, 0, TRINE_COLMAJOR};
+    FAILS(TRINE_ERR_NO_CONVERGENCE, "5 x 7", trine_op_apply(both, TRINE_N, NULL, &one, NULL, &one_y, NULL)); /* as many as it takes */
+    FAILS(TRINE_ERR_MEMORY, "of 7 rows is more than any memory has", trine_op_work(a->op, INT64_MAX, NULL, NULL, &work));
     OK(trine_op_get_info(limited, &info));
     assert_true(info.varying == 1 && info.capturable == test_on_gpu() && info.ops == TRINE_N && info.space == space_of(w.ctx));
     OK(trine_op_get_info(both, &info));

@@ -110,17 +110,18 @@ done:
 /** c := alpha times coefficient i, conjugated for op H, rounded to the operator's precision. */
 static void scale_coefficient(trine_op op, int i, const op_call *call, double c[2])
 {
-    double a[2] = {1, 0};
-    if (op->coefficients) operator_read_scalar(op->info.dtype, (const char *)op->coefficients + (size_t)i * trine_dtype_size(op->info.dtype), 1, a);
+    const trine_dtype t = op->info.dtype;
+    const double *alpha = call->alpha;
+    double a[2] = {1, 0}, product[2] = {alpha[0], 0};
+    op_scalar_room room;
+    if (op->coefficients) operator_read_scalar(t, (const char *)op->coefficients + (size_t)i * trine_dtype_size(t), 1, a);
     if (call->trans == TRINE_H) a[1] = -a[1];
-    c[0] = call->alpha[0] * a[0];
-    c[1] = 0;
-    if (trine_dtype_is_complex(op->info.dtype)) {
-        c[0] -= call->alpha[1] * a[1];
-        c[1] = call->alpha[0] * a[1] + call->alpha[1] * a[0];
+    product[0] *= a[0];
+    if (trine_dtype_is_complex(t)) {
+        product[0] -= alpha[1] * a[1];
+        product[1] = alpha[0] * a[1] + alpha[1] * a[0];
     }
-    for (int k = 0; k < 2; k++)
-        if (trine_dtype_is_single(op->info.dtype)) c[k] = (float)c[k];
+    operator_read_scalar(t, operator_scalar(t, product, &room), 1, c);
 }
 
 static trine_status apply_sum(trine_op op, const op_call *call, op_work *work)
