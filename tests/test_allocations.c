@@ -27,6 +27,7 @@ struct world {
     trine_panels panels;                     /* of L */
     trine_triangular triangular;
     trine_supernodal supernodal, batch;
+    trine_op op[3];                          /* of both plans, and their product */
     double b[N], x[N];                       /* x: the solution of L x = b */
 #ifdef TRINE_TEST_DIRECT
     trine_factor factor[4];
@@ -99,6 +100,9 @@ static void open_world(struct world *w)
     OK(trine_supernodal_analyse_batch(w->ctx, &w->batch, &w->panels, 1, &inverted));
     for (int i = 0; i < N; i++) w->b[i] = i + 1;
     OK(trine_triangular_solve(w->triangular, TRINE_N, NULL, (trine_dense[]){column(w->b)}, (trine_dense[]){column(w->x)}, NULL));
+    OK(trine_triangular_as_op(w->triangular, &w->op[0]));
+    OK(trine_supernodal_as_op(w->supernodal, &w->op[1]));
+    OK(trine_op_product(w->ctx, &w->op[2], 2, w->op));
 #ifdef TRINE_TEST_DIRECT
     for (int m = 0; m < 4; m++) OK(trine_factor_create(w->ctx, &w->factor[m], w->A, &(trine_factor_options){.method = methods[m]}));
     for (int m = 0; m < 5; m++) OK(trine_direct_create(w->ctx, &w->direct[m], w->A, (trine_direct_options[]){direct_options(m)}));
@@ -112,6 +116,7 @@ static void close_world(struct world *w)
     for (int m = 0; m < 4; m++) OK(trine_factor_destroy(&w->factor[m]));
     for (int m = 0; m < 5; m++) OK(trine_direct_destroy(&w->direct[m]));
 #endif
+    for (int k = 0; k < 3; k++) OK(trine_op_destroy(&w->op[k]));
     OK(trine_triangular_destroy(&w->triangular));
     OK(trine_supernodal_destroy(&w->supernodal));
     OK(trine_supernodal_destroy(&w->batch));
@@ -405,6 +410,96 @@ static trine_status use_supernodal_work(struct world *w, int variant)
     MADE(work, trine_work_destroy);
 }
 
+static trine_status use_triangular_as_op(struct world *w, int variant)
+{
+    (void)variant;
+    trine_op op;
+    const trine_status status = trine_triangular_as_op(w->triangular, &op);
+    MADE(op, trine_op_destroy);
+}
+static trine_status use_supernodal_as_op(struct world *w, int variant)
+{
+    (void)variant;
+    trine_op op;
+    const trine_status status = trine_supernodal_as_op(w->supernodal, &op);
+    MADE(op, trine_op_destroy);
+}
+static trine_status copy_vectors(void *user, trine_transpose op, const void *alpha, const trine_dense *X, const void *beta, const trine_dense *Y,
+                                 const trine_exec *exec)
+{
+    (void)user, (void)op, (void)alpha, (void)beta, (void)exec;
+    memcpy(Y->data, X->data, (size_t)X->rows * sizeof(double));
+    return TRINE_SUCCESS;
+}
+static trine_status use_op_from_callback(struct world *w, int variant)
+{
+    (void)variant;
+    trine_op op;
+    const trine_status status = trine_op_from_callback(w->ctx, &op, &(trine_op_info){.dtype = TRINE_D, .rows = N, .cols = N}, copy_vectors, NULL, NULL);
+    MADE(op, trine_op_destroy);
+}
+static trine_status use_op_product(struct world *w, int variant)
+{
+    (void)variant;
+    trine_op op;
+    const trine_status status = trine_op_product(w->ctx, &op, 3, w->op);
+    MADE(op, trine_op_destroy);
+}
+static trine_status use_op_sum(struct world *w, int variant)
+{
+    trine_op op;
+    const trine_status status = trine_op_sum(w->ctx, &op, 3, w->op, variant ? (double[]){1, 2, 3} : NULL);
+    MADE(op, trine_op_destroy);
+}
+static trine_status use_op_diagonal(struct world *w, int variant)
+{
+    (void)variant;
+    trine_op op;
+    const trine_status status = trine_op_diagonal(w->ctx, &op, TRINE_D, N, w->b);
+    MADE(op, trine_op_destroy);
+}
+static trine_status use_op_identity(struct world *w, int variant)
+{
+    (void)variant;
+    trine_op op;
+    const trine_status status = trine_op_identity(w->ctx, &op, TRINE_D, N);
+    MADE(op, trine_op_destroy);
+}
+static trine_status use_op_transpose(struct world *w, int variant)
+{
+    (void)variant;
+    trine_op op;
+    const trine_status status = trine_op_transpose(w->op[1], &op, TRINE_T);
+    MADE(op, trine_op_destroy);
+}
+static trine_status use_op_cast(struct world *w, int variant)
+{
+    (void)variant;
+    trine_op op;
+    const trine_status status = trine_op_cast(w->op[2], &op, TRINE_S);
+    MADE(op, trine_op_destroy);
+}
+static trine_status use_op_work(struct world *w, int variant)
+{
+    trine_work work;
+    size_t bytes;
+    const trine_status status = trine_op_work(w->op[2], 1 + 2 * variant, NULL, &bytes, &work);
+    MADE(work, trine_work_destroy);
+}
+/** Without a work: the operator makes one that it keeps, so each time by a new operator. */
+static trine_status use_op_apply(struct world *w, int variant)
+{
+    double y[N];
+    trine_op op;
+    trine_status status;
+    if (variant) status = trine_op_product(w->ctx, &op, 2, (trine_op[]){w->op[2], w->op[0]});
+    else status = trine_triangular_as_op(w->triangular, &op);
+    if (!status) status = trine_op_apply(op, TRINE_N, NULL, (trine_dense[]){column(w->b)}, NULL, (trine_dense[]){column(y)}, NULL);
+    if (!status && !variant) assert_close(y, w->x);
+    OK(trine_op_destroy(&op));
+    return status;
+}
+
 #ifdef TRINE_TEST_DIRECT
 static trine_status use_factor_create(struct world *w, int variant)
 {
@@ -541,6 +636,17 @@ static const struct {
     {"trine_supernodal_numeric_batch", use_supernodal_numeric_batch, 1, 1},
     {"trine_supernodal_update", use_supernodal_update, 1, 1},
     {"trine_supernodal_work", use_supernodal_work, 2, 2},
+    {"trine_triangular_as_op", use_triangular_as_op, 1, 1},
+    {"trine_supernodal_as_op", use_supernodal_as_op, 1, 1},
+    {"trine_op_from_callback", use_op_from_callback, 1, 1},
+    {"trine_op_product", use_op_product, 1, 1},
+    {"trine_op_sum", use_op_sum, 2, 2},
+    {"trine_op_diagonal", use_op_diagonal, 1, 1},
+    {"trine_op_identity", use_op_identity, 1, 1},
+    {"trine_op_transpose", use_op_transpose, 1, 1},
+    {"trine_op_cast", use_op_cast, 1, 1},
+    {"trine_op_work", use_op_work, 2, 2},
+    {"trine_op_apply", use_op_apply, 2, 2}, /* with a work it allocates nothing: test_operator_life */
 #ifdef TRINE_TEST_DIRECT
     {"trine_factor_create", use_factor_create, 10, 10},
     {"trine_factor_update", use_factor_update, 4, 4},
@@ -654,6 +760,14 @@ static void call_supernodal(struct world *w)
     trine_panels_free(w->ctx, NULL);
 }
 
+static void call_operator(struct world *w)
+{
+    trine_op_info info;
+    OK(trine_op_get_info(w->op[2], &info));
+    OK(trine_op_destroy(NULL));
+    OK(trine_op_destroy((trine_op[]){NULL}));
+}
+
 #ifdef TRINE_TEST_DIRECT
 static void call_direct(struct world *w)
 {
@@ -693,6 +807,7 @@ static const struct {
     {call_supernodal,
      {"trine_supernodal_check", "trine_supernodal_solve", "trine_supernodal_get_info", "trine_supernodal_get_levels", "trine_supernodal_destroy",
       "trine_panels_free"}},
+    {call_operator, {"trine_op_get_info", "trine_op_destroy"}},
 #ifdef TRINE_TEST_DIRECT
     {call_direct,
      {"trine_direct_method_name", "trine_ordering_name", "trine_factor_get_info", "trine_factor_get_permutations", "trine_factor_destroy",
@@ -764,6 +879,9 @@ static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
         OK(trine_work_destroy(&work));
         status[calls++] = trine_supernodal_work(w.supernodal, counts[i], NULL, &bytes, NULL);
         status[calls++] = trine_supernodal_work(w.supernodal, counts[i], NULL, &bytes, &work);
+        OK(trine_work_destroy(&work));
+        status[calls++] = trine_op_work(w.op[2], counts[i], NULL, &bytes, NULL);
+        status[calls++] = trine_op_work(w.op[2], counts[i], NULL, &bytes, &work);
         OK(trine_work_destroy(&work));
 #ifdef TRINE_TEST_DIRECT
         trine_direct direct;

@@ -154,6 +154,11 @@ TRINE_API trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs
 TRINE_API trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, const void *alpha,
                                               const trine_dense *B, const trine_dense *X, const trine_exec *exec);
 
+/** The operator op(L)^-1 (operator.h), of a plan from a triangle op(T)^-1, for N, T and H: Y := alpha op(L)^-1 X + beta Y. Keeps the plan alive;
+ *  may be made before numeric, and is applied with the values of the last one. Its works hold one of the plan's each. Beside another
+ *  thread's numeric an apply is refused, as a solve is. */
+TRINE_API trine_status trine_supernodal_as_op(trine_supernodal plan, trine_op *op);
+
 typedef struct {
     int64_t n;
     int64_t nnz_triangle;                        /* entries of the triangle that the plan was made from; else = nnz */

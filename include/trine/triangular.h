@@ -3,6 +3,7 @@
 #define TRINE_TRIANGULAR_H
 
 #include <trine/matrix.h>
+#include <trine/operator.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -81,6 +82,11 @@ TRINE_API trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs
  *  Liu et al. 2017 (synchronization-free), Anderson and Saad 1989 (level sets). */
 TRINE_API trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, const void *alpha,
                                               const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+
+/** The operator op(T)^-1 (operator.h): its op is the solve's; Y := alpha op(T)^-1 X + beta Y. Has the ops that were announced, of real T also H
+ *  with T. Keeps the plan alive; may be made before numeric, and is applied with the values of the last one. Its works hold one of the
+ *  plan's each. Beside another thread's numeric an apply is refused, as a solve is. */
+TRINE_API trine_status trine_triangular_as_op(trine_triangular plan, trine_op *op);
 
 typedef struct {
     int64_t n, nnz;                              /* of the triangle, diagonal included */

@@ -4,6 +4,7 @@
 #define TRINE_TRINE_H
 #include <trine/core.h>
 #include <trine/matrix.h>
+#include <trine/operator.h>
 #include <trine/triangular.h>
 #include <trine/supernodal.h>
 #include <trine/tridiagonal.h>

@@ -1,0 +1,24 @@
+/* The supernodal solve as an operator. */
+#include "operator/operator.h"
+#include "supernodal/supernodal.h"
+
+static trine_status work(void *plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out)
+{
+    return trine_supernodal_work(plan, nrhs, buffer, bytes, out);
+}
+static trine_status solve(void *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
+{
+    return trine_supernodal_solve(plan, op, alpha, B, X, exec);
+}
+static trine_status destroy(void *plan) { return trine_supernodal_destroy(&(trine_supernodal){plan}); }
+static const op_plan_functions functions = {work, solve, destroy};
+
+trine_status trine_supernodal_as_op(trine_supernodal plan, trine_op *op)
+{
+    REQUIRE(op, "op is NULL");
+    *op = NULL;
+    REQUIRE(plan, "plan is NULL");
+    const trine_op_info info = {.dtype = plan->given, .rows = plan->S.n, .cols = plan->S.n, .ops = TRINE_N | TRINE_T | TRINE_H, .max_nrhs = INT64_MAX, .capturable = 1};
+    trine_retain(&plan->refs);
+    return operator_from_plan(plan->ctx, op, &info, plan, &functions);
+}

@@ -1,0 +1,24 @@
+/* The triangular solve as an operator. */
+#include "operator/operator.h"
+#include "triangular/triangular.h"
+
+static trine_status work(void *plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out)
+{
+    return trine_triangular_work(plan, nrhs, buffer, bytes, out);
+}
+static trine_status solve(void *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
+{
+    return trine_triangular_solve(plan, op, alpha, B, X, exec);
+}
+static trine_status destroy(void *plan) { return trine_triangular_destroy(&(trine_triangular){plan}); }
+static const op_plan_functions functions = {work, solve, destroy};
+
+trine_status trine_triangular_as_op(trine_triangular plan, trine_op *op)
+{
+    REQUIRE(op, "op is NULL");
+    *op = NULL;
+    REQUIRE(plan, "plan is NULL");
+    const trine_op_info info = {.dtype = plan->dtype, .rows = plan->n, .cols = plan->n, .ops = plan->options.ops, .max_nrhs = INT64_MAX, .capturable = 1};
+    trine_retain(&plan->refs);
+    return operator_from_plan(plan->ctx, op, &info, plan, &functions);
+}
