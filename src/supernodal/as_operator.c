@@ -18,7 +18,8 @@ trine_status trine_supernodal_as_op(trine_supernodal plan, trine_op *op)
     REQUIRE(op, "op is NULL");
     *op = NULL;
     REQUIRE(plan, "plan is NULL");
-    const trine_op_info info = {.dtype = plan->given, .rows = plan->S.n, .cols = plan->S.n, .ops = TRINE_N | TRINE_T | TRINE_H, .max_nrhs = INT64_MAX, .capturable = 1};
-    trine_retain(&plan->refs);
-    return operator_from_plan(plan->ctx, op, &info, plan, &functions);
+    const struct trine_plan *base = &plan->base;
+    const trine_op_info info = {.dtype = base->dtype, .rows = base->n, .cols = base->n, .ops = base->ops, .max_nrhs = INT64_MAX, .capturable = 1};
+    trine_retain(&plan->base.refs);
+    return operator_from_plan(base->ctx, op, &info, plan, &functions);
 }
