@@ -1,4 +1,7 @@
 /* Works of direct plans: what they compute, what is refused, how long they keep what. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/internal.h"
 #include "direct_support.h"
 
@@ -36,6 +39,40 @@ static void a_work_gives_the_bits_of_the_plans_own(void **state)
                     OK(trine_direct_destroy(&plan));
                     OK(trine_matrix_destroy(&A));
                 }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** What lies before and behind a caller's buffer. */
+static void a_buffer_is_not_left(void **state)
+{
+    (void)state;
+    enum { FENCE = 512, NRHS = 3 };
+    trine_context ctx = test_context();
+    for EACH(t, all_dtypes)
+        for (trine_direct_solver solver = TRINE_SOLVER_SUPERNODAL; solver <= TRINE_SOLVER_GENERAL; solver++) {
+            trine_matrix A = random_matrix(ctx, all_dtypes[t], N, 4, false, 9);
+            trine_direct_options options = options_of(TRINE_DIRECT_LU, solver, 1, 1);
+            options.supernodal.single = all_dtypes[t] == TRINE_Z; /* room for what is converted */
+            trine_direct plan;
+            trine_work work;
+            size_t bytes;
+            char b[N * NRHS * 16], x[N * NRHS * 16];
+            OK(trine_direct_create(ctx, &plan, A, &options));
+            OK(trine_direct_work(plan, NRHS, NULL, &bytes, NULL));
+            unsigned char *host = malloc(bytes + 2 * FENCE);
+            memset(host, 0x5A, bytes + 2 * FENCE);
+            char *room = test_to_device(ctx, host, bytes + 2 * FENCE), *buffer = room + (FENCE - (uintptr_t)room % 256);
+            OK(trine_direct_work(plan, NRHS, buffer, &bytes, &work));
+            for EACH(o, ops) solve_with(ctx, plan, all_dtypes[t], ops[o], N, NRHS, layouts[o % 2], false, b, x, &(trine_exec){.work = work});
+            OK(trine_work_destroy(&work));
+            test_from_device(ctx, host, room, bytes + 2 * FENCE);
+            for (int64_t i = 0; i < buffer - room; i++) assert_int_equal(host[i], 0x5A);
+            for (size_t i = (size_t)(buffer - room) + bytes; i < bytes + 2 * FENCE; i++) assert_int_equal(host[i], 0x5A);
+            free(host);
+            test_release(ctx, room);
+            OK(trine_direct_destroy(&plan));
+            OK(trine_matrix_destroy(&A));
+        }
     OK(trine_context_destroy(&ctx));
 }
 
@@ -173,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_work_gives_the_bits_of_the_plans_own),
+        cmocka_unit_test(a_buffer_is_not_left),
         cmocka_unit_test(works_may_be_empty),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(a_work_keeps_its_plan_alive),
