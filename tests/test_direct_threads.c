@@ -23,7 +23,15 @@ static trine_context thread_context(void)
     return test_context();
 #endif
 }
-static int rounds(void) { return test_is_reduced() ? ROUNDS / 50 : ROUNDS; }
+/** Sanitizers see in a few rounds what there is to see, and take long for each. */
+static int rounds(void)
+{
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    return ROUNDS / 20;
+#else
+    return test_is_reduced() ? ROUNDS / 50 : ROUNDS;
+#endif
+}
 
 /** Case c: every op, one right-hand side and several, by columns and by rows. */
 static trine_transpose op_of_case(int c) { return (trine_transpose)(1 << c % 3); }
