@@ -178,7 +178,8 @@ static void *solve_beside_updates(void *argument)
     void *at = NULL;
     NEED(!trine_context_get_info(job->ctx, &info) && !trine_alloc(job->ctx, info.space, sizeof x, &at));
     const trine_dense X = {at, ROWS, 1, ROWS, TRINE_COLMAJOR};
-    for (int round = 0; round < rounds() / 4 || (__atomic_load_n(job->updates, __ATOMIC_RELAXED) < UPDATES && round < 10 * rounds()); round++) {
+    /* Where every solve is refused the updates get on, and then they end; where no update is let in the rounds do. */
+    for (int round = 0; job->right < rounds() / 4 || (__atomic_load_n(job->updates, __ATOMIC_RELAXED) < UPDATES && round < 10 * rounds()); round++) {
         if (!exec.work) {
             const trine_status made = trine_direct_work(job->plan, 1, NULL, NULL, &exec.work);
             if (made) NEED(made == TRINE_ERR_STATE && strstr(trine_last_error(), "new values") && !exec.work);
