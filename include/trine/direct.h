@@ -134,8 +134,8 @@ TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan
 TRINE_API trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A,
                                                        const trine_direct_options *options);
 /** New values on the same pattern; works that are there solve with them. On a GPU in order on the context's stream: what solves have put on
- *  other streams must have ended. TRINE_ERR_STATE: beside another thread's solve. TRINE_ERR_UNSUPPORTED: the factor was taken from the
- *  caller's program (trine_direct_replace_factor). */
+ *  other streams must have ended, and CUDA graphs that hold solves are to be captured again. TRINE_ERR_STATE: beside another thread's solve.
+ *  TRINE_ERR_UNSUPPORTED: the factor was taken from the caller's program (trine_direct_replace_factor). */
 TRINE_API trine_status trine_direct_update(trine_direct plan, trine_matrix A);
 /** Go on with another factor F of the same order, of A (NULL as in trine_direct_create_from_factor; the plan's dtype stays): new values that the
  *  caller's program has factored. Where the structure of F's triangles is that of the last one, nothing is analysed anew. */
