@@ -294,6 +294,12 @@ static trine_matrix op_of(trine_matrix A, trine_transpose op)
 void solve(trine_context ctx, trine_direct plan, trine_dtype t, trine_transpose op, int64_t n, int64_t nrhs, trine_layout layout,
            bool in_place, void *b, void *x)
 {
+    solve_with(ctx, plan, t, op, n, nrhs, layout, in_place, b, x, NULL);
+}
+
+void solve_with(trine_context ctx, trine_direct plan, trine_dtype t, trine_transpose op, int64_t n, int64_t nrhs, trine_layout layout,
+                bool in_place, void *b, void *x, const trine_exec *exec)
+{
     const size_t element = trine_dtype_size(t);
     const int64_t ld = (layout == TRINE_COLMAJOR ? n : nrhs) + 2, count = ld * (layout == TRINE_COLMAJOR ? nrhs : n);
     char *block = calloc((size_t)count + 1, element), *out = calloc((size_t)count + 1, element);
@@ -308,7 +314,7 @@ void solve(trine_context ctx, trine_direct plan, trine_dtype t, trine_transpose 
     void *device_b = test_to_device(ctx, block, (size_t)count * element);
     void *device_x = in_place ? device_b : test_to_device(ctx, out, (size_t)count * element);
     const trine_dense B = {device_b, n, nrhs, ld, layout}, X = {device_x, n, nrhs, ld, layout};
-    OK(trine_direct_solve(plan, op, &B, &X, NULL));
+    OK(trine_direct_solve(plan, op, &B, &X, exec));
     test_from_device(ctx, out, device_x, (size_t)count * element);
     if (!in_place) {
         char *after = malloc((size_t)count * element + 1);
@@ -364,3 +370,37 @@ void assert_like_lapack(trine_matrix A, trine_dtype t, trine_transpose op, int n
     free(y);
     free(pivots);
 }
+
+/* ------------------------------------------------------------------- works */
+
+trine_work make_work(trine_context ctx, trine_direct plan, int64_t nrhs, bool in_buffer, size_t more, void **room)
+{
+    trine_work work;
+    size_t bytes;
+    *room = NULL;
+    if (!in_buffer) {
+        OK(trine_direct_work(plan, nrhs, NULL, NULL, &work));
+        return work;
+    }
+    trine_context_info info;
+    OK(trine_context_get_info(ctx, &info));
+    OK(trine_direct_work(plan, nrhs, NULL, &bytes, NULL));
+    bytes += more;
+    OK(trine_alloc(ctx, info.space, bytes + 256, room));
+    OK(trine_direct_work(plan, nrhs, (char *)*room + (256 - (uintptr_t)*room % 256), &bytes, &work));
+    return work;
+}
+void end_work(trine_context ctx, trine_work *work, void *room)
+{
+    trine_context_info info;
+    OK(trine_work_destroy(work));
+    OK(trine_context_get_info(ctx, &info));
+    trine_free(ctx, info.space, room);
+}
+
+trine_direct_options options_of(trine_direct_method method, trine_direct_solver solver, int refine, int64_t max_nrhs)
+{
+    return (trine_direct_options){.factor.method = method, .solver = solver, .ops = TRINE_N | TRINE_T | TRINE_H, .refine = refine,
+                                  .triangular = {.max_nrhs = max_nrhs, .summation = TRINE_ORDER_DETERMINISTIC}, .supernodal.access = TRINE_ACCESS_PULL};
+}
+bool has_panels(trine_direct_method method) { return method == TRINE_DIRECT_CHOLESKY || method == TRINE_DIRECT_LU; }

@@ -39,6 +39,15 @@ void assert_panels(trine_factor F);
  *  to x and the right-hand side to b. Storage that the call must not touch is checked. */
 void solve(trine_context ctx, trine_direct plan, trine_dtype t, trine_transpose op, int64_t n, int64_t nrhs, trine_layout layout,
            bool in_place, void *b, void *x);
+/** The same with a trine_exec. */
+void solve_with(trine_context ctx, trine_direct plan, trine_dtype t, trine_transpose op, int64_t n, int64_t nrhs, trine_layout layout,
+                bool in_place, void *b, void *x, const trine_exec *exec);
+/** All ops, and orders of summation that are fixed on every device. */
+trine_direct_options options_of(trine_direct_method method, trine_direct_solver solver, int refine, int64_t max_nrhs);
+bool has_panels(trine_direct_method method);
+/** A work, in memory of its own, or in a buffer with `more` bytes than it needs, in *room of the context's space; end_work releases both. */
+trine_work make_work(trine_context ctx, trine_direct plan, int64_t nrhs, bool in_buffer, size_t more, void **room);
+void end_work(trine_context ctx, trine_work *work, void *room);
 /** Of op(A) x = b: trine_matrix_accuracy, in eps. */
 double backward_error(trine_matrix A, trine_transpose op, int64_t nrhs, const void *x, const void *b);
 /** x against the dense solution in double complex: well-conditioned matrices only. */

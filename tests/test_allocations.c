@@ -589,6 +589,23 @@ static trine_status use_direct_update(struct world *w, int variant)
     if (!status) assert_direct(w, w->direct[variant]);
     return status;
 }
+/** Odd variants: in a buffer of the caller's. */
+static trine_status use_direct_work(struct world *w, int variant)
+{
+    static _Alignas(256) char buffer[1 << 16];
+    trine_work work;
+    size_t bytes = sizeof buffer;
+    double x[N];
+    const trine_direct plan = w->direct[variant / 2];
+    const trine_status status = trine_direct_work(plan, 1, variant % 2 ? buffer : NULL, &bytes, &work);
+    if (!status) {
+        const int64_t before = w->memory.calls;
+        OK(trine_direct_solve(plan, TRINE_T, (trine_dense[]){column(w->b)}, (trine_dense[]){column(x)}, &(trine_exec){.work = work}));
+        assert_int_equal(w->memory.calls, before);
+        assert_close(x, w->y);
+    }
+    MADE(work, trine_work_destroy);
+}
 static trine_status use_direct_replace_factor(struct world *w, int variant)
 {
     const trine_status status = trine_direct_replace_factor(w->direct[variant], w->factor[variant], w->A);
@@ -658,6 +675,7 @@ static const struct {
     {"trine_direct_create_from_factor", use_direct_create_from_factor, 5, 4},
     {"trine_direct_update", use_direct_update, 5, 4},
     {"trine_direct_replace_factor", use_direct_replace_factor, 4, 4},
+    {"trine_direct_work", use_direct_work, 10, 10},
 #endif
 };
 
@@ -861,7 +879,7 @@ static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
         trine_supernodal supernodal;
         trine_work work = NULL;
         size_t bytes;
-        trine_status status[16];
+        trine_status status[20];
         int calls = 0;
         for (int variant = 0; variant < 3; variant++) {
             static const trine_triangular_method triangular_methods[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET};
@@ -889,6 +907,9 @@ static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
         OK(trine_direct_destroy(&direct));
         status[calls++] = trine_direct_create_from_factor(w.ctx, &direct, w.factor[0], w.A, &(trine_direct_options){.triangular.max_nrhs = counts[i]});
         OK(trine_direct_destroy(&direct));
+        status[calls++] = trine_direct_work(w.direct[0], counts[i], NULL, &bytes, NULL);
+        status[calls++] = trine_direct_work(w.direct[1], counts[i], NULL, NULL, &work);
+        OK(trine_work_destroy(&work));
         assert_non_null(strstr(trine_last_error(), "memory")); /* they need their vectors whatever the method */
 #endif
         for (int c = 0; c < calls; c++)

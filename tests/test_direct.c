@@ -156,7 +156,7 @@ static void every_wrong_argument_of_a_solve_is_refused(void **state)
     double host[4] = {1, 2, 3, 4};
     void *data = test_to_device(ctx, host, sizeof host);
     const trine_dense V = {data, 2, 1, 2, TRINE_COLMAJOR}, W = {data, 2, 2, 2, TRINE_COLMAJOR}, tall = {data, 3, 1, 3, TRINE_COLMAJOR};
-    struct trine_work_s work;
+    struct trine_work_s work = {0}; /* of no plan */
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_create(ctx, NULL, A, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_direct_create(NULL, &plan, A, NULL));
     assert_null(plan);
@@ -175,7 +175,7 @@ static void every_wrong_argument_of_a_solve_is_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "X is NULL", trine_direct_solve(plan, TRINE_N, &V, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "B has 3 rows", trine_direct_solve(plan, TRINE_N, &tall, &V, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "B has 1 columns and X 2", trine_direct_solve(plan, TRINE_N, &V, &W, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "its own work", trine_direct_solve(plan, TRINE_N, &V, &V, &(trine_exec){.work = &work}));
+    FAILS(TRINE_ERR_ARGUMENT, "another plan", trine_direct_solve(plan, TRINE_N, &V, &V, &(trine_exec){.work = &work}));
     FAILS(TRINE_ERR_STATE, "not announced", trine_direct_solve(plan, TRINE_T, &V, &V, NULL));
     FAILS(TRINE_ERR_STATE, "2 right-hand sides", trine_direct_solve(plan, TRINE_N, &W, &W, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_get_info(NULL, &info));

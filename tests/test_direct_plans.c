@@ -259,7 +259,7 @@ static void *solve_in_a_thread(void *argument)
         NEED(!trine_copy(c->ctx, at, info.space, x, TRINE_HOST, ROWS * sizeof *x));
         const trine_status status = trine_direct_solve(c->plan, TRINE_N, &X, &X, NULL);
         if (status) {
-            NEED(status == TRINE_ERR_STATE && (strstr(trine_last_error(), "a plan for each thread") || strstr(trine_last_error(), "new values")));
+            NEED(status == TRINE_ERR_STATE && (strstr(trine_last_error(), "trine_direct_work") || strstr(trine_last_error(), "new values")));
             c->refused++;
             sched_yield();
             continue;

@@ -114,7 +114,7 @@ typedef enum {
 
 typedef struct {
     trine_factor_options factor;
-    trine_triangular_options triangular;  /* method, summation and max_nrhs are used; the rest is set by the factor */
+    trine_triangular_options triangular;  /* method, summation and max_nrhs (of the plan's own work) are used; the rest is set by the factor */
     unsigned ops;                         /* mask of op(A) to be solved; 0 = TRINE_N */
     int refine;                           /* steps of iterative refinement in A's dtype, residuals summed to about twice its precision;
                                              the plan then keeps op(A) as CSR in the context's space */
@@ -133,17 +133,28 @@ TRINE_API trine_status trine_direct_create(trine_context ctx, trine_direct *plan
  *  it, and the plan cannot refine and makes no trial solve. */
 TRINE_API trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A,
                                                        const trine_direct_options *options);
-/** New values on the same pattern. TRINE_ERR_STATE: beside another thread's solve. TRINE_ERR_UNSUPPORTED: the factor was taken from the
- *  caller's program (trine_direct_replace_factor). */
+/** New values on the same pattern; works that are there solve with them. On a GPU in order on the context's stream: what solves have put on
+ *  other streams must have ended, and CUDA graphs that hold solves are to be captured again. TRINE_ERR_STATE: beside another thread's solve.
+ *  TRINE_ERR_UNSUPPORTED: the factor was taken from the caller's program (trine_direct_replace_factor). */
 TRINE_API trine_status trine_direct_update(trine_direct plan, trine_matrix A);
 /** Go on with another factor F of the same order, of A (NULL as in trine_direct_create_from_factor; the plan's dtype stays): new values that the
  *  caller's program has factored. Where the structure of F's triangles is that of the last one, nothing is analysed anew. */
 TRINE_API trine_status trine_direct_replace_factor(trine_direct plan, trine_factor F, trine_matrix A);
-/** X := op(A)^-1 B, vectors of A's dtype in the context's space; B == X allowed. Runs trine's triangular solves only: never
- *  the factorization library's. Asynchronous, allocates nothing. One solve at a time, refinement included:
- *  exec->work must be NULL. Threads that are to solve at the same time take a plan each (trine_direct_create_from_factor: they
- *  share the factor). TRINE_ERR_STATE: beside another thread's solve or update with this plan, an op not announced, more than max_nrhs
- *  right-hand sides, a failed update. */
+/** One more solve in flight, of up to nrhs right-hand sides (more or fewer than max_nrhs): room for permuted right-hand sides and, where the plan
+ *  refines, residuals, and works of both triangular solves. Threads with a work each solve with one plan at the same time; where the plan's
+ *  solves are bitwise the same every time, theirs are too. Keeps the plan alive, and fits no other. Ended by trine_work_destroy.
+ *  buffer NULL and work NULL: only *bytes is set. buffer NULL: memory of the context's allocator; bytes may then be NULL. Else `buffer`
+ *  (the context's space, *bytes long, 256-byte aligned) is used and must outlive the work. May synchronize.
+ *  After trine_direct_update or trine_direct_replace_factor a work solves with the new values. Where these changed the structure of the factor, its
+ *  part of the triangular solves is made anew by that call, in the same buffer: if that has become too small, solves with the work are refused
+ *  (TRINE_ERR_STATE) until the structure fits again.
+ *  TRINE_ERR_ARGUMENT: a buffer that is too short or not aligned. TRINE_ERR_STATE: beside another thread's update, or after a failed one. */
+TRINE_API trine_status trine_direct_work(trine_direct plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
+/** X := op(A)^-1 B, refined if asked, vectors of A's dtype in the context's space; B == X allowed. Runs trine's triangular solves only: never
+ *  the factorization library's. Asynchronous, allocates nothing. Runs with exec->work, or with the plan's own work, which is for one solve at
+ *  a time and for max_nrhs right-hand sides. TRINE_ERR_ARGUMENT: a work of another plan. TRINE_ERR_STATE: beside another thread's solve with the
+ *  same work (or also without one) or its update of the plan, an op not announced, more right-hand sides than the work was made for, a failed
+ *  update. */
 TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
 typedef struct {
     trine_factor_info factor;

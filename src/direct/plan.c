@@ -1,4 +1,4 @@
-/* A direct solve as a plan: the factor's permutations and scales around two of trine's triangular solves (sweeps.c).
+/* A direct solve as a plan: the factor's permutations and scales around two of trine's triangular solves (sweeps.c, solve.c).
  *
  *     diag(r) A(p,q) diag(c) = L U   gives   A x = b:    x(q) = c .* (U^-1 L^-1 (r .* b(p))),
  *                                            A^T x = b:  x(p) = r .* (L^-T U^-T (c .* b(q))),
@@ -8,30 +8,7 @@
 #include <math.h>
 
 #include "core/scalar.h"
-#include "direct/sweeps.h"
-#include "matrix/vectors.h"
-
-struct trine_direct_s {
-    int refs;
-    trine_context ctx;
-    trine_factor F;
-    trine_matrix A;
-    trine_matrix rows[TRINE_H + 1];          /* op(A) as CSR in the context's space, for refinement; NULL if not needed */
-    trine_direct_options options;
-    trine_dtype dtype;
-    trine_space space;
-    int64_t n, max_nrhs;
-    unsigned ops;
-    bool ready;                              /* false after an update that failed */
-    trine_usage usage;                       /* by solves; alone: by an update */
-    trine_usage solving;                     /* of all that one solve at a time can use: the vectors, the works of the sweeps */
-
-    direct_sweeps sweeps;
-    void *row_perm, *col_perm;               /* in the context's space */
-    void *row_scale, *col_scale;             /* of A's real dtype; NULL: ones */
-    void *vectors;                           /* n x max_nrhs in the context's space */
-    void *right, *residual;                  /* the same, for refinement; else NULL */
-};
+#include "direct/plan.h"
 
 /* ------------------------------------------------------------------- setup */
 
@@ -132,8 +109,6 @@ static trine_status check_options(const trine_direct_options *o)
     return TRINE_SUCCESS;
 }
 
-static trine_status solve_once(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream);
-
 /** Backward error, in eps, of a solve for b = A s with a random s. */
 static trine_status try_solve(trine_direct D, double *error)
 {
@@ -154,7 +129,7 @@ static trine_status try_solve(trine_direct D, double *error)
     TRY(trine_matrix_multiply(D->A, TRINE_N, NULL, s, NULL, b));
     TRY(trine_copy(D->ctx, x, D->space, b, TRINE_HOST, bytes));
     const trine_dense X = {.data = x, .rows = D->n, .cols = 1, .ld = D->n, .layout = TRINE_COLMAJOR};
-    TRY(solve_once(D, TRINE_N, &X, &X, NULL));
+    TRY(solve_once(D, D->own_work, TRINE_N, &X, &X, NULL));
     TRY(trine_context_synchronize(D->ctx));
     TRY(trine_copy(D->ctx, s, TRINE_HOST, x, D->space, bytes));
     trine_accuracy accuracy;
@@ -205,15 +180,11 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     D->n = F->n;
     D->ops = options->ops ? options->ops : TRINE_N;
     D->max_nrhs = options->triangular.max_nrhs ? options->triangular.max_nrhs : 1;
-    D->sweeps = (direct_sweeps){.ctx = ctx, .dtype = dtype, .ops = D->ops, .options = *options, .max_nrhs = D->max_nrhs};
+    D->sweeps = (direct_sweeps){.ctx = ctx, .dtype = dtype, .ops = D->ops, .options = *options, .max_nrhs = D->max_nrhs,
+                               .works.lock = PTHREAD_MUTEX_INITIALIZER};
     TRY(take_matrix(D, A));
     TRY(place_permutations(D));
-    const size_t bytes = (size_t)D->n * (size_t)D->max_nrhs * trine_dtype_size(D->dtype);
-    TRY(trine_alloc(ctx, D->space, bytes, &D->vectors));
-    if (options->refine) {
-        TRY(trine_alloc(ctx, D->space, bytes, &D->right));
-        TRY(trine_alloc(ctx, D->space, bytes, &D->residual));
-    }
+    TRY(work_of_plan(D, D->max_nrhs, &D->own_work));
     TRY(set_up_sweeps(D));
     D->ready = true;
     *plan = D;
@@ -282,6 +253,7 @@ trine_status trine_direct_update(trine_direct D, trine_matrix A)
     TRY(take_matrix(D, A));
     TRY(place_permutations(D));
     TRY(set_up_sweeps(D));
+    TRY(works_complete(D));
     D->ready = true;
 done:
     trine_leave_alone(&D->usage);
@@ -313,6 +285,7 @@ trine_status trine_direct_replace_factor(trine_direct D, trine_factor F, trine_m
     TRY(take_matrix(D, A));
     TRY(place_permutations(D));
     TRY(set_up_sweeps(D));
+    TRY(works_complete(D));
     D->ready = true;
 done:
     trine_leave_alone(&D->usage);
@@ -320,68 +293,7 @@ done:
     return status;
 }
 
-/* ------------------------------------------------------------------- solve */
-
-/** X := op(A)^-1 B through the work vectors; B == X allowed. */
-static trine_status solve_once(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream)
-{
-    trine_status status = TRINE_SUCCESS;
-    const bool forward = op == TRINE_N;
-    const bool conjugate = sweeps_conjugate(&D->sweeps, op);
-    const trine_dense Z = {.data = D->vectors, .rows = D->n, .cols = B->cols, .layout = X->layout,
-                           .ld = X->layout == TRINE_COLMAJOR ? D->n : B->cols};
-    __typeof__(&trine_vectors_permute) permute = conjugate ? trine_vectors_permute_conjugate : trine_vectors_permute;
-    TRY(permute(D->ctx, D->dtype, forward ? D->row_perm : D->col_perm, forward ? D->row_scale : D->col_scale, 0, B, &Z, stream));
-    TRY(sweeps_solve(&D->sweeps, op, &Z, stream));
-    TRY(permute(D->ctx, D->dtype, forward ? D->col_perm : D->row_perm, forward ? D->col_scale : D->row_scale, 1, &Z, X, stream));
-done:
-    return status;
-}
-
-/** x := op(A)^-1 b, then with every step r := b - op(A) x, x := x + op(A)^-1 r. */
-static trine_status solve_and_refine(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream)
-{
-    trine_status status = TRINE_SUCCESS;
-    const trine_dense right = {.data = D->right, .rows = D->n, .cols = B->cols, .ld = D->n, .layout = TRINE_COLMAJOR};
-    trine_dense residual = right;
-    residual.data = D->residual;
-    TRY(trine_vectors_permute(D->ctx, D->dtype, NULL, NULL, 0, B, &right, stream)); /* X may be B */
-    TRY(solve_once(D, op, B, X, stream));
-    for (int step = 0; step < D->options.refine; step++) {
-        TRY(trine_vectors_residual(D->rows[op], X, &right, &residual, stream));
-        TRY(solve_once(D, op, &residual, &residual, stream));
-        TRY(trine_vectors_add(D->ctx, D->dtype, &residual, X, stream));
-    }
-done:
-    return status;
-}
-
-static trine_status no_factor(void) { return trine_fail(TRINE_ERR_STATE, "the plan has no factor: the last trine_direct_update failed"); }
-
-trine_status trine_direct_solve(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
-{
-    REQUIRE(D, "plan is NULL");
-    REQUIRE(op == TRINE_N || op == TRINE_T || op == TRINE_H, "op %d is none of N, T, H", (int)op);
-    REQUIRE(!exec || !exec->work, "a direct plan runs on its own work");
-    trine_dense from, to;
-    trine_status status = trine_check_dense(B, D->n, "B", &from);
-    if (status) return status;
-    status = trine_check_dense(X, D->n, "X", &to);
-    if (status) return status;
-    REQUIRE(from.cols == to.cols, "B has %lld columns and X %lld", (long long)from.cols, (long long)to.cols);
-    if (!(D->ops & op)) return trine_fail(TRINE_ERR_STATE, "op %d was not announced to trine_direct_create (ops %#x)", (int)op, D->ops);
-    if (from.cols > D->max_nrhs)
-        return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, and the plan was made for %lld", (long long)from.cols, (long long)D->max_nrhs);
-    void *stream = trine_exec_stream(D->ctx, exec);
-    trine_retain(&D->refs); /* whoever destroys the plan meanwhile */
-    TRY(trine_solve_begin(&D->usage, &D->solving, "make a plan for each thread (trine_direct_create_from_factor)"));
-    if (!D->ready) status = no_factor();
-    else if (D->n && from.cols) status = D->options.refine ? solve_and_refine(D, op, &from, &to, stream) : solve_once(D, op, &from, &to, stream);
-    trine_solve_end(&D->usage, &D->solving);
-done:
-    trine_direct_destroy(&D);
-    return status;
-}
+/* -------------------------------------------------------------------- info */
 
 trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
 {
@@ -390,7 +302,7 @@ trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
     trine_status status = TRINE_SUCCESS;
     const direct_sweeps *sweeps = &D->sweeps;
     if (!trine_enter(&D->usage)) return trine_fail(TRINE_ERR_STATE, "another thread is giving the plan new values");
-    TRY(D->ready ? TRINE_SUCCESS : no_factor());
+    TRY(D->ready ? TRINE_SUCCESS : plan_without_factor());
     *info = (trine_direct_info){.analyse_seconds = sweeps->analyse_seconds, .numeric_seconds = sweeps->numeric_seconds,
                                 .solver = sweeps->supernodal ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL, .reason = sweeps->reason};
     TRY(trine_factor_get_info(D->F, &info->factor));
@@ -413,6 +325,7 @@ trine_status trine_direct_destroy(trine_direct *plan)
     *plan = NULL;
     if (!trine_release(&D->refs)) return TRINE_SUCCESS;
     trine_context ctx = D->ctx;
+    if (D->own_work) trine_work_destroy(&(trine_work){&D->own_work->base});
     sweeps_destroy(&D->sweeps);
     trine_matrix_destroy(&D->A);
     destroy_rows(D);
@@ -421,9 +334,7 @@ trine_status trine_direct_destroy(trine_direct *plan)
     trine_free(ctx, D->space, D->col_perm);
     trine_free(ctx, D->space, D->row_scale);
     trine_free(ctx, D->space, D->col_scale);
-    trine_free(ctx, D->space, D->vectors);
-    trine_free(ctx, D->space, D->right);
-    trine_free(ctx, D->space, D->residual);
+    pthread_mutex_destroy(&D->sweeps.works.lock);
     trine_free(ctx, TRINE_HOST, D);
     return trine_context_destroy(&ctx);
 }

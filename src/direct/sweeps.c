@@ -4,6 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ----------------------------------------------------------------- ends of plans */
+/* The works made for a plan would keep it alive: they go before it does. */
+
+static void end_panels(direct_sweeps *s, trine_supernodal *plan)
+{
+    if (*plan) works_drop(&s->works, plan == &s->Ut_panels);
+    trine_supernodal_destroy(plan);
+}
+
+static void end_triangle(direct_sweeps *s, trine_triangular *plan)
+{
+    if (*plan) works_drop(&s->works, plan == &s->upper);
+    trine_triangular_destroy(plan);
+}
+
 /* ------------------------------------------------------------ supernodal plans */
 
 /** Entries of the factor that single precision would make Inf are refused: they would make solutions 0. */
@@ -56,7 +71,7 @@ static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trin
     }
     status = *plan ? trine_supernodal_update(*plan, &panels, NULL) : TRINE_ERR_STRUCTURE;
     if (status == TRINE_ERR_STRUCTURE) { /* no plan yet, or the pivots moved */
-        trine_supernodal_destroy(plan);
+        end_panels(s, plan);
         trine_supernodal_options options = s->options.supernodal;
         options.max_nrhs = s->max_nrhs;
         options.invert = invert;
@@ -91,7 +106,7 @@ static trine_status set_supernodal(direct_sweeps *s, trine_factor F)
     TRY(trine_factor_get_panels(F, TRINE_LOWER, &panels));
     TRY(set_panels(s, &panels, s->invert[0], &s->L_panels));
     if (s->cholesky) {
-        trine_supernodal_destroy(&s->Ut_panels);
+        end_panels(s, &s->Ut_panels);
     } else {
         const double start = trine_wall_time();
         TRY(trine_factor_get_panels(F, TRINE_UPPER, &panels));
@@ -129,7 +144,7 @@ static trine_status set_triangle(direct_sweeps *s, trine_matrix T, trine_matrix 
     *kept = T;
     double start = trine_wall_time();
     if (!known) {
-        trine_triangular_destroy(plan);
+        end_triangle(s, plan);
         TRY(trine_triangular_analyse(s->ctx, plan, T, options));
         s->analyse_seconds += trine_wall_time() - start;
         start = trine_wall_time();
@@ -196,7 +211,7 @@ static trine_status set_general(direct_sweeps *s, trine_factor F)
         TRY(s->cholesky ? trine_matrix_transpose(s->L, &T, TRINE_H) : get_triangle(s, F, TRINE_UPPER, &T));
         TRY(set_triangle(s, T, &s->U, &s->upper, &options));
     } else {
-        trine_triangular_destroy(&s->upper);
+        end_triangle(s, &s->upper);
         trine_matrix_destroy(&s->U);
     }
 done:
@@ -224,16 +239,16 @@ static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_in
 
 static void destroy_general(direct_sweeps *s)
 {
-    trine_triangular_destroy(&s->lower);
-    trine_triangular_destroy(&s->upper);
+    end_triangle(s, &s->lower);
+    end_triangle(s, &s->upper);
     trine_matrix_destroy(&s->L);
     trine_matrix_destroy(&s->U);
 }
 
 static void destroy_supernodal(direct_sweeps *s)
 {
-    trine_supernodal_destroy(&s->L_panels);
-    trine_supernodal_destroy(&s->Ut_panels);
+    end_panels(s, &s->L_panels);
+    end_panels(s, &s->Ut_panels);
 }
 
 void sweeps_destroy(direct_sweeps *s)
@@ -296,7 +311,7 @@ trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_
     trine_log(s->ctx, 2, "supernodal: a backward error of %.3g eps with inverted panels", backward_error);
     for (int k = 0; k < 2; k++) {
         if (in_part && !is_in_part(*plans[k])) continue;
-        trine_supernodal_destroy(plans[k]);
+        end_panels(s, plans[k]);
         s->invert[k] = TRINE_INVERT_NONE;
     }
     const size_t used = strcspn(s->reason, ";"); /* why panels are used stays; what was said of one triangle goes */
@@ -313,40 +328,48 @@ bool sweeps_conjugate(const direct_sweeps *s, trine_transpose op)
     return op == (s->cholesky ? TRINE_T : TRINE_H); /* A^T = conj(A); A^H = conj(A^T) */
 }
 
-static trine_status solve_supernodal(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_exec *exec)
+bool sweeps_have(const direct_sweeps *s, int which)
 {
-    const bool first_is_L = s->cholesky || op == TRINE_N;
-    const trine_supernodal first = first_is_L ? s->L_panels : s->Ut_panels;
-    const trine_supernodal second = s->cholesky || !first_is_L ? s->L_panels : s->Ut_panels;
-    const trine_transpose transposed = s->cholesky && trine_dtype_is_complex(s->dtype) ? TRINE_H : TRINE_T;
-    const trine_status status = trine_supernodal_solve(first, TRINE_N, NULL, Z, Z, exec);
-    return status ? status : trine_supernodal_solve(second, transposed, NULL, Z, Z, exec);
+    const void *const plans[2][2] = {{s->lower, s->upper}, {s->L_panels, s->Ut_panels}};
+    return plans[s->supernodal][which];
 }
 
-static trine_status solve_general(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_exec *exec)
+trine_status sweeps_work(const direct_sweeps *s, int which, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work)
 {
-    const bool real = !trine_dtype_is_complex(s->dtype);
-    trine_triangular first = s->lower, second = s->upper;
-    trine_transpose first_op = op, second_op = op;
-    if (s->cholesky) {
-        if (op == TRINE_T && !real) { /* conj(L) = U^T */
-            first = s->upper;
-            second = s->lower;
-        } else {
-            second = s->lower;
-            first_op = TRINE_N;
-            second_op = real ? TRINE_T : TRINE_H;
-        }
-    } else if (op != TRINE_N) {
-        first = s->upper;
-        second = s->lower;
+    if (!sweeps_have(s, which)) {
+        *bytes = 0;
+        return TRINE_SUCCESS;
     }
-    const trine_status status = trine_triangular_solve(first, first_op, NULL, Z, Z, exec);
-    return status ? status : trine_triangular_solve(second, second_op, NULL, Z, Z, exec);
+    if (s->supernodal) return trine_supernodal_work(which ? s->Ut_panels : s->L_panels, nrhs, buffer, bytes, work);
+    return trine_triangular_work(which ? s->upper : s->lower, nrhs, buffer, bytes, work);
 }
 
-trine_status sweeps_solve(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, void *stream)
+static trine_status solve_supernodal(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_exec execs[2])
 {
-    const trine_exec exec = {.stream = stream};
-    return s->supernodal ? solve_supernodal(s, op, Z, &exec) : solve_general(s, op, Z, &exec);
+    const trine_supernodal plans[2] = {s->L_panels, s->Ut_panels};
+    const int first = !s->cholesky && op != TRINE_N, second = !s->cholesky && !first;
+    const trine_transpose transposed = s->cholesky && trine_dtype_is_complex(s->dtype) ? TRINE_H : TRINE_T;
+    const trine_status status = trine_supernodal_solve(plans[first], TRINE_N, NULL, Z, Z, &execs[first]);
+    return status ? status : trine_supernodal_solve(plans[second], transposed, NULL, Z, Z, &execs[second]);
+}
+
+static trine_status solve_general(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_exec execs[2])
+{
+    const trine_triangular plans[2] = {s->lower, s->upper};
+    const bool real = !trine_dtype_is_complex(s->dtype);
+    int first = op != TRINE_N, second = op == TRINE_N;
+    trine_transpose first_op = op, second_op = op;
+    if (s->cholesky && (op != TRINE_T || real)) { /* else conj(L) = U^T */
+        first = second = 0;
+        first_op = TRINE_N;
+        second_op = real ? TRINE_T : TRINE_H;
+    }
+    const trine_status status = trine_triangular_solve(plans[first], first_op, NULL, Z, Z, &execs[first]);
+    return status ? status : trine_triangular_solve(plans[second], second_op, NULL, Z, Z, &execs[second]);
+}
+
+trine_status sweeps_solve(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_work works[2], void *stream)
+{
+    const trine_exec execs[2] = {{.stream = stream, .work = works[0]}, {.stream = stream, .work = works[1]}};
+    return s->supernodal ? solve_supernodal(s, op, Z, execs) : solve_general(s, op, Z, execs);
 }

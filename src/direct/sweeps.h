@@ -2,7 +2,7 @@
 #ifndef TRINE_DIRECT_SWEEPS_H
 #define TRINE_DIRECT_SWEEPS_H
 
-#include "direct/direct.h"
+#include "direct/work.h"
 
 /** Cholesky has U = L^H, of which nothing is stored unless general plans are to solve with conj(A) = A^T of a complex A. */
 typedef struct {
@@ -19,6 +19,7 @@ typedef struct {
     trine_matrix L, U;                         /* what lower and upper were made of; CSC on the host, of A's dtype */
     double analyse_seconds, numeric_seconds;   /* of the last sweeps_take_factor */
     char reason[256];                          /* why supernodal, or why not */
+    direct_works works;                        /* the callers', with works of the plans above */
 } direct_sweeps;
 
 /** Plans for F's factor, or new values for the plans that are there where the structure stayed. */
@@ -32,8 +33,12 @@ trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_
 /** op(A) is to be solved as conj(op'(A) conj(.)), with op' the transposition that is left: the vectors are to be conjugated on
  *  their way in and out. */
 bool sweeps_conjugate(const direct_sweeps *s, trine_transpose op);
-/** Z := (the triangular factors of op(A))^-1 Z, conjugation and permutations aside. */
-trine_status sweeps_solve(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, void *stream);
+/** Whether there is a plan for L (which = 0) or for U (1). */
+bool sweeps_have(const direct_sweeps *s, int which);
+/** trine_triangular_work or trine_supernodal_work of the plan for L or U; 0 bytes and no work where there is none. */
+trine_status sweeps_work(const direct_sweeps *s, int which, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
+/** Z := (the triangular factors of op(A))^-1 Z, conjugation and permutations aside. works: of the plans for L and U; NULL: their own. */
+trine_status sweeps_solve(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_work works[2], void *stream);
 void sweeps_destroy(direct_sweeps *s);
 
 #endif
