@@ -589,6 +589,13 @@ static trine_status use_direct_update(struct world *w, int variant)
     if (!status) assert_direct(w, w->direct[variant]);
     return status;
 }
+static trine_status use_direct_as_op(struct world *w, int variant)
+{
+    (void)variant;
+    trine_op op;
+    const trine_status status = trine_direct_as_op(w->direct[0], &op);
+    MADE(op, trine_op_destroy);
+}
 /** Odd variants: in a buffer of the caller's. */
 static trine_status use_direct_work(struct world *w, int variant)
 {
@@ -676,6 +683,7 @@ static const struct {
     {"trine_direct_update", use_direct_update, 5, 4},
     {"trine_direct_replace_factor", use_direct_replace_factor, 4, 4},
     {"trine_direct_work", use_direct_work, 10, 10},
+    {"trine_direct_as_op", use_direct_as_op, 1, 1},
 #endif
 };
 

@@ -259,7 +259,7 @@ static void new_values_show_through(void **state)
     double y;
     void *v = test_to_device(ctx, &one, sizeof one), *u = test_to_device(ctx, &one, sizeof one);
     const trine_dense V = {v, 1, 1, 0, TRINE_COLMAJOR}, U = {u, 1, 1, 0, TRINE_COLMAJOR};
-    FAILS(TRINE_ERR_STATE, "before numeric", trine_op_apply(tree, TRINE_N, NULL, &V, NULL, &U, NULL));
+    FAILS(TRINE_ERR_STATE, "comes after numeric", trine_op_apply(tree, TRINE_N, NULL, &V, NULL, &U, NULL));
     for (int round = 1; round < 4; round++) {
         const double a = 2 * round, b = 4, c = 16 * round;
         OK(trine_triangular_numeric(triangular, TRINE_HOST, &a, NULL));

@@ -4,6 +4,7 @@
 #define TRINE_DIRECT_H
 
 #include <trine/matrix.h>
+#include <trine/operator.h>
 #include <trine/supernodal.h>
 #include <trine/triangular.h>
 
@@ -156,6 +157,9 @@ TRINE_API trine_status trine_direct_work(trine_direct plan, int64_t nrhs, void *
  *  same work (or also without one) or its update of the plan, an op not announced, more right-hand sides than the work was made for, a failed
  *  update. */
 TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+/** The operator op(A)^-1 (operator.h), refined as the plan's solves are: its op is the solve's; Y := alpha op(A)^-1 X + beta Y. Has the ops that were
+ *  announced. Keeps the plan alive, and new values show through. Its works hold one of the plan's each. */
+TRINE_API trine_status trine_direct_as_op(trine_direct plan, trine_op *op);
 typedef struct {
     trine_factor_info factor;
     trine_direct_solver solver;              /* what runs: SUPERNODAL or GENERAL */

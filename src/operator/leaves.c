@@ -89,7 +89,7 @@ trine_status trine_op_from_callback(trine_context ctx, trine_op *out, const trin
 
 /* --------------------------------------------------------------------- plan */
 
-/** The solution, where it is to be added to Y. */
+/** The solution, where it is to be scaled or added to Y. */
 static size_t plan_scratch_bytes(trine_op op, int64_t nrhs) { return (size_t)(op->info.rows * nrhs) * trine_dtype_size(op->info.dtype); }
 
 static trine_status apply_plan(trine_op op, const op_call *c, op_work *work)
@@ -98,10 +98,12 @@ static trine_status apply_plan(trine_op op, const op_call *c, op_work *work)
     trine_status status = TRINE_SUCCESS;
     op_scalar_room alpha;
     const trine_exec exec = {.stream = c->stream, .work = work->plan_work};
-    const bool adds = !op_is_zero(c->beta);
-    const trine_dense Z = adds ? op_block(work->scratch, c->Y.rows, &c->Y) : c->Y;
-    TRY(op->plan_functions->solve(op->plan, c->trans, operator_scalar(op->info.dtype, c->alpha, &alpha), &c->X, &Z, &exec));
-    if (adds) TRY(operator_run_update(op->ctx, op->info.dtype, one, NULL, false, op->info.dtype, &Z, c->beta, &c->Y, c->stream));
+    const bool takes_alpha = op->plan_functions->takes_alpha, is_one = c->alpha[0] == 1 && c->alpha[1] == 0;
+    const bool updates = !op_is_zero(c->beta) || (!takes_alpha && !is_one);
+    const trine_dense Z = updates ? op_block(work->scratch, c->Y.rows, &c->Y) : c->Y;
+    TRY(op->plan_functions->solve(op->plan, c->trans, operator_scalar(op->info.dtype, takes_alpha ? c->alpha : one, &alpha), &c->X, &Z, &exec));
+    if (updates)
+        TRY(operator_run_update(op->ctx, op->info.dtype, takes_alpha ? one : c->alpha, NULL, false, op->info.dtype, &Z, c->beta, &c->Y, c->stream));
 done:
     return status;
 }

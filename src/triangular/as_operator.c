@@ -11,7 +11,7 @@ static trine_status solve(void *plan, trine_transpose op, const void *alpha, con
     return trine_triangular_solve(plan, op, alpha, B, X, exec);
 }
 static trine_status destroy(void *plan) { return trine_triangular_destroy(&(trine_triangular){plan}); }
-static const op_plan_functions functions = {work, solve, destroy};
+static const op_plan_functions functions = {work, solve, destroy, .takes_alpha = true};
 
 trine_status trine_triangular_as_op(trine_triangular plan, trine_op *op)
 {
