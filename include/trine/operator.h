@@ -64,7 +64,8 @@ TRINE_API trine_status trine_op_cast(trine_op inner, trine_op *op, trine_dtype o
 
 /** One more call in flight, of up to nrhs vectors: scratch and state of the operator and of all that it is made of. Keeps the operator alive, and
  *  fits no other. work NULL: only *bytes is set. buffer NULL: from the context's allocator. Else `buffer` (the context's space, *bytes long,
- *  256-byte aligned) is used and must outlive the work. May synchronize, as the works of plans do. trine_work_destroy ends it. */
+ *  256-byte aligned) is used and must outlive the work; solves of plans on a GPU are faster without, where they need not prepare their memory
+ *  every time. May synchronize, as the works of plans do. trine_work_destroy ends it. */
 TRINE_API trine_status trine_op_work(trine_op op, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
 
 /** Y := alpha op(A) X + beta Y for a block X of vectors and a block Y of as many, of A's dtype, in the context's space, in either layout; no

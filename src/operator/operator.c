@@ -79,18 +79,21 @@ static trine_status add_bytes(size_t *sum, size_t bytes)
 
 static size_t scratch_bytes(trine_op op, int64_t nrhs) { return op->kind->scratch_bytes ? op->kind->scratch_bytes(op, nrhs) : 0; }
 
-/** Bytes of a work for the whole tree, each part a multiple of OP_ALIGNMENT. */
-static trine_status work_bytes(trine_op op, int64_t nrhs, size_t *bytes)
+/* Plans' works are in the buffer only if it is a caller's. Else each allocates its own, which some solves on a GPU are faster with: nobody
+ * else can have written to it since the last one. */
+
+/** Bytes of a work for the whole tree, those of plans among them or not, each part a multiple of OP_ALIGNMENT. */
+static trine_status work_bytes(trine_op op, int64_t nrhs, bool with_plans, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
     size_t sum = 0, part = 0;
     TRY(trine_check_nrhs(nrhs, op->info.rows > op->info.cols ? op->info.rows : op->info.cols));
     if (op->plan) {
         TRY(op->plan_functions->work(op->plan, nrhs, NULL, &part, NULL));
-        TRY(add_bytes(&sum, part));
+        if (with_plans) TRY(add_bytes(&sum, part));
     }
     for (int i = 0; i < op->count; i++) {
-        TRY(work_bytes(op->parts[i], nrhs, &part));
+        TRY(work_bytes(op->parts[i], nrhs, with_plans, &part));
         TRY(add_bytes(&sum, part));
     }
     TRY(add_bytes(&sum, scratch_bytes(op, nrhs))); /* whose vectors are as long as those of the parts, which were checked */
@@ -100,7 +103,7 @@ done:
 }
 
 /** A work for the tree in the memory from *at on, which moves behind what is used. It does not keep the operator alive. */
-static trine_status make_work(trine_op op, int64_t nrhs, char **at, trine_work *out)
+static trine_status make_work(trine_op op, int64_t nrhs, bool with_plans, char **at, trine_work *out)
 {
     trine_status status = TRINE_SUCCESS;
     *out = NULL;
@@ -114,24 +117,27 @@ static trine_status make_work(trine_op op, int64_t nrhs, char **at, trine_work *
     if (op->plan) {
         size_t bytes = 0;
         TRY(op->plan_functions->work(op->plan, nrhs, NULL, &bytes, NULL));
-        TRY(op->plan_functions->work(op->plan, nrhs, bytes ? *at : NULL, &bytes, &work->plan_work));
-        *at += op_padded(bytes);
+        TRY(op->plan_functions->work(op->plan, nrhs, with_plans && bytes ? *at : NULL, &bytes, &work->plan_work));
+        if (with_plans) *at += op_padded(bytes);
     }
     if (op->count) TRY(CALLOC(op->ctx, work->parts, op->count));
-    for (int i = 0; i < op->count; i++) TRY(make_work(op->parts[i], nrhs, at, &work->parts[i]));
+    for (int i = 0; i < op->count; i++) TRY(make_work(op->parts[i], nrhs, with_plans, at, &work->parts[i]));
 done:
     if (status) trine_work_destroy(out);
     return status;
 }
 
-static trine_status new_work(trine_op op, int64_t nrhs, void *buffer, size_t bytes, trine_work *out)
+/** buffer: as large as work_bytes with plans says; NULL: allocated. */
+static trine_status new_work(trine_op op, int64_t nrhs, void *buffer, trine_work *out)
 {
     trine_status status = TRINE_SUCCESS;
     void *own = NULL;
+    size_t bytes = 0;
     *out = NULL;
-    if (!buffer) TRY(trine_alloc(op->ctx, op->ctx->info.space, bytes + OP_ALIGNMENT, &own)); /* allocators on the host align by 64 bytes */
+    if (!buffer) TRY(work_bytes(op, nrhs, false, &bytes));
+    if (bytes) TRY(trine_alloc(op->ctx, op->ctx->info.space, bytes + OP_ALIGNMENT, &own)); /* allocators on the host align by 64 bytes */
     char *at = buffer ? buffer : (char *)(((uintptr_t)own + OP_ALIGNMENT - 1) / OP_ALIGNMENT * OP_ALIGNMENT);
-    TRY(make_work(op, nrhs, &at, out));
+    TRY(make_work(op, nrhs, buffer != NULL, &at, out));
     ((op_work *)*out)->buffer = own;
     own = NULL;
 done:
@@ -150,13 +156,13 @@ trine_status trine_op_work(trine_op op, int64_t nrhs, void *buffer, size_t *byte
     REQUIRE(!buffer || bytes, "a buffer without its size");
     REQUIRE(((uintptr_t)buffer & (OP_ALIGNMENT - 1)) == 0, "the buffer is not 256-byte aligned");
     size_t needed = 0;
-    trine_status status = work_bytes(op, nrhs, &needed);
+    trine_status status = work_bytes(op, nrhs, true, &needed);
     if (status) return status;
     const size_t given = bytes ? *bytes : 0;
     if (bytes) *bytes = needed;
     if (!out) return TRINE_SUCCESS;
     REQUIRE(!buffer || given >= needed, "the work needs %zu bytes, the buffer has %zu", needed, given);
-    status = new_work(op, nrhs, buffer, needed, out);
+    status = new_work(op, nrhs, buffer, out);
     if (status) return status;
     trine_retain(&op->refs);
     (*out)->destroy_plan = destroy_op;
@@ -169,15 +175,13 @@ static trine_status own_work(trine_op op, int64_t nrhs, void *stream, trine_work
     trine_status status = TRINE_SUCCESS;
     *out = op->own_work;
     if (op->own_work && ((op_work *)op->own_work)->nrhs >= nrhs) return TRINE_SUCCESS;
-    size_t bytes = 0;
     if (op->ctx->cuda) {
         if (trine_device_is_capturing(op->ctx, stream))
             return trine_fail(TRINE_ERR_STATE, "to be recorded in a CUDA graph, an operator needs a work object (trine_op_work)");
         if (op->own_work) TRY(trine_device_synchronize(op->ctx, stream)); /* what still runs in the one that goes */
     }
-    TRY(work_bytes(op, nrhs, &bytes));
     TRY(trine_work_destroy(&op->own_work));
-    TRY(new_work(op, nrhs, NULL, bytes, &op->own_work));
+    TRY(new_work(op, nrhs, NULL, &op->own_work));
     *out = op->own_work;
 done:
     return status;
