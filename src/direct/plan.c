@@ -9,7 +9,6 @@
 
 #include "core/scalar.h"
 #include "direct/sweeps.h"
-#include "matrix/vectors.h"
 
 struct trine_direct_s {
     int refs;
@@ -113,7 +112,7 @@ static void destroy_rows(trine_direct D)
 static trine_status take_matrix(trine_direct D, trine_matrix A)
 {
     trine_status status = TRINE_SUCCESS;
-    if (A) trine_retain((int *)A); /* every handle starts with its reference count */
+    if (A) trine_retain_matrix(A);
     trine_matrix_destroy(&D->A);
     destroy_rows(D);
     D->A = A;
@@ -201,7 +200,7 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     D->F = F;
     D->options = *options;
     D->dtype = dtype;
-    D->space = ctx->info.space;
+    D->space = direct_space(ctx);
     D->n = F->n;
     D->ops = options->ops ? options->ops : TRINE_N;
     D->max_nrhs = options->triangular.max_nrhs ? options->triangular.max_nrhs : 1;
@@ -372,7 +371,7 @@ trine_status trine_direct_solve(trine_direct D, trine_transpose op, const trine_
     if (!(D->ops & op)) return trine_fail(TRINE_ERR_STATE, "op %d was not announced to trine_direct_create (ops %#x)", (int)op, D->ops);
     if (from.cols > D->max_nrhs)
         return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, and the plan was made for %lld", (long long)from.cols, (long long)D->max_nrhs);
-    void *stream = trine_exec_stream(D->ctx, exec);
+    void *stream = exec ? exec->stream : NULL; /* NULL: the context's, in every call below */
     trine_retain(&D->refs); /* whoever destroys the plan meanwhile */
     TRY(trine_solve_begin(&D->usage, &D->solving, "make a plan for each thread (trine_direct_create_from_factor)"));
     if (!D->ready) status = no_factor();
