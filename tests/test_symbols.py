@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Do the shared libraries export what the headers declare, and nothing else?
 
-    test_symbols.py SOURCE NM CC CUDA LIBTRINE LIBTRINE_DIRECT COMMAND
+    test_symbols.py SOURCE NM CC CUDA LIBTRINE LIBTRINE_DIRECT COMMAND BENCH
 
-CUDA: ON or OFF, as the libraries were built; LIBTRINE_DIRECT and COMMAND may be empty. The headers are the only lists: a public function
+CUDA: ON or OFF, as the libraries were built; the last three may be empty. The headers are the only lists: a public function
 of include/ belongs to version TRINE_<abi>, one of src/core/direct_interface.h to TRINE_PRIVATE_<its number>, one of
 src/core/test_interface.h and team.h to TRINE_TEST. libtrine_direct uses all of what was made for it and nothing else that is private; the
-command uses public functions alone.
+command uses public functions alone, and the benchmark those and the test interface.
 """
 import pathlib
 import re
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-SOURCE, NM, CC, CUDA, LIBTRINE, DIRECT, COMMAND = (sys.argv[1:8] + [""] * 7)[:7]
+SOURCE, NM, CC, CUDA, LIBTRINE, DIRECT, COMMAND, BENCH = (sys.argv[1:9] + [""] * 8)[:8]
 PUBLIC = pathlib.Path(SOURCE, "include")
 CORE = pathlib.Path(SOURCE, "src/core")
 
@@ -45,7 +45,7 @@ def symbols(file, *options):
     """{name: version or None} of a file's dynamic symbols, without the versions' own."""
     lines = subprocess.run([NM, "-D", "--with-symbol-versions", *options, file], check=True, capture_output=True, text=True).stdout.splitlines()
     found = [line.split()[-2:] for line in lines]
-    names = [re.match(r"(\w[\w.]*)(?:@@?(.*))?$", name).groups() for kind, name in found if kind != "A"]
+    names = [re.match(r"([^@]+)(?:@@?(.*))?$", name).groups() for kind, name in found if kind != "A"]
     return dict(names)
 
 
@@ -104,6 +104,11 @@ class Symbols(unittest.TestCase):
         self.assert_same(used, dict.fromkeys(used, f"TRINE_{ABI}"), "functions that the command uses")
         self.assertEqual(used.keys() - public, set())
 
+    @unittest.skipUnless(BENCH, "no benchmark")
+    def test_what_the_benchmark_uses(self):
+        used = {name: version for name, version in symbols(BENCH, "--undefined-only").items() if name.startswith("trine_")}
+        self.assertEqual({name for name, version in used.items() if version != f"TRINE_{ABI}"} - for_tests, set())
+
     def test_soname(self):
         for file, name in (LIBTRINE, "trine"), (DIRECT, "trine_direct"):
             if file:
@@ -135,8 +140,21 @@ class Includes(unittest.TestCase):
         files = [file for folder in ("tools/trine", "examples", "tests/install") for file in pathlib.Path(SOURCE, folder).rglob("*.[ch]")]
         self.assertGreater(len(files), 20)
         for file in files:
-            for name in re.findall(r'^\s*#\s*include\s*"([^"]*)"', file.read_text(), flags=re.M):
-                self.assertTrue(name == "commit.h" or (file.parent / name).exists() and "/" not in name, f'{file}: #include "{name}"')
+            self.assert_includes(file, {"commit.h"})
+
+    def test_benchmark(self):
+        """The benchmark takes of src/ the test interface and the templates for four precisions; but for the kernels that it times by themselves."""
+        kernels = {"tridiag_kernels_cuda.cu", "tune_tridiagonal.cu"}
+        files = [file for ending in ("c", "h", "inc", "cu") for file in pathlib.Path(SOURCE, "bench").glob("*." + ending)]
+        self.assertLessEqual(kernels, {file.name for file in files})
+        for file in files:
+            if file.name not in kernels:
+                self.assert_includes(file, {"commit.h", "core/test_interface.h", "core/each_dtype.h"})
+
+    def assert_includes(self, file, others):
+        """Of files in quotation marks, `file` includes those of its folder and `others`."""
+        for name in re.findall(r'^\s*#\s*include\s*"([^"]*)"', file.read_text(), flags=re.M):
+            self.assertTrue(name in others or (file.parent / name).exists() and "/" not in name, f'{file}: #include "{name}"')
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 /* What the tests and the benchmark use of libtrine beside the public headers: a look inside, and devices smaller than the one that is
- * there. What is marked TRINE_API is exported by libtrine as TRINE_TEST (cmake/exports.cmake), with what libtrine_direct uses
- * (direct_interface.h). No promise to anybody: programs that call it are built with the library. C11, and C++17 in .cu files. */
+ * there. What is marked TRINE_API is exported by libtrine as TRINE_TEST (cmake/exports.cmake), and likewise in
+ * team.h. No promise to anybody: programs that call it are built with the library. C11, and C++17 in .cu files. */
 #ifndef TRINE_TEST_INTERFACE_H
 #define TRINE_TEST_INTERFACE_H
 
+#include <stdbool.h>
 #include <trine/supernodal.h>
-
-#include "core/direct_interface.h"
 
 #ifdef __cplusplus
 extern "C" {
