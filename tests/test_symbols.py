@@ -42,10 +42,10 @@ def define(header, name):
 
 
 def symbols(file, *options):
-    """{name: version or None} of a file's dynamic symbols, without the versions' own."""
-    lines = subprocess.run([NM, "-D", "--with-symbol-versions", *options, file], check=True, capture_output=True, text=True).stdout.splitlines()
+    """{name: version or None} of a file's dynamic symbols, without the versions' own and those that linkers make (gold)."""
+    lines = subprocess.run([NM, "-D", *options, file], check=True, capture_output=True, text=True).stdout.splitlines()
     found = [line.split()[-2:] for line in lines]
-    names = [re.match(r"([^@]+)(?:@@?(.*))?$", name).groups() for kind, name in found if kind != "A"]
+    names = [re.match(r"([^@]+)(?:@@?(.*))?$", name).groups() for kind, name in found if kind != "A" and name not in ("_end", "_edata", "__bss_start")]
     return dict(names)
 
 
