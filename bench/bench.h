@@ -2,14 +2,30 @@
 #ifndef TRINE_BENCH_H
 #define TRINE_BENCH_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <trine/trine.h>
-
-#include "core/internal.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ----------------------------------------------------------------- failing */
+
+/* One clean-up path: a function with `trine_status status = TRINE_SUCCESS;` and a label `done`. */
+#define TRY(call) do { status = (call); if (status != TRINE_SUCCESS) goto done; } while (0)
+#define FAIL(...) do { status = trine_fail(__VA_ARGS__); goto done; } while (0)
+
+/** Host memory for trine_free, cleared or not; never NULL for count = 0. NULL and a sentence on failure. */
+void *bench_alloc(trine_context ctx, int64_t count, size_t size, bool cleared);
+/** status of p = count elements of *p: TRY(ALLOC(ctx, p, n)). C only. */
+#define ALLOC(ctx, p, count) (((p) = bench_alloc((ctx), (count), sizeof *(p), false)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY)
+#define CALLOC(ctx, p, count) (((p) = bench_alloc((ctx), (count), sizeof *(p), true)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY)
+
+static inline bool is_complex(trine_dtype t) { return t == TRINE_C || t == TRINE_Z; }
+static inline bool is_single(trine_dtype t) { return t == TRINE_S || t == TRINE_C; }
+/** 2^-23 for S and C, 2^-52 for D and Z: the unit of errors. */
+static inline double precision_eps(trine_dtype t) { return is_single(t) ? 0x1p-23 : 0x1p-52; }
 
 /* --------------------------------------------------------------------- run */
 
@@ -21,6 +37,7 @@ void bench_list_free(bench_list *list);
 typedef struct {
     trine_context ctx;
     trine_context_info device;
+    void *stream;                /* of ctx; NULL on a CPU */
     char device_name[32];        /* as in file names and records: "h200", "cpu-2t" */
     double copy_gbs;             /* read + written, 10^9 bytes a second, measured at the start of this run */
     int copy_mib;                /* by a copy of this size; 0: the device's */
@@ -106,6 +123,8 @@ void bench_device_close(void);
 void bench_device_keep_memory(bool keep);
 trine_status bench_device_timer_start(bench *b);
 trine_status bench_device_timer_stop(bench *b, double *ms); /* waits */
+/** Put a copy in device memory on the context's stream. */
+trine_status bench_device_copy(bench *b, void *to, const void *from, size_t bytes);
 
 /* ----------------------------------------------------------------- records */
 

@@ -234,7 +234,7 @@ void bench_describe_structure(bench_record *r, const bench_problem *p)
 static trine_status finish(bench *b, const bench_problem *p, entry *e)
 {
     bench_record *r = &e->record;
-    double flops = (trine_dtype_is_complex(p->dtype) ? 8.0 : 2.0) * (double)p->nnz * (double)p->nrhs;
+    double flops = (is_complex(p->dtype) ? 8.0 : 2.0) * (double)p->nnz * (double)p->nrhs;
     double gflops = 1e-6 * flops / r->solve_ms, us_per_level = 1e3 * r->solve_ms / (double)p->levels;
     double copy_fraction = 1e-6 * (double)r->bytes / r->solve_ms / b->copy_gbs;
     bench_describe_structure(r, p);

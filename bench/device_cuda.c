@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "bench.h"
-#include "core/gpu.h"
+#include "cuda.h"
 
-static gpuEvent_t started, stopped;
+static cudaEvent_t started, stopped;
 
 /* Blocks given back are kept while `keeping`, for the next request of the same size: an analysis that is repeated then finds
  * its buffers allocated. */
@@ -24,8 +24,8 @@ static void *take_block(void *user, size_t bytes)
             return k->memory;
         }
     block *k = calloc(1, sizeof *k);
-    if (!k || gpuMalloc(&k->memory, bytes) != gpuSuccess) {
-        gpuGetLastError();
+    if (!k || cudaMalloc(&k->memory, bytes) != cudaSuccess) {
+        cudaGetLastError();
         free(k);
         return NULL;
     }
@@ -42,7 +42,7 @@ static void free_unused(void)
             continue;
         }
         *at = k->next;
-        gpuFree(k->memory);
+        cudaFree(k->memory);
         free(k);
     }
 }
@@ -76,30 +76,35 @@ trine_status bench_device_open(bench *b)
     trine_status status = TRINE_SUCCESS;
     const trine_allocator memory = {.alloc = take_block, .release = give_block};
     calm_blas();
-    TRY(GPU(gpuSetDevice(b->device.device))); /* for this program's own copy of the runtime; the library has another */
+    TRY(CUDA(cudaSetDevice(b->device.device))); /* for this program's own copy of the runtime; the library has another */
     TRY(trine_context_set_allocator(b->ctx, NULL, &memory));
-    TRY(GPU(gpuEventCreate(&started)));
-    TRY(GPU(gpuEventCreate(&stopped)));
+    TRY(CUDA(cudaEventCreate(&started)));
+    TRY(CUDA(cudaEventCreate(&stopped)));
 done:
     return status;
 }
 
 void bench_device_close(void)
 {
-    if (started) gpuEventDestroy(started);
-    if (stopped) gpuEventDestroy(stopped);
+    if (started) cudaEventDestroy(started);
+    if (stopped) cudaEventDestroy(stopped);
     started = stopped = NULL;
 }
 
-trine_status bench_device_timer_start(bench *b) { return GPU(gpuEventRecord(started, trine_exec_stream(b->ctx, NULL))); }
+trine_status bench_device_copy(bench *b, void *to, const void *from, size_t bytes)
+{
+    return CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, b->stream));
+}
+
+trine_status bench_device_timer_start(bench *b) { return CUDA(cudaEventRecord(started, b->stream)); }
 
 trine_status bench_device_timer_stop(bench *b, double *ms)
 {
     trine_status status = TRINE_SUCCESS;
     float elapsed = 0;
-    TRY(GPU(gpuEventRecord(stopped, trine_exec_stream(b->ctx, NULL))));
-    TRY(GPU(gpuEventSynchronize(stopped)));
-    TRY(GPU(gpuEventElapsedTime(&elapsed, started, stopped)));
+    TRY(CUDA(cudaEventRecord(stopped, b->stream)));
+    TRY(CUDA(cudaEventSynchronize(stopped)));
+    TRY(CUDA(cudaEventElapsedTime(&elapsed, started, stopped)));
     *ms = elapsed;
 done:
     return status;

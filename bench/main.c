@@ -184,6 +184,7 @@ int main(int argc, char **argv)
 
     TRY(trine_context_create(&b->ctx, a.device));
     TRY(trine_context_get_info(b->ctx, &b->device));
+    if (b->device.space == TRINE_DEVICE) TRY(trine_context_get_stream(b->ctx, &b->stream));
     name_device(b, a.device_name);
     if (b->device.space == TRINE_DEVICE) TRY(bench_device_open(b));
     TRY(bench_copy_bandwidth(b, &b->copy_gbs));

@@ -201,6 +201,21 @@ void bench_end_programs(void)
     n_programs = 0;
 }
 
+/* ------------------------------------------------------------------ memory */
+
+void *bench_alloc(trine_context ctx, int64_t count, size_t size, bool cleared)
+{
+    void *p = NULL;
+    if (count < 0 || (uint64_t)count > SIZE_MAX / 2 / (size ? size : 1)) {
+        trine_fail(TRINE_ERR_MEMORY, "no memory for %lld elements of %zu bytes", (long long)count, size);
+        return NULL;
+    }
+    const size_t bytes = count && size ? (size_t)count * size : 1;
+    if (trine_alloc(ctx, TRINE_HOST, bytes, &p)) return NULL;
+    if (cleared) memset(p, 0, bytes);
+    return p;
+}
+
 /* ---------------------------------------------------------- copy bandwidth */
 
 typedef struct { bench *b; char *from, *to; size_t bytes; } copy;
@@ -209,7 +224,7 @@ static trine_status copy_once(void *self)
 {
     copy *c = self;
     if (c->b->device.space == TRINE_DEVICE)
-        return trine_device_copy_async(c->b->ctx, c->to, c->from, c->bytes, trine_exec_stream(c->b->ctx, NULL));
+        return bench_device_copy(c->b, c->to, c->from, c->bytes);
     int threads = c->b->device.threads;
     #pragma omp parallel for num_threads(threads) schedule(static)
     for (int t = 0; t < threads; t++) {

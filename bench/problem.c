@@ -32,13 +32,13 @@ static struct {
 static trine_status load_direct(void)
 {
     if (direct.library) return TRINE_SUCCESS;
-    char path[1024] = "libtrine_direct.so.0"; /* beside libtrine, wherever that is */
+    char path[1024] = TRINE_DIRECT_SONAME; /* beside libtrine, wherever that is */
     Dl_info trine;
     __typeof__(trine_wall_time) *function = trine_wall_time;
     void *address;
     memcpy(&address, &function, sizeof address);
     const char *slash = dladdr(address, &trine) ? strrchr(trine.dli_fname, '/') : NULL;
-    if (slash) snprintf(path, sizeof path, "%.*s/libtrine_direct.so.0", (int)(slash - trine.dli_fname), trine.dli_fname);
+    if (slash) snprintf(path, sizeof path, "%.*s/%s", (int)(slash - trine.dli_fname), trine.dli_fname, TRINE_DIRECT_SONAME);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) return trine_fail(TRINE_ERR_NOT_BUILT, "chol: and lu: need libtrine_direct: %s", dlerror());
     direct.create = dlsym(library, "trine_factor_create");
@@ -48,7 +48,7 @@ static trine_status load_direct(void)
     direct.destroy = dlsym(library, "trine_factor_destroy");
     if (!direct.create || !direct.get_info || !direct.get_triangle || !direct.get_panels || !direct.destroy) {
         dlclose(library);
-        return trine_fail(TRINE_ERR_NOT_BUILT, "libtrine_direct.so.0 has no trine_factor_...");
+        return trine_fail(TRINE_ERR_NOT_BUILT, TRINE_DIRECT_SONAME " has no trine_factor_...");
     }
     direct.library = library;
     return TRINE_SUCCESS;
@@ -236,7 +236,7 @@ static trine_status place_panels(bench *b, bench_source source, bench_problem *p
     p->panels = p->lower_panels;
     if (upper && source->kind == LU) TRY(direct.get_panels(source->factor, TRINE_UPPER, &p->panels));
     const size_t bytes = (size_t)p->panels.value_offsets[p->panels.n_panels] * trine_dtype_size(p->dtype);
-    TRY((values = trine_host_calloc(b->ctx, 1, bytes)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    TRY((values = bench_alloc(b->ctx, 1, bytes, true)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     numbers[p->dtype].convert_panels(&p->panels, upper, values);
     p->panels.dtype = p->dtype;
     p->panels.values = NULL;
@@ -324,10 +324,10 @@ trine_status bench_problem_set_nrhs(bench *b, bench_problem *p, int64_t nrhs)
     p->B = p->X;
     TRY(trine_alloc(b->ctx, b->device.space, vector_bytes(p), &p->B.data));
     TRY(trine_alloc(b->ctx, b->device.space, vector_bytes(p), &p->X.data));
-    TRY((p->host_b = trine_host_alloc(b->ctx, 1, vector_bytes(p))) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
-    TRY((p->host_x = trine_host_alloc(b->ctx, 1, vector_bytes(p))) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
-    TRY((p->checked_x = trine_host_alloc(b->ctx, 1, vector_bytes(p))) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
-    TRY((p->reference = trine_host_alloc(b->ctx, p->n, sizeof(long double complex))) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    TRY((p->host_b = bench_alloc(b->ctx, 1, vector_bytes(p), false)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    TRY((p->host_x = bench_alloc(b->ctx, 1, vector_bytes(p), false)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    TRY((p->checked_x = bench_alloc(b->ctx, 1, vector_bytes(p), false)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    TRY((p->reference = bench_alloc(b->ctx, p->n, sizeof(long double complex), false)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
 
     numbers[p->dtype].fill(p->host_b, p->n * nrhs);
     TRY(trine_copy(b->ctx, p->B.data, b->device.space, p->host_b, TRINE_HOST, vector_bytes(p)));
@@ -359,7 +359,7 @@ trine_status bench_problem_check(bench *b, bench_problem *p, bench_check *found)
                                        p->X.layout == TRINE_ROWMAJOR ? 1 : p->X.ld, p->reference);
     for (int64_t i = 0; i < p->n; i++)
         if (T.offsets[i + 1] - T.offsets[i] > longest) longest = T.offsets[i + 1] - T.offsets[i];
-    found->bound = 4 * (double)(longest + 4) * trine_dtype_eps(p->dtype);
+    found->bound = 4 * (double)(longest + 4) * precision_eps(p->dtype);
     memcpy(p->checked_x, p->host_x, vector_bytes(p));
     p->checked = *found;
     p->has_checked = true;

@@ -11,7 +11,7 @@
 const char *bench_dtype_name(trine_dtype t)
 {
     static const char *const names[] = {"?", "s", "d", "c", "z"};
-    return names[trine_dtype_is_valid(t) ? t : 0];
+    return names[trine_dtype_size(t) ? t : 0];
 }
 
 bench_record bench_record_begin(const char *suite, const char *matrix)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "core/gpu.h"
+#include "cuda.h"
 
 /* Everything used of cuSPARSE; the last two are missing in releases before 12.1 and 12.4. */
 #define REQUIRED(X)                                                                                              \
@@ -126,10 +126,10 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     s->p = p;
     s->type = types[p->dtype];
     s->op = p->op == TRINE_T ? CUSPARSE_OPERATION_TRANSPOSE : p->op == TRINE_H ? CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
-    if (trine_dtype_is_single(p->dtype)) s->one.s[0] = 1;
+    if (is_single(p->dtype)) s->one.s[0] = 1;
     else s->one.d[0] = 1;
     TRY(SPARSE(Create, &s->handle));
-    TRY(SPARSE(SetStream, s->handle, (gpuStream_t)trine_exec_stream(b->ctx, NULL)));
+    TRY(SPARSE(SetStream, s->handle, (cudaStream_t)b->stream));
     int version = 0;
     TRY(SPARSE(GetVersion, s->handle, &version));
     snprintf(s->version, sizeof s->version, "%d.%d.%d", version / 1000, version / 100 % 10, version % 100);

@@ -89,7 +89,7 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     (void)method;
     *self = NULL;
     if (b->device.space != TRINE_HOST) FAIL(TRINE_ERR_UNSUPPORTED, "MKL runs on the CPU, this is a CUDA run");
-    if (trine_dtype_is_complex(p->dtype)) FAIL(TRINE_ERR_UNSUPPORTED, "compared in real precisions only");
+    if (is_complex(p->dtype)) FAIL(TRINE_ERR_UNSUPPORTED, "compared in real precisions only");
     if (p->nnz > INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "more than 2^31 - 1 nonzeros");
     TRY(load());
     if (!(s = calloc(1, sizeof *s))) FAIL(TRINE_ERR_MEMORY, "no memory");
@@ -109,7 +109,7 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     TRY(trine_matrix_get_arrays(p->T, &offsets, &columns, &values));
     TRY(ALLOC(b->ctx, s->offsets, p->n + 1));
     TRY(ALLOC(b->ctx, s->columns, p->nnz));
-    TRY((s->values = trine_host_alloc(b->ctx, 1, bytes)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    TRY((s->values = bench_alloc(b->ctx, 1, bytes, false)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     for (int64_t i = 0; i <= p->n; i++) s->offsets[i] = (int)offsets[i];
     memcpy(s->columns, columns, (size_t)p->nnz * sizeof *columns);
     memcpy(s->values, values, bytes);

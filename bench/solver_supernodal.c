@@ -4,7 +4,7 @@
 
 #include "bench.h"
 #include "graph.h"
-#include "supernodal/supernodal.h"
+#include "core/test_interface.h"
 
 typedef struct {
     bench *b;

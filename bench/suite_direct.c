@@ -253,7 +253,7 @@ static void run_trine(problem *p, const struct method *method, double peer_ms)
             const trine_supernodal_info *u = lu ? &info.upper_panels : &info.lower_panels;
             bench_record_add_number(&r, "entries_a_level", (double)u->nnz_merged / (double)(u->levels_merged ? u->levels_merged : 1));
         }
-        const double eps = method->single && !method->refine ? trine_dtype_eps(TRINE_S) / trine_dtype_eps(TRINE_D) : 1;
+        const double eps = method->single && !method->refine ? precision_eps(TRINE_S) / precision_eps(TRINE_D) : 1;
         finish(p, &r, solve_ours, &o, NULL, MOST_EPS * eps, peer_ms);
     }
     trine_direct_destroy(&o.plan);

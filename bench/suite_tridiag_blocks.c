@@ -66,7 +66,7 @@ static trine_status factorize(const solver *s)
     const size_t step = (size_t)(p->n * p->block) * p->element;
     const char *a = p->blocks, *b = a + step, *c = b + step;
     return p->b->device.space == TRINE_HOST ? trine_bgtf_cpu(p->b->device.threads, p->dtype, rows, p->block, &s->options, a, b, c, s->factor, s->factor_bytes)
-                                            : trine_bgtf(trine_exec_stream(p->b->ctx, NULL), p->dtype, rows, p->block, &s->options, a, b, c, s->factor, s->factor_bytes);
+                                            : trine_bgtf(p->b->stream, p->dtype, rows, p->block, &s->options, a, b, c, s->factor, s->factor_bytes);
 }
 static trine_status substitute(const solver *s)
 {
@@ -74,7 +74,7 @@ static trine_status substitute(const solver *s)
     const int64_t rows = p->n / p->block;
     return p->b->device.space == TRINE_HOST
                ? trine_bgtfs_cpu(p->b->device.threads, p->dtype, rows, p->block, p->nrhs, &s->options, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
-               : trine_bgtfs(trine_exec_stream(p->b->ctx, NULL), p->dtype, rows, p->block, p->nrhs, &s->options, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+               : trine_bgtfs(p->b->stream, p->dtype, rows, p->block, p->nrhs, &s->options, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
 }
 static trine_status solve_at_once(const solver *s)
 {
@@ -84,7 +84,7 @@ static trine_status solve_at_once(const solver *s)
     const char *a = p->blocks, *b = a + step, *c = b + step;
     return p->b->device.space == TRINE_HOST
                ? trine_bgtsv_cpu(p->b->device.threads, p->dtype, rows, p->block, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
-               : trine_bgtsv(trine_exec_stream(p->b->ctx, NULL), p->dtype, rows, p->block, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+               : trine_bgtsv(p->b->stream, p->dtype, rows, p->block, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
 }
 
 static trine_status create(const tridiag_problem *p, const char *method, void **self)

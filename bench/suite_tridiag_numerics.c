@@ -67,6 +67,7 @@ static trine_status read_bands(bench *b, const char *spec, int *kl, int *ku, int
     const void *values;
     trine_matrix_structure structure;
     host.ctx = NULL;
+    host.stream = NULL;
     TRY(trine_context_create(&host.ctx, "cpu"));
     TRY(bench_read_matrix(&host, spec, &A));
     TRY(trine_matrix_get_arrays(A, &offsets, &columns, &values));

@@ -54,7 +54,7 @@ static trine_status dense(const solver *s)
     const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
     return p->b->device.space == TRINE_HOST
                ? trine_gtsv_csc2dense_cpu(p->b->device.threads, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, p->X, p->n, s->work, s->work_bytes)
-               : trine_gtsv_csc2dense(trine_exec_stream(p->b->ctx, NULL), p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, p->X, p->n, s->work, s->work_bytes);
+               : trine_gtsv_csc2dense(p->b->stream, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, p->X, p->n, s->work, s->work_bytes);
 }
 static trine_status selected(const solver *s)
 {
@@ -62,7 +62,7 @@ static trine_status selected(const solver *s)
     const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
     return p->b->device.space == TRINE_HOST
                ? trine_gtsv_csc2csc_cpu(p->b->device.threads, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, s->x_values, s->x_rows, s->offsets, s->work, s->work_bytes)
-               : trine_gtsv_csc2csc(trine_exec_stream(p->b->ctx, NULL), p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, s->x_values, s->x_rows, s->offsets, s->work, s->work_bytes);
+               : trine_gtsv_csc2csc(p->b->stream, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, s->x_values, s->x_rows, s->offsets, s->work, s->work_bytes);
 }
 
 static trine_status create(const tridiag_problem *p, const char *method, void **self)

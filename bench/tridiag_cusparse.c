@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/gpu.h"
+#include "cuda.h"
 #include "tridiag.h"
 
 /* One interface for both precisions. */
@@ -125,7 +125,7 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     if (!(s->routine = symbol(s, precision, routine, "")) || !(query = symbol(s, precision, routine, "_bufferSizeExt")))
         FAIL(TRINE_ERR_NOT_BUILT, "this cuSPARSE has no %s", routine);
     TRY(check(create_handle(&s->handle), "Create"));
-    TRY(check(set_stream(s->handle, trine_exec_stream(p->b->ctx, NULL)), "SetStream"));
+    TRY(check(set_stream(s->handle, p->b->stream), "SetStream"));
     if (batch) {
         TRY(trine_alloc(p->b->ctx, TRINE_DEVICE, (size_t)(p->kl + p->ku + 1) * tridiag_band_bytes(p), &at));
         s->bands = at;
@@ -145,9 +145,8 @@ static trine_status reset(void *self)
     const solver *s = self;
     const tridiag_problem *p = s->p;
     const size_t bands = (size_t)(p->kl + p->ku + 1) * tridiag_band_bytes(p);
-    void *stream = trine_exec_stream(p->b->ctx, NULL);
-    trine_status status = trine_device_copy_async(p->b->ctx, p->X, s->given ? s->given + bands : p->D, (size_t)p->nrhs * tridiag_band_bytes(p), stream);
-    if (!status && s->bands) status = trine_device_copy_async(p->b->ctx, s->bands, s->given ? s->given : p->bands, bands, stream);
+    trine_status status = bench_device_copy(p->b, p->X, s->given ? s->given + bands : p->D, (size_t)p->nrhs * tridiag_band_bytes(p));
+    if (!status && s->bands) status = bench_device_copy(p->b, s->bands, s->given ? s->given : p->bands, bands);
     return status;
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/gpu.h"
+#include "cuda.h"
 #include "tridiag.h"
 
 #define REQUIRED(X)                                                                                                                 \
@@ -136,7 +136,7 @@ done:
 static trine_status reset(void *self)
 {
     const solver *s = self;
-    return s->factors ? trine_device_copy_async(s->p->b->ctx, s->values, s->given, (size_t)s->nnz * s->p->element, trine_exec_stream(s->p->b->ctx, NULL)) : TRINE_SUCCESS;
+    return s->factors ? bench_device_copy(s->p->b, s->values, s->given, (size_t)s->nnz * s->p->element) : TRINE_SUCCESS;
 }
 static trine_status factorize(const solver *s)
 {
@@ -208,7 +208,7 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
         FAIL(TRINE_ERR_UNSUPPORTED, "systems that lie one after the other, with one right-hand side and less than 2^31 elements");
     TRY(load());
     TRY(SPARSE(Create, &s->handle));
-    TRY(SPARSE(SetStream, s->handle, (gpuStream_t)trine_exec_stream(p->b->ctx, NULL)));
+    TRY(SPARSE(SetStream, s->handle, (cudaStream_t)p->b->stream));
     TRY(make_matrix(s));
     TRY(prepare(s));
 done:

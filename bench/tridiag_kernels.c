@@ -31,9 +31,9 @@ trine_status tridiag_measure_kernels(bench *b, trine_dtype dtype, int64_t n)
     snprintf(name, sizeof name, "kernel: n=%lld", (long long)n);
     TRY(tridiag_problem_make(b, dtype, n, 1, 1, 1, 1, false, &p));
     TRY(trine_alloc(b->ctx, TRINE_DEVICE, tridiag_band_bytes(&p), &work));
-    TRY(trine_device_copy_async(b->ctx, work, p.D, tridiag_band_bytes(&p), trine_exec_stream(b->ctx, NULL))); /* any finite numbers */
+    TRY(bench_device_copy(b, work, p.D, tridiag_band_bytes(&p))); /* any finite numbers */
     for (int k = 0; k < TRIDIAG_KERNELS; k++) {
-        launch l = {k, {dtype == TRINE_D, n, tridiag_band(&p, -1), tridiag_band(&p, 0), tridiag_band(&p, 1), p.D, p.X, work, trine_exec_stream(b->ctx, NULL)}};
+        launch l = {k, {dtype == TRINE_D, n, tridiag_band(&p, -1), tridiag_band(&p, 0), tridiag_band(&p, 1), p.D, p.X, work, b->stream}};
         bench_record r = bench_record_begin("tridiag", name);
         bench_time time;
         TRY(bench_measure(b, run, &l, &time));

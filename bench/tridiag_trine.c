@@ -91,7 +91,7 @@ static trine_status reset(void *self)
     const tridiag_problem *p = s->p;
     const size_t bytes = (size_t)p->nrhs * tridiag_band_bytes(p), most = (size_t)1 << 17;
     if (p->b->device.space == TRINE_HOST) return TRINE_SUCCESS;
-    return trine_device_copy_async(p->b->ctx, p->X, p->D, bytes < most ? bytes : most, trine_exec_stream(p->b->ctx, NULL));
+    return bench_device_copy(p->b, p->X, p->D, bytes < most ? bytes : most);
 }
 
 static trine_status solve(void *self)
@@ -99,7 +99,7 @@ static trine_status solve(void *self)
     const solver *s = self;
     const tridiag_problem *p = s->p;
     const bool host = p->b->device.space == TRINE_HOST;
-    void *stream = host ? NULL : trine_exec_stream(p->b->ctx, NULL);
+    void *stream = host ? NULL : p->b->stream;
     if (s->blocks) {
         const size_t step = (size_t)(2 * p->n) * p->element;
         const char *blocks = p->blocks;

@@ -1,6 +1,6 @@
 #include "harness.h"
 
-#include "core/gpu_limits.h"
+#include "core/test_interface.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TEXT(x) #x
+#define VERSION_TEXT(x) TEXT(x)
+
 static void every_status_has_a_text(void **state)
 {
     (void)state;
@@ -27,7 +30,44 @@ static void devices_that_do_not_exist_are_refused_with_a_reason(void **state)
     FAILS(build.cuda ? TRINE_ERR_DEVICE : TRINE_ERR_NOT_BUILT, NULL, trine_context_create(&ctx, "cuda:4096"));
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_context_create(NULL, "cpu"));
     trine_get_build_info(NULL); /* nothing to fill, and no status to say so */
-    assert_string_equal(build.version, "0.1.0");
+    assert_string_equal(build.version, VERSION_TEXT(TRINE_VERSION_MAJOR) "." VERSION_TEXT(TRINE_VERSION_MINOR) "." VERSION_TEXT(TRINE_VERSION_PATCH));
+}
+
+static void a_program_fails_in_trines_way(void **state)
+{
+    (void)state;
+    FAILS(TRINE_ERR_IO, "row 7 of b.txt", trine_fail(TRINE_ERR_IO, "row %d of %s", 7, "b.txt"));
+    assert_string_equal(trine_last_error(), "row 7 of b.txt");
+    assert_int_equal(trine_fail(TRINE_SUCCESS, "%s", "nothing failed"), TRINE_SUCCESS);
+    assert_string_equal(trine_last_error(), "nothing failed");
+    char text[2000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    assert_int_equal(trine_fail(TRINE_ERR_STATE, "%s", text), TRINE_ERR_STATE);
+    assert_int_equal(strlen(trine_last_error()), 511);
+    text[511] = 0;
+    assert_string_equal(trine_last_error(), text);
+}
+
+static void a_device_is_entered_and_left(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    int saved = -2, inner = -2;
+    OK(trine_context_enter(ctx, &saved));
+    assert_int_equal(saved >= 0, test_on_gpu()); /* the runtime always has a current device */
+    OK(trine_context_enter(ctx, &inner)); /* they nest */
+    if (test_on_gpu()) {
+        trine_context_info info;
+        OK(trine_context_get_info(ctx, &info));
+        assert_int_equal(inner, info.device);
+    }
+    OK(trine_context_leave(ctx, inner));
+    OK(trine_context_leave(ctx, saved));
+    FAILS(TRINE_ERR_ARGUMENT, "saved is NULL", trine_context_enter(ctx, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_context_enter(NULL, &saved));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_context_leave(NULL, saved));
+    OK(trine_context_destroy(&ctx));
 }
 
 static void auto_takes_a_device_or_says_why_not(void **state)
@@ -172,6 +212,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_has_a_text),
         cmocka_unit_test(devices_that_do_not_exist_are_refused_with_a_reason),
+        cmocka_unit_test(a_program_fails_in_trines_way),
+        cmocka_unit_test(a_device_is_entered_and_left),
         cmocka_unit_test(auto_takes_a_device_or_says_why_not),
         cmocka_unit_test(threads_are_taken_from_the_name),
         cmocka_unit_test(memory_goes_through_the_callers_allocator),

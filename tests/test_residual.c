@@ -4,7 +4,7 @@
 
 #include "elements.h"
 #include "harness.h"
-#include "matrix/vectors.h"
+#include "core/direct_interface.h"
 
 enum { N = 300, MOST_ENTRIES = 40, COLUMNS = 3, PADDING = 2 };
 

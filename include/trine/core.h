@@ -48,6 +48,14 @@ TRINE_API const char *trine_status_string(trine_status status);
  *  library that is not in a handle. */
 TRINE_API const char *trine_last_error(void);
 
+/** Store a sentence, written as printf would, for this thread's trine_last_error, and return status. For code that trine calls back, and
+ *  for code around trine that fails in its way: `return trine_fail(TRINE_ERR_ARGUMENT, "%d steps", steps);`. More than 511 bytes are cut
+ *  off. Never fails itself. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+TRINE_API trine_status trine_fail(trine_status status, const char *format, ...);
+
 /* ------------------------------------------------------------------- enums */
 /* Every enum of an options struct has 0 = automatic or the common default: a zeroed struct means "choose for me". */
 
@@ -121,6 +129,11 @@ TRINE_API trine_status trine_context_set_stream(trine_context ctx, void *stream)
 TRINE_API trine_status trine_context_get_stream(trine_context ctx, void **stream);
 /** Wait for everything on the context's stream, and report what failed there. No-op on the CPU. */
 TRINE_API trine_status trine_context_synchronize(trine_context ctx);
+
+/** Between these two, ctx's device is the current CUDA device of this thread, and the one that was is so again afterwards: for CUDA calls of
+ *  your own, and for functions that run on the current device (tridiagonal.h). *saved goes from one to the other. No-op on the CPU. */
+TRINE_API trine_status trine_context_enter(trine_context ctx, int *saved);
+TRINE_API trine_status trine_context_leave(trine_context ctx, int saved);
 
 /** Memory from the context's allocator: host, or (space TRINE_DEVICE, CUDA contexts only) device memory. bytes = 0 gives NULL. */
 TRINE_API trine_status trine_alloc(trine_context ctx, trine_space space, size_t bytes, void **p);

@@ -129,6 +129,21 @@ void trine_get_build_info(trine_build_info *info)
     trine_fill_build_info(info);
 }
 
+trine_status trine_context_enter(trine_context ctx, int *saved)
+{
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(saved, "saved is NULL");
+    trine_device_enter(ctx, saved);
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_context_leave(trine_context ctx, int saved)
+{
+    REQUIRE(ctx, "ctx is NULL");
+    trine_device_leave(ctx, saved);
+    return TRINE_SUCCESS;
+}
+
 /* -------------------------------------------------------------------- logs */
 
 trine_status trine_context_set_log(trine_context ctx, trine_log_fn fn, void *user, int level)

@@ -3,6 +3,7 @@
 #define TRINE_GPU_LIMITS_H
 
 #include "core/internal.h"
+#include "core/test_interface.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,9 +31,6 @@ trine_status trine_gpu_allow_shared(const void *kernel, size_t bytes);
 /** The same, where several blocks share a multiprocessor: shared memory is preferred to cache, too. A kernel is always allowed in one of the two ways. */
 trine_status trine_gpu_prefer_shared(const void *kernel, size_t bytes);
 
-/** For tests of smaller devices on a larger one: from now on every device is taken for one of at most this compute capability (80, 86, ...)
- *  with at most so many bytes of shared memory a block; 0: as it is. Before the first context. */
-TRINE_API void trine_gpu_pretend(int capability, int shared_bytes);
 /** The capability to show of a device of `capability`. */
 int trine_gpu_shown_capability(int capability);
 

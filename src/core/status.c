@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "core/internal.h"
+#include <trine/core.h>
 
 static _Thread_local char last_error[512];
 

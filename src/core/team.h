@@ -1,6 +1,7 @@
 /* A context's helpers: threads that join in where there is work. A job is written so that whoever comes can take pieces of it and nobody
  * has to come: the thread that called gets to the end alone where helpers have no core, are asleep, help another thread, or are not
- * there any more (in the child of a fork). So what it ever waits for is a piece that somebody has begun. */
+ * there any more (in the child of a fork). So what it ever waits for is a piece that somebody has begun.
+ * What is marked TRINE_API is exported for tests alone, as what core/test_interface.h declares. */
 #ifndef TRINE_TEAM_H
 #define TRINE_TEAM_H
 
@@ -18,7 +19,7 @@ typedef bool (*trine_team_work)(void *job, int me);
  *  nothing. */
 TRINE_API void trine_team_start(trine_context ctx);
 /** End them; the context is about to be freed. */
-TRINE_API void trine_team_end(trine_context ctx);
+void trine_team_end(trine_context ctx);
 
 /** Run a job by up to `threads` threads, this one included, and return when all that began something have ended it. wakes: the job is worth
  *  the 5 to 10 us that it takes to wake helpers; else only those come that are awake, as they are for some milliseconds after a job, and
@@ -35,11 +36,6 @@ static inline int trine_threads_with_cores(trine_context ctx)
     const int cores = omp_get_num_procs();
     return ctx->threads < cores ? ctx->threads : cores;
 }
-
-/** Between these two, OpenMP regions that other libraries enter from this thread run on it alone if ctx has one thread. `before` goes from
- *  one to the other. */
-TRINE_API int trine_openmp_limit(trine_context ctx);
-TRINE_API void trine_openmp_restore(int before);
 
 /* ------------------------------------------------------------------- waiting */
 

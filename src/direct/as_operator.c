@@ -1,6 +1,5 @@
 /* The direct solve as an operator. */
 #include "direct/plan.h"
-#include "operator/operator.h"
 
 static trine_status work(void *plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out)
 {
@@ -12,7 +11,7 @@ static trine_status solve(void *plan, trine_transpose op, const void *alpha, con
     return trine_direct_solve(plan, op, B, X, exec);
 }
 static trine_status destroy(void *plan) { return trine_direct_destroy(&(trine_direct){plan}); }
-static const op_plan_functions functions = {work, solve, destroy, .takes_alpha = false};
+static const trine_op_plan functions = {work, solve, destroy, .takes_alpha = false};
 
 trine_status trine_direct_as_op(trine_direct plan, trine_op *op)
 {
@@ -21,5 +20,5 @@ trine_status trine_direct_as_op(trine_direct plan, trine_op *op)
     REQUIRE(plan, "plan is NULL");
     const trine_op_info info = {.dtype = plan->dtype, .rows = plan->n, .cols = plan->n, .ops = plan->ops, .max_nrhs = INT64_MAX, .capturable = 1};
     trine_retain(&plan->refs);
-    return operator_from_plan(plan->ctx, op, &info, plan, &functions);
+    return trine_op_from_plan(plan->ctx, op, &info, plan, &functions);
 }

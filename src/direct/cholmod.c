@@ -2,7 +2,6 @@
  * Chen, Davis, Hager, Rajamanickam 2008: Algorithm 887. */
 #include <string.h>
 
-#include "core/team.h"
 #include "direct/cholmod_common.h"
 #include "direct/direct.h"
 #include "direct/isolation.h"

@@ -4,7 +4,7 @@
 
 #include <trine/direct.h>
 
-#include "core/internal.h"
+#include "core/direct_interface.h"
 
 /** One factorization library. F->n >= 1; F->A is set. */
 struct factor_backend {
@@ -46,6 +46,14 @@ struct trine_factor_s {
     int64_t *row_offsets, *value_offsets;
     trine_panels upper;                   /* of U^T, all of it owned here; n_panels = 0: not made yet */
 };
+
+/** Where the context's vectors live. */
+static inline trine_space direct_space(trine_context ctx)
+{
+    trine_context_info info = {0};
+    trine_context_get_info(ctx, &info); /* fails for NULL alone */
+    return info.space;
+}
 
 /** A handle for a factor of order n that another program made, with its permutations' arrays. */
 trine_status factor_take(trine_context ctx, trine_factor *F, const struct factor_backend *backend, trine_direct_method method, trine_dtype dtype, int64_t n,

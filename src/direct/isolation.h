@@ -3,7 +3,7 @@
 #ifndef TRINE_DIRECT_ISOLATION_H
 #define TRINE_DIRECT_ISOLATION_H
 
-#include "core/internal.h"
+#include "core/direct_interface.h"
 
 /** The blocks of memory that SuperLU holds, from ctx's allocator. */
 typedef struct {

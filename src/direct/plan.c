@@ -90,7 +90,7 @@ static void destroy_rows(trine_direct D)
 static trine_status take_matrix(trine_direct D, trine_matrix A)
 {
     trine_status status = TRINE_SUCCESS;
-    if (A) trine_retain((int *)A); /* every handle starts with its reference count */
+    if (A) trine_retain_matrix(A);
     trine_matrix_destroy(&D->A);
     destroy_rows(D);
     D->A = A;
@@ -176,7 +176,7 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     D->F = F;
     D->options = *options;
     D->dtype = dtype;
-    D->space = ctx->info.space;
+    D->space = direct_space(ctx);
     D->n = F->n;
     D->ops = options->ops ? options->ops : TRINE_N;
     D->max_nrhs = options->triangular.max_nrhs ? options->triangular.max_nrhs : 1;

@@ -1,7 +1,6 @@
 /* Solves with a direct plan: permutations and scales around two triangular solves (sweeps.c), and iterative refinement. All that a solve
  * writes is in its work. */
 #include "direct/plan.h"
-#include "matrix/vectors.h"
 
 trine_status plan_without_factor(void) { return trine_fail(TRINE_ERR_STATE, "the plan has no factor: the last trine_direct_update failed"); }
 
@@ -68,7 +67,7 @@ trine_status trine_direct_solve(trine_direct D, trine_transpose op, const trine_
                           (long long)work->nrhs);
     trine_retain(&D->refs); /* whoever destroys the plan meanwhile */
     TRY(trine_solve_begin(&D->usage, &work->base.usage, "give each thread a work of its own (trine_direct_work)"));
-    status = solve(D, work, op, &from, &to, trine_exec_stream(D->ctx, exec));
+    status = solve(D, work, op, &from, &to, exec ? exec->stream : NULL);
     trine_solve_end(&D->usage, &work->base.usage);
 done:
     trine_direct_destroy(&D);

@@ -226,13 +226,14 @@ static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_in
     /* Entries of L a panel on average, below which a CPU is faster row by row (measured: docs/supernodal.md). */
     enum { TINY_PANEL = 16 };
     const char *no = NULL;
+    const bool on_gpu = direct_space(s->ctx) == TRINE_DEVICE;
     const bool panels = factor->method == TRINE_DIRECT_CHOLESKY || factor->method == TRINE_DIRECT_LU;
     if (s->options.solver == TRINE_SOLVER_GENERAL) no = "asked for";
     else if (s->options.solver == TRINE_SOLVER_SUPERNODAL) no = NULL;
     else if (!panels) no = "the factor has no supernodal panels";
     else if (s->options.triangular.method) no = "a method of the general solve was asked for";
-    else if (s->options.triangular.summation == TRINE_ORDER_DETERMINISTIC && s->ctx->cuda) no = "a fixed order of summation was asked for";
-    else if (!s->ctx->cuda && factor->nnz_L < TINY_PANEL * F->panels.n_panels) no = "the factor's supernodal panels are tiny";
+    else if (s->options.triangular.summation == TRINE_ORDER_DETERMINISTIC && on_gpu) no = "a fixed order of summation was asked for";
+    else if (!on_gpu && factor->nnz_L < TINY_PANEL * F->panels.n_panels) no = "the factor's supernodal panels are tiny";
     snprintf(s->reason, sizeof s->reason, "%s", no ? no : s->options.solver ? "asked for" : "the factor has supernodal panels");
     return !no;
 }

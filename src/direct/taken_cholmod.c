@@ -4,7 +4,6 @@
 
 #include "direct/cholmod_common.h"
 #include "direct/direct.h"
-#include "supernodal/supernodal.h"
 
 typedef long long ll;
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "direct/superlu_panels.h"
-#include "supernodal/supernodal.h"
 
 typedef long long ll;
 

@@ -201,6 +201,12 @@ trine_status trine_matrix_csc(trine_context ctx, trine_matrix *A, trine_dtype t,
     return new_view(ctx, A, TRINE_CSC, t, n_rows, n_cols, nnz, space, offset_bits, column_offsets, index_bits, rows, values);
 }
 
+trine_matrix trine_retain_matrix(trine_matrix A)
+{
+    trine_retain(&A->refs);
+    return A;
+}
+
 trine_status trine_matrix_destroy(trine_matrix *A)
 {
     if (!A || !*A) return TRINE_SUCCESS;

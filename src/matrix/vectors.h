@@ -1,4 +1,4 @@
-/* Sums and residuals of blocks of vectors, for iterative refinement, and the backends of them and of trine_vectors_permute. */
+/* The backends of trine_vectors_permute, and of sums and residuals of blocks of vectors (direct_interface.h), for iterative refinement. */
 #ifndef TRINE_MATRIX_VECTORS_H
 #define TRINE_MATRIX_VECTORS_H
 
@@ -9,12 +9,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** Y := Y + X, in the context's space, where the layouts may differ; X != Y. Asynchronous on stream (NULL = the context's), capturable. */
-TRINE_API trine_status trine_vectors_add(trine_context ctx, trine_dtype t, const trine_dense *X, const trine_dense *Y, void *stream);
-/** R := B - A X with a CSR matrix A in its context's space, for vectors of A's dtype there. Every row is summed to about twice the
- *  precision (on a CPU in long double) and rounded once. R may be B, not X. Asynchronous as well. */
-TRINE_API trine_status trine_vectors_residual(trine_matrix A, const trine_dense *X, const trine_dense *B, const trine_dense *R, void *stream);
 
 /** One permutation of rows, with element (i,j) at i*row + j*col of each block. */
 typedef struct {

@@ -114,7 +114,7 @@ static void release_plan(trine_op op)
 }
 static const op_kind plan_kind = {.scratch_bytes = plan_scratch_bytes, .apply = apply_plan, .release = release_plan};
 
-trine_status operator_from_plan(trine_context ctx, trine_op *out, const trine_op_info *info, void *plan, const op_plan_functions *functions)
+trine_status trine_op_from_plan(trine_context ctx, trine_op *out, const trine_op_info *info, void *plan, const trine_op_plan *functions)
 {
     const trine_status status = operator_create(ctx, &plan_kind, info, 0, out);
     if (status) {

@@ -34,14 +34,6 @@ typedef struct {
     void (*release)(trine_op op); /* the kind's own members; NULL: none */
 } op_kind;
 
-/** A plan whose solve X := alpha op(T)^-1 B is the operator: its public functions. */
-typedef struct {
-    trine_status (*work)(void *plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
-    trine_status (*solve)(void *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
-    trine_status (*destroy)(void *plan);
-    bool takes_alpha;         /* solve does; else it is given 1 */
-} op_plan_functions;
-
 struct trine_op_s {
     int refs;
     trine_context ctx;
@@ -57,15 +49,13 @@ struct trine_op_s {
     void *user;
     void (*release)(void *user);
     void *plan;
-    const op_plan_functions *plan_functions;
+    const trine_op_plan *plan_functions;
     trine_work own_work;      /* of calls without one; NULL: there was no such call yet */
     trine_usage usage, own_usage;
 };
 
 /** A new node with one reference, `count` parts still NULL. *op is NULL after a failure. */
 trine_status operator_create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count, trine_op *op);
-/** An operator of a plan, whose reference it takes over, after a failure as well. */
-TRINE_API trine_status operator_from_plan(trine_context ctx, trine_op *op, const trine_op_info *info, void *plan, const op_plan_functions *functions);
 /** Y := alpha op(A) X + beta Y with the work made for this node; the call is checked, but alpha may be zero, and blocks may be empty. */
 trine_status operator_apply(trine_op op, const op_call *call, trine_work work);
 

@@ -5,6 +5,7 @@
 #include <trine/supernodal.h>
 
 #include "core/plan.h"
+#include "core/test_interface.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,8 +42,6 @@ typedef struct {
     int64_t min_panels_per_level, max_panels_per_level;
 } supernodal_structure;
 
-/** What trine_supernodal_analyse asks of panels. */
-TRINE_API trine_status trine_panels_check(const trine_panels *panels);
 /** Check the panels, build the tree, merge. fill < 0: no merging; >= 1: all into one. `level_zeros`: this many zeros more, in all
  *  panels of a level together, are worth a level less. `padding`: ld is a multiple of it. */
 trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, double level_zeros, int padding,
@@ -63,9 +62,6 @@ typedef struct {
  *  is freed by trine_panels_free and trine_free; nothing is left after a failure. T: host or device. */
 trine_status supernodal_lay_out_triangle(trine_context ctx, trine_matrix T, int64_t n_supernodes, const int32_t *first_column,
                                          const trine_panels_options *options, trine_panels *panels, supernodal_places *places);
-
-/** Told that level k of the way through the levels is about to be put on `stream`, and with k = levels that all of them are. */
-typedef void (*supernodal_level_watch)(void *user, int64_t k, void *stream);
 
 /* Inverses are put to a trial by numeric (cpu/growth.c, cuda/growth.cu): with x known, every panel is given the right-hand side that
  * the solve would give it, and what comes out is put into L x = b and L^T x = b. The largest residual over eps ||L|| ||x||, in the
@@ -132,9 +128,6 @@ struct supernodal_backend {
     /** plan->panel_values from a triangle's values in the context's space. */
     trine_status (*place)(trine_supernodal plan, const void *values, void *stream);
 };
-/** Measure by levels (the benchmark does): solves level by level on a GPU that are launched kernel by kernel, or captured by the
- *  caller, call `watch` (NULL: no more) between levels. */
-TRINE_API void trine_supernodal_watch_levels(trine_supernodal plan, supernodal_level_watch watch, void *user);
 extern const struct supernodal_backend supernodal_cpu, supernodal_cuda;
 
 /** triangle.c: numeric with the values of the triangle that the plan was made from, and conj(L)^-1 for an upper one. */

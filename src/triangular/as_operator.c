@@ -11,7 +11,7 @@ static trine_status solve(void *plan, trine_transpose op, const void *alpha, con
     return trine_triangular_solve(plan, op, alpha, B, X, exec);
 }
 static trine_status destroy(void *plan) { return trine_triangular_destroy(&(trine_triangular){plan}); }
-static const op_plan_functions functions = {work, solve, destroy, .takes_alpha = true};
+static const trine_op_plan functions = {work, solve, destroy, .takes_alpha = true};
 
 trine_status trine_triangular_as_op(trine_triangular plan, trine_op *op)
 {
@@ -21,5 +21,5 @@ trine_status trine_triangular_as_op(trine_triangular plan, trine_op *op)
     const struct trine_plan *base = &plan->base;
     const trine_op_info info = {.dtype = base->dtype, .rows = base->n, .cols = base->n, .ops = base->ops, .max_nrhs = INT64_MAX, .capturable = 1};
     trine_retain(&plan->base.refs);
-    return operator_from_plan(base->ctx, op, &info, plan, &functions);
+    return trine_op_from_plan(base->ctx, op, &info, plan, &functions);
 }

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
 #include "solvers.h"
 
 struct band {
@@ -188,9 +187,10 @@ static trine_status band_solve(void *state, trine_transpose op, const trine_dens
     struct band *band = state;
     int saved; /* the routines run on the current CUDA device */
     band->options.op = op;
-    trine_device_enter(band->ctx, &saved);
-    const trine_status status = band->routine->solve(band, B, X);
-    trine_device_leave(band->ctx, saved);
+    trine_status status = trine_context_enter(band->ctx, &saved);
+    if (status) return status;
+    status = band->routine->solve(band, B, X);
+    trine_context_leave(band->ctx, saved);
     return status;
 }
 

@@ -34,6 +34,10 @@ __attribute__((format(printf, 2, 3))) int fail(enum exit_code code, const char *
 /** The same for a status of the library, with its sentence. */
 int fail_status(trine_status status);
 
+/* One clean-up path: a function with `trine_status status = TRINE_SUCCESS;` and a label `done`. */
+#define TRY(call) do { status = (call); if (status != TRINE_SUCCESS) goto done; } while (0)
+#define FAIL(...) do { status = trine_fail(__VA_ARGS__); goto done; } while (0)
+
 /* ----------------------------------------------------------------- options */
 
 /** First member of every subcommand's options. */
@@ -75,6 +79,12 @@ void json_boolean(const char *key, bool value);
 void json_number(const char *key, double value); /* NaN and Inf become null */
 void json_integers(const char *key, const int64_t *values, int64_t count);
 void json_numbers(const char *key, const double *values, int64_t count);
+
+/* --------------------------------------------------------------- precisions */
+
+static inline bool is_single(trine_dtype t) { return t == TRINE_S || t == TRINE_C; }
+/** 2^-23 for S and C, 2^-52 for D and Z: the unit of backward errors. */
+static inline double precision_eps(trine_dtype t) { return is_single(t) ? 0x1p-23 : 0x1p-52; }
 
 /* ---------------------------------------------------------------- matrices */
 

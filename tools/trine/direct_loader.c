@@ -6,12 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/internal.h"
 #include "direct_loader.h"
-
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
-#define SONAME "libtrine_direct.so." TEXT(TRINE_VERSION_MAJOR)
 
 static struct direct_library functions;
 static char path[PATH_MAX];
@@ -37,11 +32,11 @@ trine_status direct_load(const struct direct_library **library)
     void *handle = NULL;
     if (dladdr((void *)trine_last_error, &libtrine) && libtrine.dli_fname && strrchr(libtrine.dli_fname, '/')) {
         const int folder = (int)(strrchr(libtrine.dli_fname, '/') - libtrine.dli_fname);
-        snprintf(path, sizeof path, "%.*s/%s", folder, libtrine.dli_fname, SONAME);
+        snprintf(path, sizeof path, "%.*s/%s", folder, libtrine.dli_fname, TRINE_DIRECT_SONAME);
         handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
     if (!handle && access(path, F_OK)) { /* a file that is there and does not load keeps its own reason */
-        snprintf(path, sizeof path, "%s", SONAME);
+        snprintf(path, sizeof path, "%s", TRINE_DIRECT_SONAME);
         handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
     if (!handle) return trine_fail(TRINE_ERR_NOT_BUILT, "Cholesky and LU need libtrine_direct, which cannot be loaded: %s", dlerror());

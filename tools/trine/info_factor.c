@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
 #include "info_factor.h"
 
 enum { MERGED, GIVEN };

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/internal.h"
 #include "host_vector.h"
 #include "solvers.h"
 
@@ -359,7 +358,7 @@ done:
  *  componentwise one times that after scaling, whichever promises more. */
 static int right_digits(const struct run *r)
 {
-    const double eps = trine_dtype_eps(r->t);
+    const double eps = precision_eps(r->t);
     const double normwise = r->condition.condition * fmax(r->accuracy.backward_error, 1) * eps;
     const double componentwise = r->condition.scaled * fmax(r->accuracy.componentwise, eps);
     return (int)fmax(0, floor(-log10(fmin(normwise, componentwise))));
@@ -369,8 +368,8 @@ static int right_digits(const struct run *r)
  *  backward error is small: it belongs to rows of A that are small beside others. */
 static trine_status judge(struct run *r)
 {
-    const double eps = trine_dtype_eps(r->t), most_residual = 0.1, nearly_singular = 1e-3 / eps;
-    const double most_backward = 1e6 * (r->o->single_factor ? trine_dtype_eps(TRINE_S) / eps : 1);
+    const double eps = precision_eps(r->t), most_residual = 0.1, nearly_singular = 1e-3 / eps;
+    const double most_backward = 1e6 * (r->o->single_factor ? precision_eps(TRINE_S) / eps : 1);
     const trine_accuracy *a = &r->accuracy;
     const trine_condition *c = &r->condition;
     const bool known = r->condition_seconds >= 0;
@@ -409,7 +408,7 @@ static trine_status run_all(struct run *r)
     p->on_gpu = r->device.space == TRINE_DEVICE;
     p->adjoint = !o->no_condition;
     r->solver = choose_solver(p, (enum method)o->method, &chosen, &reason);
-    if (o->single_factor && (trine_dtype_is_single(r->t) || (chosen != METHOD_CHOLESKY && chosen != METHOD_LU)))
+    if (o->single_factor && (is_single(r->t) || (chosen != METHOD_CHOLESKY && chosen != METHOD_LU)))
         FAIL(TRINE_ERR_UNSUPPORTED, "--single-factor is for cholesky and lu in double precision, not for %s in precision %s",
              choice_name(method_choices, chosen), choice_name(precision_choices, (int)r->t));
     r->outcome = (struct outcome){.method = choice_name(method_choices, chosen), .nnz_factor = p->info.nnz, .fill = 1, .levels_lower = -1,
@@ -509,8 +508,8 @@ static void print_text(const struct run *r)
         if (pays >= 0) printf("           the set-up of the panels has paid after %s solve%s\n", grouped(pays), pays == 1 ? "" : "s");
         else printf("           the set-up of the panels does not pay: the general method is faster\n");
     }
-    printf("\nbackward error  %.3g eps (eps = %.3g), componentwise %.3g eps\n", r->accuracy.backward_error, trine_dtype_eps(r->t),
-           r->accuracy.componentwise / trine_dtype_eps(r->t));
+    printf("\nbackward error  %.3g eps (eps = %.3g), componentwise %.3g eps\n", r->accuracy.backward_error, precision_eps(r->t),
+           r->accuracy.componentwise / precision_eps(r->t));
     if (r->refined)
         printf("                %.3g eps before %s of refinement\n", r->initial_backward_error, r->refined == 1 ? "a step" : "steps");
     printf("residual        %.3g\n", r->accuracy.residual);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
 #include "solvers.h"
 
 const struct choice method_choices[] = {{"auto", METHOD_AUTO}, {"cholesky", METHOD_CHOLESKY}, {"lu", METHOD_LU},

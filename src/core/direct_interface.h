@@ -1,0 +1,140 @@
+/* What libtrine_direct uses of libtrine beside the public headers: all of it stands here, and libtrine_direct includes no other header of
+ * src/core that declares functions. What is marked TRINE_API is exported by libtrine as TRINE_PRIVATE_<number>, with the number below
+ * (cmake/exports.cmake): the dynamic linker then refuses a libtrine_direct that was made for another number. No promise to anybody else.
+ * C11, and C++17 in .cu files. */
+#ifndef TRINE_DIRECT_INTERFACE_H
+#define TRINE_DIRECT_INTERFACE_H
+
+#include <stdbool.h>
+#include <trine/core.h>
+#include <trine/operator.h>
+#include <trine/triangular.h>
+
+/** One more with every change of a declaration or a struct of this file that a libtrine_direct made before would not survive. */
+#define TRINE_DIRECT_INTERFACE 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ----------------------------------------------------------------- failing */
+
+/* One clean-up path: a function with `trine_status status = TRINE_SUCCESS;` and a label `done`. */
+#define TRY(call) do { status = (call); if (status != TRINE_SUCCESS) goto done; } while (0)
+#define FAIL(...) do { status = trine_fail(__VA_ARGS__); goto done; } while (0)
+/** Argument checks at the top of a public function: return at once. */
+#define REQUIRE(condition, ...) do { if (!(condition)) return trine_fail(TRINE_ERR_ARGUMENT, __VA_ARGS__); } while (0)
+
+/** Log at level 1 warnings, 2 decisions and timings, 3 detail. Cheap when nobody listens. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+TRINE_API void trine_log(trine_context ctx, int level, const char *format, ...);
+
+/* -------------------------------------------------------- reference counts */
+
+/** Reference counts of every handle: first member `int refs`. */
+static inline void trine_retain(int *refs) { __atomic_add_fetch(refs, 1, __ATOMIC_RELAXED); }
+/** True when that was the last reference. */
+static inline bool trine_release(int *refs) { return __atomic_sub_fetch(refs, 1, __ATOMIC_ACQ_REL) == 0; }
+/** One more reference to a handle of libtrine's, which the destroy function takes back. */
+TRINE_API trine_context trine_retain_context(trine_context ctx);
+TRINE_API trine_matrix trine_retain_matrix(trine_matrix A);
+
+/* ------------------------------------------------------------------ memory */
+
+/** count * size bytes of host memory, 64-byte aligned, not cleared; never NULL for count = 0. NULL and a sentence on failure. */
+TRINE_API void *trine_host_alloc(trine_context ctx, int64_t count, size_t size);
+/** The same, cleared. */
+TRINE_API void *trine_host_calloc(trine_context ctx, int64_t count, size_t size);
+/** status of p = count elements of *p: TRY(ALLOC(ctx, p, n)). Released with trine_free(ctx, TRINE_HOST, p). C only. */
+#define ALLOC(ctx, p, count) (((p) = trine_host_alloc((ctx), (count), sizeof *(p))) ? TRINE_SUCCESS : TRINE_ERR_MEMORY)
+#define CALLOC(ctx, p, count) (((p) = trine_host_calloc((ctx), (count), sizeof *(p))) ? TRINE_SUCCESS : TRINE_ERR_MEMORY)
+
+/* --------------------------------------------------- calls at the same time */
+
+/** Who uses an object right now: any number of calls that leave it as it is, or one that changes it. Nobody waits: a call that does not
+ *  fit beside those in flight is refused. Zeroed: nobody. */
+typedef struct {
+    int calls; /* atomic; -1: one that changes it */
+} trine_usage;
+
+static inline bool trine_enter(trine_usage *usage)
+{
+    int calls = __atomic_load_n(&usage->calls, __ATOMIC_RELAXED);
+    while (calls >= 0)
+        if (__atomic_compare_exchange_n(&usage->calls, &calls, calls + 1, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return true;
+    return false;
+}
+static inline void trine_leave(trine_usage *usage) { __atomic_sub_fetch(&usage->calls, 1, __ATOMIC_RELEASE); }
+static inline bool trine_enter_alone(trine_usage *usage)
+{
+    int nobody = 0;
+    return __atomic_compare_exchange_n(&usage->calls, &nobody, -1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+static inline void trine_leave_alone(trine_usage *usage) { __atomic_store_n(&usage->calls, 0, __ATOMIC_RELEASE); }
+
+/** A solve begins: the plan must not be changing, the memory of the solve (of its work) not be in use; else TRINE_ERR_STATE, whose
+ *  sentence ends with `advice`: how to solve several at a time. */
+TRINE_API trine_status trine_solve_begin(trine_usage *plan, trine_usage *memory, const char *advice);
+TRINE_API void trine_solve_end(trine_usage *plan, trine_usage *memory);
+/** A plan is about to be given new values: no solve with it may be in flight; else TRINE_ERR_STATE. trine_leave_alone ends it. */
+TRINE_API trine_status trine_update_begin(trine_usage *plan);
+
+/* -------------------------------------------------------------------- work */
+
+/** First member of every module's work object. A work keeps its plan alive, but not the plan's own one: that would never die. */
+struct trine_work_s {
+    trine_context ctx;
+    void *plan;                               /* whose solves it is for */
+    trine_status (*destroy_plan)(void *plan); /* drops the work's reference; NULL: it has none */
+    void (*destroy)(trine_work work);         /* frees the module's part and the struct itself; plan and ctx are released after it */
+    trine_usage usage;                        /* by solves: one at a time */
+};
+
+/* ----------------------------------------------------- checks of arguments */
+
+static inline bool trine_dtype_is_valid(trine_dtype t) { return t >= TRINE_S && t <= TRINE_Z; }
+static inline bool trine_dtype_is_complex(trine_dtype t) { return t == TRINE_C || t == TRINE_Z; }
+static inline bool trine_dtype_is_single(trine_dtype t) { return t == TRINE_S || t == TRINE_C; }
+/** Unit roundoff as reports use it: 2^-23 for S and C, 2^-52 for D and Z. */
+static inline double trine_dtype_eps(trine_dtype t) { return trine_dtype_is_single(t) ? 1.1920928955078125e-07 : 2.220446049250313e-16; }
+/** TRINE_ERR_MEMORY for more vectors of n rows than any memory holds, so that sizes of works do not overflow. nrhs >= 0. */
+TRINE_API trine_status trine_check_nrhs(int64_t nrhs, int64_t n);
+/** Check a block of vectors of `rows` rows, put its smallest ld where it is 0; name is used in the sentence. */
+TRINE_API trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *name, trine_dense *out);
+/** What trine_supernodal_analyse asks of panels. */
+TRINE_API trine_status trine_panels_check(const trine_panels *panels);
+
+/* ----------------------------------------------------------------- vectors */
+
+/** Y := Y + X, in the context's space, where the layouts may differ; X != Y. Asynchronous on stream (NULL = the context's), capturable. */
+TRINE_API trine_status trine_vectors_add(trine_context ctx, trine_dtype t, const trine_dense *X, const trine_dense *Y, void *stream);
+/** R := B - A X with a CSR matrix A in its context's space, for vectors of A's dtype there. Every row is summed to about twice the
+ *  precision (on a CPU in long double) and rounded once. R may be B, not X. Asynchronous as well. */
+TRINE_API trine_status trine_vectors_residual(trine_matrix A, const trine_dense *X, const trine_dense *B, const trine_dense *R, void *stream);
+
+/* ----------------------------------------------------------------- threads */
+
+/** Between these two, OpenMP regions that other libraries enter from this thread run on it alone if ctx has one thread. `before` goes from
+ *  one to the other. */
+TRINE_API int trine_openmp_limit(trine_context ctx);
+TRINE_API void trine_openmp_restore(int before);
+
+/* --------------------------------------------------------------- operators */
+
+/** A plan whose solve X := alpha op(T)^-1 B is the operator: its public functions. */
+typedef struct {
+    trine_status (*work)(void *plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
+    trine_status (*solve)(void *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+    trine_status (*destroy)(void *plan);
+    bool takes_alpha;         /* solve does; else it is given 1 */
+} trine_op_plan;
+
+/** An operator of a plan, whose reference it takes over, after a failure as well. */
+TRINE_API trine_status trine_op_from_plan(trine_context ctx, trine_op *op, const trine_op_info *info, void *plan, const trine_op_plan *functions);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
