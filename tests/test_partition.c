@@ -180,7 +180,7 @@ static void numeric_takes_values_in_the_order_of_T(void **state)
     trine_matrix_destroy(&pattern);
     test_release(ctx, device_offsets);
     test_release(ctx, device_columns);
-    FAILS(TRINE_ERR_STATE, "before numeric", trine_supernodal_check(plan, NULL));
+    FAILS(TRINE_ERR_STATE, "comes after numeric", trine_supernodal_check(plan, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "values is NULL", trine_supernodal_numeric(plan, TRINE_HOST, NULL, NULL));
     for (int round = 0; round < 3; round++) {
         for (int64_t k = 0; k < nnz; k++) values[k] *= 1 + test_uniform(3, (uint64_t)(k + round * nnz));

@@ -332,7 +332,7 @@ static void wrong_arguments_are_named(void **state)
     wrong.cols = 1, wrong.ld = 11;
     FAILS(TRINE_ERR_ARGUMENT, "leading dimension", trine_supernodal_solve(plan, TRINE_N, NULL, &wrong, &X, NULL));
     wrong.cols = 2, wrong.ld = 10;
-    FAILS(TRINE_ERR_STATE, "sized for 1", trine_supernodal_solve(plan, TRINE_N, NULL, &wrong, &wrong, NULL));
+    FAILS(TRINE_ERR_STATE, "made for 1", trine_supernodal_solve(plan, TRINE_N, NULL, &wrong, &wrong, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "nrhs", trine_supernodal_work(plan, -1, NULL, &(size_t){0}, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "info", trine_supernodal_get_info(plan, NULL));
     trine_supernodal_destroy(&plan);
