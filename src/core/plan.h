@@ -29,6 +29,8 @@ typedef struct {
     void (*work_end)(trine_plan_work *work);
     /** Free the plan's parts; of what is below, nothing. Also of a plan whose analysis has failed. */
     void (*release)(struct trine_plan *plan);
+    /** trine_MODULE_solve. */
+    trine_status (*solve)(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
 } trine_plan_kind;
 
 /** First member of every plan. */
@@ -75,6 +77,9 @@ trine_status trine_plan_solve_begin(struct trine_plan *plan, trine_transpose op,
                                               const trine_exec *exec, trine_plan_call *call);
 /** Returns `status`. The plan may be gone afterwards. */
 trine_status trine_plan_solve_end(struct trine_plan *plan, const trine_plan_call *call, trine_status status);
+
+/** trine_MODULE_as_op: the operator op(A)^-1 (src/operator/of_plan.c). */
+trine_status trine_plan_as_op(struct trine_plan *plan, trine_op *op);
 
 /** TRINE_ERR_STATE before the first numeric that went well; `what`: the function that asks. */
 trine_status trine_plan_needs_values(const struct trine_plan *plan, const char *what);

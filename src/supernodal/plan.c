@@ -40,7 +40,12 @@ static void release(struct trine_plan *base)
     supernodal_structure_free(&P->S);
 }
 
-static const trine_plan_kind kind = {"supernodal", sizeof(supernodal_work), work_bytes, work_begin, work_end, release};
+static trine_status solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
+{
+    return trine_supernodal_solve(as_supernodal(plan), op, alpha, B, X, exec);
+}
+
+static const trine_plan_kind kind = {"supernodal", sizeof(supernodal_work), work_bytes, work_begin, work_end, release, solve};
 
 trine_status trine_supernodal_destroy(trine_supernodal *plan)
 {
@@ -49,6 +54,8 @@ trine_status trine_supernodal_destroy(trine_supernodal *plan)
     *plan = NULL;
     return trine_plan_drop(&P->base);
 }
+
+trine_status trine_supernodal_as_op(trine_supernodal plan, trine_op *op) { return trine_plan_as_op(plan ? &plan->base : NULL, op); }
 
 trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work)
 {

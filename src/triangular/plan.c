@@ -37,7 +37,12 @@ static void release(struct trine_plan *base)
     }
 }
 
-static const trine_plan_kind kind = {"triangular", sizeof(struct triangular_work), work_bytes, work_begin, work_end, release};
+static trine_status solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
+{
+    return trine_triangular_solve(as_triangular(plan), op, alpha, B, X, exec);
+}
+
+static const trine_plan_kind kind = {"triangular", sizeof(struct triangular_work), work_bytes, work_begin, work_end, release, solve};
 
 trine_status trine_triangular_destroy(trine_triangular *out)
 {
@@ -46,6 +51,8 @@ trine_status trine_triangular_destroy(trine_triangular *out)
     *out = NULL;
     return trine_plan_drop(&plan->base);
 }
+
+trine_status trine_triangular_as_op(trine_triangular plan, trine_op *op) { return trine_plan_as_op(plan ? &plan->base : NULL, op); }
 
 trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out)
 {
