@@ -4,6 +4,10 @@
 #include "core/gpu.h"
 #include "core/gpu_limits.h"
 
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#endif
+
 void trine_device_enter(trine_context ctx, int *saved)
 {
     *saved = -1;
@@ -128,4 +132,22 @@ void trine_fill_build_info(trine_build_info *info)
     info->cuda = 1;
     info->cuda_architectures = TRINE_CUDA_ARCHITECTURES;
     gpuRuntimeGetVersion(&info->cuda_runtime_version);
+}
+
+int trine_range_begin(const char *name)
+{
+#ifdef NVTX_VERSION
+    return nvtxRangePushA(name);
+#else
+    (void)name;
+    return 0;
+#endif
+}
+
+void trine_range_end(int *range)
+{
+    (void)range;
+#ifdef NVTX_VERSION
+    nvtxRangePop();
+#endif
 }

@@ -28,3 +28,5 @@ void trine_device_enter(trine_context ctx, int *saved) { (void)ctx, *saved = -1;
 void trine_device_leave(trine_context ctx, int saved) { (void)ctx, (void)saved; }
 void trine_gpu_pretend(int capability, int shared_bytes) { (void)capability, (void)shared_bytes; }
 void trine_fill_build_info(trine_build_info *info) { info->cuda_architectures = ""; }
+int trine_range_begin(const char *name) { (void)name; return 0; }
+void trine_range_end(int *range) { (void)range; }

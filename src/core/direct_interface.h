@@ -121,6 +121,14 @@ TRINE_API trine_status trine_vectors_residual(trine_matrix A, const trine_dense 
 TRINE_API int trine_openmp_limit(trine_context ctx);
 TRINE_API void trine_openmp_restore(int before);
 
+/* ------------------------------------------------------------------ ranges */
+
+/** First statement of a public function: from here to its end is a range with its name in a profile (NVTX, for Nsight Systems). Costs some nanoseconds
+ *  where no profiler listens, and a call that does nothing in a build without CUDA. */
+#define TRINE_RANGE __attribute__((cleanup(trine_range_end), unused)) int trine_range_ = trine_range_begin(__func__)
+TRINE_API int trine_range_begin(const char *name);
+TRINE_API void trine_range_end(int *range);
+
 /* --------------------------------------------------------------- operators */
 
 /** A plan whose solve X := alpha op(T)^-1 B is the operator: its public functions. */

@@ -255,6 +255,7 @@ static trine_status check_options(const trine_factor_options *o)
 
 trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_matrix A, const trine_factor_options *options)
 {
+    TRINE_RANGE;
     REQUIRE(out, "F is NULL");
     *out = NULL;
     REQUIRE(ctx, "ctx is NULL");

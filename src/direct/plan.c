@@ -196,6 +196,7 @@ done:
 
 trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options)
 {
+    TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     *plan = NULL;
     REQUIRE(ctx, "ctx is NULL");
@@ -215,6 +216,7 @@ done:
 
 trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A, const trine_direct_options *options)
 {
+    TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     *plan = NULL;
     REQUIRE(ctx, "ctx is NULL");
@@ -238,6 +240,7 @@ done:
 
 trine_status trine_direct_update(trine_direct D, trine_matrix A)
 {
+    TRINE_RANGE;
     REQUIRE(D, "plan is NULL");
     REQUIRE(A, "A is NULL");
     trine_matrix_info info;
@@ -263,6 +266,7 @@ done:
 
 trine_status trine_direct_replace_factor(trine_direct D, trine_factor F, trine_matrix A)
 {
+    TRINE_RANGE;
     REQUIRE(D, "plan is NULL");
     REQUIRE(F, "F is NULL");
     if (!A && F->dtype == D->dtype) A = F->A;

@@ -50,6 +50,7 @@ static trine_status solve(trine_direct D, direct_work *work, trine_transpose op,
 
 trine_status trine_direct_solve(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
 {
+    TRINE_RANGE;
     REQUIRE(D, "plan is NULL");
     REQUIRE(op == TRINE_N || op == TRINE_T || op == TRINE_H, "op %d is none of N, T, H", (int)op);
     trine_dense from, to;

@@ -205,6 +205,7 @@ static const char *op_name(trine_transpose op) { return op == TRINE_N ? "N" : op
 trine_status trine_op_apply(trine_op op, trine_transpose trans, const void *alpha, const trine_dense *X, const void *beta, const trine_dense *Y,
                             const trine_exec *exec)
 {
+    TRINE_RANGE;
     REQUIRE(op, "op is NULL");
     REQUIRE(trans == TRINE_N || trans == TRINE_T || trans == TRINE_H, "op %d is none of N, T, H", (int)trans);
     op_call call = {.trans = trans, .stream = trine_exec_stream(op->ctx, exec)};

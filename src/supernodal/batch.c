@@ -76,6 +76,7 @@ done:
 trine_status trine_supernodal_analyse_batch(trine_context ctx, trine_supernodal *plan, const trine_panels *factors, int64_t count,
                                             const trine_supernodal_options *options)
 {
+    TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     *plan = NULL;
     REQUIRE(ctx, "ctx is NULL");
@@ -97,6 +98,7 @@ done:
 
 trine_status trine_supernodal_numeric_batch(trine_supernodal plan, trine_space space, const void *const *values, const trine_exec *exec)
 {
+    TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     REQUIRE(plan->n_factors, "the plan was not made by trine_supernodal_analyse_batch");
     REQUIRE(values, "values is NULL");

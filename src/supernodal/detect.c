@@ -272,6 +272,7 @@ done:
 
 trine_status trine_panels_detect(trine_context ctx, trine_matrix T, const trine_panels_options *options, trine_panels *panels)
 {
+    TRINE_RANGE;
     REQUIRE(panels, "panels is NULL");
     *panels = (trine_panels){0};
     REQUIRE(ctx, "ctx is NULL");
@@ -282,6 +283,7 @@ trine_status trine_panels_detect(trine_context ctx, trine_matrix T, const trine_
 trine_status trine_panels_from_partition(trine_context ctx, trine_matrix T, int64_t n_supernodes, const int32_t *first_column,
                                          const trine_panels_options *options, trine_panels *panels)
 {
+    TRINE_RANGE;
     REQUIRE(panels, "panels is NULL");
     *panels = (trine_panels){0};
     REQUIRE(ctx, "ctx is NULL");

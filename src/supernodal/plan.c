@@ -96,6 +96,7 @@ static trine_status settle(trine_context ctx, trine_supernodal_options *o)
 trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels,
                                       const trine_supernodal_options *options)
 {
+    TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     *plan = NULL;
     REQUIRE(ctx, "ctx is NULL");
@@ -164,6 +165,7 @@ static trine_status numeric(trine_supernodal plan, trine_space space, const void
 
 trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec)
 {
+    TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     return numeric(plan, space, values, exec, plan->from_triangle ? supernodal_triangle_numeric : supernodal_take_values);
 }
@@ -188,6 +190,7 @@ static trine_status same_structure(const supernodal_structure *S, const trine_pa
 
 trine_status trine_supernodal_update(trine_supernodal plan, const trine_panels *panels, const trine_exec *exec)
 {
+    TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     REQUIRE(panels, "panels is NULL");
     REQUIRE(panels->dtype == plan->base.dtype && panels->diag == plan->diag, "dtype %d and diag %d, but %d and %d were analysed",
@@ -200,6 +203,7 @@ trine_status trine_supernodal_update(trine_supernodal plan, const trine_panels *
 
 trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exec)
 {
+    TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     int64_t row;
     trine_status status = trine_plan_needs_values(&plan->base, "check");
@@ -248,6 +252,7 @@ done:
 trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B,
                                     const trine_dense *X, const trine_exec *exec)
 {
+    TRINE_RANGE;
     trine_plan_call call;
     trine_status status = trine_plan_solve_begin(plan ? &plan->base : NULL, op, alpha, B, X, exec, &call);
     if (status) return status;

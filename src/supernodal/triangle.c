@@ -87,6 +87,7 @@ trine_status trine_supernodal_analyse_triangle(trine_context ctx, trine_supernod
                                                const int32_t *first_column, const trine_panels_options *triangle,
                                                const trine_supernodal_options *options)
 {
+    TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     *plan = NULL;
     REQUIRE(ctx, "ctx is NULL");

@@ -130,6 +130,7 @@ done:
 
 trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, trine_matrix T, const trine_triangular_options *options)
 {
+    TRINE_RANGE;
     REQUIRE(out, "plan is NULL");
     *out = NULL;
     REQUIRE(ctx, "ctx is NULL");
@@ -162,6 +163,7 @@ done:
 
 trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, const void *values, const trine_exec *exec)
 {
+    TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     if (!values) {
         trine_matrix_info info;
@@ -179,6 +181,7 @@ trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, 
 
 trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec)
 {
+    TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     int64_t row = -1;
     trine_status status = trine_plan_needs_values(&plan->base, "check");
@@ -192,6 +195,7 @@ trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exe
 trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, const void *alpha, const trine_dense *B,
                                     const trine_dense *X, const trine_exec *exec)
 {
+    TRINE_RANGE;
     trine_plan_call call;
     trine_status status = trine_plan_solve_begin(plan ? &plan->base : NULL, op, alpha, B, X, exec, &call);
     if (status) return status;

@@ -248,6 +248,7 @@ void triangle_free(trine_triangular plan, struct triangle *t)
 trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo, int64_t *n_levels, int64_t *level_offsets,
                               int32_t *rows, int32_t *level_of)
 {
+    TRINE_RANGE;
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(T, "T is NULL");
     REQUIRE(n_levels && level_offsets, "n_levels or level_offsets is NULL");

@@ -229,6 +229,7 @@ trine_status trine_bgtsv(void *stream, trine_dtype t, int64_t rows, int n, int64
                          const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                          void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     if (is_scalar(options, rows, n, n)) return scalar_solve(stream, t, rows, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
     return bgtsv(gpu(stream), t, rows, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
 }
@@ -240,6 +241,7 @@ trine_status trine_bgtsv_cpu(int threads, trine_dtype t, int64_t rows, int n, in
                              const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                              void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     return bgtsv(cpu(threads), t, rows, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
 }
 
@@ -290,6 +292,7 @@ trine_status trine_bgtf_size(trine_dtype t, int64_t rows, int n, const trine_gts
 trine_status trine_bgtf(void *stream, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
                         const void *a, const void *b, const void *c, void *factor, size_t factor_bytes)
 {
+    TRINE_RANGE;
     return bgtf(gpu(stream), t, rows, n, options, a, b, c, factor, factor_bytes);
 }
 trine_status trine_bgtfs_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
@@ -300,6 +303,7 @@ trine_status trine_bgtfs(void *stream, trine_dtype t, int64_t rows, int n, int64
                          const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx,
                          void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     return bgtfs(gpu(stream), t, rows, n, nrhs, options, factor, factor_bytes, D, ldd, X, ldx, work, work_bytes);
 }
 trine_status trine_bgtf_cpu_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes)
@@ -309,6 +313,7 @@ trine_status trine_bgtf_cpu_size(trine_dtype t, int64_t rows, int n, const trine
 trine_status trine_bgtf_cpu(int threads, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
                             const void *a, const void *b, const void *c, void *factor, size_t factor_bytes)
 {
+    TRINE_RANGE;
     return bgtf(cpu(threads), t, rows, n, options, a, b, c, factor, factor_bytes);
 }
 trine_status trine_bgtfs_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
@@ -319,6 +324,7 @@ trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows, int n, in
                              const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx,
                              void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     return bgtfs(cpu(threads), t, rows, n, nrhs, options, factor, factor_bytes, D, ldd, X, ldx, work, work_bytes);
 }
 
@@ -358,6 +364,7 @@ trine_status trine_gbsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl
 trine_status trine_gbsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                         const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     if (is_scalar(options, n, kl, ku)) {
         const size_t band = (size_t)(n > 0 ? n : 0) * trine_dtype_size(t);
         const char *bands = AB;
@@ -373,5 +380,6 @@ trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, in
 trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                             const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     return gbsv(cpu(threads), t, n, nrhs, kl, ku, options, AB, D, ldd, X, ldx, work, work_bytes);
 }

@@ -66,30 +66,36 @@ done:
 trine_status trine_gtsv_backward_error(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, const void *a, const void *b, const void *c,
                                        const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors)
 {
+    TRINE_RANGE;
     return blocks_error(gpu(stream), t, n, 1, nrhs, options, a, b, c, D, ldd, X, ldx, errors);
 }
 trine_status trine_gtsv_backward_error_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, const void *a, const void *b, const void *c,
                                            const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors)
 {
+    TRINE_RANGE;
     return blocks_error(cpu(threads), t, n, 1, nrhs, options, a, b, c, D, ldd, X, ldx, errors);
 }
 trine_status trine_bgtsv_backward_error(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
                                         const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors)
 {
+    TRINE_RANGE;
     return blocks_error(gpu(stream), t, rows, n, nrhs, options, a, b, c, D, ldd, X, ldx, errors);
 }
 trine_status trine_bgtsv_backward_error_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
                                             const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors)
 {
+    TRINE_RANGE;
     return blocks_error(cpu(threads), t, rows, n, nrhs, options, a, b, c, D, ldd, X, ldx, errors);
 }
 trine_status trine_gbsv_backward_error(void *stream, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                                        const void *AB, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors)
 {
+    TRINE_RANGE;
     return bands_error(gpu(stream), t, n, nrhs, kl, ku, options, AB, D, ldd, X, ldx, errors);
 }
 trine_status trine_gbsv_backward_error_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
                                            const void *AB, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors)
 {
+    TRINE_RANGE;
     return bands_error(cpu(threads), t, n, nrhs, kl, ku, options, AB, D, ldd, X, ldx, errors);
 }

@@ -82,6 +82,7 @@ trine_status trine_gtsv_batch(void *stream, trine_dtype t, int64_t n, int64_t sy
                               const void *a, const void *b, const void *c, trine_strides matrix_strides,
                               const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     trine_status status = TRINE_SUCCESS;
     gtsv_batch batch;
     info_call info, *asked = NULL;

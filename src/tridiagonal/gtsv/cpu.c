@@ -136,6 +136,7 @@ trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs,
                             const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                             void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     rpts_options o;
     rpts_plan plan;
     size_t needed = 0;
@@ -179,6 +180,7 @@ trine_status trine_gtsv_batch_cpu(int threads, trine_dtype t, int64_t n, int64_t
                                   const void *a, const void *b, const void *c, trine_strides matrix_strides,
                                   const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     trine_status status = TRINE_SUCCESS;
     gtsv_batch batch;
     size_t needed = 0;

@@ -61,6 +61,7 @@ trine_status trine_gtsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, co
                         const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
                         void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     trine_status status = TRINE_SUCCESS;
     struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .work = work, .ldd = ldd, .ldx = ldx};
     info_call info, *asked = NULL;

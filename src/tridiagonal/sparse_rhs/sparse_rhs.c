@@ -135,6 +135,7 @@ trine_status trine_gtsv_csc2dense(void *stream, trine_dtype t, int64_t n, int64_
                                   const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
                                   void *X, int64_t ldx, void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     const place at = gpu(stream);
     return csc2dense(&at, t, n, nrhs, options, (bands){a, b, c}, D_values, D_rows, D_offsets, X, ldx, work, work_bytes);
 }
@@ -151,6 +152,7 @@ trine_status trine_gtsv_csc2csc(void *stream, trine_dtype t, int64_t n, int64_t 
                                 const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
                                 void *X_values, int32_t *X_rows, const int32_t *X_offsets, void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     const place at = gpu(stream);
     return csc2csc(&at, t, n, nrhs, options, (bands){a, b, c}, D_values, D_rows, D_offsets, X_values, X_rows, X_offsets, work, work_bytes);
 }
@@ -170,6 +172,7 @@ trine_status trine_gtsv_csc2dense_cpu(int threads, trine_dtype t, int64_t n, int
                                       const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
                                       void *X, int64_t ldx, void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     const place at = cpu(threads);
     return csc2dense(&at, t, n, nrhs, options, (bands){a, b, c}, D_values, D_rows, D_offsets, X, ldx, work, work_bytes);
 }
@@ -186,6 +189,7 @@ trine_status trine_gtsv_csc2csc_cpu(int threads, trine_dtype t, int64_t n, int64
                                     const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
                                     void *X_values, int32_t *X_rows, const int32_t *X_offsets, void *work, size_t work_bytes)
 {
+    TRINE_RANGE;
     const place at = cpu(threads);
     return csc2csc(&at, t, n, nrhs, options, (bands){a, b, c}, D_values, D_rows, D_offsets, X_values, X_rows, X_offsets, work, work_bytes);
 }
