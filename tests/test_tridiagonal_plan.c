@@ -168,7 +168,7 @@ static trine_tridiagonal_info check_all_shapes(trine_context ctx, sparse s, bool
         for (int nrhs = 1; nrhs <= MOST; nrhs += 2)
             for (int layouts = 0; layouts < 4; layouts++) {
                 shape c = {.op = (trine_transpose)op, .nrhs = nrhs, .layout_b = (trine_layout)(layouts % 2), .layout_x = (trine_layout)(layouts / 2),
-                           .null_alpha = nrhs == 1, .alpha = CMPLXL(-1.5L, 0.25L), .padding = nrhs == 3 ? 2 : 0};
+                           .null_alpha = nrhs == 1, .alpha = CMPLXL(-1.5L, 0.25L), .padding = op == TRINE_T ? 2 : 0};
                 solve_and_check(ctx, plan, NULL, &s, &c, NULL);
                 c.in_place = c.layout_b == c.layout_x;
                 if (c.in_place) solve_and_check(ctx, plan, NULL, &s, &c, NULL);
@@ -302,6 +302,26 @@ static void singular_values_are_found(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** A shift of all rows by one is regular by its corner alone. */
+static void corners_are_part_of_the_matrix(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    sparse s = make_bands(TRINE_D, 60, 1, 1, true, false, 45);
+    for (int64_t row = 0; row < s.n; row++)
+        for (int64_t e = s.offsets[row]; e < s.offsets[row + 1]; e++) ((double *)s.values)[e] = s.indices[e] == (row + 1) % s.n ? 2 : 0;
+    view v = make_view(ctx, &s, false);
+    trine_tridiagonal plan = make_plan(ctx, v.A, NULL);
+    solve_and_check(ctx, plan, NULL, &s, &(shape){.op = TRINE_N, .nrhs = 1, .null_alpha = true}, NULL);
+    for (int64_t e = s.offsets[s.n - 1]; e < s.nnz; e++) ((double *)s.values)[e] = 0;
+    OK(trine_tridiagonal_numeric(plan, TRINE_HOST, s.values, NULL));
+    FAILS(TRINE_ERR_SINGULAR, "row", trine_tridiagonal_check(plan, NULL));
+    trine_tridiagonal_destroy(&plan);
+    free_view(ctx, &v);
+    free_bands(&s);
+    OK(trine_context_destroy(&ctx));
+}
+
 static void refuse(trine_context ctx, sparse s, trine_status status, const char *sentence, trine_tridiagonal_options options)
 {
     trine_tridiagonal plan = (trine_tridiagonal)&ctx;
@@ -431,6 +451,7 @@ int main(void)
         cmocka_unit_test(small_matrices),
         cmocka_unit_test(new_values_need_no_analysis),
         cmocka_unit_test(singular_values_are_found),
+        cmocka_unit_test(corners_are_part_of_the_matrix),
         cmocka_unit_test(what_is_no_band_matrix_is_refused),
         cmocka_unit_test(threads_with_works_of_their_own),
         cmocka_unit_test(as_an_operator),
