@@ -168,7 +168,7 @@ static trine_tridiagonal_info check_all_shapes(trine_context ctx, sparse s, bool
         for (int nrhs = 1; nrhs <= MOST; nrhs += 2)
             for (int layouts = 0; layouts < 4; layouts++) {
                 shape c = {.op = (trine_transpose)op, .nrhs = nrhs, .layout_b = (trine_layout)(layouts % 2), .layout_x = (trine_layout)(layouts / 2),
-                           .null_alpha = nrhs == 1, .alpha = CMPLXL(-1.5L, 0.25L), .padding = op == TRINE_T ? 2 : 0};
+                           .null_alpha = nrhs == 1, .alpha = 0.25L * _Complex_I - 1.5L, .padding = op == TRINE_T ? 2 : 0};
                 solve_and_check(ctx, plan, NULL, &s, &c, NULL);
                 c.in_place = c.layout_b == c.layout_x;
                 if (c.in_place) solve_and_check(ctx, plan, NULL, &s, &c, NULL);
@@ -435,7 +435,7 @@ static void as_an_operator(void **state)
         OK(trine_tridiagonal_destroy(&plan)); /* the operator keeps it */
         for (int trans = TRINE_N; trans <= TRINE_H; trans *= 2)
             for (int layout = 0; layout < 2; layout++)
-                solve_and_check(ctx, NULL, op, &s, &(shape){.op = (trine_transpose)trans, .nrhs = 3, .layout_b = (trine_layout)layout, .alpha = CMPLXL(2, -1)}, NULL);
+                solve_and_check(ctx, NULL, op, &s, &(shape){.op = (trine_transpose)trans, .nrhs = 3, .layout_b = (trine_layout)layout, .alpha = 2 - _Complex_I}, NULL);
         OK(trine_op_destroy(&op));
         free_view(ctx, &v);
         free_bands(&s);
