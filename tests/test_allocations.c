@@ -27,7 +27,8 @@ struct world {
     trine_panels panels;                     /* of L */
     trine_triangular triangular;
     trine_supernodal supernodal, batch;
-    trine_op op[3];                          /* of both plans, and their product */
+    trine_tridiagonal tridiagonal;           /* of A, whose five bands on either side it takes */
+    trine_op op[3];                          /* of both plans of L, and their product */
     double b[N], x[N];                       /* x: the solution of L x = b */
 #ifdef TRINE_TEST_DIRECT
     trine_factor factor[4];
@@ -98,6 +99,8 @@ static void open_world(struct world *w)
     OK(trine_supernodal_analyse(w->ctx, &w->supernodal, &w->panels, &inverted));
     OK(trine_supernodal_numeric(w->supernodal, TRINE_HOST, w->panels.values, NULL));
     OK(trine_supernodal_analyse_batch(w->ctx, &w->batch, &w->panels, 1, &inverted));
+    OK(trine_tridiagonal_analyse(w->ctx, &w->tridiagonal, w->A, NULL));
+    OK(trine_tridiagonal_numeric(w->tridiagonal, TRINE_HOST, NULL, NULL));
     for (int i = 0; i < N; i++) w->b[i] = i + 1;
     OK(trine_triangular_solve(w->triangular, TRINE_N, NULL, (trine_dense[]){column(w->b)}, (trine_dense[]){column(w->x)}, NULL));
     OK(trine_triangular_as_op(w->triangular, &w->op[0]));
@@ -118,6 +121,7 @@ static void close_world(struct world *w)
 #endif
     for (int k = 0; k < 3; k++) OK(trine_op_destroy(&w->op[k]));
     OK(trine_triangular_destroy(&w->triangular));
+    OK(trine_tridiagonal_destroy(&w->tridiagonal));
     OK(trine_supernodal_destroy(&w->supernodal));
     OK(trine_supernodal_destroy(&w->batch));
     trine_panels_free(w->ctx, &w->panels);
@@ -410,6 +414,33 @@ static trine_status use_supernodal_work(struct world *w, int variant)
     MADE(work, trine_work_destroy);
 }
 
+static trine_status use_tridiagonal_analyse(struct world *w, int variant)
+{
+    static const trine_tridiagonal_options options[] = {{0}, {.refine = 1, .max_nrhs = 3}, {.memory = TRINE_MEMORY_SMALL}};
+    trine_tridiagonal plan;
+    const trine_status status = trine_tridiagonal_analyse(w->ctx, &plan, variant ? w->by_columns : w->A, &options[variant]);
+    MADE(plan, trine_tridiagonal_destroy);
+}
+static trine_status use_tridiagonal_check(struct world *w, int variant)
+{
+    (void)variant;
+    return trine_tridiagonal_check(w->tridiagonal, NULL);
+}
+static trine_status use_tridiagonal_work(struct world *w, int variant)
+{
+    trine_work work = NULL;
+    size_t bytes;
+    const trine_status status = trine_tridiagonal_work(w->tridiagonal, 1 + 2 * variant, NULL, &bytes, &work);
+    MADE(work, trine_work_destroy);
+}
+static trine_status use_tridiagonal_as_op(struct world *w, int variant)
+{
+    (void)variant;
+    trine_op op;
+    const trine_status status = trine_tridiagonal_as_op(w->tridiagonal, &op);
+    MADE(op, trine_op_destroy);
+}
+
 static trine_status use_triangular_as_op(struct world *w, int variant)
 {
     (void)variant;
@@ -660,6 +691,10 @@ static const struct {
     {"trine_supernodal_numeric_batch", use_supernodal_numeric_batch, 1, 1},
     {"trine_supernodal_update", use_supernodal_update, 1, 1},
     {"trine_supernodal_work", use_supernodal_work, 2, 2},
+    {"trine_tridiagonal_analyse", use_tridiagonal_analyse, 3, 3},
+    {"trine_tridiagonal_check", use_tridiagonal_check, 1, 1},
+    {"trine_tridiagonal_work", use_tridiagonal_work, 2, 2},
+    {"trine_tridiagonal_as_op", use_tridiagonal_as_op, 1, 1},
     {"trine_triangular_as_op", use_triangular_as_op, 1, 1},
     {"trine_supernodal_as_op", use_supernodal_as_op, 1, 1},
     {"trine_op_from_callback", use_op_from_callback, 1, 1},
@@ -779,6 +814,19 @@ static void call_triangular(struct world *w)
     OK(trine_triangular_destroy(NULL));
 }
 
+static void call_tridiagonal(struct world *w)
+{
+    trine_tridiagonal_info info;
+    double x[2 * N] = {0};
+    memcpy(x, w->b, sizeof w->b);
+    const trine_dense columns = {x, N, 1, N, TRINE_COLMAJOR}, rows = {x, N, 1, 2, TRINE_ROWMAJOR};
+    OK(trine_tridiagonal_numeric(w->tridiagonal, TRINE_HOST, w->A_values, NULL));
+    OK(trine_tridiagonal_solve(w->tridiagonal, TRINE_N, NULL, &columns, &columns, NULL));
+    OK(trine_tridiagonal_solve(w->tridiagonal, TRINE_T, &(double){2}, &rows, &rows, NULL));
+    OK(trine_tridiagonal_get_info(w->tridiagonal, &info));
+    OK(trine_tridiagonal_destroy(NULL));
+}
+
 static void call_supernodal(struct world *w)
 {
     trine_supernodal_info info;
@@ -834,6 +882,8 @@ static const struct {
     {call_triangular,
      {"trine_triangular_numeric", "trine_triangular_check", "trine_triangular_solve", "trine_triangular_get_info", "trine_triangular_method_name",
       "trine_triangular_destroy"}},
+    {call_tridiagonal,
+     {"trine_tridiagonal_numeric", "trine_tridiagonal_solve", "trine_tridiagonal_get_info", "trine_tridiagonal_destroy"}},
     {call_supernodal,
      {"trine_supernodal_check", "trine_supernodal_solve", "trine_supernodal_get_info", "trine_supernodal_get_levels", "trine_supernodal_destroy",
       "trine_panels_free"}},
@@ -889,6 +939,7 @@ static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
         const bool always = counts[i] > INT64_C(1) << 50;
         trine_triangular triangular;
         trine_supernodal supernodal;
+        trine_tridiagonal tridiagonal;
         trine_work work = NULL;
         size_t bytes;
         trine_status status[20];
@@ -909,6 +960,11 @@ static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
         OK(trine_work_destroy(&work));
         status[calls++] = trine_supernodal_work(w.supernodal, counts[i], NULL, &bytes, NULL);
         status[calls++] = trine_supernodal_work(w.supernodal, counts[i], NULL, &bytes, &work);
+        OK(trine_work_destroy(&work));
+        status[calls++] = trine_tridiagonal_analyse(w.ctx, &tridiagonal, w.A, &(trine_tridiagonal_options){.max_nrhs = counts[i]});
+        OK(trine_tridiagonal_destroy(&tridiagonal));
+        status[calls++] = trine_tridiagonal_work(w.tridiagonal, counts[i], NULL, &bytes, NULL);
+        status[calls++] = trine_tridiagonal_work(w.tridiagonal, counts[i], NULL, &bytes, &work);
         OK(trine_work_destroy(&work));
         status[calls++] = trine_op_work(w.op[2], counts[i], NULL, &bytes, NULL);
         status[calls++] = trine_op_work(w.op[2], counts[i], NULL, &bytes, &work);

@@ -111,6 +111,16 @@ READS(analyse_panels, analyse_panels_with(w, A, TRINE_UPLO_AUTO))
 READS(analyse_lower_panels, analyse_panels_with(w, A, TRINE_LOWER))
 READS(analyse_upper_panels, analyse_panels_with(w, A, TRINE_UPPER))
 
+static trine_status analyse_bands_with(struct world *w, trine_matrix A, trine_bands bands)
+{
+    trine_tridiagonal plan = (trine_tridiagonal)w;
+    const trine_status status = trine_tridiagonal_analyse(w->ctx, &plan, A, &(trine_tridiagonal_options){.bands = bands});
+    assert_null(plan);
+    return status;
+}
+READS(analyse_bands, analyse_bands_with(w, A, TRINE_BANDS_AUTO))
+READS(analyse_tridiagonal, analyse_bands_with(w, A, TRINE_BANDS_TRIDIAGONAL))
+
 #ifdef TRINE_TEST_DIRECT
 static trine_status create_factor(struct world *w, trine_matrix A)
 {
@@ -161,6 +171,7 @@ static const struct {
     {"trine_level_sets", {lower_levels, upper_levels}},
     {"trine_panels_detect", {detect, detect_lower, detect_upper}},
     {"trine_panels_from_partition", {partition_auto, partition_lower, partition_upper}},
+    {"trine_tridiagonal_analyse", {analyse_bands, analyse_tridiagonal}},
     {"trine_supernodal_analyse_triangle", {analyse_panels, analyse_lower_panels, analyse_upper_panels}},
 #ifdef TRINE_TEST_DIRECT
     {"trine_factor_create", {create_factor}},

@@ -5,13 +5,15 @@
 
 #include <trine/supernodal.h>
 #include <trine/triangular.h>
+#include <trine/tridiagonal_plan.h>
 
 #include "harness.h"
 #include "panels_support.h"
 
-/** One kind of plan of a lower triangle, behind one face. */
+/** One kind of plan, behind one face. */
 typedef struct {
     const char *name;
+    trine_matrix (*matrix)(trine_context ctx, trine_dtype t); /* that it takes, of N rows */
     trine_status (*analyse)(trine_context ctx, void **plan, trine_matrix T, unsigned ops, int64_t max_nrhs);
     trine_status (*numeric)(void *plan, trine_space space, const void *values, const trine_exec *exec);
     trine_status (*check)(void *plan, const trine_exec *exec);
@@ -31,6 +33,17 @@ typedef struct {
     static void module##_destroy(void *p) { trine_##module##_destroy(&(trine_##module){p}); }
 FACE(triangular)
 FACE(supernodal)
+FACE(tridiagonal)
+
+enum { N = 40, MOST = 3, ROOM = 4 * N * MOST };
+
+static trine_matrix triangle(trine_context ctx, trine_dtype t) { return random_triangle(ctx, t, N, TRINE_LOWER, 5); }
+static trine_matrix three_bands(trine_context ctx, trine_dtype t)
+{
+    trine_matrix A;
+    OK(trine_matrix_gallery(ctx, &A, "tridiag:n=40,a=-1,b=3,c=1.5", t));
+    return A;
+}
 
 static trine_status triangular_analyse(trine_context ctx, void **plan, trine_matrix T, unsigned ops, int64_t max_nrhs)
 {
@@ -41,11 +54,16 @@ static trine_status supernodal_analyse(trine_context ctx, void **plan, trine_mat
     (void)ops; /* all of them */
     return trine_supernodal_analyse_triangle(ctx, (trine_supernodal *)plan, T, 0, NULL, NULL, &(trine_supernodal_options){.max_nrhs = max_nrhs});
 }
+static trine_status tridiagonal_analyse(trine_context ctx, void **plan, trine_matrix A, unsigned ops, int64_t max_nrhs)
+{
+    (void)ops; /* all of them */
+    return trine_tridiagonal_analyse(ctx, (trine_tridiagonal *)plan, A, &(trine_tridiagonal_options){.max_nrhs = max_nrhs});
+}
 static const kind kinds[] = {
-    {"triangular", triangular_analyse, triangular_numeric, triangular_check, triangular_solve, triangular_work, triangular_destroy},
-    {"supernodal", supernodal_analyse, supernodal_numeric, supernodal_check, supernodal_solve, supernodal_work, supernodal_destroy}};
-
-enum { N = 40, MOST = 3, ROOM = 4 * N * MOST };
+    {"triangular", triangle, triangular_analyse, triangular_numeric, triangular_check, triangular_solve, triangular_work, triangular_destroy},
+    {"supernodal", triangle, supernodal_analyse, supernodal_numeric, supernodal_check, supernodal_solve, supernodal_work, supernodal_destroy},
+    {"tridiagonal", three_bands, tridiagonal_analyse, tridiagonal_numeric, tridiagonal_check, tridiagonal_solve, tridiagonal_work, tridiagonal_destroy}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /** A matrix on the host, its values, and a plan of it with values. */
 typedef struct {
@@ -58,7 +76,7 @@ typedef struct {
 static scene open_scene(const kind *k, trine_dtype t, unsigned ops)
 {
     scene s = {.ctx = test_context()};
-    s.T = random_triangle(s.ctx, t, N, TRINE_LOWER, 5);
+    s.T = k->matrix(s.ctx, t);
     OK(trine_matrix_get_arrays(s.T, NULL, NULL, &s.values));
     OK(k->analyse(s.ctx, &s.plan, s.T, ops, MOST));
     OK(k->numeric(s.plan, TRINE_HOST, s.values, NULL));
@@ -76,7 +94,7 @@ static void zero_alpha_makes_zeros(void **state)
 {
     (void)state;
     static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < KINDS; i++)
         for (int t = 0; t < 4; t++) {
             const kind *k = &kinds[i];
             const size_t element = trine_dtype_size(dtypes[t]);
@@ -108,7 +126,7 @@ static void zero_alpha_makes_zeros(void **state)
 static void real_plans_take_h_for_t_and_t_for_h(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < KINDS; i++)
         for (int announced = TRINE_T; announced <= TRINE_H; announced *= 2) {
             const kind *k = &kinds[i];
             scene s = open_scene(k, TRINE_D, (unsigned)announced);
@@ -137,7 +155,7 @@ static void real_plans_take_h_for_t_and_t_for_h(void **state)
 static void works_have_one_set_of_rules(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < KINDS; i++) {
         const kind *k = &kinds[i];
         scene s = open_scene(k, TRINE_D, TRINE_N);
         size_t bytes = 0, less;
@@ -183,10 +201,10 @@ static void works_have_one_set_of_rules(void **state)
 static void values_are_needed_and_come_in_known_spaces(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < KINDS; i++) {
         const kind *k = &kinds[i];
         trine_context ctx = test_context();
-        trine_matrix T = random_triangle(ctx, TRINE_D, N, TRINE_LOWER, 5);
+        trine_matrix T = k->matrix(ctx, TRINE_D);
         const void *values;
         void *plan;
         OK(trine_matrix_get_arrays(T, NULL, NULL, &values));

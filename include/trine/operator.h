@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* An operator is a rows x cols matrix A of which only products with vectors are known. trine_triangular_as_op and trine_supernodal_as_op make
- * one of a plan. It keeps what it is made of alive: plans and other operators may be destroyed before it, and new values of a plan show
+/* An operator is a rows x cols matrix A of which only products with vectors are known. trine_triangular_as_op, trine_supernodal_as_op and
+ * trine_tridiagonal_as_op make one of a plan. It keeps what it is made of alive: plans and other operators may be destroyed before it, and new values of a plan show
  * through. An operator does not change: any number of threads may apply it at the same time, each with a work of its own. */
 typedef struct trine_op_s *trine_op;
 

@@ -1,4 +1,5 @@
-/* Tridiagonal, block tridiagonal and banded solves: stateless functions in the style of LAPACK (pointers, sizes, a workspace query, a stream). */
+/* Tridiagonal, block tridiagonal and banded solves: stateless functions in the style of LAPACK (pointers, sizes, a workspace query, a stream).
+ * Plans of sparse matrices on top of them: tridiagonal_plan.h. */
 #ifndef TRINE_TRIDIAGONAL_H
 #define TRINE_TRIDIAGONAL_H
 

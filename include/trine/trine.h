@@ -8,4 +8,5 @@
 #include <trine/triangular.h>
 #include <trine/supernodal.h>
 #include <trine/tridiagonal.h>
+#include <trine/tridiagonal_plan.h>
 #endif

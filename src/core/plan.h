@@ -81,6 +81,10 @@ trine_status trine_plan_solve_end(struct trine_plan *plan, const trine_plan_call
 /** trine_MODULE_as_op: the operator op(A)^-1 (src/operator/of_plan.c). */
 trine_status trine_plan_as_op(struct trine_plan *plan, trine_op *op);
 
+/** Y := alpha X for blocks of the plan's rows and dtype, in the context's space; layouts may differ, and Y may be X. alpha NULL = 1. Asynchronous
+ *  on stream (src/operator/of_plan.c). */
+trine_status trine_plan_scale(const struct trine_plan *plan, const void *alpha, const trine_dense *X, const trine_dense *Y, void *stream);
+
 /** TRINE_ERR_STATE before the first numeric that went well; `what`: the function that asks. */
 trine_status trine_plan_needs_values(const struct trine_plan *plan, const char *what);
 

@@ -1,5 +1,6 @@
-/* The solve of a plan as an operator, whatever the module (core/plan.h). */
+/* What plans of all modules have of operators (core/plan.h): a solve as an operator, and blocks of vectors scaled. */
 #include "core/plan.h"
+#include "operator/operator.h"
 
 static trine_status work(void *plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out) { return trine_plan_make_work(plan, nrhs, buffer, bytes, out); }
 
@@ -19,4 +20,13 @@ trine_status trine_plan_as_op(struct trine_plan *plan, trine_op *op)
     const trine_op_info info = {.dtype = plan->dtype, .rows = plan->n, .cols = plan->n, .ops = plan->ops, .max_nrhs = INT64_MAX, .capturable = 1};
     trine_retain(&plan->refs);
     return trine_op_from_plan(plan->ctx, op, &info, plan, &functions);
+}
+
+trine_status trine_plan_scale(const struct trine_plan *plan, const void *alpha, const trine_dense *X, const trine_dense *Y, void *stream)
+{
+    static const double zero[2];
+    double factor[2];
+    operator_read_scalar(plan->dtype, alpha, 1, factor);
+    if (X->data == Y->data && factor[0] == 1 && factor[1] == 0) return TRINE_SUCCESS;
+    return operator_run_update(plan->ctx, plan->dtype, factor, NULL, false, plan->dtype, X, zero, Y, stream);
 }
