@@ -1,6 +1,5 @@
 #include "core/plan.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ life */
@@ -156,10 +155,8 @@ trine_status trine_plan_solve_begin(struct trine_plan *plan, trine_transpose op,
     if (!is_announced(plan, op)) return trine_fail(TRINE_ERR_STATE, "this op was not announced to analyse");
     if (plan->n && b->cols > work->max_nrhs)
         return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, but the work was made for %lld", (long long)b->cols, (long long)work->max_nrhs);
-    char advice[96];
-    snprintf(advice, sizeof advice, "give each thread a work of its own (trine_%s_work)", plan->kind->name);
     trine_retain(&plan->refs); /* whoever destroys the plan meanwhile */
-    status = trine_solve_begin(&plan->usage, &work->base.usage, advice);
+    status = trine_solve_begin(&plan->usage, &work->base.usage, plan->kind->advice);
     if (status) {
         trine_plan_drop(plan);
         return status;

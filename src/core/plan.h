@@ -21,7 +21,7 @@ typedef struct {
 
 /** What the plans of a module do in their own way. */
 typedef struct {
-    const char *name;                /* of the module, in sentences: "triangular" */
+    const char *advice;              /* how to solve several at a time, for trine_solve_begin */
     size_t work_size;                /* of the module's work struct */
     size_t (*work_bytes)(struct trine_plan *plan, int64_t nrhs);
     /** Fill the work beyond its first member, whose buffer is there. A failure is followed by work_end. */

@@ -45,7 +45,7 @@ static trine_status solve(struct trine_plan *plan, trine_transpose op, const voi
     return trine_supernodal_solve(as_supernodal(plan), op, alpha, B, X, exec);
 }
 
-static const trine_plan_kind kind = {"supernodal", sizeof(supernodal_work), work_bytes, work_begin, work_end, release, solve};
+static const trine_plan_kind kind = {"give each thread a work of its own (trine_supernodal_work)", sizeof(supernodal_work), work_bytes, work_begin, work_end, release, solve};
 
 trine_status trine_supernodal_destroy(trine_supernodal *plan)
 {

@@ -42,7 +42,7 @@ static trine_status solve(struct trine_plan *plan, trine_transpose op, const voi
     return trine_triangular_solve(as_triangular(plan), op, alpha, B, X, exec);
 }
 
-static const trine_plan_kind kind = {"triangular", sizeof(struct triangular_work), work_bytes, work_begin, work_end, release, solve};
+static const trine_plan_kind kind = {"give each thread a work of its own (trine_triangular_work)", sizeof(struct triangular_work), work_bytes, work_begin, work_end, release, solve};
 
 trine_status trine_triangular_destroy(trine_triangular *out)
 {

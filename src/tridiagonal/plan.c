@@ -139,7 +139,7 @@ static trine_status solve(struct trine_plan *plan, trine_transpose op, const voi
     return trine_tridiagonal_solve(as_tridiagonal(plan), op, alpha, B, X, exec);
 }
 
-static const trine_plan_kind kind = {"tridiagonal", sizeof(struct band_work), work_bytes, work_begin, NULL, release, solve};
+static const trine_plan_kind kind = {"give each thread a work of its own (trine_tridiagonal_work)", sizeof(struct band_work), work_bytes, work_begin, NULL, release, solve};
 
 trine_status trine_tridiagonal_destroy(trine_tridiagonal *out)
 {
