@@ -22,8 +22,8 @@ typedef struct {
 } bands_map;
 
 /** The row or column of the sparse matrix that holds what is at position i of band b. */
-#ifdef __CUDACC__
-__device__
+#if defined(__CUDACC__) || defined(__HIPCC__)
+__host__ __device__
 #endif
 static inline int64_t bands_line(const bands_map *m, int b, int64_t i)
 {

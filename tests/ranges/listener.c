@@ -17,7 +17,7 @@ static int pop(void)
     return depth;
 }
 
-int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {
     const NvtxExportTableCallbacks *callbacks = get_table(NVTX_ETID_CALLBACKS);
