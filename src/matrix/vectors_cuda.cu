@@ -1,5 +1,6 @@
 // trine_vectors_permute and _add on the GPU: one kernel, a thread an element, neighbours along the contiguous direction of Y.
 // trine_vectors_residual: a few lanes a row, sums in two words.
+#include "core/gpu_grid.cuh"
 #include "core/gpu_two_words.cuh"
 #include "matrix/vectors.h"
 
@@ -28,23 +29,14 @@ template <typename T> __global__ void permute_rows(vectors_move m, bool by_colum
     }
 }
 
-unsigned blocks(int64_t count, int64_t a_block, int64_t most)
-{
-    const int64_t needed = (count + a_block - 1) / a_block;
-    return static_cast<unsigned>(needed < most ? needed : most);
-}
-
 template <typename T> trine_status permute(trine_context ctx, const vectors_move *m, void *stream)
 {
     const bool by_columns = m->to_row == 1;
     const int64_t nx = by_columns ? m->rows : m->cols, ny = by_columns ? m->cols : m->rows;
-    unsigned width = 1;
-    while (width < 256 && width < nx) width *= 2;
-    const dim3 block(width, 256 / width);
-    const dim3 grid(blocks(nx, block.x, 1 << 20), blocks(ny, block.y, 65535));
+    const element_grid g = grid_of_elements(nx, ny);
     int saved;
     trine_device_enter(ctx, &saved);
-    permute_rows<T><<<grid, block, 0, static_cast<gpuStream_t>(stream)>>>(*m, by_columns);
+    permute_rows<T><<<g.grid, g.block, 0, static_cast<gpuStream_t>(stream)>>>(*m, by_columns);
     const trine_status status = GPU_LAUNCHED("permute_rows");
     trine_device_leave(ctx, saved);
     return status;

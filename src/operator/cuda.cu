@@ -1,4 +1,5 @@
 // op_update on the GPU: one kernel, a thread an element, neighbours along the contiguous direction of y.
+#include "core/gpu_grid.cuh"
 #include "core/gpu_scalar.cuh"
 #include "operator/operator.h"
 
@@ -58,24 +59,15 @@ template <typename T, typename X> __global__ void update_block(op_update u, bool
     }
 }
 
-unsigned blocks(int64_t count, int64_t a_block, int64_t most)
-{
-    const int64_t needed = (count + a_block - 1) / a_block;
-    return static_cast<unsigned>(needed < most ? needed : most);
-}
-
 template <typename T> trine_status update(trine_context ctx, const op_update *u, void *stream)
 {
     const bool by_columns = u->y_row == 1;
     const int64_t nx = by_columns ? u->rows : u->cols, ny = by_columns ? u->cols : u->rows;
-    unsigned width = 1;
-    while (width < 256 && width < nx) width *= 2;
-    const dim3 block(width, 256 / width);
-    const dim3 grid(blocks(nx, block.x, 1 << 20), blocks(ny, block.y, 65535));
+    const element_grid g = grid_of_elements(nx, ny);
     int saved;
     trine_device_enter(ctx, &saved);
-    if (u->other) update_block<T, typename other_precision<T>::type><<<grid, block, 0, static_cast<gpuStream_t>(stream)>>>(*u, by_columns);
-    else update_block<T, T><<<grid, block, 0, static_cast<gpuStream_t>(stream)>>>(*u, by_columns);
+    if (u->other) update_block<T, typename other_precision<T>::type><<<g.grid, g.block, 0, static_cast<gpuStream_t>(stream)>>>(*u, by_columns);
+    else update_block<T, T><<<g.grid, g.block, 0, static_cast<gpuStream_t>(stream)>>>(*u, by_columns);
     const trine_status status = GPU_LAUNCHED("update_block");
     trine_device_leave(ctx, saved);
     return status;

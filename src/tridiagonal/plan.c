@@ -15,7 +15,6 @@ struct trine_tridiagonal_s {
     const struct routine *routine;
     bands_map map;
     char *bands;                           /* as trine_gbsv has them, in the context's space */
-    bool cyclic, pattern;
     trine_tridiagonal_info info;
 };
 
@@ -69,7 +68,7 @@ static const struct routine gbsv[] = {[ON_CPU] = {by_gbsv_cpu_work_size, by_gbsv
 static trine_gtsv_options options_for(const struct trine_tridiagonal_s *plan, trine_transpose op)
 {
     const trine_tridiagonal_options *o = &plan->options;
-    return (trine_gtsv_options){.pivot = o->pivot, .epsilon = o->epsilon, .cyclic = plan->cyclic, .refine = o->refine, .op = op, .partition = o->partition,
+    return (trine_gtsv_options){.pivot = o->pivot, .epsilon = o->epsilon, .cyclic = plan->info.cyclic, .refine = o->refine, .op = op, .partition = o->partition,
                                 .path = o->path, .memory = o->memory};
 }
 
@@ -177,8 +176,8 @@ static trine_status choose(trine_tridiagonal plan, width plain, width wrapped)
     if (bands == TRINE_BANDS_AUTO) bands = fits(plain, 1) || fits(wrapped, 1) ? TRINE_BANDS_TRIDIAGONAL : TRINE_BANDS_GENERAL;
     const bool tridiagonal = bands == TRINE_BANDS_TRIDIAGONAL;
     const int most = tridiagonal ? 1 : BLOCK_MAX;
-    plan->cyclic = !fits(plain, most);
-    const width w = plan->cyclic ? wrapped : plain;
+    plan->info.cyclic = !fits(plain, most);
+    const width w = plan->info.cyclic ? wrapped : plain;
     if (!fits(w, most) && tridiagonal)
         return trine_fail(TRINE_ERR_STRUCTURE, "the matrix is not tridiagonal: its bandwidth is %lld below and %lld above the diagonal",
                           (long long)plain.below, (long long)plain.above);
@@ -191,9 +190,8 @@ static trine_status choose(trine_tridiagonal plan, width plain, width wrapped)
     plan->routine = &(tridiagonal ? gtsv : gbsv)[plan->base.ctx->cuda ? ON_GPU : ON_CPU];
     plan->info.kl = (int)w.below;
     plan->info.ku = (int)w.above;
-    plan->info.cyclic = plan->cyclic;
     plan->info.bands = bands;
-    plan->info.method = methods[tridiagonal][plan->cyclic];
+    plan->info.method = methods[tridiagonal][plan->info.cyclic];
     return TRINE_SUCCESS;
 }
 
@@ -205,7 +203,7 @@ static trine_status find_slots(trine_tridiagonal plan, const int64_t *offsets, c
     for (int64_t line = 0; line < m->n; line++)
         for (int64_t e = offsets[line]; e < offsets[line + 1]; e++) {
             const int64_t row = m->by_columns ? indices[e] : line, column = m->by_columns ? line : indices[e];
-            const int64_t k = plan->cyclic ? around(column - row, m->n) : column - row;
+            const int64_t k = plan->info.cyclic ? around(column - row, m->n) : column - row;
             uint8_t *slot = &slots[(m->kl + k) * m->n + row];
             if (*slot != BANDS_NO_ENTRY)
                 return trine_fail(TRINE_ERR_STRUCTURE, "row %lld has two entries in column %lld; sum duplicates first", (long long)row, (long long)column);
@@ -346,7 +344,7 @@ trine_status trine_tridiagonal_check(trine_tridiagonal plan, const trine_exec *e
     const int64_t n = plan->base.n;
     const int kl = plan->map.kl, ku = upper_bands(plan);
     const size_t vector = (size_t)n * trine_dtype_size(t), bytes = (size_t)plan->map.bands * vector;
-    const trine_gtsv_options options = {.pivot = TRINE_PIVOT_PARTIAL, .cyclic = plan->cyclic};
+    const trine_gtsv_options options = {.pivot = TRINE_PIVOT_PARTIAL, .cyclic = plan->info.cyclic};
     const void *bands = plan->bands;
     void *copy = NULL, *zeros = NULL, *work = NULL;
     size_t work_bytes;
