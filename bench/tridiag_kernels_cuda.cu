@@ -2,8 +2,8 @@
  * accesses through shared memory (Klein 2024, Figure 12, left). */
 #include "tridiag_kernels.h"
 
-#include "tridiagonal/rpts/tuning.h"
-#include "tridiagonal/rpts/two_pass.cuh"
+#include "tridiagonal/gtsv/cuda/tuning.h"
+#include "tridiagonal/gtsv/cuda/two_pass.cuh"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tridiagonal/rpts/tiled.cuh"
+#include "tridiagonal/gtsv/cuda/launch.cuh"
 
 namespace {
 

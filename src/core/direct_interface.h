@@ -2,8 +2,8 @@
  * src/core that declares functions. What is marked TRINE_API is exported by libtrine as TRINE_PRIVATE_<number>, with the number below
  * (cmake/exports.cmake): the dynamic linker then refuses a libtrine_direct that was made for another number. No promise to anybody else.
  * C11, and C++17 in .cu files. */
-#ifndef TRINE_DIRECT_INTERFACE_H
-#define TRINE_DIRECT_INTERFACE_H
+#ifndef TRINE_CORE_DIRECT_INTERFACE_H
+#define TRINE_CORE_DIRECT_INTERFACE_H
 
 #include <stdbool.h>
 #include <trine/core.h>

@@ -1,6 +1,6 @@
 /* The one place that names the GPU runtime, with gpu_launch.cuh for the driver of CUDA; another runtime is another list of aliases. */
-#ifndef TRINE_GPU_H
-#define TRINE_GPU_H
+#ifndef TRINE_CORE_GPU_H
+#define TRINE_CORE_GPU_H
 
 #include "core/internal.h"
 

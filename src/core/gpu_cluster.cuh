@@ -1,7 +1,7 @@
 /* Kernels whose blocks are one cluster, so that they run at the same time and can wait for each other. Where there are no clusters
  * (gpu_limits.clusters), or one is refused, there is one block: kernels take any number of them (gridDim.x). */
-#ifndef TRINE_GPU_CLUSTER_CUH
-#define TRINE_GPU_CLUSTER_CUH
+#ifndef TRINE_CORE_GPU_CLUSTER_CUH
+#define TRINE_CORE_GPU_CLUSTER_CUH
 
 #include "core/gpu.h"
 

@@ -1,7 +1,7 @@
 /* Copies from global to shared memory that go on while the threads that asked for them do something else. Elsewhere than on CUDA
  * devices they are plain copies, and there is nothing to wait for. */
-#ifndef TRINE_GPU_COPY_CUH
-#define TRINE_GPU_COPY_CUH
+#ifndef TRINE_CORE_GPU_COPY_CUH
+#define TRINE_CORE_GPU_COPY_CUH
 
 #include <cstdint>
 

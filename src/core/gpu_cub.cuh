@@ -1,6 +1,6 @@
 /* Scan and sort of the GPU runtime's own library, under a name that another runtime can take. */
-#ifndef TRINE_GPU_CUB_CUH
-#define TRINE_GPU_CUB_CUH
+#ifndef TRINE_CORE_GPU_CUB_CUH
+#define TRINE_CORE_GPU_CUB_CUH
 
 #include "core/gpu.h"
 

@@ -1,6 +1,6 @@
 /* What gpu_cub.cuh stands for, with rocPRIM: CUB's calls and their arguments, for HIP. */
-#ifndef TRINE_GPU_CUB_HIP_CUH
-#define TRINE_GPU_CUB_HIP_CUH
+#ifndef TRINE_CORE_GPU_CUB_HIP_CUH
+#define TRINE_CORE_GPU_CUB_HIP_CUH
 
 #include <rocprim/rocprim.hpp>
 

@@ -1,6 +1,6 @@
 /* Grids for kernels that go over blocks of vectors, a thread an element. */
-#ifndef TRINE_GPU_GRID_CUH
-#define TRINE_GPU_GRID_CUH
+#ifndef TRINE_CORE_GPU_GRID_CUH
+#define TRINE_CORE_GPU_GRID_CUH
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 /* The names of gpu.h for HIP, with which hipcc compiles the kernels (tools/check-hip); nothing has run on an AMD GPU. The kernels
  * count on warps of 32 threads: wave32 devices (RDNA). */
-#ifndef TRINE_GPU_HIP_H
-#define TRINE_GPU_HIP_H
+#ifndef TRINE_CORE_GPU_HIP_H
+#define TRINE_CORE_GPU_HIP_H
 
 #include <hip/hip_runtime.h>
 

@@ -1,7 +1,7 @@
 /* What the driver is asked itself: kernel launches, since the runtime takes about a microsecond to find a kernel's handle and to look at
  * its arguments, which is a tenth of the time of a short solve; and what a stream has of the device. */
-#ifndef TRINE_GPU_LAUNCH_CUH
-#define TRINE_GPU_LAUNCH_CUH
+#ifndef TRINE_CORE_GPU_LAUNCH_CUH
+#define TRINE_CORE_GPU_LAUNCH_CUH
 
 #include "core/gpu.h"
 

@@ -1,6 +1,6 @@
 /* What kernels may count on, on the current device: asked of the device and of the code that was compiled for it. */
-#ifndef TRINE_GPU_LIMITS_H
-#define TRINE_GPU_LIMITS_H
+#ifndef TRINE_CORE_GPU_LIMITS_H
+#define TRINE_CORE_GPU_LIMITS_H
 
 #include "core/internal.h"
 #include "core/test_interface.h"

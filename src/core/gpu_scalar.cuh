@@ -1,6 +1,6 @@
 /* Scalars on the GPU: real and complex numbers in one notation, and values that carry their own "not ready" mark. */
-#ifndef TRINE_GPU_SCALAR_CUH
-#define TRINE_GPU_SCALAR_CUH
+#ifndef TRINE_CORE_GPU_SCALAR_CUH
+#define TRINE_CORE_GPU_SCALAR_CUH
 
 #include <cfloat>
 #include <cstdint>

@@ -1,6 +1,6 @@
 /* The approximate reciprocals, loads, stores and counters of gpu_scalar.cuh in clang's builtins and atomics, for HIP. Agent scope is CUDA's gpu scope, workgroup its cta. */
-#ifndef TRINE_GPU_SCALAR_HIP_CUH
-#define TRINE_GPU_SCALAR_HIP_CUH
+#ifndef TRINE_CORE_GPU_SCALAR_HIP_CUH
+#define TRINE_CORE_GPU_SCALAR_HIP_CUH
 
 __device__ inline float reciprocal_approximation(float x) { return __builtin_amdgcn_rcpf(x); }
 __device__ inline double reciprocal_approximation(double x) { return __builtin_amdgcn_rcp(x); }

@@ -1,6 +1,6 @@
 /* Sums in two words: products and additions with their rounding errors (Dekker 1971; Ogita, Rump, Oishi 2005, Dot2). */
-#ifndef TRINE_GPU_TWO_WORDS_CUH
-#define TRINE_GPU_TWO_WORDS_CUH
+#ifndef TRINE_CORE_GPU_TWO_WORDS_CUH
+#define TRINE_CORE_GPU_TWO_WORDS_CUH
 
 #include "core/gpu_scalar.cuh"
 

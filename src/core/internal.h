@@ -1,7 +1,7 @@
 /* What modules of libtrine share below the public headers: the context, the device, and what libtrine_direct uses as well (failing with a
  * sentence, reference counts, memory). C11, and C++17 in .cu files. */
-#ifndef TRINE_INTERNAL_H
-#define TRINE_INTERNAL_H
+#ifndef TRINE_CORE_INTERNAL_H
+#define TRINE_CORE_INTERNAL_H
 
 #include "core/direct_interface.h"
 

@@ -1,7 +1,7 @@
 /* What the plans of all modules have in common, written once: who keeps a plan alive, its work objects, which calls may meet, and what
  * is asked of the arguments of numeric and solve. A module's plan begins with a struct trine_plan, its work with a trine_plan_work. */
-#ifndef TRINE_PLAN_H
-#define TRINE_PLAN_H
+#ifndef TRINE_CORE_PLAN_H
+#define TRINE_CORE_PLAN_H
 
 #include "core/internal.h"
 

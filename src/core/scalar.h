@@ -1,6 +1,6 @@
 /* What host templates stand on: complex numbers, the table of one function's four precisions, code for wider vectors. */
-#ifndef TRINE_SCALAR_H
-#define TRINE_SCALAR_H
+#ifndef TRINE_CORE_SCALAR_H
+#define TRINE_CORE_SCALAR_H
 
 #include <complex.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  * has to come: the thread that called gets to the end alone where helpers have no core, are asleep, help another thread, or are not
  * there any more (in the child of a fork). So what it ever waits for is a piece that somebody has begun.
  * What is marked TRINE_API is exported for tests alone, as what core/test_interface.h declares. */
-#ifndef TRINE_TEAM_H
-#define TRINE_TEAM_H
+#ifndef TRINE_CORE_TEAM_H
+#define TRINE_CORE_TEAM_H
 
 #include <omp.h>
 #include <sched.h>

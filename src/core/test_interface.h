@@ -1,8 +1,8 @@
 /* What the tests and the benchmark use of libtrine beside the public headers: a look inside, and devices smaller than the one that is
  * there. What is marked TRINE_API is exported by libtrine as TRINE_TEST (cmake/exports.cmake), and likewise in
  * team.h. No promise to anybody: programs that call it are built with the library. C11, and C++17 in .cu files. */
-#ifndef TRINE_TEST_INTERFACE_H
-#define TRINE_TEST_INTERFACE_H
+#ifndef TRINE_CORE_TEST_INTERFACE_H
+#define TRINE_CORE_TEST_INTERFACE_H
 
 #include <stdbool.h>
 #include <trine/supernodal.h>

@@ -1,6 +1,6 @@
 /* What the adapters of src/direct share. An adapter gives a library's factorization the form of trine/direct.h. */
-#ifndef TRINE_DIRECT_INTERNAL_H
-#define TRINE_DIRECT_INTERNAL_H
+#ifndef TRINE_DIRECT_DIRECT_H
+#define TRINE_DIRECT_DIRECT_H
 
 #include <trine/direct.h>
 

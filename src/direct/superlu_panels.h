@@ -1,6 +1,6 @@
 /* SuperLU's factors as panels: L as it lies there, U^T on the supernodes of L. */
-#ifndef TRINE_SUPERLU_PANELS_H
-#define TRINE_SUPERLU_PANELS_H
+#ifndef TRINE_DIRECT_SUPERLU_PANELS_H
+#define TRINE_DIRECT_SUPERLU_PANELS_H
 
 #include <superlu/slu_ddefs.h>
 

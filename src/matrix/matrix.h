@@ -1,6 +1,6 @@
 /* The sparse container behind trine_matrix; seen by src/matrix only. */
-#ifndef TRINE_MATRIX_INTERNAL_H
-#define TRINE_MATRIX_INTERNAL_H
+#ifndef TRINE_MATRIX_MATRIX_H
+#define TRINE_MATRIX_MATRIX_H
 
 #include <trine/matrix.h>
 

@@ -1,6 +1,6 @@
 /* Inside of operators: a tree of nodes, each of a kind with a table of functions, and works that are trees of the same shape. */
-#ifndef TRINE_OPERATOR_INTERNAL_H
-#define TRINE_OPERATOR_INTERNAL_H
+#ifndef TRINE_OPERATOR_OPERATOR_H
+#define TRINE_OPERATOR_OPERATOR_H
 
 #include <trine/operator.h>
 

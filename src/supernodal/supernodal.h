@@ -1,6 +1,6 @@
 /* Inside of the supernodal plan: panels after merging, the elimination tree, backends. C11 and C++17. */
-#ifndef TRINE_SUPERNODAL_INTERNAL_H
-#define TRINE_SUPERNODAL_INTERNAL_H
+#ifndef TRINE_SUPERNODAL_SUPERNODAL_H
+#define TRINE_SUPERNODAL_SUPERNODAL_H
 
 #include <trine/supernodal.h>
 
@@ -130,7 +130,7 @@ struct supernodal_backend {
 };
 extern const struct supernodal_backend supernodal_cpu, supernodal_cuda;
 
-/** triangle.c: numeric with the values of the triangle that the plan was made from, and conj(L)^-1 for an upper one. */
+/** common/triangle.c: numeric with the values of the triangle that the plan was made from, and conj(L)^-1 for an upper one. */
 trine_status supernodal_triangle_numeric(trine_supernodal plan, trine_space space, const void *values, void *stream);
 trine_status supernodal_triangle_place(trine_supernodal plan, const void *values, void *stream);
 trine_status supernodal_place_on_gpu(trine_supernodal plan, const void *values, void *stream);

@@ -1,4 +1,4 @@
-/* The triangular plan: arguments, phases, choice of method. The work itself is in symbolic.c and in the backends, one
+/* The triangular plan: arguments, phases, choice of method. The work itself is in common/gather_form.c and in the backends, one
  * table of functions for the CPU and one for each GPU method. */
 #include <string.h>
 

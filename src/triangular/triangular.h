@@ -1,6 +1,6 @@
 /* Inside of the triangular plan. */
-#ifndef TRINE_TRIANGULAR_INTERNAL_H
-#define TRINE_TRIANGULAR_INTERNAL_H
+#ifndef TRINE_TRIANGULAR_TRIANGULAR_H
+#define TRINE_TRIANGULAR_TRIANGULAR_H
 
 #include <trine/triangular.h>
 
@@ -29,7 +29,7 @@ struct triangle {
     void *device;              /* the GPU backend's part */
     int step;                  /* CPU: order[p] = order[0] + step p, so that order need not be read; 0: rows are sorted by level */
     int8_t *nested;            /* CPU: nested[p] rows from position p on are solved together; NULL: each by itself */
-    uint8_t *kinds;            /* CPU: what kind of row each is, see solve_cpu.c; NULL: not used */
+    uint8_t *kinds;            /* CPU: what kind of row each is, see cpu/solve.c; NULL: not used */
     bool mostly_long;          /* CPU: most rows are of the longest kind */
     bool scaled;               /* CPU: every entry times its row's reciprocal pivot has all its digits */
     struct task_schedule *tasks; /* CPU: who solves which rows when; NULL: one thread, one row after another */

@@ -1,7 +1,7 @@
 /* Fortran formats, and fields of records by them: the first line is the format, the rest the record. */
 #include "fuzz.h"
 
-#include "matrix/fortran.h"
+#include "matrix/files/fortran.h"
 
 /** Cut a record into words, then into columns. */
 static void cut(const struct fortran_format *f, const char *record, const char *end)

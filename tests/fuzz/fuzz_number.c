@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "matrix/text.h"
+#include "matrix/files/text.h"
 
 /** The number at text, to its end, as C's functions read it: an exponent after e only. */
 static char *as_c_reads_it(const char *text, const char *end)

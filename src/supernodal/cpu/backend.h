@@ -1,13 +1,13 @@
 /* What the files of the CPU backend share: its part of a plan, blocks of right-hand sides, shares of a team. */
-#ifndef TRINE_SUPERNODAL_CPU_H
-#define TRINE_SUPERNODAL_CPU_H
+#ifndef TRINE_SUPERNODAL_CPU_BACKEND_H
+#define TRINE_SUPERNODAL_CPU_BACKEND_H
 
 #include "core/team.h"
-#include "supernodal/levels/levels.h"
-#include "supernodal/panel_kernels/kernels.h"
+#include "supernodal/common/levels.h"
+#include "supernodal/cpu/panel_kernels/kernels.h"
 #include "supernodal/cpu/tree_tasks.h"
 
-/** The variants that go level by level: what levels/levels.c lists for a GPU, worked through by threads. */
+/** The variants that go level by level: what common/levels.c lists for a GPU, worked through by threads. */
 typedef struct {
     supernodal_level_plan steps;  /* pieces of panels, or */
     supernodal_lines lines;       /* sparse lines (TRINE_VARIANT_SPMV), */

@@ -1,6 +1,6 @@
 /* The elimination tree cut into tasks for CPU threads. */
-#ifndef TRINE_SUPERNODAL_TREE_TASKS_H
-#define TRINE_SUPERNODAL_TREE_TASKS_H
+#ifndef TRINE_SUPERNODAL_CPU_TREE_TASKS_H
+#define TRINE_SUPERNODAL_CPU_TREE_TASKS_H
 
 #include "supernodal/supernodal.h"
 

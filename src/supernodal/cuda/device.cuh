@@ -1,9 +1,9 @@
 /* What the GPU sources of the supernodal solve share: the plan on the device, waiting and signalling, loads of panels. */
-#ifndef TRINE_SUPERNODAL_DEVICE_CUH
-#define TRINE_SUPERNODAL_DEVICE_CUH
+#ifndef TRINE_SUPERNODAL_CUDA_DEVICE_CUH
+#define TRINE_SUPERNODAL_CUDA_DEVICE_CUH
 
 #include "core/gpu_scalar.cuh"
-#include "supernodal/levels/levels.h"
+#include "supernodal/common/levels.h"
 #include "supernodal/cuda/schedule.h"
 
 /** Where the values of one of the caller's panels go. */
@@ -22,7 +22,7 @@ struct level_side {
     int64_t n_launches;
 };
 
-/** One direction of the SpMV variant: sparse lines (levels/levels.h), and the entries that numeric finds not to be zero. */
+/** One direction of the SpMV variant: sparse lines (common/levels.h), and the entries that numeric finds not to be zero. */
 struct sparse_side {
     int32_t *targets, *own, *index;
     int64_t *run_start, *start; /* of a line: its runs; its entries */

@@ -1,5 +1,5 @@
 /* The level-by-level variants on the GPU (Yamazaki et al. 2020, Sections 4.1 to 4.3 and 5.1): kernels that are told what to do
- * by pieces (levels/levels.h), launched stage after stage as one CUDA graph. Right-hand side j is column j of t and x; blocks with
+ * by pieces (common/levels.h), launched stage after stage as one CUDA graph. Right-hand side j is column j of t and x; blocks with
  * blockIdx.y = j work on it. */
 #include <algorithm>
 

@@ -3,8 +3,8 @@
  * The warp multiplies a ROWS x k matrix A with k rows of the interleaved right-hand sides, STEP of the k at a time, where A is
  * rows of the panel (forward) or columns of it (backward). A step's part of both passes through a stage in the warp's own
  * shared memory, filled by asynchronous copies some steps ahead. Lane (g, t) = (lane / 4, lane % 4). */
-#ifndef TRINE_SUPERNODAL_PANEL_PRODUCT_CUH
-#define TRINE_SUPERNODAL_PANEL_PRODUCT_CUH
+#ifndef TRINE_SUPERNODAL_CUDA_PANEL_PRODUCT_CUH
+#define TRINE_SUPERNODAL_CUDA_PANEL_PRODUCT_CUH
 
 #include "core/gpu_copy.cuh"
 #include "supernodal/cuda/device.cuh"

@@ -1,7 +1,7 @@
 /* What a GPU works through: tiles of panels in an order in which nothing waits for a later one, and the jobs of the
  * inversion. Built on the host. C11 and C++17. */
-#ifndef TRINE_SUPERNODAL_SCHEDULE_H
-#define TRINE_SUPERNODAL_SCHEDULE_H
+#ifndef TRINE_SUPERNODAL_CUDA_SCHEDULE_H
+#define TRINE_SUPERNODAL_CUDA_SCHEDULE_H
 
 #include "supernodal/supernodal.h"
 

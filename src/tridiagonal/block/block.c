@@ -3,7 +3,7 @@
 
 #include "tridiagonal/block/block.h"
 #include "tridiagonal/info/info.h"
-#include "tridiagonal/rpts/parts.h"
+#include "tridiagonal/common/parts.h"
 
 trine_status block_lay_out(const block_call *call, size_t start, int extra, block_work *at, size_t *bytes)
 {

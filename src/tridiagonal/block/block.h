@@ -1,8 +1,8 @@
 /* Block tridiagonal and banded solves: the device's side, behind arguments that have been checked. */
-#ifndef TRINE_BLOCK_H
-#define TRINE_BLOCK_H
+#ifndef TRINE_TRIDIAGONAL_BLOCK_BLOCK_H
+#define TRINE_TRIDIAGONAL_BLOCK_BLOCK_H
 
-#include "tridiagonal/block/layout.h"
+#include "tridiagonal/block/common/layout.h"
 
 #ifdef __cplusplus
 extern "C" {

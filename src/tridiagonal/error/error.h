@@ -1,8 +1,8 @@
 /* Componentwise backward errors of solutions of banded and block tridiagonal systems: what their devices are told. */
-#ifndef TRINE_TRIDIAGONAL_ERROR_H
-#define TRINE_TRIDIAGONAL_ERROR_H
+#ifndef TRINE_TRIDIAGONAL_ERROR_ERROR_H
+#define TRINE_TRIDIAGONAL_ERROR_ERROR_H
 
-#include "tridiagonal/banded_system.h"
+#include "tridiagonal/common/banded_system.h"
 
 #ifdef __cplusplus
 extern "C" {

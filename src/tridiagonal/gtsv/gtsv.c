@@ -1,7 +1,7 @@
 /* trine_gtsv: the arguments, then the device. */
-#include "tridiagonal/gtsv/marks.h"
+#include "tridiagonal/gtsv/zero_tiles.h"
 #include "tridiagonal/info/info.h"
-#include "tridiagonal/rpts/parts.h"
+#include "tridiagonal/common/parts.h"
 
 enum { GTSV_PARTITION = 32, ONE_THREAD_ROWS = 32 };
 

@@ -1,10 +1,10 @@
 /* trine_gtsv_info: whether the matrix of a solve on the GPU is singular to working precision, told by its own right-hand sides and solutions. Before the
  * solve, which may write X over D, the largest right-hand side of a scaled row is found, after it the largest term; both wait in the 16 bytes of
- * the info itself, each as one word that takes part in atomic maxima (info/rows.cuh), until they are judged. */
-#ifndef TRINE_TRIDIAGONAL_INFO_H
-#define TRINE_TRIDIAGONAL_INFO_H
+ * the info itself, each as one word that takes part in atomic maxima (info/info_rows.cuh), until they are judged. */
+#ifndef TRINE_TRIDIAGONAL_INFO_INFO_H
+#define TRINE_TRIDIAGONAL_INFO_INFO_H
 
-#include "tridiagonal/banded_system.h"
+#include "tridiagonal/common/banded_system.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 /* Sparse right-hand sides: expanded into X, solved in place, and for csc2csc pruned to the largest entries. On a GPU tiles of
  * D without entries are marked, so that the solve passes over them. */
 #include "tridiagonal/info/info.h"
-#include "tridiagonal/rpts/parts.h"
+#include "tridiagonal/common/parts.h"
 #include "tridiagonal/sparse_rhs/sparse_rhs.h"
 
 enum { BATCH_GPU = 128, BATCH_CPU = 16 };

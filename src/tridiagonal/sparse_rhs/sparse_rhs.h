@@ -1,10 +1,10 @@
 /* What trine_gtsv_csc2dense and trine_gtsv_csc2csc do between their solves, on the CPU and on the GPU. */
-#ifndef TRINE_SPARSE_RHS_H
-#define TRINE_SPARSE_RHS_H
+#ifndef TRINE_TRIDIAGONAL_SPARSE_RHS_SPARSE_RHS_H
+#define TRINE_TRIDIAGONAL_SPARSE_RHS_SPARSE_RHS_H
 
 #include <trine/tridiagonal.h>
 
-#include "tridiagonal/gtsv/marks.h"
+#include "tridiagonal/gtsv/zero_tiles.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,3 +1,0 @@
-/* The panel kernels once more; CMakeLists.txt sets the instruction set. */
-#define INSTRUCTION_SET avx512
-#include "supernodal/panel_kernels/set.inc"

@@ -1,9 +1,0 @@
-/* Block tridiagonal and banded solves on the GPU in one precision. */
-#include "tridiagonal/block/cuda.cuh"
-
-namespace trine_block {
-template trine_status solve_of<complex_of<float>>(const block_call *);
-template trine_status solve_scalar_of<complex_of<float>>(const block_call *);
-template trine_status factor_of<complex_of<float>>(const block_call *);
-template trine_status substitute_of<complex_of<float>>(const block_call *);
-} // namespace trine_block
