@@ -770,6 +770,7 @@ static void call_core(struct world *w)
     OK(trine_context_leave(w->ctx, saved));
     trine_status_string(TRINE_ERR_MEMORY);
     trine_dtype_size(TRINE_Z);
+    trine_dtype_eps(TRINE_Z);
     trine_get_build_info(&build);
     trine_wall_time();
     OK(trine_context_get_info(w->ctx, &info));
@@ -872,7 +873,7 @@ static const struct {
     const char *names[64];
 } without[] = {
     {call_core,
-     {"trine_status_string", "trine_last_error", "trine_fail", "trine_context_enter", "trine_context_leave", "trine_dtype_size", "trine_context_destroy", "trine_context_get_info", "trine_get_build_info",
+     {"trine_status_string", "trine_last_error", "trine_fail", "trine_context_enter", "trine_context_leave", "trine_dtype_size", "trine_dtype_eps", "trine_context_destroy", "trine_context_get_info", "trine_get_build_info",
       "trine_context_set_log", "trine_context_set_allocator", "trine_context_set_stream", "trine_context_get_stream", "trine_context_synchronize",
       "trine_free", "trine_copy", "trine_wall_time", "trine_work_destroy",
       "trine_context_create" /* the handle itself comes from the C library: it is what holds the allocator */}},

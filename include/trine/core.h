@@ -68,6 +68,9 @@ typedef enum { TRINE_HOST, TRINE_DEVICE } trine_space;
 
 /** Bytes of one element of t: 4, 8, 8, 16; 0 for anything else. */
 TRINE_API size_t trine_dtype_size(trine_dtype t);
+/** The eps of t, in which errors are reported: the distance from 1 to the next number, 2^-23 for S and C, 2^-52 for D and Z; 0 for anything
+ *  else. */
+TRINE_API double trine_dtype_eps(trine_dtype t);
 
 /* ----------------------------------------------------------------- context */
 

@@ -315,6 +315,12 @@ size_t trine_dtype_size(trine_dtype t)
     return trine_dtype_is_valid(t) ? sizes[t] : 0;
 }
 
+double trine_dtype_eps(trine_dtype t)
+{
+    if (!trine_dtype_is_valid(t)) return 0;
+    return trine_dtype_is_single(t) ? 0x1p-23 : 0x1p-52;
+}
+
 double trine_wall_time(void)
 {
     struct timespec t;

@@ -97,8 +97,6 @@ struct trine_work_s {
 static inline bool trine_dtype_is_valid(trine_dtype t) { return t >= TRINE_S && t <= TRINE_Z; }
 static inline bool trine_dtype_is_complex(trine_dtype t) { return t == TRINE_C || t == TRINE_Z; }
 static inline bool trine_dtype_is_single(trine_dtype t) { return t == TRINE_S || t == TRINE_C; }
-/** Unit roundoff as reports use it: 2^-23 for S and C, 2^-52 for D and Z. */
-static inline double trine_dtype_eps(trine_dtype t) { return trine_dtype_is_single(t) ? 1.1920928955078125e-07 : 2.220446049250313e-16; }
 /** TRINE_ERR_MEMORY for more vectors of n rows than any memory holds, so that sizes of works do not overflow. nrhs >= 0. */
 TRINE_API trine_status trine_check_nrhs(int64_t nrhs, int64_t n);
 /** Check a block of vectors of `rows` rows, put its smallest ld where it is 0; name is used in the sentence. */

@@ -80,12 +80,6 @@ void json_number(const char *key, double value); /* NaN and Inf become null */
 void json_integers(const char *key, const int64_t *values, int64_t count);
 void json_numbers(const char *key, const double *values, int64_t count);
 
-/* --------------------------------------------------------------- precisions */
-
-static inline bool is_single(trine_dtype t) { return t == TRINE_S || t == TRINE_C; }
-/** 2^-23 for S and C, 2^-52 for D and Z: the unit of backward errors. */
-static inline double precision_eps(trine_dtype t) { return is_single(t) ? 0x1p-23 : 0x1p-52; }
-
 /* ---------------------------------------------------------------- matrices */
 
 /** Read path with values of type t; t = 0: double, or double complex if the file is complex. */
