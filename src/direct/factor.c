@@ -259,7 +259,7 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     REQUIRE(out, "F is NULL");
     *out = NULL;
     REQUIRE(ctx, "ctx is NULL");
-    trine_matrix_info info;
+    trine_matrix_info info = {0};
     trine_matrix_structure s;
     trine_factor_options chosen = options ? *options : (trine_factor_options){0};
     trine_status status = check_options(&chosen);
@@ -307,7 +307,7 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
 {
     REQUIRE(F, "F is NULL");
     if (!F->A) return trine_fail(TRINE_ERR_UNSUPPORTED, "this factor was taken from another program, which factors new values too: take its factor again");
-    trine_matrix_info info;
+    trine_matrix_info info = {0};
     trine_matrix_structure s;
     trine_matrix W = NULL;
     trine_status status = factor_check_matrix(A, &info);

@@ -19,7 +19,7 @@ trine_status operator_create(trine_context ctx, const op_kind *kind, const trine
     op->announced = info->ops;
     if (!trine_dtype_is_complex(info->dtype) && info->ops & (TRINE_T | TRINE_H)) op->info.ops |= TRINE_T | TRINE_H;
     if (count) {
-        TRY(CALLOC(ctx, op->parts, count));
+        TRY(CALLOC(ctx, op->parts, count)); /* handles: NOLINT(bugprone-sizeof-expression) */
         op->count = count;
     }
     *out = op;
@@ -120,7 +120,7 @@ static trine_status make_work(trine_op op, int64_t nrhs, bool with_plans, char *
         TRY(op->plan_functions->work(op->plan, nrhs, with_plans && bytes ? *at : NULL, &bytes, &work->plan_work));
         if (with_plans) *at += op_padded(bytes);
     }
-    if (op->count) TRY(CALLOC(op->ctx, work->parts, op->count));
+    if (op->count) TRY(CALLOC(op->ctx, work->parts, op->count)); /* handles: NOLINT(bugprone-sizeof-expression) */
     for (int i = 0; i < op->count; i++) TRY(make_work(op->parts[i], nrhs, with_plans, at, &work->parts[i]));
 done:
     if (status) trine_work_destroy(out);

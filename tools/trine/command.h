@@ -87,11 +87,11 @@ trine_status read_matrix(trine_context ctx, trine_matrix *A, const char *path, t
 
 /** --max-rows and --max-text, for a subcommand's table and its parser: ARGP_ERR_UNKNOWN if key is neither. */
 enum { KEY_MAX_ROWS = 512, KEY_MAX_TEXT };
-#define LIMIT_OPTIONS                                                                                                                  \
-    {"max-rows", KEY_MAX_ROWS, "N", 0,                                                                                                 \
-     "most rows and columns of a matrix, most values of right-hand sides in a coordinate file (default 2^20, or 16 for each byte of "  \
-     "the file if that is more)", 0},                                                                                                  \
-    {"max-text", KEY_MAX_TEXT, "N", 0,                                                                                                 \
+#define LIMIT_OPTIONS                                                                                             \
+    {"max-rows", KEY_MAX_ROWS, "N", 0,                                                                            \
+     "most rows and columns of a matrix, most values of right-hand sides in a coordinate file (default 2^20, or " \
+     "16 for each byte of the file if that is more)", 0},                                                         \
+    {"max-text", KEY_MAX_TEXT, "N", 0,                                                                            \
      "most bytes that a gzipped file inflates to (default 2^26, or 64 for each byte of the file if that is more)", 0}
 error_t parse_limit(int key, char *arg, struct argp_state *state, trine_read_options *limits);
 

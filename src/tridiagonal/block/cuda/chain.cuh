@@ -218,7 +218,7 @@ template <typename T, int N, int GROUP> __device__ __forceinline__ void substitu
             rhs[i] = t;
         }
         __syncwarp();
-#pragma unroll (N <= 2 ? 4 : 1)
+#pragma unroll(N <= 2 ? 4 : 1)
         for (int j = past - 1; j >= low; j--) {
             T x[N];
             solve(std::integral_constant<int, W - 1>(), j - low, j, x);
