@@ -9,6 +9,7 @@ source_suffix = {".md": "markdown"}
 html_theme = "furo"
 html_title = "trine"
 html_copy_source = False
+html_show_sourcelink = False
 html_show_sphinx = False
 nitpicky = False
 highlight_language = "none"  # blocks without a language: output, formulas, folders
