@@ -4,6 +4,7 @@
 #   make check                      the demo; then build and run every test: sanitized, then optimized as the release preset has it
 #   make check-full                 the same, then every real matrix, ten minutes of each fuzz target, and the GPU tests under
 #                                   compute-sanitizer where there is a GPU
+#   make docs                       build the documents as web pages, with the interface and all benchmarks: build/docs/index.html
 #   make clean
 # Further settings: JOBS=8 (build and test processes), CMAKE_FLAGS="-DTRINE_CUDA=OFF".
 JOBS ?= $(shell nproc)
@@ -14,7 +15,7 @@ export CMAKE_GENERATOR ?= Ninja
 # Where no GPU will run them, kernels are only compiled, and the optimizing compiler would take half of the build.
 QUICK_KERNELS = $(shell nvidia-smi -L >/dev/null 2>&1 && echo OFF || echo ON)
 
-.PHONY: deps demo check check-full clean
+.PHONY: deps demo check check-full docs clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -51,6 +52,10 @@ check-full: check
 	    set -e; tools/solve-all --trine build/check/bin/trine --device cuda --limit 10 --output build/solve-all-cuda.md; \
 	    tools/gpu-test --build-dir build/check --sanitize --only .; \
 	else echo "skipped: real matrices and compute-sanitizer on a GPU: there is none"; fi
+
+docs:
+	@tools/install-deps --docs
+	docs/site/build --install build/docs
 
 clean:
 	rm -rf build

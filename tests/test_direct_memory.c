@@ -142,7 +142,7 @@ extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_real
 
 static int64_t calls, first_failure; /* 0: none */
 
-/** Not for OpenMP's runtime, which ends the process by itself (docs/direct.md). */
+/** Not for OpenMP's runtime, which ends the process by itself (docs/explanation/factorizations.md). */
 static bool fails(void *caller)
 {
     Dl_info who;

@@ -14,10 +14,10 @@ extern "C" {
 
 typedef enum {
     TRINE_DIRECT_AUTO,                 /* Cholesky if Hermitian with a positive diagonal, LU when that breaks down or is not so */
-    TRINE_DIRECT_CHOLESKY,             /* CHOLMOD, supernodal LL^H; the densest rows of L summed again in long double (docs/direct.md) */
+    TRINE_DIRECT_CHOLESKY,             /* CHOLMOD, supernodal LL^H; the densest rows of L summed again in long double (docs/explanation/factorizations.md) */
     TRINE_DIRECT_CHOLESKY_SIMPLICIAL,  /* CHOLMOD, simplicial LL^H */
     TRINE_DIRECT_LU,                   /* SuperLU, partial pivoting; UMFPACK where SuperLU's 32-bit indices do not suffice, or SuperLU
-                                          was loaded before this library (docs/direct.md) */
+                                          was loaded before this library (docs/explanation/factorizations.md) */
     TRINE_DIRECT_LU_UMFPACK            /* UMFPACK, with its row scaling */
 } trine_direct_method;
 typedef enum { TRINE_ORDERING_AUTO, TRINE_ORDERING_METIS, TRINE_ORDERING_AMD, TRINE_ORDERING_COLAMD, TRINE_ORDERING_NATURAL } trine_ordering;
@@ -44,7 +44,7 @@ typedef struct {
  *  TRINE_ERR_SINGULAR: an exactly zero pivot or a structurally singular matrix (names the column or row). Both may be rounding's
  *  doing where the matrix is ill-conditioned or badly scaled. TRINE_ERR_NO_CONVERGENCE: numbers left the range of double precision
  *  on the way; scale the matrix. TRINE_ERR_MEMORY: the factor does not fit; SuperLU,
- *  which by itself ends the process then, does not (docs/direct.md). AUTO falls back as its comment says and logs it. */
+ *  which by itself ends the process then, does not (docs/explanation/factorizations.md). AUTO falls back as its comment says and logs it. */
 TRINE_API trine_status trine_factor_create(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options);
 /** New values on the same pattern (same nnz and order of entries): the ordering and symbolic part are used again. TRINE_ERR_UNSUPPORTED: the
  *  factor was taken from the caller's program. */

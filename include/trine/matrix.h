@@ -154,7 +154,7 @@ typedef struct {
  *  converted to t. Complex files need TRINE_C or TRINE_Z (else TRINE_ERR_ARGUMENT). Pattern files get documented values: 1 off
  *  the diagonal and (entries in the row) + 1 on stored diagonal positions. Zeros of an array file are not stored. NaN, Inf,
  *  values and sums of duplicates too large for t, elemental Harwell-Boeing files, and files that claim more than trine_read_options
- *  says are refused. docs/io.md has the details.
+ *  says are refused. docs/reference/file-formats.md has the details.
  *  TRINE_ERR_IO: not there, a directory, unreadable. TRINE_ERR_FORMAT: the sentence names the file and the line. */
 TRINE_API trine_status trine_matrix_read(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t);
 /** The same with other limits; options NULL: trine_matrix_read. */
@@ -163,7 +163,7 @@ TRINE_API trine_status trine_matrix_read_with(trine_context ctx, trine_matrix *A
 /** Write Matrix Market (.mtx, .mtx.gz) or Rutherford-Boeing (.rb, .rua, .rsa, ...) by the ending of path; 17 (9 in single)
  *  significant digits. symmetry other than TRINE_GENERAL writes the lower triangle only (the caller vouches for it; only a
  *  diagonal that cannot be skew-symmetric or Hermitian is TRINE_ERR_STRUCTURE). A pattern stays a pattern.
- *  Written to a file that takes the place of path when it is complete (docs/io.md): path is whole or untouched. */
+ *  Written to a file that takes the place of path when it is complete (docs/reference/file-formats.md): path is whole or untouched. */
 TRINE_API trine_status trine_matrix_write(trine_matrix A, const char *path, trine_symmetry symmetry);
 /** Read vectors: a Matrix Market array or coordinate file, or plain text with one value a line (of a complex t: one or two;
  *  comments begin with % or #). NaN and Inf are read as they are; what a file may claim is limited as above. *data (host,

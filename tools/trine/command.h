@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <trine/trine.h>
 
-/** Exit codes, in --help and docs/command.md. Code 1 is left to the shell's and the system's own failures. */
+/** Exit codes, in --help and docs/reference/command.md. Code 1 is left to the shell's and the system's own failures. */
 enum exit_code {
     EXIT_OK = 0,
     EXIT_USAGE = 2,     /* an option or argument is wrong */
