@@ -18,6 +18,7 @@ typedef struct {
                            they are given), negative = none: only columns of the same structure share a panel. A given supernode
                            of more is cut into several panels */
     int64_t max_width;  /* columns of a panel; 0 = any number. A wider given supernode is cut */
+    int64_t reserved[4]; /* zeros */
 } trine_panels_options;
 
 /** Find supernodes in a triangle T that comes without a partition (UMFPACK's factors, incomplete ones, one's own): neighbouring
@@ -93,6 +94,7 @@ typedef struct {
     int streams;       /* GPU: STREAM, and TEAM's large panels; 0 = 5, at most 32 */
     int64_t teams;     /* GPU, DYNAMIC: blocks launched; 0 = as many as are resident at once */
     int no_graph;      /* GPU: launch kernel by kernel */
+    int64_t reserved[4]; /* zeros */
 } trine_supernodal_options;
 
 /** Analyse the structure of a lower triangular factor L given as panels (host memory; values are not read; everything needed
@@ -182,6 +184,7 @@ typedef struct {
                                                     from device memory before trine_supernodal_check */
     trine_supernodal_variant variant;            /* what a solve does */
     int single;                                  /* panels of a double factor are kept in single precision */
+    int64_t reserved[4]; /* zeros */
 } trine_supernodal_info;
 TRINE_API trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_info *info);
 

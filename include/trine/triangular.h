@@ -51,6 +51,7 @@ typedef struct {
         trine_csc_variant variant;
         int64_t p, q;                /* adaptive: OPT2 if (length <= nrhs or nrhs > p) and length < q; 0 = 8 and 8192 */
     } csc;
+    int64_t reserved[4]; /* zeros */
 } trine_triangular_options;
 
 /** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC, host or
@@ -98,6 +99,7 @@ typedef struct {
     trine_triangular_method method;              /* what runs for op N */
     int deterministic;                           /* bitwise the same every run */
     const char *reason;                          /* one clause: why this method */
+    int64_t reserved[4]; /* zeros */
 } trine_triangular_info;
 TRINE_API trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_info *info);
 TRINE_API const char *trine_triangular_method_name(trine_triangular_method method); /* "syncfree-csr", ... */

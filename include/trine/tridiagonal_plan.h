@@ -29,6 +29,7 @@ typedef struct {
     trine_gtsv_memory memory;
     int64_t max_nrhs;          /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work; more than any memory
                                   holds is TRINE_ERR_MEMORY, here and in trine_tridiagonal_work */
+    int64_t reserved[4]; /* zeros */
 } trine_tridiagonal_options;
 
 /** Find the bands of the square A (values are not read) and where each entry goes. A: CSR or CSC, host or device, rows sorted or not. One pass on
@@ -76,6 +77,7 @@ typedef struct {
     int cyclic;                              /* 1: A has entries in the corners, beyond these bands */
     trine_bands bands;                       /* what solves; not AUTO */
     const char *method;                      /* one clause: what solves */
+    int64_t reserved[4]; /* zeros */
 } trine_tridiagonal_info;
 TRINE_API trine_status trine_tridiagonal_get_info(trine_tridiagonal plan, trine_tridiagonal_info *info);
 TRINE_API trine_status trine_tridiagonal_destroy(trine_tridiagonal *plan);

@@ -73,6 +73,7 @@ static int64_t substituted_before_check(trine_supernodal plan)
 /** Check what is asked for and replace what is automatic. */
 static trine_status settle(trine_context ctx, trine_supernodal_options *o)
 {
+    REQUIRE_RESERVE(trine_supernodal_options, o);
     REQUIRE(o->invert >= TRINE_INVERT_AUTO && o->invert <= TRINE_INVERT_FULL, "there is no inversion %d", (int)o->invert);
     REQUIRE(o->variant >= TRINE_VARIANT_AUTO && o->variant <= TRINE_VARIANT_SPMV, "there is no variant %d", (int)o->variant);
     REQUIRE(o->access >= TRINE_ACCESS_AUTO && o->access <= TRINE_ACCESS_PULL, "there is no access %d", (int)o->access);
@@ -155,7 +156,7 @@ static trine_status numeric(trine_supernodal plan, trine_space space, const void
 {
     REQUIRE(values || !plan->S.n, "values is NULL");
     double start;
-    trine_status status = trine_plan_numeric_begin(&plan->base, space, &start);
+    trine_status status = trine_plan_numeric_begin(&plan->base, space, exec, &start);
     if (status) return status;
     plan->substituted = substituted_before_check(plan);
     plan->growth = plan->invert == TRINE_INVERT_NONE || !plan->S.n ? 0 : -1;
@@ -206,7 +207,7 @@ trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exe
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     int64_t row;
-    trine_status status = trine_plan_needs_values(&plan->base, "check");
+    trine_status status = trine_plan_check_begin(&plan->base, exec);
     if (status || !plan->S.n) return status;
     status = plan->backend->examine(plan, trine_exec_stream(plan->base.ctx, exec), &row);
     if (status) return status;

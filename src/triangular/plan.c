@@ -63,6 +63,7 @@ trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *bu
 
 static trine_status check_options(const trine_triangular_options *o)
 {
+    REQUIRE_RESERVE(trine_triangular_options, o);
     REQUIRE((unsigned)o->uplo <= TRINE_UPPER, "uplo %d is none of auto, lower, upper", (int)o->uplo);
     REQUIRE((unsigned)o->diag <= TRINE_UNIT, "diag %d is neither non-unit nor unit", (int)o->diag);
     REQUIRE(!(o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)), "ops %u has bits that are no operation", o->ops);
@@ -173,7 +174,7 @@ trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, 
         if (!values && plan->nnz_matrix) return trine_fail(TRINE_ERR_STATE, "the matrix given to analyse is a pattern without values");
     }
     double start;
-    trine_status status = trine_plan_numeric_begin(&plan->base, space, &start);
+    trine_status status = trine_plan_numeric_begin(&plan->base, space, exec, &start);
     if (status) return status;
     status = plan->backend->numeric(plan, space, values, trine_exec_stream(plan->base.ctx, exec));
     return trine_plan_numeric_end(&plan->base, status, start);
@@ -184,7 +185,7 @@ trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exe
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     int64_t row = -1;
-    trine_status status = trine_plan_needs_values(&plan->base, "check");
+    trine_status status = trine_plan_check_begin(&plan->base, exec);
     if (!status) status = plan->backend->bad_row(plan, trine_exec_stream(plan->base.ctx, exec), &row);
     if (status || row < 0) return status;
     return trine_fail(TRINE_ERR_SINGULAR, "the pivot in row %lld is zero or NaN", (long long)row);

@@ -278,6 +278,7 @@ trine_status trine_tridiagonal_analyse(trine_context ctx, trine_tridiagonal *out
     REQUIRE(A, "A is NULL");
     static const trine_tridiagonal_options automatic;
     if (!options) options = &automatic;
+    REQUIRE_RESERVE(trine_tridiagonal_options, options);
     REQUIRE((unsigned)options->bands <= TRINE_BANDS_GENERAL, "bands %d is none of auto, tridiagonal, general", (int)options->bands);
     REQUIRE(options->max_nrhs >= 0, "max_nrhs is %lld", (long long)options->max_nrhs);
 
@@ -328,7 +329,7 @@ trine_status trine_tridiagonal_numeric(trine_tridiagonal plan, trine_space space
         if (!values && plan->info.nnz) return trine_fail(TRINE_ERR_STATE, "the matrix given to analyse is a pattern without values");
     }
     double start;
-    trine_status status = trine_plan_numeric_begin(&plan->base, space, &start);
+    trine_status status = trine_plan_numeric_begin(&plan->base, space, exec, &start);
     if (status) return status;
     status = numeric(plan, space, values, trine_exec_stream(plan->base.ctx, exec));
     return trine_plan_numeric_end(&plan->base, status, start);
@@ -348,7 +349,7 @@ trine_status trine_tridiagonal_check(trine_tridiagonal plan, const trine_exec *e
     const void *bands = plan->bands;
     void *copy = NULL, *zeros = NULL, *work = NULL;
     size_t work_bytes;
-    TRY(trine_plan_needs_values(&plan->base, "check"));
+    TRY(trine_plan_check_begin(&plan->base, exec));
     if (!n) goto done;
     if (ctx->cuda) {
         void *stream = trine_exec_stream(ctx, exec);
