@@ -2,8 +2,8 @@
 #   make demo                       install what is missing, build, write a 3-D elasticity problem, solve it twice
 #   make demo MATRIX=file.mtx.gz    the same with your own matrix
 #   make check                      the demo; then build and run every test: sanitized, then optimized as the release preset has it
-#   make check-full                 the same, then every real matrix, ten minutes of each fuzz target, and the GPU tests under
-#                                   compute-sanitizer where there is a GPU
+#   make check-full                 the same, then the ABI against the one that is kept, every real matrix, ten minutes of each fuzz target, and
+#                                   the GPU tests under compute-sanitizer where there is a GPU
 #   make clean
 # Further settings: JOBS=8 (build and test processes), CMAKE_FLAGS="-DTRINE_CUDA=OFF".
 JOBS ?= $(shell nproc)
@@ -44,6 +44,8 @@ check: demo
 	tools/run-tests build/check $(JOBS)
 
 check-full: check
+	tools/install-deps --full
+	JOBS=$(JOBS) tests/abi/check || [ $$? -eq 77 ]
 	tools/run-fuzz 600 $(JOBS)
 	tools/solve-all --trine build/check/bin/trine --limit 10 --output build/solve-all.md
 	tools/gpu-test --check
