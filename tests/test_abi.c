@@ -15,6 +15,7 @@
     _Static_assert(offsetof(type, reserved) + sizeof(((type *)0)->reserved) == (bytes), "the reserve of " #type " is at its end")
 GROWS(trine_exec, 32);
 GROWS(trine_context_info, 320);
+GROWS(trine_memory, 72);
 GROWS(trine_build_info, 64);
 GROWS(trine_matrix_info, 80);
 GROWS(trine_matrix_structure, 432);
@@ -96,6 +97,8 @@ static void options_with_reserve_are_refused(void **state)
     trine_triangular triangular = NULL;
     trine_triangular_options for_triangular = {0};
     IS_REFUSED(trine_triangular_options, for_triangular, trine_triangular_analyse(w.ctx, &triangular, w.L, &for_triangular));
+    trine_memory memory;
+    IS_REFUSED(trine_triangular_options, for_triangular, trine_triangular_memory(w.ctx, w.L, &for_triangular, &memory));
     trine_supernodal supernodal = NULL;
     trine_supernodal_options for_supernodal = {0};
     IS_REFUSED(trine_supernodal_options, for_supernodal, trine_supernodal_analyse(w.ctx, &supernodal, &w.panels, &for_supernodal));

@@ -178,6 +178,16 @@ typedef struct {
     trine_layout layout;
 } trine_dense;
 
+/** Bytes that a plan takes, told before it is made by trine_triangular_memory and its like, from the context's allocators: never less than what is
+ *  then allocated. Graphs and streams of the GPU's driver and what threads need are not in it, nor is what a numeric with values of the host
+ *  takes meanwhile on a GPU, which is their copy. */
+typedef struct {
+    int64_t host_kept, device_kept; /* by the plan, its own work included */
+    int64_t host_peak, device_peak; /* at most at a time while it is made, what is kept included */
+    int64_t work;                   /* of a work for max_nrhs right-hand sides, in the context's space */
+    int64_t reserved[4];            /* zeros */
+} trine_memory;
+
 /** Release a work object made by one of the plans (trine_triangular_work, ...), and the plan with the last of them and its handle.
  *  TRINE_ERR_STATE: a solve with it runs in another thread. */
 TRINE_API trine_status trine_work_destroy(trine_work *work);

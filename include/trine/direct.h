@@ -126,6 +126,9 @@ typedef struct {
     int64_t reserved[4]; /* zeros */
 } trine_direct_options;
 
+/* The memory of a direct plan is not known before the factorization, in which LU chooses its pivots. With a factor the greatest part of it can be
+ * told: trine_supernodal_memory of trine_factor_get_panels, or trine_triangular_memory of trine_factor_get_triangle. */
+
 /** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype, of
  *  this or another context; kept by reference.
  *  Errors as of trine_factor_create, and for A in single precision (or supernodal.single) TRINE_ERR_NO_CONVERGENCE or TRINE_ERR_SINGULAR

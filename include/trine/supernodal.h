@@ -105,6 +105,12 @@ typedef struct {
 TRINE_API trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels,
                                                 const trine_supernodal_options *options);
 
+/** What trine_supernodal_analyse will take with the same arguments, in *memory. To the byte, but for a kilobyte
+ *  on the host for works on a GPU. Runs the analysis, in host memory of the size of the panels' structure alone;
+ *  the variant SPMV needs on a CPU its indices as well. Nothing stays allocated. Plans made otherwise than from panels: not known. */
+TRINE_API trine_status trine_supernodal_memory(trine_context ctx, const trine_panels *panels, const trine_supernodal_options *options,
+                                               trine_memory *memory);
+
 /** A plan from a triangle T in CSR or CSC, whose values numeric then takes as T stores them: no panels to be made. first_column and
  *  n_supernodes: a partition, as trine_panels_from_partition takes it, or NULL and 0: supernodes are found as by trine_panels_detect;
  *  triangle: what it says of uplo, diag and fill, NULL = all automatic. The plan solves with T itself, upper or lower: X := alpha op(T)^-1 B.

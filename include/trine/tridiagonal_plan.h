@@ -38,6 +38,11 @@ typedef struct {
  *  what solves takes. TRINE_ERR_ARGUMENT, TRINE_ERR_UNSUPPORTED: options that the solve would refuse. */
 TRINE_API trine_status trine_tridiagonal_analyse(trine_context ctx, trine_tridiagonal *plan, trine_matrix A, const trine_tridiagonal_options *options);
 
+/** What trine_tridiagonal_analyse will take with the same arguments, in *memory, to the byte. Runs the analysis, in host memory of a byte for each
+ *  place in the bands and, of a pattern in device memory, of its copy, which analyse makes as well and which is not in *memory. Nothing stays
+ *  allocated. */
+TRINE_API trine_status trine_tridiagonal_memory(trine_context ctx, trine_matrix A, const trine_tridiagonal_options *options, trine_memory *memory);
+
 /** Take values: nnz of them, in A's order, of A's dtype, in `space`; they are copied into the bands that the solve reads. NULL = the values of the A given
  *  to analyse, which must still be alive. Any number of times; never re-analyses. On a GPU one kernel: device values are taken asynchronously on
  *  exec's stream; host values pass through device memory that is allocated meanwhile, and synchronize it. TRINE_ERR_STATE: beside another

@@ -102,19 +102,25 @@ static trine_status find_backend(trine_triangular plan)
     return TRINE_SUCCESS;
 }
 
-static trine_status analyse(trine_triangular plan, trine_matrix T)
+/** T's size and what the options leave open. */
+static trine_status settle(trine_triangular plan, trine_matrix T)
 {
-    trine_status status = TRINE_SUCCESS;
     trine_matrix_info m;
     trine_matrix_get_info(T, &m);
-    if (m.n_rows != m.n_cols) FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
+    if (m.n_rows != m.n_cols) return trine_fail(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
     plan->base.n = plan->info.n = m.n_rows;
     plan->base.dtype = m.dtype;
     plan->nnz_matrix = m.nnz;
     if (!plan->options.ops) plan->options.ops = TRINE_N;
     plan->base.ops = plan->options.ops;
     if (!plan->options.max_nrhs) plan->options.max_nrhs = 1;
-    TRY(trine_check_nrhs(plan->options.max_nrhs, plan->base.n));
+    return trine_check_nrhs(plan->options.max_nrhs, plan->base.n);
+}
+
+static trine_status analyse(trine_triangular plan, trine_matrix T)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(settle(plan, T));
     TRY(plan->backend->analyse(plan, T));
 
     const struct triangle *main_side = &plan->side[plan->options.ops & TRINE_N ? SIDE_N : SIDE_T];
@@ -157,6 +163,31 @@ trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, 
     return TRINE_SUCCESS;
 done:
     trine_triangular_destroy(&plan);
+    return status;
+}
+
+trine_status trine_triangular_memory(trine_context ctx, trine_matrix T, const trine_triangular_options *options, trine_memory *memory)
+{
+    TRINE_RANGE;
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(T, "T is NULL");
+    REQUIRE(memory, "memory is NULL");
+    static const trine_triangular_options automatic;
+    struct trine_triangular_s plan = {.base.ctx = ctx, .options = options ? *options : automatic};
+    struct triangular_extent extent;
+    struct triangular_bytes host = {0}, device = {0};
+    int64_t work;
+    trine_status status = TRINE_SUCCESS;
+    TRY(check_options(&plan.options));
+    TRY(find_backend(&plan));
+    TRY(settle(&plan, T));
+    TRY(triangle_find_extent(&plan, T, &extent));
+    bytes_add(&host, sizeof plan, 0);
+    TRY(plan.backend->memory(&plan, &extent, &host, &device, &work));
+    bytes_add(&host, sizeof(struct triangular_work), 0);
+    bytes_add(ctx->cuda ? &device : &host, work, 0);
+    *memory = (trine_memory){.host_kept = host.kept, .host_peak = host.peak, .device_kept = device.kept, .device_peak = device.peak, .work = work};
+done:
     return status;
 }
 
