@@ -249,7 +249,7 @@ static void breakdowns_of_regular_matrices_are_not_called_singular(void **state)
                 put(cases[i].t, values, k, cases[i].a[k]);
             }
             const trine_status status = trine_direct_create(ctx, &plan, A, &(trine_direct_options){
-                .factor = {cases[i].method, TRINE_ORDERING_NATURAL, 0, 0}, .solver = (trine_direct_solver)solver});
+                .factor = {.method = cases[i].method, .ordering = TRINE_ORDERING_NATURAL}, .solver = (trine_direct_solver)solver});
             const char *text = trine_last_error();
             if (status != cases[i].status || !strstr(text, cases[i].says) || (strstr(text, "singular") && !strstr(text, rounding)))
                 fail_msg("case %d, solver %d: %s (%s)", (int)i, solver, trine_status_string(status), text);
