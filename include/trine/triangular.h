@@ -62,11 +62,11 @@ typedef struct {
  *  a method that this context's device does not have. */
 TRINE_API trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *plan, trine_matrix T, const trine_triangular_options *options);
 
-/** What trine_triangular_analyse may take with the same arguments, in *memory: upper bounds, for plans of some size mostly
- *  less than twice what is then kept and three times what is needed meanwhile. Reads the pattern once, on the host: one in device memory in parts of n indices, which synchronizes. Needs no other memory,
- *  and nothing stays allocated. Largest beside what is taken: level sets on a GPU, where every row is counted as a level, and what CPU threads share
- *  in solves of many right-hand sides. Errors: as of trine_triangular_analyse, but for duplicates, missing entries of the diagonal and
- *  other_triangle_is_error, which are not looked for. */
+/** What trine_triangular_analyse may take with the same arguments, in *memory: upper bounds; tests/test_memory.c says how close they are. Least close:
+ *  level sets on a GPU, where every row is counted as a level, and what CPU threads share in solves of many right-hand sides. Reads the pattern
+ *  once, on the host: one in device memory in parts of n indices, which synchronizes. Needs no other memory, and nothing stays allocated.
+ *  Errors: as of trine_triangular_analyse, but for duplicates, missing entries of the diagonal and other_triangle_is_error, which are
+ *  not looked for. */
 TRINE_API trine_status trine_triangular_memory(trine_context ctx, trine_matrix T, const trine_triangular_options *options, trine_memory *memory);
 
 /** Take values: nnz of them, in T's order, of T's dtype, in `space`. NULL = the values of the T given to analyse, which must
