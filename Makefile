@@ -2,8 +2,8 @@
 #   make demo                       install what is missing, build, write a 3-D elasticity problem, solve it twice
 #   make demo MATRIX=file.mtx.gz    the same with your own matrix
 #   make check                      the demo; then build and run every test: sanitized, then optimized as the release preset has it
-#   make check-full                 the same, then every real matrix, ten minutes of each fuzz target, and the GPU tests under
-#                                   compute-sanitizer where there is a GPU
+#   make check-full                 the same, then the ABI against the one that is kept, every real matrix, ten minutes of each fuzz
+#                                   target, and the GPU tests under compute-sanitizer where there is a GPU
 #   make docs                       build the documents as web pages, with the interface and all benchmarks: build/docs/index.html
 #   make clean
 # Further settings: JOBS=8 (build and test processes), CMAKE_FLAGS="-DTRINE_CUDA=OFF".
@@ -20,7 +20,7 @@ QUICK_KERNELS = $(shell nvidia-smi -L >/dev/null 2>&1 && echo OFF || echo ON)
 MAKEFLAGS += --no-print-directory
 
 deps:
-	@tools/install-deps
+	@tools/install-deps --build
 
 # What runs here: kernels for the GPU that is there, or none.
 DEMO_CUDA = $(shell nvidia-smi -L >/dev/null 2>&1 && echo -DCMAKE_CUDA_ARCHITECTURES=native || echo -DTRINE_CUDA=OFF)
@@ -31,6 +31,7 @@ demo: deps
 	@tools/demo build/demo $(MATRIX)
 
 check: demo
+	@tools/install-deps
 	cmake --preset debug
 	cmake --build --preset debug --parallel $(JOBS)
 	tools/run-tests build/debug $(JOBS)
@@ -45,6 +46,8 @@ check: demo
 	tools/run-tests build/check $(JOBS)
 
 check-full: check
+	tools/install-deps --full
+	JOBS=$(JOBS) tests/abi/check || [ $$? -eq 77 ]
 	tools/run-fuzz 600 $(JOBS)
 	tools/solve-all --trine build/check/bin/trine --limit 10 --output build/solve-all.md
 	tools/gpu-test --check

@@ -37,6 +37,7 @@ typedef struct {
     trine_ordering ordering;
     double pivot_threshold;   /* LU: 0 = the library's default (1.0: partial pivoting) */
     int keep_zeros;           /* reserved for the supernode partition: 0 */
+    int64_t reserved[4]; /* zeros */
 } trine_factor_options;
 
 /** Order and factor the square host matrix A. Synchronous. TRINE_ERR_STRUCTURE: arrays that do not fit (as trine_matrix_check), a
@@ -59,6 +60,7 @@ typedef struct {
     trine_diag diag_L;                        /* UNIT for LU and an LDL^H that was taken, NONUNIT for Cholesky */
     double order_seconds, factor_seconds;
     const char *reason;                       /* one clause: why this method */
+    int64_t reserved[4]; /* zeros */
 } trine_factor_info;
 TRINE_API trine_status trine_factor_get_info(trine_factor F, trine_factor_info *info);
 
@@ -121,7 +123,11 @@ typedef struct {
                                              the plan then keeps op(A) as CSR in the context's space */
     trine_direct_solver solver;
     trine_supernodal_options supernodal;  /* of SUPERNODAL; triangular.max_nrhs holds for both */
+    int64_t reserved[4]; /* zeros */
 } trine_direct_options;
+
+/* The memory of a direct plan is not known before the factorization, in which LU chooses its pivots. With a factor the greatest part of it can be
+ * told: trine_supernodal_memory of trine_factor_get_panels, or trine_triangular_memory of trine_factor_get_triangle. */
 
 /** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype, of
  *  this or another context; kept by reference.
@@ -167,6 +173,7 @@ typedef struct {
     trine_triangular_info lower, upper;      /* GENERAL; Cholesky without a plan for U: both L's. Else zeros */
     trine_supernodal_info lower_panels, upper_panels; /* SUPERNODAL: L and U^T; Cholesky: both L's. Else zeros */
     double analyse_seconds, numeric_seconds; /* of both triangular solves together */
+    int64_t reserved[4]; /* zeros */
 } trine_direct_info;
 TRINE_API trine_status trine_direct_get_info(trine_direct plan, trine_direct_info *info);
 TRINE_API trine_status trine_direct_destroy(trine_direct *plan);

@@ -90,6 +90,7 @@ typedef struct {
                               trine_gtsv, trine_bgtsv and trine_gbsv, one for each system of trine_gtsv_batch; other functions that solve on a GPU refuse
                               it, functions on a CPU ignore it: they return TRINE_ERR_SINGULAR. Reads matrix and right-hand sides once before the solve, matrix and
                               solution once after it; no workspace */
+    int64_t reserved[4]; /* zeros */
 } trine_gtsv_options;
 
 /** Bytes of device workspace for trine_gtsv: about 1 % of n (4 + nrhs) elements and 60 KB (7 % of n (3 + nrhs) where the

@@ -229,7 +229,7 @@ trine_status trine_copy(trine_context ctx, void *dst, trine_space dst_space, con
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(!bytes || (dst && src), "dst or src is NULL");
     REQUIRE(ctx->cuda || (dst_space == TRINE_HOST && src_space == TRINE_HOST), "a CPU context has no device memory");
-    if (!bytes) return TRINE_SUCCESS;
+    if (!bytes || (ctx->is_tally && (dst_space == TRINE_DEVICE || src_space == TRINE_DEVICE))) return TRINE_SUCCESS;
     if (dst_space == TRINE_HOST && src_space == TRINE_HOST) {
         memmove(dst, src, bytes);
         return TRINE_SUCCESS;

@@ -245,6 +245,7 @@ static trine_status factor_auto(trine_factor F)
 
 static trine_status check_options(const trine_factor_options *o)
 {
+    REQUIRE_RESERVE(trine_factor_options, o);
     REQUIRE((unsigned)o->method < COUNT(method_names), "there is no method %d", (int)o->method);
     REQUIRE((unsigned)o->ordering < COUNT(ordering_names), "there is no ordering %d", (int)o->ordering);
     REQUIRE(o->pivot_threshold >= 0 && o->pivot_threshold <= 1, "pivot_threshold %g is not in 0..1", o->pivot_threshold);

@@ -211,6 +211,7 @@ trine_status trine_op_apply(trine_op op, trine_transpose trans, const void *alph
     op_call call = {.trans = trans, .stream = trine_exec_stream(op->ctx, exec)};
     trine_status status = trine_check_dense(X, trans == TRINE_N ? op->info.cols : op->info.rows, "X", &call.X);
     if (!status) status = trine_check_dense(Y, trans == TRINE_N ? op->info.rows : op->info.cols, "Y", &call.Y);
+    if (!status) status = trine_check_exec(exec);
     if (status) return status;
     const int64_t nrhs = call.X.cols;
     REQUIRE(call.Y.cols == nrhs, "X has %lld columns, Y has %lld", (long long)nrhs, (long long)call.Y.cols);

@@ -13,6 +13,7 @@
 
 #include "core/gpu_limits.h"
 #include "triangular/cuda/levelset/narrow_run.cuh"
+#include "triangular/cuda/memory.h"
 
 namespace {
 
@@ -287,6 +288,12 @@ size_t work_bytes(trine_triangular plan, int64_t nrhs)
     (void)plan, (void)nrhs;
     return SIDES * POST_BYTES;
 }
+trine_status memory(trine_triangular plan, const triangular_extent *e, triangular_bytes *host, triangular_bytes *device, int64_t *work)
+{
+    bytes_add(host, SIDES * (int64_t)sizeof(recorded_side), 0);
+    *work = (int64_t)work_bytes(plan, plan->options.max_nrhs);
+    return device_memory(plan, e, BY_ROWS, memory_of_levelset, host, device);
+}
 char *post_of(const struct triangular_work *work, int side) { return (char *)work->base.buffer + side * POST_BYTES; }
 
 template <typename T> __global__ void post(const level_call<T> call, level_call<T> *to) { *to = call; }
@@ -423,4 +430,4 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 } // namespace
 
 extern "C" const struct triangular_backend triangular_levelset = {
-    device_analyse, levelset_prepare, levelset_release, device_triangle_numeric, device_triangle_bad_row, work_bytes, make_work, solve, false};
+    device_analyse, levelset_prepare, levelset_release, device_triangle_numeric, device_triangle_bad_row, work_bytes, memory, make_work, solve, false};
