@@ -45,7 +45,8 @@ static trine_status solve(struct trine_plan *plan, trine_transpose op, const voi
     return trine_supernodal_solve(as_supernodal(plan), op, alpha, B, X, exec);
 }
 
-static const trine_plan_kind kind = {"give each thread a work of its own (trine_supernodal_work)", sizeof(supernodal_work), work_bytes, work_begin, work_end, release, solve};
+static const trine_plan_kind kind = {.name = "supernodal", .work_size = sizeof(supernodal_work), .work_bytes = work_bytes, .work_begin = work_begin,
+                                     .work_end = work_end, .release = release, .solve = solve};
 
 trine_status trine_supernodal_destroy(trine_supernodal *plan)
 {
@@ -134,10 +135,8 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     P->substituted = substituted_before_check(P);
     TRY(P->backend->analyse(P));
     TRY(trine_plan_make_own_work(&P->base, given.max_nrhs));
-    P->base.analyse_seconds = trine_wall_time() - start;
-    trine_log(ctx, 2, "supernodal: %lld panels (%lld given), %lld levels, %lld entries (%lld given), %.1f ms",
-              (long long)P->S.n_panels, (long long)P->S.n_sources, (long long)P->S.levels, (long long)P->S.nnz_merged,
-              (long long)P->S.nnz, 1e3 * P->base.analyse_seconds);
+    trine_plan_analysed(&P->base, start, "nnz %lld (%lld given), levels %lld, panels %lld (%lld given)", (long long)P->S.nnz_merged, (long long)P->S.nnz,
+                        (long long)P->S.levels, (long long)P->S.n_panels, (long long)P->S.n_sources);
     *plan = P;
     P = NULL;
 done:
