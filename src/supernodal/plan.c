@@ -1,4 +1,4 @@
-/* Life of a supernodal plan; the method is in symbolic/ and in the backends, cpu/ and cuda/. */
+/* Life of a supernodal plan; the method is in common/ and in the backends, cpu/ and cuda/. */
 #include <string.h>
 
 #include "supernodal/supernodal.h"
