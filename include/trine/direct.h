@@ -115,7 +115,8 @@ typedef enum {
 
 typedef struct {
     trine_factor_options factor;
-    trine_triangular_options triangular;  /* method, summation and max_nrhs (of the plan's own work) are used; the rest is set by the factor */
+    trine_triangular_options triangular;  /* method, summation (of either solver) and max_nrhs (of the plan's own work) are used; the rest is set
+                                             by the factor */
     unsigned ops;                         /* mask of op(A) to be solved; 0 = TRINE_N; with real numbers T and H are one */
     int refine;                           /* steps of iterative refinement in A's dtype, residuals summed to about twice its precision;
                                              the plan then keeps op(A) as CSR in the context's space */
@@ -168,6 +169,7 @@ typedef struct {
     trine_triangular_info lower, upper;      /* GENERAL; Cholesky without a plan for U: both L's. Else zeros */
     trine_supernodal_info lower_panels, upper_panels; /* SUPERNODAL: L and U^T; Cholesky: both L's. Else zeros */
     double analyse_seconds, numeric_seconds; /* of both triangular solves together */
+    int deterministic;                       /* bitwise the same every run, as both triangular solves are */
 } trine_direct_info;
 TRINE_API trine_status trine_direct_get_info(trine_direct plan, trine_direct_info *info);
 TRINE_API trine_status trine_direct_destroy(trine_direct *plan);

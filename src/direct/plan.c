@@ -105,6 +105,7 @@ static trine_status check_options(const trine_direct_options *o)
     REQUIRE((o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)) == 0, "ops %#x has bits other than TRINE_N, TRINE_T, TRINE_H", o->ops);
     REQUIRE(o->refine >= 0, "%d steps of refinement", o->refine);
     REQUIRE(o->triangular.max_nrhs >= 0, "max_nrhs is %lld", (long long)o->triangular.max_nrhs);
+    REQUIRE((unsigned)o->triangular.summation <= TRINE_ORDER_FREE, "summation %d does not exist", (int)o->triangular.summation);
     REQUIRE((unsigned)o->solver <= TRINE_SOLVER_GENERAL, "there is no solver %d", (int)o->solver);
     return TRINE_SUCCESS;
 }
@@ -328,9 +329,11 @@ trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
     if (sweeps->supernodal) { /* Cholesky: L serves for both */
         TRY(trine_supernodal_get_info(sweeps->L_panels, &info->lower_panels));
         TRY(trine_supernodal_get_info(sweeps->Ut_panels ? sweeps->Ut_panels : sweeps->L_panels, &info->upper_panels));
+        info->deterministic = info->lower_panels.deterministic && info->upper_panels.deterministic;
     } else {
         TRY(trine_triangular_get_info(sweeps->lower, &info->lower));
         TRY(trine_triangular_get_info(sweeps->upper ? sweeps->upper : sweeps->lower, &info->upper));
+        info->deterministic = info->lower.deterministic && info->upper.deterministic;
     }
 done:
     trine_leave(&D->base.usage);
