@@ -272,6 +272,40 @@ static void hear(void *user, int level, const char *message)
     if (strstr(message, ", analysed in ")) snprintf(heard, 500, "%s", message);
 }
 
+static void plans_say_whether_they_are_deterministic(void **state)
+{
+    (void)state;
+    for (int i = 0; i < KINDS; i++) {
+        trine_context ctx = test_context();
+        trine_matrix T = kinds[i].matrix(ctx, TRINE_D);
+        void *plan;
+        OK(kinds[i].analyse(ctx, &plan, T, TRINE_N, 1));
+        const int is_on_cpu = !test_on_gpu(); /* there, all of them are by themselves */
+        if (kinds[i].analyse == triangular_analyse) {
+            trine_triangular_info info;
+            OK(trine_triangular_get_info(plan, &info));
+            assert_int_equal(info.deterministic, 1);
+        } else if (kinds[i].analyse == supernodal_analyse) {
+            trine_supernodal_info info;
+            OK(trine_supernodal_get_info(plan, &info));
+            assert_int_equal(info.deterministic, is_on_cpu);
+        } else if (kinds[i].analyse == tridiagonal_analyse) {
+            trine_tridiagonal_info info;
+            OK(trine_tridiagonal_get_info(plan, &info));
+            assert_int_equal(info.deterministic, 1);
+#ifdef TRINE_TEST_DIRECT
+        } else {
+            trine_direct_info info;
+            OK(trine_direct_get_info(plan, &info));
+            if (info.solver == TRINE_SOLVER_GENERAL || is_on_cpu) assert_int_equal(info.deterministic, 1);
+#endif
+        }
+        kinds[i].destroy(plan);
+        trine_matrix_destroy(&T);
+        OK(trine_context_destroy(&ctx));
+    }
+}
+
 /** "MODULE: n 40, ..., analysed in ... s", after those of plans within the plan. */
 static void analyses_log_one_line(void **state)
 {
@@ -300,6 +334,7 @@ int main(void)
         cmocka_unit_test(works_have_one_set_of_rules),
         cmocka_unit_test(values_are_needed_and_come_in_known_spaces),
         cmocka_unit_test(analyses_log_one_line),
+        cmocka_unit_test(plans_say_whether_they_are_deterministic),
     };
     return TEST_MAIN(tests);
 }

@@ -76,6 +76,7 @@ typedef struct {
     int cyclic;                              /* 1: A has entries in the corners, beyond these bands */
     trine_bands bands;                       /* what solves; not AUTO */
     const char *method;                      /* one clause: what solves */
+    int deterministic;                       /* bitwise the same every run: 1 */
 } trine_tridiagonal_info;
 TRINE_API trine_status trine_tridiagonal_get_info(trine_tridiagonal plan, trine_tridiagonal_info *info);
 TRINE_API trine_status trine_tridiagonal_destroy(trine_tridiagonal *plan);

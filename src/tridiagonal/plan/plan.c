@@ -193,6 +193,7 @@ static trine_status choose(trine_tridiagonal plan, width plain, width wrapped)
     plan->info.ku = (int)w.above;
     plan->info.bands = bands;
     plan->info.method = methods[tridiagonal][plan->info.cyclic];
+    plan->info.deterministic = 1; /* no sum is made in an order that depends on time */
     return TRINE_SUCCESS;
 }
 
