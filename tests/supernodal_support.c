@@ -1,5 +1,7 @@
 #include "supernodal_support.h"
 
+#include "core/test_interface.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -164,6 +166,43 @@ void apply(const factor *F, trine_transpose op, const void *x, void *b)
     free(z);
 }
 
+void reference_solve(const factor *F, trine_transpose op, void *x)
+{
+    static void (*const solve[])(const trine_panels *, trine_transpose, void *) = {
+        [TRINE_S] = trine_supernodal_reference_s, [TRINE_D] = trine_supernodal_reference_d, [TRINE_C] = trine_supernodal_reference_c,
+        [TRINE_Z] = trine_supernodal_reference_z};
+    const trine_panels panels = panels_of(F);
+    solve[F->dtype](&panels, op, x);
+}
+
+/** r := M^-1 r. */
+static void solve_comparison(const factor *F, trine_transpose op, double *r)
+{
+    double *values = calloc((size_t)F->value_offsets[F->m] + 1, sizeof *values);
+    for (int64_t s = 0; s < F->m; s++) {
+        const int64_t begin = F->value_offsets[s], h = F->row_offsets[s + 1] - F->row_offsets[s], w = F->first[s + 1] - F->first[s];
+        for (int64_t k = 0; k < h * w; k++) values[begin + k] = (k % h == k / h ? 1 : -1) * (double)cabsl(get(F->dtype, F->values, begin + k));
+    }
+    factor M = *F;
+    M.values = values;
+    M.dtype = TRINE_D;
+    reference_solve(&M, op, r);
+    free(values);
+}
+
+/** |x - y| <= 2 M^-1 r with op(L) y = b; y: b. */
+static void check_against_reference(const factor *F, trine_transpose op, const long double complex *x, void *y, double *r)
+{
+    reference_solve(F, op, y);
+    solve_comparison(F, op, r);
+    for (int64_t i = 0; i < F->n; i++)
+        if (!(cabsl(x[i] - get(F->dtype, y, i)) <= 2 * r[i])) {
+            print_error("row %lld, op %d, dtype %d: %Lg from the reference's solution, allowed %g\n", (long long)i, op, F->dtype,
+                        cabsl(x[i] - get(F->dtype, y, i)), 2 * r[i]);
+            fail();
+        }
+}
+
 void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, const solve_case *k, const trine_exec *exec)
 {
     const int64_t n = F->n;
@@ -185,19 +224,26 @@ void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, cons
     const long double eps = k->single ? FLT_EPSILON : eps_of(F->dtype);
     long double complex *v = calloc((size_t)n + 1, sizeof *v), *y = calloc((size_t)n + 1, sizeof *y);
     long double *z = calloc((size_t)n + 1, sizeof *z);
+    char *rights = calloc((size_t)n + 1, bytes);
+    double *bounds = calloc((size_t)n + 1, sizeof *bounds);
     for (int64_t j = 0; j < k->nrhs; j++) {
         for (int64_t i = 0; i < n; i++) v[i] = get(F->dtype, x, layout_x == TRINE_COLMAJOR ? i + j * ldx : i * ldx + j);
         multiply(F, k->op, v, y, z);
         for (int64_t i = 0; i < n; i++) {
             const long double complex right = (long double complex)scale * get(F->dtype, b, k->layout_b == TRINE_COLMAJOR ? i + j * ldb : i * ldb + j);
             const long double error = cabsl(right - y[i]), bound = 8 * (long double)(n + 10) * eps * (z[i] + size(right));
+            put(F->dtype, rights, i, (double complex)right);
+            bounds[i] = (double)bound;
             if (!(error <= bound)) {
                 print_error("row %lld, right-hand side %lld of %lld, op %d, dtype %d, n %lld: residual %Lg, bound %Lg\n", (long long)i, (long long)j,
                             (long long)k->nrhs, k->op, F->dtype, (long long)n, error, bound);
                 fail();
             }
         }
+        check_against_reference(F, k->op, v, rights, bounds);
     }
+    free(rights);
+    free(bounds);
     free(v);
     free(y);
     free(z);

@@ -51,6 +51,8 @@ typedef struct {
     bool single; /* the plan keeps its panels in single precision */
 } solve_case;
 
+/** x := op(L)^-1 x, one column of F's dtype, by the module's reference. */
+void reference_solve(const factor *F, trine_transpose op, void *x);
 /** Entry (i, j) of the right-hand sides that check_solve uses. */
 double complex right_hand_side(int64_t i, int64_t j);
 /** |b - op(L) x| <= 8 n eps (|op(L)| |x| + |b|), entry by entry, of one real right-hand side in double precision. */
@@ -60,7 +62,9 @@ void check_solution(const factor *F, trine_transpose op, const double *b, const 
 double normwise_error(const factor *F, trine_transpose op, int64_t nrhs, bool single, const void *b, const void *x);
 /** b := op(L) x for one column of F's dtype. */
 void apply(const factor *F, trine_transpose op, const void *x, void *b);
-/** Solve and check |alpha b - op(L) x| <= 8 n eps (|op(L)| |x| + |alpha b|), entry by entry. */
+/** Solve and check |alpha b - op(L) x| <= r = 8 n eps (|op(L)| |x| + |alpha b|), entry by entry, and that x differs from the reference's solution
+ *  by at most 2 M^-1 r. M is the comparison matrix of op(L), which has |diagonal| and -|the rest|: |op(L)^-1| <= M^-1 (Higham 2002, Accuracy and
+ *  Stability of Numerical Algorithms, theorem 8.12). */
 void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, const solve_case *k, const trine_exec *exec);
 /** Ten solves by the scene's plan (in double) with one right-hand side, and ten with `most`, give the same bits. */
 void check_reproducible(const scene *s, trine_transpose op, int64_t most);

@@ -26,15 +26,15 @@ GROWS(trine_triangular_options, 112);
 GROWS(trine_triangular_info, 120);
 GROWS(trine_panels_options, 56);
 GROWS(trine_supernodal_options, 104);
-GROWS(trine_supernodal_info, 216);
+GROWS(trine_supernodal_info, 224);
 GROWS(trine_gtsv_options, 88);
 GROWS(trine_tridiagonal_options, 72);
-GROWS(trine_tridiagonal_info, 96);
+GROWS(trine_tridiagonal_info, 104);
 #ifdef TRINE_TEST_DIRECT
 GROWS(trine_factor_options, 56);
 GROWS(trine_factor_info, 112);
 GROWS(trine_direct_options, 320);
-GROWS(trine_direct_info, 848);
+GROWS(trine_direct_info, 872);
 #endif
 SIZE(trine_dense, 40);
 SIZE(trine_panels, 64);

@@ -174,7 +174,7 @@ static void every_wrong_argument_of_a_solve_is_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "B is NULL", trine_direct_solve(plan, TRINE_N, NULL, &V, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "X is NULL", trine_direct_solve(plan, TRINE_N, &V, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "B has 3 rows", trine_direct_solve(plan, TRINE_N, &tall, &V, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "B has 1 columns and X 2", trine_direct_solve(plan, TRINE_N, &V, &W, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "B has 1 columns, X has 2", trine_direct_solve(plan, TRINE_N, &V, &W, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "another plan", trine_direct_solve(plan, TRINE_N, &V, &V, &(trine_exec){.work = &work}));
     FAILS(TRINE_ERR_STATE, "not announced", trine_direct_solve(plan, TRINE_T, &V, &V, NULL));
     FAILS(TRINE_ERR_STATE, "2 right-hand sides", trine_direct_solve(plan, TRINE_N, &W, &W, NULL));

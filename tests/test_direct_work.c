@@ -124,7 +124,7 @@ static void what_does_not_fit_is_refused(void **state)
 
     void *x = test_to_device(ctx, (double[1024]){0}, 1024 * sizeof(double));
     char *aligned = (char *)x + (256 - (uintptr_t)x % 256);
-    FAILS(TRINE_ERR_ARGUMENT, "how long is the buffer", trine_direct_work(plan, 1, aligned, NULL, &fits_none));
+    FAILS(TRINE_ERR_ARGUMENT, "its bytes are not", trine_direct_work(plan, 1, aligned, NULL, &fits_none));
     FAILS(TRINE_ERR_ARGUMENT, "256-byte aligned", trine_direct_work(plan, 1, aligned + 64, &bytes, &fits_none));
     OK(trine_direct_work(plan, 1, NULL, &bytes, NULL));
     less = bytes - 1;
@@ -138,8 +138,8 @@ static void what_does_not_fit_is_refused(void **state)
     const trine_dense X = {x, 16, 1, 16, TRINE_COLMAJOR}, X2 = {x, 16, 2, 16, TRINE_COLMAJOR}, X3 = {x, 16, 3, 16, TRINE_COLMAJOR};
     FAILS(TRINE_ERR_ARGUMENT, "another plan", trine_direct_solve(second, TRINE_N, &X, &X, &(trine_exec){.work = work}));
     FAILS(TRINE_ERR_ARGUMENT, "another plan", trine_direct_solve(plan, TRINE_N, &X, &X, &(trine_exec){.work = foreign}));
-    FAILS(TRINE_ERR_STATE, "3 right-hand sides, and the work was made for 2", trine_direct_solve(plan, TRINE_N, &X3, &X3, &(trine_exec){.work = work}));
-    FAILS(TRINE_ERR_STATE, "2 right-hand sides, and the plan was made for 1", trine_direct_solve(plan, TRINE_N, &X2, &X2, NULL));
+    FAILS(TRINE_ERR_STATE, "3 right-hand sides, but the work was made for 2", trine_direct_solve(plan, TRINE_N, &X3, &X3, &(trine_exec){.work = work}));
+    FAILS(TRINE_ERR_STATE, "2 right-hand sides, but the plan was made for 1", trine_direct_solve(plan, TRINE_N, &X2, &X2, NULL));
     OK(trine_direct_solve(plan, TRINE_N, &X2, &X2, &(trine_exec){.work = work}));
     FAILS(TRINE_ERR_STATE, "not announced", trine_direct_solve(plan, TRINE_T, &X, &X, &(trine_exec){.work = work}));
 

@@ -1,8 +1,12 @@
 /* What the plans of all modules have in common (core/plan.h): work objects, ops, alpha = 0, values, life. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef TRINE_TEST_DIRECT
+#include <trine/direct.h>
+#endif
 #include <trine/supernodal.h>
 #include <trine/triangular.h>
 #include <trine/tridiagonal_plan.h>
@@ -20,6 +24,8 @@ typedef struct {
     trine_status (*solve)(void *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
     trine_status (*work)(void *plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
     void (*destroy)(void *plan);
+    bool announces;           /* analyse takes ops, and solve refuses others */
+    bool from_values;         /* analyse takes values as well: there is no numeric, no check, and solve has no alpha */
 } kind;
 
 #define FACE(module)                                                                                                                          \
@@ -59,10 +65,28 @@ static trine_status tridiagonal_analyse(trine_context ctx, void **plan, trine_ma
     (void)ops; /* all of them */
     return trine_tridiagonal_analyse(ctx, (trine_tridiagonal *)plan, A, &(trine_tridiagonal_options){.max_nrhs = max_nrhs});
 }
+#ifdef TRINE_TEST_DIRECT
+static trine_status direct_analyse(trine_context ctx, void **plan, trine_matrix A, unsigned ops, int64_t max_nrhs)
+{
+    const trine_direct_options options = {.factor.method = TRINE_DIRECT_LU, .ops = ops, .triangular.max_nrhs = max_nrhs, .refine = 1};
+    return trine_direct_create(ctx, (trine_direct *)plan, A, &options);
+}
+static trine_status direct_solve(void *p, trine_transpose o, const void *a, const trine_dense *B, const trine_dense *X, const trine_exec *e)
+{
+    assert_null(a);
+    return trine_direct_solve(p, o, B, X, e);
+}
+static trine_status direct_work(void *p, int64_t n, void *b, size_t *s, trine_work *w) { return trine_direct_work(p, n, b, s, w); }
+static void direct_destroy(void *p) { trine_direct_destroy(&(trine_direct){p}); }
+#endif
 static const kind kinds[] = {
-    {"triangular", triangle, triangular_analyse, triangular_numeric, triangular_check, triangular_solve, triangular_work, triangular_destroy},
-    {"supernodal", triangle, supernodal_analyse, supernodal_numeric, supernodal_check, supernodal_solve, supernodal_work, supernodal_destroy},
-    {"tridiagonal", three_bands, tridiagonal_analyse, tridiagonal_numeric, tridiagonal_check, tridiagonal_solve, tridiagonal_work, tridiagonal_destroy}};
+    {"triangular", triangle, triangular_analyse, triangular_numeric, triangular_check, triangular_solve, triangular_work, triangular_destroy, .announces = true},
+    {"supernodal", triangle, supernodal_analyse, supernodal_numeric, supernodal_check, supernodal_solve, supernodal_work, supernodal_destroy, .announces = false},
+    {"tridiagonal", three_bands, tridiagonal_analyse, tridiagonal_numeric, tridiagonal_check, tridiagonal_solve, tridiagonal_work, tridiagonal_destroy, .announces = false},
+#ifdef TRINE_TEST_DIRECT
+    {"direct", three_bands, direct_analyse, NULL, NULL, direct_solve, direct_work, direct_destroy, .announces = true, .from_values = true},
+#endif
+};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /** A matrix on the host, its values, and a plan of it with values. */
@@ -79,7 +103,7 @@ static scene open_scene(const kind *k, trine_dtype t, unsigned ops)
     s.T = k->matrix(s.ctx, t);
     OK(trine_matrix_get_arrays(s.T, NULL, NULL, &s.values));
     OK(k->analyse(s.ctx, &s.plan, s.T, ops, MOST));
-    OK(k->numeric(s.plan, TRINE_HOST, s.values, NULL));
+    if (!k->from_values) OK(k->numeric(s.plan, TRINE_HOST, s.values, NULL));
     return s;
 }
 static void close_scene(const kind *k, scene *s)
@@ -95,7 +119,7 @@ static void zero_alpha_makes_zeros(void **state)
     (void)state;
     static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
     for (int i = 0; i < KINDS; i++)
-        for (int t = 0; t < 4; t++) {
+        for (int t = 0; t < 4 && !kinds[i].from_values; t++) {
             const kind *k = &kinds[i];
             const size_t element = trine_dtype_size(dtypes[t]);
             scene s = open_scene(k, dtypes[t], TRINE_N);
@@ -141,15 +165,18 @@ static void real_plans_take_h_for_t_and_t_for_h(void **state)
             }
             for (int r = 0; r < N; r++) assert_true(fabs(x[0][r] - x[1][r]) <= 1e-13 * fabs(x[0][r]));
             assert_true(x[0][0] != b[0]);
-            if (i == 0) FAILS(TRINE_ERR_STATE, "not announced", k->solve(s.plan, TRINE_N, NULL, &B, &X, NULL));
+            if (k->announces) FAILS(TRINE_ERR_STATE, "not announced", k->solve(s.plan, TRINE_N, NULL, &B, &X, NULL));
             test_release(s.ctx, there);
             test_release(s.ctx, to);
             close_scene(k, &s);
         }
-    scene s = open_scene(&kinds[0], TRINE_Z, TRINE_T); /* complex numbers tell them apart */
-    trine_dense X = {.rows = N, .cols = 0};
-    FAILS(TRINE_ERR_STATE, "not announced", kinds[0].solve(s.plan, TRINE_H, NULL, &X, &X, NULL));
-    close_scene(&kinds[0], &s);
+    for (int i = 0; i < KINDS; i++) { /* complex numbers tell them apart */
+        if (!kinds[i].announces) continue;
+        scene s = open_scene(&kinds[i], TRINE_Z, TRINE_T);
+        trine_dense X = {.rows = N, .cols = 0};
+        FAILS(TRINE_ERR_STATE, "not announced", kinds[i].solve(s.plan, TRINE_H, NULL, &X, &X, NULL));
+        close_scene(&kinds[i], &s);
+    }
 }
 
 static void works_have_one_set_of_rules(void **state)
@@ -184,6 +211,13 @@ static void works_have_one_set_of_rules(void **state)
         OK(k->solve(s.plan, TRINE_N, NULL, &X, &X, &(trine_exec){.work = other}));
         OK(k->solve(s.plan, TRINE_N, NULL, &three, &three, NULL));
         FAILS(TRINE_ERR_STATE, "3 right-hand sides, but the work was made for 2", k->solve(s.plan, TRINE_N, NULL, &three, &three, &(trine_exec){.work = work}));
+        trine_dense rows = {there, N, 2, 2, TRINE_ROWMAJOR};
+        FAILS(TRINE_ERR_ARGUMENT, "share their data", k->solve(s.plan, TRINE_N, NULL, &X, &rows, NULL));
+        char advice[80];
+        snprintf(advice, sizeof advice, "give each thread a work of its own (trine_%s_work)", k->name);
+        assert_true(trine_enter_alone(&work->usage)); /* as a solve in another thread does */
+        FAILS(TRINE_ERR_STATE, advice, k->solve(s.plan, TRINE_N, NULL, &X, &X, &(trine_exec){.work = work}));
+        trine_leave_alone(&work->usage);
         scene second = open_scene(k, TRINE_D, TRINE_N);
         FAILS(TRINE_ERR_ARGUMENT, "belongs to another plan", k->solve(second.plan, TRINE_N, NULL, &X, &X, &(trine_exec){.work = work}));
         close_scene(k, &second);
@@ -203,6 +237,7 @@ static void values_are_needed_and_come_in_known_spaces(void **state)
     (void)state;
     for (int i = 0; i < KINDS; i++) {
         const kind *k = &kinds[i];
+        if (k->from_values) continue;
         trine_context ctx = test_context();
         trine_matrix T = k->matrix(ctx, TRINE_D);
         const void *values;
@@ -230,6 +265,67 @@ static void values_are_needed_and_come_in_known_spaces(void **state)
     }
 }
 
+static void hear(void *user, int level, const char *message)
+{
+    (void)level;
+    char *heard = user; /* the last one */
+    if (strstr(message, ", analysed in ")) snprintf(heard, 500, "%s", message);
+}
+
+static void plans_say_whether_they_are_deterministic(void **state)
+{
+    (void)state;
+    for (int i = 0; i < KINDS; i++) {
+        trine_context ctx = test_context();
+        trine_matrix T = kinds[i].matrix(ctx, TRINE_D);
+        void *plan;
+        OK(kinds[i].analyse(ctx, &plan, T, TRINE_N, 1));
+        const int is_on_cpu = !test_on_gpu(); /* there, all of them are by themselves */
+        if (kinds[i].analyse == triangular_analyse) {
+            trine_triangular_info info;
+            OK(trine_triangular_get_info(plan, &info));
+            assert_int_equal(info.deterministic, 1);
+        } else if (kinds[i].analyse == supernodal_analyse) {
+            trine_supernodal_info info;
+            OK(trine_supernodal_get_info(plan, &info));
+            assert_int_equal(info.deterministic, is_on_cpu);
+        } else if (kinds[i].analyse == tridiagonal_analyse) {
+            trine_tridiagonal_info info;
+            OK(trine_tridiagonal_get_info(plan, &info));
+            assert_int_equal(info.deterministic, 1);
+#ifdef TRINE_TEST_DIRECT
+        } else {
+            trine_direct_info info;
+            OK(trine_direct_get_info(plan, &info));
+            if (info.solver == TRINE_SOLVER_GENERAL || is_on_cpu) assert_int_equal(info.deterministic, 1);
+#endif
+        }
+        kinds[i].destroy(plan);
+        trine_matrix_destroy(&T);
+        OK(trine_context_destroy(&ctx));
+    }
+}
+
+/** "MODULE: n 40, ..., analysed in ... s", after those of plans within the plan. */
+static void analyses_log_one_line(void **state)
+{
+    (void)state;
+    for (int i = 0; i < KINDS; i++) {
+        trine_context ctx = test_context();
+        trine_matrix T = kinds[i].matrix(ctx, TRINE_D);
+        void *plan;
+        char heard[500] = "", wanted[80];
+        OK(trine_context_set_log(ctx, hear, heard, 2));
+        OK(kinds[i].analyse(ctx, &plan, T, TRINE_N, 1));
+        snprintf(wanted, sizeof wanted, "%s: n %d, ", kinds[i].name, (int)N);
+        if (strncmp(heard, wanted, strlen(wanted))) fail_msg("the log says \"%s\", not \"%s\"", heard, wanted);
+        OK(trine_context_set_log(ctx, NULL, NULL, 0));
+        kinds[i].destroy(plan);
+        trine_matrix_destroy(&T);
+        OK(trine_context_destroy(&ctx));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +333,8 @@ int main(void)
         cmocka_unit_test(real_plans_take_h_for_t_and_t_for_h),
         cmocka_unit_test(works_have_one_set_of_rules),
         cmocka_unit_test(values_are_needed_and_come_in_known_spaces),
+        cmocka_unit_test(analyses_log_one_line),
+        cmocka_unit_test(plans_say_whether_they_are_deterministic),
     };
     return TEST_MAIN(tests);
 }

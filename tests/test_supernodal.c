@@ -398,9 +398,31 @@ static void a_failing_allocation_leaves_nothing_behind(void **state)
     close_scene(&s);
 }
 
+/** The oracle itself, against products in long double. */
+static void the_reference_solves_in_all_precisions(void **state)
+{
+    (void)state;
+    for (int diag = 0; diag < 2; diag++) {
+        factor F = mixed_factor(diag ? TRINE_UNIT : TRINE_NONUNIT, true);
+        for (int t = TRINE_S; t <= TRINE_Z; t++)
+            for (int op = TRINE_N; op <= TRINE_H; op *= 2) {
+                convert(&F, (trine_dtype)t);
+                char *b = calloc((size_t)F.n, trine_dtype_size(F.dtype)), *x = calloc((size_t)F.n, trine_dtype_size(F.dtype));
+                for (int64_t i = 0; i < F.n; i++) put(F.dtype, b, i, right_hand_side(i, 0));
+                memcpy(x, b, (size_t)F.n * trine_dtype_size(F.dtype));
+                reference_solve(&F, (trine_transpose)op, x);
+                assert_true(normwise_error(&F, (trine_transpose)op, 1, false, b, x) <= (double)F.n);
+                free(b);
+                free(x);
+            }
+        free_factor(&F);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_reference_solves_in_all_precisions),
         cmocka_unit_test(one_panel_of_any_width_is_solved),
         cmocka_unit_test(a_chain_of_panels_is_solved),
         cmocka_unit_test(a_forest_is_solved),

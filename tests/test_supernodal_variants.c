@@ -115,9 +115,38 @@ static void no_variant_leaks_when_memory_ends(void **state)
     close_scene(&s);
 }
 
+/** Asked for and reported as in the other plans. */
+static void a_fixed_order_is_asked_for_by_summation(void **state)
+{
+    (void)state;
+    static const trine_supernodal_variant variants[] = {TRINE_VARIANT_DYNAMIC, TRINE_VARIANT_DEFAULT, TRINE_VARIANT_STREAM, TRINE_VARIANT_TEAM, TRINE_VARIANT_SPMV};
+    scene s = mixed_scene();
+    trine_supernodal_info info;
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+        const bool always = variants[v] == TRINE_VARIANT_SPMV || (variants[v] == TRINE_VARIANT_DYNAMIC && !test_on_gpu());
+        set_plan(&s, &(trine_supernodal_options){.variant = variants[v]});
+        OK(trine_supernodal_get_info(s.plan, &info));
+        assert_int_equal(info.deterministic, always);
+        trine_supernodal plan;
+        const trine_supernodal_options push = {.variant = variants[v], .access = TRINE_ACCESS_PUSH, .summation = TRINE_ORDER_DETERMINISTIC};
+        if (always) {
+            OK(trine_supernodal_analyse(s.ctx, &plan, &s.panels, &push));
+            OK(trine_supernodal_destroy(&plan));
+        } else {
+            FAILS(TRINE_ERR_UNSUPPORTED, "cannot be deterministic", trine_supernodal_analyse(s.ctx, &plan, &s.panels, &push));
+        }
+        set_plan(&s, &(trine_supernodal_options){.variant = variants[v], .max_nrhs = 3, .threshold = 30, .summation = TRINE_ORDER_DETERMINISTIC});
+        OK(trine_supernodal_get_info(s.plan, &info));
+        assert_int_equal(info.deterministic, 1);
+        for (trine_transpose op = TRINE_N; op <= TRINE_T; op = (trine_transpose)(2 * op)) check_reproducible(&s, op, 3);
+    }
+    close_scene(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fixed_order_is_asked_for_by_summation),
         cmocka_unit_test(every_variant_solves),
         cmocka_unit_test(every_variant_solves_with_a_unit_diagonal_and_an_open_structure),
         cmocka_unit_test(every_variant_solves_with_a_large_factor),

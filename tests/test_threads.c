@@ -271,8 +271,8 @@ static void objects_take_readers_or_one_writer(void **state)
 {
     (void)state;
     trine_usage plan = {0}, memory = {0};
-    OK(trine_solve_begin(&plan, &memory, "one at a time"));
-    FAILS(TRINE_ERR_STATE, "one at a time", trine_solve_begin(&plan, &memory, "one at a time"));
+    OK(trine_solve_begin(&plan, &memory, "module"));
+    FAILS(TRINE_ERR_STATE, "trine_module_work", trine_solve_begin(&plan, &memory, "module"));
     trine_usage other = {0};
     OK(trine_solve_begin(&plan, &other, "")); /* with other memory */
     FAILS(TRINE_ERR_STATE, "new values have to wait", trine_update_begin(&plan));

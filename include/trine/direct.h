@@ -117,8 +117,9 @@ typedef enum {
 
 typedef struct {
     trine_factor_options factor;
-    trine_triangular_options triangular;  /* method, summation and max_nrhs (of the plan's own work) are used; the rest is set by the factor */
-    unsigned ops;                         /* mask of op(A) to be solved; 0 = TRINE_N */
+    trine_triangular_options triangular;  /* method, summation (of either solver) and max_nrhs (of the plan's own work) are used; the rest is set
+                                             by the factor */
+    unsigned ops;                         /* mask of op(A) to be solved; 0 = TRINE_N; with real numbers T and H are one */
     int refine;                           /* steps of iterative refinement in A's dtype, residuals summed to about twice its precision;
                                              the plan then keeps op(A) as CSR in the context's space */
     trine_direct_solver solver;
@@ -157,7 +158,8 @@ TRINE_API trine_status trine_direct_replace_factor(trine_direct plan, trine_fact
  *  (TRINE_ERR_STATE) until the structure fits again.
  *  TRINE_ERR_ARGUMENT: a buffer that is too short or not aligned. TRINE_ERR_STATE: beside another thread's update, or after a failed one. */
 TRINE_API trine_status trine_direct_work(trine_direct plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
-/** X := op(A)^-1 B, refined if asked, vectors of A's dtype in the context's space; B == X allowed. Runs trine's triangular solves only: never
+/** X := op(A)^-1 B, refined if asked, vectors of A's dtype in the context's space; B == X (same data, ld, layout) is allowed, other overlap is
+ *  not. Runs trine's triangular solves only: never
  *  the factorization library's. Asynchronous, allocates nothing. Runs with exec->work, or with the plan's own work, which is for one solve at
  *  a time and for max_nrhs right-hand sides. TRINE_ERR_ARGUMENT: a work of another plan. TRINE_ERR_STATE: beside another thread's solve with the
  *  same work (or also without one) or its update of the plan, an op not announced, more right-hand sides than the work was made for, a failed
@@ -173,6 +175,7 @@ typedef struct {
     trine_triangular_info lower, upper;      /* GENERAL; Cholesky without a plan for U: both L's. Else zeros */
     trine_supernodal_info lower_panels, upper_panels; /* SUPERNODAL: L and U^T; Cholesky: both L's. Else zeros */
     double analyse_seconds, numeric_seconds; /* of both triangular solves together */
+    int deterministic;                       /* bitwise the same every run, as both triangular solves are */
     int64_t reserved[4]; /* zeros */
 } trine_direct_info;
 TRINE_API trine_status trine_direct_get_info(trine_direct plan, trine_direct_info *info);

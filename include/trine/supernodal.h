@@ -26,15 +26,15 @@ typedef struct {
  *  Ashcraft and Grimes 1989; any structure, closed under elimination or not). T: on the host, CSR or CSC, any dtype,
  *  duplicates are summed. A lower T gives the panels of T; an upper one those of T^T, so that op T of the supernodal plan
  *  solves with T, and op N with T^T. The arrays are new: trine_panels_free. Synchronous.
- *  TRINE_ERR_STRUCTURE: T is not triangular, or a diagonal entry is missing (names the row). TRINE_ERR_MEMORY says how much the
+ *  TRINE_ERR_STRUCTURE: T is not triangular. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_MEMORY says how much the
  *  panels need. */
 TRINE_API trine_status trine_panels_detect(trine_context ctx, trine_matrix T, const trine_panels_options *options, trine_panels *panels);
 /** The same on supernodes that are given: s has the columns first_column[s]..first_column[s + 1] - 1 of T (upper T: rows), with
  *  first_column[0] = 0 and first_column[n_supernodes] = n; first_column is host memory, read during the call. A panel's rows are the union of
  *  its columns' rows; what is not in T's pattern is an explicit zero, and options->fill and max_width bound the zeros by cutting supernodes.
  *  The entries of T and of the panels are counted by trine_supernodal_info of a plan (nnz_triangle, nnz).
- *  TRINE_ERR_STRUCTURE also for a partition that does not start at 0, ascend and end at n, and for a supernode whose diagonal block lacks
- *  a diagonal entry (names the row and the supernode). */
+ *  TRINE_ERR_STRUCTURE also for a partition that does not start at 0, ascend and end at n; TRINE_ERR_SINGULAR: missing diagonal (names the row
+ *  and the supernode). */
 TRINE_API trine_status trine_panels_from_partition(trine_context ctx, trine_matrix T, int64_t n_supernodes, const int32_t *first_column,
                                                    const trine_panels_options *options, trine_panels *panels);
 /** Free what trine_panels_detect, trine_panels_from_partition or the adapters of trine/direct.h made; accepts NULL. */
@@ -94,6 +94,8 @@ typedef struct {
     int streams;       /* GPU: STREAM, and TEAM's large panels; 0 = 5, at most 32 */
     int64_t teams;     /* GPU, DYNAMIC: blocks launched; 0 = as many as are resident at once */
     int no_graph;      /* GPU: launch kernel by kernel */
+    trine_summation summation; /* as in triangular.h. DETERMINISTIC: access AUTO becomes PULL where op N would add in any order; PUSH there is
+                          TRINE_ERR_UNSUPPORTED */
     int64_t reserved[4]; /* zeros */
 } trine_supernodal_options;
 
@@ -157,7 +159,7 @@ TRINE_API trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs
  *  of a kernel or a graph (op N with one right-hand side: two): asynchronous, allocates nothing, capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before
  *  numeric, more right-hand sides than the work was sized for, or beside another thread's solve with the same work or its numeric. Summation order: fixed for op T and H; for op N fixed with
  *  TRINE_ACCESS_PULL, with TRINE_VARIANT_SPMV and, for one number of threads, with TRINE_VARIANT_DYNAMIC on a CPU; else free (atomic
- *  additions).
+ *  additions). options.summation asks for a fixed one, info.deterministic says what is.
  *  Yamazaki, Rajamanickam and Ellingwood 2020, Sections 4 and 5.1. */
 TRINE_API trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, const void *alpha,
                                               const trine_dense *B, const trine_dense *X, const trine_exec *exec);
@@ -190,6 +192,7 @@ typedef struct {
                                                     from device memory before trine_supernodal_check */
     trine_supernodal_variant variant;            /* what a solve does */
     int single;                                  /* panels of a double factor are kept in single precision */
+    int deterministic;                           /* bitwise the same every run, for every op; on a CPU for one number of threads */
     int64_t reserved[4]; /* zeros */
 } trine_supernodal_info;
 TRINE_API trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_info *info);

@@ -82,6 +82,7 @@ typedef struct {
     int cyclic;                              /* 1: A has entries in the corners, beyond these bands */
     trine_bands bands;                       /* what solves; not AUTO */
     const char *method;                      /* one clause: what solves */
+    int deterministic;                       /* bitwise the same every run: 1 */
     int64_t reserved[4]; /* zeros */
 } trine_tridiagonal_info;
 TRINE_API trine_status trine_tridiagonal_get_info(trine_tridiagonal plan, trine_tridiagonal_info *info);

@@ -274,26 +274,6 @@ trine_status trine_context_synchronize(trine_context ctx)
 
 /* -------------------------------------------------------------------- work */
 
-trine_status trine_solve_begin(trine_usage *plan, trine_usage *memory, const char *advice)
-{
-    if (!trine_enter(plan)) return trine_fail(TRINE_ERR_STATE, "another thread is giving the plan new values");
-    if (trine_enter_alone(memory)) return TRINE_SUCCESS;
-    trine_leave(plan);
-    return trine_fail(TRINE_ERR_STATE, "a solve with the same memory is in flight in another thread: %s", advice);
-}
-
-void trine_solve_end(trine_usage *plan, trine_usage *memory)
-{
-    trine_leave_alone(memory);
-    trine_leave(plan);
-}
-
-trine_status trine_update_begin(trine_usage *plan)
-{
-    if (trine_enter_alone(plan)) return TRINE_SUCCESS;
-    return trine_fail(TRINE_ERR_STATE, "the plan is in use by another thread: new values have to wait for its solves");
-}
-
 trine_status trine_work_destroy(trine_work *work)
 {
     if (!work || !*work) return TRINE_SUCCESS;

@@ -1,7 +1,7 @@
-/* What libtrine_direct uses of libtrine beside the public headers: all of it stands here, and libtrine_direct includes no other header of
- * src/core that declares functions. What is marked TRINE_API is exported by libtrine as TRINE_PRIVATE_<number>, with the number below
- * (cmake/exports.cmake): the dynamic linker then refuses a libtrine_direct that was made for another number. No promise to anybody else.
- * C11, and C++17 in .cu files. */
+/* What libtrine_direct uses of libtrine beside the public headers: all of it stands here and in plan.h, and libtrine_direct includes no other
+ * header of src/core that declares functions. What the two mark TRINE_API is exported by libtrine as TRINE_PRIVATE_<number>, with the number
+ * below (cmake/exports.cmake): the dynamic linker then refuses a libtrine_direct that was made for another number. No promise to anybody
+ * else. C11, and C++17 in .cu files. */
 #ifndef TRINE_CORE_DIRECT_INTERFACE_H
 #define TRINE_CORE_DIRECT_INTERFACE_H
 
@@ -10,8 +10,8 @@
 #include <trine/operator.h>
 #include <trine/triangular.h>
 
-/** One more with every change of a declaration or a struct of this file that a libtrine_direct made before would not survive. */
-#define TRINE_DIRECT_INTERFACE 1
+/** One more with every change of a declaration or a struct of the two files that a libtrine_direct made before would not survive. */
+#define TRINE_DIRECT_INTERFACE 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -85,11 +85,26 @@ static inline bool trine_enter_alone(trine_usage *usage)
 static inline void trine_leave_alone(trine_usage *usage) { __atomic_store_n(&usage->calls, 0, __ATOMIC_RELEASE); }
 
 /** A solve begins: the plan must not be changing, the memory of the solve (of its work) not be in use; else TRINE_ERR_STATE, whose
- *  sentence ends with `advice`: how to solve several at a time. */
-TRINE_API trine_status trine_solve_begin(trine_usage *plan, trine_usage *memory, const char *advice);
-TRINE_API void trine_solve_end(trine_usage *plan, trine_usage *memory);
+ *  sentence ends with the advice to use works of trine_MODULE_work. */
+static inline trine_status trine_solve_begin(trine_usage *plan, trine_usage *memory, const char *module)
+{
+    if (!trine_enter(plan)) return trine_fail(TRINE_ERR_STATE, "another thread is giving the plan new values");
+    if (trine_enter_alone(memory)) return TRINE_SUCCESS;
+    trine_leave(plan);
+    return trine_fail(TRINE_ERR_STATE, "a solve with the same memory is in flight in another thread: give each thread a work of its own (trine_%s_work)",
+                      module);
+}
+static inline void trine_solve_end(trine_usage *plan, trine_usage *memory)
+{
+    trine_leave_alone(memory);
+    trine_leave(plan);
+}
 /** A plan is about to be given new values: no solve with it may be in flight; else TRINE_ERR_STATE. trine_leave_alone ends it. */
-TRINE_API trine_status trine_update_begin(trine_usage *plan);
+static inline trine_status trine_update_begin(trine_usage *plan)
+{
+    if (trine_enter_alone(plan)) return TRINE_SUCCESS;
+    return trine_fail(TRINE_ERR_STATE, "the plan is in use by another thread: new values have to wait for its solves");
+}
 
 /* -------------------------------------------------------------------- work */
 
@@ -109,8 +124,6 @@ static inline bool trine_dtype_is_complex(trine_dtype t) { return t == TRINE_C |
 static inline bool trine_dtype_is_single(trine_dtype t) { return t == TRINE_S || t == TRINE_C; }
 /** TRINE_ERR_MEMORY for more vectors of n rows than any memory holds, so that sizes of works do not overflow. nrhs >= 0. */
 TRINE_API trine_status trine_check_nrhs(int64_t nrhs, int64_t n);
-/** Check a block of vectors of `rows` rows, put its smallest ld where it is 0; name is used in the sentence. */
-TRINE_API trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *name, trine_dense *out);
 /** exec may be NULL. */
 static inline trine_status trine_check_exec(const trine_exec *exec)
 {
@@ -142,19 +155,6 @@ TRINE_API void trine_openmp_restore(int before);
 #define TRINE_RANGE __attribute__((cleanup(trine_range_end), unused)) int trine_range_ = trine_range_begin(__func__)
 TRINE_API int trine_range_begin(const char *name);
 TRINE_API void trine_range_end(int *range);
-
-/* --------------------------------------------------------------- operators */
-
-/** A plan whose solve X := alpha op(T)^-1 B is the operator: its public functions. */
-typedef struct {
-    trine_status (*work)(void *plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
-    trine_status (*solve)(void *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
-    trine_status (*destroy)(void *plan);
-    bool takes_alpha;         /* solve does; else it is given 1 */
-} trine_op_plan;
-
-/** An operator of a plan, whose reference it takes over, after a failure as well. */
-TRINE_API trine_status trine_op_from_plan(trine_context ctx, trine_op *op, const trine_op_info *info, void *plan, const trine_op_plan *functions);
 
 #ifdef __cplusplus
 }

@@ -12,8 +12,8 @@ template <int BYTES> __device__ inline void copy_async(void *shared, const void 
 {
     static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "one copy of a thread");
 #ifdef __HIP__
-    struct alignas(BYTES) piece { unsigned word[BYTES / 4]; };
-    *(piece *)shared = *(const piece *)global;
+    struct alignas(BYTES) vector { unsigned word[BYTES / 4]; };
+    *(vector *)shared = *(const vector *)global;
 #else
     const unsigned address = (unsigned)__cvta_generic_to_shared(shared);
     if constexpr (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global) : "memory");

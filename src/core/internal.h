@@ -54,6 +54,9 @@ static inline void *trine_exec_stream(trine_context ctx, const trine_exec *exec)
 }
 void trine_fill_build_info(trine_build_info *info); /* the CUDA part */
 
+/** Check a block of vectors of `rows` rows, put its smallest ld where it is 0; name is used in the sentence. */
+trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *name, trine_dense *out);
+
 /** A module's table for CUDA, or NULL in a build without it (the reference is then folded away):
  *  ctx->cuda ? TRINE_CUDA_TABLE(&triangular_cuda) : &triangular_cpu. No #ifdef outside src/core. */
 #ifdef TRINE_WITH_CUDA

@@ -1,6 +1,10 @@
 #include "core/plan.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "core/internal.h"
 
 /* ------------------------------------------------------------------ life */
 
@@ -22,6 +26,18 @@ trine_status trine_plan_drop(struct trine_plan *plan)
     return trine_context_destroy(&ctx);
 }
 
+void trine_plan_analysed(struct trine_plan *plan, double start, const char *what, ...)
+{
+    plan->analyse_seconds = trine_wall_time() - start;
+    if (!plan->ctx->log || plan->ctx->log_level < 2) return;
+    char said[300];
+    va_list arguments;
+    va_start(arguments, what);
+    vsnprintf(said, sizeof said, what, arguments);
+    va_end(arguments);
+    trine_log(plan->ctx, 2, "%s: n %lld, %s, analysed in %.3g s", plan->kind->name, (long long)plan->n, said, plan->analyse_seconds);
+}
+
 /* ------------------------------------------------------------------ work */
 
 static trine_status drop_plan(void *plan) { return trine_plan_drop(plan); }
@@ -36,10 +52,10 @@ static void destroy_work(trine_work base)
     trine_free(ctx, TRINE_HOST, work);
 }
 
-static trine_status new_work(struct trine_plan *plan, int64_t nrhs, void *buffer, bool keeps_plan, trine_work *out)
+static trine_status new_work(struct trine_plan *plan, int64_t nrhs, void *buffer, size_t given, bool keeps_plan, trine_work *out)
 {
     trine_status status = TRINE_SUCCESS;
-    const size_t needed = plan->kind->work_bytes(plan, nrhs);
+    const size_t needed = (plan->kind->own_bytes ? plan->kind->own_bytes : plan->kind->work_bytes)(plan, nrhs);
     trine_plan_work *work = trine_host_calloc(plan->ctx, 1, plan->kind->work_size);
     if (!work) return TRINE_ERR_MEMORY;
     work->base = (struct trine_work_s){.ctx = trine_retain_context(plan->ctx), .plan = plan, .destroy = destroy_work};
@@ -49,8 +65,10 @@ static trine_status new_work(struct trine_plan *plan, int64_t nrhs, void *buffer
     }
     work->max_nrhs = nrhs;
     work->buffer = buffer;
+    work->bytes = given;
     *out = &work->base;
     if (!buffer && needed) {
+        work->bytes = needed;
         TRY(trine_alloc(plan->ctx, plan->ctx->info.space, needed, &work->buffer));
         work->owns_buffer = true;
     }
@@ -68,16 +86,22 @@ trine_status trine_plan_make_work(struct trine_plan *plan, int64_t nrhs, void *b
     REQUIRE(bytes || out, "bytes and work are NULL");
     REQUIRE(bytes || !buffer, "a buffer is given, but its bytes are not");
     REQUIRE((uintptr_t)buffer % 256 == 0, "the buffer is not 256-byte aligned");
-    const trine_status status = trine_check_nrhs(nrhs, plan->n);
+    trine_status status = trine_check_nrhs(nrhs, plan->n);
+    if (status) return status;
+    const bool reads = plan->kind->works_need_values;
+    if (reads) status = trine_plan_read_begin(plan, "a work");
     if (status) return status;
     const size_t needed = plan->kind->work_bytes(plan, nrhs), given = bytes ? *bytes : 0;
     if (bytes) *bytes = needed;
-    if (!out) return TRINE_SUCCESS;
-    REQUIRE(!buffer || given >= needed, "the work needs %zu bytes, the buffer has %zu", needed, given);
-    return new_work(plan, nrhs, buffer, true, out);
+    if (out && buffer && given < needed)
+        FAIL(TRINE_ERR_ARGUMENT, "the work needs %zu bytes, the buffer has %zu", needed, given);
+    if (out) TRY(new_work(plan, nrhs, buffer, given, true, out));
+done:
+    if (reads) trine_leave(&plan->usage);
+    return status;
 }
 
-trine_status trine_plan_make_own_work(struct trine_plan *plan, int64_t nrhs) { return new_work(plan, nrhs, NULL, false, &plan->own_work); }
+trine_status trine_plan_make_own_work(struct trine_plan *plan, int64_t nrhs) { return new_work(plan, nrhs, NULL, 0, false, &plan->own_work); }
 
 /* --------------------------------------------------------------- numeric */
 
@@ -89,8 +113,10 @@ trine_status trine_plan_numeric_begin(struct trine_plan *plan, trine_space space
     if (status) return status;
     *start = trine_wall_time();
     status = trine_update_begin(&plan->usage);
-    if (!status) plan->has_values = false;
-    return status;
+    if (status) return status;
+    trine_retain(&plan->refs); /* whoever destroys the plan meanwhile */
+    plan->has_values = false;
+    return TRINE_SUCCESS;
 }
 
 trine_status trine_plan_numeric_end(struct trine_plan *plan, trine_status status, double start)
@@ -98,18 +124,29 @@ trine_status trine_plan_numeric_end(struct trine_plan *plan, trine_status status
     plan->has_values = !status;
     if (!status) plan->numeric_seconds = trine_wall_time() - start;
     trine_leave_alone(&plan->usage);
+    trine_plan_drop(plan);
     return status;
 }
 
-static trine_status needs_values(const struct trine_plan *plan, const char *what)
+trine_status trine_plan_needs_values(const struct trine_plan *plan, const char *what)
 {
-    return plan->has_values ? TRINE_SUCCESS : trine_fail(TRINE_ERR_STATE, "%s comes after numeric", what);
+    if (plan->has_values) return TRINE_SUCCESS;
+    if (plan->kind->without_values) return trine_fail(TRINE_ERR_STATE, "%s", plan->kind->without_values);
+    return trine_fail(TRINE_ERR_STATE, "%s comes after numeric", what);
+}
+
+trine_status trine_plan_read_begin(struct trine_plan *plan, const char *what)
+{
+    if (!trine_enter(&plan->usage)) return trine_fail(TRINE_ERR_STATE, "another thread is giving the plan new values");
+    const trine_status status = trine_plan_needs_values(plan, what);
+    if (status) trine_leave(&plan->usage);
+    return status;
 }
 
 trine_status trine_plan_check_begin(const struct trine_plan *plan, const trine_exec *exec)
 {
     const trine_status status = trine_check_exec(exec);
-    return status ? status : needs_values(plan, "check");
+    return status ? status : trine_plan_needs_values(plan, "check");
 }
 
 /* ----------------------------------------------------------------- solve */
@@ -163,14 +200,15 @@ trine_status trine_plan_solve_begin(struct trine_plan *plan, trine_transpose op,
     REQUIRE(work->base.plan == plan, "the work object belongs to another plan");
     if (!is_announced(plan, op)) return trine_fail(TRINE_ERR_STATE, "this op was not announced to analyse");
     if (plan->n && b->cols > work->max_nrhs)
-        return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, but the work was made for %lld", (long long)b->cols, (long long)work->max_nrhs);
+        return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, but the %s was made for %lld", (long long)b->cols,
+                          exec && exec->work ? "work" : "plan", (long long)work->max_nrhs);
     trine_retain(&plan->refs); /* whoever destroys the plan meanwhile */
-    status = trine_solve_begin(&plan->usage, &work->base.usage, plan->kind->advice);
+    status = trine_solve_begin(&plan->usage, &work->base.usage, plan->kind->name);
     if (status) {
         trine_plan_drop(plan);
         return status;
     }
-    status = needs_values(plan, "solve");
+    status = trine_plan_needs_values(plan, "solve");
     call->is_done = !plan->n || !b->cols;
     if (!status && !call->is_done && is_zero(plan->dtype, call->alpha)) {
         status = clear(plan, x, call->stream);

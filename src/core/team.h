@@ -1,6 +1,6 @@
-/* A context's helpers: threads that join in where there is work. A job is written so that whoever comes can take pieces of it and nobody
+/* A context's helpers: threads that join in where there is work. A job is written so that whoever comes can take chunks of it and nobody
  * has to come: the thread that called gets to the end alone where helpers have no core, are asleep, help another thread, or are not
- * there any more (in the child of a fork). So what it ever waits for is a piece that somebody has begun.
+ * there any more (in the child of a fork). So what it ever waits for is a chunk that somebody has begun.
  * What is marked TRINE_API is exported for tests alone, as what core/test_interface.h declares. */
 #ifndef TRINE_CORE_TEAM_H
 #define TRINE_CORE_TEAM_H
@@ -10,7 +10,7 @@
 
 #include "core/internal.h"
 
-/** A thread's part of a job. The one that called trine_team_run is me = 0, and returns when no piece is left to begin. Helpers are 1, 2,
+/** A thread's part of a job. The one that called trine_team_run is me = 0, and returns when no chunk is left to begin. Helpers are 1, 2,
  *  ... below the number of threads asked for. A helper holds the job up while it is inside: so it returns when there is nothing
  *  left to begin (false), or when what it needs takes long (true: to be called again, after others had the core). */
 typedef bool (*trine_team_work)(void *job, int me);
@@ -26,7 +26,7 @@ void trine_team_end(trine_context ctx);
  *  after every so many jobs. */
 TRINE_API void trine_team_run(trine_context ctx, int threads, bool wakes, trine_team_work work, void *job);
 
-/** range(user, begin, end) for pieces of [0, count), each of `grain` elements but for the last, by up to `threads` threads. me: as above. */
+/** range(user, begin, end) for chunks of [0, count), each of `grain` elements but for the last, by up to `threads` threads. me: as above. */
 typedef void (*trine_team_range)(void *user, int64_t begin, int64_t end, int me);
 TRINE_API void trine_team_for(trine_context ctx, int threads, int64_t count, int64_t grain, trine_team_range range, void *user);
 

@@ -25,6 +25,13 @@ typedef void (*supernodal_level_watch)(void *user, int64_t k, void *stream);
  *  caller, call `watch` (NULL: no more) between levels. */
 TRINE_API void trine_supernodal_watch_levels(trine_supernodal plan, supernodal_level_watch watch, void *user);
 
+/** x := op(L)^-1 x by definition (src/supernodal/reference/): in float, double, float complex and double complex. L: valid panels of that
+ *  dtype; x: n elements on the host. */
+TRINE_API void trine_supernodal_reference_s(const trine_panels *L, trine_transpose op, void *x);
+TRINE_API void trine_supernodal_reference_d(const trine_panels *L, trine_transpose op, void *x);
+TRINE_API void trine_supernodal_reference_c(const trine_panels *L, trine_transpose op, void *x);
+TRINE_API void trine_supernodal_reference_z(const trine_panels *L, trine_transpose op, void *x);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,7 @@
 #include <trine/direct.h>
 
 #include "core/direct_interface.h"
+#include "core/plan.h"
 
 /** One factorization library. F->n >= 1; F->A is set. */
 struct factor_backend {

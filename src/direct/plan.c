@@ -16,8 +16,8 @@
 static trine_status place(trine_direct D, const void *host, size_t bytes, void **to)
 {
     trine_status status = TRINE_SUCCESS;
-    if (!*to) TRY(trine_alloc(D->ctx, D->space, bytes, to));
-    TRY(trine_copy(D->ctx, *to, D->space, host, TRINE_HOST, bytes));
+    if (!*to) TRY(trine_alloc(D->base.ctx, D->space, bytes, to));
+    TRY(trine_copy(D->base.ctx, *to, D->space, host, TRINE_HOST, bytes));
 done:
     return status;
 }
@@ -25,23 +25,23 @@ done:
 static trine_status place_scale(trine_direct D, const double *scale, void **to)
 {
     if (!scale) {
-        trine_free(D->ctx, D->space, *to);
+        trine_free(D->base.ctx, D->space, *to);
         *to = NULL;
         return TRINE_SUCCESS;
     }
-    if (!trine_dtype_is_single(D->dtype)) return place(D, scale, (size_t)D->n * sizeof(double), to);
+    if (!trine_dtype_is_single(D->base.dtype)) return place(D, scale, (size_t)D->base.n * sizeof(double), to);
     trine_status status = TRINE_SUCCESS;
     float *single = NULL;
-    TRY(ALLOC(D->ctx, single, D->n));
-    for (int64_t i = 0; i < D->n; i++) {
+    TRY(ALLOC(D->base.ctx, single, D->base.n));
+    for (int64_t i = 0; i < D->base.n; i++) {
         single[i] = (float)scale[i];
         if (!(single[i] > 0) || isinf(single[i]))
             FAIL(TRINE_ERR_NO_CONVERGENCE, "the factor scales rows by numbers such as %.2g, beyond the range of single precision: scale the matrix, or solve in "
                  "double precision", scale[i]);
     }
-    TRY(place(D, single, (size_t)D->n * sizeof(float), to));
+    TRY(place(D, single, (size_t)D->base.n * sizeof(float), to));
 done:
-    trine_free(D->ctx, TRINE_HOST, single);
+    trine_free(D->base.ctx, TRINE_HOST, single);
     return status;
 }
 
@@ -51,8 +51,8 @@ static trine_status place_permutations(trine_direct D)
     const int32_t *row_perm, *col_perm;
     const double *row_scale, *col_scale;
     TRY(trine_factor_get_permutations(D->F, &row_perm, &col_perm, &row_scale, &col_scale));
-    TRY(place(D, row_perm, (size_t)D->n * sizeof *row_perm, &D->row_perm));
-    TRY(place(D, col_perm, (size_t)D->n * sizeof *col_perm, &D->col_perm));
+    TRY(place(D, row_perm, (size_t)D->base.n * sizeof *row_perm, &D->row_perm));
+    TRY(place(D, col_perm, (size_t)D->base.n * sizeof *col_perm, &D->col_perm));
     TRY(place_scale(D, row_scale, &D->row_scale));
     TRY(place_scale(D, col_scale, &D->col_scale));
 done:
@@ -72,9 +72,9 @@ static trine_status place_rows(trine_direct D, trine_transpose op)
     const trine_matrix from = turned ? turned : D->A;
     TRY(trine_matrix_get_info(from, &info));
     TRY(trine_matrix_get_arrays(from, &offsets, &indices, &values));
-    TRY((info.format == TRINE_CSR ? trine_matrix_csr : trine_matrix_csc)(D->ctx, &view, info.dtype, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64,
+    TRY((info.format == TRINE_CSR ? trine_matrix_csr : trine_matrix_csc)(D->base.ctx, &view, info.dtype, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64,
                                                                          offsets, 32, indices, values));
-    TRY(trine_matrix_copy(view, &D->rows[op], D->space, TRINE_CSR, D->dtype));
+    TRY(trine_matrix_copy(view, &D->rows[op], D->space, TRINE_CSR, D->base.dtype));
 done:
     trine_matrix_destroy(&view);
     trine_matrix_destroy(&turned);
@@ -95,7 +95,7 @@ static trine_status take_matrix(trine_direct D, trine_matrix A)
     destroy_rows(D);
     D->A = A;
     for (trine_transpose op = TRINE_N; op <= TRINE_H && D->options.refine; op = (trine_transpose)(2 * op))
-        if (D->ops & op) TRY(place_rows(D, op));
+        if (D->sweeps.ops & op) TRY(place_rows(D, op));
 done:
     return status;
 }
@@ -109,6 +109,7 @@ static trine_status check_options(const trine_direct_options *o)
     REQUIRE((o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)) == 0, "ops %#x has bits other than TRINE_N, TRINE_T, TRINE_H", o->ops);
     REQUIRE(o->refine >= 0, "%d steps of refinement", o->refine);
     REQUIRE(o->triangular.max_nrhs >= 0, "max_nrhs is %lld", (long long)o->triangular.max_nrhs);
+    REQUIRE((unsigned)o->triangular.summation <= TRINE_ORDER_FREE, "summation %d does not exist", (int)o->triangular.summation);
     REQUIRE((unsigned)o->solver <= TRINE_SOLVER_GENERAL, "there is no solver %d", (int)o->solver);
     return TRINE_SUCCESS;
 }
@@ -117,32 +118,32 @@ static trine_status check_options(const trine_direct_options *o)
 static trine_status try_solve(trine_direct D, double *error)
 {
     trine_status status = TRINE_SUCCESS;
-    const size_t element = trine_dtype_size(D->dtype), bytes = (size_t)D->n * element;
+    const size_t element = trine_dtype_size(D->base.dtype), bytes = (size_t)D->base.n * element;
     void *s = NULL, *b = NULL, *x = NULL;
-    TRY(trine_alloc(D->ctx, TRINE_HOST, bytes, &s));
-    TRY(trine_alloc(D->ctx, TRINE_HOST, bytes, &b));
-    TRY(trine_alloc(D->ctx, D->space, bytes, &x));
-    const int64_t parts = D->n * (trine_dtype_is_complex(D->dtype) ? 2 : 1);
+    TRY(trine_alloc(D->base.ctx, TRINE_HOST, bytes, &s));
+    TRY(trine_alloc(D->base.ctx, TRINE_HOST, bytes, &b));
+    TRY(trine_alloc(D->base.ctx, D->space, bytes, &x));
+    const int64_t parts = D->base.n * (trine_dtype_is_complex(D->base.dtype) ? 2 : 1);
     uint32_t state = 1;
     for (int64_t i = 0; i < parts; i++) {
         state = state * 1664525u + 1013904223u; /* Numerical Recipes */
         const double u = (double)state / 2147483648.0 - 1;
-        if (trine_dtype_is_single(D->dtype)) ((float *)s)[i] = (float)u;
+        if (trine_dtype_is_single(D->base.dtype)) ((float *)s)[i] = (float)u;
         else ((double *)s)[i] = u;
     }
     TRY(trine_matrix_multiply(D->A, TRINE_N, NULL, s, NULL, b));
-    TRY(trine_copy(D->ctx, x, D->space, b, TRINE_HOST, bytes));
-    const trine_dense X = {.data = x, .rows = D->n, .cols = 1, .ld = D->n, .layout = TRINE_COLMAJOR};
-    TRY(solve_once(D, D->own_work, TRINE_N, &X, &X, NULL));
-    TRY(trine_context_synchronize(D->ctx));
-    TRY(trine_copy(D->ctx, s, TRINE_HOST, x, D->space, bytes));
+    TRY(trine_copy(D->base.ctx, x, D->space, b, TRINE_HOST, bytes));
+    const trine_dense X = {.data = x, .rows = D->base.n, .cols = 1, .ld = D->base.n, .layout = TRINE_COLMAJOR};
+    TRY(solve_once(D, (direct_work *)D->base.own_work, TRINE_N, &X, &X, NULL));
+    TRY(trine_context_synchronize(D->base.ctx));
+    TRY(trine_copy(D->base.ctx, s, TRINE_HOST, x, D->space, bytes));
     trine_accuracy accuracy;
     TRY(trine_matrix_accuracy(D->A, 1, s, b, NULL, &accuracy));
     *error = accuracy.backward_error;
 done:
-    trine_free(D->ctx, TRINE_HOST, s);
-    trine_free(D->ctx, TRINE_HOST, b);
-    trine_free(D->ctx, D->space, x);
+    trine_free(D->base.ctx, TRINE_HOST, s);
+    trine_free(D->base.ctx, TRINE_HOST, b);
+    trine_free(D->base.ctx, D->space, x);
     return status;
 }
 
@@ -158,39 +159,59 @@ static trine_status set_up_sweeps(trine_direct D)
     TRY(sweeps_take_factor(&D->sweeps, D->F));
     while (D->A && sweeps_on_trial(&D->sweeps)) {
         TRY(try_solve(D, &error));
-        if (error <= most * sweeps_eps(&D->sweeps) / trine_dtype_eps(D->dtype)) break;
+        if (error <= most * sweeps_eps(&D->sweeps) / trine_dtype_eps(D->base.dtype)) break;
         TRY(sweeps_step_back(&D->sweeps, D->F, error));
     }
 done:
     return status;
 }
 
+static void release(struct trine_plan *plan)
+{
+    trine_direct D = (trine_direct)plan;
+    trine_context ctx = plan->ctx;
+    sweeps_destroy(&D->sweeps);
+    trine_matrix_destroy(&D->A);
+    destroy_rows(D);
+    trine_factor_destroy(&D->F);
+    trine_free(ctx, D->space, D->row_perm);
+    trine_free(ctx, D->space, D->col_perm);
+    trine_free(ctx, D->space, D->row_scale);
+    trine_free(ctx, D->space, D->col_scale);
+    pthread_mutex_destroy(&D->sweeps.works.lock);
+}
+
+static const trine_plan_kind kind = {.name = "direct", .without_values = "the plan has no factor: the last trine_direct_update failed", .works_need_values = true,
+                                     .work_size = sizeof(direct_work), .work_bytes = direct_work_bytes, .own_bytes = direct_work_own_bytes,
+                                     .work_begin = direct_work_begin, .work_end = direct_work_end, .release = release, .solve = direct_solve};
+
 /** The plan for F, whose reference passes to it, also in a failure. */
 static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A, trine_dtype dtype,
-                           const trine_direct_options *options)
+                           const trine_direct_options *options, double start)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_direct D = trine_host_calloc(ctx, 1, sizeof *D);
+    trine_direct D = trine_plan_new(ctx, &kind, sizeof *D);
     if (!D) {
         trine_factor_destroy(&F);
         return TRINE_ERR_MEMORY;
     }
-    D->refs = 1;
-    D->ctx = trine_retain_context(ctx);
+    const int64_t max_nrhs = options->triangular.max_nrhs ? options->triangular.max_nrhs : 1;
+    D->base.n = F->n;
+    D->base.dtype = dtype;
+    D->base.ops = options->ops ? options->ops : TRINE_N;
     D->F = F;
     D->options = *options;
-    D->dtype = dtype;
     D->space = direct_space(ctx);
-    D->n = F->n;
-    D->ops = options->ops ? options->ops : TRINE_N;
-    D->max_nrhs = options->triangular.max_nrhs ? options->triangular.max_nrhs : 1;
-    D->sweeps = (direct_sweeps){.ctx = ctx, .dtype = dtype, .ops = D->ops, .options = *options, .max_nrhs = D->max_nrhs,
-                               .works.lock = PTHREAD_MUTEX_INITIALIZER};
+    D->sweeps = (direct_sweeps){.ctx = ctx, .dtype = dtype, .options = *options, .max_nrhs = max_nrhs, .works.lock = PTHREAD_MUTEX_INITIALIZER};
+    for (int op = TRINE_N; op <= TRINE_H; op *= 2)
+        if (D->base.ops & (unsigned)op) D->sweeps.ops |= direct_op(dtype, (trine_transpose)op);
     TRY(take_matrix(D, A));
     TRY(place_permutations(D));
-    TRY(work_of_plan(D, D->max_nrhs, &D->own_work));
+    TRY(trine_plan_make_own_work(&D->base, max_nrhs));
     TRY(set_up_sweeps(D));
-    D->ready = true;
+    D->base.has_values = true;
+    trine_plan_analysed(&D->base, start, "%s, nnz of L %lld, %s solver (%s)", trine_direct_method_name(F->method), (long long)F->nnz_L,
+                        D->sweeps.supernodal ? "supernodal" : "general", D->sweeps.reason);
     *plan = D;
     return TRINE_SUCCESS;
 done:
@@ -206,6 +227,7 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(A, "A is NULL");
     const trine_direct_options chosen = options ? *options : (trine_direct_options){0};
+    const double start = trine_wall_time();
     trine_matrix_info info;
     trine_factor F;
     trine_status status = TRINE_SUCCESS;
@@ -213,7 +235,7 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     TRY(trine_matrix_get_info(A, &info));
     TRY(trine_check_nrhs(chosen.triangular.max_nrhs, info.n_rows));
     TRY(trine_factor_create(ctx, &F, A, &chosen.factor));
-    TRY(create(ctx, plan, F, A, info.dtype, &chosen));
+    TRY(create(ctx, plan, F, A, info.dtype, &chosen, start));
 done:
     return status;
 }
@@ -237,7 +259,19 @@ trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *pl
     if (!F->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed");
     TRY(trine_check_nrhs(chosen.triangular.max_nrhs, F->n));
     trine_retain(&F->refs);
-    TRY(create(ctx, plan, F, A, info.dtype, &chosen));
+    TRY(create(ctx, plan, F, A, info.dtype, &chosen, trine_wall_time()));
+done:
+    return status;
+}
+
+/** D goes on with what D->F is now, of A. */
+static trine_status take_factor(trine_direct D, trine_matrix A)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(take_matrix(D, A));
+    TRY(place_permutations(D));
+    TRY(set_up_sweeps(D));
+    TRY(works_complete(D));
 done:
     return status;
 }
@@ -250,22 +284,14 @@ trine_status trine_direct_update(trine_direct D, trine_matrix A)
     trine_matrix_info info;
     trine_status status = trine_matrix_get_info(A, &info);
     if (status) return status;
-    REQUIRE(info.dtype == D->dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype, (int)D->dtype);
+    REQUIRE(info.dtype == D->base.dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype, (int)D->base.dtype);
     if (!D->F->A) return trine_fail(TRINE_ERR_UNSUPPORTED, "the plan's factor was taken from another program: make a plan from its new factor");
-    status = trine_update_begin(&D->usage);
+    double start;
+    status = trine_plan_numeric_begin(&D->base, TRINE_HOST, NULL, &start);
     if (status) return status;
-    trine_retain(&D->refs); /* whoever destroys the plan meanwhile */
-    D->ready = false;
-    TRY(trine_factor_update(D->F, A));
-    TRY(take_matrix(D, A));
-    TRY(place_permutations(D));
-    TRY(set_up_sweeps(D));
-    TRY(works_complete(D));
-    D->ready = true;
-done:
-    trine_leave_alone(&D->usage);
-    trine_direct_destroy(&D);
-    return status;
+    status = trine_factor_update(D->F, A);
+    if (!status) status = take_factor(D, A);
+    return trine_plan_numeric_end(&D->base, status, start);
 }
 
 trine_status trine_direct_replace_factor(trine_direct D, trine_factor F, trine_matrix A)
@@ -273,32 +299,23 @@ trine_status trine_direct_replace_factor(trine_direct D, trine_factor F, trine_m
     TRINE_RANGE;
     REQUIRE(D, "plan is NULL");
     REQUIRE(F, "F is NULL");
-    if (!A && F->dtype == D->dtype) A = F->A;
-    trine_matrix_info info = {.n_rows = D->n, .dtype = D->dtype};
+    if (!A && F->dtype == D->base.dtype) A = F->A;
+    trine_matrix_info info = {.n_rows = D->base.n, .dtype = D->base.dtype};
     trine_status status = A ? factor_check_matrix(A, &info) : TRINE_SUCCESS;
     if (status) return status;
     REQUIRE(A || !D->options.refine, "refinement needs A, which is not known here");
-    REQUIRE(F->n == D->n && info.n_rows == D->n, "A has %lld rows and the factor %lld, and the plan was made for %lld", (long long)info.n_rows,
-            (long long)F->n, (long long)D->n);
-    REQUIRE(info.dtype == D->dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype, (int)D->dtype);
-    REQUIRE(trine_dtype_is_complex(F->dtype) == trine_dtype_is_complex(D->dtype), "of the plan and the factor one is complex, the other is not");
+    REQUIRE(F->n == D->base.n && info.n_rows == D->base.n, "A has %lld rows and the factor %lld, and the plan was made for %lld", (long long)info.n_rows,
+            (long long)F->n, (long long)D->base.n);
+    REQUIRE(info.dtype == D->base.dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype, (int)D->base.dtype);
+    REQUIRE(trine_dtype_is_complex(F->dtype) == trine_dtype_is_complex(D->base.dtype), "of the plan and the factor one is complex, the other is not");
     if (!F->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed");
-    status = trine_update_begin(&D->usage);
+    double start;
+    status = trine_plan_numeric_begin(&D->base, TRINE_HOST, NULL, &start);
     if (status) return status;
-    trine_retain(&D->refs); /* whoever destroys the plan meanwhile */
-    D->ready = false;
     trine_retain(&F->refs);
     trine_factor_destroy(&D->F);
     D->F = F;
-    TRY(take_matrix(D, A));
-    TRY(place_permutations(D));
-    TRY(set_up_sweeps(D));
-    TRY(works_complete(D));
-    D->ready = true;
-done:
-    trine_leave_alone(&D->usage);
-    trine_direct_destroy(&D);
-    return status;
+    return trine_plan_numeric_end(&D->base, take_factor(D, A), start);
 }
 
 /* -------------------------------------------------------------------- info */
@@ -307,22 +324,23 @@ trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
 {
     REQUIRE(D, "plan is NULL");
     REQUIRE(info, "info is NULL");
-    trine_status status = TRINE_SUCCESS;
     const direct_sweeps *sweeps = &D->sweeps;
-    if (!trine_enter(&D->usage)) return trine_fail(TRINE_ERR_STATE, "another thread is giving the plan new values");
-    TRY(D->ready ? TRINE_SUCCESS : plan_without_factor());
+    trine_status status = trine_plan_read_begin(&D->base, "trine_direct_get_info");
+    if (status) return status;
     *info = (trine_direct_info){.analyse_seconds = sweeps->analyse_seconds, .numeric_seconds = sweeps->numeric_seconds,
                                 .solver = sweeps->supernodal ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL, .reason = sweeps->reason};
     TRY(trine_factor_get_info(D->F, &info->factor));
     if (sweeps->supernodal) { /* Cholesky: L serves for both */
         TRY(trine_supernodal_get_info(sweeps->L_panels, &info->lower_panels));
         TRY(trine_supernodal_get_info(sweeps->Ut_panels ? sweeps->Ut_panels : sweeps->L_panels, &info->upper_panels));
+        info->deterministic = info->lower_panels.deterministic && info->upper_panels.deterministic;
     } else {
         TRY(trine_triangular_get_info(sweeps->lower, &info->lower));
         TRY(trine_triangular_get_info(sweeps->upper ? sweeps->upper : sweeps->lower, &info->upper));
+        info->deterministic = info->lower.deterministic && info->upper.deterministic;
     }
 done:
-    trine_leave(&D->usage);
+    trine_leave(&D->base.usage);
     return status;
 }
 
@@ -331,18 +349,7 @@ trine_status trine_direct_destroy(trine_direct *plan)
     if (!plan || !*plan) return TRINE_SUCCESS;
     trine_direct D = *plan;
     *plan = NULL;
-    if (!trine_release(&D->refs)) return TRINE_SUCCESS;
-    trine_context ctx = D->ctx;
-    if (D->own_work) trine_work_destroy(&(trine_work){&D->own_work->base});
-    sweeps_destroy(&D->sweeps);
-    trine_matrix_destroy(&D->A);
-    destroy_rows(D);
-    trine_factor_destroy(&D->F);
-    trine_free(ctx, D->space, D->row_perm);
-    trine_free(ctx, D->space, D->col_perm);
-    trine_free(ctx, D->space, D->row_scale);
-    trine_free(ctx, D->space, D->col_scale);
-    pthread_mutex_destroy(&D->sweeps.works.lock);
-    trine_free(ctx, TRINE_HOST, D);
-    return trine_context_destroy(&ctx);
+    return trine_plan_drop(&D->base);
 }
+
+trine_status trine_direct_as_op(trine_direct plan, trine_op *op) { return trine_plan_as_op(plan ? &plan->base : NULL, op); }

@@ -5,28 +5,29 @@
 #include "direct/sweeps.h"
 
 struct trine_direct_s {
-    int refs;
-    trine_context ctx;
+    struct trine_plan base;                  /* has values but after an update that failed; its own work has vectors only (work.c) */
     trine_factor F;
     trine_matrix A;
     trine_matrix rows[TRINE_H + 1];          /* op(A) as CSR in the context's space, for refinement; NULL if not needed */
     trine_direct_options options;
-    trine_dtype dtype;
     trine_space space;
-    int64_t n, max_nrhs;
-    unsigned ops;
-    bool ready;                              /* false after an update that failed */
-    trine_usage usage;                       /* by solves and by works being made; alone: by an update */
-
     direct_sweeps sweeps;
     void *row_perm, *col_perm;               /* in the context's space */
     void *row_scale, *col_scale;             /* of A's real dtype; NULL: ones */
-    direct_work *own_work;                   /* of solves that bring none; for max_nrhs right-hand sides */
 };
 
-/** X := op(A)^-1 B through the work's vectors; B == X allowed. */
+/** H of a real matrix is T: the op that the plan's parts are made for. */
+static inline trine_transpose direct_op(trine_dtype t, trine_transpose op) { return op == TRINE_H && !trine_dtype_is_complex(t) ? TRINE_T : op; }
+
+/** Works, as trine_plan_kind has them. */
+size_t direct_work_bytes(struct trine_plan *plan, int64_t nrhs);
+size_t direct_work_own_bytes(struct trine_plan *plan, int64_t nrhs);
+trine_status direct_work_begin(struct trine_plan *plan, trine_plan_work *work);
+void direct_work_end(trine_plan_work *work);
+
+/** trine_direct_solve with alpha. */
+trine_status direct_solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+/** X := op(A)^-1 B through the work's vectors; op as direct_op has it; B == X allowed. */
 trine_status solve_once(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream);
-/** TRINE_ERR_STATE with its sentence: an update has failed. */
-trine_status plan_without_factor(void);
 
 #endif

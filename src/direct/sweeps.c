@@ -75,6 +75,7 @@ static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trin
         trine_supernodal_options options = s->options.supernodal;
         options.max_nrhs = s->max_nrhs;
         options.invert = invert;
+        if (s->options.triangular.summation) options.summation = s->options.triangular.summation;
         options.single = options.single && !trine_dtype_is_single(s->dtype);
         TRY(trine_supernodal_analyse(s->ctx, plan, &panels, &options));
         s->analyse_seconds += trine_wall_time() - start;

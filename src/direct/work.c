@@ -6,34 +6,38 @@ static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT
 
 /* ------------------------------------------------------------------- layout */
 
-static size_t vector_bytes(trine_direct D, int64_t nrhs) { return aligned((size_t)D->n * (size_t)nrhs * trine_dtype_size(D->dtype)); }
+static size_t vector_bytes(trine_direct D, int64_t nrhs) { return aligned((size_t)D->base.n * (size_t)nrhs * trine_dtype_size(D->base.dtype)); }
 static size_t all_vectors_bytes(trine_direct D, int64_t nrhs) { return vector_bytes(D, nrhs) * (D->options.refine ? 3 : 1); }
 
-/** Bytes of the vectors, then of the works of the plans for L and U. */
-static trine_status work_bytes(trine_direct D, int64_t nrhs, size_t *bytes)
+/** Of the work of the plan for L (which = 0) or U (1). */
+static size_t triangle_bytes(trine_direct D, int which, int64_t nrhs)
 {
-    trine_status status = TRINE_SUCCESS;
-    *bytes = all_vectors_bytes(D, nrhs);
-    for (int k = 0; k < 2; k++) {
-        size_t of_triangle;
-        TRY(sweeps_work(&D->sweeps, k, nrhs, NULL, &of_triangle, NULL));
-        *bytes += aligned(of_triangle);
-    }
-done:
-    return status;
+    size_t bytes;
+    return sweeps_work(&D->sweeps, which, nrhs, NULL, &bytes, NULL) ? 0 : bytes; /* fails for arguments only, which were checked */
 }
+
+/** Bytes of the vectors, then of the works of the plans for L and U. */
+size_t direct_work_bytes(struct trine_plan *plan, int64_t nrhs)
+{
+    trine_direct D = (trine_direct)plan;
+    return all_vectors_bytes(D, nrhs) + aligned(triangle_bytes(D, 0, nrhs)) + aligned(triangle_bytes(D, 1, nrhs));
+}
+
+/** A triangular plan's work with memory of its own is faster on a GPU, and grows with the structure of the factor. */
+size_t direct_work_own_bytes(struct trine_plan *plan, int64_t nrhs) { return all_vectors_bytes((trine_direct)plan, nrhs); }
 
 /** Both triangles' works anew, unless the caller's buffer has become too small for them. */
 static trine_status make_triangles(trine_direct D, direct_work *work)
 {
     trine_status status = TRINE_SUCCESS;
-    char *at = work->buffer ? (char *)work->buffer + all_vectors_bytes(D, work->nrhs) : NULL;
+    const int64_t nrhs = work->base.max_nrhs;
+    const bool in_buffer = work->base.buffer && !work->base.owns_buffer;
+    char *at = in_buffer ? (char *)work->base.buffer + all_vectors_bytes(D, nrhs) : NULL;
     for (int k = 0; k < 2; k++) trine_work_destroy(&work->triangles[k]);
-    TRY(work_bytes(D, work->nrhs, &work->needed));
-    for (int k = 0; k < 2 && (!work->buffer || work->needed <= work->buffer_bytes); k++) {
-        size_t bytes;
-        TRY(sweeps_work(&D->sweeps, k, work->nrhs, NULL, &bytes, NULL));
-        TRY(sweeps_work(&D->sweeps, k, work->nrhs, at, &bytes, &work->triangles[k]));
+    work->needed = in_buffer ? direct_work_bytes(&D->base, nrhs) : 0;
+    for (int k = 0; k < 2 && work->needed <= work->base.bytes; k++) {
+        size_t bytes = triangle_bytes(D, k, nrhs);
+        TRY(sweeps_work(&D->sweeps, k, nrhs, at, &bytes, &work->triangles[k]));
         if (at) at += aligned(bytes);
     }
 done:
@@ -82,70 +86,33 @@ trine_status works_complete(trine_direct D)
 
 /* --------------------------------------------------------------- life of one */
 
-static trine_status destroy_plan(void *plan) { return trine_direct_destroy(&(trine_direct){plan}); }
-
-static void destroy_work(trine_work base)
-{
-    direct_work *work = (direct_work *)base;
-    trine_direct D = base->plan;
-    unlink_work(&D->sweeps.works, work); /* first: an update beside this looks at no work that is not whole */
-    for (int k = 0; k < 2; k++) trine_work_destroy(&work->triangles[k]);
-    if (!work->buffer) trine_free(base->ctx, D->space, work->vectors);
-    trine_free(base->ctx, TRINE_HOST, work);
-}
-
-static trine_status new_work(trine_direct D, int64_t nrhs, void *buffer, size_t buffer_bytes, bool of_plan, direct_work **out)
+/** A caller's work has works of the triangular plans, and a place in the list. The plan's own work, which keeps nothing alive, is made before there
+ *  are triangular plans, and solves with theirs. */
+trine_status direct_work_begin(struct trine_plan *plan, trine_plan_work *base)
 {
     trine_status status = TRINE_SUCCESS;
-    direct_work *work = trine_host_calloc(D->ctx, 1, sizeof *work);
-    if (!work) return TRINE_ERR_MEMORY;
-    work->base = (struct trine_work_s){.ctx = trine_retain_context(D->ctx), .plan = D, .destroy = destroy_work};
-    if (!of_plan) {
-        trine_retain(&D->refs);
-        work->base.destroy_plan = destroy_plan;
-    }
-    work->nrhs = nrhs;
-    work->buffer = work->vectors = buffer;
-    work->buffer_bytes = buffer_bytes;
-    if (!buffer) TRY(trine_alloc(D->ctx, D->space, all_vectors_bytes(D, nrhs), &work->vectors));
+    trine_direct D = (trine_direct)plan;
+    direct_work *work = (direct_work *)base;
+    work->vectors = base->buffer;
     if (D->options.refine && work->vectors) {
-        work->right = (char *)work->vectors + vector_bytes(D, nrhs);
-        work->residual = (char *)work->right + vector_bytes(D, nrhs);
+        work->right = (char *)work->vectors + vector_bytes(D, base->max_nrhs);
+        work->residual = (char *)work->right + vector_bytes(D, base->max_nrhs);
     }
-    if (!of_plan) {
-        TRY(make_triangles(D, work));
-        link_work(&D->sweeps.works, work);
-    }
-    *out = work;
+    if (!base->base.destroy_plan) return TRINE_SUCCESS;
+    TRY(make_triangles(D, work));
+    link_work(&D->sweeps.works, work);
 done:
-    if (status) trine_work_destroy(&(trine_work){&work->base});
     return status;
 }
 
-trine_status work_of_plan(trine_direct D, int64_t nrhs, direct_work **work) { return new_work(D, nrhs, NULL, 0, true, work); }
-
-trine_status trine_direct_work(trine_direct D, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out)
+void direct_work_end(trine_plan_work *base)
 {
-    if (out) *out = NULL;
-    REQUIRE(D, "plan is NULL");
-    REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
-    REQUIRE(bytes || out, "bytes and work are NULL");
-    REQUIRE(bytes || !buffer, "bytes is NULL: how long is the buffer?");
-    REQUIRE(((uintptr_t)buffer & (ALIGNMENT - 1)) == 0, "the buffer is not %d-byte aligned", (int)ALIGNMENT);
-    const size_t given = bytes ? *bytes : 0;
-    size_t needed;
-    trine_status status = trine_check_nrhs(nrhs, D->n);
-    if (status) return status;
-    if (!trine_enter(&D->usage)) return trine_fail(TRINE_ERR_STATE, "another thread is giving the plan new values");
-    TRY(D->ready ? TRINE_SUCCESS : plan_without_factor());
-    TRY(work_bytes(D, nrhs, &needed));
-    if (bytes) *bytes = needed;
-    if (!out) goto done;
-    if (buffer && given < needed) FAIL(TRINE_ERR_ARGUMENT, "the work needs %zu bytes, the buffer has %zu", needed, given);
-    direct_work *work;
-    TRY(new_work(D, nrhs, buffer, given, false, &work));
-    *out = &work->base;
-done:
-    trine_leave(&D->usage);
-    return status;
+    direct_work *work = (direct_work *)base;
+    unlink_work(&((trine_direct)base->base.plan)->sweeps.works, work); /* first: an update beside this looks at no work that is not whole */
+    for (int k = 0; k < 2; k++) trine_work_destroy(&work->triangles[k]);
+}
+
+trine_status trine_direct_work(trine_direct D, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work)
+{
+    return trine_plan_make_work(D ? &D->base : NULL, nrhs, buffer, bytes, work);
 }

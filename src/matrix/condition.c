@@ -166,15 +166,15 @@ static bool center(int64_t n, double *v, double middle)
     return true;
 }
 
-/** g = |A| w, and v = the 2-norms of the rows of A^-1 G, nearly: from 2 `probes` solutions with g times random numbers, which
+/** g = |A| w, and v = the 2-norms of the rows of A^-1 G, nearly: from 2 `samples` solutions with g times random numbers, which
  *  no symmetry makes cancel as signs would. */
-static trine_status probe_rows(struct estimator *e, int probes)
+static trine_status sample_rows(struct estimator *e, int samples)
 {
     trine_status status = TRINE_SUCCESS;
-    const double size = sqrt(3 / (double)(probes * e->columns)); /* the variance of the numbers is a third */
+    const double size = sqrt(3 / (double)(samples * e->columns)); /* the variance of the numbers is a third */
     weigh_rows[e->t](e->A, e->w, e->g);
     for (int64_t i = 0; i < e->n; i++) e->v[i] = 0;
-    for (int k = 0; k < probes && !e->failed; k++) {
+    for (int k = 0; k < samples && !e->failed; k++) {
         for (int64_t j = 0; j < e->columns; j++) random_values[e->t](e->n, e->seed++, size, column(e, e->x, j));
         TRY(apply(e, TRINE_N, NULL, e->g, 1));
         for (int64_t j = 0; j < e->columns; j++) add_squares[e->t](e->n, column(e, e->x, j), e->v);
@@ -184,10 +184,10 @@ done:
 }
 
 /** w = |A^-1| |A| w, nearly. */
-static trine_status improve_scaling(struct estimator *e, int probes)
+static trine_status improve_scaling(struct estimator *e, int samples)
 {
     trine_status status = TRINE_SUCCESS;
-    TRY(probe_rows(e, probes));
+    TRY(sample_rows(e, samples));
     memcpy(e->w, e->v, (size_t)e->n * sizeof *e->w);
     if (!e->failed) e->failed = !center(e->n, e->w, SCALE);
 done:
@@ -201,7 +201,7 @@ done:
  *  W^-1 A^-1 G, which those give, times sqrt(n) is not exceeded by what is right. */
 static trine_status estimate_scaled(struct estimator *e, double *condition)
 {
-    const double doubt = 10; /* of a 2-norm from so few probes */
+    const double doubt = 10; /* of a 2-norm from so few samples */
     trine_status status = TRINE_SUCCESS;
     double smallest = INFINITY, most = 0, row = 0;
     *condition = INFINITY;
@@ -209,7 +209,7 @@ static trine_status estimate_scaled(struct estimator *e, double *condition)
     for (int64_t i = 0; i < e->n; i++) e->w[i] = SCALE;
     TRY(improve_scaling(e, 1));
     if (!e->failed) TRY(improve_scaling(e, 3));
-    if (!e->failed) TRY(probe_rows(e, 3));
+    if (!e->failed) TRY(sample_rows(e, 3));
     if (e->failed) goto done;
     for (int64_t i = 0; i < e->n; i++) {
         row = fmax(row, e->v[i] / e->w[i]);

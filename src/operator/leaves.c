@@ -90,7 +90,7 @@ trine_status trine_op_from_callback(trine_context ctx, trine_op *out, const trin
 
 /* --------------------------------------------------------------------- plan */
 
-/** The solution, where it is to be scaled or added to Y. */
+/** The solution, where it is to be added to Y. */
 static size_t plan_scratch_bytes(trine_op op, int64_t nrhs) { return (size_t)(op->info.rows * nrhs) * trine_dtype_size(op->info.dtype); }
 
 static trine_status apply_plan(trine_op op, const op_call *c, op_work *work)
@@ -99,30 +99,29 @@ static trine_status apply_plan(trine_op op, const op_call *c, op_work *work)
     trine_status status = TRINE_SUCCESS;
     op_scalar_room alpha;
     const trine_exec exec = {.stream = c->stream, .work = work->plan_work};
-    const bool takes_alpha = op->plan_functions->takes_alpha, is_one = c->alpha[0] == 1 && c->alpha[1] == 0;
-    const bool updates = !op_is_zero(c->beta) || (!takes_alpha && !is_one);
+    const bool updates = !op_is_zero(c->beta);
     const trine_dense Z = updates ? op_block(work->scratch, c->Y.rows, &c->Y) : c->Y;
-    TRY(op->plan_functions->solve(op->plan, c->trans, operator_scalar(op->info.dtype, takes_alpha ? c->alpha : one, &alpha), &c->X, &Z, &exec));
-    if (updates)
-        TRY(operator_run_update(op->ctx, op->info.dtype, takes_alpha ? one : c->alpha, NULL, false, op->info.dtype, &Z, c->beta, &c->Y, c->stream));
+    TRY(op->plan->kind->solve(op->plan, c->trans, operator_scalar(op->info.dtype, c->alpha, &alpha), &c->X, &Z, &exec));
+    if (updates) TRY(operator_run_update(op->ctx, op->info.dtype, one, NULL, false, op->info.dtype, &Z, c->beta, &c->Y, c->stream));
 done:
     return status;
 }
 
 static void release_plan(trine_op op)
 {
-    if (op->plan) op->plan_functions->destroy(op->plan);
+    if (op->plan) trine_plan_drop(op->plan);
 }
 static const op_kind plan_kind = {.scratch_bytes = plan_scratch_bytes, .apply = apply_plan, .release = release_plan};
 
-trine_status trine_op_from_plan(trine_context ctx, trine_op *out, const trine_op_info *info, void *plan, const trine_op_plan *functions)
+trine_status trine_plan_as_op(struct trine_plan *plan, trine_op *op)
 {
-    const trine_status status = operator_create(ctx, &plan_kind, info, 0, out);
-    if (status) {
-        functions->destroy(plan);
-        return status;
-    }
-    (*out)->plan = plan;
-    (*out)->plan_functions = functions;
+    REQUIRE(op, "op is NULL");
+    *op = NULL;
+    REQUIRE(plan, "plan is NULL");
+    const trine_op_info info = {.dtype = plan->dtype, .rows = plan->n, .cols = plan->n, .ops = plan->ops, .max_nrhs = INT64_MAX, .capturable = 1};
+    const trine_status status = operator_create(plan->ctx, &plan_kind, &info, 0, op);
+    if (status) return status;
+    trine_retain(&plan->refs);
+    (*op)->plan = plan;
     return TRINE_SUCCESS;
 }

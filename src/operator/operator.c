@@ -89,7 +89,7 @@ static trine_status work_bytes(trine_op op, int64_t nrhs, bool with_plans, size_
     size_t sum = 0, part = 0;
     TRY(trine_check_nrhs(nrhs, op->info.rows > op->info.cols ? op->info.rows : op->info.cols));
     if (op->plan) {
-        TRY(op->plan_functions->work(op->plan, nrhs, NULL, &part, NULL));
+        TRY(trine_plan_make_work(op->plan, nrhs, NULL, &part, NULL));
         if (with_plans) TRY(add_bytes(&sum, part));
     }
     for (int i = 0; i < op->count; i++) {
@@ -116,8 +116,8 @@ static trine_status make_work(trine_op op, int64_t nrhs, bool with_plans, char *
     *at += op_padded(scratch_bytes(op, nrhs));
     if (op->plan) {
         size_t bytes = 0;
-        TRY(op->plan_functions->work(op->plan, nrhs, NULL, &bytes, NULL));
-        TRY(op->plan_functions->work(op->plan, nrhs, with_plans && bytes ? *at : NULL, &bytes, &work->plan_work));
+        TRY(trine_plan_make_work(op->plan, nrhs, NULL, &bytes, NULL));
+        TRY(trine_plan_make_work(op->plan, nrhs, with_plans && bytes ? *at : NULL, &bytes, &work->plan_work));
         if (with_plans) *at += op_padded(bytes);
     }
     if (op->count) TRY(CALLOC(op->ctx, work->parts, op->count)); /* handles: NOLINT(bugprone-sizeof-expression) */
@@ -227,7 +227,7 @@ trine_status trine_op_apply(trine_op op, trine_transpose trans, const void *alph
 
     trine_usage *memory = work ? &work->usage : &op->own_usage;
     trine_retain(&op->refs); /* whoever destroys the operator meanwhile */
-    TRY(trine_solve_begin(&op->usage, memory, "give each thread a work of its own (trine_op_work)"));
+    TRY(trine_solve_begin(&op->usage, memory, "op"));
     if (!work) status = own_work(op, nrhs, call.stream, &work);
     if (!status) status = operator_apply(op, &call, work);
     trine_solve_end(&op->usage, memory);

@@ -5,6 +5,7 @@
 #include <trine/operator.h>
 
 #include "core/internal.h"
+#include "core/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,8 +49,7 @@ struct trine_op_s {
     trine_apply_fn function;  /* of a callback, with `user` */
     void *user;
     void (*release)(void *user);
-    void *plan;
-    const trine_op_plan *plan_functions;
+    struct trine_plan *plan;  /* of a plan's operator, which has a reference to it */
     trine_work own_work;      /* of calls without one; NULL: there was no such call yet */
     trine_usage usage, own_usage;
 };

@@ -27,3 +27,12 @@ trine_status operator_run_update(trine_context ctx, trine_dtype t, const double 
     memcpy(u.beta, beta, sizeof u.beta);
     return u.rows && u.cols ? backend->update[t](ctx, &u, stream) : TRINE_SUCCESS;
 }
+
+trine_status trine_plan_scale(const struct trine_plan *plan, const void *alpha, const trine_dense *X, const trine_dense *Y, void *stream)
+{
+    static const double zero[2];
+    double factor[2];
+    operator_read_scalar(plan->dtype, alpha, 1, factor);
+    if (X->data == Y->data && factor[0] == 1 && factor[1] == 0) return TRINE_SUCCESS;
+    return operator_run_update(plan->ctx, plan->dtype, factor, NULL, false, plan->dtype, X, zero, Y, stream);
+}

@@ -1,4 +1,4 @@
-/* Life of a supernodal plan; the method is in symbolic/ and in the backends, cpu/ and cuda/. */
+/* Life of a supernodal plan; the method is in common/ and in the backends, cpu/ and cuda/. */
 #include <string.h>
 
 #include "core/tally.h"
@@ -46,7 +46,8 @@ static trine_status solve(struct trine_plan *plan, trine_transpose op, const voi
     return trine_supernodal_solve(as_supernodal(plan), op, alpha, B, X, exec);
 }
 
-static const trine_plan_kind kind = {"give each thread a work of its own (trine_supernodal_work)", sizeof(supernodal_work), work_bytes, work_begin, work_end, release, solve};
+static const trine_plan_kind kind = {.name = "supernodal", .work_size = sizeof(supernodal_work), .work_bytes = work_bytes, .work_begin = work_begin,
+                                     .work_end = work_end, .release = release, .solve = solve};
 
 trine_status trine_supernodal_destroy(trine_supernodal *plan)
 {
@@ -71,6 +72,12 @@ static int64_t substituted_before_check(trine_supernodal plan)
     return plan->invert == TRINE_INVERT_NONE ? plan->S.n_panels : plan->chooses && plan->S.n ? -1 : 0;
 }
 
+/** Whether solves with op N do, as those with T and H always do. */
+static bool sums_in_order(trine_context ctx, const trine_supernodal_options *o)
+{
+    return o->access == TRINE_ACCESS_PULL || o->variant == TRINE_VARIANT_SPMV || (o->variant == TRINE_VARIANT_DYNAMIC && !ctx->cuda);
+}
+
 /** Check what is asked for and replace what is automatic. */
 static trine_status settle(trine_context ctx, trine_supernodal_options *o)
 {
@@ -83,6 +90,7 @@ static trine_status settle(trine_context ctx, trine_supernodal_options *o)
     REQUIRE(o->threshold >= 0, "threshold is %lld", (long long)o->threshold);
     REQUIRE(o->streams >= 0 && o->streams <= 32, "%d streams; 1 to 32 are possible", o->streams);
     REQUIRE(o->teams >= 0, "teams is %lld", (long long)o->teams);
+    REQUIRE((unsigned)o->summation <= TRINE_ORDER_FREE, "summation %d does not exist", (int)o->summation);
     if (!o->max_nrhs) o->max_nrhs = 1;
     if (!o->threshold) o->threshold = 250;
     if (!o->streams) o->streams = 5;
@@ -90,6 +98,11 @@ static trine_status settle(trine_context ctx, trine_supernodal_options *o)
     if (!o->variant) o->variant = TRINE_VARIANT_DYNAMIC;
     if (!o->invert)
         o->invert = o->variant == TRINE_VARIANT_SPMV || (ctx->cuda && o->variant == TRINE_VARIANT_DYNAMIC) ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
+    if (o->summation == TRINE_ORDER_DETERMINISTIC && !sums_in_order(ctx, o)) {
+        if (o->access == TRINE_ACCESS_PUSH)
+            return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_ACCESS_PUSH adds in any order and cannot be deterministic");
+        o->access = TRINE_ACCESS_PULL;
+    }
     if (o->variant == TRINE_VARIANT_SPMV && o->invert == TRINE_INVERT_NONE)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_VARIANT_SPMV takes inverted diagonal blocks only (TRINE_INVERT_OFF, TRINE_INVERT_DIAG)");
     return TRINE_SUCCESS;
@@ -149,10 +162,8 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     trine_supernodal P = NULL;
     TRY(analyse(ctx, &P, panels, options));
     TRY(trine_plan_make_own_work(&P->base, P->options.max_nrhs));
-    P->base.analyse_seconds = trine_wall_time() - start;
-    trine_log(ctx, 2, "supernodal: %lld panels (%lld given), %lld levels, %lld entries (%lld given), %.1f ms",
-              (long long)P->S.n_panels, (long long)P->S.n_sources, (long long)P->S.levels, (long long)P->S.nnz_merged,
-              (long long)P->S.nnz, 1e3 * P->base.analyse_seconds);
+    trine_plan_analysed(&P->base, start, "nnz %lld (%lld given), levels %lld, panels %lld (%lld given)", (long long)P->S.nnz_merged, (long long)P->S.nnz,
+                        (long long)P->S.levels, (long long)P->S.n_panels, (long long)P->S.n_sources);
     *plan = P;
     P = NULL;
 done:
@@ -246,7 +257,7 @@ trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exe
     else if (!(plan->growth <= SUPERNODAL_MOST_GROWTH))
         trine_log(plan->base.ctx, 1, "supernodal: inverted panels give backward errors of %.3g eps", plan->growth);
     if (row >= 0)
-        return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is zero or NaN%s", (long long)row,
+        return trine_fail(TRINE_ERR_SINGULAR, "the pivot in row %lld is zero or NaN%s", (long long)row,
                           plan->base.dtype != plan->dtype ? ", rounded to single precision" : "");
     return TRINE_SUCCESS;
 }
@@ -300,7 +311,7 @@ trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_i
         .n = S->n, .nnz_triangle = plan->from_triangle ? plan->places.entries : S->nnz, .nnz = S->nnz, .nnz_merged = S->nnz_merged, .panels = S->n_sources, .panels_merged = S->n_panels,
         .levels = S->levels_given, .levels_merged = S->levels, .min_panels_per_level = S->min_panels_per_level,
         .max_panels_per_level = S->max_panels_per_level, .bytes = plan->bytes, .analyse_seconds = plan->base.analyse_seconds,
-        .numeric_seconds = plan->base.numeric_seconds, .growth = plan->growth,
+        .numeric_seconds = plan->base.numeric_seconds, .deterministic = sums_in_order(plan->base.ctx, &plan->options), .growth = plan->growth,
         .invert = S->n_panels && plan->substituted == S->n_panels ? TRINE_INVERT_NONE : plan->options.invert,
         .substituted_panels = plan->substituted, .variant = plan->options.variant, .single = plan->options.single};
     for (int64_t s = 0; s < S->n_panels; s++) {

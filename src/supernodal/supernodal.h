@@ -4,6 +4,7 @@
 
 #include <trine/supernodal.h>
 
+#include "core/internal.h"
 #include "core/plan.h"
 #include "core/test_interface.h"
 

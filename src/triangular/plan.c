@@ -42,7 +42,8 @@ static trine_status solve(struct trine_plan *plan, trine_transpose op, const voi
     return trine_triangular_solve(as_triangular(plan), op, alpha, B, X, exec);
 }
 
-static const trine_plan_kind kind = {"give each thread a work of its own (trine_triangular_work)", sizeof(struct triangular_work), work_bytes, work_begin, work_end, release, solve};
+static const trine_plan_kind kind = {.name = "triangular", .work_size = sizeof(struct triangular_work), .work_bytes = work_bytes, .work_begin = work_begin,
+                                     .work_end = work_end, .release = release, .solve = solve};
 
 trine_status trine_triangular_destroy(trine_triangular *out)
 {
@@ -156,9 +157,8 @@ trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, 
     TRY(find_backend(plan));
     TRY(analyse(plan, T));
     TRY(trine_plan_make_own_work(&plan->base, plan->options.max_nrhs));
-    plan->base.analyse_seconds = trine_wall_time() - start;
-    trine_log(ctx, 2, "triangular: n %lld, nnz %lld, levels %lld, %s (%s), analysed in %.3g s", (long long)plan->base.n, (long long)plan->info.nnz,
-              (long long)plan->info.levels, trine_triangular_method_name(plan->method), plan->reason, plan->base.analyse_seconds);
+    trine_plan_analysed(&plan->base, start, "nnz %lld, levels %lld, %s (%s)", (long long)plan->info.nnz, (long long)plan->info.levels,
+                        trine_triangular_method_name(plan->method), plan->reason);
     *out = plan;
     return TRINE_SUCCESS;
 done:

@@ -6,7 +6,7 @@
 
 #include "core/internal.h"
 
-/** Room that every output_text leaves for one more piece. */
+/** Room that every output_text leaves for one more token. */
 enum { output_piece = 512 };
 
 struct output {

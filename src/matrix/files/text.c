@@ -55,8 +55,8 @@ static trine_status read_bytes(struct text *text)
     TRY(grow(text->ctx, &text->data, 0, &room, about.st_size > 0 ? about.st_size + 1 : smallest_buffer));
     for (;;) {
         TRY(grow(text->ctx, &text->data, text->size, &room, 1));
-        int64_t piece = room - text->size - 1;
-        ssize_t got = read(file, text->data + text->size, (size_t)(piece < 1 << 30 ? piece : 1 << 30));
+        int64_t chunk = room - text->size - 1;
+        ssize_t got = read(file, text->data + text->size, (size_t)(chunk < 1 << 30 ? chunk : 1 << 30));
         if (got == 0) break;
         if (got < 0 && errno != EINTR) TRY(text_io_error(text->path, "cannot be read", errno));
         if (got > 0) text->size += got;

@@ -60,7 +60,7 @@ int trine_gallery_entry(int i, const char **name, const char **parameters, const
 
 /* ------------------------------------------------------------ specification */
 
-/** A piece "key=value" of a list, not terminated. */
+/** An item "key=value" of a list, not terminated. */
 typedef struct { const char *key, *value; int key_length, value_length; } pair;
 
 /** Take the next pair off *list; false at the end. Without '=' value is NULL. */

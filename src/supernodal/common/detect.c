@@ -92,8 +92,8 @@ static trine_status check_diagonal(const columns *C, const supernodes *given)
         const int64_t k = diagonal_of(C, j);
         if (given->first) s += j == given->first[s + 1];
         if (k < C->offsets[j + 1] && C->rows[k] == j) continue;
-        if (!given->first) return trine_fail(TRINE_ERR_STRUCTURE, "row %lld has no diagonal entry", (ll)j);
-        return trine_fail(TRINE_ERR_STRUCTURE, "row %lld has no diagonal entry: the diagonal block of supernode %lld (columns %d to %d) is singular", (ll)j,
+        if (!given->first) return trine_fail(TRINE_ERR_SINGULAR, "row %lld has no diagonal entry", (ll)j);
+        return trine_fail(TRINE_ERR_SINGULAR, "row %lld has no diagonal entry: the diagonal block of supernode %lld (columns %d to %d) is singular", (ll)j,
                           (ll)s, (int)given->first[s], (int)given->first[s + 1] - 1);
     }
     return TRINE_SUCCESS;

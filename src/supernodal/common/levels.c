@@ -1,4 +1,4 @@
-/* Pieces of panels for the level-by-level variants: which rows, columns or segments a launch works on. */
+/* Slices of panels for the level-by-level variants: which rows, columns or segments a launch works on. */
 #include "supernodal/common/levels.h"
 
 enum {
@@ -72,7 +72,7 @@ static int stages_of(bool forward, bool pull, trine_supernodal_invert invert, su
     return count;
 }
 
-/** What pieces of panel s share: rows, columns or segments lo..hi-1, `step` of them a block. */
+/** What slices of panel s share: rows, columns or segments lo..hi-1, `step` of them a block. */
 static void extent(const supernodal_structure *S, int64_t s, supernodal_level_kernel kernel, bool with_bottom, const int64_t *segment_start,
                    int32_t *lo, int32_t *hi, int32_t *step)
 {
@@ -98,18 +98,18 @@ typedef struct {
     bool with_bottom; /* ROWS_FROM_T goes on below the diagonal block */
 } cutting;
 
-/** Count pieces (out->pieces NULL) or write them. */
-static void add_pieces(supernodal_level_plan *out, int32_t panel, int32_t lo, int32_t hi, int32_t step)
+/** Count slices (out->slices NULL) or write them. */
+static void add_slices(supernodal_level_plan *out, int32_t panel, int32_t lo, int32_t hi, int32_t step)
 {
     for (int32_t at = lo; at < hi; at += step) {
-        if (out->pieces) out->pieces[out->n_pieces] = (supernodal_piece){panel, at, hi - at > step ? at + step : hi};
-        out->n_pieces++;
+        if (out->slices) out->slices[out->n_slices] = (supernodal_slice){panel, at, hi - at > step ? at + step : hi};
+        out->n_slices++;
     }
 }
 
 static void end_launch(supernodal_level_plan *out, supernodal_launch launch)
 {
-    launch.count = out->n_pieces - launch.first;
+    launch.count = out->n_slices - launch.first;
     if (!launch.count) return;
     if (out->launches) out->launches[out->n_launches] = launch;
     out->n_launches++;
@@ -119,18 +119,18 @@ static void end_launch(supernodal_level_plan *out, supernodal_launch launch)
 static void add_stage(const cutting *cut, const int32_t *order, int64_t count, supernodal_launch launch, supernodal_level_plan *out)
 {
     int32_t lo, hi, step;
-    launch.first = out->n_pieces;
+    launch.first = out->n_slices;
     for (int64_t k = 0; k < count; k++) {
         if (cut->S->panels[order[k]].width > cut->threshold) continue;
         extent(cut->S, order[k], launch.kernel, cut->with_bottom, cut->segment_start, &lo, &hi, &step);
-        add_pieces(out, order[k], lo, hi, hi > lo ? hi - lo : 1);
+        add_slices(out, order[k], lo, hi, hi > lo ? hi - lo : 1);
     }
     end_launch(out, launch);
     for (int64_t k = 0; k < count; k++) {
         if (cut->S->panels[order[k]].width <= cut->threshold) continue;
         extent(cut->S, order[k], launch.kernel, cut->with_bottom, cut->segment_start, &lo, &hi, &step);
-        launch.first = out->n_pieces;
-        add_pieces(out, order[k], lo, hi, step);
+        launch.first = out->n_slices;
+        add_slices(out, order[k], lo, hi, step);
         end_launch(out, launch);
     }
 }
@@ -150,7 +150,7 @@ trine_status supernodal_levels_build(const supernodal_structure *S, bool forward
     TRY(supernodal_by_level_build(S, &by_level));
     const cutting cut = {S, segment_start, threshold, forward && !pull && invert == TRINE_INVERT_OFF};
     for (int write = 0; write < 2; write++) {
-        out->n_pieces = out->n_launches = 0;
+        out->n_slices = out->n_launches = 0;
         for (int64_t k = 0; k < S->levels; k++) {
             const int64_t level = forward ? k : S->levels - 1 - k, first = by_level.start[level], count = by_level.start[level + 1] - first;
             for (int stage = 0; stage < n_stages; stage++)
@@ -158,7 +158,7 @@ trine_status supernodal_levels_build(const supernodal_structure *S, bool forward
                           (supernodal_launch){.kernel = stages[stage], .level = (int32_t)level, .stage = (int32_t)(k * n_stages + stage)}, out);
         }
         if (write) break;
-        TRY(ALLOC(ctx, out->pieces, out->n_pieces));
+        TRY(ALLOC(ctx, out->slices, out->n_slices));
         TRY(ALLOC(ctx, out->launches, out->n_launches));
     }
 done:
@@ -171,7 +171,7 @@ done:
 
 void supernodal_levels_free(trine_context ctx, supernodal_level_plan *plan)
 {
-    trine_free(ctx, TRINE_HOST, plan->pieces);
+    trine_free(ctx, TRINE_HOST, plan->slices);
     trine_free(ctx, TRINE_HOST, plan->launches);
     *plan = (supernodal_level_plan){0};
 }

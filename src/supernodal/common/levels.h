@@ -11,7 +11,7 @@ extern "C" {
 /** One block's share of a launch: rows, columns or segments begin..end-1 of a panel. */
 typedef struct {
     int32_t panel, begin, end;
-} supernodal_piece;
+} supernodal_slice;
 
 /** Rows begin..end-1 of `panel` are columns of the panel that has this segment in its list: a nonempty block of its block row. */
 typedef struct {
@@ -20,16 +20,16 @@ typedef struct {
 
 /** Products and substitutions; t is the right-hand side in the making, x the solution. */
 typedef enum {
-    LEVEL_SUBSTITUTE,      /* x_s := op(L_ss)^-1 t_s; a piece a panel */
-    LEVEL_ROWS_FROM_T,     /* pieces are rows: x_s := P_top t_s in the diagonal block, t_rows -= P_bottom t_s below it */
+    LEVEL_SUBSTITUTE,      /* x_s := op(L_ss)^-1 t_s; a slice a panel */
+    LEVEL_ROWS_FROM_T,     /* slices are rows: x_s := P_top t_s in the diagonal block, t_rows -= P_bottom t_s below it */
     LEVEL_ROWS_FROM_X,     /* the same from x_s */
-    LEVEL_GATHER_T,        /* pieces are columns of a panel: t_s -= the block row of s times t */
+    LEVEL_GATHER_T,        /* slices are columns of a panel: t_s -= the block row of s times t */
     LEVEL_GATHER_X,        /* the same times x */
-    LEVEL_COLUMNS_TOP,     /* pieces are columns: x_s := P_top^T t_s */
+    LEVEL_COLUMNS_TOP,     /* slices are columns: x_s := P_top^T t_s */
     LEVEL_COLUMNS_TOP_ADD, /* x_s += P_top^T t_s */
     LEVEL_COLUMNS_BOTTOM,  /* t_s -= P_bottom^T x_rows */
     LEVEL_COLUMNS_BOTH,    /* x_s := P_top^T t_s - P_bottom^T x_rows */
-    LEVEL_SCATTER_T,       /* pieces are segments: t of their panels -= their transpose times x_s */
+    LEVEL_SCATTER_T,       /* slices are segments: t of their panels -= their transpose times x_s */
     LEVEL_SCATTER_X,       /* the same into x */
     LEVEL_LINES_OWN,       /* first, count are lines: x := sparse line times t */
     LEVEL_LINES_T_FROM_T,  /* t -= sparse line times t */
@@ -37,7 +37,7 @@ typedef enum {
     LEVEL_LINES_X_FROM_X
 } supernodal_level_kernel;
 
-/** One kernel launch: pieces first..first+count-1. Launches of one stage may overlap; stages follow each other. */
+/** One kernel launch: slices first..first+count-1. Launches of one stage may overlap; stages follow each other. */
 typedef struct {
     supernodal_level_kernel kernel;
     int32_t level, stage;
@@ -45,8 +45,8 @@ typedef struct {
 } supernodal_launch;
 
 typedef struct {
-    supernodal_piece *pieces;
-    int64_t n_pieces;
+    supernodal_slice *slices;
+    int64_t n_slices;
     supernodal_launch *launches;
     int64_t n_launches;
 } supernodal_level_plan;

@@ -112,30 +112,36 @@ static int64_t tree_levels(int64_t m, const int32_t *parent, int32_t *level)
     return levels;
 }
 
-/** The plan's numbering and panels, and where the caller's values go. */
-static trine_status lay_out(supernodal_forest *F, int padding, supernodal_structure *S)
+/** What lay_out works with: F becomes S. */
+typedef struct {
+    supernodal_forest *F;
+    supernodal_structure *S;
+    int32_t *index_of;       /* of the merged panel that r stands for */
+    int32_t *new_row;        /* of the caller's row */
+    int32_t *first, *next;   /* first[r]: first member of the merged panel that r stands for; next[s]: the one after s, ascending; -1: none */
+} layout;
+
+/** Memory for what is known the size of, and the numbers of merged panels. */
+static trine_status begin_layout(layout *l)
 {
     trine_status status = TRINE_SUCCESS;
+    supernodal_structure *S = l->S;
     trine_context ctx = S->ctx;
+    const supernodal_forest *F = l->F;
     const trine_panels *G = F->G;
     const int64_t m = G->n_panels, n = G->n;
-    int32_t *index_of = NULL, *new_row = NULL, *member = NULL, *last = NULL;
-    TRY(ALLOC(ctx, index_of, m));  /* of the merged panel that s stands for */
-    TRY(ALLOC(ctx, new_row, n));
-    TRY(ALLOC(ctx, member, m));    /* next member of the same merged panel, ascending */
-    TRY(ALLOC(ctx, last, m));
-    int64_t count = 0, n_rows = 0, n_values = 0;
-    for (int32_t s = 0; s < m; s++) {
-        if (F->into[s] == s) {
-            index_of[s] = (int32_t)count++;
-            n_rows += F->width[s] + off_rows(G, s);
-        }
+    TRY(ALLOC(ctx, l->index_of, m));
+    TRY(ALLOC(ctx, l->new_row, n));
+    TRY(ALLOC(ctx, l->next, m));
+    TRY(ALLOC(ctx, l->first, m));
+    for (int32_t r = 0; r < m; r++) {
+        if (F->into[r] != r) continue;
+        l->index_of[r] = (int32_t)S->n_panels++;
+        S->n_rows += F->width[r] + off_rows(G, r);
     }
-    S->n_panels = count;
-    S->n_rows = n_rows;
     S->n_sources = m;
-    TRY(CALLOC(ctx, S->panels, count));
-    TRY(ALLOC(ctx, S->rows, n_rows));
+    TRY(CALLOC(ctx, S->panels, S->n_panels));
+    TRY(ALLOC(ctx, S->rows, S->n_rows));
     TRY(ALLOC(ctx, S->original, n));
     TRY(ALLOC(ctx, S->target, m));
     TRY(ALLOC(ctx, S->target_column, m));
@@ -143,85 +149,117 @@ static trine_status lay_out(supernodal_forest *F, int padding, supernodal_struct
     TRY(ALLOC(ctx, S->source_row_offsets, m + 1));
     TRY(ALLOC(ctx, S->source_value_offsets, m));
     TRY(ALLOC(ctx, S->source_rows, G->row_offsets[m] - G->row_offsets[0]));
+done:
+    return status;
+}
 
-    /* Members in ascending order within each merged panel, merged panels in the order of their last members: every column
-     * stays behind the columns it depends on. */
-    for (int64_t s = 0; s < m; s++) member[s] = last[s] = -1;
-    for (int32_t s = (int32_t)m - 1; s >= 0; s--) { /* lists built from the back; `last` holds the list's head */
+/** Columns, and the sizes and places of merged panels: members in ascending order within each, merged panels in the order of their last
+ *  members. So every column stays behind the columns it depends on. */
+static void number_columns(layout *l, int padding)
+{
+    supernodal_forest *F = l->F;
+    supernodal_structure *S = l->S;
+    const trine_panels *G = F->G;
+    const int32_t m = (int32_t)G->n_panels;
+    for (int32_t s = 0; s < m; s++) l->first[s] = -1;
+    for (int32_t s = m - 1; s >= 0; s--) {
         const int32_t r = standing_for(F, s);
-        member[s] = last[r];
-        last[r] = s;
+        l->next[s] = l->first[r];
+        l->first[r] = s;
     }
     int32_t column = 0;
-    n_rows = 0;
+    int64_t n_rows = 0;
     for (int32_t r = 0; r < m; r++) {
         if (F->into[r] != r) continue;
-        supernodal_panel *p = &S->panels[index_of[r]];
+        supernodal_panel *p = &S->panels[l->index_of[r]];
         p->first = column;
         p->width = F->width[r];
         p->height = p->width + (int32_t)off_rows(G, r);
         p->ld = (p->height + padding - 1) / padding * padding;
-        p->parent = F->parent[r] < 0 ? -1 : index_of[standing_for(F, F->parent[r])];
+        p->parent = F->parent[r] < 0 ? -1 : l->index_of[standing_for(F, F->parent[r])];
         p->rows = n_rows;
-        p->values = n_values;
+        p->values = S->n_values;
         n_rows += p->height;
-        n_values += (int64_t)p->ld * p->width;
+        S->n_values += (int64_t)p->ld * p->width;
         if (p->width > S->max_width) S->max_width = p->width;
         if (p->height > S->max_height) S->max_height = p->height;
         S->nnz_merged += trapezoid(p->width, p->height);
-        for (int32_t s = last[r]; s >= 0; s = member[s]) {
-            S->target[s] = index_of[r];
+        for (int32_t s = l->first[r]; s >= 0; s = l->next[s]) {
+            S->target[s] = l->index_of[r];
             S->target_column[s] = column - p->first;
             for (int32_t c = G->first_column[s]; c < G->first_column[s + 1]; c++) {
                 S->original[column] = c;
-                new_row[c] = column++;
+                l->new_row[c] = column++;
             }
         }
     }
-    S->n_values = n_values;
+}
 
-    for (int64_t s = 0; s < S->n_panels; s++) {
-        supernodal_panel *p = &S->panels[s];
-        if (p->parent >= 0) S->panels[p->parent].children++;
-    }
+static void place_in_tree(supernodal_structure *S)
+{
+    for (int64_t s = 0; s < S->n_panels; s++)
+        if (S->panels[s].parent >= 0) S->panels[S->panels[s].parent].children++;
     for (int64_t s = S->n_panels - 1; s >= 0; s--)
         if (S->panels[s].parent >= 0) S->panels[s].depth = S->panels[S->panels[s].parent].depth + 1;
-    for (int32_t r = 0; r < m; r++) {
-        if (F->into[r] != r) continue;
-        const supernodal_panel *p = &S->panels[index_of[r]];
-        int32_t *rows = S->rows + p->rows;
+}
+
+/** The row lists of merged panels, ascending: a panel's own columns, then the rows of its last member. */
+static void list_rows(const layout *l)
+{
+    const trine_panels *G = l->F->G;
+    for (int32_t r = 0; r < G->n_panels; r++) {
+        if (l->F->into[r] != r) continue;
+        const supernodal_panel *p = &l->S->panels[l->index_of[r]];
+        int32_t *rows = l->S->rows + p->rows;
         for (int32_t k = 0; k < p->width; k++) rows[k] = p->first + k;
         const int32_t *off = G->rows + G->row_offsets[r + 1] - off_rows(G, r);
         bool ascending = true;
         for (int32_t k = p->width; k < p->height; k++) {
-            rows[k] = new_row[off[k - p->width]];
+            rows[k] = l->new_row[off[k - p->width]];
             ascending = ascending && rows[k] > rows[k - 1];
         }
         if (!ascending) qsort(rows + p->width, (size_t)(p->height - p->width), sizeof *rows, by_value);
     }
+}
 
-    int32_t *position = F->mark; /* of a row in the panel at hand */
-    S->source_row_offsets[0] = 0;
-    for (int32_t r = 0; r < m; r++) {
-        if (F->into[r] != r) continue;
-        const supernodal_panel *p = &S->panels[index_of[r]];
+/** Where the caller's panels have their values, and which rows of the merged panels these belong to. */
+static void place_sources(const layout *l)
+{
+    supernodal_structure *S = l->S;
+    const trine_panels *G = l->F->G;
+    const int64_t base = G->row_offsets[0];
+    int32_t *position = l->F->mark; /* of a row in the panel at hand */
+    for (int32_t r = 0; r < G->n_panels; r++) {
+        if (l->F->into[r] != r) continue;
+        const supernodal_panel *p = &S->panels[l->index_of[r]];
         for (int32_t k = 0; k < p->height; k++) position[S->rows[p->rows + k]] = k;
-        for (int32_t s = last[r]; s >= 0; s = member[s]) {
-            const int64_t base = G->row_offsets[0];
-            for (int64_t k = G->row_offsets[s]; k < G->row_offsets[s + 1]; k++) S->source_rows[k - base] = position[new_row[G->rows[k]]];
-        }
+        for (int32_t s = l->first[r]; s >= 0; s = l->next[s])
+            for (int64_t k = G->row_offsets[s]; k < G->row_offsets[s + 1]; k++) S->source_rows[k - base] = position[l->new_row[G->rows[k]]];
     }
-    for (int64_t s = 0; s < m; s++) {
-        S->source_row_offsets[s + 1] = G->row_offsets[s + 1] - G->row_offsets[0];
+    S->source_row_offsets[0] = 0;
+    for (int64_t s = 0; s < G->n_panels; s++) {
+        S->source_row_offsets[s + 1] = G->row_offsets[s + 1] - base;
         S->source_value_offsets[s] = G->value_offsets[s];
         S->source_width[s] = G->first_column[s + 1] - G->first_column[s];
         S->nnz += trapezoid(S->source_width[s], S->source_row_offsets[s + 1] - S->source_row_offsets[s]);
     }
+}
+
+/** The plan's numbering and panels, and where the caller's values go. */
+static trine_status lay_out(supernodal_forest *F, int padding, supernodal_structure *S)
+{
+    trine_status status = TRINE_SUCCESS;
+    layout l = {.F = F, .S = S};
+    TRY(begin_layout(&l));
+    number_columns(&l, padding);
+    place_in_tree(S);
+    list_rows(&l);
+    place_sources(&l);
 done:
-    trine_free(ctx, TRINE_HOST, index_of);
-    trine_free(ctx, TRINE_HOST, new_row);
-    trine_free(ctx, TRINE_HOST, member);
-    trine_free(ctx, TRINE_HOST, last);
+    trine_free(S->ctx, TRINE_HOST, l.index_of);
+    trine_free(S->ctx, TRINE_HOST, l.new_row);
+    trine_free(S->ctx, TRINE_HOST, l.first);
+    trine_free(S->ctx, TRINE_HOST, l.next);
     return status;
 }
 

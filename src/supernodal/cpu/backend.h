@@ -9,7 +9,7 @@
 
 /** The variants that go level by level: what common/levels.c lists for a GPU, worked through by threads. */
 typedef struct {
-    supernodal_level_plan steps;  /* pieces of panels, or */
+    supernodal_level_plan steps;  /* slices of panels, or */
     supernodal_lines lines;       /* sparse lines (TRINE_VARIANT_SPMV), */
     int64_t *line_start;          /* line k has the entries line_start[k]..line_start[k+1]-1, */
     int32_t *line_index;          /* of this row of the vectors */

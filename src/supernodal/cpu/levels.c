@@ -1,5 +1,5 @@
 /* The level-by-level variants on CPU threads (Yamazaki et al. 2020, Sections 4.1 to 4.3 and 5.1). common/levels.c lists for every stage
- * of a level what is to be done, a launch of the GPU; here the threads of a team deal a launch's pieces out among themselves and
+ * of a level what is to be done, a launch of the GPU; here the threads of a team deal a launch's slices out among themselves and
  * meet after each stage. */
 #include <omp.h>
 #include <string.h>

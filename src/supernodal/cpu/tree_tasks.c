@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 enum {
-    PIECES = 64,          /* subtrees are cut down to this part of all work */
+    PARTS = 64,           /* subtrees are cut down to this part of all work */
     SMALL_TASK = 32768,   /* work of a chain above subtrees that is worth a task of its own */
     LARGE_PANEL = 131072, /* entries of a panel that threads share */
     BLOCK_COLUMNS = 256,  /* of a large panel, solved by one thread */
@@ -289,7 +289,7 @@ trine_status tree_tasks_build(supernodal_structure *S, int threads, bool split, 
     for (bool again = true; again;) {
         again = false;
         for (int64_t s = 0; s <= m; s++) nodes[s] = (node){.group = -1};
-        n_tasks = assign(S, out->threads > 1 ? total / PIECES : total, split && out->threads > 1, nodes, task_work, task_of);
+        n_tasks = assign(S, out->threads > 1 ? total / PARTS : total, split && out->threads > 1, nodes, task_work, task_of);
         if (out->threads > 1 && gain_of(S, task_of, task_work, split, way) < least_gain) again = true, out->threads = 1;
     }
     split = split && out->threads > 1;

@@ -21,7 +21,7 @@ void cuda_destroy(trine_supernodal plan)
         }
     }
     for (int direction = 0; direction < DIRECTIONS; direction++) {
-        trine_free(plan->base.ctx, TRINE_DEVICE, d->levels[direction].pieces);
+        trine_free(plan->base.ctx, TRINE_DEVICE, d->levels[direction].slices);
         trine_free(plan->base.ctx, TRINE_HOST, d->levels[direction].launches);
         const sparse_side *sparse = &d->sparse[direction];
         void *const lines[] = {sparse->targets, sparse->own, sparse->index, sparse->run_start, sparse->start, sparse->runs, sparse->values};
@@ -105,7 +105,7 @@ done:
     return status;
 }
 
-/** Pieces and launches of the variants that go level by level. */
+/** Slices and launches of the variants that go level by level. */
 trine_status upload_levels(trine_supernodal plan, device_side *d)
 {
     trine_status status = TRINE_SUCCESS;
@@ -116,7 +116,7 @@ trine_status upload_levels(trine_supernodal plan, device_side *d)
     for (int direction = 0; direction < DIRECTIONS; direction++) {
         const bool pull = o->access == TRINE_ACCESS_AUTO ? direction == BACKWARD : o->access == TRINE_ACCESS_PULL;
         TRY(supernodal_levels_build(&plan->S, direction == FORWARD, pull, plan->invert, o->variant == TRINE_VARIANT_TEAM ? o->threshold : 0, &levels));
-        TRY(upload(plan, levels.pieces, levels.n_pieces, &d->levels[direction].pieces));
+        TRY(upload(plan, levels.slices, levels.n_slices, &d->levels[direction].slices));
         d->levels[direction].n_launches = levels.n_launches;
         d->levels[direction].launches = levels.launches;
         levels.launches = nullptr;

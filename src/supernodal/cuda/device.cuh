@@ -15,9 +15,9 @@ struct source_panel {
 enum { FORWARD, BACKWARD, DIRECTIONS };
 enum { ONE, MANY, MODES }; /* right-hand sides */
 
-/** One direction of the level-by-level variants: pieces in device memory, launches in host memory. */
+/** One direction of the level-by-level variants: slices in device memory, launches in host memory. */
 struct level_side {
-    supernodal_piece *pieces;
+    supernodal_slice *slices;
     supernodal_launch *launches;
     int64_t n_launches;
 };

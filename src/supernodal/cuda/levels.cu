@@ -1,5 +1,5 @@
 /* The level-by-level variants on the GPU (Yamazaki et al. 2020, Sections 4.1 to 4.3 and 5.1): kernels that are told what to do
- * by pieces (common/levels.h), launched stage after stage as one CUDA graph. Right-hand side j is column j of t and x; blocks with
+ * by slices (common/levels.h), launched stage after stage as one CUDA graph. Right-hand side j is column j of t and x; blocks with
  * blockIdx.y = j work on it. */
 #include <algorithm>
 
@@ -27,9 +27,9 @@ template <typename T> __device__ inline T sum_over_warp(T a)
 }
 
 /** The diagonal block by blocks of 32 columns: a warp solves with the 32 x 32 triangle, all warps apply it to what is left. */
-template <typename T> __global__ void __launch_bounds__(THREADS) substitute(const level_args<T> a, const supernodal_piece *pieces)
+template <typename T> __global__ void __launch_bounds__(THREADS) substitute(const level_args<T> a, const supernodal_slice *slices)
 {
-    const supernodal_panel p = a.panels[pieces[blockIdx.x].panel];
+    const supernodal_panel p = a.panels[slices[blockIdx.x].panel];
     const T *D = a.values + p.values;
     T *t = a.t + blockIdx.y * a.n + p.first, *x = a.x + blockIdx.y * a.n + p.first;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -55,9 +55,9 @@ template <typename T> __global__ void __launch_bounds__(THREADS) substitute(cons
 }
 
 /** The same with the transposed block, last columns first; sums over a column are a warp's. */
-template <typename T> __global__ void __launch_bounds__(THREADS) substitute_transposed(const level_args<T> a, const supernodal_piece *pieces)
+template <typename T> __global__ void __launch_bounds__(THREADS) substitute_transposed(const level_args<T> a, const supernodal_slice *slices)
 {
-    const supernodal_panel p = a.panels[pieces[blockIdx.x].panel];
+    const supernodal_panel p = a.panels[slices[blockIdx.x].panel];
     const T *D = a.values + p.values;
     T *t = a.t + blockIdx.y * a.n + p.first, *x = a.x + blockIdx.y * a.n + p.first;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -84,22 +84,22 @@ template <typename T> __global__ void __launch_bounds__(THREADS) substitute_tran
 }
 
 /** Rows of the panel times v_s, a lane a row, the columns dealt to the warps: x_s in the diagonal block, t_rows -= below it. */
-template <typename T> __global__ void __launch_bounds__(THREADS) multiply_rows(const level_args<T> a, const supernodal_piece *pieces, bool from_x)
+template <typename T> __global__ void __launch_bounds__(THREADS) multiply_rows(const level_args<T> a, const supernodal_slice *slices, bool from_x)
 {
     __shared__ T partial[WARPS][32];
-    const supernodal_piece piece = pieces[blockIdx.x];
-    const supernodal_panel p = a.panels[piece.panel];
+    const supernodal_slice slice = slices[blockIdx.x];
+    const supernodal_panel p = a.panels[slice.panel];
     const int64_t vector = blockIdx.y * a.n;
     const T *v = (from_x ? a.x : a.t) + vector + p.first;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    for (int r0 = piece.begin; r0 < piece.end; r0 += 32) {
+    for (int r0 = slice.begin; r0 < slice.end; r0 += 32) {
         const int r = r0 + lane, columns = min(p.width, r0 + 32); /* nothing above the diagonal */
         T sum = zero_of<T>();
-        if (r < piece.end)
+        if (r < slice.end)
             for (int c = warp; c < columns; c += WARPS) multiply_add(sum, a.values[p.values + r + (int64_t)c * p.ld], v[c]);
         partial[warp][lane] = sum;
         __syncthreads();
-        if (warp == 0 && r < piece.end) {
+        if (warp == 0 && r < slice.end) {
             for (int w = 1; w < WARPS; w++) sum = sum + partial[w][lane];
             if (r < p.width) a.x[vector + p.first + r] = sum;
             else subtract_atomically(a.t + vector + a.rows[p.rows + r], sum);
@@ -109,20 +109,20 @@ template <typename T> __global__ void __launch_bounds__(THREADS) multiply_rows(c
 }
 
 /** t_s -= block row times v. Columns of all blocks are dealt to the warps, a lane a row; warps add up in a fixed order. */
-template <typename T> __global__ void __launch_bounds__(THREADS) gather(const level_args<T> a, const supernodal_piece *pieces, bool from_x)
+template <typename T> __global__ void __launch_bounds__(THREADS) gather(const level_args<T> a, const supernodal_slice *slices, bool from_x)
 {
     constexpr int CHUNK = 64;
     __shared__ T partial[WARPS][CHUNK];
-    const supernodal_piece piece = pieces[blockIdx.x];
-    const supernodal_panel p = a.panels[piece.panel];
+    const supernodal_slice slice = slices[blockIdx.x];
+    const supernodal_panel p = a.panels[slice.panel];
     const int64_t vector = blockIdx.y * a.n;
     const T *v = (from_x ? a.x : a.t) + vector;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    for (int chunk = piece.begin; chunk < piece.end; chunk += CHUNK) {
-        const int first = p.first + chunk, end = p.first + min(piece.end, chunk + CHUNK);
+    for (int chunk = slice.begin; chunk < slice.end; chunk += CHUNK) {
+        const int first = p.first + chunk, end = p.first + min(slice.end, chunk + CHUNK);
         for (int i = lane; i < CHUNK; i += 32) partial[warp][i] = zero_of<T>();
         __syncwarp();
-        for (int64_t k = a.segment_start[piece.panel]; k < a.segment_start[piece.panel + 1]; k++) {
+        for (int64_t k = a.segment_start[slice.panel]; k < a.segment_start[slice.panel + 1]; k++) {
             const supernodal_segment segment = a.segments[k];
             const supernodal_panel q = a.panels[segment.panel];
             const int32_t *rows = a.rows + q.rows;
@@ -148,14 +148,14 @@ template <typename T> __global__ void __launch_bounds__(THREADS) gather(const le
 
 /** Columns of the panel, a warp each, times t_s (top) and -x_rows (bottom). */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) multiply_columns(const level_args<T> a, const supernodal_piece *pieces, supernodal_level_kernel kernel)
+__global__ void __launch_bounds__(THREADS) multiply_columns(const level_args<T> a, const supernodal_slice *slices, supernodal_level_kernel kernel)
 {
-    const supernodal_piece piece = pieces[blockIdx.x];
-    const supernodal_panel p = a.panels[piece.panel];
+    const supernodal_slice slice = slices[blockIdx.x];
+    const supernodal_panel p = a.panels[slice.panel];
     T *t = a.t + blockIdx.y * a.n, *x = a.x + blockIdx.y * a.n;
     const int32_t *rows = a.rows + p.rows;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    for (int c = piece.begin + warp; c < piece.end; c += WARPS) {
+    for (int c = slice.begin + warp; c < slice.end; c += WARPS) {
         const T *column = a.values + p.values + (int64_t)c * p.ld;
         T sum = zero_of<T>(), below = zero_of<T>();
         if (kernel != LEVEL_COLUMNS_BOTTOM)
@@ -171,14 +171,14 @@ __global__ void __launch_bounds__(THREADS) multiply_columns(const level_args<T> 
 
 /** Into t or x of every panel with a block in this block row: minus the transposed block times x_s. No two panels of a level
  *  reach the same one. */
-template <typename T> __global__ void __launch_bounds__(THREADS) scatter(const level_args<T> a, const supernodal_piece *pieces, bool into_x)
+template <typename T> __global__ void __launch_bounds__(THREADS) scatter(const level_args<T> a, const supernodal_slice *slices, bool into_x)
 {
-    const supernodal_piece piece = pieces[blockIdx.x];
-    const int64_t start = a.segment_start[piece.panel];
+    const supernodal_slice slice = slices[blockIdx.x];
+    const int64_t start = a.segment_start[slice.panel];
     const T *x = a.x + blockIdx.y * a.n;
     T *to = (into_x ? a.x : a.t) + blockIdx.y * a.n;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    for (int k = piece.begin; k < piece.end; k++) {
+    for (int k = slice.begin; k < slice.end; k++) {
         const supernodal_segment segment = a.segments[start + k];
         const supernodal_panel q = a.panels[segment.panel];
         const int32_t *rows = a.rows + q.rows;
@@ -208,19 +208,19 @@ template <typename T> __global__ void give(const solve_args<T> a)
 }
 
 template <typename T>
-trine_status launch(const level_args<T> &a, const supernodal_piece *pieces, const supernodal_launch *l, bool forward, int64_t nrhs, gpuStream_t s)
+trine_status launch(const level_args<T> &a, const supernodal_slice *slices, const supernodal_launch *l, bool forward, int64_t nrhs, gpuStream_t s)
 {
     const dim3 grid((unsigned)l->count, (unsigned)nrhs);
-    pieces += l->first;
+    slices += l->first;
     switch (l->kernel) {
     case LEVEL_SUBSTITUTE:
-        if (forward) substitute<T><<<grid, THREADS, 0, s>>>(a, pieces);
-        else substitute_transposed<T><<<grid, THREADS, 0, s>>>(a, pieces);
+        if (forward) substitute<T><<<grid, THREADS, 0, s>>>(a, slices);
+        else substitute_transposed<T><<<grid, THREADS, 0, s>>>(a, slices);
         break;
-    case LEVEL_ROWS_FROM_T: case LEVEL_ROWS_FROM_X: multiply_rows<T><<<grid, THREADS, 0, s>>>(a, pieces, l->kernel == LEVEL_ROWS_FROM_X); break;
-    case LEVEL_GATHER_T: case LEVEL_GATHER_X: gather<T><<<grid, THREADS, 0, s>>>(a, pieces, l->kernel == LEVEL_GATHER_X); break;
-    case LEVEL_SCATTER_T: case LEVEL_SCATTER_X: scatter<T><<<grid, THREADS, 0, s>>>(a, pieces, l->kernel == LEVEL_SCATTER_X); break;
-    default: multiply_columns<T><<<grid, THREADS, 0, s>>>(a, pieces, l->kernel);
+    case LEVEL_ROWS_FROM_T: case LEVEL_ROWS_FROM_X: multiply_rows<T><<<grid, THREADS, 0, s>>>(a, slices, l->kernel == LEVEL_ROWS_FROM_X); break;
+    case LEVEL_GATHER_T: case LEVEL_GATHER_X: gather<T><<<grid, THREADS, 0, s>>>(a, slices, l->kernel == LEVEL_GATHER_X); break;
+    case LEVEL_SCATTER_T: case LEVEL_SCATTER_X: scatter<T><<<grid, THREADS, 0, s>>>(a, slices, l->kernel == LEVEL_SCATTER_X); break;
+    default: multiply_columns<T><<<grid, THREADS, 0, s>>>(a, slices, l->kernel);
     }
     return GPU_LAUNCHED("a level of the supernodal solve");
 }
@@ -251,7 +251,7 @@ trine_status enqueue(trine_supernodal plan, const level_args<T> &a, int directio
         for (int64_t l = begin; l < end; l++) {
             const gpuStream_t s = used > 1 ? w->streams[(l - begin) % used] : stream;
             TRY(side->launches[l].kernel >= LEVEL_LINES_OWN ? supernodal_launch_lines(plan, &side->launches[l], direction, a.t, a.x, nrhs, s)
-                                                            : launch(a, side->pieces, &side->launches[l], direction == FORWARD, nrhs, s));
+                                                            : launch(a, side->slices, &side->launches[l], direction == FORWARD, nrhs, s));
         }
         for (int k = 0; used > 1 && k < used; k++) {
             TRY(GPU(gpuEventRecord(w->joined[k], w->streams[k])));

@@ -89,22 +89,22 @@ template <typename T> __global__ void __launch_bounds__(SUPERNODAL_ROWS) multipl
 }
 
 /** P(b.., a..) also to above the diagonal, transposed. */
-template <typename T> __global__ void __launch_bounds__(256) transpose_piece(const numeric_args<T> a, const supernodal_job *jobs)
+template <typename T> __global__ void __launch_bounds__(256) transpose_square(const numeric_args<T> a, const supernodal_job *jobs)
 {
-    __shared__ T piece[32][33];
+    __shared__ T square[32][33];
     const supernodal_job job = jobs[blockIdx.x];
     const supernodal_panel p = a.panels[job.panel];
     T *P = a.values + p.values;
     const int lane = threadIdx.x % 32;
     for (int c = threadIdx.x / 32; c < 32; c += 8)
-        if (job.x + lane < job.e && job.y + c < job.b) piece[lane][c] = P[job.x + lane + (int64_t)(job.y + c) * p.ld];
+        if (job.x + lane < job.e && job.y + c < job.b) square[lane][c] = P[job.x + lane + (int64_t)(job.y + c) * p.ld];
     __syncthreads();
     for (int r = threadIdx.x / 32; r < 32; r += 8)
-        if (job.x + r < job.e && job.y + lane < job.b) P[job.y + lane + (int64_t)(job.x + r) * p.ld] = piece[r][lane];
+        if (job.x + r < job.e && job.y + lane < job.b) P[job.y + lane + (int64_t)(job.x + r) * p.ld] = square[r][lane];
 }
 
 /** With [Da; M; Ga] the columns a..b-1 and [Db; Gb] the columns b..e-1, both inverted: M := -Db M, Ga := Ga - Gb M. M is read
- *  from where transpose_piece put it. */
+ *  from where transpose_square put it. */
 template <typename T> __global__ void __launch_bounds__(256) combine_columns(const numeric_args<T> a, const supernodal_job *jobs)
 {
     constexpr int SIDE = SUPERNODAL_TILE, DEPTH = 16, EACH = 4;
@@ -197,7 +197,7 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
         else if (k == 1) invert_diagonal<T><<<count, 32, 0, s>>>(a, jobs);
         else if (k == 2) multiply_below<T><<<count, SUPERNODAL_ROWS, 0, s>>>(a, jobs);
         else if (k == d->n_stages - 1) clear_above<T><<<count, 256, 0, s>>>(a, jobs);
-        else if (k % 2 == 1) transpose_piece<T><<<count, 256, 0, s>>>(a, jobs);
+        else if (k % 2 == 1) transpose_square<T><<<count, 256, 0, s>>>(a, jobs);
         else combine_columns<T><<<count, 256, 0, s>>>(a, jobs);
         TRY(GPU_LAUNCHED("the panel inversion"));
     }

@@ -99,7 +99,7 @@ enum { SUPERNODAL_SMALL = 32, SUPERNODAL_TILE = 64, SUPERNODAL_ROWS = 128, SUPER
 /** All jobs in one array, stage after stage: stage k is jobs stages[k]..stages[k+1]-1.
  *  Stage 0: copy columns a..b-1 of source panel `panel`. 1: invert the diagonal block of columns a..e-1. 2: multiply rows
  *  x..x+SUPERNODAL_ROWS-1 below it. Then for column blocks a..b-1, b..e-1 of doubled widths two stages: transpose a 32 x 32
- *  piece at (x, y) of rows b.. and columns a.. to above the diagonal; update the SUPERNODAL_TILE square at (x, y). Last:
+ *  square at (x, y) of rows b.. and columns a.. to above the diagonal; update the square of SUPERNODAL_TILE at (x, y). Last:
  *  clear columns a..b-1 above the diagonal. Stage 0 only for TRINE_INVERT_NONE; no rows below the diagonal block but in stage 0
  *  for TRINE_INVERT_DIAG. */
 typedef struct {

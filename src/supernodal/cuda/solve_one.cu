@@ -28,6 +28,10 @@ template <typename T> struct vectors { T *t, *x; };
 
 template <typename T> __device__ inline void store_solution(const solve_args<T> &a, int64_t i, T x) { store_at(a, a.original[i], 0, x); }
 
+/* A tile is one function, here and backward, though long: the panel values asked for before the wait (v), the sums and the rows' places stay in
+ * registers from its first step to its last, under a bound of PER_MULTIPROCESSOR blocks. Arrays that steps hand on by address are in
+ * registers only as long as the compiler inlines and unrolls all of them. */
+
 /** Rows of a panel times t_s (TILE_BOTTOM: x_s). Thread (group, lane): rows begin + lane * PACK .., columns group,
  *  group + groups, ... */
 template <typename T, int GROUP, int ROOM>

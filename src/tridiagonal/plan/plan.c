@@ -139,7 +139,8 @@ static trine_status solve(struct trine_plan *plan, trine_transpose op, const voi
     return trine_tridiagonal_solve(as_tridiagonal(plan), op, alpha, B, X, exec);
 }
 
-static const trine_plan_kind kind = {"give each thread a work of its own (trine_tridiagonal_work)", sizeof(struct band_work), work_bytes, work_begin, NULL, release, solve};
+static const trine_plan_kind kind = {.name = "tridiagonal", .work_size = sizeof(struct band_work), .work_bytes = work_bytes, .work_begin = work_begin,
+                                     .release = release, .solve = solve};
 
 trine_status trine_tridiagonal_destroy(trine_tridiagonal *out)
 {
@@ -193,6 +194,7 @@ static trine_status choose(trine_tridiagonal plan, width plain, width wrapped)
     plan->info.ku = (int)w.above;
     plan->info.bands = bands;
     plan->info.method = methods[tridiagonal][plan->info.cyclic];
+    plan->info.deterministic = 1; /* no sum is made in an order that depends on time */
     return TRINE_SUCCESS;
 }
 
@@ -302,9 +304,8 @@ trine_status trine_tridiagonal_analyse(trine_context ctx, trine_tridiagonal *out
     const double start = trine_wall_time();
     TRY(make_plan(ctx, &plan, A, options));
     TRY(trine_plan_make_own_work(&plan->base, plan->options.max_nrhs));
-    plan->base.analyse_seconds = trine_wall_time() - start;
-    trine_log(ctx, 2, "tridiagonal: n %lld, nnz %lld, %d bands below and %d above the diagonal, %s, analysed in %.3g s", (long long)plan->base.n,
-              (long long)plan->info.nnz, plan->info.kl, plan->info.ku, plan->info.method, plan->base.analyse_seconds);
+    trine_plan_analysed(&plan->base, start, "nnz %lld, %d bands below and %d above the diagonal, %s", (long long)plan->info.nnz, plan->info.kl,
+                        plan->info.ku, plan->info.method);
     *out = plan;
     return TRINE_SUCCESS;
 done:

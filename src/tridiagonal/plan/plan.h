@@ -4,6 +4,7 @@
 
 #include <trine/tridiagonal_plan.h>
 
+#include "core/internal.h"
 #include "core/plan.h"
 
 #ifdef __cplusplus
