@@ -181,7 +181,7 @@ trine_status explain(trine_triangular plan, const device_pattern *m, int64_t row
     if (!seen || !indices) status = TRINE_ERR_MEMORY;
     if (!status && ends[0] >= 0 && ends[0] < ends[1] && ends[1] <= m->nnz)
         status = trine_copy(ctx, indices, TRINE_HOST, m->indices + ends[0], TRINE_DEVICE, (size_t)(ends[1] - ends[0]) * sizeof *indices);
-    if (!status) status = triangle_check_row(plan, &pattern, row, ends[0], ends[1], indices, seen, &nnz);
+    if (!status) status = pattern_check_row(plan, &pattern, row, ends[0], ends[1], indices, seen, &nnz);
     if (!status) status = trine_fail(TRINE_ERR_STRUCTURE, "row %lld changed during the analysis", (long long)row);
 done:
     trine_free(ctx, TRINE_HOST, seen);
@@ -242,7 +242,8 @@ trine_status pattern_read_back(trine_triangular plan, const pattern_report *from
     return status ? status : trine_device_synchronize(plan->base.ctx, plan->base.ctx->stream);
 }
 
-trine_status pattern_settle_uplo(trine_triangular plan, device_pattern *m)
+/** Lower or upper, where the options leave it to the pattern. */
+static trine_status settle_uplo(trine_triangular plan, device_pattern *m)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -255,12 +256,42 @@ trine_status pattern_settle_uplo(trine_triangular plan, device_pattern *m)
         find_triangles<<<device_blocks_for(plan, m->n * a.lanes), THREADS, 0, (gpuStream_t)ctx->stream>>>(a, on_device);
         TRY(GPU_LAUNCHED("the look for triangles"));
         TRY(pattern_read_back(plan, on_device, &found));
-        TRY(triangle_set_uplo(plan, m->csr, found.lower, found.upper));
+        TRY(pattern_set_uplo(plan, m->csr, found.lower, found.upper));
     }
     m->lower_major = m->csr == (*uplo == TRINE_LOWER);
 done:
     trine_free(ctx, TRINE_DEVICE, on_device);
     return status;
+}
+
+trine_status device_pattern_read(trine_triangular plan, trine_matrix T, void **pattern)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->base.ctx;
+    trine_matrix_info info;
+    device_pattern *const m = (device_pattern *)(*pattern = trine_host_calloc(ctx, 1, sizeof *m));
+    if (!m) return TRINE_ERR_MEMORY;
+    trine_matrix_get_info(T, &info);
+    trine_matrix_get_arrays(T, &m->offsets, &m->indices, nullptr);
+    m->n = info.n_rows, m->nnz = info.nnz;
+    m->csr = info.format == TRINE_CSR;
+    if (info.space == TRINE_HOST) {
+        TRY(trine_device_upload(ctx, m->offsets, (size_t)(m->n + 1) * sizeof *m->offsets, &m->owned[0]));
+        TRY(trine_device_upload(ctx, m->indices, (size_t)m->nnz * sizeof *m->indices, &m->owned[1]));
+        m->offsets = (const int64_t *)m->owned[0];
+        m->indices = (const int32_t *)m->owned[1];
+    }
+    TRY(settle_uplo(plan, m));
+done:
+    return status;
+}
+
+void device_pattern_drop(trine_triangular plan, void *pattern)
+{
+    device_pattern *const m = (device_pattern *)pattern;
+    if (!m) return;
+    for (void *p : m->owned) trine_free(plan->base.ctx, TRINE_DEVICE, p);
+    trine_free(plan->base.ctx, TRINE_HOST, m);
 }
 
 /** Where the entries of every row start, where the offsets do not say it: by counting. */
@@ -286,7 +317,7 @@ done:
     return status;
 }
 
-trine_status pattern_inspect(trine_triangular plan, device_pattern *m, device_triangle *place, bool *placed)
+trine_status pattern_inspect(trine_triangular plan, device_pattern *m, pattern_placement *place)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -305,20 +336,20 @@ trine_status pattern_inspect(trine_triangular plan, device_pattern *m, device_tr
     });
     m->owned[3] = kept.base;
     TRY(status);
-    *placed = place && need_diagonal && m->n && m->nnz >= m->n;
-    if (*placed) TRY(device_triangle_allocate(plan, place, m->n, m->nnz - m->n));
+    place->done = place->d && need_diagonal && m->n && m->nnz >= m->n;
+    if (place->done) TRY(device_triangle_allocate(plan, place->d, m->n, m->nnz - m->n));
     for (;;) {
         TRY(trine_device_fill_async(ctx, on_device, 0, sizeof found, ctx->stream));
-        if (*placed) inspect_rows<true><<<blocks, THREADS, 0, stream>>>(a, nullptr, {*place, m->n, m->nnz - m->n, m->lower_major, m->forward}, on_device);
+        if (place->done) inspect_rows<true><<<blocks, THREADS, 0, stream>>>(a, nullptr, {*place->d, m->n, m->nnz - m->n, m->lower_major, place->forward}, on_device);
         else inspect_rows<false><<<blocks, THREADS, 0, stream>>>(a, strict, {}, on_device);
         TRY(GPU_LAUNCHED("the look at the pattern"));
         TRY(pattern_read_back(plan, on_device, &found));
         if (found.bad) TRY(explain(plan, m, m->n - (int64_t)found.bad));
         alone = (int64_t)found.n_strict == m->nnz || ((int64_t)found.n_strict + m->n == m->nnz && (int64_t)found.n_diagonal == m->n);
-        if (!found.unsorted && (alone || !*placed)) break;
+        if (!found.unsorted && (alone || !place->done)) break;
         if (found.unsorted) TRY(sort_rows(plan, m, a));
-        if (*placed) device_triangle_release(plan, place);
-        *placed = false;
+        if (place->done) device_triangle_release(plan, place->d);
+        place->done = false;
         a.indices = m->indices;
     }
     m->n_strict = (int64_t)found.n_strict;

@@ -195,7 +195,7 @@ template <typename T> level_call<T> call_of(const struct triangular_solve *s)
 /** The launches of a solve. posted: where they find it, if it is not s itself, of which they then take the number of right-hand sides. */
 template <typename T> trine_status launch_side(const struct triangular_solve *s, const void *posted)
 {
-    const levelset_side *d = (const levelset_side *)s->side->device;
+    const levelset_side *d = (const levelset_side *)s->part;
     gpuStream_t stream = (gpuStream_t)s->stream;
     level_args<T> a = {};
     a.offsets = d->base.offsets, a.columns = d->base.columns, a.order = d->base.order, a.bounds = d->bounds;
@@ -268,7 +268,7 @@ trine_status post_call(trine_triangular plan, const struct triangular_solve *s, 
                       (!s->alpha || memcmp(r->alpha, s->alpha, trine_dtype_size(plan->base.dtype)) == 0);
     if (r->posted && same && s->work->base.owns_buffer) return TRINE_SUCCESS; /* a caller's buffer may have been used for something else */
     r->posted = false;
-    if (trine_status status = run[plan->base.dtype](s, post_of(s->work, (int)(s->side - plan->side)))) return status;
+    if (trine_status status = run[plan->base.dtype](s, post_of(s->work, s->side))) return status;
     r->arguments = *s, r->posted = true;
     if (s->alpha) memcpy(r->alpha, s->alpha, trine_dtype_size(plan->base.dtype));
     return TRINE_SUCCESS;
@@ -316,7 +316,7 @@ trine_status make_work(trine_triangular plan, struct triangular_work *work)
     int saved;
     trine_device_enter(plan->base.ctx, &saved);
     for (int side = 0; side < SIDES; side++) {
-        const levelset_side *d = (const levelset_side *)plan->side[side].device;
+        const levelset_side *d = (const levelset_side *)plan->side[side].part;
         for (int i = 0; i < SCHEDULES && d; i++) {
             if (d->schedules[i].count <= FEW_LAUNCHES || (i == ONE_RHS ? !work->base.max_nrhs : work->base.max_nrhs < 2 || work->base.max_nrhs > MOST_TILES * 4)) continue;
             if (!recorded) {
@@ -326,7 +326,7 @@ trine_status make_work(trine_triangular plan, struct triangular_work *work)
                 TRY(GPU(gpuStreamCreateWithFlags(&stream, gpuStreamNonBlocking)));
             }
             struct triangular_solve s = {};
-            s.side = &plan->side[side], s.nrhs = numbers[i], s.stream = stream;
+            s.side = side, s.part = d, s.nrhs = numbers[i], s.stream = stream;
             TRY(record(plan, &s, post_of(work, side), &recorded[side].graphs[i]));
         }
     }
@@ -339,12 +339,12 @@ done:
 
 trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 {
-    const levelset_side *d = (const levelset_side *)s->side->device;
+    const levelset_side *d = (const levelset_side *)s->part;
     recorded_side *r = (recorded_side *)s->work->recorded;
     trine_status status = TRINE_SUCCESS;
     int saved;
     trine_device_enter(plan->base.ctx, &saved);
-    if (r) r += s->side - plan->side;
+    if (r) r += s->side;
     const gpuGraphExec_t graph = r ? graph_for(d, r, s->nrhs, s->work->base.max_nrhs) : nullptr;
     if (!graph || trine_device_is_capturing(plan->base.ctx, s->stream)) { /* no graph goes into a graph */
         status = launch(plan, s, nullptr);
@@ -359,4 +359,4 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 } // namespace
 
 extern "C" const struct triangular_backend triangular_levelset = {
-    device_analyse, levelset_prepare, levelset_release, device_triangle_numeric, device_triangle_bad_row, work_bytes, make_work, solve, false};
+    device_pattern_read, levelset_analyse_side, device_pattern_drop, levelset_release, device_triangle_numeric, device_triangle_bad_row, work_bytes, make_work, solve, false};
