@@ -56,6 +56,50 @@ struct placement {
     }
 };
 
+/** What a thread has found. */
+struct row_findings {
+    unsigned long long bad = 0, n_strict = 0, n_diagonal = 0, squares = 0, longest = 0, long_rows = 0;
+    int reach = 0;
+    bool unsorted = false;
+
+    /** The whole warp's findings, to the block's. */
+    __device__ __forceinline__ void add_to(pattern_report *all)
+    {
+        n_strict = sum_over(n_strict, 32);
+        n_diagonal = sum_over(n_diagonal, 32);
+        squares = sum_over(squares, 32);
+        long_rows = sum_over(long_rows, 32);
+        for (int o = 16; o > 0; o /= 2) {
+            bad = max(bad, __shfl_xor_sync(~0u, bad, o));
+            longest = max(longest, __shfl_xor_sync(~0u, longest, o));
+        }
+        reach = __reduce_max_sync(~0u, reach);
+        if (__any_sync(~0u, unsorted)) all->unsorted = 1;
+        if (threadIdx.x % 32 == 0) {
+            atomicMax(&all->bad, bad);
+            atomicAdd(&all->n_strict, n_strict);
+            atomicAdd(&all->n_diagonal, n_diagonal);
+            atomicAdd(&all->squares, squares);
+            atomicMax(&all->longest, longest);
+            atomicAdd(&all->long_rows, long_rows);
+            atomicMax(&all->reach, reach);
+        }
+    }
+};
+
+/** A block's findings, to those of all. */
+__device__ __forceinline__ void add_block(const pattern_report &all, pattern_report *found)
+{
+    if (all.bad) atomicMax(&found->bad, all.bad);
+    atomicAdd(&found->n_strict, all.n_strict);
+    atomicAdd(&found->n_diagonal, all.n_diagonal);
+    atomicAdd(&found->squares, all.squares);
+    atomicMax(&found->longest, all.longest);
+    atomicMax(&found->reach, all.reach);
+    if (all.long_rows) atomicAdd(&found->long_rows, all.long_rows);
+    if (all.unsorted) found->unsorted = 1;
+}
+
 /** strict: entries of every row in the strict triangle, and a 0 behind them. PLACE: into a form at once instead. */
 template <bool PLACE>
 __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, int64_t *strict, const placement form, pattern_report *found)
@@ -64,9 +108,7 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, in
     __shared__ int block_count, block_diagonal; /* of a long row */
     if (threadIdx.x == 0) all = {};
     __syncthreads();
-    unsigned long long bad = 0, n_strict = 0, n_diagonal = 0, squares = 0, longest = 0, long_rows = 0;
-    int reach = 0;
-    bool unsorted = false;
+    row_findings mine;
     auto bounded = [&](int64_t i) { return a.offsets[i] >= 0 && a.offsets[i + 1] <= a.nnz ? a.offsets[i + 1] - a.offsets[i] : (int64_t)-1; };
     for_each_row(a.n, a.lanes, bounded, [&](int64_t i, int lane, int lanes) {
         const int64_t first = a.offsets[i], end = first + bounded(i);
@@ -85,12 +127,12 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, in
                 const int64_t k = k0 + u * lanes, j = here[u];
                 if (k >= end) break;
                 wrong |= behind[u] == j;
-                unsorted |= behind[u] < j;
+                mine.unsorted |= behind[u] < j;
                 const bool inside = a.lower ? j < i : j > i;
                 wrong |= j < 0 || j >= a.n || (a.need_triangle && !inside && j != i);
                 diagonal += j == i;
                 count += inside;
-                if (inside) reach = max(reach, abs((int)(i - j)));
+                if (inside) mine.reach = max(mine.reach, abs((int)(i - j)));
                 if constexpr (PLACE)
                     if (inside) form.put_entry(i, k, j);
             }
@@ -108,46 +150,21 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, in
             count = sum_over(count, lanes);
             diagonal = sum_over(diagonal, lanes);
         }
-        if (wrong || (a.need_diagonal && !diagonal)) bad = max(bad, (unsigned long long)(a.n - i));
+        if (wrong || (a.need_diagonal && !diagonal)) mine.bad = max(mine.bad, (unsigned long long)(a.n - i));
         if (lane == 0) {
             if constexpr (PLACE) form.put_row(i, first, end);
             else strict[i] = count;
-            n_strict += count;
-            n_diagonal += diagonal;
-            squares += (unsigned long long)count * count;
-            longest = max(longest, (unsigned long long)count);
-            long_rows += count >= LONG_ROW;
+            mine.n_strict += count;
+            mine.n_diagonal += diagonal;
+            mine.squares += (unsigned long long)count * count;
+            mine.longest = max(mine.longest, (unsigned long long)count);
+            mine.long_rows += count >= LONG_ROW;
         }
     });
-    n_strict = sum_over(n_strict, 32);
-    n_diagonal = sum_over(n_diagonal, 32);
-    squares = sum_over(squares, 32);
-    long_rows = sum_over(long_rows, 32);
-    for (int o = 16; o > 0; o /= 2) {
-        bad = max(bad, __shfl_xor_sync(~0u, bad, o));
-        longest = max(longest, __shfl_xor_sync(~0u, longest, o));
-    }
-    reach = __reduce_max_sync(~0u, reach);
-    if (__any_sync(~0u, unsorted)) all.unsorted = 1;
-    if (threadIdx.x % 32 == 0) {
-        atomicMax(&all.bad, bad);
-        atomicAdd(&all.n_strict, n_strict);
-        atomicAdd(&all.n_diagonal, n_diagonal);
-        atomicAdd(&all.squares, squares);
-        atomicMax(&all.longest, longest);
-        atomicAdd(&all.long_rows, long_rows);
-        atomicMax(&all.reach, reach);
-    }
+    mine.add_to(&all);
     __syncthreads();
     if (threadIdx.x == 0) {
-        if (all.bad) atomicMax(&found->bad, all.bad);
-        atomicAdd(&found->n_strict, all.n_strict);
-        atomicAdd(&found->n_diagonal, all.n_diagonal);
-        atomicAdd(&found->squares, all.squares);
-        atomicMax(&found->longest, all.longest);
-        atomicMax(&found->reach, all.reach);
-        if (all.long_rows) atomicAdd(&found->long_rows, all.long_rows);
-        if (all.unsorted) found->unsorted = 1;
+        add_block(all, found);
         if (!PLACE && blockIdx.x == 0) strict[a.n] = 0;
     }
 }
