@@ -67,9 +67,39 @@ static void the_method_by_columns_solves_every_combination(void **state)
     product_of_everything(TRINE_TRI_SYNCFREE_CSC, big_sizes, 1);
 }
 
+/** Small integers, so that nothing is rounded: the solution of op(T) x = op(T) y is y. The other triangle holds NaN. */
+static void the_reference_solves_by_definition(void **state)
+{
+    (void)state;
+    const value y[3] = {1, 2 - _Complex_I, -3 + 2 * _Complex_I}, v[9] = {2, NAN, NAN, 3 - _Complex_I, 4 * _Complex_I, NAN, 5, 2 * _Complex_I - 1, -1};
+    int64_t offsets[] = {0, 3, 6, 9};
+    int32_t indices[] = {2, 1, 0, 0, 2, 1, 1, 0, 2}; /* unsorted */
+    for (int id = 0; id < 4; id++)
+        for (int io = 0; io < 3; io++)
+            for (int mask = 0; mask < 4; mask++) {
+                const bool upper = mask & 1, unit = mask & 2, complex_type = id >= 2;
+                const struct problem T = {.n = 3, .nnz = 9, .offsets = offsets, .indices = indices};
+                value b[3] = {0}, stored[9], x[3];
+                for (int64_t i = 0; i < 3; i++)
+                    for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
+                        const int64_t j = indices[k], row = ops[io] == TRINE_N ? i : j, column = ops[io] == TRINE_N ? j : i;
+                        value a = upper ? v[3 * j + i] : v[3 * i + j];
+                        if (!complex_type) a = creal(a) + cimag(a);
+                        put(dtypes[id], stored, k, a);
+                        if (upper ? j < i : j > i) continue;
+                        if (i == j && unit) a = 1;
+                        b[row] += (ops[io] == TRINE_H ? conj(a) : a) * (complex_type ? y[column] : creal(y[column]));
+                    }
+                for (int64_t i = 0; i < 3; i++) put(dtypes[id], x, i, b[i]);
+                reference_solve(dtypes[id], upper ? TRINE_UPPER : TRINE_LOWER, ops[io], unit ? TRINE_UNIT : TRINE_NONUNIT, &T, stored, x);
+                for (int64_t i = 0; i < 3; i++) assert_true(get(dtypes[id], x, i) == (complex_type ? y[i] : creal(y[i])));
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_reference_solves_by_definition),
         cmocka_unit_test(auto_solves_every_combination),
         cmocka_unit_test(auto_solves_every_combination_with_a_thousand_rows),
         cmocka_unit_test(the_serial_method_solves_every_combination),

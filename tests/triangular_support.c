@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/test_interface.h"
+
 /* ----------------------------------------------------------------- problem */
 
 void problem_free(struct problem *P)
@@ -84,6 +86,65 @@ void free_arrays(struct arrays *a)
 /** |z| without what cabsl does about overflow, which takes most of a test's time. */
 static long double size_of(long double re, long double im) { return im == 0 ? fabsl(re) : sqrtl(re * re + im * im); }
 
+void reference_solve(trine_dtype t, trine_uplo uplo, trine_transpose op, trine_diag diag, const struct problem *csr, const void *values, void *x)
+{
+    (t == TRINE_S   ? trine_triangular_reference_s
+     : t == TRINE_D ? trine_triangular_reference_d
+     : t == TRINE_C ? trine_triangular_reference_c
+                    : trine_triangular_reference_z)(uplo, op, diag, csr->n, csr->offsets, csr->indices, values, x);
+}
+
+/** The oracle: values as T's precision has them, and the comparison matrix M(T), |T| with its off-diagonal entries negated, for which
+ *  |T^-1| <= M(T)^-1 entry by entry. Compressed columns are read as compressed rows of the transpose. */
+struct oracle {
+    const struct problem *P;
+    trine_dtype t;
+    trine_uplo uplo;
+    trine_transpose op;
+    trine_diag diag;
+    void *values, *x;
+    double *comparison, *bound;
+};
+
+static struct oracle make_oracle(const struct problem *P, trine_dtype t, bool lower, bool unit, trine_transpose op)
+{
+    struct oracle o = {.P = P, .t = t, .uplo = lower != P->csc ? TRINE_LOWER : TRINE_UPPER, .op = op, .diag = unit ? TRINE_UNIT : TRINE_NONUNIT};
+    const bool conjugate = P->csc && op == TRINE_H; /* conj(S) with S = T^T */
+    if (P->csc) o.op = op == TRINE_N ? TRINE_T : TRINE_N;
+    o.values = malloc((size_t)(P->nnz + 1) * sizeof(value)), o.x = malloc((size_t)(P->n + 1) * sizeof(value));
+    o.comparison = malloc((size_t)(P->nnz + 1) * sizeof(double)), o.bound = malloc((size_t)(P->n + 1) * sizeof(double));
+    for (int64_t major = 0; major < P->n; major++)
+        for (int64_t k = P->offsets[major]; k < P->offsets[major + 1]; k++) {
+            put(t, o.values, k, conjugate ? conj(P->values[k]) : P->values[k]);
+            o.comparison[k] = (P->indices[k] == major ? 1 : -1) * cabs((value)get(t, o.values, k));
+        }
+    return o;
+}
+
+static void oracle_free(struct oracle *o)
+{
+    free(o->values);
+    free(o->x);
+    free(o->comparison);
+    free(o->bound);
+}
+
+/** Column j of X against the reference, which has alpha b in o->x. Both have residuals of at most 2 count eps size, row by row, so they are
+ *  M(T)^-1 times twice that apart; o->bound: count size. Another quarter for the sizes, which are those of X. */
+static void check_against_reference(struct oracle *o, const void *X, const trine_dense *x, int64_t j)
+{
+    reference_solve(o->t, o->uplo, o->op, o->diag, o->P, o->values, o->x);
+    reference_solve(TRINE_D, o->uplo, o->op == TRINE_N ? TRINE_N : TRINE_T, o->diag, o->P, o->comparison, o->bound);
+    for (int64_t i = 0; i < o->P->n; i++) {
+        const value xi = get(o->t, X, x->layout == TRINE_ROWMAJOR ? i * x->ld + j : i + j * x->ld), wanted = get(o->t, o->x, i);
+        if (!(cabs(xi - wanted) <= 5 * (double)eps_of(o->t) * o->bound[i])) {
+            print_error("row %lld, column %lld: (%g, %g), not (%g, %g) as the reference, within %g\n", (long long)i, (long long)j, creal(xi), cimag(xi),
+                        creal(wanted), cimag(wanted), 5 * (double)eps_of(o->t) * o->bound[i]);
+            fail();
+        }
+    }
+}
+
 void check_solution(const struct problem *P, trine_dtype t, bool lower, bool unit, trine_transpose op, value alpha,
                     const void *B, const trine_dense *b, const void *X, const trine_dense *x)
 {
@@ -92,6 +153,7 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
     long double *re = malloc((size_t)(n + 1) * sizeof *re), *im = malloc((size_t)(n + 1) * sizeof *im), *size = malloc((size_t)(n + 1) * sizeof *size);
     int64_t *count = malloc((size_t)(n + 1) * sizeof *count);
     value *rounded = malloc((size_t)(P->nnz + 1) * sizeof *rounded);
+    struct oracle o = make_oracle(P, t, lower, unit, op);
     put(t, scalar, 0, alpha);
     alpha = get(t, scalar, 0);
     for (int64_t k = 0; k < P->nnz; k++) {
@@ -103,6 +165,7 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
             const value bi = get(t, B, b->layout == TRINE_ROWMAJOR ? i * b->ld + j : i + j * b->ld);
             re[i] = (long double)creal(alpha) * creal(bi) - (long double)cimag(alpha) * cimag(bi);
             im[i] = (long double)creal(alpha) * cimag(bi) + (long double)cimag(alpha) * creal(bi);
+            put(t, o.x, i, (double)re[i] + (double)im[i] * _Complex_I);
             size[i] = size_of(re[i], im[i]);
             count[i] = 4;
         }
@@ -120,13 +183,17 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
                 size[to] += size_of(term_re, term_im);
                 count[to]++;
             }
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
+            o.bound[i] = (double)count[i] * (double)size[i];
             if (!(size_of(re[i], im[i]) <= 2 * (long double)count[i] * eps_of(t) * size[i])) {
                 print_error("row %lld, column %lld: residual %Lg, size %Lg, %lld entries, dtype %d op %d\n", (long long)i, (long long)j,
                             size_of(re[i], im[i]), size[i], (long long)count[i], (int)t, (int)op);
                 fail();
             }
+        }
+        check_against_reference(&o, X, x, j);
     }
+    oracle_free(&o);
     free(re);
     free(im);
     free(size);

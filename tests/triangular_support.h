@@ -51,7 +51,10 @@ struct arrays { void *offsets, *indices, *values; trine_context ctx; bool device
 trine_matrix make_matrix(trine_context ctx, const struct problem *P, trine_dtype t, bool on_device, struct arrays *a);
 void free_arrays(struct arrays *a);
 
-/** Componentwise: |alpha b - op(T) x| <= c (entries + 4) eps (|op(T)| |x| + |alpha b|), everything rounded to t first. */
+/** trine_triangular_reference_* of dtype t, with a problem's pattern in compressed rows. */
+void reference_solve(trine_dtype t, trine_uplo uplo, trine_transpose op, trine_diag diag, const struct problem *csr, const void *values, void *x);
+/** Componentwise: |alpha b - op(T) x| <= c (entries + 4) eps (|op(T)| |x| + |alpha b|), everything rounded to t first, in long double; and x is
+ *  what the reference solve gives, within what such residuals can make of the difference. */
 void check_solution(const struct problem *P, trine_dtype t, bool lower, bool unit, trine_transpose op, value alpha,
                     const void *B, const trine_dense *b, const void *X, const trine_dense *x);
 /** The methods that the device of this run has; AUTO first. */

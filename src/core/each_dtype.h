@@ -1,11 +1,23 @@
 /* Include a template once for each precision. No include guard: used as
  *
- *     #define TEMPLATE "triangular/levelset_cpu.inc"
+ *     #define TEMPLATE "triangular/cpu/solve.inc"
  *     #include "core/each_dtype.h"
  *
  * In the template: T the type, R its real type, FN(name) -> name_s, name_d, name_c, name_z; DTYPE -> TRINE_S ...;
  * IS_COMPLEX 0 or 1; CONJ(x), REAL(x), IMAG(x), ABS(x) and FMA-free arithmetic with the plain operators. TABLE(name)
- * afterwards gives { [TRINE_S] = name_s, ... }. */
+ * afterwards gives { [TRINE_S] = name_s, ... }.
+ *
+ * A template begins with what it is compiled with, for an editor or a compiler that reads it alone, in double precision:
+ *
+ *     #ifndef T
+ *     #include "triangular/cpu/solve.c"
+ *
+ *     #include "core/each_dtype_preview.h"
+ *     #endif
+ *
+ * The first of these is the file that includes the template, so that all it declares is known. What only some of the four
+ * precisions have is written in terms of T and R, not as name_s and name_d beside the template. tests/CMakeLists.txt
+ * (include_templates) compiles every template that begins so. */
 #include "core/scalar.h"
 
 #define DTYPE TRINE_S

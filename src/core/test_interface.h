@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <trine/supernodal.h>
+#include <trine/triangular.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,6 +17,19 @@ extern "C" {
 /** For tests of smaller devices on a larger one: from now on every device is taken for one of at most this compute capability (80, 86, ...)
  *  with at most so many bytes of shared memory a block; 0: as it is. Before the first context. Does nothing in a build without CUDA. */
 TRINE_API void trine_gpu_pretend(int capability, int shared_bytes);
+
+/* -------------------------------------------------------------- triangular */
+
+/** Solve op(T) x = b, T in compressed rows with 64-bit offsets, by definition (src/triangular/reference/): in float, double, float complex and
+ *  double complex. x: b before, the solution after. What is not in the triangle uplo is ignored, and with a unit diagonal the diagonal. */
+TRINE_API void trine_triangular_reference_s(trine_uplo uplo, trine_transpose op, trine_diag diag, int64_t n, const int64_t *offsets,
+                                              const int32_t *indices, const void *values, void *x);
+TRINE_API void trine_triangular_reference_d(trine_uplo uplo, trine_transpose op, trine_diag diag, int64_t n, const int64_t *offsets,
+                                              const int32_t *indices, const void *values, void *x);
+TRINE_API void trine_triangular_reference_c(trine_uplo uplo, trine_transpose op, trine_diag diag, int64_t n, const int64_t *offsets,
+                                              const int32_t *indices, const void *values, void *x);
+TRINE_API void trine_triangular_reference_z(trine_uplo uplo, trine_transpose op, trine_diag diag, int64_t n, const int64_t *offsets,
+                                              const int32_t *indices, const void *values, void *x);
 
 /* -------------------------------------------------------------- supernodal */
 

@@ -1,5 +1,5 @@
-/* The triangular plan: arguments, phases, choice of method. The work itself is in common/gather_form.c and in the backends, one
- * table of functions for the CPU and one for each GPU method. */
+/* The triangular plan: arguments, phases, choice of method. The work itself is in the backends, one table of functions for the
+ * CPU (cpu/solve.c) and one for each GPU method (cuda/syncfree_rows.cu, cuda/syncfree_columns.cu, cuda/levelset/levelset.cu). */
 #include <string.h>
 
 #include "triangular/triangular.h"
@@ -31,10 +31,8 @@ static void work_end(trine_plan_work *base)
 static void release(struct trine_plan *base)
 {
     trine_triangular plan = as_triangular(base);
-    for (int s = 0; s < SIDES; s++) {
-        if (plan->backend) plan->backend->release(plan, &plan->side[s]);
-        triangle_free(plan, &plan->side[s]);
-    }
+    for (int s = 0; s < SIDES; s++)
+        if (plan->side[s].part) plan->backend->release(plan, &plan->side[s]);
 }
 
 static trine_status solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
@@ -103,6 +101,25 @@ static trine_status find_backend(trine_triangular plan)
     return TRINE_SUCCESS;
 }
 
+/** Both directions, as far as they are announced, from T's pattern as the backend reads it. */
+static trine_status analyse_sides(trine_triangular plan, trine_matrix T)
+{
+    trine_status status = TRINE_SUCCESS;
+    void *pattern = NULL;
+    int saved;
+    trine_device_enter(plan->base.ctx, &saved);
+    TRY(plan->backend->read_pattern(plan, T, &pattern));
+    for (int side = 0; side < SIDES; side++) {
+        if (!(plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H))) continue;
+        plan->side[side].n_levels = -1;
+        TRY(plan->backend->analyse_side(plan, pattern, side));
+    }
+done:
+    plan->backend->drop_pattern(plan, pattern);
+    trine_device_leave(plan->base.ctx, saved);
+    return status;
+}
+
 /** T's size and what the options leave open. */
 static trine_status settle(trine_triangular plan, trine_matrix T)
 {
@@ -122,9 +139,9 @@ static trine_status analyse(trine_triangular plan, trine_matrix T)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(settle(plan, T));
-    TRY(plan->backend->analyse(plan, T));
+    TRY(analyse_sides(plan, T));
 
-    const struct triangle *main_side = &plan->side[plan->options.ops & TRINE_N ? SIDE_N : SIDE_T];
+    const struct triangular_side *main_side = &plan->side[plan->options.ops & TRINE_N ? SIDE_N : SIDE_T];
     plan->info.levels = main_side->n_levels;
     plan->info.min_rows_per_level = main_side->min_rows_per_level;
     plan->info.max_rows_per_level = main_side->max_rows_per_level;
@@ -153,7 +170,6 @@ trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, 
     if (!plan) return TRINE_ERR_MEMORY;
     plan->T = T;
     plan->options = *options;
-    plan->bad_row = -1;
     TRY(find_backend(plan));
     TRY(analyse(plan, T));
     TRY(trine_plan_make_own_work(&plan->base, plan->options.max_nrhs));
@@ -232,8 +248,9 @@ trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, c
     trine_status status = trine_plan_solve_begin(plan ? &plan->base : NULL, op, alpha, B, X, exec, &call);
     if (status) return status;
     const bool b_rows = call.B.layout == TRINE_ROWMAJOR, x_rows = call.X.layout == TRINE_ROWMAJOR;
+    const int side = op == TRINE_N ? SIDE_N : SIDE_T;
     const struct triangular_solve s = {
-        .side = &plan->side[op == TRINE_N ? SIDE_N : SIDE_T],
+        .side = side, .part = plan->side[side].part,
         .conjugate = op == TRINE_H && trine_dtype_is_complex(plan->base.dtype),
         .alpha = alpha, .B = call.B.data, .X = call.X.data, .nrhs = call.B.cols,
         .b_row = b_rows ? call.B.ld : 1, .b_col = b_rows ? 1 : call.B.ld,

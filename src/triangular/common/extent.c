@@ -1,5 +1,5 @@
 /* What the memory of a plan depends on, counted in one pass over the pattern. */
-#include "triangular/triangular.h"
+#include "triangular/common/pattern.h"
 
 /** Entries so far. A row is a compressed one: of CSC a column. */
 struct count {
@@ -60,7 +60,7 @@ trine_status triangle_find_extent(trine_triangular plan, trine_matrix T, struct 
         if (!on_host) TRY(trine_copy(ctx, copied, TRINE_HOST, indices + first, TRINE_DEVICE, (size_t)(last - first) * sizeof *indices));
         TRY(add_entries(offsets, on_host ? indices : copied, n, first, last, &c));
     }
-    if (plan->options.uplo == TRINE_UPLO_AUTO) TRY(triangle_set_uplo(plan, csr, c.before, c.behind));
+    if (plan->options.uplo == TRINE_UPLO_AUTO) TRY(pattern_set_uplo(plan, csr, c.before, c.behind));
     const bool lower_major = csr == (plan->options.uplo == TRINE_LOWER);
     *e = (struct triangular_extent){.n = n, .nnz = lower_major ? c.before : c.behind, .nnz_matrix = m.nnz, .on_host = on_host, .csr = csr, .ascending = c.ascending};
 done:

@@ -10,7 +10,7 @@ static const double entry_seconds = 0.5e-9;   /* an entry and its solution value
 static const double order_seconds = 1e-9;     /* a row that does not stand beside the one before */
 static const double scatter_seconds = 5e-9;   /* the same where vectors do not fit the cache: two cache lines of its own */
 static const double rhs_share = 0.3;          /* each further right-hand side, in entries */
-static const double hop_seconds = 0.4e-6;     /* from the end of a task to its successor on another thread, values included */
+static const double latency_seconds = 0.4e-6; /* from the end of a task to its successor on another thread, values included */
 static const double task_seconds = 0.03e-6;   /* a task of its own */
 static const double wait_seconds = 0.1e-6;    /* a task that needs another thread's, however long ago that ended */
 static const double team_seconds = 2e-6;      /* until the helpers are there */
@@ -25,7 +25,7 @@ static double cost_of(trine_triangular plan, int64_t entries, double extra)
     return (row_seconds + entry_seconds * (double)entries + extra) * (1 + rhs_share * (double)(plan->options.max_nrhs - 1));
 }
 
-double tasks_serial_seconds(trine_triangular plan, const struct triangle *t)
+double tasks_serial_seconds(trine_triangular plan, const struct gather_form *t)
 {
     return cost_of(plan, 0, 0) * (double)(t->n - 1) + cost_of(plan, t->nnz, 0);
 }
@@ -69,7 +69,7 @@ static void cut(struct graph *g, const double *cost, int64_t first, int64_t last
 
 /** The same for rows as they stand, but a task ends early where a row needs nothing of it: at the end of a grid line or plane, of
  *  a branch of an elimination tree. What follows is then free to run beside it. */
-static void cut_where_free(struct graph *g, const struct triangle *t, const double *cost, double size)
+static void cut_where_free(struct graph *g, const struct gather_form *t, const double *cost, double size)
 {
     double open = 0;
     for (int64_t p = 0; p < t->n; p++) {
@@ -85,34 +85,34 @@ static void cut_where_free(struct graph *g, const struct triangle *t, const doub
 }
 
 /** Rows in tasks. By level: a level that is worth it is cut into equal parts, a multiple of the threads; thin ones are joined. */
-static trine_status cut_all(trine_triangular plan, const struct triangle *t, bool by_level, struct graph *g)
+static trine_status cut_all(trine_triangular plan, const struct gather_form *t, const struct level_sets *levels, int threads, struct graph *g)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     double *cost = NULL, open = 0;
     const int64_t size = (int64_t)trine_dtype_size(plan->base.dtype);
-    const double extra = !by_level ? 0 : 2 * size * t->n * plan->options.max_nrhs > CACHE_BYTES ? scatter_seconds : order_seconds;
+    const double extra = !levels ? 0 : 2 * size * t->n * plan->options.max_nrhs > CACHE_BYTES ? scatter_seconds : order_seconds;
     TRY(ALLOC(ctx, cost, t->n));
     TRY(ALLOC(ctx, g->rows, t->n + 1));
     TRY(ALLOC(ctx, g->cost, t->n));
     for (int64_t s = 0; s < t->n; s++) {
-        const int64_t p = by_level ? t->by_level[s] : s;
+        const int64_t p = levels ? levels->positions[s] : s;
         cost[s] = cost_of(plan, t->offsets[p + 1] - t->offsets[p], extra);
     }
     g->rows[0] = g->n_tasks = 0;
-    if (!by_level) {
+    if (!levels) {
         cut_where_free(g, t, cost, smallest_task);
     } else {
-        for (int64_t l = 0; l < t->n_levels; l++) {
-            const int64_t first = t->level_offsets[l], last = t->level_offsets[l + 1];
+        for (int64_t l = 0; l < levels->count; l++) {
+            const int64_t first = levels->offsets[l], last = levels->offsets[l + 1];
             double all = 0;
             for (int64_t s = first; s < last; s++) all += cost[s];
-            if (all < plan->threads * smallest_task) { /* too thin to share */
-                cut(g, cost, first, last, plan->threads * smallest_task, &open);
+            if (all < threads * smallest_task) { /* too thin to share */
+                cut(g, cost, first, last, threads * smallest_task, &open);
                 continue;
             }
             close_task(g, first, &open);
-            const double parts = plan->threads * (double)(int64_t)(1 + all / (plan->threads * COARSER * smallest_task));
+            const double parts = threads * (double)(int64_t)(1 + all / (threads * COARSER * smallest_task));
             cut(g, cost, first, last, all / parts * (1 - 1e-12), &open);
             close_task(g, last, &open);
         }
@@ -124,7 +124,7 @@ done:
 }
 
 /** The edges of the graph: which tasks hold the rows that a task's entries name. Each pair once. */
-static trine_status find_needs(trine_triangular plan, const struct triangle *t, bool by_level, struct graph *g)
+static trine_status find_needs(trine_triangular plan, const struct gather_form *t, const struct level_sets *levels, struct graph *g)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -134,13 +134,13 @@ static trine_status find_needs(trine_triangular plan, const struct triangle *t, 
     TRY(ALLOC(ctx, g->needs_offsets, g->n_tasks + 1));
     for (int64_t k = 0; k < g->n_tasks; k++) seen[k] = -1;
     for (int64_t k = 0; k < g->n_tasks; k++)
-        for (int64_t s = g->rows[k]; s < g->rows[k + 1]; s++) task_of[by_level ? t->by_level[s] : s] = (int32_t)k;
+        for (int64_t s = g->rows[k]; s < g->rows[k + 1]; s++) task_of[levels ? levels->positions[s] : s] = (int32_t)k;
     for (int pass = 0; pass < 2; pass++) { /* count, then store */
         g->n_edges = 0;
         for (int64_t k = 0; k < g->n_tasks; k++) {
             g->needs_offsets[k] = g->n_edges;
             for (int64_t s = g->rows[k]; s < g->rows[k + 1]; s++) {
-                const int64_t p = by_level ? t->by_level[s] : s;
+                const int64_t p = levels ? levels->positions[s] : s;
                 for (int64_t e = t->offsets[p]; e < t->offsets[p + 1]; e++) {
                     const int32_t q = task_of[t->columns[e]];
                     if (q == k || seen[q] == k) continue;
@@ -287,7 +287,7 @@ static int best_thread(const struct graph *g, const struct simulation *now, cons
     int from = -1;
     for (int64_t e = g->needs_offsets[k]; e < g->needs_offsets[k + 1]; e++) {
         const int32_t q = g->needs[e];
-        const double arrival = now->end[q] + hop_seconds;
+        const double arrival = now->end[q] + latency_seconds;
         if (now->thread[q] == from) {
             if (arrival > latest) latest = arrival, own = now->end[q];
         } else if (arrival > latest) {
@@ -379,13 +379,21 @@ void tasks_free(trine_triangular plan, struct task_schedule *schedule)
     trine_free(ctx, TRINE_HOST, schedule);
 }
 
+/** What is known while lists are made, task after task in the order of their start. */
+struct knowledge {
+    int32_t *place;                /* [k]: task k's number in its thread's list */
+    int32_t *known;                /* [k * threads + i]: how many tasks of thread i have surely finished when task k ends */
+    int32_t *needed, *needed_task; /* for find_waits: [i]: so many tasks of thread i, of which that is the last */
+    int32_t *last;                 /* [i]: the last task of thread i so far, or -1 */
+};
+
 /** The waits of task k, at waits[0 ..]; how many. A thread need not wait for what it knows already: it has waited for that task or
- *  a later one of the same thread before, or for a task of a third thread that had. known[k * threads + i]: how many tasks of
- *  thread i have surely finished when task k ends; place[k]: k's number in its thread's list. */
-static int32_t find_waits(const struct graph *g, const struct simulation *s, int threads, int32_t k, const int32_t *place, int32_t *known,
-                          int32_t *needed, int32_t *needed_task, struct task_wait *waits)
+ *  a later one of the same thread before, or for a task of a third thread that had. */
+static int32_t find_waits(const struct graph *g, const struct simulation *s, int threads, int32_t k, const struct knowledge *o, struct task_wait *waits)
 {
-    int32_t count = 0, *mine = known + (int64_t)k * threads; /* holds what the thread knew after its last task */
+    const int32_t *place = o->place, *known = o->known;
+    int32_t *needed = o->needed, *needed_task = o->needed_task;
+    int32_t count = 0, *mine = o->known + (int64_t)k * threads; /* holds what the thread knew after its last task */
     memset(needed, 0, (size_t)threads * sizeof *needed);
     for (int64_t e = g->needs_offsets[k]; e < g->needs_offsets[k + 1]; e++) {
         const int32_t q = g->needs[e], from = s->thread[q];
@@ -410,7 +418,7 @@ static int32_t find_waits(const struct graph *g, const struct simulation *s, int
 static trine_status make_schedule(trine_context ctx, int threads, const struct graph *g, const struct simulation *s, struct task_schedule *out)
 {
     trine_status status = TRINE_SUCCESS;
-    int32_t *place = NULL, *known = NULL, *needed = NULL, *needed_task = NULL, *last = NULL;
+    struct knowledge o = {0};
     out->threads = threads;
     out->n_tasks = g->n_tasks;
     out->seconds = s->seconds;
@@ -418,32 +426,32 @@ static trine_status make_schedule(trine_context ctx, int threads, const struct g
     TRY(ALLOC(ctx, out->places, g->n_tasks));
     TRY(CALLOC(ctx, out->slot_offsets, threads + 1));
     TRY(ALLOC(ctx, out->waits, g->n_edges));
-    TRY(ALLOC(ctx, place, g->n_tasks));
-    TRY(CALLOC(ctx, known, g->n_tasks * threads));
-    TRY(ALLOC(ctx, needed, threads));
-    TRY(ALLOC(ctx, needed_task, threads));
-    TRY(ALLOC(ctx, last, threads));
-    for (int i = 0; i < threads; i++) last[i] = -1;
+    TRY(ALLOC(ctx, o.place, g->n_tasks));
+    TRY(CALLOC(ctx, o.known, g->n_tasks * threads));
+    TRY(ALLOC(ctx, o.needed, threads));
+    TRY(ALLOC(ctx, o.needed_task, threads));
+    TRY(ALLOC(ctx, o.last, threads));
+    for (int i = 0; i < threads; i++) o.last[i] = -1;
     for (int64_t k = 0; k < g->n_tasks; k++) out->slot_offsets[s->thread[k] + 1]++;
     for (int i = 0; i < threads; i++) out->slot_offsets[i + 1] += out->slot_offsets[i];
-    for (int64_t o = 0; o < g->n_tasks; o++) { /* in the order of their start, so that what a task needs comes before it */
-        const int32_t k = s->started[o], me = s->thread[k];
-        int32_t *mine = known + (int64_t)k * threads;
-        if (last[me] >= 0) memcpy(mine, known + (int64_t)last[me] * threads, (size_t)threads * sizeof *mine);
-        place[k] = mine[me];
+    for (int64_t at = 0; at < g->n_tasks; at++) { /* in the order of their start, so that what a task needs comes before it */
+        const int32_t k = s->started[at], me = s->thread[k];
+        int32_t *mine = o.known + (int64_t)k * threads;
+        if (o.last[me] >= 0) memcpy(mine, o.known + (int64_t)o.last[me] * threads, (size_t)threads * sizeof *mine);
+        o.place[k] = mine[me];
         mine[me]++; /* nobody waits for itself */
-        const int32_t n_waits = find_waits(g, s, threads, k, place, known, needed, needed_task, out->waits + out->n_waits);
-        out->slots[out->slot_offsets[me] + place[k]] = (struct task_slot){g->rows[k], g->rows[k + 1], out->n_waits, n_waits};
+        const int32_t n_waits = find_waits(g, s, threads, k, &o, out->waits + out->n_waits);
+        out->slots[out->slot_offsets[me] + o.place[k]] = (struct task_slot){g->rows[k], g->rows[k + 1], out->n_waits, n_waits};
         out->n_waits += n_waits;
-        out->places[k] = (struct task_place){me, place[k]};
-        last[me] = k;
+        out->places[k] = (struct task_place){me, o.place[k]};
+        o.last[me] = k;
     }
 done:
-    trine_free(ctx, TRINE_HOST, place);
-    trine_free(ctx, TRINE_HOST, known);
-    trine_free(ctx, TRINE_HOST, needed);
-    trine_free(ctx, TRINE_HOST, needed_task);
-    trine_free(ctx, TRINE_HOST, last);
+    trine_free(ctx, TRINE_HOST, o.place);
+    trine_free(ctx, TRINE_HOST, o.known);
+    trine_free(ctx, TRINE_HOST, o.needed);
+    trine_free(ctx, TRINE_HOST, o.needed_task);
+    trine_free(ctx, TRINE_HOST, o.last);
     return status;
 }
 
@@ -463,7 +471,7 @@ void tasks_bound(trine_triangular plan, int64_t n, int64_t nnz, int64_t *kept, i
     *meanwhile = graph + n * 8 + simulation + (simulator > known ? simulator : known);
 }
 
-trine_status tasks_schedule(trine_triangular plan, const struct triangle *t, bool by_level, struct task_schedule **out)
+trine_status tasks_schedule(trine_triangular plan, const struct gather_form *t, const struct level_sets *levels, int threads, struct task_schedule **out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -471,21 +479,21 @@ trine_status tasks_schedule(trine_triangular plan, const struct triangle *t, boo
     struct simulation s = {0};
     struct task_schedule *best = NULL;
     *out = NULL;
-    TRY(cut_all(plan, t, by_level, &g));
-    TRY(find_needs(plan, t, by_level, &g));
+    TRY(cut_all(plan, t, levels, threads, &g));
+    TRY(find_needs(plan, t, levels, &g));
     TRY(ALLOC(ctx, s.thread, g.n_tasks));
     TRY(ALLOC(ctx, s.started, g.n_tasks));
     TRY(ALLOC(ctx, s.end, g.n_tasks));
     for (double size = COARSER * smallest_task;; size *= COARSER) {
-        TRY(simulate(ctx, plan->threads, &g, &s));
+        TRY(simulate(ctx, threads, &g, &s));
         trine_log(ctx, 3, "triangular: %lld tasks, %lld edges, %s: %.4g ms expected", (long long)g.n_tasks, (long long)g.n_edges,
-                  by_level ? "by level" : "as given", 1e3 * s.seconds);
+                  levels ? "by level" : "as given", 1e3 * s.seconds);
         if (!best || s.seconds < best->seconds) {
             tasks_free(plan, best);
             TRY((best = trine_host_calloc(ctx, 1, sizeof *best)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
-            TRY(make_schedule(ctx, plan->threads, &g, &s, best));
+            TRY(make_schedule(ctx, threads, &g, &s, best));
         }
-        if (g.n_tasks < COARSER * plan->threads || size > s.seconds) break;
+        if (g.n_tasks < COARSER * threads || size > s.seconds) break;
         TRY(coarsen(ctx, &g, size));
     }
     *out = best;

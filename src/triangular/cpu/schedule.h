@@ -2,7 +2,7 @@
 #ifndef TRINE_TRIANGULAR_CPU_SCHEDULE_H
 #define TRINE_TRIANGULAR_CPU_SCHEDULE_H
 
-#include "triangular/triangular.h"
+#include "triangular/common/levels.h"
 
 /** Wait until `count` tasks of a list are finished. */
 struct task_wait {
@@ -38,13 +38,12 @@ struct task_schedule {
     double seconds;            /* of a solve, as simulated */
 };
 
-/** Cut the rows into tasks, find which task needs which, and deal them out to the context's threads so that a simulated solve ends
- *  early; the best of several sizes of tasks. by_level: rows in the order t->by_level, tasks ending with a level unless that is
- *  thin; else as they stand. Nothing of t is changed.
+/** Cut the rows into tasks, find which task needs which, and deal them out to `threads` threads so that a simulated solve ends early; the
+ *  best of several sizes of tasks. levels: rows in the order of these, tasks ending with a level unless that is thin; NULL: as they stand.
  *  Park, Smelyanskiy, Sundaram and Dubey 2014: point-to-point waits, and only those that another one does not imply. */
-trine_status tasks_schedule(trine_triangular plan, const struct triangle *t, bool by_level, struct task_schedule **out);
+trine_status tasks_schedule(trine_triangular plan, const struct gather_form *t, const struct level_sets *levels, int threads, struct task_schedule **out);
 /** Seconds of a solve by one thread, rows as they stand, on the scale of task_schedule.seconds. */
-double tasks_serial_seconds(trine_triangular plan, const struct triangle *t);
+double tasks_serial_seconds(trine_triangular plan, const struct gather_form *t);
 /** Upper bounds for a triangle of n rows and nnz off-diagonal entries: bytes of a schedule, and of what tasks_schedule takes beside it. */
 void tasks_bound(trine_triangular plan, int64_t n, int64_t nnz, int64_t *kept, int64_t *meanwhile);
 void tasks_free(trine_triangular plan, struct task_schedule *schedule);

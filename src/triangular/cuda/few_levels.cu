@@ -196,12 +196,12 @@ trine_status cut_long_rows(trine_triangular plan, const device_triangle *d, leve
     if (!parts) FAIL(TRINE_ERR_MEMORY, "no memory for %lld parts of long rows", (long long)out->n_parts);
     for (int64_t i = 0, slot = 0; i < n_rows; i++) {
         const int64_t length = rows[i].end - rows[i].first;
-        const int32_t pieces = (int32_t)((length + PART - 1) / PART);
-        for (int32_t k = 0; k < pieces; k++) {
+        const int32_t n_parts = (int32_t)((length + PART - 1) / PART);
+        for (int32_t k = 0; k < n_parts; k++) {
             const int64_t first = rows[i].first + k * PART, end = first + PART < rows[i].end ? first + PART : rows[i].end;
-            parts[slot + k] = {first, end, (int32_t)rows[i].row, (int32_t)i, k, pieces, (int32_t)slot};
+            parts[slot + k] = {first, end, (int32_t)rows[i].row, (int32_t)i, k, n_parts, (int32_t)slot};
         }
-        slot += pieces;
+        slot += n_parts;
         *squares += (double)length * (double)length;
         *entries += length;
     }

@@ -22,7 +22,7 @@ struct entry {
 struct form_args {
     device_pattern m;
     device_triangle d;
-    bool lower;
+    bool lower, forward;
     int32_t *keys;             /* NULL: the form goes along the compressed rows */
     entry *entries;
     int lanes;
@@ -35,10 +35,10 @@ __global__ void __launch_bounds__(THREADS) place_entries(const form_args a)
     auto before = [&](int64_t i) { return a.m.start[i] - i * a.m.step; };
     for_each_row(n, a.lanes, [&](int64_t i) { return before(i + 1) - before(i); }, [&](int64_t i, int lane, int lanes) {
         const int64_t earlier = before(i), count = before(i + 1) - earlier;
-        const int64_t first = a.lower ? a.m.offsets[i] : a.m.offsets[i + 1] - count, p = a.m.forward ? i : n - 1 - i;
+        const int64_t first = a.lower ? a.m.offsets[i] : a.m.offsets[i + 1] - count, p = a.forward ? i : n - 1 - i;
         for (int64_t s = lane; s < count; s += lanes) {
-            const int64_t k = first + s, j = a.m.indices[k], at = a.m.forward ? earlier + s : total - 1 - earlier - s;
-            const int32_t minor = (int32_t)(a.m.forward ? j : n - 1 - j);
+            const int64_t k = first + s, j = a.m.indices[k], at = a.forward ? earlier + s : total - 1 - earlier - s;
+            const int32_t minor = (int32_t)(a.forward ? j : n - 1 - j);
             const int64_t source = a.m.source ? a.m.source[k] : k;
             if (a.keys) {
                 a.keys[at] = minor;
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(THREADS) place_entries(const form_args a)
                 const int64_t k = a.lower ? first + count : first - 1;
                 a.d.pivot_source[p] = a.m.source ? a.m.source[k] : k;
             }
-            if (!a.keys) a.d.offsets[p + 1] = a.m.forward ? earlier + count : total - earlier;
+            if (!a.keys) a.d.offsets[p + 1] = a.forward ? earlier + count : total - earlier;
             if (p == 0) a.d.offsets[0] = 0;
         }
     });
@@ -118,7 +118,7 @@ int64_t pattern_transpose_bytes(int64_t n, int64_t nnz)
 }
 
 /** Both forms, once the pattern has been looked at. */
-static trine_status place_form(trine_triangular plan, const device_pattern *m, bool along, device_triangle *d)
+static trine_status place_form(trine_triangular plan, const device_pattern *m, bool along, bool forward, device_triangle *d)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -143,7 +143,7 @@ static trine_status place_form(trine_triangular plan, const device_pattern *m, b
             temporary = s.take<char>((int64_t)bytes);
         }));
     }
-    place_entries<<<device_blocks_for(plan, m->n * lanes), THREADS, 0, stream>>>({*m, *d, m->lower_major, keys[0], entries[0], lanes});
+    place_entries<<<device_blocks_for(plan, m->n * lanes), THREADS, 0, stream>>>({*m, *d, m->lower_major, forward, keys[0], entries[0], lanes});
     TRY(GPU_LAUNCHED("placing the entries"));
     d->squares = m->squares, d->longest_row = m->longest, d->long_rows = m->long_rows;
     if (!along) {
@@ -163,20 +163,25 @@ done:
     return status;
 }
 
-trine_status device_pattern_build(trine_triangular plan, device_pattern *m, triangle_form form, device_triangle *d)
+/** The compressed rows are rows of what is solved. */
+static bool is_along_rows(const device_pattern *m, int side) { return m->csr == (side == SIDE_N); }
+
+bool device_pattern_is_forward(const device_pattern *m, int side) { return is_along_rows(m, side) == m->lower_major; }
+
+trine_status device_form_build(trine_triangular plan, device_pattern *m, int side, triangle_form form, device_triangle *d)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool along = m->along_rows == (form == BY_ROWS);
-    bool placed = false;
-    if (!m->inspected) TRY(pattern_inspect(plan, m, along ? d : nullptr, &placed));
-    if (placed) d->squares = m->squares, d->longest_row = m->longest, d->long_rows = m->long_rows;
-    else TRY(place_form(plan, m, along, d));
+    const bool along = is_along_rows(m, side) == (form == BY_ROWS), forward = device_pattern_is_forward(m, side);
+    pattern_placement place = {along ? d : nullptr, forward, false};
+    if (!m->inspected) TRY(pattern_inspect(plan, m, &place));
+    if (place.done) d->squares = m->squares, d->longest_row = m->longest, d->long_rows = m->long_rows;
+    else TRY(place_form(plan, m, along, forward, d));
     d->reach = m->reach;
 done:
     return status;
 }
 
-trine_status device_pattern_count_in_degrees(trine_triangular plan, const device_triangle *columns, int group, int32_t *in_degree, int32_t *near_degree)
+trine_status device_form_count_in_degrees(trine_triangular plan, const device_triangle *columns, int group, int32_t *in_degree, int32_t *near_degree)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -188,41 +193,5 @@ trine_status device_pattern_count_in_degrees(trine_triangular plan, const device
     TRY(GPU_LAUNCHED("counting in-degrees"));
     TRY(trine_device_synchronize(ctx, ctx->stream));
 done:
-    return status;
-}
-
-trine_status device_analyse(trine_triangular plan, trine_matrix T)
-{
-    trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->base.ctx;
-    device_pattern m = {};
-    trine_matrix_info info;
-    int saved;
-    trine_matrix_get_info(T, &info);
-    trine_matrix_get_arrays(T, &m.offsets, &m.indices, nullptr);
-    m.n = info.n_rows, m.nnz = info.nnz;
-    m.csr = info.format == TRINE_CSR;
-    plan->pattern = &m;
-    trine_device_enter(ctx, &saved);
-    if (info.space == TRINE_HOST) {
-        TRY(trine_device_upload(ctx, m.offsets, (size_t)(m.n + 1) * sizeof *m.offsets, &m.owned[0]));
-        TRY(trine_device_upload(ctx, m.indices, (size_t)m.nnz * sizeof *m.indices, &m.owned[1]));
-        m.offsets = (const int64_t *)m.owned[0];
-        m.indices = (const int32_t *)m.owned[1];
-    }
-    TRY(pattern_settle_uplo(plan, &m));
-    for (int side = 0; side < SIDES; side++) {
-        if (!(plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H))) continue;
-        struct triangle *t = &plan->side[side];
-        t->n = m.n, t->n_levels = -1;
-        m.along_rows = m.csr == (side == SIDE_N);
-        m.forward = m.along_rows == m.lower_major;
-        TRY(plan->backend->prepare(plan, t));
-        t->nnz = m.n_strict;
-    }
-done:
-    plan->pattern = nullptr;
-    for (void *p : m.owned) trine_free(ctx, TRINE_DEVICE, p);
-    trine_device_leave(ctx, saved);
     return status;
 }

@@ -57,6 +57,50 @@ struct placement {
     }
 };
 
+/** What a thread has found. */
+struct row_findings {
+    unsigned long long bad = 0, n_strict = 0, n_diagonal = 0, squares = 0, longest = 0, long_rows = 0;
+    int reach = 0;
+    bool unsorted = false;
+
+    /** The whole warp's findings, to the block's. */
+    __device__ __forceinline__ void add_to(pattern_report *all)
+    {
+        n_strict = sum_over(n_strict, 32);
+        n_diagonal = sum_over(n_diagonal, 32);
+        squares = sum_over(squares, 32);
+        long_rows = sum_over(long_rows, 32);
+        for (int o = 16; o > 0; o /= 2) {
+            bad = max(bad, __shfl_xor_sync(~0u, bad, o));
+            longest = max(longest, __shfl_xor_sync(~0u, longest, o));
+        }
+        reach = __reduce_max_sync(~0u, reach);
+        if (__any_sync(~0u, unsorted)) all->unsorted = 1;
+        if (threadIdx.x % 32 == 0) {
+            atomicMax(&all->bad, bad);
+            atomicAdd(&all->n_strict, n_strict);
+            atomicAdd(&all->n_diagonal, n_diagonal);
+            atomicAdd(&all->squares, squares);
+            atomicMax(&all->longest, longest);
+            atomicAdd(&all->long_rows, long_rows);
+            atomicMax(&all->reach, reach);
+        }
+    }
+};
+
+/** A block's findings, to those of all. */
+__device__ __forceinline__ void add_block(const pattern_report &all, pattern_report *found)
+{
+    if (all.bad) atomicMax(&found->bad, all.bad);
+    atomicAdd(&found->n_strict, all.n_strict);
+    atomicAdd(&found->n_diagonal, all.n_diagonal);
+    atomicAdd(&found->squares, all.squares);
+    atomicMax(&found->longest, all.longest);
+    atomicMax(&found->reach, all.reach);
+    if (all.long_rows) atomicAdd(&found->long_rows, all.long_rows);
+    if (all.unsorted) found->unsorted = 1;
+}
+
 /** strict: entries of every row in the strict triangle, and a 0 behind them. PLACE: into a form at once instead. */
 template <bool PLACE>
 __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, int64_t *strict, const placement form, pattern_report *found)
@@ -65,9 +109,7 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, in
     __shared__ int block_count, block_diagonal; /* of a long row */
     if (threadIdx.x == 0) all = {};
     __syncthreads();
-    unsigned long long bad = 0, n_strict = 0, n_diagonal = 0, squares = 0, longest = 0, long_rows = 0;
-    int reach = 0;
-    bool unsorted = false;
+    row_findings mine;
     auto bounded = [&](int64_t i) { return a.offsets[i] >= 0 && a.offsets[i + 1] <= a.nnz ? a.offsets[i + 1] - a.offsets[i] : (int64_t)-1; };
     for_each_row(a.n, a.lanes, bounded, [&](int64_t i, int lane, int lanes) {
         const int64_t first = a.offsets[i], end = first + bounded(i);
@@ -86,12 +128,12 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, in
                 const int64_t k = k0 + u * lanes, j = here[u];
                 if (k >= end) break;
                 wrong |= behind[u] == j;
-                unsorted |= behind[u] < j;
+                mine.unsorted |= behind[u] < j;
                 const bool inside = a.lower ? j < i : j > i;
                 wrong |= j < 0 || j >= a.n || (a.need_triangle && !inside && j != i);
                 diagonal += j == i;
                 count += inside;
-                if (inside) reach = max(reach, abs((int)(i - j)));
+                if (inside) mine.reach = max(mine.reach, abs((int)(i - j)));
                 if constexpr (PLACE)
                     if (inside) form.put_entry(i, k, j);
             }
@@ -109,46 +151,21 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, in
             count = sum_over(count, lanes);
             diagonal = sum_over(diagonal, lanes);
         }
-        if (wrong || (a.need_diagonal && !diagonal)) bad = max(bad, (unsigned long long)(a.n - i));
+        if (wrong || (a.need_diagonal && !diagonal)) mine.bad = max(mine.bad, (unsigned long long)(a.n - i));
         if (lane == 0) {
             if constexpr (PLACE) form.put_row(i, first, end);
             else strict[i] = count;
-            n_strict += count;
-            n_diagonal += diagonal;
-            squares += (unsigned long long)count * count;
-            longest = max(longest, (unsigned long long)count);
-            long_rows += count >= LONG_ROW;
+            mine.n_strict += count;
+            mine.n_diagonal += diagonal;
+            mine.squares += (unsigned long long)count * count;
+            mine.longest = max(mine.longest, (unsigned long long)count);
+            mine.long_rows += count >= LONG_ROW;
         }
     });
-    n_strict = sum_over(n_strict, 32);
-    n_diagonal = sum_over(n_diagonal, 32);
-    squares = sum_over(squares, 32);
-    long_rows = sum_over(long_rows, 32);
-    for (int o = 16; o > 0; o /= 2) {
-        bad = max(bad, __shfl_xor_sync(~0u, bad, o));
-        longest = max(longest, __shfl_xor_sync(~0u, longest, o));
-    }
-    reach = __reduce_max_sync(~0u, reach);
-    if (__any_sync(~0u, unsorted)) all.unsorted = 1;
-    if (threadIdx.x % 32 == 0) {
-        atomicMax(&all.bad, bad);
-        atomicAdd(&all.n_strict, n_strict);
-        atomicAdd(&all.n_diagonal, n_diagonal);
-        atomicAdd(&all.squares, squares);
-        atomicMax(&all.longest, longest);
-        atomicAdd(&all.long_rows, long_rows);
-        atomicMax(&all.reach, reach);
-    }
+    mine.add_to(&all);
     __syncthreads();
     if (threadIdx.x == 0) {
-        if (all.bad) atomicMax(&found->bad, all.bad);
-        atomicAdd(&found->n_strict, all.n_strict);
-        atomicAdd(&found->n_diagonal, all.n_diagonal);
-        atomicAdd(&found->squares, all.squares);
-        atomicMax(&found->longest, all.longest);
-        atomicMax(&found->reach, all.reach);
-        if (all.long_rows) atomicAdd(&found->long_rows, all.long_rows);
-        if (all.unsorted) found->unsorted = 1;
+        add_block(all, found);
         if (!PLACE && blockIdx.x == 0) strict[a.n] = 0;
     }
 }
@@ -182,7 +199,7 @@ trine_status explain(trine_triangular plan, const device_pattern *m, int64_t row
     if (!seen || !indices) status = TRINE_ERR_MEMORY;
     if (!status && ends[0] >= 0 && ends[0] < ends[1] && ends[1] <= m->nnz)
         status = trine_copy(ctx, indices, TRINE_HOST, m->indices + ends[0], TRINE_DEVICE, (size_t)(ends[1] - ends[0]) * sizeof *indices);
-    if (!status) status = triangle_check_row(plan, &pattern, row, ends[0], ends[1], indices, seen, &nnz);
+    if (!status) status = pattern_check_row(plan, &pattern, row, ends[0], ends[1], indices, seen, &nnz);
     if (!status) status = trine_fail(TRINE_ERR_STRUCTURE, "row %lld changed during the analysis", (long long)row);
 done:
     trine_free(ctx, TRINE_HOST, seen);
@@ -251,7 +268,8 @@ trine_status pattern_read_back(trine_triangular plan, const pattern_report *from
     return status ? status : trine_device_synchronize(plan->base.ctx, plan->base.ctx->stream);
 }
 
-trine_status pattern_settle_uplo(trine_triangular plan, device_pattern *m)
+/** Lower or upper, where the options leave it to the pattern. */
+static trine_status settle_uplo(trine_triangular plan, device_pattern *m)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -264,12 +282,42 @@ trine_status pattern_settle_uplo(trine_triangular plan, device_pattern *m)
         find_triangles<<<device_blocks_for(plan, m->n * a.lanes), THREADS, 0, (gpuStream_t)ctx->stream>>>(a, on_device);
         TRY(GPU_LAUNCHED("the look for triangles"));
         TRY(pattern_read_back(plan, on_device, &found));
-        TRY(triangle_set_uplo(plan, m->csr, found.lower, found.upper));
+        TRY(pattern_set_uplo(plan, m->csr, found.lower, found.upper));
     }
     m->lower_major = m->csr == (*uplo == TRINE_LOWER);
 done:
     trine_free(ctx, TRINE_DEVICE, on_device);
     return status;
+}
+
+trine_status device_pattern_read(trine_triangular plan, trine_matrix T, void **pattern)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->base.ctx;
+    trine_matrix_info info;
+    device_pattern *const m = (device_pattern *)(*pattern = trine_host_calloc(ctx, 1, sizeof *m));
+    if (!m) return TRINE_ERR_MEMORY;
+    trine_matrix_get_info(T, &info);
+    trine_matrix_get_arrays(T, &m->offsets, &m->indices, nullptr);
+    m->n = info.n_rows, m->nnz = info.nnz;
+    m->csr = info.format == TRINE_CSR;
+    if (info.space == TRINE_HOST) {
+        TRY(trine_device_upload(ctx, m->offsets, (size_t)(m->n + 1) * sizeof *m->offsets, &m->owned[0]));
+        TRY(trine_device_upload(ctx, m->indices, (size_t)m->nnz * sizeof *m->indices, &m->owned[1]));
+        m->offsets = (const int64_t *)m->owned[0];
+        m->indices = (const int32_t *)m->owned[1];
+    }
+    TRY(settle_uplo(plan, m));
+done:
+    return status;
+}
+
+void device_pattern_drop(trine_triangular plan, void *pattern)
+{
+    device_pattern *const m = (device_pattern *)pattern;
+    if (!m) return;
+    for (void *p : m->owned) trine_free(plan->base.ctx, TRINE_DEVICE, p);
+    trine_free(plan->base.ctx, TRINE_HOST, m);
 }
 
 /** Where the entries of every row start, where the offsets do not say it: by counting. */
@@ -295,7 +343,7 @@ done:
     return status;
 }
 
-trine_status pattern_inspect(trine_triangular plan, device_pattern *m, device_triangle *place, bool *placed)
+trine_status pattern_inspect(trine_triangular plan, device_pattern *m, pattern_placement *place)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -314,20 +362,20 @@ trine_status pattern_inspect(trine_triangular plan, device_pattern *m, device_tr
     });
     m->owned[3] = kept.base;
     TRY(status);
-    *placed = place && need_diagonal && m->n && m->nnz >= m->n;
-    if (*placed) TRY(device_triangle_allocate(plan, place, m->n, m->nnz - m->n));
+    place->done = place->d && need_diagonal && m->n && m->nnz >= m->n;
+    if (place->done) TRY(device_triangle_allocate(plan, place->d, m->n, m->nnz - m->n));
     for (;;) {
         TRY(trine_device_fill_async(ctx, on_device, 0, sizeof found, ctx->stream));
-        if (*placed) inspect_rows<true><<<blocks, THREADS, 0, stream>>>(a, nullptr, {*place, m->n, m->nnz - m->n, m->lower_major, m->forward}, on_device);
+        if (place->done) inspect_rows<true><<<blocks, THREADS, 0, stream>>>(a, nullptr, {*place->d, m->n, m->nnz - m->n, m->lower_major, place->forward}, on_device);
         else inspect_rows<false><<<blocks, THREADS, 0, stream>>>(a, strict, {}, on_device);
         TRY(GPU_LAUNCHED("the look at the pattern"));
         TRY(pattern_read_back(plan, on_device, &found));
         if (found.bad) TRY(explain(plan, m, m->n - (int64_t)found.bad));
         alone = (int64_t)found.n_strict == m->nnz || ((int64_t)found.n_strict + m->n == m->nnz && (int64_t)found.n_diagonal == m->n);
-        if (!found.unsorted && (alone || !*placed)) break;
+        if (!found.unsorted && (alone || !place->done)) break;
         if (found.unsorted) TRY(sort_rows(plan, m, a));
-        if (*placed) device_triangle_release(plan, place);
-        *placed = false;
+        if (place->done) device_triangle_release(plan, place->d);
+        place->done = false;
         a.indices = m->indices;
     }
     m->n_strict = (int64_t)found.n_strict;

@@ -1,4 +1,4 @@
-/* T's pattern on the device while it is analysed: inside of cuda/pattern.cu (checks) and cuda/forms.cu (forms). */
+/* T's pattern on the device while it is analysed: read and checked by cuda/pattern.cu, brought into solve order by cuda/forms.cu. */
 #ifndef TRINE_TRIANGULAR_CUDA_PATTERN_H
 #define TRINE_TRIANGULAR_CUDA_PATTERN_H
 
@@ -16,7 +16,6 @@ struct device_pattern {
     int64_t longest, long_rows;
     double squares;
     int reach;
-    bool along_rows, forward;  /* of the side that is being analysed: compressed rows are rows of what is solved; it is lower */
     void *owned[5];
 };
 
@@ -41,10 +40,13 @@ template <typename V> __device__ V sum_over(V v, int lanes)
 int pattern_bits(int64_t count);           /* of a key below count */
 trine_status pattern_read_back(trine_triangular plan, const pattern_report *from, pattern_report *to);
 
-/** Lower or upper, where the options leave it to the pattern. */
-trine_status pattern_settle_uplo(trine_triangular plan, device_pattern *m);
-/** Check the pattern, sort its rows if need be, find where every row's entries start. place: NULL, or a form along the
- *  compressed rows, which the same pass fills if it can; *placed says whether it could. */
-trine_status pattern_inspect(trine_triangular plan, device_pattern *m, device_triangle *place, bool *placed);
+/** A form along the compressed rows that the pass over them fills at once, if it can. */
+struct pattern_placement {
+    device_triangle *d;        /* NULL: not wanted */
+    bool forward;              /* the row at position p is row p, or n - 1 - p */
+    bool done;
+};
+/** Check the pattern, sort its rows if need be, find where every row's entries start. */
+trine_status pattern_inspect(trine_triangular plan, device_pattern *m, pattern_placement *place);
 
 #endif

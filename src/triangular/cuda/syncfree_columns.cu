@@ -49,7 +49,7 @@ template <typename T> __device__ inline divisor<T> pivot_of(const solve_args<T> 
 }
 
 /** Algorithm 3, one right-hand side. SCRATCHPAD: what the block's columns add to each other's rows stays in shared memory,
- *  where a hop from warp to warp takes a quarter of the time. The paper compares the sum of both counters with the in-degree;
+ *  where the latency from warp to warp is a quarter. The paper compares the sum of both counters with the in-degree;
  *  here each has its own target, so that a warp does not go to global memory for every look at shared memory. */
 template <typename T, bool SCRATCHPAD> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_columns(const solve_args<T> a)
 {
@@ -198,7 +198,7 @@ trine_status memory(trine_triangular plan, const triangular_extent *e, triangula
 
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
 {
-    const device_side *d = (const device_side *)s->side->device;
+    const device_side *d = (const device_side *)s->part;
     const trine_triangular_options *o = &plan->options;
     gpuStream_t stream = (gpuStream_t)s->stream;
     char *buffer = (char *)s->work->base.buffer;
@@ -229,34 +229,33 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
     return device_solve_run(plan, s, run);
 }
 
-/* ----------------------------------------------------------------- prepare */
+/* ---------------------------------------------------------------- analysis */
 
-trine_status prepare(trine_triangular plan, struct triangle *t)
+trine_status analyse_side(trine_triangular plan, void *pattern, int side)
 {
     trine_status status = TRINE_SUCCESS;
-    device_side *d;
-    TRY(device_side_create(plan, t, sizeof *d, BY_COLUMNS));
-    d = (device_side *)t->device;
+    device_side *const d = (device_side *)(plan->side[side].part = trine_host_calloc(plan->base.ctx, 1, sizeof *d));
+    if (!d) return TRINE_ERR_MEMORY;
+    TRY(device_form_build(plan, (device_pattern *)pattern, side, BY_COLUMNS, &d->base));
     TRY(arena_allocate(plan->base.ctx, &d->degrees, [&](arena &a) {
         d->in_degree = a.take<int32_t>(plan->base.n);
         d->near_degree = plan->options.csc.scratchpad != 2 ? a.take<int32_t>(plan->base.n) : nullptr;
     }));
     plan->info.bytes += (int64_t)d->degrees.used;
-    TRY(device_pattern_count_in_degrees(plan, &d->base, warps_per_block(plan), d->in_degree, d->near_degree));
+    TRY(device_form_count_in_degrees(plan, &d->base, warps_per_block(plan), d->in_degree, d->near_degree));
     TRY(device_triangle_allocate_numbers(plan, &d->base));
 done:
     return status; /* what has been allocated so far goes with the plan */
 }
 
-void release(trine_triangular plan, struct triangle *t)
+void release(trine_triangular plan, struct triangular_side *side)
 {
-    device_side *d = (device_side *)t->device;
-    if (!d) return;
+    device_side *d = (device_side *)side->part;
     trine_free(plan->base.ctx, TRINE_DEVICE, d->degrees.base);
-    device_side_release(plan, t);
+    device_part_release(plan, side);
 }
 
 } // namespace
 
 extern "C" const struct triangular_backend triangular_syncfree_csc = {
-    device_analyse, prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, memory, nullptr, solve, true};
+    device_pattern_read, analyse_side, device_pattern_drop, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, memory, nullptr, solve, true};

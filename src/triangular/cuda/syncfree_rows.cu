@@ -26,14 +26,12 @@ template <int R, int E, int V, typename T> void launch_chains(const row_shape *s
 }
 
 /** Chunks are cut for one right-hand side with four lanes a row and more, or for several and a warp a row. */
-template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_args<T> &a, gpuStream_t stream, bool chains = false)
+template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_args<T> &a, gpuStream_t stream)
 {
     const int64_t rows = (int64_t)s->warps * (32 / (R * E));
     a.chunks = s->chunks;
     a.n_chunks = s->chunks ? s->n_chunks : (a.n - a.first + rows - 1) / rows;
     const unsigned blocks = blocks_for_tickets(s, a.n_chunks * ((a.nrhs + R * V - 1) / (R * V)));
-    if constexpr (R * V == 1 && E <= MOST_CHAIN_LANES)
-        if (chains) return launch_chains<R, E, V>(s, a, stream);
     if constexpr (V == 1 && (R == 1 ? E >= 4 : R * E == 32))
         if (s->chunks) return solve_rows<T, R, E, V, true><<<blocks, 32 * s->warps, 0, stream>>>(a);
     solve_rows<T, R, E, V, false><<<blocks, 32 * s->warps, 0, stream>>>(a);
@@ -53,8 +51,8 @@ size_t levels_room_at(trine_triangular plan, int64_t nrhs) { return (states_byte
 size_t levels_room(trine_triangular plan)
 {
     size_t most = 0;
-    for (const struct triangle &t : plan->side) {
-        const size_t bytes = t.device ? few_levels_room(plan, &((const syncfree_csr_side *)t.device)->launches) : 0;
+    for (const struct triangular_side &side : plan->side) {
+        const size_t bytes = side.part ? few_levels_room(plan, &((const syncfree_csr_side *)side.part)->launches) : 0;
         if (bytes > most) most = bytes;
     }
     return most;
@@ -105,13 +103,51 @@ done:
 template <typename T> void launch_one(const row_shape *one, rows_args<T> &a, gpuStream_t stream, bool chains)
 {
     switch (one->lanes) {
-    case 1: launch<1, 1, 1>(one, a, stream, chains); break;
-    case 2: launch<1, 2, 1>(one, a, stream, chains); break;
-    case 4: launch<1, 4, 1>(one, a, stream, chains); break;
+    case 1: chains ? launch_chains<1, 1, 1>(one, a, stream) : launch<1, 1, 1>(one, a, stream); break;
+    case 2: chains ? launch_chains<1, 2, 1>(one, a, stream) : launch<1, 2, 1>(one, a, stream); break;
+    case 4: chains ? launch_chains<1, 4, 1>(one, a, stream) : launch<1, 4, 1>(one, a, stream); break;
     case 8: launch<1, 8, 1>(one, a, stream); break;
     case 16: launch<1, 16, 1>(one, a, stream); break;
     default: launch<1, 32, 1>(one, a, stream); break;
     }
+}
+
+/* What a kernel for several right-hand sides asks for. */
+enum { CHAINS = 1, ONE_LANE = 2, EVEN = 4, PAIRS = 8, LONG_ROWS = 16, SLIM = 32, SHORT_ROWS = 64 };
+
+template <typename T> struct launcher {
+    unsigned asks;           /* all of these */
+    int64_t more_than;       /* right-hand sides */
+    void (*run)(const row_shape *s, rows_args<T> &a, gpuStream_t stream);
+};
+
+/** Several right-hand sides: the first kernel of the table that fits. */
+template <typename T> auto launcher_of(const syncfree_csr_side *d, int64_t nrhs)
+{
+    constexpr int PAIR = sizeof(T) <= 8 ? 2 : 1; /* neighbours in x that one load brings */
+    static const launcher<T> table[] = {
+        {CHAINS | ONE_LANE | EVEN, 1, launch_chains<2, 1, PAIR, T>},
+        {CHAINS | ONE_LANE, 1, launch_chains<2, 1, 1, T>},
+        {CHAINS | EVEN, 1, launch_chains<2, 2, PAIR, T>},
+        {CHAINS, 1, launch_chains<2, 2, 1, T>},
+        {PAIRS | SLIM, 8, launch<8, 4, PAIR, T>},
+        {PAIRS, 32, launch<32, 1, PAIR, T>},
+        {PAIRS, 16, launch<32 / PAIR, PAIR, PAIR, T>},
+        {0, 8, launch<32, 1, 1, T>},
+        {PAIRS | LONG_ROWS, 4, launch<4, 8, PAIR, T>},
+        {PAIRS, 4, launch<4, 2, PAIR, T>},
+        {SHORT_ROWS, 4, launch<8, 1, 1, T>},
+        {0, 4, launch<8, 4, 1, T>},
+        {SHORT_ROWS, 1, launch<4, 1, 1, T>},
+        {0, 1, launch<4, 8, 1, T>},
+    };
+    const bool short_rows = d->one.lanes <= 2 && !d->many.chunks, even = nrhs % PAIR == 0;
+    const bool pairs = (!short_rows || nrhs > 32) && !d->many.chunks && even;
+    const unsigned have = (d->chains ? CHAINS : 0) | (d->one.lanes == 1 ? ONE_LANE : 0) | (even ? EVEN : 0) | (pairs ? PAIRS : 0) |
+                          (d->long_rows ? LONG_ROWS : 0) | (d->slim ? SLIM : 0) | (short_rows ? SHORT_ROWS : 0);
+    const launcher<T> *l = table;
+    while ((l->asks & ~have) || nrhs <= l->more_than) l++; /* the last one fits all */
+    return l->run;
 }
 
 /** Broad levels and what is between, each between-step with a ticket of its own. */
@@ -149,8 +185,7 @@ done:
 
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
 {
-    const syncfree_csr_side *d = (const syncfree_csr_side *)s->side->device;
-    const row_shape *one = &d->one, *many = &d->many;
+    const syncfree_csr_side *d = (const syncfree_csr_side *)s->part;
     const bool room = !d->tasks.slots || d->tasks.lenders || x_holds_flags(s); /* for sums of parts */
     gpuStream_t stream = (gpuStream_t)s->stream;
     trine_status status = TRINE_SUCCESS;
@@ -170,21 +205,9 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     a.B = (const T *)s->B, a.X = (T *)s->X;
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     a.conjugate = s->conjugate;
-    const bool short_rows = one->lanes <= 2 && !many->chunks;
-    constexpr int PAIR = sizeof(T) <= 8 ? 2 : 1; /* neighbours in x that one load brings */
-    const bool even = s->nrhs % PAIR == 0, pairs = (!short_rows || s->nrhs > 32) && !many->chunks && even;
-    if (d->chains && s->nrhs > 1 && one->lanes == 1) even ? launch_chains<2, 1, PAIR>(many, a, stream) : launch_chains<2, 1, 1>(many, a, stream);
-    else if (d->chains && s->nrhs > 1) even ? launch_chains<2, 2, PAIR>(many, a, stream) : launch_chains<2, 2, 1>(many, a, stream);
-    else if (pairs && d->long_rows && s->nrhs > 4 && s->nrhs <= 8) launch<4, 8, PAIR>(many, a, stream);
-    else if (pairs && d->slim && s->nrhs > 8) launch<8, 4, PAIR>(many, a, stream);
-    else if (pairs && s->nrhs > 32) launch<32, 1, PAIR>(many, a, stream);
-    else if (pairs && s->nrhs > 16) launch<32 / PAIR, PAIR, PAIR>(many, a, stream);
-    else if (s->nrhs > 8) launch<32, 1, 1>(many, a, stream);
-    else if (pairs && s->nrhs > 4) launch<4, 2, PAIR>(many, a, stream);
-    else if (s->nrhs > 4) short_rows ? launch<8, 1, 1>(many, a, stream) : launch<8, 4, 1>(many, a, stream);
-    else if (s->nrhs > 1) short_rows ? launch<4, 1, 1>(many, a, stream) : launch<4, 8, 1>(many, a, stream);
+    if (s->nrhs > 1) launcher_of<T>(d, s->nrhs)(&d->many, a, stream);
     else if (d->steps.count) status = solve_in_steps(plan, s, d, a);
-    else launch_one(one, a, stream, d->chains);
+    else launch_one(&d->one, a, stream, d->chains);
     if (!status) status = GPU_LAUNCHED("the synchronization-free solve");
     if (status) s->work->reset_half = 0;
     return status;
@@ -198,26 +221,29 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 
 /* ------------------------------------------------------------- the backend */
 
-trine_status prepare(trine_triangular plan, struct triangle *t)
+trine_status analyse_side(trine_triangular plan, void *pattern, int side)
 {
     trine_status status = TRINE_SUCCESS;
-    TRY(device_side_create(plan, t, sizeof(syncfree_csr_side), BY_ROWS));
-    TRY(syncfree_csr_choose_shape(plan, t, (syncfree_csr_side *)t->device));
-    TRY(device_triangle_allocate_numbers(plan, (device_triangle *)t->device));
+    device_pattern *const m = (device_pattern *)pattern;
+    struct triangular_side *const out = &plan->side[side];
+    syncfree_csr_side *const d = (syncfree_csr_side *)(out->part = trine_host_calloc(plan->base.ctx, 1, sizeof *d));
+    if (!d) return TRINE_ERR_MEMORY;
+    TRY(device_form_build(plan, m, side, BY_ROWS, &d->base));
+    TRY(syncfree_csr_choose_shape(plan, device_pattern_is_forward(m, side), out, d));
+    TRY(device_triangle_allocate_numbers(plan, &d->base));
 done:
     return status; /* what has been allocated so far goes with the plan */
 }
 
-void release(trine_triangular plan, struct triangle *t)
+void release(trine_triangular plan, struct triangular_side *side)
 {
-    syncfree_csr_side *d = (syncfree_csr_side *)t->device;
-    if (!d) return;
+    syncfree_csr_side *d = (syncfree_csr_side *)side->part;
     trine_free(plan->base.ctx, TRINE_DEVICE, (void *)d->one.chunks);
     trine_free(plan->base.ctx, TRINE_DEVICE, (void *)d->many.chunks);
     few_levels_release(plan, &d->launches);
     row_groups_release(plan, &d->groups);
     device_tasks_release(plan, &d->tasks);
-    device_side_release(plan, t);
+    device_part_release(plan, side);
 }
 
 trine_status numeric(trine_triangular plan, trine_space space, const void *values, void *stream)
@@ -226,7 +252,7 @@ trine_status numeric(trine_triangular plan, trine_space space, const void *value
     int saved;
     trine_device_enter(plan->base.ctx, &saved);
     for (int side = 0; side < SIDES && !status; side++) {
-        const syncfree_csr_side *d = (const syncfree_csr_side *)plan->side[side].device;
+        const syncfree_csr_side *d = (const syncfree_csr_side *)plan->side[side].part;
         if (d) status = syncfree_csr_invert_pivots(plan, &d->base, &d->tasks, stream);
     }
     trine_device_leave(plan->base.ctx, saved);
@@ -236,4 +262,4 @@ trine_status numeric(trine_triangular plan, trine_space space, const void *value
 } // namespace
 
 extern "C" const struct triangular_backend triangular_syncfree_csr = {
-    device_analyse, prepare, release, numeric, device_triangle_bad_row, work_bytes, memory, make_work, solve, false};
+    device_pattern_read, analyse_side, device_pattern_drop, release, numeric, device_triangle_bad_row, work_bytes, memory, make_work, solve, false};

@@ -47,7 +47,10 @@ inline unsigned blocks_for_tickets(const row_shape *s, int64_t tickets)
  *  holds 32 / (R E) rows, which may depend on each other: its lanes therefore step together, each trying its pending loads
  *  once a round, and never wait by themselves. CHUNKED: a.chunks says what the chunks are, and all lanes of the block share
  *  a long row. CHAINS: up to three last entries whose rows are in the same warp are left to the row's first lane, which
- *  takes their values from registers once everything else has been summed: chains of rows run through a warp between two rounds. */
+ *  takes their values from registers once everything else has been summed: chains of rows run through a warp between two rounds.
+ *  One function, though long: with the row's state in a struct of inlined functions, many of its instances take more registers and some spill
+ *  them (nvcc 13, sm_90), and the latency of this loop is the time of a solve. Split it only with registers, spills and instruction counts of
+ *  every instance beside it (cuobjdump). */
 template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_rows(const rows_args<T> a)
 {
     constexpr bool LEVELS = std::is_same<T, int32_t>::value;

@@ -20,7 +20,8 @@ struct syncfree_csr_side {
     int64_t least_for_tasks; /* right-hand sides */
 };
 
-/** All of it but the numbers: lanes a row, chunks, the order of rows, what waits for what, from the pattern under analysis. */
-trine_status syncfree_csr_choose_shape(trine_triangular plan, struct triangle *t, syncfree_csr_side *d);
+/** All of it but base, which is there, and the numbers: lanes a row, chunks, the order of rows, what waits for what. forward: the row at position
+ *  p of d->base is row p, or n - 1 - p. */
+trine_status syncfree_csr_choose_shape(trine_triangular plan, bool forward, struct triangular_side *side, syncfree_csr_side *d);
 
 #endif

@@ -38,30 +38,37 @@ template <typename T, int V> struct alignas(16) stage {
     int32_t rows[PART];
 };
 
-/** E lanes share the entries of a task for each of R V right-hand sides, V of them in a lane (nrhs is a multiple of V). */
-template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_WARPS, sizeof(T) * V <= 8 ? 4 : 3) solve_tasks(const many_args<T> a)
+/** A task and a tile of right-hand sides, as the description is in memory: nothing is computed from one that may still be on its way. */
+struct assignment { int64_t first, end; unsigned number; int32_t row, position; };
+
+template <typename T> __device__ __forceinline__ unsigned task_of(const many_args<T> &a, unsigned number) { return a.tiles == 1 ? number : number / a.tiles; }
+template <typename T> __device__ __forceinline__ assignment look_up(const many_args<T> &a, unsigned number)
 {
-    constexpr int E = 32 / R, BATCH = 4;
-    __shared__ stage<T, V> stages[MOST_WARPS][2];
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, r = lane % R, e = lane / R;
-    unsigned *const counter = a.counters + warp * COUNTER_SPACING;
-    auto draw = [&] { return lane == 0 ? atomicAdd(counter, 1u) + 1u : 0u; };
-    auto numbered = [&](unsigned drawn) { return __shfl_sync(~0u, drawn, 0) * (blockDim.x / 32) + warp; };
-    /* As it is in memory: nothing is computed from a description that may still be on its way. */
-    struct assignment { int64_t first, end; unsigned number; int32_t row, position; };
-    auto look_up = [&](unsigned number) {
-        assignment t = {0, 0, number, 0, 0};
-        if (number < a.total) {
-            const row_task *const task = a.tasks + (a.tiles == 1 ? number : number / a.tiles);
-            const row_task found = task[0];
-            t.first = found.first, t.end = task[1].first, t.row = found.row, t.position = found.position;
-        }
-        return t;
-    };
-    auto column_of = [&](const assignment &t) { return (a.tiles == 1 ? 0 : t.number % a.tiles) * (R * V) + r * V; };
-    auto sums_of = [&](int32_t slot) { return a.partial + (int64_t)(a.lenders ? a.lenders[slot] : slot) * a.nrhs; };
-    /* Entries from `at` on of task t; with the first ones, what finishing takes. */
-    auto prepare = [&](stage<T, V> *to, const assignment &t, int at) {
+    assignment t = {0, 0, number, 0, 0};
+    if (number < a.total) {
+        const row_task *const task = a.tasks + task_of(a, number);
+        const row_task found = task[0];
+        t.first = found.first, t.end = task[1].first, t.row = found.row, t.position = found.position;
+    }
+    return t;
+}
+/** Where the sum of a part of a long row stands. */
+template <typename T> __device__ __forceinline__ T *sums_of(const many_args<T> &a, int32_t slot)
+{
+    return a.partial + (int64_t)(a.lenders ? a.lenders[slot] : slot) * a.nrhs;
+}
+
+/** A lane's part in the tasks of its warp: right-hand sides of tile column r, entries e, e + E, ... */
+template <typename T, int R, int V> struct task_lane {
+    static constexpr int E = 32 / R;
+    const many_args<T> &a;
+    const int lane, r, e;
+
+    __device__ __forceinline__ unsigned column_of(const assignment &t) const { return (a.tiles == 1 ? 0 : t.number % a.tiles) * (R * V) + r * V; }
+
+    /** Bring entries from `at` on of task t; with the first ones, what finishing takes. */
+    __device__ __forceinline__ void prepare(stage<T, V> *to, const assignment &t, int at) const
+    {
         if (t.number < a.total) {
             const unsigned j = column_of(t);
             if (t.first + at + lane < t.end) {
@@ -79,26 +86,79 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
             }
         }
         end_copies();
-    };
+    }
 
-    assignment now = look_up(numbered(draw())), ahead = look_up(numbered(draw()));
+    /** The sums of the parts before the last one of a long row, which stand side by side. */
+    __device__ __forceinline__ void add_parts(pack<T, V> &sum, const assignment &now, unsigned j, bool active) const
+    {
+        const row_task before = a.tasks[task_of(a, now.number) - 1];
+        for (int i = e; i <= before.position; i += E)
+            if (active) {
+                const T *const from = sums_of(a, ~before.row - i) + j;
+                pack<T, V> x;
+                do x = poll_pack<T, V>(from);
+                while (is_missing(x));
+#pragma unroll
+                for (int u = 0; u < V; u++) sum.v[u] = sum.v[u] + x.v[u];
+            }
+    }
+
+    /** The value of a row, or the sum of a part: published, unless nobody needs it (lends), and given to X. */
+    __device__ __forceinline__ void finish(pack<T, V> &sum, const pack<T, V> &b, T inverse, const assignment &now, unsigned j, bool lends) const
+    {
+        const bool whole = now.row >= 0;
+        T *to = a.Y + (int64_t)now.row * a.y_row + j;
+        if (!whole) {
+            to = sums_of(a, ~now.row) + j;
+        } else if (!is_missing(inverse)) {
+            const T factor = a.conjugate ? conjugate_of(inverse) : inverse;
+#pragma unroll
+            for (int i = 0; i < V; i++) sum.v[i] = (b.v[i] - sum.v[i]) * factor;
+        } else { /* a reciprocal would lose digits */
+            T pivot = a.pivots[now.position & INT32_MAX];
+            if (a.conjugate) pivot = conjugate_of(pivot);
+#pragma unroll
+            for (int i = 0; i < V; i++) sum.v[i] = (b.v[i] - sum.v[i]) / pivot;
+        }
+#pragma unroll
+        for (int i = 0; i < V; i++) sum.v[i] = missing_or(sum.v[i]);
+        if (!lends) publish_pack(to, sum);
+        if (whole && a.X) {
+#pragma unroll
+            for (int i = 0; i < V; i++) a.X[now.row * a.x_row + (j + i) * a.x_col] = sum.v[i];
+        }
+    }
+};
+
+/** E lanes share the entries of a task for each of R V right-hand sides, V of them in a lane (nrhs is a multiple of V). */
+template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_WARPS, sizeof(T) * V <= 8 ? 4 : 3) solve_tasks(const many_args<T> a)
+{
+    constexpr int E = 32 / R, BATCH = 4;
+        __shared__ stage<T, V> stages[MOST_WARPS][2];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, r = lane % R, e = lane / R;
+    unsigned *const counter = a.counters + warp * COUNTER_SPACING;
+    const task_lane<T, R, V> my = {a, lane, r, e};
+    auto draw = [&] { return lane == 0 ? atomicAdd(counter, 1u) + 1u : 0u; };
+    auto numbered = [&](unsigned drawn) { return __shfl_sync(~0u, drawn, 0) * (blockDim.x / 32) + warp; };
+
+    assignment now = look_up(a, numbered(draw())), ahead = look_up(a, numbered(draw()));
     unsigned number = numbered(draw());
-    assignment third = look_up(number);
+    assignment third = look_up(a, number);
     unsigned drawn = draw();
     pack<T, V> sum = {}, b = {};
     T inverse = one_of<T>();
     bool lends = false;
     int at = 0;
-    prepare(&stages[warp][0], now, 0);
+    my.prepare(&stages[warp][0], now, 0);
     for (int parity = 0; now.number < a.total; parity ^= 1) {
         const stage<T, V> *const s = &stages[warp][parity];
         const int left = (int)(now.end - now.first) - at;
         const bool last = left <= PART;
-        if (last) prepare(&stages[warp][parity ^ 1], ahead, 0);
-        else prepare(&stages[warp][parity ^ 1], now, at + PART);
+        if (last) my.prepare(&stages[warp][parity ^ 1], ahead, 0);
+        else my.prepare(&stages[warp][parity ^ 1], now, at + PART);
         wait_for_copies<1>();
         __syncwarp();
-        const unsigned j = column_of(now);
+        const unsigned j = my.column_of(now);
         const bool active = j < a.nrhs, whole = now.row >= 0;
         if (at == 0 && whole) {
 #pragma unroll
@@ -106,20 +166,10 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
             if (a.inverses) inverse = s->inverse;
             lends = a.lends && a.lends[now.row];
         }
-        if (at == 0 && now.position < 0) { /* the last part of a long row: the other parts stand side by side */
-            const row_task before = a.tasks[(a.tiles == 1 ? now.number : now.number / a.tiles) - 1];
-            for (int i = e; i <= before.position; i += E)
-                if (active) {
-                    const T *const from = sums_of(~before.row - i) + j;
-                    pack<T, V> x;
-                    do x = poll_pack<T, V>(from);
-                    while (is_missing(x));
-#pragma unroll
-                    for (int u = 0; u < V; u++) sum.v[u] = sum.v[u] + x.v[u];
-                }
-        }
+        if (at == 0 && now.position < 0) my.add_parts(sum, now, j, active);
         const int count = last ? left : PART;
         const T *const y = a.Y + j;
+        /* This loop as a function would spill registers of complex double. */
         if (active)
             for (int k = e; k < count; k += BATCH * E) {
                 pack<T, V> x[BATCH];
@@ -145,32 +195,11 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
         for (int o = 16; o >= R; o /= 2)
 #pragma unroll
             for (int i = 0; i < V; i++) sum.v[i] = sum.v[i] + shuffle_xor(sum.v[i], o);
-        if (active && e == 0) {
-            T *to = a.Y + (int64_t)now.row * a.y_row + j;
-            if (!whole) {
-                to = sums_of(~now.row) + j;
-            } else if (!is_missing(inverse)) {
-                const T factor = a.conjugate ? conjugate_of(inverse) : inverse;
-#pragma unroll
-                for (int i = 0; i < V; i++) sum.v[i] = (b.v[i] - sum.v[i]) * factor;
-            } else { /* a reciprocal would lose digits */
-                T pivot = a.pivots[now.position & INT32_MAX];
-                if (a.conjugate) pivot = conjugate_of(pivot);
-#pragma unroll
-                for (int i = 0; i < V; i++) sum.v[i] = (b.v[i] - sum.v[i]) / pivot;
-            }
-#pragma unroll
-            for (int i = 0; i < V; i++) sum.v[i] = missing_or(sum.v[i]);
-            if (!lends) publish_pack(to, sum);
-            if (whole && a.X) {
-#pragma unroll
-                for (int i = 0; i < V; i++) a.X[now.row * a.x_row + (j + i) * a.x_col] = sum.v[i];
-            }
-        }
+        if (active && e == 0) my.finish(sum, b, inverse, now, j, lends);
         now = ahead, ahead = third;
         number = numbered(drawn);
         drawn = draw();
-        third = look_up(number);
+        third = look_up(a, number);
         at = 0;
         sum = {}, lends = false;
     }

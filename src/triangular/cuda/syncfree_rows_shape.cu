@@ -1,6 +1,7 @@
 /* How the synchronization-free solve by rows goes about a matrix, from its structure. The rules and the constants are read off
  * measurements on an H200: docs/notes/triangular-solves.md. */
-#include "triangular/cuda/pattern.h"
+#include <utility>
+
 #include "triangular/cuda/syncfree_rows.cuh"
 #include "triangular/cuda/syncfree_rows.h"
 
@@ -102,12 +103,12 @@ bool has_chains(const syncfree_csr_side *d, int64_t n, const levels_found *found
 }
 
 /** Several right-hand sides: tasks where levels are wide, or where a few rows are so long that many warps must share one. */
-trine_status choose_tasks(trine_triangular plan, const struct triangle *t, syncfree_csr_side *d, int order)
+trine_status choose_tasks(trine_triangular plan, const struct triangular_side *side, syncfree_csr_side *d, int order)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool wide = order == ORDER_LEVELS && plan->base.n / t->n_levels >= WIDE_LEVEL;
+    const bool wide = order == ORDER_LEVELS && plan->base.n / side->n_levels >= WIDE_LEVEL;
     const bool hubs = d->many.chunks;
-    const bool fair = order == ORDER_LEVELS && plan->base.n / t->n_levels >= FAIR_LEVEL && !d->slim && plan->options.max_nrhs > 32;
+    const bool fair = order == ORDER_LEVELS && plan->base.n / side->n_levels >= FAIR_LEVEL && !d->slim && plan->options.max_nrhs > 32;
     const bool batches = order == ORDER_LEVELS && d->one.lanes > 2 && !d->long_rows; /* what is ready first comes first */
     if (d->base.longest_row > 4 && (batches || wide || fair || hubs)) TRY(device_rows_sort(plan, &d->base));
     if (!wide && !fair && !hubs) return TRINE_SUCCESS;
@@ -119,94 +120,127 @@ done:
     return status;
 }
 
+/** The order of rows, and what it has been chosen by. */
+struct order_choice {
+    int order;               /* 0: not settled */
+    levels_found given;      /* in the given order */
+    void *state;             /* of the search that found them; NULL: there was none, or it has been given away */
+};
+
+/** Without a look at levels: what is asked for, and small groups of rows. */
+trine_status begin_choice(trine_triangular plan, bool forward, syncfree_csr_side *d, order_choice *c)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_triangular_options *o = &plan->options;
+    d->one.lanes = o->tune.lanes_per_row ? o->tune.lanes_per_row : row_shape_lanes(&d->base);
+    d->one.warps = d->many.warps = o->tune.warps_per_block ? o->tune.warps_per_block : 8;
+    d->one.blocks = blocks_for_order(plan, ORDER_GIVEN, d->one.lanes);
+    d->many.lanes = 32;
+    d->many.blocks = o->tune.blocks ? o->tune.blocks : 4 * plan->base.ctx->info.multiprocessors;
+    TRY(cut_chunks(plan, &d->base, &d->one));
+    c->order = o->tune.row_order;
+    if (!c->order && o->max_nrhs == 1 && plan->base.n && d->base.reach < MOST_GROUP_ROWS) {
+        TRY(row_groups_find(plan, &d->base, forward, &d->groups));
+        if (d->groups.count) c->order = ORDER_GIVEN;
+    }
+    /* Several right-hand sides leave few rows in flight: those must be the next ones due, unless chains make up for it. */
+    if (!c->order && o->max_nrhs > MOST_RHS_OF_CHAINS) c->order = ORDER_LEVELS;
+done:
+    return status;
+}
+
+/** By the level sets in the given order: chains, few levels, all rows in flight. */
+trine_status choose_by_levels(trine_triangular plan, bool forward, struct triangular_side *side, syncfree_csr_side *d, order_choice *c)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_triangular_options *o = &plan->options;
+    const int64_t n = plan->base.n;
+    const bool measured = !c->order, in_flight = 2 * n <= d->one.blocks * row_shape_rows(&d->one);
+    bool brief;
+    TRY(find_levels(plan, d, measured, &c->state, &c->given));
+    side->n_levels = c->given.n_levels;
+    d->chains = measured && !d->one.chunks && has_chains(d, n, &c->given, o->max_nrhs > 1);
+    if (d->chains) c->order = ORDER_GIVEN;
+    if (d->chains && !o->tune.warps_per_block) d->many.warps = WARPS_OF_CHAINS;
+    if (!c->order && o->max_nrhs > 1) c->order = ORDER_LEVELS;
+    if (!c->order && side->n_levels <= FEW_LEVELS) {
+        TRY(few_levels_make(plan, &d->base, &c->given, c->state, d->one.chunks, forward, &d->launches));
+        c->state = nullptr;
+        c->order = ORDER_GIVEN;
+    }
+    brief = c->given.microseconds < LONG_SOLVE || c->given.microseconds < NEAR * WAIT * (double)side->n_levels;
+    if (!c->order && in_flight && brief) c->order = ORDER_GIVEN;
+    if (!c->order && !d->one.chunks && !in_flight) c->order = ORDER_LEVELS;
+done:
+    return status;
+}
+
+/** Sort the rows by level, and keep that if it is settled or a second search is shorter by level. */
+trine_status sort_by_level(trine_triangular plan, const struct triangular_side *side, syncfree_csr_side *d, order_choice *c)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->base.ctx;
+    device_triangle sorted = {};
+    levels_found by_level = {};
+    int64_t *const bounds = (int64_t *)trine_host_alloc(ctx, side->n_levels + 1, sizeof *bounds);
+    row_shape shape = d->one;
+    shape.chunks = nullptr;
+    shape.blocks = blocks_for_order(plan, ORDER_LEVELS, shape.lanes);
+    if (!bounds) FAIL(TRINE_ERR_MEMORY, "no memory for %lld levels", (long long)side->n_levels);
+    TRY(device_triangle_sort(plan, &d->base, side->n_levels, device_levels_of(c->state), bounds, &sorted));
+    TRY(cut_chunks(plan, &sorted, &shape));
+    if (!c->order) {
+        TRY(device_levels_search(plan, &sorted, &shape, c->state));
+        TRY(device_levels_read(plan, c->state, &by_level));
+        c->order = c->given.microseconds <= by_level.microseconds ? ORDER_GIVEN : ORDER_LEVELS;
+        trine_log(ctx, 3, "triangular: %.0f us in the given order, %.0f us by level", c->given.microseconds, by_level.microseconds);
+    }
+    if (c->order == ORDER_LEVELS) {
+        std::swap(d->base, sorted);
+        std::swap(d->one, shape);
+        if (!d->one.chunks) row_steps_choose(plan, side->n_levels, bounds, d->one.lanes, &d->steps);
+    }
+done:
+    device_triangle_release(plan, &sorted);
+    trine_free(ctx, TRINE_DEVICE, (void *)shape.chunks);
+    trine_free(ctx, TRINE_HOST, bounds);
+    return status;
+}
+
+const char *reason_of(const syncfree_csr_side *d, int order)
+{
+    return d->groups.count       ? "small groups of rows that need nothing of each other"
+         : d->launches.count     ? "few levels: no row waits inside a launch"
+         : d->steps.count        ? "no barrier between levels, but for broad ones; rows by level"
+         : order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level"
+         : d->chains             ? "one launch, no barrier between levels; rows as given, chains in registers"
+                                 : "one launch, no barrier between levels; rows as given";
+}
+
 } // namespace
 
 /** Settle the order of rows, lanes, warps and blocks; sort the rows by level if so decided. They are sorted where not all rows can be in
  *  flight: those that are must be the next ones due. Where all can, the order matters little, and only where a solve is long a second
  *  search for level sets shows how long it takes by level. */
-trine_status syncfree_csr_choose_shape(trine_triangular plan, struct triangle *t, syncfree_csr_side *d)
+trine_status syncfree_csr_choose_shape(trine_triangular plan, bool forward, struct triangular_side *side, syncfree_csr_side *d)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_context ctx = plan->base.ctx;
     const trine_triangular_options *o = &plan->options;
     const int64_t n = plan->base.n;
-    const bool forward = plan->pattern->forward;
-    int order = o->tune.row_order;
-    levels_found given = {}, by_level = {};
-    device_triangle sorted_triangle = {};
-    void *state = nullptr;
-    int64_t *bounds = nullptr;
-    d->one.lanes = o->tune.lanes_per_row ? o->tune.lanes_per_row : row_shape_lanes(&d->base);
-    d->one.warps = d->many.warps = o->tune.warps_per_block ? o->tune.warps_per_block : 8;
-    d->one.blocks = blocks_for_order(plan, ORDER_GIVEN, d->one.lanes);
-    d->many.lanes = 32;
-    d->many.blocks = o->tune.blocks ? o->tune.blocks : 4 * ctx->info.multiprocessors;
-    TRY(cut_chunks(plan, &d->base, &d->one));
-    if (!order && o->max_nrhs == 1 && n && d->base.reach < MOST_GROUP_ROWS) {
-        TRY(row_groups_find(plan, &d->base, forward, &d->groups));
-        if (d->groups.count) order = ORDER_GIVEN;
-    }
-    /* Several right-hand sides leave few rows in flight: those must be the next ones due, unless chains make up for it. */
-    if (!order && o->max_nrhs > MOST_RHS_OF_CHAINS) order = ORDER_LEVELS;
-    if (order != ORDER_GIVEN && n) {
-        const bool measured = !order;
-        TRY(find_levels(plan, d, measured, &state, &given));
-        t->n_levels = given.n_levels;
-        d->chains = measured && !d->one.chunks && has_chains(d, n, &given, o->max_nrhs > 1);
-        if (d->chains) order = ORDER_GIVEN;
-        if (d->chains && !o->tune.warps_per_block) d->many.warps = WARPS_OF_CHAINS;
-        if (!order && o->max_nrhs > 1) order = ORDER_LEVELS;
-        const bool in_flight = 2 * n <= d->one.blocks * row_shape_rows(&d->one);
-        const bool brief = given.microseconds < LONG_SOLVE || given.microseconds < NEAR * WAIT * (double)t->n_levels;
-        if (!order && measured && t->n_levels <= FEW_LEVELS) {
-            TRY(few_levels_make(plan, &d->base, &given, state, d->one.chunks, forward, &d->launches));
-            state = nullptr;
-            order = ORDER_GIVEN;
-        }
-        if (!order && in_flight && brief) order = ORDER_GIVEN;
-        if (!order && !d->one.chunks && !in_flight) order = ORDER_LEVELS;
-    }
-    if (order != ORDER_GIVEN && n) {
-        row_shape shape = d->one;
-        shape.chunks = nullptr;
-        shape.blocks = blocks_for_order(plan, ORDER_LEVELS, shape.lanes);
-        bounds = (int64_t *)trine_host_alloc(ctx, t->n_levels + 1, sizeof *bounds);
-        if (!bounds) FAIL(TRINE_ERR_MEMORY, "no memory for %lld levels", (long long)t->n_levels);
-        TRY(device_triangle_sort(plan, &d->base, t->n_levels, device_levels_of(state), bounds, &sorted_triangle));
-        status = cut_chunks(plan, &sorted_triangle, &shape);
-        if (!status && !order) {
-            status = device_levels_search(plan, &sorted_triangle, &shape, state);
-            if (!status) status = device_levels_read(plan, state, &by_level);
-            order = given.microseconds <= by_level.microseconds ? ORDER_GIVEN : ORDER_LEVELS;
-            trine_log(ctx, 3, "triangular: %.0f us in the given order, %.0f us by level", given.microseconds, by_level.microseconds);
-        }
-        if (!status && order == ORDER_LEVELS) {
-            const device_triangle unsorted = d->base;
-            const int32_t *const chunks = d->one.chunks;
-            d->base = sorted_triangle, d->one = shape;
-            sorted_triangle = unsorted, shape.chunks = chunks;
-            if (!d->one.chunks) row_steps_choose(plan, t->n_levels, bounds, d->one.lanes, &d->steps);
-        }
-        trine_free(ctx, TRINE_DEVICE, (void *)shape.chunks);
-        TRY(status);
-    }
+    order_choice c = {};
+    TRY(begin_choice(plan, forward, d, &c));
+    if (c.order != ORDER_GIVEN && n) TRY(choose_by_levels(plan, forward, side, d, &c));
+    if (c.order != ORDER_GIVEN && n) TRY(sort_by_level(plan, side, d, &c));
     d->long_rows = row_shape_lanes(&d->base) >= 16;
-    d->slim = d->long_rows || (t->n_levels > 0 && n / t->n_levels < FEW_ROWS);
+    d->slim = d->long_rows || (side->n_levels > 0 && n / side->n_levels < FEW_ROWS);
     d->many.n_chunks = (n + row_shape_rows(&d->many) - 1) / row_shape_rows(&d->many);
     if (o->max_nrhs > 1 && d->base.longest_row >= HUB_ROW) TRY(cut_chunks(plan, &d->base, &d->many));
-    if (o->max_nrhs > 1 && n && !d->chains) TRY(choose_tasks(plan, t, d, order));
+    if (o->max_nrhs > 1 && n && !d->chains) TRY(choose_tasks(plan, side, d, c.order));
     if (plan->method == TRINE_TRI_AUTO) {
         plan->method = TRINE_TRI_SYNCFREE_CSR;
-        plan->reason = d->groups.count       ? "small groups of rows that need nothing of each other"
-                     : d->launches.count     ? "few levels: no row waits inside a launch"
-                     : d->steps.count        ? "no barrier between levels, but for broad ones; rows by level"
-                     : order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level"
-                     : d->chains             ? "one launch, no barrier between levels; rows as given, chains in registers"
-                                             : "one launch, no barrier between levels; rows as given";
+        plan->reason = reason_of(d, c.order);
     }
 done:
-    device_triangle_release(plan, &sorted_triangle);
-    trine_free(ctx, TRINE_DEVICE, state);
-    trine_free(ctx, TRINE_HOST, bounds);
+    trine_free(plan->base.ctx, TRINE_DEVICE, c.state);
     return status;
 }

@@ -18,9 +18,8 @@ __global__ void gather_pivots(int64_t n, const int64_t *source, const int32_t *o
     }
 }
 
-template <typename T> trine_status numeric_side(trine_triangular plan, struct triangle *t, const void *from, gpuStream_t stream)
+template <typename T> trine_status numeric_side(trine_triangular plan, const device_triangle *d, const void *from, gpuStream_t stream)
 {
-    const device_triangle *d = (const device_triangle *)t->device;
     trine_status status = trine_device_fill_async(plan->base.ctx, d->bad_row, 0x7F, sizeof *d->bad_row, stream);
     if (status) return status;
     if (d->nnz) gather_values<T><<<device_blocks_for(plan, d->nnz), 256, 0, stream>>>(d->nnz, d->source, (const T *)from, (T *)d->values);
@@ -76,17 +75,11 @@ void device_triangle_release(trine_triangular plan, device_triangle *d)
     d->structure.base = d->numbers.base = nullptr;
 }
 
-trine_status device_side_create(trine_triangular plan, struct triangle *t, size_t bytes, triangle_form form)
+void device_part_release(trine_triangular plan, struct triangular_side *side)
 {
-    t->device = trine_host_calloc(plan->base.ctx, 1, bytes);
-    return t->device ? device_pattern_build(plan, plan->pattern, form, (device_triangle *)t->device) : TRINE_ERR_MEMORY;
-}
-
-void device_side_release(trine_triangular plan, struct triangle *t)
-{
-    device_triangle_release(plan, (device_triangle *)t->device);
-    trine_free(plan->base.ctx, TRINE_HOST, t->device);
-    t->device = nullptr;
+    device_triangle_release(plan, (device_triangle *)side->part);
+    trine_free(plan->base.ctx, TRINE_HOST, side->part);
+    side->part = nullptr;
 }
 
 trine_status device_solve_run(trine_triangular plan, const struct triangular_solve *s, const device_solve *run)
@@ -100,7 +93,7 @@ trine_status device_solve_run(trine_triangular plan, const struct triangular_sol
 
 trine_status device_triangle_numeric(trine_triangular plan, trine_space space, const void *values, void *stream)
 {
-    static trine_status (*const run[])(trine_triangular, struct triangle *, const void *, gpuStream_t) = {
+    static trine_status (*const run[])(trine_triangular, const device_triangle *, const void *, gpuStream_t) = {
         nullptr, numeric_side<float>, numeric_side<double>, numeric_side<complex_of<float>>, numeric_side<complex_of<double>>};
     trine_context ctx = plan->base.ctx;
     trine_status status = TRINE_SUCCESS;
@@ -113,8 +106,8 @@ trine_status device_triangle_numeric(trine_triangular plan, trine_space space, c
         if (bytes) TRY(trine_device_copy_async(ctx, staged, values, bytes, stream));
         values = staged;
     }
-    for (int side = 0; side < SIDES; side++)
-        if (plan->side[side].device) TRY(run[plan->base.dtype](plan, &plan->side[side], values, (gpuStream_t)stream));
+    for (const struct triangular_side &side : plan->side)
+        if (side.part) TRY(run[plan->base.dtype](plan, (const device_triangle *)side.part, values, (gpuStream_t)stream));
     if (staged) TRY(trine_device_synchronize(ctx, stream));
 done:
     trine_free(ctx, TRINE_DEVICE, staged);
@@ -125,7 +118,7 @@ done:
 trine_status device_triangle_bad_row(trine_triangular plan, void *stream, int64_t *row)
 {
     trine_status status = TRINE_SUCCESS;
-    const device_triangle *d = (const device_triangle *)plan->side[plan->side[SIDE_N].device ? SIDE_N : SIDE_T].device;
+    const device_triangle *d = (const device_triangle *)plan->side[plan->side[SIDE_N].part ? SIDE_N : SIDE_T].part;
     long long first = 0;
     TRY(trine_device_copy_async(plan->base.ctx, &first, d->bad_row, sizeof first, stream));
     TRY(trine_device_synchronize(plan->base.ctx, stream));

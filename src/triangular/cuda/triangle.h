@@ -1,10 +1,19 @@
-/* A triangle in device memory: what the methods on the GPU share. The analysis (cuda/forms.cu, cuda/levels.cu) makes
- * it from T's pattern, in device memory as well; only a few numbers go to the host. */
+/* A triangle in device memory: what the methods on the GPU share. The analysis makes it from T's pattern, in device memory as well; only a
+ * few numbers go to the host. It runs down from plan.c:
+ *
+ *     analyse_sides            plan.c
+ *       device_pattern_read    cuda/pattern.cu: T's arrays on the device, lower or upper
+ *       analyse_side           the method's file: cuda/syncfree_rows.cu, cuda/syncfree_columns.cu, cuda/levelset/levelset.cu
+ *         device_form_build    cuda/forms.cu: rows or columns in solve order; with the first form, the checks (pattern_inspect, cuda/pattern.cu)
+ *         the method's choice  cuda/syncfree_rows_shape.cu, cuda/levelset/launches.cu, with what they need of cuda/levels.cu, cuda/chunks.cu,
+ *                              cuda/few_levels.cu, cuda/row_groups.cu, cuda/tasks.cu
+ *         device_triangle_allocate_numbers   cuda/triangle.cu: room for values
+ *       device_pattern_drop    cuda/pattern.cu */
 #ifndef TRINE_TRIANGULAR_CUDA_TRIANGLE_H
 #define TRINE_TRIANGULAR_CUDA_TRIANGLE_H
 
 #include "core/gpu.h"
-#include "triangular/triangular.h"
+#include "triangular/common/gather_form.h"
 
 /** Memory cut into arrays: laid out twice, first without memory, to learn how much it takes. */
 struct arena {
@@ -33,7 +42,7 @@ template <typename Layout> trine_status arena_allocate(trine_context ctx, arena 
 
 typedef enum { BY_ROWS, BY_COLUMNS } triangle_form;
 
-/** First member of a method's own part, t->device. The arrays are those of struct triangle; values in the plan's dtype. */
+/** First member of a side's part, whatever the method. The arrays are those of struct gather_form; values in the plan's dtype. */
 struct device_triangle {
     int64_t n, nnz;
     int64_t *offsets, *source, *pivot_source;
@@ -56,10 +65,8 @@ trine_status device_triangle_allocate(trine_triangular plan, device_triangle *d,
 /** Room for values; the structure is complete. */
 trine_status device_triangle_allocate_numbers(trine_triangular plan, device_triangle *d);
 void device_triangle_release(trine_triangular plan, device_triangle *d);
-/** A method's part of a side, t->device: `bytes` of zeros, which begin with a device_triangle, here built in a form. Also when
- *  this fails, device_side_release gives all of it back. */
-trine_status device_side_create(trine_triangular plan, struct triangle *t, size_t bytes, triangle_form form);
-void device_side_release(trine_triangular plan, struct triangle *t);
+/** Free a side's part, the device_triangle at its start included. */
+void device_part_release(trine_triangular plan, struct triangular_side *side);
 typedef trine_status (*device_solve)(trine_triangular plan, const struct triangular_solve *s);
 /** run[the plan's dtype], with the plan's device current. */
 trine_status device_solve_run(trine_triangular plan, const struct triangular_solve *s, const device_solve *run);
@@ -89,14 +96,15 @@ template <typename Length, typename Visit> __device__ void for_each_row(int64_t 
 /* ---------------------------------------------------------------- analysis
  * Each of these ends with an idle stream: what it read may go, and solves may run on any stream. */
 
-/** The side that is being analysed, during a backend's prepare. */
-struct device_pattern;
+struct device_pattern; /* T's pattern: cuda/pattern.h */
+/** The row at natural position p of this side is row p, or n - 1 - p. */
+bool device_pattern_is_forward(const device_pattern *m, int side);
 /** Rows in natural order (gather form), or columns in the same order: columns[] then are the rows a column adds to. The first
  *  form that is built comes with the checks of the pattern. */
-trine_status device_pattern_build(trine_triangular plan, device_pattern *m, triangle_form form, device_triangle *d);
+trine_status device_form_build(trine_triangular plan, device_pattern *m, int side, triangle_form form, device_triangle *d);
 /** Entries of each row in solve order: in_degree, n int32. near_degree, the part of it that columns p - p % group .. p - 1
  *  bring, or NULL. columns: the column form. */
-trine_status device_pattern_count_in_degrees(trine_triangular plan, const device_triangle *columns, int group, int32_t *in_degree, int32_t *near_degree);
+trine_status device_form_count_in_degrees(trine_triangular plan, const device_triangle *columns, int group, int32_t *in_degree, int32_t *near_degree);
 
 /** How the kernel by rows is launched. */
 struct row_shape {
@@ -133,7 +141,8 @@ trine_status device_chunks_make(trine_triangular plan, const device_triangle *d,
 
 /* ----------------------------------------------- in the tables of backends */
 
-trine_status device_analyse(trine_triangular plan, trine_matrix T);
+trine_status device_pattern_read(trine_triangular plan, trine_matrix T, void **pattern);
+void device_pattern_drop(trine_triangular plan, void *pattern);
 trine_status device_triangle_numeric(trine_triangular plan, trine_space space, const void *values, void *stream);
 trine_status device_triangle_bad_row(trine_triangular plan, void *stream, int64_t *row);
 

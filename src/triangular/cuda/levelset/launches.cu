@@ -136,7 +136,7 @@ trine_status choose_ring(trine_triangular plan, levelset_side *d)
 }
 
 /** Rows sorted by level, and the schedules. */
-trine_status sort_by_level(trine_triangular plan, struct triangle *t, const device_triangle *natural, levelset_side *d)
+trine_status sort_by_level(trine_triangular plan, struct triangular_side *t, const device_triangle *natural, levelset_side *d)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -188,33 +188,33 @@ done:
 
 } // namespace
 
-trine_status levelset_prepare(trine_triangular plan, struct triangle *t)
+trine_status levelset_analyse_side(trine_triangular plan, void *pattern, int side)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     const int64_t asked = plan->options.tune.lanes_per_row;
     int64_t length;
     device_triangle natural = {};
-    levelset_side *d = (levelset_side *)(t->device = trine_host_calloc(ctx, 1, sizeof *d));
+    struct triangular_side *const out = &plan->side[side];
+    levelset_side *d = (levelset_side *)(out->part = trine_host_calloc(ctx, 1, sizeof *d));
     if (!d) return TRINE_ERR_MEMORY;
-    TRY(device_pattern_build(plan, plan->pattern, BY_ROWS, &natural));
-    length = asked ? asked : t->n ? natural.nnz / t->n : 0;
+    TRY(device_form_build(plan, (device_pattern *)pattern, side, BY_ROWS, &natural));
+    length = asked ? asked : natural.n ? natural.nnz / natural.n : 0;
     d->lanes = length < 4 ? 1 : length < 16 ? 4 : length < 32 ? 16 : 32;
     TRY(choose_ring(plan, d));
-    TRY(sort_by_level(plan, t, &natural, d));
+    TRY(sort_by_level(plan, out, &natural, d));
     TRY(device_triangle_allocate_numbers(plan, &d->base));
 done:
     device_triangle_release(plan, &natural);
     return status; /* what has been allocated so far goes with the plan */
 }
 
-void levelset_release(trine_triangular plan, struct triangle *t)
+void levelset_release(trine_triangular plan, struct triangular_side *side)
 {
-    levelset_side *d = (levelset_side *)t->device;
-    if (!d) return;
+    levelset_side *d = (levelset_side *)side->part;
     for (const level_schedule &s : d->schedules) trine_free(plan->base.ctx, TRINE_HOST, s.steps);
     trine_free(plan->base.ctx, TRINE_DEVICE, d->bounds);
     trine_free(plan->base.ctx, TRINE_DEVICE, d->near_columns);
     trine_free(plan->base.ctx, TRINE_DEVICE, d->rounds);
-    device_side_release(plan, t);
+    device_part_release(plan, side);
 }

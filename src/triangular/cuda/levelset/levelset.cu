@@ -232,7 +232,7 @@ template <typename T> level_call<T> call_of(const struct triangular_solve *s)
 /** The launches of a solve. posted: where they find it, if it is not s itself, of which they then take the number of right-hand sides. */
 template <typename T, bool POSTED> trine_status launch_side(const struct triangular_solve *s, const void *posted, launch_sink *to)
 {
-    const levelset_side *d = (const levelset_side *)s->side->device;
+    const levelset_side *d = (const levelset_side *)s->part;
     trine_status status = TRINE_SUCCESS;
     level_args<T> a = {};
     a.offsets = d->base.offsets, a.columns = d->base.columns, a.order = d->base.order, a.bounds = d->bounds;
@@ -319,7 +319,7 @@ trine_status post_call(trine_triangular plan, const struct triangular_solve *s, 
     static trine_status (*const run[])(const struct triangular_solve *, char *) = {
         nullptr, post_side<float>, post_side<double>, post_side<complex_of<float>>, post_side<complex_of<double>>};
     r->known = r->embedded[ONE_RHS] = r->embedded[MANY_RHS] = false;
-    if (trine_status status = run[plan->base.dtype](s, post_of(s->work, (int)(s->side - plan->side)))) return status;
+    if (trine_status status = run[plan->base.dtype](s, post_of(s->work, s->side))) return status;
     r->arguments = *s, r->known = true;
     if (s->alpha) memcpy(r->alpha, s->alpha, trine_dtype_size(plan->base.dtype));
     return TRINE_SUCCESS;
@@ -387,7 +387,7 @@ trine_status make_work(trine_triangular plan, struct triangular_work *work)
     int saved;
     trine_device_enter(plan->base.ctx, &saved);
     for (int side = 0; side < SIDES; side++) {
-        const levelset_side *d = (const levelset_side *)plan->side[side].device;
+        const levelset_side *d = (const levelset_side *)plan->side[side].part;
         for (int i = 0; i < SCHEDULES && d; i++) {
             if (d->schedules[i].count <= FEW_LAUNCHES || (i == ONE_RHS ? !work->base.max_nrhs : work->base.max_nrhs < 2 || work->base.max_nrhs > MOST_TILES * 4)) continue;
             if (!recorded) {
@@ -397,7 +397,7 @@ trine_status make_work(trine_triangular plan, struct triangular_work *work)
                 TRY(GPU(gpuStreamCreateWithFlags(&stream, gpuStreamNonBlocking)));
             }
             struct triangular_solve s = {};
-            s.side = &plan->side[side], s.nrhs = numbers[i], s.stream = stream;
+            s.side = side, s.part = d, s.nrhs = numbers[i], s.stream = stream;
             for (int g = 0; g < GRAPHS; g++) TRY(record(plan, &s, g == FROM_POST ? post_of(work, side) : nullptr, d->schedules[i].count, &recorded[side].graphs[i][g]));
         }
     }
@@ -410,12 +410,12 @@ done:
 
 trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 {
-    const levelset_side *d = (const levelset_side *)s->side->device;
+    const levelset_side *d = (const levelset_side *)s->part;
     recorded_side *r = (recorded_side *)s->work->recorded;
     trine_status status = TRINE_SUCCESS;
     int saved;
     trine_device_enter(plan->base.ctx, &saved);
-    if (r) r += s->side - plan->side;
+    if (r) r += s->side;
     const int schedule = r ? schedule_for(d, r, s->nrhs, s->work->base.max_nrhs) : SCHEDULES;
     if (schedule == SCHEDULES || trine_device_is_capturing(plan->base.ctx, s->stream)) { /* no graph goes into a graph */
         launch_sink to = {launch_sink::TO_STREAM, (gpuStream_t)s->stream, nullptr, 0};
@@ -430,4 +430,4 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 } // namespace
 
 extern "C" const struct triangular_backend triangular_levelset = {
-    device_analyse, levelset_prepare, levelset_release, device_triangle_numeric, device_triangle_bad_row, work_bytes, memory, make_work, solve, false};
+    device_pattern_read, levelset_analyse_side, device_pattern_drop, levelset_release, device_triangle_numeric, device_triangle_bad_row, work_bytes, memory, make_work, solve, false};

@@ -91,7 +91,8 @@ trine_status levelset_measure(trine_triangular plan, const levelset_side *d, int
 trine_status levelset_write_rounds(trine_triangular plan, levelset_side *d, int64_t n_levels, const level_measure *on_device, const level_place *places,
                                    int64_t n_rounds);
 
-trine_status levelset_prepare(trine_triangular plan, struct triangle *t);
-void levelset_release(trine_triangular plan, struct triangle *t);
+/* In the backend's table. */
+trine_status levelset_analyse_side(trine_triangular plan, void *pattern, int side);
+void levelset_release(trine_triangular plan, struct triangular_side *side);
 
 #endif

@@ -31,6 +31,45 @@ template <typename T> struct level_args {
     }
 };
 
+/** Entries of a lane that are fetched ahead of the levels that they wait for. */
+template <typename T, int BLOCKS> struct run_batch {
+    T v[LEVELSET_BATCH], x[LEVELSET_BATCH];
+    int32_t c[LEVELSET_BATCH];
+    unsigned here = 0; /* entries of the batch that there are */
+
+    /** From k on, every so-many-th before end. */
+    __device__ __forceinline__ void fetch(const level_args<T> &a, int64_t *k, int64_t end, int sharers)
+    {
+#pragma unroll
+        for (int u = 0; u < LEVELSET_BATCH; u++)
+            if (*k + u * sharers < end) {
+                c[u] = a.near_columns[*k + u * sharers];
+                v[u] = a.values[*k + u * sharers];
+                here |= 1u << u;
+            }
+        *k += LEVELSET_BATCH * sharers;
+    }
+    /** Solution values that are older than the ring. */
+    __device__ __forceinline__ void fetch_old(const level_call<T> &call)
+    {
+#pragma unroll
+        for (int u = 0; u < LEVELSET_BATCH; u++)
+            if (here >> u & 1 && c[u] >= 0) x[u] = BLOCKS > 1 ? poll(&call.X[c[u] * call.x_row]) : call.X[c[u] * call.x_row];
+    }
+    __device__ __forceinline__ T term(int u, const level_call<T> &call, const T *ring) const
+    {
+        return (call.conjugate ? conjugate_of(v[u]) : v[u]) * (c[u] >= 0 ? x[u] : ring[~c[u]]);
+    }
+};
+
+/** Write a value to every block: lanes e, e + sharers, ... to blocks e, e + sharers, ... */
+template <int BLOCKS, typename T> __device__ __forceinline__ void spread(T *to, T value, int e, int sharers)
+{
+    if constexpr (BLOCKS > 1)
+        for (int block = e; block < BLOCKS; block += sharers) *in_block(to, block) = value;
+    else if (e == 0) *to = value;
+}
+
 /** Every warp has every so-many-th round of the run. It takes a round in steps: rows and offsets are fetched, then entries and
  *  right-hand sides, then old solution values, with barriers between, if there are any before the round's own, so that nothing
  *  is waited for while other warps work on the levels between. All threads meet at the one barrier at the end of a stage. */
@@ -42,12 +81,6 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
     const int lane = threadIdx.x % 32, rank = BLOCKS > 1 ? cluster_rank() : 0;
     const level_call<T> call = a.template get_call<POSTED>();
     const int warps = min(RUN_WARPS * BLOCKS, ring_length / 64), warp = threadIdx.x / 32 * BLOCKS + rank;
-    /* Lanes e, e + sharers, ... write to blocks e, e + sharers, ... */
-    auto spread = [&](T *to, T value, int e, int sharers) {
-        if constexpr (BLOCKS > 1)
-            for (int block = e; block < BLOCKS; block += sharers) *in_block(to, block) = value;
-        else if (e == 0) *to = value;
-    };
     if constexpr (BLOCKS > 1) cluster_barrier(); /* all blocks run */
 
     enum { ROWS, ENTRIES, OLD_VALUES, SOLVE } step = ROWS;
@@ -57,25 +90,9 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
     int64_t p = 0, row = 0, row_begin = 0, row_end = 0, k = 0, end = 0;
     int sharers = 1, e = 0;
     bool active = false;
-    T b = zero_of<T>(), pivot = one_of<T>(), v[LEVELSET_BATCH], x[LEVELSET_BATCH];
-    int32_t c[LEVELSET_BATCH];
-    unsigned here = 0;         /* entries of the batch that there are */
+    T b = zero_of<T>(), pivot = one_of<T>();
+    run_batch<T, BLOCKS> batch;
     divisor<T> divide(pivot);
-    auto fetch = [&] {
-#pragma unroll
-        for (int u = 0; u < LEVELSET_BATCH; u++)
-            if (k + u * sharers < end) {
-                c[u] = a.near_columns[k + u * sharers];
-                v[u] = a.values[k + u * sharers];
-                here |= 1u << u;
-            }
-        k += LEVELSET_BATCH * sharers;
-    };
-    auto fetch_old = [&] {
-#pragma unroll
-        for (int u = 0; u < LEVELSET_BATCH; u++)
-            if (here >> u & 1 && c[u] >= 0) x[u] = BLOCKS > 1 ? poll(&call.X[c[u] * call.x_row]) : call.X[c[u] * call.x_row];
-    };
     for (int stage = 0;; stage++) {
         while (q < n_rounds && stage >= due) {
             if (step == ROWS) {
@@ -89,8 +106,7 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
                     row = a.order[p];
                     if (r.kind != level_round::FINISH) row_begin = a.offsets[p], row_end = a.offsets[p + 1];
                 }
-                apart = max(1, (r.stage - stage) / 4);
-                due = min(r.stage, stage + apart);
+                apart = max(1, (r.stage - stage) / 4), due = min(r.stage, stage + apart);
                 step = ENTRIES;
             } else if (step == ENTRIES) {
                 k = row_begin + r.first + e;
@@ -99,11 +115,11 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
                     b = call.B[row * call.b_row];
                     if (a.pivots) pivot = a.pivots[p];
                 }
-                fetch();
+                batch.fetch(a, &k, end, sharers);
                 due = min(r.stage, stage + apart);
                 step = OLD_VALUES;
             } else if (step == OLD_VALUES) {
-                fetch_old();
+                batch.fetch_old(call);
                 divide = divisor<T>(call.conjugate ? conjugate_of(pivot) : pivot);
                 due = r.stage;
                 step = SOLVE;
@@ -112,26 +128,25 @@ __global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args
                 for (;;) {
 #pragma unroll
                     for (int u = 0; u < LEVELSET_BATCH; u++)
-                        if (here >> u & 1) sum = sum + (call.conjugate ? conjugate_of(v[u]) : v[u]) * (c[u] >= 0 ? x[u] : ring[~c[u]]);
-                    here = 0;
+                        if (batch.here >> u & 1) sum = sum + batch.term(u, call, ring);
+                    batch.here = 0;
                     if (k >= end) break;
-                    fetch();
-                    fetch_old();
+                    batch.fetch(a, &k, end, sharers);
+                    batch.fetch_old(call);
                 }
                 if (r.kind == level_round::FINISH)
                     for (int i = lane; i < r.count; i += 32) sum = sum + part_sums[r.part + i];
                 __syncwarp();
                 for (int o = sharers / 2; o > 0; o /= 2) sum = sum + shuffle_xor(sum, o);
                 if (r.kind == level_round::PART) {
-                    spread(&part_sums[r.part], sum, lane, 32);
+                    spread<BLOCKS>(&part_sums[r.part], sum, lane, 32);
                 } else if (active) {
                     const T result = divide.divide(call.alpha * b - sum);
-                    spread(&ring[p & (ring_length - 1)], result, e, sharers);
+                    spread<BLOCKS>(&ring[p & (ring_length - 1)], result, e, sharers);
                     if (e == 0) call.X[row * call.x_row] = result;
                 }
                 __syncwarp();
-                q += warps;
-                step = ROWS;
+                q += warps, step = ROWS;
             }
         }
         if (stage == n_stages) break;

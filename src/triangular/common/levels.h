@@ -1,0 +1,18 @@
+/* Level sets of a gather form. */
+#ifndef TRINE_TRIANGULAR_COMMON_LEVELS_H
+#define TRINE_TRIANGULAR_COMMON_LEVELS_H
+
+#include "triangular/common/gather_form.h"
+
+/** Level l: positions[offsets[l]] .. positions[offsets[l+1] - 1], ascending. Starts as zeros. */
+struct level_sets {
+    int64_t count;
+    int64_t *offsets;          /* count + 1 */
+    int32_t *positions;        /* n */
+};
+
+/** Level sets of t in natural order. What has been allocated so far stays in *out, also after a failure. */
+trine_status level_sets_find(trine_context ctx, const struct gather_form *t, struct level_sets *out);
+void level_sets_free(trine_context ctx, struct level_sets *l);
+
+#endif

@@ -1,0 +1,180 @@
+/* The analysis of a side on the CPU: serial or by tasks, in which order, and what is special about its rows. */
+#include <string.h>
+
+#include "core/team.h"
+#include "triangular/common/levels.h"
+#include "triangular/cpu/side.h"
+
+static void report_levels(int64_t n, const struct level_sets *levels, struct triangular_side *side)
+{
+    side->n_levels = levels->count;
+    side->min_rows_per_level = n;
+    side->max_rows_per_level = 0;
+    for (int64_t l = 0; l < levels->count; l++) {
+        const int64_t rows = levels->offsets[l + 1] - levels->offsets[l];
+        if (rows < side->min_rows_per_level) side->min_rows_per_level = rows;
+        if (rows > side->max_rows_per_level) side->max_rows_per_level = rows;
+    }
+}
+
+/** Serial, or tasks of rows as given or by level: what the simulation of a solve expects to be fastest, with something in hand
+ *  for tasks, whose expectation assumes that every thread has a core to itself. */
+static trine_status choose(trine_triangular plan, struct triangular_side *side, struct cpu_side *t)
+{
+    static const double least_gain = 1.15;
+    trine_status status = TRINE_SUCCESS;
+    const trine_triangular_method asked = plan->options.method;
+    const int asked_order = plan->options.tune.row_order;
+    struct level_sets levels = {0};
+    struct task_schedule *by_level = NULL;
+    plan->method = TRINE_TRI_SERIAL;
+    t->threads = trine_threads_with_cores(plan->base.ctx);
+    t->step = t->form.n > 1 ? t->form.order[1] - t->form.order[0] : 1;
+    if (asked == TRINE_TRI_SERIAL) goto done;
+    trine_team_start(plan->base.ctx);
+    plan->reason = "there is one thread";
+    if (asked == TRINE_TRI_LEVELSET || t->threads > 1) {
+        TRY(level_sets_find(plan->base.ctx, &t->form, &levels));
+        report_levels(t->form.n, &levels, side);
+        if (asked_order != 2) TRY(tasks_schedule(plan, &t->form, NULL, t->threads, &t->tasks));
+        if (asked_order != 1) TRY(tasks_schedule(plan, &t->form, &levels, t->threads, &by_level));
+        const bool sort = !t->tasks || (by_level && by_level->seconds < t->tasks->seconds);
+        if (sort) {
+            tasks_free(plan, t->tasks);
+            t->tasks = by_level;
+            by_level = NULL;
+        }
+        plan->method = TRINE_TRI_LEVELSET;
+        plan->reason = sort ? "rows by level keep the threads busy" : "tasks of neighbouring rows keep the threads busy";
+        const double gain = tasks_serial_seconds(plan, &t->form) / t->tasks->seconds;
+        trine_log(plan->base.ctx, 3, "triangular: %.3g times as fast as one thread expected", gain);
+        if (asked == TRINE_TRI_AUTO && gain < least_gain) {
+            tasks_free(plan, t->tasks);
+            t->tasks = NULL;
+            plan->method = TRINE_TRI_SERIAL;
+            plan->reason = "the threads would wait for each other";
+        } else if (sort) {
+            TRY(gather_form_reorder(plan->base.ctx, &t->form, levels.positions));
+            t->step = 0;
+        }
+    }
+    if (asked != TRINE_TRI_AUTO) plan->reason = "asked for";
+done:
+    level_sets_free(plan->base.ctx, &levels);
+    tasks_free(plan, by_level);
+    return status;
+}
+
+/** Row p + 1 has the columns of row p, and p. */
+static bool is_nested(const struct gather_form *t, int64_t p)
+{
+    const int64_t first = t->offsets[p], next = t->offsets[p + 1], count = next - first;
+    return t->offsets[p + 2] - next == count + 1 && t->columns[next + count] == p &&
+           memcmp(t->columns + first, t->columns + next, (size_t)count * sizeof *t->columns) == 0;
+}
+
+/** Cut positions first .. last - 1 into nested rows, up to MOST_NESTED each; returns how many rows are not alone. */
+static int64_t find_nested(struct cpu_side *t, int64_t first, int64_t last)
+{
+    enum { SHORTEST = 4 };
+    int64_t together = 0;
+    for (int64_t p = first, rows; p < last; p += rows) {
+        rows = 1;
+        if (t->form.offsets[p + 1] - t->form.offsets[p] >= SHORTEST)
+            while (rows < MOST_NESTED && p + rows < last && is_nested(&t->form, p + rows - 1)) rows++;
+        t->nested[p] = (int8_t)rows;
+        if (rows > 1) together += rows;
+    }
+    return together;
+}
+
+/** t->nested, if half of the rows or more are; columns are positions, in solve order. */
+static trine_status use_nested(trine_triangular plan, struct cpu_side *t)
+{
+    trine_status status = TRINE_SUCCESS;
+    int64_t together = 0;
+    if (!t->step) return TRINE_SUCCESS; /* by level: no row needs its neighbour */
+    TRY(ALLOC(plan->base.ctx, t->nested, t->form.n));
+    if (!t->tasks) together = find_nested(t, 0, t->form.n);
+    for (int64_t k = 0; t->tasks && k < t->tasks->n_tasks; k++) together += find_nested(t, t->tasks->slots[k].first, t->tasks->slots[k].last);
+    if (2 * together < t->form.n) {
+        trine_free(plan->base.ctx, TRINE_HOST, t->nested);
+        t->nested = NULL;
+    }
+done:
+    return status;
+}
+
+/** t->kinds and t->mostly_long, unless rows are solved several at a time. */
+static trine_status find_kinds(trine_triangular plan, struct cpu_side *t)
+{
+    trine_status status = TRINE_SUCCESS;
+    if (t->nested) return TRINE_SUCCESS;
+    int64_t long_rows = 0;
+    TRY(ALLOC(plan->base.ctx, t->kinds, t->form.n));
+    for (int64_t p = 0; p < t->form.n; p++) {
+        const int64_t end = t->form.offsets[p + 1], count = end - t->form.offsets[p];
+        const bool near = count && t->form.columns[end - 1] == p - 1;
+        t->kinds[p] = (uint8_t)((count <= MOST_SHORT ? count : ROW_LONG) | (near ? ROW_NEAR : 0));
+        long_rows += count > MOST_SHORT;
+    }
+    t->mostly_long = 2 * long_rows > t->form.n;
+    plan->info.bytes += t->form.n;
+done:
+    return status;
+}
+
+trine_status cpu_read_pattern(trine_triangular plan, trine_matrix T, void **pattern)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct pattern *m = NULL;
+    trine_matrix_info info;
+    TRY(CALLOC(plan->base.ctx, m, 1));
+    *pattern = m;
+    trine_matrix_get_info(T, &info);
+    trine_matrix_get_arrays(T, &m->offsets, &m->indices, NULL);
+    m->csr = info.format == TRINE_CSR;
+    TRY(trine_matrix_check(T, 0));
+    if (plan->options.uplo == TRINE_UPLO_AUTO) TRY(pattern_find_uplo(plan, m));
+    m->lower_major = m->csr == (plan->options.uplo == TRINE_LOWER);
+    TRY(pattern_check(plan, m));
+done:
+    return status;
+}
+
+void cpu_drop_pattern(trine_triangular plan, void *pattern) { trine_free(plan->base.ctx, TRINE_HOST, pattern); }
+
+trine_status cpu_analyse_side(trine_triangular plan, void *pattern, int side)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->base.ctx;
+    const struct pattern *m = pattern;
+    const size_t size = trine_dtype_size(plan->base.dtype);
+    struct cpu_side *t = NULL;
+    TRY(CALLOC(ctx, t, 1));
+    plan->side[side].part = t;
+    TRY(gather_form_build(plan, &t->form, m, m->csr != (side == SIDE_N))); /* across the compressed rows: transposed */
+    TRY(choose(plan, &plan->side[side], t));
+    TRY(use_nested(plan, t));
+    TRY(find_kinds(plan, t));
+    for (int64_t k = 0; k < t->form.nnz; k++) t->form.columns[k] = t->form.order[t->form.columns[k]];
+    TRY((t->values = trine_host_alloc(ctx, t->form.nnz, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    TRY((t->pivots = trine_host_alloc(ctx, t->form.n, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    plan->info.bytes += (t->form.n + 1) * 8 + t->form.n * (4 + 8) + t->form.nnz * (4 + 8) + (t->form.n + t->form.nnz) * (int64_t)size;
+done:
+    return status;
+}
+
+void cpu_release(trine_triangular plan, struct triangular_side *side)
+{
+    trine_context ctx = plan->base.ctx;
+    struct cpu_side *t = side->part;
+    gather_form_free(ctx, &t->form);
+    tasks_free(plan, t->tasks);
+    trine_free(ctx, TRINE_HOST, t->nested);
+    trine_free(ctx, TRINE_HOST, t->kinds);
+    trine_free(ctx, TRINE_HOST, t->values);
+    trine_free(ctx, TRINE_HOST, t->pivots);
+    trine_free(ctx, TRINE_HOST, t);
+    side->part = NULL;
+}
