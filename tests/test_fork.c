@@ -118,7 +118,7 @@ static void free_plans(struct plans *p)
 }
 
 /** Everything else that runs on several threads where there are several, large enough that it would. */
-static void use_everything(const char *device, int threads)
+static void use_everything(const char *device)
 {
     struct plans p = make_plans(device);
     use_plans(&p);
@@ -140,9 +140,9 @@ static void use_everything(const char *device, int threads)
     GOOD(trine_vectors_permute(p.ctx, TRINE_D, NULL, NULL, 0, &V, &W, NULL));
     for (int64_t i = 0; i < long_one; i++) v[i] = v[2 * long_one + i] = -1, v[long_one + i] = 3, v[3 * long_one + i] = 1;
     size_t bytes;
-    GOOD(trine_gtsv_cpu_work_size(TRINE_D, long_one, 1, NULL, &bytes));
+    GOOD(trine_gtsv_work_size(p.ctx, TRINE_D, long_one, 1, NULL, &bytes));
     void *work = malloc(bytes);
-    GOOD(trine_gtsv_cpu(threads, TRINE_D, long_one, 1, NULL, v, v + long_one, v + 2 * long_one, v + 3 * long_one, long_one, v + 4 * long_one, long_one, work, bytes));
+    GOOD(trine_gtsv(p.ctx, TRINE_D, long_one, 1, NULL, v, v + long_one, v + 2 * long_one, v + 3 * long_one, long_one, v + 4 * long_one, long_one, work, bytes, NULL));
     free(work);
     free(v);
     free_plans(&p);
@@ -200,7 +200,7 @@ static void use_one_thread(void *user)
 {
     (void)user;
     regions = teams = 0;
-    use_everything("cpu:1", 1);
+    use_everything("cpu:1");
 #ifdef TRINE_TEST_DIRECT
     use_direct("cpu:1");
 #endif
@@ -212,7 +212,7 @@ static void a_child_solves_after_parallel_solves_of_its_parent(void **state)
     (void)state;
     struct plans p = make_plans("cpu:2");
     use_plans(&p);
-    use_everything("cpu:2", 2);
+    use_everything("cpu:2");
 #ifdef COUNTS_REGIONS
     assert_true(teams > 0); /* the parent has an OpenMP team, and here is where it is seen */
 #endif
@@ -240,7 +240,7 @@ static void go_on_with_direct(void *user)
 static void a_child_goes_on_with_plans_of_one_thread(void **state)
 {
     (void)state;
-    use_everything("cpu:2", 2);
+    use_everything("cpu:2");
     struct plans p = make_plans("cpu:1");
     use_plans(&p);
 #ifdef TRINE_TEST_DIRECT
@@ -261,7 +261,7 @@ static void a_context_of_one_thread_starts_no_team(void **state)
     (void)state;
 #ifdef COUNTS_REGIONS
     regions = teams = 0;
-    use_everything("cpu:1", 1);
+    use_everything("cpu:1");
     assert_int_equal(teams, 0);
 #ifdef TRINE_TEST_DIRECT
     use_direct("cpu:1");

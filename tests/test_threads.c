@@ -46,16 +46,16 @@ done:
     trine_work_destroy(&work);
 }
 
-static void solve_tridiagonal(struct job *job)
+static void solve_tridiagonal(struct job *job, trine_context ctx)
 {
     double *bands = malloc(3 * N * sizeof *bands);
     void *work = NULL;
     size_t bytes;
     for (int i = 0; i < 3 * N; i++) bands[i] = test_uniform((uint64_t)job->seed + 1, (uint64_t)i) + (i / N == 1 ? 2 : 0);
     for (int i = 0; i < N; i++) job->tridiagonal[i] = 1;
-    NEED(!trine_gtsv_cpu_work_size(TRINE_D, N, 1, NULL, &bytes));
+    NEED(!trine_gtsv_work_size(ctx, TRINE_D, N, 1, NULL, &bytes));
     NEED((work = malloc(bytes + 1)));
-    NEED(!trine_gtsv_cpu(DEVICE[4] - '0', TRINE_D, N, 1, NULL, bands, bands + N, bands + 2 * N, job->tridiagonal, N, job->tridiagonal, N, work, bytes));
+    NEED(!trine_gtsv(ctx, TRINE_D, N, 1, NULL, bands, bands + N, bands + 2 * N, job->tridiagonal, N, job->tridiagonal, N, work, bytes, NULL));
 done:
     free(work);
     free(bands);
@@ -105,7 +105,7 @@ static void *run_job(void *argument)
     NEED(!trine_context_create(&ctx, DEVICE));
     NEED(!make_plan(ctx, job->seed, &A, &plan));
     solve_triangular(job, plan);
-    solve_tridiagonal(job);
+    solve_tridiagonal(job, ctx);
     use_files(job, ctx);
 done:
     trine_context_destroy(&ctx);

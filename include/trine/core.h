@@ -131,7 +131,7 @@ TRINE_API trine_status trine_context_get_stream(trine_context ctx, void **stream
 TRINE_API trine_status trine_context_synchronize(trine_context ctx);
 
 /** Between these two, ctx's device is the current CUDA device of this thread, and the one that was is so again afterwards: for CUDA calls of
- *  your own, and for functions that run on the current device (tridiagonal.h). *saved goes from one to the other. No-op on the CPU. */
+ *  your own, and for functions that run on the current device (tridigpu.h). *saved goes from one to the other. No-op on the CPU. */
 TRINE_API trine_status trine_context_enter(trine_context ctx, int *saved);
 TRINE_API trine_status trine_context_leave(trine_context ctx, int saved);
 

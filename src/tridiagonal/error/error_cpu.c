@@ -1,6 +1,4 @@
 /* Backward errors on the CPU. */
-#include <omp.h>
-
 #include "core/scalar.h"
 #include "tridiagonal/error/error.h"
 
@@ -12,10 +10,9 @@ enum { SERIAL_ROWS = 4096 };
 typedef double (*worst_fn)(const error_call *c, int64_t column, int threads);
 static const worst_fn worst_of[] = TABLE(worst_row);
 
-static trine_status backward_errors(void *stream, int threads, const error_call *c)
+static trine_status backward_errors(const solve_place *at, const error_call *c)
 {
-    (void)stream;
-    for (int64_t column = 0; column < c->s.nrhs; column++) c->errors[column] = worst_of[c->s.t](c, column, threads ? threads : omp_get_max_threads());
+    for (int64_t column = 0; column < c->s.nrhs; column++) c->errors[column] = worst_of[c->s.t](c, column, at->ctx->threads);
     return TRINE_SUCCESS;
 }
 

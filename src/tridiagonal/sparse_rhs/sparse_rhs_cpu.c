@@ -1,5 +1,4 @@
 /* Sparse columns expanded and pruned on the CPU. */
-#include <omp.h>
 #include <string.h>
 
 #include "core/scalar.h"
@@ -11,17 +10,15 @@
 typedef void (*columns_fn)(const sparse_columns *c, int threads);
 static const columns_fn expand_of[] = TABLE(expand), keep_largest_of[] = TABLE(keep_largest);
 
-static trine_status expand(void *stream, int threads, const sparse_columns *c)
+static trine_status expand(const solve_place *at, const sparse_columns *c)
 {
-    (void)stream;
-    expand_of[c->t](c, threads ? threads : omp_get_max_threads());
+    expand_of[c->t](c, at->ctx->threads);
     return TRINE_SUCCESS;
 }
 
-static trine_status keep_largest(void *stream, int threads, const sparse_columns *c)
+static trine_status keep_largest(const solve_place *at, const sparse_columns *c)
 {
-    (void)stream;
-    keep_largest_of[c->t](c, threads ? threads : omp_get_max_threads());
+    keep_largest_of[c->t](c, at->ctx->threads);
     return TRINE_SUCCESS;
 }
 

@@ -6,6 +6,7 @@
 #include "core/scalar.h"
 #include "tridiagonal/common/hierarchy.h"
 #include "tridiagonal/common/wide_row_types.h"
+#include "tridiagonal/tridiagonal.h"
 
 enum {
     LANES = 16,                       /* partitions eliminated together */
@@ -124,29 +125,26 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_
     return rpts_bytes(n, nrhs, plan->elements, o->refine, t, bytes);
 }
 
-trine_status trine_gtsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+trine_status gtsv_on_cpu_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
 {
     rpts_options o;
     rpts_plan plan;
-    REQUIRE(bytes, "bytes is NULL");
+    (void)at;
     return prepare(t, n, nrhs, options, &o, &plan, bytes);
 }
 
-trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                            const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
-                            void *work, size_t work_bytes)
+trine_status gtsv_on_cpu(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                         const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
-    TRINE_RANGE;
     rpts_options o;
     rpts_plan plan;
     size_t needed = 0;
     trine_status status = TRINE_SUCCESS;
-    REQUIRE(threads >= 0, "threads is %d", threads);
     TRY(prepare(t, n, nrhs, options, &o, &plan, &needed));
     REQUIRE(!n || (a && b && c), "%s is NULL", !a ? "a" : !b ? "b" : "c");
     TRY(rpts_check_vectors(n, nrhs, D, ldd, X, ldx));
     TRY(rpts_check_work(work, work_bytes, needed));
-    o.threads = threads ? threads : omp_get_max_threads();
+    o.threads = at->ctx->threads;
     const int64_t row = n && nrhs ? gtsv[t](&o, &plan, a, b, c, D, ldd, X, ldx, work) : REGULAR;
     if (row != REGULAR)
         FAIL(TRINE_ERR_SINGULAR, "the pivot in row %lld is exactly zero: the matrix of n = %lld rows is singular, or rounding or underflow made it so", (long long)row, (long long)n);
@@ -155,39 +153,36 @@ done:
 }
 
 /** A copy of a system and the stages of its solve for each thread. */
-static trine_status prepare_batch(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, gtsv_batch *batch, size_t *bytes)
+static trine_status prepare_batch(const solve_place *at, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, gtsv_batch *batch, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
     *batch = (gtsv_batch){.t = t, .n = n, .systems = systems};
-    REQUIRE(threads >= 0, "threads is %d", threads);
     REQUIRE(systems >= 0 && (!n || systems <= INT64_MAX / 256 / (n > 0 ? n : 1)), "systems is %lld", (long long)systems);
     TRY(prepare(t, n, 1, options, &batch->o, &batch->plan, bytes));
-    batch->o.threads = threads ? threads : omp_get_max_threads();
+    batch->o.threads = at->ctx->threads;
     *bytes = 0;
     if (n > WHOLE_ROWS) TRY(rpts_bytes(4 * n + batch->plan.elements, batch->o.threads, 0, 1, t, bytes));
 done:
     return status;
 }
 
-trine_status trine_gtsv_batch_cpu_work_size(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes)
+trine_status batch_on_cpu_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes)
 {
     gtsv_batch batch;
-    REQUIRE(bytes, "bytes is NULL");
-    return prepare_batch(threads, t, n, systems, options, &batch, bytes);
+    return prepare_batch(at, t, n, systems, options, &batch, bytes);
 }
 
-trine_status trine_gtsv_batch_cpu(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
-                                  const void *a, const void *b, const void *c, trine_strides matrix_strides,
-                                  const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes)
+trine_status batch_on_cpu(const solve_place *at, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
+                          const void *a, const void *b, const void *c, trine_strides matrix_strides,
+                          const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes)
 {
-    TRINE_RANGE;
     trine_status status = TRINE_SUCCESS;
     gtsv_batch batch;
     size_t needed = 0;
-    TRY(prepare_batch(threads, t, n, systems, options, &batch, &needed));
+    TRY(prepare_batch(at, t, n, systems, options, &batch, &needed));
     TRY(rpts_check_batch(a, b, c, matrix_strides, D, X, vector_strides, &batch));
     TRY(rpts_check_work(work, work_bytes, needed));
-    threads = batch.o.threads;
+    const int threads = batch.o.threads;
     batch.o.threads = 1; /* of one system */
     if (n && systems) {
         const batch_pivot zero = batch_of[t](&batch, threads, work);
