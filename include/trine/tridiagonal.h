@@ -4,7 +4,7 @@
  * One function for both devices. Everywhere below:
  * - ctx: all arrays and the workspace are in its space. On a GPU the call runs on its device, and the caller's current device stays as it was. On a
  *   CPU it runs on up to as many threads as the context has, which join in where they have a core; small systems take the caller's alone. The
- *   result does not depend on their number. Any number of host threads may call with one context at once.
+ *   result does not depend on their number. Any number of host threads may call with one context at once; its helpers are for one of them at a time.
  * - ..._work_size: bytes of workspace for a solve with the same ctx, sizes and options, on whatever device of its kind. On a CPU it starts the
  *   context's helpers where the system is large enough for them; a solve starts none.
  * - work: work_bytes of memory, as the query says, from an address that divides by 16 (as of malloc and cudaMalloc), in use until the solve is over: on a

@@ -1,8 +1,8 @@
 /* trine_bgtsv, trine_bgtf, trine_bgtfs, trine_gbsv: the arguments, then the backend. */
 #include "tridiagonal/block/block.h"
 #include "tridiagonal/info/info.h"
+#include "tridiagonal/common/loops.h"
 #include "tridiagonal/common/parts.h"
-#include "tridiagonal/tridiagonal.h"
 
 trine_status block_lay_out(const block_call *call, size_t start, int extra, block_work *at, size_t *bytes)
 {
@@ -35,7 +35,7 @@ static trine_status begin(const solve_place *at, trine_dtype t, int64_t n, int64
     *call = (block_call){.t = t, .stream = at->stream};
     TRY(block_check_options(t, n, at->cuda ? rpts_part_size(nrhs) : nrhs, options, &call->o));
     call->memory = options ? options->memory : TRINE_MEMORY_AUTO;
-    call->o.threads = at->cuda ? 1 : at->ctx->threads;
+    call->o.ctx = at->ctx, call->o.threads = at->cuda ? 1 : at->ctx->threads;
 done:
     return status;
 }
@@ -190,6 +190,7 @@ static trine_status blocks_work_size(const solve_place *at, trine_dtype t, int64
     REQUIRE(bytes, "bytes is NULL");
     TRY(make_blocks(at, t, rows, n, nrhs, options, factored, &call));
     TRY(bytes_of(factored ? backend_of(at)->substitute_bytes : backend_of(at)->solve_bytes, &call, bytes));
+    rpts_start_team(at, RPTS_BLOCK_ROWS * call.A.n * nrhs);
 done:
     return status;
 }
@@ -223,6 +224,7 @@ trine_status bgtf_size(const solve_place *at, trine_dtype t, int64_t rows, int n
     REQUIRE(bytes, "bytes is NULL");
     TRY(make_blocks(at, t, rows, n, 1, options, true, &call));
     *bytes = rows ? call.factor_bytes + call.copy_bytes : 0;
+    rpts_start_team(at, RPTS_BLOCK_ROWS * call.A.n);
 done:
     return status;
 }
@@ -269,6 +271,7 @@ trine_status gbsv_work_size(const solve_place *at, trine_dtype t, int64_t n, int
     REQUIRE(bytes, "bytes is NULL");
     TRY(make_bands(at, t, n, nrhs, kl, ku, options, &call));
     TRY(bytes_of(backend_of(at)->solve_bytes, &call, bytes));
+    rpts_start_team(at, RPTS_BLOCK_ROWS * n * nrhs);
 done:
     return status;
 }

@@ -1,19 +1,20 @@
 /* Tridiagonal solve on the CPU by recursive partitioned Schur complements; the arithmetic is common/partition.h. */
 #include <float.h>
-#include <omp.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "core/scalar.h"
 #include "tridiagonal/common/hierarchy.h"
+#include "tridiagonal/common/loops.h"
 #include "tridiagonal/common/wide_row_types.h"
-#include "tridiagonal/tridiagonal.h"
 
 enum {
     LANES = 16,                       /* partitions eliminated together */
     WHOLE_ROWS = 64,                  /* systems of a batch, and cyclic ones, up to this size are one partition of a tile */
     SERIAL_ROWS = 256,                /* other systems up to this size are solved row by row, unless a partition is asked for */
     TILE_ROWS = WHOLE_ROWS + 2,
-    RPTS_SERIAL_ROWS = 8192,          /* fewer rows are not worth a parallel region */
+    ROWS_AT_ONCE = 8192,              /* of a loop over rows; */
+    GROUPS_AT_ONCE = 4,               /* over groups of LANES partitions */
     RPTS_CPU_PARTITION = 32,
     TOLERANCE = 16                    /* rounding errors of a row's terms that its residual may have before a partition is solved again */
 };
@@ -98,14 +99,6 @@ enum { WIDE = 1, SINGULAR = 2 };
 typedef struct { int64_t system, row; } batch_pivot;
 static const batch_pivot no_zero_pivot = {-1, -1};
 
-/** Of what several threads find, the first system. */
-static void take_first(batch_pivot *first, batch_pivot found)
-{
-    if (found.system < 0) return;
-    #pragma omp critical(trine_first_zero_pivot)
-    if (first->system < 0 || found.system < first->system) *first = found;
-}
-
 #define TEMPLATE "tridiagonal/gtsv/cpu/gtsv_cpu.inc"
 #include "core/each_dtype.h"
 
@@ -129,8 +122,9 @@ trine_status gtsv_on_cpu_work_size(const solve_place *at, trine_dtype t, int64_t
 {
     rpts_options o;
     rpts_plan plan;
-    (void)at;
-    return prepare(t, n, nrhs, options, &o, &plan, bytes);
+    const trine_status status = prepare(t, n, nrhs, options, &o, &plan, bytes);
+    if (!status) rpts_start_team(at, n * nrhs);
+    return status;
 }
 
 trine_status gtsv_on_cpu(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
@@ -144,7 +138,7 @@ trine_status gtsv_on_cpu(const solve_place *at, trine_dtype t, int64_t n, int64_
     REQUIRE(!n || (a && b && c), "%s is NULL", !a ? "a" : !b ? "b" : "c");
     TRY(rpts_check_vectors(n, nrhs, D, ldd, X, ldx));
     TRY(rpts_check_work(work, work_bytes, needed));
-    o.threads = at->ctx->threads;
+    o.ctx = at->ctx, o.threads = at->ctx->threads;
     const int64_t row = n && nrhs ? gtsv[t](&o, &plan, a, b, c, D, ldd, X, ldx, work) : REGULAR;
     if (row != REGULAR)
         FAIL(TRINE_ERR_SINGULAR, "the pivot in row %lld is exactly zero: the matrix of n = %lld rows is singular, or rounding or underflow made it so", (long long)row, (long long)n);
@@ -159,7 +153,7 @@ static trine_status prepare_batch(const solve_place *at, trine_dtype t, int64_t 
     *batch = (gtsv_batch){.t = t, .n = n, .systems = systems};
     REQUIRE(systems >= 0 && (!n || systems <= INT64_MAX / 256 / (n > 0 ? n : 1)), "systems is %lld", (long long)systems);
     TRY(prepare(t, n, 1, options, &batch->o, &batch->plan, bytes));
-    batch->o.threads = at->ctx->threads;
+    batch->o.ctx = at->ctx, batch->o.threads = at->ctx->threads;
     *bytes = 0;
     if (n > WHOLE_ROWS) TRY(rpts_bytes(4 * n + batch->plan.elements, batch->o.threads, 0, 1, t, bytes));
 done:
@@ -169,7 +163,9 @@ done:
 trine_status batch_on_cpu_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes)
 {
     gtsv_batch batch;
-    return prepare_batch(at, t, n, systems, options, &batch, bytes);
+    const trine_status status = prepare_batch(at, t, n, systems, options, &batch, bytes);
+    if (!status) rpts_start_team(at, n * systems);
+    return status;
 }
 
 trine_status batch_on_cpu(const solve_place *at, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
