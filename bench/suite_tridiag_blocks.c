@@ -65,16 +65,13 @@ static trine_status factorize(const solver *s)
     const int64_t rows = p->n / p->block;
     const size_t step = (size_t)(p->n * p->block) * p->element;
     const char *a = p->blocks, *b = a + step, *c = b + step;
-    return p->b->device.space == TRINE_HOST ? trine_bgtf_cpu(p->b->device.threads, p->dtype, rows, p->block, &s->options, a, b, c, s->factor, s->factor_bytes)
-                                            : trine_bgtf(p->b->stream, p->dtype, rows, p->block, &s->options, a, b, c, s->factor, s->factor_bytes);
+    return trine_bgtf(p->b->ctx, p->dtype, rows, p->block, &s->options, a, b, c, s->factor, s->factor_bytes, &(trine_exec){.stream = p->b->stream});
 }
 static trine_status substitute(const solver *s)
 {
     const tridiag_problem *p = s->p;
     const int64_t rows = p->n / p->block;
-    return p->b->device.space == TRINE_HOST
-               ? trine_bgtfs_cpu(p->b->device.threads, p->dtype, rows, p->block, p->nrhs, &s->options, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
-               : trine_bgtfs(p->b->stream, p->dtype, rows, p->block, p->nrhs, &s->options, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+    return trine_bgtfs(p->b->ctx, p->dtype, rows, p->block, p->nrhs, &s->options, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes, &(trine_exec){.stream = p->b->stream});
 }
 static trine_status solve_at_once(const solver *s)
 {
@@ -82,15 +79,12 @@ static trine_status solve_at_once(const solver *s)
     const int64_t rows = p->n / p->block;
     const size_t step = (size_t)(p->n * p->block) * p->element;
     const char *a = p->blocks, *b = a + step, *c = b + step;
-    return p->b->device.space == TRINE_HOST
-               ? trine_bgtsv_cpu(p->b->device.threads, p->dtype, rows, p->block, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
-               : trine_bgtsv(p->b->stream, p->dtype, rows, p->block, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+    return trine_bgtsv(p->b->ctx, p->dtype, rows, p->block, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes, &(trine_exec){.stream = p->b->stream});
 }
 
 static trine_status create(const tridiag_problem *p, const char *method, void **self)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool host = p->b->device.space == TRINE_HOST;
     const int64_t rows = p->n / p->block;
     solver *s = calloc(1, sizeof *s);
     *self = s;
@@ -100,10 +94,10 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     s->options.memory = strstr(method, ":small") ? TRINE_MEMORY_SMALL : TRINE_MEMORY_FAST;
     s->timed = strncmp(method, "bgtfs", 5) == 0 ? SUBSTITUTE : strncmp(method, "bgtf", 4) == 0 ? FACTOR : SOLVE;
     if (s->timed == SOLVE) {
-        TRY((host ? trine_bgtsv_cpu_work_size : trine_bgtsv_work_size)(p->dtype, rows, p->block, p->nrhs, &s->options, &s->work_bytes));
+        TRY(trine_bgtsv_work_size(p->b->ctx, p->dtype, rows, p->block, p->nrhs, &s->options, &s->work_bytes));
     } else {
-        TRY((host ? trine_bgtfs_cpu_work_size : trine_bgtfs_work_size)(p->dtype, rows, p->block, p->nrhs, &s->options, &s->work_bytes));
-        TRY((host ? trine_bgtf_cpu_size : trine_bgtf_size)(p->dtype, rows, p->block, &s->options, &s->factor_bytes));
+        TRY(trine_bgtfs_work_size(p->b->ctx, p->dtype, rows, p->block, p->nrhs, &s->options, &s->work_bytes));
+        TRY(trine_bgtf_size(p->b->ctx, p->dtype, rows, p->block, &s->options, &s->factor_bytes));
         TRY(trine_alloc(p->b->ctx, p->b->device.space, s->factor_bytes, &s->factor));
     }
     TRY(trine_alloc(p->b->ctx, p->b->device.space, s->work_bytes, &s->work));

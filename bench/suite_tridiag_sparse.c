@@ -52,23 +52,18 @@ static trine_status dense(const solver *s)
 {
     const tridiag_problem *p = s->p;
     const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
-    return p->b->device.space == TRINE_HOST
-               ? trine_gtsv_csc2dense_cpu(p->b->device.threads, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, p->X, p->n, s->work, s->work_bytes)
-               : trine_gtsv_csc2dense(p->b->stream, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, p->X, p->n, s->work, s->work_bytes);
+    return trine_gtsv_csc2dense(p->b->ctx, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, p->X, p->n, s->work, s->work_bytes, &(trine_exec){.stream = p->b->stream});
 }
 static trine_status selected(const solver *s)
 {
     const tridiag_problem *p = s->p;
     const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
-    return p->b->device.space == TRINE_HOST
-               ? trine_gtsv_csc2csc_cpu(p->b->device.threads, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, s->x_values, s->x_rows, s->offsets, s->work, s->work_bytes)
-               : trine_gtsv_csc2csc(p->b->stream, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, s->x_values, s->x_rows, s->offsets, s->work, s->work_bytes);
+    return trine_gtsv_csc2csc(p->b->ctx, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, s->x_values, s->x_rows, s->offsets, s->work, s->work_bytes, &(trine_exec){.stream = p->b->stream});
 }
 
 static trine_status create(const tridiag_problem *p, const char *method, void **self)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool host = p->b->device.space == TRINE_HOST;
     const trine_space space = p->b->device.space;
     const trine_context ctx = p->b->ctx;
     const size_t e = p->element, entries = (size_t)p->nrhs * ENTRIES;
@@ -88,8 +83,8 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
             rows[j * ENTRIES + k] = (int32_t)row_of(p, j, k);
             memcpy(values + (size_t)(j * ENTRIES + k) * e, D + (size_t)(j * p->n + row_of(p, j, k)) * e, e);
         }
-    TRY((host ? trine_gtsv_csc2dense_cpu_work_size : trine_gtsv_csc2dense_work_size)(p->dtype, p->n, p->nrhs, NULL, &dense_bytes));
-    if (s->select) TRY((host ? trine_gtsv_csc2csc_cpu_work_size : trine_gtsv_csc2csc_work_size)(p->dtype, p->n, p->nrhs, NULL, &select_bytes));
+    TRY(trine_gtsv_csc2dense_work_size(ctx, p->dtype, p->n, p->nrhs, NULL, &dense_bytes));
+    if (s->select) TRY(trine_gtsv_csc2csc_work_size(ctx, p->dtype, p->n, p->nrhs, NULL, &select_bytes));
     s->work_bytes = dense_bytes > select_bytes ? dense_bytes : select_bytes;
     TRY(trine_alloc(ctx, space, s->work_bytes, &s->work));
     TRY(trine_alloc(ctx, space, entries * e, &at));

@@ -1,4 +1,5 @@
 /* trine's own tridiagonal and banded solves. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 typedef struct {
     const tridiag_problem *p;
     trine_gtsv_options options;
-    int threads;
+    trine_context ctx, own; /* own: of another number of threads than the benchmark's, or NULL */
     bool blocks, banded; /* by bgtsv; by gbsv */
     bool wants_info;
     void *work;
@@ -20,7 +21,18 @@ static void destroy(void *self)
     if (!s) return;
     trine_free(s->p->b->ctx, s->p->b->device.space, s->work);
     trine_free(s->p->b->ctx, s->p->b->device.space, s->options.info);
+    trine_context_destroy(&s->own);
     free(s);
+}
+
+static trine_status use_threads(solver *s, const char *count)
+{
+    char device[32];
+    if (s->p->b->device.space != TRINE_HOST || s->own) return trine_fail(TRINE_ERR_ARGUMENT, "threads=%s is for a CPU, once", count);
+    snprintf(device, sizeof device, "cpu:%s", count);
+    const trine_status status = trine_context_create(&s->own, device);
+    s->ctx = s->own;
+    return status;
 }
 
 static trine_status read_method(solver *s, const char *method)
@@ -30,7 +42,7 @@ static trine_status read_method(solver *s, const char *method)
     if (!copy) return trine_fail(TRINE_ERR_MEMORY, "no memory");
     for (char *word; (word = strsep(&rest, ":")) != NULL;) {
         if (strncmp(word, "M=", 2) == 0) s->options.partition = atoi(word + 2);
-        else if (strncmp(word, "threads=", 8) == 0) s->threads = atoi(word + 8);
+        else if (strncmp(word, "threads=", 8) == 0) TRY(use_threads(s, word + 8));
         else if (strcmp(word, "none") == 0) s->options.pivot = TRINE_PIVOT_NONE;
         else if (strcmp(word, "partial") == 0) s->options.pivot = TRINE_PIVOT_PARTIAL;
         else if (strcmp(word, "partial-determinant") == 0) s->options.pivot = TRINE_PIVOT_PARTIAL_DETERMINANT;
@@ -55,27 +67,19 @@ done:
 static trine_status create(const tridiag_problem *p, const char *method, void **self)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool host = p->b->device.space == TRINE_HOST;
     solver *s = calloc(1, sizeof *s);
     *self = s;
     if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
     s->p = p;
     s->options.cyclic = p->cyclic;
-    s->threads = p->b->device.threads;
+    s->ctx = p->b->ctx;
     TRY(read_method(s, method));
     s->banded = p->kl != 1 || p->ku != 1;
     if (s->banded && p->interleaved && p->systems > 1) FAIL(TRINE_ERR_UNSUPPORTED, "gbsv solves bands that lie together");
-    if (p->systems > 1 && !s->banded) {
-        TRY(host ? trine_gtsv_batch_cpu_work_size(s->threads, p->dtype, p->n, p->systems, &s->options, &s->work_bytes)
-                 : trine_gtsv_batch_work_size(p->dtype, p->n, p->systems, &s->options, &s->work_bytes));
-    } else if (s->blocks) {
-        TRY(host ? trine_bgtsv_cpu_work_size(p->dtype, p->n / 2, 2, p->nrhs, &s->options, &s->work_bytes)
-                 : trine_bgtsv_work_size(p->dtype, p->n / 2, 2, p->nrhs, &s->options, &s->work_bytes));
-    } else if (s->banded) {
-        TRY(host ? trine_gbsv_cpu_work_size(p->dtype, p->n * p->systems, p->nrhs, p->kl, p->ku, &s->options, &s->work_bytes)
-                 : trine_gbsv_work_size(p->dtype, p->n * p->systems, p->nrhs, p->kl, p->ku, &s->options, &s->work_bytes));
-    } else TRY(host ? trine_gtsv_cpu_work_size(p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes)
-             : trine_gtsv_work_size(p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes));
+    if (p->systems > 1 && !s->banded) TRY(trine_gtsv_batch_work_size(s->ctx, p->dtype, p->n, p->systems, &s->options, &s->work_bytes));
+    else if (s->blocks) TRY(trine_bgtsv_work_size(s->ctx, p->dtype, p->n / 2, 2, p->nrhs, &s->options, &s->work_bytes));
+    else if (s->banded) TRY(trine_gbsv_work_size(s->ctx, p->dtype, p->n * p->systems, p->nrhs, p->kl, p->ku, &s->options, &s->work_bytes));
+    else TRY(trine_gtsv_work_size(s->ctx, p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes));
     TRY(trine_alloc(p->b->ctx, p->b->device.space, s->work_bytes, &s->work));
     if (s->wants_info)
         TRY(trine_alloc(p->b->ctx, p->b->device.space, (size_t)p->systems * sizeof *s->options.info, (void **)&s->options.info));
@@ -98,28 +102,22 @@ static trine_status solve(void *self)
 {
     const solver *s = self;
     const tridiag_problem *p = s->p;
-    const bool host = p->b->device.space == TRINE_HOST;
-    void *stream = host ? NULL : p->b->stream;
+    const trine_exec exec = {.stream = p->b->stream};
     if (s->blocks) {
         const size_t step = (size_t)(2 * p->n) * p->element;
         const char *blocks = p->blocks;
-        return host ? trine_bgtsv_cpu(s->threads, p->dtype, p->n / 2, 2, p->nrhs, &s->options, blocks, blocks + step, blocks + 2 * step, p->D, p->n, p->X, p->n, s->work, s->work_bytes)
-                    : trine_bgtsv(stream, p->dtype, p->n / 2, 2, p->nrhs, &s->options, blocks, blocks + step, blocks + 2 * step, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+        return trine_bgtsv(s->ctx, p->dtype, p->n / 2, 2, p->nrhs, &s->options, blocks, blocks + step, blocks + 2 * step, p->D, p->n, p->X, p->n, s->work, s->work_bytes, &exec);
     }
     if (s->banded) { /* systems one below the other are one */
         const int64_t n = p->n * p->systems;
-        return host ? trine_gbsv_cpu(s->threads, p->dtype, n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, n, p->X, n, s->work, s->work_bytes)
-                    : trine_gbsv(stream, p->dtype, n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, n, p->X, n, s->work, s->work_bytes);
+        return trine_gbsv(s->ctx, p->dtype, n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, n, p->X, n, s->work, s->work_bytes, &exec);
     }
     const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
     if (p->systems > 1) {
         const trine_strides strides = p->interleaved ? (trine_strides){p->systems, 1} : (trine_strides){1, p->n};
-        return host ? trine_gtsv_batch_cpu(s->threads, p->dtype, p->n, p->systems, &s->options, a, b, c, strides, p->D, p->X, strides, s->work, s->work_bytes)
-                    : trine_gtsv_batch(stream, p->dtype, p->n, p->systems, &s->options, a, b, c, strides, p->D, p->X, strides, s->work, s->work_bytes);
+        return trine_gtsv_batch(s->ctx, p->dtype, p->n, p->systems, &s->options, a, b, c, strides, p->D, p->X, strides, s->work, s->work_bytes, &exec);
     }
-    if (host)
-        return trine_gtsv_cpu(s->threads, p->dtype, p->n, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
-    return trine_gtsv(stream, p->dtype, p->n, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes);
+    return trine_gtsv(s->ctx, p->dtype, p->n, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes, &exec);
 }
 
 static const void *solution(const void *self) { return ((const solver *)self)->p->X; }

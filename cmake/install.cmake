@@ -4,7 +4,9 @@ include(CMakePackageConfigHelpers)
 set(trine_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/trine)
 
 install(TARGETS trine EXPORT trineTargets)
-install(FILES include/tridigpu.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TRINE_HAVE_CUDA) # its functions are in such a library alone
+  install(FILES include/tridigpu.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 install(DIRECTORY include/trine DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "direct.h" EXCLUDE)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(EXPORT trineTargets NAMESPACE trine:: DESTINATION ${trine_package_dir})

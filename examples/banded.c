@@ -24,16 +24,19 @@ int main(void)
     double AB[(kl + 1 + ku) * n], x[n], error;
     size_t bytes;
     void *work = NULL;
+    trine_context ctx = NULL;
     int failed = 1;
     bands_by_row(n, kl, ku, ab, AB);
-    TRY(trine_gbsv_cpu_work_size(TRINE_D, n, 1, kl, ku, NULL, &bytes));
+    TRY(trine_context_create(&ctx, "cpu"));
+    TRY(trine_gbsv_work_size(ctx, TRINE_D, n, 1, kl, ku, NULL, &bytes));
     work = malloc(bytes);
     if (!work) goto done;
-    TRY(trine_gbsv_cpu(1, TRINE_D, n, 1, kl, ku, NULL, AB, b, n, x, n, work, bytes)); /* one thread; 0 = all */
-    TRY(trine_gbsv_backward_error_cpu(1, TRINE_D, n, 1, kl, ku, NULL, AB, b, n, x, n, &error));
+    TRY(trine_gbsv(ctx, TRINE_D, n, 1, kl, ku, NULL, AB, b, n, x, n, work, bytes, NULL));
+    TRY(trine_gbsv_backward_error(ctx, TRINE_D, n, 1, kl, ku, NULL, AB, b, n, x, n, &error, NULL));
     for (int i = 0; i < n; i++) printf("%.8f\n", x[i]);
     failed = !(error < 1e-14);
 done:
     free(work);
+    trine_context_destroy(&ctx);
     return failed;
 }

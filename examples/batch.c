@@ -19,7 +19,7 @@ int main(int argc, char **argv)
     const trine_strides interleaved = {.row = systems, .system = 1}; /* contiguous: {1, n}; one matrix for all: .system = 0 */
     trine_context ctx = NULL;
     trine_context_info device = {0};
-    void *there = NULL, *work = NULL, *stream = NULL;
+    void *there = NULL, *work = NULL;
     size_t bytes;
     int wrong = 0, failed = 1;
     TRY(trine_context_create(&ctx, argc > 1 ? argv[1] : "auto"));
@@ -30,16 +30,9 @@ int main(int argc, char **argv)
     TRY(trine_copy(ctx, at_b, device.space, b, TRINE_HOST, sizeof b));
     TRY(trine_copy(ctx, at_c, device.space, c, TRINE_HOST, sizeof c));
     TRY(trine_copy(ctx, at_x, device.space, x, TRINE_HOST, sizeof x));
-    if (device.space == TRINE_DEVICE) {
-        TRY(trine_context_get_stream(ctx, &stream));
-        TRY(trine_gtsv_batch_work_size(TRINE_D, n, systems, NULL, &bytes));
-        TRY(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
-        TRY(trine_gtsv_batch(stream, TRINE_D, n, systems, NULL, at_a, at_b, at_c, interleaved, at_x, at_x, interleaved, work, bytes));
-    } else {
-        TRY(trine_gtsv_batch_cpu_work_size(device.threads, TRINE_D, n, systems, NULL, &bytes));
-        TRY(trine_alloc(ctx, TRINE_HOST, bytes, &work));
-        TRY(trine_gtsv_batch_cpu(device.threads, TRINE_D, n, systems, NULL, at_a, at_b, at_c, interleaved, at_x, at_x, interleaved, work, bytes));
-    }
+    TRY(trine_gtsv_batch_work_size(ctx, TRINE_D, n, systems, NULL, &bytes));
+    TRY(trine_alloc(ctx, device.space, bytes, &work)); /* none for systems of up to 64 rows */
+    TRY(trine_gtsv_batch(ctx, TRINE_D, n, systems, NULL, at_a, at_b, at_c, interleaved, at_x, at_x, interleaved, work, bytes, NULL));
     TRY(trine_copy(ctx, x, TRINE_HOST, at_x, device.space, sizeof x)); /* waits for the context's stream */
     for (int k = 0; k < all; k++) wrong += !(x[k] / (k % systems + 1) > 1 - 1e-10 && x[k] / (k % systems + 1) < 1 + 1e-10);
     printf("%d systems of %d rows, wrong values: %d\n", systems, n, wrong);

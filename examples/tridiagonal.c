@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     const trine_gtsv_options options = {.refine = 1}; /* NULL for the defaults */
     trine_context ctx = NULL;
     trine_context_info device = {0};
-    void *all = NULL, *work = NULL, *stream = NULL; /* all: a, b, c, d, x, and the backward error */
+    void *all = NULL, *work = NULL; /* all: a, b, c, d, x, and the backward error */
     size_t bytes;
     double error;
     int failed = 1;
@@ -29,18 +29,10 @@ int main(int argc, char **argv)
     TRY(trine_copy(ctx, at_b, device.space, b, TRINE_HOST, sizeof b));
     TRY(trine_copy(ctx, at_c, device.space, c, TRINE_HOST, sizeof c));
     TRY(trine_copy(ctx, at_d, device.space, d, TRINE_HOST, sizeof d));
-    if (device.space == TRINE_DEVICE) {
-        TRY(trine_context_get_stream(ctx, &stream));
-        TRY(trine_gtsv_work_size(TRINE_D, n, 1, &options, &bytes));
-        TRY(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
-        TRY(trine_gtsv(stream, TRINE_D, n, 1, &options, at_a, at_b, at_c, at_d, n, at_x, n, work, bytes));
-        TRY(trine_gtsv_backward_error(stream, TRINE_D, n, 1, &options, at_a, at_b, at_c, at_d, n, at_x, n, at_error));
-    } else {
-        TRY(trine_gtsv_cpu_work_size(TRINE_D, n, 1, &options, &bytes));
-        TRY(trine_alloc(ctx, TRINE_HOST, bytes, &work));
-        TRY(trine_gtsv_cpu(device.threads, TRINE_D, n, 1, &options, at_a, at_b, at_c, at_d, n, at_x, n, work, bytes));
-        TRY(trine_gtsv_backward_error_cpu(device.threads, TRINE_D, n, 1, &options, at_a, at_b, at_c, at_d, n, at_x, n, at_error));
-    }
+    TRY(trine_gtsv_work_size(ctx, TRINE_D, n, 1, &options, &bytes));
+    TRY(trine_alloc(ctx, device.space, bytes, &work));
+    TRY(trine_gtsv(ctx, TRINE_D, n, 1, &options, at_a, at_b, at_c, at_d, n, at_x, n, work, bytes, NULL)); /* NULL: on the context's stream */
+    TRY(trine_gtsv_backward_error(ctx, TRINE_D, n, 1, &options, at_a, at_b, at_c, at_d, n, at_x, n, at_error, NULL));
     TRY(trine_copy(ctx, &error, TRINE_HOST, at_error, device.space, sizeof error)); /* waits for the context's stream */
     printf("componentwise backward error: %.1e\n", error);
     failed = !(error < 1e-14);

@@ -54,6 +54,25 @@ trine_context test_context(void)
     return ctx;
 }
 
+trine_context test_cpu(int threads)
+{
+    enum { MOST = 16 };
+    static trine_context contexts[MOST + 1];
+    char device[16];
+    assert_in_range(threads, 1, MOST);
+    snprintf(device, sizeof device, "cpu:%d", threads);
+    if (!contexts[threads]) OK(trine_context_create(&contexts[threads], device));
+    return contexts[threads];
+}
+
+trine_context test_shared(int threads)
+{
+    static trine_context gpu;
+    if (!test_on_gpu()) return test_cpu(threads);
+    if (!gpu) gpu = test_context();
+    return gpu;
+}
+
 void test_ok(trine_status status, const char *call, const char *file, int line)
 {
     if (status == TRINE_SUCCESS) return;

@@ -17,6 +17,10 @@ const char *test_device(void);
 bool test_on_gpu(void);
 /** A new context on test_device(); fails the test if that is impossible. */
 trine_context test_context(void);
+/** A context on the CPU of so many threads, and one on test_device() (threads: if that is the CPU), which every caller in the program shares and
+ *  nobody ends. */
+trine_context test_cpu(int threads);
+trine_context test_shared(int threads);
 
 /** Run the tests, or those that the environment variable TRINE_TEST_FILTER names ("*nan*"); on a GPU device that is not there print why and return 77 (ctest: skipped). */
 #define TEST_MAIN(tests) (test_device_is_there() ? cmocka_run_group_tests_name(test_device(), tests, NULL, NULL) : 77)

@@ -83,39 +83,37 @@ void fill_right_hand_sides(info_problem *p, uint64_t seed)
 
 enum { GUARD = 2, GUARD_BYTE = 0x5A };
 
-static trine_status call(const info_problem *p, const trine_gtsv_options *o, void *stream, char *a, void *D, void *X, void *work, size_t bytes)
+static trine_status call(const info_problem *p, const trine_gtsv_options *o, trine_context ctx, char *a, void *D, void *X, void *work, size_t bytes)
 {
     const size_t band = (size_t)p->band_elements * trine_dtype_size(p->t);
     switch (p->kind) {
-    case TRIDIAGONAL: return trine_gtsv(stream, p->t, p->n, p->nrhs, o, a, a + band, a + 2 * band, D, p->ldd, X, p->ldx, work, bytes);
-    case BLOCKS: return trine_bgtsv(stream, p->t, p->rows, p->m, p->nrhs, o, a, a + band, a + 2 * band, D, p->ldd, X, p->ldx, work, bytes);
-    case BANDS: return trine_gbsv(stream, p->t, p->n, p->nrhs, p->kl, p->ku, o, a, D, p->ldd, X, p->ldx, work, bytes);
-    default: return trine_gtsv_batch(stream, p->t, p->n, p->systems, o, a, a + band, a + 2 * band, matrix_strides(p), D, X, vector_strides(p), work, bytes);
+    case TRIDIAGONAL: return trine_gtsv(ctx, p->t, p->n, p->nrhs, o, a, a + band, a + 2 * band, D, p->ldd, X, p->ldx, work, bytes, NULL);
+    case BLOCKS: return trine_bgtsv(ctx, p->t, p->rows, p->m, p->nrhs, o, a, a + band, a + 2 * band, D, p->ldd, X, p->ldx, work, bytes, NULL);
+    case BANDS: return trine_gbsv(ctx, p->t, p->n, p->nrhs, p->kl, p->ku, o, a, D, p->ldd, X, p->ldx, work, bytes, NULL);
+    default: return trine_gtsv_batch(ctx, p->t, p->n, p->systems, o, a, a + band, a + 2 * band, matrix_strides(p), D, X, vector_strides(p), work, bytes, NULL);
     }
 }
-static trine_status work_size(const info_problem *p, size_t *bytes)
+static trine_status work_size(const info_problem *p, trine_context ctx, size_t *bytes)
 {
     switch (p->kind) {
-    case TRIDIAGONAL: return trine_gtsv_work_size(p->t, p->n, p->nrhs, &p->options, bytes);
-    case BLOCKS: return trine_bgtsv_work_size(p->t, p->rows, p->m, p->nrhs, &p->options, bytes);
-    case BANDS: return trine_gbsv_work_size(p->t, p->n, p->nrhs, p->kl, p->ku, &p->options, bytes);
-    default: return trine_gtsv_batch_work_size(p->t, p->n, p->systems, &p->options, bytes);
+    case TRIDIAGONAL: return trine_gtsv_work_size(ctx, p->t, p->n, p->nrhs, &p->options, bytes);
+    case BLOCKS: return trine_bgtsv_work_size(ctx, p->t, p->rows, p->m, p->nrhs, &p->options, bytes);
+    case BANDS: return trine_gbsv_work_size(ctx, p->t, p->n, p->nrhs, p->kl, p->ku, &p->options, bytes);
+    default: return trine_gtsv_batch_work_size(ctx, p->t, p->n, p->systems, &p->options, bytes);
     }
 }
 
 void solve_with_info(info_problem *p)
 {
-    static trine_context ctx; /* one for the whole program */
+    const trine_context ctx = test_shared(1);
     const size_t size = trine_dtype_size(p->t), x_bytes = (size_t)p->x_elements * size, d_bytes = (size_t)p->d_elements * size;
     const size_t info_bytes = ((size_t)p->systems + 2 * GUARD) * sizeof(trine_gtsv_info);
     trine_gtsv_info *infos = malloc(info_bytes);
-    void *stream, *work, *without = malloc(x_bytes + 1);
+    void *work, *without = malloc(x_bytes + 1);
     unsigned char guard[GUARD * sizeof(trine_gtsv_info)];
     size_t work_bytes;
-    if (!ctx) ctx = test_context();
     memset(infos, GUARD_BYTE, info_bytes), memset(guard, GUARD_BYTE, sizeof guard);
-    OK(work_size(p, &work_bytes));
-    OK(trine_context_get_stream(ctx, &stream));
+    OK(work_size(p, ctx, &work_bytes));
     OK(trine_alloc(ctx, TRINE_DEVICE, work_bytes, &work));
     void *a = test_to_device(ctx, p->matrix, (size_t)p->matrix_elements * size), *D = test_to_device(ctx, p->D, d_bytes), *X = test_to_device(ctx, p->X, x_bytes);
     trine_gtsv_info *device = test_to_device(ctx, infos, info_bytes);
@@ -123,7 +121,7 @@ void solve_with_info(info_problem *p)
         trine_gtsv_options o = p->options;
         o.info = with ? device + GUARD : NULL;
         if (p->in_place) OK(trine_copy(ctx, X, TRINE_DEVICE, p->D, TRINE_HOST, d_bytes));
-        OK(call(p, &o, stream, a, p->in_place ? X : D, X, work, work_bytes));
+        OK(call(p, &o, ctx, a, p->in_place ? X : D, X, work, work_bytes));
         test_from_device(ctx, with ? p->X : without, X, x_bytes);
     }
     test_from_device(ctx, infos, device, info_bytes);

@@ -142,16 +142,19 @@ static void options_with_reserve_are_refused(void **state)
 static void options_of_functions_without_a_plan_are_refused(void **state)
 {
     (void)state;
+    trine_context ctx = test_context();
     size_t bytes;
     trine_gtsv_options o = {0};
-    IS_REFUSED(trine_gtsv_options, o, trine_gtsv_work_size(TRINE_D, 100, 1, &o, &bytes));
-    IS_REFUSED(trine_gtsv_options, o, trine_gtsv_cpu_work_size(TRINE_D, 100, 1, &o, &bytes));
-    IS_REFUSED(trine_gtsv_options, o, trine_gtsv_batch_cpu_work_size(1, TRINE_D, 100, 1, &o, &bytes));
-    IS_REFUSED(trine_gtsv_options, o, trine_gtsv_csc2dense_cpu_work_size(TRINE_D, 100, 1, &o, &bytes));
-    IS_REFUSED(trine_gtsv_options, o, trine_bgtsv_cpu_work_size(TRINE_D, 100, 2, 1, &o, &bytes));
-    IS_REFUSED(trine_gtsv_options, o, trine_gbsv_cpu_work_size(TRINE_D, 100, 1, 2, 1, &o, &bytes));
+    trine_exec exec = {0};
+    IS_REFUSED(trine_gtsv_options, o, trine_gtsv_work_size(ctx, TRINE_D, 100, 1, &o, &bytes));
+    IS_REFUSED(trine_gtsv_options, o, trine_gtsv_batch_work_size(ctx, TRINE_D, 100, 1, &o, &bytes));
+    IS_REFUSED(trine_gtsv_options, o, trine_gtsv_csc2dense_work_size(ctx, TRINE_D, 100, 1, &o, &bytes));
+    IS_REFUSED(trine_gtsv_options, o, trine_bgtsv_work_size(ctx, TRINE_D, 100, 2, 1, &o, &bytes));
+    IS_REFUSED(trine_gtsv_options, o, trine_gbsv_work_size(ctx, TRINE_D, 100, 1, 2, 1, &o, &bytes));
     double a[4] = {0}, errors[1];
-    IS_REFUSED(trine_gtsv_options, o, trine_gtsv_backward_error_cpu(1, TRINE_D, 4, 1, &o, a, a, a, a, 4, a, 4, errors));
+    IS_REFUSED(trine_gtsv_options, o, trine_gtsv_backward_error(ctx, TRINE_D, 4, 1, &o, a, a, a, a, 4, a, 4, errors, NULL));
+    IS_REFUSED(trine_exec, exec, trine_gtsv_backward_error(ctx, TRINE_D, 4, 1, NULL, a, a, a, a, 4, a, 4, errors, &exec));
+    OK(trine_context_destroy(&ctx));
 }
 
 static void an_exec_with_reserve_is_refused(void **state)

@@ -909,14 +909,10 @@ static const struct {
       "trine_direct_solve", "trine_direct_get_info", "trine_direct_destroy"}},
 #endif
     {NULL, /* no context */
-     {"trine_gtsv_work_size", "trine_gtsv", "trine_gtsv_cpu_work_size", "trine_gtsv_cpu", "trine_bgtsv_work_size", "trine_bgtsv",
-      "trine_bgtsv_cpu_work_size", "trine_bgtsv_cpu", "trine_bgtf_size", "trine_bgtf", "trine_bgtfs_work_size", "trine_bgtfs",
-      "trine_bgtf_cpu_size", "trine_bgtf_cpu", "trine_bgtfs_cpu_work_size", "trine_bgtfs_cpu", "trine_gbsv_work_size", "trine_gbsv",
-      "trine_gbsv_cpu_work_size", "trine_gbsv_cpu", "trine_gtsv_backward_error", "trine_bgtsv_backward_error", "trine_gbsv_backward_error",
-      "trine_gtsv_backward_error_cpu", "trine_bgtsv_backward_error_cpu", "trine_gbsv_backward_error_cpu", "trine_gtsv_batch_work_size",
-      "trine_gtsv_batch", "trine_gtsv_batch_cpu_work_size", "trine_gtsv_batch_cpu", "trine_gtsv_csc2dense_work_size", "trine_gtsv_csc2dense",
-      "trine_gtsv_csc2csc_work_size", "trine_gtsv_csc2csc", "trine_gtsv_csc2dense_cpu_work_size", "trine_gtsv_csc2dense_cpu",
-      "trine_gtsv_csc2csc_cpu_work_size", "trine_gtsv_csc2csc_cpu"}},
+     {"trine_gtsv_work_size", "trine_gtsv", "trine_bgtsv_work_size", "trine_bgtsv", "trine_bgtf_size", "trine_bgtf", "trine_bgtfs_work_size",
+      "trine_bgtfs", "trine_gbsv_work_size", "trine_gbsv", "trine_gtsv_backward_error", "trine_bgtsv_backward_error", "trine_gbsv_backward_error",
+      "trine_gtsv_batch_work_size", "trine_gtsv_batch", "trine_gtsv_csc2dense_work_size", "trine_gtsv_csc2dense", "trine_gtsv_csc2csc_work_size",
+      "trine_gtsv_csc2csc"}},
     {NULL, /* tridigpu.h: no context */
      {"tridigpu##t##gtsv_bufferSizeExt", "tridigpu##t##gtsv", "tridigpu##t##cgtsv_bufferSizeExt", "tridigpu##t##cgtsv",
       "tridigpu##t##bgtsv_bufferSizeExt", "tridigpu##t##bgtsv", "tridigpu##t##cbgtsv_bufferSizeExt", "tridigpu##t##cbgtsv",

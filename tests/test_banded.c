@@ -98,7 +98,7 @@ static void a_chosen_partition_holds_for_every_cyclic_system(void **state)
     size_t bytes, last = SIZE_MAX;
     for (int partition = 24; partition <= 56; partition += 16) { /* shorter partitions leave larger coarse systems */
         const trine_gtsv_options options = {.cyclic = 1, .partition = partition};
-        OK((test_on_gpu() ? trine_gbsv_work_size : trine_gbsv_cpu_work_size)(TRINE_D, 100003, 1, 8, 8, &options, &bytes));
+        OK(trine_gbsv_work_size(test_shared(1), TRINE_D, 100003, 1, 8, 8, &options, &bytes));
         assert_true(bytes < last);
         last = bytes;
     }
@@ -307,24 +307,23 @@ static void wrong_arguments_are_refused(void **state)
     char work[8192];
     size_t bytes;
     const trine_gtsv_options pivot = {.pivot = (trine_pivot)6}, epsilon = {.epsilon = -1};
-    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gbsv_cpu_work_size(TRINE_D, 4, 1, 0, 0, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "dtype", trine_gbsv_cpu_work_size((trine_dtype)9, 4, 1, 0, 0, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "n is -1", trine_gbsv_cpu_work_size(TRINE_D, -1, 1, 0, 0, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "n is", trine_gbsv_cpu_work_size(TRINE_D, INT64_MAX, 1, 0, 0, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "nrhs is -2", trine_gbsv_cpu_work_size(TRINE_D, 4, -2, 0, 0, NULL, &bytes));
-    FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gbsv_cpu_work_size(TRINE_D, INT64_MAX / 8192, 1 << 20, 8, 8, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "kl is 9", trine_gbsv_cpu(1, TRINE_D, 4, 1, 9, 0, NULL, v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "ku is -1", trine_gbsv_cpu(1, TRINE_D, 4, 1, 0, -1, NULL, v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "threads is -1", trine_gbsv_cpu(-1, TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "pivoting scheme 6", trine_gbsv_cpu(1, TRINE_D, 4, 1, 0, 0, &pivot, v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "epsilon", trine_gbsv_cpu(1, TRINE_D, 4, 1, 0, 0, &epsilon, v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "AB is NULL", trine_gbsv_cpu(1, TRINE_D, 4, 1, 0, 0, NULL, NULL, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "ldd is 3", trine_gbsv_cpu(1, TRINE_D, 4, 1, 0, 0, NULL, v, v, 3, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "X is NULL", trine_gbsv_cpu(1, TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, NULL, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "bytes; ", trine_gbsv_cpu(1, TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, x, 4, work, 7));
-    FAILS(TRINE_ERR_ARGUMENT, "work is NULL", trine_gbsv_cpu(1, TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, x, 4, NULL, sizeof work));
-    OK(trine_gbsv_cpu(2, TRINE_D, 0, 1, 2, 2, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
-    OK(trine_gbsv_cpu(2, TRINE_D, 4, 0, 2, 2, NULL, v, NULL, 4, NULL, 4, NULL, 0));
+    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gbsv_work_size(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "dtype", trine_gbsv_work_size(test_cpu(1), (trine_dtype)9, 4, 1, 0, 0, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "n is -1", trine_gbsv_work_size(test_cpu(1), TRINE_D, -1, 1, 0, 0, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "n is", trine_gbsv_work_size(test_cpu(1), TRINE_D, INT64_MAX, 1, 0, 0, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "nrhs is -2", trine_gbsv_work_size(test_cpu(1), TRINE_D, 4, -2, 0, 0, NULL, &bytes));
+    FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gbsv_work_size(test_cpu(1), TRINE_D, INT64_MAX / 8192, 1 << 20, 8, 8, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "kl is 9", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 9, 0, NULL, v, v, 4, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ku is -1", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, -1, NULL, v, v, 4, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "pivoting scheme 6", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, &pivot, v, v, 4, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "epsilon", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, &epsilon, v, v, 4, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "AB is NULL", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, NULL, v, 4, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ldd is 3", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, v, v, 3, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "X is NULL", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, NULL, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "bytes; ", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, x, 4, work, 7, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "work is NULL", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, x, 4, NULL, sizeof work, NULL));
+    OK(trine_gbsv(test_cpu(2), TRINE_D, 0, 1, 2, 2, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL));
+    OK(trine_gbsv(test_cpu(2), TRINE_D, 4, 0, 2, 2, NULL, v, NULL, 4, NULL, 4, NULL, 0, NULL));
 }
 
 int main(void)

@@ -33,10 +33,10 @@ static struct fixture open_fixture(kind kind, int m, int64_t nrhs, trine_gtsv_op
 {
     struct fixture f = {.ctx = test_context(), .kind = kind, .m = m, .n = kind == BANDS ? ROWS : ROWS * m, .nrhs = nrhs, .options = options};
     f.matrix = on_device(f.ctx, MOST_ELEMENTS * 8), f.d = on_device(f.ctx, MOST_VECTOR * 8), f.x = on_device(f.ctx, MOST_VECTOR * 8);
-    if (kind == BANDS) OK(trine_gbsv_work_size(TRINE_D, f.n, nrhs, m, m, &options, &f.work_bytes));
-    if (kind == BLOCKS) OK(trine_bgtsv_work_size(TRINE_D, ROWS, m, nrhs, &options, &f.work_bytes));
-    if (kind == FACTORED) OK(trine_bgtfs_work_size(TRINE_D, ROWS, m, nrhs, &options, &f.work_bytes));
-    if (kind == FACTORED) OK(trine_bgtf_size(TRINE_D, ROWS, m, &options, &f.factor_bytes));
+    if (kind == BANDS) OK(trine_gbsv_work_size(f.ctx, TRINE_D, f.n, nrhs, m, m, &options, &f.work_bytes));
+    if (kind == BLOCKS) OK(trine_bgtsv_work_size(f.ctx, TRINE_D, ROWS, m, nrhs, &options, &f.work_bytes));
+    if (kind == FACTORED) OK(trine_bgtfs_work_size(f.ctx, TRINE_D, ROWS, m, nrhs, &options, &f.work_bytes));
+    if (kind == FACTORED) OK(trine_bgtf_size(f.ctx, TRINE_D, ROWS, m, &options, &f.factor_bytes));
     f.work = on_device(f.ctx, f.work_bytes), f.factor = on_device(f.ctx, f.factor_bytes);
     return f;
 }
@@ -49,11 +49,12 @@ static void close_fixture(struct fixture *f)
 static void solve(struct fixture *f, void *stream)
 {
     const double *a = f->matrix, *b = a + f->n * f->m, *c = b + f->n * f->m;
-    if (f->kind == BANDS) OK(trine_gbsv(stream, TRINE_D, f->n, f->nrhs, f->m, f->m, &f->options, a, f->d, f->n, f->x, f->n, f->work, f->work_bytes));
-    if (f->kind == BLOCKS) OK(trine_bgtsv(stream, TRINE_D, ROWS, f->m, f->nrhs, &f->options, a, b, c, f->d, f->n, f->x, f->n, f->work, f->work_bytes));
+    const trine_exec exec = {.stream = stream};
+    if (f->kind == BANDS) OK(trine_gbsv(f->ctx, TRINE_D, f->n, f->nrhs, f->m, f->m, &f->options, a, f->d, f->n, f->x, f->n, f->work, f->work_bytes, &exec));
+    if (f->kind == BLOCKS) OK(trine_bgtsv(f->ctx, TRINE_D, ROWS, f->m, f->nrhs, &f->options, a, b, c, f->d, f->n, f->x, f->n, f->work, f->work_bytes, &exec));
     if (f->kind != FACTORED) return;
-    OK(trine_bgtf(stream, TRINE_D, ROWS, f->m, &f->options, a, b, c, f->factor, f->factor_bytes));
-    OK(trine_bgtfs(stream, TRINE_D, ROWS, f->m, f->nrhs, &f->options, f->factor, f->factor_bytes, f->d, f->n, f->x, f->n, f->work, f->work_bytes));
+    OK(trine_bgtf(f->ctx, TRINE_D, ROWS, f->m, &f->options, a, b, c, f->factor, f->factor_bytes, &exec));
+    OK(trine_bgtfs(f->ctx, TRINE_D, ROWS, f->m, f->nrhs, &f->options, f->factor, f->factor_bytes, f->d, f->n, f->x, f->n, f->work, f->work_bytes, &exec));
 }
 static void fetch(struct fixture *f, cudaStream_t stream, double *x)
 {

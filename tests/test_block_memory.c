@@ -127,7 +127,7 @@ static void blocks_take_half_of_the_matrix(void **state)
                     const trine_gtsv_options options = {.memory = TRINE_MEMORY_SMALL, .refine = refine};
                     const int64_t rows = UNKNOWNS / m;
                     size_t bytes;
-                    OK((test_on_gpu() ? trine_bgtsv_work_size : trine_bgtsv_cpu_work_size)(all_dtypes[d], rows, m, nrhs, &options, &bytes));
+                    OK(trine_bgtsv_work_size(test_shared(1), all_dtypes[d], rows, m, nrhs, &options, &bytes));
                     assert_in_range(bytes, 1, half(all_dtypes[d], 3. * (double)rows * m * m) + vectors(all_dtypes[d], (double)rows * m, nrhs, refine));
                 }
 }
@@ -145,7 +145,7 @@ static void bands_take_half_of_the_matrix(void **state)
                     const int64_t nrhs = 1 + 2 * (way / 2 % 2);
                     size_t bytes;
                     if (test_on_gpu() && most <= 1) continue; /* as above, and where kl or ku is 0, blocks are wider than bands */
-                    OK((test_on_gpu() ? trine_gbsv_work_size : trine_gbsv_cpu_work_size)(all_dtypes[d], UNKNOWNS, nrhs, kl, ku, &options, &bytes));
+                    OK(trine_gbsv_work_size(test_shared(1), all_dtypes[d], UNKNOWNS, nrhs, kl, ku, &options, &bytes));
                     assert_in_range(bytes, 1, half(all_dtypes[d], (double)UNKNOWNS * (kl + ku + 1 + 2 * sequential)) + vectors(all_dtypes[d], UNKNOWNS, nrhs, refine));
                 }
 }
@@ -159,8 +159,8 @@ static void a_small_factorization_takes_one_and_a_half_times_the_matrix(void **s
                 const trine_gtsv_options options = {.memory = TRINE_MEMORY_SMALL, .cyclic = cyclic};
                 const double matrix = 3. * (UNKNOWNS / m) * m * m;
                 size_t bytes, work;
-                OK((test_on_gpu() ? trine_bgtf_size : trine_bgtf_cpu_size)(all_dtypes[d], UNKNOWNS / m, m, &options, &bytes));
-                OK((test_on_gpu() ? trine_bgtfs_work_size : trine_bgtfs_cpu_work_size)(all_dtypes[d], UNKNOWNS / m, m, 1, &options, &work));
+                OK(trine_bgtf_size(test_shared(1), all_dtypes[d], UNKNOWNS / m, m, &options, &bytes));
+                OK(trine_bgtfs_work_size(test_shared(1), all_dtypes[d], UNKNOWNS / m, m, 1, &options, &work));
                 assert_in_range(bytes, 1, 3 * half(all_dtypes[d], matrix));
                 assert_in_range(work, 1, half(all_dtypes[d], matrix) + vectors(all_dtypes[d], UNKNOWNS, 1, 0));
             }
@@ -172,9 +172,9 @@ static void an_unknown_choice_is_refused(void **state)
     size_t bytes;
     for (int wrong = -1; wrong <= 3; wrong += 4) {
         const trine_gtsv_options options = {.memory = (trine_gtsv_memory)wrong};
-        FAILS(TRINE_ERR_ARGUMENT, "choice of memory", trine_bgtsv_cpu_work_size(TRINE_D, 10, 2, 1, &options, &bytes));
-        FAILS(TRINE_ERR_ARGUMENT, "choice of memory", trine_gbsv_cpu_work_size(TRINE_D, 10, 1, 2, 2, &options, &bytes));
-        FAILS(TRINE_ERR_ARGUMENT, "choice of memory", trine_bgtf_cpu_size(TRINE_D, 10, 2, &options, &bytes));
+        FAILS(TRINE_ERR_ARGUMENT, "choice of memory", trine_bgtsv_work_size(test_cpu(1), TRINE_D, 10, 2, 1, &options, &bytes));
+        FAILS(TRINE_ERR_ARGUMENT, "choice of memory", trine_gbsv_work_size(test_cpu(1), TRINE_D, 10, 1, 2, 2, &options, &bytes));
+        FAILS(TRINE_ERR_ARGUMENT, "choice of memory", trine_bgtf_size(test_cpu(1), TRINE_D, 10, 2, &options, &bytes));
     }
 }
 

@@ -224,16 +224,14 @@ static void the_result_does_not_depend_on_the_number_of_threads(void **state)
 static void workspace_on_a_gpu_is_what_the_solve_keeps(void **state)
 {
     (void)state;
-    trine_build_info build;
-    trine_get_build_info(&build);
-    if (!build.cuda) skip();
+    if (!test_on_gpu()) skip();
     for (int n = 2; n <= 8; n++)
         for (int rows = 100000; rows <= 1000000; rows *= 10) { /* elements for each n of an unknown; blocks of 5 to 7 rows count as 8 */
             const double width = n > 4 ? 8 : n, unit = 8 * (double)rows * width * width;
             size_t one, two, factor;
-            OK(trine_bgtsv_work_size(TRINE_D, rows, n, 1, NULL, &one));
-            OK(trine_bgtsv_work_size(TRINE_D, rows, n, 2, NULL, &two));
-            OK(trine_bgtf_size(TRINE_D, rows, n, NULL, &factor));
+            OK(trine_bgtsv_work_size(test_shared(1), TRINE_D, rows, n, 1, NULL, &one));
+            OK(trine_bgtsv_work_size(test_shared(1), TRINE_D, rows, n, 2, NULL, &two));
+            OK(trine_bgtf_size(test_shared(1), TRINE_D, rows, n, NULL, &factor));
             const bool large = n == 2 && rows > 1 << 18;
             assert_true((double)one <= (large ? 5.8 : 6.55) * unit);
             assert_true((double)two <= (large ? 6.15 : 7.3) * unit);
@@ -248,25 +246,25 @@ static void wrong_arguments_are_refused(void **state)
     char work[8192], factor[8192];
     size_t bytes;
     const trine_gtsv_options refine = {.refine = 1};
-    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_bgtsv_cpu_work_size(TRINE_D, 4, 2, 1, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_bgtf_cpu_size(TRINE_D, 4, 2, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_bgtfs_cpu_work_size(TRINE_D, 4, 2, 1, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "n is 0", trine_bgtsv_cpu_work_size(TRINE_D, 4, 0, 1, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "n is 9", trine_bgtsv_cpu_work_size(TRINE_D, 4, 9, 1, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "n is -1", trine_bgtsv_cpu_work_size(TRINE_D, -1, 2, 1, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "a is NULL", trine_bgtsv_cpu(1, TRINE_D, 4, 2, 1, NULL, NULL, v, v, v, 8, x, 8, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "b is NULL", trine_bgtf_cpu(1, TRINE_D, 4, 2, NULL, v, NULL, v, factor, sizeof factor));
-    FAILS(TRINE_ERR_ARGUMENT, "c is NULL", trine_bgtf_cpu(1, TRINE_D, 4, 2, NULL, v, v, NULL, factor, sizeof factor));
-    FAILS(TRINE_ERR_ARGUMENT, "factor is NULL", trine_bgtf_cpu(1, TRINE_D, 4, 2, NULL, v, v, v, NULL, sizeof factor));
-    FAILS(TRINE_ERR_ARGUMENT, "factorization has 3 bytes", trine_bgtf_cpu(1, TRINE_D, 4, 2, NULL, v, v, v, factor, 3));
-    FAILS(TRINE_ERR_ARGUMENT, "factorization has 3 bytes", trine_bgtfs_cpu(1, TRINE_D, 4, 2, 1, NULL, factor, 3, v, 8, x, 8, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "refine", trine_bgtf_cpu(1, TRINE_D, 4, 2, &refine, v, v, v, factor, sizeof factor));
-    FAILS(TRINE_ERR_ARGUMENT, "refine", trine_bgtfs_cpu(1, TRINE_D, 4, 2, 1, &refine, factor, sizeof factor, v, 8, x, 8, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "ldx is 7", trine_bgtsv_cpu(1, TRINE_D, 4, 2, 1, NULL, v, v, v, v, 8, x, 7, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "bytes; ", trine_bgtsv_cpu(1, TRINE_D, 4, 2, 1, NULL, v, v, v, v, 8, x, 8, work, 3));
-    OK(trine_bgtsv_cpu(1, TRINE_D, 0, 2, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
-    OK(trine_bgtf_cpu(1, TRINE_D, 0, 2, NULL, NULL, NULL, NULL, NULL, 0));
-    OK(trine_bgtfs_cpu(1, TRINE_D, 0, 2, 1, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0));
+    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_bgtsv_work_size(test_cpu(1), TRINE_D, 4, 2, 1, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_bgtf_size(test_cpu(1), TRINE_D, 4, 2, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_bgtfs_work_size(test_cpu(1), TRINE_D, 4, 2, 1, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "n is 0", trine_bgtsv_work_size(test_cpu(1), TRINE_D, 4, 0, 1, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "n is 9", trine_bgtsv_work_size(test_cpu(1), TRINE_D, 4, 9, 1, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "n is -1", trine_bgtsv_work_size(test_cpu(1), TRINE_D, -1, 2, 1, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "a is NULL", trine_bgtsv(test_cpu(1), TRINE_D, 4, 2, 1, NULL, NULL, v, v, v, 8, x, 8, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "b is NULL", trine_bgtf(test_cpu(1), TRINE_D, 4, 2, NULL, v, NULL, v, factor, sizeof factor, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "c is NULL", trine_bgtf(test_cpu(1), TRINE_D, 4, 2, NULL, v, v, NULL, factor, sizeof factor, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "factor is NULL", trine_bgtf(test_cpu(1), TRINE_D, 4, 2, NULL, v, v, v, NULL, sizeof factor, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "factorization has 3 bytes", trine_bgtf(test_cpu(1), TRINE_D, 4, 2, NULL, v, v, v, factor, 3, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "factorization has 3 bytes", trine_bgtfs(test_cpu(1), TRINE_D, 4, 2, 1, NULL, factor, 3, v, 8, x, 8, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "refine", trine_bgtf(test_cpu(1), TRINE_D, 4, 2, &refine, v, v, v, factor, sizeof factor, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "refine", trine_bgtfs(test_cpu(1), TRINE_D, 4, 2, 1, &refine, factor, sizeof factor, v, 8, x, 8, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ldx is 7", trine_bgtsv(test_cpu(1), TRINE_D, 4, 2, 1, NULL, v, v, v, v, 8, x, 7, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "bytes; ", trine_bgtsv(test_cpu(1), TRINE_D, 4, 2, 1, NULL, v, v, v, v, 8, x, 8, work, 3, NULL));
+    OK(trine_bgtsv(test_cpu(1), TRINE_D, 0, 2, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL));
+    OK(trine_bgtf(test_cpu(1), TRINE_D, 0, 2, NULL, NULL, NULL, NULL, NULL, 0, NULL));
+    OK(trine_bgtfs(test_cpu(1), TRINE_D, 0, 2, 1, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL));
 }
 
 int main(void)

@@ -375,7 +375,7 @@ static void a_captured_solve_judges_new_data(void **state)
     cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t ready;
-    OK(trine_gtsv_work_size(TRINE_D, N, 1, NULL, &bytes));
+    OK(trine_gtsv_work_size(ctx, TRINE_D, N, 1, NULL, &bytes));
     OK(trine_alloc(ctx, TRINE_DEVICE, sizeof bands[0], &data));
     OK(trine_alloc(ctx, TRINE_DEVICE, sizeof bands[0][0], &x));
     OK(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
@@ -386,7 +386,7 @@ static void a_captured_solve_judges_new_data(void **state)
     double *a = data;
     CUDA(cudaStreamCreate(&stream));
     CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    OK(trine_gtsv(stream, TRINE_D, N, 1, &options, a, a + N, a + 2 * N, a + 3 * N, N, x, N, work, bytes));
+    OK(trine_gtsv(ctx, TRINE_D, N, 1, &options, a, a + N, a + 2 * N, a + 3 * N, N, x, N, work, bytes, &(trine_exec){.stream = stream}));
     CUDA(cudaStreamEndCapture(stream, &graph));
     CUDA(cudaGraphInstantiate(&ready, graph, 0));
     for (int k = 0; k < 4; k++) {
@@ -412,14 +412,14 @@ static void functions_without_an_info_refuse_it(void **state)
     trine_gtsv_info *const there = (trine_gtsv_info *)v, *const crooked = (trine_gtsv_info *)((char *)v + 4);
     const trine_gtsv_options given = {.info = there}, not_aligned = {.info = crooked};
     const trine_strides strides = {1, 4};
-    FAILS(TRINE_ERR_ARGUMENT, "trine_bgtf writes none", trine_bgtf(NULL, TRINE_D, 2, 2, &given, v, v, v, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "trine_bgtfs writes none", trine_bgtfs(NULL, TRINE_D, 2, 2, 1, &given, work, sizeof work, v, 4, v, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "trine_gtsv_csc2dense writes none", trine_gtsv_csc2dense(NULL, TRINE_D, 4, 1, &given, v, v, v, v, rows, offsets, v, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "trine_gtsv_csc2csc writes none", trine_gtsv_csc2csc(NULL, TRINE_D, 4, 1, &given, v, v, v, v, rows, offsets, v, rows, offsets, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "8 bytes", trine_gtsv(NULL, TRINE_D, 4, 1, &not_aligned, v, v, v, v, 4, v, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "8 bytes", trine_bgtsv(NULL, TRINE_D, 2, 2, 1, &not_aligned, v, v, v, v, 4, v, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "8 bytes", trine_gbsv(NULL, TRINE_D, 4, 1, 2, 1, &not_aligned, v, v, 4, v, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "8 bytes", trine_gtsv_batch(NULL, TRINE_D, 4, 1, &not_aligned, v, v, v, strides, v, v, strides, work, sizeof work));
+    FAILS(TRINE_ERR_ARGUMENT, "trine_bgtf writes none", trine_bgtf(test_shared(1), TRINE_D, 2, 2, &given, v, v, v, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "trine_bgtfs writes none", trine_bgtfs(test_shared(1), TRINE_D, 2, 2, 1, &given, work, sizeof work, v, 4, v, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "trine_gtsv_csc2dense writes none", trine_gtsv_csc2dense(test_shared(1), TRINE_D, 4, 1, &given, v, v, v, v, rows, offsets, v, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "trine_gtsv_csc2csc writes none", trine_gtsv_csc2csc(test_shared(1), TRINE_D, 4, 1, &given, v, v, v, v, rows, offsets, v, rows, offsets, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "8 bytes", trine_gtsv(test_shared(1), TRINE_D, 4, 1, &not_aligned, v, v, v, v, 4, v, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "8 bytes", trine_bgtsv(test_shared(1), TRINE_D, 2, 2, 1, &not_aligned, v, v, v, v, 4, v, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "8 bytes", trine_gbsv(test_shared(1), TRINE_D, 4, 1, 2, 1, &not_aligned, v, v, 4, v, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "8 bytes", trine_gtsv_batch(test_shared(1), TRINE_D, 4, 1, &not_aligned, v, v, v, strides, v, v, strides, work, sizeof work, NULL));
 }
 
 int main(void)

@@ -41,11 +41,10 @@ static void solve(struct system *s, trine_gtsv_options options, bool in_place)
     const size_t bytes = (size_t)s->n * trine_dtype_size(s->t);
     size_t work_bytes;
     void *a = to_device(ctx, s, s->a), *b = to_device(ctx, s, s->b), *c = to_device(ctx, s, s->c), *d = to_device(ctx, s, s->d), *x = in_place ? d : to_device(ctx, s, s->x);
-    void *work, *stream, *host = malloc(bytes);
-    OK(trine_context_get_stream(ctx, &stream));
-    OK(trine_gtsv_work_size(s->t, s->n, 1, &options, &work_bytes));
+    void *work, *host = malloc(bytes);
+    OK(trine_gtsv_work_size(ctx, s->t, s->n, 1, &options, &work_bytes));
     OK(trine_alloc(ctx, TRINE_DEVICE, work_bytes, &work));
-    OK(trine_gtsv(stream, s->t, s->n, 1, &options, a, b, c, d, s->n, x, s->n, work, work_bytes));
+    OK(trine_gtsv(ctx, s->t, s->n, 1, &options, a, b, c, d, s->n, x, s->n, work, work_bytes, NULL));
     test_from_device(ctx, host, x, bytes);
     for (int64_t i = 0; i < s->n; i++) s->x[i] = s->t == TRINE_D ? ((double *)host)[i] : (double)((float *)host)[i];
     if (!in_place) test_release(ctx, d);
@@ -332,11 +331,10 @@ static void every_precision_every_transpose_and_several_columns_agree_with_two_p
                     for (int way = 0; way < 3; way++) {
                         const trine_gtsv_options options = {.path = ways[way].path, .op = ops[op], .cyclic = cyclic};
                         size_t work_bytes;
-                        void *work, *stream, *dx = test_to_device(ctx, d, bytes * (size_t)nrhs);
-                        OK(trine_context_get_stream(ctx, &stream));
-                        OK(trine_gtsv_work_size(t, n, nrhs, &options, &work_bytes));
+                        void *work, *dx = test_to_device(ctx, d, bytes * (size_t)nrhs);
+                        OK(trine_gtsv_work_size(ctx, t, n, nrhs, &options, &work_bytes));
                         OK(trine_alloc(ctx, TRINE_DEVICE, work_bytes, &work));
-                        OK(trine_gtsv(stream, t, n, nrhs, &options, da, db, dc, ways[way].in_place ? dx : dd, n, dx, n, work, work_bytes));
+                        OK(trine_gtsv(ctx, t, n, nrhs, &options, da, db, dc, ways[way].in_place ? dx : dd, n, dx, n, work, work_bytes, NULL));
                         x[way] = malloc(bytes * (size_t)nrhs);
                         test_from_device(ctx, x[way], dx, bytes * (size_t)nrhs);
                         test_release(ctx, dx), test_release(ctx, work);

@@ -33,7 +33,7 @@ static struct fixture open_fixture(int64_t n, int64_t nrhs, trine_gtsv_options o
     f.da = test_to_device(f.ctx, f.a, bytes), f.db = test_to_device(f.ctx, f.b, bytes), f.dc = test_to_device(f.ctx, f.c, bytes);
     OK(trine_alloc(f.ctx, TRINE_DEVICE, bytes * (size_t)nrhs, &f.dd));
     OK(trine_alloc(f.ctx, TRINE_DEVICE, bytes * (size_t)nrhs, &f.dx));
-    OK(trine_gtsv_work_size(TRINE_S, n, nrhs, &options, &f.work_bytes));
+    OK(trine_gtsv_work_size(f.ctx, TRINE_S, n, nrhs, &options, &f.work_bytes));
     OK(trine_alloc(f.ctx, TRINE_DEVICE, f.work_bytes, &f.work));
     for (int64_t k = 0; k < nrhs; k++) {
         for (int64_t i = 0; i < n; i++) f.x[i] = f.d[i] * (float)(k + 1);
@@ -50,7 +50,7 @@ static void close_fixture(struct fixture *f)
 }
 static trine_status solve(struct fixture *f, void *stream, trine_gtsv_options options)
 {
-    return trine_gtsv(stream, TRINE_S, f->n, f->nrhs, &options, f->da, f->db, f->dc, f->dd, f->n, f->dx, f->n, f->work, f->work_bytes);
+    return trine_gtsv(f->ctx, TRINE_S, f->n, f->nrhs, &options, f->da, f->db, f->dc, f->dd, f->n, f->dx, f->n, f->work, f->work_bytes, &(trine_exec){.stream = stream});
 }
 /** Column k, fetched: |d - A x| <= c eps (|A||x| + |d|) in every row. */
 static void check_cyclic_column(struct fixture *f, int64_t k, bool cyclic)
@@ -78,7 +78,7 @@ static void every_path_solves_every_number_of_rows_and_columns(void **state)
                 if (!test_is_small(sizes[s]) || !test_is_to_do()) continue;
                 const trine_gtsv_options options = {.path = paths[p], .cyclic = c % 2};
                 struct fixture f = open_fixture(sizes[s], columns[c / 2], options);
-                const trine_status status = solve(&f, NULL, options);
+                const trine_status status = solve(&f, cudaStreamLegacy, options);
                 if (paths[p] != TRINE_GTSV_ON_CHIP || status != TRINE_ERR_UNSUPPORTED) {
                     assert_int_equal(status, TRINE_SUCCESS);
                     CUDA(cudaDeviceSynchronize());
@@ -99,7 +99,7 @@ static void every_final_stage_solves_cyclic_and_other_systems(void **state)
                 if (!test_is_small(sizes[s]) || !test_is_to_do()) continue;
                 const trine_gtsv_options options = {.final_stage = stages[k], .cyclic = cyclic};
                 struct fixture f = open_fixture(sizes[s], 2, options);
-                OK(solve(&f, NULL, options));
+                OK(solve(&f, cudaStreamLegacy, options));
                 CUDA(cudaDeviceSynchronize());
                 check_cyclic_column(&f, 0, cyclic), check_cyclic_column(&f, 1, cyclic);
                 close_fixture(&f);
@@ -110,14 +110,14 @@ static void a_path_that_cannot_solve_a_system_says_so(void **state)
 {
     (void)state;
     size_t bytes;
-    FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .epsilon = 1e-3}, &bytes));
-    FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP, .partition = 16}, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "no path 9", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = (trine_gtsv_path)9}, &bytes));
-    FAILS(TRINE_ERR_UNSUPPORTED, "final stages", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .final_stage = TRINE_GTSV_TWO_ROWS}, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "no final stage 3", trine_gtsv_work_size(TRINE_D, 100, 1, &(trine_gtsv_options){.final_stage = (trine_gtsv_final)3}, &bytes));
+    FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .epsilon = 1e-3}, &bytes));
+    FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP, .partition = 16}, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "no path 9", trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1, &(trine_gtsv_options){.path = (trine_gtsv_path)9}, &bytes));
+    FAILS(TRINE_ERR_UNSUPPORTED, "final stages", trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .final_stage = TRINE_GTSV_TWO_ROWS}, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "no final stage 3", trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1, &(trine_gtsv_options){.final_stage = (trine_gtsv_final)3}, &bytes));
     struct fixture f = open_fixture(5000000, 1, (trine_gtsv_options){.cyclic = 1}); /* which needs more workspace */
-    FAILS(TRINE_ERR_UNSUPPORTED, "does not fit", solve(&f, NULL, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP}));
-    FAILS(TRINE_ERR_UNSUPPORTED, "cyclic", solve(&f, NULL, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP, .cyclic = 1}));
+    FAILS(TRINE_ERR_UNSUPPORTED, "does not fit", solve(&f, cudaStreamLegacy, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP}));
+    FAILS(TRINE_ERR_UNSUPPORTED, "cyclic", solve(&f, cudaStreamLegacy, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP, .cyclic = 1}));
     close_fixture(&f);
 }
 
@@ -134,7 +134,7 @@ static void a_captured_solve_can_be_replayed_with_new_data(void **state)
             cudaStream_t stream;
             cudaGraph_t graph;
             cudaGraphExec_t exec;
-            if (solve(&f, NULL, options) == TRINE_ERR_UNSUPPORTED) { /* too long for the chip */
+            if (solve(&f, cudaStreamLegacy, options) == TRINE_ERR_UNSUPPORTED) { /* too long for the chip */
                 close_fixture(&f);
                 continue;
             }
@@ -173,7 +173,7 @@ static void solves_one_after_the_other_do_not_overtake_each_other(void **state)
     for (int round = 0; round < 5; round++) {
         CUDA(cudaMemcpy(f.dx, f.d, bytes, cudaMemcpyHostToDevice));
         for (int k = 0; k < 4; k++)
-            OK(trine_gtsv(NULL, TRINE_S, f.n, 1, &options, f.da, f.db, f.dc, f.dx, f.n, f.dx, f.n, f.work, f.work_bytes));
+            OK(trine_gtsv(f.ctx, TRINE_S, f.n, 1, &options, f.da, f.db, f.dc, f.dx, f.n, f.dx, f.n, f.work, f.work_bytes, &(trine_exec){.stream = cudaStreamLegacy}));
         CUDA(cudaMemcpy(f.x, f.dx, bytes, cudaMemcpyDeviceToHost));
         if (round == 0) memcpy(first, f.x, bytes);
         assert_memory_equal(first, f.x, bytes);
@@ -204,9 +204,9 @@ static void a_singular_system_stays_finite_and_refinement_makes_the_residual_of_
             }
             for (int64_t i = 0; i < n; i++) d[i] = (i > 0 ? a[i] * x[i - 1] : 0) + b[i] * x[i] + (i < n - 1 ? c[i] * x[i + 1] : 0);
             void *da = test_to_device(ctx, a, bytes), *db = test_to_device(ctx, b, bytes), *dc = test_to_device(ctx, c, bytes), *dd = test_to_device(ctx, d, bytes);
-            OK(trine_gtsv_work_size(TRINE_D, n, 1, &ways[w], &work_bytes));
+            OK(trine_gtsv_work_size(ctx, TRINE_D, n, 1, &ways[w], &work_bytes));
             OK(trine_alloc(ctx, TRINE_DEVICE, work_bytes, &work));
-            OK(trine_gtsv(NULL, TRINE_D, n, 1, &ways[w], da, db, dc, dd, n, dd, n, work, work_bytes));
+            OK(trine_gtsv(ctx, TRINE_D, n, 1, &ways[w], da, db, dc, dd, n, dd, n, work, work_bytes, &(trine_exec){.stream = cudaStreamLegacy}));
             CUDA(cudaDeviceSynchronize());
             test_from_device(ctx, x, dd, bytes);
             for (int64_t i = 0; i < n; i++) {
@@ -286,7 +286,7 @@ static void a_stream_with_a_part_of_the_device_gets_its_solution_at_once_and_fro
             if (paths[p] == TRINE_GTSV_ON_CHIP && sizes[s] > rows_on_chip(16)) {
                 assert_int_equal(status, TRINE_ERR_UNSUPPORTED);
                 if (sizes[s] <= rows_on_chip(128)) { /* on the whole device */
-                    OK(solve(&f, NULL, options));
+                    OK(solve(&f, cudaStreamLegacy, options));
                     CUDA(cudaDeviceSynchronize());
                     check_column(&f, 0);
                 }
@@ -318,7 +318,7 @@ static void *solve_often(void *argument)
     struct repetition *r = argument;
     const trine_gtsv_options options = {.partition = r->partition};
     struct fixture f = open_fixture(5000, 4, options);
-    for (int k = 0; k < 500 && !r->status; k++) r->status = solve(&f, NULL, options);
+    for (int k = 0; k < 500 && !r->status; k++) r->status = solve(&f, cudaStreamLegacy, options);
     CUDA(cudaDeviceSynchronize());
     for (int64_t k = 0; k < 4; k++) check_column(&f, k);
     close_fixture(&f);
@@ -344,7 +344,7 @@ static void more_than_two_to_the_31_elements_are_addressed(void **state)
     const int64_t n = (1 << 25) + 1, nrhs = 65;
     if (!test_is_small(n)) skip();
     struct fixture f = open_fixture(n, nrhs, (trine_gtsv_options){0});
-    OK(solve(&f, NULL, (trine_gtsv_options){0}));
+    OK(solve(&f, cudaStreamLegacy, (trine_gtsv_options){0}));
     CUDA(cudaDeviceSynchronize());
     check_column(&f, 0);
     check_column(&f, nrhs - 1);

@@ -41,16 +41,16 @@ done:
     trine_work_destroy(&work);
 }
 
-static void solve_tridiagonal(struct job *job)
+static void solve_tridiagonal(struct job *job, trine_context ctx)
 {
     double *bands = malloc(3 * N * sizeof *bands);
     void *work = NULL;
     size_t bytes;
     for (int i = 0; i < 3 * N; i++) bands[i] = test_uniform((uint64_t)job->seed + 1, (uint64_t)i) + (i / N == 1 ? 2 : 0);
     for (int i = 0; i < N; i++) job->tridiagonal[i] = 1;
-    NEED(!trine_gtsv_cpu_work_size(TRINE_D, N, 1, NULL, &bytes));
+    NEED(!trine_gtsv_work_size(ctx, TRINE_D, N, 1, NULL, &bytes));
     NEED((work = malloc(bytes + 1)));
-    NEED(!trine_gtsv_cpu(DEVICE[4] - '0', TRINE_D, N, 1, NULL, bands, bands + N, bands + 2 * N, job->tridiagonal, N, job->tridiagonal, N, work, bytes));
+    NEED(!trine_gtsv(ctx, TRINE_D, N, 1, NULL, bands, bands + N, bands + 2 * N, job->tridiagonal, N, job->tridiagonal, N, work, bytes, NULL));
 done:
     free(work);
     free(bands);
@@ -100,7 +100,7 @@ static void *run_job(void *argument)
     NEED(!trine_context_create(&ctx, DEVICE));
     NEED(!make_plan(ctx, job->seed, &A, &plan));
     solve_triangular(job, plan);
-    solve_tridiagonal(job);
+    solve_tridiagonal(job, ctx);
     use_files(job, ctx);
 done:
     trine_context_destroy(&ctx);
@@ -168,6 +168,88 @@ static void threads_share_one_plan_with_work_of_their_own(void **state)
     OK(trine_triangular_destroy(&plan));
     OK(trine_context_destroy(&ctx));
     free(jobs);
+}
+
+/* ---------------------------------------------------------- tridiagonal solves */
+
+enum { SOLVERS = 8, LONG = 70000, BLOCK = 3, SHORT = 500, SYSTEMS = LONG / SHORT, SOLVES = 6 };
+
+/** A thread's systems, made from its number, and what every function makes of them. */
+struct solver {
+    int number;
+    trine_context ctx;
+    double *bands, *x[SOLVES], error; /* bands: 3 BLOCK LONG */
+    const char *failed;
+};
+
+static void *solve_every_way(void *argument)
+{
+    struct solver *job = argument;
+    const int64_t rows = LONG / BLOCK, blocks = rows * BLOCK, step = blocks * BLOCK;
+    const trine_strides strides = {1, SHORT};
+    const trine_gtsv_options refined = {.refine = 1}, small = {.memory = TRINE_MEMORY_SMALL};
+    const double *a = job->bands, *b = a + LONG, *c = b + LONG, *B = a + step, *C = B + step;
+    double *const *x = job->x;
+    void *work = NULL, *factor = NULL;
+    size_t bytes, most = 0, factor_bytes;
+    NEED(!trine_gtsv_work_size(job->ctx, TRINE_D, LONG, 1, &refined, &most));
+    NEED(!trine_bgtsv_work_size(job->ctx, TRINE_D, rows, BLOCK, 1, &small, &bytes));
+    most = bytes > most ? bytes : most;
+    NEED(!trine_bgtfs_work_size(job->ctx, TRINE_D, rows, BLOCK, 1, NULL, &bytes));
+    most = bytes > most ? bytes : most;
+    NEED(!trine_gbsv_work_size(job->ctx, TRINE_D, LONG, 1, 2, 2, &refined, &bytes));
+    most = bytes > most ? bytes : most;
+    NEED(!trine_gtsv_batch_work_size(job->ctx, TRINE_D, SHORT, SYSTEMS, NULL, &bytes));
+    most = bytes > most ? bytes : most;
+    NEED(!trine_bgtf_size(job->ctx, TRINE_D, rows, BLOCK, NULL, &factor_bytes));
+    NEED((work = malloc(most)) && (factor = malloc(factor_bytes)));
+    for (int round = 0; round < 3; round++) {
+        for (int k = 0; k < SOLVES; k++)
+            for (int i = 0; i < LONG; i++) x[k][i] = 1 + (i + job->number) % 7;
+        NEED(!trine_gtsv(job->ctx, TRINE_D, LONG, 1, &refined, a, b, c, x[0], LONG, x[0], LONG, work, most, NULL));
+        NEED(!trine_gtsv_batch(job->ctx, TRINE_D, SHORT, SYSTEMS, NULL, a, b, c, strides, x[1], x[1], strides, work, most, NULL));
+        NEED(!trine_bgtsv(job->ctx, TRINE_D, rows, BLOCK, 1, &small, a, B, C, x[2], blocks, x[2], blocks, work, most, NULL));
+        NEED(!trine_bgtf(job->ctx, TRINE_D, rows, BLOCK, NULL, a, B, C, factor, factor_bytes, NULL));
+        NEED(!trine_bgtfs(job->ctx, TRINE_D, rows, BLOCK, 1, NULL, factor, factor_bytes, x[3], blocks, x[3], blocks, work, most, NULL));
+        NEED(!trine_gbsv(job->ctx, TRINE_D, LONG, 1, 2, 2, &refined, a, x[4], LONG, x[4], LONG, work, most, NULL));
+        NEED(!trine_gtsv_backward_error(job->ctx, TRINE_D, LONG, 1, NULL, a, b, c, x[5], LONG, x[0], LONG, &job->error, NULL));
+    }
+done:
+    free(work);
+    free(factor);
+    return NULL;
+}
+
+/** The helpers of the context are for one solve at a time; the others go on without, and get the same bits. */
+static void threads_share_one_context_in_tridiagonal_solves(void **state)
+{
+    (void)state;
+    static struct solver together[SOLVERS], alone[SOLVERS];
+    trine_context shared, one;
+    pthread_t threads[SOLVERS];
+    OK(trine_context_create(&shared, "cpu:3"));
+    OK(trine_context_create(&one, "cpu:1"));
+    for (int i = 0; i < SOLVERS; i++) {
+        double *bands = malloc(3 * BLOCK * LONG * sizeof *bands);
+        for (int k = 0; k < 3 * BLOCK * LONG; k++) bands[k] = 2 * test_uniform((uint64_t)i, (uint64_t)k) - 1;
+        together[i] = (struct solver){.number = i, .ctx = shared, .bands = bands};
+        alone[i] = (struct solver){.number = i, .ctx = one, .bands = bands};
+        for (int k = 0; k < SOLVES; k++) together[i].x[k] = malloc(LONG * sizeof(double)), alone[i].x[k] = malloc(LONG * sizeof(double));
+    }
+    for (int i = 0; i < SOLVERS; i++) assert_int_equal(pthread_create(&threads[i], NULL, solve_every_way, &together[i]), 0);
+    for (int i = 0; i < SOLVERS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < SOLVERS; i++) {
+        if (i % 2) solve_every_way(&together[i]); /* again, with the helpers for itself */
+        solve_every_way(&alone[i]);
+        if (together[i].failed || alone[i].failed) fail_msg("thread %d: not %s", i, together[i].failed ? together[i].failed : alone[i].failed);
+        for (int k = 0; k < SOLVES; k++) assert_memory_equal(together[i].x[k], alone[i].x[k], LONG * sizeof(double));
+        assert_memory_equal(&together[i].error, &alone[i].error, sizeof(double));
+        assert_true(alone[i].error < 1e-14 * 1e4);
+        for (int k = 0; k < SOLVES; k++) free(together[i].x[k]), free(alone[i].x[k]);
+        free(together[i].bands);
+    }
+    OK(trine_context_destroy(&shared));
+    OK(trine_context_destroy(&one));
 }
 
 /* ------------------------------------------------- without a work of the caller's */
@@ -294,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contexts_in_different_threads_are_independent),
         cmocka_unit_test(threads_share_one_plan_with_work_of_their_own),
+        cmocka_unit_test(threads_share_one_context_in_tridiagonal_solves),
         cmocka_unit_test(plans_of_one_context_may_end_in_different_threads),
         cmocka_unit_test(solves_without_a_work_are_right_or_refused),
         cmocka_unit_test(objects_take_readers_or_one_writer),

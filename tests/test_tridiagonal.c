@@ -377,8 +377,6 @@ static void the_backward_error_sees_one_wrong_digit_and_nan(void **state)
 static void workspace_is_a_small_part_of_a_long_system(void **state)
 {
     (void)state;
-    trine_build_info build;
-    trine_get_build_info(&build);
     for (int d = 0; d < 4; d++)
         for (int64_t n = 1 << 16; n <= INT64_C(1) << 30; n = n * 3 + 1)
             for (int64_t nrhs = 1; nrhs <= 33; nrhs += nrhs < 5 ? 1 : 7)
@@ -387,10 +385,7 @@ static void workspace_is_a_small_part_of_a_long_system(void **state)
                         const trine_gtsv_options options = {.path = (trine_gtsv_path)path, .cyclic = cyclic};
                         const double most = .11 * (double)(n * (nrhs + 3)) * (double)trine_dtype_size(all_dtypes[d]);
                         size_t bytes;
-                        OK(trine_gtsv_cpu_work_size(all_dtypes[d], n, nrhs, &options, &bytes));
-                        assert_true((double)bytes <= most);
-                        if (!build.cuda) continue;
-                        OK(trine_gtsv_work_size(all_dtypes[d], n, nrhs, &options, &bytes));
+                        OK(trine_gtsv_work_size(test_shared(1), all_dtypes[d], n, nrhs, &options, &bytes));
                         assert_true((double)bytes <= most);
                     }
 }
@@ -401,32 +396,61 @@ static void sizes_that_no_memory_holds_are_refused(void **state)
     static const int64_t n[] = {INT64_MAX / 256, INT64_C(1) << 40, 1000, 10}, nrhs[] = {INT64_MAX, INT64_C(1) << 40, INT64_MAX, INT64_MAX / 2};
     size_t bytes;
     for (int k = 0; k < 4; k++) {
-        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gtsv_cpu_work_size(TRINE_S, n[k], nrhs[k], NULL, &bytes));
-        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_bgtsv_cpu_work_size(TRINE_S, n[k] / 64 + 2, 2, nrhs[k], NULL, &bytes));
-        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_bgtfs_cpu_work_size(TRINE_S, n[k] / 64 + 2, 2, nrhs[k], NULL, &bytes));
-        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gbsv_cpu_work_size(TRINE_S, n[k] / 64 + 2, nrhs[k], 1, 2, NULL, &bytes));
+        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gtsv_work_size(test_cpu(1), TRINE_S, n[k], nrhs[k], NULL, &bytes));
+        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_bgtsv_work_size(test_cpu(1), TRINE_S, n[k] / 64 + 2, 2, nrhs[k], NULL, &bytes));
+        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_bgtfs_work_size(test_cpu(1), TRINE_S, n[k] / 64 + 2, 2, nrhs[k], NULL, &bytes));
+        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gbsv_work_size(test_cpu(1), TRINE_S, n[k] / 64 + 2, nrhs[k], 1, 2, NULL, &bytes));
     }
-    FAILS(TRINE_ERR_MEMORY, "9007199254740984 unknowns do not fit", trine_bgtf_cpu_size(TRINE_Z, INT64_MAX / 8192, 8, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "n is 2147483648", trine_gtsv_csc2dense_cpu_work_size(TRINE_S, INT64_C(1) << 31, 1, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "n is 2147483648", trine_gtsv_csc2csc_cpu_work_size(TRINE_S, INT64_C(1) << 31, 1, NULL, &bytes));
+    FAILS(TRINE_ERR_MEMORY, "9007199254740984 unknowns do not fit", trine_bgtf_size(test_cpu(1), TRINE_Z, INT64_MAX / 8192, 8, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "n is 2147483648", trine_gtsv_csc2dense_work_size(test_cpu(1), TRINE_S, INT64_C(1) << 31, 1, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "n is 2147483648", trine_gtsv_csc2csc_work_size(test_cpu(1), TRINE_S, INT64_C(1) << 31, 1, NULL, &bytes));
 }
 
-static void a_build_without_cuda_says_so(void **state)
+/** What has no place to run, or brings memory that these functions do not use. */
+static void a_context_is_needed_and_a_work_object_refused(void **state)
 {
     (void)state;
-    trine_build_info build;
-    size_t bytes;
-    trine_get_build_info(&build);
-    if (build.cuda) {
-        OK(trine_gtsv_work_size(TRINE_D, 1 << 24, 1, NULL, &bytes));
-        FAILS(TRINE_ERR_ARGUMENT, "are needed", trine_gtsv(NULL, TRINE_D, 1 << 20, 1, NULL, &bytes, &bytes, &bytes, &bytes, 1 << 20, &build, 1 << 20, &bytes, 8));
-        OK(trine_gtsv(NULL, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
-    } else {
-        FAILS(TRINE_ERR_NOT_BUILT, "trine_gtsv_cpu", trine_gtsv_work_size(TRINE_D, 4, 1, NULL, &bytes));
-        FAILS(TRINE_ERR_NOT_BUILT, "without CUDA", trine_gtsv_backward_error(NULL, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, (double *)&bytes));
-        FAILS(TRINE_ERR_NOT_BUILT, "without CUDA", trine_gtsv(NULL, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
-    }
-    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gtsv_work_size(TRINE_D, 4, 1, NULL, NULL));
+    const trine_context ctx = test_shared(1);
+    const trine_strides strides = {1, 4};
+    trine_matrix A;
+    trine_tridiagonal plan;
+    trine_work work = NULL;
+    size_t bytes = 7;
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_gtsv_work_size(NULL, TRINE_D, 4, 1, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_bgtf_size(NULL, TRINE_D, 4, 2, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_gtsv(NULL, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL));
+    assert_int_equal(bytes, 7);
+    OK(trine_matrix_gallery(test_cpu(1), &A, "tridiag:n=4", TRINE_D));
+    OK(trine_tridiagonal_analyse(test_cpu(1), &plan, A, NULL));
+    OK(trine_tridiagonal_work(plan, 1, NULL, &bytes, &work));
+    const trine_exec exec = {.work = work};
+#define REFUSED(call) FAILS(TRINE_ERR_ARGUMENT, "exec->work is given", call)
+    REFUSED(trine_gtsv(ctx, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, &exec));
+    REFUSED(trine_bgtsv(ctx, TRINE_D, 0, 2, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, &exec));
+    REFUSED(trine_bgtf(ctx, TRINE_D, 0, 2, NULL, NULL, NULL, NULL, NULL, 0, &exec));
+    REFUSED(trine_bgtfs(ctx, TRINE_D, 0, 2, 1, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, &exec));
+    REFUSED(trine_gbsv(ctx, TRINE_D, 0, 1, 2, 2, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, &exec));
+    REFUSED(trine_gtsv_batch(ctx, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, strides, NULL, NULL, strides, NULL, 0, &exec));
+    REFUSED(trine_gtsv_csc2dense(ctx, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, &exec));
+    REFUSED(trine_gtsv_csc2csc(ctx, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, &exec));
+    REFUSED(trine_gtsv_backward_error(ctx, TRINE_D, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, &exec));
+    REFUSED(trine_bgtsv_backward_error(ctx, TRINE_D, 0, 2, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, &exec));
+    REFUSED(trine_gbsv_backward_error(ctx, TRINE_D, 0, 0, 2, 2, NULL, NULL, NULL, 0, NULL, 0, NULL, &exec));
+    OK(trine_gtsv(ctx, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, &(trine_exec){0}));
+    OK(trine_work_destroy(&work));
+    OK(trine_tridiagonal_destroy(&plan));
+    OK(trine_matrix_destroy(&A));
+}
+
+static void sizes_and_workspace_are_checked_on_every_device(void **state)
+{
+    (void)state;
+    const trine_context ctx = test_shared(1);
+    double bytes[2];
+    size_t size;
+    OK(trine_gtsv_work_size(ctx, TRINE_D, 1 << 24, 1, NULL, &size));
+    FAILS(TRINE_ERR_ARGUMENT, "are needed", trine_gtsv(ctx, TRINE_D, 1 << 20, 1, NULL, bytes, bytes, bytes, bytes, 1 << 20, bytes + 1, 1 << 20, bytes, 8, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gtsv_work_size(ctx, TRINE_D, 4, 1, NULL, NULL));
 }
 
 static void wrong_arguments_are_refused(void **state)
@@ -435,7 +459,7 @@ static void wrong_arguments_are_refused(void **state)
     double v[4] = {1, 1, 1, 1}, x[4];
     size_t bytes;
     char work[4096];
-#define SOLVE(t, n, nrhs, o, a, D, ldd, X, ldx, work, size) trine_gtsv_cpu(1, t, n, nrhs, o, a, v, v, D, ldd, X, ldx, work, size)
+#define SOLVE(t, n, nrhs, o, a, D, ldd, X, ldx, work, size) trine_gtsv(test_cpu(1), t, n, nrhs, o, a, v, v, D, ldd, X, ldx, work, size, NULL)
     FAILS(TRINE_ERR_ARGUMENT, "dtype", SOLVE((trine_dtype)9, 4, 1, NULL, v, v, 4, x, 4, work, sizeof work));
     FAILS(TRINE_ERR_ARGUMENT, "n is -1", SOLVE(TRINE_D, -1, 1, NULL, v, v, 4, x, 4, work, sizeof work));
     FAILS(TRINE_ERR_ARGUMENT, "nrhs is -2", SOLVE(TRINE_D, 4, -2, NULL, v, v, 4, x, 4, work, sizeof work));
@@ -453,19 +477,17 @@ static void wrong_arguments_are_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "refine", SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.refine = 2}), v, v, 4, x, 4, work, sizeof work));
     FAILS(TRINE_ERR_ARGUMENT, "op 3", SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.op = (trine_transpose)3}), v, v, 4, x, 4, work, sizeof work));
     FAILS(TRINE_ERR_ARGUMENT, "partition is 33", SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.partition = 33}), v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "threads", trine_gtsv_cpu(-1, TRINE_D, 4, 1, NULL, v, v, v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gtsv_cpu_work_size(TRINE_D, 4, 1, NULL, NULL));
-    FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gtsv_cpu_work_size(TRINE_Z, INT64_C(1) << 40, INT64_C(1) << 20, &(trine_gtsv_options){.refine = 1}, &bytes));
-#define ERRORS(threads, a, D, X, errors) trine_gtsv_backward_error_cpu(threads, TRINE_D, 4, 1, NULL, a, v, v, D, 4, X, 4, errors)
-    FAILS(TRINE_ERR_ARGUMENT, "a is NULL", ERRORS(1, NULL, v, x, x));
-    FAILS(TRINE_ERR_ARGUMENT, "D is NULL", ERRORS(1, v, NULL, x, x));
-    FAILS(TRINE_ERR_ARGUMENT, "X is NULL", ERRORS(1, v, v, NULL, x));
-    FAILS(TRINE_ERR_ARGUMENT, "errors is NULL", ERRORS(1, v, v, x, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "threads is -1", ERRORS(-1, v, v, x, x));
-    FAILS(TRINE_ERR_ARGUMENT, "AB is NULL", trine_gbsv_backward_error_cpu(1, TRINE_D, 4, 1, 2, 2, NULL, NULL, v, 4, x, 4, x));
-    FAILS(TRINE_ERR_ARGUMENT, "kl is 9", trine_gbsv_backward_error_cpu(1, TRINE_D, 4, 1, 9, 2, NULL, v, v, 4, x, 4, x));
-    FAILS(TRINE_ERR_ARGUMENT, "n is 9", trine_bgtsv_backward_error_cpu(1, TRINE_D, 4, 9, 1, NULL, v, v, v, v, 36, x, 36, x));
-    FAILS(TRINE_ERR_ARGUMENT, "ldx is 3", trine_gtsv_backward_error_cpu(1, TRINE_D, 4, 1, NULL, v, v, v, v, 4, x, 3, x));
+    FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gtsv_work_size(test_cpu(1), TRINE_D, 4, 1, NULL, NULL));
+    FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gtsv_work_size(test_cpu(1), TRINE_Z, INT64_C(1) << 40, INT64_C(1) << 20, &(trine_gtsv_options){.refine = 1}, &bytes));
+#define ERRORS(a, D, X, errors) trine_gtsv_backward_error(test_cpu(1), TRINE_D, 4, 1, NULL, a, v, v, D, 4, X, 4, errors, NULL)
+    FAILS(TRINE_ERR_ARGUMENT, "a is NULL", ERRORS(NULL, v, x, x));
+    FAILS(TRINE_ERR_ARGUMENT, "D is NULL", ERRORS(v, NULL, x, x));
+    FAILS(TRINE_ERR_ARGUMENT, "X is NULL", ERRORS(v, v, NULL, x));
+    FAILS(TRINE_ERR_ARGUMENT, "errors is NULL", ERRORS(v, v, x, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "AB is NULL", trine_gbsv_backward_error(test_cpu(1), TRINE_D, 4, 1, 2, 2, NULL, NULL, v, 4, x, 4, x, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "kl is 9", trine_gbsv_backward_error(test_cpu(1), TRINE_D, 4, 1, 9, 2, NULL, v, v, 4, x, 4, x, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "n is 9", trine_bgtsv_backward_error(test_cpu(1), TRINE_D, 4, 9, 1, NULL, v, v, v, v, 36, x, 36, x, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ldx is 3", trine_gtsv_backward_error(test_cpu(1), TRINE_D, 4, 1, NULL, v, v, v, v, 4, x, 3, x, NULL));
     OK(SOLVE(TRINE_D, 0, 1, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
     OK(SOLVE(TRINE_D, 4, 0, NULL, v, NULL, 4, NULL, 4, NULL, 0));
 }
@@ -483,19 +505,19 @@ static void an_info_is_ignored_on_the_cpu(void **state)
     for (int k = 0; k < 7; k++) {
         memset(X, 0, sizeof X);
         switch (k) {
-        case 0: OK(trine_gtsv_cpu(1, TRINE_D, 4, 1, &options, off, b, off, D, 4, X, 4, work, sizeof work)); break;
-        case 1: OK(trine_bgtsv_cpu(1, TRINE_D, 2, 2, 1, &options, zero, block, zero, D, 4, X, 4, work, sizeof work)); break;
-        case 2: OK(trine_gbsv_cpu(1, TRINE_D, 4, 1, 1, 2, &options, AB, D, 4, X, 4, work, sizeof work)); break;
-        case 3: OK(trine_gtsv_batch_cpu(1, TRINE_D, 2, 2, &options, off, b, off, strides, D, X, strides, work, sizeof work)); break;
-        case 4: OK(trine_gtsv_csc2dense_cpu(1, TRINE_D, 4, 1, &options, off, b, off, D, rows, offsets, X, 4, work, sizeof work)); break;
-        case 5: OK(trine_gtsv_csc2csc_cpu(1, TRINE_D, 4, 1, &options, off, b, off, D, rows, offsets, X, X_rows, offsets, work, sizeof work)); break;
+        case 0: OK(trine_gtsv(test_cpu(1), TRINE_D, 4, 1, &options, off, b, off, D, 4, X, 4, work, sizeof work, NULL)); break;
+        case 1: OK(trine_bgtsv(test_cpu(1), TRINE_D, 2, 2, 1, &options, zero, block, zero, D, 4, X, 4, work, sizeof work, NULL)); break;
+        case 2: OK(trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 1, 2, &options, AB, D, 4, X, 4, work, sizeof work, NULL)); break;
+        case 3: OK(trine_gtsv_batch(test_cpu(1), TRINE_D, 2, 2, &options, off, b, off, strides, D, X, strides, work, sizeof work, NULL)); break;
+        case 4: OK(trine_gtsv_csc2dense(test_cpu(1), TRINE_D, 4, 1, &options, off, b, off, D, rows, offsets, X, 4, work, sizeof work, NULL)); break;
+        case 5: OK(trine_gtsv_csc2csc(test_cpu(1), TRINE_D, 4, 1, &options, off, b, off, D, rows, offsets, X, X_rows, offsets, work, sizeof work, NULL)); break;
         default:
-            OK(trine_bgtf_cpu(1, TRINE_D, 2, 2, &options, zero, block, zero, factor, sizeof factor));
-            OK(trine_bgtfs_cpu(1, TRINE_D, 2, 2, 1, &options, factor, sizeof factor, D, 4, X, 4, work, sizeof work));
+            OK(trine_bgtf(test_cpu(1), TRINE_D, 2, 2, &options, zero, block, zero, factor, sizeof factor, NULL));
+            OK(trine_bgtfs(test_cpu(1), TRINE_D, 2, 2, 1, &options, factor, sizeof factor, D, 4, X, 4, work, sizeof work, NULL));
         }
         for (int i = 0; i < 4; i++) assert_true(X[i] == i + 1);
     }
-    OK(trine_gtsv_backward_error_cpu(1, TRINE_D, 4, 1, &options, off, b, off, D, 4, X, 4, values));
+    OK(trine_gtsv_backward_error(test_cpu(1), TRINE_D, 4, 1, &options, off, b, off, D, 4, X, 4, values, NULL));
     assert_true(values[0] == 0);
 }
 
@@ -528,7 +550,8 @@ int main(void)
         cmocka_unit_test(the_backward_error_sees_one_wrong_digit_and_nan),
         cmocka_unit_test(workspace_is_a_small_part_of_a_long_system),
         cmocka_unit_test(sizes_that_no_memory_holds_are_refused),
-        cmocka_unit_test(a_build_without_cuda_says_so),
+        cmocka_unit_test(a_context_is_needed_and_a_work_object_refused),
+        cmocka_unit_test(sizes_and_workspace_are_checked_on_every_device),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(an_info_is_ignored_on_the_cpu),
     };

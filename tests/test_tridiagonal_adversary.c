@@ -190,19 +190,17 @@ static trine_status trine_error(trine_context ctx, const family_system *f, trine
     trine_status status;
     size_t work_bytes;
     if (test_on_gpu()) {
-        void *stream;
-        OK(trine_gtsv_work_size(t, f->n, 1, &options, &work_bytes));
+        OK(trine_gtsv_work_size(ctx, t, f->n, 1, &options, &work_bytes));
         char *device = reserve(ctx, 4 * stride + work_bytes), *staged = malloc(4 * stride), *x = device + 3 * stride;
         for (int k = 0; k < 4; k++) memcpy(staged + (size_t)k * stride, host[k], bytes);
         OK(trine_copy(ctx, device, TRINE_DEVICE, staged, TRINE_HOST, 3 * stride + bytes));
-        OK(trine_context_get_stream(ctx, &stream));
-        status = trine_gtsv(stream, t, f->n, 1, &options, device, device + stride, device + 2 * stride, x, f->n, x, f->n, device + 4 * stride, work_bytes);
+        status = trine_gtsv(ctx, t, f->n, 1, &options, device, device + stride, device + 2 * stride, x, f->n, x, f->n, device + 4 * stride, work_bytes, NULL);
         test_from_device(ctx, host[3], x, bytes);
         free(staged);
     } else {
-        OK(trine_gtsv_cpu_work_size(t, f->n, 1, &options, &work_bytes));
+        OK(trine_gtsv_work_size(test_cpu(2), t, f->n, 1, &options, &work_bytes));
         void *work = malloc(work_bytes + 1);
-        status = trine_gtsv_cpu(2, t, f->n, 1, &options, host[0], host[1], host[2], host[3], f->n, host[3], f->n, work, work_bytes);
+        status = trine_gtsv(test_cpu(2), t, f->n, 1, &options, host[0], host[1], host[2], host[3], f->n, host[3], f->n, work, work_bytes, NULL);
         free(work);
     }
     *error = forward_error(f, t, host[3]);
@@ -361,7 +359,7 @@ static trine_status solve_batch(trine_context ctx, const family_system *f, int s
     const trine_gtsv_options options = {.cyclic = f[0].cyclic};
     const trine_strides strides = interleaved ? (trine_strides){systems, 1} : (trine_strides){1, n};
     char *host[4];
-    void *work, *stream = NULL;
+    void *work;
     size_t work_bytes = 0;
     trine_status status;
     for (int k = 0; k < 4; k++) host[k] = malloc(bytes);
@@ -375,17 +373,16 @@ static trine_status solve_batch(trine_context ctx, const family_system *f, int s
     if (test_on_gpu()) {
         void *device[4];
         for (int k = 0; k < 4; k++) device[k] = test_to_device(ctx, host[k], bytes);
-        OK(trine_gtsv_batch_work_size(t, n, systems, &options, &work_bytes));
+        OK(trine_gtsv_batch_work_size(ctx, t, n, systems, &options, &work_bytes));
         OK(trine_alloc(ctx, TRINE_DEVICE, work_bytes + 16, &work));
-        OK(trine_context_get_stream(ctx, &stream));
-        status = trine_gtsv_batch(stream, t, n, systems, &options, device[0], device[1], device[2], strides, device[3], device[3], strides, work, work_bytes);
+        status = trine_gtsv_batch(ctx, t, n, systems, &options, device[0], device[1], device[2], strides, device[3], device[3], strides, work, work_bytes, NULL);
         test_from_device(ctx, host[3], device[3], bytes);
         for (int k = 0; k < 4; k++) test_release(ctx, device[k]);
         test_release(ctx, work);
     } else {
-        OK(trine_gtsv_batch_cpu_work_size(2, t, n, systems, &options, &work_bytes));
+        OK(trine_gtsv_batch_work_size(test_cpu(2), t, n, systems, &options, &work_bytes));
         work = malloc(work_bytes + 1);
-        status = trine_gtsv_batch_cpu(2, t, n, systems, &options, host[0], host[1], host[2], strides, host[3], host[3], strides, work, work_bytes);
+        status = trine_gtsv_batch(test_cpu(2), t, n, systems, &options, host[0], host[1], host[2], strides, host[3], host[3], strides, work, work_bytes, NULL);
         free(work);
     }
     for (int s = 0; s < systems; s++)

@@ -45,22 +45,20 @@ static void solve(problem *p)
 {
     size_t bytes;
     if (!test_on_gpu()) {
-        OK(trine_gtsv_batch_cpu_work_size(2, p->t, p->n, p->systems, &p->options, &bytes));
+        OK(trine_gtsv_batch_work_size(test_cpu(2), p->t, p->n, p->systems, &p->options, &bytes));
         void *work = malloc(bytes + 1);
-        OK(trine_gtsv_batch_cpu(2, p->t, p->n, p->systems, &p->options, p->bands[0], p->bands[1], p->bands[2], p->matrix, p->D, p->X, p->vector, work, bytes));
+        OK(trine_gtsv_batch(test_cpu(2), p->t, p->n, p->systems, &p->options, p->bands[0], p->bands[1], p->bands[2], p->matrix, p->D, p->X, p->vector, work, bytes, NULL));
         free(work);
         return;
     }
-    static trine_context ctx; /* one for the whole program */
+    const trine_context ctx = test_shared(1);
     const size_t size = trine_dtype_size(p->t);
-    void *stream, *work, *bands[3];
-    if (!ctx) ctx = test_context();
-    OK(trine_context_get_stream(ctx, &stream));
+    void *work, *bands[3];
     for (int k = 0; k < 3; k++) bands[k] = test_to_device(ctx, p->bands[k], (size_t)p->matrix_size * size);
     void *X = test_to_device(ctx, p->X, (size_t)p->vector_size * size), *D = p->D == p->X ? X : test_to_device(ctx, p->D, (size_t)p->vector_size * size);
-    OK(trine_gtsv_batch_work_size(p->t, p->n, p->systems, &p->options, &bytes));
+    OK(trine_gtsv_batch_work_size(ctx, p->t, p->n, p->systems, &p->options, &bytes));
     OK(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
-    OK(trine_gtsv_batch(stream, p->t, p->n, p->systems, &p->options, bands[0], bands[1], bands[2], p->matrix, D, X, p->vector, work, bytes));
+    OK(trine_gtsv_batch(ctx, p->t, p->n, p->systems, &p->options, bands[0], bands[1], bands[2], p->matrix, D, X, p->vector, work, bytes, NULL));
     test_from_device(ctx, p->X, X, (size_t)p->vector_size * size);
     trine_free(ctx, TRINE_DEVICE, work);
     for (int k = 0; k < 3; k++) test_release(ctx, bands[k]);
@@ -264,9 +262,9 @@ static void the_result_does_not_depend_on_the_number_of_threads(void **state)
         double *first = NULL;
         for (int threads = 1; threads <= 3; threads++) {
             size_t bytes;
-            OK(trine_gtsv_batch_cpu_work_size(threads, p.t, n, systems, NULL, &bytes));
+            OK(trine_gtsv_batch_work_size(test_cpu(threads), p.t, n, systems, NULL, &bytes));
             void *work = malloc(bytes + 1);
-            OK(trine_gtsv_batch_cpu(threads, p.t, n, systems, NULL, p.bands[0], p.bands[1], p.bands[2], p.matrix, p.D, p.X, p.vector, work, bytes));
+            OK(trine_gtsv_batch(test_cpu(threads), p.t, n, systems, NULL, p.bands[0], p.bands[1], p.bands[2], p.matrix, p.D, p.X, p.vector, work, bytes, NULL));
             free(work);
             if (!first) first = memcpy(malloc((size_t)p.vector_size * sizeof(double)), p.X, (size_t)p.vector_size * sizeof(double));
             assert_memory_equal(first, p.X, (size_t)p.vector_size * sizeof(double));
@@ -284,17 +282,16 @@ static void wrong_arguments_are_refused(void **state)
     size_t bytes;
     const trine_strides good = {1, 4}, overlapping = {1, 3}, negative = {-1, 4}, shared = {1, 0};
     const trine_gtsv_options refined = {.refine = 1};
-    FAILS(TRINE_ERR_ARGUMENT, "bytes", trine_gtsv_batch_cpu_work_size(1, TRINE_D, 4, 2, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "n is -1", trine_gtsv_batch_cpu_work_size(1, TRINE_D, -1, 2, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "systems is -2", trine_gtsv_batch_cpu_work_size(1, TRINE_D, 4, -2, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "threads", trine_gtsv_batch_cpu_work_size(-1, TRINE_D, 4, 2, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "a is NULL", trine_gtsv_batch_cpu(1, TRINE_D, 4, 2, NULL, NULL, x, x, good, x, x, good, work, 0));
-    FAILS(TRINE_ERR_ARGUMENT, "X is NULL", trine_gtsv_batch_cpu(1, TRINE_D, 4, 2, NULL, x, x, x, good, x, NULL, good, work, 0));
-    FAILS(TRINE_ERR_ARGUMENT, "overlap", trine_gtsv_batch_cpu(1, TRINE_D, 4, 2, NULL, x, x, x, good, x, x, overlapping, work, 0));
-    FAILS(TRINE_ERR_ARGUMENT, "overlap", trine_gtsv_batch_cpu(1, TRINE_D, 4, 2, NULL, x, x, x, good, x, x, shared, work, 0));
-    FAILS(TRINE_ERR_ARGUMENT, "strides", trine_gtsv_batch_cpu(1, TRINE_D, 4, 2, NULL, x, x, x, negative, x, x, good, work, 0));
-    FAILS(TRINE_ERR_ARGUMENT, "refine", trine_gtsv_batch_cpu(1, TRINE_D, 4, 2, &refined, x, x, x, good, x, x, good, work, 0));
-    FAILS(TRINE_ERR_ARGUMENT, "workspace", trine_gtsv_batch_cpu(1, TRINE_D, 100, 1, NULL, x, x, x, (trine_strides){1, 100}, x, x, (trine_strides){1, 100}, work, 8));
+    FAILS(TRINE_ERR_ARGUMENT, "bytes", trine_gtsv_batch_work_size(test_cpu(1), TRINE_D, 4, 2, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "n is -1", trine_gtsv_batch_work_size(test_cpu(1), TRINE_D, -1, 2, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "systems is -2", trine_gtsv_batch_work_size(test_cpu(1), TRINE_D, 4, -2, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "a is NULL", trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, NULL, x, x, good, x, x, good, work, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "X is NULL", trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, x, x, x, good, x, NULL, good, work, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "overlap", trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, x, x, x, good, x, x, overlapping, work, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "overlap", trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, x, x, x, good, x, x, shared, work, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "strides", trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, x, x, x, negative, x, x, good, work, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "refine", trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, &refined, x, x, x, good, x, x, good, work, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "workspace", trine_gtsv_batch(test_cpu(1), TRINE_D, 100, 1, NULL, x, x, x, (trine_strides){1, 100}, x, x, (trine_strides){1, 100}, work, 8, NULL));
 }
 
 int main(void)

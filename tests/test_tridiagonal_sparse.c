@@ -58,13 +58,13 @@ static const void *band(const problem *p, const void *bands, int k) { return (co
 static void solve_on_cpu(problem *p, int threads, const trine_gtsv_options *options)
 {
     size_t bytes;
-    OK(trine_gtsv_csc2dense_cpu_work_size(p->t, p->n, p->nrhs, options, &bytes));
+    OK(trine_gtsv_csc2dense_work_size(test_cpu(threads), p->t, p->n, p->nrhs, options, &bytes));
     void *work = malloc(bytes + 1);
-    OK(trine_gtsv_csc2dense_cpu(threads, p->t, p->n, p->nrhs, options, band(p, p->bands, 0), band(p, p->bands, 1), band(p, p->bands, 2), p->values, p->rows, p->offsets, p->X, p->ldx, work, bytes));
+    OK(trine_gtsv_csc2dense(test_cpu(threads), p->t, p->n, p->nrhs, options, band(p, p->bands, 0), band(p, p->bands, 1), band(p, p->bands, 2), p->values, p->rows, p->offsets, p->X, p->ldx, work, bytes, NULL));
     free(work);
-    OK(trine_gtsv_csc2csc_cpu_work_size(p->t, p->n, p->nrhs, options, &bytes));
+    OK(trine_gtsv_csc2csc_work_size(test_cpu(threads), p->t, p->n, p->nrhs, options, &bytes));
     work = malloc(bytes + 1);
-    OK(trine_gtsv_csc2csc_cpu(threads, p->t, p->n, p->nrhs, options, band(p, p->bands, 0), band(p, p->bands, 1), band(p, p->bands, 2), p->values, p->rows, p->offsets, p->kept_values, p->kept_rows, p->kept_offsets, work, bytes));
+    OK(trine_gtsv_csc2csc(test_cpu(threads), p->t, p->n, p->nrhs, options, band(p, p->bands, 0), band(p, p->bands, 1), band(p, p->bands, 2), p->values, p->rows, p->offsets, p->kept_values, p->kept_rows, p->kept_offsets, work, bytes, NULL));
     free(work);
 }
 
@@ -73,21 +73,20 @@ static void solve_on_gpu(problem *p, const trine_gtsv_options *options)
     const size_t size = trine_dtype_size(p->t), x_bytes = (size_t)(p->ldx * p->nrhs) * size, nnz = (size_t)p->offsets[p->nrhs], kept = (size_t)p->kept_offsets[p->nrhs];
     const size_t offset_bytes = (size_t)(p->nrhs + 1) * sizeof(int32_t);
     trine_context ctx = test_context();
-    void *stream, *work;
+    void *work;
     size_t bytes;
-    OK(trine_context_get_stream(ctx, &stream));
     void *bands = test_to_device(ctx, p->bands, (size_t)(3 * p->n) * size), *values = test_to_device(ctx, p->values, nnz * size), *X = test_to_device(ctx, p->X, x_bytes);
     int32_t *rows = test_to_device(ctx, p->rows, nnz * sizeof(int32_t)), *offsets = test_to_device(ctx, p->offsets, offset_bytes);
     void *kept_values = test_to_device(ctx, p->kept_values, kept * size);
     int32_t *kept_rows = test_to_device(ctx, p->kept_rows, kept * sizeof(int32_t)), *kept_offsets = test_to_device(ctx, p->kept_offsets, offset_bytes);
-    OK(trine_gtsv_csc2dense_work_size(p->t, p->n, p->nrhs, options, &bytes));
+    OK(trine_gtsv_csc2dense_work_size(ctx, p->t, p->n, p->nrhs, options, &bytes));
     OK(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
-    OK(trine_gtsv_csc2dense(stream, p->t, p->n, p->nrhs, options, band(p, bands, 0), band(p, bands, 1), band(p, bands, 2), values, rows, offsets, X, p->ldx, work, bytes));
+    OK(trine_gtsv_csc2dense(ctx, p->t, p->n, p->nrhs, options, band(p, bands, 0), band(p, bands, 1), band(p, bands, 2), values, rows, offsets, X, p->ldx, work, bytes, NULL));
     test_from_device(ctx, p->X, X, x_bytes);
     trine_free(ctx, TRINE_DEVICE, work);
-    OK(trine_gtsv_csc2csc_work_size(p->t, p->n, p->nrhs, options, &bytes));
+    OK(trine_gtsv_csc2csc_work_size(ctx, p->t, p->n, p->nrhs, options, &bytes));
     OK(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
-    OK(trine_gtsv_csc2csc(stream, p->t, p->n, p->nrhs, options, band(p, bands, 0), band(p, bands, 1), band(p, bands, 2), values, rows, offsets, kept_values, kept_rows, kept_offsets, work, bytes));
+    OK(trine_gtsv_csc2csc(ctx, p->t, p->n, p->nrhs, options, band(p, bands, 0), band(p, bands, 1), band(p, bands, 2), values, rows, offsets, kept_values, kept_rows, kept_offsets, work, bytes, NULL));
     test_from_device(ctx, p->kept_values, kept_values, kept * size);
     test_from_device(ctx, p->kept_rows, kept_rows, kept * sizeof(int32_t));
     trine_free(ctx, TRINE_DEVICE, work);
@@ -233,20 +232,20 @@ static void wrong_arguments_are_refused(void **state)
     int32_t rows[4] = {0}, offsets[2] = {0, 1};
     double work[64];
     size_t bytes;
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2csc_cpu_work_size(TRINE_D, 4, 1, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2csc_cpu_work_size(TRINE_D, -1, 1, NULL, &bytes));
-    OK(trine_gtsv_csc2csc_cpu_work_size(TRINE_D, 4, 1, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense_cpu(1, TRINE_D, 4, 1, NULL, x, x, x, NULL, rows, offsets, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense_cpu(1, TRINE_D, 4, 1, NULL, x, x, x, x, NULL, offsets, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense_cpu(1, TRINE_D, 4, 1, NULL, x, x, x, x, rows, NULL, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense_cpu(1, TRINE_D, 4, 1, NULL, NULL, x, x, x, rows, offsets, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense_cpu(1, TRINE_D, 4, 1, NULL, x, x, x, x, rows, offsets, NULL, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense_cpu(1, TRINE_D, 4, 1, NULL, x, x, x, x, rows, offsets, x, 3, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2csc_cpu(1, TRINE_D, 4, 1, NULL, x, x, x, x, rows, offsets, NULL, rows, offsets, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2csc_cpu(1, TRINE_D, 4, 1, NULL, x, x, NULL, x, rows, offsets, x, rows, offsets, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2csc_cpu(1, TRINE_D, 4, 1, NULL, x, x, x, x, rows, offsets, x, rows, offsets, work, bytes - 1));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2csc_cpu(1, TRINE_D, 4, 1, NULL, x, x, x, x, rows, offsets, x, rows, offsets, NULL, bytes));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense_cpu(1, TRINE_D, INT64_C(1) << 31, 1, NULL, x, x, x, x, rows, offsets, x, INT64_C(1) << 31, work, sizeof work));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2csc_work_size(test_cpu(1), TRINE_D, 4, 1, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2csc_work_size(test_cpu(1), TRINE_D, -1, 1, NULL, &bytes));
+    OK(trine_gtsv_csc2csc_work_size(test_cpu(1), TRINE_D, 4, 1, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense(test_cpu(1), TRINE_D, 4, 1, NULL, x, x, x, NULL, rows, offsets, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense(test_cpu(1), TRINE_D, 4, 1, NULL, x, x, x, x, NULL, offsets, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense(test_cpu(1), TRINE_D, 4, 1, NULL, x, x, x, x, rows, NULL, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense(test_cpu(1), TRINE_D, 4, 1, NULL, NULL, x, x, x, rows, offsets, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense(test_cpu(1), TRINE_D, 4, 1, NULL, x, x, x, x, rows, offsets, NULL, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense(test_cpu(1), TRINE_D, 4, 1, NULL, x, x, x, x, rows, offsets, x, 3, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2csc(test_cpu(1), TRINE_D, 4, 1, NULL, x, x, x, x, rows, offsets, NULL, rows, offsets, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2csc(test_cpu(1), TRINE_D, 4, 1, NULL, x, x, NULL, x, rows, offsets, x, rows, offsets, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2csc(test_cpu(1), TRINE_D, 4, 1, NULL, x, x, x, x, rows, offsets, x, rows, offsets, work, bytes - 1, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2csc(test_cpu(1), TRINE_D, 4, 1, NULL, x, x, x, x, rows, offsets, x, rows, offsets, NULL, bytes, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_gtsv_csc2dense(test_cpu(1), TRINE_D, INT64_C(1) << 31, 1, NULL, x, x, x, x, rows, offsets, x, INT64_C(1) << 31, work, sizeof work, NULL));
 }
 
 int main(void)

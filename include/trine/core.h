@@ -96,8 +96,8 @@ typedef struct trine_work_s *trine_work;       /* scratch and state of one solve
  *  An explicit device that is not there or not built in fails with TRINE_ERR_DEVICE or TRINE_ERR_NOT_BUILT.
  *  fork(): threads do not pass to the child, and OpenMP does not notice: a child whose parent ran anything on several OpenMP threads
  *  hangs in its first call on several. A context of one thread ("cpu:1", made in the child or before) never starts any, nor
- *  lets the libraries behind direct.h start OpenMP's; BLAS threads are the caller's to set. Triangular and supernodal solves go on
- *  with plans of more threads too (on the one thread that there is), but for the level-by-level variants. CUDA contexts do not survive
+ *  lets the libraries behind direct.h start OpenMP's; BLAS threads are the caller's to set. Triangular, supernodal and tridiagonal solves go on
+ *  with contexts of more threads too (on the one thread that there is), but for the level-by-level variants. CUDA contexts do not survive
  *  a fork.
  *  The caller's current CUDA device stays as it was, here and in every other call. */
 TRINE_API trine_status trine_context_create(trine_context *ctx, const char *device);
@@ -149,7 +149,7 @@ TRINE_API trine_status trine_context_get_stream(trine_context ctx, void **stream
 TRINE_API trine_status trine_context_synchronize(trine_context ctx);
 
 /** Between these two, ctx's device is the current CUDA device of this thread, and the one that was is so again afterwards: for CUDA calls of
- *  your own, and for functions that run on the current device (tridiagonal.h). *saved goes from one to the other. No-op on the CPU. */
+ *  your own, and for functions that run on the current device (tridigpu.h). *saved goes from one to the other. No-op on the CPU. */
 TRINE_API trine_status trine_context_enter(trine_context ctx, int *saved);
 TRINE_API trine_status trine_context_leave(trine_context ctx, int saved);
 

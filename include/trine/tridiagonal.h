@@ -1,5 +1,21 @@
-/* Tridiagonal, block tridiagonal and banded solves: stateless functions in the style of LAPACK (pointers, sizes, a workspace query, a stream).
- * Plans of sparse matrices on top of them: tridiagonal_plan.h. */
+/* Tridiagonal, block tridiagonal and banded solves: stateless functions in the style of LAPACK (a context, pointers, sizes, a workspace query).
+ * Plans of sparse matrices on top of them: tridiagonal_plan.h.
+ *
+ * One function for both devices. Everywhere below:
+ * - ctx: all arrays and the workspace are in its space. On a GPU the call runs on its device, and the caller's current device stays as it was. On a
+ *   CPU it runs on up to as many threads as the context has, which join in where they have a core; small systems take the caller's alone. The
+ *   result does not depend on their number. Any number of host threads may call with one context at once; its helpers are for one of them at a time.
+ * - ..._work_size: bytes of workspace for a solve with the same ctx, sizes and options, on whatever device of its kind. On a CPU it starts the
+ *   context's helpers where the system is large enough for them; a solve starts none.
+ * - work: work_bytes of memory, as the query says, from an address that divides by 16 (as of malloc and cudaMalloc), in use until the solve is over: on a
+ *   GPU until the stream has passed.
+ * - exec: its stream; NULL = the context's (the legacy default stream is cudaStreamLegacy). exec->work belongs to plans, and must be NULL.
+ * - On a GPU a call is asynchronous, allocates nothing and can be captured in a CUDA graph. On a CPU it allocates nothing, and is over when it returns.
+ * - TRINE_ERR_ARGUMENT: what is asked for is wrong, on both devices. TRINE_ERR_DEVICE, TRINE_ERR_UNSUPPORTED (a path that does not fit): on a GPU.
+ *   TRINE_ERR_MEMORY: sizes that no memory has.
+ * - Singular matrices. On a CPU: TRINE_ERR_SINGULAR, with pivoting and epsilon = 0, where an unknown had no pivot but zero, which can happen to a matrix
+ *   that is singular to working precision only; the sentence names the row. What X then is, each function says. options.info is not read. On a GPU: no status; a vanishing
+ *   pivot becomes a rounding error of its row, and options.info tells (trine_gtsv_info). Not every singular matrix shows. NaN and Inf flow through. */
 #ifndef TRINE_TRIDIAGONAL_H
 #define TRINE_TRIDIAGONAL_H
 
@@ -22,7 +38,7 @@ typedef enum {
     TRINE_PIVOT_SCALED_DETERMINANT
 } trine_pivot;
 
-/** How trine_gtsv goes about it on the GPU; trine_gtsv_cpu ignores it. With epsilon > 0, a chosen partition or a chosen final stage
+/** How trine_gtsv goes about it on a GPU; on a CPU it is ignored. With epsilon > 0, a chosen partition or a chosen final stage
  *  systems are solved by stages, whatever is automatic; asked for another path they are TRINE_ERR_UNSUPPORTED. */
 typedef enum {
     TRINE_GTSV_AUTO,       /* up to 512 rows in D (Z: 256; cyclic ones of even order) the most accurate, else the fastest: in one pass where tiles,
@@ -86,48 +102,29 @@ typedef struct {
     trine_gtsv_path path;  /* 0 = TRINE_GTSV_AUTO */
     trine_gtsv_final final_stage; /* trine_gtsv by stages; others are TRINE_GTSV_STAGES even where the path is automatic (Klein 2024, Figure 13) */
     trine_gtsv_memory memory; /* blocks and bands; 0 = TRINE_MEMORY_AUTO */
-    trine_gtsv_info *info; /* device memory, 8-byte aligned, or NULL: written when the stream has passed the solve, without a synchronization. One for a call of
-                              trine_gtsv, trine_bgtsv and trine_gbsv, one for each system of trine_gtsv_batch; other functions that solve on a GPU refuse
-                              it, functions on a CPU ignore it: they return TRINE_ERR_SINGULAR. Reads matrix and right-hand sides once before the solve, matrix and
-                              solution once after it; no workspace */
+    trine_gtsv_info *info; /* GPU: device memory, 8-byte aligned, or NULL: written when the stream has passed the solve, without a synchronization. One for a call of
+                              trine_gtsv, trine_bgtsv and trine_gbsv, one for each system of trine_gtsv_batch; other functions that solve refuse
+                              it. Reads matrix and right-hand sides once before the solve, matrix and
+                              solution once after it; no workspace. A CPU does not look at it, and returns TRINE_ERR_SINGULAR */
     int64_t reserved[4]; /* zeros */
 } trine_gtsv_options;
 
-/** Bytes of device workspace for trine_gtsv: about 1 % of n (4 + nrhs) elements and 60 KB (7 % of n (3 + nrhs) where the
- *  system is solved by stages), n nrhs more with refinement.
- *  TRINE_ERR_NOT_BUILT in a build without CUDA. */
-TRINE_API trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+/** Bytes of workspace for trine_gtsv. GPU: about 1 % of n (4 + nrhs) elements and 60 KB (7 % of n (3 + nrhs) where the
+ *  system is solved by stages); CPU: about 7 % of n (4 + nrhs) elements with automatic partitions. n nrhs more with refinement. */
+TRINE_API trine_status trine_gtsv_work_size(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
-/** Solve op(A) X = D on the current CUDA device: A tridiagonal, n x n; a (below the diagonal; a[i] in row i), b (diagonal),
+/** Solve op(A) X = D: A tridiagonal, n x n; a (below the diagonal; a[i] in row i), b (diagonal),
  *  c (above), n elements of t each; a[0] and c[n-1] are read only in cyclic systems. D and X: column-major n x nrhs with
- *  leading dimensions ldd, ldx >= n; X == D with ldx == ldd is allowed, other overlap is not; more than 65 532 right-hand sides
- *  are solved in parts. a, b, c and (unless it is X) D are not changed. Device pointers; work: work_bytes of device memory from
- *  16 bytes on, as trine_gtsv_work_size says, in use until the stream has passed. Asynchronous on `stream` (a cudaStream_t; NULL = the default
- *  stream), allocates nothing, can be captured in a CUDA graph. Fastest where a, b, c, D, X start on 16 bytes and ldd, ldx are
- *  multiples of 16 bytes. NaN and Inf flow through. TRINE_ERR_ARGUMENT, TRINE_ERR_NOT_BUILT, TRINE_ERR_DEVICE.
- *  Recursive partitioned Schur complement (Klein 2024, Section 2.5, Algorithms 1 and 2); where the rows of a partition would lose
- *  digits, those of many are eliminated once more with all rows as candidates for pivots (docs/explanation/partitioned-tridiagonal.md). Only a path by stages, chosen
+ *  leading dimensions ldd, ldx >= n; X == D with ldx == ldd is allowed, other overlap is not; on a GPU more than 65 532 right-hand sides
+ *  are solved in parts. a, b, c and (unless it is X) D are not changed. A GPU is fastest where a, b, c, D, X start on 16 bytes and ldd, ldx are
+ *  multiples of 16 bytes. TRINE_ERR_SINGULAR (CPU): X is written all the same, with a rounding error for that pivot.
+ *  Recursive partitioned Schur complement (Klein 2024, Section 2.5, Algorithms 1 and 2). CPU: n <= 256 row by row (cyclic: n <= 64 as one
+ *  partition). GPU: where the rows of a partition would lose
+ *  digits, those of many are eliminated once more with all rows as candidates for pivots (docs/explanation/partitioned-tridiagonal.md); only a path by stages, chosen
  *  partitions and final stages are without that. */
-TRINE_API trine_status trine_gtsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+TRINE_API trine_status trine_gtsv(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                   const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
-                                  void *work, size_t work_bytes);
-
-/** Bytes of host workspace for trine_gtsv_cpu: about 7 % of n (4 + nrhs) elements with automatic partitions, n nrhs more with
- *  refinement. */
-TRINE_API trine_status trine_gtsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
-
-/** Solve op(A) X = D on the CPU: A tridiagonal, n x n; a (below the diagonal; a[i] in row i), b (diagonal), c (above), n
- *  elements of t each; a[0] and c[n-1] are read only in cyclic systems. D and X: column-major n x nrhs with leading dimensions
- *  ldd, ldx >= n; X == D with ldx == ldd is allowed, other overlap is not. a, b, c and (unless it is X) D are not changed.
- *  Host pointers; `threads` OpenMP threads (0 = all); work: work_bytes of memory aligned like malloc's, from trine_gtsv_cpu_work_size.
- *  Allocates nothing. The result does not depend on the number of threads. NaN and Inf flow through. TRINE_ERR_ARGUMENT;
- *  TRINE_ERR_SINGULAR: with pivoting and epsilon = 0 an unknown had no pivot but zero, which can happen to a matrix that is singular to
- *  working precision only. The sentence names the row. X is written all the same, with a rounding error for that pivot. Not every
- *  singular matrix shows.
- *  Recursive partitioned Schur complement (Klein 2024, Section 2.5, Algorithms 1 and 2); n <= 256 row by row (cyclic: n <= 64 as one partition). */
-TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                                      const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
-                                      void *work, size_t work_bytes);
+                                  void *work, size_t work_bytes, const trine_exec *exec);
 
 /* ------------------------------------------------------------------- blocks
  * A is block tridiagonal: `rows` block rows of n rows each, n = 1 to 8. a (below the diagonal; block a_i stands in block row i),
@@ -140,55 +137,36 @@ TRINE_API trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int
  * bands alone; PARTIAL and PARTIAL_DETERMINANT compare coefficients as they are; cyclic bands that cannot be cut, below, are not scaled,
  * nor are blocks of one row on a GPU without refinement.) */
 
-/** Bytes of device workspace for trine_bgtsv: pivot rows and coarse systems (for less see trine_gtsv_memory), with automatic partitions about 7 n elements for each
- *  of the rows * n unknowns, 6.5 n with one right-hand side (6.1 n, 5.8 n if n = 2 and rows > 2^18; n = 2, 3, 4, 8; other n as much as the next of these); 2 rows * n * nrhs
- *  and 2 nrhs more with refinement. TRINE_ERR_NOT_BUILT in a build without CUDA. */
-TRINE_API trine_status trine_bgtsv_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+/** Bytes of workspace for trine_bgtsv (for less see trine_gtsv_memory). GPU: pivot rows and coarse systems, with automatic partitions about 7 n elements for each
+ *  of the rows * n unknowns, 6.5 n with one right-hand side (6.1 n, 5.8 n if n = 2 and rows > 2^18; n = 2, 3, 4, 8; other n as much as the next of these); CPU: about
+ *  three times the matrix. 2 rows * n * nrhs and 2 nrhs more with refinement. */
+TRINE_API trine_status trine_bgtsv_work_size(trine_context ctx, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
-/** Solve op(A) X = D on the current CUDA device, A block tridiagonal; everything else as in trine_gtsv, which solves n = 1. */
-TRINE_API trine_status trine_bgtsv(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+/** Solve op(A) X = D, A block tridiagonal; everything else as in trine_gtsv, which solves n = 1 on a GPU. TRINE_ERR_SINGULAR (CPU): X is undefined. */
+TRINE_API trine_status trine_bgtsv(trine_context ctx, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
                                    const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
-                                   void *work, size_t work_bytes);
+                                   void *work, size_t work_bytes, const trine_exec *exec);
 
-/** Bytes of host workspace for trine_bgtsv_cpu: about three times the matrix, or half of it (trine_gtsv_memory). */
-TRINE_API trine_status trine_bgtsv_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
-
-/** Solve op(A) X = D on the CPU, A block tridiagonal; everything else as in trine_gtsv_cpu. TRINE_ERR_SINGULAR: a column has no
- *  pivot other than zero (the sentence names row and column, the same number), which can happen to a matrix that is singular to working
- *  precision only; X is then undefined. */
-TRINE_API trine_status trine_bgtsv_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                                       const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
-                                       void *work, size_t work_bytes);
-
-/** Bytes of device memory that hold a factorization of trine_bgtf: 3.2 (n = 2, rows > 2^18) to 3.5 times the three bands for n = 2, 3, 4, 8,
+/** Bytes that hold a factorization of trine_bgtf. GPU: 3.2 (n = 2, rows > 2^18) to 3.5 times the three bands for n = 2, 3, 4, 8,
  *  and as much as the next of these takes for other n. With memory = TRINE_MEMORY_SMALL op(A) and the factors of coarse systems alone, with automatic
  *  partitions at most 1.5 times the three bands; trine_bgtfs is many times as slow then. */
-TRINE_API trine_status trine_bgtf_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes);
+TRINE_API trine_status trine_bgtf_size(trine_context ctx, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes);
 
-/** Factor op(A), A block tridiagonal, on the current CUDA device: `factor`, factor_bytes of device memory from 16 bytes on, gets
- *  all that trine_bgtfs needs. a, b, c are not changed and not needed afterwards. refine must be 0. Asynchronous on `stream`,
- *  allocates nothing, can be captured. Klein 2024, Section 2.5.4. */
-TRINE_API trine_status trine_bgtf(void *stream, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
-                                  const void *a, const void *b, const void *c, void *factor, size_t factor_bytes);
+/** Factor op(A), A block tridiagonal: `factor`, factor_bytes in the context's space from an address that divides by 16, gets
+ *  all that trine_bgtfs needs. a, b, c are not changed and not needed afterwards. refine must be 0. TRINE_ERR_SINGULAR (CPU): the factorization is of no use.
+ *  Klein 2024, Section 2.5.4. */
+TRINE_API trine_status trine_bgtf(trine_context ctx, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
+                                  const void *a, const void *b, const void *c, void *factor, size_t factor_bytes, const trine_exec *exec);
 
-/** Bytes of device workspace for trine_bgtfs: coarse right-hand sides, and if memory is TRINE_MEMORY_SMALL pivot rows of some partitions, with
- *  which it is half of the three bands at most, or 4 MB. */
-TRINE_API trine_status trine_bgtfs_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+/** Bytes of workspace for trine_bgtfs: coarse right-hand sides, and if memory is TRINE_MEMORY_SMALL pivot rows of some partitions, with
+ *  which it is half of the three bands at most, or, on a GPU, 4 MB. */
+TRINE_API trine_status trine_bgtfs_work_size(trine_context ctx, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
 /** Solve op(A) X = D with the factorization of op(A) by trine_bgtf; t, rows, n and options as there. The factorization is only
- *  read: several streams may use it at once. D, X, work, stream as in trine_gtsv. */
-TRINE_API trine_status trine_bgtfs(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+ *  read: several streams and threads may use it at once. D and X as in trine_gtsv. */
+TRINE_API trine_status trine_bgtfs(trine_context ctx, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
                                    const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx,
-                                   void *work, size_t work_bytes);
-
-/** The same on the CPU, in host memory aligned like malloc's. trine_bgtf_cpu: TRINE_ERR_SINGULAR as in trine_bgtsv_cpu. */
-TRINE_API trine_status trine_bgtf_cpu_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes);
-TRINE_API trine_status trine_bgtf_cpu(int threads, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
-                                      const void *a, const void *b, const void *c, void *factor, size_t factor_bytes);
-TRINE_API trine_status trine_bgtfs_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
-TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                                       const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx,
-                                       void *work, size_t work_bytes);
+                                   void *work, size_t work_bytes, const trine_exec *exec);
 
 /* -------------------------------------------------------------------- bands
  * A is banded, n x n, with kl bands below and ku above the diagonal, 0 to 8 each: band k (-kl..ku) starts at AB + (kl + k) n and
@@ -205,24 +183,18 @@ TRINE_API trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows,
  * ten eliminations), but it keeps small entries of solutions that grow or fade by many orders of magnitude, as those of random bands with kl unlike
  * ku do. Right-hand sides whose error is at most eps are not corrected at all. */
 
-/** Bytes of device workspace for trine_gbsv: as for trine_bgtsv with blocks of w rows, w being max(kl, ku) or the next of 2, 3, 4, 8
+/** Bytes of workspace for trine_gbsv. GPU: as for trine_bgtsv with blocks of w rows, w being max(kl, ku) or the next of 2, 3, 4, 8
  *  (in cyclic systems perhaps a larger one of these); for kl = ku = 1 what trine_gtsv needs, with refine = 1
- *  the scaled system too, n (3 + nrhs) elements, and no less than 8 n elements beside it. TRINE_ERR_NOT_BUILT in a build without CUDA. */
-TRINE_API trine_status trine_gbsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
+ *  the scaled system too, n (3 + nrhs) elements, and no less than 8 n elements beside it. CPU: three to four and a half times the bands, or half of them
+ *  (trine_gtsv_memory). */
+TRINE_API trine_status trine_gbsv_work_size(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
 
-/** Solve op(A) X = D on the current CUDA device, A banded; everything else as in trine_gtsv. */
-TRINE_API trine_status trine_gbsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
-                                  const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes);
-
-/** Bytes of host workspace for trine_gbsv_cpu: three to four and a half times the bands, or half of them (trine_gtsv_memory). */
-TRINE_API trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes);
-
-/** Solve op(A) X = D on the CPU, A banded; everything else as in trine_gtsv_cpu. TRINE_ERR_SINGULAR: cyclic systems as in trine_bgtsv_cpu;
+/** Solve op(A) X = D, A banded; everything else as in trine_gtsv. TRINE_ERR_SINGULAR (CPU): cyclic systems as in trine_bgtsv;
  *  others (with row exchanges, epsilon = 0) where elimination row by row, from the first row and from the last, meets
- *  a column whose candidates are all exactly zero each time; the sentence names the row. X is then undefined. With TRINE_MEMORY_SMALL and refine = 0
+ *  a column whose candidates are all exactly zero each time. X is then undefined. With TRINE_MEMORY_SMALL and refine = 0
  *  there is no room for that: as cyclic systems. */
-TRINE_API trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
-                                      const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes);
+TRINE_API trine_status trine_gbsv(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
+                                  const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes, const trine_exec *exec);
 
 /* ------------------------------------------------------------- backward errors
  * errors[j] is the componentwise backward error of column j, max_i |d - op(A) x|_i / (|op(A)| |x| + |d|)_i, where 0 / 0 counts as 0: the
@@ -231,22 +203,15 @@ TRINE_API trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int
  * seen. D must be what it was before the solve, so X was not D. Of the options, cyclic and op count; all else as in the solve.
  * A rounding error is 1.1e-16 (D, Z) or 6e-8 (S, C). Where an error is much larger than that, refine = 1 may help. */
 
-/** nrhs errors in device memory, for op(A) X = D of trine_gtsv, trine_bgtsv (and trine_bgtfs), trine_gbsv. Asynchronous on `stream`,
- *  allocates nothing, can be captured in a CUDA graph. */
-TRINE_API trine_status trine_gtsv_backward_error(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                                                 const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors);
-TRINE_API trine_status trine_bgtsv_backward_error(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                                                  const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors);
-TRINE_API trine_status trine_gbsv_backward_error(void *stream, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
-                                                 const void *AB, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors);
-
-/** The same on the CPU, in host memory. */
-TRINE_API trine_status trine_gtsv_backward_error_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                                                     const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors);
-TRINE_API trine_status trine_bgtsv_backward_error_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                                                      const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors);
-TRINE_API trine_status trine_gbsv_backward_error_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
-                                                     const void *AB, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors);
+/** nrhs errors in the context's space, for op(A) X = D of trine_gtsv, trine_bgtsv (and trine_bgtfs), trine_gbsv. No workspace. */
+TRINE_API trine_status trine_gtsv_backward_error(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                                                 const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors,
+                                                 const trine_exec *exec);
+TRINE_API trine_status trine_bgtsv_backward_error(trine_context ctx, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                                                  const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors,
+                                                  const trine_exec *exec);
+TRINE_API trine_status trine_gbsv_backward_error(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
+                                                 const void *AB, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors, const trine_exec *exec);
 
 /* ---------------------------------------------------------------- many systems */
 
@@ -254,63 +219,45 @@ TRINE_API trine_status trine_gbsv_backward_error_cpu(int threads, trine_dtype t,
  *  ld >= systems, the fastest for n <= 64. system = 0: all systems share one. */
 typedef struct { int64_t row, system; } trine_strides;
 
-/** Bytes of device workspace for trine_gtsv_batch: none for n <= 64, else four packed arrays of n * systems elements and more. TRINE_ERR_NOT_BUILT in a build without CUDA. */
-TRINE_API trine_status trine_gtsv_batch_work_size(trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes);
+/** Bytes of workspace for trine_gtsv_batch: none for n <= 64. Beyond, GPU: four packed arrays of n * systems elements and more; CPU: a system with its workspace for
+ *  each thread of the context. */
+TRINE_API trine_status trine_gtsv_batch_work_size(trine_context ctx, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes);
 
-/** Solve op(A_s) x_s = d_s for `systems` systems of n rows each, on the current CUDA device; a, b, c, options, stream and work as in
+/** Solve op(A_s) x_s = d_s for `systems` systems of n rows each; a, b, c and options as in
  *  trine_gtsv. a, b, c lie as matrix_strides says, D and X as vector_strides says (system > 0 there). X == D is allowed. refine
- *  must be 0. n <= 64: a thread a system; n up to 8192 in S, 4096 in D and C, 2048 in Z: a block a system; both in shared memory.
- *  Beyond: the systems are put one below the other and solved as one by trine_gtsv, so that a NaN in one may reach others. Cyclic ones
- *  one by one. */
-TRINE_API trine_status trine_gtsv_batch(void *stream, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
+ *  must be 0. GPU: n <= 64: a thread a system, in shared memory; n up to 8192 in S, 4096 in D and C, 2048 in Z: a block a system, or a cluster
+ *  of blocks. Beyond: the systems are put one below the other and solved as one by trine_gtsv, so that a NaN in one may reach others. Cyclic ones
+ *  one by one. CPU: n <= 64: 16 systems at a time; longer ones one by one, a thread each. TRINE_ERR_SINGULAR (CPU): the sentence names the first such system and the
+ *  row; all systems are solved all the same. */
+TRINE_API trine_status trine_gtsv_batch(trine_context ctx, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
                                         const void *a, const void *b, const void *c, trine_strides matrix_strides,
-                                        const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes);
-
-/** The same on the CPU: systems of n <= 64 rows 16 at a time, longer ones one by one, over `threads` OpenMP threads (0 = all). TRINE_ERR_SINGULAR
- *  as in trine_gtsv_cpu: the sentence names the first such system and the row; all systems are solved all the same. */
-TRINE_API trine_status trine_gtsv_batch_cpu_work_size(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes);
-TRINE_API trine_status trine_gtsv_batch_cpu(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
-                                            const void *a, const void *b, const void *c, trine_strides matrix_strides,
-                                            const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes);
+                                        const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes, const trine_exec *exec);
 
 /* --------------------------------------------------- sparse right-hand sides
  * D is a sparse n x nrhs matrix in compressed sparse columns: column j has its values at D_values and its row indices, each once
- * and in any order, at D_rows, from position D_offsets[j] to D_offsets[j+1] - 1. Row indices outside 0..n-1 are left out; n < 2^31. A, t,
- * options, stream and work as in trine_gtsv; all arrays are in device memory. Klein 2024, Section 2.6.12. */
+ * and in any order, at D_rows, from position D_offsets[j] to D_offsets[j+1] - 1. Row indices outside 0..n-1 are left out; n < 2^31. A, t
+ * and options as in trine_gtsv; all arrays are in the context's space. Klein 2024, Section 2.6.12. */
 
-/** Bytes of device workspace for trine_gtsv_csc2dense. TRINE_ERR_NOT_BUILT in a build without CUDA. */
-TRINE_API trine_status trine_gtsv_csc2dense_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+/** Bytes of workspace for trine_gtsv_csc2dense. */
+TRINE_API trine_status trine_gtsv_csc2dense_work_size(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
-/** Solve op(A) X = D, D sparse, X dense (column-major, ldx >= n), on the current CUDA device. Asynchronous. */
-TRINE_API trine_status trine_gtsv_csc2dense(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+/** Solve op(A) X = D, D sparse, X dense (column-major, ldx >= n). TRINE_ERR_SINGULAR (CPU): as in trine_gtsv. */
+TRINE_API trine_status trine_gtsv_csc2dense(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                             const void *a, const void *b, const void *c,
                                             const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
-                                            void *X, int64_t ldx, void *work, size_t work_bytes);
+                                            void *X, int64_t ldx, void *work, size_t work_bytes, const trine_exec *exec);
 
-/** Bytes of device workspace for trine_gtsv_csc2csc: the solutions of min(nrhs, 128) right-hand sides and what their solve needs. */
-TRINE_API trine_status trine_gtsv_csc2csc_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+/** Bytes of workspace for trine_gtsv_csc2csc: the solutions of min(nrhs, 128) right-hand sides (CPU: 16) and what their solve needs. */
+TRINE_API trine_status trine_gtsv_csc2csc_work_size(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
 
 /** The largest entries of the solution of op(A) X = D, D sparse: X_offsets (given, nrhs + 1 of them) says how many of each column
  *  are kept, X_values and X_rows get those of largest |x|, by ascending row. Of equal |x| the upper rows are kept. Where a column
- *  asks for more than n, the rest gets row -1 and value 0. 128 right-hand sides at a time, a histogram of 256 bins for each byte
- *  of |x|. Asynchronous. */
-TRINE_API trine_status trine_gtsv_csc2csc(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+ *  asks for more than n, the rest gets row -1 and value 0. 128 right-hand sides at a time (CPU: 16), a histogram of 256 bins for each byte
+ *  of |x|. TRINE_ERR_SINGULAR (CPU): X_values and X_rows are undefined. */
+TRINE_API trine_status trine_gtsv_csc2csc(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                           const void *a, const void *b, const void *c,
                                           const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
-                                          void *X_values, int32_t *X_rows, const int32_t *X_offsets, void *work, size_t work_bytes);
-
-/** The same on the CPU, in host memory; work aligned like malloc's. Columns of csc2csc are solved 16 at a time. TRINE_ERR_SINGULAR as in
- *  trine_gtsv_cpu; X_values and X_rows of csc2csc are then undefined. */
-TRINE_API trine_status trine_gtsv_csc2dense_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
-TRINE_API trine_status trine_gtsv_csc2dense_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                                                const void *a, const void *b, const void *c,
-                                                const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
-                                                void *X, int64_t ldx, void *work, size_t work_bytes);
-TRINE_API trine_status trine_gtsv_csc2csc_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
-TRINE_API trine_status trine_gtsv_csc2csc_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                                              const void *a, const void *b, const void *c,
-                                              const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
-                                              void *X_values, int32_t *X_rows, const int32_t *X_offsets, void *work, size_t work_bytes);
+                                          void *X_values, int32_t *X_rows, const int32_t *X_offsets, void *work, size_t work_bytes, const trine_exec *exec);
 
 #ifdef __cplusplus
 }

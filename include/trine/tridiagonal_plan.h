@@ -49,7 +49,7 @@ TRINE_API trine_status trine_tridiagonal_memory(trine_context ctx, trine_matrix 
  *  thread's solve. */
 TRINE_API trine_status trine_tridiagonal_numeric(trine_tridiagonal plan, trine_space space, const void *values, const trine_exec *exec);
 
-/** TRINE_ERR_SINGULAR where trine_gbsv_cpu meets a column without a pivot but zero in the values of the last numeric; the sentence names the
+/** TRINE_ERR_SINGULAR where trine_gbsv on a CPU meets a column without a pivot but zero in the values of the last numeric; the sentence names the
  *  row. It runs here once, with partial pivoting and a right-hand side of zeros, on the context's threads and in host memory that is allocated meanwhile; of a GPU's
  *  plan on a copy of its bands, which synchronizes exec's stream. A matrix that is singular to working precision only need not show.
  *  TRINE_ERR_STATE before numeric. */
@@ -63,7 +63,7 @@ TRINE_API trine_status trine_tridiagonal_work(trine_tridiagonal plan, int64_t nr
 /** X := alpha op(A)^-1 B for n x nrhs vectors of A's dtype in the context's space; B == X (same data, ld, layout) is allowed, other overlap is
  *  not. alpha: host scalar of A's dtype, read at the call; NULL = 1, and 0 makes X = 0 without a look at B. Allocates nothing; on a GPU asynchronous
  *  and capturable in a CUDA graph. Row-major blocks of several columns are copied on the way. NaN and Inf flow through to X. TRINE_ERR_SINGULAR, on a
- *  CPU only: as trine_gtsv_cpu and trine_gbsv_cpu say; X is then undefined. TRINE_ERR_STATE: before numeric, more right-hand sides than the
+ *  CPU only: as trine_gtsv and trine_gbsv say; X is then undefined. TRINE_ERR_STATE: before numeric, more right-hand sides than the
  *  work was sized for, beside another thread's solve with the same work or its numeric.
  *  Recursive partitioned Schur complement (Klein 2024, Section 2.5). */
 TRINE_API trine_status trine_tridiagonal_solve(trine_tridiagonal plan, trine_transpose op, const void *alpha,

@@ -213,9 +213,19 @@ static bool take_ranges(void *job, int me)
     return false;
 }
 
-void trine_team_for(trine_context ctx, int threads, int64_t count, int64_t grain, trine_team_range range, void *user)
+static void run_ranges(trine_context ctx, int threads, bool wakes, int64_t count, int64_t grain, trine_team_range range, void *user)
 {
     struct ranges r = {0, count, grain, range, user};
     if (count <= grain) threads = 1;
-    trine_team_run(ctx, threads, true, take_ranges, &r);
+    trine_team_run(ctx, threads, wakes, take_ranges, &r);
+}
+
+void trine_team_for(trine_context ctx, int threads, int64_t count, int64_t grain, trine_team_range range, void *user)
+{
+    run_ranges(ctx, threads, true, count, grain, range, user);
+}
+
+void trine_team_for_short(trine_context ctx, int threads, int64_t count, int64_t grain, trine_team_range range, void *user)
+{
+    run_ranges(ctx, threads, false, count, grain, range, user);
 }

@@ -29,6 +29,8 @@ TRINE_API void trine_team_run(trine_context ctx, int threads, bool wakes, trine_
 /** range(user, begin, end) for chunks of [0, count), each of `grain` elements but for the last, by up to `threads` threads. me: as above. */
 typedef void (*trine_team_range)(void *user, int64_t begin, int64_t end, int me);
 TRINE_API void trine_team_for(trine_context ctx, int threads, int64_t count, int64_t grain, trine_team_range range, void *user);
+/** The same, not worth waking anybody for. */
+TRINE_API void trine_team_for_short(trine_context ctx, int threads, int64_t count, int64_t grain, trine_team_range range, void *user);
 
 /** The context's threads, as far as there are cores for them: a team whose threads share cores waits longer than it computes. */
 static inline int trine_threads_with_cores(trine_context ctx)

@@ -1,8 +1,7 @@
-/* trine_bgtsv, trine_bgtf, trine_bgtfs, trine_gbsv and their forms for the CPU: the arguments, then the backend. */
-#include <omp.h>
-
+/* trine_bgtsv, trine_bgtf, trine_bgtfs, trine_gbsv: the arguments, then the backend. */
 #include "tridiagonal/block/block.h"
 #include "tridiagonal/info/info.h"
+#include "tridiagonal/common/loops.h"
 #include "tridiagonal/common/parts.h"
 
 trine_status block_lay_out(const block_call *call, size_t start, int extra, block_work *at, size_t *bytes)
@@ -27,26 +26,16 @@ done:
 
 /* --------------------------------------------------------------- what is asked */
 
-/** Where a call runs: on a stream of the GPU or on threads of the CPU. */
-typedef struct {
-    const struct block_backend *backend; /* NULL: not built */
-    void *stream;
-    int threads;
-} place;
-
-static place gpu(void *stream) { return (place){TRINE_CUDA_TABLE(&block_cuda), stream, 0}; }
-static place cpu(int threads) { return (place){&block_cpu, NULL, threads}; }
+static const struct block_backend *backend_of(const solve_place *at) { return at->cuda ? TRINE_CUDA_TABLE(&block_cuda) : &block_cpu; }
 
 /** nrhs of the call: the most that go through the backend together. */
-static trine_status begin(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, block_call *call)
+static trine_status begin(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, block_call *call)
 {
     trine_status status = TRINE_SUCCESS;
     *call = (block_call){.t = t, .stream = at->stream};
-    if (!at->backend) FAIL(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; the functions whose names end in _cpu solve on the CPU");
-    REQUIRE(at->threads >= 0, "threads is %d", at->threads);
-    TRY(block_check_options(t, n, at->backend == &block_cpu ? nrhs : rpts_part_size(nrhs), options, &call->o));
+    TRY(block_check_options(t, n, at->cuda ? rpts_part_size(nrhs) : nrhs, options, &call->o));
     call->memory = options ? options->memory : TRINE_MEMORY_AUTO;
-    call->o.threads = at->threads ? at->threads : omp_get_max_threads();
+    call->o.ctx = at->ctx, call->o.threads = at->cuda ? 1 : at->ctx->threads;
 done:
     return status;
 }
@@ -75,22 +64,22 @@ static trine_status make_plan(const struct block_backend *backend, bool factored
     return TRINE_SUCCESS;
 }
 
-static trine_status make_blocks(const place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, bool factored, block_call *call)
+static trine_status make_blocks(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, bool factored, block_call *call)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(begin(at, t, rows, nrhs, options, call));
-    TRY(block_group_blocks(rows, n, &call->o, at->backend->widths, &call->A));
-    TRY(make_plan(at->backend, factored, call));
+    TRY(block_group_blocks(rows, n, &call->o, backend_of(at)->widths, &call->A));
+    TRY(make_plan(backend_of(at), factored, call));
 done:
     return status;
 }
 
-static trine_status make_bands(const place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, block_call *call)
+static trine_status make_bands(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, block_call *call)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(begin(at, t, n, nrhs, options, call));
-    TRY(block_group_bands(n, kl, ku, &call->o, at->backend->widths, &call->A));
-    TRY(make_plan(at->backend, false, call));
+    TRY(block_group_bands(n, kl, ku, &call->o, backend_of(at)->widths, &call->A));
+    TRY(make_plan(backend_of(at), false, call));
 done:
     return status;
 }
@@ -146,17 +135,17 @@ done:
     return status;
 }
 
-/** Blocks of one row, and one band on either side: these are trine_gtsv's, which is faster. Not on the CPU, where a vanishing
+/** On a GPU, blocks of one row, and one band on either side: these are trine_gtsv's, which is faster. Not on a CPU, where a vanishing
  *  pivot is to be reported, and not for tiny cyclic systems, where coefficients meet, nor by determinants. */
-static bool is_scalar(const trine_gtsv_options *options, int64_t n, int below, int above)
+static bool is_scalar(const solve_place *at, const trine_gtsv_options *options, int64_t n, int below, int above)
 {
-    return below == 1 && above == 1 && (!options || (options->pivot <= TRINE_PIVOT_SCALED_PARTIAL && (!options->cyclic || n > 2)));
+    return at->cuda && below == 1 && above == 1 && (!options || (options->pivot <= TRINE_PIVOT_SCALED_PARTIAL && (!options->cyclic || n > 2)));
 }
 /** Are they copied for it, with scaled rows? That takes as much time as the solve: only where refinement is asked for, and not where coefficients
  *  are compared as they are. */
 static bool is_copied(const trine_gtsv_options *options) { return options && options->refine == 1 && options->pivot != TRINE_PIVOT_PARTIAL && !(options->epsilon > 0); }
 
-static trine_status make_scalar(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, block_call *call)
+static trine_status make_scalar(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, block_call *call)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(begin(at, t, n, nrhs, options, call));
@@ -167,219 +156,143 @@ static trine_status make_scalar(const place *at, trine_dtype t, int64_t n, int64
 done:
     return status;
 }
-static trine_status scalar_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+static trine_status scalar_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
 {
-    const place at = gpu(NULL);
     block_call call;
     trine_status status = TRINE_SUCCESS;
-    if (!is_copied(options)) return trine_gtsv_work_size(t, n, nrhs, options, bytes);
+    if (!is_copied(options)) return gtsv_work_size(at, t, n, nrhs, options, bytes);
     REQUIRE(bytes, "bytes is NULL");
-    TRY(make_scalar(&at, t, n, nrhs, options, &call));
-    TRY(bytes_of(at.backend->solve_bytes, &call, bytes));
+    TRY(make_scalar(at, t, n, nrhs, options, &call));
+    TRY(bytes_of(backend_of(at)->solve_bytes, &call, bytes));
 done:
     return status;
 }
-static trine_status scalar_solve(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+static trine_status scalar_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                  const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
-    const place at = gpu(stream);
     block_call call;
-    info_call info = info_of_system(stream, options, banded_of_blocks(t, n, 1, options, a, b, c));
+    info_call info = info_of_system(at->stream, options, banded_of_blocks(t, n, 1, options, a, b, c));
     trine_status status = TRINE_SUCCESS;
-    if (!is_copied(options)) return trine_gtsv(stream, t, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
-    TRY(make_scalar(&at, t, n, nrhs, options, &call));
+    if (!is_copied(options)) return gtsv_solve(at, t, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
+    TRY(make_scalar(at, t, n, nrhs, options, &call));
     TRY(set_bands(a, b, c, &call));
-    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes, &info));
+    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, &info));
 done:
     return status;
 }
 
 /* ---------------------------------------------------------------------- blocks */
 
-static trine_status blocks_work_size(place at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, bool factored, size_t *bytes)
+static trine_status blocks_work_size(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, bool factored, size_t *bytes)
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
     REQUIRE(bytes, "bytes is NULL");
-    TRY(make_blocks(&at, t, rows, n, nrhs, options, factored, &call));
-    TRY(bytes_of(factored ? at.backend->substitute_bytes : at.backend->solve_bytes, &call, bytes));
+    TRY(make_blocks(at, t, rows, n, nrhs, options, factored, &call));
+    TRY(bytes_of(factored ? backend_of(at)->substitute_bytes : backend_of(at)->solve_bytes, &call, bytes));
+    rpts_start_team(at, RPTS_BLOCK_ROWS * call.A.n * nrhs);
 done:
     return status;
 }
 
-static trine_status bgtsv(place at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                          const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+trine_status bgtsv_work_size(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+{
+    if (is_scalar(at, options, rows, n, n)) return scalar_work_size(at, t, rows, nrhs, options, bytes);
+    return blocks_work_size(at, t, rows, n, nrhs, options, false, bytes);
+}
+
+trine_status bgtsv_solve(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                         const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     block_call call;
-    info_call info = info_of_system(at.stream, options, banded_of_blocks(t, rows, n, options, a, b, c));
+    info_call info = info_of_system(at->stream, options, banded_of_blocks(t, rows, n, options, a, b, c));
     trine_status status = TRINE_SUCCESS;
-    TRY(make_blocks(&at, t, rows, n, nrhs, options, false, &call));
+    if (is_scalar(at, options, rows, n, n)) return scalar_solve(at, t, rows, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
+    TRY(make_blocks(at, t, rows, n, nrhs, options, false, &call));
     TRY(set_bands(a, b, c, &call));
-    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes, at.backend == &block_cpu ? NULL : &info));
+    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, at->cuda ? &info : NULL));
 done:
     return status;
-}
-
-trine_status trine_bgtsv_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
-{
-    if (is_scalar(options, rows, n, n)) return scalar_work_size(t, rows, nrhs, options, bytes);
-    return blocks_work_size(gpu(NULL), t, rows, n, nrhs, options, false, bytes);
-}
-trine_status trine_bgtsv(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                         const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
-                         void *work, size_t work_bytes)
-{
-    TRINE_RANGE;
-    if (is_scalar(options, rows, n, n)) return scalar_solve(stream, t, rows, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
-    return bgtsv(gpu(stream), t, rows, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
-}
-trine_status trine_bgtsv_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
-{
-    return blocks_work_size(cpu(0), t, rows, n, nrhs, options, false, bytes);
-}
-trine_status trine_bgtsv_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                             const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
-                             void *work, size_t work_bytes)
-{
-    TRINE_RANGE;
-    return bgtsv(cpu(threads), t, rows, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
 }
 
 /* -------------------------------------------------------------- factorizations */
 
-static trine_status bgtf_size(place at, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes)
+trine_status bgtf_size(const solve_place *at, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes)
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
     REQUIRE(bytes, "bytes is NULL");
-    TRY(make_blocks(&at, t, rows, n, 1, options, true, &call));
+    TRY(make_blocks(at, t, rows, n, 1, options, true, &call));
     *bytes = rows ? call.factor_bytes + call.copy_bytes : 0;
+    rpts_start_team(at, RPTS_BLOCK_ROWS * call.A.n);
 done:
     return status;
 }
 
-static trine_status bgtf(place at, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
+trine_status bgtf_factor(const solve_place *at, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
                          const void *a, const void *b, const void *c, void *factor, size_t factor_bytes)
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
-    TRY(make_blocks(&at, t, rows, n, 1, options, true, &call));
-    if (at.backend != &block_cpu) TRY(info_refuse(options, "trine_bgtf"));
+    TRY(make_blocks(at, t, rows, n, 1, options, true, &call));
+    if (at->cuda) TRY(info_refuse(options, "trine_bgtf"));
     TRY(set_bands(a, b, c, &call));
     TRY(set_factor(factor, factor_bytes, &call));
-    if (call.A.n) status = at.backend->factor(&call);
+    if (call.A.n) status = backend_of(at)->factor(&call);
 done:
     return status;
 }
 
-static trine_status bgtfs(place at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                          const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+trine_status bgtfs_work_size(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+{
+    return blocks_work_size(at, t, rows, n, nrhs, options, true, bytes);
+}
+
+trine_status bgtfs_solve(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
+                         const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
-    TRY(make_blocks(&at, t, rows, n, nrhs, options, true, &call));
-    if (at.backend != &block_cpu) TRY(info_refuse(options, "trine_bgtfs"));
+    TRY(make_blocks(at, t, rows, n, nrhs, options, true, &call));
+    if (at->cuda) TRY(info_refuse(options, "trine_bgtfs"));
     TRY(set_factor(factor, factor_bytes, &call));
-    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes, NULL));
+    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, NULL));
 done:
     return status;
-}
-
-trine_status trine_bgtf_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes)
-{
-    return bgtf_size(gpu(NULL), t, rows, n, options, bytes);
-}
-trine_status trine_bgtf(void *stream, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
-                        const void *a, const void *b, const void *c, void *factor, size_t factor_bytes)
-{
-    TRINE_RANGE;
-    return bgtf(gpu(stream), t, rows, n, options, a, b, c, factor, factor_bytes);
-}
-trine_status trine_bgtfs_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
-{
-    return blocks_work_size(gpu(NULL), t, rows, n, nrhs, options, true, bytes);
-}
-trine_status trine_bgtfs(void *stream, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                         const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx,
-                         void *work, size_t work_bytes)
-{
-    TRINE_RANGE;
-    return bgtfs(gpu(stream), t, rows, n, nrhs, options, factor, factor_bytes, D, ldd, X, ldx, work, work_bytes);
-}
-trine_status trine_bgtf_cpu_size(trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes)
-{
-    return bgtf_size(cpu(0), t, rows, n, options, bytes);
-}
-trine_status trine_bgtf_cpu(int threads, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
-                            const void *a, const void *b, const void *c, void *factor, size_t factor_bytes)
-{
-    TRINE_RANGE;
-    return bgtf(cpu(threads), t, rows, n, options, a, b, c, factor, factor_bytes);
-}
-trine_status trine_bgtfs_cpu_work_size(trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
-{
-    return blocks_work_size(cpu(0), t, rows, n, nrhs, options, true, bytes);
-}
-trine_status trine_bgtfs_cpu(int threads, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                             const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx,
-                             void *work, size_t work_bytes)
-{
-    TRINE_RANGE;
-    return bgtfs(cpu(threads), t, rows, n, nrhs, options, factor, factor_bytes, D, ldd, X, ldx, work, work_bytes);
 }
 
 /* ----------------------------------------------------------------------- bands */
 
-static trine_status gbsv_work_size(place at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes)
+trine_status gbsv_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes)
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
+    if (is_scalar(at, options, n, kl, ku)) return scalar_work_size(at, t, n, nrhs, options, bytes);
     REQUIRE(bytes, "bytes is NULL");
-    TRY(make_bands(&at, t, n, nrhs, kl, ku, options, &call));
-    TRY(bytes_of(at.backend->solve_bytes, &call, bytes));
+    TRY(make_bands(at, t, n, nrhs, kl, ku, options, &call));
+    TRY(bytes_of(backend_of(at)->solve_bytes, &call, bytes));
+    rpts_start_team(at, RPTS_BLOCK_ROWS * n * nrhs);
 done:
     return status;
 }
 
-static trine_status gbsv(place at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
-                         const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+trine_status gbsv_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
+                        const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     block_call call;
     info_call info;
     trine_status status = TRINE_SUCCESS;
-    TRY(make_bands(&at, t, n, nrhs, kl, ku, options, &call));
-    REQUIRE(!n || AB, "AB is NULL");
-    call.A.a = AB;
-    info = info_of_system(at.stream, options, banded_of_bands(t, n, kl, ku, options, AB));
-    TRY(run(at.backend, &call, nrhs, D, ldd, X, ldx, work, work_bytes, at.backend == &block_cpu ? NULL : &info));
-done:
-    return status;
-}
-
-trine_status trine_gbsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes)
-{
-    if (is_scalar(options, n, kl, ku)) return scalar_work_size(t, n, nrhs, options, bytes);
-    return gbsv_work_size(gpu(NULL), t, n, nrhs, kl, ku, options, bytes);
-}
-trine_status trine_gbsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
-                        const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
-{
-    TRINE_RANGE;
-    if (is_scalar(options, n, kl, ku)) {
+    if (is_scalar(at, options, n, kl, ku)) {
         const size_t band = (size_t)(n > 0 ? n : 0) * trine_dtype_size(t);
         const char *bands = AB;
         REQUIRE(n <= 0 || AB, "AB is NULL");
-        return scalar_solve(stream, t, n, nrhs, options, bands, bands ? bands + band : NULL, bands ? bands + 2 * band : NULL, D, ldd, X, ldx, work, work_bytes);
+        return scalar_solve(at, t, n, nrhs, options, bands, bands ? bands + band : NULL, bands ? bands + 2 * band : NULL, D, ldd, X, ldx, work, work_bytes);
     }
-    return gbsv(gpu(stream), t, n, nrhs, kl, ku, options, AB, D, ldd, X, ldx, work, work_bytes);
-}
-trine_status trine_gbsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes)
-{
-    return gbsv_work_size(cpu(0), t, n, nrhs, kl, ku, options, bytes);
-}
-trine_status trine_gbsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
-                            const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
-{
-    TRINE_RANGE;
-    return gbsv(cpu(threads), t, n, nrhs, kl, ku, options, AB, D, ldd, X, ldx, work, work_bytes);
+    TRY(make_bands(at, t, n, nrhs, kl, ku, options, &call));
+    REQUIRE(!n || AB, "AB is NULL");
+    call.A.a = AB;
+    info = info_of_system(at->stream, options, banded_of_bands(t, n, kl, ku, options, AB));
+    TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, at->cuda ? &info : NULL));
+done:
+    return status;
 }

@@ -43,7 +43,9 @@ void rpts_make_plan(int64_t n, int64_t nrhs, bool cyclic, int partition, int64_t
 typedef struct {
     int64_t nrhs;
     double epsilon;
-    int pivot, partition, threads, refine;
+    int pivot, partition, refine;
+    int threads;       /* CPU: so many of */
+    trine_context ctx; /* at most */
     trine_gtsv_path path; /* on the GPU, never TRINE_GTSV_AUTO where stages must be used */
     trine_gtsv_final final_stage;
     trine_transpose op;

@@ -3,6 +3,7 @@
 #define TRINE_TRIDIAGONAL_ERROR_ERROR_H
 
 #include "tridiagonal/common/banded_system.h"
+#include "tridiagonal/tridiagonal.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,7 +14,7 @@ typedef struct {
     double *errors;
 } error_call;
 
-struct error_backend { trine_status (*backward_errors)(void *stream, int threads, const error_call *c); };
+struct error_backend { trine_status (*backward_errors)(const solve_place *at, const error_call *c); };
 extern const struct error_backend error_cpu, error_cuda;
 
 #ifdef __cplusplus

@@ -60,11 +60,11 @@ done:
     return status;
 }
 
-trine_status backward_errors(void *stream, int, const error_call *c)
+trine_status backward_errors(const solve_place *at, const error_call *c)
 {
     static trine_status (*const run[])(gpuStream_t, const error_call *) = {
         nullptr, backward_errors_of<float>, backward_errors_of<double>, backward_errors_of<complex_of<float>>, backward_errors_of<complex_of<double>>};
-    return run[c->s.t]((gpuStream_t)stream, c);
+    return run[c->s.t]((gpuStream_t)at->stream, c);
 }
 
 } // namespace

@@ -2,15 +2,16 @@
 #include "tridiagonal/gtsv/zero_tiles.h"
 #include "tridiagonal/info/info.h"
 #include "tridiagonal/common/parts.h"
+#include "tridiagonal/tridiagonal.h"
 
 enum { GTSV_PARTITION = 32, ONE_THREAD_ROWS = 32 };
 
+/** On a GPU. */
 static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *o, rpts_plan *plan, size_t *bytes)
 {
     const struct gtsv_backend *device = TRINE_CUDA_TABLE(&gtsv_cuda);
     trine_status status = rpts_check_options(t, n, nrhs, options, o);
     if (status) return status;
-    if (!device) return trine_fail(TRINE_ERR_NOT_BUILT, "this libtrine was built without CUDA; trine_gtsv_cpu solves on the CPU");
     const bool tiled = o->epsilon == 0 && o->partition == 0 && o->final_stage == TRINE_GTSV_FUSED;
     if (!tiled && o->path > TRINE_GTSV_STAGES)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "epsilon > 0, chosen partitions and chosen final stages are solved by TRINE_GTSV_STAGES only, not by path %d", (int)o->path);
@@ -29,11 +30,12 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_
     return rpts_bytes(n, nrhs, elements, o->refine, t, bytes);
 }
 
-trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+trine_status gtsv_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
 {
     rpts_options o;
     rpts_plan plan;
     REQUIRE(bytes, "bytes is NULL");
+    if (!at->cuda) return gtsv_on_cpu_work_size(at, t, n, nrhs, options, bytes);
     return prepare(t, n, rpts_part_size(nrhs), options, &o, &plan, bytes);
 }
 
@@ -57,15 +59,14 @@ done:
     return status;
 }
 
-trine_status trine_gtsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                        const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
-                        void *work, size_t work_bytes)
+trine_status gtsv_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                        const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
-    TRINE_RANGE;
     trine_status status = TRINE_SUCCESS;
-    struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .work = work, .ldd = ldd, .ldx = ldx};
+    if (!at->cuda) return gtsv_on_cpu(at, t, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
+    struct gtsv_device_call call = {.stream = at->stream, .t = t, .a = a, .b = b, .c = c, .work = work, .ldd = ldd, .ldx = ldx};
     info_call info, *asked = NULL;
-    if (options && options->info) info = info_of_system(stream, options, banded_of_blocks(t, n, 1, options, a, b, c)), asked = &info;
+    if (options && options->info) info = info_of_system(at->stream, options, banded_of_blocks(t, n, 1, options, a, b, c)), asked = &info;
     for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
         const int64_t first = rpts_part(nrhs, part);
         call.D = rpts_column(t, D, ldd, first), call.X = (void *)(uintptr_t)rpts_column(t, X, ldx, first);

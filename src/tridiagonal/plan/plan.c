@@ -1,10 +1,11 @@
-/* The tridiagonal plan: a sparse matrix is taken into bands, which trine_gtsv and trine_gbsv solve, or their forms for the CPU. */
+/* The tridiagonal plan: a sparse matrix is taken into bands, which trine_gtsv and trine_gbsv solve. */
 #include "tridiagonal/plan/plan.h"
 
 #include <string.h>
 
 #include "core/tally.h"
 #include "tridiagonal/block/common/layout.h"
+#include "tridiagonal/tridiagonal.h"
 
 enum { ALIGNMENT = 256, FEW_COLUMNS = 8 };
 
@@ -21,50 +22,33 @@ struct trine_tridiagonal_s {
 
 /* ------------------------------------------------------------ what solves */
 
-/** One entry for each method and device. */
+/** One entry for each method. */
 struct routine {
-    trine_status (*work_size)(const struct trine_tridiagonal_s *plan, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
-    trine_status (*solve)(const struct trine_tridiagonal_s *plan, void *stream, const trine_gtsv_options *options, const trine_dense *B, const trine_dense *X,
+    trine_status (*work_size)(const struct trine_tridiagonal_s *plan, const solve_place *at, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
+    trine_status (*solve)(const struct trine_tridiagonal_s *plan, const solve_place *at, const trine_gtsv_options *options, const trine_dense *B, const trine_dense *X,
                           void *work, size_t work_bytes);
 };
 
 static int upper_bands(const struct trine_tridiagonal_s *p) { return p->map.bands - 1 - p->map.kl; }
 static const void *diagonal(const struct trine_tridiagonal_s *p, int k) { return p->bands + (size_t)((p->map.kl + k) * p->base.n) * trine_dtype_size(p->base.dtype); }
 
-#define WORK_SIZE(name) static trine_status name##_work_size(const struct trine_tridiagonal_s *p, int64_t nrhs, const trine_gtsv_options *o, size_t *bytes)
-#define SOLVE(name)                                                                                                                               \
-    static trine_status name(const struct trine_tridiagonal_s *p, void *stream, const trine_gtsv_options *o, const trine_dense *B, const trine_dense *X, \
+#define WORK_SIZE(name) static trine_status name(const struct trine_tridiagonal_s *p, const solve_place *at, int64_t nrhs, const trine_gtsv_options *o, size_t *bytes)
+#define SOLVE(name)                                                                                                                                             \
+    static trine_status name(const struct trine_tridiagonal_s *p, const solve_place *at, const trine_gtsv_options *o, const trine_dense *B, const trine_dense *X, \
                              void *work, size_t work_bytes)
 
-WORK_SIZE(by_gtsv_cpu) { return trine_gtsv_cpu_work_size(p->base.dtype, p->base.n, nrhs, o, bytes); }
-SOLVE(by_gtsv_cpu)
+WORK_SIZE(size_by_gtsv) { return gtsv_work_size(at, p->base.dtype, p->base.n, nrhs, o, bytes); }
+SOLVE(solve_by_gtsv)
 {
-    (void)stream;
-    return trine_gtsv_cpu(p->base.ctx->threads, p->base.dtype, p->base.n, B->cols, o, diagonal(p, -1), diagonal(p, 0), diagonal(p, 1),
-                          B->data, B->ld, X->data, X->ld, work, work_bytes);
+    return gtsv_solve(at, p->base.dtype, p->base.n, B->cols, o, diagonal(p, -1), diagonal(p, 0), diagonal(p, 1), B->data, B->ld, X->data, X->ld, work, work_bytes);
 }
-WORK_SIZE(by_gtsv_cuda) { return trine_gtsv_work_size(p->base.dtype, p->base.n, nrhs, o, bytes); }
-SOLVE(by_gtsv_cuda)
+WORK_SIZE(size_by_gbsv) { return gbsv_work_size(at, p->base.dtype, p->base.n, nrhs, p->map.kl, upper_bands(p), o, bytes); }
+SOLVE(solve_by_gbsv)
 {
-    return trine_gtsv(stream, p->base.dtype, p->base.n, B->cols, o, diagonal(p, -1), diagonal(p, 0), diagonal(p, 1), B->data, B->ld, X->data, X->ld,
-                      work, work_bytes);
-}
-WORK_SIZE(by_gbsv_cpu) { return trine_gbsv_cpu_work_size(p->base.dtype, p->base.n, nrhs, p->map.kl, upper_bands(p), o, bytes); }
-SOLVE(by_gbsv_cpu)
-{
-    (void)stream;
-    return trine_gbsv_cpu(p->base.ctx->threads, p->base.dtype, p->base.n, B->cols, p->map.kl, upper_bands(p), o, p->bands, B->data, B->ld, X->data, X->ld,
-                          work, work_bytes);
-}
-WORK_SIZE(by_gbsv_cuda) { return trine_gbsv_work_size(p->base.dtype, p->base.n, nrhs, p->map.kl, upper_bands(p), o, bytes); }
-SOLVE(by_gbsv_cuda)
-{
-    return trine_gbsv(stream, p->base.dtype, p->base.n, B->cols, p->map.kl, upper_bands(p), o, p->bands, B->data, B->ld, X->data, X->ld, work, work_bytes);
+    return gbsv_solve(at, p->base.dtype, p->base.n, B->cols, p->map.kl, upper_bands(p), o, p->bands, B->data, B->ld, X->data, X->ld, work, work_bytes);
 }
 
-enum { ON_CPU, ON_GPU };
-static const struct routine gtsv[] = {[ON_CPU] = {by_gtsv_cpu_work_size, by_gtsv_cpu}, [ON_GPU] = {by_gtsv_cuda_work_size, by_gtsv_cuda}};
-static const struct routine gbsv[] = {[ON_CPU] = {by_gbsv_cpu_work_size, by_gbsv_cpu}, [ON_GPU] = {by_gbsv_cuda_work_size, by_gbsv_cuda}};
+static const struct routine gtsv = {size_by_gtsv, solve_by_gtsv}, gbsv = {size_by_gbsv, solve_by_gbsv};
 
 static trine_gtsv_options options_for(const struct trine_tridiagonal_s *plan, trine_transpose op)
 {
@@ -89,6 +73,7 @@ static size_t packed_bytes(const struct trine_plan *plan, int64_t nrhs)
 static trine_status count_bytes(trine_tridiagonal plan, int64_t nrhs, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
+    const solve_place at = place_of(plan->base.ctx, NULL);
     int saved = 0;
     size_t most = 0;
     trine_device_enter(plan->base.ctx, &saved);
@@ -96,7 +81,7 @@ static trine_status count_bytes(trine_tridiagonal plan, int64_t nrhs, size_t *by
         for (int64_t count = 1; count <= nrhs && count <= FEW_COLUMNS + 1; count++) {
             const trine_gtsv_options options = options_for(plan, (trine_transpose)op);
             size_t needed;
-            TRY(plan->routine->work_size(plan, count <= FEW_COLUMNS ? count : nrhs, &options, &needed));
+            TRY(plan->routine->work_size(plan, &at, count <= FEW_COLUMNS ? count : nrhs, &options, &needed));
             if (needed > most) most = needed;
         }
     *bytes = most + packed_bytes(&plan->base, nrhs);
@@ -189,7 +174,7 @@ static trine_status choose(trine_tridiagonal plan, width plain, width wrapped)
     static const char *const methods[2][2] = {{"banded (gbsv)", "cyclic banded (gbsv)"}, {"tridiagonal (gtsv)", "cyclic tridiagonal (gtsv)"}};
     plan->map.kl = tridiagonal ? 1 : (int)w.below;
     plan->map.bands = plan->map.kl + 1 + (tridiagonal ? 1 : (int)w.above);
-    plan->routine = &(tridiagonal ? gtsv : gbsv)[plan->base.ctx->cuda ? ON_GPU : ON_CPU];
+    plan->routine = tridiagonal ? &gtsv : &gbsv;
     plan->info.kl = (int)w.below;
     plan->info.ku = (int)w.above;
     plan->info.bands = bands;
@@ -372,6 +357,7 @@ trine_status trine_tridiagonal_check(trine_tridiagonal plan, const trine_exec *e
     const int64_t n = plan->base.n;
     const int kl = plan->map.kl, ku = upper_bands(plan);
     const size_t vector = (size_t)n * trine_dtype_size(t), bytes = (size_t)plan->map.bands * vector;
+    const solve_place here = place_on_cpu(ctx);
     const trine_gtsv_options options = {.pivot = TRINE_PIVOT_PARTIAL, .cyclic = plan->info.cyclic};
     const void *bands = plan->bands;
     void *copy = NULL, *zeros = NULL, *work = NULL;
@@ -385,11 +371,11 @@ trine_status trine_tridiagonal_check(trine_tridiagonal plan, const trine_exec *e
         TRY(trine_device_synchronize(ctx, stream));
         bands = copy;
     }
-    TRY(trine_gbsv_cpu_work_size(t, n, 1, kl, ku, &options, &work_bytes));
+    TRY(gbsv_work_size(&here, t, n, 1, kl, ku, &options, &work_bytes));
     TRY(trine_alloc(ctx, TRINE_HOST, work_bytes, &work));
     TRY(trine_alloc(ctx, TRINE_HOST, vector, &zeros));
     memset(zeros, 0, vector);
-    TRY(trine_gbsv_cpu(ctx->threads, t, n, 1, kl, ku, &options, bands, zeros, n, zeros, n, work, work_bytes));
+    TRY(gbsv_solve(&here, t, n, 1, kl, ku, &options, bands, zeros, n, zeros, n, work, work_bytes));
 done:
     trine_free(ctx, TRINE_HOST, copy);
     trine_free(ctx, TRINE_HOST, work);
@@ -414,6 +400,7 @@ static trine_status run(trine_tridiagonal plan, const trine_plan_call *call)
     const int64_t n = plan->base.n;
     const trine_gtsv_options options = options_for(plan, call->op);
     const struct band_work *work = (const struct band_work *)call->work;
+    const solve_place at = place_of(ctx, call->stream);
     char *const room = work->base.buffer;
     int saved = 0;
     trine_dense B = by_columns(&call->B, n), X = by_columns(&call->X, n);
@@ -423,7 +410,7 @@ static trine_status run(trine_tridiagonal plan, const trine_plan_call *call)
         B = columns;
     }
     trine_device_enter(ctx, &saved);
-    status = plan->routine->solve(plan, call->stream, &options, &B, &columns, room + work->packed, work->bytes);
+    status = plan->routine->solve(plan, &at, &options, &B, &columns, room + work->packed, work->bytes);
     trine_device_leave(ctx, saved);
     if (!status) TRY(trine_plan_scale(&plan->base, call->alpha, &columns, &X, call->stream));
 done:

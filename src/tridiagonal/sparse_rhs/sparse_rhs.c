@@ -6,84 +6,76 @@
 
 enum { BATCH_GPU = 128, BATCH_CPU = 16 };
 
-/** Where the work is done, and the dense solver there. */
-typedef struct {
-    const struct sparse_rhs_backend *backend; /* NULL: not built */
-    bool gpu;
-    void *stream;
-    int threads;
-} place;
-
-static place gpu(void *stream) { return (place){TRINE_CUDA_TABLE(&sparse_rhs_cuda), true, stream, 0}; }
-static place cpu(int threads) { return (place){&sparse_rhs_cpu, false, NULL, threads}; }
-
 typedef struct { const void *a, *b, *c; } bands;
+
+static const struct sparse_rhs_backend *backend_of(const solve_place *at) { return at->cuda ? TRINE_CUDA_TABLE(&sparse_rhs_cuda) : &sparse_rhs_cpu; }
 
 /** What is in the workspace of a dense solve of up to nrhs right-hand sides, as many as a GPU solves at once: on a GPU marks, then the solver's. */
 typedef struct { gtsv_tile tile; size_t mark_bytes, solver_bytes; } layout;
 
-static trine_status lay_out(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, layout *l)
+static trine_status lay_out(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, layout *l)
 {
     *l = (layout){0};
     REQUIRE(n <= INT32_MAX, "n is %lld; row indices of 32 bits end at %d", (long long)n, INT32_MAX);
-    const trine_status status = at->gpu ? trine_gtsv_work_size(t, n, nrhs, options, &l->solver_bytes) : trine_gtsv_cpu_work_size(t, n, nrhs, options, &l->solver_bytes);
-    if (status || !at->gpu) return status;
+    const trine_status status = gtsv_work_size(at, t, n, nrhs, options, &l->solver_bytes);
+    if (status || !at->cuda) return status;
     l->tile = TRINE_CUDA_TABLE(&gtsv_marks_cuda)->tile(t, nrhs);
     l->mark_bytes = (size_t)(gtsv_mark_count(n, nrhs, l->tile) + 3) / 4 * 4 * sizeof(int32_t);
     return TRINE_SUCCESS;
 }
 
 /** Expand the columns into X and solve there. */
-static trine_status solve_columns(const place *at, sparse_columns *x, const layout *l, const trine_gtsv_options *options, bands A, void *work)
+static trine_status solve_columns(const solve_place *at, sparse_columns *x, const layout *l, const trine_gtsv_options *options, bands A, void *work)
 {
     trine_status status = TRINE_SUCCESS;
     void *solver = (char *)work + l->mark_bytes;
     x->tile = l->tile, x->marks = l->mark_bytes ? work : NULL;
-    TRY(at->backend->expand(at->stream, at->threads, x));
-    TRY(at->gpu ? gtsv_with_marks(at->stream, x->t, x->n, x->count, options, A.a, A.b, A.c, x->X, x->ldx, x->marks, solver, l->solver_bytes)
-                : trine_gtsv_cpu(at->threads, x->t, x->n, x->count, options, A.a, A.b, A.c, x->X, x->ldx, x->X, x->ldx, solver, l->solver_bytes));
+    TRY(backend_of(at)->expand(at, x));
+    TRY(at->cuda ? gtsv_with_marks(at->stream, x->t, x->n, x->count, options, A.a, A.b, A.c, x->X, x->ldx, x->marks, solver, l->solver_bytes)
+                : gtsv_solve(at, x->t, x->n, x->count, options, A.a, A.b, A.c, x->X, x->ldx, x->X, x->ldx, solver, l->solver_bytes));
 done:
     return status;
 }
 
 /** values and rows may be NULL where there is no entry, which only offsets on the host can tell. */
-static trine_status check_columns(const place *at, int64_t n, int64_t nrhs, const char *name, const void *values, const int32_t *rows, const int32_t *offsets)
+static trine_status check_columns(const solve_place *at, int64_t n, int64_t nrhs, const char *name, const void *values, const int32_t *rows, const int32_t *offsets)
 {
     REQUIRE(!n || !nrhs || offsets, "%s_offsets is NULL", name);
-    REQUIRE(at->gpu || !n || !nrhs || offsets[nrhs] == offsets[0] || (values && rows), "%s_%s is NULL", name, values ? "rows" : "values");
+    REQUIRE(at->cuda || !n || !nrhs || offsets[nrhs] == offsets[0] || (values && rows), "%s_%s is NULL", name, values ? "rows" : "values");
     return TRINE_SUCCESS;
 }
 
-static trine_status csc2dense(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, bands A,
-                              const void *values, const int32_t *rows, const int32_t *offsets, void *X, int64_t ldx, void *work, size_t work_bytes)
+trine_status csc2dense_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                             const void *a, const void *b, const void *c, const void *values, const int32_t *rows, const int32_t *offsets,
+                             void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     trine_status status = TRINE_SUCCESS;
-    const int64_t parts = at->gpu ? rpts_parts(nrhs) : 1;
+    const int64_t parts = at->cuda ? rpts_parts(nrhs) : 1;
     layout l;
-    TRY(lay_out(at, t, n, at->gpu ? rpts_part_size(nrhs) : nrhs, options, &l));
+    TRY(lay_out(at, t, n, at->cuda ? rpts_part_size(nrhs) : nrhs, options, &l));
     const size_t needed = l.mark_bytes + l.solver_bytes;
-    if (at->gpu) TRY(info_refuse(options, "trine_gtsv_csc2dense"));
+    if (at->cuda) TRY(info_refuse(options, "trine_gtsv_csc2dense"));
     TRY(check_columns(at, n, nrhs, "D", values, rows, offsets));
     REQUIRE(ldx >= n, "ldx is %lld, less than n = %lld", (long long)ldx, (long long)n);
-    REQUIRE(!n || !nrhs || (X && A.a && A.b && A.c), "%s is NULL", !X ? "X" : !A.a ? "a" : !A.b ? "b" : "c");
+    REQUIRE(!n || !nrhs || (X && a && b && c), "%s is NULL", !X ? "X" : !a ? "a" : !b ? "b" : "c");
     REQUIRE(work_bytes >= needed && (work || !needed), "the workspace has %zu bytes; %zu are needed", work ? work_bytes : 0, needed);
     if (!n || !nrhs) return TRINE_SUCCESS;
     for (int64_t part = 0; part < parts; part++) {
         const int64_t first = parts > 1 ? rpts_part(nrhs, part) : 0, end = parts > 1 ? rpts_part(nrhs, part + 1) : nrhs;
         sparse_columns columns = {.t = t, .n = n, .first = first, .count = end - first, .ldx = ldx, .X = (void *)(uintptr_t)rpts_column(t, X, ldx, first),
                                   .values = (void *)(uintptr_t)values, .rows = (int32_t *)(uintptr_t)rows, .offsets = offsets};
-        TRY(solve_columns(at, &columns, &l, options, A, work));
+        TRY(solve_columns(at, &columns, &l, options, (bands){a, b, c}, work));
     }
 done:
     return status;
 }
 
 /** X of a batch, its columns 16 bytes apart, then the workspace of its solve. */
-static trine_status csc2csc_size(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, int64_t *batch, int64_t *ldx,
+static trine_status csc2csc_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, int64_t *batch, int64_t *ldx,
                                  layout *l, size_t *dense_bytes, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
-    const int64_t most = at->gpu ? BATCH_GPU : BATCH_CPU;
+    const int64_t most = at->cuda ? BATCH_GPU : BATCH_CPU;
     REQUIRE(bytes, "bytes is NULL");
     TRY(lay_out(at, t, n, nrhs < most ? nrhs : most, options, l));
     *batch = nrhs < most ? nrhs : most;
@@ -94,102 +86,47 @@ done:
     return status;
 }
 
-static trine_status csc2csc(const place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, bands A,
-                            const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
-                            void *X_values, int32_t *X_rows, const int32_t *X_offsets, void *work, size_t work_bytes)
+trine_status csc2csc_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                           const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
+                           void *X_values, int32_t *X_rows, const int32_t *X_offsets, void *work, size_t work_bytes)
 {
     trine_status status = TRINE_SUCCESS;
     int64_t batch, ldx;
     size_t dense, needed;
     layout l;
     TRY(csc2csc_size(at, t, n, nrhs, options, &batch, &ldx, &l, &dense, &needed));
-    if (at->gpu) TRY(info_refuse(options, "trine_gtsv_csc2csc"));
+    if (at->cuda) TRY(info_refuse(options, "trine_gtsv_csc2csc"));
     TRY(check_columns(at, n, nrhs, "D", D_values, D_rows, D_offsets));
     TRY(check_columns(at, n, nrhs, "X", X_values, X_rows, X_offsets));
-    REQUIRE(!n || !nrhs || (A.a && A.b && A.c), "%s is NULL", !A.a ? "a" : !A.b ? "b" : "c");
+    REQUIRE(!n || !nrhs || (a && b && c), "%s is NULL", !a ? "a" : !b ? "b" : "c");
     REQUIRE(work_bytes >= needed && (work || !needed), "the workspace has %zu bytes; %zu are needed", work ? work_bytes : 0, needed);
     if (!n) return TRINE_SUCCESS;
     for (int64_t first = 0; first < nrhs; first += batch) {
         sparse_columns columns = {.t = t, .n = n, .first = first, .count = nrhs - first < batch ? nrhs - first : batch, .ldx = ldx, .X = work,
                                   .values = (void *)(uintptr_t)D_values, .rows = (int32_t *)(uintptr_t)D_rows, .offsets = D_offsets};
-        TRY(solve_columns(at, &columns, &l, options, A, (char *)work + dense));
+        TRY(solve_columns(at, &columns, &l, options, (bands){a, b, c}, (char *)work + dense));
         columns.values = X_values, columns.rows = X_rows, columns.offsets = X_offsets;
-        TRY(at->backend->keep_largest(at->stream, at->threads, &columns));
+        TRY(backend_of(at)->keep_largest(at, &columns));
     }
 done:
     return status;
 }
 
-trine_status trine_gtsv_csc2dense_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+trine_status csc2dense_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
-    const place at = gpu(NULL);
     layout l;
     REQUIRE(bytes, "bytes is NULL");
-    TRY(lay_out(&at, t, n, rpts_part_size(nrhs), options, &l));
+    TRY(lay_out(at, t, n, at->cuda ? rpts_part_size(nrhs) : nrhs, options, &l));
     *bytes = l.mark_bytes + l.solver_bytes;
 done:
     return status;
 }
-trine_status trine_gtsv_csc2dense(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                                  const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
-                                  void *X, int64_t ldx, void *work, size_t work_bytes)
-{
-    TRINE_RANGE;
-    const place at = gpu(stream);
-    return csc2dense(&at, t, n, nrhs, options, (bands){a, b, c}, D_values, D_rows, D_offsets, X, ldx, work, work_bytes);
-}
 
-trine_status trine_gtsv_csc2csc_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+trine_status csc2csc_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
 {
-    const place at = gpu(NULL);
     int64_t batch, ldx;
     size_t dense;
     layout l;
-    return csc2csc_size(&at, t, n, nrhs, options, &batch, &ldx, &l, &dense, bytes);
-}
-trine_status trine_gtsv_csc2csc(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                                const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
-                                void *X_values, int32_t *X_rows, const int32_t *X_offsets, void *work, size_t work_bytes)
-{
-    TRINE_RANGE;
-    const place at = gpu(stream);
-    return csc2csc(&at, t, n, nrhs, options, (bands){a, b, c}, D_values, D_rows, D_offsets, X_values, X_rows, X_offsets, work, work_bytes);
-}
-
-trine_status trine_gtsv_csc2dense_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
-{
-    trine_status status = TRINE_SUCCESS;
-    const place at = cpu(0);
-    layout l;
-    REQUIRE(bytes, "bytes is NULL");
-    TRY(lay_out(&at, t, n, nrhs, options, &l));
-    *bytes = l.solver_bytes;
-done:
-    return status;
-}
-trine_status trine_gtsv_csc2dense_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                                      const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
-                                      void *X, int64_t ldx, void *work, size_t work_bytes)
-{
-    TRINE_RANGE;
-    const place at = cpu(threads);
-    return csc2dense(&at, t, n, nrhs, options, (bands){a, b, c}, D_values, D_rows, D_offsets, X, ldx, work, work_bytes);
-}
-
-trine_status trine_gtsv_csc2csc_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
-{
-    const place at = cpu(0);
-    int64_t batch, ldx;
-    size_t dense;
-    layout l;
-    return csc2csc_size(&at, t, n, nrhs, options, &batch, &ldx, &l, &dense, bytes);
-}
-trine_status trine_gtsv_csc2csc_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                                    const void *a, const void *b, const void *c, const void *D_values, const int32_t *D_rows, const int32_t *D_offsets,
-                                    void *X_values, int32_t *X_rows, const int32_t *X_offsets, void *work, size_t work_bytes)
-{
-    TRINE_RANGE;
-    const place at = cpu(threads);
-    return csc2csc(&at, t, n, nrhs, options, (bands){a, b, c}, D_values, D_rows, D_offsets, X_values, X_rows, X_offsets, work, work_bytes);
+    return csc2csc_size(at, t, n, nrhs, options, &batch, &ldx, &l, &dense, bytes);
 }

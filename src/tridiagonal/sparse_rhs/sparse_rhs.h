@@ -2,9 +2,8 @@
 #ifndef TRINE_TRIDIAGONAL_SPARSE_RHS_SPARSE_RHS_H
 #define TRINE_TRIDIAGONAL_SPARSE_RHS_SPARSE_RHS_H
 
-#include <trine/tridiagonal.h>
-
 #include "tridiagonal/gtsv/zero_tiles.h"
+#include "tridiagonal/tridiagonal.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,9 +23,9 @@ typedef struct {
 
 struct sparse_rhs_backend {
     /** X := the columns; marks := 1 where a tile has entries, else 0. */
-    trine_status (*expand)(void *stream, int threads, const sparse_columns *c);
+    trine_status (*expand)(const solve_place *at, const sparse_columns *c);
     /** The columns := the largest entries of X. */
-    trine_status (*keep_largest)(void *stream, int threads, const sparse_columns *c);
+    trine_status (*keep_largest)(const solve_place *at, const sparse_columns *c);
 };
 extern const struct sparse_rhs_backend sparse_rhs_cpu, sparse_rhs_cuda;
 

@@ -121,16 +121,16 @@ template <typename T> trine_status keep_largest_of(gpuStream_t stream, const spa
 
 using columns_fn = trine_status (*)(gpuStream_t, const sparse_columns *);
 
-trine_status expand(void *stream, int, const sparse_columns *c)
+trine_status expand(const solve_place *at, const sparse_columns *c)
 {
     static const columns_fn run[] = {nullptr, expand_of<float>, expand_of<double>, expand_of<complex_of<float>>, expand_of<complex_of<double>>};
-    return run[c->t]((gpuStream_t)stream, c);
+    return run[c->t]((gpuStream_t)at->stream, c);
 }
 
-trine_status keep_largest(void *stream, int, const sparse_columns *c)
+trine_status keep_largest(const solve_place *at, const sparse_columns *c)
 {
     static const columns_fn run[] = {nullptr, keep_largest_of<float>, keep_largest_of<double>, keep_largest_of<complex_of<float>>, keep_largest_of<complex_of<double>>};
-    return run[c->t]((gpuStream_t)stream, c);
+    return run[c->t]((gpuStream_t)at->stream, c);
 }
 
 } // namespace

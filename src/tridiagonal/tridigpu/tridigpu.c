@@ -1,8 +1,8 @@
-/* tridigpu.h: every function fills in trine's arguments and passes them on. */
+/* tridigpu.h: every function fills in trine's arguments and passes them on to what solves on the current device. */
 #include <tridigpu.h>
-#include <trine/tridiagonal.h>
 
 #include "core/gpu.h"
+#include "tridiagonal/tridiagonal.h"
 
 static tridigpu_status_t status_of(trine_status status)
 {
@@ -23,6 +23,8 @@ static trine_gtsv_options options_of(tridigpu_pivoting_t p, int cyclic)
     const unsigned known = sizeof pivots / sizeof *pivots;
     return (trine_gtsv_options){.pivot = (unsigned)p < known ? pivots[p] : (trine_pivot)-1, .cyclic = cyclic};
 }
+
+static const solve_place default_stream = {.cuda = true}; /* for sizes, too, which need none */
 
 #define JOIN(a, b, c) a##b##c
 #define JOINED(a, b, c) JOIN(a, b, c)

@@ -1,15 +1,15 @@
 /* Block tridiagonal and banded solves on the CPU: a factorization, kept in the workspace, and a solve with it. */
 #include <float.h>
-#include <omp.h>
 #include <string.h>
 
 #include "core/scalar.h"
 #include "tridiagonal/block/block.h"
+#include "tridiagonal/common/loops.h"
 
 enum {
     ROWS_MAX = 4 * BLOCK_MAX,    /* rows and columns of a panel */
     COLUMNS_MAX = 6 * BLOCK_MAX,
-    SERIAL_BLOCKS = 1024         /* fewer block rows are not worth a parallel region */
+    ROWS_AT_ONCE = 1024          /* of a loop over rows */
 };
 
 #define PAIRS_INLINE static inline

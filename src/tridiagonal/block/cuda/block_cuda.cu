@@ -68,8 +68,9 @@ trine_status lay_out_scalar(const block_call *call, scalar_layout *at)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t n = call->A.n;
+    const solve_place here = place_on_gpu(call->stream);
     size_t matrix, vectors, errors, factors = 0;
-    TRY(trine_gtsv_work_size(call->t, n, call->o.nrhs, &call->given, &at->gtsv_bytes));
+    TRY(gtsv_work_size(&here, call->t, n, call->o.nrhs, &call->given, &at->gtsv_bytes));
     TRY(rpts_bytes(0, 0, 3 * n, 0, call->t, &matrix));
     TRY(rpts_bytes(n, call->o.nrhs, 0, 1, call->t, &vectors));
     if (block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon)) TRY(rpts_bytes(0, 0, block_sequential_elements(&call->A) + n, 0, call->t, &factors));

@@ -3,9 +3,8 @@
 #ifndef TRINE_TRIDIAGONAL_BLOCK_CUDA_ONE_BAND_CUH
 #define TRINE_TRIDIAGONAL_BLOCK_CUDA_ONE_BAND_CUH
 
-#include <trine/tridiagonal.h>
-
 #include "tridiagonal/block/cuda/refine.cuh"
+#include "tridiagonal/tridiagonal.h"
 
 namespace trine_block {
 
@@ -50,7 +49,8 @@ template <typename T> trine_status solve_scalar_of(const block_call *call)
         column_errors *const errors = (column_errors *)(work + at.errors);
         scale_system<T><<<grid, 256, 0, stream>>>(call->A, (const T *)call->D, call->ldd, bands, d, errors);
         TRY(GPU_LAUNCHED("scale_system"));
-        TRY(trine_gtsv(call->stream, call->t, n, nrhs, &call->given, bands, bands + n, bands + 2 * n, d, n, X, call->ldx, factors, at.gtsv_bytes));
+        const solve_place here = place_on_gpu(call->stream);
+        TRY(gtsv_solve(&here, call->t, n, nrhs, &call->given, bands, bands + n, bands + 2 * n, d, n, X, call->ldx, factors, at.gtsv_bytes));
         if (block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon)) {
             scaled.a = bands, scaled.op = TRINE_N;
             subtract_product<T, true><<<grid, 256, 0, stream>>>(scaled, true, d, X, call->ldx, nullptr, errors);

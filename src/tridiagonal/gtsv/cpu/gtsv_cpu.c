@@ -1,10 +1,11 @@
 /* Tridiagonal solve on the CPU by recursive partitioned Schur complements; the arithmetic is common/partition.h. */
 #include <float.h>
-#include <omp.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "core/scalar.h"
 #include "tridiagonal/common/hierarchy.h"
+#include "tridiagonal/common/loops.h"
 #include "tridiagonal/common/wide_row_types.h"
 
 enum {
@@ -12,7 +13,8 @@ enum {
     WHOLE_ROWS = 64,                  /* systems of a batch, and cyclic ones, up to this size are one partition of a tile */
     SERIAL_ROWS = 256,                /* other systems up to this size are solved row by row, unless a partition is asked for */
     TILE_ROWS = WHOLE_ROWS + 2,
-    RPTS_SERIAL_ROWS = 8192,          /* fewer rows are not worth a parallel region */
+    ROWS_AT_ONCE = 8192,              /* of a loop over rows; */
+    GROUPS_AT_ONCE = 4,               /* over groups of LANES partitions */
     RPTS_CPU_PARTITION = 32,
     TOLERANCE = 16                    /* rounding errors of a row's terms that its residual may have before a partition is solved again */
 };
@@ -97,14 +99,6 @@ enum { WIDE = 1, SINGULAR = 2 };
 typedef struct { int64_t system, row; } batch_pivot;
 static const batch_pivot no_zero_pivot = {-1, -1};
 
-/** Of what several threads find, the first system. */
-static void take_first(batch_pivot *first, batch_pivot found)
-{
-    if (found.system < 0) return;
-    #pragma omp critical(trine_first_zero_pivot)
-    if (first->system < 0 || found.system < first->system) *first = found;
-}
-
 #define TEMPLATE "tridiagonal/gtsv/cpu/gtsv_cpu.inc"
 #include "core/each_dtype.h"
 
@@ -124,29 +118,27 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_
     return rpts_bytes(n, nrhs, plan->elements, o->refine, t, bytes);
 }
 
-trine_status trine_gtsv_cpu_work_size(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+trine_status gtsv_on_cpu_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
 {
     rpts_options o;
     rpts_plan plan;
-    REQUIRE(bytes, "bytes is NULL");
-    return prepare(t, n, nrhs, options, &o, &plan, bytes);
+    const trine_status status = prepare(t, n, nrhs, options, &o, &plan, bytes);
+    if (!status) rpts_start_team(at, n * nrhs);
+    return status;
 }
 
-trine_status trine_gtsv_cpu(int threads, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                            const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,
-                            void *work, size_t work_bytes)
+trine_status gtsv_on_cpu(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                         const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
-    TRINE_RANGE;
     rpts_options o;
     rpts_plan plan;
     size_t needed = 0;
     trine_status status = TRINE_SUCCESS;
-    REQUIRE(threads >= 0, "threads is %d", threads);
     TRY(prepare(t, n, nrhs, options, &o, &plan, &needed));
     REQUIRE(!n || (a && b && c), "%s is NULL", !a ? "a" : !b ? "b" : "c");
     TRY(rpts_check_vectors(n, nrhs, D, ldd, X, ldx));
     TRY(rpts_check_work(work, work_bytes, needed));
-    o.threads = threads ? threads : omp_get_max_threads();
+    o.ctx = at->ctx, o.threads = at->ctx->threads;
     const int64_t row = n && nrhs ? gtsv[t](&o, &plan, a, b, c, D, ldd, X, ldx, work) : REGULAR;
     if (row != REGULAR)
         FAIL(TRINE_ERR_SINGULAR, "the pivot in row %lld is exactly zero: the matrix of n = %lld rows is singular, or rounding or underflow made it so", (long long)row, (long long)n);
@@ -155,39 +147,38 @@ done:
 }
 
 /** A copy of a system and the stages of its solve for each thread. */
-static trine_status prepare_batch(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, gtsv_batch *batch, size_t *bytes)
+static trine_status prepare_batch(const solve_place *at, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, gtsv_batch *batch, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
     *batch = (gtsv_batch){.t = t, .n = n, .systems = systems};
-    REQUIRE(threads >= 0, "threads is %d", threads);
     REQUIRE(systems >= 0 && (!n || systems <= INT64_MAX / 256 / (n > 0 ? n : 1)), "systems is %lld", (long long)systems);
     TRY(prepare(t, n, 1, options, &batch->o, &batch->plan, bytes));
-    batch->o.threads = threads ? threads : omp_get_max_threads();
+    batch->o.ctx = at->ctx, batch->o.threads = at->ctx->threads;
     *bytes = 0;
     if (n > WHOLE_ROWS) TRY(rpts_bytes(4 * n + batch->plan.elements, batch->o.threads, 0, 1, t, bytes));
 done:
     return status;
 }
 
-trine_status trine_gtsv_batch_cpu_work_size(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes)
+trine_status batch_on_cpu_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes)
 {
     gtsv_batch batch;
-    REQUIRE(bytes, "bytes is NULL");
-    return prepare_batch(threads, t, n, systems, options, &batch, bytes);
+    const trine_status status = prepare_batch(at, t, n, systems, options, &batch, bytes);
+    if (!status) rpts_start_team(at, n * systems);
+    return status;
 }
 
-trine_status trine_gtsv_batch_cpu(int threads, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
-                                  const void *a, const void *b, const void *c, trine_strides matrix_strides,
-                                  const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes)
+trine_status batch_on_cpu(const solve_place *at, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
+                          const void *a, const void *b, const void *c, trine_strides matrix_strides,
+                          const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes)
 {
-    TRINE_RANGE;
     trine_status status = TRINE_SUCCESS;
     gtsv_batch batch;
     size_t needed = 0;
-    TRY(prepare_batch(threads, t, n, systems, options, &batch, &needed));
+    TRY(prepare_batch(at, t, n, systems, options, &batch, &needed));
     TRY(rpts_check_batch(a, b, c, matrix_strides, D, X, vector_strides, &batch));
     TRY(rpts_check_work(work, work_bytes, needed));
-    threads = batch.o.threads;
+    const int threads = batch.o.threads;
     batch.o.threads = 1; /* of one system */
     if (n && systems) {
         const batch_pivot zero = batch_of[t](&batch, threads, work);
