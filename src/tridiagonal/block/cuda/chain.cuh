@@ -23,8 +23,8 @@ template <typename T> struct chain_of {
 template <typename T, int N, int GROUP> struct warp_rows : lane_rows<T, N, GROUP, 1, 1> {
     using base_rows = lane_rows<T, N, GROUP, 1, 1>;
     using base_rows::u, base_rows::y, base_rows::weight, base_rows::id, base_rows::rank, base_rows::pivot_rows;
-    using piece = typename base_rows::piece;
-    static constexpr int COLUMNS = base_rows::COLUMNS, IN_PIECE = base_rows::IN_PIECE, ROWS = base_rows::ROWS;
+    using vector = typename base_rows::vector;
+    static constexpr int COLUMNS = base_rows::COLUMNS, PER_VECTOR = base_rows::PER_VECTOR, ROWS = base_rows::ROWS;
 
     real_of<T> scale; /* of the row in pivot decisions */
 
@@ -62,14 +62,14 @@ template <typename T, int N, int GROUP> struct warp_rows : lane_rows<T, N, GROUP
             const bool is_pivot = at.q == lane;
             const T f = is_pivot ? T{} - one_of<T>() : row[k] * (T{} - r); /* 0 of a row that has been one */
             const T next = shuffle_from(row[k + 1], lane), pivot_rhs = shuffle_from(y[0][0], lane);
-            piece *to = pivot_rows + k * (COLUMNS / IN_PIECE);
+            vector *to = pivot_rows + k * (COLUMNS / PER_VECTOR);
             if (is_pivot) {
                 rank[0] = base + k;
 #pragma unroll
-                for (int e = k / IN_PIECE; e < COLUMNS / IN_PIECE; e++) {
-                    piece part;
+                for (int e = k / PER_VECTOR; e < COLUMNS / PER_VECTOR; e++) {
+                    vector part;
 #pragma unroll
-                    for (int c = 0; c < IN_PIECE; c++) part.v[c] = e * IN_PIECE + c == k ? r : row[e * IN_PIECE + c];
+                    for (int c = 0; c < PER_VECTOR; c++) part.v[c] = e * PER_VECTOR + c == k ? r : row[e * PER_VECTOR + c];
                     to[e] = part;
                 }
                 if (k < unknowns) x[k] = pivot_rhs;
@@ -78,11 +78,11 @@ template <typename T, int N, int GROUP> struct warp_rows : lane_rows<T, N, GROUP
             y[0][0] = y[0][0] + f * pivot_rhs;
             __syncwarp();
 #pragma unroll
-            for (int e = (k + 2) / IN_PIECE; e < COLUMNS / IN_PIECE; e++) {
-                const piece part = to[e];
+            for (int e = (k + 2) / PER_VECTOR; e < COLUMNS / PER_VECTOR; e++) {
+                const vector part = to[e];
 #pragma unroll
-                for (int c = 0; c < IN_PIECE; c++)
-                    if (e * IN_PIECE + c > k + 1) row[e * IN_PIECE + c] = row[e * IN_PIECE + c] + f * part.v[c];
+                for (int c = 0; c < PER_VECTOR; c++)
+                    if (e * PER_VECTOR + c > k + 1) row[e * PER_VECTOR + c] = row[e * PER_VECTOR + c] + f * part.v[c];
             }
         }
         factors.template keep<WARP>(j, at.q, pivot_rows);
@@ -149,10 +149,10 @@ template <typename T, int N, int GROUP> __device__ __forceinline__ void substitu
     T *pivot_rows = (T *)shared, *rhs = pivot_rows + BATCH * COLUMN; /* of a batch of block columns */
     T left[N], first[N], known[W - 1][N]; /* known of the block columns behind: last and right at first */
     const auto fetch = [&](int j, int slot, int columns) {
-        constexpr int PIECE = factors_of<T, N, GROUP>::PIECE;
+        constexpr int VECTOR_BYTES = factors_of<T, N, GROUP>::VECTOR_BYTES;
 #pragma unroll 1
-        for (int e = at.q * PIECE; e < columns * COLUMN * (int)sizeof(T); e += WARP * PIECE)
-            copy_async<PIECE>((char *)(pivot_rows + slot * COLUMN) + e, (const char *)factors.pivot_row(j, 0) + e);
+        for (int e = at.q * VECTOR_BYTES; e < columns * COLUMN * (int)sizeof(T); e += WARP * VECTOR_BYTES)
+            copy_async<VECTOR_BYTES>((char *)(pivot_rows + slot * COLUMN) + e, (const char *)factors.pivot_row(j, 0) + e);
     };
     /* x := the solution of block column j, whose rows and right-hand sides are at `slot`; the first BLOCKS blocks behind are known */
     const auto solve = [&](auto blocks, int slot, int j, T (&x)[N]) {

@@ -1,7 +1,7 @@
 /* The solve of systems that fit on the chip: one kernel reads the system once, keeps it in shared memory, a tile a warp, and
  * writes the solution: 5 elements a row with one right-hand side. What is left of the tiles is joined within each block; what is
  * left of blocks is exchanged through global memory, in a cooperative launch. Every block then joins what is left of all blocks,
- * a warp a group of them, and its first warp goes the way back as far as its own tiles. */
+ * a warp a group of them, and its first warp substitutes back as far as its own tiles. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_COOPERATIVE_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_COOPERATIVE_CUH
 
@@ -88,7 +88,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
     for (int64_t first = 0; first < s.nrhs; first += NR, turn ^= 1) {
         const int count = s.columns_from(first, NR);
         stored_rows<T, NR> *exchanged = (stored_rows<T, NR> *)(s.exchanged + turn * EXCHANGE_ELEMENTS<T, NR>); /* the last turn's are still being read */
-        way_back<T, NR> back;
+        substitution_of<T, NR> back;
         careful_lane<T, NR, M> kept;
         bool lost = false;
         if (has_tile) {
@@ -104,15 +104,15 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
             if (lane == 0) store_rows(leaf_of(left_of.tiles, warp), rows);
         }
         __syncthreads();
-        joint_of<T, NR> between_tiles = {};
+        interface_of<T, NR> between_tiles = {};
         if (warp == 0) {
             const bool fits = !levels || of_tiles.join(s.p, NOTHING_LOST);
             stored_rows<T, NR> &mine = levels ? of_tiles.root() : left_of.tiles[0].half[0];
             if (!fits) mark_wide(mine);
             if (lane < WORDS) ((int4 *)&exchanged[block])[lane] = ((const int4 *)&mine)[lane];
-            between_tiles = find_joint(s.p, of_tiles.joined_behind(lane));
+            between_tiles = find_interface(s.p, of_tiles.joined_behind(lane));
         }
-        if (has_tile && !lost) find_joints(s.p, t, back);
+        if (has_tile && !lost) find_interfaces(s.p, t, back);
         grid.sync();
         if (warp < GROUPS) {
             const tree of_blocks = {left_of.blocks[warp], left_of.of_blocks[warp], 4, GROUP};
@@ -132,7 +132,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
             if (!of_groups.join(s.p, NOTHING_LOST)) mark_wide(of_groups.root());
             if (lane == 0) left_of.careful = is_marked_wide(of_groups.root().last.row);
             known_of<T, NR> known = close_system(s.p, read_rows(of_groups.root()));
-            const joint_of<T, NR> between_blocks = find_joint(s.p, lane < WARP / 2 ? of_my_group.joined_behind(lane) : of_groups.joined_behind(lane - WARP / 2));
+            const interface_of<T, NR> between_blocks = find_interface(s.p, lane < WARP / 2 ? of_my_group.joined_behind(lane) : of_groups.joined_behind(lane - WARP / 2));
             of_groups.template split<3>(between_blocks, known, WARP / 2);
             known = shuffle_from(known, group);
             of_my_group.template split<4>(between_blocks, known, 0);

@@ -98,7 +98,7 @@ template <typename T, int NR, int M, bool RING> trine_status launch_short_cluste
     const uintptr_t addresses = (uintptr_t)call.A.lower | (uintptr_t)call.A.diag | (uintptr_t)call.A.upper | (uintptr_t)call.D.data | (uintptr_t)call.X.data |
                                 (call.nrhs > 1 ? (uintptr_t)(call.D.ld | call.X.ld) * sizeof(T) : 0);
     const bool plain = addresses % 16 == 0 && !call.A.conjugate && !call.A.lower_shift && !call.A.upper_shift && call.nrhs % NR == 0;
-    const short_solve<T> solve = {what_of(call), call.gate, (int)quotient(call.A.n, M), plain};
+    const short_solve<T> solve = {what_of(call), call.fallback, (int)quotient(call.A.n, M), plain};
     launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), each, each * sizeof(warp_memory<T, NR>), call.stream);
     if (blocks > 1) how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
     if (call.follows) how.follow(call.limits);
@@ -153,7 +153,7 @@ template <typename T, int NR, int M> trine_status solve_on_chip(const tiled_call
 }
 template <typename T, int NR> bool prefers_chip(const tiled_call<T> &call)
 {
-    return call.route == ROUTE_ANY && NR == 1 && !call.A.cyclic && !call.follows && !call.gate && fits_grid<T, NR, LONG<T, NR>>(call);
+    return call.route == ROUTE_ANY && NR == 1 && !call.A.cyclic && !call.follows && !call.fallback && fits_grid<T, NR, LONG<T, NR>>(call);
 }
 
 template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call);
@@ -161,13 +161,13 @@ template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &ca
 /** One pass is tried from this many times the resident tiles on. */
 constexpr int64_t MANY_TILES = 4;
 
-/** Elements that hold the gate, behind the coarse system. */
-constexpr int64_t GATE = 4;
+/** Elements that hold the fallback flag and the ticket behind it, behind the coarse system. */
+constexpr int64_t FALLBACK_FLAG = 4;
 
-/** Elements in which tiles hand their rows around, keep the ends from which they were solved, and these with the verdicts of probes. */
+/** Elements in which tiles hand their rows around, keep the ends from which they were solved, and these with the verdicts of samples. */
 template <int NR> int64_t handed_elements(int64_t tiles, int64_t nrhs) { return tiles * quotient(nrhs, NR) * HANDED<NR>; }
 template <int NR> int64_t used_elements(int64_t tiles, int64_t nrhs) { return tiles * quotient(nrhs, NR) * 4 * NR; }
-template <int NR> int64_t one_pass_elements(int64_t tiles, int64_t nrhs) { return handed_elements<NR>(tiles, nrhs) + used_elements<NR>(tiles, nrhs) + MOST_PROBES; }
+template <int NR> int64_t one_pass_elements(int64_t tiles, int64_t nrhs) { return handed_elements<NR>(tiles, nrhs) + used_elements<NR>(tiles, nrhs) + MOST_SAMPLES; }
 
 /** Tiles of a system, and rows of the system that they leave: of a cyclic one the rows behind the last whole tile are among them, and where these would
  *  be one row more than partitions of 4 or 8 are, the last tile's: a single row borrows its neighbour from the partition before it (lane_partition), which may be half
@@ -190,32 +190,32 @@ template <typename T, int NR, int M> int64_t resident_on(const stream_limits &li
     return std::min(resident_tiles<T, NR, M>(), fitting) * (int64_t)limits.multiprocessors;
 }
 
-/** The two passes share their exact kernels with the one pass, which puts them behind a gate. */
+/** The two passes share their exact kernels with the one pass, where they run only if the fallback flag is raised. */
 template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes(const tiled_call<T> &call)
 {
     using tile = tile<T, NR, M>;
-    constexpr auto reduce = ONE_PASS ? solve_or_reduce_tiles<T, NR, M> : reduce_tiles<T, NR, M>, substitute = ONE_PASS ? substitute_behind_gate<T, NR, M> : substitute_tiles<T, NR, M>;
+    constexpr auto reduce = ONE_PASS ? solve_or_reduce_tiles<T, NR, M> : reduce_tiles<T, NR, M>, substitute = ONE_PASS ? substitute_uncertified<T, NR, M> : substitute_tiles<T, NR, M>;
     trine_status status = TRINE_SUCCESS;
     const int64_t tiles = tiles_of(call.A.cyclic, call.A.n, tile::ROWS), coarse_n = coarse_rows_of(call.A.cyclic, call.A.n, tile::ROWS), ld = aligned_rows<T>(coarse_n),
                   blocks = tiles + (coarse_n > 2 * tiles), resident = resident_on<T, NR, M>(call.limits);
     const unsigned columns = (unsigned)quotient(call.nrhs, NR);
     const int64_t handed = handed_elements<NR>(tiles, call.nrhs), used = used_elements<NR>(tiles, call.nrhs);
     T *const behind = call.work + (4 + call.nrhs) * ld;
-    const int probes = ONE_PASS ? (int)std::min(tiles / 128, (int64_t)MOST_PROBES) : 0;
-    launch first(dim3((unsigned)(probes + blocks), columns), 1, tile::BYTES, call.stream);
-    const int most_warps = ONE_PASS ? GATED_WARPS<T, NR, M> : 1, fitting = (int)(call.limits.shared_bytes / tile::BYTES), warps = most_warps < fitting ? most_warps : fitting; /* of the second kernel */
-    const int64_t gated = quotient(tiles * columns, warps), most_gated = call.limits.multiprocessors;
-    launch second(ONE_PASS ? dim3((unsigned)(gated < most_gated ? gated : most_gated)) : dim3((unsigned)blocks, columns), warps, warps * tile::BYTES, call.stream);
+    const int samples = ONE_PASS ? (int)std::min(tiles / 128, (int64_t)MOST_SAMPLES) : 0;
+    launch first(dim3((unsigned)(samples + blocks), columns), 1, tile::BYTES, call.stream);
+    const int most_warps = ONE_PASS ? FALLBACK_WARPS<T, NR, M> : 1, fitting = (int)(call.limits.shared_bytes / tile::BYTES), warps = most_warps < fitting ? most_warps : fitting; /* of the second kernel */
+    const int64_t wanted = quotient(tiles * columns, warps), most_blocks = call.limits.multiprocessors;
+    launch second(ONE_PASS ? dim3((unsigned)(wanted < most_blocks ? wanted : most_blocks)) : dim3((unsigned)blocks, columns), warps, warps * tile::BYTES, call.stream);
     two_pass<T> solve = {what_of(call), call.work, call.work + ld, call.work + 2 * ld, call.work + 3 * ld, {call.work + 4 * ld, ld}, tiles,
-                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, behind + GATE + handed, (int32_t *)(behind + GATE + handed + used),
-                         call.A.cyclic ? nullptr : call.marks, probes, coarse_n, resident, (int)(resident - resident / 16)};
+                         ONE_PASS ? (int32_t *)behind : call.fallback, behind + FALLBACK_FLAG, behind + FALLBACK_FLAG + handed, (int32_t *)(behind + FALLBACK_FLAG + handed + used),
+                         call.A.cyclic ? nullptr : call.marks, samples, coarse_n, resident, (int)(resident - resident / 16)};
     tiled_call<T> coarse = call;
     coarse.A = {coarse_n, 0, 0, call.A.cyclic, false, solve.lower, solve.diag, solve.upper, solve.extra, 2 * tiles + std::max<int64_t>(call.A.wide_rows - tiles * tile::ROWS, 0)};
-    coarse.D = {{solve.coarse.data, ld}, {}}, coarse.X = solve.coarse, coarse.work = behind + GATE + (ONE_PASS ? one_pass_elements<NR>(tiles, call.nrhs) : 0), coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
+    coarse.D = {{solve.coarse.data, ld}, {}}, coarse.X = solve.coarse, coarse.work = behind + FALLBACK_FLAG + (ONE_PASS ? one_pass_elements<NR>(tiles, call.nrhs) : 0), coarse.route = ROUTE_ANY, coarse.follows = true, coarse.fallback = solve.fallback, coarse.marks = nullptr;
     TRY(trine_gpu_prefer_shared((const void *)reduce, tile::BYTES));
     if constexpr (ONE_PASS) {
-        const int64_t pieces = (GATE + one_pass_elements<NR>(tiles, call.nrhs)) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256), most = 2 * call.limits.multiprocessors; /* which leave room for the next kernel */
-        clear_rows<T, NR, M><<<(unsigned)(blocks < most ? blocks : most), 256, 0, call.stream>>>(solve, pieces, (int4 *)behind);
+        const int64_t vectors = (FALLBACK_FLAG + one_pass_elements<NR>(tiles, call.nrhs)) * (int64_t)sizeof(T) / 16, blocks = quotient(vectors, 256), most = 2 * call.limits.multiprocessors; /* which leave room for the next kernel */
+        clear_rows<T, NR, M><<<(unsigned)(blocks < most ? blocks : most), 256, 0, call.stream>>>(solve, vectors, (int4 *)behind);
         TRY(GPU_LAUNCHED("clear_rows"));
     }
     if (ONE_PASS || call.follows) first.follow(call.limits);
@@ -228,14 +228,14 @@ done:
     return status;
 }
 
-/** Is it worth while to try one pass? Where it is in vain, the tiles that are on the multiprocessors at once have been tried, which should be
+/** Is it worth while to try one pass? Where the speculation fails, the tiles that are on the multiprocessors at once have been tried, which should be
  *  few of them. In single with two or three right-hand sides, where arithmetic for four is the bound, it loses more than it gains. */
 template <typename T, int NR> bool prefers_one_pass(const tiled_call<T> &call)
 {
     constexpr int M = LONG<T, NR>;
     const int64_t resident = resident_on<T, NR, M>(call.limits);
     const bool worth_trying = call.nrhs >= NR || sizeof(T) > sizeof(float);
-    return call.route == ROUTE_ANY && !call.gate && worth_trying && quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES * resident;
+    return call.route == ROUTE_ANY && !call.fallback && worth_trying && quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES * resident;
 }
 
 template <typename T, int NR> bool takes_short(const tiled_call<T> &call)
@@ -263,7 +263,7 @@ template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs, bool cycli
     int64_t elements = 2 * EXCHANGE_ELEMENTS<T, MANY> + (nrhs == 1 ? one_pass_elements<1>(quotient(n, WARP * LONG<T, 1>), 1) : one_pass_elements<MANY>(quotient(n, WARP * LONG<T, MANY>), nrhs));
     do {
         n = coarse_rows_of(cyclic, n, rows);
-        elements += aligned_rows<T>(n) * (4 + nrhs) + GATE;
+        elements += aligned_rows<T>(n) * (4 + nrhs) + FALLBACK_FLAG;
     } while (n > rows);
     return elements;
 }

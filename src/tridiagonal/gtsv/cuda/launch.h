@@ -24,7 +24,7 @@ template <typename T> struct tiled_call {
     tiled_route route;
     gpuStream_t stream;
     bool follows;   /* the right-hand sides come from a kernel that lets its follower start early */
-    int32_t *gate;  /* is_shut: of the coarse system behind one pass; else NULL */
+    int32_t *fallback; /* flag (is_not_needed) of the coarse system behind one pass; else NULL */
     const int32_t *marks; /* of D, where that is X; else NULL */
     int64_t whole;        /* rows of the system that this one is a coarse one of, or is itself */
 };

@@ -55,14 +55,14 @@ template <typename T> trine_status solve_from(const rpts_options *o, const rpts_
     if (stage == plan->stages) return o->final_stage == TRINE_GTSV_FUSED ? launch_fused(A, scheme, plan->n, o->nrhs, D, X, stream) : launch_one_thread(A, scheme, o->nrhs, D, X, stream);
     trine_status status = TRINE_SUCCESS;
     const rpts_stage *p = &plan->stage[stage];
-    const int pieces = p->partition / PIECE<T>;
+    const int vectors = p->partition / PER_VECTOR<T>;
     stage_of<T> s = {};
     system_of<T> coarse = {};
     s.A = A;
     s.scheme = scheme;
     s.partitions = p->partitions, s.full = p->full, s.coarse_n = p->coarse_n, s.nrhs = o->nrhs;
     s.rows = p->partition, s.last_rows = p->last_rows;
-    s.pieces_magic = ((1u << 20) + (unsigned)pieces - 1) / (unsigned)pieces;
+    s.vectors_magic = ((1u << 20) + (unsigned)vectors - 1) / (unsigned)vectors;
     s.D = D, s.X = X;
     s.lower = work, s.diag = s.lower + p->coarse_ld, s.upper = s.diag + p->coarse_ld;
     s.coarse = {s.upper + p->coarse_ld, p->coarse_ld};
