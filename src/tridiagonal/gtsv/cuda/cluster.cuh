@@ -13,7 +13,7 @@
 /** The most blocks of a cluster, and warps of a block; there always is a power of two of each. */
 constexpr int SHORT_BLOCKS = 16, SHORT_WARPS = 8;
 
-template <typename T> struct short_solve : tiled_solve<T> {
+template <typename T> struct short_solve : gtsv_solve<T> {
     const int32_t *fallback; /* flag: is_not_needed */
     int lanes;               /* that have rows */
     bool plain;              /* everything is 16-byte aligned, and bands are taken as they are */
@@ -26,7 +26,7 @@ template <typename T> __device__ __noinline__ T residual_apart(const system_of<T
 
 /** The partitions of lanes that are kept.again, from what they keep, and of those that are `apart`, from the system, to x[row][right-hand side]; by the warp. */
 template <typename T, int NR, int M>
-__device__ __noinline__ void solve_lanes_carefully(const tiled_solve<T> &s, lane_range<T> range, bool again, bool apart, careful_lane<T, NR, M> &kept, known_of<T, NR> known, T (&x)[M][NR])
+__device__ __noinline__ void solve_lanes_carefully(const gtsv_solve<T> &s, lane_range<T> range, bool again, bool apart, careful_lane<T, NR, M> &kept, known_of<T, NR> known, T (&x)[M][NR])
 {
     const auto write = [&](int i, int k, T value) { x[i][k] = value; };
     shared_leaves<T, NR, M> shared;

@@ -15,7 +15,7 @@
 /** The most blocks, in groups; the most tiles of a block. A block has a warp for each tile, and one for each group. */
 constexpr int GROUPS = 8, GROUP = 16, EXCHANGED = GROUPS * GROUP, RESIDENT_TILES = 12;
 
-template <typename T> struct resident_solve : tiled_solve<T> {
+template <typename T> struct resident_solve : gtsv_solve<T> {
     T *exchanged; /* room for two exchanges */
     int tiles;    /* of a block */
 };

@@ -4,20 +4,7 @@
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_TILE_MEMORY_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_TILE_MEMORY_CUH
 
-#include "tridiagonal/gtsv/cuda/row_elimination.cuh"
-#include "tridiagonal/common/system.cuh"
-
-/** A X = D as all kernels get it. */
-template <typename T> struct tiled_solve {
-    system_of<T> A;
-    pivoting p;
-    int64_t nrhs;
-    given_columns<T> D;
-    columns_of<T> X;
-
-    /** How many right-hand sides there are from `first` on, `most` at most. */
-    __device__ __forceinline__ int columns_from(int64_t first, int most) const { return nrhs - first < most ? (int)(nrhs - first) : most; }
-};
+#include "tridiagonal/gtsv/cuda/call.cuh"
 
 template <typename T, int NR, int M> struct tile {
     static constexpr int PER_VECTOR = 16 / sizeof(T), VECTORS = M / PER_VECTOR, ROWS = WARP * M;

@@ -7,7 +7,7 @@
 
 #include "tridiagonal/gtsv/cuda/warp_tile.cuh"
 
-template <typename T> struct two_pass : tiled_solve<T> {
+template <typename T> struct two_pass : gtsv_solve<T> {
     T *lower, *diag, *upper; /* the coarse system: rows 2t and 2t + 1 come from tile t */
     T *extra;                /* their fourth coefficients */
     columns_of<T> coarse;    /* its right-hand sides, then its solution */
