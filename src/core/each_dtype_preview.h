@@ -1,0 +1,18 @@
+/* What core/each_dtype.h defines for a template, for double: so that an editor, or a reader, can take an .inc file by itself. Templates begin with
+ *
+ *     #ifndef T
+ *     #include "core/each_dtype_preview.h"
+ *     #endif
+ *
+ * which does nothing where they are compiled. */
+#include "core/scalar.h"
+
+#define DTYPE TRINE_D
+#define T double
+#define R double
+#define FN(name) name##_preview
+#define IS_COMPLEX 0
+#define CONJ(x) (x)
+#define REAL(x) (x)
+#define IMAG(x) 0.0
+#define ABS(x) fabs(x)
