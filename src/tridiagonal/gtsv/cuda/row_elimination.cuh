@@ -1,5 +1,10 @@
 /* Rows of tridiagonal systems on the GPU: what is left of two rows without an unknown, and the unknown from one of them.
  *
+ * Who computes so: the paths by tiles (cluster.cuh, cooperative.cuh, two_pass.cuh, certified_pass.cuh) and in a single block
+ * (single_block.cu), one of which a solve on a GPU takes by default. The CPU, the GPU by stages and the small systems of batches have
+ * the arithmetic of common/partition.h, which follows the thesis. The reason for two is dependency latency: there, a row waits for a
+ * division and a pivot decision of the row before it; here it waits for neither.
+ *
  * Two rows that share an unknown leave, without it, one row; which of the two is called the pivot row changes that row by a
  * factor only. So it is formed without a division, as times_row * row + times_carried * carried with multipliers that are the
  * two coefficients scaled by one power of two (exact) into [1/2, 1): it grows as little as with partial pivoting, and the
