@@ -68,6 +68,24 @@ __device__ __noinline__ void solve_resident_carefully(const resident_solve<T> &s
 /** The rows of the identity, which stand for blocks behind the last one. */
 template <typename T, int NR> __device__ __forceinline__ rows_of<T, NR> identity_rows() { return {identity_row<T, NR>(), identity_row<T, NR>()}; }
 
+/** What is left of the blocks of the warp's group, from what all blocks have `exchanged`, to left_of.groups. By the first GROUPS warps. */
+template <typename T, int NR> __device__ __forceinline__ void join_group(pivoting p, const stored_rows<T, NR> *exchanged, resident_memory<T, NR> &left_of)
+{
+    constexpr int WORDS = sizeof(stored_rows<T, NR>) / sizeof(int4);
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x;
+    const shared_tree<T, NR, false> of_blocks = {left_of.blocks[warp], left_of.of_blocks[warp], 4, GROUP};
+    for (int i = lane; i < GROUP * WORDS; i += WARP) {
+        const int b = warp * GROUP + i / WORDS;
+        int4 *to = (int4 *)&leaf_of(left_of.blocks[warp], i / WORDS) + i % WORDS;
+        if (b < blocks) copy_async<16>(to, (const int4 *)&exchanged[b] + i % WORDS);
+        else if (i % WORDS == 0) store_rows(leaf_of(left_of.blocks[warp], i / WORDS), identity_rows<T, NR>());
+    }
+    wait_for_copies();
+    __syncwarp();
+    if (!of_blocks.join(p, NOTHING_LOST)) mark_wide(of_blocks.root());
+    if (lane == 0) leaf_of(left_of.groups, warp) = of_blocks.root();
+}
+
 template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RESIDENT_TILES) solve_resident(const __grid_constant__ resident_solve<T> s)
 {
     using tile = tile<T, NR, M>;
@@ -75,7 +93,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
     constexpr int WORDS = sizeof(stored_rows<T, NR>) / sizeof(int4);
     extern __shared__ __align__(16) unsigned char shared_memory[];
     resident_memory<T, NR> &left_of = *(resident_memory<T, NR> *)(shared_memory + s.tiles * tile::BYTES);
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, block = blockIdx.x, blocks = gridDim.x, group = block / GROUP;
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, block = blockIdx.x, group = block / GROUP;
     const bool has_tile = warp < s.tiles;
     const tile t = {(T *)(shared_memory + warp * tile::BYTES)};
     const int64_t row = (block * (int64_t)s.tiles + warp) * tile::ROWS;
@@ -114,19 +132,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
         }
         if (has_tile && !lost) find_interfaces(s.p, t, back);
         grid.sync();
-        if (warp < GROUPS) {
-            const tree of_blocks = {left_of.blocks[warp], left_of.of_blocks[warp], 4, GROUP};
-            for (int i = lane; i < GROUP * WORDS; i += WARP) {
-                const int b = warp * GROUP + i / WORDS;
-                int4 *to = (int4 *)&leaf_of(left_of.blocks[warp], i / WORDS) + i % WORDS;
-                if (b < blocks) copy_async<16>(to, (const int4 *)&exchanged[b] + i % WORDS);
-                else if (i % WORDS == 0) store_rows(leaf_of(left_of.blocks[warp], i / WORDS), identity_rows<T, NR>());
-            }
-            wait_for_copies();
-            __syncwarp();
-            if (!of_blocks.join(s.p, NOTHING_LOST)) mark_wide(of_blocks.root());
-            if (lane == 0) leaf_of(left_of.groups, warp) = of_blocks.root();
-        }
+        if (warp < GROUPS) join_group(s.p, exchanged, left_of);
         __syncthreads();
         if (warp == 0) {
             if (!of_groups.join(s.p, NOTHING_LOST)) mark_wide(of_groups.root());
