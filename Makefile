@@ -2,8 +2,9 @@
 #   make demo                       install what is missing, build, write a 3-D elasticity problem, solve it twice
 #   make demo MATRIX=file.mtx.gz    the same with your own matrix
 #   make check                      the demo; then build and run every test: sanitized, then optimized as the release preset has it
-#   make check-full                 the same, then every real matrix, ten minutes of each fuzz target, and the GPU tests under
-#                                   compute-sanitizer where there is a GPU
+#   make check-full                 the same, then the ABI against the one that is kept, every real matrix, ten minutes of each fuzz
+#                                   target, and the GPU tests under compute-sanitizer where there is a GPU
+#   make docs                       build the documents as web pages, with the interface and all benchmarks: build/docs/index.html
 #   make clean
 # Further settings: JOBS=8 (build and test processes), CMAKE_FLAGS="-DTRINE_CUDA=OFF".
 JOBS ?= $(shell nproc)
@@ -14,12 +15,12 @@ export CMAKE_GENERATOR ?= Ninja
 # Where no GPU will run them, kernels are only compiled, and the optimizing compiler would take half of the build.
 QUICK_KERNELS = $(shell nvidia-smi -L >/dev/null 2>&1 && echo OFF || echo ON)
 
-.PHONY: deps demo check check-full clean
+.PHONY: deps demo check check-full docs clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
 deps:
-	@tools/install-deps
+	@tools/install-deps --build
 
 # What runs here: kernels for the GPU that is there, or none.
 DEMO_CUDA = $(shell nvidia-smi -L >/dev/null 2>&1 && echo -DCMAKE_CUDA_ARCHITECTURES=native || echo -DTRINE_CUDA=OFF)
@@ -30,6 +31,7 @@ demo: deps
 	@tools/demo build/demo $(MATRIX)
 
 check: demo
+	@tools/install-deps
 	cmake --preset debug
 	cmake --build --preset debug --parallel $(JOBS)
 	tools/run-tests build/debug $(JOBS)
@@ -44,6 +46,8 @@ check: demo
 	tools/run-tests build/check $(JOBS)
 
 check-full: check
+	tools/install-deps --full
+	JOBS=$(JOBS) tests/abi/check || [ $$? -eq 77 ]
 	tools/run-fuzz 600 $(JOBS)
 	tools/solve-all --trine build/check/bin/trine --limit 10 --output build/solve-all.md
 	tools/gpu-test --check
@@ -51,6 +55,10 @@ check-full: check
 	    set -e; tools/solve-all --trine build/check/bin/trine --device cuda --limit 10 --output build/solve-all-cuda.md; \
 	    tools/gpu-test --build-dir build/check --sanitize --only .; \
 	else echo "skipped: real matrices and compute-sanitizer on a GPU: there is none"; fi
+
+docs:
+	@tools/install-deps --docs
+	docs/site/build --install build/docs
 
 clean:
 	rm -rf build

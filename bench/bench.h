@@ -23,9 +23,6 @@ void *bench_alloc(trine_context ctx, int64_t count, size_t size, bool cleared);
 #define CALLOC(ctx, p, count) (((p) = bench_alloc((ctx), (count), sizeof *(p), true)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY)
 
 static inline bool is_complex(trine_dtype t) { return t == TRINE_C || t == TRINE_Z; }
-static inline bool is_single(trine_dtype t) { return t == TRINE_S || t == TRINE_C; }
-/** 2^-23 for S and C, 2^-52 for D and Z: the unit of errors. */
-static inline double precision_eps(trine_dtype t) { return is_single(t) ? 0x1p-23 : 0x1p-52; }
 
 /* --------------------------------------------------------------------- run */
 
@@ -214,22 +211,49 @@ trine_status bench_problem_poison(bench *b, bench_problem *p, bool finite);
 trine_status bench_problem_check(bench *b, bench_problem *p, bench_check *found);
 void bench_problem_free(bench *b, bench_problem *p);
 
-/* ----------------------------------------------------------------- solvers */
+/* ------------------------------------------------------------------ solves */
 
-/** A triangular solver to be compared. TRINE_ERR_NOT_BUILT and TRINE_ERR_UNSUPPORTED from create or analyse: the record is
- *  skipped, with trine_last_error as the reason. */
+/** What is timed, of trine and of every peer: op(A)^-1 as an operator, on the vectors of a problem. Zeroed: nothing. */
+typedef struct {
+    trine_op op;
+    trine_transpose trans;     /* X := trans(op) B solves the problem */
+    const trine_dense *B, *X;
+    trine_exec exec;           /* the work, so that no solve allocates */
+} bench_solve;
+/** Make the work of a solve whose other members are set. A failure is followed by bench_solve_end as well. */
+trine_status bench_solve_begin(bench_solve *s);
+/** A bench_call: one solve. */
+trine_status bench_solve_once(void *solve);
+void bench_solve_end(bench_solve *s);
+
+/** A library's own solve X := op(A)^-1 B, for these vectors alone. */
+typedef struct {
+    const char *impl;
+    trine_dtype dtype;
+    trine_transpose op;
+    const trine_dense *B, *X;
+    bench_call call;
+    void *self;
+} bench_peer_solve;
+/** As an operator. It costs a solve a few checks beside the call; *peer is copied, peer->self has to outlive it. */
+trine_status bench_peer_as_op(bench *b, const bench_peer_solve *peer, trine_op *op);
+
+/* ----------------------------------------------------------------- set-up */
+
+/** How triangular solves by a library are set up: the phases before the first solve, which are timed too. TRINE_ERR_NOT_BUILT and
+ *  TRINE_ERR_UNSUPPORTED: the record is skipped, with trine_last_error as the reason. */
 typedef struct {
     const char *impl;
     trine_status (*create)(bench *b, const bench_problem *p, const char *method, void **self);
     trine_status (*reset)(void *self);   /* forget the analysis, keep what create allocated */
     trine_status (*analyse)(void *self);
     trine_status (*numeric)(void *self); /* values replaced, no new analysis; NULL: it cannot */
-    trine_status (*solve)(void *self);
-    const char *(*chosen)(void *self);   /* what runs */
-    void (*describe)(void *self, bench_record *r); /* what else is known of it; may be NULL */
-    void (*destroy)(void *self);
-    trine_status (*examine)(void *self, bench_record *r); /* measure what the sweep wants besides; may be NULL */
-} bench_solver;
+    /** What solves, after these. *trans is the problem's op, unless the operator has the triangle in another way. */
+    trine_status (*as_op)(void *self, trine_op *op, trine_transpose *trans);
+    void (*describe)(void *self, bench_record *r); /* what ran (r->chosen), and what else is known of it */
+    void (*destroy)(void *self);                   /* after the operator */
+    trine_status (*examine)(void *self, bench_solve *solve, bench_record *r); /* measure what the sweep wants besides; may be NULL */
+} bench_setup;
 /** libcusparse, opened once; TRINE_ERR_NOT_BUILT if there is none. */
 trine_status bench_cusparse_library(void **library);
 /* compare.c */
@@ -242,7 +266,7 @@ void bench_print_heading(bench *b, const bench_problem *p);
 void bench_describe_problem(bench_record *r, const bench_problem *p);
 void bench_describe_structure(bench_record *r, const bench_problem *p);
 
-extern const bench_solver bench_solver_trine, bench_solver_supernodal, bench_solver_basic, bench_solver_cusparse, bench_solver_mkl, bench_solver_cholmod, bench_solver_superlu;
+extern const bench_setup bench_setup_trine, bench_setup_supernodal, bench_setup_basic, bench_setup_cusparse, bench_setup_mkl, bench_setup_cholmod, bench_setup_superlu;
 
 #ifdef __cplusplus
 }

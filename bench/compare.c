@@ -4,15 +4,16 @@
 
 #include "bench.h"
 
-static const bench_solver *const peers[] = {&bench_solver_cusparse, &bench_solver_mkl, &bench_solver_cholmod, &bench_solver_superlu};
+static const bench_setup *const peers[] = {&bench_setup_cusparse, &bench_setup_mkl, &bench_setup_cholmod, &bench_setup_superlu};
 
 enum { SLOW = 10 /* ms: of such a solve the host's part is nothing */ };
 enum { MOST_SOLVERS = 32, MOST_PEERS = sizeof peers / sizeof *peers };
 
 /** One solver on one problem. */
 typedef struct {
-    const bench_solver *kind;
-    void *self;
+    const bench_setup *kind;
+    void *self;        /* of kind */
+    bench_solve solve;
     bench_record record;
     bool is_peer;
     double ratio; /* the peer's time over this one's */
@@ -64,7 +65,7 @@ static trine_status measure_solves(bench *b, const bench_problem *p, entry *e, b
 {
     const int reps = b->reps;
     b->reps = calls_of(b, p, e->is_peer);
-    const trine_status status = bench_measure(b, e->kind->solve, e->self, time);
+    const trine_status status = bench_measure(b, bench_solve_once, &e->solve, time);
     b->reps = reps;
     return status;
 }
@@ -75,7 +76,7 @@ static trine_status measure_in_a_row(bench *b, const bench_problem *p, entry *e)
     bench_time time;
     b->reps = calls_of(b, p, e->is_peer);
     if (b->reps > 11) b->reps = 11;
-    const trine_status status = bench_measure_in_a_row(b, e->kind->solve, e->self, &time);
+    const trine_status status = bench_measure_in_a_row(b, bench_solve_once, &e->solve, &time);
     b->reps = reps;
     if (!status) bench_record_add_number(&e->record, "in_a_row_ms", e->in_a_row_ms = time.median);
     return status;
@@ -93,15 +94,17 @@ static trine_status measure(bench *b, bench_problem *p, entry *e)
     } else {
         TRY(measure_setup(b, p, e));
     }
+    e->solve = (bench_solve){.trans = p->op, .B = &p->B, .X = &p->X};
+    TRY(e->kind->as_op(e->self, &e->solve.op, &e->solve.trans));
+    TRY(bench_solve_begin(&e->solve));
     TRY(bench_problem_poison(b, p, e->is_peer)); /* MKL multiplies what X holds by 0: NaN would stay NaN */
-    TRY(e->kind->solve(e->self));
+    TRY(bench_solve_once(&e->solve));
     TRY(check_result(b, p, &first));
     e->record.error = first.error;
     bench_record_add_number(&e->record, "normwise", first.normwise);
     bench_record_add_number(&e->record, "difference", first.difference);
-    e->record.chosen = e->kind->chosen(e->self);
-    if (e->kind->describe) e->kind->describe(e->self, &e->record);
-    if (b->sweep && e->kind->examine) TRY(e->kind->examine(e->self, &e->record));
+    e->kind->describe(e->self, &e->record);
+    if (b->sweep && e->kind->examine) TRY(e->kind->examine(e->self, &e->solve, &e->record));
 
     TRY(measure_solves(b, p, e, &time));
     e->record.solve_ms = time.median;
@@ -110,7 +113,7 @@ static trine_status measure(bench *b, bench_problem *p, entry *e)
     if (b->device.space == TRINE_DEVICE && !b->wall_only && e->record.solve_ms < SLOW) TRY(measure_in_a_row(b, p, e));
     if (!b->solves_only) { /* once more: the last of many solves on one plan must be as right as the first */
         TRY(bench_problem_poison(b, p, e->is_peer));
-        TRY(e->kind->solve(e->self));
+        TRY(bench_solve_once(&e->solve));
         TRY(check_result(b, p, &last));
         if (!(last.error <= first.error)) e->record.error = last.error; /* a NaN stays */
     }
@@ -136,8 +139,8 @@ static trine_status measure_ratios(bench *b, const bench_problem *p, entry *entr
     for (int i = 0; i < count; i++)
         if (!entries[i].is_peer && entries[i].record.status == BENCH_OK) members[n++] = &entries[i];
     for (int i = 0; i < n; i++) {
-        calls[i] = members[i]->kind->solve;
-        selves[i] = members[i]->self;
+        calls[i] = bench_solve_once;
+        selves[i] = &members[i]->solve;
     }
     b->reps = calls_of(b, p, true);
     TRY(ALLOC(b->ctx, times, (int64_t)n * b->reps));
@@ -261,9 +264,9 @@ static int add_methods(const bench *b, entry *entries)
     int count = 0;
     for (int i = 0; i < b->methods.count && count < MOST_SOLVERS - MOST_PEERS; i++) {
         const char *method = b->methods.item[i];
-        entries[count++] = (entry){.kind = strncmp(method, "supernodal", 10) == 0 ? &bench_solver_supernodal
-                                           : strcmp(method, "basic") == 0         ? &bench_solver_basic
-                                                                                  : &bench_solver_trine,
+        entries[count++] = (entry){.kind = strncmp(method, "supernodal", 10) == 0 ? &bench_setup_supernodal
+                                           : strcmp(method, "basic") == 0         ? &bench_setup_basic
+                                                                                  : &bench_setup_trine,
                                    .record.method = method};
     }
     return count;
@@ -276,11 +279,11 @@ static int add_peers(const bench *b, const bench_problem *p, entry *entries)
 {
     int count = 0;
     for (int i = 0; i < MOST_PEERS; i++) {
-        const bool gpu = peers[i] == &bench_solver_cusparse, all = b->peers.count == 0;
+        const bool gpu = peers[i] == &bench_setup_cusparse, all = b->peers.count == 0;
         if (!is_listed(&b->peers, peers[i]->impl)) continue;
         if (all && gpu != (b->device.space == TRINE_DEVICE)) continue;
-        if (all && peers[i] == &bench_solver_cholmod && !has_panels(p, false)) continue;
-        if (all && peers[i] == &bench_solver_superlu && !has_panels(p, true)) continue;
+        if (all && peers[i] == &bench_setup_cholmod && !has_panels(p, false)) continue;
+        if (all && peers[i] == &bench_setup_superlu && !has_panels(p, true)) continue;
         const char *routine = gpu ? (p->nrhs == 1 ? "spsv" : "spsm") : (p->nrhs == 1 ? "trsv" : "trsm");
         entries[count] = (entry){.kind = peers[i], .is_peer = true, .record.method = routine};
         for (int k = 0; k < n_kept; k++)
@@ -288,6 +291,12 @@ static int add_peers(const bench *b, const bench_problem *p, entry *entries)
         count++;
     }
     return count;
+}
+
+static void destroy_entry(entry *e)
+{
+    bench_solve_end(&e->solve);
+    if (e->self) e->kind->destroy(e->self);
 }
 
 static void run_entry(bench *b, const char *suite, bench_problem *p, entry *e)
@@ -316,16 +325,13 @@ trine_status bench_compare(bench *b, const char *suite, bench_problem *p)
     for (int i = 0; i < count; i++) TRY(finish(b, p, &entries[i]));
 done:
     for (int i = 0; i < count; i++)
-        if (entries[i].self && !entries[i].is_peer) entries[i].kind->destroy(entries[i].self);
+        if (!entries[i].is_peer) destroy_entry(&entries[i]);
     return status;
 }
 
 void bench_compare_end(void)
 {
-    while (n_kept) {
-        entry *e = &kept[--n_kept];
-        if (e->self) e->kind->destroy(e->self);
-    }
+    while (n_kept) destroy_entry(&kept[--n_kept]);
 }
 
 double bench_compare_checking_seconds(void)

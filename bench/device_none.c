@@ -27,7 +27,7 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     *self = NULL;
     return bench_device_open(b);
 }
-const bench_solver bench_solver_cusparse = {.impl = "cusparse", .create = create};
+const bench_setup bench_setup_cusparse = {.impl = "cusparse", .create = create};
 
 static trine_status create_tridiag(const tridiag_problem *p, const char *method, void **self)
 {

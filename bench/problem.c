@@ -359,7 +359,7 @@ trine_status bench_problem_check(bench *b, bench_problem *p, bench_check *found)
                                        p->X.layout == TRINE_ROWMAJOR ? 1 : p->X.ld, p->reference);
     for (int64_t i = 0; i < p->n; i++)
         if (T.offsets[i + 1] - T.offsets[i] > longest) longest = T.offsets[i + 1] - T.offsets[i];
-    found->bound = 4 * (double)(longest + 4) * precision_eps(p->dtype);
+    found->bound = 4 * (double)(longest + 4) * trine_dtype_eps(p->dtype);
     memcpy(p->checked_x, p->host_x, vector_bytes(p));
     p->checked = *found;
     p->has_checked = true;

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Make docs/benchmarks.md, its pages and their plots (docs/benchmarks/), and the marked tables of other documents, from bench/results/*.jsonl.
+"""Tables and plots from bench/results/*.jsonl.
 
-    bench/report.py [--results bench/results] [--out docs]
+    bench/report.py                  what git tracks: docs/benchmarks.md, README's plots, the marked tables of documents
+    bench/report.py --check          is that what the records say? Writes nothing
+    bench/report.py --site FOLDER    FOLDER/benchmarks.md with a page a suite and device and all plots in FOLDER/benchmarks
 
-Of several records of one measurement (same suite, device, problem, solver and method) the last in its file counts. Nothing
-in the pages is typed by hand; numbers that are not in the records are not in the pages. Python standard library only.
+`--results` names another folder of records, `--docs` another one of documents. Of several records of one measurement (same suite,
+device, problem, solver and method) the last in its file counts. Nothing in the pages is typed by hand; numbers that are not in
+the records are not in the pages. Python standard library only.
 """
 import argparse
 import json
 import pathlib
+import re
 
 from report_direct import direct_section, figure_17
 from report_documents import fill
@@ -88,23 +92,14 @@ def section(suite, device, records, save):
     return text + trouble(records)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench/results")
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs")
-    arguments = parser.parse_args()
-    groups = load(arguments.results)
-    if not groups:
-        raise SystemExit(f"report.py: no records in {arguments.results}")
-    folder = arguments.out / "benchmarks"
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in list(folder.glob("*.svg")) + list(folder.glob("*.md")):
-        old.unlink()
+def make_pages(groups):
+    """The pages (name -> Markdown) and the plots (stem -> SVG)."""
+    plots = {}
 
     def save(stem, svg):
         if svg is None:
             return ""
-        (folder / f"{stem}.svg").write_text(svg, encoding="utf-8")
+        plots[stem] = svg
         return f"![{stem}]({stem}.svg)\n\n"
 
     pages = {}  # name -> what its numbers are, its text
@@ -116,15 +111,52 @@ def main():
     for device in unique(device for _, device in groups):
         sweeps = [r for (suite, d), records in groups.items() if d == device and suite in ("sptrsv", "sptrsm") for r in records if r.get("sweep")]
         pages[f"liu2017-{device}"] = TRIANGULAR, paper_section(device, sweeps, save)
-    pages = {name: page for name, page in pages.items() if page[1]}
-    for name, (about, text) in pages.items():
+
+    def page(about, text):
         title, body = text.split("\n", 1)
-        (folder / f"{name}.md").write_text(f"{title}\n\n" + f"[All benchmarks](../benchmarks.md). {about}".rstrip() + f"\n{body.rstrip()}\n", encoding="utf-8")
-    plots = {path.stem for path in folder.glob("*.svg")}
-    titles = {name: text.split("\n", 1)[0].removeprefix("# ") for name, (_, text) in pages.items()}
-    (arguments.out / "benchmarks.md").write_text(summary(groups, titles, plots), encoding="utf-8")
-    fill(sorted(arguments.out.glob("*.md")) + ([ROOT / "README.md"] if arguments.out.resolve() == ROOT / "docs" else []), groups, plots)
-    print(f"{arguments.out / 'benchmarks.md'}: {sum(map(len, groups.values()))} records, {len(pages)} pages, {len(plots)} plots")
+        return f"{title}\n\n" + f"[All benchmarks](../benchmarks.md). {about}".rstrip() + f"\n{body.rstrip()}\n"
+
+    return {name: page(about, text) for name, (about, text) in pages.items() if text}, plots
+
+
+def tracked_files(docs, groups, pages, plots):
+    """path -> text of all that git tracks: the summary, README's plots, documents with their tables filled in."""
+    readme = docs.parent / "README.md"
+    documents = [path for path in sorted(docs.rglob("*.md")) if docs / "notes" not in path.parents] + ([readme] if readme.exists() else [])
+    files = fill(documents, groups)
+    shown = re.findall(r"\]\(docs/benchmarks/([\w-]+)\.svg\)", files[readme]) if readme in files else []
+    shown = [stem for stem in shown if stem in plots]
+    files.update({docs / "benchmarks" / f"{stem}.svg": plots[stem] for stem in shown})
+    files[docs / "benchmarks.md"] = summary(groups, pages, shown, False)
+    return files
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench/results")
+    parser.add_argument("--docs", type=pathlib.Path, default=ROOT / "docs")
+    parser.add_argument("--site", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    groups = load(arguments.results)
+    if not groups:
+        raise SystemExit(f"report.py: no records in {arguments.results}")
+    pages, plots = make_pages(groups)
+    if arguments.site:
+        files = {arguments.site / "benchmarks" / f"{stem}.svg": svg for stem, svg in plots.items()}
+        files.update({arguments.site / "benchmarks" / f"{name}.md": text for name, text in pages.items()})
+        files[arguments.site / "benchmarks.md"] = summary(groups, pages, plots, True)
+    else:
+        files = tracked_files(arguments.docs, groups, pages, plots)
+    old = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if arguments.check:
+        if old:
+            raise SystemExit("report.py: not what the records say: " + ", ".join(str(path) for path in old) + "; run bench/report.py")
+        return
+    for path in old:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(files[path], encoding="utf-8")
+    print(f"{arguments.site or arguments.docs}: {sum(map(len, groups.values()))} records, {len(pages)} pages, {len(plots)} plots; {len(old)} files written")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ replaced by the table of that name, from the records. A table whose records are 
 import re
 
 from report_plots import DTYPES, ok, short, table, unique
+from report_summary import headlines
 from report_tridiagonal import power
 
 MARKED = re.compile(r"(<!-- record: ([\w-]+) -->\n?).*?(<!-- end of record -->)", re.S)
@@ -67,19 +68,6 @@ def columns(gpu):
     return table(["rows", "S", "gtsv2", "times as fast", "D", "gtsv2", "times as fast"], lines) if lines else ""
 
 
-def kernels(gpu):
-    wanted = ("copy kernel", "reduce", "reduce: only read", "substitute", "substitute: only move")
-    rates = {(r["dtype"], r["n"], r["method"]): r["gbs"] for r in gpu.all if r["problem"] == "kernel"}
-    lines = [[power(n), DTYPES[t]] + [short(rates.get((t, n, m)), 4) for m in wanted] for n in (2 ** 20, 2 ** 24, 2 ** 26) for t in PRECISIONS if (t, n, "reduce") in rates]
-    return table(["rows", "precision", *wanted], lines) if lines else ""
-
-
-def cyclic(gpu):
-    lines = [[power(n)] + [short(gpu.us(problem, t, n, way)) for t in PRECISIONS for problem, way in (("final stage, cyclic", "auto"), ("final stage", "auto"), ("final stage, cyclic", "stages"))]
-             for n in gpu.sizes("final stage, cyclic")]
-    return table(["rows"] + [f"{t}, {what}" for t in "SD" for what in ("cyclic", "not cyclic", "cyclic, by stages")], lines) if lines else ""
-
-
 def cpu_sizes(cpu):
     lines = []
     for t in PRECISIONS:
@@ -88,17 +76,6 @@ def cpu_sizes(cpu):
             if n.bit_length() % 2 == 1 and n >= 2 ** 12 and peer and one:
                 lines.append([DTYPES[t], power(n), short(peer / 1e3), short(one / 1e3), short(two / 1e3), faster(peer, one, 2), faster(peer, two, 2)])
     return table(["precision", "n", "LAPACK", "trine, 1 thread", "2 threads", "1 thread faster by", "2 threads"], lines) if lines else ""
-
-
-def workspace(gpu, cpu):
-    def percent(records, t, n, method, problem="gtsv", nrhs=1):
-        record = records.get(problem, t, n, method, nrhs=nrhs)
-        return short(100 * record["work_bytes"] / ({"s": 4, "d": 8}[t] * n * (nrhs + 3))) if record else "-"
-
-    lines = [[power(n), percent(gpu, "s", n, "auto"), percent(gpu, "d", n, "auto"), percent(gpu, "s", n, "auto", "32 right-hand sides", 32),
-              percent(gpu, "d", n, "auto", "32 right-hand sides", 32), percent(cpu, "s", n, "auto"), percent(cpu, "d", n, "auto"), percent(gpu, "d", n, "gtsv2")]
-             for n in gpu.sizes("gtsv") if n.bit_length() % 2 == 1]
-    return table(["rows", "GPU, S", "D", "S, n_r = 32", "D, n_r = 32", "CPU, S", "D", "gtsv2, D"], lines) if lines else ""
 
 
 def batches(gpu):
@@ -155,11 +132,6 @@ def applications(groups, device):
     return table(["matrix", "LAPACK gbsv", "GPU", "CPU"], lines) if lines else ""
 
 
-def headline(gpu):
-    own, peer = (gpu.us("gtsv", "d", 2 ** 24, method) for method in ("auto", "gtsv2"))
-    return f"{faster(peer, own)}: {own / 1e3:.2f} ms" if own and peer else ""
-
-
 def sparse(gpu):
     methods = ("csc2dense", "csc2csc", "auto", "gtsv2")
     lines = [[DTYPES[t], power(n)] + [short(gpu.us("sparse", t, n, m, nrhs=128)) for m in methods] for t in PRECISIONS for n in gpu.sizes("sparse", 128)]
@@ -192,43 +164,18 @@ def pentadiagonal(gpu):
     return table(["", "8", "64", "512", "4096, one"], lines) if "-" not in lines[1] else ""
 
 
-FIGURES = [
-    ("12, left", "reduction and substitution with and without arithmetic, a copy kernel", ["figure12-kernels"]),
-    ("12, right", "one right-hand side beside gtsv2 and gtsv2_nopivot; as a part of the copy", ["figure12", "figure12-copy"]),
-    ("13", "the ends of the solve by stages: fused, one thread, down to two rows, partitions chosen for each stage or not", ["figure13", "figure13-speedup"]),
-    ("13, cyclic", "the same of cyclic systems", ["figure13-cyclic", "figure13-cyclic-speedup"]),
-    ("14", "32 right-hand sides beside gtsv2 and gtsv2_nopivot", ["figure14"]),
-    ("15", "1 to 64 right-hand sides, dense and sparse, beside gtsv2", ["figure15", "figure15-rows", "figure15-sparse"]),
-    ("(12)", "partitions of 16 to 64 rows, 1 and 32 right-hand sides", ["partitions", "partitions-32"]),
-    ("16", "blocks of 2, 3 and 4: bgtsv and bgtfs, 1 to 64 right-hand sides", ["figure16-2", "figure16-3", "figure16-4"]),
-    ("17", "bgtf beside bgtfs", ["figure17"]),
-    ("18", "bands: kl = ku = 1 to 4 beside LAPACK's gbsv; pentadiagonal ones beside gpsvInterleavedBatch and ILU(0) too", ["figure18", "figure18-pentadiagonal"]),
-    ("19", "csc2csc and csc2dense, 128 sparse right-hand sides", ["figure19"]),
-]
-
-
-def figures(plots, device):
-    lines = []
-    for number, what, stems in FIGURES:
-        of_type = {t: [f"tridiag-{device}-{t}-{stem}" for stem in stems if f"tridiag-{device}-{t}-{stem}" in plots] for t in PRECISIONS}
-        if any(of_type.values()):
-            lines.append([number, what] + [", ".join(f"[{stem.split('-', 3)[-1].removeprefix('figure')}](benchmarks/{stem}.svg)" for stem in of_type[t]) for t in PRECISIONS])
-    return table(["figure", "what", "single", "double"], lines) if lines else ""
-
-
-def fill(paths, groups, plots):
-    """Put the tables into these documents."""
-    devices = unique(device for _, device in groups)
-    device = next((d for d in devices if not d.startswith("cpu")), "")
+def fill(paths, groups):
+    """path -> text of these documents with their tables filled in."""
+    device = next((d for d in unique(device for _, device in groups) if not d.startswith("cpu")), "")
     gpu, cpu = Records(groups, device), Records(groups, "cpu-2t")
-    tables = {"thesis-figures": figures(plots, device), "gtsv-sizes": sizes(gpu), "gtsv-passes": passes(gpu), "gtsv-columns": columns(gpu), "gtsv-kernels": kernels(gpu),
-              "gtsv-cyclic": cyclic(gpu), "gtsv-cpu": cpu_sizes(cpu), "gtsv-batches": batches(gpu), "sparse-right-hand-sides": sparse(gpu), "blocks": blocks(gpu),
-              "pentadiagonal": pentadiagonal(gpu), "gtsv-workspace": workspace(gpu, cpu), "gtsv-headline": headline(gpu),
+    tables = {"gtsv-sizes": sizes(gpu), "gtsv-passes": passes(gpu), "gtsv-columns": columns(gpu),
+              "gtsv-cpu": cpu_sizes(cpu), "gtsv-batches": batches(gpu), "sparse-right-hand-sides": sparse(gpu), "blocks": blocks(gpu),
+              "pentadiagonal": pentadiagonal(gpu), "headlines": headlines(groups),
               "errors-without-digits": no_digits(groups, device), "errors-of-determinants": determinants(groups, device), "errors-of-applications": applications(groups, device)}
+    texts = {}
     for path in paths:
         text = path.read_text(encoding="utf-8")
         for name in (m[2] for m in MARKED.finditer(text) if m[2] not in tables):
             raise SystemExit(f"report.py: {path} asks for table \"{name}\", which there is not")
-        filled = MARKED.sub(lambda m: m[1] + tables[m[2]] + m[3] if tables[m[2]] else m[0], text)
-        if filled != text:
-            path.write_text(filled, encoding="utf-8")
+        texts[path] = MARKED.sub(lambda m: m[1] + tables[m[2]] + m[3] if tables[m[2]] else m[0], text)
+    return texts

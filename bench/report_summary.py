@@ -31,27 +31,66 @@ def ratios_of_auto(records):
     return groups
 
 
-def summary(groups, titles, plots):
-    """titles: page -> its title; plots: the stems of all plots that were drawn."""
+def plain_of(records):
+    return [r for r in records if not r.get("sweep") or r["sweep"] == "spd"]
+
+
+def headlines(groups):
+    """README's table: what auto makes of each peer, on a GPU and on two cores. A row whose records are not there is left out."""
+    def row(title, suite, device, peer, mean, parts):
+        """parts: what of ratios_of_auto -> its name in the row."""
+        ratios = ratios_of_auto(plain_of(groups.get((suite, device), [])))
+        values = [list(ratios.get((what, peer), {}).values()) for what in parts]
+        if not all(values):
+            return []
+        means = ", ".join(f"{mean(v):.1f} {name}".rstrip() for v, name in zip(values, parts.values()))
+        name = {harmonic_mean: "harmonic", geometric_mean: "geometric"}[mean]
+        return [[title.format(len(values[0])), f"{means} ({name} {'means' if len(parts) > 1 else 'mean'}; least {min(map(min, values)):.2f})"]]
+
+    gpu = next((device for _, device in groups if not device.startswith("cpu")), "")
+    rows = row("triangular solve, one right-hand side, {} matrices", "sptrsv", gpu, "cusparse", harmonic_mean,
+               {"forward, the eleven": "forward", "backward, the eleven": "backward"})
+    rows += row("triangular solve forward, several right-hand sides, {} matrices", "sptrsm", gpu, "cusparse", geometric_mean,
+                {f"forward, {n} right-hand sides": f"with {n}" for n in (8, 32, 64)})
+    rows += row("with Cholesky and LU factors as dense panels, {} factors", "supernodal", gpu, "cusparse", geometric_mean, {"L": "for L", "L^T": "for L^T"})
+    rows += row("tridiagonal with pivoting, 2^24 rows and more", "tridiag", gpu, "cusparse gtsv2", geometric_mean,
+                {f"gtsv, {t}, 2^24 rows and more": t for t in ("single", "double")})
+    cpu = "cpu-2t"
+    here = row("triangular solve beside MKL, one right-hand side, {} matrices", "sptrsv", cpu, "mkl", geometric_mean, {"forward": "forward", "backward": "backward"})
+    for peer, name in (("cholmod", "CHOLMOD"), ("superlu", "SuperLU")):
+        here += row(f"whole solve with the factors of {name}, {{}} matrices", "direct", cpu, peer, geometric_mean, {"both": ""})
+    if not rows or not here:
+        return ""
+    text = table([f"on {'an H200' if gpu == 'h200' else gpu}, beside cuSPARSE", "times as fast"], rows + [["**on two cores**", ""]] + here)
+    return text.replace("--:", "---")
+
+
+def summary(groups, pages, plots, links):
+    """pages: name -> Markdown of it; plots: the stems of those that may be shown; links: to the pages, or their names alone."""
+    titles = {name: text.split("\n", 1)[0].removeprefix("# ") for name, text in pages.items()}
+
+    def link(page, title):
+        return f"[{title}](benchmarks/{page}.md)" if links else title
+
     text = ("# Benchmarks\n\nMade by `bench/report.py` from `bench/results/*.jsonl`, which `trine-bench` writes; the keys are described in\n"
-            "`bench/schema.json`. A ratio is the peer's time over trine's, both from one run.\n\n")
+            "`bench/schema.json`. A ratio is the peer's time over trine's, both from one run.\n")
+    text += "\n" if links else "`make docs` makes a page with every number and plots for each of these solves, in `build/docs`.\n\n"
     for device in sorted(unique(device for _, device in groups), key=lambda d: d.startswith("cpu")):
         rows = []
         for (suite, d), records in groups.items():
             page = f"{suite}-{device}"
             if d != device or page not in titles:
                 continue
-            plain = [r for r in records if not r.get("sweep") or r["sweep"] == "spd"]
-            for (what, peer), ratios in ratios_of_auto(plain).items():
+            for (what, peer), ratios in ratios_of_auto(plain_of(records)).items():
                 values, least = list(ratios.values()), min(ratios, key=ratios.get)
-                rows.append([f"[{titles[page].rsplit(':', 1)[0]}](benchmarks/{page}.md)", what, NAMES.get(peer, peer.replace("cusparse", "cuSPARSE")), len(values),
+                rows.append([link(page, titles[page].rsplit(":", 1)[0]), what, NAMES.get(peer, peer.replace("cusparse", "cuSPARSE")), len(values),
                              short(geometric_mean(values)), short(harmonic_mean(values)), f"{short(ratios[least])} (`{least}`)"])
         text += f"## {device}\n\n"
         if rows:
             text += table(["solve", "which", "peer", "problems", "times as fast, geometric mean", "harmonic mean", "least"], rows) + "\n"
-        links = [f"[{title}](benchmarks/{page}.md)" for page, title in titles.items() if page.endswith(f"-{device}")]
-        text += f"Pages: {'; '.join(links)}.\n\n" if links else ""
+        here = [link(page, title) for page, title in titles.items() if page.endswith(f"-{device}")]
+        text += f"Pages: {'; '.join(here)}.\n\n" if here else ""
         for stem in (name.format(device) for name in SHOWN):
             text += f"![{stem}](benchmarks/{stem}.svg)\n\n" if stem in plots else ""
-    others = [f"[{title}](benchmarks/{page}.md)" for page, title in titles.items() if not any(page.endswith(f"-{device}") for _, device in groups)]
-    return text + (f"Across devices: {'; '.join(others)}.\n" if others else "")
+    others = [link(page, title) for page, title in titles.items() if not any(page.endswith(f"-{device}") for _, device in groups)]
+    return (text + (f"Across devices: {'; '.join(others)}.\n" if others else "")).rstrip() + "\n"

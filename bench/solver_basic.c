@@ -102,10 +102,11 @@ static trine_status solve(void *self)
     return TRINE_SUCCESS;
 }
 
-static const char *chosen(void *self)
+static trine_status as_op(void *self, trine_op *op, trine_transpose *trans)
 {
-    (void)self;
-    return "levelset-barrier";
+    solver *s = self;
+    const bench_problem *p = s->p;
+    return bench_peer_as_op(s->b, &(bench_peer_solve){"basic", p->dtype, *trans, &p->B, &p->X, solve, s}, op);
 }
 
 static void describe(void *self, bench_record *r)
@@ -115,7 +116,8 @@ static void describe(void *self, bench_record *r)
     s->measuring = 1;
     for (int i = 0; i < SOLVES; i++) solve(s);
     s->measuring = 0;
+    r->chosen = "levelset-barrier";
     bench_record_add_number(r, "synchronization", s->synchronization / s->total);
 }
 
-const bench_solver bench_solver_basic = {"basic", create, reset, analyse, NULL, solve, chosen, describe, destroy, NULL};
+const bench_setup bench_setup_basic = {"basic", create, reset, analyse, NULL, as_op, describe, destroy, NULL};

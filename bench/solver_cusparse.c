@@ -126,7 +126,7 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     s->p = p;
     s->type = types[p->dtype];
     s->op = p->op == TRINE_T ? CUSPARSE_OPERATION_TRANSPOSE : p->op == TRINE_H ? CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
-    if (is_single(p->dtype)) s->one.s[0] = 1;
+    if (p->dtype == TRINE_S || p->dtype == TRINE_C) s->one.s[0] = 1;
     else s->one.d[0] = 1;
     TRY(SPARSE(Create, &s->handle));
     TRY(SPARSE(SetStream, s->handle, (cudaStream_t)b->stream));
@@ -224,12 +224,19 @@ static trine_status solve(void *self)
                               CUSPARSE_SPSM_ALG_DEFAULT, s->sm);
 }
 
-static const char *chosen(void *self) { return single(self) ? "spsv" : "spsm"; }
+static trine_status as_op(void *self, trine_op *op, trine_transpose *trans)
+{
+    solver *s = self;
+    const bench_problem *p = s->p;
+    return bench_peer_as_op(s->b, &(bench_peer_solve){"cuSPARSE", p->dtype, *trans, &p->B, &p->X, solve, s}, op);
+}
 
 static void describe(void *self, bench_record *r)
 {
-    bench_record_add_number(r, "plan_bytes", (double)((solver *)self)->buffer_bytes);
-    bench_record_add_text(r, "version", ((solver *)self)->version);
+    solver *s = self;
+    r->chosen = single(s) ? "spsv" : "spsm";
+    bench_record_add_number(r, "plan_bytes", (double)s->buffer_bytes);
+    bench_record_add_text(r, "version", s->version);
 }
 
-const bench_solver bench_solver_cusparse = {"cusparse", create, reset, analyse, numeric, solve, chosen, describe, destroy, NULL};
+const bench_setup bench_setup_cusparse = {"cusparse", create, reset, analyse, numeric, as_op, describe, destroy, NULL};

@@ -130,14 +130,20 @@ static trine_status peer_cholmod_solve(void *self)
     return trine_fail(TRINE_ERR_DEVICE, "CHOLMOD's solve: status %d", s->common.status);
 }
 
-static const char *peer_cholmod_chosen(void *self) { return strcmp(((cholmod_solver *)self)->p->direction, "forward") == 0 ? "super_lsolve" : "super_ltsolve"; }
+static trine_status peer_cholmod_as_op(void *self, trine_op *op, trine_transpose *trans)
+{
+    cholmod_solver *s = self;
+    const bench_problem *p = s->p;
+    return bench_peer_as_op(s->b, &(bench_peer_solve){"CHOLMOD", p->dtype, *trans, &p->B, &p->X, peer_cholmod_solve, s}, op);
+}
+
 static void peer_cholmod_describe(void *self, bench_record *r)
 {
-    (void)self;
+    r->chosen = strcmp(((cholmod_solver *)self)->p->direction, "forward") == 0 ? "super_lsolve" : "super_ltsolve";
     bench_record_add_text(r, "version", TEXT(CHOLMOD_MAIN_VERSION) "." TEXT(CHOLMOD_SUB_VERSION));
 }
 
-const bench_solver bench_solver_cholmod = {"cholmod", peer_cholmod_create, nothing, nothing, NULL, peer_cholmod_solve, peer_cholmod_chosen, peer_cholmod_describe, peer_cholmod_destroy, NULL};
+const bench_setup bench_setup_cholmod = {"cholmod", peer_cholmod_create, nothing, nothing, NULL, peer_cholmod_as_op, peer_cholmod_describe, peer_cholmod_destroy, NULL};
 
 /* ----------------------------------------------------------------- SuperLU */
 
@@ -290,16 +296,18 @@ static trine_status peer_superlu_solve(void *self)
     return info ? trine_fail(TRINE_ERR_DEVICE, "SuperLU's sp_dtrsv: info %d", info) : TRINE_SUCCESS;
 }
 
-static const char *peer_superlu_chosen(void *self)
+static trine_status peer_superlu_as_op(void *self, trine_op *op, trine_transpose *trans)
 {
-    (void)self;
-    return "sp_dtrsv";
+    superlu_solver *s = self;
+    const bench_problem *p = s->p;
+    return bench_peer_as_op(s->b, &(bench_peer_solve){"SuperLU", p->dtype, *trans, &p->B, &p->X, peer_superlu_solve, s}, op);
 }
 
 static void peer_superlu_describe(void *self, bench_record *r)
 {
     (void)self;
+    r->chosen = "sp_dtrsv";
     bench_record_add_text(r, "version", TEXT(SUPERLU_MAJOR_VERSION) "." TEXT(SUPERLU_MINOR_VERSION));
 }
 
-const bench_solver bench_solver_superlu = {"superlu", peer_superlu_create, nothing, nothing, NULL, peer_superlu_solve, peer_superlu_chosen, peer_superlu_describe, peer_superlu_destroy, NULL};
+const bench_setup bench_setup_superlu = {"superlu", peer_superlu_create, nothing, nothing, NULL, peer_superlu_as_op, peer_superlu_describe, peer_superlu_destroy, NULL};

@@ -7,4 +7,4 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     return trine_fail(TRINE_ERR_NOT_BUILT, "built without CHOLMOD and SuperLU");
 }
 
-const bench_solver bench_solver_cholmod = {.impl = "cholmod", .create = create}, bench_solver_superlu = {.impl = "superlu", .create = create};
+const bench_setup bench_setup_cholmod = {.impl = "cholmod", .create = create}, bench_setup_superlu = {.impl = "superlu", .create = create};

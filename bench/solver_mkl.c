@@ -155,7 +155,18 @@ static trine_status solve(void *self)
                                           : mkl.trsm_s(s->op, 1, s->A, s->descr, s->layout, p->B.data, nrhs, ld, p->X.data, ld), "trsm");
 }
 
-static const char *chosen(void *self) { return ((solver *)self)->p->nrhs == 1 ? "trsv" : "trsm"; }
-static void describe(void *self, bench_record *r) { bench_record_add_text(r, "version", ((solver *)self)->version); }
+static trine_status as_op(void *self, trine_op *op, trine_transpose *trans)
+{
+    solver *s = self;
+    const bench_problem *p = s->p;
+    return bench_peer_as_op(s->b, &(bench_peer_solve){"MKL", p->dtype, *trans, &p->B, &p->X, solve, s}, op);
+}
 
-const bench_solver bench_solver_mkl = {"mkl", create, reset, analyse, NULL, solve, chosen, describe, destroy, NULL};
+static void describe(void *self, bench_record *r)
+{
+    solver *s = self;
+    r->chosen = s->p->nrhs == 1 ? "trsv" : "trsm";
+    bench_record_add_text(r, "version", s->version);
+}
+
+const bench_setup bench_setup_mkl = {"mkl", create, reset, analyse, NULL, as_op, describe, destroy, NULL};

@@ -85,23 +85,15 @@ static trine_status analyse(void *self)
     return trine_supernodal_analyse(s->b->ctx, &s->plan, &s->p->panels, &s->options);
 }
 
-static trine_status solve(void *self)
+static trine_status as_op(void *self, trine_op *op, trine_transpose *trans)
 {
-    solver *s = self;
-    const trine_transpose op = strcmp(s->p->direction, "forward") == 0 ? TRINE_N : TRINE_T; /* the panels are lower, whatever T is stored as */
-    return trine_supernodal_solve(s->plan, op, NULL, &s->p->B, &s->p->X, NULL);
-}
-
-static const char *chosen(void *self)
-{
-    trine_supernodal_info info;
-    if (trine_supernodal_get_info(((solver *)self)->plan, &info) != TRINE_SUCCESS) return NULL;
-    static const char *const inversions[] = {"", "invert-none", "invert-off", "invert-diag", "invert-full"};
-    return info.invert == TRINE_INVERT_OFF && info.substituted_panels > 0 ? "invert-some" : inversions[info.invert];
+    const solver *s = self;
+    *trans = strcmp(s->p->direction, "forward") == 0 ? TRINE_N : TRINE_T; /* the panels are lower, whatever T is stored as */
+    return trine_supernodal_as_op(s->plan, op);
 }
 
 /** Time of each level (Figure 14 of the paper). */
-static trine_status describe_levels(solver *s, int64_t count, bench_record *r)
+static trine_status describe_levels(solver *s, bench_solve *solve, int64_t count, bench_record *r)
 {
     trine_status status = TRINE_SUCCESS;
     double *times = NULL, between;
@@ -112,7 +104,7 @@ static trine_status describe_levels(solver *s, int64_t count, bench_record *r)
     TRY(ALLOC(s->b->ctx, levels, count));
     TRY(trine_supernodal_get_levels(s->plan, count, levels));
     trine_supernodal_watch_levels(s->plan, bench_mark, NULL);
-    TRY(bench_time_marks(s->b, solve, s, count, times, &between));
+    TRY(bench_time_marks(s->b, bench_solve_once, solve, count, times, &between));
     FILE *us = open_memstream(&s->level_us, &length), *panels = open_memstream(&s->level_panels, &length), *entries = open_memstream(&s->level_entries, &length);
     fprintf(s->b->table, "  %s, microseconds a level: ", r->method);
     for (int64_t k = 0; k < count; k++) {
@@ -136,14 +128,14 @@ done:
 }
 
 /** What a solve costs the host, and what its launches cost without their work (Figure 15b). */
-static trine_status describe_launches(solver *s, bench_record *r)
+static trine_status describe_launches(const solver *s, bench_solve *solve, bench_record *r)
 {
     trine_status status = TRINE_SUCCESS;
     bench_time host;
     int kernels;
     double launch_ms;
-    TRY(bench_measure_return(s->b, solve, s, &host));
-    TRY(bench_count_launches(s->b, solve, s, &kernels, &launch_ms));
+    TRY(bench_measure_return(s->b, bench_solve_once, solve, &host));
+    TRY(bench_count_launches(s->b, bench_solve_once, solve, &kernels, &launch_ms));
     bench_record_add_number(r, "host_ms", host.median);
     bench_record_add_number(r, "kernels", kernels);
     bench_record_add_number(r, "launch_ms", launch_ms);
@@ -154,8 +146,10 @@ done:
 
 static void describe(void *self, bench_record *r)
 {
+    static const char *const inversions[] = {"", "invert-none", "invert-off", "invert-diag", "invert-full"};
     trine_supernodal_info info;
     if (trine_supernodal_get_info(((solver *)self)->plan, &info) != TRINE_SUCCESS) return;
+    r->chosen = info.invert == TRINE_INVERT_OFF && info.substituted_panels > 0 ? "invert-some" : inversions[info.invert];
     bench_record_add_number(r, "plan_bytes", (double)info.bytes);
     bench_record_add_number(r, "panels", (double)info.panels_merged);
     bench_record_add_number(r, "panels_given", (double)info.panels);
@@ -164,17 +158,17 @@ static void describe(void *self, bench_record *r)
     bench_record_add_number(r, "fill", info.nnz ? (double)info.nnz_merged / (double)info.nnz : 1);
 }
 
-static trine_status examine(void *self, bench_record *r)
+static trine_status examine(void *self, bench_solve *solve, bench_record *r)
 {
     trine_status status = TRINE_SUCCESS;
     solver *s = self;
     trine_supernodal_info info;
     const bool gpu = s->b->device.space == TRINE_DEVICE;
     TRY(trine_supernodal_get_info(s->plan, &info));
-    if (gpu && strcmp(s->b->sweep, "levels") == 0 && info.variant != TRINE_VARIANT_DYNAMIC) TRY(describe_levels(s, info.levels_merged, r));
-    if (gpu && strcmp(s->b->sweep, "launch") == 0) TRY(describe_launches(s, r));
+    if (gpu && strcmp(s->b->sweep, "levels") == 0 && info.variant != TRINE_VARIANT_DYNAMIC) TRY(describe_levels(s, solve, info.levels_merged, r));
+    if (gpu && strcmp(s->b->sweep, "launch") == 0) TRY(describe_launches(s, solve, r));
 done:
     return status;
 }
 
-const bench_solver bench_solver_supernodal = {"trine", create, reset, analyse, numeric, solve, chosen, describe, destroy, examine};
+const bench_setup bench_setup_supernodal = {"trine", create, reset, analyse, numeric, as_op, describe, destroy, examine};

@@ -70,23 +70,17 @@ static trine_status numeric(void *self)
     return status ? status : trine_triangular_numeric(s->plan, s->b->device.space, values, NULL);
 }
 
-static trine_status solve(void *self)
+static trine_status as_op(void *self, trine_op *op, trine_transpose *trans)
 {
-    solver *s = self;
-    return trine_triangular_solve(s->plan, s->p->op, NULL, &s->p->B, &s->p->X, NULL);
-}
-
-static const char *chosen(void *self)
-{
-    trine_triangular_info info;
-    if (trine_triangular_get_info(((solver *)self)->plan, &info) != TRINE_SUCCESS) return NULL;
-    return trine_triangular_method_name(info.method);
+    (void)trans;
+    return trine_triangular_as_op(((solver *)self)->plan, op);
 }
 
 static void describe(void *self, bench_record *r)
 {
     trine_triangular_info info;
     if (trine_triangular_get_info(((solver *)self)->plan, &info) != TRINE_SUCCESS) return;
+    r->chosen = trine_triangular_method_name(info.method);
     bench_record_add_number(r, "plan_bytes", (double)info.bytes);
     bench_record_add_number(r, "deterministic", info.deterministic);
     bench_record_add_text(r, "why", info.reason);
@@ -98,4 +92,4 @@ static void destroy(void *self)
     free(self);
 }
 
-const bench_solver bench_solver_trine = {"trine", create, reset, analyse, numeric, solve, chosen, describe, destroy, NULL};
+const bench_setup bench_setup_trine = {"trine", create, reset, analyse, numeric, as_op, describe, destroy, NULL};

@@ -20,15 +20,10 @@ typedef struct {
     const int32_t *rows;
     const double *values;
     double *rhs, *x;         /* n x nrhs on the host */
-    void *device_b, *device_x; /* the same in the context's space, where that is another one */
+    trine_dense B, X;        /* the same in the context's space */
 } problem;
 
 /* ------------------------------------------------------------------- trine */
-
-typedef struct {
-    problem *p;
-    trine_direct plan;
-} ours;
 
 /** What runs on the CPU without --methods, and what on a GPU: there the factors may be kept in single precision, with none, one or two
  *  steps of refinement. */
@@ -37,29 +32,24 @@ static const struct method { const char *name; trine_direct_solver solver; int s
     {"auto", TRINE_SOLVER_AUTO, 0, 0},         {"general", TRINE_SOLVER_GENERAL, 0, 0},        {"supernodal", TRINE_SOLVER_SUPERNODAL, 0, 0},
     {"single", TRINE_SOLVER_SUPERNODAL, 1, 0}, {"single:refine=1", TRINE_SOLVER_SUPERNODAL, 1, 1}, {"single:refine=2", TRINE_SOLVER_SUPERNODAL, 1, 2}};
 
-static trine_status solve_ours(void *self)
-{
-    ours *o = self;
-    problem *p = o->p;
-    const bool gpu = p->b->device.space == TRINE_DEVICE;
-    const trine_dense B = {.data = gpu ? p->device_b : p->rhs, .rows = p->n, .cols = p->nrhs};
-    const trine_dense X = {.data = gpu ? p->device_x : p->x, .rows = p->n, .cols = p->nrhs};
-    return trine_direct_solve(o->plan, TRINE_N, &B, &X, NULL);
-}
-
 /* ----------------------------------------------------------------- CHOLMOD */
 
 typedef struct {
     problem *p;
     cholmod_common common;
     cholmod_factor *L;
-    cholmod_dense *X, *Y, *E;
+    cholmod_dense x, *Y, *E; /* x: p->x, large enough for CHOLMOD to keep it */
     int64_t *rows;
 } cholmod;
 
+static cholmod_dense view(const problem *p, double *values)
+{
+    return (cholmod_dense){.nrow = (size_t)p->n, .ncol = (size_t)p->nrhs, .nzmax = (size_t)(p->n * p->nrhs), .d = (size_t)p->n, .x = values,
+                           .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE};
+}
+
 static void cholmod_close(cholmod *c)
 {
-    cholmod_l_free_dense(&c->X, &c->common);
     cholmod_l_free_dense(&c->Y, &c->common);
     cholmod_l_free_dense(&c->E, &c->common);
     cholmod_l_free_factor(&c->L, &c->common);
@@ -69,7 +59,7 @@ static void cholmod_close(cholmod *c)
 
 static trine_status cholmod_open(problem *p, cholmod *c)
 {
-    *c = (cholmod){.p = p};
+    *c = (cholmod){.p = p, .x = view(p, p->x)};
     cholmod_l_start(&c->common);
     c->common.supernodal = CHOLMOD_SUPERNODAL; /* the orderings tried, and so the one taken, are those of trine_factor_create */
     c->rows = malloc((size_t)p->nnz * sizeof *c->rows);
@@ -85,10 +75,8 @@ static trine_status cholmod_open(problem *p, cholmod *c)
 static trine_status solve_cholmod(void *self)
 {
     cholmod *c = self;
-    const problem *p = c->p;
-    cholmod_dense B = {.nrow = (size_t)p->n, .ncol = (size_t)p->nrhs, .nzmax = (size_t)(p->n * p->nrhs), .d = (size_t)p->n, .x = p->rhs,
-                       .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE};
-    return cholmod_l_solve2(CHOLMOD_A, c->L, &B, NULL, &c->X, NULL, &c->Y, &c->E, &c->common)
+    cholmod_dense B = view(c->p, c->p->rhs), *X = &c->x;
+    return cholmod_l_solve2(CHOLMOD_A, c->L, &B, NULL, &X, NULL, &c->Y, &c->E, &c->common)
                ? TRINE_SUCCESS : trine_fail(TRINE_ERR_MEMORY, "CHOLMOD's solve failed, status %d", c->common.status);
 }
 
@@ -176,25 +164,26 @@ static bench_record begin(const problem *p, const char *impl, const char *method
     return r;
 }
 
-/** Time, check what is in p->x (or *x), write; returns the median. most: backward error in eps that passes. */
-static double finish(problem *p, bench_record *r, bench_call call, void *self, double *const *x, double most, double peer_ms)
+/** Time the operator, which ends here, and check what it solves; write; returns the median. most: backward error in eps that passes. */
+static double finish(problem *p, bench_record *r, trine_op op, double most, double peer_ms)
 {
+    trine_status status = TRINE_SUCCESS;
     bench_time time;
     trine_accuracy accuracy;
-    trine_status status = bench_measure(p->b, call, self, &time);
-    if (!status && p->b->device.space == TRINE_DEVICE && x == NULL)
-        status = trine_copy(p->b->ctx, p->x, TRINE_HOST, p->device_x, TRINE_DEVICE, (size_t)(p->n * p->nrhs) * sizeof *p->x);
-    if (!status) status = trine_matrix_accuracy(p->A, p->nrhs, x ? *x : p->x, p->rhs, NULL, &accuracy);
-    if (status) {
-        bench_record_fail(r, BENCH_FAILED, NULL);
-    } else {
-        r->solve_ms = time.median;
-        r->solve_min_ms = time.min;
-        r->reps = time.reps;
-        r->error = accuracy.backward_error;
-        if (!(accuracy.backward_error < most)) bench_record_fail(r, BENCH_FAILED, "the backward error is %.3g eps", accuracy.backward_error);
-        if (peer_ms > 0) bench_record_add_number(r, "ratio", peer_ms / time.median);
-    }
+    bench_solve solve = {.op = op, .trans = TRINE_N, .B = &p->B, .X = &p->X};
+    TRY(bench_solve_begin(&solve));
+    TRY(bench_measure(p->b, bench_solve_once, &solve, &time));
+    if (p->X.data != p->x) TRY(trine_copy(p->b->ctx, p->x, TRINE_HOST, p->X.data, TRINE_DEVICE, (size_t)(p->n * p->nrhs) * sizeof *p->x));
+    TRY(trine_matrix_accuracy(p->A, p->nrhs, p->x, p->rhs, NULL, &accuracy));
+    r->solve_ms = time.median;
+    r->solve_min_ms = time.min;
+    r->reps = time.reps;
+    r->error = accuracy.backward_error;
+    if (!(accuracy.backward_error < most)) bench_record_fail(r, BENCH_FAILED, "the backward error is %.3g eps", accuracy.backward_error);
+    if (peer_ms > 0) bench_record_add_number(r, "ratio", peer_ms / time.median);
+done:
+    if (status) bench_record_fail(r, BENCH_FAILED, NULL);
+    bench_solve_end(&solve);
     bench_record_write(p->b, r);
     fprintf(p->b->table, "%-24.24s %-8s %4lld  %-8s %-16s %10.4f ms  %9.3g eps", r->matrix, r->added[0].text, (long long)r->nrhs, r->impl, r->method,
             r->solve_ms, r->error);
@@ -203,29 +192,36 @@ static double finish(problem *p, bench_record *r, bench_call call, void *self, d
     return r->status == BENCH_OK ? r->solve_ms : NAN;
 }
 
+/** A record of what could not be set up. */
+static void record_failure(problem *p, bench_record *r)
+{
+    bench_record_fail(r, BENCH_FAILED, NULL);
+    bench_record_write(p->b, r);
+}
+
+static double time_peer(problem *p, bench_record *r, bench_call call, void *self)
+{
+    const bench_peer_solve peer = {r->impl, TRINE_D, TRINE_N, &p->B, &p->X, call, self};
+    trine_op op = NULL;
+    if (!bench_peer_as_op(p->b, &peer, &op)) return finish(p, r, op, MOST_EPS, 0);
+    record_failure(p, r);
+    return NAN;
+}
+
 static double run_library(problem *p)
 {
     double ms = NAN;
     if (p->factor.method == TRINE_DIRECT_CHOLESKY) {
         cholmod c;
         bench_record r = begin(p, "cholmod", "cholmod_l_solve2");
-        if (cholmod_open(p, &c)) {
-            bench_record_fail(&r, BENCH_FAILED, NULL);
-            bench_record_write(p->b, &r);
-        } else {
-            solve_cholmod(&c); /* makes X */
-            ms = finish(p, &r, solve_cholmod, &c, (double *const *)&c.X->x, MOST_EPS, 0);
-        }
+        if (cholmod_open(p, &c)) record_failure(p, &r);
+        else ms = time_peer(p, &r, solve_cholmod, &c);
         cholmod_close(&c);
     } else {
         superlu s;
         bench_record r = begin(p, "superlu", "dgstrs");
-        if (superlu_open(p, &s)) {
-            bench_record_fail(&r, BENCH_FAILED, NULL);
-            bench_record_write(p->b, &r);
-        } else {
-            ms = finish(p, &r, solve_superlu, &s, &p->x, MOST_EPS, 0);
-        }
+        if (superlu_open(p, &s)) record_failure(p, &r);
+        else ms = time_peer(p, &r, solve_superlu, &s);
         superlu_close(&s);
     }
     return ms;
@@ -234,13 +230,13 @@ static double run_library(problem *p)
 static void run_trine(problem *p, const struct method *method, double peer_ms)
 {
     bench_record r = begin(p, "trine", method->name);
-    ours o = {.p = p};
+    trine_direct plan = NULL;
+    trine_op op = NULL;
     trine_direct_options options = {.triangular.max_nrhs = p->nrhs, .solver = method->solver,
                                     .supernodal.single = method->single, .refine = method->refine};
     trine_direct_info info;
-    if (trine_direct_create_from_factor(p->b->ctx, &o.plan, p->F, p->A, &options) || trine_direct_get_info(o.plan, &info)) {
-        bench_record_fail(&r, BENCH_FAILED, NULL);
-        bench_record_write(p->b, &r);
+    if (trine_direct_create_from_factor(p->b->ctx, &plan, p->F, p->A, &options) || trine_direct_get_info(plan, &info) || trine_direct_as_op(plan, &op)) {
+        record_failure(p, &r);
     } else {
         r.chosen = info.solver == TRINE_SOLVER_SUPERNODAL ? "supernodal" : trine_triangular_method_name(info.lower.method);
         r.analyse_ms = 1e3 * info.analyse_seconds;
@@ -253,16 +249,17 @@ static void run_trine(problem *p, const struct method *method, double peer_ms)
             const trine_supernodal_info *u = lu ? &info.upper_panels : &info.lower_panels;
             bench_record_add_number(&r, "entries_a_level", (double)u->nnz_merged / (double)(u->levels_merged ? u->levels_merged : 1));
         }
-        const double eps = method->single && !method->refine ? precision_eps(TRINE_S) / precision_eps(TRINE_D) : 1;
-        finish(p, &r, solve_ours, &o, NULL, MOST_EPS * eps, peer_ms);
+        const double eps = method->single && !method->refine ? trine_dtype_eps(TRINE_S) / trine_dtype_eps(TRINE_D) : 1;
+        finish(p, &r, op, MOST_EPS * eps, peer_ms);
     }
-    trine_direct_destroy(&o.plan);
+    trine_direct_destroy(&plan);
 }
 
 static trine_status run_nrhs(problem *p, int64_t nrhs)
 {
     trine_status status = TRINE_SUCCESS;
     const size_t bytes = (size_t)(p->n * nrhs) * sizeof(double);
+    const bool gpu = p->b->device.space == TRINE_DEVICE;
     double *s = NULL;
     p->nrhs = nrhs;
     TRY(trine_alloc(p->b->ctx, TRINE_HOST, bytes, (void **)&s));
@@ -274,12 +271,15 @@ static trine_status run_nrhs(problem *p, int64_t nrhs)
         s[i] = (double)(state >> 11) * 0x1p-52 - 1;
     }
     for (int64_t j = 0; j < nrhs; j++) TRY(trine_matrix_multiply(p->A, TRINE_N, NULL, s + j * p->n, NULL, p->rhs + j * p->n));
-    if (p->b->device.space == TRINE_DEVICE) {
-        TRY(trine_alloc(p->b->ctx, TRINE_DEVICE, bytes, &p->device_b));
-        TRY(trine_alloc(p->b->ctx, TRINE_DEVICE, bytes, &p->device_x));
-        TRY(trine_copy(p->b->ctx, p->device_b, TRINE_DEVICE, p->rhs, TRINE_HOST, bytes));
+    p->B = (trine_dense){.data = p->rhs, .rows = p->n, .cols = nrhs};
+    p->X = (trine_dense){.data = p->x, .rows = p->n, .cols = nrhs};
+    if (gpu) {
+        p->B.data = p->X.data = NULL;
+        TRY(trine_alloc(p->b->ctx, TRINE_DEVICE, bytes, &p->B.data));
+        TRY(trine_alloc(p->b->ctx, TRINE_DEVICE, bytes, &p->X.data));
+        TRY(trine_copy(p->b->ctx, p->B.data, TRINE_DEVICE, p->rhs, TRINE_HOST, bytes));
     }
-    const double peer_ms = p->b->device.space == TRINE_HOST ? run_library(p) : NAN;
+    const double peer_ms = gpu ? NAN : run_library(p);
     for (int k = 0; k < p->b->methods.count; k++)
         for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
             if (strcmp(p->b->methods.item[k], methods[i].name) == 0) run_trine(p, &methods[i], peer_ms);
@@ -287,10 +287,10 @@ done:
     trine_free(p->b->ctx, TRINE_HOST, s);
     trine_free(p->b->ctx, TRINE_HOST, p->rhs);
     trine_free(p->b->ctx, TRINE_HOST, p->x);
-    trine_free(p->b->ctx, TRINE_DEVICE, p->device_b);
-    trine_free(p->b->ctx, TRINE_DEVICE, p->device_x);
+    if (gpu) trine_free(p->b->ctx, TRINE_DEVICE, p->B.data);
+    if (gpu) trine_free(p->b->ctx, TRINE_DEVICE, p->X.data);
     p->rhs = p->x = NULL;
-    p->device_b = p->device_x = NULL;
+    p->B = p->X = (trine_dense){0};
     return status;
 }
 

@@ -19,7 +19,8 @@ static trine_status run_sizes(bench *b, trine_dtype dtype, int64_t nrhs)
     if (!host && tridiag_wants_peer(b, "cusparse")) tridiag_list_add(&list, &tridiag_cusparse, "gtsv2");
     if (!host && tridiag_wants_peer(b, "cusparse")) tridiag_list_add(&list, &tridiag_cusparse, "gtsv2_nopivot");
     for (int power = SMALLEST_POWER; power <= (host ? LARGEST_POWER_CPU : LARGEST_POWER_GPU); power++)
-        TRY(tridiag_compare_on_random(b, "gtsv", dtype, INT64_C(1) << power, nrhs, 1, 1, false, &list));
+        TRY(tridiag_compare_on_random(b, "gtsv",
+                                      &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << power, .nrhs = nrhs}, &list));
 done:
     return status;
 }
@@ -37,7 +38,9 @@ static trine_status run_batches(bench *b, trine_dtype dtype)
                 tridiag_list_add(&list, &tridiag_cusparse, "gtsvInterleavedBatch:0");
                 tridiag_list_add(&list, &tridiag_cusparse, "gtsvInterleavedBatch:1");
             } else if (!host && tridiag_wants_peer(b, "cusparse")) tridiag_list_add(&list, &tridiag_cusparse, "gtsv2StridedBatch");
-            TRY(tridiag_compare_on_random(b, interleaved ? "batch interleaved" : "batch contiguous", dtype, n, 1, (INT64_C(1) << 20) / n, 1, interleaved, &list));
+            TRY(tridiag_compare_on_random(b, interleaved ? "batch interleaved" : "batch contiguous",
+                                          &(tridiag_shape){.dtype = dtype, .n = n, .systems = (INT64_C(1) << 20) / n,
+                                                           .interleaved = interleaved}, &list));
         }
 done:
     return status;
@@ -54,7 +57,7 @@ static trine_status run_figures(bench *b, trine_dtype dtype)
     static const char *const pivoting[] = {"auto", "partial", "none"};
     tridiag_list list = {0};
     for (int k = 0; k < 8; k++) tridiag_list_add(&list, &tridiag_trine, partitions[k]);
-    TRY(tridiag_problem_make(b, dtype, INT64_C(1) << (host ? 20 : 25), 1, 1, 1, 1, false, &p));
+    TRY(tridiag_problem_make(b, &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << (host ? 20 : 25)}, &p));
     TRY(tridiag_compare(&p, "partition", &list));
     list.count = 0;
     for (int k = 0; k < 3; k++) tridiag_list_add(&list, &tridiag_trine, pivoting[k]);
@@ -62,20 +65,24 @@ static trine_status run_figures(bench *b, trine_dtype dtype)
     tridiag_problem_free(&p);
     list.count = 0;
     for (int k = 0; k < 8; k++) tridiag_list_add(&list, &tridiag_trine, partitions[k]);
-    TRY(tridiag_compare_on_random(b, "partition", dtype, INT64_C(1) << (host ? 17 : 20), 32, 1, 1, false, &list));
+    TRY(tridiag_compare_on_random(b, "partition",
+                                  &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << (host ? 17 : 20), .nrhs = 32}, &list));
     list.count = 0;
     tridiag_list_add(&list, &tridiag_trine, "auto");
     if (host && tridiag_wants_peer(b, "lapack")) tridiag_list_add(&list, &tridiag_lapack, "gtsv");
     if (!host && tridiag_wants_peer(b, "cusparse")) tridiag_list_add(&list, &tridiag_cusparse, "gtsv2");
     if (!host && tridiag_wants_peer(b, "cusparse")) tridiag_list_add(&list, &tridiag_cusparse, "gtsv2_nopivot");
     for (int power = SMALLEST_POWER; power <= (host ? 17 : 22); power += 2)
-        TRY(tridiag_compare_on_random(b, "32 right-hand sides", dtype, INT64_C(1) << power, 32, 1, 1, false, &list));
+        TRY(tridiag_compare_on_random(b, "32 right-hand sides",
+                                      &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << power, .nrhs = 32}, &list));
     list.count = 0;
     tridiag_list_add(&list, &tridiag_trine, "auto");
     if (host && tridiag_wants_peer(b, "lapack")) tridiag_list_add(&list, &tridiag_lapack, "gtsv");
     if (!host && tridiag_wants_peer(b, "cusparse")) tridiag_list_add(&list, &tridiag_cusparse, "gtsv2");
     for (int power = host ? 17 : 12; power <= (host ? 17 : 20); power += 2)
-        for (int64_t nrhs = 1; nrhs <= 64; nrhs *= 2) TRY(tridiag_compare_on_random(b, "right-hand sides", dtype, INT64_C(1) << power, nrhs, 1, 1, false, &list));
+        for (int64_t nrhs = 1; nrhs <= 64; nrhs *= 2)
+            TRY(tridiag_compare_on_random(b, "right-hand sides",
+                                          &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << power, .nrhs = nrhs}, &list));
     TRY(bench_tridiag_sparse_columns(b, dtype));
 done:
     tridiag_problem_free(&p);
@@ -99,7 +106,8 @@ static trine_status run_passes(bench *b, trine_dtype dtype)
     tridiag_list_add(&list, &tridiag_trine, "one-pass");
     tridiag_list_add(&list, &tridiag_trine, "two-pass");
     if (tridiag_wants_peer(b, "cusparse")) tridiag_list_add(&list, &tridiag_cusparse, "gtsv2");
-    for (int power = 20; power <= 26; power += 2) TRY(tridiag_compare_on_random(b, "passes", dtype, INT64_C(1) << power, 1, 1, 1, false, &list));
+    for (int power = 20; power <= 26; power += 2)
+        TRY(tridiag_compare_on_random(b, "passes", &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << power}, &list));
 done:
     return status;
 }
@@ -115,7 +123,7 @@ static trine_status run_final_stages(bench *b, trine_dtype dtype)
             tridiag_problem p = {0};
             tridiag_list list = {0};
             for (int k = 0; k < 5; k++) tridiag_list_add(&list, &tridiag_trine, methods[k]);
-            TRY(tridiag_problem_make(b, dtype, INT64_C(1) << power, 1, 1, 1, 1, false, &p));
+            TRY(tridiag_problem_make(b, &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << power}, &p));
             p.cyclic = cyclic;
             TRY(tridiag_compare(&p, cyclic ? "final stage, cyclic" : "final stage", &list));
         done:

@@ -27,7 +27,8 @@ static trine_status run_one_system(bench *b, trine_dtype dtype, int bands, int p
         tridiag_list_add(&list, &tridiag_ilu, "csrilu02+SpSV");
         if (bands == PENTADIAGONAL) tridiag_list_add(&list, &tridiag_cusparse, "gpsvInterleavedBatch");
     }
-    return tridiag_compare_on_random(b, name, dtype, INT64_C(1) << power, 1, 1, bands, false, &list);
+    return tridiag_compare_on_random(b, name,
+                                     &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << power, .kl = bands, .ku = bands}, &list);
 }
 
 /** As many rows in systems of `tile`, which trine solves as one: cuSPARSE interleaved by its pentadiagonal solver, or as one matrix by ILU(0). */
@@ -40,7 +41,9 @@ static trine_status run_tiles(bench *b, trine_dtype dtype, int bands, int64_t ti
     if (bands == PENTADIAGONAL) tridiag_list_add(&list, &tridiag_cusparse, "gpsvInterleavedBatch");
     if (tile == ILU_TILE && power <= LARGEST_POWER_ILU) tridiag_list_add(&list, &tridiag_ilu, "csrilu02+SpSV");
     if (list.count == 1) return TRINE_SUCCESS;
-    return tridiag_compare_on_random(b, name, dtype, tile, 1, (INT64_C(1) << power) / tile, bands, false, &list);
+    return tridiag_compare_on_random(b, name,
+                                     &(tridiag_shape){.dtype = dtype, .n = tile, .systems = (INT64_C(1) << power) / tile,
+                                                      .kl = bands, .ku = bands}, &list);
 }
 
 trine_status bench_tridiag_bands(bench *b, trine_dtype dtype)

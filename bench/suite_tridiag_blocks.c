@@ -19,7 +19,7 @@ static trine_status make_problem(bench *b, trine_dtype dtype, int64_t n, int64_t
     char *blocks = NULL;
     void *at;
     n -= n % block;
-    TRY(tridiag_problem_make(b, dtype, n, nrhs, 1, reach, reach, false, p));
+    TRY(tridiag_problem_make(b, &(tridiag_shape){.dtype = dtype, .n = n, .nrhs = nrhs, .kl = reach, .ku = reach}, p));
     const size_t e = p->element, bytes = (size_t)(3 * n * block) * e;
     p->block = block, p->per_row = 3 * block;
     TRY(CALLOC(b->ctx, blocks, (int64_t)bytes));

@@ -314,7 +314,7 @@ static trine_status run_matrix(bench *b, table *t, const char *spec, const char 
         tridiag_problem_free(&p);
     }
     fprintf(b->table, "%-22s %8.1e", label, condition);
-    const double eps = 0x1p-52, lapack = median_of(errors[0], seeds);
+    const double eps = trine_dtype_eps(TRINE_D), lapack = median_of(errors[0], seeds);
     for (int s = 0; s < t->solvers; s++) {
         bench_record r = bench_record_begin("tridiag-numerics", spec);
         double least = INFINITY, most = 0;

@@ -24,7 +24,7 @@ static int64_t row_of(const tridiag_problem *p, int64_t j, int k) { return j * 9
 static trine_status make_problem(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, tridiag_problem *p)
 {
     trine_status status = TRINE_SUCCESS;
-    TRY(tridiag_problem_make(b, dtype, n, nrhs, 1, 1, 1, false, p));
+    TRY(tridiag_problem_make(b, &(tridiag_shape){.dtype = dtype, .n = n, .nrhs = nrhs}, p));
     char *D = p->host + 3 * tridiag_band_bytes(p);
     for (int64_t j = 0; j < nrhs; j++) {
         char *column = D + (size_t)(j * n) * p->element;

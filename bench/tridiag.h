@@ -21,8 +21,14 @@ typedef struct {
     int per_row;           /* elements of the matrix that a solver has to read for each row */
 } tridiag_problem;
 
-trine_status tridiag_problem_make(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int64_t systems, int kl, int ku, bool interleaved,
-                                  tridiag_problem *p);
+/** Of a problem to be made. nrhs and systems: 0 is 1; kl and ku: both 0 is tridiagonal. */
+typedef struct {
+    trine_dtype dtype;
+    int64_t n, nrhs, systems;
+    int kl, ku;
+    bool interleaved;
+} tridiag_shape;
+trine_status tridiag_problem_make(bench *b, const tridiag_shape *shape, tridiag_problem *p);
 /** One system in double with given bands (and blocks, or NULL) and d = A x, bands added from the lowest on. */
 trine_status tridiag_problem_from_bands(bench *b, int64_t n, int kl, int ku, const double *bands, const double *blocks, const double *x, tridiag_problem *p);
 void tridiag_problem_free(tridiag_problem *p);
@@ -62,9 +68,8 @@ void tridiag_list_add(tridiag_list *list, const tridiag_solver *solver, const ch
 bool tridiag_wants_peer(const bench *b, const char *name);
 /** Time all of them in turn on one problem and write a record of each. `variant` tells records of one size apart. */
 trine_status tridiag_compare(const tridiag_problem *p, const char *variant, const tridiag_list *list);
-/** The same on systems made here, with `bands` bands on either side of the diagonal. */
-trine_status tridiag_compare_on_random(bench *b, const char *variant, trine_dtype dtype, int64_t n, int64_t nrhs, int64_t systems, int bands,
-                                       bool interleaved, const tridiag_list *list);
+/** The same on systems made here. */
+trine_status tridiag_compare_on_random(bench *b, const char *variant, const tridiag_shape *shape, const tridiag_list *list);
 void tridiag_print_head(bench *b);
 /** Time and record the kernels of gtsv's two passes, with and without arithmetic, beside a copy kernel: on a GPU. */
 trine_status tridiag_measure_kernels(bench *b, trine_dtype dtype, int64_t n);

@@ -29,7 +29,7 @@ trine_status tridiag_measure_kernels(bench *b, trine_dtype dtype, int64_t n)
     void *work = NULL;
     char name[32];
     snprintf(name, sizeof name, "kernel: n=%lld", (long long)n);
-    TRY(tridiag_problem_make(b, dtype, n, 1, 1, 1, 1, false, &p));
+    TRY(tridiag_problem_make(b, &(tridiag_shape){.dtype = dtype, .n = n}, &p));
     TRY(trine_alloc(b->ctx, TRINE_DEVICE, tridiag_band_bytes(&p), &work));
     TRY(bench_device_copy(b, work, p.D, tridiag_band_bytes(&p))); /* any finite numbers */
     for (int k = 0; k < TRIDIAG_KERNELS; k++) {

@@ -18,12 +18,13 @@ size_t tridiag_band_bytes(const tridiag_problem *p) { return (size_t)(p->n * p->
 
 char *tridiag_band(const tridiag_problem *p, int k) { return p->bands + (size_t)(p->kl + k) * tridiag_band_bytes(p); }
 
-trine_status tridiag_problem_make(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int64_t systems, int kl, int ku, bool interleaved,
-                                  tridiag_problem *p)
+static trine_status make(bench *b, const tridiag_shape *shape, tridiag_problem *p)
 {
     trine_status status = TRINE_SUCCESS;
-    *p = (tridiag_problem){.b = b, .dtype = dtype, .n = n, .nrhs = nrhs, .systems = systems, .kl = kl, .ku = ku, .per_row = kl + ku + 1, .interleaved = interleaved,
-                           .element = trine_dtype_size(dtype)};
+    const int64_t n = shape->n, nrhs = shape->nrhs, systems = shape->systems;
+    const int kl = shape->kl, ku = shape->ku;
+    *p = (tridiag_problem){.b = b, .dtype = shape->dtype, .n = n, .nrhs = nrhs, .systems = systems, .kl = kl, .ku = ku, .per_row = kl + ku + 1,
+                           .interleaved = shape->interleaved, .element = trine_dtype_size(shape->dtype)};
     const trine_space space = b->device.space;
     const size_t band = tridiag_band_bytes(p), bands = (size_t)(kl + ku + 1) * band, vectors = (size_t)nrhs * band;
     const int64_t count = n * systems * (kl + ku + 1 + nrhs);
@@ -35,8 +36,8 @@ trine_status tridiag_problem_make(bench *b, trine_dtype dtype, int64_t n, int64_
     for (int64_t i = 0; i < count; i++) {
         double u = (double)(mix((uint64_t)i) >> 11) * 0x1p-52 - 1;
         const int64_t k = i / (n * systems) - kl, column = i % n + k;
-        if (systems > 1 && !interleaved && k <= ku && (column < 0 || column >= n)) u = 0; /* so that they can be solved as one */
-        if (dtype == TRINE_S) singles[i] = (float)u;
+        if (systems > 1 && !p->interleaved && k <= ku && (column < 0 || column >= n)) u = 0; /* so that they can be solved as one */
+        if (p->dtype == TRINE_S) singles[i] = (float)u;
         else doubles[i] = u;
     }
     TRY(trine_alloc(b->ctx, space, bands + vectors, &at));
@@ -49,11 +50,20 @@ done:
     return status;
 }
 
+trine_status tridiag_problem_make(bench *b, const tridiag_shape *given, tridiag_problem *p)
+{
+    tridiag_shape shape = *given;
+    if (!shape.nrhs) shape.nrhs = 1;
+    if (!shape.systems) shape.systems = 1;
+    if (!shape.kl && !shape.ku) shape.kl = shape.ku = 1;
+    return make(b, &shape, p);
+}
+
 trine_status tridiag_problem_from_bands(bench *b, int64_t n, int kl, int ku, const double *bands, const double *blocks, const double *x, tridiag_problem *p)
 {
     trine_status status = TRINE_SUCCESS;
     void *at;
-    TRY(tridiag_problem_make(b, TRINE_D, n, 1, 1, kl, ku, false, p));
+    TRY(make(b, &(tridiag_shape){.dtype = TRINE_D, .n = n, .nrhs = 1, .systems = 1, .kl = kl, .ku = ku}, p));
     double *host = (void *)p->host, *d = host + (kl + ku + 1) * n;
     memcpy(host, bands, (size_t)((kl + ku + 1) * n) * sizeof *bands);
     for (int64_t i = 0; i < n; i++) {
@@ -141,107 +151,164 @@ bool tridiag_wants_peer(const bench *b, const char *name)
     return b->peers.count == 0;
 }
 
-trine_status tridiag_compare(const tridiag_problem *p, const char *variant, const tridiag_list *list)
+/** The solvers of a list on one problem: a record of each, and those that run. */
+typedef struct {
+    const tridiag_problem *p;
+    const char *variant;
+    const tridiag_list *list;
+    bench_record records[TRIDIAG_MOST_SOLVERS];
+    int running, index[TRIDIAG_MOST_SOLVERS]; /* index[i]: place in the list of the i-th that runs */
+    void *selves[TRIDIAG_MOST_SOLVERS];       /* of those that run */
+} comparison;
+
+static bench_record begin_record(const comparison *c, const char *name, int i)
 {
-    enum { MOST = TRIDIAG_MOST_SOLVERS };
+    const tridiag_problem *p = c->p;
+    bench_record r = bench_record_begin("tridiag", name);
+    r.n = p->n, r.dtype = p->dtype, r.nrhs = p->nrhs;
+    r.impl = c->list->solver[i]->impl;
+    r.method = r.chosen = c->list->method[i];
+    r.nnz = p->systems * p->n * p->per_row;
+    r.bytes = (int64_t)tridiag_band_bytes(p) * (p->per_row + 2 * p->nrhs);
+    bench_record_add_text(&r, "problem", c->variant);
+    bench_record_add_number(&r, "systems", (double)p->systems);
+    return r;
+}
+
+/** Set up solver i and solve once. */
+static trine_status solve_first(const comparison *c, int i, void **self, double *error)
+{
+    const tridiag_solver *solver = c->list->solver[i];
     trine_status status = TRINE_SUCCESS;
-    bench *b = p->b;
-    const tridiag_solver *const *solvers = list->solver;
-    const char *const *methods = list->method;
-    const int count = list->count;
-    bench_call resets[MOST], solves[MOST];
-    void *selves[MOST];
-    bench_record records[MOST];
-    int index[MOST], running = 0, rounds = 0;
+    TRY(solver->create(c->p, c->list->method[i], self));
+    if (solver->reset) TRY(solver->reset(*self));
+    TRY(solver->solve(*self));
+    TRY(trine_context_synchronize(c->p->b->ctx));
+    TRY(tridiag_problem_check(c->p, solver->solution(*self), error));
+done:
+    return status;
+}
+
+/** Solver i runs, or its record says why not. */
+static void start(comparison *c, int i)
+{
+    const tridiag_solver *solver = c->list->solver[i];
+    bench_record *r = &c->records[i];
+    void *self = NULL;
+    const trine_status status = solve_first(c, i, &self, &r->error);
+    if (status) {
+        const bool skipped = status == TRINE_ERR_NOT_BUILT || status == TRINE_ERR_UNSUPPORTED || status == TRINE_ERR_MEMORY;
+        bench_record_fail(r, skipped ? BENCH_SKIPPED : BENCH_FAILED, NULL);
+        solver->destroy(self);
+        return;
+    }
+    bench_record_add_number(r, "work_bytes", (double)solver->work_bytes(self));
+    c->selves[c->running] = self;
+    c->index[c->running++] = i;
+}
+
+/** How much faster the first solver is than the others, by rounds. */
+static void record_ratios(comparison *c, const double *times, int rounds)
+{
+    enum { MOST = 1024 };
+    const int count = rounds < MOST ? rounds : MOST;
+    for (int i = 1; i < c->running; i++) {
+        bench_record *r = &c->records[c->index[i]];
+        double ratio[MOST];
+        for (int k = 0; k < count; k++) ratio[k] = times[(int64_t)i * rounds + k] / times[k];
+        bench_record_add_text(r, "ratio_to", c->records[c->index[0]].method);
+        bench_record_add_number(r, "ratio", bench_median(ratio, count));
+    }
+}
+
+/** times: of one solver; sorted here. */
+static void record_times(const tridiag_problem *p, bench_record *r, double *times, int rounds)
+{
+    const double rows = (double)(p->n * p->nrhs * p->systems);
+    /* Two passes over the system: 9 elements a row of a tridiagonal system with one right-hand side. */
+    const double moved = (double)(p->n * p->systems * (2 * p->per_row + 3 * p->nrhs)) * (double)p->element;
+    r->solve_ms = bench_median(times, rounds);
+    r->solve_min_ms = times[0];
+    r->reps = rounds;
+    bench_record_add_number(r, "grows_per_second", 1e-6 * rows / r->solve_ms);
+    bench_record_add_number(r, "copy_fraction", 1e-6 * moved / r->solve_ms / p->b->copy_gbs);
+    bench_record_add_number(r, "copy_fraction_one_pass", 1e-6 * (double)r->bytes / r->solve_ms / p->b->copy_gbs); /* 5 elements a row */
+}
+
+/** All that run, in turn. */
+static trine_status measure(comparison *c)
+{
+    trine_status status = TRINE_SUCCESS;
+    bench *b = c->p->b;
+    bench_call resets[TRIDIAG_MOST_SOLVERS], solves[TRIDIAG_MOST_SOLVERS];
     double *times = NULL;
-    char name[96];
-    if (p->systems == 1) snprintf(name, sizeof name, "%s: n=%lld", variant, (long long)p->n);
-    else snprintf(name, sizeof name, "%s: n=%lld, %lld systems", variant, (long long)p->n, (long long)p->systems);
-    TRY(ALLOC(b->ctx, times, (int64_t)count * b->reps));
-    for (int i = 0; i < count; i++) {
-        bench_record *r = &records[i];
-        void *self = NULL;
-        *r = bench_record_begin("tridiag", name);
-        r->n = p->n, r->dtype = p->dtype, r->nrhs = p->nrhs, r->impl = solvers[i]->impl, r->method = r->chosen = methods[i];
-        r->nnz = p->systems * p->n * p->per_row;
-        r->bytes = (int64_t)tridiag_band_bytes(p) * (p->per_row + 2 * p->nrhs);
-        bench_record_add_text(r, "problem", variant);
-        bench_record_add_number(r, "systems", (double)p->systems);
-        trine_status made = solvers[i]->create(p, methods[i], &self);
-        if (!made && solvers[i]->reset) made = solvers[i]->reset(self);
-        if (!made) made = solvers[i]->solve(self);
-        if (!made) made = trine_context_synchronize(b->ctx);
-        if (!made) made = tridiag_problem_check(p, solvers[i]->solution(self), &r->error);
-        if (made) {
-            bench_record_fail(r, made == TRINE_ERR_NOT_BUILT || made == TRINE_ERR_UNSUPPORTED || made == TRINE_ERR_MEMORY ? BENCH_SKIPPED : BENCH_FAILED, NULL);
-            solvers[i]->destroy(self);
-            continue;
-        }
-        bench_record_add_number(r, "work_bytes", (double)solvers[i]->work_bytes(self));
-        resets[running] = solvers[i]->reset, solves[running] = solvers[i]->solve, selves[running] = self;
-        index[running++] = i;
+    int rounds = 0;
+    TRY(ALLOC(b->ctx, times, (int64_t)c->running * b->reps));
+    for (int i = 0; i < c->running; i++) {
+        resets[i] = c->list->solver[c->index[i]]->reset;
+        solves[i] = c->list->solver[c->index[i]]->solve;
     }
-    TRY(bench_measure_in_turn(b, running, solves, resets, selves, times, &rounds));
-    for (int i = 0; i < running; i++) {
-        bench_record *r = &records[index[i]];
-        double *own = times + (int64_t)i * rounds;
-        if (i > 0) { /* how much faster the first solver is, by rounds; taken before the times are sorted */
-            double ratio[1024];
-            int k = 0;
-            for (; k < rounds && k < 1024; k++) ratio[k] = own[k] / times[k];
-            bench_record_add_text(r, "ratio_to", records[index[0]].method);
-            bench_record_add_number(r, "ratio", bench_median(ratio, k));
-        }
-    }
-    for (int i = 0; i < running; i++) {
-        bench_record *r = &records[index[i]];
-        double *own = times + (int64_t)i * rounds;
-        const double rows = (double)(p->n * p->nrhs * p->systems);
-        /* Two passes over the system: 9 elements a row of a tridiagonal system with one right-hand side. */
-        const double moved = (double)(p->n * p->systems * (2 * p->per_row + 3 * p->nrhs)) * (double)p->element;
-        r->solve_ms = bench_median(own, rounds);
-        r->solve_min_ms = own[0];
-        r->reps = rounds;
-        bench_record_add_number(r, "grows_per_second", 1e-6 * rows / r->solve_ms);
-        bench_record_add_number(r, "copy_fraction", 1e-6 * moved / r->solve_ms / b->copy_gbs);
-        bench_record_add_number(r, "copy_fraction_one_pass", 1e-6 * (double)r->bytes / r->solve_ms / b->copy_gbs); /* 5 elements a row */
-        solvers[index[i]]->destroy(selves[i]);
-    }
-    for (int i = 0; i < count; i++) {
-        const bench_record *r = &records[i];
-        char solver[64];
-        snprintf(solver, sizeof solver, "%s %s", r->impl, r->method);
-        if (r->status != BENCH_OK) {
-            fprintf(b->table, "%-22s %-24s %s %10lld %8lld %5lld %s\n", variant, solver, bench_dtype_name(p->dtype), (long long)p->n, (long long)p->systems,
-                    (long long)p->nrhs, r->reason);
-        } else {
-            double work = NAN, rate = NAN, fraction = NAN, ratio = NAN;
-            for (int k = 0; k < r->n_added; k++) {
-                if (strcmp(r->added[k].key, "work_bytes") == 0) work = r->added[k].number;
-                if (strcmp(r->added[k].key, "grows_per_second") == 0) rate = r->added[k].number;
-                if (strcmp(r->added[k].key, "copy_fraction") == 0) fraction = r->added[k].number;
-                if (strcmp(r->added[k].key, "ratio") == 0) ratio = r->added[k].number;
-            }
-            const double system_bytes = (double)tridiag_band_bytes(p) * (double)(p->per_row + p->nrhs);
-            fprintf(b->table, "%-22s %-24s %s %10lld %8lld %5lld %10.4f %10.4f %8.3f %8.3f %9.1f %9.1e ", variant, solver, bench_dtype_name(p->dtype),
-                    (long long)p->n, (long long)p->systems, (long long)p->nrhs, r->solve_ms, r->solve_min_ms, rate, fraction, 100 * work / system_bytes, r->error);
-            if (ratio == ratio) fprintf(b->table, "%8.2f\n", ratio);
-            else fprintf(b->table, "%8s\n", "");
-        }
-        TRY(bench_record_write(b, r));
-    }
-    fflush(b->table);
+    TRY(bench_measure_in_turn(b, c->running, solves, resets, c->selves, times, &rounds));
+    record_ratios(c, times, rounds); /* before the times are sorted */
+    for (int i = 0; i < c->running; i++) record_times(c->p, &c->records[c->index[i]], times + (int64_t)i * rounds, rounds);
 done:
     trine_free(b->ctx, TRINE_HOST, times);
     return status;
 }
 
-trine_status tridiag_compare_on_random(bench *b, const char *variant, trine_dtype dtype, int64_t n, int64_t nrhs, int64_t systems, int bands,
-                                       bool interleaved, const tridiag_list *list)
+/** NAN: not in the record. */
+static double added_number(const bench_record *r, const char *key)
+{
+    for (int k = 0; k < r->n_added; k++)
+        if (strcmp(r->added[k].key, key) == 0) return r->added[k].number;
+    return NAN;
+}
+
+static void print_record(const tridiag_problem *p, const char *variant, const bench_record *r)
+{
+    FILE *table = p->b->table;
+    char solver[64];
+    snprintf(solver, sizeof solver, "%s %s", r->impl, r->method);
+    fprintf(table, "%-22s %-24s %s %10lld %8lld %5lld ", variant, solver, bench_dtype_name(p->dtype), (long long)p->n,
+            (long long)p->systems, (long long)p->nrhs);
+    if (r->status != BENCH_OK) {
+        fprintf(table, "%s\n", r->reason);
+        return;
+    }
+    const double system_bytes = (double)tridiag_band_bytes(p) * (double)(p->per_row + p->nrhs), ratio = added_number(r, "ratio");
+    fprintf(table, "%10.4f %10.4f %8.3f %8.3f %9.1f %9.1e ", r->solve_ms, r->solve_min_ms, added_number(r, "grows_per_second"),
+            added_number(r, "copy_fraction"), 100 * added_number(r, "work_bytes") / system_bytes, r->error);
+    if (ratio == ratio) fprintf(table, "%8.2f\n", ratio);
+    else fprintf(table, "%8s\n", "");
+}
+
+trine_status tridiag_compare(const tridiag_problem *p, const char *variant, const tridiag_list *list)
+{
+    trine_status status = TRINE_SUCCESS;
+    comparison c = {.p = p, .variant = variant, .list = list};
+    char name[96];
+    if (p->systems == 1) snprintf(name, sizeof name, "%s: n=%lld", variant, (long long)p->n);
+    else snprintf(name, sizeof name, "%s: n=%lld, %lld systems", variant, (long long)p->n, (long long)p->systems);
+    for (int i = 0; i < list->count; i++) {
+        c.records[i] = begin_record(&c, name, i);
+        start(&c, i);
+    }
+    TRY(measure(&c));
+    for (int i = 0; i < list->count; i++) {
+        print_record(p, variant, &c.records[i]);
+        TRY(bench_record_write(p->b, &c.records[i]));
+    }
+    fflush(p->b->table);
+done:
+    for (int i = 0; i < c.running; i++) list->solver[c.index[i]]->destroy(c.selves[i]);
+    return status;
+}
+
+trine_status tridiag_compare_on_random(bench *b, const char *variant, const tridiag_shape *shape, const tridiag_list *list)
 {
     trine_status status = TRINE_SUCCESS;
     tridiag_problem p = {0};
-    TRY(tridiag_problem_make(b, dtype, n, nrhs, systems, bands, bands, interleaved, &p));
+    TRY(tridiag_problem_make(b, shape, &p));
     TRY(tridiag_compare(&p, variant, list));
 done:
     tridiag_problem_free(&p);

@@ -364,6 +364,11 @@ static trine_status use_supernodal_analyse(struct world *w, int variant)
     const trine_status status = trine_supernodal_analyse(w->ctx, &plan, &w->panels, &supernodal_options[variant]);
     MADE(plan, trine_supernodal_destroy);
 }
+static trine_status use_supernodal_memory(struct world *w, int variant)
+{
+    trine_memory memory;
+    return trine_supernodal_memory(w->ctx, &w->panels, &supernodal_options[variant], &memory);
+}
 static trine_status use_supernodal_analyse_triangle(struct world *w, int variant)
 {
     trine_supernodal plan;
@@ -420,6 +425,11 @@ static trine_status use_tridiagonal_analyse(struct world *w, int variant)
     trine_tridiagonal plan;
     const trine_status status = trine_tridiagonal_analyse(w->ctx, &plan, variant ? w->by_columns : w->A, &options[variant]);
     MADE(plan, trine_tridiagonal_destroy);
+}
+static trine_status use_tridiagonal_memory(struct world *w, int variant)
+{
+    trine_memory memory;
+    return trine_tridiagonal_memory(w->ctx, variant ? w->by_columns : w->A, NULL, &memory);
 }
 static trine_status use_tridiagonal_check(struct world *w, int variant)
 {
@@ -685,6 +695,7 @@ static const struct {
     {"trine_panels_detect", use_panels_detect, 2, 2},
     {"trine_panels_from_partition", use_panels_from_partition, 2, 2},
     {"trine_supernodal_analyse", use_supernodal_analyse, 5, 5},
+    {"trine_supernodal_memory", use_supernodal_memory, 5, 5},
     {"trine_supernodal_analyse_triangle", use_supernodal_analyse_triangle, 2, 2},
     {"trine_supernodal_analyse_batch", use_supernodal_analyse_batch, 5, 5},
     {"trine_supernodal_numeric", use_supernodal_numeric, 1, 1},
@@ -692,6 +703,7 @@ static const struct {
     {"trine_supernodal_update", use_supernodal_update, 1, 1},
     {"trine_supernodal_work", use_supernodal_work, 2, 2},
     {"trine_tridiagonal_analyse", use_tridiagonal_analyse, 3, 3},
+    {"trine_tridiagonal_memory", use_tridiagonal_memory, 2, 2},
     {"trine_tridiagonal_check", use_tridiagonal_check, 1, 1},
     {"trine_tridiagonal_work", use_tridiagonal_work, 2, 2},
     {"trine_tridiagonal_as_op", use_tridiagonal_as_op, 1, 1},
@@ -770,6 +782,7 @@ static void call_core(struct world *w)
     OK(trine_context_leave(w->ctx, saved));
     trine_status_string(TRINE_ERR_MEMORY);
     trine_dtype_size(TRINE_Z);
+    trine_dtype_eps(TRINE_Z);
     trine_get_build_info(&build);
     trine_wall_time();
     OK(trine_context_get_info(w->ctx, &info));
@@ -811,6 +824,8 @@ static void call_triangular(struct world *w)
     assert_close(x, w->x);
     OK(trine_triangular_get_info(w->triangular, &info));
     trine_triangular_method_name(info.method);
+    trine_memory memory;
+    OK(trine_triangular_memory(w->ctx, w->L, NULL, &memory));
     OK(trine_triangular_destroy(NULL));
 }
 
@@ -872,7 +887,7 @@ static const struct {
     const char *names[64];
 } without[] = {
     {call_core,
-     {"trine_status_string", "trine_last_error", "trine_fail", "trine_context_enter", "trine_context_leave", "trine_dtype_size", "trine_context_destroy", "trine_context_get_info", "trine_get_build_info",
+     {"trine_status_string", "trine_last_error", "trine_fail", "trine_context_enter", "trine_context_leave", "trine_dtype_size", "trine_dtype_eps", "trine_context_destroy", "trine_context_get_info", "trine_get_build_info",
       "trine_context_set_log", "trine_context_set_allocator", "trine_context_set_stream", "trine_context_get_stream", "trine_context_synchronize",
       "trine_free", "trine_copy", "trine_wall_time", "trine_work_destroy",
       "trine_context_create" /* the handle itself comes from the C library: it is what holds the allocator */}},
@@ -881,7 +896,7 @@ static const struct {
       "trine_vectors_permute", "trine_vectors_permute_conjugate", "trine_gallery_entry"}},
     {call_triangular,
      {"trine_triangular_numeric", "trine_triangular_check", "trine_triangular_solve", "trine_triangular_get_info", "trine_triangular_method_name",
-      "trine_triangular_destroy"}},
+      "trine_triangular_memory" /* of a pattern on the host */, "trine_triangular_destroy"}},
     {call_tridiagonal,
      {"trine_tridiagonal_numeric", "trine_tridiagonal_solve", "trine_tridiagonal_get_info", "trine_tridiagonal_destroy"}},
     {call_supernodal,

@@ -145,7 +145,7 @@ static void the_matrices_of_table_6_are_solved_as_well_as_by_lapack(void **state
                 error_samples e = {.count = 0};
                 char name[64];
                 const bool hopeless = id == 13; /* condition above 1e15: judged by the backward error */
-                if (hopeless && (partition || k)) continue; /* as good as that with automatic choices only: docs/blocks-and-bands.md */
+                if (hopeless && (partition || k)) continue; /* as good as that with automatic choices only: docs/notes/blocks-and-bands.md */
                 const trine_gtsv_options options = {.pivot = pivots[k], .partition = partition};
                 for (uint64_t seed = 1; seed <= (uint64_t)test_samples(SEEDS); seed++) {
                     linear_system s = new_bands(TRINE_D, 512, 2, 2, 1, options);
@@ -168,7 +168,7 @@ static void the_recorded_matrices_of_table_6_are_solved_as_well_as_by_lapack(voi
     (void)state;
     for (int id = 1; id <= 23; id++) {
         if (!test_is_to_do()) continue;
-        if (id == 13 && test_on_gpu()) continue; /* seed 1 of those whose median is asserted above: docs/blocks-and-bands.md */
+        if (id == 13 && test_on_gpu()) continue; /* seed 1 of those whose median is asserted above: docs/notes/blocks-and-bands.md */
         error_samples e = {.count = 0};
         char name[16];
         double *x;

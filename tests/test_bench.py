@@ -177,17 +177,22 @@ class Report(unittest.TestCase):
         return {**base, **changes}
 
     def make(self, records, document=None):
+        """All pages of the site, then what git would track, as one text; the plots of the site."""
         with tempfile.TemporaryDirectory() as folder:
-            results, out = pathlib.Path(folder) / "results", pathlib.Path(folder) / "docs"
+            results, site, docs = (pathlib.Path(folder) / name for name in ("results", "site", "docs"))
             results.mkdir()
+            docs.mkdir()
             if document:
-                out.mkdir()
-                (out / "document.md").write_text(document, encoding="utf-8")
+                (docs / "document.md").write_text(document, encoding="utf-8")
             (results / "x.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
-            subprocess.run([sys.executable, str(ROOT / "bench/report.py"), "--results", str(results), "--out", str(out)], check=True,
-                           capture_output=True)
-            plots = {path.name: path.read_text(encoding="utf-8") for path in (out / "benchmarks").glob("*.svg")}
-            return "".join(path.read_text(encoding="utf-8") for path in out.rglob("*.md")), plots
+            report = [sys.executable, str(ROOT / "bench/report.py"), "--results", str(results), "--docs", str(docs)]
+            subprocess.run(report + ["--site", str(site)], check=True, capture_output=True)
+            self.assertNotEqual(subprocess.run(report + ["--check"], check=False, capture_output=True).returncode, 0)
+            subprocess.run(report, check=True, capture_output=True)
+            self.assertEqual(subprocess.run(report + ["--check"], check=False, capture_output=True).returncode, 0)
+            plots = {path.name: path.read_text(encoding="utf-8") for path in (site / "benchmarks").glob("*.svg")}
+            self.assertEqual(list(docs.rglob("*.svg")), [])  # no README shows one
+            return "".join(path.read_text(encoding="utf-8") for folder in (site, docs) for path in folder.rglob("*.md")), plots
 
     def test_tables_and_plots_show_every_record(self):
         page, plots = self.make([

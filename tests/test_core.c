@@ -1,6 +1,7 @@
 /* Contexts, status texts, logging, memory. */
 #include "harness.h"
 
+#include <float.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +48,19 @@ static void a_program_fails_in_trines_way(void **state)
     assert_int_equal(strlen(trine_last_error()), 511);
     text[511] = 0;
     assert_string_equal(trine_last_error(), text);
+}
+
+static void a_dtype_has_a_size_and_an_eps(void **state)
+{
+    (void)state;
+    static const struct { trine_dtype t; size_t size; double eps; } known[] = {
+        {TRINE_S, sizeof(float), FLT_EPSILON},     {TRINE_D, sizeof(double), DBL_EPSILON},
+        {TRINE_C, 2 * sizeof(float), FLT_EPSILON}, {TRINE_Z, 2 * sizeof(double), DBL_EPSILON},
+        {(trine_dtype)0, 0, 0},                    {(trine_dtype)(TRINE_Z + 1), 0, 0}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        assert_int_equal(trine_dtype_size(known[k].t), known[k].size);
+        assert_true(trine_dtype_eps(known[k].t) == known[k].eps);
+    }
 }
 
 static void a_device_is_entered_and_left(void **state)
@@ -213,6 +227,7 @@ int main(void)
         cmocka_unit_test(every_status_has_a_text),
         cmocka_unit_test(devices_that_do_not_exist_are_refused_with_a_reason),
         cmocka_unit_test(a_program_fails_in_trines_way),
+        cmocka_unit_test(a_dtype_has_a_size_and_an_eps),
         cmocka_unit_test(a_device_is_entered_and_left),
         cmocka_unit_test(auto_takes_a_device_or_says_why_not),
         cmocka_unit_test(threads_are_taken_from_the_name),

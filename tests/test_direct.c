@@ -113,7 +113,7 @@ static void refinement_repairs_careless_pivoting(void **state)
             for (int refine = 0; refine < 2; refine++) {
                 trine_direct plan;
                 OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){
-                    .factor = {TRINE_DIRECT_LU, TRINE_ORDERING_NATURAL, 1e-12, 0}, .ops = ops[o], .refine = 3 * refine, .triangular.max_nrhs = 2}));
+                    .factor = {.method = TRINE_DIRECT_LU, .ordering = TRINE_ORDERING_NATURAL, .pivot_threshold = 1e-12}, .ops = ops[o], .refine = 3 * refine, .triangular.max_nrhs = 2}));
                 solve(ctx, plan, all_dtypes[t], ops[o], n, 2, layouts[o % 2], o == 1, b, x);
                 error[refine] = backward_error(A, ops[o], 2, x, b);
                 OK(trine_direct_destroy(&plan));

@@ -177,7 +177,7 @@ static void symmetric_orderings_of_lu_are_those_of_cholesky(void **state)
         for (int lu = 0; lu <= 1; lu++) {
             trine_factor F;
             trine_factor_info info;
-            OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){lu ? TRINE_DIRECT_LU : TRINE_DIRECT_CHOLESKY_SIMPLICIAL, orderings[o], 1e-12, 0}));
+            OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = lu ? TRINE_DIRECT_LU : TRINE_DIRECT_CHOLESKY_SIMPLICIAL, .ordering = orderings[o], .pivot_threshold = 1e-12}));
             OK(trine_factor_get_info(F, &info));
             entries[o][lu] = info.nnz_L;
             OK(trine_factor_destroy(&F));

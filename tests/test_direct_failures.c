@@ -249,7 +249,7 @@ static void breakdowns_of_regular_matrices_are_not_called_singular(void **state)
                 put(cases[i].t, values, k, cases[i].a[k]);
             }
             const trine_status status = trine_direct_create(ctx, &plan, A, &(trine_direct_options){
-                .factor = {cases[i].method, TRINE_ORDERING_NATURAL, 0, 0}, .solver = (trine_direct_solver)solver});
+                .factor = {.method = cases[i].method, .ordering = TRINE_ORDERING_NATURAL}, .solver = (trine_direct_solver)solver});
             const char *text = trine_last_error();
             if (status != cases[i].status || !strstr(text, cases[i].says) || (strstr(text, "singular") && !strstr(text, rounding)))
                 fail_msg("case %d, solver %d: %s (%s)", (int)i, solver, trine_status_string(status), text);
@@ -281,7 +281,7 @@ static void every_wrong_argument_of_a_factor_is_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "pivot_threshold 1.5", trine_factor_create(ctx, &F, A, &(trine_factor_options){.pivot_threshold = 1.5}));
     FAILS(TRINE_ERR_ARGUMENT, "pivot_threshold", trine_factor_create(ctx, &F, A, &(trine_factor_options){.pivot_threshold = NAN}));
     FAILS(TRINE_ERR_ARGUMENT, "keep_zeros", trine_factor_create(ctx, &F, A, &(trine_factor_options){.keep_zeros = 1}));
-    FAILS(TRINE_ERR_ARGUMENT, "COLAMD", trine_factor_create(ctx, &F, A, &(trine_factor_options){TRINE_DIRECT_CHOLESKY, TRINE_ORDERING_COLAMD, 0, 0}));
+    FAILS(TRINE_ERR_ARGUMENT, "COLAMD", trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY, .ordering = TRINE_ORDERING_COLAMD}));
     trine_matrix wrong;
     OK(trine_matrix_csr(ctx, &wrong, TRINE_D, 2, 3, 2, TRINE_HOST, 64, offsets, 32, columns, values));
     FAILS(TRINE_ERR_ARGUMENT, "2 x 3, not square", trine_factor_create(ctx, &F, wrong, NULL));

@@ -92,7 +92,7 @@ static trine_status factor_and_solve(trine_context ctx, trine_matrix A, int way)
     const trine_dense B = {b, info.n_rows, 1, 0, TRINE_COLMAJOR}, X = {b + info.n_rows, info.n_rows, 1, 0, TRINE_COLMAJOR};
     for (int64_t i = 0; i < info.n_rows; i++) b[i] = 1 + (double)(i % 7);
     if (!status) status = create(ctx, &plan, A, &(trine_direct_options){
-        .factor = {ways[way].method, ways[way].ordering, 0, 0}, .solver = TRINE_SOLVER_GENERAL});
+        .factor = {.method = ways[way].method, .ordering = ways[way].ordering}, .solver = TRINE_SOLVER_GENERAL});
     if (!status) status = solve(plan, TRINE_N, &B, &X, NULL);
     if (!status) status = trine_matrix_accuracy(A, 1, b + info.n_rows, b, NULL, &accuracy);
     if (!status && !(accuracy.backward_error < 10)) status = TRINE_ERR_NO_CONVERGENCE;
@@ -142,7 +142,7 @@ extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_real
 
 static int64_t calls, first_failure; /* 0: none */
 
-/** Not for OpenMP's runtime, which ends the process by itself (docs/direct.md). */
+/** Not for OpenMP's runtime, which ends the process by itself (docs/explanation/factorizations.md). */
 static bool fails(void *caller)
 {
     Dl_info who;

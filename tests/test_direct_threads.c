@@ -1,5 +1,5 @@
 /* Several threads with works of their own on one direct plan: the bits that one thread gets, also beside new values. Also built with
- * ThreadSanitizer (TRINE_THREAD_SANITIZE), where every context has one thread: GCC's OpenMP runtime is not instrumented. */
+ * ThreadSanitizer (TRINE_THREAD_SANITIZE). */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -12,17 +12,6 @@
 
 enum { THREADS = 4, ROUNDS = 1000, MOST_NRHS = 3, CASES = 12 };
 
-/** On a GPU every context has a stream of its own. */
-static trine_context thread_context(void)
-{
-#ifdef __SANITIZE_THREAD__
-    trine_context ctx;
-    OK(trine_context_create(&ctx, "cpu:1"));
-    return ctx;
-#else
-    return test_context();
-#endif
-}
 /** Sanitizers see in a few rounds what there is to see, and take long for each. */
 static int rounds(void)
 {
@@ -107,7 +96,7 @@ static void solve_in_threads(trine_context ctx, trine_direct plan, trine_dtype t
         test_release(ctx, x);
     }
     for (int i = 0; i < THREADS; i++) {
-        jobs[i] = (struct job){.shared = &s, .ctx = thread_context(), .me = i};
+        jobs[i] = (struct job){.shared = &s, .ctx = test_context(), .me = i};
         assert_int_equal(pthread_create(&threads[i], NULL, solve_many, &jobs[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
@@ -124,7 +113,7 @@ static void threads_with_works_get_the_bits_of_one(void **state)
     (void)state;
     static const struct { trine_direct_method method; const char *matrix; } some[] = {
         {TRINE_DIRECT_CHOLESKY, "laplace2d:nx=12,ny=11"}, {TRINE_DIRECT_LU, "convection3d:n=5"}};
-    trine_context ctx = thread_context();
+    trine_context ctx = test_context();
     for (size_t m = 0; m < 2; m++)
         for (size_t t = 0; t < 4; t++)
             for (int solver = TRINE_SOLVER_SUPERNODAL; solver <= TRINE_SOLVER_GENERAL; solver++)
@@ -242,7 +231,7 @@ static void works_come_and_go_beside_new_values(void **state)
 {
     (void)state;
     static double exact[2][ROWS];
-    trine_context ctx = thread_context();
+    trine_context ctx = test_context();
     trine_matrix pattern;
     OK(trine_matrix_gallery(ctx, &pattern, "laplace2d:nx=10,ny=9", TRINE_D));
     trine_matrix A[2] = {random_values(ctx, pattern, 1), random_values(ctx, pattern, 2)};

@@ -183,7 +183,7 @@ static void solves_one_after_the_other_do_not_overtake_each_other(void **state)
 }
 
 /** dorr(1e-4), numerically singular, with dominance that turns round in the middle: rows sum to zero but for the corners. The
- *  thesis's table has n = 512; larger ones are further from what one step of refinement can promise (docs/tridiagonal.md). */
+ *  thesis's table has n = 512; larger ones are further from what one step of refinement can promise (docs/explanation/tridiagonal-accuracy.md). */
 static void a_singular_system_stays_finite_and_refinement_makes_the_residual_of_the_published_size_small(void **state)
 {
     (void)state;

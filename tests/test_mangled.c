@@ -68,6 +68,10 @@ READS(analyse, analyse_with(w, A, NULL))
 READS(analyse_lower, analyse_with(w, A, &(trine_triangular_options){.uplo = TRINE_LOWER, .ops = TRINE_N | TRINE_T}))
 READS(analyse_unit, analyse_with(w, A, &(trine_triangular_options){.uplo = TRINE_UPPER, .diag = TRINE_UNIT, .method = TRINE_TRI_LEVELSET}))
 
+READS(memory, trine_triangular_memory(w->ctx, A, &(trine_triangular_options){.uplo = TRINE_LOWER}, (trine_memory[1]){{0}}))
+READS(memory_of_upper, trine_triangular_memory(w->ctx, A, &(trine_triangular_options){.uplo = TRINE_UPPER}, (trine_memory[1]){{0}}))
+READS(memory_of_bands, trine_tridiagonal_memory(w->ctx, A, NULL, (trine_memory[1]){{0}}))
+
 static trine_status level_sets_of(struct world *w, trine_matrix A, trine_uplo uplo)
 {
     int64_t levels, offsets[N + 1];
@@ -168,6 +172,8 @@ static const struct {
     {"trine_matrix_get_structure", {structure}},
     {"trine_matrix_write", {write_file}},
     {"trine_triangular_analyse", {analyse, analyse_lower, analyse_unit}},
+    {"trine_triangular_memory", {memory, memory_of_upper}},
+    {"trine_tridiagonal_memory", {memory_of_bands}},
     {"trine_level_sets", {lower_levels, upper_levels}},
     {"trine_panels_detect", {detect, detect_lower, detect_upper}},
     {"trine_panels_from_partition", {partition_auto, partition_lower, partition_upper}},

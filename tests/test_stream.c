@@ -176,7 +176,7 @@ static void check_that_solves_with_their_own_work_run_side_by_side(trine_triangu
     for (int round = 0; round < 10; round++)
         for (int s = 0; s < STREAMS; s++)
             OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &(trine_dense){f.db, f.n, 1, f.n, TRINE_COLMAJOR},
-                                      &(trine_dense){xs[s], f.n, 1, f.n, TRINE_COLMAJOR}, &(trine_exec){streams[s], works[s]}));
+                                      &(trine_dense){xs[s], f.n, 1, f.n, TRINE_COLMAJOR}, &(trine_exec){.stream = streams[s], .work = works[s]}));
     for (int s = 0; s < STREAMS; s++) {
         CUDA(cudaStreamSynchronize(streams[s]));
         CUDA(cudaMemcpy(f.x, xs[s], bytes, cudaMemcpyDeviceToHost));

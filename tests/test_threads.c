@@ -1,6 +1,5 @@
 /* Several threads of the caller: contexts of their own, one plan for all, handles that end anywhere. Also built with ThreadSanitizer
- * (TRINE_THREAD_SANITIZE). GCC's OpenMP runtime is not instrumented, and its teams would look like races: there every context has
- * one thread, so that what is watched is the library's own state. clang's runtime (libomp with libarcher) has no such limit. */
+ * (TRINE_THREAD_SANITIZE, clang), which sees what teams of the OpenMP runtime synchronize through Archer. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,11 +10,7 @@
 #include "core/internal.h"
 #include "harness.h"
 
-#ifdef __SANITIZE_THREAD__
-#define DEVICE "cpu:1"
-#else
 #define DEVICE "cpu:2"
-#endif
 enum { THREADS = 4, N = 2000, NRHS = 3 };
 
 static char folder[] = "/tmp/trine-threads-XXXXXX";

@@ -69,7 +69,7 @@ static void solve(const struct setting *s, trine_transpose op, wide alpha, void 
     char scalar[16];
     put(s->t, scalar, 0, alpha);
     const trine_dense from = block(s, b), to = block(s, x);
-    OK(trine_triangular_solve(s->plan, op, scalar, &from, &to, &(trine_exec){s->stream, s->work}));
+    OK(trine_triangular_solve(s->plan, op, scalar, &from, &to, &(trine_exec){.stream = s->stream, .work = s->work}));
 }
 static char *expected_of(const struct setting *s, trine_transpose op) { return s->expected[op == TRINE_H]; }
 static void assert_expected(const struct setting *s, trine_transpose op, const void *x)

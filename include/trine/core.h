@@ -1,4 +1,11 @@
-/* Contexts, status codes, logging, memory: what every other part of trine stands on. */
+/* Contexts, status codes, logging, memory: what every other part of trine stands on.
+ *
+ * Structs. Those that are options, arguments of a call (trine_exec) or reports (..._info, trine_condition, trine_matrix_structure,
+ * trine_memory) end with `reserved`: a later version puts new members there, so that no size changes and programs need no new build. Clear a struct
+ * before setting members ({0} in C, {} in C++; NULL where a function takes that). What is given with reserve that is not zero is refused with
+ * TRINE_ERR_ARGUMENT: a program that sets a member which this library does not know fails instead of being misunderstood. Reports are written as a
+ * whole, their reserve as zeros. Descriptions of arrays (trine_dense, trine_panels, trine_strides), elements of arrays (trine_gtsv_info, which a GPU
+ * writes, trine_supernodal_level), trine_allocator and trine_accuracy never change. */
 #ifndef TRINE_CORE_H
 #define TRINE_CORE_H
 
@@ -68,6 +75,9 @@ typedef enum { TRINE_HOST, TRINE_DEVICE } trine_space;
 
 /** Bytes of one element of t: 4, 8, 8, 16; 0 for anything else. */
 TRINE_API size_t trine_dtype_size(trine_dtype t);
+/** The eps of t, in which errors are reported: the distance from 1 to the next number, 2^-23 for S and C, 2^-52 for D and Z; 0 for anything
+ *  else. */
+TRINE_API double trine_dtype_eps(trine_dtype t);
 
 /* ----------------------------------------------------------------- context */
 
@@ -102,12 +112,20 @@ typedef struct {
     int compute_capability; /* 90 for Hopper; 0 on the CPU */
     char name[96];          /* "NVIDIA H200", or "cpu, 2 threads" */
     char fallback[160];     /* why "auto" did not take a GPU; "" if it did or was not asked to */
+    int64_t reserved[4]; /* zeros */
 } trine_context_info;
 TRINE_API trine_status trine_context_get_info(trine_context ctx, trine_context_info *info);
 
 /** What this libtrine was built with, on any machine: "0.1.0", 1 if CUDA kernels are in it, "80-real;90-real;90-virtual". Does nothing
  *  for NULL. */
-typedef struct { const char *version; int cuda; const char *cuda_architectures; int cuda_runtime_version; int openmp; } trine_build_info;
+typedef struct {
+    const char *version;
+    int cuda;
+    const char *cuda_architectures;
+    int cuda_runtime_version;
+    int openmp;
+    int64_t reserved[4]; /* zeros */
+} trine_build_info;
 TRINE_API void trine_get_build_info(trine_build_info *info);
 
 /** Messages of at most `level` (1 warnings, 2 decisions and timings, 3 detail) go to fn(user, level, message), without a
@@ -152,6 +170,7 @@ TRINE_API double trine_wall_time(void);
 typedef struct {
     void *stream; /* cudaStream_t; ignored on the CPU */
     trine_work work;
+    int64_t reserved[2]; /* zeros */
 } trine_exec;
 
 /** A dense block of vectors in the context's space: rows x cols of the plan's dtype, element (i,j) at data[i + j*ld]
@@ -161,6 +180,16 @@ typedef struct {
     int64_t rows, cols, ld;
     trine_layout layout;
 } trine_dense;
+
+/** Bytes that a plan takes, told before it is made by trine_triangular_memory and its like, from the context's allocators: never less than what is
+ *  then allocated. Graphs and streams of the GPU's driver and what threads need are not in it, nor is what a numeric with values of the host
+ *  takes meanwhile on a GPU, which is their copy. */
+typedef struct {
+    int64_t host_kept, device_kept; /* by the plan, its own work included */
+    int64_t host_peak, device_peak; /* at most at a time while it is made, what is kept included */
+    int64_t work;                   /* of a work for max_nrhs right-hand sides, in the context's space */
+    int64_t reserved[4];            /* zeros */
+} trine_memory;
 
 /** Release a work object made by one of the plans (trine_triangular_work, ...), and the plan with the last of them and its handle.
  *  TRINE_ERR_STATE: a solve with it runs in another thread. */

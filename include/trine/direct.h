@@ -14,10 +14,10 @@ extern "C" {
 
 typedef enum {
     TRINE_DIRECT_AUTO,                 /* Cholesky if Hermitian with a positive diagonal, LU when that breaks down or is not so */
-    TRINE_DIRECT_CHOLESKY,             /* CHOLMOD, supernodal LL^H; the densest rows of L summed again in long double (docs/direct.md) */
+    TRINE_DIRECT_CHOLESKY,             /* CHOLMOD, supernodal LL^H; the densest rows of L summed again in long double (docs/explanation/factorizations.md) */
     TRINE_DIRECT_CHOLESKY_SIMPLICIAL,  /* CHOLMOD, simplicial LL^H */
     TRINE_DIRECT_LU,                   /* SuperLU, partial pivoting; UMFPACK where SuperLU's 32-bit indices do not suffice, or SuperLU
-                                          was loaded before this library (docs/direct.md) */
+                                          was loaded before this library (docs/explanation/factorizations.md) */
     TRINE_DIRECT_LU_UMFPACK            /* UMFPACK, with its row scaling */
 } trine_direct_method;
 typedef enum { TRINE_ORDERING_AUTO, TRINE_ORDERING_METIS, TRINE_ORDERING_AMD, TRINE_ORDERING_COLAMD, TRINE_ORDERING_NATURAL } trine_ordering;
@@ -37,6 +37,7 @@ typedef struct {
     trine_ordering ordering;
     double pivot_threshold;   /* LU: 0 = the library's default (1.0: partial pivoting) */
     int keep_zeros;           /* reserved for the supernode partition: 0 */
+    int64_t reserved[4]; /* zeros */
 } trine_factor_options;
 
 /** Order and factor the square host matrix A. Synchronous. TRINE_ERR_STRUCTURE: arrays that do not fit (as trine_matrix_check), a
@@ -44,7 +45,7 @@ typedef struct {
  *  TRINE_ERR_SINGULAR: an exactly zero pivot or a structurally singular matrix (names the column or row). Both may be rounding's
  *  doing where the matrix is ill-conditioned or badly scaled. TRINE_ERR_NO_CONVERGENCE: numbers left the range of double precision
  *  on the way; scale the matrix. TRINE_ERR_MEMORY: the factor does not fit; SuperLU,
- *  which by itself ends the process then, does not (docs/direct.md). AUTO falls back as its comment says and logs it. */
+ *  which by itself ends the process then, does not (docs/explanation/factorizations.md). AUTO falls back as its comment says and logs it. */
 TRINE_API trine_status trine_factor_create(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options);
 /** New values on the same pattern (same nnz and order of entries): the ordering and symbolic part are used again. TRINE_ERR_UNSUPPORTED: the
  *  factor was taken from the caller's program. */
@@ -59,6 +60,7 @@ typedef struct {
     trine_diag diag_L;                        /* UNIT for LU and an LDL^H that was taken, NONUNIT for Cholesky */
     double order_seconds, factor_seconds;
     const char *reason;                       /* one clause: why this method */
+    int64_t reserved[4]; /* zeros */
 } trine_factor_info;
 TRINE_API trine_status trine_factor_get_info(trine_factor F, trine_factor_info *info);
 
@@ -121,7 +123,11 @@ typedef struct {
                                              the plan then keeps op(A) as CSR in the context's space */
     trine_direct_solver solver;
     trine_supernodal_options supernodal;  /* of SUPERNODAL; triangular.max_nrhs holds for both */
+    int64_t reserved[4]; /* zeros */
 } trine_direct_options;
+
+/* The memory of a direct plan is not known before the factorization, in which LU chooses its pivots. With a factor the greatest part of it can be
+ * told: trine_supernodal_memory of trine_factor_get_panels, or trine_triangular_memory of trine_factor_get_triangle. */
 
 /** Order, factor (on the host) and set up the triangular plans on ctx's device. A: host, any format and dtype, of
  *  this or another context; kept by reference.
@@ -167,6 +173,7 @@ typedef struct {
     trine_triangular_info lower, upper;      /* GENERAL; Cholesky without a plan for U: both L's. Else zeros */
     trine_supernodal_info lower_panels, upper_panels; /* SUPERNODAL: L and U^T; Cholesky: both L's. Else zeros */
     double analyse_seconds, numeric_seconds; /* of both triangular solves together */
+    int64_t reserved[4]; /* zeros */
 } trine_direct_info;
 TRINE_API trine_status trine_direct_get_info(trine_direct plan, trine_direct_info *info);
 TRINE_API trine_status trine_direct_destroy(trine_direct *plan);

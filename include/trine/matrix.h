@@ -40,6 +40,7 @@ typedef struct {
     int64_t n_rows, n_cols, nnz;
     trine_symmetry symmetry; /* as the file declared it (the entries are expanded all the same); TRINE_GENERAL for views */
     int pattern;             /* 1: no values (views), or values made up for a pattern file */
+    int64_t reserved[4]; /* zeros */
 } trine_matrix_info;
 TRINE_API trine_status trine_matrix_get_info(trine_matrix A, trine_matrix_info *info);
 
@@ -102,6 +103,7 @@ typedef struct {
     double scaled;    /* the condition that scaling of rows and columns cannot explain; = condition where that is below 1e-3/eps */
     int singular;     /* 1: scaled >= 1/eps, eps of A's dtype as in trine_accuracy: A is singular to working precision */
     int64_t solves;   /* calls of solve */
+    int64_t reserved[4]; /* zeros */
 } trine_condition;
 /** Estimate the condition of the square A from solves with it. eps condition is about the largest relative error, in the 1-norm, that a
  *  backward stable solve leaves. 1/eps and more may be bad scaling only, which costs no digits; so from 1e-3/eps on another condition is
@@ -122,6 +124,7 @@ typedef struct {
     int positive_diagonal;                          /* every diagonal entry is present, real and > 0 */
     int lower_triangular, upper_triangular, cyclic_tridiagonal;
     double norm_inf;
+    int64_t reserved[4]; /* zeros */
 } trine_matrix_structure;
 /** What A looks like: one pass over A and its transpose. Square or not. Duplicates are counted, then summed: all but nnz and
  *  duplicates describes the sum. A pattern counts as all ones. cyclic_tridiagonal: square, nothing outside the three
@@ -147,6 +150,7 @@ typedef struct {
     int64_t max_rows; /* rows and columns of a matrix, rows x columns of vectors in a coordinate file; 0: 2^20, or 16 for each byte of
                        * the file as it lies on the disk if that is more */
     int64_t max_text; /* bytes that a gzipped file inflates to; 0: 2^26, or 64 for each byte of the file if that is more */
+    int64_t reserved[4]; /* zeros */
 } trine_read_options;
 
 /** Read a Matrix Market coordinate (or array) file or a Rutherford/Harwell-Boeing file, plain or gzipped, told apart by
@@ -154,7 +158,7 @@ typedef struct {
  *  converted to t. Complex files need TRINE_C or TRINE_Z (else TRINE_ERR_ARGUMENT). Pattern files get documented values: 1 off
  *  the diagonal and (entries in the row) + 1 on stored diagonal positions. Zeros of an array file are not stored. NaN, Inf,
  *  values and sums of duplicates too large for t, elemental Harwell-Boeing files, and files that claim more than trine_read_options
- *  says are refused. docs/io.md has the details.
+ *  says are refused. docs/reference/file-formats.md has the details.
  *  TRINE_ERR_IO: not there, a directory, unreadable. TRINE_ERR_FORMAT: the sentence names the file and the line. */
 TRINE_API trine_status trine_matrix_read(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t);
 /** The same with other limits; options NULL: trine_matrix_read. */
@@ -163,7 +167,7 @@ TRINE_API trine_status trine_matrix_read_with(trine_context ctx, trine_matrix *A
 /** Write Matrix Market (.mtx, .mtx.gz) or Rutherford-Boeing (.rb, .rua, .rsa, ...) by the ending of path; 17 (9 in single)
  *  significant digits. symmetry other than TRINE_GENERAL writes the lower triangle only (the caller vouches for it; only a
  *  diagonal that cannot be skew-symmetric or Hermitian is TRINE_ERR_STRUCTURE). A pattern stays a pattern.
- *  Written to a file that takes the place of path when it is complete (docs/io.md): path is whole or untouched. */
+ *  Written to a file that takes the place of path when it is complete (docs/reference/file-formats.md): path is whole or untouched. */
 TRINE_API trine_status trine_matrix_write(trine_matrix A, const char *path, trine_symmetry symmetry);
 /** Read vectors: a Matrix Market array or coordinate file, or plain text with one value a line (of a complex t: one or two;
  *  comments begin with % or #). NaN and Inf are read as they are; what a file may claim is limited as above. *data (host,

@@ -21,6 +21,7 @@ typedef struct {
     int capturable;     /* applied with a work, it may be recorded in a CUDA graph; 0 on the CPU */
     int varying;        /* not the same from call to call: for flexible methods only */
     trine_space space;  /* where vectors are: that of the context */
+    int64_t reserved[4]; /* zeros */
 } trine_op_info;
 
 /** A function that applies an operator: Y := alpha op(A) X + beta Y. X and Y: checked, ld set, at least one row and column each, no overlap.

@@ -18,6 +18,7 @@ typedef struct {
                            they are given), negative = none: only columns of the same structure share a panel. A given supernode
                            of more is cut into several panels */
     int64_t max_width;  /* columns of a panel; 0 = any number. A wider given supernode is cut */
+    int64_t reserved[4]; /* zeros */
 } trine_panels_options;
 
 /** Find supernodes in a triangle T that comes without a partition (UMFPACK's factors, incomplete ones, one's own): neighbouring
@@ -93,6 +94,7 @@ typedef struct {
     int streams;       /* GPU: STREAM, and TEAM's large panels; 0 = 5, at most 32 */
     int64_t teams;     /* GPU, DYNAMIC: blocks launched; 0 = as many as are resident at once */
     int no_graph;      /* GPU: launch kernel by kernel */
+    int64_t reserved[4]; /* zeros */
 } trine_supernodal_options;
 
 /** Analyse the structure of a lower triangular factor L given as panels (host memory; values are not read; everything needed
@@ -102,6 +104,12 @@ typedef struct {
  *  TRINE_ERR_STRUCTURE names the panel and row that do not fit; TRINE_ERR_MEMORY says how much storage the panels need. */
 TRINE_API trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels,
                                                 const trine_supernodal_options *options);
+
+/** What trine_supernodal_analyse will take with the same arguments, in *memory. To the byte, but for a kilobyte
+ *  on the host for works on a GPU. Runs the analysis, in host memory of the size of the panels' structure alone;
+ *  the variant SPMV needs on a CPU its indices as well. Nothing stays allocated. Plans made otherwise than from panels: not known. */
+TRINE_API trine_status trine_supernodal_memory(trine_context ctx, const trine_panels *panels, const trine_supernodal_options *options,
+                                               trine_memory *memory);
 
 /** A plan from a triangle T in CSR or CSC, whose values numeric then takes as T stores them: no panels to be made. first_column and
  *  n_supernodes: a partition, as trine_panels_from_partition takes it, or NULL and 0: supernodes are found as by trine_panels_detect;
@@ -182,6 +190,7 @@ typedef struct {
                                                     from device memory before trine_supernodal_check */
     trine_supernodal_variant variant;            /* what a solve does */
     int single;                                  /* panels of a double factor are kept in single precision */
+    int64_t reserved[4]; /* zeros */
 } trine_supernodal_info;
 TRINE_API trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_info *info);
 

@@ -51,6 +51,7 @@ typedef struct {
         trine_csc_variant variant;
         int64_t p, q;                /* adaptive: OPT2 if (length <= nrhs or nrhs > p) and length < q; 0 = 8 and 8192 */
     } csc;
+    int64_t reserved[4]; /* zeros */
 } trine_triangular_options;
 
 /** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC, host or
@@ -60,6 +61,13 @@ typedef struct {
  *  that is an error); a duplicate (each names the row); uplo AUTO on a matrix with both triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED:
  *  a method that this context's device does not have. */
 TRINE_API trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *plan, trine_matrix T, const trine_triangular_options *options);
+
+/** What trine_triangular_analyse may take with the same arguments, in *memory: upper bounds; tests/test_memory.c says how close they are. Least close:
+ *  level sets on a GPU, where every row is counted as a level, and what CPU threads share in solves of many right-hand sides. Reads the pattern
+ *  once, on the host: one in device memory in parts of n indices, which synchronizes. Needs no other memory, and nothing stays allocated.
+ *  Errors: as of trine_triangular_analyse, but for duplicates, missing entries of the diagonal and other_triangle_is_error, which are
+ *  not looked for. */
+TRINE_API trine_status trine_triangular_memory(trine_context ctx, trine_matrix T, const trine_triangular_options *options, trine_memory *memory);
 
 /** Take values: nnz of them, in T's order, of T's dtype, in `space`. NULL = the values of the T given to analyse, which must
  *  still be alive. Asynchronous on exec's stream for device values; any number of times; never re-analyses. TRINE_ERR_STATE: beside
@@ -98,6 +106,7 @@ typedef struct {
     trine_triangular_method method;              /* what runs for op N */
     int deterministic;                           /* bitwise the same every run */
     const char *reason;                          /* one clause: why this method */
+    int64_t reserved[4]; /* zeros */
 } trine_triangular_info;
 TRINE_API trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_info *info);
 TRINE_API const char *trine_triangular_method_name(trine_triangular_method method); /* "syncfree-csr", ... */

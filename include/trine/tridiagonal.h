@@ -90,6 +90,7 @@ typedef struct {
                               trine_gtsv, trine_bgtsv and trine_gbsv, one for each system of trine_gtsv_batch; other functions that solve on a GPU refuse
                               it, functions on a CPU ignore it: they return TRINE_ERR_SINGULAR. Reads matrix and right-hand sides once before the solve, matrix and
                               solution once after it; no workspace */
+    int64_t reserved[4]; /* zeros */
 } trine_gtsv_options;
 
 /** Bytes of device workspace for trine_gtsv: about 1 % of n (4 + nrhs) elements and 60 KB (7 % of n (3 + nrhs) where the
@@ -105,7 +106,7 @@ TRINE_API trine_status trine_gtsv_work_size(trine_dtype t, int64_t n, int64_t nr
  *  stream), allocates nothing, can be captured in a CUDA graph. Fastest where a, b, c, D, X start on 16 bytes and ldd, ldx are
  *  multiples of 16 bytes. NaN and Inf flow through. TRINE_ERR_ARGUMENT, TRINE_ERR_NOT_BUILT, TRINE_ERR_DEVICE.
  *  Recursive partitioned Schur complement (Klein 2024, Section 2.5, Algorithms 1 and 2); where the rows of a partition would lose
- *  digits, those of many are eliminated once more with all rows as candidates for pivots (docs/tridiagonal.md). Only a path by stages, chosen
+ *  digits, those of many are eliminated once more with all rows as candidates for pivots (docs/explanation/partitioned-tridiagonal.md). Only a path by stages, chosen
  *  partitions and final stages are without that. */
 TRINE_API trine_status trine_gtsv(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
                                   const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx,

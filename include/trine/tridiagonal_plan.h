@@ -29,6 +29,7 @@ typedef struct {
     trine_gtsv_memory memory;
     int64_t max_nrhs;          /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work; more than any memory
                                   holds is TRINE_ERR_MEMORY, here and in trine_tridiagonal_work */
+    int64_t reserved[4]; /* zeros */
 } trine_tridiagonal_options;
 
 /** Find the bands of the square A (values are not read) and where each entry goes. A: CSR or CSC, host or device, rows sorted or not. One pass on
@@ -36,6 +37,11 @@ typedef struct {
  *  TRINE_ERR_STRUCTURE: not square; offsets or indices that do not fit (as trine_matrix_check); a duplicate (names the row); more bands than
  *  what solves takes. TRINE_ERR_ARGUMENT, TRINE_ERR_UNSUPPORTED: options that the solve would refuse. */
 TRINE_API trine_status trine_tridiagonal_analyse(trine_context ctx, trine_tridiagonal *plan, trine_matrix A, const trine_tridiagonal_options *options);
+
+/** What trine_tridiagonal_analyse will take with the same arguments, in *memory, to the byte. Runs the analysis, in host memory of a byte for each
+ *  place in the bands and, of a pattern in device memory, of its copy, which analyse makes as well and which is not in *memory. Nothing stays
+ *  allocated. */
+TRINE_API trine_status trine_tridiagonal_memory(trine_context ctx, trine_matrix A, const trine_tridiagonal_options *options, trine_memory *memory);
 
 /** Take values: nnz of them, in A's order, of A's dtype, in `space`; they are copied into the bands that the solve reads. NULL = the values of the A given
  *  to analyse, which must still be alive. Any number of times; never re-analyses. On a GPU one kernel: device values are taken asynchronously on
@@ -76,6 +82,7 @@ typedef struct {
     int cyclic;                              /* 1: A has entries in the corners, beyond these bands */
     trine_bands bands;                       /* what solves; not AUTO */
     const char *method;                      /* one clause: what solves */
+    int64_t reserved[4]; /* zeros */
 } trine_tridiagonal_info;
 TRINE_API trine_status trine_tridiagonal_get_info(trine_tridiagonal plan, trine_tridiagonal_info *info);
 TRINE_API trine_status trine_tridiagonal_destroy(trine_tridiagonal *plan);

@@ -229,7 +229,7 @@ trine_status trine_copy(trine_context ctx, void *dst, trine_space dst_space, con
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(!bytes || (dst && src), "dst or src is NULL");
     REQUIRE(ctx->cuda || (dst_space == TRINE_HOST && src_space == TRINE_HOST), "a CPU context has no device memory");
-    if (!bytes) return TRINE_SUCCESS;
+    if (!bytes || (ctx->is_tally && (dst_space == TRINE_DEVICE || src_space == TRINE_DEVICE))) return TRINE_SUCCESS;
     if (dst_space == TRINE_HOST && src_space == TRINE_HOST) {
         memmove(dst, src, bytes);
         return TRINE_SUCCESS;
@@ -313,6 +313,12 @@ size_t trine_dtype_size(trine_dtype t)
 {
     static const size_t sizes[] = {0, 4, 8, 8, 16};
     return trine_dtype_is_valid(t) ? sizes[t] : 0;
+}
+
+double trine_dtype_eps(trine_dtype t)
+{
+    if (!trine_dtype_is_valid(t)) return 0;
+    return trine_dtype_is_single(t) ? 0x1p-23 : 0x1p-52;
 }
 
 double trine_wall_time(void)

@@ -24,6 +24,16 @@ extern "C" {
 #define FAIL(...) do { status = trine_fail(__VA_ARGS__); goto done; } while (0)
 /** Argument checks at the top of a public function: return at once. */
 #define REQUIRE(condition, ...) do { if (!(condition)) return trine_fail(TRINE_ERR_ARGUMENT, __VA_ARGS__); } while (0)
+/** The same of the reserve at the end of *p, a public struct (core.h). */
+#define REQUIRE_RESERVE(type, p)                                                                                                                 \
+    REQUIRE(trine_is_zeros((p)->reserved, (int)(sizeof (p)->reserved / sizeof *(p)->reserved)),                                                  \
+            #type ".reserved is not zero: the struct was not cleared, or the program was made for a later version of trine")
+static inline bool trine_is_zeros(const int64_t *words, int count)
+{
+    int64_t any = 0;
+    for (int k = 0; k < count; k++) any |= words[k];
+    return !any;
+}
 
 /** Log at level 1 warnings, 2 decisions and timings, 3 detail. Cheap when nobody listens. */
 #if defined(__GNUC__)
@@ -97,12 +107,16 @@ struct trine_work_s {
 static inline bool trine_dtype_is_valid(trine_dtype t) { return t >= TRINE_S && t <= TRINE_Z; }
 static inline bool trine_dtype_is_complex(trine_dtype t) { return t == TRINE_C || t == TRINE_Z; }
 static inline bool trine_dtype_is_single(trine_dtype t) { return t == TRINE_S || t == TRINE_C; }
-/** Unit roundoff as reports use it: 2^-23 for S and C, 2^-52 for D and Z. */
-static inline double trine_dtype_eps(trine_dtype t) { return trine_dtype_is_single(t) ? 1.1920928955078125e-07 : 2.220446049250313e-16; }
 /** TRINE_ERR_MEMORY for more vectors of n rows than any memory holds, so that sizes of works do not overflow. nrhs >= 0. */
 TRINE_API trine_status trine_check_nrhs(int64_t nrhs, int64_t n);
 /** Check a block of vectors of `rows` rows, put its smallest ld where it is 0; name is used in the sentence. */
 TRINE_API trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *name, trine_dense *out);
+/** exec may be NULL. */
+static inline trine_status trine_check_exec(const trine_exec *exec)
+{
+    if (exec) REQUIRE_RESERVE(trine_exec, exec);
+    return TRINE_SUCCESS;
+}
 /** What trine_supernodal_analyse asks of panels. */
 TRINE_API trine_status trine_panels_check(const trine_panels *panels);
 

@@ -27,12 +27,18 @@
 #define gpuStreamEndCapture cudaStreamEndCapture
 #define gpuStreamCaptureModeThreadLocal cudaStreamCaptureModeThreadLocal
 #define gpuGraph_t cudaGraph_t
+#define gpuGraphCreate cudaGraphCreate
+#define gpuGraphNode_t cudaGraphNode_t
+#define gpuGraphAddKernelNode cudaGraphAddKernelNode
+#define gpuGraphKernelNodeSetAttribute cudaGraphKernelNodeSetAttribute
+#define gpuKernelNodeParams cudaKernelNodeParams
 #define gpuGraphDestroy cudaGraphDestroy
 #define gpuGraphExec_t cudaGraphExec_t
 #define gpuGraphInstantiate cudaGraphInstantiate
 #define gpuGraphUpload cudaGraphUpload
 #define gpuGraphLaunch cudaGraphLaunch
 #define gpuGraphExecDestroy cudaGraphExecDestroy
+#define gpuGraphExecKernelNodeSetParams cudaGraphExecKernelNodeSetParams
 #define gpuEvent_t cudaEvent_t
 #define gpuEventCreate cudaEventCreate
 #define gpuEventCreateWithFlags cudaEventCreateWithFlags
@@ -72,6 +78,7 @@
 #define gpuLaunchAttributeClusterDimension cudaLaunchAttributeClusterDimension
 #define gpuLaunchAttributeCooperative cudaLaunchAttributeCooperative
 #define gpuLaunchAttributeID cudaLaunchAttributeID
+#define gpuLaunchAttributeValue cudaLaunchAttributeValue
 #define gpuLaunchAttributeProgrammaticStreamSerialization cudaLaunchAttributeProgrammaticStreamSerialization
 #define gpuLaunchKernelEx cudaLaunchKernelEx
 #define gpuOccupancyMaxActiveClusters cudaOccupancyMaxActiveClusters

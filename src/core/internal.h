@@ -23,6 +23,7 @@ struct trine_context_s {
     int log_level;
     trine_context_info info;
     struct trine_team_s *team;     /* of helpers (team.h); NULL: none yet, or none needed */
+    bool is_tally;                 /* one that only counts (tally.h): no device memory is behind what it gives */
 };
 
 /* ------------------------------------------------------------------ device */

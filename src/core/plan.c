@@ -81,12 +81,14 @@ trine_status trine_plan_make_own_work(struct trine_plan *plan, int64_t nrhs) { r
 
 /* --------------------------------------------------------------- numeric */
 
-trine_status trine_plan_numeric_begin(struct trine_plan *plan, trine_space space, double *start)
+trine_status trine_plan_numeric_begin(struct trine_plan *plan, trine_space space, const trine_exec *exec, double *start)
 {
     REQUIRE(space == TRINE_HOST || space == TRINE_DEVICE, "space %d is neither host nor device", (int)space);
     REQUIRE(space == TRINE_HOST || plan->ctx->cuda, "a CPU context has no device memory");
+    trine_status status = trine_check_exec(exec);
+    if (status) return status;
     *start = trine_wall_time();
-    const trine_status status = trine_update_begin(&plan->usage);
+    status = trine_update_begin(&plan->usage);
     if (!status) plan->has_values = false;
     return status;
 }
@@ -99,9 +101,15 @@ trine_status trine_plan_numeric_end(struct trine_plan *plan, trine_status status
     return status;
 }
 
-trine_status trine_plan_needs_values(const struct trine_plan *plan, const char *what)
+static trine_status needs_values(const struct trine_plan *plan, const char *what)
 {
     return plan->has_values ? TRINE_SUCCESS : trine_fail(TRINE_ERR_STATE, "%s comes after numeric", what);
+}
+
+trine_status trine_plan_check_begin(const struct trine_plan *plan, const trine_exec *exec)
+{
+    const trine_status status = trine_check_exec(exec);
+    return status ? status : needs_values(plan, "check");
 }
 
 /* ----------------------------------------------------------------- solve */
@@ -146,6 +154,7 @@ trine_status trine_plan_solve_begin(struct trine_plan *plan, trine_transpose op,
     *call = (trine_plan_call){.op = op, .alpha = alpha ? alpha : one_of_dtype(plan->dtype), .stream = trine_exec_stream(plan->ctx, exec)};
     trine_status status = trine_check_dense(B, plan->n, "B", &call->B);
     if (!status) status = trine_check_dense(X, plan->n, "X", &call->X);
+    if (!status) status = trine_check_exec(exec);
     if (status) return status;
     const trine_dense *b = &call->B, *x = &call->X;
     REQUIRE(b->cols == x->cols, "B has %lld columns, X has %lld", (long long)b->cols, (long long)x->cols);
@@ -161,7 +170,7 @@ trine_status trine_plan_solve_begin(struct trine_plan *plan, trine_transpose op,
         trine_plan_drop(plan);
         return status;
     }
-    status = trine_plan_needs_values(plan, "solve");
+    status = needs_values(plan, "solve");
     call->is_done = !plan->n || !b->cols;
     if (!status && !call->is_done && is_zero(plan->dtype, call->alpha)) {
         status = clear(plan, x, call->stream);

@@ -58,7 +58,7 @@ trine_status trine_plan_make_work(struct trine_plan *plan, int64_t nrhs, void *b
 trine_status trine_plan_make_own_work(struct trine_plan *plan, int64_t nrhs);
 
 /** Around taking new values: no solve may be in flight, and there are none if it fails. Always end what has begun; returns `status`. */
-trine_status trine_plan_numeric_begin(struct trine_plan *plan, trine_space space, double *start);
+trine_status trine_plan_numeric_begin(struct trine_plan *plan, trine_space space, const trine_exec *exec, double *start);
 trine_status trine_plan_numeric_end(struct trine_plan *plan, trine_status status, double start);
 
 /** What a solve X := alpha op(A)^-1 B has been asked for, checked. */
@@ -85,8 +85,8 @@ trine_status trine_plan_as_op(struct trine_plan *plan, trine_op *op);
  *  on stream (src/operator/of_plan.c). */
 trine_status trine_plan_scale(const struct trine_plan *plan, const void *alpha, const trine_dense *X, const trine_dense *Y, void *stream);
 
-/** TRINE_ERR_STATE before the first numeric that went well; `what`: the function that asks. */
-trine_status trine_plan_needs_values(const struct trine_plan *plan, const char *what);
+/** Of trine_MODULE_check: its arguments, and TRINE_ERR_STATE before the first numeric that went well. */
+trine_status trine_plan_check_begin(const struct trine_plan *plan, const trine_exec *exec);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
  * The hub of a graph, or the supply rail of a circuit, is a row of A with thousands of entries. Orderings put it last, its row of
  * L is longer still, and its pivot is what remains of a_ii after tens of thousands of subtractions. Every library makes them in
  * the precision of the factor: the residual of that one row is then tens of eps ||A||, whoever factors and however exact the
- * solves are (docs/direct.md has the numbers). So the few densest rows are computed again, from the columns that are there:
+ * solves are (docs/notes/direct-solves.md has the numbers). So the few densest rows are computed again, from the columns that are there:
  *
  *     L(1:i-1,1:i-1) y = A(1:i-1,i),   L(i,1:i-1) = y^H,   L(i,i) = sqrt(a_ii - y^H y),   L(r,i) = (A(r,i) - L(r,1:i-1) y) / L(i,i),
  *

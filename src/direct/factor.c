@@ -245,6 +245,7 @@ static trine_status factor_auto(trine_factor F)
 
 static trine_status check_options(const trine_factor_options *o)
 {
+    REQUIRE_RESERVE(trine_factor_options, o);
     REQUIRE((unsigned)o->method < COUNT(method_names), "there is no method %d", (int)o->method);
     REQUIRE((unsigned)o->ordering < COUNT(ordering_names), "there is no ordering %d", (int)o->ordering);
     REQUIRE(o->pivot_threshold >= 0 && o->pivot_threshold <= 1, "pivot_threshold %g is not in 0..1", o->pivot_threshold);
@@ -259,7 +260,7 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     REQUIRE(out, "F is NULL");
     *out = NULL;
     REQUIRE(ctx, "ctx is NULL");
-    trine_matrix_info info;
+    trine_matrix_info info = {0};
     trine_matrix_structure s;
     trine_factor_options chosen = options ? *options : (trine_factor_options){0};
     trine_status status = check_options(&chosen);
@@ -307,7 +308,7 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
 {
     REQUIRE(F, "F is NULL");
     if (!F->A) return trine_fail(TRINE_ERR_UNSUPPORTED, "this factor was taken from another program, which factors new values too: take its factor again");
-    trine_matrix_info info;
+    trine_matrix_info info = {0};
     trine_matrix_structure s;
     trine_matrix W = NULL;
     trine_status status = factor_check_matrix(A, &info);

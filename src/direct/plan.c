@@ -102,6 +102,10 @@ done:
 
 static trine_status check_options(const trine_direct_options *o)
 {
+    REQUIRE_RESERVE(trine_direct_options, o);
+    REQUIRE_RESERVE(trine_factor_options, &o->factor);
+    REQUIRE_RESERVE(trine_triangular_options, &o->triangular);
+    REQUIRE_RESERVE(trine_supernodal_options, &o->supernodal);
     REQUIRE((o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)) == 0, "ops %#x has bits other than TRINE_N, TRINE_T, TRINE_H", o->ops);
     REQUIRE(o->refine >= 0, "%d steps of refinement", o->refine);
     REQUIRE(o->triangular.max_nrhs >= 0, "max_nrhs is %lld", (long long)o->triangular.max_nrhs);

@@ -57,6 +57,7 @@ trine_status trine_direct_solve(trine_direct D, trine_transpose op, const trine_
     trine_status status = trine_check_dense(B, D->n, "B", &from);
     if (status) return status;
     status = trine_check_dense(X, D->n, "X", &to);
+    if (!status) status = trine_check_exec(exec);
     if (status) return status;
     REQUIRE(from.cols == to.cols, "B has %lld columns and X %lld", (long long)from.cols, (long long)to.cols);
     const bool brings_work = exec && exec->work;

@@ -223,7 +223,7 @@ done:
 /** Whether the panels are to be used; s->reason says why. */
 static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_info *factor)
 {
-    /* Entries of L a panel on average, below which a CPU is faster row by row (measured: docs/supernodal.md). */
+    /* Entries of L a panel on average, below which a CPU is faster row by row (measured: docs/notes/supernodal-solves.md). */
     enum { TINY_PANEL = 16 };
     const char *no = NULL;
     const bool on_gpu = direct_space(s->ctx) == TRINE_DEVICE;

@@ -97,7 +97,7 @@ static trine_status copy_lower(trine_factor F, const lower_view *V)
     const int n = (int)F->n;
     const size_t size = trine_dtype_size(F->dtype);
     int64_t rows = 0, values = 0;
-    int end, count = 0;
+    int end = 0, count = 0;
     REQUIRE(V->values && V->value_begin && V->value_end && V->rows && V->row_begin && V->row_end && V->supernode && V->first_column && V->end_column,
             "an array of L is NULL");
     for (int first = 0; first < n; first = end, count++) {

@@ -142,7 +142,7 @@ static const op_kind sum_kind = {.apply = apply_sum};
 trine_status trine_op_sum(trine_context ctx, trine_op *out, int count, const trine_op *terms, const void *coefficients)
 {
     REQUIRE(out, "op is NULL");
-    trine_op_info info;
+    trine_op_info info = {0};
     trine_op op = NULL, sum = NULL;
     trine_status status = TRINE_SUCCESS;
     TRY(check_parts(ctx, count, terms, "term", &info));

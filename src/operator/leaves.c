@@ -72,6 +72,7 @@ trine_status trine_op_from_callback(trine_context ctx, trine_op *out, const trin
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(given, "info is NULL");
     REQUIRE(apply, "apply is NULL");
+    REQUIRE_RESERVE(trine_op_info, given);
     REQUIRE(trine_dtype_is_valid(given->dtype), "dtype %d is none of S, D, C, Z", (int)given->dtype);
     REQUIRE(given->rows >= 0 && given->cols >= 0, "an operator of %lld x %lld", (long long)given->rows, (long long)given->cols);
     REQUIRE(!(given->ops & ~all_ops), "ops %u has bits that are no operation", given->ops);

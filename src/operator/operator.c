@@ -19,7 +19,7 @@ trine_status operator_create(trine_context ctx, const op_kind *kind, const trine
     op->announced = info->ops;
     if (!trine_dtype_is_complex(info->dtype) && info->ops & (TRINE_T | TRINE_H)) op->info.ops |= TRINE_T | TRINE_H;
     if (count) {
-        TRY(CALLOC(ctx, op->parts, count));
+        TRY(CALLOC(ctx, op->parts, count)); /* handles: NOLINT(bugprone-sizeof-expression) */
         op->count = count;
     }
     *out = op;
@@ -120,7 +120,7 @@ static trine_status make_work(trine_op op, int64_t nrhs, bool with_plans, char *
         TRY(op->plan_functions->work(op->plan, nrhs, with_plans && bytes ? *at : NULL, &bytes, &work->plan_work));
         if (with_plans) *at += op_padded(bytes);
     }
-    if (op->count) TRY(CALLOC(op->ctx, work->parts, op->count));
+    if (op->count) TRY(CALLOC(op->ctx, work->parts, op->count)); /* handles: NOLINT(bugprone-sizeof-expression) */
     for (int i = 0; i < op->count; i++) TRY(make_work(op->parts[i], nrhs, with_plans, at, &work->parts[i]));
 done:
     if (status) trine_work_destroy(out);
@@ -211,6 +211,7 @@ trine_status trine_op_apply(trine_op op, trine_transpose trans, const void *alph
     op_call call = {.trans = trans, .stream = trine_exec_stream(op->ctx, exec)};
     trine_status status = trine_check_dense(X, trans == TRINE_N ? op->info.cols : op->info.rows, "X", &call.X);
     if (!status) status = trine_check_dense(Y, trans == TRINE_N ? op->info.rows : op->info.cols, "Y", &call.Y);
+    if (!status) status = trine_check_exec(exec);
     if (status) return status;
     const int64_t nrhs = call.X.cols;
     REQUIRE(call.Y.cols == nrhs, "X has %lld columns, Y has %lld", (long long)nrhs, (long long)call.Y.cols);

@@ -1,6 +1,7 @@
 /* Life of a supernodal plan; the method is in symbolic/ and in the backends, cpu/ and cuda/. */
 #include <string.h>
 
+#include "core/tally.h"
 #include "supernodal/supernodal.h"
 
 /* -------------------------------------------------------------------- life */
@@ -73,6 +74,7 @@ static int64_t substituted_before_check(trine_supernodal plan)
 /** Check what is asked for and replace what is automatic. */
 static trine_status settle(trine_context ctx, trine_supernodal_options *o)
 {
+    REQUIRE_RESERVE(trine_supernodal_options, o);
     REQUIRE(o->invert >= TRINE_INVERT_AUTO && o->invert <= TRINE_INVERT_FULL, "there is no inversion %d", (int)o->invert);
     REQUIRE(o->variant >= TRINE_VARIANT_AUTO && o->variant <= TRINE_VARIANT_SPMV, "there is no variant %d", (int)o->variant);
     REQUIRE(o->access >= TRINE_ACCESS_AUTO && o->access <= TRINE_ACCESS_PULL, "there is no access %d", (int)o->access);
@@ -93,13 +95,9 @@ static trine_status settle(trine_context ctx, trine_supernodal_options *o)
     return TRINE_SUCCESS;
 }
 
-trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels,
-                                      const trine_supernodal_options *options)
+/** All but the plan's own work. */
+static trine_status analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels, const trine_supernodal_options *options)
 {
-    TRINE_RANGE;
-    REQUIRE(plan, "plan is NULL");
-    *plan = NULL;
-    REQUIRE(ctx, "ctx is NULL");
     REQUIRE(panels, "panels is NULL");
     REQUIRE(trine_dtype_is_valid(panels->dtype), "dtype %d is none of S, D, C, Z", (int)panels->dtype);
     REQUIRE(panels->diag == TRINE_NONUNIT || panels->diag == TRINE_UNIT, "diag %d is neither NONUNIT nor UNIT", (int)panels->diag);
@@ -110,7 +108,6 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     status = trine_check_nrhs(given.max_nrhs, panels->n);
     if (status) return status;
 
-    const double start = trine_wall_time();
     trine_supernodal P = trine_plan_new(ctx, &kind, sizeof *P);
     if (!P) return TRINE_ERR_MEMORY;
     P->base.dtype = panels->dtype;
@@ -127,13 +124,31 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     const double level_zeros = ctx->cuda && given.fill > 0 ? 2.4e6 / (double)trine_dtype_size(P->dtype) : 0;
     TRY(supernodal_symbolic(ctx, panels, given.invert == TRINE_INVERT_FULL ? 1 : given.fill, level_zeros, padding, &P->S));
     const size_t bytes = (size_t)P->S.n_values * trine_dtype_size(P->dtype) + 64; /* vector instructions read beyond the last value */
-    if (trine_alloc(ctx, ctx->info.space, bytes, &P->values))
+    if (trine_alloc_untouched(ctx, bytes, &P->values))
         FAIL(TRINE_ERR_MEMORY, "no memory for %zu bytes of panels (%lld entries); the general triangular solve needs less",
              bytes, (long long)P->S.n_values);
     P->bytes = (int64_t)bytes;
     P->substituted = substituted_before_check(P);
     TRY(P->backend->analyse(P));
-    TRY(trine_plan_make_own_work(&P->base, given.max_nrhs));
+    *plan = P;
+    P = NULL;
+done:
+    trine_supernodal_destroy(&P);
+    return status;
+}
+
+trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels,
+                                      const trine_supernodal_options *options)
+{
+    TRINE_RANGE;
+    REQUIRE(plan, "plan is NULL");
+    *plan = NULL;
+    REQUIRE(ctx, "ctx is NULL");
+    trine_status status = TRINE_SUCCESS;
+    const double start = trine_wall_time();
+    trine_supernodal P = NULL;
+    TRY(analyse(ctx, &P, panels, options));
+    TRY(trine_plan_make_own_work(&P->base, P->options.max_nrhs));
     P->base.analyse_seconds = trine_wall_time() - start;
     trine_log(ctx, 2, "supernodal: %lld panels (%lld given), %lld levels, %lld entries (%lld given), %.1f ms",
               (long long)P->S.n_panels, (long long)P->S.n_sources, (long long)P->S.levels, (long long)P->S.nnz_merged,
@@ -142,6 +157,21 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     P = NULL;
 done:
     trine_supernodal_destroy(&P);
+    return status;
+}
+
+trine_status trine_supernodal_memory(trine_context ctx, const trine_panels *panels, const trine_supernodal_options *options, trine_memory *memory)
+{
+    TRINE_RANGE;
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(memory, "memory is NULL");
+    trine_tally_context tally;
+    trine_supernodal P = NULL;
+    trine_tally_begin(&tally, ctx);
+    const trine_status status = analyse(&tally.ctx, &P, panels, options);
+    if (!status) trine_tally_report(&tally, sizeof(supernodal_work) + (ctx->cuda ? SUPERNODAL_WORK_PART : 0), work_bytes(&P->base, P->options.max_nrhs), memory);
+    trine_supernodal_destroy(&P);
+    trine_tally_end(&tally);
     return status;
 }
 
@@ -155,7 +185,7 @@ static trine_status numeric(trine_supernodal plan, trine_space space, const void
 {
     REQUIRE(values || !plan->S.n, "values is NULL");
     double start;
-    trine_status status = trine_plan_numeric_begin(&plan->base, space, &start);
+    trine_status status = trine_plan_numeric_begin(&plan->base, space, exec, &start);
     if (status) return status;
     plan->substituted = substituted_before_check(plan);
     plan->growth = plan->invert == TRINE_INVERT_NONE || !plan->S.n ? 0 : -1;
@@ -206,7 +236,7 @@ trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exe
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     int64_t row;
-    trine_status status = trine_plan_needs_values(&plan->base, "check");
+    trine_status status = trine_plan_check_begin(&plan->base, exec);
     if (status || !plan->S.n) return status;
     status = plan->backend->examine(plan, trine_exec_stream(plan->base.ctx, exec), &row);
     if (status) return status;

@@ -113,6 +113,8 @@ typedef struct supernodal_work_s {
     void *device;                  /* the backend's own part */
 } supernodal_work;
 
+enum { SUPERNODAL_WORK_PART = 1024 }; /* bytes of supernodal_work.device on the host, at most */
+
 /** alpha points to one element, never NULL; B and X are checked, with ld set, at least one row and column. */
 struct supernodal_backend {
     trine_status (*analyse)(trine_supernodal plan);

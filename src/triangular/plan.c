@@ -63,6 +63,7 @@ trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *bu
 
 static trine_status check_options(const trine_triangular_options *o)
 {
+    REQUIRE_RESERVE(trine_triangular_options, o);
     REQUIRE((unsigned)o->uplo <= TRINE_UPPER, "uplo %d is none of auto, lower, upper", (int)o->uplo);
     REQUIRE((unsigned)o->diag <= TRINE_UNIT, "diag %d is neither non-unit nor unit", (int)o->diag);
     REQUIRE(!(o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)), "ops %u has bits that are no operation", o->ops);
@@ -101,19 +102,25 @@ static trine_status find_backend(trine_triangular plan)
     return TRINE_SUCCESS;
 }
 
-static trine_status analyse(trine_triangular plan, trine_matrix T)
+/** T's size and what the options leave open. */
+static trine_status settle(trine_triangular plan, trine_matrix T)
 {
-    trine_status status = TRINE_SUCCESS;
     trine_matrix_info m;
     trine_matrix_get_info(T, &m);
-    if (m.n_rows != m.n_cols) FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
+    if (m.n_rows != m.n_cols) return trine_fail(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
     plan->base.n = plan->info.n = m.n_rows;
     plan->base.dtype = m.dtype;
     plan->nnz_matrix = m.nnz;
     if (!plan->options.ops) plan->options.ops = TRINE_N;
     plan->base.ops = plan->options.ops;
     if (!plan->options.max_nrhs) plan->options.max_nrhs = 1;
-    TRY(trine_check_nrhs(plan->options.max_nrhs, plan->base.n));
+    return trine_check_nrhs(plan->options.max_nrhs, plan->base.n);
+}
+
+static trine_status analyse(trine_triangular plan, trine_matrix T)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(settle(plan, T));
     TRY(plan->backend->analyse(plan, T));
 
     const struct triangle *main_side = &plan->side[plan->options.ops & TRINE_N ? SIDE_N : SIDE_T];
@@ -159,6 +166,31 @@ done:
     return status;
 }
 
+trine_status trine_triangular_memory(trine_context ctx, trine_matrix T, const trine_triangular_options *options, trine_memory *memory)
+{
+    TRINE_RANGE;
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(T, "T is NULL");
+    REQUIRE(memory, "memory is NULL");
+    static const trine_triangular_options automatic;
+    struct trine_triangular_s plan = {.base.ctx = ctx, .options = options ? *options : automatic};
+    struct triangular_extent extent;
+    struct triangular_bytes host = {0}, device = {0};
+    int64_t work;
+    trine_status status = TRINE_SUCCESS;
+    TRY(check_options(&plan.options));
+    TRY(find_backend(&plan));
+    TRY(settle(&plan, T));
+    TRY(triangle_find_extent(&plan, T, &extent));
+    bytes_add(&host, sizeof plan, 0);
+    TRY(plan.backend->memory(&plan, &extent, &host, &device, &work));
+    bytes_add(&host, sizeof(struct triangular_work), 0);
+    bytes_add(ctx->cuda ? &device : &host, work, 0);
+    *memory = (trine_memory){.host_kept = host.kept, .host_peak = host.peak, .device_kept = device.kept, .device_peak = device.peak, .work = work};
+done:
+    return status;
+}
+
 /* ----------------------------------------------------------------- numeric */
 
 trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, const void *values, const trine_exec *exec)
@@ -173,7 +205,7 @@ trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, 
         if (!values && plan->nnz_matrix) return trine_fail(TRINE_ERR_STATE, "the matrix given to analyse is a pattern without values");
     }
     double start;
-    trine_status status = trine_plan_numeric_begin(&plan->base, space, &start);
+    trine_status status = trine_plan_numeric_begin(&plan->base, space, exec, &start);
     if (status) return status;
     status = plan->backend->numeric(plan, space, values, trine_exec_stream(plan->base.ctx, exec));
     return trine_plan_numeric_end(&plan->base, status, start);
@@ -184,7 +216,7 @@ trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exe
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     int64_t row = -1;
-    trine_status status = trine_plan_needs_values(&plan->base, "check");
+    trine_status status = trine_plan_check_begin(&plan->base, exec);
     if (!status) status = plan->backend->bad_row(plan, trine_exec_stream(plan->base.ctx, exec), &row);
     if (status || row < 0) return status;
     return trine_fail(TRINE_ERR_SINGULAR, "the pivot in row %lld is zero or NaN", (long long)row);

@@ -73,6 +73,24 @@ struct triangular_solve {
     struct triangular_work *work;
 };
 
+/** What the memory of a plan depends on. */
+struct triangular_extent {
+    int64_t n, nnz, nnz_matrix;      /* nnz: off-diagonal entries of the triangle; nnz_matrix: all of T's */
+    bool on_host, csr, ascending;    /* the pattern: where it is; T's format; indices ascend in every compressed row */
+};
+
+/** Bytes in one space: kept, and most at a time. */
+struct triangular_bytes {
+    int64_t kept, peak;
+};
+/** Something that takes so many bytes meanwhile, then keeps some. */
+static inline void bytes_add(struct triangular_bytes *b, int64_t kept, int64_t meanwhile)
+{
+    const int64_t most = b->kept + (kept > meanwhile ? kept : meanwhile);
+    if (most > b->peak) b->peak = most;
+    b->kept += kept;
+}
+
 struct triangular_backend {
     /** Check T's pattern, settle uplo and info.nnz, and prepare every side that is announced. */
     trine_status (*analyse)(trine_triangular plan, trine_matrix T);
@@ -83,12 +101,17 @@ struct triangular_backend {
     trine_status (*numeric)(trine_triangular plan, trine_space space, const void *values, void *stream);
     trine_status (*bad_row)(trine_triangular plan, void *stream, int64_t *row);
     size_t (*work_bytes)(trine_triangular plan, int64_t nrhs);
+    /** Upper bounds of what analyse allocates, and of a work for options.max_nrhs. plan: only its base, options and method are set. */
+    trine_status (*memory)(trine_triangular plan, const struct triangular_extent *e, struct triangular_bytes *host, struct triangular_bytes *device, int64_t *work);
     /** What a new work object, which has its buffer, needs besides; what it made when it fails goes with the work. NULL: nothing. */
     trine_status (*make_work)(trine_triangular plan, struct triangular_work *work);
     trine_status (*solve)(trine_triangular plan, const struct triangular_solve *s);
     bool any_order;                  /* sums are made in whatever order their terms arrive: results vary in the last digits */
 };
 extern const struct triangular_backend triangular_cpu, triangular_syncfree_csr, triangular_syncfree_csc, triangular_levelset;
+
+/** Read T's pattern; settles uplo. */
+trine_status triangle_find_extent(trine_triangular plan, trine_matrix T, struct triangular_extent *e);
 
 /** analyse in the table of a backend on the CPU. */
 trine_status host_analyse(trine_triangular plan, trine_matrix T);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <trine/trine.h>
 
-/** Exit codes, in --help and docs/command.md. Code 1 is left to the shell's and the system's own failures. */
+/** Exit codes, in --help and docs/reference/command.md. Code 1 is left to the shell's and the system's own failures. */
 enum exit_code {
     EXIT_OK = 0,
     EXIT_USAGE = 2,     /* an option or argument is wrong */
@@ -80,12 +80,6 @@ void json_number(const char *key, double value); /* NaN and Inf become null */
 void json_integers(const char *key, const int64_t *values, int64_t count);
 void json_numbers(const char *key, const double *values, int64_t count);
 
-/* --------------------------------------------------------------- precisions */
-
-static inline bool is_single(trine_dtype t) { return t == TRINE_S || t == TRINE_C; }
-/** 2^-23 for S and C, 2^-52 for D and Z: the unit of backward errors. */
-static inline double precision_eps(trine_dtype t) { return is_single(t) ? 0x1p-23 : 0x1p-52; }
-
 /* ---------------------------------------------------------------- matrices */
 
 /** Read path with values of type t; t = 0: double, or double complex if the file is complex. */
@@ -93,11 +87,11 @@ trine_status read_matrix(trine_context ctx, trine_matrix *A, const char *path, t
 
 /** --max-rows and --max-text, for a subcommand's table and its parser: ARGP_ERR_UNKNOWN if key is neither. */
 enum { KEY_MAX_ROWS = 512, KEY_MAX_TEXT };
-#define LIMIT_OPTIONS                                                                                                                  \
-    {"max-rows", KEY_MAX_ROWS, "N", 0,                                                                                                 \
-     "most rows and columns of a matrix, most values of right-hand sides in a coordinate file (default 2^20, or 16 for each byte of "  \
-     "the file if that is more)", 0},                                                                                                  \
-    {"max-text", KEY_MAX_TEXT, "N", 0,                                                                                                 \
+#define LIMIT_OPTIONS                                                                                             \
+    {"max-rows", KEY_MAX_ROWS, "N", 0,                                                                            \
+     "most rows and columns of a matrix, most values of right-hand sides in a coordinate file (default 2^20, or " \
+     "16 for each byte of the file if that is more)", 0},                                                         \
+    {"max-text", KEY_MAX_TEXT, "N", 0,                                                                            \
      "most bytes that a gzipped file inflates to (default 2^26, or 64 for each byte of the file if that is more)", 0}
 error_t parse_limit(int key, char *arg, struct argp_state *state, trine_read_options *limits);
 

@@ -12,7 +12,7 @@ trine_status direct_load(const struct direct_library **library)
         .factor_panels = trine_factor_get_panels,
         .factor_destroy = trine_factor_destroy,
         .create = trine_direct_create_from_factor,
-        .solve = trine_direct_solve,
+        .as_op = trine_direct_as_op,
         .get_info = trine_direct_get_info,
         .destroy = trine_direct_destroy,
     };

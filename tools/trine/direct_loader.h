@@ -14,7 +14,7 @@ struct direct_library {
     trine_status (*factor_panels)(trine_factor F, trine_uplo which, trine_panels *panels);
     trine_status (*factor_destroy)(trine_factor *F);
     trine_status (*create)(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A, const trine_direct_options *options);
-    trine_status (*solve)(trine_direct plan, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+    trine_status (*as_op)(trine_direct plan, trine_op *op);
     trine_status (*get_info)(trine_direct plan, trine_direct_info *info);
     trine_status (*destroy)(trine_direct *plan);
 };

@@ -98,8 +98,9 @@ struct run {
     struct problem p;
     trine_context_info device;
     trine_dtype t;
-    const struct solver *solver;
-    void *state;
+    enum method method;
+    struct inverse inverse;
+    struct inverse adjoint;        /* for the condition; zeros: `inverse` has op H as well */
     struct outcome outcome;
     void *b, *x, *s;               /* on the host: right-hand sides, solutions, the known solution or NULL */
     void *device_b, *device_x;     /* on a GPU: where they go for the solve */
@@ -189,7 +190,7 @@ done:
 }
 
 /** x = A^-1 b on the context's device, for host vectors; the time is that of the solve alone, from call to completion. */
-static trine_status solve_once(struct run *r, void *state, void *b, void *x, double *seconds)
+static trine_status solve_once(struct run *r, const struct inverse *inverse, void *b, void *x, double *seconds)
 {
     trine_status status = TRINE_SUCCESS;
     const trine_context ctx = r->p.ctx;
@@ -198,7 +199,7 @@ static trine_status solve_once(struct run *r, void *state, void *b, void *x, dou
     const trine_dense X = {.data = gpu ? r->device_x : x, .rows = r->p.n, .cols = r->p.nrhs};
     if (gpu) TRY(trine_copy(ctx, r->device_b, TRINE_DEVICE, b, TRINE_HOST, vector_bytes(r)));
     const double begin = trine_wall_time();
-    TRY(r->solver->solve(state, TRINE_N, &B, &X));
+    TRY(apply_inverse(inverse, TRINE_N, &B, &X));
     TRY(trine_context_synchronize(ctx));
     *seconds = trine_wall_time() - begin;
     if (gpu) TRY(trine_copy(ctx, x, TRINE_HOST, r->device_x, TRINE_DEVICE, vector_bytes(r)));
@@ -213,12 +214,12 @@ static int compare_times(const void *a, const void *b)
 }
 
 /** Solve `count` times for the right-hand sides; the median and the shortest time. */
-static trine_status solve_repeatedly(struct run *r, void *state, void *x, int count, double *median, double *shortest)
+static trine_status solve_repeatedly(struct run *r, const struct inverse *inverse, void *x, int count, double *median, double *shortest)
 {
     trine_status status = TRINE_SUCCESS;
     double *times = NULL;
     TRY(trine_alloc(r->p.ctx, TRINE_HOST, (size_t)count * sizeof *times, (void **)&times));
-    for (int k = 0; k < count; k++) TRY(solve_once(r, state, r->b, x, &times[k]));
+    for (int k = 0; k < count; k++) TRY(solve_once(r, inverse, r->b, x, &times[k]));
     qsort(times, (size_t)count, sizeof *times, compare_times);
     *shortest = times[0];
     *median = count % 2 ? times[count / 2] : 0.5 * (times[count / 2 - 1] + times[count / 2]);
@@ -232,15 +233,16 @@ static trine_status compare_with_general(struct run *r)
 {
     enum { MOST = 11 };
     trine_status status = TRINE_SUCCESS;
-    void *other = NULL, *x = NULL;
+    struct inverse general = {0};
+    void *x = NULL;
     double shortest;
     step_begin("setting up and timing the general method");
     TRY(trine_alloc(r->p.ctx, TRINE_HOST, vector_bytes(r), &x));
-    TRY(r->solver->set_up_general(&r->p, r->state, &other, &r->general_setup_seconds));
-    TRY(solve_repeatedly(r, other, x, r->o->repeat < MOST ? r->o->repeat : MOST, &r->general_solve_seconds, &shortest));
+    TRY(set_up_general(&r->p, &r->inverse, &general, &r->general_setup_seconds));
+    TRY(solve_repeatedly(r, &general, x, r->o->repeat < MOST ? r->o->repeat : MOST, &r->general_solve_seconds, &shortest));
 done:
     step_end();
-    r->solver->destroy(other);
+    destroy_inverse(&general);
     trine_free(r->p.ctx, TRINE_HOST, x);
     if (status) r->general_setup_seconds = r->general_solve_seconds = -1;
     return status == TRINE_ERR_MEMORY ? TRINE_SUCCESS : status;
@@ -269,7 +271,7 @@ static trine_status refine(struct run *r, int steps)
     for (int k = 0; k < steps; k++) {
         TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, residual, &r->accuracy));
         if (!r->refined++) r->initial_backward_error = r->accuracy.backward_error;
-        TRY(solve_once(r, r->state, residual, d, &unused));
+        TRY(solve_once(r, &r->inverse, residual, d, &unused));
         for (int64_t i = 0; i < count; i++) {
             double xr, xi, dr, di;
             get_value(r->t, r->x, i, &xr, &xi);
@@ -330,13 +332,14 @@ static trine_status solve_for_estimate(void *user, trine_transpose op, const tri
 {
     trine_status status = TRINE_SUCCESS;
     const struct run *r = user;
+    const struct inverse *inverse = op == TRINE_H && r->adjoint.op ? &r->adjoint : &r->inverse;
     const size_t stride = (size_t)r->p.n * trine_dtype_size(r->t);
     for (int64_t j = 0; j < B->cols && !status; j += r->p.nrhs) {
         trine_dense b = *B, x = *X;
         b.data = (char *)B->data + (size_t)j * stride;
         x.data = (char *)X->data + (size_t)j * stride;
         b.cols = x.cols = B->cols - j < r->p.nrhs ? B->cols - j : r->p.nrhs;
-        status = r->solver->solve(r->state, op, &b, &x);
+        status = apply_inverse(inverse, op, &b, &x);
     }
     return status;
 }
@@ -345,8 +348,11 @@ static trine_status solve_for_estimate(void *user, trine_transpose op, const tri
 static trine_status estimate_condition(struct run *r)
 {
     trine_status status = TRINE_SUCCESS;
+    trine_op_info info;
+    struct outcome unused;
     step_begin("estimating the condition");
-    if (r->solver->set_up_adjoint) TRY(r->solver->set_up_adjoint(&r->p, r->state));
+    TRY(trine_op_get_info(r->inverse.op, &info));
+    if (!(info.ops & TRINE_H)) TRY(set_up_inverse(&r->p, r->method, TRINE_H, &r->adjoint, &unused)); /* so that the times are those of A alone */
     TRY(trine_estimate_condition(r->p.ctx, r->p.A, solve_for_estimate, r, &r->condition));
 done:
     r->condition_seconds = status ? -1 : step_end();
@@ -358,7 +364,7 @@ done:
  *  componentwise one times that after scaling, whichever promises more. */
 static int right_digits(const struct run *r)
 {
-    const double eps = precision_eps(r->t);
+    const double eps = trine_dtype_eps(r->t);
     const double normwise = r->condition.condition * fmax(r->accuracy.backward_error, 1) * eps;
     const double componentwise = r->condition.scaled * fmax(r->accuracy.componentwise, eps);
     return (int)fmax(0, floor(-log10(fmin(normwise, componentwise))));
@@ -368,8 +374,8 @@ static int right_digits(const struct run *r)
  *  backward error is small: it belongs to rows of A that are small beside others. */
 static trine_status judge(struct run *r)
 {
-    const double eps = precision_eps(r->t), most_residual = 0.1, nearly_singular = 1e-3 / eps;
-    const double most_backward = 1e6 * (r->o->single_factor ? precision_eps(TRINE_S) / eps : 1);
+    const double eps = trine_dtype_eps(r->t), most_residual = 0.1, nearly_singular = 1e-3 / eps;
+    const double most_backward = 1e6 * (r->o->single_factor ? trine_dtype_eps(TRINE_S) / eps : 1);
     const trine_accuracy *a = &r->accuracy;
     const trine_condition *c = &r->condition;
     const bool known = r->condition_seconds >= 0;
@@ -394,7 +400,6 @@ static trine_status run_all(struct run *r)
     trine_status status = TRINE_SUCCESS;
     struct problem *p = &r->p;
     const struct options *o = r->o;
-    enum method chosen;
     const char *reason;
     TRY(check_output(o));
     TRY(trine_context_create(&p->ctx, o->device));
@@ -403,22 +408,21 @@ static trine_status run_all(struct run *r)
     TRY(read_input(r));
     TRY(make_rhs(r));
     p->ordering = (trine_ordering)o->ordering;
-    p->threads = r->device.threads;
     p->single_factor = o->single_factor;
     p->on_gpu = r->device.space == TRINE_DEVICE;
     p->adjoint = !o->no_condition;
-    r->solver = choose_solver(p, (enum method)o->method, &chosen, &reason);
-    if (o->single_factor && (is_single(r->t) || (chosen != METHOD_CHOLESKY && chosen != METHOD_LU)))
+    const enum method chosen = r->method = choose_method(p, (enum method)o->method, &reason);
+    if (o->single_factor && (r->t == TRINE_S || r->t == TRINE_C || (chosen != METHOD_CHOLESKY && chosen != METHOD_LU)))
         FAIL(TRINE_ERR_UNSUPPORTED, "--single-factor is for cholesky and lu in double precision, not for %s in precision %s",
              choice_name(method_choices, chosen), choice_name(precision_choices, (int)r->t));
     r->outcome = (struct outcome){.method = choice_name(method_choices, chosen), .nnz_factor = p->info.nnz, .fill = 1, .levels_lower = -1,
                                   .levels_upper = -1, .order_seconds = -1, .factor_seconds = -1, .analyse_seconds = -1, .numeric_seconds = -1};
     snprintf(r->outcome.reason, sizeof r->outcome.reason, "%s", reason);
     step_begin("factoring and analysing");
-    TRY(r->solver->setup(p, &r->state, &r->outcome));
+    TRY(set_up_inverse(p, chosen, TRINE_N, &r->inverse, &r->outcome));
     step_end();
     step_begin("solving");
-    TRY(solve_repeatedly(r, r->state, r->x, o->repeat, &r->solve_seconds, &r->solve_min_seconds));
+    TRY(solve_repeatedly(r, &r->inverse, r->x, o->repeat, &r->solve_seconds, &r->solve_min_seconds));
     step_end();
     r->general_setup_seconds = r->general_solve_seconds = -1;
     if (o->repeat > 1 && r->outcome.supernodal) TRY(compare_with_general(r));
@@ -436,7 +440,8 @@ done:
 static void destroy_all(struct run *r)
 {
     const trine_context ctx = r->p.ctx;
-    if (r->solver) r->solver->destroy(r->state);
+    destroy_inverse(&r->inverse);
+    destroy_inverse(&r->adjoint);
     trine_free(ctx, TRINE_HOST, r->b);
     trine_free(ctx, TRINE_HOST, r->x);
     trine_free(ctx, TRINE_HOST, r->s);
@@ -508,8 +513,8 @@ static void print_text(const struct run *r)
         if (pays >= 0) printf("           the set-up of the panels has paid after %s solve%s\n", grouped(pays), pays == 1 ? "" : "s");
         else printf("           the set-up of the panels does not pay: the general method is faster\n");
     }
-    printf("\nbackward error  %.3g eps (eps = %.3g), componentwise %.3g eps\n", r->accuracy.backward_error, precision_eps(r->t),
-           r->accuracy.componentwise / precision_eps(r->t));
+    printf("\nbackward error  %.3g eps (eps = %.3g), componentwise %.3g eps\n", r->accuracy.backward_error, trine_dtype_eps(r->t),
+           r->accuracy.componentwise / trine_dtype_eps(r->t));
     if (r->refined)
         printf("                %.3g eps before %s of refinement\n", r->initial_backward_error, r->refined == 1 ? "a step" : "steps");
     printf("residual        %.3g\n", r->accuracy.residual);

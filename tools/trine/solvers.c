@@ -1,7 +1,5 @@
-/* Triangular, Cholesky and LU; which of all solvers is taken. Tridiagonal and banded: bands.c. */
+/* The methods: a plan each, handed out as an operator, and what is known of it. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "solvers.h"
 
@@ -11,79 +9,54 @@ const struct choice method_choices[] = {{"auto", METHOD_AUTO}, {"cholesky", METH
 
 /* -------------------------------------------------------------- triangular */
 
-struct triangular {
-    trine_triangular plan, adjoint; /* a plan for each, so that the times are those of A alone */
-};
-
-static trine_status triangular_plan(const struct problem *p, trine_transpose op, trine_triangular *plan)
+static trine_status set_up_triangular(const struct problem *p, unsigned ops, trine_op *op, struct outcome *o)
 {
     trine_status status = TRINE_SUCCESS;
-    const trine_triangular_options options = {.other_triangle_is_error = 1, .max_nrhs = p->nrhs, .ops = op};
-    TRY(trine_triangular_analyse(p->ctx, plan, p->A, &options));
-    TRY(trine_triangular_numeric(*plan, TRINE_HOST, NULL, NULL));
-    TRY(trine_triangular_check(*plan, NULL));
-done:
-    return status;
-}
-
-static trine_status triangular_setup(const struct problem *p, void **state, struct outcome *o)
-{
-    trine_status status = TRINE_SUCCESS;
+    const trine_triangular_options options = {.other_triangle_is_error = 1, .max_nrhs = p->nrhs, .ops = ops};
+    trine_triangular plan = NULL;
     trine_triangular_info info;
-    struct triangular *s = calloc(1, sizeof *s);
-    if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
-    TRY(triangular_plan(p, TRINE_N, &s->plan));
-    TRY(trine_triangular_get_info(s->plan, &info));
+    TRY(trine_triangular_analyse(p->ctx, &plan, p->A, &options));
+    TRY(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
+    TRY(trine_triangular_check(plan, NULL));
+    TRY(trine_triangular_get_info(plan, &info));
+    TRY(trine_triangular_as_op(plan, op));
     o->analyse_seconds = info.analyse_seconds;
     o->numeric_seconds = info.numeric_seconds;
     o->levels_lower = info.uplo == TRINE_LOWER ? info.levels : -1;
     o->levels_upper = info.uplo == TRINE_UPPER ? info.levels : -1;
     snprintf(o->kernel, sizeof o->kernel, "%s, %s", trine_triangular_method_name(info.method), info.uplo == TRINE_LOWER ? "lower" : "upper");
 done:
-    *state = s;
+    trine_triangular_destroy(&plan);
     return status;
 }
 
-static trine_status triangular_set_up_adjoint(const struct problem *p, void *state)
-{
-    return triangular_plan(p, TRINE_H, &((struct triangular *)state)->adjoint);
-}
+/* --------------------------------------------------- tridiagonal and banded */
 
-static trine_status triangular_solve(void *state, trine_transpose op, const trine_dense *B, const trine_dense *X)
+/** Of a singular matrix the banded solve on the CPU says so itself; the others take any pivot, and so it is asked beforehand. */
+static trine_status set_up_bands(const struct problem *p, trine_bands bands, trine_op *op, struct outcome *o)
 {
-    const struct triangular *s = state;
-    return trine_triangular_solve(op == TRINE_N ? s->plan : s->adjoint, op, NULL, B, X, NULL);
+    trine_status status = TRINE_SUCCESS;
+    const trine_tridiagonal_options options = {.bands = bands, .max_nrhs = p->nrhs};
+    trine_tridiagonal plan = NULL;
+    trine_tridiagonal_info info;
+    TRY(trine_tridiagonal_analyse(p->ctx, &plan, p->A, &options));
+    TRY(trine_tridiagonal_numeric(plan, TRINE_HOST, NULL, NULL));
+    TRY(trine_tridiagonal_get_info(plan, &info));
+    if (bands == TRINE_BANDS_TRIDIAGONAL || p->on_gpu) TRY(trine_tridiagonal_check(plan, NULL));
+    TRY(trine_tridiagonal_as_op(plan, op));
+    o->numeric_seconds = info.analyse_seconds + info.numeric_seconds;
+    const char *cyclic = info.cyclic ? ", cyclic" : "";
+    if (bands == TRINE_BANDS_TRIDIAGONAL) snprintf(o->kernel, sizeof o->kernel, "partitioned, scaled partial pivoting%s", cyclic);
+    else
+        snprintf(o->kernel, sizeof o->kernel, "%d bands below and %d above the diagonal, scaled partial pivoting%s", info.kl, info.ku, cyclic);
+done:
+    trine_tridiagonal_destroy(&plan);
+    return status;
 }
-
-static void triangular_destroy(void *state)
-{
-    struct triangular *s = state;
-    if (!s) return;
-    trine_triangular_destroy(&s->plan);
-    trine_triangular_destroy(&s->adjoint);
-    free(s);
-}
-
-static const struct solver triangular = {.setup = triangular_setup, .solve = triangular_solve, .set_up_adjoint = triangular_set_up_adjoint,
-                                         .destroy = triangular_destroy};
 
 /* ----------------------------------------------------------- Cholesky and LU */
 
 static const struct direct_library *library;
-
-struct direct {
-    trine_factor F;
-    trine_direct plan;
-};
-
-static void direct_destroy(void *state)
-{
-    struct direct *d = state;
-    if (!d) return;
-    library->destroy(&d->plan);
-    library->factor_destroy(&d->F);
-    free(d);
-}
 
 /** Adds ", 812 panels in L", and how many of them are not inverted as the others are. */
 static int add_panels(char *text, size_t size, const trine_supernodal_info *info, const char *triangle)
@@ -112,79 +85,108 @@ static void describe_kernel(const trine_direct_info *info, char *text, size_t si
     }
 }
 
-static trine_status direct_setup(const struct problem *p, trine_direct_method method, void **state, struct outcome *o)
+static void report_direct(const trine_direct_info *info, trine_direct_method method, struct outcome *o)
+{
+    const trine_factor_info *F = &info->factor;
+    o->method = F->method == TRINE_DIRECT_CHOLESKY ? "cholesky" : F->method == TRINE_DIRECT_LU ? "lu" : library->method_name(F->method);
+    if (method == TRINE_DIRECT_AUTO) snprintf(o->reason, sizeof o->reason, "%s", F->reason);
+    o->ordering = library->ordering_name(F->ordering);
+    o->nnz_factor = F->nnz_L + F->nnz_U - F->n;
+    o->fill = F->fill;
+    o->supernodal = info->solver == TRINE_SOLVER_SUPERNODAL;
+    o->levels_lower = o->supernodal ? info->lower_panels.levels_merged : info->lower.levels;
+    o->levels_upper = o->supernodal ? info->upper_panels.levels_merged : info->upper.levels;
+    o->order_seconds = F->order_seconds;
+    o->factor_seconds = F->factor_seconds;
+    o->analyse_seconds = info->analyse_seconds;
+    o->numeric_seconds = info->numeric_seconds;
+    describe_kernel(info, o->kernel, sizeof o->kernel);
+}
+
+static trine_status plan_of_factor(const struct problem *p, trine_factor F, const trine_direct_options *options, trine_op *op, trine_direct_info *info)
 {
     trine_status status = TRINE_SUCCESS;
-    struct direct *d = NULL;
-    trine_direct_info info;
-    /* H costs the panels nothing, and Cholesky nothing; the general solves of LU keep a second copy of the factor for it. */
-    const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs}, .supernodal = {.single = p->single_factor},
-                                          .ops = p->adjoint ? TRINE_N | TRINE_H : TRINE_N};
-    TRY(direct_load(&library));
-    d = calloc(1, sizeof *d);
-    if (!d) FAIL(TRINE_ERR_MEMORY, "no memory");
-    TRY(library->factor(p->ctx, &d->F, p->A, &(trine_factor_options){.method = method, .ordering = p->ordering}));
-    TRY(library->create(p->ctx, &d->plan, d->F, p->A, &options));
-    TRY(library->get_info(d->plan, &info));
-    o->method = info.factor.method == TRINE_DIRECT_CHOLESKY ? "cholesky" : info.factor.method == TRINE_DIRECT_LU ? "lu" : library->method_name(info.factor.method);
-    if (method == TRINE_DIRECT_AUTO) snprintf(o->reason, sizeof o->reason, "%s", info.factor.reason);
-    o->ordering = library->ordering_name(info.factor.ordering);
-    o->nnz_factor = info.factor.nnz_L + info.factor.nnz_U - info.factor.n;
-    o->fill = info.factor.fill;
-    o->supernodal = info.solver == TRINE_SOLVER_SUPERNODAL;
-    o->levels_lower = o->supernodal ? info.lower_panels.levels_merged : info.lower.levels;
-    o->levels_upper = o->supernodal ? info.upper_panels.levels_merged : info.upper.levels;
-    o->order_seconds = info.factor.order_seconds;
-    o->factor_seconds = info.factor.factor_seconds;
-    o->analyse_seconds = info.analyse_seconds;
-    o->numeric_seconds = info.numeric_seconds;
-    describe_kernel(&info, o->kernel, sizeof o->kernel);
+    trine_direct plan = NULL;
+    TRY(library->create(p->ctx, &plan, F, p->A, options));
+    TRY(library->get_info(plan, info));
+    TRY(library->as_op(plan, op));
 done:
-    *state = d;
+    library->destroy(&plan);
     return status;
 }
 
-static trine_status direct_set_up_general(const struct problem *p, void *state, void **other, double *seconds)
+static trine_status set_up_direct(const struct problem *p, trine_direct_method method, unsigned ops, struct inverse *inverse, struct outcome *o)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_direct_info info;
+    /* H costs the panels nothing, and Cholesky nothing; the general solves of LU keep a second copy of the factor for it. */
+    const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs}, .supernodal = {.single = p->single_factor},
+                                          .ops = p->adjoint ? ops | TRINE_H : ops};
+    TRY(direct_load(&library));
+    TRY(library->factor(p->ctx, &inverse->factor, p->A, &(trine_factor_options){.method = method, .ordering = p->ordering}));
+    TRY(plan_of_factor(p, inverse->factor, &options, &inverse->op, &info));
+    report_direct(&info, method, o);
+done:
+    return status;
+}
+
+/* -------------------------------------------------------------- the inverse */
+
+/** The work with which it is applied. */
+static trine_status complete(const struct problem *p, struct inverse *inverse)
+{
+    return trine_op_work(inverse->op, p->nrhs, NULL, NULL, &inverse->work);
+}
+
+trine_status set_up_inverse(const struct problem *p, enum method method, unsigned ops, struct inverse *inverse, struct outcome *o)
+{
+    trine_status status = TRINE_SUCCESS;
+    *inverse = (struct inverse){0};
+    switch (method) {
+    case METHOD_AUTO: TRY(set_up_direct(p, TRINE_DIRECT_AUTO, ops, inverse, o)); break;
+    case METHOD_CHOLESKY: TRY(set_up_direct(p, TRINE_DIRECT_CHOLESKY, ops, inverse, o)); break;
+    case METHOD_LU: TRY(set_up_direct(p, TRINE_DIRECT_LU, ops, inverse, o)); break;
+    case METHOD_TRIANGULAR: TRY(set_up_triangular(p, ops, &inverse->op, o)); break;
+    case METHOD_TRIDIAGONAL: TRY(set_up_bands(p, TRINE_BANDS_TRIDIAGONAL, &inverse->op, o)); break;
+    case METHOD_BANDED: TRY(set_up_bands(p, TRINE_BANDS_GENERAL, &inverse->op, o)); break;
+    }
+    TRY(complete(p, inverse));
+done:
+    return status;
+}
+
+trine_status set_up_general(const struct problem *p, const struct inverse *inverse, struct inverse *general, double *seconds)
 {
     trine_status status = TRINE_SUCCESS;
     const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs}, .solver = TRINE_SOLVER_GENERAL};
     trine_direct_info info;
-    struct direct *d = calloc(1, sizeof *d);
-    if (!d) FAIL(TRINE_ERR_MEMORY, "no memory");
-    TRY(library->create(p->ctx, &d->plan, ((struct direct *)state)->F, p->A, &options));
-    TRY(library->get_info(d->plan, &info));
+    *general = (struct inverse){0};
+    TRY(plan_of_factor(p, inverse->factor, &options, &general->op, &info));
+    TRY(complete(p, general));
     *seconds = info.analyse_seconds + info.numeric_seconds;
 done:
-    *other = d;
     return status;
 }
 
-static trine_status direct_auto_setup(const struct problem *p, void **state, struct outcome *o)
+trine_status apply_inverse(const struct inverse *inverse, trine_transpose op, const trine_dense *B, const trine_dense *X)
 {
-    return direct_setup(p, TRINE_DIRECT_AUTO, state, o);
-}
-static trine_status cholesky_setup(const struct problem *p, void **state, struct outcome *o)
-{
-    return direct_setup(p, TRINE_DIRECT_CHOLESKY, state, o);
-}
-static trine_status lu_setup(const struct problem *p, void **state, struct outcome *o) { return direct_setup(p, TRINE_DIRECT_LU, state, o); }
-
-static trine_status direct_solve(void *state, trine_transpose op, const trine_dense *B, const trine_dense *X)
-{
-    return library->solve(((struct direct *)state)->plan, op, B, X, NULL);
+    const trine_exec exec = {.work = inverse->work};
+    return trine_op_apply(inverse->op, op, NULL, B, NULL, X, &exec);
 }
 
-#define DIRECT_SOLVER(setup_function) \
-    {.setup = setup_function, .solve = direct_solve, .destroy = direct_destroy, .set_up_general = direct_set_up_general}
-static const struct solver direct_auto = DIRECT_SOLVER(direct_auto_setup);
-static const struct solver cholesky = DIRECT_SOLVER(cholesky_setup);
-static const struct solver lu = DIRECT_SOLVER(lu_setup);
+void destroy_inverse(struct inverse *inverse)
+{
+    trine_work_destroy(&inverse->work);
+    trine_op_destroy(&inverse->op);
+    if (inverse->factor) library->factor_destroy(&inverse->factor);
+}
 
 /* ------------------------------------------------------------------ choice */
 
-const struct solver *choose_solver(const struct problem *p, enum method method, enum method *chosen, const char **reason)
+enum { MAX_BANDS = 8 }; /* on either side of the diagonal, of the banded solve */
+
+enum method choose_method(const struct problem *p, enum method method, const char **reason)
 {
-    static const struct solver *const solvers[] = {&direct_auto, &cholesky, &lu, &triangular, &tridiagonal_solver, &banded_solver};
     const trine_matrix_structure *s = &p->structure;
     *reason = "asked for";
     if (method == METHOD_AUTO) {
@@ -201,6 +203,5 @@ const struct solver *choose_solver(const struct problem *p, enum method method, 
             *reason = "the matrix has at most 8 bands on either side of the diagonal";
         }
     }
-    *chosen = method;
-    return solvers[method];
+    return method;
 }

@@ -1,4 +1,4 @@
-/* The ways in which `trine solve` solves: one table for all. */
+/* What `trine solve` solves with: a plan of each method, as the operator A^-1. */
 #ifndef TRINE_SOLVERS_H
 #define TRINE_SOLVERS_H
 
@@ -14,14 +14,13 @@ struct problem {
     trine_matrix_info info;
     trine_matrix_structure structure;
     int64_t n, nrhs;
-    int threads;
     bool on_gpu;
     bool single_factor; /* the direct methods' panels in single precision */
     bool adjoint;       /* A^H is to be solved with as well */
     trine_ordering ordering;
 };
 
-/** What a setup found out. Seconds are -1 where the method has no such phase. */
+/** What a set-up found out. Seconds are -1 where the method has no such phase. */
 struct outcome {
     const char *method;    /* what runs: "cholesky", ... */
     char reason[256];      /* why */
@@ -34,23 +33,21 @@ struct outcome {
     double order_seconds, factor_seconds, analyse_seconds, numeric_seconds;
 };
 
-struct solver {
-    /** Everything before the first right-hand side. *state belongs to the solver, also after a failure. */
-    trine_status (*setup)(const struct problem *p, void **state, struct outcome *o);
-    /** X = op(A)^-1 B, op N or H, for n x nrhs vectors or fewer in the context's space, column-major; may be asynchronous. */
-    trine_status (*solve)(void *state, trine_transpose op, const trine_dense *B, const trine_dense *X);
-    /** What solves with A^H need beyond setup: once, before the first of them, where problem.adjoint was set. NULL: nothing. */
-    trine_status (*set_up_adjoint)(const struct problem *p, void *state);
-    void (*destroy)(void *state); /* accepts NULL */
-    /** Set up the general triangular solve on the factor of `state`, to compare with: *other is another state, set-up time as
-     *  analyse_seconds + numeric_seconds would be. NULL where there is nothing to compare with. */
-    trine_status (*set_up_general)(const struct problem *p, void *state, void **other, double *seconds);
+/** A^-1 as an operator, which keeps the plan behind it alive. */
+struct inverse {
+    trine_op op;
+    trine_work work;     /* for nrhs right-hand sides, so that solves allocate nothing */
+    trine_factor factor; /* of Cholesky and LU, to compare other solves with it; NULL where A is not factored */
 };
 
-enum { MAX_BANDS = 8 }; /* on either side of the diagonal, of the banded solve */
-extern const struct solver tridiagonal_solver, banded_solver;
-
-/** The solver for a method; AUTO: triangular, then tridiagonal or banded, then Cholesky or LU by what A is. */
-const struct solver *choose_solver(const struct problem *p, enum method method, enum method *chosen, const char **reason);
+/** The method asked for; of AUTO: triangular, then tridiagonal or banded, and else AUTO, for Cholesky or LU by what A is. */
+enum method choose_method(const struct problem *p, enum method method, const char **reason);
+/** Everything before the first right-hand side: a plan with the values of A. ops: those of A^-1 that are needed; it may have more. */
+trine_status set_up_inverse(const struct problem *p, enum method method, unsigned ops, struct inverse *inverse, struct outcome *o);
+/** The general triangular solves with the factor of `inverse`, to compare with; seconds: analysis and numeric set-up. */
+trine_status set_up_general(const struct problem *p, const struct inverse *inverse, struct inverse *general, double *seconds);
+/** X = op(A)^-1 B for n x nrhs vectors or fewer in the context's space, column-major; may be asynchronous. */
+trine_status apply_inverse(const struct inverse *inverse, trine_transpose op, const trine_dense *B, const trine_dense *X);
+void destroy_inverse(struct inverse *inverse); /* also of a set-up that failed, or of zeros */
 
 #endif

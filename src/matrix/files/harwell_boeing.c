@@ -292,7 +292,7 @@ static trine_status read_header(struct boeing *b, trine_dtype t, struct entries 
     const char *second = text_next_line(text->data, b->end), *third = text_next_line(second, b->end);
     const char *fourth = text_next_line(third, b->end), *fifth = text_next_line(fourth, b->end);
     int64_t lines[5] = {0}, sizes[4] = {0};
-    char letters[3];
+    char letters[3] = {0};
     const char *type = text_skip_blanks(third);
     type_letters(type, letters); /* boeing_is has seen them */
     if (header_numbers(second, lines, 5) < 4) TRY(text_fail(text, second, "not four or five numbers of lines"));

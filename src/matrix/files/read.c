@@ -3,7 +3,14 @@
 
 #include "matrix/files/entries.h"
 
-static bool limits_are_valid(const trine_read_options *options) { return !options || (options->max_rows >= 0 && options->max_text >= 0); }
+static trine_status check_limits(const trine_read_options *options)
+{
+    if (!options) return TRINE_SUCCESS;
+    REQUIRE_RESERVE(trine_read_options, options);
+    REQUIRE(options->max_rows >= 0 && options->max_text >= 0, "max_rows is %lld, max_text is %lld", (long long)options->max_rows,
+            (long long)options->max_text);
+    return TRINE_SUCCESS;
+}
 
 trine_status trine_matrix_read(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t)
 {
@@ -17,8 +24,8 @@ trine_status trine_matrix_read_with(trine_context ctx, trine_matrix *A, const ch
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(path, "path is NULL");
     REQUIRE(trine_dtype_is_valid(t), "dtype %d is none of S, D, C, Z", (int)t);
-    REQUIRE(limits_are_valid(options), "max_rows is %lld, max_text is %lld", (long long)options->max_rows, (long long)options->max_text);
-    trine_status status = TRINE_SUCCESS;
+    trine_status status = check_limits(options);
+    if (status) return status;
     struct text text = {.ctx = ctx};
     struct entries entries = {0};
     const double start = trine_wall_time();
@@ -87,8 +94,8 @@ trine_status trine_vectors_read_with(trine_context ctx, const char *path, trine_
     REQUIRE(path, "path is NULL");
     REQUIRE(rows && cols, "rows or cols is NULL");
     REQUIRE(trine_dtype_is_valid(t), "dtype %d is none of S, D, C, Z", (int)t);
-    REQUIRE(limits_are_valid(options), "max_rows is %lld, max_text is %lld", (long long)options->max_rows, (long long)options->max_text);
-    trine_status status = TRINE_SUCCESS;
+    trine_status status = check_limits(options);
+    if (status) return status;
     struct text text = {.ctx = ctx};
     *rows = *cols = 0;
     TRY(text_read(ctx, path, options, &text));

@@ -121,6 +121,7 @@ static trine_status read_choice(const gallery *g, const pair *p, const pair *cho
 /** The value of one parameter from the text `given`, or from its default `standard`. */
 static trine_status read_value(const gallery *g, const pair *standard, const pair *given, double *value)
 {
+    /* A default has a value: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
     if (memchr(standard->value, '|', (size_t)standard->value_length)) {
         *value = 0;
         return given ? read_choice(g, given, standard, value) : TRINE_SUCCESS;

@@ -24,6 +24,7 @@ typedef struct {
 
 static trine_status check_options(const trine_panels_options *o)
 {
+    REQUIRE_RESERVE(trine_panels_options, o);
     REQUIRE(o->fill < 1, "a fill limit of %g leaves no entries; below 1 is possible", o->fill);
     REQUIRE(o->max_width >= 0, "max_width is %lld", (ll)o->max_width);
     REQUIRE(o->diag == TRINE_NONUNIT || o->diag == TRINE_UNIT, "diag %d is neither NONUNIT nor UNIT", (int)o->diag);

@@ -232,6 +232,7 @@ struct level_work {
     gpuEvent_t fork, joined[32];
     gpuGraphExec_t graph[DIRECTIONS];
 };
+static_assert(sizeof(level_work) <= SUPERNODAL_WORK_PART, "trine_supernodal_memory counts it");
 
 /** All launches of one direction on `stream`; those of a stage are dealt to the work's streams where there are several. */
 template <typename T>

@@ -1,6 +1,7 @@
 /* Tasks of rows for CPU threads: cut, find dependencies, simulate, deal out, keep the waits that matter. */
 #include <string.h>
 
+#include "core/team.h"
 #include "triangular/cpu/schedule.h"
 
 /* What the simulation reckons with, measured on Xeons of several years; only ratios of sums of them decide anything. */
@@ -444,6 +445,22 @@ done:
     trine_free(ctx, TRINE_HOST, needed_task);
     trine_free(ctx, TRINE_HOST, last);
     return status;
+}
+
+/* As given, a task ends when it takes smallest_task / BREAK seconds or more; by level it takes a part of smallest_task that makes fewer. */
+void tasks_bound(trine_triangular plan, int64_t n, int64_t nnz, int64_t *kept, int64_t *meanwhile)
+{
+    const int threads = trine_threads_with_cores(plan->base.ctx);
+    const double all = cost_of(plan, 0, 0) * (double)n + cost_of(plan, nnz, 0), cut = all / (smallest_task / BREAK) + 1;
+    const int64_t tasks = cut < (double)n ? (int64_t)cut : n;
+    const int64_t edges = (double)tasks * (double)tasks / 2 < (double)nnz ? tasks * tasks / 2 : nnz;
+    const int64_t a_task = sizeof(struct task_slot) + sizeof(struct task_place);
+    *kept = (int64_t)sizeof(struct task_schedule) + (tasks + 1) * a_task + (threads + 1) * 8 + (edges + 1) * (int64_t)sizeof(struct task_wait);
+    /* struct graph, whose arrays of tasks have room for n of them; struct simulation; then the larger of struct simulator and what make_schedule
+     * knows of every thread. Before these, costs and tasks of rows. */
+    const int64_t graph = (n + 1) * 16 + (tasks + 1) * 8 + (edges + 1) * 4, simulation = (tasks + 1) * 16;
+    const int64_t simulator = (tasks + 2) * 36 + (edges + 1) * 4 + threads * 8, known = (tasks + 1) * 4 * (threads + 1) + threads * 12;
+    *meanwhile = graph + n * 8 + simulation + (simulator > known ? simulator : known);
 }
 
 trine_status tasks_schedule(trine_triangular plan, const struct triangle *t, bool by_level, struct task_schedule **out)

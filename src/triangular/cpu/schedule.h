@@ -45,6 +45,8 @@ struct task_schedule {
 trine_status tasks_schedule(trine_triangular plan, const struct triangle *t, bool by_level, struct task_schedule **out);
 /** Seconds of a solve by one thread, rows as they stand, on the scale of task_schedule.seconds. */
 double tasks_serial_seconds(trine_triangular plan, const struct triangle *t);
+/** Upper bounds for a triangle of n rows and nnz off-diagonal entries: bytes of a schedule, and of what tasks_schedule takes beside it. */
+void tasks_bound(trine_triangular plan, int64_t n, int64_t nnz, int64_t *kept, int64_t *meanwhile);
 void tasks_free(trine_triangular plan, struct task_schedule *schedule);
 
 #endif

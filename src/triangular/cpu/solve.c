@@ -213,6 +213,33 @@ static size_t work_bytes(trine_triangular plan, int64_t nrhs)
     return plan->side[SIDE_N].tasks || plan->side[SIDE_T].tasks ? (size_t)plan->threads * sizeof(struct task_list) : 0;
 }
 
+static trine_status memory(trine_triangular plan, const struct triangular_extent *e, struct triangular_bytes *host, struct triangular_bytes *device, int64_t *work)
+{
+    (void)device;
+    const int threads = trine_threads_with_cores(plan->base.ctx);
+    const trine_triangular_method asked = plan->options.method;
+    const bool has_tasks = asked == TRINE_TRI_LEVELSET || (asked == TRINE_TRI_AUTO && threads > 1);
+    const int64_t n = e->n, m = e->nnz, size = (int64_t)trine_dtype_size(plan->base.dtype);
+    const int64_t structure = (n + 1) * 8 + (m + 1) * 12 + (plan->options.diag == TRINE_UNIT ? 0 : (n + 1) * 8) + (n + 1) * 4;
+    int64_t schedule = 0, meanwhile = 0, levels = 0;
+    if (has_tasks) {
+        tasks_bound(plan, n, m, &schedule, &meanwhile);
+        levels = (n + 1) * 8 + (n + 1) * 4; /* with the rows by level, which go */
+    }
+    for (int side = 0; side < SIDES; side++) {
+        if (!(plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H))) continue;
+        bytes_add(host, structure, 0);
+        bytes_add(host, levels, levels + n * 4);
+        /* Two schedules, the second one in the making; or one and the structure by levels. */
+        const int64_t reordered = plan->options.tune.row_order == 1 || !has_tasks ? 0 : structure + n * 4;
+        bytes_add(host, schedule, schedule + (schedule + meanwhile > reordered ? schedule + meanwhile : reordered));
+        host->kept -= has_tasks ? (n + 1) * 4 : 0;
+        bytes_add(host, (n + 1) + (m + n + 2) * size, 0);
+    }
+    *work = has_tasks ? threads * (int64_t)sizeof(struct task_list) : 0;
+    return TRINE_SUCCESS;
+}
+
 static trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 {
     static void (*const run[])(trine_triangular, const struct triangular_solve *) = TABLE(solve);
@@ -220,4 +247,4 @@ static trine_status solve(trine_triangular plan, const struct triangular_solve *
     return TRINE_SUCCESS;
 }
 
-const struct triangular_backend triangular_cpu = {host_analyse, prepare, release, numeric, bad_row, work_bytes, NULL, solve, false};
+const struct triangular_backend triangular_cpu = {host_analyse, prepare, release, numeric, bad_row, work_bytes, memory, NULL, solve, false};

@@ -11,7 +11,7 @@
 namespace {
 
 constexpr int THREADS = 256;
-constexpr int64_t PART = 2048;                /* entries of a long row */
+constexpr int64_t PART = FEW_LEVELS_PART;
 constexpr int64_t MOST_ENTRIES_AT_ONCE = 1 << 20; /* two gathers an entry instead of one: where launches are what takes the time */
 
 template <typename T> struct level_rows {

@@ -12,6 +12,8 @@ struct alignas(16) long_part {
     int32_t row, number, index, count, slot; /* number: of the long row */
 };
 
+constexpr int64_t FEW_LEVELS_PART = 2048; /* entries of a part, but for the last one of a row */
+
 struct level_launches {
     int count;                             /* of levels; 0: not used */
     int lanes;                             /* that share a row that is not long */

@@ -6,6 +6,7 @@
  * natural one read from its end. */
 #include "core/gpu_cub.cuh"
 #include "core/gpu_scalar.cuh"
+#include "triangular/cuda/memory.h"
 #include "triangular/cuda/pattern.h"
 
 namespace {
@@ -108,6 +109,13 @@ __global__ void count_in_degrees(const device_triangle d, int group, int32_t *in
 }
 
 } // namespace
+
+int64_t pattern_transpose_bytes(int64_t n, int64_t nnz)
+{
+    size_t bytes = 0;
+    gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, (int32_t *)nullptr, (int32_t *)nullptr, (entry *)nullptr, (entry *)nullptr, nnz, 0, pattern_bits(n));
+    return (int64_t)bytes + 256;
+}
 
 /** Both forms, once the pattern has been looked at. */
 static trine_status place_form(trine_triangular plan, const device_pattern *m, bool along, device_triangle *d)

@@ -1,5 +1,6 @@
 /* Level sets on the device, and orders of rows that are made of them. */
 #include "core/gpu_cub.cuh"
+#include "triangular/cuda/memory.h"
 #include "triangular/cuda/syncfree_rows.cuh"
 
 namespace {
@@ -118,6 +119,19 @@ trine_status device_levels_read(trine_triangular plan, void *state, levels_found
     for (int l = 0; l < FEW_LEVELS; l++) found->first[l] = report.first[l], found->end[l] = (int64_t)~report.before_last[l] + 1;
 done:
     return status;
+}
+
+int64_t device_triangle_sort_bytes(int64_t n, int64_t n_keys)
+{
+    size_t bytes = 0;
+    gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, (const int32_t *)nullptr, (int32_t *)nullptr, (int32_t *)nullptr, (int32_t *)nullptr, n, 0, bits_for(n_keys));
+    return (int64_t)bytes + 256;
+}
+int64_t device_scan_bytes(int64_t n)
+{
+    size_t bytes = 0;
+    gpucub::DeviceScan::ExclusiveSum(nullptr, bytes, (int64_t *)nullptr, (int64_t *)nullptr, n);
+    return (int64_t)bytes + 256;
 }
 
 trine_status device_triangle_sort(trine_triangular plan, const device_triangle *d, int64_t n_keys, const int32_t *keys, int64_t *bounds, device_triangle *out)

@@ -3,6 +3,7 @@
  * first wrong row, for the sentence about it. Unsorted patterns are sorted. */
 #include "core/gpu_cub.cuh"
 #include "core/gpu_scalar.cuh"
+#include "triangular/cuda/memory.h"
 #include "triangular/cuda/pattern.h"
 
 namespace {
@@ -228,6 +229,14 @@ done:
 }
 
 } // namespace
+
+int64_t pattern_sort_bytes(int64_t n, int64_t nnz)
+{
+    size_t bytes = 0;
+    gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, (unsigned long long *)nullptr, (unsigned long long *)nullptr, (int64_t *)nullptr, (int64_t *)nullptr, nnz, 0,
+                                       32 + pattern_bits(n));
+    return (int64_t)bytes + 256;
+}
 
 int pattern_bits(int64_t count)
 {

@@ -9,6 +9,7 @@
  * digits of the result, changes from run to run.
  * Liu, Li, Hogg, Duff, Vinter (2017), Algorithms 3 and 4. */
 #include "core/gpu_scalar.cuh"
+#include "triangular/cuda/memory.h"
 #include "triangular/cuda/triangle.h"
 
 namespace {
@@ -189,6 +190,12 @@ size_t work_bytes(trine_triangular plan, int64_t nrhs)
     return SLOT + counter_bytes(plan->base.n) + (size_t)plan->base.n * (size_t)nrhs * trine_dtype_size(plan->base.dtype);
 }
 
+trine_status memory(trine_triangular plan, const triangular_extent *e, triangular_bytes *host, triangular_bytes *device, int64_t *work)
+{
+    *work = (int64_t)work_bytes(plan, plan->options.max_nrhs);
+    return device_memory(plan, e, BY_COLUMNS, memory_of_syncfree_columns, host, device);
+}
+
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
 {
     const device_side *d = (const device_side *)s->side->device;
@@ -252,4 +259,4 @@ void release(trine_triangular plan, struct triangle *t)
 } // namespace
 
 extern "C" const struct triangular_backend triangular_syncfree_csc = {
-    device_analyse, prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, nullptr, solve, true};
+    device_analyse, prepare, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, memory, nullptr, solve, true};

@@ -7,6 +7,7 @@
  * through shared memory (0.08 us). Sums run in a fixed order, whatever the order of rows: results are bitwise the same
  * every time.
  * After Liu, Li, Hogg, Duff, Vinter (2017), Section 3; value-as-flag instead of counters. */
+#include "triangular/cuda/memory.h"
 #include "triangular/cuda/syncfree_rows.cuh"
 #include "triangular/cuda/syncfree_rows.h"
 
@@ -62,6 +63,13 @@ size_t work_bytes(trine_triangular plan, int64_t nrhs)
 {
     const size_t room = levels_room(plan);
     return room ? levels_room_at(plan, nrhs) + room : states_bytes(plan, nrhs);
+}
+
+trine_status memory(trine_triangular plan, const triangular_extent *e, triangular_bytes *host, triangular_bytes *device, int64_t *work)
+{
+    const size_t room = plan->options.max_nrhs == 1 ? memory_of_few_levels_room(plan, e) : 0;
+    *work = (int64_t)(levels_room_at(plan, plan->options.max_nrhs) + room);
+    return device_memory(plan, e, BY_ROWS, memory_of_syncfree_rows, host, device);
 }
 
 trine_status make_work(trine_triangular plan, struct triangular_work *work)
@@ -228,4 +236,4 @@ trine_status numeric(trine_triangular plan, trine_space space, const void *value
 } // namespace
 
 extern "C" const struct triangular_backend triangular_syncfree_csr = {
-    device_analyse, prepare, release, numeric, device_triangle_bad_row, work_bytes, make_work, solve, false};
+    device_analyse, prepare, release, numeric, device_triangle_bad_row, work_bytes, memory, make_work, solve, false};

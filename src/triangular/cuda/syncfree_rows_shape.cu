@@ -1,5 +1,5 @@
 /* How the synchronization-free solve by rows goes about a matrix, from its structure. The rules and the constants are read off
- * measurements on an H200: docs/triangular.md. */
+ * measurements on an H200: docs/notes/triangular-solves.md. */
 #include "triangular/cuda/pattern.h"
 #include "triangular/cuda/syncfree_rows.cuh"
 #include "triangular/cuda/syncfree_rows.h"

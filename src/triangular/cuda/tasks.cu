@@ -1,5 +1,6 @@
 /* Rows as tasks: made on the device, from the triangle's offsets. */
 #include "core/gpu_cub.cuh"
+#include "triangular/cuda/memory.h"
 #include "triangular/cuda/syncfree_rows_many.h"
 
 namespace {
@@ -62,6 +63,14 @@ __global__ void find_rows(int64_t nnz, const int32_t *columns, const int32_t *or
 }
 
 } // namespace
+
+int64_t device_rows_sort_bytes(int64_t n, int64_t nnz)
+{
+    size_t bytes = 0;
+    gpucub::DeviceSegmentedSort::SortPairs(nullptr, bytes, (int32_t *)nullptr, (int32_t *)nullptr, (int64_t *)nullptr, (int64_t *)nullptr, nnz, n,
+                                           (int64_t *)nullptr, (int64_t *)nullptr);
+    return (int64_t)bytes + 256;
+}
 
 trine_status device_rows_sort(trine_triangular plan, device_triangle *d)
 {

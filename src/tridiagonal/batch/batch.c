@@ -96,9 +96,9 @@ trine_status trine_gtsv_batch(void *stream, trine_dtype t, int64_t n, int64_t sy
         info.systems = systems, info.matrix = matrix_strides, info.vector = vector_strides;
     }
     TRY(info_before(asked, 1, D, 0));
-    if (!n || !systems) status = TRINE_SUCCESS;
-    else if (n <= SMALL_ROWS) TRY(TRINE_CUDA_TABLE(&gtsv_batch_cuda)->solve_small(stream, &batch));
-    else TRY(solve_long(stream, &batch, options, work, array, solver));
+    const bool is_empty = !n || !systems;
+    if (!is_empty && n <= SMALL_ROWS) TRY(TRINE_CUDA_TABLE(&gtsv_batch_cuda)->solve_small(stream, &batch));
+    if (!is_empty && n > SMALL_ROWS) TRY(solve_long(stream, &batch, options, work, array, solver));
     TRY(info_after(asked, 1, X, 0));
     TRY(info_end(asked));
 done:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/gpu_limits.h"
+#include "tridiagonal/batch/short_systems.h"
 #include "tridiagonal/common/hierarchy.h"
 #include "tridiagonal/gtsv/cuda/thesis/fused.cuh"
 
@@ -328,6 +329,26 @@ template <typename T> constexpr size_t staged_bytes(int64_t n, int systems) { re
 /** Beside those: solve_cyclic_carefully's. */
 template <typename T> constexpr size_t STAGED_MORE = 4 * SMALL_ROWS * sizeof(T);
 
+/** Systems whose rows are next to each other, a block each, or a cluster of blocks. */
+template <typename T> trine_status medium_of(gpuStream_t stream, const gtsv_batch *b)
+{
+    trine_status status = TRINE_SUCCESS;
+    const size_t bytes = fused_bytes<T>((int)b->n, b->o.cyclic);
+    const scheme_of<T> scheme = {b->o.pivot, (real_of<T>)b->o.epsilon};
+    gtsv_call<T> call = {};
+    call.A = op_of<T>(&b->o, b->n, b->a, b->b, b->c);
+    call.p = tiled_pivoting(&b->o, b->n);
+    call.nrhs = b->systems, call.D = {{(const T *)b->D, b->vector.system}, {}}, call.X = {(T *)b->X, b->vector.system};
+    call.route = ROUTE_TILES, call.stream = stream;
+    TRY(trine_gpu_limits(&call.limits));
+    if (b->o.epsilon == 0 && b->o.path != TRINE_GTSV_STAGES && takes_systems<T>(call)) return solve_systems<T>(call, b->matrix.system);
+    TRY(trine_gpu_allow_shared((const void *)solve_fused<T>, bytes));
+    solve_fused<T><<<(unsigned)b->systems, FUSED_THREADS, bytes, stream>>>(call.A, b->matrix.system, scheme, fused_lost(b->o.pivot, b->o.epsilon, b->n), call.D, call.X);
+    TRY(GPU_LAUNCHED("solve_fused"));
+done:
+    return status;
+}
+
 /** As many systems of a block as fit. */
 template <typename T> trine_status small_of(gpuStream_t stream, const gtsv_batch *b)
 {
@@ -341,23 +362,6 @@ template <typename T> trine_status small_of(gpuStream_t stream, const gtsv_batch
     static_assert(staged_bytes<T>(SMALL_ROWS, 16) + STAGED_MORE<T> <= GPU_LEAST_SHARED_BYTES, "fits any device");
     if (staged_bytes<T>(b->n, 32) + STAGED_MORE<T> <= (size_t)limits.shared_bytes) return launch_small(solve_staged<T, 32>, 32, STAGING, staged_bytes<T>(b->n, 32), stream, typed<T>(b));
     return launch_small(solve_staged<T, 16>, 16, STAGING, staged_bytes<T>(b->n, 16), stream, typed<T>(b));
-done:
-    return status;
-}
-
-/** Systems whose rows are next to each other, a block each. */
-template <typename T> trine_status medium_of(gpuStream_t stream, const gtsv_batch *b)
-{
-    trine_status status = TRINE_SUCCESS;
-    const bool transposed = b->o.op != TRINE_N;
-    const size_t bytes = fused_bytes<T>((int)b->n, b->o.cyclic);
-    const scheme_of<T> scheme = {b->o.pivot, (real_of<T>)b->o.epsilon};
-    system_of<T> A = {b->n, 0, 0, b->o.cyclic, b->o.op == TRINE_H && scalar<T>::is_complex, (const T *)b->a, (const T *)b->b, (const T *)b->c};
-    if (transposed) /* row i of A^T: c[i-1], b[i], a[i+1] */
-        A.lower = (const T *)b->c, A.lower_shift = -1, A.upper = (const T *)b->a, A.upper_shift = 1;
-    TRY(trine_gpu_allow_shared((const void *)solve_fused<T>, bytes));
-    solve_fused<T><<<(unsigned)b->systems, FUSED_THREADS, bytes, stream>>>(A, b->matrix.system, scheme, fused_lost(b->o.pivot, b->o.epsilon, b->n), {(const T *)b->D, b->vector.system}, {(T *)b->X, b->vector.system});
-    TRY(GPU_LAUNCHED("solve_fused"));
 done:
     return status;
 }

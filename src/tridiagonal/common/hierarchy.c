@@ -32,6 +32,7 @@ trine_status rpts_check_options(trine_dtype t, int64_t n, int64_t nrhs, const tr
     REQUIRE(n >= 0 && n <= INT64_MAX / 256, "n is %lld", (long long)n);
     REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
     if (n && nrhs > INT64_MAX / 256 / n) return too_large(n, nrhs); /* so that no count of elements overflows */
+    REQUIRE_RESERVE(trine_gtsv_options, options);
     REQUIRE(options->pivot >= TRINE_PIVOT_DEFAULT && options->pivot <= TRINE_PIVOT_SCALED_PARTIAL, "there is no pivoting scheme %d", (int)options->pivot);
     REQUIRE(options->epsilon >= 0, "epsilon is %g, not 0 or more", options->epsilon);
     REQUIRE(options->refine == 0 || options->refine == 1, "refine is %d, neither 0 nor 1", options->refine);

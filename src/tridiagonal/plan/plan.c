@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/tally.h"
 #include "tridiagonal/block/common/layout.h"
 
 enum { ALIGNMENT = 256, FEW_COLUMNS = 8 };
@@ -261,11 +262,32 @@ static trine_status analyse(trine_tridiagonal plan, trine_matrix A)
     TRY(find_slots(plan, offsets, indices, slots));
     TRY(keep(ctx, slots, positions, (void **)&plan->map.slots));
     TRY(keep(ctx, offsets, (size_t)(n + 1) * sizeof *offsets, (void **)&plan->map.starts));
-    TRY(trine_alloc(ctx, ctx->info.space, bytes, (void **)&plan->bands));
+    TRY(trine_alloc_untouched(ctx, bytes, (void **)&plan->bands));
     plan->info.bytes = (int64_t)(positions + (size_t)(n + 1) * sizeof *offsets + bytes);
 done:
     trine_free(ctx, TRINE_HOST, slots);
     trine_matrix_destroy(&copy);
+    return status;
+}
+
+/** All but the plan's own work. */
+static trine_status make_plan(trine_context ctx, trine_tridiagonal *out, trine_matrix A, const trine_tridiagonal_options *options)
+{
+    REQUIRE(A, "A is NULL");
+    static const trine_tridiagonal_options automatic;
+    if (!options) options = &automatic;
+    REQUIRE_RESERVE(trine_tridiagonal_options, options);
+    REQUIRE((unsigned)options->bands <= TRINE_BANDS_GENERAL, "bands %d is none of auto, tridiagonal, general", (int)options->bands);
+    REQUIRE(options->max_nrhs >= 0, "max_nrhs is %lld", (long long)options->max_nrhs);
+
+    trine_tridiagonal plan = trine_plan_new(ctx, &kind, sizeof *plan);
+    if (!plan) return TRINE_ERR_MEMORY;
+    plan->A = A;
+    plan->options = *options;
+    plan->backend = ctx->cuda ? TRINE_CUDA_TABLE(&bands_cuda) : &bands_cpu;
+    const trine_status status = analyse(plan, A);
+    if (status) trine_tridiagonal_destroy(&plan);
+    *out = plan;
     return status;
 }
 
@@ -275,20 +297,10 @@ trine_status trine_tridiagonal_analyse(trine_context ctx, trine_tridiagonal *out
     REQUIRE(out, "plan is NULL");
     *out = NULL;
     REQUIRE(ctx, "ctx is NULL");
-    REQUIRE(A, "A is NULL");
-    static const trine_tridiagonal_options automatic;
-    if (!options) options = &automatic;
-    REQUIRE((unsigned)options->bands <= TRINE_BANDS_GENERAL, "bands %d is none of auto, tridiagonal, general", (int)options->bands);
-    REQUIRE(options->max_nrhs >= 0, "max_nrhs is %lld", (long long)options->max_nrhs);
-
     trine_status status = TRINE_SUCCESS;
+    trine_tridiagonal plan = NULL;
     const double start = trine_wall_time();
-    trine_tridiagonal plan = trine_plan_new(ctx, &kind, sizeof *plan);
-    if (!plan) return TRINE_ERR_MEMORY;
-    plan->A = A;
-    plan->options = *options;
-    plan->backend = ctx->cuda ? TRINE_CUDA_TABLE(&bands_cuda) : &bands_cpu;
-    TRY(analyse(plan, A));
+    TRY(make_plan(ctx, &plan, A, options));
     TRY(trine_plan_make_own_work(&plan->base, plan->options.max_nrhs));
     plan->base.analyse_seconds = trine_wall_time() - start;
     trine_log(ctx, 2, "tridiagonal: n %lld, nnz %lld, %d bands below and %d above the diagonal, %s, analysed in %.3g s", (long long)plan->base.n,
@@ -297,6 +309,21 @@ trine_status trine_tridiagonal_analyse(trine_context ctx, trine_tridiagonal *out
     return TRINE_SUCCESS;
 done:
     trine_tridiagonal_destroy(&plan);
+    return status;
+}
+
+trine_status trine_tridiagonal_memory(trine_context ctx, trine_matrix A, const trine_tridiagonal_options *options, trine_memory *memory)
+{
+    TRINE_RANGE;
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(memory, "memory is NULL");
+    trine_tally_context tally;
+    trine_tridiagonal plan = NULL;
+    trine_tally_begin(&tally, ctx);
+    const trine_status status = make_plan(&tally.ctx, &plan, A, options);
+    if (!status) trine_tally_report(&tally, sizeof(struct band_work), work_bytes(&plan->base, plan->options.max_nrhs), memory);
+    trine_tridiagonal_destroy(&plan);
+    trine_tally_end(&tally);
     return status;
 }
 
@@ -328,7 +355,7 @@ trine_status trine_tridiagonal_numeric(trine_tridiagonal plan, trine_space space
         if (!values && plan->info.nnz) return trine_fail(TRINE_ERR_STATE, "the matrix given to analyse is a pattern without values");
     }
     double start;
-    trine_status status = trine_plan_numeric_begin(&plan->base, space, &start);
+    trine_status status = trine_plan_numeric_begin(&plan->base, space, exec, &start);
     if (status) return status;
     status = numeric(plan, space, values, trine_exec_stream(plan->base.ctx, exec));
     return trine_plan_numeric_end(&plan->base, status, start);
@@ -348,7 +375,7 @@ trine_status trine_tridiagonal_check(trine_tridiagonal plan, const trine_exec *e
     const void *bands = plan->bands;
     void *copy = NULL, *zeros = NULL, *work = NULL;
     size_t work_bytes;
-    TRY(trine_plan_needs_values(&plan->base, "check"));
+    TRY(trine_plan_check_begin(&plan->base, exec));
     if (!n) goto done;
     if (ctx->cuda) {
         void *stream = trine_exec_stream(ctx, exec);

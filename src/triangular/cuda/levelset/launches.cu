@@ -9,7 +9,7 @@ namespace {
  * this many entries (H200: 2.5 us; 1 us a round, in which every thread has a batch of entries). */
 constexpr int ROUNDS_PER_LAUNCH = 2;
 
-/* One right-hand side, us on an H200 (docs/triangular.md says how they were measured): a launch in a graph; a batch of entries of
+/* One right-hand side, us on an H200 (docs/notes/triangular-solves.md says how they were measured): a launch in a graph; a batch of entries of
  * every lane, one after the other; a barrier and the way to the next one, in a block and in a cluster; the trips to memory before
  * a round, of which the less shows the more levels a warp has until its next one. */
 struct level_costs {

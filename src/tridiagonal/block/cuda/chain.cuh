@@ -227,7 +227,7 @@ template <typename T, int N, int GROUP> __device__ __forceinline__ void substitu
             rhs[i] = t;
         }
         __syncwarp();
-#pragma unroll (N <= 2 ? 4 : 1)
+#pragma unroll(N <= 2 ? 4 : 1)
         for (int j = past - 1; j >= low; j--) {
             T x[N];
             solve_block_column<W - 1, COLUMNS>(pivot_rows + (j - low) * COLUMN, rhs + (j - low) * N, known, x);

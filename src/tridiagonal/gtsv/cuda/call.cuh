@@ -1,5 +1,5 @@
 /* trine_gtsv on the GPU: its arguments as the launching code and the kernels have them. They are packed in one place, pack() in
- * gtsv/cuda/gtsv_cuda.cu, and handed down from there. */
+ * gtsv/cuda/gtsv_cuda.cu (those of a batch in medium_of, batch/batch_cuda.cu), and handed down from there. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_CALL_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_CALL_CUH
 
@@ -41,5 +41,16 @@ template <typename T> struct gtsv_call : gtsv_solve<T> {
     const rpts_options *options;
     const rpts_plan *plan;
 };
+
+/** op(A) of the bands as the caller has them. */
+template <typename T> system_of<T> op_of(const rpts_options *o, int64_t n, const void *a, const void *b, const void *c)
+{
+    system_of<T> A = {n, 0, 0, o->cyclic, o->op == TRINE_H && scalar<T>::is_complex, (const T *)a, (const T *)b, (const T *)c};
+    if (o->op != TRINE_N) /* row i of A^T: c[i-1], b[i], a[i+1] */
+        A.lower = (const T *)c, A.lower_shift = -1, A.upper = (const T *)a, A.upper_shift = 1;
+    return A;
+}
+/** Pivoting by tiles. A cyclic system is taken for a shorter one: what one place costs goes round it. */
+static inline pivoting tiled_pivoting(const rpts_options *o, int64_t n) { return pivoting_of(o->pivot, o->cyclic ? n / 16 : n, false); }
 
 #endif

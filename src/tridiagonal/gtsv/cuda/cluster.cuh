@@ -17,6 +17,7 @@ template <typename T> struct short_solve : gtsv_solve<T> {
     const int32_t *fallback; /* flag: is_not_needed */
     int lanes;               /* that have rows */
     bool plain;              /* everything is 16-byte aligned, and bands are taken as they are */
+    int64_t next;            /* solve_short_systems: elements from the bands of a system to those of the next one */
 };
 
 /* ---------------------------------------------------------- a lane's partition */
@@ -361,14 +362,14 @@ template <typename T, int NR, int M> __device__ __noinline__ void solve_short_ca
     solve_carefully<T, NR, M>(s.A, s.D, s.X, mine, mine.count, memory.tiles.known(min(number, tiles_there - 1), tiles_there, around));
 }
 
-template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds__(WARP *SHORT_WARPS) solve_short(const __grid_constant__ short_solve<T> s)
+/** The right-hand sides from `column` on, by all threads of the cluster. */
+template <typename T, int NR, int M, bool RING> __device__ __forceinline__ void solve_short_columns(const short_solve<T> &s, int64_t column)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     __shared__ block_memory<T, NR> left_of;
     using tree = shared_tree<T, NR, RING>;
     const int tiles = blockDim.x / WARP, number = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x, block = blockIdx.x;
     warp_memory<T, NR> &memory = ((warp_memory<T, NR> *)shared_memory)[number];
-    const int64_t column = blockIdx.y * (int64_t)NR;
     const int count = s.columns_from(column, NR);
     lane_partition<T, NR, M, RING> mine;
     let_follower_start();
@@ -428,6 +429,20 @@ template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds_
     mine.substitute(s, careful ? strict(s.p) : s.p, range, known, careful, kept);
     if (__builtin_expect(s.D.guess.data != nullptr, 0)) mine.add_guess(s.A.n, s.D.guess, column, count);
     mine.store(s.plain, s.A.n, s.X, column, count);
+}
+
+template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds__(WARP *SHORT_WARPS) solve_short(const __grid_constant__ short_solve<T> s)
+{
+    solve_short_columns<T, NR, M, RING>(s, blockIdx.y * (int64_t)NR);
+}
+
+/** System k of a batch has right-hand side and solution k. */
+template <typename T, int M, bool RING> __global__ void __launch_bounds__(WARP *SHORT_WARPS) solve_short_systems(const __grid_constant__ short_solve<T> batch)
+{
+    short_solve<T> s = batch;
+    const int64_t first = blockIdx.y * batch.next;
+    s.A.lower += first, s.A.diag += first, s.A.upper += first;
+    solve_short_columns<T, 1, M, RING>(s, blockIdx.y);
 }
 
 #endif

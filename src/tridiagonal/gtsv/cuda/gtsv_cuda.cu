@@ -21,24 +21,20 @@ template <typename T> __global__ void add_columns(int64_t n, columns_of<const T>
 
 /* ------------------------------------------------------------------ the call */
 
-/** The arguments as launches and kernels take them. The only place that knows how op(A) lies in the caller's bands. */
+/** The arguments as launches and kernels take them. */
 template <typename T> trine_status pack(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *given, const int32_t *marks, gtsv_call<T> *call)
 {
     static const gtsv_route routes[] = {ROUTE_TILES, ROUTE_STAGES, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS}; /* by trine_gtsv_path */
     const int64_t n = plan->n;
-    const T *a = (const T *)given->a, *c = (const T *)given->c;
     *call = {};
-    call->A = {n, 0, 0, o->cyclic, o->op == TRINE_H && scalar<T>::is_complex, a, (const T *)given->b, c};
-    if (o->op != TRINE_N) /* row i of A^T: c[i-1], b[i], a[i+1] */
-        call->A.lower = c, call->A.lower_shift = -1, call->A.upper = a, call->A.upper_shift = 1;
+    call->A = op_of<T>(o, n, given->a, given->b, given->c);
     call->nrhs = o->nrhs;
     call->D = {{(const T *)given->D, given->ldd}, {}};
     call->X = {(T *)given->X, given->ldx};
     call->route = routes[o->path];
     if constexpr (sizeof(real_of<T>) == sizeof(double)) /* single precision has no digits in which it would matter */
         if (o->path == TRINE_GTSV_AUTO && is_small(call->A)) call->route = ROUTE_SINGLE_BLOCK;
-    /* by tiles, a cyclic system is taken for a shorter one: what one place costs goes round it */
-    call->p = pivoting_of(o->pivot, o->cyclic && call->route != ROUTE_SINGLE_BLOCK ? n / 16 : n, false);
+    call->p = call->route == ROUTE_SINGLE_BLOCK ? pivoting_of(o->pivot, n, false) : tiled_pivoting(o, n);
     call->work = (T *)given->work, call->stream = (gpuStream_t)given->stream;
     call->marks = marks;
     call->options = o, call->plan = plan;

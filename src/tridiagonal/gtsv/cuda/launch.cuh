@@ -45,17 +45,15 @@ template <typename T, int NR, int M> int most_short_warps(const stream_limits &l
     return warps;
 }
 
-/** Blocks that a cluster of solve_short can have on the device, a power of two: clusters of more than 8 need not be possible. */
-template <typename T, int NR, int M, bool RING> trine_status ask_short_blocks(const stream_limits &limits, int *most)
+/** Blocks that a cluster of this kernel can have on the device, a power of two: clusters of more than 8 need not be possible. */
+inline trine_status ask_short_blocks(const void *kernel, int warps, size_t bytes, const stream_limits &limits, int *most)
 {
-    const auto kernel = (const void *)solve_short<T, NR, M, RING>;
-    const int warps = most_short_warps<T, NR, M>(limits);
     trine_status status = TRINE_SUCCESS;
     int blocks = limits.clusters ? SHORT_BLOCKS : 1;
-    TRY(trine_gpu_allow_shared(kernel, warps * sizeof(warp_memory<T, NR>)));
+    TRY(trine_gpu_allow_shared(kernel, bytes));
     if (blocks > 1) TRY(GPU(gpuFuncSetAttribute(kernel, gpuFuncAttributeNonPortableClusterSizeAllowed, 1)));
     for (; blocks > 1; blocks /= 2) {
-        launch how(dim3((unsigned)blocks), warps, warps * sizeof(warp_memory<T, NR>), nullptr);
+        launch how(dim3((unsigned)blocks), warps, bytes, nullptr);
         int clusters = 0;
         how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
         if (gpuOccupancyMaxActiveClusters(&clusters, kernel, &how.config) == gpuSuccess && clusters > 0) break;
@@ -66,37 +64,38 @@ done:
     return status;
 }
 /** The same of the stream, asked for once per device; 0 if that fails. A part of a device has groups of 8 multiprocessors. */
-template <typename T, int NR, int M, bool RING> int most_short_blocks(const stream_limits &limits)
+template <auto KERNEL, typename T, int NR, int M> int most_short_blocks(const stream_limits &limits)
 {
     static std::atomic<int> known[64];
     int most = limits.device < 64 ? known[limits.device].load(std::memory_order_relaxed) : 0;
     if (!most) {
-        if (ask_short_blocks<T, NR, M, RING>(limits, &most)) return 0;
+        const int warps = most_short_warps<T, NR, M>(limits);
+        if (ask_short_blocks((const void *)KERNEL, warps, warps * sizeof(warp_memory<T, NR>), limits, &most)) return 0;
         if (limits.device < 64) known[limits.device].store(most, std::memory_order_relaxed);
     }
     return limits.in_part && most > SHORT_BLOCKS / 2 ? SHORT_BLOCKS / 2 : most;
 }
 template <typename T, int NR, int M> int most_short_blocks(const gtsv_call<T> &call)
 {
-    return call.A.cyclic ? most_short_blocks<T, NR, M, true>(call.limits) : most_short_blocks<T, NR, M, false>(call.limits);
+    return call.A.cyclic ? most_short_blocks<solve_short<T, NR, M, true>, T, NR, M>(call.limits) : most_short_blocks<solve_short<T, NR, M, false>, T, NR, M>(call.limits);
 }
 template <typename T, int NR, int M> bool is_short(const gtsv_call<T> &call)
 {
     return quotient(call.A.n, WARP * M) <= most_short_warps<T, NR, M>(call.limits) * most_short_blocks<T, NR, M>(call);
 }
 
-/** In `blocks` blocks of `each` tiles. */
-template <typename T, int NR, int M, bool RING> trine_status launch_short_cluster(const gtsv_call<T> &call, int blocks, int each)
+/** In `blocks` blocks of `each` tiles: a system with right-hand sides, or where KERNEL is solve_short_systems one with each, their bands `next` elements apart. */
+template <auto KERNEL, typename T, int NR, int M> trine_status launch_short_cluster(const gtsv_call<T> &call, int blocks, int each, int64_t next)
 {
     trine_status status = TRINE_SUCCESS;
     const uintptr_t addresses = (uintptr_t)call.A.lower | (uintptr_t)call.A.diag | (uintptr_t)call.A.upper | (uintptr_t)call.D.data | (uintptr_t)call.X.data |
-                                (call.nrhs > 1 ? (uintptr_t)(call.D.ld | call.X.ld) * sizeof(T) : 0);
+                                (call.nrhs > 1 ? (uintptr_t)(call.D.ld | call.X.ld | next) * sizeof(T) : 0);
     const bool plain = addresses % 16 == 0 && !call.A.conjugate && !call.A.lower_shift && !call.A.upper_shift && call.nrhs % NR == 0;
-    const short_solve<T> solve = {call, call.fallback, (int)quotient(call.A.n, M), plain};
+    const short_solve<T> solve = {call, call.fallback, (int)quotient(call.A.n, M), plain, next};
     launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), each, each * sizeof(warp_memory<T, NR>), call.stream);
     if (blocks > 1) how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
     if (call.follows) how.follow(call.limits);
-    TRY(GPU((launch_kernel<solve_short<T, NR, M, RING>>(how.config, solve))));
+    TRY(GPU((launch_kernel<KERNEL>(how.config, solve))));
 done:
     return status;
 }
@@ -108,7 +107,7 @@ template <typename T, int NR, int M> trine_status launch_short(const gtsv_call<T
     const int most = most_short_blocks<T, NR, M>(call);
     while (blocks < most && blocks * preferred_tiles < tiles) blocks *= 2;
     while (each * blocks < tiles) each *= 2;
-    return call.A.cyclic ? launch_short_cluster<T, NR, M, true>(call, blocks, each) : launch_short_cluster<T, NR, M, false>(call, blocks, each);
+    return call.A.cyclic ? launch_short_cluster<solve_short<T, NR, M, true>, T, NR, M>(call, blocks, each, 0) : launch_short_cluster<solve_short<T, NR, M, false>, T, NR, M>(call, blocks, each, 0);
 }
 
 /** Tiles of a block where they are dealt out evenly to as many blocks as there are multiprocessors. */
