@@ -17,7 +17,7 @@ typedef enum {
     TRIDIAG_KERNELS
 } tridiag_kernel;
 
-/** A system with one right-hand side in device memory, S or D, arrays from 16 bytes on; work: n elements. */
+/** A system with one right-hand side in device memory, S or D, arrays 16-byte aligned; work: n elements. */
 typedef struct {
     int is_double;
     int64_t n;

@@ -7,9 +7,9 @@
 
 namespace {
 
-__global__ void copy(int64_t pieces, const int4 *from, int4 *to)
+__global__ void copy(int64_t vectors, const int4 *from, int4 *to)
 {
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < pieces; i += (int64_t)gridDim.x * blockDim.x) to[i] = from[i];
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < vectors; i += (int64_t)gridDim.x * blockDim.x) to[i] = from[i];
 }
 
 /** The accesses of reduce_tiles and, if STORING, of substitute_tiles. */
@@ -41,8 +41,8 @@ template <typename T> int launch(tridiag_kernel kernel, const tridiag_arrays *ar
     s.coarse_n = 2 * tiles;
     void (*const kernels[])(two_pass<T>) = {nullptr, reduce_tiles<T, 1, M>, move_tiles<T, M, false>, substitute_tiles<T, 1, M>, move_tiles<T, M, true>};
     if (kernel == TRIDIAG_COPY) {
-        const int64_t pieces = n * (int64_t)sizeof(T) / 16, blocks = (pieces + 255) / 256;
-        copy<<<(unsigned)blocks, 256, 0, stream>>>(pieces, (const int4 *)arrays->d, (int4 *)arrays->x);
+        const int64_t vectors = n * (int64_t)sizeof(T) / 16, blocks = (vectors + 255) / 256;
+        copy<<<(unsigned)blocks, 256, 0, stream>>>(vectors, (const int4 *)arrays->d, (int4 *)arrays->x);
         return gpuGetLastError();
     }
     gpuError_t error = gpuFuncSetAttribute((const void *)kernels[kernel], gpuFuncAttributePreferredSharedMemoryCarveout, gpuSharedmemCarveoutMaxShared);

@@ -48,7 +48,7 @@ template <typename T> __global__ void make_system(int64_t n, T *lower, T *diag, 
 }
 
 template <typename T> struct problem {
-    tiled_call<T> call;
+    gtsv_call<T> call;
     T *memory = nullptr;
     problem(const device &d, int64_t n)
     {
@@ -58,7 +58,11 @@ template <typename T> struct problem {
         T *D = memory + 3 * n, *X = D + nrhs * n;
         make_system<T><<<256, 256, 0, d.stream>>>(n, memory, memory + n, memory + 2 * n, D, nrhs);
         check(gpuGetLastError(), "make_system");
-        call = {{n, 0, 0, false, false, memory, memory + n, memory + 2 * n}, TRINE_PIVOT_SCALED_PARTIAL, nrhs, {D, n}, {X, n}, X + nrhs * n, d.limits, ROUTE_ANY, d.stream, false, nullptr};
+        call = {};
+        call.A = {n, 0, 0, false, false, memory, memory + n, memory + 2 * n};
+        call.p = pivoting_of(TRINE_PIVOT_SCALED_PARTIAL, n, false);
+        call.nrhs = nrhs, call.D = {{D, n}, {}}, call.X = {X, n};
+        call.route = ROUTE_TILES, call.work = X + nrhs * n, call.stream = d.stream, call.limits = d.limits;
     }
     ~problem() { gpuFree(memory); }
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "banded_support.h"
+#include "core/test_interface.h"
 #include "thesis_matrices.h"
 
 static double *band(const linear_system *s, int k) { return (double *)s->matrix + element_of_band(s, 0, k); }
@@ -103,6 +104,87 @@ static void long_systems_with_a_tiny_diagonal_keep_their_digits(void **state)
         free(x);
         free_system(&s);
     }
+}
+
+/* ------------------------------------------------------------- as the reference does */
+
+/** x: the solution of the right-hand sides in s->D by the reference, columns ldx apart. */
+static void solve_by_reference(const linear_system *s, void *x)
+{
+    static void (*const solve[])(trine_transpose, int, int64_t, const void *const[3], void *, void *) = {
+        [TRINE_S] = trine_tridiagonal_reference_s, [TRINE_D] = trine_tridiagonal_reference_d,
+        [TRINE_C] = trine_tridiagonal_reference_c, [TRINE_Z] = trine_tridiagonal_reference_z};
+    const size_t size = trine_dtype_size(s->t);
+    const char *matrix = s->matrix, *bands[] = {matrix + (size_t)element_of_band(s, 0, -1) * size, matrix + (size_t)element_of_band(s, 0, 0) * size,
+                                                matrix + (size_t)element_of_band(s, 0, 1) * size};
+    void *work = malloc(4 * (size_t)s->n * size);
+    for (int64_t k = 0; k < s->nrhs; k++) {
+        void *column = (char *)x + (size_t)(k * s->ldx) * size;
+        memcpy(column, (const char *)s->D + (size_t)(k * s->ldd) * size, (size_t)s->n * size);
+        solve[s->t](s->options.op, s->options.cyclic, s->n, (const void *const *)bands, column, work);
+    }
+    free(work);
+}
+
+static void for_systems(double dominance, const int64_t *sizes, void (*check)(linear_system *))
+{
+    for (; *sizes; sizes++)
+        for (int d = 0; d < 4; d++)
+            for (int op = TRINE_N; op <= TRINE_H; op *= 2)
+                for (int cyclic = 0; cyclic < 2; cyclic++) {
+                    if (!test_is_small(*sizes) || !test_is_to_do()) continue;
+                    linear_system s = new_tridiagonal(all_dtypes[d], *sizes, 2, (trine_gtsv_options){.op = (trine_transpose)op, .cyclic = cyclic});
+                    fill_system(&s, (uint64_t)*sizes + 7, dominance);
+                    poison_outside(&s);
+                    check(&s);
+                    free_system(&s);
+                }
+}
+
+/** Componentwise, which partial pivoting does not promise: n is the growth that a row of a random matrix may have seen. */
+static void check_reference_once(const linear_system *s)
+{
+    solve_by_reference(s, s->X);
+    const double error = backward_error(s, s->D) / eps_of(s->t);
+    if (!(error <= 10 + (double)s->n)) fail_msg("dtype %d, n %lld, cyclic %d, op %d: backward error %.3g eps", (int)s->t, (long long)s->n, s->options.cyclic, (int)s->options.op, error);
+}
+static void check_reference(linear_system *s)
+{
+    check_reference_once(s);
+    if (s->n % 2 || s->options.cyclic) return;
+    for (int64_t i = 0; i < s->n; i++) put(s->t, s->matrix, element_of_band(s, i, 0), 0); /* every row is exchanged */
+    check_reference_once(s);
+}
+static void the_reference_is_backward_stable(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 2, 3, 4, 5, 33, 1000, 0};
+    for_systems(0, sizes, check_reference);
+}
+
+/** |x - y| <= 100 eps max |y|: the diagonal exceeds the rest of rows and columns by 2 at least, and is 9 at most, so that the condition is below 6. */
+static void check_against_reference(linear_system *s)
+{
+    void *y = malloc((size_t)(s->nrhs * s->ldx) * trine_dtype_size(s->t));
+    solve_by_reference(s, y);
+    OK(solve_system(s));
+    for (int64_t k = 0; k < s->nrhs; k++) {
+        double largest = 0, difference = 0;
+        for (int64_t i = k * s->ldx; i < k * s->ldx + s->n; i++) {
+            const double of_row = (double)cabsl(get(s->t, s->X, i) - get(s->t, y, i));
+            largest = fmax(largest, (double)cabsl(get(s->t, y, i)));
+            difference = of_row <= difference ? difference : of_row;
+        }
+        if (!(difference <= 100 * eps_of(s->t) * largest))
+            fail_msg("dtype %d, n %lld, cyclic %d, op %d, right-hand side %d: off by %.3g of %.3g", (int)s->t, (long long)s->n, s->options.cyclic, (int)s->options.op, (int)k, difference, largest);
+    }
+    free(y);
+}
+static void solutions_are_those_of_the_reference(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 2, 3, 31, 32, 33, 64, 65, 255, 1000, 1025, 16385, 40000, 300001, 0};
+    for_systems(6, sizes, check_against_reference);
 }
 
 /* ------------------------------------------------------------- every option */
@@ -528,6 +610,8 @@ int main(void)
         cmocka_unit_test(cyclic_versions_of_table_4_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(the_recorded_matrices_of_table_4_are_solved_as_well_as_by_lapack),
         cmocka_unit_test(long_systems_with_a_tiny_diagonal_keep_their_digits),
+        cmocka_unit_test(the_reference_is_backward_stable),
+        cmocka_unit_test(solutions_are_those_of_the_reference),
         cmocka_unit_test(every_size_precision_and_pivoting_scheme_is_backward_stable),
         cmocka_unit_test(every_path_of_a_gpu_is_backward_stable_in_every_precision_and_pivoting_scheme),
         cmocka_unit_test(systems_and_coarse_systems_just_too_long_for_one_kernel_are_solved_by_two_passes),

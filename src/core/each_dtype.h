@@ -17,7 +17,7 @@
  *
  * The first of these is the file that includes the template, so that all it declares is known. What only some of the four
  * precisions have is written in terms of T and R, not as name_s and name_d beside the template. tests/CMakeLists.txt
- * (include_templates) compiles every template that begins so. */
+ * (include_templates) compiles every template that begins so. Parts of a template leave out the .c file, and name the template. */
 #include "core/scalar.h"
 
 #define DTYPE TRINE_S

@@ -31,6 +31,16 @@ TRINE_API void trine_triangular_reference_c(trine_uplo uplo, trine_transpose op,
 TRINE_API void trine_triangular_reference_z(trine_uplo uplo, trine_transpose op, trine_diag diag, int64_t n, const int64_t *offsets,
                                               const int32_t *indices, const void *values, void *x);
 
+/* ------------------------------------------------------------- tridiagonal */
+
+/** op(A) x = d as a textbook has it (src/tridiagonal/reference/), in single, double, complex and double complex precision. bands: of A below, on and
+ *  above the diagonal, n elements each as trine_gtsv takes them; x: n elements, d before; work: 4 n elements. A cyclic system without its last row
+ *  and column must be regular too. */
+TRINE_API void trine_tridiagonal_reference_s(trine_transpose op, int cyclic, int64_t n, const void *const bands[3], void *x, void *work);
+TRINE_API void trine_tridiagonal_reference_d(trine_transpose op, int cyclic, int64_t n, const void *const bands[3], void *x, void *work);
+TRINE_API void trine_tridiagonal_reference_c(trine_transpose op, int cyclic, int64_t n, const void *const bands[3], void *x, void *work);
+TRINE_API void trine_tridiagonal_reference_z(trine_transpose op, int cyclic, int64_t n, const void *const bands[3], void *x, void *work);
+
 /* -------------------------------------------------------------- supernodal */
 
 /** Told that level k of the way through the levels is about to be put on `stream`, and with k = levels that all of them are. */

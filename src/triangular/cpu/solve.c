@@ -109,7 +109,7 @@ static trine_status memory(trine_triangular plan, const struct triangular_extent
     }
     for (int side = 0; side < SIDES; side++) {
         if (!(plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H))) continue;
-        bytes_add(host, structure, 0);
+        bytes_add(host, sizeof(struct cpu_side) + structure, 0);
         bytes_add(host, levels, levels + n * 4);
         /* Two schedules, the second one in the making; or one and the structure by levels. */
         const int64_t reordered = plan->options.tune.row_order == 1 || !has_tasks ? 0 : structure + n * 4;

@@ -333,20 +333,17 @@ template <typename T> constexpr size_t STAGED_MORE = 4 * SMALL_ROWS * sizeof(T);
 template <typename T> trine_status medium_of(gpuStream_t stream, const gtsv_batch *b)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool transposed = b->o.op != TRINE_N;
     const size_t bytes = fused_bytes<T>((int)b->n, b->o.cyclic);
     const scheme_of<T> scheme = {b->o.pivot, (real_of<T>)b->o.epsilon};
-    stream_limits limits = {};
-    system_of<T> A = {b->n, 0, 0, b->o.cyclic, b->o.op == TRINE_H && scalar<T>::is_complex, (const T *)b->a, (const T *)b->b, (const T *)b->c};
-    if (transposed) /* row i of A^T: c[i-1], b[i], a[i+1] */
-        A.lower = (const T *)b->c, A.lower_shift = -1, A.upper = (const T *)b->a, A.upper_shift = 1;
-    TRY(trine_gpu_limits(&limits));
-    if (b->o.epsilon == 0 && b->o.path != TRINE_GTSV_STAGES) {
-        const tiled_call<T> call = {A, b->o.pivot, b->systems, {{(const T *)b->D, b->vector.system}, {}}, {(T *)b->X, b->vector.system}, nullptr, limits, ROUTE_ANY, stream, false, nullptr, nullptr, b->n};
-        if (takes_systems<T>(call)) return solve_systems<T>(call, b->matrix.system);
-    }
+    gtsv_call<T> call = {};
+    call.A = op_of<T>(&b->o, b->n, b->a, b->b, b->c);
+    call.p = tiled_pivoting(&b->o, b->n);
+    call.nrhs = b->systems, call.D = {{(const T *)b->D, b->vector.system}, {}}, call.X = {(T *)b->X, b->vector.system};
+    call.route = ROUTE_TILES, call.stream = stream;
+    TRY(trine_gpu_limits(&call.limits));
+    if (b->o.epsilon == 0 && b->o.path != TRINE_GTSV_STAGES && takes_systems<T>(call)) return solve_systems<T>(call, b->matrix.system);
     TRY(trine_gpu_allow_shared((const void *)solve_fused<T>, bytes));
-    solve_fused<T><<<(unsigned)b->systems, FUSED_THREADS, bytes, stream>>>(A, b->matrix.system, scheme, fused_lost(b->o.pivot, b->o.epsilon, b->n), {(const T *)b->D, b->vector.system}, {(T *)b->X, b->vector.system});
+    solve_fused<T><<<(unsigned)b->systems, FUSED_THREADS, bytes, stream>>>(call.A, b->matrix.system, scheme, fused_lost(b->o.pivot, b->o.epsilon, b->n), call.D, call.X);
     TRY(GPU_LAUNCHED("solve_fused"));
 done:
     return status;

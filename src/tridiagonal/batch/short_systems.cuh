@@ -6,14 +6,14 @@ namespace {
 
 constexpr int64_t MOST_SYSTEMS = 65535; /* of a grid */
 
-template <typename T, int M, bool RING> bool fits_in(const tiled_call<T> &call)
+template <typename T, int M, bool RING> bool fits_in(const gtsv_call<T> &call)
 {
     const int64_t most = most_short_warps<T, 1, M>(call.limits) * most_short_blocks<solve_short_systems<T, M, RING>, T, 1, M>(call.limits);
     return quotient(call.A.n, WARP * M) <= most;
 }
 
 /** As few blocks as will do: what blocks send each other takes longer than what warps do. */
-template <typename T, int M, bool RING> trine_status launch_systems(const tiled_call<T> &call, int64_t next)
+template <typename T, int M, bool RING> trine_status launch_systems(const gtsv_call<T> &call, int64_t next)
 {
     const int64_t tiles = quotient(call.A.n, WARP * M);
     const int most_warps = most_short_warps<T, 1, M>(call.limits);
@@ -22,7 +22,7 @@ template <typename T, int M, bool RING> trine_status launch_systems(const tiled_
     while (blocks * most_warps < tiles) blocks *= 2;
     while (each * blocks < tiles) each *= 2;
     for (int64_t first = 0; first < call.nrhs; first += MOST_SYSTEMS) {
-        tiled_call<T> part = call;
+        gtsv_call<T> part = call;
         part.nrhs = std::min(call.nrhs - first, MOST_SYSTEMS);
         part.A.lower += first * next, part.A.diag += first * next, part.A.upper += first * next;
         part.D.data += first * call.D.ld, part.X.data += first * call.X.ld;
@@ -37,12 +37,12 @@ constexpr int FEW = 4;
 
 } // namespace
 
-template <typename T> bool takes_systems(const tiled_call<T> &call)
+template <typename T> bool takes_systems(const gtsv_call<T> &call)
 {
     return call.A.cyclic ? fits_in<T, SHORT<T, 1>, true>(call) : fits_in<T, SHORT<T, 1>, false>(call);
 }
 
-template <typename T> trine_status solve_systems(const tiled_call<T> &call, int64_t next)
+template <typename T> trine_status solve_systems(const gtsv_call<T> &call, int64_t next)
 {
     const bool few = call.A.n <= WARP * FEW;
     if (call.A.cyclic) return few ? launch_systems<T, FEW, true>(call, next) : launch_systems<T, SHORT<T, 1>, true>(call, next);

@@ -1,4 +1,20 @@
-/* The hierarchy of systems that the partitioned solve walks down and up; the same on the CPU and on the GPU. */
+/* The hierarchy of systems that the partitioned solve walks down and up; the same on the CPU and on the GPU.
+ *
+ * Words of this module:
+ *   partition     consecutive rows whose inner unknowns are eliminated together; a thread's, a lane's or a warp's work
+ *   interface     where two neighbours meet: the last unknown of the one, the first unknown of the other, and the interface rows, which
+ *                 hold these. Two rows are left of a partition, one for each of its own two interface unknowns
+ *   coarse system the system of all interface rows
+ *   union         neighbouring partitions taken as one, once the unknowns where they meet are eliminated: two rows are left of it as well.
+ *                 Unions of unions are a binary tree; its leaves are the partitions of single lanes
+ *   tile          the partitions of the 32 lanes of a warp (on the CPU: LANES of them), side by side in shared memory or in a cache
+ *   known         the four unknowns from which a partition is solved, x[before], x[first], x[last], x[after]: its own ends, and those
+ *                 of its neighbours that are next to it
+ *   lost, suspect digits are lost where the two rows that are left of a partition or a union are nearly the same row (rpts_lost_digits)
+ *   wide rows     what is kept instead of two such rows: two rows with four coefficients, over all of known; a pair of them is a wide pair
+ *                 (common/wide_rows.h)
+ *   carefully     with all rows of a partition competing for pivots, and with wide rows: the slow way, where digits have been lost
+ *   stage         on the GPU by stages, and on the CPU: one reduction to a coarse system, and the substitution from its solution */
 #ifndef TRINE_TRIDIAGONAL_COMMON_HIERARCHY_H
 #define TRINE_TRIDIAGONAL_COMMON_HIERARCHY_H
 

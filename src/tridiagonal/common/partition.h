@@ -1,6 +1,13 @@
 /* The arithmetic of one partition of the recursive partitioned Schur complement (RPTS): which of two rows becomes the pivot
- * row, what is left of the other one. Written once: C includes it for each precision (core/each_dtype.h), CUDA includes it
- * for each scalar type as overloads. No include guard.
+ * row, what is left of the other one. C includes it for each precision (core/each_dtype.h), CUDA includes it for each scalar
+ * type as overloads (gtsv/cuda/scalar_partition.cuh). No include guard.
+ *
+ * Who computes so: the CPU always (gtsv/cpu, batch); a GPU by stages (gtsv/cuda/thesis), in batches of systems that a thread or
+ * a block solves (batch/batch_cuda.cu), and, of the functions here, rpts_safe_pivot alone where wide rows are eliminated
+ * (common/wide_rows.h). The other GPU paths, which a solve takes unless it is told otherwise, eliminate the same unknowns from
+ * the same rows by gtsv/cuda/row_elimination.cuh: here every row waits for a reciprocal and a comparison of the row before it,
+ * and on a GPU that dependency latency is the time of a short system. CPU and GPU solutions therefore agree to rounding errors, not
+ * to the bit, and tests on the CPU say nothing about row_elimination.cuh.
  *
  * Needs T, R, FN(name), ZERO, FROM_REAL(r), ABS1(x) (|re| + |im|), RECIPROCAL(x), SCALE_RECIPROCAL(r) (need not be accurate),
  * SMALLEST_NORMAL and ROUNDING of R, and RPTS_INLINE.

@@ -67,13 +67,13 @@ __device__ inline bool is_aligned(const void *p) { return ((uintptr_t)p & 15) ==
 __device__ inline void let_follower_start() { SINCE_HOPPER("griddepcontrol.launch_dependents;"); }
 __device__ inline void wait_for_predecessor() { SINCE_HOPPER("griddepcontrol.wait;"); }
 
-/** A kernel behind the one-pass solve asks if there is nothing for it to do: the gate is a word that is not missing once it is
- *  open (gtsv/cuda/certified_pass.cuh), and that nothing shuts again. NULL: always open. */
-__device__ inline bool is_shut(const int32_t *gate)
+/** An exact kernel behind the one-pass solve asks if there is nothing for it to do. The fallback flag is a word that is missing until a tile
+ *  raises it (gtsv/cuda/certified_pass.cuh); nothing lowers it. NULL: always needed. */
+__device__ inline bool is_not_needed(const int32_t *fallback)
 {
-    if (!gate || !is_missing(poll(gate))) return false;
+    if (!fallback || !is_missing(poll(fallback))) return false;
     wait_for_predecessor();
-    return is_missing(poll(gate));
+    return is_missing(poll(fallback));
 }
 
 #endif

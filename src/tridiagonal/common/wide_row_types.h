@@ -11,6 +11,6 @@
  *  Unknown u is inverse[u] times the right-hand side of its pivot row - known[u] (x[before], x[first], x[last], x[after]).
  *  Of the two rows that remain, row 0 is multiplied by scale[0]; row 1, less separated[1] row 0, by scale[1]; then row 0 loses separated[0] row 1.
  *  regular: false where an unknown has no pivot but zero. */
-#define WIDE_JOINT_MEMBERS int unknowns; bool exchanged[2][3]; T factor[2][3], next, inverse[2], known[2][4], separated[2]; R scale[2]; bool regular;
+#define WIDE_ELIMINATION_MEMBERS int unknowns; bool exchanged[2][3]; T factor[2][3], next, inverse[2], known[2][4], separated[2]; R scale[2]; bool regular;
 
 #endif

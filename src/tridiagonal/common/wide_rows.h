@@ -1,5 +1,5 @@
 /* Partitions whose two rows do not fit a tridiagonal coarse system. Written once, as common/partition.h: needs what that needs; the types
- * WIDE_PAIR and WIDE_JOINT with the members of common/wide_row_types.h; WIDE_RECIPROCAL(x) of numbers that are neither tiny nor huge; what sizes are
+ * WIDE_PAIR and WIDE_ELIMINATION with the members of common/wide_row_types.h; WIDE_RECIPROCAL(x) of numbers that are neither tiny nor huge; what sizes are
  * compared by: WIDE_SIZE(x) of type WIDE_SIZE_T, WIDE_WEIGHED(x, weight) where WIDE_WEIGHT(size) is a weight. No include guard.
  *
  * The rows of a partition without its inner unknowns are combinations from a space of two dimensions, over x[before], x[first], x[last],
@@ -27,7 +27,7 @@ RPTS_INLINE R FN(wide_weight)(const T *c, int count)
 
 /** Take the best column of row 0 out of row 1, then that of row 1 out of row 0: rows that have a large part in common would lose what they
  *  differ in, a digit with every join. Rows whose scale drifts are brought back. */
-RPTS_INLINE void FN(wide_separate)(WIDE_PAIR *pair, WIDE_JOINT *j)
+RPTS_INLINE void FN(wide_separate)(WIDE_PAIR *pair, WIDE_ELIMINATION *step)
 {
     RPTS_UNROLL
     for (int from = 0; from < 2; from++) {
@@ -41,7 +41,7 @@ RPTS_INLINE void FN(wide_separate)(WIDE_PAIR *pair, WIDE_JOINT *j)
         }
         const R largest = ABS1(pivot), scale = largest < (R)0x1p-16 ? (R)0x1p16 : largest > (R)0x1p16 ? (R)0x1p-16 : (R)1;
         const T f = largest * scale > SMALLEST_NORMAL ? below * WIDE_RECIPROCAL(pivot * FROM_REAL(scale)) : ZERO;
-        j->scale[from] = scale, j->separated[1 - from] = f;
+        step->scale[from] = scale, step->separated[1 - from] = f;
         RPTS_UNROLL
         for (int k = 0; k < 4; k++) {
             row[k] = row[k] * FROM_REAL(scale);
@@ -53,12 +53,12 @@ RPTS_INLINE void FN(wide_separate)(WIDE_PAIR *pair, WIDE_JOINT *j)
 /** Join the union, whose last unknown is own and whose after is next, with rows that follow: one row over (own, next, after), or a pair over
  *  (own, next, last, after). Rows 2 .. rows - 1 are those, over 3 or 4 unknowns; afterwards the union reaches to their last one. Each pivot row is brought
  *  to the end by exchanges, so that no index depends on a pivot decision, and a GPU keeps all rows in registers. rows: a constant. */
-RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, const int rows, const T (*added)[4], WIDE_JOINT *j)
+RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, const int rows, const T (*added)[4], WIDE_ELIMINATION *step)
 {
     const int unknowns = rows - 2, columns = 4 + unknowns; /* before, first, own, next, ... */
     T m[4][6];
     R weight[4];
-    j->unknowns = unknowns, j->regular = true;
+    step->unknowns = unknowns, step->regular = true;
     RPTS_UNROLL
     for (int i = 0; i < rows; i++) {
         RPTS_UNROLL
@@ -81,15 +81,15 @@ RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, const int rows, const T (*a
             }
             weight[i] = e ? weight[last] : w, weight[last] = e ? w : weight[last];
             size = e ? of_row : size;
-            j->exchanged[u][i] = e;
+            step->exchanged[u][i] = e;
         }
-        j->regular = j->regular && !(ABS1(m[last][own]) == 0);
+        step->regular = step->regular && !(ABS1(m[last][own]) == 0);
         const T inverse = WIDE_RECIPROCAL(FN(rpts_safe_pivot)(m[last][own], SCALE_RECIPROCAL(weight[last])));
-        j->inverse[u] = inverse;
+        step->inverse[u] = inverse;
         RPTS_UNROLL
         for (int i = 0; i < last; i++) {
             const T f = m[i][own] * inverse;
-            j->factor[u][i] = f;
+            step->factor[u][i] = f;
             RPTS_UNROLL
             for (int k = 0; k < columns; k++) m[i][k] = ABS1(f) == 0 ? m[i][k] : m[i][k] - f * m[last][k];
             m[i][own] = ZERO;
@@ -98,23 +98,23 @@ RPTS_INLINE void FN(wide_eliminate)(WIDE_PAIR *pair, const int rows, const T (*a
     RPTS_UNROLL
     for (int u = unknowns - 1; u >= 0; u--)
         RPTS_UNROLL
-        for (int k = 0; k < 4; k++) j->known[u][k] = m[rows - 1 - u][k < 2 ? k : k + unknowns] * j->inverse[u];
-    j->next = ZERO;
+        for (int k = 0; k < 4; k++) step->known[u][k] = m[rows - 1 - u][k < 2 ? k : k + unknowns] * step->inverse[u];
+    step->next = ZERO;
     if (unknowns == 2) {
-        j->next = m[rows - 1][3] * j->inverse[0];
+        step->next = m[rows - 1][3] * step->inverse[0];
         RPTS_UNROLL
-        for (int k = 0; k < 4; k++) j->known[0][k] = j->known[0][k] - j->next * j->known[1][k];
+        for (int k = 0; k < 4; k++) step->known[0][k] = step->known[0][k] - step->next * step->known[1][k];
     }
     RPTS_UNROLL
     for (int i = 0; i < 2; i++)
         RPTS_UNROLL
         for (int k = 0; k < 4; k++) pair->c[i][k] = m[i][k < 2 ? k : k + unknowns];
-    FN(wide_separate)(pair, j);
+    FN(wide_separate)(pair, step);
 }
 
 /** The same for right-hand sides: rhs of the union's rows and of those that joined it, `rows` as there; the union's afterwards in rhs[0], rhs[1], what
  *  back substitution needs of the eliminated unknowns in eliminated[0], [1]. */
-RPTS_INLINE void FN(wide_eliminate_rhs)(const WIDE_JOINT *j, const int rows, T *rhs, T *eliminated)
+RPTS_INLINE void FN(wide_eliminate_rhs)(const WIDE_ELIMINATION *step, const int rows, T *rhs, T *eliminated)
 {
     const int unknowns = rows - 2;
     RPTS_UNROLL
@@ -123,15 +123,15 @@ RPTS_INLINE void FN(wide_eliminate_rhs)(const WIDE_JOINT *j, const int rows, T *
         RPTS_UNROLL
         for (int i = 0; i < last; i++) {
             const T x = rhs[i], y = rhs[last];
-            rhs[i] = j->exchanged[u][i] ? y : x, rhs[last] = j->exchanged[u][i] ? x : y;
+            rhs[i] = step->exchanged[u][i] ? y : x, rhs[last] = step->exchanged[u][i] ? x : y;
         }
         RPTS_UNROLL
-        for (int i = 0; i < last; i++) rhs[i] = ABS1(j->factor[u][i]) == 0 ? rhs[i] : rhs[i] - j->factor[u][i] * rhs[last];
+        for (int i = 0; i < last; i++) rhs[i] = ABS1(step->factor[u][i]) == 0 ? rhs[i] : rhs[i] - step->factor[u][i] * rhs[last];
     }
-    const T second = unknowns == 2 ? rhs[rows - 2] * j->inverse[1] : ZERO, first = rhs[rows - 1] * j->inverse[0] - j->next * second;
-    const T left0 = rhs[0] * FROM_REAL(j->scale[0]), left1 = (rhs[1] - j->separated[1] * left0) * FROM_REAL(j->scale[1]);
+    const T second = unknowns == 2 ? rhs[rows - 2] * step->inverse[1] : ZERO, first = rhs[rows - 1] * step->inverse[0] - step->next * second;
+    const T left0 = rhs[0] * FROM_REAL(step->scale[0]), left1 = (rhs[1] - step->separated[1] * left0) * FROM_REAL(step->scale[1]);
     eliminated[0] = first, eliminated[1] = second;
-    rhs[0] = left0 - j->separated[0] * left1, rhs[1] = left1;
+    rhs[0] = left0 - step->separated[0] * left1, rhs[1] = left1;
 }
 
 /** Combinations of the two rows that fit a tridiagonal system: (times[0][0], times[0][1]) without x[after], (times[1][0], times[1][1]) without
@@ -173,7 +173,7 @@ RPTS_INLINE bool FN(wide_to_tridiagonal)(WIDE_PAIR *pair, R least, T times[2][2]
 
 /** A whole system that is one pair: its first and its last unknown. In a cyclic system x[before] is the last one and x[after] the first one.
  *  False if it is singular. */
-RPTS_INLINE bool FN(wide_close)(const WIDE_PAIR *pair, bool cyclic, WIDE_JOINT *j)
+RPTS_INLINE bool FN(wide_close)(const WIDE_PAIR *pair, bool cyclic, WIDE_ELIMINATION *step)
 {
     WIDE_PAIR none;
     T added[2][4];
@@ -182,6 +182,6 @@ RPTS_INLINE bool FN(wide_close)(const WIDE_PAIR *pair, bool cyclic, WIDE_JOINT *
         added[i][0] = cyclic ? pair->c[i][1] + pair->c[i][3] : pair->c[i][1];
         added[i][1] = cyclic ? pair->c[i][2] + pair->c[i][0] : pair->c[i][2];
     }
-    FN(wide_eliminate)(&none, 4, (const T(*)[4])added, j);
-    return j->regular;
+    FN(wide_eliminate)(&none, 4, (const T(*)[4])added, step);
+    return step->regular;
 }

@@ -1,4 +1,4 @@
-/* Infos on the GPU: some lanes of a warp a system, or a piece of one. */
+/* Infos on the GPU: some lanes of a warp a system, or a chunk of one. */
 #define BANDED_INLINE __host__ __device__ static inline
 #include "tridiagonal/info/info_rows.cuh"
 
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(THREADS) judge_systems(trine_gtsv_info *info, 
 template <typename T, bool GIVEN> trine_status look(const info_call *c)
 {
     const share s = share_out(*c);
-    const int64_t blocks = (c->systems * s.pieces * s.lanes + THREADS - 1) / THREADS;
+    const int64_t blocks = (c->systems * s.chunks * s.lanes + THREADS - 1) / THREADS;
     const dim3 grid((unsigned)blocks, (unsigned)s.column_groups);
     if (is_tridiagonal(*c)) look_at<T, true, GIVEN><<<grid, THREADS, 0, (gpuStream_t)c->stream>>>(*c, s);
     else look_at<T, false, GIVEN><<<grid, THREADS, 0, (gpuStream_t)c->stream>>>(*c, s);

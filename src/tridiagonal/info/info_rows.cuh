@@ -292,10 +292,10 @@ template <typename T> struct ordinary_rows {
     }
 };
 
-/** How rows are shared out: `lanes` of a warp, a power of two, take rows lane, lane + lanes, ... of a piece; a piece has lanes * rows_of_lane rows. With
- *  several lanes neighbouring threads have neighbouring rows, with one lane a piece neighbouring systems. Of the right-hand sides, group k of column_groups
+/** How rows are shared out: `lanes` of a warp, a power of two, take rows lane, lane + lanes, ... of a chunk; a chunk has lanes * rows_of_lane rows. With
+ *  several lanes neighbouring threads have neighbouring rows, with one lane a chunk neighbouring systems. Of the right-hand sides, group k of column_groups
  *  takes k, k + column_groups, ... */
-struct share { int lanes, rows_of_lane; int64_t pieces /* of a system */, column_groups; };
+struct share { int lanes, rows_of_lane; int64_t chunks /* of a system */, column_groups; };
 struct lane_rows { int64_t system, begin, end; };
 
 __host__ __device__ inline share share_out(const info_call &c)
@@ -306,17 +306,17 @@ __host__ __device__ inline share share_out(const info_call &c)
     const bool by_systems = c.systems > 1 && c.vector.system < c.vector.row;
     share s = {1, (int)(wanted < MOST_ROWS_OF_LANE ? wanted : MOST_ROWS_OF_LANE), 1, groups < MOST_GROUPS ? groups : MOST_GROUPS};
     while (!by_systems && s.lanes < WARP_LANES && s.lanes < n) s.lanes *= 2;
-    s.pieces = (n + s.lanes * s.rows_of_lane - 1) / (s.lanes * s.rows_of_lane);
+    s.chunks = (n + s.lanes * s.rows_of_lane - 1) / (s.lanes * s.rows_of_lane);
     return s;
 }
 
-/** Rows begin, begin + lanes, ... before `end` of a system; none for threads beyond the last piece. */
+/** Rows begin, begin + lanes, ... before `end` of a system; none for threads beyond the last chunk. */
 __host__ __device__ inline lane_rows rows_of_thread(const info_call &c, const share &s, int64_t thread)
 {
-    const int64_t n = c.s.rows * c.s.m, group = thread / s.lanes, rows_of_piece = s.lanes * s.rows_of_lane;
-    const int64_t system = s.lanes == 1 ? group % c.systems : group / s.pieces, piece = s.lanes == 1 ? group / c.systems : group % s.pieces;
-    const int64_t begin = piece * rows_of_piece, end = begin + rows_of_piece;
-    if (group >= c.systems * s.pieces) return {0, 0, 0};
+    const int64_t n = c.s.rows * c.s.m, group = thread / s.lanes, rows_of_chunk = s.lanes * s.rows_of_lane;
+    const int64_t system = s.lanes == 1 ? group % c.systems : group / s.chunks, chunk = s.lanes == 1 ? group / c.systems : group % s.chunks;
+    const int64_t begin = chunk * rows_of_chunk, end = begin + rows_of_chunk;
+    if (group >= c.systems * s.chunks) return {0, 0, 0};
     return {system, begin + thread % s.lanes, end < n ? end : n};
 }
 

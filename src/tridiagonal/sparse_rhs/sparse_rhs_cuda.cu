@@ -13,10 +13,10 @@ template <typename T> __global__ void clear(T *X, int64_t n, int64_t ldx, int64_
     T *x = X + blockIdx.y * ldx;
     const int64_t thread = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, threads = (int64_t)gridDim.x * blockDim.x;
     const int64_t bytes = (16 - ((uintptr_t)x & 15)) % 16, unaligned = bytes % sizeof(T) ? n : bytes / (int64_t)sizeof(T);
-    const int64_t head = unaligned < n ? unaligned : n, pieces = (n - head) / EACH;
-    for (int64_t i = thread; i < pieces; i += threads) ((int4 *)(x + head))[i] = make_int4(0, 0, 0, 0);
+    const int64_t head = unaligned < n ? unaligned : n, vectors = (n - head) / EACH;
+    for (int64_t i = thread; i < vectors; i += threads) ((int4 *)(x + head))[i] = make_int4(0, 0, 0, 0);
     for (int64_t i = thread; i < head; i += threads) x[i] = T{};
-    if (thread < n - head - pieces * EACH) x[head + pieces * EACH + thread] = T{};
+    if (thread < n - head - vectors * EACH) x[head + vectors * EACH + thread] = T{};
     for (int64_t i = blockIdx.y * threads + thread; i < mark_count; i += threads * gridDim.y) marks[i] = 0;
 }
 
@@ -103,7 +103,7 @@ template <typename T> __global__ void __launch_bounds__(SELECT_THREADS) select_l
 template <typename T> trine_status expand_of(gpuStream_t stream, const sparse_columns *c)
 {
     trine_status status = TRINE_SUCCESS;
-    const int64_t pieces = c->n * (int64_t)sizeof(T) / 16, blocks = pieces / (4 * EXPAND_THREADS) + 1;
+    const int64_t vectors = c->n * (int64_t)sizeof(T) / 16, blocks = vectors / (4 * EXPAND_THREADS) + 1;
     const int64_t tiles = gtsv_tiles(c->n, c->tile), mark_count = gtsv_mark_count(c->n, c->count, c->tile);
     clear<T><<<dim3((unsigned)(blocks < 1024 ? blocks : 1024), (unsigned)c->count), EXPAND_THREADS, 0, stream>>>((T *)c->X, c->n, c->ldx, mark_count, c->marks);
     TRY(GPU_LAUNCHED("clear"));

@@ -17,7 +17,7 @@
  * and, as bytes, the pivot rows' numbers and the number of the block row that a determinant chose; before these bytes the scales of
  * the given rows (two bytes each, in their block columns' order), powers of two that make the largest coefficient of each row
  * 2 to 4, so that nothing depends on how a row is scaled. A GPU has another order: the
- * multipliers of a stage together, then its pivot rows, each in one piece with the inverse on the diagonal; the bytes are the
+ * multipliers of a stage together, then its pivot rows, each stored together with the inverse on the diagonal; the bytes are the
  * positions of the pivot rows on the lanes (block/cuda/panel_rows.cuh). */
 #ifndef TRINE_TRIDIAGONAL_BLOCK_COMMON_LAYOUT_H
 #define TRINE_TRIDIAGONAL_BLOCK_COMMON_LAYOUT_H

@@ -208,7 +208,7 @@ template <typename T, int N> struct width_of {
     }
     static trine_status backward_by_lanes(const stage_of<T> &s, gpuStream_t stream)
     {
-        if constexpr (MAY_BE_NARROW) return launch<1>(upward<T, N>, s, 1, solution_bytes<T, N>(), stream);
+        if constexpr (MAY_BE_NARROW) return launch<1>(substitute_narrow<T, N>, s, 1, solution_bytes<T, N>(), stream);
         return TRINE_SUCCESS;
     }
 

@@ -23,8 +23,8 @@ template <typename T> struct chain_of {
 template <typename T, int N, int GROUP> struct warp_rows : lane_rows<T, N, GROUP, 1, 1> {
     using base_rows = lane_rows<T, N, GROUP, 1, 1>;
     using base_rows::u, base_rows::y, base_rows::weight, base_rows::id, base_rows::rank, base_rows::pivot_rows;
-    using piece = typename base_rows::piece;
-    static constexpr int COLUMNS = base_rows::COLUMNS, IN_PIECE = base_rows::IN_PIECE, ROWS = base_rows::ROWS;
+    using vector = typename base_rows::vector;
+    static constexpr int COLUMNS = base_rows::COLUMNS, PER_VECTOR = base_rows::PER_VECTOR, ROWS = base_rows::ROWS;
 
     real_of<T> scale; /* of the row in pivot decisions */
 
@@ -62,14 +62,14 @@ template <typename T, int N, int GROUP> struct warp_rows : lane_rows<T, N, GROUP
             const bool is_pivot = at.q == lane;
             const T f = is_pivot ? T{} - one_of<T>() : row[k] * (T{} - r); /* 0 of a row that has been one */
             const T next = shuffle_from(row[k + 1], lane), pivot_rhs = shuffle_from(y[0][0], lane);
-            piece *to = pivot_rows + k * (COLUMNS / IN_PIECE);
+            vector *to = pivot_rows + k * (COLUMNS / PER_VECTOR);
             if (is_pivot) {
                 rank[0] = base + k;
 #pragma unroll
-                for (int e = k / IN_PIECE; e < COLUMNS / IN_PIECE; e++) {
-                    piece part;
+                for (int e = k / PER_VECTOR; e < COLUMNS / PER_VECTOR; e++) {
+                    vector part;
 #pragma unroll
-                    for (int c = 0; c < IN_PIECE; c++) part.v[c] = e * IN_PIECE + c == k ? r : row[e * IN_PIECE + c];
+                    for (int c = 0; c < PER_VECTOR; c++) part.v[c] = e * PER_VECTOR + c == k ? r : row[e * PER_VECTOR + c];
                     to[e] = part;
                 }
                 if (k < unknowns) x[k] = pivot_rhs;
@@ -78,11 +78,11 @@ template <typename T, int N, int GROUP> struct warp_rows : lane_rows<T, N, GROUP
             y[0][0] = y[0][0] + f * pivot_rhs;
             __syncwarp();
 #pragma unroll
-            for (int e = (k + 2) / IN_PIECE; e < COLUMNS / IN_PIECE; e++) {
-                const piece part = to[e];
+            for (int e = (k + 2) / PER_VECTOR; e < COLUMNS / PER_VECTOR; e++) {
+                const vector part = to[e];
 #pragma unroll
-                for (int c = 0; c < IN_PIECE; c++)
-                    if (e * IN_PIECE + c > k + 1) row[e * IN_PIECE + c] = row[e * IN_PIECE + c] + f * part.v[c];
+                for (int c = 0; c < PER_VECTOR; c++)
+                    if (e * PER_VECTOR + c > k + 1) row[e * PER_VECTOR + c] = row[e * PER_VECTOR + c] + f * part.v[c];
             }
         }
         factors.template keep<WARP>(j, at.q, pivot_rows);
@@ -137,37 +137,53 @@ template <typename T, int N, int GROUP, typename SOURCE> __device__ __forceinlin
     s.coarse_x[at.p * 2 * N + number] = rows.y[0][0];
 }
 
+/** x := the solution of a block column with these pivot rows and right-hand sides; the first BLOCKS blocks behind it are known. */
+template <int BLOCKS, int COLUMNS, typename T, int N, int MOST> __device__ __forceinline__ void solve_block_column(const T *pivot_rows, const T *rhs, const T (&known)[MOST][N], T (&x)[N])
+{
+#pragma unroll
+    for (int k = N - 1; k >= 0; k--) {
+        const T *row = pivot_rows + k * COLUMNS;
+        T t = rhs[k];
+#pragma unroll
+        for (int b = BLOCKS; b > 0; b--)
+#pragma unroll
+            for (int c = N - 1; c >= 0; c--) t = t - row[b * N + c] * known[b - 1][c];
+#pragma unroll
+        for (int c = N - 1; c > k; c--) t = t - row[c] * x[c];
+        x[k] = t * row[k];
+    }
+}
+
+/** The unknowns before a partition, its own first and last ones (known[0]), and those behind it (known[1]), from the coarse system's solution. */
+template <typename T, int N, int MOST> __device__ __forceinline__ void read_ends(const stage_of<T> &s, int64_t number, T (&left)[N], T (&first)[N], T (&known)[MOST][N])
+{
+    const int64_t end = 2 * s.partitions, p = 2 * number;
+    const T *coarse = s.coarse_x;
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        left[k] = p > 0 ? coarse[(p - 1) * N + k] : s.cyclic ? coarse[(end - 1) * N + k] : T{};
+        first[k] = coarse[p * N + k];
+        known[0][k] = coarse[(p + 1) * N + k];
+        known[1][k] = p + 2 < end ? coarse[(p + 2) * N + k] : s.cyclic ? coarse[k] : T{};
+    }
+}
+
 /** Solve backwards in a partition, from the solution of the coarse system; in the last stage that is found first. */
 template <typename T, int N, int GROUP> __device__ __forceinline__ void substitute_partition(const stage_of<T> &s, int64_t number, unsigned char *shared)
 {
     constexpr int W = GROUP + 2, COLUMNS = (W + 2) * N, COLUMN = N * COLUMNS; /* elements of a block column's pivot rows */
     constexpr int BATCH = (int)(chain_shape<T, N>::BYTES / ((COLUMN + N) * sizeof(T)));
     const place<WARP> at(s, number);
-    const int64_t end = 2 * s.partitions, p = 2 * at.p, block = at.group * GROUP;
+    const int64_t block = at.group * GROUP;
     const int B = at.m * GROUP;
     const factors_of<T, N, GROUP> factors(s, block);
     T *pivot_rows = (T *)shared, *rhs = pivot_rows + BATCH * COLUMN; /* of a batch of block columns */
     T left[N], first[N], known[W - 1][N]; /* known of the block columns behind: last and right at first */
     const auto fetch = [&](int j, int slot, int columns) {
-        constexpr int PIECE = factors_of<T, N, GROUP>::PIECE;
+        constexpr int VECTOR_BYTES = factors_of<T, N, GROUP>::VECTOR_BYTES;
 #pragma unroll 1
-        for (int e = at.q * PIECE; e < columns * COLUMN * (int)sizeof(T); e += WARP * PIECE)
-            copy_async<PIECE>((char *)(pivot_rows + slot * COLUMN) + e, (const char *)factors.pivot_row(j, 0) + e);
-    };
-    /* x := the solution of block column j, whose rows and right-hand sides are at `slot`; the first BLOCKS blocks behind are known */
-    const auto solve = [&](auto blocks, int slot, int j, T (&x)[N]) {
-#pragma unroll
-        for (int k = N - 1; k >= 0; k--) {
-            const T *row = pivot_rows + slot * COLUMN + k * COLUMNS;
-            T t = rhs[slot * N + k];
-#pragma unroll
-            for (int b = decltype(blocks)::value; b > 0; b--)
-#pragma unroll
-                for (int c = N - 1; c >= 0; c--) t = t - row[b * N + c] * known[b - 1][c];
-#pragma unroll
-            for (int c = N - 1; c > k; c--) t = t - row[c] * x[c];
-            x[k] = t * row[k];
-        }
+        for (int e = at.q * VECTOR_BYTES; e < columns * COLUMN * (int)sizeof(T); e += WARP * VECTOR_BYTES)
+            copy_async<VECTOR_BYTES>((char *)(pivot_rows + slot * COLUMN) + e, (const char *)factors.pivot_row(j, 0) + e);
     };
     const auto store = [&](int j, const T (&x)[N]) {
 #pragma unroll
@@ -183,19 +199,12 @@ template <typename T, int N, int GROUP> __device__ __forceinline__ void substitu
         if (at.q < 2 * N) rhs[at.q] = s.X[(block + (at.q < N ? B - 1 : 0)) * N + at.q % N];
         wait_for_copies();
         __syncwarp();
-        solve(std::integral_constant<int, 0>(), 0, B - 1, known[0]);
-        solve(std::integral_constant<int, 1>(), 1, 0, first);
+        solve_block_column<0, COLUMNS>(pivot_rows, rhs, known, known[0]);
+        solve_block_column<1, COLUMNS>(pivot_rows + COLUMN, rhs + N, known, first);
 #pragma unroll
         for (int k = 0; k < N; k++) left[k] = s.cyclic ? known[0][k] : T{}, known[1][k] = s.cyclic ? first[k] : T{};
     } else {
-        const T *coarse = s.coarse_x;
-#pragma unroll
-        for (int k = 0; k < N; k++) {
-            left[k] = p > 0 ? coarse[(p - 1) * N + k] : s.cyclic ? coarse[(end - 1) * N + k] : T{};
-            first[k] = coarse[p * N + k];
-            known[0][k] = coarse[(p + 1) * N + k];
-            known[1][k] = p + 2 < end ? coarse[(p + 2) * N + k] : s.cyclic ? coarse[k] : T{};
-        }
+        read_ends(s, at.p, left, first, known);
     }
     store(0, first);
     store(B - 1, known[0]);
@@ -221,7 +230,7 @@ template <typename T, int N, int GROUP> __device__ __forceinline__ void substitu
 #pragma unroll(N <= 2 ? 4 : 1)
         for (int j = past - 1; j >= low; j--) {
             T x[N];
-            solve(std::integral_constant<int, W - 1>(), j - low, j, x);
+            solve_block_column<W - 1, COLUMNS>(pivot_rows + (j - low) * COLUMN, rhs + (j - low) * N, known, x);
             store(j, x);
 #pragma unroll
             for (int k = 0; k < N; k++) {

@@ -4,7 +4,7 @@
  * enter. Column k takes its pivot row from any of them; that in slot N + k is the one in place. Where the pivot row was, the row
  * that entered as number k goes. Registers have no address, so both are selected, which for narrow blocks takes less than what
  * lanes would have to tell each other; nothing is exchanged, and nobody waits. Pivot rows are kept divided by their pivots, with
- * their right-hand sides, in an order in which the lanes of a warp write and read neighbouring pieces. */
+ * their right-hand sides, in an order in which the lanes of a warp write and read neighbouring vectors. */
 #ifndef TRINE_TRIDIAGONAL_BLOCK_CUDA_NARROW_CUH
 #define TRINE_TRIDIAGONAL_BLOCK_CUDA_NARROW_CUH
 
@@ -105,8 +105,8 @@ template <typename T, int N> size_t narrow_bytes() { return tile_shape<T, N, 1, 
 template <typename T, int N> __global__ void __launch_bounds__(WARP) reduce_narrow(const __grid_constant__ stage_of<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
-    constexpr int PIECE = tile_shape<T, N, 1, 1>::PIECE, IN_PIECE = PIECE / (int)sizeof(T), from[4] = {3, 4, 0, 1};
-    struct alignas(PIECE) piece { T v[IN_PIECE]; };
+    constexpr int VECTOR_BYTES = tile_shape<T, N, 1, 1>::VECTOR_BYTES, PER_VECTOR = VECTOR_BYTES / (int)sizeof(T), from[4] = {3, 4, 0, 1};
+    struct alignas(VECTOR_BYTES) vector { T v[PER_VECTOR]; };
     const place<1> at(s, blockIdx.x);
     const bool begins = !s.cyclic && at.p == 0, ends = !s.cyclic && at.p == s.partitions - 1; /* corners are never read as numbers */
     tile<T, N, 1, 1> tile(s, at, 2 * NARROW_CHUNK<T, N>, 2 * NARROW_CHUNK<T, N> - 1, (T *)shared_memory, 0);
@@ -116,13 +116,13 @@ template <typename T, int N> __global__ void __launch_bounds__(WARP) reduce_narr
     const auto read = [&](int j, T (&block)[3][N * N], T (&y)[N]) {
 #pragma unroll
         for (int side = 0; side < 3; side++) {
-            const piece *here = (const piece *)(tile.mine + (j & tile.mask) * N * N + side * tile.at_hand.length);
+            const vector *here = (const vector *)(tile.mine + (j & tile.mask) * N * N + side * tile.at_hand.length);
             const bool absent = (side == 0 && j == 0 && begins) || (side == 2 && j == at.m - 1 && ends);
 #pragma unroll
-            for (int e = 0; e < N * N; e += IN_PIECE) {
-                const piece x = here[e / IN_PIECE];
+            for (int e = 0; e < N * N; e += PER_VECTOR) {
+                const vector x = here[e / PER_VECTOR];
 #pragma unroll
-                for (int i = 0; i < IN_PIECE; i++) block[side][e + i] = absent ? T{} : x.v[i];
+                for (int i = 0; i < PER_VECTOR; i++) block[side][e + i] = absent ? T{} : x.v[i];
             }
         }
 #pragma unroll

@@ -1,4 +1,4 @@
-/* The way back through a first stage that reduce_narrow has done: a lane a partition, which reads its pivot rows, a block column at a
+/* Back substitution in a first stage that reduce_narrow has done: a lane a partition, which reads its pivot rows, a block column at a
  * time, next to those of the neighbouring lanes. The solution leaves by way of shared memory. */
 #ifndef TRINE_TRIDIAGONAL_BLOCK_CUDA_NARROW_BACK_SUBSTITUTION_CUH
 #define TRINE_TRIDIAGONAL_BLOCK_CUDA_NARROW_BACK_SUBSTITUTION_CUH
@@ -9,36 +9,36 @@ namespace trine_block {
 
 constexpr int SOLUTION_CHUNK = 8; /* block rows that leave together */
 
-/** Where a lane's pivot rows are: pieces of a block column, of all partitions of a warp, one after the other. */
+/** Where a lane's pivot rows are: the vectors, of up to 16 bytes, of a block column, of all partitions of a warp, one after the other. */
 template <typename T, int N> struct kept_rows {
     static constexpr int COLUMNS = 5 * N, STRIDE = N * COLUMNS, ELEMENTS = STRIDE - N * (N - 1) / 2; /* behind the diagonal, and the right-hand side */
-    static constexpr int BYTES = STRIDE * (int)sizeof(T), PIECE = BYTES % 16 == 0 ? 16 : (int)sizeof(T), IN_PIECE = PIECE / (int)sizeof(T);
-    static constexpr int PIECES = (ELEMENTS + IN_PIECE - 1) / IN_PIECE;
-    struct alignas(PIECE) piece { T v[IN_PIECE]; };
-    piece *of_lane;
-    int step; /* pieces from one to the next */
+    static constexpr int BYTES = STRIDE * (int)sizeof(T), VECTOR_BYTES = BYTES % 16 == 0 ? 16 : (int)sizeof(T), PER_VECTOR = VECTOR_BYTES / (int)sizeof(T);
+    static constexpr int VECTORS = (ELEMENTS + PER_VECTOR - 1) / PER_VECTOR;
+    struct alignas(VECTOR_BYTES) vector { T v[PER_VECTOR]; };
+    vector *of_lane;
+    int step; /* vectors from one to the next */
 
     __device__ kept_rows(const stage_of<T> &s, const place<1> &at)
-        : of_lane((piece *)(s.chunks + (at.first_group - s.first_group) * STRIDE) + (at.there ? at.slot : at.count - 1)), step(at.count) {}
+        : of_lane((vector *)(s.chunks + (at.first_group - s.first_group) * STRIDE) + (at.there ? at.slot : at.count - 1)), step(at.count) {}
     __device__ __forceinline__ void write(int j, const T (&row)[STRIDE]) const
     {
-        piece *to = of_lane + (int64_t)j * (STRIDE / IN_PIECE) * step;
+        vector *to = of_lane + (int64_t)j * (STRIDE / PER_VECTOR) * step;
 #pragma unroll
-        for (int e = 0; e < PIECES; e++) {
-            piece here;
+        for (int e = 0; e < VECTORS; e++) {
+            vector here;
 #pragma unroll
-            for (int i = 0; i < IN_PIECE; i++) here.v[i] = row[e * IN_PIECE + i];
+            for (int i = 0; i < PER_VECTOR; i++) here.v[i] = row[e * PER_VECTOR + i];
             to[e * step] = here;
         }
     }
     __device__ __forceinline__ void read(int j, T (&row)[STRIDE]) const
     {
-        const piece *from = of_lane + (int64_t)j * (STRIDE / IN_PIECE) * step;
+        const vector *from = of_lane + (int64_t)j * (STRIDE / PER_VECTOR) * step;
 #pragma unroll
-        for (int e = 0; e < PIECES; e++) {
-            const piece here = from[e * step];
+        for (int e = 0; e < VECTORS; e++) {
+            const vector here = from[e * step];
 #pragma unroll
-            for (int i = 0; i < IN_PIECE; i++) row[e * IN_PIECE + i] = here.v[i];
+            for (int i = 0; i < PER_VECTOR; i++) row[e * PER_VECTOR + i] = here.v[i];
         }
     }
     /** Where element c of row k is, k < c <= COLUMNS: COLUMNS is the right-hand side. */
@@ -48,7 +48,7 @@ template <typename T, int N> struct kept_rows {
 template <typename T, int N> constexpr size_t solution_bytes() { return (size_t)WARP * (SOLUTION_CHUNK * N | 1) * sizeof(T); }
 
 /** `backward` behind reduce_narrow. */
-template <typename T, int N> __global__ void __launch_bounds__(WARP) upward(const __grid_constant__ stage_of<T> s)
+template <typename T, int N> __global__ void __launch_bounds__(WARP) substitute_narrow(const __grid_constant__ stage_of<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     constexpr int STEP = SOLUTION_CHUNK * N | 1, COLUMNS = 5 * N;
@@ -67,7 +67,7 @@ template <typename T, int N> __global__ void __launch_bounds__(WARP) upward(cons
         const int64_t unknown = (at.first_group + j) * N, there = s.A.n - unknown;
         T *X = s.X + unknown;
         __syncwarp();
-        for_pieces<1>(rows * N, at.count, STEP, at.m * N, [&](int, int from, int to) {
+        for_each_vector<1>(rows * N, at.count, STEP, at.m * N, [&](int, int from, int to) {
             if (to < there) X[to] = solution[from];
         });
         __syncwarp();

@@ -15,8 +15,8 @@ namespace trine_block {
 template <typename T, int N, int GROUP> struct factors_of {
     static constexpr int WINDOW = GROUP + 2, ROWS = WINDOW * N, COLUMNS = (WINDOW + 2) * N;
     /* Elements of a pivot row are read and written together: of a block, or as many as can be. */
-    static constexpr int BYTES = N * (int)sizeof(T), PIECE = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4, IN_PIECE = PIECE / (int)sizeof(T);
-    struct alignas(PIECE) piece { T v[IN_PIECE]; };
+    static constexpr int BYTES = N * (int)sizeof(T), VECTOR_BYTES = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4, PER_VECTOR = VECTOR_BYTES / (int)sizeof(T);
+    struct alignas(VECTOR_BYTES) vector { T v[PER_VECTOR]; };
     T *lower, *upper;
     uint8_t *pivots; /* position of each pivot row */
 
@@ -27,23 +27,23 @@ template <typename T, int N, int GROUP> struct factors_of {
     __device__ T *lower_of(int j) const { return lower + (int64_t)j * N * ROWS; }
     __device__ uint8_t *pivots_of(int j) const { return pivots + (int64_t)j * (N + 1); }
     /** Pivot row k of block column j: its coefficients in the window, in left and in first; on the diagonal the pivot's inverse. */
-    __device__ piece *pivot_row(int j, int k) const { return (piece *)(upper + ((int64_t)j * N + k) * COLUMNS); }
+    __device__ vector *pivot_row(int j, int k) const { return (vector *)(upper + ((int64_t)j * N + k) * COLUMNS); }
     /** Keep a block column's pivot rows, by the LANES lanes of the partition. */
-    template <int LANES> __device__ __forceinline__ void keep(int j, int q, const piece *rows) const
+    template <int LANES> __device__ __forceinline__ void keep(int j, int q, const vector *rows) const
     {
-        piece *to = pivot_row(j, 0);
+        vector *to = pivot_row(j, 0);
 #pragma unroll
-        for (int e = 0; e < N * COLUMNS / IN_PIECE; e += LANES)
-            if (e + q < N * COLUMNS / IN_PIECE) to[e + q] = rows[e + q];
+        for (int e = 0; e < N * COLUMNS / PER_VECTOR; e += LANES)
+            if (e + q < N * COLUMNS / PER_VECTOR) to[e + q] = rows[e + q];
     }
     __device__ __forceinline__ void read(int j, int k, T (&row)[COLUMNS]) const
     {
-        const piece *from = pivot_row(j, k);
+        const vector *from = pivot_row(j, k);
 #pragma unroll
-        for (int e = 0; e < COLUMNS; e += IN_PIECE) {
-            const piece here = from[e / IN_PIECE];
+        for (int e = 0; e < COLUMNS; e += PER_VECTOR) {
+            const vector here = from[e / PER_VECTOR];
 #pragma unroll
-            for (int i = 0; i < IN_PIECE; i++) row[e + i] = here.v[i];
+            for (int i = 0; i < PER_VECTOR; i++) row[e + i] = here.v[i];
         }
     }
 };
@@ -87,18 +87,18 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
     static_assert(ROWS % R == 0 && (R - 1) << LANE_BITS <= 31, "five bits say where a row is");
     using step = pivot_step<T, RHS, R>;
     using factors = factors_of<T, N, GROUP>;
-    using piece = typename factors::piece;
-    static constexpr int IN_PIECE = factors::IN_PIECE, SHARED_PIECES = N * COLUMNS / IN_PIECE | 1; /* partitions hit different banks */
-    static constexpr size_t SHARED_BYTES = SHARED_PIECES * sizeof(piece) * (WARP / LANES);
-    piece *pivot_rows;     /* of the block column, in shared memory: by these a lane's row becomes known to the others */
+    using vector = typename factors::vector;
+    static constexpr int PER_VECTOR = factors::PER_VECTOR, SHARED_VECTORS = N * COLUMNS / PER_VECTOR | 1; /* partitions hit different banks */
+    static constexpr size_t SHARED_BYTES = SHARED_VECTORS * sizeof(vector) * (WARP / LANES);
+    vector *pivot_rows;     /* of the block column, in shared memory: by these a lane's row becomes known to the others */
     T u[R][COLUMNS];       /* coefficients in the window, in left and in first */
     T y[R][RHS ? RHS : 1];
     real_of<T> weight[R];
     int id[R];             /* its number in the partition */
     int rank[R];           /* -1: in play; else among the pivot rows of this group */
 
-    __device__ lane_rows(const place<LANES> &at, void *shared) : lane_rows((piece *)shared + at.slot * SHARED_PIECES) {}
-    __device__ explicit lane_rows(void *pivot_rows) : pivot_rows((piece *)pivot_rows) {}
+    __device__ lane_rows(const place<LANES> &at, void *shared) : lane_rows((vector *)shared + at.slot * SHARED_VECTORS) {}
+    __device__ explicit lane_rows(void *pivot_rows) : pivot_rows((vector *)pivot_rows) {}
     static __host__ __device__ constexpr int position(int slot, int lane) { return slot * LANES + lane; }
     /** The scale of a row: element(side, c) is its coefficient in column c of its block `side`. */
     template <typename ELEMENT> static __device__ __forceinline__ real_of<T> weight_of(const ELEMENT &element)
@@ -237,26 +237,26 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
                 f[i] = is_pivot ? T{} - one_of<T>() : u[i][k] * negative; /* 0 of a row that has been one */
                 if (is_pivot) rank[i] = base + k;
             }
-            piece *row = pivot_rows + k * (COLUMNS / IN_PIECE);
+            vector *row = pivot_rows + k * (COLUMNS / PER_VECTOR);
 #pragma unroll
             for (int i = 0; i < R; i++)
                 if (at.q == lane && slot == i && !at.left_over)
 #pragma unroll
-                    for (int e = k / IN_PIECE; e < COLUMNS / IN_PIECE; e++) {
-                        piece here;
+                    for (int e = k / PER_VECTOR; e < COLUMNS / PER_VECTOR; e++) {
+                        vector here;
 #pragma unroll
-                        for (int c = 0; c < IN_PIECE; c++) here.v[c] = e * IN_PIECE + c == k ? r : u[i][e * IN_PIECE + c];
+                        for (int c = 0; c < PER_VECTOR; c++) here.v[c] = e * PER_VECTOR + c == k ? r : u[i][e * PER_VECTOR + c];
                         row[e] = here;
                     }
             __syncwarp();
 #pragma unroll
-            for (int e = (k + 1) / IN_PIECE; e < COLUMNS / IN_PIECE; e++) {
-                const piece here = row[e];
+            for (int e = (k + 1) / PER_VECTOR; e < COLUMNS / PER_VECTOR; e++) {
+                const vector here = row[e];
 #pragma unroll
-                for (int c = 0; c < IN_PIECE; c++)
+                for (int c = 0; c < PER_VECTOR; c++)
 #pragma unroll
                     for (int i = 0; i < R; i++)
-                        if (e * IN_PIECE + c > k) u[i][e * IN_PIECE + c] = u[i][e * IN_PIECE + c] + f[i] * here.v[c];
+                        if (e * PER_VECTOR + c > k) u[i][e * PER_VECTOR + c] = u[i][e * PER_VECTOR + c] + f[i] * here.v[c];
             }
 #pragma unroll
             for (int c = 0; c < RHS; c++) {

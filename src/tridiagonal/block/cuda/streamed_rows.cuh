@@ -8,40 +8,40 @@
 namespace trine_block {
 
 /** Where a tile keeps what. A partition has three arrays, of the blocks before, on and behind the diagonal, one block row after
- *  the other, each column-major; right-hand sides have an array each. Partitions are an odd number of pieces apart, so that
- *  lanes that read the same piece of theirs hit different banks. */
+ *  the other, each column-major; right-hand sides have an array each. Partitions are an odd number of vectors (of
+ *  4, 8 or 16 bytes) apart, so that lanes that read the same vector of theirs hit different banks. */
 template <typename T, int N, int LANES, int RHS> struct tile_shape {
     static constexpr int TOGETHER = WARP / LANES;
     static constexpr int BLOCK_BYTES = N * N * (int)sizeof(T);
-    static constexpr int PIECE = BLOCK_BYTES % 16 == 0 ? 16 : BLOCK_BYTES % 8 == 0 ? 8 : 4;
+    static constexpr int VECTOR_BYTES = BLOCK_BYTES % 16 == 0 ? 16 : BLOCK_BYTES % 8 == 0 ? 8 : 4;
     int length, partition, column, columns; /* elements of an array, of a partition's three, of a right-hand side; right-hand sides of a partition */
 
     __host__ __device__ tile_shape(int64_t block_rows, int64_t nrhs)
     {
         length = (int)block_rows * N * N;
-        partition = ((3 * length * (int)sizeof(T) + PIECE - 1) / PIECE | 1) * PIECE / (int)sizeof(T);
+        partition = ((3 * length * (int)sizeof(T) + VECTOR_BYTES - 1) / VECTOR_BYTES | 1) * VECTOR_BYTES / (int)sizeof(T);
         column = (int)block_rows * N | 1;
         columns = (int)(nrhs < RHS ? nrhs : RHS);
     }
     __host__ __device__ size_t bytes() const { return (size_t)TOGETHER * (partition + columns * column) * sizeof(T); }
 };
 
-/** op(partition, from, to) for each of `per` pieces of `count` partitions, a warp together: the byte offsets of the piece in
+/** op(partition, from, to) for each of `per` vectors of `count` partitions, a warp together: the byte offsets of the vector in
  *  arrays whose partitions are from_step and to_step apart. */
-template <int PIECE, typename OP> __device__ __forceinline__ void for_pieces(int per, int count, int from_step, int to_step, const OP &op)
+template <int VECTOR_BYTES, typename OP> __device__ __forceinline__ void for_each_vector(int per, int count, int from_step, int to_step, const OP &op)
 {
     if (per == 0) return;
     const int lane = threadIdx.x % WARP, step = WARP / per, rest = WARP % per;
-    int partition = lane / per, piece = lane % per;
-    int from = partition * from_step + piece * PIECE, to = partition * to_step + piece * PIECE;
+    int partition = lane / per, vector = lane % per;
+    int from = partition * from_step + vector * VECTOR_BYTES, to = partition * to_step + vector * VECTOR_BYTES;
 #pragma unroll 4
     while (partition < count) {
         op(partition, from, to);
-        partition += step, piece += rest;
-        from += step * from_step + rest * PIECE, to += step * to_step + rest * PIECE;
-        if (piece >= per) {
-            partition++, piece -= per;
-            from += from_step - per * PIECE, to += to_step - per * PIECE;
+        partition += step, vector += rest;
+        from += step * from_step + rest * VECTOR_BYTES, to += step * to_step + rest * VECTOR_BYTES;
+        if (vector >= per) {
+            partition++, vector -= per;
+            from += from_step - per * VECTOR_BYTES, to += to_step - per * VECTOR_BYTES;
         }
     }
 }
@@ -68,18 +68,18 @@ template <typename T, int N, int LANES, int RHS> struct tile {
     /** The unknowns of the caller's matrix are numbered like positions in block columns, as far as there are n. */
     static __host__ __device__ bool is_plain(const block_matrix &A) { return A.op == TRINE_N && A.size == N && !A.larger && !A.wrapped && (A.banded || (A.n_given == N && A.rows_given == A.rows)); }
 
-    /** Block rows j ... j + rows - 1 of all partitions of the warp, PIECE bytes at a time. */
-    template <int PIECE> __device__ __forceinline__ void load_blocks(const stage_of<T> &s, const place<LANES> &at, int j, int rows)
+    /** Block rows j ... j + rows - 1 of all partitions of the warp, VECTOR_BYTES bytes at a time. */
+    template <int VECTOR_BYTES> __device__ __forceinline__ void load_blocks(const stage_of<T> &s, const place<LANES> &at, int j, int rows)
     {
         constexpr int BYTES = N * N * (int)sizeof(T);
         const int64_t first = (at.first_group + j) * BYTES;
         const char *a = (const char *)s.A.a + first, *b = (const char *)s.A.b + first, *c = (const char *)s.A.c + first;
         char *here = (char *)(data + (j & mask) * N * N);
         const int next = at_hand.length * (int)sizeof(T);
-        for_pieces<PIECE>(rows * BYTES / PIECE, at.count, at.m * BYTES, at_hand.partition * (int)sizeof(T), [&](int, int from, int to) {
-            copy_async<PIECE>(here + to, a + from);
-            copy_async<PIECE>(here + to + next, b + from);
-            copy_async<PIECE>(here + to + 2 * next, c + from);
+        for_each_vector<VECTOR_BYTES>(rows * BYTES / VECTOR_BYTES, at.count, at.m * BYTES, at_hand.partition * (int)sizeof(T), [&](int, int from, int to) {
+            copy_async<VECTOR_BYTES>(here + to, a + from);
+            copy_async<VECTOR_BYTES>(here + to + next, b + from);
+            copy_async<VECTOR_BYTES>(here + to + 2 * next, c + from);
         });
     }
     /** Bands of block rows j ... j + rows - 1: element k of row i of a block row stands in column i + k of the three blocks. */
@@ -88,7 +88,7 @@ template <typename T, int N, int LANES, int RHS> struct tile {
         const int64_t n = s.A.n, first = (at.first_group + j) * N;
         const int bands = s.A.kl + s.A.ku + 1;
         T *here = data + (j & mask) * N * N;
-        for_pieces<1>(rows * N, at.count, at.m * N, 0, [&](int partition, int from, int r) {
+        for_each_vector<1>(rows * N, at.count, at.m * N, 0, [&](int partition, int from, int r) {
             const int i = r % N;
             const int64_t number = first + from;
             const bool inside = s.A.cyclic || (number >= N && number < n - N);
@@ -118,7 +118,7 @@ template <typename T, int N, int LANES, int RHS> struct tile {
             for (int slot = 0; slot < at.count; slot++)
                 load_elements(s, data + slot * at_hand.partition + (j & mask) * N * N, at_hand.length, at.first_group + (int64_t)slot * at.m + j, rows);
         } else if (!s.A.banded) {
-            if (shape::PIECE == 16 && is_aligned(s.A.a) && is_aligned(s.A.b) && is_aligned(s.A.c)) load_blocks<shape::PIECE>(s, at, j, rows);
+            if (shape::VECTOR_BYTES == 16 && is_aligned(s.A.a) && is_aligned(s.A.b) && is_aligned(s.A.c)) load_blocks<shape::VECTOR_BYTES>(s, at, j, rows);
             else load_blocks<SMALL>(s, at, j, rows);
         } else {
             load_bands(s, at, j, rows);
@@ -135,7 +135,7 @@ template <typename T, int N, int LANES, int RHS> struct tile {
             const int64_t first = (at.first_group + j) * N;
             const int step = at_hand.columns * at_hand.column;
             if (plain)
-                for_pieces<(int)sizeof(T)>(rows * N, at.count, at.m * N * (int)sizeof(T), step * (int)sizeof(T), [&](int, int from, int to) {
+                for_each_vector<(int)sizeof(T)>(rows * N, at.count, at.m * N * (int)sizeof(T), step * (int)sizeof(T), [&](int, int from, int to) {
                     op(*(T *)((char *)here + to), column + r, first + from / (int)sizeof(T));
                 });
             else

@@ -107,7 +107,7 @@ template <typename T, int NR, int M> struct careful_lane {
 };
 /** What is left of the warp's rows, in all lanes, from `leaf`, what is left of the lane's ones, or where kept.again says so from these themselves. */
 template <typename T, int NR, int M>
-__device__ __noinline__ wide_union<T, NR> join_lanes_carefully(const tiled_solve<T> &s, lane_range<T> range, rows_of<T, NR> leaf, careful_lane<T, NR, M> &kept)
+__device__ __noinline__ wide_union<T, NR> join_lanes_carefully(const gtsv_solve<T> &s, lane_range<T> range, rows_of<T, NR> leaf, careful_lane<T, NR, M> &kept)
 {
     if (!kept.shared.take(kept.again, range.rows)) return join_carefully(s.A, s.D, range, kept.again ? nullptr : &leaf, kept.elimination, kept.meeting);
     const wide_union<T, NR> mine = kept.shared.join(s.A, s.D, range);

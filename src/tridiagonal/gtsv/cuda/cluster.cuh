@@ -13,11 +13,11 @@
 /** The most blocks of a cluster, and warps of a block; there always is a power of two of each. */
 constexpr int SHORT_BLOCKS = 16, SHORT_WARPS = 8;
 
-template <typename T> struct short_solve : tiled_solve<T> {
-    const int32_t *gate; /* is_shut */
-    int lanes;           /* that have rows */
-    bool plain;          /* everything starts on 16 bytes, and bands are taken as they are */
-    int64_t next;        /* solve_short_systems: elements from the bands of a system to those of the next one */
+template <typename T> struct short_solve : gtsv_solve<T> {
+    const int32_t *fallback; /* flag: is_not_needed */
+    int lanes;               /* that have rows */
+    bool plain;              /* everything is 16-byte aligned, and bands are taken as they are */
+    int64_t next;            /* solve_short_systems: elements from the bands of a system to those of the next one */
 };
 
 /* ---------------------------------------------------------- a lane's partition */
@@ -27,7 +27,7 @@ template <typename T> __device__ __noinline__ T residual_apart(const system_of<T
 
 /** The partitions of lanes that are kept.again, from what they keep, and of those that are `apart`, from the system, to x[row][right-hand side]; by the warp. */
 template <typename T, int NR, int M>
-__device__ __noinline__ void solve_lanes_carefully(const tiled_solve<T> &s, lane_range<T> range, bool again, bool apart, careful_lane<T, NR, M> &kept, known_of<T, NR> known, T (&x)[M][NR])
+__device__ __noinline__ void solve_lanes_carefully(const gtsv_solve<T> &s, lane_range<T> range, bool again, bool apart, careful_lane<T, NR, M> &kept, known_of<T, NR> known, T (&x)[M][NR])
 {
     const auto write = [&](int i, int k, T value) { x[i][k] = value; };
     shared_leaves<T, NR, M> shared;
@@ -52,8 +52,8 @@ __device__ __noinline__ void solve_lanes_carefully(const tiled_solve<T> &s, lane
 
 /** The M rows of a lane in registers, unrolled. */
 template <typename T, int NR, int M, bool RING> struct lane_partition {
-    static constexpr int C = 16 / sizeof(T); /* numbers are moved in pieces of 16 bytes where they lie so */
-    struct alignas(16) piece { T v[C]; };
+    static constexpr int C = 16 / sizeof(T); /* numbers are moved in 16-byte vectors where they lie so */
+    struct alignas(16) vector16 { T v[C]; };
 
     row_of<T, NR> row[M]; /* after reduce, row j >= 2 is as eliminate_keeping leaves it */
     int64_t first;        /* the first row's index */
@@ -76,7 +76,7 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
             const T *lower = A.lower + index, *diag = A.diag + index, *upper = A.upper + index, *rhs = D.data + column * D.ld + index;
 #pragma unroll
             for (int k = 0; k < M / C; k++) {
-                const piece l = ((const piece *)lower)[k], d = ((const piece *)diag)[k], u = ((const piece *)upper)[k];
+                const vector16 l = ((const vector16 *)lower)[k], d = ((const vector16 *)diag)[k], u = ((const vector16 *)upper)[k];
 #pragma unroll
                 for (int i = 0; i < C; i++) row[k * C + i].lower = l.v[i], row[k * C + i].diag = d.v[i], row[k * C + i].upper = u.v[i];
             }
@@ -84,7 +84,7 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
             for (int r = 0; r < NR; r++)
 #pragma unroll
                 for (int k = 0; k < M / C; k++) {
-                    const piece b = ((const piece *)(rhs + r * D.ld))[k];
+                    const vector16 b = ((const vector16 *)(rhs + r * D.ld))[k];
 #pragma unroll
                     for (int i = 0; i < C; i++) row[k * C + i].rhs[r] = b.v[i];
                 }
@@ -132,10 +132,10 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
             if (__builtin_expect(plain && n - first >= M, 1)) {
 #pragma unroll
                 for (int k = 0; k < M / C; k++) {
-                    piece p;
+                    vector16 p;
 #pragma unroll
                     for (int i = 0; i < C; i++) p.v[i] = row[k * C + i].rhs[r];
-                    ((piece *)x)[k] = p;
+                    ((vector16 *)x)[k] = p;
                 }
             } else {
 #pragma unroll
@@ -290,9 +290,9 @@ template <typename T, int NR> struct block_memory {
     mailbox<T, NR> blocks;
 };
 
-/** Where the trees end: lane i has the joint behind leaf i, the last lane that of the whole system's two rows, which are taken for
+/** Where the trees end: lane i has the interface behind leaf i, the last lane that of the whole system's two rows, which are taken for
  *  the meeting rows of two partitions with nothing around them. */
-template <typename T, int NR, bool RING> __device__ __forceinline__ joint_of<T, NR> find_joint_or_close(pivoting p, const stored_pair<T, NR> &pair, const stored_rows<T, NR> &root)
+template <typename T, int NR, bool RING> __device__ __forceinline__ interface_of<T, NR> find_interface_or_close(pivoting p, const stored_pair<T, NR> &pair, const stored_rows<T, NR> &root)
 {
     rows_of<T, NR> A = read_rows(pair.half[0]), B = read_rows(pair.half[1]);
     if (threadIdx.x % WARP == WARP - 1) {
@@ -301,14 +301,14 @@ template <typename T, int NR, bool RING> __device__ __forceinline__ joint_of<T, 
         if (RING) A.last.upper = A.last.upper + A.last.lower, B.first.lower = B.first.lower + B.first.upper; /* each other's neighbours on either side */
         A.last.lower = B.first.upper = A.first.upper = B.last.lower = T{};
     }
-    return find_joint(p, A, B);
+    return find_interface(p, A, B);
 }
-/** The unknowns at the ends of the whole system, from the last lane's joint. */
-template <typename T, int NR, bool RING> __device__ __forceinline__ known_of<T, NR> known_ends_of_system(const joint_of<T, NR> &joint)
+/** The unknowns at the ends of the whole system, from the last lane's interface. */
+template <typename T, int NR, bool RING> __device__ __forceinline__ known_of<T, NR> known_ends_of_system(const interface_of<T, NR> &interface)
 {
     known_of<T, NR> known = {};
     T first[NR], last[NR];
-    meet_right(joint, known, last), meet_left(joint, known, last, first);
+    meet_right(interface, known, last), meet_left(interface, known, last, first);
 #pragma unroll
     for (int k = 0; k < NR; k++) {
         known.first[k] = shuffle_from(first[k], WARP - 1), known.last[k] = shuffle_from(last[k], WARP - 1);
@@ -374,7 +374,7 @@ template <typename T, int NR, int M, bool RING> __device__ __forceinline__ void 
     lane_partition<T, NR, M, RING> mine;
     let_follower_start();
     wait_for_predecessor();
-    if (is_shut(s.gate)) return;
+    if (is_not_needed(s.fallback)) return;
     mine.load(s.plain, s.A, s.D, (block * (int64_t)blockDim.x + threadIdx.x) * M, column, count);
     if (__builtin_expect(s.D.guess.data != nullptr, 0)) mine.subtract_product(s.A, s.D.guess, column, count);
     const tree of_lanes = {memory.lanes, memory.of_lanes, 5, s.lanes - (block * tiles + number) * WARP},
@@ -407,7 +407,7 @@ template <typename T, int NR, int M, bool RING> __device__ __forceinline__ void 
         wait_for_mailboxes();
         if (threadIdx.x < blocks) left_of.blocks.send(lane, block, *left);
     }
-    const joint_of<T, NR> lower = find_joint(s.p, of_lanes.joined_behind(lane));
+    const interface_of<T, NR> lower = find_interface(s.p, of_lanes.joined_behind(lane));
     if (blocks > 1) {
         left_of.blocks.wait();
         const bool fits = of_blocks.join(s.p, NOTHING_LOST);
@@ -415,8 +415,8 @@ template <typename T, int NR, int M, bool RING> __device__ __forceinline__ void 
         if (!fits) mark_wide(*left);
     }
     if (__builtin_expect(is_marked_wide(left->last.row), 0)) return solve_short_carefully<T, NR, M>(s, shared_memory, range);
-    /* half a warp sees to the joints of blocks, the other half to those of warps */
-    const joint_of<T, NR> upper = find_joint_or_close<T, NR, RING>(s.p, lane < WARP / 2 ? of_blocks.joined_behind(lane) : of_warps.joined_behind(lane - WARP / 2), *left);
+    /* half a warp sees to the interfaces of blocks, the other half to those of warps */
+    const interface_of<T, NR> upper = find_interface_or_close<T, NR, RING>(s.p, lane < WARP / 2 ? of_blocks.joined_behind(lane) : of_warps.joined_behind(lane - WARP / 2), *left);
     known_of<T, NR> known = known_ends_of_system<T, NR, RING>(upper);
     if (tiles * blocks > 1) {
         of_blocks.template split<4>(upper, known, 0);

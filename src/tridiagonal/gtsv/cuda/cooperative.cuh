@@ -1,7 +1,7 @@
 /* The solve of systems that fit on the chip: one kernel reads the system once, keeps it in shared memory, a tile a warp, and
  * writes the solution: 5 elements a row with one right-hand side. What is left of the tiles is joined within each block; what is
  * left of blocks is exchanged through global memory, in a cooperative launch. Every block then joins what is left of all blocks,
- * a warp a group of them, and its first warp goes the way back as far as its own tiles. */
+ * a warp a group of them, and its first warp substitutes back as far as its own tiles. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_COOPERATIVE_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_COOPERATIVE_CUH
 
@@ -15,7 +15,7 @@
 /** The most blocks, in groups; the most tiles of a block. A block has a warp for each tile, and one for each group. */
 constexpr int GROUPS = 8, GROUP = 16, EXCHANGED = GROUPS * GROUP, RESIDENT_TILES = 12;
 
-template <typename T> struct resident_solve : tiled_solve<T> {
+template <typename T> struct resident_solve : gtsv_solve<T> {
     T *exchanged; /* room for two exchanges */
     int tiles;    /* of a block */
 };
@@ -68,6 +68,24 @@ __device__ __noinline__ void solve_resident_carefully(const resident_solve<T> &s
 /** The rows of the identity, which stand for blocks behind the last one. */
 template <typename T, int NR> __device__ __forceinline__ rows_of<T, NR> identity_rows() { return {identity_row<T, NR>(), identity_row<T, NR>()}; }
 
+/** What is left of the blocks of the warp's group, from what all blocks have `exchanged`, to left_of.groups. By the first GROUPS warps. */
+template <typename T, int NR> __device__ __forceinline__ void join_group(pivoting p, const stored_rows<T, NR> *exchanged, resident_memory<T, NR> &left_of)
+{
+    constexpr int WORDS = sizeof(stored_rows<T, NR>) / sizeof(int4);
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x;
+    const shared_tree<T, NR, false> of_blocks = {left_of.blocks[warp], left_of.of_blocks[warp], 4, GROUP};
+    for (int i = lane; i < GROUP * WORDS; i += WARP) {
+        const int b = warp * GROUP + i / WORDS;
+        int4 *to = (int4 *)&leaf_of(left_of.blocks[warp], i / WORDS) + i % WORDS;
+        if (b < blocks) copy_async<16>(to, (const int4 *)&exchanged[b] + i % WORDS);
+        else if (i % WORDS == 0) store_rows(leaf_of(left_of.blocks[warp], i / WORDS), identity_rows<T, NR>());
+    }
+    wait_for_copies();
+    __syncwarp();
+    if (!of_blocks.join(p, NOTHING_LOST)) mark_wide(of_blocks.root());
+    if (lane == 0) leaf_of(left_of.groups, warp) = of_blocks.root();
+}
+
 template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RESIDENT_TILES) solve_resident(const __grid_constant__ resident_solve<T> s)
 {
     using tile = tile<T, NR, M>;
@@ -75,7 +93,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
     constexpr int WORDS = sizeof(stored_rows<T, NR>) / sizeof(int4);
     extern __shared__ __align__(16) unsigned char shared_memory[];
     resident_memory<T, NR> &left_of = *(resident_memory<T, NR> *)(shared_memory + s.tiles * tile::BYTES);
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, block = blockIdx.x, blocks = gridDim.x, group = block / GROUP;
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, block = blockIdx.x, group = block / GROUP;
     const bool has_tile = warp < s.tiles;
     const tile t = {(T *)(shared_memory + warp * tile::BYTES)};
     const int64_t row = (block * (int64_t)s.tiles + warp) * tile::ROWS;
@@ -88,7 +106,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
     for (int64_t first = 0; first < s.nrhs; first += NR, turn ^= 1) {
         const int count = s.columns_from(first, NR);
         stored_rows<T, NR> *exchanged = (stored_rows<T, NR> *)(s.exchanged + turn * EXCHANGE_ELEMENTS<T, NR>); /* the last turn's are still being read */
-        way_back<T, NR> back;
+        substitution_of<T, NR> back;
         careful_lane<T, NR, M> kept;
         bool lost = false;
         if (has_tile) {
@@ -104,35 +122,23 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP *RES
             if (lane == 0) store_rows(leaf_of(left_of.tiles, warp), rows);
         }
         __syncthreads();
-        joint_of<T, NR> between_tiles = {};
+        interface_of<T, NR> between_tiles = {};
         if (warp == 0) {
             const bool fits = !levels || of_tiles.join(s.p, NOTHING_LOST);
             stored_rows<T, NR> &mine = levels ? of_tiles.root() : left_of.tiles[0].half[0];
             if (!fits) mark_wide(mine);
             if (lane < WORDS) ((int4 *)&exchanged[block])[lane] = ((const int4 *)&mine)[lane];
-            between_tiles = find_joint(s.p, of_tiles.joined_behind(lane));
+            between_tiles = find_interface(s.p, of_tiles.joined_behind(lane));
         }
-        if (has_tile && !lost) find_joints(s.p, t, back);
+        if (has_tile && !lost) find_interfaces(s.p, t, back);
         grid.sync();
-        if (warp < GROUPS) {
-            const tree of_blocks = {left_of.blocks[warp], left_of.of_blocks[warp], 4, GROUP};
-            for (int i = lane; i < GROUP * WORDS; i += WARP) {
-                const int b = warp * GROUP + i / WORDS;
-                int4 *to = (int4 *)&leaf_of(left_of.blocks[warp], i / WORDS) + i % WORDS;
-                if (b < blocks) copy_async<16>(to, (const int4 *)&exchanged[b] + i % WORDS);
-                else if (i % WORDS == 0) store_rows(leaf_of(left_of.blocks[warp], i / WORDS), identity_rows<T, NR>());
-            }
-            wait_for_copies();
-            __syncwarp();
-            if (!of_blocks.join(s.p, NOTHING_LOST)) mark_wide(of_blocks.root());
-            if (lane == 0) leaf_of(left_of.groups, warp) = of_blocks.root();
-        }
+        if (warp < GROUPS) join_group(s.p, exchanged, left_of);
         __syncthreads();
         if (warp == 0) {
             if (!of_groups.join(s.p, NOTHING_LOST)) mark_wide(of_groups.root());
             if (lane == 0) left_of.careful = is_marked_wide(of_groups.root().last.row);
             known_of<T, NR> known = close_system(s.p, read_rows(of_groups.root()));
-            const joint_of<T, NR> between_blocks = find_joint(s.p, lane < WARP / 2 ? of_my_group.joined_behind(lane) : of_groups.joined_behind(lane - WARP / 2));
+            const interface_of<T, NR> between_blocks = find_interface(s.p, lane < WARP / 2 ? of_my_group.joined_behind(lane) : of_groups.joined_behind(lane - WARP / 2));
             of_groups.template split<3>(between_blocks, known, WARP / 2);
             known = shuffle_from(known, group);
             of_my_group.template split<4>(between_blocks, known, 0);

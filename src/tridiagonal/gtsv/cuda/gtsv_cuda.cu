@@ -1,11 +1,9 @@
-/* trine_gtsv on the GPU: op(A), the way to its solution, refinement. */
+/* trine_gtsv on the GPU: its arguments, packed once; the route to the solution; refinement. */
+#include "tridiagonal/gtsv/cuda/launch.h"
 #include "tridiagonal/gtsv/cuda/single_block.h"
 #include "tridiagonal/gtsv/cuda/thesis/staged.h"
-#include "tridiagonal/gtsv/cuda/launch.h"
 
 namespace {
-
-/* --------------------------------------------------------------- refinement */
 
 /** R := D - op(A) guess; R may be D. */
 template <typename T> __global__ void subtract_product(const system_of<T> A, given_columns<T> D, columns_of<T> R)
@@ -21,46 +19,71 @@ template <typename T> __global__ void add_columns(int64_t n, columns_of<const T>
     }
 }
 
-template <typename T> trine_status solve_of(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call, const int32_t *marks)
+/* ------------------------------------------------------------------ the call */
+
+/** The arguments as launches and kernels take them. */
+template <typename T> trine_status pack(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *given, const int32_t *marks, gtsv_call<T> *call)
+{
+    static const gtsv_route routes[] = {ROUTE_TILES, ROUTE_STAGES, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS}; /* by trine_gtsv_path */
+    const int64_t n = plan->n;
+    *call = {};
+    call->A = op_of<T>(o, n, given->a, given->b, given->c);
+    call->nrhs = o->nrhs;
+    call->D = {{(const T *)given->D, given->ldd}, {}};
+    call->X = {(T *)given->X, given->ldx};
+    call->route = routes[o->path];
+    if constexpr (sizeof(real_of<T>) == sizeof(double)) /* single precision has no digits in which it would matter */
+        if (o->path == TRINE_GTSV_AUTO && is_small(call->A)) call->route = ROUTE_SINGLE_BLOCK;
+    call->p = call->route == ROUTE_SINGLE_BLOCK ? pivoting_of(o->pivot, n, false) : tiled_pivoting(o, n);
+    call->work = (T *)given->work, call->stream = (gpuStream_t)given->stream;
+    call->marks = marks;
+    call->options = o, call->plan = plan;
+    return trine_gpu_limits(&call->limits);
+}
+
+template <typename T> trine_status solve_once(const gtsv_call<T> &call)
+{
+    if (call.route == ROUTE_STAGES) return solve_stages<T>(call);
+    if constexpr (sizeof(real_of<T>) == sizeof(double))
+        if (call.route == ROUTE_SINGLE_BLOCK) return solve_small<T>(call);
+    return solve_tiled<T>(call);
+}
+/** ... with other right-hand sides and unknowns; of these there are no marks. */
+template <typename T> trine_status solve_once(gtsv_call<T> call, given_columns<T> D, columns_of<T> X)
+{
+    call.D = D, call.X = X, call.marks = nullptr;
+    return solve_once(call);
+}
+
+/** Solve, and once more with the residual, which is added; first: memory for the first solution. */
+template <typename T> trine_status refine(const gtsv_call<T> &call, columns_of<T> first)
 {
     trine_status status = TRINE_SUCCESS;
-    const int64_t n = plan->n, blocks = (n + 255) / 256;
-    const bool transposed = o->op != TRINE_N;
-    const gpuStream_t stream = (gpuStream_t)call->stream;
-    const dim3 grid((unsigned)(blocks < 4096 ? blocks : 4096), (unsigned)o->nrhs);
-    const columns_of<T> X = {(T *)call->X, call->ldx}, first = {(T *)call->work + plan->elements, n}; /* solution, with refinement */
-    const given_columns<T> D = {{(const T *)call->D, call->ldd}, {}}, refined = {{D.data, D.ld}, {first.data, first.ld}};
-    system_of<T> A = {n, 0, 0, o->cyclic, o->op == TRINE_H && scalar<T>::is_complex, (const T *)call->a, (const T *)call->b, (const T *)call->c};
-    stream_limits limits = {};
-    if (transposed) /* row i of A^T: c[i-1], b[i], a[i+1] */
-        A.lower = (const T *)call->c, A.lower_shift = -1, A.upper = (const T *)call->a, A.upper_shift = 1;
-    bool is_small_one = false;
-    if constexpr (sizeof(real_of<T>) == sizeof(double)) is_small_one = o->path == TRINE_GTSV_AUTO && is_small(A); /* single precision has no digits in which it would matter */
-    static const tiled_route routes[] = {ROUTE_ANY, ROUTE_ANY, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS}; /* by trine_gtsv_path */
-    const auto tiled = [&](const given_columns<T> &rhs, columns_of<T> unknowns, const int32_t *marked) {
-        return tiled_call<T>{A, o->pivot, o->nrhs, rhs, unknowns, (T *)call->work, limits, routes[o->path], stream, false, nullptr, marked, call->order ? call->order : n};
-    };
-    const auto solve = [&](const given_columns<T> &rhs, columns_of<T> unknowns, const int32_t *marked) {
-        if (o->path == TRINE_GTSV_STAGES) return solve_stages<T>({o, plan, A, rhs, unknowns, (T *)call->work, stream});
-        if constexpr (sizeof(real_of<T>) == sizeof(double))
-            if (is_small_one) return solve_small<T>({A, o->pivot, o->nrhs, rhs, unknowns, stream});
-        return solve_tiled<T>(tiled(rhs, unknowns, marked));
-    };
-    TRY(trine_gpu_limits(&limits));
-    if (!o->refine) {
-        TRY(solve(D, X, marks));
-        goto done;
-    }
-    TRY(solve(D, first, nullptr));
-    if (o->path != TRINE_GTSV_STAGES && (is_small_one || takes_guess<T>(tiled(D, X, nullptr)))) {
-        TRY(solve(refined, X, nullptr)); /* residuals are computed as rows are read */
+    const int64_t blocks = (call.A.n + 255) / 256;
+    const dim3 grid((unsigned)(blocks < 4096 ? blocks : 4096), (unsigned)call.nrhs);
+    given_columns<T> refined = call.D;
+    refined.guess = {first.data, first.ld};
+    TRY(solve_once(call, call.D, first));
+    if (call.route == ROUTE_SINGLE_BLOCK || (call.route != ROUTE_STAGES && takes_guess<T>(call))) {
+        TRY(solve_once(call, refined, call.X)); /* residuals are computed as rows are read */
     } else {
-        subtract_product<T><<<grid, 256, 0, stream>>>(A, refined, X);
+        subtract_product<T><<<grid, 256, 0, call.stream>>>(call.A, refined, call.X);
         TRY(GPU_LAUNCHED("subtract_product"));
-        TRY(solve({{X.data, X.ld}, {}}, X, nullptr));
-        add_columns<T><<<grid, 256, 0, stream>>>(n, refined.guess, X);
+        TRY(solve_once(call, {{call.X.data, call.X.ld}, {}}, call.X));
+        add_columns<T><<<grid, 256, 0, call.stream>>>(call.A.n, refined.guess, call.X);
         TRY(GPU_LAUNCHED("add_columns"));
     }
+done:
+    return status;
+}
+
+template <typename T> trine_status solve_of(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *given, const int32_t *marks)
+{
+    trine_status status = TRINE_SUCCESS;
+    gtsv_call<T> call;
+    TRY(pack<T>(o, plan, given, marks, &call));
+    if (o->refine) TRY(refine(call, {call.work + plan->elements, plan->n}));
+    else TRY(solve_once(call));
 done:
     return status;
 }

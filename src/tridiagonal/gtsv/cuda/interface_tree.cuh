@@ -1,6 +1,6 @@
 /* A binary tree of partitions in shared memory, walked by one warp: joined pairwise, level by level, until two rows are left for all
- * of them; and the way back. For short systems, where the number of instructions is the time: what only the way back needs is
- * found afterwards, lane i seeing to the joint of leaves i and i + 1 alone, whatever its level, instead of all lanes on each level. */
+ * of them; and back substitution. For short systems, where the number of instructions is the time: what only back substitution needs
+ * is found afterwards, lane i seeing to the interface between leaves i and i + 1 alone, whatever its level, instead of all lanes on each level. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_INTERFACE_TREE_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_INTERFACE_TREE_CUH
 
@@ -24,9 +24,9 @@ template <typename T, int NR> __device__ __forceinline__ rows_of<T, NR> read_row
     return {reversed(from.reversed_first.row), from.last.row};
 }
 template <typename T, int NR> __device__ __forceinline__ stored_rows<T, NR> &leaf_of(stored_pair<T, NR> *leaves, int i) { return leaves[i >> 1].half[i & 1]; }
-template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> find_joint(pivoting p, const stored_pair<T, NR> &pair)
+template <typename T, int NR> __device__ __forceinline__ interface_of<T, NR> find_interface(pivoting p, const stored_pair<T, NR> &pair)
 {
-    return find_joint(p, read_rows(pair.half[0]), read_rows(pair.half[1]));
+    return find_interface(p, read_rows(pair.half[0]), read_rows(pair.half[1]));
 }
 
 /** 2^levels leaves, at most 32; PARTIAL: only the first `count` of them are there. (Rows of the identity can stand for the others at the
@@ -84,9 +84,9 @@ template <typename T, int NR, bool PARTIAL> struct shared_tree {
         const int level = __ffs(i + 1) - 1;
         return of_level(level)[i >> (level + 1)];
     }
-    /** From the known unknowns of the root, which every lane knows, to those of leaf number `lane`. Lane shift + i has the joint behind
+    /** From the known unknowns of the root, which every lane knows, to those of leaf number `lane`. Lane shift + i has the interface behind
      *  leaf i; shift is a multiple of the number of leaves. MOST: levels that there may be. */
-    template <int MOST> __device__ __forceinline__ void split(const joint_of<T, NR> &joint, known_of<T, NR> &known, int shift) const
+    template <int MOST> __device__ __forceinline__ void split(const interface_of<T, NR> &interface, known_of<T, NR> &known, int shift) const
     {
         const int lane = threadIdx.x % WARP & ((1 << levels) - 1);
 #pragma unroll
@@ -94,7 +94,7 @@ template <typename T, int NR, bool PARTIAL> struct shared_tree {
             if (level >= levels) continue;
             const int bit = 1 << level, middle = shift + ((lane & ~(2 * bit - 1)) | (bit - 1));
             T left[NR], right[NR];
-            meet_right(joint, known, right), meet_left(joint, known, right, left);
+            meet_right(interface, known, right), meet_left(interface, known, right, left);
 #pragma unroll
             for (int k = 0; k < NR; k++) left[k] = shuffle_from(left[k], middle), right[k] = shuffle_from(right[k], middle);
             if (!PARTIAL || ((lane & ~(2 * bit - 1)) | bit) < count) narrow(known, lane & bit, left, right);

@@ -14,12 +14,6 @@ namespace {
 template <typename T> int64_t aligned_rows(int64_t n) { return (n + 3) / 4 * 4; }
 int64_t quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/** A cyclic system is taken for a shorter one: what one place costs goes round it. */
-template <typename T> tiled_solve<T> what_of(const tiled_call<T> &call)
-{
-    return {call.A, pivoting_of(call.pivot, call.A.cyclic ? call.whole / 16 : call.whole, call.A.wide_rows > 0), call.nrhs, call.D, call.X};
-}
-
 template <typename T, int NR, int M> size_t resident_bytes(int64_t tiles) { return (size_t)tiles * tile<T, NR, M>::BYTES + sizeof(resident_memory<T, NR>); }
 
 /** A launch and up to two of its attributes. */
@@ -81,23 +75,23 @@ template <auto KERNEL, typename T, int NR, int M> int most_short_blocks(const st
     }
     return limits.in_part && most > SHORT_BLOCKS / 2 ? SHORT_BLOCKS / 2 : most;
 }
-template <typename T, int NR, int M> int most_short_blocks(const tiled_call<T> &call)
+template <typename T, int NR, int M> int most_short_blocks(const gtsv_call<T> &call)
 {
     return call.A.cyclic ? most_short_blocks<solve_short<T, NR, M, true>, T, NR, M>(call.limits) : most_short_blocks<solve_short<T, NR, M, false>, T, NR, M>(call.limits);
 }
-template <typename T, int NR, int M> bool is_short(const tiled_call<T> &call)
+template <typename T, int NR, int M> bool is_short(const gtsv_call<T> &call)
 {
     return quotient(call.A.n, WARP * M) <= most_short_warps<T, NR, M>(call.limits) * most_short_blocks<T, NR, M>(call);
 }
 
 /** In `blocks` blocks of `each` tiles: a system with right-hand sides, or where KERNEL is solve_short_systems one with each, their bands `next` elements apart. */
-template <auto KERNEL, typename T, int NR, int M> trine_status launch_short_cluster(const tiled_call<T> &call, int blocks, int each, int64_t next)
+template <auto KERNEL, typename T, int NR, int M> trine_status launch_short_cluster(const gtsv_call<T> &call, int blocks, int each, int64_t next)
 {
     trine_status status = TRINE_SUCCESS;
     const uintptr_t addresses = (uintptr_t)call.A.lower | (uintptr_t)call.A.diag | (uintptr_t)call.A.upper | (uintptr_t)call.D.data | (uintptr_t)call.X.data |
                                 (call.nrhs > 1 ? (uintptr_t)(call.D.ld | call.X.ld | next) * sizeof(T) : 0);
     const bool plain = addresses % 16 == 0 && !call.A.conjugate && !call.A.lower_shift && !call.A.upper_shift && call.nrhs % NR == 0;
-    const short_solve<T> solve = {what_of(call), call.gate, (int)quotient(call.A.n, M), plain, next};
+    const short_solve<T> solve = {call, call.fallback, (int)quotient(call.A.n, M), plain, next};
     launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), each, each * sizeof(warp_memory<T, NR>), call.stream);
     if (blocks > 1) how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
     if (call.follows) how.follow(call.limits);
@@ -106,7 +100,7 @@ done:
     return status;
 }
 /** preferred_tiles: of a block, as long as the cluster may have more blocks. */
-template <typename T, int NR, int M> trine_status launch_short(const tiled_call<T> &call, int preferred_tiles)
+template <typename T, int NR, int M> trine_status launch_short(const gtsv_call<T> &call, int preferred_tiles)
 {
     const int64_t tiles = quotient(call.A.n, WARP * M);
     int blocks = 1, each = 1;
@@ -117,21 +111,21 @@ template <typename T, int NR, int M> trine_status launch_short(const tiled_call<
 }
 
 /** Tiles of a block where they are dealt out evenly to as many blocks as there are multiprocessors. */
-template <typename T, int NR, int M> int64_t tiles_of_block(const tiled_call<T> &call)
+template <typename T, int NR, int M> int64_t tiles_of_block(const gtsv_call<T> &call)
 {
     const int64_t blocks = call.limits.multiprocessors < EXCHANGED ? call.limits.multiprocessors : EXCHANGED;
     return quotient(quotient(call.A.n, tile<T, NR, M>::ROWS), blocks);
 }
-template <typename T, int NR, int M> bool fits_grid(const tiled_call<T> &call)
+template <typename T, int NR, int M> bool fits_grid(const gtsv_call<T> &call)
 {
     const int64_t tiles = tiles_of_block<T, NR, M>(call);
     return call.limits.cooperative && tiles <= RESIDENT_TILES && resident_bytes<T, NR, M>(tiles) <= (size_t)call.limits.shared_bytes;
 }
-template <typename T, int NR, int M> trine_status launch_grid(const tiled_call<T> &call)
+template <typename T, int NR, int M> trine_status launch_grid(const gtsv_call<T> &call)
 {
     trine_status status = TRINE_SUCCESS;
     const int tiles = (int)tiles_of_block<T, NR, M>(call);
-    const resident_solve<T> solve = {what_of(call), call.work, tiles};
+    const resident_solve<T> solve = {call, call.work, tiles};
     launch how(dim3((unsigned)quotient(call.A.n, tiles * tile<T, NR, M>::ROWS)), tiles < GROUPS ? GROUPS : tiles, resident_bytes<T, NR, M>(tiles), call.stream);
     TRY(trine_gpu_allow_shared((const void *)solve_resident<T, NR, M>, resident_bytes<T, NR, M>(tiles)));
     how.add(gpuLaunchAttributeCooperative).val.cooperative = 1;
@@ -144,29 +138,29 @@ done:
 template <typename T, int NR> constexpr int SMALLEST_TILE = NR > 1 || LONG<T, NR> < 8 ? LONG<T, NR> : 8;
 
 /** With as few rows a lane as leave a warp for each group of blocks at most: M, or twice as many. */
-template <typename T, int NR, int M> trine_status solve_on_chip(const tiled_call<T> &call)
+template <typename T, int NR, int M> trine_status solve_on_chip(const gtsv_call<T> &call)
 {
     if constexpr (M < LONG<T, NR>)
         if (tiles_of_block<T, NR, M>(call) > GROUPS) return solve_on_chip<T, NR, 2 * M>(call);
     return launch_grid<T, NR, M>(call);
 }
-template <typename T, int NR> bool prefers_chip(const tiled_call<T> &call)
+template <typename T, int NR> bool prefers_chip(const gtsv_call<T> &call)
 {
-    return call.route == ROUTE_ANY && NR == 1 && !call.A.cyclic && !call.follows && !call.gate && fits_grid<T, NR, LONG<T, NR>>(call);
+    return call.route == ROUTE_TILES && NR == 1 && !call.A.cyclic && !call.follows && !call.fallback && fits_grid<T, NR, LONG<T, NR>>(call);
 }
 
-template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call);
+template <typename T, int NR> trine_status solve_columns(const gtsv_call<T> &call);
 
 /** One pass is tried from this many times the resident tiles on. */
 constexpr int64_t MANY_TILES = 4;
 
-/** Elements that hold the gate, behind the coarse system. */
-constexpr int64_t GATE = 4;
+/** Elements that hold the fallback flag and the ticket behind it, behind the coarse system. */
+constexpr int64_t FALLBACK_FLAG = 4;
 
-/** Elements in which tiles hand their rows around, keep the ends from which they were solved, and these with the verdicts of probes. */
+/** Elements in which tiles hand their rows around, keep the ends from which they were solved, and these with the verdicts of samples. */
 template <int NR> int64_t handed_elements(int64_t tiles, int64_t nrhs) { return tiles * quotient(nrhs, NR) * HANDED<NR>; }
 template <int NR> int64_t used_elements(int64_t tiles, int64_t nrhs) { return tiles * quotient(nrhs, NR) * 4 * NR; }
-template <int NR> int64_t one_pass_elements(int64_t tiles, int64_t nrhs) { return handed_elements<NR>(tiles, nrhs) + used_elements<NR>(tiles, nrhs) + MOST_PROBES; }
+template <int NR> int64_t one_pass_elements(int64_t tiles, int64_t nrhs) { return handed_elements<NR>(tiles, nrhs) + used_elements<NR>(tiles, nrhs) + MOST_SAMPLES; }
 
 /** Tiles of a system, and rows of the system that they leave: of a cyclic one the rows behind the last whole tile are among them, and where these would
  *  be one row more than partitions of 4 or 8 are, the last tile's: a single row borrows its neighbour from the partition before it (lane_partition), which may be half
@@ -189,32 +183,34 @@ template <typename T, int NR, int M> int64_t resident_on(const stream_limits &li
     return std::min(resident_tiles<T, NR, M>(), fitting) * (int64_t)limits.multiprocessors;
 }
 
-/** The two passes share their exact kernels with the one pass, which puts them behind a gate. */
-template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes(const tiled_call<T> &call)
+/** The two passes share their exact kernels with the one pass, where they run only if the fallback flag is raised. */
+template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes(const gtsv_call<T> &call)
 {
     using tile = tile<T, NR, M>;
-    constexpr auto reduce = ONE_PASS ? solve_or_reduce_tiles<T, NR, M> : reduce_tiles<T, NR, M>, substitute = ONE_PASS ? substitute_behind_gate<T, NR, M> : substitute_tiles<T, NR, M>;
+    constexpr auto reduce = ONE_PASS ? solve_or_reduce_tiles<T, NR, M> : reduce_tiles<T, NR, M>, substitute = ONE_PASS ? substitute_uncertified<T, NR, M> : substitute_tiles<T, NR, M>;
     trine_status status = TRINE_SUCCESS;
     const int64_t tiles = tiles_of(call.A.cyclic, call.A.n, tile::ROWS), coarse_n = coarse_rows_of(call.A.cyclic, call.A.n, tile::ROWS), ld = aligned_rows<T>(coarse_n),
                   blocks = tiles + (coarse_n > 2 * tiles), resident = resident_on<T, NR, M>(call.limits);
     const unsigned columns = (unsigned)quotient(call.nrhs, NR);
     const int64_t handed = handed_elements<NR>(tiles, call.nrhs), used = used_elements<NR>(tiles, call.nrhs);
     T *const behind = call.work + (4 + call.nrhs) * ld;
-    const int probes = ONE_PASS ? (int)std::min(tiles / 128, (int64_t)MOST_PROBES) : 0;
-    launch first(dim3((unsigned)(probes + blocks), columns), 1, tile::BYTES, call.stream);
-    const int most_warps = ONE_PASS ? GATED_WARPS<T, NR, M> : 1, fitting = (int)(call.limits.shared_bytes / tile::BYTES), warps = most_warps < fitting ? most_warps : fitting; /* of the second kernel */
-    const int64_t gated = quotient(tiles * columns, warps), most_gated = call.limits.multiprocessors;
-    launch second(ONE_PASS ? dim3((unsigned)(gated < most_gated ? gated : most_gated)) : dim3((unsigned)blocks, columns), warps, warps * tile::BYTES, call.stream);
-    two_pass<T> solve = {what_of(call), call.work, call.work + ld, call.work + 2 * ld, call.work + 3 * ld, {call.work + 4 * ld, ld}, tiles,
-                         ONE_PASS ? (int32_t *)behind : call.gate, behind + GATE, behind + GATE + handed, (int32_t *)(behind + GATE + handed + used),
-                         call.A.cyclic ? nullptr : call.marks, probes, coarse_n, resident, (int)(resident - resident / 16)};
-    tiled_call<T> coarse = call;
+    const int samples = ONE_PASS ? (int)std::min(tiles / 128, (int64_t)MOST_SAMPLES) : 0;
+    launch first(dim3((unsigned)(samples + blocks), columns), 1, tile::BYTES, call.stream);
+    const int most_warps = ONE_PASS ? FALLBACK_WARPS<T, NR, M> : 1, fitting = (int)(call.limits.shared_bytes / tile::BYTES), warps = most_warps < fitting ? most_warps : fitting; /* of the second kernel */
+    const int64_t wanted = quotient(tiles * columns, warps), most_blocks = call.limits.multiprocessors;
+    launch second(ONE_PASS ? dim3((unsigned)(wanted < most_blocks ? wanted : most_blocks)) : dim3((unsigned)blocks, columns), warps, warps * tile::BYTES, call.stream);
+    two_pass<T> solve = {call, call.work, call.work + ld, call.work + 2 * ld, call.work + 3 * ld, {call.work + 4 * ld, ld}, tiles,
+                         ONE_PASS ? (int32_t *)behind : call.fallback, behind + FALLBACK_FLAG, behind + FALLBACK_FLAG + handed, (int32_t *)(behind + FALLBACK_FLAG + handed + used),
+                         call.A.cyclic ? nullptr : call.marks, samples, coarse_n, resident, (int)(resident - resident / 16)};
+    gtsv_call<T> coarse = call;
     coarse.A = {coarse_n, 0, 0, call.A.cyclic, false, solve.lower, solve.diag, solve.upper, solve.extra, 2 * tiles + std::max<int64_t>(call.A.wide_rows - tiles * tile::ROWS, 0)};
-    coarse.D = {{solve.coarse.data, ld}, {}}, coarse.X = solve.coarse, coarse.work = behind + GATE + (ONE_PASS ? one_pass_elements<NR>(tiles, call.nrhs) : 0), coarse.route = ROUTE_ANY, coarse.follows = true, coarse.gate = solve.gate, coarse.marks = nullptr;
+    coarse.p.normalized = coarse.A.wide_rows > 0;
+    coarse.D = {{solve.coarse.data, ld}, {}}, coarse.X = solve.coarse, coarse.work = behind + FALLBACK_FLAG + (ONE_PASS ? one_pass_elements<NR>(tiles, call.nrhs) : 0), coarse.route = ROUTE_TILES;
+    coarse.follows = true, coarse.fallback = solve.fallback, coarse.marks = nullptr;
     TRY(trine_gpu_prefer_shared((const void *)reduce, tile::BYTES));
     if constexpr (ONE_PASS) {
-        const int64_t pieces = (GATE + one_pass_elements<NR>(tiles, call.nrhs)) * (int64_t)sizeof(T) / 16, blocks = quotient(pieces, 256), most = 2 * call.limits.multiprocessors; /* which leave room for the next kernel */
-        clear_rows<T, NR, M><<<(unsigned)(blocks < most ? blocks : most), 256, 0, call.stream>>>(solve, pieces, (int4 *)behind);
+        const int64_t vectors = (FALLBACK_FLAG + one_pass_elements<NR>(tiles, call.nrhs)) * (int64_t)sizeof(T) / 16, blocks = quotient(vectors, 256), most = 2 * call.limits.multiprocessors; /* which leave room for the next kernel */
+        clear_rows<T, NR, M><<<(unsigned)(blocks < most ? blocks : most), 256, 0, call.stream>>>(solve, vectors, (int4 *)behind);
         TRY(GPU_LAUNCHED("clear_rows"));
     }
     if (ONE_PASS || call.follows) first.follow(call.limits);
@@ -227,21 +223,21 @@ done:
     return status;
 }
 
-/** Is it worth while to try one pass? Where it is in vain, the tiles that are on the multiprocessors at once have been tried, which should be
+/** Is it worth while to try one pass? Where the speculation fails, the tiles that are on the multiprocessors at once have been tried, which should be
  *  few of them. In single with two or three right-hand sides, where arithmetic for four is the bound, it loses more than it gains. */
-template <typename T, int NR> bool prefers_one_pass(const tiled_call<T> &call)
+template <typename T, int NR> bool prefers_one_pass(const gtsv_call<T> &call)
 {
     constexpr int M = LONG<T, NR>;
     const int64_t resident = resident_on<T, NR, M>(call.limits);
     const bool worth_trying = call.nrhs >= NR || sizeof(T) > sizeof(float);
-    return call.route == ROUTE_ANY && !call.gate && worth_trying && quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES * resident;
+    return call.route == ROUTE_TILES && !call.fallback && worth_trying && quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES * resident;
 }
 
-template <typename T, int NR> bool takes_short(const tiled_call<T> &call)
+template <typename T, int NR> bool takes_short(const gtsv_call<T> &call)
 {
     return call.route != ROUTE_TWO_PASS && call.route != ROUTE_ONE_PASS && is_short<T, NR, SHORT<T, NR>>(call);
 }
-template <typename T, int NR> trine_status solve_columns(const tiled_call<T> &call)
+template <typename T, int NR> trine_status solve_columns(const gtsv_call<T> &call)
 {
     if (takes_short<T, NR>(call)) return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
     if (call.route == ROUTE_ON_CHIP) {
@@ -262,7 +258,7 @@ template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs, bool cycli
     int64_t elements = 2 * EXCHANGE_ELEMENTS<T, MANY> + (nrhs == 1 ? one_pass_elements<1>(quotient(n, WARP * LONG<T, 1>), 1) : one_pass_elements<MANY>(quotient(n, WARP * LONG<T, MANY>), nrhs));
     do {
         n = coarse_rows_of(cyclic, n, rows);
-        elements += aligned_rows<T>(n) * (4 + nrhs) + GATE;
+        elements += aligned_rows<T>(n) * (4 + nrhs) + FALLBACK_FLAG;
     } while (n > rows);
     return elements;
 }
@@ -274,7 +270,7 @@ template <typename T> gtsv_tile tiled_tile(int64_t nrhs)
 }
 
 /** More blocks than a part of the device can hold at once would wait for each other, in a graph without end. */
-template <typename T> tiled_call<T> on_its_part(tiled_call<T> call)
+template <typename T> gtsv_call<T> on_its_part(gtsv_call<T> call)
 {
     const int all = call.limits.multiprocessors;
     call.limits.multiprocessors = multiprocessors_of(call.stream, all);
@@ -282,19 +278,18 @@ template <typename T> tiled_call<T> on_its_part(tiled_call<T> call)
     return call;
 }
 
-template <typename T, int NR> bool takes_guess_in(const tiled_call<T> &call)
+template <typename T, int NR> bool takes_guess_in(const gtsv_call<T> &call)
 {
     return takes_short<T, NR>(call) || call.route == ROUTE_ON_CHIP || prefers_chip<T, NR>(call);
 }
-template <typename T> bool takes_guess(const tiled_call<T> &call)
+template <typename T> bool takes_guess(const gtsv_call<T> &call)
 {
-    const tiled_call<T> it = on_its_part(call);
+    const gtsv_call<T> it = on_its_part(call);
     return call.nrhs == 1 ? takes_guess_in<T, 1>(it) : takes_guess_in<T, tuned<T>::COLUMNS>(it);
 }
 
-template <typename T> trine_status solve_tiled(const tiled_call<T> &call)
+template <typename T> trine_status solve_tiled(const gtsv_call<T> &call)
 {
-    tiled_call<T> it = on_its_part(call);
-    it.whole = call.A.n;
+    const gtsv_call<T> it = on_its_part(call);
     return call.nrhs == 1 ? solve_columns<T, 1>(it) : solve_columns<T, tuned<T>::COLUMNS>(it);
 }

@@ -1,5 +1,10 @@
 /* Rows of tridiagonal systems on the GPU: what is left of two rows without an unknown, and the unknown from one of them.
  *
+ * Who computes so: the paths by tiles (cluster.cuh, cooperative.cuh, two_pass.cuh, certified_pass.cuh) and in a single block
+ * (single_block.cu), one of which a solve on a GPU takes by default. The CPU, the GPU by stages and the small systems of batches have
+ * the arithmetic of common/partition.h, which follows the thesis. The reason for two is dependency latency: there, a row waits for a
+ * division and a pivot decision of the row before it; here it waits for neither.
+ *
  * Two rows that share an unknown leave, without it, one row; which of the two is called the pivot row changes that row by a
  * factor only. So it is formed without a division, as times_row * row + times_carried * carried with multipliers that are the
  * two coefficients scaled by one power of two (exact) into [1/2, 1): it grows as little as with partial pivoting, and the
@@ -248,7 +253,7 @@ template <typename T, int NR> __device__ __forceinline__ chosen_row<T, NR> elimi
     for (int k = 0; k < NR; k++) c.rhs[k] = c.exchanged ? row.rhs[k] : before.rhs[k];
     return c;
 }
-/** The equation for the way back, in place of row j: lower, diag, upper are the coefficients of x[j], x[j+1], x[0]. */
+/** The equation for back substitution, in place of row j: lower, diag, upper are the coefficients of x[j], x[j+1], x[0]. */
 template <typename T, int NR> __device__ __forceinline__ row_of<T, NR> pivot_row(const chosen_row<T, NR> &c)
 {
     const T inverse = fast_reciprocal(c.pivot), other = c.other * inverse;
@@ -335,10 +340,10 @@ template <typename T, int NR> struct second_unknown {
     }
 };
 
-/** The two unknowns where partitions A and B meet, from those at the ends of their union: `right` is B's first one, with
+/** The interface of partitions A and B: its two unknowns from those at the ends of their union: `right` is B's first one, with
  *  next = x[last], other = x[after] or x[first], and `before`, the coefficient of x[before]; `left` is A's last one, with next = right's and
  *  other = x[first] or x[last], or, from A's first row, next = x[first], other = x[before]. */
-template <typename T, int NR> struct joint_of {
+template <typename T, int NR> struct interface_of {
     solved_of<T, NR> left, right;
     T before;
     int left_other, right_other;
@@ -347,9 +352,9 @@ template <typename T, int NR> struct joint_of {
 enum { FIRST, LAST, BEFORE, AFTER };
 
 /** The unknowns where A and the partition B that follows it meet, each from the best of the rows that hold it. */
-template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> find_joint(pivoting p, const rows_of<T, NR> &A, const rows_of<T, NR> &B)
+template <typename T, int NR> __device__ __forceinline__ interface_of<T, NR> find_interface(pivoting p, const rows_of<T, NR> &A, const rows_of<T, NR> &B)
 {
-    joint_of<T, NR> j;
+    interface_of<T, NR> j;
     T times_row, times_carried, rhs[NR];
     row_of<T, NR> down = A.last;
     const int scale_a = scale_of(p, A.last), scale_b = scale_of(p, B.first);
@@ -399,13 +404,13 @@ template <typename T, int NR> __device__ __forceinline__ joint_of<T, NR> find_jo
 }
 
 /** The unknowns where A and B meet; the left one follows from the right one. */
-template <typename T, int NR> __device__ __forceinline__ void meet_right(const joint_of<T, NR> &j, const known_of<T, NR> &known, T (&right)[NR])
+template <typename T, int NR> __device__ __forceinline__ void meet_right(const interface_of<T, NR> &j, const known_of<T, NR> &known, T (&right)[NR])
 {
 #pragma unroll
     for (int k = 0; k < NR; k++)
         right[k] = j.right.rhs[k] - j.before * known.before[k] - j.right.other * (j.right_other == AFTER ? known.after[k] : known.first[k]) - j.right.next * known.last[k];
 }
-template <typename T, int NR> __device__ __forceinline__ void meet_left(const joint_of<T, NR> &j, const known_of<T, NR> &known, const T (&right)[NR], T (&left)[NR])
+template <typename T, int NR> __device__ __forceinline__ void meet_left(const interface_of<T, NR> &j, const known_of<T, NR> &known, const T (&right)[NR], T (&left)[NR])
 {
 #pragma unroll
     for (int k = 0; k < NR; k++)

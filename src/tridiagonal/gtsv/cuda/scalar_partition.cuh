@@ -47,9 +47,9 @@ template <> struct precision_of<double> { static constexpr double SMALLEST_NORMA
 #define ROUNDING precision_of<R>::ROUNDING_UNIT
 
 template <typename T> struct wide_pair { WIDE_PAIR_MEMBERS };
-template <typename T> struct wide_joint { WIDE_JOINT_MEMBERS };
+template <typename T> struct wide_elimination { WIDE_ELIMINATION_MEMBERS };
 #define WIDE_PAIR wide_pair<T>
-#define WIDE_JOINT wide_joint<T>
+#define WIDE_ELIMINATION wide_elimination<T>
 
 #define T float
 #include "tridiagonal/common/partition.h"
@@ -69,7 +69,7 @@ template <typename T> struct wide_joint { WIDE_JOINT_MEMBERS };
 #undef T
 
 #undef WIDE_PAIR
-#undef WIDE_JOINT
+#undef WIDE_ELIMINATION
 #undef RPTS_INLINE
 #undef RPTS_UNROLL
 #undef FN

@@ -147,15 +147,15 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
 /** A cyclic system of odd order has a row that cannot be paired. */
 template <typename T> bool is_small(const system_of<T> &A) { return A.n <= 2 * PAIRS<T> && !(A.cyclic && A.n % 2 == 1); }
 
-template <typename T> trine_status solve_small(const small_call<T> &call)
+template <typename T> trine_status solve_small(const gtsv_call<T> &call)
 {
     int threads = WARP;
     while (2 * threads < call.A.n) threads *= 2;
-    solve_in_a_block<T><<<(unsigned)call.nrhs, (unsigned)threads, 0, call.stream>>>(call.A, pivoting_of(call.pivot, call.A.n, false), call.D, call.X);
+    solve_in_a_block<T><<<(unsigned)call.nrhs, (unsigned)threads, 0, call.stream>>>(call.A, call.p, call.D, call.X);
     return GPU_LAUNCHED("solve_in_a_block");
 }
 
 template bool is_small<double>(const system_of<double> &);
 template bool is_small<complex_of<double>>(const system_of<complex_of<double>> &);
-template trine_status solve_small<double>(const small_call<double> &);
-template trine_status solve_small<complex_of<double>>(const small_call<complex_of<double>> &);
+template trine_status solve_small<double>(const gtsv_call<double> &);
+template trine_status solve_small<complex_of<double>>(const gtsv_call<complex_of<double>> &);

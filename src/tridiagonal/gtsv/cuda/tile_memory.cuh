@@ -1,58 +1,45 @@
 /* The memory of a tile: rows of 32 neighbouring partitions of M rows each in shared memory, a lane a partition, and their way from and to global memory.
- * Rows are moved in pieces of 16 bytes. The pieces of a partition stand in an order of their own (twist), so that eight lanes
- * reading the same piece of their partitions touch all 32 banks once, without padding. */
+ * Rows are moved in 16-byte vectors. Those of a partition are stored in an order of their own, an XOR swizzle of their number by the lane, so that
+ * eight lanes reading the same vector of their partitions touch all 32 banks once, without padding. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_TILE_MEMORY_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_TILE_MEMORY_CUH
 
-#include "tridiagonal/gtsv/cuda/row_elimination.cuh"
-#include "tridiagonal/common/system.cuh"
-
-/** A X = D as all kernels get it. */
-template <typename T> struct tiled_solve {
-    system_of<T> A;
-    pivoting p;
-    int64_t nrhs;
-    given_columns<T> D;
-    columns_of<T> X;
-
-    /** How many right-hand sides there are from `first` on, `most` at most. */
-    __device__ __forceinline__ int columns_from(int64_t first, int most) const { return nrhs - first < most ? (int)(nrhs - first) : most; }
-};
+#include "tridiagonal/gtsv/cuda/call.cuh"
 
 template <typename T, int NR, int M> struct tile {
-    static constexpr int PIECE = 16 / sizeof(T), PIECES = M / PIECE, ROWS = WARP * M;
+    static constexpr int PER_VECTOR = 16 / sizeof(T), VECTORS = M / PER_VECTOR, ROWS = WARP * M;
     static constexpr size_t BYTES = (3 + NR) * ROWS * sizeof(T);
-    static_assert(PIECES >= 2 && WARP % PIECES == 0, "the twist makes eight lanes touch all banks");
-    static constexpr int FIRST = PIECE == 1 ? 2 : 1; /* pieces that hold rows 0 and 1 */
-    struct alignas(16) piece { T v[PIECE]; };
+    static_assert(VECTORS >= 2 && WARP % VECTORS == 0, "the swizzle makes eight lanes touch all banks");
+    static constexpr int FIRST = PER_VECTOR == 1 ? 2 : 1; /* vectors that hold rows 0 and 1 */
+    struct alignas(16) vector16 { T v[PER_VECTOR]; };
 
     T *data; /* lower, diag, upper, right-hand sides: ROWS elements each */
 
     __device__ T *array(int k) const { return data + k * ROWS; }
-    /** Piece k of a partition stands where piece k ^ twist would. */
-    static constexpr unsigned TWISTS = PIECES < 8 ? PIECES : 8, PERIOD = PIECES < 16 ? 2 : PIECES / 4;
-    static __device__ unsigned twist(unsigned partition) { return partition * TWISTS / 8 % TWISTS; }
-    static __device__ unsigned slot(unsigned r) { return (r / PIECE ^ twist(r / M)) * PIECE + r % PIECE; }
-    /** Of the first row of piece i * WARP + lane, counted through the tile: twists repeat after PERIOD times WARP pieces. */
+    /** Vector k of a partition stands where vector k ^ swizzle would. */
+    static constexpr unsigned SWIZZLES = VECTORS < 8 ? VECTORS : 8, PERIOD = VECTORS < 16 ? 2 : VECTORS / 4;
+    static __device__ unsigned swizzle(unsigned partition) { return partition * SWIZZLES / 8 % SWIZZLES; }
+    static __device__ unsigned slot(unsigned r) { return (r / PER_VECTOR ^ swizzle(r / M)) * PER_VECTOR + r % PER_VECTOR; }
+    /** Of the first row of vector i * WARP + lane, counted through the tile: swizzles repeat after PERIOD times WARP vectors. */
     static __device__ unsigned coalesced_slot(unsigned i)
     {
-        return slot((i % PERIOD * WARP + threadIdx.x % WARP) * PIECE) + i / PERIOD * PERIOD * WARP * PIECE;
+        return slot((i % PERIOD * WARP + threadIdx.x % WARP) * PER_VECTOR) + i / PERIOD * PERIOD * WARP * PER_VECTOR;
     }
-    /** Where piece k, or row j, of the lane's partition stands. */
-    static __device__ unsigned piece_slot(unsigned k)
+    /** Where vector k, or row j, of the lane's partition stands. */
+    static __device__ unsigned vector_slot(unsigned k)
     {
         const unsigned lane = threadIdx.x % WARP;
-        return (lane * M + twist(lane) * PIECE) ^ k * PIECE;
+        return (lane * M + swizzle(lane) * PER_VECTOR) ^ k * PER_VECTOR;
     }
-    static __device__ unsigned row_slot(unsigned j) { return piece_slot(j / PIECE) + j % PIECE; }
+    static __device__ unsigned row_slot(unsigned j) { return vector_slot(j / PER_VECTOR) + j % PER_VECTOR; }
 };
 
 template <typename T, int NR, int M> __device__ __forceinline__ void load_aligned_band(const tile<T, NR, M> &t, int k, const T *global)
 {
     using tile = tile<T, NR, M>;
-    const T *from = global + threadIdx.x % WARP * tile::PIECE;
+    const T *from = global + threadIdx.x % WARP * tile::PER_VECTOR;
 #pragma unroll
-    for (int i = 0; i < tile::PIECES; i++) copy_async<16>(t.array(k) + tile::coalesced_slot(i), from + i * WARP * tile::PIECE);
+    for (int i = 0; i < tile::VECTORS; i++) copy_async<16>(t.array(k) + tile::coalesced_slot(i), from + i * WARP * tile::PER_VECTOR);
 }
 template <typename T, int NR, int M> __device__ inline void load_band(const tile<T, NR, M> &t, int k, const T *global)
 {
@@ -156,16 +143,16 @@ __device__ __noinline__ void wait_for_residual(const tile<T, NR, M> t, const sys
 template <typename T, int NR, int M> __device__ inline void store_tile(const tile<T, NR, M> &t, int64_t n, columns_of<T> X, int64_t row, int64_t first, int count)
 {
     using tile = tile<T, NR, M>;
-    using piece = typename tile::piece;
+    using vector16 = typename tile::vector16;
     const int lane = threadIdx.x % WARP;
     __syncwarp();
     for (int k = 0; k < count; k++) {
         const T *x = t.array(3 + k);
         T *global = X.data + (first + k) * X.ld + row;
         if (row + tile::ROWS <= n && is_aligned(global)) {
-            piece *to = (piece *)global + lane;
+            vector16 *to = (vector16 *)global + lane;
 #pragma unroll
-            for (int i = 0; i < tile::PIECES; i++) to[i * WARP] = *(const piece *)(x + tile::coalesced_slot(i));
+            for (int i = 0; i < tile::VECTORS; i++) to[i * WARP] = *(const vector16 *)(x + tile::coalesced_slot(i));
         } else {
             for (int r = lane; r < tile::ROWS && row + r < n; r += WARP) global[r] = x[tile::slot(r)];
         }

@@ -5,20 +5,20 @@
 #include "tridiagonal/gtsv/cuda/warp_join.cuh"
 #include "tridiagonal/gtsv/cuda/tile_memory.cuh"
 
-/** One piece of each array. */
-template <typename T, int NR, int M> struct pieces_of {
-    typename tile<T, NR, M>::piece v[3 + NR];
+/** A 16-byte vector of each array. */
+template <typename T, int NR, int M> struct vectors_of {
+    typename tile<T, NR, M>::vector16 v[3 + NR];
     __device__ __forceinline__ void read(const T *data, int k)
     {
         using tile = tile<T, NR, M>;
 #pragma unroll
-        for (int i = 0; i < 3 + NR; i++) v[i] = *(const typename tile::piece *)(data + i * tile::ROWS + tile::piece_slot(k));
+        for (int i = 0; i < 3 + NR; i++) v[i] = *(const typename tile::vector16 *)(data + i * tile::ROWS + tile::vector_slot(k));
     }
     __device__ __forceinline__ void write(T *data, int k) const
     {
         using tile = tile<T, NR, M>;
 #pragma unroll
-        for (int i = 0; i < 3 + NR; i++) *(typename tile::piece *)(data + i * tile::ROWS + tile::piece_slot(k)) = v[i];
+        for (int i = 0; i < 3 + NR; i++) *(typename tile::vector16 *)(data + i * tile::ROWS + tile::vector_slot(k)) = v[i];
     }
     __device__ __forceinline__ void set(int i, const row_of<T, NR> &r)
     {
@@ -56,14 +56,14 @@ template <typename T, int NR, int M> __device__ __forceinline__ int row_size(con
 template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_partition(pivoting p, const T *data, int m, int *lost)
 {
     using tile = tile<T, NR, M>;
-    constexpr int C = tile::PIECE;
+    constexpr int C = tile::PER_VECTOR;
     row_of<T, NR> down = identity_row<T, NR>(), up = down;
     T times_last = one_of<T>(), times_first = one_of<T>(), times_carried;
     if (m == M) {
-        const auto take_piece = [&](int k) {
-            pieces_of<T, NR, M> top, bottom;
+        const auto take_vector = [&](int k) {
+            vectors_of<T, NR, M> top, bottom;
             top.read(data, k);
-            bottom.read(data, tile::PIECES - 1 - k);
+            bottom.read(data, tile::VECTORS - 1 - k);
 #pragma unroll
             for (int i = 0; i < C; i++) {
                 const row_of<T, NR> next_down = top.row(i), next_up = reversed(bottom.row(C - 1 - i));
@@ -72,9 +72,9 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
             }
         };
 #pragma unroll
-        for (int k = 0; k < tile::FIRST; k++) take_piece(k);
+        for (int k = 0; k < tile::FIRST; k++) take_vector(k);
 #pragma unroll 1
-        for (int k = tile::FIRST; k < tile::PIECES; k++) take_piece(k);
+        for (int k = tile::FIRST; k < tile::VECTORS; k++) take_vector(k);
     } else if (m > 0) {
         down = read_row<T, NR, M>(data, 1), up = reversed(read_row<T, NR, M>(data, m - 2));
 #pragma unroll 1
@@ -87,7 +87,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
     return {reversed(up), down};
 }
 
-/* The way back needs the pivot rows of the downward elimination. They replace the rows just read: that of unknown j - 1 takes
+/* Back substitution needs the pivot rows of the downward elimination. They replace the rows just read: that of unknown j - 1 takes
  * the place of row j, with the coefficients of x[j], x[j+1] and x[0] and its right-hand sides where the row had its own. Rows 0
  * and 1 stay as they are. */
 
@@ -96,7 +96,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
 template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_partition(pivoting p, T *data, int m, bool *from_row0, int *lost)
 {
     using tile = tile<T, NR, M>;
-    constexpr int C = tile::PIECE;
+    constexpr int C = tile::PER_VECTOR;
     row_of<T, NR> down = identity_row<T, NR>(), up = down;
     T times_last = one_of<T>(), times_first = one_of<T>(), times_carried;
     int size_first = 0, size_last = 0;
@@ -109,8 +109,8 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
     weight_of<T> weight = {};
     if (m == M) {
         const auto go_up = [&](int k) { /* counted from the end */
-            pieces_of<T, NR, M> rows;
-            rows.read(data, tile::PIECES - 1 - k);
+            vectors_of<T, NR, M> rows;
+            rows.read(data, tile::VECTORS - 1 - k);
 #pragma unroll
             for (int i = 0; i < C; i++) {
                 const row_of<T, NR> next = reversed(rows.row(C - 1 - i));
@@ -120,7 +120,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
         };
         const auto go_down = [&](int k) {
             const int skipped = k < tile::FIRST ? 2 - k * C : 0; /* rows 0 and 1 */
-            pieces_of<T, NR, M> rows;
+            vectors_of<T, NR, M> rows;
             chosen_row<T, NR> chosen[C];
             bool any_vanishes = false;
             rows.read(data, k);
@@ -148,11 +148,11 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
 #pragma unroll
         for (int k = 0; k < tile::FIRST; k++) go_up(k);
 #pragma unroll 1
-        for (int k = tile::FIRST; k < tile::PIECES; k++) go_up(k);
+        for (int k = tile::FIRST; k < tile::VECTORS; k++) go_up(k);
 #pragma unroll
         for (int k = 0; k < tile::FIRST; k++) go_down(k);
 #pragma unroll 1
-        for (int k = tile::FIRST; k < tile::PIECES; k++) go_down(k);
+        for (int k = tile::FIRST; k < tile::VECTORS; k++) go_down(k);
     } else if (m > 0) {
         up = reversed(read_row<T, NR, M>(data, m - 2));
 #pragma unroll 1
@@ -177,8 +177,8 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
 template <typename T, int NR, int M> __device__ __forceinline__ second_unknown<T, NR> substitute_partition(pivoting p, T *data, int m, const known_of<T, NR> &known, const row_of<T, NR> &row0, bool from_row0)
 {
     using tile = tile<T, NR, M>;
-    constexpr int C = tile::PIECE;
-    using piece = typename tile::piece;
+    constexpr int C = tile::PER_VECTOR;
+    using vector16 = typename tile::vector16;
     T next[NR], next2[NR]; /* x[j], x[j+1] */
     T *rhs = data + 3 * tile::ROWS;
     second_unknown<T, NR> second;
@@ -187,9 +187,9 @@ template <typename T, int NR, int M> __device__ __forceinline__ second_unknown<T
 #pragma unroll
     for (int k = 0; k < NR; k++) next[k] = known.last[k], next2[k] = known.after[k];
     if (m == M) {
-        const auto substitute_piece = [&](int k) {
-            pieces_of<T, NR, M> pivots;
-            piece x[NR];
+        const auto substitute_vector = [&](int k) {
+            vectors_of<T, NR, M> pivots;
+            vector16 x[NR];
             pivots.read(data, k);
 #pragma unroll
             for (int i = C - 1; i >= 0; i--) {
@@ -204,12 +204,12 @@ template <typename T, int NR, int M> __device__ __forceinline__ second_unknown<T
                 }
             }
 #pragma unroll
-            for (int r = 0; r < NR; r++) *(piece *)(rhs + r * tile::ROWS + tile::piece_slot(k)) = x[r];
+            for (int r = 0; r < NR; r++) *(vector16 *)(rhs + r * tile::ROWS + tile::vector_slot(k)) = x[r];
         };
 #pragma unroll 1
-        for (int k = tile::PIECES - 1; k >= tile::FIRST; k--) substitute_piece(k);
+        for (int k = tile::VECTORS - 1; k >= tile::FIRST; k--) substitute_vector(k);
 #pragma unroll
-        for (int k = tile::FIRST - 1; k >= 0; k--) substitute_piece(k);
+        for (int k = tile::FIRST - 1; k >= 0; k--) substitute_vector(k);
     } else {
 #pragma unroll 1
         for (int j = m - 1; j >= 2; j--) {

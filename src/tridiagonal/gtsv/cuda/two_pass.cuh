@@ -7,19 +7,19 @@
 
 #include "tridiagonal/gtsv/cuda/warp_tile.cuh"
 
-template <typename T> struct two_pass : tiled_solve<T> {
+template <typename T> struct two_pass : gtsv_solve<T> {
     T *lower, *diag, *upper; /* the coarse system: rows 2t and 2t + 1 come from tile t */
     T *extra;                /* their fourth coefficients */
     columns_of<T> coarse;    /* its right-hand sides, then its solution */
     int64_t tiles;
-    int32_t *gate;           /* is_shut; of the one pass, the tiles that are dealt out behind it are counted 8 bytes on, from -1 */
+    int32_t *fallback;       /* flag: is_not_needed; of the one pass, the tiles that are dealt out behind it are counted 8 bytes on, from -1 */
     T *handed;               /* of the one pass: the rows of tiles for their neighbours */
     T *used;                 /* of the one pass: for every tile that it has solved, the ends from which it did so (known_of) */
-    int32_t *verdicts;       /* of the one pass: of probes, 0 where a tile decays, else 1 */
+    int32_t *verdicts;       /* of the one pass: of samples, 0 where a tile decays, else 1 */
     const int32_t *marks;    /* NULL, or zero for the tiles of D, which is X, that are zero */
-    int probes;              /* of the one pass: so many tiles are looked at beforehand */
+    int samples;             /* of the one pass: so many tiles are looked at beforehand */
     int64_t coarse_n;        /* 2 tiles, and in a cyclic system the rows behind them */
-    int64_t eager;           /* of the one pass: so many tiles are tried whatever probes say */
+    int64_t eager;           /* of the one pass: so many tiles are tried whatever the samples say */
     int ahead;               /* of the one pass: the tile that is to be fetched next is so many tiles behind one that is eliminated */
 };
 
@@ -94,7 +94,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
     const int count = s.columns_from(first, NR);
     wait_for_predecessor();
     let_follower_start(); /* not before: the follower's follower may read what the predecessor wrote */
-    if (is_shut(s.gate)) return;
+    if (is_not_needed(s.fallback)) return;
     if (s.A.cyclic && blockIdx.x == s.tiles) return keep_rest<T, NR, M>(s, first, count);
     if (blockIdx.y > 0 && is_zero(s, blockIdx.x)) { /* the first right-hand sides bring the coefficients */
         if (threadIdx.x < 2)
@@ -142,7 +142,7 @@ template <typename T, int NR> __device__ __forceinline__ bool are_zero(const kno
 
 /** substitute_one for a tile that eliminate_tile has lost, or has found to be wide. */
 template <typename T, int NR, int M, typename Adjust>
-__device__ __noinline__ void substitute_lost(const two_pass<T> &s, const tile<T, NR, M> t, int64_t number, int64_t first, bool correct, bool wide, way_back<T, NR> back, Adjust adjust)
+__device__ __noinline__ void substitute_lost(const two_pass<T> &s, const tile<T, NR, M> t, int64_t number, int64_t first, bool correct, bool wide, substitution_of<T, NR> back, Adjust adjust)
 {
     const int64_t row = number * tile<T, NR, M>::ROWS;
     const int count = s.columns_from(first, NR);
@@ -164,7 +164,7 @@ __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<
     const int64_t row = number * tile<T, NR, M>::ROWS;
     const int count = s.columns_from(first, NR);
     bool lost;
-    way_back<T, NR> back;
+    substitution_of<T, NR> back;
     if (is_zero(s, number)) { /* nothing comes from D; from outside neither, if the solution has faded away */
         wait_for_predecessor();
         if (are_zero(known_ends<T, NR>(s, number, first, count))) return; /* X is D */
@@ -175,7 +175,7 @@ __device__ __forceinline__ void substitute_one(const two_pass<T> &s, const tile<
     eliminate_tile(s.p, t, s.A.n, row, back, &lost);
     const bool wide = is_tile_wide<T, NR, M>(s, number);
     if (__builtin_expect(lost || wide, 0)) return substitute_lost<T, NR, M>(s, t, number, first, correct, wide, back, adjust);
-    find_joints(s.p, t, back);
+    find_interfaces(s.p, t, back);
     wait_for_predecessor(); /* so far nothing depended on the coarse system's solution */
     known_of<T, NR> known = known_ends<T, NR>(s, number, first, count);
     adjust(known);
@@ -189,7 +189,7 @@ template <typename T, int NR, int M> __global__ void __launch_bounds__(WARP, (re
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     const int64_t number = gridDim.x - 1 - (int64_t)blockIdx.x;
-    if (is_shut(s.gate)) return;
+    if (is_not_needed(s.fallback)) return;
     const int64_t first = blockIdx.y * (int64_t)NR;
     if (s.A.cyclic && number == s.tiles) {
         wait_for_predecessor();

@@ -4,8 +4,8 @@
  *   reduce_tile      every lane eliminates the inner rows of its partition, downwards and upwards at once; then pairs of
  *                    partitions are joined, five times, until two rows are left for the whole tile
  *   eliminate_tile   the same, and the pivot rows of the downward elimination replace the rows; unions of partitions are kept
- *   find_joints      the unknowns between partitions from those at the ends of unions, which only the way back needs
- *   substitute_tile  the way back, from the unknowns at the ends of the tile to every row
+ *   find_interfaces  the unknowns between partitions from those at the ends of unions, which only back substitution needs
+ *   substitute_tile  back substitution, from the unknowns at the ends of the tile to every row
  *   store_tile       the solution, coalesced (add_tile: added to something) */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_WARP_TILE_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_WARP_TILE_CUH
@@ -24,12 +24,12 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
     return left;
 }
 
-/** What the way back from a tile's two rows needs besides the pivot rows in the tile. */
-template <typename T, int NR> struct way_back {
-    rows_of<T, NR> mine;   /* of the lane's partition */
-    row_of<T, NR> row0;    /* its first row */
-    joint_of<T, NR> joint; /* behind it: find_joints */
-    int rows, lost;        /* lost by that partition */
+/** What back substitution from a tile's two rows needs besides the pivot rows in the tile. */
+template <typename T, int NR> struct substitution_of {
+    rows_of<T, NR> mine;           /* of the lane's partition */
+    row_of<T, NR> row0;            /* its first row */
+    interface_of<T, NR> interface; /* behind it: find_interfaces */
+    int rows, lost;                /* lost by that partition */
     bool from_row0;
 };
 
@@ -38,9 +38,9 @@ template <typename T, int NR> struct way_back {
 template <typename T, int NR, int M> __device__ __forceinline__ T *union_slot(const tile<T, NR, M> &t, int i, int number)
 {
     using tile = tile<T, NR, M>;
-    return t.array(number / 2) + i * M + (number % 2 / tile::PIECE ^ tile::twist(i)) * tile::PIECE + number % 2 % tile::PIECE;
+    return t.array(number / 2) + i * M + (number % 2 / tile::PER_VECTOR ^ tile::swizzle(i)) * tile::PER_VECTOR + number % 2 % tile::PER_VECTOR;
 }
-template <typename T, int NR, int M> constexpr bool IN_PAIRS = NR % 2 == 1 && tile<T, NR, M>::PIECE >= 2;
+template <typename T, int NR, int M> constexpr bool IN_PAIRS = NR % 2 == 1 && tile<T, NR, M>::PER_VECTOR >= 2;
 template <typename T> struct alignas(2 * sizeof(T)) pair_of { T v[2]; };
 
 template <typename T, int NR, int M> __device__ __forceinline__ void put_union(const tile<T, NR, M> &t, int i, bool last, const row_of<T, NR> &row)
@@ -78,7 +78,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ row_of<T, NR> ge
 }
 
 /** The same as reduce_tile, keeping the pivot rows and the unions in the tile. */
-template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_tile(pivoting p, const tile<T, NR, M> &t, int64_t n, int64_t row, way_back<T, NR> &back, bool *lost)
+template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_tile(pivoting p, const tile<T, NR, M> &t, int64_t n, int64_t row, substitution_of<T, NR> &back, bool *lost)
 {
     const int lane = threadIdx.x % WARP;
     back.rows = lane_rows<T, NR, M>(n, row);
@@ -108,7 +108,7 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
     return {reversed(shuffle_from(row_left, 0)), shuffle_from(row_left, WARP / 2)};
 }
 /** Lane i finds the unknowns behind partition i, whatever the level of the union they are removed in. */
-template <typename T, int NR, int M> __device__ __forceinline__ void find_joints(pivoting p, const tile<T, NR, M> &t, way_back<T, NR> &back)
+template <typename T, int NR, int M> __device__ __forceinline__ void find_interfaces(pivoting p, const tile<T, NR, M> &t, substitution_of<T, NR> &back)
 {
     const int lane = min(threadIdx.x % WARP, WARP - 2), distance = (lane + 1 & -(lane + 1)) / 2;
     rows_of<T, NR> A = back.mine, B = {shuffle_from(back.mine.first, lane + 1), shuffle_from(back.mine.last, lane + 1)};
@@ -116,12 +116,12 @@ template <typename T, int NR, int M> __device__ __forceinline__ void find_joints
         A = {reversed(get_union(t, lane - distance, false)), get_union(t, lane - distance, true)};
         B = {reversed(get_union(t, lane + distance, false)), get_union(t, lane + distance, true)};
     }
-    back.joint = find_joint(p, A, B);
+    back.interface = find_interface(p, A, B);
     __syncwarp();
 }
 /** Of a tile that eliminate_tile has lost: what is left of it, in all lanes. all: every lane starts from its rows, not only those that have lost. */
 template <typename T, int NR, int M>
-__device__ __forceinline__ wide_union<T, NR> join_tile_carefully(const tiled_solve<T> &s, const lane_range<T> &range, bool all, careful_lane<T, NR, M> &kept, way_back<T, NR> &back)
+__device__ __forceinline__ wide_union<T, NR> join_tile_carefully(const gtsv_solve<T> &s, const lane_range<T> &range, bool all, careful_lane<T, NR, M> &kept, substitution_of<T, NR> &back)
 {
     if (all) back.lost = ALL_LOST;
     kept.again = is_suspect<real_of<T>>(strict(s.p), back.lost);
@@ -134,7 +134,7 @@ template <typename T, int NR, int M> __device__ inline void substitute_carefully
     substitute_lane<T, NR>(A, range, elimination, known, [&](int i, int k, T value) { data[(3 + k) * tile::ROWS + tile::row_slot(i)] = value; });
 }
 /** ... from the system, where the equations of the second unknown disagree; by the warp. */
-template <typename T, int NR, int M> __device__ __noinline__ void look_at_partition(const tiled_solve<T> &s, pivoting p, T *data, lane_range<T> range, known_of<T, NR> known, second_unknown<T, NR> second)
+template <typename T, int NR, int M> __device__ __noinline__ void look_at_partition(const gtsv_solve<T> &s, pivoting p, T *data, lane_range<T> range, known_of<T, NR> known, second_unknown<T, NR> second)
 {
     T elimination[M][4 + NR];
     shared_leaves<T, NR, M> shared;
@@ -160,14 +160,14 @@ template <typename T, int NR, int M> __device__ __noinline__ void look_at_partit
 }
 /** The solution in place of the right-hand sides first .. first + count - 1 of the tile at `row`. */
 template <typename T, int NR, int M>
-__device__ __forceinline__ void substitute_tile(const tiled_solve<T> &s, const tile<T, NR, M> &t, int64_t row, int64_t first, int count, const way_back<T, NR> &back, known_of<T, NR> known)
+__device__ __forceinline__ void substitute_tile(const gtsv_solve<T> &s, const tile<T, NR, M> &t, int64_t row, int64_t first, int count, const substitution_of<T, NR> &back, known_of<T, NR> known)
 {
     const int lane = threadIdx.x % WARP;
 #pragma unroll(NR == 1 ? 5 : 1)
     for (int bit = WARP / 2; bit >= 1; bit /= 2) {
         const int middle = lane & ~(2 * bit - 1) | (bit - 1);
         T left[NR], right[NR];
-        meet_right(back.joint, known, right), meet_left(back.joint, known, right, left);
+        meet_right(back.interface, known, right), meet_left(back.interface, known, right, left);
 #pragma unroll
         for (int k = 0; k < NR; k++) left[k] = shuffle_from(left[k], middle), right[k] = shuffle_from(right[k], middle);
         narrow(known, lane & bit, left, right);
@@ -177,7 +177,7 @@ __device__ __forceinline__ void substitute_tile(const tiled_solve<T> &s, const t
 }
 /** ... of a tile whose unions join_tile_carefully has joined. */
 template <typename T, int NR, int M>
-__device__ __noinline__ void substitute_tile_carefully(const tiled_solve<T> &s, const tile<T, NR, M> t, lane_range<T> range, way_back<T, NR> back, known_of<T, NR> known, const careful_lane<T, NR, M> &kept)
+__device__ __noinline__ void substitute_tile_carefully(const gtsv_solve<T> &s, const tile<T, NR, M> t, lane_range<T> range, substitution_of<T, NR> back, known_of<T, NR> known, const careful_lane<T, NR, M> &kept)
 {
     split_unions(back.rows > 0, kept.meeting, known, WARP);
     second_unknown<T, NR> second;

@@ -38,13 +38,13 @@ template <typename T, int NR> __device__ inline wide_union<T, NR> shuffle_from(c
 /** A := the union of A and ROWS - 2 rows that follow it, right-hand sides rhs. */
 template <int ROWS, typename T, int NR> __device__ __forceinline__ void join(wide_union<T, NR> &A, const T (*added)[4], const T (&rhs)[2][NR], wide_meeting<T, NR> &meeting)
 {
-    wide_joint<T> joint = {};
-    wide_eliminate(&A.pair, ROWS, added, &joint);
+    wide_elimination<T> elimination = {};
+    wide_eliminate(&A.pair, ROWS, added, &elimination);
     for (int u = 0; u < 2; u++)
-        for (int k = 0; k < 4; k++) meeting.known[u][k] = joint.known[u][k];
+        for (int k = 0; k < 4; k++) meeting.known[u][k] = elimination.known[u][k];
     for (int k = 0; k < NR; k++) {
         T values[4] = {A.rhs[0][k], A.rhs[1][k], rhs[0][k], rhs[1][k]}, eliminated[2];
-        wide_eliminate_rhs(&joint, ROWS, values, eliminated);
+        wide_eliminate_rhs(&elimination, ROWS, values, eliminated);
         A.rhs[0][k] = values[0], A.rhs[1][k] = values[1];
         meeting.rhs[0][k] = eliminated[0], meeting.rhs[1][k] = eliminated[1];
     }
@@ -228,11 +228,11 @@ __device__ __noinline__ void solve_carefully(const system_of<T> &A, given_column
 template <typename T, int NR> __device__ inline known_of<T, NR> close_carefully(const wide_union<T, NR> &all, bool cyclic)
 {
     known_of<T, NR> known = {};
-    wide_joint<T> joint = {};
-    wide_close(&all.pair, cyclic, &joint);
+    wide_elimination<T> elimination = {};
+    wide_close(&all.pair, cyclic, &elimination);
     for (int k = 0; k < NR; k++) {
         T values[4] = {T{}, T{}, all.rhs[0][k], all.rhs[1][k]}, ends[2];
-        wide_eliminate_rhs(&joint, 4, values, ends);
+        wide_eliminate_rhs(&elimination, 4, values, ends);
         known.first[k] = ends[0], known.last[k] = ends[1];
         if (cyclic) known.before[k] = ends[1], known.after[k] = ends[0];
     }

@@ -66,7 +66,7 @@ template <typename T, int NR> __device__ inline bool is_lost(const carried_row<T
 template <typename T> struct row0_check {
     T a, b, c, d;
     __device__ explicit row0_check(const partition_of<T> &p) : a(p.a[0]), b(p.b[0]), c(p.c[0]), d(p.d[0]) {}
-    __device__ bool fails(T x1, const interface_of<T, 1> &known, float lost) const
+    __device__ bool fails(T x1, const known_of<T, 1> &known, float lost) const
     {
         constexpr real_of<T> rounding = precision_of<real_of<T>>::ROUNDING_UNIT;
         const T before = a * known.before[0], own = b * known.first[0], next = c * x1;
@@ -77,7 +77,7 @@ template <typename T> struct row0_check {
 /** n rows from p on; rows -1 and n are there to be made rows of the identity. True if digits may be lost: it is to be done carefully. */
 template <typename T> __device__ inline bool solve_direct(const partition_of<T> &p, int n, bool cyclic, const scheme_of<T> &scheme, bool normalized, float lost)
 {
-    interface_of<T, 1> known = {};
+    known_of<T, 1> known = {};
     if (cyclic && n > 1) { /* one partition that is its own neighbour: two rows for x[0] and x[n-1] */
         carried_row<T, 1> down, up;
         reduce_rows(p, n, 1, scheme, down);
@@ -195,7 +195,7 @@ template <typename T> struct fused_block {
             for (int q = tid; q < fine.partitions; q += FUSED_THREADS) {
                 const int left = fine.n - q * FUSED_PARTITION, i = 2 * q, end = coarse.n;
                 const int m = left >= FUSED_PARTITION ? FUSED_PARTITION : A.cyclic ? left : left + left % 2;
-                interface_of<T, 1> known;
+                known_of<T, 1> known;
                 known.first[0] = solution.d[fused_slot(coarse, i)];
                 known.last[0] = i + 1 < end ? solution.d[fused_slot(coarse, i + 1)] : T{};
                 known.before[0] = i > 0 || A.cyclic ? solution.d[fused_slot(coarse, i > 0 ? i - 1 : end - 1)] : T{};

@@ -5,6 +5,8 @@
 
 namespace {
 
+template <typename T> scheme_of<T> scheme_of_call(const gtsv_call<T> &call) { return {call.options->pivot, (real_of<T>)call.options->epsilon}; }
+
 template <typename T, int NR, int TOGETHER> trine_status launch_tiles(bool down, const stage_of<T> &s, gpuStream_t stream)
 {
     trine_status status = TRINE_SUCCESS;
@@ -31,55 +33,52 @@ done:
     return status;
 }
 
-template <typename T> trine_status launch_fused(const system_of<T> &A, const scheme_of<T> &scheme, int64_t order, int64_t nrhs, columns_of<const T> D, columns_of<T> X, gpuStream_t stream)
+template <typename T> trine_status launch_fused(const gtsv_call<T> &call, const system_of<T> &A, columns_of<const T> D, columns_of<T> X)
 {
     trine_status status = TRINE_SUCCESS;
+    const scheme_of<T> scheme = scheme_of_call(call);
     const size_t bytes = fused_bytes<T>((int)A.n, A.cyclic);
     TRY(trine_gpu_allow_shared((const void *)solve_fused<T>, bytes));
-    solve_fused<T><<<(unsigned)nrhs, FUSED_THREADS, bytes, stream>>>(A, 0, scheme, fused_lost(scheme.pivot, scheme.epsilon, order), D, X);
+    solve_fused<T><<<(unsigned)call.nrhs, FUSED_THREADS, bytes, call.stream>>>(A, 0, scheme, fused_lost(scheme.pivot, scheme.epsilon, call.A.n), D, X);
     TRY(GPU_LAUNCHED("solve_fused"));
 done:
     return status;
 }
 
-template <typename T> trine_status launch_one_thread(const system_of<T> &A, const scheme_of<T> &scheme, int64_t nrhs, columns_of<const T> D, columns_of<T> X, gpuStream_t stream)
+template <typename T> trine_status launch_one_thread(const gtsv_call<T> &call, const system_of<T> &A, columns_of<const T> D, columns_of<T> X)
 {
-    solve_by_one_thread<T><<<(unsigned)nrhs, WARP, 0, stream>>>(A, scheme, D, X);
+    solve_by_one_thread<T><<<(unsigned)call.nrhs, WARP, 0, call.stream>>>(A, scheme_of_call(call), D, X);
     return GPU_LAUNCHED("solve_by_one_thread");
 }
 
-/** Solve on the stages from `stage` on. */
-template <typename T> trine_status solve_from(const rpts_options *o, const rpts_plan *plan, int stage, const system_of<T> &A, const scheme_of<T> &scheme,
-                                                columns_of<const T> D, columns_of<T> X, T *work, gpuStream_t stream)
+/** Solve A X = D, the system that stage number `stage` of the call starts from, on that stage and those behind it. */
+template <typename T> trine_status solve_from(const gtsv_call<T> &call, int stage, const system_of<T> &A, columns_of<const T> D, columns_of<T> X, T *work)
 {
-    if (stage == plan->stages) return o->final_stage == TRINE_GTSV_FUSED ? launch_fused(A, scheme, plan->n, o->nrhs, D, X, stream) : launch_one_thread(A, scheme, o->nrhs, D, X, stream);
+    if (stage == call.plan->stages) return call.options->final_stage == TRINE_GTSV_FUSED ? launch_fused(call, A, D, X) : launch_one_thread(call, A, D, X);
     trine_status status = TRINE_SUCCESS;
-    const rpts_stage *p = &plan->stage[stage];
-    const int pieces = p->partition / PIECE<T>;
+    const rpts_stage *p = &call.plan->stage[stage];
+    const int vectors = p->partition / PER_VECTOR<T>;
     stage_of<T> s = {};
     system_of<T> coarse = {};
     s.A = A;
-    s.scheme = scheme;
-    s.partitions = p->partitions, s.full = p->full, s.coarse_n = p->coarse_n, s.nrhs = o->nrhs;
+    s.scheme = scheme_of_call(call);
+    s.partitions = p->partitions, s.full = p->full, s.coarse_n = p->coarse_n, s.nrhs = call.nrhs;
     s.rows = p->partition, s.last_rows = p->last_rows;
-    s.pieces_magic = ((1u << 20) + (unsigned)pieces - 1) / (unsigned)pieces;
+    s.vectors_magic = ((1u << 20) + (unsigned)vectors - 1) / (unsigned)vectors;
     s.D = D, s.X = X;
     s.lower = work, s.diag = s.lower + p->coarse_ld, s.upper = s.diag + p->coarse_ld;
     s.coarse = {s.upper + p->coarse_ld, p->coarse_ld};
     coarse.n = p->coarse_n;
     coarse.cyclic = A.cyclic;
     coarse.lower = s.lower, coarse.diag = s.diag, coarse.upper = s.upper;
-    TRY(launch_stage(true, s, stream));
-    TRY(solve_from(o, plan, stage + 1, coarse, scheme, {s.coarse.data, s.coarse.ld}, s.coarse, s.coarse.data + o->nrhs * p->coarse_ld, stream));
-    TRY(launch_stage(false, s, stream));
+    TRY(launch_stage(true, s, call.stream));
+    TRY(solve_from(call, stage + 1, coarse, {s.coarse.data, s.coarse.ld}, s.coarse, s.coarse.data + call.nrhs * p->coarse_ld));
+    TRY(launch_stage(false, s, call.stream));
 done:
     return status;
 }
 
-template <typename T> trine_status solve(const stages_call<T> &c)
-{
-    return solve_from<T>(c.options, c.plan, 0, c.A, {c.options->pivot, (real_of<T>)c.options->epsilon}, c.D, c.X, c.work, c.stream);
-}
+template <typename T> trine_status solve(const gtsv_call<T> &call) { return solve_from<T>(call, 0, call.A, call.D, call.X, call.work); }
 
 } // namespace
 
@@ -90,7 +89,7 @@ int64_t fused_rows_of(trine_dtype t)
 }
 int64_t least_fused_rows_of(trine_dtype t) { return fused_rows(trine_dtype_size(t), GPU_LEAST_SHARED_BYTES); }
 
-template <> trine_status solve_stages(const stages_call<float> &c) { return solve(c); }
-template <> trine_status solve_stages(const stages_call<double> &c) { return solve(c); }
-template <> trine_status solve_stages(const stages_call<complex_of<float>> &c) { return solve(c); }
-template <> trine_status solve_stages(const stages_call<complex_of<double>> &c) { return solve(c); }
+template <> trine_status solve_stages(const gtsv_call<float> &c) { return solve(c); }
+template <> trine_status solve_stages(const gtsv_call<double> &c) { return solve(c); }
+template <> trine_status solve_stages(const gtsv_call<complex_of<float>> &c) { return solve(c); }
+template <> trine_status solve_stages(const gtsv_call<complex_of<double>> &c) { return solve(c); }

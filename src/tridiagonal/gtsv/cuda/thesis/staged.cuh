@@ -6,8 +6,8 @@
  *   reduce      eliminates downwards and upwards at once and writes two rows of the coarse system;
  *   substitute  eliminates downwards again with the interface known, solves backwards, writes the solution.
  * A warp is a block: its tile needs no other synchronization than the warp's own, and several blocks on a multiprocessor
- * overlap copying and arithmetic. Rows are read in 16-byte pieces; a partition's rows are followed by one piece of padding, so
- * that eight threads reading the same piece of eight partitions touch all 32 banks once. Pivot rows replace the rows just
+ * overlap copying and arithmetic. Rows are read in 16-byte vectors; a partition's rows are followed by one vector of padding, so
+ * that eight threads reading the same vector of eight partitions touch all 32 banks once. Pivot rows replace the rows just
  * read, column by column, so that no access depends on a pivot decision, and no thread branches on one.
  * The last stage is gtsv/cuda/thesis/fused.cuh. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_THESIS_STAGED_CUH
@@ -24,7 +24,7 @@ template <typename T> struct stage_of {
     scheme_of<T> scheme;
     int64_t partitions, full, coarse_n, nrhs;
     int rows, last_rows;            /* of a partition, of the last one */
-    unsigned pieces_magic;          /* q / (pieces of a partition) = q * pieces_magic >> 20 */
+    unsigned vectors_magic;         /* q / (16-byte vectors of a partition) = q * vectors_magic >> 20 */
     columns_of<const T> D;
     columns_of<T> X;
     T *lower, *diag, *upper;        /* the coarse system */
@@ -32,27 +32,27 @@ template <typename T> struct stage_of {
 };
 
 /* 16 bytes of elements, and what a thread takes from its partition at once. */
-template <typename T> constexpr int PIECE = 16 / sizeof(T);
-template <typename T> constexpr int CHUNK = PIECE<T> > 1 ? PIECE<T> : 2;
+template <typename T> constexpr int PER_VECTOR = 16 / sizeof(T);
+template <typename T> constexpr int CHUNK = PER_VECTOR<T> > 1 ? PER_VECTOR<T> : 2;
 template <typename T> struct alignas(16) chunk_of { T v[CHUNK<T>]; };
 template <typename T> struct alignas(2 * sizeof(T) < 16 ? 2 * sizeof(T) : 16) pair_of { T first, second; };
 
 /** Elements from one partition of a tile to the next. */
-template <typename T> __host__ __device__ constexpr int tile_stride(int rows) { return rows + PIECE<T>; }
+template <typename T> __host__ __device__ constexpr int tile_stride(int rows) { return rows + PER_VECTOR<T>; }
 /** Bytes of a tile of `together` partitions: three bands and `count` right-hand sides. */
 template <typename T> constexpr size_t tile_bytes(int rows, int count, int together) { return (size_t)(3 + count) * together * tile_stride<T>(rows) * sizeof(T); }
 
-/** Rows of the tile from `global` on: in 16-byte pieces, or one by one where the caller's array does not start on 16 bytes. */
+/** Rows of the tile from `global` on: in 16-byte vectors, or one by one where the caller's array is not 16-byte aligned. */
 template <int TOGETHER, typename T> __device__ inline void copy_tile(T *tile, const T *global, int rows, unsigned magic)
 {
-    const int lane = (int)threadIdx.x, pieces = TOGETHER * rows / PIECE<T>;
+    const int lane = (int)threadIdx.x, vectors = TOGETHER * rows / PER_VECTOR<T>;
     if (is_aligned(global)) {
-        for (int q = lane; q < pieces; q += WARP)
-            copy_async<16>(tile + (q + (int)(q * magic >> 20)) * PIECE<T>, global + q * PIECE<T>);
+        for (int q = lane; q < vectors; q += WARP)
+            copy_async<16>(tile + (q + (int)(q * magic >> 20)) * PER_VECTOR<T>, global + q * PER_VECTOR<T>);
     } else {
         constexpr int BYTES = sizeof(T) < 8 ? 4 : 8; /* of a double complex, the halves */
         for (int r = lane; r < TOGETHER * rows; r += WARP) {
-            const int q = r / PIECE<T>, slot = (q + (int)(q * magic >> 20)) * PIECE<T> + r % PIECE<T>;
+            const int q = r / PER_VECTOR<T>, slot = (q + (int)(q * magic >> 20)) * PER_VECTOR<T> + r % PER_VECTOR<T>;
             for (int part = 0; part < (int)sizeof(T) / BYTES; part++)
                 copy_async<BYTES>((char *)(tile + slot) + part * BYTES, (const char *)(global + r) + part * BYTES);
         }
@@ -65,12 +65,12 @@ template <int TOGETHER, typename T> __device__ inline void load_tile(const stage
     const int lane = (int)threadIdx.x, tile_rows = TOGETHER * s.rows, length = TOGETHER * tile_stride<T>(s.rows);
     const bool inside = row > 0 && row + tile_rows < s.A.n;
     if (inside && !s.A.conjugate) {
-        copy_tile<TOGETHER>(a, s.A.lower + row + s.A.lower_shift, s.rows, s.pieces_magic);
-        copy_tile<TOGETHER>(b, s.A.diag + row, s.rows, s.pieces_magic);
-        copy_tile<TOGETHER>(c, s.A.upper + row + s.A.upper_shift, s.rows, s.pieces_magic);
+        copy_tile<TOGETHER>(a, s.A.lower + row + s.A.lower_shift, s.rows, s.vectors_magic);
+        copy_tile<TOGETHER>(b, s.A.diag + row, s.rows, s.vectors_magic);
+        copy_tile<TOGETHER>(c, s.A.upper + row + s.A.upper_shift, s.rows, s.vectors_magic);
     } else {
         for (int r = lane; r < tile_rows; r += WARP) {
-            const int q = r / PIECE<T>, slot = (q + (int)(q * s.pieces_magic >> 20)) * PIECE<T> + r % PIECE<T>;
+            const int q = r / PER_VECTOR<T>, slot = (q + (int)(q * s.vectors_magic >> 20)) * PER_VECTOR<T> + r % PER_VECTOR<T>;
             const int64_t i = row + r;
             a[slot] = i < s.A.n ? lower_of(s.A, i) : T{};
             b[slot] = i < s.A.n ? diag_of(s.A, i) : one_of<T>();
@@ -80,10 +80,10 @@ template <int TOGETHER, typename T> __device__ inline void load_tile(const stage
     for (int k = 0; k < count; k++) {
         const T *global = s.D.data + (first + k) * s.D.ld + row;
         if (inside) {
-            copy_tile<TOGETHER>(d + k * length, global, s.rows, s.pieces_magic);
+            copy_tile<TOGETHER>(d + k * length, global, s.rows, s.vectors_magic);
         } else {
             for (int r = lane; r < tile_rows; r += WARP) {
-                const int q = r / PIECE<T>, slot = (q + (int)(q * s.pieces_magic >> 20)) * PIECE<T> + r % PIECE<T>;
+                const int q = r / PER_VECTOR<T>, slot = (q + (int)(q * s.vectors_magic >> 20)) * PER_VECTOR<T> + r % PER_VECTOR<T>;
                 d[k * length + slot] = row + r < s.A.n ? global[r] : T{};
             }
         }
@@ -96,13 +96,13 @@ template <int TOGETHER, typename T> __device__ inline void store_tile(const stag
 {
     const int lane = (int)threadIdx.x, tile_rows = TOGETHER * s.rows;
     if (row + tile_rows <= s.A.n && is_aligned(global)) {
-        struct alignas(16) piece { T v[PIECE<T>]; };
-        for (int q = lane; q < tile_rows / PIECE<T>; q += WARP)
-            ((piece *)global)[q] = ((const piece *)x)[q + (int)(q * s.pieces_magic >> 20)];
+        struct alignas(16) vector16 { T v[PER_VECTOR<T>]; };
+        for (int q = lane; q < tile_rows / PER_VECTOR<T>; q += WARP)
+            ((vector16 *)global)[q] = ((const vector16 *)x)[q + (int)(q * s.vectors_magic >> 20)];
     } else {
         for (int r = lane; r < tile_rows && row + r < s.A.n; r += WARP) {
-            const int q = r / PIECE<T>;
-            global[r] = x[(q + (int)(q * s.pieces_magic >> 20)) * PIECE<T> + r % PIECE<T>];
+            const int q = r / PER_VECTOR<T>;
+            global[r] = x[(q + (int)(q * s.vectors_magic >> 20)) * PER_VECTOR<T> + r % PER_VECTOR<T>];
         }
     }
 }
@@ -257,14 +257,11 @@ template <typename T, int NR, int TOGETHER> __global__ void __launch_bounds__(WA
 
 /* ------------------------------------------------------------- substitution */
 
-/** Known unknowns of a partition: x[-1], x[0], x[m-1], x[m]. */
-template <typename T, int NR> struct interface_of { T before[NR], first[NR], last[NR], after[NR]; };
-
 /** The first inner unknown from row 0, where its coefficient there is the largest pivot. */
 template <typename T, int NR> struct first_unknown {
     bool taken;
     T x[NR];
-    __device__ __forceinline__ void decide(const partition_of<T> &p, const scheme_of<T> &scheme, const interface_of<T, NR> &known)
+    __device__ __forceinline__ void decide(const partition_of<T> &p, const scheme_of<T> &scheme, const known_of<T, NR> &known)
     {
         using R = real_of<T>;
         const T a = p.a[0], b = p.b[0], c = p.c[0];
@@ -282,7 +279,7 @@ template <typename T, int NR> struct first_unknown {
 
 /** The last inner unknown: from the carried row, or from row m-1 = (a, b, c), d. */
 template <typename T, int NR> __device__ __forceinline__ void last_unknown(const carried_row<T, NR> &carried, const scheme_of<T> &scheme, T a, T b, T c,
-                                                                          const T (&d)[NR], const interface_of<T, NR> &known, T (&x)[NR])
+                                                                          const T (&d)[NR], const known_of<T, NR> &known, T (&x)[NR])
 {
     real_of<T> weight;
     const real_of<T> scale = rpts_scale(scheme.pivot, a, b, c, &weight);
@@ -298,7 +295,7 @@ template <typename T, int NR> __device__ __forceinline__ void last_unknown(const
 
 /** Solution of m rows in place of d; the bands are overwritten by pivot rows, that of column j-1 in place of row j. Returns what pivot rows other
  *  than row 0 say of x[1] for the first right-hand side; m > 2. */
-template <typename T, int NR> __device__ inline T substitute_rows(const partition_of<T> &p, int m, const scheme_of<T> &scheme, const interface_of<T, NR> &known)
+template <typename T, int NR> __device__ inline T substitute_rows(const partition_of<T> &p, int m, const scheme_of<T> &scheme, const known_of<T, NR> &known)
 {
     T next[NR] = {}, next2[NR], d[NR];
     if (m > 2) {
@@ -341,7 +338,7 @@ template <typename T, int NR> __device__ inline T substitute_rows(const partitio
 
 /** The same for a whole partition, a chunk of rows at a time. */
 template <typename T, int NR> __device__ __forceinline__ void substitute_chunks(const partition_of<T> &p, int rows, const scheme_of<T> &scheme,
-                                                                               const interface_of<T, NR> &known)
+                                                                               const known_of<T, NR> &known)
 {
     constexpr int C = CHUNK<T>;
     using chunk = chunk_of<T>;
@@ -404,7 +401,7 @@ template <typename T, int NR> __device__ __forceinline__ void substitute_chunks(
     }
 }
 
-template <typename T, int NR> __device__ inline void read_interface(const T *x, int64_t ld, int count, int64_t p, int64_t coarse_n, bool cyclic, interface_of<T, NR> &known)
+template <typename T, int NR> __device__ inline void read_known(const T *x, int64_t ld, int count, int64_t p, int64_t coarse_n, bool cyclic, known_of<T, NR> &known)
 {
     const int64_t i = 2 * p;
 #pragma unroll
@@ -425,8 +422,8 @@ template <typename T, int NR, int TOGETHER> __global__ void __launch_bounds__(WA
     const int64_t p = (int64_t)blockIdx.x * TOGETHER + lane, row = (int64_t)blockIdx.x * TOGETHER * s.rows, first = (int64_t)blockIdx.y * NR;
     const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
     T *a = (T *)shared_memory, *b = a + length, *c = b + length, *d = c + length;
-    interface_of<T, NR> known;
-    read_interface(s.coarse.data + first * s.coarse.ld, s.coarse.ld, count, p, s.coarse_n, s.A.cyclic, known);
+    known_of<T, NR> known;
+    read_known(s.coarse.data + first * s.coarse.ld, s.coarse.ld, count, p, s.coarse_n, s.A.cyclic, known);
     load_tile<TOGETHER>(s, row, first, count, a, b, c, d);
     const partition_of<T> part = {a + lane * stride, b + lane * stride, c + lane * stride, d + lane * stride, length};
     if (lane >= TOGETHER) {} /* has no partition */
