@@ -105,7 +105,7 @@ static trine_status memory(trine_triangular plan, const struct triangular_extent
     int64_t schedule = 0, meanwhile = 0, levels = 0;
     if (has_tasks) {
         tasks_bound(plan, n, m, &schedule, &meanwhile);
-        levels = (n + 1) * 8 + (n + 1) * 4; /* with the rows by level, which go */
+        levels = (n + 1) * 8 + (n + 1) * 4; /* which go, once the tasks are chosen */
     }
     for (int side = 0; side < SIDES; side++) {
         if (!(plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H))) continue;
@@ -114,7 +114,7 @@ static trine_status memory(trine_triangular plan, const struct triangular_extent
         /* Two schedules, the second one in the making; or one and the structure by levels. */
         const int64_t reordered = plan->options.tune.row_order == 1 || !has_tasks ? 0 : structure + n * 4;
         bytes_add(host, schedule, schedule + (schedule + meanwhile > reordered ? schedule + meanwhile : reordered));
-        host->kept -= has_tasks ? (n + 1) * 4 : 0;
+        host->kept -= levels;
         bytes_add(host, (n + 1) + (m + n + 2) * size, 0);
     }
     *work = has_tasks ? threads * (int64_t)sizeof(struct task_list) : 0;

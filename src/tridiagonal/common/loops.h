@@ -9,15 +9,15 @@
 /** Work is counted in rows of a tridiagonal system, times right-hand sides: from how many on a loop is for several threads, and worth waking them. */
 enum { RPTS_TEAM_ROWS = 1 << 13, RPTS_WAKE_ROWS = 1 << 16, RPTS_BLOCK_ROWS = 8 /* a block row is as many, or more */ };
 
-/** range(job, begin, end, me) for pieces of [0, count), me < threads; a thread finds some pieces, of `least` iterations or more. */
+/** range(job, begin, end, me) for chunks of [0, count), me < threads; a thread finds some chunks, of `least` iterations or more. */
 static inline void rpts_for(trine_context ctx, int threads, int64_t work, int64_t count, int64_t least, trine_team_range range, void *job)
 {
-    enum { PIECES = 8 }; /* a thread */
+    enum { CHUNKS = 8 }; /* a thread */
     if (threads == 1 || work < RPTS_TEAM_ROWS) {
         range(job, 0, count, 0);
         return;
     }
-    const int64_t share = count / (PIECES * (int64_t)threads), grain = share > least ? share : least;
+    const int64_t share = count / (CHUNKS * (int64_t)threads), grain = share > least ? share : least;
     if (work < RPTS_WAKE_ROWS) trine_team_for_short(ctx, threads, count, grain, range, job);
     else trine_team_for(ctx, threads, count, grain, range, job);
 }
