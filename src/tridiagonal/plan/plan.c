@@ -24,28 +24,40 @@ struct trine_tridiagonal_s {
 
 /** One entry for each method. */
 struct routine {
-    trine_status (*work_size)(const struct trine_tridiagonal_s *plan, const solve_place *at, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes);
-    trine_status (*solve)(const struct trine_tridiagonal_s *plan, const solve_place *at, const trine_gtsv_options *options, const trine_dense *B, const trine_dense *X,
-                          void *work, size_t work_bytes);
+    trine_status (*work_size)(const struct trine_tridiagonal_s *plan, const solve_place *at, int64_t nrhs,
+                              const trine_gtsv_options *options, size_t *bytes);
+    trine_status (*solve)(const struct trine_tridiagonal_s *plan, const solve_place *at,
+                          const trine_gtsv_options *options, const trine_dense *B, const trine_dense *X, void *work,
+                          size_t work_bytes);
 };
 
 static int upper_bands(const struct trine_tridiagonal_s *p) { return p->map.bands - 1 - p->map.kl; }
-static const void *diagonal(const struct trine_tridiagonal_s *p, int k) { return p->bands + (size_t)((p->map.kl + k) * p->base.n) * trine_dtype_size(p->base.dtype); }
+static const void *diagonal(const struct trine_tridiagonal_s *p, int k)
+{
+    return p->bands + (size_t)((p->map.kl + k) * p->base.n) * trine_dtype_size(p->base.dtype);
+}
 
-#define WORK_SIZE(name) static trine_status name(const struct trine_tridiagonal_s *p, const solve_place *at, int64_t nrhs, const trine_gtsv_options *o, size_t *bytes)
-#define SOLVE(name)                                                                                                                                             \
-    static trine_status name(const struct trine_tridiagonal_s *p, const solve_place *at, const trine_gtsv_options *o, const trine_dense *B, const trine_dense *X, \
-                             void *work, size_t work_bytes)
+#define WORK_SIZE(name)                                                                                \
+    static trine_status name(const struct trine_tridiagonal_s *p, const solve_place *at, int64_t nrhs, \
+                             const trine_gtsv_options *o, size_t *bytes)
+#define SOLVE(name)                                                                                                   \
+    static trine_status name(const struct trine_tridiagonal_s *p, const solve_place *at, const trine_gtsv_options *o, \
+                             const trine_dense *B, const trine_dense *X, void *work, size_t work_bytes)
 
 WORK_SIZE(size_by_gtsv) { return gtsv_work_size(at, p->base.dtype, p->base.n, nrhs, o, bytes); }
 SOLVE(solve_by_gtsv)
 {
-    return gtsv_solve(at, p->base.dtype, p->base.n, B->cols, o, diagonal(p, -1), diagonal(p, 0), diagonal(p, 1), B->data, B->ld, X->data, X->ld, work, work_bytes);
+    return gtsv_solve(at, p->base.dtype, p->base.n, B->cols, o, diagonal(p, -1), diagonal(p, 0), diagonal(p, 1),
+                      B->data, B->ld, X->data, X->ld, work, work_bytes);
 }
-WORK_SIZE(size_by_gbsv) { return gbsv_work_size(at, p->base.dtype, p->base.n, nrhs, p->map.kl, upper_bands(p), o, bytes); }
+WORK_SIZE(size_by_gbsv)
+{
+    return gbsv_work_size(at, p->base.dtype, p->base.n, nrhs, p->map.kl, upper_bands(p), o, bytes);
+}
 SOLVE(solve_by_gbsv)
 {
-    return gbsv_solve(at, p->base.dtype, p->base.n, B->cols, p->map.kl, upper_bands(p), o, p->bands, B->data, B->ld, X->data, X->ld, work, work_bytes);
+    return gbsv_solve(at, p->base.dtype, p->base.n, B->cols, p->map.kl, upper_bands(p), o, p->bands, B->data, B->ld,
+                      X->data, X->ld, work, work_bytes);
 }
 
 static const struct routine gtsv = {size_by_gtsv, solve_by_gtsv}, gbsv = {size_by_gbsv, solve_by_gbsv};
@@ -53,8 +65,14 @@ static const struct routine gtsv = {size_by_gtsv, solve_by_gtsv}, gbsv = {size_b
 static trine_gtsv_options options_for(const struct trine_tridiagonal_s *plan, trine_transpose op)
 {
     const trine_tridiagonal_options *o = &plan->options;
-    return (trine_gtsv_options){.pivot = o->pivot, .epsilon = o->epsilon, .cyclic = plan->info.cyclic, .refine = o->refine, .op = op, .partition = o->partition,
-                                .path = o->path, .memory = o->memory};
+    return (trine_gtsv_options){.pivot = o->pivot,
+                                .epsilon = o->epsilon,
+                                .cyclic = plan->info.cyclic,
+                                .refine = o->refine,
+                                .op = op,
+                                .partition = o->partition,
+                                .path = o->path,
+                                .memory = o->memory};
 }
 
 /* -------------------------------------------------------------------- life */
@@ -68,8 +86,8 @@ static size_t packed_bytes(const struct trine_plan *plan, int64_t nrhs)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/** Enough for solves with every op of up to nrhs right-hand sides; which way these are solved, and so the room they take, is
- *  another matter for few of them. */
+/** Enough for solves with every op of up to nrhs right-hand sides; which way these are solved, and so the room they
+ *  take, is another matter for few of them. */
 static trine_status count_bytes(trine_tridiagonal plan, int64_t nrhs, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
@@ -119,13 +137,18 @@ static void release(struct trine_plan *base)
     trine_free(base->ctx, space, plan->bands);
 }
 
-static trine_status solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
+static trine_status solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                          const trine_dense *X, const trine_exec *exec)
 {
     return trine_tridiagonal_solve(as_tridiagonal(plan), op, alpha, B, X, exec);
 }
 
-static const trine_plan_kind kind = {.name = "tridiagonal", .work_size = sizeof(struct band_work), .work_bytes = work_bytes, .work_begin = work_begin,
-                                     .release = release, .solve = solve};
+static const trine_plan_kind kind = {.name = "tridiagonal",
+                                     .work_size = sizeof(struct band_work),
+                                     .work_bytes = work_bytes,
+                                     .work_begin = work_begin,
+                                     .release = release,
+                                     .solve = solve};
 
 trine_status trine_tridiagonal_destroy(trine_tridiagonal *out)
 {
@@ -135,7 +158,10 @@ trine_status trine_tridiagonal_destroy(trine_tridiagonal *out)
     return trine_plan_drop(&plan->base);
 }
 
-trine_status trine_tridiagonal_as_op(trine_tridiagonal plan, trine_op *op) { return trine_plan_as_op(plan ? &plan->base : NULL, op); }
+trine_status trine_tridiagonal_as_op(trine_tridiagonal plan, trine_op *op)
+{
+    return trine_plan_as_op(plan ? &plan->base : NULL, op);
+}
 
 trine_status trine_tridiagonal_work(trine_tridiagonal plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out)
 {
@@ -160,18 +186,23 @@ static int64_t around(int64_t k, int64_t n) { return 2 * k > n ? k - n : 2 * k <
 static trine_status choose(trine_tridiagonal plan, width plain, width wrapped)
 {
     trine_bands bands = plan->options.bands;
-    if (bands == TRINE_BANDS_AUTO) bands = fits(plain, 1) || fits(wrapped, 1) ? TRINE_BANDS_TRIDIAGONAL : TRINE_BANDS_GENERAL;
+    if (bands == TRINE_BANDS_AUTO)
+        bands = fits(plain, 1) || fits(wrapped, 1) ? TRINE_BANDS_TRIDIAGONAL : TRINE_BANDS_GENERAL;
     const bool tridiagonal = bands == TRINE_BANDS_TRIDIAGONAL;
     const int most = tridiagonal ? 1 : BLOCK_MAX;
     plan->info.cyclic = !fits(plain, most);
     const width w = plan->info.cyclic ? wrapped : plain;
     if (!fits(w, most) && tridiagonal)
-        return trine_fail(TRINE_ERR_STRUCTURE, "the matrix is not tridiagonal: its bandwidth is %lld below and %lld above the diagonal",
+        return trine_fail(TRINE_ERR_STRUCTURE,
+                          "the matrix is not tridiagonal: its bandwidth is %lld below and %lld above the diagonal",
                           (long long)plain.below, (long long)plain.above);
     if (!fits(w, most))
-        return trine_fail(TRINE_ERR_STRUCTURE, "the matrix has %lld bands below and %lld above the diagonal; the banded solve takes %d on either side",
-                          (long long)plain.below, (long long)plain.above, most);
-    static const char *const methods[2][2] = {{"banded (gbsv)", "cyclic banded (gbsv)"}, {"tridiagonal (gtsv)", "cyclic tridiagonal (gtsv)"}};
+        return trine_fail(
+            TRINE_ERR_STRUCTURE,
+            "the matrix has %lld bands below and %lld above the diagonal; the banded solve takes %d on either side",
+            (long long)plain.below, (long long)plain.above, most);
+    static const char *const methods[2][2] = {{"banded (gbsv)", "cyclic banded (gbsv)"},
+                                              {"tridiagonal (gtsv)", "cyclic tridiagonal (gtsv)"}};
     plan->map.kl = tridiagonal ? 1 : (int)w.below;
     plan->map.bands = plan->map.kl + 1 + (tridiagonal ? 1 : (int)w.above);
     plan->routine = tridiagonal ? &gtsv : &gbsv;
@@ -194,7 +225,8 @@ static trine_status find_slots(trine_tridiagonal plan, const int64_t *offsets, c
             const int64_t k = plan->info.cyclic ? around(column - row, m->n) : column - row;
             uint8_t *slot = &slots[(m->kl + k) * m->n + row];
             if (*slot != BANDS_NO_ENTRY)
-                return trine_fail(TRINE_ERR_STRUCTURE, "row %lld has two entries in column %lld; sum duplicates first", (long long)row, (long long)column);
+                return trine_fail(TRINE_ERR_STRUCTURE, "row %lld has two entries in column %lld; sum duplicates first",
+                                  (long long)row, (long long)column);
             *slot = (uint8_t)(e - offsets[line]);
         }
     return TRINE_SUCCESS;
@@ -221,7 +253,8 @@ static trine_status analyse(trine_tridiagonal plan, trine_matrix A)
     uint8_t *slots = NULL;
     size_t checked;
     trine_matrix_get_info(A, &m);
-    if (m.n_rows != m.n_cols) FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
+    if (m.n_rows != m.n_cols)
+        FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
     const int64_t n = plan->base.n = plan->map.n = plan->info.n = m.n_rows;
     plan->base.dtype = m.dtype;
     plan->base.ops = TRINE_N | TRINE_T | TRINE_H;
@@ -258,13 +291,15 @@ done:
 }
 
 /** All but the plan's own work. */
-static trine_status make_plan(trine_context ctx, trine_tridiagonal *out, trine_matrix A, const trine_tridiagonal_options *options)
+static trine_status make_plan(trine_context ctx, trine_tridiagonal *out, trine_matrix A,
+                              const trine_tridiagonal_options *options)
 {
     REQUIRE(A, "A is NULL");
     static const trine_tridiagonal_options automatic;
     if (!options) options = &automatic;
     REQUIRE_RESERVE(trine_tridiagonal_options, options);
-    REQUIRE((unsigned)options->bands <= TRINE_BANDS_GENERAL, "bands %d is none of auto, tridiagonal, general", (int)options->bands);
+    REQUIRE((unsigned)options->bands <= TRINE_BANDS_GENERAL, "bands %d is none of auto, tridiagonal, general",
+            (int)options->bands);
     REQUIRE(options->max_nrhs >= 0, "max_nrhs is %lld", (long long)options->max_nrhs);
 
     trine_tridiagonal plan = trine_plan_new(ctx, &kind, sizeof *plan);
@@ -278,7 +313,8 @@ static trine_status make_plan(trine_context ctx, trine_tridiagonal *out, trine_m
     return status;
 }
 
-trine_status trine_tridiagonal_analyse(trine_context ctx, trine_tridiagonal *out, trine_matrix A, const trine_tridiagonal_options *options)
+trine_status trine_tridiagonal_analyse(trine_context ctx, trine_tridiagonal *out, trine_matrix A,
+                                       const trine_tridiagonal_options *options)
 {
     TRINE_RANGE;
     REQUIRE(out, "plan is NULL");
@@ -289,8 +325,8 @@ trine_status trine_tridiagonal_analyse(trine_context ctx, trine_tridiagonal *out
     const double start = trine_wall_time();
     TRY(make_plan(ctx, &plan, A, options));
     TRY(trine_plan_make_own_work(&plan->base, plan->options.max_nrhs));
-    trine_plan_analysed(&plan->base, start, "nnz %lld, %d bands below and %d above the diagonal, %s", (long long)plan->info.nnz, plan->info.kl,
-                        plan->info.ku, plan->info.method);
+    trine_plan_analysed(&plan->base, start, "nnz %lld, %d bands below and %d above the diagonal, %s",
+                        (long long)plan->info.nnz, plan->info.kl, plan->info.ku, plan->info.method);
     *out = plan;
     return TRINE_SUCCESS;
 done:
@@ -298,7 +334,8 @@ done:
     return status;
 }
 
-trine_status trine_tridiagonal_memory(trine_context ctx, trine_matrix A, const trine_tridiagonal_options *options, trine_memory *memory)
+trine_status trine_tridiagonal_memory(trine_context ctx, trine_matrix A, const trine_tridiagonal_options *options,
+                                      trine_memory *memory)
 {
     TRINE_RANGE;
     REQUIRE(ctx, "ctx is NULL");
@@ -307,7 +344,8 @@ trine_status trine_tridiagonal_memory(trine_context ctx, trine_matrix A, const t
     trine_tridiagonal plan = NULL;
     trine_tally_begin(&tally, ctx);
     const trine_status status = make_plan(&tally.ctx, &plan, A, options);
-    if (!status) trine_tally_report(&tally, sizeof(struct band_work), work_bytes(&plan->base, plan->options.max_nrhs), memory);
+    if (!status)
+        trine_tally_report(&tally, sizeof(struct band_work), work_bytes(&plan->base, plan->options.max_nrhs), memory);
     trine_tridiagonal_destroy(&plan);
     trine_tally_end(&tally);
     return status;
@@ -321,7 +359,8 @@ static trine_status numeric(trine_tridiagonal plan, trine_space space, const voi
     trine_context ctx = plan->base.ctx;
     const bool moves = ctx->cuda && space == TRINE_HOST && plan->info.nnz;
     void *moved = NULL;
-    if (moves) TRY(trine_device_upload(ctx, values, (size_t)plan->info.nnz * trine_dtype_size(plan->base.dtype), &moved));
+    if (moves)
+        TRY(trine_device_upload(ctx, values, (size_t)plan->info.nnz * trine_dtype_size(plan->base.dtype), &moved));
     TRY(plan->backend->gather(ctx, &plan->map, plan->base.dtype, moves ? moved : values, plan->bands, stream));
     if (moves) TRY(trine_device_synchronize(ctx, stream));
 done:
@@ -329,7 +368,8 @@ done:
     return status;
 }
 
-trine_status trine_tridiagonal_numeric(trine_tridiagonal plan, trine_space space, const void *values, const trine_exec *exec)
+trine_status trine_tridiagonal_numeric(trine_tridiagonal plan, trine_space space, const void *values,
+                                       const trine_exec *exec)
 {
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
@@ -338,7 +378,8 @@ trine_status trine_tridiagonal_numeric(trine_tridiagonal plan, trine_space space
         trine_matrix_get_info(plan->A, &info);
         trine_matrix_get_arrays(plan->A, NULL, NULL, &values);
         space = info.space;
-        if (!values && plan->info.nnz) return trine_fail(TRINE_ERR_STATE, "the matrix given to analyse is a pattern without values");
+        if (!values && plan->info.nnz)
+            return trine_fail(TRINE_ERR_STATE, "the matrix given to analyse is a pattern without values");
     }
     double start;
     trine_status status = trine_plan_numeric_begin(&plan->base, space, exec, &start);
@@ -404,7 +445,8 @@ static trine_status run(trine_tridiagonal plan, const trine_plan_call *call)
     char *const room = work->base.buffer;
     int saved = 0;
     trine_dense B = by_columns(&call->B, n), X = by_columns(&call->X, n);
-    const trine_dense columns = X.layout == TRINE_COLMAJOR ? X : (trine_dense){room, n, X.cols, n, TRINE_COLMAJOR}; /* what is solved for */
+    /* what is solved for */
+    const trine_dense columns = X.layout == TRINE_COLMAJOR ? X : (trine_dense){room, n, X.cols, n, TRINE_COLMAJOR};
     if (B.layout == TRINE_ROWMAJOR) {
         TRY(trine_plan_scale(&plan->base, NULL, &B, &columns, call->stream));
         B = columns;
@@ -417,8 +459,8 @@ done:
     return status;
 }
 
-trine_status trine_tridiagonal_solve(trine_tridiagonal plan, trine_transpose op, const void *alpha, const trine_dense *B,
-                                     const trine_dense *X, const trine_exec *exec)
+trine_status trine_tridiagonal_solve(trine_tridiagonal plan, trine_transpose op, const void *alpha,
+                                     const trine_dense *B, const trine_dense *X, const trine_exec *exec)
 {
     TRINE_RANGE;
     trine_plan_call call;

@@ -13,7 +13,8 @@ extern "C" {
 
 enum { BANDS_NO_ENTRY = 255 };
 
-/** Band b = 0 .. bands - 1 is diagonal b - kl; position i of it is row i. Rows (by_columns: columns) of the sparse matrix begin at starts[]. */
+/** Band b = 0 .. bands - 1 is diagonal b - kl; position i of it is row i. Rows (by_columns: columns) of the sparse
+ *  matrix begin at starts[]. */
 typedef struct {
     int64_t n;
     int kl, bands;
@@ -26,7 +27,7 @@ typedef struct {
 #if defined(__CUDACC__) || defined(__HIPCC__)
 __host__ __device__
 #endif
-static inline int64_t bands_line(const bands_map *m, int b, int64_t i)
+    static inline int64_t bands_line(const bands_map *m, int b, int64_t i)
 {
     if (!m->by_columns) return i;
     const int64_t j = i + b - m->kl;
@@ -34,10 +35,9 @@ static inline int64_t bands_line(const bands_map *m, int b, int64_t i)
 }
 
 /** bands := values, in the sparse matrix's order; zero where it has no entry. Everything in the context's space. */
-typedef trine_status (*bands_gather_fn)(trine_context ctx, const bands_map *m, trine_dtype t, const void *values, void *bands, void *stream);
-struct bands_backend {
-    bands_gather_fn gather;
-};
+typedef trine_status (*bands_gather_fn)(trine_context ctx, const bands_map *m, trine_dtype t, const void *values,
+                                        void *bands, void *stream);
+struct bands_backend { bands_gather_fn gather; };
 extern const struct bands_backend bands_cpu, bands_cuda;
 
 #ifdef __cplusplus

@@ -36,10 +36,12 @@ static void gather_rows(void *job, int64_t begin, int64_t end, int me)
     }
 }
 
-static trine_status gather(trine_context ctx, const bands_map *m, trine_dtype t, const void *values, void *bands, void *stream)
+static trine_status gather(trine_context ctx, const bands_map *m, trine_dtype t, const void *values, void *bands,
+                           void *stream)
 {
     (void)stream;
-    rpts_for(ctx, ctx->threads, m->n, m->n, ROWS_AT_ONCE, gather_rows, &(gather_loop){m, values, bands, trine_dtype_size(t)});
+    rpts_for(ctx, ctx->threads, m->n, m->n, ROWS_AT_ONCE, gather_rows,
+             &(gather_loop){m, values, bands, trine_dtype_size(t)});
     return TRINE_SUCCESS;
 }
 

@@ -20,7 +20,8 @@ template <typename T> void launch(const bands_map *m, const void *values, void *
     constexpr int64_t most = 1 << 20;
     const int64_t needed = (m->n + threads - 1) / threads;
     const dim3 grid(static_cast<unsigned>(needed < most ? needed : most), static_cast<unsigned>(m->bands));
-    gather_bands<<<grid, threads, 0, static_cast<gpuStream_t>(stream)>>>(*m, static_cast<const T *>(values), static_cast<T *>(bands));
+    gather_bands<<<grid, threads, 0, static_cast<gpuStream_t>(stream)>>>(*m, static_cast<const T *>(values),
+                                                                         static_cast<T *>(bands));
 }
 
 trine_status gather(trine_context ctx, const bands_map *m, trine_dtype t, const void *values, void *bands, void *stream)
