@@ -17,7 +17,7 @@ static trine_status enter(trine_context ctx, const trine_exec *exec, solve_place
 /** The rest of a function: `call`, with its place in `at`; its value is the status. */
 #define AT_PLACE(exec, call)                              \
     solve_place at;                                       \
-    int saved;                                            \
+    int saved = 0;                                        \
     trine_status status = enter(ctx, exec, &at, &saved);  \
     if (status) return status;                            \
     status = call;                                        \
