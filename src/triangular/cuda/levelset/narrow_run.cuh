@@ -23,8 +23,7 @@ template <typename T> struct level_args {
     const level_call<T> *posted; /* in the work object: a recorded launch finds its solve there. NULL: it is `call` */
     level_call<T> call;
 
-    /** A kernel that asks when it runs which of the two it is takes 0.4 us longer with either: it is compiled for
-     *  one of them. */
+    /** A kernel that looks which of the two it is, is slower with either: it is compiled for one of them. */
     template <bool POSTED> __device__ level_call<T> get_call() const
     {
         if constexpr (POSTED) return *posted;
