@@ -1,10 +1,12 @@
-/* One problem, all methods and the peers that solve it: set-up and solves timed, results checked, solves in turn for the ratios. */
+/* One problem, all methods and the peers that solve it: set-up and solves timed, results checked, solves in turn for
+ * the ratios. */
 #include <math.h>
 #include <string.h>
 
 #include "bench.h"
 
-static const bench_setup *const peers[] = {&bench_setup_cusparse, &bench_setup_mkl, &bench_setup_cholmod, &bench_setup_superlu};
+static const bench_setup *const peers[] = {&bench_setup_cusparse, &bench_setup_mkl, &bench_setup_cholmod,
+                                           &bench_setup_superlu};
 
 enum { SLOW = 10 /* ms: of such a solve the host's part is nothing */ };
 enum { MOST_SOLVERS = 32, MOST_PEERS = sizeof peers / sizeof *peers };
@@ -43,7 +45,8 @@ static trine_status measure_setup(bench *b, const bench_problem *p, entry *e)
     bench_time time;
     TRY(bench_measure_wall(b, e->kind->analyse, e->kind->reset, e->self, &time));
     e->record.analyse_ms = time.median;
-    if (b->device.space == TRINE_DEVICE && e->kind->reset && !b->wall_only && !(e->is_peer && p->nrhs > 1)) { /* SpSM's takes up to a second */
+    /* SpSM's takes up to a second */
+    if (b->device.space == TRINE_DEVICE && e->kind->reset && !b->wall_only && !(e->is_peer && p->nrhs > 1)) {
         TRY(bench_measure_analysis_on_device(b, e->kind->analyse, e->kind->reset, e->self, &time));
         bench_record_add_number(&e->record, "analyse_device_ms", time.median);
     }
@@ -118,7 +121,8 @@ static trine_status measure(bench *b, bench_problem *p, entry *e)
         if (!(last.error <= first.error)) e->record.error = last.error; /* a NaN stays */
     }
     if (!(e->record.error <= first.bound))
-        bench_record_fail(&e->record, BENCH_FAILED, "wrong: componentwise backward error %.2e, allowed %.2e", e->record.error, first.bound);
+        bench_record_fail(&e->record, BENCH_FAILED, "wrong: componentwise backward error %.2e, allowed %.2e",
+                          e->record.error, first.bound);
 done:
     return status;
 }
@@ -173,13 +177,16 @@ static int method_width(const bench *b)
 void bench_print_heading(bench *b, const bench_problem *p)
 {
     const char *layout = p->nrhs < 2 ? "" : p->X.layout == TRINE_ROWMAJOR ? " by rows" : " by columns";
-    fprintf(b->table, "\n%s  %s, %s, op %s, %s, nrhs %lld%s: n %lld, nnz %lld, levels %lld, rows a level %lld / %.1f / %lld\n", p->spec,
-            p->direction, p->uplo == TRINE_LOWER ? "lower" : "upper", p->op == TRINE_N ? "N" : "T", bench_dtype_name(p->dtype),
-            (long long)p->nrhs, layout, (long long)p->n, (long long)p->nnz, (long long)p->levels, (long long)p->min_rows,
-            p->levels ? (double)p->n / (double)p->levels : 0.0, (long long)p->max_rows);
+    fprintf(b->table,
+            "\n%s  %s, %s, op %s, %s, nrhs %lld%s: n %lld, nnz %lld, levels %lld, rows a level %lld / %.1f / %lld\n",
+            p->spec, p->direction, p->uplo == TRINE_LOWER ? "lower" : "upper", p->op == TRINE_N ? "N" : "T",
+            bench_dtype_name(p->dtype), (long long)p->nrhs, layout, (long long)p->n, (long long)p->nnz,
+            (long long)p->levels, (long long)p->min_rows, p->levels ? (double)p->n / (double)p->levels : 0.0,
+            (long long)p->max_rows);
     if (b->programs > 0) fprintf(b->table, "  beside %d programs in endless loops\n", b->programs);
-    fprintf(b->table, "  %-9s %-*s %-13s %10s %10s %10s %10s %10s %8s %9s %7s %7s %9s%s\n", "impl", method_width(b), "method", "chosen",
-            "analyse ms", "numeric ms", "solve ms", "min ms", "in a row", "GFlop/s", "us/level", "copy %", "ratio", "error", p->panels.n_panels ? "    fill" : "");
+    fprintf(b->table, "  %-9s %-*s %-13s %10s %10s %10s %10s %10s %8s %9s %7s %7s %9s%s\n", "impl", method_width(b),
+            "method", "chosen", "analyse ms", "numeric ms", "solve ms", "min ms", "in a row", "GFlop/s", "us/level",
+            "copy %", "ratio", "error", p->panels.n_panels ? "    fill" : "");
 }
 
 /** x in the text, or - for what was not measured. */
@@ -200,9 +207,11 @@ static void print_entry(bench *b, const entry *e, double gflops, double us_per_l
         char analyse[24], numeric[24], ratio[24], in_a_row[24], fill[24] = "";
         for (int i = 0; i < r->n_added; i++)
             if (strcmp(r->added[i].key, "fill") == 0) snprintf(fill, sizeof fill, "%8.3g", r->added[i].number);
-        fprintf(b->table, "%10s %10s %10.4g %10.4g %10s %8.3g %9.3g %7.3g %7s %9.2e%s%s%s\n", number(analyse, "%.4g", r->analyse_ms),
-                number(numeric, "%.4g", r->numeric_ms), r->solve_ms, r->solve_min_ms, number(in_a_row, "%.4g", e->in_a_row_ms), gflops, us_per_level, 100 * copy_fraction,
-                number(ratio, "%.3g", e->ratio), r->error, fill, r->status == BENCH_FAILED ? "  FAILED: " : "", r->reason);
+        fprintf(b->table, "%10s %10s %10.4g %10.4g %10s %8.3g %9.3g %7.3g %7s %9.2e%s%s%s\n",
+                number(analyse, "%.4g", r->analyse_ms), number(numeric, "%.4g", r->numeric_ms), r->solve_ms,
+                r->solve_min_ms, number(in_a_row, "%.4g", e->in_a_row_ms), gflops, us_per_level, 100 * copy_fraction,
+                number(ratio, "%.3g", e->ratio), r->error, fill, r->status == BENCH_FAILED ? "  FAILED: " : "",
+                r->reason);
     }
     fflush(b->table);
 }
@@ -308,7 +317,10 @@ static void run_entry(bench *b, const char *suite, bench_problem *p, entry *e)
     e->record.impl = e->kind->impl;
     bench_describe_problem(&e->record, p);
     const trine_status found = measure(b, p, e);
-    if (found) bench_record_fail(&e->record, found == TRINE_ERR_UNSUPPORTED || found == TRINE_ERR_NOT_BUILT ? BENCH_SKIPPED : BENCH_FAILED, NULL);
+    if (found)
+        bench_record_fail(&e->record,
+                          found == TRINE_ERR_UNSUPPORTED || found == TRINE_ERR_NOT_BUILT ? BENCH_SKIPPED : BENCH_FAILED,
+                          NULL);
     if (e->is_peer) kept[n_kept++] = *e;
 }
 

@@ -9,7 +9,8 @@ static inline trine_status cuda_status(cudaError_t error, const char *what)
 {
     if (error == cudaSuccess) return TRINE_SUCCESS;
     (void)cudaGetLastError(); /* a failed call must not show up again at another one */
-    return trine_fail(error == cudaErrorMemoryAllocation ? TRINE_ERR_MEMORY : TRINE_ERR_DEVICE, "%s: %s", what, cudaGetErrorString(error));
+    return trine_fail(error == cudaErrorMemoryAllocation ? TRINE_ERR_MEMORY : TRINE_ERR_DEVICE, "%s: %s", what,
+                      cudaGetErrorString(error));
 }
 #define CUDA(call) cuda_status((call), #call)
 

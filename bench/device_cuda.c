@@ -9,9 +9,14 @@
 
 static cudaEvent_t started, stopped;
 
-/* Blocks given back are kept while `keeping`, for the next request of the same size: an analysis that is repeated then finds
- * its buffers allocated. */
-typedef struct block { struct block *next; void *memory; size_t bytes; bool used; } block;
+/* Blocks given back are kept while `keeping`, for the next request of the same size: an analysis that is repeated
+ * then finds its buffers allocated. */
+typedef struct block {
+    struct block *next;
+    void *memory;
+    size_t bytes;
+    bool used;
+} block;
 static block *blocks;
 static bool keeping;
 
@@ -61,8 +66,9 @@ void bench_device_keep_memory(bool keep)
     if (!keep) free_unused();
 }
 
-/** With the solves on a device the host's BLAS has only factors to make, of small blocks: one thread of OpenBLAS does that about as
- *  fast as several, and more than there are cores take a hundred times as long. OPENBLAS_NUM_THREADS goes first. */
+/** With the solves on a device the host's BLAS has only factors to make, of small blocks: one thread of OpenBLAS
+ *  does that about as fast as several, and more than there are cores take a hundred times as long.
+ *  OPENBLAS_NUM_THREADS goes first. */
 static void calm_blas(void)
 {
     void (*set)(int);
@@ -76,7 +82,8 @@ trine_status bench_device_open(bench *b)
     trine_status status = TRINE_SUCCESS;
     const trine_allocator memory = {.alloc = take_block, .release = give_block};
     calm_blas();
-    TRY(CUDA(cudaSetDevice(b->device.device))); /* for this program's own copy of the runtime; the library has another */
+    /* for this program's own copy of the runtime; the library has another */
+    TRY(CUDA(cudaSetDevice(b->device.device)));
     TRY(trine_context_set_allocator(b->ctx, NULL, &memory));
     TRY(CUDA(cudaEventCreate(&started)));
     TRY(CUDA(cudaEventCreate(&stopped)));

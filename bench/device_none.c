@@ -2,12 +2,24 @@
 #include "graph.h"
 #include "tridiag.h"
 
-trine_status bench_device_open(bench *b) { (void)b; return trine_fail(TRINE_ERR_NOT_BUILT, "built without CUDA"); }
+trine_status bench_device_open(bench *b)
+{
+    (void)b;
+    return trine_fail(TRINE_ERR_NOT_BUILT, "built without CUDA");
+}
 void bench_device_close(void) {}
 void bench_device_keep_memory(bool keep) { (void)keep; }
 trine_status bench_device_timer_start(bench *b) { return bench_device_open(b); }
-trine_status bench_device_timer_stop(bench *b, double *ms) { (void)ms; return bench_device_open(b); }
-trine_status bench_device_copy(bench *b, void *to, const void *from, size_t bytes) { (void)to, (void)from, (void)bytes; return bench_device_open(b); }
+trine_status bench_device_timer_stop(bench *b, double *ms)
+{
+    (void)ms;
+    return bench_device_open(b);
+}
+trine_status bench_device_copy(bench *b, void *to, const void *from, size_t bytes)
+{
+    (void)to, (void)from, (void)bytes;
+    return bench_device_open(b);
+}
 
 trine_status bench_count_launches(bench *b, bench_call call, void *self, int *kernels, double *launch_ms)
 {

@@ -1,10 +1,10 @@
-/* Solves captured in CUDA graphs, and what can be measured of them there: empty launches in the same order, marks inside. */
+/* Solves captured in CUDA graphs, and what can be measured of them there: empty launches in the same order, marks
+ * inside. */
 #include <algorithm>
 #include <vector>
 
 #include "cuda.h"
 #include "graph.h"
-
 
 namespace {
 
@@ -69,12 +69,14 @@ trine_status empty_copy(cudaGraph_t graph, cudaGraph_t copy, int *kernels)
         for (cudaGraphNode_t other : on) {
             const size_t at = (size_t)(std::find(nodes.begin(), nodes.begin() + (long)i, other) - nodes.begin());
             if (at == i) {
-                status = trine_fail(TRINE_ERR_STATE, "node %lld of a captured graph depends on a later one", (long long)i);
+                status =
+                    trine_fail(TRINE_ERR_STATE, "node %lld of a captured graph depends on a later one", (long long)i);
                 goto done;
             }
             copied.push_back(copies[at]);
         }
-        if (type == cudaGraphNodeTypeKernel) TRY(CUDA(cudaGraphAddKernelNode(&copies[i], copy, copied.data(), copied.size(), &launch)));
+        if (type == cudaGraphNodeTypeKernel)
+            TRY(CUDA(cudaGraphAddKernelNode(&copies[i], copy, copied.data(), copied.size(), &launch)));
         else TRY(CUDA(cudaGraphAddEmptyNode(&copies[i], copy, copied.data(), copied.size())));
         *kernels += type == cudaGraphNodeTypeKernel;
     }
@@ -132,7 +134,8 @@ done:
 void bench_mark(void *unused, int64_t k, void *stream)
 {
     (void)unused;
-    if (k >= 0 && k < (int64_t)marks.size()) cudaEventRecordWithFlags(marks[(size_t)k], static_cast<cudaStream_t>(stream), cudaEventRecordExternal);
+    if (k >= 0 && k < (int64_t)marks.size())
+        cudaEventRecordWithFlags(marks[(size_t)k], static_cast<cudaStream_t>(stream), cudaEventRecordExternal);
 }
 
 trine_status bench_time_marks(bench *b, bench_call call, void *self, int64_t count, double *times, double *between)

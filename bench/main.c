@@ -1,4 +1,5 @@
-/* trine-bench: compare trine's solvers with other libraries' on the same problems, check every result, record everything. */
+/* trine-bench: compare trine's solvers with other libraries' on the same problems, check every result, record
+ * everything. */
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,9 +10,11 @@
 static const bench_suite suites[] = {
     {"sptrsv", "triangular solves, one right-hand side", bench_suite_sptrsv},
     {"sptrsm", "triangular solves, many right-hand sides", bench_suite_sptrsm},
-    {"supernodal", "factors of CHOLMOD and SuperLU applied as panels, 1 and 32 right-hand sides", bench_suite_supernodal},
+    {"supernodal", "factors of CHOLMOD and SuperLU applied as panels, 1 and 32 right-hand sides",
+     bench_suite_supernodal},
 #ifdef TRINE_BENCH_DIRECT
-    {"direct", "A x = b with the factors of CHOLMOD and SuperLU, beside their own solves on the CPU", bench_suite_direct},
+    {"direct", "A x = b with the factors of CHOLMOD and SuperLU, beside their own solves on the CPU",
+     bench_suite_direct},
 #endif
     {"tridiag", "tridiagonal solves of random systems, beside cuSPARSE and LAPACK", bench_suite_tridiag},
     {"tridiag-numerics", "forward errors on the thesis's matrices, over 20 seeds", bench_suite_tridiag_numerics},
@@ -26,7 +29,24 @@ typedef struct {
     bench b;
 } arguments;
 
-enum { METHODS = 256, PEERS, DTYPE, UPLO, DIRECTION, NRHS, LAYOUT, REPS, MAX_SECONDS, COPY, JSON, OUT, DEVICE, DEVICE_NAME, DETERMINISTIC, SWEEP };
+enum {
+    METHODS = 256,
+    PEERS,
+    DTYPE,
+    UPLO,
+    DIRECTION,
+    NRHS,
+    LAYOUT,
+    REPS,
+    MAX_SECONDS,
+    COPY,
+    JSON,
+    OUT,
+    DEVICE,
+    DEVICE_NAME,
+    DETERMINISTIC,
+    SWEEP
+};
 static const struct argp_option options[] = {
     {"methods", METHODS, "LIST", 0, "trine's methods, by name (default: the suite's all)", 0},
     {"peers", PEERS, "LIST", 0, "cusparse, mkl, cholmod, superlu, lapack, or none (default: those of the device)", 0},
@@ -36,7 +56,9 @@ static const struct argp_option options[] = {
     {"nrhs", NRHS, "LIST", 0, "numbers of right-hand sides (default: 1; sptrsm 1,8,32,64)", 0},
     {"layout", LAYOUT, "LIST", 0, "rowmajor, colmajor: of several right-hand sides (default rowmajor)", 0},
     {"deterministic", DETERMINISTIC, NULL, 0, "bitwise the same result every run", 0},
-    {"sweep", SWEEP, "LIST", 0, "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q), busy (one thread and several, alone and beside other programs) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch), lu (SuperLU's L and U) or types (s, c, z)", 0},
+    {"sweep", SWEEP, "LIST", 0,
+     "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q), busy (one thread and several, alone and beside other programs) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch), lu (SuperLU's L and U) or types (s, c, z)",
+     0},
     {"reps", REPS, "N", 0, "timed calls behind a median (default 50, or the sweep's own)", 0},
     {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 5 calls (a sweep: 11)", 0},
     {"copy", COPY, "MIB", 0, "size of the copy that measures the bandwidth (default 256 on a CPU, 1024 on a GPU)", 0},
@@ -72,19 +94,34 @@ static error_t parse(int key, char *value, struct argp_state *state)
     char *end;
     switch (key) {
     case METHODS: set_list(&a->b.methods, value); break;
-    case PEERS: set_list(&a->b.peers, value); require_words(state, &a->b.peers, "peers", "cusparse|mkl|cholmod|superlu|lapack|none"); break;
-    case DTYPE: set_list(&a->b.dtypes, value); require_words(state, &a->b.dtypes, "dtype", "s|d|c|z"); break;
-    case DIRECTION: set_list(&a->b.directions, value); require_words(state, &a->b.directions, "direction", "forward|backward"); break;
+    case PEERS:
+        set_list(&a->b.peers, value);
+        require_words(state, &a->b.peers, "peers", "cusparse|mkl|cholmod|superlu|lapack|none");
+        break;
+    case DTYPE:
+        set_list(&a->b.dtypes, value);
+        require_words(state, &a->b.dtypes, "dtype", "s|d|c|z");
+        break;
+    case DIRECTION:
+        set_list(&a->b.directions, value);
+        require_words(state, &a->b.directions, "direction", "forward|backward");
+        break;
     case NRHS:
         set_list(&a->b.nrhs, value);
         for (int i = 0; i < a->b.nrhs.count; i++)
-            if (strtoll(a->b.nrhs.item[i], &end, 10) < 1 || *end) argp_error(state, "--nrhs: \"%s\" is no positive number", a->b.nrhs.item[i]);
+            if (strtoll(a->b.nrhs.item[i], &end, 10) < 1 || *end)
+                argp_error(state, "--nrhs: \"%s\" is no positive number", a->b.nrhs.item[i]);
         break;
     case UPLO:
-        a->b.uplo = strcmp(value, "lower") == 0 ? TRINE_LOWER : strcmp(value, "upper") == 0 ? TRINE_UPPER : TRINE_UPLO_AUTO;
+        a->b.uplo = strcmp(value, "lower") == 0   ? TRINE_LOWER
+                    : strcmp(value, "upper") == 0 ? TRINE_UPPER
+                                                  : TRINE_UPLO_AUTO;
         if (!a->b.uplo) argp_error(state, "--uplo: \"%s\" is neither lower nor upper", value);
         break;
-    case LAYOUT: set_list(&a->b.layouts, value); require_words(state, &a->b.layouts, "layout", "rowmajor|colmajor"); break;
+    case LAYOUT:
+        set_list(&a->b.layouts, value);
+        require_words(state, &a->b.layouts, "layout", "rowmajor|colmajor");
+        break;
     case REPS:
         a->b.reps = (int)strtol(value, &end, 10);
         a->b.reps_given = true;
@@ -96,9 +133,13 @@ static error_t parse(int key, char *value, struct argp_state *state)
         break;
     case COPY:
         a->b.copy_mib = (int)strtol(value, &end, 10);
-        if (a->b.copy_mib < 1 || a->b.copy_mib > 1 << 20 || *end) argp_error(state, "--copy: \"%s\" is not in 1..1048576", value);
+        if (a->b.copy_mib < 1 || a->b.copy_mib > 1 << 20 || *end)
+            argp_error(state, "--copy: \"%s\" is not in 1..1048576", value);
         break;
-    case SWEEP: set_list(&a->b.sweeps, value); require_words(state, &a->b.sweeps, "sweep", bench_sweep_names()); break;
+    case SWEEP:
+        set_list(&a->b.sweeps, value);
+        require_words(state, &a->b.sweeps, "sweep", bench_sweep_names());
+        break;
     case DETERMINISTIC: a->b.summation = TRINE_ORDER_DETERMINISTIC; break;
     case DEVICE: a->device = value; break;
     case DEVICE_NAME: a->device_name = value; break;
@@ -139,9 +180,13 @@ static char *list_suites(int key, const char *text, void *input)
 }
 
 static const struct argp argp = {
-    options, parse, "SUITE [MATRIX...]",
+    options,
+    parse,
+    "SUITE [MATRIX...]",
     "Compare trine with other libraries on the same problems; check every result; print a table and record JSON lines.",
-    NULL, list_suites, NULL};
+    NULL,
+    list_suites,
+    NULL};
 
 /* --------------------------------------------------------------------- run */
 
@@ -159,7 +204,9 @@ static void name_device(bench *b, const char *given)
     const char *name = strncmp(b->device.name, "NVIDIA ", 7) == 0 ? b->device.name + 7 : b->device.name;
     size_t i = 0;
     for (; name[i] && i < sizeof b->device_name - 1; i++)
-        b->device_name[i] = name[i] == ' ' ? '-' : name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+        b->device_name[i] = name[i] == ' '                     ? '-'
+                            : name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a')
+                                                               : name[i];
     b->device_name[i] = '\0';
 }
 
@@ -188,8 +235,8 @@ int main(int argc, char **argv)
     name_device(b, a.device_name);
     if (b->device.space == TRINE_DEVICE) TRY(bench_device_open(b));
     TRY(bench_copy_bandwidth(b, &b->copy_gbs));
-    fprintf(b->table, "%s on %s (%s)%s%s, copy bandwidth %.0f GB/s, medians of %d\n", a.suite->name, b->device.name, b->device_name,
-            b->device.fallback[0] ? ", " : "", b->device.fallback, b->copy_gbs, b->reps);
+    fprintf(b->table, "%s on %s (%s)%s%s, copy bandwidth %.0f GB/s, medians of %d\n", a.suite->name, b->device.name,
+            b->device_name, b->device.fallback[0] ? ", " : "", b->device.fallback, b->copy_gbs, b->reps);
     TRY(a.suite->run(b));
 done:
     if (status) fprintf(stderr, "trine-bench: %s (%s)\n", trine_last_error(), trine_status_string(status));

@@ -12,7 +12,10 @@
 #include "bench.h"
 
 enum { WARM_UP = 5, SLOW_ANALYSIS = 50 /* ms */, IN_A_ROW = 20 };
-struct row_of_calls { bench_call call; void *self; };
+struct row_of_calls {
+    bench_call call;
+    void *self;
+};
 
 static trine_status time_one(bench *b, bench_call call, void *self, double *ms)
 {
@@ -53,7 +56,8 @@ static trine_status warm_up(bench *b, bench_call call, void *self)
 {
     trine_status status = TRINE_SUCCESS;
     const double start = trine_wall_time();
-    for (int i = 0; i < WARM_UP && !(i && b->max_seconds > 0 && trine_wall_time() - start > 0.1 * b->max_seconds); i++) {
+    for (int i = 0; i < WARM_UP && !(i && b->max_seconds > 0 && trine_wall_time() - start > 0.1 * b->max_seconds);
+         i++) {
         double ignored;
         TRY(time_one(b, call, self, &ignored));
     }
@@ -69,7 +73,8 @@ trine_status bench_measure(bench *b, bench_call call, void *self, bench_time *ti
     TRY(warm_up(b, call, self));
     const double start = trine_wall_time();
     time->reps = 0;
-    while (time->reps < b->reps && !out_of_time(b, start, time->reps)) TRY(time_one(b, call, self, &times[time->reps++]));
+    while (time->reps < b->reps && !out_of_time(b, start, time->reps))
+        TRY(time_one(b, call, self, &times[time->reps++]));
     time->median = bench_median(times, time->reps);
     time->min = times[0];
 done:
@@ -139,7 +144,8 @@ trine_status bench_measure_analysis_on_device(bench *b, bench_call call, bench_c
     double times[MOST];
     time->reps = 0;
     bench_device_keep_memory(true);
-    for (int round = 0; round <= MOST && (round < 2 || times[0] < SLOW_ANALYSIS); round++) { /* the first one allocates */
+    /* the first one allocates */
+    for (int round = 0; round <= MOST && (round < 2 || times[0] < SLOW_ANALYSIS); round++) {
         TRY(reset(self));
         TRY(trine_context_synchronize(b->ctx));
         TRY(time_one(b, call, self, &times[round ? time->reps++ : 0]));
@@ -151,7 +157,8 @@ done:
     return status;
 }
 
-trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls, const bench_call *resets, void **selves, double *times, int *rounds)
+trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls, const bench_call *resets,
+                                   void **selves, double *times, int *rounds)
 {
     trine_status status = TRINE_SUCCESS;
     double start = trine_wall_time();
@@ -161,7 +168,8 @@ trine_status bench_measure_in_turn(bench *b, int count, const bench_call *calls,
             if (resets && resets[i]) TRY(resets[i](selves[i]));
             TRY(time_one(b, calls[i], selves[i], &times[(int64_t)i * b->reps + round]));
         }
-    for (int i = 1; i < count; i++) memmove(&times[(int64_t)i * round], &times[(int64_t)i * b->reps], (size_t)round * sizeof *times);
+    for (int i = 1; i < count; i++)
+        memmove(&times[(int64_t)i * round], &times[(int64_t)i * b->reps], (size_t)round * sizeof *times);
     *rounds = round;
 done:
     return status;
@@ -218,15 +226,18 @@ void *bench_alloc(trine_context ctx, int64_t count, size_t size, bool cleared)
 
 /* ---------------------------------------------------------- copy bandwidth */
 
-typedef struct { bench *b; char *from, *to; size_t bytes; } copy;
+typedef struct {
+    bench *b;
+    char *from, *to;
+    size_t bytes;
+} copy;
 
 static trine_status copy_once(void *self)
 {
     copy *c = self;
-    if (c->b->device.space == TRINE_DEVICE)
-        return bench_device_copy(c->b, c->to, c->from, c->bytes);
+    if (c->b->device.space == TRINE_DEVICE) return bench_device_copy(c->b, c->to, c->from, c->bytes);
     int threads = c->b->device.threads;
-    #pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (int t = 0; t < threads; t++) {
         size_t begin = c->bytes / (size_t)threads * (size_t)t;
         size_t end = t + 1 == threads ? c->bytes : c->bytes / (size_t)threads * (size_t)(t + 1);

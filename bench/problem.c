@@ -38,7 +38,8 @@ static trine_status load_direct(void)
     void *address;
     memcpy(&address, &function, sizeof address);
     const char *slash = dladdr(address, &trine) ? strrchr(trine.dli_fname, '/') : NULL;
-    if (slash) snprintf(path, sizeof path, "%.*s/%s", (int)(slash - trine.dli_fname), trine.dli_fname, TRINE_DIRECT_SONAME);
+    if (slash)
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - trine.dli_fname), trine.dli_fname, TRINE_DIRECT_SONAME);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) return trine_fail(TRINE_ERR_NOT_BUILT, "chol: and lu: need libtrine_direct: %s", dlerror());
     direct.create = dlsym(library, "trine_factor_create");
@@ -68,13 +69,16 @@ trine_status bench_read_matrix(bench *b, const char *name, trine_matrix *A)
     if (trine_matrix_gallery(b->ctx, A, name, TRINE_D) == TRINE_SUCCESS) return TRINE_SUCCESS;
     char gallery[200];
     snprintf(gallery, sizeof gallery, "%s", trine_last_error());
-    return trine_fail(TRINE_ERR_IO, "\"%s\" is no file, no matrix in %s, and not in the gallery (%s)", name, folder, gallery);
+    return trine_fail(TRINE_ERR_IO, "\"%s\" is no file, no matrix in %s, and not in the gallery (%s)", name, folder,
+                      gallery);
 }
 
 trine_status bench_source_open(bench *b, bench_source *source, const char *spec)
 {
-    static const struct { const char *prefix; int kind; } kinds[] = {
-        {"tril:", TRIL}, {"triu:", TRIU}, {"tri:", TRI}, {"chol:", CHOL}, {"lu:", LU}, {"", TRI}};
+    static const struct {
+        const char *prefix;
+        int kind;
+    } kinds[] = {{"tril:", TRIL}, {"triu:", TRIU}, {"tri:", TRI}, {"chol:", CHOL}, {"lu:", LU}, {"", TRI}};
     trine_status status = TRINE_SUCCESS;
     trine_matrix A = NULL;
     *source = NULL;
@@ -141,9 +145,12 @@ static const struct {
     void (*convert_panels)(const trine_panels *P, bool transposed, void *values);
     void (*fill)(void *b, int64_t count);
     void (*solve)(const host_triangle *T, const void *b, int64_t stride, void *reference);
-    bench_check (*compare)(const host_triangle *T, int threads, const void *b, const void *x, int64_t columns, int64_t row, int64_t col, const void *reference);
-} numbers[] = {[TRINE_S] = {convert_s, convert_panels_s, fill_s, solve_s, compare_s}, [TRINE_D] = {convert_d, convert_panels_d, fill_d, solve_d, compare_d},
-               [TRINE_C] = {convert_c, convert_panels_c, fill_c, solve_c, compare_c}, [TRINE_Z] = {convert_z, convert_panels_z, fill_z, solve_z, compare_z}};
+    bench_check (*compare)(const host_triangle *T, int threads, const void *b, const void *x, int64_t columns,
+                           int64_t row, int64_t col, const void *reference);
+} numbers[] = {[TRINE_S] = {convert_s, convert_panels_s, fill_s, solve_s, compare_s},
+               [TRINE_D] = {convert_d, convert_panels_d, fill_d, solve_d, compare_d},
+               [TRINE_C] = {convert_c, convert_panels_c, fill_c, solve_c, compare_c},
+               [TRINE_Z] = {convert_z, convert_panels_z, fill_z, solve_z, compare_z}};
 
 /* ---------------------------------------------------------------- problems */
 
@@ -172,7 +179,9 @@ static trine_status make_triangle(bench *b, bench_source source, trine_uplo uplo
         const void *values;
         trine_matrix_info info;
         TRY(trine_matrix_get_info(source->A, &info));
-        if (info.n_rows != info.n_cols) FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)info.n_rows, (long long)info.n_cols);
+        if (info.n_rows != info.n_cols)
+            FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)info.n_rows,
+                 (long long)info.n_cols);
         TRY(trine_matrix_triangle(source->A, &part, uplo, TRINE_NONUNIT, 1));
         TRY(trine_matrix_sort(part, T, 1));
         TRY(trine_matrix_get_arrays(*T, &offsets, &columns, &values));
@@ -222,8 +231,8 @@ done:
     return status;
 }
 
-/** Panels of the factor's triangle: of L, of which CHOLMOD's U is the transpose, or of SuperLU's U^T; none if the factor has none. Their
- *  values become the triangle's. */
+/** Panels of the factor's triangle: of L, of which CHOLMOD's U is the transpose, or of SuperLU's U^T; none if the
+ *  factor has none. Their values become the triangle's. */
 static trine_status place_panels(bench *b, bench_source source, bench_problem *p)
 {
     trine_status status = TRINE_SUCCESS;
@@ -247,7 +256,8 @@ done:
     return status;
 }
 
-trine_status bench_problem_make(bench *b, bench_source source, const char *direction, trine_dtype dtype, bench_problem *p)
+trine_status bench_problem_make(bench *b, bench_source source, const char *direction, trine_dtype dtype,
+                                bench_problem *p)
 {
     trine_status status = TRINE_SUCCESS;
     trine_matrix T = NULL, typed = NULL;
@@ -259,7 +269,8 @@ trine_status bench_problem_make(bench *b, bench_source source, const char *direc
     p->dtype = dtype;
     p->uplo = b->uplo ? b->uplo : fixed ? fixed : forward ? TRINE_LOWER : TRINE_UPPER;
     p->op = (p->uplo == TRINE_LOWER) == forward ? TRINE_N : TRINE_T;
-    if (fixed && fixed != p->uplo) FAIL(TRINE_ERR_UNSUPPORTED, "\"%s\" is the other triangle than --uplo", source->spec);
+    if (fixed && fixed != p->uplo)
+        FAIL(TRINE_ERR_UNSUPPORTED, "\"%s\" is the other triangle than --uplo", source->spec);
 
     TRY(make_triangle(b, source, p->uplo, &T, &p->diag));
     p->is_lu = source->kind == LU;
@@ -327,7 +338,8 @@ trine_status bench_problem_set_nrhs(bench *b, bench_problem *p, int64_t nrhs)
     TRY((p->host_b = bench_alloc(b->ctx, 1, vector_bytes(p), false)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     TRY((p->host_x = bench_alloc(b->ctx, 1, vector_bytes(p), false)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     TRY((p->checked_x = bench_alloc(b->ctx, 1, vector_bytes(p), false)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
-    TRY((p->reference = bench_alloc(b->ctx, p->n, sizeof(long double complex), false)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
+    TRY((p->reference = bench_alloc(b->ctx, p->n, sizeof(long double complex), false)) ? TRINE_SUCCESS
+                                                                                       : TRINE_ERR_MEMORY);
 
     numbers[p->dtype].fill(p->host_b, p->n * nrhs);
     TRY(trine_copy(b->ctx, p->B.data, b->device.space, p->host_b, TRINE_HOST, vector_bytes(p)));

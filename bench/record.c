@@ -16,8 +16,18 @@ const char *bench_dtype_name(trine_dtype t)
 
 bench_record bench_record_begin(const char *suite, const char *matrix)
 {
-    return (bench_record){.suite = suite, .matrix = matrix, .op = TRINE_N, .nrhs = 1, .n = -1, .nnz = -1, .bytes = -1,
-                          .analyse_ms = NAN, .numeric_ms = NAN, .solve_ms = NAN, .solve_min_ms = NAN, .error = NAN};
+    return (bench_record){.suite = suite,
+                          .matrix = matrix,
+                          .op = TRINE_N,
+                          .nrhs = 1,
+                          .n = -1,
+                          .nnz = -1,
+                          .bytes = -1,
+                          .analyse_ms = NAN,
+                          .numeric_ms = NAN,
+                          .solve_ms = NAN,
+                          .solve_min_ms = NAN,
+                          .error = NAN};
 }
 
 void bench_record_add_number(bench_record *r, const char *key, double number)
@@ -88,17 +98,32 @@ trine_status bench_record_write(bench *b, const bench_record *r)
     struct tm utc;
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 
-    const struct { const char *key, *text; } texts[] = {
-        {"matrix", r->matrix},
-        {"dtype", r->dtype ? bench_dtype_name(r->dtype) : NULL},
-        {"op", r->op == TRINE_T ? "T" : r->op == TRINE_H ? "H" : "N"},
-        {"uplo", r->uplo == TRINE_LOWER ? "lower" : r->uplo == TRINE_UPPER ? "upper" : NULL},
-        {"direction", r->direction}, {"impl", r->impl}, {"method", r->method}, {"chosen", r->chosen}, {"sweep", b->sweep},
-        {"status", outcomes[r->status]}, {"reason", r->reason[0] ? r->reason : NULL}};
-    const struct { const char *key; int64_t count; } counts[] = {{"n", r->n}, {"nnz", r->nnz}, {"nrhs", r->nrhs}, {"bytes", r->bytes}, {"reps", r->reps}};
-    const struct { const char *key; double number; } numbers[] = {
-        {"analyse_ms", r->analyse_ms}, {"numeric_ms", r->numeric_ms}, {"solve_ms", r->solve_ms}, {"solve_min_ms", r->solve_min_ms},
-        {"error", r->error}, {"copy_gbs", b->copy_gbs}};
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"matrix", r->matrix},
+                 {"dtype", r->dtype ? bench_dtype_name(r->dtype) : NULL},
+                 {"op", r->op == TRINE_T   ? "T"
+                        : r->op == TRINE_H ? "H"
+                                           : "N"},
+                 {"uplo", r->uplo == TRINE_LOWER   ? "lower"
+                          : r->uplo == TRINE_UPPER ? "upper"
+                                                   : NULL},
+                 {"direction", r->direction},
+                 {"impl", r->impl},
+                 {"method", r->method},
+                 {"chosen", r->chosen},
+                 {"sweep", b->sweep},
+                 {"status", outcomes[r->status]},
+                 {"reason", r->reason[0] ? r->reason : NULL}};
+    const struct {
+        const char *key;
+        int64_t count;
+    } counts[] = {{"n", r->n}, {"nnz", r->nnz}, {"nrhs", r->nrhs}, {"bytes", r->bytes}, {"reps", r->reps}};
+    const struct {
+        const char *key;
+        double number;
+    } numbers[] = {{"analyse_ms", r->analyse_ms},     {"numeric_ms", r->numeric_ms}, {"solve_ms", r->solve_ms},
+                   {"solve_min_ms", r->solve_min_ms}, {"error", r->error},           {"copy_gbs", b->copy_gbs}};
     fprintf(f, "{\"suite\": \"%s\"", r->suite);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) write_text(f, texts[i].key, texts[i].text);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) write_count(f, counts[i].key, counts[i].count);

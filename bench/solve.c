@@ -9,8 +9,8 @@ static double real_part(trine_dtype t, const void *scalar)
 }
 
 /** X := op(A)^-1 B by a library's own routine, which knows where they are. */
-static trine_status apply_peer(void *user, trine_transpose op, const void *alpha, const trine_dense *X, const void *beta,
-                               const trine_dense *Y, const trine_exec *exec)
+static trine_status apply_peer(void *user, trine_transpose op, const void *alpha, const trine_dense *X,
+                               const void *beta, const trine_dense *Y, const trine_exec *exec)
 {
     const bench_peer_solve *peer = user;
     (void)op, (void)exec;
@@ -32,10 +32,7 @@ trine_status bench_peer_as_op(bench *b, const bench_peer_solve *peer, trine_op *
     return status;
 }
 
-trine_status bench_solve_begin(bench_solve *s)
-{
-    return trine_op_work(s->op, s->X->cols, NULL, NULL, &s->exec.work);
-}
+trine_status bench_solve_begin(bench_solve *s) { return trine_op_work(s->op, s->X->cols, NULL, NULL, &s->exec.work); }
 
 trine_status bench_solve_once(void *self)
 {

@@ -1,5 +1,6 @@
-/* The basic level-set method that Table I of Liu et al. 2017 takes apart: rows sorted by level, a barrier between levels. It
- * also measures what part of a solve is synchronization. CPU, double, one right-hand side; written to be compared with. */
+/* The basic level-set method that Table I of Liu et al. 2017 takes apart: rows sorted by level, a barrier between
+ * levels. It also measures what part of a solve is synchronization. CPU, double, one right-hand side; written to be
+ * compared with. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,10 +55,12 @@ static trine_status reset(void *self)
 static trine_status analyse(void *self)
 {
     solver *s = self;
-    return trine_level_sets(s->b->ctx, s->p->host, lower(s->p) ? TRINE_LOWER : TRINE_UPPER, &s->n_levels, s->level_offsets, s->rows, NULL);
+    return trine_level_sets(s->b->ctx, s->p->host, lower(s->p) ? TRINE_LOWER : TRINE_UPPER, &s->n_levels,
+                            s->level_offsets, s->rows, NULL);
 }
 
-static void solve_rows(const solver *s, const int64_t *offsets, const int32_t *columns, const double *values, int64_t first, int64_t last)
+static void solve_rows(const solver *s, const int64_t *offsets, const int32_t *columns, const double *values,
+                       int64_t first, int64_t last)
 {
     const double *b = s->p->B.data;
     double *x = s->p->X.data;

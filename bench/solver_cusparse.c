@@ -1,4 +1,5 @@
-/* The peer cuSPARSE: SpSV for one right-hand side, SpSM for several. Loaded at run time, so that the program starts without it. */
+/* The peer cuSPARSE: SpSV for one right-hand side, SpSM for several. Loaded at run time, so that the program starts
+ * without it. */
 #include <cusparse.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,22 +10,29 @@
 #include "cuda.h"
 
 /* Everything used of cuSPARSE; the last two are missing in releases before 12.1 and 12.4. */
-#define REQUIRED(X)                                                                                              \
-    X(Create) X(Destroy) X(SetStream) X(GetErrorString) X(GetVersion) X(CreateCsr) X(CreateConstDnVec) X(CreateDnVec)            \
-    X(CreateConstDnMat) X(CreateDnMat) X(DestroySpMat) X(DestroyDnVec) X(DestroyDnMat) X(SpMatSetAttribute)      \
-    X(SpSV_createDescr) X(SpSV_destroyDescr) X(SpSV_bufferSize) X(SpSV_analysis) X(SpSV_solve)                   \
-    X(SpSM_createDescr) X(SpSM_destroyDescr) X(SpSM_bufferSize) X(SpSM_analysis) X(SpSM_solve)
+#define REQUIRED(X)                                                                                             \
+    X(Create)                                                                                                   \
+    X(Destroy) X(SetStream) X(GetErrorString) X(GetVersion) X(CreateCsr) X(CreateConstDnVec) X(CreateDnVec)     \
+        X(CreateConstDnMat) X(CreateDnMat) X(DestroySpMat) X(DestroyDnVec) X(DestroyDnMat) X(SpMatSetAttribute) \
+            X(SpSV_createDescr) X(SpSV_destroyDescr) X(SpSV_bufferSize) X(SpSV_analysis) X(SpSV_solve)          \
+                X(SpSM_createDescr) X(SpSM_destroyDescr) X(SpSM_bufferSize) X(SpSM_analysis) X(SpSM_solve)
 #define OPTIONAL(X) X(SpSV_updateMatrix) X(SpSM_updateMatrix)
 #define X(name) __typeof__(cusparse##name) *name;
-static struct { void *library; REQUIRED(X) OPTIONAL(X) } cusparse;
+static struct {
+    void *library;
+    REQUIRED(X)
+    OPTIONAL(X)
+} cusparse;
 #undef X
 
 trine_status bench_cusparse_library(void **library)
 {
     static const char *const names[] = {"libcusparse.so.13", "libcusparse.so.12", "libcusparse.so",
-                                        "/usr/local/cuda/lib64/libcusparse.so.13", "/usr/local/cuda/lib64/libcusparse.so.12"};
+                                        "/usr/local/cuda/lib64/libcusparse.so.13",
+                                        "/usr/local/cuda/lib64/libcusparse.so.12"};
     static void *opened;
-    for (size_t i = 0; !opened && i < sizeof names / sizeof *names; i++) opened = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; !opened && i < sizeof names / sizeof *names; i++)
+        opened = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!opened) return trine_fail(TRINE_ERR_NOT_BUILT, "cuSPARSE cannot be loaded: %s", dlerror());
     *library = opened;
     return TRINE_SUCCESS;
@@ -37,7 +45,8 @@ static trine_status load(void)
     trine_status status = bench_cusparse_library(&library);
     if (status) return status;
 #define X(name) cusparse.name = dlsym(library, "cusparse" #name);
-    REQUIRED(X) OPTIONAL(X)
+    REQUIRED(X)
+    OPTIONAL(X)
 #undef X
 #define X(name) if (!cusparse.name) return trine_fail(TRINE_ERR_NOT_BUILT, "this cuSPARSE has no cusparse" #name);
     REQUIRED(X)
@@ -50,8 +59,9 @@ static trine_status cusparse_status(cusparseStatus_t result, const char *call)
 {
     if (result == CUSPARSE_STATUS_SUCCESS) return TRINE_SUCCESS;
     trine_status status = result == CUSPARSE_STATUS_NOT_SUPPORTED ? TRINE_ERR_UNSUPPORTED
-                        : result == CUSPARSE_STATUS_ALLOC_FAILED || result == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES ? TRINE_ERR_MEMORY
-                                                                                                                     : TRINE_ERR_DEVICE;
+                          : result == CUSPARSE_STATUS_ALLOC_FAILED || result == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES
+                              ? TRINE_ERR_MEMORY
+                              : TRINE_ERR_DEVICE;
     return trine_fail(status, "cusparse%s: %s", call, cusparse.GetErrorString(result));
 }
 #define SPARSE(name, ...) cusparse_status(cusparse.name(__VA_ARGS__), #name)
@@ -69,7 +79,10 @@ typedef struct {
     cusparseSpSMDescr_t sm;
     cusparseOperation_t op;
     cudaDataType type;
-    union { float s[2]; double d[2]; } one; /* real or complex */
+    union {
+        float s[2];
+        double d[2];
+    } one; /* real or complex */
     int32_t *offsets;    /* 32-bit: what SpSV runs fastest with */
     void *buffer;        /* allocated once, outside every timing */
     size_t buffer_bytes;
@@ -106,13 +119,14 @@ static trine_status buffer_size(solver *s, size_t *bytes)
 {
     return single(s) ? SPARSE(SpSV_bufferSize, s->handle, s->op, &s->one, s->T, s->b_vector, s->x_vector, s->type,
                               CUSPARSE_SPSV_ALG_DEFAULT, s->sv, bytes)
-                     : SPARSE(SpSM_bufferSize, s->handle, s->op, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->T, s->B, s->X, s->type,
-                              CUSPARSE_SPSM_ALG_DEFAULT, s->sm, bytes);
+                     : SPARSE(SpSM_bufferSize, s->handle, s->op, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->T, s->B,
+                              s->X, s->type, CUSPARSE_SPSM_ALG_DEFAULT, s->sm, bytes);
 }
 
 static trine_status create(bench *b, const bench_problem *p, const char *method, void **self)
 {
-    static const cudaDataType types[] = {[TRINE_S] = CUDA_R_32F, [TRINE_D] = CUDA_R_64F, [TRINE_C] = CUDA_C_32F, [TRINE_Z] = CUDA_C_64F};
+    static const cudaDataType types[] = {
+        [TRINE_S] = CUDA_R_32F, [TRINE_D] = CUDA_R_64F, [TRINE_C] = CUDA_C_32F, [TRINE_Z] = CUDA_C_64F};
     trine_status status = TRINE_SUCCESS;
     int32_t *narrow = NULL;
     solver *s = NULL;
@@ -125,7 +139,9 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     s->b = b;
     s->p = p;
     s->type = types[p->dtype];
-    s->op = p->op == TRINE_T ? CUSPARSE_OPERATION_TRANSPOSE : p->op == TRINE_H ? CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
+    s->op = p->op == TRINE_T   ? CUSPARSE_OPERATION_TRANSPOSE
+            : p->op == TRINE_H ? CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+                               : CUSPARSE_OPERATION_NON_TRANSPOSE;
     if (p->dtype == TRINE_S || p->dtype == TRINE_C) s->one.s[0] = 1;
     else s->one.d[0] = 1;
     TRY(SPARSE(Create, &s->handle));
@@ -141,7 +157,8 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     TRY(trine_matrix_get_arrays(p->T, &offsets, &columns, &values));
     TRY(ALLOC(b->ctx, narrow, p->n + 1));
     status = ALLOC(b->ctx, wide, p->n + 1);
-    if (!status) status = trine_copy(b->ctx, wide, TRINE_HOST, offsets, TRINE_DEVICE, (size_t)(p->n + 1) * sizeof *wide);
+    if (!status)
+        status = trine_copy(b->ctx, wide, TRINE_HOST, offsets, TRINE_DEVICE, (size_t)(p->n + 1) * sizeof *wide);
     for (int64_t i = 0; !status && i <= p->n; i++) narrow[i] = (int32_t)wide[i];
     trine_free(b->ctx, TRINE_HOST, wide);
     TRY(status);
@@ -194,8 +211,8 @@ static trine_status analyse(void *self)
     solver *s = self;
     return single(s) ? SPARSE(SpSV_analysis, s->handle, s->op, &s->one, s->T, s->b_vector, s->x_vector, s->type,
                               CUSPARSE_SPSV_ALG_DEFAULT, s->sv, s->buffer)
-                     : SPARSE(SpSM_analysis, s->handle, s->op, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->T, s->B, s->X, s->type,
-                              CUSPARSE_SPSM_ALG_DEFAULT, s->sm, s->buffer);
+                     : SPARSE(SpSM_analysis, s->handle, s->op, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->T, s->B,
+                              s->X, s->type, CUSPARSE_SPSM_ALG_DEFAULT, s->sm, s->buffer);
 }
 
 /** Its analysis reads the values already; this is the update of them. */
@@ -219,9 +236,10 @@ done:
 static trine_status solve(void *self)
 {
     solver *s = self;
-    return single(s) ? SPARSE(SpSV_solve, s->handle, s->op, &s->one, s->T, s->b_vector, s->x_vector, s->type, CUSPARSE_SPSV_ALG_DEFAULT, s->sv)
-                     : SPARSE(SpSM_solve, s->handle, s->op, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->T, s->B, s->X, s->type,
-                              CUSPARSE_SPSM_ALG_DEFAULT, s->sm);
+    return single(s) ? SPARSE(SpSV_solve, s->handle, s->op, &s->one, s->T, s->b_vector, s->x_vector, s->type,
+                              CUSPARSE_SPSV_ALG_DEFAULT, s->sv)
+                     : SPARSE(SpSM_solve, s->handle, s->op, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->T, s->B, s->X,
+                              s->type, CUSPARSE_SPSM_ALG_DEFAULT, s->sm);
 }
 
 static trine_status as_op(void *self, trine_op *op, trine_transpose *trans)

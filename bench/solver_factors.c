@@ -1,5 +1,5 @@
-/* The peers CHOLMOD and SuperLU on the CPU: their own triangular solves with the factors that they made, in double. Both solve in
- * place, so B is copied to X first. Loaded at run time; the versions that the headers are of. */
+/* The peers CHOLMOD and SuperLU on the CPU: their own triangular solves with the factors that they made, in double.
+ * Both solve in place, so B is copied to X first. Loaded at run time; the versions that the headers are of. */
 #include <cholmod.h>
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -21,9 +21,11 @@ static trine_status nothing(void *self)
 static trine_status check_problem(const bench *b, const bench_problem *p, bool lu)
 {
     if (b->device.space != TRINE_HOST) return trine_fail(TRINE_ERR_UNSUPPORTED, "runs on the CPU, this is a CUDA run");
-    if (p->is_lu != lu || !p->lower_panels.n_panels) return trine_fail(TRINE_ERR_UNSUPPORTED, "not a supernodal factor of this library");
+    if (p->is_lu != lu || !p->lower_panels.n_panels)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "not a supernodal factor of this library");
     if (p->dtype != TRINE_D) return trine_fail(TRINE_ERR_UNSUPPORTED, "compared in double only");
-    if (p->nrhs > 1 && p->X.layout != TRINE_COLMAJOR) return trine_fail(TRINE_ERR_UNSUPPORTED, "takes column-major vectors only");
+    if (p->nrhs > 1 && p->X.layout != TRINE_COLMAJOR)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "takes column-major vectors only");
     return TRINE_SUCCESS;
 }
 
@@ -107,13 +109,37 @@ static trine_status peer_cholmod_create(bench *b, const bench_problem *p, const 
     }
     for (int64_t k = 0; k < ssize; k++) s->s[k] = P->rows[k];
     TRY(ALLOC(b->ctx, s->work, (below + 1) * p->nrhs));
-    s->L = (cholmod_factor){.n = (size_t)p->n, .minor = (size_t)p->n, .x = (void *)P->values, .nsuper = (size_t)P->n_panels, .ssize = (size_t)ssize,
-                            .xsize = (size_t)P->value_offsets[P->n_panels], .maxesize = (size_t)below, .super = s->super, .pi = s->pi, .px = s->px,
-                            .s = s->s, .is_ll = 1, .is_super = 1, .is_monotonic = 1, .itype = CHOLMOD_LONG, .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE};
-    s->X = (cholmod_dense){.nrow = (size_t)p->n, .ncol = (size_t)p->nrhs, .nzmax = (size_t)(p->n * p->nrhs), .d = (size_t)p->X.ld, .x = p->X.data,
-                           .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE};
-    s->E = (cholmod_dense){.nrow = (size_t)p->nrhs, .ncol = (size_t)below + 1, .nzmax = (size_t)((below + 1) * p->nrhs), .d = (size_t)p->nrhs,
-                           .x = s->work, .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE};
+    s->L = (cholmod_factor){.n = (size_t)p->n,
+                            .minor = (size_t)p->n,
+                            .x = (void *)P->values,
+                            .nsuper = (size_t)P->n_panels,
+                            .ssize = (size_t)ssize,
+                            .xsize = (size_t)P->value_offsets[P->n_panels],
+                            .maxesize = (size_t)below,
+                            .super = s->super,
+                            .pi = s->pi,
+                            .px = s->px,
+                            .s = s->s,
+                            .is_ll = 1,
+                            .is_super = 1,
+                            .is_monotonic = 1,
+                            .itype = CHOLMOD_LONG,
+                            .xtype = CHOLMOD_REAL,
+                            .dtype = CHOLMOD_DOUBLE};
+    s->X = (cholmod_dense){.nrow = (size_t)p->n,
+                           .ncol = (size_t)p->nrhs,
+                           .nzmax = (size_t)(p->n * p->nrhs),
+                           .d = (size_t)p->X.ld,
+                           .x = p->X.data,
+                           .xtype = CHOLMOD_REAL,
+                           .dtype = CHOLMOD_DOUBLE};
+    s->E = (cholmod_dense){.nrow = (size_t)p->nrhs,
+                           .ncol = (size_t)below + 1,
+                           .nzmax = (size_t)((below + 1) * p->nrhs),
+                           .d = (size_t)p->nrhs,
+                           .x = s->work,
+                           .xtype = CHOLMOD_REAL,
+                           .dtype = CHOLMOD_DOUBLE};
     *self = s;
     s = NULL;
 done:
@@ -134,7 +160,8 @@ static trine_status peer_cholmod_as_op(void *self, trine_op *op, trine_transpose
 {
     cholmod_solver *s = self;
     const bench_problem *p = s->p;
-    return bench_peer_as_op(s->b, &(bench_peer_solve){"CHOLMOD", p->dtype, *trans, &p->B, &p->X, peer_cholmod_solve, s}, op);
+    return bench_peer_as_op(s->b, &(bench_peer_solve){"CHOLMOD", p->dtype, *trans, &p->B, &p->X, peer_cholmod_solve, s},
+                            op);
 }
 
 static void peer_cholmod_describe(void *self, bench_record *r)
@@ -143,7 +170,15 @@ static void peer_cholmod_describe(void *self, bench_record *r)
     bench_record_add_text(r, "version", TEXT(CHOLMOD_MAIN_VERSION) "." TEXT(CHOLMOD_SUB_VERSION));
 }
 
-const bench_setup bench_setup_cholmod = {"cholmod", peer_cholmod_create, nothing, nothing, NULL, peer_cholmod_as_op, peer_cholmod_describe, peer_cholmod_destroy, NULL};
+const bench_setup bench_setup_cholmod = {"cholmod",
+                                         peer_cholmod_create,
+                                         nothing,
+                                         nothing,
+                                         NULL,
+                                         peer_cholmod_as_op,
+                                         peer_cholmod_describe,
+                                         peer_cholmod_destroy,
+                                         NULL};
 
 /* ----------------------------------------------------------------- SuperLU */
 
@@ -175,7 +210,8 @@ static trine_status load_superlu(void)
     *(void **)&superlu.stat_init = dlsym(library, "StatInit");
     *(void **)&superlu.stat_free = dlsym(library, "StatFree");
     *(void **)&superlu.trsv = dlsym(library, "sp_dtrsv");
-    if (!superlu.stat_init || !superlu.stat_free || !superlu.trsv) return trine_fail(TRINE_ERR_NOT_BUILT, "%s has no sp_dtrsv", name);
+    if (!superlu.stat_init || !superlu.stat_free || !superlu.trsv)
+        return trine_fail(TRINE_ERR_NOT_BUILT, "%s has no sp_dtrsv", name);
     superlu.library = library;
     return TRINE_SUCCESS;
 }
@@ -223,7 +259,14 @@ static trine_status make_lower(superlu_solver *s)
     s->supernode[n] = (int)last;
     memcpy(s->rows, P->rows, (size_t)P->row_offsets[last] * sizeof *s->rows);
     memcpy(s->first_column, P->first_column, (size_t)(last + 1) * sizeof *s->first_column);
-    s->lower = (SCformat){(int)P->value_offsets[last], (int)last - 1, (void *)P->values, s->column_values, s->rows, s->column_rows, s->supernode, s->first_column};
+    s->lower = (SCformat){(int)P->value_offsets[last],
+                          (int)last - 1,
+                          (void *)P->values,
+                          s->column_values,
+                          s->rows,
+                          s->column_rows,
+                          s->supernode,
+                          s->first_column};
     s->L = (SuperMatrix){SLU_SC, SLU_D, SLU_TRLU, (int)n, (int)n, &s->lower};
 done:
     return status;
@@ -292,7 +335,8 @@ static trine_status peer_superlu_solve(void *self)
     int info = 0;
     copy_b(s->p);
     for (int64_t j = 0; j < s->p->nrhs && !info; j++)
-        superlu.trsv(lower ? "L" : "U", s->p->op == TRINE_N ? "N" : "T", lower ? "U" : "N", &s->L, &s->U, (double *)s->p->X.data + j * s->p->X.ld, &s->stat, &info);
+        superlu.trsv(lower ? "L" : "U", s->p->op == TRINE_N ? "N" : "T", lower ? "U" : "N", &s->L, &s->U,
+                     (double *)s->p->X.data + j * s->p->X.ld, &s->stat, &info);
     return info ? trine_fail(TRINE_ERR_DEVICE, "SuperLU's sp_dtrsv: info %d", info) : TRINE_SUCCESS;
 }
 
@@ -300,7 +344,8 @@ static trine_status peer_superlu_as_op(void *self, trine_op *op, trine_transpose
 {
     superlu_solver *s = self;
     const bench_problem *p = s->p;
-    return bench_peer_as_op(s->b, &(bench_peer_solve){"SuperLU", p->dtype, *trans, &p->B, &p->X, peer_superlu_solve, s}, op);
+    return bench_peer_as_op(s->b, &(bench_peer_solve){"SuperLU", p->dtype, *trans, &p->B, &p->X, peer_superlu_solve, s},
+                            op);
 }
 
 static void peer_superlu_describe(void *self, bench_record *r)
@@ -310,4 +355,12 @@ static void peer_superlu_describe(void *self, bench_record *r)
     bench_record_add_text(r, "version", TEXT(SUPERLU_MAJOR_VERSION) "." TEXT(SUPERLU_MINOR_VERSION));
 }
 
-const bench_setup bench_setup_superlu = {"superlu", peer_superlu_create, nothing, nothing, NULL, peer_superlu_as_op, peer_superlu_describe, peer_superlu_destroy, NULL};
+const bench_setup bench_setup_superlu = {"superlu",
+                                         peer_superlu_create,
+                                         nothing,
+                                         nothing,
+                                         NULL,
+                                         peer_superlu_as_op,
+                                         peer_superlu_describe,
+                                         peer_superlu_destroy,
+                                         NULL};

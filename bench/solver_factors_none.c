@@ -7,4 +7,5 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     return trine_fail(TRINE_ERR_NOT_BUILT, "built without CHOLMOD and SuperLU");
 }
 
-const bench_setup bench_setup_cholmod = {.impl = "cholmod", .create = create}, bench_setup_superlu = {.impl = "superlu", .create = create};
+const bench_setup bench_setup_cholmod = {.impl = "cholmod", .create = create},
+                  bench_setup_superlu = {.impl = "superlu", .create = create};

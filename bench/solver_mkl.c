@@ -1,13 +1,23 @@
-/* The peer Intel MKL on the CPU: mkl_sparse_?_trsv and _trsm after mkl_sparse_optimize, real precisions. Loaded at run time;
- * the few declarations needed are written out here, as its 32-bit (LP64) interface documents them. */
+/* The peer Intel MKL on the CPU: mkl_sparse_?_trsv and _trsm after mkl_sparse_optimize, real precisions. Loaded at
+ * run time; the few declarations needed are written out here, as its 32-bit (LP64) interface documents them. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
 
-enum { OPERATION_N = 10, OPERATION_T = 11, TYPE_TRIANGULAR = 23, FILL_LOWER = 40, FILL_UPPER = 41, DIAG_NON_UNIT = 50, DIAG_UNIT = 51,
-       LAYOUT_ROW_MAJOR = 101, LAYOUT_COLUMN_MAJOR = 102, EXPECTED_CALLS = 1000 };
+enum {
+    OPERATION_N = 10,
+    OPERATION_T = 11,
+    TYPE_TRIANGULAR = 23,
+    FILL_LOWER = 40,
+    FILL_UPPER = 41,
+    DIAG_NON_UNIT = 50,
+    DIAG_UNIT = 51,
+    LAYOUT_ROW_MAJOR = 101,
+    LAYOUT_COLUMN_MAJOR = 102,
+    EXPECTED_CALLS = 1000
+};
 struct matrix_descr { int type, mode, diag; };
 
 /* One interface for both precisions: a real scalar is passed in the same register, but not in the same format. */
@@ -20,8 +30,10 @@ static struct {
     int (*optimize)(void *A);
     int (*trsv_s)(int op, float alpha, void *A, struct matrix_descr descr, const float *b, float *x);
     int (*trsv_d)(int op, double alpha, void *A, struct matrix_descr descr, const double *b, double *x);
-    int (*trsm_s)(int op, float alpha, void *A, struct matrix_descr descr, int layout, const float *b, int nrhs, int ldb, float *x, int ldx);
-    int (*trsm_d)(int op, double alpha, void *A, struct matrix_descr descr, int layout, const double *b, int nrhs, int ldb, double *x, int ldx);
+    int (*trsm_s)(int op, float alpha, void *A, struct matrix_descr descr, int layout, const float *b, int nrhs,
+                  int ldb, float *x, int ldx);
+    int (*trsm_d)(int op, double alpha, void *A, struct matrix_descr descr, int layout, const double *b, int nrhs,
+                  int ldb, double *x, int ldx);
     int (*destroy)(void *A);
     void (*set_num_threads)(int threads);
     void (*get_version_string)(char *text, int length);
@@ -32,16 +44,26 @@ static trine_status load(void)
     static const char *const names[] = {"libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.so"};
     if (mkl.library) return TRINE_SUCCESS;
     void *library = NULL;
-    setenv("MKL_THREADING_LAYER", "GNU", 0); /* one OpenMP runtime for all: the idle threads of two would spin against each other */
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_LAZY | RTLD_GLOBAL);
+    /* one OpenMP runtime for all: the idle threads of two would spin against each other */
+    setenv("MKL_THREADING_LAYER", "GNU", 0);
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+        library = dlopen(names[i], RTLD_LAZY | RTLD_GLOBAL);
     if (!library) return trine_fail(TRINE_ERR_NOT_BUILT, "MKL cannot be loaded: %s", dlerror());
-    const struct { void **function; const char *name; } needed[] = {
-        {(void **)&mkl.create_s, "mkl_sparse_s_create_csr"}, {(void **)&mkl.create_d, "mkl_sparse_d_create_csr"},
-        {(void **)&mkl.set_sv_hint, "mkl_sparse_set_sv_hint"}, {(void **)&mkl.set_sm_hint, "mkl_sparse_set_sm_hint"},
-        {(void **)&mkl.optimize, "mkl_sparse_optimize"}, {(void **)&mkl.trsv_s, "mkl_sparse_s_trsv"},
-        {(void **)&mkl.trsv_d, "mkl_sparse_d_trsv"}, {(void **)&mkl.trsm_s, "mkl_sparse_s_trsm"},
-        {(void **)&mkl.trsm_d, "mkl_sparse_d_trsm"}, {(void **)&mkl.destroy, "mkl_sparse_destroy"},
-        {(void **)&mkl.set_num_threads, "MKL_Set_Num_Threads"}, {(void **)&mkl.get_version_string, "mkl_get_version_string"}};
+    const struct {
+        void **function;
+        const char *name;
+    } needed[] = {{(void **)&mkl.create_s, "mkl_sparse_s_create_csr"},
+                  {(void **)&mkl.create_d, "mkl_sparse_d_create_csr"},
+                  {(void **)&mkl.set_sv_hint, "mkl_sparse_set_sv_hint"},
+                  {(void **)&mkl.set_sm_hint, "mkl_sparse_set_sm_hint"},
+                  {(void **)&mkl.optimize, "mkl_sparse_optimize"},
+                  {(void **)&mkl.trsv_s, "mkl_sparse_s_trsv"},
+                  {(void **)&mkl.trsv_d, "mkl_sparse_d_trsv"},
+                  {(void **)&mkl.trsm_s, "mkl_sparse_s_trsm"},
+                  {(void **)&mkl.trsm_d, "mkl_sparse_d_trsm"},
+                  {(void **)&mkl.destroy, "mkl_sparse_destroy"},
+                  {(void **)&mkl.set_num_threads, "MKL_Set_Num_Threads"},
+                  {(void **)&mkl.get_version_string, "mkl_get_version_string"}};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         if ((*needed[i].function = dlsym(library, needed[i].name))) continue;
         dlclose(library);
@@ -53,11 +75,13 @@ static trine_status load(void)
 
 static trine_status mkl_status(int result, const char *call)
 {
-    static const char *const texts[] = {"success", "not initialized", "allocation failed", "invalid value", "execution failed",
-                                        "internal error", "not supported"};
+    static const char *const texts[] = {"success",          "not initialized", "allocation failed", "invalid value",
+                                        "execution failed", "internal error",  "not supported"};
     if (result == 0) return TRINE_SUCCESS;
-    return trine_fail(result == 6 ? TRINE_ERR_UNSUPPORTED : result == 2 ? TRINE_ERR_MEMORY : TRINE_ERR_DEVICE, "MKL's %s: %s", call,
-                      result > 0 && result < 7 ? texts[result] : "unknown status");
+    return trine_fail(result == 6   ? TRINE_ERR_UNSUPPORTED
+                      : result == 2 ? TRINE_ERR_MEMORY
+                                    : TRINE_ERR_DEVICE,
+                      "MKL's %s: %s", call, result > 0 && result < 7 ? texts[result] : "unknown status");
 }
 
 typedef struct {
@@ -97,7 +121,8 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     s->p = p;
     s->op = p->op == TRINE_N ? OPERATION_N : OPERATION_T;
     s->layout = p->X.layout == TRINE_ROWMAJOR ? LAYOUT_ROW_MAJOR : LAYOUT_COLUMN_MAJOR;
-    s->descr = (struct matrix_descr){TYPE_TRIANGULAR, p->uplo == TRINE_LOWER ? FILL_LOWER : FILL_UPPER, p->diag == TRINE_UNIT ? DIAG_UNIT : DIAG_NON_UNIT};
+    s->descr = (struct matrix_descr){TYPE_TRIANGULAR, p->uplo == TRINE_LOWER ? FILL_LOWER : FILL_UPPER,
+                                     p->diag == TRINE_UNIT ? DIAG_UNIT : DIAG_NON_UNIT};
     mkl.set_num_threads(b->device.threads);
     mkl.get_version_string(s->version, sizeof s->version);
     s->version[sizeof s->version - 1] = '\0';
@@ -134,10 +159,13 @@ static trine_status analyse(void *self)
     solver *s = self;
     trine_status status = TRINE_SUCCESS;
     int n = (int)s->p->n;
-    TRY(mkl_status(s->p->dtype == TRINE_D ? mkl.create_d(&s->A, 0, n, n, s->offsets, s->offsets + 1, s->columns, s->values)
-                                          : mkl.create_s(&s->A, 0, n, n, s->offsets, s->offsets + 1, s->columns, s->values), "create_csr"));
+    TRY(mkl_status(s->p->dtype == TRINE_D
+                       ? mkl.create_d(&s->A, 0, n, n, s->offsets, s->offsets + 1, s->columns, s->values)
+                       : mkl.create_s(&s->A, 0, n, n, s->offsets, s->offsets + 1, s->columns, s->values),
+                   "create_csr"));
     TRY(mkl_status(s->p->nrhs == 1 ? mkl.set_sv_hint(s->A, s->op, s->descr, EXPECTED_CALLS)
-                                   : mkl.set_sm_hint(s->A, s->op, s->descr, s->layout, (int)s->p->nrhs, EXPECTED_CALLS), "set_hint"));
+                                   : mkl.set_sm_hint(s->A, s->op, s->descr, s->layout, (int)s->p->nrhs, EXPECTED_CALLS),
+                   "set_hint"));
     TRY(mkl_status(mkl.optimize(s->A), "optimize"));
 done:
     return status;
@@ -150,9 +178,12 @@ static trine_status solve(void *self)
     int nrhs = (int)p->nrhs, ld = (int)p->X.ld;
     if (nrhs == 1)
         return mkl_status(p->dtype == TRINE_D ? mkl.trsv_d(s->op, 1, s->A, s->descr, p->B.data, p->X.data)
-                                              : mkl.trsv_s(s->op, 1, s->A, s->descr, p->B.data, p->X.data), "trsv");
-    return mkl_status(p->dtype == TRINE_D ? mkl.trsm_d(s->op, 1, s->A, s->descr, s->layout, p->B.data, nrhs, ld, p->X.data, ld)
-                                          : mkl.trsm_s(s->op, 1, s->A, s->descr, s->layout, p->B.data, nrhs, ld, p->X.data, ld), "trsm");
+                                              : mkl.trsv_s(s->op, 1, s->A, s->descr, p->B.data, p->X.data),
+                          "trsv");
+    return mkl_status(p->dtype == TRINE_D
+                          ? mkl.trsm_d(s->op, 1, s->A, s->descr, s->layout, p->B.data, nrhs, ld, p->X.data, ld)
+                          : mkl.trsm_s(s->op, 1, s->A, s->descr, s->layout, p->B.data, nrhs, ld, p->X.data, ld),
+                      "trsm");
 }
 
 static trine_status as_op(void *self, trine_op *op, trine_transpose *trans)

@@ -11,7 +11,8 @@ typedef struct {
     const bench_problem *p;
     trine_supernodal_options options;
     trine_supernodal plan;
-    char *level_us, *level_panels, *level_entries; /* of the sweep "levels": a number a level, in the order of the solve */
+    char *level_us, *level_panels,
+        *level_entries; /* of the sweep "levels": a number a level, in the order of the solve */
 } solver;
 
 static void destroy(void *self)
@@ -28,14 +29,27 @@ static void destroy(void *self)
 /** One ":name=value" of a method, up to the next colon. */
 static bool set_option(const char *at, size_t length, trine_supernodal_options *options)
 {
-    static const struct { const char *text; trine_supernodal_invert invert; } inversions[] = {
-        {"invert=none", TRINE_INVERT_NONE}, {"invert=diag", TRINE_INVERT_DIAG}, {"invert=off", TRINE_INVERT_OFF}, {"invert=full", TRINE_INVERT_FULL}};
-    static const struct { const char *text; trine_supernodal_variant variant; } variants[] = {
-        {"default", TRINE_VARIANT_DEFAULT}, {"stream", TRINE_VARIANT_STREAM}, {"team", TRINE_VARIANT_TEAM}, {"spmv", TRINE_VARIANT_SPMV}, {"dynamic", TRINE_VARIANT_DYNAMIC}};
+    static const struct {
+        const char *text;
+        trine_supernodal_invert invert;
+    } inversions[] = {{"invert=none", TRINE_INVERT_NONE},
+                      {"invert=diag", TRINE_INVERT_DIAG},
+                      {"invert=off", TRINE_INVERT_OFF},
+                      {"invert=full", TRINE_INVERT_FULL}};
+    static const struct {
+        const char *text;
+        trine_supernodal_variant variant;
+    } variants[] = {{"default", TRINE_VARIANT_DEFAULT},
+                    {"stream", TRINE_VARIANT_STREAM},
+                    {"team", TRINE_VARIANT_TEAM},
+                    {"spmv", TRINE_VARIANT_SPMV},
+                    {"dynamic", TRINE_VARIANT_DYNAMIC}};
     for (size_t k = 0; k < sizeof inversions / sizeof *inversions; k++)
-        if (length == strlen(inversions[k].text) && !strncmp(at, inversions[k].text, length)) return (options->invert = inversions[k].invert, true);
+        if (length == strlen(inversions[k].text) && !strncmp(at, inversions[k].text, length))
+            return (options->invert = inversions[k].invert, true);
     for (size_t k = 0; k < sizeof variants / sizeof *variants; k++)
-        if (length == strlen(variants[k].text) && !strncmp(at, variants[k].text, length)) return (options->variant = variants[k].variant, true);
+        if (length == strlen(variants[k].text) && !strncmp(at, variants[k].text, length))
+            return (options->variant = variants[k].variant, true);
     if (length == 4 && !strncmp(at, "push", 4)) return (options->access = TRINE_ACCESS_PUSH, true);
     if (length == 4 && !strncmp(at, "pull", 4)) return (options->access = TRINE_ACCESS_PULL, true);
     if (length == 7 && !strncmp(at, "nograph", 7)) return (options->no_graph = 1, true);
@@ -51,8 +65,11 @@ static trine_status parse_method(const char *text, trine_supernodal_options *opt
 {
     for (const char *at = strchr(text, ':'); at; at = strchr(at + 1, ':'))
         if (!set_option(at + 1, strcspn(at + 1, ":"), options))
-            return trine_fail(TRINE_ERR_UNSUPPORTED, "\"%s\" is none of fill=, invert=none|diag|off|full, dynamic, default, stream, team, spmv, push, "
-                              "pull, streams=, threshold=, teams=, nograph", at + 1);
+            return trine_fail(
+                TRINE_ERR_UNSUPPORTED,
+                "\"%s\" is none of fill=, invert=none|diag|off|full, dynamic, default, stream, team, spmv, push, "
+                "pull, streams=, threshold=, teams=, nograph",
+                at + 1);
     return TRINE_SUCCESS;
 }
 
@@ -88,7 +105,8 @@ static trine_status analyse(void *self)
 static trine_status as_op(void *self, trine_op *op, trine_transpose *trans)
 {
     const solver *s = self;
-    *trans = strcmp(s->p->direction, "forward") == 0 ? TRINE_N : TRINE_T; /* the panels are lower, whatever T is stored as */
+    /* the panels are lower, whatever T is stored as */
+    *trans = strcmp(s->p->direction, "forward") == 0 ? TRINE_N : TRINE_T;
     return trine_supernodal_as_op(s->plan, op);
 }
 
@@ -105,7 +123,8 @@ static trine_status describe_levels(solver *s, bench_solve *solve, int64_t count
     TRY(trine_supernodal_get_levels(s->plan, count, levels));
     trine_supernodal_watch_levels(s->plan, bench_mark, NULL);
     TRY(bench_time_marks(s->b, bench_solve_once, solve, count, times, &between));
-    FILE *us = open_memstream(&s->level_us, &length), *panels = open_memstream(&s->level_panels, &length), *entries = open_memstream(&s->level_entries, &length);
+    FILE *us = open_memstream(&s->level_us, &length), *panels = open_memstream(&s->level_panels, &length),
+         *entries = open_memstream(&s->level_entries, &length);
     fprintf(s->b->table, "  %s, microseconds a level: ", r->method);
     for (int64_t k = 0; k < count; k++) {
         const trine_supernodal_level *level = &levels[forward ? k : count - 1 - k];
@@ -139,7 +158,8 @@ static trine_status describe_launches(const solver *s, bench_solve *solve, bench
     bench_record_add_number(r, "host_ms", host.median);
     bench_record_add_number(r, "kernels", kernels);
     bench_record_add_number(r, "launch_ms", launch_ms);
-    fprintf(s->b->table, "  %s: %d kernels, empty ones %.4g ms; the host is busy for %.4g ms\n", r->method, kernels, launch_ms, host.median);
+    fprintf(s->b->table, "  %s: %d kernels, empty ones %.4g ms; the host is busy for %.4g ms\n", r->method, kernels,
+            launch_ms, host.median);
 done:
     return status;
 }
@@ -149,7 +169,8 @@ static void describe(void *self, bench_record *r)
     static const char *const inversions[] = {"", "invert-none", "invert-off", "invert-diag", "invert-full"};
     trine_supernodal_info info;
     if (trine_supernodal_get_info(((solver *)self)->plan, &info) != TRINE_SUCCESS) return;
-    r->chosen = info.invert == TRINE_INVERT_OFF && info.substituted_panels > 0 ? "invert-some" : inversions[info.invert];
+    r->chosen =
+        info.invert == TRINE_INVERT_OFF && info.substituted_panels > 0 ? "invert-some" : inversions[info.invert];
     bench_record_add_number(r, "plan_bytes", (double)info.bytes);
     bench_record_add_number(r, "panels", (double)info.panels_merged);
     bench_record_add_number(r, "panels_given", (double)info.panels);
@@ -165,10 +186,12 @@ static trine_status examine(void *self, bench_solve *solve, bench_record *r)
     trine_supernodal_info info;
     const bool gpu = s->b->device.space == TRINE_DEVICE;
     TRY(trine_supernodal_get_info(s->plan, &info));
-    if (gpu && strcmp(s->b->sweep, "levels") == 0 && info.variant != TRINE_VARIANT_DYNAMIC) TRY(describe_levels(s, solve, info.levels_merged, r));
+    if (gpu && strcmp(s->b->sweep, "levels") == 0 && info.variant != TRINE_VARIANT_DYNAMIC)
+        TRY(describe_levels(s, solve, info.levels_merged, r));
     if (gpu && strcmp(s->b->sweep, "launch") == 0) TRY(describe_launches(s, solve, r));
 done:
     return status;
 }
 
-const bench_setup bench_setup_supernodal = {"trine", create, reset, analyse, numeric, as_op, describe, destroy, examine};
+const bench_setup bench_setup_supernodal = {"trine", create,   reset,   analyse, numeric,
+                                            as_op,   describe, destroy, examine};

@@ -11,13 +11,16 @@ typedef struct {
     trine_triangular plan;
 } solver;
 
-/** "syncfree-csr" or, tuned by hand, "syncfree-csr:lanes=4:warps=4:blocks=264:order=2", "syncfree-csc:warps=8:scratchpad=2",
- *  "syncfree-csc:variant=1:p=16:q=1024" (0 = chosen by the plan). */
+/** "syncfree-csr" or, tuned by hand, "syncfree-csr:lanes=4:warps=4:blocks=264:order=2",
+ *  "syncfree-csc:warps=8:scratchpad=2", "syncfree-csc:variant=1:p=16:q=1024" (0 = chosen by the plan). */
 static trine_status parse_method(const char *text, trine_triangular_options *options)
 {
     int lanes = 0, warps = 0, blocks = 0, order = 0, scratchpad = 0, variant = 0, p = 0, q = 0;
-    const struct { const char *key; int *value; } keys[] = {{"lanes", &lanes}, {"warps", &warps}, {"blocks", &blocks}, {"order", &order},
-                                                            {"scratchpad", &scratchpad}, {"variant", &variant}, {"p", &p}, {"q", &q}};
+    const struct {
+        const char *key;
+        int *value;
+    } keys[] = {{"lanes", &lanes},           {"warps", &warps},     {"blocks", &blocks}, {"order", &order},
+                {"scratchpad", &scratchpad}, {"variant", &variant}, {"p", &p},           {"q", &q}};
     const size_t n_keys = sizeof keys / sizeof *keys;
     size_t length = strcspn(text, ":");
     int m = TRINE_TRI_AUTO;
@@ -30,19 +33,23 @@ static trine_status parse_method(const char *text, trine_triangular_options *opt
     for (const char *at = text + length; *at; at += strcspn(at, ":")) {
         size_t k = 0, end = strcspn(++at, "=");
         while (k < n_keys && (strlen(keys[k].key) != end || strncmp(keys[k].key, at, end) != 0)) k++;
-        if (k == n_keys || at[end] != '=') return trine_fail(TRINE_ERR_UNSUPPORTED, "\"%s\" is none of lanes=, warps=, blocks=, order=, scratchpad=, variant=, p=, q=", at);
+        if (k == n_keys || at[end] != '=')
+            return trine_fail(TRINE_ERR_UNSUPPORTED,
+                              "\"%s\" is none of lanes=, warps=, blocks=, order=, scratchpad=, variant=, p=, q=", at);
         *keys[k].value = atoi(at + end + 1);
     }
     options->tune.lanes_per_row = lanes, options->tune.blocks = blocks, options->tune.row_order = order;
     if (m == TRINE_TRI_SYNCFREE_CSC) options->csc.warps_per_block = warps;
     else options->tune.warps_per_block = warps;
-    options->csc.scratchpad = scratchpad, options->csc.variant = (trine_csc_variant)variant, options->csc.p = p, options->csc.q = q;
+    options->csc.scratchpad = scratchpad, options->csc.variant = (trine_csc_variant)variant, options->csc.p = p,
+    options->csc.q = q;
     return TRINE_SUCCESS;
 }
 
 static trine_status create(bench *b, const bench_problem *p, const char *method, void **self)
 {
-    trine_triangular_options options = {.uplo = p->uplo, .diag = p->diag, .ops = p->op, .summation = b->summation, .max_nrhs = p->nrhs};
+    trine_triangular_options options = {
+        .uplo = p->uplo, .diag = p->diag, .ops = p->op, .summation = b->summation, .max_nrhs = p->nrhs};
     trine_status status = parse_method(method, &options);
     if (status) return status;
     solver *s = calloc(1, sizeof *s);

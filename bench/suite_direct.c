@@ -19,18 +19,25 @@ typedef struct {
     const int64_t *offsets;
     const int32_t *rows;
     const double *values;
-    double *rhs, *x;         /* n x nrhs on the host */
-    trine_dense B, X;        /* the same in the context's space */
+    double *rhs, *x; /* n x nrhs on the host */
+    trine_dense B, X; /* the same in the context's space */
 } problem;
 
 /* ------------------------------------------------------------------- trine */
 
-/** What runs on the CPU without --methods, and what on a GPU: there the factors may be kept in single precision, with none, one or two
- *  steps of refinement. */
+/** What runs on the CPU without --methods, and what on a GPU: there the factors may be kept in single precision,
+ *  with none, one or two steps of refinement. */
 static const char on_cpu[] = "auto,general", on_gpu[] = "auto,general,single,single:refine=1,single:refine=2";
-static const struct method { const char *name; trine_direct_solver solver; int single, refine; } methods[] = {
-    {"auto", TRINE_SOLVER_AUTO, 0, 0},         {"general", TRINE_SOLVER_GENERAL, 0, 0},        {"supernodal", TRINE_SOLVER_SUPERNODAL, 0, 0},
-    {"single", TRINE_SOLVER_SUPERNODAL, 1, 0}, {"single:refine=1", TRINE_SOLVER_SUPERNODAL, 1, 1}, {"single:refine=2", TRINE_SOLVER_SUPERNODAL, 1, 2}};
+static const struct method {
+    const char *name;
+    trine_direct_solver solver;
+    int single, refine;
+} methods[] = {{"auto", TRINE_SOLVER_AUTO, 0, 0},
+               {"general", TRINE_SOLVER_GENERAL, 0, 0},
+               {"supernodal", TRINE_SOLVER_SUPERNODAL, 0, 0},
+               {"single", TRINE_SOLVER_SUPERNODAL, 1, 0},
+               {"single:refine=1", TRINE_SOLVER_SUPERNODAL, 1, 1},
+               {"single:refine=2", TRINE_SOLVER_SUPERNODAL, 1, 2}};
 
 /* ----------------------------------------------------------------- CHOLMOD */
 
@@ -44,8 +51,13 @@ typedef struct {
 
 static cholmod_dense view(const problem *p, double *values)
 {
-    return (cholmod_dense){.nrow = (size_t)p->n, .ncol = (size_t)p->nrhs, .nzmax = (size_t)(p->n * p->nrhs), .d = (size_t)p->n, .x = values,
-                           .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE};
+    return (cholmod_dense){.nrow = (size_t)p->n,
+                           .ncol = (size_t)p->nrhs,
+                           .nzmax = (size_t)(p->n * p->nrhs),
+                           .d = (size_t)p->n,
+                           .x = values,
+                           .xtype = CHOLMOD_REAL,
+                           .dtype = CHOLMOD_DOUBLE};
 }
 
 static void cholmod_close(cholmod *c)
@@ -61,14 +73,26 @@ static trine_status cholmod_open(problem *p, cholmod *c)
 {
     *c = (cholmod){.p = p, .x = view(p, p->x)};
     cholmod_l_start(&c->common);
-    c->common.supernodal = CHOLMOD_SUPERNODAL; /* the orderings tried, and so the one taken, are those of trine_factor_create */
+    /* the orderings tried, and so the one taken, are those of trine_factor_create */
+    c->common.supernodal = CHOLMOD_SUPERNODAL;
     c->rows = malloc((size_t)p->nnz * sizeof *c->rows);
     if (!c->rows) return trine_fail(TRINE_ERR_MEMORY, "no memory for %lld indices", (long long)p->nnz);
     for (int64_t k = 0; k < p->nnz; k++) c->rows[k] = p->rows[k];
-    cholmod_sparse A = {.nrow = (size_t)p->n, .ncol = (size_t)p->n, .nzmax = (size_t)p->nnz, .p = (void *)p->offsets, .i = c->rows,
-                        .x = (void *)p->values, .stype = -1, .itype = CHOLMOD_LONG, .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE, .sorted = 1, .packed = 1};
+    cholmod_sparse A = {.nrow = (size_t)p->n,
+                        .ncol = (size_t)p->n,
+                        .nzmax = (size_t)p->nnz,
+                        .p = (void *)p->offsets,
+                        .i = c->rows,
+                        .x = (void *)p->values,
+                        .stype = -1,
+                        .itype = CHOLMOD_LONG,
+                        .xtype = CHOLMOD_REAL,
+                        .dtype = CHOLMOD_DOUBLE,
+                        .sorted = 1,
+                        .packed = 1};
     c->L = cholmod_l_analyze(&A, &c->common);
-    if (!c->L || !cholmod_l_factorize(&A, c->L, &c->common)) return trine_fail(TRINE_ERR_NOT_DEFINITE, "CHOLMOD's status is %d", c->common.status);
+    if (!c->L || !cholmod_l_factorize(&A, c->L, &c->common))
+        return trine_fail(TRINE_ERR_NOT_DEFINITE, "CHOLMOD's status is %d", c->common.status);
     return TRINE_SUCCESS;
 }
 
@@ -77,7 +101,8 @@ static trine_status solve_cholmod(void *self)
     cholmod *c = self;
     cholmod_dense B = view(c->p, c->p->rhs), *X = &c->x;
     return cholmod_l_solve2(CHOLMOD_A, c->L, &B, NULL, &X, NULL, &c->Y, &c->E, &c->common)
-               ? TRINE_SUCCESS : trine_fail(TRINE_ERR_MEMORY, "CHOLMOD's solve failed, status %d", c->common.status);
+               ? TRINE_SUCCESS
+               : trine_fail(TRINE_ERR_MEMORY, "CHOLMOD's solve failed, status %d", c->common.status);
 }
 
 /* ----------------------------------------------------------------- SuperLU */
@@ -113,7 +138,8 @@ static trine_status superlu_open(problem *p, superlu *s)
     s->perm_r = malloc(bytes);
     s->etree = malloc(bytes);
     s->offsets = malloc(bytes);
-    if (!s->perm_c || !s->perm_r || !s->etree || !s->offsets) return trine_fail(TRINE_ERR_MEMORY, "no memory for SuperLU's arrays");
+    if (!s->perm_c || !s->perm_r || !s->etree || !s->offsets)
+        return trine_fail(TRINE_ERR_MEMORY, "no memory for SuperLU's arrays");
     const trine_status status = trine_factor_get_permutations(p->F, NULL, &columns, NULL, NULL);
     if (status) return status;
     for (int64_t k = 0; k < p->n; k++) s->perm_c[columns[k]] = (int)k;
@@ -126,7 +152,8 @@ static trine_status superlu_open(problem *p, superlu *s)
     GlobalLU_t global;
     int info;
     sp_preorder(&options, &A, s->perm_c, s->etree, &permuted);
-    dgstrf(&options, &permuted, sp_ienv(2), sp_ienv(1), s->etree, NULL, 0, s->perm_c, s->perm_r, &s->L, &s->U, &global, &s->statistics, &info);
+    dgstrf(&options, &permuted, sp_ienv(2), sp_ienv(1), s->etree, NULL, 0, s->perm_c, s->perm_r, &s->L, &s->U, &global,
+           &s->statistics, &info);
     Destroy_CompCol_Permuted(&permuted);
     s->factored = info >= 0 && info <= p->n;
     return info ? trine_fail(TRINE_ERR_SINGULAR, "SuperLU's factorization ends with info %d", info) : TRINE_SUCCESS;
@@ -164,7 +191,8 @@ static bench_record begin(const problem *p, const char *impl, const char *method
     return r;
 }
 
-/** Time the operator, which ends here, and check what it solves; write; returns the median. most: backward error in eps that passes. */
+/** Time the operator, which ends here, and check what it solves; write; returns the median. most: backward error in
+ *  eps that passes. */
 static double finish(problem *p, bench_record *r, trine_op op, double most, double peer_ms)
 {
     trine_status status = TRINE_SUCCESS;
@@ -173,20 +201,22 @@ static double finish(problem *p, bench_record *r, trine_op op, double most, doub
     bench_solve solve = {.op = op, .trans = TRINE_N, .B = &p->B, .X = &p->X};
     TRY(bench_solve_begin(&solve));
     TRY(bench_measure(p->b, bench_solve_once, &solve, &time));
-    if (p->X.data != p->x) TRY(trine_copy(p->b->ctx, p->x, TRINE_HOST, p->X.data, TRINE_DEVICE, (size_t)(p->n * p->nrhs) * sizeof *p->x));
+    if (p->X.data != p->x)
+        TRY(trine_copy(p->b->ctx, p->x, TRINE_HOST, p->X.data, TRINE_DEVICE, (size_t)(p->n * p->nrhs) * sizeof *p->x));
     TRY(trine_matrix_accuracy(p->A, p->nrhs, p->x, p->rhs, NULL, &accuracy));
     r->solve_ms = time.median;
     r->solve_min_ms = time.min;
     r->reps = time.reps;
     r->error = accuracy.backward_error;
-    if (!(accuracy.backward_error < most)) bench_record_fail(r, BENCH_FAILED, "the backward error is %.3g eps", accuracy.backward_error);
+    if (!(accuracy.backward_error < most))
+        bench_record_fail(r, BENCH_FAILED, "the backward error is %.3g eps", accuracy.backward_error);
     if (peer_ms > 0) bench_record_add_number(r, "ratio", peer_ms / time.median);
 done:
     if (status) bench_record_fail(r, BENCH_FAILED, NULL);
     bench_solve_end(&solve);
     bench_record_write(p->b, r);
-    fprintf(p->b->table, "%-24.24s %-8s %4lld  %-8s %-16s %10.4f ms  %9.3g eps", r->matrix, r->added[0].text, (long long)r->nrhs, r->impl, r->method,
-            r->solve_ms, r->error);
+    fprintf(p->b->table, "%-24.24s %-8s %4lld  %-8s %-16s %10.4f ms  %9.3g eps", r->matrix, r->added[0].text,
+            (long long)r->nrhs, r->impl, r->method, r->solve_ms, r->error);
     if (peer_ms > 0) fprintf(p->b->table, "  %6.2fx", peer_ms / r->solve_ms);
     fprintf(p->b->table, "%s%s\n", r->status == BENCH_OK ? "" : "  ", r->reason);
     return r->status == BENCH_OK ? r->solve_ms : NAN;
@@ -232,22 +262,28 @@ static void run_trine(problem *p, const struct method *method, double peer_ms)
     bench_record r = begin(p, "trine", method->name);
     trine_direct plan = NULL;
     trine_op op = NULL;
-    trine_direct_options options = {.triangular.max_nrhs = p->nrhs, .solver = method->solver,
-                                    .supernodal.single = method->single, .refine = method->refine};
+    trine_direct_options options = {.triangular.max_nrhs = p->nrhs,
+                                    .solver = method->solver,
+                                    .supernodal.single = method->single,
+                                    .refine = method->refine};
     trine_direct_info info;
-    if (trine_direct_create_from_factor(p->b->ctx, &plan, p->F, p->A, &options) || trine_direct_get_info(plan, &info) || trine_direct_as_op(plan, &op)) {
+    if (trine_direct_create_from_factor(p->b->ctx, &plan, p->F, p->A, &options) || trine_direct_get_info(plan, &info) ||
+        trine_direct_as_op(plan, &op)) {
         record_failure(p, &r);
     } else {
-        r.chosen = info.solver == TRINE_SOLVER_SUPERNODAL ? "supernodal" : trine_triangular_method_name(info.lower.method);
+        r.chosen =
+            info.solver == TRINE_SOLVER_SUPERNODAL ? "supernodal" : trine_triangular_method_name(info.lower.method);
         r.analyse_ms = 1e3 * info.analyse_seconds;
         r.numeric_ms = 1e3 * info.numeric_seconds;
         if (info.solver == TRINE_SOLVER_SUPERNODAL) {
             const bool lu = p->factor.diag_L == TRINE_UNIT;
             const int64_t entries = info.lower_panels.nnz_merged + (lu ? info.upper_panels.nnz_merged : 0);
-            bench_record_add_number(&r, "fill", (double)entries / (double)(p->factor.nnz_L + (lu ? p->factor.nnz_U : 0)));
+            bench_record_add_number(&r, "fill",
+                                    (double)entries / (double)(p->factor.nnz_L + (lu ? p->factor.nnz_U : 0)));
             bench_record_add_number(&r, "panels", (double)info.lower_panels.panels_merged);
             const trine_supernodal_info *u = lu ? &info.upper_panels : &info.lower_panels;
-            bench_record_add_number(&r, "entries_a_level", (double)u->nnz_merged / (double)(u->levels_merged ? u->levels_merged : 1));
+            bench_record_add_number(&r, "entries_a_level",
+                                    (double)u->nnz_merged / (double)(u->levels_merged ? u->levels_merged : 1));
         }
         const double eps = method->single && !method->refine ? trine_dtype_eps(TRINE_S) / trine_dtype_eps(TRINE_D) : 1;
         finish(p, &r, op, MOST_EPS * eps, peer_ms);
@@ -270,7 +306,8 @@ static trine_status run_nrhs(problem *p, int64_t nrhs)
         state = state * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
         s[i] = (double)(state >> 11) * 0x1p-52 - 1;
     }
-    for (int64_t j = 0; j < nrhs; j++) TRY(trine_matrix_multiply(p->A, TRINE_N, NULL, s + j * p->n, NULL, p->rhs + j * p->n));
+    for (int64_t j = 0; j < nrhs; j++)
+        TRY(trine_matrix_multiply(p->A, TRINE_N, NULL, s + j * p->n, NULL, p->rhs + j * p->n));
     p->B = (trine_dense){.data = p->rhs, .rows = p->n, .cols = nrhs};
     p->X = (trine_dense){.data = p->x, .rows = p->n, .cols = nrhs};
     if (gpu) {

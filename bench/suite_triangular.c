@@ -1,5 +1,5 @@
-/* Suites sptrsv and sptrsm, and what runs them and suite supernodal: every matrix, direction and number of right-hand sides, trine's
- * methods and the peers on the same triangles, in the same process. */
+/* Suites sptrsv and sptrsm, and what runs them and suite supernodal: every matrix, direction and number of
+ * right-hand sides, trine's methods and the peers on the same triangles, in the same process. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -7,37 +7,59 @@
 
 #include "bench.h"
 
-/* What runs without --sweep, on meshes in two and three dimensions, a circuit, a road map, graphs, and factors; and the tables and
- * figures of Liu et al. 2017. */
+/* What runs without --sweep, on meshes in two and three dimensions, a circuit, a road map, graphs, and factors; and
+ * the tables and figures of Liu et al. 2017. */
 static const bench_sweep sweeps[] = {
     {.name = "main",
-     .matrices = "chol:elasticity3d:n=20,chol:laplace3d:n=40,chol:lap_igea,tri:elas_Armadillo13K,tri:G3_circuit,tri:laplace3d:n=108,"
-                 "tri:airfoil_2d,tri:cage11,tri:luxembourg_osm_lap,tri:vsp_model1_crew1_cr42_south31_lap,tri:memplus",
+     .matrices =
+         "chol:elasticity3d:n=20,chol:laplace3d:n=40,chol:lap_igea,tri:elas_Armadillo13K,tri:G3_circuit,tri:laplace3d:n=108,"
+         "tri:airfoil_2d,tri:cage11,tri:luxembourg_osm_lap,tri:vsp_model1_crew1_cr42_south31_lap,tri:memplus",
      .methods = "auto,serial,levelset,syncfree-csr,syncfree-csr:order=1,syncfree-csc"},
     {.name = "structure", .methods = "structure", .nrhs = "1", .peers = "none"}, /* Figure 2, Table III: no solves */
     {.name = "synchronization", .methods = "basic,levelset,auto", .nrhs = "1", .peers = "none"}, /* Table I */
     {.name = "preprocessing", .methods = "syncfree-csc,syncfree-csr,auto", .nrhs = "1,8"}, /* Tables IV and V */
     {.name = "speed", .methods = "auto,syncfree-csc,syncfree-csr", .nrhs = "1", .dtypes = "s,d"}, /* Figures 7 and 8 */
     {.name = "scratchpad", /* Figure 9 */
-     .methods = "syncfree-csc:warps=4:scratchpad=1,syncfree-csc:warps=4:scratchpad=2,syncfree-csc:warps=8:scratchpad=1,"
-                "syncfree-csc:warps=8:scratchpad=2,syncfree-csc:warps=16:scratchpad=1,syncfree-csc:warps=16:scratchpad=2,"
-                "syncfree-csc:warps=32:scratchpad=1,syncfree-csc:warps=32:scratchpad=2",
-     .nrhs = "1", .peers = "none"},
+     .methods =
+         "syncfree-csc:warps=4:scratchpad=1,syncfree-csc:warps=4:scratchpad=2,syncfree-csc:warps=8:scratchpad=1,"
+         "syncfree-csc:warps=8:scratchpad=2,syncfree-csc:warps=16:scratchpad=1,syncfree-csc:warps=16:scratchpad=2,"
+         "syncfree-csc:warps=32:scratchpad=1,syncfree-csc:warps=32:scratchpad=2",
+     .nrhs = "1",
+     .peers = "none"},
     {.name = "variants", /* Figures 10 and 11 */
-     .methods = "syncfree-csc:variant=1,syncfree-csc:variant=2,syncfree-csc,auto", .nrhs = "1,2,4,8,16,32,64,128", .solves_only = true},
+     .methods = "syncfree-csc:variant=1,syncfree-csc:variant=2,syncfree-csc,auto",
+     .nrhs = "1,2,4,8,16,32,64,128",
+     .solves_only = true},
     {.name = "p", /* Figure 12 */
      .methods = "syncfree-csc:p=4,syncfree-csc:p=8,syncfree-csc:p=16,syncfree-csc:p=32,syncfree-csc:p=64",
-     .nrhs = "2,4,8,16,32,64", .peers = "none", .solves_only = true},
+     .nrhs = "2,4,8,16,32,64",
+     .peers = "none",
+     .solves_only = true},
     {.name = "q",
-     .methods = "syncfree-csc:q=16,syncfree-csc:q=32,syncfree-csc:q=64,syncfree-csc:q=128,syncfree-csc:q=256,syncfree-csc:q=512,"
-                "syncfree-csc:q=1024,syncfree-csc:q=2048,syncfree-csc:q=4096,syncfree-csc:q=8192,syncfree-csc:q=16384",
-     .nrhs = "2,16,64", .peers = "none", .solves_only = true},
-    {.name = "busy", /* CPU: one thread and several, with the cores to themselves and not. Long enough for many turns of the scheduler */
-     .matrices = "tri:laplace3d:n=40,tri:laplace3d:n=108,tri:elasticity3d:n=20,tri:airfoil_2d,tri:cage11,tri:G3_circuit,chol:elasticity3d:n=20",
-     .methods = "serial,levelset,auto", .nrhs = "1", .peers = "none", .solves_only = true, .busy = true, .reps = 20000, .least_reps = 30, .max_seconds = 2},
+     .methods =
+         "syncfree-csc:q=16,syncfree-csc:q=32,syncfree-csc:q=64,syncfree-csc:q=128,syncfree-csc:q=256,syncfree-csc:q=512,"
+         "syncfree-csc:q=1024,syncfree-csc:q=2048,syncfree-csc:q=4096,syncfree-csc:q=8192,syncfree-csc:q=16384",
+     .nrhs = "2,16,64",
+     .peers = "none",
+     .solves_only = true},
+    {.name = "busy", /* CPU: one thread and several, with the cores to themselves and not. Long enough for many turns
+                        of the scheduler */
+     .matrices =
+         "tri:laplace3d:n=40,tri:laplace3d:n=108,tri:elasticity3d:n=20,tri:airfoil_2d,tri:cage11,tri:G3_circuit,chol:elasticity3d:n=20",
+     .methods = "serial,levelset,auto",
+     .nrhs = "1",
+     .peers = "none",
+     .solves_only = true,
+     .busy = true,
+     .reps = 20000,
+     .least_reps = 30,
+     .max_seconds = 2},
 };
 
-const char *bench_sweep_names(void) { return "main|structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|busy|full|sizes|spd|levels|launch|lu|types"; }
+const char *bench_sweep_names(void)
+{
+    return "main|structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|busy|full|sizes|spd|levels|launch|lu|types";
+}
 
 /* --------------------------------------------------------------- structure */
 
@@ -59,7 +81,9 @@ static trine_status column_lengths(bench *b, const bench_problem *p, char *text,
         count[bin]++;
     }
     for (int bin = 0; bin < 33 && used < room; bin++)
-        if (count[bin]) used += (size_t)snprintf(text + used, room - used, "%s%lld:%lld", used ? " " : "", 1LL << bin, (long long)count[bin]);
+        if (count[bin])
+            used += (size_t)snprintf(text + used, room - used, "%s%lld:%lld", used ? " " : "", 1LL << bin,
+                                     (long long)count[bin]);
 done:
     trine_free(b->ctx, TRINE_HOST, length);
     return status;
@@ -85,7 +109,8 @@ static trine_status record_structure(bench *b, const char *suite, const bench_pr
 /* -------------------------------------------------------------------- runs */
 
 /** A matrix that cannot be had is a record too. */
-static trine_status record_missing(bench *b, const char *suite, const char *spec, const char *direction, trine_status why)
+static trine_status record_missing(bench *b, const char *suite, const char *spec, const char *direction,
+                                   trine_status why)
 {
     bench_record r = bench_record_begin(suite, spec);
     r.direction = direction;
@@ -96,7 +121,13 @@ static trine_status record_missing(bench *b, const char *suite, const char *spec
     return bench_record_write(b, &r);
 }
 
-static trine_dtype dtype_of(const char *name) { return strcmp(name, "s") == 0 ? TRINE_S : strcmp(name, "c") == 0 ? TRINE_C : strcmp(name, "z") == 0 ? TRINE_Z : TRINE_D; }
+static trine_dtype dtype_of(const char *name)
+{
+    return strcmp(name, "s") == 0   ? TRINE_S
+           : strcmp(name, "c") == 0 ? TRINE_C
+           : strcmp(name, "z") == 0 ? TRINE_Z
+                                    : TRINE_D;
+}
 
 /** A sweep of this run: the options with its own lists where the command line gave none. */
 typedef struct {
@@ -168,7 +199,8 @@ static trine_status compare_beside_programs(bench *b, const char *suite, bench_p
 }
 
 /** A number of right-hand sides in one layout: all sweeps that want it. */
-static trine_status run_block(sweep_run *runs, int n_runs, const char *suite, bench_problem *p, const char *dtype, const char *nrhs, trine_layout layout)
+static trine_status run_block(sweep_run *runs, int n_runs, const char *suite, bench_problem *p, const char *dtype,
+                              const char *nrhs, trine_layout layout)
 {
     trine_status status = TRINE_SUCCESS;
     bench *b = &runs[0].b;
@@ -189,7 +221,8 @@ done:
 }
 
 /** One direction and precision of a matrix: every number of right-hand sides, in every layout. */
-static trine_status run_problem(sweep_run *runs, int n_runs, const char *suite, bench_source source, const char *spec, const char *direction, const char *dtype)
+static trine_status run_problem(sweep_run *runs, int n_runs, const char *suite, bench_source source, const char *spec,
+                                const char *direction, const char *dtype)
 {
     trine_status status = TRINE_SUCCESS;
     bench *b = &runs[0].b;
@@ -200,7 +233,8 @@ static trine_status run_problem(sweep_run *runs, int n_runs, const char *suite, 
     if (made) return record_missing(b, suite, spec, direction, made);
     const bench_list nrhs = unite(runs, n_runs, offsetof(bench, nrhs), spec);
     for (int i = 0; i < nrhs.count; i++) {
-        const int layouts = b->layouts.count && strtoll(nrhs.item[i], NULL, 10) > 1 ? b->layouts.count : 1; /* one column has one */
+        /* one column has one */
+        const int layouts = b->layouts.count && strtoll(nrhs.item[i], NULL, 10) > 1 ? b->layouts.count : 1;
         for (int k = 0; k < layouts; k++) {
             const bool by_columns = b->layouts.count && strcmp(b->layouts.item[k], "colmajor") == 0;
             TRY(run_block(runs, n_runs, suite, &p, dtype, nrhs.item[i], by_columns ? TRINE_COLMAJOR : TRINE_ROWMAJOR));
@@ -226,9 +260,10 @@ static trine_status run_matrix(sweep_run *runs, int n_runs, const char *suite, c
     if (opened) return record_missing(b, suite, spec, NULL, opened);
     const bench_list dtypes = unite(runs, n_runs, offsetof(bench, dtypes), spec);
     for (int t = 0; t < dtypes.count; t++)
-        for (int d = 0; d < n_directions; d++) TRY(run_problem(runs, n_runs, suite, source, spec, directions[d], dtypes.item[t]));
-    fprintf(b->table, "%s took %.2f s: read and factored %.2f, problems and references %.2f, results checked %.2f\n", spec,
-            trine_wall_time() - start, spent.opening, spent.making, bench_compare_checking_seconds());
+        for (int d = 0; d < n_directions; d++)
+            TRY(run_problem(runs, n_runs, suite, source, spec, directions[d], dtypes.item[t]));
+    fprintf(b->table, "%s took %.2f s: read and factored %.2f, problems and references %.2f, results checked %.2f\n",
+            spec, trine_wall_time() - start, spent.opening, spent.making, bench_compare_checking_seconds());
 done:
     bench_source_close(&source);
     return status;

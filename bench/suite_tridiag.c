@@ -37,17 +37,19 @@ static trine_status run_batches(bench *b, trine_dtype dtype)
             if (!host && tridiag_wants_peer(b, "cusparse") && interleaved) {
                 tridiag_list_add(&list, &tridiag_cusparse, "gtsvInterleavedBatch:0");
                 tridiag_list_add(&list, &tridiag_cusparse, "gtsvInterleavedBatch:1");
-            } else if (!host && tridiag_wants_peer(b, "cusparse")) tridiag_list_add(&list, &tridiag_cusparse, "gtsv2StridedBatch");
-            TRY(tridiag_compare_on_random(b, interleaved ? "batch interleaved" : "batch contiguous",
-                                          &(tridiag_shape){.dtype = dtype, .n = n, .systems = (INT64_C(1) << 20) / n,
-                                                           .interleaved = interleaved}, &list));
+            } else if (!host && tridiag_wants_peer(b, "cusparse"))
+                tridiag_list_add(&list, &tridiag_cusparse, "gtsv2StridedBatch");
+            TRY(tridiag_compare_on_random(
+                b, interleaved ? "batch interleaved" : "batch contiguous",
+                &(tridiag_shape){.dtype = dtype, .n = n, .systems = (INT64_C(1) << 20) / n, .interleaved = interleaved},
+                &list));
         }
 done:
     return status;
 }
 
-/** Partitions of 16 to 64 rows, with one right-hand side and with 32, 32 right-hand sides of systems that grow (Figure 14), and 1
- *  to 64 right-hand sides, dense and sparse (Figure 15). */
+/** Partitions of 16 to 64 rows, with one right-hand side and with 32, 32 right-hand sides of systems that grow
+ *  (Figure 14), and 1 to 64 right-hand sides, dense and sparse (Figure 15). */
 static trine_status run_figures(bench *b, trine_dtype dtype)
 {
     trine_status status = TRINE_SUCCESS;
@@ -65,8 +67,8 @@ static trine_status run_figures(bench *b, trine_dtype dtype)
     tridiag_problem_free(&p);
     list.count = 0;
     for (int k = 0; k < 8; k++) tridiag_list_add(&list, &tridiag_trine, partitions[k]);
-    TRY(tridiag_compare_on_random(b, "partition",
-                                  &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << (host ? 17 : 20), .nrhs = 32}, &list));
+    TRY(tridiag_compare_on_random(
+        b, "partition", &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << (host ? 17 : 20), .nrhs = 32}, &list));
     list.count = 0;
     tridiag_list_add(&list, &tridiag_trine, "auto");
     if (host && tridiag_wants_peer(b, "lapack")) tridiag_list_add(&list, &tridiag_lapack, "gtsv");
@@ -82,7 +84,8 @@ static trine_status run_figures(bench *b, trine_dtype dtype)
     for (int power = host ? 17 : 12; power <= (host ? 17 : 20); power += 2)
         for (int64_t nrhs = 1; nrhs <= 64; nrhs *= 2)
             TRY(tridiag_compare_on_random(b, "right-hand sides",
-                                          &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << power, .nrhs = nrhs}, &list));
+                                          &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << power, .nrhs = nrhs},
+                                          &list));
     TRY(bench_tridiag_sparse_columns(b, dtype));
 done:
     tridiag_problem_free(&p);
@@ -112,8 +115,8 @@ done:
     return status;
 }
 
-/** The last stages of the solve by stages, with partitions chosen for each stage and without (Figure 13): what they do does not
- *  depend on n where n is large. */
+/** The last stages of the solve by stages, with partitions chosen for each stage and without (Figure 13): what they
+ *  do does not depend on n where n is large. */
 static trine_status run_final_stages(bench *b, trine_dtype dtype)
 {
     static const char *const methods[] = {"stages", "one-thread", "one-thread:M=32", "two-rows", "auto"};
@@ -126,7 +129,7 @@ static trine_status run_final_stages(bench *b, trine_dtype dtype)
             TRY(tridiag_problem_make(b, &(tridiag_shape){.dtype = dtype, .n = INT64_C(1) << power}, &p));
             p.cyclic = cyclic;
             TRY(tridiag_compare(&p, cyclic ? "final stage, cyclic" : "final stage", &list));
-        done:
+done:
             tridiag_problem_free(&p);
             if (status) return status;
         }

@@ -1,6 +1,7 @@
-/* Suite tridiag, parts blocks (Klein 2024, Figures 16 and 17): block tridiagonal systems of 2, 3 and 4 rows a block by bgtsv, and by
- * bgtf once and bgtfs, with one right-hand side and more, each keeping what makes solves fast and (bgtsv:small, ...) little; beside LAPACK's gbsv on a CPU; and block-partitions: bgtsv with partitions
- * of 8 to 64 block rows. */
+/* Suite tridiag, parts blocks (Klein 2024, Figures 16 and 17): block tridiagonal systems of 2, 3 and 4 rows a block
+ * by bgtsv, and by bgtf once and bgtfs, with one right-hand side and more, each keeping what makes solves fast and
+ * (bgtsv:small, ...) little; beside LAPACK's gbsv on a CPU; and block-partitions: bgtsv with partitions of 8 to 64
+ * block rows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@ enum { WIDEST = 4 };
 
 /* ------------------------------------------------------------------ problems */
 
-/** A random block tridiagonal system of `block` rows a block, n rows in all, as blocks and as bands (what it is checked with). */
+/** A random block tridiagonal system of `block` rows a block, n rows in all, as blocks and as bands (what it is
+ *  checked with). */
 static trine_status make_problem(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int block, tridiag_problem *p)
 {
     trine_status status = TRINE_SUCCESS;
@@ -23,13 +25,17 @@ static trine_status make_problem(bench *b, trine_dtype dtype, int64_t n, int64_t
     const size_t e = p->element, bytes = (size_t)(3 * n * block) * e;
     p->block = block, p->per_row = 3 * block;
     TRY(CALLOC(b->ctx, blocks, (int64_t)bytes));
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; i++)
         for (int k = -reach; k <= reach; k++) {
             const int64_t column = i + k, side = column < 0 ? -1 : column / block - i / block;
             char *here = p->host + (size_t)((reach + k) * n + i) * e;
             if (column < 0 || column >= n || side < -1 || side > 1) memset(here, 0, e);
-            else memcpy(blocks + (size_t)((((side + 1) * n / block + i / block) * block + column % block) * block + i % block) * e, here, e);
+            else
+                memcpy(blocks + (size_t)((((side + 1) * n / block + i / block) * block + column % block) * block +
+                                         i % block) *
+                                    e,
+                       here, e);
         }
     TRY(trine_copy(b->ctx, p->bands, space, p->host, TRINE_HOST, (size_t)((2 * reach + 1) * n) * e));
     TRY(trine_alloc(b->ctx, space, bytes, &at));
@@ -65,13 +71,15 @@ static trine_status factorize(const solver *s)
     const int64_t rows = p->n / p->block;
     const size_t step = (size_t)(p->n * p->block) * p->element;
     const char *a = p->blocks, *b = a + step, *c = b + step;
-    return trine_bgtf(p->b->ctx, p->dtype, rows, p->block, &s->options, a, b, c, s->factor, s->factor_bytes, &(trine_exec){.stream = p->b->stream});
+    return trine_bgtf(p->b->ctx, p->dtype, rows, p->block, &s->options, a, b, c, s->factor, s->factor_bytes,
+                      &(trine_exec){.stream = p->b->stream});
 }
 static trine_status substitute(const solver *s)
 {
     const tridiag_problem *p = s->p;
     const int64_t rows = p->n / p->block;
-    return trine_bgtfs(p->b->ctx, p->dtype, rows, p->block, p->nrhs, &s->options, s->factor, s->factor_bytes, p->D, p->n, p->X, p->n, s->work, s->work_bytes, &(trine_exec){.stream = p->b->stream});
+    return trine_bgtfs(p->b->ctx, p->dtype, rows, p->block, p->nrhs, &s->options, s->factor, s->factor_bytes, p->D,
+                       p->n, p->X, p->n, s->work, s->work_bytes, &(trine_exec){.stream = p->b->stream});
 }
 static trine_status solve_at_once(const solver *s)
 {
@@ -79,7 +87,8 @@ static trine_status solve_at_once(const solver *s)
     const int64_t rows = p->n / p->block;
     const size_t step = (size_t)(p->n * p->block) * p->element;
     const char *a = p->blocks, *b = a + step, *c = b + step;
-    return trine_bgtsv(p->b->ctx, p->dtype, rows, p->block, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes, &(trine_exec){.stream = p->b->stream});
+    return trine_bgtsv(p->b->ctx, p->dtype, rows, p->block, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n,
+                       s->work, s->work_bytes, &(trine_exec){.stream = p->b->stream});
 }
 
 static trine_status create(const tridiag_problem *p, const char *method, void **self)
@@ -114,7 +123,8 @@ static trine_status solve(void *self)
 static const void *solution(const void *self)
 {
     const solver *s = self;
-    if (s->timed == FACTOR && !substitute(s)) trine_context_synchronize(s->p->b->ctx); /* what the factors are good for */
+    /* what the factors are good for */
+    if (s->timed == FACTOR && !substitute(s)) trine_context_synchronize(s->p->b->ctx);
     return s->p->X;
 }
 static size_t work_bytes(const void *self)
@@ -127,7 +137,8 @@ static const tridiag_solver trine_blocks = {"trine", create, NULL, solve, soluti
 
 /* ----------------------------------------------------------------------- part */
 
-static trine_status run_one(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int block, const char *part, const tridiag_list *list)
+static trine_status run_one(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, int block, const char *part,
+                            const tridiag_list *list)
 {
     trine_status status = TRINE_SUCCESS;
     char name[32];
@@ -144,7 +155,8 @@ trine_status bench_tridiag_blocks(bench *b, trine_dtype dtype)
 {
     trine_status status = TRINE_SUCCESS;
     const bool host = b->device.space == TRINE_HOST;
-    const int smallest = host ? 10 : 12, largest = host ? 17 : 22, many = host ? 14 : 17; /* many: with 2 and more right-hand sides */
+    /* many: with 2 and more right-hand sides */
+    const int smallest = host ? 10 : 12, largest = host ? 17 : 22, many = host ? 14 : 17;
     tridiag_list list = {0};
     tridiag_list_add(&list, &trine_blocks, "bgtsv");
     tridiag_list_add(&list, &trine_blocks, "bgtf");
@@ -157,7 +169,8 @@ trine_status bench_tridiag_blocks(bench *b, trine_dtype dtype)
         for (int power = smallest; power <= largest; power++)
             if (power % 2 == 0 || power == 17) TRY(run_one(b, dtype, INT64_C(1) << power, 1, block, "blocks", &list));
         for (int64_t nrhs = 2; nrhs <= 64; nrhs *= 2)
-            for (int power = smallest; power <= many; power += many - smallest) TRY(run_one(b, dtype, INT64_C(1) << power, nrhs, block, "blocks", &list));
+            for (int power = smallest; power <= many; power += many - smallest)
+                TRY(run_one(b, dtype, INT64_C(1) << power, nrhs, block, "blocks", &list));
     }
 done:
     return status;
@@ -171,7 +184,8 @@ trine_status bench_tridiag_block_partitions(bench *b, trine_dtype dtype)
     tridiag_list list = {0};
     for (int k = 0; k < 7; k++) tridiag_list_add(&list, &trine_blocks, methods[k]);
     for (int block = 2; block <= WIDEST; block++)
-        for (int power = 12; power <= (host ? 17 : 22); power += 5) TRY(run_one(b, dtype, INT64_C(1) << power, 1, block, "partitions of blocks", &list));
+        for (int power = 12; power <= (host ? 17 : 22); power += 5)
+            TRY(run_one(b, dtype, INT64_C(1) << power, 1, block, "partitions of blocks", &list));
 done:
     return status;
 }

@@ -1,6 +1,6 @@
-/* Suite tridiag-numerics: forward errors on the matrices of Klein 2024, Tables 4 and 6, on the 2x2 block versions of Table 4
- * (Equations 16 to 18), and on the banded matrices of Table 9 that are there, beside LAPACK's and cuSPARSE's on the same data; medians
- * over seeds. Tables 5, 7, 8 and 9 made again. */
+/* Suite tridiag-numerics: forward errors on the matrices of Klein 2024, Tables 4 and 6, on the 2x2 block versions of
+ * Table 4 (Equations 16 to 18), and on the banded matrices of Table 9 that are there, beside LAPACK's and cuSPARSE's
+ * on the same data; medians over seeds. Tables 5, 7, 8 and 9 made again. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,9 +16,10 @@ typedef struct {
     const char *const *names;           /* of real matrices; NULL: those of the gallery */
     int count, kl, ku, width;           /* width of the interface between partitions */
     int no_digits[4];                   /* matrices whose condition leaves no digit of x: judged by backward errors */
-    const char *methods[MOST_SOLVERS];  /* "lapack gtsv": LAPACK's comes first. "path:...": where there are paths, on a GPU */
+    const char
+        *methods[MOST_SOLVERS]; /* "lapack gtsv": LAPACK's comes first. "path:...": where there are paths, on a GPU */
     /* From the methods, for the device: */
-    int solvers, cells, within;         /* cells that have to be within the bar, and those that are */
+    int solvers, cells, within; /* cells that have to be within the bar, and those that are */
     const tridiag_solver *solver[MOST_SOLVERS];
     const char *method[MOST_SOLVERS];
 } table;
@@ -27,7 +28,9 @@ typedef struct {
 static bool is_judged(const table *t, int s)
 {
     const char *method = t->method[s];
-    if (t->solver[s] != &tridiag_trine || strstr(method, "partial") || strstr(method, "none") || strstr(method, "determinant")) return false;
+    if (t->solver[s] != &tridiag_trine || strstr(method, "partial") || strstr(method, "none") ||
+        strstr(method, "determinant"))
+        return false;
     return !strstr(method, "refine");
 }
 
@@ -38,8 +41,12 @@ static void choose_solvers(const bench *b, table *t)
         const char *name = t->methods[k];
         const bool is_path = strncmp(name, "path:", 5) == 0, is_cusparse = strncmp(name, "cusparse ", 9) == 0;
         if ((is_path || is_cusparse) && b->device.space == TRINE_HOST) continue;
-        t->solver[t->solvers] = is_cusparse ? &tridiag_cusparse : strncmp(name, "lapack ", 7) == 0 ? &tridiag_lapack : &tridiag_trine;
-        t->method[t->solvers] = is_path ? name + 5 : t->solver[t->solvers] == &tridiag_trine ? name : strchr(name, ' ') + 1;
+        t->solver[t->solvers] = is_cusparse                        ? &tridiag_cusparse
+                                : strncmp(name, "lapack ", 7) == 0 ? &tridiag_lapack
+                                                                   : &tridiag_trine;
+        t->method[t->solvers] = is_path                                   ? name + 5
+                                : t->solver[t->solvers] == &tridiag_trine ? name
+                                                                          : strchr(name, ' ') + 1;
         t->solvers++;
     }
 }
@@ -53,7 +60,10 @@ static uint64_t mix(uint64_t z)
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
 }
-static double uniform(uint64_t seed, uint64_t i) { return ((double)(mix(seed * 0x100000001B3u + i) >> 11) + .5) * 0x1p-53; }
+static double uniform(uint64_t seed, uint64_t i)
+{
+    return ((double)(mix(seed * 0x100000001B3u + i) >> 11) + .5) * 0x1p-53;
+}
 
 /** Bands -kl..ku of a matrix, n doubles each, as the problem stores them; kl, ku < 0: as many as it has. */
 static trine_status read_bands(bench *b, const char *spec, int *kl, int *ku, int64_t *rows, double **bands)
@@ -79,7 +89,8 @@ static trine_status read_bands(bench *b, const char *spec, int *kl, int *ku, int
     }
     TRY(CALLOC(b->ctx, *bands, *rows * (*kl + *ku + 1)));
     for (int64_t i = 0; i < *rows; i++)
-        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) (*bands)[(*kl + columns[k] - i) * *rows + i] = ((const double *)values)[k];
+        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++)
+            (*bands)[(*kl + columns[k] - i) * *rows + i] = ((const double *)values)[k];
 done:
     trine_matrix_destroy(&A);
     trine_context_destroy(&host.ctx);
@@ -87,7 +98,8 @@ done:
 }
 
 /** A[i,j] times a rotation by alpha_i + beta_j: the 2x2 block version, as bands (kl = ku = 3) and as blocks. */
-static trine_status make_blocks(bench *b, uint64_t seed, int64_t rows, const double *scalar, double **bands, double **blocks)
+static trine_status make_blocks(bench *b, uint64_t seed, int64_t rows, const double *scalar, double **bands,
+                                double **blocks)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t n = 2 * rows;
@@ -96,8 +108,10 @@ static trine_status make_blocks(bench *b, uint64_t seed, int64_t rows, const dou
     for (int64_t i = 0; i < rows; i++)
         for (int k = -1; k <= 1; k++) {
             if (i + k < 0 || i + k >= rows) continue;
-            const double angle = M_PI * (uniform(700000 + seed, (uint64_t)(2 * i)) + uniform(700000 + seed, (uint64_t)(2 * (i + k) + 1)));
-            const double a = scalar[(k + 1) * rows + i], block[2][2] = {{a * cos(angle), -a * sin(angle)}, {a * sin(angle), a * cos(angle)}};
+            const double angle = M_PI * (uniform(700000 + seed, (uint64_t)(2 * i)) +
+                                         uniform(700000 + seed, (uint64_t)(2 * (i + k) + 1)));
+            const double a = scalar[(k + 1) * rows + i],
+                         block[2][2] = {{a * cos(angle), -a * sin(angle)}, {a * sin(angle), a * cos(angle)}};
             for (int p = 0; p < 2; p++)
                 for (int q = 0; q < 2; q++) {
                     (*bands)[(3 + 2 * k + q - p) * n + 2 * i + p] = block[p][q];
@@ -112,9 +126,11 @@ done:
 
 static struct {
     void *library;
-    void (*dgesv)(const int *n, const int *nrhs, double *a, const int *lda, int *pivots, double *b, const int *ldb, int *info);
-    void (*dgesvd)(const char *jobu, const char *jobvt, const int *m, const int *n, double *a, const int *lda, double *s, double *u, const int *ldu,
-                   double *vt, const int *ldvt, double *work, const int *lwork, int *info);
+    void (*dgesv)(const int *n, const int *nrhs, double *a, const int *lda, int *pivots, double *b, const int *ldb,
+                  int *info);
+    void (*dgesvd)(const char *jobu, const char *jobvt, const int *m, const int *n, double *a, const int *lda,
+                   double *s, double *u, const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork,
+                   int *info);
 } lapack;
 
 static bool load_lapack(void)
@@ -149,13 +165,14 @@ static double entry(const tridiag_problem *p, int64_t i, int64_t j)
     return k < -p->kl || k > p->ku ? 0 : ((const double *)(const void *)p->host)[(p->kl + k) * p->n + i];
 }
 
-/** The condition of the Schur complement of everything but the first and the last `width` rows of every partition of PARTITION rows;
- *  the last one has what is left over as well. */
+/** The condition of the Schur complement of everything but the first and the last `width` rows of every partition of
+ *  PARTITION rows; the last one has what is left over as well. */
 static trine_status coarse_condition(const tridiag_problem *p, int width, double *condition)
 {
     trine_status status = TRINE_SUCCESS;
     bench *b = p->b;
-    const int partitions = (int)(p->n / PARTITION), left_over = (int)(p->n % PARTITION), own = 2 * width, n = partitions * own;
+    const int partitions = (int)(p->n / PARTITION), left_over = (int)(p->n % PARTITION), own = 2 * width,
+              n = partitions * own;
     const int longest = PARTITION - own + left_over;
     double *S = NULL, *inside = NULL, *columns = NULL;
     int *pivots = NULL, info = 0;
@@ -165,7 +182,8 @@ static trine_status coarse_condition(const tridiag_problem *p, int width, double
     TRY(ALLOC(b->ctx, inside, longest * longest));
     TRY(ALLOC(b->ctx, columns, longest * own));
     TRY(ALLOC(b->ctx, pivots, longest));
-#define INTERFACE(q, k) ((int64_t)(q) * PARTITION + ((k) < width ? (k) : PARTITION - own + ((q) == partitions - 1 ? left_over : 0) + (k)))
+#define INTERFACE(q, k) \
+    ((int64_t)(q) * PARTITION + ((k) < width ? (k) : PARTITION - own + ((q) == partitions - 1 ? left_over : 0) + (k)))
     for (int q = 0; q < partitions && !info; q++) {
         const int64_t first = (int64_t)q * PARTITION + width;
         const int inner = q == partitions - 1 ? longest : PARTITION - own;
@@ -177,9 +195,11 @@ static trine_status coarse_condition(const tridiag_problem *p, int width, double
         for (int r = 0; r < own; r++) {
             const int64_t row = INTERFACE(q, r);
             for (int other = q > 0 ? q - 1 : 0; other <= q + 1 && other < partitions; other++)
-                for (int k = 0; k < own; k++) S[(int64_t)(other * own + k) * n + q * own + r] = entry(p, row, INTERFACE(other, k));
+                for (int k = 0; k < own; k++)
+                    S[(int64_t)(other * own + k) * n + q * own + r] = entry(p, row, INTERFACE(other, k));
             for (int k = 0; k < own; k++)
-                for (int i = 0; i < inner; i++) S[(int64_t)(q * own + k) * n + q * own + r] -= entry(p, row, first + i) * columns[k * inner + i];
+                for (int i = 0; i < inner; i++)
+                    S[(int64_t)(q * own + k) * n + q * own + r] -= entry(p, row, first + i) * columns[k * inner + i];
         }
     }
 #undef INTERFACE
@@ -211,8 +231,10 @@ done:
 
 /* --------------------------------------------------------------------- errors */
 
-/** ||x - x_t|| / ||x_t||, and the componentwise backward error; NAN with the reason in trine_last_error if the solver could not. */
-static trine_status errors_of(const tridiag_problem *p, const tridiag_solver *solver, const char *method, const double *exact, double *error, double *backward)
+/** ||x - x_t|| / ||x_t||, and the componentwise backward error; NAN with the reason in trine_last_error if the
+ *  solver could not. */
+static trine_status errors_of(const tridiag_problem *p, const tridiag_solver *solver, const char *method,
+                              const double *exact, double *error, double *backward)
 {
     trine_status status = TRINE_SUCCESS;
     void *self = NULL;
@@ -223,7 +245,8 @@ static trine_status errors_of(const tridiag_problem *p, const tridiag_solver *so
     TRY(solver->solve(self));
     TRY(ALLOC(p->b->ctx, x, p->n));
     TRY(trine_context_synchronize(p->b->ctx));
-    TRY(trine_copy(p->b->ctx, x, TRINE_HOST, solver->solution(self), p->b->device.space, (size_t)p->n * sizeof(double)));
+    TRY(trine_copy(p->b->ctx, x, TRINE_HOST, solver->solution(self), p->b->device.space,
+                   (size_t)p->n * sizeof(double)));
     for (int64_t i = 0; i < p->n; i++) difference += (x[i] - exact[i]) * (x[i] - exact[i]), size += exact[i] * exact[i];
     *error = sqrt(difference / size);
     TRY(tridiag_problem_check(p, solver->solution(self), backward));
@@ -243,7 +266,11 @@ static double median_of(const double *values, int count)
 }
 
 /** One matrix with one seed: what a solver is given, and what it should find. */
-typedef struct { int64_t rows; double *bands, *blocks, *scalar, *exact; } sample; /* scalar: what blocks are made of, else NULL */
+/* scalar: what blocks are made of, else NULL */
+typedef struct {
+    int64_t rows;
+    double *bands, *blocks, *scalar, *exact;
+} sample;
 
 static void free_sample(bench *b, sample *m)
 {
@@ -262,14 +289,16 @@ static trine_status make_sample(bench *b, const table *t, const char *spec, int 
     const bool as_blocks = strcmp(t->unit, "blocks") == 0;
     *m = (sample){0};
     snprintf(name, sizeof name, spec, seed);
-    TRY(read_bands(b, name, as_blocks ? &one : &kl, as_blocks ? &one : &ku, &m->rows, as_blocks ? &m->scalar : &m->bands));
+    TRY(read_bands(b, name, as_blocks ? &one : &kl, as_blocks ? &one : &ku, &m->rows,
+                   as_blocks ? &m->scalar : &m->bands));
     if (as_blocks) {
         TRY(make_blocks(b, (uint64_t)seed, m->rows, m->scalar, &m->bands, &m->blocks));
         m->rows *= 2;
     }
     TRY(ALLOC(b->ctx, m->exact, m->rows));
     for (int64_t i = 0; i < m->rows; i++)
-        m->exact[i] = 3 + sqrt(-2 * log(uniform(900000 + (uint64_t)seed, (uint64_t)(2 * i)))) * cos(2 * M_PI * uniform(900000 + (uint64_t)seed, (uint64_t)(2 * i + 1)));
+        m->exact[i] = 3 + sqrt(-2 * log(uniform(900000 + (uint64_t)seed, (uint64_t)(2 * i)))) *
+                              cos(2 * M_PI * uniform(900000 + (uint64_t)seed, (uint64_t)(2 * i + 1)));
 done:
     return status;
 }
@@ -279,7 +308,7 @@ static trine_status make_samples(bench *b, const table *t, const char *spec, int
 {
     trine_status outcome[SEEDS];
     char reason[SEEDS][320];
-    #pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic)
     for (int k = 0; k < seeds; k++) {
         outcome[k] = make_sample(b, t, spec, k + 1, &samples[k]);
         if (outcome[k]) snprintf(reason[k], sizeof reason[k], "%s", trine_last_error());
@@ -289,7 +318,8 @@ static trine_status make_samples(bench *b, const table *t, const char *spec, int
     return TRINE_SUCCESS;
 }
 
-/** One matrix over all seeds: a record for each solver, a line for all. spec: with a %d for the seed where it has one. */
+/** One matrix over all seeds: a record for each solver, a line for all. spec: with a %d for the seed where it has
+ *  one. */
 static trine_status run_matrix(bench *b, table *t, const char *spec, const char *label, int seeds, bool no_digits)
 {
     trine_status status = TRINE_SUCCESS;
@@ -304,13 +334,15 @@ static trine_status run_matrix(bench *b, table *t, const char *spec, const char 
         const sample *m = &samples[k];
         TRY(tridiag_problem_from_bands(b, rows, t->kl, t->ku, m->bands, m->blocks, m->exact, &p));
         for (int s = 0; s < t->solvers; s++) {
-            const trine_status solved = errors_of(&p, t->solver[s], t->method[s], m->exact, &errors[s][k], &backward[s][k]);
+            const trine_status solved =
+                errors_of(&p, t->solver[s], t->method[s], m->exact, &errors[s][k], &backward[s][k]);
             if (solved) snprintf(reason[s], sizeof reason[s], "%s", trine_last_error()), outcome[s] = solved;
         }
         coarse[k] = NAN;
         if (rows <= 2 * ROWS) TRY(coarse_condition(&p, t->width, &coarse[k]));
         if (k == 0) /* rotations of rows and columns change no singular value: the blocks' are the scalar matrix's */
-            TRY(m->scalar ? full_condition(b, rows / 2, 1, 1, m->scalar, &condition) : full_condition(b, rows, t->kl, t->ku, m->bands, &condition));
+            TRY(m->scalar ? full_condition(b, rows / 2, 1, 1, m->scalar, &condition)
+                          : full_condition(b, rows, t->kl, t->ku, m->bands, &condition));
         tridiag_problem_free(&p);
     }
     fprintf(b->table, "%-22s %8.1e", label, condition);
@@ -321,7 +353,8 @@ static trine_status run_matrix(bench *b, table *t, const char *spec, const char 
         for (int i = 0; i < seeds; i++) least = fmin(least, errors[s][i]), most = fmax(most, errors[s][i]);
         r.n = rows, r.dtype = TRINE_D, r.impl = t->solver[s]->impl, r.method = r.chosen = t->method[s];
         r.error = median_of(errors[s], seeds);
-        const double residual = median_of(backward[s], seeds), of_bar = no_digits ? residual / (BAR * eps) : r.error / (BAR * fmax(lapack, eps));
+        const double residual = median_of(backward[s], seeds),
+                     of_bar = no_digits ? residual / (BAR * eps) : r.error / (BAR * fmax(lapack, eps));
         bench_record_add_text(&r, "problem", t->title);
         bench_record_add_text(&r, "label", label);
         bench_record_add_text(&r, "judged_by", no_digits ? "backward error" : "forward error");
@@ -333,7 +366,8 @@ static trine_status run_matrix(bench *b, table *t, const char *spec, const char 
         bench_record_add_number(&r, "condition", condition);
         bench_record_add_number(&r, "condition_coarse", median_of(coarse, seeds));
         bench_record_add_number(&r, "seeds", seeds);
-        if (outcome[s] == TRINE_ERR_NOT_BUILT || outcome[s] == TRINE_ERR_UNSUPPORTED) bench_record_fail(&r, BENCH_SKIPPED, "%s", reason[s]);
+        if (outcome[s] == TRINE_ERR_NOT_BUILT || outcome[s] == TRINE_ERR_UNSUPPORTED)
+            bench_record_fail(&r, BENCH_SKIPPED, "%s", reason[s]);
         else if (outcome[s]) snprintf(r.reason, sizeof r.reason, "%.319s", reason[s]);
         if (is_judged(t, s)) t->cells++, t->within += of_bar <= 1;
         fprintf(b->table, " %9.1e%c", no_digits ? residual : r.error, of_bar <= 1 ? ' ' : '!');
@@ -361,8 +395,12 @@ static trine_status run_table(bench *b, table *t, int64_t rows)
     choose_solvers(b, t);
     fprintf(b->table, "\n%s", t->title);
     if (t->gallery) fprintf(b->table, ", n = %d", (int)rows);
-    fprintf(b->table, ", medians over %d seeds of |x - x_t| / |x_t|; !: beyond %g times LAPACK's (or eps, if that is larger)\n%-22s %8s", SEEDS, BAR, "matrix", "cond A");
-    for (int s = 0; s < t->solvers; s++) fprintf(b->table, " %9.9s ", strncmp(t->method[s], "blocks:", 7) == 0 ? t->method[s] + 7 : t->method[s]);
+    fprintf(
+        b->table,
+        ", medians over %d seeds of |x - x_t| / |x_t|; !: beyond %g times LAPACK's (or eps, if that is larger)\n%-22s %8s",
+        SEEDS, BAR, "matrix", "cond A");
+    for (int s = 0; s < t->solvers; s++)
+        fprintf(b->table, " %9.9s ", strncmp(t->method[s], "blocks:", 7) == 0 ? t->method[s] + 7 : t->method[s]);
     fprintf(b->table, " %9s\n", "cond S");
     for (int k = 0; k < t->count && t->names; k++) {
         double *bands = NULL;
@@ -387,7 +425,8 @@ static trine_status run_table(bench *b, table *t, int64_t rows)
         snprintf(label, sizeof label, "%d", id);
         TRY(run_matrix(b, t, spec, label, SEEDS, has_no_digits(t, id)));
     }
-    if (scalar) TRY(run_matrix(b, t, "thesis_tridiag:id=13,n=3072,seed=%d", "13, n = 3072", LONG_SEEDS, true)); /* dorr: the longer, the worse */
+    /* dorr: the longer, the worse */
+    if (scalar) TRY(run_matrix(b, t, "thesis_tridiag:id=13,n=3072,seed=%d", "13, n = 3072", LONG_SEEDS, true));
     for (int power = 17; scalar && power <= 20; power += 3) {
         char spec[128], label[64];
         snprintf(spec, sizeof spec, "tridiag:n=%d,a=1,b=1e-8,c=1", 1 << power);
@@ -405,14 +444,41 @@ trine_status bench_suite_tridiag_numerics(bench *b)
     trine_status status = TRINE_SUCCESS;
     static const char *const applications[] = {"nos2", "olm500", "olm1000", "olm5000", "tub1000", "LF10000"};
     table tables[] = {
-        {.title = "Table 5: tridiagonal", .gallery = "thesis_tridiag", .unit = "scalar", .count = 20, .kl = 1, .ku = 1, .width = 1, .no_digits = {12, 13, 15},
-         .methods = {"lapack gtsv", "cusparse gtsv2", "auto", "partial", "none", "path:two-pass", "path:two-pass:partial", "path:two-pass:none", "path:one-pass",
-                     "path:stages", "path:stages:partial", "path:stages:none", "refine", "path:two-pass:refine"}},
-        {.title = "Table 7: pentadiagonal", .gallery = "thesis_pentadiag", .unit = "bands", .count = 23, .kl = 2, .ku = 2, .width = 2, .no_digits = {13},
-         .methods = {"lapack gbsv", "cusparse gpsvInterleavedBatch", "auto", "partial", "none", "partial-determinant", "scaled-determinant", "refine"}},
-        {.title = "Table 8: 2x2 blocks", .gallery = "thesis_tridiag", .unit = "blocks", .count = 20, .kl = 3, .ku = 3, .width = 2, .no_digits = {12, 13, 15},
-         .methods = {"lapack gbsv", "blocks", "blocks:partial", "blocks:none", "blocks:partial-determinant", "blocks:scaled-determinant", "blocks:refine"}},
-        {.title = "Table 9: banded matrices of applications", .names = applications, .unit = "applications", .count = 6,
+        {.title = "Table 5: tridiagonal",
+         .gallery = "thesis_tridiag",
+         .unit = "scalar",
+         .count = 20,
+         .kl = 1,
+         .ku = 1,
+         .width = 1,
+         .no_digits = {12, 13, 15},
+         .methods = {"lapack gtsv", "cusparse gtsv2", "auto", "partial", "none", "path:two-pass",
+                     "path:two-pass:partial", "path:two-pass:none", "path:one-pass", "path:stages",
+                     "path:stages:partial", "path:stages:none", "refine", "path:two-pass:refine"}},
+        {.title = "Table 7: pentadiagonal",
+         .gallery = "thesis_pentadiag",
+         .unit = "bands",
+         .count = 23,
+         .kl = 2,
+         .ku = 2,
+         .width = 2,
+         .no_digits = {13},
+         .methods = {"lapack gbsv", "cusparse gpsvInterleavedBatch", "auto", "partial", "none", "partial-determinant",
+                     "scaled-determinant", "refine"}},
+        {.title = "Table 8: 2x2 blocks",
+         .gallery = "thesis_tridiag",
+         .unit = "blocks",
+         .count = 20,
+         .kl = 3,
+         .ku = 3,
+         .width = 2,
+         .no_digits = {12, 13, 15},
+         .methods = {"lapack gbsv", "blocks", "blocks:partial", "blocks:none", "blocks:partial-determinant",
+                     "blocks:scaled-determinant", "blocks:refine"}},
+        {.title = "Table 9: banded matrices of applications",
+         .names = applications,
+         .unit = "applications",
+         .count = 6,
          .methods = {"lapack gbsv", "auto", "partial", "none", "partial-determinant", "scaled-determinant", "refine"}}};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
         table *t = &tables[k];

@@ -1,6 +1,6 @@
-/* Suite tridiag, sparse right-hand sides (Klein 2024, Sections 2.7.2 and 2.7.3): part sparse, with dense solutions (csc2dense) and with
- * the largest entries of each (csc2csc), 128 at a time (Figure 19), beside cuSPARSE's gtsv2 with the same right-hand sides expanded;
- * and of part figures csc2dense with 1 to 64 of them (Figure 15). */
+/* Suite tridiag, sparse right-hand sides (Klein 2024, Sections 2.7.2 and 2.7.3): part sparse, with dense solutions
+ * (csc2dense) and with the largest entries of each (csc2csc), 128 at a time (Figure 19), beside cuSPARSE's gtsv2
+ * with the same right-hand sides expanded; and of part figures csc2dense with 1 to 64 of them (Figure 15). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,10 @@ typedef struct {
 } solver;
 
 /** Row of entry k of column j, ascending in k. */
-static int64_t row_of(const tridiag_problem *p, int64_t j, int k) { return j * 97 % (p->n / ENTRIES) + k * (p->n / ENTRIES); }
+static int64_t row_of(const tridiag_problem *p, int64_t j, int k)
+{
+    return j * 97 % (p->n / ENTRIES) + k * (p->n / ENTRIES);
+}
 
 /** A scalar random system whose right-hand sides have ENTRIES entries each. */
 static trine_status make_problem(bench *b, trine_dtype dtype, int64_t n, int64_t nrhs, tridiag_problem *p)
@@ -29,9 +32,11 @@ static trine_status make_problem(bench *b, trine_dtype dtype, int64_t n, int64_t
     for (int64_t j = 0; j < nrhs; j++) {
         char *column = D + (size_t)(j * n) * p->element;
         char kept[ENTRIES * 8];
-        for (int k = 0; k < ENTRIES; k++) memcpy(kept + (size_t)k * p->element, column + (size_t)row_of(p, j, k) * p->element, p->element);
+        for (int k = 0; k < ENTRIES; k++)
+            memcpy(kept + (size_t)k * p->element, column + (size_t)row_of(p, j, k) * p->element, p->element);
         memset(column, 0, (size_t)n * p->element);
-        for (int k = 0; k < ENTRIES; k++) memcpy(column + (size_t)row_of(p, j, k) * p->element, kept + (size_t)k * p->element, p->element);
+        for (int k = 0; k < ENTRIES; k++)
+            memcpy(column + (size_t)row_of(p, j, k) * p->element, kept + (size_t)k * p->element, p->element);
     }
     TRY(trine_copy(b->ctx, p->D, b->device.space, D, TRINE_HOST, (size_t)nrhs * tridiag_band_bytes(p)));
 done:
@@ -52,13 +57,16 @@ static trine_status dense(const solver *s)
 {
     const tridiag_problem *p = s->p;
     const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
-    return trine_gtsv_csc2dense(p->b->ctx, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, p->X, p->n, s->work, s->work_bytes, &(trine_exec){.stream = p->b->stream});
+    return trine_gtsv_csc2dense(p->b->ctx, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, p->X,
+                                p->n, s->work, s->work_bytes, &(trine_exec){.stream = p->b->stream});
 }
 static trine_status selected(const solver *s)
 {
     const tridiag_problem *p = s->p;
     const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
-    return trine_gtsv_csc2csc(p->b->ctx, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets, s->x_values, s->x_rows, s->offsets, s->work, s->work_bytes, &(trine_exec){.stream = p->b->stream});
+    return trine_gtsv_csc2csc(p->b->ctx, p->dtype, p->n, p->nrhs, NULL, a, b, c, s->values, s->rows, s->offsets,
+                              s->x_values, s->x_rows, s->offsets, s->work, s->work_bytes,
+                              &(trine_exec){.stream = p->b->stream});
 }
 
 static trine_status create(const tridiag_problem *p, const char *method, void **self)
@@ -121,11 +129,14 @@ static const void *solution(const void *self)
     if (!s->select) return p->X;
     trine_status status = dense(s);
     if (!status) status = trine_context_synchronize(p->b->ctx);
-    if (!status) status = trine_copy(p->b->ctx, values, TRINE_HOST, s->x_values, space, (size_t)p->nrhs * ENTRIES * p->element);
-    if (!status) status = trine_copy(p->b->ctx, rows, TRINE_HOST, s->x_rows, space, (size_t)p->nrhs * ENTRIES * sizeof *rows);
+    if (!status)
+        status = trine_copy(p->b->ctx, values, TRINE_HOST, s->x_values, space, (size_t)p->nrhs * ENTRIES * p->element);
+    if (!status)
+        status = trine_copy(p->b->ctx, rows, TRINE_HOST, s->x_rows, space, (size_t)p->nrhs * ENTRIES * sizeof *rows);
     for (int i = 0; i < p->nrhs * ENTRIES && !status; i++)
         if (rows[i] >= 0)
-            status = trine_copy(p->b->ctx, p->X + (size_t)(i / ENTRIES * p->n + rows[i]) * p->element, space, values + (size_t)i * p->element, TRINE_HOST, p->element);
+            status = trine_copy(p->b->ctx, p->X + (size_t)(i / ENTRIES * p->n + rows[i]) * p->element, space,
+                                values + (size_t)i * p->element, TRINE_HOST, p->element);
     return p->X;
 }
 static size_t work_bytes(const void *self)
@@ -136,7 +147,8 @@ static size_t work_bytes(const void *self)
 
 static const tridiag_solver trine_sparse = {"trine", create, NULL, solve, solution, work_bytes, destroy};
 
-static trine_status run_one(bench *b, trine_dtype dtype, const char *name, int64_t n, int64_t nrhs, const tridiag_list *list)
+static trine_status run_one(bench *b, trine_dtype dtype, const char *name, int64_t n, int64_t nrhs,
+                            const tridiag_list *list)
 {
     trine_status status = TRINE_SUCCESS;
     tridiag_problem p = {0};
@@ -157,7 +169,8 @@ trine_status bench_tridiag_sparse(bench *b, trine_dtype dtype)
     tridiag_list_add(&list, &tridiag_trine, "auto");
     if (host && tridiag_wants_peer(b, "lapack")) tridiag_list_add(&list, &tridiag_lapack, "gtsv");
     if (!host && tridiag_wants_peer(b, "cusparse")) tridiag_list_add(&list, &tridiag_cusparse, "gtsv2");
-    for (int power = host ? 10 : 14; power <= (host ? 14 : 20); power += 2) TRY(run_one(b, dtype, "sparse", INT64_C(1) << power, MOST_COLUMNS, &list));
+    for (int power = host ? 10 : 14; power <= (host ? 14 : 20); power += 2)
+        TRY(run_one(b, dtype, "sparse", INT64_C(1) << power, MOST_COLUMNS, &list));
 done:
     return status;
 }
@@ -169,7 +182,8 @@ trine_status bench_tridiag_sparse_columns(bench *b, trine_dtype dtype)
     tridiag_list list = {0};
     tridiag_list_add(&list, &trine_sparse, "csc2dense");
     for (int power = host ? 17 : 12; power <= (host ? 17 : 20); power += 2)
-        for (int64_t nrhs = 1; nrhs <= 64; nrhs *= 2) TRY(run_one(b, dtype, "sparse right-hand sides", INT64_C(1) << power, nrhs, &list));
+        for (int64_t nrhs = 1; nrhs <= 64; nrhs *= 2)
+            TRY(run_one(b, dtype, "sparse right-hand sides", INT64_C(1) << power, nrhs, &list));
 done:
     return status;
 }

@@ -1,5 +1,6 @@
-/* The peers of cuSPARSE: gtsv2, gtsv2_nopivot and the batched gtsv and gpsv. Loaded at run time. Every routine works in place:
- * the right-hand side, and where the routine overwrites them the bands, are copied before each call, outside the timing. */
+/* The peers of cuSPARSE: gtsv2, gtsv2_nopivot and the batched gtsv and gpsv. Loaded at run time. Every routine works
+ * in place: the right-hand side, and where the routine overwrites them the bands, are copied before each call,
+ * outside the timing. */
 #include <cusparse.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -10,10 +11,14 @@
 #include "tridiag.h"
 
 /* One interface for both precisions. */
-typedef int (*gtsv2_fn)(cusparseHandle_t, int m, int n, const void *dl, const void *d, const void *du, void *B, int ldb, void *buffer);
-typedef int (*strided_fn)(cusparseHandle_t, int m, const void *dl, const void *d, const void *du, void *x, int batch, int stride, void *buffer);
-typedef int (*gtsv_batch_fn)(cusparseHandle_t, int algorithm, int m, void *dl, void *d, void *du, void *x, int batch, void *buffer);
-typedef int (*gpsv_batch_fn)(cusparseHandle_t, int algorithm, int m, void *ds, void *dl, void *d, void *du, void *dw, void *x, int batch, void *buffer);
+typedef int (*gtsv2_fn)(cusparseHandle_t, int m, int n, const void *dl, const void *d, const void *du, void *B, int ldb,
+                        void *buffer);
+typedef int (*strided_fn)(cusparseHandle_t, int m, const void *dl, const void *d, const void *du, void *x, int batch,
+                          int stride, void *buffer);
+typedef int (*gtsv_batch_fn)(cusparseHandle_t, int algorithm, int m, void *dl, void *d, void *du, void *x, int batch,
+                             void *buffer);
+typedef int (*gpsv_batch_fn)(cusparseHandle_t, int algorithm, int m, void *ds, void *dl, void *d, void *du, void *dw,
+                             void *x, int batch, void *buffer);
 
 typedef struct {
     const tridiag_problem *p;
@@ -32,7 +37,8 @@ typedef struct {
 static trine_status check(int result, const char *what)
 {
     if (result == CUSPARSE_STATUS_SUCCESS) return TRINE_SUCCESS;
-    return trine_fail(result == CUSPARSE_STATUS_NOT_SUPPORTED ? TRINE_ERR_UNSUPPORTED : TRINE_ERR_DEVICE, "cuSPARSE's %s failed with status %d", what, result);
+    return trine_fail(result == CUSPARSE_STATUS_NOT_SUPPORTED ? TRINE_ERR_UNSUPPORTED : TRINE_ERR_DEVICE,
+                      "cuSPARSE's %s failed with status %d", what, result);
 }
 
 static char *band(const solver *s, int k)
@@ -45,10 +51,16 @@ static int call(const solver *s, void *routine, void *buffer)
     const tridiag_problem *p = s->p;
     const int n = (int)p->n, systems = (int)p->systems;
     switch (s->kind) {
-    case GTSV2: return ((gtsv2_fn)routine)(s->handle, n, (int)p->nrhs, band(s, -1), band(s, 0), band(s, 1), p->X, n, buffer);
-    case STRIDED: return ((strided_fn)routine)(s->handle, n, band(s, -1), band(s, 0), band(s, 1), p->X, systems, n, buffer);
-    case GTSV_BATCH: return ((gtsv_batch_fn)routine)(s->handle, s->algorithm, n, band(s, -1), band(s, 0), band(s, 1), p->X, systems, buffer);
-    default: return ((gpsv_batch_fn)routine)(s->handle, s->algorithm, n, band(s, -2), band(s, -1), band(s, 0), band(s, 1), band(s, 2), p->X, systems, buffer);
+    case GTSV2:
+        return ((gtsv2_fn)routine)(s->handle, n, (int)p->nrhs, band(s, -1), band(s, 0), band(s, 1), p->X, n, buffer);
+    case STRIDED:
+        return ((strided_fn)routine)(s->handle, n, band(s, -1), band(s, 0), band(s, 1), p->X, systems, n, buffer);
+    case GTSV_BATCH:
+        return ((gtsv_batch_fn)routine)(s->handle, s->algorithm, n, band(s, -1), band(s, 0), band(s, 1), p->X, systems,
+                                        buffer);
+    default:
+        return ((gpsv_batch_fn)routine)(s->handle, s->algorithm, n, band(s, -2), band(s, -1), band(s, 0), band(s, 1),
+                                        band(s, 2), p->X, systems, buffer);
     }
 }
 
@@ -74,10 +86,12 @@ static void *symbol(const solver *s, const char *precision, const char *routine,
 /** Vectors of systems one after the other become interleaved ones, or the other way round. */
 static void transpose(const tridiag_problem *p, int64_t vectors, bool back, const char *from, char *to)
 {
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (int64_t at = 0; at < vectors * p->systems; at++)
         for (int64_t i = 0; i < p->n; i++) {
-            const size_t one = (size_t)(at * p->n + i) * p->element, other = (size_t)(at / p->systems * p->systems * p->n + i * p->systems + at % p->systems) * p->element;
+            const size_t one = (size_t)(at * p->n + i) * p->element,
+                         other = (size_t)(at / p->systems * p->systems * p->n + i * p->systems + at % p->systems) *
+                                 p->element;
             memcpy(to + (back ? one : other), from + (back ? other : one), p->element);
         }
 }
@@ -110,18 +124,24 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
     s->p = p;
     if (p->b->device.space != TRINE_DEVICE) FAIL(TRINE_ERR_UNSUPPORTED, "cuSPARSE needs --device cuda");
-    if (strncmp(method, "gpsv", 4) == 0 && (p->kl != 2 || p->ku != 2)) FAIL(TRINE_ERR_UNSUPPORTED, "gpsv solves pentadiagonal systems");
+    if (strncmp(method, "gpsv", 4) == 0 && (p->kl != 2 || p->ku != 2))
+        FAIL(TRINE_ERR_UNSUPPORTED, "gpsv solves pentadiagonal systems");
     if (p->n * p->systems > INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "more than 2^31 - 1 rows");
     TRY(bench_cusparse_library(&s->library));
     int (*create_handle)(cusparseHandle_t *) = (int (*)(cusparseHandle_t *))dlsym(s->library, "cusparseCreate");
-    int (*set_stream)(cusparseHandle_t, void *) = (int (*)(cusparseHandle_t, void *))dlsym(s->library, "cusparseSetStream");
+    int (*set_stream)(cusparseHandle_t, void *) =
+        (int (*)(cusparseHandle_t, void *))dlsym(s->library, "cusparseSetStream");
     s->destroy_handle = (int (*)(cusparseHandle_t))dlsym(s->library, "cusparseDestroy");
     snprintf(routine, sizeof routine, "%.*s", (int)(colon ? colon - method : (long)strlen(method)), method);
     s->algorithm = colon ? atoi(colon + 1) : 0;
-    s->kind = strstr(routine, "gpsv") ? GPSV_BATCH : strstr(routine, "Interleaved") ? GTSV_BATCH : strstr(routine, "Strided") ? STRIDED : GTSV2;
+    s->kind = strstr(routine, "gpsv")          ? GPSV_BATCH
+              : strstr(routine, "Interleaved") ? GTSV_BATCH
+              : strstr(routine, "Strided")     ? STRIDED
+                                               : GTSV2;
     const bool batch = s->kind == GTSV_BATCH || s->kind == GPSV_BATCH;
     s->transposed = batch && !p->interleaved && p->systems > 1;
-    if (!batch && p->interleaved && p->systems > 1) FAIL(TRINE_ERR_UNSUPPORTED, "%s does not solve systems that lie like this", routine);
+    if (!batch && p->interleaved && p->systems > 1)
+        FAIL(TRINE_ERR_UNSUPPORTED, "%s does not solve systems that lie like this", routine);
     if (!(s->routine = symbol(s, precision, routine, "")) || !(query = symbol(s, precision, routine, "_bufferSizeExt")))
         FAIL(TRINE_ERR_NOT_BUILT, "this cuSPARSE has no %s", routine);
     TRY(check(create_handle(&s->handle), "Create"));
@@ -132,8 +152,10 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     }
     if (s->transposed) TRY(interleave(s));
     TRY(check(call(s, query, &s->buffer_bytes), "bufferSizeExt"));
-    if (s->buffer_bytes >> 48) /* with what it meant, 7.65 GB for 2^27 rows in double, the solve writes outside its memory */
-        FAIL(TRINE_ERR_UNSUPPORTED, "cuSPARSE's %s counts its buffer in 32 bits, which is too little for %lld rows", routine, (long long)p->n);
+    /* with what it meant, 7.65 GB for 2^27 rows in double, the solve writes outside its memory */
+    if (s->buffer_bytes >> 48)
+        FAIL(TRINE_ERR_UNSUPPORTED, "cuSPARSE's %s counts its buffer in 32 bits, which is too little for %lld rows",
+             routine, (long long)p->n);
     TRY(trine_alloc(p->b->ctx, TRINE_DEVICE, s->buffer_bytes, &at));
     s->buffer = at;
 done:
@@ -145,7 +167,8 @@ static trine_status reset(void *self)
     const solver *s = self;
     const tridiag_problem *p = s->p;
     const size_t bands = (size_t)(p->kl + p->ku + 1) * tridiag_band_bytes(p);
-    trine_status status = bench_device_copy(p->b, p->X, s->given ? s->given + bands : p->D, (size_t)p->nrhs * tridiag_band_bytes(p));
+    trine_status status =
+        bench_device_copy(p->b, p->X, s->given ? s->given + bands : p->D, (size_t)p->nrhs * tridiag_band_bytes(p));
     if (!status && s->bands) status = bench_device_copy(p->b, s->bands, s->given ? s->given : p->bands, bands);
     return status;
 }

@@ -1,6 +1,6 @@
-/* The peer ILU(0) of cuSPARSE: banded systems, one below the other, as one CSR matrix, factored by csrilu02 (deprecated there, with no successor) and solved by two
- * SpSV. A band has no fill outside it, so that this is LU without pivoting. Loaded at run time. Method "csrilu02" times the
- * factorization, "csrilu02+SpSV" the two solves. */
+/* The peer ILU(0) of cuSPARSE: banded systems, one below the other, as one CSR matrix, factored by csrilu02
+ * (deprecated there, with no successor) and solved by two SpSV. A band has no fill outside it, so that this is LU
+ * without pivoting. Loaded at run time. Method "csrilu02" times the factorization, "csrilu02+SpSV" the two solves. */
 #define DISABLE_CUSPARSE_DEPRECATED
 #include <cusparse.h>
 #include <dlfcn.h>
@@ -11,18 +11,24 @@
 #include "cuda.h"
 #include "tridiag.h"
 
-#define REQUIRED(X)                                                                                                                 \
-    X(Create) X(Destroy) X(SetStream) X(GetErrorString) X(CreateMatDescr) X(DestroyMatDescr) X(CreateCsrilu02Info) X(DestroyCsrilu02Info) \
-    X(CreateCsr) X(DestroySpMat) X(SpMatSetAttribute) X(CreateDnVec) X(DestroyDnVec) X(SpSV_createDescr) X(SpSV_destroyDescr)        \
-    X(SpSV_bufferSize) X(SpSV_analysis) X(SpSV_solve)
+#define REQUIRED(X)                                                                                             \
+    X(Create)                                                                                                   \
+    X(Destroy) X(SetStream) X(GetErrorString) X(CreateMatDescr) X(DestroyMatDescr) X(CreateCsrilu02Info)        \
+        X(DestroyCsrilu02Info) X(CreateCsr) X(DestroySpMat) X(SpMatSetAttribute) X(CreateDnVec) X(DestroyDnVec) \
+            X(SpSV_createDescr) X(SpSV_destroyDescr) X(SpSV_bufferSize) X(SpSV_analysis) X(SpSV_solve)
 #define X(name) __typeof__(cusparse##name) *name;
-static struct { void *library; REQUIRED(X) } cusparse;
+static struct {
+    void *library;
+    REQUIRED(X)
+} cusparse;
 #undef X
 
 /* One interface for both precisions. */
-typedef cusparseStatus_t (*size_fn)(cusparseHandle_t, int n, int nnz, cusparseMatDescr_t, void *values, const int *offsets, const int *columns, csrilu02Info_t, int *bytes);
-typedef cusparseStatus_t (*ilu_fn)(cusparseHandle_t, int n, int nnz, cusparseMatDescr_t, void *values, const int *offsets, const int *columns, csrilu02Info_t,
-                                   cusparseSolvePolicy_t, void *buffer);
+typedef cusparseStatus_t (*size_fn)(cusparseHandle_t, int n, int nnz, cusparseMatDescr_t, void *values,
+                                    const int *offsets, const int *columns, csrilu02Info_t, int *bytes);
+typedef cusparseStatus_t (*ilu_fn)(cusparseHandle_t, int n, int nnz, cusparseMatDescr_t, void *values,
+                                   const int *offsets, const int *columns, csrilu02Info_t, cusparseSolvePolicy_t,
+                                   void *buffer);
 
 enum { LOWER, UPPER };
 
@@ -38,7 +44,10 @@ typedef struct {
     cusparseDnVecDescr_t d, y, x;
     cusparseSpSVDescr_t plan[2];
     cudaDataType type;
-    union { float s; double d; } one;
+    union {
+        float s;
+        double d;
+    } one;
     void *offsets, *columns, *given, *values, *between, *buffer, *half_buffer[2]; /* of the device */
     size_t bytes;
 } solver;
@@ -46,7 +55,8 @@ typedef struct {
 static trine_status check(cusparseStatus_t result, const char *call)
 {
     if (result == CUSPARSE_STATUS_SUCCESS) return TRINE_SUCCESS;
-    return trine_fail(result == CUSPARSE_STATUS_NOT_SUPPORTED ? TRINE_ERR_UNSUPPORTED : TRINE_ERR_DEVICE, "cusparse%s: %s", call, cusparse.GetErrorString(result));
+    return trine_fail(result == CUSPARSE_STATUS_NOT_SUPPORTED ? TRINE_ERR_UNSUPPORTED : TRINE_ERR_DEVICE,
+                      "cusparse%s: %s", call, cusparse.GetErrorString(result));
 }
 #define SPARSE(name, ...) check(cusparse.name(__VA_ARGS__), #name)
 
@@ -116,7 +126,8 @@ static trine_status make_matrix(solver *s)
         for (int k = -p->kl; k <= p->ku; k++) {
             if (i % p->n + k < 0 || i % p->n + k >= p->n) continue;
             columns[s->nnz] = (int32_t)(i + k);
-            memcpy(values + (size_t)s->nnz++ * p->element, p->host + (size_t)((p->kl + k) * rows + i) * p->element, p->element);
+            memcpy(values + (size_t)s->nnz++ * p->element, p->host + (size_t)((p->kl + k) * rows + i) * p->element,
+                   p->element);
         }
     }
     offsets[rows] = s->nnz;
@@ -140,13 +151,17 @@ static trine_status reset(void *self)
 }
 static trine_status factorize(const solver *s)
 {
-    return check(s->factorize(s->handle, s->n, s->nnz, s->descriptor, s->values, s->offsets, s->columns, s->info, CUSPARSE_SOLVE_POLICY_NO_LEVEL, s->buffer), "csrilu02");
+    return check(s->factorize(s->handle, s->n, s->nnz, s->descriptor, s->values, s->offsets, s->columns, s->info,
+                              CUSPARSE_SOLVE_POLICY_NO_LEVEL, s->buffer),
+                 "csrilu02");
 }
 static trine_status substitute(const solver *s)
 {
     trine_status status = TRINE_SUCCESS;
-    TRY(SPARSE(SpSV_solve, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->half[LOWER], s->d, s->y, s->type, CUSPARSE_SPSV_ALG_DEFAULT, s->plan[LOWER]));
-    TRY(SPARSE(SpSV_solve, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->half[UPPER], s->y, s->x, s->type, CUSPARSE_SPSV_ALG_DEFAULT, s->plan[UPPER]));
+    TRY(SPARSE(SpSV_solve, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->half[LOWER], s->d, s->y, s->type,
+               CUSPARSE_SPSV_ALG_DEFAULT, s->plan[LOWER]));
+    TRY(SPARSE(SpSV_solve, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->half[UPPER], s->y, s->x, s->type,
+               CUSPARSE_SPSV_ALG_DEFAULT, s->plan[UPPER]));
 done:
     return status;
 }
@@ -170,22 +185,30 @@ static trine_status prepare(solver *s)
     s->factorize = (ilu_fn)routines[2];
     TRY(SPARSE(CreateMatDescr, &s->descriptor)); /* general, from 0 */
     TRY(SPARSE(CreateCsrilu02Info, &s->info));
-    TRY(check(((size_fn)routines[0])(s->handle, s->n, s->nnz, s->descriptor, s->values, s->offsets, s->columns, s->info, &bytes), "csrilu02_bufferSize"));
+    TRY(check(((size_fn)routines[0])(s->handle, s->n, s->nnz, s->descriptor, s->values, s->offsets, s->columns, s->info,
+                                     &bytes),
+              "csrilu02_bufferSize"));
     TRY(allocate(s, (size_t)bytes, &s->buffer));
-    TRY(check(((ilu_fn)routines[1])(s->handle, s->n, s->nnz, s->descriptor, s->values, s->offsets, s->columns, s->info, CUSPARSE_SOLVE_POLICY_NO_LEVEL, s->buffer), "csrilu02_analysis"));
+    TRY(check(((ilu_fn)routines[1])(s->handle, s->n, s->nnz, s->descriptor, s->values, s->offsets, s->columns, s->info,
+                                    CUSPARSE_SOLVE_POLICY_NO_LEVEL, s->buffer),
+              "csrilu02_analysis"));
     TRY(factorize(s));
     TRY(SPARSE(CreateDnVec, &s->d, s->n, s->p->D, s->type));
     TRY(SPARSE(CreateDnVec, &s->y, s->n, s->between, s->type));
     TRY(SPARSE(CreateDnVec, &s->x, s->n, s->p->X, s->type));
     for (int k = 0; k < 2; k++) {
         const cusparseDnVecDescr_t from = k == LOWER ? s->d : s->y, to = k == LOWER ? s->y : s->x;
-        TRY(SPARSE(CreateCsr, &s->half[k], s->n, s->n, s->nnz, s->offsets, s->columns, s->values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type));
+        TRY(SPARSE(CreateCsr, &s->half[k], s->n, s->n, s->nnz, s->offsets, s->columns, s->values, CUSPARSE_INDEX_32I,
+                   CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type));
         TRY(SPARSE(SpMatSetAttribute, s->half[k], CUSPARSE_SPMAT_FILL_MODE, (void *)&fills[k], sizeof fills[k]));
-        TRY(SPARSE(SpMatSetAttribute, s->half[k], CUSPARSE_SPMAT_DIAG_TYPE, (void *)&diagonals[k], sizeof diagonals[k]));
+        TRY(SPARSE(SpMatSetAttribute, s->half[k], CUSPARSE_SPMAT_DIAG_TYPE, (void *)&diagonals[k],
+                   sizeof diagonals[k]));
         TRY(SPARSE(SpSV_createDescr, &s->plan[k]));
-        TRY(SPARSE(SpSV_bufferSize, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->half[k], from, to, s->type, CUSPARSE_SPSV_ALG_DEFAULT, s->plan[k], &half_bytes));
+        TRY(SPARSE(SpSV_bufferSize, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->half[k], from, to, s->type,
+                   CUSPARSE_SPSV_ALG_DEFAULT, s->plan[k], &half_bytes));
         TRY(allocate(s, half_bytes, &s->half_buffer[k]));
-        TRY(SPARSE(SpSV_analysis, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->half[k], from, to, s->type, CUSPARSE_SPSV_ALG_DEFAULT, s->plan[k], s->half_buffer[k]));
+        TRY(SPARSE(SpSV_analysis, s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &s->one, s->half[k], from, to, s->type,
+                   CUSPARSE_SPSV_ALG_DEFAULT, s->plan[k], s->half_buffer[k]));
     }
 done:
     return status;
@@ -205,7 +228,8 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     else s->one.d = 1;
     if (p->b->device.space != TRINE_DEVICE) FAIL(TRINE_ERR_UNSUPPORTED, "cuSPARSE needs --device cuda");
     if (p->interleaved || p->nrhs != 1 || p->cyclic || p->n * p->systems * p->per_row > INT32_MAX)
-        FAIL(TRINE_ERR_UNSUPPORTED, "systems that lie one after the other, with one right-hand side and less than 2^31 elements");
+        FAIL(TRINE_ERR_UNSUPPORTED,
+             "systems that lie one after the other, with one right-hand side and less than 2^31 elements");
     TRY(load());
     TRY(SPARSE(Create, &s->handle));
     TRY(SPARSE(SetStream, s->handle, (cudaStream_t)p->b->stream));

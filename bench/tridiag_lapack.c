@@ -1,5 +1,5 @@
-/* The peer LAPACK: gtsv and gbsv on one thread, from the library that liblapack.so.3 is on this system. Both overwrite the matrix
- * and the right-hand sides: these are copied before each call, outside the timing. */
+/* The peer LAPACK: gtsv and gbsv on one thread, from the library that liblapack.so.3 is on this system. Both
+ * overwrite the matrix and the right-hand sides: these are copied before each call, outside the timing. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 
 /* One interface for both precisions. */
 typedef void (*gtsv_fn)(const int *n, const int *nrhs, void *dl, void *d, void *du, void *b, const int *ldb, int *info);
-typedef void (*gbsv_fn)(const int *n, const int *kl, const int *ku, const int *nrhs, void *ab, const int *ldab, int *pivots, void *b, const int *ldb, int *info);
+typedef void (*gbsv_fn)(const int *n, const int *kl, const int *ku, const int *nrhs, void *ab, const int *ldab,
+                        int *pivots, void *b, const int *ldb, int *info);
 
 typedef struct {
     const tridiag_problem *p;
@@ -56,7 +57,8 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
         TRY(ALLOC(p->b->ctx, s->pivots, p->n));
         for (int k = -p->kl; k <= p->ku; k++)
             for (int64_t i = k < 0 ? -k : 0; i < (k > 0 ? p->n - k : p->n); i++)
-                memcpy(s->packed + (size_t)(p->kl + p->ku - k + (i + k) * s->ldab) * p->element, p->host + ((size_t)(p->kl + k) * (size_t)p->n + (size_t)i) * p->element, p->element);
+                memcpy(s->packed + (size_t)(p->kl + p->ku - k + (i + k) * s->ldab) * p->element,
+                       p->host + ((size_t)(p->kl + k) * (size_t)p->n + (size_t)i) * p->element, p->element);
     }
 done:
     return status;

@@ -23,8 +23,16 @@ static trine_status make(bench *b, const tridiag_shape *shape, tridiag_problem *
     trine_status status = TRINE_SUCCESS;
     const int64_t n = shape->n, nrhs = shape->nrhs, systems = shape->systems;
     const int kl = shape->kl, ku = shape->ku;
-    *p = (tridiag_problem){.b = b, .dtype = shape->dtype, .n = n, .nrhs = nrhs, .systems = systems, .kl = kl, .ku = ku, .per_row = kl + ku + 1,
-                           .interleaved = shape->interleaved, .element = trine_dtype_size(shape->dtype)};
+    *p = (tridiag_problem){.b = b,
+                           .dtype = shape->dtype,
+                           .n = n,
+                           .nrhs = nrhs,
+                           .systems = systems,
+                           .kl = kl,
+                           .ku = ku,
+                           .per_row = kl + ku + 1,
+                           .interleaved = shape->interleaved,
+                           .element = trine_dtype_size(shape->dtype)};
     const trine_space space = b->device.space;
     const size_t band = tridiag_band_bytes(p), bands = (size_t)(kl + ku + 1) * band, vectors = (size_t)nrhs * band;
     const int64_t count = n * systems * (kl + ku + 1 + nrhs);
@@ -32,11 +40,12 @@ static trine_status make(bench *b, const tridiag_shape *shape, tridiag_problem *
     TRY(ALLOC(b->ctx, p->host, (int64_t)(bands + vectors)));
     float *singles = (void *)p->host;
     double *doubles = (void *)p->host;
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < count; i++) {
         double u = (double)(mix((uint64_t)i) >> 11) * 0x1p-52 - 1;
         const int64_t k = i / (n * systems) - kl, column = i % n + k;
-        if (systems > 1 && !p->interleaved && k <= ku && (column < 0 || column >= n)) u = 0; /* so that they can be solved as one */
+        /* so that they can be solved as one */
+        if (systems > 1 && !p->interleaved && k <= ku && (column < 0 || column >= n)) u = 0;
         if (p->dtype == TRINE_S) singles[i] = (float)u;
         else doubles[i] = u;
     }
@@ -59,7 +68,8 @@ trine_status tridiag_problem_make(bench *b, const tridiag_shape *given, tridiag_
     return make(b, &shape, p);
 }
 
-trine_status tridiag_problem_from_bands(bench *b, int64_t n, int kl, int ku, const double *bands, const double *blocks, const double *x, tridiag_problem *p)
+trine_status tridiag_problem_from_bands(bench *b, int64_t n, int kl, int ku, const double *bands, const double *blocks,
+                                        const double *x, tridiag_problem *p)
 {
     trine_status status = TRINE_SUCCESS;
     void *at;
@@ -92,22 +102,28 @@ void tridiag_problem_free(tridiag_problem *p)
     p->b = NULL;
 }
 
-static double value_of(trine_dtype t, const void *p, int64_t i) { return t == TRINE_S ? (double)((const float *)p)[i] : ((const double *)p)[i]; }
+static double value_of(trine_dtype t, const void *p, int64_t i)
+{
+    return t == TRINE_S ? (double)((const float *)p)[i] : ((const double *)p)[i];
+}
 
 trine_status tridiag_problem_check(const tridiag_problem *p, const void *there, double *error)
 {
     trine_status status = TRINE_SUCCESS;
-    const int64_t per_vector = p->n * p->systems, row_step = p->interleaved ? p->systems : 1, system_step = p->interleaved ? 1 : p->n;
+    const int64_t per_vector = p->n * p->systems, row_step = p->interleaved ? p->systems : 1,
+                  system_step = p->interleaved ? 1 : p->n;
     const char *D = p->host + (size_t)(p->kl + p->ku + 1) * tridiag_band_bytes(p);
     char *x = NULL;
     double worst = 0;
-    const long double underflow = 10 * (p->dtype == TRINE_S ? (long double)FLT_MIN : (long double)DBL_MIN); /* far from the entries of a sparse d, x fades away */
+    /* far from the entries of a sparse d, x fades away */
+    const long double underflow = 10 * (p->dtype == TRINE_S ? (long double)FLT_MIN : (long double)DBL_MIN);
     bool finite = true;
     TRY(ALLOC(p->b->ctx, x, (int64_t)((size_t)p->nrhs * tridiag_band_bytes(p))));
     TRY(trine_copy(p->b->ctx, x, TRINE_HOST, there, p->b->device.space, (size_t)p->nrhs * tridiag_band_bytes(p)));
-    #pragma omp parallel for schedule(static) reduction(max : worst) reduction(&& : finite)
+#pragma omp parallel for schedule(static) reduction(max : worst) reduction(&& : finite)
     for (int64_t at = 0; at < p->nrhs * per_vector; at++) {
-        const int64_t vector = at / per_vector, rest = at % per_vector, i = rest / row_step % p->n, s = p->interleaved ? rest % p->systems : rest / p->n;
+        const int64_t vector = at / per_vector, rest = at % per_vector, i = rest / row_step % p->n,
+                      s = p->interleaved ? rest % p->systems : rest / p->n;
         const int64_t base = s * system_step;
         long double r = value_of(p->dtype, D, at), size = fabsl(r);
         for (int k = -p->kl; k <= p->ku; k++) {
@@ -116,8 +132,9 @@ trine_status tridiag_problem_check(const tridiag_problem *p, const void *there, 
                 if (!p->cyclic) continue;
                 j += j < 0 ? p->n : -p->n;
             }
-            const long double term = (long double)value_of(p->dtype, p->host, (p->kl + k) * per_vector + base + i * row_step) *
-                                     value_of(p->dtype, x, vector * per_vector + base + j * row_step);
+            const long double term =
+                (long double)value_of(p->dtype, p->host, (p->kl + k) * per_vector + base + i * row_step) *
+                value_of(p->dtype, x, vector * per_vector + base + j * row_step);
             r -= term;
             size += fabsl(term);
         }
@@ -133,8 +150,8 @@ done:
 
 void tridiag_print_head(bench *b)
 {
-    fprintf(b->table, "%-22s %-24s %s %10s %8s %5s %10s %10s %8s %8s %9s %9s %8s\n", "problem", "solver", "t", "n", "systems", "nrhs", "ms", "min ms",
-            "Grows/s", "of copy", "work %", "error", "speed-up");
+    fprintf(b->table, "%-22s %-24s %s %10s %8s %5s %10s %10s %8s %8s %9s %9s %8s\n", "problem", "solver", "t", "n",
+            "systems", "nrhs", "ms", "min ms", "Grows/s", "of copy", "work %", "error", "speed-up");
 }
 
 void tridiag_list_add(tridiag_list *list, const tridiag_solver *solver, const char *method)
@@ -197,7 +214,8 @@ static void start(comparison *c, int i)
     void *self = NULL;
     const trine_status status = solve_first(c, i, &self, &r->error);
     if (status) {
-        const bool skipped = status == TRINE_ERR_NOT_BUILT || status == TRINE_ERR_UNSUPPORTED || status == TRINE_ERR_MEMORY;
+        const bool skipped =
+            status == TRINE_ERR_NOT_BUILT || status == TRINE_ERR_UNSUPPORTED || status == TRINE_ERR_MEMORY;
         bench_record_fail(r, skipped ? BENCH_SKIPPED : BENCH_FAILED, NULL);
         solver->destroy(self);
         return;
@@ -232,7 +250,8 @@ static void record_times(const tridiag_problem *p, bench_record *r, double *time
     r->reps = rounds;
     bench_record_add_number(r, "grows_per_second", 1e-6 * rows / r->solve_ms);
     bench_record_add_number(r, "copy_fraction", 1e-6 * moved / r->solve_ms / p->b->copy_gbs);
-    bench_record_add_number(r, "copy_fraction_one_pass", 1e-6 * (double)r->bytes / r->solve_ms / p->b->copy_gbs); /* 5 elements a row */
+    /* 5 elements a row */
+    bench_record_add_number(r, "copy_fraction_one_pass", 1e-6 * (double)r->bytes / r->solve_ms / p->b->copy_gbs);
 }
 
 /** All that run, in turn. */
@@ -250,7 +269,8 @@ static trine_status measure(comparison *c)
     }
     TRY(bench_measure_in_turn(b, c->running, solves, resets, c->selves, times, &rounds));
     record_ratios(c, times, rounds); /* before the times are sorted */
-    for (int i = 0; i < c->running; i++) record_times(c->p, &c->records[c->index[i]], times + (int64_t)i * rounds, rounds);
+    for (int i = 0; i < c->running; i++)
+        record_times(c->p, &c->records[c->index[i]], times + (int64_t)i * rounds, rounds);
 done:
     trine_free(b->ctx, TRINE_HOST, times);
     return status;
@@ -275,9 +295,11 @@ static void print_record(const tridiag_problem *p, const char *variant, const be
         fprintf(table, "%s\n", r->reason);
         return;
     }
-    const double system_bytes = (double)tridiag_band_bytes(p) * (double)(p->per_row + p->nrhs), ratio = added_number(r, "ratio");
-    fprintf(table, "%10.4f %10.4f %8.3f %8.3f %9.1f %9.1e ", r->solve_ms, r->solve_min_ms, added_number(r, "grows_per_second"),
-            added_number(r, "copy_fraction"), 100 * added_number(r, "work_bytes") / system_bytes, r->error);
+    const double system_bytes = (double)tridiag_band_bytes(p) * (double)(p->per_row + p->nrhs),
+                 ratio = added_number(r, "ratio");
+    fprintf(table, "%10.4f %10.4f %8.3f %8.3f %9.1f %9.1e ", r->solve_ms, r->solve_min_ms,
+            added_number(r, "grows_per_second"), added_number(r, "copy_fraction"),
+            100 * added_number(r, "work_bytes") / system_bytes, r->error);
     if (ratio == ratio) fprintf(table, "%8.2f\n", ratio);
     else fprintf(table, "%8s\n", "");
 }
@@ -304,7 +326,8 @@ done:
     return status;
 }
 
-trine_status tridiag_compare_on_random(bench *b, const char *variant, const tridiag_shape *shape, const tridiag_list *list)
+trine_status tridiag_compare_on_random(bench *b, const char *variant, const tridiag_shape *shape,
+                                       const tridiag_list *list)
 {
     trine_status status = TRINE_SUCCESS;
     tridiag_problem p = {0};

@@ -28,7 +28,8 @@ static void destroy(void *self)
 static trine_status use_threads(solver *s, const char *count)
 {
     char device[32];
-    if (s->p->b->device.space != TRINE_HOST || s->own) return trine_fail(TRINE_ERR_ARGUMENT, "threads=%s is for a CPU, once", count);
+    if (s->p->b->device.space != TRINE_HOST || s->own)
+        return trine_fail(TRINE_ERR_ARGUMENT, "threads=%s is for a CPU, once", count);
     snprintf(device, sizeof device, "cpu:%s", count);
     const trine_status status = trine_context_create(&s->own, device);
     s->ctx = s->own;
@@ -75,20 +76,26 @@ static trine_status create(const tridiag_problem *p, const char *method, void **
     s->ctx = p->b->ctx;
     TRY(read_method(s, method));
     s->banded = p->kl != 1 || p->ku != 1;
-    if (s->banded && p->interleaved && p->systems > 1) FAIL(TRINE_ERR_UNSUPPORTED, "gbsv solves bands that lie together");
-    if (p->systems > 1 && !s->banded) TRY(trine_gtsv_batch_work_size(s->ctx, p->dtype, p->n, p->systems, &s->options, &s->work_bytes));
+    if (s->banded && p->interleaved && p->systems > 1)
+        FAIL(TRINE_ERR_UNSUPPORTED, "gbsv solves bands that lie together");
+    if (p->systems > 1 && !s->banded)
+        TRY(trine_gtsv_batch_work_size(s->ctx, p->dtype, p->n, p->systems, &s->options, &s->work_bytes));
     else if (s->blocks) TRY(trine_bgtsv_work_size(s->ctx, p->dtype, p->n / 2, 2, p->nrhs, &s->options, &s->work_bytes));
-    else if (s->banded) TRY(trine_gbsv_work_size(s->ctx, p->dtype, p->n * p->systems, p->nrhs, p->kl, p->ku, &s->options, &s->work_bytes));
+    else if (s->banded)
+        TRY(trine_gbsv_work_size(s->ctx, p->dtype, p->n * p->systems, p->nrhs, p->kl, p->ku, &s->options,
+                                 &s->work_bytes));
     else TRY(trine_gtsv_work_size(s->ctx, p->dtype, p->n, p->nrhs, &s->options, &s->work_bytes));
     TRY(trine_alloc(p->b->ctx, p->b->device.space, s->work_bytes, &s->work));
     if (s->wants_info)
-        TRY(trine_alloc(p->b->ctx, p->b->device.space, (size_t)p->systems * sizeof *s->options.info, (void **)&s->options.info));
+        TRY(trine_alloc(p->b->ctx, p->b->device.space, (size_t)p->systems * sizeof *s->options.info,
+                        (void **)&s->options.info));
 done:
     return status;
 }
 
-/** cuSPARSE solves in place, behind a copy of its right-hand sides that is under way when its timing starts and hides part of its
- *  first launch. So that all find the stream as busy, something is copied here too, but not as much as would bring D into the cache. */
+/** cuSPARSE solves in place, behind a copy of its right-hand sides that is under way when its timing starts and
+ *  hides part of its first launch. So that all find the stream as busy, something is copied here too, but not as
+ *  much as would bring D into the cache. */
 static trine_status reset(void *self)
 {
     const solver *s = self;
@@ -106,18 +113,22 @@ static trine_status solve(void *self)
     if (s->blocks) {
         const size_t step = (size_t)(2 * p->n) * p->element;
         const char *blocks = p->blocks;
-        return trine_bgtsv(s->ctx, p->dtype, p->n / 2, 2, p->nrhs, &s->options, blocks, blocks + step, blocks + 2 * step, p->D, p->n, p->X, p->n, s->work, s->work_bytes, &exec);
+        return trine_bgtsv(s->ctx, p->dtype, p->n / 2, 2, p->nrhs, &s->options, blocks, blocks + step,
+                           blocks + 2 * step, p->D, p->n, p->X, p->n, s->work, s->work_bytes, &exec);
     }
     if (s->banded) { /* systems one below the other are one */
         const int64_t n = p->n * p->systems;
-        return trine_gbsv(s->ctx, p->dtype, n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, n, p->X, n, s->work, s->work_bytes, &exec);
+        return trine_gbsv(s->ctx, p->dtype, n, p->nrhs, p->kl, p->ku, &s->options, p->bands, p->D, n, p->X, n, s->work,
+                          s->work_bytes, &exec);
     }
     const void *a = tridiag_band(p, -1), *b = tridiag_band(p, 0), *c = tridiag_band(p, 1);
     if (p->systems > 1) {
         const trine_strides strides = p->interleaved ? (trine_strides){p->systems, 1} : (trine_strides){1, p->n};
-        return trine_gtsv_batch(s->ctx, p->dtype, p->n, p->systems, &s->options, a, b, c, strides, p->D, p->X, strides, s->work, s->work_bytes, &exec);
+        return trine_gtsv_batch(s->ctx, p->dtype, p->n, p->systems, &s->options, a, b, c, strides, p->D, p->X, strides,
+                                s->work, s->work_bytes, &exec);
     }
-    return trine_gtsv(s->ctx, p->dtype, p->n, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work, s->work_bytes, &exec);
+    return trine_gtsv(s->ctx, p->dtype, p->n, p->nrhs, &s->options, a, b, c, p->D, p->n, p->X, p->n, s->work,
+                      s->work_bytes, &exec);
 }
 
 static const void *solution(const void *self) { return ((const solver *)self)->p->X; }

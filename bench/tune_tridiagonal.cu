@@ -1,6 +1,6 @@
-/* The tuner of gtsv's kernels for one element type (TUNED_TYPE) and number of right-hand sides on chip (TUNED_COLUMNS), which the compiler is
- * told: times every number of rows a lane may have, and of warps a block, and prints a line of JSON for each. tools/tune-tridiagonal
- * compiles, runs and judges. */
+/* The tuner of gtsv's kernels for one element type (TUNED_TYPE) and number of right-hand sides on chip
+ * (TUNED_COLUMNS), which the compiler is told: times every number of rows a lane may have, and of warps a block, and
+ * prints a line of JSON for each. tools/tune-tridiagonal compiles, runs and judges. */
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -29,9 +29,12 @@ struct device {
     device()
     {
         check(gpuGetDevice(&limits.device), "gpuGetDevice");
-        check(gpuDeviceGetAttribute(&limits.multiprocessors, gpuDevAttrMultiProcessorCount, limits.device), "gpuDeviceGetAttribute");
-        check(gpuDeviceGetAttribute(&limits.shared_bytes, gpuDevAttrMaxSharedMemoryPerBlockOptin, limits.device), "gpuDeviceGetAttribute");
-        check(gpuDeviceGetAttribute(&limits.major, gpuDevAttrComputeCapabilityMajor, limits.device), "gpuDeviceGetAttribute");
+        check(gpuDeviceGetAttribute(&limits.multiprocessors, gpuDevAttrMultiProcessorCount, limits.device),
+              "gpuDeviceGetAttribute");
+        check(gpuDeviceGetAttribute(&limits.shared_bytes, gpuDevAttrMaxSharedMemoryPerBlockOptin, limits.device),
+              "gpuDeviceGetAttribute");
+        check(gpuDeviceGetAttribute(&limits.major, gpuDevAttrComputeCapabilityMajor, limits.device),
+              "gpuDeviceGetAttribute");
         check(gpuStreamCreateWithFlags(&stream, gpuStreamNonBlocking), "gpuStreamCreateWithFlags");
         check(gpuEventCreate(&started), "gpuEventCreate");
         check(gpuEventCreate(&stopped), "gpuEventCreate");
@@ -53,7 +56,8 @@ template <typename T> struct problem {
     problem(const device &d, int64_t n)
     {
         constexpr int64_t nrhs = RIGHT_HAND_SIDES;
-        const int64_t work = 4 * tiled_elements<T>(n, nrhs, false); /* shorter partitions than the built-in ones leave longer systems */
+        /* shorter partitions than the built-in ones leave longer systems */
+        const int64_t work = 4 * tiled_elements<T>(n, nrhs, false);
         check(gpuMalloc((void **)&memory, (size_t)(n * (3 + 2 * nrhs) + work) * sizeof(T)), "gpuMalloc");
         T *D = memory + 3 * n, *X = D + nrhs * n;
         make_system<T><<<256, 256, 0, d.stream>>>(n, memory, memory + n, memory + 2 * n, D, nrhs);
@@ -67,7 +71,8 @@ template <typename T> struct problem {
     ~problem() { gpuFree(memory); }
 };
 
-template <typename T, typename Solve> void measure(const device &d, const problem<T> &p, const char *kernel, int rows, int warps, const Solve &solve)
+template <typename T, typename Solve> void measure(const device &d, const problem<T> &p, const char *kernel, int rows,
+                                                   int warps, const Solve &solve)
 {
     std::vector<float> ms;
     for (int i = 0; i < WARM_UP + REPETITIONS; i++) {
@@ -80,11 +85,16 @@ template <typename T, typename Solve> void measure(const device &d, const proble
         if (i >= WARM_UP) ms.push_back(elapsed);
     }
     std::sort(ms.begin(), ms.end());
-    printf("{\"suite\": \"tridiag-tune\", \"type\": \"%s\", \"kernel\": \"%s\", \"columns\": %d, \"rows\": %d, \"warps\": %d, \"n\": %lld, \"nrhs\": %lld, \"ms\": %.5f, \"reps\": %d}\n",
-           NAME_OF(TUNED_TYPE), kernel, TUNED_COLUMNS, rows, warps, (long long)p.call.A.n, (long long)RIGHT_HAND_SIDES, ms[REPETITIONS / 2], REPETITIONS);
+    printf(
+        "{\"suite\": \"tridiag-tune\", \"type\": \"%s\", \"kernel\": \"%s\", \"columns\": %d, \"rows\": %d, \"warps\": %d, \"n\": %lld, \"nrhs\": %lld, \"ms\": %.5f, \"reps\": %d}\n",
+        NAME_OF(TUNED_TYPE), kernel, TUNED_COLUMNS, rows, warps, (long long)p.call.A.n, (long long)RIGHT_HAND_SIDES,
+        ms[REPETITIONS / 2], REPETITIONS);
 }
 
-template <typename T, int M> constexpr bool can_be_tile() { return M * sizeof(T) % 32 == 0 && WARP * 16 % (M * sizeof(T)) == 0; }
+template <typename T, int M> constexpr bool can_be_tile()
+{
+    return M * sizeof(T) % 32 == 0 && WARP * 16 % (M * sizeof(T)) == 0;
+}
 
 template <typename T, int M> void tune_short(const device &d)
 {
@@ -92,7 +102,8 @@ template <typename T, int M> void tune_short(const device &d)
         for (int64_t n = 1 << 10; n <= 1 << 14; n *= 4) {
             const problem<T> p(d, n);
             for (int warps = 1; warps <= most_short_warps<T, TUNED_COLUMNS, M>(d.limits); warps *= 2)
-                if (is_short<T, TUNED_COLUMNS, M>(p.call)) measure(d, p, "short", M, warps, [&] { return launch_short<T, TUNED_COLUMNS, M>(p.call, warps); });
+                if (is_short<T, TUNED_COLUMNS, M>(p.call))
+                    measure(d, p, "short", M, warps, [&] { return launch_short<T, TUNED_COLUMNS, M>(p.call, warps); });
         }
 }
 template <typename T, int M> void tune_long(const device &d)
@@ -112,5 +123,6 @@ int main()
 {
     const device d;
     tune_short<TUNED_TYPE, 4>(d), tune_short<TUNED_TYPE, 8>(d), tune_short<TUNED_TYPE, 16>(d);
-    tune_long<TUNED_TYPE, 8>(d), tune_long<TUNED_TYPE, 16>(d), tune_long<TUNED_TYPE, 32>(d), tune_long<TUNED_TYPE, 64>(d);
+    tune_long<TUNED_TYPE, 8>(d), tune_long<TUNED_TYPE, 16>(d), tune_long<TUNED_TYPE, 32>(d),
+        tune_long<TUNED_TYPE, 64>(d);
 }

@@ -1,4 +1,5 @@
-/* SciPy's solve_banded((kl, ku), ab, b): ab[ku + i - j][j] = A[i][j]. trine keeps bands by row: AB[kl + k][i] = A[i][i + k]. */
+/* SciPy's solve_banded((kl, ku), ab, b): ab[ku + i - j][j] = A[i][j]. trine keeps bands by row: AB[kl + k][i] =
+ * A[i][i + k]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <trine/trine.h>

@@ -16,7 +16,8 @@ int main(int argc, char **argv)
             x[at] = (s + 1) * ((i > 0) * a[at] + b[at] + (i < n - 1) * c[at]); /* the solution: all s + 1 */
         }
     }
-    const trine_strides interleaved = {.row = systems, .system = 1}; /* contiguous: {1, n}; one matrix for all: .system = 0 */
+    /* contiguous: {1, n}; one matrix for all: .system = 0 */
+    const trine_strides interleaved = {.row = systems, .system = 1};
     trine_context ctx = NULL;
     trine_context_info device = {0};
     void *there = NULL, *work = NULL;
@@ -32,9 +33,11 @@ int main(int argc, char **argv)
     TRY(trine_copy(ctx, at_x, device.space, x, TRINE_HOST, sizeof x));
     TRY(trine_gtsv_batch_work_size(ctx, TRINE_D, n, systems, NULL, &bytes));
     TRY(trine_alloc(ctx, device.space, bytes, &work)); /* none for systems of up to 64 rows */
-    TRY(trine_gtsv_batch(ctx, TRINE_D, n, systems, NULL, at_a, at_b, at_c, interleaved, at_x, at_x, interleaved, work, bytes, NULL));
+    TRY(trine_gtsv_batch(ctx, TRINE_D, n, systems, NULL, at_a, at_b, at_c, interleaved, at_x, at_x, interleaved, work,
+                         bytes, NULL));
     TRY(trine_copy(ctx, x, TRINE_HOST, at_x, device.space, sizeof x)); /* waits for the context's stream */
-    for (int k = 0; k < all; k++) wrong += !(x[k] / (k % systems + 1) > 1 - 1e-10 && x[k] / (k % systems + 1) < 1 + 1e-10);
+    for (int k = 0; k < all; k++)
+        wrong += !(x[k] / (k % systems + 1) > 1 - 1e-10 && x[k] / (k % systems + 1) < 1 + 1e-10);
     printf("%d systems of %d rows, wrong values: %d\n", systems, n, wrong);
     failed = wrong > 0;
 done:

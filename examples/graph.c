@@ -7,7 +7,14 @@
 #include <trine/trine.h>
 
 #define TRY(call) do { if (call) { fprintf(stderr, "graph: %s\n", trine_last_error()); goto done; } } while (0)
-#define CUDA(call) do { cudaError_t e = (call); if (e) { fprintf(stderr, "graph: %s\n", cudaGetErrorString(e)); goto done; } } while (0)
+#define CUDA(call)                                                 \
+    do {                                                           \
+        cudaError_t e = (call);                                    \
+        if (e) {                                                   \
+            fprintf(stderr, "graph: %s\n", cudaGetErrorString(e)); \
+            goto done;                                             \
+        }                                                          \
+    } while (0)
 
 enum { n = 20 * 20 * 20, replays = 10 };
 

@@ -1,6 +1,7 @@
 /* Heat in a cube, implicit in time: factor once, solve once a time step. The device is the program's first argument:
  *     heat [cpu | cpu:4 | cuda | auto]
- * Each step solves (I + k h) u_new = u_old on m x m x m points, where h is the seven-point matrix (6 and -1) and k = dt / dx^2. */
+ * Each step solves (I + k h) u_new = u_old on m x m x m points, where h is the seven-point matrix (6 and -1) and k =
+ * dt / dx^2. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@ enum { m = 20, n = m * m * m, steps = 50 };
 static int64_t write_row(int i, double k, int64_t next, int32_t *columns, double *values)
 {
     const int x = i % m, y = i / m % m, z = i / (m * m);
-    const int neighbour[7] = {z > 0 ? i - m * m : -1, y > 0 ? i - m : -1, x > 0 ? i - 1 : -1, i, x < m - 1 ? i + 1 : -1,
-                              y < m - 1 ? i + m : -1, z < m - 1 ? i + m * m : -1};
+    const int neighbour[7] = {z > 0 ? i - m * m : -1, y > 0 ? i - m : -1,     x > 0 ? i - 1 : -1,        i,
+                              x < m - 1 ? i + 1 : -1, y < m - 1 ? i + m : -1, z < m - 1 ? i + m * m : -1};
     for (int j = 0; j < 7; j++) {
         if (neighbour[j] < 0) continue;
         columns[next] = neighbour[j];
@@ -64,7 +65,8 @@ int main(int argc, char **argv)
     double start = trine_wall_time();
     TRY(trine_direct_create(ctx, &plan, A, NULL));
     TRY(trine_direct_get_info(plan, &chosen));
-    printf("method: %s, ordering %s\n", trine_direct_method_name(chosen.factor.method), trine_ordering_name(chosen.factor.ordering));
+    printf("method: %s, ordering %s\n", trine_direct_method_name(chosen.factor.method),
+           trine_ordering_name(chosen.factor.ordering));
     printf("factored once: %.6f s\n", trine_wall_time() - start);
 
     TRY(trine_alloc(ctx, device.space, n * sizeof *u, &there));

@@ -1,5 +1,5 @@
-/* Conjugate gradients for A x = b with the preconditioner of symmetric Gauss-Seidel, M^-1 = L^-T D L^-1, L and D the lower triangle of A and
- * its diagonal: a product of operators. */
+/* Conjugate gradients for A x = b with the preconditioner of symmetric Gauss-Seidel, M^-1 = L^-T D L^-1, L and D the
+ * lower triangle of A and its diagonal: a product of operators. */
 #include <math.h>
 #include <stdio.h>
 #include <trine/trine.h>
@@ -7,15 +7,16 @@
 enum { n = 900 };
 
 /* Y := alpha A X + beta Y, for one vector. */
-static trine_status multiply(void *A, trine_transpose op, const void *alpha, const trine_dense *X, const void *beta, const trine_dense *Y,
-                             const trine_exec *exec)
+static trine_status multiply(void *A, trine_transpose op, const void *alpha, const trine_dense *X, const void *beta,
+                             const trine_dense *Y, const trine_exec *exec)
 {
     (void)exec;
     return trine_matrix_multiply(A, op, alpha, X->data, beta, Y->data);
 }
 static trine_status apply(trine_op op, double alpha, double *x, double beta, double *y)
 {
-    return trine_op_apply(op, TRINE_N, &alpha, &(trine_dense){.data = x, .rows = n, .cols = 1}, &beta, &(trine_dense){.data = y, .rows = n, .cols = 1}, NULL);
+    return trine_op_apply(op, TRINE_N, &alpha, &(trine_dense){.data = x, .rows = n, .cols = 1}, &beta,
+                          &(trine_dense){.data = y, .rows = n, .cols = 1}, NULL);
 }
 static double dot(const double *x, const double *y)
 {
@@ -33,13 +34,16 @@ int main(void)
     trine_op A = NULL, forward = NULL, backward = NULL, diagonal = NULL, M = NULL;
     for (int i = 0; i < n; i++) d[i] = 4, ones[i] = 1;
     int steps = 0;
-    int failed = trine_context_create(&ctx, "cpu") || trine_matrix_gallery(ctx, &matrix, "laplace2d:nx=30,ny=30", TRINE_D) ||
-                 trine_op_from_callback(ctx, &A, &(trine_op_info){.dtype = TRINE_D, .rows = n, .cols = n, .max_nrhs = 1}, multiply, matrix, NULL) ||
-                 trine_triangular_analyse(ctx, &plan, matrix, &(trine_triangular_options){.uplo = TRINE_LOWER, .ops = TRINE_N | TRINE_T}) ||
-                 trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL) || trine_triangular_as_op(plan, &forward) ||
-                 trine_op_transpose(forward, &backward, TRINE_T) || trine_op_diagonal(ctx, &diagonal, TRINE_D, n, d) ||
-                 trine_op_product(ctx, &M, 3, (trine_op[]){backward, diagonal, forward}) ||
-                 apply(A, 1, ones, 0, r) || apply(M, 1, r, 0, p); /* b = A (1, ..., 1); x = 0, r = b, p = M^-1 r */
+    int failed =
+        trine_context_create(&ctx, "cpu") || trine_matrix_gallery(ctx, &matrix, "laplace2d:nx=30,ny=30", TRINE_D) ||
+        trine_op_from_callback(ctx, &A, &(trine_op_info){.dtype = TRINE_D, .rows = n, .cols = n, .max_nrhs = 1},
+                               multiply, matrix, NULL) ||
+        trine_triangular_analyse(ctx, &plan, matrix,
+                                 &(trine_triangular_options){.uplo = TRINE_LOWER, .ops = TRINE_N | TRINE_T}) ||
+        trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL) || trine_triangular_as_op(plan, &forward) ||
+        trine_op_transpose(forward, &backward, TRINE_T) || trine_op_diagonal(ctx, &diagonal, TRINE_D, n, d) ||
+        trine_op_product(ctx, &M, 3, (trine_op[]){backward, diagonal, forward}) || apply(A, 1, ones, 0, r) ||
+        apply(M, 1, r, 0, p); /* b = A (1, ..., 1); x = 0, r = b, p = M^-1 r */
     double rz = dot(r, p);
     for (; !failed && sqrt(dot(r, r)) > 1e-10 && steps < 200; steps++) {
         failed = apply(A, 1, p, 0, q) != 0;

@@ -38,13 +38,15 @@ int main(void)
     trine_direct plan = NULL;
     void *there = NULL; /* the vector where the plan solves */
     for (int i = 0; i < n; i++) b[i] = i == 0 || i == n - 1; /* x = 1 */
-    int failed = trine_context_create(&ctx, "auto") || trine_context_get_info(ctx, &device) || trine_factor_from_cholmod(ctx, &F, L) ||
-                 trine_direct_create_from_factor(ctx, &plan, F, NULL, NULL) || trine_alloc(ctx, device.space, sizeof b, &there);
+    int failed = trine_context_create(&ctx, "auto") || trine_context_get_info(ctx, &device) ||
+                 trine_factor_from_cholmod(ctx, &F, L) || trine_direct_create_from_factor(ctx, &plan, F, NULL, NULL) ||
+                 trine_alloc(ctx, device.space, sizeof b, &there);
     cholmod_free_factor(&L, &c); /* trine has a copy */
     if (!failed) {
         const trine_dense X = {.data = there, .rows = n, .cols = 1};
-        failed = trine_copy(ctx, there, device.space, b, TRINE_HOST, sizeof b) || trine_direct_solve(plan, TRINE_N, &X, &X, NULL) ||
-                 trine_context_synchronize(ctx) || trine_copy(ctx, x, TRINE_HOST, there, device.space, sizeof x);
+        failed = trine_copy(ctx, there, device.space, b, TRINE_HOST, sizeof b) ||
+                 trine_direct_solve(plan, TRINE_N, &X, &X, NULL) || trine_context_synchronize(ctx) ||
+                 trine_copy(ctx, x, TRINE_HOST, there, device.space, sizeof x);
     }
     if (failed) fprintf(stderr, "%s\n", trine_last_error());
     else printf("x[0] = %.6f, x[%d] = %.6f\n", x[0], n / 2, x[n / 2]);

@@ -40,8 +40,8 @@ int main(void)
     dCreate_CompCol_Matrix(&A, n, n, nnz, values, rowind, colptr, SLU_NC, SLU_D, SLU_GE);
     dCreate_Dense_Matrix(&B, n, 0, nothing, n, SLU_DN, SLU_D, SLU_GE); /* no right-hand side: dgssvx only factors */
     dCreate_Dense_Matrix(&X, n, 0, nothing, n, SLU_DN, SLU_D, SLU_GE);
-    dgssvx(&options, &A, perm_c, perm_r, etree, equed, R, C, &L, &U, NULL, 0, &B, &X, &growth, &condition, errors, errors + 1, &global,
-           &memory, &statistics, &info);
+    dgssvx(&options, &A, perm_c, perm_r, etree, equed, R, C, &L, &U, NULL, 0, &B, &X, &growth, &condition, errors,
+           errors + 1, &global, &memory, &statistics, &info);
     if (info) return fprintf(stderr, "dgssvx: %d\n", info), 1;
 
     trine_context ctx = NULL;
@@ -49,15 +49,17 @@ int main(void)
     trine_factor F = NULL;
     trine_direct plan = NULL;
     void *there = NULL;
-    int failed = trine_context_create(&ctx, "auto") || trine_context_get_info(ctx, &device) ||
-                 trine_factor_from_superlu(ctx, &F, &L, &U, perm_r, perm_c, equed[0] == 'R' || equed[0] == 'B' ? R : NULL,
-                                           equed[0] == 'C' || equed[0] == 'B' ? C : NULL) ||
-                 trine_direct_create_from_factor(ctx, &plan, F, NULL, NULL) || trine_alloc(ctx, device.space, sizeof b, &there);
+    int failed =
+        trine_context_create(&ctx, "auto") || trine_context_get_info(ctx, &device) ||
+        trine_factor_from_superlu(ctx, &F, &L, &U, perm_r, perm_c, equed[0] == 'R' || equed[0] == 'B' ? R : NULL,
+                                  equed[0] == 'C' || equed[0] == 'B' ? C : NULL) ||
+        trine_direct_create_from_factor(ctx, &plan, F, NULL, NULL) || trine_alloc(ctx, device.space, sizeof b, &there);
     Destroy_SuperNode_Matrix(&L); /* trine has a copy */
     Destroy_CompCol_Matrix(&U);
     if (!failed) {
         const trine_dense V = {.data = there, .rows = n, .cols = 1};
-        failed = trine_copy(ctx, there, device.space, b, TRINE_HOST, sizeof b) || trine_direct_solve(plan, TRINE_N, &V, &V, NULL) ||
+        failed = trine_copy(ctx, there, device.space, b, TRINE_HOST, sizeof b) ||
+                 trine_direct_solve(plan, TRINE_N, &V, &V, NULL) ||
                  trine_copy(ctx, x, TRINE_HOST, there, device.space, sizeof x);
     }
     if (failed) fprintf(stderr, "%s\n", trine_last_error());

@@ -1,5 +1,6 @@
-/* One sparse triangle, solved with many times: the calls behind cuSPARSE's SpSV and SpSM. Arrays lie where the device is.
- *     triangular [cpu | cuda | auto]                                                                                       */
+/* One sparse triangle, solved with many times: the calls behind cuSPARSE's SpSV and SpSM. Arrays lie where the device
+ * is.
+ *     triangular [cpu | cuda | auto] */
 #include <math.h>
 #include <stdio.h>
 #include <trine/trine.h>
@@ -46,7 +47,8 @@ int main(int argc, char **argv)
     TRY(place(ctx, device.space, x, sizeof x, &at_x));
 
     /* cusparseCreateCsr; fill mode, diagonal type, operation and number of right-hand sides are the plan's */
-    const trine_triangular_options options = {.uplo = TRINE_LOWER, .diag = TRINE_NONUNIT, .ops = TRINE_N, .max_nrhs = nrhs};
+    const trine_triangular_options options = {
+        .uplo = TRINE_LOWER, .diag = TRINE_NONUNIT, .ops = TRINE_N, .max_nrhs = nrhs};
     TRY(trine_matrix_csr(ctx, &L, TRINE_D, n, n, nnz, device.space, 32, at_offsets, 32, at_columns, at_values));
     TRY(trine_triangular_analyse(ctx, &plan, L, &options));            /* ..._analysis: the pattern */
     TRY(trine_triangular_numeric(plan, device.space, at_values, NULL)); /* its values */

@@ -31,7 +31,8 @@ int main(int argc, char **argv)
     TRY(trine_copy(ctx, at_d, device.space, d, TRINE_HOST, sizeof d));
     TRY(trine_gtsv_work_size(ctx, TRINE_D, n, 1, &options, &bytes));
     TRY(trine_alloc(ctx, device.space, bytes, &work));
-    TRY(trine_gtsv(ctx, TRINE_D, n, 1, &options, at_a, at_b, at_c, at_d, n, at_x, n, work, bytes, NULL)); /* NULL: on the context's stream */
+    /* NULL: on the context's stream */
+    TRY(trine_gtsv(ctx, TRINE_D, n, 1, &options, at_a, at_b, at_c, at_d, n, at_x, n, work, bytes, NULL));
     TRY(trine_gtsv_backward_error(ctx, TRINE_D, n, 1, &options, at_a, at_b, at_c, at_d, n, at_x, n, at_error, NULL));
     TRY(trine_copy(ctx, &error, TRINE_HOST, at_error, device.space, sizeof error)); /* waits for the context's stream */
     printf("componentwise backward error: %.1e\n", error);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void dgbsv_(const int *n, const int *kl, const int *ku, const int *nrhs, double *ab, const int *ldab, int *ipiv, double *b, const int *ldb, int *info);
-
+void dgbsv_(const int *n, const int *kl, const int *ku, const int *nrhs, double *ab, const int *ldab, int *ipiv,
+            double *b, const int *ldb, int *info);
 
 /* ------------------------------------------------------------------ building */
 
@@ -23,11 +23,23 @@ static linear_system new_system(linear_system s)
 }
 linear_system new_blocks(trine_dtype t, int64_t rows, int m, int64_t nrhs, trine_gtsv_options options)
 {
-    return new_system((linear_system){.t = t, .n = rows * m, .rows = rows, .nrhs = nrhs, .m = m, .options = options, .matrix_elements = (size_t)(3 * rows * m * m)});
+    return new_system((linear_system){.t = t,
+                                      .n = rows * m,
+                                      .rows = rows,
+                                      .nrhs = nrhs,
+                                      .m = m,
+                                      .options = options,
+                                      .matrix_elements = (size_t)(3 * rows * m * m)});
 }
 linear_system new_bands(trine_dtype t, int64_t n, int kl, int ku, int64_t nrhs, trine_gtsv_options options)
 {
-    return new_system((linear_system){.t = t, .n = n, .nrhs = nrhs, .kl = kl, .ku = ku, .options = options, .matrix_elements = (size_t)(n * (kl + ku + 1))});
+    return new_system((linear_system){.t = t,
+                                      .n = n,
+                                      .nrhs = nrhs,
+                                      .kl = kl,
+                                      .ku = ku,
+                                      .options = options,
+                                      .matrix_elements = (size_t)(n * (kl + ku + 1))});
 }
 linear_system new_tridiagonal(trine_dtype t, int64_t n, int64_t nrhs, trine_gtsv_options options)
 {
@@ -53,11 +65,17 @@ static void visit_storage(const linear_system *s, void (*visit)(void *, int64_t,
             const bool outside = to != wrapped && !s->options.cyclic;
             for (int i = 0; i < m; i++)
                 for (int q = 0; q < m; q++)
-                    visit(argument, j * m + i, outside ? -1 : wrapped * m + q, s->m ? element_of_block(s, j, k, i, q) : element_of_band(s, j, k));
+                    visit(argument, j * m + i, outside ? -1 : wrapped * m + q,
+                          s->m ? element_of_block(s, j, k, i, q) : element_of_band(s, j, k));
         }
 }
 
-typedef struct { linear_system *s; uint64_t seed; double dominance; bool poison; } filling;
+typedef struct {
+    linear_system *s;
+    uint64_t seed;
+    double dominance;
+    bool poison;
+} filling;
 static void fill_one(void *argument, int64_t row, int64_t column, int64_t index)
 {
     const filling *f = argument;
@@ -65,7 +83,8 @@ static void fill_one(void *argument, int64_t row, int64_t column, int64_t index)
         if (column < 0) put(f->s->t, f->s->matrix, index, (wide)NAN);
         return;
     }
-    put(f->s->t, f->s->matrix, index, random_element(f->s->t, f->seed, (uint64_t)index) + (row == column ? f->dominance : 0));
+    put(f->s->t, f->s->matrix, index,
+        random_element(f->s->t, f->seed, (uint64_t)index) + (row == column ? f->dominance : 0));
 }
 void fill_system(linear_system *s, uint64_t seed, double dominance)
 {
@@ -78,7 +97,11 @@ void poison_outside(linear_system *s)
     visit_storage(s, fill_one, &f);
 }
 
-typedef struct { const linear_system *s; void (*visit)(void *, int64_t, int64_t, wide); void *argument; } visiting;
+typedef struct {
+    const linear_system *s;
+    void (*visit)(void *, int64_t, int64_t, wide);
+    void *argument;
+} visiting;
 static void visit_one(void *argument, int64_t row, int64_t column, int64_t index)
 {
     const visiting *v = argument;
@@ -96,7 +119,10 @@ void visit_elements(const linear_system *s, void (*visit)(void *, int64_t, int64
     visit_storage(s, visit_one, &v);
 }
 
-typedef struct { const double *x; double *d; } multiplication;
+typedef struct {
+    const double *x;
+    double *d;
+} multiplication;
 static void multiply_one(void *argument, int64_t row, int64_t column, wide value)
 {
     const multiplication *m = argument;
@@ -111,7 +137,12 @@ void multiply_system(linear_system *s, const double *x)
 
 /* ------------------------------------------------------------------- judging */
 
-typedef struct { const linear_system *s; int64_t column; wide *residual; long double *size; } judging;
+typedef struct {
+    const linear_system *s;
+    int64_t column;
+    wide *residual;
+    long double *size;
+} judging;
 static void judge_one(void *argument, int64_t row, int64_t column, wide value)
 {
     const judging *j = argument;
@@ -122,7 +153,9 @@ static void judge_one(void *argument, int64_t row, int64_t column, wide value)
 double backward_error(const linear_system *s, const void *D)
 {
     long double worst = 0;
-    judging j = {.s = s, .residual = malloc((size_t)(s->n + 1) * sizeof(wide)), .size = malloc((size_t)(s->n + 1) * sizeof(long double))};
+    judging j = {.s = s,
+                 .residual = malloc((size_t)(s->n + 1) * sizeof(wide)),
+                 .size = malloc((size_t)(s->n + 1) * sizeof(long double))};
     for (j.column = 0; j.column < s->nrhs; j.column++) {
         for (int64_t i = 0; i < s->n; i++) {
             j.residual[i] = get(s->t, D, i + j.column * s->ldd);
@@ -139,17 +172,25 @@ double backward_error(const linear_system *s, const void *D)
 }
 
 /** With everything in ctx's space. */
-static void measure_errors(const linear_system *s, trine_context ctx, const char *a, const void *D, const void *X, double *errors)
+static void measure_errors(const linear_system *s, trine_context ctx, const char *a, const void *D, const void *X,
+                           double *errors)
 {
     const size_t step = s->matrix_elements / 3 * trine_dtype_size(s->t);
-    if (s->m) OK(trine_bgtsv_backward_error(ctx, s->t, s->rows, s->m, s->nrhs, &s->options, a, a + step, a + 2 * step, D, s->ldd, X, s->ldx, errors, NULL));
-    else if (s->tridiagonal) OK(trine_gtsv_backward_error(ctx, s->t, s->n, s->nrhs, &s->options, a, a + step, a + 2 * step, D, s->ldd, X, s->ldx, errors, NULL));
-    else OK(trine_gbsv_backward_error(ctx, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, a, D, s->ldd, X, s->ldx, errors, NULL));
+    if (s->m)
+        OK(trine_bgtsv_backward_error(ctx, s->t, s->rows, s->m, s->nrhs, &s->options, a, a + step, a + 2 * step, D,
+                                      s->ldd, X, s->ldx, errors, NULL));
+    else if (s->tridiagonal)
+        OK(trine_gtsv_backward_error(ctx, s->t, s->n, s->nrhs, &s->options, a, a + step, a + 2 * step, D, s->ldd, X,
+                                     s->ldx, errors, NULL));
+    else
+        OK(trine_gbsv_backward_error(ctx, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, a, D, s->ldd, X, s->ldx,
+                                     errors, NULL));
 }
 
 void find_errors(const linear_system *s, double *errors)
 {
-    const size_t size = trine_dtype_size(s->t), d_bytes = (size_t)(s->ldd * s->nrhs) * size, x_bytes = (size_t)(s->ldx * s->nrhs) * size;
+    const size_t size = trine_dtype_size(s->t), d_bytes = (size_t)(s->ldd * s->nrhs) * size,
+                 x_bytes = (size_t)(s->ldx * s->nrhs) * size;
     const size_t error_bytes = (size_t)s->nrhs * sizeof *errors;
     const trine_context ctx = test_shared(s->threads);
     if (!test_on_gpu()) {
@@ -158,7 +199,8 @@ void find_errors(const linear_system *s, double *errors)
         return;
     }
     char *a = test_to_device(ctx, s->matrix, s->matrix_elements * size);
-    void *D = test_to_device(ctx, s->D, d_bytes), *X = test_to_device(ctx, s->X, x_bytes), *found = test_to_device(ctx, errors, error_bytes);
+    void *D = test_to_device(ctx, s->D, d_bytes), *X = test_to_device(ctx, s->X, x_bytes),
+         *found = test_to_device(ctx, errors, error_bytes);
     measure_errors(s, ctx, a, D, X, found);
     test_from_device(ctx, errors, found, error_bytes);
     test_release(ctx, a), test_release(ctx, D), test_release(ctx, X), test_release(ctx, found);
@@ -210,7 +252,8 @@ static void release_work(trine_context ctx, void *work)
 /** With everything in ctx's space. */
 static trine_status solve_there(const linear_system *s, trine_context ctx, const char *a, const void *D, void *X)
 {
-    const size_t step = s->matrix_elements / 3 * trine_dtype_size(s->t); /* from a to b and from b to c; bands: not used */
+    /* from a to b and from b to c; bands: not used */
+    const size_t step = s->matrix_elements / 3 * trine_dtype_size(s->t);
     size_t bytes, factor_bytes = 0;
     void *work, *factor = NULL;
     trine_status status = TRINE_SUCCESS;
@@ -219,21 +262,26 @@ static trine_status solve_there(const linear_system *s, trine_context ctx, const
         OK(trine_bgtfs_work_size(ctx, s->t, s->rows, s->m, s->nrhs, &s->options, &bytes));
         work = new_work(ctx, bytes);
         factor = new_work(ctx, factor_bytes);
-        status = trine_bgtf(ctx, s->t, s->rows, s->m, &s->options, a, a + step, a + 2 * step, factor, factor_bytes, NULL);
+        status =
+            trine_bgtf(ctx, s->t, s->rows, s->m, &s->options, a, a + step, a + 2 * step, factor, factor_bytes, NULL);
         if (!status)
-            status = trine_bgtfs(ctx, s->t, s->rows, s->m, s->nrhs, &s->options, factor, factor_bytes, D, s->ldd, X, s->ldx, work, bytes, NULL);
+            status = trine_bgtfs(ctx, s->t, s->rows, s->m, s->nrhs, &s->options, factor, factor_bytes, D, s->ldd, X,
+                                 s->ldx, work, bytes, NULL);
     } else if (s->m) {
         OK(trine_bgtsv_work_size(ctx, s->t, s->rows, s->m, s->nrhs, &s->options, &bytes));
         work = new_work(ctx, bytes);
-        status = trine_bgtsv(ctx, s->t, s->rows, s->m, s->nrhs, &s->options, a, a + step, a + 2 * step, D, s->ldd, X, s->ldx, work, bytes, NULL);
+        status = trine_bgtsv(ctx, s->t, s->rows, s->m, s->nrhs, &s->options, a, a + step, a + 2 * step, D, s->ldd, X,
+                             s->ldx, work, bytes, NULL);
     } else if (s->tridiagonal) {
         OK(trine_gtsv_work_size(ctx, s->t, s->n, s->nrhs, &s->options, &bytes));
         work = new_work(ctx, bytes);
-        status = trine_gtsv(ctx, s->t, s->n, s->nrhs, &s->options, a, a + step, a + 2 * step, D, s->ldd, X, s->ldx, work, bytes, NULL);
+        status = trine_gtsv(ctx, s->t, s->n, s->nrhs, &s->options, a, a + step, a + 2 * step, D, s->ldd, X, s->ldx,
+                            work, bytes, NULL);
     } else {
         OK(trine_gbsv_work_size(ctx, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, &bytes));
         work = new_work(ctx, bytes);
-        status = trine_gbsv(ctx, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, a, D, s->ldd, X, s->ldx, work, bytes, NULL);
+        status =
+            trine_gbsv(ctx, s->t, s->n, s->nrhs, s->kl, s->ku, &s->options, a, D, s->ldd, X, s->ldx, work, bytes, NULL);
     }
     release_work(ctx, work), release_work(ctx, factor);
     return status;
@@ -258,9 +306,15 @@ static trine_status solve_on_gpu(linear_system *s)
     return status;
 }
 
-trine_status solve_system(linear_system *s) { return test_on_gpu() ? solve_on_gpu(s) : solve_there(s, test_cpu(s->threads), s->matrix, s->D, s->X); }
+trine_status solve_system(linear_system *s)
+{
+    return test_on_gpu() ? solve_on_gpu(s) : solve_there(s, test_cpu(s->threads), s->matrix, s->D, s->X);
+}
 
-typedef struct { double *ab; int ldab, diagonal; } lapack_bands;
+typedef struct {
+    double *ab;
+    int ldab, diagonal;
+} lapack_bands;
 static void store_one(void *argument, int64_t row, int64_t column, wide value)
 {
     const lapack_bands *b = argument;
@@ -309,12 +363,15 @@ void check_random(linear_system s, double dominance, double bound)
     OK(solve_system(&s));
     const double error = backward_error(&s, s.D) / eps_of(s.t), measured = measured_error(&s) / eps_of(s.t);
     if (!(fabs(measured - error) <= .01 * (error + 1))) /* long double has 11 bits more than double */
-        fail_msg("dtype %d, n %lld, block size %d, kl %d, ku %d, cyclic %d, op %d: trine finds a backward error of %.6g eps, where it is %.6g", (int)s.t, (long long)s.n, s.m, s.kl,
-                 s.ku, s.options.cyclic, (int)s.options.op, measured, error);
+        fail_msg(
+            "dtype %d, n %lld, block size %d, kl %d, ku %d, cyclic %d, op %d: trine finds a backward error of %.6g eps, where it is %.6g",
+            (int)s.t, (long long)s.n, s.m, s.kl, s.ku, s.options.cyclic, (int)s.options.op, measured, error);
     if (!(error <= bound)) {
-        print_error("dtype %d, n %lld, block size %d, kl %d, ku %d, nrhs %lld, pivot %d, cyclic %d, op %d, partition %d, refine %d, factor first %d: "
-                    "backward error %.3g eps\n", (int)s.t, (long long)s.n, s.m, s.kl, s.ku, (long long)s.nrhs, (int)s.options.pivot, s.options.cyclic,
-                    (int)s.options.op, s.options.partition, s.options.refine, s.factor_first, error);
+        print_error(
+            "dtype %d, n %lld, block size %d, kl %d, ku %d, nrhs %lld, pivot %d, cyclic %d, op %d, partition %d, refine %d, factor first %d: "
+            "backward error %.3g eps\n",
+            (int)s.t, (long long)s.n, s.m, s.kl, s.ku, (long long)s.nrhs, (int)s.options.pivot, s.options.cyclic,
+            (int)s.options.op, s.options.partition, s.options.refine, s.factor_first, error);
         fail();
     }
     free_system(&s);
@@ -328,11 +385,16 @@ void check_exchanges(linear_system s)
     }
     OK(solve_system(&s));
     const double error = backward_error(&s, s.D) / eps_of(s.t);
-    if (!(error <= 50)) fail_msg("dtype %d, n %lld, block size %d, pivot %d: backward error %.3g eps", (int)s.t, (long long)s.n, s.m, (int)s.options.pivot, error);
+    if (!(error <= 50))
+        fail_msg("dtype %d, n %lld, block size %d, pivot %d: backward error %.3g eps", (int)s.t, (long long)s.n, s.m,
+                 (int)s.options.pivot, error);
     free_system(&s);
 }
 
-typedef struct { linear_system *s; double noise; } noisy;
+typedef struct {
+    linear_system *s;
+    double noise;
+} noisy;
 static void pair_one(void *argument, int64_t row, int64_t column, int64_t index)
 {
     const noisy *p = argument;
@@ -356,13 +418,17 @@ void check_epsilon(linear_system s)
             for (int64_t i = 0; i < end; i++) {
                 const double x = (double)cabsl(get(s.t, s.X, i + c * s.ldx) - 1);
                 if (with ? !(x > 100) : !(x < .01))
-                    fail_msg("dtype %d, n %lld, block size %d, kl %d, ku %d, epsilon %g: |x[%lld] - 1| = %g", (int)s.t, (long long)s.n, s.m, s.kl, s.ku, s.options.epsilon, (long long)i, x);
+                    fail_msg("dtype %d, n %lld, block size %d, kl %d, ku %d, epsilon %g: |x[%lld] - 1| = %g", (int)s.t,
+                             (long long)s.n, s.m, s.kl, s.ku, s.options.epsilon, (long long)i, x);
             }
     }
     free_system(&s);
 }
 
-typedef struct { linear_system *s; int64_t column; } emptying;
+typedef struct {
+    linear_system *s;
+    int64_t column;
+} emptying;
 static void empty_one(void *argument, int64_t row, int64_t column, int64_t index)
 {
     const emptying *e = argument;
@@ -439,7 +505,8 @@ void check_threads(linear_system s)
 
 void check_in_place_and_inputs(linear_system *s)
 {
-    const size_t size = trine_dtype_size(s->t), d_bytes = (size_t)(s->ldd * s->nrhs) * size, matrix_bytes = s->matrix_elements * size;
+    const size_t size = trine_dtype_size(s->t), d_bytes = (size_t)(s->ldd * s->nrhs) * size,
+                 matrix_bytes = s->matrix_elements * size;
     void *d = malloc(d_bytes), *matrix = malloc(matrix_bytes);
     memcpy(d, s->D, d_bytes), memcpy(matrix, s->matrix, matrix_bytes);
     for (int64_t c = 0; c < s->nrhs; c++) put(s->t, s->X, s->n + c * s->ldx, 77);
@@ -451,7 +518,8 @@ void check_in_place_and_inputs(linear_system *s)
     in_place.X = in_place.D, in_place.ldx = s->ldd;
     OK(solve_system(&in_place));
     for (int64_t c = 0; c < s->nrhs; c++)
-        assert_memory_equal((char *)in_place.X + (size_t)(c * s->ldd) * size, (char *)s->X + (size_t)(c * s->ldx) * size, (size_t)s->n * size);
+        assert_memory_equal((char *)in_place.X + (size_t)(c * s->ldd) * size,
+                            (char *)s->X + (size_t)(c * s->ldx) * size, (size_t)s->n * size);
     free(d), free(matrix);
 }
 
@@ -469,7 +537,8 @@ void compare_with_lapack(linear_system *s, const double *x, error_samples *e)
 void check_errors(const char *name, error_samples *e, bool hopeless)
 {
     if (test_is_reduced()) return;
-    const double eps = eps_of(TRINE_D), ours = median(e->ours, e->count), lapack = median(e->lapack, e->count), backward = median(e->backward, e->count);
+    const double eps = eps_of(TRINE_D), ours = median(e->ours, e->count), lapack = median(e->lapack, e->count),
+                 backward = median(e->backward, e->count);
     if (!(hopeless ? backward <= 50 * eps : ours <= 50 * fmax(lapack, eps))) {
         print_error("%s: forward error %.2e, LAPACK's %.2e, backward error %.2e\n", name, ours, lapack, backward);
         fail();

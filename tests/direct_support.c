@@ -7,9 +7,11 @@
 
 #include "core/internal.h"
 
-void zgesv_(const int *n, const int *nrhs, double complex *A, const int *lda, int *pivots, double complex *B, const int *ldb, int *info);
+void zgesv_(const int *n, const int *nrhs, double complex *A, const int *lda, int *pivots, double complex *B,
+            const int *ldb, int *info);
 
-const trine_direct_method methods[4] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_DIRECT_LU, TRINE_DIRECT_LU_UMFPACK};
+const trine_direct_method methods[4] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_DIRECT_LU,
+                                        TRINE_DIRECT_LU_UMFPACK};
 const trine_transpose ops[3] = {TRINE_N, TRINE_T, TRINE_H};
 const trine_layout layouts[2] = {TRINE_COLMAJOR, TRINE_ROWMAJOR};
 
@@ -112,10 +114,12 @@ trine_matrix with_phases(trine_matrix A, trine_dtype t, bool hermitian)
     for (int64_t i = 0; i < info.n_rows; i++)
         for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
             const int64_t j = columns[k];
-            const double row = 6.283185307179586 * test_uniform(21, (uint64_t)i), column = 6.283185307179586 * test_uniform(22, (uint64_t)j);
+            const double row = 6.283185307179586 * test_uniform(21, (uint64_t)i),
+                         column = 6.283185307179586 * test_uniform(22, (uint64_t)j);
             const double angle = hermitian ? row - 6.283185307179586 * test_uniform(21, (uint64_t)j) : row + column;
             /* cos is even and sin odd, exactly: (i,j) and (j,i) come out conjugate. */
-            if (!hermitian || i != j) put(t, (void *)values, k, (double)creall(get(t, values, k)) * (cos(angle) + sin(angle) * _Complex_I));
+            if (!hermitian || i != j)
+                put(t, (void *)values, k, (double)creall(get(t, values, k)) * (cos(angle) + sin(angle) * _Complex_I));
         }
     return B;
 }
@@ -166,10 +170,8 @@ void assert_identity(trine_factor F, trine_matrix A)
     assert_permutation(p, n);
     assert_permutation(q, n);
     trine_matrix L = triangle(F, TRINE_LOWER), U, W, Wp;
-    if (info.diag_L == TRINE_NONUNIT)
-        OK(trine_matrix_transpose(L, &U, TRINE_H));
-    else
-        U = triangle(F, TRINE_UPPER);
+    if (info.diag_L == TRINE_NONUNIT) OK(trine_matrix_transpose(L, &U, TRINE_H));
+    else U = triangle(F, TRINE_UPPER);
     trine_matrix_info l, u;
     OK(trine_matrix_get_info(L, &l));
     OK(trine_matrix_get_info(U, &u));
@@ -200,9 +202,11 @@ void assert_identity(trine_factor F, trine_matrix A)
         for (int64_t k = Ao[j]; k < Ao[j + 1]; k++)
             difference[Ai[k]] -= get(info.dtype, Ax, k) * (r ? r[Ai[k]] : 1) * (c ? c[j] : 1);
         for (int64_t i = 0; i < n; i++)
-            if (!(cabsl(difference[i]) <= (double)n * (4 * eps_of(info.dtype) * bound[i] + (single ? FLT_MIN : DBL_MIN)))) {
-                print_error("n %lld, %s, %s: (%lld,%lld) differs by %Lg, |L||U| %Lg\n", (long long)n, trine_direct_method_name(info.method),
-                            trine_ordering_name(info.ordering), (long long)i, (long long)j, cabsl(difference[i]), bound[i]);
+            if (!(cabsl(difference[i]) <=
+                  (double)n * (4 * eps_of(info.dtype) * bound[i] + (single ? FLT_MIN : DBL_MIN)))) {
+                print_error("n %lld, %s, %s: (%lld,%lld) differs by %Lg, |L||U| %Lg\n", (long long)n,
+                            trine_direct_method_name(info.method), trine_ordering_name(info.ordering), (long long)i,
+                            (long long)j, cabsl(difference[i]), bound[i]);
                 fail();
             }
     }
@@ -256,7 +260,8 @@ static void assert_panels_hold(trine_factor F, trine_uplo which)
         for (int64_t i = 1; i < height; i++) assert_true(list[i] > list[i - 1]);
         for (int64_t j = 0; j < width; j++) {
             int64_t found = 0;
-            for (int64_t k = offsets[first + j]; k < offsets[first + j + 1]; k++) column[rows[k]] = get(info.dtype, values, k);
+            for (int64_t k = offsets[first + j]; k < offsets[first + j + 1]; k++)
+                column[rows[k]] = get(info.dtype, values, k);
             for (int64_t i = j; i < height; i++) {
                 wide v = get(P.dtype, P.values, P.value_offsets[s] + j * height + i);
                 if (i == j && P.diag == TRINE_UNIT) v = 1;
@@ -284,21 +289,19 @@ static trine_matrix op_of(trine_matrix A, trine_transpose op)
     trine_matrix B;
     trine_matrix_info info;
     OK(trine_matrix_get_info(A, &info));
-    if (op == TRINE_N)
-        OK(trine_matrix_copy(A, &B, TRINE_HOST, info.format, info.dtype));
-    else
-        OK(trine_matrix_transpose(A, &B, op));
+    if (op == TRINE_N) OK(trine_matrix_copy(A, &B, TRINE_HOST, info.format, info.dtype));
+    else OK(trine_matrix_transpose(A, &B, op));
     return B;
 }
 
-void solve(trine_context ctx, trine_direct plan, trine_dtype t, trine_transpose op, int64_t n, int64_t nrhs, trine_layout layout,
-           bool in_place, void *b, void *x)
+void solve(trine_context ctx, trine_direct plan, trine_dtype t, trine_transpose op, int64_t n, int64_t nrhs,
+           trine_layout layout, bool in_place, void *b, void *x)
 {
     solve_with(ctx, plan, t, op, n, nrhs, layout, in_place, b, x, NULL);
 }
 
-void solve_with(trine_context ctx, trine_direct plan, trine_dtype t, trine_transpose op, int64_t n, int64_t nrhs, trine_layout layout,
-                bool in_place, void *b, void *x, const trine_exec *exec)
+void solve_with(trine_context ctx, trine_direct plan, trine_dtype t, trine_transpose op, int64_t n, int64_t nrhs,
+                trine_layout layout, bool in_place, void *b, void *x, const trine_exec *exec)
 {
     const size_t element = trine_dtype_size(t);
     const int64_t ld = (layout == TRINE_COLMAJOR ? n : nrhs) + 2, count = ld * (layout == TRINE_COLMAJOR ? nrhs : n);
@@ -328,7 +331,8 @@ void solve_with(trine_context ctx, trine_direct plan, trine_dtype t, trine_trans
     for (int64_t k = 0; k < count; k++) padding += get(t, out, k) == 77;
     assert_int_equal(padding, layout == TRINE_COLMAJOR ? 2 * nrhs : 2 * n);
     for (int64_t j = 0; j < nrhs; j++)
-        for (int64_t i = 0; i < n; i++) memcpy((char *)x + (size_t)(j * n + i) * element, out + (size_t)AT(i, j) * element, element);
+        for (int64_t i = 0; i < n; i++)
+            memcpy((char *)x + (size_t)(j * n + i) * element, out + (size_t)AT(i, j) * element, element);
 #undef AT
     free(block);
     free(out);
@@ -343,7 +347,8 @@ double backward_error(trine_matrix A, trine_transpose op, int64_t nrhs, const vo
     return accuracy.backward_error;
 }
 
-void assert_like_lapack(trine_matrix A, trine_dtype t, trine_transpose op, int n, int nrhs, const void *x, const void *b)
+void assert_like_lapack(trine_matrix A, trine_dtype t, trine_transpose op, int n, int nrhs, const void *x,
+                        const void *b)
 {
     double complex *dense = calloc((size_t)(n * n) + 1, sizeof *dense), *y = calloc((size_t)(n * nrhs) + 1, sizeof *y);
     int *pivots = calloc((size_t)n + 1, sizeof *pivots), info;
@@ -354,10 +359,8 @@ void assert_like_lapack(trine_matrix A, trine_dtype t, trine_transpose op, int n
     for (int i = 0; i < n; i++)
         for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
             const double complex v = (double complex)get(t, values, k);
-            if (op == TRINE_N)
-                dense[i + columns[k] * n] += v;
-            else
-                dense[columns[k] + i * n] += op == TRINE_H ? conj(v) : v;
+            if (op == TRINE_N) dense[i + columns[k] * n] += v;
+            else dense[columns[k] + i * n] += op == TRINE_H ? conj(v) : v;
         }
     double largest = 0;
     for (int k = 0; k < n * nrhs; k++) y[k] = (double complex)get(t, b, k);
@@ -400,7 +403,11 @@ void end_work(trine_context ctx, trine_work *work, void *room)
 
 trine_direct_options options_of(trine_direct_method method, trine_direct_solver solver, int refine, int64_t max_nrhs)
 {
-    return (trine_direct_options){.factor.method = method, .solver = solver, .ops = TRINE_N | TRINE_T | TRINE_H, .refine = refine,
-                                  .triangular = {.max_nrhs = max_nrhs, .summation = TRINE_ORDER_DETERMINISTIC}, .supernodal.access = TRINE_ACCESS_PULL};
+    return (trine_direct_options){.factor.method = method,
+                                  .solver = solver,
+                                  .ops = TRINE_N | TRINE_T | TRINE_H,
+                                  .refine = refine,
+                                  .triangular = {.max_nrhs = max_nrhs, .summation = TRINE_ORDER_DETERMINISTIC},
+                                  .supernodal.access = TRINE_ACCESS_PULL};
 }
 bool has_panels(trine_direct_method method) { return method == TRINE_DIRECT_CHOLESKY || method == TRINE_DIRECT_LU; }

@@ -12,8 +12,8 @@ typedef struct {
     int *perm_r, *perm_c;
     void *R, *C;           /* NULL where rows or columns were not scaled */
     void *all_R, *all_C;
-    void *MT_L, *MT_U;     /* the same factor as SuperLU_MT holds it, after superlu_like_mt: supernodes stored and numbered from the last to
-                              the first, with gaps */
+    void *MT_L, *MT_U;     /* the same factor as SuperLU_MT holds it, after superlu_like_mt: supernodes stored and
+                              numbered from the last to the first, with gaps */
 } superlu_factor;
 superlu_factor superlu_of(trine_matrix A, bool equilibrate);
 void superlu_like_mt(superlu_factor *f);

@@ -37,8 +37,8 @@ static void *copy(const void *from, size_t bytes)
 
 superlu_factor superlu_of(trine_matrix A, bool equilibrate)
 {
-    static void (*const make[])(superlu_factor *, int *, int *, void *, int, bool) = {
-        [TRINE_S] = smake, [TRINE_D] = dmake, [TRINE_C] = cmake, [TRINE_Z] = zmake};
+    static void (*const make[])(superlu_factor *, int *, int *, void *, int,
+                                bool) = {[TRINE_S] = smake, [TRINE_D] = dmake, [TRINE_C] = cmake, [TRINE_Z] = zmake};
     trine_matrix_info info;
     trine_matrix columns;
     const int64_t *offsets;
@@ -48,8 +48,13 @@ superlu_factor superlu_of(trine_matrix A, bool equilibrate)
     OK(trine_matrix_copy(A, &columns, TRINE_HOST, TRINE_CSC, info.dtype));
     OK(trine_matrix_get_arrays(columns, &offsets, &rows, &values));
     const int n = (int)info.n_rows;
-    superlu_factor f = {.t = info.dtype, .n = n, .L = calloc(1, sizeof(SuperMatrix)), .U = calloc(1, sizeof(SuperMatrix)),
-                        .perm_r = calloc((size_t)n, sizeof(int)), .perm_c = calloc((size_t)n, sizeof(int)), .all_R = calloc((size_t)n, sizeof(double)),
+    superlu_factor f = {.t = info.dtype,
+                        .n = n,
+                        .L = calloc(1, sizeof(SuperMatrix)),
+                        .U = calloc(1, sizeof(SuperMatrix)),
+                        .perm_r = calloc((size_t)n, sizeof(int)),
+                        .perm_c = calloc((size_t)n, sizeof(int)),
+                        .all_R = calloc((size_t)n, sizeof(double)),
                         .all_C = calloc((size_t)n, sizeof(double))};
     int *colptr = malloc((size_t)(n + 1) * sizeof *colptr), *rowind = copy(rows, (size_t)info.nnz * sizeof *rows);
     for (int j = 0; j <= n; j++) colptr[j] = (int)offsets[j];
@@ -71,8 +76,8 @@ void superlu_like_mt(superlu_factor *f)
     const int m = L->nsuper + 1;
     SCPformat *l = calloc(1, sizeof *l);
     NCPformat *u = calloc(1, sizeof *u);
-    int **const arrays[] = {&l->nzval_colbeg, &l->nzval_colend, &l->rowind_colbeg, &l->rowind_colend, &l->col_to_sup, &l->sup_to_colbeg, &l->sup_to_colend,
-                            &u->colbeg, &u->colend};
+    int **const arrays[] = {&l->nzval_colbeg,  &l->nzval_colend,  &l->rowind_colbeg, &l->rowind_colend, &l->col_to_sup,
+                            &l->sup_to_colbeg, &l->sup_to_colend, &u->colbeg,        &u->colend};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) *arrays[k] = calloc(n + 1, sizeof(int));
     l->nsuper = m;
     l->rowind = calloc((size_t)L->rowind_colptr[n] + GAP * n, sizeof(int));
@@ -81,7 +86,8 @@ void superlu_like_mt(superlu_factor *f)
     u->nzval = calloc((size_t)U->colptr[n] + GAP * n, size);
     int rows = 0, values = 0, entries = 0;
     for (int s = m - 1; s >= 0; s--) {
-        const int first = L->sup_to_col[s], end = L->sup_to_col[s + 1], height = L->rowind_colptr[end] - L->rowind_colptr[first];
+        const int first = L->sup_to_col[s], end = L->sup_to_col[s + 1],
+                  height = L->rowind_colptr[end] - L->rowind_colptr[first];
         l->sup_to_colbeg[m - 1 - s] = first;
         l->sup_to_colend[m - 1 - s] = end;
         memcpy(l->rowind + rows, L->rowind + L->rowind_colptr[first], (size_t)height * sizeof(int));
@@ -91,13 +97,15 @@ void superlu_like_mt(superlu_factor *f)
             l->rowind_colend[j] = rows + height;
             l->nzval_colbeg[j] = values;
             l->nzval_colend[j] = values + height;
-            memcpy((char *)l->nzval + (size_t)values * size, (const char *)L->nzval + (size_t)L->nzval_colptr[j] * size, (size_t)height * size);
+            memcpy((char *)l->nzval + (size_t)values * size, (const char *)L->nzval + (size_t)L->nzval_colptr[j] * size,
+                   (size_t)height * size);
             values += height;
             const int count = U->colptr[j + 1] - U->colptr[j];
             u->colbeg[j] = entries;
             u->colend[j] = entries + count;
             memcpy(u->rowind + entries, U->rowind + U->colptr[j], (size_t)count * sizeof(int));
-            memcpy((char *)u->nzval + (size_t)entries * size, (const char *)U->nzval + (size_t)U->colptr[j] * size, (size_t)count * size);
+            memcpy((char *)u->nzval + (size_t)entries * size, (const char *)U->nzval + (size_t)U->colptr[j] * size,
+                   (size_t)count * size);
             entries += count + GAP;
         }
         rows += height + GAP;
@@ -112,12 +120,15 @@ void superlu_like_mt(superlu_factor *f)
 
 void superlu_own_solve(const superlu_factor *f, trine_transpose op, int64_t nrhs, const void *b, void *x)
 {
-    static void (*const solve[])(const superlu_factor *, trans_t, int, void *) = {[TRINE_S] = ssolve, [TRINE_D] = dsolve, [TRINE_C] = csolve, [TRINE_Z] = zsolve};
+    static void (*const solve[])(const superlu_factor *, trans_t, int, void *) = {
+        [TRINE_S] = ssolve, [TRINE_D] = dsolve, [TRINE_C] = csolve, [TRINE_Z] = zsolve};
     const void *before = op == TRINE_N ? f->R : f->C, *after = op == TRINE_N ? f->C : f->R;
     const trine_dtype real = f->t == TRINE_C ? TRINE_S : f->t == TRINE_Z ? TRINE_D : f->t;
-    for (int64_t k = 0; k < f->n * nrhs; k++) put(f->t, x, k, get(f->t, b, k) * (before ? get(real, before, k % f->n) : 1));
+    for (int64_t k = 0; k < f->n * nrhs; k++)
+        put(f->t, x, k, get(f->t, b, k) * (before ? get(real, before, k % f->n) : 1));
     solve[f->t](f, op == TRINE_N ? NOTRANS : op == TRINE_T ? TRANS : CONJ, (int)nrhs, x);
-    for (int64_t k = 0; k < f->n * nrhs; k++) put(f->t, x, k, get(f->t, x, k) * (after ? get(real, after, k % f->n) : 1));
+    for (int64_t k = 0; k < f->n * nrhs; k++)
+        put(f->t, x, k, get(f->t, x, k) * (after ? get(real, after, k % f->n) : 1));
 }
 
 void superlu_factor_free(superlu_factor *f)
@@ -127,8 +138,22 @@ void superlu_factor_free(superlu_factor *f)
     if (f->MT_L) {
         SCPformat *l = ((SuperMatrix *)f->MT_L)->Store;
         NCPformat *u = ((SuperMatrix *)f->MT_U)->Store;
-        void *const all[] = {l->nzval, l->nzval_colbeg, l->nzval_colend, l->rowind, l->rowind_colbeg, l->rowind_colend, l->col_to_sup, l->sup_to_colbeg,
-                             l->sup_to_colend, u->nzval, u->rowind, u->colbeg, u->colend, l, u, f->MT_L};
+        void *const all[] = {l->nzval,
+                             l->nzval_colbeg,
+                             l->nzval_colend,
+                             l->rowind,
+                             l->rowind_colbeg,
+                             l->rowind_colend,
+                             l->col_to_sup,
+                             l->sup_to_colbeg,
+                             l->sup_to_colend,
+                             u->nzval,
+                             u->rowind,
+                             u->colbeg,
+                             u->colend,
+                             l,
+                             u,
+                             f->MT_L};
         for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
     }
     void *const all[] = {f->L, f->U, f->perm_r, f->perm_c, f->all_R, f->all_C};

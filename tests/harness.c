@@ -19,7 +19,8 @@ int test_shape(int *shared_bytes)
 {
     const char *shape = getenv("TRINE_TEST_SHAPE");
     int major = 0, minor = 0, kilobytes = 0;
-    if (shape && *shape && (sscanf(shape, "%d.%d:%d", &major, &minor, &kilobytes) != 3 || major < 8 || kilobytes < 99)) {
+    if (shape && *shape &&
+        (sscanf(shape, "%d.%d:%d", &major, &minor, &kilobytes) != 3 || major < 8 || kilobytes < 99)) {
         fprintf(stderr, "TRINE_TEST_SHAPE=%s is no capability and kilobytes, as 8.6:99\n", shape);
         exit(1);
     }
@@ -80,7 +81,8 @@ void test_ok(trine_status status, const char *call, const char *file, int line)
     _fail(file, line);
 }
 
-void test_fails(trine_status expected, const char *text, trine_status status, const char *call, const char *file, int line)
+void test_fails(trine_status expected, const char *text, trine_status status, const char *call, const char *file,
+                int line)
 {
     if (status != expected) {
         print_error("%s: status \"%s\", expected \"%s\"; last error: %s\n", call, trine_status_string(status),
@@ -98,7 +100,8 @@ bool test_is_to_do(void)
     static long next = 0;
     const char *part = getenv("TRINE_TEST_PART");
     long k = 1, n = 1;
-    if (part && *part && (sscanf(part, "%ld/%ld", &k, &n) != 2 || k < 1 || k > n)) fail_msg("TRINE_TEST_PART=%s is no k/n", part);
+    if (part && *part && (sscanf(part, "%ld/%ld", &k, &n) != 2 || k < 1 || k > n))
+        fail_msg("TRINE_TEST_PART=%s is no k/n", part);
     return next++ % n == k - 1;
 }
 

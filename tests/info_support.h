@@ -1,4 +1,5 @@
-/* Infos of solves on a GPU for tests: systems of every kind, solved with an info, which is compared with the definition in long double. */
+/* Infos of solves on a GPU for tests: systems of every kind, solved with an info, which is compared with the
+ * definition in long double. */
 #ifndef TRINE_INFO_SUPPORT_H
 #define TRINE_INFO_SUPPORT_H
 
@@ -9,7 +10,8 @@
 
 typedef enum { TRIDIAGONAL, BLOCKS, BANDS, BATCH } info_kind;
 
-/** op(A) X = D: bands -kl .. ku of blocks of m x m, one band after the other; a batch has `systems` of them, interleaved or not. */
+/** op(A) X = D: bands -kl .. ku of blocks of m x m, one band after the other; a batch has `systems` of them,
+ *  interleaved or not. */
 typedef struct {
     info_kind kind;
     trine_dtype t;
@@ -32,16 +34,23 @@ int64_t at_d(const info_problem *p, int64_t system, int64_t i, int64_t column);
 int64_t at_x(const info_problem *p, int64_t system, int64_t i, int64_t column);
 
 /** Every coefficient of every system, at its position in A; a zero row of A, a zero column of A. */
-void set_coefficients(info_problem *p, wide (*value)(void *, int64_t system, int64_t row, int64_t column), void *argument);
+void set_coefficients(info_problem *p, wide (*value)(void *, int64_t system, int64_t row, int64_t column),
+                      void *argument);
 /** U(-1,1) everywhere, `dominance` added to the diagonal; right-hand sides alone. */
 void fill_random(info_problem *p, uint64_t seed, double dominance);
 void fill_right_hand_sides(info_problem *p, uint64_t seed);
 
-/** Solve with an info, and again without one: X is the same to the last bit, and what is beside the infos stays as it was. */
+/** Solve with an info, and again without one: X is the same to the last bit, and what is beside the infos stays as
+ *  it was. */
 void solve_with_info(info_problem *p);
 
-/** What the definition says of p as it was solved. condition: exact. unknowns: of system s, scaled; NULL if the condition is not a number. */
-typedef struct { long double condition; int64_t row, n; long double *unknowns; } info_expected;
+/** What the definition says of p as it was solved. condition: exact. unknowns: of system s, scaled; NULL if the
+ *  condition is not a number. */
+typedef struct {
+    long double condition;
+    int64_t row, n;
+    long double *unknowns;
+} info_expected;
 info_expected expected_info(const info_problem *p, int64_t system);
 /** The infos of all systems agree with the definition. */
 void check_infos(const info_problem *p, const char *what);

@@ -85,14 +85,17 @@ static void assert_dense(trine_matrix A, int rows, int cols, const double comple
     assert_int_equal(info.n_cols, cols);
     assert_int_equal(info.format, TRINE_CSR);
     for (int64_t k = 1; k < info.nnz; k++)
-        for (int i = 0; i < rows; i++) assert_true(k <= offsets[i] || k >= offsets[i + 1] || indices[k - 1] < indices[k]);
+        for (int i = 0; i < rows; i++)
+            assert_true(k <= offsets[i] || k >= offsets[i + 1] || indices[k - 1] < indices[k]);
     for (int i = 0; i < rows; i++) {
         int64_t k = offsets[i];
         for (int j = 0; j < cols; j++) {
             double complex v = 0;
             if (k < offsets[i + 1] && indices[k] == j) {
-                v = info.dtype == TRINE_S ? ((const float *)values)[k] : info.dtype == TRINE_D ? ((const double *)values)[k]
-                  : info.dtype == TRINE_C ? ((const float complex *)values)[k] : ((const double complex *)values)[k];
+                v = info.dtype == TRINE_S   ? ((const float *)values)[k]
+                    : info.dtype == TRINE_D ? ((const double *)values)[k]
+                    : info.dtype == TRINE_C ? ((const float complex *)values)[k]
+                                            : ((const double complex *)values)[k];
                 k++;
             }
             if (v != expected[i * cols + j]) fail_msg("entry (%d,%d) is %g%+gi", i + 1, j + 1, creal(v), cimag(v));
@@ -101,7 +104,8 @@ static void assert_dense(trine_matrix A, int rows, int cols, const double comple
     }
 }
 
-void read_and_compare(const char *path, trine_dtype t, int rows, int cols, const double complex *expected, int64_t nnz, trine_symmetry symmetry)
+void read_and_compare(const char *path, trine_dtype t, int rows, int cols, const double complex *expected, int64_t nnz,
+                      trine_symmetry symmetry)
 {
     trine_matrix A;
     trine_matrix_info info;
@@ -114,17 +118,18 @@ void read_and_compare(const char *path, trine_dtype t, int rows, int cols, const
 }
 
 const char general[] = "%%MatrixMarket matrix coordinate real general\n% a comment\n\n3 4 5\n"
-                              "1 1 1.5\n3 2 -2e0\n% another\n2 4 .25\n\n1 4 4.\n3 1 1D1\n";
+                       "1 1 1.5\n3 2 -2e0\n% another\n2 4 .25\n\n1 4 4.\n3 1 1D1\n";
 const double complex general_dense[] = {1.5, 0, 0, 4, 0, 0, 0, .25, 10, -2, 0, 0};
 
 /* 4 x 3, by columns: (1,1) 1.5, (3,1) -2, (4,2) 0.25, (1,3) 4, (4,3) 1e-3 */
 const char boeing[] = TITLE "             3             1             1             1\n"
-    "rua                        4             3             5             0\n"
-    "(4I3)           (5I2)           (5E8.1)             \n"
-    "  1  3  4  6\n 1 3 4 1 4\n  1.5E00  -2.E00  .25     4.0D+0   1.0-3\n";
+                            "rua                        4             3             5             0\n"
+                            "(4I3)           (5I2)           (5E8.1)             \n"
+                            "  1  3  4  6\n 1 3 4 1 4\n  1.5E00  -2.E00  .25     4.0D+0   1.0-3\n";
 const double complex boeing_dense[] = {1.5, 0, 4, 0, 0, 0, -2, 0, 0, 0, .25, 1e-3};
 
-trine_matrix make_matrix(trine_context c, trine_dtype t, trine_format format, int n_rows, int n_cols, trine_symmetry symmetry)
+trine_matrix make_matrix(trine_context c, trine_dtype t, trine_format format, int n_rows, int n_cols,
+                         trine_symmetry symmetry)
 {
     trine_matrix A;
     int64_t *offsets, nnz = 0;
@@ -141,7 +146,8 @@ trine_matrix make_matrix(trine_context c, trine_dtype t, trine_format format, in
             const uint64_t low = (uint64_t)(i < j ? i : j), high = (uint64_t)(i < j ? j : i);
             const uint64_t place = symmetry == TRINE_GENERAL ? (uint64_t)(i * minor + j) : low * 1000 + high;
             if (test_uniform(1, place) > .4 || (symmetry == TRINE_SKEW && i == j)) continue;
-            double re = (test_uniform(2, place) - .5) * pow(10, 30 * test_uniform(3, place) - 15), im = t >= TRINE_C ? test_uniform(4, place) - .5 : 0;
+            double re = (test_uniform(2, place) - .5) * pow(10, 30 * test_uniform(3, place) - 15),
+                   im = t >= TRINE_C ? test_uniform(4, place) - .5 : 0;
             if (symmetry == TRINE_SKEW && i > j) re = -re, im = -im;
             if (symmetry == TRINE_HERMITIAN) im = i == j ? 0 : i > j ? -im : im;
             index[nnz] = j;

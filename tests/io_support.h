@@ -11,7 +11,8 @@ extern trine_context ctx;
 extern char folder[64];
 int make_folder(void **state);
 int remove_folder(void **state);
-#define IO_TEST_MAIN(tests) (test_device_is_there() ? cmocka_run_group_tests_name("files", tests, make_folder, remove_folder) : 77)
+#define IO_TEST_MAIN(tests) \
+    (test_device_is_there() ? cmocka_run_group_tests_name("files", tests, make_folder, remove_folder) : 77)
 
 /** Path of a file in the folder; the text lives until the second next call. */
 const char *file_path(const char *name);
@@ -27,9 +28,11 @@ extern const double complex general_dense[12], boeing_dense[12];
 #define TITLE "A title                                                                 KEY     \n"
 
 /** Read path and assert what it is; expected is dense and row-major, what is not stored is 0. */
-void read_and_compare(const char *path, trine_dtype t, int rows, int cols, const double complex *expected, int64_t nnz, trine_symmetry symmetry);
+void read_and_compare(const char *path, trine_dtype t, int rows, int cols, const double complex *expected, int64_t nnz,
+                      trine_symmetry symmetry);
 /** A matrix with entries of every size, with the given symmetry; n = 0 is allowed. */
-trine_matrix make_matrix(trine_context c, trine_dtype t, trine_format format, int n_rows, int n_cols, trine_symmetry symmetry);
+trine_matrix make_matrix(trine_context c, trine_dtype t, trine_format format, int n_rows, int n_cols,
+                         trine_symmetry symmetry);
 /** The same places and, bit for bit, values. */
 void assert_same_matrix(trine_matrix A, trine_matrix B);
 

@@ -24,7 +24,8 @@ wide random_value(trine_dtype t, uint64_t seed, uint64_t k)
     return make(small_fraction(seed, 2 * k), is_complex(t) ? small_fraction(seed, 2 * k + 1) : 0);
 }
 
-trine_matrix random_matrix(trine_context ctx, trine_format format, trine_dtype t, int64_t n_rows, int64_t n_cols, uint64_t seed)
+trine_matrix random_matrix(trine_context ctx, trine_format format, trine_dtype t, int64_t n_rows, int64_t n_cols,
+                           uint64_t seed)
 {
     const int64_t n = format == TRINE_CSR ? n_rows : n_cols, m = format == TRINE_CSR ? n_cols : n_rows;
     int64_t *counts = calloc((size_t)n + 1, sizeof *counts), *offsets, nnz = 0;
@@ -42,8 +43,8 @@ trine_matrix random_matrix(trine_context ctx, trine_format format, trine_dtype t
     return A;
 }
 
-trine_matrix from_triplets(trine_context ctx, trine_format format, trine_dtype t, int64_t n_rows, int64_t n_cols, int64_t nnz,
-                           const triplet *list)
+trine_matrix from_triplets(trine_context ctx, trine_format format, trine_dtype t, int64_t n_rows, int64_t n_cols,
+                           int64_t nnz, const triplet *list)
 {
     trine_matrix A;
     int64_t *offsets, at = 0;
@@ -82,7 +83,8 @@ arrays fetch(trine_context ctx, trine_matrix A)
                 values ? malloc((size_t)info.nnz * trine_dtype_size(info.dtype) + 1) : NULL};
     OK(trine_copy(ctx, a.offsets, TRINE_HOST, offsets, info.space, (size_t)(n + 1) * sizeof *offsets));
     OK(trine_copy(ctx, a.indices, TRINE_HOST, indices, info.space, (size_t)info.nnz * sizeof *indices));
-    if (values) OK(trine_copy(ctx, a.values, TRINE_HOST, values, info.space, (size_t)info.nnz * trine_dtype_size(info.dtype)));
+    if (values)
+        OK(trine_copy(ctx, a.values, TRINE_HOST, values, info.space, (size_t)info.nnz * trine_dtype_size(info.dtype)));
     return a;
 }
 
@@ -100,7 +102,8 @@ wide *dense(trine_context ctx, trine_matrix A)
     wide *D = calloc((size_t)(info.n_rows * info.n_cols) + 1, sizeof *D);
     for (int64_t i = 0; i < (info.format == TRINE_CSR ? info.n_rows : info.n_cols); i++)
         for (int64_t k = a.offsets[i]; k < a.offsets[i + 1]; k++) {
-            const int64_t row = info.format == TRINE_CSR ? i : a.indices[k], col = info.format == TRINE_CSR ? a.indices[k] : i;
+            const int64_t row = info.format == TRINE_CSR ? i : a.indices[k],
+                          col = info.format == TRINE_CSR ? a.indices[k] : i;
             D[row + col * info.n_rows] += a.values ? get(info.dtype, a.values, k) : 1;
         }
     release(a);
@@ -121,7 +124,8 @@ void assert_same(trine_context ctx, trine_matrix A, trine_matrix B)
     assert_int_equal(a.n_cols, b.n_cols);
     assert_int_equal(a.nnz, b.nnz);
     arrays x = fetch(ctx, A), y = fetch(ctx, B);
-    assert_memory_equal(x.offsets, y.offsets, (size_t)((a.format == TRINE_CSR ? a.n_rows : a.n_cols) + 1) * sizeof *x.offsets);
+    assert_memory_equal(x.offsets, y.offsets,
+                        (size_t)((a.format == TRINE_CSR ? a.n_rows : a.n_cols) + 1) * sizeof *x.offsets);
     assert_memory_equal(x.indices, y.indices, (size_t)a.nnz * sizeof *x.indices);
     assert_int_equal(x.values == NULL, y.values == NULL);
     if (x.values) assert_memory_equal(x.values, y.values, (size_t)a.nnz * trine_dtype_size(a.dtype));
@@ -148,8 +152,11 @@ trine_matrix drop(trine_matrix A, trine_matrix V)
 void for_random_matrices(body test)
 {
     trine_context ctx = test_context();
-    EACH(t, all_dtypes) EACH(f, all_formats) EACH(s, all_shapes) {
-        trine_matrix A = random_matrix(ctx, all_formats[f], all_dtypes[t], all_shapes[s][0], all_shapes[s][1], 10 * s + 100 * t + 1000 * f);
+    EACH(t, all_dtypes)
+    EACH(f, all_formats) EACH(s, all_shapes)
+    {
+        trine_matrix A = random_matrix(ctx, all_formats[f], all_dtypes[t], all_shapes[s][0], all_shapes[s][1],
+                                       10 * s + 100 * t + 1000 * f);
         wide *D = dense(ctx, A);
         EACH_SPACE(ctx, A, V) test(ctx, V, D);
         free(D);

@@ -1,4 +1,5 @@
-/* What the tests of sparse containers share: elements, random matrices, dense copies, and the same matrix in every space. */
+/* What the tests of sparse containers share: elements, random matrices, dense copies, and the same matrix in every
+ * space. */
 #ifndef TRINE_MATRIX_SUPPORT_H
 #define TRINE_MATRIX_SUPPORT_H
 
@@ -15,16 +16,24 @@ wide make(long double re, long double im);
 long double small_fraction(uint64_t seed, uint64_t k);
 wide random_value(trine_dtype t, uint64_t seed, uint64_t k);
 /** Unsorted, with duplicates and empty rows. */
-trine_matrix random_matrix(trine_context ctx, trine_format format, trine_dtype t, int64_t n_rows, int64_t n_cols, uint64_t seed);
+trine_matrix random_matrix(trine_context ctx, trine_format format, trine_dtype t, int64_t n_rows, int64_t n_cols,
+                           uint64_t seed);
 /** A host matrix from triplets in row-major (CSR) or column-major (CSC) order of the list's first coordinate. */
-typedef struct { int row, col; double re, im; } triplet;
-trine_matrix from_triplets(trine_context ctx, trine_format format, trine_dtype t, int64_t n_rows, int64_t n_cols, int64_t nnz,
-                           const triplet *list);
+typedef struct {
+    int row, col;
+    double re, im;
+} triplet;
+trine_matrix from_triplets(trine_context ctx, trine_format format, trine_dtype t, int64_t n_rows, int64_t n_cols,
+                           int64_t nnz, const triplet *list);
 /** out[i] = a random permutation of 0..n-1, inverse its inverse. */
 void random_permutation(int64_t n, uint64_t seed, int32_t *out, int32_t *inverse);
 trine_matrix_info info_of(trine_matrix A);
 /** The arrays of a matrix on the host, wherever it lives. */
-typedef struct { int64_t *offsets; int32_t *indices; void *values; } arrays;
+typedef struct {
+    int64_t *offsets;
+    int32_t *indices;
+    void *values;
+} arrays;
 arrays fetch(trine_context ctx, trine_matrix A);
 void release(arrays a);
 /** Dense column-major long double, duplicates summed; ones for a pattern. */

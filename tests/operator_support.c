@@ -65,24 +65,28 @@ static size_t extent(const trine_dense *X)
     const bool columns = X->layout == TRINE_COLMAJOR;
     return (size_t)(((columns ? X->cols : X->rows) - 1) * X->ld + (columns ? X->rows : X->cols));
 }
-static int64_t at(const trine_dense *X, int64_t i, int64_t j) { return X->layout == TRINE_COLMAJOR ? i + j * X->ld : i * X->ld + j; }
+static int64_t at(const trine_dense *X, int64_t i, int64_t j)
+{
+    return X->layout == TRINE_COLMAJOR ? i + j * X->ld : i * X->ld + j;
+}
 static wide entry(trine_transpose op, const wide *A, int64_t rows, int64_t i, int64_t j)
 {
     const wide a = op == TRINE_N ? A[i + j * rows] : A[j + i * rows];
     return op == TRINE_H ? conjl(a) : a;
 }
 
-static trine_status apply_dense(void *user, trine_transpose op, const void *alpha, const trine_dense *X, const void *beta, const trine_dense *Y,
-                                const trine_exec *exec)
+static trine_status apply_dense(void *user, trine_transpose op, const void *alpha, const trine_dense *X,
+                                const void *beta, const trine_dense *Y, const trine_exec *exec)
 {
     const dense_matrix *d = user;
     const size_t size = trine_dtype_size(d->t), x_bytes = extent(X) * size, y_bytes = extent(Y) * size;
     const wide a = get(d->t, alpha, 0), b = get(d->t, beta, 0);
-    const bool good = d->ops & op && a != 0 && X->rows && X->cols && Y->rows && Y->cols == X->cols && X->ld && Y->ld && exec && !exec->work &&
-                      (exec->stream || !test_on_gpu()) && X->rows == (op == TRINE_N ? d->cols : d->rows) &&
-                      Y->rows == (op == TRINE_N ? d->rows : d->cols);
+    const bool good = d->ops & op && a != 0 && X->rows && X->cols && Y->rows && Y->cols == X->cols && X->ld && Y->ld &&
+                      exec && !exec->work && (exec->stream || !test_on_gpu()) &&
+                      X->rows == (op == TRINE_N ? d->cols : d->rows) && Y->rows == (op == TRINE_N ? d->rows : d->cols);
     const char *x_data = X->data, *y_data = Y->data;
-    if (!good || (x_data < y_data + y_bytes && y_data < x_data + x_bytes)) return TRINE_ERR_ARGUMENT; /* that is not what callers are promised */
+    /* that is not what callers are promised */
+    if (!good || (x_data < y_data + y_bytes && y_data < x_data + x_bytes)) return TRINE_ERR_ARGUMENT;
     void *x = malloc(x_bytes), *y = malloc(y_bytes);
     test_from_device(d->ctx, x, X->data, x_bytes);
     test_from_device(d->ctx, y, Y->data, y_bytes);
@@ -143,7 +147,8 @@ node *add_identity(world *w, trine_dtype t, int64_t n)
     return a;
 }
 
-void make_triangle(trine_context ctx, triangle *F, trine_dtype t, int64_t n, trine_uplo uplo, uint64_t seed, wide *dense)
+void make_triangle(trine_context ctx, triangle *F, trine_dtype t, int64_t n, trine_uplo uplo, uint64_t seed,
+                   wide *dense)
 {
     int64_t nnz = 0;
     assert_true(n <= 32);
@@ -151,7 +156,8 @@ void make_triangle(trine_context ctx, triangle *F, trine_dtype t, int64_t n, tri
     for (int64_t i = 0; i < n; i++) {
         F->offsets[i] = nnz;
         for (int64_t j = uplo == TRINE_LOWER ? 0 : i; j < (uplo == TRINE_LOWER ? i + 1 : n); j++, nnz++) {
-            const wide value = rounded(t, i == j ? 3 + 0.5L * random_element(t, seed, (uint64_t)nnz) : 0.5L * random_element(t, seed, (uint64_t)nnz));
+            const wide value = rounded(t, i == j ? 3 + 0.5L * random_element(t, seed, (uint64_t)nnz)
+                                                 : 0.5L * random_element(t, seed, (uint64_t)nnz));
             F->columns[nnz] = (int32_t)j;
             put(t, F->values, nnz, value);
             if (dense) dense[i + j * n] = value;
@@ -180,7 +186,8 @@ static void invert(node *a, const wide *T, bool lower)
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < n; k++)
             for (int64_t l = 0; l < n; l++)
-                for (int64_t j = 0; j < n; j++) a->M[i + j * n] += size_of(a->A[i + k * n]) * size_of(T[k + l * n]) * size_of(a->A[l + j * n]);
+                for (int64_t j = 0; j < n; j++)
+                    a->M[i + j * n] += size_of(a->A[i + k * n]) * size_of(T[k + l * n]) * size_of(a->A[l + j * n]);
     a->growth *= (double)n;
 }
 
@@ -193,7 +200,8 @@ node *add_solve(world *w, trine_dtype t, int64_t n, solver by, trine_uplo uplo, 
     invert(a, dense, uplo == TRINE_LOWER);
     if (by == BY_TRIANGULAR) {
         trine_triangular plan;
-        OK(trine_triangular_analyse(w->ctx, &plan, F.T, &(trine_triangular_options){.uplo = uplo, .ops = TRINE_N | TRINE_T | TRINE_H}));
+        OK(trine_triangular_analyse(w->ctx, &plan, F.T,
+                                    &(trine_triangular_options){.uplo = uplo, .ops = TRINE_N | TRINE_T | TRINE_H}));
         OK(trine_triangular_as_op(plan, &a->op));
         OK(trine_triangular_numeric(plan, TRINE_HOST, F.values, NULL));
         OK(trine_context_synchronize(w->ctx));
@@ -267,7 +275,10 @@ node *add_sum(world *w, int count, node *const *terms, const wide *coefficients)
     return a;
 }
 
-trine_dtype other_precision(trine_dtype t) { return t == TRINE_S ? TRINE_D : t == TRINE_D ? TRINE_S : t == TRINE_C ? TRINE_Z : TRINE_C; }
+trine_dtype other_precision(trine_dtype t)
+{
+    return t == TRINE_S ? TRINE_D : t == TRINE_D ? TRINE_S : t == TRINE_C ? TRINE_Z : TRINE_C;
+}
 
 node *add_transpose(world *w, node *inner, trine_transpose trans)
 {
@@ -298,16 +309,18 @@ node *add_cast(world *w, node *inner, trine_dtype outer)
 
 enum { PADDING = 3 };
 
-void check_apply(world *w, const node *a, trine_transpose trans, int64_t nrhs, trine_layout x_layout, trine_layout y_layout, const wide *alpha,
-                 const wide *beta, const trine_exec *exec)
+void check_apply(world *w, const node *a, trine_transpose trans, int64_t nrhs, trine_layout x_layout,
+                 trine_layout y_layout, const wide *alpha, const wide *beta, const trine_exec *exec)
 {
     const trine_dtype t = a->t;
     const size_t size = trine_dtype_size(t);
     const int64_t x_rows = trans == TRINE_N ? a->cols : a->rows, y_rows = trans == TRINE_N ? a->rows : a->cols;
     trine_dense X = {NULL, x_rows, nrhs, (x_layout == TRINE_COLMAJOR ? x_rows : nrhs) + PADDING, x_layout};
     trine_dense Y = {NULL, y_rows, nrhs, (y_layout == TRINE_COLMAJOR ? y_rows : nrhs) + PADDING, y_layout};
-    const int64_t x_count = X.ld * (x_layout == TRINE_COLMAJOR ? nrhs : x_rows), y_count = Y.ld * (y_layout == TRINE_COLMAJOR ? nrhs : y_rows);
-    void *x = malloc((size_t)x_count * size), *before = malloc((size_t)y_count * size), *y = malloc((size_t)y_count * size);
+    const int64_t x_count = X.ld * (x_layout == TRINE_COLMAJOR ? nrhs : x_rows),
+                  y_count = Y.ld * (y_layout == TRINE_COLMAJOR ? nrhs : y_rows);
+    void *x = malloc((size_t)x_count * size), *before = malloc((size_t)y_count * size),
+         *y = malloc((size_t)y_count * size);
     double alpha_room[2], beta_room[2];
     if (alpha) put(t, alpha_room, 0, *alpha);
     if (beta) put(t, beta_room, 0, *beta);
@@ -325,7 +338,8 @@ void check_apply(world *w, const node *a, trine_transpose trans, int64_t nrhs, t
             for (int64_t k = 0; k < x_rows && scale != 0; k++) {
                 const wide v = get(t, x, at(&X, k, j));
                 exact += scale * entry(trans, a->A, a->rows, i, k) * v;
-                bound += size_of(scale) * size_of(v) * (trans == TRINE_N ? a->M[i + k * a->rows] : a->M[k + i * a->rows]);
+                bound +=
+                    size_of(scale) * size_of(v) * (trans == TRINE_N ? a->M[i + k * a->rows] : a->M[k + i * a->rows]);
             }
             if (keep != 0) {
                 const wide v = get(t, before, at(&Y, i, j));
@@ -334,9 +348,10 @@ void check_apply(world *w, const node *a, trine_transpose trans, int64_t nrhs, t
             }
             const wide found = get(t, y, at(&Y, i, j));
             if (!(size_of(found - exact) <= a->growth * a->eps * bound))
-                fail_msg("dtype %d, op %d, %d vectors, layouts %d and %d: Y(%d,%d) = %.17Lg + %.17Lg i, not %.17Lg + %.17Lg i, bound %.3Lg",
-                         (int)t, (int)trans, (int)nrhs, (int)x_layout, (int)y_layout, (int)i, (int)j, creall(found), cimagl(found), creall(exact),
-                         cimagl(exact), a->growth * a->eps * bound);
+                fail_msg(
+                    "dtype %d, op %d, %d vectors, layouts %d and %d: Y(%d,%d) = %.17Lg + %.17Lg i, not %.17Lg + %.17Lg i, bound %.3Lg",
+                    (int)t, (int)trans, (int)nrhs, (int)x_layout, (int)y_layout, (int)i, (int)j, creall(found),
+                    cimagl(found), creall(exact), cimagl(exact), a->growth * a->eps * bound);
             memcpy((char *)y + (size_t)at(&Y, i, j) * size, (char *)before + (size_t)at(&Y, i, j) * size, size);
         }
     assert_memory_equal(y, before, (size_t)y_count * size); /* between the columns or rows of the block */
@@ -350,8 +365,10 @@ void check_apply(world *w, const node *a, trine_transpose trans, int64_t nrhs, t
 void check_all(world *w, const node *a, const trine_exec *exec)
 {
     static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
-    const wide one = 1, zero = 0, r = is_complex(a->t) ? wide_of(0.75L, -0.5L) : 0.75L, s = is_complex(a->t) ? wide_of(-1.25L, 2) : -1.25L;
-    const wide *const pairs[][2] = {{NULL, NULL}, {&one, &one}, {&r, &s}, {&s, &zero}, {&zero, &r}, {&zero, &zero}, {&r, NULL}, {NULL, &s}};
+    const wide one = 1, zero = 0, r = is_complex(a->t) ? wide_of(0.75L, -0.5L) : 0.75L,
+               s = is_complex(a->t) ? wide_of(-1.25L, 2) : -1.25L;
+    const wide *const pairs[][2] = {{NULL, NULL}, {&one, &one},   {&r, &s},   {&s, &zero},
+                                    {&zero, &r},  {&zero, &zero}, {&r, NULL}, {NULL, &s}};
     trine_op_info info;
     OK(trine_op_get_info(a->op, &info));
     assert_true(info.rows == a->rows && info.cols == a->cols && info.dtype == a->t);
@@ -359,6 +376,6 @@ void check_all(world *w, const node *a, const trine_exec *exec)
         for (int64_t nrhs = 1; (info.ops & ops[o]) && nrhs <= 3; nrhs += 2)
             for (int layouts = 0; layouts < 4; layouts++)
                 for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
-                    check_apply(w, a, ops[o], nrhs, layouts & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, layouts & 2 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
-                                pairs[p][0], pairs[p][1], exec);
+                    check_apply(w, a, ops[o], nrhs, layouts & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
+                                layouts & 2 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, pairs[p][0], pairs[p][1], exec);
 }

@@ -51,20 +51,22 @@ node *add_transpose(world *w, node *inner, trine_transpose trans);
 node *add_cast(world *w, node *inner, trine_dtype outer);
 trine_dtype other_precision(trine_dtype t);
 
-/** A dense triangle of n rows in dtype t with its CSR arrays, in host memory; diagonal entries are 2 to 3 in modulus. */
+/** A dense triangle of n rows in dtype t with its CSR arrays, in host memory; diagonal entries are 2 to 3 in
+ *  modulus. */
 typedef struct {
     int64_t offsets[33];
     int32_t columns[32 * 32];
     void *values;
     trine_matrix T;
 } triangle;
-void make_triangle(trine_context ctx, triangle *F, trine_dtype t, int64_t n, trine_uplo uplo, uint64_t seed, wide *dense);
+void make_triangle(trine_context ctx, triangle *F, trine_dtype t, int64_t n, trine_uplo uplo, uint64_t seed,
+                   wide *dense);
 void free_triangle(triangle *F);
 
-/** Apply with random vectors and compare, entry by entry. alpha zero: X is full of NaN; beta zero: Y is. What is between the columns or rows of
- *  the blocks stays. NULL for alpha or beta: 1 and 0. */
-void check_apply(world *w, const node *a, trine_transpose trans, int64_t nrhs, trine_layout x_layout, trine_layout y_layout, const wide *alpha,
-                 const wide *beta, const trine_exec *exec);
+/** Apply with random vectors and compare, entry by entry. alpha zero: X is full of NaN; beta zero: Y is. What is
+ *  between the columns or rows of the blocks stays. NULL for alpha or beta: 1 and 0. */
+void check_apply(world *w, const node *a, trine_transpose trans, int64_t nrhs, trine_layout x_layout,
+                 trine_layout y_layout, const wide *alpha, const wide *beta, const trine_exec *exec);
 /** In all ops that there are, layouts, with 1 and 3 vectors and several alpha and beta. */
 void check_all(world *w, const node *a, const trine_exec *exec);
 

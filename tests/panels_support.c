@@ -28,7 +28,8 @@ trine_matrix random_triangle(trine_context ctx, trine_dtype t, int64_t n, trine_
         for (int64_t j = 0; j < n; j++) {
             if (!has[i * n + j]) continue;
             columns[at] = (int32_t)j;
-            const double complex v = 2 * test_uniform(seed + 2, k) - 1 + (2 * test_uniform(seed + 2, k + 1) - 1) * _Complex_I;
+            const double complex v =
+                2 * test_uniform(seed + 2, k) - 1 + (2 * test_uniform(seed + 2, k + 1) - 1) * _Complex_I;
             put(t, values, at++, i == j ? 1 + test_uniform(seed + 2, k) : v / (double)n);
             k += 2;
         }
@@ -38,7 +39,8 @@ trine_matrix random_triangle(trine_context ctx, trine_dtype t, int64_t n, trine_
     return A;
 }
 
-void assert_solved(trine_matrix A, trine_uplo uplo, trine_diag diag, trine_dtype t, trine_transpose op, int64_t nrhs, const void *x, const void *b)
+void assert_solved(trine_matrix A, trine_uplo uplo, trine_diag diag, trine_dtype t, trine_transpose op, int64_t nrhs,
+                   const void *x, const void *b)
 {
     trine_matrix_info info;
     const int64_t *offsets;
@@ -66,7 +68,8 @@ void assert_solved(trine_matrix A, trine_uplo uplo, trine_diag diag, trine_dtype
                 size[row] += cabsl(product);
             }
         }
-        for (int64_t i = 0; i < n; i++) assert_true(cabsl(residual[i]) <= 4 * (long double)(n + 4) * (long double)trine_dtype_eps(t) * size[i]);
+        for (int64_t i = 0; i < n; i++)
+            assert_true(cabsl(residual[i]) <= 4 * (long double)(n + 4) * (long double)trine_dtype_eps(t) * size[i]);
     }
     free(residual);
     free(size);

@@ -21,10 +21,12 @@ factor make_factor(int m, const int *widths, int extra, bool closed, trine_diag 
         char *mine = has + s * n;
         for (int32_t i = F.first[s]; i < F.first[s + 1]; i++) mine[i] = 1;
         const int64_t below = n - F.first[s + 1];
-        for (int e = 0; e < extra && below > 0; e++) mine[F.first[s + 1] + (int64_t)(test_uniform(seed, k++) * (double)below)] = 1;
+        for (int e = 0; e < extra && below > 0; e++)
+            mine[F.first[s + 1] + (int64_t)(test_uniform(seed, k++) * (double)below)] = 1;
         int parent = -1;
         for (int64_t i = F.first[s + 1]; i < n && parent < 0; i++)
-            if (mine[i]) for (parent = s; F.first[parent + 1] <= i;) parent++;
+            if (mine[i])
+                for (parent = s; F.first[parent + 1] <= i;) parent++;
         for (int64_t i = F.first[s + 1]; closed && parent >= 0 && i < n; i++) has[parent * n + i] |= mine[i];
         for (int64_t i = 0; i < n; i++) F.row_offsets[s + 1] += mine[i];
         F.row_offsets[s + 1] += F.row_offsets[s];
@@ -39,7 +41,8 @@ factor make_factor(int m, const int *widths, int extra, bool closed, trine_diag 
         const int64_t h = F.row_offsets[s + 1] - F.row_offsets[s];
         for (int64_t c = 0; c < widths[s]; c++) {
             for (int64_t r = 0; r < h; r++) {
-                double complex v = (2 * test_uniform(seed, k) - 1 + (2 * test_uniform(seed, k + 1) - 1) * _Complex_I) / (double)h;
+                double complex v =
+                    (2 * test_uniform(seed, k) - 1 + (2 * test_uniform(seed, k + 1) - 1) * _Complex_I) / (double)h;
                 if (r == c) v = (1 + test_uniform(seed, k)) * cexp(6.28 * _Complex_I * test_uniform(seed, k + 1));
                 if (r < c || (r == c && diag == TRINE_UNIT)) v = NAN;
                 k += 2;
@@ -79,15 +82,23 @@ void convert(factor *F, trine_dtype t)
 
 trine_panels panels_of(const factor *F)
 {
-    return (trine_panels){.n = F->n, .n_panels = F->m, .first_column = F->first, .row_offsets = F->row_offsets, .rows = F->rows,
-                          .value_offsets = F->value_offsets, .values = F->values, .dtype = F->dtype, .diag = F->diag};
+    return (trine_panels){.n = F->n,
+                          .n_panels = F->m,
+                          .first_column = F->first,
+                          .row_offsets = F->row_offsets,
+                          .rows = F->rows,
+                          .value_offsets = F->value_offsets,
+                          .values = F->values,
+                          .dtype = F->dtype,
+                          .diag = F->diag};
 }
 
 /** |v| up to a factor of sqrt(2), and cheap. */
 static long double size(long double complex v) { return fabsl(creall(v)) + fabsl(cimagl(v)); }
 
 /** y = op(L) x and z = |op(L)| |x| in long double. */
-static void multiply(const factor *F, trine_transpose op, const long double complex *x, long double complex *y, long double *z)
+static void multiply(const factor *F, trine_transpose op, const long double complex *x, long double complex *y,
+                     long double *z)
 {
     for (int64_t i = 0; i < F->n; i++) y[i] = 0, z[i] = 0;
     for (int64_t s = 0; s < F->m; s++) {
@@ -108,7 +119,8 @@ static void multiply(const factor *F, trine_transpose op, const long double comp
 
 double complex right_hand_side(int64_t i, int64_t j)
 {
-    return 2 * test_uniform(77, (uint64_t)(2 * (i * 64 + j))) - 1 + (2 * test_uniform(77, (uint64_t)(2 * (i * 64 + j) + 1)) - 1) * _Complex_I;
+    return 2 * test_uniform(77, (uint64_t)(2 * (i * 64 + j))) - 1 +
+           (2 * test_uniform(77, (uint64_t)(2 * (i * 64 + j) + 1)) - 1) * _Complex_I;
 }
 
 void check_solution(const factor *F, trine_transpose op, const double *b, const double *x)
@@ -168,9 +180,11 @@ void apply(const factor *F, trine_transpose op, const void *x, void *b)
 
 void reference_solve(const factor *F, trine_transpose op, void *x)
 {
-    static void (*const solve[])(const trine_panels *, trine_transpose, void *) = {
-        [TRINE_S] = trine_supernodal_reference_s, [TRINE_D] = trine_supernodal_reference_d, [TRINE_C] = trine_supernodal_reference_c,
-        [TRINE_Z] = trine_supernodal_reference_z};
+    static void (*const solve[])(const trine_panels *, trine_transpose,
+                                 void *) = {[TRINE_S] = trine_supernodal_reference_s,
+                                            [TRINE_D] = trine_supernodal_reference_d,
+                                            [TRINE_C] = trine_supernodal_reference_c,
+                                            [TRINE_Z] = trine_supernodal_reference_z};
     const trine_panels panels = panels_of(F);
     solve[F->dtype](&panels, op, x);
 }
@@ -180,8 +194,10 @@ static void solve_comparison(const factor *F, trine_transpose op, double *r)
 {
     double *values = calloc((size_t)F->value_offsets[F->m] + 1, sizeof *values);
     for (int64_t s = 0; s < F->m; s++) {
-        const int64_t begin = F->value_offsets[s], h = F->row_offsets[s + 1] - F->row_offsets[s], w = F->first[s + 1] - F->first[s];
-        for (int64_t k = 0; k < h * w; k++) values[begin + k] = (k % h == k / h ? 1 : -1) * (double)cabsl(get(F->dtype, F->values, begin + k));
+        const int64_t begin = F->value_offsets[s], h = F->row_offsets[s + 1] - F->row_offsets[s],
+                      w = F->first[s + 1] - F->first[s];
+        for (int64_t k = 0; k < h * w; k++)
+            values[begin + k] = (k % h == k / h ? 1 : -1) * (double)cabsl(get(F->dtype, F->values, begin + k));
     }
     factor M = *F;
     M.values = values;
@@ -191,14 +207,15 @@ static void solve_comparison(const factor *F, trine_transpose op, double *r)
 }
 
 /** |x - y| <= 2 M^-1 r with op(L) y = b; y: b. */
-static void check_against_reference(const factor *F, trine_transpose op, const long double complex *x, void *y, double *r)
+static void check_against_reference(const factor *F, trine_transpose op, const long double complex *x, void *y,
+                                    double *r)
 {
     reference_solve(F, op, y);
     solve_comparison(F, op, r);
     for (int64_t i = 0; i < F->n; i++)
         if (!(cabsl(x[i] - get(F->dtype, y, i)) <= 2 * r[i])) {
-            print_error("row %lld, op %d, dtype %d: %Lg from the reference's solution, allowed %g\n", (long long)i, op, F->dtype,
-                        cabsl(x[i] - get(F->dtype, y, i)), 2 * r[i]);
+            print_error("row %lld, op %d, dtype %d: %Lg from the reference's solution, allowed %g\n", (long long)i, op,
+                        F->dtype, cabsl(x[i] - get(F->dtype, y, i)), 2 * r[i]);
             fail();
         }
 }
@@ -207,16 +224,20 @@ void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, cons
 {
     const int64_t n = F->n;
     const size_t bytes = trine_dtype_size(F->dtype);
-    const int64_t ldb = (k->layout_b == TRINE_COLMAJOR ? n : k->nrhs) + 3, ldx = k->in_place ? ldb : (k->layout_x == TRINE_COLMAJOR ? n : k->nrhs) + 1;
+    const int64_t ldb = (k->layout_b == TRINE_COLMAJOR ? n : k->nrhs) + 3,
+                  ldx = k->in_place ? ldb : (k->layout_x == TRINE_COLMAJOR ? n : k->nrhs) + 1;
     const trine_layout layout_x = k->in_place ? k->layout_b : k->layout_x;
-    const int64_t count_b = ldb * (k->layout_b == TRINE_COLMAJOR ? k->nrhs : n), count_x = ldx * (layout_x == TRINE_COLMAJOR ? k->nrhs : n);
-    const double complex scale = k->scaled ? (F->dtype == TRINE_C || F->dtype == TRINE_Z ? 0.5 - 2 * _Complex_I : -1.5) : 1;
+    const int64_t count_b = ldb * (k->layout_b == TRINE_COLMAJOR ? k->nrhs : n),
+                  count_x = ldx * (layout_x == TRINE_COLMAJOR ? k->nrhs : n);
+    const double complex scale =
+        k->scaled ? (F->dtype == TRINE_C || F->dtype == TRINE_Z ? 0.5 - 2 * _Complex_I : -1.5) : 1;
     char *b = calloc((size_t)count_b + 1, bytes), *x = calloc((size_t)count_x + 1, bytes), alpha[16];
     put(F->dtype, alpha, 0, scale);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < k->nrhs; j++)
             put(F->dtype, b, k->layout_b == TRINE_COLMAJOR ? i + j * ldb : i * ldb + j, right_hand_side(i, j));
-    void *db = test_to_device(ctx, b, (size_t)count_b * bytes), *dx = k->in_place ? db : test_to_device(ctx, x, (size_t)count_x * bytes);
+    void *db = test_to_device(ctx, b, (size_t)count_b * bytes),
+         *dx = k->in_place ? db : test_to_device(ctx, x, (size_t)count_x * bytes);
     const trine_dense B = {db, n, k->nrhs, ldb, k->layout_b}, X = {dx, n, k->nrhs, ldx, layout_x};
     OK(trine_supernodal_solve(plan, k->op, k->scaled ? alpha : NULL, &B, &X, exec));
     test_from_device(ctx, x, dx, (size_t)count_x * bytes);
@@ -230,13 +251,17 @@ void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, cons
         for (int64_t i = 0; i < n; i++) v[i] = get(F->dtype, x, layout_x == TRINE_COLMAJOR ? i + j * ldx : i * ldx + j);
         multiply(F, k->op, v, y, z);
         for (int64_t i = 0; i < n; i++) {
-            const long double complex right = (long double complex)scale * get(F->dtype, b, k->layout_b == TRINE_COLMAJOR ? i + j * ldb : i * ldb + j);
-            const long double error = cabsl(right - y[i]), bound = 8 * (long double)(n + 10) * eps * (z[i] + size(right));
+            const long double complex right =
+                (long double complex)scale *
+                get(F->dtype, b, k->layout_b == TRINE_COLMAJOR ? i + j * ldb : i * ldb + j);
+            const long double error = cabsl(right - y[i]),
+                              bound = 8 * (long double)(n + 10) * eps * (z[i] + size(right));
             put(F->dtype, rights, i, (double complex)right);
             bounds[i] = (double)bound;
             if (!(error <= bound)) {
-                print_error("row %lld, right-hand side %lld of %lld, op %d, dtype %d, n %lld: residual %Lg, bound %Lg\n", (long long)i, (long long)j,
-                            (long long)k->nrhs, k->op, F->dtype, (long long)n, error, bound);
+                print_error(
+                    "row %lld, right-hand side %lld of %lld, op %d, dtype %d, n %lld: residual %Lg, bound %Lg\n",
+                    (long long)i, (long long)j, (long long)k->nrhs, k->op, F->dtype, (long long)n, error, bound);
                 fail();
             }
         }
@@ -309,7 +334,8 @@ void check_reproducible(const scene *s, trine_transpose op, int64_t most)
     free(again);
 }
 
-void fail_every_allocation(const factor *F, const trine_supernodal_options *options, void (*limit)(trine_context ctx, test_memory *memory))
+void fail_every_allocation(const factor *F, const trine_supernodal_options *options,
+                           void (*limit)(trine_context ctx, test_memory *memory))
 {
     const trine_panels panels = panels_of(F);
     bool done = false;

@@ -57,19 +57,21 @@ void reference_solve(const factor *F, trine_transpose op, void *x);
 double complex right_hand_side(int64_t i, int64_t j);
 /** |b - op(L) x| <= 8 n eps (|op(L)| |x| + |b|), entry by entry, of one real right-hand side in double precision. */
 void check_solution(const factor *F, trine_transpose op, const double *b, const double *x);
-/** The largest of ||b - op(L) x|| / (||op(L)|| ||x|| + ||b||) in units of eps, infinity norms, over nrhs columns of n elements of F's dtype;
- *  NaN if there is one. single: eps is that of single precision. */
+/** The largest of ||b - op(L) x|| / (||op(L)|| ||x|| + ||b||) in units of eps, infinity norms, over nrhs columns of
+ *  n elements of F's dtype; NaN if there is one. single: eps is that of single precision. */
 double normwise_error(const factor *F, trine_transpose op, int64_t nrhs, bool single, const void *b, const void *x);
 /** b := op(L) x for one column of F's dtype. */
 void apply(const factor *F, trine_transpose op, const void *x, void *b);
-/** Solve and check |alpha b - op(L) x| <= r = 8 n eps (|op(L)| |x| + |alpha b|), entry by entry, and that x differs from the reference's solution
- *  by at most 2 M^-1 r. M is the comparison matrix of op(L), which has |diagonal| and -|the rest|: |op(L)^-1| <= M^-1 (Higham 2002, Accuracy and
- *  Stability of Numerical Algorithms, theorem 8.12). */
-void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, const solve_case *k, const trine_exec *exec);
+/** Solve and check |alpha b - op(L) x| <= r = 8 n eps (|op(L)| |x| + |alpha b|), entry by entry, and that x differs
+ *  from the reference's solution by at most 2 M^-1 r. M is the comparison matrix of op(L), which has |diagonal| and
+ *  -|the rest|: |op(L)^-1| <= M^-1 (Higham 2002, Accuracy and Stability of Numerical Algorithms, theorem 8.12). */
+void check_solve(trine_context ctx, trine_supernodal plan, const factor *F, const solve_case *k,
+                 const trine_exec *exec);
 /** Ten solves by the scene's plan (in double) with one right-hand side, and ten with `most`, give the same bits. */
 void check_reproducible(const scene *s, trine_transpose op, int64_t most);
-/** Analysis, numeric and a work for three right-hand sides with the k-th allocation failing, for every k until none does: an error
- *  each time, and nothing left behind. limit: makes a context count and fail. */
-void fail_every_allocation(const factor *F, const trine_supernodal_options *options, void (*limit)(trine_context ctx, test_memory *memory));
+/** Analysis, numeric and a work for three right-hand sides with the k-th allocation failing, for every k until none
+ *  does: an error each time, and nothing left behind. limit: makes a context count and fail. */
+void fail_every_allocation(const factor *F, const trine_supernodal_options *options,
+                           void (*limit)(trine_context ctx, test_memory *memory));
 
 #endif

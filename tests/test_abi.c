@@ -1,5 +1,5 @@
-/* The part of the ABI that a compiler sees: sizes of public structs, and the reserve at the end of those that may grow (core.h). The
- * libraries' own part is compared by tests/abi/check. */
+/* The part of the ABI that a compiler sees: sizes of public structs, and the reserve at the end of those that may
+ * grow (core.h). The libraries' own part is compared by tests/abi/check. */
 #include "harness.h"
 
 #include <string.h>
@@ -10,9 +10,10 @@
 /* New members take words of the reserve, so no size here ever changes below the next minor version. */
 #ifdef __LP64__
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), "the size of " #type " is part of the ABI")
-#define GROWS(type, bytes)  \
-    SIZE(type, bytes);      \
-    _Static_assert(offsetof(type, reserved) + sizeof(((type *)0)->reserved) == (bytes), "the reserve of " #type " is at its end")
+#define GROWS(type, bytes)                                                              \
+    SIZE(type, bytes);                                                                  \
+    _Static_assert(offsetof(type, reserved) + sizeof(((type *)0)->reserved) == (bytes), \
+                   "the reserve of " #type " is at its end")
 GROWS(trine_exec, 32);
 GROWS(trine_context_info, 320);
 GROWS(trine_memory, 72);
@@ -62,8 +63,8 @@ struct world {
     trine_dense x;
 };
 
-static trine_status copy_vectors(void *user, trine_transpose op, const void *alpha, const trine_dense *X, const void *beta, const trine_dense *Y,
-                                 const trine_exec *exec)
+static trine_status copy_vectors(void *user, trine_transpose op, const void *alpha, const trine_dense *X,
+                                 const void *beta, const trine_dense *Y, const trine_exec *exec)
 {
     (void)user, (void)op, (void)alpha, (void)X, (void)beta, (void)Y, (void)exec;
     return TRINE_SUCCESS;
@@ -96,23 +97,29 @@ static void options_with_reserve_are_refused(void **state)
     open_world(&w);
     trine_triangular triangular = NULL;
     trine_triangular_options for_triangular = {0};
-    IS_REFUSED(trine_triangular_options, for_triangular, trine_triangular_analyse(w.ctx, &triangular, w.L, &for_triangular));
+    IS_REFUSED(trine_triangular_options, for_triangular,
+               trine_triangular_analyse(w.ctx, &triangular, w.L, &for_triangular));
     trine_memory memory;
     IS_REFUSED(trine_triangular_options, for_triangular, trine_triangular_memory(w.ctx, w.L, &for_triangular, &memory));
     trine_supernodal supernodal = NULL;
     trine_supernodal_options for_supernodal = {0};
-    IS_REFUSED(trine_supernodal_options, for_supernodal, trine_supernodal_analyse(w.ctx, &supernodal, &w.panels, &for_supernodal));
-    IS_REFUSED(trine_supernodal_options, for_supernodal, trine_supernodal_analyse_batch(w.ctx, &supernodal, &w.panels, 1, &for_supernodal));
-    IS_REFUSED(trine_supernodal_options, for_supernodal, trine_supernodal_analyse_triangle(w.ctx, &supernodal, w.L, 0, NULL, NULL, &for_supernodal));
+    IS_REFUSED(trine_supernodal_options, for_supernodal,
+               trine_supernodal_analyse(w.ctx, &supernodal, &w.panels, &for_supernodal));
+    IS_REFUSED(trine_supernodal_options, for_supernodal,
+               trine_supernodal_analyse_batch(w.ctx, &supernodal, &w.panels, 1, &for_supernodal));
+    IS_REFUSED(trine_supernodal_options, for_supernodal,
+               trine_supernodal_analyse_triangle(w.ctx, &supernodal, w.L, 0, NULL, NULL, &for_supernodal));
     trine_panels panels;
     const int32_t all[] = {0, 20};
     trine_panels_options for_panels = {0};
     IS_REFUSED(trine_panels_options, for_panels, trine_panels_detect(w.ctx, w.L, &for_panels, &panels));
     IS_REFUSED(trine_panels_options, for_panels, trine_panels_from_partition(w.ctx, w.L, 1, all, &for_panels, &panels));
-    IS_REFUSED(trine_panels_options, for_panels, trine_supernodal_analyse_triangle(w.ctx, &supernodal, w.L, 0, NULL, &for_panels, NULL));
+    IS_REFUSED(trine_panels_options, for_panels,
+               trine_supernodal_analyse_triangle(w.ctx, &supernodal, w.L, 0, NULL, &for_panels, NULL));
     trine_tridiagonal tridiagonal = NULL;
     trine_tridiagonal_options for_tridiagonal = {0};
-    IS_REFUSED(trine_tridiagonal_options, for_tridiagonal, trine_tridiagonal_analyse(w.ctx, &tridiagonal, w.A, &for_tridiagonal));
+    IS_REFUSED(trine_tridiagonal_options, for_tridiagonal,
+               trine_tridiagonal_analyse(w.ctx, &tridiagonal, w.A, &for_tridiagonal));
     trine_op op = NULL;
     trine_op_info for_op = {.dtype = TRINE_D, .rows = 20, .cols = 20};
     IS_REFUSED(trine_op_info, for_op, trine_op_from_callback(w.ctx, &op, &for_op, copy_vectors, NULL, NULL));
@@ -121,7 +128,8 @@ static void options_with_reserve_are_refused(void **state)
     int64_t rows, cols;
     trine_read_options for_read = {0};
     IS_REFUSED(trine_read_options, for_read, trine_matrix_read_with(w.ctx, &M, "no such file", TRINE_D, &for_read));
-    IS_REFUSED(trine_read_options, for_read, trine_vectors_read_with(w.ctx, "no such file", TRINE_D, &data, &rows, &cols, &for_read));
+    IS_REFUSED(trine_read_options, for_read,
+               trine_vectors_read_with(w.ctx, "no such file", TRINE_D, &data, &rows, &cols, &for_read));
 #ifdef TRINE_TEST_DIRECT
     trine_factor F = NULL;
     trine_factor_options for_factor = {0};
@@ -131,7 +139,8 @@ static void options_with_reserve_are_refused(void **state)
     OK(trine_factor_create(w.ctx, &F, w.A, NULL));
     IS_REFUSED(trine_direct_options, for_direct, trine_direct_create(w.ctx, &direct, w.A, &for_direct));
     IS_REFUSED(trine_direct_options, for_direct, trine_direct_create_from_factor(w.ctx, &direct, F, w.A, &for_direct));
-    IS_REFUSED(trine_factor_options, for_direct.factor, trine_direct_create_from_factor(w.ctx, &direct, F, w.A, &for_direct));
+    IS_REFUSED(trine_factor_options, for_direct.factor,
+               trine_direct_create_from_factor(w.ctx, &direct, F, w.A, &for_direct));
     IS_REFUSED(trine_triangular_options, for_direct.triangular, trine_direct_create(w.ctx, &direct, w.A, &for_direct));
     IS_REFUSED(trine_supernodal_options, for_direct.supernodal, trine_direct_create(w.ctx, &direct, w.A, &for_direct));
     OK(trine_factor_destroy(&F));
@@ -152,8 +161,10 @@ static void options_of_functions_without_a_plan_are_refused(void **state)
     IS_REFUSED(trine_gtsv_options, o, trine_bgtsv_work_size(ctx, TRINE_D, 100, 2, 1, &o, &bytes));
     IS_REFUSED(trine_gtsv_options, o, trine_gbsv_work_size(ctx, TRINE_D, 100, 1, 2, 1, &o, &bytes));
     double a[4] = {0}, errors[1];
-    IS_REFUSED(trine_gtsv_options, o, trine_gtsv_backward_error(ctx, TRINE_D, 4, 1, &o, a, a, a, a, 4, a, 4, errors, NULL));
-    IS_REFUSED(trine_exec, exec, trine_gtsv_backward_error(ctx, TRINE_D, 4, 1, NULL, a, a, a, a, 4, a, 4, errors, &exec));
+    IS_REFUSED(trine_gtsv_options, o,
+               trine_gtsv_backward_error(ctx, TRINE_D, 4, 1, &o, a, a, a, a, 4, a, 4, errors, NULL));
+    IS_REFUSED(trine_exec, exec,
+               trine_gtsv_backward_error(ctx, TRINE_D, 4, 1, NULL, a, a, a, a, 4, a, 4, errors, &exec));
     OK(trine_context_destroy(&ctx));
 }
 
@@ -204,11 +215,12 @@ static void an_exec_with_reserve_is_refused(void **state)
 }
 
 /** call, which fills *s, leaves its reserve at zero whatever was there. */
-#define IS_CLEARED(s, call)                                                                                    \
-    do {                                                                                                       \
-        memset(&(s), 0xFF, sizeof (s));                                                                        \
-        call;                                                                                                  \
-        for (size_t word_ = 0; word_ < sizeof (s).reserved / sizeof *(s).reserved; word_++) assert_int_equal((s).reserved[word_], 0); \
+#define IS_CLEARED(s, call)                                                                \
+    do {                                                                                   \
+        memset(&(s), 0xFF, sizeof(s));                                                     \
+        call;                                                                              \
+        for (size_t word_ = 0; word_ < sizeof(s).reserved / sizeof *(s).reserved; word_++) \
+            assert_int_equal((s).reserved[word_], 0);                                      \
     } while (0)
 
 static trine_status solve_with_identity(void *user, trine_transpose op, const trine_dense *B, const trine_dense *X)

@@ -12,9 +12,10 @@
 #include <trine/direct.h>
 #endif
 
-/** The residual of the last row of a lower triangle with n - 1 entries 0.1 there and the identity above, in units of eps times the
- *  sum of magnitudes: x = (1, ..., 1, b - sum). */
-static double error_of_a_long_row(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, trine_layout layout, trine_triangular_method method)
+/** The residual of the last row of a lower triangle with n - 1 entries 0.1 there and the identity above, in units of
+ *  eps times the sum of magnitudes: x = (1, ..., 1, b - sum). */
+static double error_of_a_long_row(trine_context ctx, trine_dtype t, int64_t n, int64_t nrhs, trine_layout layout,
+                                  trine_triangular_method method)
 {
     const bool single = trine_dtype_is_single(t), complex_values = trine_dtype_is_complex(t);
     const size_t size = trine_dtype_size(t);
@@ -24,9 +25,12 @@ static double error_of_a_long_row(trine_context ctx, trine_dtype t, int64_t n, i
     void *values;
     OK(trine_matrix_allocate(ctx, &A, TRINE_CSR, t, n, n, 2 * n - 1, &offsets, &columns, &values));
     char *b = calloc((size_t)(n * nrhs), size);
-#define PUT(array, k, v) \
-    (single ? (void)(((float *)(array))[complex_values ? 2 * (k) : (k)] = (float)(v)) : (void)(((double *)(array))[complex_values ? 2 * (k) : (k)] = (v)))
-#define GET(array, k) (single ? (long double)((float *)(array))[complex_values ? 2 * (k) : (k)] : (long double)((double *)(array))[complex_values ? 2 * (k) : (k)])
+#define PUT(array, k, v)                                                              \
+    (single ? (void)(((float *)(array))[complex_values ? 2 * (k) : (k)] = (float)(v)) \
+            : (void)(((double *)(array))[complex_values ? 2 * (k) : (k)] = (v)))
+#define GET(array, k)                                                         \
+    (single ? (long double)((float *)(array))[complex_values ? 2 * (k) : (k)] \
+            : (long double)((double *)(array))[complex_values ? 2 * (k) : (k)])
     memset(values, 0, (size_t)(2 * n - 1) * size);
     for (int64_t i = 0; i < n; i++) {
         offsets[i] = i;
@@ -70,9 +74,10 @@ static void long_rows_keep_their_digits(void **state)
         for (int m = 0; m < 2; m++)
             for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2)
                 for (int layout = 0; layout < 2; layout++)
-                    /* One chain of n additions would be allowed n / 2 units, and takes hundreds to thousands of them; blocks of 64 are
-                     * allowed (64 + n / 64) / 2. */
-                    assert_true(error_of_a_long_row(ctx, dtypes[t], n, nrhs, (trine_layout)layout, methods[m]) < (64 + n / 64.0) / 2);
+                    /* One chain of n additions would be allowed n / 2 units, and takes hundreds to thousands of
+                     * them; blocks of 64 are allowed (64 + n / 64) / 2. */
+                    assert_true(error_of_a_long_row(ctx, dtypes[t], n, nrhs, (trine_layout)layout, methods[m]) <
+                                (64 + n / 64.0) / 2);
     OK(trine_context_destroy(&ctx));
 }
 
@@ -90,7 +95,8 @@ static trine_matrix arrow(trine_context ctx, trine_dtype t, int64_t n)
     OK(trine_matrix_get_arrays(A, &offsets, &columns, &values));
     for (int64_t i = 0; t == TRINE_Z && i < n; i++)
         for (int64_t k = offsets[i]; k < offsets[i + 1]; k++)
-            if (columns[k] != i) ((double complex *)values)[k] *= cexp(I * (double)(i % 7)) * cexp(-I * (double)(columns[k] % 7));
+            if (columns[k] != i)
+                ((double complex *)values)[k] *= cexp(I * (double)(i % 7)) * cexp(-I * (double)(columns[k] % 7));
     return A;
 }
 
@@ -107,11 +113,15 @@ static void hubs_do_not_spoil_a_cholesky_factor(void **state)
         double *s = calloc(1, bytes), *b = calloc(1, bytes);
         for (int64_t i = 0; i < n; i++) {
             if (t == TRINE_D) s[i] = 1;
-            else ((double complex *)s)[i] = cexp(I * (double)(i % 7)); /* to the phases of A what ones are to the real matrix */
+            else
+                ((double complex *)s)[i] = cexp(I * (double)(i % 7)); /* to the phases of A what ones are to the
+                                                                         real matrix */
         }
         OK(trine_matrix_multiply(A, TRINE_N, NULL, s, NULL, b));
         trine_direct plan;
-        OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_CHOLESKY, .solver = TRINE_SOLVER_GENERAL}));
+        OK(trine_direct_create(
+            ctx, &plan, A,
+            &(trine_direct_options){.factor.method = TRINE_DIRECT_CHOLESKY, .solver = TRINE_SOLVER_GENERAL}));
         void *X = test_to_device(ctx, b, bytes);
         const trine_dense x = {.data = X, .rows = n, .cols = 1};
         OK(trine_direct_solve(plan, TRINE_N, &x, &x, NULL));

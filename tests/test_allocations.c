@@ -1,6 +1,7 @@
-/* Every public function when memory ends. The headers say which functions there are: each is either in `allocating`, with a piece of
- * work that calls it, whose k-th host allocation is made to fail for every k; or in `without`, because it allocates nothing on the
- * host. A function in neither list, or in both, fails the test, and so does a name that no header has. */
+/* Every public function when memory ends. The headers say which functions there are: each is either in `allocating`,
+ * with a piece of work that calls it, whose k-th host allocation is made to fail for every k; or in `without`,
+ * because it allocates nothing on the host. A function in neither list, or in both, fails the test, and so does a
+ * name that no header has. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,19 +22,20 @@ enum { N = 20 };
 struct world {
     trine_context ctx;
     test_memory memory;
-    trine_matrix A, by_columns, unsorted, L; /* A: symmetric, positive definite; the same as CSC; with unsorted rows; its lower triangle */
-    trine_matrix arrow, indefinite;          /* a dense row that is summed again; symmetric, but Cholesky breaks down */
+    trine_matrix A, by_columns, unsorted, L; /* A: symmetric, positive definite; the same as CSC; with unsorted rows;
+                                                its lower triangle */
+    trine_matrix arrow, indefinite; /* a dense row that is summed again; symmetric, but Cholesky breaks down */
     const void *A_values, *L_values;
-    trine_panels panels;                     /* of L */
+    trine_panels panels; /* of L */
     trine_triangular triangular;
     trine_supernodal supernodal, batch;
-    trine_tridiagonal tridiagonal;           /* of A, whose five bands on either side it takes */
-    trine_op op[3];                          /* of both plans of L, and their product */
-    double b[N], x[N];                       /* x: the solution of L x = b */
+    trine_tridiagonal tridiagonal; /* of A, whose five bands on either side it takes */
+    trine_op op[3]; /* of both plans of L, and their product */
+    double b[N], x[N]; /* x: the solution of L x = b */
 #ifdef TRINE_TEST_DIRECT
     trine_factor factor[4];
     trine_direct direct[5];
-    double y[N];                             /* A y = b */
+    double y[N]; /* A y = b */
 #endif
 };
 static char folder[] = "/tmp/trine-allocations-XXXXXX";
@@ -52,17 +54,21 @@ static void assert_close(const double *x, const double *exact)
     for (int i = 0; i < N; i++) assert_true(x[i] - exact[i] < 1e-12 && exact[i] - x[i] < 1e-12);
 }
 
-static const trine_triangular_options tasks = {.uplo = TRINE_LOWER, .ops = TRINE_N | TRINE_T, .method = TRINE_TRI_LEVELSET};
+static const trine_triangular_options tasks = {
+    .uplo = TRINE_LOWER, .ops = TRINE_N | TRINE_T, .method = TRINE_TRI_LEVELSET};
 static const trine_supernodal_options inverted = {.invert = TRINE_INVERT_OFF, .fill = 0.2};
 
 #ifdef TRINE_TEST_DIRECT
-static const trine_direct_method methods[] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_DIRECT_LU, TRINE_DIRECT_LU_UMFPACK};
+static const trine_direct_method methods[] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_DIRECT_LU,
+                                              TRINE_DIRECT_LU_UMFPACK};
 static trine_direct_options direct_options(int which)
 {
-    static const trine_direct_solver solvers[] = {TRINE_SOLVER_SUPERNODAL, TRINE_SOLVER_GENERAL, TRINE_SOLVER_SUPERNODAL, TRINE_SOLVER_GENERAL,
-                                                  TRINE_SOLVER_AUTO};
-    return (trine_direct_options){.factor.method = which == 4 ? TRINE_DIRECT_AUTO : methods[which], .solver = solvers[which],
-                                  .ops = TRINE_N | TRINE_T, .refine = 1};
+    static const trine_direct_solver solvers[] = {TRINE_SOLVER_SUPERNODAL, TRINE_SOLVER_GENERAL,
+                                                  TRINE_SOLVER_SUPERNODAL, TRINE_SOLVER_GENERAL, TRINE_SOLVER_AUTO};
+    return (trine_direct_options){.factor.method = which == 4 ? TRINE_DIRECT_AUTO : methods[which],
+                                  .solver = solvers[which],
+                                  .ops = TRINE_N | TRINE_T,
+                                  .refine = 1};
 }
 #endif
 
@@ -83,7 +89,8 @@ static void open_world(struct world *w)
     const int32_t *A_indices;
     OK(trine_matrix_get_info(w->A, &info));
     OK(trine_matrix_get_arrays(w->A, &A_offsets, &A_indices, &w->A_values));
-    OK(trine_matrix_allocate(w->ctx, &w->unsorted, TRINE_CSR, TRINE_D, N, N, info.nnz, &offsets, &indices, (void **)&values));
+    OK(trine_matrix_allocate(w->ctx, &w->unsorted, TRINE_CSR, TRINE_D, N, N, info.nnz, &offsets, &indices,
+                             (void **)&values));
     memcpy(offsets, A_offsets, (N + 1) * sizeof *offsets);
     for (int64_t i = 0; i < N; i++)
         for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
@@ -102,13 +109,16 @@ static void open_world(struct world *w)
     OK(trine_tridiagonal_analyse(w->ctx, &w->tridiagonal, w->A, NULL));
     OK(trine_tridiagonal_numeric(w->tridiagonal, TRINE_HOST, NULL, NULL));
     for (int i = 0; i < N; i++) w->b[i] = i + 1;
-    OK(trine_triangular_solve(w->triangular, TRINE_N, NULL, (trine_dense[]){column(w->b)}, (trine_dense[]){column(w->x)}, NULL));
+    OK(trine_triangular_solve(w->triangular, TRINE_N, NULL, (trine_dense[]){column(w->b)},
+                              (trine_dense[]){column(w->x)}, NULL));
     OK(trine_triangular_as_op(w->triangular, &w->op[0]));
     OK(trine_supernodal_as_op(w->supernodal, &w->op[1]));
     OK(trine_op_product(w->ctx, &w->op[2], 2, w->op));
 #ifdef TRINE_TEST_DIRECT
-    for (int m = 0; m < 4; m++) OK(trine_factor_create(w->ctx, &w->factor[m], w->A, &(trine_factor_options){.method = methods[m]}));
-    for (int m = 0; m < 5; m++) OK(trine_direct_create(w->ctx, &w->direct[m], w->A, (trine_direct_options[]){direct_options(m)}));
+    for (int m = 0; m < 4; m++)
+        OK(trine_factor_create(w->ctx, &w->factor[m], w->A, &(trine_factor_options){.method = methods[m]}));
+    for (int m = 0; m < 5; m++)
+        OK(trine_direct_create(w->ctx, &w->direct[m], w->A, (trine_direct_options[]){direct_options(m)}));
     OK(trine_direct_solve(w->direct[0], TRINE_N, (trine_dense[]){column(w->b)}, (trine_dense[]){column(w->y)}, NULL));
 #endif
 }
@@ -136,11 +146,17 @@ static void close_world(struct world *w)
 }
 
 /* ------------------------------------------------------- what allocates: scenarios */
-/* Each calls one function, in the way number `variant`; what a success leaves is checked and given back, and a failure must leave
- * nothing behind that the caller would have to know of. */
+/* Each calls one function, in the way number `variant`; what a success leaves is checked and given back, and a
+ * failure must leave nothing behind that the caller would have to know of. */
 
 /** The end of a scenario whose function makes a handle. */
-#define MADE(handle, destroy) do { if (status) assert_null(handle); else assert_non_null(handle); OK(destroy(&(handle))); return status; } while (0)
+#define MADE(handle, destroy)            \
+    do {                                 \
+        if (status) assert_null(handle); \
+        else assert_non_null(handle);    \
+        OK(destroy(&(handle)));          \
+        return status;                   \
+    } while (0)
 
 /** What a scenario needs beforehand: there is memory for it. */
 #define FIRST(w, call)                                                              \
@@ -168,14 +184,16 @@ static trine_status use_csr(struct world *w, int variant)
 {
     (void)variant;
     trine_matrix M;
-    const trine_status status = trine_matrix_csr(w->ctx, &M, TRINE_D, 2, 2, 2, TRINE_HOST, 32, view_offsets, 64, view_indices, view_values);
+    const trine_status status =
+        trine_matrix_csr(w->ctx, &M, TRINE_D, 2, 2, 2, TRINE_HOST, 32, view_offsets, 64, view_indices, view_values);
     MADE(M, trine_matrix_destroy);
 }
 static trine_status use_csc(struct world *w, int variant)
 {
     (void)variant;
     trine_matrix M;
-    const trine_status status = trine_matrix_csc(w->ctx, &M, TRINE_D, 2, 2, 2, TRINE_HOST, 32, view_offsets, 64, view_indices, view_values);
+    const trine_status status =
+        trine_matrix_csc(w->ctx, &M, TRINE_D, 2, 2, 2, TRINE_HOST, 32, view_offsets, 64, view_indices, view_values);
     MADE(M, trine_matrix_destroy);
 }
 static trine_status use_allocate(struct world *w, int variant)
@@ -188,7 +206,8 @@ static trine_status use_allocate(struct world *w, int variant)
 static trine_status use_copy_of_matrix(struct world *w, int variant)
 {
     trine_matrix M;
-    const trine_status status = trine_matrix_copy(w->A, &M, TRINE_HOST, variant % 2 ? TRINE_CSC : TRINE_CSR, variant / 2 ? TRINE_C : TRINE_D);
+    const trine_status status =
+        trine_matrix_copy(w->A, &M, TRINE_HOST, variant % 2 ? TRINE_CSC : TRINE_CSR, variant / 2 ? TRINE_C : TRINE_D);
     MADE(M, trine_matrix_destroy);
 }
 static trine_status use_transpose(struct world *w, int variant)
@@ -259,7 +278,8 @@ static trine_status use_structure(struct world *w, int variant)
 }
 static trine_status use_gallery(struct world *w, int variant)
 {
-    static const char *const specs[] = {"laplace2d:nx=3,ny=3", "elasticity3d:n=1", "random_triangular:n=30,levels=5,row=4"};
+    static const char *const specs[] = {"laplace2d:nx=3,ny=3", "elasticity3d:n=1",
+                                        "random_triangular:n=30,levels=5,row=4"};
     trine_matrix M;
     const trine_status status = trine_matrix_gallery(w->ctx, &M, specs[variant], TRINE_C);
     MADE(M, trine_matrix_destroy);
@@ -281,7 +301,8 @@ static trine_status use_read_with(struct world *w, int variant)
 {
     trine_matrix M;
     FIRST(w, use_write(w, variant));
-    const trine_status status = trine_matrix_read_with(w->ctx, &M, file(matrix_files[variant]), TRINE_D, &(trine_read_options){.max_rows = N});
+    const trine_status status =
+        trine_matrix_read_with(w->ctx, &M, file(matrix_files[variant]), TRINE_D, &(trine_read_options){.max_rows = N});
     MADE(M, trine_matrix_destroy);
 }
 static const char *const vector_files[] = {"b.mtx", "b.mtx.gz"};
@@ -294,15 +315,19 @@ static trine_status use_vectors(struct world *w, int variant, const trine_read_o
     void *data;
     int64_t rows, cols;
     FIRST(w, use_vectors_write(w, variant));
-    const trine_status status = options ? trine_vectors_read_with(w->ctx, file(vector_files[variant]), TRINE_D, &data, &rows, &cols, options)
-                                        : trine_vectors_read(w->ctx, file(vector_files[variant]), TRINE_D, &data, &rows, &cols);
+    const trine_status status =
+        options ? trine_vectors_read_with(w->ctx, file(vector_files[variant]), TRINE_D, &data, &rows, &cols, options)
+                : trine_vectors_read(w->ctx, file(vector_files[variant]), TRINE_D, &data, &rows, &cols);
     if (status) assert_null(data);
     else assert_memory_equal(data, w->b, sizeof w->b);
     trine_free(w->ctx, TRINE_HOST, data);
     return status;
 }
 static trine_status use_vectors_read(struct world *w, int variant) { return use_vectors(w, variant, NULL); }
-static trine_status use_vectors_read_with(struct world *w, int variant) { return use_vectors(w, variant, &(trine_read_options){.max_rows = N}); }
+static trine_status use_vectors_read_with(struct world *w, int variant)
+{
+    return use_vectors(w, variant, &(trine_read_options){.max_rows = N});
+}
 
 static trine_status use_triangular_analyse(struct world *w, int variant)
 {
@@ -323,7 +348,8 @@ static trine_status use_triangular_work(struct world *w, int variant)
     double x[N];
     const trine_status status = trine_triangular_work(w->triangular, 1, NULL, &bytes, &work);
     if (!status) {
-        OK(trine_triangular_solve(w->triangular, TRINE_N, NULL, (trine_dense[]){column(w->b)}, (trine_dense[]){column(x)}, &(trine_exec){.work = work}));
+        OK(trine_triangular_solve(w->triangular, TRINE_N, NULL, (trine_dense[]){column(w->b)},
+                                  (trine_dense[]){column(x)}, &(trine_exec){.work = work}));
         assert_close(x, w->x);
     }
     MADE(work, trine_work_destroy);
@@ -340,7 +366,8 @@ static trine_status use_level_sets(struct world *w, int variant)
 static trine_status use_panels_detect(struct world *w, int variant)
 {
     trine_panels panels;
-    const trine_status status = trine_panels_detect(w->ctx, variant ? w->unsorted : w->L, &(trine_panels_options){.uplo = TRINE_LOWER}, &panels);
+    const trine_status status = trine_panels_detect(w->ctx, variant ? w->unsorted : w->L,
+                                                    &(trine_panels_options){.uplo = TRINE_LOWER}, &panels);
     assert_int_equal(!panels.values, status != TRINE_SUCCESS);
     trine_panels_free(w->ctx, &panels);
     return status;
@@ -356,7 +383,10 @@ static trine_status use_panels_from_partition(struct world *w, int variant)
     return status;
 }
 static const trine_supernodal_options supernodal_options[] = {
-    {.fill = -1}, {.invert = TRINE_INVERT_FULL, .single = 1}, {.variant = TRINE_VARIANT_TEAM}, {.variant = TRINE_VARIANT_STREAM, .access = TRINE_ACCESS_PULL},
+    {.fill = -1},
+    {.invert = TRINE_INVERT_FULL, .single = 1},
+    {.variant = TRINE_VARIANT_TEAM},
+    {.variant = TRINE_VARIANT_STREAM, .access = TRINE_ACCESS_PULL},
     {.variant = TRINE_VARIANT_SPMV}};
 static trine_status use_supernodal_analyse(struct world *w, int variant)
 {
@@ -372,8 +402,9 @@ static trine_status use_supernodal_memory(struct world *w, int variant)
 static trine_status use_supernodal_analyse_triangle(struct world *w, int variant)
 {
     trine_supernodal plan;
-    const trine_status status = trine_supernodal_analyse_triangle(w->ctx, &plan, variant ? w->by_columns : w->L, variant ? 4 : 0, variant ? partition : NULL,
-                                                                  &(trine_panels_options){.uplo = TRINE_LOWER}, &supernodal_options[variant]);
+    const trine_status status = trine_supernodal_analyse_triangle(
+        w->ctx, &plan, variant ? w->by_columns : w->L, variant ? 4 : 0, variant ? partition : NULL,
+        &(trine_panels_options){.uplo = TRINE_LOWER}, &supernodal_options[variant]);
     MADE(plan, trine_supernodal_destroy);
 }
 static trine_status use_supernodal_analyse_batch(struct world *w, int variant)
@@ -421,9 +452,11 @@ static trine_status use_supernodal_work(struct world *w, int variant)
 
 static trine_status use_tridiagonal_analyse(struct world *w, int variant)
 {
-    static const trine_tridiagonal_options options[] = {{0}, {.refine = 1, .max_nrhs = 3}, {.memory = TRINE_MEMORY_SMALL}, {.bands = TRINE_BANDS_BLOCKS}};
+    static const trine_tridiagonal_options options[] = {
+        {0}, {.refine = 1, .max_nrhs = 3}, {.memory = TRINE_MEMORY_SMALL}, {.bands = TRINE_BANDS_BLOCKS}};
     trine_tridiagonal plan;
-    const trine_status status = trine_tridiagonal_analyse(w->ctx, &plan, variant ? w->by_columns : w->A, &options[variant]);
+    const trine_status status =
+        trine_tridiagonal_analyse(w->ctx, &plan, variant ? w->by_columns : w->A, &options[variant]);
     MADE(plan, trine_tridiagonal_destroy);
 }
 static trine_status use_tridiagonal_memory(struct world *w, int variant)
@@ -465,8 +498,8 @@ static trine_status use_supernodal_as_op(struct world *w, int variant)
     const trine_status status = trine_supernodal_as_op(w->supernodal, &op);
     MADE(op, trine_op_destroy);
 }
-static trine_status copy_vectors(void *user, trine_transpose op, const void *alpha, const trine_dense *X, const void *beta, const trine_dense *Y,
-                                 const trine_exec *exec)
+static trine_status copy_vectors(void *user, trine_transpose op, const void *alpha, const trine_dense *X,
+                                 const void *beta, const trine_dense *Y, const trine_exec *exec)
 {
     (void)user, (void)op, (void)alpha, (void)beta, (void)exec;
     memcpy(Y->data, X->data, (size_t)X->rows * sizeof(double));
@@ -476,7 +509,8 @@ static trine_status use_op_from_callback(struct world *w, int variant)
 {
     (void)variant;
     trine_op op;
-    const trine_status status = trine_op_from_callback(w->ctx, &op, &(trine_op_info){.dtype = TRINE_D, .rows = N, .cols = N}, copy_vectors, NULL, NULL);
+    const trine_status status = trine_op_from_callback(
+        w->ctx, &op, &(trine_op_info){.dtype = TRINE_D, .rows = N, .cols = N}, copy_vectors, NULL, NULL);
     MADE(op, trine_op_destroy);
 }
 static trine_status use_op_product(struct world *w, int variant)
@@ -535,7 +569,9 @@ static trine_status use_op_apply(struct world *w, int variant)
     trine_status status;
     if (variant) status = trine_op_product(w->ctx, &op, 2, (trine_op[]){w->op[2], w->op[0]});
     else status = trine_triangular_as_op(w->triangular, &op);
-    if (!status) status = trine_op_apply(op, TRINE_N, NULL, (trine_dense[]){column(w->b)}, NULL, (trine_dense[]){column(y)}, NULL);
+    if (!status)
+        status =
+            trine_op_apply(op, TRINE_N, NULL, (trine_dense[]){column(w->b)}, NULL, (trine_dense[]){column(y)}, NULL);
     if (!status && !variant) assert_close(y, w->x);
     OK(trine_op_destroy(&op));
     return status;
@@ -546,8 +582,10 @@ static trine_status use_factor_create(struct world *w, int variant)
 {
     trine_factor F;
     const trine_matrix A = variant == 8 ? w->arrow : variant == 9 ? w->indefinite : variant % 2 ? w->unsorted : w->A;
-    const trine_status status = trine_factor_create(w->ctx, &F, A, &(trine_factor_options){
-        .method = variant < 8 ? methods[variant % 4] : TRINE_DIRECT_AUTO, .ordering = variant < 4 ? TRINE_ORDERING_AUTO : TRINE_ORDERING_METIS});
+    const trine_status status = trine_factor_create(
+        w->ctx, &F, A,
+        &(trine_factor_options){.method = variant < 8 ? methods[variant % 4] : TRINE_DIRECT_AUTO,
+                                .ordering = variant < 4 ? TRINE_ORDERING_AUTO : TRINE_ORDERING_METIS});
     MADE(F, trine_factor_destroy);
 }
 static trine_status use_factor_update(struct world *w, int variant)
@@ -561,7 +599,8 @@ static trine_status use_get_triangle(struct world *w, int variant)
 {
     trine_matrix T;
     const bool lower = variant < 4; /* Cholesky has no U */
-    const trine_status status = trine_factor_get_triangle(w->factor[lower ? variant : variant - 2], lower ? TRINE_LOWER : TRINE_UPPER, &T);
+    const trine_status status =
+        trine_factor_get_triangle(w->factor[lower ? variant : variant - 2], lower ? TRINE_LOWER : TRINE_UPPER, &T);
     MADE(T, trine_matrix_destroy);
 }
 /** The panels of U^T are made once, so each time by a new factor. */
@@ -597,7 +636,8 @@ static trine_status use_factor_from_superlu(struct world *w, int variant)
     w->memory.fail_at = fail_at ? fail_at + w->memory.calls - before : 0;
     double ones[N];
     for (int i = 0; i < N; i++) ones[i] = 1;
-    const trine_status status = trine_factor_from_superlu(w->ctx, &F, f.L, f.U, f.perm_r, f.perm_c, variant ? ones : NULL, variant ? ones : NULL);
+    const trine_status status = trine_factor_from_superlu(w->ctx, &F, f.L, f.U, f.perm_r, f.perm_c,
+                                                          variant ? ones : NULL, variant ? ones : NULL);
     superlu_factor_free(&f);
     MADE(F, trine_factor_destroy);
 }
@@ -612,7 +652,8 @@ static void assert_direct(struct world *w, trine_direct plan)
 static trine_status use_direct_create(struct world *w, int variant)
 {
     trine_direct plan;
-    const trine_status status = trine_direct_create(w->ctx, &plan, w->A, (trine_direct_options[]){direct_options(variant)});
+    const trine_status status =
+        trine_direct_create(w->ctx, &plan, w->A, (trine_direct_options[]){direct_options(variant)});
     if (!status) assert_direct(w, plan);
     MADE(plan, trine_direct_destroy);
 }
@@ -620,7 +661,8 @@ static trine_status use_direct_create_from_factor(struct world *w, int variant)
 {
     trine_direct plan;
     const trine_direct_options options = direct_options(variant);
-    const trine_status status = trine_direct_create_from_factor(w->ctx, &plan, w->factor[variant == 4 ? 0 : variant], w->A, &options);
+    const trine_status status =
+        trine_direct_create_from_factor(w->ctx, &plan, w->factor[variant == 4 ? 0 : variant], w->A, &options);
     if (!status) assert_direct(w, plan);
     MADE(plan, trine_direct_destroy);
 }
@@ -648,7 +690,8 @@ static trine_status use_direct_work(struct world *w, int variant)
     const trine_status status = trine_direct_work(plan, 1, variant % 2 ? buffer : NULL, &bytes, &work);
     if (!status) {
         const int64_t before = w->memory.calls;
-        OK(trine_direct_solve(plan, TRINE_T, (trine_dense[]){column(w->b)}, (trine_dense[]){column(x)}, &(trine_exec){.work = work}));
+        OK(trine_direct_solve(plan, TRINE_T, (trine_dense[]){column(w->b)}, (trine_dense[]){column(x)},
+                              &(trine_exec){.work = work}));
         assert_int_equal(w->memory.calls, before);
         assert_close(x, w->y);
     }
@@ -666,7 +709,8 @@ static const struct {
     const char *name;
     trine_status (*use)(struct world *w, int variant);
     int variants;
-    int spared; /* this variant and those behind it may do without what they cannot have: success though an allocation failed */
+    /* this variant and those behind it may do without what they cannot have: success though an allocation failed */
+    int spared;
 } allocating[] = {
     {"trine_alloc", use_alloc, 1, 1},
     {"trine_matrix_csr", use_csr, 1, 1},
@@ -754,12 +798,13 @@ static void every_allocation_of_every_function_may_fail(void **state)
                 w.memory.fail_at = 0;
                 const bool expected = status == (reached ? TRINE_ERR_MEMORY : TRINE_SUCCESS);
                 if (!expected && (status || variant < allocating[f].spared))
-                    fail_msg("%s, variant %d, allocation %d: %s (%s)", allocating[f].name, variant, (int)k, trine_status_string(status),
-                             trine_last_error());
+                    fail_msg("%s, variant %d, allocation %d: %s (%s)", allocating[f].name, variant, (int)k,
+                             trine_status_string(status), trine_last_error());
                 if (status) assert_non_null(strstr(trine_last_error(), "memory"));
                 OK(allocating[f].use(&w, variant)); /* what took part is usable still */
                 if (w.memory.live != live)
-                    fail_msg("%s, variant %d, allocation %d: %d blocks are left", allocating[f].name, variant, (int)k, (int)(w.memory.live - live));
+                    fail_msg("%s, variant %d, allocation %d: %d blocks are left", allocating[f].name, variant, (int)k,
+                             (int)(w.memory.live - live));
             }
             if (k == 1) fail_msg("%s, variant %d, allocates nothing", allocating[f].name, variant);
         }
@@ -820,7 +865,8 @@ static void call_triangular(struct world *w)
     double x[N];
     OK(trine_triangular_numeric(w->triangular, TRINE_HOST, w->L_values, NULL));
     OK(trine_triangular_check(w->triangular, NULL));
-    OK(trine_triangular_solve(w->triangular, TRINE_N, NULL, (trine_dense[]){column(w->b)}, (trine_dense[]){column(x)}, NULL));
+    OK(trine_triangular_solve(w->triangular, TRINE_N, NULL, (trine_dense[]){column(w->b)}, (trine_dense[]){column(x)},
+                              NULL));
     assert_close(x, w->x);
     OK(trine_triangular_get_info(w->triangular, &info));
     trine_triangular_method_name(info.method);
@@ -880,44 +926,63 @@ static void call_direct(struct world *w)
 }
 #endif
 
-/** Functions that allocate nothing on the host, and a call of them all. Without a context there is no allocator to ask: that their
- *  sources do not go to the C library instead is what the test allocation_symbols sees to. */
+/** Functions that allocate nothing on the host, and a call of them all. Without a context there is no allocator to
+ *  ask: that their sources do not go to the C library instead is what the test allocation_symbols sees to. */
 static const struct {
     void (*call)(struct world *w);
     const char *names[64];
 } without[] = {
     {call_core,
-     {"trine_status_string", "trine_last_error", "trine_fail", "trine_context_enter", "trine_context_leave", "trine_dtype_size", "trine_dtype_eps", "trine_context_destroy", "trine_context_get_info", "trine_get_build_info",
-      "trine_context_set_log", "trine_context_set_allocator", "trine_context_set_stream", "trine_context_get_stream", "trine_context_synchronize",
-      "trine_free", "trine_copy", "trine_wall_time", "trine_work_destroy",
+     {"trine_status_string",
+      "trine_last_error",
+      "trine_fail",
+      "trine_context_enter",
+      "trine_context_leave",
+      "trine_dtype_size",
+      "trine_dtype_eps",
+      "trine_context_destroy",
+      "trine_context_get_info",
+      "trine_get_build_info",
+      "trine_context_set_log",
+      "trine_context_set_allocator",
+      "trine_context_set_stream",
+      "trine_context_get_stream",
+      "trine_context_synchronize",
+      "trine_free",
+      "trine_copy",
+      "trine_wall_time",
+      "trine_work_destroy",
       "trine_context_create" /* the handle itself comes from the C library: it is what holds the allocator */}},
     {call_matrix,
-     {"trine_matrix_destroy", "trine_matrix_get_info", "trine_matrix_get_arrays", "trine_matrix_check", "trine_matrix_multiply",
-      "trine_vectors_permute", "trine_vectors_permute_conjugate", "trine_gallery_entry"}},
+     {"trine_matrix_destroy", "trine_matrix_get_info", "trine_matrix_get_arrays", "trine_matrix_check",
+      "trine_matrix_multiply", "trine_vectors_permute", "trine_vectors_permute_conjugate", "trine_gallery_entry"}},
     {call_triangular,
-     {"trine_triangular_numeric", "trine_triangular_check", "trine_triangular_solve", "trine_triangular_get_info", "trine_triangular_method_name",
-      "trine_triangular_memory" /* of a pattern on the host */, "trine_triangular_destroy"}},
+     {"trine_triangular_numeric", "trine_triangular_check", "trine_triangular_solve", "trine_triangular_get_info",
+      "trine_triangular_method_name", "trine_triangular_memory" /* of a pattern on the host */,
+      "trine_triangular_destroy"}},
     {call_tridiagonal,
-     {"trine_tridiagonal_numeric", "trine_tridiagonal_solve", "trine_tridiagonal_get_info", "trine_tridiagonal_destroy"}},
+     {"trine_tridiagonal_numeric", "trine_tridiagonal_solve", "trine_tridiagonal_get_info",
+      "trine_tridiagonal_destroy"}},
     {call_supernodal,
-     {"trine_supernodal_check", "trine_supernodal_solve", "trine_supernodal_get_info", "trine_supernodal_get_levels", "trine_supernodal_destroy",
-      "trine_panels_free"}},
+     {"trine_supernodal_check", "trine_supernodal_solve", "trine_supernodal_get_info", "trine_supernodal_get_levels",
+      "trine_supernodal_destroy", "trine_panels_free"}},
     {call_operator, {"trine_op_get_info", "trine_op_destroy"}},
 #ifdef TRINE_TEST_DIRECT
     {call_direct,
-     {"trine_direct_method_name", "trine_ordering_name", "trine_factor_get_info", "trine_factor_get_permutations", "trine_factor_destroy",
-      "trine_direct_solve", "trine_direct_get_info", "trine_direct_destroy"}},
+     {"trine_direct_method_name", "trine_ordering_name", "trine_factor_get_info", "trine_factor_get_permutations",
+      "trine_factor_destroy", "trine_direct_solve", "trine_direct_get_info", "trine_direct_destroy"}},
 #endif
     {NULL, /* no context */
-     {"trine_gtsv_work_size", "trine_gtsv", "trine_bgtsv_work_size", "trine_bgtsv", "trine_bgtf_size", "trine_bgtf", "trine_bgtfs_work_size",
-      "trine_bgtfs", "trine_gbsv_work_size", "trine_gbsv", "trine_gtsv_backward_error", "trine_bgtsv_backward_error", "trine_gbsv_backward_error",
-      "trine_gtsv_batch_work_size", "trine_gtsv_batch", "trine_gtsv_csc2dense_work_size", "trine_gtsv_csc2dense", "trine_gtsv_csc2csc_work_size",
-      "trine_gtsv_csc2csc"}},
+     {"trine_gtsv_work_size", "trine_gtsv", "trine_bgtsv_work_size", "trine_bgtsv", "trine_bgtf_size", "trine_bgtf",
+      "trine_bgtfs_work_size", "trine_bgtfs", "trine_gbsv_work_size", "trine_gbsv", "trine_gtsv_backward_error",
+      "trine_bgtsv_backward_error", "trine_gbsv_backward_error", "trine_gtsv_batch_work_size", "trine_gtsv_batch",
+      "trine_gtsv_csc2dense_work_size", "trine_gtsv_csc2dense", "trine_gtsv_csc2csc_work_size", "trine_gtsv_csc2csc"}},
     {NULL, /* tridigpu.h: no context */
      {"tridigpu##t##gtsv_bufferSizeExt", "tridigpu##t##gtsv", "tridigpu##t##cgtsv_bufferSizeExt", "tridigpu##t##cgtsv",
-      "tridigpu##t##bgtsv_bufferSizeExt", "tridigpu##t##bgtsv", "tridigpu##t##cbgtsv_bufferSizeExt", "tridigpu##t##cbgtsv",
-      "tridigpu##t##bgtf_factorizationBufferSizeExt", "tridigpu##t##bgtf", "tridigpu##t##bgtfs_bufferSizeExt", "tridigpu##t##bgtfs",
-      "tridigpu##t##bgtrfs_bufferSizeExt", "tridigpu##t##bgtrfs", "tridigpu##t##gbsv_bufferSizeExt", "tridigpu##t##gbsv",
+      "tridigpu##t##bgtsv_bufferSizeExt", "tridigpu##t##bgtsv", "tridigpu##t##cbgtsv_bufferSizeExt",
+      "tridigpu##t##cbgtsv", "tridigpu##t##bgtf_factorizationBufferSizeExt", "tridigpu##t##bgtf",
+      "tridigpu##t##bgtfs_bufferSizeExt", "tridigpu##t##bgtfs", "tridigpu##t##bgtrfs_bufferSizeExt",
+      "tridigpu##t##bgtrfs", "tridigpu##t##gbsv_bufferSizeExt", "tridigpu##t##gbsv",
       "tridigpu##t##gtsv_csc2dense_bufferSizeExt", "tridigpu##t##gtsv_csc2dense", "tridigpu##t##gtsv_csc2csc"}},
 };
 
@@ -941,8 +1006,10 @@ static void what_is_said_to_allocate_nothing_does_not(void **state)
 static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
 {
     (void)state;
-    static const int64_t counts[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX / 8, INT64_MAX / N, INT64_MAX / N / 8, INT64_MAX / N / 16 + 1, INT64_C(1) << 40,
-                                     UINT64_MAX / N / 8 + 1 /* times N and 8, it wraps around to little */};
+    static const int64_t counts[] = {
+        INT64_MAX,        INT64_MAX - 1,         INT64_MAX / 8,
+        INT64_MAX / N,    INT64_MAX / N / 8,     INT64_MAX / N / 16 + 1,
+        INT64_C(1) << 40, UINT64_MAX / N / 8 + 1 /* times N and 8, it wraps around to little */};
     struct world w;
     open_world(&w);
     const int64_t live = w.memory.live;
@@ -956,15 +1023,22 @@ static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
         trine_status status[20];
         int calls = 0;
         for (int variant = 0; variant < 3; variant++) {
-            static const trine_triangular_method triangular_methods[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET};
-            status[calls++] = trine_triangular_analyse(w.ctx, &triangular, w.L, &(trine_triangular_options){
-                .uplo = TRINE_LOWER, .method = triangular_methods[variant], .max_nrhs = counts[i]});
+            static const trine_triangular_method triangular_methods[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL,
+                                                                         TRINE_TRI_LEVELSET};
+            status[calls++] = trine_triangular_analyse(
+                w.ctx, &triangular, w.L,
+                &(trine_triangular_options){
+                    .uplo = TRINE_LOWER, .method = triangular_methods[variant], .max_nrhs = counts[i]});
             OK(trine_triangular_destroy(&triangular));
-            status[calls++] = trine_supernodal_analyse(w.ctx, &supernodal, &w.panels, &(trine_supernodal_options){
-                .single = variant == 1, .variant = variant == 2 ? TRINE_VARIANT_TEAM : TRINE_VARIANT_AUTO, .max_nrhs = counts[i]});
+            status[calls++] = trine_supernodal_analyse(
+                w.ctx, &supernodal, &w.panels,
+                &(trine_supernodal_options){.single = variant == 1,
+                                            .variant = variant == 2 ? TRINE_VARIANT_TEAM : TRINE_VARIANT_AUTO,
+                                            .max_nrhs = counts[i]});
             OK(trine_supernodal_destroy(&supernodal));
         }
-        status[calls++] = trine_supernodal_analyse_batch(w.ctx, &supernodal, &w.panels, 1, &(trine_supernodal_options){.max_nrhs = counts[i]});
+        status[calls++] = trine_supernodal_analyse_batch(w.ctx, &supernodal, &w.panels, 1,
+                                                         &(trine_supernodal_options){.max_nrhs = counts[i]});
         OK(trine_supernodal_destroy(&supernodal));
         status[calls++] = trine_triangular_work(w.triangular, counts[i], NULL, &bytes, NULL);
         status[calls++] = trine_triangular_work(w.triangular, counts[i], NULL, &bytes, &work);
@@ -972,7 +1046,8 @@ static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
         status[calls++] = trine_supernodal_work(w.supernodal, counts[i], NULL, &bytes, NULL);
         status[calls++] = trine_supernodal_work(w.supernodal, counts[i], NULL, &bytes, &work);
         OK(trine_work_destroy(&work));
-        status[calls++] = trine_tridiagonal_analyse(w.ctx, &tridiagonal, w.A, &(trine_tridiagonal_options){.max_nrhs = counts[i]});
+        status[calls++] =
+            trine_tridiagonal_analyse(w.ctx, &tridiagonal, w.A, &(trine_tridiagonal_options){.max_nrhs = counts[i]});
         OK(trine_tridiagonal_destroy(&tridiagonal));
         status[calls++] = trine_tridiagonal_work(w.tridiagonal, counts[i], NULL, &bytes, NULL);
         status[calls++] = trine_tridiagonal_work(w.tridiagonal, counts[i], NULL, &bytes, &work);
@@ -982,9 +1057,11 @@ static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
         OK(trine_work_destroy(&work));
 #ifdef TRINE_TEST_DIRECT
         trine_direct direct;
-        status[calls++] = trine_direct_create(w.ctx, &direct, w.A, &(trine_direct_options){.triangular.max_nrhs = counts[i]});
+        status[calls++] =
+            trine_direct_create(w.ctx, &direct, w.A, &(trine_direct_options){.triangular.max_nrhs = counts[i]});
         OK(trine_direct_destroy(&direct));
-        status[calls++] = trine_direct_create_from_factor(w.ctx, &direct, w.factor[0], w.A, &(trine_direct_options){.triangular.max_nrhs = counts[i]});
+        status[calls++] = trine_direct_create_from_factor(w.ctx, &direct, w.factor[0], w.A,
+                                                          &(trine_direct_options){.triangular.max_nrhs = counts[i]});
         OK(trine_direct_destroy(&direct));
         status[calls++] = trine_direct_work(w.direct[0], counts[i], NULL, &bytes, NULL);
         status[calls++] = trine_direct_work(w.direct[1], counts[i], NULL, NULL, &work);
@@ -992,7 +1069,8 @@ static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
         assert_non_null(strstr(trine_last_error(), "memory")); /* they need their vectors whatever the method */
 #endif
         for (int c = 0; c < calls; c++)
-            if (status[c] != TRINE_ERR_MEMORY && (always || status[c])) fail_msg("call %d with %lld: %s", c, (long long)counts[i], trine_status_string(status[c]));
+            if (status[c] != TRINE_ERR_MEMORY && (always || status[c]))
+                fail_msg("call %d with %lld: %s", c, (long long)counts[i], trine_status_string(status[c]));
         assert_int_equal(w.memory.live, live);
     }
     close_world(&w);
@@ -1000,7 +1078,8 @@ static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
 
 /* ------------------------------------------------------------ what works keep */
 
-/** A work that outlives its plan's handle holds on to all of the plan, whose memory a second plan then cannot be given. */
+/** A work that outlives its plan's handle holds on to all of the plan, whose memory a second plan then cannot be
+ *  given. */
 static void a_work_keeps_its_plan_alive(void **state)
 {
     (void)state;
@@ -1017,7 +1096,8 @@ static void a_work_keeps_its_plan_alive(void **state)
             OK(trine_supernodal_analyse(w.ctx, &supernodal, &w.panels, NULL));
             OK(trine_supernodal_work(supernodal, 1, NULL, &bytes, &work));
         } else {
-            OK(trine_triangular_analyse(w.ctx, &triangular, w.L, &(trine_triangular_options){.method = TRINE_TRI_SERIAL}));
+            OK(trine_triangular_analyse(w.ctx, &triangular, w.L,
+                                        &(trine_triangular_options){.method = TRINE_TRI_SERIAL}));
             OK(trine_triangular_work(triangular, 1, NULL, &bytes, &work));
         }
         const int64_t all = w.memory.live;
@@ -1025,10 +1105,12 @@ static void a_work_keeps_its_plan_alive(void **state)
         OK(trine_triangular_destroy(&triangular));
         OK(trine_supernodal_destroy(&supernodal));
         assert_int_equal(w.memory.live, all);
-        OK(trine_triangular_analyse(w.ctx, &second, w.L, &tasks)); /* its solves need a buffer that the serial plan's work has not */
+        /* its solves need a buffer that the serial plan's work has not */
+        OK(trine_triangular_analyse(w.ctx, &second, w.L, &tasks));
         OK(trine_triangular_numeric(second, TRINE_HOST, NULL, NULL));
         FAILS(TRINE_ERR_ARGUMENT, "another plan",
-              trine_triangular_solve(second, TRINE_N, NULL, (trine_dense[]){column(w.b)}, (trine_dense[]){column(x)}, &(trine_exec){.work = work}));
+              trine_triangular_solve(second, TRINE_N, NULL, (trine_dense[]){column(w.b)}, (trine_dense[]){column(x)},
+                                     &(trine_exec){.work = work}));
         OK(trine_triangular_destroy(&second));
         OK(trine_work_destroy(&work));
         assert_int_equal(w.memory.live, none);
@@ -1059,7 +1141,8 @@ static void is_listed(void *count, const char *name, const char *declaration)
 {
     (void)declaration;
     ++*(int *)count;
-    if (times_listed(name) != 1) fail_msg("%s is %d times in the lists of this test; it must be there once", name, times_listed(name));
+    if (times_listed(name) != 1)
+        fail_msg("%s is %d times in the lists of this test; it must be there once", name, times_listed(name));
 }
 
 static void every_public_function_is_listed_once(void **state)
@@ -1071,7 +1154,11 @@ static void every_public_function_is_listed_once(void **state)
     assert_true(count > 100);
 }
 
-static int make_folder(void **state) { (void)state; return mkdtemp(folder) ? 0 : -1; }
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
 static int remove_folder(void **state)
 {
     (void)state;

@@ -15,8 +15,10 @@ static void systems_of_every_shape_and_precision_are_backward_stable(void **stat
             for (int ku = 0; ku <= 8; ku++)
                 for (int k = 0; k < 9; k++) {
                     const int pivot = (kl + 2 * ku + k) % 6;
-                    const trine_gtsv_options options = {.op = (trine_transpose)(1 << (kl + ku + k) % 3), .pivot = (trine_pivot)pivot,
-                                                        .refine = pivot != TRINE_PIVOT_NONE, .partition = 8 * ((kl + ku) % 3)};
+                    const trine_gtsv_options options = {.op = (trine_transpose)(1 << (kl + ku + k) % 3),
+                                                        .pivot = (trine_pivot)pivot,
+                                                        .refine = pivot != TRINE_PIVOT_NONE,
+                                                        .partition = 8 * ((kl + ku) % 3)};
                     if (few[k] == 1500 && (kl + ku + d) % 4) continue;
                     check_random(new_bands(all_dtypes[d], few[k], kl, ku, 2, options), kl + ku + 2, 50);
                 }
@@ -29,7 +31,8 @@ static void many_partitions_of_few_bands_are_solved(void **state) /* a GPU has o
         for (int kl = 0; kl <= 2; kl++)
             for (int ku = kl < 2 ? 2 : 0; ku <= 2; ku++) {
                 const trine_gtsv_options options = {.cyclic = ku == kl, .partition = 8};
-                check_random(new_bands(all_dtypes[d], 4100 * 8 + (ku < kl) + 2 * ku, kl, ku, 1, options), kl + ku + 2, 50);
+                check_random(new_bands(all_dtypes[d], 4100 * 8 + (ku < kl) + 2 * ku, kl, ku, 1, options), kl + ku + 2,
+                             50);
             }
 }
 
@@ -42,13 +45,17 @@ static void cyclic_systems_of_every_size_are_solved(void **state)
                 for (int64_t n = 1; n <= 60; n++) {
                     if (kl < 7 && ku < 7 && d != (n + kl) % 4) continue; /* one precision is enough */
                     const int pivot = (int)(ku + n) % 4;
-                    const trine_gtsv_options options = {.cyclic = 1, .op = (trine_transpose)(1 << (kl + ku + n) % 3), .pivot = (trine_pivot)pivot,
-                                                        .refine = pivot != TRINE_PIVOT_NONE, .partition = 8 * ((kl + ku) % 3)};
+                    const trine_gtsv_options options = {.cyclic = 1,
+                                                        .op = (trine_transpose)(1 << (kl + ku + n) % 3),
+                                                        .pivot = (trine_pivot)pivot,
+                                                        .refine = pivot != TRINE_PIVOT_NONE,
+                                                        .partition = 8 * ((kl + ku) % 3)};
                     check_random(new_bands(all_dtypes[d], n, kl, ku, 1, options), kl + ku + 2, 50);
                 }
     for (int64_t n = 61; n <= 20000; n = n * 3 + 1) /* more stages; what is left of 8 and 16 */
         for (int k = 5; k <= 8; k++) {
-            const trine_gtsv_options options = {.cyclic = 1, .pivot = (trine_pivot)(n % 6), .refine = n % 6 != TRINE_PIVOT_NONE};
+            const trine_gtsv_options options = {
+                .cyclic = 1, .pivot = (trine_pivot)(n % 6), .refine = n % 6 != TRINE_PIVOT_NONE};
             check_random(new_bands(all_dtypes[(n + k) % 4], n + k, k, 8, 1 + k % 3, options), k + 10, 50);
         }
 }
@@ -83,7 +90,8 @@ static void cyclic_shifts_are_undone_exactly(void **state) /* without its corner
     for (int64_t n = 1; n <= 60; n++)
         for (int k = -8; k <= 8; k++) {
             if (!test_is_to_do()) continue;
-            linear_system s = new_bands(TRINE_D, n, k < 0 ? -k : 0, k > 0 ? k : 0, 1, (trine_gtsv_options){.cyclic = 1});
+            linear_system s =
+                new_bands(TRINE_D, n, k < 0 ? -k : 0, k > 0 ? k : 0, 1, (trine_gtsv_options){.cyclic = 1});
             for (int64_t i = 0; i < n; i++) ((double *)s.matrix)[element_of_band(&s, i, k)] = 1;
             OK(solve_system(&s));
             for (int64_t i = 0; i < n; i++) assert_true(((double *)s.X)[((i + k) % n + n) % n] == ((double *)s.D)[i]);
@@ -114,8 +122,11 @@ static void any_number_of_right_hand_sides_is_solved(void **state)
 {
     (void)state;
     for (int64_t nrhs = 0; nrhs <= 33; nrhs++)
-        check_random(new_bands(all_dtypes[nrhs % 4], 500 + nrhs, (int)nrhs % 5, 3, nrhs, (trine_gtsv_options){.refine = nrhs % 2 == 1}), 6, 50);
-    check_random(new_bands(TRINE_S, 21, 2, 3, 65533, (trine_gtsv_options){.refine = 1}), 6, 50); /* more than a grid has blocks */
+        check_random(new_bands(all_dtypes[nrhs % 4], 500 + nrhs, (int)nrhs % 5, 3, nrhs,
+                               (trine_gtsv_options){.refine = nrhs % 2 == 1}),
+                     6, 50);
+    /* more than a grid has blocks */
+    check_random(new_bands(TRINE_S, 21, 2, 3, 65533, (trine_gtsv_options){.refine = 1}), 6, 50);
     check_random(new_bands(TRINE_S, 25, 8, 8, 65533, (trine_gtsv_options){.cyclic = 1}), 18, 50);
 }
 
@@ -125,7 +136,8 @@ static void the_solution_may_replace_the_right_hand_side_and_inputs_stay(void **
     for (int refine = 0; refine <= 1; refine++)
         for (int kl = 1; kl <= 2; kl++)
             for (int d = 0; d < 4; d++) { /* kl = ku = 1 is another solver's on a GPU */
-                linear_system s = new_bands(all_dtypes[d], 1000, kl, 2 * kl - 1, 3, (trine_gtsv_options){.refine = refine});
+                linear_system s =
+                    new_bands(all_dtypes[d], 1000, kl, 2 * kl - 1, 3, (trine_gtsv_options){.refine = refine});
                 fill_system(&s, 5, 3);
                 check_in_place_and_inputs(&s);
                 free_system(&s);
@@ -145,7 +157,9 @@ static void the_matrices_of_table_6_are_solved_as_well_as_by_lapack(void **state
                 error_samples e = {.count = 0};
                 char name[64];
                 const bool hopeless = id == 13; /* condition above 1e15: judged by the backward error */
-                if (hopeless && (partition || k)) continue; /* as good as that with automatic choices only: docs/notes/blocks-and-bands.md */
+                if (hopeless && (partition || k))
+                    continue; /* as good as that with automatic choices only:
+                                 docs/notes/blocks-and-bands.md */
                 const trine_gtsv_options options = {.pivot = pivots[k], .partition = partition};
                 for (uint64_t seed = 1; seed <= (uint64_t)test_samples(SEEDS); seed++) {
                     linear_system s = new_bands(TRINE_D, 512, 2, 2, 1, options);
@@ -168,7 +182,8 @@ static void the_recorded_matrices_of_table_6_are_solved_as_well_as_by_lapack(voi
     (void)state;
     for (int id = 1; id <= 23; id++) {
         if (!test_is_to_do()) continue;
-        if (id == 13 && test_on_gpu()) continue; /* seed 1 of those whose median is asserted above: docs/notes/blocks-and-bands.md */
+        /* seed 1 of those whose median is asserted above: docs/notes/blocks-and-bands.md */
+        if (id == 13 && test_on_gpu()) continue;
         error_samples e = {.count = 0};
         char name[16];
         double *x;
@@ -235,7 +250,8 @@ static void banded_matrices_of_applications_are_solved_as_well_as_by_lapack(void
         linear_system s = new_bands(TRINE_D, n, (int)below, (int)above, 1, (trine_gtsv_options){0});
         double *x = malloc((size_t)n * 8);
         for (int64_t i = 0; i < n; i++)
-            for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) ((double *)s.matrix)[element_of_band(&s, i, (int)(columns[k] - i))] = ((const double *)values)[k];
+            for (int64_t k = offsets[i]; k < offsets[i + 1]; k++)
+                ((double *)s.matrix)[element_of_band(&s, i, (int)(columns[k] - i))] = ((const double *)values)[k];
         make_solution(1, n, x);
         multiply_system(&s, x);
         compare_with_lapack(&s, x, &e);
@@ -279,7 +295,9 @@ static void scaling_rows_by_powers_of_two_does_not_change_a_bit(void **state)
     (void)state;
     for (int d = 0; d < 4; d++)
         for (int cyclic = 0; cyclic < 2; cyclic++)
-            for (int k = 1; k <= 8; k++) check_scaled_rows(new_bands(all_dtypes[d], 24 * (40 + k), k, k - k % 2, 1, (trine_gtsv_options){.cyclic = cyclic}));
+            for (int k = 1; k <= 8; k++)
+                check_scaled_rows(
+                    new_bands(all_dtypes[d], 24 * (40 + k), k, k - k % 2, 1, (trine_gtsv_options){.cyclic = cyclic}));
 }
 
 static void singular_systems_return(void **state)
@@ -312,16 +330,26 @@ static void wrong_arguments_are_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "n is -1", trine_gbsv_work_size(test_cpu(1), TRINE_D, -1, 1, 0, 0, NULL, &bytes));
     FAILS(TRINE_ERR_ARGUMENT, "n is", trine_gbsv_work_size(test_cpu(1), TRINE_D, INT64_MAX, 1, 0, 0, NULL, &bytes));
     FAILS(TRINE_ERR_ARGUMENT, "nrhs is -2", trine_gbsv_work_size(test_cpu(1), TRINE_D, 4, -2, 0, 0, NULL, &bytes));
-    FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gbsv_work_size(test_cpu(1), TRINE_D, INT64_MAX / 8192, 1 << 20, 8, 8, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "kl is 9", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 9, 0, NULL, v, v, 4, x, 4, work, sizeof work, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "ku is -1", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, -1, NULL, v, v, 4, x, 4, work, sizeof work, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "pivoting scheme 6", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, &pivot, v, v, 4, x, 4, work, sizeof work, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "epsilon", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, &epsilon, v, v, 4, x, 4, work, sizeof work, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "AB is NULL", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, NULL, v, 4, x, 4, work, sizeof work, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "ldd is 3", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, v, v, 3, x, 4, work, sizeof work, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "X is NULL", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, NULL, 4, work, sizeof work, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "bytes; ", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, x, 4, work, 7, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "work is NULL", trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, x, 4, NULL, sizeof work, NULL));
+    FAILS(TRINE_ERR_MEMORY, "does not fit",
+          trine_gbsv_work_size(test_cpu(1), TRINE_D, INT64_MAX / 8192, 1 << 20, 8, 8, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "kl is 9",
+          trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 9, 0, NULL, v, v, 4, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ku is -1",
+          trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, -1, NULL, v, v, 4, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "pivoting scheme 6",
+          trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, &pivot, v, v, 4, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "epsilon",
+          trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, &epsilon, v, v, 4, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "AB is NULL",
+          trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, NULL, v, 4, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ldd is 3",
+          trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, v, v, 3, x, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "X is NULL",
+          trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, NULL, 4, work, sizeof work, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "bytes; ",
+          trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, x, 4, work, 7, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "work is NULL",
+          trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 0, 0, NULL, v, v, 4, x, 4, NULL, sizeof work, NULL));
     OK(trine_gbsv(test_cpu(2), TRINE_D, 0, 1, 2, 2, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL));
     OK(trine_gbsv(test_cpu(2), TRINE_D, 4, 0, 2, 2, NULL, v, NULL, 4, NULL, 4, NULL, 0, NULL));
 }

@@ -1,5 +1,6 @@
 /* Bands with kl unlike ku, with and without a diagonal, scaled to the ends of the range: the family `band` of
- * ../shared/numerics/adversary.py. Judged by the componentwise backward error after one step of refinement, beside LAPACK's. */
+ * ../shared/numerics/adversary.py. Judged by the componentwise backward error after one step of refinement, beside
+ * LAPACK's. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +8,11 @@
 
 #include "banded_support.h"
 
-#define LAPACK(name, type) \
-    void name##gbtrf_(const int *m, const int *n, const int *kl, const int *ku, type *ab, const int *ldab, int *ipiv, int *info); \
-    void name##gbtrs_(const char *trans, const int *n, const int *kl, const int *ku, const int *nrhs, const type *ab, const int *ldab, const int *ipiv, type *b, const int *ldb, \
-                      int *info, size_t length);
+#define LAPACK(name, type)                                                                                            \
+    void name##gbtrf_(const int *m, const int *n, const int *kl, const int *ku, type *ab, const int *ldab, int *ipiv, \
+                      int *info);                                                                                     \
+    void name##gbtrs_(const char *trans, const int *n, const int *kl, const int *ku, const int *nrhs, const type *ab, \
+                      const int *ldab, const int *ipiv, type *b, const int *ldb, int *info, size_t length);
 LAPACK(s, float)
 LAPACK(d, double)
 LAPACK(c, float complex)
@@ -27,7 +29,8 @@ static void put_zero(linear_system *s, int64_t row, int k) { put(s->t, s->matrix
 
 static double solution(uint64_t seed, int64_t i) { return 1 + test_uniform(900000 + seed, (uint64_t)i); }
 /** U(-1,1) on every band, the diagonal zero if asked; D = A x in the precision of s, x = 1 + U(0,1). */
-static linear_system new_family(trine_dtype t, int64_t n, int kl, int ku, bool zero_diagonal, uint64_t seed, trine_gtsv_options options)
+static linear_system new_family(trine_dtype t, int64_t n, int kl, int ku, bool zero_diagonal, uint64_t seed,
+                                trine_gtsv_options options)
 {
     linear_system s = new_bands(t, n, kl, ku, 1, options);
     fill_system(&s, 8000 + seed, 0);
@@ -47,7 +50,8 @@ static void scale_rows(linear_system *s, int (*exponent)(trine_dtype t, int64_t 
 {
     for (int64_t i = 0; i < s->n; i++) {
         const long double scale = ldexpl(1, exponent(s->t, i));
-        for (int k = -s->kl; k <= s->ku; k++) put(s->t, s->matrix, element_of_band(s, i, k), scale * get(s->t, s->matrix, element_of_band(s, i, k)));
+        for (int k = -s->kl; k <= s->ku; k++)
+            put(s->t, s->matrix, element_of_band(s, i, k), scale * get(s->t, s->matrix, element_of_band(s, i, k)));
         put(s->t, s->D, i, scale * get(s->t, s->D, i));
     }
 }
@@ -60,7 +64,8 @@ static int factor_by_lapack(const linear_system *s, void *ab, int *pivots)
     int info = 0;
     for (int64_t i = 0; i < s->n; i++)
         for (int k = -s->kl; k <= s->ku; k++)
-            if (i + k >= 0 && i + k < s->n) put(s->t, ab, (i + k) * ld + s->kl + s->ku - k, get(s->t, s->matrix, element_of_band(s, i, k)));
+            if (i + k >= 0 && i + k < s->n)
+                put(s->t, ab, (i + k) * ld + s->kl + s->ku - k, get(s->t, s->matrix, element_of_band(s, i, k)));
     switch (s->t) {
     case TRINE_S: sgbtrf_(&n, &n, &s->kl, &s->ku, ab, &ld, pivots, &info); break;
     case TRINE_D: dgbtrf_(&n, &n, &s->kl, &s->ku, ab, &ld, pivots, &info); break;
@@ -80,7 +85,8 @@ static void solve_by_lapack(const linear_system *s, const void *ab, const int *p
     default: zgbtrs_("N", &n, &s->kl, &s->ku, &one, ab, &ld, pivots, x, &n, &info, 1);
     }
 }
-/** LAPACK's backward error after one step of refinement, its residual rounded after every operation; infinite where it finds s singular. */
+/** LAPACK's backward error after one step of refinement, its residual rounded after every operation; infinite where
+ *  it finds s singular. */
 static double lapack_error(const linear_system *s)
 {
     const size_t size = trine_dtype_size(s->t), ld = (size_t)(2 * s->kl + s->ku + 1);
@@ -111,13 +117,15 @@ static double lapack_error(const linear_system *s)
 /* --------------------------------------------------------------------- tests */
 
 /** call(s) for each shape, size and seed of a precision. */
-static void for_each_family(trine_dtype t, trine_gtsv_options options, int count, void (*call)(void *, linear_system *), void *argument)
+static void for_each_family(trine_dtype t, trine_gtsv_options options, int count, void (*call)(void *, linear_system *),
+                            void *argument)
 {
     for (int kl = 0; kl <= MOST_BANDS; kl++)
         for (int ku = 0; ku <= MOST_BANDS; ku++)
             for (int zero = 0; zero <= (kl > 0 && ku > 0); zero++)
                 for (int k = 0; k < SIZES; k++) {
-                    if (test_on_gpu() && kl == 1 && ku == 1 && !options.refine) continue; /* trine_gtsv's there, which takes rows as they are */
+                    /* trine_gtsv's there, which takes rows as they are */
+                    if (test_on_gpu() && kl == 1 && ku == 1 && !options.refine) continue;
                     if (!test_is_small(sizes[k]) || !test_is_to_do()) continue;
                     for (int seed = 1; seed <= (sizes[k] > 300 ? (count + 3) / 4 : count); seed++) {
                         const uint64_t number = (uint64_t)(seed + 100 * (zero + 2 * (ku + 5 * kl)));
@@ -128,7 +136,10 @@ static void for_each_family(trine_dtype t, trine_gtsv_options options, int count
                 }
 }
 
-typedef struct { int taken, wrong, singular; double worst; } outcome;
+typedef struct {
+    int taken, wrong, singular;
+    double worst;
+} outcome;
 
 static void compare_one(void *argument, linear_system *s)
 {
@@ -139,8 +150,9 @@ static void compare_one(void *argument, linear_system *s)
     o->taken++;
     o->singular += status != TRINE_SUCCESS;
     if (!(error <= 50) && o->wrong++ < 5)
-        print_error("dtype %d, n %lld, kl %d, ku %d, diagonal of row 1 %g: %s, backward error %.3g eps\n", (int)s->t, (long long)s->n, s->kl, s->ku,
-                    (double)creall(get(s->t, s->matrix, element_of_band(s, 1, 0))), trine_status_string(status), error);
+        print_error("dtype %d, n %lld, kl %d, ku %d, diagonal of row 1 %g: %s, backward error %.3g eps\n", (int)s->t,
+                    (long long)s->n, s->kl, s->ku, (double)creall(get(s->t, s->matrix, element_of_band(s, 1, 0))),
+                    trine_status_string(status), error);
     if (!(error <= o->worst)) o->worst = error;
 }
 static void one_step_of_refinement_leaves_what_lapack_s_leaves(void **state)
@@ -151,7 +163,8 @@ static void one_step_of_refinement_leaves_what_lapack_s_leaves(void **state)
         outcome o = {0};
         for_each_family(all_dtypes[d], (trine_gtsv_options){.refine = 1}, seeds(), compare_one, &o);
         if (o.wrong || getenv("TRINE_TEST_VERBOSE"))
-            print_message("dtype %d: %d of %d wrong, %d of them called singular; worst %.3g eps\n", (int)all_dtypes[d], o.wrong, o.taken, o.singular, o.worst);
+            print_message("dtype %d: %d of %d wrong, %d of them called singular; worst %.3g eps\n", (int)all_dtypes[d],
+                          o.wrong, o.taken, o.singular, o.worst);
         wrong += o.wrong;
     }
     assert_int_equal(wrong, 0);
@@ -160,7 +173,10 @@ static void one_step_of_refinement_leaves_what_lapack_s_leaves(void **state)
 static int is_single(trine_dtype t) { return eps_of(t) > 1e-10; }
 static int small(trine_dtype t, int64_t row) { return (void)row, is_single(t) ? -100 : -990; }
 static int large(trine_dtype t, int64_t row) { return (void)row, is_single(t) ? 100 : 900; }
-static int by_row(trine_dtype t, int64_t row) { return (is_single(t) ? 1 : 9) * ((int)(200 * test_uniform(17, (uint64_t)row)) - 100); }
+static int by_row(trine_dtype t, int64_t row)
+{
+    return (is_single(t) ? 1 : 9) * ((int)(200 * test_uniform(17, (uint64_t)row)) - 100);
+}
 
 typedef struct { int solved, wrong; } scaling;
 static void compare_scaled(void *argument, linear_system *s)
@@ -179,8 +195,10 @@ static void compare_scaled(void *argument, linear_system *s)
         const bool same = scaled == status && memcmp(x, s->X, bytes) == 0;
         o->solved++;
         if (!same && o->wrong++ < 5)
-            print_error("dtype %d, n %lld, kl %d, ku %d, refine %d, scaled in way %d: %s instead of %s, x[0] %.17g instead of %.17g\n", (int)s->t, (long long)s->n, s->kl, s->ku,
-                        s->options.refine, k, trine_status_string(scaled), trine_status_string(status), (double)creall(get(s->t, s->X, 0)), (double)creall(get(s->t, x, 0)));
+            print_error(
+                "dtype %d, n %lld, kl %d, ku %d, refine %d, scaled in way %d: %s instead of %s, x[0] %.17g instead of %.17g\n",
+                (int)s->t, (long long)s->n, s->kl, s->ku, s->options.refine, k, trine_status_string(scaled),
+                trine_status_string(status), (double)creall(get(s->t, s->X, 0)), (double)creall(get(s->t, x, 0)));
     }
     free(matrix), free(d), free(x);
 }
@@ -192,7 +210,8 @@ static void powers_of_two_change_no_bit(void **state)
         for (int refine = 0; refine <= 1; refine++) {
             scaling o = {0};
             for_each_family(all_dtypes[d], (trine_gtsv_options){.refine = refine}, 2, compare_scaled, &o);
-            if (o.wrong || getenv("TRINE_TEST_VERBOSE")) print_message("dtype %d, refine %d: %d of %d differ\n", (int)all_dtypes[d], refine, o.wrong, o.solved);
+            if (o.wrong || getenv("TRINE_TEST_VERBOSE"))
+                print_message("dtype %d, refine %d: %d of %d differ\n", (int)all_dtypes[d], refine, o.wrong, o.solved);
             wrong += o.wrong;
         }
     assert_int_equal(wrong, 0);
@@ -210,7 +229,8 @@ static void a_column_of_zeros_is_named(void **state)
                     for (int refine = 0; refine <= 1; refine++) {
                         char sentence[64];
                         if (!test_is_to_do()) continue;
-                        linear_system s = new_family(all_dtypes[d], 300, kl, ku, false, 1, (trine_gtsv_options){.refine = refine});
+                        linear_system s =
+                            new_family(all_dtypes[d], 300, kl, ku, false, 1, (trine_gtsv_options){.refine = refine});
                         for (int b = -kl; b <= ku; b++)
                             if (where[k] - b >= 0 && where[k] - b < s.n) put_zero(&s, where[k] - b, b);
                         scale_rows(&s, small);
@@ -224,7 +244,8 @@ static void a_column_of_zeros_is_named(void **state)
 static void nan_flows_through_refinement(void **state)
 {
     (void)state;
-    for (int kl = 0; kl <= MOST_BANDS; kl++) check_nan(new_bands(TRINE_D, 1000, kl, 2, 2, (trine_gtsv_options){.refine = 1}));
+    for (int kl = 0; kl <= MOST_BANDS; kl++)
+        check_nan(new_bands(TRINE_D, 1000, kl, 2, 2, (trine_gtsv_options){.refine = 1}));
 }
 
 int main(void)

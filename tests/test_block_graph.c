@@ -1,4 +1,5 @@
-/* Block tridiagonal and banded solves in a CUDA graph: captured, replayed with new data, the same bits as a direct call. */
+/* Block tridiagonal and banded solves in a CUDA graph: captured, replayed with new data, the same bits as a direct
+ * call. */
 #include "harness.h"
 
 #include <stdlib.h>
@@ -12,7 +13,15 @@ enum { ROWS = 777, MOST_ELEMENTS = 3 * ROWS * 8 * 8, MOST_VECTOR = 5 * ROWS * 8 
 
 /** Solves: bgtsv, bgtf followed by bgtfs, gbsv. m: rows of a block, or bands on either side. */
 typedef enum { BLOCKS, FACTORED, BANDS } kind;
-struct fixture { trine_context ctx; kind kind; int m; int64_t n, nrhs; trine_gtsv_options options; double *matrix, *d, *x, *work, *factor; size_t work_bytes, factor_bytes; };
+struct fixture {
+    trine_context ctx;
+    kind kind;
+    int m;
+    int64_t n, nrhs;
+    trine_gtsv_options options;
+    double *matrix, *d, *x, *work, *factor;
+    size_t work_bytes, factor_bytes;
+};
 
 static double *on_device(trine_context ctx, size_t bytes)
 {
@@ -31,8 +40,14 @@ static void fill(struct fixture *f, uint64_t seed)
 }
 static struct fixture open_fixture(kind kind, int m, int64_t nrhs, trine_gtsv_options options)
 {
-    struct fixture f = {.ctx = test_context(), .kind = kind, .m = m, .n = kind == BANDS ? ROWS : ROWS * m, .nrhs = nrhs, .options = options};
-    f.matrix = on_device(f.ctx, MOST_ELEMENTS * 8), f.d = on_device(f.ctx, MOST_VECTOR * 8), f.x = on_device(f.ctx, MOST_VECTOR * 8);
+    struct fixture f = {.ctx = test_context(),
+                        .kind = kind,
+                        .m = m,
+                        .n = kind == BANDS ? ROWS : ROWS * m,
+                        .nrhs = nrhs,
+                        .options = options};
+    f.matrix = on_device(f.ctx, MOST_ELEMENTS * 8), f.d = on_device(f.ctx, MOST_VECTOR * 8),
+    f.x = on_device(f.ctx, MOST_VECTOR * 8);
     if (kind == BANDS) OK(trine_gbsv_work_size(f.ctx, TRINE_D, f.n, nrhs, m, m, &options, &f.work_bytes));
     if (kind == BLOCKS) OK(trine_bgtsv_work_size(f.ctx, TRINE_D, ROWS, m, nrhs, &options, &f.work_bytes));
     if (kind == FACTORED) OK(trine_bgtfs_work_size(f.ctx, TRINE_D, ROWS, m, nrhs, &options, &f.work_bytes));
@@ -50,11 +65,16 @@ static void solve(struct fixture *f, void *stream)
 {
     const double *a = f->matrix, *b = a + f->n * f->m, *c = b + f->n * f->m;
     const trine_exec exec = {.stream = stream};
-    if (f->kind == BANDS) OK(trine_gbsv(f->ctx, TRINE_D, f->n, f->nrhs, f->m, f->m, &f->options, a, f->d, f->n, f->x, f->n, f->work, f->work_bytes, &exec));
-    if (f->kind == BLOCKS) OK(trine_bgtsv(f->ctx, TRINE_D, ROWS, f->m, f->nrhs, &f->options, a, b, c, f->d, f->n, f->x, f->n, f->work, f->work_bytes, &exec));
+    if (f->kind == BANDS)
+        OK(trine_gbsv(f->ctx, TRINE_D, f->n, f->nrhs, f->m, f->m, &f->options, a, f->d, f->n, f->x, f->n, f->work,
+                      f->work_bytes, &exec));
+    if (f->kind == BLOCKS)
+        OK(trine_bgtsv(f->ctx, TRINE_D, ROWS, f->m, f->nrhs, &f->options, a, b, c, f->d, f->n, f->x, f->n, f->work,
+                       f->work_bytes, &exec));
     if (f->kind != FACTORED) return;
     OK(trine_bgtf(f->ctx, TRINE_D, ROWS, f->m, &f->options, a, b, c, f->factor, f->factor_bytes, &exec));
-    OK(trine_bgtfs(f->ctx, TRINE_D, ROWS, f->m, f->nrhs, &f->options, f->factor, f->factor_bytes, f->d, f->n, f->x, f->n, f->work, f->work_bytes, &exec));
+    OK(trine_bgtfs(f->ctx, TRINE_D, ROWS, f->m, f->nrhs, &f->options, f->factor, f->factor_bytes, f->d, f->n, f->x,
+                   f->n, f->work, f->work_bytes, &exec));
 }
 static void fetch(struct fixture *f, cudaStream_t stream, double *x)
 {

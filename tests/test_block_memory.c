@@ -8,11 +8,12 @@
 
 /* ---------------------------------------------------------------------- bits */
 
-/** Solve s in both ways, and in the second one also in place: the same bits, but of a GPU's factorization, where other kernels go through the first
- *  stage: as small backward errors. Frees s. */
+/** Solve s in both ways, and in the second one also in place: the same bits, but of a GPU's factorization, where
+ *  other kernels go through the first stage: as small backward errors. Frees s. */
 static void check_both(linear_system s, double dominance)
 {
-    const size_t bytes = (size_t)(s.ldx * s.nrhs) * trine_dtype_size(s.t), d_bytes = (size_t)(s.ldd * s.nrhs) * trine_dtype_size(s.t);
+    const size_t bytes = (size_t)(s.ldx * s.nrhs) * trine_dtype_size(s.t),
+                 d_bytes = (size_t)(s.ldd * s.nrhs) * trine_dtype_size(s.t);
     const bool same_bits = !(s.factor_first && test_on_gpu());
     void *fast = malloc(bytes), *d = malloc(d_bytes);
     if (test_is_small(s.n) && test_is_to_do()) {
@@ -29,9 +30,11 @@ static void check_both(linear_system s, double dominance)
         for (int64_t c = 0; same_bits && c < s.nrhs; c++) {
             const size_t first = (size_t)(c * s.ldx) * trine_dtype_size(s.t);
             if (memcmp((char *)fast + first, (char *)s.X + first, (size_t)s.n * trine_dtype_size(s.t)))
-                fail_msg("dtype %d, n %lld, block size %d, kl %d, ku %d, nrhs %lld, pivot %d, cyclic %d, op %d, partition %d, refine %d, factor first %d: column %lld differs", (int)s.t,
-                         (long long)s.n, s.m, s.kl, s.ku, (long long)s.nrhs, (int)s.options.pivot, s.options.cyclic, (int)s.options.op, s.options.partition, s.options.refine,
-                         s.factor_first, (long long)c);
+                fail_msg(
+                    "dtype %d, n %lld, block size %d, kl %d, ku %d, nrhs %lld, pivot %d, cyclic %d, op %d, partition %d, refine %d, factor first %d: column %lld differs",
+                    (int)s.t, (long long)s.n, s.m, s.kl, s.ku, (long long)s.nrhs, (int)s.options.pivot,
+                    s.options.cyclic, (int)s.options.op, s.options.partition, s.options.refine, s.factor_first,
+                    (long long)c);
         }
     }
     free(fast), free(d);
@@ -48,8 +51,11 @@ static void blocks_are_solved_to_the_same_bits(void **state)
         for (int m = 1; m <= 8; m++)
             for (int k = 0; k < 5; k++)
                 for (int way = 0; way < 6; way++) {
-                    const trine_gtsv_options options = {.op = (trine_transpose)(1 << (m + way) % 3), .pivot = (trine_pivot)((way + d) % 6), .cyclic = (k + m + way) % 2,
-                                                        .refine = way == 1 || way == 4, .partition = 8 + 8 * (way % 2)};
+                    const trine_gtsv_options options = {.op = (trine_transpose)(1 << (m + way) % 3),
+                                                        .pivot = (trine_pivot)((way + d) % 6),
+                                                        .cyclic = (k + m + way) % 2,
+                                                        .refine = way == 1 || way == 4,
+                                                        .partition = 8 + 8 * (way % 2)};
                     if (block_rows[k] > 1000 && (way + 2 * m + d) % (block_rows[k] > 10000 ? 12 : 3)) continue;
                     linear_system s = new_blocks(all_dtypes[d], block_rows[k], m, way < 3 ? 1 : way, options);
                     s.factor_first = !options.refine && way % 3 == 2;
@@ -77,7 +83,10 @@ static void bands_are_solved_to_the_same_bits(void **state)
             for (int ku = 0; ku <= 8; ku++)
                 for (int k = 0; k < 5; k++) {
                     const int way = kl + 2 * ku + k;
-                    const trine_gtsv_options options = {.op = (trine_transpose)(1 << way % 3), .pivot = (trine_pivot)(way % 6), .cyclic = way / 3 % 2, .refine = way % 4 == 1,
+                    const trine_gtsv_options options = {.op = (trine_transpose)(1 << way % 3),
+                                                        .pivot = (trine_pivot)(way % 6),
+                                                        .cyclic = way / 3 % 2,
+                                                        .refine = way % 4 == 1,
                                                         .partition = 8 * (1 + way % 2)};
                     if (sizes[k] > 1000 && way % 4 != d) continue;
                     check_both(new_bands(all_dtypes[d], sizes[k], kl, ku, way % 5 ? 1 : 6, options), kl + ku);
@@ -91,15 +100,18 @@ static void automatic_partitions_are_backward_stable(void **state)
         for (int m = 1; m <= 8; m++)
             for (int64_t n = 3; n <= 30000; n = 10 * n + m)
                 for (int way = 0; way < 4; way++) {
-                    const trine_gtsv_options options = {.memory = TRINE_MEMORY_SMALL, .cyclic = way == 1, .refine = way == 2};
+                    const trine_gtsv_options options = {
+                        .memory = TRINE_MEMORY_SMALL, .cyclic = way == 1, .refine = way == 2};
                     linear_system s = new_blocks(all_dtypes[d], n / m + 1, m, 1 + 2 * (way == 1), options);
                     s.factor_first = way == 3;
                     check_random(s, 3 * m + 1, 50);
-                    check_random(new_bands(all_dtypes[d], n, m, way * 2, 1 + 2 * (way == 2), options), m + 2 * way + 2, 50);
+                    check_random(new_bands(all_dtypes[d], n, m, way * 2, 1 + 2 * (way == 2), options), m + 2 * way + 2,
+                                 50);
                 }
 }
 
-static void bands_that_need_rows_one_by_one_are_solved(void **state) /* kl = 0: solutions grow by many orders of magnitude */
+/* kl = 0: solutions grow by many orders of magnitude */
+static void bands_that_need_rows_one_by_one_are_solved(void **state)
 {
     (void)state;
     for (int d = 0; d < 4; d++)
@@ -114,8 +126,12 @@ static void bands_that_need_rows_one_by_one_are_solved(void **state) /* kl = 0: 
 /** So many that what one slot takes does not matter. */
 enum { UNKNOWNS = 40000000 };
 static size_t half(trine_dtype t, double elements) { return (size_t)(elements / 2 * (double)trine_dtype_size(t)); }
-/** Coarse right-hand sides, at most 1/10 of the given ones (blocks of 6 rows count as 8); with refinement two more vectors and two errors. */
-static size_t vectors(trine_dtype t, double n, int64_t nrhs, int refine) { return (size_t)(((.1 + 2 * refine) * n + 3) * (double)nrhs * (double)trine_dtype_size(t)); }
+/** Coarse right-hand sides, at most 1/10 of the given ones (blocks of 6 rows count as 8); with refinement two more
+ *  vectors and two errors. */
+static size_t vectors(trine_dtype t, double n, int64_t nrhs, int refine)
+{
+    return (size_t)(((.1 + 2 * refine) * n + 3) * (double)nrhs * (double)trine_dtype_size(t));
+}
 
 static void blocks_take_half_of_the_matrix(void **state)
 {
@@ -128,7 +144,9 @@ static void blocks_take_half_of_the_matrix(void **state)
                     const int64_t rows = UNKNOWNS / m;
                     size_t bytes;
                     OK(trine_bgtsv_work_size(test_shared(1), all_dtypes[d], rows, m, nrhs, &options, &bytes));
-                    assert_in_range(bytes, 1, half(all_dtypes[d], 3. * (double)rows * m * m) + vectors(all_dtypes[d], (double)rows * m, nrhs, refine));
+                    assert_in_range(bytes, 1,
+                                    half(all_dtypes[d], 3. * (double)rows * m * m) +
+                                        vectors(all_dtypes[d], (double)rows * m, nrhs, refine));
                 }
 }
 
@@ -140,13 +158,18 @@ static void bands_take_half_of_the_matrix(void **state)
             for (int ku = 0; ku <= 8; ku++)
                 for (int way = 0; way < 6; way++) {
                     const int refine = way % 2, most = kl > ku ? kl : ku;
-                    const trine_gtsv_options options = {.memory = TRINE_MEMORY_SMALL, .refine = refine, .cyclic = way > 3};
-                    const double sequential = refine && !options.cyclic ? (double)(kl + ku + most + 4) : 0; /* rows one by one */
+                    const trine_gtsv_options options = {
+                        .memory = TRINE_MEMORY_SMALL, .refine = refine, .cyclic = way > 3};
+                    /* rows one by one */
+                    const double sequential = refine && !options.cyclic ? (double)(kl + ku + most + 4) : 0;
                     const int64_t nrhs = 1 + 2 * (way / 2 % 2);
                     size_t bytes;
-                    if (test_on_gpu() && most <= 1) continue; /* as above, and where kl or ku is 0, blocks are wider than bands */
+                    /* as above, and where kl or ku is 0, blocks are wider than bands */
+                    if (test_on_gpu() && most <= 1) continue;
                     OK(trine_gbsv_work_size(test_shared(1), all_dtypes[d], UNKNOWNS, nrhs, kl, ku, &options, &bytes));
-                    assert_in_range(bytes, 1, half(all_dtypes[d], (double)UNKNOWNS * (kl + ku + 1 + 2 * sequential)) + vectors(all_dtypes[d], UNKNOWNS, nrhs, refine));
+                    assert_in_range(bytes, 1,
+                                    half(all_dtypes[d], (double)UNKNOWNS * (kl + ku + 1 + 2 * sequential)) +
+                                        vectors(all_dtypes[d], UNKNOWNS, nrhs, refine));
                 }
 }
 
@@ -172,8 +195,10 @@ static void an_unknown_choice_is_refused(void **state)
     size_t bytes;
     for (int wrong = -1; wrong <= 3; wrong += 4) {
         const trine_gtsv_options options = {.memory = (trine_gtsv_memory)wrong};
-        FAILS(TRINE_ERR_ARGUMENT, "choice of memory", trine_bgtsv_work_size(test_cpu(1), TRINE_D, 10, 2, 1, &options, &bytes));
-        FAILS(TRINE_ERR_ARGUMENT, "choice of memory", trine_gbsv_work_size(test_cpu(1), TRINE_D, 10, 1, 2, 2, &options, &bytes));
+        FAILS(TRINE_ERR_ARGUMENT, "choice of memory",
+              trine_bgtsv_work_size(test_cpu(1), TRINE_D, 10, 2, 1, &options, &bytes));
+        FAILS(TRINE_ERR_ARGUMENT, "choice of memory",
+              trine_gbsv_work_size(test_cpu(1), TRINE_D, 10, 1, 2, 2, &options, &bytes));
         FAILS(TRINE_ERR_ARGUMENT, "choice of memory", trine_bgtf_size(test_cpu(1), TRINE_D, 10, 2, &options, &bytes));
     }
 }

@@ -23,7 +23,7 @@ struct dense {
 static void invert(struct dense *d)
 {
     const int n = d->n;
-    wide (*work)[2 * MOST] = calloc(MOST, sizeof *work);
+    wide(*work)[2 * MOST] = calloc(MOST, sizeof *work);
     for (int i = 0; i < n; i++) {
         memcpy(work[i], d->A + i * n, (size_t)n * sizeof(wide));
         work[i][n + i] = 1;
@@ -53,7 +53,8 @@ static trine_status solve(void *user, trine_transpose op, const trine_dense *B, 
     struct dense *d = user;
     const size_t bytes = (size_t)(d->n * B->cols) * trine_dtype_size(d->t);
     assert_true(op == TRINE_N || op == TRINE_H);
-    assert_true(B->rows == d->n && X->rows == d->n && B->cols == X->cols && B->cols <= 2 && B->layout == TRINE_COLMAJOR);
+    assert_true(B->rows == d->n && X->rows == d->n && B->cols == X->cols && B->cols <= 2 &&
+                B->layout == TRINE_COLMAJOR);
     if (++d->calls == d->fail_at) return d->failure;
     void *b = malloc(bytes), *x = malloc(bytes);
     test_from_device(d->ctx, b, B->data, bytes);
@@ -61,7 +62,8 @@ static trine_status solve(void *user, trine_transpose op, const trine_dense *B, 
         for (int i = 0; i < d->n; i++) {
             wide sum = 0;
             for (int k = 0; k < d->n; k++)
-                sum += (op == TRINE_N ? d->inverse[i * d->n + k] : conjl(d->inverse[k * d->n + i])) * get(d->t, b, k + j * d->n);
+                sum += (op == TRINE_N ? d->inverse[i * d->n + k] : conjl(d->inverse[k * d->n + i])) *
+                       get(d->t, b, k + j * d->n);
             put(d->t, x, i + j * d->n, sum);
         }
     OK(trine_copy(d->ctx, X->data, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, x, TRINE_HOST, bytes));
@@ -90,7 +92,8 @@ static trine_matrix stored(struct dense *d)
     int64_t *offsets;
     int32_t *indices;
     void *values;
-    OK(trine_matrix_allocate(d->ctx, &A, by_rows ? TRINE_CSR : TRINE_CSC, d->t, n, n, (int64_t)n * n, &offsets, &indices, &values));
+    OK(trine_matrix_allocate(d->ctx, &A, by_rows ? TRINE_CSR : TRINE_CSC, d->t, n, n, (int64_t)n * n, &offsets,
+                             &indices, &values));
     for (int i = 0; i <= n; i++) offsets[i] = (int64_t)i * n;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
@@ -111,10 +114,14 @@ static struct dense *make(trine_context ctx, trine_dtype t, enum kind kind, int 
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             const wide r = random_element(t, (uint64_t)(kind + 10 * n), (uint64_t)(i * n + j));
-            d->A[i * n + j] = kind == RANDOM ? r
-                            : kind == TRIANGULAR ? (i == j ? 1 : i < j ? 0.3L * r : 0)
-                            : kind == LAPLACIAN ? (i == j ? 2 : abs(i - j) == 1 ? -1 : 0)
-                                                : powl(10, -2.0L * i / n) * (r + (i == j ? 2 : 0));
+            d->A[i * n + j] = kind == RANDOM       ? r
+                              : kind == TRIANGULAR ? (i == j  ? 1
+                                                      : i < j ? 0.3L * r
+                                                              : 0)
+                              : kind == LAPLACIAN  ? (i == j            ? 2
+                                                      : abs(i - j) == 1 ? -1
+                                                                        : 0)
+                                                   : powl(10, -2.0L * i / n) * (r + (i == j ? 2 : 0));
         }
     return d;
 }
@@ -124,30 +131,30 @@ static void estimates_are_near_and_not_above(void **state)
     (void)state;
     trine_context ctx = test_context();
     EACH_TYPE(t)
-        for (int kind = 0; kind < KINDS; kind++)
-            for (int n = 1; n <= MOST; n += n < 8 ? 1 : 7) {
-                struct dense *d = make(ctx, t, (enum kind)kind, n);
-                trine_matrix A = stored(d);
-                trine_condition c, again;
-                invert(d);
-                const double exact = norm_one(d->A, n) * norm_one(d->inverse, n);
-                OK(trine_estimate_condition(ctx, A, solve, d, &c));
-                assert_true(fabs(c.norm - norm_one(d->A, n)) <= 1e-14 * c.norm);
-                assert_true(c.condition <= exact * (1 + 4 * (double)eps_of(t)));
-                assert_true(c.condition >= exact / 3);
-                const bool looked_into = c.condition * (double)eps_of(t) >= 1e-3;
-                assert_true(c.singular == 0 && (looked_into ? c.scaled <= c.condition : c.scaled == c.condition));
-                assert_true(c.solves == d->calls && c.solves <= (looked_into ? 25 : 9));
-                OK(trine_estimate_condition(ctx, A, solve, d, &again));
-                assert_memory_equal(&c, &again, sizeof c);
-                OK(trine_matrix_destroy(&A));
-                free(d);
-            }
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int n = 1; n <= MOST; n += n < 8 ? 1 : 7) {
+            struct dense *d = make(ctx, t, (enum kind)kind, n);
+            trine_matrix A = stored(d);
+            trine_condition c, again;
+            invert(d);
+            const double exact = norm_one(d->A, n) * norm_one(d->inverse, n);
+            OK(trine_estimate_condition(ctx, A, solve, d, &c));
+            assert_true(fabs(c.norm - norm_one(d->A, n)) <= 1e-14 * c.norm);
+            assert_true(c.condition <= exact * (1 + 4 * (double)eps_of(t)));
+            assert_true(c.condition >= exact / 3);
+            const bool looked_into = c.condition * (double)eps_of(t) >= 1e-3;
+            assert_true(c.singular == 0 && (looked_into ? c.scaled <= c.condition : c.scaled == c.condition));
+            assert_true(c.solves == d->calls && c.solves <= (looked_into ? 25 : 9));
+            OK(trine_estimate_condition(ctx, A, solve, d, &again));
+            assert_memory_equal(&c, &again, sizeof c);
+            OK(trine_matrix_destroy(&A));
+            free(d);
+        }
     OK(trine_context_destroy(&ctx));
 }
 
-/** What is rounded away when A is stored: the inverse is that of a matrix with eps / 100 on the diagonal, of which kappa is 1e2 / eps
- *  and more. */
+/** What is rounded away when A is stored: the inverse is that of a matrix with eps / 100 on the diagonal, of which
+ *  kappa is 1e2 / eps and more. */
 static void make_singular(struct dense *d)
 {
     wide kept[MOST * MOST];
@@ -177,25 +184,25 @@ static void scaling_is_told_from_singularity(void **state)
     (void)state;
     trine_context ctx = test_context();
     EACH_TYPE(t)
-        for (int n = 2; n <= 40; n += n < 5 ? 1 : 17)
-            for (int how = 0; how < 4; how++)
-                for (int singular = 0; singular < 2; singular++) {
-                    struct dense *d = make(ctx, t, LAPLACIAN, n);
-                    trine_condition c;
-                    if (singular) make_singular(d);
-                    else invert(d);
-                    const double before = norm_one(d->A, n) * norm_one(d->inverse, n);
-                    scale(d, eps_of(t) > 1e-10L ? 40 : 100, how & 1, how & 2);
-                    const double after = norm_one(d->A, n) * norm_one(d->inverse, n);
-                    trine_matrix A = stored(d);
-                    OK(trine_estimate_condition(ctx, A, solve, d, &c));
-                    assert_true(c.condition <= after * (1 + 4 * (double)eps_of(t)) && c.condition >= after / 3);
-                    assert_int_equal(c.singular, singular);
-                    assert_true(singular ? c.scaled >= 1 / (double)eps_of(t) : c.scaled <= 100 * before);
-                    assert_true(c.solves <= 25);
-                    OK(trine_matrix_destroy(&A));
-                    free(d);
-                }
+    for (int n = 2; n <= 40; n += n < 5 ? 1 : 17)
+        for (int how = 0; how < 4; how++)
+            for (int singular = 0; singular < 2; singular++) {
+                struct dense *d = make(ctx, t, LAPLACIAN, n);
+                trine_condition c;
+                if (singular) make_singular(d);
+                else invert(d);
+                const double before = norm_one(d->A, n) * norm_one(d->inverse, n);
+                scale(d, eps_of(t) > 1e-10L ? 40 : 100, how & 1, how & 2);
+                const double after = norm_one(d->A, n) * norm_one(d->inverse, n);
+                trine_matrix A = stored(d);
+                OK(trine_estimate_condition(ctx, A, solve, d, &c));
+                assert_true(c.condition <= after * (1 + 4 * (double)eps_of(t)) && c.condition >= after / 3);
+                assert_int_equal(c.singular, singular);
+                assert_true(singular ? c.scaled >= 1 / (double)eps_of(t) : c.scaled <= 100 * before);
+                assert_true(c.solves <= 25);
+                OK(trine_matrix_destroy(&A));
+                free(d);
+            }
     OK(trine_context_destroy(&ctx));
 }
 
@@ -204,7 +211,8 @@ static void size_is_no_condition(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    EACH_TYPE(t) {
+    EACH_TYPE(t)
+    {
         const bool single = eps_of(t) > 1e-10L;
         const long double sizes[] = {single ? FLT_MIN / 1024 : DBL_MIN / 1024, single ? FLT_MAX / 8 : DBL_MAX / 8};
         for (int k = 0; k < 2; k++) {
@@ -227,7 +235,8 @@ static void solves_that_fail_make_it_infinite(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    EACH_TYPE(t) {
+    EACH_TYPE(t)
+    {
         struct dense *d = make(ctx, t, LAPLACIAN, 12);
         trine_matrix A = stored(d);
         trine_condition c;
@@ -260,13 +269,15 @@ static trine_status triangular_solve(void *user, trine_transpose op, const trine
     return trine_triangular_solve(user, op, NULL, B, X, NULL);
 }
 
-/** The plan's solve as it is. Bidiagonal, n = 1000: 1 on the diagonal, -1/2 below, so that the inverse has 2^-k k below it. */
+/** The plan's solve as it is. Bidiagonal, n = 1000: 1 on the diagonal, -1/2 below, so that the inverse has 2^-k k
+ *  below it. */
 static void plans_are_callbacks(void **state)
 {
     (void)state;
     enum { N = 1000 };
     trine_context ctx = test_context();
-    EACH_TYPE(t) {
+    EACH_TYPE(t)
+    {
         trine_matrix A;
         int64_t *offsets;
         int32_t *columns;
@@ -279,7 +290,8 @@ static void plans_are_callbacks(void **state)
             columns[k] = (int32_t)i, put(t, values, k++, 1);
             offsets[i + 1] = k;
         }
-        OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.ops = TRINE_N | TRINE_H, .max_nrhs = 2}));
+        OK(trine_triangular_analyse(ctx, &plan, A,
+                                    &(trine_triangular_options){.ops = TRINE_N | TRINE_H, .max_nrhs = 2}));
         OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
         OK(trine_estimate_condition(ctx, A, triangular_solve, plan, &c));
         assert_true(c.norm == 1.5 && c.condition > 2.99 && c.condition < 3.001);

@@ -21,7 +21,8 @@ static void devices_that_do_not_exist_are_refused_with_a_reason(void **state)
 {
     (void)state;
     trine_context ctx = (trine_context)1;
-    static const char *const wrong[] = {"", "gpu", "cpu:", "cpu:0", "cpu:-1", "cpu:two", "cpu:99999999999999", "cuda:", "cuda:x", "CPU"};
+    static const char *const wrong[] = {"",      "gpu",    "cpu:", "cpu:0", "cpu:-1", "cpu:two", "cpu:99999999999999",
+                                        "cuda:", "cuda:x", "CPU"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         FAILS(TRINE_ERR_ARGUMENT, "is not one of auto, cpu", trine_context_create(&ctx, wrong[i]));
         assert_null(ctx);
@@ -31,7 +32,8 @@ static void devices_that_do_not_exist_are_refused_with_a_reason(void **state)
     FAILS(build.cuda ? TRINE_ERR_DEVICE : TRINE_ERR_NOT_BUILT, NULL, trine_context_create(&ctx, "cuda:4096"));
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_context_create(NULL, "cpu"));
     trine_get_build_info(NULL); /* nothing to fill, and no status to say so */
-    assert_string_equal(build.version, VERSION_TEXT(TRINE_VERSION_MAJOR) "." VERSION_TEXT(TRINE_VERSION_MINOR) "." VERSION_TEXT(TRINE_VERSION_PATCH));
+    assert_string_equal(build.version, VERSION_TEXT(TRINE_VERSION_MAJOR) "." VERSION_TEXT(
+                                           TRINE_VERSION_MINOR) "." VERSION_TEXT(TRINE_VERSION_PATCH));
 }
 
 static void a_program_fails_in_trines_way(void **state)
@@ -53,10 +55,16 @@ static void a_program_fails_in_trines_way(void **state)
 static void a_dtype_has_a_size_and_an_eps(void **state)
 {
     (void)state;
-    static const struct { trine_dtype t; size_t size; double eps; } known[] = {
-        {TRINE_S, sizeof(float), FLT_EPSILON},     {TRINE_D, sizeof(double), DBL_EPSILON},
-        {TRINE_C, 2 * sizeof(float), FLT_EPSILON}, {TRINE_Z, 2 * sizeof(double), DBL_EPSILON},
-        {(trine_dtype)0, 0, 0},                    {(trine_dtype)(TRINE_Z + 1), 0, 0}};
+    static const struct {
+        trine_dtype t;
+        size_t size;
+        double eps;
+    } known[] = {{TRINE_S, sizeof(float), FLT_EPSILON},
+                 {TRINE_D, sizeof(double), DBL_EPSILON},
+                 {TRINE_C, 2 * sizeof(float), FLT_EPSILON},
+                 {TRINE_Z, 2 * sizeof(double), DBL_EPSILON},
+                 {(trine_dtype)0, 0, 0},
+                 {(trine_dtype)(TRINE_Z + 1), 0, 0}};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         assert_int_equal(trine_dtype_size(known[k].t), known[k].size);
         assert_true(trine_dtype_eps(known[k].t) == known[k].eps);

@@ -13,10 +13,13 @@ static void solves_agree_with_dense_lapack(void **state)
                 const int n = sizes[s];
                 trine_matrix A = random_matrix(ctx, all_dtypes[t], n, 4, is_cholesky(methods[m]), 11 * m + t);
                 trine_direct plan;
-                /* UMFPACK takes pivots down to a tenth of the largest: growth that one step of refinement makes good. */
-                OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){
-                    .factor.method = methods[m], .ops = TRINE_N | TRINE_T | TRINE_H, .triangular.max_nrhs = 3,
-                    .refine = methods[m] == TRINE_DIRECT_LU_UMFPACK}));
+                /* UMFPACK takes pivots down to a tenth of the largest: growth that one step of refinement makes
+                 * good. */
+                OK(trine_direct_create(ctx, &plan, A,
+                                       &(trine_direct_options){.factor.method = methods[m],
+                                                               .ops = TRINE_N | TRINE_T | TRINE_H,
+                                                               .triangular.max_nrhs = 3,
+                                                               .refine = methods[m] == TRINE_DIRECT_LU_UMFPACK}));
                 char x[70 * 3 * 16], b[70 * 3 * 16];
                 for EACH(o, ops)
                     for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2)
@@ -44,8 +47,10 @@ static void new_values_give_a_new_solution(void **state)
             trine_direct plan;
             char x[n * 16], b[n * 16];
             /* UMFPACK's own pivots, a tenth of the largest, would let the rounded factor grow */
-            OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){
-                .factor = {.method = methods[m], .pivot_threshold = 1}, .ops = TRINE_N | TRINE_T, .refine = (int)t % 2}));
+            OK(trine_direct_create(ctx, &plan, A,
+                                   &(trine_direct_options){.factor = {.method = methods[m], .pivot_threshold = 1},
+                                                           .ops = TRINE_N | TRINE_T,
+                                                           .refine = (int)t % 2}));
             for (int times = 0; times < 3; times++) {
                 OK(trine_direct_update(plan, times == 1 ? A : B));
                 solve(ctx, plan, all_dtypes[t], TRINE_T, n, 1, TRINE_COLMAJOR, false, b, x);
@@ -72,7 +77,8 @@ static void an_automatic_plan_follows_its_values_from_cholesky_to_lu(void **stat
         OK(trine_matrix_copy(A, &B, TRINE_HOST, TRINE_CSR, all_dtypes[t]));
         OK(trine_matrix_get_arrays(B, &offsets, &columns, &values));
         for (int64_t i = 0; i < n; i += 2) /* every second row: still dominant, no longer Hermitian */
-            for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) put(all_dtypes[t], (void *)values, k, -(double complex)get(all_dtypes[t], values, k));
+            for (int64_t k = offsets[i]; k < offsets[i + 1]; k++)
+                put(all_dtypes[t], (void *)values, k, -(double complex)get(all_dtypes[t], values, k));
         trine_direct plan;
         trine_direct_info info;
         OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.ops = TRINE_N | TRINE_T | TRINE_H}));
@@ -112,8 +118,13 @@ static void refinement_repairs_careless_pivoting(void **state)
             double error[2];
             for (int refine = 0; refine < 2; refine++) {
                 trine_direct plan;
-                OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){
-                    .factor = {.method = TRINE_DIRECT_LU, .ordering = TRINE_ORDERING_NATURAL, .pivot_threshold = 1e-12}, .ops = ops[o], .refine = 3 * refine, .triangular.max_nrhs = 2}));
+                OK(trine_direct_create(ctx, &plan, A,
+                                       &(trine_direct_options){.factor = {.method = TRINE_DIRECT_LU,
+                                                                          .ordering = TRINE_ORDERING_NATURAL,
+                                                                          .pivot_threshold = 1e-12},
+                                                               .ops = ops[o],
+                                                               .refine = 3 * refine,
+                                                               .triangular.max_nrhs = 2}));
                 solve(ctx, plan, all_dtypes[t], ops[o], n, 2, layouts[o % 2], o == 1, b, x);
                 error[refine] = backward_error(A, ops[o], 2, x, b);
                 OK(trine_direct_destroy(&plan));
@@ -155,7 +166,8 @@ static void every_wrong_argument_of_a_solve_is_refused(void **state)
     trine_direct_info info;
     double host[4] = {1, 2, 3, 4};
     void *data = test_to_device(ctx, host, sizeof host);
-    const trine_dense V = {data, 2, 1, 2, TRINE_COLMAJOR}, W = {data, 2, 2, 2, TRINE_COLMAJOR}, tall = {data, 3, 1, 3, TRINE_COLMAJOR};
+    const trine_dense V = {data, 2, 1, 2, TRINE_COLMAJOR}, W = {data, 2, 2, 2, TRINE_COLMAJOR},
+                      tall = {data, 3, 1, 3, TRINE_COLMAJOR};
     struct trine_work_s work = {0}; /* of no plan */
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_create(ctx, NULL, A, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_direct_create(NULL, &plan, A, NULL));
@@ -163,12 +175,17 @@ static void every_wrong_argument_of_a_solve_is_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_direct_create(ctx, &plan, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "ops 0x8", trine_direct_create(ctx, &plan, A, &(trine_direct_options){.ops = 8}));
     FAILS(TRINE_ERR_ARGUMENT, "-1 steps", trine_direct_create(ctx, &plan, A, &(trine_direct_options){.refine = -1}));
-    FAILS(TRINE_ERR_ARGUMENT, "max_nrhs", trine_direct_create(ctx, &plan, A, &(trine_direct_options){.triangular.max_nrhs = -1}));
-    FAILS(TRINE_ERR_ARGUMENT, "no method", trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = (trine_direct_method)9}));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_direct_create(ctx, &plan, A, &(trine_direct_options){.triangular.method = (trine_triangular_method)999}));
+    FAILS(TRINE_ERR_ARGUMENT, "max_nrhs",
+          trine_direct_create(ctx, &plan, A, &(trine_direct_options){.triangular.max_nrhs = -1}));
+    FAILS(TRINE_ERR_ARGUMENT, "no method",
+          trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = (trine_direct_method)9}));
+    FAILS(
+        TRINE_ERR_ARGUMENT, NULL,
+        trine_direct_create(ctx, &plan, A, &(trine_direct_options){.triangular.method = (trine_triangular_method)999}));
     FAILS(TRINE_ERR_SINGULAR, NULL, trine_direct_create(ctx, &plan, singular, NULL));
     assert_null(plan);
-    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_LU, .solver = TRINE_SOLVER_SUPERNODAL}));
+    OK(trine_direct_create(
+        ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_LU, .solver = TRINE_SOLVER_SUPERNODAL}));
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_solve(NULL, TRINE_N, &V, &V, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "op 3", trine_direct_solve(plan, (trine_transpose)3, &V, &V, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "B is NULL", trine_direct_solve(plan, TRINE_N, NULL, &V, NULL));

@@ -17,12 +17,16 @@ static void factors_multiply_to_the_permuted_and_scaled_matrix(void **state)
                     trine_matrix A = random_matrix(ctx, all_dtypes[t], sizes[s], 3, is_cholesky(methods[m]), 7 * s + t);
                     trine_factor F;
                     trine_factor_info info;
-                    OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m], .ordering = (trine_ordering)ordering}));
+                    OK(trine_factor_create(
+                        ctx, &F, A,
+                        &(trine_factor_options){.method = methods[m], .ordering = (trine_ordering)ordering}));
                     OK(trine_factor_get_info(F, &info));
                     assert_int_equal(info.method, methods[m]);
-                    /* UMFPACK takes singletons out first, and another ordering where the diagonal is no pivot sequence. */
+                    /* UMFPACK takes singletons out first, and another ordering where the diagonal is no pivot
+                     * sequence. */
                     if (ordering && methods[m] != TRINE_DIRECT_LU_UMFPACK) assert_int_equal(info.ordering, ordering);
-                    assert_int_equal(info.dtype, all_dtypes[t] == TRINE_S || all_dtypes[t] == TRINE_D ? TRINE_D : TRINE_Z);
+                    assert_int_equal(info.dtype,
+                                     all_dtypes[t] == TRINE_S || all_dtypes[t] == TRINE_D ? TRINE_D : TRINE_Z);
                     assert_true(info.fill > 0 && info.nnz_L >= info.n && info.nnz_U >= info.n);
                     assert_identity(F, A);
                     assert_panels(F);
@@ -164,7 +168,8 @@ static void new_values_give_a_new_factor_with_the_same_ordering(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
-/** LU takes the ordering from SuiteSparse itself, Cholesky from CHOLMOD: with the diagonal as pivots both have as many entries. */
+/** LU takes the ordering from SuiteSparse itself, Cholesky from CHOLMOD: with the diagonal as pivots both have as
+ *  many entries. */
 static void symmetric_orderings_of_lu_are_those_of_cholesky(void **state)
 {
     (void)state;
@@ -177,12 +182,17 @@ static void symmetric_orderings_of_lu_are_those_of_cholesky(void **state)
         for (int lu = 0; lu <= 1; lu++) {
             trine_factor F;
             trine_factor_info info;
-            OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = lu ? TRINE_DIRECT_LU : TRINE_DIRECT_CHOLESKY_SIMPLICIAL, .ordering = orderings[o], .pivot_threshold = 1e-12}));
+            OK(trine_factor_create(
+                ctx, &F, A,
+                &(trine_factor_options){.method = lu ? TRINE_DIRECT_LU : TRINE_DIRECT_CHOLESKY_SIMPLICIAL,
+                                        .ordering = orderings[o],
+                                        .pivot_threshold = 1e-12}));
             OK(trine_factor_get_info(F, &info));
             entries[o][lu] = info.nnz_L;
             OK(trine_factor_destroy(&F));
         }
-    print_message("METIS: %lld, %lld, AMD: %lld, %lld\n", (long long)entries[0][0], (long long)entries[0][1], (long long)entries[1][0], (long long)entries[1][1]);
+    print_message("METIS: %lld, %lld, AMD: %lld, %lld\n", (long long)entries[0][0], (long long)entries[0][1],
+                  (long long)entries[1][0], (long long)entries[1][1]);
     assert_int_equal(entries[0][0], entries[0][1]);
     assert_int_equal(entries[1][0], entries[1][1]);
     assert_true(entries[0][0] != entries[1][0]);
@@ -196,8 +206,8 @@ static double hub_diagonal(int j) { return 1 + test_uniform(1, (uint64_t)j); }
 static double hub_coupling(int j) { return test_uniform(2, (uint64_t)j) - .5; }
 static double tail_coupling(int j) { return j < half && j % tail_step == 0 ? test_uniform(3, (uint64_t)j) + 1 : 0; }
 
-/** The lower triangle's entry (i,j): diagonal, but for two dense rows, the first with entries in the first half of the columns, the
- *  second in the second half, and a last row with few, in the first half. */
+/** The lower triangle's entry (i,j): diagonal, but for two dense rows, the first with entries in the first half of
+ *  the columns, the second in the second half, and a last row with few, in the first half. */
 static double hub_entry(int i, int j)
 {
     if (i < hub_rows) return i == j ? hub_diagonal(i) : 0;
@@ -205,7 +215,8 @@ static double hub_entry(int i, int j)
     if (i == hub_n - 1) return i == j ? 100 : tail_coupling(j);
     if (i != j) return j / half == i - hub_rows ? hub_coupling(j) : 0;
     double sum = 0; /* of the squares of L(i,:); little is left in the end */
-    for (int k = 0; k < hub_rows; k++) sum += k / half == i - hub_rows ? hub_coupling(k) * hub_coupling(k) / hub_diagonal(k) : 0;
+    for (int k = 0; k < hub_rows; k++)
+        sum += k / half == i - hub_rows ? hub_coupling(k) * hub_coupling(k) / hub_diagonal(k) : 0;
     return sum + (i == hub_rows ? 16 : .01);
 }
 
@@ -215,7 +226,8 @@ static trine_matrix make_hubs(trine_context ctx)
     int64_t *offsets, nnz = 0;
     int32_t *columns;
     void *values;
-    OK(trine_matrix_allocate(ctx, &triangle, TRINE_CSR, TRINE_D, hub_n, hub_n, 2 * hub_rows + half / tail_step + 4, &offsets, &columns, &values));
+    OK(trine_matrix_allocate(ctx, &triangle, TRINE_CSR, TRINE_D, hub_n, hub_n, 2 * hub_rows + half / tail_step + 4,
+                             &offsets, &columns, &values));
     for (int i = 0; i < hub_n; i++) {
         for (int j = i < hub_rows ? i : 0; j <= i; j++) {
             const double v = hub_entry(i, j);
@@ -231,8 +243,8 @@ static trine_matrix make_hubs(trine_context ctx)
     return A;
 }
 
-/** Dense rows of L are those of the definition, in long double: y = L^-1 a, L(i,i) = sqrt(a_ii - y^T y); other rows stay as they are,
- *  also in columns in which they stand where the dense row would. */
+/** Dense rows of L are those of the definition, in long double: y = L^-1 a, L(i,i) = sqrt(a_ii - y^T y); other rows
+ *  stay as they are, also in columns in which they stand where the dense row would. */
 static void dense_rows_are_summed_in_extended_precision(void **state)
 {
     (void)state;
@@ -243,7 +255,8 @@ static void dense_rows_are_summed_in_extended_precision(void **state)
     const int64_t *offsets;
     const int32_t *rows;
     const void *values;
-    OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY, .ordering = TRINE_ORDERING_NATURAL}));
+    OK(trine_factor_create(
+        ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY, .ordering = TRINE_ORDERING_NATURAL}));
     assert_identity(F, A);
     assert_panels(F);
     OK(trine_factor_get_triangle(F, TRINE_LOWER, &L));
@@ -256,7 +269,8 @@ static void dense_rows_are_summed_in_extended_precision(void **state)
         assert_int_equal(offsets[j + 1] - offsets[j], tail_coupling(j) != 0 ? 3 : 2);
         assert_int_equal(rows[offsets[j] + 1], hub_rows + hub);
         assert_true(l[offsets[j] + 1] == (double)y);
-        if (tail_coupling(j) != 0) assert_true(fabs(l[offsets[j] + 2] - tail_coupling(j) / l[offsets[j]]) <= 2 * eps * l[offsets[j] + 2]);
+        if (tail_coupling(j) != 0)
+            assert_true(fabs(l[offsets[j] + 2] - tail_coupling(j) / l[offsets[j]]) <= 2 * eps * l[offsets[j] + 2]);
         pivots[hub] -= y * y;
     }
     const double *first = l + offsets[hub_rows], *second = l + offsets[hub_rows + 1];

@@ -58,7 +58,10 @@ static void updates_that_do_not_fit_are_refused(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
-struct capture { int saved[2]; FILE *file; };
+struct capture {
+    int saved[2];
+    FILE *file;
+};
 static struct capture capture_output(void)
 {
     struct capture c = {.file = tmpfile()};
@@ -96,12 +99,20 @@ static void singular_and_indefinite_matrices_are_named_and_nothing_is_printed(vo
     trine_matrix negative = MATRIX(ctx, 3, {0, 0, 1}, {1, 1, -1}, {2, 2, 1});
     trine_matrix skewed = MATRIX(ctx, 2, {0, 0, 4}, {0, 1, 1}, {1, 0, 2}, {1, 1, 4});
     trine_factor F;
-    struct { trine_status status, expected; char text[300]; } results[20];
+    struct {
+        trine_status status, expected;
+        char text[300];
+    } results[20];
     int count = 0;
     struct capture c = capture_output();
-#define TRY_FACTOR(A, m, e) do { trine_status s = trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = m}); \
-        results[count].status = s; results[count].expected = e; \
-        snprintf(results[count++].text, sizeof results->text, "%s", trine_last_error()); trine_factor_destroy(&F); } while (0)
+#define TRY_FACTOR(A, m, e)                                                                     \
+    do {                                                                                        \
+        trine_status s = trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = m}); \
+        results[count].status = s;                                                              \
+        results[count].expected = e;                                                            \
+        snprintf(results[count++].text, sizeof results->text, "%s", trine_last_error());        \
+        trine_factor_destroy(&F);                                                               \
+    } while (0)
     static const trine_direct_method lu[] = {TRINE_DIRECT_LU, TRINE_DIRECT_LU_UMFPACK};
     for EACH(m, lu) {
         TRY_FACTOR(missing_row, lu[m], TRINE_ERR_SINGULAR);
@@ -145,17 +156,17 @@ static void singular_matrices_of_any_shape_never_crash(void **state)
     for (uint64_t seed = 0; seed < 60; seed++)
         for EACH(m, methods) {
             if (is_cholesky(methods[m])) continue;
-            /* Small integers, and a column or a row that is the sum of two others: exact zeros appear in the elimination. */
+            /* Small integers, and a column or a row that is the sum of two others: exact zeros appear in the
+             * elimination. */
             const int n = 3 + (int)(20 * test_uniform(seed, 1));
             double dense[23][23] = {{0}};
             for (int k = 0; k < 3 * n; k++)
-                dense[(int)(n * test_uniform(seed, 10 + 3 * (uint64_t)k))][(int)(n * test_uniform(seed, 11 + 3 * (uint64_t)k))] =
-                    (double)(int)(5 * test_uniform(seed, 12 + 3 * (uint64_t)k)) - 2;
+                dense[(int)(n * test_uniform(seed, 10 + 3 * (uint64_t)k))]
+                     [(int)(n * test_uniform(seed, 11 + 3 * (uint64_t)k))] =
+                         (double)(int)(5 * test_uniform(seed, 12 + 3 * (uint64_t)k)) - 2;
             for (int i = 0; i < n; i++)
-                if (seed % 2)
-                    dense[i][0] = dense[i][1] + dense[i][2];
-                else
-                    dense[0][i] = dense[1][i] + dense[2][i];
+                if (seed % 2) dense[i][0] = dense[i][1] + dense[i][2];
+                else dense[0][i] = dense[1][i] + dense[2][i];
             struct entry entries[23 * 23];
             int count = 0;
             for (int i = 0; i < n; i++)
@@ -206,12 +217,13 @@ static void nearly_singular_matrices_are_factored_with_a_warning(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
-/** Denormal, overflowing and badly scaled systems, none of them singular: the sentence must not say that they are, and a factor that
- *  would give 0, NaN or Inf for every right-hand side must not pass for one. */
+/** Denormal, overflowing and badly scaled systems, none of them singular: the sentence must not say that they are,
+ *  and a factor that would give 0, NaN or Inf for every right-hand side must not pass for one. */
 static void breakdowns_of_regular_matrices_are_not_called_singular(void **state)
 {
     (void)state;
-    static const char *const range = "left the range of double precision", *const single = "single precision", *const rounding = "or rounding made it so";
+    static const char *const range = "left the range of double precision", *const single = "single precision",
+                             *const rounding = "or rounding made it so";
     static const struct {
         trine_dtype t;
         trine_direct_method method;
@@ -219,16 +231,40 @@ static void breakdowns_of_regular_matrices_are_not_called_singular(void **state)
         const char *says;
         double a[9]; /* 3 x 3, zeros stored as well */
     } cases[] = {
-        {TRINE_D, TRINE_DIRECT_LU, TRINE_ERR_NO_CONVERGENCE, range, {1e-310, 0, 0, 0, 1, 0, 0, 0, 1}}, /* 1 / pivot overflows */
+        {TRINE_D,
+         TRINE_DIRECT_LU,
+         TRINE_ERR_NO_CONVERGENCE,
+         range,
+         {1e-310, 0, 0, 0, 1, 0, 0, 0, 1}}, /* 1 / pivot overflows */
         {TRINE_Z, TRINE_DIRECT_LU, TRINE_ERR_NO_CONVERGENCE, range, {5e-324, 0, 0, 0, 5e-324, 0, 0, 0, 5e-324}},
         {TRINE_D, TRINE_DIRECT_LU, TRINE_ERR_NO_CONVERGENCE, range, {1e308, 1e308, 0, 1e308, -1e308, 0, 0, 0, 1}},
         {TRINE_D, TRINE_DIRECT_AUTO, TRINE_ERR_NO_CONVERGENCE, range, {1e308, 1e308, 0, 1e308, -1e308, 0, 0, 0, 1}},
-        {TRINE_D, TRINE_DIRECT_LU_UMFPACK, TRINE_ERR_NO_CONVERGENCE, range, {1e308, 1e308, 0, 1e308, -1e308, 0, 0, 0, 1}}, /* a row's sum does */
+        {TRINE_D,
+         TRINE_DIRECT_LU_UMFPACK,
+         TRINE_ERR_NO_CONVERGENCE,
+         range,
+         {1e308, 1e308, 0, 1e308, -1e308, 0, 0, 0, 1}}, /* a row's sum does */
         {TRINE_D, TRINE_DIRECT_LU_UMFPACK, TRINE_ERR_NO_CONVERGENCE, range, {1e-310, 0, 0, 0, 1, 0, 0, 0, 1}},
-        {TRINE_D, TRINE_DIRECT_LU, TRINE_ERR_SINGULAR, rounding, {1, 1e20, 0, 1, 1, 1, 1, 2, 1}}, /* its determinant is -1 */
-        {TRINE_D, TRINE_DIRECT_CHOLESKY, TRINE_ERR_NOT_DEFINITE, rounding, {3, 1, 0, 1, 0.33333333333333337, 0, 0, 0, 1}}, /* 1.1e-16 */
-        {TRINE_D, TRINE_DIRECT_CHOLESKY, TRINE_ERR_NOT_DEFINITE, "digits: scale it", {1e-310, 2e-310, 0, 2e-310, 1e-310, 0, 0, 0, 1}}, /* -3e-620 */
-        {TRINE_S, TRINE_DIRECT_LU, TRINE_ERR_NO_CONVERGENCE, single, {3e38, 3e38, 0, 3e38, -3e38, 0, 0, 0, 1}}, /* -6e38 in U */
+        {TRINE_D,
+         TRINE_DIRECT_LU,
+         TRINE_ERR_SINGULAR,
+         rounding,
+         {1, 1e20, 0, 1, 1, 1, 1, 2, 1}}, /* its determinant is -1 */
+        {TRINE_D,
+         TRINE_DIRECT_CHOLESKY,
+         TRINE_ERR_NOT_DEFINITE,
+         rounding,
+         {3, 1, 0, 1, 0.33333333333333337, 0, 0, 0, 1}}, /* 1.1e-16 */
+        {TRINE_D,
+         TRINE_DIRECT_CHOLESKY,
+         TRINE_ERR_NOT_DEFINITE,
+         "digits: scale it",
+         {1e-310, 2e-310, 0, 2e-310, 1e-310, 0, 0, 0, 1}}, /* -3e-620 */
+        {TRINE_S,
+         TRINE_DIRECT_LU,
+         TRINE_ERR_NO_CONVERGENCE,
+         single,
+         {3e38, 3e38, 0, 3e38, -3e38, 0, 0, 0, 1}}, /* -6e38 in U */
         {TRINE_C, TRINE_DIRECT_LU, TRINE_ERR_NO_CONVERGENCE, single, {3e38, 3e38, 0, 3e38, -3e38, 0, 0, 0, 1}},
         {TRINE_S, TRINE_DIRECT_LU, TRINE_ERR_SINGULAR, single, {1, 1e-23, 0, 1e-23, 0, 0, 0, 0, 1}}, /* -1e-46 in U */
         {TRINE_S, TRINE_DIRECT_LU_UMFPACK, TRINE_ERR_NO_CONVERGENCE, single, {1e-44, 0, 0, 0, 1, 0, 0, 0, 1}},
@@ -236,7 +272,9 @@ static void breakdowns_of_regular_matrices_are_not_called_singular(void **state)
     trine_context ctx = test_context();
     for EACH(i, cases)
         for (int solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_GENERAL; solver++) {
-            if (solver == TRINE_SOLVER_SUPERNODAL && (cases[i].method == TRINE_DIRECT_LU_UMFPACK || cases[i].method == TRINE_DIRECT_CHOLESKY_SIMPLICIAL)) continue;
+            if (solver == TRINE_SOLVER_SUPERNODAL &&
+                (cases[i].method == TRINE_DIRECT_LU_UMFPACK || cases[i].method == TRINE_DIRECT_CHOLESKY_SIMPLICIAL))
+                continue;
             int64_t *offsets;
             int32_t *columns;
             void *values;
@@ -248,10 +286,13 @@ static void breakdowns_of_regular_matrices_are_not_called_singular(void **state)
                 columns[k] = k % 3;
                 put(cases[i].t, values, k, cases[i].a[k]);
             }
-            const trine_status status = trine_direct_create(ctx, &plan, A, &(trine_direct_options){
-                .factor = {.method = cases[i].method, .ordering = TRINE_ORDERING_NATURAL}, .solver = (trine_direct_solver)solver});
+            const trine_status status = trine_direct_create(
+                ctx, &plan, A,
+                &(trine_direct_options){.factor = {.method = cases[i].method, .ordering = TRINE_ORDERING_NATURAL},
+                                        .solver = (trine_direct_solver)solver});
             const char *text = trine_last_error();
-            if (status != cases[i].status || !strstr(text, cases[i].says) || (strstr(text, "singular") && !strstr(text, rounding)))
+            if (status != cases[i].status || !strstr(text, cases[i].says) ||
+                (strstr(text, "singular") && !strstr(text, rounding)))
                 fail_msg("case %d, solver %d: %s (%s)", (int)i, solver, trine_status_string(status), text);
             assert_null(plan);
             OK(trine_matrix_destroy(&A));
@@ -276,12 +317,18 @@ static void every_wrong_argument_of_a_factor_is_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_factor_create(NULL, &F, A, NULL));
     assert_null(F);
     FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_factor_create(ctx, &F, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "no method 17", trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = (trine_direct_method)17}));
-    FAILS(TRINE_ERR_ARGUMENT, "no ordering -1", trine_factor_create(ctx, &F, A, &(trine_factor_options){.ordering = (trine_ordering)-1}));
-    FAILS(TRINE_ERR_ARGUMENT, "pivot_threshold 1.5", trine_factor_create(ctx, &F, A, &(trine_factor_options){.pivot_threshold = 1.5}));
-    FAILS(TRINE_ERR_ARGUMENT, "pivot_threshold", trine_factor_create(ctx, &F, A, &(trine_factor_options){.pivot_threshold = NAN}));
+    FAILS(TRINE_ERR_ARGUMENT, "no method 17",
+          trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = (trine_direct_method)17}));
+    FAILS(TRINE_ERR_ARGUMENT, "no ordering -1",
+          trine_factor_create(ctx, &F, A, &(trine_factor_options){.ordering = (trine_ordering)-1}));
+    FAILS(TRINE_ERR_ARGUMENT, "pivot_threshold 1.5",
+          trine_factor_create(ctx, &F, A, &(trine_factor_options){.pivot_threshold = 1.5}));
+    FAILS(TRINE_ERR_ARGUMENT, "pivot_threshold",
+          trine_factor_create(ctx, &F, A, &(trine_factor_options){.pivot_threshold = NAN}));
     FAILS(TRINE_ERR_ARGUMENT, "keep_zeros", trine_factor_create(ctx, &F, A, &(trine_factor_options){.keep_zeros = 1}));
-    FAILS(TRINE_ERR_ARGUMENT, "COLAMD", trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY, .ordering = TRINE_ORDERING_COLAMD}));
+    FAILS(TRINE_ERR_ARGUMENT, "COLAMD",
+          trine_factor_create(
+              ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY, .ordering = TRINE_ORDERING_COLAMD}));
     trine_matrix wrong;
     OK(trine_matrix_csr(ctx, &wrong, TRINE_D, 2, 3, 2, TRINE_HOST, 64, offsets, 32, columns, values));
     FAILS(TRINE_ERR_ARGUMENT, "2 x 3, not square", trine_factor_create(ctx, &F, wrong, NULL));
@@ -291,7 +338,8 @@ static void every_wrong_argument_of_a_factor_is_refused(void **state)
     trine_matrix_destroy(&wrong);
     for (int method = TRINE_DIRECT_AUTO; method <= TRINE_DIRECT_LU_UMFPACK; method++)
         for (int which = 0; which < 2; which++) {
-            OK(trine_matrix_csr(ctx, &wrong, TRINE_D, 2, 2, 2, TRINE_HOST, 64, offsets, 32, columns, which ? broken : infinite));
+            OK(trine_matrix_csr(ctx, &wrong, TRINE_D, 2, 2, 2, TRINE_HOST, 64, offsets, 32, columns,
+                                which ? broken : infinite));
             FAILS(TRINE_ERR_STRUCTURE, which ? "row 1" : "row 0",
                   trine_factor_create(ctx, &F, wrong, &(trine_factor_options){.method = (trine_direct_method)method}));
             trine_matrix_destroy(&wrong);
@@ -351,7 +399,8 @@ static void every_allocation_of_a_factor_may_fail(void **state)
                 trine_matrix A = random_matrix(ctx, TRINE_C, 12, 2, is_cholesky(methods[m]), 5), L = NULL, U = NULL;
                 memory.fail_at = memory.calls + k;
                 trine_factor F;
-                trine_status status = trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m], .ordering = (trine_ordering)ordering});
+                trine_status status = trine_factor_create(
+                    ctx, &F, A, &(trine_factor_options){.method = methods[m], .ordering = (trine_ordering)ordering});
                 if (status) assert_null(F);
                 if (!status) status = trine_factor_update(F, A);
                 if (!status) status = trine_factor_get_triangle(F, TRINE_LOWER, &L);

@@ -1,6 +1,7 @@
-/* Factorizations when memory ends, with libtrine_direct opened by RTLD_LOCAL as the command does it: the process goes on, whatever the
- * libraries behind it do by themselves. Allocations of the context, which SuperLU's are too, fail one by one; where no sanitizer is
- * in the way, all of malloc does, from the k-th call on, and the address space is limited, each time in a child process. */
+/* Factorizations when memory ends, with libtrine_direct opened by RTLD_LOCAL as the command does it: the process
+ * goes on, whatever the libraries behind it do by themselves. Allocations of the context, which SuperLU's are too,
+ * fail one by one; where no sanitizer is in the way, all of malloc does, from the k-th call on, and the address
+ * space is limited, each time in a child process. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,7 +19,8 @@
 
 /* libtrine_direct's functions. */
 static trine_status (*create)(trine_context, trine_direct *, trine_matrix, const trine_direct_options *);
-static trine_status (*solve)(trine_direct, trine_transpose, const trine_dense *, const trine_dense *, const trine_exec *);
+static trine_status (*solve)(trine_direct, trine_transpose, const trine_dense *, const trine_dense *,
+                             const trine_exec *);
 static trine_status (*get_info)(trine_direct, trine_direct_info *);
 static trine_status (*destroy)(trine_direct *);
 
@@ -40,7 +42,8 @@ static int open_library(void **state)
 
 static void find_advice(void *user, int level, const char *message)
 {
-    if (level == 1 && strstr(message, "SuperLU was loaded before") && strstr(message, "TRINE_DIRECT_LU_UMFPACK")) *(bool *)user = true;
+    if (level == 1 && strstr(message, "SuperLU was loaded before") && strstr(message, "TRINE_DIRECT_LU_UMFPACK"))
+        *(bool *)user = true;
 }
 
 /** What a program does that has brought SuperLU in by itself; 0 if all is well. */
@@ -55,7 +58,8 @@ static int factor_beside_superlu(void)
     if (!dlopen(TRINE_TEST_SUPERLU, RTLD_NOW | RTLD_GLOBAL) || open_library(&state)) return 2;
     if (trine_context_create(&ctx, "cpu:1") || trine_context_set_log(ctx, find_advice, &advised, 1)) return 3;
     if (trine_matrix_gallery(ctx, &A, "convection3d:n=5", TRINE_D)) return 4;
-    if (create(ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_LU}) || get_info(plan, &info)) return 5;
+    if (create(ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_LU}) || get_info(plan, &info))
+        return 5;
     if (info.factor.method != TRINE_DIRECT_LU_UMFPACK || !advised) return 6;
     return destroy(&plan) || trine_matrix_destroy(&A) || trine_context_destroy(&ctx) ? 7 : 0;
 }
@@ -74,10 +78,16 @@ static void superlu_that_was_loaded_before_is_left_alone(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static const struct { trine_direct_method method; trine_ordering ordering; } ways[] = {
-    {TRINE_DIRECT_LU, TRINE_ORDERING_COLAMD}, {TRINE_DIRECT_LU, TRINE_ORDERING_METIS}, {TRINE_DIRECT_LU_UMFPACK, TRINE_ORDERING_AUTO},
-    {TRINE_DIRECT_LU_UMFPACK, TRINE_ORDERING_METIS}, {TRINE_DIRECT_CHOLESKY, TRINE_ORDERING_AMD}, {TRINE_DIRECT_CHOLESKY, TRINE_ORDERING_METIS},
-    {TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_ORDERING_METIS}};
+static const struct {
+    trine_direct_method method;
+    trine_ordering ordering;
+} ways[] = {{TRINE_DIRECT_LU, TRINE_ORDERING_COLAMD},
+            {TRINE_DIRECT_LU, TRINE_ORDERING_METIS},
+            {TRINE_DIRECT_LU_UMFPACK, TRINE_ORDERING_AUTO},
+            {TRINE_DIRECT_LU_UMFPACK, TRINE_ORDERING_METIS},
+            {TRINE_DIRECT_CHOLESKY, TRINE_ORDERING_AMD},
+            {TRINE_DIRECT_CHOLESKY, TRINE_ORDERING_METIS},
+            {TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_ORDERING_METIS}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 /** Factor, solve and look at the result: TRINE_ERR_NO_CONVERGENCE for a wrong one. */
@@ -89,10 +99,13 @@ static trine_status factor_and_solve(trine_context ctx, trine_matrix A, int way)
     trine_status status = trine_matrix_get_info(A, &info);
     double *b = calloc((size_t)(2 * info.n_rows), sizeof *b);
     if (!b) return TRINE_ERR_MEMORY;
-    const trine_dense B = {b, info.n_rows, 1, 0, TRINE_COLMAJOR}, X = {b + info.n_rows, info.n_rows, 1, 0, TRINE_COLMAJOR};
+    const trine_dense B = {b, info.n_rows, 1, 0, TRINE_COLMAJOR},
+                      X = {b + info.n_rows, info.n_rows, 1, 0, TRINE_COLMAJOR};
     for (int64_t i = 0; i < info.n_rows; i++) b[i] = 1 + (double)(i % 7);
-    if (!status) status = create(ctx, &plan, A, &(trine_direct_options){
-        .factor = {.method = ways[way].method, .ordering = ways[way].ordering}, .solver = TRINE_SOLVER_GENERAL});
+    if (!status)
+        status = create(ctx, &plan, A,
+                        &(trine_direct_options){.factor = {.method = ways[way].method, .ordering = ways[way].ordering},
+                                                .solver = TRINE_SOLVER_GENERAL});
     if (!status) status = solve(plan, TRINE_N, &B, &X, NULL);
     if (!status) status = trine_matrix_accuracy(A, 1, b + info.n_rows, b, NULL, &accuracy);
     if (!status && !(accuracy.backward_error < 10)) status = TRINE_ERR_NO_CONVERGENCE;
@@ -114,7 +127,8 @@ static void superlu_gives_up_its_call_and_not_the_process(void **state)
     OK(trine_matrix_gallery(ctx, &A, "convection3d:n=5", TRINE_D));
     OK(create(ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_LU}));
     OK(get_info(plan, &info));
-    assert_int_equal(info.factor.method, TRINE_DIRECT_LU); /* SuperLU, not UMFPACK in its place: its requests come to the context */
+    /* SuperLU, not UMFPACK in its place: its requests come to the context */
+    assert_int_equal(info.factor.method, TRINE_DIRECT_LU);
     OK(destroy(&plan));
     const int64_t before = memory.live;
     for (int way = 0; way < 2; way++) {
@@ -138,7 +152,8 @@ static void superlu_gives_up_its_call_and_not_the_process(void **state)
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
 #define FAILS_EVERYWHERE
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
+    *__libc_memalign(size_t, size_t);
 
 static int64_t calls, first_failure; /* 0: none */
 
@@ -149,15 +164,31 @@ static bool fails(void *caller)
     if (!first_failure || (dladdr(caller, &who) && who.dli_fname && strstr(who.dli_fname, "libgomp"))) return false;
     return __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) >= first_failure;
 }
-__attribute__((visibility("default"))) void *malloc(size_t bytes) { return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes); }
-__attribute__((visibility("default"))) void *calloc(size_t n, size_t bytes) { return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, bytes); }
-__attribute__((visibility("default"))) void *realloc(void *p, size_t bytes) { return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(p, bytes); }
-__attribute__((visibility("default"))) void *aligned_alloc(size_t to, size_t bytes) { return fails(__builtin_return_address(0)) ? NULL : __libc_memalign(to, bytes); }
+__attribute__((visibility("default"))) void *malloc(size_t bytes)
+{
+    return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
+}
+__attribute__((visibility("default"))) void *calloc(size_t n, size_t bytes)
+{
+    return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, bytes);
+}
+__attribute__((visibility("default"))) void *realloc(void *p, size_t bytes)
+{
+    return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(p, bytes);
+}
+__attribute__((visibility("default"))) void *aligned_alloc(size_t to, size_t bytes)
+{
+    return fails(__builtin_return_address(0)) ? NULL : __libc_memalign(to, bytes);
+}
 
-/** The status of a factorization in a child that has only so much memory; how many allocations there were goes to *used. */
+/** The status of a factorization in a child that has only so much memory; how many allocations there were goes to
+ *  *used. */
 static trine_status in_a_child(const char *spec, int way, int64_t failure, int64_t megabytes, int64_t *used)
 {
-    struct { trine_status status; int64_t used; } result;
+    struct {
+        trine_status status;
+        int64_t used;
+    } result;
     int ends[2], child_status;
     assert_int_equal(pipe(ends), 0);
     fflush(NULL);
@@ -194,7 +225,8 @@ static trine_status in_a_child(const char *spec, int way, int64_t failure, int64
     assert_int_equal(waitpid(child, &child_status, 0), child);
     if (!told || !WIFEXITED(child_status) || WEXITSTATUS(child_status))
         fail_msg("way %d, allocation %d, %d MB: the process ended (%s %d)", way, (int)failure, (int)megabytes,
-                 WIFSIGNALED(child_status) ? "signal" : "exit code", WIFSIGNALED(child_status) ? WTERMSIG(child_status) : WEXITSTATUS(child_status));
+                 WIFSIGNALED(child_status) ? "signal" : "exit code",
+                 WIFSIGNALED(child_status) ? WTERMSIG(child_status) : WEXITSTATUS(child_status));
     *used = result.used;
     return result.status;
 }
@@ -205,8 +237,10 @@ static void no_library_ends_the_process_when_malloc_fails(void **state)
     for (int way = 0; way < WAYS; way++) {
         int64_t used = INT64_MAX, failures = 0;
         for (int64_t k = 1; used >= k; k += k < 60 ? 1 : 29) { /* until it takes fewer than k, none of which fails */
-            const trine_status status = in_a_child(ways[way].method < TRINE_DIRECT_LU ? "laplace3d:n=7" : "convection3d:n=7", way, k, 0, &used);
-            if (status && status != TRINE_ERR_MEMORY) fail_msg("way %d, allocation %d: %s", way, (int)k, trine_status_string(status));
+            const trine_status status =
+                in_a_child(ways[way].method < TRINE_DIRECT_LU ? "laplace3d:n=7" : "convection3d:n=7", way, k, 0, &used);
+            if (status && status != TRINE_ERR_MEMORY)
+                fail_msg("way %d, allocation %d: %s", way, (int)k, trine_status_string(status));
             failures += status != TRINE_SUCCESS;
             if (status) used = INT64_MAX;
         }
@@ -222,7 +256,8 @@ static void no_library_ends_the_process_in_a_small_address_space(void **state)
         for (size_t i = 0; i < sizeof megabytes / sizeof *megabytes; i++) {
             int64_t used;
             const trine_status status = in_a_child("laplace3d:n=14", way, 0, megabytes[i], &used);
-            if (status && status != TRINE_ERR_MEMORY) fail_msg("way %d, %d MB: %s", way, (int)megabytes[i], trine_status_string(status));
+            if (status && status != TRINE_ERR_MEMORY)
+                fail_msg("way %d, %d MB: %s", way, (int)megabytes[i], trine_status_string(status));
             if (i == 0) assert_int_equal(status, TRINE_ERR_MEMORY);
             if (megabytes[i] == 2000) assert_int_equal(status, TRINE_SUCCESS);
         }

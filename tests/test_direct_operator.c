@@ -31,14 +31,16 @@ static void solves_are_scaled_and_added(void **state)
                 OK(trine_direct_create(ctx, &plan, A, &options));
                 OK(trine_direct_as_op(plan, &op));
                 OK(trine_op_get_info(op, &info));
-                assert_true(info.rows == N && info.cols == N && info.dtype == type && info.ops == (TRINE_N | TRINE_T | TRINE_H) && !info.varying);
+                assert_true(info.rows == N && info.cols == N && info.dtype == type &&
+                            info.ops == (TRINE_N | TRINE_T | TRINE_H) && !info.varying);
                 OK(trine_op_work(op, NRHS, NULL, NULL, &work));
                 trine_work plan_work;
                 OK(trine_direct_work(plan, NRHS, NULL, NULL, &plan_work));
                 char b[N * NRHS * 16], x[N * NRHS * 16], y[N * NRHS * 16], z[N * NRHS * 16];
                 for EACH(o, ops)
                     for EACH(s, scalars) {
-                        solve_with(ctx, plan, type, ops[o], N, NRHS, TRINE_COLMAJOR, false, b, x, &(trine_exec){.work = plan_work});
+                        solve_with(ctx, plan, type, ops[o], N, NRHS, TRINE_COLMAJOR, false, b, x,
+                                   &(trine_exec){.work = plan_work});
                         for (int64_t i = 0; i < N * NRHS; i++) put(type, y, i, test_uniform(5, (uint64_t)i) - 0.5);
                         if (s < 2) memset(y, 0xFF, sizeof y); /* NaN, not to be read */
                         char alpha[16], beta[16];
@@ -55,7 +57,8 @@ static void solves_are_scaled_and_added(void **state)
                             const double size = (double)cabsl(get(type, x, i)) * 3 + 3;
                             assert_true((double)cabsl(error) <= 4 * eps_of(type) * size);
                         }
-                        if (s == 0) assert_memory_equal(z, x, (size_t)N * NRHS * element); /* alpha = 1, beta = 0: the solve itself */
+                        /* alpha = 1, beta = 0: the solve itself */
+                        if (s == 0) assert_memory_equal(z, x, (size_t)N * NRHS * element);
                         test_release(ctx, from);
                         test_release(ctx, to);
                     }

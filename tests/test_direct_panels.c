@@ -1,5 +1,5 @@
-/* How a direct plan uses a factor's panels: what it does where their inverses are not accurate, and panels in single precision
- * with iterative refinement. */
+/* How a direct plan uses a factor's panels: what it does where their inverses are not accurate, and panels in single
+ * precision with iterative refinement. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "matrix_support.h"
 
 /** Backward error in eps of op(A) X = op(A) S for nrhs random columns of S, B stored row by row. */
-static double error_of_solve(trine_context ctx, trine_direct plan, trine_matrix A, trine_dtype t, trine_transpose op, int64_t n, int64_t nrhs)
+static double error_of_solve(trine_context ctx, trine_direct plan, trine_matrix A, trine_dtype t, trine_transpose op,
+                             int64_t n, int64_t nrhs)
 {
     const size_t element = trine_dtype_size(t), bytes = (size_t)(n * nrhs) * element;
     const int64_t parts = t == TRINE_Z || t == TRINE_C ? 2 : 1;
@@ -22,8 +23,10 @@ static double error_of_solve(trine_context ctx, trine_direct plan, trine_matrix 
     if (op == TRINE_N) OK(trine_matrix_copy(A, &op_A, TRINE_HOST, TRINE_CSR, t));
     else OK(trine_matrix_transpose(A, &op_A, op));
     for (int64_t j = 0; j < nrhs; j++) {
-        OK(trine_matrix_multiply(op_A, TRINE_N, NULL, s + (size_t)(j * n) * element, NULL, b + (size_t)(j * n) * element));
-        for (int64_t i = 0; i < n; i++) memcpy(rows + (size_t)(i * nrhs + j) * element, b + (size_t)(i + j * n) * element, element);
+        OK(trine_matrix_multiply(op_A, TRINE_N, NULL, s + (size_t)(j * n) * element, NULL,
+                                 b + (size_t)(j * n) * element));
+        for (int64_t i = 0; i < n; i++)
+            memcpy(rows + (size_t)(i * nrhs + j) * element, b + (size_t)(i + j * n) * element, element);
     }
     void *db = test_to_device(ctx, rows, bytes), *dx = test_to_device(ctx, rows, bytes);
     const trine_dense B = {db, n, nrhs, nrhs, TRINE_ROWMAJOR}, X = {dx, n, nrhs, n, TRINE_COLMAJOR};
@@ -62,8 +65,12 @@ static void inaccurate_inverses_are_not_used(void **state)
     trine_matrix A = growing_blocks(ctx, N);
     trine_direct plan;
     trine_direct_info info;
-    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor = {.method = TRINE_DIRECT_LU, .ordering = TRINE_ORDERING_NATURAL},
-        .ops = TRINE_N | TRINE_T, .solver = TRINE_SOLVER_SUPERNODAL, .triangular.max_nrhs = 3}));
+    OK(trine_direct_create(
+        ctx, &plan, A,
+        &(trine_direct_options){.factor = {.method = TRINE_DIRECT_LU, .ordering = TRINE_ORDERING_NATURAL},
+                                .ops = TRINE_N | TRINE_T,
+                                .solver = TRINE_SOLVER_SUPERNODAL,
+                                .triangular.max_nrhs = 3}));
     OK(trine_direct_get_info(plan, &info));
     assert_true(info.upper_panels.substituted_panels > 0);
     if (!test_on_gpu()) assert_int_equal(info.upper_panels.invert, TRINE_INVERT_NONE);
@@ -109,7 +116,8 @@ static void accurate_inverses_are_kept(void **state)
     trine_matrix A;
     trine_direct plan;
     trine_direct_info info;
-    for (int large = 0; large <= test_on_gpu(); large++) { /* large enough for rounding errors to add up, and for substitution to take ten times as long */
+    /* large enough for rounding errors to add up, and for substitution to take ten times as long */
+    for (int large = 0; large <= test_on_gpu(); large++) {
         OK(trine_matrix_gallery(ctx, &A, large ? "laplace3d:n=40" : "elasticity3d:n=5", TRINE_D));
         OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.solver = TRINE_SOLVER_SUPERNODAL}));
         OK(trine_direct_get_info(plan, &info));
@@ -123,7 +131,8 @@ static void accurate_inverses_are_kept(void **state)
 }
 
 /** Panels in single precision: every op, one right-hand side and several, after `refine` steps. */
-static void check_single(const char *name, trine_dtype t, trine_direct_method method, int refine, double least, double most)
+static void check_single(const char *name, trine_dtype t, trine_direct_method method, int refine, double least,
+                         double most)
 {
     static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
     trine_context ctx = test_context();
@@ -133,14 +142,20 @@ static void check_single(const char *name, trine_dtype t, trine_direct_method me
     trine_direct_info info;
     OK(trine_matrix_gallery(ctx, &A, name, t));
     OK(trine_matrix_get_info(A, &size));
-    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = method, .ops = TRINE_N | TRINE_T | TRINE_H, .refine = refine,
-        .triangular.max_nrhs = 9, .solver = TRINE_SOLVER_SUPERNODAL, .supernodal.single = 1}));
+    OK(trine_direct_create(ctx, &plan, A,
+                           &(trine_direct_options){.factor.method = method,
+                                                   .ops = TRINE_N | TRINE_T | TRINE_H,
+                                                   .refine = refine,
+                                                   .triangular.max_nrhs = 9,
+                                                   .solver = TRINE_SOLVER_SUPERNODAL,
+                                                   .supernodal.single = 1}));
     OK(trine_direct_get_info(plan, &info));
     assert_int_equal(info.lower_panels.single, t == TRINE_D || t == TRINE_Z);
     for (size_t k = 0; k < 3; k++)
         for (int64_t nrhs = 1; nrhs <= 9; nrhs += 8) {
             const double error = error_of_solve(ctx, plan, A, t, ops[k], size.n_rows, nrhs);
-            if (!(error >= least && error <= most)) print_error("%s, dtype %d, op %d, refine %d: %g eps\n", name, (int)t, (int)ops[k], refine, error);
+            if (!(error >= least && error <= most))
+                print_error("%s, dtype %d, op %d, refine %d: %g eps\n", name, (int)t, (int)ops[k], refine, error);
             assert_true(error >= least && error <= most);
         }
     OK(trine_direct_destroy(&plan));
@@ -168,11 +183,10 @@ static void without_refinement_they_give_single_accuracy(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inaccurate_inverses_are_not_used),
-        cmocka_unit_test(tiny_panels_are_left_to_rows_on_a_cpu),
-        cmocka_unit_test(accurate_inverses_are_kept),
-        cmocka_unit_test(factors_in_single_precision_are_refined_to_double),
-        cmocka_unit_test(without_refinement_they_give_single_accuracy)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(inaccurate_inverses_are_not_used),
+                                       cmocka_unit_test(tiny_panels_are_left_to_rows_on_a_cpu),
+                                       cmocka_unit_test(accurate_inverses_are_kept),
+                                       cmocka_unit_test(factors_in_single_precision_are_refined_to_double),
+                                       cmocka_unit_test(without_refinement_they_give_single_accuracy)};
     return TEST_MAIN(tests);
 }

@@ -29,9 +29,14 @@ static void handles_may_go_in_any_order(void **state)
 static void every_allocation_of_a_plan_may_fail(void **state)
 {
     (void)state;
-    static const struct { trine_direct_method method; trine_direct_solver solver; } some[] = {
-        {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_SUPERNODAL}, {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_GENERAL}, {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_AUTO},
-        {TRINE_DIRECT_LU, TRINE_SOLVER_SUPERNODAL}, {TRINE_DIRECT_LU_UMFPACK, TRINE_SOLVER_AUTO}};
+    static const struct {
+        trine_direct_method method;
+        trine_direct_solver solver;
+    } some[] = {{TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_SUPERNODAL},
+                {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_GENERAL},
+                {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_AUTO},
+                {TRINE_DIRECT_LU, TRINE_SOLVER_SUPERNODAL},
+                {TRINE_DIRECT_LU_UMFPACK, TRINE_SOLVER_AUTO}};
     for EACH(m, some) {
         int general = 0; /* plans made without the panels that they had no memory for */
         for (int k = 1;; k++) {
@@ -44,8 +49,11 @@ static void every_allocation_of_a_plan_may_fail(void **state)
             const trine_dense X = {x, 12, 1, 12, TRINE_COLMAJOR};
             memory.fail_at = memory.calls + k;
             trine_direct plan;
-            trine_status status = trine_direct_create(ctx, &plan, A, &(trine_direct_options){
-                .factor.method = some[m].method, .solver = some[m].solver, .ops = TRINE_N | TRINE_T | TRINE_H, .refine = 1});
+            trine_status status = trine_direct_create(ctx, &plan, A,
+                                                      &(trine_direct_options){.factor.method = some[m].method,
+                                                                              .solver = some[m].solver,
+                                                                              .ops = TRINE_N | TRINE_T | TRINE_H,
+                                                                              .refine = 1});
             if (status) assert_null(plan);
             trine_direct_info created = {0}, info = {0};
             if (!status) OK(trine_direct_get_info(plan, &created));
@@ -88,8 +96,10 @@ static void general_and_supernodal_plans_share_a_factor(void **state)
             for (int solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_GENERAL; solver++) {
                 trine_direct plan;
                 trine_direct_info info;
-                OK(trine_direct_create_from_factor(ctx, &plan, F, A, &(trine_direct_options){
-                    .ops = TRINE_N | TRINE_T | TRINE_H, .triangular.max_nrhs = 3, .solver = (trine_direct_solver)solver}));
+                OK(trine_direct_create_from_factor(ctx, &plan, F, A,
+                                                   &(trine_direct_options){.ops = TRINE_N | TRINE_T | TRINE_H,
+                                                                           .triangular.max_nrhs = 3,
+                                                                           .solver = (trine_direct_solver)solver}));
                 OK(trine_direct_get_info(plan, &info));
                 if (solver != TRINE_SOLVER_AUTO) assert_int_equal(info.solver, solver);
                 assert_non_null(strstr(info.reason, solver == TRINE_SOLVER_AUTO ? "panels" : "asked for"));
@@ -110,8 +120,10 @@ static void general_and_supernodal_plans_share_a_factor(void **state)
 static void large_factors_are_solved_with_every_inversion(void **state)
 {
     (void)state;
-    static const struct { trine_direct_method method; const char *matrix; } some[] = {
-        {TRINE_DIRECT_CHOLESKY, "elasticity3d:n=11"}, {TRINE_DIRECT_LU, "convection3d:n=18"}};
+    static const struct {
+        trine_direct_method method;
+        const char *matrix;
+    } some[] = {{TRINE_DIRECT_CHOLESKY, "elasticity3d:n=11"}, {TRINE_DIRECT_LU, "convection3d:n=18"}};
     static const trine_supernodal_invert inverts[] = {TRINE_INVERT_NONE, TRINE_INVERT_DIAG, TRINE_INVERT_OFF};
     trine_context ctx;
     OK(trine_context_create(&ctx, test_on_gpu() ? "cuda" : "cpu:3"));
@@ -129,8 +141,11 @@ static void large_factors_are_solved_with_every_inversion(void **state)
             for EACH(i, inverts) {
                 trine_direct plan;
                 trine_direct_info made;
-                OK(trine_direct_create_from_factor(ctx, &plan, F, B, &(trine_direct_options){
-                    .ops = TRINE_N | TRINE_T | TRINE_H, .triangular.max_nrhs = 3, .solver = TRINE_SOLVER_SUPERNODAL, .supernodal.invert = inverts[i]}));
+                OK(trine_direct_create_from_factor(ctx, &plan, F, B,
+                                                   &(trine_direct_options){.ops = TRINE_N | TRINE_T | TRINE_H,
+                                                                           .triangular.max_nrhs = 3,
+                                                                           .solver = TRINE_SOLVER_SUPERNODAL,
+                                                                           .supernodal.invert = inverts[i]}));
                 OK(trine_direct_get_info(plan, &made));
                 assert_int_equal(made.lower_panels.invert, inverts[i]);
                 for (int nrhs = 1; nrhs <= 3; nrhs += 2) {
@@ -149,7 +164,8 @@ static void large_factors_are_solved_with_every_inversion(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
-/** A matrix of a context on the host and a plan of the tests' device; on a CPU it shows in whose memory the plan keeps what refinement needs. */
+/** A matrix of a context on the host and a plan of the tests' device; on a CPU it shows in whose memory the plan
+ *  keeps what refinement needs. */
 static void a_plan_refines_with_a_matrix_of_another_context(void **state)
 {
     (void)state;
@@ -167,8 +183,10 @@ static void a_plan_refines_with_a_matrix_of_another_context(void **state)
             for (int refine = 0; refine < 2; refine++) {
                 trine_direct plan;
                 const int64_t before = memory.live;
-                OK(trine_direct_create(ctx, &plan, m % 2 ? A : turned, &(trine_direct_options){
-                    .factor.method = methods[m], .ops = TRINE_N | TRINE_T | TRINE_H, .refine = refine}));
+                OK(trine_direct_create(ctx, &plan, m % 2 ? A : turned,
+                                       &(trine_direct_options){.factor.method = methods[m],
+                                                               .ops = TRINE_N | TRINE_T | TRINE_H,
+                                                               .refine = refine}));
                 live[refine] = memory.live - before;
                 for EACH(o, ops) {
                     solve(ctx, plan, all_dtypes[t], ops[o], N, 1, TRINE_COLMAJOR, false, b, x);
@@ -200,7 +218,8 @@ static void wrong_arguments_of_a_plan_for_a_factor_are_named(void **state)
     OK(trine_matrix_gallery(ctx, &small, "laplace2d:nx=3,ny=4", TRINE_D));
     OK(trine_matrix_get_info(A, &info));
     OK(trine_matrix_get_arrays(A, &offsets, &columns, NULL));
-    OK(trine_matrix_csr(ctx, &pattern, TRINE_D, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64, offsets, 32, columns, NULL));
+    OK(trine_matrix_csr(ctx, &pattern, TRINE_D, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64, offsets, 32,
+                        columns, NULL));
     OK(trine_factor_create(ctx, &F, A, NULL));
     OK(trine_factor_create(ctx, &simplicial, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL}));
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_direct_create_from_factor(ctx, NULL, F, A, NULL));
@@ -210,16 +229,21 @@ static void wrong_arguments_of_a_plan_for_a_factor_are_named(void **state)
     OK(trine_direct_destroy(&plan));
     FAILS(TRINE_ERR_ARGUMENT, "12 x 12", trine_direct_create_from_factor(ctx, &plan, F, small, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "complex", trine_direct_create_from_factor(ctx, &plan, F, complex_A, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "without values", trine_direct_create_from_factor(ctx, &plan, F, pattern, &(trine_direct_options){.refine = 1}));
-    FAILS(TRINE_ERR_ARGUMENT, "no solver 3", trine_direct_create_from_factor(ctx, &plan, F, A, &(trine_direct_options){.solver = (trine_direct_solver)3}));
+    FAILS(TRINE_ERR_ARGUMENT, "without values",
+          trine_direct_create_from_factor(ctx, &plan, F, pattern, &(trine_direct_options){.refine = 1}));
+    FAILS(TRINE_ERR_ARGUMENT, "no solver 3",
+          trine_direct_create_from_factor(ctx, &plan, F, A, &(trine_direct_options){.solver = (trine_direct_solver)3}));
     FAILS(TRINE_ERR_UNSUPPORTED, "no supernodal panels",
-          trine_direct_create_from_factor(ctx, &plan, simplicial, A, &(trine_direct_options){.solver = TRINE_SOLVER_SUPERNODAL}));
+          trine_direct_create_from_factor(ctx, &plan, simplicial, A,
+                                          &(trine_direct_options){.solver = TRINE_SOLVER_SUPERNODAL}));
     static const int64_t absurd[] = {INT64_MAX, INT64_MAX / 2, INT64_MAX / 128 - 1, INT64_C(1) << 55};
     for (size_t k = 0; k < sizeof absurd / sizeof *absurd; k++)
         for (trine_direct_solver solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_GENERAL; solver++)
             for (int refine = 0; refine <= 1; refine++) {
-                const trine_direct_options options = {.solver = solver, .refine = refine, .triangular.max_nrhs = absurd[k]};
-                FAILS(TRINE_ERR_MEMORY, "more than any memory has", trine_direct_create_from_factor(ctx, &plan, F, A, &options));
+                const trine_direct_options options = {
+                    .solver = solver, .refine = refine, .triangular.max_nrhs = absurd[k]};
+                FAILS(TRINE_ERR_MEMORY, "more than any memory has",
+                      trine_direct_create_from_factor(ctx, &plan, F, A, &options));
                 FAILS(TRINE_ERR_MEMORY, "more than any memory has", trine_direct_create(ctx, &plan, A, &options));
             }
     assert_null(plan);
@@ -259,7 +283,8 @@ static void *solve_in_a_thread(void *argument)
         NEED(!trine_copy(c->ctx, at, info.space, x, TRINE_HOST, ROWS * sizeof *x));
         const trine_status status = trine_direct_solve(c->plan, TRINE_N, &X, &X, NULL);
         if (status) {
-            NEED(status == TRINE_ERR_STATE && (strstr(trine_last_error(), "trine_direct_work") || strstr(trine_last_error(), "new values")));
+            NEED(status == TRINE_ERR_STATE &&
+                 (strstr(trine_last_error(), "trine_direct_work") || strstr(trine_last_error(), "new values")));
             c->refused++;
             sched_yield();
             continue;
@@ -300,7 +325,8 @@ static void solves_in_several_threads_are_right_or_refused(void **state)
             struct contest contests[THREADS + 1];
             pthread_t threads[THREADS + 1];
             trine_direct plan;
-            OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.solver = (trine_direct_solver)solver, .refine = refine}));
+            OK(trine_direct_create(ctx, &plan, A,
+                                   &(trine_direct_options){.solver = (trine_direct_solver)solver, .refine = refine}));
             for (int i = 0; i < ROWS; i++) exact[i] = 1 + i % 7;
             void *x = test_to_device(ctx, exact, sizeof exact);
             const trine_dense X = {x, ROWS, 1, ROWS, TRINE_COLMAJOR};
@@ -308,12 +334,15 @@ static void solves_in_several_threads_are_right_or_refused(void **state)
             test_from_device(ctx, exact, x, sizeof exact);
             for (int i = 0; i <= THREADS; i++) {
                 contests[i] = (struct contest){.ctx = ctx, .plan = plan, .A = A, .exact = exact};
-                assert_int_equal(pthread_create(&threads[i], NULL, i < THREADS ? solve_in_a_thread : update_in_a_thread, &contests[i]), 0);
+                assert_int_equal(pthread_create(&threads[i], NULL, i < THREADS ? solve_in_a_thread : update_in_a_thread,
+                                                &contests[i]),
+                                 0);
             }
             int right = 0, refused = 0;
             for (int i = 0; i <= THREADS; i++) pthread_join(threads[i], NULL);
             for (int i = 0; i <= THREADS; i++) {
-                if (contests[i].failed) fail_msg("thread %d, solver %d, refine %d: not %s", i, solver, refine, contests[i].failed);
+                if (contests[i].failed)
+                    fail_msg("thread %d, solver %d, refine %d: not %s", i, solver, refine, contests[i].failed);
                 right += contests[i].right;
                 refused += contests[i].refused;
             }
@@ -327,8 +356,15 @@ static void solves_in_several_threads_are_right_or_refused(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
-/** Uses of a plan from within its update, which tells of its progress in the log: always beside it, whatever the threads do. */
-struct beside { trine_direct plan; trine_matrix A; int messages; bool destroys; trine_status solve, update, info; };
+/** Uses of a plan from within its update, which tells of its progress in the log: always beside it, whatever the
+ *  threads do. */
+struct beside {
+    trine_direct plan;
+    trine_matrix A;
+    int messages;
+    bool destroys;
+    trine_status solve, update, info;
+};
 static void use_beside(void *user, int level, const char *message)
 {
     struct beside *b = user;

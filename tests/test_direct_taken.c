@@ -8,21 +8,24 @@
 
 static const trine_direct_solver solvers[] = {TRINE_SOLVER_GENERAL, TRINE_SOLVER_SUPERNODAL, TRINE_SOLVER_AUTO};
 
-/** Every op by a plan of F, of A if `with` says so, is as accurate as the library's own solve, of op N, whose backward error this is. */
-static void check_plan(trine_context ctx, trine_factor F, trine_matrix A, bool with_A, trine_direct_solver solver, int64_t n, trine_dtype t, double own)
+/** Every op by a plan of F, of A if `with` says so, is as accurate as the library's own solve, of op N, whose
+ *  backward error this is. */
+static void check_plan(trine_context ctx, trine_factor F, trine_matrix A, bool with_A, trine_direct_solver solver,
+                       int64_t n, trine_dtype t, double own)
 {
     const double bar = fmax(10, 4 * own);
     trine_direct plan;
-    OK(trine_direct_create_from_factor(ctx, &plan, F, with_A ? A : NULL, &(trine_direct_options){.ops = TRINE_N | TRINE_T | TRINE_H, .solver = solver,
-                                                                                                   .triangular.max_nrhs = 3}));
+    OK(trine_direct_create_from_factor(
+        ctx, &plan, F, with_A ? A : NULL,
+        &(trine_direct_options){.ops = TRINE_N | TRINE_T | TRINE_H, .solver = solver, .triangular.max_nrhs = 3}));
     char *b = malloc((size_t)n * 3 * 16), *x = malloc((size_t)n * 3 * 16);
     for EACH(o, ops)
         for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2) {
             solve(ctx, plan, t, ops[o], n, nrhs, layouts[o % 2], nrhs == 1, b, x);
             const double error = backward_error(A, ops[o], nrhs, x, b);
             if (!(error <= bar)) {
-                print_error("n %lld, dtype %d, op %d, nrhs %lld, solver %d: backward error %g, the library's own %g\n", (long long)n, (int)t, (int)ops[o],
-                            (long long)nrhs, (int)solver, error, own);
+                print_error("n %lld, dtype %d, op %d, nrhs %lld, solver %d: backward error %g, the library's own %g\n",
+                            (long long)n, (int)t, (int)ops[o], (long long)nrhs, (int)solver, error, own);
                 fail();
             }
         }
@@ -63,7 +66,8 @@ static trine_matrix badly_scaled(trine_context ctx, trine_dtype t, int64_t n)
     OK(trine_matrix_get_arrays(A, &offsets, &columns, &values));
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = offsets[i]; k < offsets[i + 1]; k++)
-            put(t, (void *)values, k, get(t, values, k) * ldexpl(1, (int)(i % 15)) * ldexpl(1, -(int)(columns[k] % 14)));
+            put(t, (void *)values, k,
+                get(t, values, k) * ldexpl(1, (int)(i % 15)) * ldexpl(1, -(int)(columns[k] % 14)));
     return A;
 }
 
@@ -75,14 +79,16 @@ static void factors_of_superlu_are_taken(void **state)
     for EACH(t, all_dtypes)
         for EACH(s, sizes)
             for (int kind = 0; kind < 3; kind++) { /* SuperLU's, with scales, as SuperLU_MT stores it */
-                trine_matrix A = kind == 1 ? badly_scaled(ctx, all_dtypes[t], sizes[s]) : random_matrix(ctx, all_dtypes[t], sizes[s], 4, false, 11 + s);
+                trine_matrix A = kind == 1 ? badly_scaled(ctx, all_dtypes[t], sizes[s])
+                                           : random_matrix(ctx, all_dtypes[t], sizes[s], 4, false, 11 + s);
                 superlu_factor f = superlu_of(A, kind == 1);
-                if (kind == 1 && sizes[s] > 2) assert_true(f.R && f.C);
+                if (kind == 1 && sizes[s] > 2) assert_true(f.R &&f.C);
                 if (kind == 2) superlu_like_mt(&f);
                 const double own = superlu_error(&f, A);
                 trine_factor F;
                 trine_factor_info info;
-                OK(trine_factor_from_superlu(ctx, &F, kind == 2 ? f.MT_L : f.L, kind == 2 ? f.MT_U : f.U, f.perm_r, f.perm_c, f.R, f.C));
+                OK(trine_factor_from_superlu(ctx, &F, kind == 2 ? f.MT_L : f.L, kind == 2 ? f.MT_U : f.U, f.perm_r,
+                                             f.perm_c, f.R, f.C));
                 superlu_factor_free(&f); /* nothing of it is borrowed */
                 OK(trine_factor_get_info(F, &info));
                 assert_int_equal(info.n, sizes[s]);
@@ -183,7 +189,8 @@ static void factors_of_cholmod_are_taken(void **state)
                     cholmod_program_free(&f);
                     OK(trine_factor_get_info(F, &info));
                     assert_int_equal(info.n, n);
-                    assert_int_equal(info.method, kind == FOREIGN_SUPERNODAL ? TRINE_DIRECT_CHOLESKY : TRINE_DIRECT_CHOLESKY_SIMPLICIAL);
+                    assert_int_equal(info.method, kind == FOREIGN_SUPERNODAL ? TRINE_DIRECT_CHOLESKY
+                                                                             : TRINE_DIRECT_CHOLESKY_SIMPLICIAL);
                     assert_int_equal(info.dtype, types[t]);
                     assert_int_equal(info.diag_L, ldl ? TRINE_UNIT : TRINE_NONUNIT);
                     assert_identity(F, A);
@@ -207,7 +214,8 @@ static void plans_go_on_with_another_factor(void **state)
     trine_context ctx = test_context();
     char *b = malloc(n * 16), *x = malloc(n * 16);
     for EACH(v, solvers) {
-        trine_matrix A = random_matrix(ctx, TRINE_S, n, 4, false, 5), B = rescaled(ctx, A, 6), wide_A, other = random_matrix(ctx, TRINE_S, 20, 2, false, 5);
+        trine_matrix A = random_matrix(ctx, TRINE_S, n, 4, false, 5), B = rescaled(ctx, A, 6), wide_A,
+                     other = random_matrix(ctx, TRINE_S, 20, 2, false, 5);
         superlu_factor f = superlu_of(A, false), g = superlu_of(B, false), h = superlu_of(other, false);
         trine_factor F, G, H;
         trine_direct plan, wide_plan;
@@ -233,9 +241,11 @@ static void plans_go_on_with_another_factor(void **state)
         FAILS(TRINE_ERR_UNSUPPORTED, "another program", trine_factor_update(F, A));
         solve(ctx, plan, TRINE_S, TRINE_N, n, 1, TRINE_COLMAJOR, false, b, x); /* as before */
         assert_true(backward_error(B, TRINE_N, 1, x, b) < 10);
-        FAILS(TRINE_ERR_ARGUMENT, "refinement needs A, which is not known", trine_direct_create_from_factor(ctx, &wide_plan, F, NULL, &(trine_direct_options){.refine = 1}));
+        FAILS(TRINE_ERR_ARGUMENT, "refinement needs A, which is not known",
+              trine_direct_create_from_factor(ctx, &wide_plan, F, NULL, &(trine_direct_options){.refine = 1}));
         /* a factor in single precision, refined in double */
-        OK(trine_direct_create_from_factor(ctx, &wide_plan, F, wide_A, &(trine_direct_options){.solver = solvers[v], .refine = 3}));
+        OK(trine_direct_create_from_factor(ctx, &wide_plan, F, wide_A,
+                                           &(trine_direct_options){.solver = solvers[v], .refine = 3}));
         solve(ctx, wide_plan, TRINE_D, TRINE_N, n, 1, TRINE_COLMAJOR, false, b, x);
         assert_true(backward_error(wide_A, TRINE_N, 1, x, b) < 10);
         trine_direct_destroy(&plan);
@@ -256,10 +266,12 @@ static void what_cannot_be_taken_is_refused(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    trine_matrix A = random_matrix(ctx, TRINE_D, 20, 3, true, 3), indefinite = random_matrix(ctx, TRINE_D, 20, 3, true, 3);
+    trine_matrix A = random_matrix(ctx, TRINE_D, 20, 3, true, 3),
+                 indefinite = random_matrix(ctx, TRINE_D, 20, 3, true, 3);
     negate(indefinite, TRINE_D);
     trine_factor F;
-    cholmod_program symbolic = cholmod_of(A, FOREIGN_SYMBOLIC, false), broken = cholmod_of(indefinite, FOREIGN_SUPERNODAL, true);
+    cholmod_program symbolic = cholmod_of(A, FOREIGN_SYMBOLIC, false),
+                    broken = cholmod_of(indefinite, FOREIGN_SUPERNODAL, true);
     assert_true(cholmod_columns_done(&broken) < 20);
     FAILS(TRINE_ERR_ARGUMENT, "symbolic", trine_factor_from_cholmod(ctx, &F, symbolic.L));
     FAILS(TRINE_ERR_NOT_DEFINITE, "broke down at pivot 0 of 20", trine_factor_from_cholmod(ctx, &F, broken.L));
@@ -270,14 +282,20 @@ static void what_cannot_be_taken_is_refused(void **state)
     superlu_factor f = superlu_of(A, false);
     int *perm = malloc(20 * sizeof *perm);
     memcpy(perm, f.perm_r, 20 * sizeof *perm);
-    FAILS(TRINE_ERR_ARGUMENT, "not stored by supernodes", trine_factor_from_superlu(ctx, &F, f.U, f.L, f.perm_r, f.perm_c, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "not stored by columns", trine_factor_from_superlu(ctx, &F, f.L, f.L, f.perm_r, f.perm_c, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "not stored by supernodes",
+          trine_factor_from_superlu(ctx, &F, f.U, f.L, f.perm_r, f.perm_c, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "not stored by columns",
+          trine_factor_from_superlu(ctx, &F, f.L, f.L, f.perm_r, f.perm_c, NULL, NULL));
     perm[3] = perm[7];
-    FAILS(TRINE_ERR_ARGUMENT, "perm_r is no permutation", trine_factor_from_superlu(ctx, &F, f.L, f.U, perm, f.perm_c, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "perm_r is no permutation",
+          trine_factor_from_superlu(ctx, &F, f.L, f.U, perm, f.perm_c, NULL, NULL));
     perm[3] = 20;
-    FAILS(TRINE_ERR_ARGUMENT, "perm_c[3] is 20, outside 0..19", trine_factor_from_superlu(ctx, &F, f.L, f.U, f.perm_r, perm, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "L or U is NULL", trine_factor_from_superlu(ctx, &F, f.L, NULL, f.perm_r, f.perm_c, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "R[", trine_factor_from_superlu(ctx, &F, f.L, f.U, f.perm_r, f.perm_c, (double[20]){0}, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "perm_c[3] is 20, outside 0..19",
+          trine_factor_from_superlu(ctx, &F, f.L, f.U, f.perm_r, perm, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "L or U is NULL",
+          trine_factor_from_superlu(ctx, &F, f.L, NULL, f.perm_r, f.perm_c, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "R[",
+          trine_factor_from_superlu(ctx, &F, f.L, f.U, f.perm_r, f.perm_c, (double[20]){0}, NULL));
     assert_null(F);
     free(perm);
     superlu_factor_free(&f);

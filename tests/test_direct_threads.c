@@ -1,5 +1,5 @@
-/* Several threads with works of their own on one direct plan: the bits that one thread gets, also beside new values. Also built with
- * ThreadSanitizer (TRINE_THREAD_SANITIZE). */
+/* Several threads with works of their own on one direct plan: the bits that one thread gets, also beside new values.
+ * Also built with ThreadSanitizer (TRINE_THREAD_SANITIZE). */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static trine_transpose op_of_case(int c) { return (trine_transpose)(1 << c % 3);
 static int64_t nrhs_of_case(int c) { return c / 3 % 2 ? MOST_NRHS : 1; }
 static trine_dense block_of_case(int c, void *data, int64_t n)
 {
-    return (trine_dense){.data = data, .rows = n, .cols = nrhs_of_case(c), .layout = c / 6 ? TRINE_ROWMAJOR : TRINE_COLMAJOR};
+    return (trine_dense){
+        .data = data, .rows = n, .cols = nrhs_of_case(c), .layout = c / 6 ? TRINE_ROWMAJOR : TRINE_COLMAJOR};
 }
 
 struct shared {
@@ -37,7 +38,12 @@ struct shared {
     const char *b;                 /* MOST_NRHS vectors, host; the cases take the first of them as they lie */
     char *exact[CASES];            /* host: what one thread gets */
 };
-struct job { const struct shared *shared; trine_context ctx; int me; const char *failed; };
+struct job {
+    const struct shared *shared;
+    trine_context ctx;
+    int me;
+    const char *failed;
+};
 #define NEED(condition) do { if (!(condition)) { job->failed = #condition; goto done; } } while (0)
 
 static void *solve_many(void *argument)
@@ -50,7 +56,8 @@ static void *solve_many(void *argument)
     char *found = malloc(MOST_NRHS * s->vector);
     size_t bytes;
     NEED(!trine_context_get_info(job->ctx, &info) && !trine_context_get_stream(job->ctx, &exec.stream));
-    NEED(!trine_alloc(job->ctx, info.space, MOST_NRHS * s->vector, &b) && !trine_alloc(job->ctx, info.space, MOST_NRHS * s->vector, &x));
+    NEED(!trine_alloc(job->ctx, info.space, MOST_NRHS * s->vector, &b) &&
+         !trine_alloc(job->ctx, info.space, MOST_NRHS * s->vector, &x));
     NEED(!trine_copy(job->ctx, b, info.space, s->b, TRINE_HOST, MOST_NRHS * s->vector));
     NEED(!trine_direct_work(s->plan, MOST_NRHS, NULL, &bytes, NULL));
     if (job->me % 2) { /* memory of the caller's */
@@ -60,7 +67,8 @@ static void *solve_many(void *argument)
         NEED(!trine_direct_work(s->plan, MOST_NRHS, NULL, NULL, &exec.work));
     }
     for (int round = 0; round < rounds(); round++) {
-        const int c = (5 * round + job->me) % CASES; /* 5 and 12 are coprime: all of them, in another order in each thread */
+        /* 5 and 12 are coprime: all of them, in another order in each thread */
+        const int c = (5 * round + job->me) % CASES;
         const size_t size = (size_t)nrhs_of_case(c) * s->vector;
         const bool in_place = round % 3 == 0;
         const trine_dense B = block_of_case(c, in_place ? x : b, s->n), X = block_of_case(c, x, s->n);
@@ -111,8 +119,10 @@ static void solve_in_threads(trine_context ctx, trine_direct plan, trine_dtype t
 static void threads_with_works_get_the_bits_of_one(void **state)
 {
     (void)state;
-    static const struct { trine_direct_method method; const char *matrix; } some[] = {
-        {TRINE_DIRECT_CHOLESKY, "laplace2d:nx=12,ny=11"}, {TRINE_DIRECT_LU, "convection3d:n=5"}};
+    static const struct {
+        trine_direct_method method;
+        const char *matrix;
+    } some[] = {{TRINE_DIRECT_CHOLESKY, "laplace2d:nx=12,ny=11"}, {TRINE_DIRECT_LU, "convection3d:n=5"}};
     trine_context ctx = test_context();
     for (size_t m = 0; m < 2; m++)
         for (size_t t = 0; t < 4; t++)
@@ -123,10 +133,15 @@ static void threads_with_works_get_the_bits_of_one(void **state)
                     trine_direct plan;
                     OK(trine_matrix_gallery(ctx, &A, some[m].matrix, all_dtypes[t]));
                     OK(trine_matrix_get_info(A, &info));
-                    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){
-                        .factor.method = some[m].method, .solver = (trine_direct_solver)solver, .ops = TRINE_N | TRINE_T | TRINE_H, .refine = refine,
-                        .triangular = {.max_nrhs = MOST_NRHS, .summation = TRINE_ORDER_DETERMINISTIC},
-                        .supernodal = {.access = TRINE_ACCESS_PULL, .single = all_dtypes[t] == TRINE_D}}));
+                    OK(trine_direct_create(
+                        ctx, &plan, A,
+                        &(trine_direct_options){
+                            .factor.method = some[m].method,
+                            .solver = (trine_direct_solver)solver,
+                            .ops = TRINE_N | TRINE_T | TRINE_H,
+                            .refine = refine,
+                            .triangular = {.max_nrhs = MOST_NRHS, .summation = TRINE_ORDER_DETERMINISTIC},
+                            .supernodal = {.access = TRINE_ACCESS_PULL, .single = all_dtypes[t] == TRINE_D}}));
                     OK(trine_matrix_destroy(&A));
                     solve_in_threads(ctx, plan, all_dtypes[t], info.n_rows);
                     OK(trine_direct_destroy(&plan));
@@ -157,7 +172,8 @@ static bool is_near(const double *x, const double *exact)
     return error <= 1e-8 * size;
 }
 
-/** Works come and go while new values do; each solve is of one matrix or of the other. All on the context's stream, as the updates are. */
+/** Works come and go while new values do; each solve is of one matrix or of the other. All on the context's stream,
+ *  as the updates are. */
 static void *solve_beside_updates(void *argument)
 {
     struct contest *job = argument;
@@ -168,7 +184,9 @@ static void *solve_beside_updates(void *argument)
     NEED(!trine_context_get_info(job->ctx, &info) && !trine_alloc(job->ctx, info.space, sizeof x, &at));
     const trine_dense X = {at, ROWS, 1, ROWS, TRINE_COLMAJOR};
     /* Where every solve is refused the updates get on, and then they end; where no update is let in the rounds do. */
-    for (int round = 0; job->right < rounds() / 4 || (__atomic_load_n(job->updates, __ATOMIC_RELAXED) < UPDATES && round < 10 * rounds()); round++) {
+    for (int round = 0; job->right < rounds() / 4 ||
+                        (__atomic_load_n(job->updates, __ATOMIC_RELAXED) < UPDATES && round < 10 * rounds());
+         round++) {
         if (!exec.work) {
             const trine_status made = trine_direct_work(job->plan, 1, NULL, NULL, &exec.work);
             if (made) NEED(made == TRINE_ERR_STATE && strstr(trine_last_error(), "new values") && !exec.work);
@@ -219,7 +237,8 @@ static trine_matrix random_values(trine_context ctx, trine_matrix pattern, uint6
     int64_t *to_offsets;
     int32_t *to_columns;
     OK(trine_matrix_get_arrays(A, &offsets, &columns, NULL));
-    OK(trine_matrix_allocate(ctx, &B, TRINE_CSR, TRINE_D, info.n_rows, info.n_cols, info.nnz, &to_offsets, &to_columns, (void **)&values));
+    OK(trine_matrix_allocate(ctx, &B, TRINE_CSR, TRINE_D, info.n_rows, info.n_cols, info.nnz, &to_offsets, &to_columns,
+                             (void **)&values));
     memcpy(to_offsets, offsets, (size_t)(info.n_rows + 1) * sizeof *offsets);
     memcpy(to_columns, columns, (size_t)info.nnz * sizeof *columns);
     for (int64_t k = 0; k < info.nnz; k++) values[k] = 2 * test_uniform(seed, (uint64_t)k) - 1;
@@ -240,8 +259,10 @@ static void works_come_and_go_beside_new_values(void **state)
         struct contest contests[THREADS + 1];
         pthread_t threads[THREADS + 1];
         int updates = 0;
-        OK(trine_direct_create(ctx, &plan, A[1], &(trine_direct_options){
-            .factor.method = TRINE_DIRECT_LU, .solver = (trine_direct_solver)solver, .refine = 1}));
+        OK(trine_direct_create(ctx, &plan, A[1],
+                               &(trine_direct_options){.factor.method = TRINE_DIRECT_LU,
+                                                       .solver = (trine_direct_solver)solver,
+                                                       .refine = 1}));
         for (int m = 2; m-- > 0;) {
             for (int i = 0; i < ROWS; i++) exact[m][i] = 1 + i % 7;
             void *x = test_to_device(ctx, exact[m], sizeof exact[m]);
@@ -253,8 +274,11 @@ static void works_come_and_go_beside_new_values(void **state)
         }
         assert_false(is_near(exact[0], exact[1]));
         for (int i = 0; i <= THREADS; i++) {
-            contests[i] = (struct contest){.ctx = ctx, .plan = plan, .A = {A[0], A[1]}, .exact = exact, .updates = &updates};
-            assert_int_equal(pthread_create(&threads[i], NULL, i < THREADS ? solve_beside_updates : update_beside_solves, &contests[i]), 0);
+            contests[i] =
+                (struct contest){.ctx = ctx, .plan = plan, .A = {A[0], A[1]}, .exact = exact, .updates = &updates};
+            assert_int_equal(pthread_create(&threads[i], NULL,
+                                            i < THREADS ? solve_beside_updates : update_beside_solves, &contests[i]),
+                             0);
         }
         for (int i = 0; i <= THREADS; i++) pthread_join(threads[i], NULL);
         for (int i = 0; i <= THREADS; i++) {

@@ -13,7 +13,8 @@ static void a_work_gives_the_bits_of_the_plans_own(void **state)
     trine_context ctx = test_context();
     for EACH(m, methods)
         for EACH(t, all_dtypes)
-            for (trine_direct_solver solver = has_panels(methods[m]) ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL; solver <= TRINE_SOLVER_GENERAL; solver++)
+            for (trine_direct_solver solver = has_panels(methods[m]) ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL;
+                 solver <= TRINE_SOLVER_GENERAL; solver++)
                 for (int refine = 0; refine < 2; refine++) {
                     const trine_dtype type = all_dtypes[t];
                     trine_matrix A = random_matrix(ctx, type, N, 4, is_cholesky(methods[m]), 31 + t);
@@ -21,7 +22,8 @@ static void a_work_gives_the_bits_of_the_plans_own(void **state)
                     trine_direct plan;
                     void *room[3];
                     OK(trine_direct_create(ctx, &plan, A, &options));
-                    trine_work works[3] = {make_work(ctx, plan, 3, false, 0, &room[0]), make_work(ctx, plan, 3, true, 0, &room[1]),
+                    trine_work works[3] = {make_work(ctx, plan, 3, false, 0, &room[0]),
+                                           make_work(ctx, plan, 3, true, 0, &room[1]),
                                            make_work(ctx, plan, 8, true, 0, &room[2])};
                     char b[N * 8 * 16], x[N * 8 * 16], exact[N * 8 * 16];
                     for EACH(o, ops)
@@ -29,12 +31,16 @@ static void a_work_gives_the_bits_of_the_plans_own(void **state)
                             const trine_layout layout = layouts[(o + (size_t)nrhs / 2) % 2];
                             solve(ctx, plan, type, ops[o], N, nrhs, layout, false, b, exact);
                             for EACH(w, works) {
-                                solve_with(ctx, plan, type, ops[o], N, nrhs, layout, w == 1, b, x, &(trine_exec){.work = works[w]});
+                                solve_with(ctx, plan, type, ops[o], N, nrhs, layout, w == 1, b, x,
+                                           &(trine_exec){.work = works[w]});
                                 assert_memory_equal(x, exact, (size_t)(N * nrhs) * trine_dtype_size(type));
                             }
                         }
-                    solve_with(ctx, plan, type, ops[t % 3], N, 8, layouts[m % 2], false, b, x, &(trine_exec){.work = works[2]}); /* more than max_nrhs */
-                    assert_true((methods[m] == TRINE_DIRECT_LU_UMFPACK && !refine) || backward_error(A, ops[t % 3], 8, x, b) < 10);
+                    /* more than max_nrhs */
+                    solve_with(ctx, plan, type, ops[t % 3], N, 8, layouts[m % 2], false, b, x,
+                               &(trine_exec){.work = works[2]});
+                    assert_true((methods[m] == TRINE_DIRECT_LU_UMFPACK && !refine) ||
+                                backward_error(A, ops[t % 3], 8, x, b) < 10);
                     for EACH(w, works) end_work(ctx, &works[w], room[w]);
                     OK(trine_direct_destroy(&plan));
                     OK(trine_matrix_destroy(&A));
@@ -63,11 +69,14 @@ static void a_buffer_is_not_left(void **state)
             memset(host, 0x5A, bytes + 2 * FENCE);
             char *room = test_to_device(ctx, host, bytes + 2 * FENCE), *buffer = room + (FENCE - (uintptr_t)room % 256);
             OK(trine_direct_work(plan, NRHS, buffer, &bytes, &work));
-            for EACH(o, ops) solve_with(ctx, plan, all_dtypes[t], ops[o], N, NRHS, layouts[o % 2], false, b, x, &(trine_exec){.work = work});
+            for EACH(o, ops)
+                solve_with(ctx, plan, all_dtypes[t], ops[o], N, NRHS, layouts[o % 2], false, b, x,
+                           &(trine_exec){.work = work});
             OK(trine_work_destroy(&work));
             test_from_device(ctx, host, room, bytes + 2 * FENCE);
             for (int64_t i = 0; i < buffer - room; i++) assert_int_equal(host[i], 0x5A);
-            for (size_t i = (size_t)(buffer - room) + bytes; i < bytes + 2 * FENCE; i++) assert_int_equal(host[i], 0x5A);
+            for (size_t i = (size_t)(buffer - room) + bytes; i < bytes + 2 * FENCE; i++)
+                assert_int_equal(host[i], 0x5A);
             free(host);
             test_release(ctx, room);
             OK(trine_direct_destroy(&plan));
@@ -135,16 +144,21 @@ static void what_does_not_fit_is_refused(void **state)
     OK(trine_direct_work(plan, 2, NULL, &bytes, &work));
     OK(trine_triangular_analyse(ctx, &triangular, L, NULL));
     OK(trine_triangular_work(triangular, 1, NULL, &bytes, &foreign));
-    const trine_dense X = {x, 16, 1, 16, TRINE_COLMAJOR}, X2 = {x, 16, 2, 16, TRINE_COLMAJOR}, X3 = {x, 16, 3, 16, TRINE_COLMAJOR};
+    const trine_dense X = {x, 16, 1, 16, TRINE_COLMAJOR}, X2 = {x, 16, 2, 16, TRINE_COLMAJOR},
+                      X3 = {x, 16, 3, 16, TRINE_COLMAJOR};
     FAILS(TRINE_ERR_ARGUMENT, "another plan", trine_direct_solve(second, TRINE_N, &X, &X, &(trine_exec){.work = work}));
-    FAILS(TRINE_ERR_ARGUMENT, "another plan", trine_direct_solve(plan, TRINE_N, &X, &X, &(trine_exec){.work = foreign}));
-    FAILS(TRINE_ERR_STATE, "3 right-hand sides, but the work was made for 2", trine_direct_solve(plan, TRINE_N, &X3, &X3, &(trine_exec){.work = work}));
-    FAILS(TRINE_ERR_STATE, "2 right-hand sides, but the plan was made for 1", trine_direct_solve(plan, TRINE_N, &X2, &X2, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "another plan",
+          trine_direct_solve(plan, TRINE_N, &X, &X, &(trine_exec){.work = foreign}));
+    FAILS(TRINE_ERR_STATE, "3 right-hand sides, but the work was made for 2",
+          trine_direct_solve(plan, TRINE_N, &X3, &X3, &(trine_exec){.work = work}));
+    FAILS(TRINE_ERR_STATE, "2 right-hand sides, but the plan was made for 1",
+          trine_direct_solve(plan, TRINE_N, &X2, &X2, NULL));
     OK(trine_direct_solve(plan, TRINE_N, &X2, &X2, &(trine_exec){.work = work}));
     FAILS(TRINE_ERR_STATE, "not announced", trine_direct_solve(plan, TRINE_T, &X, &X, &(trine_exec){.work = work}));
 
     assert_true(trine_enter_alone(&work->usage)); /* as a solve in another thread does */
-    FAILS(TRINE_ERR_STATE, "a work of its own (trine_direct_work)", trine_direct_solve(plan, TRINE_N, &X, &X, &(trine_exec){.work = work}));
+    FAILS(TRINE_ERR_STATE, "a work of its own (trine_direct_work)",
+          trine_direct_solve(plan, TRINE_N, &X, &X, &(trine_exec){.work = work}));
     FAILS(TRINE_ERR_STATE, "in flight", trine_work_destroy(&work));
     assert_non_null(work);
     OK(trine_direct_solve(plan, TRINE_N, &X, &X, NULL)); /* others are free */
@@ -179,7 +193,8 @@ static void a_work_keeps_its_plan_alive(void **state)
             OK(trine_matrix_gallery(ctx, &A, "convection3d:n=4", TRINE_D));
             OK(trine_direct_create(ctx, &plan, A, &options));
             OK(trine_matrix_destroy(&A));
-            trine_work works[2] = {make_work(ctx, plan, 1, false, 0, &room[0]), make_work(ctx, plan, 1, true, 0, &room[1])};
+            trine_work works[2] = {make_work(ctx, plan, 1, false, 0, &room[0]),
+                                   make_work(ctx, plan, 1, true, 0, &room[1])};
             const int64_t all = memory.live;
             const trine_direct kept = plan; /* the works hold it */
             OK(trine_direct_destroy(&plan));

@@ -6,7 +6,12 @@
 enum { N = 70 };
 
 /** A work in use, made or ended from within an update, which tells of its progress in the log: always beside it. */
-struct beside { trine_direct plan; trine_work first, second; int messages; trine_status solve, work, destroy; };
+struct beside {
+    trine_direct plan;
+    trine_work first, second;
+    int messages;
+    trine_status solve, work, destroy;
+};
 static void use_beside(void *user, int level, const char *message)
 {
     struct beside *b = user;
@@ -15,7 +20,8 @@ static void use_beside(void *user, int level, const char *message)
     if (!b->plan) return;
     const trine_dense X = {(double[9]){0}, 9, 1, 9, TRINE_COLMAJOR};
     b->messages++;
-    b->solve = trine_direct_solve(b->plan, TRINE_N, &X, &X, &(trine_exec){.work = b->first}); /* refused before it looks at X */
+    /* refused before it looks at X */
+    b->solve = trine_direct_solve(b->plan, TRINE_N, &X, &X, &(trine_exec){.work = b->first});
     b->work = trine_direct_work(b->plan, 1, NULL, NULL, &more);
     b->destroy = trine_work_destroy(&b->second);
 }
@@ -49,7 +55,8 @@ static void a_work_beside_an_update_is_refused_but_may_be_destroyed(void **state
 /* ---------------------------------------------------------------- new values */
 
 /** The first `count` works solve with what the plan has now. */
-static void assert_works(trine_context ctx, trine_direct plan, trine_matrix A, trine_dtype t, int64_t n, const trine_work *works, int count)
+static void assert_works(trine_context ctx, trine_direct plan, trine_matrix A, trine_dtype t, int64_t n,
+                         const trine_work *works, int count)
 {
     char *b = malloc((size_t)n * 2 * 16), *x = malloc((size_t)n * 2 * 16), *exact = malloc((size_t)n * 2 * 16);
     for EACH(o, ops) {
@@ -71,13 +78,16 @@ static void new_values_show_through(void **state)
     trine_context ctx = test_context();
     for EACH(m, methods)
         for EACH(t, all_dtypes)
-            for (trine_direct_solver solver = has_panels(methods[m]) ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL; solver <= TRINE_SOLVER_GENERAL; solver++) {
-                trine_matrix A = random_matrix(ctx, all_dtypes[t], N, 4, is_cholesky(methods[m]), 17 + t), B = rescaled(ctx, A, 3);
+            for (trine_direct_solver solver = has_panels(methods[m]) ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL;
+                 solver <= TRINE_SOLVER_GENERAL; solver++) {
+                trine_matrix A = random_matrix(ctx, all_dtypes[t], N, 4, is_cholesky(methods[m]), 17 + t),
+                             B = rescaled(ctx, A, 3);
                 const trine_direct_options options = options_of(methods[m], solver, 1, 2);
                 trine_direct plan;
                 void *room[2];
                 OK(trine_direct_create(ctx, &plan, A, &options));
-                trine_work works[2] = {make_work(ctx, plan, 2, false, 0, &room[0]), make_work(ctx, plan, 2, true, 1 << 16, &room[1])};
+                trine_work works[2] = {make_work(ctx, plan, 2, false, 0, &room[0]),
+                                       make_work(ctx, plan, 2, true, 1 << 16, &room[1])};
                 assert_works(ctx, plan, A, all_dtypes[t], N, works, 2);
                 OK(trine_direct_update(plan, B));
                 assert_works(ctx, plan, B, all_dtypes[t], N, works, 2);
@@ -94,9 +104,13 @@ static void works_follow_the_structure(void **state)
 {
     (void)state;
     enum { ROWS = 400, FACTORS = 4 };
-    static const struct { trine_direct_method method; const char *matrix; } some[FACTORS] = {
-        {TRINE_DIRECT_LU, "tridiag:n=400,a=-1,b=4,c=-2"}, {TRINE_DIRECT_LU, "laplace2d:nx=20,ny=20"}, {TRINE_DIRECT_CHOLESKY, "laplace2d:nx=20,ny=20"},
-        {TRINE_DIRECT_LU_UMFPACK, "laplace2d:nx=20,ny=20"}};
+    static const struct {
+        trine_direct_method method;
+        const char *matrix;
+    } some[FACTORS] = {{TRINE_DIRECT_LU, "tridiag:n=400,a=-1,b=4,c=-2"},
+                       {TRINE_DIRECT_LU, "laplace2d:nx=20,ny=20"},
+                       {TRINE_DIRECT_CHOLESKY, "laplace2d:nx=20,ny=20"},
+                       {TRINE_DIRECT_LU_UMFPACK, "laplace2d:nx=20,ny=20"}};
     trine_context ctx = test_context();
     for EACH(t, all_dtypes)
         for (trine_direct_solver solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_GENERAL; solver++) {
@@ -114,7 +128,8 @@ static void works_follow_the_structure(void **state)
                 OK(trine_factor_create(ctx, &F[f], A[f], &(trine_factor_options){.method = some[f].method}));
             }
             OK(trine_direct_create_from_factor(ctx, &plan, F[0], A[0], &options));
-            trine_work works[3] = {make_work(ctx, plan, 2, false, 0, &room[0]), make_work(ctx, plan, 2, true, 1 << 22, &room[1]),
+            trine_work works[3] = {make_work(ctx, plan, 2, false, 0, &room[0]),
+                                   make_work(ctx, plan, 2, true, 1 << 22, &room[1]),
                                    make_work(ctx, plan, 2, true, 0, &room[2])};
             for (int round = 0; round < 3 * FACTORS; round++) {
                 const int f = (round % 3 + round / 3) % count; /* each after each other */
@@ -124,9 +139,12 @@ static void works_follow_the_structure(void **state)
                 assert_works(ctx, plan, A[f], type, ROWS, works, fits ? 3 : 2);
                 const trine_dense X = {NULL, ROWS, 0, ROWS, TRINE_COLMAJOR};
                 refused = refused || !fits;
-                if (!fits) FAILS(TRINE_ERR_STATE, "its buffer has", trine_direct_solve(plan, TRINE_N, &X, &X, &(trine_exec){.work = works[2]}));
+                if (!fits)
+                    FAILS(TRINE_ERR_STATE, "its buffer has",
+                          trine_direct_solve(plan, TRINE_N, &X, &X, &(trine_exec){.work = works[2]}));
             }
-            assert_true(refused || solver == TRINE_SOLVER_GENERAL || test_on_gpu()); /* else nothing was seen of buffers too small */
+            /* else nothing was seen of buffers too small */
+            assert_true(refused || solver == TRINE_SOLVER_GENERAL || test_on_gpu());
             for (int w = 0; w < 3; w++) end_work(ctx, &works[w], room[w]);
             OK(trine_direct_destroy(&plan));
             for (int f = 0; f < count; f++) {
@@ -149,7 +167,8 @@ static void works_wait_for_an_update_that_succeeds(void **state)
     OK(trine_matrix_get_info(A, &info));
     OK(trine_matrix_get_arrays(A, &offsets, &columns, NULL));
     double *values = calloc((size_t)info.nnz, sizeof *values);
-    OK(trine_matrix_csr(ctx, &zero, TRINE_D, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64, offsets, 32, columns, values));
+    OK(trine_matrix_csr(ctx, &zero, TRINE_D, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64, offsets, 32, columns,
+                        values));
     for (trine_direct_solver solver = TRINE_SOLVER_SUPERNODAL; solver <= TRINE_SOLVER_GENERAL; solver++) {
         trine_direct plan;
         trine_work work, more;
@@ -175,13 +194,16 @@ static void works_wait_for_an_update_that_succeeds(void **state)
 
 /* ------------------------------------------------------------------- memory */
 
-/** The k-th allocation of an update that changes the structure, for every k: the works solve again after one that succeeds. */
+/** The k-th allocation of an update that changes the structure, for every k: the works solve again after one that
+ *  succeeds. */
 static void every_allocation_of_an_update_with_works_may_fail(void **state)
 {
     (void)state;
     if (test_on_gpu()) skip(); /* the allocations are the host's */
-    static const struct { trine_direct_method method; const char *matrix; } some[2] = {
-        {TRINE_DIRECT_LU, "laplace2d:nx=5,ny=4"}, {TRINE_DIRECT_CHOLESKY, "tridiag:n=20,a=-1,b=4,c=-1"}};
+    static const struct {
+        trine_direct_method method;
+        const char *matrix;
+    } some[2] = {{TRINE_DIRECT_LU, "laplace2d:nx=5,ny=4"}, {TRINE_DIRECT_CHOLESKY, "tridiag:n=20,a=-1,b=4,c=-1"}};
     for (trine_direct_solver solver = TRINE_SOLVER_SUPERNODAL; solver <= TRINE_SOLVER_GENERAL; solver++)
         for (int k = 1, failed = 1; failed; k++) {
             trine_context ctx = test_context();
@@ -197,7 +219,8 @@ static void every_allocation_of_an_update_with_works_may_fail(void **state)
             }
             const trine_direct_options options = options_of(TRINE_DIRECT_AUTO, solver, 1, 2);
             OK(trine_direct_create_from_factor(ctx, &plan, F[1], A[1], &options));
-            trine_work works[2] = {make_work(ctx, plan, 2, true, 1 << 16, &room[0]), make_work(ctx, plan, 2, false, 0, &room[1])};
+            trine_work works[2] = {make_work(ctx, plan, 2, true, 1 << 16, &room[0]),
+                                   make_work(ctx, plan, 2, false, 0, &room[1])};
             memory.fail_at = memory.calls + k;
             const trine_status status = trine_direct_replace_factor(plan, F[0], A[0]);
             failed = memory.calls >= memory.fail_at;
@@ -205,7 +228,8 @@ static void every_allocation_of_an_update_with_works_may_fail(void **state)
             assert_int_equal(status, failed ? TRINE_ERR_MEMORY : TRINE_SUCCESS);
             const trine_dense X = {NULL, 20, 0, 20, TRINE_COLMAJOR};
             for (int w = 0; w < 2 && failed; w++)
-                FAILS(TRINE_ERR_STATE, "no factor", trine_direct_solve(plan, TRINE_N, &X, &X, &(trine_exec){.work = works[w]}));
+                FAILS(TRINE_ERR_STATE, "no factor",
+                      trine_direct_solve(plan, TRINE_N, &X, &X, &(trine_exec){.work = works[w]}));
             if (failed) OK(trine_direct_replace_factor(plan, F[k % 2], A[k % 2]));
             assert_works(ctx, plan, A[failed ? k % 2 : 0], TRINE_C, 20, works, 2);
             for (int f = 0; f < 2; f++) {

@@ -1,4 +1,5 @@
-/* A child of fork() after its parent has used several threads. A child that hangs ends by an alarm, and the test fails. */
+/* A child of fork() after its parent has used several threads. A child that hangs ends by an alarm, and the test
+ * fails. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <dlfcn.h>
 #include <math.h>
@@ -22,7 +23,8 @@ static int regions, teams; /* atomic: parallel regions entered, and those with m
 #include <omp.h>
 #define COUNTS_REGIONS
 /** In place of the runtime's, for every library of the program. */
-__attribute__((visibility("default"))) void GOMP_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags)
+__attribute__((visibility("default"))) void GOMP_parallel(void (*fn)(void *), void *data, unsigned threads,
+                                                          unsigned flags)
 {
     static void (*next)(void (*)(void *), void *, unsigned, unsigned);
     if (!next) *(void **)&next = dlsym(RTLD_NEXT, "GOMP_parallel");
@@ -72,7 +74,8 @@ static struct plans make_plans(const char *device)
     GOOD(trine_matrix_triangle(p.A, &p.L, TRINE_LOWER, TRINE_NONUNIT, 0));
     GOOD(trine_panels_detect(p.ctx, p.L, &(trine_panels_options){.fill = 0.8}, &p.panels));
     const trine_panels factors[FACTORS] = {p.panels, p.panels, p.panels, p.panels};
-    GOOD(trine_triangular_analyse(p.ctx, &p.triangular, p.L, &(trine_triangular_options){.method = TRINE_TRI_LEVELSET}));
+    GOOD(
+        trine_triangular_analyse(p.ctx, &p.triangular, p.L, &(trine_triangular_options){.method = TRINE_TRI_LEVELSET}));
     GOOD(trine_supernodal_analyse_batch(p.ctx, &p.supernodal, factors, FACTORS, NULL));
     return p;
 }
@@ -114,7 +117,8 @@ static void use_plans(struct plans *p)
     GOOD(trine_triangular_numeric(p->triangular, TRINE_HOST, NULL, NULL));
     GOOD(trine_supernodal_numeric_batch(p->supernodal, TRINE_HOST, values, NULL));
     const trine_dense B = {p->b, p->n, 1, p->n, TRINE_COLMAJOR}, X = {p->x, p->n, 1, p->n, TRINE_COLMAJOR};
-    const trine_dense C = {p->b, FACTORS * p->n, 1, FACTORS * p->n, TRINE_COLMAJOR}, Y = {p->x, FACTORS * p->n, 1, FACTORS * p->n, TRINE_COLMAJOR};
+    const trine_dense C = {p->b, FACTORS * p->n, 1, FACTORS * p->n, TRINE_COLMAJOR},
+                      Y = {p->x, FACTORS * p->n, 1, FACTORS * p->n, TRINE_COLMAJOR};
     GOOD(trine_triangular_solve(p->triangular, TRINE_N, NULL, &B, &X, NULL));
     check_solution(p);
     GOOD(trine_supernodal_solve(p->supernodal, TRINE_N, NULL, &C, &Y, NULL));
@@ -142,7 +146,9 @@ static void use_everything(const char *device)
     for (trine_supernodal_variant v = TRINE_VARIANT_DEFAULT; v <= TRINE_VARIANT_SPMV; v++) {
         trine_supernodal plan;
         const trine_dense B = {p.b, p.n, 1, p.n, TRINE_COLMAJOR}, X = {p.x, p.n, 1, p.n, TRINE_COLMAJOR};
-        GOOD(trine_supernodal_analyse(p.ctx, &plan, &p.panels, &(trine_supernodal_options){.variant = v, .invert = TRINE_INVERT_DIAG, .single = v == TRINE_VARIANT_TEAM}));
+        GOOD(trine_supernodal_analyse(
+            p.ctx, &plan, &p.panels,
+            &(trine_supernodal_options){.variant = v, .invert = TRINE_INVERT_DIAG, .single = v == TRINE_VARIANT_TEAM}));
         GOOD(trine_supernodal_numeric(plan, TRINE_HOST, p.panels.values, NULL));
         GOOD(trine_supernodal_solve(plan, TRINE_N, NULL, &B, &X, NULL));
         trine_supernodal_destroy(&plan);
@@ -153,7 +159,8 @@ static void use_everything(const char *device)
     trine_matrix_destroy(&R);
     const int64_t long_one = 300000;
     double *v = calloc((size_t)(4 * long_one), sizeof *v);
-    const trine_dense V = {v, long_one, 2, long_one, TRINE_COLMAJOR}, W = {v + 2 * long_one, long_one, 2, long_one, TRINE_COLMAJOR};
+    const trine_dense V = {v, long_one, 2, long_one, TRINE_COLMAJOR},
+                      W = {v + 2 * long_one, long_one, 2, long_one, TRINE_COLMAJOR};
     GOOD(trine_vectors_permute(p.ctx, TRINE_D, NULL, NULL, 0, &V, &W, NULL));
     free(v);
     free_plans(&p);
@@ -196,7 +203,8 @@ static void in_a_child(void (*body)(void *user), void *user)
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFSIGNALED(status)) fail_msg("the child ended by signal %d%s", WTERMSIG(status), WTERMSIG(status) == SIGALRM ? ": it hangs" : "");
+    if (WIFSIGNALED(status))
+        fail_msg("the child ended by signal %d%s", WTERMSIG(status), WTERMSIG(status) == SIGALRM ? ": it hangs" : "");
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
@@ -247,7 +255,8 @@ static void go_on_with_direct(void *user)
 }
 #endif
 
-/** A context of one thread and its plans, made and used before the fork, in a parent that has used several threads elsewhere. */
+/** A context of one thread and its plans, made and used before the fork, in a parent that has used several threads
+ *  elsewhere. */
 static void a_child_goes_on_with_plans_of_one_thread(void **state)
 {
     (void)state;
@@ -285,7 +294,8 @@ static void a_context_of_one_thread_starts_no_team(void **state)
     OK(trine_triangular_solve(p.triangular, TRINE_N, NULL, &B, &X, NULL));
     for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV; v++) {
         trine_supernodal plan;
-        OK(trine_supernodal_analyse(p.ctx, &plan, &p.panels, &(trine_supernodal_options){.variant = v, .invert = TRINE_INVERT_DIAG}));
+        OK(trine_supernodal_analyse(p.ctx, &plan, &p.panels,
+                                    &(trine_supernodal_options){.variant = v, .invert = TRINE_INVERT_DIAG}));
         OK(trine_supernodal_numeric(plan, TRINE_HOST, p.panels.values, NULL));
         OK(trine_supernodal_solve(plan, TRINE_T, NULL, &B, &X, NULL));
         OK(trine_supernodal_destroy(&plan));

@@ -12,7 +12,10 @@ static void stencils_have_the_sizes_of_the_papers(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    static const struct { const char *spec; int64_t n, nnz; } cases[] = {
+    static const struct {
+        const char *spec;
+        int64_t n, nnz;
+    } cases[] = {
         {"laplace2d:nx=1000,ny=1000", 1000000, 4996000},           /* ECOLOGY1 */
         {"laplace2d_hole:n=1000", 999999, 4995991},                /* ECOLOGY2 */
         {"laplace2d9:n=1001", 1002001, 9006001},                   /* MODEL3 */
@@ -40,13 +43,28 @@ static void stencils_are_sorted_and_as_symmetric_as_they_should_be(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    static const struct { const char *spec; bool symmetric, definite; } cases[] = {
-        {"laplace2d:nx=1,ny=1", true, true}, {"laplace2d:nx=7,ny=5", true, true}, {"laplace2d_hole:nx=5,ny=7", true, true},
-        {"laplace2d9:nx=6,ny=3", true, true}, {"aniso1:nx=5,ny=8", true, true}, {"aniso2:nx=8,ny=5", true, true},
-        {"aniso3:nx=8,ny=5", true, true}, {"aniso3:nx=5,ny=8", true, true}, {"aniso3:nx=1,ny=4", true, true}, {"aniso3:nx=1,ny=1", true, true},
-        {"rotate7:nx=6,ny=7", true, true}, {"rotate7:n=5,alpha=60,eps=0.1", true, true}, {"laplace3d:nx=3,ny=4,nz=5", true, true},
-        {"laplace3d27:nx=3,ny=2,nz=4", true, true}, {"convection3d:nx=3,ny=4,nz=5", false, false},
-        {"convection3d:n=3,cx=0,cy=0,cz=0", true, true}, {"transport15:nx=3,ny=4,nz=5", false, false}, {"transport15:n=3,c=0", true, true},
+    static const struct {
+        const char *spec;
+        bool symmetric, definite;
+    } cases[] = {
+        {"laplace2d:nx=1,ny=1", true, true},
+        {"laplace2d:nx=7,ny=5", true, true},
+        {"laplace2d_hole:nx=5,ny=7", true, true},
+        {"laplace2d9:nx=6,ny=3", true, true},
+        {"aniso1:nx=5,ny=8", true, true},
+        {"aniso2:nx=8,ny=5", true, true},
+        {"aniso3:nx=8,ny=5", true, true},
+        {"aniso3:nx=5,ny=8", true, true},
+        {"aniso3:nx=1,ny=4", true, true},
+        {"aniso3:nx=1,ny=1", true, true},
+        {"rotate7:nx=6,ny=7", true, true},
+        {"rotate7:n=5,alpha=60,eps=0.1", true, true},
+        {"laplace3d:nx=3,ny=4,nz=5", true, true},
+        {"laplace3d27:nx=3,ny=2,nz=4", true, true},
+        {"convection3d:nx=3,ny=4,nz=5", false, false},
+        {"convection3d:n=3,cx=0,cy=0,cz=0", true, true},
+        {"transport15:nx=3,ny=4,nz=5", false, false},
+        {"transport15:n=3,c=0", true, true},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         sparse s = make(ctx, cases[c].spec);
@@ -62,9 +80,12 @@ static void interior_rows_of_stencils_sum_to_zero(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    static const struct { const char *spec; int64_t length; } cases[] = {
-        {"laplace2d:n=5", 5}, {"laplace2d9:n=5", 9}, {"aniso1:n=5", 9}, {"aniso2:n=5", 9}, {"aniso3:n=5", 9}, {"rotate7:n=5", 7},
-        {"laplace3d:n=5", 7}, {"laplace3d27:n=5", 27}, {"convection3d:n=5", 7}, {"transport15:n=5", 15}};
+    static const struct {
+        const char *spec;
+        int64_t length;
+    } cases[] = {{"laplace2d:n=5", 5},    {"laplace2d9:n=5", 9},  {"aniso1:n=5", 9},    {"aniso2:n=5", 9},
+                 {"aniso3:n=5", 9},       {"rotate7:n=5", 7},     {"laplace3d:n=5", 7}, {"laplace3d27:n=5", 27},
+                 {"convection3d:n=5", 7}, {"transport15:n=5", 15}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         sparse s = make(ctx, cases[c].spec);
         int64_t full = 0;
@@ -94,7 +115,8 @@ static void sines_are_eigenvectors_of_the_5_point_stencil(void **state)
         for (int q = 1; q <= NY; q++) {
             const double lambda = 4 - 2 * cos(p * M_PI / (NX + 1)) - 2 * cos(q * M_PI / (NY + 1));
             double v[NX * NY];
-            for (int i = 0; i < NX * NY; i++) v[i] = sin(p * M_PI * (i % NX + 1) / (NX + 1)) * sin(q * M_PI * (i / NX + 1) / (NY + 1));
+            for (int i = 0; i < NX * NY; i++)
+                v[i] = sin(p * M_PI * (i % NX + 1) / (NX + 1)) * sin(q * M_PI * (i / NX + 1) / (NY + 1));
             for (int64_t i = 0; i < s.n; i++) {
                 double sum = 0;
                 for (int64_t k = s.offsets[i]; k < s.offsets[i + 1]; k++) sum += s.values[k] * v[s.columns[k]];
@@ -118,7 +140,8 @@ static void aniso3_is_a_permutation_of_aniso2_with_two_thirds_of_the_weight_besi
     assert_int_equal(count, NX * NY);
     assert_int_equal(a2.nnz, a3.nnz);
     for (int64_t i = 0; i < a3.n; i++)
-        for (int64_t k = a3.offsets[i]; k < a3.offsets[i + 1]; k++) assert_true(a3.values[k] == at(&a2, old[i], old[a3.columns[k]]));
+        for (int64_t k = a3.offsets[i]; k < a3.offsets[i + 1]; k++)
+            assert_true(a3.values[k] == at(&a2, old[i], old[a3.columns[k]]));
     OK(trine_matrix_destroy(&a2.A));
     OK(trine_matrix_destroy(&a3.A));
     /* ERRATA of the thesis: c_id of ANISO3 is 0.667; the boundary's share falls like 1/n */
@@ -172,7 +195,9 @@ static void elasticity_is_symmetric_positive_definite(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    static const char *const specs[] = {"elasticity3d:n=1", "elasticity3d:n=3", "elasticity3d:nx=4,ny=2,nz=1,E=210,nu=0.45", "elasticity3d:nx=1,ny=1,nz=5,nu=0"};
+    static const char *const specs[] = {"elasticity3d:n=1", "elasticity3d:n=3",
+                                        "elasticity3d:nx=4,ny=2,nz=1,E=210,nu=0.45",
+                                        "elasticity3d:nx=1,ny=1,nz=5,nu=0"};
     for (size_t c = 0; c < sizeof specs / sizeof *specs; c++) {
         sparse s = make(ctx, specs[c]);
         assert_true(is_symmetric(&s));
@@ -196,9 +221,13 @@ static void rigid_body_modes_meet_only_the_springs(void **state)
         double u[3 * (NX + 1) * (NY + 1) * (NZ + 1)], held = 0;
         for (int64_t i = 0; i < s.n; i++) {
             const int64_t node = i / 3;
-            const double p[3] = {(double)(node % (NX + 1)), (double)(node / (NX + 1) % (NY + 1)), (double)(node / (NX + 1) / (NY + 1))};
+            const double p[3] = {(double)(node % (NX + 1)), (double)(node / (NX + 1) % (NY + 1)),
+                                 (double)(node / (NX + 1) / (NY + 1))};
             const int c = (int)(i % 3), axis = mode - 3;
-            u[i] = mode < 3 ? c == mode : c == (axis + 1) % 3 ? -p[(axis + 2) % 3] : c == (axis + 2) % 3 ? p[(axis + 1) % 3] : 0;
+            u[i] = mode < 3              ? c == mode
+                   : c == (axis + 1) % 3 ? -p[(axis + 2) % 3]
+                   : c == (axis + 2) % 3 ? p[(axis + 1) % 3]
+                                         : 0;
         }
         for (int64_t i = 0; i < s.n; i++) {
             double sum = 0, size = 0;
@@ -233,7 +262,8 @@ static void elasticity_equals_element_by_element_quadrature(void **state)
     double Ke[24][24] = {{0}};
     for (int point = 0; point < 8; point++) {
         const double gauss = 0.5 / sqrt(3.0);
-        const double xi[3] = {0.5 + (point & 1 ? gauss : -gauss), 0.5 + (point & 2 ? gauss : -gauss), 0.5 + (point & 4 ? gauss : -gauss)};
+        const double xi[3] = {0.5 + (point & 1 ? gauss : -gauss), 0.5 + (point & 2 ? gauss : -gauss),
+                              0.5 + (point & 4 ? gauss : -gauss)};
         double B[6][24] = {{0}};
         for (int a = 0; a < 8; a++) {
             const int bit[3] = {a & 1, a >> 1 & 1, a >> 2 & 1};
@@ -317,8 +347,12 @@ static void every_entry_is_built_in_every_precision(void **state)
             for (int64_t k = 0; k < d.nnz; k++) {
                 if (t == TRINE_S) assert_true(((const float *)values)[k] == (float)d.values[k]);
                 if (t == TRINE_D) assert_true(((const double *)values)[k] == d.values[k]);
-                if (t == TRINE_C) assert_true(((const float *)values)[2 * k] == (float)d.values[k] && ((const float *)values)[2 * k + 1] == 0);
-                if (t == TRINE_Z) assert_true(((const double *)values)[2 * k] == d.values[k] && ((const double *)values)[2 * k + 1] == 0);
+                if (t == TRINE_C)
+                    assert_true(((const float *)values)[2 * k] == (float)d.values[k] &&
+                                ((const float *)values)[2 * k + 1] == 0);
+                if (t == TRINE_Z)
+                    assert_true(((const double *)values)[2 * k] == d.values[k] &&
+                                ((const double *)values)[2 * k + 1] == 0);
             }
             OK(trine_matrix_destroy(&A));
         }
@@ -366,7 +400,9 @@ static void wrong_specifications_are_refused_with_a_sentence(void **state)
     (void)state;
     trine_context ctx = test_context();
     trine_matrix A = (trine_matrix)1;
-    static const struct { const char *spec, *sentence; } cases[] = {
+    static const struct {
+        const char *spec, *sentence;
+    } cases[] = {
         {"", "the gallery has no matrix \"\""},
         {"laplace", "no matrix \"laplace\""},
         {"laplace2dd:n=3", "no matrix \"laplace2dd\""},

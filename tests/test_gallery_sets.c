@@ -37,14 +37,30 @@ static void random_triangles_have_exactly_the_levels_asked_for(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    static const struct { const char *spec; int64_t levels; bool upper; } cases[] = {
-        {"random_triangular:n=1,levels=1,row=1", 1, false}, {"random_triangular:n=5000,levels=1", 1, false},
-        {"random_triangular:n=5000,levels=2,row=3", 2, true}, {"random_triangular:n=5000,levels=77,law=power", 77, false},
+    static const struct {
+        const char *spec;
+        int64_t levels;
+        bool upper;
+    } cases[] = {
+        {"random_triangular:n=1,levels=1,row=1", 1, false},
+        {"random_triangular:n=5000,levels=1", 1, false},
+        {"random_triangular:n=5000,levels=2,row=3", 2, true},
+        {"random_triangular:n=5000,levels=77,law=power", 77, false},
         {"random_triangular:n=5001,levels=500,law=uniform,uplo=upper,seed=9", 500, true},
-        {"random_triangular:n=300,levels=300,row=20", 300, false}, {"random_triangular:n=300,levels=299,uplo=upper,row=1.5", 299, true},
-        {"chain:n=40", 40, false}, {"chain:n=40,uplo=upper", 40, true}, {"dense_row:n=9", 2, false}, {"dense_row:n=9,uplo=upper", 2, true},
-        {"dense_column:n=9", 2, false}, {"dense_column:n=9,uplo=upper", 2, true}, {"diagonal:n=30", 1, false}, {"kkt_lower:n=3", 2, false},
-        {"chain:n=0", 0, false}, {"diagonal:n=0", 0, false}, {"dense_row:n=1", 1, false}, {"dense_column:n=1,uplo=upper", 1, true},
+        {"random_triangular:n=300,levels=300,row=20", 300, false},
+        {"random_triangular:n=300,levels=299,uplo=upper,row=1.5", 299, true},
+        {"chain:n=40", 40, false},
+        {"chain:n=40,uplo=upper", 40, true},
+        {"dense_row:n=9", 2, false},
+        {"dense_row:n=9,uplo=upper", 2, true},
+        {"dense_column:n=9", 2, false},
+        {"dense_column:n=9,uplo=upper", 2, true},
+        {"diagonal:n=30", 1, false},
+        {"kkt_lower:n=3", 2, false},
+        {"chain:n=0", 0, false},
+        {"diagonal:n=0", 0, false},
+        {"dense_row:n=1", 1, false},
+        {"dense_column:n=1,uplo=upper", 1, true},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         sparse s = make(ctx, cases[c].spec);
@@ -59,10 +75,13 @@ static void random_triangles_have_the_row_lengths_of_their_law(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    static const struct { const char *spec; int64_t longest; bool heavy; } cases[] = {
-        {"random_triangular:n=100000,levels=20,row=8", 8, false},
-        {"random_triangular:n=100000,levels=20,row=8,law=uniform", 15, false},
-        {"random_triangular:n=100000,levels=20,row=8,law=power", 100000, true}};
+    static const struct {
+        const char *spec;
+        int64_t longest;
+        bool heavy;
+    } cases[] = {{"random_triangular:n=100000,levels=20,row=8", 8, false},
+                 {"random_triangular:n=100000,levels=20,row=8,law=uniform", 15, false},
+                 {"random_triangular:n=100000,levels=20,row=8,law=power", 100000, true}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         sparse s = make(ctx, cases[c].spec);
         int64_t rows = 0, entries = 0, longest = 0;
@@ -89,7 +108,8 @@ static void the_upper_random_triangle_is_the_lower_one_in_reverse(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    sparse lower = make(ctx, "random_triangular:n=60,levels=7"), upper = make(ctx, "random_triangular:n=60,levels=7,uplo=upper");
+    sparse lower = make(ctx, "random_triangular:n=60,levels=7"),
+           upper = make(ctx, "random_triangular:n=60,levels=7,uplo=upper");
     assert_int_equal(lower.nnz, upper.nnz);
     for (int64_t i = 0; i < 60; i++)
         for (int64_t j = 0; j < 60; j++) assert_true(at(&lower, i, j) == at(&upper, 59 - i, 59 - j));
@@ -142,8 +162,13 @@ static void arrows_point_where_they_should(void **state)
         assert_rows_ascend(&s);
         OK(trine_matrix_destroy(&s.A));
     }
-    static const struct { const char *spec; int64_t width, head; } wide[] = {
-        {"arrow:n=12,width=3", 3, 9}, {"arrow:n=12,width=3,head=first", 3, 0}, {"arrow:n=12,width=0", 0, 12}, {"arrow:n=12,width=50", 12, 0}};
+    static const struct {
+        const char *spec;
+        int64_t width, head;
+    } wide[] = {{"arrow:n=12,width=3", 3, 9},
+                {"arrow:n=12,width=3,head=first", 3, 0},
+                {"arrow:n=12,width=0", 0, 12},
+                {"arrow:n=12,width=50", 12, 0}};
     for (int c = 0; c < 4; c++) {
         sparse s = make(ctx, wide[c].spec);
         const int64_t w = wide[c].width, head = wide[c].head;
@@ -186,7 +211,8 @@ static void diagonal_blocks_are_dense(void **state)
     OK(trine_matrix_destroy(&s.A));
     trine_matrix none;
     FAILS(TRINE_ERR_ARGUMENT, "size", trine_matrix_gallery(ctx, &none, "block_diagonal:size=0", TRINE_D));
-    FAILS(TRINE_ERR_ARGUMENT, NULL, trine_matrix_gallery(ctx, &none, "block_diagonal:blocks=100000,size=100000", TRINE_D));
+    FAILS(TRINE_ERR_ARGUMENT, NULL,
+          trine_matrix_gallery(ctx, &none, "block_diagonal:blocks=100000,size=100000", TRINE_D));
     trine_context_destroy(&ctx);
 }
 
@@ -205,7 +231,8 @@ static void the_lower_kkt_triangle_has_the_size_of_nlpkkt160(void **state)
         assert_rows_ascend(&s);
         OK(trine_matrix_destroy(&s.A));
     }
-    assert_int_equal(29 * 160 * 160 * 160 + 6 * 160 * 160 - 36 * 160 + 16, 118931856); /* the formula, at the paper's size */
+    /* the formula, at the paper's size */
+    assert_int_equal(29 * 160 * 160 * 160 + 6 * 160 * 160 - 36 * 160 + 16, 118931856);
     /* columns against the points of a 4 x 4 x 4 grid listed one by one */
     int64_t index[4][4][4], count = 0;
     for (int z = 0; z < 4; z++)
@@ -237,7 +264,10 @@ static void the_beam_equals_its_elements(void **state)
     trine_context ctx = test_context();
     enum { M = 5, N = 2 * (M + 1) };
     const double h = 0.7 / M, EI = 3;
-    const double Ke[4][4] = {{12, 6 * h, -12, 6 * h}, {6 * h, 4 * h * h, -6 * h, 2 * h * h}, {-12, -6 * h, 12, -6 * h}, {6 * h, 2 * h * h, -6 * h, 4 * h * h}};
+    const double Ke[4][4] = {{12, 6 * h, -12, 6 * h},
+                             {6 * h, 4 * h * h, -6 * h, 2 * h * h},
+                             {-12, -6 * h, 12, -6 * h},
+                             {6 * h, 2 * h * h, -6 * h, 4 * h * h}};
     double K[N][N] = {{0}};
     for (int e = 0; e < M; e++)
         for (int i = 0; i < 4; i++)
@@ -251,7 +281,8 @@ static void the_beam_equals_its_elements(void **state)
     assert_rows_ascend(&s);
     assert_true(is_symmetric(&s) && is_positive_definite(&s));
     for (int i = 0; i < count; i++)
-        for (int j = 0; j < count; j++) assert_true(fabs(at(&s, i, j) - K[kept[i]][kept[j]]) <= 40 * 0x1p-52 * EI / (h * h * h));
+        for (int j = 0; j < count; j++)
+            assert_true(fabs(at(&s, i, j) - K[kept[i]][kept[j]]) <= 40 * 0x1p-52 * EI / (h * h * h));
     OK(trine_matrix_destroy(&s.A));
     trine_context_destroy(&ctx);
 }
@@ -289,7 +320,8 @@ static void constant_bands_are_where_they_should_be(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    sparse t = make(ctx, "tridiag:n=9,a=2,b=3,c=5"), p = make(ctx, "pentadiag:n=9,a2=2,a1=3,b=5,c1=7,c2=11"), r = make(ctx, "random_banded:n=9,kl=3,ku=1");
+    sparse t = make(ctx, "tridiag:n=9,a=2,b=3,c=5"), p = make(ctx, "pentadiag:n=9,a2=2,a1=3,b=5,c1=7,c2=11"),
+           r = make(ctx, "random_banded:n=9,kl=3,ku=1");
     static const double five[] = {2, 3, 5, 7, 11};
     assert_int_equal(t.nnz, 25);
     assert_int_equal(p.nnz, 39);
@@ -316,8 +348,8 @@ static void constant_bands_are_where_they_should_be(void **state)
     trine_context_destroy(&ctx);
 }
 
-/* Samples of the thesis's test sets made by an independent program: int64 n, kl, ku, 0 and the bands. They lie beside the real
- * matrices, in ../numerics/data. */
+/* Samples of the thesis's test sets made by an independent program: int64 n, kl, ku, 0 and the bands. They lie
+ * beside the real matrices, in ../numerics/data. */
 static double *read_sample(const char *set, int id, int64_t head[4])
 {
     char name[16];
@@ -334,14 +366,18 @@ static double *read_sample(const char *set, int id, int64_t head[4])
     return bands;
 }
 
-/* Drawn and constant bands must agree to the last bit, formulas to rounding. randsvd's elements agree to the rounding of its
- * O(n^3) work, relative to the largest; but id 8, all of whose singular values but one are 1, is reduced to bands that rounding
- * decides: only what the reduction keeps can agree, the singular values and with them the Frobenius norm. */
+/* Drawn and constant bands must agree to the last bit, formulas to rounding. randsvd's elements agree to the
+ * rounding of its O(n^3) work, relative to the largest; but id 8, all of whose singular values but one are 1, is
+ * reduced to bands that rounding decides: only what the reduction keeps can agree, the singular values and with them
+ * the Frobenius norm. */
 static void the_test_sets_of_the_thesis_equal_stored_samples(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    static const struct { const char *set, *name; int ids; } sets[] = {{"T4", "thesis_tridiag", 20}, {"T6", "thesis_pentadiag", 23}};
+    static const struct {
+        const char *set, *name;
+        int ids;
+    } sets[] = {{"T4", "thesis_tridiag", 20}, {"T6", "thesis_pentadiag", 23}};
     for (int c = 0; c < 2; c++)
         for (int id = 1; id <= sets[c].ids; id++) {
             int64_t head[4];
@@ -385,8 +421,12 @@ static void the_test_sets_of_the_thesis_equal_stored_samples(void **state)
 static void seeds_decide_every_bit(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"random_triangular:n=500,levels=9,law=power", "powerlaw:n=400", "random_banded:n=90", "thesis_tridiag:id=1",
-                                        "thesis_tridiag:id=9,n=40", "thesis_pentadiag:id=6,n=99"};
+    static const char *const specs[] = {"random_triangular:n=500,levels=9,law=power",
+                                        "powerlaw:n=400",
+                                        "random_banded:n=90",
+                                        "thesis_tridiag:id=1",
+                                        "thesis_tridiag:id=9,n=40",
+                                        "thesis_pentadiag:id=6,n=99"};
     for (size_t c = 0; c < sizeof specs / sizeof *specs; c++) {
         sparse runs[3];
         trine_context ctx[3];
@@ -399,7 +439,8 @@ static void seeds_decide_every_bit(void **state)
         assert_int_equal(runs[0].nnz, runs[1].nnz);
         assert_memory_equal(runs[0].columns, runs[1].columns, (size_t)runs[0].nnz * sizeof(int32_t));
         assert_memory_equal(runs[0].values, runs[1].values, (size_t)runs[0].nnz * sizeof(double));
-        assert_true(runs[0].nnz != runs[2].nnz || memcmp(runs[0].values, runs[2].values, (size_t)runs[0].nnz * sizeof(double)) != 0);
+        assert_true(runs[0].nnz != runs[2].nnz ||
+                    memcmp(runs[0].values, runs[2].values, (size_t)runs[0].nnz * sizeof(double)) != 0);
         for (int r = 0; r < 3; r++) {
             OK(trine_matrix_destroy(&runs[r].A));
             trine_context_destroy(&ctx[r]);

@@ -12,16 +12,26 @@
 
 #define CUDA(call) assert_int_equal((call), cudaSuccess)
 
-static const trine_gtsv_path paths[] = {TRINE_GTSV_AUTO, TRINE_GTSV_STAGES, TRINE_GTSV_TWO_PASS, TRINE_GTSV_ON_CHIP, TRINE_GTSV_ONE_PASS};
+static const trine_gtsv_path paths[] = {TRINE_GTSV_AUTO, TRINE_GTSV_STAGES, TRINE_GTSV_TWO_PASS, TRINE_GTSV_ON_CHIP,
+                                        TRINE_GTSV_ONE_PASS};
 
-/** A system in device memory and its copy on the host: nrhs right-hand sides, the same for all but for the factor column + 1. */
-struct fixture { trine_context ctx; int64_t n, nrhs; float *a, *b, *c, *d, *x; void *da, *db, *dc, *dd, *dx, *work; size_t work_bytes; };
+/** A system in device memory and its copy on the host: nrhs right-hand sides, the same for all but for the factor
+ *  column + 1. */
+struct fixture {
+    trine_context ctx;
+    int64_t n, nrhs;
+    float *a, *b, *c, *d, *x;
+    void *da, *db, *dc, *dd, *dx, *work;
+    size_t work_bytes;
+};
 
 static void fill(struct fixture *f, uint64_t seed, double dominance)
 {
     for (int64_t i = 0; i < f->n; i++) {
-        f->a[i] = (float)(2 * test_uniform(seed, (uint64_t)(4 * i)) - 1), f->c[i] = (float)(2 * test_uniform(seed, (uint64_t)(4 * i + 1)) - 1);
-        f->b[i] = (float)(2 * test_uniform(seed, (uint64_t)(4 * i + 2)) - 1 + dominance), f->d[i] = (float)(2 * test_uniform(seed, (uint64_t)(4 * i + 3)) - 1);
+        f->a[i] = (float)(2 * test_uniform(seed, (uint64_t)(4 * i)) - 1),
+        f->c[i] = (float)(2 * test_uniform(seed, (uint64_t)(4 * i + 1)) - 1);
+        f->b[i] = (float)(2 * test_uniform(seed, (uint64_t)(4 * i + 2)) - 1 + dominance),
+        f->d[i] = (float)(2 * test_uniform(seed, (uint64_t)(4 * i + 3)) - 1);
     }
 }
 static struct fixture open_fixture(int64_t n, int64_t nrhs, trine_gtsv_options options)
@@ -30,7 +40,8 @@ static struct fixture open_fixture(int64_t n, int64_t nrhs, trine_gtsv_options o
     const size_t bytes = (size_t)n * sizeof(float);
     f.a = malloc(bytes), f.b = malloc(bytes), f.c = malloc(bytes), f.d = malloc(bytes), f.x = malloc(bytes);
     fill(&f, 1, 3.5);
-    f.da = test_to_device(f.ctx, f.a, bytes), f.db = test_to_device(f.ctx, f.b, bytes), f.dc = test_to_device(f.ctx, f.c, bytes);
+    f.da = test_to_device(f.ctx, f.a, bytes), f.db = test_to_device(f.ctx, f.b, bytes),
+    f.dc = test_to_device(f.ctx, f.c, bytes);
     OK(trine_alloc(f.ctx, TRINE_DEVICE, bytes * (size_t)nrhs, &f.dd));
     OK(trine_alloc(f.ctx, TRINE_DEVICE, bytes * (size_t)nrhs, &f.dx));
     OK(trine_gtsv_work_size(f.ctx, TRINE_S, n, nrhs, &options, &f.work_bytes));
@@ -50,7 +61,8 @@ static void close_fixture(struct fixture *f)
 }
 static trine_status solve(struct fixture *f, void *stream, trine_gtsv_options options)
 {
-    return trine_gtsv(f->ctx, TRINE_S, f->n, f->nrhs, &options, f->da, f->db, f->dc, f->dd, f->n, f->dx, f->n, f->work, f->work_bytes, &(trine_exec){.stream = stream});
+    return trine_gtsv(f->ctx, TRINE_S, f->n, f->nrhs, &options, f->da, f->db, f->dc, f->dd, f->n, f->dx, f->n, f->work,
+                      f->work_bytes, &(trine_exec){.stream = stream});
 }
 /** Column k, fetched: |d - A x| <= c eps (|A||x| + |d|) in every row. */
 static void check_cyclic_column(struct fixture *f, int64_t k, bool cyclic)
@@ -58,10 +70,17 @@ static void check_cyclic_column(struct fixture *f, int64_t k, bool cyclic)
     OK(trine_copy(f->ctx, f->x, TRINE_HOST, (float *)f->dx + k * f->n, TRINE_DEVICE, (size_t)f->n * sizeof(float)));
     for (int64_t i = 0; i < f->n; i++) {
         double r = (double)(f->d[i] * (float)(k + 1)), size = fabs(r);
-        const double before = i > 0 ? f->x[i - 1] : cyclic ? f->x[f->n - 1] : 0, after = i < f->n - 1 ? f->x[i + 1] : cyclic ? f->x[0] : 0;
+        const double before = i > 0    ? f->x[i - 1]
+                              : cyclic ? f->x[f->n - 1]
+                                       : 0,
+                     after = i < f->n - 1 ? f->x[i + 1]
+                             : cyclic     ? f->x[0]
+                                          : 0;
         const double terms[] = {f->a[i] * before, (double)f->b[i] * f->x[i], f->c[i] * after};
         for (int m = 0; m < 3; m++) r -= terms[m], size += fabs(terms[m]);
-        if (!(fabs(r) <= 50 * 0x1p-23 * size)) fail_msg("n %lld, column %lld, row %lld: residual %g of %g", (long long)f->n, (long long)k, (long long)i, r, size);
+        if (!(fabs(r) <= 50 * 0x1p-23 * size))
+            fail_msg("n %lld, column %lld, row %lld: residual %g of %g", (long long)f->n, (long long)k, (long long)i, r,
+                     size);
     }
 }
 
@@ -70,7 +89,8 @@ static void check_column(struct fixture *f, int64_t k) { check_cyclic_column(f, 
 static void every_path_solves_every_number_of_rows_and_columns(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {1, 2, 3, 9, 31, 255, 256, 257, 1023, 1024, 1025, 4100, 32768, 32769, 70001, 262144, 500007, 1000000};
+    static const int64_t sizes[] = {1,    2,    3,    9,     31,    255,   256,    257,    1023,
+                                    1024, 1025, 4100, 32768, 32769, 70001, 262144, 500007, 1000000};
     static const int64_t columns[] = {1, 2, 4, 5, 9};
     for (size_t p = 0; p < sizeof paths / sizeof *paths; p++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
@@ -110,14 +130,27 @@ static void a_path_that_cannot_solve_a_system_says_so(void **state)
 {
     (void)state;
     size_t bytes;
-    FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .epsilon = 1e-3}, &bytes));
-    FAILS(TRINE_ERR_UNSUPPORTED, "STAGES", trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP, .partition = 16}, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "no path 9", trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1, &(trine_gtsv_options){.path = (trine_gtsv_path)9}, &bytes));
-    FAILS(TRINE_ERR_UNSUPPORTED, "final stages", trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1, &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .final_stage = TRINE_GTSV_TWO_ROWS}, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "no final stage 3", trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1, &(trine_gtsv_options){.final_stage = (trine_gtsv_final)3}, &bytes));
+    FAILS(TRINE_ERR_UNSUPPORTED, "STAGES",
+          trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1,
+                               &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .epsilon = 1e-3}, &bytes));
+    FAILS(TRINE_ERR_UNSUPPORTED, "STAGES",
+          trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1,
+                               &(trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP, .partition = 16}, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "no path 9",
+          trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1, &(trine_gtsv_options){.path = (trine_gtsv_path)9},
+                               &bytes));
+    FAILS(TRINE_ERR_UNSUPPORTED, "final stages",
+          trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1,
+                               &(trine_gtsv_options){.path = TRINE_GTSV_TWO_PASS, .final_stage = TRINE_GTSV_TWO_ROWS},
+                               &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "no final stage 3",
+          trine_gtsv_work_size(test_shared(1), TRINE_D, 100, 1,
+                               &(trine_gtsv_options){.final_stage = (trine_gtsv_final)3}, &bytes));
     struct fixture f = open_fixture(5000000, 1, (trine_gtsv_options){.cyclic = 1}); /* which needs more workspace */
-    FAILS(TRINE_ERR_UNSUPPORTED, "does not fit", solve(&f, cudaStreamLegacy, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP}));
-    FAILS(TRINE_ERR_UNSUPPORTED, "cyclic", solve(&f, cudaStreamLegacy, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP, .cyclic = 1}));
+    FAILS(TRINE_ERR_UNSUPPORTED, "does not fit",
+          solve(&f, cudaStreamLegacy, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP}));
+    FAILS(TRINE_ERR_UNSUPPORTED, "cyclic",
+          solve(&f, cudaStreamLegacy, (trine_gtsv_options){.path = TRINE_GTSV_ON_CHIP, .cyclic = 1}));
     close_fixture(&f);
 }
 
@@ -164,7 +197,8 @@ static void a_captured_solve_can_be_replayed_with_new_data(void **state)
 static void solves_one_after_the_other_do_not_overtake_each_other(void **state)
 {
     (void)state;
-    /* each solve takes the solution of the one before as its right-hand side, in place; kernels that start early must wait */
+    /* each solve takes the solution of the one before as its right-hand side, in place; kernels that start early
+     * must wait */
     const trine_gtsv_options options = {0};
     if (!test_is_small(700000)) skip();
     struct fixture f = open_fixture(700000, 1, options);
@@ -173,7 +207,8 @@ static void solves_one_after_the_other_do_not_overtake_each_other(void **state)
     for (int round = 0; round < 5; round++) {
         CUDA(cudaMemcpy(f.dx, f.d, bytes, cudaMemcpyHostToDevice));
         for (int k = 0; k < 4; k++)
-            OK(trine_gtsv(f.ctx, TRINE_S, f.n, 1, &options, f.da, f.db, f.dc, f.dx, f.n, f.dx, f.n, f.work, f.work_bytes, &(trine_exec){.stream = cudaStreamLegacy}));
+            OK(trine_gtsv(f.ctx, TRINE_S, f.n, 1, &options, f.da, f.db, f.dc, f.dx, f.n, f.dx, f.n, f.work,
+                          f.work_bytes, &(trine_exec){.stream = cudaStreamLegacy}));
         CUDA(cudaMemcpy(f.x, f.dx, bytes, cudaMemcpyDeviceToHost));
         if (round == 0) memcpy(first, f.x, bytes);
         assert_memory_equal(first, f.x, bytes);
@@ -182,12 +217,16 @@ static void solves_one_after_the_other_do_not_overtake_each_other(void **state)
     close_fixture(&f);
 }
 
-/** dorr(1e-4), numerically singular, with dominance that turns round in the middle: rows sum to zero but for the corners. The
- *  thesis's table has n = 512; larger ones are further from what one step of refinement can promise (docs/explanation/tridiagonal-accuracy.md). */
+/** dorr(1e-4), numerically singular, with dominance that turns round in the middle: rows sum to zero but for the
+ *  corners. The thesis's table has n = 512; larger ones are further from what one step of refinement can promise
+ *  (docs/explanation/tridiagonal-accuracy.md). */
 static void a_singular_system_stays_finite_and_refinement_makes_the_residual_of_the_published_size_small(void **state)
 {
     (void)state;
-    static const trine_gtsv_options ways[] = {{.refine = 1}, {.refine = 1, .path = TRINE_GTSV_TWO_PASS}, {.refine = 1, .path = TRINE_GTSV_STAGES}, {.refine = 1, .path = TRINE_GTSV_ONE_PASS},
+    static const trine_gtsv_options ways[] = {{.refine = 1},
+                                              {.refine = 1, .path = TRINE_GTSV_TWO_PASS},
+                                              {.refine = 1, .path = TRINE_GTSV_STAGES},
+                                              {.refine = 1, .path = TRINE_GTSV_ONE_PASS},
                                               {.refine = 1, .partition = 16}};
     for (int64_t n = 512; n <= 130000; n *= 6)
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
@@ -202,20 +241,27 @@ static void a_singular_system_stays_finite_and_refinement_makes_the_residual_of_
                 a[i] = i < (n + 1) / 2 ? -t : -t + r, c[i] = i < (n + 1) / 2 ? -t - r : -t, b[i] = -(a[i] + c[i]);
                 x[i] = 3 + test_uniform(7, (uint64_t)i);
             }
-            for (int64_t i = 0; i < n; i++) d[i] = (i > 0 ? a[i] * x[i - 1] : 0) + b[i] * x[i] + (i < n - 1 ? c[i] * x[i + 1] : 0);
-            void *da = test_to_device(ctx, a, bytes), *db = test_to_device(ctx, b, bytes), *dc = test_to_device(ctx, c, bytes), *dd = test_to_device(ctx, d, bytes);
+            for (int64_t i = 0; i < n; i++)
+                d[i] = (i > 0 ? a[i] * x[i - 1] : 0) + b[i] * x[i] + (i < n - 1 ? c[i] * x[i + 1] : 0);
+            void *da = test_to_device(ctx, a, bytes), *db = test_to_device(ctx, b, bytes),
+                 *dc = test_to_device(ctx, c, bytes), *dd = test_to_device(ctx, d, bytes);
             OK(trine_gtsv_work_size(ctx, TRINE_D, n, 1, &ways[w], &work_bytes));
             OK(trine_alloc(ctx, TRINE_DEVICE, work_bytes, &work));
-            OK(trine_gtsv(ctx, TRINE_D, n, 1, &ways[w], da, db, dc, dd, n, dd, n, work, work_bytes, &(trine_exec){.stream = cudaStreamLegacy}));
+            OK(trine_gtsv(ctx, TRINE_D, n, 1, &ways[w], da, db, dc, dd, n, dd, n, work, work_bytes,
+                          &(trine_exec){.stream = cudaStreamLegacy}));
             CUDA(cudaDeviceSynchronize());
             test_from_device(ctx, x, dd, bytes);
             for (int64_t i = 0; i < n; i++) {
-                const long double left = i > 0 ? (long double)a[i] * x[i - 1] : 0, own = (long double)b[i] * x[i], right = i < n - 1 ? (long double)c[i] * x[i + 1] : 0;
-                if (!isfinite(x[i])) fail_msg("n %lld, way %d: x[%lld] is not finite", (long long)n, (int)w, (long long)i);
-                if (n == 512 && !(fabsl(d[i] - left - own - right) <= 50 * 0x1p-52L * (fabsl(d[i]) + fabsl(left) + fabsl(own) + fabsl(right))))
+                const long double left = i > 0 ? (long double)a[i] * x[i - 1] : 0, own = (long double)b[i] * x[i],
+                                  right = i < n - 1 ? (long double)c[i] * x[i + 1] : 0;
+                if (!isfinite(x[i]))
+                    fail_msg("n %lld, way %d: x[%lld] is not finite", (long long)n, (int)w, (long long)i);
+                if (n == 512 && !(fabsl(d[i] - left - own - right) <=
+                                  50 * 0x1p-52L * (fabsl(d[i]) + fabsl(left) + fabsl(own) + fabsl(right))))
                     fail_msg("n %lld, way %d: residual of row %lld", (long long)n, (int)w, (long long)i);
             }
-            test_release(ctx, da), test_release(ctx, db), test_release(ctx, dc), test_release(ctx, dd), test_release(ctx, work);
+            test_release(ctx, da), test_release(ctx, db), test_release(ctx, dc), test_release(ctx, dd),
+                test_release(ctx, work);
             free(a), free(b), free(c), free(d), free(x);
             OK(trine_context_destroy(&ctx));
         }
@@ -227,18 +273,24 @@ static void *driver_function(const char *name)
 {
     void *function;
     enum cudaDriverEntryPointQueryResult found;
-    if (cudaGetDriverEntryPointByVersion(name, &function, 12050, cudaEnableDefault, &found) != cudaSuccess || found != cudaDriverEntryPointSuccess) skip();
+    if (cudaGetDriverEntryPointByVersion(name, &function, 12050, cudaEnableDefault, &found) != cudaSuccess ||
+        found != cudaDriverEntryPointSuccess)
+        skip();
     return function;
 }
 
 /** A green context of so few multiprocessors, and a stream of it. */
 static CUgreenCtx open_part_of_device(unsigned multiprocessors, cudaStream_t *stream)
 {
-    const PFN_cuDeviceGetDevResource_v12040 get_resource = (PFN_cuDeviceGetDevResource_v12040)driver_function("cuDeviceGetDevResource");
-    const PFN_cuDevSmResourceSplitByCount_v12040 split = (PFN_cuDevSmResourceSplitByCount_v12040)driver_function("cuDevSmResourceSplitByCount");
-    const PFN_cuDevResourceGenerateDesc_v12040 describe = (PFN_cuDevResourceGenerateDesc_v12040)driver_function("cuDevResourceGenerateDesc");
+    const PFN_cuDeviceGetDevResource_v12040 get_resource =
+        (PFN_cuDeviceGetDevResource_v12040)driver_function("cuDeviceGetDevResource");
+    const PFN_cuDevSmResourceSplitByCount_v12040 split =
+        (PFN_cuDevSmResourceSplitByCount_v12040)driver_function("cuDevSmResourceSplitByCount");
+    const PFN_cuDevResourceGenerateDesc_v12040 describe =
+        (PFN_cuDevResourceGenerateDesc_v12040)driver_function("cuDevResourceGenerateDesc");
     const PFN_cuGreenCtxCreate_v12040 create = (PFN_cuGreenCtxCreate_v12040)driver_function("cuGreenCtxCreate");
-    const PFN_cuGreenCtxStreamCreate_v12050 create_stream = (PFN_cuGreenCtxStreamCreate_v12050)driver_function("cuGreenCtxStreamCreate");
+    const PFN_cuGreenCtxStreamCreate_v12050 create_stream =
+        (PFN_cuGreenCtxStreamCreate_v12050)driver_function("cuGreenCtxStreamCreate");
     CUdevResource all, part;
     CUdevResourceDesc what;
     CUgreenCtx green;
@@ -258,7 +310,8 @@ static void close_part_of_device(CUgreenCtx green, cudaStream_t stream)
     CUDA(((PFN_cuGreenCtxDestroy_v12040)driver_function("cuGreenCtxDestroy"))(green));
 }
 
-/** Rows in single that fit on so many multiprocessors: tiles of 1024 rows and 16 KB, and room for what is left of them. */
+/** Rows in single that fit on so many multiprocessors: tiles of 1024 rows and 16 KB, and room for what is left of
+ *  them. */
 static int64_t rows_on_chip(int multiprocessors)
 {
     int shared_bytes;
@@ -267,7 +320,8 @@ static int64_t rows_on_chip(int multiprocessors)
     return multiprocessors * 1024 * tiles;
 }
 
-/** On 16 multiprocessors some clusters of 16 blocks do not fit, and what fills the whole chip would, in a graph, wait for itself. */
+/** On 16 multiprocessors some clusters of 16 blocks do not fit, and what fills the whole chip would, in a graph,
+ *  wait for itself. */
 static void a_stream_with_a_part_of_the_device_gets_its_solution_at_once_and_from_a_graph(void **state)
 {
     (void)state;
@@ -312,7 +366,10 @@ static void a_stream_with_a_part_of_the_device_gets_its_solution_at_once_and_fro
 }
 #endif
 
-struct repetition { int partition; trine_status status; };
+struct repetition {
+    int partition;
+    trine_status status;
+};
 static void *solve_often(void *argument)
 {
     struct repetition *r = argument;

@@ -20,24 +20,30 @@ static void general_files_are_read_in_every_precision_plain_and_gzipped(void **s
 static void case_blanks_and_line_ends_do_not_matter(void **state)
 {
     (void)state;
-    read_and_compare(file_with("a.mtx", "%%matrixmarket MATRIX Coordinate Real GENERAL  \r\n%\r\n 3 4\t5 \r\n 1 1 1.5\r\n3  2\t-2 \r\n2 4 0.25\r\n\r\n1 4 +4\r\n3 1 10"),
-                     TRINE_D, 3, 4, general_dense, 5, TRINE_GENERAL);
+    read_and_compare(
+        file_with(
+            "a.mtx",
+            "%%matrixmarket MATRIX Coordinate Real GENERAL  \r\n%\r\n 3 4\t5 \r\n 1 1 1.5\r\n3  2\t-2 \r\n2 4 0.25\r\n\r\n1 4 +4\r\n3 1 10"),
+        TRINE_D, 3, 4, general_dense, 5, TRINE_GENERAL);
 }
 
 static void symmetric_files_are_expanded_from_either_triangle(void **state)
 {
     (void)state;
     const double complex dense[] = {1, 2, 0, 2, 0, 3, 0, 3, 4};
-    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n3 3 4\n1 1 1\n2 1 2\n3 2 3\n3 3 4\n"),
-                     TRINE_S, 3, 3, dense, 6, TRINE_SYMMETRIC);
-    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n3 3 4\n3 3 4\n2 3 3\n1 2 2\n1 1 1\n"),
-                     TRINE_Z, 3, 3, dense, 6, TRINE_SYMMETRIC);
+    read_and_compare(
+        file_with("a.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n3 3 4\n1 1 1\n2 1 2\n3 2 3\n3 3 4\n"),
+        TRINE_S, 3, 3, dense, 6, TRINE_SYMMETRIC);
+    read_and_compare(
+        file_with("a.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n3 3 4\n3 3 4\n2 3 3\n1 2 2\n1 1 1\n"),
+        TRINE_Z, 3, 3, dense, 6, TRINE_SYMMETRIC);
     const double complex skew[] = {0, -2, 0, 2, 0, -3, 0, 3, 0};
     read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 2\n3 2 3\n"),
                      TRINE_D, 3, 3, skew, 4, TRINE_SKEW);
     const double complex hermitian[] = {1, 2 - 1 * I, 2 + 1 * I, 0};
-    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 1 0\n2 1 2 1\n"),
-                     TRINE_C, 2, 2, hermitian, 3, TRINE_HERMITIAN);
+    read_and_compare(
+        file_with("a.mtx", "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 1 0\n2 1 2 1\n"), TRINE_C, 2,
+        2, hermitian, 3, TRINE_HERMITIAN);
 }
 
 static void patterns_get_their_documented_values(void **state)
@@ -46,7 +52,8 @@ static void patterns_get_their_documented_values(void **state)
     trine_matrix A;
     trine_matrix_info info;
     const double complex dense[] = {3, 1, 0, 1, 0, 1, 0, 1, 3};
-    const char *path = file_with("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n1 1\n2 1\n3 2\n3 3\n");
+    const char *path =
+        file_with("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n1 1\n2 1\n3 2\n3 3\n");
     read_and_compare(path, TRINE_D, 3, 3, dense, 6, TRINE_SYMMETRIC);
     OK(trine_matrix_read(ctx, &A, path, TRINE_C));
     OK(trine_matrix_get_info(A, &info));
@@ -58,16 +65,23 @@ static void arrays_are_read_and_lose_their_zeros(void **state)
 {
     (void)state;
     const double complex dense[] = {1, 4, 0, 5, 3, 0};
-    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix array real general\n3 2\n1\n0\n3\n4\n5\n0\n"), TRINE_D, 3, 2, dense, 4, TRINE_GENERAL);
+    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix array real general\n3 2\n1\n0\n3\n4\n5\n0\n"), TRINE_D,
+                     3, 2, dense, 4, TRINE_GENERAL);
     const double complex symmetric[] = {1, 2, 3, 2, 0, 5, 3, 5, 6};
-    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n0\n5\n6\n"), TRINE_S, 3, 3, symmetric, 8, TRINE_SYMMETRIC);
+    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n0\n5\n6\n"), TRINE_S,
+                     3, 3, symmetric, 8, TRINE_SYMMETRIC);
     const double complex skew[] = {0, -2, -3, 2, 0, -5, 3, 5, 0};
-    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix array real skew-symmetric\n3 3\n2\n3\n5\n"), TRINE_D, 3, 3, skew, 6, TRINE_SKEW);
+    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix array real skew-symmetric\n3 3\n2\n3\n5\n"), TRINE_D, 3,
+                     3, skew, 6, TRINE_SKEW);
     const double complex hermitian[] = {1, 2 + 3 * I, 2 - 3 * I, 4};
-    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n2 -3\n4 0\n"), TRINE_Z, 2, 2, hermitian, 4, TRINE_HERMITIAN);
+    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n2 -3\n4 0\n"),
+                     TRINE_Z, 2, 2, hermitian, 4, TRINE_HERMITIAN);
 }
 
-struct log { int count; char last[512]; };
+struct log {
+    int count;
+    char last[512];
+};
 static void take_log(void *user, int level, const char *message)
 {
     struct log *log = user;
@@ -82,8 +96,9 @@ static void duplicates_are_summed_and_logged(void **state)
     struct log log = {0};
     OK(trine_context_set_log(ctx, take_log, &log, 1));
     const double complex dense[] = {7, 8, 0, 4};
-    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 5\n1 2 5\n1 1 7\n2 2 4\n1 2 2\n1 2 1\n"),
-                     TRINE_D, 2, 2, dense, 3, TRINE_GENERAL);
+    read_and_compare(
+        file_with("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 5\n1 2 5\n1 1 7\n2 2 4\n1 2 2\n1 2 1\n"),
+        TRINE_D, 2, 2, dense, 3, TRINE_GENERAL);
     assert_int_equal(log.count, 1);
     assert_non_null(strstr(log.last, "2 duplicate entries"));
     OK(trine_context_set_log(ctx, NULL, NULL, 0));
@@ -95,8 +110,10 @@ static void duplicates_whose_sum_is_not_finite_are_refused(void **state)
     trine_matrix A;
     struct log log = {0};
     OK(trine_context_set_log(ctx, take_log, &log, 1));
-    const char *path = file_with("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 4\n1 1 1\n2 3 1.5e308\n1 2 5\n2 3 1.5e308\n");
-    FAILS(TRINE_ERR_FORMAT, "a.mtx: the sum of the duplicate entries at (2,3) is not finite in double precision", trine_matrix_read(ctx, &A, path, TRINE_D));
+    const char *path = file_with(
+        "a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 4\n1 1 1\n2 3 1.5e308\n1 2 5\n2 3 1.5e308\n");
+    FAILS(TRINE_ERR_FORMAT, "a.mtx: the sum of the duplicate entries at (2,3) is not finite in double precision",
+          trine_matrix_read(ctx, &A, path, TRINE_D));
     assert_null(A);
     FAILS(TRINE_ERR_FORMAT, "(2,3) is not finite in double", trine_matrix_read(ctx, &A, path, TRINE_Z));
     path = file_with("a.mtx", "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n2 1 0 3e38\n2 1 0 3e38\n");
@@ -110,22 +127,29 @@ static void duplicates_whose_sum_is_not_finite_are_refused(void **state)
 static void empty_matrices_are_matrices(void **state)
 {
     (void)state;
-    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n"), TRINE_D, 0, 0, NULL, 0, TRINE_GENERAL);
-    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n0 0 0"), TRINE_D, 0, 0, NULL, 0, TRINE_SYMMETRIC);
-    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix array real general\n0 7\n"), TRINE_D, 0, 7, NULL, 0, TRINE_GENERAL);
+    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n"), TRINE_D, 0, 0, NULL,
+                     0, TRINE_GENERAL);
+    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n0 0 0"), TRINE_D, 0, 0,
+                     NULL, 0, TRINE_SYMMETRIC);
+    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix array real general\n0 7\n"), TRINE_D, 0, 7, NULL, 0,
+                     TRINE_GENERAL);
     const double complex zero[] = {0, 0};
-    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 1 0\n\n"), TRINE_D, 2, 1, zero, 0, TRINE_GENERAL);
+    read_and_compare(file_with("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 1 0\n\n"), TRINE_D, 2, 1,
+                     zero, 0, TRINE_GENERAL);
 }
 
 static void bad_files_get_a_sentence_with_the_line(void **state)
 {
     (void)state;
 #define HEAD "%%MatrixMarket matrix coordinate real general\n"
-    static const struct { const char *text, *says; } cases[] = {
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
         {"", "is empty"},
         {"hello\n1 2 3\n", "line 1: \"hello\""},
         {"%%MatrixMarket\n", "line 1: \"\" is no object"},
-        {"%%MatrixMarketmatrix coordinate real general\n1 1 1\n1 1 1\n", "line 1: \"%%MatrixMarketmatrix\" is no %%MatrixMarket"},
+        {"%%MatrixMarketmatrix coordinate real general\n1 1 1\n1 1 1\n",
+         "line 1: \"%%MatrixMarketmatrix\" is no %%MatrixMarket"},
         {"%%MatrixMarket vector coordinate real general\n", "\"vector\" is no object"},
         {"%%MatrixMarket matrix sparse real general\n", "\"sparse\" is no format"},
         {"%%MatrixMarket matrix coordinate quaternion general\n", "\"quaternion\" is no field"},
@@ -144,7 +168,8 @@ static void bad_files_get_a_sentence_with_the_line(void **state)
         {HEAD "2 99999999999999999999999 1\n1 1 1\n", "is no number of columns"},
         {HEAD "2 2 9000000000000000000\n1 1 1\n", "line 4: the file ends after 1 of 9000000000000000000 declared"},
         {HEAD "2 2 2\n1 1 1\n", "line 4: the file ends after 1 of 2 declared entries"},
-        {HEAD "2 2 2\n1 1 1\n2 2 2\n% fine\n\n1 2 3\n1 1 1\n", "line 7: \"1\" stands after the last of 2 declared entries"},
+        {HEAD "2 2 2\n1 1 1\n2 2 2\n% fine\n\n1 2 3\n1 1 1\n",
+         "line 7: \"1\" stands after the last of 2 declared entries"},
         {HEAD "2 2 1\n1 1 1\nend\n", "line 4: \"end\" stands after the last of 1 declared"},
         {HEAD "2 2 1\n3 1 1\n", "line 3: row index 3 is outside 1..2"},
         {HEAD "2 2 1\n1 0 1\n", "line 3: column index 0 is outside 1..2"},
@@ -162,29 +187,40 @@ static void bad_files_get_a_sentence_with_the_line(void **state)
         {"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n", "line 3: 1.5 is no integer"},
         {"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n", "line 3: \"1\" stands after the indices"},
         {"%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n1 1 1\n", "line 2: 2 x 3 is not square"},
-        {"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n2 1 1\n3 3 1\n1 3 1\n", "line 5: an entry above the diagonal, but line 3"},
-        {"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 2 1\n3 3 1\n3 1 1\n", "line 5: an entry below the diagonal, but line 3"},
-        {"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n", "line 3: diagonal entry 2 of a skew-symmetric"},
+        {"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n2 1 1\n3 3 1\n1 3 1\n",
+         "line 5: an entry above the diagonal, but line 3"},
+        {"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 2 1\n3 3 1\n3 1 1\n",
+         "line 5: an entry below the diagonal, but line 3"},
+        {"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n",
+         "line 3: diagonal entry 2 of a skew-symmetric"},
         {"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", "line 6: the file ends after 3 of 4"},
-        {"%%MatrixMarket matrix array real general\n2147483647 2147483647\n1\n", "the file ends after 1 of 4611686014132420609"},
+        {"%%MatrixMarket matrix array real general\n2147483647 2147483647\n1\n",
+         "the file ends after 1 of 4611686014132420609"},
         {"%%MatrixMarket matrix array real general\n1 1\n1 2\n", "line 3: \"2\" stands after the value"},
     };
     trine_matrix A = (trine_matrix)1;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        FAILS(TRINE_ERR_FORMAT, cases[k].says, trine_matrix_read(ctx, &A, file_with("bad.mtx", cases[k].text), TRINE_D));
+        FAILS(TRINE_ERR_FORMAT, cases[k].says,
+              trine_matrix_read(ctx, &A, file_with("bad.mtx", cases[k].text), TRINE_D));
         assert_non_null(strstr(trine_last_error(), "bad.mtx"));
         assert_null(A);
     }
-    const char *hermitian = file_with("bad.mtx", "%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 2 1 1\n");
-    FAILS(TRINE_ERR_FORMAT, "line 3: diagonal entry 2 of a Hermitian matrix is not real", trine_matrix_read(ctx, &A, hermitian, TRINE_Z));
-    FAILS(TRINE_ERR_ARGUMENT, "is complex; a real dtype cannot hold it", trine_matrix_read(ctx, &A, hermitian, TRINE_D));
+    const char *hermitian =
+        file_with("bad.mtx", "%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 2 1 1\n");
+    FAILS(TRINE_ERR_FORMAT, "line 3: diagonal entry 2 of a Hermitian matrix is not real",
+          trine_matrix_read(ctx, &A, hermitian, TRINE_Z));
+    FAILS(TRINE_ERR_ARGUMENT, "is complex; a real dtype cannot hold it",
+          trine_matrix_read(ctx, &A, hermitian, TRINE_D));
     hermitian = file_with("bad.mtx", "%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n2 3\n% hm\n4 5\n");
     FAILS(TRINE_ERR_FORMAT, "line 6: a diagonal entry of a Hermitian", trine_matrix_read(ctx, &A, hermitian, TRINE_Z));
     FAILS(TRINE_ERR_FORMAT, "the line ends before the value's imaginary part",
-          trine_matrix_read(ctx, &A, file_with("bad.mtx", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 4\n"), TRINE_Z));
+          trine_matrix_read(ctx, &A,
+                            file_with("bad.mtx", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 4\n"),
+                            TRINE_Z));
     FAILS(TRINE_ERR_FORMAT, "the value 1e39 is infinite in single precision",
           trine_matrix_read(ctx, &A, file_with("bad.mtx", HEAD "1 1 1\n1 1 1e39\n"), TRINE_S));
-    FAILS(TRINE_ERR_FORMAT, "a byte 0 stands in the line", trine_matrix_read(ctx, &A, file_bytes("bad.mtx", HEAD "1 1 1\n1 1 4\0\n", sizeof HEAD + 12), TRINE_S));
+    FAILS(TRINE_ERR_FORMAT, "a byte 0 stands in the line",
+          trine_matrix_read(ctx, &A, file_bytes("bad.mtx", HEAD "1 1 1\n1 1 4\0\n", sizeof HEAD + 12), TRINE_S));
 #undef HEAD
 }
 
@@ -194,7 +230,8 @@ static void files_that_cannot_be_read_are_io_errors(void **state)
     trine_matrix A;
     void *x;
     int64_t rows, cols;
-    FAILS(TRINE_ERR_IO, "cannot be opened: No such file", trine_matrix_read(ctx, &A, file_path("nowhere.mtx"), TRINE_D));
+    FAILS(TRINE_ERR_IO, "cannot be opened: No such file",
+          trine_matrix_read(ctx, &A, file_path("nowhere.mtx"), TRINE_D));
     FAILS(TRINE_ERR_IO, "is a directory", trine_matrix_read(ctx, &A, folder, TRINE_D));
     FAILS(TRINE_ERR_IO, "is a directory", trine_vectors_read(ctx, folder, TRINE_D, &x, &rows, &cols));
     const char *locked = file_with("locked.mtx", general);
@@ -218,11 +255,33 @@ static void random_number(uint64_t k, char *text, size_t size)
     uint64_t bits = (uint64_t)(test_uniform(2, k) * 0x1p53) << 11 ^ (uint64_t)(test_uniform(3, k) * 0x1p53);
     double any;
     memcpy(&any, &bits, sizeof any);
-    static const char *const named[] = {"inf", "-inf", "nan", "NaN", "Infinity", "-INF", "0", "-0", "0e999", "1e-999", "1e999",
-                                        "1.7976931348623158e308", "1.7976931348623159e308", "2.2250738585072011e-308", "4.9e-324", "2.4e-324",
-                                        "2.4703282292062328e-324", "9007199254740993", "9007199254740993.00000000000000000000000000000000001",
-                                        "1.00000005960464477539062500000000000000001", "1.000000059604644775390625", "3.4028235677973366e38",
-                                        "3.4028235677973365e38", ".5", "5.", "00000000000000000000000000000000012.5", "7.0064923216240854e-46"};
+    static const char *const named[] = {"inf",
+                                        "-inf",
+                                        "nan",
+                                        "NaN",
+                                        "Infinity",
+                                        "-INF",
+                                        "0",
+                                        "-0",
+                                        "0e999",
+                                        "1e-999",
+                                        "1e999",
+                                        "1.7976931348623158e308",
+                                        "1.7976931348623159e308",
+                                        "2.2250738585072011e-308",
+                                        "4.9e-324",
+                                        "2.4e-324",
+                                        "2.4703282292062328e-324",
+                                        "9007199254740993",
+                                        "9007199254740993.00000000000000000000000000000000001",
+                                        "1.00000005960464477539062500000000000000001",
+                                        "1.000000059604644775390625",
+                                        "3.4028235677973366e38",
+                                        "3.4028235677973365e38",
+                                        ".5",
+                                        "5.",
+                                        "00000000000000000000000000000000012.5",
+                                        "7.0064923216240854e-46"};
     switch (k % 8) {
     case 0: snprintf(text, size, "%.17g", any); break;               /* any double, exactly */
     case 1: snprintf(text, size, "%.*g", 1 + (int)(b * 20), any); break;
@@ -230,7 +289,9 @@ static void random_number(uint64_t k, char *text, size_t size)
     case 3: snprintf(text, size, "%.*e", (int)(b * 24), ldexp(a, (int)(c * 60) - 30)); break;
     case 4: snprintf(text, size, "%.*fe%d", (int)(b * 20), a * 1e6, (int)(c * 700) - 350); break;
     case 5: snprintf(text, size, "%.6g", a * 1e3); break;
-    case 6: snprintf(text, size, "%.*g", 14 + (int)(b * 12), nextafter((float)a, 1) / 2 + (float)a / 2.0); break; /* ties of floats */
+    case 6:
+        snprintf(text, size, "%.*g", 14 + (int)(b * 12), nextafter((float)a, 1) / 2 + (float)a / 2.0);
+        break; /* ties of floats */
     default: snprintf(text, size, "%s", named[k / 8 % (sizeof named / sizeof *named)]);
     }
 }
@@ -257,7 +318,8 @@ static void a_million_numbers_are_rounded_as_strtod_and_strtof_do(void **state)
         random_number(k, text, sizeof text);
         const double d = strtod(text, NULL), dx = ((double *)x)[k];
         const float s = strtof(text, NULL), sy = ((float *)y)[k];
-        if ((memcmp(&d, &dx, sizeof d) && !(isnan(d) && isnan(dx))) || (memcmp(&s, &sy, sizeof s) && !(isnan(s) && isnan(sy))))
+        if ((memcmp(&d, &dx, sizeof d) && !(isnan(d) && isnan(dx))) ||
+            (memcmp(&s, &sy, sizeof s) && !(isnan(s) && isnan(sy))))
             fail_msg("%s is %a and %a, but strtod and strtof give %a and %a", text, dx, sy, d, s);
     }
     trine_free(ctx, TRINE_HOST, x);
@@ -294,7 +356,9 @@ static void vectors_come_back_exactly(void **state)
     static const char *const names[] = {"x.mtx", "x.mtx.gz"};
     double data[2 * m * ld];
     float single[2 * m * ld];
-    for (int k = 0; k < 2 * m * ld; k++) single[k] = (float)(data[k] = (test_uniform(5, (uint64_t)k) - .5) * pow(10, 40 * test_uniform(6, (uint64_t)k) - 20));
+    for (int k = 0; k < 2 * m * ld; k++)
+        single[k] =
+            (float)(data[k] = (test_uniform(5, (uint64_t)k) - .5) * pow(10, 40 * test_uniform(6, (uint64_t)k) - 20));
     for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
         for (int f = 0; f < 2; f++) {
             const char *in = t == TRINE_S || t == TRINE_C ? (const char *)single : (const char *)data;
@@ -306,7 +370,8 @@ static void vectors_come_back_exactly(void **state)
             assert_int_equal(rows, n);
             assert_int_equal(cols, m);
             const size_t size = trine_dtype_size(t);
-            for (size_t j = 0; j < m; j++) assert_memory_equal((char *)out + j * n * size, in + j * ld * size, n * size);
+            for (size_t j = 0; j < m; j++)
+                assert_memory_equal((char *)out + j * n * size, in + j * ld * size, n * size);
             trine_free(ctx, TRINE_HOST, out);
         }
     }
@@ -325,16 +390,21 @@ static void vectors_are_read_from_plain_text_and_coordinates(void **state)
     OK(trine_vectors_read(ctx, file_with("x.txt", "1 2\n3\n"), TRINE_C, &x, &rows, &cols));
     assert_true(rows == 2 && ((float complex *)x)[0] == 1 + 2 * I && ((float complex *)x)[1] == 3);
     trine_free(ctx, TRINE_HOST, x);
-    OK(trine_vectors_read(ctx, file_with("x.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 5\n3 2 6\n3 2 1\n"), TRINE_D, &x, &rows, &cols));
+    OK(trine_vectors_read(
+        ctx, file_with("x.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 5\n3 2 6\n3 2 1\n"), TRINE_D,
+        &x, &rows, &cols));
     static const double expected[] = {5, 0, 0, 0, 0, 7};
     assert_true(rows == 3 && cols == 2);
     assert_memory_equal(x, expected, sizeof expected);
     trine_free(ctx, TRINE_HOST, x);
-    FAILS(TRINE_ERR_FORMAT, "line 2: \"2\" stands after the value", trine_vectors_read(ctx, file_with("x.txt", "1\n1 2\n"), TRINE_D, &x, &rows, &cols));
+    FAILS(TRINE_ERR_FORMAT, "line 2: \"2\" stands after the value",
+          trine_vectors_read(ctx, file_with("x.txt", "1\n1 2\n"), TRINE_D, &x, &rows, &cols));
     assert_null(x);
-    FAILS(TRINE_ERR_FORMAT, "line 1: \"x\" is no number", trine_vectors_read(ctx, file_with("x.txt", "x\n"), TRINE_D, &x, &rows, &cols));
+    FAILS(TRINE_ERR_FORMAT, "line 1: \"x\" is no number",
+          trine_vectors_read(ctx, file_with("x.txt", "x\n"), TRINE_D, &x, &rows, &cols));
     FAILS(TRINE_ERR_FORMAT, "line 3: \"7x\" is no number",
-          trine_vectors_read(ctx, file_with("x.mtx", "%%MatrixMarket matrix array real general\n1 1\n7x\n"), TRINE_D, &x, &rows, &cols));
+          trine_vectors_read(ctx, file_with("x.mtx", "%%MatrixMarket matrix array real general\n1 1\n7x\n"), TRINE_D,
+                             &x, &rows, &cols));
     FAILS(TRINE_ERR_ARGUMENT, "data is NULL", trine_vectors_read(ctx, "x", TRINE_D, NULL, &rows, &cols));
     FAILS(TRINE_ERR_ARGUMENT, "rows or cols", trine_vectors_read(ctx, "x", TRINE_D, &x, NULL, &cols));
     FAILS(TRINE_ERR_ARGUMENT, "leading dimension 1", trine_vectors_write(ctx, "x", TRINE_D, &x, 2, 1, 1));
@@ -363,8 +433,9 @@ static void every_real_matrix_has_the_size_of_the_catalogue(void **state)
         assert_int_equal(sscanf(line, "%127[^\t]\t%lld\t%lld\t%63[^\t]", name, &n, &nnz, symmetry), 4);
         OK(trine_matrix_read(ctx, &A, test_real_matrix(name), TRINE_D));
         OK(trine_matrix_get_info(A, &info));
-        if (info.n_rows != n || info.nnz != nnz) fail_msg("%s: %lld rows, %lld entries; the catalogue says %lld, %lld", name,
-                                                          (long long)info.n_rows, (long long)info.nnz, n, nnz);
+        if (info.n_rows != n || info.nnz != nnz)
+            fail_msg("%s: %lld rows, %lld entries; the catalogue says %lld, %lld", name, (long long)info.n_rows,
+                     (long long)info.nnz, n, nnz);
         assert_int_equal(info.symmetry, strncmp(symmetry, "sym", 3) ? TRINE_GENERAL : TRINE_SYMMETRIC);
         assert_int_equal(info.pattern, strstr(symmetry, "pattern") != NULL);
         OK(trine_matrix_destroy(&A));

@@ -14,7 +14,8 @@ static void try_bytes(const char *bytes, size_t size, int *read, int *refused)
     int64_t rows, cols;
     const char *path = file_bytes("mangled", bytes, size);
     trine_status status = trine_matrix_read(ctx, &A, path, TRINE_Z);
-    if (status != TRINE_SUCCESS && status != TRINE_ERR_FORMAT && status != TRINE_ERR_IO) fail_msg("%s", trine_last_error());
+    if (status != TRINE_SUCCESS && status != TRINE_ERR_FORMAT && status != TRINE_ERR_IO)
+        fail_msg("%s", trine_last_error());
     if (status == TRINE_SUCCESS) ++*read;
     else ++*refused;
     if (status) {
@@ -23,7 +24,8 @@ static void try_bytes(const char *bytes, size_t size, int *read, int *refused)
     }
     OK(trine_matrix_destroy(&A));
     status = trine_vectors_read(ctx, path, TRINE_Z, &x, &rows, &cols);
-    if (status != TRINE_SUCCESS && status != TRINE_ERR_FORMAT && status != TRINE_ERR_IO) fail_msg("%s", trine_last_error());
+    if (status != TRINE_SUCCESS && status != TRINE_ERR_FORMAT && status != TRINE_ERR_IO)
+        fail_msg("%s", trine_last_error());
     trine_free(ctx, TRINE_HOST, x);
 }
 
@@ -40,7 +42,8 @@ static void mangle(const char *bytes, size_t size, const char *what)
             static const char likely[] = "0123456789 -+.eE%\n\r\t\0ZN(";
             const size_t at = (size_t)(test_uniform(12, 4 * k + (uint64_t)f) * (double)size);
             const double u = test_uniform(13, 4 * k + (uint64_t)f);
-            copy[at] = u < .5 ? copy[at] ^ (char)(1 << (int)(u * 16)) : likely[(size_t)((u - .5) * 2 * (sizeof likely - 1))];
+            copy[at] =
+                u < .5 ? copy[at] ^ (char)(1 << (int)(u * 16)) : likely[(size_t)((u - .5) * 2 * (sizeof likely - 1))];
         }
         try_bytes(copy, size, &read, &refused);
     }
@@ -52,14 +55,18 @@ static void mangled_files_neither_crash_nor_leak(void **state)
 {
     (void)state;
     static const char *const names[] = {"m.mtx", "m.rb", "m.mtx.gz", "m.rb.gz", "p.mtx", "x.mtx"};
-    trine_matrix A = make_matrix(ctx, TRINE_Z, TRINE_CSR, 6, 6, TRINE_HERMITIAN), B = make_matrix(ctx, TRINE_D, TRINE_CSR, 7, 5, TRINE_GENERAL), P;
+    trine_matrix A = make_matrix(ctx, TRINE_Z, TRINE_CSR, 6, 6, TRINE_HERMITIAN),
+                 B = make_matrix(ctx, TRINE_D, TRINE_CSR, 7, 5, TRINE_GENERAL), P;
     for (size_t f = 0; f < sizeof names / sizeof *names; f++) {
         static char bytes[20000];
         const char *path = file_path(names[f]);
         if (names[f][0] == 'm') {
             OK(trine_matrix_write(f % 2 ? B : A, path, f % 2 ? TRINE_GENERAL : TRINE_HERMITIAN));
         } else if (names[f][0] == 'p') {
-            OK(trine_matrix_read(ctx, &P, file_with("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n1 1\n2 1\n3 2\n3 3\n"), TRINE_D));
+            OK(trine_matrix_read(
+                ctx, &P,
+                file_with("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n1 1\n2 1\n3 2\n3 3\n"),
+                TRINE_D));
             OK(trine_matrix_write(P, path, TRINE_SYMMETRIC));
             OK(trine_matrix_destroy(&P));
         } else {
@@ -86,13 +93,16 @@ static void damaged_gzip_files_say_so(void **state)
     FILE *file = fopen(path, "rb");
     const size_t size = fread(bytes, 1, sizeof bytes / 2, file);
     fclose(file);
-    FAILS(TRINE_ERR_FORMAT, "g.mtx.gz: the gzip data is truncated after byte", trine_matrix_read(ctx, &A, file_bytes("g.mtx.gz", bytes, size - 10), TRINE_D));
+    FAILS(TRINE_ERR_FORMAT, "g.mtx.gz: the gzip data is truncated after byte",
+          trine_matrix_read(ctx, &A, file_bytes("g.mtx.gz", bytes, size - 10), TRINE_D));
     FAILS(TRINE_ERR_FORMAT, "truncated", trine_matrix_read(ctx, &A, file_bytes("g.mtx.gz", bytes, 2), TRINE_D));
     bytes[size - 6] ^= 1; /* of the checksum */
-    FAILS(TRINE_ERR_FORMAT, "the gzip data is damaged near byte", trine_matrix_read(ctx, &A, file_bytes("g.mtx.gz", bytes, size), TRINE_D));
+    FAILS(TRINE_ERR_FORMAT, "the gzip data is damaged near byte",
+          trine_matrix_read(ctx, &A, file_bytes("g.mtx.gz", bytes, size), TRINE_D));
     bytes[size - 6] ^= 1;
     strcpy(bytes + size, "more");
-    FAILS(TRINE_ERR_FORMAT, "the gzip data is damaged", trine_matrix_read(ctx, &A, file_bytes("g.mtx.gz", bytes, size + 4), TRINE_D));
+    FAILS(TRINE_ERR_FORMAT, "the gzip data is damaged",
+          trine_matrix_read(ctx, &A, file_bytes("g.mtx.gz", bytes, size + 4), TRINE_D));
     memset(bytes + size, 0, 16); /* padding */
     read_and_compare(file_bytes("g.mtx.gz", bytes, size + 16), TRINE_D, 3, 4, general_dense, 5, TRINE_GENERAL);
     memset(bytes, 0, sizeof bytes); /* two members make one file, as with cat */
@@ -111,10 +121,15 @@ static void sizes_that_a_file_only_claims_are_limited(void **state)
     (void)state;
 #define BANNER "%%MatrixMarket matrix coordinate real general\n"
     static const char says[] = "are more than the 1048576 that a file of";
-    static const char *const matrices[] = {BANNER "200000000 1 1\n1 1 1\n", BANNER "1 200000000 1\n1 1 1\n", BANNER "1048577 1048576 0\n",
-                                           "%%MatrixMarket matrix array real general\n0 2000000000\n", "%%MatrixMarket matrix array real general\n2000000000 0\n",
-                                           TITLE "3 1 1 1\nrua 200000000 1 1 0\n(I4)            (I4)            (F6.0)\n   1\n   2\n   1\n    1.\n"};
-    static const char *const vectors[] = {BANNER "1048577 1 0\n", BANNER "2000000000 2000000000 1\n1 1 1\n", BANNER "1 1048577 0\n"};
+    static const char *const matrices[] = {
+        BANNER "200000000 1 1\n1 1 1\n",
+        BANNER "1 200000000 1\n1 1 1\n",
+        BANNER "1048577 1048576 0\n",
+        "%%MatrixMarket matrix array real general\n0 2000000000\n",
+        "%%MatrixMarket matrix array real general\n2000000000 0\n",
+        TITLE "3 1 1 1\nrua 200000000 1 1 0\n(I4)            (I4)            (F6.0)\n   1\n   2\n   1\n    1.\n"};
+    static const char *const vectors[] = {BANNER "1048577 1 0\n", BANNER "2000000000 2000000000 1\n1 1 1\n",
+                                          BANNER "1 1048577 0\n"};
     trine_matrix A;
     trine_matrix_info info;
     void *x;
@@ -125,7 +140,8 @@ static void sizes_that_a_file_only_claims_are_limited(void **state)
         assert_non_null(strstr(trine_last_error(), "max_rows allows more"));
     }
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
-        FAILS(TRINE_ERR_FORMAT, says, trine_vectors_read(ctx, file_with("claims", vectors[k]), TRINE_D, &x, &rows, &cols));
+        FAILS(TRINE_ERR_FORMAT, says,
+              trine_vectors_read(ctx, file_with("claims", vectors[k]), TRINE_D, &x, &rows, &cols));
 
     /* asked for, they are read; a million are read anyway, and 16 for each byte of the file */
     const trine_read_options one_more = {.max_rows = 1048577}, few = {.max_rows = 2};
@@ -135,23 +151,31 @@ static void sizes_that_a_file_only_claims_are_limited(void **state)
     OK(trine_matrix_destroy(&A));
     OK(trine_matrix_read_with(ctx, &A, file_with("claims", matrices[2]), TRINE_D, &one_more));
     OK(trine_matrix_destroy(&A));
-    FAILS(TRINE_ERR_FORMAT, "200000000 rows are more than the 1048577", trine_matrix_read_with(ctx, &A, file_with("claims", matrices[0]), TRINE_D, &one_more));
-    FAILS(TRINE_ERR_FORMAT, "3 rows are more than the 2", trine_matrix_read_with(ctx, &A, file_with("claims", BANNER "3 2 0\n"), TRINE_D, &few));
+    FAILS(TRINE_ERR_FORMAT, "200000000 rows are more than the 1048577",
+          trine_matrix_read_with(ctx, &A, file_with("claims", matrices[0]), TRINE_D, &one_more));
+    FAILS(TRINE_ERR_FORMAT, "3 rows are more than the 2",
+          trine_matrix_read_with(ctx, &A, file_with("claims", BANNER "3 2 0\n"), TRINE_D, &few));
     OK(trine_vectors_read_with(ctx, file_with("claims", vectors[0]), TRINE_D, &x, &rows, &cols, &one_more));
     assert_true(rows == 1048577 && cols == 1 && ((double *)x)[1048576] == 0);
     trine_free(ctx, TRINE_HOST, x);
-    OK(trine_vectors_read(ctx, file_with("claims", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n"), TRINE_D, &x, &rows, &cols));
+    OK(trine_vectors_read(ctx, file_with("claims", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n"), TRINE_D,
+                          &x, &rows, &cols));
     trine_free(ctx, TRINE_HOST, x);
     static char padded[70000];
     memset(padded, '\n', sizeof padded - 1);
     memcpy(padded, BANNER "1120000 1 0\n", sizeof BANNER "1120000 1 0\n" - 1);
-    FAILS(TRINE_ERR_FORMAT, "1120000 rows are more than the 1119984 that a file of 69999 bytes", trine_matrix_read(ctx, &A, file_with("claims", padded), TRINE_D));
+    FAILS(TRINE_ERR_FORMAT, "1120000 rows are more than the 1119984 that a file of 69999 bytes",
+          trine_matrix_read(ctx, &A, file_with("claims", padded), TRINE_D));
     memcpy(padded, BANNER "1119984 1 0\n", sizeof BANNER "1119984 1 0\n" - 1);
     OK(trine_matrix_read(ctx, &A, file_with("claims", padded), TRINE_D));
     OK(trine_matrix_destroy(&A));
-    FAILS(TRINE_ERR_FORMAT, "1119984 rows are more", trine_matrix_read(ctx, &A, file_gzipped("claims", padded), TRINE_D)); /* as it lies on the disk */
-    FAILS(TRINE_ERR_ARGUMENT, "max_rows is -1", trine_matrix_read_with(ctx, &A, "x", TRINE_D, &(trine_read_options){.max_rows = -1}));
-    FAILS(TRINE_ERR_ARGUMENT, "max_text is -1", trine_vectors_read_with(ctx, "x", TRINE_D, &x, &rows, &cols, &(trine_read_options){.max_text = -1}));
+    /* as it lies on the disk */
+    FAILS(TRINE_ERR_FORMAT, "1119984 rows are more",
+          trine_matrix_read(ctx, &A, file_gzipped("claims", padded), TRINE_D));
+    FAILS(TRINE_ERR_ARGUMENT, "max_rows is -1",
+          trine_matrix_read_with(ctx, &A, "x", TRINE_D, &(trine_read_options){.max_rows = -1}));
+    FAILS(TRINE_ERR_ARGUMENT, "max_text is -1",
+          trine_vectors_read_with(ctx, "x", TRINE_D, &x, &rows, &cols, &(trine_read_options){.max_text = -1}));
 #undef BANNER
 }
 
@@ -172,13 +196,15 @@ static void text_that_a_small_gzip_file_holds_is_limited(void **state)
     for (int k = 0; k < blocks; k++) assert_int_equal(gzwrite(f, blank, block), block);
     assert_true(gzputs(f, "1 1 1\n1 1 5\n") > 0);
     assert_int_equal(gzclose(f), Z_OK);
-    FAILS(TRINE_ERR_FORMAT, "bytes of gzip data hold more than 67108864 bytes of text; max_text allows more", trine_matrix_read(ctx, &A, path, TRINE_D));
+    FAILS(TRINE_ERR_FORMAT, "bytes of gzip data hold more than 67108864 bytes of text; max_text allows more",
+          trine_matrix_read(ctx, &A, path, TRINE_D));
     FAILS(TRINE_ERR_FORMAT, "more than 67108864 bytes", trine_vectors_read(ctx, path, TRINE_D, &x, &rows, &cols));
     OK(trine_matrix_read_with(ctx, &A, path, TRINE_D, &(trine_read_options){.max_text = 70000000}));
     OK(trine_matrix_destroy(&A));
     const double complex five[] = {5};
     const trine_read_options small = {.max_text = 50};
-    read_and_compare(file_gzipped("bomb.mtx.gz", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 5\n"), TRINE_D, 1, 1, five, 1, TRINE_GENERAL);
+    read_and_compare(file_gzipped("bomb.mtx.gz", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 5\n"),
+                     TRINE_D, 1, 1, five, 1, TRINE_GENERAL);
     FAILS(TRINE_ERR_FORMAT, "more than 50 bytes of text", trine_matrix_read_with(ctx, &A, path, TRINE_D, &small));
 }
 
@@ -208,10 +234,12 @@ static void every_allocation_may_fail(void **state)
     char inputs_text[5][256];
     const char *inputs[6] = {0};
     static const char *const names[] = {"1.mtx", "2.mtx", "3.mtx", "4.rua", "5.mtx.gz"};
-    static const char *const texts[] = {general, "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n3 3\n2 1\n3 3\n1 1\n",
-                                        "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", boeing, general};
+    static const char *const texts[] = {
+        general, "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n3 3\n2 1\n3 3\n1 1\n",
+        "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", boeing, general};
     for (int f = 0; f < 5; f++) {
-        snprintf(inputs_text[f], sizeof inputs_text[f], "%s", f == 4 ? file_gzipped(names[f], texts[f]) : file_with(names[f], texts[f]));
+        snprintf(inputs_text[f], sizeof inputs_text[f], "%s",
+                 f == 4 ? file_gzipped(names[f], texts[f]) : file_with(names[f], texts[f]));
         inputs[f] = inputs_text[f];
     }
     for (int64_t k = 1;; k++) {
@@ -232,7 +260,8 @@ static void every_allocation_may_fail(void **state)
             print_message("%d allocations\n", (int)k - 1);
             return;
         }
-        if (status != TRINE_ERR_MEMORY) fail_msg("allocation %d: %s (%s)", (int)k, trine_status_string(status), trine_last_error());
+        if (status != TRINE_ERR_MEMORY)
+            fail_msg("allocation %d: %s (%s)", (int)k, trine_status_string(status), trine_last_error());
     }
 }
 static void long_files_are_read_in_parallel_with_the_right_line_in_errors(void **state)

@@ -1,7 +1,8 @@
-/* Matrices whose arrays are not what they should be, given to every public function that takes one: offsets that fall, are negative or
- * point beyond the entries, indices outside the matrix, arrays that were changed behind a view's back. Each must say so with
- * TRINE_ERR_STRUCTURE, before it reads or writes where it must not (arrays are as long as they must be and no longer: the
- * AddressSanitizer sees the rest). The headers say which functions there are. */
+/* Matrices whose arrays are not what they should be, given to every public function that takes one: offsets that
+ * fall, are negative or point beyond the entries, indices outside the matrix, arrays that were changed behind a
+ * view's back. Each must say so with TRINE_ERR_STRUCTURE, before it reads or writes where it must not (arrays are as
+ * long as they must be and no longer: the AddressSanitizer sees the rest). The headers say which functions there
+ * are. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +32,15 @@ struct world {
 
 /* Calls: the status of the function named, which must have set its output to NULL if it makes something. */
 
-#define MAKES(name, call) \
-    static trine_status name(struct world *w, trine_matrix A) { (void)w; trine_matrix B = A; const trine_status status = call; assert_null(B); return status; }
+#define MAKES(name, call)                                     \
+    static trine_status name(struct world *w, trine_matrix A) \
+    {                                                         \
+        (void)w;                                              \
+        trine_matrix B = A;                                   \
+        const trine_status status = call;                     \
+        assert_null(B);                                       \
+        return status;                                        \
+    }
 #define READS(name, call) static trine_status name(struct world *w, trine_matrix A) { (void)w; return call; }
 
 READS(check, trine_matrix_check(A, 0))
@@ -66,10 +74,14 @@ static trine_status analyse_with(struct world *w, trine_matrix A, const trine_tr
 }
 READS(analyse, analyse_with(w, A, NULL))
 READS(analyse_lower, analyse_with(w, A, &(trine_triangular_options){.uplo = TRINE_LOWER, .ops = TRINE_N | TRINE_T}))
-READS(analyse_unit, analyse_with(w, A, &(trine_triangular_options){.uplo = TRINE_UPPER, .diag = TRINE_UNIT, .method = TRINE_TRI_LEVELSET}))
+READS(analyse_unit,
+      analyse_with(w, A,
+                   &(trine_triangular_options){.uplo = TRINE_UPPER, .diag = TRINE_UNIT, .method = TRINE_TRI_LEVELSET}))
 
-READS(memory, trine_triangular_memory(w->ctx, A, &(trine_triangular_options){.uplo = TRINE_LOWER}, (trine_memory[1]){{0}}))
-READS(memory_of_upper, trine_triangular_memory(w->ctx, A, &(trine_triangular_options){.uplo = TRINE_UPPER}, (trine_memory[1]){{0}}))
+READS(memory,
+      trine_triangular_memory(w->ctx, A, &(trine_triangular_options){.uplo = TRINE_LOWER}, (trine_memory[1]){{0}}))
+READS(memory_of_upper,
+      trine_triangular_memory(w->ctx, A, &(trine_triangular_options){.uplo = TRINE_UPPER}, (trine_memory[1]){{0}}))
 READS(memory_of_bands, trine_tridiagonal_memory(w->ctx, A, NULL, (trine_memory[1]){{0}}))
 
 static trine_status level_sets_of(struct world *w, trine_matrix A, trine_uplo uplo)
@@ -84,7 +96,8 @@ READS(upper_levels, level_sets_of(w, A, TRINE_UPPER))
 static trine_status detect_with(struct world *w, trine_matrix A, trine_uplo uplo)
 {
     trine_panels panels;
-    const trine_status status = trine_panels_detect(w->ctx, A, &(trine_panels_options){.uplo = uplo, .diag = TRINE_UNIT}, &panels);
+    const trine_status status =
+        trine_panels_detect(w->ctx, A, &(trine_panels_options){.uplo = uplo, .diag = TRINE_UNIT}, &panels);
     assert_null(panels.values);
     return status;
 }
@@ -96,7 +109,8 @@ static const int32_t partition[] = {0, 1, N};
 static trine_status partition_with(struct world *w, trine_matrix A, trine_uplo uplo)
 {
     trine_panels panels;
-    const trine_status status = trine_panels_from_partition(w->ctx, A, 2, partition, &(trine_panels_options){.uplo = uplo, .diag = TRINE_UNIT}, &panels);
+    const trine_status status = trine_panels_from_partition(
+        w->ctx, A, 2, partition, &(trine_panels_options){.uplo = uplo, .diag = TRINE_UNIT}, &panels);
     assert_null(panels.values);
     return status;
 }
@@ -107,7 +121,8 @@ READS(partition_upper, partition_with(w, A, TRINE_UPPER))
 static trine_status analyse_panels_with(struct world *w, trine_matrix A, trine_uplo uplo)
 {
     trine_supernodal plan = (trine_supernodal)w;
-    const trine_status status = trine_supernodal_analyse_triangle(w->ctx, &plan, A, 2, partition, &(trine_panels_options){.uplo = uplo, .diag = TRINE_UNIT}, NULL);
+    const trine_status status = trine_supernodal_analyse_triangle(
+        w->ctx, &plan, A, 2, partition, &(trine_panels_options){.uplo = uplo, .diag = TRINE_UNIT}, NULL);
     assert_null(plan);
     return status;
 }
@@ -118,7 +133,8 @@ READS(analyse_upper_panels, analyse_panels_with(w, A, TRINE_UPPER))
 static trine_status analyse_bands_with(struct world *w, trine_matrix A, trine_bands bands)
 {
     trine_tridiagonal plan = (trine_tridiagonal)w;
-    const trine_status status = trine_tridiagonal_analyse(w->ctx, &plan, A, &(trine_tridiagonal_options){.bands = bands});
+    const trine_status status =
+        trine_tridiagonal_analyse(w->ctx, &plan, A, &(trine_tridiagonal_options){.bands = bands});
     assert_null(plan);
     return status;
 }
@@ -145,7 +161,8 @@ static trine_status create_direct(struct world *w, trine_matrix A)
 static trine_status create_from_factor(struct world *w, trine_matrix A)
 {
     trine_direct plan = w->direct;
-    const trine_status status = trine_direct_create_from_factor(w->ctx, &plan, w->factor, A, &(trine_direct_options){.refine = 1});
+    const trine_status status =
+        trine_direct_create_from_factor(w->ctx, &plan, w->factor, A, &(trine_direct_options){.refine = 1});
     assert_null(plan);
     return status;
 }
@@ -160,7 +177,8 @@ static const struct {
     {"trine_matrix_get_info", {NULL}},
     {"trine_matrix_get_arrays", {NULL}},
     {"trine_matrix_check", {check}},
-    {"trine_matrix_copy", {copy_to_csr, copy_to_csc}}, /* in the same format and type the arrays are copied as they are */
+    {"trine_matrix_copy", {copy_to_csr, copy_to_csc}}, /* in the same format and type the arrays are copied as they
+                                                          are */
     {"trine_matrix_transpose", {transpose}},
     {"trine_matrix_expand", {expand}},
     {"trine_matrix_triangle", {triangle}},
@@ -191,7 +209,11 @@ static const struct {
 };
 
 /** The lower triangle of a chain, with one thing wrong. At view: the ends, which a view looks at, are right. */
-static const struct { const char *what; int64_t offsets[N + 1]; int32_t indices[NNZ]; } mangled[] = {
+static const struct {
+    const char *what;
+    int64_t offsets[N + 1];
+    int32_t indices[NNZ];
+} mangled[] = {
     {"offsets fall", {0, 3, 2, 3, 4}, {0, 0, 1, 2}},
     {"offsets fall at the end", {0, 1, 2, 9, 4}, {0, 0, 1, 2}},
     {"an offset is far beyond the entries", {0, INT64_C(1) << 40, INT64_C(1) << 40, 3, 4}, {0, 0, 1, 2}},
@@ -209,14 +231,21 @@ static const struct { const char *what; int64_t offsets[N + 1]; int32_t indices[
 };
 
 /** A view of arrays of their own, mangled after it was made; free_view takes them back. */
-struct view { trine_matrix A; int64_t *offsets; int32_t *indices; double *values; };
+struct view {
+    trine_matrix A;
+    int64_t *offsets;
+    int32_t *indices;
+    double *values;
+};
 static struct view make_view(trine_context ctx, size_t wrong, bool columns)
 {
-    struct view v = {NULL, malloc(sizeof mangled[wrong].offsets), malloc(sizeof mangled[wrong].indices), malloc(NNZ * sizeof(double))};
+    struct view v = {NULL, malloc(sizeof mangled[wrong].offsets), malloc(sizeof mangled[wrong].indices),
+                     malloc(NNZ * sizeof(double))};
     memcpy(v.offsets, (int64_t[]){0, 1, 2, 3, 4}, (N + 1) * sizeof *v.offsets);
     memcpy(v.indices, (int32_t[]){0, 1, 2, 3}, NNZ * sizeof *v.indices);
     for (int k = 0; k < NNZ; k++) v.values[k] = k + 1;
-    OK((columns ? trine_matrix_csc : trine_matrix_csr)(ctx, &v.A, TRINE_D, N, N, NNZ, TRINE_HOST, 64, v.offsets, 32, v.indices, v.values));
+    OK((columns ? trine_matrix_csc : trine_matrix_csr)(ctx, &v.A, TRINE_D, N, N, NNZ, TRINE_HOST, 64, v.offsets, 32,
+                                                       v.indices, v.values));
     memcpy(v.offsets, mangled[wrong].offsets, sizeof mangled[wrong].offsets);
     memcpy(v.indices, mangled[wrong].indices, sizeof mangled[wrong].indices);
     return v;
@@ -265,8 +294,8 @@ static void mangled_matrices_are_refused_by_every_function(void **state)
                 for (int c = 0; c < 3 && functions[f].calls[c]; c++) {
                     const trine_status status = functions[f].calls[c](&w, v.A);
                     if (status != TRINE_ERR_STRUCTURE)
-                        fail_msg("%s, call %d, %s, by %s: %s (%s)", functions[f].name, c, mangled[wrong].what, columns ? "columns" : "rows",
-                                 trine_status_string(status), trine_last_error());
+                        fail_msg("%s, call %d, %s, by %s: %s (%s)", functions[f].name, c, mangled[wrong].what,
+                                 columns ? "columns" : "rows", trine_status_string(status), trine_last_error());
                 }
             free_view(&v);
         }

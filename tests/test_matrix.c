@@ -71,7 +71,11 @@ static void sorting_is_stable_and_sums_duplicates_on_request(void **state)
 static void check_copy(trine_context ctx, trine_matrix A, const wide *D)
 {
     const trine_matrix_info a = info_of(A);
-    EACH(t, all_dtypes) EACH(f, all_formats) for (int space = TRINE_HOST; space <= (test_on_gpu() ? TRINE_DEVICE : TRINE_HOST); space++) {
+    EACH(t, all_dtypes)
+    EACH(f, all_formats) for (int space = TRINE_HOST;
+                                                           space <= (test_on_gpu() ? TRINE_DEVICE : TRINE_HOST);
+                                                           space++)
+    {
         if (is_complex(a.dtype) && !is_complex(all_dtypes[t])) continue;
         trine_matrix B;
         OK(trine_matrix_copy(A, &B, (trine_space)space, all_formats[f], all_dtypes[t]));
@@ -98,7 +102,8 @@ static void a_complex_matrix_becomes_real_only_without_imaginary_parts(void **st
 {
     (void)state;
     trine_context ctx = test_context();
-    static const triplet real[] = {{0, 0, 1, 0}, {1, 2, -2, 0}}, other[] = {{0, 0, 1, 0}, {1, 2, -2, 0.5}, {1, 1, 1, NAN}};
+    static const triplet real[] = {{0, 0, 1, 0}, {1, 2, -2, 0}},
+                         other[] = {{0, 0, 1, 0}, {1, 2, -2, 0.5}, {1, 1, 1, NAN}};
     for (int t = TRINE_C; t <= TRINE_Z; t++) {
         trine_matrix A = from_triplets(ctx, TRINE_CSR, (trine_dtype)t, 3, 3, 2, real), B;
         OK(trine_matrix_copy(A, &B, TRINE_HOST, TRINE_CSC, TRINE_S));
@@ -108,9 +113,11 @@ static void a_complex_matrix_becomes_real_only_without_imaginary_parts(void **st
         OK(trine_matrix_destroy(&B));
         OK(trine_matrix_destroy(&A));
         A = from_triplets(ctx, TRINE_CSR, (trine_dtype)t, 3, 3, 3, other);
-        FAILS(TRINE_ERR_ARGUMENT, "the value at column 2 in row 1 has an imaginary part", trine_matrix_copy(A, &B, TRINE_HOST, TRINE_CSR, TRINE_D));
+        FAILS(TRINE_ERR_ARGUMENT, "the value at column 2 in row 1 has an imaginary part",
+              trine_matrix_copy(A, &B, TRINE_HOST, TRINE_CSR, TRINE_D));
         assert_null(B);
-        FAILS(TRINE_ERR_ARGUMENT, "the value at row 1 in column 1 has", trine_matrix_copy(A, &B, TRINE_HOST, TRINE_CSC, TRINE_D));
+        FAILS(TRINE_ERR_ARGUMENT, "the value at row 1 in column 1 has",
+              trine_matrix_copy(A, &B, TRINE_HOST, TRINE_CSC, TRINE_D));
         OK(trine_matrix_destroy(&A));
     }
     OK(trine_context_destroy(&ctx));
@@ -142,7 +149,8 @@ static void check_triangle(trine_context ctx, trine_matrix A, const wide *D)
         /* of a sorted matrix the triangle is sorted */
         trine_matrix T;
         OK(trine_matrix_sort(A, &sorted, 0));
-        OK(trine_matrix_triangle(sorted, &T, lower ? TRINE_LOWER : TRINE_UPPER, unit ? TRINE_UNIT : TRINE_NONUNIT, fill));
+        OK(trine_matrix_triangle(sorted, &T, lower ? TRINE_LOWER : TRINE_UPPER, unit ? TRINE_UNIT : TRINE_NONUNIT,
+                                 fill));
         OK(trine_matrix_sort(T, &again, 0));
         assert_same(ctx, T, again);
         OK(trine_matrix_destroy(&T));
@@ -196,11 +204,15 @@ static void what_is_not_a_permutation_is_refused(void **state)
     trine_context ctx = test_context();
     static const triplet list[] = {{0, 0, 1, 0}, {1, 2, -2, 0}};
     trine_matrix A = from_triplets(ctx, TRINE_CSR, TRINE_D, 3, 4, 2, list), B;
-    FAILS(TRINE_ERR_ARGUMENT, "row_perm[1] = 3 is outside 0..2", trine_matrix_permute(A, &B, (int32_t[]){0, 3, 1}, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "row_perm[1] = 3 is outside 0..2",
+          trine_matrix_permute(A, &B, (int32_t[]){0, 3, 1}, NULL));
     assert_null(B);
-    FAILS(TRINE_ERR_ARGUMENT, "row_perm[2] = -1 is outside 0..2", trine_matrix_permute(A, &B, (int32_t[]){0, 2, -1}, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "row_perm[2] = 0 was already at 0", trine_matrix_permute(A, &B, (int32_t[]){0, 2, 0}, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "col_perm[3] = 1 was already at 2", trine_matrix_permute(A, &B, (int32_t[]){2, 1, 0}, (int32_t[]){0, 2, 1, 1}));
+    FAILS(TRINE_ERR_ARGUMENT, "row_perm[2] = -1 is outside 0..2",
+          trine_matrix_permute(A, &B, (int32_t[]){0, 2, -1}, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "row_perm[2] = 0 was already at 0",
+          trine_matrix_permute(A, &B, (int32_t[]){0, 2, 0}, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "col_perm[3] = 1 was already at 2",
+          trine_matrix_permute(A, &B, (int32_t[]){2, 1, 0}, (int32_t[]){0, 2, 1, 1}));
     OK(trine_matrix_destroy(&A));
     OK(trine_context_destroy(&ctx));
 }
@@ -219,7 +231,8 @@ static void check_expand(trine_context ctx, trine_matrix A, const wide *D)
         const bool lower = c % 2;
         const trine_uplo uplo = lower ? TRINE_LOWER : TRINE_UPPER;
         /* the diagonal: as it is (symmetric), absent (skew), ones (Hermitian) */
-        OK(trine_matrix_triangle(A, &L, uplo, symmetry == TRINE_SYMMETRIC ? TRINE_NONUNIT : TRINE_UNIT, symmetry == TRINE_HERMITIAN));
+        OK(trine_matrix_triangle(A, &L, uplo, symmetry == TRINE_SYMMETRIC ? TRINE_NONUNIT : TRINE_UNIT,
+                                 symmetry == TRINE_HERMITIAN));
         OK(trine_matrix_expand(L, &S, symmetry));
         assert_int_equal(info_of(S).symmetry, symmetry);
         wide *E = dense(ctx, S);
@@ -228,7 +241,8 @@ static void check_expand(trine_context ctx, trine_matrix A, const wide *D)
                 const wide here = D[i + j * n], across = D[j + i * n];
                 wide expected = symmetry == TRINE_SYMMETRIC ? here : symmetry == TRINE_SKEW ? 0 : 1;
                 if (i != j && (i > j) == lower) expected = here;
-                if (i != j && (i > j) != lower) expected = symmetry == TRINE_SYMMETRIC ? across : symmetry == TRINE_SKEW ? -across : conjl(across);
+                if (i != j && (i > j) != lower)
+                    expected = symmetry == TRINE_SYMMETRIC ? across : symmetry == TRINE_SKEW ? -across : conjl(across);
                 assert_true(E[i + j * n] == expected);
             }
         free(E);
@@ -256,15 +270,19 @@ static void what_is_not_a_triangle_is_not_expanded(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    static const triplet both[] = {{0, 0, 1, 0}, {1, 0, 2, 0}, {1, 2, 3, 0}}, lower[] = {{0, 0, 1, 0.5}, {1, 0, 2, 0}, {2, 2, 0, 0}};
-    EACH(f, all_formats) {
+    static const triplet both[] = {{0, 0, 1, 0}, {1, 0, 2, 0}, {1, 2, 3, 0}},
+                         lower[] = {{0, 0, 1, 0.5}, {1, 0, 2, 0}, {2, 2, 0, 0}};
+    EACH(f, all_formats)
+    {
         trine_matrix A = from_triplets(ctx, all_formats[f], TRINE_Z, 3, 3, 3, both), B;
-        FAILS(TRINE_ERR_STRUCTURE, "entries (1,0) and (1,2) lie on both sides of the diagonal", trine_matrix_expand(A, &B, TRINE_SYMMETRIC));
+        FAILS(TRINE_ERR_STRUCTURE, "entries (1,0) and (1,2) lie on both sides of the diagonal",
+              trine_matrix_expand(A, &B, TRINE_SYMMETRIC));
         assert_null(B);
         OK(trine_matrix_destroy(&A));
         A = from_triplets(ctx, all_formats[f], TRINE_Z, 3, 3, 3, lower);
         FAILS(TRINE_ERR_STRUCTURE, "diagonal entry 0 is not zero in a skew", trine_matrix_expand(A, &B, TRINE_SKEW));
-        FAILS(TRINE_ERR_STRUCTURE, "diagonal entry 0 is not real in a Hermitian", trine_matrix_expand(A, &B, TRINE_HERMITIAN));
+        FAILS(TRINE_ERR_STRUCTURE, "diagonal entry 0 is not real in a Hermitian",
+              trine_matrix_expand(A, &B, TRINE_HERMITIAN));
         OK(trine_matrix_expand(A, &B, TRINE_SYMMETRIC));
         assert_int_equal(info_of(B).nnz, 4);
         OK(trine_matrix_destroy(&B));
@@ -283,9 +301,11 @@ static void small_answers_are_right_to_the_last_entry(void **state)
        [ 0  0  0 ]           [ 2    0     0  0 ]
        [ 0 3+4 0 ]                               */
     static const triplet list[] = {{0, 2, 2, 0}, {0, 1, 5, 0}, {1, 0, -1, 2}, {3, 1, 3, 0}, {3, 1, 4, 0}};
-    EACH(t, all_dtypes) {
+    EACH(t, all_dtypes)
+    {
         trine_matrix A = from_triplets(ctx, TRINE_CSR, all_dtypes[t], 4, 3, 5, list), B;
-        EACH_SPACE(ctx, A, V) {
+        EACH_SPACE(ctx, A, V)
+        {
             OK(trine_matrix_transpose(V, &B, TRINE_H));
             arrays b = fetch(ctx, B);
             assert_memory_equal(b.offsets, ((int64_t[]){0, 1, 4, 5}), 4 * sizeof(int64_t));
@@ -326,20 +346,23 @@ static void views_take_offsets_and_indices_of_32_and_64_bits(void **state)
     trine_context_info where;
     OK(trine_context_get_info(ctx, &where));
     const double values[] = {1, 2, 3};
-    const int64_t wide_offsets[] = {0, 2, 3}, wide_indices[] = {0, 1, 1}, large[] = {0, INT64_C(1) << 31, 1}, negative[] = {0, 1, -1};
+    const int64_t wide_offsets[] = {0, 2, 3}, wide_indices[] = {0, 1, 1}, large[] = {0, INT64_C(1) << 31, 1},
+                  negative[] = {0, 1, -1};
     const int32_t offsets[] = {0, 2, 3}, indices[] = {0, 1, 1};
     for (int device = 0; device <= (where.space == TRINE_DEVICE); device++) {
         const trine_space space = device ? TRINE_DEVICE : TRINE_HOST;
         for (int c = 0; c < 8; c++) {
             const int offset_bits = c & 1 ? 64 : 32, index_bits = c & 2 ? 64 : 32;
-            const void *o = offset_bits == 64 ? (const void *)wide_offsets : offsets, *j = index_bits == 64 ? (const void *)wide_indices : indices, *v = values;
+            const void *o = offset_bits == 64 ? (const void *)wide_offsets : offsets,
+                       *j = index_bits == 64 ? (const void *)wide_indices : indices, *v = values;
             if (device) {
                 o = test_to_device(ctx, o, 3 * (size_t)offset_bits / 8);
                 j = test_to_device(ctx, j, 3 * (size_t)index_bits / 8);
                 v = test_to_device(ctx, v, sizeof values);
             }
             trine_matrix A;
-            OK((c & 4 ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, TRINE_D, 2, 2, 3, space, offset_bits, o, index_bits, j, v));
+            OK((c & 4 ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, TRINE_D, 2, 2, 3, space, offset_bits, o,
+                                                             index_bits, j, v));
             assert_int_equal(info_of(A).space, space);
             OK(trine_matrix_check(A, TRINE_CHECK_SORTED | TRINE_CHECK_FINITE | TRINE_CHECK_DIAGONAL));
             wide *D = dense(ctx, A);
@@ -354,11 +377,15 @@ static void views_take_offsets_and_indices_of_32_and_64_bits(void **state)
         }
     }
     trine_matrix A;
-    FAILS(TRINE_ERR_ARGUMENT, "index 2147483648 at position 1 does not fit", trine_matrix_csr(ctx, &A, TRINE_D, 2, 2, 3, TRINE_HOST, 32, offsets, 64, large, values));
+    FAILS(TRINE_ERR_ARGUMENT, "index 2147483648 at position 1 does not fit",
+          trine_matrix_csr(ctx, &A, TRINE_D, 2, 2, 3, TRINE_HOST, 32, offsets, 64, large, values));
     assert_null(A);
-    FAILS(TRINE_ERR_ARGUMENT, "index -1 at position 2 does not fit", trine_matrix_csr(ctx, &A, TRINE_D, 2, 2, 3, TRINE_HOST, 64, wide_offsets, 64, negative, values));
-    FAILS(TRINE_ERR_ARGUMENT, "offsets run from 0 to 3, not from 0 to nnz = 2", trine_matrix_csr(ctx, &A, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
-    FAILS(TRINE_ERR_ARGUMENT, "offsets run from 2 to 3", trine_matrix_csr(ctx, &A, TRINE_D, 1, 2, 3, TRINE_HOST, 64, wide_offsets + 1, 32, indices, values));
+    FAILS(TRINE_ERR_ARGUMENT, "index -1 at position 2 does not fit",
+          trine_matrix_csr(ctx, &A, TRINE_D, 2, 2, 3, TRINE_HOST, 64, wide_offsets, 64, negative, values));
+    FAILS(TRINE_ERR_ARGUMENT, "offsets run from 0 to 3, not from 0 to nnz = 2",
+          trine_matrix_csr(ctx, &A, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
+    FAILS(TRINE_ERR_ARGUMENT, "offsets run from 2 to 3",
+          trine_matrix_csr(ctx, &A, TRINE_D, 1, 2, 3, TRINE_HOST, 64, wide_offsets + 1, 32, indices, values));
     OK(trine_context_destroy(&ctx));
 }
 
@@ -369,7 +396,8 @@ static void a_pattern_stays_a_pattern(void **state)
     static const int32_t offsets[] = {0, 3, 3, 5}, indices[] = {2, 0, 2, 1, 0};
     trine_matrix A, B;
     OK(trine_matrix_csr(ctx, &A, TRINE_C, 3, 3, 5, TRINE_HOST, 32, offsets, 32, indices, NULL));
-    EACH_SPACE(ctx, A, V) for (int op = 0; op < 6; op++) {
+    EACH_SPACE(ctx, A, V) for (int op = 0; op < 6; op++)
+    {
         if (op == 0) OK(trine_matrix_copy(V, &B, TRINE_HOST, TRINE_CSC, TRINE_D));
         if (op == 1) OK(trine_matrix_transpose(V, &B, TRINE_H));
         if (op == 2) OK(trine_matrix_triangle(V, &B, TRINE_LOWER, TRINE_NONUNIT, 1));

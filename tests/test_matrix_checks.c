@@ -19,25 +19,79 @@ static void a_check_names_the_first_offence(void **state)
         const char *by_row, *by_column;
     } cases[] = {
         {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 2, 3}, TRINE_CHECK_SORTED | TRINE_CHECK_DIAGONAL, TRINE_SUCCESS, "", ""},
-        {{0, 3, 2, 4, 6}, {0, 1, 1, 2, 2, 3}, 0, TRINE_ERR_STRUCTURE, "offsets fall from 3 to 2 in row 1", "offsets fall from 3 to 2 in column 1"},
-        {{0, 9, 9, 9, 6}, {0, 1, 1, 2, 2, 3}, 0, TRINE_ERR_STRUCTURE, "offsets fall from 9 to 6 in row 3", "offsets fall from 9 to 6 in column 3"},
-        {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 40, 3}, 0, TRINE_ERR_STRUCTURE, "column index 40 in row 3 is outside 0..3", "row index 40 in column 3 is outside 0..3"},
-        {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 2, 4}, 0, TRINE_ERR_STRUCTURE, "column index 4 in row 3 is outside 0..3", "row index 4 in column 3 is outside 0..3"},
-        {{0, 1, 2, 4, 6}, {0, 1, 1, -2, 2, 3}, 0, TRINE_ERR_STRUCTURE, "column index -2 in row 2 is outside 0..3", "row index -2 in column 2 is outside 0..3"},
+        {{0, 3, 2, 4, 6},
+         {0, 1, 1, 2, 2, 3},
+         0,
+         TRINE_ERR_STRUCTURE,
+         "offsets fall from 3 to 2 in row 1",
+         "offsets fall from 3 to 2 in column 1"},
+        {{0, 9, 9, 9, 6},
+         {0, 1, 1, 2, 2, 3},
+         0,
+         TRINE_ERR_STRUCTURE,
+         "offsets fall from 9 to 6 in row 3",
+         "offsets fall from 9 to 6 in column 3"},
+        {{0, 1, 2, 4, 6},
+         {0, 1, 1, 2, 40, 3},
+         0,
+         TRINE_ERR_STRUCTURE,
+         "column index 40 in row 3 is outside 0..3",
+         "row index 40 in column 3 is outside 0..3"},
+        {{0, 1, 2, 4, 6},
+         {0, 1, 1, 2, 2, 4},
+         0,
+         TRINE_ERR_STRUCTURE,
+         "column index 4 in row 3 is outside 0..3",
+         "row index 4 in column 3 is outside 0..3"},
+        {{0, 1, 2, 4, 6},
+         {0, 1, 1, -2, 2, 3},
+         0,
+         TRINE_ERR_STRUCTURE,
+         "column index -2 in row 2 is outside 0..3",
+         "row index -2 in column 2 is outside 0..3"},
         {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 3, 2}, 0, TRINE_SUCCESS, "", ""},
-        {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 3, 2}, TRINE_CHECK_SORTED, TRINE_ERR_STRUCTURE, "column index 2 follows 3 in row 3", "row index 2 follows 3 in column 3"},
-        {{0, 1, 2, 4, 6}, {0, 1, 1, 1, 2, 3}, TRINE_CHECK_SORTED, TRINE_ERR_STRUCTURE, "column index 1 follows 1 in row 2", "row index 1 follows 1 in column 2"},
-        {{0, 1, 2, 4, 6}, {0, 1, 1, 2, 2, 3}, TRINE_CHECK_FINITE, TRINE_ERR_STRUCTURE, "the value at column 2 in row 3 is NaN", "the value at row 2 in column 3 is NaN"},
-        {{0, 1, 2, 4, 6}, {0, 3, 1, 2, 2, 3}, TRINE_CHECK_DIAGONAL, TRINE_ERR_SINGULAR, "diagonal entry of row 1 is missing", "diagonal entry of row 1 is missing"},
-        {{0, 1, 2, 4, 6}, {0, 1, 2, 0, 2, 3}, TRINE_CHECK_DIAGONAL, TRINE_ERR_SINGULAR, "diagonal entry of row 2 is zero", "diagonal entry of row 2 is zero"},
+        {{0, 1, 2, 4, 6},
+         {0, 1, 1, 2, 3, 2},
+         TRINE_CHECK_SORTED,
+         TRINE_ERR_STRUCTURE,
+         "column index 2 follows 3 in row 3",
+         "row index 2 follows 3 in column 3"},
+        {{0, 1, 2, 4, 6},
+         {0, 1, 1, 1, 2, 3},
+         TRINE_CHECK_SORTED,
+         TRINE_ERR_STRUCTURE,
+         "column index 1 follows 1 in row 2",
+         "row index 1 follows 1 in column 2"},
+        {{0, 1, 2, 4, 6},
+         {0, 1, 1, 2, 2, 3},
+         TRINE_CHECK_FINITE,
+         TRINE_ERR_STRUCTURE,
+         "the value at column 2 in row 3 is NaN",
+         "the value at row 2 in column 3 is NaN"},
+        {{0, 1, 2, 4, 6},
+         {0, 3, 1, 2, 2, 3},
+         TRINE_CHECK_DIAGONAL,
+         TRINE_ERR_SINGULAR,
+         "diagonal entry of row 1 is missing",
+         "diagonal entry of row 1 is missing"},
+        {{0, 1, 2, 4, 6},
+         {0, 1, 2, 0, 2, 3},
+         TRINE_CHECK_DIAGONAL,
+         TRINE_ERR_SINGULAR,
+         "diagonal entry of row 2 is zero",
+         "diagonal entry of row 2 is zero"},
         {{0, 1, 2, 4, 6}, {0, 1, 2, 2, 2, 3}, TRINE_CHECK_DIAGONAL, TRINE_SUCCESS, "", ""}, /* 0 + 4, duplicates */
     };
-    EACH(c, cases) EACH(t, all_dtypes) for (int columns = 0; columns < 2; columns++) {
+    EACH(c, cases)
+    EACH(t, all_dtypes) for (int columns = 0; columns < 2; columns++)
+    {
         double complex converted[6];
         for (int k = 0; k < 6; k++) put(all_dtypes[t], converted, k, values[k]);
         trine_matrix A;
-        OK((columns ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, all_dtypes[t], 4, 4, 6, TRINE_HOST, 32, cases[c].offsets, 32, cases[c].indices, converted));
-        EACH_SPACE(ctx, A, V) {
+        OK((columns ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, all_dtypes[t], 4, 4, 6, TRINE_HOST, 32,
+                                                           cases[c].offsets, 32, cases[c].indices, converted));
+        EACH_SPACE(ctx, A, V)
+        {
             const trine_status status = trine_matrix_check(V, cases[c].flags);
             FAILS(cases[c].status, cases[c].status ? columns ? cases[c].by_column : cases[c].by_row : NULL, status);
         }
@@ -45,7 +99,8 @@ static void a_check_names_the_first_offence(void **state)
     }
     static const triplet infinite[] = {{0, 0, 1, 0}, {1, 0, 1, INFINITY}};
     trine_matrix A = from_triplets(ctx, TRINE_CSR, TRINE_C, 2, 1, 2, infinite);
-    FAILS(TRINE_ERR_STRUCTURE, "the value at column 0 in row 1 is NaN or Inf", trine_matrix_check(A, TRINE_CHECK_FINITE));
+    FAILS(TRINE_ERR_STRUCTURE, "the value at column 0 in row 1 is NaN or Inf",
+          trine_matrix_check(A, TRINE_CHECK_FINITE));
     FAILS(TRINE_ERR_STRUCTURE, "2 x 1 is not square", trine_matrix_check(A, TRINE_CHECK_DIAGONAL));
     FAILS(TRINE_ERR_ARGUMENT, "flags 0x8 are unknown", trine_matrix_check(A, 8));
     OK(trine_matrix_destroy(&A));
@@ -61,12 +116,16 @@ static void values_that_are_not_finite_are_found_wherever_they_stand(void **stat
     static const int32_t offsets[] = {0, 1, 2, 4, 6}, indices[] = {0, 1, 1, 2, 2, 3};
     static const double bad[] = {NAN, INFINITY, -INFINITY};
     trine_context ctx = test_context();
-    EACH(t, all_dtypes) EACH(b, bad) for (int part = 0; part <= (all_dtypes[t] >= TRINE_C); part++) for (int at = 0; at < 6; at++) {
+    EACH(t, all_dtypes)
+    EACH(b, bad) for (int part = 0; part <= (all_dtypes[t] >= TRINE_C);
+                                                   part++) for (int at = 0; at < 6; at++)
+    {
         double complex values[6];
         char says[80];
         trine_matrix A;
         for (int k = 0; k < 6; k++) put(all_dtypes[t], values, k, k != at ? 1 : part ? make(1, bad[b]) : bad[b]);
-        snprintf(says, sizeof says, "the value at column %d in row %d is NaN or Inf", indices[at], at < 2 ? at : at / 2 + 1);
+        snprintf(says, sizeof says, "the value at column %d in row %d is NaN or Inf", indices[at],
+                 at < 2 ? at : at / 2 + 1);
         OK(trine_matrix_csr(ctx, &A, all_dtypes[t], 4, 4, 6, TRINE_HOST, 32, offsets, 32, indices, values));
         FAILS(TRINE_ERR_STRUCTURE, says, trine_matrix_check(A, TRINE_CHECK_FINITE));
         OK(trine_matrix_destroy(&A));
@@ -105,13 +164,18 @@ static void mangled_arrays_are_noticed_by_every_operation(void **state)
     (void)state;
     trine_context ctx = test_context();
     static const double values[] = {1, 2, 3, 4};
-    static const int64_t good[] = {0, 1, 2, 3, 4}, falling[] = {0, 3, 2, 3, 4}, beyond[] = {0, INT64_C(1) << 40, INT64_C(1) << 40, 3, 4},
-                         negative[] = {0, -5, 2, 3, 4};
+    static const int64_t good[] = {0, 1, 2, 3, 4}, falling[] = {0, 3, 2, 3, 4},
+                         beyond[] = {0, INT64_C(1) << 40, INT64_C(1) << 40, 3, 4}, negative[] = {0, -5, 2, 3, 4};
     static const int32_t fine[] = {0, 0, 1, 2}, large[] = {0, 0, 1, INT_MAX}, below[] = {0, -1, 1, 2};
-    const struct { const int64_t *offsets; const int32_t *indices; } mangled[] = {{falling, fine}, {beyond, fine}, {negative, fine}, {good, large}, {good, below}};
-    EACH(m, mangled) for (int which = 0; which < OPERATIONS; which++) for (int columns = 0; columns < 2; columns++) {
+    const struct {
+        const int64_t *offsets;
+        const int32_t *indices;
+    } mangled[] = {{falling, fine}, {beyond, fine}, {negative, fine}, {good, large}, {good, below}};
+    EACH(m, mangled) for (int which = 0; which < OPERATIONS; which++) for (int columns = 0; columns < 2; columns++)
+    {
         trine_matrix A, B;
-        OK((columns ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, TRINE_S, 4, 4, 4, TRINE_HOST, 64, mangled[m].offsets, 32, mangled[m].indices, values));
+        OK((columns ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, TRINE_S, 4, 4, 4, TRINE_HOST, 64,
+                                                           mangled[m].offsets, 32, mangled[m].indices, values));
         FAILS(TRINE_ERR_STRUCTURE, NULL, operation(which, A, &B));
         assert_null(B);
         OK(trine_matrix_destroy(&A));
@@ -123,34 +187,36 @@ static void every_allocation_of_every_operation_may_fail(void **state)
 {
     (void)state;
     static const triplet lower[] = {{0, 0, 1, 0}, {1, 0, 2, 0}, {2, 1, 3, 0}, {3, 3, 4, 0}, {3, 0, 5, 0}};
-    for (int which = 0; which < OPERATIONS; which++) EACH(f, all_formats) for (int device = 0; device <= test_on_gpu(); device++) {
-        for (int k = 1;; k++) {
-            trine_context ctx = test_context();
-            trine_matrix A, B;
-            test_memory memory = {0};
-            test_fail_allocations(ctx, &memory);
-            A = from_triplets(ctx, all_formats[f], TRINE_D, 4, 4, 5, lower);
-            trine_matrix V = device ? on_device(ctx, A) : A;
-            const int64_t before = memory.live;
-            memory.fail_at = memory.calls + k;
-            const trine_status status = operation(which, V, &B);
-            const bool reached = memory.calls >= memory.fail_at;
-            memory.fail_at = 0;
-            if (status) {
-                assert_int_equal(status, TRINE_ERR_MEMORY);
-                assert_non_null(strstr(trine_last_error(), "memory"));
-                assert_null(B);
-                assert_int_equal(memory.live, before);
+    for (int which = 0; which < OPERATIONS; which++)
+        EACH(f, all_formats) for (int device = 0; device <= test_on_gpu(); device++)
+        {
+            for (int k = 1;; k++) {
+                trine_context ctx = test_context();
+                trine_matrix A, B;
+                test_memory memory = {0};
+                test_fail_allocations(ctx, &memory);
+                A = from_triplets(ctx, all_formats[f], TRINE_D, 4, 4, 5, lower);
+                trine_matrix V = device ? on_device(ctx, A) : A;
+                const int64_t before = memory.live;
+                memory.fail_at = memory.calls + k;
+                const trine_status status = operation(which, V, &B);
+                const bool reached = memory.calls >= memory.fail_at;
+                memory.fail_at = 0;
+                if (status) {
+                    assert_int_equal(status, TRINE_ERR_MEMORY);
+                    assert_non_null(strstr(trine_last_error(), "memory"));
+                    assert_null(B);
+                    assert_int_equal(memory.live, before);
+                }
+                OK(trine_matrix_destroy(&B));
+                drop(A, V);
+                OK(trine_matrix_destroy(&A));
+                OK(trine_context_destroy(&ctx));
+                assert_int_equal(memory.live, 0);
+                assert_int_equal(status != TRINE_SUCCESS, reached);
+                if (!status) break;
             }
-            OK(trine_matrix_destroy(&B));
-            drop(A, V);
-            OK(trine_matrix_destroy(&A));
-            OK(trine_context_destroy(&ctx));
-            assert_int_equal(memory.live, 0);
-            assert_int_equal(status != TRINE_SUCCESS, reached);
-            if (!status) break;
         }
-    }
 }
 
 static void every_allocation_of_a_view_may_fail(void **state)
@@ -165,7 +231,8 @@ static void every_allocation_of_a_view_may_fail(void **state)
         test_memory memory = {.fail_at = k};
         OK(trine_context_create(&ctx, "cpu"));
         test_fail_allocations(ctx, &memory);
-        const trine_status status = trine_matrix_csr(ctx, &A, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 64, indices, values);
+        const trine_status status =
+            trine_matrix_csr(ctx, &A, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 64, indices, values);
         if (status) assert_null(A);
         OK(trine_matrix_destroy(&A));
         OK(trine_context_destroy(&ctx));
@@ -192,18 +259,28 @@ static void every_wrong_argument_is_named(void **state)
     trine_matrix A = from_triplets(ctx, TRINE_CSR, TRINE_D, 2, 2, 2, list), B = A;
     const trine_status wrong = TRINE_ERR_ARGUMENT;
 
-    FAILS(wrong, "A is NULL", trine_matrix_csr(ctx, NULL, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
-    FAILS(wrong, "ctx is NULL", trine_matrix_csr(NULL, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
+    FAILS(wrong, "A is NULL",
+          trine_matrix_csr(ctx, NULL, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
+    FAILS(wrong, "ctx is NULL",
+          trine_matrix_csr(NULL, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
     assert_null(B);
-    FAILS(wrong, "dtype 0", trine_matrix_csr(ctx, &B, (trine_dtype)0, 2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
+    FAILS(wrong, "dtype 0",
+          trine_matrix_csr(ctx, &B, (trine_dtype)0, 2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
     FAILS(wrong, "-2 rows", trine_matrix_csr(ctx, &B, TRINE_D, -2, 2, 2, TRINE_HOST, 32, offsets, 32, indices, values));
-    FAILS(wrong, "2147483648 columns", trine_matrix_csr(ctx, &B, TRINE_D, 2, INT64_C(1) << 31, 2, TRINE_HOST, 32, offsets, 32, indices, values));
-    FAILS(wrong, "-1 entries", trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, -1, TRINE_HOST, 32, offsets, 32, indices, values));
-    FAILS(wrong, "no device memory", trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_DEVICE, 32, offsets, 32, indices, values));
-    FAILS(wrong, "offset_bits is 16", trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 16, offsets, 32, indices, values));
-    FAILS(wrong, "index_bits is 8", trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 8, indices, values));
-    FAILS(wrong, "offsets is NULL", trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 32, NULL, 32, indices, values));
-    FAILS(wrong, "indices is NULL", trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 32, NULL, values));
+    FAILS(wrong, "2147483648 columns",
+          trine_matrix_csr(ctx, &B, TRINE_D, 2, INT64_C(1) << 31, 2, TRINE_HOST, 32, offsets, 32, indices, values));
+    FAILS(wrong, "-1 entries",
+          trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, -1, TRINE_HOST, 32, offsets, 32, indices, values));
+    FAILS(wrong, "no device memory",
+          trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_DEVICE, 32, offsets, 32, indices, values));
+    FAILS(wrong, "offset_bits is 16",
+          trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 16, offsets, 32, indices, values));
+    FAILS(wrong, "index_bits is 8",
+          trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 8, indices, values));
+    FAILS(wrong, "offsets is NULL",
+          trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 32, NULL, 32, indices, values));
+    FAILS(wrong, "indices is NULL",
+          trine_matrix_csc(ctx, &B, TRINE_D, 2, 2, 2, TRINE_HOST, 32, offsets, 32, NULL, values));
     FAILS(wrong, "A is NULL", trine_matrix_allocate(ctx, NULL, TRINE_CSR, TRINE_D, 2, 2, 2, NULL, NULL, NULL));
     FAILS(wrong, "ctx is NULL", trine_matrix_allocate(NULL, &B, TRINE_CSR, TRINE_D, 2, 2, 2, NULL, NULL, NULL));
     FAILS(wrong, "format 7", trine_matrix_allocate(ctx, &B, (trine_format)7, TRINE_D, 2, 2, 2, NULL, NULL, NULL));

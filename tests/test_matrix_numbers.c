@@ -16,21 +16,23 @@ static void *random_vector(trine_dtype t, int64_t count, uint64_t seed)
     return v;
 }
 
-
 static void check_multiply(trine_context ctx, trine_matrix A, const wide *D)
 {
     (void)ctx;
     const trine_matrix_info a = info_of(A);
     static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
-    EACH(o, ops) for (int scaled = 0; scaled < 3; scaled++) { /* y = op(A) x; alpha, beta; beta = 0 given */
+    EACH(o, ops) for (int scaled = 0; scaled < 3; scaled++)
+    { /* y = op(A) x; alpha, beta; beta = 0 given */
         const bool n = ops[o] == TRINE_N;
         const int64_t n_in = n ? a.n_cols : a.n_rows, n_out = n ? a.n_rows : a.n_cols;
-        void *x = random_vector(a.dtype, n_in, 5), *y = random_vector(a.dtype, n_out, 6), *old = random_vector(a.dtype, n_out, 6);
+        void *x = random_vector(a.dtype, n_in, 5), *y = random_vector(a.dtype, n_out, 6),
+             *old = random_vector(a.dtype, n_out, 6);
         double complex alpha_store, beta_store;
         put(a.dtype, &alpha_store, 0, make(1.5L, -0.5L));
         put(a.dtype, &beta_store, 0, scaled == 2 ? make(0, 0) : make(-0.25L, 2));
         const wide alpha = scaled ? get(a.dtype, &alpha_store, 0) : 1, beta = scaled ? get(a.dtype, &beta_store, 0) : 0;
-        if (scaled != 1) for (int64_t i = 0; i < n_out; i++) put(a.dtype, y, i, make(NAN, NAN)); /* not read */
+        if (scaled != 1)
+            for (int64_t i = 0; i < n_out; i++) put(a.dtype, y, i, make(NAN, NAN)); /* not read */
         OK(trine_matrix_multiply(A, ops[o], scaled ? &alpha_store : NULL, x, scaled ? &beta_store : NULL, y));
         for (int64_t i = 0; i < n_out; i++) {
             wide sum = 0;
@@ -61,7 +63,8 @@ static void check_accuracy(trine_context ctx, trine_matrix A, const wide *D)
     (void)ctx;
     const trine_matrix_info a = info_of(A);
     const int64_t nrhs = 3;
-    void *x = random_vector(a.dtype, a.n_cols * nrhs, 7), *b = random_vector(a.dtype, a.n_rows * nrhs, 8), *r = random_vector(a.dtype, a.n_rows * nrhs, 9);
+    void *x = random_vector(a.dtype, a.n_cols * nrhs, 7), *b = random_vector(a.dtype, a.n_rows * nrhs, 8),
+         *r = random_vector(a.dtype, a.n_rows * nrhs, 9);
     trine_accuracy got, silent;
     OK(trine_matrix_accuracy(A, nrhs, x, b, r, &got));
     long double backward = 0, residual = 0, componentwise = 0, norm_A = 0;
@@ -85,8 +88,10 @@ static void check_accuracy(trine_context ctx, trine_matrix A, const wide *D)
             for (int64_t j = 0; j < a.n_cols; j++) sum -= D[i + j * a.n_rows] * get(a.dtype, x, j + c * a.n_cols);
             for (int64_t p = 0; p < (a.format == TRINE_CSR ? a.n_rows : a.n_cols); p++)
                 for (int64_t k = v.offsets[p]; k < v.offsets[p + 1]; k++) {
-                    const int64_t row = a.format == TRINE_CSR ? p : v.indices[k], col = a.format == TRINE_CSR ? v.indices[k] : p;
-                    if (row == i) bound += cabsl(get(a.dtype, v.values, k)) * cabsl(get(a.dtype, x, col + c * a.n_cols));
+                    const int64_t row = a.format == TRINE_CSR ? p : v.indices[k],
+                                  col = a.format == TRINE_CSR ? v.indices[k] : p;
+                    if (row == i)
+                        bound += cabsl(get(a.dtype, v.values, k)) * cabsl(get(a.dtype, x, col + c * a.n_cols));
                 }
             assert_true(cabsl(sum - get(a.dtype, r, i + c * a.n_rows)) <= eps_of(a.dtype) * cabsl(sum));
             norm_r = fmaxl(norm_r, cabsl(sum));
@@ -142,8 +147,12 @@ static void check_norm(trine_context ctx, trine_matrix A, const wide *D)
             most = fmaxl(most, size);
         }
     for (int i = 0; i < 64; i++) row_norm = fmaxl(row_norm, rows[i]), col_norm = fmaxl(col_norm, cols[i]);
-    const long double expected[] = {[TRINE_NORM_INF] = row_norm, [TRINE_NORM_ONE] = col_norm, [TRINE_NORM_FROBENIUS] = sqrtl(squares), [TRINE_NORM_MAX] = most};
-    EACH(n, expected) {
+    const long double expected[] = {[TRINE_NORM_INF] = row_norm,
+                                    [TRINE_NORM_ONE] = col_norm,
+                                    [TRINE_NORM_FROBENIUS] = sqrtl(squares),
+                                    [TRINE_NORM_MAX] = most};
+    EACH(n, expected)
+    {
         double norm = -1;
         OK(trine_matrix_norm(A, (trine_norm)n, &norm));
         assert_true(fabsl(norm - expected[n]) <= 1e-14L * expected[n]);
@@ -154,13 +163,15 @@ static void check_norm(trine_context ctx, trine_matrix A, const wide *D)
         OK(trine_matrix_copy(A, &B, TRINE_HOST, a.format, a.dtype));
         OK(trine_matrix_get_arrays(B, NULL, NULL, &values));
         put(a.dtype, (void *)values, a.nnz / 2, INFINITY);
-        EACH(n, expected) {
+        EACH(n, expected)
+        {
             double norm;
             OK(trine_matrix_norm(B, (trine_norm)n, &norm));
             assert_true(isinf(norm));
         }
         put(a.dtype, (void *)values, a.nnz / 2, NAN);
-        EACH(n, expected) {
+        EACH(n, expected)
+        {
             double norm;
             OK(trine_matrix_norm(B, (trine_norm)n, &norm));
             assert_true(isnan(norm));
@@ -181,7 +192,8 @@ static void the_frobenius_norm_neither_overflows_nor_underflows(void **state)
     trine_context ctx = test_context();
     static const triplet big[] = {{0, 0, 3e300, 0}, {1, 0, 4e300, 0}}, tiny[] = {{0, 0, 3e-300, 0}, {1, 0, 4e-300, 0}};
     double norm;
-    trine_matrix A = from_triplets(ctx, TRINE_CSR, TRINE_Z, 2, 1, 2, big), B = from_triplets(ctx, TRINE_CSC, TRINE_D, 2, 1, 2, tiny);
+    trine_matrix A = from_triplets(ctx, TRINE_CSR, TRINE_Z, 2, 1, 2, big),
+                 B = from_triplets(ctx, TRINE_CSC, TRINE_D, 2, 1, 2, tiny);
     OK(trine_matrix_norm(A, TRINE_NORM_FROBENIUS, &norm));
     assert_true(fabs(norm / 5e300 - 1) < 1e-15);
     OK(trine_matrix_norm(B, TRINE_NORM_FROBENIUS, &norm));
@@ -196,7 +208,9 @@ static void threads_do_not_change_a_single_bit(void **state)
 {
     (void)state;
     const int64_t n = 20000;
-    EACH(t, all_dtypes) EACH(f, all_formats) {
+    EACH(t, all_dtypes)
+    EACH(f, all_formats)
+    {
         const trine_dtype type = all_dtypes[t];
         void *x = random_vector(type, n, 1), *b = random_vector(type, n, 2), *y[2], *z[2], *r[2];
         trine_accuracy accuracy[2];
@@ -245,7 +259,8 @@ static void accuracy_of_known_errors_is_known(void **state)
     trine_context ctx = test_context();
     /* A = diag(2, 4), x = (1, 1 + eps): r = (0, -4 eps), ||A|| = 4, ||x|| = 1 + eps, ||b|| = 4 */
     static const triplet list[] = {{0, 0, 2, 0}, {1, 1, 4, 0}};
-    EACH(t, all_dtypes) {
+    EACH(t, all_dtypes)
+    {
         const trine_dtype type = all_dtypes[t];
         const double eps = eps_of(type);
         trine_matrix A = from_triplets(ctx, TRINE_CSC, type, 2, 2, 2, list);
@@ -282,8 +297,16 @@ static void check_structure(trine_context ctx, trine_matrix A, const wide *D)
     for (int64_t i = 0; i < (a.format == TRINE_CSR ? n : m); i++)
         for (int64_t k = v.offsets[i]; k < v.offsets[i + 1]; k++)
             count[a.format == TRINE_CSR ? i + v.indices[k] * n : v.indices[k] + i * n]++;
-    trine_matrix_structure e = {.n_rows = n, .n_cols = m, .nnz = a.nnz, .min_row = n ? INT64_MAX : 0, .pattern_symmetric = n == m, .symmetric = n == m,
-                                .hermitian = n == m, .positive_diagonal = 1, .cyclic_tridiagonal = n == m}, s;
+    trine_matrix_structure e = {.n_rows = n,
+                                .n_cols = m,
+                                .nnz = a.nnz,
+                                .min_row = n ? INT64_MAX : 0,
+                                .pattern_symmetric = n == m,
+                                .symmetric = n == m,
+                                .hermitian = n == m,
+                                .positive_diagonal = 1,
+                                .cyclic_tridiagonal = n == m},
+                           s;
     int64_t distinct = 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t entries = 0, bin = 0;
@@ -339,7 +362,8 @@ static void check_structure(trine_context ctx, trine_matrix A, const wide *D)
     assert_int_equal(s.min_row, e.min_row);
     assert_memory_equal(s.row_histogram, e.row_histogram, sizeof s.row_histogram);
     assert_true(s.max_row == e.max_row && s.empty_rows == e.empty_rows && s.mean_row == e.mean_row && s.nnz == e.nnz);
-    assert_true(s.n_rows == n && s.n_cols == m && s.lower_triangular == e.lower_triangular && s.upper_triangular == e.upper_triangular);
+    assert_true(s.n_rows == n && s.n_cols == m && s.lower_triangular == e.lower_triangular &&
+                s.upper_triangular == e.upper_triangular);
     free(count);
     release(v);
 }
@@ -349,13 +373,15 @@ static void check_structure_of_symmetric(trine_context ctx, trine_matrix A, cons
     if (info_of(A).n_rows != info_of(A).n_cols) return;
     for (int symmetry = TRINE_SYMMETRIC; symmetry <= TRINE_HERMITIAN; symmetry++) {
         trine_matrix L, S;
-        OK(trine_matrix_triangle(A, &L, TRINE_UPPER, symmetry == TRINE_SYMMETRIC ? TRINE_NONUNIT : TRINE_UNIT, symmetry == TRINE_HERMITIAN));
+        OK(trine_matrix_triangle(A, &L, TRINE_UPPER, symmetry == TRINE_SYMMETRIC ? TRINE_NONUNIT : TRINE_UNIT,
+                                 symmetry == TRINE_HERMITIAN));
         OK(trine_matrix_expand(L, &S, (trine_symmetry)symmetry));
         wide *E = dense(ctx, S);
         check_structure(ctx, S, E);
         trine_matrix_structure s;
         OK(trine_matrix_get_structure(S, &s));
-        assert_true(s.pattern_symmetric && (symmetry == TRINE_SKEW || (symmetry == TRINE_SYMMETRIC ? s.symmetric : s.hermitian)));
+        assert_true(s.pattern_symmetric &&
+                    (symmetry == TRINE_SKEW || (symmetry == TRINE_SYMMETRIC ? s.symmetric : s.hermitian)));
         free(E);
         OK(trine_matrix_destroy(&S));
         OK(trine_matrix_destroy(&L));
@@ -372,21 +398,29 @@ static void tridiagonal_and_cyclic_matrices_are_recognized(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    static const triplet list[] = {{0, 0, 2, 0}, {0, 1, -1, 0}, {0, 3, -1, 1}, {1, 0, -1, 0}, {1, 1, 0, 0}, {1, 2, -1, 0}, {2, 1, -1, 0},
-                                   {2, 2, 2, 0}, {2, 3, -1, 0}, {3, 0, -1, -1}, {3, 2, -1, 0}, {3, 3, 2, 0}};
-    EACH(f, all_formats) {
+    static const triplet list[] = {{0, 0, 2, 0},  {0, 1, -1, 0},  {0, 3, -1, 1}, {1, 0, -1, 0},
+                                   {1, 1, 0, 0},  {1, 2, -1, 0},  {2, 1, -1, 0}, {2, 2, 2, 0},
+                                   {2, 3, -1, 0}, {3, 0, -1, -1}, {3, 2, -1, 0}, {3, 3, 2, 0}};
+    EACH(f, all_formats)
+    {
         trine_matrix A = from_triplets(ctx, all_formats[f], TRINE_C, 4, 4, 12, list);
         trine_matrix_structure s;
-        EACH_SPACE(ctx, A, V) {
+        EACH_SPACE(ctx, A, V)
+        {
             OK(trine_matrix_get_structure(V, &s));
-            assert_true(s.cyclic_tridiagonal && s.lower_bandwidth == 3 && s.upper_bandwidth == 3 && s.hermitian && !s.symmetric);
-            assert_true(s.diagonal_present == 4 && s.diagonal_zero == 1 && s.explicit_zeros == 1 && !s.positive_diagonal);
-            assert_true(s.row_histogram[2] == 4 && s.min_row == 3 && s.max_row == 3 && s.mean_row == 3 && s.duplicates == 0);
+            assert_true(s.cyclic_tridiagonal && s.lower_bandwidth == 3 && s.upper_bandwidth == 3 && s.hermitian &&
+                        !s.symmetric);
+            assert_true(s.diagonal_present == 4 && s.diagonal_zero == 1 && s.explicit_zeros == 1 &&
+                        !s.positive_diagonal);
+            assert_true(s.row_histogram[2] == 4 && s.min_row == 3 && s.max_row == 3 && s.mean_row == 3 &&
+                        s.duplicates == 0);
         }
         OK(trine_matrix_destroy(&A));
-        A = from_triplets(ctx, all_formats[f], TRINE_D, 4, 4, 3, list); /* its first row: (0,3) is a corner, (1,*) are empty */
+        /* its first row: (0,3) is a corner, (1,*) are empty */
+        A = from_triplets(ctx, all_formats[f], TRINE_D, 4, 4, 3, list);
         OK(trine_matrix_get_structure(A, &s));
-        assert_true(s.cyclic_tridiagonal && s.upper_triangular && !s.lower_triangular && s.empty_rows == 3 && !s.pattern_symmetric);
+        assert_true(s.cyclic_tridiagonal && s.upper_triangular && !s.lower_triangular && s.empty_rows == 3 &&
+                    !s.pattern_symmetric);
         OK(trine_matrix_destroy(&A));
     }
     OK(trine_context_destroy(&ctx));
@@ -398,37 +432,51 @@ static void permuted_vectors_have_the_right_rows_in_every_layout(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    static const int64_t shapes[][2] = {{0, 0}, {0, 2}, {3, 0}, {1, 1}, {2, 1}, {31, 3}, {33, 33}, {257, 5}, {1000, 1}, {5, 300}, {9000, 3}};
-    EACH(t, all_dtypes) EACH(s, shapes) for (int c = 0; c < 64; c++) {
+    static const int64_t shapes[][2] = {{0, 0},   {0, 2},   {3, 0},    {1, 1},   {2, 1},   {31, 3},
+                                        {33, 33}, {257, 5}, {1000, 1}, {5, 300}, {9000, 3}};
+    EACH(t, all_dtypes)
+    EACH(s, shapes) for (int c = 0; c < 64; c++)
+    {
         const trine_dtype type = all_dtypes[t];
         const trine_dtype real = type == TRINE_S || type == TRINE_C ? TRINE_S : TRINE_D;
         const int64_t n = shapes[s][0], m = shapes[s][1];
         if (n * m > 5000 && c % 5) continue;
         const bool conjugate = (s + t + (size_t)c / 2) % 2;
-        const bool with_perm = c & 1, with_scale = c & 2, inverse = c & 4, x_rows = c & 8, y_rows = c & 16, padded = c & 32;
-        trine_dense X = {.rows = n, .cols = m, .ld = padded ? (x_rows ? m : n) + 3 : 0, .layout = x_rows ? TRINE_ROWMAJOR : TRINE_COLMAJOR};
-        trine_dense Y = {.rows = n, .cols = m, .ld = padded ? (y_rows ? m : n) + 5 : 0, .layout = y_rows ? TRINE_ROWMAJOR : TRINE_COLMAJOR};
+        const bool with_perm = c & 1, with_scale = c & 2, inverse = c & 4, x_rows = c & 8, y_rows = c & 16,
+                   padded = c & 32;
+        trine_dense X = {.rows = n,
+                         .cols = m,
+                         .ld = padded ? (x_rows ? m : n) + 3 : 0,
+                         .layout = x_rows ? TRINE_ROWMAJOR : TRINE_COLMAJOR};
+        trine_dense Y = {.rows = n,
+                         .cols = m,
+                         .ld = padded ? (y_rows ? m : n) + 5 : 0,
+                         .layout = y_rows ? TRINE_ROWMAJOR : TRINE_COLMAJOR};
         const int64_t ldx = padded ? X.ld : x_rows ? m : n, ldy = padded ? Y.ld : y_rows ? m : n;
         const int64_t size_x = ldx * (x_rows ? n : m), size_y = ldy * (y_rows ? n : m);
         int32_t *perm = malloc((size_t)n * sizeof *perm + 1);
         int32_t *inverse_perm = malloc((size_t)n * sizeof *perm + 1);
         random_permutation(n, 77, perm, inverse_perm);
         free(inverse_perm);
-        void *x = random_vector(type, size_x, 3), *y = random_vector(type, size_y, 4), *expected = random_vector(type, size_y, 4), *scale = random_vector(real, n, 5);
+        void *x = random_vector(type, size_x, 3), *y = random_vector(type, size_y, 4),
+             *expected = random_vector(type, size_y, 4), *scale = random_vector(real, n, 5);
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < m; j++) {
                 const int64_t p = with_perm ? perm[i] : i, from = inverse ? i : p, to = inverse ? p : i;
-                const wide given = get(type, x, x_rows ? from * ldx + j : from + j * ldx), v = conjugate && type >= TRINE_C ? conjl(given) : given;
+                const wide given = get(type, x, x_rows ? from * ldx + j : from + j * ldx),
+                           v = conjugate && type >= TRINE_C ? conjl(given) : given;
                 put(type, expected, y_rows ? to * ldy + j : to + j * ldy, with_scale ? get(real, scale, i) * v : v);
             }
         const size_t bytes = trine_dtype_size(type);
-        void *d_perm = test_to_device(ctx, perm, (size_t)n * sizeof *perm), *d_scale = test_to_device(ctx, scale, (size_t)n * trine_dtype_size(real));
+        void *d_perm = test_to_device(ctx, perm, (size_t)n * sizeof *perm),
+             *d_scale = test_to_device(ctx, scale, (size_t)n * trine_dtype_size(real));
         X.data = test_to_device(ctx, x, (size_t)size_x * bytes);
         Y.data = test_to_device(ctx, y, (size_t)size_y * bytes);
-        OK((conjugate ? trine_vectors_permute_conjugate : trine_vectors_permute)(ctx, type, with_perm ? d_perm : NULL, with_scale ? d_scale : NULL, inverse,
-                                                                                 &X, &Y, NULL));
+        OK((conjugate ? trine_vectors_permute_conjugate : trine_vectors_permute)(
+            ctx, type, with_perm ? d_perm : NULL, with_scale ? d_scale : NULL, inverse, &X, &Y, NULL));
         test_from_device(ctx, y, Y.data, (size_t)size_y * bytes);
-        assert_memory_equal(y, expected, (size_t)size_y * bytes); /* products of fractions are exact; padding untouched */
+        /* products of fractions are exact; padding untouched */
+        assert_memory_equal(y, expected, (size_t)size_y * bytes);
         test_release(ctx, d_perm);
         test_release(ctx, d_scale);
         test_release(ctx, X.data);
@@ -447,10 +495,12 @@ static void without_a_permutation_vectors_change_in_place(void **state)
     (void)state;
     enum { N = 700, COLS = 3, LD = N + 2 };
     trine_context ctx = test_context();
-    EACH(t, all_dtypes) for (int by_rows = 0; by_rows < 2; by_rows++) {
+    EACH(t, all_dtypes) for (int by_rows = 0; by_rows < 2; by_rows++)
+    {
         const trine_dtype type = all_dtypes[t], real = type == TRINE_S || type == TRINE_C ? TRINE_S : TRINE_D;
         const size_t bytes = (size_t)LD * COLS * trine_dtype_size(type);
-        void *x = random_vector(type, LD * COLS, 3), *expected = random_vector(type, LD * COLS, 3), *scale = random_vector(real, N, 5);
+        void *x = random_vector(type, LD * COLS, 3), *expected = random_vector(type, LD * COLS, 3),
+             *scale = random_vector(real, N, 5);
         for (int64_t i = 0; i < N; i++)
             for (int64_t j = 0; j < COLS; j++) {
                 const int64_t at = by_rows ? i * COLS + j : i + j * LD;

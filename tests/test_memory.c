@@ -8,14 +8,15 @@
 enum { HEADER = 64, MOST_BLOCKS = 4096 };
 
 /** Bytes in one space. */
-typedef struct {
-    int64_t live, peak;
-} space_count;
+typedef struct { int64_t live, peak; } space_count;
 
 typedef struct {
     space_count host, device;
     trine_context behind;             /* device memory comes from it */
-    struct { void *p; int64_t bytes; } blocks[MOST_BLOCKS]; /* on the device */
+    struct {
+        void *p;
+        int64_t bytes;
+    } blocks[MOST_BLOCKS]; /* on the device */
     int n_blocks;
 } counter;
 
@@ -102,21 +103,33 @@ static const bounds exactly = {1, 1, 1024};
 static void check_told(const trine_memory *told, bounds most, const char *what)
 {
     const int64_t kept = counted.host.live + counted.device.live, peak = counted.host.peak + counted.device.peak;
-    const bool holds = counted.host.live <= told->host_kept && counted.device.live <= told->device_kept && counted.host.peak <= told->host_peak &&
-                       counted.device.peak <= told->device_peak;
-    const bool is_close = (double)(told->host_kept + told->device_kept) <= most.kept * (double)kept + (double)most.bytes &&
-                          (double)(told->host_peak + told->device_peak) <= most.peak * (double)peak + (double)most.bytes;
+    const bool holds = counted.host.live <= told->host_kept && counted.device.live <= told->device_kept &&
+                       counted.host.peak <= told->host_peak && counted.device.peak <= told->device_peak;
+    const bool is_close =
+        (double)(told->host_kept + told->device_kept) <= most.kept * (double)kept + (double)most.bytes &&
+        (double)(told->host_peak + told->device_peak) <= most.peak * (double)peak + (double)most.bytes;
     if (!holds || !is_close)
-        fail_msg("%s: host kept %lld of %lld told, peak %lld of %lld; device kept %lld of %lld, peak %lld of %lld", what, (long long)counted.host.live,
-                 (long long)told->host_kept, (long long)counted.host.peak, (long long)told->host_peak, (long long)counted.device.live,
-                 (long long)told->device_kept, (long long)counted.device.peak, (long long)told->device_peak);
+        fail_msg("%s: host kept %lld of %lld told, peak %lld of %lld; device kept %lld of %lld, peak %lld of %lld",
+                 what, (long long)counted.host.live, (long long)told->host_kept, (long long)counted.host.peak,
+                 (long long)told->host_peak, (long long)counted.device.live, (long long)told->device_kept,
+                 (long long)counted.device.peak, (long long)told->device_peak);
     for (int k = 0; k < 4; k++) assert_int_equal(told->reserved[k], 0);
 }
 
-static const char *const triangles[] = {
-    "laplace2d:n=70", "laplace3d:n=17", "arrow:n=3000,head=first", "arrow:n=3000,width=3", "random_triangular:n=6000,levels=4,row=8",
-    "random_triangular:n=6000,levels=300,row=6,law=power", "random_triangular:n=5000,levels=40,row=20,uplo=upper", "random_banded:n=4000,kl=5,ku=5",
-    "block_diagonal:blocks=100,size=30", "chain:n=5000", "diagonal:n=5000", "powerlaw:n=4000", "dense_row:n=4000", "dense_column:n=4000"};
+static const char *const triangles[] = {"laplace2d:n=70",
+                                        "laplace3d:n=17",
+                                        "arrow:n=3000,head=first",
+                                        "arrow:n=3000,width=3",
+                                        "random_triangular:n=6000,levels=4,row=8",
+                                        "random_triangular:n=6000,levels=300,row=6,law=power",
+                                        "random_triangular:n=5000,levels=40,row=20,uplo=upper",
+                                        "random_banded:n=4000,kl=5,ku=5",
+                                        "block_diagonal:blocks=100,size=30",
+                                        "chain:n=5000",
+                                        "diagonal:n=5000",
+                                        "powerlaw:n=4000",
+                                        "dense_row:n=4000",
+                                        "dense_column:n=4000"};
 enum { N_TRIANGLES = sizeof triangles / sizeof *triangles };
 
 /** T, a triangle of a gallery matrix or all of it (other entries are then to be left out), in a format and a space. */
@@ -161,7 +174,9 @@ static void triangular_plans_take_what_was_told(void **state)
             for (int method = 0; method < 3; method++)
                 for (int o = 0; o < 3; o++) {
                     const trine_dtype t = (trine_dtype)(TRINE_S + (k + variant + method + o) % 4);
-                    trine_triangular_options options = {.method = (test_on_gpu() ? on_gpu : on_cpu)[method], .ops = ops[o], .max_nrhs = (variant + o) % 2 ? 32 : 1,
+                    trine_triangular_options options = {.method = (test_on_gpu() ? on_gpu : on_cpu)[method],
+                                                        .ops = ops[o],
+                                                        .max_nrhs = (variant + o) % 2 ? 32 : 1,
                                                         .tune.row_order = (k + method) % 3};
                     trine_triangular plan;
                     trine_memory told;
@@ -169,8 +184,9 @@ static void triangular_plans_take_what_was_told(void **state)
                     char what[200];
                     trine_matrix T = make_triangle(triangles[k], t, variant, &options);
                     OK(trine_matrix_get_info(T, &info));
-                    snprintf(what, sizeof what, "%s, variant %d, %s, ops %u, %lld right-hand sides, dtype %d, order %d", triangles[k], variant,
-                             trine_triangular_method_name(options.method), options.ops, (long long)options.max_nrhs, (int)t, options.tune.row_order);
+                    snprintf(what, sizeof what, "%s, variant %d, %s, ops %u, %lld right-hand sides, dtype %d, order %d",
+                             triangles[k], variant, trine_triangular_method_name(options.method), options.ops,
+                             (long long)options.max_nrhs, (int)t, options.tune.row_order);
                     begin_count();
                     memset(&told, 0xFF, sizeof told);
                     OK(trine_triangular_memory(ctx, T, &options, &told));
@@ -207,24 +223,34 @@ static void asking_takes_little(void **state)
 static void supernodal_plans_take_what_was_told(void **state)
 {
     (void)state;
-    static const trine_supernodal_variant variants[] = {TRINE_VARIANT_AUTO, TRINE_VARIANT_DEFAULT, TRINE_VARIANT_STREAM, TRINE_VARIANT_TEAM, TRINE_VARIANT_SPMV};
-    static const trine_supernodal_invert inversions[] = {TRINE_INVERT_AUTO, TRINE_INVERT_OFF, TRINE_INVERT_DIAG, TRINE_INVERT_NONE};
-    static const char *const specs[] = {"laplace2d:n=40", "laplace3d:n=12", "arrow:n=1000,width=3", "random_triangular:n=2000,levels=100,row=6",
-                                        "random_banded:n=2000,kl=5,ku=5", "block_diagonal:blocks=60,size=30"};
+    static const trine_supernodal_variant variants[] = {TRINE_VARIANT_AUTO, TRINE_VARIANT_DEFAULT, TRINE_VARIANT_STREAM,
+                                                        TRINE_VARIANT_TEAM, TRINE_VARIANT_SPMV};
+    static const trine_supernodal_invert inversions[] = {TRINE_INVERT_AUTO, TRINE_INVERT_OFF, TRINE_INVERT_DIAG,
+                                                         TRINE_INVERT_NONE};
+    static const char *const specs[] = {"laplace2d:n=40",
+                                        "laplace3d:n=12",
+                                        "arrow:n=1000,width=3",
+                                        "random_triangular:n=2000,levels=100,row=6",
+                                        "random_banded:n=2000,kl=5,ku=5",
+                                        "block_diagonal:blocks=60,size=30"};
     open_contexts();
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
         for (int v = 0; v < 5; v++)
             for (int i = 0; i < 4; i++) {
                 const trine_dtype t = (trine_dtype)(TRINE_S + (k + (size_t)v + (size_t)i) % 4);
                 const bool single = (t == TRINE_D || t == TRINE_Z) && i == 1;
-                const trine_supernodal_options options = {.variant = variants[v], .invert = variants[v] == TRINE_VARIANT_SPMV && i == 3 ? TRINE_INVERT_AUTO : inversions[i],
-                                                          .max_nrhs = (k + (size_t)v) % 2 ? 32 : 1, .single = single};
+                const trine_supernodal_options options = {
+                    .variant = variants[v],
+                    .invert = variants[v] == TRINE_VARIANT_SPMV && i == 3 ? TRINE_INVERT_AUTO : inversions[i],
+                    .max_nrhs = (k + (size_t)v) % 2 ? 32 : 1,
+                    .single = single};
                 trine_matrix A, L;
                 trine_panels panels;
                 trine_memory told;
                 trine_supernodal plan;
                 char what[200];
-                snprintf(what, sizeof what, "%s, variant %d, inversion %d, %lld right-hand sides, dtype %d", specs[k], v, i, (long long)options.max_nrhs, (int)t);
+                snprintf(what, sizeof what, "%s, variant %d, inversion %d, %lld right-hand sides, dtype %d", specs[k],
+                         v, i, (long long)options.max_nrhs, (int)t);
                 OK(trine_matrix_gallery(plain, &A, specs[k], t));
                 OK(trine_matrix_triangle(A, &L, TRINE_LOWER, TRINE_NONUNIT, 0));
                 OK(trine_panels_detect(plain, L, NULL, &panels));
@@ -248,12 +274,16 @@ static void supernodal_plans_take_what_was_told(void **state)
 static void tridiagonal_plans_take_what_was_told(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"tridiag:n=5000", "tridiag:n=1", "pentadiag:n=4000", "random_banded:n=3000,kl=7,ku=2", "diagonal:n=100", "tridiag:n=30"};
+    static const char *const specs[] = {"tridiag:n=5000",   "tridiag:n=1",
+                                        "pentadiag:n=4000", "random_banded:n=3000,kl=7,ku=2",
+                                        "diagonal:n=100",   "tridiag:n=30"};
     open_contexts();
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
         for (int variant = 0; variant < 16; variant++) {
             const trine_dtype t = (trine_dtype)(TRINE_S + (k + (size_t)variant) % 4);
-            const trine_tridiagonal_options options = {.bands = variant & 8 ? TRINE_BANDS_BLOCKS : TRINE_BANDS_AUTO, .max_nrhs = variant & 1 ? 32 : 1, .refine = variant >> 1 & 1,
+            const trine_tridiagonal_options options = {.bands = variant & 8 ? TRINE_BANDS_BLOCKS : TRINE_BANDS_AUTO,
+                                                       .max_nrhs = variant & 1 ? 32 : 1,
+                                                       .refine = variant >> 1 & 1,
                                                        .memory = variant & 4 ? TRINE_MEMORY_SMALL : TRINE_MEMORY_FAST};
             trine_matrix A;
             trine_memory told;
@@ -289,10 +319,15 @@ static void wrong_questions_are_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_triangular_memory(NULL, L, NULL, &told));
     FAILS(TRINE_ERR_ARGUMENT, "T is NULL", trine_triangular_memory(ctx, NULL, NULL, &told));
     FAILS(TRINE_ERR_ARGUMENT, "memory is NULL", trine_triangular_memory(ctx, L, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "max_nrhs", trine_triangular_memory(ctx, L, &(trine_triangular_options){.max_nrhs = -1}, &told));
+    FAILS(TRINE_ERR_ARGUMENT, "max_nrhs",
+          trine_triangular_memory(ctx, L, &(trine_triangular_options){.max_nrhs = -1}, &told));
     FAILS(TRINE_ERR_STRUCTURE, "both triangles", trine_triangular_memory(ctx, A, NULL, &told));
-    FAILS(TRINE_ERR_MEMORY, "right-hand sides", trine_triangular_memory(ctx, L, &(trine_triangular_options){.max_nrhs = INT64_MAX}, &told));
-    FAILS(TRINE_ERR_UNSUPPORTED, "runs on", trine_triangular_memory(ctx, L, &(trine_triangular_options){.method = test_on_gpu() ? TRINE_TRI_SERIAL : TRINE_TRI_SYNCFREE_CSR}, &told));
+    FAILS(TRINE_ERR_MEMORY, "right-hand sides",
+          trine_triangular_memory(ctx, L, &(trine_triangular_options){.max_nrhs = INT64_MAX}, &told));
+    FAILS(TRINE_ERR_UNSUPPORTED, "runs on",
+          trine_triangular_memory(
+              ctx, L, &(trine_triangular_options){.method = test_on_gpu() ? TRINE_TRI_SERIAL : TRINE_TRI_SYNCFREE_CSR},
+              &told));
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_supernodal_memory(NULL, &panels, NULL, &told));
     FAILS(TRINE_ERR_ARGUMENT, "panels is NULL", trine_supernodal_memory(ctx, NULL, NULL, &told));
     FAILS(TRINE_ERR_ARGUMENT, "memory is NULL", trine_supernodal_memory(ctx, &panels, NULL, NULL));
@@ -310,10 +345,8 @@ static void wrong_questions_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(triangular_plans_take_what_was_told),
-        cmocka_unit_test(asking_takes_little),
-        cmocka_unit_test(supernodal_plans_take_what_was_told),
-        cmocka_unit_test(tridiagonal_plans_take_what_was_told),
+        cmocka_unit_test(triangular_plans_take_what_was_told), cmocka_unit_test(asking_takes_little),
+        cmocka_unit_test(supernodal_plans_take_what_was_told), cmocka_unit_test(tridiagonal_plans_take_what_was_told),
         cmocka_unit_test(wrong_questions_are_refused),
     };
     return TEST_MAIN(tests);

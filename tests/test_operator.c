@@ -1,4 +1,5 @@
-/* Operators against the dense matrices that they stand for, in long double: every kind, compositions, trees, four precisions. */
+/* Operators against the dense matrices that they stand for, in long double: every kind, compositions, trees, four
+ * precisions. */
 #include "operator_support.h"
 
 #include <math.h>
@@ -32,7 +33,8 @@ static void solves(world *w, trine_dtype t)
 
 static void products(world *w, trine_dtype t)
 {
-    node *a = add_dense(w, t, 5, 7, 5), *b = add_dense(w, t, 7, 4, 6), *c = add_dense(w, t, 4, 9, 7), *d = add_diagonal(w, t, 9, 9);
+    node *a = add_dense(w, t, 5, 7, 5), *b = add_dense(w, t, 7, 4, 6), *c = add_dense(w, t, 4, 9, 7),
+         *d = add_diagonal(w, t, 9, 9);
     node *s = add_solve(w, t, 9, BY_TRIANGULAR, TRINE_LOWER, 8);
     check_with_and_without_a_work(w, add_product(w, 1, (node *[]){a}));
     check_with_and_without_a_work(w, add_product(w, 2, (node *[]){a, b}));
@@ -73,14 +75,16 @@ static void expect_ops(const node *a, unsigned ops)
 static void transposes(world *w, trine_dtype t)
 {
     const unsigned all = TRINE_N | TRINE_T | TRINE_H;
-    node *a = add_dense(w, t, 5, 7, 27), *s = add_solve(w, t, 9, BY_TRIANGULAR, TRINE_LOWER, 28), *d = add_diagonal(w, t, 9, 29);
+    node *a = add_dense(w, t, 5, 7, 27), *s = add_solve(w, t, 9, BY_TRIANGULAR, TRINE_LOWER, 28),
+         *d = add_diagonal(w, t, 9, 29);
     expect_ops(a, all);
     for (int trans = TRINE_T; trans <= TRINE_H; trans *= 2) {
         node *b = add_transpose(w, a, (trine_transpose)trans);
         expect_ops(b, is_complex(t) ? TRINE_N | (unsigned)trans : all);
         check_with_and_without_a_work(w, b);
         check_with_and_without_a_work(w, add_transpose(w, b, (trine_transpose)trans));
-        check_with_and_without_a_work(w, add_product(w, 3, (node *[]){add_transpose(w, s, (trine_transpose)trans), d, s}));
+        check_with_and_without_a_work(w,
+                                      add_product(w, 3, (node *[]){add_transpose(w, s, (trine_transpose)trans), d, s}));
     }
     node *forward = add_dense_with(w, t, 5, 7, TRINE_N, 30), *b = add_transpose(w, forward, TRINE_H);
     expect_ops(b, is_complex(t) ? TRINE_H : TRINE_T | TRINE_H);
@@ -107,13 +111,41 @@ static void for_all_dtypes(void (*check)(world *w, trine_dtype t))
         close_world(&w);
     }
 }
-static void leaves_are_their_matrices(void **state) { (void)state; for_all_dtypes(leaves); }
-static void solves_are_inverses(void **state) { (void)state; for_all_dtypes(solves); }
-static void products_apply_in_order_and_transposed_in_reverse(void **state) { (void)state; for_all_dtypes(products); }
-static void sums_conjugate_their_coefficients(void **state) { (void)state; for_all_dtypes(sums); }
-static void transposes_have_what_their_operators_have(void **state) { (void)state; for_all_dtypes(transposes); }
-static void casts_change_the_precision(void **state) { (void)state; for_all_dtypes(casts); }
-static void trees_are_what_their_parts_make(void **state) { (void)state; for_all_dtypes(trees); }
+static void leaves_are_their_matrices(void **state)
+{
+    (void)state;
+    for_all_dtypes(leaves);
+}
+static void solves_are_inverses(void **state)
+{
+    (void)state;
+    for_all_dtypes(solves);
+}
+static void products_apply_in_order_and_transposed_in_reverse(void **state)
+{
+    (void)state;
+    for_all_dtypes(products);
+}
+static void sums_conjugate_their_coefficients(void **state)
+{
+    (void)state;
+    for_all_dtypes(sums);
+}
+static void transposes_have_what_their_operators_have(void **state)
+{
+    (void)state;
+    for_all_dtypes(transposes);
+}
+static void casts_change_the_precision(void **state)
+{
+    (void)state;
+    for_all_dtypes(casts);
+}
+static void trees_are_what_their_parts_make(void **state)
+{
+    (void)state;
+    for_all_dtypes(trees);
+}
 
 /** Blocks of thousands of rows and of vectors: more than a block of threads, on the CPU more than one thread. */
 static void large_blocks_are_right(void **state)
@@ -126,10 +158,13 @@ static void large_blocks_are_right(void **state)
             const int64_t n = shapes[s][0], nrhs = shapes[s][1];
             const size_t bytes = (size_t)(n * nrhs) * sizeof(double);
             double *x = malloc(bytes), *y = malloc(bytes), *found = malloc(bytes), *d = malloc((size_t)n * sizeof *d);
-            for (int64_t i = 0; i < n * nrhs; i++) x[i] = (double)(i % 1000), y[i] = (double)(i % 777); /* small integers: no rounding */
+            /* small integers: no rounding */
+            for (int64_t i = 0; i < n * nrhs; i++) x[i] = (double)(i % 1000), y[i] = (double)(i % 777);
             for (int64_t i = 0; i < n; i++) d[i] = (double)(i % 100);
-            void *dx = test_to_device(ctx, x, bytes), *dy = test_to_device(ctx, y, bytes), *dd = test_to_device(ctx, d, (size_t)n * sizeof *d);
-            const trine_dense X = {dx, n, nrhs, 0, TRINE_COLMAJOR}, Y = {dy, n, nrhs, 0, row_major ? TRINE_ROWMAJOR : TRINE_COLMAJOR};
+            void *dx = test_to_device(ctx, x, bytes), *dy = test_to_device(ctx, y, bytes),
+                 *dd = test_to_device(ctx, d, (size_t)n * sizeof *d);
+            const trine_dense X = {dx, n, nrhs, 0, TRINE_COLMAJOR},
+                              Y = {dy, n, nrhs, 0, row_major ? TRINE_ROWMAJOR : TRINE_COLMAJOR};
             trine_op op;
             OK(trine_op_diagonal(ctx, &op, TRINE_D, n, dd));
             OK(trine_op_apply(op, TRINE_T, &(double){2}, &X, &(double){-3}, &Y, NULL));
@@ -168,7 +203,8 @@ static void infinite_parts_stay_what_they_are(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
-/** alpha c = 1e-60 is zero in single precision: the term is not applied, as its function is promised (operator_support.c looks). */
+/** alpha c = 1e-60 is zero in single precision: the term is not applied, as its function is promised
+ *  (operator_support.c looks). */
 static void coefficients_are_rounded_before_they_are_compared_with_zero(void **state)
 {
     (void)state;
@@ -176,12 +212,14 @@ static void coefficients_are_rounded_before_they_are_compared_with_zero(void **s
     const wide tiny = 1e-30L, keep = 0.5L;
     for (int t = 0; t < 4; t++) {
         node *a = add_dense(&w, all_dtypes[t], 5, 7, 34);
-        check_apply(&w, add_sum(&w, 2, (node *[]){a, a}, (wide[]){tiny, tiny}), TRINE_N, 1, TRINE_COLMAJOR, TRINE_COLMAJOR, &tiny, &keep, NULL);
+        check_apply(&w, add_sum(&w, 2, (node *[]){a, a}, (wide[]){tiny, tiny}), TRINE_N, 1, TRINE_COLMAJOR,
+                    TRINE_COLMAJOR, &tiny, &keep, NULL);
     }
     close_world(&w);
 }
 
-/** Dimensions of zero between factors make a zero matrix; vectors of length zero, and none at all, are nothing to do. */
+/** Dimensions of zero between factors make a zero matrix; vectors of length zero, and none at all, are nothing to
+ *  do. */
 static void empty_operators_do_nothing_but_beta(void **state)
 {
     (void)state;
@@ -207,7 +245,8 @@ static void real_operators_have_both_transposes(void **state)
     trine_op_info info;
     for (int t = 0; t < 2; t++)
         for (int known = TRINE_T; known <= TRINE_H; known *= 2) {
-            node *a = add_dense_with(&w, all_dtypes[t], 5, 7, (unsigned)known, 24), *b = add_dense_with(&w, all_dtypes[t], 7, 3, TRINE_T, 25);
+            node *a = add_dense_with(&w, all_dtypes[t], 5, 7, (unsigned)known, 24),
+                 *b = add_dense_with(&w, all_dtypes[t], 7, 3, TRINE_T, 25);
             node *p = add_product(&w, 2, (node *[]){a, b});
             OK(trine_op_get_info(p->op, &info));
             assert_int_equal(info.ops, TRINE_T | TRINE_H);

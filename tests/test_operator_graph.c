@@ -1,5 +1,5 @@
-/* Operators in a CUDA graph: captured, replayed with new vectors and new values of their plans, the same bits as a direct call; the
- * streams that calls are given. */
+/* Operators in a CUDA graph: captured, replayed with new vectors and new values of their plans, the same bits as a
+ * direct call; the streams that calls are given. */
 #include "operator_support.h"
 
 #include <string.h>
@@ -71,13 +71,15 @@ static void fill(struct fixture *f, uint64_t seed)
     double *const there[] = {f->d, f->x, f->y};
     for (int k = 0; k < 3; k++) {
         for (int i = 0; i < N * NRHS; i++) values[i] = 2 * test_uniform(seed + (uint64_t)k, (uint64_t)i) - 1;
-        OK(trine_copy(f->w.ctx, there[k], TRINE_DEVICE, values, TRINE_HOST, (size_t)(k ? N * NRHS : N) * sizeof *values));
+        OK(trine_copy(f->w.ctx, there[k], TRINE_DEVICE, values, TRINE_HOST,
+                      (size_t)(k ? N * NRHS : N) * sizeof *values));
     }
 }
 static void apply(struct fixture *f, trine_transpose op, cudaStream_t stream)
 {
     const trine_dense X = {f->x, N, NRHS, 0, TRINE_COLMAJOR}, Y = {f->y, N, NRHS, 0, TRINE_ROWMAJOR};
-    OK(trine_op_apply(f->op, op, &(double){2}, &X, &(double){-1}, &Y, &(trine_exec){.stream = stream, .work = f->work}));
+    OK(trine_op_apply(f->op, op, &(double){2}, &X, &(double){-1}, &Y,
+                      &(trine_exec){.stream = stream, .work = f->work}));
 }
 static void fetch(struct fixture *f, cudaStream_t stream, double *y)
 {
@@ -131,7 +133,8 @@ static void a_capture_needs_a_work(void **state)
     const trine_dense X = {f.x, N, 1, 0, TRINE_COLMAJOR}, Y = {f.y, N, 1, 0, TRINE_COLMAJOR};
     CUDA(cudaStreamCreate(&stream));
     CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    FAILS(TRINE_ERR_STATE, "needs a work object", trine_op_apply(f.op, TRINE_N, NULL, &X, NULL, &Y, &(trine_exec){.stream = stream}));
+    FAILS(TRINE_ERR_STATE, "needs a work object",
+          trine_op_apply(f.op, TRINE_N, NULL, &X, NULL, &Y, &(trine_exec){.stream = stream}));
     CUDA(cudaStreamEndCapture(stream, &graph)); /* not spoilt */
     CUDA(cudaGraphDestroy(graph));
     CUDA(cudaStreamDestroy(stream));

@@ -23,7 +23,12 @@ static node *add_tree(world *w, trine_dtype t)
 
 /* -------------------------------------------------------------------- works */
 
-struct job { trine_context ctx; trine_op op; const double *expected; bool good; };
+struct job {
+    trine_context ctx;
+    trine_op op;
+    const double *expected;
+    bool good;
+};
 static void *apply_in_a_thread(void *argument)
 {
     struct job *job = argument;
@@ -37,9 +42,11 @@ static void *apply_in_a_thread(void *argument)
         return NULL;
     const trine_dense X = {x, N, 1, 0, TRINE_COLMAJOR}, Y = {y, N, 1, 0, TRINE_COLMAJOR};
     for (int round = 0; round < 200; round++) {
-        if (trine_copy(job->ctx, x, space, ones, TRINE_HOST, sizeof ones) || trine_copy(job->ctx, y, space, ones, TRINE_HOST, sizeof ones) ||
-            trine_op_apply(job->op, TRINE_N, NULL, &X, &(double){2}, &Y, &(trine_exec){.work = work}) || trine_context_synchronize(job->ctx) ||
-            trine_copy(job->ctx, result, TRINE_HOST, y, space, sizeof ones) || memcmp(result, job->expected, sizeof result))
+        if (trine_copy(job->ctx, x, space, ones, TRINE_HOST, sizeof ones) ||
+            trine_copy(job->ctx, y, space, ones, TRINE_HOST, sizeof ones) ||
+            trine_op_apply(job->op, TRINE_N, NULL, &X, &(double){2}, &Y, &(trine_exec){.work = work}) ||
+            trine_context_synchronize(job->ctx) || trine_copy(job->ctx, result, TRINE_HOST, y, space, sizeof ones) ||
+            memcmp(result, job->expected, sizeof result))
             return NULL;
     }
     trine_free(job->ctx, space, x);
@@ -73,9 +80,14 @@ static void eight_threads_apply_one_tree(void **state)
 }
 
 /** A function that applies the operator that it is a part of, with what it is told to use. */
-struct inside { trine_op op; trine_exec exec; trine_status expected; int calls; };
-static trine_status apply_inside(void *user, trine_transpose op, const void *alpha, const trine_dense *X, const void *beta, const trine_dense *Y,
-                                 const trine_exec *exec)
+struct inside {
+    trine_op op;
+    trine_exec exec;
+    trine_status expected;
+    int calls;
+};
+static trine_status apply_inside(void *user, trine_transpose op, const void *alpha, const trine_dense *X,
+                                 const void *beta, const trine_dense *Y, const trine_exec *exec)
 {
     struct inside *in = user;
     (void)exec;
@@ -94,7 +106,8 @@ static void a_work_is_for_one_call_at_a_time(void **state)
     double zeros[N] = {0};
     void *x = test_to_device(w.ctx, zeros, sizeof zeros), *y = test_to_device(w.ctx, zeros, sizeof zeros);
     const trine_dense X = {x, N, 1, 0, TRINE_COLMAJOR}, Y = {y, N, 1, 0, TRINE_COLMAJOR};
-    OK(trine_op_from_callback(w.ctx, &leaf, &(trine_op_info){.dtype = TRINE_D, .rows = N, .cols = N}, apply_inside, &in, NULL));
+    OK(trine_op_from_callback(w.ctx, &leaf, &(trine_op_info){.dtype = TRINE_D, .rows = N, .cols = N}, apply_inside, &in,
+                              NULL));
     OK(trine_op_product(w.ctx, &in.op, 2, (trine_op[]){leaf, leaf}));
     OK(trine_op_work(in.op, 1, NULL, NULL, &work));
     OK(trine_op_work(in.op, 1, NULL, NULL, &second));
@@ -137,7 +150,8 @@ static void works_take_memory_of_the_caller(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "without its size", trine_op_work(a->op, 3, buffer, NULL, &other));
     FAILS(TRINE_ERR_ARGUMENT, "bytes and work are NULL", trine_op_work(a->op, 3, NULL, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "nrhs is -1", trine_op_work(a->op, -1, NULL, &bytes, NULL));
-    FAILS(TRINE_ERR_MEMORY, "right-hand sides of 9 rows is more than any memory has", trine_op_work(a->op, INT64_MAX, NULL, &bytes, NULL));
+    FAILS(TRINE_ERR_MEMORY, "right-hand sides of 9 rows is more than any memory has",
+          trine_op_work(a->op, INT64_MAX, NULL, &bytes, NULL));
     FAILS(TRINE_ERR_MEMORY, "more than any memory has", trine_op_work(a->op, INT64_MAX, NULL, &bytes, &other));
     OK(trine_work_destroy(&work));
     OK(trine_op_work(a->op, 0, NULL, &bytes, &work));
@@ -158,7 +172,8 @@ static void works_are_no_larger_than_they_need_be(void **state)
     world w = open_world();
     const int64_t nrhs = 64; /* blocks of whole 256 bytes */
     const size_t block = 64 * 8;
-    node *a = add_dense(&w, TRINE_D, 5, 7, 1), *b = add_dense(&w, TRINE_D, 7, 4, 2), *c = add_dense(&w, TRINE_D, 4, 9, 3), *i = add_identity(&w, TRINE_D, 5);
+    node *a = add_dense(&w, TRINE_D, 5, 7, 1), *b = add_dense(&w, TRINE_D, 7, 4, 2),
+         *c = add_dense(&w, TRINE_D, 4, 9, 3), *i = add_identity(&w, TRINE_D, 5);
     assert_int_equal(work_bytes(a->op, nrhs), 0);
     assert_int_equal(work_bytes(add_product(&w, 1, (node *[]){a})->op, nrhs), 0);
     assert_int_equal(work_bytes(add_product(&w, 2, (node *[]){a, b})->op, nrhs), 7 * block);
@@ -230,7 +245,8 @@ static double apply_to_one(trine_context ctx, trine_op op)
 {
     double x = 1, y;
     void *dx = test_to_device(ctx, &x, sizeof x), *dy = test_to_device(ctx, &x, sizeof x);
-    OK(trine_op_apply(op, TRINE_N, NULL, &(trine_dense){dx, 1, 1, 0, TRINE_COLMAJOR}, NULL, &(trine_dense){dy, 1, 1, 0, TRINE_COLMAJOR}, NULL));
+    OK(trine_op_apply(op, TRINE_N, NULL, &(trine_dense){dx, 1, 1, 0, TRINE_COLMAJOR}, NULL,
+                      &(trine_dense){dy, 1, 1, 0, TRINE_COLMAJOR}, NULL));
     test_from_device(ctx, &y, dy, sizeof y);
     test_release(ctx, dx);
     test_release(ctx, dy);
@@ -280,8 +296,8 @@ static void new_values_show_through(void **state)
 }
 
 static void count_release(void *user) { ++*(int *)user; }
-static trine_status fails_always(void *user, trine_transpose op, const void *alpha, const trine_dense *X, const void *beta, const trine_dense *Y,
-                                 const trine_exec *exec)
+static trine_status fails_always(void *user, trine_transpose op, const void *alpha, const trine_dense *X,
+                                 const void *beta, const trine_dense *Y, const trine_exec *exec)
 {
     (void)user, (void)op, (void)alpha, (void)X, (void)beta, (void)Y, (void)exec;
     return TRINE_ERR_NO_CONVERGENCE;
@@ -317,14 +333,10 @@ static void handles_may_be_destroyed_in_any_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eight_threads_apply_one_tree),
-        cmocka_unit_test(a_work_is_for_one_call_at_a_time),
-        cmocka_unit_test(works_take_memory_of_the_caller),
-        cmocka_unit_test(works_are_no_larger_than_they_need_be),
-        cmocka_unit_test(sums_of_sizes_do_not_overflow),
-        cmocka_unit_test(an_apply_with_a_work_allocates_nothing),
-        cmocka_unit_test(new_values_show_through),
-        cmocka_unit_test(handles_may_be_destroyed_in_any_order),
+        cmocka_unit_test(eight_threads_apply_one_tree),    cmocka_unit_test(a_work_is_for_one_call_at_a_time),
+        cmocka_unit_test(works_take_memory_of_the_caller), cmocka_unit_test(works_are_no_larger_than_they_need_be),
+        cmocka_unit_test(sums_of_sizes_do_not_overflow),   cmocka_unit_test(an_apply_with_a_work_allocates_nothing),
+        cmocka_unit_test(new_values_show_through),         cmocka_unit_test(handles_may_be_destroyed_in_any_order),
     };
     return TEST_MAIN(tests);
 }

@@ -1,4 +1,5 @@
-/* Panels found in triangles that come without a partition: solves with them are judged by the triangle itself, in long double. */
+/* Panels found in triangles that come without a partition: solves with them are judged by the triangle itself, in
+ * long double. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,8 @@
 #include "panels_support.h"
 
 /** Solve with the panels of a triangle for ops of the triangle itself. */
-static void solve_and_check(trine_context ctx, trine_matrix A, trine_matrix given, trine_uplo uplo, const trine_panels_options *options, trine_dtype t)
+static void solve_and_check(trine_context ctx, trine_matrix A, trine_matrix given, trine_uplo uplo,
+                            const trine_panels_options *options, trine_dtype t)
 {
     trine_panels panels;
     trine_supernodal plan;
@@ -14,14 +16,16 @@ static void solve_and_check(trine_context ctx, trine_matrix A, trine_matrix give
     const int64_t n = panels.n;
     for (int64_t s = 0; s < panels.n_panels; s++) {
         assert_true(panels.first_column[s + 1] > panels.first_column[s]);
-        if (options && options->max_width) assert_true(panels.first_column[s + 1] - panels.first_column[s] <= options->max_width);
+        if (options && options->max_width)
+            assert_true(panels.first_column[s + 1] - panels.first_column[s] <= options->max_width);
     }
     OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.max_nrhs = 3}));
     OK(trine_supernodal_numeric(plan, TRINE_HOST, panels.values, NULL));
     OK(trine_supernodal_check(plan, NULL));
     const size_t element = trine_dtype_size(t);
     char *b = malloc((size_t)n * 3 * element + 1), *x = malloc((size_t)n * 3 * element + 1);
-    for (int64_t i = 0; i < 3 * n; i++) put(t, b, i, 2 * test_uniform(9, (uint64_t)i) - 1 + test_uniform(10, (uint64_t)i) * _Complex_I);
+    for (int64_t i = 0; i < 3 * n; i++)
+        put(t, b, i, 2 * test_uniform(9, (uint64_t)i) - 1 + test_uniform(10, (uint64_t)i) * _Complex_I);
     for EACH(o, ops) {
         if (uplo == TRINE_UPPER && ops[o] == TRINE_H) continue; /* conj(U^T) is no op of U^T */
         const trine_transpose plan_op = uplo == TRINE_LOWER ? ops[o] : ops[o] == TRINE_N ? TRINE_T : TRINE_N;
@@ -54,7 +58,8 @@ static void triangles_without_a_partition_are_solved(void **state)
                 trine_matrix A = random_triangle(ctx, all_dtypes[t], sizes[s], uplo, 40 + s), by_columns;
                 OK(trine_matrix_copy(A, &by_columns, TRINE_HOST, TRINE_CSC, all_dtypes[t]));
                 for EACH(f, fills) {
-                    const trine_panels_options options = {.fill = fills[f], .max_width = f == 2 ? 4 : 0, .uplo = sizes[s] > 2 ? TRINE_UPLO_AUTO : uplo};
+                    const trine_panels_options options = {
+                        .fill = fills[f], .max_width = f == 2 ? 4 : 0, .uplo = sizes[s] > 2 ? TRINE_UPLO_AUTO : uplo};
                     solve_and_check(ctx, A, f == 1 ? by_columns : A, uplo, &options, all_dtypes[t]);
                 }
                 trine_matrix_destroy(&A);
@@ -69,7 +74,8 @@ static void combined_factors_give_both_triangles(void **state)
     trine_context ctx = test_context();
     for EACH(t, all_dtypes) {
         trine_matrix A = random_triangle(ctx, all_dtypes[t], 60, TRINE_UPLO_AUTO, 77);
-        solve_and_check(ctx, A, A, TRINE_LOWER, &(trine_panels_options){.uplo = TRINE_LOWER, .diag = TRINE_UNIT}, all_dtypes[t]);
+        solve_and_check(ctx, A, A, TRINE_LOWER, &(trine_panels_options){.uplo = TRINE_LOWER, .diag = TRINE_UNIT},
+                        all_dtypes[t]);
         solve_and_check(ctx, A, A, TRINE_UPPER, &(trine_panels_options){.uplo = TRINE_UPPER}, all_dtypes[t]);
         trine_matrix_destroy(&A);
     }
@@ -87,7 +93,8 @@ static void without_fill_no_zero_is_stored(void **state)
     OK(trine_panels_detect(ctx, A, &(trine_panels_options){.fill = -1}, &panels));
     int64_t entries = 0;
     for (int64_t s = 0; s < panels.n_panels; s++) {
-        const int64_t w = panels.first_column[s + 1] - panels.first_column[s], h = panels.row_offsets[s + 1] - panels.row_offsets[s];
+        const int64_t w = panels.first_column[s + 1] - panels.first_column[s],
+                      h = panels.row_offsets[s + 1] - panels.row_offsets[s];
         entries += w * h - w * (w - 1) / 2;
     }
     assert_int_equal(entries, info.nnz);
@@ -166,7 +173,8 @@ static void what_is_no_triangle_is_refused(void **state)
     (void)state;
     trine_context ctx = test_context();
     trine_panels p;
-    trine_matrix full = random_triangle(ctx, TRINE_D, 20, TRINE_UPLO_AUTO, 3), L = random_triangle(ctx, TRINE_D, 20, TRINE_LOWER, 3), wide_one, gap;
+    trine_matrix full = random_triangle(ctx, TRINE_D, 20, TRINE_UPLO_AUTO, 3),
+                 L = random_triangle(ctx, TRINE_D, 20, TRINE_LOWER, 3), wide_one, gap;
     int64_t *offsets;
     int32_t *columns;
     void *values;
@@ -184,8 +192,10 @@ static void what_is_no_triangle_is_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "panels is NULL", trine_panels_detect(ctx, L, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "fill limit of 1", trine_panels_detect(ctx, L, &(trine_panels_options){.fill = 1}, &p));
     FAILS(TRINE_ERR_ARGUMENT, "max_width", trine_panels_detect(ctx, L, &(trine_panels_options){.max_width = -1}, &p));
-    FAILS(TRINE_ERR_ARGUMENT, "diag 5", trine_panels_detect(ctx, L, &(trine_panels_options){.diag = (trine_diag)5}, &p));
-    FAILS(TRINE_ERR_ARGUMENT, "uplo 7", trine_panels_detect(ctx, L, &(trine_panels_options){.uplo = (trine_uplo)7}, &p));
+    FAILS(TRINE_ERR_ARGUMENT, "diag 5",
+          trine_panels_detect(ctx, L, &(trine_panels_options){.diag = (trine_diag)5}, &p));
+    FAILS(TRINE_ERR_ARGUMENT, "uplo 7",
+          trine_panels_detect(ctx, L, &(trine_panels_options){.uplo = (trine_uplo)7}, &p));
     assert_null(p.values);
     OK(trine_panels_detect(ctx, gap, &(trine_panels_options){.diag = TRINE_UNIT}, &p));
     trine_panels_free(ctx, &p);
@@ -226,8 +236,10 @@ static void an_update_takes_the_analysed_structure_only(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    trine_matrix L = random_triangle(ctx, TRINE_D, 50, TRINE_LOWER, 8), M = random_triangle(ctx, TRINE_D, 50, TRINE_LOWER, 9),
-                 C = random_triangle(ctx, TRINE_C, 50, TRINE_LOWER, 8), K = random_triangle(ctx, TRINE_D, 49, TRINE_LOWER, 8);
+    trine_matrix L = random_triangle(ctx, TRINE_D, 50, TRINE_LOWER, 8),
+                 M = random_triangle(ctx, TRINE_D, 50, TRINE_LOWER, 9),
+                 C = random_triangle(ctx, TRINE_C, 50, TRINE_LOWER, 8),
+                 K = random_triangle(ctx, TRINE_D, 49, TRINE_LOWER, 8);
     trine_panels of_L, of_M, of_C, of_K;
     trine_supernodal plan;
     OK(trine_panels_detect(ctx, L, NULL, &of_L));
@@ -244,7 +256,9 @@ static void an_update_takes_the_analysed_structure_only(void **state)
     int32_t *rows = (int32_t *)of_L.rows, *last = NULL; /* one row elsewhere, all counts the same */
     for (int64_t s = 0; s < of_L.n_panels && !last; s++) {
         int32_t *end = &rows[of_L.row_offsets[s + 1] - 1];
-        if (*end < 49 && of_L.row_offsets[s + 1] - of_L.row_offsets[s] > of_L.first_column[s + 1] - of_L.first_column[s]) last = end;
+        if (*end < 49 &&
+            of_L.row_offsets[s + 1] - of_L.row_offsets[s] > of_L.first_column[s + 1] - of_L.first_column[s])
+            last = end;
     }
     assert_non_null(last);
     ++*last;
@@ -288,7 +302,8 @@ static void levels_add_up_to_the_plan(void **state)
             columns += l->mean_width * (double)l->panels;
             if (l->panels < fewest) fewest = l->panels;
             if (l->panels > most) most = l->panels;
-            assert_true(l->panels > 0 && l->min_width >= 1 && l->min_width <= l->max_width && l->min_height <= l->max_height);
+            assert_true(l->panels > 0 && l->min_width >= 1 && l->min_width <= l->max_width &&
+                        l->min_height <= l->max_height);
             assert_true((double)l->min_height <= l->mean_height && l->mean_height <= (double)l->max_height);
         }
         assert_int_equal(count, info.panels_merged);
@@ -331,17 +346,16 @@ static void every_allocation_may_fail(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(triangles_without_a_partition_are_solved),
-        cmocka_unit_test(combined_factors_give_both_triangles),
-        cmocka_unit_test(without_fill_no_zero_is_stored),
-        cmocka_unit_test(a_dense_triangle_is_one_panel),
-        cmocka_unit_test(a_real_factor_is_solved),
-        cmocka_unit_test(an_empty_triangle_has_no_panels),
-        cmocka_unit_test(what_is_no_triangle_is_refused),
-        cmocka_unit_test(bad_diagonals_are_named_by_row),
-        cmocka_unit_test(an_update_takes_the_analysed_structure_only),
-        cmocka_unit_test(levels_add_up_to_the_plan),
-        cmocka_unit_test(every_allocation_may_fail)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(triangles_without_a_partition_are_solved),
+                                       cmocka_unit_test(combined_factors_give_both_triangles),
+                                       cmocka_unit_test(without_fill_no_zero_is_stored),
+                                       cmocka_unit_test(a_dense_triangle_is_one_panel),
+                                       cmocka_unit_test(a_real_factor_is_solved),
+                                       cmocka_unit_test(an_empty_triangle_has_no_panels),
+                                       cmocka_unit_test(what_is_no_triangle_is_refused),
+                                       cmocka_unit_test(bad_diagonals_are_named_by_row),
+                                       cmocka_unit_test(an_update_takes_the_analysed_structure_only),
+                                       cmocka_unit_test(levels_add_up_to_the_plan),
+                                       cmocka_unit_test(every_allocation_may_fail)};
     return TEST_MAIN(tests);
 }

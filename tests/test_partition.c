@@ -1,4 +1,5 @@
-/* Plans from triangles in CSR and CSC with a given partition into supernodes: solves are judged by the triangle, in long double. */
+/* Plans from triangles in CSR and CSC with a given partition into supernodes: solves are judged by the triangle, in
+ * long double. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +33,12 @@ static int64_t entries_of(trine_matrix A)
 }
 
 /** op(T)^-1 b for one and three right-hand sides by a plan that has values, with alpha = 1 and another one. */
-static void check_solves(trine_context ctx, trine_supernodal plan, trine_matrix A, trine_uplo uplo, trine_diag diag, trine_dtype t, int64_t n)
+static void check_solves(trine_context ctx, trine_supernodal plan, trine_matrix A, trine_uplo uplo, trine_diag diag,
+                         trine_dtype t, int64_t n)
 {
     const size_t element = trine_dtype_size(t);
-    char *b = malloc((size_t)n * 3 * element + 1), *x = malloc((size_t)n * 3 * element + 1), *scaled = malloc((size_t)n * 3 * element + 1), alpha[16];
+    char *b = malloc((size_t)n * 3 * element + 1), *x = malloc((size_t)n * 3 * element + 1),
+         *scaled = malloc((size_t)n * 3 * element + 1), alpha[16];
     const double complex factor = trine_dtype_is_complex(t) ? 0.5 - 2 * _Complex_I : -2;
     put(t, alpha, 0, factor);
     for (int64_t i = 0; i < 3 * n; i++) {
@@ -47,7 +50,8 @@ static void check_solves(trine_context ctx, trine_supernodal plan, trine_matrix 
             for (int in_place = 0; in_place < 2; in_place++) {
                 const size_t bytes = (size_t)(n * nrhs) * element;
                 void *from = test_to_device(ctx, b, bytes), *to = in_place ? from : test_to_device(ctx, b, bytes);
-                const trine_dense B = {.data = from, .rows = n, .cols = nrhs}, X = {.data = to, .rows = n, .cols = nrhs};
+                const trine_dense B = {.data = from, .rows = n, .cols = nrhs},
+                                  X = {.data = to, .rows = n, .cols = nrhs};
                 OK(trine_supernodal_solve(plan, ops[o], in_place ? alpha : NULL, &B, &X, NULL));
                 test_from_device(ctx, x, to, bytes);
                 assert_solved(A, uplo, diag, t, ops[o], nrhs, x, in_place ? scaled : b);
@@ -64,8 +68,9 @@ static void check_solves(trine_context ctx, trine_supernodal plan, trine_matrix 
 }
 
 /** A plan from `given` (A in any format), values from the host and, on a GPU, from the device. */
-static void solve_with_partition(trine_context ctx, trine_matrix A, trine_matrix given, trine_dtype t, int64_t n_supernodes, const int32_t *first,
-                                 trine_uplo uplo, const trine_panels_options *how, const trine_supernodal_options *options)
+static void solve_with_partition(trine_context ctx, trine_matrix A, trine_matrix given, trine_dtype t,
+                                 int64_t n_supernodes, const int32_t *first, trine_uplo uplo,
+                                 const trine_panels_options *how, const trine_supernodal_options *options)
 {
     trine_supernodal plan;
     trine_matrix_info info;
@@ -100,11 +105,14 @@ static void every_triangle_is_solved(void **state)
                 const trine_uplo uplo = upper ? TRINE_UPPER : TRINE_LOWER;
                 trine_matrix A = random_triangle(ctx, all_dtypes[t], sizes[s], uplo, 20 + s), by_columns;
                 OK(trine_matrix_copy(A, &by_columns, TRINE_HOST, TRINE_CSC, all_dtypes[t]));
-                for (int64_t most = 1; most <= 100; most = most == 1 ? 9 : most + 91) { /* single columns, small ones, all of them */
-                    const int64_t count = most == 100 ? (first[0] = 0, first[1] = sizes[s], 1) : random_partition(sizes[s], most, s, first);
+                /* single columns, small ones, all of them */
+                for (int64_t most = 1; most <= 100; most = most == 1 ? 9 : most + 91) {
+                    const int64_t count = most == 100 ? (first[0] = 0, first[1] = sizes[s], 1)
+                                                      : random_partition(sizes[s], most, s, first);
                     const trine_panels_options how = {.uplo = sizes[s] > 2 ? TRINE_UPLO_AUTO : uplo};
                     const trine_supernodal_options options = {.max_nrhs = 3, .fill = most == 9 ? -1 : 0};
-                    solve_with_partition(ctx, A, most == 9 ? by_columns : A, all_dtypes[t], count, first, uplo, &how, &options);
+                    solve_with_partition(ctx, A, most == 9 ? by_columns : A, all_dtypes[t], count, first, uplo, &how,
+                                         &options);
                 }
                 trine_matrix_destroy(&A);
                 trine_matrix_destroy(&by_columns);
@@ -116,8 +124,9 @@ static void every_way_of_solving_takes_it(void **state)
 {
     (void)state;
     static const trine_supernodal_options options[] = {
-        {.max_nrhs = 3, .invert = TRINE_INVERT_OFF}, {.max_nrhs = 3, .invert = TRINE_INVERT_DIAG}, {.max_nrhs = 3, .invert = TRINE_INVERT_FULL},
-        {.max_nrhs = 3, .variant = TRINE_VARIANT_TEAM}, {.max_nrhs = 3, .variant = TRINE_VARIANT_SPMV}, {.max_nrhs = 3, .access = TRINE_ACCESS_PULL}};
+        {.max_nrhs = 3, .invert = TRINE_INVERT_OFF},    {.max_nrhs = 3, .invert = TRINE_INVERT_DIAG},
+        {.max_nrhs = 3, .invert = TRINE_INVERT_FULL},   {.max_nrhs = 3, .variant = TRINE_VARIANT_TEAM},
+        {.max_nrhs = 3, .variant = TRINE_VARIANT_SPMV}, {.max_nrhs = 3, .access = TRINE_ACCESS_PULL}};
     trine_context ctx = test_context();
     int32_t first[100];
     const int64_t count = random_partition(80, 12, 4, first);
@@ -140,9 +149,12 @@ static void combined_factors_give_both_triangles(void **state)
     for EACH(t, all_dtypes) {
         trine_matrix A = random_triangle(ctx, all_dtypes[t], 60, TRINE_UPLO_AUTO, 77);
         const trine_supernodal_options options = {.max_nrhs = 3};
-        solve_with_partition(ctx, A, A, all_dtypes[t], count, first, TRINE_LOWER, &(trine_panels_options){.uplo = TRINE_LOWER, .diag = TRINE_UNIT}, &options);
-        solve_with_partition(ctx, A, A, all_dtypes[t], count, first, TRINE_UPPER, &(trine_panels_options){.uplo = TRINE_UPPER}, &options);
-        solve_with_partition(ctx, A, A, all_dtypes[t], 0, NULL, TRINE_UPPER, &(trine_panels_options){.uplo = TRINE_UPPER, .diag = TRINE_UNIT}, &options);
+        solve_with_partition(ctx, A, A, all_dtypes[t], count, first, TRINE_LOWER,
+                             &(trine_panels_options){.uplo = TRINE_LOWER, .diag = TRINE_UNIT}, &options);
+        solve_with_partition(ctx, A, A, all_dtypes[t], count, first, TRINE_UPPER,
+                             &(trine_panels_options){.uplo = TRINE_UPPER}, &options);
+        solve_with_partition(ctx, A, A, all_dtypes[t], 0, NULL, TRINE_UPPER,
+                             &(trine_panels_options){.uplo = TRINE_UPPER, .diag = TRINE_UNIT}, &options);
         trine_matrix_destroy(&A);
     }
     OK(trine_context_destroy(&ctx));
@@ -174,9 +186,11 @@ static void numeric_takes_values_in_the_order_of_T(void **state)
         }
     void *device_offsets = test_to_device(ctx, to_offsets, (n + 1) * sizeof *to_offsets);
     void *device_columns = test_to_device(ctx, to_columns, (size_t)nnz * sizeof *to_columns);
-    OK(trine_matrix_csr(ctx, &pattern, TRINE_D, n, n, nnz, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, 64, device_offsets, 32, device_columns, NULL));
+    OK(trine_matrix_csr(ctx, &pattern, TRINE_D, n, n, nnz, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, 64,
+                        device_offsets, 32, device_columns, NULL));
     trine_supernodal plan;
-    OK(trine_supernodal_analyse_triangle(ctx, &plan, pattern, count, first, NULL, &(trine_supernodal_options){.max_nrhs = 3}));
+    OK(trine_supernodal_analyse_triangle(ctx, &plan, pattern, count, first, NULL,
+                                         &(trine_supernodal_options){.max_nrhs = 3}));
     trine_matrix_destroy(&pattern);
     test_release(ctx, device_offsets);
     test_release(ctx, device_columns);
@@ -206,7 +220,8 @@ static void an_update_takes_panels_of_the_same_partition(void **state)
     trine_matrix U = random_triangle(ctx, TRINE_C, 70, TRINE_UPPER, 6);
     trine_panels panels;
     trine_supernodal plan;
-    OK(trine_supernodal_analyse_triangle(ctx, &plan, U, count, first, NULL, &(trine_supernodal_options){.max_nrhs = 3}));
+    OK(trine_supernodal_analyse_triangle(ctx, &plan, U, count, first, NULL,
+                                         &(trine_supernodal_options){.max_nrhs = 3}));
     OK(trine_panels_from_partition(ctx, U, others, other, NULL, &panels));
     FAILS(TRINE_ERR_STRUCTURE, NULL, trine_supernodal_update(plan, &panels, NULL));
     trine_panels_free(ctx, &panels);
@@ -239,11 +254,13 @@ static void padding_is_counted_and_bounded(void **state)
             trine_supernodal plan;
             trine_supernodal_info info;
             OK(trine_panels_from_partition(ctx, L, count, first, &how, &panels));
-            OK(trine_supernodal_analyse_triangle(ctx, &plan, L, count, first, &how, &(trine_supernodal_options){.fill = -1}));
+            OK(trine_supernodal_analyse_triangle(ctx, &plan, L, count, first, &how,
+                                                 &(trine_supernodal_options){.fill = -1}));
             OK(trine_supernodal_get_info(plan, &info));
             int64_t zeros = 0, entries = 0, boundary = 0;
             for (int64_t s = 0; s < panels.n_panels; s++) {
-                const int64_t width = panels.first_column[s + 1] - panels.first_column[s], height = panels.row_offsets[s + 1] - panels.row_offsets[s];
+                const int64_t width = panels.first_column[s + 1] - panels.first_column[s],
+                              height = panels.row_offsets[s + 1] - panels.row_offsets[s];
                 const double *v = (const double *)panels.values + panels.value_offsets[s];
                 int64_t own = 0;
                 for (int64_t c = 0; c < width; c++)
@@ -251,7 +268,9 @@ static void padding_is_counted_and_bounded(void **state)
                 zeros += own;
                 entries += width * height - width * (width - 1) / 2;
                 if (widths[w]) assert_true(width <= widths[w]);
-                if (fills[f] != 0) assert_true((double)own <= (fills[f] > 0 ? fills[f] : 0) * (double)(width * height - width * (width - 1) / 2));
+                if (fills[f] != 0)
+                    assert_true((double)own <=
+                                (fills[f] > 0 ? fills[f] : 0) * (double)(width * height - width * (width - 1) / 2));
                 assert_true(panels.first_column[s] <= first[boundary]);
                 boundary += panels.first_column[s] == first[boundary];
             }
@@ -272,22 +291,28 @@ static void padding_is_counted_and_bounded(void **state)
 static void malformed_partitions_are_refused(void **state)
 {
     (void)state;
-    static const struct { int64_t count; int32_t first[4]; const char *sentence; } bad[] = {
-        {2, {1, 3, 5}, "starts at column 1, not at 0"},
-        {2, {0, 3, 4}, "ends at column 4, but T has 5"},
-        {2, {0, 3, 6}, "ends at column 6, but T has 5"},
-        {3, {0, 3, 3, 5}, "supernode 1 starts at column 3 and the next one at 3"},
-        {3, {0, 4, 2, 5}, "supernode 1 starts at column 4 and the next one at 2"},
-        {3, {0, 2, -7, 5}, "supernode 1 starts at column 2 and the next one at -7"},
-        {0, {0}, "no supernodes for 5 columns"}};
+    static const struct {
+        int64_t count;
+        int32_t first[4];
+        const char *sentence;
+    } bad[] = {{2, {1, 3, 5}, "starts at column 1, not at 0"},
+               {2, {0, 3, 4}, "ends at column 4, but T has 5"},
+               {2, {0, 3, 6}, "ends at column 6, but T has 5"},
+               {3, {0, 3, 3, 5}, "supernode 1 starts at column 3 and the next one at 3"},
+               {3, {0, 4, 2, 5}, "supernode 1 starts at column 4 and the next one at 2"},
+               {3, {0, 2, -7, 5}, "supernode 1 starts at column 2 and the next one at -7"},
+               {0, {0}, "no supernodes for 5 columns"}};
     static const int32_t whole[] = {0, 2, 5};
     trine_context ctx = test_context();
-    trine_matrix L = random_triangle(ctx, TRINE_D, 5, TRINE_LOWER, 3), full = random_triangle(ctx, TRINE_D, 5, TRINE_UPLO_AUTO, 77), gap, twice, wide_one;
+    trine_matrix L = random_triangle(ctx, TRINE_D, 5, TRINE_LOWER, 3),
+                 full = random_triangle(ctx, TRINE_D, 5, TRINE_UPLO_AUTO, 77), gap, twice, wide_one;
     trine_panels p;
     trine_supernodal plan;
     for EACH(k, bad) {
-        FAILS(TRINE_ERR_STRUCTURE, bad[k].sentence, trine_panels_from_partition(ctx, L, bad[k].count, bad[k].first, NULL, &p));
-        FAILS(TRINE_ERR_STRUCTURE, bad[k].sentence, trine_supernodal_analyse_triangle(ctx, &plan, L, bad[k].count, bad[k].first, NULL, NULL));
+        FAILS(TRINE_ERR_STRUCTURE, bad[k].sentence,
+              trine_panels_from_partition(ctx, L, bad[k].count, bad[k].first, NULL, &p));
+        FAILS(TRINE_ERR_STRUCTURE, bad[k].sentence,
+              trine_supernodal_analyse_triangle(ctx, &plan, L, bad[k].count, bad[k].first, NULL, NULL));
         assert_null(p.values);
         assert_null(plan);
     }
@@ -298,21 +323,27 @@ static void malformed_partitions_are_refused(void **state)
     OK(trine_matrix_csr(ctx, &gap, TRINE_D, 5, 5, 5, TRINE_HOST, 64, offsets, 32, missing, values));
     OK(trine_matrix_csr(ctx, &twice, TRINE_D, 5, 5, 7, TRINE_HOST, 64, doubled, 32, doubled_rows, values));
     OK(trine_matrix_allocate(ctx, &wide_one, TRINE_CSR, TRINE_D, 2, 3, 0, NULL, NULL, NULL));
-    const char *no_diagonal = "row 3 has no diagonal entry: the diagonal block of supernode 1 (columns 2 to 4) is singular";
+    const char *no_diagonal =
+        "row 3 has no diagonal entry: the diagonal block of supernode 1 (columns 2 to 4) is singular";
     FAILS(TRINE_ERR_SINGULAR, no_diagonal, trine_panels_from_partition(ctx, gap, 2, whole, NULL, &p));
     FAILS(TRINE_ERR_SINGULAR, no_diagonal, trine_supernodal_analyse_triangle(ctx, &plan, gap, 2, whole, NULL, NULL));
-    FAILS(TRINE_ERR_STRUCTURE, "row 4 of T has column 1 twice", trine_supernodal_analyse_triangle(ctx, &plan, twice, 2, whole, NULL, NULL));
-    FAILS(TRINE_ERR_STRUCTURE, "neither lower nor upper", trine_supernodal_analyse_triangle(ctx, &plan, full, 2, whole, NULL, NULL));
+    FAILS(TRINE_ERR_STRUCTURE, "row 4 of T has column 1 twice",
+          trine_supernodal_analyse_triangle(ctx, &plan, twice, 2, whole, NULL, NULL));
+    FAILS(TRINE_ERR_STRUCTURE, "neither lower nor upper",
+          trine_supernodal_analyse_triangle(ctx, &plan, full, 2, whole, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "2 x 3", trine_supernodal_analyse_triangle(ctx, &plan, wide_one, 2, whole, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "first_column is NULL", trine_panels_from_partition(ctx, L, 2, NULL, NULL, &p));
-    FAILS(TRINE_ERR_ARGUMENT, "first_column is NULL", trine_supernodal_analyse_triangle(ctx, &plan, L, 2, NULL, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "first_column is NULL",
+          trine_supernodal_analyse_triangle(ctx, &plan, L, 2, NULL, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "-1 supernodes", trine_panels_from_partition(ctx, L, -1, whole, NULL, &p));
     FAILS(TRINE_ERR_ARGUMENT, "-1 supernodes", trine_supernodal_analyse_triangle(ctx, &plan, L, -1, whole, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_supernodal_analyse_triangle(NULL, &plan, L, 2, whole, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "T is NULL", trine_supernodal_analyse_triangle(ctx, &plan, NULL, 2, whole, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_supernodal_analyse_triangle(ctx, NULL, L, 2, whole, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "fill limit of 1", trine_supernodal_analyse_triangle(ctx, &plan, L, 2, whole, &(trine_panels_options){.fill = 1}, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "streams", trine_supernodal_analyse_triangle(ctx, &plan, L, 2, whole, NULL, &(trine_supernodal_options){.streams = -1}));
+    FAILS(TRINE_ERR_ARGUMENT, "fill limit of 1",
+          trine_supernodal_analyse_triangle(ctx, &plan, L, 2, whole, &(trine_panels_options){.fill = 1}, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "streams",
+          trine_supernodal_analyse_triangle(ctx, &plan, L, 2, whole, NULL, &(trine_supernodal_options){.streams = -1}));
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_panels_from_partition(NULL, L, 2, whole, NULL, &p));
     FAILS(TRINE_ERR_ARGUMENT, "T is NULL", trine_panels_from_partition(ctx, NULL, 2, whole, NULL, &p));
     FAILS(TRINE_ERR_ARGUMENT, "panels is NULL", trine_panels_from_partition(ctx, L, 2, whole, NULL, NULL));

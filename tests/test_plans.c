@@ -21,21 +21,29 @@ typedef struct {
     trine_status (*analyse)(trine_context ctx, void **plan, trine_matrix T, unsigned ops, int64_t max_nrhs);
     trine_status (*numeric)(void *plan, trine_space space, const void *values, const trine_exec *exec);
     trine_status (*check)(void *plan, const trine_exec *exec);
-    trine_status (*solve)(void *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+    trine_status (*solve)(void *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
+                          const trine_exec *exec);
     trine_status (*work)(void *plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
     void (*destroy)(void *plan);
     bool announces;           /* analyse takes ops, and solve refuses others */
-    bool from_values;         /* analyse takes values as well: there is no numeric, no check, and solve has no alpha */
+    bool from_values; /* analyse takes values as well: there is no numeric, no check, and solve has no alpha */
 } kind;
 
-#define FACE(module)                                                                                                                          \
-    static trine_status module##_numeric(void *p, trine_space s, const void *v, const trine_exec *e) { return trine_##module##_numeric(p, s, v, e); } \
-    static trine_status module##_check(void *p, const trine_exec *e) { return trine_##module##_check(p, e); }                                 \
-    static trine_status module##_solve(void *p, trine_transpose o, const void *a, const trine_dense *B, const trine_dense *X, const trine_exec *e) \
-    {                                                                                                                                         \
-        return trine_##module##_solve(p, o, a, B, X, e);                                                                                      \
-    }                                                                                                                                         \
-    static trine_status module##_work(void *p, int64_t n, void *b, size_t *s, trine_work *w) { return trine_##module##_work(p, n, b, s, w); } \
+#define FACE(module)                                                                                          \
+    static trine_status module##_numeric(void *p, trine_space s, const void *v, const trine_exec *e)          \
+    {                                                                                                         \
+        return trine_##module##_numeric(p, s, v, e);                                                          \
+    }                                                                                                         \
+    static trine_status module##_check(void *p, const trine_exec *e) { return trine_##module##_check(p, e); } \
+    static trine_status module##_solve(void *p, trine_transpose o, const void *a, const trine_dense *B,       \
+                                       const trine_dense *X, const trine_exec *e)                             \
+    {                                                                                                         \
+        return trine_##module##_solve(p, o, a, B, X, e);                                                      \
+    }                                                                                                         \
+    static trine_status module##_work(void *p, int64_t n, void *b, size_t *s, trine_work *w)                  \
+    {                                                                                                         \
+        return trine_##module##_work(p, n, b, s, w);                                                          \
+    }                                                                                                         \
     static void module##_destroy(void *p) { trine_##module##_destroy(&(trine_##module){p}); }
 FACE(triangular)
 FACE(supernodal)
@@ -53,38 +61,50 @@ static trine_matrix three_bands(trine_context ctx, trine_dtype t)
 
 static trine_status triangular_analyse(trine_context ctx, void **plan, trine_matrix T, unsigned ops, int64_t max_nrhs)
 {
-    return trine_triangular_analyse(ctx, (trine_triangular *)plan, T, &(trine_triangular_options){.ops = ops, .max_nrhs = max_nrhs});
+    return trine_triangular_analyse(ctx, (trine_triangular *)plan, T,
+                                    &(trine_triangular_options){.ops = ops, .max_nrhs = max_nrhs});
 }
 static trine_status supernodal_analyse(trine_context ctx, void **plan, trine_matrix T, unsigned ops, int64_t max_nrhs)
 {
     (void)ops; /* all of them */
-    return trine_supernodal_analyse_triangle(ctx, (trine_supernodal *)plan, T, 0, NULL, NULL, &(trine_supernodal_options){.max_nrhs = max_nrhs});
+    return trine_supernodal_analyse_triangle(ctx, (trine_supernodal *)plan, T, 0, NULL, NULL,
+                                             &(trine_supernodal_options){.max_nrhs = max_nrhs});
 }
 static trine_status tridiagonal_analyse(trine_context ctx, void **plan, trine_matrix A, unsigned ops, int64_t max_nrhs)
 {
     (void)ops; /* all of them */
-    return trine_tridiagonal_analyse(ctx, (trine_tridiagonal *)plan, A, &(trine_tridiagonal_options){.max_nrhs = max_nrhs});
+    return trine_tridiagonal_analyse(ctx, (trine_tridiagonal *)plan, A,
+                                     &(trine_tridiagonal_options){.max_nrhs = max_nrhs});
 }
 #ifdef TRINE_TEST_DIRECT
 static trine_status direct_analyse(trine_context ctx, void **plan, trine_matrix A, unsigned ops, int64_t max_nrhs)
 {
-    const trine_direct_options options = {.factor.method = TRINE_DIRECT_LU, .ops = ops, .triangular.max_nrhs = max_nrhs, .refine = 1};
+    const trine_direct_options options = {
+        .factor.method = TRINE_DIRECT_LU, .ops = ops, .triangular.max_nrhs = max_nrhs, .refine = 1};
     return trine_direct_create(ctx, (trine_direct *)plan, A, &options);
 }
-static trine_status direct_solve(void *p, trine_transpose o, const void *a, const trine_dense *B, const trine_dense *X, const trine_exec *e)
+static trine_status direct_solve(void *p, trine_transpose o, const void *a, const trine_dense *B, const trine_dense *X,
+                                 const trine_exec *e)
 {
     assert_null(a);
     return trine_direct_solve(p, o, B, X, e);
 }
-static trine_status direct_work(void *p, int64_t n, void *b, size_t *s, trine_work *w) { return trine_direct_work(p, n, b, s, w); }
+static trine_status direct_work(void *p, int64_t n, void *b, size_t *s, trine_work *w)
+{
+    return trine_direct_work(p, n, b, s, w);
+}
 static void direct_destroy(void *p) { trine_direct_destroy(&(trine_direct){p}); }
 #endif
 static const kind kinds[] = {
-    {"triangular", triangle, triangular_analyse, triangular_numeric, triangular_check, triangular_solve, triangular_work, triangular_destroy, .announces = true},
-    {"supernodal", triangle, supernodal_analyse, supernodal_numeric, supernodal_check, supernodal_solve, supernodal_work, supernodal_destroy, .announces = false},
-    {"tridiagonal", three_bands, tridiagonal_analyse, tridiagonal_numeric, tridiagonal_check, tridiagonal_solve, tridiagonal_work, tridiagonal_destroy, .announces = false},
+    {"triangular", triangle, triangular_analyse, triangular_numeric, triangular_check, triangular_solve,
+     triangular_work, triangular_destroy, .announces = true},
+    {"supernodal", triangle, supernodal_analyse, supernodal_numeric, supernodal_check, supernodal_solve,
+     supernodal_work, supernodal_destroy, .announces = false},
+    {"tridiagonal", three_bands, tridiagonal_analyse, tridiagonal_numeric, tridiagonal_check, tridiagonal_solve,
+     tridiagonal_work, tridiagonal_destroy, .announces = false},
 #ifdef TRINE_TEST_DIRECT
-    {"direct", three_bands, direct_analyse, NULL, NULL, direct_solve, direct_work, direct_destroy, .announces = true, .from_values = true},
+    {"direct", three_bands, direct_analyse, NULL, NULL, direct_solve, direct_work, direct_destroy, .announces = true,
+     .from_values = true},
 #endif
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -138,8 +158,10 @@ static void zero_alpha_makes_zeros(void **state)
                         test_from_device(s.ctx, x, there, ROOM * element);
                         test_release(s.ctx, there);
                         for (int64_t at = 0; at < ROOM; at++) {
-                            const bool inside = cols && (by_rows ? at / ld < N && at % ld < cols : at / ld < cols && at % ld < N);
-                            for (size_t b = 0; b < element; b++) assert_int_equal(x[(size_t)at * element + b], inside ? 0 : -1);
+                            const bool inside =
+                                cols && (by_rows ? at / ld < N && at % ld < cols : at / ld < cols && at % ld < N);
+                            for (size_t b = 0; b < element; b++)
+                                assert_int_equal(x[(size_t)at * element + b], inside ? 0 : -1);
                         }
                     }
             free(x);
@@ -210,7 +232,8 @@ static void works_have_one_set_of_rules(void **state)
         OK(k->solve(s.plan, TRINE_N, NULL, &X, &X, &(trine_exec){.work = work}));
         OK(k->solve(s.plan, TRINE_N, NULL, &X, &X, &(trine_exec){.work = other}));
         OK(k->solve(s.plan, TRINE_N, NULL, &three, &three, NULL));
-        FAILS(TRINE_ERR_STATE, "3 right-hand sides, but the work was made for 2", k->solve(s.plan, TRINE_N, NULL, &three, &three, &(trine_exec){.work = work}));
+        FAILS(TRINE_ERR_STATE, "3 right-hand sides, but the work was made for 2",
+              k->solve(s.plan, TRINE_N, NULL, &three, &three, &(trine_exec){.work = work}));
         trine_dense rows = {there, N, 2, 2, TRINE_ROWMAJOR};
         FAILS(TRINE_ERR_ARGUMENT, "share their data", k->solve(s.plan, TRINE_N, NULL, &X, &rows, NULL));
         char advice[80];
@@ -219,7 +242,8 @@ static void works_have_one_set_of_rules(void **state)
         FAILS(TRINE_ERR_STATE, advice, k->solve(s.plan, TRINE_N, NULL, &X, &X, &(trine_exec){.work = work}));
         trine_leave_alone(&work->usage);
         scene second = open_scene(k, TRINE_D, TRINE_N);
-        FAILS(TRINE_ERR_ARGUMENT, "belongs to another plan", k->solve(second.plan, TRINE_N, NULL, &X, &X, &(trine_exec){.work = work}));
+        FAILS(TRINE_ERR_ARGUMENT, "belongs to another plan",
+              k->solve(second.plan, TRINE_N, NULL, &X, &X, &(trine_exec){.work = work}));
         close_scene(k, &second);
         OK(trine_context_synchronize(s.ctx));
         k->destroy(s.plan); /* the works keep it */
@@ -329,12 +353,9 @@ static void analyses_log_one_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zero_alpha_makes_zeros),
-        cmocka_unit_test(real_plans_take_h_for_t_and_t_for_h),
-        cmocka_unit_test(works_have_one_set_of_rules),
-        cmocka_unit_test(values_are_needed_and_come_in_known_spaces),
-        cmocka_unit_test(analyses_log_one_line),
-        cmocka_unit_test(plans_say_whether_they_are_deterministic),
+        cmocka_unit_test(zero_alpha_makes_zeros),      cmocka_unit_test(real_plans_take_h_for_t_and_t_for_h),
+        cmocka_unit_test(works_have_one_set_of_rules), cmocka_unit_test(values_are_needed_and_come_in_known_spaces),
+        cmocka_unit_test(analyses_log_one_line),       cmocka_unit_test(plans_say_whether_they_are_deterministic),
     };
     return TEST_MAIN(tests);
 }

@@ -1,4 +1,5 @@
-/* Sums and residuals of blocks of vectors, with integers whose products and sums are exact in twice the precision but not in it. */
+/* Sums and residuals of blocks of vectors, with integers whose products and sums are exact in twice the precision
+ * but not in it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,10 @@
 
 enum { N = 300, MOST_ENTRIES = 40, COLUMNS = 3, PADDING = 2 };
 
-static int64_t integer(uint64_t seed, int64_t i, int64_t most) { return (int64_t)((2 * test_uniform(seed, (uint64_t)i) - 1) * (double)most); }
+static int64_t integer(uint64_t seed, int64_t i, int64_t most)
+{
+    return (int64_t)((2 * test_uniform(seed, (uint64_t)i) - 1) * (double)most);
+}
 
 /** Parts of up to 13 bits in single, 28 in double: products need twice as many, and long double holds their sums. */
 static int64_t most_of(trine_dtype t) { return eps_of(t) > 1e-10L ? 1 << 13 : 1 << 28; }
@@ -43,18 +47,23 @@ static trine_matrix make_matrix(trine_context ctx, trine_dtype t)
 }
 
 /** Element (i,j) of a block with padding. */
-static int64_t place(trine_layout layout, int64_t i, int64_t j) { return layout == TRINE_COLMAJOR ? i + j * (N + PADDING) : i * (COLUMNS + PADDING) + j; }
+static int64_t place(trine_layout layout, int64_t i, int64_t j)
+{
+    return layout == TRINE_COLMAJOR ? i + j * (N + PADDING) : i * (COLUMNS + PADDING) + j;
+}
 
 static trine_dense block(trine_context ctx, trine_dtype t, trine_layout layout, const void *host)
 {
     const int64_t ld = (layout == TRINE_COLMAJOR ? N : COLUMNS) + PADDING;
-    return (trine_dense){test_to_device(ctx, host, (size_t)((N + PADDING) * (COLUMNS + PADDING)) * trine_dtype_size(t)), N, COLUMNS, ld, layout};
+    return (trine_dense){test_to_device(ctx, host, (size_t)((N + PADDING) * (COLUMNS + PADDING)) * trine_dtype_size(t)),
+                         N, COLUMNS, ld, layout};
 }
 
 static void *room(trine_dtype t) { return calloc((N + PADDING) * (COLUMNS + PADDING), trine_dtype_size(t)); }
 
 /** Exactly b - A x where b is A x rounded. */
-static void check_residual(trine_context ctx, trine_dtype t, trine_layout x_layout, trine_layout b_layout, trine_layout r_layout, bool in_place)
+static void check_residual(trine_context ctx, trine_dtype t, trine_layout x_layout, trine_layout b_layout,
+                           trine_layout r_layout, bool in_place)
 {
     trine_matrix A = make_matrix(ctx, t);
     void *x = room(t), *b = room(t), *r = room(t), *expected = room(t);
@@ -62,12 +71,14 @@ static void check_residual(trine_context ctx, trine_dtype t, trine_layout x_layo
         for (int64_t i = 0, k = 0; i < N; i++) {
             wide sum = 0;
             put(t, x, place(x_layout, i, j), gaussian(t, 2, i + j * N));
-            for (int64_t e = 0; e < i % (MOST_ENTRIES + 1); e++, k++) sum += gaussian(t, 1, k) * gaussian(t, 2, e * 7 + i % 7 + j * N);
+            for (int64_t e = 0; e < i % (MOST_ENTRIES + 1); e++, k++)
+                sum += gaussian(t, 1, k) * gaussian(t, 2, e * 7 + i % 7 + j * N);
             put(t, b, place(b_layout, i, j), sum);
             put(t, expected, place(r_layout, i, j), get(t, b, place(b_layout, i, j)) - sum);
         }
     const size_t bytes = (size_t)((N + PADDING) * (COLUMNS + PADDING)) * trine_dtype_size(t);
-    const trine_dense X = block(ctx, t, x_layout, x), B = block(ctx, t, b_layout, b), R = in_place ? B : block(ctx, t, r_layout, r);
+    const trine_dense X = block(ctx, t, x_layout, x), B = block(ctx, t, b_layout, b),
+                      R = in_place ? B : block(ctx, t, r_layout, r);
     OK(trine_vectors_residual(A, &X, &B, &R, NULL));
     test_from_device(ctx, r, R.data, bytes);
     int64_t nonzero = 0;
@@ -94,7 +105,8 @@ static void residuals_are_summed_to_twice_the_precision(void **state)
     trine_context ctx = test_context();
     for (int k = 0; k < 4; k++)
         for (int layouts = 0; layouts < 8; layouts++) {
-            const trine_layout x = (trine_layout)(layouts & 1), b = (trine_layout)(layouts >> 1 & 1), r = (trine_layout)(layouts >> 2);
+            const trine_layout x = (trine_layout)(layouts & 1), b = (trine_layout)(layouts >> 1 & 1),
+                               r = (trine_layout)(layouts >> 2);
             check_residual(ctx, all_dtypes[k], x, b, r, b == r && x == b);
         }
     trine_context_destroy(&ctx);

@@ -16,7 +16,8 @@ static trine_matrix make_triangle(trine_context ctx, int64_t side)
     int64_t *offsets, at = 0;
     int32_t *columns;
     void *values;
-    OK(trine_matrix_allocate(ctx, &A, TRINE_CSR, TRINE_D, side * side, side * side, 3 * side * side - 2 * side, &offsets, &columns, &values));
+    OK(trine_matrix_allocate(ctx, &A, TRINE_CSR, TRINE_D, side * side, side * side, 3 * side * side - 2 * side,
+                             &offsets, &columns, &values));
     for (int64_t i = 0; i < side * side; i++) {
         if (i >= side) columns[at] = (int32_t)(i - side), ((double *)values)[at++] = -0.9;
         if (i % side) columns[at] = (int32_t)(i - 1), ((double *)values)[at++] = -1.1;
@@ -26,12 +27,20 @@ static trine_matrix make_triangle(trine_context ctx, int64_t side)
     return A;
 }
 
-struct fixture { trine_context ctx; trine_matrix A; trine_triangular plan; int64_t n; double *b, *x; void *db, *dx; };
+struct fixture {
+    trine_context ctx;
+    trine_matrix A;
+    trine_triangular plan;
+    int64_t n;
+    double *b, *x;
+    void *db, *dx;
+};
 static struct fixture open_fixture_with(trine_triangular_method method)
 {
     struct fixture f = {.ctx = test_context(), .n = 150 * 150};
     f.A = make_triangle(f.ctx, 150);
-    OK(trine_triangular_analyse(f.ctx, &f.plan, f.A, &(trine_triangular_options){.method = method, .ops = TRINE_N | TRINE_T, .max_nrhs = 4}));
+    OK(trine_triangular_analyse(
+        f.ctx, &f.plan, f.A, &(trine_triangular_options){.method = method, .ops = TRINE_N | TRINE_T, .max_nrhs = 4}));
     OK(trine_triangular_numeric(f.plan, TRINE_HOST, NULL, NULL));
     f.b = malloc((size_t)f.n * sizeof *f.b);
     f.x = malloc((size_t)f.n * sizeof *f.x);
@@ -52,7 +61,8 @@ static void close_fixture(struct fixture *f)
     OK(trine_context_destroy(&f->ctx));
 }
 
-static const trine_triangular_method methods[] = {TRINE_TRI_AUTO, TRINE_TRI_LEVELSET, TRINE_TRI_SYNCFREE_CSR, TRINE_TRI_SYNCFREE_CSC};
+static const trine_triangular_method methods[] = {TRINE_TRI_AUTO, TRINE_TRI_LEVELSET, TRINE_TRI_SYNCFREE_CSR,
+                                                  TRINE_TRI_SYNCFREE_CSC};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 /** |b - T x| <= c eps (|T||x| + |b|), rows of the grid triangle. */
@@ -95,7 +105,8 @@ static void check_that_a_captured_solve_can_be_replayed_with_new_data(trine_tria
         CUDA(cudaStreamSynchronize(stream));
         check(&f, f.b);
         if (round == 0) memcpy(first, f.x, bytes);
-        if (round == 3 && method != TRINE_TRI_SYNCFREE_CSC) assert_memory_equal(first, f.x, bytes); /* replay is deterministic, too */
+        /* replay is deterministic, too */
+        if (round == 3 && method != TRINE_TRI_SYNCFREE_CSC) assert_memory_equal(first, f.x, bytes);
     }
     free(first);
     CUDA(cudaGraphExecDestroy(exec));
@@ -109,7 +120,8 @@ static void a_captured_solve_can_be_replayed_with_new_data(void **state)
     for (int m = 0; m < METHODS; m++) check_that_a_captured_solve_can_be_replayed_with_new_data(methods[m]);
 }
 
-/** One work object, on one stream: solves that are made at once, solves that were captured before, one right-hand side and several. */
+/** One work object, on one stream: solves that are made at once, solves that were captured before, one right-hand
+ *  side and several. */
 static void check_that_direct_and_captured_solves_take_turns(trine_triangular_method method)
 {
     enum { COLUMNS = 3 };
@@ -126,7 +138,8 @@ static void check_that_direct_and_captured_solves_take_turns(trine_triangular_me
         const int64_t nrhs = *step == '3' || *step == 'b' ? COLUMNS : 1;
         CUDA(cudaMemsetAsync(dx, 0, COLUMNS * bytes, stream));
         for (int several = 0; several < 2 && *step == 'c'; several++) {
-            const trine_dense B = {db, f.n, several ? COLUMNS : 1, f.n, TRINE_COLMAJOR}, X = {dx, f.n, several ? COLUMNS : 1, f.n, TRINE_COLMAJOR};
+            const trine_dense B = {db, f.n, several ? COLUMNS : 1, f.n, TRINE_COLMAJOR},
+                              X = {dx, f.n, several ? COLUMNS : 1, f.n, TRINE_COLMAJOR};
             cudaGraph_t graph;
             CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
             OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &B, &X, &(trine_exec){.stream = stream}));
@@ -135,11 +148,11 @@ static void check_that_direct_and_captured_solves_take_turns(trine_triangular_me
             CUDA(cudaGraphDestroy(graph));
         }
         if (*step == 'c') continue;
-        if (*step == 'a' || *step == 'b')
-            CUDA(cudaGraphLaunch(replay[*step - 'a'], stream));
+        if (*step == 'a' || *step == 'b') CUDA(cudaGraphLaunch(replay[*step - 'a'], stream));
         else
             OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &(trine_dense){db, f.n, nrhs, f.n, TRINE_COLMAJOR},
-                                      &(trine_dense){dx, f.n, nrhs, f.n, TRINE_COLMAJOR}, &(trine_exec){.stream = stream}));
+                                      &(trine_dense){dx, f.n, nrhs, f.n, TRINE_COLMAJOR},
+                                      &(trine_exec){.stream = stream}));
         CUDA(cudaStreamSynchronize(stream));
         for (int64_t j = 0; j < nrhs; j++) {
             CUDA(cudaMemcpy(f.x, (double *)dx + j * f.n, bytes, cudaMemcpyDeviceToHost));
@@ -176,7 +189,8 @@ static void check_that_solves_with_their_own_work_run_side_by_side(trine_triangu
     for (int round = 0; round < 10; round++)
         for (int s = 0; s < STREAMS; s++)
             OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &(trine_dense){f.db, f.n, 1, f.n, TRINE_COLMAJOR},
-                                      &(trine_dense){xs[s], f.n, 1, f.n, TRINE_COLMAJOR}, &(trine_exec){.stream = streams[s], .work = works[s]}));
+                                      &(trine_dense){xs[s], f.n, 1, f.n, TRINE_COLMAJOR},
+                                      &(trine_exec){.stream = streams[s], .work = works[s]}));
     for (int s = 0; s < STREAMS; s++) {
         CUDA(cudaStreamSynchronize(streams[s]));
         CUDA(cudaMemcpy(f.x, xs[s], bytes, cudaMemcpyDeviceToHost));

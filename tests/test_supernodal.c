@@ -1,5 +1,6 @@
 /* Supernodal solves against products with the panels themselves, in long double. The factors are made in
- * supernodal_support.c: random supernode trees whose panels are closed under elimination (as Cholesky factors are) or not. */
+ * supernodal_support.c: random supernode trees whose panels are closed under elimination (as Cholesky factors are)
+ * or not. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,23 @@ static void check_factor(factor *F, unsigned seed)
             }
             trine_supernodal plan;
             const bool single = variant == 2 && (t == TRINE_D || t == TRINE_Z);
-            OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){
-                .invert = inversions[variant / 2], .fill = variant % 2 ? -1 : 0.3, .max_nrhs = 33, .single = single}));
+            OK(trine_supernodal_analyse(ctx, &plan, &panels,
+                                        &(trine_supernodal_options){.invert = inversions[variant / 2],
+                                                                    .fill = variant % 2 ? -1 : 0.3,
+                                                                    .max_nrhs = 33,
+                                                                    .single = single}));
             numeric(plan, F);
             OK(trine_supernodal_check(plan, NULL));
             for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op), k++)
-                check_solve(ctx, plan, F, &(solve_case){.op = op, .nrhs = some_nrhs[k % 7], .layout_b = (trine_layout)(k / 2 % 2),
-                            .layout_x = (trine_layout)(k % 2), .in_place = k % 5 == 0, .scaled = k % 3 != 0, .single = single}, NULL);
+                check_solve(ctx, plan, F,
+                            &(solve_case){.op = op,
+                                          .nrhs = some_nrhs[k % 7],
+                                          .layout_b = (trine_layout)(k / 2 % 2),
+                                          .layout_x = (trine_layout)(k % 2),
+                                          .in_place = k % 5 == 0,
+                                          .scaled = k % 3 != 0,
+                                          .single = single},
+                            NULL);
             trine_supernodal_destroy(&plan);
         }
     }
@@ -151,7 +162,8 @@ static void works_of_one_plan_are_independent(void **state)
     aligned = buffer + (256 - (uintptr_t)buffer % 256) % 256;
     OK(trine_supernodal_work(s.plan, 5, aligned, &bytes, &second));
     for (int64_t nrhs = 1; nrhs <= 5; nrhs++) { /* few after many in one work */
-        check_solve(s.ctx, s.plan, &s.F, &(solve_case){.op = TRINE_N, .nrhs = 38 - 5 * nrhs}, &(trine_exec){.work = first});
+        check_solve(s.ctx, s.plan, &s.F, &(solve_case){.op = TRINE_N, .nrhs = 38 - 5 * nrhs},
+                    &(trine_exec){.work = first});
         check_solve(s.ctx, s.plan, &s.F, &(solve_case){.op = TRINE_T, .nrhs = nrhs}, &(trine_exec){.work = second});
         check_solve(s.ctx, s.plan, &s.F, &(solve_case){.op = TRINE_N, .nrhs = 6 - nrhs}, &(trine_exec){.work = second});
     }
@@ -192,7 +204,8 @@ static void a_batch_of_factors_of_different_structure_is_solved(void **state)
     for (int k = 0; k < FACTORS; k++) {
         int widths[13];
         for (int s = 0; s < 13; s++) widths[s] = 1 + (s * (k + 2)) % 13;
-        F[k] = make_factor(k == 3 ? 0 : 3 * k + 1, widths, 3, k != 2, TRINE_NONUNIT, 70 + (uint64_t)k); /* one of them is empty */
+        /* one of them is empty */
+        F[k] = make_factor(k == 3 ? 0 : 3 * k + 1, widths, 3, k != 2, TRINE_NONUNIT, 70 + (uint64_t)k);
         convert(&F[k], TRINE_D);
         panels[k] = panels_of(&F[k]);
         values[k] = F[k].values;
@@ -221,10 +234,12 @@ static void a_batch_of_factors_of_different_structure_is_solved(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "factor 1", trine_supernodal_analyse_batch(ctx, &plan, panels, FACTORS, NULL));
     panels[1].diag = TRINE_NONUNIT;
     F[0].rows[0] = (int32_t)F[0].n;
-    FAILS(TRINE_ERR_STRUCTURE, "factor 0: row 0 of panel 0", trine_supernodal_analyse_batch(ctx, &plan, panels, FACTORS, NULL));
+    FAILS(TRINE_ERR_STRUCTURE, "factor 0: row 0 of panel 0",
+          trine_supernodal_analyse_batch(ctx, &plan, panels, FACTORS, NULL));
     F[0].rows[0] = 0;
     F[1].row_offsets[1] += INT64_C(1) << 40; /* a row list that is nowhere: not to be read */
-    FAILS(TRINE_ERR_STRUCTURE, "factor 1: panel 0 has 1099511", trine_supernodal_analyse_batch(ctx, &plan, panels, FACTORS, NULL));
+    FAILS(TRINE_ERR_STRUCTURE, "factor 1: panel 0 has 1099511",
+          trine_supernodal_analyse_batch(ctx, &plan, panels, FACTORS, NULL));
     F[1].row_offsets[1] -= INT64_C(1) << 40;
     FAILS(TRINE_ERR_ARGUMENT, "no factors", trine_supernodal_analyse_batch(ctx, &plan, panels, 0, NULL));
     OK(trine_supernodal_analyse(ctx, &plan, &panels[1], NULL));
@@ -274,17 +289,41 @@ static void panels_that_do_not_fit_are_refused(void **state)
     factor F = s.F;
     trine_panels P = s.panels;
     const int32_t columns = F.first[1], row = F.rows[2];
-#define REFUSED(text) FAILS(TRINE_ERR_STRUCTURE, text, trine_supernodal_analyse(ctx, &plan, &P, NULL)); assert_null(plan)
-    F.first[0] = 1; REFUSED("panel 0 starts at column 1"); F.first[0] = 0;
-    F.first[1] = 0; REFUSED("panel 0 has 0 columns"); F.first[1] = columns;
-    F.first[1] = 100; REFUSED("panel 0 ends at column 100"); F.first[1] = columns;
-    P.n++; REFUSED("the last panel ends at column 10, not at n = 11"); P.n--;
-    P.n_panels = 0; REFUSED("no panels for 10 columns"); P.n_panels = 4;
-    F.rows[1] = 0; REFUSED("row 1 of panel 0 is 0, not its own column 1"); F.rows[1] = 1;
-    F.rows[2] = 1; REFUSED("do not ascend: 1 comes after 1"); F.rows[2] = row;
-    F.rows[2] = 10; REFUSED("row index 10 in panel 0 is outside 0..9"); F.rows[2] = -1; REFUSED("outside"); F.rows[2] = row;
-    F.row_offsets[1] -= 100; REFUSED("fewer than its 2 columns"); F.row_offsets[1] += 100;
-    F.value_offsets[1]--; REFUSED("room for"); F.value_offsets[1]++;
+#define REFUSED(text)                                                                 \
+    FAILS(TRINE_ERR_STRUCTURE, text, trine_supernodal_analyse(ctx, &plan, &P, NULL)); \
+    assert_null(plan)
+    F.first[0] = 1;
+    REFUSED("panel 0 starts at column 1");
+    F.first[0] = 0;
+    F.first[1] = 0;
+    REFUSED("panel 0 has 0 columns");
+    F.first[1] = columns;
+    F.first[1] = 100;
+    REFUSED("panel 0 ends at column 100");
+    F.first[1] = columns;
+    P.n++;
+    REFUSED("the last panel ends at column 10, not at n = 11");
+    P.n--;
+    P.n_panels = 0;
+    REFUSED("no panels for 10 columns");
+    P.n_panels = 4;
+    F.rows[1] = 0;
+    REFUSED("row 1 of panel 0 is 0, not its own column 1");
+    F.rows[1] = 1;
+    F.rows[2] = 1;
+    REFUSED("do not ascend: 1 comes after 1");
+    F.rows[2] = row;
+    F.rows[2] = 10;
+    REFUSED("row index 10 in panel 0 is outside 0..9");
+    F.rows[2] = -1;
+    REFUSED("outside");
+    F.rows[2] = row;
+    F.row_offsets[1] -= 100;
+    REFUSED("fewer than its 2 columns");
+    F.row_offsets[1] += 100;
+    F.value_offsets[1]--;
+    REFUSED("room for");
+    F.value_offsets[1]++;
 #undef REFUSED
     OK(trine_supernodal_analyse(ctx, &plan, &P, NULL));
     trine_supernodal_destroy(&plan);
@@ -303,12 +342,18 @@ static void wrong_arguments_are_named(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "ctx", trine_supernodal_analyse(NULL, &plan, &P, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "panels", trine_supernodal_analyse(ctx, &plan, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "fill", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.fill = 1}));
-    FAILS(TRINE_ERR_ARGUMENT, "max_nrhs", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.max_nrhs = -1}));
-    FAILS(TRINE_ERR_ARGUMENT, "inversion", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.invert = (trine_supernodal_invert)9}));
-    FAILS(TRINE_ERR_UNSUPPORTED, "inverted diagonal blocks", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){
-        .invert = TRINE_INVERT_NONE, .variant = TRINE_VARIANT_SPMV}));
-    FAILS(TRINE_ERR_ARGUMENT, "variant", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.variant = (trine_supernodal_variant)9}));
-    FAILS(TRINE_ERR_ARGUMENT, "streams", trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.streams = 33}));
+    FAILS(TRINE_ERR_ARGUMENT, "max_nrhs",
+          trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.max_nrhs = -1}));
+    FAILS(TRINE_ERR_ARGUMENT, "inversion",
+          trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.invert = (trine_supernodal_invert)9}));
+    FAILS(TRINE_ERR_UNSUPPORTED, "inverted diagonal blocks",
+          trine_supernodal_analyse(
+              ctx, &plan, &P, &(trine_supernodal_options){.invert = TRINE_INVERT_NONE, .variant = TRINE_VARIANT_SPMV}));
+    FAILS(
+        TRINE_ERR_ARGUMENT, "variant",
+        trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.variant = (trine_supernodal_variant)9}));
+    FAILS(TRINE_ERR_ARGUMENT, "streams",
+          trine_supernodal_analyse(ctx, &plan, &P, &(trine_supernodal_options){.streams = 33}));
     P.dtype = (trine_dtype)0;
     FAILS(TRINE_ERR_ARGUMENT, "dtype", trine_supernodal_analyse(ctx, &plan, &P, NULL));
     P.dtype = TRINE_D;
@@ -352,12 +397,16 @@ static void more_right_hand_sides_than_fit_in_memory_are_refused(void **state)
     for (size_t k = 0; k < sizeof absurd / sizeof *absurd; k++) {
         for (int single = 0; single <= 1; single++) {
             const trine_supernodal_options options = {.max_nrhs = absurd[k], .single = single};
-            FAILS(TRINE_ERR_MEMORY, "more than any memory has", trine_supernodal_analyse(s.ctx, &plan, &s.panels, &options));
+            FAILS(TRINE_ERR_MEMORY, "more than any memory has",
+                  trine_supernodal_analyse(s.ctx, &plan, &s.panels, &options));
             assert_null(plan);
-            FAILS(TRINE_ERR_MEMORY, "more than any memory has", trine_supernodal_analyse(s.ctx, &plan, &empty, &options));
+            FAILS(TRINE_ERR_MEMORY, "more than any memory has",
+                  trine_supernodal_analyse(s.ctx, &plan, &empty, &options));
             OK(trine_supernodal_analyse(s.ctx, &plan, &s.panels, &(trine_supernodal_options){.single = single}));
-            FAILS(TRINE_ERR_MEMORY, "more than any memory has", trine_supernodal_work(plan, absurd[k], NULL, &bytes, NULL));
-            FAILS(TRINE_ERR_MEMORY, "more than any memory has", trine_supernodal_work(plan, absurd[k], NULL, NULL, &work));
+            FAILS(TRINE_ERR_MEMORY, "more than any memory has",
+                  trine_supernodal_work(plan, absurd[k], NULL, &bytes, NULL));
+            FAILS(TRINE_ERR_MEMORY, "more than any memory has",
+                  trine_supernodal_work(plan, absurd[k], NULL, NULL, &work));
             assert_int_equal(bytes, 77);
             trine_supernodal_destroy(&plan);
         }
@@ -394,7 +443,8 @@ static void a_failing_allocation_leaves_nothing_behind(void **state)
     (void)state;
     scene s = small_scene();
     for (int single = 0; single < 2; single++)
-        fail_every_allocation(&s.F, &(trine_supernodal_options){.invert = TRINE_INVERT_OFF, .single = single}, test_fail_allocations);
+        fail_every_allocation(&s.F, &(trine_supernodal_options){.invert = TRINE_INVERT_OFF, .single = single},
+                              test_fail_allocations);
     close_scene(&s);
 }
 
@@ -407,7 +457,8 @@ static void the_reference_solves_in_all_precisions(void **state)
         for (int t = TRINE_S; t <= TRINE_Z; t++)
             for (int op = TRINE_N; op <= TRINE_H; op *= 2) {
                 convert(&F, (trine_dtype)t);
-                char *b = calloc((size_t)F.n, trine_dtype_size(F.dtype)), *x = calloc((size_t)F.n, trine_dtype_size(F.dtype));
+                char *b = calloc((size_t)F.n, trine_dtype_size(F.dtype)),
+                     *x = calloc((size_t)F.n, trine_dtype_size(F.dtype));
                 for (int64_t i = 0; i < F.n; i++) put(F.dtype, b, i, right_hand_side(i, 0));
                 memcpy(x, b, (size_t)F.n * trine_dtype_size(F.dtype));
                 reference_solve(&F, (trine_transpose)op, x);
@@ -421,25 +472,24 @@ static void the_reference_solves_in_all_precisions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_reference_solves_in_all_precisions),
-        cmocka_unit_test(one_panel_of_any_width_is_solved),
-        cmocka_unit_test(a_chain_of_panels_is_solved),
-        cmocka_unit_test(a_forest_is_solved),
-        cmocka_unit_test(random_trees_are_solved),
-        cmocka_unit_test(wide_and_tall_panels_are_solved),
-        cmocka_unit_test(structures_not_closed_under_elimination_are_solved),
-        cmocka_unit_test(an_empty_factor_is_solved),
-        cmocka_unit_test(no_right_hand_sides_is_a_success),
-        cmocka_unit_test(new_values_replace_old_ones_without_analysis),
-        cmocka_unit_test(works_of_one_plan_are_independent),
-        cmocka_unit_test(transposed_solves_are_bitwise_reproducible),
-        cmocka_unit_test(a_batch_of_factors_of_different_structure_is_solved),
-        cmocka_unit_test(info_counts_panels_and_entries),
-        cmocka_unit_test(panels_that_do_not_fit_are_refused),
-        cmocka_unit_test(wrong_arguments_are_named),
-        cmocka_unit_test(more_right_hand_sides_than_fit_in_memory_are_refused),
-        cmocka_unit_test(check_names_the_first_bad_diagonal_row),
-        cmocka_unit_test(a_failing_allocation_leaves_nothing_behind)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_reference_solves_in_all_precisions),
+                                       cmocka_unit_test(one_panel_of_any_width_is_solved),
+                                       cmocka_unit_test(a_chain_of_panels_is_solved),
+                                       cmocka_unit_test(a_forest_is_solved),
+                                       cmocka_unit_test(random_trees_are_solved),
+                                       cmocka_unit_test(wide_and_tall_panels_are_solved),
+                                       cmocka_unit_test(structures_not_closed_under_elimination_are_solved),
+                                       cmocka_unit_test(an_empty_factor_is_solved),
+                                       cmocka_unit_test(no_right_hand_sides_is_a_success),
+                                       cmocka_unit_test(new_values_replace_old_ones_without_analysis),
+                                       cmocka_unit_test(works_of_one_plan_are_independent),
+                                       cmocka_unit_test(transposed_solves_are_bitwise_reproducible),
+                                       cmocka_unit_test(a_batch_of_factors_of_different_structure_is_solved),
+                                       cmocka_unit_test(info_counts_panels_and_entries),
+                                       cmocka_unit_test(panels_that_do_not_fit_are_refused),
+                                       cmocka_unit_test(wrong_arguments_are_named),
+                                       cmocka_unit_test(more_right_hand_sides_than_fit_in_memory_are_refused),
+                                       cmocka_unit_test(check_names_the_first_bad_diagonal_row),
+                                       cmocka_unit_test(a_failing_allocation_leaves_nothing_behind)};
     return TEST_MAIN(tests);
 }

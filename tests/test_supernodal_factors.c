@@ -1,4 +1,5 @@
-/* Supernodal solves with CHOLMOD's factors of real matrices: A x = b by L, L^T and the permutation, judged by A itself. */
+/* Supernodal solves with CHOLMOD's factors of real matrices: A x = b by L, L^T and the permutation, judged by A
+ * itself. */
 #include <stdlib.h>
 #include <string.h>
 #include <trine/direct.h>
@@ -54,19 +55,37 @@ static double backward_error(const char *name, double fill, int64_t nrhs)
 static void check(const char *name)
 {
     const double merged = backward_error(name, 0, 1), exact = backward_error(name, -1, 9);
-    print_message("%s: backward error %.2f eps, without merging and for 9 right-hand sides %.2f eps\n", name, merged, exact);
+    print_message("%s: backward error %.2f eps, without merging and for 9 right-hand sides %.2f eps\n", name, merged,
+                  exact);
     assert_true(merged < 10);
     assert_true(exact < 10);
 }
 
-static void nos3_is_solved(void **state) { (void)state; check("nos3"); }
-static void bcsstk14_is_solved(void **state) { (void)state; check("bcsstk14"); }
-static void bcsstk16_is_solved(void **state) { (void)state; check("bcsstk16"); }
-static void an_elastic_rod_is_solved(void **state) { (void)state; check("elas_rod300x33"); }
+static void nos3_is_solved(void **state)
+{
+    (void)state;
+    check("nos3");
+}
+static void bcsstk14_is_solved(void **state)
+{
+    (void)state;
+    check("bcsstk14");
+}
+static void bcsstk16_is_solved(void **state)
+{
+    (void)state;
+    check("bcsstk16");
+}
+static void an_elastic_rod_is_solved(void **state)
+{
+    (void)state;
+    check("elas_rod300x33");
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nos3_is_solved), cmocka_unit_test(bcsstk14_is_solved),
-                                       cmocka_unit_test(bcsstk16_is_solved), cmocka_unit_test(an_elastic_rod_is_solved)};
+                                       cmocka_unit_test(bcsstk16_is_solved),
+                                       cmocka_unit_test(an_elastic_rod_is_solved)};
     return TEST_MAIN(tests);
 }

@@ -1,4 +1,5 @@
-/* Supernodal solves with panels whose inverses lose digits: by default none are lost, and inverses asked for say what they lose. */
+/* Supernodal solves with panels whose inverses lose digits: by default none are lost, and inverses asked for say
+ * what they lose. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,8 @@ static trine_supernodal_info info_of(trine_supernodal plan)
 }
 
 /** The largest error of solves with op, for x of ones, signs and a random b. */
-static double error_of(trine_context ctx, trine_supernodal plan, const factor *F, trine_transpose op, int64_t nrhs, bool single)
+static double error_of(trine_context ctx, trine_supernodal plan, const factor *F, trine_transpose op, int64_t nrhs,
+                       bool single)
 {
     const size_t column = (size_t)F->n * trine_dtype_size(F->dtype), bytes = column * (size_t)nrhs;
     char *b = calloc(bytes + 1, 1), *x = calloc(bytes + 1, 1);
@@ -82,7 +84,8 @@ static void assert_accurate(trine_context ctx, trine_supernodal plan, const fact
     for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op))
         for (int k = 0; k < 3; k++) {
             const double error = error_of(ctx, plan, F, op, some_nrhs[k], single);
-            if (!(error < MOST)) print_error("dtype %d, op %d, %d right-hand sides: %g eps\n", F->dtype, op, (int)some_nrhs[k], error);
+            if (!(error < MOST))
+                print_error("dtype %d, op %d, %d right-hand sides: %g eps\n", F->dtype, op, (int)some_nrhs[k], error);
             assert_true(error < MOST);
         }
 }
@@ -92,8 +95,10 @@ static void assert_substituted(const trine_supernodal_info *info, bool chooses, 
 {
     if (!chooses || !partly) assert_true(info->substituted_panels > 0);
     else if (!(info->substituted_panels > 0 && info->substituted_panels < info->panels_merged))
-        fail_msg("%lld of %lld panels are substituted, growth %g", (long long)info->substituted_panels, (long long)info->panels_merged, info->growth);
-    assert_int_equal(info->invert, info->substituted_panels == info->panels_merged ? TRINE_INVERT_NONE : TRINE_INVERT_OFF);
+        fail_msg("%lld of %lld panels are substituted, growth %g", (long long)info->substituted_panels,
+                 (long long)info->panels_merged, info->growth);
+    assert_int_equal(info->invert,
+                     info->substituted_panels == info->panels_merged ? TRINE_INVERT_NONE : TRINE_INVERT_OFF);
     if (!chooses) assert_int_equal(info->invert, TRINE_INVERT_NONE);
     assert_true(chooses ? !(info->growth <= MOST) : info->growth == 0);
 }
@@ -109,9 +114,13 @@ static void nothing_is_lost_by_default(void **state)
             const trine_panels panels = panels_of(&F);
             const bool single = kind == 2 && (t == TRINE_D || t == TRINE_Z);
             trine_supernodal plan;
-            OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.max_nrhs = NRHS, .single = single,
-                .access = kind == 3 ? TRINE_ACCESS_PULL : TRINE_ACCESS_AUTO, .variant = kind == 4 ? TRINE_VARIANT_TEAM : TRINE_VARIANT_AUTO,
-                .threshold = 30}));
+            OK(trine_supernodal_analyse(
+                ctx, &plan, &panels,
+                &(trine_supernodal_options){.max_nrhs = NRHS,
+                                            .single = single,
+                                            .access = kind == 3 ? TRINE_ACCESS_PULL : TRINE_ACCESS_AUTO,
+                                            .variant = kind == 4 ? TRINE_VARIANT_TEAM : TRINE_VARIANT_AUTO,
+                                            .threshold = 30}));
             numeric(plan, &F);
             assert_accurate(ctx, plan, &F, single);
             const trine_supernodal_info info = info_of(plan);
@@ -133,8 +142,12 @@ static void panels_choose_for_themselves(void **state)
             const trine_panels panels = panels_of(&F);
             const bool single = kind == 2 && (t == TRINE_D || t == TRINE_Z);
             trine_supernodal plan;
-            OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.max_nrhs = NRHS, .single = single, .fill = -1,
-                .access = kind == 3 ? TRINE_ACCESS_PULL : TRINE_ACCESS_AUTO}));
+            OK(trine_supernodal_analyse(
+                ctx, &plan, &panels,
+                &(trine_supernodal_options){.max_nrhs = NRHS,
+                                            .single = single,
+                                            .fill = -1,
+                                            .access = kind == 3 ? TRINE_ACCESS_PULL : TRINE_ACCESS_AUTO}));
             trine_supernodal_info info;
             OK(trine_supernodal_get_info(plan, &info));
             assert_int_equal(info.substituted_panels, test_on_gpu() ? -1 : F.m);
@@ -157,28 +170,34 @@ static void inverses_asked_for_say_what_they_lose(void **state)
     for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++)
         for (int k = 0; k < 3; k++)
             for (int unit = 0; unit < 2; unit++) {
-                factor bad = growing_factor(unit ? TRINE_UNIT : TRINE_NONUNIT, 40), good = mixed_factor(unit ? TRINE_UNIT : TRINE_NONUNIT, true);
+                factor bad = growing_factor(unit ? TRINE_UNIT : TRINE_NONUNIT, 40),
+                       good = mixed_factor(unit ? TRINE_UNIT : TRINE_NONUNIT, true);
                 trine_supernodal plan;
                 convert(&bad, t);
                 convert(&good, t);
                 trine_panels panels = panels_of(&bad);
-                OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.invert = inversions[k], .max_nrhs = 3}));
+                OK(trine_supernodal_analyse(ctx, &plan, &panels,
+                                            &(trine_supernodal_options){.invert = inversions[k], .max_nrhs = 3}));
                 numeric(plan, &bad);
                 trine_supernodal_info info = info_of(plan);
                 assert_int_equal(info.invert, inversions[k]);
                 assert_int_equal(info.substituted_panels, 0);
                 assert_true(!(info.growth <= 100));
-                const double forward = error_of(ctx, plan, &bad, TRINE_N, 3, false), backward = error_of(ctx, plan, &bad, TRINE_T, 3, false);
+                const double forward = error_of(ctx, plan, &bad, TRINE_N, 3, false),
+                             backward = error_of(ctx, plan, &bad, TRINE_T, 3, false);
                 assert_false(forward <= MOST && backward <= MOST);
                 trine_supernodal_destroy(&plan);
 
                 panels = panels_of(&good);
-                OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.invert = inversions[k], .max_nrhs = 3}));
+                OK(trine_supernodal_analyse(ctx, &plan, &panels,
+                                            &(trine_supernodal_options){.invert = inversions[k], .max_nrhs = 3}));
                 numeric(plan, &good);
                 info = info_of(plan);
-                if (!(info.growth < MOST)) print_error("dtype %d, inversion %d: growth %g\n", t, inversions[k], info.growth);
+                if (!(info.growth < MOST))
+                    print_error("dtype %d, inversion %d: growth %g\n", t, inversions[k], info.growth);
                 assert_true(info.growth > 0 && info.growth < MOST);
-                assert_true(error_of(ctx, plan, &good, TRINE_N, 3, false) < MOST && error_of(ctx, plan, &good, TRINE_T, 3, false) < MOST);
+                assert_true(error_of(ctx, plan, &good, TRINE_N, 3, false) < MOST &&
+                            error_of(ctx, plan, &good, TRINE_T, 3, false) < MOST);
                 trine_supernodal_destroy(&plan);
                 free_factor(&bad);
                 free_factor(&good);
@@ -201,7 +220,9 @@ static void every_numeric_chooses_anew(void **state)
         memcpy(bad, F.exact, (size_t)count * sizeof *bad);
         const trine_panels panels = panels_of(&F);
         trine_supernodal plan;
-        OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.max_nrhs = NRHS, .access = access, .fill = partly ? -1 : 0}));
+        OK(trine_supernodal_analyse(
+            ctx, &plan, &panels,
+            &(trine_supernodal_options){.max_nrhs = NRHS, .access = access, .fill = partly ? -1 : 0}));
         for (int round = 0; round < 6; round++) {
             const bool good = round % 2;
             for (int64_t s = 0; s < F.m; s++) {
@@ -215,7 +236,8 @@ static void every_numeric_chooses_anew(void **state)
             void *device = test_to_device(ctx, F.values, (size_t)count * sizeof(double));
             if (round < 3) numeric(plan, &F);
             else OK(trine_supernodal_numeric(plan, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, device, NULL));
-            for (int repeat = 0; repeat < 1 + round % 3; repeat++) assert_accurate(ctx, plan, &F, false); /* odd and even solves */
+            /* odd and even solves */
+            for (int repeat = 0; repeat < 1 + round % 3; repeat++) assert_accurate(ctx, plan, &F, false);
             const trine_supernodal_info info = info_of(plan);
             if (!good || !test_on_gpu()) {
                 assert_substituted(&info, test_on_gpu(), partly);
@@ -237,7 +259,8 @@ static void a_batch_loses_nothing(void **state)
     (void)state;
     trine_context ctx = test_context();
     for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++) {
-        factor F[3] = {mixed_factor(TRINE_NONUNIT, true), growing_factor(TRINE_NONUNIT, 40), growing_factor(TRINE_NONUNIT, 41)};
+        factor F[3] = {mixed_factor(TRINE_NONUNIT, true), growing_factor(TRINE_NONUNIT, 40),
+                       growing_factor(TRINE_NONUNIT, 41)};
         trine_panels panels[3];
         const void *values[3];
         int64_t n = 0;
@@ -262,7 +285,8 @@ static void a_batch_loses_nothing(void **state)
             OK(trine_supernodal_solve(plan, op, NULL, &X, &X, NULL));
             test_from_device(ctx, x, data, bytes);
             at = 0;
-            for (int k = 0; k < 3; at += (size_t)F[k++].n * element) assert_true(normwise_error(&F[k], op, 1, false, b + at, x + at) < MOST);
+            for (int k = 0; k < 3; at += (size_t)F[k++].n * element)
+                assert_true(normwise_error(&F[k], op, 1, false, b + at, x + at) < MOST);
             test_release(ctx, data);
         }
         free(b);
@@ -277,9 +301,15 @@ static void a_batch_loses_nothing(void **state)
 static factor factor_of(trine_factor from, trine_uplo uplo, trine_panels *panels)
 {
     OK(trine_factor_get_panels(from, uplo, panels));
-    return (factor){.n = panels->n, .m = panels->n_panels, .first = (int32_t *)panels->first_column, .rows = (int32_t *)panels->rows,
-                    .row_offsets = (int64_t *)panels->row_offsets, .value_offsets = (int64_t *)panels->value_offsets,
-                    .values = (void *)panels->values, .dtype = panels->dtype, .diag = panels->diag};
+    return (factor){.n = panels->n,
+                    .m = panels->n_panels,
+                    .first = (int32_t *)panels->first_column,
+                    .rows = (int32_t *)panels->rows,
+                    .row_offsets = (int64_t *)panels->row_offsets,
+                    .value_offsets = (int64_t *)panels->value_offsets,
+                    .values = (void *)panels->values,
+                    .dtype = panels->dtype,
+                    .diag = panels->diag};
 }
 
 static void check_real(const char *name)
@@ -295,13 +325,16 @@ static void check_real(const char *name)
         const factor F = factor_of(LU, upper ? TRINE_UPPER : TRINE_LOWER, &panels);
         for (trine_supernodal_invert invert = TRINE_INVERT_AUTO; invert <= TRINE_INVERT_DIAG; invert++) {
             trine_supernodal plan;
-            OK(trine_supernodal_analyse(ctx, &plan, &panels, &(trine_supernodal_options){.invert = invert, .max_nrhs = 3}));
+            OK(trine_supernodal_analyse(ctx, &plan, &panels,
+                                        &(trine_supernodal_options){.invert = invert, .max_nrhs = 3}));
             OK(trine_supernodal_numeric(plan, TRINE_HOST, panels.values, NULL));
             const trine_supernodal_info info = info_of(plan);
             double most = 0;
             for (trine_transpose op = TRINE_N; op <= TRINE_T; op = (trine_transpose)(2 * op))
-                for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2) most = fmax(most, error_of(ctx, plan, &F, op, nrhs, false));
-            print_message("%s, %s, inversion %d: %.2g eps, growth %.3g\n", name, upper ? "U" : "L", invert, most, info.growth);
+                for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2)
+                    most = fmax(most, error_of(ctx, plan, &F, op, nrhs, false));
+            print_message("%s, %s, inversion %d: %.2g eps, growth %.3g\n", name, upper ? "U" : "L", invert, most,
+                          info.growth);
             if (invert == TRINE_INVERT_AUTO || invert == TRINE_INVERT_NONE) assert_true(most < MOST);
             else assert_int_equal(info.invert, invert);
             if (upper && invert >= TRINE_INVERT_OFF) assert_true(info.growth > 100 && most > 100);
@@ -312,8 +345,11 @@ static void check_real(const char *name)
 
     trine_direct plan; /* A x = b by both */
     trine_direct_info info;
-    OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = TRINE_DIRECT_LU, .ops = TRINE_N | TRINE_T,
-        .triangular.max_nrhs = 3, .solver = TRINE_SOLVER_SUPERNODAL}));
+    OK(trine_direct_create(ctx, &plan, A,
+                           &(trine_direct_options){.factor.method = TRINE_DIRECT_LU,
+                                                   .ops = TRINE_N | TRINE_T,
+                                                   .triangular.max_nrhs = 3,
+                                                   .solver = TRINE_SOLVER_SUPERNODAL}));
     OK(trine_direct_get_info(plan, &info));
     if (!test_on_gpu()) assert_int_equal(info.upper_panels.invert, TRINE_INVERT_NONE);
     assert_true(info.upper_panels.substituted_panels > 0);
@@ -323,17 +359,31 @@ static void check_real(const char *name)
     trine_context_destroy(&ctx);
 }
 
-static void superlu_of_airfoil_2d_loses_nothing(void **state) { (void)state; check_real("airfoil_2d"); }
-static void superlu_of_olm5000_loses_nothing(void **state) { (void)state; check_real("olm5000"); }
-static void superlu_of_hangGlider_2_loses_nothing(void **state) { (void)state; check_real("hangGlider_2"); }
+static void superlu_of_airfoil_2d_loses_nothing(void **state)
+{
+    (void)state;
+    check_real("airfoil_2d");
+}
+static void superlu_of_olm5000_loses_nothing(void **state)
+{
+    (void)state;
+    check_real("olm5000");
+}
+static void superlu_of_hangGlider_2_loses_nothing(void **state)
+{
+    (void)state;
+    check_real("hangGlider_2");
+}
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_lost_by_default), cmocka_unit_test(panels_choose_for_themselves),
-        cmocka_unit_test(inverses_asked_for_say_what_they_lose),
-        cmocka_unit_test(every_numeric_chooses_anew), cmocka_unit_test(a_batch_loses_nothing),
-        cmocka_unit_test(superlu_of_airfoil_2d_loses_nothing), cmocka_unit_test(superlu_of_olm5000_loses_nothing),
-        cmocka_unit_test(superlu_of_hangGlider_2_loses_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_lost_by_default),
+                                       cmocka_unit_test(panels_choose_for_themselves),
+                                       cmocka_unit_test(inverses_asked_for_say_what_they_lose),
+                                       cmocka_unit_test(every_numeric_chooses_anew),
+                                       cmocka_unit_test(a_batch_loses_nothing),
+                                       cmocka_unit_test(superlu_of_airfoil_2d_loses_nothing),
+                                       cmocka_unit_test(superlu_of_olm5000_loses_nothing),
+                                       cmocka_unit_test(superlu_of_hangGlider_2_loses_nothing)};
     return TEST_MAIN(tests);
 }

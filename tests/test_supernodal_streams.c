@@ -66,12 +66,14 @@ static void a_captured_solve_can_be_replayed_with_new_data(void **state)
             cudaGraphExec_t exec;
             open_flight(&f);
             CUDA(cudaStreamBeginCapture(f.stream, cudaStreamCaptureModeThreadLocal));
-            OK(trine_supernodal_solve(s.plan, f.op, NULL, &f.B, &f.X, &(trine_exec){.stream = f.stream, .work = f.work}));
+            OK(trine_supernodal_solve(s.plan, f.op, NULL, &f.B, &f.X,
+                                      &(trine_exec){.stream = f.stream, .work = f.work}));
             CUDA(cudaStreamEndCapture(f.stream, &graph));
             CUDA(cudaGraphInstantiate(&exec, graph, 0));
             for (int round = 0; round < 4; round++) {
                 for (int64_t i = 0; i < s.F.n * nrhs; i++) f.b[i] = test_uniform((uint64_t)round, (uint64_t)i);
-                CUDA(cudaMemcpyAsync(f.db, f.b, (size_t)(s.F.n * nrhs) * sizeof(double), cudaMemcpyHostToDevice, f.stream));
+                CUDA(cudaMemcpyAsync(f.db, f.b, (size_t)(s.F.n * nrhs) * sizeof(double), cudaMemcpyHostToDevice,
+                                     f.stream));
                 CUDA(cudaGraphLaunch(exec, f.stream));
                 check_flight(&f);
             }
@@ -88,7 +90,9 @@ static void *fly(void *argument)
 {
     flight *f = argument;
     for (int round = 0; round < 30; round++)
-        if (trine_supernodal_solve(f->scene->plan, f->op, NULL, &f->B, &f->X, &(trine_exec){.stream = f->stream, .work = f->work}) != TRINE_SUCCESS) return f;
+        if (trine_supernodal_solve(f->scene->plan, f->op, NULL, &f->B, &f->X,
+                                   &(trine_exec){.stream = f->stream, .work = f->work}) != TRINE_SUCCESS)
+            return f;
     return NULL;
 }
 
@@ -148,7 +152,8 @@ static void host_release(void *user, void *p)
 
 static void limit_both(trine_context ctx, test_memory *memory)
 {
-    OK(trine_context_set_allocator(ctx, &(trine_allocator){host_alloc, host_release, memory}, &(trine_allocator){device_alloc, device_release, memory}));
+    OK(trine_context_set_allocator(ctx, &(trine_allocator){host_alloc, host_release, memory},
+                                   &(trine_allocator){device_alloc, device_release, memory}));
 }
 
 static void a_failing_allocation_of_any_variant_leaves_nothing_behind(void **state)
@@ -159,16 +164,20 @@ static void a_failing_allocation_of_any_variant_leaves_nothing_behind(void **sta
         for (trine_supernodal_invert invert = TRINE_INVERT_NONE; invert <= TRINE_INVERT_FULL; invert++)
             for (trine_supernodal_access access = TRINE_ACCESS_PUSH; access <= TRINE_ACCESS_PULL; access++)
                 if (v != TRINE_VARIANT_SPMV || invert != TRINE_INVERT_NONE)
-                    fail_every_allocation(&s.F, &(trine_supernodal_options){.variant = v, .invert = invert, .access = access,
-                                          .threshold = 30, .single = access == TRINE_ACCESS_PULL}, limit_both);
+                    fail_every_allocation(&s.F,
+                                          &(trine_supernodal_options){.variant = v,
+                                                                      .invert = invert,
+                                                                      .access = access,
+                                                                      .threshold = 30,
+                                                                      .single = access == TRINE_ACCESS_PULL},
+                                          limit_both);
     close_scene(&s);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_captured_solve_can_be_replayed_with_new_data),
-        cmocka_unit_test(threads_with_works_of_their_own_solve_at_the_same_time),
-        cmocka_unit_test(a_failing_allocation_of_any_variant_leaves_nothing_behind)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_captured_solve_can_be_replayed_with_new_data),
+                                       cmocka_unit_test(threads_with_works_of_their_own_solve_at_the_same_time),
+                                       cmocka_unit_test(a_failing_allocation_of_any_variant_leaves_nothing_behind)};
     return TEST_MAIN(tests);
 }

@@ -1,5 +1,5 @@
-/* Helpers of a context (core/team.h), by themselves and under the solves: every piece is done once, whoever comes, and nobody has to
- * come. Also built with ThreadSanitizer. */
+/* Helpers of a context (core/team.h), by themselves and under the solves: every piece is done once, whoever comes,
+ * and nobody has to come. Also built with ThreadSanitizer. */
 #define _GNU_SOURCE /* RUSAGE_THREAD */
 #include <math.h>
 #include <pthread.h>
@@ -88,7 +88,8 @@ static void who_has_begun_is_waited_for(void **state)
 
 enum { ROWS = 40 * 40 * 3, FACTORS = 4, ALL = FACTORS * ROWS };
 
-/** Plans of two threads for a triangle, and for several of them in one, their right-hand side and its solution by one thread. */
+/** Plans of two threads for a triangle, and for several of them in one, their right-hand side and its solution by
+ *  one thread. */
 struct scene {
     trine_context ctx, one;
     trine_matrix L;
@@ -116,10 +117,12 @@ static struct scene *open_scene(void)
     OK(trine_matrix_gallery(s->one, &A, "laplace3d:nx=40,ny=40,nz=3", TRINE_D));
     OK(trine_matrix_triangle(A, &s->L, TRINE_LOWER, TRINE_NONUNIT, 0));
     OK(trine_matrix_destroy(&A));
-    OK(trine_panels_detect(s->one, s->L, &(trine_panels_options){.fill = 0.9, .max_width = 48}, &s->panels)); /* many zeros: enough work for two */
+    /* many zeros: enough work for two */
+    OK(trine_panels_detect(s->one, s->L, &(trine_panels_options){.fill = 0.9, .max_width = 48}, &s->panels));
     const trine_panels factors[FACTORS] = {s->panels, s->panels, s->panels, s->panels};
     const void *values[FACTORS] = {s->panels.values, s->panels.values, s->panels.values, s->panels.values};
-    OK(trine_triangular_analyse(s->ctx, &s->triangular, s->L, &(trine_triangular_options){.method = TRINE_TRI_LEVELSET, .max_nrhs = 40}));
+    OK(trine_triangular_analyse(s->ctx, &s->triangular, s->L,
+                                &(trine_triangular_options){.method = TRINE_TRI_LEVELSET, .max_nrhs = 40}));
     OK(trine_triangular_analyse(s->one, &s->serial, s->L, NULL));
     OK(trine_supernodal_analyse_batch(s->ctx, &s->supernodal, factors, FACTORS, NULL));
     OK(trine_supernodal_analyse_batch(s->one, &s->alone, factors, FACTORS, NULL));
@@ -150,12 +153,16 @@ static void solve_and_check(struct scene *s)
 {
     for (int kind = 0; kind < 2; kind++) {
         solve(s, kind, true, s->x);
-        for (int i = 0; i < (kind ? ALL : ROWS); i++) assert_true(fabs(s->x[i] - s->exact[kind][i]) <= 1e-12 * fabs(s->exact[kind][i]));
+        for (int i = 0; i < (kind ? ALL : ROWS); i++)
+            assert_true(fabs(s->x[i] - s->exact[kind][i]) <= 1e-12 * fabs(s->exact[kind][i]));
     }
 }
 
 /** A job that keeps the team until it is told to end. */
-struct occupation { trine_context ctx; int begun, ends; };
+struct occupation {
+    trine_context ctx;
+    int begun, ends;
+};
 static bool occupy(void *job, int me)
 {
     struct occupation *o = job;
@@ -184,9 +191,12 @@ static void solves_do_without_helpers(void **state)
     for (int64_t i = 0; i < 40 * ROWS; i++) many[i] = s->b[i % ROWS];
     const trine_dense M = {many, ROWS, 40, ROWS, TRINE_COLMAJOR};
     OK(trine_triangular_solve(s->triangular, TRINE_N, NULL, &M, &M, NULL));
-    for (int64_t i = 0; i < 40 * ROWS; i++) assert_true(fabs(many[i] - s->exact[0][i % ROWS]) <= 1e-13 * fabs(s->exact[0][i % ROWS]));
+    for (int64_t i = 0; i < 40 * ROWS; i++)
+        assert_true(fabs(many[i] - s->exact[0][i % ROWS]) <= 1e-13 * fabs(s->exact[0][i % ROWS]));
     free(many);
-    OK(trine_supernodal_numeric_batch(s->supernodal, TRINE_HOST, (const void *[]){s->panels.values, s->panels.values, s->panels.values, s->panels.values}, NULL));
+    OK(trine_supernodal_numeric_batch(
+        s->supernodal, TRINE_HOST,
+        (const void *[]){s->panels.values, s->panels.values, s->panels.values, s->panels.values}, NULL));
     __atomic_store_n(&o.ends, 1, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
     for (int round = 0; round < 200; round++) solve_and_check(s); /* with them again */
@@ -204,8 +214,9 @@ static int64_t switches(void)
     return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/** Programs that want every core: a thread that has to wait for another one loses its core as often as it waits. A solve must not wait
- *  for threads that hold nothing. Counted, not timed: how often the calling thread was taken from its core or gave it away. */
+/** Programs that want every core: a thread that has to wait for another one loses its core as often as it waits. A
+ *  solve must not wait for threads that hold nothing. Counted, not timed: how often the calling thread was taken
+ *  from its core or gave it away. */
 static void solves_on_busy_cores_rarely_give_theirs_away(void **state)
 {
     (void)state;
@@ -231,8 +242,8 @@ static void solves_on_busy_cores_rarely_give_theirs_away(void **state)
     for (int i = 0; i < programs; i++) kill(busy[i], SIGKILL);
     for (int i = 0; i < programs; i++) waitpid(busy[i], NULL, 0);
     for (int kind = 0; kind < 2; kind++) {
-        print_message("%s: %d switches by one thread, %d by two, in %d solves\n", kind ? "supernodal" : "triangular", (int)count[kind][0],
-                      (int)count[kind][1], (int)SOLVES);
+        print_message("%s: %d switches by one thread, %d by two, in %d solves\n", kind ? "supernodal" : "triangular",
+                      (int)count[kind][0], (int)count[kind][1], (int)SOLVES);
         assert_true(count[kind][1] <= 3 * count[kind][0] + SOLVES / 5);
     }
     close_scene(s);

@@ -1,5 +1,6 @@
-/* Several threads of the caller: contexts of their own, one plan for all, handles that end anywhere. Also built with ThreadSanitizer
- * (TRINE_THREAD_SANITIZE, clang), which sees what teams of the OpenMP runtime synchronize through Archer. */
+/* Several threads of the caller: contexts of their own, one plan for all, handles that end anywhere. Also built with
+ * ThreadSanitizer (TRINE_THREAD_SANITIZE, clang), which sees what teams of the OpenMP runtime synchronize through
+ * Archer. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -46,11 +47,13 @@ static void solve_tridiagonal(struct job *job, trine_context ctx)
     double *bands = malloc(3 * N * sizeof *bands);
     void *work = NULL;
     size_t bytes;
-    for (int i = 0; i < 3 * N; i++) bands[i] = test_uniform((uint64_t)job->seed + 1, (uint64_t)i) + (i / N == 1 ? 2 : 0);
+    for (int i = 0; i < 3 * N; i++)
+        bands[i] = test_uniform((uint64_t)job->seed + 1, (uint64_t)i) + (i / N == 1 ? 2 : 0);
     for (int i = 0; i < N; i++) job->tridiagonal[i] = 1;
     NEED(!trine_gtsv_work_size(ctx, TRINE_D, N, 1, NULL, &bytes));
     NEED((work = malloc(bytes + 1)));
-    NEED(!trine_gtsv(ctx, TRINE_D, N, 1, NULL, bands, bands + N, bands + 2 * N, job->tridiagonal, N, job->tridiagonal, N, work, bytes, NULL));
+    NEED(!trine_gtsv(ctx, TRINE_D, N, 1, NULL, bands, bands + N, bands + 2 * N, job->tridiagonal, N, job->tridiagonal,
+                     N, work, bytes, NULL));
 done:
     free(work);
     free(bands);
@@ -83,7 +86,9 @@ static trine_status make_plan(trine_context ctx, int seed, trine_matrix *A, trin
     char spec[80];
     snprintf(spec, sizeof spec, "random_triangular:n=%d,levels=12,row=9,seed=%d", (int)N, seed);
     trine_status status = trine_matrix_gallery(ctx, A, spec, TRINE_D);
-    if (!status) status = trine_triangular_analyse(ctx, plan, *A, &(trine_triangular_options){.method = TRINE_TRI_LEVELSET, .max_nrhs = NRHS});
+    if (!status)
+        status = trine_triangular_analyse(ctx, plan, *A,
+                                          &(trine_triangular_options){.method = TRINE_TRI_LEVELSET, .max_nrhs = NRHS});
     return status ? status : trine_triangular_numeric(*plan, TRINE_HOST, NULL, NULL);
 }
 
@@ -163,7 +168,8 @@ static void threads_share_one_plan_with_work_of_their_own(void **state)
     OK(make_plan(ctx, 5, &A, &plan));
     for (int i = 0; i < THREADS; i++) jobs[i] = (struct job){.plan = plan, .keeps_plan = true};
     run_in_threads(jobs);
-    for (int i = 1; i < THREADS; i++) assert_memory_equal(jobs[i].triangular, jobs[0].triangular, sizeof jobs[0].triangular);
+    for (int i = 1; i < THREADS; i++)
+        assert_memory_equal(jobs[i].triangular, jobs[0].triangular, sizeof jobs[0].triangular);
     trine_matrix_destroy(&A);
     OK(trine_triangular_destroy(&plan));
     OK(trine_context_destroy(&ctx));
@@ -207,12 +213,16 @@ static void *solve_every_way(void *argument)
         for (int k = 0; k < SOLVES; k++)
             for (int i = 0; i < LONG; i++) x[k][i] = 1 + (i + job->number) % 7;
         NEED(!trine_gtsv(job->ctx, TRINE_D, LONG, 1, &refined, a, b, c, x[0], LONG, x[0], LONG, work, most, NULL));
-        NEED(!trine_gtsv_batch(job->ctx, TRINE_D, SHORT, SYSTEMS, NULL, a, b, c, strides, x[1], x[1], strides, work, most, NULL));
-        NEED(!trine_bgtsv(job->ctx, TRINE_D, rows, BLOCK, 1, &small, a, B, C, x[2], blocks, x[2], blocks, work, most, NULL));
+        NEED(!trine_gtsv_batch(job->ctx, TRINE_D, SHORT, SYSTEMS, NULL, a, b, c, strides, x[1], x[1], strides, work,
+                               most, NULL));
+        NEED(!trine_bgtsv(job->ctx, TRINE_D, rows, BLOCK, 1, &small, a, B, C, x[2], blocks, x[2], blocks, work, most,
+                          NULL));
         NEED(!trine_bgtf(job->ctx, TRINE_D, rows, BLOCK, NULL, a, B, C, factor, factor_bytes, NULL));
-        NEED(!trine_bgtfs(job->ctx, TRINE_D, rows, BLOCK, 1, NULL, factor, factor_bytes, x[3], blocks, x[3], blocks, work, most, NULL));
+        NEED(!trine_bgtfs(job->ctx, TRINE_D, rows, BLOCK, 1, NULL, factor, factor_bytes, x[3], blocks, x[3], blocks,
+                          work, most, NULL));
         NEED(!trine_gbsv(job->ctx, TRINE_D, LONG, 1, 2, 2, &refined, a, x[4], LONG, x[4], LONG, work, most, NULL));
-        NEED(!trine_gtsv_backward_error(job->ctx, TRINE_D, LONG, 1, NULL, a, b, c, x[5], LONG, x[0], LONG, &job->error, NULL));
+        NEED(!trine_gtsv_backward_error(job->ctx, TRINE_D, LONG, 1, NULL, a, b, c, x[5], LONG, x[0], LONG, &job->error,
+                                        NULL));
     }
 done:
     free(work);
@@ -234,14 +244,17 @@ static void threads_share_one_context_in_tridiagonal_solves(void **state)
         for (int k = 0; k < 3 * BLOCK * LONG; k++) bands[k] = 2 * test_uniform((uint64_t)i, (uint64_t)k) - 1;
         together[i] = (struct solver){.number = i, .ctx = shared, .bands = bands};
         alone[i] = (struct solver){.number = i, .ctx = one, .bands = bands};
-        for (int k = 0; k < SOLVES; k++) together[i].x[k] = malloc(LONG * sizeof(double)), alone[i].x[k] = malloc(LONG * sizeof(double));
+        for (int k = 0; k < SOLVES; k++)
+            together[i].x[k] = malloc(LONG * sizeof(double)), alone[i].x[k] = malloc(LONG * sizeof(double));
     }
-    for (int i = 0; i < SOLVERS; i++) assert_int_equal(pthread_create(&threads[i], NULL, solve_every_way, &together[i]), 0);
+    for (int i = 0; i < SOLVERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, solve_every_way, &together[i]), 0);
     for (int i = 0; i < SOLVERS; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < SOLVERS; i++) {
         if (i % 2) solve_every_way(&together[i]); /* again, with the helpers for itself */
         solve_every_way(&alone[i]);
-        if (together[i].failed || alone[i].failed) fail_msg("thread %d: not %s", i, together[i].failed ? together[i].failed : alone[i].failed);
+        if (together[i].failed || alone[i].failed)
+            fail_msg("thread %d: not %s", i, together[i].failed ? together[i].failed : alone[i].failed);
         for (int k = 0; k < SOLVES; k++) assert_memory_equal(together[i].x[k], alone[i].x[k], LONG * sizeof(double));
         assert_memory_equal(&together[i].error, &alone[i].error, sizeof(double));
         assert_true(alone[i].error < 1e-14 * 1e4);
@@ -255,8 +268,14 @@ static void threads_share_one_context_in_tridiagonal_solves(void **state)
 /* ------------------------------------------------- without a work of the caller's */
 
 typedef trine_status (*solve_fn)(void *plan, const trine_dense *x);
-static trine_status solve_by_triangular(void *plan, const trine_dense *x) { return trine_triangular_solve(plan, TRINE_N, NULL, x, x, NULL); }
-static trine_status solve_by_supernodal(void *plan, const trine_dense *x) { return trine_supernodal_solve(plan, TRINE_N, NULL, x, x, NULL); }
+static trine_status solve_by_triangular(void *plan, const trine_dense *x)
+{
+    return trine_triangular_solve(plan, TRINE_N, NULL, x, x, NULL);
+}
+static trine_status solve_by_supernodal(void *plan, const trine_dense *x)
+{
+    return trine_supernodal_solve(plan, TRINE_N, NULL, x, x, NULL);
+}
 
 enum { GRID = 60, ROWS = GRID * GRID, ROUNDS = 200 };
 struct contest {
@@ -309,8 +328,8 @@ static void solve_in_threads(solve_fn solve, void *plan)
     free(exact);
 }
 
-/** Several threads solve with the work of the plan itself, which has room for one: each solution is right, or the solve was refused. The
- *  plans have two threads also under ThreadSanitizer: their helpers are no OpenMP team. */
+/** Several threads solve with the work of the plan itself, which has room for one: each solution is right, or the
+ *  solve was refused. The plans have two threads also under ThreadSanitizer: their helpers are no OpenMP team. */
 static void solves_without_a_work_are_right_or_refused(void **state)
 {
     (void)state;
@@ -331,8 +350,10 @@ static void solves_without_a_work_are_right_or_refused(void **state)
     OK(trine_triangular_destroy(&triangular));
 
     OK(trine_panels_detect(ctx, L, NULL, &panels));
-    for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV; v = (trine_supernodal_variant)(v + TRINE_VARIANT_SPMV - TRINE_VARIANT_DYNAMIC)) {
-        OK(trine_supernodal_analyse(v == TRINE_VARIANT_DYNAMIC ? two : ctx, &supernodal, &panels, &(trine_supernodal_options){.variant = v}));
+    for (trine_supernodal_variant v = TRINE_VARIANT_DYNAMIC; v <= TRINE_VARIANT_SPMV;
+         v = (trine_supernodal_variant)(v + TRINE_VARIANT_SPMV - TRINE_VARIANT_DYNAMIC)) {
+        OK(trine_supernodal_analyse(v == TRINE_VARIANT_DYNAMIC ? two : ctx, &supernodal, &panels,
+                                    &(trine_supernodal_options){.variant = v}));
         OK(trine_supernodal_numeric(supernodal, TRINE_HOST, panels.values, NULL));
         solve_in_threads(solve_by_supernodal, supernodal);
         OK(trine_supernodal_destroy(&supernodal));
@@ -368,8 +389,16 @@ static void objects_take_readers_or_one_writer(void **state)
     trine_solve_end(&plan, &memory);
 }
 
-static int make_folder(void **state) { (void)state; return mkdtemp(folder) ? 0 : -1; }
-static int remove_folder(void **state) { (void)state; return rmdir(folder); } /* it is empty */
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+} /* it is empty */
 
 int main(void)
 {

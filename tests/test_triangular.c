@@ -1,4 +1,5 @@
-/* Triangular solves: every method x triangle x op x diagonal x precision x layout against the definition, in long double. */
+/* Triangular solves: every method x triangle x op x diagonal x precision x layout against the definition, in long
+ * double. */
 #include "triangular_support.h"
 
 #include <math.h>
@@ -11,8 +12,8 @@ static const int64_t counts[] = {1, 3, 7, 20, 33, 64};
 static const int64_t paddings[] = {3, 0, 2, 2}, skips[] = {0, 0, 0, 1}; /* what vector loads can take, and what not */
 enum { N_COUNTS = sizeof counts / sizeof *counts, SHAPES = 4 };
 
-/** All matrices, ops and numbers of right-hand sides; of the four shapes of X and B one each, in turn, so that every pair of
- *  choices comes up. With TRINE_TEST_FULL in the environment, all four. */
+/** All matrices, ops and numbers of right-hand sides; of the four shapes of X and B one each, in turn, so that every
+ *  pair of choices comes up. With TRINE_TEST_FULL in the environment, all four. */
 static void product_of_everything(trine_triangular_method method, const int64_t *sizes, int n_sizes)
 {
     const int step = getenv("TRINE_TEST_FULL") ? 1 : SHAPES;
@@ -21,16 +22,20 @@ static void product_of_everything(trine_triangular_method method, const int64_t 
             for (int mask = 0; mask < 8; mask++) {
                 const bool lower = mask & 1, unit = mask & 2, csc = mask & 4;
                 if (!test_is_to_do()) continue;
-                struct fixture f = open_problem(make_problem(sizes[is], sparse_random, lower, csc, true, unit, (uint64_t)(10 * is + mask + 1)),
-                                                dtypes[id], test_on_gpu() && mask % 3 == 1);
-                set_plan(&f, (trine_triangular_options){.uplo = lower ? TRINE_LOWER : TRINE_UPPER, .diag = unit ? TRINE_UNIT : TRINE_NONUNIT,
-                                                        .ops = TRINE_N | TRINE_T | TRINE_H, .method = method, .max_nrhs = 64});
+                struct fixture f = open_problem(
+                    make_problem(sizes[is], sparse_random, lower, csc, true, unit, (uint64_t)(10 * is + mask + 1)),
+                    dtypes[id], test_on_gpu() && mask % 3 == 1);
+                set_plan(&f, (trine_triangular_options){.uplo = lower ? TRINE_LOWER : TRINE_UPPER,
+                                                        .diag = unit ? TRINE_UNIT : TRINE_NONUNIT,
+                                                        .ops = TRINE_N | TRINE_T | TRINE_H,
+                                                        .method = method,
+                                                        .max_nrhs = 64});
                 OK(trine_triangular_check(f.plan, NULL));
                 for (int io = 0; io < 3; io++)
                     for (int c = 0; c < N_COUNTS; c++)
                         for (int first = (is + id + mask + io + c) % step, shape = first; shape < SHAPES; shape += step)
-                            solve_and_check_padded(&f, ops[io], counts[c], shape & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, shape & 2,
-                                                   shape & 1 ? -0.5 + 0.25 * _Complex_I : 2, shape == 2,
+                            solve_and_check_padded(&f, ops[io], counts[c], shape & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
+                                                   shape & 2, shape & 1 ? -0.5 + 0.25 * _Complex_I : 2, shape == 2,
                                                    paddings[(mask + io + c / 2) % 4], skips[(mask + io + c / 2) % 4]);
                 close_fixture(&f);
             }
@@ -38,8 +43,16 @@ static void product_of_everything(trine_triangular_method method, const int64_t 
 
 static const int64_t small_sizes[] = {0, 1, 2, 31, 32, 33}, big_sizes[] = {1000};
 
-static void auto_solves_every_combination(void **state) { (void)state; product_of_everything(TRINE_TRI_AUTO, small_sizes, 6); }
-static void auto_solves_every_combination_with_a_thousand_rows(void **state) { (void)state; product_of_everything(TRINE_TRI_AUTO, big_sizes, 1); }
+static void auto_solves_every_combination(void **state)
+{
+    (void)state;
+    product_of_everything(TRINE_TRI_AUTO, small_sizes, 6);
+}
+static void auto_solves_every_combination_with_a_thousand_rows(void **state)
+{
+    (void)state;
+    product_of_everything(TRINE_TRI_AUTO, big_sizes, 1);
+}
 static void the_serial_method_solves_every_combination(void **state)
 {
     (void)state;
@@ -71,7 +84,8 @@ static void the_method_by_columns_solves_every_combination(void **state)
 static void the_reference_solves_by_definition(void **state)
 {
     (void)state;
-    const value y[3] = {1, 2 - _Complex_I, -3 + 2 * _Complex_I}, v[9] = {2, NAN, NAN, 3 - _Complex_I, 4 * _Complex_I, NAN, 5, 2 * _Complex_I - 1, -1};
+    const value y[3] = {1, 2 - _Complex_I, -3 + 2 * _Complex_I},
+                v[9] = {2, NAN, NAN, 3 - _Complex_I, 4 * _Complex_I, NAN, 5, 2 * _Complex_I - 1, -1};
     int64_t offsets[] = {0, 3, 6, 9};
     int32_t indices[] = {2, 1, 0, 0, 2, 1, 1, 0, 2}; /* unsorted */
     for (int id = 0; id < 4; id++)
@@ -82,7 +96,8 @@ static void the_reference_solves_by_definition(void **state)
                 value b[3] = {0}, stored[9], x[3];
                 for (int64_t i = 0; i < 3; i++)
                     for (int64_t k = offsets[i]; k < offsets[i + 1]; k++) {
-                        const int64_t j = indices[k], row = ops[io] == TRINE_N ? i : j, column = ops[io] == TRINE_N ? j : i;
+                        const int64_t j = indices[k], row = ops[io] == TRINE_N ? i : j,
+                                      column = ops[io] == TRINE_N ? j : i;
                         value a = upper ? v[3 * j + i] : v[3 * i + j];
                         if (!complex_type) a = creal(a) + cimag(a);
                         put(dtypes[id], stored, k, a);
@@ -91,8 +106,10 @@ static void the_reference_solves_by_definition(void **state)
                         b[row] += (ops[io] == TRINE_H ? conj(a) : a) * (complex_type ? y[column] : creal(y[column]));
                     }
                 for (int64_t i = 0; i < 3; i++) put(dtypes[id], x, i, b[i]);
-                reference_solve(dtypes[id], upper ? TRINE_UPPER : TRINE_LOWER, ops[io], unit ? TRINE_UNIT : TRINE_NONUNIT, &T, stored, x);
-                for (int64_t i = 0; i < 3; i++) assert_true(get(dtypes[id], x, i) == (complex_type ? y[i] : creal(y[i])));
+                reference_solve(dtypes[id], upper ? TRINE_UPPER : TRINE_LOWER, ops[io],
+                                unit ? TRINE_UNIT : TRINE_NONUNIT, &T, stored, x);
+                for (int64_t i = 0; i < 3; i++)
+                    assert_true(get(dtypes[id], x, i) == (complex_type ? y[i] : creal(y[i])));
             }
 }
 

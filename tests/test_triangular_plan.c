@@ -100,7 +100,8 @@ static void check_that_every_nan_in_a_right_hand_side_flows_through(trine_triang
 {
     struct fixture f = open_fixture_with(method, 300, TRINE_N, 2);
     OK(trine_triangular_numeric(f.plan, TRINE_HOST, NULL, NULL));
-    static const uint64_t patterns[] = {0xFFFFFFFFFFFFFFFFu, 0x7FFFFFFFFFFFFFFFu, 0x7FF8000000000000u, 0xFFF8000000000001u, 0x7FF0000000000000u};
+    static const uint64_t patterns[] = {0xFFFFFFFFFFFFFFFFu, 0x7FFFFFFFFFFFFFFFu, 0x7FF8000000000000u,
+                                        0xFFF8000000000001u, 0x7FF0000000000000u};
     for (int64_t nrhs = 1; nrhs <= 2; nrhs++)
         for (size_t c = 0; c < sizeof patterns / sizeof *patterns; c++) {
             double x[600];
@@ -140,7 +141,8 @@ static void check_repeated_solves(trine_triangular_method method)
     void *b = test_to_device(f.ctx, B, bytes), *x = test_to_device(f.ctx, B, bytes);
     for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2)
         for (int run = 0; run < 20; run++) {
-            OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &(trine_dense){b, n, nrhs, 0, TRINE_COLMAJOR}, &(trine_dense){x, n, nrhs, 0, TRINE_COLMAJOR}, NULL));
+            OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &(trine_dense){b, n, nrhs, 0, TRINE_COLMAJOR},
+                                      &(trine_dense){x, n, nrhs, 0, TRINE_COLMAJOR}, NULL));
             test_from_device(f.ctx, run ? again : first, x, bytes);
             if (run) assert_memory_equal(first, again, bytes);
         }
@@ -170,13 +172,19 @@ static void the_method_by_columns_does_not_promise_determinism(void **state)
     OK(trine_triangular_get_info(f.plan, &info));
     assert_false(info.deterministic);
     assert_int_equal(info.method, TRINE_TRI_SYNCFREE_CSC);
-    FAILS(TRINE_ERR_UNSUPPORTED, "cannot be deterministic", trine_triangular_analyse(f.ctx, &plan, f.A, &(trine_triangular_options){
-        .method = TRINE_TRI_SYNCFREE_CSC, .summation = TRINE_ORDER_DETERMINISTIC}));
+    FAILS(TRINE_ERR_UNSUPPORTED, "cannot be deterministic",
+          trine_triangular_analyse(
+              f.ctx, &plan, f.A,
+              &(trine_triangular_options){.method = TRINE_TRI_SYNCFREE_CSC, .summation = TRINE_ORDER_DETERMINISTIC}));
     assert_null(plan);
     close_fixture(&f);
 }
 
-struct job { struct fixture *f; const double *expected; bool good; };
+struct job {
+    struct fixture *f;
+    const double *expected;
+    bool good;
+};
 static void *solve_in_a_thread(void *argument)
 {
     struct job *job = argument;
@@ -247,7 +255,8 @@ static void handles_may_be_destroyed_in_any_order(void **state)
 
 /* ------------------------------------------------------------------ errors */
 
-static trine_status analyse_entries(trine_context ctx, int n, int nnz, const int32_t *offsets, const int32_t *columns, trine_triangular_options options)
+static trine_status analyse_entries(trine_context ctx, int n, int nnz, const int32_t *offsets, const int32_t *columns,
+                                    trine_triangular_options options)
 {
     double values[16] = {1, 1, 1, 1, 1, 1, 1, 1};
     trine_matrix A;
@@ -264,30 +273,55 @@ static void wrong_patterns_are_refused_with_the_row(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    const trine_triangular_options lower = {.uplo = TRINE_LOWER}, strict = {.uplo = TRINE_LOWER, .other_triangle_is_error = 1}, any = {0};
-    FAILS(TRINE_ERR_SINGULAR, "row 1 has no diagonal", analyse_entries(ctx, 2, 2, (int32_t[]){0, 1, 2}, (int32_t[]){0, 0}, lower));
-    FAILS(TRINE_ERR_STRUCTURE, "row 1 has two entries in column 0", analyse_entries(ctx, 2, 4, (int32_t[]){0, 1, 4}, (int32_t[]){0, 0, 0, 1}, lower));
-    FAILS(TRINE_ERR_STRUCTURE, "entry (0, 1) is not in the lower", analyse_entries(ctx, 2, 3, (int32_t[]){0, 2, 3}, (int32_t[]){0, 1, 1}, strict));
-    FAILS(TRINE_ERR_STRUCTURE, "both triangles", analyse_entries(ctx, 2, 4, (int32_t[]){0, 2, 4}, (int32_t[]){0, 1, 0, 1}, any));
-    FAILS(TRINE_ERR_STRUCTURE, "column index 7 in row 1 is outside 0..1", analyse_entries(ctx, 2, 3, (int32_t[]){0, 1, 3}, (int32_t[]){0, 7, 1}, lower));
-    FAILS(TRINE_ERR_STRUCTURE, "column index -1 in row 0", analyse_entries(ctx, 2, 3, (int32_t[]){0, 1, 3}, (int32_t[]){-1, 0, 1}, lower));
-    FAILS(TRINE_ERR_STRUCTURE, "offsets fall", analyse_entries(ctx, 3, 3, (int32_t[]){0, 2, 1, 3}, (int32_t[]){0, 1, 2}, lower));
+    const trine_triangular_options lower = {.uplo = TRINE_LOWER},
+                                   strict = {.uplo = TRINE_LOWER, .other_triangle_is_error = 1}, any = {0};
+    FAILS(TRINE_ERR_SINGULAR, "row 1 has no diagonal",
+          analyse_entries(ctx, 2, 2, (int32_t[]){0, 1, 2}, (int32_t[]){0, 0}, lower));
+    FAILS(TRINE_ERR_STRUCTURE, "row 1 has two entries in column 0",
+          analyse_entries(ctx, 2, 4, (int32_t[]){0, 1, 4}, (int32_t[]){0, 0, 0, 1}, lower));
+    FAILS(TRINE_ERR_STRUCTURE, "entry (0, 1) is not in the lower",
+          analyse_entries(ctx, 2, 3, (int32_t[]){0, 2, 3}, (int32_t[]){0, 1, 1}, strict));
+    FAILS(TRINE_ERR_STRUCTURE, "both triangles",
+          analyse_entries(ctx, 2, 4, (int32_t[]){0, 2, 4}, (int32_t[]){0, 1, 0, 1}, any));
+    FAILS(TRINE_ERR_STRUCTURE, "column index 7 in row 1 is outside 0..1",
+          analyse_entries(ctx, 2, 3, (int32_t[]){0, 1, 3}, (int32_t[]){0, 7, 1}, lower));
+    FAILS(TRINE_ERR_STRUCTURE, "column index -1 in row 0",
+          analyse_entries(ctx, 2, 3, (int32_t[]){0, 1, 3}, (int32_t[]){-1, 0, 1}, lower));
+    FAILS(TRINE_ERR_STRUCTURE, "offsets fall",
+          analyse_entries(ctx, 3, 3, (int32_t[]){0, 2, 1, 3}, (int32_t[]){0, 1, 2}, lower));
     OK(analyse_entries(ctx, 2, 4, (int32_t[]){0, 2, 4}, (int32_t[]){0, 1, 0, 1}, lower));
-    FAILS(TRINE_ERR_UNSUPPORTED, "only", analyse_entries(ctx, 1, 1, (int32_t[]){0, 1}, (int32_t[]){0},
-          (trine_triangular_options){.method = test_on_gpu() ? TRINE_TRI_SERIAL : TRINE_TRI_SYNCFREE_CSR}));
+    FAILS(TRINE_ERR_UNSUPPORTED, "only",
+          analyse_entries(
+              ctx, 1, 1, (int32_t[]){0, 1}, (int32_t[]){0},
+              (trine_triangular_options){.method = test_on_gpu() ? TRINE_TRI_SERIAL : TRINE_TRI_SYNCFREE_CSR}));
     if (!test_on_gpu())
-        FAILS(TRINE_ERR_UNSUPPORTED, "syncfree-csc runs on a GPU only", analyse_entries(ctx, 1, 1, (int32_t[]){0, 1}, (int32_t[]){0},
-              (trine_triangular_options){.method = TRINE_TRI_SYNCFREE_CSC}));
-    static const trine_triangular_options wrong[] = {
-        {.uplo = 3}, {.diag = 2}, {.ops = 8}, {.method = 99}, {.summation = 9}, {.max_nrhs = -1}, {.tune.lanes_per_row = 3},
-        {.tune.lanes_per_row = 64}, {.tune.warps_per_block = 17}, {.tune.blocks = -1}, {.tune.row_order = 3},
-        {.csc.warps_per_block = 33}, {.csc.warps_per_block = -1}, {.csc.scratchpad = 3}, {.csc.variant = 3}, {.csc.p = -1}, {.csc.q = -1}};
+        FAILS(TRINE_ERR_UNSUPPORTED, "syncfree-csc runs on a GPU only",
+              analyse_entries(ctx, 1, 1, (int32_t[]){0, 1}, (int32_t[]){0},
+                              (trine_triangular_options){.method = TRINE_TRI_SYNCFREE_CSC}));
+    static const trine_triangular_options wrong[] = {{.uplo = 3},
+                                                     {.diag = 2},
+                                                     {.ops = 8},
+                                                     {.method = 99},
+                                                     {.summation = 9},
+                                                     {.max_nrhs = -1},
+                                                     {.tune.lanes_per_row = 3},
+                                                     {.tune.lanes_per_row = 64},
+                                                     {.tune.warps_per_block = 17},
+                                                     {.tune.blocks = -1},
+                                                     {.tune.row_order = 3},
+                                                     {.csc.warps_per_block = 33},
+                                                     {.csc.warps_per_block = -1},
+                                                     {.csc.scratchpad = 3},
+                                                     {.csc.variant = 3},
+                                                     {.csc.p = -1},
+                                                     {.csc.q = -1}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         FAILS(TRINE_ERR_ARGUMENT, NULL, analyse_entries(ctx, 1, 1, (int32_t[]){0, 1}, (int32_t[]){0}, wrong[i]));
 
     trine_matrix A;
     trine_triangular plan;
-    OK(trine_matrix_csr(ctx, &A, TRINE_D, 1, 2, 1, TRINE_HOST, 32, (int32_t[]){0, 1}, 32, (int32_t[]){0}, (double[]){1}));
+    OK(trine_matrix_csr(ctx, &A, TRINE_D, 1, 2, 1, TRINE_HOST, 32, (int32_t[]){0, 1}, 32, (int32_t[]){0},
+                        (double[]){1}));
     FAILS(TRINE_ERR_STRUCTURE, "1 x 2, not square", trine_triangular_analyse(ctx, &plan, A, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_triangular_analyse(ctx, NULL, A, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "T is NULL", trine_triangular_analyse(ctx, &plan, NULL, NULL));
@@ -308,12 +342,16 @@ static void more_right_hand_sides_than_fit_in_memory_are_refused(void **state)
     for (size_t k = 0; k < sizeof absurd / sizeof *absurd; k++) {
         for (int m = 0; m < n_methods; m++) {
             const trine_triangular_options options = {.method = methods[m], .max_nrhs = absurd[k]};
-            FAILS(TRINE_ERR_MEMORY, "more than any memory has", analyse_entries(ctx, 0, 0, (int32_t[]){0}, (int32_t[]){0}, options));
-            FAILS(TRINE_ERR_MEMORY, "more than any memory has", analyse_entries(ctx, 2, 2, (int32_t[]){0, 1, 2}, (int32_t[]){0, 1}, options));
+            FAILS(TRINE_ERR_MEMORY, "more than any memory has",
+                  analyse_entries(ctx, 0, 0, (int32_t[]){0}, (int32_t[]){0}, options));
+            FAILS(TRINE_ERR_MEMORY, "more than any memory has",
+                  analyse_entries(ctx, 2, 2, (int32_t[]){0, 1, 2}, (int32_t[]){0, 1}, options));
         }
         struct fixture f = open_fixture(33, TRINE_N, 2);
-        FAILS(TRINE_ERR_MEMORY, "of 33 rows is more than any memory has", trine_triangular_work(f.plan, absurd[k], NULL, &bytes, NULL));
-        FAILS(TRINE_ERR_MEMORY, "of 33 rows is more than any memory has", trine_triangular_work(f.plan, absurd[k], NULL, &bytes, &work));
+        FAILS(TRINE_ERR_MEMORY, "of 33 rows is more than any memory has",
+              trine_triangular_work(f.plan, absurd[k], NULL, &bytes, NULL));
+        FAILS(TRINE_ERR_MEMORY, "of 33 rows is more than any memory has",
+              trine_triangular_work(f.plan, absurd[k], NULL, &bytes, &work));
         assert_true(bytes == 77 && !work);
         close_fixture(&f);
     }
@@ -334,21 +372,31 @@ static void wrong_calls_are_refused(void **state)
     OK(trine_triangular_numeric(f.plan, TRINE_HOST, NULL, NULL));
     FAILS(TRINE_ERR_STATE, "not announced", trine_triangular_solve(f.plan, TRINE_T, NULL, &good, &good, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "op 3", trine_triangular_solve(f.plan, (trine_transpose)3, NULL, &good, &good, NULL));
-    FAILS(TRINE_ERR_STATE, "3 right-hand sides", trine_triangular_solve(f.plan, TRINE_N, NULL, &(trine_dense){d, 33, 3, 33, TRINE_COLMAJOR},
-                                                                       &(trine_dense){d, 33, 3, 33, TRINE_COLMAJOR}, NULL));
-    static const struct { trine_dense block; const char *text; } wrong[] = {
-        {{(void *)64, 32, 1, 33, TRINE_COLMAJOR}, "32 rows, not 33"}, {{(void *)64, 33, -1, 33, TRINE_COLMAJOR}, "-1 columns"},
-        {{(void *)64, 33, 1, 32, TRINE_COLMAJOR}, "leading dimension 32"}, {{(void *)64, 33, 2, 1, TRINE_ROWMAJOR}, "leading dimension 1"},
-        {{(void *)64, 33, 1, 33, (trine_layout)5}, "layout 5"}, {{NULL, 33, 1, 33, TRINE_COLMAJOR}, "no data"}};
+    FAILS(TRINE_ERR_STATE, "3 right-hand sides",
+          trine_triangular_solve(f.plan, TRINE_N, NULL, &(trine_dense){d, 33, 3, 33, TRINE_COLMAJOR},
+                                 &(trine_dense){d, 33, 3, 33, TRINE_COLMAJOR}, NULL));
+    static const struct {
+        trine_dense block;
+        const char *text;
+    } wrong[] = {{{(void *)64, 32, 1, 33, TRINE_COLMAJOR}, "32 rows, not 33"},
+                 {{(void *)64, 33, -1, 33, TRINE_COLMAJOR}, "-1 columns"},
+                 {{(void *)64, 33, 1, 32, TRINE_COLMAJOR}, "leading dimension 32"},
+                 {{(void *)64, 33, 2, 1, TRINE_ROWMAJOR}, "leading dimension 1"},
+                 {{(void *)64, 33, 1, 33, (trine_layout)5}, "layout 5"},
+                 {{NULL, 33, 1, 33, TRINE_COLMAJOR}, "no data"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        FAILS(TRINE_ERR_ARGUMENT, wrong[i].text, trine_triangular_solve(f.plan, TRINE_N, NULL, &wrong[i].block, &good, NULL));
-        FAILS(TRINE_ERR_ARGUMENT, wrong[i].text, trine_triangular_solve(f.plan, TRINE_N, NULL, &good, &wrong[i].block, NULL));
+        FAILS(TRINE_ERR_ARGUMENT, wrong[i].text,
+              trine_triangular_solve(f.plan, TRINE_N, NULL, &wrong[i].block, &good, NULL));
+        FAILS(TRINE_ERR_ARGUMENT, wrong[i].text,
+              trine_triangular_solve(f.plan, TRINE_N, NULL, &good, &wrong[i].block, NULL));
     }
     FAILS(TRINE_ERR_ARGUMENT, "B is NULL", trine_triangular_solve(f.plan, TRINE_N, NULL, NULL, &good, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "X is NULL", trine_triangular_solve(f.plan, TRINE_N, NULL, &good, NULL, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "not their layout", trine_triangular_solve(f.plan, TRINE_N, NULL, &good, &(trine_dense){d, 33, 1, 1, TRINE_ROWMAJOR}, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "not their layout",
+          trine_triangular_solve(f.plan, TRINE_N, NULL, &good, &(trine_dense){d, 33, 1, 1, TRINE_ROWMAJOR}, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_triangular_solve(NULL, TRINE_N, NULL, &good, &good, NULL));
-    OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &(trine_dense){NULL, 33, 0, 33, TRINE_COLMAJOR}, &(trine_dense){NULL, 33, 0, 33, TRINE_COLMAJOR}, NULL));
+    OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &(trine_dense){NULL, 33, 0, 33, TRINE_COLMAJOR},
+                              &(trine_dense){NULL, 33, 0, 33, TRINE_COLMAJOR}, NULL));
     OK(trine_triangular_work(f.plan, 7, NULL, &bytes, NULL));
     if (bytes) {
         void *small = test_to_device(f.ctx, zeros, 8);
@@ -358,7 +406,8 @@ static void wrong_calls_are_refused(void **state)
     }
     struct fixture other = open_fixture(33, TRINE_N, 2);
     OK(trine_triangular_work(other.plan, 7, NULL, &bytes, &work));
-    FAILS(TRINE_ERR_ARGUMENT, "another plan", trine_triangular_solve(f.plan, TRINE_N, NULL, &good, &good, &(trine_exec){.work = work}));
+    FAILS(TRINE_ERR_ARGUMENT, "another plan",
+          trine_triangular_solve(f.plan, TRINE_N, NULL, &good, &good, &(trine_exec){.work = work}));
     OK(trine_work_destroy(&work));
     close_fixture(&other);
     test_release(f.ctx, d);
@@ -376,7 +425,8 @@ static void check_failing_allocations(trine_triangular_method method)
         test_fail_allocations(ctx, &memory);
         trine_matrix A = make_matrix(ctx, &P, TRINE_D, false, &a);
         memory.fail_at = memory.calls + k;
-        trine_status status = trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.ops = TRINE_N | TRINE_T, .method = method});
+        trine_status status = trine_triangular_analyse(
+            ctx, &plan, A, &(trine_triangular_options){.ops = TRINE_N | TRINE_T, .method = method});
         if (status) assert_null(plan);
         else OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
         OK(trine_triangular_destroy(&plan));

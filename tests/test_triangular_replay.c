@@ -1,5 +1,5 @@
-/* Triangular solves on a GPU whose pointers change from call to call: nothing is allocated or captured by them, and a solve that the
- * caller captures and replays has the same bits. */
+/* Triangular solves on a GPU whose pointers change from call to call: nothing is allocated or captured by them, and
+ * a solve that the caller captures and replays has the same bits. */
 #include "triangular_support.h"
 
 #include <stdlib.h>
@@ -12,7 +12,10 @@
 enum { LEVEL = 6000, LEVELS = 8, BLOCKS = 3 };
 
 /** Levels too wide for one block or cluster, so that level sets take a launch each. */
-static int64_t wide_layers(int64_t i, int64_t k, int64_t n) { return (void)n, i < LEVEL || k > 2 ? -1 : i / LEVEL * LEVEL - 1 - (i * 7 + k * 1001) % LEVEL; }
+static int64_t wide_layers(int64_t i, int64_t k, int64_t n)
+{
+    return (void)n, i < LEVEL || k > 2 ? -1 : i / LEVEL * LEVEL - 1 - (i * 7 + k * 1001) % LEVEL;
+}
 
 /* ------------------------------------------------------- what is counted */
 
@@ -62,7 +65,10 @@ struct setting {
     char *b[BLOCKS], *x[BLOCKS];
 };
 
-static trine_dense block(const struct setting *s, void *data) { return (trine_dense){data, s->n, s->nrhs, s->n, TRINE_COLMAJOR}; }
+static trine_dense block(const struct setting *s, void *data)
+{
+    return (trine_dense){data, s->n, s->nrhs, s->n, TRINE_COLMAJOR};
+}
 
 static void solve(const struct setting *s, trine_transpose op, wide alpha, void *b, void *x)
 {
@@ -78,7 +84,10 @@ static void assert_expected(const struct setting *s, trine_transpose op, const v
     CUDA(cudaStreamSynchronize(s->stream));
     assert_memory_equal(s->X, expected_of(s, op), s->bytes);
 }
-static void send_right_hand_sides(const struct setting *s, void *b) { CUDA(cudaMemcpyAsync(b, s->B, s->bytes, cudaMemcpyHostToDevice, s->stream)); }
+static void send_right_hand_sides(const struct setting *s, void *b)
+{
+    CUDA(cudaMemcpyAsync(b, s->B, s->bytes, cudaMemcpyHostToDevice, s->stream));
+}
 /** Blocks of right-hand sides as they were, of solutions zero. */
 static void reset_blocks(const struct setting *s)
 {
@@ -88,7 +97,8 @@ static void reset_blocks(const struct setting *s)
     }
 }
 
-/** Solves out of place and in place, here and there, by turns with replays of one that was captured and with solves of the other side. */
+/** Solves out of place and in place, here and there, by turns with replays of one that was captured and with solves
+ *  of the other side. */
 static void check_moving_pointers(const struct setting *s, trine_transpose op)
 {
     const trine_transpose other = op == TRINE_H ? TRINE_N : TRINE_H;
@@ -148,10 +158,13 @@ static void check(trine_dtype t, trine_triangular_method method, bool own_work, 
     int64_t on_host = 0, on_device = 0;
     void *buffer = NULL;
     OK(trine_context_create(&s.ctx, test_device()));
-    OK(trine_context_set_allocator(s.ctx, &(trine_allocator){host_alloc, host_release, &on_host}, &(trine_allocator){device_alloc, device_release, &on_device}));
+    OK(trine_context_set_allocator(s.ctx, &(trine_allocator){host_alloc, host_release, &on_host},
+                                   &(trine_allocator){device_alloc, device_release, &on_device}));
     CUDA(cudaStreamCreateWithFlags(&s.stream, cudaStreamNonBlocking));
     trine_matrix A = make_matrix(s.ctx, &P, t, false, &a);
-    OK(trine_triangular_analyse(s.ctx, &s.plan, A, &(trine_triangular_options){.method = method, .ops = TRINE_N | TRINE_H, .max_nrhs = most_nrhs}));
+    OK(trine_triangular_analyse(
+        s.ctx, &s.plan, A,
+        &(trine_triangular_options){.method = method, .ops = TRINE_N | TRINE_H, .max_nrhs = most_nrhs}));
     OK(trine_triangular_numeric(s.plan, TRINE_HOST, NULL, NULL));
     OK(trine_context_synchronize(s.ctx));
     if (!own_work) { /* in a buffer that others write to between solves */
@@ -217,7 +230,8 @@ static void check_method(trine_triangular_method method)
     for (int t = 0; t < 4; t++)
         for (int own_work = 0; own_work < 2; own_work++)
             if (test_is_to_do())
-                check(all_dtypes[t], method, own_work, make_rows(LEVEL * LEVELS, 3, wide_layers), (const int64_t[]){1, 3, 10, 0});
+                check(all_dtypes[t], method, own_work, make_rows(LEVEL * LEVELS, 3, wide_layers),
+                      (const int64_t[]){1, 3, 10, 0});
 }
 static void level_sets_take_new_pointers(void **state) { (void)state, check_method(TRINE_TRI_LEVELSET); }
 static void the_method_by_rows_takes_new_pointers(void **state) { (void)state, check_method(TRINE_TRI_SYNCFREE_CSR); }
@@ -225,14 +239,17 @@ static void the_method_by_rows_takes_new_pointers(void **state) { (void)state, c
 static void structures_without_waits_take_new_pointers(void **state)
 {
     (void)state;
-    static const struct { int64_t n, per_row; int64_t (*from)(int64_t, int64_t, int64_t); } cases[] = {
-        {6000, 29, dense_groups}, {20001, 4, two_levels}, {20001, 4, three_levels}, {30000, 40, dense_corner},
-        {80100, 6, broad_levels}, {1000, 2, few_levels_one_way}};
+    static const struct {
+        int64_t n, per_row;
+        int64_t (*from)(int64_t, int64_t, int64_t);
+    } cases[] = {{6000, 29, dense_groups},  {20001, 4, two_levels},   {20001, 4, three_levels},
+                 {30000, 40, dense_corner}, {80100, 6, broad_levels}, {1000, 2, few_levels_one_way}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int t = 0; t < 4; t++)
             for (int own_work = 0; own_work < 2; own_work++)
                 if (test_is_to_do())
-                    check(all_dtypes[t], TRINE_TRI_AUTO, own_work, make_rows(cases[c].n, cases[c].per_row, cases[c].from), (const int64_t[]){1, 0});
+                    check(all_dtypes[t], TRINE_TRI_AUTO, own_work,
+                          make_rows(cases[c].n, cases[c].per_row, cases[c].from), (const int64_t[]){1, 0});
 }
 
 int main(void)

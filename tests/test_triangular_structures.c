@@ -8,10 +8,18 @@
 static void extreme_structures_are_solved(void **state)
 {
     (void)state;
-    static const struct { const char *name; int64_t n, per_row, levels; int64_t (*from)(int64_t, int64_t, int64_t); } cases[] = {
-        {"chain", 1000000, 1, 1000000, chain}, {"diagonal", 100000, 0, 1, diagonal}, {"dense last row", 100000, 1, 2, dense_last_row},
-        {"dense first column", 100000, 1, 2, dense_first_column}, {"arrow", 100000, 2, 3, arrow}, {"grid", 90000, 2, 599, grid},
-        {"hubs", 90000, 3, 3623, hubs}, {"layers", 100000, 3, 50, layers}};
+    static const struct {
+        const char *name;
+        int64_t n, per_row, levels;
+        int64_t (*from)(int64_t, int64_t, int64_t);
+    } cases[] = {{"chain", 1000000, 1, 1000000, chain},
+                 {"diagonal", 100000, 0, 1, diagonal},
+                 {"dense last row", 100000, 1, 2, dense_last_row},
+                 {"dense first column", 100000, 1, 2, dense_first_column},
+                 {"arrow", 100000, 2, 3, arrow},
+                 {"grid", 90000, 2, 599, grid},
+                 {"hubs", 90000, 3, 3623, hubs},
+                 {"layers", 100000, 3, 50, layers}};
     trine_triangular_method methods[4];
     const int n_methods = test_on_gpu() ? methods_here(methods) : (methods[0] = TRINE_TRI_AUTO, 1);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
@@ -38,8 +46,8 @@ static void extreme_structures_are_solved(void **state)
         }
 }
 
-/** All precisions, triangles, diagonals, methods and ops: rows of the given pattern and a solve with one right-hand side; unless
- *  max_nrhs is 1, one with max_nrhs as well. */
+/** All precisions, triangles, diagonals, methods and ops: rows of the given pattern and a solve with one right-hand
+ *  side; unless max_nrhs is 1, one with max_nrhs as well. */
 static void check_that_a_pattern_is_solved(int64_t n, pattern_fn pattern, int64_t max_nrhs)
 {
     trine_triangular_method methods[4];
@@ -50,8 +58,11 @@ static void check_that_a_pattern_is_solved(int64_t n, pattern_fn pattern, int64_
             if (!test_is_to_do()) continue;
             struct fixture f = open_problem(make_problem(n, pattern, lower, t % 2, true, unit, 8), t, false);
             for (int m = 0; m < n_methods; m++) {
-                set_plan(&f, (trine_triangular_options){.uplo = lower ? TRINE_LOWER : TRINE_UPPER, .diag = unit ? TRINE_UNIT : TRINE_NONUNIT,
-                                                        .ops = TRINE_N | TRINE_T | TRINE_H, .method = methods[m], .max_nrhs = max_nrhs});
+                set_plan(&f, (trine_triangular_options){.uplo = lower ? TRINE_LOWER : TRINE_UPPER,
+                                                        .diag = unit ? TRINE_UNIT : TRINE_NONUNIT,
+                                                        .ops = TRINE_N | TRINE_T | TRINE_H,
+                                                        .method = methods[m],
+                                                        .max_nrhs = max_nrhs});
                 for (trine_transpose op = TRINE_N; op <= TRINE_H; op = (trine_transpose)(2 * op)) {
                     solve_and_check(&f, op, 1, TRINE_COLMAJOR, m % 2, 2, false);
                     if (max_nrhs > 1) solve_and_check(&f, op, max_nrhs, TRINE_ROWMAJOR, m % 2, 1, true);
@@ -61,14 +72,24 @@ static void check_that_a_pattern_is_solved(int64_t n, pattern_fn pattern, int64_
         }
 }
 
-/** In every precision, out of place and in place, several times with one work object, which both sides use by turns and twice in a row. */
+/** In every precision, out of place and in place, several times with one work object, which both sides use by turns
+ *  and twice in a row. */
 static void structures_without_waits_are_solved(void **state)
 {
     (void)state;
-    static const struct { const char *name; int64_t n, per_row; int64_t (*from)(int64_t, int64_t, int64_t); } cases[] = {
-        {"dense groups", 6000, 29, dense_groups}, {"uneven groups", 7201, 29, uneven_groups}, {"single rows", 5003, 4, single_rows},
-        {"a chain of 33", 4000, 1, too_long_groups}, {"two levels", 20001, 4, two_levels}, {"three levels", 20001, 4, three_levels},
-        {"dense corner", 30000, 40, dense_corner}, {"broad levels", 80100, 6, broad_levels}, {"few levels one way", 1000, 2, few_levels_one_way}};
+    static const struct {
+        const char *name;
+        int64_t n, per_row;
+        int64_t (*from)(int64_t, int64_t, int64_t);
+    } cases[] = {{"dense groups", 6000, 29, dense_groups},
+                 {"uneven groups", 7201, 29, uneven_groups},
+                 {"single rows", 5003, 4, single_rows},
+                 {"a chain of 33", 4000, 1, too_long_groups},
+                 {"two levels", 20001, 4, two_levels},
+                 {"three levels", 20001, 4, three_levels},
+                 {"dense corner", 30000, 40, dense_corner},
+                 {"broad levels", 80100, 6, broad_levels},
+                 {"few levels one way", 1000, 2, few_levels_one_way}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (trine_dtype t = TRINE_S; t <= TRINE_Z; t++)
             for (int csc = 0; csc < 2; csc++) {
@@ -76,16 +97,19 @@ static void structures_without_waits_are_solved(void **state)
                 struct problem P = make_rows(cases[c].n, cases[c].per_row, cases[c].from);
                 P.csc = csc;
                 struct fixture f = open_problem(P, t, false);
-                set_plan(&f, (trine_triangular_options){.uplo = csc ? TRINE_UPPER : TRINE_LOWER, .diag = c % 2 ? TRINE_UNIT : TRINE_NONUNIT,
+                set_plan(&f, (trine_triangular_options){.uplo = csc ? TRINE_UPPER : TRINE_LOWER,
+                                                        .diag = c % 2 ? TRINE_UNIT : TRINE_NONUNIT,
                                                         .ops = TRINE_N | TRINE_H});
-                static const trine_transpose ops[] = {TRINE_N, TRINE_H, TRINE_N, TRINE_H, TRINE_H, TRINE_N, TRINE_N, TRINE_H};
+                static const trine_transpose ops[] = {TRINE_N, TRINE_H, TRINE_N, TRINE_H,
+                                                      TRINE_H, TRINE_N, TRINE_N, TRINE_H};
                 for (int k = 0; k < 8; k++) /* what another solve has left behind is no value of this one */
                     solve_and_check(&f, ops[k], 1, k % 2 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, k % 3 == 2, 3 - k, false);
                 close_fixture(&f);
             }
 }
 
-/** Groups of 7 rows with the same columns elsewhere, and dense among themselves: as in factors, or with several unknowns a node. */
+/** Groups of 7 rows with the same columns elsewhere, and dense among themselves: as in factors, or with several
+ *  unknowns a node. */
 static bool in_groups(int64_t i, int64_t j, int64_t n)
 {
     const int64_t group = i / 7;
@@ -125,12 +149,17 @@ static void chains_of_rows_are_solved(void **state)
     for (int c = 0; c < 3; c++) check_that_a_pattern_is_solved(700, in_chains, few_right_hand_sides[c]);
 }
 
-/** A quotient of an entry and the pivot of its row or of its column is no number of the precision, although the solutions are. */
+/** A quotient of an entry and the pivot of its row or of its column is no number of the precision, although the
+ *  solutions are. */
 static void entries_far_smaller_or_larger_than_their_pivots_keep_their_digits(void **state)
 {
     (void)state;
     static const double chains[][4] = { /* first pivot, entry, second pivot, alpha */
-        {1e-300, 1e-200, 1e200, 1}, {1e100, 1e200, 1e-200, 1e-100}, {1e-200, 1e200, 1e100, 1e-100}, {1e-100, 1e-120, 1e200, 1}, {1e-3, 1e-150, 1e160, 1}};
+                                       {1e-300, 1e-200, 1e200, 1},
+                                       {1e100, 1e200, 1e-200, 1e-100},
+                                       {1e-200, 1e200, 1e100, 1e-100},
+                                       {1e-100, 1e-120, 1e200, 1},
+                                       {1e-3, 1e-150, 1e160, 1}};
     trine_triangular_method methods[4];
     const int n_methods = methods_here(methods);
     for (size_t c = 0; c < sizeof chains / sizeof *chains; c++) {
@@ -159,8 +188,11 @@ static void every_tuning_gives_the_same_solution(void **state)
             for (int blocks = 1; blocks <= 500; blocks += 499)
                 for (int order = 1; order <= 2; order++) {
                     if (!test_is_to_do()) continue;
-                    set_plan(&f, (trine_triangular_options){.method = TRINE_TRI_SYNCFREE_CSR, .max_nrhs = 40, .tune = {lanes, warps, blocks, order}});
-                    for (int64_t nrhs = 1; nrhs <= 40; nrhs += 39) solve_and_check(&f, TRINE_N, nrhs, TRINE_COLMAJOR, false, 1, true);
+                    set_plan(&f, (trine_triangular_options){.method = TRINE_TRI_SYNCFREE_CSR,
+                                                            .max_nrhs = 40,
+                                                            .tune = {lanes, warps, blocks, order}});
+                    for (int64_t nrhs = 1; nrhs <= 40; nrhs += 39)
+                        solve_and_check(&f, TRINE_N, nrhs, TRINE_COLMAJOR, false, 1, true);
                 }
     close_fixture(&f);
 }
@@ -171,7 +203,8 @@ static void long_rows_of_several_right_hand_sides_are_solved(void **state)
     static const trine_dtype dtypes[] = {TRINE_S, TRINE_D, TRINE_C, TRINE_Z};
     static const int64_t counts[] = {2, 4, 8, 16, 32, 64, 97};
     for (int id = 0; id < 4; id++) {
-        struct fixture f = open_problem(make_rows(9000, 3, hubs), dtypes[id], false); /* rows of 2000 entries that depend on each other */
+        /* rows of 2000 entries that depend on each other */
+        struct fixture f = open_problem(make_rows(9000, 3, hubs), dtypes[id], false);
         set_plan(&f, (trine_triangular_options){.ops = TRINE_N | TRINE_T, .max_nrhs = 97});
         size_t bytes, one_x = (size_t)f.P.n * 97 * trine_dtype_size(dtypes[id]);
         OK(trine_triangular_work(f.plan, 97, NULL, &bytes, NULL));
@@ -179,7 +212,8 @@ static void long_rows_of_several_right_hand_sides_are_solved(void **state)
         for (int c = 0; c < 7; c++)
             for (int shape = (id + c) % 2; shape < 4; shape += test_on_gpu() ? 1 : 2)
                 if (test_is_to_do())
-                    solve_and_check_padded(&f, c % 3 ? TRINE_N : TRINE_T, counts[c], shape & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, shape & 2, 1, true,
+                    solve_and_check_padded(&f, c % 3 ? TRINE_N : TRINE_T, counts[c],
+                                           shape & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR, shape & 2, 1, true,
                                            c % 2 ? 0 : 2, 0);
         close_fixture(&f);
     }
@@ -193,15 +227,19 @@ static void every_tuning_of_the_method_by_columns_gives_the_same_solution(void *
     static const struct { int64_t p, q; } limits[] = {{0, 0}, {1, 1}, {64, 4}, {2, 6}};
     static const int64_t counts[] = {1, 5, 40};
     for (int complex_too = 0; complex_too < 2; complex_too++) {
-        struct fixture f = open_problem(make_problem(1000, sparse_random, true, complex_too, false, false, 5), complex_too ? TRINE_Z : TRINE_D, false);
+        struct fixture f = open_problem(make_problem(1000, sparse_random, true, complex_too, false, false, 5),
+                                        complex_too ? TRINE_Z : TRINE_D, false);
         for (int w = 0; w < 4; w++)
             for (int scratchpad = 0; scratchpad <= 2; scratchpad++)
                 for (int variant = 0; variant <= 2; variant++)
                     for (int limit = 0; limit < (variant == TRINE_CSC_ADAPTIVE ? 4 : 1); limit++) {
                         if (!test_is_to_do()) continue;
-                        set_plan(&f, (trine_triangular_options){
-                            .method = TRINE_TRI_SYNCFREE_CSC, .ops = TRINE_N | TRINE_H, .max_nrhs = 40,
-                            .csc = {warps[w], scratchpad, (trine_csc_variant)variant, limits[limit].p, limits[limit].q}});
+                        set_plan(&f,
+                                 (trine_triangular_options){.method = TRINE_TRI_SYNCFREE_CSC,
+                                                            .ops = TRINE_N | TRINE_H,
+                                                            .max_nrhs = 40,
+                                                            .csc = {warps[w], scratchpad, (trine_csc_variant)variant,
+                                                                    limits[limit].p, limits[limit].q}});
                         for (int c = 0; c < 3; c++) {
                             solve_and_check(&f, TRINE_N, counts[c], TRINE_COLMAJOR, false, 1, true);
                             solve_and_check(&f, TRINE_H, counts[c], TRINE_ROWMAJOR, true, 2, false);
@@ -215,10 +253,12 @@ static void every_width_of_level_sets_gives_the_same_solution(void **state)
 {
     (void)state;
     if (!test_on_gpu()) skip();
-    struct fixture f = open_problem(make_rows(90000, 2, grid), TRINE_D, false); /* narrow levels, wide ones, narrow ones */
+    /* narrow levels, wide ones, narrow ones */
+    struct fixture f = open_problem(make_rows(90000, 2, grid), TRINE_D, false);
     for (int lanes = 1; lanes <= 32; lanes *= 2) {
         if (!test_is_to_do()) continue;
-        set_plan(&f, (trine_triangular_options){.method = TRINE_TRI_LEVELSET, .max_nrhs = 70, .tune.lanes_per_row = lanes});
+        set_plan(&f,
+                 (trine_triangular_options){.method = TRINE_TRI_LEVELSET, .max_nrhs = 70, .tune.lanes_per_row = lanes});
         solve_and_check(&f, TRINE_N, 1, TRINE_COLMAJOR, false, 1, true);
         if (lanes == 1) solve_and_check(&f, TRINE_N, 70, TRINE_ROWMAJOR, true, 1, true);
     }

@@ -1,5 +1,5 @@
-/* No input makes a triangular solve hang: every method on every extreme structure with every hostile value, under a timer that
- * ends the program. */
+/* No input makes a triangular solve hang: every method on every extreme structure with every hostile value, under a
+ * timer that ends the program. */
 #include "triangular_support.h"
 
 #include <math.h>
@@ -38,7 +38,8 @@ static void spoil(mischief what, trine_dtype t, void *values, int64_t i)
 typedef enum { DIAGONAL, BELOW, RIGHT_HAND_SIDE, PLACES } place;
 
 /** All entries of a kind, spoilt; then the solves. What comes out is checked by other tests: here it must come out. */
-static void solve_spoilt(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, place where, mischief what, int64_t nrhs)
+static void solve_spoilt(trine_context ctx, trine_triangular plan, const struct problem *P, trine_dtype t, place where,
+                         mischief what, int64_t nrhs)
 {
     const size_t size = trine_dtype_size(t), bytes = (size_t)(P->n * nrhs) * size;
     void *values = malloc((size_t)P->nnz * size), *B = malloc(bytes);
@@ -65,9 +66,18 @@ static void solve_spoilt(trine_context ctx, trine_triangular plan, const struct 
     free(B);
 }
 
-static const struct { const char *name; int64_t per_row; int64_t (*from)(int64_t, int64_t, int64_t); } structures[] = {
-    {"chain", 1, chain}, {"diagonal", 0, diagonal}, {"dense last row", 1, dense_last_row}, {"dense first column", 1, dense_first_column},
-    {"arrow", 2, arrow}, {"grid", 2, grid}, {"hubs", 3, hubs}, {"layers", 3, layers}};
+static const struct {
+    const char *name;
+    int64_t per_row;
+    int64_t (*from)(int64_t, int64_t, int64_t);
+} structures[] = {{"chain", 1, chain},
+                  {"diagonal", 0, diagonal},
+                  {"dense last row", 1, dense_last_row},
+                  {"dense first column", 1, dense_first_column},
+                  {"arrow", 2, arrow},
+                  {"grid", 2, grid},
+                  {"hubs", 3, hubs},
+                  {"layers", 3, layers}};
 enum { STRUCTURES = sizeof structures / sizeof *structures };
 
 static void no_value_makes_a_solve_hang(void **state)
@@ -79,7 +89,8 @@ static void no_value_makes_a_solve_hang(void **state)
     const int n_methods = methods_here(methods);
     trine_context ctx = test_context();
     for (int s = 0; s < STRUCTURES; s++) {
-        struct problem P = make_rows(structures[s].from == hubs || structures[s].from == layers ? 4200 : 1500, structures[s].per_row, structures[s].from);
+        struct problem P = make_rows(structures[s].from == hubs || structures[s].from == layers ? 4200 : 1500,
+                                     structures[s].per_row, structures[s].from);
         alarm(SECONDS);
         for (int m = 0; m < n_methods; m++)
             for (int d = 0; d < 4; d++) {
@@ -87,10 +98,13 @@ static void no_value_makes_a_solve_hang(void **state)
                 struct arrays a;
                 trine_triangular plan;
                 trine_matrix A = make_matrix(ctx, &P, dtypes[d], false, &a);
-                OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.method = methods[m], .ops = TRINE_N | TRINE_H, .max_nrhs = 34}));
+                OK(trine_triangular_analyse(
+                    ctx, &plan, A,
+                    &(trine_triangular_options){.method = methods[m], .ops = TRINE_N | TRINE_H, .max_nrhs = 34}));
                 for (int where = 0; where < PLACES; where++)
                     for (int what = 0; what < MISCHIEFS; what++)
-                        solve_spoilt(ctx, plan, &P, dtypes[d], (place)where, (mischief)what, counts[(s + m + d + where + what) % 5]);
+                        solve_spoilt(ctx, plan, &P, dtypes[d], (place)where, (mischief)what,
+                                     counts[(s + m + d + where + what) % 5]);
                 OK(trine_triangular_destroy(&plan));
                 OK(trine_matrix_destroy(&A));
                 free_arrays(&a);
@@ -108,14 +122,16 @@ static void no_large_structure_makes_a_solve_hang(void **state)
     const int n_methods = methods_here(methods);
     trine_context ctx = test_context();
     for (int s = 0; s < STRUCTURES; s++) {
-        struct problem P = make_rows(structures[s].from == chain ? 1000000 : 100000, structures[s].per_row, structures[s].from);
+        struct problem P =
+            make_rows(structures[s].from == chain ? 1000000 : 100000, structures[s].per_row, structures[s].from);
         struct arrays a;
         trine_matrix A = make_matrix(ctx, &P, TRINE_D, test_on_gpu(), &a);
         for (int m = 0; m < n_methods; m++) {
             if (!test_is_to_do()) continue;
             trine_triangular plan;
             alarm(SECONDS);
-            OK(trine_triangular_analyse(ctx, &plan, A, &(trine_triangular_options){.method = methods[m], .ops = TRINE_N | TRINE_H}));
+            OK(trine_triangular_analyse(ctx, &plan, A,
+                                        &(trine_triangular_options){.method = methods[m], .ops = TRINE_N | TRINE_H}));
             solve_spoilt(ctx, plan, &P, TRINE_D, PLACES, PLAIN, 1);
             solve_spoilt(ctx, plan, &P, TRINE_D, RIGHT_HAND_SIDE, RESERVED, 1);
             alarm(0);
@@ -144,14 +160,20 @@ static void no_wrong_pattern_makes_an_analysis_hang(void **state)
                 trine_triangular plan;
                 const int64_t row = 3333, diagonal_entry = P.offsets[row + 1] - 1;
                 switch (wrong) {
-                case 0: P.indices[diagonal_entry] = (int32_t)(row - 2); break;       /* no diagonal, and not ascending */
+                case 0:
+                    P.indices[diagonal_entry] = (int32_t)(row - 2);
+                    break;       /* no diagonal, and not
+                                    ascending */
                 case 1: P.indices[diagonal_entry - 1] = 70000; break;
                 case 2: P.indices[diagonal_entry - 1] = P.indices[diagonal_entry]; break; /* twice */
                 default: P.offsets[row] = P.offsets[row + 1] + 3; break;             /* falls to the next one */
                 }
                 trine_matrix A = make_matrix(ctx, &P, TRINE_D, on_device, &a);
-                FAILS(wrong == 0 ? TRINE_ERR_SINGULAR : TRINE_ERR_STRUCTURE, wrong == 3 ? NULL : "row 3333", trine_triangular_analyse(ctx, &plan, A,
-                      &(trine_triangular_options){.uplo = TRINE_LOWER, .method = methods[m], .ops = TRINE_N | TRINE_T}));
+                FAILS(wrong == 0 ? TRINE_ERR_SINGULAR : TRINE_ERR_STRUCTURE, wrong == 3 ? NULL : "row 3333",
+                      trine_triangular_analyse(ctx, &plan, A,
+                                               &(trine_triangular_options){.uplo = TRINE_LOWER,
+                                                                           .method = methods[m],
+                                                                           .ops = TRINE_N | TRINE_T}));
                 assert_null(plan);
                 OK(trine_matrix_destroy(&A));
                 free_arrays(&a);

@@ -49,7 +49,8 @@ static void cyclic_versions_of_table_4_are_solved_as_well_as_by_lapack(void **st
     for (int id = 1; id <= 20; id++) {
         error_samples e = {.count = 0};
         char name[32];
-        if (id == 13 || !test_is_to_do()) continue; /* its rows add up to zero: with corners like their neighbours it is singular */
+        /* its rows add up to zero: with corners like their neighbours it is singular */
+        if (id == 13 || !test_is_to_do()) continue;
         for (uint64_t seed = 1; seed <= (uint64_t)test_samples(SEEDS); seed++) {
             linear_system s = new_tridiagonal(TRINE_D, n, 1, (trine_gtsv_options){.cyclic = 1});
             double x[n], *bands[3] = {band(&s, -1), band(&s, 0), band(&s, 1)};
@@ -111,11 +112,14 @@ static void long_systems_with_a_tiny_diagonal_keep_their_digits(void **state)
 /** x: the solution of the right-hand sides in s->D by the reference, columns ldx apart. */
 static void solve_by_reference(const linear_system *s, void *x)
 {
-    static void (*const solve[])(trine_transpose, int, int64_t, const void *const[3], void *, void *) = {
-        [TRINE_S] = trine_tridiagonal_reference_s, [TRINE_D] = trine_tridiagonal_reference_d,
-        [TRINE_C] = trine_tridiagonal_reference_c, [TRINE_Z] = trine_tridiagonal_reference_z};
+    static void (*const solve[])(trine_transpose, int, int64_t, const void *const[3], void *,
+                                 void *) = {[TRINE_S] = trine_tridiagonal_reference_s,
+                                            [TRINE_D] = trine_tridiagonal_reference_d,
+                                            [TRINE_C] = trine_tridiagonal_reference_c,
+                                            [TRINE_Z] = trine_tridiagonal_reference_z};
     const size_t size = trine_dtype_size(s->t);
-    const char *matrix = s->matrix, *bands[] = {matrix + (size_t)element_of_band(s, 0, -1) * size, matrix + (size_t)element_of_band(s, 0, 0) * size,
+    const char *matrix = s->matrix, *bands[] = {matrix + (size_t)element_of_band(s, 0, -1) * size,
+                                                matrix + (size_t)element_of_band(s, 0, 0) * size,
                                                 matrix + (size_t)element_of_band(s, 0, 1) * size};
     void *work = malloc(4 * (size_t)s->n * size);
     for (int64_t k = 0; k < s->nrhs; k++) {
@@ -133,7 +137,8 @@ static void for_systems(double dominance, const int64_t *sizes, void (*check)(li
             for (int op = TRINE_N; op <= TRINE_H; op *= 2)
                 for (int cyclic = 0; cyclic < 2; cyclic++) {
                     if (!test_is_small(*sizes) || !test_is_to_do()) continue;
-                    linear_system s = new_tridiagonal(all_dtypes[d], *sizes, 2, (trine_gtsv_options){.op = (trine_transpose)op, .cyclic = cyclic});
+                    linear_system s = new_tridiagonal(
+                        all_dtypes[d], *sizes, 2, (trine_gtsv_options){.op = (trine_transpose)op, .cyclic = cyclic});
                     fill_system(&s, (uint64_t)*sizes + 7, dominance);
                     poison_outside(&s);
                     check(&s);
@@ -141,12 +146,15 @@ static void for_systems(double dominance, const int64_t *sizes, void (*check)(li
                 }
 }
 
-/** Componentwise, which partial pivoting does not promise: n is the growth that a row of a random matrix may have seen. */
+/** Componentwise, which partial pivoting does not promise: n is the growth that a row of a random matrix may have
+ *  seen. */
 static void check_reference_once(const linear_system *s)
 {
     solve_by_reference(s, s->X);
     const double error = backward_error(s, s->D) / eps_of(s->t);
-    if (!(error <= 10 + (double)s->n)) fail_msg("dtype %d, n %lld, cyclic %d, op %d: backward error %.3g eps", (int)s->t, (long long)s->n, s->options.cyclic, (int)s->options.op, error);
+    if (!(error <= 10 + (double)s->n))
+        fail_msg("dtype %d, n %lld, cyclic %d, op %d: backward error %.3g eps", (int)s->t, (long long)s->n,
+                 s->options.cyclic, (int)s->options.op, error);
 }
 static void check_reference(linear_system *s)
 {
@@ -162,7 +170,8 @@ static void the_reference_is_backward_stable(void **state)
     for_systems(0, sizes, check_reference);
 }
 
-/** |x - y| <= 100 eps max |y|: the diagonal exceeds the rest of rows and columns by 2 at least, and is 9 at most, so that the condition is below 6. */
+/** |x - y| <= 100 eps max |y|: the diagonal exceeds the rest of rows and columns by 2 at least, and is 9 at most, so
+ *  that the condition is below 6. */
 static void check_against_reference(linear_system *s)
 {
     void *y = malloc((size_t)(s->nrhs * s->ldx) * trine_dtype_size(s->t));
@@ -176,7 +185,8 @@ static void check_against_reference(linear_system *s)
             difference = of_row <= difference ? difference : of_row;
         }
         if (!(difference <= 100 * eps_of(s->t) * largest))
-            fail_msg("dtype %d, n %lld, cyclic %d, op %d, right-hand side %d: off by %.3g of %.3g", (int)s->t, (long long)s->n, s->options.cyclic, (int)s->options.op, (int)k, difference, largest);
+            fail_msg("dtype %d, n %lld, cyclic %d, op %d, right-hand side %d: off by %.3g of %.3g", (int)s->t,
+                     (long long)s->n, s->options.cyclic, (int)s->options.op, (int)k, difference, largest);
     }
     free(y);
 }
@@ -189,7 +199,8 @@ static void solutions_are_those_of_the_reference(void **state)
 
 /* ------------------------------------------------------------- every option */
 
-static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 62, 63, 64, 65, 66, 67, 95, 96, 97, 127, 128, 129, 255, 257, 511, 512, 513,
+static const int64_t sizes[] = {1,    2,    3,    4,    5,    7,    8,    9,    31,    32,    33,    62,    63,   64,
+                                65,   66,   67,   95,   96,   97,   127,  128,  129,   255,   257,   511,   512,  513,
                                 1023, 1024, 1025, 1026, 2049, 4096, 5000, 8193, 16383, 16384, 16385, 33333, 40000};
 
 static void every_size_precision_and_pivoting_scheme_is_backward_stable(void **state)
@@ -198,7 +209,8 @@ static void every_size_precision_and_pivoting_scheme_is_backward_stable(void **s
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int d = 0; d < 4; d++)
             for (trine_pivot pivot = TRINE_PIVOT_DEFAULT; pivot <= TRINE_PIVOT_SCALED_PARTIAL; pivot++)
-                check_random(new_tridiagonal(all_dtypes[d], sizes[k], 1, (trine_gtsv_options){.pivot = pivot}), 3.5, 50);
+                check_random(new_tridiagonal(all_dtypes[d], sizes[k], 1, (trine_gtsv_options){.pivot = pivot}), 3.5,
+                             50);
 }
 
 static void every_path_of_a_gpu_is_backward_stable_in_every_precision_and_pivoting_scheme(void **state)
@@ -210,7 +222,10 @@ static void every_path_of_a_gpu_is_backward_stable_in_every_precision_and_pivoti
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
             for (int d = 0; d < 4; d++)
                 for (trine_pivot pivot = TRINE_PIVOT_NONE; pivot <= TRINE_PIVOT_SCALED_PARTIAL; pivot++)
-                    check_random(new_tridiagonal(all_dtypes[d], sizes[k], 1 + (int64_t)(7 * k) % (sizes[k] < 5000 ? 33 : 6), (trine_gtsv_options){.pivot = pivot, .path = paths[p]}), 3.5, 50);
+                    check_random(new_tridiagonal(all_dtypes[d], sizes[k],
+                                                 1 + (int64_t)(7 * k) % (sizes[k] < 5000 ? 33 : 6),
+                                                 (trine_gtsv_options){.pivot = pivot, .path = paths[p]}),
+                                 3.5, 50);
 }
 
 static void systems_and_coarse_systems_just_too_long_for_one_kernel_are_solved_by_two_passes(void **state)
@@ -220,7 +235,8 @@ static void systems_and_coarse_systems_just_too_long_for_one_kernel_are_solved_b
     check_random(new_tridiagonal(TRINE_D, (1 << 23) + 2, 1, (trine_gtsv_options){0}), 3.5, 50);
     check_random(new_tridiagonal(TRINE_Z, (1 << 21) + 1, 1, (trine_gtsv_options){0}), 3.5, 50);
     for (int64_t n = 32767; n <= 32769; n++) /* where two passes begin */
-        for (int d = 0; d < 4; d++) check_random(new_tridiagonal(all_dtypes[d], n, 3, (trine_gtsv_options){0}), 3.5, 50);
+        for (int d = 0; d < 4; d++)
+            check_random(new_tridiagonal(all_dtypes[d], n, 3, (trine_gtsv_options){0}), 3.5, 50);
 }
 
 static void refinement_makes_general_systems_componentwise_backward_stable(void **state)
@@ -229,11 +245,13 @@ static void refinement_makes_general_systems_componentwise_backward_stable(void 
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int d = 0; d < 4; d++)
             for (trine_pivot pivot = TRINE_PIVOT_PARTIAL; pivot <= TRINE_PIVOT_SCALED_PARTIAL; pivot++)
-                check_random(new_tridiagonal(all_dtypes[d], sizes[k], 1, (trine_gtsv_options){.pivot = pivot, .refine = 1}), 0, 100);
+                check_random(
+                    new_tridiagonal(all_dtypes[d], sizes[k], 1, (trine_gtsv_options){.pivot = pivot, .refine = 1}), 0,
+                    100);
 }
 
-/** In two passes 2 rows are left of a tile, and what is behind the last whole one stays as it is: here one to three rows, for as many tiles as make the coarse
- *  system one row longer than a partition. */
+/** In two passes 2 rows are left of a tile, and what is behind the last whole one stays as it is: here one to three
+ *  rows, for as many tiles as make the coarse system one row longer than a partition. */
 static void cyclic_systems_with_a_row_behind_their_tiles_are_solved(void **state)
 {
     (void)state;
@@ -244,21 +262,25 @@ static void cyclic_systems_with_a_row_behind_their_tiles_are_solved(void **state
                 for (uint64_t seed = 0; seed < 60; seed++) {
                     if (!test_is_to_do()) continue;
                     const int64_t rows = all_dtypes[d] == TRINE_S ? 1024 : all_dtypes[d] == TRINE_Z ? 256 : 512;
-                    linear_system s = new_tridiagonal(all_dtypes[d], tiles * rows + 1 + (int64_t)(seed % 3), nrhs, (trine_gtsv_options){.cyclic = 1, .path = TRINE_GTSV_TWO_PASS});
+                    linear_system s = new_tridiagonal(all_dtypes[d], tiles * rows + 1 + (int64_t)(seed % 3), nrhs,
+                                                      (trine_gtsv_options){.cyclic = 1, .path = TRINE_GTSV_TWO_PASS});
                     fill_system(&s, seed, 3.5);
                     OK(solve_system(&s));
                     const double error = backward_error(&s, s.D) / eps_of(s.t);
-                    if (!(error <= 50)) fail_msg("dtype %d, n %lld, nrhs %lld, seed %d: backward error %.3g eps", (int)s.t, (long long)s.n, (long long)nrhs, (int)seed, error);
+                    if (!(error <= 50))
+                        fail_msg("dtype %d, n %lld, nrhs %lld, seed %d: backward error %.3g eps", (int)s.t,
+                                 (long long)s.n, (long long)nrhs, (int)seed, error);
                     free_system(&s);
                 }
 }
 
-/** Residuals are computed by the kernels of the second solve, those of lost partitions and of the ends of the system too. In single precision some of the
- *  random systems are too ill-conditioned for one step. */
+/** Residuals are computed by the kernels of the second solve, those of lost partitions and of the ends of the system
+ *  too. In single precision some of the random systems are too ill-conditioned for one step. */
 static void refinement_holds_on_every_path_of_a_gpu_with_every_shape(void **state)
 {
     (void)state;
-    static const trine_gtsv_path paths[] = {TRINE_GTSV_AUTO, TRINE_GTSV_STAGES, TRINE_GTSV_TWO_PASS, TRINE_GTSV_ONE_PASS, TRINE_GTSV_ON_CHIP};
+    static const trine_gtsv_path paths[] = {TRINE_GTSV_AUTO, TRINE_GTSV_STAGES, TRINE_GTSV_TWO_PASS,
+                                            TRINE_GTSV_ONE_PASS, TRINE_GTSV_ON_CHIP};
     static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
     int shared_bytes;
     const bool smaller = test_shape(&shared_bytes) != 0;
@@ -267,9 +289,11 @@ static void refinement_holds_on_every_path_of_a_gpu_with_every_shape(void **stat
         for (int p = 0; p < 5; p++)
             for (int d = 0; d < 4; d++)
                 for (int cyclic = 0; cyclic < 2; cyclic++) {
-                    const trine_gtsv_options options = {.path = paths[p], .cyclic = cyclic, .op = ops[(k + (size_t)p) % 3], .refine = 1};
+                    const trine_gtsv_options options = {
+                        .path = paths[p], .cyclic = cyclic, .op = ops[(k + (size_t)p) % 3], .refine = 1};
                     if (paths[p] == TRINE_GTSV_ON_CHIP && (cyclic || smaller)) continue; /* which need not fit */
-                    check_random(new_tridiagonal(all_dtypes[d], sizes[k], 1 + (int64_t)(k + (size_t)d) % 5, options), eps_of(all_dtypes[d]) < 1e-10 ? 0 : .5, 50);
+                    check_random(new_tridiagonal(all_dtypes[d], sizes[k], 1 + (int64_t)(k + (size_t)d) % 5, options),
+                                 eps_of(all_dtypes[d]) < 1e-10 ? 0 : .5, 50);
                 }
 }
 
@@ -281,7 +305,9 @@ static void cyclic_and_transposed_systems_of_every_size_are_solved(void **state)
         for (int d = 0; d < 4; d++)
             for (int cyclic = 0; cyclic < 2; cyclic++)
                 for (int op = 0; op < 3; op++)
-                    check_random(new_tridiagonal(all_dtypes[d], sizes[k], 2, (trine_gtsv_options){.cyclic = cyclic, .op = ops[op]}), 3.5, 50);
+                    check_random(new_tridiagonal(all_dtypes[d], sizes[k], 2,
+                                                 (trine_gtsv_options){.cyclic = cyclic, .op = ops[op]}),
+                                 3.5, 50);
 }
 
 /** Tiles of long partitions in double complex do not fit every device's shared memory with several right-hand sides. */
@@ -292,8 +318,12 @@ static void every_partition_size_is_solved_in_every_precision_with_several_right
         for (int d = 0; d < 4; d++)
             for (int64_t nrhs = 1; nrhs <= 5; nrhs += nrhs == 1 ? 1 : 3)
                 for (int cyclic = 0; cyclic < 2; cyclic++) {
-                    check_random(new_tridiagonal(all_dtypes[d], 49 * partition, nrhs, (trine_gtsv_options){.partition = partition, .cyclic = cyclic}), 3.5, 50);
-                    check_random(new_tridiagonal(all_dtypes[d], 70 * partition + 13, nrhs, (trine_gtsv_options){.partition = partition, .cyclic = cyclic}), 3.5, 50);
+                    check_random(new_tridiagonal(all_dtypes[d], 49 * partition, nrhs,
+                                                 (trine_gtsv_options){.partition = partition, .cyclic = cyclic}),
+                                 3.5, 50);
+                    check_random(new_tridiagonal(all_dtypes[d], 70 * partition + 13, nrhs,
+                                                 (trine_gtsv_options){.partition = partition, .cyclic = cyclic}),
+                                 3.5, 50);
                 }
 }
 
@@ -303,7 +333,10 @@ static void every_partition_size_solves_cyclic_and_other_systems(void **state)
     for (int partition = 8; partition <= 64; partition += 8)
         for (int64_t rest = 0; rest < partition; rest++)
             for (int cyclic = 0; cyclic < 2; cyclic++)
-                check_random(new_tridiagonal(TRINE_D, 11 * partition + rest, 1, (trine_gtsv_options){.partition = partition, .cyclic = cyclic, .refine = 1}), 0.5, 100);
+                check_random(
+                    new_tridiagonal(TRINE_D, 11 * partition + rest, 1,
+                                    (trine_gtsv_options){.partition = partition, .cyclic = cyclic, .refine = 1}),
+                    0.5, 100);
 }
 
 static void any_number_of_right_hand_sides_is_solved_with_any_leading_dimension(void **state)
@@ -312,14 +345,17 @@ static void any_number_of_right_hand_sides_is_solved_with_any_leading_dimension(
     for (int64_t nrhs = 0; nrhs <= 33; nrhs++)
         for (int d = 0; d < 4; d++)
             for (int cyclic = 0; cyclic < 2; cyclic++)
-                check_random(new_tridiagonal(all_dtypes[d], 1000 + nrhs, nrhs, (trine_gtsv_options){.cyclic = cyclic, .refine = (int)(nrhs % 2)}), 3.5, 50);
+                check_random(new_tridiagonal(all_dtypes[d], 1000 + nrhs, nrhs,
+                                             (trine_gtsv_options){.cyclic = cyclic, .refine = (int)(nrhs % 2)}),
+                             3.5, 50);
 }
 
 static void more_right_hand_sides_than_a_grid_has_blocks_are_solved(void **state)
 {
     (void)state;
     static const trine_gtsv_options options[] = {{0}, {.refine = 1}, {.partition = 16, .cyclic = 1}};
-    for (int k = 0; k < 3; k++) check_random(new_tridiagonal(all_dtypes[k], k ? 17 : 5, k ? 65533 : 131100, options[k]), 3.5, 50);
+    for (int k = 0; k < 3; k++)
+        check_random(new_tridiagonal(all_dtypes[k], k ? 17 : 5, k ? 65533 : 131100, options[k]), 3.5, 50);
 }
 
 static void the_solution_may_replace_the_right_hand_side_and_inputs_stay(void **state)
@@ -341,7 +377,8 @@ static void scaling_rows_by_powers_of_two_does_not_change_a_bit(void **state)
     static const int64_t few[] = {60, 1000, 10000, 100000};
     for (size_t f = 0; f < sizeof few / sizeof *few; f++)
         for (int d = 0; d < 4; d++)
-            for (int cyclic = 0; cyclic < 2; cyclic++) check_scaled_rows(new_tridiagonal(all_dtypes[d], few[f], 1, (trine_gtsv_options){.cyclic = cyclic}));
+            for (int cyclic = 0; cyclic < 2; cyclic++)
+                check_scaled_rows(new_tridiagonal(all_dtypes[d], few[f], 1, (trine_gtsv_options){.cyclic = cyclic}));
 }
 
 static void the_result_does_not_depend_on_the_number_of_threads(void **state)
@@ -361,7 +398,8 @@ static void zero_and_tiny_pivots_are_exchanged_away(void **state)
                 for (int64_t n = 2; n <= 200000; n = n * 3 + 2 - n % 2) {
                     linear_system s = new_tridiagonal(all_dtypes[d], n, 1, (trine_gtsv_options){.pivot = pivot});
                     for (int64_t i = 0; i < n; i++) {
-                        put(s.t, s.matrix, element_of_band(&s, i, 0), diagonals[all_dtypes[d] == TRINE_S || all_dtypes[d] == TRINE_C][k]);
+                        put(s.t, s.matrix, element_of_band(&s, i, 0),
+                            diagonals[all_dtypes[d] == TRINE_S || all_dtypes[d] == TRINE_C][k]);
                         put(s.t, s.matrix, element_of_band(&s, i, i % 2 ? -1 : 1), 1);
                     }
                     check_exchanges(s);
@@ -394,7 +432,10 @@ static void a_column_of_zeros_is_seen_on_the_cpu(void **state)
     for (int d = 0; d < 4; d++)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
             for (int where = 0; where < 3; where++) { /* within a partition of 32 rows, its first row, its last row */
-                const int64_t n = sizes[k], column = n < 64 ? n / 2 : n / 64 * 32 + (where == 0 ? 5 : where == 1 ? 0 : 31);
+                const int64_t n = sizes[k], column = n < 64 ? n / 2
+                                                            : n / 64 * 32 + (where == 0   ? 5
+                                                                             : where == 1 ? 0
+                                                                                          : 31);
                 linear_system s = new_tridiagonal(all_dtypes[d], n, 2, (trine_gtsv_options){0});
                 fill_system(&s, 6 + where, 3);
                 OK(solve_system(&s));
@@ -475,17 +516,25 @@ static void workspace_is_a_small_part_of_a_long_system(void **state)
 static void sizes_that_no_memory_holds_are_refused(void **state)
 {
     (void)state;
-    static const int64_t n[] = {INT64_MAX / 256, INT64_C(1) << 40, 1000, 10}, nrhs[] = {INT64_MAX, INT64_C(1) << 40, INT64_MAX, INT64_MAX / 2};
+    static const int64_t n[] = {INT64_MAX / 256, INT64_C(1) << 40, 1000, 10},
+                         nrhs[] = {INT64_MAX, INT64_C(1) << 40, INT64_MAX, INT64_MAX / 2};
     size_t bytes;
     for (int k = 0; k < 4; k++) {
-        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gtsv_work_size(test_cpu(1), TRINE_S, n[k], nrhs[k], NULL, &bytes));
-        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_bgtsv_work_size(test_cpu(1), TRINE_S, n[k] / 64 + 2, 2, nrhs[k], NULL, &bytes));
-        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_bgtfs_work_size(test_cpu(1), TRINE_S, n[k] / 64 + 2, 2, nrhs[k], NULL, &bytes));
-        FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gbsv_work_size(test_cpu(1), TRINE_S, n[k] / 64 + 2, nrhs[k], 1, 2, NULL, &bytes));
+        FAILS(TRINE_ERR_MEMORY, "does not fit",
+              trine_gtsv_work_size(test_cpu(1), TRINE_S, n[k], nrhs[k], NULL, &bytes));
+        FAILS(TRINE_ERR_MEMORY, "does not fit",
+              trine_bgtsv_work_size(test_cpu(1), TRINE_S, n[k] / 64 + 2, 2, nrhs[k], NULL, &bytes));
+        FAILS(TRINE_ERR_MEMORY, "does not fit",
+              trine_bgtfs_work_size(test_cpu(1), TRINE_S, n[k] / 64 + 2, 2, nrhs[k], NULL, &bytes));
+        FAILS(TRINE_ERR_MEMORY, "does not fit",
+              trine_gbsv_work_size(test_cpu(1), TRINE_S, n[k] / 64 + 2, nrhs[k], 1, 2, NULL, &bytes));
     }
-    FAILS(TRINE_ERR_MEMORY, "9007199254740984 unknowns do not fit", trine_bgtf_size(test_cpu(1), TRINE_Z, INT64_MAX / 8192, 8, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "n is 2147483648", trine_gtsv_csc2dense_work_size(test_cpu(1), TRINE_S, INT64_C(1) << 31, 1, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "n is 2147483648", trine_gtsv_csc2csc_work_size(test_cpu(1), TRINE_S, INT64_C(1) << 31, 1, NULL, &bytes));
+    FAILS(TRINE_ERR_MEMORY, "9007199254740984 unknowns do not fit",
+          trine_bgtf_size(test_cpu(1), TRINE_Z, INT64_MAX / 8192, 8, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "n is 2147483648",
+          trine_gtsv_csc2dense_work_size(test_cpu(1), TRINE_S, INT64_C(1) << 31, 1, NULL, &bytes));
+    FAILS(TRINE_ERR_ARGUMENT, "n is 2147483648",
+          trine_gtsv_csc2csc_work_size(test_cpu(1), TRINE_S, INT64_C(1) << 31, 1, NULL, &bytes));
 }
 
 /** What has no place to run, or brings memory that these functions do not use. */
@@ -500,7 +549,8 @@ static void a_context_is_needed_and_a_work_object_refused(void **state)
     size_t bytes = 7;
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_gtsv_work_size(NULL, TRINE_D, 4, 1, NULL, &bytes));
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_bgtf_size(NULL, TRINE_D, 4, 2, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_gtsv(NULL, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL",
+          trine_gtsv(NULL, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL));
     assert_int_equal(bytes, 7);
     OK(trine_matrix_gallery(test_cpu(1), &A, "tridiag:n=4", TRINE_D));
     OK(trine_tridiagonal_analyse(test_cpu(1), &plan, A, NULL));
@@ -513,8 +563,10 @@ static void a_context_is_needed_and_a_work_object_refused(void **state)
     REFUSED(trine_bgtfs(ctx, TRINE_D, 0, 2, 1, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, &exec));
     REFUSED(trine_gbsv(ctx, TRINE_D, 0, 1, 2, 2, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, &exec));
     REFUSED(trine_gtsv_batch(ctx, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, strides, NULL, NULL, strides, NULL, 0, &exec));
-    REFUSED(trine_gtsv_csc2dense(ctx, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, &exec));
-    REFUSED(trine_gtsv_csc2csc(ctx, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, &exec));
+    REFUSED(
+        trine_gtsv_csc2dense(ctx, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, &exec));
+    REFUSED(trine_gtsv_csc2csc(ctx, TRINE_D, 0, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0,
+                               &exec));
     REFUSED(trine_gtsv_backward_error(ctx, TRINE_D, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, &exec));
     REFUSED(trine_bgtsv_backward_error(ctx, TRINE_D, 0, 2, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, &exec));
     REFUSED(trine_gbsv_backward_error(ctx, TRINE_D, 0, 0, 2, 2, NULL, NULL, NULL, 0, NULL, 0, NULL, &exec));
@@ -531,7 +583,9 @@ static void sizes_and_workspace_are_checked_on_every_device(void **state)
     double bytes[2];
     size_t size;
     OK(trine_gtsv_work_size(ctx, TRINE_D, 1 << 24, 1, NULL, &size));
-    FAILS(TRINE_ERR_ARGUMENT, "are needed", trine_gtsv(ctx, TRINE_D, 1 << 20, 1, NULL, bytes, bytes, bytes, bytes, 1 << 20, bytes + 1, 1 << 20, bytes, 8, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "are needed",
+          trine_gtsv(ctx, TRINE_D, 1 << 20, 1, NULL, bytes, bytes, bytes, bytes, 1 << 20, bytes + 1, 1 << 20, bytes, 8,
+                     NULL));
     FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gtsv_work_size(ctx, TRINE_D, 4, 1, NULL, NULL));
 }
 
@@ -541,7 +595,8 @@ static void wrong_arguments_are_refused(void **state)
     double v[4] = {1, 1, 1, 1}, x[4];
     size_t bytes;
     char work[4096];
-#define SOLVE(t, n, nrhs, o, a, D, ldd, X, ldx, work, size) trine_gtsv(test_cpu(1), t, n, nrhs, o, a, v, v, D, ldd, X, ldx, work, size, NULL)
+#define SOLVE(t, n, nrhs, o, a, D, ldd, X, ldx, work, size) \
+    trine_gtsv(test_cpu(1), t, n, nrhs, o, a, v, v, D, ldd, X, ldx, work, size, NULL)
     FAILS(TRINE_ERR_ARGUMENT, "dtype", SOLVE((trine_dtype)9, 4, 1, NULL, v, v, 4, x, 4, work, sizeof work));
     FAILS(TRINE_ERR_ARGUMENT, "n is -1", SOLVE(TRINE_D, -1, 1, NULL, v, v, 4, x, 4, work, sizeof work));
     FAILS(TRINE_ERR_ARGUMENT, "nrhs is -2", SOLVE(TRINE_D, 4, -2, NULL, v, v, 4, x, 4, work, sizeof work));
@@ -553,23 +608,36 @@ static void wrong_arguments_are_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "X is D", SOLVE(TRINE_D, 4, 1, NULL, v, v, 4, v, 5, work, sizeof work));
     FAILS(TRINE_ERR_ARGUMENT, "are needed", SOLVE(TRINE_D, 1000, 1, NULL, v, v, 1000, x, 1000, work, 8));
     FAILS(TRINE_ERR_ARGUMENT, "work is NULL", SOLVE(TRINE_D, 1000, 1, NULL, v, v, 1000, x, 1000, NULL, 1 << 20));
-    FAILS(TRINE_ERR_ARGUMENT, "pivoting scheme 7", SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.pivot = (trine_pivot)7}), v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "epsilon", SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.epsilon = -1}), v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "epsilon", SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.epsilon = NAN}), v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "refine", SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.refine = 2}), v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "op 3", SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.op = (trine_transpose)3}), v, v, 4, x, 4, work, sizeof work));
-    FAILS(TRINE_ERR_ARGUMENT, "partition is 33", SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.partition = 33}), v, v, 4, x, 4, work, sizeof work));
+    FAILS(TRINE_ERR_ARGUMENT, "pivoting scheme 7",
+          SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.pivot = (trine_pivot)7}), v, v, 4, x, 4, work, sizeof work));
+    FAILS(TRINE_ERR_ARGUMENT, "epsilon",
+          SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.epsilon = -1}), v, v, 4, x, 4, work, sizeof work));
+    FAILS(TRINE_ERR_ARGUMENT, "epsilon",
+          SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.epsilon = NAN}), v, v, 4, x, 4, work, sizeof work));
+    FAILS(TRINE_ERR_ARGUMENT, "refine",
+          SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.refine = 2}), v, v, 4, x, 4, work, sizeof work));
+    FAILS(TRINE_ERR_ARGUMENT, "op 3",
+          SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.op = (trine_transpose)3}), v, v, 4, x, 4, work, sizeof work));
+    FAILS(TRINE_ERR_ARGUMENT, "partition is 33",
+          SOLVE(TRINE_D, 4, 1, (&(trine_gtsv_options){.partition = 33}), v, v, 4, x, 4, work, sizeof work));
     FAILS(TRINE_ERR_ARGUMENT, "bytes is NULL", trine_gtsv_work_size(test_cpu(1), TRINE_D, 4, 1, NULL, NULL));
-    FAILS(TRINE_ERR_MEMORY, "does not fit", trine_gtsv_work_size(test_cpu(1), TRINE_Z, INT64_C(1) << 40, INT64_C(1) << 20, &(trine_gtsv_options){.refine = 1}, &bytes));
-#define ERRORS(a, D, X, errors) trine_gtsv_backward_error(test_cpu(1), TRINE_D, 4, 1, NULL, a, v, v, D, 4, X, 4, errors, NULL)
+    FAILS(TRINE_ERR_MEMORY, "does not fit",
+          trine_gtsv_work_size(test_cpu(1), TRINE_Z, INT64_C(1) << 40, INT64_C(1) << 20,
+                               &(trine_gtsv_options){.refine = 1}, &bytes));
+#define ERRORS(a, D, X, errors) \
+    trine_gtsv_backward_error(test_cpu(1), TRINE_D, 4, 1, NULL, a, v, v, D, 4, X, 4, errors, NULL)
     FAILS(TRINE_ERR_ARGUMENT, "a is NULL", ERRORS(NULL, v, x, x));
     FAILS(TRINE_ERR_ARGUMENT, "D is NULL", ERRORS(v, NULL, x, x));
     FAILS(TRINE_ERR_ARGUMENT, "X is NULL", ERRORS(v, v, NULL, x));
     FAILS(TRINE_ERR_ARGUMENT, "errors is NULL", ERRORS(v, v, x, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "AB is NULL", trine_gbsv_backward_error(test_cpu(1), TRINE_D, 4, 1, 2, 2, NULL, NULL, v, 4, x, 4, x, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "kl is 9", trine_gbsv_backward_error(test_cpu(1), TRINE_D, 4, 1, 9, 2, NULL, v, v, 4, x, 4, x, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "n is 9", trine_bgtsv_backward_error(test_cpu(1), TRINE_D, 4, 9, 1, NULL, v, v, v, v, 36, x, 36, x, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "ldx is 3", trine_gtsv_backward_error(test_cpu(1), TRINE_D, 4, 1, NULL, v, v, v, v, 4, x, 3, x, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "AB is NULL",
+          trine_gbsv_backward_error(test_cpu(1), TRINE_D, 4, 1, 2, 2, NULL, NULL, v, 4, x, 4, x, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "kl is 9",
+          trine_gbsv_backward_error(test_cpu(1), TRINE_D, 4, 1, 9, 2, NULL, v, v, 4, x, 4, x, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "n is 9",
+          trine_bgtsv_backward_error(test_cpu(1), TRINE_D, 4, 9, 1, NULL, v, v, v, v, 36, x, 36, x, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ldx is 3",
+          trine_gtsv_backward_error(test_cpu(1), TRINE_D, 4, 1, NULL, v, v, v, v, 4, x, 3, x, NULL));
     OK(SOLVE(TRINE_D, 0, 1, NULL, NULL, NULL, 0, NULL, 0, NULL, 0));
     OK(SOLVE(TRINE_D, 4, 0, NULL, v, NULL, 4, NULL, 4, NULL, 0));
 }
@@ -578,7 +646,8 @@ static void an_info_is_ignored_on_the_cpu(void **state)
 {
     (void)state;
     const trine_gtsv_options options = {.info = (trine_gtsv_info *)8}; /* nothing is there */
-    const double off[] = {0, 0, 0, 0}, b[] = {2, 2, 2, 2}, D[] = {2, 4, 6, 8}, AB[] = {0, 0, 0, 0, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0};
+    const double off[] = {0, 0, 0, 0}, b[] = {2, 2, 2, 2}, D[] = {2, 4, 6, 8},
+                 AB[] = {0, 0, 0, 0, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0};
     const double block[] = {2, 0, 0, 2, 2, 0, 0, 2}, zero[8] = {0};
     const int32_t rows[] = {0, 1, 2, 3}, offsets[] = {0, 4};
     const trine_strides strides = {1, 2};
@@ -587,15 +656,32 @@ static void an_info_is_ignored_on_the_cpu(void **state)
     for (int k = 0; k < 7; k++) {
         memset(X, 0, sizeof X);
         switch (k) {
-        case 0: OK(trine_gtsv(test_cpu(1), TRINE_D, 4, 1, &options, off, b, off, D, 4, X, 4, work, sizeof work, NULL)); break;
-        case 1: OK(trine_bgtsv(test_cpu(1), TRINE_D, 2, 2, 1, &options, zero, block, zero, D, 4, X, 4, work, sizeof work, NULL)); break;
-        case 2: OK(trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 1, 2, &options, AB, D, 4, X, 4, work, sizeof work, NULL)); break;
-        case 3: OK(trine_gtsv_batch(test_cpu(1), TRINE_D, 2, 2, &options, off, b, off, strides, D, X, strides, work, sizeof work, NULL)); break;
-        case 4: OK(trine_gtsv_csc2dense(test_cpu(1), TRINE_D, 4, 1, &options, off, b, off, D, rows, offsets, X, 4, work, sizeof work, NULL)); break;
-        case 5: OK(trine_gtsv_csc2csc(test_cpu(1), TRINE_D, 4, 1, &options, off, b, off, D, rows, offsets, X, X_rows, offsets, work, sizeof work, NULL)); break;
+        case 0:
+            OK(trine_gtsv(test_cpu(1), TRINE_D, 4, 1, &options, off, b, off, D, 4, X, 4, work, sizeof work, NULL));
+            break;
+        case 1:
+            OK(trine_bgtsv(test_cpu(1), TRINE_D, 2, 2, 1, &options, zero, block, zero, D, 4, X, 4, work, sizeof work,
+                           NULL));
+            break;
+        case 2:
+            OK(trine_gbsv(test_cpu(1), TRINE_D, 4, 1, 1, 2, &options, AB, D, 4, X, 4, work, sizeof work, NULL));
+            break;
+        case 3:
+            OK(trine_gtsv_batch(test_cpu(1), TRINE_D, 2, 2, &options, off, b, off, strides, D, X, strides, work,
+                                sizeof work, NULL));
+            break;
+        case 4:
+            OK(trine_gtsv_csc2dense(test_cpu(1), TRINE_D, 4, 1, &options, off, b, off, D, rows, offsets, X, 4, work,
+                                    sizeof work, NULL));
+            break;
+        case 5:
+            OK(trine_gtsv_csc2csc(test_cpu(1), TRINE_D, 4, 1, &options, off, b, off, D, rows, offsets, X, X_rows,
+                                  offsets, work, sizeof work, NULL));
+            break;
         default:
             OK(trine_bgtf(test_cpu(1), TRINE_D, 2, 2, &options, zero, block, zero, factor, sizeof factor, NULL));
-            OK(trine_bgtfs(test_cpu(1), TRINE_D, 2, 2, 1, &options, factor, sizeof factor, D, 4, X, 4, work, sizeof work, NULL));
+            OK(trine_bgtfs(test_cpu(1), TRINE_D, 2, 2, 1, &options, factor, sizeof factor, D, 4, X, 4, work,
+                           sizeof work, NULL));
         }
         for (int i = 0; i < 4; i++) assert_true(X[i] == i + 1);
     }

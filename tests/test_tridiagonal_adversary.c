@@ -1,5 +1,6 @@
-/* Tridiagonal systems outside the thesis's tables that are well conditioned and break partitioned solvers: zeros on the diagonal that make the
- * inner block of a partition singular, mixed pivots, cyclic systems of odd order. ../shared/numerics/adversary.py defines the families. */
+/* Tridiagonal systems outside the thesis's tables that are well conditioned and break partitioned solvers: zeros on
+ * the diagonal that make the inner block of a partition singular, mixed pivots, cyclic systems of odd order.
+ * ../shared/numerics/adversary.py defines the families. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +9,10 @@
 #include "elements.h"
 #include "harness.h"
 
-#define LAPACK(name, type) \
+#define LAPACK(name, type)                                                                                            \
     void name##gtsv_(const int *n, const int *nrhs, type *dl, type *d, type *du, type *b, const int *ldb, int *info); \
-    void name##gbsv_(const int *n, const int *kl, const int *ku, const int *nrhs, type *ab, const int *ldab, int *ipiv, type *b, const int *ldb, int *info);
+    void name##gbsv_(const int *n, const int *kl, const int *ku, const int *nrhs, type *ab, const int *ldab,          \
+                     int *ipiv, type *b, const int *ldb, int *info);
 LAPACK(s, float)
 LAPACK(d, double)
 LAPACK(c, float complex)
@@ -42,11 +44,14 @@ static void make_zero_one(family_system *f, int kind, uint64_t seed)
         f->b[i] = kind == 0 ? i % 3 == 0 : test_uniform(1000 * 77 + seed, (uint64_t)i) < 0.5;
     }
 }
-/** 1 x 1 pivots (1) and 2 x 2 pivots [0 1; 1 0] in random order, coupled by coupling U(-1,1); exact: their diagonals are zero. */
+/** 1 x 1 pivots (1) and 2 x 2 pivots [0 1; 1 0] in random order, coupled by coupling U(-1,1); exact: their diagonals
+ *  are zero. */
 static void make_mixed(family_system *f, double coupling, bool exact, uint64_t seed)
 {
     const uint64_t n = (uint64_t)f->n;
-    for (uint64_t i = 0; i < n; i++) f->a[i] = coupling * symmetric(5000 + seed, i), f->b[i] = coupling * symmetric(5000 + seed, n + i), f->c[i] = coupling * symmetric(5000 + seed, 2 * n + i);
+    for (uint64_t i = 0; i < n; i++)
+        f->a[i] = coupling * symmetric(5000 + seed, i), f->b[i] = coupling * symmetric(5000 + seed, n + i),
+        f->c[i] = coupling * symmetric(5000 + seed, 2 * n + i);
     for (uint64_t i = 0; i < n; i++) {
         if (i + 1 < n && test_uniform(5000 + seed, 3 * n + i) < 0.5) {
             if (exact) f->b[i] = f->b[i + 1] = 0;
@@ -81,7 +86,8 @@ static void *in_precision(trine_dtype t, int64_t n, const double complex *v)
 static void *right_hand_side(const family_system *f, trine_dtype t)
 {
     const int64_t n = f->n;
-    void *a = in_precision(t, n, f->a), *b = in_precision(t, n, f->b), *c = in_precision(t, n, f->c), *x = in_precision(t, n, f->x), *d = calloc((size_t)n, trine_dtype_size(t));
+    void *a = in_precision(t, n, f->a), *b = in_precision(t, n, f->b), *c = in_precision(t, n, f->c),
+         *x = in_precision(t, n, f->x), *d = calloc((size_t)n, trine_dtype_size(t));
     for (int64_t i = 0; i < n; i++) {
         wide sum = get(t, b, i) * get(t, x, i);
         if (i > 0 || f->cyclic) sum += get(t, a, i) * get(t, x, (i + n - 1) % n);
@@ -108,10 +114,12 @@ static double forward_error(const family_system *f, trine_dtype t, const void *x
 static double backward_error(const family_system *f, trine_dtype t, const void *y)
 {
     const int64_t n = f->n;
-    void *a = in_precision(t, n, f->a), *b = in_precision(t, n, f->b), *c = in_precision(t, n, f->c), *d = right_hand_side(f, t);
+    void *a = in_precision(t, n, f->a), *b = in_precision(t, n, f->b), *c = in_precision(t, n, f->c),
+         *d = right_hand_side(f, t);
     long double worst = 0;
     for (int64_t i = 0; i < n; i++) {
-        const wide terms[] = {get(t, b, i) * get(t, y, i), i > 0 || f->cyclic ? get(t, a, i) * get(t, y, (i + n - 1) % n) : 0,
+        const wide terms[] = {get(t, b, i) * get(t, y, i),
+                              i > 0 || f->cyclic ? get(t, a, i) * get(t, y, (i + n - 1) % n) : 0,
                               i < n - 1 || f->cyclic ? get(t, c, i) * get(t, y, (i + 1) % n) : 0};
         wide residual = get(t, d, i);
         long double size = cabsl(residual);
@@ -122,14 +130,16 @@ static double backward_error(const family_system *f, trine_dtype t, const void *
     return (double)worst;
 }
 
-/** LAPACK's error; infinite where it finds the system singular. A cyclic system, folded (0, n-1, 1, n-2, ...), has two bands on either side. */
+/** LAPACK's error; infinite where it finds the system singular. A cyclic system, folded (0, n-1, 1, n-2, ...), has
+ *  two bands on either side. */
 static double lapack_error(const family_system *f, trine_dtype t)
 {
     const int n = (int)f->n, one = 1, two = 2, ld = 7;
     int info = 0;
     void *d = right_hand_side(f, t);
     if (!f->cyclic) {
-        void *lower = in_precision(t, n - 1, f->a + 1), *diag = in_precision(t, n, f->b), *upper = in_precision(t, n, f->c);
+        void *lower = in_precision(t, n - 1, f->a + 1), *diag = in_precision(t, n, f->b),
+             *upper = in_precision(t, n, f->c);
         switch (t) {
         case TRINE_S: sgtsv_(&n, &one, lower, diag, upper, d, &n, &info); break;
         case TRINE_D: dgtsv_(&n, &one, lower, diag, upper, d, &n, &info); break;
@@ -164,7 +174,10 @@ static double lapack_error(const family_system *f, trine_dtype t)
 }
 
 /** Device memory that stays from one system to the next, whose solve takes less time than an allocation. */
-static struct { void *memory; size_t bytes; } arena;
+static struct {
+    void *memory;
+    size_t bytes;
+} arena;
 static void *reserve(trine_context ctx, size_t bytes)
 {
     if (bytes > arena.bytes) {
@@ -182,11 +195,13 @@ static void close_context(trine_context *ctx)
 }
 
 /** trine's status and error on the device under test. */
-static trine_status trine_error(trine_context ctx, const family_system *f, trine_dtype t, double *error, double *backward)
+static trine_status trine_error(trine_context ctx, const family_system *f, trine_dtype t, double *error,
+                                double *backward)
 {
     const size_t bytes = (size_t)f->n * trine_dtype_size(t), stride = (bytes + 255) / 256 * 256;
     const trine_gtsv_options options = {.cyclic = f->cyclic};
-    void *host[] = {in_precision(t, f->n, f->a), in_precision(t, f->n, f->b), in_precision(t, f->n, f->c), right_hand_side(f, t)};
+    void *host[] = {in_precision(t, f->n, f->a), in_precision(t, f->n, f->b), in_precision(t, f->n, f->c),
+                    right_hand_side(f, t)};
     trine_status status;
     size_t work_bytes;
     if (test_on_gpu()) {
@@ -194,13 +209,15 @@ static trine_status trine_error(trine_context ctx, const family_system *f, trine
         char *device = reserve(ctx, 4 * stride + work_bytes), *staged = malloc(4 * stride), *x = device + 3 * stride;
         for (int k = 0; k < 4; k++) memcpy(staged + (size_t)k * stride, host[k], bytes);
         OK(trine_copy(ctx, device, TRINE_DEVICE, staged, TRINE_HOST, 3 * stride + bytes));
-        status = trine_gtsv(ctx, t, f->n, 1, &options, device, device + stride, device + 2 * stride, x, f->n, x, f->n, device + 4 * stride, work_bytes, NULL);
+        status = trine_gtsv(ctx, t, f->n, 1, &options, device, device + stride, device + 2 * stride, x, f->n, x, f->n,
+                            device + 4 * stride, work_bytes, NULL);
         test_from_device(ctx, host[3], x, bytes);
         free(staged);
     } else {
         OK(trine_gtsv_work_size(test_cpu(2), t, f->n, 1, &options, &work_bytes));
         void *work = malloc(work_bytes + 1);
-        status = trine_gtsv(test_cpu(2), t, f->n, 1, &options, host[0], host[1], host[2], host[3], f->n, host[3], f->n, work, work_bytes, NULL);
+        status = trine_gtsv(test_cpu(2), t, f->n, 1, &options, host[0], host[1], host[2], host[3], f->n, host[3], f->n,
+                            work, work_bytes, NULL);
         free(work);
     }
     *error = forward_error(f, t, host[3]);
@@ -209,9 +226,13 @@ static trine_status trine_error(trine_context ctx, const family_system *f, trine
     return status;
 }
 
-/** What was found of one family and size. unlucky: the error is larger than the bar, but the solution is that of a system that differs by some
- *  rounding errors, so that LAPACK's error is smaller by chance than the condition lets expect. */
-typedef struct { int taken, wrong, unlucky; double worst; } outcome;
+/** What was found of one family and size. unlucky: the error is larger than the bar, but the solution is that of a
+ *  system that differs by some rounding errors, so that LAPACK's error is smaller by chance than the condition lets
+ *  expect. */
+typedef struct {
+    int taken, wrong, unlucky;
+    double worst;
+} outcome;
 
 static const trine_dtype types[] = {TRINE_D, TRINE_S, TRINE_Z, TRINE_C};
 enum { TYPES = 4, FIRST_COMPLEX = 2 };
@@ -223,9 +244,11 @@ static bool is_taken(family_system *f, uint64_t seed)
     return lapack_error(f, TRINE_D) <= (f->cyclic ? 1e-4 : 1e-10);
 }
 /** Is the error of an answer at most 50 times LAPACK's, or rounding errors? */
-static void judge_answer(const family_system *f, trine_dtype t, uint64_t seed, trine_status status, double error, double backward, outcome *o)
+static void judge_answer(const family_system *f, trine_dtype t, uint64_t seed, trine_status status, double error,
+                         double backward, outcome *o)
 {
-    const double eps = trine_dtype_size(t) == 4 || t == TRINE_C ? 0x1p-23 : 0x1p-52, lapack = lapack_error(f, t), ratio = error / (lapack > eps ? lapack : eps);
+    const double eps = trine_dtype_size(t) == 4 || t == TRINE_C ? 0x1p-23 : 0x1p-52, lapack = lapack_error(f, t),
+                 ratio = error / (lapack > eps ? lapack : eps);
     if (!(lapack <= 0.01)) return; /* no digit in this precision */
     o->taken++;
     if (status == TRINE_SUCCESS && ratio > 50 && f->cyclic && backward <= 100 * eps) {
@@ -233,7 +256,10 @@ static void judge_answer(const family_system *f, trine_dtype t, uint64_t seed, t
         return;
     }
     if (status != TRINE_SUCCESS || !(ratio <= 50)) {
-        if (o->wrong++ == 0) print_error("n = %lld, dtype %d, seed %llu: %s, error %g, LAPACK's %g, backward error %.3g eps\n", (long long)f->n, (int)t, (unsigned long long)seed, trine_status_string(status), error, lapack, backward / eps);
+        if (o->wrong++ == 0)
+            print_error("n = %lld, dtype %d, seed %llu: %s, error %g, LAPACK's %g, backward error %.3g eps\n",
+                        (long long)f->n, (int)t, (unsigned long long)seed, trine_status_string(status), error, lapack,
+                        backward / eps);
     }
     if (!(ratio <= o->worst)) o->worst = ratio;
 }
@@ -256,8 +282,9 @@ static int report(const char *name, int64_t n, outcome o[4])
         wrong += o[k].wrong;
     }
     if (wrong || getenv("TRINE_TEST_VERBOSE"))
-        print_message("%s, n = %lld: D %d of %d wrong, worst %.3g; S %d, %.3g; Z %d, %.3g; C %d, %.3g\n", name, (long long)n, o[0].wrong, o[0].taken, o[0].worst, o[1].wrong, o[1].worst,
-                      o[2].wrong, o[2].worst, o[3].wrong, o[3].worst);
+        print_message("%s, n = %lld: D %d of %d wrong, worst %.3g; S %d, %.3g; Z %d, %.3g; C %d, %.3g\n", name,
+                      (long long)n, o[0].wrong, o[0].taken, o[0].worst, o[1].wrong, o[1].worst, o[2].wrong, o[2].worst,
+                      o[3].wrong, o[3].worst);
     return wrong;
 }
 
@@ -302,7 +329,8 @@ static void mixed_pivots_are_solved_as_well_as_by_lapack(void **state)
                 judge(ctx, &f, (uint64_t)seed, o);
                 free_family(&f);
             }
-            snprintf(name, sizeof name, "mixed pivots, coupling %g%s", couplings[kind / 2], kind % 2 ? ", diagonals not exactly zero" : "");
+            snprintf(name, sizeof name, "mixed pivots, coupling %g%s", couplings[kind / 2],
+                     kind % 2 ? ", diagonals not exactly zero" : "");
             wrong += report(name, sizes[s], o);
         }
     close_context(&ctx);
@@ -316,14 +344,18 @@ static void make_cyclic(family_system *f, int kind, uint64_t seed)
     for (uint64_t i = 0; i < n; i++) {
         const bool random = kind >= RANDOM_ZERO;
         f->a[i] = random ? symmetric(6000 + seed, i) : 1, f->c[i] = random ? symmetric(6000 + seed, 2 * n + i) : 1;
-        f->b[i] = kind == ONE_TINY_ONE ? 1e-8 : kind == RANDOM_SMALL ? 1e-4 * symmetric(6000 + seed, n + i) : kind == RANDOM ? symmetric(6000 + seed, n + i) : 0;
+        f->b[i] = kind == ONE_TINY_ONE   ? 1e-8
+                  : kind == RANDOM_SMALL ? 1e-4 * symmetric(6000 + seed, n + i)
+                  : kind == RANDOM       ? symmetric(6000 + seed, n + i)
+                                         : 0;
     }
 }
 
 static void cyclic_systems_of_every_order_are_solved_as_well_as_by_lapack(void **state)
 {
     (void)state;
-    static const char *const names[] = {"cyclic 1, 0, 1", "cyclic 1, 1e-8, 1", "cyclic U, 0, U", "cyclic U, 1e-4 U, U", "cyclic U, U, U"};
+    static const char *const names[] = {"cyclic 1, 0, 1", "cyclic 1, 1e-8, 1", "cyclic U, 0, U", "cyclic U, 1e-4 U, U",
+                                        "cyclic U, U, U"};
     static const int64_t larger[] = {99, 102, 257, 1001, 4099, 1000001};
     trine_context ctx = test_context();
     int wrong = 0, taken = 0, unlucky = 0;
@@ -352,7 +384,8 @@ static void cyclic_systems_of_every_order_are_solved_as_well_as_by_lapack(void *
 enum { MOST_SYSTEMS = 40, BATCH_KINDS = 5 };
 
 /** Solve the systems together, by rows or interleaved; x: their solutions, one below the other. */
-static trine_status solve_batch(trine_context ctx, const family_system *f, int systems, trine_dtype t, bool interleaved, char *x)
+static trine_status solve_batch(trine_context ctx, const family_system *f, int systems, trine_dtype t, bool interleaved,
+                                char *x)
 {
     const int64_t n = f[0].n;
     const size_t size = trine_dtype_size(t), bytes = (size_t)n * (size_t)systems * size;
@@ -364,9 +397,12 @@ static trine_status solve_batch(trine_context ctx, const family_system *f, int s
     trine_status status;
     for (int k = 0; k < 4; k++) host[k] = malloc(bytes);
     for (int s = 0; s < systems; s++) {
-        void *rows[] = {in_precision(t, n, f[s].a), in_precision(t, n, f[s].b), in_precision(t, n, f[s].c), right_hand_side(&f[s], t)};
+        void *rows[] = {in_precision(t, n, f[s].a), in_precision(t, n, f[s].b), in_precision(t, n, f[s].c),
+                        right_hand_side(&f[s], t)};
         for (int k = 0; k < 4; k++) {
-            for (int64_t i = 0; i < n; i++) memcpy(host[k] + (size_t)(i * strides.row + s * strides.system) * size, (char *)rows[k] + (size_t)i * size, size);
+            for (int64_t i = 0; i < n; i++)
+                memcpy(host[k] + (size_t)(i * strides.row + s * strides.system) * size,
+                       (char *)rows[k] + (size_t)i * size, size);
             free(rows[k]);
         }
     }
@@ -375,18 +411,22 @@ static trine_status solve_batch(trine_context ctx, const family_system *f, int s
         for (int k = 0; k < 4; k++) device[k] = test_to_device(ctx, host[k], bytes);
         OK(trine_gtsv_batch_work_size(ctx, t, n, systems, &options, &work_bytes));
         OK(trine_alloc(ctx, TRINE_DEVICE, work_bytes + 16, &work));
-        status = trine_gtsv_batch(ctx, t, n, systems, &options, device[0], device[1], device[2], strides, device[3], device[3], strides, work, work_bytes, NULL);
+        status = trine_gtsv_batch(ctx, t, n, systems, &options, device[0], device[1], device[2], strides, device[3],
+                                  device[3], strides, work, work_bytes, NULL);
         test_from_device(ctx, host[3], device[3], bytes);
         for (int k = 0; k < 4; k++) test_release(ctx, device[k]);
         test_release(ctx, work);
     } else {
         OK(trine_gtsv_batch_work_size(test_cpu(2), t, n, systems, &options, &work_bytes));
         work = malloc(work_bytes + 1);
-        status = trine_gtsv_batch(test_cpu(2), t, n, systems, &options, host[0], host[1], host[2], strides, host[3], host[3], strides, work, work_bytes, NULL);
+        status = trine_gtsv_batch(test_cpu(2), t, n, systems, &options, host[0], host[1], host[2], strides, host[3],
+                                  host[3], strides, work, work_bytes, NULL);
         free(work);
     }
     for (int s = 0; s < systems; s++)
-        for (int64_t i = 0; i < n; i++) memcpy(x + (size_t)(s * n + i) * size, host[3] + (size_t)(i * strides.row + s * strides.system) * size, size);
+        for (int64_t i = 0; i < n; i++)
+            memcpy(x + (size_t)(s * n + i) * size, host[3] + (size_t)(i * strides.row + s * strides.system) * size,
+                   size);
     for (int k = 0; k < 4; k++) free(host[k]);
     return status;
 }
@@ -406,7 +446,9 @@ static bool make_member(family_system *f, int kind, uint64_t seed)
 static void batches_are_solved_as_well_as_by_lapack(void **state)
 {
     (void)state;
-    static const char *const names[] = {"batch: zero or one", "batch: mixed pivots", "batch: mixed pivots, not exactly zero", "batch: cyclic U, 0, U", "batch: cyclic U, U, U"};
+    static const char *const names[] = {"batch: zero or one", "batch: mixed pivots",
+                                        "batch: mixed pivots, not exactly zero", "batch: cyclic U, 0, U",
+                                        "batch: cyclic U, U, U"};
     static const int64_t orders[] = {3, 4, 5, 9, 16, 33, 63, 64, 65, 100, 255, 300, 1020, 1021, 4096, 9000};
     trine_context ctx = test_context();
     int wrong = 0, taken = 0, unlucky = 0;
@@ -434,7 +476,8 @@ static void batches_are_solved_as_well_as_by_lapack(void **state)
                     const trine_status status = solve_batch(ctx, f, systems, types[p], interleaved, x);
                     for (int s = interleaved; s < systems; s += 2) {
                         const void *own = x + (size_t)(s * n) * trine_dtype_size(types[p]);
-                        judge_answer(&f[s], types[p], seeds[s], status, forward_error(&f[s], types[p], own), backward_error(&f[s], types[p], own), &o[p]);
+                        judge_answer(&f[s], types[p], seeds[s], status, forward_error(&f[s], types[p], own),
+                                     backward_error(&f[s], types[p], own), &o[p]);
                     }
                 }
                 free(x);
@@ -461,13 +504,17 @@ static void singular_systems_of_the_families_are_named(void **state)
             if (n % 9 == 4 || n % 9 == 6 || n % 9 == 8) { /* period of three */
                 family_system f = new_family(n, false);
                 make_zero_one(&f, 0, 1);
-                if (trine_error(ctx, &f, real_types[k], &error, &backward) != TRINE_ERR_SINGULAR) fail_msg("a period of three, n = %lld, dtype %d: not called singular, error %g", (long long)n, (int)real_types[k], error);
+                if (trine_error(ctx, &f, real_types[k], &error, &backward) != TRINE_ERR_SINGULAR)
+                    fail_msg("a period of three, n = %lld, dtype %d: not called singular, error %g", (long long)n,
+                             (int)real_types[k], error);
                 free_family(&f);
             }
             if (n % 4 == 0) {
                 family_system f = new_family(n, true);
                 make_cyclic(&f, ONE_ZERO_ONE, 1);
-                if (trine_error(ctx, &f, real_types[k], &error, &backward) != TRINE_ERR_SINGULAR) fail_msg("cyclic 1, 0, 1, n = %lld, dtype %d: not called singular, error %g", (long long)n, (int)real_types[k], error);
+                if (trine_error(ctx, &f, real_types[k], &error, &backward) != TRINE_ERR_SINGULAR)
+                    fail_msg("cyclic 1, 0, 1, n = %lld, dtype %d: not called singular, error %g", (long long)n,
+                             (int)real_types[k], error);
                 free_family(&f);
             }
         }
@@ -500,11 +547,15 @@ static void zero_pivots_are_named(void **state)
                 snprintf(name, sizeof name, "the pivot in row %lld is exactly zero", (long long)column);
                 FAILS(TRINE_ERR_SINGULAR, name, trine_error(ctx, &f[SINGULAR], types[type], &error, &backward));
                 for (int interleaved = 0; interleaved < 2; interleaved++) {
-                    FAILS(TRINE_ERR_SINGULAR, "system 18 of 21 is singular", solve_batch(ctx, f, SYSTEMS, types[type], interleaved, x));
+                    FAILS(TRINE_ERR_SINGULAR, "system 18 of 21 is singular",
+                          solve_batch(ctx, f, SYSTEMS, types[type], interleaved, x));
                     FAILS(TRINE_ERR_SINGULAR, name, solve_batch(ctx, f, SYSTEMS, types[type], interleaved, x));
                 }
                 for (int s = 0; s < SYSTEMS; s++) { /* the others are solved */
-                    if (s != SINGULAR) assert_true(forward_error(&f[s], types[type], x + (size_t)(s * n) * trine_dtype_size(types[type])) < (type % 2 ? 1e-5 : 1e-14));
+                    if (s != SINGULAR)
+                        assert_true(
+                            forward_error(&f[s], types[type], x + (size_t)(s * n) * trine_dtype_size(types[type])) <
+                            (type % 2 ? 1e-5 : 1e-14));
                     free_family(&f[s]);
                 }
                 free(x);

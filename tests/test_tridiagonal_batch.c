@@ -1,11 +1,11 @@
-/* Many tridiagonal systems at once: every layout, size, precision, op; residuals in long double, and LAPACK-like references. */
+/* Many tridiagonal systems at once: every layout, size, precision, op; residuals in long double, and LAPACK-like
+ * references. */
 #include "elements.h"
 #include "harness.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
 
 typedef struct {
     trine_dtype t;
@@ -15,16 +15,21 @@ typedef struct {
     void *bands[3], *D, *X;
 } problem;
 
-static int64_t extent(int64_t n, int64_t systems, trine_strides s) { return n && systems ? (n - 1) * s.row + (systems - 1) * s.system + 1 : 0; }
+static int64_t extent(int64_t n, int64_t systems, trine_strides s)
+{
+    return n && systems ? (n - 1) * s.row + (systems - 1) * s.system + 1 : 0;
+}
 
-static problem make_problem(trine_dtype t, int64_t n, int64_t systems, trine_strides matrix, trine_strides vector, trine_gtsv_options options, double dominance)
+static problem make_problem(trine_dtype t, int64_t n, int64_t systems, trine_strides matrix, trine_strides vector,
+                            trine_gtsv_options options, double dominance)
 {
     problem p = {.t = t, .n = n, .systems = systems, .matrix = matrix, .vector = vector, .options = options};
     const size_t size = trine_dtype_size(t);
     p.matrix_size = extent(n, systems, matrix), p.vector_size = extent(n, systems, vector);
     for (int k = 0; k < 3; k++) {
         p.bands[k] = malloc((size_t)p.matrix_size * size + 1);
-        for (int64_t i = 0; i < p.matrix_size; i++) put(t, p.bands[k], i, random_element(t, 10 + (uint64_t)k, (uint64_t)i) + (k == 1 ? dominance : 0));
+        for (int64_t i = 0; i < p.matrix_size; i++)
+            put(t, p.bands[k], i, random_element(t, 10 + (uint64_t)k, (uint64_t)i) + (k == 1 ? dominance : 0));
     }
     for (int64_t s = 0; s < systems && n && !options.cyclic; s++) { /* never read */
         put(t, p.bands[0], s * matrix.system, NAN);
@@ -47,7 +52,8 @@ static void solve(problem *p)
     if (!test_on_gpu()) {
         OK(trine_gtsv_batch_work_size(test_cpu(2), p->t, p->n, p->systems, &p->options, &bytes));
         void *work = malloc(bytes + 1);
-        OK(trine_gtsv_batch(test_cpu(2), p->t, p->n, p->systems, &p->options, p->bands[0], p->bands[1], p->bands[2], p->matrix, p->D, p->X, p->vector, work, bytes, NULL));
+        OK(trine_gtsv_batch(test_cpu(2), p->t, p->n, p->systems, &p->options, p->bands[0], p->bands[1], p->bands[2],
+                            p->matrix, p->D, p->X, p->vector, work, bytes, NULL));
         free(work);
         return;
     }
@@ -55,10 +61,12 @@ static void solve(problem *p)
     const size_t size = trine_dtype_size(p->t);
     void *work, *bands[3];
     for (int k = 0; k < 3; k++) bands[k] = test_to_device(ctx, p->bands[k], (size_t)p->matrix_size * size);
-    void *X = test_to_device(ctx, p->X, (size_t)p->vector_size * size), *D = p->D == p->X ? X : test_to_device(ctx, p->D, (size_t)p->vector_size * size);
+    void *X = test_to_device(ctx, p->X, (size_t)p->vector_size * size),
+         *D = p->D == p->X ? X : test_to_device(ctx, p->D, (size_t)p->vector_size * size);
     OK(trine_gtsv_batch_work_size(ctx, p->t, p->n, p->systems, &p->options, &bytes));
     OK(trine_alloc(ctx, TRINE_DEVICE, bytes, &work));
-    OK(trine_gtsv_batch(ctx, p->t, p->n, p->systems, &p->options, bands[0], bands[1], bands[2], p->matrix, D, X, p->vector, work, bytes, NULL));
+    OK(trine_gtsv_batch(ctx, p->t, p->n, p->systems, &p->options, bands[0], bands[1], bands[2], p->matrix, D, X,
+                        p->vector, work, bytes, NULL));
     test_from_device(ctx, p->X, X, (size_t)p->vector_size * size);
     trine_free(ctx, TRINE_DEVICE, work);
     for (int k = 0; k < 3; k++) test_release(ctx, bands[k]);
@@ -81,7 +89,8 @@ static double backward_error(const problem *p, const void *D)
                     if (!p->options.cyclic) continue;
                     j = (j + p->n) % p->n;
                 }
-                wide a = get(p->t, p->bands[transposed ? 1 - k : 1 + k], (transposed ? j : i) * p->matrix.row + s * p->matrix.system);
+                wide a = get(p->t, p->bands[transposed ? 1 - k : 1 + k],
+                             (transposed ? j : i) * p->matrix.row + s * p->matrix.system);
                 if (p->options.op == TRINE_H) a = conjl(a);
                 const wide term = a * get(p->t, p->X, j * p->vector.row + s * p->vector.system);
                 r -= term;
@@ -98,15 +107,17 @@ static void check(problem *p, double bound)
     solve(p);
     const double error = backward_error(p, p->D);
     if (!(error <= bound * eps_of(p->t)))
-        print_error("n = %lld, %lld systems, dtype %d, op %d, cyclic %d, strides %lld %lld: %g\n", (long long)p->n, (long long)p->systems, (int)p->t,
-                    (int)p->options.op, p->options.cyclic, (long long)p->matrix.row, (long long)p->matrix.system, error);
+        print_error("n = %lld, %lld systems, dtype %d, op %d, cyclic %d, strides %lld %lld: %g\n", (long long)p->n,
+                    (long long)p->systems, (int)p->t, (int)p->options.op, p->options.cyclic, (long long)p->matrix.row,
+                    (long long)p->matrix.system, error);
     assert_true(error <= bound * eps_of(p->t));
 }
 
 static void every_size_layout_precision_and_op_is_solved(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {1, 2, 3, 4, 5, 31, 33, 48, 55, 63, 64, 65, 100, 1000, 1020, 2030}; /* what a block of a smaller device holds, and more */
+    /* what a block of a smaller device holds, and more */
+    static const int64_t sizes[] = {1, 2, 3, 4, 5, 31, 33, 48, 55, 63, 64, 65, 100, 1000, 1020, 2030};
     static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
     for (int d = 0; d < 4; d++)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
@@ -116,14 +127,18 @@ static void every_size_layout_precision_and_op_is_solved(void **state)
                     const int64_t n = sizes[k], systems = k % 3 == 0 ? 1 : n > 64 ? 35 : 70;
                     const trine_strides contiguous = {1, n + 3}, interleaved = {systems + 2, 1}, shared = {1, 0};
                     const trine_gtsv_options options = {.op = ops[o / 2], .cyclic = o % 2};
-                    problem p = make_problem(all_dtypes[d], n, systems, layout == 0 ? contiguous : layout == 1 ? interleaved : shared,
+                    problem p = make_problem(all_dtypes[d], n, systems,
+                                             layout == 0   ? contiguous
+                                             : layout == 1 ? interleaved
+                                                           : shared,
                                              layout % 2 == 0 ? contiguous : interleaved, options, 4);
                     check(&p, 40);
                     free_problem(&p);
                 }
 }
 
-/** Too long for a block: packed one below the other; cyclic ones one by one; of one matrix, its right-hand sides together. */
+/** Too long for a block: packed one below the other; cyclic ones one by one; of one matrix, its right-hand sides
+ *  together. */
 static void long_systems_of_every_layout_are_solved(void **state)
 {
     (void)state;
@@ -135,8 +150,12 @@ static void long_systems_of_every_layout_are_solved(void **state)
                     if (!test_is_small(sizes[k]) || !test_is_to_do()) continue;
                     const int64_t n = sizes[k], systems = 3 + layout;
                     const trine_strides contiguous = {1, n + 3}, interleaved = {systems + 2, 1}, shared = {1, 0};
-                    const trine_gtsv_options options = {.op = (trine_transpose)(1 << (d + layout) % 3), .cyclic = cyclic};
-                    problem p = make_problem(all_dtypes[d], n, systems, layout == 0 ? contiguous : layout == 1 ? interleaved : shared,
+                    const trine_gtsv_options options = {.op = (trine_transpose)(1 << (d + layout) % 3),
+                                                        .cyclic = cyclic};
+                    problem p = make_problem(all_dtypes[d], n, systems,
+                                             layout == 0   ? contiguous
+                                             : layout == 1 ? interleaved
+                                                           : shared,
                                              layout % 2 == 0 ? contiguous : interleaved, options, 4);
                     check(&p, 40);
                     free_problem(&p);
@@ -146,7 +165,8 @@ static void long_systems_of_every_layout_are_solved(void **state)
 static void one_matrix_for_more_systems_than_a_grid_has_blocks_is_solved(void **state)
 {
     (void)state;
-    problem p = make_problem(TRINE_S, 3, 65537, (trine_strides){1, 0}, (trine_strides){1, 3}, (trine_gtsv_options){0}, 4);
+    problem p =
+        make_problem(TRINE_S, 3, 65537, (trine_strides){1, 0}, (trine_strides){1, 3}, (trine_gtsv_options){0}, 4);
     check(&p, 40);
     free_problem(&p);
 }
@@ -156,11 +176,14 @@ static void systems_that_need_pivoting_are_solved(void **state)
     (void)state;
     static const int64_t sizes[] = {2, 3, 8, 40, 64, 200};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int kind = 0; kind < 3; kind++) /* partial; scaled partial; scaled partial of systems with zeros on the diagonal */
+        for (int kind = 0; kind < 3; kind++) /* partial; scaled partial; scaled partial of systems with zeros on the
+                                                diagonal */
             for (int cyclic = 0; cyclic < 2; cyclic++) {
                 const int64_t n = sizes[k], systems = 100;
-                const trine_gtsv_options options = {.pivot = kind == 0 ? TRINE_PIVOT_PARTIAL : TRINE_PIVOT_DEFAULT, .cyclic = cyclic};
-                problem p = make_problem(TRINE_D, n, systems, (trine_strides){systems, 1}, (trine_strides){systems, 1}, options, 0);
+                const trine_gtsv_options options = {.pivot = kind == 0 ? TRINE_PIVOT_PARTIAL : TRINE_PIVOT_DEFAULT,
+                                                    .cyclic = cyclic};
+                problem p = make_problem(TRINE_D, n, systems, (trine_strides){systems, 1}, (trine_strides){systems, 1},
+                                         options, 0);
                 if (kind == 2) {
                     if (n == 3 || (cyclic && n % 4 == 0)) { /* singular: odd order, or a cycle of 4 k */
                         free_problem(&p);
@@ -170,7 +193,8 @@ static void systems_that_need_pivoting_are_solved(void **state)
                     for (int b = 0; b < 3; b += 2)
                         for (int64_t i = 0; i < p.matrix_size; i++) put(TRINE_D, p.bands[b], i, 1);
                 }
-                check(&p, cyclic || n > 64 ? 1e6 : 1e4); /* normwise stable, componentwise with the growth of random systems */
+                /* normwise stable, componentwise with the growth of random systems */
+                check(&p, cyclic || n > 64 ? 1e6 : 1e4);
                 free_problem(&p);
             }
 }
@@ -178,14 +202,16 @@ static void systems_that_need_pivoting_are_solved(void **state)
 static void nan_in_one_system_is_not_seen_by_the_others(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {1, 7, 64, 65, 300, 4000}; /* longer ones are put one below the other on the smallest devices */
+    /* longer ones are put one below the other on the smallest devices */
+    static const int64_t sizes[] = {1, 7, 64, 65, 300, 4000};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int layout = 0; layout < 2; layout++)
             for (int cyclic = 0; cyclic < 2; cyclic++) {
                 if (!test_is_small(sizes[k]) || !test_is_to_do()) continue;
                 const int64_t n = sizes[k], systems = 40;
                 const trine_strides strides = layout ? (trine_strides){systems, 1} : (trine_strides){1, n};
-                problem p = make_problem(TRINE_S, n, systems, strides, strides, (trine_gtsv_options){.cyclic = cyclic}, 4);
+                problem p =
+                    make_problem(TRINE_S, n, systems, strides, strides, (trine_gtsv_options){.cyclic = cyclic}, 4);
                 const size_t bytes = (size_t)p.vector_size * sizeof(float);
                 solve(&p);
                 float *x = memcpy(malloc(bytes), p.X, bytes);
@@ -245,7 +271,8 @@ static void empty_batches_and_empty_systems_are_fine(void **state)
     for (int64_t n = 0; n < 200; n += 70)
         for (int64_t systems = 0; systems < 2; systems++) {
             if (n && systems) continue;
-            problem p = make_problem(TRINE_Z, n, systems, (trine_strides){1, n}, (trine_strides){1, n}, (trine_gtsv_options){0}, 4);
+            problem p = make_problem(TRINE_Z, n, systems, (trine_strides){1, n}, (trine_strides){1, n},
+                                     (trine_gtsv_options){0}, 4);
             solve(&p);
             free_problem(&p);
         }
@@ -258,15 +285,19 @@ static void the_result_does_not_depend_on_the_number_of_threads(void **state)
     static const int64_t sizes[] = {20, 500};
     for (size_t k = 0; k < 2; k++) {
         const int64_t n = sizes[k], systems = 600;
-        problem p = make_problem(TRINE_D, n, systems, (trine_strides){1, n}, (trine_strides){1, n}, (trine_gtsv_options){0}, 0);
+        problem p =
+            make_problem(TRINE_D, n, systems, (trine_strides){1, n}, (trine_strides){1, n}, (trine_gtsv_options){0}, 0);
         double *first = NULL;
         for (int threads = 1; threads <= 3; threads++) {
             size_t bytes;
             OK(trine_gtsv_batch_work_size(test_cpu(threads), p.t, n, systems, NULL, &bytes));
             void *work = malloc(bytes + 1);
-            OK(trine_gtsv_batch(test_cpu(threads), p.t, n, systems, NULL, p.bands[0], p.bands[1], p.bands[2], p.matrix, p.D, p.X, p.vector, work, bytes, NULL));
+            OK(trine_gtsv_batch(test_cpu(threads), p.t, n, systems, NULL, p.bands[0], p.bands[1], p.bands[2], p.matrix,
+                                p.D, p.X, p.vector, work, bytes, NULL));
             free(work);
-            if (!first) first = memcpy(malloc((size_t)p.vector_size * sizeof(double)), p.X, (size_t)p.vector_size * sizeof(double));
+            if (!first)
+                first =
+                    memcpy(malloc((size_t)p.vector_size * sizeof(double)), p.X, (size_t)p.vector_size * sizeof(double));
             assert_memory_equal(first, p.X, (size_t)p.vector_size * sizeof(double));
         }
         free(first);
@@ -285,13 +316,21 @@ static void wrong_arguments_are_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "bytes", trine_gtsv_batch_work_size(test_cpu(1), TRINE_D, 4, 2, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "n is -1", trine_gtsv_batch_work_size(test_cpu(1), TRINE_D, -1, 2, NULL, &bytes));
     FAILS(TRINE_ERR_ARGUMENT, "systems is -2", trine_gtsv_batch_work_size(test_cpu(1), TRINE_D, 4, -2, NULL, &bytes));
-    FAILS(TRINE_ERR_ARGUMENT, "a is NULL", trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, NULL, x, x, good, x, x, good, work, 0, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "X is NULL", trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, x, x, x, good, x, NULL, good, work, 0, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "overlap", trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, x, x, x, good, x, x, overlapping, work, 0, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "overlap", trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, x, x, x, good, x, x, shared, work, 0, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "strides", trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, x, x, x, negative, x, x, good, work, 0, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "refine", trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, &refined, x, x, x, good, x, x, good, work, 0, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "workspace", trine_gtsv_batch(test_cpu(1), TRINE_D, 100, 1, NULL, x, x, x, (trine_strides){1, 100}, x, x, (trine_strides){1, 100}, work, 8, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "a is NULL",
+          trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, NULL, x, x, good, x, x, good, work, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "X is NULL",
+          trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, x, x, x, good, x, NULL, good, work, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "overlap",
+          trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, x, x, x, good, x, x, overlapping, work, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "overlap",
+          trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, x, x, x, good, x, x, shared, work, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "strides",
+          trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, NULL, x, x, x, negative, x, x, good, work, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "refine",
+          trine_gtsv_batch(test_cpu(1), TRINE_D, 4, 2, &refined, x, x, x, good, x, x, good, work, 0, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "workspace",
+          trine_gtsv_batch(test_cpu(1), TRINE_D, 100, 1, NULL, x, x, x, (trine_strides){1, 100}, x, x,
+                           (trine_strides){1, 100}, work, 8, NULL));
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-void test_take_shape(void); /* harness.h, which is C only: a smaller device may be asked for */
+    void test_take_shape(void); /* harness.h, which is C only: a smaller device may be asked for */
 
 static int failures, checks, blocks_are_there;
 
@@ -101,13 +101,18 @@ int main(void)
         printf("no CUDA device\n");
         return 77;
     }
-    blocks_are_there = tridigpuDbgtsv_bufferSizeExt(TRIDIGPU_DEFAULT_PIVOTING, 4, 1, 2, &size) != TRIDIGPU_STATUS_NOT_SUPPORTED;
+    blocks_are_there =
+        tridigpuDbgtsv_bufferSizeExt(TRIDIGPU_DEFAULT_PIVOTING, 4, 1, 2, &size) != TRIDIGPU_STATUS_NOT_SUPPORTED;
     if (!blocks_are_there) printf("this libtrine has no block solves on the GPU\n");
     EXPECT(cudaStreamCreate(&streams[1]));
-    for (int k = 0; k < 2; k++) test_all_S(streams[k]), test_all_D(streams[k]), test_all_C(streams[k]), test_all_Z(streams[k]);
-    if (tridigpuSgtsv_bufferSizeExt(TRIDIGPU_DEFAULT_PIVOTING, -1, 1, &size) == 0) fail("S", "a negative N was accepted", __LINE__, 0);
-    if (tridigpuSgtsv_bufferSizeExt((tridigpu_pivoting_t)9, 4, 1, &size) == 0) fail("S", "pivoting scheme 9 was accepted", __LINE__, 0);
-    if (tridigpuSgtsv_bufferSizeExt(TRIDIGPU_DEFAULT_PIVOTING, 4, 1, NULL) == 0) fail("S", "a NULL size was accepted", __LINE__, 0);
+    for (int k = 0; k < 2; k++)
+        test_all_S(streams[k]), test_all_D(streams[k]), test_all_C(streams[k]), test_all_Z(streams[k]);
+    if (tridigpuSgtsv_bufferSizeExt(TRIDIGPU_DEFAULT_PIVOTING, -1, 1, &size) == 0)
+        fail("S", "a negative N was accepted", __LINE__, 0);
+    if (tridigpuSgtsv_bufferSizeExt((tridigpu_pivoting_t)9, 4, 1, &size) == 0)
+        fail("S", "pivoting scheme 9 was accepted", __LINE__, 0);
+    if (tridigpuSgtsv_bufferSizeExt(TRIDIGPU_DEFAULT_PIVOTING, 4, 1, NULL) == 0)
+        fail("S", "a NULL size was accepted", __LINE__, 0);
     cudaStreamDestroy(streams[1]);
     printf("%d checks, %d failures\n", checks, failures);
     return failures > 0;

@@ -10,7 +10,8 @@ static bool heads(uint64_t stream, int64_t i) { return test_uniform(stream, (uin
 void make_solution(uint64_t seed, int64_t n, double *x)
 {
     for (int64_t i = 0; i < n; i++)
-        x[i] = 3 + sqrt(-2 * log(test_uniform(900000 + seed, (uint64_t)(2 * i)))) * cos(2 * M_PI * test_uniform(900000 + seed, (uint64_t)(2 * i + 1)));
+        x[i] = 3 + sqrt(-2 * log(test_uniform(900000 + seed, (uint64_t)(2 * i)))) *
+                       cos(2 * M_PI * test_uniform(900000 + seed, (uint64_t)(2 * i + 1)));
 }
 
 bool make_table4(int id, uint64_t seed, int64_t n, double *bands[3])
@@ -48,8 +49,9 @@ bool make_table4(int id, uint64_t seed, int64_t n, double *bands[3])
 
 bool make_table6(int id, uint64_t seed, int64_t n, double *bands[5])
 {
-    static const double constant[][5] = {[14] = {1, -10, 0, 10, 1},  [17] = {1, 1, 1e-8, 1, 1},  [18] = {1, 1, 1e8, 1, 1}, [19] = {-1, -1, 8, -1, -1},
-                                         [20] = {-1, 1, 8, 1, -1}, [21] = {-1, 1, 8, 1, 1}, [22] = {-1, -1, 8, 1, 0},  [23] = {-1, -1, 8, 0, 0}};
+    static const double constant[][5] = {
+        [14] = {1, -10, 0, 10, 1}, [17] = {1, 1, 1e-8, 1, 1}, [18] = {1, 1, 1e8, 1, 1}, [19] = {-1, -1, 8, -1, -1},
+        [20] = {-1, 1, 8, 1, -1},  [21] = {-1, 1, 8, 1, 1},   [22] = {-1, -1, 8, 1, 0}, [23] = {-1, -1, 8, 0, 0}};
     static const int random_bands[24] = {[22] = 1, [23] = 2}; /* the highest ones, which the constants leave alone */
     if (id >= 8 && id <= 11) return false;
     const bool derived = id == 1 || (id >= 3 && id <= 6) || id == 12 || id == 13, made = id == 14 || id >= 17;

@@ -16,9 +16,13 @@ void problem_free(struct problem *P)
     free(P->values);
 }
 
-value random_value(uint64_t seed, uint64_t k) { return 2 * test_uniform(seed, 2 * k) - 1 + (2 * test_uniform(seed, 2 * k + 1) - 1) * _Complex_I; }
+value random_value(uint64_t seed, uint64_t k)
+{
+    return 2 * test_uniform(seed, 2 * k) - 1 + (2 * test_uniform(seed, 2 * k + 1) - 1) * _Complex_I;
+}
 
-struct problem make_problem(int64_t n, pattern_fn wants, bool lower, bool csc, bool poison, bool poison_diagonal, uint64_t seed)
+struct problem make_problem(int64_t n, pattern_fn wants, bool lower, bool csc, bool poison, bool poison_diagonal,
+                            uint64_t seed)
 {
     struct problem P = {.n = n, .csc = csc};
     const int64_t room = n * (n < 70 ? n : 30) + 4 * n + 8;
@@ -32,8 +36,9 @@ struct problem make_problem(int64_t n, pattern_fn wants, bool lower, bool csc, b
             const bool inside = lower ? column < row : column > row;
             if (i == j || (wants(i, j, n) && (inside || poison))) {
                 P.indices[P.nnz] = (int32_t)j;
-                P.values[P.nnz] = i == j ? (poison_diagonal ? NAN : 1.5 + random_value(seed, (uint64_t)P.nnz) / 4)
-                                  : inside ? random_value(seed, (uint64_t)P.nnz) / 4 : NAN;
+                P.values[P.nnz] = i == j   ? (poison_diagonal ? NAN : 1.5 + random_value(seed, (uint64_t)P.nnz) / 4)
+                                  : inside ? random_value(seed, (uint64_t)P.nnz) / 4
+                                           : NAN;
                 P.nnz++;
             }
             assert_true(P.nnz <= room);
@@ -68,8 +73,9 @@ trine_matrix make_matrix(trine_context ctx, const struct problem *P, trine_dtype
         a->values = test_to_device(ctx, values, (size_t)P->nnz * trine_dtype_size(t));
         free(values);
     }
-    OK((P->csc ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, t, P->n, P->n, P->nnz, on_device ? TRINE_DEVICE : TRINE_HOST, 64,
-                                                      a->offsets, 32, a->indices, a->values));
+    OK((P->csc ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, t, P->n, P->n, P->nnz,
+                                                      on_device ? TRINE_DEVICE : TRINE_HOST, 64, a->offsets, 32,
+                                                      a->indices, a->values));
     return A;
 }
 void free_arrays(struct arrays *a)
@@ -86,7 +92,8 @@ void free_arrays(struct arrays *a)
 /** |z| without what cabsl does about overflow, which takes most of a test's time. */
 static long double size_of(long double re, long double im) { return im == 0 ? fabsl(re) : sqrtl(re * re + im * im); }
 
-void reference_solve(trine_dtype t, trine_uplo uplo, trine_transpose op, trine_diag diag, const struct problem *csr, const void *values, void *x)
+void reference_solve(trine_dtype t, trine_uplo uplo, trine_transpose op, trine_diag diag, const struct problem *csr,
+                     const void *values, void *x)
 {
     (t == TRINE_S   ? trine_triangular_reference_s
      : t == TRINE_D ? trine_triangular_reference_d
@@ -94,8 +101,9 @@ void reference_solve(trine_dtype t, trine_uplo uplo, trine_transpose op, trine_d
                     : trine_triangular_reference_z)(uplo, op, diag, csr->n, csr->offsets, csr->indices, values, x);
 }
 
-/** The oracle: values as T's precision has them, and the comparison matrix M(T), |T| with its off-diagonal entries negated, for which
- *  |T^-1| <= M(T)^-1 entry by entry. Compressed columns are read as compressed rows of the transpose. */
+/** The oracle: values as T's precision has them, and the comparison matrix M(T), |T| with its off-diagonal entries
+ *  negated, for which |T^-1| <= M(T)^-1 entry by entry. Compressed columns are read as compressed rows of the
+ *  transpose. */
 struct oracle {
     const struct problem *P;
     trine_dtype t;
@@ -108,7 +116,11 @@ struct oracle {
 
 static struct oracle make_oracle(const struct problem *P, trine_dtype t, bool lower, bool unit, trine_transpose op)
 {
-    struct oracle o = {.P = P, .t = t, .uplo = lower != P->csc ? TRINE_LOWER : TRINE_UPPER, .op = op, .diag = unit ? TRINE_UNIT : TRINE_NONUNIT};
+    struct oracle o = {.P = P,
+                       .t = t,
+                       .uplo = lower != P->csc ? TRINE_LOWER : TRINE_UPPER,
+                       .op = op,
+                       .diag = unit ? TRINE_UNIT : TRINE_NONUNIT};
     const bool conjugate = P->csc && op == TRINE_H; /* conj(S) with S = T^T */
     if (P->csc) o.op = op == TRINE_N ? TRINE_T : TRINE_N;
     o.values = malloc((size_t)(P->nnz + 1) * sizeof(value)), o.x = malloc((size_t)(P->n + 1) * sizeof(value));
@@ -129,17 +141,20 @@ static void oracle_free(struct oracle *o)
     free(o->bound);
 }
 
-/** Column j of X against the reference, which has alpha b in o->x. Both have residuals of at most 2 count eps size, row by row, so they are
- *  M(T)^-1 times twice that apart; o->bound: count size. Another quarter for the sizes, which are those of X. */
+/** Column j of X against the reference, which has alpha b in o->x. Both have residuals of at most 2 count eps size,
+ *  row by row, so they are M(T)^-1 times twice that apart; o->bound: count size. Another quarter for the sizes,
+ *  which are those of X. */
 static void check_against_reference(struct oracle *o, const void *X, const trine_dense *x, int64_t j)
 {
     reference_solve(o->t, o->uplo, o->op, o->diag, o->P, o->values, o->x);
     reference_solve(TRINE_D, o->uplo, o->op == TRINE_N ? TRINE_N : TRINE_T, o->diag, o->P, o->comparison, o->bound);
     for (int64_t i = 0; i < o->P->n; i++) {
-        const value xi = get(o->t, X, x->layout == TRINE_ROWMAJOR ? i * x->ld + j : i + j * x->ld), wanted = get(o->t, o->x, i);
+        const value xi = get(o->t, X, x->layout == TRINE_ROWMAJOR ? i * x->ld + j : i + j * x->ld),
+                    wanted = get(o->t, o->x, i);
         if (!(cabs(xi - wanted) <= 5 * (double)eps_of(o->t) * o->bound[i])) {
-            print_error("row %lld, column %lld: (%g, %g), not (%g, %g) as the reference, within %g\n", (long long)i, (long long)j, creal(xi), cimag(xi),
-                        creal(wanted), cimag(wanted), 5 * (double)eps_of(o->t) * o->bound[i]);
+            print_error("row %lld, column %lld: (%g, %g), not (%g, %g) as the reference, within %g\n", (long long)i,
+                        (long long)j, creal(xi), cimag(xi), creal(wanted), cimag(wanted),
+                        5 * (double)eps_of(o->t) * o->bound[i]);
             fail();
         }
     }
@@ -150,7 +165,8 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
 {
     char scalar[16];
     const int64_t n = P->n;
-    long double *re = malloc((size_t)(n + 1) * sizeof *re), *im = malloc((size_t)(n + 1) * sizeof *im), *size = malloc((size_t)(n + 1) * sizeof *size);
+    long double *re = malloc((size_t)(n + 1) * sizeof *re), *im = malloc((size_t)(n + 1) * sizeof *im),
+                *size = malloc((size_t)(n + 1) * sizeof *size);
     int64_t *count = malloc((size_t)(n + 1) * sizeof *count);
     value *rounded = malloc((size_t)(P->nnz + 1) * sizeof *rounded);
     struct oracle o = make_oracle(P, t, lower, unit, op);
@@ -186,8 +202,9 @@ void check_solution(const struct problem *P, trine_dtype t, bool lower, bool uni
         for (int64_t i = 0; i < n; i++) {
             o.bound[i] = (double)count[i] * (double)size[i];
             if (!(size_of(re[i], im[i]) <= 2 * (long double)count[i] * eps_of(t) * size[i])) {
-                print_error("row %lld, column %lld: residual %Lg, size %Lg, %lld entries, dtype %d op %d\n", (long long)i, (long long)j,
-                            size_of(re[i], im[i]), size[i], (long long)count[i], (int)t, (int)op);
+                print_error("row %lld, column %lld: residual %Lg, size %Lg, %lld entries, dtype %d op %d\n",
+                            (long long)i, (long long)j, size_of(re[i], im[i]), size[i], (long long)count[i], (int)t,
+                            (int)op);
                 fail();
             }
         }
@@ -223,10 +240,22 @@ struct problem make_rows(int64_t n, int64_t per_row, int64_t (*from)(int64_t i, 
     }
     return P;
 }
-int64_t chain(int64_t i, int64_t k, int64_t n) { (void)n; return k == 0 ? i - 1 : -1; }
-int64_t diagonal(int64_t i, int64_t k, int64_t n) { (void)i, (void)k, (void)n; return -1; }
+int64_t chain(int64_t i, int64_t k, int64_t n)
+{
+    (void)n;
+    return k == 0 ? i - 1 : -1;
+}
+int64_t diagonal(int64_t i, int64_t k, int64_t n)
+{
+    (void)i, (void)k, (void)n;
+    return -1;
+}
 int64_t dense_last_row(int64_t i, int64_t k, int64_t n) { return i == n - 1 && k < n - 1 ? k : -1; }
-int64_t dense_first_column(int64_t i, int64_t k, int64_t n) { (void)n; return i > 0 && k == 0 ? 0 : -1; }
+int64_t dense_first_column(int64_t i, int64_t k, int64_t n)
+{
+    (void)n;
+    return i > 0 && k == 0 ? 0 : -1;
+}
 int64_t arrow(int64_t i, int64_t k, int64_t n) { return i == n - 1 ? (k < n - 1 ? k : -1) : i > 0 && k == 0 ? 0 : -1; }
 int64_t grid(int64_t i, int64_t k, int64_t n)
 {
@@ -235,8 +264,14 @@ int64_t grid(int64_t i, int64_t k, int64_t n)
     if (i % side) found[count++] = i - 1;
     return k < count ? found[k] : -1;
 }
-int64_t hubs(int64_t i, int64_t k, int64_t n) { return i % 4096 == 4095 && k < 2000 ? i - 2000 + k : i % 4096 == 4095 ? -1 : grid(i, k, n); }
-int64_t layers(int64_t i, int64_t k, int64_t n) { return (void)n, i < 2000 || k > 2 || i - 2000 < 7 * k ? -1 : i - 2000 - 7 * k; }
+int64_t hubs(int64_t i, int64_t k, int64_t n)
+{
+    return i % 4096 == 4095 && k < 2000 ? i - 2000 + k : i % 4096 == 4095 ? -1 : grid(i, k, n);
+}
+int64_t layers(int64_t i, int64_t k, int64_t n)
+{
+    return (void)n, i < 2000 || k > 2 || i - 2000 < 7 * k ? -1 : i - 2000 - 7 * k;
+}
 
 /** Row i of a dense diagonal block that begins with row `first`. */
 static int64_t in_block(int64_t i, int64_t k, int64_t first) { return k < i - first ? first + k : -1; }
@@ -251,7 +286,10 @@ int64_t uneven_groups(int64_t i, int64_t k, int64_t n)
     if (length != 32) return in_block(i, k, begin);
     return i == begin || k > 1 ? -1 : k == 0 ? begin : i - 1 > begin ? i - 1 : -1; /* sparse */
 }
-int64_t single_rows(int64_t i, int64_t k, int64_t n) { return (void)n, i % 100 < 95 ? -1 : in_block(i, k, i - i % 100 + 95); }
+int64_t single_rows(int64_t i, int64_t k, int64_t n)
+{
+    return (void)n, i % 100 < 95 ? -1 : in_block(i, k, i - i % 100 + 95);
+}
 int64_t too_long_groups(int64_t i, int64_t k, int64_t n) { return i > n / 2 && i <= n / 2 + 32 && k == 0 ? i - 1 : -1; }
 int64_t two_levels(int64_t i, int64_t k, int64_t n)
 {
@@ -267,7 +305,8 @@ int64_t few_levels_one_way(int64_t i, int64_t k, int64_t n)
 int64_t dense_corner(int64_t i, int64_t k, int64_t n) { return (void)n, k < (i < 40 ? i : 40) ? k : -1; }
 int64_t broad_levels(int64_t i, int64_t k, int64_t n)
 {
-    const int64_t at = i % 40050, first = i - at; /* 50 rows in a chain that need some before it, then 40,000 that need six of those 50 */
+    /* 50 rows in a chain that need some before it, then 40,000 that need six of those 50 */
+    const int64_t at = i % 40050, first = i - at;
     (void)n;
     if (at >= 50) return k < 6 ? first + 8 * k + at % 3 : -1;
     return k < 3 && first ? first - 1 - (37 * at + 1009 * k) % 40000 : k == (first ? 3 : 0) && at ? i - 1 : -1;
@@ -276,7 +315,8 @@ int64_t broad_levels(int64_t i, int64_t k, int64_t n)
 int methods_here(trine_triangular_method *list)
 {
     static const trine_triangular_method cpu[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET},
-                                         gpu[] = {TRINE_TRI_AUTO, TRINE_TRI_LEVELSET, TRINE_TRI_SYNCFREE_CSR, TRINE_TRI_SYNCFREE_CSC};
+                                         gpu[] = {TRINE_TRI_AUTO, TRINE_TRI_LEVELSET, TRINE_TRI_SYNCFREE_CSR,
+                                                  TRINE_TRI_SYNCFREE_CSC};
     memcpy(list, test_on_gpu() ? gpu : cpu, test_on_gpu() ? sizeof gpu : sizeof cpu);
     return test_on_gpu() ? 4 : 3;
 }
@@ -306,7 +346,10 @@ struct fixture open_fixture_with(trine_triangular_method method, int64_t n, unsi
     analyse(&f, (trine_triangular_options){.method = method, .ops = mask, .max_nrhs = max_nrhs});
     return f;
 }
-struct fixture open_fixture(int64_t n, unsigned mask, int64_t max_nrhs) { return open_fixture_with(TRINE_TRI_AUTO, n, mask, max_nrhs); }
+struct fixture open_fixture(int64_t n, unsigned mask, int64_t max_nrhs)
+{
+    return open_fixture_with(TRINE_TRI_AUTO, n, mask, max_nrhs);
+}
 void close_fixture(struct fixture *f)
 {
     OK(trine_triangular_destroy(&f->plan));
@@ -316,8 +359,8 @@ void close_fixture(struct fixture *f)
     problem_free(&f->P);
 }
 
-void solve_and_check_padded(const struct fixture *f, trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha,
-                            bool null_alpha, int64_t padding, int64_t skip)
+void solve_and_check_padded(const struct fixture *f, trine_transpose op, int64_t nrhs, trine_layout layout,
+                            bool in_place, value alpha, bool null_alpha, int64_t padding, int64_t skip)
 {
     const struct problem *P = &f->P;
     const trine_dtype t = f->t;
@@ -331,20 +374,23 @@ void solve_and_check_padded(const struct fixture *f, trine_transpose op, int64_t
     if (in_place) memcpy(X0, B, bytes);
     put(t, scalar, 0, alpha);
     char *b = test_to_device(f->ctx, B, bytes), *x = test_to_device(f->ctx, X0, bytes);
-    const trine_dense b_block = {(in_place ? x : b) + skipped, P->n, nrhs, ld, layout}, x_block = {x + skipped, P->n, nrhs, ld, layout};
+    const trine_dense b_block = {(in_place ? x : b) + skipped, P->n, nrhs, ld, layout},
+                      x_block = {x + skipped, P->n, nrhs, ld, layout};
     OK(trine_triangular_solve(f->plan, op, null_alpha ? NULL : scalar, &b_block, &x_block, NULL));
     test_from_device(f->ctx, X, x, bytes);
     check_solution(P, t, f->lower, f->unit, op, null_alpha ? 1 : alpha, B + skipped, &b_block, X + skipped, &x_block);
     assert_memory_equal(X, X0, skipped);
     for (int64_t line = 0; line < lines; line++) /* the padding is untouched */
-        assert_memory_equal(X + skipped + (size_t)(line * ld + used) * size, X0 + skipped + (size_t)(line * ld + used) * size, padded);
+        assert_memory_equal(X + skipped + (size_t)(line * ld + used) * size,
+                            X0 + skipped + (size_t)(line * ld + used) * size, padded);
     test_release(f->ctx, b);
     test_release(f->ctx, x);
     free(B);
     free(X);
     free(X0);
 }
-void solve_and_check(const struct fixture *f, trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha)
+void solve_and_check(const struct fixture *f, trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place,
+                     value alpha, bool null_alpha)
 {
     solve_and_check_padded(f, op, nrhs, layout, in_place, alpha, null_alpha, 3, 0);
 }

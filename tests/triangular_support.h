@@ -19,10 +19,11 @@ struct problem {
 };
 void problem_free(struct problem *P);
 
-/** n rows, row i with the columns that wants(i, j) accepts; well conditioned; some rows unsorted; the other triangle holds NaN
- *  if `poison`. */
+/** n rows, row i with the columns that wants(i, j) accepts; well conditioned; some rows unsorted; the other triangle
+ *  holds NaN if `poison`. */
 typedef bool (*pattern_fn)(int64_t i, int64_t j, int64_t n);
-struct problem make_problem(int64_t n, pattern_fn wants, bool lower, bool csc, bool poison, bool poison_diagonal, uint64_t seed);
+struct problem make_problem(int64_t n, pattern_fn wants, bool lower, bool csc, bool poison, bool poison_diagonal,
+                            uint64_t seed);
 bool sparse_random(int64_t i, int64_t j, int64_t n);
 
 /** Rows given one by one: row i depends on from(i, 0), from(i, 1), ... until -1. */
@@ -42,19 +43,28 @@ int64_t single_rows(int64_t i, int64_t k, int64_t n);    /* of a row and of 5, f
 int64_t too_long_groups(int64_t i, int64_t k, int64_t n); /* a chain of 33 rows, the others alone */
 int64_t two_levels(int64_t i, int64_t k, int64_t n);     /* two rows need half of all rows, others three */
 int64_t three_levels(int64_t i, int64_t k, int64_t n);   /* as well, and the last one needs the other long one */
-int64_t few_levels_one_way(int64_t i, int64_t k, int64_t n); /* chains of three, and a last row that needs 200 of their ends */
-int64_t dense_corner(int64_t i, int64_t k, int64_t n);   /* 40 levels of a row, and one of all the others, which need those 40 */
-int64_t broad_levels(int64_t i, int64_t k, int64_t n);   /* by turns a broad level and a few narrow ones; 80,100 rows */
+int64_t few_levels_one_way(int64_t i, int64_t k, int64_t n); /* chains of three, and a last row that needs 200 of
+                                                                their ends */
+int64_t dense_corner(int64_t i, int64_t k, int64_t n);   /* 40 levels of a row, and one of all the others, which need
+                                                            those 40 */
+int64_t broad_levels(int64_t i, int64_t k, int64_t n); /* by turns a broad level and a few narrow ones; 80,100 rows */
 
-/** The problem in dtype t as a matrix of ctx: on the device, or a view of host memory. Arrays are kept in *arrays for release. */
-struct arrays { void *offsets, *indices, *values; trine_context ctx; bool device; };
+/** The problem in dtype t as a matrix of ctx: on the device, or a view of host memory. Arrays are kept in *arrays
+ *  for release. */
+struct arrays {
+    void *offsets, *indices, *values;
+    trine_context ctx;
+    bool device;
+};
 trine_matrix make_matrix(trine_context ctx, const struct problem *P, trine_dtype t, bool on_device, struct arrays *a);
 void free_arrays(struct arrays *a);
 
 /** trine_triangular_reference_* of dtype t, with a problem's pattern in compressed rows. */
-void reference_solve(trine_dtype t, trine_uplo uplo, trine_transpose op, trine_diag diag, const struct problem *csr, const void *values, void *x);
-/** Componentwise: |alpha b - op(T) x| <= c (entries + 4) eps (|op(T)| |x| + |alpha b|), everything rounded to t first, in long double; and x is
- *  what the reference solve gives, within what such residuals can make of the difference. */
+void reference_solve(trine_dtype t, trine_uplo uplo, trine_transpose op, trine_diag diag, const struct problem *csr,
+                     const void *values, void *x);
+/** Componentwise: |alpha b - op(T) x| <= c (entries + 4) eps (|op(T)| |x| + |alpha b|), everything rounded to t
+ *  first, in long double; and x is what the reference solve gives, within what such residuals can make of the
+ *  difference. */
 void check_solution(const struct problem *P, trine_dtype t, bool lower, bool unit, trine_transpose op, value alpha,
                     const void *B, const trine_dense *b, const void *X, const trine_dense *x);
 /** The methods that the device of this run has; AUTO first. */
@@ -80,9 +90,11 @@ struct fixture open_fixture(int64_t n, unsigned mask, int64_t max_nrhs);
 void close_fixture(struct fixture *f);
 
 /** Solve with random right-hand sides in one shape and check. Memory outside the block must stay as it was. */
-void solve_and_check(const struct fixture *f, trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha, bool null_alpha);
-/** The same with a leading dimension `padding` larger than need be (3 above), `skip` elements behind an aligned address. */
-void solve_and_check_padded(const struct fixture *f, trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place, value alpha,
-                            bool null_alpha, int64_t padding, int64_t skip);
+void solve_and_check(const struct fixture *f, trine_transpose op, int64_t nrhs, trine_layout layout, bool in_place,
+                     value alpha, bool null_alpha);
+/** The same with a leading dimension `padding` larger than need be (3 above), `skip` elements behind an aligned
+ *  address. */
+void solve_and_check_padded(const struct fixture *f, trine_transpose op, int64_t nrhs, trine_layout layout,
+                            bool in_place, value alpha, bool null_alpha, int64_t padding, int64_t skip);
 
 #endif

@@ -19,7 +19,8 @@ typedef enum {
     TRINE_TRI_SYNCFREE_CSC  /* GPU: scatter; a warp a column, atomic sums and in-degree counters, one launch */
 } trine_triangular_method;
 
-/** How syncfree-csc spreads a column's work on several right-hand sides over the threads of a warp (Liu et al., Section 4). */
+/** How syncfree-csc spreads a column's work on several right-hand sides over the threads of a warp (Liu et al.,
+ *  Section 4). */
 typedef enum {
     TRINE_CSC_ADAPTIVE,     /* column by column, by p and q */
     TRINE_CSC_OPT1,         /* a thread an entry of the column */
@@ -32,12 +33,13 @@ typedef struct {
     trine_uplo uplo;                 /* AUTO: from the pattern (a diagonal matrix counts as lower) */
     trine_diag diag;                 /* UNIT: the diagonal is 1, whatever is stored */
     int other_triangle_is_error;     /* 0: entries of the other triangle are ignored (combined LU storage) */
-    unsigned ops;                    /* mask of the op(T) that will be solved; 0 = TRINE_N. Another one later: TRINE_ERR_STATE; with
-                                        real numbers T and H are one */
+    unsigned ops;                    /* mask of the op(T) that will be solved; 0 = TRINE_N. Another one later:
+                                        TRINE_ERR_STATE; with real numbers T and H are one */
     trine_triangular_method method;
     trine_summation summation;       /* DETERMINISTIC: bitwise equal run to run, or TRINE_ERR_UNSUPPORTED */
-    int64_t max_nrhs;                /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work; more
-                                        than any memory holds is TRINE_ERR_MEMORY, here and in trine_triangular_work */
+    int64_t max_nrhs;                /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work;
+                                        more than any memory holds is TRINE_ERR_MEMORY, here and in
+                                        trine_triangular_work */
     struct {                         /* tuning of the synchronization-free kernels; 0 = by measured structure */
         int lanes_per_row;           /* 1, 2, 4, 8, 16, 32: threads that share a row (one right-hand side) */
         int warps_per_block;         /* 1 .. 16 */
@@ -46,93 +48,104 @@ typedef struct {
     } tune;
     struct {                         /* tuning of syncfree-csc, in the terms of Liu et al. 2017 */
         int warps_per_block;         /* 1 .. 32; 0 = 16 */
-        int scratchpad;              /* sums and counters of the block's own columns (one right-hand side) in 1: shared memory,
-                                        2: global memory; 0 = 1 */
+        int scratchpad;              /* sums and counters of the block's own columns (one right-hand side) in 1:
+                                        shared memory, 2: global memory; 0 = 1 */
         trine_csc_variant variant;
-        int64_t p, q;                /* adaptive: OPT2 if (length <= nrhs or nrhs > p) and length < q; 0 = 8 and 8192 */
+        int64_t p, q; /* adaptive: OPT2 if (length <= nrhs or nrhs > p) and length < q; 0 = 8 and 8192 */
     } csc;
     int64_t reserved[4]; /* zeros */
 } trine_triangular_options;
 
-/** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC, host or
- *  device, rows sorted or not. May synchronize. On a GPU the analysis runs on the device, wherever the pattern is; a few numbers
- *  come back to the host. options NULL = all automatic.
- *  TRINE_ERR_STRUCTURE: not square; offsets or indices that do not fit (as trine_matrix_check); an entry in the other triangle (if
- *  that is an error); a duplicate (each names the row); uplo AUTO on a matrix with both triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED:
- *  a method that this context's device does not have. */
-TRINE_API trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *plan, trine_matrix T, const trine_triangular_options *options);
+/** Analyse the pattern of the square T (values are not read) and keep a copy of what is needed of it. T: CSR or CSC,
+ *  host or device, rows sorted or not. May synchronize. On a GPU the analysis runs on the device, wherever the pattern
+ *  is; a few numbers come back to the host. options NULL = all automatic.
+ *  TRINE_ERR_STRUCTURE: not square; offsets or indices that do not fit (as trine_matrix_check); an entry in the
+ *  other triangle (if that is an error); a duplicate (each names the row); uplo AUTO on a matrix with both
+ *  triangles. TRINE_ERR_SINGULAR: missing diagonal (names the row). TRINE_ERR_UNSUPPORTED: a method that this
+ *  context's device does not have. */
+TRINE_API trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *plan, trine_matrix T,
+                                                const trine_triangular_options *options);
 
-/** What trine_triangular_analyse may take with the same arguments, in *memory: upper bounds; tests/test_memory.c says how close they are. Least close:
- *  level sets on a GPU, where every row is counted as a level, and what CPU threads share in solves of many right-hand sides. Reads the pattern
- *  once, on the host: one in device memory in parts of n indices, which synchronizes. Needs no other memory, and nothing stays allocated.
- *  Errors: as of trine_triangular_analyse, but for duplicates, missing entries of the diagonal and other_triangle_is_error, which are
- *  not looked for. */
-TRINE_API trine_status trine_triangular_memory(trine_context ctx, trine_matrix T, const trine_triangular_options *options, trine_memory *memory);
+/** What trine_triangular_analyse may take with the same arguments, in *memory: upper bounds; tests/test_memory.c
+ *  says how close they are. Least close: level sets on a GPU, where every row is counted as a level, and what CPU
+ *  threads share in solves of many right-hand sides. Reads the pattern once, on the host: one in device memory in
+ *  parts of n indices, which synchronizes. Needs no other memory, and nothing stays allocated. Errors: as of
+ *  trine_triangular_analyse, but for duplicates, missing entries of the diagonal and other_triangle_is_error, which
+ *  are not looked for. */
+TRINE_API trine_status trine_triangular_memory(trine_context ctx, trine_matrix T,
+                                               const trine_triangular_options *options, trine_memory *memory);
 
-/** Take values: nnz of them, in T's order, of T's dtype, in `space`. NULL = the values of the T given to analyse, which must
- *  still be alive. Asynchronous on exec's stream for device values; any number of times; never re-analyses. TRINE_ERR_STATE: beside
- *  another thread's solve. */
-TRINE_API trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, const void *values, const trine_exec *exec);
+/** Take values: nnz of them, in T's order, of T's dtype, in `space`. NULL = the values of the T given to analyse,
+ *  which must still be alive. Asynchronous on exec's stream for device values; any number of times; never
+ *  re-analyses. TRINE_ERR_STATE: beside another thread's solve. */
+TRINE_API trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, const void *values,
+                                                const trine_exec *exec);
 
-/** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose pivot was exactly zero or NaN in the last numeric;
- *  TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. */
+/** Synchronizes exec's stream. TRINE_ERR_SINGULAR with the first row whose pivot was exactly zero or NaN in the last
+ *  numeric; TRINE_ERR_STATE before numeric. Unit-diagonal plans always pass. */
 TRINE_API trine_status trine_triangular_check(trine_triangular plan, const trine_exec *exec);
 
-/** One more solve in flight, of up to nrhs right-hand sides: scratch and state. Keeps the plan alive, and fits no other. buffer NULL and work NULL: only *bytes is set.
- *  buffer NULL: from the context's allocator. Else `buffer` (the context's space, *bytes long, 256-byte aligned) is used and
- *  must outlive the work. Level sets on a GPU record their launches here, which synchronizes. */
-TRINE_API trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
+/** One more solve in flight, of up to nrhs right-hand sides: scratch and state. Keeps the plan alive, and fits no
+ *  other. buffer NULL and work NULL: only *bytes is set. buffer NULL: from the context's allocator. Else `buffer`
+ *  (the context's space, *bytes long, 256-byte aligned) is used and must outlive the work. Level sets on a GPU
+ *  record their launches here, which synchronizes. */
+TRINE_API trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes,
+                                             trine_work *work);
 
-/** X := alpha op(T)^-1 B for n x nrhs vectors of T's dtype in the context's space; B == X (same data, ld, layout) is allowed,
- *  other overlap is not. alpha: host scalar of T's dtype, read at the call; NULL = 1, and 0 makes X = 0 without a look at B. Asynchronous, allocates nothing,
- *  capturable in a CUDA graph. NaN and Inf flow through to X. TRINE_ERR_STATE: before numeric, an op not announced, more
- *  right-hand sides than the work was sized for, beside another thread's solve with the same work or its numeric.
- *  Liu et al. 2017 (synchronization-free), Anderson and Saad 1989 (level sets). */
+/** X := alpha op(T)^-1 B for n x nrhs vectors of T's dtype in the context's space; B == X (same data, ld, layout) is
+ *  allowed, other overlap is not. alpha: host scalar of T's dtype, read at the call; NULL = 1, and 0 makes X = 0
+ *  without a look at B. Asynchronous, allocates nothing, capturable in a CUDA graph. NaN and Inf flow through to X.
+ *  TRINE_ERR_STATE: before numeric, an op not announced, more right-hand sides than the work was sized for, beside
+ *  another thread's solve with the same work or its numeric. Liu et al. 2017 (synchronization-free), Anderson and
+ *  Saad 1989 (level sets). */
 TRINE_API trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, const void *alpha,
                                               const trine_dense *B, const trine_dense *X, const trine_exec *exec);
 
-/** The operator op(T)^-1 (operator.h): its op is the solve's; Y := alpha op(T)^-1 X + beta Y. Has the ops that were announced, of real T also H
- *  with T. Keeps the plan alive; may be made before numeric, and is applied with the values of the last one. Its works hold one of the
- *  plan's each. Beside another thread's numeric an apply is refused, as a solve is. */
+/** The operator op(T)^-1 (operator.h): its op is the solve's; Y := alpha op(T)^-1 X + beta Y. Has the ops that were
+ *  announced, of real T also H with T. Keeps the plan alive; may be made before numeric, and is applied with the
+ *  values of the last one. Its works hold one of the plan's each. Beside another thread's numeric an apply is
+ *  refused, as a solve is. */
 TRINE_API trine_status trine_triangular_as_op(trine_triangular plan, trine_op *op);
 
 typedef struct {
-    int64_t n, nnz;                              /* of the triangle, diagonal included */
-    int64_t levels;                              /* -1 where the method did not need them */
+    int64_t n, nnz; /* of the triangle, diagonal included */
+    int64_t levels; /* -1 where the method did not need them */
     int64_t min_rows_per_level, max_rows_per_level; /* 0 where rows were not sorted by level */
-    int64_t bytes;                               /* kept by the plan, in the context's space */
-    double analyse_seconds, numeric_seconds;     /* host time; numeric: of the last one, up to its return */
+    int64_t bytes; /* kept by the plan, in the context's space */
+    double analyse_seconds, numeric_seconds; /* host time; numeric: of the last one, up to its return */
     trine_uplo uplo;
-    trine_triangular_method method;              /* what runs for op N */
-    int deterministic;                           /* bitwise the same every run */
-    const char *reason;                          /* one clause: why this method */
+    trine_triangular_method method; /* what runs for op N */
+    int deterministic; /* bitwise the same every run */
+    const char *reason; /* one clause: why this method */
     int64_t reserved[4]; /* zeros */
 } trine_triangular_info;
 TRINE_API trine_status trine_triangular_get_info(trine_triangular plan, trine_triangular_info *info);
 TRINE_API const char *trine_triangular_method_name(trine_triangular_method method); /* "syncfree-csr", ... */
 TRINE_API trine_status trine_triangular_destroy(trine_triangular *plan);
 
-/** Level sets of one triangle of a host matrix: rows[level_offsets[k] .. level_offsets[k+1]) depend only on earlier levels.
- *  Missing diagonals do not matter here; the other triangle is ignored. rows and level_of may be NULL; arrays are n long,
- *  level_offsets n + 1; the caller owns them. TRINE_ERR_STRUCTURE: offsets or indices of T that do not fit. */
+/** Level sets of one triangle of a host matrix: rows[level_offsets[k] .. level_offsets[k+1]) depend only on earlier
+ *  levels. Missing diagonals do not matter here; the other triangle is ignored. rows and level_of may be NULL;
+ *  arrays are n long, level_offsets n + 1; the caller owns them. TRINE_ERR_STRUCTURE: offsets or indices of T that
+ *  do not fit. */
 TRINE_API trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo, int64_t *n_levels,
                                         int64_t *level_offsets, int32_t *rows, int32_t *level_of);
 
 /* --------------------------------------------------------- supernodal panels */
 
 /** A triangular factor as dense panels, the way CHOLMOD and SuperLU hold it. Panel s covers columns
- *  first_column[s] .. first_column[s+1] (width w); its row list is rows[row_offsets[s] .. row_offsets[s+1]) (height h), the
- *  first w of which are the panel's own columns; its values are a column-major h x w rectangle with leading dimension h at
- *  values[value_offsets[s]]. Borrowed memory of the factor's owner. */
+ *  first_column[s] .. first_column[s+1] (width w); its row list is rows[row_offsets[s] .. row_offsets[s+1]) (height
+ *  h), the first w of which are the panel's own columns; its values are a column-major h x w rectangle with leading
+ *  dimension h at values[value_offsets[s]]. Borrowed memory of the factor's owner. */
 typedef struct {
     int64_t n, n_panels;
-    const int32_t *first_column;   /* n_panels + 1 */
-    const int64_t *row_offsets;    /* n_panels + 1 */
+    const int32_t *first_column; /* n_panels + 1 */
+    const int64_t *row_offsets; /* n_panels + 1 */
     const int32_t *rows;
-    const int64_t *value_offsets;  /* n_panels + 1 */
+    const int64_t *value_offsets; /* n_panels + 1 */
     const void *values;
     trine_dtype dtype;
-    trine_diag diag;               /* TRINE_UNIT: the diagonal block's strict lower triangle is L; its upper one belongs to U */
+    /* TRINE_UNIT: the diagonal block's strict lower triangle is L; its upper one belongs to U */
+    trine_diag diag;
 } trine_panels;
 
 #ifdef __cplusplus

@@ -37,7 +37,8 @@ static trine_status open_cpu(trine_context ctx, int threads)
     ctx->cuda = false;
     ctx->device = ctx->info.device = -1;
     ctx->threads = threads > 0 ? threads : omp_get_max_threads();
-    if (ctx->threads == 1) trine_openmp_restore(trine_openmp_limit(ctx)); /* the first call of it allocates, or ends the process: here, not later */
+    /* the first call of it allocates, or ends the process: here, not later */
+    if (ctx->threads == 1) trine_openmp_restore(trine_openmp_limit(ctx));
     ctx->info.space = TRINE_HOST;
     ctx->info.threads = ctx->threads;
     snprintf(ctx->info.name, sizeof ctx->info.name, "cpu, %d thread%s", ctx->threads, ctx->threads == 1 ? "" : "s");
@@ -173,7 +174,8 @@ trine_status trine_context_set_allocator(trine_context ctx, const trine_allocato
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(!host || (host->alloc && host->release), "the host allocator needs both functions");
     REQUIRE(!device || (device->alloc && device->release), "the device allocator needs both functions");
-    if (ctx->refs != 1) return trine_fail(TRINE_ERR_STATE, "the allocator cannot change once a handle was made from the context");
+    if (ctx->refs != 1)
+        return trine_fail(TRINE_ERR_STATE, "the allocator cannot change once a handle was made from the context");
     if (host) ctx->host = *host;
     if (device) ctx->gpu = *device;
     return TRINE_SUCCESS;
@@ -216,15 +218,13 @@ trine_status trine_alloc(trine_context ctx, trine_space space, size_t bytes, voi
 void trine_free(trine_context ctx, trine_space space, void *p)
 {
     if (!ctx || !p) return;
-    if (space == TRINE_HOST)
-        ctx->host.release(ctx->host.user, p);
-    else if (ctx->gpu.release)
-        ctx->gpu.release(ctx->gpu.user, p);
-    else
-        trine_device_free(ctx, p);
+    if (space == TRINE_HOST) ctx->host.release(ctx->host.user, p);
+    else if (ctx->gpu.release) ctx->gpu.release(ctx->gpu.user, p);
+    else trine_device_free(ctx, p);
 }
 
-trine_status trine_copy(trine_context ctx, void *dst, trine_space dst_space, const void *src, trine_space src_space, size_t bytes)
+trine_status trine_copy(trine_context ctx, void *dst, trine_space dst_space, const void *src, trine_space src_space,
+                        size_t bytes)
 {
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(!bytes || (dst && src), "dst or src is NULL");
@@ -277,7 +277,8 @@ trine_status trine_context_synchronize(trine_context ctx)
 trine_status trine_work_destroy(trine_work *work)
 {
     if (!work || !*work) return TRINE_SUCCESS;
-    if (!trine_enter_alone(&(*work)->usage)) return trine_fail(TRINE_ERR_STATE, "a solve with this work is in flight in another thread");
+    if (!trine_enter_alone(&(*work)->usage))
+        return trine_fail(TRINE_ERR_STATE, "a solve with this work is in flight in another thread");
     trine_context ctx = (*work)->ctx;
     void *plan = (*work)->plan;
     trine_status (*destroy_plan)(void *) = (*work)->destroy_plan;
@@ -310,9 +311,11 @@ double trine_wall_time(void)
 
 trine_status trine_check_nrhs(int64_t nrhs, int64_t n)
 {
-    const int64_t most = INT64_C(1) << 51; /* elements: what a work adds to its vectors is less than 2^8 times as much */
+    /* elements: what a work adds to its vectors is less than 2^8 times as much */
+    const int64_t most = INT64_C(1) << 51;
     if (nrhs <= most / (n > 0 ? n : 1)) return TRINE_SUCCESS;
-    return trine_fail(TRINE_ERR_MEMORY, "room for %lld right-hand sides of %lld rows is more than any memory has", (long long)nrhs, (long long)n);
+    return trine_fail(TRINE_ERR_MEMORY, "room for %lld right-hand sides of %lld rows is more than any memory has",
+                      (long long)nrhs, (long long)n);
 }
 
 trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *name, trine_dense *out)
@@ -322,7 +325,8 @@ trine_status trine_check_dense(const trine_dense *X, int64_t rows, const char *n
     REQUIRE(X->cols >= 0, "%s has %lld columns", name, (long long)X->cols);
     REQUIRE(X->layout == TRINE_COLMAJOR || X->layout == TRINE_ROWMAJOR, "%s has no layout %d", name, (int)X->layout);
     int64_t smallest = X->layout == TRINE_COLMAJOR ? X->rows : X->cols;
-    REQUIRE(X->ld == 0 || X->ld >= smallest, "%s has leading dimension %lld, less than %lld", name, (long long)X->ld, (long long)smallest);
+    REQUIRE(X->ld == 0 || X->ld >= smallest, "%s has leading dimension %lld, less than %lld", name, (long long)X->ld,
+            (long long)smallest);
     REQUIRE(X->data || !X->rows || !X->cols, "%s has no data", name);
     *out = *X;
     if (!out->ld) out->ld = smallest;

@@ -28,7 +28,8 @@ trine_status trine_device_open(trine_context ctx, int ordinal)
         gpuGetLastError();
         return trine_fail(TRINE_ERR_DEVICE, "no CUDA device: %s", gpuGetErrorString(error));
     }
-    if (ordinal >= count) return trine_fail(TRINE_ERR_DEVICE, "there is no CUDA device %d, only %d of them", ordinal, count);
+    if (ordinal >= count)
+        return trine_fail(TRINE_ERR_DEVICE, "there is no CUDA device %d, only %d of them", ordinal, count);
 
     trine_status status = TRINE_SUCCESS;
     struct gpuDeviceProp p;
@@ -37,7 +38,8 @@ trine_status trine_device_open(trine_context ctx, int ordinal)
     gpuGetDevice(&saved);
     TRY(GPU(gpuSetDevice(ordinal)));
     TRY(GPU(gpuGetDeviceProperties(&p, ordinal)));
-    if (p.major < 8) FAIL(TRINE_ERR_DEVICE, "%s has compute capability %d.%d; trine's kernels need 8.0", p.name, p.major, p.minor);
+    if (p.major < 8)
+        FAIL(TRINE_ERR_DEVICE, "%s has compute capability %d.%d; trine's kernels need 8.0", p.name, p.major, p.minor);
     TRY(trine_gpu_limits(&limits)); /* says so if nothing was compiled for this device */
     TRY(GPU(gpuStreamCreateWithFlags(&stream, gpuStreamNonBlocking)));
     ctx->own_stream = stream;
@@ -97,18 +99,21 @@ trine_status trine_device_fill_async(trine_context ctx, void *dst, int byte, siz
     ON_DEVICE(gpuMemsetAsync(dst, byte, bytes, (gpuStream_t)stream));
 }
 
-static trine_status fill_rectangle(trine_context ctx, void *dst, size_t step, int byte, size_t length, int64_t lines, void *stream)
+static trine_status fill_rectangle(trine_context ctx, void *dst, size_t step, int byte, size_t length, int64_t lines,
+                                   void *stream)
 {
     ON_DEVICE(gpuMemset2DAsync(dst, step, byte, length, (size_t)lines, (gpuStream_t)stream));
 }
 
-trine_status trine_device_fill_lines_async(trine_context ctx, void *dst, size_t step, int byte, size_t length, int64_t lines, void *stream)
+trine_status trine_device_fill_lines_async(trine_context ctx, void *dst, size_t step, int byte, size_t length,
+                                           int64_t lines, void *stream)
 {
     const size_t largest_step = INT32_MAX; /* of the driver */
     if (lines == 1 || step == length) return trine_device_fill_async(ctx, dst, byte, length * (size_t)lines, stream);
     if (step <= largest_step) return fill_rectangle(ctx, dst, step, byte, length, lines, stream);
     trine_status status = TRINE_SUCCESS;
-    for (int64_t i = 0; i < lines && !status; i++) status = trine_device_fill_async(ctx, (char *)dst + (size_t)i * step, byte, length, stream);
+    for (int64_t i = 0; i < lines && !status; i++)
+        status = trine_device_fill_async(ctx, (char *)dst + (size_t)i * step, byte, length, stream);
     return status;
 }
 

@@ -7,7 +7,8 @@
  * IS_COMPLEX 0 or 1; CONJ(x), REAL(x), IMAG(x), ABS(x) and FMA-free arithmetic with the plain operators. TABLE(name)
  * afterwards gives { [TRINE_S] = name_s, ... }.
  *
- * A template begins with what it is compiled with, for an editor or a compiler that reads it alone, in double precision:
+ * A template begins with what it is compiled with, for an editor or a compiler that reads it alone, in double
+ * precision:
  *
  *     #ifndef T
  *     #include "triangular/cpu/solve.c"
@@ -15,9 +16,10 @@
  *     #include "core/each_dtype_preview.h"
  *     #endif
  *
- * The first of these is the file that includes the template, so that all it declares is known. What only some of the four
- * precisions have is written in terms of T and R, not as name_s and name_d beside the template. tests/CMakeLists.txt
- * (include_templates) compiles every template that begins so. Parts of a template leave out the .c file, and name the template. */
+ * The first of these is the file that includes the template, so that all it declares is known. What only some of the
+ * four precisions have is written in terms of T and R, not as name_s and name_d beside the template.
+ * tests/CMakeLists.txt (include_templates) compiles every template that begins so. Parts of a template leave out the
+ * .c file, and name the template. */
 #include "core/scalar.h"
 
 #define DTYPE TRINE_S

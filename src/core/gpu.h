@@ -1,4 +1,5 @@
-/* The one place that names the GPU runtime, with gpu_launch.cuh for the driver of CUDA; another runtime is another list of aliases. */
+/* The one place that names the GPU runtime, with gpu_launch.cuh for the driver of CUDA; another runtime is another
+ * list of aliases. */
 #ifndef TRINE_CORE_GPU_H
 #define TRINE_CORE_GPU_H
 
@@ -90,7 +91,8 @@ static inline trine_status trine_gpu_status(gpuError_t error, const char *what)
 {
     if (error == gpuSuccess) return TRINE_SUCCESS;
     (void)gpuGetLastError(); /* a failed call must not show up again at somebody else's */
-    return trine_fail(error == gpuErrorMemoryAllocation ? TRINE_ERR_MEMORY : TRINE_ERR_DEVICE, "%s: %s", what, gpuGetErrorString(error));
+    return trine_fail(error == gpuErrorMemoryAllocation ? TRINE_ERR_MEMORY : TRINE_ERR_DEVICE, "%s: %s", what,
+                      gpuGetErrorString(error));
 }
 #define GPU(call) trine_gpu_status((call), #call)
 /** Status of the kernel launch just made. */

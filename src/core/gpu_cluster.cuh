@@ -1,5 +1,6 @@
-/* Kernels whose blocks are one cluster, so that they run at the same time and can wait for each other. Where there are no clusters
- * (gpu_limits.clusters), or one is refused, there is one block: kernels take any number of them (gridDim.x). */
+/* Kernels whose blocks are one cluster, so that they run at the same time and can wait for each other. Where there
+ * are no clusters (gpu_limits.clusters), or one is refused, there is one block: kernels take any number of them
+ * (gridDim.x). */
 #ifndef TRINE_CORE_GPU_CLUSTER_CUH
 #define TRINE_CORE_GPU_CLUSTER_CUH
 
@@ -35,9 +36,10 @@ template <typename T> __device__ inline T *in_block(T *shared, int rank)
 #endif
 }
 
-/** Launch a kernel of one argument with a cluster of `blocks` blocks, at most 8, or with one block. Neither synchronizes nor leaves an
- *  error behind where the cluster is refused. */
-template <typename Argument> gpuError_t launch_cluster(void (*kernel)(Argument), const Argument &argument, int blocks, int threads, size_t bytes, gpuStream_t stream)
+/** Launch a kernel of one argument with a cluster of `blocks` blocks, at most 8, or with one block. Neither
+ *  synchronizes nor leaves an error behind where the cluster is refused. */
+template <typename Argument> gpuError_t launch_cluster(void (*kernel)(Argument), const Argument &argument, int blocks,
+                                                       int threads, size_t bytes, gpuStream_t stream)
 {
 #ifndef __HIP__
     gpuLaunchAttribute cluster = {};

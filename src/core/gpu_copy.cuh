@@ -1,5 +1,5 @@
-/* Copies from global to shared memory that go on while the threads that asked for them do something else. Elsewhere than on CUDA
- * devices they are plain copies, and there is nothing to wait for. */
+/* Copies from global to shared memory that go on while the threads that asked for them do something else. Elsewhere
+ * than on CUDA devices they are plain copies, and there is nothing to wait for. */
 #ifndef TRINE_CORE_GPU_COPY_CUH
 #define TRINE_CORE_GPU_COPY_CUH
 
@@ -16,20 +16,25 @@ template <int BYTES> __device__ inline void copy_async(void *shared, const void 
     *(vector *)shared = *(const vector *)global;
 #else
     const unsigned address = (unsigned)__cvta_generic_to_shared(shared);
-    if constexpr (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global) : "memory");
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global) : "memory");
     else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(global), "n"(BYTES) : "memory");
 #endif
 }
 /** A number, or whatever else of 4, 8 or 16 bytes. */
-template <typename T> __device__ inline void copy_async(T *shared, const T *global) { copy_async<(int)sizeof(T)>(shared, global); }
+template <typename T> __device__ inline void copy_async(T *shared, const T *global)
+{
+    copy_async<(int)sizeof(T)>(shared, global);
+}
 /** 16 bytes, zeros if not `valid`; `global` is an address that may be read all the same. */
 __device__ inline void copy_async_or_zero(void *shared, const void *global, bool valid)
 {
 #ifdef __HIP__
     *(uint4 *)shared = valid ? *(const uint4 *)global : uint4{0, 0, 0, 0};
 #else
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                 ::"r"((unsigned)__cvta_generic_to_shared(shared)), "l"(global), "r"(valid ? 16 : 0) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(shared)),
+                 "l"(global), "r"(valid ? 16 : 0)
+                 : "memory");
 #endif
 }
 /** The thread's copies since the last call are a group. */

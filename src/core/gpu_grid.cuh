@@ -6,12 +6,10 @@
 
 #include "core/gpu.h"
 
-struct element_grid {
-    dim3 grid, block;
-};
+struct element_grid { dim3 grid, block; };
 
-/** For nx x ny elements, contiguous along x: neighbouring threads have neighbouring elements, and a block that is narrow takes several lines.
- *  Where the grid ends before the elements do, threads go on a grid further. */
+/** For nx x ny elements, contiguous along x: neighbouring threads have neighbouring elements, and a block that is
+ *  narrow takes several lines. Where the grid ends before the elements do, threads go on a grid further. */
 inline element_grid grid_of_elements(int64_t nx, int64_t ny)
 {
     constexpr unsigned threads = 256;

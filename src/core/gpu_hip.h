@@ -1,5 +1,5 @@
-/* The names of gpu.h for HIP, with which hipcc compiles the kernels (tools/check-hip); nothing has run on an AMD GPU. The kernels
- * count on warps of 32 threads: wave32 devices (RDNA). */
+/* The names of gpu.h for HIP, with which hipcc compiles the kernels (tools/check-hip); nothing has run on an AMD
+ * GPU. The kernels count on warps of 32 threads: wave32 devices (RDNA). */
 #ifndef TRINE_CORE_GPU_HIP_H
 #define TRINE_CORE_GPU_HIP_H
 
@@ -69,8 +69,15 @@
 template <typename T> __device__ inline T __shfl_sync(unsigned, T a, int lane) { return __shfl(a, lane, 32); }
 template <typename T> __device__ inline T __shfl_xor_sync(unsigned, T a, int mask) { return __shfl_xor(a, mask, 32); }
 template <typename T> __device__ inline T __shfl_up_sync(unsigned, T a, unsigned by) { return __shfl_up(a, by, 32); }
-template <typename T> __device__ inline T __shfl_down_sync(unsigned, T a, unsigned by) { return __shfl_down(a, by, 32); }
-__device__ inline void __syncwarp(unsigned = ~0u) { __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"); __builtin_amdgcn_wave_barrier(); }
+template <typename T> __device__ inline T __shfl_down_sync(unsigned, T a, unsigned by)
+{
+    return __shfl_down(a, by, 32);
+}
+__device__ inline void __syncwarp(unsigned = ~0u)
+{
+    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+}
 __device__ inline unsigned __ballot_sync(unsigned mask, int p) { return (unsigned)__ballot(p) & mask; }
 __device__ inline int __any_sync(unsigned mask, int p) { return __ballot_sync(mask, p) != 0; }
 __device__ inline int __all_sync(unsigned mask, int p) { return __ballot_sync(mask, p) == mask; }

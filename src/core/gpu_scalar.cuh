@@ -9,8 +9,14 @@
 
 template <typename R> struct alignas(2 * sizeof(R)) complex_of { R x, y; };
 
-template <typename T> struct scalar { using real = T; static constexpr bool is_complex = false; };
-template <typename R> struct scalar<complex_of<R>> { using real = R; static constexpr bool is_complex = true; };
+template <typename T> struct scalar {
+    using real = T;
+    static constexpr bool is_complex = false;
+};
+template <typename R> struct scalar<complex_of<R>> {
+    using real = R;
+    static constexpr bool is_complex = true;
+};
 template <typename T> using real_of = typename scalar<T>::real;
 
 template <typename T> __host__ __device__ inline T zero_of() { return T{}; }
@@ -20,8 +26,14 @@ template <typename T> __host__ __device__ inline T one_of()
     else return T(1);
 }
 
-template <typename R> __device__ inline complex_of<R> operator+(complex_of<R> a, complex_of<R> b) { return {a.x + b.x, a.y + b.y}; }
-template <typename R> __device__ inline complex_of<R> operator-(complex_of<R> a, complex_of<R> b) { return {a.x - b.x, a.y - b.y}; }
+template <typename R> __device__ inline complex_of<R> operator+(complex_of<R> a, complex_of<R> b)
+{
+    return {a.x + b.x, a.y + b.y};
+}
+template <typename R> __device__ inline complex_of<R> operator-(complex_of<R> a, complex_of<R> b)
+{
+    return {a.x - b.x, a.y - b.y};
+}
 template <typename R> __device__ inline complex_of<R> operator*(complex_of<R> a, complex_of<R> b)
 {
     return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
@@ -58,7 +70,8 @@ template <typename T> __device__ inline T shuffle_from(T a, int lane)
     else return __shfl_sync(~0u, a, lane);
 }
 
-/** A pivot to divide by: its reciprocal is made while the dividend is waited for, and used where it keeps all digits. */
+/** A pivot to divide by: its reciprocal is made while the dividend is waited for, and used where it keeps all
+ *  digits. */
 template <typename T> struct divisor {
     T pivot, inverse;
     bool invertible;
@@ -71,9 +84,9 @@ template <typename T> struct divisor {
 };
 
 /* ------------------------------------------------- values as their own flags
- * "Not ready" is the NaN with all bits set, so that a byte fill makes it. Arithmetic makes other NaNs; publish() replaces
- * the pattern all the same if a caller's NaN carried it here. A double complex is two words that arrive one by one: it is
- * ready when both are. Relaxed loads and stores suffice, since the value is all that is communicated. */
+ * "Not ready" is the NaN with all bits set, so that a byte fill makes it. Arithmetic makes other NaNs; publish()
+ * replaces the pattern all the same if a caller's NaN carried it here. A double complex is two words that arrive one
+ * by one: it is ready when both are. Relaxed loads and stores suffice, since the value is all that is communicated. */
 
 template <typename R> struct bits_of;
 template <> struct bits_of<float> { using type = uint32_t; };
@@ -86,7 +99,10 @@ template <typename R> __device__ inline bool is_missing(complex_of<R> a) { retur
 
 __device__ inline float missing_or(float a) { return is_missing(a) ? __uint_as_float(0x7FFFFFFFu) : a; }
 __device__ inline double missing_or(double a) { return is_missing(a) ? __longlong_as_double(0x7FFFFFFFFFFFFFFFLL) : a; }
-template <typename R> __device__ inline complex_of<R> missing_or(complex_of<R> a) { return {missing_or(a.x), missing_or(a.y)}; }
+template <typename R> __device__ inline complex_of<R> missing_or(complex_of<R> a)
+{
+    return {missing_or(a.x), missing_or(a.y)};
+}
 
 template <typename T> __device__ inline T missing_value()
 {
@@ -145,9 +161,18 @@ __device__ inline int32_t poll(const int32_t *p)
     return a;
 }
 /** Relaxed store of a value that is now ready. */
-__device__ inline void publish(int32_t *p, int32_t a) { asm volatile("st.relaxed.gpu.s32 [%0], %1;" ::"l"(p), "r"(a) : "memory"); }
-__device__ inline void publish(float *p, float a) { asm volatile("st.relaxed.gpu.f32 [%0], %1;" ::"l"(p), "f"(a) : "memory"); }
-__device__ inline void publish(double *p, double a) { asm volatile("st.relaxed.gpu.f64 [%0], %1;" ::"l"(p), "d"(a) : "memory"); }
+__device__ inline void publish(int32_t *p, int32_t a)
+{
+    asm volatile("st.relaxed.gpu.s32 [%0], %1;" ::"l"(p), "r"(a) : "memory");
+}
+__device__ inline void publish(float *p, float a)
+{
+    asm volatile("st.relaxed.gpu.f32 [%0], %1;" ::"l"(p), "f"(a) : "memory");
+}
+__device__ inline void publish(double *p, double a)
+{
+    asm volatile("st.relaxed.gpu.f64 [%0], %1;" ::"l"(p), "d"(a) : "memory");
+}
 __device__ inline void publish(complex_of<float> *p, complex_of<float> a)
 {
     asm volatile("st.relaxed.gpu.v2.f32 [%0], {%1, %2};" ::"l"(p), "f"(a.x), "f"(a.y) : "memory");
@@ -158,9 +183,10 @@ __device__ inline void publish(complex_of<double> *p, complex_of<double> a)
 }
 
 /* ------------------------------------------------ counters as flags of data
- * A producer adds to a sum, makes its additions visible, and counts up; a consumer that has seen the full count sees all
- * additions. Fence and relaxed addition are together a release, and every acquiring load synchronizes with the whole chain
- * of additions to a counter. Generic addresses: global memory, or shared memory for the block's own counters. */
+ * A producer adds to a sum, makes its additions visible, and counts up; a consumer that has seen the full count sees
+ * all additions. Fence and relaxed addition are together a release, and every acquiring load synchronizes with the
+ * whole chain of additions to a counter. Generic addresses: global memory, or shared memory for the block's own
+ * counters. */
 
 __device__ inline unsigned load_acquire(const unsigned *p)
 {
@@ -178,13 +204,18 @@ __device__ inline void release_fence() { asm volatile("fence.acq_rel.gpu;" ::: "
 __device__ inline void release_fence_in_block() { asm volatile("fence.acq_rel.cta;" ::: "memory"); }
 __device__ inline void count_up(unsigned *p) { asm volatile("red.relaxed.gpu.add.u32 [%0], 1;" ::"l"(p) : "memory"); }
 
-__device__ inline void add_release(unsigned *p, unsigned a) { asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(p), "r"(a) : "memory"); }
+__device__ inline void add_release(unsigned *p, unsigned a)
+{
+    asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(p), "r"(a) : "memory");
+}
 
 /** What no kernel in flight changes and nobody needs twice. */
 __device__ inline uint4 load_once(const uint4 *p)
 {
     uint4 a;
-    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "l"(p));
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w)
+                 : "l"(p));
     return a;
 }
 /** Ask for the 32 bytes at p. */

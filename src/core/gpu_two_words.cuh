@@ -4,7 +4,8 @@
 
 #include "core/gpu_scalar.cuh"
 
-__device__ inline float unfused_product(float a, float b) { return __fmul_rn(a, b); } /* with the addition that follows */
+/* with the addition that follows */
+__device__ inline float unfused_product(float a, float b) { return __fmul_rn(a, b); }
 __device__ inline double unfused_product(double a, double b) { return __dmul_rn(a, b); }
 
 template <typename R> struct two_words {

@@ -1,5 +1,5 @@
-/* What modules of libtrine share below the public headers: the context, the device, and what libtrine_direct uses as well (failing with a
- * sentence, reference counts, memory). C11, and C++17 in .cu files. */
+/* What modules of libtrine share below the public headers: the context, the device, and what libtrine_direct uses as
+ * well (failing with a sentence, reference counts, memory). C11, and C++17 in .cu files. */
 #ifndef TRINE_CORE_INTERNAL_H
 #define TRINE_CORE_INTERNAL_H
 
@@ -38,7 +38,8 @@ void trine_device_free(trine_context ctx, void *p);
 trine_status trine_device_copy_async(trine_context ctx, void *dst, const void *src, size_t bytes, void *stream);
 trine_status trine_device_fill_async(trine_context ctx, void *dst, int byte, size_t bytes, void *stream);
 /** `lines` times `length` bytes, `step` apart. */
-trine_status trine_device_fill_lines_async(trine_context ctx, void *dst, size_t step, int byte, size_t length, int64_t lines, void *stream);
+trine_status trine_device_fill_lines_async(trine_context ctx, void *dst, size_t step, int byte, size_t length,
+                                           int64_t lines, void *stream);
 trine_status trine_device_synchronize(trine_context ctx, void *stream);
 bool trine_device_is_capturing(trine_context ctx, void *stream);
 /** Make ctx's device current; *saved goes to leave. For launches in .cu files. No-ops on the CPU. */

@@ -35,7 +35,8 @@ void trine_plan_analysed(struct trine_plan *plan, double start, const char *what
     va_start(arguments, what);
     vsnprintf(said, sizeof said, what, arguments);
     va_end(arguments);
-    trine_log(plan->ctx, 2, "%s: n %lld, %s, analysed in %.3g s", plan->kind->name, (long long)plan->n, said, plan->analyse_seconds);
+    trine_log(plan->ctx, 2, "%s: n %lld, %s, analysed in %.3g s", plan->kind->name, (long long)plan->n, said,
+              plan->analyse_seconds);
 }
 
 /* ------------------------------------------------------------------ work */
@@ -52,7 +53,8 @@ static void destroy_work(trine_work base)
     trine_free(ctx, TRINE_HOST, work);
 }
 
-static trine_status new_work(struct trine_plan *plan, int64_t nrhs, void *buffer, size_t given, bool keeps_plan, trine_work *out)
+static trine_status new_work(struct trine_plan *plan, int64_t nrhs, void *buffer, size_t given, bool keeps_plan,
+                             trine_work *out)
 {
     trine_status status = TRINE_SUCCESS;
     const size_t needed = (plan->kind->own_bytes ? plan->kind->own_bytes : plan->kind->work_bytes)(plan, nrhs);
@@ -101,7 +103,10 @@ done:
     return status;
 }
 
-trine_status trine_plan_make_own_work(struct trine_plan *plan, int64_t nrhs) { return new_work(plan, nrhs, NULL, 0, false, &plan->own_work); }
+trine_status trine_plan_make_own_work(struct trine_plan *plan, int64_t nrhs)
+{
+    return new_work(plan, nrhs, NULL, 0, false, &plan->own_work);
+}
 
 /* --------------------------------------------------------------- numeric */
 
@@ -153,7 +158,8 @@ trine_status trine_plan_check_begin(const struct trine_plan *plan, const trine_e
 
 static bool is_announced(const struct trine_plan *plan, trine_transpose op)
 {
-    return plan->ops & (op == TRINE_N || trine_dtype_is_complex(plan->dtype) ? (unsigned)op : (unsigned)(TRINE_T | TRINE_H));
+    return plan->ops &
+           (op == TRINE_N || trine_dtype_is_complex(plan->dtype) ? (unsigned)op : (unsigned)(TRINE_T | TRINE_H));
 }
 
 static const void *one_of_dtype(trine_dtype t)
@@ -183,19 +189,22 @@ static trine_status clear(const struct trine_plan *plan, const trine_dense *X, v
     return TRINE_SUCCESS;
 }
 
-trine_status trine_plan_solve_begin(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
-                                    const trine_exec *exec, trine_plan_call *call)
+trine_status trine_plan_solve_begin(struct trine_plan *plan, trine_transpose op, const void *alpha,
+                                    const trine_dense *B, const trine_dense *X, const trine_exec *exec,
+                                    trine_plan_call *call)
 {
     REQUIRE(plan, "plan is NULL");
     REQUIRE(op == TRINE_N || op == TRINE_T || op == TRINE_H, "op %d is none of N, T, H", (int)op);
-    *call = (trine_plan_call){.op = op, .alpha = alpha ? alpha : one_of_dtype(plan->dtype), .stream = trine_exec_stream(plan->ctx, exec)};
+    *call = (trine_plan_call){
+        .op = op, .alpha = alpha ? alpha : one_of_dtype(plan->dtype), .stream = trine_exec_stream(plan->ctx, exec)};
     trine_status status = trine_check_dense(B, plan->n, "B", &call->B);
     if (!status) status = trine_check_dense(X, plan->n, "X", &call->X);
     if (!status) status = trine_check_exec(exec);
     if (status) return status;
     const trine_dense *b = &call->B, *x = &call->X;
     REQUIRE(b->cols == x->cols, "B has %lld columns, X has %lld", (long long)b->cols, (long long)x->cols);
-    REQUIRE(b->data != x->data || !b->data || (b->ld == x->ld && b->layout == x->layout), "X and B share their data but not their layout and leading dimension");
+    REQUIRE(b->data != x->data || !b->data || (b->ld == x->ld && b->layout == x->layout),
+            "X and B share their data but not their layout and leading dimension");
     trine_plan_work *work = call->work = (trine_plan_work *)(exec && exec->work ? exec->work : plan->own_work);
     REQUIRE(work->base.plan == plan, "the work object belongs to another plan");
     if (!is_announced(plan, op)) return trine_fail(TRINE_ERR_STATE, "this op was not announced to analyse");

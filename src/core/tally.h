@@ -1,6 +1,6 @@
-/* What an analysis allocates, counted without most of it: a context that is a copy of another one, whose allocators count. Its device
- * memory is not there, and copies to it do nothing; nor is memory that only numeric touches. For trine_MODULE_memory of modules that
- * analyse on the host. */
+/* What an analysis allocates, counted without most of it: a context that is a copy of another one, whose allocators
+ * count. Its device memory is not there, and copies to it do nothing; nor is memory that only numeric touches. For
+ * trine_MODULE_memory of modules that analyse on the host. */
 #ifndef TRINE_CORE_TALLY_H
 #define TRINE_CORE_TALLY_H
 
@@ -20,8 +20,8 @@ typedef struct {
 /** t stays where it is until the end; what is made with &t->ctx is destroyed before. */
 void trine_tally_begin(trine_tally_context *t, trine_context ctx);
 void trine_tally_end(trine_tally_context *t);
-/** What has been counted so far is what a plan keeps and what making it takes; its own work, which comes last, has a struct of `work_struct` bytes
- *  on the host and `work` bytes in the context's space. */
+/** What has been counted so far is what a plan keeps and what making it takes; its own work, which comes last, has a
+ *  struct of `work_struct` bytes on the host and `work` bytes in the context's space. */
 void trine_tally_report(const trine_tally_context *t, size_t work_struct, size_t work, trine_memory *out);
 
 /** trine_alloc in the context's space of memory that analyse leaves as it is. */

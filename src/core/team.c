@@ -1,6 +1,6 @@
-/* Helpers wait for a job at a door: a word with the number of the job, whether it is open, and how many are inside. They go in by
- * counting themselves, which succeeds only while their job is open, and look at nothing of it from outside. The caller shuts the door
- * when there is nothing left to begin, and waits for those inside. */
+/* Helpers wait for a job at a door: a word with the number of the job, whether it is open, and how many are inside.
+ * They go in by counting themselves, which succeeds only while their job is open, and look at nothing of it from
+ * outside. The caller shuts the door when there is nothing left to begin, and waits for those inside. */
 #if defined(__linux__)
 #define _GNU_SOURCE /* sched_setaffinity */
 #endif
@@ -15,7 +15,8 @@
 #define OPEN ((uint64_t)1 << 16)
 #define NUMBER_SHIFT 32
 enum { MANY = 16 };
-static const double awake_seconds = 5e-3; /* after the last job; a helper that polls is there at once, and lets whoever wants its core have it */
+/* after the last job; a helper that polls is there at once, and lets whoever wants its core have it */
+static const double awake_seconds = 5e-3;
 
 struct helper {
     pthread_t thread;
@@ -46,7 +47,8 @@ static uint32_t number_of(uint64_t door) { return (uint32_t)(door >> NUMBER_SHIF
 /** Whether there is something else at the door than job `seen`, or nothing will ever be. */
 static bool is_news(const struct trine_team_s *team, uint32_t seen)
 {
-    return number_of(__atomic_load_n(&team->door, __ATOMIC_SEQ_CST)) != seen || __atomic_load_n(&team->quits, __ATOMIC_ACQUIRE);
+    return number_of(__atomic_load_n(&team->door, __ATOMIC_SEQ_CST)) != seen ||
+           __atomic_load_n(&team->quits, __ATOMIC_ACQUIRE);
 }
 
 /** Poll, then sleep, until there is. */
@@ -68,7 +70,8 @@ static bool enter(struct trine_team_s *team, uint32_t seen)
 {
     uint64_t door = __atomic_load_n(&team->door, __ATOMIC_RELAXED);
     while (number_of(door) == seen && door & OPEN)
-        if (__atomic_compare_exchange_n(&team->door, &door, door + 1, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return true;
+        if (__atomic_compare_exchange_n(&team->door, &door, door + 1, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return true;
     return false;
 }
 
@@ -90,7 +93,8 @@ static void *help(void *argument)
 
 /* ------------------------------------------------------------- life of a team */
 
-/** A thread inherits the cores of the one that made it, which OpenMP may have bound to one of them (OMP_PROC_BIND): allow all places. */
+/** A thread inherits the cores of the one that made it, which OpenMP may have bound to one of them (OMP_PROC_BIND):
+ *  allow all places. */
 static void leave_place(pthread_t thread)
 {
 #if defined(__linux__)
@@ -132,7 +136,8 @@ void trine_team_start(trine_context ctx)
     const size_t bytes = sizeof(struct trine_team_s) + (size_t)wanted * sizeof(struct helper);
     struct trine_team_s *team = aligned_alloc(64, (bytes + 63) / 64 * 64), *none = NULL;
     if (!team) return;
-    *team = (struct trine_team_s){.lock = PTHREAD_MUTEX_INITIALIZER, .wakes = PTHREAD_COND_INITIALIZER, .process = getpid()};
+    *team = (struct trine_team_s){
+        .lock = PTHREAD_MUTEX_INITIALIZER, .wakes = PTHREAD_COND_INITIALIZER, .process = getpid()};
     sigset_t all, before; /* signals are for the caller's threads */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -144,7 +149,8 @@ void trine_team_start(trine_context ctx)
         team->count++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!__atomic_compare_exchange_n(&ctx->team, &none, team, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) end(team); /* another thread was first */
+    /* another thread was first */
+    if (!__atomic_compare_exchange_n(&ctx->team, &none, team, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) end(team);
 }
 
 void trine_team_end(trine_context ctx)
@@ -155,8 +161,9 @@ void trine_team_end(trine_context ctx)
 
 /* ---------------------------------------------------------------------- jobs */
 
-/** Wake who sleeps, for a job that is worth it, or one of many that are not by themselves; unless those were threads of the process that
- *  this one was forked from. Where the lock is not free somebody is about to fall asleep; the job then goes without, it needs nobody. */
+/** Wake who sleeps, for a job that is worth it, or one of many that are not by themselves; unless those were threads
+ *  of the process that this one was forked from. Where the lock is not free somebody is about to fall asleep; the
+ *  job then goes without, it needs nobody. */
 static void wake(struct trine_team_s *team, bool worth_it)
 {
     if (!__atomic_load_n(&team->sleepers, __ATOMIC_SEQ_CST) || (!worth_it && ++team->missed < MANY)) return;
@@ -213,7 +220,8 @@ static bool take_ranges(void *job, int me)
     return false;
 }
 
-static void run_ranges(trine_context ctx, int threads, bool wakes, int64_t count, int64_t grain, trine_team_range range, void *user)
+static void run_ranges(trine_context ctx, int threads, bool wakes, int64_t count, int64_t grain, trine_team_range range,
+                       void *user)
 {
     struct ranges r = {0, count, grain, range, user};
     if (count <= grain) threads = 1;
@@ -225,7 +233,8 @@ void trine_team_for(trine_context ctx, int threads, int64_t count, int64_t grain
     run_ranges(ctx, threads, true, count, grain, range, user);
 }
 
-void trine_team_for_short(trine_context ctx, int threads, int64_t count, int64_t grain, trine_team_range range, void *user)
+void trine_team_for_short(trine_context ctx, int threads, int64_t count, int64_t grain, trine_team_range range,
+                          void *user)
 {
     run_ranges(ctx, threads, false, count, grain, range, user);
 }

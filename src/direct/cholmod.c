@@ -16,18 +16,29 @@ static trine_status failure(const cholmod_common *common, const char *phase)
     switch (common->status) {
     case CHOLMOD_OUT_OF_MEMORY: return trine_fail(TRINE_ERR_MEMORY, "CHOLMOD ran out of memory in the %s", phase);
     case CHOLMOD_TOO_LARGE: return trine_fail(TRINE_ERR_MEMORY, "the factor is too large for CHOLMOD in the %s", phase);
-    case CHOLMOD_NOT_INSTALLED: return trine_fail(TRINE_ERR_NOT_BUILT, "this CHOLMOD was built without a module that the %s needs", phase);
-    default: return trine_fail(TRINE_ERR_ARGUMENT, "CHOLMOD refused the matrix in the %s (its status %d)", phase, common->status);
+    case CHOLMOD_NOT_INSTALLED:
+        return trine_fail(TRINE_ERR_NOT_BUILT, "this CHOLMOD was built without a module that the %s needs", phase);
+    default:
+        return trine_fail(TRINE_ERR_ARGUMENT, "CHOLMOD refused the matrix in the %s (its status %d)", phase,
+                          common->status);
     }
 }
 
 /** CHOLMOD's view of F->A: of the full matrix only the lower triangle is read. */
 static cholmod_sparse view(const struct factor_input *in, int64_t *rows, trine_dtype dtype)
 {
-    return (cholmod_sparse){.nrow = (size_t)in->n, .ncol = (size_t)in->n, .nzmax = (size_t)in->nnz, .p = (void *)in->offsets,
-                            .i = rows, .x = (void *)in->values, .stype = -1, .itype = CHOLMOD_LONG,
-                            .xtype = dtype == TRINE_Z ? CHOLMOD_COMPLEX : CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE,
-                            .sorted = 1, .packed = 1};
+    return (cholmod_sparse){.nrow = (size_t)in->n,
+                            .ncol = (size_t)in->n,
+                            .nzmax = (size_t)in->nnz,
+                            .p = (void *)in->offsets,
+                            .i = rows,
+                            .x = (void *)in->values,
+                            .stype = -1,
+                            .itype = CHOLMOD_LONG,
+                            .xtype = dtype == TRINE_Z ? CHOLMOD_COMPLEX : CHOLMOD_REAL,
+                            .dtype = CHOLMOD_DOUBLE,
+                            .sorted = 1,
+                            .packed = 1};
 }
 
 static trine_status analyse(trine_factor F)
@@ -45,10 +56,11 @@ static trine_status analyse(trine_factor F)
     c->final_super = F->method == TRINE_DIRECT_CHOLESKY;
     c->final_ll = 1;
     c->quick_return_if_not_posdef = 1;
-    if (F->options.ordering != TRINE_ORDERING_AUTO) { /* AUTO: AMD, and METIS as well where AMD fills much; the sparser is kept */
+    /* AUTO: AMD, and METIS as well where AMD fills much; the sparser is kept */
+    if (F->options.ordering != TRINE_ORDERING_AUTO) {
         c->nmethods = 1;
         c->method[0].ordering = F->options.ordering == TRINE_ORDERING_METIS ? CHOLMOD_METIS
-                              : F->options.ordering == TRINE_ORDERING_AMD   ? CHOLMOD_AMD
+                                : F->options.ordering == TRINE_ORDERING_AMD ? CHOLMOD_AMD
                                                                             : CHOLMOD_NATURAL;
         c->postorder = F->options.ordering != TRINE_ORDERING_NATURAL; /* natural means the given order, as it is */
     }
@@ -79,8 +91,14 @@ static trine_status take_panels(trine_factor F, const cholmod_factor *L)
     const int64_t n_panels = (int64_t)L->nsuper;
     TRY(copy_indices(F->ctx, L->super, n_panels + 1, &F->first_column));
     TRY(copy_indices(F->ctx, L->s, (int64_t)L->ssize, &F->panel_rows));
-    F->panels = (trine_panels){.n = F->n, .n_panels = n_panels, .first_column = F->first_column, .row_offsets = L->pi,
-                               .rows = F->panel_rows, .value_offsets = L->px, .values = L->x, .dtype = F->dtype,
+    F->panels = (trine_panels){.n = F->n,
+                               .n_panels = n_panels,
+                               .first_column = F->first_column,
+                               .row_offsets = L->pi,
+                               .rows = F->panel_rows,
+                               .value_offsets = L->px,
+                               .values = L->x,
+                               .dtype = F->dtype,
                                .diag = TRINE_NONUNIT};
     TRY(factor_recompute_dense_rows(F, L->x));
     F->nnz_L = factor_panels_count(F);
@@ -128,7 +146,8 @@ static trine_status numeric(trine_factor F)
         for (int64_t j = 0; j < F->n; j++) {
             const int64_t first = ((const int64_t *)L->p)[j], count = ((const int64_t *)L->nz)[j];
             F->nnz_L++;
-            for (int64_t k = first + 1; k < first + count; k++) F->nnz_L += !value_is_zero(value_at(L->x, k, parts), parts);
+            for (int64_t k = first + 1; k < first + count; k++)
+                F->nnz_L += !value_is_zero(value_at(L->x, k, parts), parts);
         }
     }
     F->nnz_U = F->nnz_L;
@@ -147,7 +166,8 @@ static trine_status triangle(trine_factor F, trine_uplo which, trine_matrix *T)
     int64_t *offsets, next = 0;
     int32_t *rows;
     void *out;
-    trine_status status = trine_matrix_allocate(F->ctx, T, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_L, &offsets, &rows, &out);
+    trine_status status =
+        trine_matrix_allocate(F->ctx, T, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_L, &offsets, &rows, &out);
     if (status) return status;
     for (int64_t j = 0; j < F->n; j++) {
         const int64_t first = ((const int64_t *)L->p)[j], count = ((const int64_t *)L->nz)[j];

@@ -9,10 +9,11 @@
 
 /** One factorization library. F->n >= 1; F->A is set. */
 struct factor_backend {
-    /** NULL, as numeric is, where F was taken from another program. Ordering and symbolic part from the pattern of F->A; sets F->ordering and F->state. */
+    /** NULL, as numeric is, where F was taken from another program. Ordering and symbolic part from the pattern of
+     *  F->A; sets F->ordering and F->state. */
     trine_status (*analyse)(trine_factor F);
-    /** Factor the values of F->A; fills the permutations, the scales, the panels and the counts of F. May be called again
-     *  after the values of F->A changed. */
+    /** Factor the values of F->A; fills the permutations, the scales, the panels and the counts of F. May be called
+     *  again after the values of F->A changed. */
     trine_status (*numeric)(trine_factor F);
     trine_status (*triangle)(trine_factor F, trine_uplo which, trine_matrix *T);
     /** Fill F->upper; NULL where there are no panels of U. */
@@ -30,7 +31,8 @@ struct trine_factor_s {
     void *state;                          /* the backend's */
     bool factored;                        /* false after an update that failed */
 
-    trine_matrix A;                       /* CSC in D or Z, sorted, duplicates summed; NULL: another program factored it */
+    trine_matrix A;                       /* CSC in D or Z, sorted, duplicates summed; NULL: another program factored
+                                             it */
     trine_dtype dtype;
     int64_t n, nnz_given;                 /* nnz as the caller stored them */
     int64_t nnz_L, nnz_U;
@@ -57,20 +59,25 @@ static inline trine_space direct_space(trine_context ctx)
 }
 
 /** A handle for a factor of order n that another program made, with its permutations' arrays. */
-trine_status factor_take(trine_context ctx, trine_factor *F, const struct factor_backend *backend, trine_direct_method method, trine_dtype dtype, int64_t n,
-                         bool one_permutation);
+trine_status factor_take(trine_context ctx, trine_factor *F, const struct factor_backend *backend,
+                         trine_direct_method method, trine_dtype dtype, int64_t n, bool one_permutation);
 /** The sentence and TRINE_ERR_ARGUMENT unless perm has each of 0..n-1 once. mark: n long. */
 trine_status factor_check_permutation(const char *name, const int32_t *perm, int64_t n, int32_t *mark);
 
 /** Free the panels of U^T, which are made anew when they are asked for. */
 void factor_drop_upper_panels(trine_factor F);
 
-/** Refuse an A that is NULL, in device memory, not square, a pattern, not finite, or of arrays that do not fit (trine_matrix_check).
- *  *info: A's sizes. */
+/** Refuse an A that is NULL, in device memory, not square, a pattern, not finite, or of arrays that do not fit
+ *  (trine_matrix_check). *info: A's sizes. */
 trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info);
 
 /** The arrays of F->A; n alone where that is NULL. */
-struct factor_input { int64_t n, nnz; const int64_t *offsets; const int32_t *indices; const double *values; };
+struct factor_input {
+    int64_t n, nnz;
+    const int64_t *offsets;
+    const int32_t *indices;
+    const double *values;
+};
 struct factor_input factor_get_input(trine_factor F);
 
 /** The int32 array in 64 bits, which CHOLMOD's and UMFPACK's long interfaces want; new. */
@@ -93,14 +100,21 @@ void factor_warn_if_nearly_singular(trine_factor F, double smallest_over_largest
 static inline int factor_parts(trine_factor F) { return trine_dtype_is_complex(F->dtype) ? 2 : 1; }
 static inline bool value_is_zero(const double *v, int parts) { return v[0] == 0 && (parts == 1 || v[1] == 0); }
 /** Pointer to value k. */
-static inline const double *value_at(const void *values, int64_t k, int parts) { return (const double *)values + k * parts; }
+static inline const double *value_at(const void *values, int64_t k, int parts)
+{
+    return (const double *)values + k * parts;
+}
 double value_abs(const double *v, int parts);
 /** The same for values of any precision, of `size` bytes. */
-static inline const char *entry_at(const void *values, int64_t k, size_t size) { return (const char *)values + (size_t)k * size; }
+static inline const char *entry_at(const void *values, int64_t k, size_t size)
+{
+    return (const char *)values + (size_t)k * size;
+}
 static inline bool entry_is_zero(const void *v, trine_dtype t)
 {
     const int parts = trine_dtype_is_complex(t) ? 2 : 1;
-    return trine_dtype_is_single(t) ? ((const float *)v)[0] == 0 && ((const float *)v)[parts - 1] == 0 : value_is_zero(v, parts);
+    return trine_dtype_is_single(t) ? ((const float *)v)[0] == 0 && ((const float *)v)[parts - 1] == 0
+                                    : value_is_zero(v, parts);
 }
 
 /** Entries of L in F->panels that are not zero, all diagonal ones included. */

@@ -1,4 +1,5 @@
-/* A factorization: choice of the library, checks, the life of the handle. What is special to a library is in its adapter. */
+/* A factorization: choice of the library, checks, the life of the handle. What is special to a library is in its
+ * adapter. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,8 +31,10 @@ double value_abs(const double *v, int parts) { return parts == 1 ? fabs(v[0]) : 
 void factor_warn_if_nearly_singular(trine_factor F, double smallest_over_largest)
 {
     if (!(smallest_over_largest > trine_dtype_eps(F->dtype)))
-        trine_log(F->ctx, 1, "smallest over largest pivot of the %s factorization is %.2g: the matrix is nearly singular, or badly scaled",
-                  trine_direct_method_name(F->method), smallest_over_largest);
+        trine_log(
+            F->ctx, 1,
+            "smallest over largest pivot of the %s factorization is %.2g: the matrix is nearly singular, or badly scaled",
+            trine_direct_method_name(F->method), smallest_over_largest);
 }
 
 /* --------------------------------------------------------------- breakdowns */
@@ -49,29 +52,34 @@ static void find_range(trine_factor F, double *smallest, double *largest)
     }
 }
 
-/** status with what was found, and the reasons there may be for it: rounding, and entries that have lost digits before it. */
+/** status with what was found, and the reasons there may be for it: rounding, and entries that have lost digits
+ *  before it. */
 static trine_status fail_at_pivot(trine_factor F, trine_status status, const char *found)
 {
     double smallest, largest;
     char remark[100] = "";
     find_range(F, &smallest, &largest);
-    if (smallest < DBL_MIN) snprintf(remark, sizeof remark, " (A has entries down to %.2g, where double precision loses digits: scale it)", smallest);
+    if (smallest < DBL_MIN)
+        snprintf(remark, sizeof remark, " (A has entries down to %.2g, where double precision loses digits: scale it)",
+                 smallest);
     return trine_fail(status, "%s, or rounding made it so%s", found, remark);
 }
 
 trine_status factor_fail_zero_pivot(trine_factor F, int64_t column, int64_t number)
 {
     char found[200];
-    snprintf(found, sizeof found, "the pivot of column %lld (number %lld of %lld) is exactly zero: the matrix is singular", (long long)column,
-             (long long)number, (long long)F->n);
+    snprintf(found, sizeof found,
+             "the pivot of column %lld (number %lld of %lld) is exactly zero: the matrix is singular",
+             (long long)column, (long long)number, (long long)F->n);
     return fail_at_pivot(F, TRINE_ERR_SINGULAR, found);
 }
 
 trine_status factor_fail_not_definite(trine_factor F, int64_t column, int64_t number)
 {
     char found[200];
-    snprintf(found, sizeof found, "Cholesky broke down at column %lld (pivot %lld of %lld): the matrix is not positive definite", (long long)column,
-             (long long)number, (long long)F->n);
+    snprintf(found, sizeof found,
+             "Cholesky broke down at column %lld (pivot %lld of %lld): the matrix is not positive definite",
+             (long long)column, (long long)number, (long long)F->n);
     return fail_at_pivot(F, TRINE_ERR_NOT_DEFINITE, found);
 }
 
@@ -79,8 +87,10 @@ trine_status factor_fail_range(trine_factor F)
 {
     double smallest, largest;
     find_range(F, &smallest, &largest);
-    return trine_fail(TRINE_ERR_NO_CONVERGENCE, "the %s factorization left the range of double precision (A has entries of %.2g to %.2g): scale the matrix",
-                      trine_direct_method_name(F->method), smallest, largest);
+    return trine_fail(
+        TRINE_ERR_NO_CONVERGENCE,
+        "the %s factorization left the range of double precision (A has entries of %.2g to %.2g): scale the matrix",
+        trine_direct_method_name(F->method), smallest, largest);
 }
 
 bool factor_values_are_finite(const void *values, int64_t count, int parts)
@@ -101,7 +111,8 @@ trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info)
     const void *values;
     trine_matrix_get_arrays(A, NULL, NULL, &values);
     REQUIRE(info->space == TRINE_HOST, "A is in device memory; a factorization runs on the host");
-    REQUIRE(info->n_rows == info->n_cols, "A is %lld x %lld, not square", (long long)info->n_rows, (long long)info->n_cols);
+    REQUIRE(info->n_rows == info->n_cols, "A is %lld x %lld, not square", (long long)info->n_rows,
+            (long long)info->n_cols);
     REQUIRE(values || info->nnz == 0, "A is a pattern without values");
     return trine_matrix_check(A, TRINE_CHECK_FINITE);
 }
@@ -191,7 +202,8 @@ static trine_status numeric(trine_factor F)
     F->factored = true;
     trine_log(F->ctx, 2, "%s: n %lld, nnz(A) %lld, ordering %s %.3g s, factorization %.3g s, nnz(L) %lld, nnz(U) %lld",
               trine_direct_method_name(F->method), (long long)F->n, (long long)factor_get_input(F).nnz,
-              trine_ordering_name(F->ordering), F->order_seconds, F->factor_seconds, (long long)F->nnz_L, (long long)F->nnz_U);
+              trine_ordering_name(F->ordering), F->order_seconds, F->factor_seconds, (long long)F->nnz_L,
+              (long long)F->nnz_U);
 done:
     if (status) clear_numeric(F);
     return status;
@@ -207,7 +219,9 @@ static trine_status factor_with(trine_factor F, trine_direct_method method, cons
     F->ordering = F->options.ordering ? F->options.ordering : TRINE_ORDERING_NATURAL; /* a backend says better */
     if (F->n > 0) {
         double start = trine_wall_time();
-        F->backend = is_cholesky(method) ? &factor_cholmod : method == TRINE_DIRECT_LU ? &factor_superlu : &factor_umfpack;
+        F->backend = is_cholesky(method)         ? &factor_cholmod
+                     : method == TRINE_DIRECT_LU ? &factor_superlu
+                                                 : &factor_umfpack;
         TRY(blas_prepare());
         if (!is_cholesky(method)) TRY(factor_check_structural_rank(F));
         TRY(F->backend->analyse(F));
@@ -248,13 +262,16 @@ static trine_status check_options(const trine_factor_options *o)
     REQUIRE_RESERVE(trine_factor_options, o);
     REQUIRE((unsigned)o->method < COUNT(method_names), "there is no method %d", (int)o->method);
     REQUIRE((unsigned)o->ordering < COUNT(ordering_names), "there is no ordering %d", (int)o->ordering);
-    REQUIRE(o->pivot_threshold >= 0 && o->pivot_threshold <= 1, "pivot_threshold %g is not in 0..1", o->pivot_threshold);
+    REQUIRE(o->pivot_threshold >= 0 && o->pivot_threshold <= 1, "pivot_threshold %g is not in 0..1",
+            o->pivot_threshold);
     REQUIRE(o->keep_zeros == 0, "keep_zeros is reserved and must be 0, not %d", o->keep_zeros);
-    REQUIRE(!is_cholesky(o->method) || o->ordering != TRINE_ORDERING_COLAMD, "COLAMD orders columns for LU, not for Cholesky");
+    REQUIRE(!is_cholesky(o->method) || o->ordering != TRINE_ORDERING_COLAMD,
+            "COLAMD orders columns for LU, not for Cholesky");
     return TRINE_SUCCESS;
 }
 
-trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_matrix A, const trine_factor_options *options)
+trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_matrix A,
+                                 const trine_factor_options *options)
 {
     TRINE_RANGE;
     REQUIRE(out, "F is NULL");
@@ -280,9 +297,7 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     case TRINE_DIRECT_AUTO: TRY(factor_auto(F)); break;
     case TRINE_DIRECT_LU: TRY(factor_lu(F, "asked for")); break;
     case TRINE_DIRECT_LU_UMFPACK: TRY(factor_with(F, chosen.method, "asked for")); break;
-    default:
-        TRY(check_hermitian(F->A, &s));
-        TRY(factor_with(F, chosen.method, "asked for"));
+    default: TRY(check_hermitian(F->A, &s)); TRY(factor_with(F, chosen.method, "asked for"));
     }
     *out = F;
     return TRINE_SUCCESS;
@@ -298,16 +313,20 @@ static trine_status same_pattern(trine_factor F, trine_matrix W)
     const int32_t *indices;
     trine_matrix_get_arrays(W, &offsets, &indices, NULL);
     for (int64_t j = 0; j < F->n; j++)
-        if (offsets[j + 1] != old.offsets[j + 1] ||
-            memcmp(indices + offsets[j], old.indices + offsets[j], (size_t)(offsets[j + 1] - offsets[j]) * sizeof *indices))
-            return trine_fail(TRINE_ERR_ARGUMENT, "the pattern of column %lld of A is not that of the matrix factored first", (long long)j);
+        if (offsets[j + 1] != old.offsets[j + 1] || memcmp(indices + offsets[j], old.indices + offsets[j],
+                                                           (size_t)(offsets[j + 1] - offsets[j]) * sizeof *indices))
+            return trine_fail(TRINE_ERR_ARGUMENT,
+                              "the pattern of column %lld of A is not that of the matrix factored first", (long long)j);
     return TRINE_SUCCESS;
 }
 
 trine_status trine_factor_update(trine_factor F, trine_matrix A)
 {
     REQUIRE(F, "F is NULL");
-    if (!F->A) return trine_fail(TRINE_ERR_UNSUPPORTED, "this factor was taken from another program, which factors new values too: take its factor again");
+    if (!F->A)
+        return trine_fail(
+            TRINE_ERR_UNSUPPORTED,
+            "this factor was taken from another program, which factors new values too: take its factor again");
     trine_matrix_info info = {0};
     trine_matrix_structure s;
     trine_matrix W = NULL;
@@ -315,8 +334,8 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
     if (status) return status;
     REQUIRE(info.n_rows == F->n && info.nnz == F->nnz_given, "A is of order %lld with %lld entries, not %lld with %lld",
             (long long)info.n_rows, (long long)info.nnz, (long long)F->n, (long long)F->nnz_given);
-    REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z), "A is %s, and the matrix factored first was not",
-            F->dtype == TRINE_Z ? "real" : "complex");
+    REQUIRE(trine_dtype_is_complex(info.dtype) == (F->dtype == TRINE_Z),
+            "A is %s, and the matrix factored first was not", F->dtype == TRINE_Z ? "real" : "complex");
     TRY(normalize(A, F->dtype, &W));
     TRY(same_pattern(F, W));
     if (is_cholesky(F->method)) {
@@ -328,7 +347,8 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
     W = NULL;
     if (status == TRINE_SUCCESS) status = numeric(F);
     /* What AUTO chose for the old values may not do for the new ones. */
-    const bool broke_down = status == TRINE_ERR_NOT_DEFINITE || (is_cholesky(F->method) && status == TRINE_ERR_NO_CONVERGENCE);
+    const bool broke_down =
+        status == TRINE_ERR_NOT_DEFINITE || (is_cholesky(F->method) && status == TRINE_ERR_NO_CONVERGENCE);
     if (F->options.method == TRINE_DIRECT_AUTO && (broke_down || status == TRINE_ERR_STRUCTURE)) {
         trine_log(F->ctx, 2, "%s; LU is tried instead", trine_last_error());
         status = factor_lu(F, "with the new values Cholesky is not possible");
@@ -341,10 +361,11 @@ done:
 
 /* ------------------------------------------------------------------- parts */
 
-#define REQUIRE_FACTORED(F)                                                                                               \
-    do {                                                                                                                  \
-        REQUIRE(F, "F is NULL");                                                                                          \
-        if (!(F)->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed"); \
+#define REQUIRE_FACTORED(F)                                                                                \
+    do {                                                                                                   \
+        REQUIRE(F, "F is NULL");                                                                           \
+        if (!(F)->factored)                                                                                \
+            return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed"); \
     } while (0)
 
 trine_status trine_factor_get_info(trine_factor F, trine_factor_info *info)
@@ -352,11 +373,18 @@ trine_status trine_factor_get_info(trine_factor F, trine_factor_info *info)
     REQUIRE_FACTORED(F);
     REQUIRE(info, "info is NULL");
     const int64_t nnz = factor_get_input(F).nnz;
-    *info = (trine_factor_info){
-        .n = F->n, .nnz_matrix = nnz, .nnz_L = F->nnz_L, .nnz_U = F->nnz_U,
-        .fill = nnz ? (double)(F->nnz_L + F->nnz_U - F->n) / (double)nnz : 0,
-        .method = F->method, .ordering = F->ordering, .dtype = F->dtype, .diag_L = F->diag_L,
-        .order_seconds = F->order_seconds, .factor_seconds = F->factor_seconds, .reason = F->reason};
+    *info = (trine_factor_info){.n = F->n,
+                                .nnz_matrix = nnz,
+                                .nnz_L = F->nnz_L,
+                                .nnz_U = F->nnz_U,
+                                .fill = nnz ? (double)(F->nnz_L + F->nnz_U - F->n) / (double)nnz : 0,
+                                .method = F->method,
+                                .ordering = F->ordering,
+                                .dtype = F->dtype,
+                                .diag_L = F->diag_L,
+                                .order_seconds = F->order_seconds,
+                                .factor_seconds = F->factor_seconds,
+                                .reason = F->reason};
     return TRINE_SUCCESS;
 }
 
@@ -376,7 +404,8 @@ trine_status trine_factor_get_triangle(trine_factor F, trine_uplo which, trine_m
     REQUIRE(T, "T is NULL");
     *T = NULL;
     REQUIRE_FACTORED(F);
-    REQUIRE(which == TRINE_LOWER || which == TRINE_UPPER, "which is %d, neither TRINE_LOWER nor TRINE_UPPER", (int)which);
+    REQUIRE(which == TRINE_LOWER || which == TRINE_UPPER, "which is %d, neither TRINE_LOWER nor TRINE_UPPER",
+            (int)which);
     if (which == TRINE_UPPER && F->diag_L == TRINE_NONUNIT) /* an LDL^H factor, taken from another program, has its U */
         return trine_fail(TRINE_ERR_UNSUPPORTED, "the upper factor of Cholesky is L^H: solve with op TRINE_H on L");
     if (!F->backend) return trine_matrix_allocate(F->ctx, T, TRINE_CSC, F->dtype, 0, 0, 0, NULL, NULL, NULL);
@@ -387,15 +416,20 @@ trine_status trine_factor_get_panels(trine_factor F, trine_uplo which, trine_pan
 {
     REQUIRE_FACTORED(F);
     REQUIRE(panels, "panels is NULL");
-    REQUIRE(which == TRINE_LOWER || which == TRINE_UPPER, "which is %d, neither TRINE_LOWER nor TRINE_UPPER", (int)which);
+    REQUIRE(which == TRINE_LOWER || which == TRINE_UPPER, "which is %d, neither TRINE_LOWER nor TRINE_UPPER",
+            (int)which);
     if (F->method != TRINE_DIRECT_CHOLESKY && F->method != TRINE_DIRECT_LU)
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "a %s factor has no supernodal panels", trine_direct_method_name(F->method));
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "a %s factor has no supernodal panels",
+                          trine_direct_method_name(F->method));
     if (which == TRINE_UPPER && is_cholesky(F->method))
         return trine_fail(TRINE_ERR_UNSUPPORTED, "the upper factor of Cholesky is L^H: the panels of L serve for both");
     static const int64_t zero = 0;
     static const int32_t zero_column = 0;
     if (!F->n) {
-        *panels = (trine_panels){.first_column = &zero_column, .row_offsets = &zero, .value_offsets = &zero, .dtype = F->dtype,
+        *panels = (trine_panels){.first_column = &zero_column,
+                                 .row_offsets = &zero,
+                                 .value_offsets = &zero,
+                                 .dtype = F->dtype,
                                  .diag = which == TRINE_UPPER ? TRINE_NONUNIT : F->diag_L};
         return TRINE_SUCCESS;
     }

@@ -1,9 +1,11 @@
-/* libtrine_direct defines the functions through which SuperLU asks for memory and gives up, and the one through which CHOLMOD asks METIS. The
- * dynamic linker finds these before those of the libraries, because libtrine_direct needs the libraries: in a program that is linked
- * with it and in one that opens it, also with RTLD_LOCAL. For calls that are not trine's they do what the libraries' own do.
+/* libtrine_direct defines the functions through which SuperLU asks for memory and gives up, and the one through which
+ * CHOLMOD asks METIS. The dynamic linker finds these before those of the libraries, because libtrine_direct needs the
+ * libraries: in a program that is linked with it and in one that opens it, also with RTLD_LOCAL. For calls that are not
+ * trine's they do what the libraries' own do.
  *
- * Memory that cannot be had never reaches SuperLU as NULL, which it answers with exit() or a line on stderr: the whole call is left by
- * longjmp, and what it had taken is freed from a list. Nothing of trine's is on the stack in between. */
+ * Memory that cannot be had never reaches SuperLU as NULL, which it answers with exit() or a line on stderr: the
+ * whole call is left by longjmp, and what it had taken is freed from a list. Nothing of trine's is on the stack in
+ * between. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -17,8 +19,8 @@
 
 #include "direct/isolation.h"
 
-/* A function in place of a library's. Weak, which the dynamic linker does not look at: where the library is an archive, its own is taken
- * instead of a clash of two. */
+/* A function in place of a library's. Weak, which the dynamic linker does not look at: where the library is an
+ * archive, its own is taken instead of a clash of two. */
 #define IN_PLACE_OF_THE_LIBRARYS TRINE_API __attribute__((weak))
 
 typedef void (*function)(void);
@@ -132,8 +134,10 @@ trine_status superlu_check(superlu_memory *memory)
     superlu_release(memory);
     if (came) return TRINE_SUCCESS;
     superlu_free(block);
-    return trine_fail(TRINE_ERR_UNSUPPORTED, "SuperLU was loaded before libtrine_direct, and would end the program when memory ends: load libtrine_direct "
-                      "first, or ask for TRINE_DIRECT_LU_UMFPACK");
+    return trine_fail(
+        TRINE_ERR_UNSUPPORTED,
+        "SuperLU was loaded before libtrine_direct, and would end the program when memory ends: load libtrine_direct "
+        "first, or ask for TRINE_DIRECT_LU_UMFPACK");
 }
 
 /* --------------------------------------------------------------------- METIS */
@@ -150,17 +154,20 @@ bool metis_has_failed(void)
 #ifdef KNOWS_METIS
 typedef int (*metis_fn)(idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, idx_t *);
 
-static int no_metis(idx_t *n, idx_t *offsets, idx_t *neighbours, idx_t *weights, idx_t *options, idx_t *permutation, idx_t *inverse)
+static int no_metis(idx_t *n, idx_t *offsets, idx_t *neighbours, idx_t *weights, idx_t *options, idx_t *permutation,
+                    idx_t *inverse)
 {
     (void)n, (void)offsets, (void)neighbours, (void)weights, (void)options, (void)permutation, (void)inverse;
     return METIS_ERROR;
 }
 
 /** METIS's own, whose result CHOLMOD uses whether there is one or not: after a failure it is the order as given. */
-IN_PLACE_OF_THE_LIBRARYS int METIS_NodeND(idx_t *n, idx_t *offsets, idx_t *neighbours, idx_t *weights, idx_t *options, idx_t *permutation, idx_t *inverse)
+IN_PLACE_OF_THE_LIBRARYS int METIS_NodeND(idx_t *n, idx_t *offsets, idx_t *neighbours, idx_t *weights, idx_t *options,
+                                          idx_t *permutation, idx_t *inverse)
 {
     static function own;
-    const int result = ((metis_fn)find_next(&own, "METIS_NodeND", (function)no_metis))(n, offsets, neighbours, weights, options, permutation, inverse);
+    const int result = ((metis_fn)find_next(&own, "METIS_NodeND", (function)no_metis))(n, offsets, neighbours, weights,
+                                                                                       options, permutation, inverse);
     if (result == METIS_OK) return result;
     metis_failed = true;
     for (idx_t i = 0; i < *n; i++) permutation[i] = inverse[i] = i;
@@ -170,21 +177,23 @@ IN_PLACE_OF_THE_LIBRARYS int METIS_NodeND(idx_t *n, idx_t *offsets, idx_t *neigh
 
 /* ------------------------------------------------------------------ OpenBLAS */
 
-/** OpenBLAS maps a buffer in its first call, keeps it, and tries without end where there is no room for it. So that call is made here,
- *  after a look whether there is. (Each of its own threads takes one more, later.) */
+/** OpenBLAS maps a buffer in its first call, keeps it, and tries without end where there is no room for it. So that
+ *  call is made here, after a look whether there is. (Each of its own threads takes one more, later.) */
 trine_status blas_prepare(void)
 {
     static const size_t buffer = (size_t)136 << 20;
     static int prepared; /* atomic */
     if (__atomic_load_n(&prepared, __ATOMIC_ACQUIRE)) return TRINE_SUCCESS;
-    void (*solve)(const char *, const char *, const char *, const int *, const double *, const int *, double *, const int *);
+    void (*solve)(const char *, const char *, const char *, const int *, const double *, const int *, double *,
+                  const int *);
     *(void **)&solve = dlsym(RTLD_NEXT, "dtrsv_");
     if (solve && dlsym(RTLD_NEXT, "openblas_get_config")) {
         static const int one = 1;
         static const double unit = 1;
         double x = 1;
         void *room = malloc(buffer);
-        if (!room) return trine_fail(TRINE_ERR_MEMORY, "there is no memory for OpenBLAS, which needs a buffer of 128 MiB");
+        if (!room)
+            return trine_fail(TRINE_ERR_MEMORY, "there is no memory for OpenBLAS, which needs a buffer of 128 MiB");
         free(room);
         solve("L", "N", "N", &one, &unit, &one, &x, &one);
     }

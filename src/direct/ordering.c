@@ -32,7 +32,8 @@ trine_status factor_symmetric_ordering(trine_factor F, trine_ordering which, int
                                                              : cholmod_l_amd(S, NULL, 0, order, &common));
     const bool no_metis = metis_has_failed();
     if (!ordered || no_metis)
-        FAIL(TRINE_ERR_MEMORY, "no memory to order a matrix of %lld entries by %s", (long long)in.nnz, which == TRINE_ORDERING_METIS ? "METIS" : "AMD");
+        FAIL(TRINE_ERR_MEMORY, "no memory to order a matrix of %lld entries by %s", (long long)in.nnz,
+             which == TRINE_ORDERING_METIS ? "METIS" : "AMD");
     for (int64_t k = 0; k < in.n; k++) perm[k] = (int32_t)order[k];
 done:
     cholmod_l_free_triplet(&triplets, &common);
@@ -55,7 +56,8 @@ trine_status factor_check_structural_rank(trine_factor F)
     if (rank == in.n) goto done;
     int64_t i = 0;
     while (match[i] >= 0) i++;
-    FAIL(TRINE_ERR_SINGULAR, "the matrix is structurally singular: rank at most %lld of %lld, nothing is left to be row %lld's pivot",
+    FAIL(TRINE_ERR_SINGULAR,
+         "the matrix is structurally singular: rank at most %lld of %lld, nothing is left to be row %lld's pivot",
          (long long)rank, (long long)in.n, (long long)i);
 done:
     trine_free(F->ctx, TRINE_HOST, work);

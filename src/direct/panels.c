@@ -9,7 +9,8 @@ int64_t factor_panels_count(trine_factor F)
     const size_t size = trine_dtype_size(F->dtype);
     int64_t count = 0;
     for (int64_t s = 0; s < P->n_panels; s++) {
-        const int64_t width = P->first_column[s + 1] - P->first_column[s], height = P->row_offsets[s + 1] - P->row_offsets[s];
+        const int64_t width = P->first_column[s + 1] - P->first_column[s],
+                      height = P->row_offsets[s + 1] - P->row_offsets[s];
         for (int64_t j = 0; j < width; j++) {
             const char *column = entry_at(P->values, P->value_offsets[s] + j * height, size);
             count++;
@@ -31,7 +32,8 @@ trine_status factor_panels_to_csc(trine_factor F, trine_matrix *L)
     int32_t *rows;
     void *values;
     *L = NULL;
-    const trine_status status = trine_matrix_allocate(F->ctx, L, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_L, &offsets, &rows, &values);
+    const trine_status status =
+        trine_matrix_allocate(F->ctx, L, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_L, &offsets, &rows, &values);
     if (status) return status;
     for (int64_t s = 0; s < P->n_panels; s++) {
         const int32_t first = P->first_column[s];
@@ -43,7 +45,8 @@ trine_status factor_panels_to_csc(trine_factor F, trine_matrix *L)
                 const char *v = column + (size_t)i * size;
                 if (i > j && entry_is_zero(v, F->dtype)) continue;
                 rows[next] = list[i];
-                memcpy((char *)values + (size_t)next * size, i == j && unit ? one : v, size); /* U's pivot is stored there */
+                /* U's pivot is stored there */
+                memcpy((char *)values + (size_t)next * size, i == j && unit ? one : v, size);
                 next++;
             }
             offsets[first + j + 1] = next;

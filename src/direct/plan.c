@@ -1,4 +1,5 @@
-/* A direct solve as a plan: the factor's permutations and scales around two of trine's triangular solves (sweeps.c, solve.c).
+/* A direct solve as a plan: the factor's permutations and scales around two of trine's triangular solves (sweeps.c,
+ * solve.c).
  *
  *     diag(r) A(p,q) diag(c) = L U   gives   A x = b:    x(q) = c .* (U^-1 L^-1 (r .* b(p))),
  *                                            A^T x = b:  x(p) = r .* (L^-T U^-T (c .* b(q))),
@@ -36,8 +37,11 @@ static trine_status place_scale(trine_direct D, const double *scale, void **to)
     for (int64_t i = 0; i < D->base.n; i++) {
         single[i] = (float)scale[i];
         if (!(single[i] > 0) || isinf(single[i]))
-            FAIL(TRINE_ERR_NO_CONVERGENCE, "the factor scales rows by numbers such as %.2g, beyond the range of single precision: scale the matrix, or solve in "
-                 "double precision", scale[i]);
+            FAIL(
+                TRINE_ERR_NO_CONVERGENCE,
+                "the factor scales rows by numbers such as %.2g, beyond the range of single precision: scale the matrix, or solve in "
+                "double precision",
+                scale[i]);
     }
     TRY(place(D, single, (size_t)D->base.n * sizeof(float), to));
 done:
@@ -59,7 +63,8 @@ done:
     return status;
 }
 
-/** op(A) as CSR: a copy of the plan's context, whatever A's is, because residuals are computed on the device of the copy's. */
+/** op(A) as CSR: a copy of the plan's context, whatever A's is, because residuals are computed on the device of the
+ *  copy's. */
 static trine_status place_rows(trine_direct D, trine_transpose op)
 {
     trine_status status = TRINE_SUCCESS;
@@ -72,8 +77,9 @@ static trine_status place_rows(trine_direct D, trine_transpose op)
     const trine_matrix from = turned ? turned : D->A;
     TRY(trine_matrix_get_info(from, &info));
     TRY(trine_matrix_get_arrays(from, &offsets, &indices, &values));
-    TRY((info.format == TRINE_CSR ? trine_matrix_csr : trine_matrix_csc)(D->base.ctx, &view, info.dtype, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64,
-                                                                         offsets, 32, indices, values));
+    TRY((info.format == TRINE_CSR ? trine_matrix_csr : trine_matrix_csc)(D->base.ctx, &view, info.dtype, info.n_rows,
+                                                                         info.n_cols, info.nnz, TRINE_HOST, 64, offsets,
+                                                                         32, indices, values));
     TRY(trine_matrix_copy(view, &D->rows[op], D->space, TRINE_CSR, D->base.dtype));
 done:
     trine_matrix_destroy(&view);
@@ -106,10 +112,12 @@ static trine_status check_options(const trine_direct_options *o)
     REQUIRE_RESERVE(trine_factor_options, &o->factor);
     REQUIRE_RESERVE(trine_triangular_options, &o->triangular);
     REQUIRE_RESERVE(trine_supernodal_options, &o->supernodal);
-    REQUIRE((o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)) == 0, "ops %#x has bits other than TRINE_N, TRINE_T, TRINE_H", o->ops);
+    REQUIRE((o->ops & ~(unsigned)(TRINE_N | TRINE_T | TRINE_H)) == 0,
+            "ops %#x has bits other than TRINE_N, TRINE_T, TRINE_H", o->ops);
     REQUIRE(o->refine >= 0, "%d steps of refinement", o->refine);
     REQUIRE(o->triangular.max_nrhs >= 0, "max_nrhs is %lld", (long long)o->triangular.max_nrhs);
-    REQUIRE((unsigned)o->triangular.summation <= TRINE_ORDER_FREE, "summation %d does not exist", (int)o->triangular.summation);
+    REQUIRE((unsigned)o->triangular.summation <= TRINE_ORDER_FREE, "summation %d does not exist",
+            (int)o->triangular.summation);
     REQUIRE((unsigned)o->solver <= TRINE_SOLVER_GENERAL, "there is no solver %d", (int)o->solver);
     return TRINE_SUCCESS;
 }
@@ -147,12 +155,12 @@ done:
     return status;
 }
 
-/** Plans for D's factor. Where the inverses of panels were the plans' own idea, a solve shows whether they are accurate: for an
- *  ill-conditioned block of U they are not. */
+/** Plans for D's factor. Where the inverses of panels were the plans' own idea, a solve shows whether they are
+ *  accurate: for an ill-conditioned block of U they are not. */
 static trine_status set_up_sweeps(trine_direct D)
 {
-    /* In eps. 10 is what the paper calls stable; the pivots of LU make blocks of any condition, and one right-hand side may not
-     * show all of it. */
+    /* In eps. 10 is what the paper calls stable; the pivots of LU make blocks of any condition, and one right-hand
+     * side may not show all of it. */
     const double most = D->F->diag_L == TRINE_UNIT ? 4 : 10;
     trine_status status = TRINE_SUCCESS;
     double error = 0;
@@ -181,9 +189,16 @@ static void release(struct trine_plan *plan)
     pthread_mutex_destroy(&D->sweeps.works.lock);
 }
 
-static const trine_plan_kind kind = {.name = "direct", .without_values = "the plan has no factor: the last trine_direct_update failed", .works_need_values = true,
-                                     .work_size = sizeof(direct_work), .work_bytes = direct_work_bytes, .own_bytes = direct_work_own_bytes,
-                                     .work_begin = direct_work_begin, .work_end = direct_work_end, .release = release, .solve = direct_solve};
+static const trine_plan_kind kind = {.name = "direct",
+                                     .without_values = "the plan has no factor: the last trine_direct_update failed",
+                                     .works_need_values = true,
+                                     .work_size = sizeof(direct_work),
+                                     .work_bytes = direct_work_bytes,
+                                     .own_bytes = direct_work_own_bytes,
+                                     .work_begin = direct_work_begin,
+                                     .work_end = direct_work_end,
+                                     .release = release,
+                                     .solve = direct_solve};
 
 /** The plan for F, whose reference passes to it, also in a failure. */
 static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A, trine_dtype dtype,
@@ -202,7 +217,8 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     D->F = F;
     D->options = *options;
     D->space = direct_space(ctx);
-    D->sweeps = (direct_sweeps){.ctx = ctx, .dtype = dtype, .options = *options, .max_nrhs = max_nrhs, .works.lock = PTHREAD_MUTEX_INITIALIZER};
+    D->sweeps = (direct_sweeps){
+        .ctx = ctx, .dtype = dtype, .options = *options, .max_nrhs = max_nrhs, .works.lock = PTHREAD_MUTEX_INITIALIZER};
     for (int op = TRINE_N; op <= TRINE_H; op *= 2)
         if (D->base.ops & (unsigned)op) D->sweeps.ops |= direct_op(dtype, (trine_transpose)op);
     TRY(take_matrix(D, A));
@@ -210,8 +226,8 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     TRY(trine_plan_make_own_work(&D->base, max_nrhs));
     TRY(set_up_sweeps(D));
     D->base.has_values = true;
-    trine_plan_analysed(&D->base, start, "%s, nnz of L %lld, %s solver (%s)", trine_direct_method_name(F->method), (long long)F->nnz_L,
-                        D->sweeps.supernodal ? "supernodal" : "general", D->sweeps.reason);
+    trine_plan_analysed(&D->base, start, "%s, nnz of L %lld, %s solver (%s)", trine_direct_method_name(F->method),
+                        (long long)F->nnz_L, D->sweeps.supernodal ? "supernodal" : "general", D->sweeps.reason);
     *plan = D;
     return TRINE_SUCCESS;
 done:
@@ -219,7 +235,8 @@ done:
     return status;
 }
 
-trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A, const trine_direct_options *options)
+trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_matrix A,
+                                 const trine_direct_options *options)
 {
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
@@ -240,7 +257,8 @@ done:
     return status;
 }
 
-trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A, const trine_direct_options *options)
+trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A,
+                                             const trine_direct_options *options)
 {
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
@@ -254,8 +272,10 @@ trine_status trine_direct_create_from_factor(trine_context ctx, trine_direct *pl
     TRY(check_options(&chosen));
     REQUIRE(A || !chosen.refine, "refinement needs A, which is not known here");
     if (A) TRY(factor_check_matrix(A, &info));
-    REQUIRE(info.n_rows == F->n, "A is %lld x %lld, and the factor of order %lld", (long long)info.n_rows, (long long)info.n_cols, (long long)F->n);
-    REQUIRE(trine_dtype_is_complex(info.dtype) == trine_dtype_is_complex(F->dtype), "of A and its factor one is complex, the other is not");
+    REQUIRE(info.n_rows == F->n, "A is %lld x %lld, and the factor of order %lld", (long long)info.n_rows,
+            (long long)info.n_cols, (long long)F->n);
+    REQUIRE(trine_dtype_is_complex(info.dtype) == trine_dtype_is_complex(F->dtype),
+            "of A and its factor one is complex, the other is not");
     if (!F->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed");
     TRY(trine_check_nrhs(chosen.triangular.max_nrhs, F->n));
     trine_retain(&F->refs);
@@ -284,8 +304,11 @@ trine_status trine_direct_update(trine_direct D, trine_matrix A)
     trine_matrix_info info;
     trine_status status = trine_matrix_get_info(A, &info);
     if (status) return status;
-    REQUIRE(info.dtype == D->base.dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype, (int)D->base.dtype);
-    if (!D->F->A) return trine_fail(TRINE_ERR_UNSUPPORTED, "the plan's factor was taken from another program: make a plan from its new factor");
+    REQUIRE(info.dtype == D->base.dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype,
+            (int)D->base.dtype);
+    if (!D->F->A)
+        return trine_fail(TRINE_ERR_UNSUPPORTED,
+                          "the plan's factor was taken from another program: make a plan from its new factor");
     double start;
     status = trine_plan_numeric_begin(&D->base, TRINE_HOST, NULL, &start);
     if (status) return status;
@@ -304,10 +327,13 @@ trine_status trine_direct_replace_factor(trine_direct D, trine_factor F, trine_m
     trine_status status = A ? factor_check_matrix(A, &info) : TRINE_SUCCESS;
     if (status) return status;
     REQUIRE(A || !D->options.refine, "refinement needs A, which is not known here");
-    REQUIRE(F->n == D->base.n && info.n_rows == D->base.n, "A has %lld rows and the factor %lld, and the plan was made for %lld", (long long)info.n_rows,
+    REQUIRE(F->n == D->base.n && info.n_rows == D->base.n,
+            "A has %lld rows and the factor %lld, and the plan was made for %lld", (long long)info.n_rows,
             (long long)F->n, (long long)D->base.n);
-    REQUIRE(info.dtype == D->base.dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype, (int)D->base.dtype);
-    REQUIRE(trine_dtype_is_complex(F->dtype) == trine_dtype_is_complex(D->base.dtype), "of the plan and the factor one is complex, the other is not");
+    REQUIRE(info.dtype == D->base.dtype, "A is of dtype %d, and the plan of dtype %d", (int)info.dtype,
+            (int)D->base.dtype);
+    REQUIRE(trine_dtype_is_complex(F->dtype) == trine_dtype_is_complex(D->base.dtype),
+            "of the plan and the factor one is complex, the other is not");
     if (!F->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed");
     double start;
     status = trine_plan_numeric_begin(&D->base, TRINE_HOST, NULL, &start);
@@ -327,8 +353,10 @@ trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
     const direct_sweeps *sweeps = &D->sweeps;
     trine_status status = trine_plan_read_begin(&D->base, "trine_direct_get_info");
     if (status) return status;
-    *info = (trine_direct_info){.analyse_seconds = sweeps->analyse_seconds, .numeric_seconds = sweeps->numeric_seconds,
-                                .solver = sweeps->supernodal ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL, .reason = sweeps->reason};
+    *info = (trine_direct_info){.analyse_seconds = sweeps->analyse_seconds,
+                                .numeric_seconds = sweeps->numeric_seconds,
+                                .solver = sweeps->supernodal ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL,
+                                .reason = sweeps->reason};
     TRY(trine_factor_get_info(D->F, &info->factor));
     if (sweeps->supernodal) { /* Cholesky: L serves for both */
         TRY(trine_supernodal_get_info(sweeps->L_panels, &info->lower_panels));
@@ -352,4 +380,7 @@ trine_status trine_direct_destroy(trine_direct *plan)
     return trine_plan_drop(&D->base);
 }
 
-trine_status trine_direct_as_op(trine_direct plan, trine_op *op) { return trine_plan_as_op(plan ? &plan->base : NULL, op); }
+trine_status trine_direct_as_op(trine_direct plan, trine_op *op)
+{
+    return trine_plan_as_op(plan ? &plan->base : NULL, op);
+}

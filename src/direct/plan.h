@@ -5,10 +5,12 @@
 #include "direct/sweeps.h"
 
 struct trine_direct_s {
-    struct trine_plan base;                  /* has values but after an update that failed; its own work has vectors only (work.c) */
+    /* has values but after an update that failed; its own work has vectors only (work.c) */
+    struct trine_plan base;
     trine_factor F;
     trine_matrix A;
-    trine_matrix rows[TRINE_H + 1];          /* op(A) as CSR in the context's space, for refinement; NULL if not needed */
+    /* op(A) as CSR in the context's space, for refinement; NULL if not needed */
+    trine_matrix rows[TRINE_H + 1];
     trine_direct_options options;
     trine_space space;
     direct_sweeps sweeps;
@@ -17,7 +19,10 @@ struct trine_direct_s {
 };
 
 /** H of a real matrix is T: the op that the plan's parts are made for. */
-static inline trine_transpose direct_op(trine_dtype t, trine_transpose op) { return op == TRINE_H && !trine_dtype_is_complex(t) ? TRINE_T : op; }
+static inline trine_transpose direct_op(trine_dtype t, trine_transpose op)
+{
+    return op == TRINE_H && !trine_dtype_is_complex(t) ? TRINE_T : op;
+}
 
 /** Works, as trine_plan_kind has them. */
 size_t direct_work_bytes(struct trine_plan *plan, int64_t nrhs);
@@ -26,8 +31,10 @@ trine_status direct_work_begin(struct trine_plan *plan, trine_plan_work *work);
 void direct_work_end(trine_plan_work *work);
 
 /** trine_direct_solve with alpha. */
-trine_status direct_solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+trine_status direct_solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                          const trine_dense *X, const trine_exec *exec);
 /** X := op(A)^-1 B through the work's vectors; op as direct_op has it; B == X allowed. */
-trine_status solve_once(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream);
+trine_status solve_once(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
+                        const trine_dense *X, void *stream);
 
 #endif

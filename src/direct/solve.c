@@ -1,27 +1,35 @@
-/* Solves with a direct plan: permutations and scales around two triangular solves (sweeps.c), and iterative refinement. All that a solve
- * writes is in its work. */
+/* Solves with a direct plan: permutations and scales around two triangular solves (sweeps.c), and iterative
+ * refinement. All that a solve writes is in its work. */
 #include "direct/plan.h"
 
-trine_status solve_once(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream)
+trine_status solve_once(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
+                        const trine_dense *X, void *stream)
 {
     trine_status status = TRINE_SUCCESS;
     const bool forward = op == TRINE_N;
     const bool conjugate = sweeps_conjugate(&D->sweeps, op);
-    const trine_dense Z = {.data = work->vectors, .rows = D->base.n, .cols = B->cols, .layout = X->layout,
+    const trine_dense Z = {.data = work->vectors,
+                           .rows = D->base.n,
+                           .cols = B->cols,
+                           .layout = X->layout,
                            .ld = X->layout == TRINE_COLMAJOR ? D->base.n : B->cols};
     __typeof__(&trine_vectors_permute) permute = conjugate ? trine_vectors_permute_conjugate : trine_vectors_permute;
-    TRY(permute(D->base.ctx, D->base.dtype, forward ? D->row_perm : D->col_perm, forward ? D->row_scale : D->col_scale, 0, B, &Z, stream));
+    TRY(permute(D->base.ctx, D->base.dtype, forward ? D->row_perm : D->col_perm, forward ? D->row_scale : D->col_scale,
+                0, B, &Z, stream));
     TRY(sweeps_solve(&D->sweeps, op, &Z, work->triangles, stream));
-    TRY(permute(D->base.ctx, D->base.dtype, forward ? D->col_perm : D->row_perm, forward ? D->col_scale : D->row_scale, 1, &Z, X, stream));
+    TRY(permute(D->base.ctx, D->base.dtype, forward ? D->col_perm : D->row_perm, forward ? D->col_scale : D->row_scale,
+                1, &Z, X, stream));
 done:
     return status;
 }
 
 /** x := op(A)^-1 b, then with every step r := b - op(A) x, x := x + op(A)^-1 r. */
-static trine_status solve_and_refine(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream)
+static trine_status solve_and_refine(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
+                                     const trine_dense *X, void *stream)
 {
     trine_status status = TRINE_SUCCESS;
-    const trine_dense right = {.data = work->right, .rows = D->base.n, .cols = B->cols, .ld = D->base.n, .layout = TRINE_COLMAJOR};
+    const trine_dense right = {
+        .data = work->right, .rows = D->base.n, .cols = B->cols, .ld = D->base.n, .layout = TRINE_COLMAJOR};
     trine_dense residual = right;
     residual.data = work->residual;
     TRY(trine_vectors_permute(D->base.ctx, D->base.dtype, NULL, NULL, 0, B, &right, stream)); /* X may be B */
@@ -35,7 +43,8 @@ done:
     return status;
 }
 
-trine_status direct_solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
+trine_status direct_solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                          const trine_dense *X, const trine_exec *exec)
 {
     trine_plan_call call;
     trine_status status = trine_plan_solve_begin(plan, op, alpha, B, X, exec, &call);
@@ -43,8 +52,11 @@ trine_status direct_solve(struct trine_plan *plan, trine_transpose op, const voi
     trine_direct D = (trine_direct)plan;
     direct_work *work = (direct_work *)call.work;
     if (work->needed > work->base.bytes)
-        FAIL(TRINE_ERR_STATE, "new values changed the structure of the factor: the work needs %zu bytes now, and its buffer has %zu: make the work again "
-             "(trine_direct_work)", work->needed, work->base.bytes);
+        FAIL(
+            TRINE_ERR_STATE,
+            "new values changed the structure of the factor: the work needs %zu bytes now, and its buffer has %zu: make the work again "
+            "(trine_direct_work)",
+            work->needed, work->base.bytes);
     if (call.is_done) goto done;
     op = direct_op(plan->dtype, op);
     TRY((D->options.refine ? solve_and_refine : solve_once)(D, work, op, &call.B, &call.X, call.stream));
@@ -53,7 +65,8 @@ done:
     return trine_plan_solve_end(plan, &call, status);
 }
 
-trine_status trine_direct_solve(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
+trine_status trine_direct_solve(trine_direct D, trine_transpose op, const trine_dense *B, const trine_dense *X,
+                                const trine_exec *exec)
 {
     TRINE_RANGE;
     return direct_solve(D ? &D->base : NULL, op, NULL, B, X, exec);

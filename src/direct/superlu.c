@@ -1,5 +1,6 @@
-/* LU by SuperLU 5: P A Q = L U with partial pivoting. L lies in dense panels, whose diagonal blocks carry U's part above the
- * diagonal too. Demmel, Eisenstat, Gilbert, Li, Liu 1999: A supernodal approach to sparse partial pivoting. */
+/* LU by SuperLU 5: P A Q = L U with partial pivoting. L lies in dense panels, whose diagonal blocks carry U's part
+ * above the diagonal too. Demmel, Eisenstat, Gilbert, Li, Liu 1999: A supernodal approach to sparse partial
+ * pivoting. */
 #include <colamd.h>
 #include <limits.h>
 #include <math.h>
@@ -43,9 +44,10 @@ static void invert(int64_t n, const int32_t *perm, int32_t *inverse)
     for (int64_t k = 0; k < n; k++) inverse[perm[k]] = (int32_t)k;
 }
 
-/** COLAMD holds whatever pivots are taken. Where the pattern is symmetric and each column's diagonal is its largest entry, pivots
- *  mostly stay on the diagonal and nested dissection of A + A^T fills less: a quarter of COLAMD's on cage10. Where they leave
- *  it, it fills more: five times on the KKT matrix of CONT-201 (docs/notes/direct-solves.md). */
+/** COLAMD holds whatever pivots are taken. Where the pattern is symmetric and each column's diagonal is its largest
+ *  entry, pivots mostly stay on the diagonal and nested dissection of A + A^T fills less: a quarter of COLAMD's on
+ *  cage10. Where they leave it, it fills more: five times on the KKT matrix of CONT-201
+ *  (docs/notes/direct-solves.md). */
 static trine_status choose_ordering(trine_factor F, trine_ordering *ordering)
 {
     const struct factor_input in = factor_get_input(F);
@@ -113,7 +115,11 @@ done:
     return status;
 }
 
-struct upper_summary { int64_t nnz; int parts; double smallest, largest; };
+struct upper_summary {
+    int64_t nnz;
+    int parts;
+    double smallest, largest;
+};
 static void summarize(void *user, int32_t row, int64_t column, const void *value)
 {
     struct upper_summary *s = user;
@@ -128,7 +134,8 @@ static bool is_finite(trine_factor F, const struct superlu_state *state)
     const SCformat *L = state->L.Store;
     const NCformat *U = state->U.Store;
     const int parts = factor_parts(F);
-    return factor_values_are_finite(L->nzval, L->nzval_colptr[F->n], parts) && factor_values_are_finite(U->nzval, U->colptr[F->n], parts);
+    return factor_values_are_finite(L->nzval, L->nzval_colptr[F->n], parts) &&
+           factor_values_are_finite(U->nzval, U->colptr[F->n], parts);
 }
 
 /** SuperLU's factorization, as superlu_run calls it. */

@@ -11,7 +11,8 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /** Sort the rows of one panel below its own columns, values along with them. */
-static void sort_rows(int32_t *rows, char *values, int64_t width, int64_t height, size_t size, struct row_at *order, char *column)
+static void sort_rows(int32_t *rows, char *values, int64_t width, int64_t height, size_t size, struct row_at *order,
+                      char *column)
 {
     bool ascending = true;
     for (int64_t i = width; i < height; i++) {
@@ -23,7 +24,8 @@ static void sort_rows(int32_t *rows, char *values, int64_t width, int64_t height
     for (int64_t i = width; i < height; i++) rows[i] = order[i].row;
     for (int64_t j = 0; j < width; j++) {
         char *at = values + (size_t)(j * height) * size;
-        for (int64_t i = width; i < height; i++) memcpy(column + (size_t)i * size, at + (size_t)order[i].position * size, size);
+        for (int64_t i = width; i < height; i++)
+            memcpy(column + (size_t)i * size, at + (size_t)order[i].position * size, size);
         memcpy(at + (size_t)width * size, column + (size_t)width * size, (size_t)(height - width) * size);
     }
 }
@@ -40,21 +42,30 @@ trine_status superlu_take_panels(trine_factor F, SuperMatrix *matrix)
     TRY(ALLOC(F->ctx, F->first_column, n_panels + 1));
     TRY(ALLOC(F->ctx, F->row_offsets, n_panels + 1));
     TRY(ALLOC(F->ctx, F->value_offsets, n_panels + 1));
-    /* Row lists and values are contiguous from panel to panel; SuperLU's offsets count from each panel's first column. */
+    /* Row lists and values are contiguous from panel to panel; SuperLU's offsets count from each panel's first
+     * column. */
     for (int64_t s = 0; s <= n_panels; s++) {
         const int32_t first = s < n_panels ? L->sup_to_col[s] : (int32_t)F->n;
         F->first_column[s] = first;
         F->row_offsets[s] = L->rowind_colptr[first];
         F->value_offsets[s] = L->nzval_colptr[first];
-        if (s && F->row_offsets[s] - F->row_offsets[s - 1] > tallest) tallest = F->row_offsets[s] - F->row_offsets[s - 1];
+        if (s && F->row_offsets[s] - F->row_offsets[s - 1] > tallest)
+            tallest = F->row_offsets[s] - F->row_offsets[s - 1];
     }
     TRY(ALLOC(F->ctx, order, tallest));
     TRY(ALLOC(F->ctx, column, tallest * (int64_t)size));
     for (int64_t s = 0; s < n_panels; s++)
         sort_rows(L->rowind + F->row_offsets[s], (char *)L->nzval + (size_t)F->value_offsets[s] * size,
-                  F->first_column[s + 1] - F->first_column[s], F->row_offsets[s + 1] - F->row_offsets[s], size, order, column);
-    F->panels = (trine_panels){.n = F->n, .n_panels = n_panels, .first_column = F->first_column, .row_offsets = F->row_offsets,
-                               .rows = L->rowind, .value_offsets = F->value_offsets, .values = L->nzval, .dtype = F->dtype,
+                  F->first_column[s + 1] - F->first_column[s], F->row_offsets[s + 1] - F->row_offsets[s], size, order,
+                  column);
+    F->panels = (trine_panels){.n = F->n,
+                               .n_panels = n_panels,
+                               .first_column = F->first_column,
+                               .row_offsets = F->row_offsets,
+                               .rows = L->rowind,
+                               .value_offsets = F->value_offsets,
+                               .values = L->nzval,
+                               .dtype = F->dtype,
                                .diag = TRINE_UNIT};
     F->nnz_L = factor_panels_count(F);
 done:
@@ -104,11 +115,13 @@ trine_status superlu_make_upper_panels(trine_factor F, const SuperMatrix *matrix
     TRY(ALLOC(F->ctx, rows, row_offsets[m]));
 
     for (int32_t s = 0; s < m; s++) { /* the diagonal blocks lie above the diagonals of L's panels */
-        const int64_t width = first_column[s + 1] - first_column[s], h = height[s], h_L = L->row_offsets[s + 1] - L->row_offsets[s];
+        const int64_t width = first_column[s + 1] - first_column[s], h = height[s],
+                      h_L = L->row_offsets[s + 1] - L->row_offsets[s];
         for (int64_t j = 0; j < width; j++) {
             rows[row_offsets[s] + j] = first_column[s] + (int32_t)j;
             for (int64_t i = 0; i <= j; i++)
-                memcpy(values + (size_t)(value_offsets[s] + i * h + j) * size, entry_at(L->values, L->value_offsets[s] + j * h_L + i, size), size);
+                memcpy(values + (size_t)(value_offsets[s] + i * h + j) * size,
+                       entry_at(L->values, L->value_offsets[s] + j * h_L + i, size), size);
         }
         last[s] = -1;
         height[s] = width; /* from here on: rows found so far */
@@ -122,8 +135,15 @@ trine_status superlu_make_upper_panels(trine_factor F, const SuperMatrix *matrix
             memcpy(values + (size_t)(column + height[s] - 1) * size, entry_at(U->nzval, k, size), size);
         }
     }
-    F->upper = (trine_panels){.n = n, .n_panels = m, .first_column = first_column, .row_offsets = row_offsets, .rows = rows,
-                              .value_offsets = value_offsets, .values = values, .dtype = F->dtype, .diag = TRINE_NONUNIT};
+    F->upper = (trine_panels){.n = n,
+                              .n_panels = m,
+                              .first_column = first_column,
+                              .row_offsets = row_offsets,
+                              .rows = rows,
+                              .value_offsets = value_offsets,
+                              .values = values,
+                              .dtype = F->dtype,
+                              .diag = TRINE_NONUNIT};
     first_column = rows = NULL;
     row_offsets = value_offsets = NULL;
     values = NULL;
@@ -158,7 +178,13 @@ void superlu_each_upper(trine_factor F, const SuperMatrix *matrix, superlu_upper
     }
 }
 
-struct upper_output { int64_t next; size_t size; int64_t *offsets; int32_t *rows; void *values; };
+struct upper_output {
+    int64_t next;
+    size_t size;
+    int64_t *offsets;
+    int32_t *rows;
+    void *values;
+};
 static void append(void *user, int32_t row, int64_t column, const void *value)
 {
     struct upper_output *out = user;
@@ -172,7 +198,8 @@ trine_status superlu_triangle(trine_factor F, const SuperMatrix *matrix, trine_u
     if (which == TRINE_LOWER) return factor_panels_to_csc(F, T);
     trine_matrix U = NULL;
     struct upper_output out = {.size = trine_dtype_size(F->dtype)};
-    trine_status status = trine_matrix_allocate(F->ctx, &U, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_U, &out.offsets, &out.rows, &out.values);
+    trine_status status = trine_matrix_allocate(F->ctx, &U, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_U, &out.offsets,
+                                                &out.rows, &out.values);
     if (status) return status;
     superlu_each_upper(F, matrix, append, &out);
     status = trine_matrix_sort(U, T, 0);

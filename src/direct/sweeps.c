@@ -26,18 +26,24 @@ static trine_status check_single(const double *values, int64_t count)
 {
     for (int64_t k = 0; k < count; k++)
         if (isinf((float)values[k]))
-            return trine_fail(TRINE_ERR_NO_CONVERGENCE, "the factor has entries such as %.2g, beyond the range of single precision: scale the matrix, or "
-                              "solve in double precision", values[k]);
+            return trine_fail(
+                TRINE_ERR_NO_CONVERGENCE,
+                "the factor has entries such as %.2g, beyond the range of single precision: scale the matrix, or "
+                "solve in double precision",
+                values[k]);
     return TRINE_SUCCESS;
 }
 
-/** What a plan's check of its pivots says, of a factor that was rounded to single precision: that it may be rounding's doing. */
+/** What a plan's check of its pivots says, of a factor that was rounded to single precision: that it may be
+ *  rounding's doing. */
 static trine_status explain_single(trine_status status, bool single)
 {
     if (status != TRINE_ERR_SINGULAR || !single) return status;
     char found[200];
     snprintf(found, sizeof found, "%s", trine_last_error());
-    return trine_fail(status, "%s after rounding the factor to single precision: scale the matrix, or solve in double precision", found);
+    return trine_fail(
+        status, "%s after rounding the factor to single precision: scale the matrix, or solve in double precision",
+        found);
 }
 
 /** Panel values in the vectors' precision: of a factor in double rounded to single, or of one in single widened. */
@@ -48,14 +54,16 @@ static trine_status convert_values(direct_sweeps *s, const trine_panels *panels,
     const int64_t begin = panels->value_offsets[0] * parts, count = panels->value_offsets[panels->n_panels] * parts;
     const bool rounds = trine_dtype_is_single(s->dtype);
     TRY(trine_alloc(s->ctx, TRINE_HOST, (size_t)count * (rounds ? sizeof(float) : sizeof(double)), converted));
-    for (int64_t k = begin; k < count && rounds; k++) ((float *)*converted)[k] = (float)((const double *)panels->values)[k];
+    for (int64_t k = begin; k < count && rounds; k++)
+        ((float *)*converted)[k] = (float)((const double *)panels->values)[k];
     for (int64_t k = begin; k < count && !rounds; k++) ((double *)*converted)[k] = ((const float *)panels->values)[k];
 done:
     return status;
 }
 
 /** *plan from the panels, which may be of another precision than the vectors. */
-static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trine_supernodal_invert invert, trine_supernodal *plan)
+static trine_status set_panels(direct_sweeps *s, const trine_panels *given, trine_supernodal_invert invert,
+                               trine_supernodal *plan)
 {
     trine_status status = TRINE_SUCCESS;
     trine_panels panels = *given;
@@ -90,14 +98,17 @@ done:
     return status;
 }
 
-/** Adds to the reason where numeric has found inverses of its own choice too inaccurate and keeps panels as they are. */
+/** Adds to the reason where numeric has found inverses of its own choice too inaccurate and keeps panels as they
+ *  are. */
 static void note_growth(direct_sweeps *s, trine_supernodal plan, trine_supernodal_invert asked, const char *triangle)
 {
     trine_supernodal_info info;
-    if (!plan || asked || trine_supernodal_get_info(plan, &info) || info.substituted_panels <= 0 || info.growth == 0) return;
+    if (!plan || asked || trine_supernodal_get_info(plan, &info) || info.substituted_panels <= 0 || info.growth == 0)
+        return;
     const size_t used = strlen(s->reason);
-    snprintf(s->reason + used, sizeof s->reason - used, "; inverted panels of %s gave a backward error of %.3g eps: %lld of %lld are substituted",
-             triangle, info.growth, (long long)info.substituted_panels, (long long)info.panels_merged);
+    snprintf(s->reason + used, sizeof s->reason - used,
+             "; inverted panels of %s gave a backward error of %.3g eps: %lld of %lld are substituted", triangle,
+             info.growth, (long long)info.substituted_panels, (long long)info.panels_merged);
 }
 
 static trine_status set_supernodal(direct_sweeps *s, trine_factor F)
@@ -128,14 +139,18 @@ static bool same_pattern(trine_matrix A, trine_matrix B)
     trine_matrix_info a, b;
     const int64_t *a_offsets, *b_offsets;
     const int32_t *a_indices, *b_indices;
-    if (!A || !B || trine_matrix_get_info(A, &a) || trine_matrix_get_info(B, &b) || a.nnz != b.nnz || a.n_cols != b.n_cols) return false;
-    if (trine_matrix_get_arrays(A, &a_offsets, &a_indices, NULL) || trine_matrix_get_arrays(B, &b_offsets, &b_indices, NULL)) return false;
+    if (!A || !B || trine_matrix_get_info(A, &a) || trine_matrix_get_info(B, &b) || a.nnz != b.nnz ||
+        a.n_cols != b.n_cols)
+        return false;
+    if (trine_matrix_get_arrays(A, &a_offsets, &a_indices, NULL) ||
+        trine_matrix_get_arrays(B, &b_offsets, &b_indices, NULL))
+        return false;
     return !memcmp(a_offsets, b_offsets, (size_t)(a.n_cols + 1) * sizeof *a_offsets) &&
            !memcmp(a_indices, b_indices, (size_t)a.nnz * sizeof *a_indices);
 }
 
-/** Give the triangle T (which passes to *kept) to *plan. The pattern of a factor may change with its values: pivots move, and
- *  zeros in the panels are left out. Where it did not, only the values are replaced. */
+/** Give the triangle T (which passes to *kept) to *plan. The pattern of a factor may change with its values: pivots
+ *  move, and zeros in the panels are left out. Where it did not, only the values are replaced. */
 static trine_status set_triangle(direct_sweeps *s, trine_matrix T, trine_matrix *kept, trine_triangular *plan,
                                  const trine_triangular_options *options)
 {
@@ -224,7 +239,8 @@ done:
 /** Whether the panels are to be used; s->reason says why. */
 static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_info *factor)
 {
-    /* Entries of L a panel on average, below which a CPU is faster row by row (measured: docs/notes/supernodal-solves.md). */
+    /* Entries of L a panel on average, below which a CPU is faster row by row (measured:
+     * docs/notes/supernodal-solves.md). */
     enum { TINY_PANEL = 16 };
     const char *no = NULL;
     const bool on_gpu = direct_space(s->ctx) == TRINE_DEVICE;
@@ -233,9 +249,13 @@ static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_in
     else if (s->options.solver == TRINE_SOLVER_SUPERNODAL) no = NULL;
     else if (!panels) no = "the factor has no supernodal panels";
     else if (s->options.triangular.method) no = "a method of the general solve was asked for";
-    else if (s->options.triangular.summation == TRINE_ORDER_DETERMINISTIC && on_gpu) no = "a fixed order of summation was asked for";
+    else if (s->options.triangular.summation == TRINE_ORDER_DETERMINISTIC && on_gpu)
+        no = "a fixed order of summation was asked for";
     else if (!on_gpu && factor->nnz_L < TINY_PANEL * F->panels.n_panels) no = "the factor's supernodal panels are tiny";
-    snprintf(s->reason, sizeof s->reason, "%s", no ? no : s->options.solver ? "asked for" : "the factor has supernodal panels");
+    snprintf(s->reason, sizeof s->reason, "%s",
+             no                  ? no
+             : s->options.solver ? "asked for"
+                                 : "the factor has supernodal panels");
     return !no;
 }
 
@@ -269,7 +289,8 @@ trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F)
     s->cholesky = cholesky;
     s->analyse_seconds = s->numeric_seconds = 0;
     for (int k = 0; k < 2; k++) {
-        if (s->invert[k] != s->options.supernodal.invert) destroy_supernodal(s); /* the last factor's trial counts for that one only */
+        /* the last factor's trial counts for that one only */
+        if (s->invert[k] != s->options.supernodal.invert) destroy_supernodal(s);
         s->invert[k] = s->options.supernodal.invert;
     }
     s->supernodal = wants_panels(s, F, &factor);
@@ -303,7 +324,8 @@ double sweeps_eps(const direct_sweeps *s) { return trine_dtype_eps(s->options.su
 static bool is_in_part(trine_supernodal plan)
 {
     trine_supernodal_info info;
-    return plan && !trine_supernodal_get_info(plan, &info) && info.invert != TRINE_INVERT_NONE && info.substituted_panels > 0;
+    return plan && !trine_supernodal_get_info(plan, &info) && info.invert != TRINE_INVERT_NONE &&
+           info.substituted_panels > 0;
 }
 
 trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_error)
@@ -317,8 +339,8 @@ trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_
         s->invert[k] = TRINE_INVERT_NONE;
     }
     const size_t used = strcspn(s->reason, ";"); /* why panels are used stays; what was said of one triangle goes */
-    snprintf(s->reason + used, sizeof s->reason - used, "; inverted panels gave a backward error of %.3g eps: %s", backward_error,
-             in_part ? "no triangle is inverted in part" : "nothing is inverted");
+    snprintf(s->reason + used, sizeof s->reason - used, "; inverted panels gave a backward error of %.3g eps: %s",
+             backward_error, in_part ? "no triangle is inverted in part" : "nothing is inverted");
     return set_supernodal(s, F);
 }
 
@@ -346,7 +368,8 @@ trine_status sweeps_work(const direct_sweeps *s, int which, int64_t nrhs, void *
     return trine_triangular_work(which ? s->upper : s->lower, nrhs, buffer, bytes, work);
 }
 
-static trine_status solve_supernodal(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_exec execs[2])
+static trine_status solve_supernodal(const direct_sweeps *s, trine_transpose op, const trine_dense *Z,
+                                     const trine_exec execs[2])
 {
     const trine_supernodal plans[2] = {s->L_panels, s->Ut_panels};
     const int first = !s->cholesky && op != TRINE_N, second = !s->cholesky && !first;
@@ -355,7 +378,8 @@ static trine_status solve_supernodal(const direct_sweeps *s, trine_transpose op,
     return status ? status : trine_supernodal_solve(plans[second], transposed, NULL, Z, Z, &execs[second]);
 }
 
-static trine_status solve_general(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_exec execs[2])
+static trine_status solve_general(const direct_sweeps *s, trine_transpose op, const trine_dense *Z,
+                                  const trine_exec execs[2])
 {
     const trine_triangular plans[2] = {s->lower, s->upper};
     const bool real = !trine_dtype_is_complex(s->dtype);
@@ -370,7 +394,8 @@ static trine_status solve_general(const direct_sweeps *s, trine_transpose op, co
     return status ? status : trine_triangular_solve(plans[second], second_op, NULL, Z, Z, &execs[second]);
 }
 
-trine_status sweeps_solve(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_work works[2], void *stream)
+trine_status sweeps_solve(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_work works[2],
+                          void *stream)
 {
     const trine_exec execs[2] = {{.stream = stream, .work = works[0]}, {.stream = stream, .work = works[1]}};
     return s->supernodal ? solve_supernodal(s, op, Z, execs) : solve_general(s, op, Z, execs);

@@ -1,10 +1,12 @@
-/* The two triangular solves of a direct solve: by supernodal plans on the factor's panels, or by general triangular plans. */
+/* The two triangular solves of a direct solve: by supernodal plans on the factor's panels, or by general triangular
+ * plans. */
 #ifndef TRINE_DIRECT_SWEEPS_H
 #define TRINE_DIRECT_SWEEPS_H
 
 #include "direct/work.h"
 
-/** Cholesky has U = L^H, of which nothing is stored unless general plans are to solve with conj(A) = A^T of a complex A. */
+/** Cholesky has U = L^H, of which nothing is stored unless general plans are to solve with conj(A) = A^T of a
+ *  complex A. */
 typedef struct {
     trine_context ctx;
     trine_dtype dtype;                         /* of A and of the vectors */
@@ -28,17 +30,21 @@ trine_status sweeps_take_factor(direct_sweeps *s, trine_factor F);
 bool sweeps_on_trial(const direct_sweeps *s);
 /** The precision of the panels, which may be lower than the vectors'. */
 double sweeps_eps(const direct_sweeps *s);
-/** After a trial with too large a backward error: no inversion of panels in triangles that are inverted in part, or, if there are none, in any. */
+/** After a trial with too large a backward error: no inversion of panels in triangles that are inverted in part, or,
+ *  if there are none, in any. */
 trine_status sweeps_step_back(direct_sweeps *s, trine_factor F, double backward_error);
-/** op(A) is to be solved as conj(op'(A) conj(.)), with op' the transposition that is left: the vectors are to be conjugated on
- *  their way in and out. */
+/** op(A) is to be solved as conj(op'(A) conj(.)), with op' the transposition that is left: the vectors are to be
+ *  conjugated on their way in and out. */
 bool sweeps_conjugate(const direct_sweeps *s, trine_transpose op);
 /** Whether there is a plan for L (which = 0) or for U (1). */
 bool sweeps_have(const direct_sweeps *s, int which);
 /** trine_triangular_work or trine_supernodal_work of the plan for L or U; 0 bytes and no work where there is none. */
-trine_status sweeps_work(const direct_sweeps *s, int which, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work);
-/** Z := (the triangular factors of op(A))^-1 Z, conjugation and permutations aside. works: of the plans for L and U; NULL: their own. */
-trine_status sweeps_solve(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_work works[2], void *stream);
+trine_status sweeps_work(const direct_sweeps *s, int which, int64_t nrhs, void *buffer, size_t *bytes,
+                         trine_work *work);
+/** Z := (the triangular factors of op(A))^-1 Z, conjugation and permutations aside. works: of the plans for L and U;
+ *  NULL: their own. */
+trine_status sweeps_solve(const direct_sweeps *s, trine_transpose op, const trine_dense *Z, const trine_work works[2],
+                          void *stream);
 void sweeps_destroy(direct_sweeps *s);
 
 #endif

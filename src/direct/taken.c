@@ -1,8 +1,8 @@
 /* Factors that another program made: what the adapters for its libraries share. */
 #include "direct/direct.h"
 
-trine_status factor_take(trine_context ctx, trine_factor *out, const struct factor_backend *backend, trine_direct_method method, trine_dtype dtype, int64_t n,
-                         bool one_permutation)
+trine_status factor_take(trine_context ctx, trine_factor *out, const struct factor_backend *backend,
+                         trine_direct_method method, trine_dtype dtype, int64_t n, bool one_permutation)
 {
     trine_status status = TRINE_SUCCESS;
     trine_factor F = trine_host_calloc(ctx, 1, sizeof *F);
@@ -31,8 +31,10 @@ trine_status factor_check_permutation(const char *name, const int32_t *perm, int
 {
     for (int64_t k = 0; k < n; k++) mark[k] = -1;
     for (int64_t k = 0; k < n; k++) {
-        REQUIRE(perm[k] >= 0 && perm[k] < n, "%s[%lld] is %d, outside 0..%lld", name, (long long)k, (int)perm[k], (long long)n - 1);
-        REQUIRE(mark[perm[k]] < 0, "%s is no permutation: %d stands at %d and at %lld", name, (int)perm[k], (int)mark[perm[k]], (long long)k);
+        REQUIRE(perm[k] >= 0 && perm[k] < n, "%s[%lld] is %d, outside 0..%lld", name, (long long)k, (int)perm[k],
+                (long long)n - 1);
+        REQUIRE(mark[perm[k]] < 0, "%s is no permutation: %d stands at %d and at %lld", name, (int)perm[k],
+                (int)mark[perm[k]], (long long)k);
         mark[perm[k]] = (int32_t)k;
     }
     return TRINE_SUCCESS;

@@ -1,4 +1,5 @@
-/* A factor that the caller's own program made by CHOLMOD, copied: supernodal or simplicial, LL^H or LDL^H, of either index width. */
+/* A factor that the caller's own program made by CHOLMOD, copied: supernodal or simplicial, LL^H or LDL^H, of either
+ * index width. */
 #include <limits.h>
 #include <string.h>
 
@@ -15,7 +16,10 @@ struct taken_cholmod {
 
 static bool wide_indices(const cholmod_factor *L) { return L->itype == CHOLMOD_LONG; }
 static bool wide_offsets(const cholmod_factor *L) { return L->itype != CHOLMOD_INT; }
-static int64_t at(const void *array, bool wide, int64_t k) { return wide ? ((const int64_t *)array)[k] : ((const int *)array)[k]; }
+static int64_t at(const void *array, bool wide, int64_t k)
+{
+    return wide ? ((const int64_t *)array)[k] : ((const int *)array)[k];
+}
 
 /** Value k as 1 or 2 doubles. */
 static void get_value(const cholmod_factor *L, int64_t k, double *v)
@@ -32,15 +36,23 @@ static void get_value(const cholmod_factor *L, int64_t k, double *v)
 /** What can be taken. */
 static trine_status check(const cholmod_factor *L)
 {
-    REQUIRE(L->itype >= CHOLMOD_INT && L->itype <= CHOLMOD_LONG && L->xtype >= CHOLMOD_PATTERN && L->xtype <= CHOLMOD_ZOMPLEX,
-            "this is no cholmod_factor of CHOLMOD %d (its itype is %d, its xtype %d)", CHOLMOD_MAIN_VERSION, L->itype, L->xtype);
+    REQUIRE(L->itype >= CHOLMOD_INT && L->itype <= CHOLMOD_LONG && L->xtype >= CHOLMOD_PATTERN &&
+                L->xtype <= CHOLMOD_ZOMPLEX,
+            "this is no cholmod_factor of CHOLMOD %d (its itype is %d, its xtype %d)", CHOLMOD_MAIN_VERSION, L->itype,
+            L->xtype);
     REQUIRE(L->xtype != CHOLMOD_PATTERN, "the factor is symbolic: cholmod_factorize has not filled it");
-    if (L->n > INT_MAX) return trine_fail(TRINE_ERR_UNSUPPORTED, "a factor of %zu columns; fewer than 2^31 are possible", L->n);
-    if (L->dtype != CHOLMOD_DOUBLE) return trine_fail(TRINE_ERR_UNSUPPORTED, "the factor is not in double precision (its dtype is %d)", L->dtype);
-    if (L->is_super && !L->is_ll) return trine_fail(TRINE_ERR_UNSUPPORTED, "a supernodal LDL^H factor is none of CHOLMOD's");
+    if (L->n > INT_MAX)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "a factor of %zu columns; fewer than 2^31 are possible", L->n);
+    if (L->dtype != CHOLMOD_DOUBLE)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "the factor is not in double precision (its dtype is %d)", L->dtype);
+    if (L->is_super && !L->is_ll)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "a supernodal LDL^H factor is none of CHOLMOD's");
     if (L->minor < L->n)
-        return trine_fail(TRINE_ERR_NOT_DEFINITE, "CHOLMOD's factorization broke down at pivot %zu of %zu: the factor is not complete", L->minor, L->n);
-    const bool arrays = L->x && (L->xtype != CHOLMOD_ZOMPLEX || L->z) && (L->is_super ? L->super && L->pi && L->px && L->s : L->p && L->i && L->nz);
+        return trine_fail(TRINE_ERR_NOT_DEFINITE,
+                          "CHOLMOD's factorization broke down at pivot %zu of %zu: the factor is not complete",
+                          L->minor, L->n);
+    const bool arrays = L->x && (L->xtype != CHOLMOD_ZOMPLEX || L->z) &&
+                        (L->is_super ? L->super && L->pi && L->px && L->s : L->p && L->i && L->nz);
     REQUIRE(!L->n || (L->Perm && arrays), "an array of the cholmod_factor is NULL");
     return TRINE_SUCCESS;
 }
@@ -73,22 +85,30 @@ static trine_status take_panels(trine_factor F, const cholmod_factor *L)
         F->first_column[s] = (int32_t)at(L->super, wide_indices(L), s);
         F->row_offsets[s] = at(L->pi, wide_offsets(L), s);
         F->value_offsets[s] = at(L->px, wide_offsets(L), s);
-        if (F->row_offsets[s] < 0 || F->row_offsets[s] > (int64_t)L->ssize || F->value_offsets[s] < 0 || F->value_offsets[s] > (int64_t)L->xsize)
+        if (F->row_offsets[s] < 0 || F->row_offsets[s] > (int64_t)L->ssize || F->value_offsets[s] < 0 ||
+            F->value_offsets[s] > (int64_t)L->xsize)
             FAIL(TRINE_ERR_STRUCTURE, "supernode %lld of the cholmod_factor lies outside its arrays", (ll)s);
     }
     for (int64_t k = 0; k < (int64_t)L->ssize; k++) F->panel_rows[k] = (int32_t)at(L->s, wide_indices(L), k);
     TRY(trine_alloc(F->ctx, TRINE_HOST, L->xsize * (size_t)parts * sizeof(double), &own->values));
     for (int64_t k = 0; k < (int64_t)L->xsize; k++) get_value(L, k, (double *)own->values + k * parts);
-    F->panels = (trine_panels){.n = F->n, .n_panels = m, .first_column = F->first_column, .row_offsets = F->row_offsets, .rows = F->panel_rows,
-                               .value_offsets = F->value_offsets, .values = own->values, .dtype = F->dtype, .diag = TRINE_NONUNIT};
+    F->panels = (trine_panels){.n = F->n,
+                               .n_panels = m,
+                               .first_column = F->first_column,
+                               .row_offsets = F->row_offsets,
+                               .rows = F->panel_rows,
+                               .value_offsets = F->value_offsets,
+                               .values = own->values,
+                               .dtype = F->dtype,
+                               .diag = TRINE_NONUNIT};
     TRY(trine_panels_check(&F->panels));
     F->nnz_L = factor_panels_count(F);
 done:
     return status;
 }
 
-/** The columns of a simplicial factor, whose entry k is row i[k]; the diagonal entry is a column's first. Counts the entries that are
- *  kept, zeros beside the diagonal are not. */
+/** The columns of a simplicial factor, whose entry k is row i[k]; the diagonal entry is a column's first. Counts the
+ *  entries that are kept, zeros beside the diagonal are not. */
 static trine_status count_columns(const cholmod_factor *L, int64_t *nnz)
 {
     double v[2] = {0, 0};
@@ -98,7 +118,8 @@ static trine_status count_columns(const cholmod_factor *L, int64_t *nnz)
         if (first < 0 || count < 1 || count > (int64_t)L->nzmax || first > (int64_t)L->nzmax - count)
             return trine_fail(TRINE_ERR_STRUCTURE, "column %lld of the cholmod_factor lies outside its arrays", (ll)j);
         if (at(L->i, wide_indices(L), first) != j)
-            return trine_fail(TRINE_ERR_STRUCTURE, "column %lld of the cholmod_factor does not begin with its diagonal entry", (ll)j);
+            return trine_fail(TRINE_ERR_STRUCTURE,
+                              "column %lld of the cholmod_factor does not begin with its diagonal entry", (ll)j);
         for (int64_t k = first; k < first + count; k++) {
             const int64_t i = at(L->i, wide_indices(L), k);
             if (k > first && (i <= j || i >= (int64_t)L->n))
@@ -147,7 +168,8 @@ static trine_status take_columns(trine_factor F, const cholmod_factor *L)
     TRY(trine_matrix_transpose(own->L, &own->U, TRINE_H));
     const void *upper;
     TRY(trine_matrix_get_arrays(own->U, &upper_offsets, &upper_rows, &upper));
-    for (int64_t k = 0; k < F->nnz_L * parts; k++) ((double *)upper)[k] *= diagonal[upper_rows[k / parts]]; /* a matrix of our own */
+    /* a matrix of our own */
+    for (int64_t k = 0; k < F->nnz_L * parts; k++) ((double *)upper)[k] *= diagonal[upper_rows[k / parts]];
 done:
     trine_matrix_destroy(&columns);
     trine_free(F->ctx, TRINE_HOST, diagonal);

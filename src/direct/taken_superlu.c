@@ -1,5 +1,5 @@
-/* Factors that the caller's own program made by SuperLU or SuperLU_MT, copied into the form of SuperLU's own: SC and NC, in all four
- * precisions. */
+/* Factors that the caller's own program made by SuperLU or SuperLU_MT, copied into the form of SuperLU's own: SC and
+ * NC, in all four precisions. */
 #include <limits.h>
 #include <string.h>
 
@@ -41,11 +41,13 @@ static trine_dtype dtype_of(const SuperMatrix *M)
 /** L and U are SuperMatrices of a kind that can be taken. */
 static trine_status check(const SuperMatrix *L, const SuperMatrix *U)
 {
-    REQUIRE(L->Stype == SLU_SC || L->Stype == SLU_SCP, "L is not stored by supernodes (its Stype is %d, neither SLU_SC nor SLU_SCP)", (int)L->Stype);
-    REQUIRE(U->Stype == SLU_NC || U->Stype == SLU_NCP, "U is not stored by columns (its Stype is %d, neither SLU_NC nor SLU_NCP)", (int)U->Stype);
+    REQUIRE(L->Stype == SLU_SC || L->Stype == SLU_SCP,
+            "L is not stored by supernodes (its Stype is %d, neither SLU_SC nor SLU_SCP)", (int)L->Stype);
+    REQUIRE(U->Stype == SLU_NC || U->Stype == SLU_NCP,
+            "U is not stored by columns (its Stype is %d, neither SLU_NC nor SLU_NCP)", (int)U->Stype);
     REQUIRE(dtype_of(L) && L->Dtype == U->Dtype, "L has Dtype %d and U %d", (int)L->Dtype, (int)U->Dtype);
-    REQUIRE(L->nrow >= 0 && L->nrow == L->ncol && U->nrow == L->nrow && U->ncol == L->nrow, "L is %d x %d and U %d x %d", (int)L->nrow, (int)L->ncol,
-            (int)U->nrow, (int)U->ncol);
+    REQUIRE(L->nrow >= 0 && L->nrow == L->ncol && U->nrow == L->nrow && U->ncol == L->nrow,
+            "L is %d x %d and U %d x %d", (int)L->nrow, (int)L->ncol, (int)U->nrow, (int)U->ncol);
     REQUIRE(L->Store && U->Store, "the Store of L or U is NULL");
     return TRINE_SUCCESS;
 }
@@ -54,12 +56,13 @@ static lower_view view_lower(const SuperMatrix *L)
 {
     if (L->Stype == SLU_SCP) {
         const SCPformat *s = L->Store;
-        return (lower_view){s->nzval, s->nzval_colbeg, s->nzval_colend, s->rowind, s->rowind_colbeg, s->rowind_colend, s->col_to_sup, s->sup_to_colbeg,
-                            s->sup_to_colend};
+        return (lower_view){s->nzval,         s->nzval_colbeg, s->nzval_colend,  s->rowind,       s->rowind_colbeg,
+                            s->rowind_colend, s->col_to_sup,   s->sup_to_colbeg, s->sup_to_colend};
     }
     const SCformat *s = L->Store;
-    return (lower_view){s->nzval, s->nzval_colptr, s->nzval_colptr + 1, s->rowind, s->rowind_colptr, s->rowind_colptr + 1, s->col_to_sup, s->sup_to_col,
-                        s->sup_to_col + 1};
+    return (lower_view){s->nzval,      s->nzval_colptr,  s->nzval_colptr + 1,
+                        s->rowind,     s->rowind_colptr, s->rowind_colptr + 1,
+                        s->col_to_sup, s->sup_to_col,    s->sup_to_col + 1};
 }
 
 static upper_view view_upper(const SuperMatrix *U)
@@ -81,7 +84,8 @@ static trine_status supernode_end(const lower_view *V, int64_t n, int first, int
         return trine_fail(TRINE_ERR_STRUCTURE, "column %d of SuperLU's L begins no supernode", first);
     *end = V->end_column[s];
     if (V->row_begin[first] < 0 || height < *end - first || height > n)
-        return trine_fail(TRINE_ERR_STRUCTURE, "the supernode of columns %d to %d of SuperLU's L has %lld rows", first, *end - 1, (ll)height);
+        return trine_fail(TRINE_ERR_STRUCTURE, "the supernode of columns %d to %d of SuperLU's L has %lld rows", first,
+                          *end - 1, (ll)height);
     for (int j = first; j < *end; j++)
         if (V->value_begin[j] < 0 || (int64_t)V->value_end[j] - V->value_begin[j] != height)
             return trine_fail(TRINE_ERR_STRUCTURE, "column %d of SuperLU's L has %lld values for %lld rows", j,
@@ -98,7 +102,8 @@ static trine_status copy_lower(trine_factor F, const lower_view *V)
     const size_t size = trine_dtype_size(F->dtype);
     int64_t rows = 0, values = 0;
     int end = 0, count = 0;
-    REQUIRE(V->values && V->value_begin && V->value_end && V->rows && V->row_begin && V->row_end && V->supernode && V->first_column && V->end_column,
+    REQUIRE(V->values && V->value_begin && V->value_end && V->rows && V->row_begin && V->row_end && V->supernode &&
+                V->first_column && V->end_column,
             "an array of L is NULL");
     for (int first = 0; first < n; first = end, count++) {
         TRY(supernode_end(V, n, first, &end));
@@ -121,7 +126,8 @@ static trine_status copy_lower(trine_factor F, const lower_view *V)
         for (int j = first; j < end; j++, values += height) {
             L->rowind_colptr[j] = (int)(j == first ? rows : rows + height);
             L->nzval_colptr[j] = (int)values;
-            memcpy((char *)L->nzval + (size_t)values * size, entry_at(V->values, V->value_begin[j], size), (size_t)height * size);
+            memcpy((char *)L->nzval + (size_t)values * size, entry_at(V->values, V->value_begin[j], size),
+                   (size_t)height * size);
         }
         rows += height;
     }
@@ -146,7 +152,8 @@ static trine_status copy_upper(trine_factor F, const upper_view *V)
     for (int j = 0; j < n; j++) {
         U->colptr[j] = (int)count;
         if (V->begin[j] < 0 || V->end[j] < V->begin[j])
-            FAIL(TRINE_ERR_STRUCTURE, "column %d of SuperLU's U has its values from %d to %d", j, V->begin[j], V->end[j]);
+            FAIL(TRINE_ERR_STRUCTURE, "column %d of SuperLU's U has its values from %d to %d", j, V->begin[j],
+                 V->end[j]);
         count += V->end[j] - V->begin[j];
         if (count > INT_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "more than 2^31 - 1 values in U");
     }
@@ -164,7 +171,8 @@ static trine_status copy_upper(trine_factor F, const upper_view *V)
         if (j == own->lower.sup_to_col[s + 1]) s++;
         for (int k = U->colptr[j]; k < U->colptr[j + 1]; k++)
             if (U->rowind[k] < 0 || U->rowind[k] >= own->lower.sup_to_col[s])
-                FAIL(TRINE_ERR_STRUCTURE, "column %d of SuperLU's U has row %d, and its supernode begins with column %d", j, U->rowind[k],
+                FAIL(TRINE_ERR_STRUCTURE,
+                     "column %d of SuperLU's U has row %d, and its supernode begins with column %d", j, U->rowind[k],
                      own->lower.sup_to_col[s]);
     }
     own->U = (SuperMatrix){SLU_NC, SLU_D, SLU_TRU, n, n, U};
@@ -186,7 +194,8 @@ static trine_status take_scale(trine_factor F, const char *name, const void *giv
     if (!given) return TRINE_SUCCESS;
     TRY(ALLOC(F->ctx, *scale, F->n));
     for (int64_t k = 0; k < F->n; k++) {
-        const double r = trine_dtype_is_single(F->dtype) ? (double)((const float *)given)[perm[k]] : ((const double *)given)[perm[k]];
+        const double r = trine_dtype_is_single(F->dtype) ? (double)((const float *)given)[perm[k]]
+                                                         : ((const double *)given)[perm[k]];
         (*scale)[k] = r;
         REQUIRE(r > 0 && r <= 1e308, "%s[%d] is %g", name, (int)perm[k], r);
     }
@@ -207,7 +216,10 @@ static trine_status triangle(trine_factor F, trine_uplo which, trine_matrix *T)
     return superlu_triangle(F, &((struct taken_superlu *)F->state)->U, which, T);
 }
 
-static trine_status upper_panels(trine_factor F) { return superlu_make_upper_panels(F, &((struct taken_superlu *)F->state)->U); }
+static trine_status upper_panels(trine_factor F)
+{
+    return superlu_make_upper_panels(F, &((struct taken_superlu *)F->state)->U);
+}
 
 static void release(trine_factor F)
 {
@@ -227,8 +239,8 @@ static void release(trine_factor F)
 
 static const struct factor_backend taken = {NULL, NULL, triangle, upper_panels, release};
 
-trine_status trine_factor_from_superlu(trine_context ctx, trine_factor *out, const void *L, const void *U, const int *perm_r, const int *perm_c,
-                                       const void *R, const void *C)
+trine_status trine_factor_from_superlu(trine_context ctx, trine_factor *out, const void *L, const void *U,
+                                       const int *perm_r, const int *perm_c, const void *R, const void *C)
 {
     REQUIRE(out, "F is NULL");
     *out = NULL;

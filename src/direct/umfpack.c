@@ -18,8 +18,12 @@ static trine_status failure(int64_t code, const char *phase)
 {
     switch (code) {
     case UMFPACK_ERROR_out_of_memory: return trine_fail(TRINE_ERR_MEMORY, "UMFPACK ran out of memory in the %s", phase);
-    case UMFPACK_ERROR_ordering_failed: return trine_fail(TRINE_ERR_MEMORY, "UMFPACK's ordering failed in the %s: no memory, or a matrix too large for METIS", phase);
-    default: return trine_fail(TRINE_ERR_ARGUMENT, "UMFPACK refused the matrix in the %s (its status %lld)", phase, (long long)code);
+    case UMFPACK_ERROR_ordering_failed:
+        return trine_fail(TRINE_ERR_MEMORY,
+                          "UMFPACK's ordering failed in the %s: no memory, or a matrix too large for METIS", phase);
+    default:
+        return trine_fail(TRINE_ERR_ARGUMENT, "UMFPACK refused the matrix in the %s (its status %lld)", phase,
+                          (long long)code);
     }
 }
 
@@ -58,8 +62,10 @@ static trine_status analyse(trine_factor F)
     if (F->options.pivot_threshold > 0)
         control[UMFPACK_PIVOT_TOLERANCE] = control[UMFPACK_SYM_PIVOT_TOLERANCE] = F->options.pivot_threshold;
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
-    const int64_t code = is_complex(F) ? umfpack_zl_symbolic(in.n, in.n, in.offsets, rows, in.values, NULL, &state->symbolic, control, info)
-                                       : umfpack_dl_symbolic(in.n, in.n, in.offsets, rows, in.values, &state->symbolic, control, info);
+    const int64_t code =
+        is_complex(F)
+            ? umfpack_zl_symbolic(in.n, in.n, in.offsets, rows, in.values, NULL, &state->symbolic, control, info)
+            : umfpack_dl_symbolic(in.n, in.n, in.offsets, rows, in.values, &state->symbolic, control, info);
     const bool no_metis = metis_has_failed();
     if (code < 0) TRY(failure(code, "ordering and symbolic analysis"));
     F->ordering = ordering_taken(info);
@@ -75,15 +81,17 @@ static void drop_numeric(trine_factor F)
     is_complex(F) ? umfpack_zl_free_numeric(&state->numeric) : umfpack_dl_free_numeric(&state->numeric);
 }
 
-static int64_t get_numeric(trine_factor F, int64_t *Lp, int64_t *Lj, double *Lx, int64_t *Up, int64_t *Ui, double *Ux, int64_t *P,
-                           int64_t *Q, double *D, int64_t *reciprocal, double *R)
+static int64_t get_numeric(trine_factor F, int64_t *Lp, int64_t *Lj, double *Lx, int64_t *Up, int64_t *Ui, double *Ux,
+                           int64_t *P, int64_t *Q, double *D, int64_t *reciprocal, double *R)
 {
     void *numeric = ((struct umfpack_state *)F->state)->numeric;
-    return is_complex(F) ? umfpack_zl_get_numeric(Lp, Lj, Lx, NULL, Up, Ui, Ux, NULL, P, Q, D, NULL, reciprocal, R, numeric)
-                         : umfpack_dl_get_numeric(Lp, Lj, Lx, Up, Ui, Ux, P, Q, D, reciprocal, R, numeric);
+    return is_complex(F)
+               ? umfpack_zl_get_numeric(Lp, Lj, Lx, NULL, Up, Ui, Ux, NULL, P, Q, D, NULL, reciprocal, R, numeric)
+               : umfpack_dl_get_numeric(Lp, Lj, Lx, Up, Ui, Ux, P, Q, D, reciprocal, R, numeric);
 }
 
-static trine_status take_permutations(trine_factor F, const int64_t *P, const int64_t *Q, const double *R, bool reciprocal)
+static trine_status take_permutations(trine_factor F, const int64_t *P, const int64_t *Q, const double *R,
+                                      bool reciprocal)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(ALLOC(F->ctx, F->row_perm, F->n));
@@ -116,8 +124,10 @@ static trine_status numeric(trine_factor F)
     const int parts = factor_parts(F);
     drop_numeric(F);
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
-    int64_t code = is_complex(F) ? umfpack_zl_numeric(in.offsets, rows, in.values, NULL, state->symbolic, &state->numeric, state->control, info)
-                                 : umfpack_dl_numeric(in.offsets, rows, in.values, state->symbolic, &state->numeric, state->control, info);
+    int64_t code = is_complex(F) ? umfpack_zl_numeric(in.offsets, rows, in.values, NULL, state->symbolic,
+                                                      &state->numeric, state->control, info)
+                                 : umfpack_dl_numeric(in.offsets, rows, in.values, state->symbolic, &state->numeric,
+                                                      state->control, info);
     if (code < 0) TRY(failure(code, "factorization"));
     TRY(ALLOC(F->ctx, P, in.n));
     TRY(ALLOC(F->ctx, Q, in.n));
@@ -129,8 +139,7 @@ static trine_status numeric(trine_factor F)
     TRY(take_permutations(F, P, Q, R, reciprocal != 0));
     if (!scales_are_good(F) || !factor_values_are_finite(D, in.n, parts)) TRY(factor_fail_range(F));
     for (int64_t k = 0; singular && k < in.n; k++)
-        if (value_is_zero(D + k * parts, parts))
-            TRY(factor_fail_zero_pivot(F, Q[k], k));
+        if (value_is_zero(D + k * parts, parts)) TRY(factor_fail_zero_pivot(F, Q[k], k));
     code = is_complex(F) ? umfpack_zl_get_lunz(&F->nnz_L, &F->nnz_U, &sizes[0], &sizes[1], &sizes[2], state->numeric)
                          : umfpack_dl_get_lunz(&F->nnz_L, &F->nnz_U, &sizes[0], &sizes[1], &sizes[2], state->numeric);
     if (code < 0) TRY(failure(code, "count of its factors' entries"));
@@ -155,15 +164,15 @@ static trine_status triangle(trine_factor F, trine_uplo which, trine_matrix *T)
     int32_t *narrow;
     void *values;
     TRY(ALLOC(F->ctx, wide, nnz));
-    TRY(trine_matrix_allocate(F->ctx, &M, lower ? TRINE_CSR : TRINE_CSC, F->dtype, F->n, F->n, nnz, &offsets, &narrow, &values));
-    const int64_t code = lower ? get_numeric(F, offsets, wide, values, NULL, NULL, NULL, NULL, NULL, NULL, &reciprocal, NULL)
-                               : get_numeric(F, NULL, NULL, NULL, offsets, wide, values, NULL, NULL, NULL, &reciprocal, NULL);
+    TRY(trine_matrix_allocate(F->ctx, &M, lower ? TRINE_CSR : TRINE_CSC, F->dtype, F->n, F->n, nnz, &offsets, &narrow,
+                              &values));
+    const int64_t code =
+        lower ? get_numeric(F, offsets, wide, values, NULL, NULL, NULL, NULL, NULL, NULL, &reciprocal, NULL)
+              : get_numeric(F, NULL, NULL, NULL, offsets, wide, values, NULL, NULL, NULL, &reciprocal, NULL);
     if (code < 0) TRY(failure(code, "hand-over of its factors"));
     for (int64_t k = 0; k < nnz; k++) narrow[k] = (int32_t)wide[k];
-    if (lower)
-        TRY(trine_matrix_copy(M, T, TRINE_HOST, TRINE_CSC, F->dtype));
-    else
-        TRY(trine_matrix_sort(M, T, 0));
+    if (lower) TRY(trine_matrix_copy(M, T, TRINE_HOST, TRINE_CSC, F->dtype));
+    else TRY(trine_matrix_sort(M, T, 0));
 done:
     trine_matrix_destroy(&M);
     trine_free(F->ctx, TRINE_HOST, wide);

@@ -6,14 +6,21 @@ static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT
 
 /* ------------------------------------------------------------------- layout */
 
-static size_t vector_bytes(trine_direct D, int64_t nrhs) { return aligned((size_t)D->base.n * (size_t)nrhs * trine_dtype_size(D->base.dtype)); }
-static size_t all_vectors_bytes(trine_direct D, int64_t nrhs) { return vector_bytes(D, nrhs) * (D->options.refine ? 3 : 1); }
+static size_t vector_bytes(trine_direct D, int64_t nrhs)
+{
+    return aligned((size_t)D->base.n * (size_t)nrhs * trine_dtype_size(D->base.dtype));
+}
+static size_t all_vectors_bytes(trine_direct D, int64_t nrhs)
+{
+    return vector_bytes(D, nrhs) * (D->options.refine ? 3 : 1);
+}
 
 /** Of the work of the plan for L (which = 0) or U (1). */
 static size_t triangle_bytes(trine_direct D, int which, int64_t nrhs)
 {
     size_t bytes;
-    return sweeps_work(&D->sweeps, which, nrhs, NULL, &bytes, NULL) ? 0 : bytes; /* fails for arguments only, which were checked */
+    /* fails for arguments only, which were checked */
+    return sweeps_work(&D->sweeps, which, nrhs, NULL, &bytes, NULL) ? 0 : bytes;
 }
 
 /** Bytes of the vectors, then of the works of the plans for L and U. */
@@ -24,7 +31,10 @@ size_t direct_work_bytes(struct trine_plan *plan, int64_t nrhs)
 }
 
 /** A triangular plan's work with memory of its own is faster on a GPU, and grows with the structure of the factor. */
-size_t direct_work_own_bytes(struct trine_plan *plan, int64_t nrhs) { return all_vectors_bytes((trine_direct)plan, nrhs); }
+size_t direct_work_own_bytes(struct trine_plan *plan, int64_t nrhs)
+{
+    return all_vectors_bytes((trine_direct)plan, nrhs);
+}
 
 /** Both triangles' works anew, unless the caller's buffer has become too small for them. */
 static trine_status make_triangles(trine_direct D, direct_work *work)
@@ -86,8 +96,8 @@ trine_status works_complete(trine_direct D)
 
 /* --------------------------------------------------------------- life of one */
 
-/** A caller's work has works of the triangular plans, and a place in the list. The plan's own work, which keeps nothing alive, is made before there
- *  are triangular plans, and solves with theirs. */
+/** A caller's work has works of the triangular plans, and a place in the list. The plan's own work, which keeps
+ *  nothing alive, is made before there are triangular plans, and solves with theirs. */
 trine_status direct_work_begin(struct trine_plan *plan, trine_plan_work *base)
 {
     trine_status status = TRINE_SUCCESS;
@@ -108,7 +118,8 @@ done:
 void direct_work_end(trine_plan_work *base)
 {
     direct_work *work = (direct_work *)base;
-    unlink_work(&((trine_direct)base->base.plan)->sweeps.works, work); /* first: an update beside this looks at no work that is not whole */
+    /* first: an update beside this looks at no work that is not whole */
+    unlink_work(&((trine_direct)base->base.plan)->sweeps.works, work);
     for (int k = 0; k < 2; k++) trine_work_destroy(&work->triangles[k]);
 }
 

@@ -11,12 +11,14 @@ typedef struct direct_work {
     struct direct_work *next;            /* of the plan's works */
     void *vectors;                       /* n x nrhs in the context's space: the permuted right-hand sides */
     void *right, *residual;              /* the same, for refinement; else NULL */
-    trine_work triangles[2];             /* of the plans for L and U; NULL, as in the plan's own work: those plans' own */
-    size_t needed;                       /* what a solve needs of a caller's buffer: with new values that may become more than it has */
+    trine_work triangles[2];             /* of the plans for L and U; NULL, as in the plan's own work: those plans'
+                                            own */
+    size_t needed;                       /* what a solve needs of a caller's buffer: with new values that may become
+                                            more than it has */
 } direct_work;
 
-/** The callers' works of one plan. An update, which runs alone, takes away works of triangular plans that end and makes those of new ones; the lock
- *  is for works that are made or destroyed meanwhile in other threads. */
+/** The callers' works of one plan. An update, which runs alone, takes away works of triangular plans that end and
+ *  makes those of new ones; the lock is for works that are made or destroyed meanwhile in other threads. */
 typedef struct {
     pthread_mutex_t lock;
     direct_work *first;

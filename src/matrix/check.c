@@ -16,13 +16,15 @@ static const char *minor_name(trine_matrix A) { return A->format == TRINE_CSR ? 
 static trine_status check_pattern(trine_matrix A)
 {
     const int64_t n = matrix_major(A), m = matrix_minor(A), *offsets = A->offsets;
-    if (offsets[0] != 0) return trine_fail(TRINE_ERR_STRUCTURE, "offsets start at %lld, not at 0", (long long)offsets[0]);
+    if (offsets[0] != 0)
+        return trine_fail(TRINE_ERR_STRUCTURE, "offsets start at %lld, not at 0", (long long)offsets[0]);
     for (int64_t i = 0; i < n; i++)
         if (offsets[i + 1] < offsets[i])
             return trine_fail(TRINE_ERR_STRUCTURE, "offsets fall from %lld to %lld in %s %lld", (long long)offsets[i],
                               (long long)offsets[i + 1], major_name(A), (long long)i);
     if (offsets[n] != A->nnz)
-        return trine_fail(TRINE_ERR_STRUCTURE, "offsets end at %lld, not at nnz = %lld", (long long)offsets[n], (long long)A->nnz);
+        return trine_fail(TRINE_ERR_STRUCTURE, "offsets end at %lld, not at nnz = %lld", (long long)offsets[n],
+                          (long long)A->nnz);
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = offsets[i]; k < offsets[i + 1]; k++)
             if (A->indices[k] < 0 || A->indices[k] >= m)
@@ -85,8 +87,8 @@ static trine_status check_finite(trine_matrix A)
     int64_t i;
     const int64_t k = matrix_find_not_finite(A, &i);
     if (k < 0) return TRINE_SUCCESS;
-    return trine_fail(TRINE_ERR_STRUCTURE, "the value at %s %d in %s %lld is NaN or Inf", minor_name(A), (int)A->indices[k],
-                      major_name(A), (long long)i);
+    return trine_fail(TRINE_ERR_STRUCTURE, "the value at %s %d in %s %lld is NaN or Inf", minor_name(A),
+                      (int)A->indices[k], major_name(A), (long long)i);
 }
 
 static trine_status check_diagonal(trine_matrix A)
@@ -96,7 +98,8 @@ static trine_status check_diagonal(trine_matrix A)
     for (int64_t i = 0; i < A->n_rows; i++) {
         int64_t k = A->offsets[i];
         while (k < A->offsets[i + 1] && A->indices[k] != i) k++;
-        if (k == A->offsets[i + 1]) return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is missing", (long long)i);
+        if (k == A->offsets[i + 1])
+            return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is missing", (long long)i);
         if (A->values && diagonal_is_zero[A->dtype](A, i))
             return trine_fail(TRINE_ERR_SINGULAR, "the diagonal entry of row %lld is zero", (long long)i);
     }
@@ -106,7 +109,8 @@ static trine_status check_diagonal(trine_matrix A)
 trine_status trine_matrix_check(trine_matrix A, unsigned flags)
 {
     REQUIRE(A, "A is NULL");
-    REQUIRE(!(flags & ~(unsigned)(TRINE_CHECK_SORTED | TRINE_CHECK_FINITE | TRINE_CHECK_DIAGONAL)), "flags 0x%x are unknown", flags);
+    REQUIRE(!(flags & ~(unsigned)(TRINE_CHECK_SORTED | TRINE_CHECK_FINITE | TRINE_CHECK_DIAGONAL)),
+            "flags 0x%x are unknown", flags);
     trine_status status = TRINE_SUCCESS;
     trine_matrix H;
     TRY(matrix_to_host(A, &H));

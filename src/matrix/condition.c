@@ -1,5 +1,5 @@
-/* The condition of a matrix from solves with it: the block 1-norm estimator of Higham and Tisseur (SIAM J. Matrix Anal. Appl. 21,
- * 2000, Algorithm 2.4) for the inverse of A, and for that of A with scaled rows and columns. */
+/* The condition of a matrix from solves with it: the block 1-norm estimator of Higham and Tisseur (SIAM J. Matrix
+ * Anal. Appl. 21, 2000, Algorithm 2.4) for the inverse of A, and for that of A with scaled rows and columns. */
 #include <string.h>
 
 #include "core/scalar.h"
@@ -23,7 +23,8 @@ static double random_number(uint64_t seed, uint64_t k)
 #include "core/each_dtype.h"
 
 static void (*const weigh_rows[])(trine_matrix A, const double *w, double *g) = TABLE(weigh_rows);
-static void (*const scale_rows[])(int64_t n, int64_t columns, const double *d, double size, void *x) = TABLE(scale_rows);
+static void (*const scale_rows[])(int64_t n, int64_t columns, const double *d, double size,
+                                  void *x) = TABLE(scale_rows);
 static double (*const sum[])(int64_t n, const void *x) = TABLE(sum);
 static void (*const add_squares[])(int64_t n, const void *x, double *s) = TABLE(add_squares);
 static void (*const take_signs[])(int64_t n, void *x) = TABLE(take_signs);
@@ -31,8 +32,8 @@ static void (*const random_signs[])(int64_t n, uint64_t seed, double size, void 
 static void (*const random_values[])(int64_t n, uint64_t seed, double size, void *x) = TABLE(random_values);
 static void (*const fill[])(int64_t n, int64_t only, double value, void *x) = TABLE(fill);
 static bool (*const is_parallel[])(int64_t n, const void *x, const void *y) = TABLE(is_parallel);
-static int64_t (*const largest_rows[])(int64_t n, int64_t columns, const void *z, const bool *used, int64_t count, int64_t *rows,
-                                       double *largest) = TABLE(largest_rows);
+static int64_t (*const largest_rows[])(int64_t n, int64_t columns, const void *z, const bool *used, int64_t count,
+                                       int64_t *rows, double *largest) = TABLE(largest_rows);
 static double (*const size_of_row[])(int64_t n, int64_t columns, const void *z, int64_t row) = TABLE(size_of_row);
 
 struct estimator {
@@ -42,15 +43,20 @@ struct estimator {
     int64_t n, columns, solves;
     trine_solve_fn solve;
     void *user;
-    char *x, *other, *old;      /* on the host, n x columns: the vectors, room for a solution, the signs of the step before */
+    char *x, *other, *old;      /* on the host, n x columns: the vectors, room for a solution, the signs of the step
+                                   before */
     void *device_b, *device_x;  /* on a GPU: where vectors go for a solve */
     bool *used;                 /* unit vectors that were tried */
-    double *w, *g, *v;          /* of the scaled matrix: columns times w, rows divided by g = |A| w; sizes of rows of its inverse */
+    double *w, *g, *v;          /* of the scaled matrix: columns times w, rows divided by g = |A| w; sizes of rows of
+                                   its inverse */
     uint64_t seed;
     bool failed;                /* a solution was not finite, or a pivot zero */
 };
 
-static char *column(const struct estimator *e, char *block, int64_t j) { return block + (size_t)(j * e->n) * trine_dtype_size(e->t); }
+static char *column(const struct estimator *e, char *block, int64_t j)
+{
+    return block + (size_t)(j * e->n) * trine_dtype_size(e->t);
+}
 static size_t block_bytes(const struct estimator *e) { return (size_t)(e->n * e->columns) * trine_dtype_size(e->t); }
 
 /** x = L / size op(A)^-1 size R x for the diagonal matrices L and R, NULL: both 1. */
@@ -89,13 +95,15 @@ static bool column_is_parallel(const struct estimator *e, int64_t j, char *block
     return false;
 }
 
-/** Columns of signs that are parallel to one before them, or to one of the last step, say nothing new: others take their place, of
- *  which there may be none where rows are few. */
+/** Columns of signs that are parallel to one before them, or to one of the last step, say nothing new: others take
+ *  their place, of which there may be none where rows are few. */
 static void replace_parallel(struct estimator *e, bool with_old, double size)
 {
     enum { TRIES = 10 };
     for (int64_t j = 0; j < e->columns; j++)
-        for (int k = 0; k < TRIES && (column_is_parallel(e, j, e->x, j) || (with_old && column_is_parallel(e, j, e->old, e->columns))); k++)
+        for (int k = 0; k < TRIES && (column_is_parallel(e, j, e->x, j) ||
+                                      (with_old && column_is_parallel(e, j, e->old, e->columns)));
+             k++)
             random_signs[e->t](e->n, e->seed++, size, column(e, e->x, j));
 }
 
@@ -106,9 +114,11 @@ static bool all_parallel_to_old(const struct estimator *e)
     return true;
 }
 
-/** A lower bound of ||L op(A)^-1 R||_1, almost always at least a third of it; Inf where a solve failed. size: what R is to
- *  be multiplied by, and L divided by, so that right-hand sides are about as large as A's entries and solutions stay in range. */
-static trine_status estimate_norm(struct estimator *e, trine_transpose op, const double *L, const double *R, double size, double *norm)
+/** A lower bound of ||L op(A)^-1 R||_1, almost always at least a third of it; Inf where a solve failed. size: what R
+ *  is to be multiplied by, and L divided by, so that right-hand sides are about as large as A's entries and
+ *  solutions stay in range. */
+static trine_status estimate_norm(struct estimator *e, trine_transpose op, const double *L, const double *R,
+                                  double size, double *norm)
 {
     trine_status status = TRINE_SUCCESS;
     const double start = 1 / (double)e->n;
@@ -150,8 +160,8 @@ done:
     return status;
 }
 
-/** v times what takes the middle of its range, between its smallest and its largest value but zeros, to `middle`; zeros, which are
- *  numbers that became too small, to the smallest. False if a value is not finite, or all are zero. */
+/** v times what takes the middle of its range, between its smallest and its largest value but zeros, to `middle`;
+ *  zeros, which are numbers that became too small, to the smallest. False if a value is not finite, or all are zero. */
 static bool center(int64_t n, double *v, double middle)
 {
     double smallest = INFINITY, most = 0;
@@ -166,8 +176,8 @@ static bool center(int64_t n, double *v, double middle)
     return true;
 }
 
-/** g = |A| w, and v = the 2-norms of the rows of A^-1 G, nearly: from 2 `samples` solutions with g times random numbers, which
- *  no symmetry makes cancel as signs would. */
+/** g = |A| w, and v = the 2-norms of the rows of A^-1 G, nearly: from 2 `samples` solutions with g times random
+ *  numbers, which no symmetry makes cancel as signs would. */
 static trine_status sample_rows(struct estimator *e, int samples)
 {
     trine_status status = TRINE_SUCCESS;
@@ -194,11 +204,12 @@ done:
     return status;
 }
 
-/** kappa_inf(G^-1 A W) with W = diag(w) and G = diag(|A| w), by which ||G^-1 A W||_inf = 1, so that it is ||W^-1 A^-1 G||_inf =
- *  ||G A^-H W^-1||_1. No scaling of rows is better for these columns (Bauer 1963; van der Sluis 1969), and for w the Perron vector of
- *  |A^-1| |A| none of columns is. Two steps of the power method forget where they started, be A's columns scaled as they may.
- *  Solves with the adjoint of a badly scaled matrix may be far less accurate than those with the matrix: the largest 2-norm of a row of
- *  W^-1 A^-1 G, which those give, times sqrt(n) is not exceeded by what is right. */
+/** kappa_inf(G^-1 A W) with W = diag(w) and G = diag(|A| w), by which ||G^-1 A W||_inf = 1, so that it is ||W^-1
+ *  A^-1 G||_inf = ||G A^-H W^-1||_1. No scaling of rows is better for these columns (Bauer 1963; van der Sluis
+ *  1969), and for w the Perron vector of |A^-1| |A| none of columns is. Two steps of the power method forget where
+ *  they started, be A's columns scaled as they may. Solves with the adjoint of a badly scaled matrix may be far less
+ *  accurate than those with the matrix: the largest 2-norm of a row of W^-1 A^-1 G, which those give, times sqrt(n)
+ *  is not exceeded by what is right. */
 static trine_status estimate_scaled(struct estimator *e, double *condition)
 {
     const double doubt = 10; /* of a 2-norm from so few samples */
@@ -256,7 +267,8 @@ static void release(struct estimator *e)
     trine_matrix_destroy(&e->A);
 }
 
-trine_status trine_estimate_condition(trine_context ctx, trine_matrix A, trine_solve_fn solve, void *user, trine_condition *condition)
+trine_status trine_estimate_condition(trine_context ctx, trine_matrix A, trine_solve_fn solve, void *user,
+                                      trine_condition *condition)
 {
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(A, "A is NULL");
@@ -268,15 +280,20 @@ trine_status trine_estimate_condition(trine_context ctx, trine_matrix A, trine_s
         return trine_fail(TRINE_ERR_STRUCTURE, "%lld x %lld is not square", (long long)A->n_rows, (long long)A->n_cols);
     if (!A->n_rows) return TRINE_SUCCESS;
     trine_status status = TRINE_SUCCESS;
-    struct estimator e = {.ctx = ctx, .t = A->dtype, .n = A->n_rows, .columns = A->n_rows < MOST_COLUMNS ? A->n_rows : MOST_COLUMNS,
-                          .solve = solve, .user = user};
+    struct estimator e = {.ctx = ctx,
+                          .t = A->dtype,
+                          .n = A->n_rows,
+                          .columns = A->n_rows < MOST_COLUMNS ? A->n_rows : MOST_COLUMNS,
+                          .solve = solve,
+                          .user = user};
     const double eps = trine_dtype_eps(A->dtype);
     double inverse;
     TRY(matrix_to_host_format(A, &e.A, TRINE_CSR));
     TRY(trine_matrix_norm(e.A, TRINE_NORM_ONE, &condition->norm));
     TRY(allocate(&e));
     TRY(estimate_norm(&e, TRINE_N, NULL, NULL, 1, &inverse));
-    condition->condition = condition->scaled = isinf(inverse) || isinf(condition->norm) ? INFINITY : condition->norm * inverse;
+    condition->condition = condition->scaled =
+        isinf(inverse) || isinf(condition->norm) ? INFINITY : condition->norm * inverse;
     if (!(condition->condition * eps < LARGE)) {
         TRY(estimate_scaled(&e, &condition->scaled));
         condition->scaled = fmin(condition->scaled, condition->condition);

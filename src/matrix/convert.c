@@ -1,13 +1,11 @@
-/* New matrices from old: other formats, types and spaces, transposes, triangles, permutations. Everything is a counting sort
- * or a pass over the entries, so linear in rows + columns + entries. */
+/* New matrices from old: other formats, types and spaces, transposes, triangles, permutations. Everything is a
+ * counting sort or a pass over the entries, so linear in rows + columns + entries. */
 #include <string.h>
 
 #include "matrix/matrix.h"
 
 /** One triangle, in terms of compressed rows (or columns): entries with index < row if below, > row if not. */
-struct triangle {
-    bool below, diagonal, fill;
-};
+struct triangle { bool below, diagonal, fill; };
 
 static inline bool is_wanted(const struct triangle *want, int64_t i, int64_t index)
 {
@@ -50,14 +48,14 @@ static void accumulate(int64_t *counts, int64_t n) /* counts[i + 1] of row i -> 
 
 /* --------------------------------------------------------------- transposes */
 
-/** Counting sort of A's entries by minor index into B: row c of B has the entries whose index i has label[i] = c, in the order
- *  in which rows order[0], order[1], ... of A have them, numbered from 0. NULL = identity. */
-static trine_status sort_by_index(trine_matrix A, trine_matrix *B, trine_format format, const int32_t *order, const int32_t *label,
-                                  value_map map)
+/** Counting sort of A's entries by minor index into B: row c of B has the entries whose index i has label[i] = c, in
+ *  the order in which rows order[0], order[1], ... of A have them, numbered from 0. NULL = identity. */
+static trine_status sort_by_index(trine_matrix A, trine_matrix *B, trine_format format, const int32_t *order,
+                                  const int32_t *label, value_map map)
 {
     const bool same = format == A->format;
-    trine_status status = matrix_new(A->ctx, B, format, A->dtype, same ? A->n_cols : A->n_rows, same ? A->n_rows : A->n_cols,
-                                     A->nnz, A->values != NULL);
+    trine_status status = matrix_new(A->ctx, B, format, A->dtype, same ? A->n_cols : A->n_rows,
+                                     same ? A->n_rows : A->n_cols, A->nnz, A->values != NULL);
     if (status) return status;
     trine_matrix M = *B;
     const int64_t n = matrix_major(M);
@@ -66,7 +64,8 @@ static trine_status sort_by_index(trine_matrix A, trine_matrix *B, trine_format 
     for (int64_t k = 0; k < A->nnz; k++) M->offsets[(label ? label[A->indices[k]] : A->indices[k]) + 1]++;
     accumulate(M->offsets, n);
     scatter[A->dtype](A, M, order, label, map);
-    memmove(M->offsets + 1, M->offsets, (size_t)n * sizeof *M->offsets); /* each has moved on to the start of the next */
+    /* each has moved on to the start of the next */
+    memmove(M->offsets + 1, M->offsets, (size_t)n * sizeof *M->offsets);
     M->offsets[0] = 0;
     return TRINE_SUCCESS;
 }
@@ -103,8 +102,8 @@ done:
     return status;
 }
 
-/** B(i,j) = A(order[i], j') with label[j'] = j in terms of compressed rows: sorted by index, then by row, so that indices
- *  ascend and duplicates stay in order. */
+/** B(i,j) = A(order[i], j') with label[j'] = j in terms of compressed rows: sorted by index, then by row, so that
+ *  indices ascend and duplicates stay in order. */
 static trine_status sort_and_relabel(trine_matrix A, trine_matrix *B, const int32_t *order, const int32_t *label)
 {
     trine_matrix by_index = NULL;
@@ -134,8 +133,10 @@ static trine_status invert(const int32_t *perm, int64_t n, const char *name, int
 {
     for (int64_t i = 0; i < n; i++) inverse[i] = -1;
     for (int64_t i = 0; i < n; i++) {
-        REQUIRE(perm[i] >= 0 && perm[i] < n, "%s[%lld] = %d is outside 0..%lld", name, (long long)i, (int)perm[i], (long long)(n - 1));
-        REQUIRE(inverse[perm[i]] < 0, "%s[%lld] = %d was already at %d", name, (long long)i, (int)perm[i], (int)inverse[perm[i]]);
+        REQUIRE(perm[i] >= 0 && perm[i] < n, "%s[%lld] = %d is outside 0..%lld", name, (long long)i, (int)perm[i],
+                (long long)(n - 1));
+        REQUIRE(inverse[perm[i]] < 0, "%s[%lld] = %d was already at %d", name, (long long)i, (int)perm[i],
+                (int)inverse[perm[i]]);
         inverse[perm[i]] = (int32_t)i;
     }
     return TRINE_SUCCESS;
@@ -179,8 +180,9 @@ static trine_status change_type(trine_matrix B, trine_dtype t)
             const int64_t k = first_not_real[B->dtype](B->nnz, B->values);
             int64_t i = 0;
             while (k >= 0 && B->offsets[i + 1] <= k) i++;
-            REQUIRE(k < 0, "the value at %s %d in %s %lld has an imaginary part", B->format == TRINE_CSR ? "column" : "row",
-                    (int)B->indices[k], B->format == TRINE_CSR ? "row" : "column", (long long)i);
+            REQUIRE(k < 0, "the value at %s %d in %s %lld has an imaginary part",
+                    B->format == TRINE_CSR ? "column" : "row", (int)B->indices[k],
+                    B->format == TRINE_CSR ? "row" : "column", (long long)i);
         }
         void *values = trine_host_alloc(B->ctx, B->nnz, trine_dtype_size(t));
         if (!values) return TRINE_ERR_MEMORY;
@@ -235,11 +237,13 @@ trine_status trine_matrix_triangle(trine_matrix A, trine_matrix *B, trine_uplo u
     int64_t *offsets = NULL;
     TRY(matrix_to_host(A, &H));
     const int64_t n = matrix_major(H);
-    const struct triangle want = {(uplo == TRINE_LOWER) == (H->format == TRINE_CSR), diag == TRINE_NONUNIT, fill_diagonal != 0};
+    const struct triangle want = {(uplo == TRINE_LOWER) == (H->format == TRINE_CSR), diag == TRINE_NONUNIT,
+                                  fill_diagonal != 0};
     TRY(CALLOC(ctx, offsets, n + 1));
     for (int64_t i = 0; i < n; i++) {
         offsets[i + 1] = lacks_diagonal(H, &want, i);
-        for (int64_t k = H->offsets[i]; k < H->offsets[i + 1]; k++) offsets[i + 1] += is_wanted(&want, i, H->indices[k]);
+        for (int64_t k = H->offsets[i]; k < H->offsets[i + 1]; k++)
+            offsets[i + 1] += is_wanted(&want, i, H->indices[k]);
     }
     accumulate(offsets, n);
     TRY(matrix_new(ctx, B, H->format, H->dtype, H->n_rows, H->n_cols, offsets[n], H->values != NULL));
@@ -260,7 +264,8 @@ static struct place place_of(trine_matrix A, int64_t i, int64_t k)
     return A->format == TRINE_CSR ? (struct place){major, minor} : (struct place){minor, major};
 }
 
-/** Every entry on one side of the diagonal, and the diagonal as the symmetry wants it; *below: index < row somewhere. */
+/** Every entry on one side of the diagonal, and the diagonal as the symmetry wants it; *below: index < row
+ *  somewhere. */
 static trine_status check_one_triangle(trine_matrix A, trine_symmetry symmetry, bool *below)
 {
     bool found = false;
@@ -276,13 +281,15 @@ static trine_status check_one_triangle(trine_matrix A, trine_symmetry symmetry, 
                 first = here;
                 *below = side;
             } else if (side != *below) {
-                return trine_fail(TRINE_ERR_STRUCTURE, "entries (%lld,%lld) and (%lld,%lld) lie on both sides of the diagonal", first.row,
+                return trine_fail(TRINE_ERR_STRUCTURE,
+                                  "entries (%lld,%lld) and (%lld,%lld) lie on both sides of the diagonal", first.row,
                                   first.column, here.row, here.column);
             }
         }
         if (A->values && wrong_diagonal[A->dtype](A, i, symmetry) >= 0)
             return trine_fail(TRINE_ERR_STRUCTURE, "diagonal entry %lld is not %s", (long long)i,
-                              symmetry == TRINE_SKEW ? "zero in a skew-symmetric matrix" : "real in a Hermitian matrix");
+                              symmetry == TRINE_SKEW ? "zero in a skew-symmetric matrix"
+                                                     : "real in a Hermitian matrix");
     }
     return TRINE_SUCCESS;
 }
@@ -302,7 +309,10 @@ trine_status trine_matrix_expand(trine_matrix A, trine_matrix *B, trine_symmetry
     bool below;
     TRY(matrix_to_host(A, &H));
     TRY(check_one_triangle(H, symmetry, &below));
-    TRY(matrix_flip(H, &M, H->format, symmetry == TRINE_SKEW ? VALUE_NEGATE : symmetry == TRINE_HERMITIAN ? VALUE_CONJUGATE : VALUE_KEEP));
+    TRY(matrix_flip(H, &M, H->format,
+                    symmetry == TRINE_SKEW        ? VALUE_NEGATE
+                    : symmetry == TRINE_HERMITIAN ? VALUE_CONJUGATE
+                                                  : VALUE_KEEP));
     int64_t n_diagonal = 0;
     for (int64_t i = 0; i < H->n_rows; i++)
         for (int64_t k = H->offsets[i]; k < H->offsets[i + 1]; k++) n_diagonal += H->indices[k] == i;

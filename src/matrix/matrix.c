@@ -15,7 +15,8 @@ static trine_status check_sizes(trine_dtype t, int64_t n_rows, int64_t n_cols, i
 }
 
 /** An empty shell; arrays follow. */
-static trine_status new_shell(trine_context ctx, trine_matrix *A, trine_format format, trine_dtype t, int64_t n_rows, int64_t n_cols, int64_t nnz)
+static trine_status new_shell(trine_context ctx, trine_matrix *A, trine_format format, trine_dtype t, int64_t n_rows,
+                              int64_t n_cols, int64_t nnz)
 {
     trine_status status = check_sizes(t, n_rows, n_cols, nnz);
     if (status) return status;
@@ -32,8 +33,8 @@ static trine_status new_shell(trine_context ctx, trine_matrix *A, trine_format f
     return TRINE_SUCCESS;
 }
 
-trine_status matrix_new(trine_context ctx, trine_matrix *A, trine_format format, trine_dtype t, int64_t n_rows, int64_t n_cols,
-                        int64_t nnz, bool with_values)
+trine_status matrix_new(trine_context ctx, trine_matrix *A, trine_format format, trine_dtype t, int64_t n_rows,
+                        int64_t n_cols, int64_t nnz, bool with_values)
 {
     trine_status status = new_shell(ctx, A, format, t, n_rows, n_cols, nnz);
     if (status) return status;
@@ -79,8 +80,9 @@ done:
     return status;
 }
 
-trine_status trine_matrix_allocate(trine_context ctx, trine_matrix *A, trine_format format, trine_dtype t, int64_t n_rows,
-                                   int64_t n_cols, int64_t nnz, int64_t **offsets, int32_t **indices, void **values)
+trine_status trine_matrix_allocate(trine_context ctx, trine_matrix *A, trine_format format, trine_dtype t,
+                                   int64_t n_rows, int64_t n_cols, int64_t nnz, int64_t **offsets, int32_t **indices,
+                                   void **values)
 {
     REQUIRE(A, "A is NULL");
     *A = NULL;
@@ -124,7 +126,8 @@ static trine_status take_offsets(trine_matrix M, int bits, const void *offsets)
         }
     }
     if (ends[0] != 0 || ends[1] != M->nnz)
-        FAIL(TRINE_ERR_ARGUMENT, "offsets run from %lld to %lld, not from 0 to nnz = %lld", (long long)ends[0], (long long)ends[1], (long long)M->nnz);
+        FAIL(TRINE_ERR_ARGUMENT, "offsets run from %lld to %lld, not from 0 to nnz = %lld", (long long)ends[0],
+             (long long)ends[1], (long long)M->nnz);
 done:
     trine_free(ctx, TRINE_HOST, narrow);
     trine_free(ctx, TRINE_HOST, wide);
@@ -146,7 +149,8 @@ static trine_status take_indices(trine_matrix M, int bits, const void *indices)
     TRY(trine_copy(ctx, wide, TRINE_HOST, indices, M->space, (size_t)M->nnz * sizeof(int64_t)));
     for (int64_t k = 0; k < M->nnz; k++) {
         if (wide[k] < 0 || wide[k] > INT_MAX)
-            FAIL(TRINE_ERR_ARGUMENT, "index %lld at position %lld does not fit 32 bits", (long long)wide[k], (long long)k);
+            FAIL(TRINE_ERR_ARGUMENT, "index %lld at position %lld does not fit 32 bits", (long long)wide[k],
+                 (long long)k);
         narrow[k] = (int32_t)wide[k];
     }
     M->owns_indices = true;
@@ -164,9 +168,9 @@ done:
     return status;
 }
 
-static trine_status new_view(trine_context ctx, trine_matrix *A, trine_format format, trine_dtype t, int64_t n_rows, int64_t n_cols,
-                             int64_t nnz, trine_space space, int offset_bits, const void *offsets, int index_bits,
-                             const void *indices, const void *values)
+static trine_status new_view(trine_context ctx, trine_matrix *A, trine_format format, trine_dtype t, int64_t n_rows,
+                             int64_t n_cols, int64_t nnz, trine_space space, int offset_bits, const void *offsets,
+                             int index_bits, const void *indices, const void *values)
 {
     REQUIRE(A, "A is NULL");
     *A = NULL;
@@ -187,18 +191,20 @@ done:
     return status;
 }
 
-trine_status trine_matrix_csr(trine_context ctx, trine_matrix *A, trine_dtype t, int64_t n_rows, int64_t n_cols, int64_t nnz,
-                              trine_space space, int offset_bits, const void *row_offsets, int index_bits, const void *columns,
-                              const void *values)
+trine_status trine_matrix_csr(trine_context ctx, trine_matrix *A, trine_dtype t, int64_t n_rows, int64_t n_cols,
+                              int64_t nnz, trine_space space, int offset_bits, const void *row_offsets, int index_bits,
+                              const void *columns, const void *values)
 {
-    return new_view(ctx, A, TRINE_CSR, t, n_rows, n_cols, nnz, space, offset_bits, row_offsets, index_bits, columns, values);
+    return new_view(ctx, A, TRINE_CSR, t, n_rows, n_cols, nnz, space, offset_bits, row_offsets, index_bits, columns,
+                    values);
 }
 
-trine_status trine_matrix_csc(trine_context ctx, trine_matrix *A, trine_dtype t, int64_t n_rows, int64_t n_cols, int64_t nnz,
-                              trine_space space, int offset_bits, const void *column_offsets, int index_bits, const void *rows,
-                              const void *values)
+trine_status trine_matrix_csc(trine_context ctx, trine_matrix *A, trine_dtype t, int64_t n_rows, int64_t n_cols,
+                              int64_t nnz, trine_space space, int offset_bits, const void *column_offsets,
+                              int index_bits, const void *rows, const void *values)
 {
-    return new_view(ctx, A, TRINE_CSC, t, n_rows, n_cols, nnz, space, offset_bits, column_offsets, index_bits, rows, values);
+    return new_view(ctx, A, TRINE_CSC, t, n_rows, n_cols, nnz, space, offset_bits, column_offsets, index_bits, rows,
+                    values);
 }
 
 trine_matrix trine_retain_matrix(trine_matrix A)
@@ -225,13 +231,19 @@ trine_status trine_matrix_get_info(trine_matrix A, trine_matrix_info *info)
 {
     REQUIRE(A, "A is NULL");
     REQUIRE(info, "info is NULL");
-    *info = (trine_matrix_info){
-        .dtype = A->dtype, .format = A->format, .space = A->space, .n_rows = A->n_rows, .n_cols = A->n_cols,
-        .nnz = A->nnz, .symmetry = A->symmetry, .pattern = A->made_up_values || !A->values};
+    *info = (trine_matrix_info){.dtype = A->dtype,
+                                .format = A->format,
+                                .space = A->space,
+                                .n_rows = A->n_rows,
+                                .n_cols = A->n_cols,
+                                .nnz = A->nnz,
+                                .symmetry = A->symmetry,
+                                .pattern = A->made_up_values || !A->values};
     return TRINE_SUCCESS;
 }
 
-trine_status trine_matrix_get_arrays(trine_matrix A, const int64_t **offsets, const int32_t **indices, const void **values)
+trine_status trine_matrix_get_arrays(trine_matrix A, const int64_t **offsets, const int32_t **indices,
+                                     const void **values)
 {
     REQUIRE(A, "A is NULL");
     if (offsets) *offsets = A->offsets;

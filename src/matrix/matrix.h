@@ -26,19 +26,20 @@ static inline int64_t matrix_major(trine_matrix A) { return A->format == TRINE_C
 static inline int64_t matrix_minor(trine_matrix A) { return A->format == TRINE_CSR ? A->n_cols : A->n_rows; }
 
 /** The owned host matrix of trine_matrix_allocate; with_values = false makes a pattern. */
-trine_status matrix_new(trine_context ctx, trine_matrix *A, trine_format format, trine_dtype t, int64_t n_rows, int64_t n_cols,
-                        int64_t nnz, bool with_values);
+trine_status matrix_new(trine_context ctx, trine_matrix *A, trine_format format, trine_dtype t, int64_t n_rows,
+                        int64_t n_cols, int64_t nnz, bool with_values);
 /** B = A as it is, its arrays copied to `space`. Nothing is checked. */
 trine_status matrix_clone(trine_matrix A, trine_matrix *B, trine_space space);
-/** H = A on the host, with offsets and indices that can be trusted (else TRINE_ERR_STRUCTURE): a copy of a matrix in device
- *  memory, A itself with one more reference otherwise. Give it back with trine_matrix_destroy. A and H must not be NULL. */
+/** H = A on the host, with offsets and indices that can be trusted (else TRINE_ERR_STRUCTURE): a copy of a matrix in
+ *  device memory, A itself with one more reference otherwise. Give it back with trine_matrix_destroy. A and H must
+ *  not be NULL. */
 trine_status matrix_to_host(trine_matrix A, trine_matrix *H);
 /** The same in `format`: A is transposed into the other one if need be. */
 trine_status matrix_to_host_format(trine_matrix A, trine_matrix *H, trine_format format);
 
 typedef enum { VALUE_KEEP, VALUE_CONJUGATE, VALUE_NEGATE } value_map;
-/** B in `format`, from the host matrix A that was checked: A itself in the other format, or A^T in A's. Indices ascend in
- *  each row, duplicates keep their order. */
+/** B in `format`, from the host matrix A that was checked: A itself in the other format, or A^T in A's. Indices
+ *  ascend in each row, duplicates keep their order. */
 trine_status matrix_flip(trine_matrix A, trine_matrix *B, trine_format format, value_map map);
 /** Indices ascending in each row of a host matrix; strictly: without duplicates. */
 bool matrix_is_sorted(trine_matrix A, bool strictly);

@@ -10,7 +10,10 @@ static inline double larger(double a, double b) { return b > a || isnan(b) ? b :
 static inline long double larger_l(long double a, long double b) { return b > a || isnan(b) ? b : a; }
 
 /** |z|, several times faster than cabsl: the squares of what is no larger than a double fit a long double. */
-static inline long double magnitude(long double complex z) { return sqrtl(creall(z) * creall(z) + cimagl(z) * cimagl(z)); }
+static inline long double magnitude(long double complex z)
+{
+    return sqrtl(creall(z) * creall(z) + cimagl(z) * cimagl(z));
+}
 
 static double largest(int64_t count, const double *v)
 {
@@ -23,8 +26,10 @@ static double largest(int64_t count, const double *v)
 #include "core/each_dtype.h"
 
 typedef trine_status (*norm_fn)(trine_matrix A, trine_norm which, double *norm);
-typedef void (*multiply_fn)(trine_matrix A, bool by_rows, bool conjugate, const void *alpha, const void *x, const void *beta, void *y);
-typedef void (*accuracy_fn)(trine_matrix A, int64_t nrhs, const void *x, const void *b, void *r, trine_accuracy *accuracy);
+typedef void (*multiply_fn)(trine_matrix A, bool by_rows, bool conjugate, const void *alpha, const void *x,
+                            const void *beta, void *y);
+typedef void (*accuracy_fn)(trine_matrix A, int64_t nrhs, const void *x, const void *b, void *r,
+                            trine_accuracy *accuracy);
 static const norm_fn norm_of[] = TABLE(norm);
 static const multiply_fn multiply[] = TABLE(multiply);
 static const accuracy_fn accuracy_of[] = TABLE(accuracy);
@@ -33,7 +38,8 @@ trine_status trine_matrix_norm(trine_matrix A, trine_norm which, double *norm)
 {
     REQUIRE(A, "A is NULL");
     REQUIRE(norm, "norm is NULL");
-    REQUIRE(which >= TRINE_NORM_INF && which <= TRINE_NORM_MAX, "norm %d is none of infinity, one, Frobenius, max", (int)which);
+    REQUIRE(which >= TRINE_NORM_INF && which <= TRINE_NORM_MAX, "norm %d is none of infinity, one, Frobenius, max",
+            (int)which);
     REQUIRE(A->values || !A->nnz, "A is a pattern without values");
     trine_status status = TRINE_SUCCESS;
     trine_matrix H;
@@ -44,7 +50,8 @@ done:
     return status;
 }
 
-trine_status trine_matrix_multiply(trine_matrix A, trine_transpose op, const void *alpha, const void *x, const void *beta, void *y)
+trine_status trine_matrix_multiply(trine_matrix A, trine_transpose op, const void *alpha, const void *x,
+                                   const void *beta, void *y)
 {
     REQUIRE(A, "A is NULL");
     REQUIRE(op == TRINE_N || op == TRINE_T || op == TRINE_H, "op %d is none of N, T, H", (int)op);
@@ -62,7 +69,8 @@ done:
     return status;
 }
 
-trine_status trine_matrix_accuracy(trine_matrix A, int64_t nrhs, const void *x, const void *b, void *r, trine_accuracy *accuracy)
+trine_status trine_matrix_accuracy(trine_matrix A, int64_t nrhs, const void *x, const void *b, void *r,
+                                   trine_accuracy *accuracy)
 {
     REQUIRE(A, "A is NULL");
     REQUIRE(accuracy, "accuracy is NULL");

@@ -32,7 +32,8 @@ static void describe_pattern(trine_matrix rows, trine_matrix columns, trine_matr
             if (below < -1 || below > 1) s->cyclic_tridiagonal &= below == n - 1 || below == 1 - n;
         }
         s->pattern_symmetric = s->pattern_symmetric && columns->offsets[i + 1] == rows->offsets[i + 1] &&
-                               (!entries || !memcmp(rows->indices + start, columns->indices + start, (size_t)entries * sizeof *rows->indices));
+                               (!entries || !memcmp(rows->indices + start, columns->indices + start,
+                                                    (size_t)entries * sizeof *rows->indices));
     }
     s->mean_row = n ? (double)rows->nnz / (double)n : 0;
     s->lower_triangular = s->upper_bandwidth == 0;

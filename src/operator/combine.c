@@ -10,7 +10,8 @@ static const double one[2] = {1, 0}, zero[2];
 static bool same_dtype(const trine_op *parts, int i) { return parts[i]->info.dtype == parts[0]->info.dtype; }
 
 /** Check `count` parts; info: dtype, ops, limits and properties of all together, shape of the first. name: "factor". */
-static trine_status check_parts(trine_context ctx, int count, const trine_op *parts, const char *name, trine_op_info *info)
+static trine_status check_parts(trine_context ctx, int count, const trine_op *parts, const char *name,
+                                trine_op_info *info)
 {
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(count >= 1, "%d %ss; at least one is needed", count, name);
@@ -18,8 +19,8 @@ static trine_status check_parts(trine_context ctx, int count, const trine_op *pa
     for (int i = 0; i < count; i++) {
         REQUIRE(parts[i], "%s %d is NULL", name, i);
         REQUIRE(parts[i]->ctx == ctx, "%s %d is of another context", name, i);
-        REQUIRE(same_dtype(parts, i), "%s %d has dtype %d, %s 0 has %d; trine_op_cast changes it", name, i, (int)parts[i]->info.dtype, name,
-                (int)parts[0]->info.dtype);
+        REQUIRE(same_dtype(parts, i), "%s %d has dtype %d, %s 0 has %d; trine_op_cast changes it", name, i,
+                (int)parts[i]->info.dtype, name, (int)parts[0]->info.dtype);
     }
     *info = parts[0]->info;
     for (int i = 1; i < count; i++) {
@@ -33,7 +34,8 @@ static trine_status check_parts(trine_context ctx, int count, const trine_op *pa
     return TRINE_SUCCESS;
 }
 
-static trine_status create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count, const trine_op *parts, trine_op *out)
+static trine_status create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count,
+                           const trine_op *parts, trine_op *out)
 {
     const trine_status status = operator_create(ctx, kind, info, count, out);
     for (int i = 0; !status && i < count; i++) {
@@ -54,7 +56,10 @@ static int64_t most_between(trine_op op)
     return most;
 }
 
-static size_t product_half(trine_op op, int64_t nrhs) { return op_padded((size_t)(most_between(op) * nrhs) * trine_dtype_size(op->info.dtype)); }
+static size_t product_half(trine_op op, int64_t nrhs)
+{
+    return op_padded((size_t)(most_between(op) * nrhs) * trine_dtype_size(op->info.dtype));
+}
 
 /** What one factor leaves for the next; two blocks in turn where there are more than two factors. */
 static size_t product_bytes(trine_op op, int64_t nrhs)
@@ -76,7 +81,9 @@ static trine_status apply_product(trine_op op, const op_call *c, op_work *work)
             memcpy(step.alpha, c->alpha, sizeof step.alpha);
             memcpy(step.beta, c->beta, sizeof step.beta);
         }
-        step.Y = last ? c->Y : op_block((char *)work->scratch + (k % 2 ? half : 0), c->trans == TRINE_N ? part->info.rows : part->info.cols, &c->Y);
+        step.Y = last ? c->Y
+                      : op_block((char *)work->scratch + (k % 2 ? half : 0),
+                                 c->trans == TRINE_N ? part->info.rows : part->info.cols, &c->Y);
         TRY(operator_apply(part, &step, work->parts[i]));
         from = step.Y;
     }
@@ -95,8 +102,8 @@ trine_status trine_op_product(trine_context ctx, trine_op *out, int count, const
     for (int i = 1; i < count; i++) {
         const trine_op_info *left = &factors[i - 1]->info, *right = &factors[i]->info;
         if (left->cols != right->rows)
-            FAIL(TRINE_ERR_ARGUMENT, "factor %d has %lld columns, but factor %d has %lld rows", i - 1, (long long)left->cols, i,
-                 (long long)right->rows);
+            FAIL(TRINE_ERR_ARGUMENT, "factor %d has %lld columns, but factor %d has %lld rows", i - 1,
+                 (long long)left->cols, i, (long long)right->rows);
     }
     info.cols = factors[count - 1]->info.cols;
     TRY(create(ctx, &product_kind, &info, count, factors, &op));
@@ -114,7 +121,8 @@ static void scale_coefficient(trine_op op, int i, const op_call *call, double c[
     const double *alpha = call->alpha;
     double a[2] = {1, 0}, product[2] = {alpha[0], 0};
     op_scalar_room room;
-    if (op->coefficients) operator_read_scalar(t, (const char *)op->coefficients + (size_t)i * trine_dtype_size(t), 1, a);
+    if (op->coefficients)
+        operator_read_scalar(t, (const char *)op->coefficients + (size_t)i * trine_dtype_size(t), 1, a);
     if (call->trans == TRINE_H) a[1] = -a[1];
     product[0] *= a[0];
     if (trine_dtype_is_complex(t)) {
@@ -149,8 +157,8 @@ trine_status trine_op_sum(trine_context ctx, trine_op *out, int count, const tri
     for (int i = 1; i < count; i++) {
         const trine_op_info *p = &terms[i]->info;
         if (p->rows != info.rows || p->cols != info.cols)
-            FAIL(TRINE_ERR_ARGUMENT, "term %d is %lld x %lld, term 0 is %lld x %lld", i, (long long)p->rows, (long long)p->cols, (long long)info.rows,
-                 (long long)info.cols);
+            FAIL(TRINE_ERR_ARGUMENT, "term %d is %lld x %lld, term 0 is %lld x %lld", i, (long long)p->rows,
+                 (long long)p->cols, (long long)info.rows, (long long)info.cols);
     }
     TRY(create(ctx, &sum_kind, &info, count, terms, &op));
     if (coefficients) {
@@ -203,7 +211,8 @@ done:
 
 static trine_dtype other_precision(trine_dtype t)
 {
-    static const trine_dtype other[] = {[TRINE_S] = TRINE_D, [TRINE_D] = TRINE_S, [TRINE_C] = TRINE_Z, [TRINE_Z] = TRINE_C};
+    static const trine_dtype other[] = {
+        [TRINE_S] = TRINE_D, [TRINE_D] = TRINE_S, [TRINE_C] = TRINE_Z, [TRINE_Z] = TRINE_C};
     return other[t];
 }
 
@@ -212,7 +221,10 @@ static size_t inner_bytes(trine_op op, int64_t rows, int64_t nrhs)
 {
     return op_padded((size_t)(rows * nrhs) * trine_dtype_size(op->parts[0]->info.dtype));
 }
-static size_t cast_bytes(trine_op op, int64_t nrhs) { return inner_bytes(op, op->info.cols, nrhs) + inner_bytes(op, op->info.rows, nrhs); }
+static size_t cast_bytes(trine_op op, int64_t nrhs)
+{
+    return inner_bytes(op, op->info.cols, nrhs) + inner_bytes(op, op->info.rows, nrhs);
+}
 
 static trine_status apply_cast(trine_op op, const op_call *c, op_work *work)
 {
@@ -241,8 +253,8 @@ trine_status trine_op_cast(trine_op inner, trine_op *out, trine_dtype outer)
         op = inner;
     } else {
         if (outer != other_precision(inner->info.dtype))
-            FAIL(TRINE_ERR_UNSUPPORTED, "a cast changes the precision, not between real and complex (dtype %d to %d)", (int)inner->info.dtype,
-                 (int)outer);
+            FAIL(TRINE_ERR_UNSUPPORTED, "a cast changes the precision, not between real and complex (dtype %d to %d)",
+                 (int)inner->info.dtype, (int)outer);
         trine_op_info info = inner->info;
         info.dtype = outer;
         TRY(create(inner->ctx, &cast_kind, &info, 1, &inner, &op));

@@ -11,7 +11,8 @@ static trine_status apply_diagonal(trine_op op, const op_call *c, op_work *work)
 {
     (void)work;
     const trine_dtype t = op->info.dtype;
-    return operator_run_update(op->ctx, t, c->alpha, op->diagonal, c->trans == TRINE_H, t, &c->X, c->beta, &c->Y, c->stream);
+    return operator_run_update(op->ctx, t, c->alpha, op->diagonal, c->trans == TRINE_H, t, &c->X, c->beta, &c->Y,
+                               c->stream);
 }
 static const op_kind diagonal_kind = {.apply = apply_diagonal};
 
@@ -19,7 +20,8 @@ static trine_status new_diagonal(trine_context ctx, trine_op *out, trine_dtype d
 {
     REQUIRE(trine_dtype_is_valid(dtype), "dtype %d is none of S, D, C, Z", (int)dtype);
     REQUIRE(n >= 0, "n is %lld", (long long)n);
-    const trine_op_info info = {.dtype = dtype, .rows = n, .cols = n, .ops = all_ops, .max_nrhs = INT64_MAX, .capturable = 1};
+    const trine_op_info info = {
+        .dtype = dtype, .rows = n, .cols = n, .ops = all_ops, .max_nrhs = INT64_MAX, .capturable = 1};
     const trine_status status = operator_create(ctx, &diagonal_kind, &info, 0, out);
     if (!status) (*out)->diagonal = d;
     return status;
@@ -49,13 +51,15 @@ static trine_status apply_callback(trine_op op, const op_call *c, op_work *work)
     (void)work;
     op_scalar_room alpha, beta;
     const trine_exec exec = {.stream = c->stream};
-    const trine_status status = op->function(op->user, c->trans, operator_scalar(op->info.dtype, c->alpha, &alpha), &c->X,
-                                             operator_scalar(op->info.dtype, c->beta, &beta), &c->Y, &exec);
+    const trine_status status = op->function(op->user, c->trans, operator_scalar(op->info.dtype, c->alpha, &alpha),
+                                             &c->X, operator_scalar(op->info.dtype, c->beta, &beta), &c->Y, &exec);
     if (!status) return TRINE_SUCCESS;
     char last[256];
     snprintf(last, sizeof last, "%s", trine_last_error());
-    return trine_fail(status, "the function of a %lld x %lld operator returned status %d (%s); this thread's error before: %s",
-                      (long long)op->info.rows, (long long)op->info.cols, (int)status, trine_status_string(status), last[0] ? last : "none");
+    return trine_fail(status,
+                      "the function of a %lld x %lld operator returned status %d (%s); this thread's error before: %s",
+                      (long long)op->info.rows, (long long)op->info.cols, (int)status, trine_status_string(status),
+                      last[0] ? last : "none");
 }
 
 static void release_callback(trine_op op)
@@ -64,8 +68,8 @@ static void release_callback(trine_op op)
 }
 static const op_kind callback_kind = {.apply = apply_callback, .release = release_callback};
 
-trine_status trine_op_from_callback(trine_context ctx, trine_op *out, const trine_op_info *given, trine_apply_fn apply, void *user,
-                                    void (*release)(void *))
+trine_status trine_op_from_callback(trine_context ctx, trine_op *out, const trine_op_info *given, trine_apply_fn apply,
+                                    void *user, void (*release)(void *))
 {
     REQUIRE(out, "op is NULL");
     *out = NULL;
@@ -74,7 +78,8 @@ trine_status trine_op_from_callback(trine_context ctx, trine_op *out, const trin
     REQUIRE(apply, "apply is NULL");
     REQUIRE_RESERVE(trine_op_info, given);
     REQUIRE(trine_dtype_is_valid(given->dtype), "dtype %d is none of S, D, C, Z", (int)given->dtype);
-    REQUIRE(given->rows >= 0 && given->cols >= 0, "an operator of %lld x %lld", (long long)given->rows, (long long)given->cols);
+    REQUIRE(given->rows >= 0 && given->cols >= 0, "an operator of %lld x %lld", (long long)given->rows,
+            (long long)given->cols);
     REQUIRE(!(given->ops & ~all_ops), "ops %u has bits that are no operation", given->ops);
     REQUIRE(given->max_nrhs >= 0, "max_nrhs is %lld", (long long)given->max_nrhs);
     trine_op_info info = *given;
@@ -91,7 +96,10 @@ trine_status trine_op_from_callback(trine_context ctx, trine_op *out, const trin
 /* --------------------------------------------------------------------- plan */
 
 /** The solution, where it is to be added to Y. */
-static size_t plan_scratch_bytes(trine_op op, int64_t nrhs) { return (size_t)(op->info.rows * nrhs) * trine_dtype_size(op->info.dtype); }
+static size_t plan_scratch_bytes(trine_op op, int64_t nrhs)
+{
+    return (size_t)(op->info.rows * nrhs) * trine_dtype_size(op->info.dtype);
+}
 
 static trine_status apply_plan(trine_op op, const op_call *c, op_work *work)
 {
@@ -102,7 +110,9 @@ static trine_status apply_plan(trine_op op, const op_call *c, op_work *work)
     const bool updates = !op_is_zero(c->beta);
     const trine_dense Z = updates ? op_block(work->scratch, c->Y.rows, &c->Y) : c->Y;
     TRY(op->plan->kind->solve(op->plan, c->trans, operator_scalar(op->info.dtype, c->alpha, &alpha), &c->X, &Z, &exec));
-    if (updates) TRY(operator_run_update(op->ctx, op->info.dtype, one, NULL, false, op->info.dtype, &Z, c->beta, &c->Y, c->stream));
+    if (updates)
+        TRY(operator_run_update(op->ctx, op->info.dtype, one, NULL, false, op->info.dtype, &Z, c->beta, &c->Y,
+                                c->stream));
 done:
     return status;
 }
@@ -118,7 +128,12 @@ trine_status trine_plan_as_op(struct trine_plan *plan, trine_op *op)
     REQUIRE(op, "op is NULL");
     *op = NULL;
     REQUIRE(plan, "plan is NULL");
-    const trine_op_info info = {.dtype = plan->dtype, .rows = plan->n, .cols = plan->n, .ops = plan->ops, .max_nrhs = INT64_MAX, .capturable = 1};
+    const trine_op_info info = {.dtype = plan->dtype,
+                                .rows = plan->n,
+                                .cols = plan->n,
+                                .ops = plan->ops,
+                                .max_nrhs = INT64_MAX,
+                                .capturable = 1};
     const trine_status status = operator_create(plan->ctx, &plan_kind, &info, 0, op);
     if (status) return status;
     trine_retain(&plan->refs);

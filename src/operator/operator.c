@@ -3,7 +3,8 @@
 
 /* --------------------------------------------------------------------- life */
 
-trine_status operator_create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count, trine_op *out)
+trine_status operator_create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count,
+                             trine_op *out)
 {
     trine_status status = TRINE_SUCCESS;
     *out = NULL;
@@ -77,10 +78,13 @@ static trine_status add_bytes(size_t *sum, size_t bytes)
     return TRINE_SUCCESS;
 }
 
-static size_t scratch_bytes(trine_op op, int64_t nrhs) { return op->kind->scratch_bytes ? op->kind->scratch_bytes(op, nrhs) : 0; }
+static size_t scratch_bytes(trine_op op, int64_t nrhs)
+{
+    return op->kind->scratch_bytes ? op->kind->scratch_bytes(op, nrhs) : 0;
+}
 
-/* Plans' works are in the buffer only if it is a caller's. Else each allocates its own, which some solves on a GPU are faster with: nobody
- * else can have written to it since the last one. */
+/* Plans' works are in the buffer only if it is a caller's. Else each allocates its own, which some solves on a GPU
+ * are faster with: nobody else can have written to it since the last one. */
 
 /** Bytes of a work for the whole tree, those of plans among them or not, each part a multiple of OP_ALIGNMENT. */
 static trine_status work_bytes(trine_op op, int64_t nrhs, bool with_plans, size_t *bytes)
@@ -96,13 +100,15 @@ static trine_status work_bytes(trine_op op, int64_t nrhs, bool with_plans, size_
         TRY(work_bytes(op->parts[i], nrhs, with_plans, &part));
         TRY(add_bytes(&sum, part));
     }
-    TRY(add_bytes(&sum, scratch_bytes(op, nrhs))); /* whose vectors are as long as those of the parts, which were checked */
+    /* whose vectors are as long as those of the parts, which were checked */
+    TRY(add_bytes(&sum, scratch_bytes(op, nrhs)));
     *bytes = sum;
 done:
     return status;
 }
 
-/** A work for the tree in the memory from *at on, which moves behind what is used. It does not keep the operator alive. */
+/** A work for the tree in the memory from *at on, which moves behind what is used. It does not keep the operator
+ *  alive. */
 static trine_status make_work(trine_op op, int64_t nrhs, bool with_plans, char **at, trine_work *out)
 {
     trine_status status = TRINE_SUCCESS;
@@ -135,7 +141,8 @@ static trine_status new_work(trine_op op, int64_t nrhs, void *buffer, trine_work
     size_t bytes = 0;
     *out = NULL;
     if (!buffer) TRY(work_bytes(op, nrhs, false, &bytes));
-    if (bytes) TRY(trine_alloc(op->ctx, op->ctx->info.space, bytes + OP_ALIGNMENT, &own)); /* allocators on the host align by 64 bytes */
+    /* allocators on the host align by 64 bytes */
+    if (bytes) TRY(trine_alloc(op->ctx, op->ctx->info.space, bytes + OP_ALIGNMENT, &own));
     char *at = buffer ? buffer : (char *)(((uintptr_t)own + OP_ALIGNMENT - 1) / OP_ALIGNMENT * OP_ALIGNMENT);
     TRY(make_work(op, nrhs, buffer != NULL, &at, out));
     ((op_work *)*out)->buffer = own;
@@ -151,8 +158,8 @@ trine_status trine_op_work(trine_op op, int64_t nrhs, void *buffer, size_t *byte
     REQUIRE(op, "op is NULL");
     REQUIRE(bytes || out, "bytes and work are NULL");
     REQUIRE(nrhs >= 0, "nrhs is %lld", (long long)nrhs);
-    REQUIRE(nrhs <= op->info.max_nrhs, "a work for %lld vectors of an operator that takes at most %lld", (long long)nrhs,
-            (long long)op->info.max_nrhs);
+    REQUIRE(nrhs <= op->info.max_nrhs, "a work for %lld vectors of an operator that takes at most %lld",
+            (long long)nrhs, (long long)op->info.max_nrhs);
     REQUIRE(!buffer || bytes, "a buffer without its size");
     REQUIRE(((uintptr_t)buffer & (OP_ALIGNMENT - 1)) == 0, "the buffer is not 256-byte aligned");
     size_t needed = 0;
@@ -177,7 +184,8 @@ static trine_status own_work(trine_op op, int64_t nrhs, void *stream, trine_work
     if (op->own_work && ((op_work *)op->own_work)->nrhs >= nrhs) return TRINE_SUCCESS;
     if (op->ctx->cuda) {
         if (trine_device_is_capturing(op->ctx, stream))
-            return trine_fail(TRINE_ERR_STATE, "to be recorded in a CUDA graph, an operator needs a work object (trine_op_work)");
+            return trine_fail(TRINE_ERR_STATE,
+                              "to be recorded in a CUDA graph, an operator needs a work object (trine_op_work)");
         if (op->own_work) TRY(trine_device_synchronize(op->ctx, stream)); /* what still runs in the one that goes */
     }
     TRY(trine_work_destroy(&op->own_work));
@@ -194,7 +202,8 @@ trine_status operator_apply(trine_op op, const op_call *call, trine_work work)
     static const double zero[2];
     if (!call->Y.rows || !call->Y.cols) return TRINE_SUCCESS;
     if (op_is_zero(call->alpha) || !call->X.rows)
-        return operator_run_update(op->ctx, op->info.dtype, zero, NULL, false, op->info.dtype, &call->Y, call->beta, &call->Y, call->stream);
+        return operator_run_update(op->ctx, op->info.dtype, zero, NULL, false, op->info.dtype, &call->Y, call->beta,
+                                   &call->Y, call->stream);
     op_call c = *call;
     if (!(op->announced & c.trans)) c.trans = c.trans == TRINE_T ? TRINE_H : TRINE_T; /* a real leaf's other name */
     return op->kind->apply(op, &c, (op_work *)work);
@@ -202,8 +211,8 @@ trine_status operator_apply(trine_op op, const op_call *call, trine_work work)
 
 static const char *op_name(trine_transpose op) { return op == TRINE_N ? "N" : op == TRINE_T ? "T" : "H"; }
 
-trine_status trine_op_apply(trine_op op, trine_transpose trans, const void *alpha, const trine_dense *X, const void *beta, const trine_dense *Y,
-                            const trine_exec *exec)
+trine_status trine_op_apply(trine_op op, trine_transpose trans, const void *alpha, const trine_dense *X,
+                            const void *beta, const trine_dense *Y, const trine_exec *exec)
 {
     TRINE_RANGE;
     REQUIRE(op, "op is NULL");
@@ -216,12 +225,16 @@ trine_status trine_op_apply(trine_op op, trine_transpose trans, const void *alph
     const int64_t nrhs = call.X.cols;
     REQUIRE(call.Y.cols == nrhs, "X has %lld columns, Y has %lld", (long long)nrhs, (long long)call.Y.cols);
     REQUIRE(call.X.data != call.Y.data || !call.X.data, "X and Y are the same array");
-    REQUIRE(nrhs <= op->info.max_nrhs, "%lld vectors for an operator that takes at most %lld", (long long)nrhs, (long long)op->info.max_nrhs);
-    if (!(op->info.ops & trans)) return trine_fail(TRINE_ERR_UNSUPPORTED, "the operator does not have op %s", op_name(trans));
+    REQUIRE(nrhs <= op->info.max_nrhs, "%lld vectors for an operator that takes at most %lld", (long long)nrhs,
+            (long long)op->info.max_nrhs);
+    if (!(op->info.ops & trans))
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "the operator does not have op %s", op_name(trans));
     trine_work work = exec ? exec->work : NULL;
     REQUIRE(!work || work->plan == op, "the work object belongs to another operator");
     const int64_t most = work ? ((op_work *)work)->nrhs : nrhs;
-    if (nrhs > most) return trine_fail(TRINE_ERR_STATE, "%lld vectors, but the work was made for %lld", (long long)nrhs, (long long)most);
+    if (nrhs > most)
+        return trine_fail(TRINE_ERR_STATE, "%lld vectors, but the work was made for %lld", (long long)nrhs,
+                          (long long)most);
     operator_read_scalar(op->info.dtype, alpha, 1, call.alpha);
     operator_read_scalar(op->info.dtype, beta, 0, call.beta);
 
@@ -243,7 +256,8 @@ void operator_read_scalar(trine_dtype t, const void *p, double value, double sca
     const int parts = trine_dtype_is_complex(t) ? 2 : 1;
     scalar[0] = value;
     scalar[1] = 0;
-    for (int k = 0; p && k < parts; k++) scalar[k] = trine_dtype_is_single(t) ? (double)((const float *)p)[k] : ((const double *)p)[k];
+    for (int k = 0; p && k < parts; k++)
+        scalar[k] = trine_dtype_is_single(t) ? (double)((const float *)p)[k] : ((const double *)p)[k];
 }
 
 const void *operator_scalar(trine_dtype t, const double scalar[2], op_scalar_room *room)

@@ -1,4 +1,5 @@
-/* Inside of operators: a tree of nodes, each of a kind with a table of functions, and works that are trees of the same shape. */
+/* Inside of operators: a tree of nodes, each of a kind with a table of functions, and works that are trees of the
+ * same shape. */
 #ifndef TRINE_OPERATOR_OPERATOR_H
 #define TRINE_OPERATOR_OPERATOR_H
 
@@ -40,7 +41,8 @@ struct trine_op_s {
     trine_context ctx;
     const op_kind *kind;
     trine_op_info info;
-    unsigned announced;       /* ops as the leaf was given them; info.ops has both T and H if the operator is real and has one */
+    unsigned announced;       /* ops as the leaf was given them; info.ops has both T and H if the operator is real
+                                 and has one */
     int count;
     trine_op *parts;          /* of a product, a sum, a transpose or a cast */
     void *coefficients;       /* of a sum: count of info.dtype, or NULL */
@@ -55,8 +57,10 @@ struct trine_op_s {
 };
 
 /** A new node with one reference, `count` parts still NULL. *op is NULL after a failure. */
-trine_status operator_create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count, trine_op *op);
-/** Y := alpha op(A) X + beta Y with the work made for this node; the call is checked, but alpha may be zero, and blocks may be empty. */
+trine_status operator_create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count,
+                             trine_op *op);
+/** Y := alpha op(A) X + beta Y with the work made for this node; the call is checked, but alpha may be zero, and
+ *  blocks may be empty. */
 trine_status operator_apply(trine_op op, const op_call *call, trine_work work);
 
 /* ------------------------------------------------------------------ scalars */
@@ -64,14 +68,18 @@ trine_status operator_apply(trine_op op, const op_call *call, trine_work work);
 /** *p of dtype t, or (value, 0) if p is NULL. */
 void operator_read_scalar(trine_dtype t, const void *p, double value, double scalar[2]);
 /** As dtype t in `room`, whose address it returns. */
-typedef union { float s[2]; double d[2]; } op_scalar_room;
+typedef union {
+    float s[2];
+    double d[2];
+} op_scalar_room;
 const void *operator_scalar(trine_dtype t, const double scalar[2], op_scalar_room *room);
 static inline bool op_is_zero(const double scalar[2]) { return scalar[0] == 0 && scalar[1] == 0; }
 
 /** A block at `data` in the layout of `like`, without gaps. */
 static inline trine_dense op_block(void *data, int64_t rows, const trine_dense *like)
 {
-    const trine_dense block = {data, rows, like->cols, like->layout == TRINE_COLMAJOR ? rows : like->cols, like->layout};
+    const trine_dense block = {data, rows, like->cols, like->layout == TRINE_COLMAJOR ? rows : like->cols,
+                               like->layout};
     return block;
 }
 /** Scratch begins at multiples of this. */
@@ -93,13 +101,12 @@ typedef struct {
 } op_update;
 typedef trine_status (*op_update_fn)(trine_context ctx, const op_update *u, void *stream);
 /** Indexed by the dtype of y. */
-struct operator_backend {
-    op_update_fn update[TRINE_Z + 1];
-};
+struct operator_backend { op_update_fn update[TRINE_Z + 1]; };
 extern const struct operator_backend operator_cpu, operator_cuda;
 /** The kernel on blocks of as many rows and columns; x_dtype: t, or the other precision. */
-trine_status operator_run_update(trine_context ctx, trine_dtype t, const double alpha[2], const void *d, bool conjugate, trine_dtype x_dtype,
-                           const trine_dense *X, const double beta[2], const trine_dense *Y, void *stream);
+trine_status operator_run_update(trine_context ctx, trine_dtype t, const double alpha[2], const void *d, bool conjugate,
+                                 trine_dtype x_dtype, const trine_dense *X, const double beta[2], const trine_dense *Y,
+                                 void *stream);
 
 #ifdef __cplusplus
 }

@@ -31,8 +31,8 @@ template <typename T> __device__ T times(T a, T x)
     return a * x;
 }
 
-/** X: type of u.x. The grid's x runs along the rows of the block if by_columns (y column-major), else along its columns; y over the other
- *  direction. */
+/** X: type of u.x. The grid's x runs along the rows of the block if by_columns (y column-major), else along its
+ *  columns; y over the other direction. */
 template <typename T, typename X> __global__ void update_block(op_update u, bool by_columns)
 {
     const X *from = static_cast<const X *>(u.x);
@@ -42,7 +42,8 @@ template <typename T, typename X> __global__ void update_block(op_update u, bool
     const T alpha = scalar_of<T>(u.alpha), beta = scalar_of<T>(u.beta);
     const int64_t x0 = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, dx = gridDim.x * (int64_t)blockDim.x;
     const int64_t y0 = blockIdx.y * (int64_t)blockDim.y + threadIdx.y, dy = gridDim.y * (int64_t)blockDim.y;
-    const int64_t i0 = by_columns ? x0 : y0, di = by_columns ? dx : dy, j0 = by_columns ? y0 : x0, dj = by_columns ? dy : dx;
+    const int64_t i0 = by_columns ? x0 : y0, di = by_columns ? dx : dy, j0 = by_columns ? y0 : x0,
+                  dj = by_columns ? dy : dx;
     for (int64_t i = i0; i < u.rows; i += di) {
         T d = diagonal && reads_x ? diagonal[i] : one_of<T>();
         if (u.conjugate) d = conjugate_of(d);
@@ -66,7 +67,9 @@ template <typename T> trine_status update(trine_context ctx, const op_update *u,
     const element_grid g = grid_of_elements(nx, ny);
     int saved;
     trine_device_enter(ctx, &saved);
-    if (u->other) update_block<T, typename other_precision<T>::type><<<g.grid, g.block, 0, static_cast<gpuStream_t>(stream)>>>(*u, by_columns);
+    if (u->other)
+        update_block<T, typename other_precision<T>::type>
+            <<<g.grid, g.block, 0, static_cast<gpuStream_t>(stream)>>>(*u, by_columns);
     else update_block<T, T><<<g.grid, g.block, 0, static_cast<gpuStream_t>(stream)>>>(*u, by_columns);
     const trine_status status = GPU_LAUNCHED("update_block");
     trine_device_leave(ctx, saved);
@@ -75,4 +78,5 @@ template <typename T> trine_status update(trine_context ctx, const op_update *u,
 
 } // namespace
 
-const struct operator_backend operator_cuda = {{nullptr, update<float>, update<double>, update<complex_of<float>>, update<complex_of<double>>}};
+const struct operator_backend operator_cuda = {
+    {nullptr, update<float>, update<double>, update<complex_of<float>>, update<complex_of<double>>}};

@@ -1,4 +1,5 @@
-/* Several factors in one plan: their elimination trees are one forest, and one solve goes through all of them at once. */
+/* Several factors in one plan: their elimination trees are one forest, and one solve goes through all of them at
+ * once. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,8 +17,9 @@ static void free_panels(trine_context ctx, trine_panels *all)
 static trine_status check_factor(const trine_panels *factors, int64_t k)
 {
     const trine_panels *F = &factors[k];
-    REQUIRE(F->dtype == factors->dtype && F->diag == factors->diag, "factor %lld has dtype %d and diag %d, factor 0 has %d and %d", (long long)k,
-            (int)F->dtype, (int)F->diag, (int)factors->dtype, (int)factors->diag);
+    REQUIRE(F->dtype == factors->dtype && F->diag == factors->diag,
+            "factor %lld has dtype %d and diag %d, factor 0 has %d and %d", (long long)k, (int)F->dtype, (int)F->diag,
+            (int)factors->dtype, (int)factors->diag);
     const trine_status status = trine_panels_check(F);
     if (!status) return TRINE_SUCCESS;
     char reason[400];
@@ -25,9 +27,10 @@ static trine_status check_factor(const trine_panels *factors, int64_t k)
     return trine_fail(status, "factor %lld: %s", (long long)k, reason);
 }
 
-/** The factors as one block diagonal factor; values follow each other. starts: count + 1 offsets of the factors' values. What was
- *  allocated is in *all, also after a failure. */
-static trine_status concatenate(trine_context ctx, const trine_panels *factors, int64_t count, int64_t *starts, trine_panels *all)
+/** The factors as one block diagonal factor; values follow each other. starts: count + 1 offsets of the factors'
+ *  values. What was allocated is in *all, also after a failure. */
+static trine_status concatenate(trine_context ctx, const trine_panels *factors, int64_t count, int64_t *starts,
+                                trine_panels *all)
 {
     trine_status status = TRINE_SUCCESS;
     int32_t *first = NULL, *rows = NULL;
@@ -40,7 +43,8 @@ static trine_status concatenate(trine_context ctx, const trine_panels *factors, 
         m += F->n_panels;
         if (F->n_panels) n_rows += F->row_offsets[F->n_panels] - F->row_offsets[0];
     }
-    if (n > INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "%lld rows in all factors; fewer than 2^31 are possible", (long long)n);
+    if (n > INT32_MAX)
+        FAIL(TRINE_ERR_UNSUPPORTED, "%lld rows in all factors; fewer than 2^31 are possible", (long long)n);
     TRY(ALLOC(ctx, first, m + 1));
     all->first_column = first;
     TRY(ALLOC(ctx, rows, n_rows));
@@ -73,8 +77,8 @@ done:
     return status;
 }
 
-trine_status trine_supernodal_analyse_batch(trine_context ctx, trine_supernodal *plan, const trine_panels *factors, int64_t count,
-                                            const trine_supernodal_options *options)
+trine_status trine_supernodal_analyse_batch(trine_context ctx, trine_supernodal *plan, const trine_panels *factors,
+                                            int64_t count, const trine_supernodal_options *options)
 {
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
@@ -96,13 +100,15 @@ done:
     return status;
 }
 
-trine_status trine_supernodal_numeric_batch(trine_supernodal plan, trine_space space, const void *const *values, const trine_exec *exec)
+trine_status trine_supernodal_numeric_batch(trine_supernodal plan, trine_space space, const void *const *values,
+                                            const trine_exec *exec)
 {
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     REQUIRE(plan->n_factors, "the plan was not made by trine_supernodal_analyse_batch");
     REQUIRE(values, "values is NULL");
-    REQUIRE(space == TRINE_HOST || (space == TRINE_DEVICE && plan->base.ctx->cuda), "a CPU context has no device memory");
+    REQUIRE(space == TRINE_HOST || (space == TRINE_DEVICE && plan->base.ctx->cuda),
+            "a CPU context has no device memory");
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     const trine_space own = ctx->info.space;
@@ -110,7 +116,8 @@ trine_status trine_supernodal_numeric_batch(trine_supernodal plan, trine_space s
     void *stream = trine_exec_stream(ctx, exec), *all = NULL;
     TRY(trine_alloc(ctx, own, (size_t)plan->factor_values[plan->n_factors] * element, &all));
     for (int64_t k = 0; k < plan->n_factors; k++) {
-        const size_t at = (size_t)plan->factor_values[k] * element, bytes = (size_t)plan->factor_values[k + 1] * element - at;
+        const size_t at = (size_t)plan->factor_values[k] * element,
+                     bytes = (size_t)plan->factor_values[k + 1] * element - at;
         if (!bytes) continue;
         if (!values[k]) FAIL(TRINE_ERR_ARGUMENT, "the values of factor %lld are NULL", (long long)k);
         if (own == TRINE_DEVICE) TRY(trine_device_copy_async(ctx, (char *)all + at, values[k], bytes, stream));

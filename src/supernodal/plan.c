@@ -14,7 +14,8 @@ static bool converts_outside(trine_supernodal plan) { return plan->base.dtype !=
 static size_t work_bytes(struct trine_plan *base, int64_t nrhs)
 {
     trine_supernodal plan = as_supernodal(base);
-    return plan->backend->work_bytes(plan, nrhs) + (converts_outside(plan) ? supernodal_single_work_bytes(plan, nrhs) : 0);
+    return plan->backend->work_bytes(plan, nrhs) +
+           (converts_outside(plan) ? supernodal_single_work_bytes(plan, nrhs) : 0);
 }
 
 static trine_status work_begin(struct trine_plan *base, trine_plan_work *work)
@@ -41,13 +42,19 @@ static void release(struct trine_plan *base)
     supernodal_structure_free(&P->S);
 }
 
-static trine_status solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
+static trine_status solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                          const trine_dense *X, const trine_exec *exec)
 {
     return trine_supernodal_solve(as_supernodal(plan), op, alpha, B, X, exec);
 }
 
-static const trine_plan_kind kind = {.name = "supernodal", .work_size = sizeof(supernodal_work), .work_bytes = work_bytes, .work_begin = work_begin,
-                                     .work_end = work_end, .release = release, .solve = solve};
+static const trine_plan_kind kind = {.name = "supernodal",
+                                     .work_size = sizeof(supernodal_work),
+                                     .work_bytes = work_bytes,
+                                     .work_begin = work_begin,
+                                     .work_end = work_end,
+                                     .release = release,
+                                     .solve = solve};
 
 trine_status trine_supernodal_destroy(trine_supernodal *plan)
 {
@@ -57,7 +64,10 @@ trine_status trine_supernodal_destroy(trine_supernodal *plan)
     return trine_plan_drop(&P->base);
 }
 
-trine_status trine_supernodal_as_op(trine_supernodal plan, trine_op *op) { return trine_plan_as_op(plan ? &plan->base : NULL, op); }
+trine_status trine_supernodal_as_op(trine_supernodal plan, trine_op *op)
+{
+    return trine_plan_as_op(plan ? &plan->base : NULL, op);
+}
 
 trine_status trine_supernodal_work(trine_supernodal plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *work)
 {
@@ -75,15 +85,18 @@ static int64_t substituted_before_check(trine_supernodal plan)
 /** Whether solves with op N do, as those with T and H always do. */
 static bool sums_in_order(trine_context ctx, const trine_supernodal_options *o)
 {
-    return o->access == TRINE_ACCESS_PULL || o->variant == TRINE_VARIANT_SPMV || (o->variant == TRINE_VARIANT_DYNAMIC && !ctx->cuda);
+    return o->access == TRINE_ACCESS_PULL || o->variant == TRINE_VARIANT_SPMV ||
+           (o->variant == TRINE_VARIANT_DYNAMIC && !ctx->cuda);
 }
 
 /** Check what is asked for and replace what is automatic. */
 static trine_status settle(trine_context ctx, trine_supernodal_options *o)
 {
     REQUIRE_RESERVE(trine_supernodal_options, o);
-    REQUIRE(o->invert >= TRINE_INVERT_AUTO && o->invert <= TRINE_INVERT_FULL, "there is no inversion %d", (int)o->invert);
-    REQUIRE(o->variant >= TRINE_VARIANT_AUTO && o->variant <= TRINE_VARIANT_SPMV, "there is no variant %d", (int)o->variant);
+    REQUIRE(o->invert >= TRINE_INVERT_AUTO && o->invert <= TRINE_INVERT_FULL, "there is no inversion %d",
+            (int)o->invert);
+    REQUIRE(o->variant >= TRINE_VARIANT_AUTO && o->variant <= TRINE_VARIANT_SPMV, "there is no variant %d",
+            (int)o->variant);
     REQUIRE(o->access >= TRINE_ACCESS_AUTO && o->access <= TRINE_ACCESS_PULL, "there is no access %d", (int)o->access);
     REQUIRE(o->fill < 1, "a fill limit of %g leaves no entries; below 1 is possible", o->fill);
     REQUIRE(o->max_nrhs >= 0, "max_nrhs is %lld", (long long)o->max_nrhs);
@@ -97,23 +110,29 @@ static trine_status settle(trine_context ctx, trine_supernodal_options *o)
     if (o->fill == 0) o->fill = ctx->cuda ? 0.1 : 0.03;
     if (!o->variant) o->variant = TRINE_VARIANT_DYNAMIC;
     if (!o->invert)
-        o->invert = o->variant == TRINE_VARIANT_SPMV || (ctx->cuda && o->variant == TRINE_VARIANT_DYNAMIC) ? TRINE_INVERT_OFF : TRINE_INVERT_NONE;
+        o->invert = o->variant == TRINE_VARIANT_SPMV || (ctx->cuda && o->variant == TRINE_VARIANT_DYNAMIC)
+                        ? TRINE_INVERT_OFF
+                        : TRINE_INVERT_NONE;
     if (o->summation == TRINE_ORDER_DETERMINISTIC && !sums_in_order(ctx, o)) {
         if (o->access == TRINE_ACCESS_PUSH)
             return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_ACCESS_PUSH adds in any order and cannot be deterministic");
         o->access = TRINE_ACCESS_PULL;
     }
     if (o->variant == TRINE_VARIANT_SPMV && o->invert == TRINE_INVERT_NONE)
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "TRINE_VARIANT_SPMV takes inverted diagonal blocks only (TRINE_INVERT_OFF, TRINE_INVERT_DIAG)");
+        return trine_fail(
+            TRINE_ERR_UNSUPPORTED,
+            "TRINE_VARIANT_SPMV takes inverted diagonal blocks only (TRINE_INVERT_OFF, TRINE_INVERT_DIAG)");
     return TRINE_SUCCESS;
 }
 
 /** All but the plan's own work. */
-static trine_status analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels, const trine_supernodal_options *options)
+static trine_status analyse(trine_context ctx, trine_supernodal *plan, const trine_panels *panels,
+                            const trine_supernodal_options *options)
 {
     REQUIRE(panels, "panels is NULL");
     REQUIRE(trine_dtype_is_valid(panels->dtype), "dtype %d is none of S, D, C, Z", (int)panels->dtype);
-    REQUIRE(panels->diag == TRINE_NONUNIT || panels->diag == TRINE_UNIT, "diag %d is neither NONUNIT nor UNIT", (int)panels->diag);
+    REQUIRE(panels->diag == TRINE_NONUNIT || panels->diag == TRINE_UNIT, "diag %d is neither NONUNIT nor UNIT",
+            (int)panels->diag);
     trine_supernodal_options given = options ? *options : (trine_supernodal_options){0};
     trine_status status = settle(ctx, &given);
     if (status) return status;
@@ -133,13 +152,17 @@ static trine_status analyse(trine_context ctx, trine_supernodal *plan, const tri
     P->chooses = ctx->cuda && (!options || !options->invert) && given.variant == TRINE_VARIANT_DYNAMIC;
     P->backend = ctx->cuda ? TRINE_CUDA_TABLE(&supernodal_cuda) : &supernodal_cpu;
     const int padding = (int)(16 / trine_dtype_size(P->dtype)); /* columns start on 16 bytes */
-    /* A GPU spends one to two microseconds on the step from one level to the next; meanwhile it could read this (measured). */
+    /* A GPU spends one to two microseconds on the step from one level to the next; meanwhile it could read this
+     * (measured). */
     const double level_zeros = ctx->cuda && given.fill > 0 ? 2.4e6 / (double)trine_dtype_size(P->dtype) : 0;
-    TRY(supernodal_symbolic(ctx, panels, given.invert == TRINE_INVERT_FULL ? 1 : given.fill, level_zeros, padding, &P->S));
-    const size_t bytes = (size_t)P->S.n_values * trine_dtype_size(P->dtype) + 64; /* vector instructions read beyond the last value */
+    TRY(supernodal_symbolic(ctx, panels, given.invert == TRINE_INVERT_FULL ? 1 : given.fill, level_zeros, padding,
+                            &P->S));
+    /* vector instructions read beyond the last value */
+    const size_t bytes = (size_t)P->S.n_values * trine_dtype_size(P->dtype) + 64;
     if (trine_alloc_untouched(ctx, bytes, &P->values))
-        FAIL(TRINE_ERR_MEMORY, "no memory for %zu bytes of panels (%lld entries); the general triangular solve needs less",
-             bytes, (long long)P->S.n_values);
+        FAIL(TRINE_ERR_MEMORY,
+             "no memory for %zu bytes of panels (%lld entries); the general triangular solve needs less", bytes,
+             (long long)P->S.n_values);
     P->bytes = (int64_t)bytes;
     P->substituted = substituted_before_check(P);
     TRY(P->backend->analyse(P));
@@ -162,8 +185,9 @@ trine_status trine_supernodal_analyse(trine_context ctx, trine_supernodal *plan,
     trine_supernodal P = NULL;
     TRY(analyse(ctx, &P, panels, options));
     TRY(trine_plan_make_own_work(&P->base, P->options.max_nrhs));
-    trine_plan_analysed(&P->base, start, "nnz %lld (%lld given), levels %lld, panels %lld (%lld given)", (long long)P->S.nnz_merged, (long long)P->S.nnz,
-                        (long long)P->S.levels, (long long)P->S.n_panels, (long long)P->S.n_sources);
+    trine_plan_analysed(&P->base, start, "nnz %lld (%lld given), levels %lld, panels %lld (%lld given)",
+                        (long long)P->S.nnz_merged, (long long)P->S.nnz, (long long)P->S.levels,
+                        (long long)P->S.n_panels, (long long)P->S.n_sources);
     *plan = P;
     P = NULL;
 done:
@@ -171,7 +195,8 @@ done:
     return status;
 }
 
-trine_status trine_supernodal_memory(trine_context ctx, const trine_panels *panels, const trine_supernodal_options *options, trine_memory *memory)
+trine_status trine_supernodal_memory(trine_context ctx, const trine_panels *panels,
+                                     const trine_supernodal_options *options, trine_memory *memory)
 {
     TRINE_RANGE;
     REQUIRE(ctx, "ctx is NULL");
@@ -180,7 +205,9 @@ trine_status trine_supernodal_memory(trine_context ctx, const trine_panels *pane
     trine_supernodal P = NULL;
     trine_tally_begin(&tally, ctx);
     const trine_status status = analyse(&tally.ctx, &P, panels, options);
-    if (!status) trine_tally_report(&tally, sizeof(supernodal_work) + (ctx->cuda ? SUPERNODAL_WORK_PART : 0), work_bytes(&P->base, P->options.max_nrhs), memory);
+    if (!status)
+        trine_tally_report(&tally, sizeof(supernodal_work) + (ctx->cuda ? SUPERNODAL_WORK_PART : 0),
+                           work_bytes(&P->base, P->options.max_nrhs), memory);
     trine_supernodal_destroy(&P);
     trine_tally_end(&tally);
     return status;
@@ -188,11 +215,13 @@ trine_status trine_supernodal_memory(trine_context ctx, const trine_panels *pane
 
 trine_status supernodal_take_values(trine_supernodal plan, trine_space space, const void *values, void *stream)
 {
-    return converts_outside(plan) ? supernodal_single_numeric(plan, values) : plan->backend->numeric(plan, space, values, stream);
+    return converts_outside(plan) ? supernodal_single_numeric(plan, values)
+                                  : plan->backend->numeric(plan, space, values, stream);
 }
 
 typedef trine_status (*take_values_fn)(trine_supernodal plan, trine_space space, const void *values, void *stream);
-static trine_status numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec, take_values_fn take)
+static trine_status numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec,
+                            take_values_fn take)
 {
     REQUIRE(values || !plan->S.n, "values is NULL");
     double start;
@@ -204,27 +233,31 @@ static trine_status numeric(trine_supernodal plan, trine_space space, const void
     return trine_plan_numeric_end(&plan->base, status, start);
 }
 
-trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, const void *values, const trine_exec *exec)
+trine_status trine_supernodal_numeric(trine_supernodal plan, trine_space space, const void *values,
+                                      const trine_exec *exec)
 {
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
-    return numeric(plan, space, values, exec, plan->from_triangle ? supernodal_triangle_numeric : supernodal_take_values);
+    return numeric(plan, space, values, exec,
+                   plan->from_triangle ? supernodal_triangle_numeric : supernodal_take_values);
 }
 
 /** TRINE_ERR_STRUCTURE unless the panels are those analysed. */
 static trine_status same_structure(const supernodal_structure *S, const trine_panels *panels)
 {
     if (panels->n != S->n || panels->n_panels != S->n_sources)
-        return trine_fail(TRINE_ERR_STRUCTURE, "%lld panels of %lld columns, but %lld of %lld were analysed", (long long)panels->n_panels,
-                          (long long)panels->n, (long long)S->n_sources, (long long)S->n);
+        return trine_fail(TRINE_ERR_STRUCTURE, "%lld panels of %lld columns, but %lld of %lld were analysed",
+                          (long long)panels->n_panels, (long long)panels->n, (long long)S->n_sources, (long long)S->n);
     for (int64_t s = 0; s < S->n_sources; s++) {
         const supernodal_panel *p = &S->panels[S->target[s]];
         const int64_t height = S->source_row_offsets[s + 1] - S->source_row_offsets[s];
         const int32_t *rows = panels->rows + panels->row_offsets[s], *place = S->source_rows + S->source_row_offsets[s];
         bool same = panels->first_column[s + 1] - panels->first_column[s] == S->source_width[s] &&
-                    panels->row_offsets[s + 1] - panels->row_offsets[s] == height && panels->value_offsets[s] == S->source_value_offsets[s];
+                    panels->row_offsets[s + 1] - panels->row_offsets[s] == height &&
+                    panels->value_offsets[s] == S->source_value_offsets[s];
         for (int64_t r = 0; same && r < height; r++) same = rows[r] == S->original[S->rows[p->rows + place[r]]];
-        if (!same) return trine_fail(TRINE_ERR_STRUCTURE, "the structure of panel %lld is not the one analysed", (long long)s);
+        if (!same)
+            return trine_fail(TRINE_ERR_STRUCTURE, "the structure of panel %lld is not the one analysed", (long long)s);
     }
     return TRINE_SUCCESS;
 }
@@ -234,8 +267,9 @@ trine_status trine_supernodal_update(trine_supernodal plan, const trine_panels *
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
     REQUIRE(panels, "panels is NULL");
-    REQUIRE(panels->dtype == plan->base.dtype && panels->diag == plan->diag, "dtype %d and diag %d, but %d and %d were analysed",
-            (int)panels->dtype, (int)panels->diag, (int)plan->base.dtype, (int)plan->diag);
+    REQUIRE(panels->dtype == plan->base.dtype && panels->diag == plan->diag,
+            "dtype %d and diag %d, but %d and %d were analysed", (int)panels->dtype, (int)panels->diag,
+            (int)plan->base.dtype, (int)plan->diag);
     REQUIRE(!panels->n_panels || (panels->first_column && panels->row_offsets && panels->rows && panels->value_offsets),
             "first_column, row_offsets, rows or value_offsets is NULL");
     const trine_status status = same_structure(&plan->S, panels);
@@ -252,8 +286,9 @@ trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exe
     status = plan->backend->examine(plan, trine_exec_stream(plan->base.ctx, exec), &row);
     if (status) return status;
     if (!(plan->growth <= SUPERNODAL_MOST_GROWTH) && plan->substituted)
-        trine_log(plan->base.ctx, 2, "supernodal: inverted panels give backward errors of %.3g eps: %lld of %lld are substituted", plan->growth,
-                  (long long)plan->substituted, (long long)plan->S.n_panels);
+        trine_log(plan->base.ctx, 2,
+                  "supernodal: inverted panels give backward errors of %.3g eps: %lld of %lld are substituted",
+                  plan->growth, (long long)plan->substituted, (long long)plan->S.n_panels);
     else if (!(plan->growth <= SUPERNODAL_MOST_GROWTH))
         trine_log(plan->base.ctx, 1, "supernodal: inverted panels give backward errors of %.3g eps", plan->growth);
     if (row >= 0)
@@ -264,18 +299,20 @@ trine_status trine_supernodal_check(trine_supernodal plan, const trine_exec *exe
 
 /* ------------------------------------------------------------------- solve */
 
-static trine_status solve_panels(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
-                                 supernodal_work *work, void *stream)
+static trine_status solve_panels(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                                 const trine_dense *X, supernodal_work *work, void *stream)
 {
-    return converts_outside(plan) ? supernodal_single_solve(plan, op, alpha, B, X, work) : plan->backend->solve(plan, op, alpha, B, X, work, stream);
+    return converts_outside(plan) ? supernodal_single_solve(plan, op, alpha, B, X, work)
+                                  : plan->backend->solve(plan, op, alpha, B, X, work, stream);
 }
 
 /** With T = L^T of a plan from an upper triangle, op(T)^-1 is L^-T, L^-1 or conj(L)^-1, which is conj(L^-1 conj(.)). */
-static trine_status solve_upper(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
-                                supernodal_work *work, void *stream)
+static trine_status solve_upper(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                                const trine_dense *X, supernodal_work *work, void *stream)
 {
     if (op == TRINE_N) return solve_panels(plan, TRINE_T, alpha, B, X, work, stream);
-    if (op == TRINE_T || !trine_dtype_is_complex(plan->base.dtype)) return solve_panels(plan, TRINE_N, alpha, B, X, work, stream);
+    if (op == TRINE_T || !trine_dtype_is_complex(plan->base.dtype))
+        return solve_panels(plan, TRINE_N, alpha, B, X, work, stream);
     float single[2] = {0, 0};
     double wide[2] = {0, 0};
     const bool is_single = trine_dtype_is_single(plan->base.dtype);
@@ -298,7 +335,8 @@ trine_status trine_supernodal_solve(trine_supernodal plan, trine_transpose op, c
     trine_status status = trine_plan_solve_begin(plan ? &plan->base : NULL, op, alpha, B, X, exec, &call);
     if (status) return status;
     if (!call.is_done)
-        status = (plan->places.upper ? solve_upper : solve_panels)(plan, op, call.alpha, &call.B, &call.X, (supernodal_work *)call.work, call.stream);
+        status = (plan->places.upper ? solve_upper : solve_panels)(plan, op, call.alpha, &call.B, &call.X,
+                                                                   (supernodal_work *)call.work, call.stream);
     return trine_plan_solve_end(&plan->base, &call, status);
 }
 
@@ -307,13 +345,26 @@ trine_status trine_supernodal_get_info(trine_supernodal plan, trine_supernodal_i
     REQUIRE(plan, "plan is NULL");
     REQUIRE(info, "info is NULL");
     const supernodal_structure *S = &plan->S;
-    *info = (trine_supernodal_info){
-        .n = S->n, .nnz_triangle = plan->from_triangle ? plan->places.entries : S->nnz, .nnz = S->nnz, .nnz_merged = S->nnz_merged, .panels = S->n_sources, .panels_merged = S->n_panels,
-        .levels = S->levels_given, .levels_merged = S->levels, .min_panels_per_level = S->min_panels_per_level,
-        .max_panels_per_level = S->max_panels_per_level, .bytes = plan->bytes, .analyse_seconds = plan->base.analyse_seconds,
-        .numeric_seconds = plan->base.numeric_seconds, .deterministic = sums_in_order(plan->base.ctx, &plan->options), .growth = plan->growth,
-        .invert = S->n_panels && plan->substituted == S->n_panels ? TRINE_INVERT_NONE : plan->options.invert,
-        .substituted_panels = plan->substituted, .variant = plan->options.variant, .single = plan->options.single};
+    *info = (trine_supernodal_info){.n = S->n,
+                                    .nnz_triangle = plan->from_triangle ? plan->places.entries : S->nnz,
+                                    .nnz = S->nnz,
+                                    .nnz_merged = S->nnz_merged,
+                                    .panels = S->n_sources,
+                                    .panels_merged = S->n_panels,
+                                    .levels = S->levels_given,
+                                    .levels_merged = S->levels,
+                                    .min_panels_per_level = S->min_panels_per_level,
+                                    .max_panels_per_level = S->max_panels_per_level,
+                                    .bytes = plan->bytes,
+                                    .analyse_seconds = plan->base.analyse_seconds,
+                                    .numeric_seconds = plan->base.numeric_seconds,
+                                    .deterministic = sums_in_order(plan->base.ctx, &plan->options),
+                                    .growth = plan->growth,
+                                    .invert = S->n_panels && plan->substituted == S->n_panels ? TRINE_INVERT_NONE
+                                                                                              : plan->options.invert,
+                                    .substituted_panels = plan->substituted,
+                                    .variant = plan->options.variant,
+                                    .single = plan->options.single};
     for (int64_t s = 0; s < S->n_panels; s++) {
         const supernodal_panel *p = &S->panels[s];
         if (!s || p->width < info->min_width) info->min_width = p->width;
@@ -338,7 +389,8 @@ trine_status trine_supernodal_get_levels(trine_supernodal plan, int64_t count, t
     const supernodal_structure *S = &plan->S;
     REQUIRE(count == S->levels, "room for %lld levels, but there are %lld", (long long)count, (long long)S->levels);
     REQUIRE(levels || !count, "levels is NULL");
-    for (int64_t k = 0; k < count; k++) levels[k] = (trine_supernodal_level){.min_width = INT64_MAX, .min_height = INT64_MAX};
+    for (int64_t k = 0; k < count; k++)
+        levels[k] = (trine_supernodal_level){.min_width = INT64_MAX, .min_height = INT64_MAX};
     for (int64_t s = 0; s < S->n_panels; s++) {
         const supernodal_panel *p = &S->panels[s];
         trine_supernodal_level *l = &levels[p->level];

@@ -1,5 +1,6 @@
-/* The triangular plan: arguments, phases, choice of method. The work itself is in the backends, one table of functions for the
- * CPU (cpu/solve.c) and one for each GPU method (cuda/syncfree_rows.cu, cuda/syncfree_columns.cu, cuda/levelset/levelset.cu). */
+/* The triangular plan: arguments, phases, choice of method. The work itself is in the backends, one table of
+ * functions for the CPU (cpu/solve.c) and one for each GPU method (cuda/syncfree_rows.cu, cuda/syncfree_columns.cu,
+ * cuda/levelset/levelset.cu). */
 #include <string.h>
 
 #include "triangular/triangular.h"
@@ -14,7 +15,10 @@ const char *trine_triangular_method_name(trine_triangular_method method)
 
 static trine_triangular as_triangular(struct trine_plan *plan) { return (trine_triangular)plan; }
 
-static size_t work_bytes(struct trine_plan *plan, int64_t nrhs) { return as_triangular(plan)->backend->work_bytes(as_triangular(plan), nrhs); }
+static size_t work_bytes(struct trine_plan *plan, int64_t nrhs)
+{
+    return as_triangular(plan)->backend->work_bytes(as_triangular(plan), nrhs);
+}
 
 static trine_status work_begin(struct trine_plan *base, trine_plan_work *work)
 {
@@ -35,13 +39,19 @@ static void release(struct trine_plan *base)
         if (plan->side[s].part) plan->backend->release(plan, &plan->side[s]);
 }
 
-static trine_status solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
+static trine_status solve(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                          const trine_dense *X, const trine_exec *exec)
 {
     return trine_triangular_solve(as_triangular(plan), op, alpha, B, X, exec);
 }
 
-static const trine_plan_kind kind = {.name = "triangular", .work_size = sizeof(struct triangular_work), .work_bytes = work_bytes, .work_begin = work_begin,
-                                     .work_end = work_end, .release = release, .solve = solve};
+static const trine_plan_kind kind = {.name = "triangular",
+                                     .work_size = sizeof(struct triangular_work),
+                                     .work_bytes = work_bytes,
+                                     .work_begin = work_begin,
+                                     .work_end = work_end,
+                                     .release = release,
+                                     .solve = solve};
 
 trine_status trine_triangular_destroy(trine_triangular *out)
 {
@@ -51,7 +61,10 @@ trine_status trine_triangular_destroy(trine_triangular *out)
     return trine_plan_drop(&plan->base);
 }
 
-trine_status trine_triangular_as_op(trine_triangular plan, trine_op *op) { return trine_plan_as_op(plan ? &plan->base : NULL, op); }
+trine_status trine_triangular_as_op(trine_triangular plan, trine_op *op)
+{
+    return trine_plan_as_op(plan ? &plan->base : NULL, op);
+}
 
 trine_status trine_triangular_work(trine_triangular plan, int64_t nrhs, void *buffer, size_t *bytes, trine_work *out)
 {
@@ -71,17 +84,20 @@ static trine_status check_options(const trine_triangular_options *o)
     REQUIRE(o->max_nrhs >= 0, "max_nrhs is %lld", (long long)o->max_nrhs);
     const int lanes = o->tune.lanes_per_row;
     REQUIRE(lanes >= 0 && lanes <= 32 && !(lanes & (lanes - 1)), "lanes_per_row %d is no power of two up to 32", lanes);
-    REQUIRE(o->tune.warps_per_block >= 0 && o->tune.warps_per_block <= 16, "warps_per_block %d is outside 0..16", o->tune.warps_per_block);
+    REQUIRE(o->tune.warps_per_block >= 0 && o->tune.warps_per_block <= 16, "warps_per_block %d is outside 0..16",
+            o->tune.warps_per_block);
     REQUIRE(o->tune.blocks >= 0, "blocks is %d", o->tune.blocks);
     REQUIRE(o->tune.row_order >= 0 && o->tune.row_order <= 2, "row_order %d is outside 0..2", o->tune.row_order);
-    REQUIRE(o->csc.warps_per_block >= 0 && o->csc.warps_per_block <= 32, "csc.warps_per_block %d is outside 0..32", o->csc.warps_per_block);
+    REQUIRE(o->csc.warps_per_block >= 0 && o->csc.warps_per_block <= 32, "csc.warps_per_block %d is outside 0..32",
+            o->csc.warps_per_block);
     REQUIRE(o->csc.scratchpad >= 0 && o->csc.scratchpad <= 2, "csc.scratchpad %d is outside 0..2", o->csc.scratchpad);
     REQUIRE((unsigned)o->csc.variant <= TRINE_CSC_OPT2, "csc.variant %d does not exist", (int)o->csc.variant);
     REQUIRE(o->csc.p >= 0 && o->csc.q >= 0, "csc.p is %lld, csc.q is %lld", (long long)o->csc.p, (long long)o->csc.q);
     return TRINE_SUCCESS;
 }
 
-/** Take the backend of the method asked for, if this context's device has it and it keeps what was asked of the summation. */
+/** Take the backend of the method asked for, if this context's device has it and it keeps what was asked of the
+ *  summation. */
 static trine_status find_backend(trine_triangular plan)
 {
     const bool cuda = plan->base.ctx->cuda;
@@ -93,7 +109,8 @@ static trine_status find_backend(trine_triangular plan)
     case TRINE_TRI_SYNCFREE_CSR: plan->backend = cuda ? TRINE_CUDA_TABLE(&triangular_syncfree_csr) : NULL; break;
     case TRINE_TRI_SYNCFREE_CSC: plan->backend = cuda ? TRINE_CUDA_TABLE(&triangular_syncfree_csc) : NULL; break;
     }
-    if (!plan->backend) return trine_fail(TRINE_ERR_UNSUPPORTED, "method %s runs on %s only", name, cuda ? "the CPU" : "a GPU");
+    if (!plan->backend)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "method %s runs on %s only", name, cuda ? "the CPU" : "a GPU");
     if (plan->options.summation == TRINE_ORDER_DETERMINISTIC && plan->backend->any_order)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "method %s adds in any order and cannot be deterministic", name);
     plan->method = plan->options.method;
@@ -125,7 +142,9 @@ static trine_status settle(trine_triangular plan, trine_matrix T)
 {
     trine_matrix_info m;
     trine_matrix_get_info(T, &m);
-    if (m.n_rows != m.n_cols) return trine_fail(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
+    if (m.n_rows != m.n_cols)
+        return trine_fail(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows,
+                          (long long)m.n_cols);
     plan->base.n = plan->info.n = m.n_rows;
     plan->base.dtype = m.dtype;
     plan->nnz_matrix = m.nnz;
@@ -153,7 +172,8 @@ done:
     return status;
 }
 
-trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, trine_matrix T, const trine_triangular_options *options)
+trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, trine_matrix T,
+                                      const trine_triangular_options *options)
 {
     TRINE_RANGE;
     REQUIRE(out, "plan is NULL");
@@ -173,8 +193,8 @@ trine_status trine_triangular_analyse(trine_context ctx, trine_triangular *out, 
     TRY(find_backend(plan));
     TRY(analyse(plan, T));
     TRY(trine_plan_make_own_work(&plan->base, plan->options.max_nrhs));
-    trine_plan_analysed(&plan->base, start, "nnz %lld, levels %lld, %s (%s)", (long long)plan->info.nnz, (long long)plan->info.levels,
-                        trine_triangular_method_name(plan->method), plan->reason);
+    trine_plan_analysed(&plan->base, start, "nnz %lld, levels %lld, %s (%s)", (long long)plan->info.nnz,
+                        (long long)plan->info.levels, trine_triangular_method_name(plan->method), plan->reason);
     *out = plan;
     return TRINE_SUCCESS;
 done:
@@ -182,7 +202,8 @@ done:
     return status;
 }
 
-trine_status trine_triangular_memory(trine_context ctx, trine_matrix T, const trine_triangular_options *options, trine_memory *memory)
+trine_status trine_triangular_memory(trine_context ctx, trine_matrix T, const trine_triangular_options *options,
+                                     trine_memory *memory)
 {
     TRINE_RANGE;
     REQUIRE(ctx, "ctx is NULL");
@@ -202,14 +223,19 @@ trine_status trine_triangular_memory(trine_context ctx, trine_matrix T, const tr
     TRY(plan.backend->memory(&plan, &extent, &host, &device, &work));
     bytes_add(&host, sizeof(struct triangular_work), 0);
     bytes_add(ctx->cuda ? &device : &host, work, 0);
-    *memory = (trine_memory){.host_kept = host.kept, .host_peak = host.peak, .device_kept = device.kept, .device_peak = device.peak, .work = work};
+    *memory = (trine_memory){.host_kept = host.kept,
+                             .host_peak = host.peak,
+                             .device_kept = device.kept,
+                             .device_peak = device.peak,
+                             .work = work};
 done:
     return status;
 }
 
 /* ----------------------------------------------------------------- numeric */
 
-trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, const void *values, const trine_exec *exec)
+trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, const void *values,
+                                      const trine_exec *exec)
 {
     TRINE_RANGE;
     REQUIRE(plan, "plan is NULL");
@@ -218,7 +244,8 @@ trine_status trine_triangular_numeric(trine_triangular plan, trine_space space, 
         trine_matrix_get_info(plan->T, &info);
         trine_matrix_get_arrays(plan->T, NULL, NULL, &values);
         space = info.space;
-        if (!values && plan->nnz_matrix) return trine_fail(TRINE_ERR_STATE, "the matrix given to analyse is a pattern without values");
+        if (!values && plan->nnz_matrix)
+            return trine_fail(TRINE_ERR_STATE, "the matrix given to analyse is a pattern without values");
     }
     double start;
     trine_status status = trine_plan_numeric_begin(&plan->base, space, exec, &start);
@@ -249,13 +276,19 @@ trine_status trine_triangular_solve(trine_triangular plan, trine_transpose op, c
     if (status) return status;
     const bool b_rows = call.B.layout == TRINE_ROWMAJOR, x_rows = call.X.layout == TRINE_ROWMAJOR;
     const int side = op == TRINE_N ? SIDE_N : SIDE_T;
-    const struct triangular_solve s = {
-        .side = side, .part = plan->side[side].part,
-        .conjugate = op == TRINE_H && trine_dtype_is_complex(plan->base.dtype),
-        .alpha = alpha, .B = call.B.data, .X = call.X.data, .nrhs = call.B.cols,
-        .b_row = b_rows ? call.B.ld : 1, .b_col = b_rows ? 1 : call.B.ld,
-        .x_row = x_rows ? call.X.ld : 1, .x_col = x_rows ? 1 : call.X.ld,
-        .stream = call.stream, .work = (struct triangular_work *)call.work};
+    const struct triangular_solve s = {.side = side,
+                                       .part = plan->side[side].part,
+                                       .conjugate = op == TRINE_H && trine_dtype_is_complex(plan->base.dtype),
+                                       .alpha = alpha,
+                                       .B = call.B.data,
+                                       .X = call.X.data,
+                                       .nrhs = call.B.cols,
+                                       .b_row = b_rows ? call.B.ld : 1,
+                                       .b_col = b_rows ? 1 : call.B.ld,
+                                       .x_row = x_rows ? call.X.ld : 1,
+                                       .x_col = x_rows ? 1 : call.X.ld,
+                                       .stream = call.stream,
+                                       .work = (struct triangular_work *)call.work};
     if (!call.is_done) status = plan->backend->solve(plan, &s);
     return trine_plan_solve_end(&plan->base, &call, status);
 }

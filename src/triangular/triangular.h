@@ -14,15 +14,15 @@ extern "C" {
 /** One direction of solving: T, or its transpose. */
 struct triangular_side {
     int64_t n_levels, min_rows_per_level, max_rows_per_level; /* for trine_triangular_info; n_levels -1: not computed */
-    void *part;                      /* the backend's own, made by its analyse_side; NULL: not announced */
+    void *part; /* the backend's own, made by its analyse_side; NULL: not announced */
 };
 
-enum { SIDE_N, SIDE_T, SIDES };  /* T, and its transpose (conjugated on the fly for op H) */
+enum { SIDE_N, SIDE_T, SIDES }; /* T, and its transpose (conjugated on the fly for op H) */
 
 struct trine_triangular_s {
     struct trine_plan base;
     int64_t nnz_matrix;
-    trine_matrix T;                  /* lent by the caller: only for numeric without values */
+    trine_matrix T; /* lent by the caller: only for numeric without values */
     trine_triangular_options options;
     trine_triangular_method method;
     const char *reason;
@@ -33,18 +33,20 @@ struct trine_triangular_s {
 
 struct triangular_work {
     trine_plan_work base;
-    void *recorded;                  /* what a backend keeps from solve to solve, on the host */
+    void *recorded; /* what a backend keeps from solve to solve, on the host */
     void (*forget)(struct triangular_work *work); /* releases it; NULL: there is nothing */
-    int reset_half;                  /* 1 + the half of the buffer that the last solve has reset for the next one; 0: neither */
-    bool captured;                   /* a solve was: nobody knows when it runs */
+    int reset_half; /* 1 + the half of the buffer that the last solve has reset for the next one; 0:
+                       neither */
+    bool captured; /* a solve was: nobody knows when it runs */
 };
 
-/** What a solve needs to know, checked already. row_stride, column_stride: element (i,j) at [i*row_stride + j*column_stride]. */
+/** What a solve needs to know, checked already. row_stride, column_stride: element (i,j) at [i*row_stride +
+ *  j*column_stride]. */
 struct triangular_solve {
     int side;
-    const void *part;                /* the backend's, of this side */
+    const void *part; /* the backend's, of this side */
     bool conjugate;
-    const void *alpha;               /* NULL = 1 */
+    const void *alpha; /* NULL = 1 */
     const void *B;
     void *X;
     int64_t nrhs, b_row, b_col, x_row, x_col;
@@ -54,14 +56,12 @@ struct triangular_solve {
 
 /** What the memory of a plan depends on. */
 struct triangular_extent {
-    int64_t n, nnz, nnz_matrix;      /* nnz: off-diagonal entries of the triangle; nnz_matrix: all of T's */
-    bool on_host, csr, ascending;    /* the pattern: where it is; T's format; indices ascend in every compressed row */
+    int64_t n, nnz, nnz_matrix; /* nnz: off-diagonal entries of the triangle; nnz_matrix: all of T's */
+    bool on_host, csr, ascending; /* the pattern: where it is; T's format; indices ascend in every compressed row */
 };
 
 /** Bytes in one space: kept, and most at a time. */
-struct triangular_bytes {
-    int64_t kept, peak;
-};
+struct triangular_bytes { int64_t kept, peak; };
 /** Something that takes so many bytes meanwhile, then keeps some. */
 static inline void bytes_add(struct triangular_bytes *b, int64_t kept, int64_t meanwhile)
 {
@@ -70,26 +70,32 @@ static inline void bytes_add(struct triangular_bytes *b, int64_t kept, int64_t m
     b->kept += kept;
 }
 
-/** What a method does in its own way. analyse runs down the first three functions: the pattern once, then every side that is announced. */
+/** What a method does in its own way. analyse runs down the first three functions: the pattern once, then every side
+ *  that is announced. */
 struct triangular_backend {
     /** T's pattern as the backend reads it, for analyse_side: new, in *pattern, also after a failure. Settles uplo. */
     trine_status (*read_pattern)(trine_triangular plan, trine_matrix T, void **pattern);
-    /** One side: check the pattern, settle info.nnz and plan->method, put rows in order, make the side's part with all that solves need. A part
-     *  that is there after a failure is released. */
+    /** One side: check the pattern, settle info.nnz and plan->method, put rows in order, make the side's part with
+     *  all that solves need. A part that is there after a failure is released. */
     trine_status (*analyse_side)(trine_triangular plan, void *pattern, int side);
     void (*drop_pattern)(trine_triangular plan, void *pattern);
     void (*release)(trine_triangular plan, struct triangular_side *side);
     trine_status (*numeric)(trine_triangular plan, trine_space space, const void *values, void *stream);
     trine_status (*bad_row)(trine_triangular plan, void *stream, int64_t *row);
     size_t (*work_bytes)(trine_triangular plan, int64_t nrhs);
-    /** Upper bounds of what analyse allocates, and of a work for options.max_nrhs. plan: only its base, options and method are set. */
-    trine_status (*memory)(trine_triangular plan, const struct triangular_extent *e, struct triangular_bytes *host, struct triangular_bytes *device, int64_t *work);
-    /** What a new work object, which has its buffer, needs besides; what it made when it fails goes with the work. NULL: nothing. */
+    /** Upper bounds of what analyse allocates, and of a work for options.max_nrhs. plan: only its base, options and
+     *  method are set. */
+    trine_status (*memory)(trine_triangular plan, const struct triangular_extent *e, struct triangular_bytes *host,
+                           struct triangular_bytes *device, int64_t *work);
+    /** What a new work object, which has its buffer, needs besides; what it made when it fails goes with the work.
+     *  NULL: nothing. */
     trine_status (*make_work)(trine_triangular plan, struct triangular_work *work);
     trine_status (*solve)(trine_triangular plan, const struct triangular_solve *s);
-    bool any_order;                  /* sums are made in whatever order their terms arrive: results vary in the last digits */
+    /* sums are made in whatever order their terms arrive: results vary in the last digits */
+    bool any_order;
 };
-extern const struct triangular_backend triangular_cpu, triangular_syncfree_csr, triangular_syncfree_csc, triangular_levelset;
+extern const struct triangular_backend triangular_cpu, triangular_syncfree_csr, triangular_syncfree_csc,
+    triangular_levelset;
 
 /** Read T's pattern; settles uplo. */
 trine_status triangle_find_extent(trine_triangular plan, trine_matrix T, struct triangular_extent *e);

@@ -32,7 +32,8 @@ trine_context fuzz_context(void)
     static trine_context ctx;
     if (ctx) return ctx;
     MUST(trine_context_create(&ctx, "cpu:1") == TRINE_SUCCESS);
-    MUST(trine_context_set_allocator(ctx, &(trine_allocator){limited_alloc, limited_release, NULL}, NULL) == TRINE_SUCCESS);
+    MUST(trine_context_set_allocator(ctx, &(trine_allocator){limited_alloc, limited_release, NULL}, NULL) ==
+         TRINE_SUCCESS);
     return ctx;
 }
 
@@ -72,7 +73,8 @@ const trine_read_options fuzz_limits = {.max_rows = 1 << 12, .max_text = 1 << 20
 void fuzz_matrix(const uint8_t *data, size_t size)
 {
     trine_matrix A;
-    if (fuzz_status(trine_matrix_read_with(fuzz_context(), &A, fuzz_file(data, size), fuzz_dtype(data, size), &fuzz_limits))) {
+    if (fuzz_status(
+            trine_matrix_read_with(fuzz_context(), &A, fuzz_file(data, size), fuzz_dtype(data, size), &fuzz_limits))) {
         MUST(!A);
         return;
     }
@@ -85,7 +87,8 @@ void fuzz_vectors(const uint8_t *data, size_t size)
     void *x;
     int64_t rows, cols;
     const trine_dtype t = fuzz_dtype(data, size);
-    if (fuzz_status(trine_vectors_read_with(fuzz_context(), fuzz_file(data, size), t, &x, &rows, &cols, &fuzz_limits))) {
+    if (fuzz_status(
+            trine_vectors_read_with(fuzz_context(), fuzz_file(data, size), t, &x, &rows, &cols, &fuzz_limits))) {
         MUST(!x);
         return;
     }

@@ -9,7 +9,8 @@ static void cut(const struct fortran_format *f, const char *record, const char *
     char word[field_room];
     MUST(f->count >= 1 && f->count <= most_fields);
     for (int k = 0; k < f->count; k++) {
-        MUST(f->width[k] >= 1 && f->width[k] <= longest_field && f->start[k] >= (k ? f->start[k - 1] + f->width[k - 1] : 0));
+        MUST(f->width[k] >= 1 && f->width[k] <= longest_field &&
+             f->start[k] >= (k ? f->start[k - 1] + f->width[k - 1] : 0));
         fortran_field(f, k, record, end, word);
         MUST(strlen(word) < field_room);
     }

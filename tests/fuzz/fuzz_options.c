@@ -28,13 +28,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_option options[] = {
-    {"precision", 'p', "s|d|c|z", 0, "a choice", 0}, {"count", 'c', "N", 0, "a number", 0}, {"size", 's', "N", 0, "a size", 0},
-    {"device", 'd', "DEVICE", 0, "a device", 0},     {"flag", 'f', NULL, 0, "a flag", 0},   LIMIT_OPTIONS, {0}};
+static const struct argp_option options[] = {{"precision", 'p', "s|d|c|z", 0, "a choice", 0},
+                                             {"count", 'c', "N", 0, "a number", 0},
+                                             {"size", 's', "N", 0, "a size", 0},
+                                             {"device", 'd', "DEVICE", 0, "a device", 0},
+                                             {"flag", 'f', NULL, 0, "a flag", 0},
+                                             LIMIT_OPTIONS,
+                                             {0}};
 static const struct argp argp = {.options = options, .parser = parse};
 
 /** Options that print their help end the process. */
-static bool asks_for_help(const char *arg) { return *arg == '-' && (arg[1] != '-' ? strchr(arg, 'h') != NULL : arg[2] == 'h' || arg[2] == 'u'); }
+static bool asks_for_help(const char *arg)
+{
+    return *arg == '-' && (arg[1] != '-' ? strchr(arg, 'h') != NULL : arg[2] == 'h' || arg[2] == 'u');
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

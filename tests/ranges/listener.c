@@ -23,7 +23,9 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
     const NvtxExportTableCallbacks *callbacks = get_table(NVTX_ETID_CALLBACKS);
     NvtxFunctionTable functions = NULL;
     unsigned count = 0;
-    if (!callbacks || !callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &functions, &count) || count <= NVTX_CBID_CORE_RangePop) return 0;
+    if (!callbacks || !callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &functions, &count) ||
+        count <= NVTX_CBID_CORE_RangePop)
+        return 0;
     *functions[NVTX_CBID_CORE_RangePushA] = (NvtxFunctionPointer)push;
     *functions[NVTX_CBID_CORE_RangePop] = (NvtxFunctionPointer)pop;
     return 1;

@@ -21,5 +21,6 @@ int command_bench(int argc, char **argv)
         if (errno != ENOENT) return fail(EXIT_MISSING, "%s cannot be run: %s", beside, strerror(errno));
     }
     execvp(argv[0], argv);
-    return fail(EXIT_MISSING, "trine-bench is neither beside trine nor in PATH (CMake option TRINE_BENCH): %s", strerror(errno));
+    return fail(EXIT_MISSING, "trine-bench is neither beside trine nor in PATH (CMake option TRINE_BENCH): %s",
+                strerror(errno));
 }

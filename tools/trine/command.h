@@ -12,7 +12,8 @@ enum exit_code {
     EXIT_USAGE = 2,     /* an option or argument is wrong */
     EXIT_FILE = 3,      /* a file cannot be read or written */
     EXIT_FORMAT = 4,    /* a file does not follow its format */
-    EXIT_STRUCTURE = 5, /* the matrix or right-hand side does not suit: not square, empty, not finite, wrong length, not of the method's form */
+    EXIT_STRUCTURE = 5, /* the matrix or right-hand side does not suit: not square, empty, not finite, wrong length,
+                           not of the method's form */
     EXIT_SINGULAR = 6,  /* zero or missing pivot, not positive definite, numbers beyond the range of the precision */
     EXIT_DEVICE = 7,    /* the device asked for is not there, or failed */
     EXIT_MEMORY = 8,    /* out of host or device memory */
@@ -50,7 +51,10 @@ int parse_options(const struct argp *argp, int argc, char **argv, struct parse *
 /** For parsers: print an error and return what makes argp stop. */
 __attribute__((format(printf, 2, 3))) error_t refuse(struct argp_state *state, const char *format, ...);
 
-struct choice { const char *name; int value; }; /* lists end with a NULL name */
+struct choice {
+    const char *name;
+    int value;
+}; /* lists end with a NULL name */
 error_t choose(struct argp_state *state, const char *option, const char *arg, const struct choice *list, int *value);
 error_t parse_size(struct argp_state *state, const char *option, const char *arg, int64_t *value); /* at least 1 */
 error_t parse_count(struct argp_state *state, const char *option, const char *arg, int lowest, int highest, int *value);
@@ -83,7 +87,8 @@ void json_numbers(const char *key, const double *values, int64_t count);
 /* ---------------------------------------------------------------- matrices */
 
 /** Read path with values of type t; t = 0: double, or double complex if the file is complex. */
-trine_status read_matrix(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t, const trine_read_options *limits);
+trine_status read_matrix(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t,
+                         const trine_read_options *limits);
 
 /** --max-rows and --max-text, for a subcommand's table and its parser: ARGP_ERR_UNKNOWN if key is neither. */
 enum { KEY_MAX_ROWS = 512, KEY_MAX_TEXT };

@@ -11,7 +11,10 @@
 static struct direct_library functions;
 static char path[PATH_MAX];
 
-static const struct { const char *name; size_t offset; } symbols[] = {
+static const struct {
+    const char *name;
+    size_t offset;
+} symbols[] = {
     {"trine_direct_method_name", offsetof(struct direct_library, method_name)},
     {"trine_ordering_name", offsetof(struct direct_library, ordering_name)},
     {"trine_factor_create", offsetof(struct direct_library, factor)},
@@ -39,7 +42,9 @@ trine_status direct_load(const struct direct_library **library)
         snprintf(path, sizeof path, "%s", TRINE_DIRECT_SONAME);
         handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
-    if (!handle) return trine_fail(TRINE_ERR_NOT_BUILT, "Cholesky and LU need libtrine_direct, which cannot be loaded: %s", dlerror());
+    if (!handle)
+        return trine_fail(TRINE_ERR_NOT_BUILT, "Cholesky and LU need libtrine_direct, which cannot be loaded: %s",
+                          dlerror());
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *symbol = dlsym(handle, symbols[i].name);
         if (!symbol) {

@@ -1,4 +1,5 @@
-/* libtrine_direct, loaded at run time: the command links only libtrine, and works without the other. Static libraries: linked. */
+/* libtrine_direct, loaded at run time: the command links only libtrine, and works without the other. Static
+ * libraries: linked. */
 #ifndef TRINE_DIRECT_LOADER_H
 #define TRINE_DIRECT_LOADER_H
 
@@ -13,7 +14,8 @@ struct direct_library {
     trine_status (*factor_info)(trine_factor F, trine_factor_info *info);
     trine_status (*factor_panels)(trine_factor F, trine_uplo which, trine_panels *panels);
     trine_status (*factor_destroy)(trine_factor *F);
-    trine_status (*create)(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A, const trine_direct_options *options);
+    trine_status (*create)(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A,
+                           const trine_direct_options *options);
     trine_status (*as_op)(trine_direct plan, trine_op *op);
     trine_status (*get_info)(trine_direct plan, trine_direct_info *info);
     trine_status (*destroy)(trine_direct *plan);

@@ -35,7 +35,9 @@ static const struct argp_option options[] = {
     {"precision", 'p', "s|d|c|z", 0, "type of the values (default d)", 0},
     {"general", 'g', NULL, 0, "write all entries of a symmetric or Hermitian matrix, not its lower triangle only", 0},
     {0}};
-static const struct argp argp = {.options = options, .parser = parse, .args_doc = "\nSPEC -o FILE",
+static const struct argp argp = {.options = options,
+                                 .parser = parse,
+                                 .args_doc = "\nSPEC -o FILE",
                                  .doc = "List the gallery of test matrices, or write one of them. SPEC is a name, or "
                                         "name:key=value,key=value, as in laplace3d:n=40.\v"};
 
@@ -55,8 +57,8 @@ static trine_status write(trine_context ctx, const struct options *o)
     if (!status) status = trine_matrix_get_structure(A, &s);
     if (!status) {
         const bool complex = o->precision == TRINE_C || o->precision == TRINE_Z;
-        const trine_symmetry symmetry = o->general                ? TRINE_GENERAL
-                                        : s.symmetric && s.n_rows ? TRINE_SYMMETRIC
+        const trine_symmetry symmetry = o->general                           ? TRINE_GENERAL
+                                        : s.symmetric && s.n_rows            ? TRINE_SYMMETRIC
                                         : complex && s.hermitian && s.n_rows ? TRINE_HERMITIAN
                                                                              : TRINE_GENERAL;
         status = trine_matrix_write(A, o->out, symmetry);

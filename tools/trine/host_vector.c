@@ -9,8 +9,14 @@ void get_value(trine_dtype t, const void *x, int64_t i, double *re, double *im)
     switch (t) {
     case TRINE_S: *re = ((const float *)x)[i]; break;
     case TRINE_D: *re = ((const double *)x)[i]; break;
-    case TRINE_C: *re = ((const float *)x)[2 * i]; *im = ((const float *)x)[2 * i + 1]; break;
-    case TRINE_Z: *re = ((const double *)x)[2 * i]; *im = ((const double *)x)[2 * i + 1]; break;
+    case TRINE_C:
+        *re = ((const float *)x)[2 * i];
+        *im = ((const float *)x)[2 * i + 1];
+        break;
+    case TRINE_Z:
+        *re = ((const double *)x)[2 * i];
+        *im = ((const double *)x)[2 * i + 1];
+        break;
     }
 }
 
@@ -19,8 +25,14 @@ void set_value(trine_dtype t, void *x, int64_t i, double re, double im)
     switch (t) {
     case TRINE_S: ((float *)x)[i] = (float)re; break;
     case TRINE_D: ((double *)x)[i] = re; break;
-    case TRINE_C: ((float *)x)[2 * i] = (float)re; ((float *)x)[2 * i + 1] = (float)im; break;
-    case TRINE_Z: ((double *)x)[2 * i] = re; ((double *)x)[2 * i + 1] = im; break;
+    case TRINE_C:
+        ((float *)x)[2 * i] = (float)re;
+        ((float *)x)[2 * i + 1] = (float)im;
+        break;
+    case TRINE_Z:
+        ((double *)x)[2 * i] = re;
+        ((double *)x)[2 * i + 1] = im;
+        break;
     }
 }
 

@@ -1,4 +1,5 @@
-/* Host vectors of any precision, value by value: solutions known beforehand, b = A s, and how far from them a solve ended. */
+/* Host vectors of any precision, value by value: solutions known beforehand, b = A s, and how far from them a solve
+ * ended. */
 #ifndef TRINE_HOST_VECTOR_H
 #define TRINE_HOST_VECTOR_H
 

@@ -12,16 +12,15 @@ struct options {
     trine_read_options limits;
 };
 
-static const struct choice factor_choices[] = {{"auto", TRINE_DIRECT_AUTO}, {"cholesky", TRINE_DIRECT_CHOLESKY}, {"lu", TRINE_DIRECT_LU}, {NULL, 0}};
+static const struct choice factor_choices[] = {
+    {"auto", TRINE_DIRECT_AUTO}, {"cholesky", TRINE_DIRECT_CHOLESKY}, {"lu", TRINE_DIRECT_LU}, {NULL, 0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
     case 'j': o->json = true; return 0;
-    case KEY_FACTOR:
-        o->factor = true;
-        return arg ? choose(state, "--factor", arg, factor_choices, &o->method) : 0;
+    case KEY_FACTOR: o->factor = true; return arg ? choose(state, "--factor", arg, factor_choices, &o->method) : 0;
     case ARGP_KEY_ARG:
         if (o->path) return refuse(state, "unexpected argument \"%s\"", arg);
         o->path = arg;
@@ -33,20 +32,28 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"factor", KEY_FACTOR, "auto|cholesky|lu", OPTION_ARG_OPTIONAL,
-     "factor the matrix (as trine solve would) and show the supernodes of L, and of U: levels, sizes, explicit zeros, before and after merging", 0},
+     "factor the matrix (as trine solve would) and show the supernodes of L, and of U: levels, sizes, explicit zeros, before and after merging",
+     0},
     LIMIT_OPTIONS,
     {"json", 'j', NULL, 0, "one JSON object", 0},
     {0}};
 static const struct argp argp = {
-    .options = options, .parser = parse, .args_doc = "MATRIX",
-    .doc = "Print the structure of a matrix: sizes, bandwidth, symmetry, the level sets of its two triangles, and how long its "
-           "rows are. MATRIX is a Matrix Market or Rutherford-Boeing file, plain or gzipped.\vLevel sets: the rows of a level "
-           "depend on earlier levels only, and a parallel triangular solve takes at least one step a level."};
+    .options = options,
+    .parser = parse,
+    .args_doc = "MATRIX",
+    .doc =
+        "Print the structure of a matrix: sizes, bandwidth, symmetry, the level sets of its two triangles, and how long its "
+        "rows are. MATRIX is a Matrix Market or Rutherford-Boeing file, plain or gzipped.\vLevel sets: the rows of a level "
+        "depend on earlier levels only, and a parallel triangular solve takes at least one step a level."};
 
 /** Level sets of one triangle; levels = 0 where there are none (not square, empty). */
-struct levels { int64_t levels, smallest, largest; double mean; };
+struct levels {
+    int64_t levels, smallest, largest;
+    double mean;
+};
 
-static trine_status find_levels(trine_context ctx, trine_matrix A, trine_uplo uplo, const trine_matrix_structure *s, struct levels *l)
+static trine_status find_levels(trine_context ctx, trine_matrix A, trine_uplo uplo, const trine_matrix_structure *s,
+                                struct levels *l)
 {
     *l = (struct levels){0};
     if (s->n_rows != s->n_cols || !s->n_rows) return TRINE_SUCCESS;
@@ -68,17 +75,20 @@ static trine_status find_levels(trine_context ctx, trine_matrix A, trine_uplo up
 
 static const char *symmetry_name(const trine_matrix_structure *s)
 {
-    return s->symmetric ? "symmetric" : s->hermitian ? "Hermitian" : s->pattern_symmetric ? "symmetric pattern" : "unsymmetric";
+    return s->symmetric           ? "symmetric"
+           : s->hermitian         ? "Hermitian"
+           : s->pattern_symmetric ? "symmetric pattern"
+                                  : "unsymmetric";
 }
 
 static const char *form_name(const trine_matrix_structure *s)
 {
-    return s->lower_triangular && s->upper_triangular ? "diagonal"
-         : s->lower_triangular                        ? "lower triangular"
-         : s->upper_triangular                        ? "upper triangular"
-         : s->lower_bandwidth <= 1 && s->upper_bandwidth <= 1 ? "tridiagonal"
-         : s->cyclic_tridiagonal                              ? "cyclic tridiagonal"
-                                                              : "general";
+    return s->lower_triangular && s->upper_triangular           ? "diagonal"
+           : s->lower_triangular                                ? "lower triangular"
+           : s->upper_triangular                                ? "upper triangular"
+           : s->lower_bandwidth <= 1 && s->upper_bandwidth <= 1 ? "tridiagonal"
+           : s->cyclic_tridiagonal                              ? "cyclic tridiagonal"
+                                                                : "general";
 }
 
 enum { HISTOGRAM = sizeof((trine_matrix_structure *)0)->row_histogram / sizeof(int64_t), BAR = 50 };
@@ -105,26 +115,27 @@ static void print_histogram(const trine_matrix_structure *s)
 static void print_levels(const char *name, const struct levels *l)
 {
     if (l->levels)
-        printf("%-12s%s level sets; rows a level: min %s, mean %.1f, max %s\n", name, grouped(l->levels), grouped(l->smallest), l->mean,
-               grouped(l->largest));
+        printf("%-12s%s level sets; rows a level: min %s, mean %.1f, max %s\n", name, grouped(l->levels),
+               grouped(l->smallest), l->mean, grouped(l->largest));
 }
 
-static void print_text(const char *path, const trine_matrix_info *info, const trine_matrix_structure *s, const struct levels *lower,
-                       const struct levels *upper)
+static void print_text(const char *path, const trine_matrix_info *info, const trine_matrix_structure *s,
+                       const struct levels *lower, const struct levels *upper)
 {
     printf("matrix      %s\n", path);
     printf("size        %s x %s, %s entries%s\n", grouped(s->n_rows), grouped(s->n_cols), grouped(s->nnz),
            info->pattern ? " (a pattern file: the values are made up)" : "");
-    printf("values      %s, %s explicit zeros, infinity norm %.6g\n", info->dtype == TRINE_Z ? "complex" : "real", grouped(s->explicit_zeros),
-           s->norm_inf);
+    printf("values      %s, %s explicit zeros, infinity norm %.6g\n", info->dtype == TRINE_Z ? "complex" : "real",
+           grouped(s->explicit_zeros), s->norm_inf);
     printf("form        %s, %s\n", form_name(s), symmetry_name(s));
     printf("diagonal    %s of %s entries present, %s of them zero%s\n", grouped(s->diagonal_present),
-           grouped(s->n_rows < s->n_cols ? s->n_rows : s->n_cols), grouped(s->diagonal_zero), s->positive_diagonal ? ", all positive" : "");
+           grouped(s->n_rows < s->n_cols ? s->n_rows : s->n_cols), grouped(s->diagonal_zero),
+           s->positive_diagonal ? ", all positive" : "");
     printf("bandwidth   %s below, %s above the diagonal\n", grouped(s->lower_bandwidth), grouped(s->upper_bandwidth));
     print_levels("lower", lower);
     print_levels("upper", upper);
-    printf("rows        min %s, mean %.1f, max %s entries; %s empty\n", grouped(s->min_row), s->mean_row, grouped(s->max_row),
-           grouped(s->empty_rows));
+    printf("rows        min %s, mean %.1f, max %s entries; %s empty\n", grouped(s->min_row), s->mean_row,
+           grouped(s->max_row), grouped(s->empty_rows));
     if (s->n_rows) print_histogram(s);
 }
 
@@ -136,8 +147,8 @@ static void json_levels(const char *const keys[4], const struct levels *l)
     json_integer(keys[3], l->largest);
 }
 
-static void print_json(const char *path, const trine_matrix_info *info, const trine_matrix_structure *s, const struct levels *lower,
-                       const struct levels *upper)
+static void print_json(const char *path, const trine_matrix_info *info, const trine_matrix_structure *s,
+                       const struct levels *lower, const struct levels *upper)
 {
     static const char *const lower_keys[] = {"lower_levels", "lower_min_rows", "lower_mean_rows", "lower_max_rows"};
     static const char *const upper_keys[] = {"upper_levels", "upper_min_rows", "upper_mean_rows", "upper_max_rows"};

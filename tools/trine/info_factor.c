@@ -19,7 +19,8 @@ static trine_status describe_triangle(trine_context ctx, const trine_panels *pan
     trine_status status = TRINE_SUCCESS;
     trine_supernodal plan = NULL;
     for (int merged = MERGED; merged <= GIVEN; merged++) {
-        TRY(trine_supernodal_analyse(ctx, &plan, panels, &(trine_supernodal_options){.fill = merged == GIVEN ? -1 : 0}));
+        TRY(trine_supernodal_analyse(ctx, &plan, panels,
+                                     &(trine_supernodal_options){.fill = merged == GIVEN ? -1 : 0}));
         TRY(trine_supernodal_get_info(plan, &t->info[merged]));
         const int64_t count = t->info[merged].levels_merged;
         t->levels[merged] = calloc((size_t)count + 1, sizeof *t->levels[merged]);
@@ -46,8 +47,9 @@ static void print_levels(const struct triangle *t, int which)
             k = count - MOST / 2;
         }
         const trine_supernodal_level *l = &t->levels[which][k];
-        printf("%7lld %12s  %6lld %6.1f %6lld   %6lld %7.1f %7lld %13s\n", (long long)k, grouped(l->panels), (long long)l->min_width, l->mean_width,
-               (long long)l->max_width, (long long)l->min_height, l->mean_height, (long long)l->max_height, grouped(l->entries));
+        printf("%7lld %12s  %6lld %6.1f %6lld   %6lld %7.1f %7lld %13s\n", (long long)k, grouped(l->panels),
+               (long long)l->min_width, l->mean_width, (long long)l->max_width, (long long)l->min_height,
+               l->mean_height, (long long)l->max_height, grouped(l->entries));
     }
 }
 
@@ -55,14 +57,18 @@ static void print_triangle(const struct triangle *t, int64_t nnz)
 {
     const trine_supernodal_info *m = &t->info[MERGED], *g = &t->info[GIVEN];
     printf("\n%s           %s entries\n", t->name, grouped(nnz));
-    printf("              supernodes   levels   columns min/mean/max      rows min/mean/max   stored entries   per entry\n");
+    printf(
+        "              supernodes   levels   columns min/mean/max      rows min/mean/max   stored entries   per entry\n");
     for (int which = GIVEN; which >= MERGED; which--) {
         const trine_supernodal_info *i = which == GIVEN ? g : m;
         char columns[64], rows[64];
-        snprintf(columns, sizeof columns, "%lld/%.1f/%lld", (long long)i->min_width, i->mean_width, (long long)i->max_width);
-        snprintf(rows, sizeof rows, "%lld/%.1f/%lld", (long long)i->min_height, i->mean_height, (long long)i->max_height);
-        printf("%-12s%12s %8s  %21s  %21s %16s   %9.3f\n", which == GIVEN ? "as factored" : "merged", grouped(i->panels_merged),
-               grouped(i->levels_merged), columns, rows, grouped(i->nnz_merged), nnz ? (double)i->nnz_merged / (double)nnz : 1);
+        snprintf(columns, sizeof columns, "%lld/%.1f/%lld", (long long)i->min_width, i->mean_width,
+                 (long long)i->max_width);
+        snprintf(rows, sizeof rows, "%lld/%.1f/%lld", (long long)i->min_height, i->mean_height,
+                 (long long)i->max_height);
+        printf("%-12s%12s %8s  %21s  %21s %16s   %9.3f\n", which == GIVEN ? "as factored" : "merged",
+               grouped(i->panels_merged), grouped(i->levels_merged), columns, rows, grouped(i->nnz_merged),
+               nnz ? (double)i->nnz_merged / (double)nnz : 1);
     }
     printf("levels of the merged supernodes, leaves first:\n");
     print_levels(t, MERGED);
@@ -73,24 +79,34 @@ static void print_triangle(const struct triangle *t, int64_t nnz)
 /** One array a property of the levels: "L_merged_level_panels": [...]. */
 static void json_levels(const char *prefix, const struct triangle *t, int which)
 {
-    static const struct { const char *name; size_t offset; } integers[] = {
-        {"panels", offsetof(trine_supernodal_level, panels)},         {"min_columns", offsetof(trine_supernodal_level, min_width)},
-        {"max_columns", offsetof(trine_supernodal_level, max_width)}, {"min_rows", offsetof(trine_supernodal_level, min_height)},
-        {"max_rows", offsetof(trine_supernodal_level, max_height)},   {"entries", offsetof(trine_supernodal_level, entries)}};
-    static const struct { const char *name; size_t offset; } numbers[] = {
-        {"mean_columns", offsetof(trine_supernodal_level, mean_width)}, {"mean_rows", offsetof(trine_supernodal_level, mean_height)}};
+    static const struct {
+        const char *name;
+        size_t offset;
+    } integers[] = {{"panels", offsetof(trine_supernodal_level, panels)},
+                    {"min_columns", offsetof(trine_supernodal_level, min_width)},
+                    {"max_columns", offsetof(trine_supernodal_level, max_width)},
+                    {"min_rows", offsetof(trine_supernodal_level, min_height)},
+                    {"max_rows", offsetof(trine_supernodal_level, max_height)},
+                    {"entries", offsetof(trine_supernodal_level, entries)}};
+    static const struct {
+        const char *name;
+        size_t offset;
+    } numbers[] = {{"mean_columns", offsetof(trine_supernodal_level, mean_width)},
+                   {"mean_rows", offsetof(trine_supernodal_level, mean_height)}};
     const int64_t count = t->info[which].levels_merged;
     char key[96];
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
         int64_t *values = calloc((size_t)count + 1, sizeof *values);
-        for (int64_t k = 0; values && k < count; k++) values[k] = *(const int64_t *)((const char *)&t->levels[which][k] + integers[i].offset);
+        for (int64_t k = 0; values && k < count; k++)
+            values[k] = *(const int64_t *)((const char *)&t->levels[which][k] + integers[i].offset);
         snprintf(key, sizeof key, "%s_level_%s", prefix, integers[i].name);
         json_integers(key, values, values ? count : 0);
         free(values);
     }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         double *values = calloc((size_t)count + 1, sizeof *values);
-        for (int64_t k = 0; values && k < count; k++) values[k] = *(const double *)((const char *)&t->levels[which][k] + numbers[i].offset);
+        for (int64_t k = 0; values && k < count; k++)
+            values[k] = *(const double *)((const char *)&t->levels[which][k] + numbers[i].offset);
         snprintf(key, sizeof key, "%s_level_%s", prefix, numbers[i].name);
         json_numbers(key, values, values ? count : 0);
         free(values);
@@ -103,8 +119,12 @@ static void json_triangle(const struct triangle *t, int64_t nnz)
     for (int which = GIVEN; which >= MERGED; which--) {
         const trine_supernodal_info *i = &t->info[which];
         snprintf(prefix, sizeof prefix, "%s_%s", t->name, which == GIVEN ? "given" : "merged");
-        const struct { const char *name; int64_t value; } list[] = {{"panels", i->panels_merged}, {"levels", i->levels_merged}, {"entries", i->nnz_merged},
-            {"min_columns", i->min_width}, {"max_columns", i->max_width}, {"min_rows", i->min_height}, {"max_rows", i->max_height}};
+        const struct {
+            const char *name;
+            int64_t value;
+        } list[] = {{"panels", i->panels_merged},  {"levels", i->levels_merged},  {"entries", i->nnz_merged},
+                    {"min_columns", i->min_width}, {"max_columns", i->max_width}, {"min_rows", i->min_height},
+                    {"max_rows", i->max_height}};
         for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
             snprintf(key, sizeof key, "%s_%s", prefix, list[k].name);
             json_integer(key, list[k].value);
@@ -128,7 +148,8 @@ struct factor_statistics {
     struct triangle triangles[2];
 };
 
-trine_status factor_statistics_make(trine_context ctx, trine_matrix A, trine_direct_method method, struct factor_statistics **out)
+trine_status factor_statistics_make(trine_context ctx, trine_matrix A, trine_direct_method method,
+                                    struct factor_statistics **out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_factor F = NULL;
@@ -162,7 +183,8 @@ void factor_statistics_print(const struct factor_statistics *s, bool json)
         for (int i = 0; i < s->count; i++) json_triangle(&s->triangles[i], i ? f->nnz_U : f->nnz_L);
         return;
     }
-    printf("\nfactor      %s: %s; ordering %s, fill %.2f\n", s->library->method_name(f->method), f->reason, s->library->ordering_name(f->ordering), f->fill);
+    printf("\nfactor      %s: %s; ordering %s, fill %.2f\n", s->library->method_name(f->method), f->reason,
+           s->library->ordering_name(f->ordering), f->fill);
     for (int i = 0; i < s->count; i++) print_triangle(&s->triangles[i], i ? f->nnz_U : f->nnz_L);
 }
 

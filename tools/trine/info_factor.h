@@ -7,7 +7,8 @@
 
 struct factor_statistics;
 /** Factor A on the host. *out is to be destroyed after a failure, too. */
-trine_status factor_statistics_make(trine_context ctx, trine_matrix A, trine_direct_method method, struct factor_statistics **out);
+trine_status factor_statistics_make(trine_context ctx, trine_matrix A, trine_direct_method method,
+                                    struct factor_statistics **out);
 /** As text, or as members of the JSON object that is open. */
 void factor_statistics_print(const struct factor_statistics *s, bool json);
 void factor_statistics_destroy(struct factor_statistics *s);

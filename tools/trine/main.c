@@ -5,7 +5,11 @@
 
 #include "command.h"
 
-static const struct { const char *name; int (*run)(int argc, char **argv); const char *summary; } commands[] = {
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} commands[] = {
     {"solve", command_solve, "solve A x = b with A from a file, and say how well and how fast"},
     {"info", command_info, "what a matrix looks like: bandwidth, symmetry, level sets, row lengths"},
     {"gallery", command_gallery, "list the test matrices, or write one to a file"},
@@ -37,6 +41,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     int code = run(argc, argv);
-    if (fflush(stdout) && code == EXIT_OK) code = fail(EXIT_FILE, "standard output cannot be written: %s", strerror(errno));
+    if (fflush(stdout) && code == EXIT_OK)
+        code = fail(EXIT_FILE, "standard output cannot be written: %s", strerror(errno));
     return code;
 }

@@ -26,7 +26,8 @@ static enum fault find_fault(const struct argp *argp, const char *arg)
     return FAULT_NONE;
 }
 
-/** The argument at which argp is: the one before the next, or the next one while argp is within several short options. */
+/** The argument at which argp is: the one before the next, or the next one while argp is within several short
+ *  options. */
 static const char *bad_argument(const struct argp_state *state)
 {
     const struct argp *argp = state->root_argp->children->argp;
@@ -35,7 +36,8 @@ static const char *bad_argument(const struct argp_state *state)
     return next && (!before || !find_fault(argp, before)) && find_fault(argp, next) ? next : before;
 }
 
-/** Sees the options before the subcommand's own parser, which is its child. argp's own --help is silent where its errors are. */
+/** Sees the options before the subcommand's own parser, which is its child. argp's own --help is silent where its
+ *  errors are. */
 static error_t parse_outer(int key, char *arg, struct argp_state *state)
 {
     (void)arg;
@@ -58,13 +60,16 @@ int parse_options(const struct argp *argp, int argc, char **argv, struct parse *
     snprintf(name, sizeof name, "trine %s", argv[0]);
     argv[0] = name; /* what --help calls the program */
     const struct argp_child children[] = {{argp, 0, NULL, 0}, {0}};
-    const struct argp_option common[] = {{"help", KEY_HELP, NULL, 0, "print this list", -1}, {"usage", KEY_USAGE, NULL, 0, "print a short list", 0}, {0}};
+    const struct argp_option common[] = {{"help", KEY_HELP, NULL, 0, "print this list", -1},
+                                         {"usage", KEY_USAGE, NULL, 0, "print a short list", 0},
+                                         {0}};
     const struct argp outer = {.options = common, .parser = parse_outer, .children = children};
     error_t error = argp_parse(&outer, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, input);
     if (!error) return 0;
     if (input->reported) return EXIT_USAGE;
     const char *bad = input->bad ? input->bad : "?";
-    if (find_fault(argp, bad) == FAULT_NO_VALUE) return fail(EXIT_USAGE, "%s needs a value; `%s --help` explains it", bad, name);
+    if (find_fault(argp, bad) == FAULT_NO_VALUE)
+        return fail(EXIT_USAGE, "%s needs a value; `%s --help` explains it", bad, name);
     for (const struct argp_option *o = argp->options; o->name; o++)
         if (o->arg && !strncmp(bad, "--", 2) && !strcmp(bad + 2, o->name))
             return fail(EXIT_USAGE, "%s needs a value; `%s --help` explains it", bad, name);
@@ -113,14 +118,17 @@ static bool read_integer(const char *arg, int64_t lowest, int64_t highest, int64
 error_t parse_count(struct argp_state *state, const char *option, const char *arg, int lowest, int highest, int *value)
 {
     int64_t number;
-    if (!read_integer(arg, lowest, highest, &number)) return refuse(state, "%s \"%s\" is not a number from %d to %d", option, arg, lowest, highest);
+    if (!read_integer(arg, lowest, highest, &number))
+        return refuse(state, "%s \"%s\" is not a number from %d to %d", option, arg, lowest, highest);
     *value = (int)number;
     return 0;
 }
 
 error_t parse_size(struct argp_state *state, const char *option, const char *arg, int64_t *value)
 {
-    return read_integer(arg, 1, INT64_MAX, value) ? 0 : refuse(state, "%s \"%s\" is not a number from 1 to 2^63 - 1", option, arg);
+    return read_integer(arg, 1, INT64_MAX, value)
+               ? 0
+               : refuse(state, "%s \"%s\" is not a number from 1 to 2^63 - 1", option, arg);
 }
 
 const char *choice_name(const struct choice *list, int value)

@@ -1,7 +1,8 @@
 /* Reading a matrix whose type is not known yet, and how much files may ask for. */
 #include "command.h"
 
-trine_status read_matrix(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t, const trine_read_options *limits)
+trine_status read_matrix(trine_context ctx, trine_matrix *A, const char *path, trine_dtype t,
+                         const trine_read_options *limits)
 {
     if (t) return trine_matrix_read_with(ctx, A, path, t, limits);
     trine_status status = trine_matrix_read_with(ctx, A, path, TRINE_D, limits);

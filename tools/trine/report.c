@@ -95,10 +95,12 @@ int fail(enum exit_code code, const char *format, ...)
 int fail_status(trine_status status)
 {
     static const enum exit_code codes[TRINE_STATUS_COUNT] = {
-        [TRINE_ERR_ARGUMENT] = EXIT_USAGE,     [TRINE_ERR_STATE] = EXIT_USAGE,          [TRINE_ERR_MEMORY] = EXIT_MEMORY,
-        [TRINE_ERR_STRUCTURE] = EXIT_STRUCTURE, [TRINE_ERR_SINGULAR] = EXIT_SINGULAR,   [TRINE_ERR_NOT_DEFINITE] = EXIT_SINGULAR,
-        [TRINE_ERR_UNSUPPORTED] = EXIT_MISSING, [TRINE_ERR_NOT_BUILT] = EXIT_MISSING,   [TRINE_ERR_DEVICE] = EXIT_DEVICE,
-        [TRINE_ERR_IO] = EXIT_FILE,             [TRINE_ERR_FORMAT] = EXIT_FORMAT,       [TRINE_ERR_NO_CONVERGENCE] = EXIT_SINGULAR};
+        [TRINE_ERR_ARGUMENT] = EXIT_USAGE,      [TRINE_ERR_STATE] = EXIT_USAGE,
+        [TRINE_ERR_MEMORY] = EXIT_MEMORY,       [TRINE_ERR_STRUCTURE] = EXIT_STRUCTURE,
+        [TRINE_ERR_SINGULAR] = EXIT_SINGULAR,   [TRINE_ERR_NOT_DEFINITE] = EXIT_SINGULAR,
+        [TRINE_ERR_UNSUPPORTED] = EXIT_MISSING, [TRINE_ERR_NOT_BUILT] = EXIT_MISSING,
+        [TRINE_ERR_DEVICE] = EXIT_DEVICE,       [TRINE_ERR_IO] = EXIT_FILE,
+        [TRINE_ERR_FORMAT] = EXIT_FORMAT,       [TRINE_ERR_NO_CONVERGENCE] = EXIT_SINGULAR};
     return fail(codes[status], "%s", trine_last_error());
 }
 
@@ -154,11 +156,27 @@ static void json_key(const char *key)
     printf(": ");
 }
 
-void json_begin(void) { printf("{"); json_first = true; }
+void json_begin(void)
+{
+    printf("{");
+    json_first = true;
+}
 void json_end(void) { printf("}\n"); }
-void json_string(const char *key, const char *value) { json_key(key); json_text(value); }
-void json_integer(const char *key, int64_t value) { json_key(key); printf("%lld", (long long)value); }
-void json_boolean(const char *key, bool value) { json_key(key); printf(value ? "true" : "false"); }
+void json_string(const char *key, const char *value)
+{
+    json_key(key);
+    json_text(value);
+}
+void json_integer(const char *key, int64_t value)
+{
+    json_key(key);
+    printf("%lld", (long long)value);
+}
+void json_boolean(const char *key, bool value)
+{
+    json_key(key);
+    printf(value ? "true" : "false");
+}
 
 void json_number(const char *key, double value)
 {

@@ -19,8 +19,9 @@ struct options {
     trine_read_options limits;
 };
 
-static const struct choice ordering_choices[] = {{"auto", TRINE_ORDERING_AUTO}, {"metis", TRINE_ORDERING_METIS}, {"amd", TRINE_ORDERING_AMD},
-                                                 {"colamd", TRINE_ORDERING_COLAMD}, {"natural", TRINE_ORDERING_NATURAL}, {NULL, 0}};
+static const struct choice ordering_choices[] = {{"auto", TRINE_ORDERING_AUTO},       {"metis", TRINE_ORDERING_METIS},
+                                                 {"amd", TRINE_ORDERING_AMD},         {"colamd", TRINE_ORDERING_COLAMD},
+                                                 {"natural", TRINE_ORDERING_NATURAL}, {NULL, 0}};
 static const struct choice rhs_choices[] = {{"ones", RHS_ONES}, {"sin", RHS_SIN}, {"random", RHS_RANDOM}, {NULL, 0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -39,9 +40,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'p': return choose(state, "--precision", arg, precision_choices, &o->precision);
     case KEY_SINGLE_FACTOR: o->single_factor = true; return 0;
     case KEY_NO_CONDITION: o->no_condition = true; return 0;
-    case KEY_REFINE:
-        o->refine_given = true;
-        return parse_count(state, "--refine", arg, 0, 1000, &o->refine);
+    case KEY_REFINE: o->refine_given = true; return parse_count(state, "--refine", arg, 0, 1000, &o->refine);
     case KEY_REPEAT: return parse_count(state, "--repeat", arg, 1, 1000000, &o->repeat);
     case 'o': o->out = arg; return 0;
     case 'j': o->json = true; return 0;
@@ -59,37 +58,50 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
     {"rhs", 'r', "FILE|ones|sin|random", 0,
      "right-hand sides b from a file (every column is solved for), or b = A s for a known solution s: s_i = 1, s_i = sin(i), "
-     "i = 1, 2, ..., or uniform in (-1,1), the same in every run (default random)", 0},
+     "i = 1, 2, ..., or uniform in (-1,1), the same in every run (default random)",
+     0},
     {"method", 'm', "METHOD", 0,
      "auto, cholesky, lu, triangular, tridiagonal or banded. auto: triangular if A is; tridiagonal (also cyclic) if A is; "
      "banded if A has at most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a positive diagonal; LU if A is not, or if "
-     "Cholesky breaks down", 0},
+     "Cholesky breaks down",
+     0},
     {"ordering", KEY_ORDERING, "ORDERING", 0, "fill-reducing ordering: auto, metis, amd, colamd or natural", 0},
     {"device", 'd', "auto|cpu|cuda", 0,
-     "where the solve runs; cpu:4 sets threads, cuda:1 the device's number. auto takes a GPU if there is one (default)", 0},
-    {"precision", 'p', "s|d|c|z", 0, "single, double, complex single, complex double (default d, or z for a complex file)", 0},
-    {"refine", KEY_REFINE, "N", 0, "steps of iterative refinement, residuals in extended precision (default: 0, and one where the backward error is above 10 eps)", 0},
+     "where the solve runs; cpu:4 sets threads, cuda:1 the device's number. auto takes a GPU if there is one (default)",
+     0},
+    {"precision", 'p', "s|d|c|z", 0,
+     "single, double, complex single, complex double (default d, or z for a complex file)", 0},
+    {"refine", KEY_REFINE, "N", 0,
+     "steps of iterative refinement, residuals in extended precision (default: 0, and one where the backward error is above 10 eps)",
+     0},
     {"single-factor", KEY_SINGLE_FACTOR, NULL, 0,
      "cholesky, lu: keep the panels of the factor in single precision, half the bytes, in a double precision solve; --refine is then 2 "
-     "unless given", 0},
+     "unless given",
+     0},
     {"repeat", KEY_REPEAT, "K", 0,
      "solve K times and report the median time; with more than one, also the general triangular solve on the same factor, and after how "
-     "many solves the set-up of the supernodal one has paid (default 1)", 0},
+     "many solves the set-up of the supernodal one has paid (default 1)",
+     0},
     {"no-condition", KEY_NO_CONDITION, NULL, 0,
      "do not estimate the condition of A, which takes solves with A and A^H after the timed ones; a matrix that is singular to working "
-     "precision is then solved all the same, unless the residual shows it", 0},
-    {"out", 'o', "FILE", 0, "write the solution as a Matrix Market array file; .gz: gzipped. FILE is whole or untouched", 0},
+     "precision is then solved all the same, unless the residual shows it",
+     0},
+    {"out", 'o', "FILE", 0,
+     "write the solution as a Matrix Market array file; .gz: gzipped. FILE is whole or untouched", 0},
     LIMIT_OPTIONS,
     {"json", 'j', NULL, 0, "one JSON object instead of text", 0},
     {0}};
 static const struct argp argp = {
-    .options = options, .parser = parse, .args_doc = "MATRIX",
-    .doc = "Solve A x = b. MATRIX is a Matrix Market or Rutherford-Boeing file, plain or gzipped.\v"
-           "The backward error is ||b - A x|| / (eps (||b|| + ||A|| ||x||)) in the infinity norm, with the eps of the precision "
-           "asked for (2^-23 or 2^-52): a few units are what the precision can give. The componentwise one is max_i |b - A x|_i / "
-           "(eps (|A| |x| + |b|)_i). The residual is ||b - A x|| / ||b||. The condition is ||A|| ||A^-1|| in the 1-norm, estimated; where it is "
-           "large, also what is left of it after scaling of rows and columns: if that is 1/eps or more, A is singular to working precision "
-           "(exit code 10). Exit codes: trine --help."};
+    .options = options,
+    .parser = parse,
+    .args_doc = "MATRIX",
+    .doc =
+        "Solve A x = b. MATRIX is a Matrix Market or Rutherford-Boeing file, plain or gzipped.\v"
+        "The backward error is ||b - A x|| / (eps (||b|| + ||A|| ||x||)) in the infinity norm, with the eps of the precision "
+        "asked for (2^-23 or 2^-52): a few units are what the precision can give. The componentwise one is max_i |b - A x|_i / "
+        "(eps (|A| |x| + |b|)_i). The residual is ||b - A x|| / ||b||. The condition is ||A|| ||A^-1|| in the 1-norm, estimated; where it is "
+        "large, also what is left of it after scaling of rows and columns: if that is 1/eps or more, A is singular to working precision "
+        "(exit code 10). Exit codes: trine --help."};
 
 /* --------------------------------------------------------------- the solve */
 
@@ -105,7 +117,8 @@ struct run {
     void *b, *x, *s;               /* on the host: right-hand sides, solutions, the known solution or NULL */
     void *device_b, *device_x;     /* on a GPU: where they go for the solve */
     double read_seconds, check_seconds, solve_seconds, solve_min_seconds, refine_seconds;
-    double general_setup_seconds, general_solve_seconds; /* of the general method on the same factor; -1 if not compared */
+    /* of the general method on the same factor; -1 if not compared */
+    double general_setup_seconds, general_solve_seconds;
     trine_accuracy accuracy;
     double initial_backward_error; /* before refinement */
     int refined;                   /* steps of refinement that x has had */
@@ -119,7 +132,7 @@ static void take_warning(void *user, int level, const char *message)
 {
     (void)level;
     char *warnings = ((struct run *)user)->warnings;
-    const size_t used = strlen(warnings), size = sizeof ((struct run *)user)->warnings;
+    const size_t used = strlen(warnings), size = sizeof((struct run *)user)->warnings;
     snprintf(warnings + used, size - used, "%s%s", used ? "; " : "", message);
 }
 
@@ -149,7 +162,8 @@ static trine_status read_input(struct run *r)
     r->t = p->info.dtype;
     p->n = p->info.n_rows;
     if (p->info.n_rows != p->info.n_cols)
-        FAIL(TRINE_ERR_STRUCTURE, "%s: the matrix is %lld x %lld, not square", path, (long long)p->info.n_rows, (long long)p->info.n_cols);
+        FAIL(TRINE_ERR_STRUCTURE, "%s: the matrix is %lld x %lld, not square", path, (long long)p->info.n_rows,
+             (long long)p->info.n_cols);
     if (!p->n) FAIL(TRINE_ERR_STRUCTURE, "%s: the matrix is 0 x 0: there is nothing to solve", path);
     step_begin("checking");
     TRY(trine_matrix_check(p->A, TRINE_CHECK_FINITE));
@@ -168,12 +182,12 @@ static trine_status make_rhs(struct run *r)
         int64_t rows, cols, bad;
         TRY(trine_vectors_read_with(p->ctx, r->o->rhs_path, r->t, &r->b, &rows, &cols, &r->o->limits));
         if (rows != p->n || cols < 1)
-            FAIL(TRINE_ERR_STRUCTURE, "%s: the right-hand side is %lld x %lld, but the matrix has %lld rows", r->o->rhs_path, (long long)rows,
-                 (long long)cols, (long long)p->n);
+            FAIL(TRINE_ERR_STRUCTURE, "%s: the right-hand side is %lld x %lld, but the matrix has %lld rows",
+                 r->o->rhs_path, (long long)rows, (long long)cols, (long long)p->n);
         p->nrhs = cols;
         if ((bad = first_not_finite(r->t, r->b, rows * cols)) >= 0)
-            FAIL(TRINE_ERR_STRUCTURE, "%s: the right-hand side is not finite in row %lld of column %lld", r->o->rhs_path, (long long)(bad % rows),
-                 (long long)(bad / rows));
+            FAIL(TRINE_ERR_STRUCTURE, "%s: the right-hand side is not finite in row %lld of column %lld",
+                 r->o->rhs_path, (long long)(bad % rows), (long long)(bad / rows));
     } else {
         TRY(trine_alloc(p->ctx, TRINE_HOST, vector_bytes(r), &r->b));
         TRY(trine_alloc(p->ctx, TRINE_HOST, vector_bytes(r), &r->s));
@@ -189,7 +203,8 @@ done:
     return status;
 }
 
-/** x = A^-1 b on the context's device, for host vectors; the time is that of the solve alone, from call to completion. */
+/** x = A^-1 b on the context's device, for host vectors; the time is that of the solve alone, from call to
+ *  completion. */
 static trine_status solve_once(struct run *r, const struct inverse *inverse, void *b, void *x, double *seconds)
 {
     trine_status status = TRINE_SUCCESS;
@@ -214,7 +229,8 @@ static int compare_times(const void *a, const void *b)
 }
 
 /** Solve `count` times for the right-hand sides; the median and the shortest time. */
-static trine_status solve_repeatedly(struct run *r, const struct inverse *inverse, void *x, int count, double *median, double *shortest)
+static trine_status solve_repeatedly(struct run *r, const struct inverse *inverse, void *x, int count, double *median,
+                                     double *shortest)
 {
     trine_status status = TRINE_SUCCESS;
     double *times = NULL;
@@ -228,7 +244,8 @@ done:
     return status;
 }
 
-/** What the general method needs on the same factor, where the panels are used. A comparison that does not fit in memory is left out. */
+/** What the general method needs on the same factor, where the panels are used. A comparison that does not fit in
+ *  memory is left out. */
 static trine_status compare_with_general(struct run *r)
 {
     enum { MOST = 11 };
@@ -239,7 +256,8 @@ static trine_status compare_with_general(struct run *r)
     step_begin("setting up and timing the general method");
     TRY(trine_alloc(r->p.ctx, TRINE_HOST, vector_bytes(r), &x));
     TRY(set_up_general(&r->p, &r->inverse, &general, &r->general_setup_seconds));
-    TRY(solve_repeatedly(r, &general, x, r->o->repeat < MOST ? r->o->repeat : MOST, &r->general_solve_seconds, &shortest));
+    TRY(solve_repeatedly(r, &general, x, r->o->repeat < MOST ? r->o->repeat : MOST, &r->general_solve_seconds,
+                         &shortest));
 done:
     step_end();
     destroy_inverse(&general);
@@ -248,7 +266,8 @@ done:
     return status == TRINE_ERR_MEMORY ? TRINE_SUCCESS : status;
 }
 
-/** The smallest number of solves for which set-up and solves by panels take no longer than those of the general method; -1: none. */
+/** The smallest number of solves for which set-up and solves by panels take no longer than those of the general
+ *  method; -1: none. */
 static int64_t solves_to_pay(const struct run *r)
 {
     const double setup = r->outcome.analyse_seconds + r->outcome.numeric_seconds - r->general_setup_seconds;
@@ -293,7 +312,8 @@ static trine_status check_solution(struct run *r)
     trine_status status = TRINE_SUCCESS;
     const int64_t bad = first_not_finite(r->t, r->x, r->p.n * r->p.nrhs);
     if (bad >= 0)
-        FAIL(TRINE_ERR_NO_CONVERGENCE, "%s: the solution is not finite in row %lld: a pivot was zero, or numbers left the range of precision %s",
+        FAIL(TRINE_ERR_NO_CONVERGENCE,
+             "%s: the solution is not finite in row %lld: a pivot was zero, or numbers left the range of precision %s",
              r->o->path, (long long)(bad % r->p.n), choice_name(precision_choices, (int)r->t));
     step_begin("checking");
     TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, NULL, &r->accuracy));
@@ -303,7 +323,8 @@ done:
     return status;
 }
 
-/** Where nobody chose how often to refine, a backward error above the limit gets one step, which is kept if it helps. */
+/** Where nobody chose how often to refine, a backward error above the limit gets one step, which is kept if it
+ *  helps. */
 static trine_status refine_where_needed(struct run *r)
 {
     const double limit = 10;
@@ -321,7 +342,9 @@ static trine_status refine_where_needed(struct run *r)
         r->accuracy = before;
         r->refined--;
     }
-    if (r->accuracy.backward_error > limit) take_warning(r, 1, "the backward error is above 10 eps, also after a step of refinement; another method may help");
+    if (r->accuracy.backward_error > limit)
+        take_warning(r, 1,
+                     "the backward error is above 10 eps, also after a step of refinement; another method may help");
 done:
     trine_free(r->p.ctx, TRINE_HOST, x);
     return status;
@@ -352,7 +375,8 @@ static trine_status estimate_condition(struct run *r)
     struct outcome unused;
     step_begin("estimating the condition");
     TRY(trine_op_get_info(r->inverse.op, &info));
-    if (!(info.ops & TRINE_H)) TRY(set_up_inverse(&r->p, r->method, TRINE_H, &r->adjoint, &unused)); /* so that the times are those of A alone */
+    /* so that the times are those of A alone */
+    if (!(info.ops & TRINE_H)) TRY(set_up_inverse(&r->p, r->method, TRINE_H, &r->adjoint, &unused));
     TRY(trine_estimate_condition(r->p.ctx, r->p.A, solve_for_estimate, r, &r->condition));
 done:
     r->condition_seconds = status ? -1 : step_end();
@@ -360,8 +384,8 @@ done:
     return status == TRINE_ERR_MEMORY ? TRINE_SUCCESS : status;
 }
 
-/** Digits of x that errors as large as they can be leave, in norm: those of the normwise backward error times the condition, or of the
- *  componentwise one times that after scaling, whichever promises more. */
+/** Digits of x that errors as large as they can be leave, in norm: those of the normwise backward error times the
+ *  condition, or of the componentwise one times that after scaling, whichever promises more. */
 static int right_digits(const struct run *r)
 {
     const double eps = trine_dtype_eps(r->t);
@@ -370,8 +394,8 @@ static int right_digits(const struct run *r)
     return (int)fmax(0, floor(-log10(fmin(normwise, componentwise))));
 }
 
-/** A solution without a right digit is an error. A large residual is none where the condition is known to be small after scaling, and the
- *  backward error is small: it belongs to rows of A that are small beside others. */
+/** A solution without a right digit is an error. A large residual is none where the condition is known to be small
+ *  after scaling, and the backward error is small: it belongs to rows of A that are small beside others. */
 static trine_status judge(struct run *r)
 {
     const double eps = trine_dtype_eps(r->t), most_residual = 0.1, nearly_singular = 1e-3 / eps;
@@ -381,17 +405,26 @@ static trine_status judge(struct run *r)
     const bool known = r->condition_seconds >= 0;
     r->no_digits = true;
     if (known && c->singular)
-        return trine_fail(TRINE_ERR_SINGULAR, "%s: A is singular to working precision: condition %.2g (1-norm, estimated), %.2g with rows and columns "
-                          "scaled, and 1/eps is %.2g; residual %.2g%s", r->o->path, c->condition, c->scaled, 1 / eps, a->residual,
-                          a->residual > most_residual ? "" : " (--no-condition: solve all the same)");
+        return trine_fail(
+            TRINE_ERR_SINGULAR,
+            "%s: A is singular to working precision: condition %.2g (1-norm, estimated), %.2g with rows and columns "
+            "scaled, and 1/eps is %.2g; residual %.2g%s",
+            r->o->path, c->condition, c->scaled, 1 / eps, a->residual,
+            a->residual > most_residual ? "" : " (--no-condition: solve all the same)");
     if (a->backward_error > most_backward)
-        return trine_fail(TRINE_ERR_SINGULAR, "%s: x does not satisfy the system: backward error %.2g eps, residual %.2g; refinement may help, or another "
-                          "method", r->o->path, a->backward_error, a->residual);
+        return trine_fail(
+            TRINE_ERR_SINGULAR,
+            "%s: x does not satisfy the system: backward error %.2g eps, residual %.2g; refinement may help, or another "
+            "method",
+            r->o->path, a->backward_error, a->residual);
     if (a->residual > most_residual && !(known && c->scaled < nearly_singular))
-        return trine_fail(TRINE_ERR_SINGULAR, "%s: A is singular to working precision%s: the residual is %.2g of b, though the backward error is %.2g eps",
-                          r->o->path, known ? "" : ", or badly scaled", a->residual, a->backward_error);
+        return trine_fail(
+            TRINE_ERR_SINGULAR,
+            "%s: A is singular to working precision%s: the residual is %.2g of b, though the backward error is %.2g eps",
+            r->o->path, known ? "" : ", or badly scaled", a->residual, a->backward_error);
     r->no_digits = false;
-    if (known && !right_digits(r)) take_warning(r, 1, "A is nearly singular or badly scaled: no digit of x is certain; refinement may help");
+    if (known && !right_digits(r))
+        take_warning(r, 1, "A is nearly singular or badly scaled: no digit of x is certain; refinement may help");
     return TRINE_SUCCESS;
 }
 
@@ -413,10 +446,18 @@ static trine_status run_all(struct run *r)
     p->adjoint = !o->no_condition;
     const enum method chosen = r->method = choose_method(p, (enum method)o->method, &reason);
     if (o->single_factor && (r->t == TRINE_S || r->t == TRINE_C || (chosen != METHOD_CHOLESKY && chosen != METHOD_LU)))
-        FAIL(TRINE_ERR_UNSUPPORTED, "--single-factor is for cholesky and lu in double precision, not for %s in precision %s",
+        FAIL(TRINE_ERR_UNSUPPORTED,
+             "--single-factor is for cholesky and lu in double precision, not for %s in precision %s",
              choice_name(method_choices, chosen), choice_name(precision_choices, (int)r->t));
-    r->outcome = (struct outcome){.method = choice_name(method_choices, chosen), .nnz_factor = p->info.nnz, .fill = 1, .levels_lower = -1,
-                                  .levels_upper = -1, .order_seconds = -1, .factor_seconds = -1, .analyse_seconds = -1, .numeric_seconds = -1};
+    r->outcome = (struct outcome){.method = choice_name(method_choices, chosen),
+                                  .nnz_factor = p->info.nnz,
+                                  .fill = 1,
+                                  .levels_lower = -1,
+                                  .levels_upper = -1,
+                                  .order_seconds = -1,
+                                  .factor_seconds = -1,
+                                  .analyse_seconds = -1,
+                                  .numeric_seconds = -1};
     snprintf(r->outcome.reason, sizeof r->outcome.reason, "%s", reason);
     step_begin("factoring and analysing");
     TRY(set_up_inverse(p, chosen, TRINE_N, &r->inverse, &r->outcome));
@@ -455,29 +496,39 @@ static void destroy_all(struct run *r)
 
 /** The phases in the order in which they ran. */
 enum { N_PHASES = 9 };
-struct phase { const char *name, *key; double seconds; };
+struct phase {
+    const char *name, *key;
+    double seconds;
+};
 static void list_phases(const struct run *r, struct phase phases[N_PHASES])
 {
     const struct outcome *c = &r->outcome;
-    const struct phase list[N_PHASES] = {
-        {"read", "read_seconds", r->read_seconds},          {"check", "check_seconds", r->check_seconds},
-        {"order", "order_seconds", c->order_seconds},       {"factor", "factor_seconds", c->factor_seconds},
-        {"analyse", "analyse_seconds", c->analyse_seconds}, {"numeric", "numeric_seconds", c->numeric_seconds},
-        {"solve", "solve_seconds", r->solve_seconds},       {"refine", "refine_seconds", r->refined ? r->refine_seconds : -1},
-        {"condition", "condition_seconds", r->condition_seconds}};
+    const struct phase list[N_PHASES] = {{"read", "read_seconds", r->read_seconds},
+                                         {"check", "check_seconds", r->check_seconds},
+                                         {"order", "order_seconds", c->order_seconds},
+                                         {"factor", "factor_seconds", c->factor_seconds},
+                                         {"analyse", "analyse_seconds", c->analyse_seconds},
+                                         {"numeric", "numeric_seconds", c->numeric_seconds},
+                                         {"solve", "solve_seconds", r->solve_seconds},
+                                         {"refine", "refine_seconds", r->refined ? r->refine_seconds : -1},
+                                         {"condition", "condition_seconds", r->condition_seconds}};
     memcpy(phases, list, sizeof list);
 }
 
 static const char *symmetry_words(const struct run *r)
 {
     const trine_matrix_structure *s = &r->p.structure;
-    return s->symmetric ? "symmetric" : s->hermitian ? "Hermitian" : s->pattern_symmetric ? "symmetric pattern" : "unsymmetric";
+    return s->symmetric           ? "symmetric"
+           : s->hermitian         ? "Hermitian"
+           : s->pattern_symmetric ? "symmetric pattern"
+                                  : "unsymmetric";
 }
 
 static void print_condition(const struct run *r)
 {
     printf("condition       %.3g (1-norm, estimated)", r->condition.condition);
-    if (r->condition.scaled < r->condition.condition) printf(", %.3g with rows and columns scaled", r->condition.scaled);
+    if (r->condition.scaled < r->condition.condition)
+        printf(", %.3g with rows and columns scaled", r->condition.scaled);
     printf(": about %d digits can be right\n", right_digits(r));
 }
 
@@ -488,35 +539,48 @@ static void print_text(const struct run *r)
     const struct outcome *c = &r->outcome;
     struct phase phases[N_PHASES];
     printf("matrix          %s\n", o->path);
-    printf("                n = %s, %s entries (%.1f a row), %s%s\n", grouped(p->n), grouped(p->info.nnz), (double)p->info.nnz / (double)p->n,
-           symmetry_words(r), p->info.pattern ? "; a pattern file: the values are made up" : "");
-    printf("device          %s%s%s%s\n", r->device.name, *r->device.fallback ? " (" : "", r->device.fallback, *r->device.fallback ? ")" : "");
+    printf("                n = %s, %s entries (%.1f a row), %s%s\n", grouped(p->n), grouped(p->info.nnz),
+           (double)p->info.nnz / (double)p->n, symmetry_words(r),
+           p->info.pattern ? "; a pattern file: the values are made up" : "");
+    printf("device          %s%s%s%s\n", r->device.name, *r->device.fallback ? " (" : "", r->device.fallback,
+           *r->device.fallback ? ")" : "");
     printf("precision       %s\n", choice_name(precision_choices, (int)r->t));
-    printf("method          %s: %s%s%s\n", c->method, c->reason, c->ordering ? "; ordering " : "", c->ordering ? c->ordering : "");
-    if (c->factor_seconds >= 0) printf("factor          %s entries in L + U, fill %.2f\n", grouped(c->nnz_factor), c->fill);
+    printf("method          %s: %s%s%s\n", c->method, c->reason, c->ordering ? "; ordering " : "",
+           c->ordering ? c->ordering : "");
+    if (c->factor_seconds >= 0)
+        printf("factor          %s entries in L + U, fill %.2f\n", grouped(c->nnz_factor), c->fill);
     if (*c->kernel) printf("solve           %s", c->kernel);
     const char *levels = c->supernodal ? "levels" : "level sets";
     if (c->levels_lower >= 0) printf(", %s %s of L", grouped(c->levels_lower), levels);
     if (c->levels_upper >= 0) printf(", %s %s of U", grouped(c->levels_upper), levels);
     if (*c->kernel) printf("\n");
-    if (o->rhs == RHS_FILE) printf("right-hand side %s, %s column%s\n", o->rhs_path, grouped(p->nrhs), p->nrhs == 1 ? "" : "s");
-    else printf("right-hand side b = A s, s = %s\n", o->rhs == RHS_ONES ? "(1, 1, ...)" : o->rhs == RHS_SIN ? "(sin 1, sin 2, ...)" : "random in (-1, 1)");
+    if (o->rhs == RHS_FILE)
+        printf("right-hand side %s, %s column%s\n", o->rhs_path, grouped(p->nrhs), p->nrhs == 1 ? "" : "s");
+    else
+        printf("right-hand side b = A s, s = %s\n", o->rhs == RHS_ONES  ? "(1, 1, ...)"
+                                                    : o->rhs == RHS_SIN ? "(sin 1, sin 2, ...)"
+                                                                        : "random in (-1, 1)");
     if (*r->warnings) printf("warning         %s\n", r->warnings);
     printf("\n");
     list_phases(r, phases);
     for (int i = 0; i < N_PHASES; i++)
         if (phases[i].seconds >= 0) printf("%-10s %12.6f s\n", phases[i].name, phases[i].seconds);
-    if (o->repeat > 1) printf("           median of %d solves; the fastest took %.6f s\n", o->repeat, r->solve_min_seconds);
+    if (o->repeat > 1)
+        printf("           median of %d solves; the fastest took %.6f s\n", o->repeat, r->solve_min_seconds);
     if (r->general_solve_seconds >= 0) {
         const int64_t pays = solves_to_pay(r);
-        printf("general    %12.6f s a solve, after %.6f s of analysis and numeric set-up\n", r->general_solve_seconds, r->general_setup_seconds);
-        if (pays >= 0) printf("           the set-up of the panels has paid after %s solve%s\n", grouped(pays), pays == 1 ? "" : "s");
+        printf("general    %12.6f s a solve, after %.6f s of analysis and numeric set-up\n", r->general_solve_seconds,
+               r->general_setup_seconds);
+        if (pays >= 0)
+            printf("           the set-up of the panels has paid after %s solve%s\n", grouped(pays),
+                   pays == 1 ? "" : "s");
         else printf("           the set-up of the panels does not pay: the general method is faster\n");
     }
-    printf("\nbackward error  %.3g eps (eps = %.3g), componentwise %.3g eps\n", r->accuracy.backward_error, trine_dtype_eps(r->t),
-           r->accuracy.componentwise / trine_dtype_eps(r->t));
+    printf("\nbackward error  %.3g eps (eps = %.3g), componentwise %.3g eps\n", r->accuracy.backward_error,
+           trine_dtype_eps(r->t), r->accuracy.componentwise / trine_dtype_eps(r->t));
     if (r->refined)
-        printf("                %.3g eps before %s of refinement\n", r->initial_backward_error, r->refined == 1 ? "a step" : "steps");
+        printf("                %.3g eps before %s of refinement\n", r->initial_backward_error,
+               r->refined == 1 ? "a step" : "steps");
     printf("residual        %.3g\n", r->accuracy.residual);
     if (r->condition_seconds >= 0) print_condition(r);
     if (r->s) printf("solution error  %.3g\n", solution_error(r->t, r->x, r->s, p->n));

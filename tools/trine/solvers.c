@@ -3,9 +3,13 @@
 
 #include "solvers.h"
 
-const struct choice method_choices[] = {{"auto", METHOD_AUTO}, {"cholesky", METHOD_CHOLESKY}, {"lu", METHOD_LU},
-                                        {"triangular", METHOD_TRIANGULAR}, {"tridiagonal", METHOD_TRIDIAGONAL},
-                                        {"banded", METHOD_BANDED}, {NULL, 0}};
+const struct choice method_choices[] = {{"auto", METHOD_AUTO},
+                                        {"cholesky", METHOD_CHOLESKY},
+                                        {"lu", METHOD_LU},
+                                        {"triangular", METHOD_TRIANGULAR},
+                                        {"tridiagonal", METHOD_TRIDIAGONAL},
+                                        {"banded", METHOD_BANDED},
+                                        {NULL, 0}};
 
 /* -------------------------------------------------------------- triangular */
 
@@ -24,7 +28,8 @@ static trine_status set_up_triangular(const struct problem *p, unsigned ops, tri
     o->numeric_seconds = info.numeric_seconds;
     o->levels_lower = info.uplo == TRINE_LOWER ? info.levels : -1;
     o->levels_upper = info.uplo == TRINE_UPPER ? info.levels : -1;
-    snprintf(o->kernel, sizeof o->kernel, "%s, %s", trine_triangular_method_name(info.method), info.uplo == TRINE_LOWER ? "lower" : "upper");
+    snprintf(o->kernel, sizeof o->kernel, "%s, %s", trine_triangular_method_name(info.method),
+             info.uplo == TRINE_LOWER ? "lower" : "upper");
 done:
     trine_triangular_destroy(&plan);
     return status;
@@ -32,7 +37,8 @@ done:
 
 /* --------------------------------------------------- tridiagonal and banded */
 
-/** Of a singular matrix the banded solve on the CPU says so itself; the others take any pivot, and so it is asked beforehand. */
+/** Of a singular matrix the banded solve on the CPU says so itself; the others take any pivot, and so it is asked
+ *  beforehand. */
 static trine_status set_up_bands(const struct problem *p, trine_bands bands, trine_op *op, struct outcome *o)
 {
     trine_status status = TRINE_SUCCESS;
@@ -46,9 +52,11 @@ static trine_status set_up_bands(const struct problem *p, trine_bands bands, tri
     TRY(trine_tridiagonal_as_op(plan, op));
     o->numeric_seconds = info.analyse_seconds + info.numeric_seconds;
     const char *cyclic = info.cyclic ? ", cyclic" : "";
-    if (bands == TRINE_BANDS_TRIDIAGONAL) snprintf(o->kernel, sizeof o->kernel, "partitioned, scaled partial pivoting%s", cyclic);
+    if (bands == TRINE_BANDS_TRIDIAGONAL)
+        snprintf(o->kernel, sizeof o->kernel, "partitioned, scaled partial pivoting%s", cyclic);
     else
-        snprintf(o->kernel, sizeof o->kernel, "%d bands below and %d above the diagonal, scaled partial pivoting%s", info.kl, info.ku, cyclic);
+        snprintf(o->kernel, sizeof o->kernel, "%d bands below and %d above the diagonal, scaled partial pivoting%s",
+                 info.kl, info.ku, cyclic);
 done:
     trine_tridiagonal_destroy(&plan);
     return status;
@@ -63,7 +71,8 @@ static int add_panels(char *text, size_t size, const trine_supernodal_info *info
 {
     int used = snprintf(text, size, ", %s panels in %s", grouped(info->panels_merged), triangle);
     if (info->invert != TRINE_INVERT_NONE && info->substituted_panels > 0)
-        used += snprintf(text + used, size - (size_t)used, ", %s of them by substitution", grouped(info->substituted_panels));
+        used += snprintf(text + used, size - (size_t)used, ", %s of them by substitution",
+                         grouped(info->substituted_panels));
     return used;
 }
 
@@ -72,8 +81,11 @@ static void describe_kernel(const trine_direct_info *info, char *text, size_t si
 {
     const bool lu = info->factor.diag_L == TRINE_UNIT;
     if (info->solver == TRINE_SOLVER_SUPERNODAL) {
-        static const char *const inverted[] = {[TRINE_INVERT_NONE] = "", [TRINE_INVERT_OFF] = ", inverted", [TRINE_INVERT_DIAG] = ", diagonal blocks inverted"};
-        int used = snprintf(text, size, "supernodal%s%s", info->lower_panels.single ? ", in single precision" : "", inverted[info->lower_panels.invert]);
+        static const char *const inverted[] = {[TRINE_INVERT_NONE] = "",
+                                               [TRINE_INVERT_OFF] = ", inverted",
+                                               [TRINE_INVERT_DIAG] = ", diagonal blocks inverted"};
+        int used = snprintf(text, size, "supernodal%s%s", info->lower_panels.single ? ", in single precision" : "",
+                            inverted[info->lower_panels.invert]);
         used += add_panels(text + used, size - (size_t)used, &info->lower_panels, "L");
         if (lu) used += add_panels(text + used, size - (size_t)used, &info->upper_panels, "U");
         const int64_t entries = info->lower_panels.nnz_merged + (lu ? info->upper_panels.nnz_merged : 0);
@@ -88,7 +100,9 @@ static void describe_kernel(const trine_direct_info *info, char *text, size_t si
 static void report_direct(const trine_direct_info *info, trine_direct_method method, struct outcome *o)
 {
     const trine_factor_info *F = &info->factor;
-    o->method = F->method == TRINE_DIRECT_CHOLESKY ? "cholesky" : F->method == TRINE_DIRECT_LU ? "lu" : library->method_name(F->method);
+    o->method = F->method == TRINE_DIRECT_CHOLESKY ? "cholesky"
+                : F->method == TRINE_DIRECT_LU     ? "lu"
+                                                   : library->method_name(F->method);
     if (method == TRINE_DIRECT_AUTO) snprintf(o->reason, sizeof o->reason, "%s", F->reason);
     o->ordering = library->ordering_name(F->ordering);
     o->nnz_factor = F->nnz_L + F->nnz_U - F->n;
@@ -103,7 +117,8 @@ static void report_direct(const trine_direct_info *info, trine_direct_method met
     describe_kernel(info, o->kernel, sizeof o->kernel);
 }
 
-static trine_status plan_of_factor(const struct problem *p, trine_factor F, const trine_direct_options *options, trine_op *op, trine_direct_info *info)
+static trine_status plan_of_factor(const struct problem *p, trine_factor F, const trine_direct_options *options,
+                                   trine_op *op, trine_direct_info *info)
 {
     trine_status status = TRINE_SUCCESS;
     trine_direct plan = NULL;
@@ -115,15 +130,19 @@ done:
     return status;
 }
 
-static trine_status set_up_direct(const struct problem *p, trine_direct_method method, unsigned ops, struct inverse *inverse, struct outcome *o)
+static trine_status set_up_direct(const struct problem *p, trine_direct_method method, unsigned ops,
+                                  struct inverse *inverse, struct outcome *o)
 {
     trine_status status = TRINE_SUCCESS;
     trine_direct_info info;
-    /* H costs the panels nothing, and Cholesky nothing; the general solves of LU keep a second copy of the factor for it. */
-    const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs}, .supernodal = {.single = p->single_factor},
+    /* H costs the panels nothing, and Cholesky nothing; the general solves of LU keep a second copy of the factor
+     * for it. */
+    const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs},
+                                          .supernodal = {.single = p->single_factor},
                                           .ops = p->adjoint ? ops | TRINE_H : ops};
     TRY(direct_load(&library));
-    TRY(library->factor(p->ctx, &inverse->factor, p->A, &(trine_factor_options){.method = method, .ordering = p->ordering}));
+    TRY(library->factor(p->ctx, &inverse->factor, p->A,
+                        &(trine_factor_options){.method = method, .ordering = p->ordering}));
     TRY(plan_of_factor(p, inverse->factor, &options, &inverse->op, &info));
     report_direct(&info, method, o);
 done:
@@ -138,7 +157,8 @@ static trine_status complete(const struct problem *p, struct inverse *inverse)
     return trine_op_work(inverse->op, p->nrhs, NULL, NULL, &inverse->work);
 }
 
-trine_status set_up_inverse(const struct problem *p, enum method method, unsigned ops, struct inverse *inverse, struct outcome *o)
+trine_status set_up_inverse(const struct problem *p, enum method method, unsigned ops, struct inverse *inverse,
+                            struct outcome *o)
 {
     trine_status status = TRINE_SUCCESS;
     *inverse = (struct inverse){0};
@@ -155,7 +175,8 @@ done:
     return status;
 }
 
-trine_status set_up_general(const struct problem *p, const struct inverse *inverse, struct inverse *general, double *seconds)
+trine_status set_up_general(const struct problem *p, const struct inverse *inverse, struct inverse *general,
+                            double *seconds)
 {
     trine_status status = TRINE_SUCCESS;
     const trine_direct_options options = {.triangular = {.max_nrhs = p->nrhs}, .solver = TRINE_SOLVER_GENERAL};
@@ -168,7 +189,8 @@ done:
     return status;
 }
 
-trine_status apply_inverse(const struct inverse *inverse, trine_transpose op, const trine_dense *B, const trine_dense *X)
+trine_status apply_inverse(const struct inverse *inverse, trine_transpose op, const trine_dense *B,
+                           const trine_dense *X)
 {
     const trine_exec exec = {.work = inverse->work};
     return trine_op_apply(inverse->op, op, NULL, B, NULL, X, &exec);
@@ -193,11 +215,12 @@ enum method choose_method(const struct problem *p, enum method method, const cha
         if (s->lower_triangular || s->upper_triangular) {
             method = METHOD_TRIANGULAR;
             *reason = s->lower_triangular && s->upper_triangular ? "the matrix is diagonal"
-                    : s->lower_triangular                        ? "the matrix is lower triangular"
+                      : s->lower_triangular                      ? "the matrix is lower triangular"
                                                                  : "the matrix is upper triangular";
         } else if ((s->lower_bandwidth <= 1 && s->upper_bandwidth <= 1) || s->cyclic_tridiagonal) {
             method = METHOD_TRIDIAGONAL;
-            *reason = s->lower_bandwidth > 1 || s->upper_bandwidth > 1 ? "the matrix is cyclic tridiagonal" : "the matrix is tridiagonal";
+            *reason = s->lower_bandwidth > 1 || s->upper_bandwidth > 1 ? "the matrix is cyclic tridiagonal"
+                                                                       : "the matrix is tridiagonal";
         } else if (s->lower_bandwidth <= MAX_BANDS && s->upper_bandwidth <= MAX_BANDS) {
             method = METHOD_BANDED;
             *reason = "the matrix has at most 8 bands on either side of the diagonal";

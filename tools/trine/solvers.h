@@ -40,14 +40,20 @@ struct inverse {
     trine_factor factor; /* of Cholesky and LU, to compare other solves with it; NULL where A is not factored */
 };
 
-/** The method asked for; of AUTO: triangular, then tridiagonal or banded, and else AUTO, for Cholesky or LU by what A is. */
+/** The method asked for; of AUTO: triangular, then tridiagonal or banded, and else AUTO, for Cholesky or LU by what
+ *  A is. */
 enum method choose_method(const struct problem *p, enum method method, const char **reason);
-/** Everything before the first right-hand side: a plan with the values of A. ops: those of A^-1 that are needed; it may have more. */
-trine_status set_up_inverse(const struct problem *p, enum method method, unsigned ops, struct inverse *inverse, struct outcome *o);
-/** The general triangular solves with the factor of `inverse`, to compare with; seconds: analysis and numeric set-up. */
-trine_status set_up_general(const struct problem *p, const struct inverse *inverse, struct inverse *general, double *seconds);
+/** Everything before the first right-hand side: a plan with the values of A. ops: those of A^-1 that are needed; it
+ *  may have more. */
+trine_status set_up_inverse(const struct problem *p, enum method method, unsigned ops, struct inverse *inverse,
+                            struct outcome *o);
+/** The general triangular solves with the factor of `inverse`, to compare with; seconds: analysis and numeric
+ *  set-up. */
+trine_status set_up_general(const struct problem *p, const struct inverse *inverse, struct inverse *general,
+                            double *seconds);
 /** X = op(A)^-1 B for n x nrhs vectors or fewer in the context's space, column-major; may be asynchronous. */
-trine_status apply_inverse(const struct inverse *inverse, trine_transpose op, const trine_dense *B, const trine_dense *X);
+trine_status apply_inverse(const struct inverse *inverse, trine_transpose op, const trine_dense *B,
+                           const trine_dense *X);
 void destroy_inverse(struct inverse *inverse); /* also of a set-up that failed, or of zeros */
 
 #endif

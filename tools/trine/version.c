@@ -21,8 +21,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {{"json", 'j', NULL, 0, "one JSON object", 0}, {0}};
-static const struct argp argp = {.options = options, .parser = parse,
-                                 .doc = "Print the version, what was compiled in, and which device `--device auto` takes."};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .doc = "Print the version, what was compiled in, and which device `--device auto` takes."};
 
 int command_version(int argc, char **argv)
 {
@@ -58,12 +60,12 @@ int command_version(int argc, char **argv)
     }
     printf("trine %s\ncommit  %s\n", build.version, TRINE_COMMIT);
     if (build.cuda)
-        printf("CUDA    runtime %d.%d, architectures %s\n", build.cuda_runtime_version / 1000, build.cuda_runtime_version / 10 % 100,
-               build.cuda_architectures);
-    else
-        printf("CUDA    not built in\n");
+        printf("CUDA    runtime %d.%d, architectures %s\n", build.cuda_runtime_version / 1000,
+               build.cuda_runtime_version / 10 % 100, build.cuda_architectures);
+    else printf("CUDA    not built in\n");
     printf("OpenMP  %d\n", build.openmp);
     printf("direct  %s\n", *why_not ? why_not : direct->path);
-    printf("device  %s%s%s%s\n", device.name, *device.fallback ? " (" : "", device.fallback, *device.fallback ? ")" : "");
+    printf("device  %s%s%s%s\n", device.name, *device.fallback ? " (" : "", device.fallback,
+           *device.fallback ? ")" : "");
     return EXIT_OK;
 }

@@ -23,8 +23,9 @@ static trine_status check_sums(trine_matrix A, const char *path)
     int64_t i;
     const int64_t k = matrix_find_not_finite(A, &i);
     if (k < 0) return TRINE_SUCCESS;
-    return trine_fail(TRINE_ERR_FORMAT, "%.300s: the sum of the duplicate entries at (%lld,%lld) is not finite in %s precision", path,
-                      (long long)i + 1, (long long)A->indices[k] + 1, trine_dtype_is_single(A->dtype) ? "single" : "double");
+    return trine_fail(
+        TRINE_ERR_FORMAT, "%.300s: the sum of the duplicate entries at (%lld,%lld) is not finite in %s precision", path,
+        (long long)i + 1, (long long)A->indices[k] + 1, trine_dtype_is_single(A->dtype) ? "single" : "double");
 }
 
 /** Entries a row after expansion, as offsets. */
@@ -40,7 +41,8 @@ static int64_t count_rows(const struct entries *e, int64_t *offsets)
     return offsets[e->n_rows];
 }
 
-trine_status entries_to_matrix(trine_context ctx, trine_matrix *A, trine_dtype t, const struct entries *e, const char *path)
+trine_status entries_to_matrix(trine_context ctx, trine_matrix *A, trine_dtype t, const struct entries *e,
+                               const char *path)
 {
     trine_status status = TRINE_SUCCESS;
     int64_t *next = NULL;

@@ -5,8 +5,8 @@
 #include "matrix/matrix.h"
 #include "matrix/files/text.h"
 
-/** Entry k is values[k] at (rows[k], cols[k]), 0-based and in range. A symmetry other than TRINE_GENERAL: square, one triangle
- *  only, the upper one if `upper`. */
+/** Entry k is values[k] at (rows[k], cols[k]), 0-based and in range. A symmetry other than TRINE_GENERAL: square,
+ *  one triangle only, the upper one if `upper`. */
 struct entries {
     int64_t n_rows, n_cols, count;
     int32_t *rows, *cols;
@@ -18,7 +18,8 @@ void entries_free(trine_context ctx, struct entries *e);
 
 /** The sorted CSR matrix of e with both triangles, duplicates summed in the order of the file and logged under the name
  *  `path`; a pattern gets its documented values. O(n + nnz). */
-trine_status entries_to_matrix(trine_context ctx, trine_matrix *A, trine_dtype t, const struct entries *e, const char *path);
+trine_status entries_to_matrix(trine_context ctx, trine_matrix *A, trine_dtype t, const struct entries *e,
+                               const char *path);
 
 /** Readers: the entries of a text; complex values need a complex t (TRINE_ERR_ARGUMENT). e is empty after a failure. */
 bool market_is(const struct text *text);

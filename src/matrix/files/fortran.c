@@ -11,8 +11,8 @@ enum { deepest_group = 3, longest_record = 1 << 16 };
 
 static const char too_long[] = "a record longer than 65536", too_many[] = "no field or more than 256 in a record";
 
-/** Each character is looked at once; the fields of a repeated group are copied. So neither time nor any number grows with the
- *  repeat counts, and s->column never exceeds 2 longest_record. */
+/** Each character is looked at once; the fields of a repeated group are copied. So neither time nor any number grows
+ *  with the repeat counts, and s->column never exceeds 2 longest_record. */
 struct parser {
     const char *p, *end;
     int column;
@@ -160,7 +160,8 @@ void fortran_later(const struct fortran_format *f, struct fortran_format *later)
 static void apply_format(const struct fortran_format *f, char *word)
 {
     char *exponent = word + (*word == '-' || *word == '+');
-    if (!isdigit((unsigned char)*exponent) && *exponent != '.') return; /* inf, nan, or no number: refused by the caller */
+    /* inf, nan, or no number: refused by the caller */
+    if (!isdigit((unsigned char)*exponent) && *exponent != '.') return;
     bool point = false;
     for (; isdigit((unsigned char)*exponent) || *exponent == '.'; exponent++) point |= *exponent == '.';
     const bool written = *exponent != 0;
@@ -202,6 +203,7 @@ void fortran_word(const struct fortran_format *f, const char **p, const char *li
 int fortran_count_words(const char *line, const char *line_end, int most)
 {
     int count = 0;
-    for (const char *p = line; p < line_end && count <= most; p++) count += !is_blank(*p) && (p == line || is_blank(p[-1]));
+    for (const char *p = line; p < line_end && count <= most; p++)
+        count += !is_blank(*p) && (p == line || is_blank(p[-1]));
     return count;
 }

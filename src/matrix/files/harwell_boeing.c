@@ -1,6 +1,6 @@
 /* Rutherford-Boeing and assembled Harwell-Boeing files: compressed columns in Fortran records of fixed fields.
- * I. S. Duff, R. G. Grimes, J. G. Lewis, Users' guide for the Harwell-Boeing sparse matrix collection, RAL-92-086, 1992;
- * The Rutherford-Boeing sparse matrix collection, RAL-TR-97-031, 1997. */
+ * I. S. Duff, R. G. Grimes, J. G. Lewis, Users' guide for the Harwell-Boeing sparse matrix collection, RAL-92-086,
+ * 1992; The Rutherford-Boeing sparse matrix collection, RAL-TR-97-031, 1997. */
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,7 +22,8 @@ struct boeing {
 /* ----------------------------------------------------------------- records */
 
 struct field_scan;
-/** Reads the fields of a record one by one, as scan->by_words says; false at the first that is no number, which is left in word. */
+/** Reads the fields of a record one by one, as scan->by_words says; false at the first that is no number, which is
+ *  left in word. */
 typedef bool (*closely_fn)(struct field_scan *scan, void *numbers, char *word);
 
 /** Walks through the records of one section. */
@@ -40,8 +41,8 @@ struct field_scan {
     int64_t integers[most_fields]; /* this record's, of a section of integers */
 };
 
-static trine_status scan_begin(struct boeing *b, struct field_scan *scan, const struct fortran_format *format, int64_t count, const char *what,
-                               closely_fn read_closely)
+static trine_status scan_begin(struct boeing *b, struct field_scan *scan, const struct fortran_format *format,
+                               int64_t count, const char *what, closely_fn read_closely)
 {
     scan->b = b;
     scan->format = format;
@@ -54,8 +55,8 @@ static trine_status scan_begin(struct boeing *b, struct field_scan *scan, const 
     scan->by_words = true;
     /* a field has at least one character that is there */
     if (count > b->end - b->position)
-        return text_fail(b->text, b->position, "%lld numbers are declared, but only %lld bytes follow", (long long)count,
-                         (long long)(b->end - b->position));
+        return text_fail(b->text, b->position, "%lld numbers are declared, but only %lld bytes follow",
+                         (long long)count, (long long)(b->end - b->position));
     return TRINE_SUCCESS;
 }
 
@@ -63,7 +64,9 @@ static trine_status scan_begin(struct boeing *b, struct field_scan *scan, const 
 static trine_status scan_record(struct field_scan *scan)
 {
     struct boeing *b = scan->b;
-    if (b->position >= b->end) return text_fail(b->text, b->end, "the file ends before the last %lld %s fields", (long long)scan->left, scan->what);
+    if (b->position >= b->end)
+        return text_fail(b->text, b->end, "the file ends before the last %lld %s fields", (long long)scan->left,
+                         scan->what);
     if (scan->left < scan->total) scan->format = &scan->later;
     scan->fields = scan->left < scan->format->count ? (int)scan->left : scan->format->count;
     scan->left -= scan->fields;
@@ -72,11 +75,12 @@ static trine_status scan_record(struct field_scan *scan)
     return TRINE_SUCCESS;
 }
 
-/* Most records hold plain numbers: as many words as fields, or one in the columns of each field. They are read as they stand, in
- * one pass over the characters, first the way the record before was. What is neither is looked at closely, field by field.
- * Some writers, SciPy's among them, miss the columns of their own format: where blanks separate as many words as there are fields,
- * and text stands outside of the columns or a column holds no number, the words are the fields. Where words and columns both are
- * numbers, and others, nobody can tell which are meant: such a record is refused. */
+/* Most records hold plain numbers: as many words as fields, or one in the columns of each field. They are read as
+ * they stand, in one pass over the characters, first the way the record before was. What is neither is looked at
+ * closely, field by field. Some writers, SciPy's among them, miss the columns of their own format: where blanks
+ * separate as many words as there are fields, and text stands outside of the columns or a column holds no number,
+ * the words are the fields. Where words and columns both are numbers, and others, nobody can tell which are meant:
+ * such a record is refused. */
 
 /** Take a record that was read by words up to p; false if more stands in it. */
 static bool scan_words_end(struct field_scan *scan, const char *p)
@@ -91,11 +95,12 @@ static bool scan_words_end(struct field_scan *scan, const char *p)
 /** Does the word [p, end) stand within the columns of field k? */
 static inline bool is_in_columns(const struct field_scan *scan, int k, const char *p, const char *end)
 {
-    return p - scan->line >= scan->format->start[k] && end - scan->line <= scan->format->start[k] + scan->format->width[k];
+    return p - scan->line >= scan->format->start[k] &&
+           end - scan->line <= scan->format->start[k] + scan->format->width[k];
 }
 
-/** The last of as many words as fields ends at `end`, and not all stand within their columns. Is it certain that the columns cannot
- *  be read, as the last of them is blank or has text behind it? */
+/** The last of as many words as fields ends at `end`, and not all stand within their columns. Is it certain that the
+ *  columns cannot be read, as the last of them is blank or has text behind it? */
 static bool words_decide(const struct field_scan *scan, const char *end)
 {
     const int last = scan->fields - 1;
@@ -128,8 +133,8 @@ static bool columns_are_blank(const struct field_scan *scan, int64_t first, int6
     return first >= last || first >= length;
 }
 
-/** The characters of field k from the first to the last that is not blank; false if all are, or if something stands outside of the
- *  fields before it. */
+/** The characters of field k from the first to the last that is not blank; false if all are, or if something stands
+ *  outside of the fields before it. */
 static bool scan_column(const struct field_scan *scan, int k, const char **begin, const char **end)
 {
     const struct fortran_format *f = scan->format;
@@ -176,7 +181,8 @@ static trine_status explain_field(const struct field_scan *scan, bool integer, c
     double value;
     if (integer) return text_fail(scan->b->text, scan->line, "\"%s\" is no %s", word, scan->what);
     if (!*word)
-        return text_fail(scan->b->text, scan->line, "value %lld is blank", (long long)(scan->total - scan->left - scan->fields + scan->next));
+        return text_fail(scan->b->text, scan->line, "value %lld is blank",
+                         (long long)(scan->total - scan->left - scan->fields + scan->next));
     const char *end = number_double(word, &value);
     if (!end || *end) return text_fail(scan->b->text, scan->line, "\"%s\" is no number", word);
     return text_fail(scan->b->text, scan->line, "the value %s is not finite in this precision", word);
@@ -186,7 +192,11 @@ static trine_status explain_field(const struct field_scan *scan, bool integer, c
 static trine_status scan_closely(struct field_scan *scan, void *numbers, size_t size, bool integer)
 {
     char word[field_room];
-    union { int64_t integers[most_fields]; double doubles[most_fields]; float floats[most_fields]; } by_words;
+    union {
+        int64_t integers[most_fields];
+        double doubles[most_fields];
+        float floats[most_fields];
+    } by_words;
     scan_line(scan);
     const bool words_fit = fortran_count_words(scan->line, scan->line_end, scan->fields) == scan->fields;
     const bool words = words_fit && read_as(scan, true, &by_words, word);
@@ -196,7 +206,8 @@ static trine_status scan_closely(struct field_scan *scan, void *numbers, size_t 
         return explain_field(scan, integer, word);
     }
     if (words && columns && fields_hold_all(scan) && memcmp(numbers, &by_words, size * (size_t)scan->fields))
-        return text_fail(scan->b->text, scan->line, "the record has as many words as fields, but its columns hold other numbers");
+        return text_fail(scan->b->text, scan->line,
+                         "the record has as many words as fields, but its columns hold other numbers");
     if (words) memcpy(numbers, &by_words, size * (size_t)scan->fields);
     scan->by_words = words;
     scan->next = 0;
@@ -215,8 +226,8 @@ static trine_status scan_end(struct field_scan *scan)
     return TRINE_SUCCESS;
 }
 
-/** Is the real number that stands in [p, end) what its digits say, whatever its format implies? It has a point, and an exponent if
- *  the format has a scale factor; or the format implies nothing. */
+/** Is the real number that stands in [p, end) what its digits say, whatever its format implies? It has a point, and
+ *  an exponent if the format has a scale factor; or the format implies nothing. */
 static bool means_what_it_says(const struct fortran_format *f, const char *p, const char *end)
 {
     if (!f->decimals && !f->scale) return true;
@@ -268,7 +279,8 @@ static int header_numbers(const char *p, int64_t *numbers, int wanted)
 }
 
 /** The k-th format of the header's fourth line. */
-static trine_status header_format(const struct boeing *b, const char **p, const char *line_end, const char *name, struct fortran_format *f)
+static trine_status header_format(const struct boeing *b, const char **p, const char *line_end, const char *name,
+                                  struct fortran_format *f)
 {
     const char *begin = *p;
     int64_t depth = 0;
@@ -279,8 +291,9 @@ static trine_status header_format(const struct boeing *b, const char **p, const 
     }
     if (*p < line_end) ++*p;
     const char *wrong = fortran_parse(begin, *p, f);
-    if (wrong) return text_fail(b->text, begin < line_end ? begin : line_end - 1, "the format of the %s, \"%.*s\", has %s", name,
-                                (int)(*p - begin < 40 ? *p - begin : 40), begin, wrong);
+    if (wrong)
+        return text_fail(b->text, begin < line_end ? begin : line_end - 1, "the format of the %s, \"%.*s\", has %s",
+                         name, (int)(*p - begin < 40 ? *p - begin : 40), begin, wrong);
     return TRINE_SUCCESS;
 }
 
@@ -296,26 +309,38 @@ static trine_status read_header(struct boeing *b, trine_dtype t, struct entries 
     const char *type = text_skip_blanks(third);
     type_letters(type, letters); /* boeing_is has seen them */
     if (header_numbers(second, lines, 5) < 4) TRY(text_fail(text, second, "not four or five numbers of lines"));
-    if (header_numbers(type + 3, sizes, 4) < 3) TRY(text_fail(text, third, "no numbers of rows, columns and entries after the type"));
-    if (letters[2] == 'e') TRY(text_fail(text, third, "the matrix is elemental (%.3s); only assembled ones are read", type));
+    if (header_numbers(type + 3, sizes, 4) < 3)
+        TRY(text_fail(text, third, "no numbers of rows, columns and entries after the type"));
+    if (letters[2] == 'e')
+        TRY(text_fail(text, third, "the matrix is elemental (%.3s); only assembled ones are read", type));
     for (int k = 0; k < 2; k++)
-        if (sizes[k] > INT_MAX) TRY(text_fail(text, third, "%lld %s; at most 2^31 - 1 are possible", (long long)sizes[k], k ? "columns" : "rows"));
+        if (sizes[k] > INT_MAX)
+            TRY(text_fail(text, third, "%lld %s; at most 2^31 - 1 are possible", (long long)sizes[k],
+                          k ? "columns" : "rows"));
     b->type = letters[0] == 'q' ? 'p' : letters[0];
     e->n_rows = sizes[0];
     e->n_cols = sizes[1];
     e->count = sizes[2];
-    e->symmetry = letters[1] == 's' ? TRINE_SYMMETRIC : letters[1] == 'z' ? TRINE_SKEW : letters[1] == 'h' ? TRINE_HERMITIAN : TRINE_GENERAL;
+    e->symmetry = letters[1] == 's'   ? TRINE_SYMMETRIC
+                  : letters[1] == 'z' ? TRINE_SKEW
+                  : letters[1] == 'h' ? TRINE_HERMITIAN
+                                      : TRINE_GENERAL;
     if (e->symmetry != TRINE_GENERAL && sizes[0] != sizes[1])
-        TRY(text_fail(text, third, "%lld x %lld is not square, but the type %.3s is", (long long)sizes[0], (long long)sizes[1], type));
-    if (b->type == 'p' && e->symmetry != TRINE_GENERAL) e->symmetry = TRINE_SYMMETRIC; /* as far as a pattern can tell */
-    if (e->symmetry == TRINE_HERMITIAN && b->type != 'c') TRY(text_fail(text, third, "a Hermitian matrix is complex, not %.3s", type));
-    if (b->type == 'c' && !trine_dtype_is_complex(t)) FAIL(TRINE_ERR_ARGUMENT, "%.200s is complex; a real dtype cannot hold it", text->path);
+        TRY(text_fail(text, third, "%lld x %lld is not square, but the type %.3s is", (long long)sizes[0],
+                      (long long)sizes[1], type));
+    /* as far as a pattern can tell */
+    if (b->type == 'p' && e->symmetry != TRINE_GENERAL) e->symmetry = TRINE_SYMMETRIC;
+    if (e->symmetry == TRINE_HERMITIAN && b->type != 'c')
+        TRY(text_fail(text, third, "a Hermitian matrix is complex, not %.3s", type));
+    if (b->type == 'c' && !trine_dtype_is_complex(t))
+        FAIL(TRINE_ERR_ARGUMENT, "%.200s is complex; a real dtype cannot hold it", text->path);
     const char *p = fourth;
     b->sizes = third;
     TRY(header_format(b, &p, fifth, "pointers", &b->pointer_format));
     TRY(header_format(b, &p, fifth, "row indices", &b->index_format));
     if (b->type != 'p') TRY(header_format(b, &p, fifth, "values", &b->value_format));
-    if (b->pointer_format.kind != 'I' || b->index_format.kind != 'I') TRY(text_fail(text, fourth, "pointers and row indices are not integers"));
+    if (b->pointer_format.kind != 'I' || b->index_format.kind != 'I')
+        TRY(text_fail(text, fourth, "pointers and row indices are not integers"));
     b->more_follows = lines[4] > 0;
     b->position = b->more_follows ? text_next_line(fifth, b->end) : fifth;
 done:
@@ -327,7 +352,8 @@ done:
 /** The line of field k of a section. */
 static const char *field_line(const struct boeing *b, const char *section, const struct fortran_format *f, int64_t k)
 {
-    for (k = k < f->count ? 0 : 1 + (k - f->count) / (f->count - f->again); k > 0; k--) section = text_next_line(section, b->end);
+    for (k = k < f->count ? 0 : 1 + (k - f->count) / (f->count - f->again); k > 0; k--)
+        section = text_next_line(section, b->end);
     return section;
 }
 
@@ -376,7 +402,8 @@ static trine_status scan_integers(struct field_scan *scan)
     const bool words_first = scan->by_words;
     trine_status status = scan_record(scan);
     if (status) return status;
-    if (words_first ? integers_by_words(scan) || integers_by_columns(scan) : integers_by_columns(scan) || integers_by_words(scan))
+    if (words_first ? integers_by_words(scan) || integers_by_columns(scan)
+                    : integers_by_columns(scan) || integers_by_words(scan))
         return TRINE_SUCCESS;
     return scan_closely(scan, scan->integers, sizeof *scan->integers, true);
 }
@@ -390,7 +417,8 @@ static inline trine_status scan_integer(struct field_scan *scan, int64_t lowest,
     }
     *value = scan->integers[scan->next++];
     if (*value < lowest || *value > highest)
-        return text_fail(scan->b->text, scan->line, "%s %lld is outside %lld..%lld", scan->what, (long long)*value, (long long)lowest, (long long)highest);
+        return text_fail(scan->b->text, scan->line, "%s %lld is outside %lld..%lld", scan->what, (long long)*value,
+                         (long long)lowest, (long long)highest);
     return TRINE_SUCCESS;
 }
 
@@ -402,7 +430,8 @@ static trine_status read_pointers(struct boeing *b, struct entries *e)
     int64_t before = 1, pointer = 1;
     TRY(scan_begin(b, &scan, &b->pointer_format, e->n_cols + 1, "column pointer", integers_closely));
     if (e->count > b->end - b->position)
-        TRY(text_fail(b->text, b->position, "%lld entries are declared, but only %lld bytes follow", (long long)e->count, (long long)(b->end - b->position)));
+        TRY(text_fail(b->text, b->position, "%lld entries are declared, but only %lld bytes follow",
+                      (long long)e->count, (long long)(b->end - b->position)));
     TRY(text_check_rows(b->text, b->sizes, e->n_rows, "rows"));
     TRY(text_check_rows(b->text, b->sizes, e->n_cols, "columns"));
     TRY(ALLOC(b->text->ctx, e->rows, e->count));
@@ -413,7 +442,8 @@ static trine_status read_pointers(struct boeing *b, struct entries *e)
         before = pointer;
     }
     if (pointer != e->count + 1)
-        TRY(text_fail(b->text, scan.line, "the last column pointer is %lld, not the number of entries + 1 = %lld", (long long)pointer, (long long)e->count + 1));
+        TRY(text_fail(b->text, scan.line, "the last column pointer is %lld, not the number of entries + 1 = %lld",
+                      (long long)pointer, (long long)e->count + 1));
     TRY(scan_end(&scan));
 done:
     return status;
@@ -437,8 +467,10 @@ static trine_status read_indices(struct boeing *b, struct entries *e)
     e->upper = upper >= 0;
     if (e->symmetry != TRINE_GENERAL && lower >= 0 && upper >= 0) {
         const int64_t k = lower > upper ? lower : upper;
-        TRY(text_fail(b->text, field_line(b, b->indices, &b->index_format, k), "entry (%d,%d) is %s the diagonal, others are %s it: a type that declares a "
-                      "symmetry stores one triangle", e->rows[k] + 1, e->cols[k] + 1, k == lower ? "below" : "above", k == lower ? "above" : "below"));
+        TRY(text_fail(b->text, field_line(b, b->indices, &b->index_format, k),
+                      "entry (%d,%d) is %s the diagonal, others are %s it: a type that declares a "
+                      "symmetry stores one triangle",
+                      e->rows[k] + 1, e->cols[k] + 1, k == lower ? "below" : "above", k == lower ? "above" : "below"));
     }
 done:
     return status;
@@ -449,14 +481,17 @@ static trine_status read_section_of_values(struct boeing *b, trine_dtype t, stru
     trine_status status = TRINE_SUCCESS;
     b->values = b->position;
     if (e->count > b->end - b->position)
-        TRY(text_fail(b->text, b->position, "%lld values are declared, but only %lld bytes follow", (long long)e->count, (long long)(b->end - b->position)));
+        TRY(text_fail(b->text, b->position, "%lld values are declared, but only %lld bytes follow", (long long)e->count,
+                      (long long)(b->end - b->position)));
     e->values = trine_host_alloc(b->text->ctx, e->count, trine_dtype_size(t));
     if (!e->values) TRY(TRINE_ERR_MEMORY);
     TRY(read_values[t](b, e));
     const int64_t bad = find_bad_diagonal[t](e);
     if (bad < e->count)
-        TRY(text_fail(b->text, field_line(b, b->values, &b->value_format, bad * (b->type == 'c' ? 2 : 1)), "diagonal entry %d of a %s", e->rows[bad] + 1,
-                      e->symmetry == TRINE_SKEW ? "skew-symmetric matrix is not zero" : "Hermitian matrix is not real"));
+        TRY(text_fail(b->text, field_line(b, b->values, &b->value_format, bad * (b->type == 'c' ? 2 : 1)),
+                      "diagonal entry %d of a %s", e->rows[bad] + 1,
+                      e->symmetry == TRINE_SKEW ? "skew-symmetric matrix is not zero"
+                                                : "Hermitian matrix is not real"));
 done:
     return status;
 }

@@ -1,8 +1,9 @@
 /* Matrix Market files: coordinate and array, all fields and symmetries.
  * R. F. Boisvert, R. Pozo, K. A. Remington, The Matrix Market exchange formats: initial design, NISTIR 5935, 1996.
  *
- * Entries are counted before anything is allocated, so that a size line cannot ask for more memory than its file warrants;
- * the same pass tells each chunk where its entries go, so that chunks are parsed in parallel and keep the order of the file. */
+ * Entries are counted before anything is allocated, so that a size line cannot ask for more memory than its file
+ * warrants; the same pass tells each chunk where its entries go, so that chunks are parsed in parallel and keep the
+ * order of the file. */
 #include <limits.h>
 #include <string.h>
 #include <strings.h>
@@ -34,7 +35,8 @@ enum { smallest_chunk = 1 << 20, chunks_a_thread = 4 };
 #define TEMPLATE "matrix/files/matrix_market.inc"
 #include "core/each_dtype.h"
 
-static void (*const parse_coordinate[])(const struct market *, struct chunk *, struct entries *) = TABLE(parse_coordinate);
+static void (*const parse_coordinate[])(const struct market *, struct chunk *,
+                                        struct entries *) = TABLE(parse_coordinate);
 static void (*const parse_array[])(const struct market *, struct chunk *, struct entries *) = TABLE(parse_array);
 static int64_t (*const place_array[])(const struct entries *, int32_t *, int32_t *) = TABLE(place_array);
 static void (*const spread[])(const struct entries *, void *) = TABLE(spread);
@@ -46,7 +48,8 @@ static const char banner[] = "%%MatrixMarket";
 bool market_is(const struct text *text) { return !strncasecmp(text->data, banner, sizeof banner - 1); }
 
 /** The next word of the banner among the choices, as their index. */
-static trine_status banner_word(const struct text *text, const char **p, const char *what, const char *const *choices, int count, int *choice)
+static trine_status banner_word(const struct text *text, const char **p, const char *what, const char *const *choices,
+                                int count, int *choice)
 {
     *p = text_skip_blanks(*p);
     const struct text_word word = text_word(*p);
@@ -68,7 +71,8 @@ static trine_status read_banner(struct market *m, struct entries *e)
     const char *p = text->data + sizeof banner - 1;
     trine_status status = TRINE_SUCCESS;
     int object, format, field, symmetry;
-    if (text_skip_blanks(p) == p && *p && *p != '\n') TRY(text_fail(text, p, "\"%s\" is no %s", text_word(text->data).text, banner));
+    if (text_skip_blanks(p) == p && *p && *p != '\n')
+        TRY(text_fail(text, p, "\"%s\" is no %s", text_word(text->data).text, banner));
     TRY(banner_word(text, &p, "object", objects, 1, &object));
     TRY(banner_word(text, &p, "format", formats, 2, &format));
     TRY(banner_word(text, &p, "field", fields, 4, &field));
@@ -105,25 +109,33 @@ static trine_status read_sizes(struct market *m, struct entries *e)
         if (!p || (*p && !strchr(" \t\r\n", *p)))
             return text_fail(text, m->size_line, "\"%s\" is no number of %s", text_word(word).text, names[k]);
         if (k < 2 && *sizes[k] > INT_MAX)
-            return text_fail(text, m->size_line, "%lld %s; at most 2^31 - 1 are possible", (long long)*sizes[k], names[k]);
+            return text_fail(text, m->size_line, "%lld %s; at most 2^31 - 1 are possible", (long long)*sizes[k],
+                             names[k]);
     }
     p = text_skip_blanks(p);
-    if (*p != '\n' && p < m->end) return text_fail(text, m->size_line, "\"%s\" stands after the sizes", text_word(p).text);
+    if (*p != '\n' && p < m->end)
+        return text_fail(text, m->size_line, "\"%s\" stands after the sizes", text_word(p).text);
     m->body = text_next_line(p, m->end);
     if (e->symmetry != TRINE_GENERAL && e->n_rows != e->n_cols)
-        return text_fail(text, m->size_line, "%lld x %lld is not square, but the banner says symmetric, skew-symmetric or Hermitian",
+        return text_fail(text, m->size_line,
+                         "%lld x %lld is not square, but the banner says symmetric, skew-symmetric or Hermitian",
                          (long long)e->n_rows, (long long)e->n_cols);
     if (m->array) { /* n (n+1) / 2 < 2^62, so nothing overflows */
         const int64_t n = e->n_rows;
-        m->declared = e->symmetry == TRINE_GENERAL ? n * e->n_cols : e->symmetry == TRINE_SKEW ? n * (n - 1) / 2 : n * (n + 1) / 2;
+        m->declared = e->symmetry == TRINE_GENERAL ? n * e->n_cols
+                      : e->symmetry == TRINE_SKEW  ? n * (n - 1) / 2
+                                                   : n * (n + 1) / 2;
     }
     return TRINE_SUCCESS;
 }
 
-/** Rows and columns cost memory and time without entries, and so do the values of vectors that a coordinate file leaves out. */
+/** Rows and columns cost memory and time without entries, and so do the values of vectors that a coordinate file
+ *  leaves out. */
 static trine_status check_sizes(const struct market *m, const struct entries *e)
 {
-    if (m->vectors) return m->array ? TRINE_SUCCESS : text_check_rows(m->text, m->size_line, e->n_rows * e->n_cols, "rows x columns");
+    if (m->vectors)
+        return m->array ? TRINE_SUCCESS
+                        : text_check_rows(m->text, m->size_line, e->n_rows * e->n_cols, "rows x columns");
     const trine_status status = text_check_rows(m->text, m->size_line, e->n_rows, "rows");
     return status ? status : text_check_rows(m->text, m->size_line, e->n_cols, "columns");
 }
@@ -156,12 +168,15 @@ static trine_status count_chunks(struct market *m, struct chunk **chunks, int64_
         total += c[k].count;
     }
     if (total < m->declared)
-        return text_fail(m->text, m->end, "the file ends after %lld of %lld declared entries", (long long)total, (long long)m->declared);
+        return text_fail(m->text, m->end, "the file ends after %lld of %lld declared entries", (long long)total,
+                         (long long)m->declared);
     if (total > m->declared) {
         int64_t k = 0, skip = m->declared;
         while (skip >= c[k].count) skip -= c[k++].count;
-        for (p = text_next_entry(c[k].begin, c[k].end, "%"); skip > 0; skip--) p = text_next_entry(text_next_line(p, c[k].end), c[k].end, "%");
-        return text_fail(m->text, p, "\"%s\" stands after the last of %lld declared entries", text_word(p).text, (long long)m->declared);
+        for (p = text_next_entry(c[k].begin, c[k].end, "%"); skip > 0; skip--)
+            p = text_next_entry(text_next_line(p, c[k].end), c[k].end, "%");
+        return text_fail(m->text, p, "\"%s\" stands after the last of %lld declared entries", text_word(p).text,
+                         (long long)m->declared);
     }
     return TRINE_SUCCESS;
 }
@@ -175,7 +190,8 @@ static trine_status explain_value(const struct market *m, const char *p)
         const struct text_word text = text_word(word);
         double v = 0;
         float narrow = 0;
-        if (!*p || *p == '\n') return text_fail(m->text, word, "the line ends before the value%s", k ? "'s imaginary part" : "");
+        if (!*p || *p == '\n')
+            return text_fail(m->text, word, "the line ends before the value%s", k ? "'s imaginary part" : "");
         p = number_double(p, &v);
         if (!p || (*p && !strchr(" \t\r\n", *p))) return text_fail(m->text, word, "\"%s\" is no number", text.text);
         if (v != v && !m->vectors) return text_fail(m->text, word, "the value is \"%s\", not a number", text.text);
@@ -202,18 +218,23 @@ static trine_status explain(const struct market *m, const struct entries *e, con
         const char *word = text_skip_blanks(p);
         if (!*word || *word == '\n') return text_fail(m->text, line, "the line ends before the %s index", names[k]);
         p = number_count(word, &index[k]);
-        if (!p || (*p && !strchr(" \t\r\n", *p))) return text_fail(m->text, line, "\"%s\" is no %s index", text_word(word).text, names[k]);
+        if (!p || (*p && !strchr(" \t\r\n", *p)))
+            return text_fail(m->text, line, "\"%s\" is no %s index", text_word(word).text, names[k]);
         if (index[k] < 1 || index[k] > limits[k])
-            return text_fail(m->text, line, "%s index %lld is outside 1..%lld", names[k], (long long)index[k], (long long)limits[k]);
+            return text_fail(m->text, line, "%s index %lld is outside 1..%lld", names[k], (long long)index[k],
+                             (long long)limits[k]);
     }
-    if (m->field != FIELD_PATTERN && index[0] == index[1] && (e->symmetry == TRINE_SKEW || e->symmetry == TRINE_HERMITIAN)) {
+    if (m->field != FIELD_PATTERN && index[0] == index[1] &&
+        (e->symmetry == TRINE_SKEW || e->symmetry == TRINE_HERMITIAN)) {
         double re = 0, im = 0;
         const char *q = number_double(text_skip_blanks(p), &re);
         if (q) q = m->field == FIELD_COMPLEX ? number_double(text_skip_blanks(q), &im) : q;
         if (q && isfinite(re) && isfinite(im) && e->symmetry == TRINE_SKEW && (re != 0 || im != 0))
-            return text_fail(m->text, line, "diagonal entry %lld of a skew-symmetric matrix is not zero", (long long)index[0]);
+            return text_fail(m->text, line, "diagonal entry %lld of a skew-symmetric matrix is not zero",
+                             (long long)index[0]);
         if (q && isfinite(re) && isfinite(im) && e->symmetry == TRINE_HERMITIAN && im != 0)
-            return text_fail(m->text, line, "diagonal entry %lld of a Hermitian matrix is not real", (long long)index[0]);
+            return text_fail(m->text, line, "diagonal entry %lld of a Hermitian matrix is not real",
+                             (long long)index[0]);
     }
     if (m->field != FIELD_PATTERN) return explain_value(m, p);
     p = text_skip_blanks(p);
@@ -234,9 +255,12 @@ static trine_status parse_body(const struct market *m, struct entries *e, struct
     }
     e->upper = upper;
     if (e->symmetry != TRINE_GENERAL && lower && upper)
-        return text_fail(m->text, lower > upper ? lower : upper, "an entry %s the diagonal, but line %lld has one %s it: a file that "
-                         "declares a symmetry stores one triangle", lower > upper ? "below" : "above",
-                         (long long)text_line(m->text, lower > upper ? upper : lower), lower > upper ? "above" : "below");
+        return text_fail(m->text, lower > upper ? lower : upper,
+                         "an entry %s the diagonal, but line %lld has one %s it: a file that "
+                         "declares a symmetry stores one triangle",
+                         lower > upper ? "below" : "above",
+                         (long long)text_line(m->text, lower > upper ? upper : lower),
+                         lower > upper ? "above" : "below");
     return TRINE_SUCCESS;
 }
 

@@ -1,11 +1,12 @@
 /* Decimal text to floating point, correctly rounded.
  *
  * Three steps, each exact or aware that it is not:
- * 1. at most 2^53 as mantissa and 10^22 as power of ten: one multiplication or division of two exact numbers (W. D. Clinger,
- *    How to read floating point numbers accurately, PLDI 1990);
- * 2. otherwise the product in long double with a bound of its error: if both ends of the interval round to the same number,
- *    that is the answer;
- * 3. otherwise strtod on the digits without their point, which is the one thing in a number that depends on the locale. */
+ * 1. at most 2^53 as mantissa and 10^22 as power of ten: one multiplication or division of two exact numbers (W. D.
+ *    Clinger, How to read floating point numbers accurately, PLDI 1990);
+ * 2. otherwise the product in long double with a bound of its error: if both ends of the interval round to the same
+ *    number, that is the answer;
+ * 3. otherwise strtod on the digits without their point, which is the one thing in a number that depends on the
+ *    locale. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -116,7 +117,8 @@ static void plain_digits(const struct decimal *d, char *text)
     }
     char reversed[24];
     int length = 0;
-    do reversed[length++] = (char)('0' + exponent % 10); while (exponent /= 10);
+    do reversed[length++] = (char)('0' + exponent % 10);
+    while (exponent /= 10);
     while (length) text[count++] = reversed[--length];
     text[count] = 0;
 }
@@ -124,9 +126,10 @@ static void plain_digits(const struct decimal *d, char *text)
 /** An interval of long doubles around d; false where it is not known well enough. */
 static inline bool long_double_bounds(const struct decimal *d, long double *low, long double *high)
 {
-    static const long double small[28] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
-                                          1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
-                                          1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L}; /* exact: 5^27 < 2^64 */
+    static const long double
+        small[28] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
+                     1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
+                     1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L}; /* exact: 5^27 < 2^64 */
     static const long double large[11] = {1e0L,   1e28L,  1e56L,  1e84L,  1e112L, 1e140L,
                                           1e168L, 1e196L, 1e224L, 1e252L, 1e280L};
     if (LDBL_MANT_DIG < 64 || LDBL_MAX_EXP < 16384) return false;

@@ -42,7 +42,8 @@ static trine_status name_file(struct output *out)
     const int folder = (int)(strrchr(out->target, '/') ? strrchr(out->target, '/') + 1 - out->target : 0);
     snprintf(unnamed, sizeof unnamed, "/proc/self/fd/%d", out->file);
     for (int attempt = 0; attempt < 1000 && !out->named; attempt++) {
-        if (snprintf(out->temporary, PATH_MAX, "%.*strine-%ld-%d.tmp", folder, out->target, (long)getpid(), attempt) >= PATH_MAX)
+        if (snprintf(out->temporary, PATH_MAX, "%.*strine-%ld-%d.tmp", folder, out->target, (long)getpid(), attempt) >=
+            PATH_MAX)
             return text_io_error(out->path, "cannot be created", ENAMETOOLONG);
         if (out->file >= 0) {
             out->named = !linkat(AT_FDCWD, unnamed, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW);
@@ -55,8 +56,8 @@ static trine_status name_file(struct output *out)
     return out->named ? TRINE_SUCCESS : text_io_error(out->path, "cannot be created", errno);
 }
 
-/** A file without a name in the folder of target: nothing of it is left if the process ends. -1 where the file system or /proc does
- *  not allow for it. */
+/** A file without a name in the folder of target: nothing of it is left if the process ends. -1 where the file
+ *  system or /proc does not allow for it. */
 static int open_unnamed(const char *target)
 {
     char folder[PATH_MAX], unnamed[32];
@@ -88,7 +89,8 @@ static trine_status open_file(struct output *out)
     else if (!realpath(out->path, out->target)) TRY(text_io_error(out->path, "cannot be created", errno));
     out->file = open_unnamed(out->target);
     if (out->file < 0) TRY(name_file(out));
-    if (exists && fchmod(out->file, about.st_mode & 07777)) TRY(text_io_error(out->path, "cannot keep its permissions", errno));
+    if (exists && fchmod(out->file, about.st_mode & 07777))
+        TRY(text_io_error(out->path, "cannot keep its permissions", errno));
 done:
     return status;
 }
@@ -175,7 +177,8 @@ trine_status output_number(struct output *out, double value, char style, int dig
     char *text = out->buffer + out->used, *to = text;
     if (style == 'E') snprintf(text, output_piece, "%.*E", digits, value);
     else snprintf(text, output_piece, "%.*g", digits, value);
-    for (const char *from = text; *from; from++) { /* the locale's decimal point may be any character, of several bytes */
+    /* the locale's decimal point may be any character, of several bytes */
+    for (const char *from = text; *from; from++) {
         if ((unsigned char)*from < 128 && *from != ',') *to++ = *from;
         else if (to == text || to[-1] != '.') *to++ = '.';
     }
@@ -186,7 +189,8 @@ trine_status output_count(struct output *out, int64_t value, int width, char aft
 {
     char digits[24], *text = out->buffer + out->used;
     int length = 0;
-    do digits[length++] = (char)('0' + value % 10); while (value /= 10);
+    do digits[length++] = (char)('0' + value % 10);
+    while (value /= 10);
     for (int k = 0; k < length; k++) text[k] = digits[length - 1 - k];
     return finish_piece(out, length, width, after);
 }
@@ -196,7 +200,8 @@ trine_status output_end(struct output *out, trine_status status)
     if (!status) status = flush(out, Z_FINISH);
     if (!status && out->target && !out->named) status = name_file(out);
     if (out->file >= 0 && close(out->file) && !status) status = text_io_error(out->path, "cannot be written", errno);
-    if (!status && out->named && rename(out->temporary, out->target)) status = text_io_error(out->path, "cannot be replaced", errno);
+    if (!status && out->named && rename(out->temporary, out->target))
+        status = text_io_error(out->path, "cannot be replaced", errno);
     if (status && out->named) unlink(out->temporary);
     if (out->deflating) deflateEnd(&out->z);
     trine_free(out->ctx, TRINE_HOST, out->buffer);

@@ -12,7 +12,8 @@ enum { output_piece = 512 };
 struct output {
     trine_context ctx;
     const char *path;      /* the caller's */
-    char *target;          /* path with symbolic links followed; NULL where it is a device or a pipe, which is written directly */
+    char *target;          /* path with symbolic links followed; NULL where it is a device or a pipe, which is
+                              written directly */
     char *temporary;       /* room for a name beside it, which the file has if named */
     int file;
     bool named;
@@ -26,8 +27,7 @@ struct output {
 /** Begin to write path; its ending .gz asks for gzip. Every begin is followed by output_end, also when it failed. */
 trine_status output_begin(trine_context ctx, const char *path, struct output *out);
 /** Append at most output_piece - 1 characters. */
-__attribute__((format(printf, 2, 3)))
-trine_status output_text(struct output *out, const char *format, ...);
+__attribute__((format(printf, 2, 3))) trine_status output_text(struct output *out, const char *format, ...);
 /** Append the number as printf's %.{digits}{style} (style g or E) shows it in the C locale, right-aligned in `width`
  *  characters, and the character `after` unless it is 0. */
 trine_status output_number(struct output *out, double value, char style, int digits, int width, char after);

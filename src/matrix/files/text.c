@@ -75,8 +75,10 @@ static void set_limits(struct text *text, const trine_read_options *options)
 {
     trine_read_options *l = &text->limits;
     if (options) *l = *options;
-    if (!l->max_rows) l->max_rows = text->file_size > free_rows / rows_a_byte ? rows_a_byte * text->file_size : free_rows;
-    if (!l->max_text) l->max_text = text->file_size > free_text / text_a_byte ? text_a_byte * text->file_size : free_text;
+    if (!l->max_rows)
+        l->max_rows = text->file_size > free_rows / rows_a_byte ? rows_a_byte * text->file_size : free_rows;
+    if (!l->max_text)
+        l->max_text = text->file_size > free_text / text_a_byte ? text_a_byte * text->file_size : free_text;
 }
 
 /** Replace text's gzip data by what it holds. */
@@ -86,10 +88,12 @@ static trine_status inflate_bytes(struct text *text)
     char *out = NULL;
     int64_t size = 0, room = 0, used = 0;
     z_stream z = {.zalloc = inflate_alloc, .zfree = inflate_release, .opaque = text->ctx};
-    if (inflateInit2(&z, 15 + 16) != Z_OK) return trine_fail(TRINE_ERR_MEMORY, "no memory to inflate %.300s", text->path);
+    if (inflateInit2(&z, 15 + 16) != Z_OK)
+        return trine_fail(TRINE_ERR_MEMORY, "no memory to inflate %.300s", text->path);
     /* the last four bytes give the size modulo 2^32: a hint, trusted as far as files usually compress */
     int64_t hint = 0;
-    for (int k = 0; k < 4 && text->size >= 4; k++) hint |= (int64_t)(unsigned char)text->data[text->size - 4 + k] << 8 * k;
+    for (int k = 0; k < 4 && text->size >= 4; k++)
+        hint |= (int64_t)(unsigned char)text->data[text->size - 4 + k] << 8 * k;
     TRY(grow(text->ctx, &out, 0, &room, hint / text_a_byte <= text->size && hint ? hint + 1 : 4 * text->size));
     while (used < text->size) {
         TRY(grow(text->ctx, &out, size, &room, smallest_buffer));
@@ -103,7 +107,8 @@ static trine_status inflate_bytes(struct text *text)
         used += in - z.avail_in;
         size += space - z.avail_out;
         if (size > text->limits.max_text)
-            FAIL(TRINE_ERR_FORMAT, "%.300s: %lld bytes of gzip data hold more than %lld bytes of text; max_text allows more", text->path,
+            FAIL(TRINE_ERR_FORMAT,
+                 "%.300s: %lld bytes of gzip data hold more than %lld bytes of text; max_text allows more", text->path,
                  (long long)text->file_size, (long long)text->limits.max_text);
         if (result == Z_STREAM_END) { /* zeros may pad the last member; anything else must be another one */
             int64_t next = used;
@@ -119,7 +124,8 @@ static trine_status inflate_bytes(struct text *text)
         if (used == text->size && z.avail_out) break;
     }
     FAIL(TRINE_ERR_FORMAT, "%.300s: the gzip data is truncated after byte %lld, which is in line %lld of the text",
-         text->path, (long long)text->size, (long long)text_line(&(struct text){.data = out, .size = size}, out + size));
+         text->path, (long long)text->size,
+         (long long)text_line(&(struct text){.data = out, .size = size}, out + size));
 inflated:
     trine_free(text->ctx, TRINE_HOST, text->data);
     out[size] = 0;
@@ -177,8 +183,8 @@ trine_status text_fail(const struct text *text, const char *p, const char *forma
 trine_status text_check_rows(const struct text *text, const char *p, int64_t count, const char *what)
 {
     if (count <= text->limits.max_rows) return TRINE_SUCCESS;
-    return text_fail(text, p, "%lld %s are more than the %lld that a file of %lld bytes may have; max_rows allows more", (long long)count, what,
-                     (long long)text->limits.max_rows, (long long)text->file_size);
+    return text_fail(text, p, "%lld %s are more than the %lld that a file of %lld bytes may have; max_rows allows more",
+                     (long long)count, what, (long long)text->limits.max_rows, (long long)text->file_size);
 }
 
 struct text_word text_word(const char *p)

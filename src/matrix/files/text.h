@@ -18,8 +18,9 @@ struct text {
     trine_read_options limits;  /* for this file, none of them 0 */
 };
 
-/** Read path, inflating it if it starts with gzip's magic bytes (several members are joined). options: NULL, or limits that are not
- *  negative. TRINE_ERR_IO if it cannot be read, TRINE_ERR_FORMAT if the gzip data is truncated, damaged, or beyond its limit. */
+/** Read path, inflating it if it starts with gzip's magic bytes (several members are joined). options: NULL, or
+ *  limits that are not negative. TRINE_ERR_IO if it cannot be read, TRINE_ERR_FORMAT if the gzip data is truncated,
+ *  damaged, or beyond its limit. */
 trine_status text_read(trine_context ctx, const char *path, const trine_read_options *options, struct text *text);
 void text_free(struct text *text);
 
@@ -27,9 +28,10 @@ void text_free(struct text *text);
 int64_t text_line(const struct text *text, const char *p);
 
 /** TRINE_ERR_FORMAT with the sentence "path, line N: ..." for the line that p is in. */
-__attribute__((format(printf, 3, 4)))
-trine_status text_fail(const struct text *text, const char *p, const char *format, ...);
-/** TRINE_ERR_FORMAT for the line at p if `count` rows, or whatever `what` names, are more than a file of this size may have. */
+__attribute__((format(printf, 3, 4))) trine_status text_fail(const struct text *text, const char *p, const char *format,
+                                                             ...);
+/** TRINE_ERR_FORMAT for the line at p if `count` rows, or whatever `what` names, are more than a file of this size
+ *  may have. */
 trine_status text_check_rows(const struct text *text, const char *p, int64_t count, const char *what);
 /** TRINE_ERR_IO with the sentence "path: what: reason of error_number". */
 trine_status text_io_error(const char *path, const char *what, int error_number);
@@ -46,16 +48,16 @@ static inline const char *text_skip_blanks(const char *p)
 }
 /** The start of the line after p's, or end. */
 const char *text_next_line(const char *p, const char *end);
-/** First character of the first line from p (a line's start) on that is neither blank nor a comment starting with one of the
- *  characters of `comment`; end if there is none. */
+/** First character of the first line from p (a line's start) on that is neither blank nor a comment starting with
+ *  one of the characters of `comment`; end if there is none. */
 const char *text_next_entry(const char *p, const char *end, const char *comment);
 /** The number of such lines in [begin, end). */
 int64_t text_count_entries(const char *begin, const char *end, const char *comment);
 
 /* ------------------------------------------------------------------ numbers */
-/* Each reads the longest number at p (no blanks before it) and returns its end, or NULL if there is none. What they read:
- * digits with at most one point, an exponent after e, E, d or D, and inf, infinity and nan in any case. The result is rounded
- * to nearest, exactly as strtod and strtof do; it does not depend on the locale. */
+/* Each reads the longest number at p (no blanks before it) and returns its end, or NULL if there is none. What they
+ * read: digits with at most one point, an exponent after e, E, d or D, and inf, infinity and nan in any case. The
+ * result is rounded to nearest, exactly as strtod and strtof do; it does not depend on the locale. */
 
 const char *number_double(const char *p, double *value);
 const char *number_float(const char *p, float *value);

@@ -7,21 +7,28 @@
 #include "matrix/files/output.h"
 
 /** How a value looks; between: what separates the parts of a complex one. */
-struct value_style { char letter; int digits, width; char between, after; };
+struct value_style {
+    char letter;
+    int digits, width;
+    char between, after;
+};
 
 #define TEMPLATE "matrix/files/write.inc"
 #include "core/each_dtype.h"
 
-static trine_status (*const write_value[])(struct output *, const void *, int64_t, const struct value_style *) = TABLE(write_value);
+static trine_status (*const write_value[])(struct output *, const void *, int64_t,
+                                           const struct value_style *) = TABLE(write_value);
 static bool (*const spoils[])(const void *, int64_t, trine_symmetry) = TABLE(spoils);
 
 /** %.17g brings every double back, %.9g every float. */
 static struct value_style free_style(trine_dtype t)
 {
-    return (struct value_style){.letter = 'g', .digits = trine_dtype_is_single(t) ? 9 : 17, .between = ' ', .after = '\n'};
+    return (struct value_style){
+        .letter = 'g', .digits = trine_dtype_is_single(t) ? 9 : 17, .between = ' ', .after = '\n'};
 }
 
-trine_status trine_vectors_write(trine_context ctx, const char *path, trine_dtype t, const void *data, int64_t rows, int64_t cols, int64_t ld)
+trine_status trine_vectors_write(trine_context ctx, const char *path, trine_dtype t, const void *data, int64_t rows,
+                                 int64_t cols, int64_t ld)
 {
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(path, "path is NULL");
@@ -34,8 +41,8 @@ trine_status trine_vectors_write(trine_context ctx, const char *path, trine_dtyp
     const struct value_style style = free_style(t);
     struct output out;
     TRY(output_begin(ctx, path, &out));
-    TRY(output_text(&out, "%%%%MatrixMarket matrix array %s general\n%lld %lld\n", trine_dtype_is_complex(t) ? "complex" : "real",
-                    (long long)rows, (long long)cols));
+    TRY(output_text(&out, "%%%%MatrixMarket matrix array %s general\n%lld %lld\n",
+                    trine_dtype_is_complex(t) ? "complex" : "real", (long long)rows, (long long)cols));
     for (int64_t j = 0; j < cols; j++)
         for (int64_t i = 0; i < rows; i++) TRY(write_value[t](&out, data, i + j * ld, &style));
 done:
@@ -66,8 +73,9 @@ static trine_status choose_part(trine_matrix A, trine_symmetry symmetry, struct 
         for (int64_t k = A->offsets[j]; k < A->offsets[j + 1]; k++) {
             part->count += is_in_part(part, A->indices[k], j);
             if (A->indices[k] == j && !part->pattern && spoils[A->dtype](A->values, k, part->symmetry))
-                return trine_fail(TRINE_ERR_STRUCTURE, "diagonal entry %lld is not %s, so the matrix is not %s", (long long)j,
-                                  symmetry == TRINE_SKEW ? "zero" : "real", symmetry == TRINE_SKEW ? "skew-symmetric" : "Hermitian");
+                return trine_fail(TRINE_ERR_STRUCTURE, "diagonal entry %lld is not %s, so the matrix is not %s",
+                                  (long long)j, symmetry == TRINE_SKEW ? "zero" : "real",
+                                  symmetry == TRINE_SKEW ? "skew-symmetric" : "Hermitian");
         }
     }
     return TRINE_SUCCESS;
@@ -80,8 +88,10 @@ static trine_status write_market(struct output *out, const struct part *part)
     trine_matrix A = part->A;
     const struct value_style style = free_style(A->dtype);
     TRY(output_text(out, "%%%%MatrixMarket matrix coordinate %s %s\n%lld %lld %lld\n",
-                    part->pattern ? "pattern" : trine_dtype_is_complex(A->dtype) ? "complex" : "real", symmetries[part->symmetry],
-                    (long long)A->n_rows, (long long)A->n_cols, (long long)part->count));
+                    part->pattern                      ? "pattern"
+                    : trine_dtype_is_complex(A->dtype) ? "complex"
+                                                       : "real",
+                    symmetries[part->symmetry], (long long)A->n_rows, (long long)A->n_cols, (long long)part->count));
     for (int64_t j = 0; j < A->n_cols; j++) {
         for (int64_t k = A->offsets[j]; k < A->offsets[j + 1]; k++) {
             if (!is_in_part(part, A->indices[k], j)) continue;
@@ -110,7 +120,10 @@ static struct integer_records integer_records(int64_t largest)
 
 static int64_t n_records(int64_t fields, int per_record) { return (fields + per_record - 1) / per_record; }
 /** What follows field k of n: the end of the record after its last one. */
-static char after_field(int64_t k, int64_t n, int per_record) { return (k + 1) % per_record == 0 || k + 1 == n ? '\n' : 0; }
+static char after_field(int64_t k, int64_t n, int per_record)
+{
+    return (k + 1) % per_record == 0 || k + 1 == n ? '\n' : 0;
+}
 
 static trine_status write_boeing(struct output *out, const struct part *part)
 {
@@ -122,18 +135,24 @@ static trine_status write_boeing(struct output *out, const struct part *part)
     const int values_a_record = record_length / style.width;
     const int64_t n_values = part->pattern ? 0 : is_complex ? 2 * part->count : part->count;
     const struct integer_records pointers = integer_records(part->count + 1), indices = integer_records(A->n_rows);
-    const int64_t pointer_records = n_records(A->n_cols + 1, pointers.per_record), index_records = n_records(part->count, indices.per_record);
+    const int64_t pointer_records = n_records(A->n_cols + 1, pointers.per_record),
+                  index_records = n_records(part->count, indices.per_record);
     const int64_t value_records = n_records(n_values, values_a_record);
     const char symmetry = part->symmetry == TRINE_GENERAL && A->n_rows != A->n_cols ? 'r' : symmetries[part->symmetry];
     char formats[3][24] = {"", "", ""};
     snprintf(formats[0], sizeof formats[0], "(%dI%d)", pointers.per_record, pointers.width);
     snprintf(formats[1], sizeof formats[1], "(%dI%d)", indices.per_record, indices.width);
-    if (!part->pattern) snprintf(formats[2], sizeof formats[2], "(%dE%d.%d)", values_a_record, style.width, style.digits);
-    TRY(output_text(out, "%-72s%-8s\n%14lld %13lld %13lld %13lld\n", "Sparse matrix in Rutherford-Boeing format", "trine",
-                    (long long)(pointer_records + index_records + value_records), (long long)pointer_records, (long long)index_records,
-                    (long long)value_records));
-    TRY(output_text(out, "%c%ca           %14lld %13lld %13lld %13d\n%-16s%-16s%-20s\n", part->pattern ? 'p' : is_complex ? 'c' : 'r', symmetry,
-                    (long long)A->n_rows, (long long)A->n_cols, (long long)part->count, 0, formats[0], formats[1], formats[2]));
+    if (!part->pattern)
+        snprintf(formats[2], sizeof formats[2], "(%dE%d.%d)", values_a_record, style.width, style.digits);
+    TRY(output_text(out, "%-72s%-8s\n%14lld %13lld %13lld %13lld\n", "Sparse matrix in Rutherford-Boeing format",
+                    "trine", (long long)(pointer_records + index_records + value_records), (long long)pointer_records,
+                    (long long)index_records, (long long)value_records));
+    TRY(output_text(out, "%c%ca           %14lld %13lld %13lld %13d\n%-16s%-16s%-20s\n",
+                    part->pattern ? 'p'
+                    : is_complex  ? 'c'
+                                  : 'r',
+                    symmetry, (long long)A->n_rows, (long long)A->n_cols, (long long)part->count, 0, formats[0],
+                    formats[1], formats[2]));
 
     int64_t pointer = 1, written = 0;
     TRY(output_count(out, pointer, pointers.width, after_field(0, A->n_cols + 1, pointers.per_record)));
@@ -144,7 +163,8 @@ static trine_status write_boeing(struct output *out, const struct part *part)
     for (int64_t j = 0; j < A->n_cols; j++) {
         for (int64_t k = A->offsets[j]; k < A->offsets[j + 1]; k++) {
             if (!is_in_part(part, A->indices[k], j)) continue;
-            TRY(output_count(out, A->indices[k] + 1, indices.width, after_field(written, part->count, indices.per_record)));
+            TRY(output_count(out, A->indices[k] + 1, indices.width,
+                             after_field(written, part->count, indices.per_record)));
             written++;
         }
     }
@@ -175,7 +195,8 @@ static matrix_writer writer_of(const char *path)
     for (size_t k = begin; k < length; k++) ending[k - begin] = (char)tolower((unsigned char)path[k]);
     if (!strcmp(ending, "mtx")) return write_market;
     if (!strcmp(ending, "rb")) return write_boeing;
-    const bool type = length - begin == 3 && strchr("rcpi", ending[0]) && strchr("uszhr", ending[1]) && ending[2] == 'a';
+    const bool type =
+        length - begin == 3 && strchr("rcpi", ending[0]) && strchr("uszhr", ending[1]) && ending[2] == 'a';
     return type ? write_boeing : NULL;
 }
 
@@ -184,7 +205,8 @@ trine_status trine_matrix_write(trine_matrix A, const char *path, trine_symmetry
     REQUIRE(A, "A is NULL");
     REQUIRE(path, "path is NULL");
     REQUIRE(symmetry >= TRINE_GENERAL && symmetry <= TRINE_HERMITIAN, "symmetry %d is none", (int)symmetry);
-    REQUIRE(symmetry == TRINE_GENERAL || A->n_rows == A->n_cols, "%lld x %lld is not square and has no symmetry", (long long)A->n_rows, (long long)A->n_cols);
+    REQUIRE(symmetry == TRINE_GENERAL || A->n_rows == A->n_cols, "%lld x %lld is not square and has no symmetry",
+            (long long)A->n_rows, (long long)A->n_cols);
     const matrix_writer write = writer_of(path);
     REQUIRE(write, "%.300s ends in none of .mtx, .rb, .rua, .rsa, ... (and .gz)", path);
     trine_status status = TRINE_SUCCESS;

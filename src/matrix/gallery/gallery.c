@@ -11,8 +11,9 @@
 static const double TWO_PI = 6.283185307179586476925286766559;
 static const char PHASE[] = "phase"; /* the one key that every entry has */
 
-/* Parameters are read from their defaults: "n=100" is an integer, "E=1.0" (with a point) a real number, "nx=n" has the value
- * of the earlier key n unless it is given, and "uplo=lower|upper" is a choice of which the first is the default. */
+/* Parameters are read from their defaults: "n=100" is an integer, "E=1.0" (with a point) a real number, "nx=n" has
+ * the value of the earlier key n unless it is given, and "uplo=lower|upper" is a choice of which the first is the
+ * default. */
 typedef struct {
     const char *name, *parameters, *description;
     gallery_make_fn make;
@@ -20,32 +21,45 @@ typedef struct {
 
 static const gallery_entry entries[] = {
     {"laplace2d", "n=100,nx=n,ny=n", "5-point Laplacian on nx x ny: 4, -1", gallery_laplace2d},
-    {"laplace2d_hole", "n=100,nx=n,ny=n", "laplace2d without the grid point (nx/2, ny/2) (pattern of ECOLOGY2)", gallery_laplace2d_hole},
+    {"laplace2d_hole", "n=100,nx=n,ny=n", "laplace2d without the grid point (nx/2, ny/2) (pattern of ECOLOGY2)",
+     gallery_laplace2d_hole},
     {"laplace2d9", "n=100,nx=n,ny=n", "9-point Laplacian on nx x ny: 8, -1", gallery_laplace2d9},
     {"aniso1", "n=100,nx=n,ny=n", "9-point anisotropic stencil, strong in x (ANISO1)", gallery_aniso1},
     {"aniso2", "n=100,nx=n,ny=n", "9-point anisotropic stencil, strong along x - y = const (ANISO2)", gallery_aniso2},
     {"aniso3", "n=100,nx=n,ny=n", "aniso2 numbered along its strong direction (ANISO3)", gallery_aniso3},
-    {"rotate7", "n=100,nx=n,ny=n,alpha=30.0,eps=0.01", "hypre's 7-point stencil of diffusion 1 along alpha degrees and eps across", gallery_rotate7},
+    {"rotate7", "n=100,nx=n,ny=n,alpha=30.0,eps=0.01",
+     "hypre's 7-point stencil of diffusion 1 along alpha degrees and eps across", gallery_rotate7},
     {"laplace3d", "n=20,nx=n,ny=n,nz=n", "7-point Laplacian on nx x ny x nz: 6, -1", gallery_laplace3d},
     {"laplace3d27", "n=20,nx=n,ny=n,nz=n", "27-point Laplacian on nx x ny x nz: 26, -1", gallery_laplace3d27},
-    {"convection3d", "n=20,nx=n,ny=n,nz=n,cx=1.0,cy=0.5,cz=0.25", "7-point upwind convection and diffusion, unsymmetric (pattern of ATMOSMOD*)", gallery_convection3d},
-    {"transport15", "n=20,nx=n,ny=n,nz=n,c=0.5", "15-point stencil of a grid of tetrahedra, unsymmetric (pattern of TRANSPORT)", gallery_transport15},
-    {"elasticity3d", "n=10,nx=n,ny=n,nz=n,E=1.0,nu=0.3,spring=1.0", "linear elasticity, nx x ny x nz hexahedra, 3 unknowns a node, on springs at x = 0; SPD", gallery_elasticity3d},
-    {"hermite_beam", "elements=9999,L=0.1,EI=0.009818", "bending of a beam, cubic Hermite elements (LF10000)", gallery_hermite_beam},
-    {"kkt_lower", "n=20", "pattern of the lower triangle of nlpkkt160 (n=160), [D 0; B I], 2 level sets", gallery_kkt_lower},
-    {"random_triangular", "n=1000,levels=10,row=8.0,law=const|uniform|power,seed=1,uplo=lower|upper", "triangular with exactly that many level sets", gallery_random_triangular},
-    {"powerlaw", "n=1000,degree=8.0,exponent=2.5,seed=1", "random graph with a power law of degrees, symmetric, diagonally dominant", gallery_powerlaw},
+    {"convection3d", "n=20,nx=n,ny=n,nz=n,cx=1.0,cy=0.5,cz=0.25",
+     "7-point upwind convection and diffusion, unsymmetric (pattern of ATMOSMOD*)", gallery_convection3d},
+    {"transport15", "n=20,nx=n,ny=n,nz=n,c=0.5",
+     "15-point stencil of a grid of tetrahedra, unsymmetric (pattern of TRANSPORT)", gallery_transport15},
+    {"elasticity3d", "n=10,nx=n,ny=n,nz=n,E=1.0,nu=0.3,spring=1.0",
+     "linear elasticity, nx x ny x nz hexahedra, 3 unknowns a node, on springs at x = 0; SPD", gallery_elasticity3d},
+    {"hermite_beam", "elements=9999,L=0.1,EI=0.009818", "bending of a beam, cubic Hermite elements (LF10000)",
+     gallery_hermite_beam},
+    {"kkt_lower", "n=20", "pattern of the lower triangle of nlpkkt160 (n=160), [D 0; B I], 2 level sets",
+     gallery_kkt_lower},
+    {"random_triangular", "n=1000,levels=10,row=8.0,law=const|uniform|power,seed=1,uplo=lower|upper",
+     "triangular with exactly that many level sets", gallery_random_triangular},
+    {"powerlaw", "n=1000,degree=8.0,exponent=2.5,seed=1",
+     "random graph with a power law of degrees, symmetric, diagonally dominant", gallery_powerlaw},
     {"tridiag", "n=1000,a=-1.0,b=2.0,c=-1.0", "a below, b on, c above the diagonal", gallery_tridiag},
-    {"pentadiag", "n=1000,a2=-1.0,a1=-1.0,b=8.0,c1=-1.0,c2=-1.0", "five constant bands, lowest to highest", gallery_pentadiag},
+    {"pentadiag", "n=1000,a2=-1.0,a1=-1.0,b=8.0,c1=-1.0,c2=-1.0", "five constant bands, lowest to highest",
+     gallery_pentadiag},
     {"random_banded", "n=1000,kl=2,ku=2,seed=1", "random bands, diagonally dominant", gallery_random_banded},
-    {"thesis_tridiag", "id=1,n=512,seed=1", "the 20 tridiagonal matrices of the thesis's Table 4", gallery_thesis_tridiag},
-    {"thesis_pentadiag", "id=1,n=512,seed=1", "the 23 pentadiagonal matrices of the thesis's Table 6", gallery_thesis_pentadiag},
+    {"thesis_tridiag", "id=1,n=512,seed=1", "the 20 tridiagonal matrices of the thesis's Table 4",
+     gallery_thesis_tridiag},
+    {"thesis_pentadiag", "id=1,n=512,seed=1", "the 23 pentadiagonal matrices of the thesis's Table 6",
+     gallery_thesis_pentadiag},
     {"diagonal", "n=1000", "diagonal: 1 level set", gallery_diagonal},
     {"chain", "n=1000,uplo=lower|upper", "bidiagonal: n level sets", gallery_chain},
     {"dense_row", "n=1000,uplo=lower|upper", "triangular with one full row", gallery_dense_row},
     {"dense_column", "n=1000,uplo=lower|upper", "triangular with one full column", gallery_dense_column},
     {"arrow", "n=1000,head=last|first,width=1", "diagonal with width full rows and columns, SPD", gallery_arrow},
-    {"block_diagonal", "blocks=100,size=30", "dense diagonal blocks, SPD: size level sets in either triangle", gallery_block_diagonal},
+    {"block_diagonal", "blocks=100,size=30", "dense diagonal blocks, SPD: size level sets in either triangle",
+     gallery_block_diagonal},
 };
 enum { N_ENTRIES = sizeof entries / sizeof *entries };
 
@@ -61,7 +75,10 @@ int trine_gallery_entry(int i, const char **name, const char **parameters, const
 /* ------------------------------------------------------------ specification */
 
 /** An item "key=value" of a list, not terminated. */
-typedef struct { const char *key, *value; int key_length, value_length; } pair;
+typedef struct {
+    const char *key, *value;
+    int key_length, value_length;
+} pair;
 
 /** Take the next pair off *list; false at the end. Without '=' value is NULL. */
 static bool next_pair(const char **list, pair *p)
@@ -131,7 +148,8 @@ static trine_status read_value(const gallery *g, const pair *standard, const pai
         *value = g->parameter[find_parameter(g, standard->value, standard->value_length)].value;
         return TRINE_SUCCESS;
     }
-    return read_number(g, given ? given : standard, !memchr(standard->value, '.', (size_t)standard->value_length), value);
+    return read_number(g, given ? given : standard, !memchr(standard->value, '.', (size_t)standard->value_length),
+                       value);
 }
 
 /** Every key of the specification is known, has a value and comes once. */
@@ -144,10 +162,11 @@ static trine_status check_keys(const gallery_entry *entry, const char *list)
         bool found = same(given.key, given.key_length, PHASE, sizeof PHASE - 1);
         for (const char *rest = entry->parameters; !found && next_pair(&rest, &known);)
             found = same(given.key, given.key_length, known.key, known.key_length);
-        REQUIRE(found, "%s has no parameter \"%.*s\"; it has %s,%s=0", entry->name, given.key_length, given.key, entry->parameters, PHASE);
+        REQUIRE(found, "%s has no parameter \"%.*s\"; it has %s,%s=0", entry->name, given.key_length, given.key,
+                entry->parameters, PHASE);
         for (const char *rest = list; next_pair(&rest, &other);)
-            REQUIRE(!same(given.key, given.key_length, other.key, other.key_length), "%s: %.*s is given twice", entry->name,
-                    given.key_length, given.key);
+            REQUIRE(!same(given.key, given.key_length, other.key, other.key_length), "%s: %.*s is given twice",
+                    entry->name, given.key_length, given.key);
     }
     return TRINE_SUCCESS;
 }
@@ -189,8 +208,8 @@ double gallery_real(const gallery *g, const char *key)
 trine_status gallery_integer(const gallery *g, const char *key, int64_t min, int64_t max, int64_t *value)
 {
     *value = (int64_t)gallery_real(g, key);
-    REQUIRE(*value >= min && *value <= max, "%s: %s = %lld is outside %lld..%lld", g->name, key, (long long)*value, (long long)min,
-            (long long)max);
+    REQUIRE(*value >= min && *value <= max, "%s: %s = %lld is outside %lld..%lld", g->name, key, (long long)*value,
+            (long long)min, (long long)max);
     return TRINE_SUCCESS;
 }
 
@@ -205,7 +224,8 @@ trine_status gallery_check_order(const gallery *g, double count)
 #define TEMPLATE "matrix/gallery/gallery_store.inc"
 #include "core/each_dtype.h"
 
-typedef void (*store_fn)(void *values, int64_t at, int64_t row, int64_t count, const int32_t *columns, const double *x, uint64_t phase);
+typedef void (*store_fn)(void *values, int64_t at, int64_t row, int64_t count, const int32_t *columns, const double *x,
+                         uint64_t phase);
 static const store_fn store[] = TABLE(store);
 
 trine_status gallery_rows(gallery *g, int64_t n, gallery_row_fn row, const void *state)
@@ -258,7 +278,8 @@ trine_status trine_matrix_gallery(trine_context ctx, trine_matrix *A, const char
     int64_t phase;
     TRY(read_parameters(&g, entry, spec[name_length] ? spec + name_length + 1 : ""));
     TRY(gallery_integer(&g, PHASE, 0, INT_MAX, &phase));
-    if (phase && !trine_dtype_is_complex(t)) FAIL(TRINE_ERR_ARGUMENT, "%s: phase = %lld needs a complex type", g.name, (long long)phase);
+    if (phase && !trine_dtype_is_complex(t))
+        FAIL(TRINE_ERR_ARGUMENT, "%s: phase = %lld needs a complex type", g.name, (long long)phase);
     TRY(entry->make(&g));
     *A = g.A;
 done:

@@ -1,4 +1,5 @@
-/* What the generators of the gallery share: their parameters, and one way to make a matrix from a function of its rows. */
+/* What the generators of the gallery share: their parameters, and one way to make a matrix from a function of its
+ * rows. */
 #ifndef TRINE_MATRIX_GALLERY_GALLERY_H
 #define TRINE_MATRIX_GALLERY_GALLERY_H
 
@@ -27,7 +28,8 @@ trine_status gallery_integer(const gallery *g, const char *key, int64_t min, int
 /** TRINE_ERR_ARGUMENT unless count fits the 32-bit indices. */
 trine_status gallery_check_order(const gallery *g, double count);
 
-/** Write row i: its columns, ascending, and its values; return how many. columns NULL: only count. Called in parallel. */
+/** Write row i: its columns, ascending, and its values; return how many. columns NULL: only count. Called in
+ *  parallel. */
 typedef int64_t (*gallery_row_fn)(const void *state, int64_t i, int32_t *columns, double *values);
 /** Make the n x n matrix g->A: count all rows, allocate, write all rows, each converted to g's dtype. */
 trine_status gallery_rows(gallery *g, int64_t n, gallery_row_fn row, const void *state);

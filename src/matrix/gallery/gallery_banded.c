@@ -128,7 +128,8 @@ static double norm2(const double *x, int64_t n)
 }
 
 /** rows[0..count) of the n-column A: A -= v (v^T A) / pivot; work has n elements. */
-static void reflect_rows(double *A, int64_t n, int64_t first_column, const double *v, int64_t count, double pivot, double *work)
+static void reflect_rows(double *A, int64_t n, int64_t first_column, const double *v, int64_t count, double pivot,
+                         double *work)
 {
     for (int64_t j = first_column; j < n; j++) work[j] = 0;
     for (int64_t i = 0; i < count; i++)
@@ -137,7 +138,8 @@ static void reflect_rows(double *A, int64_t n, int64_t first_column, const doubl
         for (int64_t j = first_column; j < n; j++) A[i * n + j] -= v[i] * (work[j] / pivot);
 }
 
-/** A := Q A with Q Haar distributed, a product of Householder reflections of normal vectors and signs (Stewart 1980). */
+/** A := Q A with Q Haar distributed, a product of Householder reflections of normal vectors and signs (Stewart
+ *  1980). */
 static void multiply_haar(stream *r, double *A, int64_t n, double *v, double *sign, double *work)
 {
     for (int64_t k = n - 2; k >= 0; k--) {
@@ -161,7 +163,8 @@ static void transpose(double *A, int64_t n)
         }
 }
 
-/** Bring row or column `x` of length m to a multiple of e_1: v and pivot of the reflection I - v v^T / pivot; false if x = 0. */
+/** Bring row or column `x` of length m to a multiple of e_1: v and pivot of the reflection I - v v^T / pivot; false
+ *  if x = 0. */
 static bool householder(const double *x, int64_t step, int64_t m, double *v, double *pivot)
 {
     for (int64_t i = 0; i < m; i++) v[i] = x[i * step];
@@ -190,8 +193,8 @@ static void reduce_to_band(double *A, int64_t n, int half, double *v, double *wo
     }
 }
 
-/** Higham's randsvd with condition 1e15: A = U diag(sigma) V reduced to the bands of s. mode 1: 1 and then all 1/cond; 2: all
- *  1, the last 1/cond; 3: geometric; 4: arithmetic. Dense work: O(n^3). */
+/** Higham's randsvd with condition 1e15: A = U diag(sigma) V reduced to the bands of s. mode 1: 1 and then all
+ *  1/cond; 2: all 1, the last 1/cond; 3: geometric; 4: arithmetic. Dense work: O(n^3). */
 static trine_status make_randsvd(const gallery *g, banded *s, int mode, stream *r)
 {
     enum { MAX_ORDER = 8192 };
@@ -201,8 +204,8 @@ static trine_status make_randsvd(const gallery *g, banded *s, int mode, stream *
     const double inverse = 1e-15, last = (double)(n - 1);
     double *A = NULL, *v = NULL, *sign = NULL, *work = NULL;
     if (n > MAX_ORDER)
-        FAIL(TRINE_ERR_ARGUMENT, "%s: n = %lld is above %d, the largest order of the randsvd matrices (id 8 to 11)", g->name,
-             (long long)n, MAX_ORDER);
+        FAIL(TRINE_ERR_ARGUMENT, "%s: n = %lld is above %d, the largest order of the randsvd matrices (id 8 to 11)",
+             g->name, (long long)n, MAX_ORDER);
     TRY(CALLOC(ctx, A, n * n));
     TRY(ALLOC(ctx, v, n));
     TRY(ALLOC(ctx, sign, n));
@@ -245,8 +248,8 @@ static void make_dorr(int64_t n, double *a, double *b, double *c)
     }
 }
 
-/** Read id, n, seed; draw all bands uniform in (-1,1), lowest first. Ids whose bit is set in `derived` start from the bands of
- *  id 1 with that seed. The stream is base + 1000 id + seed. */
+/** Read id, n, seed; draw all bands uniform in (-1,1), lowest first. Ids whose bit is set in `derived` start from
+ *  the bands of id 1 with that seed. The stream is base + 1000 id + seed. */
 static trine_status begin_set(const gallery *g, banded *s, int ids, unsigned derived, int base, int64_t *id, stream *r)
 {
     trine_status status = TRINE_SUCCESS;
@@ -261,10 +264,10 @@ done:
     return status;
 }
 
-/** Table 4 of Klein's thesis (Algebraic, Block and Multiplicative Preconditioners based on Fast Tridiagonal Solves on GPUs,
- *  Heidelberg; taken from Venetis et al. 2015) for any n and seed; n = 512 there. Bands a, b, c below, on and above the diagonal
- *  are drawn from the stream 1000 id + seed (ids 4, 5 and 12: of id 1), masks and Haar vectors after them. Zeros are stored:
- *  3n - 2 entries. */
+/** Table 4 of Klein's thesis (Algebraic, Block and Multiplicative Preconditioners based on Fast Tridiagonal Solves
+ *  on GPUs, Heidelberg; taken from Venetis et al. 2015) for any n and seed; n = 512 there. Bands a, b, c below, on
+ *  and above the diagonal are drawn from the stream 1000 id + seed (ids 4, 5 and 12: of id 1), masks and Haar
+ *  vectors after them. Zeros are stored: 3n - 2 entries. */
 trine_status gallery_thesis_tridiag(gallery *g)
 {
     trine_status status = TRINE_SUCCESS;
@@ -284,7 +287,10 @@ trine_status gallery_thesis_tridiag(gallery *g)
         }
         break;
     case 4: a[n / 2] *= 1e-50; break;
-    case 5: zero_half(&r, a, n); zero_half(&r, c, n); break;
+    case 5:
+        zero_half(&r, a, n);
+        zero_half(&r, c, n);
+        break;
     case 6: fill(b, n, 64); break;
     case 7: /* inverse of the Kac-Murdock-Szegoe matrix, rho = 1/2 */
         fill(a, n, -0.5 / 0.75);
@@ -292,16 +298,38 @@ trine_status gallery_thesis_tridiag(gallery *g)
         fill(c, n, -0.5 / 0.75);
         b[0] = b[n - 1] = 1 / 0.75;
         break;
-    case 8: case 9: case 10: case 11: TRY(make_randsvd(g, &s, randsvd_mode[id - 8], &r)); break;
+    case 8:
+    case 9:
+    case 10:
+    case 11: TRY(make_randsvd(g, &s, randsvd_mode[id - 8], &r)); break;
     case 12: scale(a, n, 1e-50); break;
     case 13: make_dorr(n, a, b, c); break;
     case 14: fill(b, n, 1e-8); break;
     case 15: fill(b, n, 0); break;
-    case 16: fill(a, n, 1); fill(b, n, 1e-8); fill(c, n, 1); break;
-    case 17: fill(a, n, 1); fill(b, n, 1e8); fill(c, n, 1); break;
-    case 18: fill(a, n, -1); fill(b, n, 4); fill(c, n, -1); break;
-    case 19: fill(a, n, -1); fill(b, n, 4); fill(c, n, 1); break;
-    case 20: fill(a, n, -1); fill(b, n, 4); break;
+    case 16:
+        fill(a, n, 1);
+        fill(b, n, 1e-8);
+        fill(c, n, 1);
+        break;
+    case 17:
+        fill(a, n, 1);
+        fill(b, n, 1e8);
+        fill(c, n, 1);
+        break;
+    case 18:
+        fill(a, n, -1);
+        fill(b, n, 4);
+        fill(c, n, -1);
+        break;
+    case 19:
+        fill(a, n, -1);
+        fill(b, n, 4);
+        fill(c, n, 1);
+        break;
+    case 20:
+        fill(a, n, -1);
+        fill(b, n, 4);
+        break;
     default: break; /* 1: as drawn */
     }
     TRY(gallery_rows(g, n, banded_row, &s));
@@ -310,13 +338,14 @@ done:
     return status;
 }
 
-/** Table 6 of the thesis: bands a2, a1, b, c1, c2, lowest first, from the stream 500000 + 1000 id + seed (ids 3 to 6, 12 and
- *  13: of id 1). 5n - 6 entries. */
+/** Table 6 of the thesis: bands a2, a1, b, c1, c2, lowest first, from the stream 500000 + 1000 id + seed (ids 3 to
+ *  6, 12 and 13: of id 1). 5n - 6 entries. */
 trine_status gallery_thesis_pentadiag(gallery *g)
 {
-    static const double constant[][5] = { /* ids with constant bands */
+    static const double constant[][5] = {
+        /* ids with constant bands */
         [14] = {1, -10, 0, 10, 1}, [17] = {1, 1, 1e-8, 1, 1}, [18] = {1, 1, 1e8, 1, 1}, [19] = {-1, -1, 8, -1, -1},
-        [20] = {-1, 1, 8, 1, -1}, [21] = {-1, 1, 8, 1, 1}, [22] = {-1, -1, 8, 1, 0}, [23] = {-1, -1, 8, 0, 0}};
+        [20] = {-1, 1, 8, 1, -1},  [21] = {-1, 1, 8, 1, 1},   [22] = {-1, -1, 8, 1, 0}, [23] = {-1, -1, 8, 0, 0}};
     trine_status status = TRINE_SUCCESS;
     banded s = {.kl = 2, .ku = 2, .band = NULL};
     stream r;
@@ -328,15 +357,33 @@ trine_status gallery_thesis_pentadiag(gallery *g)
     case 2: fill(b, n, 1e8); break;
     case 4: a1[half] *= 1e-50; a2[half + 1] *= 1e-50; /* and, as in 3: */ /* fall through */
     case 3: a2[half] *= 1e-50; break;
-    case 5: zero_half(&r, a2, n); zero_half(&r, c2, n); break;
-    case 6: zero_half(&r, a2, n); zero_half(&r, a1, n); zero_half(&r, c1, n); zero_half(&r, c2, n); break;
+    case 5:
+        zero_half(&r, a2, n);
+        zero_half(&r, c2, n);
+        break;
+    case 6:
+        zero_half(&r, a2, n);
+        zero_half(&r, a1, n);
+        zero_half(&r, c1, n);
+        zero_half(&r, c2, n);
+        break;
     case 7: fill(b, n, 64); break;
-    case 8: case 9: case 10: case 11: TRY(make_randsvd(g, &s, randsvd_mode[id - 8], &r)); break;
+    case 8:
+    case 9:
+    case 10:
+    case 11: TRY(make_randsvd(g, &s, randsvd_mode[id - 8], &r)); break;
     case 13: scale(a1, n, 1e-50); /* and, as in 12: */ /* fall through */
     case 12: scale(a2, n, 1e-50); break;
     case 15: fill(b, n, 1e-8); break;
     case 16: fill(b, n, 0); break;
-    case 14: case 17: case 18: case 19: case 20: case 21: case 22: case 23:
+    case 14:
+    case 17:
+    case 18:
+    case 19:
+    case 20:
+    case 21:
+    case 22:
+    case 23:
         for (int k = 0; k < 5; k++) { /* 22 and 23 keep the random bands of c2, and of c1 and c2 */
             const int random_from = id == 22 ? 4 : id == 23 ? 3 : 5;
             if (k < random_from) fill(s.band + k * n, n, constant[id][k]);

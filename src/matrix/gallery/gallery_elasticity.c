@@ -8,8 +8,8 @@ typedef struct {
     double lambda, mu, spring;  /* Lame's constants; stiffness of the foundation under the face x = 0 */
 } elasticity;
 
-/* On a grid that is a product of lines, the assembled integrals over products of hat functions are products of the assembled
- * integrals on the lines: node p of a line of m nodes against node q = p + step, step = -1, 0 or 1. */
+/* On a grid that is a product of lines, the assembled integrals over products of hat functions are products of the
+ * assembled integrals on the lines: node p of a line of m nodes against node q = p + step, step = -1, 0 or 1. */
 static double mass(int64_t p, int64_t m, int step) /* of phi_p phi_q */
 {
     if (step) return 1.0 / 6;
@@ -78,12 +78,13 @@ static int64_t elasticity_row(const void *state, int64_t i, int32_t *columns, do
     return count;
 }
 
-/** Linear elasticity, -div sigma(u) = f, on nx x ny x nz unit cubes with 8 nodes each, trilinear functions, exact integration
- *  (Zienkiewicz and Taylor, The Finite Element Method, vol. 1). Node-major unknowns (u_x, u_y, u_z of node 0, ...), x fastest.
- *  All (nx+1)(ny+1)(nz+1) nodes are kept, and every 3 x 3 block in full: 9 (3nx+1)(3ny+1)(3nz+1) entries, some of them 0. The
- *  brick rests on springs instead of having fixed nodes: on the face x = 0 traction = -spring u, lumped to the nodes, which
- *  adds spring * (area of the node) to three diagonal entries and makes the matrix positive definite. 20 x 20 x 20 has the
- *  27,783 unknowns and the 73.5 entries a row of A_20x20x20 in Yamazaki, Rajamanickam, Ellingwood (ICPP 2020), Figure 11. */
+/** Linear elasticity, -div sigma(u) = f, on nx x ny x nz unit cubes with 8 nodes each, trilinear functions, exact
+ *  integration (Zienkiewicz and Taylor, The Finite Element Method, vol. 1). Node-major unknowns (u_x, u_y, u_z of
+ *  node 0, ...), x fastest. All (nx+1)(ny+1)(nz+1) nodes are kept, and every 3 x 3 block in full: 9
+ *  (3nx+1)(3ny+1)(3nz+1) entries, some of them 0. The brick rests on springs instead of having fixed nodes: on the
+ *  face x = 0 traction = -spring u, lumped to the nodes, which adds spring * (area of the node) to three diagonal
+ *  entries and makes the matrix positive definite. 20 x 20 x 20 has the 27,783 unknowns and the 73.5 entries a row
+ *  of A_20x20x20 in Yamazaki, Rajamanickam, Ellingwood (ICPP 2020), Figure 11. */
 trine_status gallery_elasticity3d(gallery *g)
 {
     static const char *const keys[] = {"nx", "ny", "nz"};
@@ -98,7 +99,8 @@ trine_status gallery_elasticity3d(gallery *g)
     const double E = gallery_real(g, "E"), nu = gallery_real(g, "nu");
     e.spring = gallery_real(g, "spring");
     if (!(E > 0)) FAIL(TRINE_ERR_ARGUMENT, "%s: Young's modulus E = %g is not positive", g->name, E);
-    if (!(nu > -1 && nu < 0.5)) FAIL(TRINE_ERR_ARGUMENT, "%s: Poisson's ratio nu = %g is not between -1 and 0.5", g->name, nu);
+    if (!(nu > -1 && nu < 0.5))
+        FAIL(TRINE_ERR_ARGUMENT, "%s: Poisson's ratio nu = %g is not between -1 and 0.5", g->name, nu);
     if (!(e.spring >= 0)) FAIL(TRINE_ERR_ARGUMENT, "%s: spring = %g is negative", g->name, e.spring);
     e.lambda = E * nu / ((1 + nu) * (1 - 2 * nu));
     e.mu = E / (2 * (1 + nu));

@@ -55,8 +55,8 @@ static int32_t sort_unique(int32_t *a, int32_t n)
 
 enum { LAW_CONST, LAW_UNIFORM, LAW_POWER };
 
-/** Off-diagonal entries wanted in row i: the mean exactly; 1 to 2 mean - 1 with equal chances; or a Pareto law of the same
- *  mean whose tail falls like length^-2. */
+/** Off-diagonal entries wanted in row i: the mean exactly; 1 to 2 mean - 1 with equal chances; or a Pareto law of
+ *  the same mean whose tail falls like length^-2. */
 static int64_t wanted_length(int law, double mean, int64_t seed, int64_t i)
 {
     const double u = draw(seed, LENGTH, i);
@@ -124,10 +124,10 @@ static int64_t triangular_row(const void *state, int64_t i, int32_t *columns, do
     return length + 1;
 }
 
-/** A random triangular matrix with exactly `levels` level sets. Rows of level 0 hold their diagonal only. A row of level l > 0
- *  has one entry in a random earlier row of level l - 1 and the others in random earlier rows of random lower levels; `row`
- *  entries beside the diagonal in the mean (law: const, uniform or power), fewer where a column is drawn twice or
- *  not enough rows are before. Off-diagonal
+/** A random triangular matrix with exactly `levels` level sets. Rows of level 0 hold their diagonal only. A row of
+ *  level l > 0 has one entry in a random earlier row of level l - 1 and the others in random earlier rows of random
+ *  lower levels; `row` entries beside the diagonal in the mean (law: const, uniform or power), fewer where a column is
+ *  drawn twice or not enough rows are before. Off-diagonal
  *  values are uniform in (-1,1) divided by their number in the row, diagonal ones uniform in (1,2): strictly diagonally
  *  dominant by rows, so that ||T^-1|| stays moderate. upper is the lower one with rows and columns in reverse. */
 trine_status gallery_random_triangular(gallery *g)
@@ -146,12 +146,14 @@ trine_status gallery_random_triangular(gallery *g)
     TRY(ALLOC(ctx, p.start, p.n + 1));
     TRY(ALLOC(ctx, p.length, p.n));
     p.start[0] = 0;
-    for (int64_t i = 0; i < p.n; i++) p.start[i + 1] = p.start[i] + (levels.level[i] ? wanted_length(law, mean, p.seed, i) : 0);
+    for (int64_t i = 0; i < p.n; i++)
+        p.start[i + 1] = p.start[i] + (levels.level[i] ? wanted_length(law, mean, p.seed, i) : 0);
     TRY(ALLOC(ctx, p.columns, p.start[p.n]));
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 1024)
     for (int64_t i = 0; i < p.n; i++) {
         for (int64_t k = p.start[i]; k < p.start[i + 1]; k++) {
-            const int64_t level = k == p.start[i] ? levels.level[i] - 1 : pick(draw(p.seed, COLUMN, 2 * k), levels.level[i]);
+            const int64_t level =
+                k == p.start[i] ? levels.level[i] - 1 : pick(draw(p.seed, COLUMN, 2 * k), levels.level[i]);
             p.columns[k] = pick_row(&levels, level, i, draw(p.seed, COLUMN, 2 * k + 1));
         }
         p.length[i] = sort_unique(p.columns + p.start[i], (int32_t)(p.start[i + 1] - p.start[i]));
@@ -193,10 +195,11 @@ static void draw_edge(const int32_t *node_of_rank, int64_t n, int64_t seed, doub
     for (int k = 0; k < 2; k++) end[k] = node_of_rank[pick(pow(draw(seed, COLUMN, 2 * e + k), power), n)];
 }
 
-/** The matrix of a random graph whose degrees follow a power law P(degree) ~ degree^-exponent: n degree / 2 edges, each end
- *  drawn with a probability proportional to rank^(-1/(exponent-1)) (Chung and Lu 2002); loops and repetitions are dropped, so
- *  that the mean degree comes out somewhat smaller. Symmetric: an edge has a value uniform in (-1,0), the diagonal is 1 plus
- *  the sum of moduli in the row: a graph Laplacian plus I, positive definite, eigenvalues >= 1. */
+/** The matrix of a random graph whose degrees follow a power law P(degree) ~ degree^-exponent: n degree / 2 edges,
+ *  each end drawn with a probability proportional to rank^(-1/(exponent-1)) (Chung and Lu 2002); loops and
+ *  repetitions are dropped, so that the mean degree comes out somewhat smaller. Symmetric: an edge has a value
+ *  uniform in (-1,0), the diagonal is 1 plus the sum of moduli in the row: a graph Laplacian plus I, positive
+ *  definite, eigenvalues >= 1. */
 trine_status gallery_powerlaw(gallery *g)
 {
     trine_context ctx = g->ctx;
@@ -206,9 +209,11 @@ trine_status gallery_powerlaw(gallery *g)
     const double degree = gallery_real(g, "degree"), exponent = gallery_real(g, "exponent");
     TRY(gallery_integer(g, "n", 1, INT_MAX, &p.n));
     TRY(gallery_integer(g, "seed", 0, INT_MAX, &p.seed));
-    if (!(degree >= 0 && degree <= 1e6)) FAIL(TRINE_ERR_ARGUMENT, "%s: degree = %g is outside 0..1000000", g->name, degree);
+    if (!(degree >= 0 && degree <= 1e6))
+        FAIL(TRINE_ERR_ARGUMENT, "%s: degree = %g is outside 0..1000000", g->name, degree);
     if (!(exponent > 2)) FAIL(TRINE_ERR_ARGUMENT, "%s: exponent = %g is not above 2", g->name, exponent);
-    const double power = (exponent - 1) / (exponent - 2); /* inverts the distribution function (rank/n)^(1 - 1/(exponent-1)) */
+    /* inverts the distribution function (rank/n)^(1 - 1/(exponent-1)) */
+    const double power = (exponent - 1) / (exponent - 2);
     const int64_t n = p.n, edges = (int64_t)(0.5 * degree * (double)n + 0.5);
     TRY(ALLOC(ctx, node_of_rank, n));
     TRY(CALLOC(ctx, p.start, n + 1));

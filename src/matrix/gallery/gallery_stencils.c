@@ -11,7 +11,10 @@ typedef struct {
     int64_t nx, ny, nz;
     int64_t hole;    /* the grid point that is left out, or -1 */
     int points;
-    struct { int dx, dy, dz; double value; } point[STENCIL_MAX]; /* ascending in (dz, dy, dx), so that columns ascend */
+    struct {
+        int dx, dy, dz;
+        double value;
+    } point[STENCIL_MAX]; /* ascending in (dz, dy, dx), so that columns ascend */
 } stencil;
 
 static void add(stencil *s, int dx, int dy, int dz, double value)
@@ -86,9 +89,9 @@ static void add_5point(stencil *s)
 }
 
 /** -u_xx - u_yy, central differences, times h^2: 4 and -1. 5 nx ny - 2 nx - 2 ny entries. Symmetric positive definite,
- *  eigenvalues 4 - 2 cos(p pi / (nx+1)) - 2 cos(q pi / (ny+1)). 1000 x 1000 has the pattern of ECOLOGY1 and is MODEL8 of
- *  Klein (Algebraic, Block and Multiplicative Preconditioners based on Fast Tridiagonal Solves on GPUs, thesis, Heidelberg;
- *  here "the thesis"), Table 17. */
+ *  eigenvalues 4 - 2 cos(p pi / (nx+1)) - 2 cos(q pi / (ny+1)). 1000 x 1000 has the pattern of ECOLOGY1 and is
+ *  MODEL8 of Klein (Algebraic, Block and Multiplicative Preconditioners based on Fast Tridiagonal Solves on GPUs,
+ *  thesis, Heidelberg; here "the thesis"), Table 17. */
 trine_status gallery_laplace2d(gallery *g)
 {
     stencil s;
@@ -115,7 +118,8 @@ trine_status gallery_laplace2d9(gallery *g)
     return make_9point(g, (const double[]){-1, -1, -1, -1, 8, -1, -1, -1, -1});
 }
 
-/* ANISO1 to ANISO3 of the thesis, section 4.5 and Table 14 (2500 x 2500: 56,220,004 entries) and section 5.3.2 (1200 x 1200). */
+/* ANISO1 to ANISO3 of the thesis, section 4.5 and Table 14 (2500 x 2500: 56,220,004 entries) and section 5.3.2 (1200
+ * x 1200). */
 static const double aniso1[] = {-0.2, -0.1, -0.2, -1.0, 3.0, -1.0, -0.2, -0.1, -0.2};
 static const double aniso2[] = {-0.1, -0.2, -1.0, -0.2, 3.0, -0.2, -1.0, -0.2, -0.1};
 trine_status gallery_aniso1(gallery *g) { return make_9point(g, aniso1); }
@@ -175,8 +179,9 @@ done:
 }
 
 /** hypre's rotated anisotropic 7-point stencil (GenerateRotate7pt; MODEL4 of the thesis's Table 17): diffusion 1 in the
- *  direction of alpha degrees, eps across, with s = sin alpha, c = cos alpha, a = -(c^2 + eps s^2), b = 2 (1 - eps) s c,
- *  d = -(s^2 + eps c^2): x neighbours 2a + b, y neighbours 2d + b, (1,1) and (-1,-1) -b, centre -2 (2a + b + 2d). */
+ *  direction of alpha degrees, eps across, with s = sin alpha, c = cos alpha, a = -(c^2 + eps s^2), b = 2 (1 - eps)
+ *  s c, d = -(s^2 + eps c^2): x neighbours 2a + b, y neighbours 2d + b, (1,1) and (-1,-1) -b, centre -2 (2a + b +
+ *  2d). */
 trine_status gallery_rotate7(gallery *g)
 {
     stencil s;
@@ -185,7 +190,8 @@ trine_status gallery_rotate7(gallery *g)
     const double angle = gallery_real(g, "alpha") * 3.14159265358979323846 / 180, eps = gallery_real(g, "eps");
     REQUIRE(eps > 0, "%s: eps = %g is not positive", g->name, eps);
     const double sine = sin(angle), cosine = cos(angle);
-    const double a = -(cosine * cosine + eps * sine * sine), b = 2 * (1 - eps) * sine * cosine, d = -(sine * sine + eps * cosine * cosine);
+    const double a = -(cosine * cosine + eps * sine * sine), b = 2 * (1 - eps) * sine * cosine,
+                 d = -(sine * sine + eps * cosine * cosine);
     add(&s, -1, -1, 0, -b);
     add(&s, 0, -1, 0, 2 * d + b);
     add(&s, -1, 0, 0, 2 * a + b);
@@ -217,8 +223,8 @@ trine_status gallery_laplace3d(gallery *g)
 }
 
 /** -Laplace u + (cx, cy, cz) . grad u, upwind differences, times h^2 (c is velocity times h): -1 - max(c,0) before,
- *  -1 - max(-c,0) after. Unsymmetric, weakly diagonally dominant M-matrix. 148 x 148 x 58 has the pattern of ATMOSMODD and
- *  ATMOSMODJ, 198 x 198 x 38 that of ATMOSMODL and ATMOSMODM; their values are others. */
+ *  -1 - max(-c,0) after. Unsymmetric, weakly diagonally dominant M-matrix. 148 x 148 x 58 has the pattern of
+ *  ATMOSMODD and ATMOSMODJ, 198 x 198 x 38 that of ATMOSMODL and ATMOSMODM; their values are others. */
 trine_status gallery_convection3d(gallery *g)
 {
     const double c[3] = {gallery_real(g, "cx"), gallery_real(g, "cy"), gallery_real(g, "cz")};
@@ -230,8 +236,8 @@ trine_status gallery_convection3d(gallery *g)
     return make_7point(g, before, after);
 }
 
-/** 26 and -1 for all 26 neighbours; (3nx-2)(3ny-2)(3nz-2) entries. 100^3: MODEL2 of the thesis's Table 17 (hypre's 27-point
- *  Laplacian). */
+/** 26 and -1 for all 26 neighbours; (3nx-2)(3ny-2)(3nz-2) entries. 100^3: MODEL2 of the thesis's Table 17 (hypre's
+ *  27-point Laplacian). */
 trine_status gallery_laplace3d27(gallery *g)
 {
     stencil s;
@@ -244,9 +250,9 @@ trine_status gallery_laplace3d27(gallery *g)
 }
 
 /** Couplings along all edges of the division of each cell into six tetrahedra around the diagonal (1,1,1) (Freudenthal,
- *  Kuhn): the 14 neighbours whose offsets are all >= 0 or all <= 0. -1 - c to the 7 before, -1 to the 7 after, 14 + 7c in
- *  the centre. Unsymmetric for c != 0. 31 x 161 x 321 has n and nnz of TRANSPORT (23,500,731), whose pattern this is
- *  believed to be; its values are others. */
+ *  Kuhn): the 14 neighbours whose offsets are all >= 0 or all <= 0. -1 - c to the 7 before, -1 to the 7 after, 14 +
+ *  7c in the centre. Unsymmetric for c != 0. 31 x 161 x 321 has n and nnz of TRANSPORT (23,500,731), whose pattern
+ *  this is believed to be; its values are others. */
 trine_status gallery_transport15(gallery *g)
 {
     stencil s;

@@ -88,7 +88,8 @@ static int64_t dense_column_row(const void *state, int64_t i, int32_t *columns, 
     return count;
 }
 
-/** Diagonal 2 and the first column (upper: the last) full of -1/n: 2 level sets, the first one row that n - 1 wait for. */
+/** Diagonal 2 and the first column (upper: the last) full of -1/n: 2 level sets, the first one row that n - 1 wait
+ *  for. */
 trine_status gallery_dense_column(gallery *g)
 {
     triangle s;
@@ -108,15 +109,17 @@ static int64_t arrow_row(const void *state, int64_t i, int32_t *columns, double 
     if (i >= s->head && i < end)
         for (int64_t j = 0; j < s->n; j++) put(&count, columns, values, j, j == i ? 2 : spoke);
     else {
-        if (i >= end) for (int64_t j = s->head; j < end; j++) put(&count, columns, values, j, spoke);
+        if (i >= end)
+            for (int64_t j = s->head; j < end; j++) put(&count, columns, values, j, spoke);
         put(&count, columns, values, i, 2);
-        if (i < s->head) for (int64_t j = s->head; j < end; j++) put(&count, columns, values, j, spoke);
+        if (i < s->head)
+            for (int64_t j = s->head; j < end; j++) put(&count, columns, values, j, spoke);
     }
     return count;
 }
 
-/** Diagonal 2 and `width` rows and columns full of -1/n, symmetric positive definite: with head=last its Cholesky factor has no
- *  fill, with head=first it is full. */
+/** Diagonal 2 and `width` rows and columns full of -1/n, symmetric positive definite: with head=last its Cholesky
+ *  factor has no fill, with head=first it is full. */
 trine_status gallery_arrow(gallery *g)
 {
     arrow s;
@@ -136,8 +139,8 @@ static int64_t block_diagonal_row(const void *state, int64_t i, int32_t *columns
     return count;
 }
 
-/** Dense diagonal blocks, 2 on the diagonal and -1/size beside it, symmetric positive definite: `size` level sets of `blocks` rows in
- *  either triangle. */
+/** Dense diagonal blocks, 2 on the diagonal and -1/size beside it, symmetric positive definite: `size` level sets of
+ *  `blocks` rows in either triangle. */
 trine_status gallery_block_diagonal(gallery *g)
 {
     int64_t blocks, size;
@@ -157,7 +160,8 @@ typedef struct {
 static int64_t beam_row(const void *state, int64_t i, int32_t *columns, double *values)
 {
     const beam *s = state;
-    const int64_t m = s->elements, node = (i + 1) / 2; /* row 2k - 1: deflection of node k; 2k and, at the end, 2m - 1: rotation */
+    /* row 2k - 1: deflection of node k; 2k and, at the end, 2m - 1: rotation */
+    const int64_t m = s->elements, node = (i + 1) / 2;
     const bool rotation = i % 2 == 0 || i == 2 * m - 1;
     const double uu = 12 * s->EI / (s->h * s->h * s->h), ur = 6 * s->EI / (s->h * s->h), rr = 2 * s->EI / s->h;
     const bool ends = node == 0 || node == m;
@@ -176,11 +180,11 @@ static int64_t beam_row(const void *state, int64_t i, int32_t *columns, double *
     return count;
 }
 
-/** Bending stiffness of a beam of length L and stiffness EI in `elements` equal cubic Hermite elements, h = L / elements:
- *  EI/h^3 [12 6h -12 6h; 6h 4h^2 -6h 2h^2; -12 -6h 12 -6h; 6h 2h^2 -6h 4h^2]. Deflection is fixed at both ends, rotation is
- *  free: n = 2 elements, unknowns by nodes, deflection before rotation; couplings that cancel inside are not stored:
- *  10 elements - 8 entries. 9999 elements with the default constants: LF10000 of the SuiteSparse collection (model reduction,
- *  Oberwolfach). Condition grows like elements^4. */
+/** Bending stiffness of a beam of length L and stiffness EI in `elements` equal cubic Hermite elements, h = L /
+ *  elements: EI/h^3 [12 6h -12 6h; 6h 4h^2 -6h 2h^2; -12 -6h 12 -6h; 6h 2h^2 -6h 4h^2]. Deflection is fixed at both
+ *  ends, rotation is free: n = 2 elements, unknowns by nodes, deflection before rotation; couplings that cancel
+ *  inside are not stored: 10 elements - 8 entries. 9999 elements with the default constants: LF10000 of the
+ *  SuiteSparse collection (model reduction, Oberwolfach). Condition grows like elements^4. */
 trine_status gallery_hermite_beam(gallery *g)
 {
     beam s = {.EI = gallery_real(g, "EI")};
@@ -217,17 +221,19 @@ static int64_t kkt_row(const void *state, int64_t i, int32_t *columns, double *v
             for (int64_t cy = y - 1; cy <= y + 1; cy++)
                 for (int64_t cx = x - 1; cx <= x + 1; cx++) {
                     const int outside = (cx < 1 || cx > n) + (cy < 1 || cy > n) + (cz < 1 || cz > n);
-                    if (outside < 2) put(&count, columns, values, hull_index(n, cx, cy, cz), cx == x && cy == y && cz == z ? 1 : -1.0 / 26);
+                    if (outside < 2)
+                        put(&count, columns, values, hull_index(n, cx, cy, cz),
+                            cx == x && cy == y && cz == z ? 1 : -1.0 / 26);
                 }
     }
     put(&count, columns, values, i, 1);
     return count;
 }
 
-/** The pattern of the lower triangle of nlpkkt160 (Schenk, Waechter, Weiser): [D 0; B I] with D of order n^3 + 6 n^2, one row
- *  for each point of an (n+2)^3 grid without its edges and corners, and B the 27-point rows of its n^3 inner points.
- *  2 level sets, 29 n^3 + 6 n^2 - 36 n + 16 entries: 118,931,856 of 8,345,600 rows for n = 160 (Liu et al. 2017, Table III).
- *  Values are others: D = I, B has 1 in the centre and -1/26. */
+/** The pattern of the lower triangle of nlpkkt160 (Schenk, Waechter, Weiser): [D 0; B I] with D of order n^3 + 6
+ *  n^2, one row for each point of an (n+2)^3 grid without its edges and corners, and B the 27-point rows of its n^3
+ *  inner points. 2 level sets, 29 n^3 + 6 n^2 - 36 n + 16 entries: 118,931,856 of 8,345,600 rows for n = 160 (Liu et
+ *  al. 2017, Table III). Values are others: D = I, B has 1 in the centre and -1/26. */
 trine_status gallery_kkt_lower(gallery *g)
 {
     int64_t n;

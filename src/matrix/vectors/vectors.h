@@ -1,4 +1,5 @@
-/* The backends of trine_vectors_permute, and of sums and residuals of blocks of vectors (direct_interface.h), for iterative refinement. */
+/* The backends of trine_vectors_permute, and of sums and residuals of blocks of vectors (direct_interface.h), for
+ * iterative refinement. */
 #ifndef TRINE_MATRIX_VECTORS_VECTORS_H
 #define TRINE_MATRIX_VECTORS_VECTORS_H
 

@@ -1,5 +1,5 @@
-// trine_vectors_permute and _add on the GPU: one kernel, a thread an element, neighbours along the contiguous direction of Y.
-// trine_vectors_residual: a few lanes a row, sums in two words.
+// trine_vectors_permute and _add on the GPU: one kernel, a thread an element, neighbours along the contiguous direction
+// of Y. trine_vectors_residual: a few lanes a row, sums in two words.
 #include "core/gpu_grid.cuh"
 #include "core/gpu_two_words.cuh"
 #include "matrix/vectors/vectors.h"
@@ -9,7 +9,8 @@ namespace {
 template <typename R> __device__ R scaled(R s, R x) { return s * x; }
 template <typename R> __device__ complex_of<R> scaled(R s, complex_of<R> x) { return {s * x.x, s * x.y}; }
 
-/** x runs along the rows of the block if by_columns (Y column-major), else along its columns; y over the other direction. */
+/** x runs along the rows of the block if by_columns (Y column-major), else along its columns; y over the other
+ *  direction. */
 template <typename T> __global__ void permute_rows(vectors_move m, bool by_columns)
 {
     const T *from = static_cast<const T *>(m.from);
@@ -17,13 +18,15 @@ template <typename T> __global__ void permute_rows(vectors_move m, bool by_colum
     const real_of<T> *scale = static_cast<const real_of<T> *>(m.scale);
     const int64_t x0 = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, dx = gridDim.x * (int64_t)blockDim.x;
     const int64_t y0 = blockIdx.y * (int64_t)blockDim.y + threadIdx.y, dy = gridDim.y * (int64_t)blockDim.y;
-    const int64_t i0 = by_columns ? x0 : y0, di = by_columns ? dx : dy, j0 = by_columns ? y0 : x0, dj = by_columns ? dy : dx;
+    const int64_t i0 = by_columns ? x0 : y0, di = by_columns ? dx : dy, j0 = by_columns ? y0 : x0,
+                  dj = by_columns ? dy : dx;
     for (int64_t i = i0; i < m.rows; i += di) {
         const int64_t p = m.perm ? m.perm[i] : i;
         const T *source = from + (m.inverse ? i : p) * m.from_row;
         T *target = to + (m.inverse ? p : i) * m.to_row;
         for (int64_t j = j0; j < m.cols; j += dj) {
-            const T given = source[j * m.from_col], x = m.conjugate ? conjugate_of(given) : given, y = scale ? scaled(scale[i], x) : x;
+            const T given = source[j * m.from_col], x = m.conjugate ? conjugate_of(given) : given,
+                    y = scale ? scaled(scale[i], x) : x;
             target[j * m.to_col] = m.add ? target[j * m.to_col] + y : y;
         }
     }
@@ -55,7 +58,8 @@ template <typename T> __global__ void residual_rows(vectors_residual v)
         const T *x = static_cast<const T *>(v.x) + j * v.x_col;
         row_sum<T> sum;
         if (lane == 0 && i < v.rows) sum.add(static_cast<const T *>(v.b)[i * v.b_row + j * v.b_col]);
-        for (int64_t k = begin + lane; k < end; k += LANES) sum.subtract_product(static_cast<const T *>(v.values)[k], x[v.columns[k] * v.x_row]);
+        for (int64_t k = begin + lane; k < end; k += LANES)
+            sum.subtract_product(static_cast<const T *>(v.values)[k], x[v.columns[k] * v.x_row]);
         for (int mask = LANES / 2; mask; mask /= 2) sum.add_lane(mask);
         if (lane == 0 && i < v.rows) static_cast<T *>(v.r)[i * v.r_row + j * v.r_col] = sum.rounded();
     }
@@ -64,7 +68,8 @@ template <typename T> __global__ void residual_rows(vectors_residual v)
 template <typename T> trine_status residual(trine_context ctx, const vectors_residual *v, void *stream)
 {
     constexpr int THREADS = 256;
-    const dim3 grid(static_cast<unsigned>((v->rows * LANES + THREADS - 1) / THREADS), static_cast<unsigned>(v->cols < 65535 ? v->cols : 65535));
+    const dim3 grid(static_cast<unsigned>((v->rows * LANES + THREADS - 1) / THREADS),
+                    static_cast<unsigned>(v->cols < 65535 ? v->cols : 65535));
     int saved;
     trine_device_enter(ctx, &saved);
     residual_rows<T><<<grid, THREADS, 0, static_cast<gpuStream_t>(stream)>>>(*v);

@@ -6,7 +6,8 @@
 
 typedef long long ll;
 
-/** Columns of a lower triangle (of T, or of T^T for an upper T), rows ascending; entries above the diagonal may be there. */
+/** Columns of a lower triangle (of T, or of T^T for an upper T), rows ascending; entries above the diagonal may be
+ *  there. */
 typedef struct {
     int64_t n;
     const int64_t *offsets;
@@ -16,7 +17,8 @@ typedef struct {
     bool unit, upper; /* upper: of T^T */
 } columns;
 
-/** Supernodes as the caller has them: s has the columns first[s]..first[s + 1] - 1. first NULL: they are to be found. */
+/** Supernodes as the caller has them: s has the columns first[s]..first[s + 1] - 1. first NULL: they are to be
+ *  found. */
 typedef struct {
     int64_t count;
     const int32_t *first;
@@ -28,7 +30,8 @@ static trine_status check_options(const trine_panels_options *o)
     REQUIRE(o->fill < 1, "a fill limit of %g leaves no entries; below 1 is possible", o->fill);
     REQUIRE(o->max_width >= 0, "max_width is %lld", (ll)o->max_width);
     REQUIRE(o->diag == TRINE_NONUNIT || o->diag == TRINE_UNIT, "diag %d is neither NONUNIT nor UNIT", (int)o->diag);
-    REQUIRE(o->uplo >= TRINE_UPLO_AUTO && o->uplo <= TRINE_UPPER, "uplo %d is none of AUTO, LOWER, UPPER", (int)o->uplo);
+    REQUIRE(o->uplo >= TRINE_UPLO_AUTO && o->uplo <= TRINE_UPPER, "uplo %d is none of AUTO, LOWER, UPPER",
+            (int)o->uplo);
     return TRINE_SUCCESS;
 }
 
@@ -39,17 +42,22 @@ static trine_status check_supernodes(const supernodes *given, int64_t n)
     const int64_t m = given->count;
     if (!first) return TRINE_SUCCESS;
     if (!m && n) return trine_fail(TRINE_ERR_STRUCTURE, "the partition has no supernodes for %lld columns", (ll)n);
-    if (first[0] != 0) return trine_fail(TRINE_ERR_STRUCTURE, "the partition starts at column %d, not at 0", (int)first[0]);
+    if (first[0] != 0)
+        return trine_fail(TRINE_ERR_STRUCTURE, "the partition starts at column %d, not at 0", (int)first[0]);
     for (int64_t s = 0; s < m; s++)
         if (first[s + 1] <= first[s])
-            return trine_fail(TRINE_ERR_STRUCTURE, "the partition does not ascend: supernode %lld starts at column %d and the next one at %d", (ll)s,
-                              (int)first[s], (int)first[s + 1]);
-    if (first[m] != n) return trine_fail(TRINE_ERR_STRUCTURE, "the partition ends at column %d, but T has %lld", (int)first[m], (ll)n);
+            return trine_fail(
+                TRINE_ERR_STRUCTURE,
+                "the partition does not ascend: supernode %lld starts at column %d and the next one at %d", (ll)s,
+                (int)first[s], (int)first[s + 1]);
+    if (first[m] != n)
+        return trine_fail(TRINE_ERR_STRUCTURE, "the partition ends at column %d, but T has %lld", (int)first[m], (ll)n);
     return TRINE_SUCCESS;
 }
 
 /** T's lower triangle by columns, or its upper one by rows: those are the columns of U^T. */
-static trine_status take_columns(trine_matrix T, const trine_panels_options *o, bool sum_duplicates, trine_matrix *W, columns *C)
+static trine_status take_columns(trine_matrix T, const trine_panels_options *o, bool sum_duplicates, trine_matrix *W,
+                                 columns *C)
 {
     trine_status status = TRINE_SUCCESS;
     trine_matrix copy = NULL;
@@ -61,7 +69,8 @@ static trine_status take_columns(trine_matrix T, const trine_panels_options *o, 
     if (uplo == TRINE_UPLO_AUTO) {
         TRY(trine_matrix_get_structure(T, &s));
         if (!s.lower_triangular && !s.upper_triangular)
-            FAIL(TRINE_ERR_STRUCTURE, "T is neither lower nor upper triangular: its bandwidth is %lld below and %lld above the diagonal",
+            FAIL(TRINE_ERR_STRUCTURE,
+                 "T is neither lower nor upper triangular: its bandwidth is %lld below and %lld above the diagonal",
                  (ll)s.lower_bandwidth, (ll)s.upper_bandwidth);
         uplo = s.lower_triangular ? TRINE_LOWER : TRINE_UPPER;
     }
@@ -93,8 +102,10 @@ static trine_status check_diagonal(const columns *C, const supernodes *given)
         if (given->first) s += j == given->first[s + 1];
         if (k < C->offsets[j + 1] && C->rows[k] == j) continue;
         if (!given->first) return trine_fail(TRINE_ERR_SINGULAR, "row %lld has no diagonal entry", (ll)j);
-        return trine_fail(TRINE_ERR_SINGULAR, "row %lld has no diagonal entry: the diagonal block of supernode %lld (columns %d to %d) is singular", (ll)j,
-                          (ll)s, (int)given->first[s], (int)given->first[s + 1] - 1);
+        return trine_fail(
+            TRINE_ERR_SINGULAR,
+            "row %lld has no diagonal entry: the diagonal block of supernode %lld (columns %d to %d) is singular",
+            (ll)j, (ll)s, (int)given->first[s], (int)given->first[s + 1] - 1);
     }
     return TRINE_SUCCESS;
 }
@@ -124,8 +135,9 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Greedy, from the left: column j joins the panel at hand while the union of their rows leaves few enough zeros, and unless one of the
- *  given supernodes begins with it. A panel's rows are no more than its entries and columns: p->rows has room for n + nnz. */
+/** Greedy, from the left: column j joins the panel at hand while the union of their rows leaves few enough zeros,
+ *  and unless one of the given supernodes begins with it. A panel's rows are no more than its entries and columns:
+ *  p->rows has room for n + nnz. */
 static void find_panels(const columns *C, const supernodes *given, double fill, int64_t max_width, partition *p)
 {
     int64_t next = 0, entries = 0, supernode = 0;
@@ -163,7 +175,8 @@ static void find_panels(const columns *C, const supernodes *given, double fill, 
     p->first[p->count] = (int32_t)C->n;
     p->row_offsets[p->count] = next;
     for (int64_t s = 0; s < p->count; s++)
-        qsort(p->rows + p->row_offsets[s], (size_t)(p->row_offsets[s + 1] - p->row_offsets[s]), sizeof *p->rows, by_value);
+        qsort(p->rows + p->row_offsets[s], (size_t)(p->row_offsets[s + 1] - p->row_offsets[s]), sizeof *p->rows,
+              by_value);
 }
 
 /** What is done with entry k of C, whose place among the values of the panels this is. */
@@ -203,8 +216,8 @@ void trine_panels_free(trine_context ctx, trine_panels *panels)
 }
 
 /** Panels without values. */
-static trine_status lay_out(trine_context ctx, const columns *C, const supernodes *given, const trine_panels_options *o, trine_dtype dtype,
-                            trine_panels *panels)
+static trine_status lay_out(trine_context ctx, const columns *C, const supernodes *given, const trine_panels_options *o,
+                            trine_dtype dtype, trine_panels *panels)
 {
     static const double DEFAULT_FILL = 0.2, ANY = 1;
     const double fill = o->fill > 0 ? o->fill : o->fill < 0 ? 0 : given->first ? ANY : DEFAULT_FILL;
@@ -219,9 +232,16 @@ static trine_status lay_out(trine_context ctx, const columns *C, const supernode
     TRY(ALLOC(ctx, value_offsets, p.count + 1));
     value_offsets[0] = 0;
     for (int64_t s = 0; s < p.count; s++)
-        value_offsets[s + 1] = value_offsets[s] + (p.row_offsets[s + 1] - p.row_offsets[s]) * (p.first[s + 1] - p.first[s]);
-    *panels = (trine_panels){.n = C->n, .n_panels = p.count, .first_column = p.first, .row_offsets = p.row_offsets, .rows = p.rows,
-                             .value_offsets = value_offsets, .dtype = dtype, .diag = o->diag};
+        value_offsets[s + 1] =
+            value_offsets[s] + (p.row_offsets[s + 1] - p.row_offsets[s]) * (p.first[s + 1] - p.first[s]);
+    *panels = (trine_panels){.n = C->n,
+                             .n_panels = p.count,
+                             .first_column = p.first,
+                             .row_offsets = p.row_offsets,
+                             .rows = p.rows,
+                             .value_offsets = value_offsets,
+                             .dtype = dtype,
+                             .diag = o->diag};
     p.first = p.rows = NULL;
     p.row_offsets = NULL;
 done:
@@ -234,11 +254,13 @@ done:
 
 static trine_status no_room(int64_t count, size_t element)
 {
-    return trine_fail(TRINE_ERR_MEMORY, "no memory for %lld bytes of panels (%lld entries); the general triangular solve needs less",
+    return trine_fail(TRINE_ERR_MEMORY,
+                      "no memory for %lld bytes of panels (%lld entries); the general triangular solve needs less",
                       (ll)count * (ll)element, (ll)count);
 }
 
-static trine_status make_panels(trine_context ctx, trine_matrix T, const supernodes *given, const trine_panels_options *options, trine_panels *panels)
+static trine_status make_panels(trine_context ctx, trine_matrix T, const supernodes *given,
+                                const trine_panels_options *options, trine_panels *panels)
 {
     const trine_panels_options o = options ? *options : (trine_panels_options){0};
     trine_status status = check_options(&o);
@@ -271,7 +293,8 @@ done:
     return status;
 }
 
-trine_status trine_panels_detect(trine_context ctx, trine_matrix T, const trine_panels_options *options, trine_panels *panels)
+trine_status trine_panels_detect(trine_context ctx, trine_matrix T, const trine_panels_options *options,
+                                 trine_panels *panels)
 {
     TRINE_RANGE;
     REQUIRE(panels, "panels is NULL");
@@ -281,8 +304,9 @@ trine_status trine_panels_detect(trine_context ctx, trine_matrix T, const trine_
     return make_panels(ctx, T, &(supernodes){0}, options, panels);
 }
 
-trine_status trine_panels_from_partition(trine_context ctx, trine_matrix T, int64_t n_supernodes, const int32_t *first_column,
-                                         const trine_panels_options *options, trine_panels *panels)
+trine_status trine_panels_from_partition(trine_context ctx, trine_matrix T, int64_t n_supernodes,
+                                         const int32_t *first_column, const trine_panels_options *options,
+                                         trine_panels *panels)
 {
     TRINE_RANGE;
     REQUIRE(panels, "panels is NULL");
@@ -300,13 +324,15 @@ static trine_status check_duplicates(const columns *C)
     for (int64_t j = 0; j < C->n; j++)
         for (int64_t k = diagonal_of(C, j) + 1; k < C->offsets[j + 1]; k++)
             if (C->rows[k] == C->rows[k - 1])
-                return trine_fail(TRINE_ERR_STRUCTURE, "row %lld of T has column %lld twice; trine_matrix_sort can sum duplicates",
+                return trine_fail(TRINE_ERR_STRUCTURE,
+                                  "row %lld of T has column %lld twice; trine_matrix_sort can sum duplicates",
                                   C->upper ? (ll)j : (ll)C->rows[k], C->upper ? (ll)C->rows[k] : (ll)j);
     return TRINE_SUCCESS;
 }
 
-trine_status supernodal_lay_out_triangle(trine_context ctx, trine_matrix T, int64_t n_supernodes, const int32_t *first_column,
-                                         const trine_panels_options *o, trine_panels *panels, supernodal_places *places)
+trine_status supernodal_lay_out_triangle(trine_context ctx, trine_matrix T, int64_t n_supernodes,
+                                         const int32_t *first_column, const trine_panels_options *o,
+                                         trine_panels *panels, supernodal_places *places)
 {
     *panels = (trine_panels){0};
     *places = (supernodal_places){0};
@@ -329,8 +355,8 @@ trine_status supernodal_lay_out_triangle(trine_context ctx, trine_matrix T, int6
     /* Conversions carry the number of every entry along in place of its value. */
     TRY(ALLOC(ctx, numbers, info.nnz));
     for (int64_t k = 0; k < info.nnz; k++) numbers[k] = (double)k;
-    TRY((info.format == TRINE_CSR ? trine_matrix_csr : trine_matrix_csc)(ctx, &numbered, TRINE_D, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64,
-                                                                         offsets, 32, indices, numbers));
+    TRY((info.format == TRINE_CSR ? trine_matrix_csr : trine_matrix_csc)(
+        ctx, &numbered, TRINE_D, info.n_rows, info.n_cols, info.nnz, TRINE_HOST, 64, offsets, 32, indices, numbers));
     TRY(take_columns(numbered, o, false, &W, &C));
     TRY(check_diagonal(&C, &given));
     TRY(check_duplicates(&C));

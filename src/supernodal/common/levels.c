@@ -2,7 +2,9 @@
 #include "supernodal/common/levels.h"
 
 enum {
-    ROWS_A_BLOCK = 64, COLUMNS_A_BLOCK = 16, SEGMENTS_A_BLOCK = 2 /* shares of a panel that many blocks work on */
+    ROWS_A_BLOCK = 64,
+    COLUMNS_A_BLOCK = 16,
+    SEGMENTS_A_BLOCK = 2 /* shares of a panel that many blocks work on */
 };
 
 trine_status supernodal_segments_build(const supernodal_structure *S, int64_t **start, supernodal_segment **segments)
@@ -73,8 +75,8 @@ static int stages_of(bool forward, bool pull, trine_supernodal_invert invert, su
 }
 
 /** What slices of panel s share: rows, columns or segments lo..hi-1, `step` of them a block. */
-static void extent(const supernodal_structure *S, int64_t s, supernodal_level_kernel kernel, bool with_bottom, const int64_t *segment_start,
-                   int32_t *lo, int32_t *hi, int32_t *step)
+static void extent(const supernodal_structure *S, int64_t s, supernodal_level_kernel kernel, bool with_bottom,
+                   const int64_t *segment_start, int32_t *lo, int32_t *hi, int32_t *step)
 {
     const supernodal_panel *p = &S->panels[s];
     *lo = 0;
@@ -82,11 +84,28 @@ static void extent(const supernodal_structure *S, int64_t s, supernodal_level_ke
     *step = COLUMNS_A_BLOCK;
     switch (kernel) {
     case LEVEL_SUBSTITUTE: *step = p->width; break;
-    case LEVEL_ROWS_FROM_T: *hi = with_bottom ? p->height : p->width; *step = ROWS_A_BLOCK; break;
-    case LEVEL_ROWS_FROM_X: *lo = p->width; *hi = p->height; *step = ROWS_A_BLOCK; break;
-    case LEVEL_GATHER_T: case LEVEL_GATHER_X: *step = ROWS_A_BLOCK; if (segment_start[s] == segment_start[s + 1]) *hi = 0; break;
-    case LEVEL_COLUMNS_BOTTOM: if (p->width == p->height) *hi = 0; break;
-    case LEVEL_SCATTER_T: case LEVEL_SCATTER_X: *hi = (int32_t)(segment_start[s + 1] - segment_start[s]); *step = SEGMENTS_A_BLOCK; break;
+    case LEVEL_ROWS_FROM_T:
+        *hi = with_bottom ? p->height : p->width;
+        *step = ROWS_A_BLOCK;
+        break;
+    case LEVEL_ROWS_FROM_X:
+        *lo = p->width;
+        *hi = p->height;
+        *step = ROWS_A_BLOCK;
+        break;
+    case LEVEL_GATHER_T:
+    case LEVEL_GATHER_X:
+        *step = ROWS_A_BLOCK;
+        if (segment_start[s] == segment_start[s + 1]) *hi = 0;
+        break;
+    case LEVEL_COLUMNS_BOTTOM:
+        if (p->width == p->height) *hi = 0;
+        break;
+    case LEVEL_SCATTER_T:
+    case LEVEL_SCATTER_X:
+        *hi = (int32_t)(segment_start[s + 1] - segment_start[s]);
+        *step = SEGMENTS_A_BLOCK;
+        break;
     default: break;
     }
 }
@@ -116,7 +135,8 @@ static void end_launch(supernodal_level_plan *out, supernodal_launch launch)
 }
 
 /** One stage of the level's panels order[0..count-1]: all small panels in one launch, each large one in its own. */
-static void add_stage(const cutting *cut, const int32_t *order, int64_t count, supernodal_launch launch, supernodal_level_plan *out)
+static void add_stage(const cutting *cut, const int32_t *order, int64_t count, supernodal_launch launch,
+                      supernodal_level_plan *out)
 {
     int32_t lo, hi, step;
     launch.first = out->n_slices;
@@ -135,8 +155,8 @@ static void add_stage(const cutting *cut, const int32_t *order, int64_t count, s
     }
 }
 
-trine_status supernodal_levels_build(const supernodal_structure *S, bool forward, bool pull, trine_supernodal_invert invert,
-                                     int64_t threshold, supernodal_level_plan *out)
+trine_status supernodal_levels_build(const supernodal_structure *S, bool forward, bool pull,
+                                     trine_supernodal_invert invert, int64_t threshold, supernodal_level_plan *out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = S->ctx;
@@ -152,10 +172,14 @@ trine_status supernodal_levels_build(const supernodal_structure *S, bool forward
     for (int write = 0; write < 2; write++) {
         out->n_slices = out->n_launches = 0;
         for (int64_t k = 0; k < S->levels; k++) {
-            const int64_t level = forward ? k : S->levels - 1 - k, first = by_level.start[level], count = by_level.start[level + 1] - first;
+            const int64_t level = forward ? k : S->levels - 1 - k, first = by_level.start[level],
+                          count = by_level.start[level + 1] - first;
             for (int stage = 0; stage < n_stages; stage++)
                 add_stage(&cut, by_level.panels + first, count,
-                          (supernodal_launch){.kernel = stages[stage], .level = (int32_t)level, .stage = (int32_t)(k * n_stages + stage)}, out);
+                          (supernodal_launch){.kernel = stages[stage],
+                                              .level = (int32_t)level,
+                                              .stage = (int32_t)(k * n_stages + stage)},
+                          out);
         }
         if (write) break;
         TRY(ALLOC(ctx, out->slices, out->n_slices));

@@ -9,19 +9,17 @@ extern "C" {
 #endif
 
 /** One block's share of a launch: rows, columns or segments begin..end-1 of a panel. */
-typedef struct {
-    int32_t panel, begin, end;
-} supernodal_slice;
+typedef struct { int32_t panel, begin, end; } supernodal_slice;
 
-/** Rows begin..end-1 of `panel` are columns of the panel that has this segment in its list: a nonempty block of its block row. */
-typedef struct {
-    int32_t panel, begin, end;
-} supernodal_segment;
+/** Rows begin..end-1 of `panel` are columns of the panel that has this segment in its list: a nonempty block of its
+ *  block row. */
+typedef struct { int32_t panel, begin, end; } supernodal_segment;
 
 /** Products and substitutions; t is the right-hand side in the making, x the solution. */
 typedef enum {
     LEVEL_SUBSTITUTE,      /* x_s := op(L_ss)^-1 t_s; a slice a panel */
-    LEVEL_ROWS_FROM_T,     /* slices are rows: x_s := P_top t_s in the diagonal block, t_rows -= P_bottom t_s below it */
+    LEVEL_ROWS_FROM_T,     /* slices are rows: x_s := P_top t_s in the diagonal block, t_rows -= P_bottom t_s below
+                              it */
     LEVEL_ROWS_FROM_X,     /* the same from x_s */
     LEVEL_GATHER_T,        /* slices are columns of a panel: t_s -= the block row of s times t */
     LEVEL_GATHER_X,        /* the same times x */
@@ -51,16 +49,18 @@ typedef struct {
     int64_t n_launches;
 } supernodal_level_plan;
 
-/** One direction. `threshold`: panels of more columns have launches of their own, in which many blocks share the panel; all
- *  other panels of a level are one launch, one block each. */
-trine_status supernodal_levels_build(const supernodal_structure *S, bool forward, bool pull, trine_supernodal_invert invert,
-                                     int64_t threshold, supernodal_level_plan *out);
+/** One direction. `threshold`: panels of more columns have launches of their own, in which many blocks share the
+ *  panel; all other panels of a level are one launch, one block each. */
+trine_status supernodal_levels_build(const supernodal_structure *S, bool forward, bool pull,
+                                     trine_supernodal_invert invert, int64_t threshold, supernodal_level_plan *out);
 void supernodal_levels_free(trine_context ctx, supernodal_level_plan *plan);
 
-/** The matrices of the SpMV variant, one a level, as sparse lines: rows of the level's columns (forward) or columns (backward).
- *  A line is put together from runs, each a row or column of a panel, within the diagonal block or below it. */
+/** The matrices of the SpMV variant, one a level, as sparse lines: rows of the level's columns (forward) or columns
+ *  (backward). A line is put together from runs, each a row or column of a panel, within the diagonal block or below
+ *  it. */
 typedef struct {
-    int32_t panel, at; /* forward: row `at` of the panel, up to the diagonal; backward: column `at`, from the diagonal on */
+    /* forward: row `at` of the panel, up to the diagonal; backward: column `at`, from the diagonal on */
+    int32_t panel, at;
 } supernodal_run;
 typedef struct {
     int32_t *targets;   /* entry of x or t that a line makes */
@@ -71,7 +71,8 @@ typedef struct {
     supernodal_launch *launches;
     int64_t n_launches;
 } supernodal_lines;
-trine_status supernodal_lines_build(const supernodal_structure *S, bool forward, trine_supernodal_invert invert, supernodal_lines *out);
+trine_status supernodal_lines_build(const supernodal_structure *S, bool forward, trine_supernodal_invert invert,
+                                    supernodal_lines *out);
 void supernodal_lines_free(trine_context ctx, supernodal_lines *lines);
 
 /** Panels by level: those of level l are panels[start[l]]..panels[start[l+1]-1]. */

@@ -29,7 +29,8 @@ static void add_own_lines(const supernodal_structure *S, const int32_t *panels, 
 }
 
 /** Columns below the diagonal blocks. */
-static void add_columns_below(const supernodal_structure *S, const int32_t *panels, int64_t count, supernodal_lines *out)
+static void add_columns_below(const supernodal_structure *S, const int32_t *panels, int64_t count,
+                              supernodal_lines *out)
 {
     for (int64_t k = 0; k < count; k++) {
         const supernodal_panel *p = &S->panels[panels[k]];
@@ -40,8 +41,10 @@ static void add_columns_below(const supernodal_structure *S, const int32_t *pane
     }
 }
 
-/** Rows below the diagonal blocks: a line for every row that any panel of the level reaches. left[i] is 0 before and after. */
-static void add_rows_below(const supernodal_structure *S, const int32_t *panels, int64_t count, int64_t *left, int64_t *place, supernodal_lines *out)
+/** Rows below the diagonal blocks: a line for every row that any panel of the level reaches. left[i] is 0 before and
+ *  after. */
+static void add_rows_below(const supernodal_structure *S, const int32_t *panels, int64_t count, int64_t *left,
+                           int64_t *place, supernodal_lines *out)
 {
     for (int64_t k = 0; k < count; k++) {
         const supernodal_panel *p = &S->panels[panels[k]];
@@ -63,14 +66,19 @@ static void add_rows_below(const supernodal_structure *S, const int32_t *panels,
     }
 }
 
-static void add_launch(supernodal_lines *out, supernodal_level_kernel kernel, int64_t level, int64_t stage, int64_t first)
+static void add_launch(supernodal_lines *out, supernodal_level_kernel kernel, int64_t level, int64_t stage,
+                       int64_t first)
 {
     if (out->n_lines > first)
-        out->launches[out->n_launches++] = (supernodal_launch){.kernel = kernel, .level = (int32_t)level, .stage = (int32_t)stage,
-                                                               .first = first, .count = out->n_lines - first};
+        out->launches[out->n_launches++] = (supernodal_launch){.kernel = kernel,
+                                                               .level = (int32_t)level,
+                                                               .stage = (int32_t)stage,
+                                                               .first = first,
+                                                               .count = out->n_lines - first};
 }
 
-trine_status supernodal_lines_build(const supernodal_structure *S, bool forward, trine_supernodal_invert invert, supernodal_lines *out)
+trine_status supernodal_lines_build(const supernodal_structure *S, bool forward, trine_supernodal_invert invert,
+                                    supernodal_lines *out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = S->ctx;
@@ -87,7 +95,8 @@ trine_status supernodal_lines_build(const supernodal_structure *S, bool forward,
     TRY(ALLOC(ctx, out->runs, S->n + S->n_rows));
     TRY(ALLOC(ctx, out->launches, 2 * S->levels));
     for (int64_t k = 0; k < S->levels; k++) {
-        const int64_t level = forward ? k : S->levels - 1 - k, count = by_level.start[level + 1] - by_level.start[level];
+        const int64_t level = forward ? k : S->levels - 1 - k,
+                      count = by_level.start[level + 1] - by_level.start[level];
         const int32_t *panels = by_level.panels + by_level.start[level];
         int64_t first = out->n_lines;
         if (forward || off) {

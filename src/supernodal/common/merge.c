@@ -1,22 +1,27 @@
 /* Relaxed amalgamation of panels (Ashcraft and Grimes 1989), for few zeros or for a lower tree. */
 #include "supernodal/common/merge.h"
 
-/** Explicit zeros in a panel of `width` columns with p's rows below, of whose entries `known` are not zeros that merging added. */
+/** Explicit zeros in a panel of `width` columns with p's rows below, of whose entries `known` are not zeros that
+ *  merging added. */
 static int64_t zeros_of_union(const supernodal_forest *F, int32_t p, int64_t width, int64_t known)
 {
     return trapezoid(width, width + off_rows(F->G, p)) - known;
 }
-static int64_t known_entries(const supernodal_forest *F, int32_t s) { return trapezoid(F->width[s], F->width[s] + off_rows(F->G, s)) - F->zeros[s]; }
+static int64_t known_entries(const supernodal_forest *F, int32_t s)
+{
+    return trapezoid(F->width[s], F->width[s] + off_rows(F->G, s)) - F->zeros[s];
+}
 
-/** Merge child c into p when the panel stays dense enough. A panel of SMALL_PANEL entries costs the same whatever it holds;
- *  more than MOST_ZEROS new zeros cost more time than one panel less can save. */
+/** Merge child c into p when the panel stays dense enough. A panel of SMALL_PANEL entries costs the same whatever it
+ *  holds; more than MOST_ZEROS new zeros cost more time than one panel less can save. */
 enum { SMALL_PANEL = 1024, MOST_ZEROS = 32768 };
 static bool is_worth_merging(const supernodal_forest *F, int32_t c, int32_t p, double fill)
 {
     const int64_t width = F->width[c] + F->width[p];
     const double size = (double)trapezoid(width, width + off_rows(F->G, p));
     const int64_t zeros = zeros_of_union(F, p, width, known_entries(F, c) + known_entries(F, p));
-    return zeros - F->zeros[c] - F->zeros[p] <= MOST_ZEROS && (double)zeros <= (size <= SMALL_PANEL ? 0.5 : fill) * size;
+    return zeros - F->zeros[c] - F->zeros[p] <= MOST_ZEROS &&
+           (double)zeros <= (size <= SMALL_PANEL ? 0.5 : fill) * size;
 }
 
 /** Whether all rows of child c are p's rows or columns. */
@@ -65,8 +70,8 @@ static void merge_dense_children(supernodal_forest *F, int32_t p, double fill, b
     }
 }
 
-/** Merge all of p's deepest children at once, which makes the tree below p one level lower, if at most `allowance` zeros are in
- *  the panel then. */
+/** Merge all of p's deepest children at once, which makes the tree below p one level lower, if at most `allowance`
+ *  zeros are in the panel then. */
 static bool merge_deepest_children(supernodal_forest *F, int32_t p, double allowance, bool *marked)
 {
     int32_t deepest = -1;

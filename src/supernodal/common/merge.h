@@ -13,7 +13,8 @@ typedef struct {
     int32_t *panel_of;         /* of a column */
     int32_t *parent;           /* of a panel given */
     int32_t *head, *next;      /* children lists of the current tree: head[p], next[c]; ascending is not promised */
-    int32_t *into;             /* into[s] = s: a merged panel's last member, which stands for it; else the panel s went into */
+    int32_t *into;             /* into[s] = s: a merged panel's last member, which stands for it; else the panel s
+                                  went into */
     int32_t *width;            /* of the merged panel s stands for */
     int64_t *zeros;            /* explicit zeros in it */
     int32_t *columns;          /* of a panel given and of all below it */
@@ -34,10 +35,11 @@ static inline int32_t standing_for(const supernodal_forest *F, int32_t s)
     return s;
 }
 
-/** Relaxed amalgamation along the tree, children into parents, leaves first: fewer, larger panels and fewer levels, paid for
- *  with explicit zeros. Only children whose rows are all among the parent's. `fill`: the fraction of zeros that a panel may hold.
- *  `level_zeros`: what a level less is worth; every panel may spend its share, by the columns at and below it, so that the panels
- *  of a level together spend at most that. Needs panel_of, parent, head, next, into, width, zeros, columns and mark set up. */
+/** Relaxed amalgamation along the tree, children into parents, leaves first: fewer, larger panels and fewer levels,
+ *  paid for with explicit zeros. Only children whose rows are all among the parent's. `fill`: the fraction of zeros
+ *  that a panel may hold. `level_zeros`: what a level less is worth; every panel may spend its share, by the columns
+ *  at and below it, so that the panels of a level together spend at most that. Needs panel_of, parent, head, next,
+ *  into, width, zeros, columns and mark set up. */
 void supernodal_merge(supernodal_forest *F, double fill, double level_zeros);
 /** One panel of all columns: the last one's list of rows below itself is empty. */
 void supernodal_merge_everything(supernodal_forest *F);

@@ -23,38 +23,48 @@ trine_status trine_panels_check(const trine_panels *G)
         if (n) FAIL(TRINE_ERR_STRUCTURE, "no panels for %lld columns", (ll)n);
         return TRINE_SUCCESS;
     }
-    REQUIRE(G->first_column && G->row_offsets && G->rows && G->value_offsets, "first_column, row_offsets, rows or value_offsets is NULL");
+    REQUIRE(G->first_column && G->row_offsets && G->rows && G->value_offsets,
+            "first_column, row_offsets, rows or value_offsets is NULL");
     if (G->first_column[0] != 0) FAIL(TRINE_ERR_STRUCTURE, "panel 0 starts at column %d", (int)G->first_column[0]);
     if (G->first_column[G->n_panels] != n)
-        FAIL(TRINE_ERR_STRUCTURE, "the last panel ends at column %d, not at n = %lld", (int)G->first_column[G->n_panels], (ll)n);
+        FAIL(TRINE_ERR_STRUCTURE, "the last panel ends at column %d, not at n = %lld",
+             (int)G->first_column[G->n_panels], (ll)n);
     if (G->row_offsets[0] < 0 || G->value_offsets[0] < 0) FAIL(TRINE_ERR_STRUCTURE, "panel 0 has a negative offset");
     for (int64_t s = 0; s < G->n_panels; s++) {
         const int64_t first = G->first_column[s], width = G->first_column[s + 1] - first;
-        const int64_t height = G->row_offsets[s + 1] - G->row_offsets[s], room = G->value_offsets[s + 1] - G->value_offsets[s];
+        const int64_t height = G->row_offsets[s + 1] - G->row_offsets[s],
+                      room = G->value_offsets[s + 1] - G->value_offsets[s];
         const int32_t *rows = G->rows + G->row_offsets[s];
         if (width < 1) FAIL(TRINE_ERR_STRUCTURE, "panel %lld has %lld columns", (ll)s, (ll)width);
-        if (first + width > n) FAIL(TRINE_ERR_STRUCTURE, "panel %lld ends at column %lld of %lld", (ll)s, (ll)(first + width), (ll)n);
+        if (first + width > n)
+            FAIL(TRINE_ERR_STRUCTURE, "panel %lld ends at column %lld of %lld", (ll)s, (ll)(first + width), (ll)n);
         if (height > n) FAIL(TRINE_ERR_STRUCTURE, "panel %lld has %lld rows, but n is %lld", (ll)s, (ll)height, (ll)n);
-        if (height < width) FAIL(TRINE_ERR_STRUCTURE, "panel %lld has %lld rows, fewer than its %lld columns", (ll)s, (ll)height, (ll)width);
+        if (height < width)
+            FAIL(TRINE_ERR_STRUCTURE, "panel %lld has %lld rows, fewer than its %lld columns", (ll)s, (ll)height,
+                 (ll)width);
         if (room < height * width)
-            FAIL(TRINE_ERR_STRUCTURE, "panel %lld is %lld x %lld, but there is room for %lld values", (ll)s, (ll)height, (ll)width, (ll)room);
+            FAIL(TRINE_ERR_STRUCTURE, "panel %lld is %lld x %lld, but there is room for %lld values", (ll)s, (ll)height,
+                 (ll)width, (ll)room);
         for (int64_t r = 0; r < width; r++)
             if (rows[r] != first + r)
-                FAIL(TRINE_ERR_STRUCTURE, "row %lld of panel %lld is %d, not its own column %lld", (ll)r, (ll)s, (int)rows[r], (ll)(first + r));
+                FAIL(TRINE_ERR_STRUCTURE, "row %lld of panel %lld is %d, not its own column %lld", (ll)r, (ll)s,
+                     (int)rows[r], (ll)(first + r));
         for (int64_t r = width; r < height; r++) {
             if (rows[r] < 0 || rows[r] >= n)
-                FAIL(TRINE_ERR_STRUCTURE, "row index %d in panel %lld is outside 0..%lld", (int)rows[r], (ll)s, (ll)(n - 1));
+                FAIL(TRINE_ERR_STRUCTURE, "row index %d in panel %lld is outside 0..%lld", (int)rows[r], (ll)s,
+                     (ll)(n - 1));
             if (rows[r] <= rows[r - 1])
-                FAIL(TRINE_ERR_STRUCTURE, "the rows of panel %lld do not ascend: %d comes after %d", (ll)s, (int)rows[r], (int)rows[r - 1]);
+                FAIL(TRINE_ERR_STRUCTURE, "the rows of panel %lld do not ascend: %d comes after %d", (ll)s,
+                     (int)rows[r], (int)rows[r - 1]);
         }
     }
 done:
     return status;
 }
 
-/** Liu's elimination tree on the quotient graph of panels: the parent is the first later panel that needs the result, where a
- *  structure that is not closed under elimination (LU, incomplete factors) is treated as if it were. Then everything a
- *  panel reads or adds to lies on its way to the root, and waiting for children alone is enough. */
+/** Liu's elimination tree on the quotient graph of panels: the parent is the first later panel that needs the
+ *  result, where a structure that is not closed under elimination (LU, incomplete factors) is treated as if it were.
+ *  Then everything a panel reads or adds to lies on its way to the root, and waiting for children alone is enough. */
 static trine_status build_tree(trine_context ctx, supernodal_forest *F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -118,7 +128,8 @@ typedef struct {
     supernodal_structure *S;
     int32_t *index_of;       /* of the merged panel that r stands for */
     int32_t *new_row;        /* of the caller's row */
-    int32_t *first, *next;   /* first[r]: first member of the merged panel that r stands for; next[s]: the one after s, ascending; -1: none */
+    int32_t *first, *next;   /* first[r]: first member of the merged panel that r stands for; next[s]: the one after
+                                s, ascending; -1: none */
 } layout;
 
 /** Memory for what is known the size of, and the numbers of merged panels. */
@@ -153,8 +164,8 @@ done:
     return status;
 }
 
-/** Columns, and the sizes and places of merged panels: members in ascending order within each, merged panels in the order of their last
- *  members. So every column stays behind the columns it depends on. */
+/** Columns, and the sizes and places of merged panels: members in ascending order within each, merged panels in the
+ *  order of their last members. So every column stays behind the columns it depends on. */
 static void number_columns(layout *l, int padding)
 {
     supernodal_forest *F = l->F;
@@ -234,7 +245,8 @@ static void place_sources(const layout *l)
         const supernodal_panel *p = &S->panels[l->index_of[r]];
         for (int32_t k = 0; k < p->height; k++) position[S->rows[p->rows + k]] = k;
         for (int32_t s = l->first[r]; s >= 0; s = l->next[s])
-            for (int64_t k = G->row_offsets[s]; k < G->row_offsets[s + 1]; k++) S->source_rows[k - base] = position[l->new_row[G->rows[k]]];
+            for (int64_t k = G->row_offsets[s]; k < G->row_offsets[s + 1]; k++)
+                S->source_rows[k - base] = position[l->new_row[G->rows[k]]];
     }
     S->source_row_offsets[0] = 0;
     for (int64_t s = 0; s < G->n_panels; s++) {
@@ -284,8 +296,8 @@ done:
     return status;
 }
 
-trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, double level_zeros, int padding,
-                                 supernodal_structure *S)
+trine_status supernodal_symbolic(trine_context ctx, const trine_panels *panels, double fill, double level_zeros,
+                                 int padding, supernodal_structure *S)
 {
     trine_status status = trine_panels_check(panels);
     if (status) return status;

@@ -1,4 +1,5 @@
-/* Plans from a triangle in CSR or CSC: numeric takes T's values in T's order, and puts them at their places in the panels. */
+/* Plans from a triangle in CSR or CSC: numeric takes T's values in T's order, and puts them at their places in the
+ * panels. */
 #include <string.h>
 
 #include "core/team.h"
@@ -18,7 +19,8 @@ static void place_entries(void *job, int64_t begin, int64_t end, int me)
     const placing *p = job;
     (void)me;
     for (int64_t k = begin; k < end; k++)
-        if (p->places[k] >= 0) memcpy(p->to + (size_t)p->places[k] * p->element, p->from + (size_t)k * p->element, p->element);
+        if (p->places[k] >= 0)
+            memcpy(p->to + (size_t)p->places[k] * p->element, p->from + (size_t)k * p->element, p->element);
 }
 
 trine_status supernodal_triangle_place(trine_supernodal plan, const void *values, void *stream)
@@ -55,7 +57,8 @@ static trine_status take_places(trine_supernodal plan, supernodal_places *places
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
-    const size_t bytes = (size_t)n_values * trine_dtype_size(plan->base.dtype), place_bytes = (size_t)places->count * sizeof *places->of_entry;
+    const size_t bytes = (size_t)n_values * trine_dtype_size(plan->base.dtype),
+                 place_bytes = (size_t)places->count * sizeof *places->of_entry;
     int64_t *on_host = places->of_entry;
     if (ctx->cuda) {
         void *on_device;
@@ -70,8 +73,10 @@ static trine_status take_places(trine_supernodal plan, supernodal_places *places
     }
     plan->from_triangle = true;
     if (trine_alloc(ctx, ctx->info.space, bytes, &plan->panel_values))
-        FAIL(TRINE_ERR_MEMORY, "no memory for %zu bytes of panels (%lld entries) beside the plan's own; the general triangular solve needs less", bytes,
-             (long long)n_values);
+        FAIL(
+            TRINE_ERR_MEMORY,
+            "no memory for %zu bytes of panels (%lld entries) beside the plan's own; the general triangular solve needs less",
+            bytes, (long long)n_values);
     if (ctx->cuda && bytes) {
         TRY(trine_device_fill_async(ctx, plan->panel_values, 0, bytes, ctx->stream));
         TRY(trine_device_synchronize(ctx, ctx->stream));
@@ -83,8 +88,9 @@ done:
     return status;
 }
 
-trine_status trine_supernodal_analyse_triangle(trine_context ctx, trine_supernodal *plan, trine_matrix T, int64_t n_supernodes,
-                                               const int32_t *first_column, const trine_panels_options *triangle,
+trine_status trine_supernodal_analyse_triangle(trine_context ctx, trine_supernodal *plan, trine_matrix T,
+                                               int64_t n_supernodes, const int32_t *first_column,
+                                               const trine_panels_options *triangle,
                                                const trine_supernodal_options *options)
 {
     TRINE_RANGE;
@@ -104,8 +110,8 @@ trine_status trine_supernodal_analyse_triangle(trine_context ctx, trine_supernod
     TRY(trine_supernodal_analyse(ctx, &P, &panels, options));
     TRY(take_places(P, &places, panels.value_offsets[panels.n_panels]));
     P->base.analyse_seconds = trine_wall_time() - start;
-    trine_log(ctx, 2, "supernodal: %lld panels of a triangle hold %lld entries and %lld explicit zeros", (long long)panels.n_panels,
-              (long long)P->places.entries, (long long)(P->S.nnz - P->places.entries));
+    trine_log(ctx, 2, "supernodal: %lld panels of a triangle hold %lld entries and %lld explicit zeros",
+              (long long)panels.n_panels, (long long)P->places.entries, (long long)(P->S.nnz - P->places.entries));
     *plan = P;
     P = NULL;
 done:

@@ -1,6 +1,6 @@
-/* The supernodal solve on CPU threads. The elimination tree is cut into tasks (tree_tasks.c) that threads take one after another and
- * start when those below (forward) or above (backward) are done. The dense work is in panel_kernels/, the variants that go
- * level by level in levels.c. */
+/* The supernodal solve on CPU threads. The elimination tree is cut into tasks (tree_tasks.c) that threads take one
+ * after another and start when those below (forward) or above (backward) are done. The dense work is in
+ * panel_kernels/, the variants that go level by level in levels.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +10,9 @@
 enum {
     INVERT_SMALL = 32,         /* columns inverted by substitution */
     PANELS_AT_ONCE = 8,        /* of numeric, by one thread */
-    ROWS = 16,                 /* of an inverted block that are multiplied together, zeros above the diagonal included */
-    TEAM_WORTHWHILE = 200000   /* elements of all panels: below, threads wait for each other longer than they compute */
+    ROWS = 16,                 /* of an inverted block that are multiplied together, zeros above the diagonal
+                                  included */
+    TEAM_WORTHWHILE = 200000 /* elements of all panels: below, threads wait for each other longer than they compute */
 };
 
 typedef struct panel_kernels panel_kernels;
@@ -20,12 +21,16 @@ typedef struct panel_kernels panel_kernels;
 static inline panel_view view_panel(trine_supernodal plan, int64_t s, const int32_t *rows, size_t element)
 {
     const supernodal_panel *p = &plan->S.panels[s];
-    return (panel_view){.values = (const char *)plan->values + (size_t)p->values * element, .rows = rows + p->rows, .ld = p->ld,
-                        .width = p->width, .height = p->height, .own = ((const cpu_part *)plan->device)->tasks.own[s]};
+    return (panel_view){.values = (const char *)plan->values + (size_t)p->values * element,
+                        .rows = rows + p->rows,
+                        .ld = p->ld,
+                        .width = p->width,
+                        .height = p->height,
+                        .own = ((const cpu_part *)plan->device)->tasks.own[s]};
 }
 
-/** What a solve counts: the steps before which all are taken, of every task its finished steps and its finished children, and, behind
- *  these, a byte for each step: it is taken. */
+/** What a solve counts: the steps before which all are taken, of every task its finished steps and its finished
+ *  children, and, behind these, a byte for each step: it is taken. */
 static inline int64_t cpu_counters(const tree_tasks *tasks)
 {
     const int64_t steps = tasks->n_steps[0] > tasks->n_steps[1] ? tasks->n_steps[0] : tasks->n_steps[1];
@@ -36,13 +41,19 @@ static inline int64_t cpu_counters(const tree_tasks *tasks)
 typedef struct {
     const tree_tasks *tasks;
     bool forward;
-    trine_counter *first, *done, *arrived; /* all before `first` are taken; of a task: its finished steps; its finished children */
+    /* all before `first` are taken; of a task: its finished steps; its finished children */
+    trine_counter *first, *done, *arrived;
     uint8_t *taken;
 } cpu_steps;
 
 static inline cpu_steps cpu_steps_of(const tree_tasks *tasks, bool forward, trine_counter *counters)
 {
-    return (cpu_steps){tasks, forward, counters, counters + 1, counters + 1 + tasks->n_tasks, (uint8_t *)(counters + 1 + 2 * tasks->n_tasks)};
+    return (cpu_steps){tasks,
+                       forward,
+                       counters,
+                       counters + 1,
+                       counters + 1 + tasks->n_tasks,
+                       (uint8_t *)(counters + 1 + 2 * tasks->n_tasks)};
 }
 
 /** Whether what the step needs is done; what was written there is then seen. */
@@ -54,8 +65,8 @@ static bool cpu_is_free(const cpu_steps *o, const tree_step *step)
     return task->parent < 0 || trine_counted(&o->done[task->parent]) >= o->tasks->task_steps[1][task->parent];
 }
 
-/** Take a step that is free, of the first ones that are not taken; -1: none of them is, -2: all are taken. Nobody keeps a step that he
- *  cannot begin: another thread may be able to, later, when this one has no core. */
+/** Take a step that is free, of the first ones that are not taken; -1: none of them is, -2: all are taken. Nobody
+ *  keeps a step that he cannot begin: another thread may be able to, later, when this one has no core. */
 static int64_t cpu_take_step(const cpu_steps *o)
 {
     enum { LOOK_AHEAD = 64 };
@@ -63,7 +74,9 @@ static int64_t cpu_take_step(const cpu_steps *o)
     const int64_t n_steps = o->tasks->n_steps[direction], first = trine_counted(o->first);
     for (int64_t k = first; k < n_steps && k < first + LOOK_AHEAD; k++) {
         if (!__atomic_load_n(&o->taken[k], __ATOMIC_RELAXED)) {
-            if (!cpu_is_free(o, &o->tasks->steps[direction][k]) || __atomic_exchange_n(&o->taken[k], 1, __ATOMIC_RELAXED)) continue;
+            if (!cpu_is_free(o, &o->tasks->steps[direction][k]) ||
+                __atomic_exchange_n(&o->taken[k], 1, __ATOMIC_RELAXED))
+                continue;
             return k;
         }
         int32_t here = (int32_t)k;
@@ -103,7 +116,9 @@ static trine_status cpu_analyse(trine_supernodal plan)
     part->kernels = panel_kernels_for(plan->dtype);
     part->threads = plan->S.n_values < TEAM_WORTHWHILE ? 1 : trine_threads_with_cores(ctx);
     if (part->threads > 1) trine_team_start(ctx);
-    return is_by_level(plan) ? levels_cpu_build(plan) : tree_tasks_build(&plan->S, part->threads, plan->invert == TRINE_INVERT_NONE, &part->tasks);
+    return is_by_level(plan)
+               ? levels_cpu_build(plan)
+               : tree_tasks_build(&plan->S, part->threads, plan->invert == TRINE_INVERT_NONE, &part->tasks);
 }
 
 typedef struct {
@@ -118,7 +133,8 @@ static void invert_panels(void *job, int64_t begin, int64_t end, int me)
     const inversion *o = job;
     trine_supernodal plan = o->plan;
     for (int64_t s = begin; s < end; s++) /* the large ones are at the end: first */
-        invert_panel[plan->dtype](plan, &plan->S.panels[plan->S.n_panels - 1 - s], plan->invert == TRINE_INVERT_OFF, o->scratch + (size_t)me * o->bytes);
+        invert_panel[plan->dtype](plan, &plan->S.panels[plan->S.n_panels - 1 - s], plan->invert == TRINE_INVERT_OFF,
+                                  o->scratch + (size_t)me * o->bytes);
 }
 
 static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const void *values, void *stream)
@@ -132,7 +148,8 @@ static trine_status cpu_numeric(trine_supernodal plan, trine_space space, const 
     cpu_part *part = plan->device;
     char *scratch = NULL;
     growth_trial trial = {0};
-    const size_t half = (size_t)(S->max_width + 1) / 2, bytes = (half * half * trine_dtype_size(plan->dtype) + 63) / 64 * 64;
+    const size_t half = (size_t)(S->max_width + 1) / 2,
+                 bytes = (half * half * trine_dtype_size(plan->dtype) + 63) / 64 * 64;
     if (plan->invert != TRINE_INVERT_NONE) {
         scratch = trine_host_alloc(ctx, part->threads, bytes);
         if (!scratch) return TRINE_ERR_MEMORY;
@@ -160,9 +177,11 @@ static trine_status cpu_examine(trine_supernodal plan, void *stream, int64_t *ro
 static size_t cpu_work_bytes(trine_supernodal plan, int64_t nrhs)
 {
     const tree_tasks *tasks = &((const cpu_part *)plan->device)->tasks;
-    const int64_t element = (int64_t)trine_dtype_size(plan->dtype), most = PANEL_MOST_BYTES / element, unit = PANEL_VECTOR / element;
+    const int64_t element = (int64_t)trine_dtype_size(plan->dtype), most = PANEL_MOST_BYTES / element,
+                  unit = PANEL_VECTOR / element;
     const int64_t cols = nrhs <= 1 ? 1 : nrhs >= most ? most : (nrhs + unit - 1) / unit * unit;
-    const int64_t rows = is_by_level(plan) ? levels_cpu_rows(plan) : plan->S.n + tasks->n_out + tasks->threads * plan->S.max_height;
+    const int64_t rows =
+        is_by_level(plan) ? levels_cpu_rows(plan) : plan->S.n + tasks->n_out + tasks->threads * plan->S.max_height;
     return (size_t)cpu_counters(tasks) * sizeof(trine_counter) + (size_t)(rows * cols * element) + 256;
 }
 
@@ -173,16 +192,22 @@ static trine_status cpu_work_init(trine_supernodal plan, supernodal_work *work)
     return TRINE_SUCCESS;
 }
 
-static trine_status cpu_solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
-                              supernodal_work *work, void *stream)
+static trine_status cpu_solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                              const trine_dense *X, supernodal_work *work, void *stream)
 {
     (void)stream;
-    static void (*const solve[])(trine_supernodal, trine_transpose, const void *, const trine_dense *, const trine_dense *, void *) = TABLE(solve);
+    static void (*const solve[])(trine_supernodal, trine_transpose, const void *, const trine_dense *,
+                                 const trine_dense *, void *) = TABLE(solve);
     if (is_by_level(plan)) levels_cpu_solve(plan, op, alpha, B, X, work->base.buffer);
     else solve[plan->dtype](plan, op, alpha, B, X, work->base.buffer);
     return TRINE_SUCCESS;
 }
 
-const struct supernodal_backend supernodal_cpu = {
-    .analyse = cpu_analyse, .destroy = cpu_destroy, .numeric = cpu_numeric, .examine = cpu_examine,
-    .work_bytes = cpu_work_bytes, .work_init = cpu_work_init, .solve = cpu_solve, .place = supernodal_triangle_place};
+const struct supernodal_backend supernodal_cpu = {.analyse = cpu_analyse,
+                                                  .destroy = cpu_destroy,
+                                                  .numeric = cpu_numeric,
+                                                  .examine = cpu_examine,
+                                                  .work_bytes = cpu_work_bytes,
+                                                  .work_init = cpu_work_init,
+                                                  .solve = cpu_solve,
+                                                  .place = supernodal_triangle_place};

@@ -72,6 +72,7 @@ void levels_cpu_free(trine_supernodal plan);
 void levels_cpu_numeric(trine_supernodal plan);
 /** Rows of a block that a work has room for. */
 int64_t levels_cpu_rows(trine_supernodal plan);
-void levels_cpu_solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, void *buffer);
+void levels_cpu_solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                      const trine_dense *X, void *buffer);
 
 #endif

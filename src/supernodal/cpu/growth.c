@@ -35,21 +35,25 @@ trine_status growth_cpu_begin(trine_supernodal plan, const void *from, growth_tr
         *vectors[k] = trine_host_calloc(plan->base.ctx, plan->S.n * SUPERNODAL_TRIALS, element);
         if (!*vectors[k]) FAIL(TRINE_ERR_MEMORY, "no memory for the trial of inverted panels");
     }
-    trine_team_for(plan->base.ctx, ((const cpu_part *)plan->device)->threads, plan->S.n_sources, PANELS_AT_ONCE, factor_products[plan->dtype], &(growth_job){plan, from, trial, false});
+    trine_team_for(plan->base.ctx, ((const cpu_part *)plan->device)->threads, plan->S.n_sources, PANELS_AT_ONCE,
+                   factor_products[plan->dtype], &(growth_job){plan, from, trial, false});
 done:
     return status;
 }
 
 void growth_cpu_measure(trine_supernodal plan, const void *from, growth_trial *trial)
 {
-    static const trine_team_range factor_products[] = TABLE(factor_products), inverse_products[] = TABLE(inverse_products);
+    static const trine_team_range factor_products[] = TABLE(factor_products),
+                                  inverse_products[] = TABLE(inverse_products);
     static void (*const round_solutions[])(const growth_trial *, int64_t) = TABLE(round_solutions);
     static double (*const largest[])(const void *, int64_t) = TABLE(largest);
     const int64_t n = plan->S.n, count = n * SUPERNODAL_TRIALS;
     const int threads = ((const cpu_part *)plan->device)->threads;
-    trine_team_for(plan->base.ctx, threads, plan->S.n_panels, PANELS_AT_ONCE, inverse_products[plan->dtype], &(growth_job){plan, from, trial, false});
+    trine_team_for(plan->base.ctx, threads, plan->S.n_panels, PANELS_AT_ONCE, inverse_products[plan->dtype],
+                   &(growth_job){plan, from, trial, false});
     round_solutions[plan->dtype](trial, count);
-    trine_team_for(plan->base.ctx, threads, plan->S.n_sources, PANELS_AT_ONCE, factor_products[plan->dtype], &(growth_job){plan, from, trial, true});
+    trine_team_for(plan->base.ctx, threads, plan->S.n_sources, PANELS_AT_ONCE, factor_products[plan->dtype],
+                   &(growth_job){plan, from, trial, true});
     const double forward = largest[plan->dtype](trial->r, count) / largest_d(trial->norms, n);
     const double backward = largest[plan->dtype](trial->rt, count) / largest_d(trial->norms + n, n);
     plan->growth = (backward <= forward || forward != forward ? forward : backward) / trine_dtype_eps(plan->dtype);

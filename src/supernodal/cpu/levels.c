@@ -1,6 +1,6 @@
-/* The level-by-level variants on CPU threads (Yamazaki et al. 2020, Sections 4.1 to 4.3 and 5.1). common/levels.c lists for every stage
- * of a level what is to be done, a launch of the GPU; here the threads of a team deal a launch's slices out among themselves and
- * meet after each stage. */
+/* The level-by-level variants on CPU threads (Yamazaki et al. 2020, Sections 4.1 to 4.3 and 5.1). common/levels.c
+ * lists for every stage of a level what is to be done, a launch of the GPU; here the threads of a team deal a
+ * launch's slices out among themselves and meet after each stage. */
 #include <omp.h>
 #include <string.h>
 
@@ -25,7 +25,12 @@ typedef struct {
 static inline cpu_panel panel_of(trine_supernodal plan, int64_t s, size_t element)
 {
     const supernodal_panel *p = &plan->S.panels[s];
-    return (cpu_panel){(const char *)plan->values + (size_t)p->values * element, plan->S.rows + p->rows, p->ld, p->width, p->height, p->first};
+    return (cpu_panel){(const char *)plan->values + (size_t)p->values * element,
+                       plan->S.rows + p->rows,
+                       p->ld,
+                       p->width,
+                       p->height,
+                       p->first};
 }
 
 /** A thread's own room: the rows of the highest panel, and what is multiplied together. */
@@ -34,7 +39,8 @@ static inline int64_t thread_rows(const supernodal_structure *S) { return S->max
 /** Where part `me` of `team` of a level's lines begins, by entries. */
 static int64_t share_of_lines(const cpu_direction *d, const supernodal_launch *l, int me, int team)
 {
-    const int64_t begin = d->line_start[l->first], end = d->line_start[l->first + l->count], entry = begin + (end - begin) * me / team;
+    const int64_t begin = d->line_start[l->first], end = d->line_start[l->first + l->count],
+                  entry = begin + (end - begin) * me / team;
     int64_t low = l->first, high = l->first + l->count;
     if (me == team) return high;
     while (me && low < high) {
@@ -68,12 +74,16 @@ trine_status levels_cpu_build(trine_supernodal plan)
     cpu_part *part = plan->device;
     const trine_supernodal_options *o = &plan->options;
     for (int direction = 0; direction < DIRECTIONS; direction++) {
-        const bool forward = direction == FORWARD, pull = o->access == TRINE_ACCESS_AUTO ? !forward : o->access == TRINE_ACCESS_PULL;
+        const bool forward = direction == FORWARD,
+                   pull = o->access == TRINE_ACCESS_AUTO ? !forward : o->access == TRINE_ACCESS_PULL;
         if (o->variant == TRINE_VARIANT_SPMV) TRY(build_lines(plan, forward, &part->directions[direction]));
-        else TRY(supernodal_levels_build(&plan->S, forward, pull, plan->invert, o->variant == TRINE_VARIANT_TEAM ? o->threshold : 0,
-                                         &part->directions[direction].steps));
+        else
+            TRY(supernodal_levels_build(&plan->S, forward, pull, plan->invert,
+                                        o->variant == TRINE_VARIANT_TEAM ? o->threshold : 0,
+                                        &part->directions[direction].steps));
     }
-    if (o->variant != TRINE_VARIANT_SPMV) TRY(supernodal_segments_build(&plan->S, &part->segment_start, &part->segments));
+    if (o->variant != TRINE_VARIANT_SPMV)
+        TRY(supernodal_segments_build(&plan->S, &part->segment_start, &part->segments));
 done:
     return status;
 }
@@ -104,8 +114,10 @@ int64_t levels_cpu_rows(trine_supernodal plan)
     return 2 * plan->S.n + ((const cpu_part *)plan->device)->threads * thread_rows(&plan->S);
 }
 
-void levels_cpu_solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X, void *buffer)
+void levels_cpu_solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                      const trine_dense *X, void *buffer)
 {
-    static void (*const solve[])(trine_supernodal, trine_transpose, const void *, const trine_dense *, const trine_dense *, void *) = TABLE(solve);
+    static void (*const solve[])(trine_supernodal, trine_transpose, const void *, const trine_dense *,
+                                 const trine_dense *, void *) = TABLE(solve);
     solve[plan->dtype](plan, op, alpha, B, X, buffer);
 }

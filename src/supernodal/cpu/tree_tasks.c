@@ -24,9 +24,10 @@ typedef struct {
     int32_t last_above;  /* and the last of them */
 } node;
 
-/** Subtrees of at most `limit` below the same panel in groups of at most `limit`, chains of panels above in tasks of SMALL_TASK,
- *  large panels by themselves. task_of: in no order yet. Returns the number of tasks. */
-static int32_t assign(const supernodal_structure *S, int64_t limit, bool split, node *nodes, int64_t *task_work, int32_t *task_of)
+/** Subtrees of at most `limit` below the same panel in groups of at most `limit`, chains of panels above in tasks of
+ *  SMALL_TASK, large panels by themselves. task_of: in no order yet. Returns the number of tasks. */
+static int32_t assign(const supernodal_structure *S, int64_t limit, bool split, node *nodes, int64_t *task_work,
+                      int32_t *task_of)
 {
     const int64_t m = S->n_panels;
     int32_t n_tasks = 0;
@@ -39,7 +40,8 @@ static int32_t assign(const supernodal_structure *S, int64_t limit, bool split, 
         if (v->work <= limit) continue;
         if (p->parent >= 0) nodes[p->parent].above++, nodes[p->parent].last_above = (int32_t)s;
         const int32_t below = v->above == 1 ? v->last_above : -1;
-        const bool joins = below >= 0 && task_work[task_of[below]] + own <= SMALL_TASK && !(split && (is_large(p) || is_large(&S->panels[below])));
+        const bool joins = below >= 0 && task_work[task_of[below]] + own <= SMALL_TASK &&
+                           !(split && (is_large(p) || is_large(&S->panels[below])));
         task_of[s] = joins ? task_of[below] : n_tasks;
         if (!joins) task_work[n_tasks++] = 0;
         task_work[task_of[s]] += own;
@@ -85,7 +87,8 @@ static trine_status number_tasks(supernodal_structure *S, int32_t n_tasks, int32
         out->tasks[out->n_tasks++].parent = parent >= 0 ? task_of[parent] : -1;
     }
     for (int32_t k = 0; k < n_tasks; k++)
-        if (out->tasks[k].parent >= 0) out->tasks[k].parent = number[out->tasks[k].parent], out->tasks[out->tasks[k].parent].children++;
+        if (out->tasks[k].parent >= 0)
+            out->tasks[k].parent = number[out->tasks[k].parent], out->tasks[out->tasks[k].parent].children++;
     for (int32_t s = 0; s < m; s++) next[number[task_of[s]] + 1]++;
     for (int32_t k = 0; k < n_tasks; k++) {
         next[k + 1] += next[k];
@@ -107,7 +110,10 @@ done:
     return status;
 }
 
-static int ascending(const void *a, const void *b) { return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b); }
+static int ascending(const void *a, const void *b)
+{
+    return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
+}
 
 /** The rows above each task, and where its panels find them. */
 static trine_status place_contributions(const supernodal_structure *S, tree_tasks *out, int32_t **out_rows)
@@ -150,7 +156,9 @@ static trine_status place_contributions(const supernodal_structure *S, tree_task
             }
         }
         if (fill) break;
-        if (out->n_out > INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "%lld rows of contributions; fewer than 2^31 are possible", (long long)out->n_out);
+        if (out->n_out > INT32_MAX)
+            FAIL(TRINE_ERR_UNSUPPORTED, "%lld rows of contributions; fewer than 2^31 are possible",
+                 (long long)out->n_out);
         TRY(ALLOC(ctx, *out_rows, out->n_out));
     }
 done:
@@ -203,25 +211,29 @@ static void add_step(tree_tasks *out, int direction, tree_step step, int32_t exp
     out->task_steps[direction][step.task]++;
 }
 
-/** The steps of a large panel: block after block of columns, a triangle before (forward) or behind (backward) its tiles. */
+/** The steps of a large panel: block after block of columns, a triangle before (forward) or behind (backward) its
+ *  tiles. */
 static void split_panel(const supernodal_panel *p, int32_t task, bool forward, tree_tasks *out)
 {
     const int32_t blocks = (p->width + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
     const int direction = !forward;
     const int32_t *done = &out->task_steps[direction][task];
     for (int32_t k = 0; k < blocks; k++) {
-        const int32_t a = (forward ? k : blocks - 1 - k) * BLOCK_COLUMNS, e = a + BLOCK_COLUMNS < p->width ? a + BLOCK_COLUMNS : p->width;
+        const int32_t a = (forward ? k : blocks - 1 - k) * BLOCK_COLUMNS,
+                      e = a + BLOCK_COLUMNS < p->width ? a + BLOCK_COLUMNS : p->width;
         const int32_t begin = forward ? e : a, end = forward ? p->height : e, length = forward ? e - a : p->height - e;
         int32_t size = (TILE_ENTRIES / (length + 1) + 16) / 16 * 16;
         if (forward) add_step(out, direction, (tree_step){STEP_HEAD, task, a, e, a, e, 0}, *done);
         const int32_t before = *done;
         for (int32_t at = begin; at < end; at += size)
-            add_step(out, direction, (tree_step){STEP_TILE, task, a, e, at, end - at > size ? at + size : end, 0}, before);
+            add_step(out, direction, (tree_step){STEP_TILE, task, a, e, at, end - at > size ? at + size : end, 0},
+                     before);
         if (!forward) add_step(out, direction, (tree_step){STEP_HEAD, task, a, e, a, e, 0}, *done);
     }
 }
 
-/** Tasks with the longest way to the end of the solve first: forward up to the root, backward down to the farthest leaf. */
+/** Tasks with the longest way to the end of the solve first: forward up to the root, backward down to the farthest
+ *  leaf. */
 static trine_status list_steps(const supernodal_structure *S, bool forward, tree_tasks *out)
 {
     trine_status status = TRINE_SUCCESS;
@@ -253,9 +265,11 @@ done:
     return status;
 }
 
-/** Work of all panels over that of the longest way from a leaf to a root, large panels shared by two threads: what threads can gain,
- *  asked for the same way whatever their number, so that the cut does not depend on it. way: cleared before. */
-static double gain_of(const supernodal_structure *S, const int32_t *task_of, const int64_t *task_work, bool split, int64_t *way)
+/** Work of all panels over that of the longest way from a leaf to a root, large panels shared by two threads: what
+ *  threads can gain, asked for the same way whatever their number, so that the cut does not depend on it. way:
+ *  cleared before. */
+static double gain_of(const supernodal_structure *S, const int32_t *task_of, const int64_t *task_work, bool split,
+                      int64_t *way)
 {
     int64_t total = 0, longest = 0;
     for (int64_t s = 0; s < S->n_panels; s++) {
@@ -289,13 +303,15 @@ trine_status tree_tasks_build(supernodal_structure *S, int threads, bool split, 
     for (bool again = true; again;) {
         again = false;
         for (int64_t s = 0; s <= m; s++) nodes[s] = (node){.group = -1};
-        n_tasks = assign(S, out->threads > 1 ? total / PARTS : total, split && out->threads > 1, nodes, task_work, task_of);
+        n_tasks =
+            assign(S, out->threads > 1 ? total / PARTS : total, split && out->threads > 1, nodes, task_work, task_of);
         if (out->threads > 1 && gain_of(S, task_of, task_work, split, way) < least_gain) again = true, out->threads = 1;
     }
     split = split && out->threads > 1;
     TRY(number_tasks(S, n_tasks, task_of, out));
     for (int32_t k = 0; k < n_tasks; k++)
-        out->tasks[k].is_large = split && out->tasks[k].last - out->tasks[k].first == 1 && is_large(&S->panels[out->tasks[k].first]);
+        out->tasks[k].is_large =
+            split && out->tasks[k].last - out->tasks[k].first == 1 && is_large(&S->panels[out->tasks[k].first]);
     TRY(place_contributions(S, out, &out_rows));
     TRY(list_sums(S, out_rows, out));
     TRY(list_steps(S, true, out));

@@ -9,8 +9,9 @@ namespace {
 void cuda_destroy(trine_supernodal plan)
 {
     device_side *d = static_cast<device_side *>(plan->device);
-    void *const all[] = {d->panels, d->sources, d->rows, d->original, d->source_rows, d->jobs, d->segment_start, d->segments,
-                         d->bad_row, d->trial_jobs, d->trial, d->outcome, d->grades};
+    void *const all[] = {d->panels, d->sources,       d->rows,     d->original, d->source_rows,
+                         d->jobs,   d->segment_start, d->segments, d->bad_row,  d->trial_jobs,
+                         d->trial,  d->outcome,       d->grades};
     for (void *p : all) trine_free(plan->base.ctx, TRINE_DEVICE, p);
     for (const schedule_side &side : d->schedules) {
         void *const arrays[] = {side.rows, side.gathering.start, side.gathering.places, side.gathering.owners};
@@ -24,7 +25,8 @@ void cuda_destroy(trine_supernodal plan)
         trine_free(plan->base.ctx, TRINE_DEVICE, d->levels[direction].slices);
         trine_free(plan->base.ctx, TRINE_HOST, d->levels[direction].launches);
         const sparse_side *sparse = &d->sparse[direction];
-        void *const lines[] = {sparse->targets, sparse->own, sparse->index, sparse->run_start, sparse->start, sparse->runs, sparse->values};
+        void *const lines[] = {sparse->targets, sparse->own,  sparse->index, sparse->run_start,
+                               sparse->start,   sparse->runs, sparse->values};
         for (void *p : lines) trine_free(plan->base.ctx, TRINE_DEVICE, p);
     }
     trine_free(plan->base.ctx, TRINE_HOST, d);
@@ -40,8 +42,10 @@ template <typename U> trine_status upload(trine_supernodal plan, const U *from, 
     return status;
 }
 
-/** Tiles of the one-launch solve, and the panels that they are parts of; both_ways: with TRINE_INVERT_NONE, tiles of inverted panels as well. */
-trine_status upload_schedule(trine_supernodal plan, trine_supernodal_invert invert, bool both_ways, const int64_t n_init[MODES], schedule_side *d)
+/** Tiles of the one-launch solve, and the panels that they are parts of; both_ways: with TRINE_INVERT_NONE, tiles of
+ *  inverted panels as well. */
+trine_status upload_schedule(trine_supernodal plan, trine_supernodal_invert invert, bool both_ways,
+                             const int64_t n_init[MODES], schedule_side *d)
 {
     trine_status status = TRINE_SUCCESS;
     supernodal_schedule schedule = {};
@@ -56,15 +60,18 @@ trine_status upload_schedule(trine_supernodal plan, trine_supernodal_invert inve
     }
     d->n_panels = S->n_panels;
     d->n_rows = S->n_rows;
-    if (d->n_panels > INT32_MAX / 3) FAIL(TRINE_ERR_UNSUPPORTED, "%lld panels are too many for one launch", (long long)d->n_panels);
+    if (d->n_panels > INT32_MAX / 3)
+        FAIL(TRINE_ERR_UNSUPPORTED, "%lld panels are too many for one launch", (long long)d->n_panels);
     for (int direction = 0; direction < DIRECTIONS; direction++) {
         for (int mode = 0; mode < MODES; mode++) {
-            const supernodal_task task = {direction == FORWARD, pull, mode == MANY, invert, trine_dtype_size(plan->dtype), n_init[mode],
-                                          both_ways ? &parts : nullptr};
+            const supernodal_task task = {
+                direction == FORWARD,        pull, mode == MANY, invert, trine_dtype_size(plan->dtype), n_init[mode],
+                both_ways ? &parts : nullptr};
             TRY(supernodal_schedule_build(S, &task, &schedule));
             d->n_tickets[direction][mode] = schedule.n_tickets;
             TRY(upload(plan, schedule.tiles, schedule.n_tickets * SUPERNODAL_WARPS, &d->tiles[direction][mode]));
-            if (both_ways) TRY(upload(plan, schedule.owners, schedule.n_tickets * SUPERNODAL_WARPS, &d->owners[direction][mode]));
+            if (both_ways)
+                TRY(upload(plan, schedule.owners, schedule.n_tickets * SUPERNODAL_WARPS, &d->owners[direction][mode]));
             supernodal_schedule_free(plan->base.ctx, &schedule);
         }
     }
@@ -115,7 +122,8 @@ trine_status upload_levels(trine_supernodal plan, device_side *d)
     supernodal_segment *segments = nullptr;
     for (int direction = 0; direction < DIRECTIONS; direction++) {
         const bool pull = o->access == TRINE_ACCESS_AUTO ? direction == BACKWARD : o->access == TRINE_ACCESS_PULL;
-        TRY(supernodal_levels_build(&plan->S, direction == FORWARD, pull, plan->invert, o->variant == TRINE_VARIANT_TEAM ? o->threshold : 0, &levels));
+        TRY(supernodal_levels_build(&plan->S, direction == FORWARD, pull, plan->invert,
+                                    o->variant == TRINE_VARIANT_TEAM ? o->threshold : 0, &levels));
         TRY(upload(plan, levels.slices, levels.n_slices, &d->levels[direction].slices));
         d->levels[direction].n_launches = levels.n_launches;
         d->levels[direction].launches = levels.launches;
@@ -144,10 +152,14 @@ trine_status upload_lines(trine_supernodal plan, device_side *d)
         TRY(upload(plan, lines.own, lines.n_lines, &sparse->own));
         TRY(upload(plan, lines.run_start, lines.n_lines + 1, &sparse->run_start));
         TRY(upload(plan, lines.runs, lines.n_runs, &sparse->runs));
-        TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, (size_t)(lines.n_lines + 1) * sizeof(int64_t), reinterpret_cast<void **>(&sparse->start)));
-        TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, (size_t)plan->S.nnz_merged * sizeof(int32_t), reinterpret_cast<void **>(&sparse->index)));
-        TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, (size_t)plan->S.nnz_merged * trine_dtype_size(plan->dtype), &sparse->values));
-        plan->bytes += lines.n_lines * (int64_t)sizeof(int64_t) + plan->S.nnz_merged * (int64_t)(sizeof(int32_t) + trine_dtype_size(plan->dtype));
+        TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, (size_t)(lines.n_lines + 1) * sizeof(int64_t),
+                        reinterpret_cast<void **>(&sparse->start)));
+        TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, (size_t)plan->S.nnz_merged * sizeof(int32_t),
+                        reinterpret_cast<void **>(&sparse->index)));
+        TRY(trine_alloc(plan->base.ctx, TRINE_DEVICE, (size_t)plan->S.nnz_merged * trine_dtype_size(plan->dtype),
+                        &sparse->values));
+        plan->bytes += lines.n_lines * (int64_t)sizeof(int64_t) +
+                       plan->S.nnz_merged * (int64_t)(sizeof(int32_t) + trine_dtype_size(plan->dtype));
         sparse->n_lines = lines.n_lines;
         d->levels[direction].n_launches = lines.n_launches;
         d->levels[direction].launches = lines.launches;
@@ -164,7 +176,9 @@ trine_status cuda_analyse(trine_supernodal plan)
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     const supernodal_structure *S = &plan->S;
-    if (S->n > INT32_MAX / 2) return trine_fail(TRINE_ERR_UNSUPPORTED, "n = %lld; a GPU solves up to %d rows", (long long)S->n, INT32_MAX / 2);
+    if (S->n > INT32_MAX / 2)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "n = %lld; a GPU solves up to %d rows", (long long)S->n,
+                          INT32_MAX / 2);
     supernodal_inversion inversion = {};
     source_panel *sources = nullptr;
     int saved;
@@ -179,7 +193,8 @@ trine_status cuda_analyse(trine_supernodal plan)
     if (!sources) FAIL(TRINE_ERR_MEMORY, "no memory for %lld panels", (long long)S->n_sources);
     for (int64_t s = 0; s < S->n_sources; s++) {
         const int64_t height = S->source_row_offsets[s + 1] - S->source_row_offsets[s];
-        sources[s] = {S->source_value_offsets[s], S->source_row_offsets[s], S->target[s], S->target_column[s], S->source_width[s], (int32_t)height};
+        sources[s] = {S->source_value_offsets[s], S->source_row_offsets[s], S->target[s],
+                      S->target_column[s],        S->source_width[s],       (int32_t)height};
         d->n_source_values = std::max(d->n_source_values, S->source_value_offsets[s] + height * S->source_width[s]);
     }
     TRY(upload(plan, sources, S->n_sources, &d->sources));
@@ -188,7 +203,8 @@ trine_status cuda_analyse(trine_supernodal plan)
     TRY(upload(plan, S->original, S->n, &d->original));
     TRY(upload(plan, S->source_rows, S->n_sources ? S->source_row_offsets[S->n_sources] : 0, &d->source_rows));
     TRY(plan->options.variant == TRINE_VARIANT_DYNAMIC ? upload_schedules(plan, d)
-        : plan->options.variant == TRINE_VARIANT_SPMV ? upload_lines(plan, d) : upload_levels(plan, d));
+        : plan->options.variant == TRINE_VARIANT_SPMV  ? upload_lines(plan, d)
+                                                       : upload_levels(plan, d));
     TRY(supernodal_inversion_build(S, plan->invert, &inversion));
     d->n_stages = inversion.n_stages;
     memcpy(d->stages, inversion.stages, sizeof d->stages);
@@ -208,7 +224,8 @@ trine_status cuda_examine(trine_supernodal plan, void *stream, int64_t *row)
     unsigned bad = 0;
     growth_outcome outcome = {};
     trine_status status = trine_device_copy_async(plan->base.ctx, &bad, d->bad_row, sizeof bad, stream);
-    if (!status && d->outcome) status = trine_device_copy_async(plan->base.ctx, &outcome, d->outcome, sizeof outcome, stream);
+    if (!status && d->outcome)
+        status = trine_device_copy_async(plan->base.ctx, &outcome, d->outcome, sizeof outcome, stream);
     if (!status) status = trine_device_synchronize(plan->base.ctx, stream);
     if (status) return status;
     *row = bad == 0xFFFFFFFFu ? -1 : (int64_t)bad;
@@ -263,12 +280,14 @@ layout layout_of(trine_supernodal plan, int64_t nrhs)
         return begin;
     };
     for (int mode = 0; mode < MODES; mode++) { /* whatever number up to nrhs is solved for */
-        const int64_t most = mode == ONE ? std::min<int64_t>(nrhs, 1) : nrhs, width = supernodal_block_width(element, most);
+        const int64_t most = mode == ONE ? std::min<int64_t>(nrhs, 1) : nrhs,
+                      width = supernodal_block_width(element, most);
         const size_t n_blocks = mode == MANY && nrhs < 2 ? 0 : (size_t)((most + width - 1) / width);
         for (int k = 0; k < (plan->chooses ? SCHEDULES : 1); k++)
             for (int direction = 0; direction < DIRECTIONS; direction++) {
                 l.epochs[k][direction][mode] = take(n_blocks * sizeof(unsigned));
-                l.counters[k][direction][mode] = take(n_blocks * (size_t)supernodal_counters(d->schedules[k].n_panels) * sizeof(unsigned));
+                l.counters[k][direction][mode] =
+                    take(n_blocks * (size_t)supernodal_counters(d->schedules[k].n_panels) * sizeof(unsigned));
             }
         most_columns = std::max(most_columns, n_blocks * (size_t)width);
     }
@@ -281,7 +300,9 @@ layout layout_of(trine_supernodal plan, int64_t nrhs)
     const size_t columns = dynamic && nrhs < 2 ? 0 : most_columns; /* a single one has the places above */
     l.t = take(columns * (size_t)plan->S.n * element);
     l.x = take(columns * (size_t)plan->S.n * element);
-    l.updates = take(dynamic && plan->options.access == TRINE_ACCESS_PULL ? most_columns * (size_t)std::max(d->schedules[0].n_rows, d->schedules[1].n_rows) * element : 0);
+    l.updates = take(dynamic && plan->options.access == TRINE_ACCESS_PULL
+                         ? most_columns * (size_t)std::max(d->schedules[0].n_rows, d->schedules[1].n_rows) * element
+                         : 0);
     l.bytes = at;
     return l;
 }
@@ -291,15 +312,18 @@ size_t cuda_work_bytes(trine_supernodal plan, int64_t nrhs) { return layout_of(p
 template <typename T> trine_status init_levels(trine_supernodal plan, supernodal_work *work, const layout &l)
 {
     char *buffer = static_cast<char *>(work->base.buffer);
-    return supernodal_levels_work_init(plan, work, reinterpret_cast<T *>(buffer + l.t), reinterpret_cast<T *>(buffer + l.x));
+    return supernodal_levels_work_init(plan, work, reinterpret_cast<T *>(buffer + l.t),
+                                       reinterpret_cast<T *>(buffer + l.x));
 }
 
 trine_status cuda_work_init(trine_supernodal plan, supernodal_work *work)
 {
     const layout l = layout_of(plan, work->base.max_nrhs);
-    trine_status status = trine_device_fill_async(plan->base.ctx, work->base.buffer, 0, l.missing, plan->base.ctx->stream);
+    trine_status status =
+        trine_device_fill_async(plan->base.ctx, work->base.buffer, 0, l.missing, plan->base.ctx->stream);
     if (!status && l.after_missing > l.missing) /* all bits set is "missing" (gpu_scalar.cuh) */
-        status = trine_device_fill_async(plan->base.ctx, static_cast<char *>(work->base.buffer) + l.missing, 0xFF, l.after_missing - l.missing, plan->base.ctx->stream);
+        status = trine_device_fill_async(plan->base.ctx, static_cast<char *>(work->base.buffer) + l.missing, 0xFF,
+                                         l.after_missing - l.missing, plan->base.ctx->stream);
     if (!status) status = trine_device_synchronize(plan->base.ctx, plan->base.ctx->stream);
     if (status || plan->options.variant == TRINE_VARIANT_DYNAMIC) return status;
     switch (plan->dtype) {
@@ -312,8 +336,8 @@ trine_status cuda_work_init(trine_supernodal plan, supernodal_work *work)
 }
 
 template <typename T>
-trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
-                   supernodal_work *work, void *stream)
+trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                   const trine_dense *X, supernodal_work *work, void *stream)
 {
     const device_side *d = static_cast<const device_side *>(plan->device);
     const int direction = op == TRINE_N ? FORWARD : BACKWARD, mode = B->cols == 1 ? ONE : MANY;
@@ -339,7 +363,9 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
     a.state = reinterpret_cast<solve_state *>(buffer) + direction * MODES + mode;
     a.n_init = (int32_t)d->n_init[mode];
     a.converts = plan->base.dtype != plan->dtype;
-    if (a.converts) for (size_t k = 0; k < sizeof(T) / sizeof(float); k++) reinterpret_cast<float *>(&a.alpha)[k] = (float)static_cast<const double *>(alpha)[k];
+    if (a.converts)
+        for (size_t k = 0; k < sizeof(T) / sizeof(float); k++)
+            reinterpret_cast<float *>(&a.alpha)[k] = (float)static_cast<const double *>(alpha)[k];
     else memcpy(&a.alpha, alpha, sizeof(T));
     a.conjugate = op == TRINE_H;
     const int64_t width = supernodal_block_width(sizeof(T), B->cols), n_blocks = (B->cols + width - 1) / width;
@@ -359,20 +385,25 @@ trine_status solve(trine_supernodal plan, trine_transpose op, const void *alpha,
         own.n_counters = (int32_t)supernodal_counters(side->n_panels);
         own.n_tickets = (int32_t)side->n_tickets[direction][mode];
         if ((d->n_init[mode] + side->n_tickets[direction][mode]) * n_blocks > INT32_MAX / 2)
-            return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld right-hand sides in one call are too many for this factor", (long long)B->cols);
+            return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld right-hand sides in one call are too many for this factor",
+                              (long long)B->cols);
     }
-    if (plan->chooses) choice.ways = {d->schedules[1].owners[direction][mode], d->schedules[1].gathering.owners, {d->grades, &d->outcome->least_grade}};
+    if (plan->chooses)
+        choice.ways = {d->schedules[1].owners[direction][mode],
+                       d->schedules[1].gathering.owners,
+                       {d->grades, &d->outcome->least_grade}};
     int saved;
     trine_device_enter(plan->base.ctx, &saved);
-    const trine_status status = plan->options.variant != TRINE_VARIANT_DYNAMIC ? supernodal_solve_levels(plan, a, direction, work, stream)
-                              : mode == ONE ? supernodal_solve_one(plan, choice, direction == FORWARD, stream)
-                                            : supernodal_solve_many(plan, choice, direction == FORWARD, stream);
+    const trine_status status = plan->options.variant != TRINE_VARIANT_DYNAMIC
+                                    ? supernodal_solve_levels(plan, a, direction, work, stream)
+                                : mode == ONE ? supernodal_solve_one(plan, choice, direction == FORWARD, stream)
+                                              : supernodal_solve_many(plan, choice, direction == FORWARD, stream);
     trine_device_leave(plan->base.ctx, saved);
     return status;
 }
 
-trine_status cuda_solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B, const trine_dense *X,
-                        supernodal_work *work, void *stream)
+trine_status cuda_solve(trine_supernodal plan, trine_transpose op, const void *alpha, const trine_dense *B,
+                        const trine_dense *X, supernodal_work *work, void *stream)
 {
     switch (plan->dtype) {
     case TRINE_S: return solve<float>(plan, op, alpha, B, X, work, stream);
@@ -385,6 +416,12 @@ trine_status cuda_solve(trine_supernodal plan, trine_transpose op, const void *a
 
 } // namespace
 
-extern "C" const struct supernodal_backend supernodal_cuda = {
-    cuda_analyse, cuda_destroy, cuda_numeric, cuda_examine, cuda_work_bytes, cuda_work_init,
-    supernodal_levels_work_free, cuda_solve, supernodal_place_on_gpu};
+extern "C" const struct supernodal_backend supernodal_cuda = {cuda_analyse,
+                                                              cuda_destroy,
+                                                              cuda_numeric,
+                                                              cuda_examine,
+                                                              cuda_work_bytes,
+                                                              cuda_work_init,
+                                                              supernodal_levels_work_free,
+                                                              cuda_solve,
+                                                              supernodal_place_on_gpu};

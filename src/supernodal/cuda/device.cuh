@@ -1,4 +1,5 @@
-/* What the GPU sources of the supernodal solve share: the plan on the device, waiting and signalling, loads of panels. */
+/* What the GPU sources of the supernodal solve share: the plan on the device, waiting and signalling, loads of
+ * panels. */
 #ifndef TRINE_SUPERNODAL_CUDA_DEVICE_CUH
 #define TRINE_SUPERNODAL_CUDA_DEVICE_CUH
 
@@ -22,7 +23,8 @@ struct level_side {
     int64_t n_launches;
 };
 
-/** One direction of the SpMV variant: sparse lines (common/levels.h), and the entries that numeric finds not to be zero. */
+/** One direction of the SpMV variant: sparse lines (common/levels.h), and the entries that numeric finds not to be
+ *  zero. */
 struct sparse_side {
     int32_t *targets, *own, *index;
     int64_t *run_start, *start; /* of a line: its runs; its entries */
@@ -36,12 +38,13 @@ enum { GRADES = 4 };
 /** What the trial of inverses came to. */
 struct growth_outcome {
     unsigned long long norms[2];                    /* bits of the largest row and column sum of moduli, */
-    unsigned long long forward[GRADES];             /* of the largest residual with L of all panels of this grade and higher ones, */
+    unsigned long long forward[GRADES];             /* of the largest residual with L of all panels of this grade and
+                                                       higher ones, */
     unsigned long long backward[GRADES];            /* and with L^T of the panels of this grade */
     unsigned panels[GRADES];                        /* how many have it */
     double growth;
-    int32_t least_grade;                            /* panels of a lower one are substituted: their values are L's own. 0: none, else solves go
-                                                       by the second schedule */
+    int32_t least_grade;                            /* panels of a lower one are substituted: their values are L's
+                                                       own. 0: none, else solves go by the second schedule */
     int32_t substituted;                            /* how many are */
 };
 /** Which panels are substituted; NULL: there is no choice. */
@@ -85,9 +88,7 @@ struct device_side {
 };
 
 /** What stands at the head of a work's buffer, once for each direction and mode; the arrays follow it. */
-struct solve_state {
-    unsigned ticket, finished_blocks, solves, unused[29];
-};
+struct solve_state { unsigned ticket, finished_blocks, solves, unused[29]; };
 
 template <typename T> struct solve_args {
     const supernodal_tile *tiles;
@@ -95,17 +96,18 @@ template <typename T> struct solve_args {
     const T *values;
     const void *B;                  /* of the caller's dtype, as is X */
     void *X;
-    T *t, *x;                       /* blocks of right-hand sides, each n x width; one right-hand side: see solve_one.cu */
-    T *updates;                     /* pulled forward solves: the products' n_rows x width for each block; else NULL */
+    T *t, *x;                       /* blocks of right-hand sides, each n x width; one right-hand side: see
+                                       solve_one.cu */
+    T *updates; /* pulled forward solves: the products' n_rows x width for each block; else NULL */
     const int64_t *gather_start;
     const int32_t *gather_places;
     int64_t b_row, b_col, x_row, x_col, n, n_rows, nrhs;
     solve_state *state;
-    unsigned *epochs, *counters;    /* epochs: one a block of right-hand sides; counters: n_counters for each */
+    unsigned *epochs, *counters; /* epochs: one a block of right-hand sides; counters: n_counters for each */
     int32_t n_panels, n_counters, n_init, n_tickets, n_blocks;
     T alpha;
     bool conjugate;
-    bool converts;                  /* T is single, B and X are double */
+    bool converts; /* T is single, B and X are double */
 };
 
 /** A schedule of both ways: owners of its tiles and of places (schedule.h). */
@@ -114,7 +116,8 @@ struct way_args {
     panel_choice panels;
 };
 
-/** What a solve is launched with: the second, of both ways, if *ways.panels.least_grade is not 0. NULL: there is no choice. */
+/** What a solve is launched with: the second, of both ways, if *ways.panels.least_grade is not 0. NULL: there is no
+ *  choice. */
 template <typename T> struct solve_choice {
     solve_args<T> schedules[SCHEDULES];
     way_args ways;
@@ -131,7 +134,8 @@ template <typename T, typename W> __device__ inline T scalar_from(W a)
 /** Entry `at` of a caller's array of T, or of what is wider if `converts`. */
 template <typename T> __device__ inline T load_converted(const void *from, int64_t at, bool converts)
 {
-    return converts ? scalar_from<T>(static_cast<const typename wider<T>::type *>(from)[at]) : static_cast<const T *>(from)[at];
+    return converts ? scalar_from<T>(static_cast<const typename wider<T>::type *>(from)[at])
+                    : static_cast<const T *>(from)[at];
 }
 /** Row `row` of the plan's numbering of alpha op(B) column j, and the solution on its way out. */
 template <typename T> __device__ inline T right_hand_side(const solve_args<T> &a, int64_t row, int64_t j)
@@ -147,8 +151,12 @@ template <typename T> __device__ inline void store_at(const solve_args<T> &a, in
     else static_cast<T *>(a.X)[at] = value;
 }
 
-/** Right-hand sides that one pass over the panels takes, for up to nrhs of them: what work vectors are interleaved by. */
-inline int supernodal_block_width(size_t element, int64_t nrhs) { return nrhs == 1 ? 1 : nrhs <= 8 ? 8 : element == 16 ? 16 : 32; }
+/** Right-hand sides that one pass over the panels takes, for up to nrhs of them: what work vectors are interleaved
+ *  by. */
+inline int supernodal_block_width(size_t element, int64_t nrhs)
+{
+    return nrhs == 1 ? 1 : nrhs <= 8 ? 8 : element == 16 ? 16 : 32;
+}
 
 /** All launches of a new set of values: copy, invert (numeric.cu). */
 template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal plan, const void *from, void *stream);
@@ -157,24 +165,32 @@ size_t supernodal_trial_bytes(trine_supernodal plan);
 template <typename T> trine_status supernodal_trial_begin(trine_supernodal plan, const void *from, void *stream);
 template <typename T> trine_status supernodal_trial_end(trine_supernodal plan, const void *from, void *stream);
 /** The solve's launch, with one right-hand side (solve_one.cu) or blocks of them (solve_many.cu). */
-template <typename T> trine_status supernodal_solve_one(trine_supernodal plan, const solve_choice<T> &a, bool forward, void *stream);
-template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_choice<T> &a, bool forward, void *stream);
+template <typename T> trine_status supernodal_solve_one(trine_supernodal plan, const solve_choice<T> &a, bool forward,
+                                                        void *stream);
+template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_choice<T> &a, bool forward,
+                                                         void *stream);
 /** The SpMV variant (lines.cu): entries from the panels, at the end of numeric; one launch of a solve. */
 template <typename T> trine_status supernodal_lines_numeric(trine_supernodal plan, void *stream);
 template <typename T>
-trine_status supernodal_launch_lines(trine_supernodal plan, const supernodal_launch *l, int direction, T *t, T *x, int64_t nrhs, void *stream);
+trine_status supernodal_launch_lines(trine_supernodal plan, const supernodal_launch *l, int direction, T *t, T *x,
+                                     int64_t nrhs, void *stream);
 /** Level by level (levels.cu): streams and graphs of a work, whose vectors are t and x; the launches. */
-template <typename T> trine_status supernodal_levels_work_init(trine_supernodal plan, supernodal_work *work, T *t, T *x);
+template <typename T> trine_status supernodal_levels_work_init(trine_supernodal plan, supernodal_work *work, T *t,
+                                                               T *x);
 void supernodal_levels_work_free(trine_context ctx, supernodal_work *work);
 template <typename T>
-trine_status supernodal_solve_levels(trine_supernodal plan, const solve_args<T> &a, int direction, supernodal_work *work, void *stream);
+trine_status supernodal_solve_levels(trine_supernodal plan, const solve_args<T> &a, int direction,
+                                     supernodal_work *work, void *stream);
 
 /** As many scalars as one 16-byte load brings. */
 template <typename T> struct alignas(16) pack { T e[16 / sizeof(T)]; };
 
 template <typename T> __device__ inline pack<T> load_pack(const T *p)
 {
-    union { uint4 raw; pack<T> values; } u;
+    union {
+        uint4 raw;
+        pack<T> values;
+    } u;
     u.raw = load_once((const uint4 *)p);
     return u.values;
 }
@@ -206,29 +222,33 @@ template <int GROUP> __device__ inline void meet()
     else __syncthreads();
 }
 
-/** Wait until what the tile depends on is done, if it depends on a counter. Counters grow by `expected` in every solve: they stand at exactly
- *  (solves before this one + 1) * expected, modulo 2^32, when this solve's share is complete. */
-template <int GROUP, typename T> __device__ inline void wait_for(const solve_args<T> &a, const supernodal_tile &tile, int block, int thread)
+/** Wait until what the tile depends on is done, if it depends on a counter. Counters grow by `expected` in every
+ *  solve: they stand at exactly (solves before this one + 1) * expected, modulo 2^32, when this solve's share is
+ *  complete. */
+template <int GROUP, typename T> __device__ inline void wait_for(const solve_args<T> &a, const supernodal_tile &tile,
+                                                                 int block, int thread)
 {
     if (tile.wait < 0) return;
     if (thread == 0) {
         const unsigned *counter = a.counters + (int64_t)block * a.n_counters + tile.wait;
         const unsigned target = (a.epochs[block] + 1) * tile.expected;
-        while (load_acquire(counter) != target) { }
+        while (load_acquire(counter) != target) {}
     }
     meet<GROUP>();
 }
 
-template <int GROUP, typename T> __device__ inline void signal_done(const solve_args<T> &a, int32_t counter, int block, int thread)
+template <int GROUP, typename T> __device__ inline void signal_done(const solve_args<T> &a, int32_t counter, int block,
+                                                                    int thread)
 {
     if (counter < 0) return;
     meet<GROUP>(); /* and the release makes everyone's results visible before the count */
     if (thread == 0) add_release(a.counters + (int64_t)block * a.n_counters + counter, 1);
 }
-/** Whether a tile of a schedule of both ways is of the one that its panel does not go; it then signals at once, so that counters grow by as much
- *  whatever is chosen. thread: of the block. */
+/** Whether a tile of a schedule of both ways is of the one that its panel does not go; it then signals at once, so
+ *  that counters grow by as much whatever is chosen. thread: of the block. */
 template <typename T>
-__device__ inline bool passed_over(const solve_args<T> &a, const way_args &ways, const supernodal_tile &tile, int64_t at, int block, int thread)
+__device__ inline bool passed_over(const solve_args<T> &a, const way_args &ways, const supernodal_tile &tile,
+                                   int64_t at, int block, int thread)
 {
     const int32_t owner = ways.tile_owners[at];
     const bool whole = owner < 0;
@@ -238,14 +258,17 @@ __device__ inline bool passed_over(const solve_args<T> &a, const way_args &ways,
     return true;
 }
 /** -value for `row` of t from place `place`: added at once, or left for assemble. */
-template <int WIDTH, typename T> __device__ inline void update(const solve_args<T> &a, T *t, int block, int32_t row, int64_t place, int j, T value)
+template <int WIDTH, typename T> __device__ inline void update(const solve_args<T> &a, T *t, int block, int32_t row,
+                                                               int64_t place, int j, T value)
 {
     if (a.updates) a.updates[((int64_t)block * a.n_rows + place) * WIDTH + j] = value;
     else subtract_atomically(t + ((int64_t)block * a.n + row) * WIDTH + j, value);
 }
 
-/** Lanes lane % WIDTH of a warp: what products have left for a row of right-hand side lane % WIDTH, in a fixed order. */
-template <int WIDTH, bool BOTH_WAYS, typename T> __device__ inline T gathered(const solve_args<T> &a, const way_args &ways, int64_t row, int block, int lane)
+/** Lanes lane % WIDTH of a warp: what products have left for a row of right-hand side lane % WIDTH, in a fixed
+ *  order. */
+template <int WIDTH, bool BOTH_WAYS, typename T> __device__ inline T
+gathered(const solve_args<T> &a, const way_args &ways, int64_t row, int block, int lane)
 {
     const T *updates = a.updates + (int64_t)block * a.n_rows * WIDTH + lane % WIDTH;
     T sum = zero_of<T>();
@@ -263,21 +286,24 @@ __device__ inline int *ticket_room()
     __shared__ int ticket;
     return &ticket;
 }
-/** The next ticket of a block whose thread 0 holds it in `next`, which it then refills ahead of need. Every thread calls. */
+/** The next ticket of a block whose thread 0 holds it in `next`, which it then refills ahead of need. Every thread
+ *  calls. */
 __device__ inline int take_ticket(solve_state *state, int *shared_ticket, unsigned &next, int all_tickets)
 {
     __syncthreads();
     if (threadIdx.x == 0) *shared_ticket = (int)next;
     __syncthreads();
     const int ticket = *shared_ticket;
-    if (threadIdx.x == 0 && ticket < all_tickets) next = atomicAdd(&state->ticket, 1u); /* arrives while this one is worked on */
+    /* arrives while this one is worked on */
+    if (threadIdx.x == 0 && ticket < all_tickets) next = atomicAdd(&state->ticket, 1u);
     return ticket;
 }
 
 /** The last block to leave makes the state ready for the next solve. */
 template <typename T> __device__ inline void leave(const solve_args<T> &a)
 {
-    if (threadIdx.x == 0 && atomicAdd(&a.state->finished_blocks, 1u) == gridDim.x - 1) { /* every block has its last ticket */
+    /* every block has its last ticket */
+    if (threadIdx.x == 0 && atomicAdd(&a.state->finished_blocks, 1u) == gridDim.x - 1) {
         a.state->ticket = 0;
         a.state->finished_blocks = 0;
         a.state->solves++;
@@ -291,9 +317,12 @@ inline trine_status launch_tickets(trine_supernodal plan, void (*kernel)(const s
                                    const solve_choice<T> &a, void *stream, int shared_bytes = 0)
 {
     const solve_args<T> *const s = a.schedules;
-    const int64_t tickets = ((int64_t)s[0].n_init + (s[0].n_tickets > s[1].n_tickets ? s[0].n_tickets : s[1].n_tickets)) * s[0].n_blocks;
-    const int64_t resident = plan->options.teams ? plan->options.teams : (int64_t)per_multiprocessor * plan->base.ctx->info.multiprocessors;
-    kernel<<<(unsigned)(tickets < resident ? tickets : resident), SUPERNODAL_BLOCK_THREADS, (size_t)shared_bytes, static_cast<gpuStream_t>(stream)>>>(a);
+    const int64_t tickets =
+        ((int64_t)s[0].n_init + (s[0].n_tickets > s[1].n_tickets ? s[0].n_tickets : s[1].n_tickets)) * s[0].n_blocks;
+    const int64_t resident =
+        plan->options.teams ? plan->options.teams : (int64_t)per_multiprocessor * plan->base.ctx->info.multiprocessors;
+    kernel<<<(unsigned)(tickets < resident ? tickets : resident), SUPERNODAL_BLOCK_THREADS, (size_t)shared_bytes,
+             static_cast<gpuStream_t>(stream)>>>(a);
     return GPU_LAUNCHED("the supernodal solve");
 }
 

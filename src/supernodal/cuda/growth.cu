@@ -1,18 +1,20 @@
-/* The trial of inverses (supernodal.h) in the GPU's numeric phase, and the choice of the panels that are substituted. All sums are made by
- * the same walk over tiles of panels: of the caller's (right-hand sides and norms, later the residuals) and of the inverted ones (the
- * solutions).
+/* The trial of inverses (supernodal.h) in the GPU's numeric phase, and the choice of the panels that are substituted.
+ * All sums are made by the same walk over tiles of panels: of the caller's (right-hand sides and norms, later the
+ * residuals) and of the inverted ones (the solutions).
  *
- * What a panel contributes to the residuals is kept apart at first: to its own rows and columns, and to each row below its diagonal block. The
- * largest of it, over eps ||L||, gives the panel its grade. A row's residual is the sum of what panels contribute to it, so it is made for
- * each grade of the panels of that grade and higher ones; if all of them are over SUPERNODAL_MOST_GROWTH, those of the lowest grade
- * that keep residuals within SUPERNODAL_KEPT_GROWTH stay inverted. */
+ * What a panel contributes to the residuals is kept apart at first: to its own rows and columns, and to each row
+ * below its diagonal block. The largest of it, over eps ||L||, gives the panel its grade. A row's residual is the
+ * sum of what panels contribute to it, so it is made for each grade of the panels of that grade and higher ones; if
+ * all of them are over SUPERNODAL_MOST_GROWTH, those of the lowest grade that keep residuals within
+ * SUPERNODAL_KEPT_GROWTH stay inverted. */
 #include "supernodal/cuda/device.cuh"
 
 namespace {
 
 constexpr int THREADS = SUPERNODAL_ROWS, K = SUPERNODAL_TRIALS;
-/** Of the growth that may be kept, what panels may contribute to be above the lowest grade; half of it for each grade more. Where panels are substituted
- *  at all, a few more of them leave a factor that is good enough for whole solves by L and U. */
+/** Of the growth that may be kept, what panels may contribute to be above the lowest grade; half of it for each
+ *  grade more. Where panels are substituted at all, a few more of them leave a factor that is good enough for whole
+ *  solves by L and U. */
 constexpr double LARGEST_SHARE = 0.25;
 static_assert(GRADES <= 4, "their sums take the place of b, bt, x and xt");
 
@@ -21,16 +23,19 @@ template <typename T> struct wide_of { using type = double; };
 template <typename R> struct wide_of<complex_of<R>> { using type = complex_of<double>; };
 template <typename T> using wide = typename wide_of<T>::type;
 
-/** In d->trial, K vectors of n rows each, interleaved; norms: sums of moduli of the n rows of L, then of its n columns. */
+/** In d->trial, K vectors of n rows each, interleaved; norms: sums of moduli of the n rows of L, then of its n
+ *  columns. */
 template <typename T> struct trial_args {
     const supernodal_panel *panels;
     const source_panel *sources;
     const int32_t *rows, *source_rows;
     const void *from;
     const T *values;
-    wide<T> *b, *bt, *x, *xt; /* right-hand sides for L and L^T, and solutions made of them; later sums of residuals with L, for each grade */
+    wide<T> *b, *bt, *x, *xt; /* right-hand sides for L and L^T, and solutions made of them; later sums of residuals
+                                 with L, for each grade */
     wide<T> *r, *rt;          /* residuals in a panel's own rows */
-    wide<T> *below;           /* TRINE_INVERT_OFF: what a panel leaves in the rows of its list that are below its diagonal block */
+    wide<T> *below;           /* TRINE_INVERT_OFF: what a panel leaves in the rows of its list that are below its
+                                 diagonal block */
     double *norms;
     growth_outcome *outcome;
     unsigned char *grades;
@@ -46,10 +51,11 @@ template <typename W> __device__ inline W scalar_from_real(double a)
 }
 template <typename T> __device__ inline T signed_by(T a, double sign) { return sign < 0 ? zero_of<T>() - a : a; }
 
-/** Rows job.x + thread and columns job.a..job.b-1 of a panel, from the diagonal down: each(row, column, N sums of the row, N of the column),
- *  then the sums' addition(row or column, sums). */
+/** Rows job.x + thread and columns job.a..job.b-1 of a panel, from the diagonal down: each(row, column, N sums of
+ *  the row, N of the column), then the sums' addition(row or column, sums). */
 template <typename U, int N, typename EACH, typename COLUMN, typename ROW>
-__device__ inline void walk_tile(const supernodal_job &job, int height, const EACH &each, const COLUMN &add_column, const ROW &add_row)
+__device__ inline void walk_tile(const supernodal_job &job, int height, const EACH &each, const COLUMN &add_column,
+                                 const ROW &add_row)
 {
     const int row = job.x + threadIdx.x;
     U of_row[N];
@@ -69,7 +75,8 @@ __device__ inline void walk_tile(const supernodal_job &job, int height, const EA
 }
 
 /** Right-hand sides and norms from L, or the residuals. */
-template <typename T, bool RESIDUAL> __global__ void __launch_bounds__(THREADS) factor_products(const trial_args<T> a, const supernodal_job *jobs)
+template <typename T, bool RESIDUAL> __global__ void __launch_bounds__(THREADS)
+    factor_products(const trial_args<T> a, const supernodal_job *jobs)
 {
     using W = wide<T>;
     constexpr int N = RESIDUAL ? K : K + 1; /* the last: moduli */
@@ -90,7 +97,8 @@ template <typename T, bool RESIDUAL> __global__ void __launch_bounds__(THREADS) 
                 if (block || a.off) of_column[k] = of_column[k] + signed_by(value, supernodal_trial(i, k));
             } else if (block) {
                 of_row[k] = of_row[k] + value * (signed_by(one_of<W>(), supernodal_trial(j, k)) - a.x[j * K + k]);
-                of_column[k] = of_column[k] + value * (signed_by(one_of<W>(), supernodal_trial(i, k)) - a.xt[i * K + k]);
+                of_column[k] =
+                    of_column[k] + value * (signed_by(one_of<W>(), supernodal_trial(i, k)) - a.xt[i * K + k]);
             } else if (a.off) {
                 of_row[k] = of_row[k] - value * a.x[j * K + k];
             }
@@ -106,16 +114,18 @@ template <typename T, bool RESIDUAL> __global__ void __launch_bounds__(THREADS) 
         for (int k = 0; k < K; k++) add_atomically(to + i * K + k, sums[k]);
         if constexpr (!RESIDUAL) add_atomically(norms + i, size_of(sums[K]));
     };
-    walk_tile<W, N>(job, s.height, each, [&](int c, const W *sums) { add(RESIDUAL ? a.rt : a.bt, first + c, sums, a.norms + a.n); },
-                    [&](int r, const W *sums) {
-                        if (!RESIDUAL) add(a.b, list[place[r]], sums, a.norms);
-                        else if (place[r] < p.width) add(a.r, list[place[r]], sums, nullptr);
-                        else if (a.off) add(a.below, p.rows + place[r], sums, nullptr);
-                    });
+    walk_tile<W, N>(
+        job, s.height, each, [&](int c, const W *sums) { add(RESIDUAL ? a.rt : a.bt, first + c, sums, a.norms + a.n); },
+        [&](int r, const W *sums) {
+            if (!RESIDUAL) add(a.b, list[place[r]], sums, a.norms);
+            else if (place[r] < p.width) add(a.r, list[place[r]], sums, nullptr);
+            else if (a.off) add(a.below, p.rows + place[r], sums, nullptr);
+        });
 }
 
 /** Solutions by the inverted panels, and what they make of the rows below diagonal blocks. */
-template <typename T> __global__ void __launch_bounds__(THREADS) inverse_products(const trial_args<T> a, const supernodal_job *jobs)
+template <typename T> __global__ void __launch_bounds__(THREADS)
+    inverse_products(const trial_args<T> a, const supernodal_job *jobs)
 {
     using W = wide<T>;
     const supernodal_job job = jobs[blockIdx.x];
@@ -126,23 +136,28 @@ template <typename T> __global__ void __launch_bounds__(THREADS) inverse_product
 #pragma unroll
         for (int k = 0; k < K; k++) {
             multiply_add(of_row[k], value, scalar_from<T>(a.b[((int64_t)p.first + c) * K + k]));
-            multiply_add(of_column[k], value, r < p.width ? scalar_from<T>(a.bt[((int64_t)p.first + r) * K + k])
-                                                          : signed_by(zero_of<T>() - one_of<T>(), supernodal_trial(list[r], k)));
+            multiply_add(of_column[k], value,
+                         r < p.width ? scalar_from<T>(a.bt[((int64_t)p.first + r) * K + k])
+                                     : signed_by(zero_of<T>() - one_of<T>(), supernodal_trial(list[r], k)));
         }
     };
     auto add = [&](W *to, int64_t i, const T *sums) {
 #pragma unroll
         for (int k = 0; k < K; k++) add_atomically(to + i * K + k, scalar_from<W>(sums[k]));
     };
-    walk_tile<T, K>(job, a.off ? p.height : p.width, each, [&](int c, const T *sums) { add(a.xt, p.first + c, sums); },
-                    [&](int r, const T *sums) {
-                        if (r < p.width) add(a.x, p.first + r, sums);
-                        else add(a.below, p.rows + r, sums);
-                    });
+    walk_tile<T, K>(
+        job, a.off ? p.height : p.width, each, [&](int c, const T *sums) { add(a.xt, p.first + c, sums); },
+        [&](int r, const T *sums) {
+            if (r < p.width) add(a.x, p.first + r, sums);
+            else add(a.below, p.rows + r, sums);
+        });
 }
 
 /** Bits of a number that is not negative: they have the order of numbers, and NaN is above all. */
-__device__ inline unsigned long long bits_of(double value) { return (unsigned long long)__double_as_longlong(fabs(value)); }
+__device__ inline unsigned long long bits_of(double value)
+{
+    return (unsigned long long)__double_as_longlong(fabs(value));
+}
 __device__ inline double from_bits(unsigned long long bits) { return __longlong_as_double((long long)bits); }
 
 /** most[k] := the largest of it and of mine[k] of every thread of the block; all threads call. */
@@ -182,9 +197,13 @@ template <typename T> __global__ void __launch_bounds__(THREADS) grade_panels(co
     __shared__ unsigned long long most[2];
     const supernodal_panel p = a.panels[blockIdx.x];
     const int height = a.off ? p.height : p.width;
-    auto entry = [&](int r, int k) { return r < p.width ? a.r[((int64_t)p.first + r) * K + k] : a.below[(p.rows + r) * K + k]; };
+    auto entry = [&](int r, int k) {
+        return r < p.width ? a.r[((int64_t)p.first + r) * K + k] : a.below[(p.rows + r) * K + k];
+    };
     unsigned long long mine[2] = {0, 0};
-    auto take = [](unsigned long long &largest, unsigned long long bits) { if (bits > largest) largest = bits; };
+    auto take = [](unsigned long long &largest, unsigned long long bits) {
+        if (bits > largest) largest = bits;
+    };
     if (threadIdx.x < 2) most[threadIdx.x] = 0;
     for (int r = threadIdx.x; r < height; r += THREADS)
 #pragma unroll
@@ -196,7 +215,8 @@ template <typename T> __global__ void __launch_bounds__(THREADS) grade_panels(co
     __syncthreads();
 
     const double unit = a.eps * SUPERNODAL_KEPT_GROWTH;
-    const double forward = from_bits(most[0]) / (from_bits(a.outcome->norms[0]) * unit), backward = from_bits(most[1]) / (from_bits(a.outcome->norms[1]) * unit);
+    const double forward = from_bits(most[0]) / (from_bits(a.outcome->norms[0]) * unit),
+                 backward = from_bits(most[1]) / (from_bits(a.outcome->norms[1]) * unit);
     int grade = 0;
     for (double share = LARGEST_SHARE; grade < GRADES - 1 && forward <= share && backward <= share; share /= 2) grade++;
     if (threadIdx.x == 0) {
@@ -263,9 +283,28 @@ template <typename T> static trial_args<T> arguments(trine_supernodal plan, cons
     const device_side *d = static_cast<const device_side *>(plan->device);
     const int64_t count = plan->S.n * K, below = plan->invert == TRINE_INVERT_OFF ? plan->S.n_rows * K : 0;
     wide<T> *v = static_cast<wide<T> *>(d->trial);
-    return {d->panels, d->sources, d->rows, d->source_rows, from, static_cast<const T *>(plan->values),
-            v, v + count, v + 2 * count, v + 3 * count, v + 4 * count, v + 5 * count, v + 6 * count, reinterpret_cast<double *>(v + 6 * count + below), d->outcome,
-            d->grades, plan->S.n, plan->diag == TRINE_UNIT, plan->invert == TRINE_INVERT_OFF, plan->base.dtype != plan->dtype, plan->chooses, trine_dtype_eps(plan->dtype)};
+    return {d->panels,
+            d->sources,
+            d->rows,
+            d->source_rows,
+            from,
+            static_cast<const T *>(plan->values),
+            v,
+            v + count,
+            v + 2 * count,
+            v + 3 * count,
+            v + 4 * count,
+            v + 5 * count,
+            v + 6 * count,
+            reinterpret_cast<double *>(v + 6 * count + below),
+            d->outcome,
+            d->grades,
+            plan->S.n,
+            plan->diag == TRINE_UNIT,
+            plan->invert == TRINE_INVERT_OFF,
+            plan->base.dtype != plan->dtype,
+            plan->chooses,
+            trine_dtype_eps(plan->dtype)};
 }
 
 template <typename T> trine_status supernodal_trial_begin(trine_supernodal plan, const void *from, void *stream)

@@ -1,6 +1,6 @@
-/* The level-by-level variants on the GPU (Yamazaki et al. 2020, Sections 4.1 to 4.3 and 5.1): kernels that are told what to do
- * by slices (common/levels.h), launched stage after stage as one CUDA graph. Right-hand side j is column j of t and x; blocks with
- * blockIdx.y = j work on it. */
+/* The level-by-level variants on the GPU (Yamazaki et al. 2020, Sections 4.1 to 4.3 and 5.1): kernels that are told
+ * what to do by slices (common/levels.h), launched stage after stage as one CUDA graph. Right-hand side j is column
+ * j of t and x; blocks with blockIdx.y = j work on it. */
 #include <algorithm>
 
 #include "supernodal/cuda/device.cuh"
@@ -26,8 +26,10 @@ template <typename T> __device__ inline T sum_over_warp(T a)
     return a;
 }
 
-/** The diagonal block by blocks of 32 columns: a warp solves with the 32 x 32 triangle, all warps apply it to what is left. */
-template <typename T> __global__ void __launch_bounds__(THREADS) substitute(const level_args<T> a, const supernodal_slice *slices)
+/** The diagonal block by blocks of 32 columns: a warp solves with the 32 x 32 triangle, all warps apply it to what
+ *  is left. */
+template <typename T> __global__ void __launch_bounds__(THREADS)
+    substitute(const level_args<T> a, const supernodal_slice *slices)
 {
     const supernodal_panel p = a.panels[slices[blockIdx.x].panel];
     const T *D = a.values + p.values;
@@ -55,7 +57,8 @@ template <typename T> __global__ void __launch_bounds__(THREADS) substitute(cons
 }
 
 /** The same with the transposed block, last columns first; sums over a column are a warp's. */
-template <typename T> __global__ void __launch_bounds__(THREADS) substitute_transposed(const level_args<T> a, const supernodal_slice *slices)
+template <typename T> __global__ void __launch_bounds__(THREADS)
+    substitute_transposed(const level_args<T> a, const supernodal_slice *slices)
 {
     const supernodal_panel p = a.panels[slices[blockIdx.x].panel];
     const T *D = a.values + p.values;
@@ -83,8 +86,10 @@ template <typename T> __global__ void __launch_bounds__(THREADS) substitute_tran
     }
 }
 
-/** Rows of the panel times v_s, a lane a row, the columns dealt to the warps: x_s in the diagonal block, t_rows -= below it. */
-template <typename T> __global__ void __launch_bounds__(THREADS) multiply_rows(const level_args<T> a, const supernodal_slice *slices, bool from_x)
+/** Rows of the panel times v_s, a lane a row, the columns dealt to the warps: x_s in the diagonal block, t_rows -=
+ *  below it. */
+template <typename T> __global__ void __launch_bounds__(THREADS)
+    multiply_rows(const level_args<T> a, const supernodal_slice *slices, bool from_x)
 {
     __shared__ T partial[WARPS][32];
     const supernodal_slice slice = slices[blockIdx.x];
@@ -96,7 +101,8 @@ template <typename T> __global__ void __launch_bounds__(THREADS) multiply_rows(c
         const int r = r0 + lane, columns = min(p.width, r0 + 32); /* nothing above the diagonal */
         T sum = zero_of<T>();
         if (r < slice.end)
-            for (int c = warp; c < columns; c += WARPS) multiply_add(sum, a.values[p.values + r + (int64_t)c * p.ld], v[c]);
+            for (int c = warp; c < columns; c += WARPS)
+                multiply_add(sum, a.values[p.values + r + (int64_t)c * p.ld], v[c]);
         partial[warp][lane] = sum;
         __syncthreads();
         if (warp == 0 && r < slice.end) {
@@ -108,8 +114,10 @@ template <typename T> __global__ void __launch_bounds__(THREADS) multiply_rows(c
     }
 }
 
-/** t_s -= block row times v. Columns of all blocks are dealt to the warps, a lane a row; warps add up in a fixed order. */
-template <typename T> __global__ void __launch_bounds__(THREADS) gather(const level_args<T> a, const supernodal_slice *slices, bool from_x)
+/** t_s -= block row times v. Columns of all blocks are dealt to the warps, a lane a row; warps add up in a fixed
+ *  order. */
+template <typename T> __global__ void __launch_bounds__(THREADS)
+    gather(const level_args<T> a, const supernodal_slice *slices, bool from_x)
 {
     constexpr int CHUNK = 64;
     __shared__ T partial[WARPS][CHUNK];
@@ -131,7 +139,8 @@ template <typename T> __global__ void __launch_bounds__(THREADS) gather(const le
                 const int row = rows[r];
                 if (row < first || row >= end) continue;
                 T sum = zero_of<T>();
-                for (int c = warp; c < q.width; c += WARPS) multiply_add(sum, a.values[q.values + r + (int64_t)c * q.ld], v[q.first + c]);
+                for (int c = warp; c < q.width; c += WARPS)
+                    multiply_add(sum, a.values[q.values + r + (int64_t)c * q.ld], v[q.first + c]);
                 partial[warp][row - first] = partial[warp][row - first] + sum;
             }
             __syncwarp();
@@ -148,7 +157,8 @@ template <typename T> __global__ void __launch_bounds__(THREADS) gather(const le
 
 /** Columns of the panel, a warp each, times t_s (top) and -x_rows (bottom). */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) multiply_columns(const level_args<T> a, const supernodal_slice *slices, supernodal_level_kernel kernel)
+__global__ void __launch_bounds__(THREADS)
+    multiply_columns(const level_args<T> a, const supernodal_slice *slices, supernodal_level_kernel kernel)
 {
     const supernodal_slice slice = slices[blockIdx.x];
     const supernodal_panel p = a.panels[slice.panel];
@@ -169,9 +179,10 @@ __global__ void __launch_bounds__(THREADS) multiply_columns(const level_args<T> 
     }
 }
 
-/** Into t or x of every panel with a block in this block row: minus the transposed block times x_s. No two panels of a level
- *  reach the same one. */
-template <typename T> __global__ void __launch_bounds__(THREADS) scatter(const level_args<T> a, const supernodal_slice *slices, bool into_x)
+/** Into t or x of every panel with a block in this block row: minus the transposed block times x_s. No two panels of
+ *  a level reach the same one. */
+template <typename T> __global__ void __launch_bounds__(THREADS)
+    scatter(const level_args<T> a, const supernodal_slice *slices, bool into_x)
 {
     const supernodal_slice slice = slices[blockIdx.x];
     const int64_t start = a.segment_start[slice.panel];
@@ -184,7 +195,8 @@ template <typename T> __global__ void __launch_bounds__(THREADS) scatter(const l
         const int32_t *rows = a.rows + q.rows;
         for (int c = warp; c < q.width; c += WARPS) {
             T sum = zero_of<T>();
-            for (int r = segment.begin + lane; r < segment.end; r += 32) multiply_add(sum, a.values[q.values + r + (int64_t)c * q.ld], x[rows[r]]);
+            for (int r = segment.begin + lane; r < segment.end; r += 32)
+                multiply_add(sum, a.values[q.values + r + (int64_t)c * q.ld], x[rows[r]]);
             sum = sum_over_warp(sum);
             if (lane == 0) to[q.first + c] = to[q.first + c] - sum;
         }
@@ -208,7 +220,8 @@ template <typename T> __global__ void give(const solve_args<T> a)
 }
 
 template <typename T>
-trine_status launch(const level_args<T> &a, const supernodal_slice *slices, const supernodal_launch *l, bool forward, int64_t nrhs, gpuStream_t s)
+trine_status launch(const level_args<T> &a, const supernodal_slice *slices, const supernodal_launch *l, bool forward,
+                    int64_t nrhs, gpuStream_t s)
 {
     const dim3 grid((unsigned)l->count, (unsigned)nrhs);
     slices += l->first;
@@ -217,15 +230,19 @@ trine_status launch(const level_args<T> &a, const supernodal_slice *slices, cons
         if (forward) substitute<T><<<grid, THREADS, 0, s>>>(a, slices);
         else substitute_transposed<T><<<grid, THREADS, 0, s>>>(a, slices);
         break;
-    case LEVEL_ROWS_FROM_T: case LEVEL_ROWS_FROM_X: multiply_rows<T><<<grid, THREADS, 0, s>>>(a, slices, l->kernel == LEVEL_ROWS_FROM_X); break;
-    case LEVEL_GATHER_T: case LEVEL_GATHER_X: gather<T><<<grid, THREADS, 0, s>>>(a, slices, l->kernel == LEVEL_GATHER_X); break;
-    case LEVEL_SCATTER_T: case LEVEL_SCATTER_X: scatter<T><<<grid, THREADS, 0, s>>>(a, slices, l->kernel == LEVEL_SCATTER_X); break;
+    case LEVEL_ROWS_FROM_T:
+    case LEVEL_ROWS_FROM_X: multiply_rows<T><<<grid, THREADS, 0, s>>>(a, slices, l->kernel == LEVEL_ROWS_FROM_X); break;
+    case LEVEL_GATHER_T:
+    case LEVEL_GATHER_X: gather<T><<<grid, THREADS, 0, s>>>(a, slices, l->kernel == LEVEL_GATHER_X); break;
+    case LEVEL_SCATTER_T:
+    case LEVEL_SCATTER_X: scatter<T><<<grid, THREADS, 0, s>>>(a, slices, l->kernel == LEVEL_SCATTER_X); break;
     default: multiply_columns<T><<<grid, THREADS, 0, s>>>(a, slices, l->kernel);
     }
     return GPU_LAUNCHED("a level of the supernodal solve");
 }
 
-/** Streams and events that belong to a work, and its two solves as graphs for as many right-hand sides as it has room for. */
+/** Streams and events that belong to a work, and its two solves as graphs for as many right-hand sides as it has
+ *  room for. */
 struct level_work {
     int n_streams;
     gpuStream_t capture, streams[32];
@@ -234,24 +251,29 @@ struct level_work {
 };
 static_assert(sizeof(level_work) <= SUPERNODAL_WORK_PART, "trine_supernodal_memory counts it");
 
-/** All launches of one direction on `stream`; those of a stage are dealt to the work's streams where there are several. */
+/** All launches of one direction on `stream`; those of a stage are dealt to the work's streams where there are
+ *  several. */
 template <typename T>
-trine_status enqueue(trine_supernodal plan, const level_args<T> &a, int direction, int64_t nrhs, level_work *w, gpuStream_t stream)
+trine_status enqueue(trine_supernodal plan, const level_args<T> &a, int direction, int64_t nrhs, level_work *w,
+                     gpuStream_t stream)
 {
     const device_side *d = static_cast<const device_side *>(plan->device);
     const level_side *side = &d->levels[direction];
     trine_status status = TRINE_SUCCESS;
     int64_t level = 0; /* of the way, not of the tree */
     for (int64_t begin = 0, end; begin < side->n_launches; begin = end) {
-        if (plan->watch && (begin == 0 || side->launches[begin].level != side->launches[begin - 1].level)) plan->watch(plan->watch_user, level++, stream);
-        for (end = begin + 1; end < side->n_launches && side->launches[end].stage == side->launches[begin].stage;) end++;
+        if (plan->watch && (begin == 0 || side->launches[begin].level != side->launches[begin - 1].level))
+            plan->watch(plan->watch_user, level++, stream);
+        for (end = begin + 1; end < side->n_launches && side->launches[end].stage == side->launches[begin].stage;)
+            end++;
         const int used = (int)std::min<int64_t>(end - begin, w->n_streams);
         if (used > 1) TRY(GPU(gpuEventRecord(w->fork, stream)));
         for (int k = 0; used > 1 && k < used; k++) TRY(GPU(gpuStreamWaitEvent(w->streams[k], w->fork, 0)));
         for (int64_t l = begin; l < end; l++) {
             const gpuStream_t s = used > 1 ? w->streams[(l - begin) % used] : stream;
-            TRY(side->launches[l].kernel >= LEVEL_LINES_OWN ? supernodal_launch_lines(plan, &side->launches[l], direction, a.t, a.x, nrhs, s)
-                                                            : launch(a, side->slices, &side->launches[l], direction == FORWARD, nrhs, s));
+            TRY(side->launches[l].kernel >= LEVEL_LINES_OWN
+                    ? supernodal_launch_lines(plan, &side->launches[l], direction, a.t, a.x, nrhs, s)
+                    : launch(a, side->slices, &side->launches[l], direction == FORWARD, nrhs, s));
         }
         for (int k = 0; used > 1 && k < used; k++) {
             TRY(GPU(gpuEventRecord(w->joined[k], w->streams[k])));
@@ -331,14 +353,16 @@ done:
 }
 
 template <typename T>
-trine_status supernodal_solve_levels(trine_supernodal plan, const solve_args<T> &a, int direction, supernodal_work *work, void *stream)
+trine_status supernodal_solve_levels(trine_supernodal plan, const solve_args<T> &a, int direction,
+                                     supernodal_work *work, void *stream)
 {
     trine_status status = TRINE_SUCCESS;
     level_work *w = static_cast<level_work *>(work->device);
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     const dim3 grid((unsigned)((a.n + THREADS - 1) / THREADS), (unsigned)a.nrhs);
     if (a.nrhs > 65535)
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld right-hand sides in one call; this variant takes 65535", (long long)a.nrhs);
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld right-hand sides in one call; this variant takes 65535",
+                          (long long)a.nrhs);
     take<T><<<grid, THREADS, 0, s>>>(a);
     TRY(GPU_LAUNCHED("the supernodal solve"));
     if (w->graph[direction] && a.nrhs == work->base.max_nrhs && !trine_device_is_capturing(plan->base.ctx, stream))
@@ -351,9 +375,10 @@ done:
     return status;
 }
 
-#define INSTANTIATE(T) \
-    template trine_status supernodal_levels_work_init(trine_supernodal, supernodal_work *, T *, T *); \
-    template trine_status supernodal_solve_levels(trine_supernodal, const solve_args<T> &, int, supernodal_work *, void *);
+#define INSTANTIATE(T)                                                                                             \
+    template trine_status supernodal_levels_work_init(trine_supernodal, supernodal_work *, T *, T *);              \
+    template trine_status supernodal_solve_levels(trine_supernodal, const solve_args<T> &, int, supernodal_work *, \
+                                                  void *);
 INSTANTIATE(float)
 INSTANTIATE(double)
 INSTANTIATE(complex_of<float>)

@@ -1,5 +1,5 @@
-/* The SpMV variant on the GPU (Yamazaki et al. 2020, Section 4.3): each level's part of the partitioned inverse as sparse lines
- * without explicit zeros, made from the panels by numeric, and a warp a line to multiply with them. */
+/* The SpMV variant on the GPU (Yamazaki et al. 2020, Section 4.3): each level's part of the partitioned inverse as
+ * sparse lines without explicit zeros, made from the panels by numeric, and a warp a line to multiply with them. */
 #include "supernodal/cuda/device.cuh"
 
 namespace {
@@ -15,7 +15,8 @@ template <typename T> struct lines_args {
 };
 
 /** Call each(valid, index, value) for the elements of a line, 32 at a time, by all lanes of a warp. */
-template <typename T, typename F> __device__ inline void for_each_element(const lines_args<T> &a, int64_t line, int lane, const F &each)
+template <typename T, typename F> __device__ inline void for_each_element(const lines_args<T> &a, int64_t line,
+                                                                          int lane, const F &each)
 {
     for (int64_t k = a.side.run_start[line]; k < a.side.run_start[line + 1]; k++) {
         const supernodal_run run = a.side.runs[k];
@@ -28,7 +29,8 @@ template <typename T, typename F> __device__ inline void for_each_element(const 
             T value = zero_of<T>();
             int32_t index = 0;
             if (i < end) {
-                value = a.panel_values[p.values + (a.forward ? run.at + (int64_t)i * p.ld : i + (int64_t)run.at * p.ld)];
+                value =
+                    a.panel_values[p.values + (a.forward ? run.at + (int64_t)i * p.ld : i + (int64_t)run.at * p.ld)];
                 index = a.forward ? p.first + i : a.rows[p.rows + i];
             }
             each(i < end && !(size_of(value) == 0), index, value);
@@ -41,7 +43,8 @@ template <typename T> __global__ void __launch_bounds__(THREADS) count_entries(c
     const int64_t line = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
     if (line >= a.side.n_lines) return;
     int count = 0;
-    for_each_element(a, line, threadIdx.x % 32, [&](bool valid, int32_t, T) { count += __popc(__ballot_sync(~0u, valid)); });
+    for_each_element(a, line, threadIdx.x % 32,
+                     [&](bool valid, int32_t, T) { count += __popc(__ballot_sync(~0u, valid)); });
     if (threadIdx.x % 32 == 0) a.side.start[line] = count;
 }
 
@@ -88,16 +91,18 @@ template <typename T> __global__ void __launch_bounds__(THREADS) fill_entries(co
 }
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS) multiply_lines(const sparse_side side, int64_t first, int64_t count, supernodal_level_kernel kernel,
-                                                          T *t, T *x, int64_t n)
+__global__ void __launch_bounds__(THREADS) multiply_lines(const sparse_side side, int64_t first, int64_t count,
+                                                          supernodal_level_kernel kernel, T *t, T *x, int64_t n)
 {
     const int64_t line = first + (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
     if (line >= first + count) return;
     t += blockIdx.y * n;
     x += blockIdx.y * n;
-    const T *values = static_cast<const T *>(side.values), *from = kernel == LEVEL_LINES_OWN || kernel == LEVEL_LINES_T_FROM_T ? t : x;
+    const T *values = static_cast<const T *>(side.values),
+            *from = kernel == LEVEL_LINES_OWN || kernel == LEVEL_LINES_T_FROM_T ? t : x;
     T sum = zero_of<T>();
-    for (int64_t k = side.start[line] + threadIdx.x % 32; k < side.start[line + 1]; k += 32) multiply_add(sum, values[k], from[side.index[k]]);
+    for (int64_t k = side.start[line] + threadIdx.x % 32; k < side.start[line + 1]; k += 32)
+        multiply_add(sum, values[k], from[side.index[k]]);
 #pragma unroll
     for (int mask = 16; mask; mask /= 2) sum = sum + shuffle_xor(sum, mask);
     if (threadIdx.x % 32) return;
@@ -115,7 +120,8 @@ template <typename T> trine_status supernodal_lines_numeric(trine_supernodal pla
     const device_side *d = static_cast<const device_side *>(plan->device);
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     for (int direction = 0; direction < DIRECTIONS; direction++) {
-        const lines_args<T> a = {d->sparse[direction], d->panels, d->rows, static_cast<const T *>(plan->values), direction == FORWARD};
+        const lines_args<T> a = {d->sparse[direction], d->panels, d->rows, static_cast<const T *>(plan->values),
+                                 direction == FORWARD};
         const unsigned blocks = (unsigned)((a.side.n_lines + WARPS - 1) / WARPS);
         count_entries<T><<<blocks, THREADS, 0, s>>>(a);
         sum_up<<<1, SCAN_THREADS, 0, s>>>(a.side.start, a.side.n_lines);
@@ -127,17 +133,20 @@ done:
 }
 
 template <typename T>
-trine_status supernodal_launch_lines(trine_supernodal plan, const supernodal_launch *l, int direction, T *t, T *x, int64_t nrhs, void *stream)
+trine_status supernodal_launch_lines(trine_supernodal plan, const supernodal_launch *l, int direction, T *t, T *x,
+                                     int64_t nrhs, void *stream)
 {
     const device_side *d = static_cast<const device_side *>(plan->device);
     const dim3 grid((unsigned)((l->count + WARPS - 1) / WARPS), (unsigned)nrhs);
-    multiply_lines<T><<<grid, THREADS, 0, static_cast<gpuStream_t>(stream)>>>(d->sparse[direction], l->first, l->count, l->kernel, t, x, plan->S.n);
+    multiply_lines<T><<<grid, THREADS, 0, static_cast<gpuStream_t>(stream)>>>(d->sparse[direction], l->first, l->count,
+                                                                              l->kernel, t, x, plan->S.n);
     return GPU_LAUNCHED("a level of the supernodal solve");
 }
 
-#define INSTANTIATE(T) \
-    template trine_status supernodal_lines_numeric<T>(trine_supernodal, void *); \
-    template trine_status supernodal_launch_lines(trine_supernodal, const supernodal_launch *, int, T *, T *, int64_t, void *);
+#define INSTANTIATE(T)                                                                                                 \
+    template trine_status supernodal_lines_numeric<T>(trine_supernodal, void *);                                       \
+    template trine_status supernodal_launch_lines(trine_supernodal, const supernodal_launch *, int, T *, T *, int64_t, \
+                                                  void *);
 INSTANTIATE(float)
 INSTANTIATE(double)
 INSTANTIATE(complex_of<float>)

@@ -1,5 +1,5 @@
-/* The numeric phase on the GPU: values into the merged panels, and the partitioned inverse by doubling. All products of one
- * width are one launch. */
+/* The numeric phase on the GPU: values into the merged panels, and the partitioned inverse by doubling. All products
+ * of one width are one launch. */
 #include "supernodal/cuda/device.cuh"
 
 namespace {
@@ -15,7 +15,8 @@ template <typename T> struct numeric_args {
     panel_choice substituted; /* what the copy of panels in place of their inverses is for */
 };
 
-template <typename T> __global__ void __launch_bounds__(128) copy_columns(const numeric_args<T> a, const supernodal_job *jobs)
+template <typename T> __global__ void __launch_bounds__(128)
+    copy_columns(const numeric_args<T> a, const supernodal_job *jobs)
 {
     const supernodal_job job = jobs[blockIdx.x];
     const source_panel s = a.sources[job.panel];
@@ -37,7 +38,8 @@ template <typename T> __global__ void __launch_bounds__(128) copy_columns(const 
 }
 
 /** A warp; lane j makes column j of the inverse by substitution. */
-template <typename T> __global__ void __launch_bounds__(32) invert_diagonal(const numeric_args<T> a, const supernodal_job *jobs)
+template <typename T> __global__ void __launch_bounds__(32)
+    invert_diagonal(const numeric_args<T> a, const supernodal_job *jobs)
 {
     constexpr int N = SUPERNODAL_SMALL;
     __shared__ T L[N][N + 1], X[N][N + 1];
@@ -61,7 +63,8 @@ template <typename T> __global__ void __launch_bounds__(32) invert_diagonal(cons
 }
 
 /** A thread a row: row := row D. */
-template <typename T> __global__ void __launch_bounds__(SUPERNODAL_ROWS) multiply_below(const numeric_args<T> a, const supernodal_job *jobs)
+template <typename T> __global__ void __launch_bounds__(SUPERNODAL_ROWS)
+    multiply_below(const numeric_args<T> a, const supernodal_job *jobs)
 {
     constexpr int N = SUPERNODAL_SMALL;
     __shared__ T D[N][N];
@@ -89,7 +92,8 @@ template <typename T> __global__ void __launch_bounds__(SUPERNODAL_ROWS) multipl
 }
 
 /** P(b.., a..) also to above the diagonal, transposed. */
-template <typename T> __global__ void __launch_bounds__(256) transpose_square(const numeric_args<T> a, const supernodal_job *jobs)
+template <typename T> __global__ void __launch_bounds__(256)
+    transpose_square(const numeric_args<T> a, const supernodal_job *jobs)
 {
     __shared__ T square[32][33];
     const supernodal_job job = jobs[blockIdx.x];
@@ -103,9 +107,10 @@ template <typename T> __global__ void __launch_bounds__(256) transpose_square(co
         if (job.x + r < job.e && job.y + lane < job.b) P[job.y + lane + (int64_t)(job.x + r) * p.ld] = square[r][lane];
 }
 
-/** With [Da; M; Ga] the columns a..b-1 and [Db; Gb] the columns b..e-1, both inverted: M := -Db M, Ga := Ga - Gb M. M is read
- *  from where transpose_square put it. */
-template <typename T> __global__ void __launch_bounds__(256) combine_columns(const numeric_args<T> a, const supernodal_job *jobs)
+/** With [Da; M; Ga] the columns a..b-1 and [Db; Gb] the columns b..e-1, both inverted: M := -Db M, Ga := Ga - Gb M.
+ *  M is read from where transpose_square put it. */
+template <typename T> __global__ void __launch_bounds__(256)
+    combine_columns(const numeric_args<T> a, const supernodal_job *jobs)
 {
     constexpr int SIDE = SUPERNODAL_TILE, DEPTH = 16, EACH = 4;
     __shared__ T left[DEPTH][SIDE + 1], right[DEPTH][SIDE + 1];
@@ -156,7 +161,8 @@ template <typename T> __global__ void __launch_bounds__(256) combine_columns(con
     }
 }
 
-template <typename T> __global__ void __launch_bounds__(256) clear_above(const numeric_args<T> a, const supernodal_job *jobs)
+template <typename T> __global__ void __launch_bounds__(256)
+    clear_above(const numeric_args<T> a, const supernodal_job *jobs)
 {
     const supernodal_job job = jobs[blockIdx.x];
     const supernodal_panel p = a.panels[job.panel];
@@ -166,7 +172,8 @@ template <typename T> __global__ void __launch_bounds__(256) clear_above(const n
 }
 
 /** Zeros in place of inverses that are not wanted, which have zeros above the diagonal: a tile of the trial. */
-template <typename T> __global__ void __launch_bounds__(SUPERNODAL_ROWS) clear_inverses(const numeric_args<T> a, const supernodal_job *jobs)
+template <typename T> __global__ void __launch_bounds__(SUPERNODAL_ROWS)
+    clear_inverses(const numeric_args<T> a, const supernodal_job *jobs)
 {
     const supernodal_job job = jobs[blockIdx.x];
     if (!a.substituted.substitutes(job.panel)) return;
@@ -181,9 +188,17 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
 {
     const device_side *d = static_cast<const device_side *>(plan->device);
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
-    numeric_args<T> a = {d->panels, d->sources, d->source_rows, d->original, from,
-                               static_cast<T *>(plan->values), d->bad_row, plan->diag == TRINE_UNIT,
-                               plan->invert == TRINE_INVERT_OFF, plan->base.dtype != plan->dtype, {}};
+    numeric_args<T> a = {d->panels,
+                         d->sources,
+                         d->source_rows,
+                         d->original,
+                         from,
+                         static_cast<T *>(plan->values),
+                         d->bad_row,
+                         plan->diag == TRINE_UNIT,
+                         plan->invert == TRINE_INVERT_OFF,
+                         plan->base.dtype != plan->dtype,
+                         {}};
     const bool inverts = plan->invert != TRINE_INVERT_NONE;
     trine_status status = TRINE_SUCCESS;
     TRY(GPU(gpuMemsetAsync(d->bad_row, 0xFF, sizeof *d->bad_row, s)));
@@ -204,7 +219,8 @@ template <typename T> trine_status supernodal_numeric_on_gpu(trine_supernodal pl
     if (inverts) TRY(supernodal_trial_end<T>(plan, from, stream));
     if (plan->chooses) { /* the values as they are, where the trial says so */
         a.substituted = {d->grades, &d->outcome->least_grade};
-        clear_inverses<T><<<(unsigned)d->n_trial_jobs[1], SUPERNODAL_ROWS, 0, s>>>(a, d->trial_jobs + d->n_trial_jobs[0]);
+        clear_inverses<T>
+            <<<(unsigned)d->n_trial_jobs[1], SUPERNODAL_ROWS, 0, s>>>(a, d->trial_jobs + d->n_trial_jobs[0]);
         copy_columns<T><<<(unsigned)d->stages[1], 128, 0, s>>>(a, d->jobs);
         TRY(GPU_LAUNCHED("the copy of panels"));
     }

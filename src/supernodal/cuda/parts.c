@@ -1,4 +1,5 @@
-/* Panels in parts for substitution, and where the products of pulled forward solves leave their results (schedule.h). */
+/* Panels in parts for substitution, and where the products of pulled forward solves leave their results
+ * (schedule.h). */
 #include <string.h>
 
 #include "supernodal/cuda/schedule.h"
@@ -38,9 +39,14 @@ trine_status supernodal_split(const supernodal_structure *S, bool whole, superno
         head[s] = k;
         for (int32_t c = 0; c < p->width; c += SUPERNODAL_SMALL, k++) {
             const bool last = p->width - c <= SUPERNODAL_SMALL;
-            out->panels[k] = (supernodal_panel){.values = p->values + c + (int64_t)c * p->ld, .rows = at, .first = p->first + c,
-                                                .width = last ? p->width - c : SUPERNODAL_SMALL, .height = p->height - c,
-                                                .ld = p->ld, .parent = last ? -1 : k + 1, .children = c ? 1 : p->children};
+            out->panels[k] = (supernodal_panel){.values = p->values + c + (int64_t)c * p->ld,
+                                                .rows = at,
+                                                .first = p->first + c,
+                                                .width = last ? p->width - c : SUPERNODAL_SMALL,
+                                                .height = p->height - c,
+                                                .ld = p->ld,
+                                                .parent = last ? -1 : k + 1,
+                                                .children = c ? 1 : p->children};
             parts->panel[k] = s;
             memcpy(out->rows + at, S->rows + p->rows + c, (size_t)(p->height - c) * sizeof *out->rows);
             at += p->height - c;
@@ -70,8 +76,8 @@ done:
     return status;
 }
 
-/** The panel on which it depends whether part s leaves anything for row i, or -1: a whole panel leaves what it has for the rows below it where
- *  its first part does. */
+/** The panel on which it depends whether part s leaves anything for row i, or -1: a whole panel leaves what it has
+ *  for the rows below it where its first part does. */
 static int32_t owner_of(const supernodal_parts *parts, int64_t s, int32_t i)
 {
     const int32_t panel = parts->panel[s], first = parts->head[panel], next = parts->head[panel + 1];
@@ -87,11 +93,14 @@ void supernodal_gathering_free(trine_context ctx, supernodal_gathering *gatherin
     *gathering = (supernodal_gathering){0};
 }
 
-trine_status supernodal_gathering_build(const supernodal_structure *S, const supernodal_parts *parts, supernodal_gathering *out)
+trine_status supernodal_gathering_build(const supernodal_structure *S, const supernodal_parts *parts,
+                                        supernodal_gathering *out)
 {
     trine_status status = TRINE_SUCCESS;
     *out = (supernodal_gathering){0};
-    if (S->n_rows > INT32_MAX) return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld rows of panels; TRINE_ACCESS_PULL takes fewer than 2^31", (long long)S->n_rows);
+    if (S->n_rows > INT32_MAX)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "%lld rows of panels; TRINE_ACCESS_PULL takes fewer than 2^31",
+                          (long long)S->n_rows);
     TRY(CALLOC(S->ctx, out->start, S->n + 2));
     TRY(ALLOC(S->ctx, out->places, S->n_rows));
     if (parts) TRY(ALLOC(S->ctx, out->owners, S->n_rows));

@@ -3,7 +3,8 @@
 
 namespace {
 
-template <typename T> __global__ void __launch_bounds__(256) place_entries(const int64_t *places, int64_t count, const T *from, T *to)
+template <typename T> __global__ void __launch_bounds__(256)
+    place_entries(const int64_t *places, int64_t count, const T *from, T *to)
 {
     for (int64_t k = (int64_t)blockIdx.x * 256 + threadIdx.x; k < count; k += (int64_t)gridDim.x * 256)
         if (places[k] >= 0) to[places[k]] = from[k];
@@ -11,7 +12,8 @@ template <typename T> __global__ void __launch_bounds__(256) place_entries(const
 
 template <typename T> trine_status place(trine_supernodal plan, const void *values, void *stream)
 {
-    const int64_t count = plan->places.count, needed = (count + 255) / 256, most = 16 * (int64_t)plan->base.ctx->info.multiprocessors;
+    const int64_t count = plan->places.count, needed = (count + 255) / 256,
+                  most = 16 * (int64_t)plan->base.ctx->info.multiprocessors;
     if (!count) return TRINE_SUCCESS;
     int saved;
     trine_device_enter(plan->base.ctx, &saved);

@@ -19,7 +19,8 @@ static int32_t power_of_2_from(int64_t x)
 }
 
 /** Rows (forward) or columns (backward) of a tile of panel p, its lanes, and whether it takes a whole block. */
-static void tile_shape(const supernodal_panel *p, const supernodal_task *task, int32_t *size, int32_t *lanes, int32_t *wide)
+static void tile_shape(const supernodal_panel *p, const supernodal_task *task, int32_t *size, int32_t *lanes,
+                       int32_t *wide)
 {
     const int64_t element = (int64_t)task->element;
     if (task->many) {
@@ -36,7 +37,9 @@ static void tile_shape(const supernodal_panel *p, const supernodal_task *task, i
         *wide = *lanes * 16 * (int64_t)p->width > SMALL_BYTES;
         if (*wide) {
             *lanes = 4;
-            while (*lanes < most && *lanes < SUPERNODAL_BLOCK_THREADS && 2 * *lanes * 16 * (int64_t)p->width <= WIDE_BYTES) *lanes *= 2;
+            while (*lanes < most && *lanes < SUPERNODAL_BLOCK_THREADS &&
+                   2 * *lanes * 16 * (int64_t)p->width <= WIDE_BYTES)
+                *lanes *= 2;
         }
         *size = (int32_t)(*lanes * per_lane);
         return;
@@ -50,8 +53,10 @@ static void tile_shape(const supernodal_panel *p, const supernodal_task *task, i
         return;
     }
     *lanes = 32; /* 4 columns a group of lanes: as many columns, so as few gathers of rows, as a tile can hold */
-    while (*lanes < SUPERNODAL_BLOCK_THREADS && (4 * SUPERNODAL_BLOCK_THREADS / *lanes * column_bytes > WIDE_BYTES * 5 / 4
-                                                 || 4 * SUPERNODAL_BLOCK_THREADS / (2 * *lanes) >= p->width)) *lanes *= 2;
+    while (*lanes < SUPERNODAL_BLOCK_THREADS &&
+           (4 * SUPERNODAL_BLOCK_THREADS / *lanes * column_bytes > WIDE_BYTES * 5 / 4 ||
+            4 * SUPERNODAL_BLOCK_THREADS / (2 * *lanes) >= p->width))
+        *lanes *= 2;
     *size = 4 * SUPERNODAL_BLOCK_THREADS / *lanes;
 }
 
@@ -64,7 +69,8 @@ typedef struct {
 
 static cut cut_panel(const supernodal_panel *p, const supernodal_task *task, supernodal_tile_kind kind)
 {
-    const int32_t per_load = (int32_t)(16 / task->element), below = p->width / per_load * per_load; /* loads are of 16 bytes */
+    /* loads are of 16 bytes */
+    const int32_t per_load = (int32_t)(16 / task->element), below = p->width / per_load * per_load;
     cut c = {.kind = kind, .end = task->forward ? p->height : p->width, .lanes = 1};
     supernodal_panel part = *p; /* of which the tile's shape is chosen */
     if (kind == TILE_PREPARE) {
@@ -87,7 +93,8 @@ static cut cut_panel(const supernodal_panel *p, const supernodal_task *task, sup
     return c;
 }
 
-/** All tiles of a panel: what prepares t (count 0: nothing), then one kind after the other (the second's count 0: there is none). */
+/** All tiles of a panel: what prepares t (count 0: nothing), then one kind after the other (the second's count 0:
+ *  there is none). */
 typedef struct { cut prepare, part[2]; } panel_cuts;
 
 static panel_cuts cuts_of(const supernodal_panel *p, const supernodal_task *task, trine_supernodal_invert invert)
@@ -109,7 +116,8 @@ static panel_cuts cuts_of(const supernodal_panel *p, const supernodal_task *task
             c.part[1].count = 0;
         }
     }
-    if (pulled || (!task->many && c.part[0].count > 1 && c.part[0].kind != TILE_BOTTOM)) c.prepare = cut_panel(p, task, TILE_PREPARE);
+    if (pulled || (!task->many && c.part[0].count > 1 && c.part[0].kind != TILE_BOTTOM))
+        c.prepare = cut_panel(p, task, TILE_PREPARE);
     return c;
 }
 
@@ -122,7 +130,8 @@ static trine_supernodal_invert invert_of(const supernodal_task *task, int64_t s)
     return task->parts && task->parts->panel[s] < 0 ? TRINE_INVERT_OFF : task->invert;
 }
 
-/** The panel whose counter says that what panel s waits for is done: a whole one waits for what its first part waits for. */
+/** The panel whose counter says that what panel s waits for is done: a whole one waits for what its first part waits
+ *  for. */
 static int32_t counter_of(const supernodal_task *task, int32_t s)
 {
     return task->parts && task->parts->panel[s] < 0 ? task->parts->head[~task->parts->panel[s]] : s;
@@ -151,7 +160,8 @@ done:
 
 static supernodal_tile tile_of(const supernodal_panel *p)
 {
-    return (supernodal_tile){.values = p->values, .rows = p->rows, .first = p->first, .width = p->width, .height = p->height, .ld = p->ld};
+    return (supernodal_tile){
+        .values = p->values, .rows = p->rows, .first = p->first, .width = p->width, .height = p->height, .ld = p->ld};
 }
 
 /** The schedule being made; `together`: tiles in the last ticket, a full one is followed by the next. */
@@ -184,7 +194,8 @@ static void add_tiles(builder *b, int32_t s, supernodal_tile tile, const cut *c)
     }
 }
 
-/** Where a panel's tiles wait and what they signal, for each part of its work; the header says which counter is which. */
+/** Where a panel's tiles wait and what they signal, for each part of its work; the header says which counter is
+ *  which. */
 static void add_panel(builder *b, int32_t s, int part, bool wide)
 {
     const supernodal_task *task = b->task;
@@ -237,7 +248,8 @@ static int64_t most_tickets(const supernodal_structure *S, const panel_cuts *cut
     return wide + small / SUPERNODAL_WARPS + 3 * (levels + 1);
 }
 
-trine_status supernodal_schedule_build(const supernodal_structure *S, const supernodal_task *task, supernodal_schedule *out)
+trine_status supernodal_schedule_build(const supernodal_structure *S, const supernodal_task *task,
+                                       supernodal_schedule *out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = S->ctx;
@@ -257,14 +269,16 @@ trine_status supernodal_schedule_build(const supernodal_structure *S, const supe
         if (task->forward && p->parent >= 0) expected[p->parent] += last;
     }
     const int64_t most = most_tickets(S, cuts);
-    if (most >= INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "%lld tiles of panels; fewer than 2^31 are possible", (long long)most);
+    if (most >= INT32_MAX)
+        FAIL(TRINE_ERR_UNSUPPORTED, "%lld tiles of panels; fewer than 2^31 are possible", (long long)most);
     TRY(CALLOC(ctx, out->tiles, most * SUPERNODAL_WARPS));
     if (task->parts) TRY(CALLOC(ctx, out->owners, most * SUPERNODAL_WARPS));
     TRY(priority_order(S, task->forward, &order));
     builder b = {.S = S, .task = task, .out = out, .cuts = cuts, .expected = expected};
     const bool waiting = task->forward && task->pull; /* to be prepared */
     if (!waiting) add_panels(&b, order, S->n_panels, -1);
-    for (int64_t begin = 0, end; begin < S->n_panels; begin = end) { /* panels of one rank do not depend on each other */
+    /* panels of one rank do not depend on each other */
+    for (int64_t begin = 0, end; begin < S->n_panels; begin = end) {
         const int32_t rank = rank_of(&S->panels[order[begin]], task->forward);
         for (end = begin; end < S->n_panels && rank_of(&S->panels[order[end]], task->forward) == rank;) end++;
         for (int part = waiting ? -1 : 0; part < 2; part++) add_panels(&b, order + begin, end - begin, part);

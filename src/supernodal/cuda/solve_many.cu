@@ -1,9 +1,9 @@
 /* The supernodal solve on the GPU with several right-hand sides: as with one (solve_one.cu), but a tile is work for
  * matrix units, done for all right-hand sides of a block at once, so that the factor is read once.
  *
- * Right-hand sides are kept interleaved, n rows of WIDTH. A tile is a few times panel_product::ROWS rows (forward) or columns
- * (backward) of a panel; where the sum over the panel's other dimension is long, the warps of a block share it. Results meet in
- * shared memory and leave from there: additions to t and stores to X are coalesced. */
+ * Right-hand sides are kept interleaved, n rows of WIDTH. A tile is a few times panel_product::ROWS rows (forward)
+ * or columns (backward) of a panel; where the sum over the panel's other dimension is long, the warps of a block
+ * share it. Results meet in shared memory and leave from there: additions to t and stores to X are coalesced. */
 #include "core/gpu_limits.h"
 #include "supernodal/cuda/panel_product.cuh"
 
@@ -11,12 +11,13 @@ namespace {
 
 constexpr int THREADS = SUPERNODAL_BLOCK_THREADS, WARPS = SUPERNODAL_WARPS;
 constexpr int PER_MULTIPROCESSOR = 2; /* blocks, by shared memory */
-constexpr int MOST_STAGES = 3;        /* of a warp's product: two under way while one is worked on; one where shared memory is small */
+constexpr int MOST_STAGES = 3;        /* of a warp's product: two under way while one is worked on; one where shared
+                                         memory is small */
 
 /** `rows` results at `from`, `stride` apart, which are rows (forward) or columns (backward) first.. of the panel. */
 template <typename T, int WIDTH, bool IS_FORWARD, int GROUP>
-__device__ inline void emit(const solve_args<T> &a, const supernodal_tile &tile, int block, int thread, const T *from, int stride,
-                            int parts, int part_stride, int first, int rows)
+__device__ inline void emit(const solve_args<T> &a, const supernodal_tile &tile, int block, int thread, const T *from,
+                            int stride, int parts, int part_stride, int first, int rows)
 {
     auto sum_of = [&](int r, int j) {
         T value = from[r * stride + j];
@@ -48,7 +49,8 @@ __device__ inline void emit(const solve_args<T> &a, const supernodal_tile &tile,
 
 /** Shared memory of a warp, in elements: the stages of its product, later the result. */
 template <typename product, int STAGES> struct warp_room {
-    static constexpr int RESULT = product::ROWS * product::RIGHT_STRIDE, ELEMENTS = STAGES * product::SIZE > RESULT ? STAGES * product::SIZE : RESULT;
+    static constexpr int RESULT = product::ROWS * product::RIGHT_STRIDE,
+                         ELEMENTS = STAGES * product::SIZE > RESULT ? STAGES * product::SIZE : RESULT;
 };
 
 /** One tile, by a warp (GROUP 32) or by all warps of a block. */
@@ -56,7 +58,8 @@ template <typename T, int WIDTH, bool IS_FORWARD, int STAGES, int GROUP>
 __device__ void work_on(const solve_args<T> &a, const supernodal_tile &tile, int block, int thread, T *shared)
 {
     using product = panel_product<T, WIDTH, IS_FORWARD>;
-    constexpr int ROWS = product::ROWS, STEP = product::STEP, STRIDE = product::RIGHT_STRIDE; /* rows in different banks */
+    /* rows in different banks */
+    constexpr int ROWS = product::ROWS, STEP = product::STEP, STRIDE = product::RIGHT_STRIDE;
     constexpr int WARP_ROOM = warp_room<panel_product<T, WIDTH, IS_FORWARD>, STAGES>::ELEMENTS;
     const int lane = thread % 32, warp = thread / 32, parts = GROUP == 32 ? 1 : tile.lanes;
     const int group = warp / parts, part = warp % parts;
@@ -74,16 +77,24 @@ __device__ void work_on(const solve_args<T> &a, const supernodal_tile &tile, int
     const T *P = a.values + tile.values;
     const T *x = a.x + (int64_t)block * a.n * WIDTH, *t = IS_FORWARD && bottom ? x : a.t + (int64_t)block * a.n * WIDTH;
     auto fetch_left = [&](int step) {
-        if (step < steps) product::fetch_left(mine + step % STAGES * product::SIZE, P, tile.ld, lane, first, end, k_begin + step * STEP, k_end);
+        if (step < steps)
+            product::fetch_left(mine + step % STAGES * product::SIZE, P, tile.ld, lane, first, end,
+                                k_begin + step * STEP, k_end);
     };
-    /* Each lane knows where one of 32 rows of right-hand sides is, and of the next 32: a row of t, from n on one of x. */
-    auto place_of = [&](int k) { return k >= k_end || (bottom && k < tile.width) ? -1 : k < tile.width ? tile.first + k : (int32_t)a.n + a.rows[tile.rows + k]; };
+    /* Each lane knows where one of 32 rows of right-hand sides is, and of the next 32: a row of t, from n on one of
+     * x. */
+    auto place_of = [&](int k) {
+        return k >= k_end || (bottom && k < tile.width) ? -1
+               : k < tile.width                         ? tile.first + k
+                                                        : (int32_t)a.n + a.rows[tile.rows + k];
+    };
     int32_t places = place_of(k_begin + lane), next_places = IS_FORWARD ? 0 : place_of(k_begin + 32 + lane);
     auto fetch_right = [&](int step) {
         if (step < steps)
             product::fetch_right(mine + step % STAGES * product::SIZE, t, lane, [&](int i) {
                 const int k = step * STEP + i;
-                const int32_t at = IS_FORWARD ? (k_begin + k < k_end ? tile.first + k_begin + k : -1) : __shfl_sync(~0u, places, k % 32);
+                const int32_t at = IS_FORWARD ? (k_begin + k < k_end ? tile.first + k_begin + k : -1)
+                                              : __shfl_sync(~0u, places, k % 32);
                 return at < 0 ? nullptr : at < a.n ? t + (int64_t)at * WIDTH : x + (at - a.n) * WIDTH;
             });
         end_copies();
@@ -128,15 +139,18 @@ __device__ void work_on(const solve_args<T> &a, const supernodal_tile &tile, int
     } else {
         for (int g = 0; g < WARPS / parts; g++) {
             const int begin = tile.begin + g * ROWS, rows = min(ROWS, tile.end - begin);
-            if (rows > 0) emit<T, WIDTH, IS_FORWARD, GROUP>(a, tile, block, thread, shared + g * parts * WARP_ROOM, STRIDE, parts, WARP_ROOM, begin, rows);
+            if (rows > 0)
+                emit<T, WIDTH, IS_FORWARD, GROUP>(a, tile, block, thread, shared + g * parts * WARP_ROOM, STRIDE, parts,
+                                                  WARP_ROOM, begin, rows);
         }
     }
     signal_done<GROUP>(a, tile.signal, block, thread);
 }
 
-/** x_s := op(L_ss)^-1 t_s by substitution, for at most SUPERNODAL_SMALL columns. A block brings the triangle and t_s to shared
- *  memory; thread (i, j) keeps what row i of every ROWS leaves of right-hand side j. */
-template <typename T, int WIDTH, bool IS_FORWARD> __device__ void substitute(const solve_args<T> &a, const supernodal_tile &tile, int block, T *shared)
+/** x_s := op(L_ss)^-1 t_s by substitution, for at most SUPERNODAL_SMALL columns. A block brings the triangle and t_s
+ *  to shared memory; thread (i, j) keeps what row i of every ROWS leaves of right-hand side j. */
+template <typename T, int WIDTH, bool IS_FORWARD> __device__ void
+substitute(const solve_args<T> &a, const supernodal_tile &tile, int block, T *shared)
 {
     constexpr int N = SUPERNODAL_SMALL;
     const int width = tile.width;
@@ -170,7 +184,8 @@ template <typename T, int WIDTH, bool IS_FORWARD> __device__ void substitute(con
 }
 
 /** A warp takes what products have left for its rows. */
-template <int WIDTH, bool BOTH_WAYS, typename T> __device__ void assemble(const solve_args<T> &a, const way_args &ways, const supernodal_tile &tile, int block, int lane)
+template <int WIDTH, bool BOTH_WAYS, typename T> __device__ void
+assemble(const solve_args<T> &a, const way_args &ways, const supernodal_tile &tile, int block, int lane)
 {
     wait_for<32>(a, tile, block, lane);
     for (int r = tile.begin; r < tile.end; r++) {
@@ -201,7 +216,8 @@ template <typename T, int WIDTH> __device__ void set_up(const solve_args<T> &a, 
             shared[r * STRIDE + j] = value;
         }
         __syncthreads();
-        for (int i = threadIdx.x; i < rows * WIDTH; i += THREADS) t[chunk * WIDTH + i] = shared[i / WIDTH * STRIDE + i % WIDTH];
+        for (int i = threadIdx.x; i < rows * WIDTH; i += THREADS)
+            t[chunk * WIDTH + i] = shared[i / WIDTH * STRIDE + i % WIDTH];
     }
     signal_done<THREADS>(a, a.n_panels, block, threadIdx.x);
 }
@@ -213,7 +229,8 @@ __device__ __forceinline__ void work_through(const solve_args<T> &a, const way_a
     constexpr int WARP_ROOM = warp_room<panel_product<T, WIDTH, IS_FORWARD>, STAGES>::ELEMENTS;
     extern __shared__ __align__(16) unsigned char room[];
     T *shared = reinterpret_cast<T *>(room);
-    const int warp = threadIdx.x / 32, set_up_tickets = a.n_init * a.n_blocks, all_tickets = set_up_tickets + a.n_tickets * a.n_blocks;
+    const int warp = threadIdx.x / 32, set_up_tickets = a.n_init * a.n_blocks,
+              all_tickets = set_up_tickets + a.n_tickets * a.n_blocks;
     for (int ticket; (ticket = take_ticket(a.state, ticket_room(), next, all_tickets)) < all_tickets;) {
         const int block = ticket % a.n_blocks;
         if (ticket < set_up_tickets) {
@@ -227,13 +244,15 @@ __device__ __forceinline__ void work_through(const solve_args<T> &a, const way_a
         if (tile.kind == TILE_SUBSTITUTE) substitute<T, WIDTH, IS_FORWARD>(a, tile, block, shared);
         else if (tile.kind == TILE_PREPARE) assemble<WIDTH, BOTH_WAYS>(a, ways, tile, block, lane);
         else if (tile.wide) work_on<T, WIDTH, IS_FORWARD, STAGES, THREADS>(a, tile, block, threadIdx.x, shared);
-        else if (tile.kind != TILE_NONE) work_on<T, WIDTH, IS_FORWARD, STAGES, 32>(a, tile, block, lane, shared + warp * WARP_ROOM);
+        else if (tile.kind != TILE_NONE)
+            work_on<T, WIDTH, IS_FORWARD, STAGES, 32>(a, tile, block, lane, shared + warp * WARP_ROOM);
     }
     leave(a);
 }
 
 /** Apart from the way that is taken where all inverses are accurate, so as not to share its registers. */
-template <typename T, int WIDTH, bool IS_FORWARD, int STAGES> __device__ __noinline__ void work_both_ways(const solve_args<T> a, const way_args ways, unsigned next)
+template <typename T, int WIDTH, bool IS_FORWARD, int STAGES> __device__ __noinline__ void
+work_both_ways(const solve_args<T> a, const way_args ways, unsigned next)
 {
     work_through<T, WIDTH, IS_FORWARD, STAGES, true>(a, ways, next);
 }
@@ -243,20 +262,24 @@ __global__ void __launch_bounds__(THREADS, PER_MULTIPROCESSOR) solve_panels(cons
 {
     unsigned next = 0;
     if (threadIdx.x == 0) next = atomicAdd(&choice.schedules[0].state->ticket, 1u);
-    if (choice.ways.panels.least_grade && *choice.ways.panels.least_grade) work_both_ways<T, WIDTH, IS_FORWARD, STAGES>(choice.schedules[1], choice.ways, next);
+    if (choice.ways.panels.least_grade && *choice.ways.panels.least_grade)
+        work_both_ways<T, WIDTH, IS_FORWARD, STAGES>(choice.schedules[1], choice.ways, next);
     else work_through<T, WIDTH, IS_FORWARD, STAGES, false>(choice.schedules[0], choice.ways, next);
 }
 
-template <typename T, int WIDTH, bool IS_FORWARD, int STAGES = MOST_STAGES> trine_status launch(trine_supernodal plan, const solve_choice<T> &a, void *stream)
+template <typename T, int WIDTH, bool IS_FORWARD, int STAGES = MOST_STAGES> trine_status
+launch(trine_supernodal plan, const solve_choice<T> &a, void *stream)
 {
-    constexpr int BYTES = WARPS * warp_room<panel_product<T, WIDTH, IS_FORWARD>, STAGES>::ELEMENTS * (int)sizeof(T), STATIC_BYTES = 64;
+    constexpr int BYTES = WARPS * warp_room<panel_product<T, WIDTH, IS_FORWARD>, STAGES>::ELEMENTS * (int)sizeof(T),
+                  STATIC_BYTES = 64;
     const auto kernel = solve_panels<T, WIDTH, IS_FORWARD, STAGES>;
     trine_status status = TRINE_SUCCESS;
     gpu_limits limits;
     TRY(trine_gpu_limits(&limits));
     if constexpr (BYTES + STATIC_BYTES > GPU_LEAST_SHARED_BYTES) {
         static_assert(STAGES > 2, "two stages fit any device");
-        if (BYTES + STATIC_BYTES > limits.shared_bytes) return launch<T, WIDTH, IS_FORWARD, STAGES - 1>(plan, a, stream);
+        if (BYTES + STATIC_BYTES > limits.shared_bytes)
+            return launch<T, WIDTH, IS_FORWARD, STAGES - 1>(plan, a, stream);
     }
     TRY(trine_gpu_allow_shared(reinterpret_cast<const void *>(kernel), BYTES));
     status = launch_tickets(plan, kernel, PER_MULTIPROCESSOR, a, stream, BYTES);
@@ -266,10 +289,12 @@ done:
 
 } // namespace
 
-template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_choice<T> &a, bool forward, void *stream)
+template <typename T> trine_status supernodal_solve_many(trine_supernodal plan, const solve_choice<T> &a, bool forward,
+                                                         void *stream)
 {
     constexpr int MOST = sizeof(T) == 16 ? 16 : 32;
-    if (supernodal_block_width(sizeof(T), a.schedules[0].nrhs) == 8) return forward ? launch<T, 8, true>(plan, a, stream) : launch<T, 8, false>(plan, a, stream);
+    if (supernodal_block_width(sizeof(T), a.schedules[0].nrhs) == 8)
+        return forward ? launch<T, 8, true>(plan, a, stream) : launch<T, 8, false>(plan, a, stream);
     return forward ? launch<T, MOST, true>(plan, a, stream) : launch<T, MOST, false>(plan, a, stream);
 }
 

@@ -10,13 +10,15 @@ struct count {
 };
 
 /** Entries first .. last - 1 of T, whose indices are at `indices`. */
-static trine_status add_entries(const int64_t *offsets, const int32_t *indices, int64_t n, int64_t first, int64_t last, struct count *c)
+static trine_status add_entries(const int64_t *offsets, const int32_t *indices, int64_t n, int64_t first, int64_t last,
+                                struct count *c)
 {
     for (int64_t k = first; k < last; k++) {
         const int32_t j = indices[k - first];
         while (k >= offsets[c->row + 1]) c->row++, c->last = -1;
         if (j < 0 || j >= n)
-            return trine_fail(TRINE_ERR_STRUCTURE, "index %lld in row %lld is outside 0..%lld", (long long)j, (long long)c->row, (long long)(n - 1));
+            return trine_fail(TRINE_ERR_STRUCTURE, "index %lld in row %lld is outside 0..%lld", (long long)j,
+                              (long long)c->row, (long long)(n - 1));
         if (j < c->row) c->before++;
         if (j > c->row) c->behind++;
         if (j <= c->last) c->ascending = false;
@@ -29,8 +31,11 @@ static trine_status check_offsets(const int64_t *offsets, int64_t n, int64_t nnz
 {
     for (int64_t i = 0; i < n; i++)
         if (offsets[i] < 0 || offsets[i] > offsets[i + 1] || offsets[i + 1] > nnz)
-            return trine_fail(TRINE_ERR_STRUCTURE, "offsets %lld and %lld of row %lld do not fit", (long long)offsets[i], (long long)offsets[i + 1], (long long)i);
-    return n && (offsets[0] || offsets[n] != nnz) ? trine_fail(TRINE_ERR_STRUCTURE, "offsets do not go from 0 to %lld", (long long)nnz) : TRINE_SUCCESS;
+            return trine_fail(TRINE_ERR_STRUCTURE, "offsets %lld and %lld of row %lld do not fit",
+                              (long long)offsets[i], (long long)offsets[i + 1], (long long)i);
+    return n && (offsets[0] || offsets[n] != nnz)
+               ? trine_fail(TRINE_ERR_STRUCTURE, "offsets do not go from 0 to %lld", (long long)nnz)
+               : TRINE_SUCCESS;
 }
 
 trine_status triangle_find_extent(trine_triangular plan, trine_matrix T, struct triangular_extent *e)
@@ -57,12 +62,19 @@ trine_status triangle_find_extent(trine_triangular plan, trine_matrix T, struct 
     TRY(check_offsets(offsets, n, m.nnz));
     for (int64_t first = 0; first < m.nnz; first += most) {
         const int64_t last = first + most < m.nnz ? first + most : m.nnz;
-        if (!on_host) TRY(trine_copy(ctx, copied, TRINE_HOST, indices + first, TRINE_DEVICE, (size_t)(last - first) * sizeof *indices));
+        if (!on_host)
+            TRY(trine_copy(ctx, copied, TRINE_HOST, indices + first, TRINE_DEVICE,
+                           (size_t)(last - first) * sizeof *indices));
         TRY(add_entries(offsets, on_host ? indices : copied, n, first, last, &c));
     }
     if (plan->options.uplo == TRINE_UPLO_AUTO) TRY(pattern_set_uplo(plan, csr, c.before, c.behind));
     const bool lower_major = csr == (plan->options.uplo == TRINE_LOWER);
-    *e = (struct triangular_extent){.n = n, .nnz = lower_major ? c.before : c.behind, .nnz_matrix = m.nnz, .on_host = on_host, .csr = csr, .ascending = c.ascending};
+    *e = (struct triangular_extent){.n = n,
+                                    .nnz = lower_major ? c.before : c.behind,
+                                    .nnz_matrix = m.nnz,
+                                    .on_host = on_host,
+                                    .csr = csr,
+                                    .ascending = c.ascending};
 done:
     trine_free(ctx, TRINE_HOST, copied);
     trine_free(ctx, TRINE_HOST, copied_offsets);

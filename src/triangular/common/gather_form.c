@@ -21,15 +21,13 @@ trine_status gather_form_build(trine_triangular plan, struct gather_form *t, con
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = m->offsets[i]; k < m->offsets[i + 1]; k++) {
             const int64_t j = m->indices[k], row = transposed ? j : i, p = forward ? row : n - 1 - row;
-            if (in_triangle(m->lower_major, i, j))
-                t->offsets[p + 1]++;
-            else if (j == i && !unit)
-                t->pivot_source[p] = k;
+            if (in_triangle(m->lower_major, i, j)) t->offsets[p + 1]++;
+            else if (j == i && !unit) t->pivot_source[p] = k;
         }
     for (int64_t p = 0; p < n; p++) t->offsets[p + 1] += t->offsets[p];
 
-    /* Major indices are visited in solve order, so that scattered rows come out ascending in position; gathered rows are
-     * read along or against their storage. offsets[p] runs to the end of row p and is shifted back afterwards. */
+    /* Major indices are visited in solve order, so that scattered rows come out ascending in position; gathered rows
+     * are read along or against their storage. offsets[p] runs to the end of row p and is shifted back afterwards. */
     for (int64_t q = 0; q < n; q++) {
         const int64_t i = forward ? q : n - 1 - q;
         const int64_t first = m->offsets[i], last = m->offsets[i + 1];

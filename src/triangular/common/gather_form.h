@@ -4,8 +4,9 @@
 
 #include "triangular/common/pattern.h"
 
-/** Position p is the p-th row to be solved. Row order[p] of op(T) has its off-diagonal entries at offsets[p] .. offsets[p+1], in the order in
- *  which they are subtracted; columns are positions. source[k] and pivot_source[p] say where the values stand among T's. */
+/** Position p is the p-th row to be solved. Row order[p] of op(T) has its off-diagonal entries at offsets[p] ..
+ *  offsets[p+1], in the order in which they are subtracted; columns are positions. source[k] and pivot_source[p] say
+ *  where the values stand among T's. */
 struct gather_form {
     int64_t n, nnz;            /* nnz: off-diagonal entries */
     int64_t *offsets;          /* n + 1 */
@@ -15,8 +16,8 @@ struct gather_form {
     int64_t *pivot_source;     /* n; NULL with a unit diagonal */
 };
 
-/** In natural order: along the compressed direction of a checked pattern, or across it (transposed). *t starts as zeros; what has been
- *  allocated so far stays in it, also after a failure, here and below. */
+/** In natural order: along the compressed direction of a checked pattern, or across it (transposed). *t starts as
+ *  zeros; what has been allocated so far stays in it, also after a failure, here and below. */
 trine_status gather_form_build(trine_triangular plan, struct gather_form *t, const struct pattern *m, bool transposed);
 /** Put position sorted[s] at position s, for all s. */
 trine_status gather_form_reorder(trine_context ctx, struct gather_form *t, const int32_t *sorted);

@@ -53,8 +53,8 @@ void level_sets_free(trine_context ctx, struct level_sets *l)
     memset(l, 0, sizeof *l);
 }
 
-trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo, int64_t *n_levels, int64_t *level_offsets,
-                              int32_t *rows, int32_t *level_of)
+trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo, int64_t *n_levels,
+                              int64_t *level_offsets, int32_t *rows, int32_t *level_of)
 {
     TRINE_RANGE;
     REQUIRE(ctx, "ctx is NULL");
@@ -63,7 +63,8 @@ trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo
     REQUIRE(uplo == TRINE_LOWER || uplo == TRINE_UPPER, "uplo must say lower or upper");
     trine_matrix_info info;
     trine_matrix_get_info(T, &info);
-    REQUIRE(info.n_rows == info.n_cols, "the matrix is %lld x %lld, not square", (long long)info.n_rows, (long long)info.n_cols);
+    REQUIRE(info.n_rows == info.n_cols, "the matrix is %lld x %lld, not square", (long long)info.n_rows,
+            (long long)info.n_cols);
     REQUIRE(info.space == TRINE_HOST, "the matrix is in device memory; copy it to the host first");
 
     trine_status status = TRINE_SUCCESS;
@@ -81,7 +82,8 @@ trine_status trine_level_sets(trine_context ctx, trine_matrix T, trine_uplo uplo
         rows = own_rows;
     }
     memset(level, 0, (size_t)n * sizeof *level);
-    /* In CSR a row takes the maximum of the rows it needs; in CSC a column, once final, raises the rows that need it. */
+    /* In CSR a row takes the maximum of the rows it needs; in CSC a column, once final, raises the rows that need
+     * it. */
     const bool forward = uplo == TRINE_LOWER, csr = info.format == TRINE_CSR;
     int32_t highest = -1;
     for (int64_t q = 0; q < n; q++) {

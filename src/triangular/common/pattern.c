@@ -4,7 +4,8 @@
 trine_status pattern_set_uplo(trine_triangular plan, bool csr, bool before, bool behind)
 {
     if (before && behind)
-        return trine_fail(TRINE_ERR_STRUCTURE, "the matrix has entries in both triangles; say which one is meant (uplo)");
+        return trine_fail(TRINE_ERR_STRUCTURE,
+                          "the matrix has entries in both triangles; say which one is meant (uplo)");
     plan->options.uplo = (csr ? behind : before) ? TRINE_UPPER : TRINE_LOWER;
     return TRINE_SUCCESS;
 }
@@ -20,31 +21,33 @@ trine_status pattern_find_uplo(trine_triangular plan, const struct pattern *m)
     return pattern_set_uplo(plan, m->csr, before, behind);
 }
 
-trine_status pattern_check_row(trine_triangular plan, const struct pattern *m, int64_t i, int64_t first, int64_t last, const int32_t *indices,
-                               int32_t *seen, int64_t *nnz)
+trine_status pattern_check_row(trine_triangular plan, const struct pattern *m, int64_t i, int64_t first, int64_t last,
+                               const int32_t *indices, int32_t *seen, int64_t *nnz)
 {
     const int64_t n = plan->base.n;
     const bool csr = m->csr;
     const char *row = csr ? "row" : "column", *column = csr ? "column" : "row";
     bool diagonal = false;
     if (first > last)
-        return trine_fail(TRINE_ERR_STRUCTURE, "offsets fall from %lld to %lld at %s %lld", (long long)first, (long long)last, row, (long long)i);
+        return trine_fail(TRINE_ERR_STRUCTURE, "offsets fall from %lld to %lld at %s %lld", (long long)first,
+                          (long long)last, row, (long long)i);
     if (first < 0 || last > plan->nnz_matrix)
-        return trine_fail(TRINE_ERR_STRUCTURE, "offsets %lld and %lld at %s %lld are outside 0..%lld", (long long)first, (long long)last, row,
-                          (long long)i, (long long)plan->nnz_matrix);
+        return trine_fail(TRINE_ERR_STRUCTURE, "offsets %lld and %lld at %s %lld are outside 0..%lld", (long long)first,
+                          (long long)last, row, (long long)i, (long long)plan->nnz_matrix);
     for (int64_t k = 0; k < last - first; k++) {
         const int64_t j = indices[k];
         if (j < 0 || j >= n)
-            return trine_fail(TRINE_ERR_STRUCTURE, "%s index %lld in %s %lld is outside 0..%lld", column, (long long)j, row, (long long)i, (long long)(n - 1));
+            return trine_fail(TRINE_ERR_STRUCTURE, "%s index %lld in %s %lld is outside 0..%lld", column, (long long)j,
+                              row, (long long)i, (long long)(n - 1));
         if (seen[j] == i + 1)
-            return trine_fail(TRINE_ERR_STRUCTURE, "%s %lld has two entries in %s %lld; sum duplicates first", row, (long long)i, column, (long long)j);
+            return trine_fail(TRINE_ERR_STRUCTURE, "%s %lld has two entries in %s %lld; sum duplicates first", row,
+                              (long long)i, column, (long long)j);
         seen[j] = (int32_t)(i + 1);
-        if (j == i)
-            diagonal = true;
-        else if (in_triangle(m->lower_major, i, j))
-            ++*nnz;
+        if (j == i) diagonal = true;
+        else if (in_triangle(m->lower_major, i, j)) ++*nnz;
         else if (plan->options.other_triangle_is_error)
-            return trine_fail(TRINE_ERR_STRUCTURE, "entry (%lld, %lld) is not in the %s triangle", (long long)(csr ? i : j), (long long)(csr ? j : i),
+            return trine_fail(TRINE_ERR_STRUCTURE, "entry (%lld, %lld) is not in the %s triangle",
+                              (long long)(csr ? i : j), (long long)(csr ? j : i),
                               plan->options.uplo == TRINE_LOWER ? "lower" : "upper");
     }
     if (!diagonal && plan->options.diag == TRINE_NONUNIT)

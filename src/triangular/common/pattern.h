@@ -24,9 +24,10 @@ trine_status pattern_find_uplo(trine_triangular plan, const struct pattern *m);
 trine_status pattern_set_uplo(trine_triangular plan, bool csr, bool before, bool behind);
 /** Check the pattern: triangle, duplicates, missing diagonal; count the triangle's entries. */
 trine_status pattern_check(trine_triangular plan, const struct pattern *m);
-/** The same of compressed row i, indices[first .. last); seen: n zeros before the first row. Adds its entries to *nnz. */
-trine_status pattern_check_row(trine_triangular plan, const struct pattern *m, int64_t i, int64_t first, int64_t last, const int32_t *indices,
-                               int32_t *seen, int64_t *nnz);
+/** The same of compressed row i, indices[first .. last); seen: n zeros before the first row. Adds its entries to
+ *  *nnz. */
+trine_status pattern_check_row(trine_triangular plan, const struct pattern *m, int64_t i, int64_t first, int64_t last,
+                               const int32_t *indices, int32_t *seen, int64_t *nnz);
 
 #ifdef __cplusplus
 }

@@ -17,8 +17,8 @@ static void report_levels(int64_t n, const struct level_sets *levels, struct tri
     }
 }
 
-/** Serial, or tasks of rows as given or by level: what the simulation of a solve expects to be fastest, with something in hand
- *  for tasks, whose expectation assumes that every thread has a core to itself. */
+/** Serial, or tasks of rows as given or by level: what the simulation of a solve expects to be fastest, with
+ *  something in hand for tasks, whose expectation assumes that every thread has a core to itself. */
 static trine_status choose(trine_triangular plan, struct triangular_side *side, struct cpu_side *t)
 {
     static const double least_gain = 1.15;
@@ -45,7 +45,8 @@ static trine_status choose(trine_triangular plan, struct triangular_side *side, 
             by_level = NULL;
         }
         plan->method = TRINE_TRI_LEVELSET;
-        plan->reason = sort ? "rows by level keep the threads busy" : "tasks of neighbouring rows keep the threads busy";
+        plan->reason =
+            sort ? "rows by level keep the threads busy" : "tasks of neighbouring rows keep the threads busy";
         const double gain = tasks_serial_seconds(plan, &t->form) / t->tasks->seconds;
         trine_log(plan->base.ctx, 3, "triangular: %.3g times as fast as one thread expected", gain);
         if (asked == TRINE_TRI_AUTO && gain < least_gain) {
@@ -96,7 +97,8 @@ static trine_status use_nested(trine_triangular plan, struct cpu_side *t)
     if (!t->step) return TRINE_SUCCESS; /* by level: no row needs its neighbour */
     TRY(ALLOC(plan->base.ctx, t->nested, t->form.n));
     if (!t->tasks) together = find_nested(t, 0, t->form.n);
-    for (int64_t k = 0; t->tasks && k < t->tasks->n_tasks; k++) together += find_nested(t, t->tasks->slots[k].first, t->tasks->slots[k].last);
+    for (int64_t k = 0; t->tasks && k < t->tasks->n_tasks; k++)
+        together += find_nested(t, t->tasks->slots[k].first, t->tasks->slots[k].last);
     if (2 * together < t->form.n) {
         trine_free(plan->base.ctx, TRINE_HOST, t->nested);
         t->nested = NULL;
@@ -160,7 +162,8 @@ trine_status cpu_analyse_side(trine_triangular plan, void *pattern, int side)
     for (int64_t k = 0; k < t->form.nnz; k++) t->form.columns[k] = t->form.order[t->form.columns[k]];
     TRY((t->values = trine_host_alloc(ctx, t->form.nnz, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     TRY((t->pivots = trine_host_alloc(ctx, t->form.n, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
-    plan->info.bytes += (t->form.n + 1) * 8 + t->form.n * (4 + 8) + t->form.nnz * (4 + 8) + (t->form.n + t->form.nnz) * (int64_t)size;
+    plan->info.bytes +=
+        (t->form.n + 1) * 8 + t->form.n * (4 + 8) + t->form.nnz * (4 + 8) + (t->form.n + t->form.nnz) * (int64_t)size;
 done:
     return status;
 }

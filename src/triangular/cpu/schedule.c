@@ -8,9 +8,11 @@
 static const double row_seconds = 2.5e-9;     /* a row: right-hand side, pivot, loop */
 static const double entry_seconds = 0.5e-9;   /* an entry and its solution value, one right-hand side */
 static const double order_seconds = 1e-9;     /* a row that does not stand beside the one before */
-static const double scatter_seconds = 5e-9;   /* the same where vectors do not fit the cache: two cache lines of its own */
+static const double scatter_seconds = 5e-9;   /* the same where vectors do not fit the cache: two cache lines of its
+                                                 own */
 static const double rhs_share = 0.3;          /* each further right-hand side, in entries */
-static const double latency_seconds = 0.4e-6; /* from the end of a task to its successor on another thread, values included */
+static const double latency_seconds = 0.4e-6; /* from the end of a task to its successor on another thread, values
+                                                 included */
 static const double task_seconds = 0.03e-6;   /* a task of its own */
 static const double wait_seconds = 0.1e-6;    /* a task that needs another thread's, however long ago that ended */
 static const double team_seconds = 2e-6;      /* until the helpers are there */
@@ -22,7 +24,8 @@ enum { CACHE_BYTES = 1 << 20, COARSER = 4, BREAK = 16 };
 /** A row of so many entries; extra: what its place in the order costs. */
 static double cost_of(trine_triangular plan, int64_t entries, double extra)
 {
-    return (row_seconds + entry_seconds * (double)entries + extra) * (1 + rhs_share * (double)(plan->options.max_nrhs - 1));
+    return (row_seconds + entry_seconds * (double)entries + extra) *
+           (1 + rhs_share * (double)(plan->options.max_nrhs - 1));
 }
 
 double tasks_serial_seconds(trine_triangular plan, const struct gather_form *t)
@@ -58,7 +61,8 @@ static void close_task(struct graph *g, int64_t last, double *open)
     *open = 0;
 }
 
-/** Cut positions first .. last - 1 into tasks of about `size` seconds; a rest stays open. *open: the cost of the open task. */
+/** Cut positions first .. last - 1 into tasks of about `size` seconds; a rest stays open. *open: the cost of the
+ *  open task. */
 static void cut(struct graph *g, const double *cost, int64_t first, int64_t last, double size, double *open)
 {
     for (int64_t s = first; s < last; s++) {
@@ -67,15 +71,16 @@ static void cut(struct graph *g, const double *cost, int64_t first, int64_t last
     }
 }
 
-/** The same for rows as they stand, but a task ends early where a row needs nothing of it: at the end of a grid line or plane, of
- *  a branch of an elimination tree. What follows is then free to run beside it. */
+/** The same for rows as they stand, but a task ends early where a row needs nothing of it: at the end of a grid line
+ *  or plane, of a branch of an elimination tree. What follows is then free to run beside it. */
 static void cut_where_free(struct graph *g, const struct gather_form *t, const double *cost, double size)
 {
     double open = 0;
     for (int64_t p = 0; p < t->n; p++) {
         if (open >= size / BREAK) {
             bool needs = false;
-            for (int64_t k = t->offsets[p + 1]; k-- > t->offsets[p] && !needs;) needs = t->columns[k] >= g->rows[g->n_tasks];
+            for (int64_t k = t->offsets[p + 1]; k-- > t->offsets[p] && !needs;)
+                needs = t->columns[k] >= g->rows[g->n_tasks];
             if (!needs) close_task(g, p, &open);
         }
         open += cost[p];
@@ -84,14 +89,18 @@ static void cut_where_free(struct graph *g, const struct gather_form *t, const d
     close_task(g, t->n, &open);
 }
 
-/** Rows in tasks. By level: a level that is worth it is cut into equal parts, a multiple of the threads; thin ones are joined. */
-static trine_status cut_all(trine_triangular plan, const struct gather_form *t, const struct level_sets *levels, int threads, struct graph *g)
+/** Rows in tasks. By level: a level that is worth it is cut into equal parts, a multiple of the threads; thin ones
+ *  are joined. */
+static trine_status cut_all(trine_triangular plan, const struct gather_form *t, const struct level_sets *levels,
+                            int threads, struct graph *g)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
     double *cost = NULL, open = 0;
     const int64_t size = (int64_t)trine_dtype_size(plan->base.dtype);
-    const double extra = !levels ? 0 : 2 * size * t->n * plan->options.max_nrhs > CACHE_BYTES ? scatter_seconds : order_seconds;
+    const double extra = !levels                                                  ? 0
+                         : 2 * size * t->n * plan->options.max_nrhs > CACHE_BYTES ? scatter_seconds
+                                                                                  : order_seconds;
     TRY(ALLOC(ctx, cost, t->n));
     TRY(ALLOC(ctx, g->rows, t->n + 1));
     TRY(ALLOC(ctx, g->cost, t->n));
@@ -124,7 +133,8 @@ done:
 }
 
 /** The edges of the graph: which tasks hold the rows that a task's entries name. Each pair once. */
-static trine_status find_needs(trine_triangular plan, const struct gather_form *t, const struct level_sets *levels, struct graph *g)
+static trine_status find_needs(trine_triangular plan, const struct gather_form *t, const struct level_sets *levels,
+                               struct graph *g)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -161,7 +171,8 @@ done:
     return status;
 }
 
-/** Join neighbouring tasks to ones of about `size` seconds, in place; again one ends early where the next needs nothing of it. */
+/** Join neighbouring tasks to ones of about `size` seconds, in place; again one ends early where the next needs
+ *  nothing of it. */
 static trine_status coarsen(trine_context ctx, struct graph *g, double size)
 {
     trine_status status = TRINE_SUCCESS;
@@ -280,10 +291,13 @@ done:
     return status;
 }
 
-/** When thread i could start task k: not before it is free, nor before what k needs has ended and, from elsewhere, come over. */
-static int best_thread(const struct graph *g, const struct simulation *now, const double *free_at, int threads, int32_t k, double *start)
+/** When thread i could start task k: not before it is free, nor before what k needs has ended and, from elsewhere,
+ *  come over. */
+static int best_thread(const struct graph *g, const struct simulation *now, const double *free_at, int threads,
+                       int32_t k, double *start)
 {
-    double latest = 0, others = 0, own = 0; /* the latest arrival, the latest from another thread than that one's, its own end */
+    /* the latest arrival, the latest from another thread than that one's, its own end */
+    double latest = 0, others = 0, own = 0;
     int from = -1;
     for (int64_t e = g->needs_offsets[k]; e < g->needs_offsets[k + 1]; e++) {
         const int32_t q = g->needs[e];
@@ -316,7 +330,8 @@ static trine_status simulate(trine_context ctx, int threads, const struct graph 
     for (int64_t e = 0; e < g->n_edges; e++) m.successor_offsets[g->needs[e] + 2]++;
     for (int64_t k = 0; k < g->n_tasks; k++) m.successor_offsets[k + 2] += m.successor_offsets[k + 1];
     for (int64_t k = 0; k < g->n_tasks; k++)
-        for (int64_t e = g->needs_offsets[k]; e < g->needs_offsets[k + 1]; e++) m.successors[m.successor_offsets[g->needs[e] + 1]++] = (int32_t)k;
+        for (int64_t e = g->needs_offsets[k]; e < g->needs_offsets[k + 1]; e++)
+            m.successors[m.successor_offsets[g->needs[e] + 1]++] = (int32_t)k;
     for (int64_t k = g->n_tasks; k-- > 0;) { /* urgency: minus the longest way */
         double way = 0;
         for (int64_t e = m.successor_offsets[k]; e < m.successor_offsets[k + 1]; e++)
@@ -340,7 +355,8 @@ static trine_status simulate(trine_context ctx, int threads, const struct graph 
         const int32_t k = pop(&ready);
         const int thread = best_thread(g, result, m.free_at, threads, k, &start);
         bool waits = false;
-        for (int64_t e = g->needs_offsets[k]; e < g->needs_offsets[k + 1] && !waits; e++) waits = result->thread[g->needs[e]] != thread;
+        for (int64_t e = g->needs_offsets[k]; e < g->needs_offsets[k + 1] && !waits; e++)
+            waits = result->thread[g->needs[e]] != thread;
         const double end = start + task_seconds + (waits ? wait_seconds : 0) + g->cost[k];
         result->thread[k] = thread;
         result->end[k] = m.free_at[thread] = end;
@@ -382,14 +398,16 @@ void tasks_free(trine_triangular plan, struct task_schedule *schedule)
 /** What is known while lists are made, task after task in the order of their start. */
 struct knowledge {
     int32_t *place;                /* [k]: task k's number in its thread's list */
-    int32_t *known;                /* [k * threads + i]: how many tasks of thread i have surely finished when task k ends */
+    int32_t *known;                /* [k * threads + i]: how many tasks of thread i have surely finished when task k
+                                      ends */
     int32_t *needed, *needed_task; /* for find_waits: [i]: so many tasks of thread i, of which that is the last */
     int32_t *last;                 /* [i]: the last task of thread i so far, or -1 */
 };
 
-/** The waits of task k, at waits[0 ..]; how many. A thread need not wait for what it knows already: it has waited for that task or
- *  a later one of the same thread before, or for a task of a third thread that had. */
-static int32_t find_waits(const struct graph *g, const struct simulation *s, int threads, int32_t k, const struct knowledge *o, struct task_wait *waits)
+/** The waits of task k, at waits[0 ..]; how many. A thread need not wait for what it knows already: it has waited
+ *  for that task or a later one of the same thread before, or for a task of a third thread that had. */
+static int32_t find_waits(const struct graph *g, const struct simulation *s, int threads, int32_t k,
+                          const struct knowledge *o, struct task_wait *waits)
 {
     const int32_t *place = o->place, *known = o->known;
     int32_t *needed = o->needed, *needed_task = o->needed_task;
@@ -415,7 +433,8 @@ static int32_t find_waits(const struct graph *g, const struct simulation *s, int
 }
 
 /** What a simulated solve did, as lists of slots. */
-static trine_status make_schedule(trine_context ctx, int threads, const struct graph *g, const struct simulation *s, struct task_schedule *out)
+static trine_status make_schedule(trine_context ctx, int threads, const struct graph *g, const struct simulation *s,
+                                  struct task_schedule *out)
 {
     trine_status status = TRINE_SUCCESS;
     struct knowledge o = {0};
@@ -434,14 +453,16 @@ static trine_status make_schedule(trine_context ctx, int threads, const struct g
     for (int i = 0; i < threads; i++) o.last[i] = -1;
     for (int64_t k = 0; k < g->n_tasks; k++) out->slot_offsets[s->thread[k] + 1]++;
     for (int i = 0; i < threads; i++) out->slot_offsets[i + 1] += out->slot_offsets[i];
-    for (int64_t at = 0; at < g->n_tasks; at++) { /* in the order of their start, so that what a task needs comes before it */
+    /* in the order of their start, so that what a task needs comes before it */
+    for (int64_t at = 0; at < g->n_tasks; at++) {
         const int32_t k = s->started[at], me = s->thread[k];
         int32_t *mine = o.known + (int64_t)k * threads;
         if (o.last[me] >= 0) memcpy(mine, o.known + (int64_t)o.last[me] * threads, (size_t)threads * sizeof *mine);
         o.place[k] = mine[me];
         mine[me]++; /* nobody waits for itself */
         const int32_t n_waits = find_waits(g, s, threads, k, &o, out->waits + out->n_waits);
-        out->slots[out->slot_offsets[me] + o.place[k]] = (struct task_slot){g->rows[k], g->rows[k + 1], out->n_waits, n_waits};
+        out->slots[out->slot_offsets[me] + o.place[k]] =
+            (struct task_slot){g->rows[k], g->rows[k + 1], out->n_waits, n_waits};
         out->n_waits += n_waits;
         out->places[k] = (struct task_place){me, o.place[k]};
         o.last[me] = k;
@@ -455,7 +476,8 @@ done:
     return status;
 }
 
-/* As given, a task ends when it takes smallest_task / BREAK seconds or more; by level it takes a part of smallest_task that makes fewer. */
+/* As given, a task ends when it takes smallest_task / BREAK seconds or more; by level it takes a part of
+ * smallest_task that makes fewer. */
 void tasks_bound(trine_triangular plan, int64_t n, int64_t nnz, int64_t *kept, int64_t *meanwhile)
 {
     const int threads = trine_threads_with_cores(plan->base.ctx);
@@ -463,15 +485,18 @@ void tasks_bound(trine_triangular plan, int64_t n, int64_t nnz, int64_t *kept, i
     const int64_t tasks = cut < (double)n ? (int64_t)cut : n;
     const int64_t edges = (double)tasks * (double)tasks / 2 < (double)nnz ? tasks * tasks / 2 : nnz;
     const int64_t a_task = sizeof(struct task_slot) + sizeof(struct task_place);
-    *kept = (int64_t)sizeof(struct task_schedule) + (tasks + 1) * a_task + (threads + 1) * 8 + (edges + 1) * (int64_t)sizeof(struct task_wait);
-    /* struct graph, whose arrays of tasks have room for n of them; struct simulation; then the larger of struct simulator and what make_schedule
-     * knows of every thread. Before these, costs and tasks of rows. */
+    *kept = (int64_t)sizeof(struct task_schedule) + (tasks + 1) * a_task + (threads + 1) * 8 +
+            (edges + 1) * (int64_t)sizeof(struct task_wait);
+    /* struct graph, whose arrays of tasks have room for n of them; struct simulation; then the larger of struct
+     * simulator and what make_schedule knows of every thread. Before these, costs and tasks of rows. */
     const int64_t graph = (n + 1) * 16 + (tasks + 1) * 8 + (edges + 1) * 4, simulation = (tasks + 1) * 16;
-    const int64_t simulator = (tasks + 2) * 36 + (edges + 1) * 4 + threads * 8, known = (tasks + 1) * 4 * (threads + 1) + threads * 12;
+    const int64_t simulator = (tasks + 2) * 36 + (edges + 1) * 4 + threads * 8,
+                  known = (tasks + 1) * 4 * (threads + 1) + threads * 12;
     *meanwhile = graph + n * 8 + simulation + (simulator > known ? simulator : known);
 }
 
-trine_status tasks_schedule(trine_triangular plan, const struct gather_form *t, const struct level_sets *levels, int threads, struct task_schedule **out)
+trine_status tasks_schedule(trine_triangular plan, const struct gather_form *t, const struct level_sets *levels,
+                            int threads, struct task_schedule **out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -486,8 +511,8 @@ trine_status tasks_schedule(trine_triangular plan, const struct gather_form *t, 
     TRY(ALLOC(ctx, s.end, g.n_tasks));
     for (double size = COARSER * smallest_task;; size *= COARSER) {
         TRY(simulate(ctx, threads, &g, &s));
-        trine_log(ctx, 3, "triangular: %lld tasks, %lld edges, %s: %.4g ms expected", (long long)g.n_tasks, (long long)g.n_edges,
-                  levels ? "by level" : "as given", 1e3 * s.seconds);
+        trine_log(ctx, 3, "triangular: %lld tasks, %lld edges, %s: %.4g ms expected", (long long)g.n_tasks,
+                  (long long)g.n_edges, levels ? "by level" : "as given", 1e3 * s.seconds);
         if (!best || s.seconds < best->seconds) {
             tasks_free(plan, best);
             TRY((best = trine_host_calloc(ctx, 1, sizeof *best)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);

@@ -1,11 +1,13 @@
-/* What the CPU keeps of one direction of solving, and how its analysis (cpu/analyse.c) makes it for the solves (cpu/solve.c). */
+/* What the CPU keeps of one direction of solving, and how its analysis (cpu/analyse.c) makes it for the solves
+ * (cpu/solve.c). */
 #ifndef TRINE_TRIANGULAR_CPU_SIDE_H
 #define TRINE_TRIANGULAR_CPU_SIDE_H
 
 #include "triangular/common/gather_form.h"
 #include "triangular/cpu/schedule.h"
 
-/* What kind of row it is: its entries or, of more than MOST_SHORT, ROW_LONG; and whether the last one belongs to the row just before. */
+/* What kind of row it is: its entries or, of more than MOST_SHORT, ROW_LONG; and whether the last one belongs to the
+ * row just before. */
 enum { MOST_SHORT = 3, ROW_LONG = 4, ROW_NEAR = 8 };
 enum { MOST_NESTED = 4 };
 
@@ -15,12 +17,13 @@ struct cpu_side {
     void *values;                /* form.nnz of the plan's dtype, taken by numeric */
     void *pivots;                /* form.n; reciprocals, unless `divide` */
     int64_t bad_row;             /* first row with a zero or NaN pivot, -1 if none */
-    bool divide;                 /* a reciprocal pivot would overflow or lose digits, so pivots are kept as they are */
-    bool scaled;                 /* every entry times its row's reciprocal pivot has all its digits */
-    int step;                    /* order[p] = order[0] + step p, so that order need not be read; 0: rows are sorted by level */
-    int8_t *nested;              /* nested[p] rows from position p on are solved together; NULL: each by itself */
-    uint8_t *kinds;              /* what kind of row each is; NULL: not used */
-    bool mostly_long;            /* most rows are of the longest kind */
+    bool divide; /* a reciprocal pivot would overflow or lose digits, so pivots are kept as they are */
+    bool scaled; /* every entry times its row's reciprocal pivot has all its digits */
+    int step; /* order[p] = order[0] + step p, so that order need not be read; 0: rows are sorted
+                 by level */
+    int8_t *nested; /* nested[p] rows from position p on are solved together; NULL: each by itself */
+    uint8_t *kinds; /* what kind of row each is; NULL: not used */
+    bool mostly_long; /* most rows are of the longest kind */
     struct task_schedule *tasks; /* who solves which rows when; NULL: one thread, one row after another */
 };
 

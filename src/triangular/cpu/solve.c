@@ -1,4 +1,5 @@
-/* Triangular solves on the CPU: values of the factor, and solves by one thread, by tasks of rows, or with right-hand sides shared out. */
+/* Triangular solves on the CPU: values of the factor, and solves by one thread, by tasks of rows, or with right-hand
+ * sides shared out. */
 #include <float.h>
 
 #include "core/scalar.h"
@@ -19,32 +20,44 @@ struct sweep_kind {
 };
 
 /** Whether somebody is at the next task of a list, or will be soon: then it can be waited for. */
-static inline bool is_cared_for(const struct task_list *l, int64_t state) { return state & 1 || __atomic_load_n(&l->attended, __ATOMIC_RELAXED); }
+static inline bool is_cared_for(const struct task_list *l, int64_t state)
+{
+    return state & 1 || __atomic_load_n(&l->attended, __ATOMIC_RELAXED);
+}
 
 /** Whether what a task waits for is finished, or is within a few microseconds. */
-static bool waits_are_over(const struct task_schedule *tasks, const struct task_slot *slot, const struct task_list *lists)
+static bool waits_are_over(const struct task_schedule *tasks, const struct task_slot *slot,
+                           const struct task_list *lists)
 {
     int polls = 0;
     for (int32_t w = 0; w < slot->n_waits; w++) {
         const struct task_wait wait = tasks->waits[slot->first_wait + w];
         const struct task_list *l = &lists[wait.list];
-        for (int64_t state; (state = __atomic_load_n(&l->state, __ATOMIC_ACQUIRE)) < 2 * (int64_t)wait.count; trine_poll(&polls))
+        for (int64_t state; (state = __atomic_load_n(&l->state, __ATOMIC_ACQUIRE)) < 2 * (int64_t)wait.count;
+             trine_poll(&polls))
             if (polls == TRINE_POLLS || !is_cared_for(l, state)) return false;
     }
     return true;
 }
 
 /** So many times the calling thread does what another one was meant to, before it goes on without any. */
-static int64_t patience_of(const struct task_schedule *tasks) { return tasks->n_tasks > 4096 ? tasks->n_tasks / 64 : 64; }
+static int64_t patience_of(const struct task_schedule *tasks)
+{
+    return tasks->n_tasks > 4096 ? tasks->n_tasks / 64 : 64;
+}
 
-static int64_t length_of_list(const struct task_schedule *tasks, int list) { return tasks->slot_offsets[list + 1] - tasks->slot_offsets[list]; }
+static int64_t length_of_list(const struct task_schedule *tasks, int list)
+{
+    return tasks->slot_offsets[list + 1] - tasks->slot_offsets[list];
+}
 
 /** Be at the next task of every list at once; not if somebody else is at one. */
 static bool lists_take_all(const struct task_schedule *tasks, struct task_list *lists)
 {
     for (int i = 0; i < tasks->threads; i++) {
         int64_t state = __atomic_load_n(&lists[i].state, __ATOMIC_RELAXED) & ~(int64_t)1;
-        if (__atomic_compare_exchange_n(&lists[i].state, &state, state + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) continue;
+        if (__atomic_compare_exchange_n(&lists[i].state, &state, state + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
         while (i-- > 0) __atomic_fetch_sub(&lists[i].state, 1, __ATOMIC_RELEASE);
         return false;
     }
@@ -53,7 +66,8 @@ static bool lists_take_all(const struct task_schedule *tasks, struct task_list *
 
 static void lists_end_all(const struct task_schedule *tasks, struct task_list *lists)
 {
-    for (int i = 0; i < tasks->threads; i++) __atomic_store_n(&lists[i].state, 2 * length_of_list(tasks, i), __ATOMIC_RELEASE);
+    for (int i = 0; i < tasks->threads; i++)
+        __atomic_store_n(&lists[i].state, 2 * length_of_list(tasks, i), __ATOMIC_RELEASE);
 }
 
 #define TEMPLATE "triangular/cpu/solve.inc"
@@ -77,7 +91,8 @@ static trine_status numeric(trine_triangular plan, trine_space space, const void
 
 static trine_status bad_row(trine_triangular plan, void *stream, int64_t *row)
 {
-    const struct cpu_side *t = plan->side[plan->side[SIDE_N].part ? SIDE_N : SIDE_T].part; /* both have the same pivots */
+    /* both have the same pivots */
+    const struct cpu_side *t = plan->side[plan->side[SIDE_N].part ? SIDE_N : SIDE_T].part;
     (void)stream;
     *row = t->bad_row;
     return TRINE_SUCCESS;
@@ -94,18 +109,20 @@ static size_t work_bytes(trine_triangular plan, int64_t nrhs)
     return lists * sizeof(struct task_list);
 }
 
-static trine_status memory(trine_triangular plan, const struct triangular_extent *e, struct triangular_bytes *host, struct triangular_bytes *device, int64_t *work)
+static trine_status memory(trine_triangular plan, const struct triangular_extent *e, struct triangular_bytes *host,
+                           struct triangular_bytes *device, int64_t *work)
 {
     (void)device;
     const int threads = trine_threads_with_cores(plan->base.ctx);
     const trine_triangular_method asked = plan->options.method;
     const bool has_tasks = asked == TRINE_TRI_LEVELSET || (asked == TRINE_TRI_AUTO && threads > 1);
     const int64_t n = e->n, m = e->nnz, size = (int64_t)trine_dtype_size(plan->base.dtype);
-    const int64_t structure = (n + 1) * 8 + (m + 1) * 12 + (plan->options.diag == TRINE_UNIT ? 0 : (n + 1) * 8) + (n + 1) * 4;
+    const int64_t structure =
+        (n + 1) * 8 + (m + 1) * 12 + (plan->options.diag == TRINE_UNIT ? 0 : (n + 1) * 8) + (n + 1) * 4;
     int64_t schedule = 0, meanwhile = 0, levels = 0;
     if (has_tasks) {
         tasks_bound(plan, n, m, &schedule, &meanwhile);
-        levels = (n + 1) * 8 + (n + 1) * 4; /* with the rows by level, which go */
+        levels = (n + 1) * 8 + (n + 1) * 4; /* which go, once the tasks are chosen */
     }
     for (int side = 0; side < SIDES; side++) {
         if (!(plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H))) continue;
@@ -114,7 +131,7 @@ static trine_status memory(trine_triangular plan, const struct triangular_extent
         /* Two schedules, the second one in the making; or one and the structure by levels. */
         const int64_t reordered = plan->options.tune.row_order == 1 || !has_tasks ? 0 : structure + n * 4;
         bytes_add(host, schedule, schedule + (schedule + meanwhile > reordered ? schedule + meanwhile : reordered));
-        host->kept -= has_tasks ? (n + 1) * 4 : 0;
+        host->kept -= levels;
         bytes_add(host, (n + 1) + (m + n + 2) * size, 0);
     }
     *work = has_tasks ? threads * (int64_t)sizeof(struct task_list) : 0;
@@ -128,5 +145,14 @@ static trine_status solve(trine_triangular plan, const struct triangular_solve *
     return TRINE_SUCCESS;
 }
 
-const struct triangular_backend triangular_cpu = {cpu_read_pattern, cpu_analyse_side, cpu_drop_pattern, cpu_release,
-                                                   numeric, bad_row, work_bytes, memory, NULL, solve, false};
+const struct triangular_backend triangular_cpu = {cpu_read_pattern,
+                                                  cpu_analyse_side,
+                                                  cpu_drop_pattern,
+                                                  cpu_release,
+                                                  numeric,
+                                                  bad_row,
+                                                  work_bytes,
+                                                  memory,
+                                                  NULL,
+                                                  solve,
+                                                  false};

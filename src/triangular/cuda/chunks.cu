@@ -1,4 +1,5 @@
-/* Chunks of rows for the kernel by rows, where a few rows are far longer than the others: those are chunks by themselves. */
+/* Chunks of rows for the kernel by rows, where a few rows are far longer than the others: those are chunks by
+ * themselves. */
 #include "core/gpu_cub.cuh"
 #include "triangular/cuda/triangle.h"
 
@@ -14,8 +15,10 @@ __global__ void list_long_rows(int64_t n, const int64_t *offsets, int64_t long_r
         if (offsets[p + 1] - offsets[p] >= long_row) found[atomicAdd(count, 1u)] = (int32_t)p;
 }
 
-/** One block: the rows between two long ones make a stretch, of chunks of `rows` rows. Chunks beyond the last are empty. */
-__global__ void __launch_bounds__(THREADS) cut_stretches(int32_t n, int32_t rows, const int32_t *found, int n_long, int32_t *chunks, int64_t n_chunks)
+/** One block: the rows between two long ones make a stretch, of chunks of `rows` rows. Chunks beyond the last are
+ *  empty. */
+__global__ void __launch_bounds__(THREADS)
+    cut_stretches(int32_t n, int32_t rows, const int32_t *found, int n_long, int32_t *chunks, int64_t n_chunks)
 {
     using sort = gpucub::BlockRadixSort<int32_t, THREADS, ITEMS>;
     using scan = gpucub::BlockScan<int32_t, THREADS>;
@@ -57,7 +60,8 @@ __global__ void __launch_bounds__(THREADS) cut_stretches(int32_t n, int32_t rows
 
 } // namespace
 
-trine_status device_chunks_make(trine_triangular plan, const device_triangle *d, int64_t rows, int32_t **chunks, int64_t *n_chunks)
+trine_status device_chunks_make(trine_triangular plan, const device_triangle *d, int64_t rows, int32_t **chunks,
+                                int64_t *n_chunks)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;

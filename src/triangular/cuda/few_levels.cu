@@ -1,9 +1,10 @@
-/* The solve by rows with one right-hand side where there are few levels: nobody waits, so values need no flags and come through L1.
+/* The solve by rows with one right-hand side where there are few levels: nobody waits, so values need no flags and come
+ * through L1.
  *
- * A launch has the rows of a level. Two levels are one launch where that is worth it: the first level's values are right-hand sides over
- * pivots, which a row of the second one divides itself, entry by entry, to the same bits. In place that would read what others have
- * overwritten, so there are two launches then. Long rows are cut into parts, a block each: the block that finds all other parts of its
- * row done brings their sums together, in their order. */
+ * A launch has the rows of a level. Two levels are one launch where that is worth it: the first level's values are
+ * right-hand sides over pivots, which a row of the second one divides itself, entry by entry, to the same bits. In
+ * place that would read what others have overwritten, so there are two launches then. Long rows are cut into parts,
+ * a block each: the block that finds all other parts of its row done brings their sums together, in their order. */
 #include "core/gpu_launch.cuh"
 #include "core/gpu_scalar.cuh"
 #include "triangular/cuda/few_levels.h"
@@ -12,21 +13,22 @@ namespace {
 
 constexpr int THREADS = 256;
 constexpr int64_t PART = FEW_LEVELS_PART;
-constexpr int64_t MOST_ENTRIES_AT_ONCE = 1 << 20; /* two gathers an entry instead of one: where launches are what takes the time */
+/* two gathers an entry instead of one: where launches are what takes the time */
+constexpr int64_t MOST_ENTRIES_AT_ONCE = 1 << 20;
 
 template <typename T> struct level_rows {
     int64_t n, first, end, b_row, x_row; /* of rows first .. end - 1 those of the level */
     const int64_t *offsets;
     const int32_t *columns, *order, *levels; /* order: NULL: see forward; levels: NULL: all rows that a launch has */
     const T *values, *pivots, *B;
-    T *X, *x;                /* x: in solve order */
+    T *X, *x; /* x: in solve order */
     next_state next;
     const long_part *parts;
     T *sums;
-    unsigned *counters;      /* of long rows; zero, and zero again at the end */
+    unsigned *counters; /* of long rows; zero, and zero again at the end */
     T alpha;
     int level;
-    unsigned row_blocks;     /* the blocks behind them have a part of a long row each */
+    unsigned row_blocks; /* the blocks behind them have a part of a long row each */
     bool conjugate, forward;
 
     __device__ int64_t row_at(int64_t p) const { return order ? order[p] : forward ? p : n - 1 - p; }
@@ -47,8 +49,10 @@ template <typename T> __device__ T sum_of_block(T sum)
     return sum;
 }
 
-/** Blocks of a multiprocessor: levels are as fast as there are loads under way, so real numbers get as many as a multiprocessor holds. */
-template <typename T, bool AT_ONCE> constexpr int blocks_at_once = AT_ONCE || scalar<T>::is_complex ? 1 : MULTIPROCESSOR_THREADS / THREADS;
+/** Blocks of a multiprocessor: levels are as fast as there are loads under way, so real numbers get as many as a
+ *  multiprocessor holds. */
+template <typename T, bool AT_ONCE> constexpr int blocks_at_once =
+    AT_ONCE || scalar<T>::is_complex ? 1 : MULTIPROCESSOR_THREADS / THREADS;
 
 /** E lanes a row. AT_ONCE: all rows, and a row's entries are in rows without any. */
 template <typename T, int E, bool AT_ONCE>
@@ -62,7 +66,8 @@ __global__ void __launch_bounds__(THREADS, (blocks_at_once<T, AT_ONCE>)) solve_l
     };
     auto finish = [&](int64_t p, T sum) {
         const int64_t row = a.row_at(p);
-        const T x = missing_or(a.divide(p, a.alpha * a.B[row * a.b_row] - sum)); /* rows of other steps may wait for it */
+        /* rows of other steps may wait for it */
+        const T x = missing_or(a.divide(p, a.alpha * a.B[row * a.b_row] - sum));
         if constexpr (!AT_ONCE) {
             a.x[p] = x;
             if (a.next.x) ((T *)a.next.x)[p] = missing_value<T>();
@@ -109,14 +114,16 @@ __global__ void __launch_bounds__(THREADS, (blocks_at_once<T, AT_ONCE>)) solve_l
 }
 
 /** A level whose rows are among first .. end - 1. */
-template <int E, bool AT_ONCE, typename T> trine_status launch_level(level_rows<T> &a, int64_t first, int64_t end, int64_t n_parts, gpuStream_t stream)
+template <int E, bool AT_ONCE, typename T> trine_status launch_level(level_rows<T> &a, int64_t first, int64_t end,
+                                                                     int64_t n_parts, gpuStream_t stream)
 {
     a.first = first, a.end = end;
     a.row_blocks = (unsigned)(((end - first) * E + THREADS - 1) / THREADS);
     return GPU((launch_kernel<solve_level<T, E, AT_ONCE>>(a.row_blocks + (unsigned)n_parts, THREADS, stream, a)));
 }
 
-template <int E, typename T> trine_status launch(const level_launches *l, level_rows<T> &a, bool at_once, gpuStream_t stream)
+template <int E, typename T> trine_status launch(const level_launches *l, level_rows<T> &a, bool at_once,
+                                                 gpuStream_t stream)
 {
     trine_status status = TRINE_SUCCESS;
     if (at_once) return launch_level<E, true>(a, 0, a.n, l->n_parts, stream);
@@ -129,8 +136,8 @@ template <int E, typename T> trine_status launch(const level_launches *l, level_
 }
 
 template <typename T>
-trine_status solve_side(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room,
-                        next_state next)
+trine_status solve_side(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d,
+                        const level_launches *l, void *x, char *room, next_state next)
 {
     gpuStream_t stream = (gpuStream_t)s->stream;
     level_rows<T> a = {};
@@ -168,8 +175,10 @@ __global__ void find_long_rows(int64_t n, const int64_t *offsets, long_row_bound
         if (offsets[p + 1] - offsets[p] >= LONG_ROW) found[atomicAdd(count, 1u)] = {offsets[p], offsets[p + 1], p};
 }
 
-/** Parts of the long rows, cut on the host: there are at most MOST_LONG_ROWS. *squares: of their lengths, *entries: all of theirs. */
-trine_status cut_long_rows(trine_triangular plan, const device_triangle *d, level_launches *out, double *squares, int64_t *entries)
+/** Parts of the long rows, cut on the host: there are at most MOST_LONG_ROWS. *squares: of their lengths, *entries:
+ *  all of theirs. */
+trine_status cut_long_rows(trine_triangular plan, const device_triangle *d, level_launches *out, double *squares,
+                           int64_t *entries)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -185,20 +194,23 @@ trine_status cut_long_rows(trine_triangular plan, const device_triangle *d, leve
     rows = (long_row_bounds *)trine_host_alloc(ctx, n_rows, sizeof *rows);
     if (!rows) FAIL(TRINE_ERR_MEMORY, "no memory for %lld long rows", (long long)n_rows);
     TRY(trine_device_fill_async(ctx, count, 0, sizeof *count, ctx->stream));
-    find_long_rows<<<device_blocks_for(plan, d->n), THREADS, 0, (gpuStream_t)ctx->stream>>>(d->n, d->offsets, on_device, count);
+    find_long_rows<<<device_blocks_for(plan, d->n), THREADS, 0, (gpuStream_t)ctx->stream>>>(d->n, d->offsets, on_device,
+                                                                                            count);
     TRY(GPU_LAUNCHED("finding the long rows"));
     TRY(trine_device_copy_async(ctx, rows, on_device, (size_t)n_rows * sizeof *rows, ctx->stream));
     TRY(trine_device_synchronize(ctx, ctx->stream));
     out->n_parts = 0;
     for (int64_t i = 0; i < n_rows; i++) out->n_parts += (rows[i].end - rows[i].first + PART - 1) / PART;
-    if (out->n_parts > INT32_MAX / 2) FAIL(TRINE_ERR_UNSUPPORTED, "%lld parts of long rows are too many", (long long)out->n_parts);
+    if (out->n_parts > INT32_MAX / 2)
+        FAIL(TRINE_ERR_UNSUPPORTED, "%lld parts of long rows are too many", (long long)out->n_parts);
     parts = (long_part *)trine_host_alloc(ctx, out->n_parts, sizeof *parts);
     if (!parts) FAIL(TRINE_ERR_MEMORY, "no memory for %lld parts of long rows", (long long)out->n_parts);
     for (int64_t i = 0, slot = 0; i < n_rows; i++) {
         const int64_t length = rows[i].end - rows[i].first;
         const int32_t n_parts = (int32_t)((length + PART - 1) / PART);
         for (int32_t k = 0; k < n_parts; k++) {
-            const int64_t first = rows[i].first + k * PART, end = first + PART < rows[i].end ? first + PART : rows[i].end;
+            const int64_t first = rows[i].first + k * PART,
+                          end = first + PART < rows[i].end ? first + PART : rows[i].end;
             parts[slot + k] = {first, end, (int32_t)rows[i].row, (int32_t)i, k, n_parts, (int32_t)slot};
         }
         slot += n_parts;
@@ -216,8 +228,8 @@ done:
 
 } // namespace
 
-trine_status few_levels_make(trine_triangular plan, const device_triangle *d, const levels_found *found, void *levels, bool chunked, bool forward,
-                             level_launches *out)
+trine_status few_levels_make(trine_triangular plan, const device_triangle *d, const levels_found *found, void *levels,
+                             bool chunked, bool forward, level_launches *out)
 {
     trine_status status = TRINE_SUCCESS;
     device_triangle others = *d; /* the rows that are not long */
@@ -244,7 +256,8 @@ void few_levels_release(trine_triangular plan, level_launches *l)
 
 void row_steps_choose(trine_triangular plan, int64_t n_levels, const int64_t *bounds, int lanes, row_steps *out)
 {
-    const int64_t broad = plan->base.ctx->info.multiprocessors * (int64_t)1024 / lanes; /* rows: half of the threads that the device holds */
+    /* rows: half of the threads that the device holds */
+    const int64_t broad = plan->base.ctx->info.multiprocessors * (int64_t)1024 / lanes;
     bool any = false;
     out->count = 0;
     for (int64_t l = 0; l < n_levels; l++) {
@@ -261,17 +274,17 @@ void row_steps_choose(trine_triangular plan, int64_t n_levels, const int64_t *bo
     if (!any) out->count = 0;
 }
 
-static trine_status run(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room,
-                        next_state next)
+static trine_status run(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d,
+                        const level_launches *l, void *x, char *room, next_state next)
 {
-    static trine_status (*const solves[])(trine_triangular, const struct triangular_solve *, const device_triangle *, const level_launches *, void *, char *,
-                                          next_state) = {
+    static trine_status (*const solves[])(trine_triangular, const struct triangular_solve *, const device_triangle *,
+                                          const level_launches *, void *, char *, next_state) = {
         nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
     return solves[plan->base.dtype](plan, s, d, l, x, room, next);
 }
 
-trine_status broad_level_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, int lanes, const row_step *step, void *x,
-                               next_state next)
+trine_status broad_level_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d,
+                               int lanes, const row_step *step, void *x, next_state next)
 {
     level_launches level = {};
     level.count = 1, level.lanes = lanes, level.first[0] = step->first, level.end[0] = step->end;
@@ -283,7 +296,8 @@ size_t few_levels_room(trine_triangular plan, const level_launches *l)
     return l->n_parts ? FEW_LEVELS_COUNTERS + (size_t)l->n_parts * trine_dtype_size(plan->base.dtype) : 0;
 }
 
-trine_status few_levels_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const level_launches *l, void *x, char *room)
+trine_status few_levels_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d,
+                              const level_launches *l, void *x, char *room)
 {
     return run(plan, s, d, l, x, room, {});
 }

@@ -1,9 +1,9 @@
 /* Analysis of a triangle where the pattern is in device memory: the two forms in solve order.
  *
- * In a row that has been found ascending (cuda/pattern.cu), the entries of a triangle stand side by side, so that they only
- * have to be moved to where they belong: along the compressed rows at once, where possible by the pass that looks at them;
- * across them by a stable radix sort. Entries of a backward solve come in reverse, so that a form in solve order is the
- * natural one read from its end. */
+ * In a row that has been found ascending (cuda/pattern.cu), the entries of a triangle stand side by side, so that
+ * they only have to be moved to where they belong: along the compressed rows at once, where possible by the pass
+ * that looks at them; across them by a stable radix sort. Entries of a backward solve come in reverse, so that a
+ * form in solve order is the natural one read from its end. */
 #include "core/gpu_cub.cuh"
 #include "core/gpu_scalar.cuh"
 #include "triangular/cuda/memory.h"
@@ -33,34 +33,37 @@ __global__ void __launch_bounds__(THREADS) place_entries(const form_args a)
 {
     const int64_t n = a.m.n, total = a.m.n_strict;
     auto before = [&](int64_t i) { return a.m.start[i] - i * a.m.step; };
-    for_each_row(n, a.lanes, [&](int64_t i) { return before(i + 1) - before(i); }, [&](int64_t i, int lane, int lanes) {
-        const int64_t earlier = before(i), count = before(i + 1) - earlier;
-        const int64_t first = a.lower ? a.m.offsets[i] : a.m.offsets[i + 1] - count, p = a.forward ? i : n - 1 - i;
-        for (int64_t s = lane; s < count; s += lanes) {
-            const int64_t k = first + s, j = a.m.indices[k], at = a.forward ? earlier + s : total - 1 - earlier - s;
-            const int32_t minor = (int32_t)(a.forward ? j : n - 1 - j);
-            const int64_t source = a.m.source ? a.m.source[k] : k;
-            if (a.keys) {
-                a.keys[at] = minor;
-                a.entries[at] = {source, (int32_t)p};
-            } else {
-                a.d.columns[at] = minor;
-                a.d.source[at] = source;
+    for_each_row(
+        n, a.lanes, [&](int64_t i) { return before(i + 1) - before(i); },
+        [&](int64_t i, int lane, int lanes) {
+            const int64_t earlier = before(i), count = before(i + 1) - earlier;
+            const int64_t first = a.lower ? a.m.offsets[i] : a.m.offsets[i + 1] - count, p = a.forward ? i : n - 1 - i;
+            for (int64_t s = lane; s < count; s += lanes) {
+                const int64_t k = first + s, j = a.m.indices[k], at = a.forward ? earlier + s : total - 1 - earlier - s;
+                const int32_t minor = (int32_t)(a.forward ? j : n - 1 - j);
+                const int64_t source = a.m.source ? a.m.source[k] : k;
+                if (a.keys) {
+                    a.keys[at] = minor;
+                    a.entries[at] = {source, (int32_t)p};
+                } else {
+                    a.d.columns[at] = minor;
+                    a.d.source[at] = source;
+                }
             }
-        }
-        if (lane == 0) {
-            a.d.order[p] = (int32_t)i;
-            if (a.d.pivot_source) {
-                const int64_t k = a.lower ? first + count : first - 1;
-                a.d.pivot_source[p] = a.m.source ? a.m.source[k] : k;
+            if (lane == 0) {
+                a.d.order[p] = (int32_t)i;
+                if (a.d.pivot_source) {
+                    const int64_t k = a.lower ? first + count : first - 1;
+                    a.d.pivot_source[p] = a.m.source ? a.m.source[k] : k;
+                }
+                if (!a.keys) a.d.offsets[p + 1] = a.forward ? earlier + count : total - earlier;
+                if (p == 0) a.d.offsets[0] = 0;
             }
-            if (!a.keys) a.d.offsets[p + 1] = a.forward ? earlier + count : total - earlier;
-            if (p == 0) a.d.offsets[0] = 0;
-        }
-    });
+        });
 }
 
-/** Sorted pairs into the form across the compressed rows; the first entry of row p is the first key that is not below p. */
+/** Sorted pairs into the form across the compressed rows; the first entry of row p is the first key that is not
+ *  below p. */
 __global__ void take_sorted(const device_triangle d, const int32_t *keys, const entry *entries)
 {
     const int64_t step = (int64_t)gridDim.x * blockDim.x, thread = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -105,7 +108,8 @@ __global__ void count_in_degrees(const device_triangle d, int group, int32_t *in
     for (int64_t k = thread; k < d.nnz; k += step) atomicAdd(&in_degree[d.columns[k]], 1);
     if (near_degree)
         for (int64_t c = thread; c < d.n; c += step)
-            for (int64_t k = d.offsets[c]; k < d.offsets[c + 1] && d.columns[k] < c - c % group + group; k++) atomicAdd(&near_degree[d.columns[k]], 1);
+            for (int64_t k = d.offsets[c]; k < d.offsets[c + 1] && d.columns[k] < c - c % group + group; k++)
+                atomicAdd(&near_degree[d.columns[k]], 1);
 }
 
 } // namespace
@@ -113,12 +117,14 @@ __global__ void count_in_degrees(const device_triangle d, int group, int32_t *in
 int64_t pattern_transpose_bytes(int64_t n, int64_t nnz)
 {
     size_t bytes = 0;
-    gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, (int32_t *)nullptr, (int32_t *)nullptr, (entry *)nullptr, (entry *)nullptr, nnz, 0, pattern_bits(n));
+    gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, (int32_t *)nullptr, (int32_t *)nullptr, (entry *)nullptr,
+                                       (entry *)nullptr, nnz, 0, pattern_bits(n));
     return (int64_t)bytes + 256;
 }
 
 /** Both forms, once the pattern has been looked at. */
-static trine_status place_form(trine_triangular plan, const device_pattern *m, bool along, bool forward, device_triangle *d)
+static trine_status place_form(trine_triangular plan, const device_pattern *m, bool along, bool forward,
+                               device_triangle *d)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -136,25 +142,29 @@ static trine_status place_form(trine_triangular plan, const device_pattern *m, b
         return trine_device_synchronize(ctx, ctx->stream);
     }
     if (!along) {
-        TRY(GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, keys[0], keys[1], entries[0], entries[1], m->n_strict, 0, pattern_bits(m->n), stream)));
+        TRY(GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, keys[0], keys[1], entries[0], entries[1],
+                                                   m->n_strict, 0, pattern_bits(m->n), stream)));
         TRY(arena_allocate(ctx, &scratch, [&](arena &s) {
             for (int i = 0; i < 2; i++) keys[i] = s.take<int32_t>(m->n_strict), entries[i] = s.take<entry>(m->n_strict);
             on_device = s.take<pattern_report>(1);
             temporary = s.take<char>((int64_t)bytes);
         }));
     }
-    place_entries<<<device_blocks_for(plan, m->n * lanes), THREADS, 0, stream>>>({*m, *d, m->lower_major, forward, keys[0], entries[0], lanes});
+    place_entries<<<device_blocks_for(plan, m->n * lanes), THREADS, 0, stream>>>(
+        {*m, *d, m->lower_major, forward, keys[0], entries[0], lanes});
     TRY(GPU_LAUNCHED("placing the entries"));
     d->squares = m->squares, d->longest_row = m->longest, d->long_rows = m->long_rows;
     if (!along) {
         if (m->n_strict)
-            TRY(GPU(gpucub::DeviceRadixSort::SortPairs(temporary, bytes, keys[0], keys[1], entries[0], entries[1], m->n_strict, 0, pattern_bits(m->n), stream)));
+            TRY(GPU(gpucub::DeviceRadixSort::SortPairs(temporary, bytes, keys[0], keys[1], entries[0], entries[1],
+                                                       m->n_strict, 0, pattern_bits(m->n), stream)));
         take_sorted<<<device_blocks_for(plan, m->n_strict + m->n), THREADS, 0, stream>>>(*d, keys[1], entries[1]);
         TRY(trine_device_fill_async(ctx, on_device, 0, sizeof found, ctx->stream));
         measure_rows<<<device_blocks_for(plan, m->n), THREADS, 0, stream>>>(m->n, d->offsets, on_device);
         TRY(GPU_LAUNCHED("the transposition"));
         TRY(pattern_read_back(plan, on_device, &found));
-        d->squares = (double)found.squares, d->longest_row = (int64_t)found.longest, d->long_rows = (int64_t)found.long_rows;
+        d->squares = (double)found.squares, d->longest_row = (int64_t)found.longest,
+        d->long_rows = (int64_t)found.long_rows;
     } else {
         TRY(trine_device_synchronize(ctx, ctx->stream));
     }
@@ -168,7 +178,8 @@ static bool is_along_rows(const device_pattern *m, int side) { return m->csr == 
 
 bool device_pattern_is_forward(const device_pattern *m, int side) { return is_along_rows(m, side) == m->lower_major; }
 
-trine_status device_form_build(trine_triangular plan, device_pattern *m, int side, triangle_form form, device_triangle *d)
+trine_status device_form_build(trine_triangular plan, device_pattern *m, int side, triangle_form form,
+                               device_triangle *d)
 {
     trine_status status = TRINE_SUCCESS;
     const bool along = is_along_rows(m, side) == (form == BY_ROWS), forward = device_pattern_is_forward(m, side);
@@ -181,7 +192,8 @@ done:
     return status;
 }
 
-trine_status device_form_count_in_degrees(trine_triangular plan, const device_triangle *columns, int group, int32_t *in_degree, int32_t *near_degree)
+trine_status device_form_count_in_degrees(trine_triangular plan, const device_triangle *columns, int group,
+                                          int32_t *in_degree, int32_t *near_degree)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -189,7 +201,8 @@ trine_status device_form_count_in_degrees(trine_triangular plan, const device_tr
     if (!columns->n) return TRINE_SUCCESS;
     TRY(trine_device_fill_async(ctx, in_degree, 0, bytes, ctx->stream));
     if (near_degree) TRY(trine_device_fill_async(ctx, near_degree, 0, bytes, ctx->stream));
-    count_in_degrees<<<device_blocks_for(plan, columns->nnz + columns->n), THREADS, 0, (gpuStream_t)ctx->stream>>>(*columns, group, in_degree, near_degree);
+    count_in_degrees<<<device_blocks_for(plan, columns->nnz + columns->n), THREADS, 0, (gpuStream_t)ctx->stream>>>(
+        *columns, group, in_degree, near_degree);
     TRY(GPU_LAUNCHED("counting in-degrees"));
     TRY(trine_device_synchronize(ctx, ctx->stream));
 done:

@@ -9,13 +9,15 @@ constexpr int THREADS = 256;
 
 __global__ void number_rows(int64_t n, int32_t *rows)
 {
-    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x) rows[p] = (int32_t)p;
+    for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x)
+        rows[p] = (int32_t)p;
 }
 
 /** bounds[l]: the first of n ascending keys that is not below l. */
 __global__ void find_bounds(int64_t n, const int32_t *keys, int64_t n_keys, int64_t *bounds)
 {
-    for (int64_t l = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; l <= n_keys; l += (int64_t)gridDim.x * blockDim.x) {
+    for (int64_t l = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; l <= n_keys;
+         l += (int64_t)gridDim.x * blockDim.x) {
         int64_t low = 0, high = n;
         while (low < high) {
             const int64_t middle = (low + high) / 2;
@@ -36,19 +38,22 @@ __global__ void place_rows(const device_triangle d, const int32_t *sorted, int32
     }
 }
 
-__global__ void move_rows(const device_triangle from, const device_triangle to, const int32_t *sorted, const int32_t *position, int lanes)
+__global__ void move_rows(const device_triangle from, const device_triangle to, const int32_t *sorted,
+                          const int32_t *position, int lanes)
 {
-    for_each_row(from.n, lanes, [&](int64_t s) { return to.offsets[s + 1] - to.offsets[s]; }, [&](int64_t s, int lane, int sharers) {
-        const int64_t p = sorted[s], first = from.offsets[p], at = to.offsets[s], count = to.offsets[s + 1] - at;
-        for (int64_t k = lane; k < count; k += sharers) {
-            to.columns[at + k] = position[from.columns[first + k]];
-            to.source[at + k] = from.source[first + k];
-        }
-        if (lane == 0) {
-            to.order[s] = from.order[p];
-            if (to.pivot_source) to.pivot_source[s] = from.pivot_source[p];
-        }
-    });
+    for_each_row(
+        from.n, lanes, [&](int64_t s) { return to.offsets[s + 1] - to.offsets[s]; },
+        [&](int64_t s, int lane, int sharers) {
+            const int64_t p = sorted[s], first = from.offsets[p], at = to.offsets[s], count = to.offsets[s + 1] - at;
+            for (int64_t k = lane; k < count; k += sharers) {
+                to.columns[at + k] = position[from.columns[first + k]];
+                to.source[at + k] = from.source[first + k];
+            }
+            if (lane == 0) {
+                to.order[s] = from.order[p];
+                if (to.pivot_source) to.pivot_source[s] = from.pivot_source[p];
+            }
+        });
 }
 
 int bits_for(int64_t count)
@@ -92,7 +97,8 @@ trine_status device_levels_search(trine_triangular plan, const device_triangle *
     a.offsets = d->offsets, a.columns = d->columns;
     a.chunks = s->chunks, a.n_chunks = s->n_chunks;
     a.ticket = (unsigned *)state, a.report = device_levels_report(state), a.x = device_levels_of(state);
-    TRY(trine_device_fill_async(plan->base.ctx, state, 0xFF, (size_t)device_levels_bytes(d->n), plan->base.ctx->stream));
+    TRY(trine_device_fill_async(plan->base.ctx, state, 0xFF, (size_t)device_levels_bytes(d->n),
+                                plan->base.ctx->stream));
     switch (s->lanes) {
     case 1: run<1>(a, s, stream); break;
     case 2: run<2>(a, s, stream); break;
@@ -116,7 +122,8 @@ trine_status device_levels_read(trine_triangular plan, void *state, levels_found
     found->n_levels = report.highest + 1;
     found->microseconds = 1e-3 * (double)(~report.before_end - report.start);
     found->followers = report.followers + 1u;
-    for (int l = 0; l < FEW_LEVELS; l++) found->first[l] = report.first[l], found->end[l] = (int64_t)~report.before_last[l] + 1;
+    for (int l = 0; l < FEW_LEVELS; l++)
+        found->first[l] = report.first[l], found->end[l] = (int64_t)~report.before_last[l] + 1;
 done:
     return status;
 }
@@ -124,7 +131,8 @@ done:
 int64_t device_triangle_sort_bytes(int64_t n, int64_t n_keys)
 {
     size_t bytes = 0;
-    gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, (const int32_t *)nullptr, (int32_t *)nullptr, (int32_t *)nullptr, (int32_t *)nullptr, n, 0, bits_for(n_keys));
+    gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, (const int32_t *)nullptr, (int32_t *)nullptr, (int32_t *)nullptr,
+                                       (int32_t *)nullptr, n, 0, bits_for(n_keys));
     return (int64_t)bytes + 256;
 }
 int64_t device_scan_bytes(int64_t n)
@@ -134,7 +142,8 @@ int64_t device_scan_bytes(int64_t n)
     return (int64_t)bytes + 256;
 }
 
-trine_status device_triangle_sort(trine_triangular plan, const device_triangle *d, int64_t n_keys, const int32_t *keys, int64_t *bounds, device_triangle *out)
+trine_status device_triangle_sort(trine_triangular plan, const device_triangle *d, int64_t n_keys, const int32_t *keys,
+                                  int64_t *bounds, device_triangle *out)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -150,17 +159,20 @@ trine_status device_triangle_sort(trine_triangular plan, const device_triangle *
     *out = *d;
     out->structure = out->numbers = {};
     TRY(device_triangle_allocate(plan, out, n, d->nnz));
-    TRY(GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, sort_bytes, keys, sorted_keys, rows, sorted, n, 0, bits, stream)));
+    TRY(GPU(
+        gpucub::DeviceRadixSort::SortPairs(nullptr, sort_bytes, keys, sorted_keys, rows, sorted, n, 0, bits, stream)));
     TRY(GPU(gpucub::DeviceScan::ExclusiveSum(nullptr, scan_bytes, out->offsets, out->offsets, n + 1, stream)));
     TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
-        rows = a.take<int32_t>(n), sorted = a.take<int32_t>(n), sorted_keys = a.take<int32_t>(n), position = a.take<int32_t>(n);
+        rows = a.take<int32_t>(n), sorted = a.take<int32_t>(n), sorted_keys = a.take<int32_t>(n),
+        position = a.take<int32_t>(n);
         lengths = a.take<int64_t>(n + 1);
         bounds_on_device = a.take<int64_t>(n_keys + 1);
         temporary = a.take<char>((int64_t)(sort_bytes > scan_bytes ? sort_bytes : scan_bytes));
     }));
     if (n) {
         number_rows<<<blocks, THREADS, 0, stream>>>(n, rows);
-        TRY(GPU(gpucub::DeviceRadixSort::SortPairs(temporary, sort_bytes, keys, sorted_keys, rows, sorted, n, 0, bits, stream)));
+        TRY(GPU(gpucub::DeviceRadixSort::SortPairs(temporary, sort_bytes, keys, sorted_keys, rows, sorted, n, 0, bits,
+                                                   stream)));
         place_rows<<<blocks, THREADS, 0, stream>>>(*d, sorted, position, lengths);
         TRY(GPU(gpucub::DeviceScan::ExclusiveSum(temporary, scan_bytes, lengths, out->offsets, n + 1, stream)));
         move_rows<<<device_blocks_for(plan, n * lanes), THREADS, 0, stream>>>(*d, *out, sorted, position, lanes);
@@ -169,7 +181,8 @@ trine_status device_triangle_sort(trine_triangular plan, const device_triangle *
         TRY(trine_device_fill_async(ctx, out->offsets, 0, sizeof *out->offsets, ctx->stream));
     }
     if (bounds) {
-        find_bounds<<<device_blocks_for(plan, n_keys + 1), THREADS, 0, stream>>>(n, sorted_keys, n_keys, bounds_on_device);
+        find_bounds<<<device_blocks_for(plan, n_keys + 1), THREADS, 0, stream>>>(n, sorted_keys, n_keys,
+                                                                                 bounds_on_device);
         TRY(GPU_LAUNCHED("the bounds of levels"));
         TRY(trine_device_copy_async(ctx, bounds, bounds_on_device, (size_t)(n_keys + 1) * sizeof *bounds, ctx->stream));
     }

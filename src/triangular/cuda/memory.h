@@ -16,8 +16,8 @@ void memory_of_syncfree_rows(const memory_question *q, triangular_bytes *host, t
 void memory_of_syncfree_columns(const memory_question *q, triangular_bytes *host, triangular_bytes *device);
 void memory_of_levelset(const memory_question *q, triangular_bytes *host, triangular_bytes *device);
 /** Of all sides: the pattern, each one's form, and what the method adds. */
-trine_status device_memory(trine_triangular plan, const triangular_extent *e, triangle_form form, memory_of_method method, triangular_bytes *host,
-                           triangular_bytes *device);
+trine_status device_memory(trine_triangular plan, const triangular_extent *e, triangle_form form,
+                           memory_of_method method, triangular_bytes *host, triangular_bytes *device);
 /** Of a work: few_levels_room, with what is behind the states. */
 size_t memory_of_few_levels_room(trine_triangular plan, const triangular_extent *e);
 

@@ -1,6 +1,6 @@
 /* The first look at a pattern in device memory: offsets and indices in range, every row (compressed row or column of T)
- * ascending, its diagonal entry there, the triangle's entries counted. Only a few numbers come back to the host, and the
- * first wrong row, for the sentence about it. Unsorted patterns are sorted. */
+ * ascending, its diagonal entry there, the triangle's entries counted. Only a few numbers come back to the host, and
+ * the first wrong row, for the sentence about it. Unsorted patterns are sorted. */
 #include "core/gpu_cub.cuh"
 #include "core/gpu_scalar.cuh"
 #include "triangular/cuda/memory.h"
@@ -16,15 +16,17 @@ struct pattern_args {
     const int32_t *indices;
     int64_t n, nnz;
     bool lower, need_diagonal, need_triangle;
-    int lanes;                 /* threads a row, a power of two up to 32 */
+    int lanes; /* threads a row, a power of two up to 32 */
 };
 
 __global__ void find_triangles(const pattern_args a, pattern_report *found)
 {
     bool lower = false, upper = false;
     const int lane = threadIdx.x % a.lanes;
-    for (int64_t i = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / a.lanes; i < a.n; i += (int64_t)gridDim.x * blockDim.x / a.lanes)
-        for (int64_t k = max(a.offsets[i], (int64_t)0) + lane, end = min(a.offsets[i + 1], a.nnz); k < end; k += a.lanes) {
+    for (int64_t i = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / a.lanes; i < a.n;
+         i += (int64_t)gridDim.x * blockDim.x / a.lanes)
+        for (int64_t k = max(a.offsets[i], (int64_t)0) + lane, end = min(a.offsets[i + 1], a.nnz); k < end;
+             k += a.lanes) {
             if (a.indices[k] < i) lower = true;
             if (a.indices[k] > i) upper = true;
         }
@@ -32,8 +34,8 @@ __global__ void find_triangles(const pattern_args a, pattern_report *found)
     if (upper) found->upper = 1;
 }
 
-/** Where a row's entries go in a form along the compressed rows, if the triangle stands alone with its whole diagonal: its
- *  offsets then say where everything is, before anything has been counted. */
+/** Where a row's entries go in a form along the compressed rows, if the triangle stands alone with its whole
+ *  diagonal: its offsets then say where everything is, before anything has been counted. */
 struct placement {
     device_triangle d;
     int64_t n, total;
@@ -103,14 +105,17 @@ __device__ __forceinline__ void add_block(const pattern_report &all, pattern_rep
 
 /** strict: entries of every row in the strict triangle, and a 0 behind them. PLACE: into a form at once instead. */
 template <bool PLACE>
-__global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, int64_t *strict, const placement form, pattern_report *found)
+__global__ void __launch_bounds__(THREADS)
+    inspect_rows(const pattern_args a, int64_t *strict, const placement form, pattern_report *found)
 {
     __shared__ pattern_report all;
     __shared__ int block_count, block_diagonal; /* of a long row */
     if (threadIdx.x == 0) all = {};
     __syncthreads();
     row_findings mine;
-    auto bounded = [&](int64_t i) { return a.offsets[i] >= 0 && a.offsets[i + 1] <= a.nnz ? a.offsets[i + 1] - a.offsets[i] : (int64_t)-1; };
+    auto bounded = [&](int64_t i) {
+        return a.offsets[i] >= 0 && a.offsets[i + 1] <= a.nnz ? a.offsets[i + 1] - a.offsets[i] : (int64_t)-1;
+    };
     for_each_row(a.n, a.lanes, bounded, [&](int64_t i, int lane, int lanes) {
         const int64_t first = a.offsets[i], end = first + bounded(i);
         int count = 0, diagonal = 0;
@@ -174,7 +179,8 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const pattern_args a, in
 __global__ void make_entry_keys(const pattern_args a, unsigned long long *keys, int64_t *source)
 {
     const int lane = threadIdx.x % a.lanes;
-    for (int64_t i = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / a.lanes; i < a.n; i += (int64_t)gridDim.x * blockDim.x / a.lanes)
+    for (int64_t i = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / a.lanes; i < a.n;
+         i += (int64_t)gridDim.x * blockDim.x / a.lanes)
         for (int64_t k = a.offsets[i] + lane; k < a.offsets[i + 1]; k += a.lanes) {
             keys[k] = (unsigned long long)i << 32 | (unsigned)a.indices[k];
             source[k] = k;
@@ -182,7 +188,8 @@ __global__ void make_entry_keys(const pattern_args a, unsigned long long *keys, 
 }
 __global__ void take_indices(int64_t nnz, const unsigned long long *keys, int32_t *indices)
 {
-    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * blockDim.x) indices[k] = (int32_t)keys[k];
+    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * blockDim.x)
+        indices[k] = (int32_t)keys[k];
 }
 
 /** The sentence about the row that the device found wrong. */
@@ -198,7 +205,8 @@ trine_status explain(trine_triangular plan, const device_pattern *m, int64_t row
     indices = (int32_t *)trine_host_alloc(ctx, ends[1] > ends[0] ? ends[1] - ends[0] : 0, sizeof *indices);
     if (!seen || !indices) status = TRINE_ERR_MEMORY;
     if (!status && ends[0] >= 0 && ends[0] < ends[1] && ends[1] <= m->nnz)
-        status = trine_copy(ctx, indices, TRINE_HOST, m->indices + ends[0], TRINE_DEVICE, (size_t)(ends[1] - ends[0]) * sizeof *indices);
+        status = trine_copy(ctx, indices, TRINE_HOST, m->indices + ends[0], TRINE_DEVICE,
+                            (size_t)(ends[1] - ends[0]) * sizeof *indices);
     if (!status) status = pattern_check_row(plan, &pattern, row, ends[0], ends[1], indices, seen, &nnz);
     if (!status) status = trine_fail(TRINE_ERR_STRUCTURE, "row %lld changed during the analysis", (long long)row);
 done:
@@ -220,8 +228,9 @@ trine_status sort_rows(trine_triangular plan, device_pattern *m, const pattern_a
     char *temporary;
     size_t bytes = 0;
     const int end_bit = 32 + pattern_bits(m->n);
-    TRY(GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, (unsigned long long *)nullptr, (unsigned long long *)nullptr, (int64_t *)nullptr,
-                                               (int64_t *)nullptr, m->nnz, 0, end_bit, stream)));
+    TRY(GPU(gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, (unsigned long long *)nullptr,
+                                               (unsigned long long *)nullptr, (int64_t *)nullptr, (int64_t *)nullptr,
+                                               m->nnz, 0, end_bit, stream)));
     status = arena_allocate(ctx, &kept, [&](arena &s) {
         indices = s.take<int32_t>(m->nnz);
         source[1] = s.take<int64_t>(m->nnz);
@@ -234,7 +243,8 @@ trine_status sort_rows(trine_triangular plan, device_pattern *m, const pattern_a
         temporary = s.take<char>((int64_t)bytes);
     }));
     make_entry_keys<<<device_blocks_for(plan, m->n * a.lanes), THREADS, 0, stream>>>(a, keys[0], source[0]);
-    TRY(GPU(gpucub::DeviceRadixSort::SortPairs(temporary, bytes, keys[0], keys[1], source[0], source[1], m->nnz, 0, end_bit, stream)));
+    TRY(GPU(gpucub::DeviceRadixSort::SortPairs(temporary, bytes, keys[0], keys[1], source[0], source[1], m->nnz, 0,
+                                               end_bit, stream)));
     take_indices<<<device_blocks_for(plan, m->nnz), THREADS, 0, stream>>>(m->nnz, keys[1], indices);
     TRY(GPU_LAUNCHED("sorting the rows"));
     m->indices = indices;
@@ -250,8 +260,8 @@ done:
 int64_t pattern_sort_bytes(int64_t n, int64_t nnz)
 {
     size_t bytes = 0;
-    gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, (unsigned long long *)nullptr, (unsigned long long *)nullptr, (int64_t *)nullptr, (int64_t *)nullptr, nnz, 0,
-                                       32 + pattern_bits(n));
+    gpucub::DeviceRadixSort::SortPairs(nullptr, bytes, (unsigned long long *)nullptr, (unsigned long long *)nullptr,
+                                       (int64_t *)nullptr, (int64_t *)nullptr, nnz, 0, 32 + pattern_bits(n));
     return (int64_t)bytes + 256;
 }
 
@@ -276,7 +286,8 @@ static trine_status settle_uplo(trine_triangular plan, device_pattern *m)
     const trine_uplo *uplo = &plan->options.uplo;
     pattern_report found, *on_device = nullptr;
     if (*uplo == TRINE_UPLO_AUTO) {
-        const pattern_args a = {m->offsets, m->indices, m->n, m->nnz, false, false, false, device_lanes_for(m->nnz, m->n)};
+        const pattern_args a = {m->offsets, m->indices, m->n,  m->nnz,
+                                false,      false,      false, device_lanes_for(m->nnz, m->n)};
         TRY(trine_alloc(ctx, TRINE_DEVICE, sizeof found, (void **)&on_device));
         TRY(trine_device_fill_async(ctx, on_device, 0, sizeof found, ctx->stream));
         find_triangles<<<device_blocks_for(plan, m->n * a.lanes), THREADS, 0, (gpuStream_t)ctx->stream>>>(a, on_device);
@@ -350,12 +361,20 @@ trine_status pattern_inspect(trine_triangular plan, device_pattern *m, pattern_p
     gpuStream_t stream = (gpuStream_t)ctx->stream;
     const trine_triangular_options *o = &plan->options;
     const bool need_diagonal = o->diag == TRINE_NONUNIT;
-    pattern_args a = {m->offsets, m->indices, m->n, m->nnz, m->lower_major, need_diagonal, o->other_triangle_is_error != 0, device_lanes_for(m->nnz, m->n)};
+    pattern_args a = {m->offsets,
+                      m->indices,
+                      m->n,
+                      m->nnz,
+                      m->lower_major,
+                      need_diagonal,
+                      o->other_triangle_is_error != 0,
+                      device_lanes_for(m->nnz, m->n)};
     const int blocks = device_blocks_for(plan, m->n * a.lanes);
     arena kept;
     pattern_report found, *on_device;
     int64_t *strict;
-    bool alone;                /* no entries of the other triangle, and all of the diagonal or none: the offsets say it all */
+    /* no entries of the other triangle, and all of the diagonal or none: the offsets say it all */
+    bool alone;
     status = arena_allocate(ctx, &kept, [&](arena &s) {
         on_device = s.take<pattern_report>(1);
         strict = s.take<int64_t>(m->n + 1);
@@ -366,12 +385,15 @@ trine_status pattern_inspect(trine_triangular plan, device_pattern *m, pattern_p
     if (place->done) TRY(device_triangle_allocate(plan, place->d, m->n, m->nnz - m->n));
     for (;;) {
         TRY(trine_device_fill_async(ctx, on_device, 0, sizeof found, ctx->stream));
-        if (place->done) inspect_rows<true><<<blocks, THREADS, 0, stream>>>(a, nullptr, {*place->d, m->n, m->nnz - m->n, m->lower_major, place->forward}, on_device);
+        if (place->done)
+            inspect_rows<true><<<blocks, THREADS, 0, stream>>>(
+                a, nullptr, {*place->d, m->n, m->nnz - m->n, m->lower_major, place->forward}, on_device);
         else inspect_rows<false><<<blocks, THREADS, 0, stream>>>(a, strict, {}, on_device);
         TRY(GPU_LAUNCHED("the look at the pattern"));
         TRY(pattern_read_back(plan, on_device, &found));
         if (found.bad) TRY(explain(plan, m, m->n - (int64_t)found.bad));
-        alone = (int64_t)found.n_strict == m->nnz || ((int64_t)found.n_strict + m->n == m->nnz && (int64_t)found.n_diagonal == m->n);
+        alone = (int64_t)found.n_strict == m->nnz ||
+                ((int64_t)found.n_strict + m->n == m->nnz && (int64_t)found.n_diagonal == m->n);
         if (!found.unsorted && (alone || !place->done)) break;
         if (found.unsorted) TRY(sort_rows(plan, m, a));
         if (place->done) device_triangle_release(plan, place->d);

@@ -1,4 +1,5 @@
-/* T's pattern on the device while it is analysed: read and checked by cuda/pattern.cu, brought into solve order by cuda/forms.cu. */
+/* T's pattern on the device while it is analysed: read and checked by cuda/pattern.cu, brought into solve order by
+ * cuda/forms.cu. */
 #ifndef TRINE_TRIANGULAR_CUDA_PATTERN_H
 #define TRINE_TRIANGULAR_CUDA_PATTERN_H
 

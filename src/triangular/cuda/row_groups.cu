@@ -1,9 +1,9 @@
-/* The solve by rows with one right-hand side where rows come in small groups that need nothing of each other, as in matrices of dense
- * diagonal blocks: one launch, no flags, no memory besides X and B.
+/* The solve by rows with one right-hand side where rows come in small groups that need nothing of each other, as in
+ * matrices of dense diagonal blocks: one launch, no flags, no memory besides X and B.
  *
- * A warp has one or several groups of at most 32 rows in all, a lane each. It brings their entries to shared memory, all loads at once;
- * then the groups' first rows are solved, their second ones, and so on: every lane hears of its group's new value by a shuffle and adds it
- * to its sum where its next entry says so. */
+ * A warp has one or several groups of at most 32 rows in all, a lane each. It brings their entries to shared memory,
+ * all loads at once; then the groups' first rows are solved, their second ones, and so on: every lane hears of its
+ * group's new value by a shuffle and adds it to its sum where its next entry says so. */
 #include "core/gpu_copy.cuh"
 #include "core/gpu_cub.cuh"
 #include "core/gpu_launch.cuh"
@@ -87,7 +87,8 @@ template <typename T> __global__ void __launch_bounds__(32 * WARPS) solve_groups
     if (active) a.X[row * a.x_row] = x;
 }
 
-template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const row_groups *g)
+template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s,
+                                              const device_triangle *d, const row_groups *g)
 {
     group_rows<T> a = {};
     a.n = plan->base.n, a.b_row = s->b_row, a.x_row = s->x_row;
@@ -98,14 +99,16 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     a.longest = g->longest, a.of_warp = g->of_warp;
     a.conjugate = s->conjugate, a.forward = g->forward;
-    return GPU((launch_kernel<solve_groups<T>>((unsigned)((a.n_warps + WARPS - 1) / WARPS), 32 * WARPS, (gpuStream_t)s->stream, a)));
+    return GPU((launch_kernel<solve_groups<T>>((unsigned)((a.n_warps + WARPS - 1) / WARPS), 32 * WARPS,
+                                               (gpuStream_t)s->stream, a)));
 }
 
 /* ---------------------------------------------------------------- analysis */
 
-/** begins[p]: no row from p on needs one before p; begins[n] = 0. *longest: rows of the longest group, or more than MOST_GROUP_ROWS.
- *  Entries of a row ascend. */
-__global__ void __launch_bounds__(THREADS) find_groups(int64_t n, const int64_t *offsets, const int32_t *columns, int32_t *begins, int *longest)
+/** begins[p]: no row from p on needs one before p; begins[n] = 0. *longest: rows of the longest group, or more than
+ *  MOST_GROUP_ROWS. Entries of a row ascend. */
+__global__ void __launch_bounds__(THREADS)
+    find_groups(int64_t n, const int64_t *offsets, const int32_t *columns, int32_t *begins, int *longest)
 {
     constexpr int AHEAD = 2 * MOST_GROUP_ROWS; /* rows behind those of the block */
     __shared__ int32_t needs[THREADS + AHEAD];  /* the first row that a row needs */
@@ -127,8 +130,8 @@ __global__ void __launch_bounds__(THREADS) find_groups(int64_t n, const int64_t 
         int length = 0;
         if (p < n) {
             begins[p] = starts[threadIdx.x];
-            if (starts[threadIdx.x])
-                do length++;
+            if (starts[threadIdx.x]) do
+                    length++;
                 while (length <= MOST_GROUP_ROWS && !starts[threadIdx.x + min(length, MOST_GROUP_ROWS)]);
             if (p == n - 1) begins[n] = 0;
         }
@@ -186,9 +189,11 @@ done:
 
 void row_groups_release(trine_triangular plan, row_groups *g) { trine_free(plan->base.ctx, TRINE_DEVICE, g->starts); }
 
-trine_status row_groups_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const row_groups *g)
+trine_status row_groups_solve(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d,
+                              const row_groups *g)
 {
-    static trine_status (*const run[])(trine_triangular, const struct triangular_solve *, const device_triangle *, const row_groups *) = {
+    static trine_status (*const run[])(trine_triangular, const struct triangular_solve *, const device_triangle *,
+                                       const row_groups *) = {
         nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
     return run[plan->base.dtype](plan, s, d, g);
 }

@@ -1,12 +1,12 @@
 /* The synchronization-free solve in scatter form on the GPU: a warp a column, one launch.
  *
- * Warp p waits until every column that row p depends on has arrived, x[p] := (alpha b[p] - left_sum[p]) / pivot, and the
- * products of x[p] with the entries of column p are added to the left sums of later rows. Additions are made visible by a
- * release before they are counted; the count is read with acquire (core/gpu_scalar.cuh). A fence costs about as much as a
- * trip to L2, so additions are counted in batches behind one fence. Counters run up from zero to the in-degree, so that one
- * byte fill resets them and the left sums. A block takes the next columns by an atomic ticket: the first unfinished column
- * is always held by a running warp, so progress depends on no scheduling order. The order of additions, and with it the last
- * digits of the result, changes from run to run.
+ * Warp p waits until every column that row p depends on has arrived, x[p] := (alpha b[p] - left_sum[p]) / pivot, and
+ * the products of x[p] with the entries of column p are added to the left sums of later rows. Additions are made
+ * visible by a release before they are counted; the count is read with acquire (core/gpu_scalar.cuh). A fence costs
+ * about as much as a trip to L2, so additions are counted in batches behind one fence. Counters run up from zero to the
+ * in-degree, so that one byte fill resets them and the left sums. A block takes the next columns by an atomic ticket:
+ * the first unfinished column is always held by a running warp, so progress depends on no scheduling order. The order
+ * of additions, and with it the last digits of the result, changes from run to run.
  * Liu, Li, Hogg, Duff, Vinter (2017), Algorithms 3 and 4. */
 #include "core/gpu_scalar.cuh"
 #include "triangular/cuda/memory.h"
@@ -19,10 +19,10 @@ constexpr int BATCH = 4;      /* entries of a lane behind one fence (a thread an
 constexpr int RHS_BATCH = 16; /* entries of a warp behind one fence (a thread a right-hand side) */
 
 struct device_side {
-    device_triangle base;  /* by columns: base.columns are the positions of the rows that column p adds to, ascending */
+    device_triangle base; /* by columns: base.columns are the positions of the rows that column p adds to, ascending */
     int32_t *in_degree;
-    int32_t *near_degree;  /* how much of it comes from columns of the same block; NULL without scratchpad */
-    arena degrees;         /* holds both */
+    int32_t *near_degree; /* how much of it comes from columns of the same block; NULL without scratchpad */
+    arena degrees; /* holds both */
 };
 
 template <typename T> struct solve_args {
@@ -30,8 +30,8 @@ template <typename T> struct solve_args {
     const int64_t *offsets;
     const int32_t *rows, *order, *in_degree, *near_degree;
     const T *values, *pivots, *B;
-    T *X, *left_sum;             /* left_sum: n x nrhs, row-major; starts at zero, like arrived and ticket */
-    unsigned *ticket, *arrived;  /* arrived[p]: dependences of row p whose products are in its left sums */
+    T *X, *left_sum; /* left_sum: n x nrhs, row-major; starts at zero, like arrived and ticket */
+    unsigned *ticket, *arrived; /* arrived[p]: dependences of row p whose products are in its left sums */
     T alpha;
     bool conjugate;
     trine_csc_variant variant;
@@ -48,10 +48,12 @@ template <typename T> __device__ inline divisor<T> pivot_of(const solve_args<T> 
     return divisor<T>(a.conjugate ? conjugate_of(a.pivots[p]) : a.pivots[p]);
 }
 
-/** Algorithm 3, one right-hand side. SCRATCHPAD: what the block's columns add to each other's rows stays in shared memory,
- *  where the latency from warp to warp is a quarter. The paper compares the sum of both counters with the in-degree;
- *  here each has its own target, so that a warp does not go to global memory for every look at shared memory. */
-template <typename T, bool SCRATCHPAD> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_columns(const solve_args<T> a)
+/** Algorithm 3, one right-hand side. SCRATCHPAD: what the block's columns add to each other's rows stays in shared
+ *  memory, where the latency from warp to warp is a quarter. The paper compares the sum of both counters with the
+ *  in-degree; here each has its own target, so that a warp does not go to global memory for every look at shared
+ *  memory. */
+template <typename T, bool SCRATCHPAD> __global__ void __launch_bounds__(32 * MAX_WARPS)
+    solve_columns(const solve_args<T> a)
 {
     __shared__ T near_sum[MAX_WARPS];
     __shared__ unsigned near_arrived[MAX_WARPS], block;
@@ -125,8 +127,9 @@ template <typename T, bool SCRATCHPAD> __global__ void __launch_bounds__(32 * MA
     }
 }
 
-/** Algorithm 4, several right-hand sides. An entry counts once, when the products of all right-hand sides are visible. Once
- *  row p is solved, x stands in the place of its left sums, where all lanes find it whatever the layout of X. */
+/** Algorithm 4, several right-hand sides. An entry counts once, when the products of all right-hand sides are
+ *  visible. Once row p is solved, x stands in the place of its left sums, where all lanes find it whatever the
+ *  layout of X. */
 template <typename T> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_columns_many(const solve_args<T> a)
 {
     __shared__ unsigned block;
@@ -149,7 +152,8 @@ template <typename T> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_co
     }
     __syncwarp();
 
-    const bool by_rhs = a.variant == TRINE_CSC_ADAPTIVE ? (length <= nrhs || nrhs > a.p) && length < a.q : a.variant == TRINE_CSC_OPT2;
+    const bool by_rhs =
+        a.variant == TRINE_CSC_ADAPTIVE ? (length <= nrhs || nrhs > a.p) && length < a.q : a.variant == TRINE_CSC_OPT2;
     if (by_rhs)
         for (int64_t k = first; k < end; k += RHS_BATCH) {
             const int count = end - k < RHS_BATCH ? (int)(end - k) : RHS_BATCH;
@@ -177,7 +181,10 @@ template <typename T> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_co
         }
 }
 
-int warps_per_block(trine_triangular plan) { return plan->options.csc.warps_per_block ? plan->options.csc.warps_per_block : 16; }
+int warps_per_block(trine_triangular plan)
+{
+    return plan->options.csc.warps_per_block ? plan->options.csc.warps_per_block : 16;
+}
 
 /* ------------------------------------------------------------------- solve */
 
@@ -187,10 +194,12 @@ size_t counter_bytes(int64_t n) { return ((size_t)n * sizeof(unsigned) + SLOT - 
 
 size_t work_bytes(trine_triangular plan, int64_t nrhs)
 {
-    return SLOT + counter_bytes(plan->base.n) + (size_t)plan->base.n * (size_t)nrhs * trine_dtype_size(plan->base.dtype);
+    return SLOT + counter_bytes(plan->base.n) +
+           (size_t)plan->base.n * (size_t)nrhs * trine_dtype_size(plan->base.dtype);
 }
 
-trine_status memory(trine_triangular plan, const triangular_extent *e, triangular_bytes *host, triangular_bytes *device, int64_t *work)
+trine_status memory(trine_triangular plan, const triangular_extent *e, triangular_bytes *host, triangular_bytes *device,
+                    int64_t *work)
 {
     *work = (int64_t)work_bytes(plan, plan->options.max_nrhs);
     return device_memory(plan, e, BY_COLUMNS, memory_of_syncfree_columns, host, device);
@@ -207,10 +216,12 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     solve_args<T> a = {};
     a.n = plan->base.n, a.nrhs = s->nrhs;
     a.b_row = s->b_row, a.b_col = s->b_col, a.x_row = s->x_row, a.x_col = s->x_col;
-    a.offsets = d->base.offsets, a.rows = d->base.columns, a.order = d->base.order, a.in_degree = d->in_degree, a.near_degree = d->near_degree;
+    a.offsets = d->base.offsets, a.rows = d->base.columns, a.order = d->base.order, a.in_degree = d->in_degree,
+    a.near_degree = d->near_degree;
     a.values = (const T *)d->base.values, a.pivots = (const T *)d->base.pivots;
     a.B = (const T *)s->B, a.X = (T *)s->X;
-    a.ticket = (unsigned *)buffer, a.arrived = (unsigned *)(buffer + SLOT), a.left_sum = (T *)(buffer + SLOT + counter_bytes(plan->base.n));
+    a.ticket = (unsigned *)buffer, a.arrived = (unsigned *)(buffer + SLOT),
+    a.left_sum = (T *)(buffer + SLOT + counter_bytes(plan->base.n));
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
     a.conjugate = s->conjugate;
     a.variant = o->csc.variant;
@@ -225,7 +236,8 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
 
 trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 {
-    static const device_solve run[] = {nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
+    static const device_solve run[] = {nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>,
+                                       solve_side<complex_of<double>>};
     return device_solve_run(plan, s, run);
 }
 
@@ -257,5 +269,14 @@ void release(trine_triangular plan, struct triangular_side *side)
 
 } // namespace
 
-extern "C" const struct triangular_backend triangular_syncfree_csc = {
-    device_pattern_read, analyse_side, device_pattern_drop, release, device_triangle_numeric, device_triangle_bad_row, work_bytes, memory, nullptr, solve, true};
+extern "C" const struct triangular_backend triangular_syncfree_csc = {device_pattern_read,
+                                                                      analyse_side,
+                                                                      device_pattern_drop,
+                                                                      release,
+                                                                      device_triangle_numeric,
+                                                                      device_triangle_bad_row,
+                                                                      work_bytes,
+                                                                      memory,
+                                                                      nullptr,
+                                                                      solve,
+                                                                      true};

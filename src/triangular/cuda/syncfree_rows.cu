@@ -1,11 +1,11 @@
 /* The synchronization-free solve in gather form on the GPU: one launch, no barrier between levels.
  *
  * Every row waits for exactly the values it needs. A solution value is its own ready flag (core/gpu_scalar.cuh), so one
- * relaxed load brings flag and data in a single trip to L2: 0.31 us from producer to consumer on an H200, which times the
- * number of levels is this method's floor. Rows go out in chunks by an atomic ticket, in solve order: the first unfinished
- * chunk is always held by a running block, so progress depends on no scheduling order. Within a chunk, values travel
- * through shared memory (0.08 us). Sums run in a fixed order, whatever the order of rows: results are bitwise the same
- * every time.
+ * relaxed load brings flag and data in a single trip to L2: 0.31 us from producer to consumer on an H200, which times
+ * the number of levels is this method's floor. Rows go out in chunks by an atomic ticket, in solve order: the first
+ * unfinished chunk is always held by a running block, so progress depends on no scheduling order. Within a chunk,
+ * values travel through shared memory (0.08 us). Sums run in a fixed order, whatever the order of rows: results are
+ * bitwise the same every time.
  * After Liu, Li, Hogg, Duff, Vinter (2017), Section 3; value-as-flag instead of counters. */
 #include "triangular/cuda/memory.h"
 #include "triangular/cuda/syncfree_rows.cuh"
@@ -13,32 +13,37 @@
 
 namespace {
 
-constexpr int64_t MOST_ROWS_IN_TURN = 1 << 18; /* where each solve resets the state of the next one: a fill takes as long as some levels */
+/* where each solve resets the state of the next one: a fill takes as long as some levels */
+constexpr int64_t MOST_ROWS_IN_TURN = 1 << 18;
 
 /* ------------------------------------------------------------------- solve */
 
 template <int R, int E, int V, typename T> void launch_chains(const row_shape *s, rows_args<T> &a, gpuStream_t stream)
 {
-    const int64_t rows = (int64_t)s->warps * (32 / (R * E));
+    const int64_t rows = (int64_t)s->warps * (32 / (R *E));
     a.chunks = nullptr;
     a.n_chunks = (a.n - a.first + rows - 1) / rows;
-    solve_rows<T, R, E, V, false, true><<<blocks_for_tickets(s, a.n_chunks * ((a.nrhs + R * V - 1) / (R * V))), 32 * s->warps, 0, stream>>>(a);
+    solve_rows<T, R, E, V, false, true>
+        <<<blocks_for_tickets(s, a.n_chunks * ((a.nrhs + R *V - 1) / (R *V))), 32 * s->warps, 0, stream>>>(a);
 }
 
 /** Chunks are cut for one right-hand side with four lanes a row and more, or for several and a warp a row. */
 template <int R, int E, int V, typename T> void launch(const row_shape *s, rows_args<T> &a, gpuStream_t stream)
 {
-    const int64_t rows = (int64_t)s->warps * (32 / (R * E));
+    const int64_t rows = (int64_t)s->warps * (32 / (R *E));
     a.chunks = s->chunks;
     a.n_chunks = s->chunks ? s->n_chunks : (a.n - a.first + rows - 1) / rows;
-    const unsigned blocks = blocks_for_tickets(s, a.n_chunks * ((a.nrhs + R * V - 1) / (R * V)));
-    if constexpr (V == 1 && (R == 1 ? E >= 4 : R * E == 32))
+    const unsigned blocks = blocks_for_tickets(s, a.n_chunks * ((a.nrhs + R *V - 1) / (R *V)));
+    if constexpr (V == 1 && (R == 1 ? E >= 4 : R *E == 32))
         if (s->chunks) return solve_rows<T, R, E, V, true><<<blocks, 32 * s->warps, 0, stream>>>(a);
     solve_rows<T, R, E, V, false><<<blocks, 32 * s->warps, 0, stream>>>(a);
 }
 
 /** State of one solve in flight: the ticket, then x. One byte fill resets both. */
-size_t state_bytes(trine_triangular plan, int64_t nrhs) { return STATE_BYTES + (size_t)(plan->base.n * nrhs) * trine_dtype_size(plan->base.dtype); }
+size_t state_bytes(trine_triangular plan, int64_t nrhs)
+{
+    return STATE_BYTES + (size_t)(plan->base.n * nrhs) * trine_dtype_size(plan->base.dtype);
+}
 
 /** Of a work object: with one right-hand side, solves take turns with two states. */
 size_t states_bytes(trine_triangular plan, int64_t nrhs)
@@ -63,7 +68,8 @@ size_t work_bytes(trine_triangular plan, int64_t nrhs)
     return room ? levels_room_at(plan, nrhs) + room : states_bytes(plan, nrhs);
 }
 
-trine_status memory(trine_triangular plan, const triangular_extent *e, triangular_bytes *host, triangular_bytes *device, int64_t *work)
+trine_status memory(trine_triangular plan, const triangular_extent *e, triangular_bytes *host, triangular_bytes *device,
+                    int64_t *work)
 {
     const size_t room = plan->options.max_nrhs == 1 ? memory_of_few_levels_room(plan, e) : 0;
     *work = (int64_t)(levels_room_at(plan, plan->options.max_nrhs) + room);
@@ -73,19 +79,24 @@ trine_status memory(trine_triangular plan, const triangular_extent *e, triangula
 trine_status make_work(trine_triangular plan, struct triangular_work *work)
 {
     if (!levels_room(plan) || !work->base.owns_buffer) return TRINE_SUCCESS;
-    trine_status status = trine_device_fill_async(plan->base.ctx, (char *)work->base.buffer + levels_room_at(plan, work->base.max_nrhs), 0, FEW_LEVELS_COUNTERS, plan->base.ctx->stream);
-    return status ? status : trine_device_synchronize(plan->base.ctx, plan->base.ctx->stream); /* solves run on any stream */
+    trine_status status =
+        trine_device_fill_async(plan->base.ctx, (char *)work->base.buffer + levels_room_at(plan, work->base.max_nrhs),
+                                0, FEW_LEVELS_COUNTERS, plan->base.ctx->stream);
+    /* solves run on any stream */
+    return status ? status : trine_device_synchronize(plan->base.ctx, plan->base.ctx->stream);
 }
 
-/** Reset the state, in one half of the buffer, or find it reset: a solve with one right-hand side resets the other half for the next
- *  one, where there is room for two. That saves the fill, but a captured solve cannot know what ran before it, nor others whether it
- *  ran since, and a caller's buffer may have been used for something else. */
-template <typename T> trine_status reset_state(trine_triangular plan, struct triangular_work *work, int64_t nrhs, void *stream, rows_args<T> *a)
+/** Reset the state, in one half of the buffer, or find it reset: a solve with one right-hand side resets the other
+ *  half for the next one, where there is room for two. That saves the fill, but a captured solve cannot know what
+ *  ran before it, nor others whether it ran since, and a caller's buffer may have been used for something else. */
+template <typename T> trine_status reset_state(trine_triangular plan, struct triangular_work *work, int64_t nrhs,
+                                               void *stream, rows_args<T> *a)
 {
     trine_status status = TRINE_SUCCESS;
     const size_t bytes = state_bytes(plan, nrhs);
     const int found = work->reset_half;
-    const bool in_turn = nrhs == 1 && work->base.owns_buffer && !work->captured && states_bytes(plan, work->base.max_nrhs) >= 2 * bytes;
+    const bool in_turn =
+        nrhs == 1 && work->base.owns_buffer && !work->captured && states_bytes(plan, work->base.max_nrhs) >= 2 * bytes;
     work->reset_half = 0;
     char *const buffer = (char *)work->base.buffer + (in_turn && found == 2 ? bytes : 0);
     char *const other = (char *)work->base.buffer + (in_turn && found == 2 ? 0 : bytes);
@@ -143,15 +154,17 @@ template <typename T> auto launcher_of(const syncfree_csr_side *d, int64_t nrhs)
     };
     const bool short_rows = d->one.lanes <= 2 && !d->many.chunks, even = nrhs % PAIR == 0;
     const bool pairs = (!short_rows || nrhs > 32) && !d->many.chunks && even;
-    const unsigned have = (d->chains ? CHAINS : 0) | (d->one.lanes == 1 ? ONE_LANE : 0) | (even ? EVEN : 0) | (pairs ? PAIRS : 0) |
-                          (d->long_rows ? LONG_ROWS : 0) | (d->slim ? SLIM : 0) | (short_rows ? SHORT_ROWS : 0);
+    const unsigned have = (d->chains ? CHAINS : 0) | (d->one.lanes == 1 ? ONE_LANE : 0) | (even ? EVEN : 0) |
+                          (pairs ? PAIRS : 0) | (d->long_rows ? LONG_ROWS : 0) | (d->slim ? SLIM : 0) |
+                          (short_rows ? SHORT_ROWS : 0);
     const launcher<T> *l = table;
     while ((l->asks & ~have) || nrhs <= l->more_than) l++; /* the last one fits all */
     return l->run;
 }
 
 /** Broad levels and what is between, each between-step with a ticket of its own. */
-template <typename T> trine_status solve_in_steps(trine_triangular plan, const struct triangular_solve *s, const syncfree_csr_side *d, const rows_args<T> &a)
+template <typename T> trine_status solve_in_steps(trine_triangular plan, const struct triangular_solve *s,
+                                                  const syncfree_csr_side *d, const rows_args<T> &a)
 {
     static_assert(MOST_STEPS * TICKETS_APART * sizeof(unsigned) <= STATE_BYTES, "all tickets stand in a state");
     trine_status status = TRINE_SUCCESS;
@@ -172,7 +185,8 @@ trine_status solve_without_waits(trine_triangular plan, const struct triangular_
     trine_status status = TRINE_SUCCESS;
     char *const room = (char *)s->work->base.buffer + levels_room_at(plan, s->work->base.max_nrhs);
     if (d->groups.count) return row_groups_solve(plan, s, &d->base, &d->groups);
-    if (!few_levels_at_once(s, &d->launches)) { /* x stands in the memory of the states, also when a captured solve is replayed */
+    /* x stands in the memory of the states, also when a captured solve is replayed */
+    if (!few_levels_at_once(s, &d->launches)) {
         s->work->reset_half = 0;
         if (trine_device_is_capturing(plan->base.ctx, (gpuStream_t)s->stream)) s->work->captured = true;
     }
@@ -215,7 +229,8 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
 
 trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 {
-    static const device_solve run[] = {nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
+    static const device_solve run[] = {nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>,
+                                       solve_side<complex_of<double>>};
     return device_solve_run(plan, s, run);
 }
 
@@ -262,4 +277,5 @@ trine_status numeric(trine_triangular plan, trine_space space, const void *value
 } // namespace
 
 extern "C" const struct triangular_backend triangular_syncfree_csr = {
-    device_pattern_read, analyse_side, device_pattern_drop, release, numeric, device_triangle_bad_row, work_bytes, memory, make_work, solve, false};
+    device_pattern_read, analyse_side, device_pattern_drop, release, numeric, device_triangle_bad_row,
+    work_bytes,          memory,       make_work,           solve,   false};

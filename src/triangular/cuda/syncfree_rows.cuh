@@ -1,6 +1,6 @@
-/* The kernel of the synchronization-free solve by rows; its file, cuda/syncfree_rows.cu, says how it works. With T = int32_t
- * the same kernel finds level sets: the level of a row is the largest level it depends on, plus one, so that sums become
- * maxima and there are no values. Its time is the time of a solve with the same rows in flight. */
+/* The kernel of the synchronization-free solve by rows; its file, cuda/syncfree_rows.cu, says how it works. With T =
+ * int32_t the same kernel finds level sets: the level of a row is the largest level it depends on, plus one, so that
+ * sums become maxima and there are no values. Its time is the time of a solve with the same rows in flight. */
 #ifndef TRINE_TRIANGULAR_CUDA_SYNCFREE_ROWS_CUH
 #define TRINE_TRIANGULAR_CUDA_SYNCFREE_ROWS_CUH
 
@@ -12,13 +12,15 @@
 constexpr int MAX_WARPS = 16;
 constexpr int BATCH = 4; /* entries of a lane in flight */
 
-/** What a search for level sets reports: when the kernel ran, and what it found. All bits set at the start, like the levels, so that
- *  one fill resets both. */
+/** What a search for level sets reports: when the kernel ran, and what it found. All bits set at the start, like the
+ *  levels, so that one fill resets both. */
 struct level_report {
     unsigned long long start, before_end; /* nanoseconds: end = 2^64 - 1 - before_end, so that both fall */
     int highest;                          /* level */
-    unsigned followers;                   /* what measure_levels found: rows that wait for one of their own warp, less one, */
-    unsigned first[FEW_LEVELS], before_last[FEW_LEVELS]; /* and the first and 2^32 - 1 - the last row of the first levels */
+    unsigned followers;                   /* what measure_levels found: rows that wait for one of their own warp,
+                                             less one, */
+    unsigned first[FEW_LEVELS], before_last[FEW_LEVELS]; /* and the first and 2^32 - 1 - the last row of the first
+                                                            levels */
 };
 
 template <typename T> struct rows_args {
@@ -26,7 +28,8 @@ template <typename T> struct rows_args {
     int64_t nrhs, b_row, b_col, x_row, x_col;
     const int64_t *offsets;
     const int32_t *columns, *order;
-    const int32_t *chunks;   /* first row of every chunk, or ~row where one long row is a chunk; NULL: chunks of equal size */
+    /* first row of every chunk, or ~row where one long row is a chunk; NULL: chunks of equal size */
+    const int32_t *chunks;
     int64_t n_chunks;
     const T *values, *pivots, *B;
     T *X, *x;                /* x: values as flags, n x nrhs, row-major, in solve order */
@@ -43,25 +46,28 @@ inline unsigned blocks_for_tickets(const row_shape *s, int64_t tickets)
     return (unsigned)(tickets < 1 ? 1 : tickets < s->blocks ? tickets : s->blocks);
 }
 
-/** E lanes share a row of entries for each of R V right-hand sides, V of them in a lane (nrhs is a multiple of V). A warp
- *  holds 32 / (R E) rows, which may depend on each other: its lanes therefore step together, each trying its pending loads
- *  once a round, and never wait by themselves. CHUNKED: a.chunks says what the chunks are, and all lanes of the block share
- *  a long row. CHAINS: up to three last entries whose rows are in the same warp are left to the row's first lane, which
- *  takes their values from registers once everything else has been summed: chains of rows run through a warp between two rounds.
- *  One function, though long: with the row's state in a struct of inlined functions, many of its instances take more registers and some spill
- *  them (nvcc 13, sm_90), and the latency of this loop is the time of a solve. Split it only with registers, spills and instruction counts of
- *  every instance beside it (cuobjdump). */
-template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __global__ void __launch_bounds__(32 * MAX_WARPS) solve_rows(const rows_args<T> a)
+/** E lanes share a row of entries for each of R V right-hand sides, V of them in a lane (nrhs is a multiple of V). A
+ *  warp holds 32 / (R E) rows, which may depend on each other: its lanes therefore step together, each trying its
+ *  pending loads once a round, and never wait by themselves. CHUNKED: a.chunks says what the chunks are, and all
+ *  lanes of the block share a long row. CHAINS: up to three last entries whose rows are in the same warp are left to
+ *  the row's first lane, which takes their values from registers once everything else has been summed: chains of
+ *  rows run through a warp between two rounds. One function, though long: with the row's state in a struct of
+ *  inlined functions, many of its instances take more registers and some spill them (nvcc 13, sm_90), and the
+ *  latency of this loop is the time of a solve. Split it only with registers, spills and instruction counts of every
+ *  instance beside it (cuobjdump). */
+template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __global__ void
+    __launch_bounds__(32 * MAX_WARPS) solve_rows(const rows_args<T> a)
 {
     constexpr bool LEVELS = std::is_same<T, int32_t>::value;
-    constexpr int LANES = R * E, ROWS = 32 / LANES;
+    constexpr int LANES = R *E, ROWS = 32 / LANES;
     constexpr unsigned ROW_MASK = LANES == 32 ? ~0u : (1u << LANES) - 1;
-    __shared__ __align__(16) T window[2][MAX_WARPS * ROWS * R * V]; /* this chunk's and the next one's values */
+    __shared__ __align__(16) T window[2][MAX_WARPS * ROWS * R *V]; /* this chunk's and the next one's values */
     __shared__ __align__(16) T part[CHUNKED ? MAX_WARPS * R * V : 1]; /* a long row's sums, warp by warp */
     __shared__ unsigned chunk_of[2];
-    const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = lane / LANES, r = lane % R;
-    const int slot = (warp * ROWS + group) * R * V + r * V, chunk_rows = warps * ROWS;
-    const unsigned tiles = (unsigned)((a.nrhs + R * V - 1) / (R * V));
+    const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = lane / LANES,
+              r = lane % R;
+    const int slot = (warp * ROWS + group) * R *V + r * V, chunk_rows = warps * ROWS;
+    const unsigned tiles = (unsigned)((a.nrhs + R *V - 1) / (R *V));
     int highest = -1;
 
     auto clear_window = [&](int parity) {
@@ -92,7 +98,8 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
 
         /* Lane e of `sharers` has entries e, e + sharers, ... of row p. */
         const int e = long_row ? threadIdx.x / R : lane % LANES / R, sharers = long_row ? blockDim.x / R : E;
-        const int64_t p = long_row ? base : base + warp * ROWS + group, j = (int64_t)(chunk_of[parity] % tiles) * (R * V) + r * V;
+        const int64_t p = long_row ? base : base + warp * ROWS + group,
+                      j = (int64_t)(chunk_of[parity] % tiles) * (R *V) + r * V;
         const bool active = p < base_end && j < a.nrhs;
         const unsigned row_mask = long_row ? ~0u : ROW_MASK;
         int64_t k = active ? a.offsets[p] + e : 0;
@@ -136,7 +143,7 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
             } else {
 #pragma unroll
                 for (int i = 0; i < V; i++) a.X[row * a.x_row + (j + i) * a.x_col] = x.v[i];
-                if constexpr (R * V == 1)
+                if constexpr (R *V == 1)
                     if (a.next.x) ((T *)a.next.x)[p] = missing_value<T>();
             }
             return x;
@@ -154,8 +161,9 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
                 for (int u = 0; u < BATCH; u++)
                     if (k + u * sharers < end) {
                         const int64_t c = a.columns[k + u * sharers];
-                        if constexpr (!LEVELS) v[u] = a.conjugate ? conjugate_of(a.values[k + u * sharers]) : a.values[k + u * sharers];
-                        from[u] = c >= base ? &window[parity][(c - base) * (R * V) + r * V] : &a.x[c * a.nrhs + j];
+                        if constexpr (!LEVELS)
+                            v[u] = a.conjugate ? conjugate_of(a.values[k + u * sharers]) : a.values[k + u * sharers];
+                        from[u] = c >= base ? &window[parity][(c - base) * (R *V) + r * V] : &a.x[c * a.nrhs + j];
                         missing |= 1u << u;
                     }
                 batch = missing;
@@ -204,7 +212,8 @@ template <typename T, int R, int E, int V, bool CHUNKED, bool CHAINS = false> __
                             for (int i = 0; i < V; i++) open.v[i] = open.v[i] + factor[0] * x.v[i];
                             inside--;
 #pragma unroll
-                            for (int u = 0; u + 1 < INSIDE; u++) producer[u] = producer[u + 1], factor[u] = factor[u + 1];
+                            for (int u = 0; u + 1 < INSIDE; u++)
+                                producer[u] = producer[u + 1], factor[u] = factor[u + 1];
                         }
                         if (waits && !written && !inside) {
                             if (e == 0) own = finish(open);

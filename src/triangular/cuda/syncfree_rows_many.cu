@@ -1,9 +1,11 @@
-/* The kernel of the synchronization-free solve by rows for several right-hand sides: a warp a row, and no barrier at all.
+/* The kernel of the synchronization-free solve by rows for several right-hand sides: a warp a row, and no barrier at
+ * all.
  *
- * A row of up to 32 (64) right-hand sides takes one load of the whole warp for each entry. A warp depends on other warps only,
- * so its lanes wait for their values by themselves, without votes. Warp w of every block draws its tasks from counter w: each
- * running block serves all counters, so the first unfinished task is always held by a running warp, or next in line for one.
- * Two tasks are drawn ahead, so that neither the counter nor the task's description is waited for. */
+ * A row of up to 32 (64) right-hand sides takes one load of the whole warp for each entry. A warp depends on other
+ * warps only, so its lanes wait for their values by themselves, without votes. Warp w of every block draws its tasks
+ * from counter w: each running block serves all counters, so the first unfinished task is always held by a running
+ * warp, or next in line for one. Two tasks are drawn ahead, so that neither the counter nor the task's description
+ * is waited for. */
 #include "core/gpu_copy.cuh"
 #include "triangular/cuda/pack.cuh"
 #include "triangular/cuda/syncfree_rows_many.h"
@@ -20,7 +22,8 @@ template <typename T> struct many_args {
     const int32_t *rows;     /* where the value that an entry needs stands */
     const T *values, *pivots, *inverses, *B;
     T *X;                    /* NULL: Y is the result */
-    T *Y;                    /* values as flags, by row number, row-major; starts at all bits set, like partial and counters */
+    T *Y;                    /* values as flags, by row number, row-major; starts at all bits set, like partial and
+                                counters */
     T *partial;              /* sums of parts of long rows, likewise, nrhs a slot */
     const int32_t *lenders;  /* not NULL: Y's rows of these are the slots, */
     const uint8_t *lends;    /* and such a row's result goes to X alone */
@@ -29,7 +32,8 @@ template <typename T> struct many_args {
     bool conjugate;
 };
 
-/** What a warp needs of up to 32 entries of a task, and to finish the task: brought to shared memory ahead of its turn. */
+/** What a warp needs of up to 32 entries of a task, and to finish the task: brought to shared memory ahead of its
+ *  turn. */
 constexpr int PART = 32;
 template <typename T, int V> struct alignas(16) stage {
     T values[PART];
@@ -38,10 +42,18 @@ template <typename T, int V> struct alignas(16) stage {
     int32_t rows[PART];
 };
 
-/** A task and a tile of right-hand sides, as the description is in memory: nothing is computed from one that may still be on its way. */
-struct assignment { int64_t first, end; unsigned number; int32_t row, position; };
+/** A task and a tile of right-hand sides, as the description is in memory: nothing is computed from one that may
+ *  still be on its way. */
+struct assignment {
+    int64_t first, end;
+    unsigned number;
+    int32_t row, position;
+};
 
-template <typename T> __device__ __forceinline__ unsigned task_of(const many_args<T> &a, unsigned number) { return a.tiles == 1 ? number : number / a.tiles; }
+template <typename T> __device__ __forceinline__ unsigned task_of(const many_args<T> &a, unsigned number)
+{
+    return a.tiles == 1 ? number : number / a.tiles;
+}
 template <typename T> __device__ __forceinline__ assignment look_up(const many_args<T> &a, unsigned number)
 {
     assignment t = {0, 0, number, 0, 0};
@@ -64,7 +76,10 @@ template <typename T, int R, int V> struct task_lane {
     const many_args<T> &a;
     const int lane, r, e;
 
-    __device__ __forceinline__ unsigned column_of(const assignment &t) const { return (a.tiles == 1 ? 0 : t.number % a.tiles) * (R * V) + r * V; }
+    __device__ __forceinline__ unsigned column_of(const assignment &t) const
+    {
+        return (a.tiles == 1 ? 0 : t.number % a.tiles) * (R *V) + r * V;
+    }
 
     /** Bring entries from `at` on of task t; with the first ones, what finishing takes. */
     __device__ __forceinline__ void prepare(stage<T, V> *to, const assignment &t, int at) const
@@ -78,7 +93,8 @@ template <typename T, int R, int V> struct task_lane {
             if (at == 0 && t.row >= 0) {
                 if (e == 0 && j < a.nrhs) {
                     const T *const b = a.B + t.row * a.b_row + j * a.b_col;
-                    if constexpr (V == 2 && !scalar<T>::is_complex) copy_async((complex_of<T> *)&to->b[r * V], (const complex_of<T> *)b);
+                    if constexpr (V == 2 && !scalar<T>::is_complex)
+                        copy_async((complex_of<T> *)&to->b[r * V], (const complex_of<T> *)b);
                     else
                         for (int i = 0; i < V; i++) copy_async(&to->b[r * V + i], b + i * a.b_col);
                 }
@@ -104,7 +120,8 @@ template <typename T, int R, int V> struct task_lane {
     }
 
     /** The value of a row, or the sum of a part: published, unless nobody needs it (lends), and given to X. */
-    __device__ __forceinline__ void finish(pack<T, V> &sum, const pack<T, V> &b, T inverse, const assignment &now, unsigned j, bool lends) const
+    __device__ __forceinline__ void finish(pack<T, V> &sum, const pack<T, V> &b, T inverse, const assignment &now,
+                                           unsigned j, bool lends) const
     {
         const bool whole = now.row >= 0;
         T *to = a.Y + (int64_t)now.row * a.y_row + j;
@@ -130,11 +147,13 @@ template <typename T, int R, int V> struct task_lane {
     }
 };
 
-/** E lanes share the entries of a task for each of R V right-hand sides, V of them in a lane (nrhs is a multiple of V). */
-template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_WARPS, sizeof(T) * V <= 8 ? 4 : 3) solve_tasks(const many_args<T> a)
+/** E lanes share the entries of a task for each of R V right-hand sides, V of them in a lane (nrhs is a multiple of
+ *  V). */
+template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_WARPS, sizeof(T) * V <= 8 ? 4 : 3)
+    solve_tasks(const many_args<T> a)
 {
     constexpr int E = 32 / R, BATCH = 4;
-        __shared__ stage<T, V> stages[MOST_WARPS][2];
+    __shared__ stage<T, V> stages[MOST_WARPS][2];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, r = lane % R, e = lane / R;
     unsigned *const counter = a.counters + warp * COUNTER_SPACING;
     const task_lane<T, R, V> my = {a, lane, r, e};
@@ -178,7 +197,8 @@ template <typename T, int R, int V> __global__ void __launch_bounds__(32 * MOST_
                     if (k + u * E < count) x[u] = poll_pack<T, V>(y + (int64_t)s->rows[k + u * E] * a.y_row);
 #pragma unroll
                 for (int u = 0; u < BATCH; u++)
-                    if (k + u * E < count) { /* one after the other: all at once would be more traffic than the L2 cache takes */
+                    if (k + u * E < count) { /* one after the other: all at once would be more traffic than the L2
+                                                cache takes */
                         while (is_missing(x[u])) x[u] = poll_pack<T, V>(y + (int64_t)s->rows[k + u * E] * a.y_row);
                         const T v = a.conjugate ? conjugate_of(s->values[k + u * E]) : s->values[k + u * E];
 #pragma unroll
@@ -219,14 +239,15 @@ template <typename T> __global__ void invert(int64_t n, const T *pivots, T *inve
 
 template <int R, int V, typename T> void launch(const task_list *list, many_args<T> &a, gpuStream_t stream)
 {
-    a.tiles = (unsigned)((a.nrhs + R * V - 1) / (R * V));
+    a.tiles = (unsigned)((a.nrhs + R *V - 1) / (R *V));
     a.total = (unsigned)list->count * a.tiles;
     solve_tasks<T, R, V><<<list->blocks, 32 * list->warps, 0, stream>>>(a);
 }
 
 /** out(i, j) := in(i, j), between row- and column-major: tiles of 32 x 32 go through shared memory. */
 template <typename T>
-__global__ void __launch_bounds__(256) change_layout(int64_t n, int64_t nrhs, const T *in, int64_t in_row, int64_t in_col, T *out, int64_t out_row, int64_t out_col)
+__global__ void __launch_bounds__(256) change_layout(int64_t n, int64_t nrhs, const T *in, int64_t in_row,
+                                                     int64_t in_col, T *out, int64_t out_row, int64_t out_col)
 {
     __shared__ T tile[32][33];
     const int64_t i0 = blockIdx.x * (int64_t)32;
@@ -251,9 +272,13 @@ template <typename T> __global__ void mark_missing(int64_t n, int64_t nrhs, int6
         X[k / nrhs * row + k % nrhs] = missing_value<T>();
 }
 
-template <typename T> bool is_aligned(const T *p, int64_t row, int values) { return (uintptr_t)p % (values * sizeof(T)) == 0 && row % values == 0; }
+template <typename T> bool is_aligned(const T *p, int64_t row, int values)
+{
+    return (uintptr_t)p % (values * sizeof(T)) == 0 && row % values == 0;
+}
 
-template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const task_list *list)
+template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s,
+                                              const device_triangle *d, const task_list *list)
 {
     trine_status status = TRINE_SUCCESS;
     gpuStream_t stream = (gpuStream_t)s->stream;
@@ -292,7 +317,8 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     TRY(trine_device_fill_async(plan->base.ctx, buffer, 0xFF, fill_bytes, stream));
     {
         constexpr int PAIR = sizeof(T) <= 8 ? 2 : 1; /* neighbours in a row that one load brings */
-        const bool pairs = nrhs % 2 == 0 && a.b_col == 1 && is_aligned(a.B, a.b_row, PAIR) && is_aligned(a.Y, a.y_row, PAIR) && is_aligned(a.partial, nrhs, PAIR);
+        const bool pairs = nrhs % 2 == 0 && a.b_col == 1 && is_aligned(a.B, a.b_row, PAIR) &&
+                           is_aligned(a.Y, a.y_row, PAIR) && is_aligned(a.partial, nrhs, PAIR);
         if (nrhs > 32) pairs ? launch<32, PAIR>(list, a, stream) : launch<32, 1>(list, a, stream);
         else if (nrhs > 16) launch<32, 1>(list, a, stream);
         else if (nrhs > 8) launch<16, 1>(list, a, stream);
@@ -308,26 +334,42 @@ done:
 
 } // namespace
 
-trine_status syncfree_csr_invert_pivots(trine_triangular plan, const device_triangle *d, const task_list *list, void *stream)
+trine_status syncfree_csr_invert_pivots(trine_triangular plan, const device_triangle *d, const task_list *list,
+                                        void *stream)
 {
     const gpuStream_t on = (gpuStream_t)stream;
     const int blocks = device_blocks_for(plan, plan->base.n);
     if (!list->inverses) return TRINE_SUCCESS;
     switch (plan->base.dtype) {
-    case TRINE_S: invert<<<blocks, 256, 0, on>>>(plan->base.n, (const float *)d->pivots, (float *)list->inverses); break;
-    case TRINE_D: invert<<<blocks, 256, 0, on>>>(plan->base.n, (const double *)d->pivots, (double *)list->inverses); break;
-    case TRINE_C: invert<<<blocks, 256, 0, on>>>(plan->base.n, (const complex_of<float> *)d->pivots, (complex_of<float> *)list->inverses); break;
-    case TRINE_Z: invert<<<blocks, 256, 0, on>>>(plan->base.n, (const complex_of<double> *)d->pivots, (complex_of<double> *)list->inverses); break;
+    case TRINE_S:
+        invert<<<blocks, 256, 0, on>>>(plan->base.n, (const float *)d->pivots, (float *)list->inverses);
+        break;
+    case TRINE_D:
+        invert<<<blocks, 256, 0, on>>>(plan->base.n, (const double *)d->pivots, (double *)list->inverses);
+        break;
+    case TRINE_C:
+        invert<<<blocks, 256, 0, on>>>(plan->base.n, (const complex_of<float> *)d->pivots,
+                                       (complex_of<float> *)list->inverses);
+        break;
+    case TRINE_Z:
+        invert<<<blocks, 256, 0, on>>>(plan->base.n, (const complex_of<double> *)d->pivots,
+                                       (complex_of<double> *)list->inverses);
+        break;
     }
     return GPU_LAUNCHED("the reciprocals of the pivots");
 }
 
-trine_status syncfree_csr_solve_many(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d, const task_list *list)
+trine_status syncfree_csr_solve_many(trine_triangular plan, const struct triangular_solve *s, const device_triangle *d,
+                                     const task_list *list)
 {
-    static trine_status (*const run[])(trine_triangular, const struct triangular_solve *, const device_triangle *, const task_list *) = {
+    static trine_status (*const run[])(trine_triangular, const struct triangular_solve *, const device_triangle *,
+                                       const task_list *) = {
         nullptr, solve_side<float>, solve_side<double>, solve_side<complex_of<float>>, solve_side<complex_of<double>>};
     /* Tasks are numbered with 32 bits. */
-    const int64_t tiles = list->count ? INT32_MAX / list->count : 1, most = (tiles < 1 ? 1 : tiles > 1 << 20 ? 1 << 20 : tiles) * 32;
+    const int64_t tiles = list->count ? INT32_MAX / list->count : 1, most = (tiles < 1         ? 1
+                                                                             : tiles > 1 << 20 ? 1 << 20
+                                                                                               : tiles) *
+                                                                            32;
     const size_t size = trine_dtype_size(plan->base.dtype);
     trine_status status = TRINE_SUCCESS;
     for (int64_t j = 0; j < s->nrhs && !status; j += most) {

@@ -1,5 +1,5 @@
-/* How the synchronization-free solve by rows goes about a matrix, from its structure. The rules and the constants are read off
- * measurements on an H200: docs/notes/triangular-solves.md. */
+/* How the synchronization-free solve by rows goes about a matrix, from its structure. The rules and the constants
+ * are read off measurements on an H200: docs/notes/triangular-solves.md. */
 #include <utility>
 
 #include "triangular/cuda/syncfree_rows.cuh"
@@ -9,20 +9,23 @@ namespace {
 
 enum { ORDER_GIVEN = 1, ORDER_LEVELS = 2 };
 constexpr double WAIT = 0.31; /* us from a row to one that waits for it, through L2 */
-constexpr int64_t WIDE_LEVEL = 700, FAIR_LEVEL = 64;  /* rows on average: tasks are faster, from 17 and from 33 right-hand sides on */
+constexpr int64_t WIDE_LEVEL = 700, FAIR_LEVEL = 64;  /* rows on average: tasks are faster, from 17 and from 33
+                                                         right-hand sides on */
 constexpr int64_t FEW_ROWS = 32;                      /* of a level on average: there are warps to spare */
 constexpr int64_t HUB_ROW = 1024, PART_OF_HUB = 128;  /* entries */
 constexpr int64_t NARROW_LEVEL = 300;                 /* rows on average, at most, where chains are looked for */
 constexpr int64_t MOST_RHS_OF_CHAINS = 8;
 constexpr double FOLLOWERS = 0.45;                    /* of all rows, at least: chains run through registers */
-constexpr int64_t NARROW_OF_MANY = 120;               /* the same with several right-hand sides, which leave fewer rows in flight: */
-constexpr double PATHS = 1.5;                         /* off-diagonal entries a row, at most: nearly all rows are on paths */
-constexpr int WARPS_OF_CHAINS = 16;                   /* a block, with several right-hand sides: more rows meet in it */
-constexpr double NEAR = 1.15;                         /* times a wait a level: nothing is much better */
-constexpr double LONG_SOLVE = 100;                    /* us: sorting all rows and a second search are looked at */
+constexpr int64_t NARROW_OF_MANY = 120;               /* the same with several right-hand sides, which leave fewer
+                                                         rows in flight: */
+constexpr double PATHS = 1.5;                         /* off-diagonal entries a row, at most: nearly all rows are on
+                                                         paths */
+constexpr int WARPS_OF_CHAINS = 16; /* a block, with several right-hand sides: more rows meet in it */
+constexpr double NEAR = 1.15; /* times a wait a level: nothing is much better */
+constexpr double LONG_SOLVE = 100; /* us: sorting all rows and a second search are looked at */
 
-/** Blocks in flight. Sorted by level, rows wait for the level just before them, and long rows that wait early only poll;
- *  in the given order, dependencies are anywhere, and more rows in flight find more parallelism. */
+/** Blocks in flight. Sorted by level, rows wait for the level just before them, and long rows that wait early only
+ *  poll; in the given order, dependencies are anywhere, and more rows in flight find more parallelism. */
 int blocks_for_order(trine_triangular plan, int order, int lanes)
 {
     const int sms = plan->base.ctx->info.multiprocessors;
@@ -45,7 +48,8 @@ trine_status cut_chunks(trine_triangular plan, const device_triangle *d, row_sha
 }
 
 /** Rows whose last entry belongs to a row of the same warp; where the rows of the first levels are. */
-__global__ void __launch_bounds__(256) measure_levels(const device_triangle d, int rows_of_warp, const int32_t *levels, level_report *report)
+__global__ void __launch_bounds__(256)
+    measure_levels(const device_triangle d, int rows_of_warp, const int32_t *levels, level_report *report)
 {
     __shared__ unsigned followers, first[FEW_LEVELS], before_last[FEW_LEVELS];
     if (threadIdx.x == 0) followers = 0;
@@ -76,7 +80,8 @@ __global__ void __launch_bounds__(256) measure_levels(const device_triangle d, i
 }
 
 /** Level sets in the given order, in new memory. measured: what measure_levels finds is wanted, too. */
-trine_status find_levels(trine_triangular plan, const syncfree_csr_side *d, bool measured, void **state, levels_found *found)
+trine_status find_levels(trine_triangular plan, const syncfree_csr_side *d, bool measured, void **state,
+                         levels_found *found)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -93,28 +98,36 @@ done:
     return status;
 }
 
-/** Chains run through registers. Decided by the structure alone, since it changes the order of a sum. Rows then stay in the given order,
- *  in which those in flight need not be the next ones due: with several right-hand sides, of which a block has fewer rows, that costs more
- *  than chains bring unless levels are narrow or rows wait for one row each, as those of road networks do. */
+/** Chains run through registers. Decided by the structure alone, since it changes the order of a sum. Rows then stay
+ *  in the given order, in which those in flight need not be the next ones due: with several right-hand sides, of
+ *  which a block has fewer rows, that costs more than chains bring unless levels are narrow or rows wait for one row
+ *  each, as those of road networks do. */
 bool has_chains(const syncfree_csr_side *d, int64_t n, const levels_found *found, bool several)
 {
-    if (d->one.lanes > MOST_CHAIN_LANES || n > NARROW_LEVEL * found->n_levels || (double)found->followers < FOLLOWERS * (double)n) return false;
+    if (d->one.lanes > MOST_CHAIN_LANES || n > NARROW_LEVEL * found->n_levels ||
+        (double)found->followers < FOLLOWERS * (double)n)
+        return false;
     return !several || n <= NARROW_OF_MANY * found->n_levels || (double)d->base.nnz <= PATHS * (double)n;
 }
 
-/** Several right-hand sides: tasks where levels are wide, or where a few rows are so long that many warps must share one. */
+/** Several right-hand sides: tasks where levels are wide, or where a few rows are so long that many warps must share
+ *  one. */
 trine_status choose_tasks(trine_triangular plan, const struct triangular_side *side, syncfree_csr_side *d, int order)
 {
     trine_status status = TRINE_SUCCESS;
     const bool wide = order == ORDER_LEVELS && plan->base.n / side->n_levels >= WIDE_LEVEL;
     const bool hubs = d->many.chunks;
-    const bool fair = order == ORDER_LEVELS && plan->base.n / side->n_levels >= FAIR_LEVEL && !d->slim && plan->options.max_nrhs > 32;
-    const bool batches = order == ORDER_LEVELS && d->one.lanes > 2 && !d->long_rows; /* what is ready first comes first */
+    const bool fair =
+        order == ORDER_LEVELS && plan->base.n / side->n_levels >= FAIR_LEVEL && !d->slim && plan->options.max_nrhs > 32;
+    /* what is ready first comes first */
+    const bool batches = order == ORDER_LEVELS && d->one.lanes > 2 && !d->long_rows;
     if (d->base.longest_row > 4 && (batches || wide || fair || hubs)) TRY(device_rows_sort(plan, &d->base));
     if (!wide && !fair && !hubs) return TRINE_SUCCESS;
     d->least_for_tasks = hubs ? 2 : wide ? 17 : 33;
     TRY(device_tasks_make(plan, &d->base, hubs ? PART_OF_HUB : INT32_MAX, &d->tasks));
-    d->tasks.warps = plan->options.tune.warps_per_block && plan->options.tune.warps_per_block < 8 ? plan->options.tune.warps_per_block : 8;
+    d->tasks.warps = plan->options.tune.warps_per_block && plan->options.tune.warps_per_block < 8
+                         ? plan->options.tune.warps_per_block
+                         : 8;
     d->tasks.blocks = d->many.blocks;
 done:
     return status;
@@ -122,9 +135,9 @@ done:
 
 /** The order of rows, and what it has been chosen by. */
 struct order_choice {
-    int order;               /* 0: not settled */
-    levels_found given;      /* in the given order */
-    void *state;             /* of the search that found them; NULL: there was none, or it has been given away */
+    int order; /* 0: not settled */
+    levels_found given; /* in the given order */
+    void *state; /* of the search that found them; NULL: there was none, or it has been given away */
 };
 
 /** Without a look at levels: what is asked for, and small groups of rows. */
@@ -143,14 +156,16 @@ trine_status begin_choice(trine_triangular plan, bool forward, syncfree_csr_side
         TRY(row_groups_find(plan, &d->base, forward, &d->groups));
         if (d->groups.count) c->order = ORDER_GIVEN;
     }
-    /* Several right-hand sides leave few rows in flight: those must be the next ones due, unless chains make up for it. */
+    /* Several right-hand sides leave few rows in flight: those must be the next ones due, unless chains make up for
+     * it. */
     if (!c->order && o->max_nrhs > MOST_RHS_OF_CHAINS) c->order = ORDER_LEVELS;
 done:
     return status;
 }
 
 /** By the level sets in the given order: chains, few levels, all rows in flight. */
-trine_status choose_by_levels(trine_triangular plan, bool forward, struct triangular_side *side, syncfree_csr_side *d, order_choice *c)
+trine_status choose_by_levels(trine_triangular plan, bool forward, struct triangular_side *side, syncfree_csr_side *d,
+                              order_choice *c)
 {
     trine_status status = TRINE_SUCCESS;
     const trine_triangular_options *o = &plan->options;
@@ -176,7 +191,8 @@ done:
 }
 
 /** Sort the rows by level, and keep that if it is settled or a second search is shorter by level. */
-trine_status sort_by_level(trine_triangular plan, const struct triangular_side *side, syncfree_csr_side *d, order_choice *c)
+trine_status sort_by_level(trine_triangular plan, const struct triangular_side *side, syncfree_csr_side *d,
+                           order_choice *c)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -193,7 +209,8 @@ trine_status sort_by_level(trine_triangular plan, const struct triangular_side *
         TRY(device_levels_search(plan, &sorted, &shape, c->state));
         TRY(device_levels_read(plan, c->state, &by_level));
         c->order = c->given.microseconds <= by_level.microseconds ? ORDER_GIVEN : ORDER_LEVELS;
-        trine_log(ctx, 3, "triangular: %.0f us in the given order, %.0f us by level", c->given.microseconds, by_level.microseconds);
+        trine_log(ctx, 3, "triangular: %.0f us in the given order, %.0f us by level", c->given.microseconds,
+                  by_level.microseconds);
     }
     if (c->order == ORDER_LEVELS) {
         std::swap(d->base, sorted);
@@ -209,20 +226,21 @@ done:
 
 const char *reason_of(const syncfree_csr_side *d, int order)
 {
-    return d->groups.count       ? "small groups of rows that need nothing of each other"
-         : d->launches.count     ? "few levels: no row waits inside a launch"
-         : d->steps.count        ? "no barrier between levels, but for broad ones; rows by level"
-         : order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level"
-         : d->chains             ? "one launch, no barrier between levels; rows as given, chains in registers"
-                                 : "one launch, no barrier between levels; rows as given";
+    return d->groups.count         ? "small groups of rows that need nothing of each other"
+           : d->launches.count     ? "few levels: no row waits inside a launch"
+           : d->steps.count        ? "no barrier between levels, but for broad ones; rows by level"
+           : order == ORDER_LEVELS ? "one launch, no barrier between levels; rows by level"
+           : d->chains             ? "one launch, no barrier between levels; rows as given, chains in registers"
+                                   : "one launch, no barrier between levels; rows as given";
 }
 
 } // namespace
 
-/** Settle the order of rows, lanes, warps and blocks; sort the rows by level if so decided. They are sorted where not all rows can be in
- *  flight: those that are must be the next ones due. Where all can, the order matters little, and only where a solve is long a second
- *  search for level sets shows how long it takes by level. */
-trine_status syncfree_csr_choose_shape(trine_triangular plan, bool forward, struct triangular_side *side, syncfree_csr_side *d)
+/** Settle the order of rows, lanes, warps and blocks; sort the rows by level if so decided. They are sorted where
+ *  not all rows can be in flight: those that are must be the next ones due. Where all can, the order matters little,
+ *  and only where a solve is long a second search for level sets shows how long it takes by level. */
+trine_status syncfree_csr_choose_shape(trine_triangular plan, bool forward, struct triangular_side *side,
+                                       syncfree_csr_side *d)
 {
     trine_status status = TRINE_SUCCESS;
     const trine_triangular_options *o = &plan->options;

@@ -7,7 +7,10 @@ namespace {
 
 constexpr int THREADS = 256;
 
-__device__ int32_t parts_before_last(int64_t length, int64_t most) { return length > most ? (int32_t)((length - 1) / most) : 0; }
+__device__ int32_t parts_before_last(int64_t length, int64_t most)
+{
+    return length > most ? (int32_t)((length - 1) / most) : 0;
+}
 
 __global__ void count_slots(int64_t n, const int64_t *offsets, int64_t most, int32_t *slots)
 {
@@ -17,7 +20,8 @@ __global__ void count_slots(int64_t n, const int64_t *offsets, int64_t most, int
 
 __global__ void mark_needed(int64_t nnz, const int32_t *columns, int32_t *needed)
 {
-    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * blockDim.x) needed[columns[k]] = 1;
+    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * blockDim.x)
+        needed[columns[k]] = 1;
 }
 
 __device__ bool can_lend(const device_triangle &d, int64_t most, const int32_t *needed, int64_t p)
@@ -32,7 +36,8 @@ __global__ void count_lenders(const device_triangle d, int64_t most, const int32
 }
 
 /** before: how many rows before each could lend; the first ones do. */
-__global__ void write_lenders(const device_triangle d, int64_t most, const int32_t *needed, const int32_t *before, const task_list out)
+__global__ void write_lenders(const device_triangle d, int64_t most, const int32_t *needed, const int32_t *before,
+                              const task_list out)
 {
     for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < d.n; p += (int64_t)gridDim.x * blockDim.x) {
         const bool lends = before[p] < out.slots && can_lend(d, most, needed, p);
@@ -59,7 +64,8 @@ __global__ void write_tasks(const device_triangle d, int64_t most, const int32_t
 
 __global__ void find_rows(int64_t nnz, const int32_t *columns, const int32_t *order, int32_t *rows)
 {
-    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * blockDim.x) rows[k] = order[columns[k]];
+    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * blockDim.x)
+        rows[k] = order[columns[k]];
 }
 
 } // namespace
@@ -67,8 +73,8 @@ __global__ void find_rows(int64_t nnz, const int32_t *columns, const int32_t *or
 int64_t device_rows_sort_bytes(int64_t n, int64_t nnz)
 {
     size_t bytes = 0;
-    gpucub::DeviceSegmentedSort::SortPairs(nullptr, bytes, (int32_t *)nullptr, (int32_t *)nullptr, (int64_t *)nullptr, (int64_t *)nullptr, nnz, n,
-                                           (int64_t *)nullptr, (int64_t *)nullptr);
+    gpucub::DeviceSegmentedSort::SortPairs(nullptr, bytes, (int32_t *)nullptr, (int32_t *)nullptr, (int64_t *)nullptr,
+                                           (int64_t *)nullptr, nnz, n, (int64_t *)nullptr, (int64_t *)nullptr);
     return (int64_t)bytes + 256;
 }
 
@@ -82,7 +88,8 @@ trine_status device_rows_sort(trine_triangular plan, device_triangle *d)
     int64_t *source = nullptr;
     char *temporary;
     size_t bytes = 0;
-    TRY(GPU(gpucub::DeviceSegmentedSort::SortPairs(nullptr, bytes, columns, d->columns, source, d->source, d->nnz, d->n, d->offsets, d->offsets + 1, stream)));
+    TRY(GPU(gpucub::DeviceSegmentedSort::SortPairs(nullptr, bytes, columns, d->columns, source, d->source, d->nnz, d->n,
+                                                   d->offsets, d->offsets + 1, stream)));
     TRY(arena_allocate(ctx, &scratch, [&](arena &a) {
         columns = a.take<int32_t>(d->nnz);
         source = a.take<int64_t>(d->nnz);
@@ -90,7 +97,8 @@ trine_status device_rows_sort(trine_triangular plan, device_triangle *d)
     }));
     TRY(trine_device_copy_async(ctx, columns, d->columns, (size_t)d->nnz * sizeof *columns, ctx->stream));
     TRY(trine_device_copy_async(ctx, source, d->source, (size_t)d->nnz * sizeof *source, ctx->stream));
-    TRY(GPU(gpucub::DeviceSegmentedSort::SortPairs(temporary, bytes, columns, d->columns, source, d->source, d->nnz, d->n, d->offsets, d->offsets + 1, stream)));
+    TRY(GPU(gpucub::DeviceSegmentedSort::SortPairs(temporary, bytes, columns, d->columns, source, d->source, d->nnz,
+                                                   d->n, d->offsets, d->offsets + 1, stream)));
     TRY(trine_device_synchronize(ctx, ctx->stream)); /* the scratch memory goes */
 done:
     trine_free(ctx, TRINE_DEVICE, scratch.base);
@@ -106,7 +114,8 @@ trine_status device_tasks_make(trine_triangular plan, const device_triangle *d, 
     const int64_t n = d->n;
     const int blocks = device_blocks_for(plan, n + 1);
     arena scratch = {};
-    int32_t *counts = nullptr, *first_slot = nullptr, *needed = nullptr, *lenders_before = nullptr, n_slots = 0, n_lenders = 0;
+    int32_t *counts = nullptr, *first_slot = nullptr, *needed = nullptr, *lenders_before = nullptr, n_slots = 0,
+            n_lenders = 0;
     bool lent;
     char *temporary;
     size_t bytes = 0;
@@ -146,7 +155,8 @@ trine_status device_tasks_make(trine_triangular plan, const device_triangle *d, 
     plan->info.bytes += (int64_t)out->memory.used;
     write_tasks<<<blocks, THREADS, 0, stream>>>(*d, most, first_slot, out->tasks);
     if (lent) write_lenders<<<blocks, THREADS, 0, stream>>>(*d, most, needed, lenders_before, *out);
-    if (d->nnz) find_rows<<<device_blocks_for(plan, d->nnz), THREADS, 0, stream>>>(d->nnz, d->columns, d->order, out->rows);
+    if (d->nnz)
+        find_rows<<<device_blocks_for(plan, d->nnz), THREADS, 0, stream>>>(d->nnz, d->columns, d->order, out->rows);
     TRY(GPU_LAUNCHED("making the tasks"));
     if (scratch.base) TRY(trine_device_synchronize(ctx, ctx->stream)); /* the scratch memory goes */
 done:

@@ -6,11 +6,13 @@ namespace {
 
 template <typename T> __global__ void gather_values(int64_t count, const int64_t *source, const T *from, T *values)
 {
-    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < count; k += (int64_t)gridDim.x * blockDim.x) values[k] = from[source[k]];
+    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < count; k += (int64_t)gridDim.x * blockDim.x)
+        values[k] = from[source[k]];
 }
 
 template <typename T>
-__global__ void gather_pivots(int64_t n, const int64_t *source, const int32_t *order, const T *from, T *pivots, long long *bad_row)
+__global__ void gather_pivots(int64_t n, const int64_t *source, const int32_t *order, const T *from, T *pivots,
+                              long long *bad_row)
 {
     for (int64_t p = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; p < n; p += (int64_t)gridDim.x * blockDim.x) {
         pivots[p] = from[source[p]];
@@ -18,13 +20,17 @@ __global__ void gather_pivots(int64_t n, const int64_t *source, const int32_t *o
     }
 }
 
-template <typename T> trine_status numeric_side(trine_triangular plan, const device_triangle *d, const void *from, gpuStream_t stream)
+template <typename T> trine_status numeric_side(trine_triangular plan, const device_triangle *d, const void *from,
+                                                gpuStream_t stream)
 {
     trine_status status = trine_device_fill_async(plan->base.ctx, d->bad_row, 0x7F, sizeof *d->bad_row, stream);
     if (status) return status;
-    if (d->nnz) gather_values<T><<<device_blocks_for(plan, d->nnz), 256, 0, stream>>>(d->nnz, d->source, (const T *)from, (T *)d->values);
+    if (d->nnz)
+        gather_values<T>
+            <<<device_blocks_for(plan, d->nnz), 256, 0, stream>>>(d->nnz, d->source, (const T *)from, (T *)d->values);
     if (d->pivot_source && d->n)
-        gather_pivots<T><<<device_blocks_for(plan, d->n), 256, 0, stream>>>(d->n, d->pivot_source, d->order, (const T *)from, (T *)d->pivots, d->bad_row);
+        gather_pivots<T><<<device_blocks_for(plan, d->n), 256, 0, stream>>>(
+            d->n, d->pivot_source, d->order, (const T *)from, (T *)d->pivots, d->bad_row);
     return GPU_LAUNCHED("the value update");
 }
 
@@ -94,7 +100,8 @@ trine_status device_solve_run(trine_triangular plan, const struct triangular_sol
 trine_status device_triangle_numeric(trine_triangular plan, trine_space space, const void *values, void *stream)
 {
     static trine_status (*const run[])(trine_triangular, const device_triangle *, const void *, gpuStream_t) = {
-        nullptr, numeric_side<float>, numeric_side<double>, numeric_side<complex_of<float>>, numeric_side<complex_of<double>>};
+        nullptr, numeric_side<float>, numeric_side<double>, numeric_side<complex_of<float>>,
+        numeric_side<complex_of<double>>};
     trine_context ctx = plan->base.ctx;
     trine_status status = TRINE_SUCCESS;
     void *staged = nullptr;
@@ -107,7 +114,8 @@ trine_status device_triangle_numeric(trine_triangular plan, trine_space space, c
         values = staged;
     }
     for (const struct triangular_side &side : plan->side)
-        if (side.part) TRY(run[plan->base.dtype](plan, (const device_triangle *)side.part, values, (gpuStream_t)stream));
+        if (side.part)
+            TRY(run[plan->base.dtype](plan, (const device_triangle *)side.part, values, (gpuStream_t)stream));
     if (staged) TRY(trine_device_synchronize(ctx, stream));
 done:
     trine_free(ctx, TRINE_DEVICE, staged);

@@ -10,8 +10,10 @@ static trine_gtsv_options packed_options(const trine_gtsv_options *options)
     return o;
 }
 
-/** Bytes of one of the four packed arrays, which start on 16 bytes, and of the solver behind them; enough for any GPU. */
-static trine_status prepare(const solve_place *at, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, gtsv_batch *batch, size_t *array, size_t *solver)
+/** Bytes of one of the four packed arrays, which start on 16 bytes, and of the solver behind them; enough for any
+ *  GPU. */
+static trine_status prepare(const solve_place *at, trine_dtype t, int64_t n, int64_t systems,
+                            const trine_gtsv_options *options, gtsv_batch *batch, size_t *array, size_t *solver)
 {
     trine_status status = TRINE_SUCCESS;
     const struct gtsv_backend *gtsv = TRINE_CUDA_TABLE(&gtsv_cuda);
@@ -25,14 +27,16 @@ static trine_status prepare(const solve_place *at, trine_dtype t, int64_t n, int
     TRY(rpts_bytes(n, systems, 4, 1, t, array));
     *array = *array / 16 * 16;
     if (n <= gtsv->least_fused_rows(t)) goto done;
-    TRY(gtsv_work_size(at, t, batch->o.cyclic ? n : n * systems, 1, &packed, solver)); /* one below the other, or one by one */
+    /* one below the other, or one by one */
+    TRY(gtsv_work_size(at, t, batch->o.cyclic ? n : n * systems, 1, &packed, solver));
     TRY(gtsv_work_size(at, t, n, systems, &packed, &columns)); /* one matrix for all */
     if (columns > *solver) *solver = columns;
 done:
     return status;
 }
 
-trine_status batch_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options, size_t *bytes)
+trine_status batch_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t systems,
+                             const trine_gtsv_options *options, size_t *bytes)
 {
     gtsv_batch batch;
     size_t array, solver;
@@ -44,7 +48,8 @@ trine_status batch_work_size(const solve_place *at, trine_dtype t, int64_t n, in
 }
 
 /** Systems of more than SMALL_ROWS rows. */
-static trine_status solve_long(void *stream, const gtsv_batch *batch, const trine_gtsv_options *options, char *work, size_t array, size_t solver)
+static trine_status solve_long(void *stream, const gtsv_batch *batch, const trine_gtsv_options *options, char *work,
+                               size_t array, size_t solver)
 {
     trine_status status = TRINE_SUCCESS;
     const struct gtsv_batch_backend *device = TRINE_CUDA_TABLE(&gtsv_batch_cuda);
@@ -78,12 +83,15 @@ done:
     return status;
 }
 
-trine_status batch_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t systems, const trine_gtsv_options *options,
-                         const void *a, const void *b, const void *c, trine_strides matrix_strides,
-                         const void *D, void *X, trine_strides vector_strides, void *work, size_t work_bytes)
+trine_status batch_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t systems,
+                         const trine_gtsv_options *options, const void *a, const void *b, const void *c,
+                         trine_strides matrix_strides, const void *D, void *X, trine_strides vector_strides, void *work,
+                         size_t work_bytes)
 {
     trine_status status = TRINE_SUCCESS;
-    if (!at->cuda) return batch_on_cpu(at, t, n, systems, options, a, b, c, matrix_strides, D, X, vector_strides, work, work_bytes);
+    if (!at->cuda)
+        return batch_on_cpu(at, t, n, systems, options, a, b, c, matrix_strides, D, X, vector_strides, work,
+                            work_bytes);
     gtsv_batch batch;
     info_call info, *asked = NULL;
     size_t array, solver;

@@ -1,5 +1,5 @@
-/* Many systems on the GPU: small ones by a thread each, medium ones by a block each, in shared memory; longer ones are brought
- * one below the other. */
+/* Many systems on the GPU: small ones by a thread each, medium ones by a block each, in shared memory; longer ones
+ * are brought one below the other. */
 #include <algorithm>
 
 #include "core/gpu_limits.h"
@@ -9,10 +9,16 @@
 
 namespace {
 
-constexpr int STAGING = 128;          /* threads of a block that copies SYSTEMS (32 or 16) systems, which its first warp solves */
-__host__ __device__ constexpr int pitch_of(int systems) { return systems + 1; } /* from row to row in shared memory: no bank conflicts along either direction */
-/** Blocks of solve_staged on a multiprocessor at once, registers permitting: what is rarely called must not take more of them. */
-template <typename T> constexpr int STAGED_BLOCKS = sizeof(T) == 4 ? 10 : sizeof(T) == 16 ? 4 : sizeof(real_of<T>) == 8 ? 7 : 8;
+constexpr int STAGING = 128;          /* threads of a block that copies SYSTEMS (32 or 16) systems, which its first
+                                         warp solves */
+/* from row to row in shared memory: no bank conflicts along either direction */
+__host__ __device__ constexpr int pitch_of(int systems) { return systems + 1; }
+/** Blocks of solve_staged on a multiprocessor at once, registers permitting: what is rarely called must not take
+ *  more of them. */
+template <typename T> constexpr int STAGED_BLOCKS = sizeof(T) == 4            ? 10
+                                                    : sizeof(T) == 16         ? 4
+                                                    : sizeof(real_of<T>) == 8 ? 7
+                                                                              : 8;
 constexpr size_t MOST_SHARED = 200 * 1024;
 constexpr int INTERLEAVED = 128;      /* threads of a block where each reads for itself */
 constexpr int TILE = 32, TILE_Y = 8, COPY_THREADS = 256;
@@ -54,7 +60,8 @@ template <typename T> struct carried_of {
     T factor, inverse, u1, u2, pivot_rhs; /* of the last pivot row */
     bool exchanged;
     real_of<T> part = 1; /* of the row added last, its multiple in this one */
-    __device__ carried_of(const scheme_of<T> &scheme, T below, T on, T above, T d) : spike(below), diag(on), right(above), rhs(d)
+    __device__ carried_of(const scheme_of<T> &scheme, T below, T on, T above, T d)
+        : spike(below), diag(on), right(above), rhs(d)
     {
         scale = rpts_scale(scheme.pivot, below, on, above, &weight);
     }
@@ -62,17 +69,23 @@ template <typename T> struct carried_of {
     {
         real_of<T> weight_row;
         const real_of<T> scale_row = rpts_scale(scheme.pivot, below, on, above, &weight_row);
-        rpts_eliminate(&spike, &diag, &right, &weight, &scale, below, on, above, weight_row, scale_row, scheme.epsilon, &exchanged, &factor, &inverse, &u1, &u2);
+        rpts_eliminate(&spike, &diag, &right, &weight, &scale, below, on, above, weight_row, scale_row, scheme.epsilon,
+                       &exchanged, &factor, &inverse, &u1, &u2);
         rpts_eliminate_rhs(exchanged, factor, d, &rhs, &pivot_rhs);
         part = exchanged ? size_of(factor) : real_of<T>(1);
     }
     /** Is that row, of this scale, no longer to be seen? */
-    __device__ bool is_lost(real_of<T> scale_of_row, float lost) const { return !(fmax(fmax(size_of(spike), size_of(diag)), size_of(right)) < lost * part * scale_of_row); }
+    __device__ bool is_lost(real_of<T> scale_of_row, float lost) const
+    {
+        return !(fmax(fmax(size_of(spike), size_of(diag)), size_of(right)) < lost * part * scale_of_row);
+    }
 };
 
-/** Unknowns from .. to - 1, those before (in the right-hand side already) and `next` behind them known: pivot rows replace the
- *  rows just eliminated as x[j] = d[j] - b[j] x[j+1] - c[j] x[j+2], then d becomes x. Returns what the last row was worth. */
-template <typename T, int PITCH> __device__ inline real_of<T> solve_rows(const thread_rows<T, PITCH> &r, int from, int to, T first_rhs, T next)
+/** Unknowns from .. to - 1, those before (in the right-hand side already) and `next` behind them known: pivot rows
+ *  replace the rows just eliminated as x[j] = d[j] - b[j] x[j+1] - c[j] x[j+2], then d becomes x. Returns what the
+ *  last row was worth. */
+template <typename T, int PITCH> __device__ inline real_of<T> solve_rows(const thread_rows<T, PITCH> &r, int from,
+                                                                         int to, T first_rhs, T next)
 {
     int at = from * PITCH;
     carried_of<T> carried(r.scheme, r.a[at], r.b[at], r.c[at], first_rhs);
@@ -82,7 +95,9 @@ template <typename T, int PITCH> __device__ inline real_of<T> solve_rows(const t
         r.c[at] = carried.inverse * carried.u2;
         r.d[at] = carried.inverse * carried.pivot_rhs;
     }
-    T x = reciprocal(rpts_safe_pivot(rpts_above_noise(carried.diag, r.scheme.epsilon), carried.scale)) * (carried.rhs - carried.right * next), after = next;
+    T x = reciprocal(rpts_safe_pivot(rpts_above_noise(carried.diag, r.scheme.epsilon), carried.scale)) *
+          (carried.rhs - carried.right * next),
+      after = next;
     r.d[at] = x;
     while (at > from * PITCH) {
         at -= PITCH;
@@ -93,7 +108,8 @@ template <typename T, int PITCH> __device__ inline real_of<T> solve_rows(const t
     return size_of(carried.diag) * carried.weight;
 }
 
-/** Do row (near, own, far) with right-hand side d, of known unknowns x_near and x_own, and pivot rows, which say x_far, disagree? */
+/** Do row (near, own, far) with right-hand side d, of known unknowns x_near and x_own, and pivot rows, which say
+ *  x_far, disagree? */
 template <typename T> __device__ inline bool disagree(T near, T own, T far, T d, T x_near, T x_own, T x_far, float lost)
 {
     constexpr real_of<T> rounding = precision_of<real_of<T>>::ROUNDING_UNIT;
@@ -101,9 +117,9 @@ template <typename T> __device__ inline bool disagree(T near, T own, T far, T d,
     return !(size_of(d - p - q - r) <= lost * rounding * (size_of(d) + size_of(p) + size_of(q) + size_of(r)));
 }
 
-/** n >= 3: both eliminations give two rows for x[0] and x[n-1]; then the others. Where row 0 or row n - 1 has the larger
- *  coefficient, x[1] and x[n-2] come from there: the rows between need not be regular in themselves. True if digits may be lost: where these
- *  rows are nearly the same (lost: fused_lost), or rows disagree. */
+/** n >= 3: both eliminations give two rows for x[0] and x[n-1]; then the others. Where row 0 or row n - 1 has the
+ *  larger coefficient, x[1] and x[n-2] come from there: the rows between need not be regular in themselves. True if
+ *  digits may be lost: where these rows are nearly the same (lost: fused_lost), or rows disagree. */
 template <typename T, int PITCH> __device__ inline bool solve_cyclic(const thread_rows<T, PITCH> &r, int n, float lost)
 {
     const int end = (n - 1) * PITCH;
@@ -116,23 +132,29 @@ template <typename T, int PITCH> __device__ inline bool solve_cyclic(const threa
     const T last = reciprocal(rpts_safe_pivot(both.diag, both.scale)) * both.rhs;
     const T first = both.inverse * (both.pivot_rhs - both.u1 * last);
     real_of<T> weight_0, weight_1, weight_2, weight_n;
-    const T a0 = r.a[0], b0 = r.b[0], c0 = r.c[0], d0 = r.d[0], an = r.a[end], bn = r.b[end], cn = r.c[end], dn = r.d[end];
-    const real_of<T> scale_0 = rpts_scale(r.scheme.pivot, a0, b0, c0, &weight_0), scale_n = rpts_scale(r.scheme.pivot, an, bn, cn, &weight_n);
+    const T a0 = r.a[0], b0 = r.b[0], c0 = r.c[0], d0 = r.d[0], an = r.a[end], bn = r.b[end], cn = r.c[end],
+            dn = r.d[end];
+    const real_of<T> scale_0 = rpts_scale(r.scheme.pivot, a0, b0, c0, &weight_0),
+                     scale_n = rpts_scale(r.scheme.pivot, an, bn, cn, &weight_n);
     rpts_scale(r.scheme.pivot, r.a[PITCH], r.b[PITCH], r.c[PITCH], &weight_1);
     rpts_scale(r.scheme.pivot, r.a[2 * PITCH], r.b[2 * PITCH], r.c[2 * PITCH], &weight_2);
     const real_of<T> diag_1 = size_of(r.b[PITCH]) * weight_1, below_1 = size_of(r.a[2 * PITCH]) * weight_2;
     const real_of<T> last_pivot = solve_rows(r, 1, n - 1, r.d[PITCH] - r.a[PITCH] * first, last);
-    const bool is_lost = lost < INFINITY && ((down.is_lost(scale_n, lost) && up.is_lost(scale_0, lost)) || disagree(a0, b0, c0, d0, last, first, r.d[PITCH], lost) ||
+    const bool is_lost = lost < INFINITY && ((down.is_lost(scale_n, lost) && up.is_lost(scale_0, lost)) ||
+                                             disagree(a0, b0, c0, d0, last, first, r.d[PITCH], lost) ||
                                              disagree(cn, bn, an, dn, first, last, r.d[end - PITCH], lost));
-    if (size_of(an) * weight_n > last_pivot) r.d[end - PITCH] = reciprocal(rpts_safe_pivot(an, scale_n)) * (dn - bn * last - cn * first);
-    if (size_of(c0) * weight_0 > (diag_1 > below_1 ? diag_1 : below_1)) r.d[PITCH] = reciprocal(rpts_safe_pivot(c0, scale_0)) * (d0 - b0 * first - a0 * last);
+    if (size_of(an) * weight_n > last_pivot)
+        r.d[end - PITCH] = reciprocal(rpts_safe_pivot(an, scale_n)) * (dn - bn * last - cn * first);
+    if (size_of(c0) * weight_0 > (diag_1 > below_1 ? diag_1 : below_1))
+        r.d[PITCH] = reciprocal(rpts_safe_pivot(c0, scale_0)) * (d0 - b0 * first - a0 * last);
     r.d[0] = first;
     r.d[end] = last;
     return is_lost;
 }
 
 /** System s of the batch once more, carefully, by a warp; the solution goes to x[i * PITCH]. */
-template <typename T, int PITCH> __device__ __noinline__ void solve_cyclic_carefully(const batch_of<T> &batch, int64_t s, T (&row)[4][SMALL_ROWS], T *x)
+template <typename T, int PITCH> __device__ __noinline__ void
+solve_cyclic_carefully(const batch_of<T> &batch, int64_t s, T (&row)[4][SMALL_ROWS], T *x)
 {
     constexpr int EACH = 4;
     const int n = (int)batch.n, lane = (int)threadIdx.x;
@@ -164,8 +186,10 @@ template <int SYSTEMS, typename V> __device__ inline void for_elements(int n, in
     }
 }
 
-/** Contiguous or cyclic systems: a block brings SYSTEMS of them into shared memory, and solves them by a thread each. */
-template <typename T, int SYSTEMS> __global__ void __launch_bounds__(STAGING, STAGED_BLOCKS<T>) solve_staged(const batch_of<T> batch)
+/** Contiguous or cyclic systems: a block brings SYSTEMS of them into shared memory, and solves them by a thread
+ *  each. */
+template <typename T, int SYSTEMS> __global__ void __launch_bounds__(STAGING, STAGED_BLOCKS<T>)
+    solve_staged(const batch_of<T> batch)
 {
     __shared__ T row[4][SMALL_ROWS];
     constexpr int PITCH = pitch_of(SYSTEMS);
@@ -174,13 +198,16 @@ template <typename T, int SYSTEMS> __global__ void __launch_bounds__(STAGING, ST
     const int64_t first = (int64_t)blockIdx.x * SYSTEMS;
     const int systems = batch.systems - first < SYSTEMS ? (int)(batch.systems - first) : SYSTEMS;
     T *a = (T *)shared_memory, *b = a + n * PITCH, *c = b + n * PITCH, *d = c + n * PITCH;
-    const bool matrix_by_rows = batch.matrix.row < batch.matrix.system, vector_by_rows = batch.vector.row < batch.vector.system;
+    const bool matrix_by_rows = batch.matrix.row < batch.matrix.system,
+               vector_by_rows = batch.vector.row < batch.vector.system;
     for_elements<SYSTEMS>(n, systems, matrix_by_rows, [&](int i, int s) {
         a[i * PITCH + s] = coefficient(batch, first + s, i, 0);
         b[i * PITCH + s] = coefficient(batch, first + s, i, 1);
         c[i * PITCH + s] = coefficient(batch, first + s, i, 2);
     });
-    for_elements<SYSTEMS>(n, systems, vector_by_rows, [&](int i, int s) { d[i * PITCH + s] = batch.D[i * batch.vector.row + (first + s) * batch.vector.system]; });
+    for_elements<SYSTEMS>(n, systems, vector_by_rows, [&](int i, int s) {
+        d[i * PITCH + s] = batch.D[i * batch.vector.row + (first + s) * batch.vector.system];
+    });
     __syncthreads();
     bool again = false;
     if (tid < systems) {
@@ -199,11 +226,14 @@ template <typename T, int SYSTEMS> __global__ void __launch_bounds__(STAGING, ST
             solve_cyclic_carefully<T, PITCH>(batch, first + s, row, d + s);
         }
     __syncthreads();
-    for_elements<SYSTEMS>(n, systems, vector_by_rows, [&](int i, int s) { batch.X[i * batch.vector.row + (first + s) * batch.vector.system] = d[i * PITCH + s]; });
+    for_elements<SYSTEMS>(n, systems, vector_by_rows, [&](int i, int s) {
+        batch.X[i * batch.vector.row + (first + s) * batch.vector.system] = d[i * PITCH + s];
+    });
 }
 
-/** Interleaved systems that are not cyclic: every thread reads its own rows, neighbouring threads neighbouring elements, a few rows
- *  ahead of the elimination. Pivot rows x[j] = g[j] - h1[j] x[j+1] - h2[j] x[j+2] wait in shared memory. */
+/** Interleaved systems that are not cyclic: every thread reads its own rows, neighbouring threads neighbouring
+ *  elements, a few rows ahead of the elimination. Pivot rows x[j] = g[j] - h1[j] x[j+1] - h2[j] x[j+2] wait in
+ *  shared memory. */
 template <typename T> __global__ void __launch_bounds__(INTERLEAVED) solve_interleaved(const batch_of<T> batch)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
@@ -248,7 +278,8 @@ template <typename T> __global__ void __launch_bounds__(INTERLEAVED) solve_inter
             slot += INTERLEAVED;
         }
     }
-    T x = reciprocal(rpts_safe_pivot(rpts_above_noise(carried.diag, batch.epsilon), carried.scale)) * carried.rhs, after = T{};
+    T x = reciprocal(rpts_safe_pivot(rpts_above_noise(carried.diag, batch.epsilon), carried.scale)) * carried.rhs,
+      after = T{};
     T *out = batch.X + (n - 1) * batch.vector.row + s * batch.vector.system;
     *out = x;
     while (slot > 0) {
@@ -263,35 +294,45 @@ template <typename T> __global__ void __launch_bounds__(INTERLEAVED) solve_inter
 /* -------------------------------------------------------------- long systems */
 
 /** Arrays 0, 1, 2: bands of op(A), or one array: the vectors. */
-template <typename T> struct packed_of { T *array[3]; bool vectors; };
+template <typename T> struct packed_of {
+    T *array[3];
+    bool vectors;
+};
 
-template <typename T> __device__ inline T element_of(const batch_of<T> &batch, const packed_of<T> &to, int64_t s, int64_t i)
+template <typename T> __device__ inline T element_of(const batch_of<T> &batch, const packed_of<T> &to, int64_t s,
+                                                     int64_t i)
 {
-    return to.vectors ? batch.D[i * batch.vector.row + s * batch.vector.system] : coefficient(batch, s, i, (int)blockIdx.y);
+    return to.vectors ? batch.D[i * batch.vector.row + s * batch.vector.system]
+                      : coefficient(batch, s, i, (int)blockIdx.y);
 }
 
 /** Array blockIdx.y where rows are next to each other. */
 template <typename T> __global__ void pack_rows(const batch_of<T> batch, const packed_of<T> to, int64_t count)
 {
-    for (int64_t k = blockIdx.x * (int64_t)COPY_THREADS + threadIdx.x; k < count; k += (int64_t)gridDim.x * COPY_THREADS)
+    for (int64_t k = blockIdx.x * (int64_t)COPY_THREADS + threadIdx.x; k < count;
+         k += (int64_t)gridDim.x * COPY_THREADS)
         to.array[blockIdx.y][k] = element_of(batch, to, k / batch.n, k % batch.n);
 }
 
 /** Array blockIdx.y where systems are next to each other: transposed in tiles. */
-template <typename T> __global__ void pack_systems(const batch_of<T> batch, const packed_of<T> to, int64_t row_tiles, int64_t systems)
+template <typename T> __global__ void pack_systems(const batch_of<T> batch, const packed_of<T> to, int64_t row_tiles,
+                                                   int64_t systems)
 {
     __shared__ T tile[TILE][TILE + 1];
     const int64_t row = blockIdx.x % row_tiles * TILE, system = blockIdx.x / row_tiles * TILE;
     for (int y = (int)threadIdx.y; y < TILE; y += TILE_Y)
-        if (row + y < batch.n && system + threadIdx.x < systems) tile[y][threadIdx.x] = element_of(batch, to, system + threadIdx.x, row + y);
+        if (row + y < batch.n && system + threadIdx.x < systems)
+            tile[y][threadIdx.x] = element_of(batch, to, system + threadIdx.x, row + y);
     __syncthreads();
     for (int y = (int)threadIdx.y; y < TILE; y += TILE_Y)
-        if (row + threadIdx.x < batch.n && system + y < systems) to.array[blockIdx.y][(system + y) * batch.n + row + threadIdx.x] = tile[threadIdx.x][y];
+        if (row + threadIdx.x < batch.n && system + y < systems)
+            to.array[blockIdx.y][(system + y) * batch.n + row + threadIdx.x] = tile[threadIdx.x][y];
 }
 
 template <typename T> __global__ void unpack_rows(const batch_of<T> batch, const T *x, int64_t count)
 {
-    for (int64_t k = blockIdx.x * (int64_t)COPY_THREADS + threadIdx.x; k < count; k += (int64_t)gridDim.x * COPY_THREADS)
+    for (int64_t k = blockIdx.x * (int64_t)COPY_THREADS + threadIdx.x; k < count;
+         k += (int64_t)gridDim.x * COPY_THREADS)
         batch.X[k % batch.n * batch.vector.row + k / batch.n * batch.vector.system] = x[k];
 }
 
@@ -300,7 +341,8 @@ template <typename T> __global__ void unpack_systems(const batch_of<T> batch, co
     __shared__ T tile[TILE][TILE + 1];
     const int64_t row = blockIdx.x % row_tiles * TILE, system = blockIdx.x / row_tiles * TILE;
     for (int y = (int)threadIdx.y; y < TILE; y += TILE_Y)
-        if (row + threadIdx.x < batch.n && system + y < batch.systems) tile[threadIdx.x][y] = x[(system + y) * batch.n + row + threadIdx.x];
+        if (row + threadIdx.x < batch.n && system + y < batch.systems)
+            tile[threadIdx.x][y] = x[(system + y) * batch.n + row + threadIdx.x];
     __syncthreads();
     for (int y = (int)threadIdx.y; y < TILE; y += TILE_Y)
         if (row + y < batch.n && system + threadIdx.x < batch.systems)
@@ -311,11 +353,23 @@ template <typename T> __global__ void unpack_systems(const batch_of<T> batch, co
 
 template <typename T> batch_of<T> typed(const gtsv_batch *b)
 {
-    return {b->n, b->systems, b->o.pivot, b->o.cyclic, b->o.op != TRINE_N, b->o.op == TRINE_H, (real_of<T>)b->o.epsilon, fused_lost(b->o.pivot, b->o.epsilon, b->n),
-            {(const T *)b->a, (const T *)b->b, (const T *)b->c}, (const T *)b->D, (T *)b->X, b->matrix, b->vector};
+    return {b->n,
+            b->systems,
+            b->o.pivot,
+            b->o.cyclic,
+            b->o.op != TRINE_N,
+            b->o.op == TRINE_H,
+            (real_of<T>)b->o.epsilon,
+            fused_lost(b->o.pivot, b->o.epsilon, b->n),
+            {(const T *)b->a, (const T *)b->b, (const T *)b->c},
+            (const T *)b->D,
+            (T *)b->X,
+            b->matrix,
+            b->vector};
 }
 
-template <typename T> trine_status launch_small(void (*kernel)(batch_of<T>), int systems, int threads, size_t bytes, gpuStream_t stream, const batch_of<T> &batch)
+template <typename T> trine_status launch_small(void (*kernel)(batch_of<T>), int systems, int threads, size_t bytes,
+                                                gpuStream_t stream, const batch_of<T> &batch)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(trine_gpu_prefer_shared((const void *)kernel, bytes));
@@ -325,7 +379,10 @@ done:
     return status;
 }
 
-template <typename T> constexpr size_t staged_bytes(int64_t n, int systems) { return 4 * (size_t)n * pitch_of(systems) * sizeof(T); }
+template <typename T> constexpr size_t staged_bytes(int64_t n, int systems)
+{
+    return 4 * (size_t)n * pitch_of(systems) * sizeof(T);
+}
 /** Beside those: solve_cyclic_carefully's. */
 template <typename T> constexpr size_t STAGED_MORE = 4 * SMALL_ROWS * sizeof(T);
 
@@ -341,9 +398,11 @@ template <typename T> trine_status medium_of(gpuStream_t stream, const gtsv_batc
     call.nrhs = b->systems, call.D = {{(const T *)b->D, b->vector.system}, {}}, call.X = {(T *)b->X, b->vector.system};
     call.route = ROUTE_TILES, call.stream = stream;
     TRY(trine_gpu_limits(&call.limits));
-    if (b->o.epsilon == 0 && b->o.path != TRINE_GTSV_STAGES && takes_systems<T>(call)) return solve_systems<T>(call, b->matrix.system);
+    if (b->o.epsilon == 0 && b->o.path != TRINE_GTSV_STAGES && takes_systems<T>(call))
+        return solve_systems<T>(call, b->matrix.system);
     TRY(trine_gpu_allow_shared((const void *)solve_fused<T>, bytes));
-    solve_fused<T><<<(unsigned)b->systems, FUSED_THREADS, bytes, stream>>>(call.A, b->matrix.system, scheme, fused_lost(b->o.pivot, b->o.epsilon, b->n), call.D, call.X);
+    solve_fused<T><<<(unsigned)b->systems, FUSED_THREADS, bytes, stream>>>(
+        call.A, b->matrix.system, scheme, fused_lost(b->o.pivot, b->o.epsilon, b->n), call.D, call.X);
     TRY(GPU_LAUNCHED("solve_fused"));
 done:
     return status;
@@ -360,7 +419,8 @@ template <typename T> trine_status small_of(gpuStream_t stream, const gtsv_batch
     if (interleaved && interleaved_bytes <= std::min(MOST_SHARED, (size_t)limits.shared_bytes))
         return launch_small(solve_interleaved<T>, INTERLEAVED, INTERLEAVED, interleaved_bytes, stream, typed<T>(b));
     static_assert(staged_bytes<T>(SMALL_ROWS, 16) + STAGED_MORE<T> <= GPU_LEAST_SHARED_BYTES, "fits any device");
-    if (staged_bytes<T>(b->n, 32) + STAGED_MORE<T> <= (size_t)limits.shared_bytes) return launch_small(solve_staged<T, 32>, 32, STAGING, staged_bytes<T>(b->n, 32), stream, typed<T>(b));
+    if (staged_bytes<T>(b->n, 32) + STAGED_MORE<T> <= (size_t)limits.shared_bytes)
+        return launch_small(solve_staged<T, 32>, 32, STAGING, staged_bytes<T>(b->n, 32), stream, typed<T>(b));
     return launch_small(solve_staged<T, 16>, 16, STAGING, staged_bytes<T>(b->n, 16), stream, typed<T>(b));
 done:
     return status;
@@ -382,8 +442,13 @@ template <typename T> trine_status pack_of(gpuStream_t stream, const gtsv_batch 
         const int64_t systems = strides.system ? b->systems : 1;
         const packed_of<T> arrays = {{(T *)to[k ? 3 : 0], (T *)to[1], (T *)to[2]}, k == 1};
         const unsigned count = k ? 1 : 3;
-        if (strides.row < strides.system || systems == 1) pack_rows<T><<<dim3(copy_blocks(b->n * systems), count), COPY_THREADS, 0, stream>>>(batch, arrays, b->n * systems);
-        else pack_systems<T><<<dim3((unsigned)(row_tiles * ((systems + TILE - 1) / TILE)), count), dim3(TILE, TILE_Y), 0, stream>>>(batch, arrays, row_tiles, systems);
+        if (strides.row < strides.system || systems == 1)
+            pack_rows<T>
+                <<<dim3(copy_blocks(b->n * systems), count), COPY_THREADS, 0, stream>>>(batch, arrays, b->n * systems);
+        else
+            pack_systems<T>
+                <<<dim3((unsigned)(row_tiles * ((systems + TILE - 1) / TILE)), count), dim3(TILE, TILE_Y), 0, stream>>>(
+                    batch, arrays, row_tiles, systems);
         TRY(GPU_LAUNCHED("pack"));
     }
 done:
@@ -394,34 +459,40 @@ template <typename T> trine_status unpack_of(gpuStream_t stream, const gtsv_batc
 {
     const int64_t row_tiles = (b->n + TILE - 1) / TILE;
     if (b->vector.row < b->vector.system || b->systems == 1)
-        unpack_rows<T><<<copy_blocks(b->n * b->systems), COPY_THREADS, 0, stream>>>(typed<T>(b), (const T *)x, b->n * b->systems);
+        unpack_rows<T>
+            <<<copy_blocks(b->n * b->systems), COPY_THREADS, 0, stream>>>(typed<T>(b), (const T *)x, b->n * b->systems);
     else
-        unpack_systems<T><<<(unsigned)(row_tiles * ((b->systems + TILE - 1) / TILE)), dim3(TILE, TILE_Y), 0, stream>>>(typed<T>(b), (const T *)x, row_tiles);
+        unpack_systems<T><<<(unsigned)(row_tiles * ((b->systems + TILE - 1) / TILE)), dim3(TILE, TILE_Y), 0, stream>>>(
+            typed<T>(b), (const T *)x, row_tiles);
     return GPU_LAUNCHED("unpack");
 }
 
 trine_status solve_small_systems(void *stream, const gtsv_batch *b)
 {
-    static trine_status (*const run[])(gpuStream_t, const gtsv_batch *) = {nullptr, small_of<float>, small_of<double>, small_of<complex_of<float>>, small_of<complex_of<double>>};
+    static trine_status (*const run[])(gpuStream_t, const gtsv_batch *) = {
+        nullptr, small_of<float>, small_of<double>, small_of<complex_of<float>>, small_of<complex_of<double>>};
     return run[b->t]((gpuStream_t)stream, b);
 }
 
 trine_status solve_medium(void *stream, const gtsv_batch *b)
 {
-    static trine_status (*const run[])(gpuStream_t, const gtsv_batch *) = {nullptr, medium_of<float>, medium_of<double>, medium_of<complex_of<float>>, medium_of<complex_of<double>>};
+    static trine_status (*const run[])(gpuStream_t, const gtsv_batch *) = {
+        nullptr, medium_of<float>, medium_of<double>, medium_of<complex_of<float>>, medium_of<complex_of<double>>};
     return run[b->t]((gpuStream_t)stream, b);
 }
 
 trine_status pack(void *stream, const gtsv_batch *batch, void *a, void *b, void *c, void *d)
 {
-    static trine_status (*const run[])(gpuStream_t, const gtsv_batch *, void *const *) = {nullptr, pack_of<float>, pack_of<double>, pack_of<complex_of<float>>, pack_of<complex_of<double>>};
+    static trine_status (*const run[])(gpuStream_t, const gtsv_batch *, void *const *) = {
+        nullptr, pack_of<float>, pack_of<double>, pack_of<complex_of<float>>, pack_of<complex_of<double>>};
     void *const to[] = {a, b, c, d};
     return run[batch->t]((gpuStream_t)stream, batch, to);
 }
 
 trine_status unpack(void *stream, const gtsv_batch *b, const void *x)
 {
-    static trine_status (*const run[])(gpuStream_t, const gtsv_batch *, const void *) = {nullptr, unpack_of<float>, unpack_of<double>, unpack_of<complex_of<float>>, unpack_of<complex_of<double>>};
+    static trine_status (*const run[])(gpuStream_t, const gtsv_batch *, const void *) = {
+        nullptr, unpack_of<float>, unpack_of<double>, unpack_of<complex_of<float>>, unpack_of<complex_of<double>>};
     return run[b->t]((gpuStream_t)stream, b, x);
 }
 

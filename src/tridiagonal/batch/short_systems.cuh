@@ -1,4 +1,5 @@
-/* Template of the launches of batch/short_systems.h: included by one small source file per precision, which keeps compile times apart. */
+/* Template of the launches of batch/short_systems.h: included by one small source file per precision, which keeps
+ * compile times apart. */
 #include "tridiagonal/batch/short_systems.h"
 #include "tridiagonal/gtsv/cuda/launch.cuh"
 
@@ -8,7 +9,8 @@ constexpr int64_t MOST_SYSTEMS = 65535; /* of a grid */
 
 template <typename T, int M, bool RING> bool fits_in(const gtsv_call<T> &call)
 {
-    const int64_t most = most_short_warps<T, 1, M>(call.limits) * most_short_blocks<solve_short_systems<T, M, RING>, T, 1, M>(call.limits);
+    const int64_t most = most_short_warps<T, 1, M>(call.limits) *
+                         most_short_blocks<solve_short_systems<T, M, RING>, T, 1, M>(call.limits);
     return quotient(call.A.n, WARP * M) <= most;
 }
 
@@ -45,6 +47,7 @@ template <typename T> bool takes_systems(const gtsv_call<T> &call)
 template <typename T> trine_status solve_systems(const gtsv_call<T> &call, int64_t next)
 {
     const bool few = call.A.n <= WARP * FEW;
-    if (call.A.cyclic) return few ? launch_systems<T, FEW, true>(call, next) : launch_systems<T, SHORT<T, 1>, true>(call, next);
+    if (call.A.cyclic)
+        return few ? launch_systems<T, FEW, true>(call, next) : launch_systems<T, SHORT<T, 1>, true>(call, next);
     return few ? launch_systems<T, FEW, false>(call, next) : launch_systems<T, SHORT<T, 1>, false>(call, next);
 }

@@ -7,7 +7,9 @@
 trine_status block_lay_out(const block_call *call, size_t start, int extra, block_work *at, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
-    const bool small = call->plan.is_small, may_be_sequential = block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon), is_apart = small && call->o.refine && may_be_sequential;
+    const bool small = call->plan.is_small,
+               may_be_sequential = block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon),
+               is_apart = small && call->o.refine && may_be_sequential;
     size_t rhs, vectors, extras, sequential = 0;
     TRY(rpts_bytes(call->plan.rhs_elements, call->o.nrhs, 0, 1, call->t, &rhs));
     TRY(rpts_bytes(call->A.n, call->o.nrhs, 0, 2 * call->o.refine, call->t, &vectors));
@@ -26,10 +28,14 @@ done:
 
 /* --------------------------------------------------------------- what is asked */
 
-static const struct block_backend *backend_of(const solve_place *at) { return at->cuda ? TRINE_CUDA_TABLE(&block_cuda) : &block_cpu; }
+static const struct block_backend *backend_of(const solve_place *at)
+{
+    return at->cuda ? TRINE_CUDA_TABLE(&block_cuda) : &block_cpu;
+}
 
 /** nrhs of the call: the most that go through the backend together. */
-static trine_status begin(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, block_call *call)
+static trine_status begin(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs,
+                          const trine_gtsv_options *options, block_call *call)
 {
     trine_status status = TRINE_SUCCESS;
     *call = (block_call){.t = t, .stream = at->stream};
@@ -45,13 +51,18 @@ static trine_status make_plan(const struct block_backend *backend, bool factored
     const block_matrix *A = &call->A;
     const int asked = call->o.partition;
     bool small = !A->paired && call->memory == TRINE_MEMORY_SMALL;
-    const block_keep keeps = factored ? BLOCK_KEEP_FACTORS : backend->solve_keeps, coarse_keeps = call->o.nrhs == 1 ? keeps : BLOCK_KEEP_FACTORS;
+    const block_keep keeps = factored ? BLOCK_KEEP_FACTORS : backend->solve_keeps,
+                     coarse_keeps = call->o.nrhs == 1 ? keeps : BLOCK_KEEP_FACTORS;
     int64_t suitable, suits_small, most;
     backend->partition_rows(call, &suitable, &suits_small, &most);
     suits_small = block_small_partition(A, suits_small, coarse_keeps);
     for (bool is_final = false; !is_final;) {
-        const int64_t columns = asked ? (A->banded ? (asked + A->width - 1) / A->width : asked) : A->paired ? 0 : small ? suits_small : suitable;
-        block_make_plan(A, columns < most ? columns : most, backend->coarse_partition, small ? BLOCK_KEEP_NOTHING : keeps, coarse_keeps, &call->plan);
+        const int64_t columns = asked       ? (A->banded ? (asked + A->width - 1) / A->width : asked)
+                                : A->paired ? 0
+                                : small     ? suits_small
+                                            : suitable;
+        block_make_plan(A, columns < most ? columns : most, backend->coarse_partition,
+                        small ? BLOCK_KEEP_NOTHING : keeps, coarse_keeps, &call->plan);
         is_final = !small || factored || call->o.nrhs > 1 || call->plan.stage[0].partitions > backend->few_partitions;
         if (!is_final) small = false;
     }
@@ -59,12 +70,15 @@ static trine_status make_plan(const struct block_backend *backend, bool factored
     if (block_factor_bytes(&call->plan, call->t, &call->factor_bytes))
         return trine_fail(TRINE_ERR_MEMORY, "the factors of %lld unknowns do not fit in memory", (long long)A->n);
     if (small) backend->add_slots(call);
-    call->copy_bytes = small && factored ? 3 * (size_t)A->rows_given * (size_t)(A->n_given * A->n_given) * trine_dtype_size(call->t) : 0;
+    call->copy_bytes = small && factored
+                           ? 3 * (size_t)A->rows_given * (size_t)(A->n_given * A->n_given) * trine_dtype_size(call->t)
+                           : 0;
     call->factor_bytes = (call->factor_bytes + 15) / 16 * 16;
     return TRINE_SUCCESS;
 }
 
-static trine_status make_blocks(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, bool factored, block_call *call)
+static trine_status make_blocks(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs,
+                                const trine_gtsv_options *options, bool factored, block_call *call)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(begin(at, t, rows, nrhs, options, call));
@@ -74,7 +88,8 @@ done:
     return status;
 }
 
-static trine_status make_bands(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, block_call *call)
+static trine_status make_bands(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku,
+                               const trine_gtsv_options *options, block_call *call)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(begin(at, t, n, nrhs, options, call));
@@ -94,7 +109,8 @@ static trine_status set_factor(const void *factor, size_t bytes, block_call *cal
 {
     if (!call->A.n) return TRINE_SUCCESS;
     REQUIRE(!call->o.refine, "refine is 1; a factorization does not keep the matrix");
-    REQUIRE(bytes >= call->factor_bytes + call->copy_bytes, "the factorization has %zu bytes; %zu are needed", bytes, call->factor_bytes + call->copy_bytes);
+    REQUIRE(bytes >= call->factor_bytes + call->copy_bytes, "the factorization has %zu bytes; %zu are needed", bytes,
+            call->factor_bytes + call->copy_bytes);
     REQUIRE(factor, "factor is NULL");
     REQUIRE((uintptr_t)factor % 16 == 0, "factor does not start on 16 bytes");
     call->factor = (void *)factor;
@@ -109,10 +125,10 @@ static trine_status bytes_of(trine_status (*count)(const block_call *, size_t *)
     return is_empty(call) ? TRINE_SUCCESS : count(call, bytes);
 }
 
-/** Solve with the matrix or, once set, with the factorization: all at once, or in parts, for which a plan is the same. info: NULL, or where one may be
- *  asked for. */
-static trine_status run(const struct block_backend *backend, block_call *call, int64_t nrhs, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes,
-                        info_call *info)
+/** Solve with the matrix or, once set, with the factorization: all at once, or in parts, for which a plan is the
+ *  same. info: NULL, or where one may be asked for. */
+static trine_status run(const struct block_backend *backend, block_call *call, int64_t nrhs, const void *D, int64_t ldd,
+                        void *X, int64_t ldx, void *work, size_t work_bytes, info_call *info)
 {
     const int64_t parts = call->o.nrhs < nrhs ? rpts_parts(nrhs) : 1;
     size_t needed = 0;
@@ -135,28 +151,43 @@ done:
     return status;
 }
 
-/** On a GPU, blocks of one row, and one band on either side: these are trine_gtsv's, which is faster. Not on a CPU, where a vanishing
- *  pivot is to be reported, and not for tiny cyclic systems, where coefficients meet, nor by determinants. */
+/** On a GPU, blocks of one row, and one band on either side: these are trine_gtsv's, which is faster. Not on a CPU,
+ *  where a vanishing pivot is to be reported, and not for tiny cyclic systems, where coefficients meet, nor by
+ *  determinants. */
 static bool is_scalar(const solve_place *at, const trine_gtsv_options *options, int64_t n, int below, int above)
 {
-    return at->cuda && below == 1 && above == 1 && (!options || (options->pivot <= TRINE_PIVOT_SCALED_PARTIAL && (!options->cyclic || n > 2)));
+    return at->cuda && below == 1 && above == 1 &&
+           (!options || (options->pivot <= TRINE_PIVOT_SCALED_PARTIAL && (!options->cyclic || n > 2)));
 }
-/** Are they copied for it, with scaled rows? That takes as much time as the solve: only where refinement is asked for, and not where coefficients
- *  are compared as they are. */
-static bool is_copied(const trine_gtsv_options *options) { return options && options->refine == 1 && options->pivot != TRINE_PIVOT_PARTIAL && !(options->epsilon > 0); }
+/** Are they copied for it, with scaled rows? That takes as much time as the solve: only where refinement is asked
+ *  for, and not where coefficients are compared as they are. */
+static bool is_copied(const trine_gtsv_options *options)
+{
+    return options && options->refine == 1 && options->pivot != TRINE_PIVOT_PARTIAL && !(options->epsilon > 0);
+}
 
-static trine_status make_scalar(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, block_call *call)
+static trine_status make_scalar(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs,
+                                const trine_gtsv_options *options, block_call *call)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(begin(at, t, n, nrhs, options, call));
-    call->A = (block_matrix){.n = n, .rows = n, .width = 1, .size = 1, .banded = true, .kl = 1, .ku = 1, .cyclic = call->o.cyclic, .op = call->o.op};
+    call->A = (block_matrix){.n = n,
+                             .rows = n,
+                             .width = 1,
+                             .size = 1,
+                             .banded = true,
+                             .kl = 1,
+                             .ku = 1,
+                             .cyclic = call->o.cyclic,
+                             .op = call->o.op};
     call->is_scalar = true;
     call->given = info_none(options);
     call->given.op = TRINE_N;
 done:
     return status;
 }
-static trine_status scalar_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+static trine_status scalar_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs,
+                                     const trine_gtsv_options *options, size_t *bytes)
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
@@ -167,8 +198,9 @@ static trine_status scalar_work_size(const solve_place *at, trine_dtype t, int64
 done:
     return status;
 }
-static trine_status scalar_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                                 const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+static trine_status scalar_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs,
+                                 const trine_gtsv_options *options, const void *a, const void *b, const void *c,
+                                 const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     block_call call;
     info_call info = info_of_system(at->stream, options, banded_of_blocks(t, n, 1, options, a, b, c));
@@ -183,7 +215,8 @@ done:
 
 /* ---------------------------------------------------------------------- blocks */
 
-static trine_status blocks_work_size(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, bool factored, size_t *bytes)
+static trine_status blocks_work_size(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs,
+                                     const trine_gtsv_options *options, bool factored, size_t *bytes)
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
@@ -195,19 +228,22 @@ done:
     return status;
 }
 
-trine_status bgtsv_work_size(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+trine_status bgtsv_work_size(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs,
+                             const trine_gtsv_options *options, size_t *bytes)
 {
     if (is_scalar(at, options, rows, n, n)) return scalar_work_size(at, t, rows, nrhs, options, bytes);
     return blocks_work_size(at, t, rows, n, nrhs, options, false, bytes);
 }
 
-trine_status bgtsv_solve(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                         const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+trine_status bgtsv_solve(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs,
+                         const trine_gtsv_options *options, const void *a, const void *b, const void *c, const void *D,
+                         int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     block_call call;
     info_call info = info_of_system(at->stream, options, banded_of_blocks(t, rows, n, options, a, b, c));
     trine_status status = TRINE_SUCCESS;
-    if (is_scalar(at, options, rows, n, n)) return scalar_solve(at, t, rows, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
+    if (is_scalar(at, options, rows, n, n))
+        return scalar_solve(at, t, rows, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
     TRY(make_blocks(at, t, rows, n, nrhs, options, false, &call));
     TRY(set_bands(a, b, c, &call));
     TRY(run(backend_of(at), &call, nrhs, D, ldd, X, ldx, work, work_bytes, at->cuda ? &info : NULL));
@@ -217,7 +253,8 @@ done:
 
 /* -------------------------------------------------------------- factorizations */
 
-trine_status bgtf_size(const solve_place *at, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options, size_t *bytes)
+trine_status bgtf_size(const solve_place *at, trine_dtype t, int64_t rows, int n, const trine_gtsv_options *options,
+                       size_t *bytes)
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
@@ -243,13 +280,15 @@ done:
     return status;
 }
 
-trine_status bgtfs_work_size(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+trine_status bgtfs_work_size(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs,
+                             const trine_gtsv_options *options, size_t *bytes)
 {
     return blocks_work_size(at, t, rows, n, nrhs, options, true, bytes);
 }
 
-trine_status bgtfs_solve(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                         const void *factor, size_t factor_bytes, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+trine_status bgtfs_solve(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs,
+                         const trine_gtsv_options *options, const void *factor, size_t factor_bytes, const void *D,
+                         int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
@@ -263,7 +302,8 @@ done:
 
 /* ----------------------------------------------------------------------- bands */
 
-trine_status gbsv_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options, size_t *bytes)
+trine_status gbsv_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku,
+                            const trine_gtsv_options *options, size_t *bytes)
 {
     block_call call;
     trine_status status = TRINE_SUCCESS;
@@ -276,8 +316,9 @@ done:
     return status;
 }
 
-trine_status gbsv_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
-                        const void *AB, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+trine_status gbsv_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku,
+                        const trine_gtsv_options *options, const void *AB, const void *D, int64_t ldd, void *X,
+                        int64_t ldx, void *work, size_t work_bytes)
 {
     block_call call;
     info_call info;
@@ -286,7 +327,8 @@ trine_status gbsv_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t
         const size_t band = (size_t)(n > 0 ? n : 0) * trine_dtype_size(t);
         const char *bands = AB;
         REQUIRE(n <= 0 || AB, "AB is NULL");
-        return scalar_solve(at, t, n, nrhs, options, bands, bands ? bands + band : NULL, bands ? bands + 2 * band : NULL, D, ldd, X, ldx, work, work_bytes);
+        return scalar_solve(at, t, n, nrhs, options, bands, bands ? bands + band : NULL,
+                            bands ? bands + 2 * band : NULL, D, ldd, X, ldx, work, work_bytes);
     }
     TRY(make_bands(at, t, n, nrhs, kl, ku, options, &call));
     REQUIRE(!n || AB, "AB is NULL");

@@ -38,7 +38,8 @@ struct block_backend {
     const int *widths;                    /* see block_group_blocks */
     int coarse_partition;                 /* groups of a partition of a coarse system */
     int64_t few_partitions;               /* up to so many, a solve with one right-hand side gets no small plan */
-    block_keep solve_keeps;               /* of stage 0, and with one right-hand side of all; a factorization keeps the factors */
+    block_keep solve_keeps;               /* of stage 0, and with one right-hand side of all; a factorization keeps
+                                             the factors */
     /** Block rows of a partition of stage 0: what suits, what suits a small plan, and the most there may be. */
     void (*partition_rows)(const block_call *call, int64_t *suitable, int64_t *small, int64_t *most);
     /** Slots of a small plan. */
@@ -52,8 +53,9 @@ struct block_backend {
 };
 extern const struct block_backend block_cpu, block_cuda;
 
-/** Where the workspace of `solve` or `substitute` has what behind its first `start` bytes, if `at` is not NULL; *bytes: of all of it. extra: elements that
- *  the backend needs for refinement beside the vectors, for each right-hand side. */
+/** Where the workspace of `solve` or `substitute` has what behind its first `start` bytes, if `at` is not NULL;
+ *  *bytes: of all of it. extra: elements that the backend needs for refinement beside the vectors, for each
+ *  right-hand side. */
 trine_status block_lay_out(const block_call *call, size_t start, int extra, block_work *at, size_t *bytes);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* A tridiagonal, block tridiagonal or banded system with its right-hand sides and solutions, as the caller has it: what looks at it row by row sees. */
+/* A tridiagonal, block tridiagonal or banded system with its right-hand sides and solutions, as the caller has it:
+ * what looks at it row by row sees. */
 #ifndef TRINE_TRIDIAGONAL_COMMON_BANDED_SYSTEM_H
 #define TRINE_TRIDIAGONAL_COMMON_BANDED_SYSTEM_H
 
@@ -19,11 +20,16 @@ typedef struct {
 } banded_system;
 
 /** The matrix op(A) of a solve: from blocks, and from bands one below the other. */
-banded_system banded_of_blocks(trine_dtype t, int64_t rows, int m, const trine_gtsv_options *options, const void *a, const void *b, const void *c);
-banded_system banded_of_bands(trine_dtype t, int64_t n, int kl, int ku, const trine_gtsv_options *options, const void *AB);
+banded_system banded_of_blocks(trine_dtype t, int64_t rows, int m, const trine_gtsv_options *options, const void *a,
+                               const void *b, const void *c);
+banded_system banded_of_bands(trine_dtype t, int64_t n, int kl, int ku, const trine_gtsv_options *options,
+                              const void *AB);
 
 /** A block of op(A): its position in a band, and which one; column < 0 outside the matrix. */
-typedef struct { int64_t column, position; int band; } banded_block;
+typedef struct {
+    int64_t column, position;
+    int band;
+} banded_block;
 
 #ifndef BANDED_INLINE
 #define BANDED_INLINE static inline

@@ -4,10 +4,13 @@
 
 #include "core/internal.h"
 
-/** The second dimension of a grid counts right-hand sides, one by one or in fours: on a GPU more than RPTS_MOST_COLUMNS are solved in parts
- *  that differ by one at most. */
+/** The second dimension of a grid counts right-hand sides, one by one or in fours: on a GPU more than
+ *  RPTS_MOST_COLUMNS are solved in parts that differ by one at most. */
 enum { RPTS_MOST_COLUMNS = 65532 };
-static inline int64_t rpts_parts(int64_t nrhs) { return nrhs > RPTS_MOST_COLUMNS ? (nrhs + RPTS_MOST_COLUMNS - 1) / RPTS_MOST_COLUMNS : 1; }
+static inline int64_t rpts_parts(int64_t nrhs)
+{
+    return nrhs > RPTS_MOST_COLUMNS ? (nrhs + RPTS_MOST_COLUMNS - 1) / RPTS_MOST_COLUMNS : 1;
+}
 /** The first right-hand side of part 0, 1, ..., rpts_parts(nrhs). */
 static inline int64_t rpts_part(int64_t nrhs, int64_t part)
 {

@@ -7,17 +7,21 @@
 
 constexpr int WARP = 32;
 
-/** The bands of op(A): row i has lower[i + lower_shift], diag[i], upper[i + upper_shift], indices wrapped at the corners. Of a coarse system, rows
- *  2 k and 2 k + 1 below wide_rows have a fourth coefficient, extra: of x[2 k + 2] and of x[2 k - 1]. */
+/** The bands of op(A): row i has lower[i + lower_shift], diag[i], upper[i + upper_shift], indices wrapped at the
+ *  corners. Of a coarse system, rows 2 k and 2 k + 1 below wide_rows have a fourth coefficient, extra: of x[2 k + 2]
+ *  and of x[2 k - 1]. */
 template <typename T> struct system_of {
     int64_t n, lower_shift, upper_shift;
     bool cyclic, conjugate;
     const T *lower, *diag, *upper, *extra;
     int64_t wide_rows;
 };
-template <typename T> struct columns_of { T *data; int64_t ld; };
-/** Right-hand sides: D, or, where guess.data is not NULL, D - op(A) guess, computed as rows are read; what is stored is the guess plus the solution then.
- *  The guess is not changed. */
+template <typename T> struct columns_of {
+    T *data;
+    int64_t ld;
+};
+/** Right-hand sides: D, or, where guess.data is not NULL, D - op(A) guess, computed as rows are read; what is stored
+ *  is the guess plus the solution then. The guess is not changed. */
 template <typename T> struct given_columns : columns_of<const T> { columns_of<const T> guess; };
 
 template <typename T> __device__ inline T lower_of(const system_of<T> &A, int64_t i)
@@ -27,7 +31,10 @@ template <typename T> __device__ inline T lower_of(const system_of<T> &A, int64_
     k = k < 0 ? k + A.n : k;
     return A.conjugate ? conjugate_of(A.lower[k]) : A.lower[k];
 }
-template <typename T> __device__ inline T diag_of(const system_of<T> &A, int64_t i) { return A.conjugate ? conjugate_of(A.diag[i]) : A.diag[i]; }
+template <typename T> __device__ inline T diag_of(const system_of<T> &A, int64_t i)
+{
+    return A.conjugate ? conjugate_of(A.diag[i]) : A.diag[i];
+}
 template <typename T> __device__ inline T upper_of(const system_of<T> &A, int64_t i)
 {
     if (i == A.n - 1 && !A.cyclic) return T{};
@@ -45,13 +52,17 @@ template <typename T> __device__ inline T residual_at(const system_of<T> &A, con
     return sum;
 }
 /** Row i of right-hand side k. */
-template <typename T> __device__ inline T right_hand_side(const system_of<T> &A, const given_columns<T> &D, int64_t i, int64_t k)
+template <typename T> __device__ inline T right_hand_side(const system_of<T> &A, const given_columns<T> &D, int64_t i,
+                                                          int64_t k)
 {
     const T d = D.data[k * D.ld + i];
     return D.guess.data ? residual_at(A, D.guess.data + k * D.guess.ld, i, d) : d;
 }
 /** What is stored in row i of column k. */
-template <typename T> __device__ inline T with_guess(const given_columns<T> &D, int64_t i, int64_t k, T x) { return D.guess.data ? D.guess.data[k * D.guess.ld + i] + x : x; }
+template <typename T> __device__ inline T with_guess(const given_columns<T> &D, int64_t i, int64_t k, T x)
+{
+    return D.guess.data ? D.guess.data[k * D.guess.ld + i] + x : x;
+}
 
 __device__ inline bool is_aligned(const void *p) { return ((uintptr_t)p & 15) == 0; }
 
@@ -62,13 +73,14 @@ __device__ inline bool is_aligned(const void *p) { return ((uintptr_t)p & 15) ==
 #define SINCE_HOPPER(instruction) (void)0
 #endif
 
-/* Programmatic dependent launch, where the device has it: a kernel that is launched to follow another one closely may start
- * when all blocks of that one have called let_follower_start, and sees its results after wait_for_predecessor. */
+/* Programmatic dependent launch, where the device has it: a kernel that is launched to follow another one closely
+ * may start when all blocks of that one have called let_follower_start, and sees its results after
+ * wait_for_predecessor. */
 __device__ inline void let_follower_start() { SINCE_HOPPER("griddepcontrol.launch_dependents;"); }
 __device__ inline void wait_for_predecessor() { SINCE_HOPPER("griddepcontrol.wait;"); }
 
-/** An exact kernel behind the one-pass solve asks if there is nothing for it to do. The fallback flag is a word that is missing until a tile
- *  raises it (gtsv/cuda/certified_pass.cuh); nothing lowers it. NULL: always needed. */
+/** An exact kernel behind the one-pass solve asks if there is nothing for it to do. The fallback flag is a word that
+ *  is missing until a tile raises it (gtsv/cuda/certified_pass.cuh); nothing lowers it. NULL: always needed. */
 __device__ inline bool is_not_needed(const int32_t *fallback)
 {
     if (!fallback || !is_missing(poll(fallback))) return false;

@@ -4,10 +4,12 @@
 #include "tridiagonal/block/block.h"
 
 /** What all have in common; the matrix has been checked, its bands are there unless it has no rows. */
-static trine_status measure(const solve_place *at, const block_matrix *A, const rpts_options *o, bool banded, error_call *call)
+static trine_status measure(const solve_place *at, const block_matrix *A, const rpts_options *o, bool banded,
+                            error_call *call)
 {
     const banded_system *c = &call->s;
-    for (int k = 0; k <= c->kl + c->ku; k++) REQUIRE(!A->n || c->band[k], "%s is NULL", banded ? "AB" : k == 0 ? "a" : k == 1 ? "b" : "c");
+    for (int k = 0; k <= c->kl + c->ku; k++)
+        REQUIRE(!A->n || c->band[k], "%s is NULL", banded ? "AB" : k == 0 ? "a" : k == 1 ? "b" : "c");
     trine_status status = rpts_check_vectors(A->n, o->nrhs, c->D, c->ldd, c->X, c->ldx);
     if (status) return status;
     REQUIRE(!o->nrhs || call->errors, "errors is NULL");
@@ -20,8 +22,9 @@ static void set_vectors(int64_t nrhs, const void *D, int64_t ldd, const void *X,
     s->nrhs = nrhs, s->D = D, s->ldd = ldd, s->X = X, s->ldx = ldx;
 }
 
-trine_status blocks_backward_error(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs, const trine_gtsv_options *options,
-                                   const void *a, const void *b, const void *c, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors)
+trine_status blocks_backward_error(const solve_place *at, trine_dtype t, int64_t rows, int n, int64_t nrhs,
+                                   const trine_gtsv_options *options, const void *a, const void *b, const void *c,
+                                   const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors)
 {
     trine_status status = TRINE_SUCCESS;
     rpts_options o;
@@ -36,8 +39,9 @@ done:
     return status;
 }
 
-trine_status bands_backward_error(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku, const trine_gtsv_options *options,
-                                  const void *AB, const void *D, int64_t ldd, const void *X, int64_t ldx, double *errors)
+trine_status bands_backward_error(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, int kl, int ku,
+                                  const trine_gtsv_options *options, const void *AB, const void *D, int64_t ldd,
+                                  const void *X, int64_t ldx, double *errors)
 {
     trine_status status = TRINE_SUCCESS;
     rpts_options o;

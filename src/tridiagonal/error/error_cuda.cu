@@ -30,13 +30,15 @@ template <typename T> __global__ void __launch_bounds__(THREADS) find_largest(co
                 const banded_block b = banded_block_at(&c, j, k);
                 const T *band = (const T *)c.band[b.band];
                 for (int q = 0; q < c.m && b.column >= 0; q++) {
-                    const T entry = band[banded_entry(&c, b.position, i, q)], a = c.conjugate ? conjugate_of(entry) : entry, value = x[b.column * c.m + q];
+                    const T entry = band[banded_entry(&c, b.position, i, q)],
+                            a = c.conjugate ? conjugate_of(entry) : entry, value = x[b.column * c.m + q];
                     sum.subtract_product(a, value);
                     size += magnitude(a) * magnitude(value);
                 }
             }
             const double residual = magnitude(sum.rounded());
-            const unsigned long long error = residual == 0 ? 0 : (unsigned long long)__double_as_longlong(fabs(residual / size));
+            const unsigned long long error =
+                residual == 0 ? 0 : (unsigned long long)__double_as_longlong(fabs(residual / size));
             worst = error > worst ? error : worst;
         }
         for (int mask = WARP_LANES / 2; mask; mask /= 2) {
@@ -54,7 +56,8 @@ template <typename T> trine_status backward_errors_of(gpuStream_t stream, const 
     const int64_t blocks = (c->rows * c->m + THREADS - 1) / THREADS;
     TRY(GPU(gpuMemsetAsync(call->errors, 0, (size_t)c->nrhs * sizeof(double), stream)));
     if (!blocks) return TRINE_SUCCESS;
-    find_largest<T><<<dim3((unsigned)(blocks < 1024 ? blocks : 1024), (unsigned)(c->nrhs < 65535 ? c->nrhs : 65535)), THREADS, 0, stream>>>(*c, call->errors);
+    find_largest<T><<<dim3((unsigned)(blocks < 1024 ? blocks : 1024), (unsigned)(c->nrhs < 65535 ? c->nrhs : 65535)),
+                      THREADS, 0, stream>>>(*c, call->errors);
     TRY(GPU_LAUNCHED("find_largest"));
 done:
     return status;
@@ -63,7 +66,8 @@ done:
 trine_status backward_errors(const solve_place *at, const error_call *c)
 {
     static trine_status (*const run[])(gpuStream_t, const error_call *) = {
-        nullptr, backward_errors_of<float>, backward_errors_of<double>, backward_errors_of<complex_of<float>>, backward_errors_of<complex_of<double>>};
+        nullptr, backward_errors_of<float>, backward_errors_of<double>, backward_errors_of<complex_of<float>>,
+        backward_errors_of<complex_of<double>>};
     return run[c->s.t]((gpuStream_t)at->stream, c);
 }
 

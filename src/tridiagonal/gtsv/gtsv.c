@@ -7,19 +7,26 @@
 enum { GTSV_PARTITION = 32, ONE_THREAD_ROWS = 32 };
 
 /** On a GPU. */
-static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *o, rpts_plan *plan, size_t *bytes)
+static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *o,
+                            rpts_plan *plan, size_t *bytes)
 {
     const struct gtsv_backend *device = TRINE_CUDA_TABLE(&gtsv_cuda);
     trine_status status = rpts_check_options(t, n, nrhs, options, o);
     if (status) return status;
     const bool tiled = o->epsilon == 0 && o->partition == 0 && o->final_stage == TRINE_GTSV_FUSED;
     if (!tiled && o->path > TRINE_GTSV_STAGES)
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "epsilon > 0, chosen partitions and chosen final stages are solved by TRINE_GTSV_STAGES only, not by path %d", (int)o->path);
-    if (!tiled || (o->cyclic && n == 1)) o->path = TRINE_GTSV_STAGES; /* a row that is its own neighbour leaves no two rows */
+        return trine_fail(
+            TRINE_ERR_UNSUPPORTED,
+            "epsilon > 0, chosen partitions and chosen final stages are solved by TRINE_GTSV_STAGES only, not by path %d",
+            (int)o->path);
+    /* a row that is its own neighbour leaves no two rows */
+    if (!tiled || (o->cyclic && n == 1)) o->path = TRINE_GTSV_STAGES;
     if (!o->partition) o->partition = GTSV_PARTITION;
     int64_t elements = 0; /* enough for any device */
     if (o->path == TRINE_GTSV_STAGES) {
-        const int64_t direct_rows = o->final_stage == TRINE_GTSV_TWO_ROWS ? 2 : o->final_stage == TRINE_GTSV_ONE_THREAD ? ONE_THREAD_ROWS : 0;
+        const int64_t direct_rows = o->final_stage == TRINE_GTSV_TWO_ROWS     ? 2
+                                    : o->final_stage == TRINE_GTSV_ONE_THREAD ? ONE_THREAD_ROWS
+                                                                              : 0;
         rpts_make_plan(n, nrhs, o->cyclic, o->partition, direct_rows ? direct_rows : device->least_fused_rows(t), plan);
         elements = plan->elements;
         if (!direct_rows) rpts_make_plan(n, nrhs, o->cyclic, o->partition, device->fused_rows(t), plan);
@@ -30,7 +37,8 @@ static trine_status prepare(trine_dtype t, int64_t n, int64_t nrhs, const trine_
     return rpts_bytes(n, nrhs, elements, o->refine, t, bytes);
 }
 
-trine_status gtsv_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, size_t *bytes)
+trine_status gtsv_work_size(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs,
+                            const trine_gtsv_options *options, size_t *bytes)
 {
     rpts_options o;
     rpts_plan plan;
@@ -40,8 +48,8 @@ trine_status gtsv_work_size(const solve_place *at, trine_dtype t, int64_t n, int
 }
 
 /** At most RPTS_MOST_COLUMNS right-hand sides. info: of the call that this is a part of, or NULL. */
-static trine_status solve(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, const struct gtsv_device_call *call, const int32_t *marks,
-                          size_t work_bytes, info_call *info)
+static trine_status solve(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                          const struct gtsv_device_call *call, const int32_t *marks, size_t work_bytes, info_call *info)
 {
     rpts_options o;
     rpts_plan plan;
@@ -53,20 +61,25 @@ static trine_status solve(trine_dtype t, int64_t n, int64_t nrhs, const trine_gt
     TRY(rpts_check_work(call->work, work_bytes, needed));
     REQUIRE((uintptr_t)call->work % 16 == 0, "work does not start on 16 bytes");
     TRY(info_before(info, nrhs, call->D, call->ldd));
-    if (n && nrhs) TRY(marks ? TRINE_CUDA_TABLE(&gtsv_marks_cuda)->solve(&o, &plan, call, marks) : TRINE_CUDA_TABLE(&gtsv_cuda)->solve(&o, &plan, call));
+    if (n && nrhs)
+        TRY(marks ? TRINE_CUDA_TABLE(&gtsv_marks_cuda)->solve(&o, &plan, call, marks)
+                  : TRINE_CUDA_TABLE(&gtsv_cuda)->solve(&o, &plan, call));
     TRY(info_after(info, nrhs, call->X, call->ldx));
 done:
     return status;
 }
 
-trine_status gtsv_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
-                        const void *a, const void *b, const void *c, const void *D, int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
+trine_status gtsv_solve(const solve_place *at, trine_dtype t, int64_t n, int64_t nrhs,
+                        const trine_gtsv_options *options, const void *a, const void *b, const void *c, const void *D,
+                        int64_t ldd, void *X, int64_t ldx, void *work, size_t work_bytes)
 {
     trine_status status = TRINE_SUCCESS;
     if (!at->cuda) return gtsv_on_cpu(at, t, n, nrhs, options, a, b, c, D, ldd, X, ldx, work, work_bytes);
-    struct gtsv_device_call call = {.stream = at->stream, .t = t, .a = a, .b = b, .c = c, .work = work, .ldd = ldd, .ldx = ldx};
+    struct gtsv_device_call call = {
+        .stream = at->stream, .t = t, .a = a, .b = b, .c = c, .work = work, .ldd = ldd, .ldx = ldx};
     info_call info, *asked = NULL;
-    if (options && options->info) info = info_of_system(at->stream, options, banded_of_blocks(t, n, 1, options, a, b, c)), asked = &info;
+    if (options && options->info)
+        info = info_of_system(at->stream, options, banded_of_blocks(t, n, 1, options, a, b, c)), asked = &info;
     for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
         const int64_t first = rpts_part(nrhs, part);
         call.D = rpts_column(t, D, ldd, first), call.X = (void *)(uintptr_t)rpts_column(t, X, ldx, first);
@@ -77,11 +90,13 @@ done:
     return status;
 }
 
-trine_status gtsv_packed(void *stream, trine_dtype t, int64_t n, int64_t order, int64_t nrhs, const trine_gtsv_options *options, const void *a, const void *b, const void *c,
-                         void *X, void *work, size_t work_bytes)
+trine_status gtsv_packed(void *stream, trine_dtype t, int64_t n, int64_t order, int64_t nrhs,
+                         const trine_gtsv_options *options, const void *a, const void *b, const void *c, void *X,
+                         void *work, size_t work_bytes)
 {
     trine_status status = TRINE_SUCCESS;
-    struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .work = work, .ldd = n, .ldx = n, .order = order};
+    struct gtsv_device_call call = {
+        .stream = stream, .t = t, .a = a, .b = b, .c = c, .work = work, .ldd = n, .ldx = n, .order = order};
     for (int64_t part = 0; part < rpts_parts(nrhs); part++) {
         const int64_t first = rpts_part(nrhs, part);
         call.D = call.X = (void *)(uintptr_t)rpts_column(t, X, n, first);
@@ -91,9 +106,11 @@ done:
     return status;
 }
 
-trine_status gtsv_with_marks(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, const void *a, const void *b, const void *c,
-                             void *X, int64_t ldx, const int32_t *marks, void *work, size_t work_bytes)
+trine_status gtsv_with_marks(void *stream, trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                             const void *a, const void *b, const void *c, void *X, int64_t ldx, const int32_t *marks,
+                             void *work, size_t work_bytes)
 {
-    const struct gtsv_device_call call = {.stream = stream, .t = t, .a = a, .b = b, .c = c, .D = X, .X = X, .work = work, .ldd = ldx, .ldx = ldx};
+    const struct gtsv_device_call call = {
+        .stream = stream, .t = t, .a = a, .b = b, .c = c, .D = X, .X = X, .work = work, .ldd = ldx, .ldx = ldx};
     return solve(t, n, nrhs, options, &call, marks, work_bytes, NULL);
 }

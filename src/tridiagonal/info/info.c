@@ -5,14 +5,21 @@ info_call info_of_system(void *stream, const trine_gtsv_options *options, banded
 {
     banded_system transpose = s;
     transpose.transposed = !s.transposed;
-    return (info_call){.stream = stream, .s = s, .transpose = transpose, .matrix = {1, 0}, .vector = {1, 0}, .systems = 1, .info = options ? options->info : NULL};
+    return (info_call){.stream = stream,
+                       .s = s,
+                       .transpose = transpose,
+                       .matrix = {1, 0},
+                       .vector = {1, 0},
+                       .systems = 1,
+                       .info = options ? options->info : NULL};
 }
 
 trine_status info_check(const info_call *c)
 {
     if (!c || !c->info) return TRINE_SUCCESS;
     REQUIRE((uintptr_t)c->info % sizeof(int64_t) == 0, "info does not start on 8 bytes");
-    REQUIRE(c->s.rows <= (INT64_C(1) << 40) / c->s.m, "n is %lld; an info knows 2^40 rows at most", (long long)c->s.rows * c->s.m);
+    REQUIRE(c->s.rows <= (INT64_C(1) << 40) / c->s.m, "n is %lld; an info knows 2^40 rows at most",
+            (long long)c->s.rows * c->s.m);
     return TRINE_SUCCESS;
 }
 
@@ -53,6 +60,8 @@ trine_gtsv_options info_none(const trine_gtsv_options *options)
 
 trine_status info_refuse(const trine_gtsv_options *options, const char *function)
 {
-    REQUIRE(!options || !options->info, "info is given; %s writes none, only trine_gtsv, trine_bgtsv, trine_gbsv and trine_gtsv_batch do", function);
+    REQUIRE(!options || !options->info,
+            "info is given; %s writes none, only trine_gtsv, trine_bgtsv, trine_gbsv and trine_gtsv_batch do",
+            function);
     return TRINE_SUCCESS;
 }

@@ -1,6 +1,7 @@
-/* trine_gtsv_info: whether the matrix of a solve on the GPU is singular to working precision, told by its own right-hand sides and solutions. Before the
- * solve, which may write X over D, the largest right-hand side of a scaled row is found, after it the largest term; both wait in the 16 bytes of
- * the info itself, each as one word that takes part in atomic maxima (info/info_rows.cuh), until they are judged. */
+/* trine_gtsv_info: whether the matrix of a solve on the GPU is singular to working precision, told by its own
+ * right-hand sides and solutions. Before the solve, which may write X over D, the largest right-hand side of a
+ * scaled row is found, after it the largest term; both wait in the 16 bytes of the info itself, each as one word
+ * that takes part in atomic maxima (info/info_rows.cuh), until they are judged. */
 #ifndef TRINE_TRIDIAGONAL_INFO_INFO_H
 #define TRINE_TRIDIAGONAL_INFO_INFO_H
 
@@ -10,8 +11,8 @@
 extern "C" {
 #endif
 
-/** `systems` systems, an info each. Row i of system s: its coefficients are those at i matrix.row + s matrix.system of the bands, its right-hand
- *  sides and unknowns start at i vector.row + s vector.system. */
+/** `systems` systems, an info each. Row i of system s: its coefficients are those at i matrix.row + s matrix.system
+ *  of the bands, its right-hand sides and unknowns start at i vector.row + s vector.system. */
 typedef struct {
     void *stream;
     banded_system s, transpose; /* the latter without vectors */
@@ -33,7 +34,8 @@ extern const struct info_backend info_cuda;
 /** One system, in the memory that options->info names. */
 info_call info_of_system(void *stream, const trine_gtsv_options *options, banded_system s);
 trine_status info_check(const info_call *c);
-/** A part of the right-hand sides before their solve, and after it; when all parts are solved, the judgement. c is NULL where no caller waits for one. */
+/** A part of the right-hand sides before their solve, and after it; when all parts are solved, the judgement. c is
+ *  NULL where no caller waits for one. */
 trine_status info_before(info_call *c, int64_t nrhs, const void *D, int64_t ldd);
 trine_status info_after(info_call *c, int64_t nrhs, const void *X, int64_t ldx);
 trine_status info_end(info_call *c);

@@ -21,30 +21,41 @@ static inline void gather_row_by_row(const gather_loop *c, int64_t begin, int64_
             for (int j = 0; j < block; j++)
                 for (int i = 0; i < block; i++) {
                     const int64_t at = ((b * m->rows + row) * block + j) * block + i;
+                    const int slot = m->slots[at];
                     char *to = c->bands + (size_t)at * size;
-                    if (m->slots[at] == BANDS_NO_ENTRY) memset(to, 0, size);
-                    else memcpy(to, c->values + (size_t)(m->starts[bands_line(m, block, b, row, i, j)] + m->slots[at]) * size, size);
+                    if (slot == BANDS_NO_ENTRY) {
+                        memset(to, 0, size);
+                        continue;
+                    }
+                    const int64_t from = m->starts[bands_line(m, block, b, row, i, j)] + slot;
+                    memcpy(to, c->values + (size_t)from * size, size);
                 }
 }
 
-/** A size that the compiler knows, and of bands the block as well. */
-#define GATHER(size) (c->m->block == 1 ? gather_row_by_row(c, begin, end, size, 1) : gather_row_by_row(c, begin, end, size, c->m->block))
+/** For an element's size that the compiler knows; of bands it knows the block as well. */
+static inline void gather_size(const gather_loop *c, int64_t begin, int64_t end, size_t size)
+{
+    if (c->m->block == 1) gather_row_by_row(c, begin, end, size, 1);
+    else gather_row_by_row(c, begin, end, size, c->m->block);
+}
 
 static void gather_rows(void *job, int64_t begin, int64_t end, int me)
 {
     const gather_loop *c = job;
     (void)me;
     switch (c->size) {
-    case 4: GATHER(4); break;
-    case 8: GATHER(8); break;
-    default: GATHER(16);
+    case 4: gather_size(c, begin, end, 4); break;
+    case 8: gather_size(c, begin, end, 8); break;
+    default: gather_size(c, begin, end, 16);
     }
 }
 
-static trine_status gather(trine_context ctx, const bands_map *m, trine_dtype t, const void *values, void *bands, void *stream)
+static trine_status gather(trine_context ctx, const bands_map *m, trine_dtype t, const void *values, void *bands,
+                           void *stream)
 {
     (void)stream;
-    rpts_for(ctx, ctx->threads, m->rows * m->block, m->rows, ROWS_AT_ONCE / m->block, gather_rows, &(gather_loop){m, values, bands, trine_dtype_size(t)});
+    rpts_for(ctx, ctx->threads, m->rows * m->block, m->rows, ROWS_AT_ONCE / m->block, gather_rows,
+             &(gather_loop){m, values, bands, trine_dtype_size(t)});
     return TRINE_SUCCESS;
 }
 

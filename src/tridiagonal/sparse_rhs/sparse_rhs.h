@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/** Columns first .. first + count - 1 of a sparse matrix beside the same columns of a dense one (X, from its column 0 on). */
+/** Columns first .. first + count - 1 of a sparse matrix beside the same columns of a dense one (X, from its column
+ *  0 on). */
 typedef struct {
     trine_dtype t;
     int64_t n, first, count, ldx;

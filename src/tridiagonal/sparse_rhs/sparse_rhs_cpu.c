@@ -17,6 +17,9 @@ static trine_status run(const solve_place *at, const sparse_columns *c, trine_te
     return TRINE_SUCCESS;
 }
 static trine_status expand(const solve_place *at, const sparse_columns *c) { return run(at, c, expand_of[c->t]); }
-static trine_status keep_largest(const solve_place *at, const sparse_columns *c) { return run(at, c, keep_largest_of[c->t]); }
+static trine_status keep_largest(const solve_place *at, const sparse_columns *c)
+{
+    return run(at, c, keep_largest_of[c->t]);
+}
 
 const struct sparse_rhs_backend sparse_rhs_cpu = {expand, keep_largest};

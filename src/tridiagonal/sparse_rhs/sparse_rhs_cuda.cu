@@ -12,7 +12,8 @@ template <typename T> __global__ void clear(T *X, int64_t n, int64_t ldx, int64_
     constexpr int EACH = 16 / sizeof(T);
     T *x = X + blockIdx.y * ldx;
     const int64_t thread = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, threads = (int64_t)gridDim.x * blockDim.x;
-    const int64_t bytes = (16 - ((uintptr_t)x & 15)) % 16, unaligned = bytes % sizeof(T) ? n : bytes / (int64_t)sizeof(T);
+    const int64_t bytes = (16 - ((uintptr_t)x & 15)) % 16,
+                  unaligned = bytes % sizeof(T) ? n : bytes / (int64_t)sizeof(T);
     const int64_t head = unaligned < n ? unaligned : n, vectors = (n - head) / EACH;
     for (int64_t i = thread; i < vectors; i += threads) ((int4 *)(x + head))[i] = make_int4(0, 0, 0, 0);
     for (int64_t i = thread; i < head; i += threads) x[i] = T{};
@@ -20,7 +21,8 @@ template <typename T> __global__ void clear(T *X, int64_t n, int64_t ldx, int64_
     for (int64_t i = blockIdx.y * threads + thread; i < mark_count; i += threads * gridDim.y) marks[i] = 0;
 }
 
-template <typename T> __global__ void scatter(T *X, int64_t n, int64_t ldx, const T *values, const int32_t *rows, const int32_t *offsets, gtsv_tile tile, int64_t tiles, int32_t *marks)
+template <typename T> __global__ void scatter(T *X, int64_t n, int64_t ldx, const T *values, const int32_t *rows,
+                                              const int32_t *offsets, gtsv_tile tile, int64_t tiles, int32_t *marks)
 {
     T *x = X + blockIdx.x * ldx;
     int32_t *mark = marks + blockIdx.x / tile.columns * tiles;
@@ -32,11 +34,15 @@ template <typename T> __global__ void scatter(T *X, int64_t n, int64_t ldx, cons
 __device__ inline uint32_t key_of(float x) { return __float_as_uint(fabsf(x)); }
 __device__ inline unsigned long long key_of(double x) { return (unsigned long long)__double_as_longlong(fabs(x)); }
 __device__ inline uint32_t key_of(complex_of<float> x) { return __float_as_uint(hypotf(x.x, x.y)); }
-__device__ inline unsigned long long key_of(complex_of<double> x) { return (unsigned long long)__double_as_longlong(hypot(x.x, x.y)); }
+__device__ inline unsigned long long key_of(complex_of<double> x)
+{
+    return (unsigned long long)__double_as_longlong(hypot(x.x, x.y));
+}
 
-/** Keep the largest entries of a column: find the key of the last one that is kept, byte by byte from the top, then gather in
- *  the order of rows. */
-template <typename T> __global__ void __launch_bounds__(SELECT_THREADS) select_largest(const T *X, unsigned n, int64_t ldx, T *values, int32_t *rows, const int32_t *offsets)
+/** Keep the largest entries of a column: find the key of the last one that is kept, byte by byte from the top, then
+ *  gather in the order of rows. */
+template <typename T> __global__ void __launch_bounds__(SELECT_THREADS)
+    select_largest(const T *X, unsigned n, int64_t ldx, T *values, int32_t *rows, const int32_t *offsets)
 {
     using key_type = decltype(key_of(T{}));
     __shared__ int count[BINS], warp_kept[WARPS];
@@ -55,7 +61,8 @@ template <typename T> __global__ void __launch_bounds__(SELECT_THREADS) select_l
             const key_type key = i < n ? key_of(x[i]) : key_type(0);
             const bool counts = i < n && (key & mask) == prefix;
             const int bin = counts ? (int)(key >> shift & 255) : BINS;
-            const unsigned same = __match_any_sync(~0u, bin); /* leading bytes are much alike: one addition for all of a warp */
+            /* leading bytes are much alike: one addition for all of a warp */
+            const unsigned same = __match_any_sync(~0u, bin);
             if (counts && lane == __ffs((int)same) - 1) atomicAdd(&count[bin], __popc(same));
         }
         __syncthreads();
@@ -105,9 +112,11 @@ template <typename T> trine_status expand_of(gpuStream_t stream, const sparse_co
     trine_status status = TRINE_SUCCESS;
     const int64_t vectors = c->n * (int64_t)sizeof(T) / 16, blocks = vectors / (4 * EXPAND_THREADS) + 1;
     const int64_t tiles = gtsv_tiles(c->n, c->tile), mark_count = gtsv_mark_count(c->n, c->count, c->tile);
-    clear<T><<<dim3((unsigned)(blocks < 1024 ? blocks : 1024), (unsigned)c->count), EXPAND_THREADS, 0, stream>>>((T *)c->X, c->n, c->ldx, mark_count, c->marks);
+    clear<T><<<dim3((unsigned)(blocks < 1024 ? blocks : 1024), (unsigned)c->count), EXPAND_THREADS, 0, stream>>>(
+        (T *)c->X, c->n, c->ldx, mark_count, c->marks);
     TRY(GPU_LAUNCHED("clear"));
-    scatter<T><<<(unsigned)c->count, EXPAND_THREADS, 0, stream>>>((T *)c->X, c->n, c->ldx, (const T *)c->values, c->rows, c->offsets + c->first, c->tile, tiles, c->marks);
+    scatter<T><<<(unsigned)c->count, EXPAND_THREADS, 0, stream>>>(
+        (T *)c->X, c->n, c->ldx, (const T *)c->values, c->rows, c->offsets + c->first, c->tile, tiles, c->marks);
     TRY(GPU_LAUNCHED("scatter"));
 done:
     return status;
@@ -115,7 +124,8 @@ done:
 
 template <typename T> trine_status keep_largest_of(gpuStream_t stream, const sparse_columns *c)
 {
-    select_largest<T><<<(unsigned)c->count, SELECT_THREADS, 0, stream>>>((const T *)c->X, (unsigned)c->n, c->ldx, (T *)c->values, c->rows, c->offsets + c->first);
+    select_largest<T><<<(unsigned)c->count, SELECT_THREADS, 0, stream>>>(
+        (const T *)c->X, (unsigned)c->n, c->ldx, (T *)c->values, c->rows, c->offsets + c->first);
     return GPU_LAUNCHED("select_largest");
 }
 
@@ -123,13 +133,15 @@ using columns_fn = trine_status (*)(gpuStream_t, const sparse_columns *);
 
 trine_status expand(const solve_place *at, const sparse_columns *c)
 {
-    static const columns_fn run[] = {nullptr, expand_of<float>, expand_of<double>, expand_of<complex_of<float>>, expand_of<complex_of<double>>};
+    static const columns_fn run[] = {nullptr, expand_of<float>, expand_of<double>, expand_of<complex_of<float>>,
+                                     expand_of<complex_of<double>>};
     return run[c->t]((gpuStream_t)at->stream, c);
 }
 
 trine_status keep_largest(const solve_place *at, const sparse_columns *c)
 {
-    static const columns_fn run[] = {nullptr, keep_largest_of<float>, keep_largest_of<double>, keep_largest_of<complex_of<float>>, keep_largest_of<complex_of<double>>};
+    static const columns_fn run[] = {nullptr, keep_largest_of<float>, keep_largest_of<double>,
+                                     keep_largest_of<complex_of<float>>, keep_largest_of<complex_of<double>>};
     return run[c->t]((gpuStream_t)at->stream, c);
 }
 

@@ -10,7 +10,8 @@ static tridigpu_status_t status_of(trine_status status)
     case TRINE_SUCCESS: return TRIDIGPU_STATUS_SUCCESS;
     case TRINE_ERR_ARGUMENT: return TRIDIGPU_STATUS_INVALID_VALUE;
     case TRINE_ERR_MEMORY: return TRIDIGPU_STATUS_ALLOC_FAILED;
-    case TRINE_ERR_UNSUPPORTED: case TRINE_ERR_NOT_BUILT: return TRIDIGPU_STATUS_NOT_SUPPORTED;
+    case TRINE_ERR_UNSUPPORTED:
+    case TRINE_ERR_NOT_BUILT: return TRIDIGPU_STATUS_NOT_SUPPORTED;
     default: return TRIDIGPU_STATUS_EXECUTION_FAILED;
     }
 }
@@ -18,8 +19,10 @@ static tridigpu_status_t status_of(trine_status status)
 /** An unknown scheme stays one. */
 static trine_gtsv_options options_of(tridigpu_pivoting_t p, int cyclic)
 {
-    static const trine_pivot pivots[] = {[TRIDIGPU_NO_PIVOTING] = TRINE_PIVOT_NONE, [TRIDIGPU_PARTIAL_PIVOTING] = TRINE_PIVOT_PARTIAL,
-                                         [TRIDIGPU_SCALED_PARTIAL_PIVOTING] = TRINE_PIVOT_SCALED_PARTIAL, [TRIDIGPU_DEFAULT_PIVOTING] = TRINE_PIVOT_DEFAULT};
+    static const trine_pivot pivots[] = {[TRIDIGPU_NO_PIVOTING] = TRINE_PIVOT_NONE,
+                                         [TRIDIGPU_PARTIAL_PIVOTING] = TRINE_PIVOT_PARTIAL,
+                                         [TRIDIGPU_SCALED_PARTIAL_PIVOTING] = TRINE_PIVOT_SCALED_PARTIAL,
+                                         [TRIDIGPU_DEFAULT_PIVOTING] = TRINE_PIVOT_DEFAULT};
     const unsigned known = sizeof pivots / sizeof *pivots;
     return (trine_gtsv_options){.pivot = (unsigned)p < known ? pivots[p] : (trine_pivot)-1, .cyclic = cyclic};
 }

@@ -5,16 +5,15 @@
 
 namespace {
 
-/* Several right-hand sides: a level on its own costs about as much as one block needs for this many rounds of rows, or for
- * this many entries (H200: 2.5 us; 1 us a round, in which every thread has a batch of entries). */
+/* Several right-hand sides: a level on its own costs about as much as one block needs for this many rounds of rows,
+ * or for this many entries (H200: 2.5 us; 1 us a round, in which every thread has a batch of entries). */
 constexpr int ROUNDS_PER_LAUNCH = 2;
 
-/* One right-hand side, us on an H200 (docs/notes/triangular-solves.md says how they were measured): a launch in a graph; a batch of entries of
- * every lane, one after the other; a barrier and the way to the next one, in a block and in a cluster; the trips to memory before
- * a round, of which the less shows the more levels a warp has until its next one. */
-struct level_costs {
-    double launch, batch, block_stage, cluster_stage, trips;
-};
+/* One right-hand side, us on an H200 (docs/notes/triangular-solves.md says how they were measured): a launch in a
+ * graph; a batch of entries of every lane, one after the other; a barrier and the way to the next one, in a block
+ * and in a cluster; the trips to memory before a round, of which the less shows the more levels a warp has until its
+ * next one. */
+struct level_costs { double launch, batch, block_stage, cluster_stage, trips; };
 constexpr level_costs COSTS = {2.5, 0.6, 0.4, 0.9, 1.5};
 
 constexpr int64_t WIDE_BLOCK = 256; /* threads that share a long row of a wide level */
@@ -36,7 +35,8 @@ run_share share_of(const level_measure *m, const int64_t *bounds, int kind)
 double cost_of(const level_measure *m, const int64_t *bounds, int kind, int lanes, int64_t ring)
 {
     if (kind == level_step::WIDE) {
-        const int64_t batches = m->longest / (LEVELSET_BATCH * lanes), long_batches = m->longest_long / (LEVELSET_BATCH * WIDE_BLOCK);
+        const int64_t batches = m->longest / (LEVELSET_BATCH * lanes),
+                      long_batches = m->longest_long / (LEVELSET_BATCH * WIDE_BLOCK);
         return COSTS.launch + COSTS.batch * (double)(batches > long_batches ? batches : long_batches);
     }
     const run_share share = share_of(m, bounds, kind);
@@ -45,10 +45,10 @@ double cost_of(const level_measure *m, const int64_t *bounds, int kind, int lane
            COSTS.trips * (double)share.rounds / run_warps(kind, ring);
 }
 
-/** Steps for one right-hand side: the cheapest kind for every level, where a change of the kind costs a launch; where each level
- *  of a run is. */
-trine_status schedule_one(trine_triangular plan, const levelset_side *d, int64_t n_levels, const int64_t *bounds, const level_measure *measures,
-                          level_schedule *out, level_place *places, int64_t *n_rounds)
+/** Steps for one right-hand side: the cheapest kind for every level, where a change of the kind costs a launch;
+ *  where each level of a run is. */
+trine_status schedule_one(trine_triangular plan, const levelset_side *d, int64_t n_levels, const int64_t *bounds,
+                          const level_measure *measures, level_schedule *out, level_place *places, int64_t *n_rounds)
 {
     constexpr int KINDS = level_step::KINDS;
     trine_status status = TRINE_SUCCESS;
@@ -64,7 +64,9 @@ trine_status schedule_one(trine_triangular plan, const levelset_side *d, int64_t
             if (cost[kind] < cost[best]) best = kind;
         least = cost[best];
         for (int kind = 0; kind < KINDS && l < n_levels; kind++) {
-            const double own = kind == level_step::CLUSTER && !d->clusters ? 1e30 : cost_of(&measures[l], &bounds[2 * l], kind, d->lanes, d->ring);
+            const double own = kind == level_step::CLUSTER && !d->clusters
+                                   ? 1e30
+                                   : cost_of(&measures[l], &bounds[2 * l], kind, d->lanes, d->ring);
             const bool stays = l && kind != level_step::WIDE && cost[kind] <= least + COSTS.launch;
             from[l][kind] = (uint8_t)(stays ? kind : best);
             cost[kind] = (stays ? cost[kind] : least + (kind == level_step::WIDE ? 0 : COSTS.launch)) + own;
@@ -82,8 +84,11 @@ trine_status schedule_one(trine_triangular plan, const levelset_side *d, int64_t
         if (kind == level_step::WIDE || !step || step->kind != kind) {
             step = &out->steps[out->count++];
             *step = {};
-            step->kind = kind == level_step::WIDE ? level_step::WIDE : kind == level_step::BLOCK ? level_step::BLOCK : level_step::CLUSTER;
-            step->first_level = l, step->first = bounds[2 * l], step->first_long = bounds[2 * l + 1], step->first_round = *n_rounds;
+            step->kind = kind == level_step::WIDE    ? level_step::WIDE
+                         : kind == level_step::BLOCK ? level_step::BLOCK
+                                                     : level_step::CLUSTER;
+            step->first_level = l, step->first = bounds[2 * l], step->first_long = bounds[2 * l + 1],
+            step->first_round = *n_rounds;
         }
         places[l].first_round = *n_rounds, places[l].run_first = step->first, places[l].stage = step->stages;
         if (kind != level_step::WIDE) {
@@ -98,12 +103,13 @@ done:
     return status;
 }
 
-/** Several right-hand sides: runs of levels of up to ROUNDS_PER_LAUNCH rounds of `rows` rows, and of batches of entries with
- *  `lanes` threads a row, into one step each; every other level is its own. */
-trine_status schedule_many(trine_triangular plan, int64_t n_levels, const int64_t *bounds, const level_measure *measures, int64_t rows, int64_t lanes,
-                           level_schedule *out)
+/** Several right-hand sides: runs of levels of up to ROUNDS_PER_LAUNCH rounds of `rows` rows, and of batches of
+ *  entries with `lanes` threads a row, into one step each; every other level is its own. */
+trine_status schedule_many(trine_triangular plan, int64_t n_levels, const int64_t *bounds,
+                           const level_measure *measures, int64_t rows, int64_t lanes, level_schedule *out)
 {
-    const int64_t most_rows = ROUNDS_PER_LAUNCH * rows, most_entries = ROUNDS_PER_LAUNCH * LEVELSET_BATCH * rows * lanes;
+    const int64_t most_rows = ROUNDS_PER_LAUNCH * rows,
+                  most_entries = ROUNDS_PER_LAUNCH * LEVELSET_BATCH * rows * lanes;
     out->steps = (level_step *)trine_host_alloc(plan->base.ctx, n_levels, sizeof *out->steps);
     if (!out->steps) return TRINE_ERR_MEMORY;
     bool open = false; /* the last step is a run of narrow levels */
@@ -130,13 +136,15 @@ trine_status choose_ring(trine_triangular plan, levelset_side *d)
     const size_t size = trine_dtype_size(plan->base.dtype);
     gpu_limits limits;
     if (trine_status status = trine_gpu_limits(&limits)) return status;
-    d->ring = (RING_BYTES + PARTS * size <= (size_t)limits.shared_bytes ? RING_BYTES : SMALL_RING_BYTES) / (int64_t)size;
+    d->ring =
+        (RING_BYTES + PARTS * size <= (size_t)limits.shared_bytes ? RING_BYTES : SMALL_RING_BYTES) / (int64_t)size;
     d->clusters = limits.clusters;
     return TRINE_SUCCESS;
 }
 
 /** Rows sorted by level, and the schedules. */
-trine_status sort_by_level(trine_triangular plan, struct triangular_side *t, const device_triangle *natural, levelset_side *d)
+trine_status sort_by_level(trine_triangular plan, struct triangular_side *t, const device_triangle *natural,
+                           levelset_side *d)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = plan->base.ctx;
@@ -157,7 +165,8 @@ trine_status sort_by_level(trine_triangular plan, struct triangular_side *t, con
     TRY(device_levels_search(plan, natural, &search, state));
     TRY(device_levels_read(plan, state, &found));
     t->n_levels = found.n_levels;
-    if (t->n_levels > INT32_MAX / 2) FAIL(TRINE_ERR_UNSUPPORTED, "%lld levels are too many for level sets", (long long)t->n_levels);
+    if (t->n_levels > INT32_MAX / 2)
+        FAIL(TRINE_ERR_UNSUPPORTED, "%lld levels are too many for level sets", (long long)t->n_levels);
     bytes = (size_t)(2 * t->n_levels + 1) * sizeof *bounds;
     bounds = (int64_t *)trine_host_alloc(ctx, 1, bytes);
     measures = (level_measure *)trine_host_alloc(ctx, t->n_levels, sizeof *measures);
@@ -175,7 +184,8 @@ trine_status sort_by_level(trine_triangular plan, struct triangular_side *t, con
     plan->info.bytes += (int64_t)bytes;
     TRY(levelset_measure(plan, d, t->n_levels, measures, &on_device));
     TRY(schedule_one(plan, d, t->n_levels, bounds, measures, &d->schedules[ONE_RHS], places, &n_rounds));
-    TRY(schedule_many(plan, t->n_levels, bounds, measures, NARROW_THREADS / 32, d->lanes >= 16 ? 8 : 1, &d->schedules[MANY_RHS]));
+    TRY(schedule_many(plan, t->n_levels, bounds, measures, NARROW_THREADS / 32, d->lanes >= 16 ? 8 : 1,
+                      &d->schedules[MANY_RHS]));
     TRY(levelset_write_rounds(plan, d, t->n_levels, on_device, places, n_rounds));
 done:
     trine_free(ctx, TRINE_HOST, bounds);

@@ -1,12 +1,13 @@
 /* The level-set solve on the GPU: rows sorted by level, a barrier between levels.
  *
- * A wide level is one launch: the end of a kernel is its barrier. A run of narrow levels is one launch. For one right-hand side
- * a single block or a cluster of blocks goes through it (cuda/levelset/narrow_run.cuh), with a ring of the latest solution values in the
- * shared memory of every block. For several, a block for each tile of right-hand sides does, with a block barrier between
- * levels; what one level writes, the next one reads from the multiprocessor's own cache, and a thread fetches its next row's
- * entries before the barrier that it waits at. Solution values stand in X itself, so no memory besides X and B is needed. Sums
- * run in a fixed order: results are bitwise the same every time. The launches of a solve are put into graphs when a work object is
- * made: a node of a graph costs 0.5 us, a launch 3.5 us.
+ * A wide level is one launch: the end of a kernel is its barrier. A run of narrow levels is one launch. For one
+ * right-hand side a single block or a cluster of blocks goes through it (cuda/levelset/narrow_run.cuh), with a ring of
+ * the latest solution values in the shared memory of every block. For several, a block for each tile of right-hand
+ * sides does, with a block barrier between levels; what one level writes, the next one reads from the multiprocessor's
+ * own cache, and a thread fetches its next row's entries before the barrier that it waits at. Solution values stand in
+ * X itself, so no memory besides X and B is needed. Sums run in a fixed order: results are bitwise the same every time.
+ * The launches of a solve are put into graphs when a work object is made: a node of a graph costs 0.5 us, a launch 3.5
+ * us.
  * Anderson and Saad (1989); Naumov (2011) for the runs of narrow levels. */
 #include <cstring>
 #include <tuple>
@@ -29,7 +30,8 @@ template <typename T, int R, int E> struct row_part {
     bool active;
 
     /** Fetch all that does not wait for other rows. */
-    __device__ row_part(const level_args<T> &a, const level_call<T> &call, int64_t p, int64_t last, int64_t j, int e) : row(0), k(0), end(0), b(zero_of<T>()), pivot(one_of<T>())
+    __device__ row_part(const level_args<T> &a, const level_call<T> &call, int64_t p, int64_t last, int64_t j, int e)
+        : row(0), k(0), end(0), b(zero_of<T>()), pivot(one_of<T>())
     {
         active = p < last && j < call.nrhs;
         if (active) {
@@ -62,12 +64,15 @@ template <typename T, int R, int E> struct row_part {
             fetch(a, call);
         }
 #pragma unroll
-        for (int o = R * E / 2; o >= R; o /= 2) sum = sum + shuffle_xor(sum, o);
+        for (int o = R *E / 2; o >= R; o /= 2) sum = sum + shuffle_xor(sum, o);
         if (active && e == 0) call.X[row * call.x_row + j * call.x_col] = pivot.divide(b - sum);
     }
 };
 
-__host__ __device__ inline unsigned blocks_of(int64_t rows, int lanes) { return (unsigned)((rows * lanes + WIDE_THREADS - 1) / WIDE_THREADS); }
+__host__ __device__ inline unsigned blocks_of(int64_t rows, int lanes)
+{
+    return (unsigned)((rows * lanes + WIDE_THREADS - 1) / WIDE_THREADS);
+}
 
 /** The block's threads share row p, for one right-hand side. */
 template <typename T> __device__ void solve_long_row(const level_args<T> &a, const level_call<T> &call, int64_t p)
@@ -86,24 +91,27 @@ template <typename T> __device__ void solve_long_row(const level_args<T> &a, con
     call.X[row * call.x_row] = pivot.divide(call.alpha * call.B[row * call.b_row] - sum);
 }
 
-/** E lanes share a row of entries for each of R right-hand sides; blockIdx.y: tile of R right-hand sides. The blocks behind those
- *  that rows first .. last - 1 take have one of the rows from last on, which are long. */
-template <typename T, bool POSTED, int R, int E> __global__ void __launch_bounds__(WIDE_THREADS) solve_wide_level(const level_args<T> a, int64_t first, int64_t last)
+/** E lanes share a row of entries for each of R right-hand sides; blockIdx.y: tile of R right-hand sides. The blocks
+ *  behind those that rows first .. last - 1 take have one of the rows from last on, which are long. */
+template <typename T, bool POSTED, int R, int E> __global__ void __launch_bounds__(WIDE_THREADS)
+    solve_wide_level(const level_args<T> a, int64_t first, int64_t last)
 {
     const level_call<T> call = a.template get_call<POSTED>();
-    const unsigned blocks = blocks_of(last - first, R * E);
+    const unsigned blocks = blocks_of(last - first, R *E);
     if (R == 1 && blockIdx.x >= blocks) return solve_long_row(a, call, last + blockIdx.x - blocks);
-    const int lane = threadIdx.x % (R * E), e = lane / R;
-    const int64_t p = first + (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / (R * E), j = (int64_t)blockIdx.y * R + lane % R;
+    const int lane = threadIdx.x % (R *E), e = lane / R;
+    const int64_t p = first + (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / (R *E),
+                  j = (int64_t)blockIdx.y * R + lane % R;
     row_part<T, R, E>(a, call, p, last, j, e).solve(a, call, j, e);
 }
 
 /** One block a tile of right-hand sides goes through the levels; tiles do not depend on each other. */
-template <typename T, bool POSTED, int R, int E> __global__ void __launch_bounds__(NARROW_THREADS) solve_narrow_levels(const level_args<T> a, int64_t level, int64_t last_level)
+template <typename T, bool POSTED, int R, int E> __global__ void __launch_bounds__(NARROW_THREADS)
+    solve_narrow_levels(const level_args<T> a, int64_t level, int64_t last_level)
 {
-    constexpr int ROWS = NARROW_THREADS / (R * E);
+    constexpr int ROWS = NARROW_THREADS / (R *E);
     const level_call<T> call = a.template get_call<POSTED>();
-    const int lane = threadIdx.x % (R * E), group = threadIdx.x / (R * E), e = lane / R;
+    const int lane = threadIdx.x % (R *E), group = threadIdx.x / (R *E), e = lane / R;
     const int64_t j = (int64_t)blockIdx.x * R + lane % R;
     int64_t base = a.bounds[2 * level], end = a.bounds[2 * level + 2];
     row_part<T, R, E> now(a, call, base + group, end, j, e);
@@ -137,7 +145,8 @@ struct launch_sink {
     recording *graph;
     int64_t next; /* node */
 
-    template <typename... P, typename... Q> trine_status add(void (*kernel)(P...), dim3 grid, unsigned threads, size_t bytes, int cluster, const Q &...arguments)
+    template <typename... P, typename... Q> trine_status add(void (*kernel)(P...), dim3 grid, unsigned threads,
+                                                             size_t bytes, int cluster, const Q &...arguments)
     {
         trine_status status = TRINE_SUCCESS;
         std::tuple<P...> values(arguments...);
@@ -150,37 +159,43 @@ struct launch_sink {
         clustered.id = gpuLaunchAttributeClusterDimension;
         clustered.val.clusterDim = {(unsigned)cluster, 1, 1};
         if (mode == TO_STREAM) {
-            config.gridDim = grid, config.blockDim = dim3(threads), config.dynamicSmemBytes = bytes, config.stream = stream;
+            config.gridDim = grid, config.blockDim = dim3(threads), config.dynamicSmemBytes = bytes,
+            config.stream = stream;
             if (cluster > 1) config.attrs = &clustered, config.numAttrs = 1;
             return GPU(gpuLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...));
         }
         gpuGraphNode_t *own = &graph->nodes[next++];
         if (mode == NEW_ARGUMENTS) return GPU(gpuGraphExecKernelNodeSetParams(graph->runnable, *own, &node));
         TRY(GPU(gpuGraphAddKernelNode(own, graph->graph, next > 1 ? own - 1 : nullptr, next > 1, &node)));
-        if (cluster > 1) TRY(GPU(gpuGraphKernelNodeSetAttribute(*own, gpuLaunchAttributeClusterDimension, &clustered.val)));
-    done:
+        if (cluster > 1)
+            TRY(GPU(gpuGraphKernelNodeSetAttribute(*own, gpuLaunchAttributeClusterDimension, &clustered.val)));
+done:
         return status;
     }
 };
 
-template <typename T, bool POSTED, int BLOCKS> trine_status launch_run(const levelset_side *d, const level_step *s, const level_args<T> &a, launch_sink *to)
+template <typename T, bool POSTED, int BLOCKS> trine_status launch_run(const levelset_side *d, const level_step *s,
+                                                                       const level_args<T> &a, launch_sink *to)
 {
     const size_t bytes = (size_t)(d->ring + PARTS) * sizeof(T);
     trine_status status = trine_gpu_allow_shared((const void *)run_levels<T, POSTED, BLOCKS>, bytes);
     if (!status)
-        status = to->add(run_levels<T, POSTED, BLOCKS>, dim3(BLOCKS), 32 * RUN_WARPS, bytes, BLOCKS, a, (int)d->ring, (const level_round *)d->rounds + s->first_round,
-                         (int)(s->last_round - s->first_round), s->stages);
+        status =
+            to->add(run_levels<T, POSTED, BLOCKS>, dim3(BLOCKS), 32 * RUN_WARPS, bytes, BLOCKS, a, (int)d->ring,
+                    (const level_round *)d->rounds + s->first_round, (int)(s->last_round - s->first_round), s->stages);
     return status;
 }
 
-template <typename T, bool POSTED, int E> trine_status launch_wide(const level_step *s, const level_args<T> &a, launch_sink *to)
+template <typename T, bool POSTED, int E> trine_status launch_wide(const level_step *s, const level_args<T> &a,
+                                                                   launch_sink *to)
 {
     const unsigned blocks = blocks_of(s->first_long - s->first, E) + (unsigned)(s->last - s->first_long);
     return to->add(solve_wide_level<T, POSTED, 1, E>, dim3(blocks), WIDE_THREADS, 0, 1, a, s->first, s->first_long);
 }
 
 /** One right-hand side. */
-template <typename T, bool POSTED> trine_status launch_steps_one(const levelset_side *d, const level_args<T> &a, launch_sink *to)
+template <typename T, bool POSTED> trine_status launch_steps_one(const levelset_side *d, const level_args<T> &a,
+                                                                 launch_sink *to)
 {
     trine_status status = TRINE_SUCCESS;
     for (int64_t i = 0; i < d->schedules[ONE_RHS].count && !status; i++) {
@@ -192,21 +207,26 @@ template <typename T, bool POSTED> trine_status launch_steps_one(const levelset_
             case 4: status = launch_wide<T, POSTED, 4>(s, a, to); break;
             case 16: status = launch_wide<T, POSTED, 16>(s, a, to); break;
             default: status = launch_wide<T, POSTED, 32>(s, a, to); break;
-        }
+            }
     }
     return status;
 }
 
 /** Several: tiles of R, E lanes a row of entries. */
-template <typename T, bool POSTED, int R, int E> trine_status launch_steps(const level_schedule *schedule, const level_args<T> &a, launch_sink *to)
+template <typename T, bool POSTED, int R, int E> trine_status launch_steps(const level_schedule *schedule,
+                                                                           const level_args<T> &a, launch_sink *to)
 {
     const unsigned tiles = (unsigned)((a.call.nrhs + R - 1) / R);
     trine_status status = TRINE_SUCCESS;
     for (int64_t i = 0; i < schedule->count && !status; i++) {
         const level_step *s = &schedule->steps[i];
-        const unsigned blocks = blocks_of(s->last - s->first, R * E);
-        if (s->kind == level_step::WIDE) status = to->add(solve_wide_level<T, POSTED, R, E>, dim3(blocks, tiles), WIDE_THREADS, 0, 1, a, s->first, s->last);
-        else status = to->add(solve_narrow_levels<T, POSTED, R, E>, dim3(tiles), NARROW_THREADS, 0, 1, a, s->first_level, s->last_level);
+        const unsigned blocks = blocks_of(s->last - s->first, R *E);
+        if (s->kind == level_step::WIDE)
+            status = to->add(solve_wide_level<T, POSTED, R, E>, dim3(blocks, tiles), WIDE_THREADS, 0, 1, a, s->first,
+                             s->last);
+        else
+            status = to->add(solve_narrow_levels<T, POSTED, R, E>, dim3(tiles), NARROW_THREADS, 0, 1, a, s->first_level,
+                             s->last_level);
     }
     return status;
 }
@@ -229,8 +249,10 @@ template <typename T> level_call<T> call_of(const struct triangular_solve *s)
     return call;
 }
 
-/** The launches of a solve. posted: where they find it, if it is not s itself, of which they then take the number of right-hand sides. */
-template <typename T, bool POSTED> trine_status launch_side(const struct triangular_solve *s, const void *posted, launch_sink *to)
+/** The launches of a solve. posted: where they find it, if it is not s itself, of which they then take the number of
+ *  right-hand sides. */
+template <typename T, bool POSTED> trine_status launch_side(const struct triangular_solve *s, const void *posted,
+                                                            launch_sink *to)
 {
     const levelset_side *d = (const levelset_side *)s->part;
     trine_status status = TRINE_SUCCESS;
@@ -250,9 +272,9 @@ template <typename T, bool POSTED> trine_status launch_side(const struct triangu
         slice.B = (const T *)s->B + j * s->b_col, slice.X = (T *)s->X + j * s->x_col;
         a.call = call_of<T>(&slice);
         switch (tile_of(d, slice.nrhs)) {
-            case 32: status = launch_steps<T, POSTED, 32, 1>(&d->schedules[MANY_RHS], a, to); break;
-            case 8: status = launch_steps<T, POSTED, 8, 4>(&d->schedules[MANY_RHS], a, to); break;
-            default: status = launch_steps<T, POSTED, 4, 8>(&d->schedules[MANY_RHS], a, to); break;
+        case 32: status = launch_steps<T, POSTED, 32, 1>(&d->schedules[MANY_RHS], a, to); break;
+        case 8: status = launch_steps<T, POSTED, 8, 4>(&d->schedules[MANY_RHS], a, to); break;
+        default: status = launch_steps<T, POSTED, 4, 8>(&d->schedules[MANY_RHS], a, to); break;
         }
     }
     return status;
@@ -260,16 +282,19 @@ template <typename T, bool POSTED> trine_status launch_side(const struct triangu
 trine_status launch(trine_triangular plan, const struct triangular_solve *s, const void *posted, launch_sink *to)
 {
     static trine_status (*const run[2][5])(const struct triangular_solve *, const void *, launch_sink *) = {
-        {nullptr, launch_side<float, false>, launch_side<double, false>, launch_side<complex_of<float>, false>, launch_side<complex_of<double>, false>},
-        {nullptr, launch_side<float, true>, launch_side<double, true>, launch_side<complex_of<float>, true>, launch_side<complex_of<double>, true>}};
+        {nullptr, launch_side<float, false>, launch_side<double, false>, launch_side<complex_of<float>, false>,
+         launch_side<complex_of<double>, false>},
+        {nullptr, launch_side<float, true>, launch_side<double, true>, launch_side<complex_of<float>, true>,
+         launch_side<complex_of<double>, true>}};
     return run[posted != nullptr][plan->base.dtype](s, posted, to);
 }
 
 /* --------------------------------------------------------------------- work
- * A work object holds solves of either side as graphs: of one right-hand side, and of as many as the work is for; two of each. The kernels of
- * one find what differs from solve to solve in the work's device memory, where a kernel ahead of the graph puts it. When a solve comes with the
- * same arguments again, they become the arguments of the other one's kernels, which saves each of these a trip to memory and the host a launch:
- * giving a node new arguments takes the host as long as a launch does, so it must pay more than once. */
+ * A work object holds solves of either side as graphs: of one right-hand side, and of as many as the work is for;
+ * two of each. The kernels of one find what differs from solve to solve in the work's device memory, where a kernel
+ * ahead of the graph puts it. When a solve comes with the same arguments again, they become the arguments of the
+ * other one's kernels, which saves each of these a trip to memory and the host a launch: giving a node new arguments
+ * takes the host as long as a launch does, so it must pay more than once. */
 
 constexpr size_t POST_BYTES = 256;
 constexpr int64_t FEW_LAUNCHES = 4; /* gain nothing from a graph */
@@ -288,7 +313,8 @@ size_t work_bytes(trine_triangular plan, int64_t nrhs)
     (void)plan, (void)nrhs;
     return SIDES * POST_BYTES;
 }
-trine_status memory(trine_triangular plan, const triangular_extent *e, triangular_bytes *host, triangular_bytes *device, int64_t *work)
+trine_status memory(trine_triangular plan, const triangular_extent *e, triangular_bytes *host, triangular_bytes *device,
+                    int64_t *work)
 {
     bytes_add(host, SIDES * (int64_t)sizeof(recorded_side), 0);
     *work = (int64_t)work_bytes(plan, plan->options.max_nrhs);
@@ -309,8 +335,9 @@ template <typename T> trine_status post_side(const struct triangular_solve *s, c
 bool is_repeated(trine_triangular plan, const struct triangular_solve *s, const recorded_side *r)
 {
     const struct triangular_solve *o = &r->arguments;
-    return r->known && o->conjugate == s->conjugate && !o->alpha == !s->alpha && o->B == s->B && o->X == s->X && o->nrhs == s->nrhs && o->b_row == s->b_row &&
-           o->b_col == s->b_col && o->x_row == s->x_row && o->x_col == s->x_col && (!s->alpha || memcmp(r->alpha, s->alpha, trine_dtype_size(plan->base.dtype)) == 0);
+    return r->known && o->conjugate == s->conjugate && !o->alpha == !s->alpha && o->B == s->B && o->X == s->X &&
+           o->nrhs == s->nrhs && o->b_row == s->b_row && o->b_col == s->b_col && o->x_row == s->x_row &&
+           o->x_col == s->x_col && (!s->alpha || memcmp(r->alpha, s->alpha, trine_dtype_size(plan->base.dtype)) == 0);
 }
 
 /** Have the graphs of s's side find s. */
@@ -344,13 +371,15 @@ trine_status solve_by_graph(trine_triangular plan, const struct triangular_solve
         TRY(launch(plan, s, nullptr, &to));
         r->embedded[schedule] = true;
     }
-    TRY(GPU(gpuGraphLaunch(graphs[r->embedded[schedule] ? FROM_ARGUMENTS : FROM_POST].runnable, (gpuStream_t)s->stream)));
+    TRY(GPU(
+        gpuGraphLaunch(graphs[r->embedded[schedule] ? FROM_ARGUMENTS : FROM_POST].runnable, (gpuStream_t)s->stream)));
 done:
     return status;
 }
 
 /** posted: NULL for a graph whose kernels get their arguments later. */
-trine_status record(trine_triangular plan, const struct triangular_solve *s, const void *posted, int64_t count, recording *out)
+trine_status record(trine_triangular plan, const struct triangular_solve *s, const void *posted, int64_t count,
+                    recording *out)
 {
     trine_status status = TRINE_SUCCESS;
     launch_sink to = {launch_sink::TO_GRAPH, nullptr, out, 0};
@@ -359,7 +388,8 @@ trine_status record(trine_triangular plan, const struct triangular_solve *s, con
     TRY(GPU(gpuGraphCreate(&out->graph, 0)));
     TRY(launch(plan, s, posted, &to));
     TRY(GPU(gpuGraphInstantiate(&out->runnable, out->graph, 0)));
-    TRY(GPU(gpuGraphUpload(out->runnable, (gpuStream_t)s->stream))); /* what the device keeps of it, before the first solve */
+    /* what the device keeps of it, before the first solve */
+    TRY(GPU(gpuGraphUpload(out->runnable, (gpuStream_t)s->stream)));
 done:
     return status;
 }
@@ -389,7 +419,9 @@ trine_status make_work(trine_triangular plan, struct triangular_work *work)
     for (int side = 0; side < SIDES; side++) {
         const levelset_side *d = (const levelset_side *)plan->side[side].part;
         for (int i = 0; i < SCHEDULES && d; i++) {
-            if (d->schedules[i].count <= FEW_LAUNCHES || (i == ONE_RHS ? !work->base.max_nrhs : work->base.max_nrhs < 2 || work->base.max_nrhs > MOST_TILES * 4)) continue;
+            if (d->schedules[i].count <= FEW_LAUNCHES ||
+                (i == ONE_RHS ? !work->base.max_nrhs : work->base.max_nrhs < 2 || work->base.max_nrhs > MOST_TILES * 4))
+                continue;
             if (!recorded) {
                 work->recorded = recorded = (recorded_side *)trine_host_calloc(plan->base.ctx, SIDES, sizeof *recorded);
                 if (!recorded) FAIL(TRINE_ERR_MEMORY, "no memory for a solve's graphs");
@@ -398,7 +430,9 @@ trine_status make_work(trine_triangular plan, struct triangular_work *work)
             }
             struct triangular_solve s = {};
             s.side = side, s.part = d, s.nrhs = numbers[i], s.stream = stream;
-            for (int g = 0; g < GRAPHS; g++) TRY(record(plan, &s, g == FROM_POST ? post_of(work, side) : nullptr, d->schedules[i].count, &recorded[side].graphs[i][g]));
+            for (int g = 0; g < GRAPHS; g++)
+                TRY(record(plan, &s, g == FROM_POST ? post_of(work, side) : nullptr, d->schedules[i].count,
+                           &recorded[side].graphs[i][g]));
         }
     }
     if (stream) TRY(GPU(gpuStreamSynchronize(stream)));
@@ -417,7 +451,8 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
     trine_device_enter(plan->base.ctx, &saved);
     if (r) r += s->side;
     const int schedule = r ? schedule_for(d, r, s->nrhs, s->work->base.max_nrhs) : SCHEDULES;
-    if (schedule == SCHEDULES || trine_device_is_capturing(plan->base.ctx, s->stream)) { /* no graph goes into a graph */
+    /* no graph goes into a graph */
+    if (schedule == SCHEDULES || trine_device_is_capturing(plan->base.ctx, s->stream)) {
         launch_sink to = {launch_sink::TO_STREAM, (gpuStream_t)s->stream, nullptr, 0};
         status = launch(plan, s, nullptr, &to);
     } else {
@@ -429,5 +464,14 @@ trine_status solve(trine_triangular plan, const struct triangular_solve *s)
 
 } // namespace
 
-extern "C" const struct triangular_backend triangular_levelset = {
-    device_pattern_read, levelset_analyse_side, device_pattern_drop, levelset_release, device_triangle_numeric, device_triangle_bad_row, work_bytes, memory, make_work, solve, false};
+extern "C" const struct triangular_backend triangular_levelset = {device_pattern_read,
+                                                                  levelset_analyse_side,
+                                                                  device_pattern_drop,
+                                                                  levelset_release,
+                                                                  device_triangle_numeric,
+                                                                  device_triangle_bad_row,
+                                                                  work_bytes,
+                                                                  memory,
+                                                                  make_work,
+                                                                  solve,
+                                                                  false};

@@ -23,7 +23,8 @@ template <typename T> struct level_args {
     const level_call<T> *posted; /* in the work object: a recorded launch finds its solve there. NULL: it is `call` */
     level_call<T> call;
 
-    /** A kernel that asks when it runs which of the two it is takes 0.4 us longer with either: it is compiled for one of them. */
+    /** A kernel that asks when it runs which of the two it is takes 0.4 us longer with either: it is compiled for
+     *  one of them. */
     template <bool POSTED> __device__ level_call<T> get_call() const
     {
         if constexpr (POSTED) return *posted;
@@ -54,7 +55,8 @@ template <typename T, int BLOCKS> struct run_batch {
     {
 #pragma unroll
         for (int u = 0; u < LEVELSET_BATCH; u++)
-            if (here >> u & 1 && c[u] >= 0) x[u] = BLOCKS > 1 ? poll(&call.X[c[u] * call.x_row]) : call.X[c[u] * call.x_row];
+            if (here >> u & 1 && c[u] >= 0)
+                x[u] = BLOCKS > 1 ? poll(&call.X[c[u] * call.x_row]) : call.X[c[u] * call.x_row];
     }
     __device__ __forceinline__ T term(int u, const level_call<T> &call, const T *ring) const
     {
@@ -70,11 +72,13 @@ template <int BLOCKS, typename T> __device__ __forceinline__ void spread(T *to, 
     else if (e == 0) *to = value;
 }
 
-/** Every warp has every so-many-th round of the run. It takes a round in steps: rows and offsets are fetched, then entries and
- *  right-hand sides, then old solution values, with barriers between, if there are any before the round's own, so that nothing
- *  is waited for while other warps work on the levels between. All threads meet at the one barrier at the end of a stage. */
+/** Every warp has every so-many-th round of the run. It takes a round in steps: rows and offsets are fetched, then
+ *  entries and right-hand sides, then old solution values, with barriers between, if there are any before the
+ *  round's own, so that nothing is waited for while other warps work on the levels between. All threads meet at the
+ *  one barrier at the end of a stage. */
 template <typename T, bool POSTED, int BLOCKS>
-__global__ void __launch_bounds__(32 * RUN_WARPS, 1) run_levels(const level_args<T> a, int ring_length, const level_round *rounds, int n_rounds, int n_stages)
+__global__ void __launch_bounds__(32 * RUN_WARPS, 1)
+    run_levels(const level_args<T> a, int ring_length, const level_round *rounds, int n_rounds, int n_stages)
 {
     extern __shared__ __align__(16) char shared[];
     T *const ring = (T *)shared, *const part_sums = ring + ring_length;

@@ -4,14 +4,16 @@
 #define PAIRS_INLINE static inline
 #include "tridiagonal/block/common/pairs.h"
 
-trine_status block_check_options(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options, rpts_options *out)
+trine_status block_check_options(trine_dtype t, int64_t n, int64_t nrhs, const trine_gtsv_options *options,
+                                 rpts_options *out)
 {
     trine_gtsv_options checked = options ? *options : (trine_gtsv_options){0};
     const trine_pivot pivot = checked.pivot;
     const bool determinant = pivot == TRINE_PIVOT_PARTIAL_DETERMINANT || pivot == TRINE_PIVOT_SCALED_DETERMINANT;
     if (determinant) checked.pivot = TRINE_PIVOT_DEFAULT;
     REQUIRE(n <= INT64_MAX / 8192, "n is %lld", (long long)n); /* so that no count of elements overflows */
-    REQUIRE(checked.memory >= TRINE_MEMORY_AUTO && checked.memory <= TRINE_MEMORY_SMALL, "there is no choice of memory %d", (int)checked.memory);
+    REQUIRE(checked.memory >= TRINE_MEMORY_AUTO && checked.memory <= TRINE_MEMORY_SMALL,
+            "there is no choice of memory %d", (int)checked.memory);
     const trine_status status = rpts_check_options(t, n, nrhs, &checked, out);
     if (!status && determinant) out->pivot = pivot;
     return status;
@@ -20,8 +22,15 @@ trine_status block_check_options(trine_dtype t, int64_t n, int64_t nrhs, const t
 trine_status block_group_blocks(int64_t rows, int n, const rpts_options *o, const int *widths, block_matrix *A)
 {
     REQUIRE(n >= 1 && n <= BLOCK_MAX, "n is %d, not 1 to %d", n, BLOCK_MAX);
-    *A = (block_matrix){.n = rows * n, .rows = rows < 2 ? 2 : rows, .width = widths[n], .size = n, .op = o->op,
-                        .cyclic = o->cyclic && rows > 2, .wrapped = o->cyclic && rows <= 2, .n_given = n, .rows_given = rows};
+    *A = (block_matrix){.n = rows * n,
+                        .rows = rows < 2 ? 2 : rows,
+                        .width = widths[n],
+                        .size = n,
+                        .op = o->op,
+                        .cyclic = o->cyclic && rows > 2,
+                        .wrapped = o->cyclic && rows <= 2,
+                        .n_given = n,
+                        .rows_given = rows};
     return TRINE_SUCCESS;
 }
 
@@ -40,7 +49,8 @@ trine_status block_group_bands(int64_t n, int kl, int ku, const rpts_options *o,
         A->wrapped = n <= 2 * w;
         A->cyclic = !A->wrapped;
         if (A->wrapped || n % w == 0) return TRINE_SUCCESS;
-        A->size = (int)(n / A->rows); /* x[n-1] and x[0] are neighbours: every block column has to be as wide as the bands */
+        /* x[n-1] and x[0] are neighbours: every block column has to be as wide as the bands */
+        A->size = (int)(n / A->rows);
         A->larger = n - A->rows * A->size;
         if (A->size >= most || A->rows == 3) return TRINE_SUCCESS; /* of three, each is every other's neighbour */
     }
@@ -66,24 +76,30 @@ static void add_stage(block_plan *plan, int group, int64_t groups, int64_t parti
     s->larger = groups % s->partitions;
     s->chunk = w * w * (6 + 2 * group) + w;
     s->factor = plan->factor_elements;
-    if (group == 1 && keeps == BLOCK_KEEP_FACTORS) plan->pivot_bytes += groups * w * (int64_t)sizeof(uint16_t); /* the rows' scales */
+    /* the rows' scales */
+    if (group == 1 && keeps == BLOCK_KEEP_FACTORS) plan->pivot_bytes += groups * w * (int64_t)sizeof(uint16_t);
     s->pivots = plan->pivot_bytes;
     s->matrix = plan->matrix_elements;
     s->rhs = plan->rhs_elements;
-    plan->factor_elements += groups * group * (keeps == BLOCK_KEEP_FACTORS ? s->chunk : keeps == BLOCK_KEEP_PIVOT_ROWS ? w * w * (4 + group) : 0);
+    plan->factor_elements += groups * group *
+                             (keeps == BLOCK_KEEP_FACTORS      ? s->chunk
+                              : keeps == BLOCK_KEEP_PIVOT_ROWS ? w * w * (4 + group)
+                                                               : 0);
     plan->pivot_bytes += keeps == BLOCK_KEEP_FACTORS ? groups * group * (w + 1) : 0;
     if (group == 1) return;
     plan->matrix_elements += groups * 8 * w * w;
     plan->rhs_elements += groups * 2 * w;
 }
 
-void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_keep keeps, block_keep coarse_keeps, block_plan *plan)
+void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_partition, block_keep keeps,
+                     block_keep coarse_keeps, block_plan *plan)
 {
     *plan = (block_plan){.width = A->width, .cyclic = A->cyclic};
     if (partition && partition < 4) partition = 4; /* no partition may have less than two block rows, or groups */
     add_stage(plan, 1, A->rows, A->paired ? 2 : partition, A->paired ? BLOCK_KEEP_NOTHING : keeps);
     if (A->paired && partition) add_stage(plan, 2, plan->stage[0].partitions, (partition + 1) / 2, coarse_keeps);
-    while (plan->stages < 2 || plan->stage[plan->stages - 1].partitions > 1) { /* small systems are a matter of latency: shorter partitions, more stages */
+    /* small systems are a matter of latency: shorter partitions, more stages */
+    while (plan->stages < 2 || plan->stage[plan->stages - 1].partitions > 1) {
         const int64_t groups = plan->stage[plan->stages - 1].partitions;
         add_stage(plan, 2, groups, groups > 1024 ? coarse_partition : (coarse_partition + 1) / 2, coarse_keeps);
     }
@@ -91,12 +107,15 @@ void block_make_plan(const block_matrix *A, int64_t partition, int64_t coarse_pa
 
 int64_t block_small_partition(const block_matrix *A, int64_t suitable, block_keep coarse_keeps)
 {
-    const int64_t w = A->width, group = 8 * w * w + (coarse_keeps == BLOCK_KEEP_FACTORS ? 2 * (10 * w * w + w) : 12 * w * w);
-    while (8 * group > 3 * suitable * block_given_elements(A)) suitable *= 2; /* 8 / 7: the stages behind the first coarse one */
+    const int64_t w = A->width,
+                  group = 8 * w * w + (coarse_keeps == BLOCK_KEEP_FACTORS ? 2 * (10 * w * w + w) : 12 * w * w);
+    /* 8 / 7: the stages behind the first coarse one */
+    while (8 * group > 3 * suitable * block_given_elements(A)) suitable *= 2;
     return suitable;
 }
 
-void block_add_slots(const block_matrix *A, trine_dtype t, size_t factor_bytes, size_t slot_bytes, int64_t least, int64_t most, block_plan *plan)
+void block_add_slots(const block_matrix *A, trine_dtype t, size_t factor_bytes, size_t slot_bytes, int64_t least,
+                     int64_t most, block_plan *plan)
 {
     const size_t half = (size_t)A->rows * (size_t)block_given_elements(A) * trine_dtype_size(t) / 2;
     const int64_t room = half > factor_bytes ? (int64_t)((half - factor_bytes) / slot_bytes) : 0;

@@ -1,20 +1,22 @@
-/* The arithmetic of one column of a panel: which of its rows becomes the pivot row, and what that leaves of the others. Written
- * once: C includes it for each precision (core/each_dtype.h), CUDA once as templates over the scalar type. No include guard.
+/* The arithmetic of one column of a panel: which of its rows becomes the pivot row, and what that leaves of the others.
+ * Written once: C includes it for each precision (core/each_dtype.h), CUDA once as templates over the scalar type. No
+ * include guard.
  *
- * A panel is what is in play while a partition's inner unknowns are eliminated from left to right (block/common/layout.h). Its rows
- * are numbered
- *     0 .. top-1          rows of the partition's first block row, which end in the coarse system unless they become pivots;
+ * A panel is what is in play while a partition's inner unknowns are eliminated from left to right
+ * (block/common/layout.h). Its rows are numbered
+ *     0 .. top-1 rows of the partition's first block row, which end in the coarse system unless they become pivots;
  *     top .. top+n-1      the rows that become the pivot rows of this block column's n columns, one after the other;
  *     top+n .. rows-1     the rows behind them.
- * Column k of the block column takes its pivot from row top+k, from the rows behind it and from the top rows: this is Gaussian
- * elimination with row exchanges on the whole partition, interface rows included, with the interface columns ordered last. The
- * kernels of a GPU do the same without exchanging rows (block/cuda/panel_rows.cuh); they use the weights and determinants only.
+ * Column k of the block column takes its pivot from row top+k, from the rows behind it and from the top rows: this is
+ * Gaussian elimination with row exchanges on the whole partition, interface rows included, with the interface columns
+ * ordered last. The kernels of a GPU do the same without exchanging rows (block/cuda/panel_rows.cuh); they use the
+ * weights and determinants only.
  *
- * Needs T, R (its real type), FN(name), PANEL_TEMPLATE, PANEL_INLINE, ZERO, FROM_REAL(r), ABS1(x) (|re| + |im|), RECIPROCAL(x) of
- * T or R, SMALLEST_NORMAL, ROUNDING of R. */
+ * Needs T, R (its real type), FN(name), PANEL_TEMPLATE, PANEL_INLINE, ZERO, FROM_REAL(r), ABS1(x) (|re| + |im|),
+ * RECIPROCAL(x) of T or R, SMALLEST_NORMAL, ROUNDING of R. */
 
-/** The weight of a row's coefficients in scaled pivot decisions: four times the reciprocal of the largest one, which is neither denormal nor
- *  infinite wherever that is a normal number four times the smallest one. */
+/** The weight of a row's coefficients in scaled pivot decisions: four times the reciprocal of the largest one, which
+ *  is neither denormal nor infinite wherever that is a normal number four times the smallest one. */
 PANEL_TEMPLATE PANEL_INLINE R FN(panel_weight)(R largest)
 {
     const R quarter = largest * (R)0.25;
@@ -28,7 +30,8 @@ PANEL_TEMPLATE PANEL_INLINE R FN(panel_rounding)(R weight)
 }
 
 /** The pivot row of column k, whose coefficients are v. Ties keep the row in place. */
-PANEL_TEMPLATE PANEL_INLINE int FN(panel_choose)(int pivot, R epsilon, int n, int top, int k, int rows, const T *v, const R *weight)
+PANEL_TEMPLATE PANEL_INLINE int FN(panel_choose)(int pivot, R epsilon, int n, int top, int k, int rows, const T *v,
+                                                 const R *weight)
 {
     const bool scaled = pivot == TRINE_PIVOT_SCALED_PARTIAL || pivot == TRINE_PIVOT_SCALED_DETERMINANT;
     const bool in_block = pivot >= TRINE_PIVOT_PARTIAL_DETERMINANT; /* the block row has been chosen */
@@ -57,7 +60,8 @@ PANEL_TEMPLATE PANEL_INLINE void FN(panel_exchange)(int top, int k, int p, T *u)
 
 /** The multipliers f of column k, after the exchange: row i of any column becomes u[i] + f[i] u[top+k]. *inverse is the
  *  reciprocal of the pivot; a pivot that vanishes becomes a rounding error of its row. */
-PANEL_TEMPLATE PANEL_INLINE void FN(panel_multipliers)(R epsilon, int top, int k, int rows, const T *v, const R *weight, T *f, T *inverse)
+PANEL_TEMPLATE PANEL_INLINE void FN(panel_multipliers)(R epsilon, int top, int k, int rows, const T *v, const R *weight,
+                                                       T *f, T *inverse)
 {
     T pivot = ABS1(v[top + k]) <= epsilon ? ZERO : v[top + k];
     if (ABS1(pivot) < SMALLEST_NORMAL) pivot = FROM_REAL(FN(panel_rounding)(weight[top + k]));

@@ -1,16 +1,18 @@
-/* Bands row by row: residuals, and elimination from one end to the other, as LAPACK's gbsv does it. That is for systems whose solutions grow
- * or fade by so many orders of magnitude that a cut into partitions costs their small entries all digits, or leaves nothing of a row.
- * Written once; included by C for each precision and by CUDA as templates. No include guard.
+/* Bands row by row: residuals, and elimination from one end to the other, as LAPACK's gbsv does it. That is for systems
+ * whose solutions grow or fade by so many orders of magnitude that a cut into partitions costs their small entries all
+ * digits, or leaves nothing of a row. Written once; included by C for each precision and by CUDA as templates. No
+ * include guard.
  *
- * Rows are taken times the power of two that makes their largest coefficient 2 to 4, and the largest coefficient of a column is its pivot, so
- * that nothing depends on how rows were scaled. A row that is no pivot row for long may lose its digits where solutions grow: the weights of rows
- * with large residuals are raised then. Of the factors, SEQUENTIAL_STRIDE elements a row, row j has the pivot row of column j from
- * the diagonal on (below + above + 1 elements; below, above: bands), the multipliers of the rows behind (below) and how far behind row j
- * its pivot row was.
+ * Rows are taken times the power of two that makes their largest coefficient 2 to 4, and the largest coefficient of a
+ * column is its pivot, so that nothing depends on how rows were scaled. A row that is no pivot row for long may lose
+ * its digits where solutions grow: the weights of rows with large residuals are raised then. Of the factors,
+ * SEQUENTIAL_STRIDE elements a row, row j has the pivot row of column j from the diagonal on (below + above + 1
+ * elements; below, above: bands), the multipliers of the rows behind (below) and how far behind row j its pivot row
+ * was.
  *
  * Needs block/common/panel.h and what that needs, and SMALLER_POWER(r), the largest power of two that is at most r;
- * GIVEN_BAND(A, row, k), an element of op(A); FN_OF_T(name), FN(name) with its template argument; TIMES(x, r), T times R; LANE of LANES threads
- * that factor together, and TOGETHER(), where they wait for each other. */
+ * GIVEN_BAND(A, row, k), an element of op(A); FN_OF_T(name), FN(name) with its template argument; TIMES(x, r), T
+ * times R; LANE of LANES threads that factor together, and TOGETHER(), where they wait for each other. */
 
 #define SEQUENTIAL_ROWS (BLOCK_MAX + 1)
 #define SEQUENTIAL_COLUMNS (2 * BLOCK_MAX + 2) /* the last one in use has the rows' weights in pivot decisions */
@@ -55,30 +57,38 @@ PANEL_TEMPLATE PANEL_INLINE T FN(row_residual)(const block_matrix *A, R scale, i
     if (!(given - given == 0)) *size = -1;
     return residual;
 }
-/** What the residual says of the solution: the backward error of the row in rounding errors. NaN where it is not finite. */
+/** What the residual says of the solution: the backward error of the row in rounding errors. NaN where it is not
+ *  finite. */
 PANEL_TEMPLATE PANEL_INLINE R FN(row_error)(T residual, R size)
 {
     const R error = ABS1(residual);
     return error == 0 ? 0 : error / size / ROUNDING;
 }
 
-/** The order in which rows are eliminated: from the first to the last, or reversed; the bands below and above the diagonal as that sees them. */
+/** The order in which rows are eliminated: from the first to the last, or reversed; the bands below and above the
+ *  diagonal as that sees them. */
 PANEL_INLINE sequence_of_rows FN(new_sequence)(const block_matrix *A, bool reversed)
 {
     const bool swapped = reversed != (A->op != TRINE_N);
     sequence_of_rows s = {reversed, swapped ? A->ku : A->kl, swapped ? A->kl : A->ku};
     return s;
 }
-PANEL_INLINE int64_t FN(row_of)(const block_matrix *A, const sequence_of_rows *s, int64_t i) { return s->reversed ? A->n - 1 - i : i; }
+PANEL_INLINE int64_t FN(row_of)(const block_matrix *A, const sequence_of_rows *s, int64_t i)
+{
+    return s->reversed ? A->n - 1 - i : i;
+}
 
-/** Factor op(A); `rows`: two windows of SEQUENTIAL_ROWS x SEQUENTIAL_COLUMNS elements; weights: of the rows in pivot decisions. Returns the row without a
- *  pivot, or -1; replaced: a rounding error takes its place. */
-PANEL_TEMPLATE PANEL_INLINE int64_t FN(factor_sequentially)(const block_matrix *A, const sequence_of_rows *s, const T *weights, T *factors, T (*rows)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS], bool replaced)
+/** Factor op(A); `rows`: two windows of SEQUENTIAL_ROWS x SEQUENTIAL_COLUMNS elements; weights: of the rows in pivot
+ *  decisions. Returns the row without a pivot, or -1; replaced: a rounding error takes its place. */
+PANEL_TEMPLATE PANEL_INLINE int64_t FN(factor_sequentially)(const block_matrix *A, const sequence_of_rows *s,
+                                                            const T *weights, T *factors,
+                                                            T (*rows)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS],
+                                                            bool replaced)
 {
     const int below = s->below, columns = s->below + s->above + 1;
     int64_t entered = 0;
     for (int64_t j = 0; j < A->n; j++, factors += SEQUENTIAL_STRIDE(s)) {
-        T(*const here)[SEQUENTIAL_COLUMNS] = rows[j % 2], (*const next)[SEQUENTIAL_COLUMNS] = rows[1 - j % 2];
+        T (*const here)[SEQUENTIAL_COLUMNS] = rows[j % 2], (*const next)[SEQUENTIAL_COLUMNS] = rows[1 - j % 2];
         const int there = A->n - j > below ? below + 1 : (int)(A->n - j); /* rows in play: of columns j, j + 1, ... */
         for (; entered < j + there; entered++) {
             const int64_t row = FN(row_of)(A, s, entered);
@@ -86,13 +96,16 @@ PANEL_TEMPLATE PANEL_INLINE int64_t FN(factor_sequentially)(const block_matrix *
             if (LANE == 0) here[entered - j][columns] = weights[row];
             for (int c = LANE; c < columns; c += LANES) {
                 const int64_t k = s->reversed ? entered - j - c : j + c - entered;
-                here[entered - j][c] = k >= FN(first_band)(A, row) && k <= FN(last_band)(A, row) ? TIMES(GIVEN_BAND(A, row, (int)k), scale) : ZERO;
+                here[entered - j][c] = k >= FN(first_band)(A, row) && k <= FN(last_band)(A, row)
+                                           ? TIMES(GIVEN_BAND(A, row, (int)k), scale)
+                                           : ZERO;
             }
         }
         TOGETHER();
         int pivot = 0;
         for (int r = 1; r < there; r++)
-            if (ABS1(here[r][0]) * ABS1(here[r][columns]) > ABS1(here[pivot][0]) * ABS1(here[pivot][columns])) pivot = r;
+            if (ABS1(here[r][0]) * ABS1(here[r][columns]) > ABS1(here[pivot][0]) * ABS1(here[pivot][columns]))
+                pivot = r;
         if (ABS1(here[pivot][0]) == 0) {
             if (!replaced) return FN(row_of)(A, s, j);
             TOGETHER();
@@ -106,13 +119,15 @@ PANEL_TEMPLATE PANEL_INLINE int64_t FN(factor_sequentially)(const block_matrix *
             const T *row = here[r == pivot ? 0 : r];
             const T f = row[0] * inverse;
             if (LANE == 0) factors[columns + r - 1] = f;
-            for (int c = LANE; c <= columns; c += LANES) next[r - 1][c] = c + 1 < columns ? row[c + 1] - f * here[pivot][c + 1] : c == columns ? row[c] : ZERO;
+            for (int c = LANE; c <= columns; c += LANES)
+                next[r - 1][c] = c + 1 < columns ? row[c + 1] - f * here[pivot][c + 1] : c == columns ? row[c] : ZERO;
         }
     }
     return -1;
 }
 /** x := op(A)^-1 x with these factors; x has been taken times the rows' scales. */
-PANEL_TEMPLATE PANEL_INLINE void FN(substitute_sequentially)(const block_matrix *A, const sequence_of_rows *s, const T *factors, T *x)
+PANEL_TEMPLATE PANEL_INLINE void FN(substitute_sequentially)(const block_matrix *A, const sequence_of_rows *s,
+                                                             const T *factors, T *x)
 {
     const int columns = s->below + s->above + 1, step = s->reversed ? -1 : 1;
     x += FN(row_of)(A, s, 0);
@@ -122,7 +137,8 @@ PANEL_TEMPLATE PANEL_INLINE void FN(substitute_sequentially)(const block_matrix 
         const T kept = x[pivot * step];
         x[pivot * step] = x[j * step];
         x[j * step] = kept;
-        for (int r = 1; r <= s->below && j + r < A->n; r++) x[(j + r) * step] = x[(j + r) * step] - row[columns + r - 1] * kept;
+        for (int r = 1; r <= s->below && j + r < A->n; r++)
+            x[(j + r) * step] = x[(j + r) * step] - row[columns + r - 1] * kept;
     }
     for (int64_t j = A->n - 1; j >= 0; j--) {
         const T *row = factors + j * SEQUENTIAL_STRIDE(s);
@@ -132,9 +148,10 @@ PANEL_TEMPLATE PANEL_INLINE void FN(substitute_sequentially)(const block_matrix 
         x[j * step] = value / row[0];
     }
 }
-/** residual := d - op(A) x, times the rows' scales. Returns the largest error of a row, 1 / SMALLEST_NORMAL at most. The weights of rows whose errors are
- *  large are raised by about these errors. */
-PANEL_TEMPLATE PANEL_INLINE R FN(sequential_error)(const block_matrix *A, const T *d, const T *x, T *residual, T *weights)
+/** residual := d - op(A) x, times the rows' scales. Returns the largest error of a row, 1 / SMALLEST_NORMAL at most.
+ *  The weights of rows whose errors are large are raised by about these errors. */
+PANEL_TEMPLATE PANEL_INLINE R FN(sequential_error)(const block_matrix *A, const T *d, const T *x, T *residual,
+                                                   T *weights)
 {
     const R none = 1 / SMALLEST_NORMAL;
     R worst = 0;
@@ -143,7 +160,8 @@ PANEL_TEMPLATE PANEL_INLINE R FN(sequential_error)(const block_matrix *A, const 
         residual[i] = FN_OF_T(row_residual)(A, FN_OF_T(row_scale)(A, i), i, x, d[i], &size);
         const R error = FN_OF_T(row_error)(residual[i], size);
         if (!(error <= worst)) worst = error <= none ? error : none;
-        if (weights && error > BLOCK_LARGE_ERROR && ABS1(weights[i]) < 1 / ROUNDING) weights[i] = TIMES(weights[i], SMALLER_POWER(error / 16));
+        if (weights && error > BLOCK_LARGE_ERROR && ABS1(weights[i]) < 1 / ROUNDING)
+            weights[i] = TIMES(weights[i], SMALLER_POWER(error / 16));
     }
     return worst;
 }
@@ -154,9 +172,11 @@ PANEL_TEMPLATE PANEL_INLINE void FN(keep_better)(const block_matrix *A, const T 
     *least = error;
     for (int64_t i = 0; i < A->n; i++) best[i] = x[i];
 }
-/** Solve for one right-hand side d, which may be x, with these factors. If `residual` is not NULL, d is not x, a step of refinement follows where it is
- *  needed, and the better one of the two solutions is kept if it is better than best, whose error is *least. Returns the error before refinement. */
-PANEL_TEMPLATE PANEL_INLINE R FN(solve_sequence)(const block_matrix *A, const sequence_of_rows *s, const T *factors, const T *d, T *x, T *residual, T *weights, T *best, R *least)
+/** Solve for one right-hand side d, which may be x, with these factors. If `residual` is not NULL, d is not x, a
+ *  step of refinement follows where it is needed, and the better one of the two solutions is kept if it is better
+ *  than best, whose error is *least. Returns the error before refinement. */
+PANEL_TEMPLATE PANEL_INLINE R FN(solve_sequence)(const block_matrix *A, const sequence_of_rows *s, const T *factors,
+                                                 const T *d, T *x, T *residual, T *weights, T *best, R *least)
 {
     for (int64_t i = 0; i < A->n; i++) x[i] = TIMES(d[i], FN_OF_T(row_scale)(A, i));
     FN(substitute_sequentially)(A, s, factors, x);
@@ -169,11 +189,13 @@ PANEL_TEMPLATE PANEL_INLINE R FN(solve_sequence)(const block_matrix *A, const se
     FN_OF_T(keep_better)(A, x, FN_OF_T(sequential_error)(A, d, x, residual, (T *)NULL), best, least);
     return error;
 }
-/** Solve for d, from the end where fewer rows are in play; if that leaves a zero pivot or a large error, from the other one, and then again from the better
- *  one, with pivot decisions that weigh the rows whose errors were large. Of all solutions the best one is kept. factors: SEQUENTIAL_STRIDE + 2 elements a
- *  row. given: x is a solution already. `shared`: errors, of the best solution and of the last one, that the lanes tell each other. Returns the row
- *  without a pivot, or -1. */
-PANEL_TEMPLATE PANEL_INLINE int64_t FN(solve_sequentially)(const block_matrix *A, T *factors, T (*rows)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS], R *shared,
+/** Solve for d, from the end where fewer rows are in play; if that leaves a zero pivot or a large error, from the
+ *  other one, and then again from the better one, with pivot decisions that weigh the rows whose errors were large.
+ *  Of all solutions the best one is kept. factors: SEQUENTIAL_STRIDE + 2 elements a row. given: x is a solution
+ *  already. `shared`: errors, of the best solution and of the last one, that the lanes tell each other. Returns the
+ *  row without a pivot, or -1. */
+PANEL_TEMPLATE PANEL_INLINE int64_t FN(solve_sequentially)(const block_matrix *A, T *factors,
+                                                           T (*rows)[SEQUENTIAL_ROWS][SEQUENTIAL_COLUMNS], R *shared,
                                                            const T *d, T *x, T *residual, bool given)
 {
     const bool reversed = FN(new_sequence)(A, false).below > FN(new_sequence)(A, false).above;

@@ -19,8 +19,10 @@ enum {
 #include "core/each_dtype.h"
 
 typedef int64_t (*bgtf_fn)(const block_matrix *, const rpts_options *, const block_plan *, void *, void *);
-typedef void (*bgtfs_fn)(const block_matrix *, const rpts_options *, const block_plan *, void *, const void *, const void *, int64_t, void *, int64_t, void *, char *);
-typedef int64_t (*bgtsv_fn)(const block_matrix *, const rpts_options *, const block_plan *, const block_work *, void *, const void *, int64_t, void *, int64_t);
+typedef void (*bgtfs_fn)(const block_matrix *, const rpts_options *, const block_plan *, void *, const void *,
+                         const void *, int64_t, void *, int64_t, void *, char *);
+typedef int64_t (*bgtsv_fn)(const block_matrix *, const rpts_options *, const block_plan *, const block_work *, void *,
+                            const void *, int64_t, void *, int64_t);
 static const bgtf_fn bgtf[] = TABLE(bgtf);
 static const bgtfs_fn bgtfs[] = TABLE(bgtfs);
 static const bgtsv_fn bgtsv[] = TABLE(bgtsv);
@@ -37,16 +39,27 @@ static void add_slots(block_call *call)
     const block_stage *s = &call->plan.stage[0];
     const size_t rows = (size_t)block_group_count(s, 0), w = (size_t)call->plan.width;
     const size_t bytes = rows * ((size_t)s->chunk * trine_dtype_size(call->t) + w * sizeof(uint16_t) + w + 1);
-    block_add_slots(&call->A, call->t, call->factor_bytes, (bytes + 15) / 16 * 16, 1, s->partitions < MOST_SLOTS ? s->partitions : MOST_SLOTS, &call->plan);
+    block_add_slots(&call->A, call->t, call->factor_bytes, (bytes + 15) / 16 * 16, 1,
+                    s->partitions < MOST_SLOTS ? s->partitions : MOST_SLOTS, &call->plan);
 }
 
-static trine_status substitute_bytes(const block_call *call, size_t *bytes) { return block_lay_out(call, 0, 0, NULL, bytes); }
-static trine_status solve_bytes(const block_call *call, size_t *bytes) { return block_lay_out(call, call->factor_bytes, 0, NULL, bytes); }
+static trine_status substitute_bytes(const block_call *call, size_t *bytes)
+{
+    return block_lay_out(call, 0, 0, NULL, bytes);
+}
+static trine_status solve_bytes(const block_call *call, size_t *bytes)
+{
+    return block_lay_out(call, call->factor_bytes, 0, NULL, bytes);
+}
 
 static trine_status check_column(int64_t column)
 {
-    return column < 0 ? TRINE_SUCCESS : trine_fail(TRINE_ERR_SINGULAR, "the pivot in row %lld is exactly zero: the matrix is singular, or rounding or underflow made it so",
-                                                       (long long)column);
+    return column < 0
+               ? TRINE_SUCCESS
+               : trine_fail(
+                     TRINE_ERR_SINGULAR,
+                     "the pivot in row %lld is exactly zero: the matrix is singular, or rounding or underflow made it so",
+                     (long long)column);
 }
 static trine_status solve(const block_call *call)
 {
@@ -54,13 +67,15 @@ static trine_status solve(const block_call *call)
     block_work at;
     size_t bytes;
     TRY(block_lay_out(call, call->factor_bytes, 0, &at, &bytes));
-    status = check_column(bgtsv[call->t](&call->A, &call->o, &call->plan, &at, call->work, call->D, call->ldd, call->X, call->ldx));
+    status = check_column(
+        bgtsv[call->t](&call->A, &call->o, &call->plan, &at, call->work, call->D, call->ldd, call->X, call->ldx));
 done:
     return status;
 }
 static trine_status factor(const block_call *call)
 {
-    return check_column(bgtf[call->t](&call->A, &call->o, &call->plan, call->factor, (char *)call->factor + call->factor_bytes));
+    return check_column(
+        bgtf[call->t](&call->A, &call->o, &call->plan, call->factor, (char *)call->factor + call->factor_bytes));
 }
 static trine_status substitute(const block_call *call)
 {
@@ -68,7 +83,8 @@ static trine_status substitute(const block_call *call)
     block_work at;
     size_t bytes;
     TRY(block_lay_out(call, 0, 0, &at, &bytes));
-    bgtfs[call->t](&call->A, &call->o, &call->plan, call->factor, (char *)call->factor + call->factor_bytes, call->D, call->ldd, call->X, call->ldx, at.rhs, at.slots);
+    bgtfs[call->t](&call->A, &call->o, &call->plan, call->factor, (char *)call->factor + call->factor_bytes, call->D,
+                   call->ldd, call->X, call->ldx, at.rhs, at.slots);
 done:
     return status;
 }

@@ -5,8 +5,9 @@ namespace {
 
 using namespace trine_block;
 
-/* So few block rows do not fill the device: smaller partitions. Of very few, where the time is that of some kernels one after the other
- * anyway, larger ones: where a solution grows by many orders of magnitude, every cut costs digits. */
+/* So few block rows do not fill the device: smaller partitions. Of very few, where the time is that of some kernels
+ * one after the other anyway, larger ones: where a solution grows by many orders of magnitude, every cut costs
+ * digits. */
 constexpr int64_t FEW_ROWS = 1 << 18, VERY_FEW_ROWS = 256;
 /* Where one kernel of one cluster takes over: a stage of so few partitions does not fill the device. */
 constexpr int64_t CHAIN_PARTITIONS = 128, CHAIN_BLOCKS = 8, SPREAD_WARPS = 4;
@@ -19,8 +20,8 @@ void partition_rows(const block_call *call, int64_t *suitable, int64_t *small, i
     *suitable = call->A.rows <= VERY_FEW_ROWS ? 64 : call->A.width > 2 || call->A.rows <= FEW_ROWS ? 16 : 32;
 }
 
-/** A slot has the pivot rows of a partition. Partitions that go up together are neighbours, full warps of them; so few that they fill no device
- *  are not worth the launches. */
+/** A slot has the pivot rows of a partition. Partitions that go up together are neighbours, full warps of them; so
+ *  few that they fill no device are not worth the launches. */
 void add_slots(block_call *call)
 {
     constexpr size_t LEAST_BYTES = 4 << 20;
@@ -28,11 +29,18 @@ void add_slots(block_call *call)
     const int64_t w = call->plan.width;
     const size_t bytes = (size_t)block_group_count(s, 0) * (size_t)(5 * w * w) * trine_dtype_size(call->t);
     const int64_t least = (int64_t)(LEAST_BYTES / bytes);
-    block_add_slots(&call->A, call->t, call->factor_bytes, bytes, least < 1 ? 1 : least < s->partitions ? least : s->partitions, s->partitions, &call->plan);
+    block_add_slots(&call->A, call->t, call->factor_bytes, bytes,
+                    least < 1               ? 1
+                    : least < s->partitions ? least
+                                            : s->partitions,
+                    s->partitions, &call->plan);
     if (call->plan.slots < s->partitions && call->plan.slots > WARP) call->plan.slots -= call->plan.slots % WARP;
 }
 
-trine_status substitute_bytes(const block_call *call, size_t *bytes) { return block_lay_out(call, 0, ERROR_ELEMENTS, nullptr, bytes); }
+trine_status substitute_bytes(const block_call *call, size_t *bytes)
+{
+    return block_lay_out(call, 0, ERROR_ELEMENTS, nullptr, bytes);
+}
 trine_status solve_bytes(const block_call *call, size_t *bytes)
 {
     trine_status status = TRINE_SUCCESS;
@@ -73,7 +81,8 @@ trine_status lay_out_scalar(const block_call *call, scalar_layout *at)
     TRY(gtsv_work_size(&here, call->t, n, call->o.nrhs, &call->given, &at->gtsv_bytes));
     TRY(rpts_bytes(0, 0, 3 * n, 0, call->t, &matrix));
     TRY(rpts_bytes(n, call->o.nrhs, 0, 1, call->t, &vectors));
-    if (block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon)) TRY(rpts_bytes(0, 0, block_sequential_elements(&call->A) + n, 0, call->t, &factors));
+    if (block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon))
+        TRY(rpts_bytes(0, 0, block_sequential_elements(&call->A) + n, 0, call->t, &factors));
     errors = (size_t)call->o.nrhs * sizeof(column_errors);
     at->vectors = matrix;
     at->errors = (matrix + vectors + 15) / 16 * 16;
@@ -88,10 +97,14 @@ done:
 namespace {
 
 using run_fn = trine_status (*)(const block_call *);
-const run_fn solve_table[] = {nullptr, solve_of<float>, solve_of<double>, solve_of<complex_of<float>>, solve_of<complex_of<double>>};
-const run_fn scalar_table[] = {nullptr, solve_scalar_of<float>, solve_scalar_of<double>, solve_scalar_of<complex_of<float>>, solve_scalar_of<complex_of<double>>};
-const run_fn factor_table[] = {nullptr, factor_of<float>, factor_of<double>, factor_of<complex_of<float>>, factor_of<complex_of<double>>};
-const run_fn substitute_table[] = {nullptr, substitute_of<float>, substitute_of<double>, substitute_of<complex_of<float>>, substitute_of<complex_of<double>>};
+const run_fn solve_table[] = {nullptr, solve_of<float>, solve_of<double>, solve_of<complex_of<float>>,
+                              solve_of<complex_of<double>>};
+const run_fn scalar_table[] = {nullptr, solve_scalar_of<float>, solve_scalar_of<double>,
+                               solve_scalar_of<complex_of<float>>, solve_scalar_of<complex_of<double>>};
+const run_fn factor_table[] = {nullptr, factor_of<float>, factor_of<double>, factor_of<complex_of<float>>,
+                               factor_of<complex_of<double>>};
+const run_fn substitute_table[] = {nullptr, substitute_of<float>, substitute_of<double>,
+                                   substitute_of<complex_of<float>>, substitute_of<complex_of<double>>};
 
 trine_status solve(const block_call *call) { return (call->is_scalar ? scalar_table : solve_table)[call->t](call); }
 trine_status factor(const block_call *call) { return factor_table[call->t](call); }
@@ -102,5 +115,7 @@ const int kernel_widths[] = {0, 2, 2, 3, 4, 8, 8, 8, 8};
 } // namespace
 
 extern "C" const struct block_backend block_cuda = {
-    kernel_widths, 8, CHAIN_PARTITIONS, BLOCK_KEEP_PIVOT_ROWS, partition_rows, add_slots, solve_bytes, substitute_bytes, solve, factor, substitute,
+    kernel_widths,  8,         CHAIN_PARTITIONS, BLOCK_KEEP_PIVOT_ROWS,
+    partition_rows, add_slots, solve_bytes,      substitute_bytes,
+    solve,          factor,    substitute,
 };

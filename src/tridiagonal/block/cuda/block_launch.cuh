@@ -75,7 +75,8 @@ template <typename T> trine_status copy_matrix(const block_call *call)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t blocks = (call->A.rows_given * call->A.n_given * call->A.n_given + 255) / 256;
-    copy_blocks<T><<<(unsigned)std::min<int64_t>(blocks, 65535), 256, 0, (gpuStream_t)call->stream>>>(call->A, (T *)((char *)call->factor + call->factor_bytes));
+    copy_blocks<T><<<(unsigned)std::min<int64_t>(blocks, 65535), 256, 0, (gpuStream_t)call->stream>>>(
+        call->A, (T *)((char *)call->factor + call->factor_bytes));
     TRY(GPU_LAUNCHED("copy_blocks"));
 done:
     return status;
@@ -83,28 +84,31 @@ done:
 
 /** All kernels of one width. */
 template <typename T, int N> struct width_of {
-    static constexpr int R = ROWS_A_LANE<T, N>, LANES = 3 * N / R, TOGETHER = 4; /* rows of a lane, lanes of a partition in `reduce`; its right-hand sides */
+    /* rows of a lane, lanes of a partition in `reduce`; its right-hand sides */
+    static constexpr int R = ROWS_A_LANE<T, N>, LANES = 3 * N / R, TOGETHER = 4;
 
     /** Run a kernel for each partition (by ON lanes) and `batch` right-hand sides. */
-    template <int ON> static trine_status launch(void (*kernel)(stage_of<T>), const stage_of<T> &s, int batch, size_t bytes, gpuStream_t stream)
+    template <int ON> static trine_status launch(void (*kernel)(stage_of<T>), const stage_of<T> &s, int batch,
+                                                 size_t bytes, gpuStream_t stream)
     {
         trine_status status = TRINE_SUCCESS;
         const dim3 grid((unsigned)blocks_of<ON>(s), (unsigned)((s.nrhs + batch - 1) / batch));
         if (bytes) TRY(trine_gpu_prefer_shared((const void *)kernel, bytes));
         kernel<<<grid, WARP, bytes, stream>>>(s);
         TRY(GPU_LAUNCHED("a stage of a block tridiagonal solve"));
-    done:
+done:
         return status;
     }
 
     /** What stands in for the first stage of bands in pairs: gather_pairs, or move_pairs of all right-hand sides. */
-    static trine_status launch_pairs(void (*kernel)(stage_of<T>), const stage_of<T> &s, int64_t elements, int64_t nrhs, gpuStream_t stream)
+    static trine_status launch_pairs(void (*kernel)(stage_of<T>), const stage_of<T> &s, int64_t elements, int64_t nrhs,
+                                     gpuStream_t stream)
     {
         trine_status status = TRINE_SUCCESS;
         const int64_t blocks = (s.partitions * elements + 255) / 256;
         kernel<<<dim3((unsigned)(blocks < 65535 ? blocks : 65535), (unsigned)nrhs), 256, 0, stream>>>(s);
         TRY(GPU_LAUNCHED("pairs of block columns of a cyclic banded solve"));
-    done:
+done:
         return status;
     }
     template <int RHS> static trine_status first_stage(const stage_of<T> &s, gpuStream_t stream)
@@ -113,14 +117,15 @@ template <typename T, int N> struct width_of {
             trine_status status = TRINE_SUCCESS;
             TRY(launch_pairs(gather_pairs<T>, s, 8 * N * N, 1, stream));
             TRY(launch_pairs(move_pairs<T, false>, s, 2 * N, s.nrhs, stream));
-        done:
+done:
             return status;
         }
         const bool plain = tile<T, N, LANES, RHS>::is_plain(s.A);
-        return launch<LANES>(plain ? reduce<T, N, RHS, R, true> : reduce<T, N, RHS, R, false>, s, RHS ? RHS : 1, reduce_bytes<T, N, RHS, R>(s.nrhs), stream);
+        return launch<LANES>(plain ? reduce<T, N, RHS, R, true> : reduce<T, N, RHS, R, false>, s, RHS ? RHS : 1,
+                             reduce_bytes<T, N, RHS, R>(s.nrhs), stream);
     }
-    /** Factor stages from `first` up to `end`; `factor` is a factorization as in block/common/layout.h. rhs, if not NULL: the one
-     *  right-hand side of coarse stages, which is eliminated on the way. */
+    /** Factor stages from `first` up to `end`; `factor` is a factorization as in block/common/layout.h. rhs, if not
+     *  NULL: the one right-hand side of coarse stages, which is eliminated on the way. */
     static trine_status factor_stages(const block_call *call, int first, int end, T *factorization, T *rhs)
     {
         constexpr int COARSE = COARSE_ROWS_A_LANE<T, N>;
@@ -130,9 +135,11 @@ template <typename T, int N> struct width_of {
             stage_of<T> s = make_stage<T>(call, k, factorization, rhs);
             s.nrhs = 1;
             if (k == 0) TRY(first_stage<0>(s, stream));
-            else TRY(launch<4 * N / COARSE>(rhs ? factor<T, N, 1> : factor<T, N, 0>, s, 1, factor_bytes<T, N>(), stream));
+            else
+                TRY(launch<4 * N / COARSE>(rhs ? factor<T, N, 1> : factor<T, N, 0>, s, 1, factor_bytes<T, N>(),
+                                           stream));
         }
-    done:
+done:
         return status;
     }
     /** Solve the stages from `first` on, with their one right-hand side, in one kernel. */
@@ -144,16 +151,18 @@ template <typename T, int N> struct width_of {
         gpu_limits limits;
         chain_size size;
         TRY(trine_gpu_limits(&limits));
-        size = size_of_chain(it.stage[0].partitions, limits.clusters, std::min(shape::WARPS, limits.shared_bytes / shape::BYTES));
+        size = size_of_chain(it.stage[0].partitions, limits.clusters,
+                             std::min(shape::WARPS, limits.shared_bytes / shape::BYTES));
         TRY(trine_gpu_prefer_shared((const void *)kernel, (size_t)size.warps * shape::BYTES));
         TRY(GPU(launch_cluster(kernel, it, size.blocks, size.warps * WARP, (size_t)size.warps * shape::BYTES, stream)));
-    done:
+done:
         return status;
     }
     static chain_of<T> make_chain(const block_call *call, int first, T *factorization, T *rhs)
     {
         chain_of<T> it = {};
-        for (int k = first; k < call->plan.stages; k++) it.stage[it.stages++] = make_stage<T>(call, k, factorization, rhs);
+        for (int k = first; k < call->plan.stages; k++)
+            it.stage[it.stages++] = make_stage<T>(call, k, factorization, rhs);
         return it;
     }
     /** Solve on coarse stages, which have one right-hand side and have not been factored. */
@@ -163,13 +172,15 @@ template <typename T, int N> struct width_of {
         trine_status status = TRINE_SUCCESS;
         TRY(factor_stages(call, 1, chained, factorization, rhs));
         TRY(run_chain<false>(make_chain(call, chained, factorization, rhs), stream));
-        for (int k = chained - 1; k > 0; k--) TRY(backward_stage<1>(make_stage<T>(call, k, factorization, rhs), k, stream));
-    done:
+        for (int k = chained - 1; k > 0; k--)
+            TRY(backward_stage<1>(make_stage<T>(call, k, factorization, rhs), k, stream));
+done:
         return status;
     }
     template <int NR> static trine_status forward_stage(const stage_of<T> &s, int k, gpuStream_t stream)
     {
-        return k == 0 ? launch<3 * N>(forward<T, N, 1, NR>, s, NR, 0, stream) : launch<4 * N>(forward<T, N, 2, NR>, s, NR, 0, stream);
+        return k == 0 ? launch<3 * N>(forward<T, N, 1, NR>, s, NR, 0, stream)
+                      : launch<4 * N>(forward<T, N, 2, NR>, s, NR, 0, stream);
     }
     template <int NR> static trine_status backward_stage(const stage_of<T> &s, int k, gpuStream_t stream)
     {
@@ -177,7 +188,8 @@ template <typename T, int N> struct width_of {
         return launch<N>(k == 0 ? backward<T, N, 1, NR> : backward<T, N, 2, NR>, s, NR, 0, stream);
     }
     /** Solve on stages from `first` on, with what their right-hand sides are; stage 0 has D and X. */
-    static trine_status solve_stages(const block_call *call, int first, T *factorization, T *rhs, const T *D, int64_t ldd, T *X, int64_t ldx)
+    static trine_status solve_stages(const block_call *call, int first, T *factorization, T *rhs, const T *D,
+                                     int64_t ldd, T *X, int64_t ldx)
     {
         trine_status status = TRINE_SUCCESS;
         const int last = call->plan.stages - 1;
@@ -189,17 +201,18 @@ template <typename T, int N> struct width_of {
             if (k <= last) TRY(s.nrhs == 1 ? forward_stage<1>(s, at, stream) : forward_stage<4>(s, at, stream));
             else TRY(s.nrhs == 1 ? backward_stage<1>(s, at, stream) : backward_stage<4>(s, at, stream));
         }
-    done:
+done:
         return status;
     }
 
-    /** Does a lane do a partition alone? Of narrow blocks in a plain matrix, with the usual pivot decisions, where partitions are many. */
+    /** Does a lane do a partition alone? Of narrow blocks in a plain matrix, with the usual pivot decisions, where
+     *  partitions are many. */
     enum { MANY_PARTITIONS = 4096 };
     static constexpr bool MAY_BE_NARROW = 3 * N * 5 * N * sizeof(T) <= 540; /* registers */
     static bool is_narrow(const stage_of<T> &s)
     {
-        return MAY_BE_NARROW && s.partitions >= MANY_PARTITIONS && s.pivot == TRINE_PIVOT_SCALED_PARTIAL && !(s.epsilon > 0) && !s.A.paired
-               && tile<T, N, 1, 1>::is_plain(s.A);
+        return MAY_BE_NARROW && s.partitions >= MANY_PARTITIONS && s.pivot == TRINE_PIVOT_SCALED_PARTIAL &&
+               !(s.epsilon > 0) && !s.A.paired && tile<T, N, 1, 1>::is_plain(s.A);
     }
     static trine_status reduce_by_lanes(const stage_of<T> &s, gpuStream_t stream)
     {
@@ -212,8 +225,10 @@ template <typename T, int N> struct width_of {
         return TRINE_SUCCESS;
     }
 
-    /** The way up through the first stage, of which nothing has been kept: plan.slots partitions at a time are eliminated again. */
-    static trine_status backward_again(const block_call *call, const stage_of<T> &whole, bool narrow, T *slots, gpuStream_t stream)
+    /** The way up through the first stage, of which nothing has been kept: plan.slots partitions at a time are
+     *  eliminated again. */
+    static trine_status backward_again(const block_call *call, const stage_of<T> &whole, bool narrow, T *slots,
+                                       gpuStream_t stream)
     {
         trine_status status = TRINE_SUCCESS;
         for (int64_t p = 0; p < whole.partitions; p += call->plan.slots) {
@@ -232,11 +247,12 @@ template <typename T, int N> struct width_of {
                 TRY(backward_stage<4>(up, 0, stream));
             }
         }
-    done:
+done:
         return status;
     }
     /** X := op(A)^-1 D with the coarse stages of a factorization and the matrix behind it. */
-    static trine_status solve_with_matrix(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, T *factorization, T *rhs, T *slots)
+    static trine_status solve_with_matrix(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx,
+                                          T *factorization, T *rhs, T *slots)
     {
         trine_status status = TRINE_SUCCESS;
         const gpuStream_t stream = (gpuStream_t)call->stream;
@@ -247,12 +263,13 @@ template <typename T, int N> struct width_of {
         TRY(s.nrhs == 1 ? first_stage<1>(s, stream) : first_stage<TOGETHER>(s, stream));
         TRY(solve_stages(call, 1, factorization, rhs, nullptr, 0, nullptr, 0));
         TRY(backward_again(call, s, false, slots, stream));
-    done:
+done:
         return status;
     }
 
     /** X := op(A)^-1 D. */
-    static trine_status solve(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, T *factorization, T *rhs, T *slots)
+    static trine_status solve(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, T *factorization,
+                              T *rhs, T *slots)
     {
         trine_status status = TRINE_SUCCESS;
         const gpuStream_t stream = (gpuStream_t)call->stream;
@@ -276,7 +293,7 @@ template <typename T, int N> struct width_of {
             if (call->plan.is_small) TRY(backward_again(call, s, false, slots, stream));
             else TRY(backward_stage<4>(s, 0, stream));
         }
-    done:
+done:
         return status;
     }
     static trine_status factorize(const block_call *call)
@@ -288,19 +305,21 @@ template <typename T, int N> struct width_of {
             from.A = matrix_behind<T>(call, (T *)call->factor);
         }
         TRY(factor_stages(&from, 0, call->plan.stages, (T *)call->factor, nullptr));
-    done:
+done:
         return status;
     }
     static trine_status substitute_all(const block_call *call, const block_work *at)
     {
         const T *D = (const T *)call->D;
         T *X = (T *)call->X, *factorization = (T *)call->factor, *rhs = (T *)at->rhs;
-        return call->plan.is_small ? solve_with_matrix(call, D, call->ldd, X, call->ldx, factorization, rhs, (T *)at->slots)
-                                   : solve_stages(call, 0, factorization, rhs, D, call->ldd, X, call->ldx);
+        return call->plan.is_small
+                   ? solve_with_matrix(call, D, call->ldd, X, call->ldx, factorization, rhs, (T *)at->slots)
+                   : solve_stages(call, 0, factorization, rhs, D, call->ldd, X, call->ldx);
     }
 };
 
-template <typename T> trine_status solve_with(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx, const block_work *at)
+template <typename T> trine_status solve_with(const block_call *call, const T *D, int64_t ldd, T *X, int64_t ldx,
+                                              const block_work *at)
 {
     T *factorization = (T *)call->work, *rhs = (T *)at->rhs, *slots = (T *)at->slots;
     switch (call->A.width) {
@@ -346,7 +365,8 @@ template <typename T> trine_status solve_of(const block_call *call)
     if (call->o.refine && block_may_be_sequential(&call->A, call->o.pivot, call->o.epsilon)) {
         subtract_product<T, true><<<grid, 256, 0, stream>>>(call->A, is_scaled, kept, X, call->ldx, nullptr, errors);
         TRY(GPU_LAUNCHED("subtract_product"));
-        solve_by_rows<T><<<1, WARP, 0, stream>>>(call->A, nrhs, (T *)at.sequential, kept, X, call->ldx, residual, errors);
+        solve_by_rows<T>
+            <<<1, WARP, 0, stream>>>(call->A, nrhs, (T *)at.sequential, kept, X, call->ldx, residual, errors);
         TRY(GPU_LAUNCHED("solve_by_rows"));
     }
 done:

@@ -1,9 +1,11 @@
-/* The last stages of a solve in one kernel, and all of a small one: a matter of latency, since a stage is a chain of block columns.
+/* The last stages of a solve in one kernel, and all of a small one: a matter of latency, since a stage is a chain of
+ * block columns.
  *
- * A warp has a partition, a lane has a row. What a column of the elimination waits for is the choice of its pivot row, the pivot's
- * reciprocal and what these make of the next column. So every lane takes the reciprocal of its own candidate while the choice, one
- * reduction over the warp, is made; what the next choice needs comes by shuffles, all else of a pivot row by way of shared memory.
- * The substitution is done by all lanes alike, from pivot rows in shared memory, so that nothing is exchanged on the way. */
+ * A warp has a partition, a lane has a row. What a column of the elimination waits for is the choice of its pivot
+ * row, the pivot's reciprocal and what these make of the next column. So every lane takes the reciprocal of its own
+ * candidate while the choice, one reduction over the warp, is made; what the next choice needs comes by shuffles,
+ * all else of a pivot row by way of shared memory. The substitution is done by all lanes alike, from pivot rows in
+ * shared memory, so that nothing is exchanged on the way. */
 #ifndef TRINE_TRIDIAGONAL_BLOCK_CUDA_CHAIN_CUH
 #define TRINE_TRIDIAGONAL_BLOCK_CUDA_CHAIN_CUH
 
@@ -29,18 +31,23 @@ template <typename T, int N, int GROUP> struct warp_rows : lane_rows<T, N, GROUP
     real_of<T> scale; /* of the row in pivot decisions */
 
     __device__ explicit warp_rows(void *shared) : base_rows(shared), scale(1) {}
-    template <int EARLY, typename SOURCE> __device__ __forceinline__ void enter(const stage_of<T> &s, const SOURCE &source, int g, int r)
+    template <int EARLY, typename SOURCE> __device__ __forceinline__ void enter(const stage_of<T> &s,
+                                                                                const SOURCE &source, int g, int r)
     {
-        base_rows::template enter<EARLY>(0, g * GROUP * N + r, source.weight(g, r), [&](int side, int c) { return source.element(g, r, side, c); });
+        base_rows::template enter<EARLY>(0, g * GROUP * N + r, source.weight(g, r),
+                                         [&](int side, int c) { return source.element(g, r, side, c); });
         y[0][0] = source.rhs(g, r);
         if (GROUP == 1) this->scale_row(s, 0);
-        scale = s.pivot == TRINE_PIVOT_NONE ? 0 : s.pivot == TRINE_PIVOT_SCALED_PARTIAL || s.pivot == TRINE_PIVOT_SCALED_DETERMINANT ? weight[0] : 1;
+        scale = s.pivot == TRINE_PIVOT_NONE                                                          ? 0
+                : s.pivot == TRINE_PIVOT_SCALED_PARTIAL || s.pivot == TRINE_PIVOT_SCALED_DETERMINANT ? weight[0]
+                                                                                                     : 1;
     }
 
     /** Eliminate block column j, as lane_rows::eliminate does. */
-    __device__ __forceinline__ void eliminate(const stage_of<T> &s, const place<WARP> &at, const factors_of<T, N, GROUP> &factors, int j, int base)
+    __device__ __forceinline__ void eliminate(const stage_of<T> &s, const place<WARP> &at,
+                                              const factors_of<T, N, GROUP> &factors, int j, int base)
     {
-        T(&row)[COLUMNS] = u[0];
+        T (&row)[COLUMNS] = u[0];
         T *x = s.X + (GROUP == 2 ? (at.group * 2 + j) * N : first_unknown(s.A, at.group + j));
         const int unknowns = GROUP == 2 ? N : unknowns_of(s.A, at.group + j);
         bool barred = false;
@@ -49,8 +56,10 @@ template <typename T, int N, int GROUP> struct warp_rows : lane_rows<T, N, GROUP
 #pragma unroll
         for (int k = 0; k < N; k++) {
             if (s.epsilon > 0) row[k] = size_of(row[k]) <= s.epsilon ? T{} : row[k];
-            const unsigned bits = leading_bits(size_of(row[k]) * scale), preferred = id[0] == j * N + k ? 32u : 0u; /* among nearly equal ones the row in place */
-            const int best = __reduce_max_sync(~0u, (int)(rank[0] < 0 && !barred ? (bits & ~127u) | (64u + 31u - at.q) | preferred : 0u));
+            /* among nearly equal ones the row in place */
+            const unsigned bits = leading_bits(size_of(row[k]) * scale), preferred = id[0] == j * N + k ? 32u : 0u;
+            const int best = __reduce_max_sync(
+                ~0u, (int)(rank[0] < 0 && !barred ? (bits & ~127u) | (64u + 31u - at.q) | preferred : 0u));
             const int lane = 31 - (best & 31);
             T r = shuffle_from(reciprocal_of(row[k]), lane);
             if (!(size_of(r) <= 1 / SMALLEST<T>)) { /* a pivot that vanishes becomes a rounding error of its row */
@@ -69,7 +78,8 @@ template <typename T, int N, int GROUP> struct warp_rows : lane_rows<T, N, GROUP
                 for (int e = k / PER_VECTOR; e < COLUMNS / PER_VECTOR; e++) {
                     vector part;
 #pragma unroll
-                    for (int c = 0; c < PER_VECTOR; c++) part.v[c] = e * PER_VECTOR + c == k ? r : row[e * PER_VECTOR + c];
+                    for (int c = 0; c < PER_VECTOR; c++)
+                        part.v[c] = e * PER_VECTOR + c == k ? r : row[e * PER_VECTOR + c];
                     to[e] = part;
                 }
                 if (k < unknowns) x[k] = pivot_rhs;
@@ -90,8 +100,10 @@ template <typename T, int N, int GROUP> struct warp_rows : lane_rows<T, N, GROUP
     }
 };
 
-/** Eliminate a partition: the next stage's group goes to s.coarse, the pivot rows to s.chunks and their right-hand sides to X. */
-template <typename T, int N, int GROUP, typename SOURCE> __device__ __forceinline__ void eliminate_partition(const stage_of<T> &s, int64_t p, unsigned char *shared)
+/** Eliminate a partition: the next stage's group goes to s.coarse, the pivot rows to s.chunks and their right-hand
+ *  sides to X. */
+template <typename T, int N, int GROUP, typename SOURCE> __device__ __forceinline__ void
+eliminate_partition(const stage_of<T> &s, int64_t p, unsigned char *shared)
 {
     constexpr int W = GROUP + 2, ROWS = W * N, ENTER = GROUP * N, from[4] = {W, W + 1, 0, 1};
     const place<WARP> at(s, p);
@@ -124,7 +136,8 @@ template <typename T, int N, int GROUP, typename SOURCE> __device__ __forceinlin
 #pragma unroll 1
         for (int b = 0; b < GROUP; b++) {
             const int j = g < at.m ? GROUP * g - 1 + b : b ? at.m * GROUP - 1 : 0;
-            rows.eliminate(s, at, factors, j, (g < at.m ? b : 2 + b) * N); /* the last two have ranks that no other row has */
+            /* the last two have ranks that no other row has */
+            rows.eliminate(s, at, factors, j, (g < at.m ? b : 2 + b) * N);
         }
     }
     const int number = number_of_row(at, rows.rank, 0);
@@ -137,8 +150,10 @@ template <typename T, int N, int GROUP, typename SOURCE> __device__ __forceinlin
     s.coarse_x[at.p * 2 * N + number] = rows.y[0][0];
 }
 
-/** x := the solution of a block column with these pivot rows and right-hand sides; the first BLOCKS blocks behind it are known. */
-template <int BLOCKS, int COLUMNS, typename T, int N, int MOST> __device__ __forceinline__ void solve_block_column(const T *pivot_rows, const T *rhs, const T (&known)[MOST][N], T (&x)[N])
+/** x := the solution of a block column with these pivot rows and right-hand sides; the first BLOCKS blocks behind it
+ *  are known. */
+template <int BLOCKS, int COLUMNS, typename T, int N, int MOST> __device__ __forceinline__ void
+solve_block_column(const T *pivot_rows, const T *rhs, const T (&known)[MOST][N], T (&x)[N])
 {
 #pragma unroll
     for (int k = N - 1; k >= 0; k--) {
@@ -154,8 +169,10 @@ template <int BLOCKS, int COLUMNS, typename T, int N, int MOST> __device__ __for
     }
 }
 
-/** The unknowns before a partition, its own first and last ones (known[0]), and those behind it (known[1]), from the coarse system's solution. */
-template <typename T, int N, int MOST> __device__ __forceinline__ void read_ends(const stage_of<T> &s, int64_t number, T (&left)[N], T (&first)[N], T (&known)[MOST][N])
+/** The unknowns before a partition, its own first and last ones (known[0]), and those behind it (known[1]), from the
+ *  coarse system's solution. */
+template <typename T, int N, int MOST> __device__ __forceinline__ void
+read_ends(const stage_of<T> &s, int64_t number, T (&left)[N], T (&first)[N], T (&known)[MOST][N])
 {
     const int64_t end = 2 * s.partitions, p = 2 * number;
     const T *coarse = s.coarse_x;
@@ -169,9 +186,11 @@ template <typename T, int N, int MOST> __device__ __forceinline__ void read_ends
 }
 
 /** Solve backwards in a partition, from the solution of the coarse system; in the last stage that is found first. */
-template <typename T, int N, int GROUP> __device__ __forceinline__ void substitute_partition(const stage_of<T> &s, int64_t number, unsigned char *shared)
+template <typename T, int N, int GROUP> __device__ __forceinline__ void
+substitute_partition(const stage_of<T> &s, int64_t number, unsigned char *shared)
 {
-    constexpr int W = GROUP + 2, COLUMNS = (W + 2) * N, COLUMN = N * COLUMNS; /* elements of a block column's pivot rows */
+    /* elements of a block column's pivot rows */
+    constexpr int W = GROUP + 2, COLUMNS = (W + 2) * N, COLUMN = N * COLUMNS;
     constexpr int BATCH = (int)(chain_shape<T, N>::BYTES / ((COLUMN + N) * sizeof(T)));
     const place<WARP> at(s, number);
     const int64_t block = at.group * GROUP;
@@ -183,7 +202,8 @@ template <typename T, int N, int GROUP> __device__ __forceinline__ void substitu
         constexpr int VECTOR_BYTES = factors_of<T, N, GROUP>::VECTOR_BYTES;
 #pragma unroll 1
         for (int e = at.q * VECTOR_BYTES; e < columns * COLUMN * (int)sizeof(T); e += WARP * VECTOR_BYTES)
-            copy_async<VECTOR_BYTES>((char *)(pivot_rows + slot * COLUMN) + e, (const char *)factors.pivot_row(j, 0) + e);
+            copy_async<VECTOR_BYTES>((char *)(pivot_rows + slot * COLUMN) + e,
+                                     (const char *)factors.pivot_row(j, 0) + e);
     };
     const auto store = [&](int j, const T (&x)[N]) {
 #pragma unroll
@@ -213,7 +233,8 @@ template <typename T, int N, int GROUP> __device__ __forceinline__ void substitu
         __syncwarp();
         fetch(low, 0, past - low);
 #pragma unroll 1
-        for (int i = at.q; i < (past - low) * N; i += WARP) rhs[i] = load_one<T, N, GROUP>(s, s.X, s.ldx, block + low + i / N, i % N, 0);
+        for (int i = at.q; i < (past - low) * N; i += WARP)
+            rhs[i] = load_one<T, N, GROUP>(s, s.X, s.ldx, block + low + i / N, i % N, 0);
         wait_for_copies();
         __syncwarp();
 #pragma unroll 1
@@ -243,9 +264,11 @@ template <typename T, int N, int GROUP> __device__ __forceinline__ void substitu
     }
 }
 
-/** Solve stages with their one right-hand side, down to the last one and back up: the warps take the partitions of a stage in turn,
- *  those of different blocks first. What the warps of one block do in one turn is the first block's alone, and waits for nobody else. */
-template <typename T, int N, bool GIVEN> __global__ void __launch_bounds__((WARP * chain_shape<T, N>::WARPS)) chain(const __grid_constant__ chain_of<T> it)
+/** Solve stages with their one right-hand side, down to the last one and back up: the warps take the partitions of a
+ *  stage in turn, those of different blocks first. What the warps of one block do in one turn is the first block's
+ *  alone, and waits for nobody else. */
+template <typename T, int N, bool GIVEN> __global__ void __launch_bounds__((WARP * chain_shape<T, N>::WARPS))
+    chain(const __grid_constant__ chain_of<T> it)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     const int warp = threadIdx.x / WARP, warps = blockDim.x / WARP, last = it.stages - 1;
@@ -260,16 +283,18 @@ template <typename T, int N, bool GIVEN> __global__ void __launch_bounds__((WARP
         }
     };
     const auto wait = [&](int k) { /* for those who work on stage k and on the next one */
-        if (!is_alone(k)) cluster_barrier();
-        else if (blockIdx.x == 0) __syncthreads();
+                                   if (!is_alone(k)) cluster_barrier();
+                                   else if (blockIdx.x == 0) __syncthreads();
     };
     if constexpr (GIVEN) {
-        for_partitions(0, [&](const stage_of<T> &s, int64_t p) { eliminate_partition<T, N, 1, given_source<T, N>>(s, p, mine); });
+        for_partitions(
+            0, [&](const stage_of<T> &s, int64_t p) { eliminate_partition<T, N, 1, given_source<T, N>>(s, p, mine); });
         wait(0);
     }
 #pragma unroll 1
     for (int k = GIVEN; k <= last; k++) {
-        for_partitions(k, [&](const stage_of<T> &s, int64_t p) { eliminate_partition<T, N, 2, coarse_source<T, N>>(s, p, mine); });
+        for_partitions(
+            k, [&](const stage_of<T> &s, int64_t p) { eliminate_partition<T, N, 2, coarse_source<T, N>>(s, p, mine); });
         if (k < last) wait(k);
     }
 #pragma unroll 1
@@ -277,7 +302,8 @@ template <typename T, int N, bool GIVEN> __global__ void __launch_bounds__((WARP
         for_partitions(k, [&](const stage_of<T> &s, int64_t p) { substitute_partition<T, N, 2>(s, p, mine); });
         if (k > 0) wait(k - 1);
     }
-    if constexpr (GIVEN) for_partitions(0, [&](const stage_of<T> &s, int64_t p) { substitute_partition<T, N, 1>(s, p, mine); });
+    if constexpr (GIVEN)
+        for_partitions(0, [&](const stage_of<T> &s, int64_t p) { substitute_partition<T, N, 1>(s, p, mine); });
 }
 
 } // namespace trine_block

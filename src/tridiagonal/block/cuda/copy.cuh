@@ -6,7 +6,8 @@
 
 namespace trine_block {
 
-/** The caller's blocks of op(A), as three bands of blocks: before, on and behind the diagonal; a thread an element of each. */
+/** The caller's blocks of op(A), as three bands of blocks: before, on and behind the diagonal; a thread an element
+ *  of each. */
 template <typename T> __global__ void copy_blocks(const __grid_constant__ block_matrix A, T *blocks)
 {
     const int n = A.n_given, size = n * n;
@@ -17,7 +18,8 @@ template <typename T> __global__ void copy_blocks(const __grid_constant__ block_
         const int place = (int)(e % size);
 #pragma unroll
         for (int side = -1; side <= 1; side++)
-            blocks[(side + 1) * band + e] = corners || (j + side >= 0 && j + side < rows) ? given_block<T>(A, j, side, place % n, place / n) : T{};
+            blocks[(side + 1) * band + e] =
+                corners || (j + side >= 0 && j + side < rows) ? given_block<T>(A, j, side, place % n, place / n) : T{};
     }
 }
 

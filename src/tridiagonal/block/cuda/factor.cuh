@@ -14,27 +14,40 @@ template <typename T, int N, int LANES> struct group_source {
     int q;
     bool idle;
 
-    __device__ group_source(const stage_of<T> &s, const place<LANES> &at, T *shared) : from(s.matrix + at.group * LENGTH), mine(shared + at.slot * 2 * LENGTH), q(at.q), idle(at.left_over) {}
+    __device__ group_source(const stage_of<T> &s, const place<LANES> &at, T *shared)
+        : from(s.matrix + at.group * LENGTH), mine(shared + at.slot * 2 * LENGTH), q(at.q), idle(at.left_over)
+    {}
     __device__ __forceinline__ void ask(int g) const
     {
         constexpr int SMALL = sizeof(T) < 8 ? 4 : 8, BYTES = LENGTH * (int)sizeof(T);
         if (idle) return;
-        for (int at = q * SMALL; at < BYTES; at += LANES * SMALL) copy_async<SMALL>((char *)(mine + g % 2 * LENGTH) + at, (const char *)(from + (int64_t)g * LENGTH) + at);
+        for (int at = q * SMALL; at < BYTES; at += LANES * SMALL)
+            copy_async<SMALL>((char *)(mine + g % 2 * LENGTH) + at, (const char *)(from + (int64_t)g * LENGTH) + at);
     }
     static __device__ __forceinline__ void wait()
     {
         wait_for_copies();
         __syncwarp();
     }
-    __device__ __forceinline__ T element(int g, int r, int side, int c) const { return mine[g % 2 * LENGTH + (side * N + c) * 2 * N + r]; }
+    __device__ __forceinline__ T element(int g, int r, int side, int c) const
+    {
+        return mine[g % 2 * LENGTH + (side * N + c) * 2 * N + r];
+    }
 };
 /** Shared memory of a warp that factors a coarse stage: for groups, and in all. */
-template <typename T, int N> __host__ __device__ constexpr size_t group_bytes() { return 2 * 8 * N * N * (WARP / (4 * N / COARSE_ROWS_A_LANE<T, N>)) * sizeof(T); }
-template <typename T, int N> __host__ __device__ constexpr size_t factor_bytes() { return (group_bytes<T, N>() + lane_rows<T, N, 2, 1, COARSE_ROWS_A_LANE<T, N>>::SHARED_BYTES + 15) / 16 * 16; }
+template <typename T, int N> __host__ __device__ constexpr size_t group_bytes()
+{
+    return 2 * 8 * N * N * (WARP / (4 * N / COARSE_ROWS_A_LANE<T, N>)) * sizeof(T);
+}
+template <typename T, int N> __host__ __device__ constexpr size_t factor_bytes()
+{
+    return (group_bytes<T, N>() + lane_rows<T, N, 2, 1, COARSE_ROWS_A_LANE<T, N>>::SHARED_BYTES + 15) / 16 * 16;
+}
 
-/** Factor what a warp has of a coarse stage: the next one's groups go to s.coarse, and what the solution needs to s.chunks.
- *  RHS = 1: the right-hand side is eliminated on the way, and no multipliers are kept. */
-template <typename T, int N, int RHS> __device__ __forceinline__ void factor_warp(const stage_of<T> &s, int64_t block, T *shared)
+/** Factor what a warp has of a coarse stage: the next one's groups go to s.coarse, and what the solution needs to
+ *  s.chunks. RHS = 1: the right-hand side is eliminated on the way, and no multipliers are kept. */
+template <typename T, int N, int RHS> __device__ __forceinline__ void factor_warp(const stage_of<T> &s, int64_t block,
+                                                                                  T *shared)
 {
     constexpr int R = COARSE_ROWS_A_LANE<T, N>, ROWS = 4 * N, LANES = ROWS / R, from[4] = {4, 5, 0, 1};
     static_assert(LANES >= 2 * N, "a lane a row that enters");
@@ -54,7 +67,10 @@ template <typename T, int N, int RHS> __device__ __forceinline__ void factor_war
         rows.eliminate(s, at, j, base, [&](int k, const auto &step) {
             if (!RHS && at.there) {
 #pragma unroll
-                for (int i = 0; i < R; i++) factors.lower_of(j)[k * ROWS + rows.position(i, at.q)] = at.q == step.lane && i == step.slot ? T{} : step.f[i]; /* a pivot row keeps its right-hand side */
+                /* a pivot row keeps its right-hand side */
+                for (int i = 0; i < R; i++)
+                    factors.lower_of(j)[k * ROWS + rows.position(i, at.q)] =
+                        at.q == step.lane && i == step.slot ? T{} : step.f[i];
                 if (at.q == step.lane) factors.pivots_of(j)[k] = (uint8_t)rows.position(step.slot, step.lane);
             }
             if (RHS && at.there && at.q == k) x[j * N + k] = step.y[0];
@@ -68,7 +84,8 @@ template <typename T, int N, int RHS> __device__ __forceinline__ void factor_war
     for (int i = 0; i < R; i++) {
         const int position = rows.position(i, at.q);
         rows.y[i][0] = T{};
-        if (position < 2 * N) enter(std::integral_constant<int, 2>(), i, 0, position, rows.weight_of(row_of(0, position)));
+        if (position < 2 * N)
+            enter(std::integral_constant<int, 2>(), i, 0, position, rows.weight_of(row_of(0, position)));
         else rows.leave_empty(i, position - 2 * N);
     }
     if (at.m > 1) source.ask(1);
@@ -114,7 +131,8 @@ template <typename T, int N, int RHS> __device__ __forceinline__ void factor_war
         for (int b = 0; b < 2; b++) eliminate(b ? at.m * 2 - 1 : 0, (2 + b) * N); /* ranks that no other row has */
     }
 }
-template <typename T, int N, int RHS> __global__ void __launch_bounds__(WARP) factor(const __grid_constant__ stage_of<T> s)
+template <typename T, int N, int RHS> __global__ void __launch_bounds__(WARP)
+    factor(const __grid_constant__ stage_of<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     factor_warp<T, N, RHS>(s, blockIdx.x, (T *)shared_memory);
@@ -132,9 +150,10 @@ template <typename T, int N, int ROWS> struct lower_row {
     }
 };
 
-/** Eliminate NR right-hand sides, a lane a position of `reduce` or `factor`: those of the pivot rows go to X, the others to the
- *  coarse system. */
-template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds__(WARP) forward(const __grid_constant__ stage_of<T> s)
+/** Eliminate NR right-hand sides, a lane a position of `reduce` or `factor`: those of the pivot rows go to X, the
+ *  others to the coarse system. */
+template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds__(WARP)
+    forward(const __grid_constant__ stage_of<T> s)
 {
     constexpr int ROWS = (GROUP + 2) * N;
     const place<ROWS> at(s, blockIdx.x);
@@ -146,7 +165,10 @@ template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds_
     lower_row<T, N, ROWS> rows[GROUP], next_rows[GROUP];
     const auto load = [&](int j, T (&values)[NR]) {
 #pragma unroll
-        for (int c = 0; c < NR; c++) values[c] = at.q < 2 * N && j + at.q / N < B ? load_one<T, N, GROUP>(s, s.D, s.ldd, block + j + at.q / N, at.q % N, column + c) : T{};
+        for (int c = 0; c < NR; c++)
+            values[c] = at.q < 2 * N && j + at.q / N < B
+                            ? load_one<T, N, GROUP>(s, s.D, s.ldd, block + j + at.q / N, at.q % N, column + c)
+                            : T{};
         if (GROUP == 1 && s.is_scaled && at.q < 2 * N && j + at.q / N < B) {
             const real_of<T> scale = power_of_two<real_of<T>>(s.scales[(block + j) * N + at.q]);
 #pragma unroll
@@ -206,7 +228,8 @@ template <typename T, int N, int GROUP> struct upper_row {
     T u[(GROUP + 4) * N];
 
     /** x := x - block b known, each lane with its element of both. */
-    template <int NR> __device__ __forceinline__ void subtract(int b, int first_lane, const T (&known)[NR], T (&x)[NR]) const
+    template <int NR> __device__ __forceinline__ void subtract(int b, int first_lane, const T (&known)[NR],
+                                                               T (&x)[NR]) const
     {
 #pragma unroll
         for (int c = 0; c < N; c++)
@@ -226,16 +249,18 @@ template <typename T, int N, int GROUP> struct upper_row {
     }
 };
 
-/** Solve backwards, from the solution of the coarse system; in the last stage that is found first. Lane q of N has element q of
- *  every block column. */
-template <typename T, int N, int GROUP, int NR> __device__ __forceinline__ void backward_warp(const stage_of<T> &s, int64_t warp, int64_t column)
+/** Solve backwards, from the solution of the coarse system; in the last stage that is found first. Lane q of N has
+ *  element q of every block column. */
+template <typename T, int N, int GROUP, int NR> __device__ __forceinline__ void
+backward_warp(const stage_of<T> &s, int64_t warp, int64_t column)
 {
     constexpr int WINDOW = GROUP + 2;
     const place<N> at(s, warp);
     const int64_t end = 2 * s.partitions, p = 2 * at.p, block = at.group * GROUP;
     const int B = at.m * GROUP;
     const factors_of<T, N, GROUP> factors(s, block);
-    T left[NR], first[NR], known[WINDOW - 1][NR], x[NR], next[NR]; /* known of the block columns behind: last and right at first */
+    /* known of the block columns behind: last and right at first */
+    T left[NR], first[NR], known[WINDOW - 1][NR], x[NR], next[NR];
     upper_row<T, N, GROUP> row, next_row;
     const auto load = [&](int64_t j, T (&values)[NR]) {
 #pragma unroll
@@ -301,7 +326,8 @@ template <typename T, int N, int GROUP, int NR> __device__ __forceinline__ void 
         }
     }
 }
-template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds__(WARP) backward(const __grid_constant__ stage_of<T> s)
+template <typename T, int N, int GROUP, int NR> __global__ void __launch_bounds__(WARP)
+    backward(const __grid_constant__ stage_of<T> s)
 {
     backward_warp<T, N, GROUP, NR>(s, blockIdx.x, (int64_t)blockIdx.y * NR);
 }

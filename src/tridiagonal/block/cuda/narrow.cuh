@@ -1,10 +1,11 @@
 /* The first stage of a solve where block rows are narrow and partitions many: a lane a partition.
  *
- * The 3 N rows in play are in the lane's registers, in slots: first the 2 N that the last block column has left, then the N that
- * enter. Column k takes its pivot row from any of them; that in slot N + k is the one in place. Where the pivot row was, the row
- * that entered as number k goes. Registers have no address, so both are selected, which for narrow blocks takes less than what
- * lanes would have to tell each other; nothing is exchanged, and nobody waits. Pivot rows are kept divided by their pivots, with
- * their right-hand sides, in an order in which the lanes of a warp write and read neighbouring vectors. */
+ * The 3 N rows in play are in the lane's registers, in slots: first the 2 N that the last block column has left,
+ * then the N that enter. Column k takes its pivot row from any of them; that in slot N + k is the one in place.
+ * Where the pivot row was, the row that entered as number k goes. Registers have no address, so both are selected,
+ * which for narrow blocks takes less than what lanes would have to tell each other; nothing is exchanged, and nobody
+ * waits. Pivot rows are kept divided by their pivots, with their right-hand sides, in an order in which the lanes of
+ * a warp write and read neighbouring vectors. */
 #ifndef TRINE_TRIDIAGONAL_BLOCK_CUDA_NARROW_CUH
 #define TRINE_TRIDIAGONAL_BLOCK_CUDA_NARROW_CUH
 
@@ -12,7 +13,8 @@
 
 namespace trine_block {
 
-template <typename T, int N> constexpr int NARROW_CHUNK = N > 2 ? 2 : sizeof(T) == 4 ? 8 : 4; /* block rows that are asked for at once */
+/* block rows that are asked for at once */
+template <typename T, int N> constexpr int NARROW_CHUNK = N > 2 ? 2 : sizeof(T) == 4 ? 8 : 4;
 
 /** All rows in play. */
 template <typename T, int N> struct rows_in_lane {
@@ -21,7 +23,8 @@ template <typename T, int N> struct rows_in_lane {
     unsigned weight[ROWS];  /* leading bits of it */
     bool rhs_is_scaled;
 
-    /** The three blocks of a block row, column-major, enter in slots from `slot` on, each row times its scale; EARLY as in lane_rows. */
+    /** The three blocks of a block row, column-major, enter in slots from `slot` on, each row times its scale; EARLY
+     *  as in lane_rows. */
     template <int EARLY> __device__ __forceinline__ void enter(int slot, const T (&block)[3][N * N], const T (&y)[N])
     {
 #pragma unroll
@@ -33,11 +36,17 @@ template <typename T, int N> struct rows_in_lane {
             for (int side = 0; side < 3; side++)
 #pragma unroll
                 for (int c = 0; c < N; c++) largest = max(largest, leading_bits(size_of(block[side][c * N + r])));
-            const real_of<T> its_weight = panel_weight<T>(from_leading_bits<real_of<T>>(largest)), scale = smaller_power(its_weight);
+            const real_of<T> its_weight = panel_weight<T>(from_leading_bits<real_of<T>>(largest)),
+                             scale = smaller_power(its_weight);
 #pragma unroll
             for (int side = 0; side < 3; side++)
 #pragma unroll
-                for (int c = 0; c < N; c++) u[slot + r][(side >= EARLY ? side - EARLY : side - EARLY == -1 ? 4 : 3) * N + c] = times(block[side][c * N + r], scale);
+                for (int c = 0; c < N; c++)
+                    u[slot + r][(side >= EARLY        ? side - EARLY
+                                 : side - EARLY == -1 ? 4
+                                                      : 3) *
+                                    N +
+                                c] = times(block[side][c * N + r], scale);
             u[slot + r][COLUMNS] = rhs_is_scaled ? y[r] : times(y[r], scale);
             weight[slot + r] = leading_bits(fraction_of(its_weight));
         }
@@ -49,11 +58,15 @@ template <typename T, int N> struct rows_in_lane {
         for (int k = 0; k < N; k++) {
             const int entering = 2 * N + k;
             const auto is_in_play = [&](int i) { return i < 2 * N || i >= entering; };
-            const auto code = [&](int i) { return i == N + k ? 15u : (unsigned)i; }; /* among nearly equal ones the row in place */
+            /* among nearly equal ones the row in place */
+            const auto code = [&](int i) { return i == N + k ? 15u : (unsigned)i; };
             unsigned best = 0;
 #pragma unroll
             for (int i = 0; i < ROWS; i++)
-                if (is_in_play(i)) best = max(best, (leading_bits(size_of(u[i][k]) * from_leading_bits<real_of<T>>(weight[i])) & ~15u) | code(i));
+                if (is_in_play(i))
+                    best =
+                        max(best, (leading_bits(size_of(u[i][k]) * from_leading_bits<real_of<T>>(weight[i])) & ~15u) |
+                                      code(i));
             best &= 15u;
             const auto is_pivot = [&](int i) { return best == code(i); };
             T pivot[COLUMNS + 1], f[ROWS];
@@ -83,7 +96,8 @@ template <typename T, int N> struct rows_in_lane {
                     const bool replaced = is_pivot(i);
                     const T times = replaced ? f[entering] : f[i];
 #pragma unroll
-                    for (int c = k + 1; c <= COLUMNS; c++) u[i][c] = (replaced ? u[entering][c] : u[i][c]) + times * pivot[c];
+                    for (int c = k + 1; c <= COLUMNS; c++)
+                        u[i][c] = (replaced ? u[entering][c] : u[i][c]) + times * pivot[c];
                     weight[i] = replaced ? weight[entering] : weight[i];
                 }
         }
@@ -102,18 +116,21 @@ template <typename T, int N> struct rows_in_lane {
 template <typename T, int N> size_t narrow_bytes() { return tile_shape<T, N, 1, 1>(2 * NARROW_CHUNK<T, N>, 1).bytes(); }
 
 /** `reduce` with one right-hand side, weighted pivot decisions and epsilon = 0, of matrices that are plain. */
-template <typename T, int N> __global__ void __launch_bounds__(WARP) reduce_narrow(const __grid_constant__ stage_of<T> s)
+template <typename T, int N> __global__ void __launch_bounds__(WARP)
+    reduce_narrow(const __grid_constant__ stage_of<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
-    constexpr int VECTOR_BYTES = tile_shape<T, N, 1, 1>::VECTOR_BYTES, PER_VECTOR = VECTOR_BYTES / (int)sizeof(T), from[4] = {3, 4, 0, 1};
+    constexpr int VECTOR_BYTES = tile_shape<T, N, 1, 1>::VECTOR_BYTES, PER_VECTOR = VECTOR_BYTES / (int)sizeof(T),
+                  from[4] = {3, 4, 0, 1};
     struct alignas(VECTOR_BYTES) vector { T v[PER_VECTOR]; };
     const place<1> at(s, blockIdx.x);
-    const bool begins = !s.cyclic && at.p == 0, ends = !s.cyclic && at.p == s.partitions - 1; /* corners are never read as numbers */
+    /* corners are never read as numbers */
+    const bool begins = !s.cyclic && at.p == 0, ends = !s.cyclic && at.p == s.partitions - 1;
     tile<T, N, 1, 1> tile(s, at, 2 * NARROW_CHUNK<T, N>, 2 * NARROW_CHUNK<T, N> - 1, (T *)shared_memory, 0);
     const kept_rows<T, N> kept(s, at);
     rows_in_lane<T, N> rows;
     rows.rhs_is_scaled = s.rhs_is_scaled;
-    const auto read = [&](int j, T (&block)[3][N * N], T (&y)[N]) {
+    const auto read = [&](int j, T (&block)[3][N *N], T (&y)[N]) {
 #pragma unroll
         for (int side = 0; side < 3; side++) {
             const vector *here = (const vector *)(tile.mine + (j & tile.mask) * N * N + side * tile.at_hand.length);

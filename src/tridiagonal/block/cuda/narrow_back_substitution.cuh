@@ -1,5 +1,5 @@
-/* Back substitution in a first stage that reduce_narrow has done: a lane a partition, which reads its pivot rows, a block column at a
- * time, next to those of the neighbouring lanes. The solution leaves by way of shared memory. */
+/* Back substitution in a first stage that reduce_narrow has done: a lane a partition, which reads its pivot rows, a
+ * block column at a time, next to those of the neighbouring lanes. The solution leaves by way of shared memory. */
 #ifndef TRINE_TRIDIAGONAL_BLOCK_CUDA_NARROW_BACK_SUBSTITUTION_CUH
 #define TRINE_TRIDIAGONAL_BLOCK_CUDA_NARROW_BACK_SUBSTITUTION_CUH
 
@@ -9,17 +9,23 @@ namespace trine_block {
 
 constexpr int SOLUTION_CHUNK = 8; /* block rows that leave together */
 
-/** Where a lane's pivot rows are: the vectors, of up to 16 bytes, of a block column, of all partitions of a warp, one after the other. */
+/** Where a lane's pivot rows are: the vectors, of up to 16 bytes, of a block column, of all partitions of a warp,
+ *  one after the other. */
 template <typename T, int N> struct kept_rows {
-    static constexpr int COLUMNS = 5 * N, STRIDE = N * COLUMNS, ELEMENTS = STRIDE - N * (N - 1) / 2; /* behind the diagonal, and the right-hand side */
-    static constexpr int BYTES = STRIDE * (int)sizeof(T), VECTOR_BYTES = BYTES % 16 == 0 ? 16 : (int)sizeof(T), PER_VECTOR = VECTOR_BYTES / (int)sizeof(T);
+    /* behind the diagonal, and the right-hand side */
+    static constexpr int COLUMNS = 5 * N, STRIDE = N * COLUMNS, ELEMENTS = STRIDE - N * (N - 1) / 2;
+    static constexpr int BYTES = STRIDE * (int)sizeof(T), VECTOR_BYTES = BYTES % 16 == 0 ? 16 : (int)sizeof(T),
+                         PER_VECTOR = VECTOR_BYTES / (int)sizeof(T);
     static constexpr int VECTORS = (ELEMENTS + PER_VECTOR - 1) / PER_VECTOR;
     struct alignas(VECTOR_BYTES) vector { T v[PER_VECTOR]; };
     vector *of_lane;
     int step; /* vectors from one to the next */
 
     __device__ kept_rows(const stage_of<T> &s, const place<1> &at)
-        : of_lane((vector *)(s.chunks + (at.first_group - s.first_group) * STRIDE) + (at.there ? at.slot : at.count - 1)), step(at.count) {}
+        : of_lane((vector *)(s.chunks + (at.first_group - s.first_group) * STRIDE) +
+                  (at.there ? at.slot : at.count - 1)),
+          step(at.count)
+    {}
     __device__ __forceinline__ void write(int j, const T (&row)[STRIDE]) const
     {
         vector *to = of_lane + (int64_t)j * (STRIDE / PER_VECTOR) * step;
@@ -45,10 +51,14 @@ template <typename T, int N> struct kept_rows {
     static constexpr __device__ int number(int k, int c) { return k * COLUMNS - k * (k - 1) / 2 + c - k - 1; }
 };
 
-template <typename T, int N> constexpr size_t solution_bytes() { return (size_t)WARP * (SOLUTION_CHUNK * N | 1) * sizeof(T); }
+template <typename T, int N> constexpr size_t solution_bytes()
+{
+    return (size_t)WARP * (SOLUTION_CHUNK * N | 1) * sizeof(T);
+}
 
 /** `backward` behind reduce_narrow. */
-template <typename T, int N> __global__ void __launch_bounds__(WARP) substitute_narrow(const __grid_constant__ stage_of<T> s)
+template <typename T, int N> __global__ void __launch_bounds__(WARP)
+    substitute_narrow(const __grid_constant__ stage_of<T> s)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     constexpr int STEP = SOLUTION_CHUNK * N | 1, COLUMNS = 5 * N;
@@ -56,8 +66,10 @@ template <typename T, int N> __global__ void __launch_bounds__(WARP) substitute_
     const place<1> at(s, blockIdx.x);
     const kept_rows<T, N> kept(s, at);
     T *solution = (T *)shared_memory, *mine = solution + at.slot * STEP;
-    T left[N], first[N], right[2][N], x[N], row[kept_rows<T, N>::STRIDE], next_row[AHEAD ? kept_rows<T, N>::STRIDE : 1]; /* right: the block columns behind */
-    const int64_t groups = 2 * s.partitions, before = at.p > 0 ? 2 * at.p - 1 : groups - 1, behind = at.p + 1 < s.partitions ? 2 * at.p + 2 : 0;
+    /* right: the block columns behind */
+    T left[N], first[N], right[2][N], x[N], row[kept_rows<T, N>::STRIDE], next_row[AHEAD ? kept_rows<T, N>::STRIDE : 1];
+    const int64_t groups = 2 * s.partitions, before = at.p > 0 ? 2 * at.p - 1 : groups - 1,
+                  behind = at.p + 1 < s.partitions ? 2 * at.p + 2 : 0;
     const bool begins = !s.cyclic && at.p == 0, ends = !s.cyclic && at.p == s.partitions - 1;
     const auto leave = [&](int j, const T (&values)[N]) {
 #pragma unroll

@@ -14,13 +14,15 @@ namespace trine_block {
 template <typename T> __global__ void gather_pairs(const __grid_constant__ stage_of<T> s)
 {
     const int w = s.A.width, rows = 2 * w, length = 4 * w * rows;
-    for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < s.partitions * length; e += (int64_t)gridDim.x * blockDim.x) {
+    for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < s.partitions * length;
+         e += (int64_t)gridDim.x * blockDim.x) {
         const int64_t pair = e / length;
         const int position = (int)(e % rows), column = (int)(e % length) / rows;
         const int band = pair_band(&s.A, pair, position, column / w, column % w);
         T value = band == PAIR_NOTHING ? T{} : one_of<T>();
         if (band == PAIR_COPIED) value = T{} - value;
-        if (band < PAIR_NOTHING) value = given_band<T>(s.A, pair_first(&s.A, pair) + pair_unknown(&s.A, pair, position), band);
+        if (band < PAIR_NOTHING)
+            value = given_band<T>(s.A, pair_first(&s.A, pair) + pair_unknown(&s.A, pair, position), band);
         s.coarse[e] = value;
     }
 }
@@ -30,7 +32,8 @@ template <typename T, bool TO_X> __global__ void move_pairs(const __grid_constan
 {
     const int rows = 2 * s.A.width;
     T *group = s.coarse_x + blockIdx.y * s.coarse_ld;
-    for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < s.partitions * rows; e += (int64_t)gridDim.x * blockDim.x) {
+    for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < s.partitions * rows;
+         e += (int64_t)gridDim.x * blockDim.x) {
         const int64_t pair = e / rows, unknown = pair_first(&s.A, pair) + pair_unknown(&s.A, pair, (int)(e % rows));
         const bool is_copy = pair_is_copy(&s.A, pair, (int)(e % rows));
         if (!TO_X) group[e] = is_copy ? T{} : s.D[blockIdx.y * s.ldd + unknown];

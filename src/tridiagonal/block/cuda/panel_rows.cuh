@@ -1,9 +1,10 @@
 /* The rows in play of a partition on the lanes of a warp, R rows a lane.
  *
- * (2 + GROUP) N rows are in play at once, at positions slot LANES + lane. The pivot row of a column is found by comparing in
- * lanes and over lanes, and becomes known to all by way of shared memory wherever it is, so that no rows are exchanged: a pivot
- * row leaves the game (its rank among the pivot rows says so), and its place takes the row of that number of the next group.
- * What is read of it serves the R rows of a lane; a lane with all rows would read nothing, but needs all registers. */
+ * (2 + GROUP) N rows are in play at once, at positions slot LANES + lane. The pivot row of a column is found by
+ * comparing in lanes and over lanes, and becomes known to all by way of shared memory wherever it is, so that no
+ * rows are exchanged: a pivot row leaves the game (its rank among the pivot rows says so), and its place takes the
+ * row of that number of the next group. What is read of it serves the R rows of a lane; a lane with all rows would
+ * read nothing, but needs all registers. */
 #ifndef TRINE_TRIDIAGONAL_BLOCK_CUDA_PANEL_ROWS_CUH
 #define TRINE_TRIDIAGONAL_BLOCK_CUDA_PANEL_ROWS_CUH
 
@@ -11,22 +12,30 @@
 
 namespace trine_block {
 
-/** Where a stage's factors begin; see block/common/layout.h. Multipliers lie in the order of positions: of column k at k ROWS. */
+/** Where a stage's factors begin; see block/common/layout.h. Multipliers lie in the order of positions: of column k
+ *  at k ROWS. */
 template <typename T, int N, int GROUP> struct factors_of {
     static constexpr int WINDOW = GROUP + 2, ROWS = WINDOW * N, COLUMNS = (WINDOW + 2) * N;
     /* Elements of a pivot row are read and written together: of a block, or as many as can be. */
-    static constexpr int BYTES = N * (int)sizeof(T), VECTOR_BYTES = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4, PER_VECTOR = VECTOR_BYTES / (int)sizeof(T);
+    static constexpr int BYTES = N * (int)sizeof(T),
+                         VECTOR_BYTES = BYTES % 16 == 0  ? 16
+                                        : BYTES % 8 == 0 ? 8
+                                                         : 4,
+                         PER_VECTOR = VECTOR_BYTES / (int)sizeof(T);
     struct alignas(VECTOR_BYTES) vector { T v[PER_VECTOR]; };
     T *lower, *upper;
     uint8_t *pivots; /* position of each pivot row */
 
     __device__ factors_of(const stage_of<T> &s, int64_t block)
-        : lower(s.chunks + block * N * ROWS),
-          upper(s.chunks + (s.has_multipliers ? s.groups * GROUP * N * ROWS : 0) + (block - s.first_group * GROUP) * N * COLUMNS), pivots(s.pivots + block * (N + 1)) {}
+        : lower(s.chunks + block * N * ROWS), upper(s.chunks + (s.has_multipliers ? s.groups * GROUP * N * ROWS : 0) +
+                                                    (block - s.first_group * GROUP) * N * COLUMNS),
+          pivots(s.pivots + block * (N + 1))
+    {}
     /** Of the block column j further on. */
     __device__ T *lower_of(int j) const { return lower + (int64_t)j * N * ROWS; }
     __device__ uint8_t *pivots_of(int j) const { return pivots + (int64_t)j * (N + 1); }
-    /** Pivot row k of block column j: its coefficients in the window, in left and in first; on the diagonal the pivot's inverse. */
+    /** Pivot row k of block column j: its coefficients in the window, in left and in first; on the diagonal the
+     *  pivot's inverse. */
     __device__ vector *pivot_row(int j, int k) const { return (vector *)(upper + ((int64_t)j * N + k) * COLUMNS); }
     /** Keep a block column's pivot rows, by the LANES lanes of the partition. */
     template <int LANES> __device__ __forceinline__ void keep(int j, int q, const vector *rows) const
@@ -61,7 +70,8 @@ template <int LANES> __device__ __forceinline__ unsigned largest_of_lanes(unsign
 }
 
 /** Which row of what is left of a partition, 2 N rows, that of a slot is; rank as in lane_rows. */
-template <int LANES, int R> __device__ __forceinline__ int number_of_row(const place<LANES> &at, const int (&rank)[R], int slot)
+template <int LANES, int R> __device__ __forceinline__ int number_of_row(const place<LANES> &at, const int (&rank)[R],
+                                                                         int slot)
 {
     constexpr unsigned ALL = (unsigned)((1ull << LANES) - 1);
     int number = 0;
@@ -72,7 +82,6 @@ template <int LANES, int R> __device__ __forceinline__ int number_of_row(const p
     }
     return number;
 }
-
 
 /** A pivot row, once it is found. */
 template <typename T, int RHS, int R> struct pivot_step {
@@ -88,16 +97,19 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
     using step = pivot_step<T, RHS, R>;
     using factors = factors_of<T, N, GROUP>;
     using vector = typename factors::vector;
-    static constexpr int PER_VECTOR = factors::PER_VECTOR, SHARED_VECTORS = N * COLUMNS / PER_VECTOR | 1; /* partitions hit different banks */
+    /* partitions hit different banks */
+    static constexpr int PER_VECTOR = factors::PER_VECTOR, SHARED_VECTORS = N * COLUMNS / PER_VECTOR | 1;
     static constexpr size_t SHARED_BYTES = SHARED_VECTORS * sizeof(vector) * (WARP / LANES);
-    vector *pivot_rows;     /* of the block column, in shared memory: by these a lane's row becomes known to the others */
+    vector *pivot_rows;     /* of the block column, in shared memory: by these a lane's row becomes known to the
+                               others */
     T u[R][COLUMNS];       /* coefficients in the window, in left and in first */
     T y[R][RHS ? RHS : 1];
     real_of<T> weight[R];
     int id[R];             /* its number in the partition */
     int rank[R];           /* -1: in play; else among the pivot rows of this group */
 
-    __device__ lane_rows(const place<LANES> &at, void *shared) : lane_rows((vector *)shared + at.slot * SHARED_VECTORS) {}
+    __device__ lane_rows(const place<LANES> &at, void *shared) : lane_rows((vector *)shared + at.slot * SHARED_VECTORS)
+    {}
     __device__ explicit lane_rows(void *pivot_rows) : pivot_rows((vector *)pivot_rows) {}
     static __host__ __device__ constexpr int position(int slot, int lane) { return slot * LANES + lane; }
     /** The scale of a row: element(side, c) is its coefficient in column c of its block `side`. */
@@ -118,7 +130,8 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
         for (int c = 0; c < COLUMNS; c++) u[slot][c] = T{};
     }
     /** A row: its first EARLY blocks lie before the window and go to left and first. */
-    template <int EARLY, typename ELEMENT> __device__ __forceinline__ void enter(int slot, int number, real_of<T> its_weight, const ELEMENT &element)
+    template <int EARLY, typename ELEMENT> __device__ __forceinline__ void
+    enter(int slot, int number, real_of<T> its_weight, const ELEMENT &element)
     {
         if constexpr (EARLY > 0)
 #pragma unroll
@@ -185,7 +198,8 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
 #pragma unroll
                 for (int c = 0; c < N; c++) block[c * N + i] = pick_of<T>(slot, from, [&](int r) { return u[r][c]; });
             }
-            const real_of<T> size = panel_determinant(N, block, s.pivot == TRINE_PIVOT_SCALED_DETERMINANT ? weights : nullptr);
+            const real_of<T> size =
+                panel_determinant(N, block, s.pivot == TRINE_PIVOT_SCALED_DETERMINANT ? weights : nullptr);
             if (inside && (size > most || (size == most && preferred))) most = size, chosen = b;
         }
         return chosen;
@@ -193,7 +207,8 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
 
     /** Eliminate the window's first block column; the pivot rows' ranks begin at `base`, the rows in place are number
      *  `in_place` N and following. found(k, step) is called for each. */
-    template <typename FOUND> __device__ __forceinline__ void eliminate(const stage_of<T> &s, const place<LANES> &at, int in_place, int base, const FOUND &found)
+    template <typename FOUND> __device__ __forceinline__ void eliminate(const stage_of<T> &s, const place<LANES> &at,
+                                                                        int in_place, int base, const FOUND &found)
     {
         const bool scaled = s.pivot == TRINE_PIVOT_SCALED_PARTIAL || s.pivot == TRINE_PIVOT_SCALED_DETERMINANT;
         unsigned barred = 0; /* slots */
@@ -218,19 +233,23 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
                 for (int i = 0; i < R; i++) size[i] = s.pivot == TRINE_PIVOT_NONE ? 0 : leading_bits(size_of(u[i][k]));
 #pragma unroll
             for (int i = 0; i < R; i++) { /* among nearly equal ones the row in place */
-                const unsigned here = 64u + 31u - (unsigned)((i << LANE_BITS) + at.q), preferred = id[i] == in_place * N + k ? 32u : 0u;
+                const unsigned here = 64u + 31u - (unsigned)((i << LANE_BITS) + at.q),
+                               preferred = id[i] == in_place * N + k ? 32u : 0u;
                 const bool in_play = rank[i] < 0 && !(barred & 1u << i);
                 best = max(best, in_play ? (size[i] & ~127u) | here | preferred : 0u);
             }
             best = 31u - (largest_of_lanes<LANES>(best, at.q, at.first_lane) & 31u);
-            const int slot = (int)best >> LANE_BITS, lane = (int)best & ((1 << LANE_BITS) - 1), from = at.first_lane + lane;
+            const int slot = (int)best >> LANE_BITS, lane = (int)best & ((1 << LANE_BITS) - 1),
+                      from = at.first_lane + lane;
             T pivot = pick_of<T>(slot, from, [&](int i) { return u[i][k]; });
-            if (__any_sync(~0u, size_of(pivot) < SMALLEST<T>)) { /* a pivot that vanishes becomes a rounding error of its row */
-                const real_of<T> error = panel_rounding<T>(pick_of<real_of<T>>(slot, from, [&](int i) { return weight[i]; }));
+            /* a pivot that vanishes becomes a rounding error of its row */
+            if (__any_sync(~0u, size_of(pivot) < SMALLEST<T>)) {
+                const real_of<T> error =
+                    panel_rounding<T>(pick_of<real_of<T>>(slot, from, [&](int i) { return weight[i]; }));
                 if (size_of(pivot) < SMALLEST<T>) pivot = panel_real<T>(error);
             }
             const T r = reciprocal_of(pivot), negative = T{} - r;
-            T(&f)[R] = found_row.f;
+            T (&f)[R] = found_row.f;
 #pragma unroll
             for (int i = 0; i < R; i++) {
                 const bool is_pivot = at.q == lane && slot == i;
@@ -245,7 +264,8 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
                     for (int e = k / PER_VECTOR; e < COLUMNS / PER_VECTOR; e++) {
                         vector here;
 #pragma unroll
-                        for (int c = 0; c < PER_VECTOR; c++) here.v[c] = e * PER_VECTOR + c == k ? r : u[i][e * PER_VECTOR + c];
+                        for (int c = 0; c < PER_VECTOR; c++)
+                            here.v[c] = e * PER_VECTOR + c == k ? r : u[i][e * PER_VECTOR + c];
                         row[e] = here;
                     }
             __syncwarp();
@@ -256,7 +276,8 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
                 for (int c = 0; c < PER_VECTOR; c++)
 #pragma unroll
                     for (int i = 0; i < R; i++)
-                        if (e * PER_VECTOR + c > k) u[i][e * PER_VECTOR + c] = u[i][e * PER_VECTOR + c] + f[i] * here.v[c];
+                        if (e * PER_VECTOR + c > k)
+                            u[i][e * PER_VECTOR + c] = u[i][e * PER_VECTOR + c] + f[i] * here.v[c];
             }
 #pragma unroll
             for (int c = 0; c < RHS; c++) {
@@ -281,7 +302,8 @@ template <typename T, int N, int GROUP, int RHS, int R> struct lane_rows {
 };
 
 template <typename T, int N> constexpr int COARSE_ROWS_A_LANE = 6 * N * sizeof(T) <= 100 ? 2 : 1;
-/** Two rows of narrow blocks, three of others where these and what else a lane needs fit into its registers, else one. */
+/** Two rows of narrow blocks, three of others where these and what else a lane needs fit into its registers, else
+ *  one. */
 template <typename T, int N> constexpr int ROWS_A_LANE = 3 * (5 * N + 4) * sizeof(T) > 600 ? 1 : N == 2 ? 2 : 3;
 
 } // namespace trine_block

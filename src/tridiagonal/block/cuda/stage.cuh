@@ -1,5 +1,5 @@
-/* What the kernels of block tridiagonal and banded solves work on: a stage, the partition of a few neighbouring lanes, and the
- * caller's matrix element by element. */
+/* What the kernels of block tridiagonal and banded solves work on: a stage, the partition of a few neighbouring
+ * lanes, and the caller's matrix element by element. */
 #ifndef TRINE_TRIDIAGONAL_BLOCK_CUDA_STAGE_CUH
 #define TRINE_TRIDIAGONAL_BLOCK_CUDA_STAGE_CUH
 
@@ -12,35 +12,43 @@ namespace trine_block {
 template <typename T> struct stage_of {
     block_matrix A;               /* the caller's matrix: of the first stage */
     const T *matrix;              /* the groups of a coarse stage */
-    T *coarse;                    /* the groups of the next one; of the first stage NULL where they are there already */
+    T *coarse; /* the groups of the next one; of the first stage NULL where they are there already */
     int64_t partitions, base, groups, nrhs;
-    int64_t first, count, larger, first_group; /* the partitions that a launch does, of which the first `larger` have base + 1 groups; the first one's first group */
+    /* the partitions that a launch does, of which the first `larger` have base + 1 groups; the first one's first
+     * group */
+    int64_t first, count, larger, first_group;
     bool cyclic;
     int pivot;
     real_of<T> epsilon;
     const T *D;
-    T *X;                         /* also the pivot rows' right-hand sides, in between */
+    T *X; /* also the pivot rows' right-hand sides, in between */
     int64_t ldd, ldx;
-    T *coarse_x;                  /* right-hand sides of the coarse system, then its solution; NULL where they are to stay */
+    T *coarse_x; /* right-hand sides of the coarse system, then its solution; NULL where they are to
+                    stay */
     int64_t coarse_ld;
-    bool has_multipliers;         /* the factors: else pivot rows only */
-    T *chunks;                    /* of the partitions that a launch does; of the first stage NULL where nothing is kept, X and D included */
+    bool has_multipliers; /* the factors: else pivot rows only */
+    T *chunks; /* of the partitions that a launch does; of the first stage NULL where nothing is
+                  kept, X and D included */
     uint8_t *pivots;
-    bool is_scaled;               /* are rows taken times powers of two when they enter; have the right-hand sides been already? */
+    bool is_scaled; /* are rows taken times powers of two when they enter; have the right-hand sides
+                       been already? */
     bool rhs_is_scaled;
-    uint16_t *scales;             /* exponent bits of these powers, where a factorization keeps them: `width` of a block row */
+    uint16_t *scales; /* exponent bits of these powers, where a factorization keeps them: `width` of a
+                         block row */
 };
 
-/** The partition of LANES neighbouring lanes. The partitions of a warp follow each other and have the same number of groups. */
+/** The partition of LANES neighbouring lanes. The partitions of a warp follow each other and have the same number of
+ *  groups. */
 template <int LANES> struct place {
     static constexpr int TOGETHER = WARP / LANES; /* partitions of a warp */
-    int q, first_lane, slot;                      /* this lane's number; the partition's first lane and its number in the warp */
-    int count;                                    /* partitions that are there */
-    int64_t p, group;                             /* the partition; its first group */
-    int64_t first_group;                          /* of the warp */
-    int m;                                        /* groups of a partition */
+    int q, first_lane, slot; /* this lane's number; the partition's first lane and its number in
+                                the warp */
+    int count; /* partitions that are there */
+    int64_t p, group; /* the partition; its first group */
+    int64_t first_group; /* of the warp */
+    int m; /* groups of a partition */
     bool there;
-    bool left_over;                               /* does what a lane of the last partition does, and writes nothing */
+    bool left_over; /* does what a lane of the last partition does, and writes nothing */
 
     /** Of warp `block` of a stage. */
     template <typename T> __device__ place(const stage_of<T> &s, int64_t block)
@@ -48,7 +56,8 @@ template <int LANES> struct place {
         const int lane = (int)threadIdx.x % WARP;
         const int64_t large = (s.larger + TOGETHER - 1) / TOGETHER;
         const bool is_large = block < large;
-        const int64_t begin = is_large ? block * TOGETHER : s.larger + (block - large) * TOGETHER; /* of those that the launch does */
+        /* of those that the launch does */
+        const int64_t begin = is_large ? block * TOGETHER : s.larger + (block - large) * TOGETHER;
         const int64_t left = (is_large ? s.larger : s.count) - begin;
         left_over = WARP % LANES != 0 && lane / LANES >= TOGETHER;
         slot = left_over ? TOGETHER - 1 : lane / LANES;
@@ -71,7 +80,10 @@ template <int LANES, typename T> __host__ __device__ int64_t blocks_of(const sta
 
 /* --------------------------------------------------------------- the matrix */
 
-__device__ inline int64_t first_unknown(const block_matrix &A, int64_t j) { return j * A.size + (j < A.larger ? j : A.larger); }
+__device__ inline int64_t first_unknown(const block_matrix &A, int64_t j)
+{
+    return j * A.size + (j < A.larger ? j : A.larger);
+}
 __device__ inline int unknowns_of(const block_matrix &A, int64_t j)
 {
     const int64_t left = A.n - first_unknown(A, j), size = A.size + (j < A.larger);
@@ -79,13 +91,15 @@ __device__ inline int unknowns_of(const block_matrix &A, int64_t j)
 }
 
 /** Element q of block column j in right-hand side `column`, wherever it is. */
-template <typename T, int N, int GROUP> __device__ __forceinline__ T load_one(const stage_of<T> &s, const T *data, int64_t ld, int64_t j, int q, int64_t column)
+template <typename T, int N, int GROUP> __device__ __forceinline__ T
+load_one(const stage_of<T> &s, const T *data, int64_t ld, int64_t j, int q, int64_t column)
 {
     if (column >= s.nrhs) return T{};
     const int64_t first = GROUP == 2 ? j * N : first_unknown(s.A, j);
     return GROUP == 2 || q < unknowns_of(s.A, j) ? data[column * ld + first + q] : T{};
 }
-template <typename T, int N, int GROUP> __device__ __forceinline__ void store_one(const stage_of<T> &s, int64_t j, int q, int64_t column, bool there, T value)
+template <typename T, int N, int GROUP> __device__ __forceinline__ void
+store_one(const stage_of<T> &s, int64_t j, int q, int64_t column, bool there, T value)
 {
     if (!there || column >= s.nrhs) return;
     const int64_t first = GROUP == 2 ? j * N : first_unknown(s.A, j);
@@ -126,7 +140,10 @@ template <typename T> __device__ __noinline__ T given_element(const block_matrix
         if (q >= A.n_given) return T{};
         const int64_t last = A.rows_given - 1;
         if (A.wrapped) {
-            if (last == 0) return side ? T{} : given_block<T>(A, j, 0, i, q) + given_block<T>(A, j, -1, i, q) + given_block<T>(A, j, 1, i, q);
+            if (last == 0)
+                return side ? T{}
+                            : given_block<T>(A, j, 0, i, q) + given_block<T>(A, j, -1, i, q) +
+                                  given_block<T>(A, j, 1, i, q);
             if (side == 0) return given_block<T>(A, j, 0, i, q);
             return side == (j == 0 ? 1 : -1) ? given_block<T>(A, j, 1, i, q) + given_block<T>(A, j, -1, i, q) : T{};
         }

@@ -1,5 +1,6 @@
-/* trine_gtsv on the GPU: its arguments as the launching code and the kernels have them. They are packed in one place, pack() in
- * gtsv/cuda/gtsv_cuda.cu (those of a batch in medium_of, batch/batch_cuda.cu), and handed down from there. */
+/* trine_gtsv on the GPU: its arguments as the launching code and the kernels have them. They are packed in one
+ * place, pack() in gtsv/cuda/gtsv_cuda.cu (those of a batch in medium_of, batch/batch_cuda.cu), and handed down from
+ * there. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_CALL_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_CALL_CUH
 
@@ -7,8 +8,8 @@
 #include "tridiagonal/common/system.cuh"
 #include "tridiagonal/gtsv/cuda/row_elimination.cuh"
 
-/** A X = D as kernels get it. What a kernel needs beyond that it has in a struct of its own, derived from this one: parameters lie in
- *  constant memory, and a launch takes longer the more there are. */
+/** A X = D as kernels get it. What a kernel needs beyond that it has in a struct of its own, derived from this one:
+ *  parameters lie in constant memory, and a launch takes longer the more there are. */
 template <typename T> struct gtsv_solve {
     system_of<T> A;
     pivoting p;
@@ -17,14 +18,18 @@ template <typename T> struct gtsv_solve {
     columns_of<T> X;
 
     /** How many right-hand sides there are from `first` on, `most` at most. */
-    __device__ __forceinline__ int columns_from(int64_t first, int most) const { return nrhs - first < most ? (int)(nrhs - first) : most; }
+    __device__ __forceinline__ int columns_from(int64_t first, int most) const
+    {
+        return nrhs - first < most ? (int)(nrhs - first) : most;
+    }
 };
 
 /** What decides where a system is solved. In part: the stream has these multiprocessors of a device with more. */
 struct stream_limits : gpu_limits { bool in_part; };
 
-/** How a system is solved: by tiles (launch.h) in whichever way is fastest; in one kernel that keeps it on the chip, by two passes over it, by one
- *  pass that the exact kernels follow where it is not certain; by stages (thesis/staged.h); in one block (single_block.h). */
+/** How a system is solved: by tiles (launch.h) in whichever way is fastest; in one kernel that keeps it on the chip,
+ *  by two passes over it, by one pass that the exact kernels follow where it is not certain; by stages
+ *  (thesis/staged.h); in one block (single_block.h). */
 enum gtsv_route { ROUTE_TILES, ROUTE_ON_CHIP, ROUTE_TWO_PASS, ROUTE_ONE_PASS, ROUTE_STAGES, ROUTE_SINGLE_BLOCK };
 
 /** A solve to be launched. */
@@ -45,12 +50,16 @@ template <typename T> struct gtsv_call : gtsv_solve<T> {
 /** op(A) of the bands as the caller has them. */
 template <typename T> system_of<T> op_of(const rpts_options *o, int64_t n, const void *a, const void *b, const void *c)
 {
-    system_of<T> A = {n, 0, 0, o->cyclic, o->op == TRINE_H && scalar<T>::is_complex, (const T *)a, (const T *)b, (const T *)c};
+    system_of<T> A = {
+        n, 0, 0, o->cyclic, o->op == TRINE_H && scalar<T>::is_complex, (const T *)a, (const T *)b, (const T *)c};
     if (o->op != TRINE_N) /* row i of A^T: c[i-1], b[i], a[i+1] */
         A.lower = (const T *)c, A.lower_shift = -1, A.upper = (const T *)a, A.upper_shift = 1;
     return A;
 }
 /** Pivoting by tiles. A cyclic system is taken for a shorter one: what one place costs goes round it. */
-static inline pivoting tiled_pivoting(const rpts_options *o, int64_t n) { return pivoting_of(o->pivot, o->cyclic ? n / 16 : n, false); }
+static inline pivoting tiled_pivoting(const rpts_options *o, int64_t n)
+{
+    return pivoting_of(o->pivot, o->cyclic ? n / 16 : n, false);
+}
 
 #endif

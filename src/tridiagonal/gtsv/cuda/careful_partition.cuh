@@ -1,5 +1,6 @@
-/* Partitions of 8 rows and more that are eliminated carefully, by lanes that help each other: M / 2 of them have two rows each of one partition and
- * join these as they join unions. A lane alone would take M - 2 steps one after the other, and the warp waits for it. */
+/* Partitions of 8 rows and more that are eliminated carefully, by lanes that help each other: M / 2 of them have two
+ * rows each of one partition and join these as they join unions. A lane alone would take M - 2 steps one after the
+ * other, and the warp waits for it. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_CAREFUL_PARTITION_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_CAREFUL_PARTITION_CUH
 
@@ -7,7 +8,8 @@
 #include "tridiagonal/gtsv/cuda/wide_warp.cuh"
 
 template <typename T, int NR, int M> struct shared_leaves {
-    static constexpr int GROUP = M / 2, AT_ONCE = WARP / GROUP, ROUNDS = 2; /* lanes of a partition, partitions at once */
+    /* lanes of a partition, partitions at once */
+    static constexpr int GROUP = M / 2, AT_ONCE = WARP / GROUP, ROUNDS = 2;
     static constexpr bool PAYS = M >= 8;
     static_assert(GROUP >= 1 && GROUP <= WARP && (GROUP & (GROUP - 1)) == 0, "groups of lanes");
 
@@ -16,7 +18,8 @@ template <typename T, int NR, int M> struct shared_leaves {
     int lane_rows_of[PAYS ? ROUNDS : 1]; /* rows of the partition that the lane helps with; 0: none */
 
     __device__ __forceinline__ bool any() const { return PAYS && taken; }
-    /** Which lanes want it, with so many rows? False if that are none, more than pays, or one of them has an odd number of rows. */
+    /** Which lanes want it, with so many rows? False if that are none, more than pays, or one of them has an odd
+     *  number of rows. */
     __device__ __forceinline__ bool take(bool wanted, int rows)
     {
         taken = 0;
@@ -38,7 +41,8 @@ template <typename T, int NR, int M> struct shared_leaves {
     static __device__ __forceinline__ int own_row() { return 2 * (threadIdx.x % GROUP); }
 
     /** What is left of the lane's partition, if it is one of those. */
-    __device__ __forceinline__ wide_union<T, NR> join(const system_of<T> &A, const given_columns<T> &D, const lane_range<T> &range)
+    __device__ __forceinline__ wide_union<T, NR> join(const system_of<T> &A, const given_columns<T> &D,
+                                                      const lane_range<T> &range)
     {
         const int lane = threadIdx.x % WARP, number = __popc(taken & (1u << lane) - 1);
         wide_union<T, NR> left = {};
@@ -61,7 +65,8 @@ template <typename T, int NR, int M> struct shared_leaves {
         }
         return left;
     }
-    /** The solution of these partitions, from the unknowns at the ends of every lane's one, to the lanes that have them: x[row][right-hand side]. */
+    /** The solution of these partitions, from the unknowns at the ends of every lane's one, to the lanes that have
+     *  them: x[row][right-hand side]. */
     __device__ __forceinline__ void give(const known_of<T, NR> &known, T (&x)[M][NR]) const
     {
         const int number = __popc(taken & (1u << threadIdx.x % WARP) - 1), group = number % AT_ONCE * GROUP;
@@ -98,18 +103,22 @@ template <typename T, int NR, int M> struct shared_leaves {
     }
 };
 
-/** What a lane keeps where its warp eliminates carefully: the meeting behind its partition; are its own rows eliminated carefully, and how. */
+/** What a lane keeps where its warp eliminates carefully: the meeting behind its partition; are its own rows
+ *  eliminated carefully, and how. */
 template <typename T, int NR, int M> struct careful_lane {
     wide_meeting<T, NR> meeting;
     bool again;
     shared_leaves<T, NR, M> shared;
     T elimination[M][4 + NR];
 };
-/** What is left of the warp's rows, in all lanes, from `leaf`, what is left of the lane's ones, or where kept.again says so from these themselves. */
+/** What is left of the warp's rows, in all lanes, from `leaf`, what is left of the lane's ones, or where kept.again
+ *  says so from these themselves. */
 template <typename T, int NR, int M>
-__device__ __noinline__ wide_union<T, NR> join_lanes_carefully(const gtsv_solve<T> &s, lane_range<T> range, rows_of<T, NR> leaf, careful_lane<T, NR, M> &kept)
+__device__ __noinline__ wide_union<T, NR> join_lanes_carefully(const gtsv_solve<T> &s, lane_range<T> range,
+                                                               rows_of<T, NR> leaf, careful_lane<T, NR, M> &kept)
 {
-    if (!kept.shared.take(kept.again, range.rows)) return join_carefully(s.A, s.D, range, kept.again ? nullptr : &leaf, kept.elimination, kept.meeting);
+    if (!kept.shared.take(kept.again, range.rows))
+        return join_carefully(s.A, s.D, range, kept.again ? nullptr : &leaf, kept.elimination, kept.meeting);
     const wide_union<T, NR> mine = kept.shared.join(s.A, s.D, range);
     return join_unions(kept.shared.has_own() ? mine : union_of(leaf, range.rows > 0), kept.meeting, WARP);
 }

@@ -1,7 +1,8 @@
-/* The solve of short systems in one kernel, by one block or by a cluster of blocks. Partitions are joined within warps, what is
- * left of warps within their block, and what is left of blocks within the cluster, each of these in all warps, which takes less
- * time than handing results around. The time is the chain of dependent operations, and where another kernel ran before, that of
- * instructions on their way; so there are as few warps on a multiprocessor as it has schedulers, and rows stay in registers. */
+/* The solve of short systems in one kernel, by one block or by a cluster of blocks. Partitions are joined within
+ * warps, what is left of warps within their block, and what is left of blocks within the cluster, each of these in
+ * all warps, which takes less time than handing results around. The time is the chain of dependent operations, and
+ * where another kernel ran before, that of instructions on their way; so there are as few warps on a multiprocessor
+ * as it has schedulers, and rows stay in registers. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_CLUSTER_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_CLUSTER_CUH
 
@@ -23,11 +24,16 @@ template <typename T> struct short_solve : gtsv_solve<T> {
 /* ---------------------------------------------------------- a lane's partition */
 
 /** residual_at, once in a kernel. */
-template <typename T> __device__ __noinline__ T residual_apart(const system_of<T> &A, const T *x, int64_t i, T d) { return residual_at(A, x, i, d); }
+template <typename T> __device__ __noinline__ T residual_apart(const system_of<T> &A, const T *x, int64_t i, T d)
+{
+    return residual_at(A, x, i, d);
+}
 
-/** The partitions of lanes that are kept.again, from what they keep, and of those that are `apart`, from the system, to x[row][right-hand side]; by the warp. */
+/** The partitions of lanes that are kept.again, from what they keep, and of those that are `apart`, from the system,
+ *  to x[row][right-hand side]; by the warp. */
 template <typename T, int NR, int M>
-__device__ __noinline__ void solve_lanes_carefully(const gtsv_solve<T> &s, lane_range<T> range, bool again, bool apart, careful_lane<T, NR, M> &kept, known_of<T, NR> known, T (&x)[M][NR])
+__device__ __noinline__ void solve_lanes_carefully(const gtsv_solve<T> &s, lane_range<T> range, bool again, bool apart,
+                                                   careful_lane<T, NR, M> &kept, known_of<T, NR> known, T (&x)[M][NR])
 {
     const auto write = [&](int i, int k, T value) { x[i][k] = value; };
     shared_leaves<T, NR, M> shared;
@@ -61,11 +67,12 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
     bool from_row0;       /* the first inner unknown comes from row 0 */
     int lost;             /* by both rows that reduce leaves */
     bool is_wide;         /* a row of the warp has a fourth coefficient */
-    bool lends, borrows;  /* In a cyclic system a single row at the end is no partition, having two neighbours: its lane borrows the
-                             last row of the lane before it, which goes first. */
+    bool lends, borrows;  /* In a cyclic system a single row at the end is no partition, having two neighbours: its
+                             lane borrows the last row of the lane before it, which goes first. */
 
     /** Rows `index` and following, as many as there are, with right-hand sides column .. column + count - 1. */
-    __device__ __forceinline__ void load(bool plain, const system_of<T> &A, columns_of<const T> D, int64_t index, int64_t column, int count)
+    __device__ __forceinline__ void load(bool plain, const system_of<T> &A, columns_of<const T> D, int64_t index,
+                                         int64_t column, int count)
     {
         const int64_t left = A.n - index;
         first = index;
@@ -73,12 +80,15 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
         rows = lends ? M - 1 : left >= M ? M : left <= 0 ? 0 : (int)(RING && left > 1 ? left : left + left % 2);
         is_wide = A.wide_rows > 0 && has_wide_rows(A, index, M);
         if (__builtin_expect(plain && left >= M, 1)) {
-            const T *lower = A.lower + index, *diag = A.diag + index, *upper = A.upper + index, *rhs = D.data + column * D.ld + index;
+            const T *lower = A.lower + index, *diag = A.diag + index, *upper = A.upper + index,
+                    *rhs = D.data + column * D.ld + index;
 #pragma unroll
             for (int k = 0; k < M / C; k++) {
-                const vector16 l = ((const vector16 *)lower)[k], d = ((const vector16 *)diag)[k], u = ((const vector16 *)upper)[k];
+                const vector16 l = ((const vector16 *)lower)[k], d = ((const vector16 *)diag)[k],
+                               u = ((const vector16 *)upper)[k];
 #pragma unroll
-                for (int i = 0; i < C; i++) row[k * C + i].lower = l.v[i], row[k * C + i].diag = d.v[i], row[k * C + i].upper = u.v[i];
+                for (int i = 0; i < C; i++)
+                    row[k * C + i].lower = l.v[i], row[k * C + i].diag = d.v[i], row[k * C + i].upper = u.v[i];
             }
 #pragma unroll
             for (int r = 0; r < NR; r++)
@@ -106,13 +116,16 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
         }
     }
     /** The guess in what load has loaded, and in what store is about to store. */
-    __device__ __forceinline__ void subtract_product(const system_of<T> &A, columns_of<const T> guess, int64_t column, int count)
+    __device__ __forceinline__ void subtract_product(const system_of<T> &A, columns_of<const T> guess, int64_t column,
+                                                     int count)
     {
 #pragma unroll
         for (int j = 0; j < M; j++)
 #pragma unroll
             for (int r = 0; r < NR; r++)
-                if (first + j - borrows < A.n && r < count) row[j].rhs[r] = residual_apart(A, guess.data + (column + r) * guess.ld, first + j - borrows, row[j].rhs[r]);
+                if (first + j - borrows < A.n && r < count)
+                    row[j].rhs[r] =
+                        residual_apart(A, guess.data + (column + r) * guess.ld, first + j - borrows, row[j].rhs[r]);
     }
     __device__ __forceinline__ void add_guess(int64_t n, columns_of<const T> guess, int64_t column, int count)
     {
@@ -120,7 +133,8 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
         for (int j = 0; j < M; j++)
 #pragma unroll
             for (int r = 0; r < NR; r++)
-                if (first + j < n && r < count) row[j].rhs[r] = guess.data[(column + r) * guess.ld + first + j] + row[j].rhs[r];
+                if (first + j < n && r < count)
+                    row[j].rhs[r] = guess.data[(column + r) * guess.ld + first + j] + row[j].rhs[r];
     }
     /** The solution, which stands where the right-hand sides were. */
     __device__ __forceinline__ void store(bool plain, int64_t n, columns_of<T> X, int64_t column, int count) const
@@ -145,9 +159,12 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
         }
     }
 
-    /** What is left of the rows without the inner unknowns, removed from below and from above in step; the pivot rows from above
-     *  replace the rows. */
-    __device__ __forceinline__ rows_of<T, NR> reduce(pivoting p) { return __builtin_expect(rows == M, 1) ? reduce_rows<true>(p) : reduce_rows<false>(p); }
+    /** What is left of the rows without the inner unknowns, removed from below and from above in step; the pivot
+     *  rows from above replace the rows. */
+    __device__ __forceinline__ rows_of<T, NR> reduce(pivoting p)
+    {
+        return __builtin_expect(rows == M, 1) ? reduce_rows<true>(p) : reduce_rows<false>(p);
+    }
     template <bool WHOLE> __device__ __forceinline__ rows_of<T, NR> reduce_rows(pivoting p)
     {
         row_of<T, NR> down = identity_row<T, NR>(), up = down, kept[M];
@@ -157,27 +174,34 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
         int size_last = largest_logarithm(row[1]);
         const int size_first = largest_logarithm(row[0]);
         kept[0] = row[0], kept[1] = row[1];
-        from_row0 = (WHOLE || rows > 2) && exceeds(p, row[0].upper, scale_of(p, row[0]), max(logarithm(row[1].diag) - scale_of(p, row[1]), logarithm(row[2].lower) - scale_of(p, row[2])));
+        from_row0 = (WHOLE || rows > 2) && exceeds(p, row[0].upper, scale_of(p, row[0]),
+                                                   max(logarithm(row[1].diag) - scale_of(p, row[1]),
+                                                       logarithm(row[2].lower) - scale_of(p, row[2])));
 #pragma unroll
         for (int j = M - 2; j >= 0; j--) {
             const int k = M - j;
             if (k < M && k >= 2) {
                 kept[k] = row[k];
-                if (WHOLE || k < rows) eliminate_keeping(p, down, weight, kept[k], times_last), size_last = largest_logarithm(row[k]);
+                if (WHOLE || k < rows)
+                    eliminate_keeping(p, down, weight, kept[k], times_last), size_last = largest_logarithm(row[k]);
             }
             if (WHOLE ? j == M - 2 : j == rows - 2) up = reversed(row[j]);
             else if (WHOLE || j < rows - 2) eliminate(up, reversed(row[j]), times_first, times_carried);
         }
-        lost = !WHOLE && rows == 0 ? NOTHING_LOST : normalize_both(up, part_of(p, times_first, size_first), down, part_of(p, times_last, size_last));
+        lost = !WHOLE && rows == 0
+                   ? NOTHING_LOST
+                   : normalize_both(up, part_of(p, times_first, size_first), down, part_of(p, times_last, size_last));
 #pragma unroll
         for (int j = 0; j < M; j++) row[j] = kept[j];
         return {reversed(up), down};
     }
 
     /** The solution in place of the right-hand sides; careful: the warp has eliminated so. */
-    __device__ __forceinline__ void substitute(const short_solve<T> &s, pivoting p, const lane_range<T> &range, const known_of<T, NR> &known, bool careful, careful_lane<T, NR, M> &kept)
+    __device__ __forceinline__ void substitute(const short_solve<T> &s, pivoting p, const lane_range<T> &range,
+                                               const known_of<T, NR> &known, bool careful, careful_lane<T, NR, M> &kept)
     {
-        const agreement agrees = __builtin_expect(rows == M, 1) ? substitute_rows<true>(p, known) : substitute_rows<false>(p, known);
+        const agreement agrees =
+            __builtin_expect(rows == M, 1) ? substitute_rows<true>(p, known) : substitute_rows<false>(p, known);
         if (__builtin_expect(is_any_apart(agrees) | careful, 0)) {
             const bool again = careful && kept.again, apart = is_any_apart(agrees) && is_apart(agrees);
             T x[M][NR];
@@ -210,7 +234,8 @@ template <typename T, int NR, int M, bool RING> struct lane_partition {
             if (!WHOLE && j >= rows) continue;
 #pragma unroll
             for (int k = 0; k < NR; k++) {
-                const T value = row[j].rhs[k] - row[j].upper * known.first[k] - row[j].diag * next2[k] - row[j].lower * next[k];
+                const T value =
+                    row[j].rhs[k] - row[j].upper * known.first[k] - row[j].diag * next2[k] - row[j].lower * next[k];
                 row[j].rhs[k] = next[k];
                 next2[k] = next[k], next[k] = value;
             }
@@ -237,7 +262,8 @@ template <typename T, int NR> struct mailbox {
     __device__ void open()
     {
 #if __CUDA_ARCH__ >= 900
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"((unsigned)__cvta_generic_to_shared(&arrived)) : "memory");
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"((unsigned)__cvta_generic_to_shared(&arrived))
+                     : "memory");
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
     }
@@ -246,7 +272,9 @@ template <typename T, int NR> struct mailbox {
     {
 #if __CUDA_ARCH__ >= 900
         const unsigned barrier = (unsigned)__cvta_generic_to_shared(&arrived);
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"((unsigned)(blocks * sizeof(stored_rows<T, NR>))) : "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
+                     "r"((unsigned)(blocks * sizeof(stored_rows<T, NR>)))
+                     : "memory");
 #endif
     }
     /** Put rows into slot `from` of block `to`. */
@@ -254,13 +282,20 @@ template <typename T, int NR> struct mailbox {
     {
 #if __CUDA_ARCH__ >= 900
         unsigned there, barrier;
-        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"((unsigned)__cvta_generic_to_shared(&leaf_of(slots, from))), "r"(to));
-        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(barrier) : "r"((unsigned)__cvta_generic_to_shared(&arrived)), "r"(to));
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(there)
+            : "r"((unsigned)__cvta_generic_to_shared(&leaf_of(slots, from))), "r"(to));
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(barrier)
+            : "r"((unsigned)__cvta_generic_to_shared(&arrived)), "r"(to));
 #pragma unroll
         for (int i = 0; i < (int)sizeof rows / 16; i++) {
             const int4 word = ((const int4 *)&rows)[i];
-            asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(there + 16 * i), "r"(word.x), "r"(word.y),
-                         "r"(word.z), "r"(word.w), "r"(barrier) : "memory");
+            asm volatile(
+                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+                    there + 16 * i),
+                "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w), "r"(barrier)
+                : "memory");
         }
 #endif
     }
@@ -270,7 +305,11 @@ template <typename T, int NR> struct mailbox {
 #if __CUDA_ARCH__ >= 900
         const unsigned barrier = (unsigned)__cvta_generic_to_shared(&arrived);
         unsigned done;
-        do asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(barrier) : "memory");
+        do
+            asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+                         : "=r"(done)
+                         : "r"(barrier)
+                         : "memory");
         while (!done);
 #endif
     }
@@ -290,21 +329,24 @@ template <typename T, int NR> struct block_memory {
     mailbox<T, NR> blocks;
 };
 
-/** Where the trees end: lane i has the interface behind leaf i, the last lane that of the whole system's two rows, which are taken for
- *  the meeting rows of two partitions with nothing around them. */
-template <typename T, int NR, bool RING> __device__ __forceinline__ interface_of<T, NR> find_interface_or_close(pivoting p, const stored_pair<T, NR> &pair, const stored_rows<T, NR> &root)
+/** Where the trees end: lane i has the interface behind leaf i, the last lane that of the whole system's two rows,
+ *  which are taken for the meeting rows of two partitions with nothing around them. */
+template <typename T, int NR, bool RING> __device__ __forceinline__ interface_of<T, NR>
+find_interface_or_close(pivoting p, const stored_pair<T, NR> &pair, const stored_rows<T, NR> &root)
 {
     rows_of<T, NR> A = read_rows(pair.half[0]), B = read_rows(pair.half[1]);
     if (threadIdx.x % WARP == WARP - 1) {
         const rows_of<T, NR> whole = read_rows(root);
         A.last = whole.first, B.first = whole.last;
-        if (RING) A.last.upper = A.last.upper + A.last.lower, B.first.lower = B.first.lower + B.first.upper; /* each other's neighbours on either side */
+        /* each other's neighbours on either side */
+        if (RING) A.last.upper = A.last.upper + A.last.lower, B.first.lower = B.first.lower + B.first.upper;
         A.last.lower = B.first.upper = A.first.upper = B.last.lower = T{};
     }
     return find_interface(p, A, B);
 }
 /** The unknowns at the ends of the whole system, from the last lane's interface. */
-template <typename T, int NR, bool RING> __device__ __forceinline__ known_of<T, NR> known_ends_of_system(const interface_of<T, NR> &interface)
+template <typename T, int NR, bool RING> __device__ __forceinline__ known_of<T, NR>
+known_ends_of_system(const interface_of<T, NR> &interface)
 {
     known_of<T, NR> known = {};
     T first[NR], last[NR];
@@ -324,19 +366,24 @@ template <typename T, int NR> struct careful_memory {
 };
 
 /** The rows of a tile that has been joined carefully, or a mark if they do not fit a tridiagonal system. */
-template <typename T, int NR> __device__ __noinline__ void store_carefully(stored_rows<T, NR> &left, wide_union<T, NR> u, bool may_fit)
+template <typename T, int NR> __device__ __noinline__ void store_carefully(stored_rows<T, NR> &left,
+                                                                           wide_union<T, NR> u, bool may_fit)
 {
-    if (threadIdx.x % WARP == 0) store_rows(left, may_fit && fit_tridiagonal(u) ? tridiagonal_rows(u, true) : marked_wide(read_rows(left)));
+    if (threadIdx.x % WARP == 0)
+        store_rows(left, may_fit && fit_tridiagonal(u) ? tridiagonal_rows(u, true) : marked_wide(read_rows(left)));
     __syncwarp();
 }
 
 /** The system of solve_short, carefully; lanes have the rows that they have there. By all threads of the cluster. */
-template <typename T, int NR, int M> __device__ __noinline__ void solve_short_carefully(const short_solve<T> &s, void *shared, lane_range<T> mine)
+template <typename T, int NR, int M> __device__ __noinline__ void
+solve_short_carefully(const short_solve<T> &s, void *shared, lane_range<T> mine)
 {
     static_assert(sizeof(careful_memory<T, NR>) <= sizeof(warp_memory<T, NR>), "it fits");
     careful_memory<T, NR> &memory = *(careful_memory<T, NR> *)shared;
-    const int tiles = blockDim.x / WARP, number = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x, block = blockIdx.x;
-    const int tiles_there = max(0, min(tiles, (s.lanes + WARP - 1) / WARP - block * tiles)), blocks_there = (s.lanes + WARP * tiles - 1) / (WARP * tiles);
+    const int tiles = blockDim.x / WARP, number = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x,
+              block = blockIdx.x;
+    const int tiles_there = max(0, min(tiles, (s.lanes + WARP - 1) / WARP - block * tiles)),
+              blocks_there = (s.lanes + WARP * tiles - 1) / (WARP * tiles);
     const auto wait = [&] {
         if (blocks > 1) cluster_barrier();
         else __syncthreads();
@@ -348,27 +395,33 @@ template <typename T, int NR, int M> __device__ __noinline__ void solve_short_ca
     __syncthreads();
     if (number == 0) {
         const wide_union<T, NR> of_block = memory.tiles.reduce(tiles_there);
-        if (lane < blocks && of_block.there) (blocks > 1 ? in_block(&memory, lane) : &memory)->blocks.put(block, of_block);
+        if (lane < blocks && of_block.there)
+            (blocks > 1 ? in_block(&memory, lane) : &memory)->blocks.put(block, of_block);
     }
     wait();
     if (number == 0) memory.blocks.solve(blocks_there, close_carefully(memory.blocks.reduce(blocks_there), s.A.cyclic));
     __syncthreads();
     if (s.A.cyclic)
-        for (int k = 0; k < NR; k++) around.before[k] = memory.blocks.v[4 + k][2 * blocks_there - 1], around.after[k] = memory.blocks.v[4 + k][0];
+        for (int k = 0; k < NR; k++)
+            around.before[k] = memory.blocks.v[4 + k][2 * blocks_there - 1],
+            around.after[k] = memory.blocks.v[4 + k][0];
     if (tiles_there == 0) return;
     around = memory.blocks.known(block, blocks_there, around);
     if (number == 0) memory.tiles.solve(tiles_there, around);
     __syncthreads();
-    solve_carefully<T, NR, M>(s.A, s.D, s.X, mine, mine.count, memory.tiles.known(min(number, tiles_there - 1), tiles_there, around));
+    solve_carefully<T, NR, M>(s.A, s.D, s.X, mine, mine.count,
+                              memory.tiles.known(min(number, tiles_there - 1), tiles_there, around));
 }
 
 /** The right-hand sides from `column` on, by all threads of the cluster. */
-template <typename T, int NR, int M, bool RING> __device__ __forceinline__ void solve_short_columns(const short_solve<T> &s, int64_t column)
+template <typename T, int NR, int M, bool RING> __device__ __forceinline__ void
+solve_short_columns(const short_solve<T> &s, int64_t column)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     __shared__ block_memory<T, NR> left_of;
     using tree = shared_tree<T, NR, RING>;
-    const int tiles = blockDim.x / WARP, number = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x, block = blockIdx.x;
+    const int tiles = blockDim.x / WARP, number = threadIdx.x / WARP, lane = threadIdx.x % WARP, blocks = gridDim.x,
+              block = blockIdx.x;
     warp_memory<T, NR> &memory = ((warp_memory<T, NR> *)shared_memory)[number];
     const int count = s.columns_from(column, NR);
     lane_partition<T, NR, M, RING> mine;
@@ -378,8 +431,10 @@ template <typename T, int NR, int M, bool RING> __device__ __forceinline__ void 
     mine.load(s.plain, s.A, s.D, (block * (int64_t)blockDim.x + threadIdx.x) * M, column, count);
     if (__builtin_expect(s.D.guess.data != nullptr, 0)) mine.subtract_product(s.A, s.D.guess, column, count);
     const tree of_lanes = {memory.lanes, memory.of_lanes, 5, s.lanes - (block * tiles + number) * WARP},
-               of_warps = {left_of.warps, memory.of_warps, __ffs(tiles) - 1, (s.lanes + WARP - 1) / WARP - block * tiles},
-               of_blocks = {left_of.blocks.slots, memory.of_blocks, __ffs(blocks) - 1, (s.lanes + WARP * tiles - 1) / (WARP * tiles)};
+               of_warps = {left_of.warps, memory.of_warps, __ffs(tiles) - 1,
+                           (s.lanes + WARP - 1) / WARP - block * tiles},
+               of_blocks = {left_of.blocks.slots, memory.of_blocks, __ffs(blocks) - 1,
+                            (s.lanes + WARP * tiles - 1) / (WARP * tiles)};
     stored_rows<T, NR> *left = &of_lanes.root();
     if (blocks > 1) {
         if (threadIdx.x == 0) left_of.blocks.open();
@@ -394,7 +449,8 @@ template <typename T, int NR, int M, bool RING> __device__ __forceinline__ void 
     const bool careful = !of_lanes.join(s.p, mine.lost) | mine.is_wide;
     if (__builtin_expect(careful, 0)) {
         kept.again = is_suspect<real_of<T>>(strict(s.p), mine.lost) | mine.is_wide;
-        store_carefully(*left, join_lanes_carefully(s, range, read_rows(leaf_of(memory.lanes, lane)), kept), !RING && !mine.is_wide);
+        store_carefully(*left, join_lanes_carefully(s, range, read_rows(leaf_of(memory.lanes, lane)), kept),
+                        !RING && !mine.is_wide);
     }
     if (tiles > 1) {
         if (lane == 0) leaf_of(left_of.warps, number) = *left;
@@ -414,9 +470,11 @@ template <typename T, int NR, int M, bool RING> __device__ __forceinline__ void 
         left = &of_blocks.root();
         if (!fits) mark_wide(*left);
     }
-    if (__builtin_expect(is_marked_wide(left->last.row), 0)) return solve_short_carefully<T, NR, M>(s, shared_memory, range);
+    if (__builtin_expect(is_marked_wide(left->last.row), 0))
+        return solve_short_carefully<T, NR, M>(s, shared_memory, range);
     /* half a warp sees to the interfaces of blocks, the other half to those of warps */
-    const interface_of<T, NR> upper = find_interface_or_close<T, NR, RING>(s.p, lane < WARP / 2 ? of_blocks.joined_behind(lane) : of_warps.joined_behind(lane - WARP / 2), *left);
+    const interface_of<T, NR> upper = find_interface_or_close<T, NR, RING>(
+        s.p, lane < WARP / 2 ? of_blocks.joined_behind(lane) : of_warps.joined_behind(lane - WARP / 2), *left);
     known_of<T, NR> known = known_ends_of_system<T, NR, RING>(upper);
     if (tiles * blocks > 1) {
         of_blocks.template split<4>(upper, known, 0);
@@ -431,13 +489,15 @@ template <typename T, int NR, int M, bool RING> __device__ __forceinline__ void 
     mine.store(s.plain, s.A.n, s.X, column, count);
 }
 
-template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds__(WARP *SHORT_WARPS) solve_short(const __grid_constant__ short_solve<T> s)
+template <typename T, int NR, int M, bool RING> __global__ void __launch_bounds__(WARP *SHORT_WARPS)
+    solve_short(const __grid_constant__ short_solve<T> s)
 {
     solve_short_columns<T, NR, M, RING>(s, blockIdx.y * (int64_t)NR);
 }
 
 /** System k of a batch has right-hand side and solution k. */
-template <typename T, int M, bool RING> __global__ void __launch_bounds__(WARP *SHORT_WARPS) solve_short_systems(const __grid_constant__ short_solve<T> batch)
+template <typename T, int M, bool RING> __global__ void __launch_bounds__(WARP *SHORT_WARPS)
+    solve_short_systems(const __grid_constant__ short_solve<T> batch)
 {
     short_solve<T> s = batch;
     const int64_t first = blockIdx.y * batch.next;

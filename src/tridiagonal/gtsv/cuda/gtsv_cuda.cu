@@ -22,9 +22,11 @@ template <typename T> __global__ void add_columns(int64_t n, columns_of<const T>
 /* ------------------------------------------------------------------ the call */
 
 /** The arguments as launches and kernels take them. */
-template <typename T> trine_status pack(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *given, const int32_t *marks, gtsv_call<T> *call)
+template <typename T> trine_status pack(const rpts_options *o, const rpts_plan *plan,
+                                        const struct gtsv_device_call *given, const int32_t *marks, gtsv_call<T> *call)
 {
-    static const gtsv_route routes[] = {ROUTE_TILES, ROUTE_STAGES, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS}; /* by trine_gtsv_path */
+    /* by trine_gtsv_path */
+    static const gtsv_route routes[] = {ROUTE_TILES, ROUTE_STAGES, ROUTE_TWO_PASS, ROUTE_ON_CHIP, ROUTE_ONE_PASS};
     const int64_t n = plan->n;
     *call = {};
     call->A = op_of<T>(o, n, given->a, given->b, given->c);
@@ -34,7 +36,9 @@ template <typename T> trine_status pack(const rpts_options *o, const rpts_plan *
     call->route = routes[o->path];
     if constexpr (sizeof(real_of<T>) == sizeof(double)) /* single precision has no digits in which it would matter */
         if (o->path == TRINE_GTSV_AUTO && is_small(call->A)) call->route = ROUTE_SINGLE_BLOCK;
-    call->p = call->route == ROUTE_SINGLE_BLOCK ? pivoting_of(o->pivot, n, false) : tiled_pivoting(o, n);
+    /* rows of a system: losses are told by the norm of its solution */
+    const int64_t judged = given->order ? given->order : n;
+    call->p = call->route == ROUTE_SINGLE_BLOCK ? pivoting_of(o->pivot, n, false) : tiled_pivoting(o, judged);
     call->work = (T *)given->work, call->stream = (gpuStream_t)given->stream;
     call->marks = marks;
     call->options = o, call->plan = plan;
@@ -77,7 +81,8 @@ done:
     return status;
 }
 
-template <typename T> trine_status solve_of(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *given, const int32_t *marks)
+template <typename T> trine_status solve_of(const rpts_options *o, const rpts_plan *plan,
+                                            const struct gtsv_device_call *given, const int32_t *marks)
 {
     trine_status status = TRINE_SUCCESS;
     gtsv_call<T> call;
@@ -90,25 +95,32 @@ done:
 
 int64_t tiled_elements_of(trine_dtype t, int64_t n, int64_t nrhs, bool cyclic)
 {
-    static int64_t (*const elements[])(int64_t, int64_t, bool) = {
-        nullptr, tiled_elements<float>, tiled_elements<double>, tiled_elements<complex_of<float>>, tiled_elements<complex_of<double>>};
+    static int64_t (*const elements[])(int64_t, int64_t,
+                                       bool) = {nullptr, tiled_elements<float>, tiled_elements<double>,
+                                                tiled_elements<complex_of<float>>, tiled_elements<complex_of<double>>};
     return elements[t](n, nrhs, cyclic);
 }
 
 gtsv_tile tile_of(trine_dtype t, int64_t nrhs)
 {
-    static gtsv_tile (*const tile[])(int64_t) = {nullptr, tiled_tile<float>, tiled_tile<double>, tiled_tile<complex_of<float>>, tiled_tile<complex_of<double>>};
+    static gtsv_tile (*const tile[])(int64_t) = {nullptr, tiled_tile<float>, tiled_tile<double>,
+                                                 tiled_tile<complex_of<float>>, tiled_tile<complex_of<double>>};
     return tile[t](nrhs);
 }
 
-trine_status solve_with_marks(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call, const int32_t *marks)
+trine_status solve_with_marks(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call,
+                              const int32_t *marks)
 {
-    static trine_status (*const run[])(const rpts_options *, const rpts_plan *, const struct gtsv_device_call *, const int32_t *) = {
-        nullptr, solve_of<float>, solve_of<double>, solve_of<complex_of<float>>, solve_of<complex_of<double>>};
+    static trine_status (*const run[])(const rpts_options *, const rpts_plan *, const struct gtsv_device_call *,
+                                       const int32_t *) = {nullptr, solve_of<float>, solve_of<double>,
+                                                           solve_of<complex_of<float>>, solve_of<complex_of<double>>};
     return run[call->t](o, plan, call, marks);
 }
 
-trine_status solve(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call) { return solve_with_marks(o, plan, call, nullptr); }
+trine_status solve(const rpts_options *o, const rpts_plan *plan, const struct gtsv_device_call *call)
+{
+    return solve_with_marks(o, plan, call, nullptr);
+}
 
 } // namespace
 

@@ -14,7 +14,10 @@ namespace {
 template <typename T> int64_t aligned_rows(int64_t n) { return (n + 3) / 4 * 4; }
 int64_t quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-template <typename T, int NR, int M> size_t resident_bytes(int64_t tiles) { return (size_t)tiles * tile<T, NR, M>::BYTES + sizeof(resident_memory<T, NR>); }
+template <typename T, int NR, int M> size_t resident_bytes(int64_t tiles)
+{
+    return (size_t)tiles * tile<T, NR, M>::BYTES + sizeof(resident_memory<T, NR>);
+}
 
 /** A launch and up to two of its attributes. */
 struct launch {
@@ -33,7 +36,8 @@ struct launch {
     /** After another kernel of ours that lets it start early. */
     void follow(const stream_limits &limits)
     {
-        if (limits.programmatic) add(gpuLaunchAttributeProgrammaticStreamSerialization).val.programmaticStreamSerializationAllowed = 1;
+        if (limits.programmatic)
+            add(gpuLaunchAttributeProgrammaticStreamSerialization).val.programmaticStreamSerializationAllowed = 1;
     }
 };
 
@@ -41,12 +45,15 @@ struct launch {
 template <typename T, int NR, int M> int most_short_warps(const stream_limits &limits)
 {
     int warps = SHORT_WARPS;
-    while (warps > 1 && warps * sizeof(warp_memory<T, NR>) + sizeof(block_memory<T, NR>) > (size_t)limits.shared_bytes) warps /= 2;
+    while (warps > 1 && warps * sizeof(warp_memory<T, NR>) + sizeof(block_memory<T, NR>) > (size_t)limits.shared_bytes)
+        warps /= 2;
     return warps;
 }
 
-/** Blocks that a cluster of this kernel can have on the device, a power of two: clusters of more than 8 need not be possible. */
-inline trine_status ask_short_blocks(const void *kernel, int warps, size_t bytes, const stream_limits &limits, int *most)
+/** Blocks that a cluster of this kernel can have on the device, a power of two: clusters of more than 8 need not be
+ *  possible. */
+inline trine_status ask_short_blocks(const void *kernel, int warps, size_t bytes, const stream_limits &limits,
+                                     int *most)
 {
     trine_status status = TRINE_SUCCESS;
     int blocks = limits.clusters ? SHORT_BLOCKS : 1;
@@ -63,7 +70,8 @@ inline trine_status ask_short_blocks(const void *kernel, int warps, size_t bytes
 done:
     return status;
 }
-/** The same of the stream, asked for once per device; 0 if that fails. A part of a device has groups of 8 multiprocessors. */
+/** The same of the stream, asked for once per device; 0 if that fails. A part of a device has groups of 8
+ *  multiprocessors. */
 template <auto KERNEL, typename T, int NR, int M> int most_short_blocks(const stream_limits &limits)
 {
     static std::atomic<int> known[64];
@@ -77,22 +85,28 @@ template <auto KERNEL, typename T, int NR, int M> int most_short_blocks(const st
 }
 template <typename T, int NR, int M> int most_short_blocks(const gtsv_call<T> &call)
 {
-    return call.A.cyclic ? most_short_blocks<solve_short<T, NR, M, true>, T, NR, M>(call.limits) : most_short_blocks<solve_short<T, NR, M, false>, T, NR, M>(call.limits);
+    return call.A.cyclic ? most_short_blocks<solve_short<T, NR, M, true>, T, NR, M>(call.limits)
+                         : most_short_blocks<solve_short<T, NR, M, false>, T, NR, M>(call.limits);
 }
 template <typename T, int NR, int M> bool is_short(const gtsv_call<T> &call)
 {
     return quotient(call.A.n, WARP * M) <= most_short_warps<T, NR, M>(call.limits) * most_short_blocks<T, NR, M>(call);
 }
 
-/** In `blocks` blocks of `each` tiles: a system with right-hand sides, or where KERNEL is solve_short_systems one with each, their bands `next` elements apart. */
-template <auto KERNEL, typename T, int NR, int M> trine_status launch_short_cluster(const gtsv_call<T> &call, int blocks, int each, int64_t next)
+/** In `blocks` blocks of `each` tiles: a system with right-hand sides, or where KERNEL is solve_short_systems one
+ *  with each, their bands `next` elements apart. */
+template <auto KERNEL, typename T, int NR, int M> trine_status launch_short_cluster(const gtsv_call<T> &call,
+                                                                                    int blocks, int each, int64_t next)
 {
     trine_status status = TRINE_SUCCESS;
-    const uintptr_t addresses = (uintptr_t)call.A.lower | (uintptr_t)call.A.diag | (uintptr_t)call.A.upper | (uintptr_t)call.D.data | (uintptr_t)call.X.data |
+    const uintptr_t addresses = (uintptr_t)call.A.lower | (uintptr_t)call.A.diag | (uintptr_t)call.A.upper |
+                                (uintptr_t)call.D.data | (uintptr_t)call.X.data |
                                 (call.nrhs > 1 ? (uintptr_t)(call.D.ld | call.X.ld | next) * sizeof(T) : 0);
-    const bool plain = addresses % 16 == 0 && !call.A.conjugate && !call.A.lower_shift && !call.A.upper_shift && call.nrhs % NR == 0;
+    const bool plain =
+        addresses % 16 == 0 && !call.A.conjugate && !call.A.lower_shift && !call.A.upper_shift && call.nrhs % NR == 0;
     const short_solve<T> solve = {call, call.fallback, (int)quotient(call.A.n, M), plain, next};
-    launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), each, each * sizeof(warp_memory<T, NR>), call.stream);
+    launch how(dim3((unsigned)blocks, (unsigned)quotient(call.nrhs, NR)), each, each * sizeof(warp_memory<T, NR>),
+               call.stream);
     if (blocks > 1) how.add(gpuLaunchAttributeClusterDimension).val.clusterDim = {(unsigned)blocks, 1, 1};
     if (call.follows) how.follow(call.limits);
     TRY(GPU((launch_kernel<KERNEL>(how.config, solve))));
@@ -107,7 +121,8 @@ template <typename T, int NR, int M> trine_status launch_short(const gtsv_call<T
     const int most = most_short_blocks<T, NR, M>(call);
     while (blocks < most && blocks * preferred_tiles < tiles) blocks *= 2;
     while (each * blocks < tiles) each *= 2;
-    return call.A.cyclic ? launch_short_cluster<solve_short<T, NR, M, true>, T, NR, M>(call, blocks, each, 0) : launch_short_cluster<solve_short<T, NR, M, false>, T, NR, M>(call, blocks, each, 0);
+    return call.A.cyclic ? launch_short_cluster<solve_short<T, NR, M, true>, T, NR, M>(call, blocks, each, 0)
+                         : launch_short_cluster<solve_short<T, NR, M, false>, T, NR, M>(call, blocks, each, 0);
 }
 
 /** Tiles of a block where they are dealt out evenly to as many blocks as there are multiprocessors. */
@@ -119,14 +134,16 @@ template <typename T, int NR, int M> int64_t tiles_of_block(const gtsv_call<T> &
 template <typename T, int NR, int M> bool fits_grid(const gtsv_call<T> &call)
 {
     const int64_t tiles = tiles_of_block<T, NR, M>(call);
-    return call.limits.cooperative && tiles <= RESIDENT_TILES && resident_bytes<T, NR, M>(tiles) <= (size_t)call.limits.shared_bytes;
+    return call.limits.cooperative && tiles <= RESIDENT_TILES &&
+           resident_bytes<T, NR, M>(tiles) <= (size_t)call.limits.shared_bytes;
 }
 template <typename T, int NR, int M> trine_status launch_grid(const gtsv_call<T> &call)
 {
     trine_status status = TRINE_SUCCESS;
     const int tiles = (int)tiles_of_block<T, NR, M>(call);
     const resident_solve<T> solve = {call, call.work, tiles};
-    launch how(dim3((unsigned)quotient(call.A.n, tiles * tile<T, NR, M>::ROWS)), tiles < GROUPS ? GROUPS : tiles, resident_bytes<T, NR, M>(tiles), call.stream);
+    launch how(dim3((unsigned)quotient(call.A.n, tiles * tile<T, NR, M>::ROWS)), tiles < GROUPS ? GROUPS : tiles,
+               resident_bytes<T, NR, M>(tiles), call.stream);
     TRY(trine_gpu_allow_shared((const void *)solve_resident<T, NR, M>, resident_bytes<T, NR, M>(tiles)));
     how.add(gpuLaunchAttributeCooperative).val.cooperative = 1;
     TRY(GPU((launch_kernel<solve_resident<T, NR, M>>(how.config, solve))));
@@ -146,7 +163,8 @@ template <typename T, int NR, int M> trine_status solve_on_chip(const gtsv_call<
 }
 template <typename T, int NR> bool prefers_chip(const gtsv_call<T> &call)
 {
-    return call.route == ROUTE_TILES && NR == 1 && !call.A.cyclic && !call.follows && !call.fallback && fits_grid<T, NR, LONG<T, NR>>(call);
+    return call.route == ROUTE_TILES && NR == 1 && !call.A.cyclic && !call.follows && !call.fallback &&
+           fits_grid<T, NR, LONG<T, NR>>(call);
 }
 
 template <typename T, int NR> trine_status solve_columns(const gtsv_call<T> &call);
@@ -157,14 +175,21 @@ constexpr int64_t MANY_TILES = 4;
 /** Elements that hold the fallback flag and the ticket behind it, behind the coarse system. */
 constexpr int64_t FALLBACK_FLAG = 4;
 
-/** Elements in which tiles hand their rows around, keep the ends from which they were solved, and these with the verdicts of samples. */
-template <int NR> int64_t handed_elements(int64_t tiles, int64_t nrhs) { return tiles * quotient(nrhs, NR) * HANDED<NR>; }
+/** Elements in which tiles hand their rows around, keep the ends from which they were solved, and these with the
+ *  verdicts of samples. */
+template <int NR> int64_t handed_elements(int64_t tiles, int64_t nrhs)
+{
+    return tiles * quotient(nrhs, NR) * HANDED<NR>;
+}
 template <int NR> int64_t used_elements(int64_t tiles, int64_t nrhs) { return tiles * quotient(nrhs, NR) * 4 * NR; }
-template <int NR> int64_t one_pass_elements(int64_t tiles, int64_t nrhs) { return handed_elements<NR>(tiles, nrhs) + used_elements<NR>(tiles, nrhs) + MOST_SAMPLES; }
+template <int NR> int64_t one_pass_elements(int64_t tiles, int64_t nrhs)
+{
+    return handed_elements<NR>(tiles, nrhs) + used_elements<NR>(tiles, nrhs) + MOST_SAMPLES;
+}
 
-/** Tiles of a system, and rows of the system that they leave: of a cyclic one the rows behind the last whole tile are among them, and where these would
- *  be one row more than partitions of 4 or 8 are, the last tile's: a single row borrows its neighbour from the partition before it (lane_partition), which may be half
- *  of a wide pair. */
+/** Tiles of a system, and rows of the system that they leave: of a cyclic one the rows behind the last whole tile
+ *  are among them, and where these would be one row more than partitions of 4 or 8 are, the last tile's: a single
+ *  row borrows its neighbour from the partition before it (lane_partition), which may be half of a wide pair. */
 inline int64_t tiles_of(bool cyclic, int64_t n, int64_t rows)
 {
     const int64_t whole = n / rows;
@@ -176,7 +201,8 @@ inline int64_t coarse_rows_of(bool cyclic, int64_t n, int64_t rows)
     return 2 * tiles + (cyclic ? n - tiles * rows : 0);
 }
 
-/** Tiles that are on the multiprocessors at once. A block's part of shared memory is 1 KB larger than what it asks for. */
+/** Tiles that are on the multiprocessors at once. A block's part of shared memory is 1 KB larger than what it asks
+ *  for. */
 template <typename T, int NR, int M> int64_t resident_on(const stream_limits &limits)
 {
     const int fitting = (int)((limits.shared_bytes + 1024) / (tile<T, NR, M>::BYTES + 1024));
@@ -187,30 +213,59 @@ template <typename T, int NR, int M> int64_t resident_on(const stream_limits &li
 template <typename T, int NR, int M, bool ONE_PASS> trine_status solve_in_passes(const gtsv_call<T> &call)
 {
     using tile = tile<T, NR, M>;
-    constexpr auto reduce = ONE_PASS ? solve_or_reduce_tiles<T, NR, M> : reduce_tiles<T, NR, M>, substitute = ONE_PASS ? substitute_uncertified<T, NR, M> : substitute_tiles<T, NR, M>;
+    constexpr auto reduce = ONE_PASS ? solve_or_reduce_tiles<T, NR, M> : reduce_tiles<T, NR, M>,
+                   substitute = ONE_PASS ? substitute_uncertified<T, NR, M> : substitute_tiles<T, NR, M>;
     trine_status status = TRINE_SUCCESS;
-    const int64_t tiles = tiles_of(call.A.cyclic, call.A.n, tile::ROWS), coarse_n = coarse_rows_of(call.A.cyclic, call.A.n, tile::ROWS), ld = aligned_rows<T>(coarse_n),
+    const int64_t tiles = tiles_of(call.A.cyclic, call.A.n, tile::ROWS),
+                  coarse_n = coarse_rows_of(call.A.cyclic, call.A.n, tile::ROWS), ld = aligned_rows<T>(coarse_n),
                   blocks = tiles + (coarse_n > 2 * tiles), resident = resident_on<T, NR, M>(call.limits);
     const unsigned columns = (unsigned)quotient(call.nrhs, NR);
     const int64_t handed = handed_elements<NR>(tiles, call.nrhs), used = used_elements<NR>(tiles, call.nrhs);
     T *const behind = call.work + (4 + call.nrhs) * ld;
     const int samples = ONE_PASS ? (int)std::min(tiles / 128, (int64_t)MOST_SAMPLES) : 0;
     launch first(dim3((unsigned)(samples + blocks), columns), 1, tile::BYTES, call.stream);
-    const int most_warps = ONE_PASS ? FALLBACK_WARPS<T, NR, M> : 1, fitting = (int)(call.limits.shared_bytes / tile::BYTES), warps = most_warps < fitting ? most_warps : fitting; /* of the second kernel */
+    /* of the second kernel */
+    const int most_warps = ONE_PASS ? FALLBACK_WARPS<T, NR, M> : 1,
+              fitting = (int)(call.limits.shared_bytes / tile::BYTES),
+              warps = most_warps < fitting ? most_warps : fitting;
     const int64_t wanted = quotient(tiles * columns, warps), most_blocks = call.limits.multiprocessors;
-    launch second(ONE_PASS ? dim3((unsigned)(wanted < most_blocks ? wanted : most_blocks)) : dim3((unsigned)blocks, columns), warps, warps * tile::BYTES, call.stream);
-    two_pass<T> solve = {call, call.work, call.work + ld, call.work + 2 * ld, call.work + 3 * ld, {call.work + 4 * ld, ld}, tiles,
-                         ONE_PASS ? (int32_t *)behind : call.fallback, behind + FALLBACK_FLAG, behind + FALLBACK_FLAG + handed, (int32_t *)(behind + FALLBACK_FLAG + handed + used),
-                         call.A.cyclic ? nullptr : call.marks, samples, coarse_n, resident, (int)(resident - resident / 16)};
+    launch second(ONE_PASS ? dim3((unsigned)(wanted < most_blocks ? wanted : most_blocks))
+                           : dim3((unsigned)blocks, columns),
+                  warps, warps * tile::BYTES, call.stream);
+    two_pass<T> solve = {call,
+                         call.work,
+                         call.work + ld,
+                         call.work + 2 * ld,
+                         call.work + 3 * ld,
+                         {call.work + 4 * ld, ld},
+                         tiles,
+                         ONE_PASS ? (int32_t *)behind : call.fallback,
+                         behind + FALLBACK_FLAG,
+                         behind + FALLBACK_FLAG + handed,
+                         (int32_t *)(behind + FALLBACK_FLAG + handed + used),
+                         call.A.cyclic ? nullptr : call.marks,
+                         samples,
+                         coarse_n,
+                         resident,
+                         (int)(resident - resident / 16)};
     gtsv_call<T> coarse = call;
-    coarse.A = {coarse_n, 0, 0, call.A.cyclic, false, solve.lower, solve.diag, solve.upper, solve.extra, 2 * tiles + std::max<int64_t>(call.A.wide_rows - tiles * tile::ROWS, 0)};
+    coarse.A = {coarse_n,    0,
+                0,           call.A.cyclic,
+                false,       solve.lower,
+                solve.diag,  solve.upper,
+                solve.extra, 2 * tiles + std::max<int64_t>(call.A.wide_rows - tiles * tile::ROWS, 0)};
     coarse.p.normalized = coarse.A.wide_rows > 0;
-    coarse.D = {{solve.coarse.data, ld}, {}}, coarse.X = solve.coarse, coarse.work = behind + FALLBACK_FLAG + (ONE_PASS ? one_pass_elements<NR>(tiles, call.nrhs) : 0), coarse.route = ROUTE_TILES;
+    coarse.D = {{solve.coarse.data, ld}, {}}, coarse.X = solve.coarse,
+    coarse.work = behind + FALLBACK_FLAG + (ONE_PASS ? one_pass_elements<NR>(tiles, call.nrhs) : 0),
+    coarse.route = ROUTE_TILES;
     coarse.follows = true, coarse.fallback = solve.fallback, coarse.marks = nullptr;
     TRY(trine_gpu_prefer_shared((const void *)reduce, tile::BYTES));
     if constexpr (ONE_PASS) {
-        const int64_t vectors = (FALLBACK_FLAG + one_pass_elements<NR>(tiles, call.nrhs)) * (int64_t)sizeof(T) / 16, blocks = quotient(vectors, 256), most = 2 * call.limits.multiprocessors; /* which leave room for the next kernel */
-        clear_rows<T, NR, M><<<(unsigned)(blocks < most ? blocks : most), 256, 0, call.stream>>>(solve, vectors, (int4 *)behind);
+        /* which leave room for the next kernel */
+        const int64_t vectors = (FALLBACK_FLAG + one_pass_elements<NR>(tiles, call.nrhs)) * (int64_t)sizeof(T) / 16,
+                      blocks = quotient(vectors, 256), most = 2 * call.limits.multiprocessors;
+        clear_rows<T, NR, M>
+            <<<(unsigned)(blocks < most ? blocks : most), 256, 0, call.stream>>>(solve, vectors, (int4 *)behind);
         TRY(GPU_LAUNCHED("clear_rows"));
     }
     if (ONE_PASS || call.follows) first.follow(call.limits);
@@ -223,14 +278,16 @@ done:
     return status;
 }
 
-/** Is it worth while to try one pass? Where the speculation fails, the tiles that are on the multiprocessors at once have been tried, which should be
- *  few of them. In single with two or three right-hand sides, where arithmetic for four is the bound, it loses more than it gains. */
+/** Is it worth while to try one pass? Where the speculation fails, the tiles that are on the multiprocessors at once
+ *  have been tried, which should be few of them. In single with two or three right-hand sides, where arithmetic for
+ *  four is the bound, it loses more than it gains. */
 template <typename T, int NR> bool prefers_one_pass(const gtsv_call<T> &call)
 {
     constexpr int M = LONG<T, NR>;
     const int64_t resident = resident_on<T, NR, M>(call.limits);
     const bool worth_trying = call.nrhs >= NR || sizeof(T) > sizeof(float);
-    return call.route == ROUTE_TILES && !call.fallback && worth_trying && quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES * resident;
+    return call.route == ROUTE_TILES && !call.fallback && worth_trying &&
+           quotient(call.A.n, tile<T, NR, M>::ROWS) * quotient(call.nrhs, NR) >= MANY_TILES * resident;
 }
 
 template <typename T, int NR> bool takes_short(const gtsv_call<T> &call)
@@ -241,11 +298,14 @@ template <typename T, int NR> trine_status solve_columns(const gtsv_call<T> &cal
 {
     if (takes_short<T, NR>(call)) return launch_short<T, NR, SHORT<T, NR>>(call, tuned<T>::SHORT_WARPS);
     if (call.route == ROUTE_ON_CHIP) {
-        if (!call.A.cyclic && fits_grid<T, NR, LONG<T, NR>>(call)) return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
-        return trine_fail(TRINE_ERR_UNSUPPORTED, "a %stridiagonal system of %lld rows does not fit on this chip", call.A.cyclic ? "cyclic " : "", (long long)call.A.n);
+        if (!call.A.cyclic && fits_grid<T, NR, LONG<T, NR>>(call))
+            return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "a %stridiagonal system of %lld rows does not fit on this chip",
+                          call.A.cyclic ? "cyclic " : "", (long long)call.A.n);
     }
     if (prefers_chip<T, NR>(call)) return solve_on_chip<T, NR, SMALLEST_TILE<T, NR>>(call);
-    if ((call.route == ROUTE_ONE_PASS || prefers_one_pass<T, NR>(call)) && !call.marks && !call.A.cyclic) return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
+    if ((call.route == ROUTE_ONE_PASS || prefers_one_pass<T, NR>(call)) && !call.marks && !call.A.cyclic)
+        return solve_in_passes<T, NR, LONG<T, NR>, true>(call);
     return solve_in_passes<T, NR, LONG<T, NR>, false>(call);
 }
 
@@ -255,7 +315,9 @@ template <typename T> int64_t tiled_elements(int64_t n, int64_t nrhs, bool cycli
 {
     constexpr int MANY = tuned<T>::COLUMNS;
     const int64_t rows = WARP * (nrhs == 1 ? LONG<T, 1> : LONG<T, MANY>);
-    int64_t elements = 2 * EXCHANGE_ELEMENTS<T, MANY> + (nrhs == 1 ? one_pass_elements<1>(quotient(n, WARP * LONG<T, 1>), 1) : one_pass_elements<MANY>(quotient(n, WARP * LONG<T, MANY>), nrhs));
+    int64_t elements =
+        2 * EXCHANGE_ELEMENTS<T, MANY> + (nrhs == 1 ? one_pass_elements<1>(quotient(n, WARP * LONG<T, 1>), 1)
+                                                    : one_pass_elements<MANY>(quotient(n, WARP * LONG<T, MANY>), nrhs));
     do {
         n = coarse_rows_of(cyclic, n, rows);
         elements += aligned_rows<T>(n) * (4 + nrhs) + FALLBACK_FLAG;

@@ -1,4 +1,5 @@
-/* gtsv on the GPU by tiles (gtsv/cuda/warp_tile.cuh): what the launching code and the rest of the module know of each other. */
+/* gtsv on the GPU by tiles (gtsv/cuda/warp_tile.cuh): what the launching code and the rest of the module know of
+ * each other. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_LAUNCH_H
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_LAUNCH_H
 

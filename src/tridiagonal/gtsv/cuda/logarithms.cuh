@@ -1,4 +1,5 @@
-/* Numbers as their logarithms: the high bits of a floating-point number, taken for an integer, are one, accurate to 9 %. */
+/* Numbers as their logarithms: the high bits of a floating-point number, taken for an integer, are one, accurate to
+ * 9 %. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_LOGARITHMS_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_LOGARITHMS_CUH
 
@@ -6,21 +7,38 @@
 
 #include "core/gpu_scalar.cuh"
 
-/** Layout of the high word: exponent field, number 1, one step of the exponent (also the smallest normal number); mantissa bits. */
+/** Layout of the high word: exponent field, number 1, one step of the exponent (also the smallest normal number);
+ *  mantissa bits. */
 template <typename R> struct layout_of;
-template <> struct layout_of<float> { static constexpr int EXPONENT = 0x7f800000, ONE = 0x3f800000, STEP = 1 << 23, MANTISSA = 23; };
-template <> struct layout_of<double> { static constexpr int EXPONENT = 0x7ff00000, ONE = 0x3ff00000, STEP = 1 << 20, MANTISSA = 52; };
+template <> struct layout_of<float> {
+    static constexpr int EXPONENT = 0x7f800000, ONE = 0x3f800000, STEP = 1 << 23, MANTISSA = 23;
+};
+template <> struct layout_of<double> {
+    static constexpr int EXPONENT = 0x7ff00000, ONE = 0x3ff00000, STEP = 1 << 20, MANTISSA = 52;
+};
 
 /** The high bits of |x| (of |re| + |im|): grow as log |x| does, by STEP for a factor of two. */
 __device__ __forceinline__ int logarithm(float x) { return __float_as_int(x) & 0x7fffffff; }
 __device__ __forceinline__ int logarithm(double x) { return __double2hiint(x) & 0x7fffffff; }
-template <typename R> __device__ __forceinline__ int logarithm(complex_of<R> z) { return logarithm(fabs(z.x) + fabs(z.y)); }
+template <typename R> __device__ __forceinline__ int logarithm(complex_of<R> z)
+{
+    return logarithm(fabs(z.x) + fabs(z.y));
+}
 
 /** Of the largest of several numbers. */
 __device__ __forceinline__ int largest_logarithm(float a, float b) { return __float_as_int(fmaxf(fabsf(a), fabsf(b))); }
-template <typename T> __device__ __forceinline__ int largest_logarithm(T a, T b) { return max(logarithm(a), logarithm(b)); }
-template <typename T> __device__ __forceinline__ int largest_logarithm(T a, T b, T c) { return max(largest_logarithm(a, b), logarithm(c)); }
-__device__ __forceinline__ int largest_logarithm(float a, float b, float c) { return __float_as_int(fmaxf(fmaxf(fabsf(a), fabsf(b)), fabsf(c))); }
+template <typename T> __device__ __forceinline__ int largest_logarithm(T a, T b)
+{
+    return max(logarithm(a), logarithm(b));
+}
+template <typename T> __device__ __forceinline__ int largest_logarithm(T a, T b, T c)
+{
+    return max(largest_logarithm(a, b), logarithm(c));
+}
+__device__ __forceinline__ int largest_logarithm(float a, float b, float c)
+{
+    return __float_as_int(fmaxf(fmaxf(fabsf(a), fabsf(b)), fabsf(c)));
+}
 
 template <typename R> __device__ __forceinline__ R exponential(int bits)
 {
@@ -29,7 +47,10 @@ template <typename R> __device__ __forceinline__ R exponential(int bits)
 }
 
 template <typename R> __device__ __forceinline__ R scaled(R x, R factor) { return x * factor; }
-template <typename R> __device__ __forceinline__ complex_of<R> scaled(complex_of<R> z, R factor) { return {z.x * factor, z.y * factor}; }
+template <typename R> __device__ __forceinline__ complex_of<R> scaled(complex_of<R> z, R factor)
+{
+    return {z.x * factor, z.y * factor};
+}
 template <typename T> __device__ __forceinline__ T of_real(real_of<T> r)
 {
     if constexpr (scalar<T>::is_complex) return T{r, 0};

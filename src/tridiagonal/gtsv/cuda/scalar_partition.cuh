@@ -26,8 +26,12 @@ template <typename R> __device__ inline complex_of<R> reciprocal(complex_of<R> z
 
 /** What partition.h asks for of a precision. */
 template <typename R> struct precision_of;
-template <> struct precision_of<float> { static constexpr float SMALLEST_NORMAL_NUMBER = FLT_MIN, ROUNDING_UNIT = FLT_EPSILON; };
-template <> struct precision_of<double> { static constexpr double SMALLEST_NORMAL_NUMBER = DBL_MIN, ROUNDING_UNIT = DBL_EPSILON; };
+template <> struct precision_of<float> {
+    static constexpr float SMALLEST_NORMAL_NUMBER = FLT_MIN, ROUNDING_UNIT = FLT_EPSILON;
+};
+template <> struct precision_of<double> {
+    static constexpr double SMALLEST_NORMAL_NUMBER = DBL_MIN, ROUNDING_UNIT = DBL_EPSILON;
+};
 
 #define RPTS_INLINE __device__ __forceinline__
 #define RPTS_UNROLL _Pragma("unroll")

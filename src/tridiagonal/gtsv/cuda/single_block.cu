@@ -1,11 +1,12 @@
 /* gtsv for small systems in double precision: in one block, every unknown from the best of four rows.
  *
- * Where a solution grows by orders of magnitude from row to row, rows that have been combined no longer know the small terms: an
- * unknown from such a row does not fit the rows it came from to rounding errors of their own terms. So here rows are not
- * eliminated one after the other but joined in pairs, pairs of pairs, ..., as partitions of two rows; where two parts meet, two
- * unknowns are found from all four rows that hold them; and known unknowns are moved to the right before a row is used, not after, so that
- * what one row loses by rounding is the same for both unknowns. On matrices 12 and 15 of the thesis's Table 4 the componentwise
- * backward error is one or two rounding errors, in place of 2e-10 and 7e-15. */
+ * Where a solution grows by orders of magnitude from row to row, rows that have been combined no longer know the
+ * small terms: an unknown from such a row does not fit the rows it came from to rounding errors of their own terms.
+ * So here rows are not eliminated one after the other but joined in pairs, pairs of pairs, ..., as partitions of two
+ * rows; where two parts meet, two unknowns are found from all four rows that hold them; and known unknowns are moved
+ * to the right before a row is used, not after, so that what one row loses by rounding is the same for both
+ * unknowns. On matrices 12 and 15 of the thesis's Table 4 the componentwise backward error is one or two rounding
+ * errors, in place of 2e-10 and 7e-15. */
 #include "tridiagonal/gtsv/cuda/single_block.h"
 #include "tridiagonal/gtsv/cuda/row_elimination.cuh"
 #include "tridiagonal/gtsv/cuda/wide_warp.cuh"
@@ -15,14 +16,22 @@ namespace {
 /** Pairs of rows, each the care of a thread. */
 template <typename T> constexpr int PAIRS = sizeof(T) == 8 ? 256 : 128;
 
-/** One of the four rows that hold the two unknowns where parts A and B meet, A's last one on the left and B's first one on the right:
+/** One of the four rows that hold the two unknowns where parts A and B meet, A's last one on the left and B's first one
+ *  on the right:
  *      at_left left + at_right right + near x[first of A, or last of B] + far x[before A, or after B] = rhs */
-template <typename T> struct meeting_row { T at_left, at_right, near, far, rhs; int scale; bool of_b; };
+template <typename T> struct meeting_row {
+    T at_left, at_right, near, far, rhs;
+    int scale;
+    bool of_b;
+};
 
-template <typename T> __device__ __forceinline__ meeting_row<T> either(bool condition, const meeting_row<T> &yes, const meeting_row<T> &no)
+template <typename T> __device__ __forceinline__ meeting_row<T> either(bool condition, const meeting_row<T> &yes,
+                                                                       const meeting_row<T> &no)
 {
-    return {condition ? yes.at_left : no.at_left, condition ? yes.at_right : no.at_right, condition ? yes.near : no.near, condition ? yes.far : no.far,
-            condition ? yes.rhs : no.rhs, condition ? yes.scale : no.scale, condition ? yes.of_b : no.of_b};
+    return {condition ? yes.at_left : no.at_left, condition ? yes.at_right : no.at_right,
+            condition ? yes.near : no.near,       condition ? yes.far : no.far,
+            condition ? yes.rhs : no.rhs,         condition ? yes.scale : no.scale,
+            condition ? yes.of_b : no.of_b};
 }
 
 /** The two pivot rows that such unknowns come from. With known unknowns moved to the right of each:
@@ -33,7 +42,8 @@ template <typename T> struct pivots_of {
 
     static __device__ __forceinline__ T known_rhs(const meeting_row<T> &m, const known_of<T, 1> &known)
     {
-        return m.rhs - m.near * (m.of_b ? known.last[0] : known.first[0]) - m.far * (m.of_b ? known.after[0] : known.before[0]);
+        return m.rhs - m.near * (m.of_b ? known.last[0] : known.first[0]) -
+               m.far * (m.of_b ? known.after[0] : known.before[0]);
     }
     __device__ __forceinline__ void solve(const known_of<T, 1> &known, T (&at_left)[1], T (&at_right)[1]) const
     {
@@ -42,9 +52,13 @@ template <typename T> struct pivots_of {
         at_left[0] = rhs - left_right * at_right[0];
     }
 };
-template <typename T> __device__ __forceinline__ void scale_known(meeting_row<T> &m, T inverse) { m.near = m.near * inverse, m.far = m.far * inverse, m.rhs = m.rhs * inverse; }
+template <typename T> __device__ __forceinline__ void scale_known(meeting_row<T> &m, T inverse)
+{
+    m.near = m.near * inverse, m.far = m.far * inverse, m.rhs = m.rhs * inverse;
+}
 
-template <typename T> __device__ __forceinline__ pivots_of<T> find_pivots(pivoting p, const rows_of<T, 1> &A, const rows_of<T, 1> &B)
+template <typename T> __device__ __forceinline__ pivots_of<T> find_pivots(pivoting p, const rows_of<T, 1> &A,
+                                                                          const rows_of<T, 1> &B)
 {
     using row = meeting_row<T>;
     const row a = {A.last.diag, A.last.upper, A.last.lower, T{}, A.last.rhs[0], scale_of(p, A.last), false},
@@ -66,12 +80,19 @@ template <typename T> __device__ __forceinline__ pivots_of<T> find_pivots(pivoti
 }
 
 /** 16 bytes more, so that eight threads reading neighbours touch all banks. */
-template <typename T> struct alignas(16) stored_part { rows_of<T, 1> rows; int4 padding; };
+template <typename T> struct alignas(16) stored_part {
+    rows_of<T, 1> rows;
+    int4 padding;
+};
 
 /** Parts of level l, of 2^l pairs each, stand from here on. */
-template <typename T> __device__ __forceinline__ int first_of_level(int level) { return 2 * PAIRS<T> - (2 * PAIRS<T> >> level); }
+template <typename T> __device__ __forceinline__ int first_of_level(int level)
+{
+    return 2 * PAIRS<T> - (2 * PAIRS<T> >> level);
+}
 
-template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_block(const system_of<T> A, const pivoting p, given_columns<T> D, columns_of<T> X)
+template <typename T> __global__ void __launch_bounds__(PAIRS<T>)
+    solve_in_a_block(const system_of<T> A, const pivoting p, given_columns<T> D, columns_of<T> X)
 {
     __shared__ stored_part<T> part[2 * PAIRS<T>];
     __shared__ known_of<T, 1> known[PAIRS<T>]; /* of the part that begins with this pair */
@@ -81,7 +102,11 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
     row_of<T, 1> own[2];
     for (int k = 0; k < 2; k++) {
         own[k] = identity_row<T, 1>();
-        if (2 * i + k < n) own[k] = {lower_of(A, 2 * i + k), diag_of(A, 2 * i + k), upper_of(A, 2 * i + k), {right_hand_side(A, D, 2 * i + k, blockIdx.x)}};
+        if (2 * i + k < n)
+            own[k] = {lower_of(A, 2 * i + k),
+                      diag_of(A, 2 * i + k),
+                      upper_of(A, 2 * i + k),
+                      {right_hand_side(A, D, 2 * i + k, blockIdx.x)}};
         normalize(own[k], largest_logarithm(own[k]), largest_logarithm(own[k]));
     }
     part[i].rows = {own[0], own[1]};
@@ -145,7 +170,10 @@ template <typename T> __global__ void __launch_bounds__(PAIRS<T>) solve_in_a_blo
 } // namespace
 
 /** A cyclic system of odd order has a row that cannot be paired. */
-template <typename T> bool is_small(const system_of<T> &A) { return A.n <= 2 * PAIRS<T> && !(A.cyclic && A.n % 2 == 1); }
+template <typename T> bool is_small(const system_of<T> &A)
+{
+    return A.n <= 2 * PAIRS<T> && !(A.cyclic && A.n % 2 == 1);
+}
 
 template <typename T> trine_status solve_small(const gtsv_call<T> &call)
 {

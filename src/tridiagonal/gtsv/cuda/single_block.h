@@ -1,4 +1,5 @@
-/* gtsv on the GPU for small systems (gtsv/cuda/single_block.cu): what the launching code and the rest of the module know of each other. */
+/* gtsv on the GPU for small systems (gtsv/cuda/single_block.cu): what the launching code and the rest of the module
+ * know of each other. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_SINGLE_BLOCK_H
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_SINGLE_BLOCK_H
 

@@ -1,6 +1,7 @@
-/* The memory of a tile: rows of 32 neighbouring partitions of M rows each in shared memory, a lane a partition, and their way from and to global memory.
- * Rows are moved in 16-byte vectors. Those of a partition are stored in an order of their own, an XOR swizzle of their number by the lane, so that
- * eight lanes reading the same vector of their partitions touch all 32 banks once, without padding. */
+/* The memory of a tile: rows of 32 neighbouring partitions of M rows each in shared memory, a lane a partition, and
+ * their way from and to global memory. Rows are moved in 16-byte vectors. Those of a partition are stored in an
+ * order of their own, an XOR swizzle of their number by the lane, so that eight lanes reading the same vector of
+ * their partitions touch all 32 banks once, without padding. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_TILE_MEMORY_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_TILE_MEMORY_CUH
 
@@ -19,8 +20,12 @@ template <typename T, int NR, int M> struct tile {
     /** Vector k of a partition stands where vector k ^ swizzle would. */
     static constexpr unsigned SWIZZLES = VECTORS < 8 ? VECTORS : 8, PERIOD = VECTORS < 16 ? 2 : VECTORS / 4;
     static __device__ unsigned swizzle(unsigned partition) { return partition * SWIZZLES / 8 % SWIZZLES; }
-    static __device__ unsigned slot(unsigned r) { return (r / PER_VECTOR ^ swizzle(r / M)) * PER_VECTOR + r % PER_VECTOR; }
-    /** Of the first row of vector i * WARP + lane, counted through the tile: swizzles repeat after PERIOD times WARP vectors. */
+    static __device__ unsigned slot(unsigned r)
+    {
+        return (r / PER_VECTOR ^ swizzle(r / M)) * PER_VECTOR + r % PER_VECTOR;
+    }
+    /** Of the first row of vector i * WARP + lane, counted through the tile: swizzles repeat after PERIOD times WARP
+     *  vectors. */
     static __device__ unsigned coalesced_slot(unsigned i)
     {
         return slot((i % PERIOD * WARP + threadIdx.x % WARP) * PER_VECTOR) + i / PERIOD * PERIOD * WARP * PER_VECTOR;
@@ -34,12 +39,14 @@ template <typename T, int NR, int M> struct tile {
     static __device__ unsigned row_slot(unsigned j) { return vector_slot(j / PER_VECTOR) + j % PER_VECTOR; }
 };
 
-template <typename T, int NR, int M> __device__ __forceinline__ void load_aligned_band(const tile<T, NR, M> &t, int k, const T *global)
+template <typename T, int NR, int M> __device__ __forceinline__ void load_aligned_band(const tile<T, NR, M> &t, int k,
+                                                                                       const T *global)
 {
     using tile = tile<T, NR, M>;
     const T *from = global + threadIdx.x % WARP * tile::PER_VECTOR;
 #pragma unroll
-    for (int i = 0; i < tile::VECTORS; i++) copy_async<16>(t.array(k) + tile::coalesced_slot(i), from + i * WARP * tile::PER_VECTOR);
+    for (int i = 0; i < tile::VECTORS; i++)
+        copy_async<16>(t.array(k) + tile::coalesced_slot(i), from + i * WARP * tile::PER_VECTOR);
 }
 template <typename T, int NR, int M> __device__ inline void load_band(const tile<T, NR, M> &t, int k, const T *global)
 {
@@ -50,20 +57,28 @@ template <typename T, int NR, int M> __device__ inline void load_band(const tile
         constexpr int BYTES = sizeof(T) < 8 ? 4 : 8; /* of a double complex, the halves */
         for (int r = threadIdx.x % WARP; r < tile::ROWS; r += WARP)
             for (int part = 0; part < (int)sizeof(T) / BYTES; part++)
-                copy_async<BYTES>((char *)(t.array(k) + tile::slot(r)) + part * BYTES, (const char *)(global + r) + part * BYTES);
+                copy_async<BYTES>((char *)(t.array(k) + tile::slot(r)) + part * BYTES,
+                                  (const char *)(global + r) + part * BYTES);
     }
 }
 
-/** Rows row .. row + 32 M - 1 with right-hand sides first .. first + count - 1; rows outside the system are the identity's.
- *  The copies may still be under way: wait_for_tile. The usual case comes first and without branches: in short kernels every
- *  jump waits for instructions. */
-template <typename T, int NR, int M> __device__ inline void load_tile(const tile<T, NR, M> &t, const system_of<T> &A, columns_of<const T> D, int64_t row, int64_t first, int count)
+/** Rows row .. row + 32 M - 1 with right-hand sides first .. first + count - 1; rows outside the system are the
+ *  identity's. The copies may still be under way: wait_for_tile. The usual case comes first and without branches: in
+ *  short kernels every jump waits for instructions. */
+template <typename T, int NR, int M> __device__ inline void
+load_tile(const tile<T, NR, M> &t, const system_of<T> &A, columns_of<const T> D, int64_t row, int64_t first, int count)
 {
     using tile = tile<T, NR, M>;
     const int lane = threadIdx.x % WARP;
-    const bool whole = row + tile::ROWS <= A.n, plain = whole && !A.conjugate && row + A.lower_shift >= 0 && row + tile::ROWS + A.upper_shift <= A.n;
-    const T *lower = A.lower + row + A.lower_shift, *diag = A.diag + row, *upper = A.upper + row + A.upper_shift, *rhs = D.data + first * D.ld + row;
-    if (__builtin_expect(plain && count == NR && (((uintptr_t)lower | (uintptr_t)diag | (uintptr_t)upper | (uintptr_t)rhs | (NR > 1 ? D.ld * sizeof(T) : 0)) & 15) == 0, 1)) {
+    const bool whole = row + tile::ROWS <= A.n,
+               plain = whole && !A.conjugate && row + A.lower_shift >= 0 && row + tile::ROWS + A.upper_shift <= A.n;
+    const T *lower = A.lower + row + A.lower_shift, *diag = A.diag + row, *upper = A.upper + row + A.upper_shift,
+            *rhs = D.data + first * D.ld + row;
+    if (__builtin_expect(plain && count == NR &&
+                             (((uintptr_t)lower | (uintptr_t)diag | (uintptr_t)upper | (uintptr_t)rhs |
+                               (NR > 1 ? D.ld * sizeof(T) : 0)) &
+                              15) == 0,
+                         1)) {
         load_aligned_band(t, 0, lower);
         load_aligned_band(t, 1, diag);
         load_aligned_band(t, 2, upper);
@@ -92,7 +107,8 @@ template <typename T, int NR, int M> __device__ inline void load_tile(const tile
     }
 }
 /** ... and the corners, which are nobody's: they are never read as numbers. */
-template <typename T, int NR, int M> __device__ inline void wait_for_tile(const tile<T, NR, M> &t, const system_of<T> &A, int64_t row)
+template <typename T, int NR, int M> __device__ inline void wait_for_tile(const tile<T, NR, M> &t,
+                                                                          const system_of<T> &A, int64_t row)
 {
     using tile = tile<T, NR, M>;
     wait_for_copies();
@@ -106,9 +122,11 @@ template <typename T, int NR, int M> __device__ inline void wait_for_tile(const 
     }
 }
 
-/** wait_for_tile, and the product of the rows and a guess is subtracted from the right-hand sides, a lane every 32nd row. */
+/** wait_for_tile, and the product of the rows and a guess is subtracted from the right-hand sides, a lane every 32nd
+ *  row. */
 template <typename T, int NR, int M>
-__device__ __noinline__ void wait_for_residual(const tile<T, NR, M> t, const system_of<T> &A, columns_of<const T> guess, int64_t row, int64_t first, int count)
+__device__ __noinline__ void wait_for_residual(const tile<T, NR, M> t, const system_of<T> &A, columns_of<const T> guess,
+                                               int64_t row, int64_t first, int count)
 {
     using tile = tile<T, NR, M>;
     const int lane = threadIdx.x % WARP;
@@ -127,12 +145,15 @@ __device__ __noinline__ void wait_for_residual(const tile<T, NR, M> t, const sys
         T right = shuffle_from(own[0], lane + 1 & WARP - 1);
 #pragma unroll
         for (int j = 0; j < M; j++) {
-            /* the first lane's neighbour is the last lane, 32 rows before; the last lane's is the first one, 32 rows on */
-            const T around = shuffle_from(own[j], lane - 1 & WARP - 1), next = j + 1 < M ? shuffle_from(own[j + 1 < M ? j + 1 : j], lane + 1 & WARP - 1) : behind;
+            /* the first lane's neighbour is the last lane, 32 rows before; the last lane's is the first one, 32 rows
+             * on */
+            const T around = shuffle_from(own[j], lane - 1 & WARP - 1),
+                    next = j + 1 < M ? shuffle_from(own[j + 1 < M ? j + 1 : j], lane + 1 & WARP - 1) : behind;
             const T at_left = lane ? around : before, at_right = lane < WARP - 1 ? right : next;
             const int slot = tile::slot(j * WARP + lane);
             T &d = t.array(3 + k)[slot];
-            if (row + j * WARP + lane < A.n) d = d - t.array(1)[slot] * own[j] - t.array(0)[slot] * at_left - t.array(2)[slot] * at_right;
+            if (row + j * WARP + lane < A.n)
+                d = d - t.array(1)[slot] * own[j] - t.array(0)[slot] * at_left - t.array(2)[slot] * at_right;
             before = around, right = next;
         }
     }
@@ -140,7 +161,8 @@ __device__ __noinline__ void wait_for_residual(const tile<T, NR, M> t, const sys
     __syncwarp();
 }
 
-template <typename T, int NR, int M> __device__ inline void store_tile(const tile<T, NR, M> &t, int64_t n, columns_of<T> X, int64_t row, int64_t first, int count)
+template <typename T, int NR, int M> __device__ inline void
+store_tile(const tile<T, NR, M> &t, int64_t n, columns_of<T> X, int64_t row, int64_t first, int count)
 {
     using tile = tile<T, NR, M>;
     using vector16 = typename tile::vector16;
@@ -160,18 +182,21 @@ template <typename T, int NR, int M> __device__ inline void store_tile(const til
 }
 
 /** X := to + the solution in the tile; X may be `to`. */
-template <typename T, int NR, int M> __device__ inline void add_tile(const tile<T, NR, M> &t, int64_t n, columns_of<const T> to, columns_of<T> X, int64_t row, int64_t first, int count)
+template <typename T, int NR, int M> __device__ inline void add_tile(const tile<T, NR, M> &t, int64_t n,
+                                                                     columns_of<const T> to, columns_of<T> X,
+                                                                     int64_t row, int64_t first, int count)
 {
     __syncwarp();
     for (int k = 0; k < count; k++) {
         const T *before = to.data + (first + k) * to.ld + row;
         T *global = X.data + (first + k) * X.ld + row;
-        for (int r = threadIdx.x % WARP; r < tile<T, NR, M>::ROWS && row + r < n; r += WARP) global[r] = before[r] + t.array(3 + k)[t.slot(r)];
+        for (int r = threadIdx.x % WARP; r < tile<T, NR, M>::ROWS && row + r < n; r += WARP)
+            global[r] = before[r] + t.array(3 + k)[t.slot(r)];
     }
 }
 
-/** How many rows of the lane's partition there are. A last, short partition gets an even number by a row of the identity, as
- *  the others have it: tridiag(1, tiny, 1) of odd order is nearly singular. */
+/** How many rows of the lane's partition there are. A last, short partition gets an even number by a row of the
+ *  identity, as the others have it: tridiag(1, tiny, 1) of odd order is nearly singular. */
 template <typename T, int NR, int M> __device__ __forceinline__ int lane_rows(int64_t n, int64_t row)
 {
     const int64_t left = n - row - (int64_t)(threadIdx.x % WARP) * M;

@@ -1,4 +1,5 @@
-/* A lane's partition in the memory of a tile: the two rows that are left of it, and from the unknowns around it back to its own. */
+/* A lane's partition in the memory of a tile: the two rows that are left of it, and from the unknowns around it back
+ * to its own. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_TILE_PARTITION_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_TILE_PARTITION_CUH
 
@@ -12,13 +13,15 @@ template <typename T, int NR, int M> struct vectors_of {
     {
         using tile = tile<T, NR, M>;
 #pragma unroll
-        for (int i = 0; i < 3 + NR; i++) v[i] = *(const typename tile::vector16 *)(data + i * tile::ROWS + tile::vector_slot(k));
+        for (int i = 0; i < 3 + NR; i++)
+            v[i] = *(const typename tile::vector16 *)(data + i * tile::ROWS + tile::vector_slot(k));
     }
     __device__ __forceinline__ void write(T *data, int k) const
     {
         using tile = tile<T, NR, M>;
 #pragma unroll
-        for (int i = 0; i < 3 + NR; i++) *(typename tile::vector16 *)(data + i * tile::ROWS + tile::vector_slot(k)) = v[i];
+        for (int i = 0; i < 3 + NR; i++)
+            *(typename tile::vector16 *)(data + i * tile::ROWS + tile::vector_slot(k)) = v[i];
     }
     __device__ __forceinline__ void set(int i, const row_of<T, NR> &r)
     {
@@ -52,8 +55,10 @@ template <typename T, int NR, int M> __device__ __forceinline__ int row_size(con
     return largest_logarithm(own[0], own[tile<T, NR, M>::ROWS], own[2 * tile<T, NR, M>::ROWS]);
 }
 
-/** The two rows that are left of a partition of m rows, an even number or none; the two chains of operations overlap. *lost: by both. */
-template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> reduce_partition(pivoting p, const T *data, int m, int *lost)
+/** The two rows that are left of a partition of m rows, an even number or none; the two chains of operations
+ *  overlap. *lost: by both. */
+template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR>
+reduce_partition(pivoting p, const T *data, int m, int *lost)
 {
     using tile = tile<T, NR, M>;
     constexpr int C = tile::PER_VECTOR;
@@ -67,8 +72,11 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
 #pragma unroll
             for (int i = 0; i < C; i++) {
                 const row_of<T, NR> next_down = top.row(i), next_up = reversed(bottom.row(C - 1 - i));
-                if (k < tile::FIRST && k * C + i < 2) down = next_down, up = next_up; /* the first row stays out, the second one starts */
-                else eliminate(down, next_down, times_last, times_carried), eliminate(up, next_up, times_first, times_carried);
+                /* the first row stays out, the second one starts */
+                if (k < tile::FIRST && k * C + i < 2) down = next_down, up = next_up;
+                else
+                    eliminate(down, next_down, times_last, times_carried),
+                        eliminate(up, next_up, times_first, times_carried);
             }
         };
 #pragma unroll
@@ -83,17 +91,20 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> r
             eliminate(up, reversed(read_row<T, NR, M>(data, m - 1 - j)), times_first, times_carried);
         }
     }
-    *lost = m == 0 ? NOTHING_LOST : normalize_both(up, part_of(p, times_first, row_size<T, NR, M>(data, 0)), down, part_of(p, times_last, row_size<T, NR, M>(data, m - 1)));
+    *lost = m == 0 ? NOTHING_LOST
+                   : normalize_both(up, part_of(p, times_first, row_size<T, NR, M>(data, 0)), down,
+                                    part_of(p, times_last, row_size<T, NR, M>(data, m - 1)));
     return {reversed(up), down};
 }
 
-/* Back substitution needs the pivot rows of the downward elimination. They replace the rows just read: that of unknown j - 1 takes
- * the place of row j, with the coefficients of x[j], x[j+1] and x[0] and its right-hand sides where the row had its own. Rows 0
- * and 1 stay as they are. */
+/* Back substitution needs the pivot rows of the downward elimination. They replace the rows just read: that of
+ * unknown j - 1 takes the place of row j, with the coefficients of x[j], x[j+1] and x[0] and its right-hand sides
+ * where the row had its own. Rows 0 and 1 stay as they are. */
 
-/** reduce_partition, keeping the pivot rows; the first inner unknown comes from row 0, *from_row0, if its coefficient is
- *  relatively larger there than in rows 1 and 2. */
-template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> eliminate_partition(pivoting p, T *data, int m, bool *from_row0, int *lost)
+/** reduce_partition, keeping the pivot rows; the first inner unknown comes from row 0, *from_row0, if its
+ *  coefficient is relatively larger there than in rows 1 and 2. */
+template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR>
+eliminate_partition(pivoting p, T *data, int m, bool *from_row0, int *lost)
 {
     using tile = tile<T, NR, M>;
     constexpr int C = tile::PER_VECTOR;
@@ -101,22 +112,25 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
     T times_last = one_of<T>(), times_first = one_of<T>(), times_carried;
     int size_first = 0, size_last = 0;
     *from_row0 = false;
-    if (m > 0) size_first = row_size<T, NR, M>(data, 0), size_last = row_size<T, NR, M>(data, m - 1); /* before rows are overwritten */
+    /* before rows are overwritten */
+    if (m > 0) size_first = row_size<T, NR, M>(data, 0), size_last = row_size<T, NR, M>(data, m - 1);
     if (m > 2) {
-        const row_of<T, NR> row0 = read_row<T, NR, M>(data, 0), row1 = read_row<T, NR, M>(data, 1), row2 = read_row<T, NR, M>(data, 2);
-        *from_row0 = exceeds(p, row0.upper, scale_of(p, row0), max(logarithm(row1.diag) - scale_of(p, row1), logarithm(row2.lower) - scale_of(p, row2)));
+        const row_of<T, NR> row0 = read_row<T, NR, M>(data, 0), row1 = read_row<T, NR, M>(data, 1),
+                            row2 = read_row<T, NR, M>(data, 2);
+        *from_row0 = exceeds(p, row0.upper, scale_of(p, row0),
+                             max(logarithm(row1.diag) - scale_of(p, row1), logarithm(row2.lower) - scale_of(p, row2)));
     }
     weight_of<T> weight = {};
     if (m == M) {
         const auto go_up = [&](int k) { /* counted from the end */
-            vectors_of<T, NR, M> rows;
-            rows.read(data, tile::VECTORS - 1 - k);
+                                        vectors_of<T, NR, M> rows;
+                                        rows.read(data, tile::VECTORS - 1 - k);
 #pragma unroll
-            for (int i = 0; i < C; i++) {
-                const row_of<T, NR> next = reversed(rows.row(C - 1 - i));
-                if (k < tile::FIRST && k * C + i < 2) up = next;
-                else eliminate(up, next, times_first, times_carried);
-            }
+                                        for (int i = 0; i < C; i++) {
+                                            const row_of<T, NR> next = reversed(rows.row(C - 1 - i));
+                                            if (k < tile::FIRST && k * C + i < 2) up = next;
+                                            else eliminate(up, next, times_first, times_carried);
+                                        }
         };
         const auto go_down = [&](int k) {
             const int skipped = k < tile::FIRST ? 2 - k * C : 0; /* rows 0 and 1 */
@@ -132,7 +146,9 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
                 } else {
                     chosen[i] = eliminate_choosing(p, down, weight, row, times_last);
                     if constexpr (sizeof(real_of<T>) == 4) guard_pivot(chosen[i]);
-                    else any_vanishes = any_vanishes | vanishes(chosen[i].pivot); /* a guard is longer: one question for all of them */
+                    else
+                        any_vanishes = any_vanishes | vanishes(chosen[i].pivot); /* a guard is longer: one question
+                                                                                    for all of them */
                 }
             }
             if (__builtin_expect(any_vanishes, 0)) {
@@ -156,7 +172,8 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
     } else if (m > 0) {
         up = reversed(read_row<T, NR, M>(data, m - 2));
 #pragma unroll 1
-        for (int j = m - 3; j >= 0; j--) eliminate(up, reversed(read_row<T, NR, M>(data, j)), times_first, times_carried);
+        for (int j = m - 3; j >= 0; j--)
+            eliminate(up, reversed(read_row<T, NR, M>(data, j)), times_first, times_carried);
         down = read_row<T, NR, M>(data, 1), weight = weigh(p, down);
 #pragma unroll 1
         for (int j = 2; j < m; j++) {
@@ -168,13 +185,17 @@ template <typename T, int NR, int M> __device__ __forceinline__ rows_of<T, NR> e
             for (int k = 0; k < NR; k++) own[(3 + k) * tile::ROWS] = row.rhs[k];
         }
     }
-    *lost = m == 0 ? NOTHING_LOST : normalize_both(up, part_of(p, times_first, size_first), down, part_of(p, times_last, size_last));
+    *lost = m == 0 ? NOTHING_LOST
+                   : normalize_both(up, part_of(p, times_first, size_first), down, part_of(p, times_last, size_last));
     return {reversed(up), down};
 }
 
-/** The solution of the partition in place of its right-hand sides. Its second unknown could come from row 0 and from a pivot row. Do these
- *  disagree? Then the inner rows, with the ends known, are nearly singular, and more than that unknown is wrong. */
-template <typename T, int NR, int M> __device__ __forceinline__ second_unknown<T, NR> substitute_partition(pivoting p, T *data, int m, const known_of<T, NR> &known, const row_of<T, NR> &row0, bool from_row0)
+/** The solution of the partition in place of its right-hand sides. Its second unknown could come from row 0 and from
+ *  a pivot row. Do these disagree? Then the inner rows, with the ends known, are nearly singular, and more than that
+ *  unknown is wrong. */
+template <typename T, int NR, int M> __device__ __forceinline__ second_unknown<T, NR>
+substitute_partition(pivoting p, T *data, int m, const known_of<T, NR> &known, const row_of<T, NR> &row0,
+                     bool from_row0)
 {
     using tile = tile<T, NR, M>;
     constexpr int C = tile::PER_VECTOR;
@@ -199,7 +220,8 @@ template <typename T, int NR, int M> __device__ __forceinline__ second_unknown<T
 #pragma unroll
                 for (int r = 0; r < NR; r++) {
                     x[r].v[i] = k < tile::FIRST && j == 0 ? known.first[r] : next[r];
-                    const T value = pivot.rhs[r] - pivot.upper * known.first[r] - pivot.diag * next2[r] - pivot.lower * next[r];
+                    const T value =
+                        pivot.rhs[r] - pivot.upper * known.first[r] - pivot.diag * next2[r] - pivot.lower * next[r];
                     next2[r] = next[r], next[r] = value;
                 }
             }
@@ -216,14 +238,16 @@ template <typename T, int NR, int M> __device__ __forceinline__ second_unknown<T
             const row_of<T, NR> pivot = read_row<T, NR, M>(data, j);
 #pragma unroll
             for (int r = 0; r < NR; r++) {
-                const T value = pivot.rhs[r] - pivot.upper * known.first[r] - pivot.diag * next2[r] - pivot.lower * next[r];
+                const T value =
+                    pivot.rhs[r] - pivot.upper * known.first[r] - pivot.diag * next2[r] - pivot.lower * next[r];
                 rhs[r * tile::ROWS + tile::row_slot(j)] = next[r];
                 next2[r] = next[r], next[r] = value;
             }
         }
         if (m > 2) second.choose(p, next);
 #pragma unroll
-        for (int r = 0; r < NR; r++) rhs[r * tile::ROWS + tile::row_slot(0)] = known.first[r], rhs[r * tile::ROWS + tile::row_slot(1)] = next[r];
+        for (int r = 0; r < NR; r++)
+            rhs[r * tile::ROWS + tile::row_slot(0)] = known.first[r], rhs[r * tile::ROWS + tile::row_slot(1)] = next[r];
     }
     return second;
 }

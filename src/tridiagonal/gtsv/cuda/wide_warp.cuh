@@ -1,6 +1,7 @@
-/* What a warp does where its rows, or those of a union of partitions, would not fit a tridiagonal system to working precision (common/wide_rows.h):
- * everything once more, from the rows themselves, by eliminations in which all rows compete. Every lane goes through its rows; then unions
- * are joined as elsewhere, with four coefficients a row. Rare and slow, and out of the way of the fast code: functions of their own. */
+/* What a warp does where its rows, or those of a union of partitions, would not fit a tridiagonal system to working
+ * precision (common/wide_rows.h): everything once more, from the rows themselves, by eliminations in which all rows
+ * compete. Every lane goes through its rows; then unions are joined as elsewhere, with four coefficients a row. Rare
+ * and slow, and out of the way of the fast code: functions of their own. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_WIDE_WARP_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_WIDE_WARP_CUH
 
@@ -36,7 +37,8 @@ template <typename T, int NR> __device__ inline wide_union<T, NR> shuffle_from(c
 }
 
 /** A := the union of A and ROWS - 2 rows that follow it, right-hand sides rhs. */
-template <int ROWS, typename T, int NR> __device__ __forceinline__ void join(wide_union<T, NR> &A, const T (*added)[4], const T (&rhs)[2][NR], wide_meeting<T, NR> &meeting)
+template <int ROWS, typename T, int NR> __device__ __forceinline__ void
+join(wide_union<T, NR> &A, const T (*added)[4], const T (&rhs)[2][NR], wide_meeting<T, NR> &meeting)
 {
     wide_elimination<T> elimination = {};
     wide_eliminate(&A.pair, ROWS, added, &elimination);
@@ -50,19 +52,28 @@ template <int ROWS, typename T, int NR> __device__ __forceinline__ void join(wid
     }
 }
 
-/** Rows of a system as a lane takes them: `rows` of them from `start` on, right-hand sides first .. first + count - 1 (count 0: they are zero). */
-template <typename T> struct lane_range { int64_t start; int rows; int64_t first; int count; };
+/** Rows of a system as a lane takes them: `rows` of them from `start` on, right-hand sides first .. first + count -
+ *  1 (count 0: they are zero). */
+template <typename T> struct lane_range {
+    int64_t start;
+    int rows;
+    int64_t first;
+    int count;
+};
 
 /** Row i of the system over its own unknown and its neighbours'; rows behind the end are the identity's. */
-template <typename T, int NR> __device__ inline void read_single(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range, int64_t i, T (&c)[3], T (&rhs)[NR])
+template <typename T, int NR> __device__ inline void
+read_single(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range, int64_t i, T (&c)[3], T (&rhs)[NR])
 {
     const bool there = i < A.n;
-    c[0] = there ? lower_of(A, i) : T{}, c[1] = there ? diag_of(A, i) : one_of<T>(), c[2] = there ? upper_of(A, i) : T{};
+    c[0] = there ? lower_of(A, i) : T{}, c[1] = there ? diag_of(A, i) : one_of<T>(),
+    c[2] = there ? upper_of(A, i) : T{};
     for (int k = 0; k < NR; k++) rhs[k] = there && k < range.count ? right_hand_side(A, D, i, range.first + k) : T{};
 }
 /** Rows i and i + 1, a pair. */
 template <typename T, int NR>
-__device__ inline void read_pair(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range, int64_t i, T (&c)[2][4], T (&rhs)[2][NR])
+__device__ inline void read_pair(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range, int64_t i,
+                                 T (&c)[2][4], T (&rhs)[2][NR])
 {
     T first[3], second[3];
     read_single(A, D, range, i, first, rhs[0]), read_single(A, D, range, i + 1, second, rhs[1]);
@@ -79,8 +90,12 @@ template <typename T, int NR> __device__ inline void scale_row(T (&c)[4], T (&rh
     for (int k = 0; k < NR; k++) rhs[k] = scaled(rhs[k], g);
 }
 /** What is added to a union: a pair of rows, or a single one. */
-template <typename T, int NR> struct added_rows { T c[2][4], rhs[2][NR]; bool pair; };
-template <typename T, int NR> __device__ inline added_rows<T, NR> read_added(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range, int i)
+template <typename T, int NR> struct added_rows {
+    T c[2][4], rhs[2][NR];
+    bool pair;
+};
+template <typename T, int NR> __device__ inline added_rows<T, NR> read_added(const system_of<T> &A, given_columns<T> D,
+                                                                             const lane_range<T> &range, int i)
 {
     added_rows<T, NR> added = {};
     added.pair = range.start + i < A.wide_rows;
@@ -94,9 +109,11 @@ template <typename T, int NR> __device__ inline added_rows<T, NR> read_added(con
     return added;
 }
 
-/** The lane's rows without all unknowns but the first and the last one. back, unless NULL: known and right-hand sides of unknown i, 0 < i < rows - 1. */
+/** The lane's rows without all unknowns but the first and the last one. back, unless NULL: known and right-hand
+ *  sides of unknown i, 0 < i < rows - 1. */
 template <typename T, int NR>
-__device__ __noinline__ wide_union<T, NR> reduce_lane(const system_of<T> &A, given_columns<T> D, lane_range<T> range, T (*back)[4 + NR])
+__device__ __noinline__ wide_union<T, NR> reduce_lane(const system_of<T> &A, given_columns<T> D, lane_range<T> range,
+                                                      T (*back)[4 + NR])
 {
     wide_union<T, NR> left = {};
     left.there = range.rows > 0;
@@ -123,7 +140,8 @@ __device__ __noinline__ wide_union<T, NR> reduce_lane(const system_of<T> &A, giv
 
 /** The solution of the lane's rows from the unknowns at its ends and its neighbours': write(i, k, value). */
 template <typename T, int NR, typename Write>
-__device__ inline void substitute_lane(const system_of<T> &A, const lane_range<T> &range, const T (*back)[4 + NR], known_of<T, NR> known, const Write &write)
+__device__ inline void substitute_lane(const system_of<T> &A, const lane_range<T> &range, const T (*back)[4 + NR],
+                                       known_of<T, NR> known, const Write &write)
 {
     const auto unknown = [&](int i, int k) {
         const T c[4] = {back[i][0], back[i][1], back[i][2], back[i][3]};
@@ -143,8 +161,10 @@ __device__ inline void substitute_lane(const system_of<T> &A, const lane_range<T
     for (int k = 0; k < NR; k++) write(1, k, known.last[k]), write(0, k, known.first[k]);
 }
 
-/** The unions of every `lanes` neighbouring lanes' ones, in all of these; lanes that have nothing come last. Lane i keeps the meeting behind it. */
-template <typename T, int NR> __device__ __noinline__ wide_union<T, NR> join_unions(wide_union<T, NR> mine, wide_meeting<T, NR> &meeting, int lanes)
+/** The unions of every `lanes` neighbouring lanes' ones, in all of these; lanes that have nothing come last. Lane i
+ *  keeps the meeting behind it. */
+template <typename T, int NR> __device__ __noinline__ wide_union<T, NR>
+join_unions(wide_union<T, NR> mine, wide_meeting<T, NR> &meeting, int lanes)
 {
     const int lane = threadIdx.x % WARP;
     meeting = {};
@@ -161,14 +181,17 @@ template <typename T, int NR> __device__ __noinline__ wide_union<T, NR> join_uni
     return mine;
 }
 /** From the known unknowns of the lanes' union to the lane's own. */
-template <typename T, int NR> __device__ inline void split_unions(bool there, const wide_meeting<T, NR> &meeting, known_of<T, NR> &known, int lanes)
+template <typename T, int NR> __device__ inline void split_unions(bool there, const wide_meeting<T, NR> &meeting,
+                                                                  known_of<T, NR> &known, int lanes)
 {
     const int lane = threadIdx.x % WARP;
 #pragma unroll 1
     for (int bit = lanes / 2; bit >= 1; bit /= 2) {
         const int middle = (lane & ~(2 * bit - 1)) | (bit - 1);
         T left[NR], right[NR];
-        for (int k = 0; k < NR; k++) left[k] = meeting.rhs[0][k] - from_known(meeting.known[0], known, k), right[k] = meeting.rhs[1][k] - from_known(meeting.known[1], known, k);
+        for (int k = 0; k < NR; k++)
+            left[k] = meeting.rhs[0][k] - from_known(meeting.known[0], known, k),
+            right[k] = meeting.rhs[1][k] - from_known(meeting.known[1], known, k);
         for (int k = 0; k < NR; k++) left[k] = shuffle_from(left[k], middle), right[k] = shuffle_from(right[k], middle);
         if (__shfl_sync(~0u, there, middle + 1)) narrow(known, lane & bit, left, right);
     }
@@ -184,10 +207,11 @@ template <typename T, int NR> __device__ inline wide_union<T, NR> union_of(const
     for (int k = 0; k < NR; k++) u.rhs[0][k] = left.first.rhs[k], u.rhs[1][k] = left.last.rhs[k];
     return u;
 }
-/** What is left of the warp's rows, from what is left of the lane's ones, tridiagonal, or from these themselves, where `leaf` is NULL; back: as for
- *  reduce_lane. Lane i keeps the meeting behind it, for split_carefully. */
+/** What is left of the warp's rows, from what is left of the lane's ones, tridiagonal, or from these themselves,
+ *  where `leaf` is NULL; back: as for reduce_lane. Lane i keeps the meeting behind it, for split_carefully. */
 template <typename T, int NR>
-__device__ __noinline__ wide_union<T, NR> join_carefully(const system_of<T> &A, given_columns<T> D, lane_range<T> range, const rows_of<T, NR> *leaf, T (*back)[4 + NR],
+__device__ __noinline__ wide_union<T, NR> join_carefully(const system_of<T> &A, given_columns<T> D, lane_range<T> range,
+                                                         const rows_of<T, NR> *leaf, T (*back)[4 + NR],
                                                          wide_meeting<T, NR> &meeting)
 {
     const wide_union<T, NR> mine = leaf ? union_of(*leaf, range.rows > 0) : reduce_lane<T, NR>(A, D, range, back);
@@ -195,14 +219,16 @@ __device__ __noinline__ wide_union<T, NR> join_carefully(const system_of<T> &A, 
     return join_unions(mine, meeting, WARP);
 }
 /** (Values: what a call takes by reference would be in memory everywhere else too.) */
-template <typename T, int NR> __device__ __noinline__ known_of<T, NR> split_carefully(bool there, const wide_meeting<T, NR> &meeting, known_of<T, NR> known)
+template <typename T, int NR> __device__ __noinline__ known_of<T, NR>
+split_carefully(bool there, const wide_meeting<T, NR> &meeting, known_of<T, NR> known)
 {
     split_unions(there, meeting, known, WARP);
     return known;
 }
 
 /** What is left of the warp's rows. */
-template <typename T, int NR> __device__ inline wide_union<T, NR> reduce_carefully(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range)
+template <typename T, int NR> __device__ inline wide_union<T, NR>
+reduce_carefully(const system_of<T> &A, given_columns<T> D, const lane_range<T> &range)
 {
     wide_meeting<T, NR> meeting;
     return join_carefully<T, NR>(A, D, range, nullptr, nullptr, meeting);
@@ -210,7 +236,8 @@ template <typename T, int NR> __device__ inline wide_union<T, NR> reduce_careful
 
 /** The solution of the warp's rows, at most MOST a lane, to X. D may be X. */
 template <typename T, int NR, int MOST>
-__device__ __noinline__ void solve_carefully(const system_of<T> &A, given_columns<T> D, columns_of<T> X, lane_range<T> range, int columns, known_of<T, NR> known)
+__device__ __noinline__ void solve_carefully(const system_of<T> &A, given_columns<T> D, columns_of<T> X,
+                                             lane_range<T> range, int columns, known_of<T, NR> known)
 {
     T back[MOST][4 + NR];
     wide_meeting<T, NR> meeting;
@@ -225,7 +252,8 @@ __device__ __noinline__ void solve_carefully(const system_of<T> &A, given_column
 }
 
 /** The unknowns at the ends of a system of which this is left. */
-template <typename T, int NR> __device__ inline known_of<T, NR> close_carefully(const wide_union<T, NR> &all, bool cyclic)
+template <typename T, int NR> __device__ inline known_of<T, NR> close_carefully(const wide_union<T, NR> &all,
+                                                                                bool cyclic)
 {
     known_of<T, NR> known = {};
     wide_elimination<T> elimination = {};
@@ -239,8 +267,9 @@ template <typename T, int NR> __device__ inline known_of<T, NR> close_carefully(
     return known;
 }
 
-/** Rows that fit a tridiagonal system and are not similar at all, if there are such: else false, and the union stays as it is. A far coefficient that
- *  may be all rounding error is zero: a union whose ends do not depend on each other shows it. */
+/** Rows that fit a tridiagonal system and are not similar at all, if there are such: else false, and the union stays
+ *  as it is. A far coefficient that may be all rounding error is zero: a union whose ends do not depend on each
+ *  other shows it. */
 template <typename T, int NR> __device__ inline bool fit_tridiagonal(wide_union<T, NR> &u)
 {
     T times[2][2];
@@ -251,19 +280,25 @@ template <typename T, int NR> __device__ inline bool fit_tridiagonal(wide_union<
     }
     using L = layout_of<real_of<T>>;
     for (int r = 0; r < 2; r++)
-        if (logarithm(u.pair.c[r][2 - r]) < largest_logarithm(u.pair.c[r][2 * r], u.pair.c[r][1 + r]) - (L::MANTISSA - 3) * L::STEP) u.pair.c[r][2 - r] = T{};
+        if (logarithm(u.pair.c[r][2 - r]) <
+            largest_logarithm(u.pair.c[r][2 * r], u.pair.c[r][1 + r]) - (L::MANTISSA - 3) * L::STEP)
+            u.pair.c[r][2 - r] = T{};
     return true;
 }
 /** Those, or of wide rows all but the fourth coefficients. */
 template <typename T, int NR> __device__ inline rows_of<T, NR> tridiagonal_rows(const wide_union<T, NR> &u, bool fits)
 {
-    rows_of<T, NR> rows = {{u.pair.c[0][0], u.pair.c[0][1], u.pair.c[0][2]}, {u.pair.c[1][1], u.pair.c[1][2], u.pair.c[1][3]}};
+    rows_of<T, NR> rows = {{u.pair.c[0][0], u.pair.c[0][1], u.pair.c[0][2]},
+                           {u.pair.c[1][1], u.pair.c[1][2], u.pair.c[1][3]}};
     for (int k = 0; k < NR; k++) rows.first.rhs[k] = u.rhs[0][k], rows.last.rhs[k] = u.rhs[1][k];
-    if (fits) normalize(rows.first, largest_logarithm(rows.first), largest_logarithm(rows.first)), normalize(rows.last, largest_logarithm(rows.last), largest_logarithm(rows.last));
+    if (fits)
+        normalize(rows.first, largest_logarithm(rows.first), largest_logarithm(rows.first)),
+            normalize(rows.last, largest_logarithm(rows.last), largest_logarithm(rows.last));
     return rows;
 }
 
-/** Has one of the rows start .. start + rows - 1 a fourth coefficient? For all lanes together, each with rows of its own. */
+/** Has one of the rows start .. start + rows - 1 a fourth coefficient? For all lanes together, each with rows of its
+ *  own. */
 template <typename T> __device__ inline bool has_wide_rows(const system_of<T> &A, int64_t start, int rows)
 {
     bool wide = false;
@@ -271,7 +306,8 @@ template <typename T> __device__ inline bool has_wide_rows(const system_of<T> &A
     return __any_sync(~0u, wide);
 }
 
-/** A mark in the rows of a partition: it is wide, so that whoever solves with them starts again, carefully. It spreads to all unions. */
+/** A mark in the rows of a partition: it is wide, so that whoever solves with them starts again, carefully. It
+ *  spreads to all unions. */
 template <typename T> __device__ inline T wide_mark()
 {
     using R = real_of<T>;
@@ -289,18 +325,24 @@ template <typename T, int NR> __device__ inline void mark_wide(stored_rows<T, NR
     if (threadIdx.x % WARP == 0) rows.reversed_first.row.diag = rows.last.row.diag = wide_mark<T>();
     __syncwarp();
 }
-template <typename T, int NR> __device__ inline bool is_marked_wide(const row_of<T, NR> &row) { return !(size_of(row.diag) >= 0); }
+template <typename T, int NR> __device__ inline bool is_marked_wide(const row_of<T, NR> &row)
+{
+    return !(size_of(row.diag) >= 0);
+}
 
 /* ------------------------------------------------------- parts of a system together */
 
-/** What is left of up to PARTS parts of a system, in memory that all who solve with it share: a coarse system with wide rows and its right-hand
- *  sides, which become its solution. A lane has EACH rows of it. */
+/** What is left of up to PARTS parts of a system, in memory that all who solve with it share: a coarse system with
+ *  wide rows and its right-hand sides, which become its solution. A lane has EACH rows of it. */
 template <typename T, int NR, int PARTS> struct parts_of {
     static constexpr int ROWS = 2 * PARTS, EACH = 8;
     T v[4 + NR][ROWS];
 
     /** With neighbours on either side, which only a cyclic system's first and last row have otherwise. */
-    __device__ system_of<T> system(int count) { return {2 * count, 0, 0, true, false, v[0], v[1], v[2], v[3], 2 * count}; }
+    __device__ system_of<T> system(int count)
+    {
+        return {2 * count, 0, 0, true, false, v[0], v[1], v[2], v[3], 2 * count};
+    }
     __device__ columns_of<T> rhs() { return {v[4], ROWS}; }
     static __device__ lane_range<T> range(int count)
     {
@@ -311,12 +353,16 @@ template <typename T, int NR, int PARTS> struct parts_of {
     __device__ void put(int i, const wide_union<T, NR> &u)
     {
         for (int r = 0; r < 2; r++) {
-            v[0][2 * i + r] = u.pair.c[r][r], v[1][2 * i + r] = u.pair.c[r][1 + r], v[2][2 * i + r] = u.pair.c[r][2 + r], v[3][2 * i + r] = u.pair.c[r][3 - 3 * r];
+            v[0][2 * i + r] = u.pair.c[r][r], v[1][2 * i + r] = u.pair.c[r][1 + r],
+                         v[2][2 * i + r] = u.pair.c[r][2 + r], v[3][2 * i + r] = u.pair.c[r][3 - 3 * r];
             for (int k = 0; k < NR; k++) v[4 + k][2 * i + r] = u.rhs[r][k];
         }
     }
     /** What is left of `count` parts; by a warp. */
-    __device__ wide_union<T, NR> reduce(int count) { return reduce_carefully<T, NR>(system(count), {{v[4], ROWS}, {}}, range(count)); }
+    __device__ wide_union<T, NR> reduce(int count)
+    {
+        return reduce_carefully<T, NR>(system(count), {{v[4], ROWS}, {}}, range(count));
+    }
     /** Solve, with known unknowns around; by a warp. */
     __device__ void solve(int count, const known_of<T, NR> &known)
     {
@@ -336,9 +382,11 @@ template <typename T, int NR, int PARTS> struct parts_of {
     }
 };
 
-/** M rows of a system of n from `index` on, as a lane has them: a system that is not cyclic ends with a row of the identity if it is of odd order; in a
- *  cyclic one a single row at the end is joined by the last row of the lane before. */
-template <int M, typename T> __device__ inline lane_range<T> range_of_lane(const system_of<T> &A, int64_t index, int64_t first, int count)
+/** M rows of a system of n from `index` on, as a lane has them: a system that is not cyclic ends with a row of the
+ *  identity if it is of odd order; in a cyclic one a single row at the end is joined by the last row of the lane
+ *  before. */
+template <int M, typename T> __device__ inline lane_range<T> range_of_lane(const system_of<T> &A, int64_t index,
+                                                                           int64_t first, int count)
 {
     const int64_t left = A.n - index;
     if (A.cyclic && left == M + 1) return {index, M - 1, first, count};
@@ -346,9 +394,11 @@ template <int M, typename T> __device__ inline lane_range<T> range_of_lane(const
     return {index, left >= M ? M : left <= 0 ? 0 : (int)(A.cyclic ? left : left + left % 2), first, count};
 }
 
-/** A whole system, carefully, by a block whose warps have WARP M rows each; right-hand sides first .. first + count - 1. */
+/** A whole system, carefully, by a block whose warps have WARP M rows each; right-hand sides first .. first + count
+ *  - 1. */
 template <typename T, int NR, int M, int PARTS>
-__device__ __noinline__ void solve_block_carefully(const system_of<T> &A, given_columns<T> D, columns_of<T> X, int64_t first, int count, parts_of<T, NR, PARTS> &parts)
+__device__ __noinline__ void solve_block_carefully(const system_of<T> &A, given_columns<T> D, columns_of<T> X,
+                                                   int64_t first, int count, parts_of<T, NR, PARTS> &parts)
 {
     const int number = threadIdx.x / WARP, there = (int)((A.n + WARP * M - 1) / (WARP * M));
     const lane_range<T> mine = range_of_lane<M>(A, threadIdx.x * (int64_t)M, first, count);
@@ -360,7 +410,8 @@ __device__ __noinline__ void solve_block_carefully(const system_of<T> &A, given_
     if (number == 0) parts.solve(there, close_carefully(parts.reduce(there), A.cyclic));
     __syncthreads();
     if (A.cyclic)
-        for (int k = 0; k < NR; k++) around.before[k] = parts.v[4 + k][2 * there - 1], around.after[k] = parts.v[4 + k][0];
+        for (int k = 0; k < NR; k++)
+            around.before[k] = parts.v[4 + k][2 * there - 1], around.after[k] = parts.v[4 + k][0];
     solve_carefully<T, NR, M>(A, D, X, mine, count, parts.known(min(number, there - 1), there, around));
 }
 

@@ -1,14 +1,15 @@
-/* Tridiagonal solve on the GPU by recursive partitioned Schur complements, stage by stage as the thesis has it; the arithmetic
- * is common/partition.h.
+/* Tridiagonal solve on the GPU by recursive partitioned Schur complements, stage by stage as the thesis has it; the
+ * arithmetic is common/partition.h.
  *
- * A stage is two kernels. Both copy a tile of 32 partitions (16 where a block cannot have so much shared memory) into shared memory,
- * coalesced, and give one thread a partition:
+ * A stage is two kernels. Both copy a tile of 32 partitions (16 where a block cannot have so much shared memory) into
+ * shared memory, coalesced, and give one thread a partition:
  *   reduce      eliminates downwards and upwards at once and writes two rows of the coarse system;
  *   substitute  eliminates downwards again with the interface known, solves backwards, writes the solution.
- * A warp is a block: its tile needs no other synchronization than the warp's own, and several blocks on a multiprocessor
- * overlap copying and arithmetic. Rows are read in 16-byte vectors; a partition's rows are followed by one vector of padding, so
- * that eight threads reading the same vector of eight partitions touch all 32 banks once. Pivot rows replace the rows just
- * read, column by column, so that no access depends on a pivot decision, and no thread branches on one.
+ * A warp is a block: its tile needs no other synchronization than the warp's own, and several blocks on a
+ * multiprocessor overlap copying and arithmetic. Rows are read in 16-byte vectors; a partition's rows are followed by
+ * one vector of padding, so that eight threads reading the same vector of eight partitions touch all 32 banks once.
+ * Pivot rows replace the rows just read, column by column, so that no access depends on a pivot decision, and no thread
+ * branches on one.
  * The last stage is gtsv/cuda/thesis/fused.cuh. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_THESIS_STAGED_CUH
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_THESIS_STAGED_CUH
@@ -16,7 +17,10 @@
 #include "tridiagonal/gtsv/cuda/scalar_partition.cuh"
 #include "tridiagonal/common/system.cuh"
 
-template <typename T> struct scheme_of { int pivot; real_of<T> epsilon; };
+template <typename T> struct scheme_of {
+    int pivot;
+    real_of<T> epsilon;
+};
 
 /** One stage: kernels get it by value. */
 template <typename T> struct stage_of {
@@ -40,9 +44,13 @@ template <typename T> struct alignas(2 * sizeof(T) < 16 ? 2 * sizeof(T) : 16) pa
 /** Elements from one partition of a tile to the next. */
 template <typename T> __host__ __device__ constexpr int tile_stride(int rows) { return rows + PER_VECTOR<T>; }
 /** Bytes of a tile of `together` partitions: three bands and `count` right-hand sides. */
-template <typename T> constexpr size_t tile_bytes(int rows, int count, int together) { return (size_t)(3 + count) * together * tile_stride<T>(rows) * sizeof(T); }
+template <typename T> constexpr size_t tile_bytes(int rows, int count, int together)
+{
+    return (size_t)(3 + count) * together * tile_stride<T>(rows) * sizeof(T);
+}
 
-/** Rows of the tile from `global` on: in 16-byte vectors, or one by one where the caller's array is not 16-byte aligned. */
+/** Rows of the tile from `global` on: in 16-byte vectors, or one by one where the caller's array is not 16-byte
+ *  aligned. */
 template <int TOGETHER, typename T> __device__ inline void copy_tile(T *tile, const T *global, int rows, unsigned magic)
 {
     const int lane = (int)threadIdx.x, vectors = TOGETHER * rows / PER_VECTOR<T>;
@@ -59,8 +67,10 @@ template <int TOGETHER, typename T> __device__ inline void copy_tile(T *tile, co
     }
 }
 
-/** The bands and right-hand sides first .. first + count - 1 of this block's tile; rows outside the system are the identity's. */
-template <int TOGETHER, typename T> __device__ inline void load_tile(const stage_of<T> &s, int64_t row, int64_t first, int count, T *a, T *b, T *c, T *d)
+/** The bands and right-hand sides first .. first + count - 1 of this block's tile; rows outside the system are the
+ *  identity's. */
+template <int TOGETHER, typename T> __device__ inline void load_tile(const stage_of<T> &s, int64_t row, int64_t first,
+                                                                     int count, T *a, T *b, T *c, T *d)
 {
     const int lane = (int)threadIdx.x, tile_rows = TOGETHER * s.rows, length = TOGETHER * tile_stride<T>(s.rows);
     const bool inside = row > 0 && row + tile_rows < s.A.n;
@@ -70,7 +80,8 @@ template <int TOGETHER, typename T> __device__ inline void load_tile(const stage
         copy_tile<TOGETHER>(c, s.A.upper + row + s.A.upper_shift, s.rows, s.vectors_magic);
     } else {
         for (int r = lane; r < tile_rows; r += WARP) {
-            const int q = r / PER_VECTOR<T>, slot = (q + (int)(q * s.vectors_magic >> 20)) * PER_VECTOR<T> + r % PER_VECTOR<T>;
+            const int q = r / PER_VECTOR<T>,
+                      slot = (q + (int)(q * s.vectors_magic >> 20)) * PER_VECTOR<T> + r % PER_VECTOR<T>;
             const int64_t i = row + r;
             a[slot] = i < s.A.n ? lower_of(s.A, i) : T{};
             b[slot] = i < s.A.n ? diag_of(s.A, i) : one_of<T>();
@@ -83,7 +94,8 @@ template <int TOGETHER, typename T> __device__ inline void load_tile(const stage
             copy_tile<TOGETHER>(d + k * length, global, s.rows, s.vectors_magic);
         } else {
             for (int r = lane; r < tile_rows; r += WARP) {
-                const int q = r / PER_VECTOR<T>, slot = (q + (int)(q * s.vectors_magic >> 20)) * PER_VECTOR<T> + r % PER_VECTOR<T>;
+                const int q = r / PER_VECTOR<T>,
+                          slot = (q + (int)(q * s.vectors_magic >> 20)) * PER_VECTOR<T> + r % PER_VECTOR<T>;
                 d[k * length + slot] = row + r < s.A.n ? global[r] : T{};
             }
         }
@@ -92,7 +104,8 @@ template <int TOGETHER, typename T> __device__ inline void load_tile(const stage
     __syncwarp();
 }
 
-template <int TOGETHER, typename T> __device__ inline void store_tile(const stage_of<T> &s, int64_t row, T *global, const T *x)
+template <int TOGETHER, typename T> __device__ inline void store_tile(const stage_of<T> &s, int64_t row, T *global,
+                                                                      const T *x)
 {
     const int lane = (int)threadIdx.x, tile_rows = TOGETHER * s.rows;
     if (row + tile_rows <= s.A.n && is_aligned(global)) {
@@ -127,15 +140,17 @@ template <typename T, int NR> struct carried_row {
         scale = rpts_scale(scheme.pivot, a, b, c, &weight);
         part = 1;
     }
-    /** Remove a column with row (a, b, c), whose right-hand sides are d[k * d_stride]; the pivot row goes to inverse, u1, u2, pivot_rhs. */
-    __device__ __forceinline__ void eliminate(const scheme_of<T> &scheme, T a, T b, T c, const T (&d)[NR], T &inverse, T &u1, T &u2, T (&pivot_rhs)[NR])
+    /** Remove a column with row (a, b, c), whose right-hand sides are d[k * d_stride]; the pivot row goes to
+     *  inverse, u1, u2, pivot_rhs. */
+    __device__ __forceinline__ void eliminate(const scheme_of<T> &scheme, T a, T b, T c, const T (&d)[NR], T &inverse,
+                                              T &u1, T &u2, T (&pivot_rhs)[NR])
     {
         bool exchanged;
         T factor;
         real_of<T> weight_row;
         const real_of<T> scale_row = rpts_scale(scheme.pivot, a, b, c, &weight_row);
-        rpts_eliminate(&spike, &diag, &right, &weight, &scale, a, b, c, weight_row, scale_row, scheme.epsilon, &exchanged,
-                       &factor, &inverse, &u1, &u2);
+        rpts_eliminate(&spike, &diag, &right, &weight, &scale, a, b, c, weight_row, scale_row, scheme.epsilon,
+                       &exchanged, &factor, &inverse, &u1, &u2);
         part = exchanged ? size_of(factor) : real_of<T>(1);
         /* a diagonal that is all cancellation counts as its rounding error: singular systems stay finite */
         constexpr real_of<T> ROUNDING_ERROR = sizeof(real_of<T>) == 4 ? FLT_EPSILON : DBL_EPSILON;
@@ -152,7 +167,10 @@ template <typename T, int NR> struct carried_row {
 };
 
 /** Rows of one partition in shared memory; right-hand side k at d + k * length. */
-template <typename T> struct partition_of { T *a, *b, *c, *d; int length; };
+template <typename T> struct partition_of {
+    T *a, *b, *c, *d;
+    int length;
+};
 
 template <typename T, int NR> __device__ __forceinline__ void read_rhs(const partition_of<T> &p, int j, T (&d)[NR])
 {
@@ -161,7 +179,8 @@ template <typename T, int NR> __device__ __forceinline__ void read_rhs(const par
 }
 
 /** One direction of the reduction of m >= 2 rows: direction +1 downwards, -1 upwards. */
-template <typename T, int NR> __device__ inline void reduce_rows(const partition_of<T> &p, int m, int direction, const scheme_of<T> &scheme, carried_row<T, NR> &carried)
+template <typename T, int NR> __device__ inline void
+reduce_rows(const partition_of<T> &p, int m, int direction, const scheme_of<T> &scheme, carried_row<T, NR> &carried)
 {
     T *lower = direction > 0 ? p.a : p.c, *upper = direction > 0 ? p.c : p.a;
     const int from = direction > 0 ? 0 : m - 1;
@@ -177,8 +196,10 @@ template <typename T, int NR> __device__ inline void reduce_rows(const partition
 }
 
 /** Both directions of whole partitions, a chunk of rows at a time; the two chains of operations overlap. */
-template <typename T, int NR> __device__ __forceinline__ void reduce_chunks(const partition_of<T> &p, int rows, const scheme_of<T> &scheme,
-                                                                           carried_row<T, NR> &down, carried_row<T, NR> &up)
+template <typename T, int NR> __device__ __forceinline__ void reduce_chunks(const partition_of<T> &p, int rows,
+                                                                            const scheme_of<T> &scheme,
+                                                                            carried_row<T, NR> &down,
+                                                                            carried_row<T, NR> &up)
 {
     constexpr int C = CHUNK<T>;
     using chunk = chunk_of<T>;
@@ -186,8 +207,10 @@ template <typename T, int NR> __device__ __forceinline__ void reduce_chunks(cons
 #pragma unroll 1
     for (int k = 0; k < chunks; k++) {
         const int top = k * C, bottom = rows - C - top;
-        const chunk ta = *(const chunk *)(p.a + top), tb = *(const chunk *)(p.b + top), tc = *(const chunk *)(p.c + top);
-        const chunk ba = *(const chunk *)(p.a + bottom), bb = *(const chunk *)(p.b + bottom), bc = *(const chunk *)(p.c + bottom);
+        const chunk ta = *(const chunk *)(p.a + top), tb = *(const chunk *)(p.b + top),
+                    tc = *(const chunk *)(p.c + top);
+        const chunk ba = *(const chunk *)(p.a + bottom), bb = *(const chunk *)(p.b + bottom),
+                    bc = *(const chunk *)(p.c + bottom);
         chunk td[NR], bd[NR];
 #pragma unroll
         for (int r = 0; r < NR; r++) {
@@ -214,8 +237,10 @@ template <typename T, int NR> __device__ __forceinline__ void reduce_chunks(cons
 }
 
 /** Rows 2p (from the upward elimination) and 2p + 1 of the coarse system. */
-template <typename T, int NR> __device__ inline void write_coarse_rows(const stage_of<T> &s, int64_t p, int64_t first, int count, bool with_matrix,
-                                                                       const carried_row<T, NR> &down, const carried_row<T, NR> &up)
+template <typename T, int NR> __device__ inline void write_coarse_rows(const stage_of<T> &s, int64_t p, int64_t first,
+                                                                       int count, bool with_matrix,
+                                                                       const carried_row<T, NR> &down,
+                                                                       const carried_row<T, NR> &up)
 {
     using pair = pair_of<T>;
     if (with_matrix) {
@@ -232,7 +257,8 @@ template <typename T, int NR, int TOGETHER> __global__ void __launch_bounds__(WA
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     const int lane = (int)threadIdx.x, stride = tile_stride<T>(s.rows), length = TOGETHER * stride;
-    const int64_t p = (int64_t)blockIdx.x * TOGETHER + lane, row = (int64_t)blockIdx.x * TOGETHER * s.rows, first = (int64_t)blockIdx.y * NR;
+    const int64_t p = (int64_t)blockIdx.x * TOGETHER + lane, row = (int64_t)blockIdx.x * TOGETHER * s.rows,
+                  first = (int64_t)blockIdx.y * NR;
     const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
     T *a = (T *)shared_memory, *b = a + length, *c = b + length, *d = c + length;
     load_tile<TOGETHER>(s, row, first, count, a, b, c, d);
@@ -261,7 +287,8 @@ template <typename T, int NR, int TOGETHER> __global__ void __launch_bounds__(WA
 template <typename T, int NR> struct first_unknown {
     bool taken;
     T x[NR];
-    __device__ __forceinline__ void decide(const partition_of<T> &p, const scheme_of<T> &scheme, const known_of<T, NR> &known)
+    __device__ __forceinline__ void decide(const partition_of<T> &p, const scheme_of<T> &scheme,
+                                           const known_of<T, NR> &known)
     {
         using R = real_of<T>;
         const T a = p.a[0], b = p.b[0], c = p.c[0];
@@ -278,8 +305,10 @@ template <typename T, int NR> struct first_unknown {
 };
 
 /** The last inner unknown: from the carried row, or from row m-1 = (a, b, c), d. */
-template <typename T, int NR> __device__ __forceinline__ void last_unknown(const carried_row<T, NR> &carried, const scheme_of<T> &scheme, T a, T b, T c,
-                                                                          const T (&d)[NR], const known_of<T, NR> &known, T (&x)[NR])
+template <typename T, int NR> __device__ __forceinline__ void last_unknown(const carried_row<T, NR> &carried,
+                                                                           const scheme_of<T> &scheme, T a, T b, T c,
+                                                                           const T (&d)[NR],
+                                                                           const known_of<T, NR> &known, T (&x)[NR])
 {
     real_of<T> weight;
     const real_of<T> scale = rpts_scale(scheme.pivot, a, b, c, &weight);
@@ -288,14 +317,16 @@ template <typename T, int NR> __device__ __forceinline__ void last_unknown(const
     const T inverse = reciprocal(rpts_safe_pivot(pivot, from_row ? scale : carried.scale));
 #pragma unroll
     for (int k = 0; k < NR; k++) {
-        const T own = carried.rhs[k] - carried.right * known.last[k], other = d[k] - b * known.last[k] - c * known.after[k];
+        const T own = carried.rhs[k] - carried.right * known.last[k],
+                other = d[k] - b * known.last[k] - c * known.after[k];
         x[k] = inverse * (from_row ? other : own);
     }
 }
 
-/** Solution of m rows in place of d; the bands are overwritten by pivot rows, that of column j-1 in place of row j. Returns what pivot rows other
- *  than row 0 say of x[1] for the first right-hand side; m > 2. */
-template <typename T, int NR> __device__ inline T substitute_rows(const partition_of<T> &p, int m, const scheme_of<T> &scheme, const known_of<T, NR> &known)
+/** Solution of m rows in place of d; the bands are overwritten by pivot rows, that of column j-1 in place of row j.
+ *  Returns what pivot rows other than row 0 say of x[1] for the first right-hand side; m > 2. */
+template <typename T, int NR> __device__ inline T
+substitute_rows(const partition_of<T> &p, int m, const scheme_of<T> &scheme, const known_of<T, NR> &known)
 {
     T next[NR] = {}, next2[NR], d[NR];
     if (m > 2) {
@@ -337,8 +368,8 @@ template <typename T, int NR> __device__ inline T substitute_rows(const partitio
 }
 
 /** The same for a whole partition, a chunk of rows at a time. */
-template <typename T, int NR> __device__ __forceinline__ void substitute_chunks(const partition_of<T> &p, int rows, const scheme_of<T> &scheme,
-                                                                               const known_of<T, NR> &known)
+template <typename T, int NR> __device__ __forceinline__ void
+substitute_chunks(const partition_of<T> &p, int rows, const scheme_of<T> &scheme, const known_of<T, NR> &known)
 {
     constexpr int C = CHUNK<T>;
     using chunk = chunk_of<T>;
@@ -349,7 +380,8 @@ template <typename T, int NR> __device__ __forceinline__ void substitute_chunks(
     first.decide(p, scheme, known);
 #pragma unroll 1
     for (int k = 0; k < chunks; k++) {
-        chunk a = *(const chunk *)(p.a + k * C), b = *(const chunk *)(p.b + k * C), c = *(const chunk *)(p.c + k * C), d[NR];
+        chunk a = *(const chunk *)(p.a + k * C), b = *(const chunk *)(p.b + k * C), c = *(const chunk *)(p.c + k * C),
+              d[NR];
 #pragma unroll
         for (int r = 0; r < NR; r++) d[r] = *(const chunk *)(p.d + r * p.length + k * C);
 #pragma unroll
@@ -377,7 +409,8 @@ template <typename T, int NR> __device__ __forceinline__ void substitute_chunks(
     for (int r = 0; r < NR; r++) next2[r] = known.last[r];
 #pragma unroll 1
     for (int k = chunks - 1; k >= 0; k--) {
-        const chunk a = *(const chunk *)(p.a + k * C), b = *(const chunk *)(p.b + k * C), c = *(const chunk *)(p.c + k * C);
+        const chunk a = *(const chunk *)(p.a + k * C), b = *(const chunk *)(p.b + k * C),
+                    c = *(const chunk *)(p.c + k * C);
         chunk d[NR];
 #pragma unroll
         for (int r = 0; r < NR; r++) d[r] = *(const chunk *)(p.d + r * p.length + k * C);
@@ -401,7 +434,8 @@ template <typename T, int NR> __device__ __forceinline__ void substitute_chunks(
     }
 }
 
-template <typename T, int NR> __device__ inline void read_known(const T *x, int64_t ld, int count, int64_t p, int64_t coarse_n, bool cyclic, known_of<T, NR> &known)
+template <typename T, int NR> __device__ inline void read_known(const T *x, int64_t ld, int count, int64_t p,
+                                                                int64_t coarse_n, bool cyclic, known_of<T, NR> &known)
 {
     const int64_t i = 2 * p;
 #pragma unroll
@@ -419,18 +453,19 @@ template <typename T, int NR, int TOGETHER> __global__ void __launch_bounds__(WA
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     const int lane = (int)threadIdx.x, stride = tile_stride<T>(s.rows), length = TOGETHER * stride;
-    const int64_t p = (int64_t)blockIdx.x * TOGETHER + lane, row = (int64_t)blockIdx.x * TOGETHER * s.rows, first = (int64_t)blockIdx.y * NR;
+    const int64_t p = (int64_t)blockIdx.x * TOGETHER + lane, row = (int64_t)blockIdx.x * TOGETHER * s.rows,
+                  first = (int64_t)blockIdx.y * NR;
     const int count = s.nrhs - first < NR ? (int)(s.nrhs - first) : NR;
     T *a = (T *)shared_memory, *b = a + length, *c = b + length, *d = c + length;
     known_of<T, NR> known;
     read_known(s.coarse.data + first * s.coarse.ld, s.coarse.ld, count, p, s.coarse_n, s.A.cyclic, known);
     load_tile<TOGETHER>(s, row, first, count, a, b, c, d);
     const partition_of<T> part = {a + lane * stride, b + lane * stride, c + lane * stride, d + lane * stride, length};
-    if (lane >= TOGETHER) {} /* has no partition */
+    if (lane >= TOGETHER) {
+    } /* has no partition */
     else if (row + (int64_t)TOGETHER * s.rows <= s.full * s.rows || s.full == s.partitions)
         substitute_chunks(part, s.rows, s.scheme, known);
-    else if (p < s.partitions)
-        substitute_rows(part, p < s.full ? s.rows : s.last_rows, s.scheme, known);
+    else if (p < s.partitions) substitute_rows(part, p < s.full ? s.rows : s.last_rows, s.scheme, known);
     __syncwarp();
     for (int k = 0; k < count; k++) store_tile<TOGETHER>(s, row, s.X.data + (first + k) * s.X.ld + row, d + k * length);
 }

@@ -1,4 +1,5 @@
-/* gtsv on the GPU stage by stage (gtsv/cuda/thesis/staged.cuh): what the launching code and the rest of the module know of each other. */
+/* gtsv on the GPU stage by stage (gtsv/cuda/thesis/staged.cuh): what the launching code and the rest of the module
+ * know of each other. */
 #ifndef TRINE_TRIDIAGONAL_GTSV_CUDA_THESIS_STAGED_H
 #define TRINE_TRIDIAGONAL_GTSV_CUDA_THESIS_STAGED_H
 
