@@ -132,7 +132,8 @@ trine_status device_memory(trine_triangular plan, const triangular_extent *e, tr
     int saved;
     int64_t meanwhile;
     trine_device_enter(plan->base.ctx, &saved);
-    const int64_t pattern = pattern_bytes(&q, &meanwhile);
+    const int64_t pattern = pattern_bytes(&q, &meanwhile), on_host = sizeof(device_pattern);
+    bytes_add(host, on_host, 0);
     bytes_add(device, pattern, meanwhile);
     for (int side = 0; side < SIDES; side++) {
         if (!(plan->options.ops & (side == SIDE_N ? TRINE_N : TRINE_T | TRINE_H))) continue;
@@ -140,6 +141,7 @@ trine_status device_memory(trine_triangular plan, const triangular_extent *e, tr
         bytes_add(device, kept, meanwhile);
         method(&q, host, device);
     }
+    host->kept -= on_host;
     device->kept -= pattern;
     trine_device_leave(plan->base.ctx, saved);
     return TRINE_SUCCESS;
