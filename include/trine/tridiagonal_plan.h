@@ -32,8 +32,8 @@ typedef struct {
     trine_gtsv_memory memory;
     int64_t max_nrhs;          /* what the plan's own work is sized for; 0 = 1. More needs a bigger trine_work; more
                                   than any memory holds is TRINE_ERR_MEMORY, here and in trine_tridiagonal_work */
-    int block;                 /* rows of a block, 1 to 8, with BLOCKS or AUTO, which is BLOCKS then; 0 with BLOCKS: the
-                                  smallest size that divides n and that the pattern fits */
+    int block; /* rows of a block, 1 to 8, with BLOCKS or AUTO, which is BLOCKS then; 0 with BLOCKS: the smallest size
+                  that divides n and that the pattern fits */
     int64_t reserved[3]; /* zeros */
 } trine_tridiagonal_options;
 
@@ -93,13 +93,12 @@ typedef struct {
     int64_t n, nnz;                          /* of A */
     int64_t bytes;                           /* kept by the plan, in the context's space, without its work */
     double analyse_seconds, numeric_seconds; /* host time; numeric: of the last one, up to its return */
-    int kl, ku;                              /* bands below and above the diagonal, in blocks where BLOCKS solves; if
-                                                cyclic, around the corners */
-    int cyclic;                              /* 1: A has entries in the corners, beyond these bands */
-    trine_bands bands;                       /* what solves; not AUTO */
-    const char *method;                      /* one clause: what solves */
-    int deterministic;                       /* bitwise the same every run: 1 */
-    int block;                               /* rows of a block where BLOCKS solves, else 0 */
+    int kl, ku; /* bands (of BLOCKS: bands of blocks) below and above the diagonal; if cyclic, around the corners */
+    int cyclic; /* 1: A has entries in the corners, beyond these bands */
+    trine_bands bands; /* what solves; not AUTO */
+    const char *method; /* one clause: what solves */
+    int deterministic; /* bitwise the same every run: 1 */
+    int block; /* rows of a block where BLOCKS solves, else 0 */
     int64_t reserved[4]; /* zeros */
 } trine_tridiagonal_info;
 TRINE_API trine_status trine_tridiagonal_get_info(trine_tridiagonal plan, trine_tridiagonal_info *info);
