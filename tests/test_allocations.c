@@ -453,7 +453,7 @@ static trine_status use_supernodal_work(struct world *w, int variant)
 static trine_status use_tridiagonal_analyse(struct world *w, int variant)
 {
     static const trine_tridiagonal_options options[] = {
-        {0}, {.refine = 1, .max_nrhs = 3}, {.memory = TRINE_MEMORY_SMALL}};
+        {0}, {.refine = 1, .max_nrhs = 3}, {.memory = TRINE_MEMORY_SMALL}, {.bands = TRINE_BANDS_BLOCKS}};
     trine_tridiagonal plan;
     const trine_status status =
         trine_tridiagonal_analyse(w->ctx, &plan, variant ? w->by_columns : w->A, &options[variant]);
@@ -746,7 +746,7 @@ static const struct {
     {"trine_supernodal_numeric_batch", use_supernodal_numeric_batch, 1, 1},
     {"trine_supernodal_update", use_supernodal_update, 1, 1},
     {"trine_supernodal_work", use_supernodal_work, 2, 2},
-    {"trine_tridiagonal_analyse", use_tridiagonal_analyse, 3, 3},
+    {"trine_tridiagonal_analyse", use_tridiagonal_analyse, 4, 4},
     {"trine_tridiagonal_memory", use_tridiagonal_memory, 2, 2},
     {"trine_tridiagonal_check", use_tridiagonal_check, 1, 1},
     {"trine_tridiagonal_work", use_tridiagonal_work, 2, 2},

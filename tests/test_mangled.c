@@ -140,6 +140,7 @@ static trine_status analyse_bands_with(struct world *w, trine_matrix A, trine_ba
 }
 READS(analyse_bands, analyse_bands_with(w, A, TRINE_BANDS_AUTO))
 READS(analyse_tridiagonal, analyse_bands_with(w, A, TRINE_BANDS_TRIDIAGONAL))
+READS(analyse_blocks, analyse_bands_with(w, A, TRINE_BANDS_BLOCKS))
 
 #ifdef TRINE_TEST_DIRECT
 static trine_status create_factor(struct world *w, trine_matrix A)
@@ -195,7 +196,7 @@ static const struct {
     {"trine_level_sets", {lower_levels, upper_levels}},
     {"trine_panels_detect", {detect, detect_lower, detect_upper}},
     {"trine_panels_from_partition", {partition_auto, partition_lower, partition_upper}},
-    {"trine_tridiagonal_analyse", {analyse_bands, analyse_tridiagonal}},
+    {"trine_tridiagonal_analyse", {analyse_bands, analyse_tridiagonal, analyse_blocks}},
     {"trine_supernodal_analyse_triangle", {analyse_panels, analyse_lower_panels, analyse_upper_panels}},
 #ifdef TRINE_TEST_DIRECT
     {"trine_factor_create", {create_factor}},

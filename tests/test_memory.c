@@ -279,9 +279,10 @@ static void tridiagonal_plans_take_what_was_told(void **state)
                                         "diagonal:n=100",   "tridiag:n=30"};
     open_contexts();
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
-        for (int variant = 0; variant < 8; variant++) {
+        for (int variant = 0; variant < 16; variant++) {
             const trine_dtype t = (trine_dtype)(TRINE_S + (k + (size_t)variant) % 4);
-            const trine_tridiagonal_options options = {.max_nrhs = variant & 1 ? 32 : 1,
+            const trine_tridiagonal_options options = {.bands = variant & 8 ? TRINE_BANDS_BLOCKS : TRINE_BANDS_AUTO,
+                                                       .max_nrhs = variant & 1 ? 32 : 1,
                                                        .refine = variant >> 1 & 1,
                                                        .memory = variant & 4 ? TRINE_MEMORY_SMALL : TRINE_MEMORY_FAST};
             trine_matrix A;

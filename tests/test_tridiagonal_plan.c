@@ -1,5 +1,5 @@
-/* Plans of tridiagonal, cyclic and banded matrices against the matrix itself, in long double: every shape, op,
- * layout and precision; and their life. */
+/* Plans of tridiagonal, block tridiagonal, cyclic and banded matrices against the matrix itself, in long double: every
+ * shape, op, layout and precision; and their life. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "elements.h"
 #include "harness.h"
 
-/** A band matrix with a heavy diagonal, rows in no order, as CSR or CSC arrays on the host. */
+/** A band or block matrix with a heavy diagonal, rows in no order, as CSR or CSC arrays on the host. */
 typedef struct {
     trine_dtype t;
     int64_t n, nnz, *offsets;
@@ -17,33 +17,40 @@ typedef struct {
     bool by_columns;
 } sparse;
 
-/** Is there an entry in diagonal k? Around the corners, if cyclic; some inner ones are left out. */
-static bool has_entry(int64_t row, int64_t column, int64_t n, int kl, int ku, bool cyclic, uint64_t seed)
+/** Is there an entry in diagonal k of blocks? Around the corners, if cyclic; some inner ones are left out. */
+static bool has_entry(int64_t row, int64_t column, int64_t n, int block, int kl, int ku, bool cyclic, uint64_t seed)
 {
-    const int64_t k = column - row;
-    if (k == 0) return true;
+    const int64_t rows = n / block, k = column / block - row / block;
+    if (row == column) return true;
     if (k >= -kl && k <= ku) return test_uniform(seed, (uint64_t)(row * n + column)) < 0.8 || k == -kl || k == ku;
-    return cyclic && (k - n >= -kl || k + n <= ku);
+    return cyclic && (k - rows >= -kl || k + rows <= ku);
 }
 
-static sparse make_bands(trine_dtype t, int64_t n, int kl, int ku, bool cyclic, bool by_columns, uint64_t seed)
+static sparse make_blocks(trine_dtype t, int64_t n, int block, int kl, int ku, bool cyclic, bool by_columns,
+                          uint64_t seed)
 {
     sparse s = {.t = t, .n = n, .by_columns = by_columns};
     s.offsets = calloc((size_t)n + 1, sizeof *s.offsets);
-    s.indices = malloc((size_t)(n * (2 * (kl + ku) + 1) + 1) * sizeof *s.indices);
-    s.values = malloc((size_t)(n * (2 * (kl + ku) + 1) + 1) * trine_dtype_size(t));
+    const int64_t most = n * (2 * (kl + ku) + 1) * block + 1;
+    s.indices = malloc((size_t)most * sizeof *s.indices);
+    s.values = malloc((size_t)most * trine_dtype_size(t));
     for (int64_t line = 0; line < n; line++) {
         for (int64_t at = 0; at < n; at++) {
             const int64_t other = line % 3 ? at : n - 1 - at, row = by_columns ? other : line,
                           column = by_columns ? line : other;
-            if (!has_entry(row, column, n, kl, ku, cyclic, seed)) continue;
+            if (!has_entry(row, column, n, block, kl, ku, cyclic, seed)) continue;
             s.indices[s.nnz] = (int32_t)other;
-            put(t, s.values, s.nnz, random_element(t, seed + 1, (uint64_t)s.nnz) + (row == column ? kl + ku + 2 : 0));
+            put(t, s.values, s.nnz,
+                random_element(t, seed + 1, (uint64_t)s.nnz) + (row == column ? (kl + ku + 1) * block + 1 : 0));
             s.nnz++;
         }
         s.offsets[line + 1] = s.nnz;
     }
     return s;
+}
+static sparse make_bands(trine_dtype t, int64_t n, int kl, int ku, bool cyclic, bool by_columns, uint64_t seed)
+{
+    return make_blocks(t, n, 1, kl, ku, cyclic, by_columns, seed);
 }
 static void free_bands(sparse *s)
 {
@@ -252,6 +259,66 @@ static void banded_matrices(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+static void block_tridiagonal_matrices(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    static const int64_t lengths[] = {1, 2, 3, 4, 5, 23, 90};
+    for (int block = 1; block <= 8; block++)
+        for (int k = 0; k < 7; k++)
+            for (int cyclic = 0; cyclic < 2; cyclic++) {
+                const trine_dtype t = all_dtypes[(block + k + cyclic) % 4];
+                const int64_t rows = lengths[k];
+                const int side = rows > 1;
+                const trine_tridiagonal_options options = {.bands = k % 2 ? TRINE_BANDS_BLOCKS : TRINE_BANDS_AUTO,
+                                                           .block = block,
+                                                           .refine = k % 3 == 1,
+                                                           .pivot = k == 5 ? TRINE_PIVOT_PARTIAL : TRINE_PIVOT_DEFAULT,
+                                                           .memory = k == 6 ? TRINE_MEMORY_SMALL : TRINE_MEMORY_AUTO};
+                const sparse s = make_blocks(t, rows * block, block, side, side, cyclic, (block + k / 2) % 2, 70);
+                const trine_tridiagonal_info info = check_all_shapes(ctx, s, test_on_gpu() && k % 2, options);
+                expect(info, TRINE_BANDS_BLOCKS, side, side, cyclic && rows > 2);
+                assert_int_equal(info.block, block);
+                assert_non_null(strstr(info.method, info.cyclic ? "cyclic block tridiagonal" : "block tridiagonal"));
+            }
+    const trine_tridiagonal_options two = {.block = 2};
+    expect(check_all_shapes(ctx, make_blocks(TRINE_D, 50, 2, 1, 0, false, false, 3), false, two), TRINE_BANDS_BLOCKS, 1,
+           0, false);
+    expect(check_all_shapes(ctx, make_blocks(TRINE_D, 50, 2, 0, 0, false, true, 3), false, two), TRINE_BANDS_BLOCKS, 0,
+           0, false);
+    expect(check_all_shapes(ctx, make_bands(TRINE_D, 0, 0, 0, false, false, 3), false, two), TRINE_BANDS_BLOCKS, 0, 0,
+           false);
+    OK(trine_context_destroy(&ctx));
+}
+
+/** The smallest size that divides n and that the pattern fits; bands stay bands where nobody asks for blocks. */
+static void sizes_of_blocks_are_found(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    static const int found[][3] = {{1, 24, 1}, {2, 24, 2}, {3, 24, 3}, {4, 24, 4}, {5, 25, 5},
+                                   {6, 48, 6}, {7, 42, 7}, {8, 40, 8}, {2, 10, 2}, {3, 9, 3}};
+    for (size_t k = 0; k < sizeof found / sizeof *found; k++)
+        for (int cyclic = 0; cyclic < 2; cyclic++) {
+            const sparse s = make_blocks(all_dtypes[k % 4], found[k][1], found[k][0], 1, 1, cyclic, k % 2, 80);
+            const trine_tridiagonal_info info =
+                check_all_shapes(ctx, s, false, (trine_tridiagonal_options){.bands = TRINE_BANDS_BLOCKS});
+            expect(info, TRINE_BANDS_BLOCKS, 1, 1, cyclic);
+            assert_int_equal(info.block, found[k][2]);
+        }
+    const trine_tridiagonal_info bands = check_all_shapes(ctx, make_blocks(TRINE_D, 40, 4, 1, 1, false, false, 80),
+                                                          false, (trine_tridiagonal_options){0});
+    expect(bands, TRINE_BANDS_GENERAL, 7, 7, false);
+    assert_int_equal(bands.block, 0);
+    const trine_tridiagonal_info penta = check_all_shapes(ctx, make_bands(TRINE_D, 42, 2, 2, false, false, 80), false,
+                                                          (trine_tridiagonal_options){.bands = TRINE_BANDS_BLOCKS});
+    assert_int_equal(penta.block, 2);
+    const trine_tridiagonal_info odd = check_all_shapes(ctx, make_bands(TRINE_D, 45, 2, 2, false, false, 80), false,
+                                                        (trine_tridiagonal_options){.bands = TRINE_BANDS_BLOCKS});
+    assert_int_equal(odd.block, 3);
+    OK(trine_context_destroy(&ctx));
+}
+
 /** Dense matrices have bands too, around the corners up to 17 rows. */
 static void small_matrices(void **state)
 {
@@ -275,10 +342,12 @@ static void new_values_need_no_analysis(void **state)
     (void)state;
     trine_context ctx = test_context();
     for (int t = 0; t < 4; t++)
-        for (int kl = 1; kl <= 3; kl += 2) {
-            sparse s = make_bands(all_dtypes[t], 200, kl, 1, false, t % 2, 30);
+        for (int kind = 0; kind < 4; kind++) {
+            const int block = kind < 2 ? 0 : kind == 2 ? 3 : 4;
+            sparse s = block ? make_blocks(all_dtypes[t], 204, block, 1, 1, kind == 3, t % 2, 30)
+                             : make_bands(all_dtypes[t], 200, 1 + 2 * kind, 1, false, t % 2, 30);
             view v = make_view(ctx, &s, false);
-            trine_tridiagonal plan = make_plan(ctx, v.A, NULL);
+            trine_tridiagonal plan = make_plan(ctx, v.A, &(trine_tridiagonal_options){.block = block});
             const shape c = {.op = TRINE_T, .nrhs = 1, .null_alpha = true};
             for (int round = 0; round < 3; round++) {
                 const size_t bytes = (size_t)s.nnz * trine_dtype_size(s.t);
@@ -308,10 +377,12 @@ static void singular_values_are_found(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    for (int kind = 0; kind < 3; kind++) {
-        sparse s = make_bands(TRINE_D, 100, kind == 2 ? 3 : 1, 1, kind == 1, false, 40);
+    for (int kind = 0; kind < 5; kind++) {
+        const int block = kind < 3 ? 0 : 4;
+        sparse s = block ? make_blocks(TRINE_D, 100, block, 1, 1, kind == 4, false, 40)
+                         : make_bands(TRINE_D, 100, kind == 2 ? 3 : 1, 1, kind == 1, false, 40);
         view v = make_view(ctx, &s, false);
-        trine_tridiagonal plan = make_plan(ctx, v.A, NULL);
+        trine_tridiagonal plan = make_plan(ctx, v.A, &(trine_tridiagonal_options){.block = block});
         double *values = malloc((size_t)s.nnz * sizeof *values);
         memcpy(values, s.values, (size_t)s.nnz * sizeof *values);
         for (int64_t row = 0; row < s.n; row++)
@@ -342,6 +413,33 @@ static void corners_are_part_of_the_matrix(void **state)
     trine_tridiagonal plan = make_plan(ctx, v.A, NULL);
     solve_and_check(ctx, plan, NULL, &s, &(shape){.op = TRINE_N, .nrhs = 1, .null_alpha = true}, NULL);
     for (int64_t e = s.offsets[s.n - 1]; e < s.nnz; e++) ((double *)s.values)[e] = 0;
+    OK(trine_tridiagonal_numeric(plan, TRINE_HOST, s.values, NULL));
+    FAILS(TRINE_ERR_SINGULAR, "row", trine_tridiagonal_check(plan, NULL));
+    trine_tridiagonal_destroy(&plan);
+    free_view(ctx, &v);
+    free_bands(&s);
+    OK(trine_context_destroy(&ctx));
+}
+
+/** A shift of all rows by one block is regular by its corner block alone, and no row of it has its own diagonal. */
+static void corner_blocks_are_part_of_the_matrix(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    sparse s = make_blocks(TRINE_D, 60, 3, 1, 1, true, false, 45);
+    for (int64_t row = 0; row < s.n; row++)
+        for (int64_t e = s.offsets[row]; e < s.offsets[row + 1]; e++)
+            ((double *)s.values)[e] = s.indices[e] == (row + 3) % s.n ? 2 : 0;
+    for (int64_t row = 0; row < s.n; row++) { /* the corner blocks are full, others are not */
+        int64_t e = s.offsets[row];
+        while (e < s.offsets[row + 1] && s.indices[e] != (row + 3) % s.n) e++;
+        assert_true(e < s.offsets[row + 1]);
+    }
+    view v = make_view(ctx, &s, false);
+    trine_tridiagonal plan = make_plan(ctx, v.A, &(trine_tridiagonal_options){.block = 3});
+    for (int op = TRINE_N; op <= TRINE_H; op *= 2)
+        solve_and_check(ctx, plan, NULL, &s, &(shape){.op = (trine_transpose)op, .nrhs = 1, .null_alpha = true}, NULL);
+    for (int64_t e = s.offsets[s.n - 3]; e < s.nnz; e++) ((double *)s.values)[e] = 0;
     OK(trine_tridiagonal_numeric(plan, TRINE_HOST, s.values, NULL));
     FAILS(TRINE_ERR_SINGULAR, "row", trine_tridiagonal_check(plan, NULL));
     trine_tridiagonal_destroy(&plan);
@@ -382,9 +480,9 @@ static void what_is_no_band_matrix_is_refused(void **state)
     const sparse good = make_bands(TRINE_D, 40, 1, 1, false, false, 1);
     for (int k = 0; k < 6; k++) {
         static const trine_tridiagonal_options wrong[] = {
-            {.bands = (trine_bands)3}, {.max_nrhs = -1}, {.pivot = (trine_pivot)17},
+            {.bands = (trine_bands)4}, {.max_nrhs = -1}, {.pivot = (trine_pivot)17},
             {.epsilon = -1},           {.refine = 2},    {.partition = 7}};
-        static const char *const sentences[] = {"bands 3", "max_nrhs is -1", "17", "epsilon", "refine", "partition"};
+        static const char *const sentences[] = {"bands 4", "max_nrhs is -1", "17", "epsilon", "refine", "partition"};
         refuse(ctx, make_bands(TRINE_D, 40, 1, 1, false, false, 1), TRINE_ERR_ARGUMENT, sentences[k], wrong[k]);
     }
     trine_matrix wide_matrix, pattern;
@@ -407,6 +505,42 @@ static void what_is_no_band_matrix_is_refused(void **state)
     OK(trine_matrix_destroy(&wide_matrix));
     OK(trine_matrix_destroy(&pattern));
     free_bands((sparse *)&good);
+    OK(trine_context_destroy(&ctx));
+}
+
+/** Numbers of a sentence: the row and the block columns. */
+static void what_is_not_block_tridiagonal_is_refused(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    const trine_tridiagonal_options any = {.bands = TRINE_BANDS_BLOCKS}, four = {.block = 4};
+    refuse(ctx, make_bands(TRINE_D, 42, 1, 1, false, false, 1), TRINE_ERR_STRUCTURE,
+           "blocks of 4 rows do not divide the n = 42 rows", four);
+    refuse(ctx, make_blocks(TRINE_D, 40, 4, 1, 2, false, false, 1), TRINE_ERR_STRUCTURE,
+           "not block tridiagonal with blocks of 4 rows: row 0 has an entry in block column 2, not in 9, 0 or 1", four);
+    refuse(ctx, make_blocks(TRINE_D, 40, 4, 2, 1, false, false, 1), TRINE_ERR_STRUCTURE,
+           "row 8 has an entry in block column 0, not in 1, 2 or 3", four);
+    refuse(ctx, make_blocks(TRINE_D, 40, 4, 2, 1, false, true, 1), TRINE_ERR_STRUCTURE,
+           "has an entry in block column 0, not in 1, 2 or 3", four);
+    refuse(ctx, make_bands(TRINE_D, 40, 1, 12, false, false, 1), TRINE_ERR_STRUCTURE,
+           "blocks of 8 rows, nor with smaller ones: row", any);
+    refuse(ctx, make_bands(TRINE_D, 41, 2, 2, false, false, 1), TRINE_ERR_STRUCTURE,
+           "blocks of 1 rows, nor with smaller ones: row 0 has an entry in block column 2", any);
+    sparse s = make_blocks(TRINE_D, 40, 4, 1, 1, false, false, 1);
+    s.indices[s.offsets[7]] = s.indices[s.offsets[7] + 1];
+    refuse(ctx, s, TRINE_ERR_STRUCTURE, "row 7 has two entries in column", four);
+    for (int k = 0; k < 6; k++) {
+        static const trine_tridiagonal_options wrong[] = {{.block = -1},
+                                                          {.block = 9},
+                                                          {.block = 2, .bands = TRINE_BANDS_GENERAL},
+                                                          {.block = 1, .bands = TRINE_BANDS_TRIDIAGONAL},
+                                                          {.block = 4, .refine = 2},
+                                                          {.block = 4, .epsilon = -1}};
+        static const char *const sentences[] = {
+            "block is -1", "block is 9", "block is 2, which belongs to bands blocks", "block is 1, which belongs",
+            "refine",      "epsilon"};
+        refuse(ctx, make_bands(TRINE_D, 40, 1, 1, false, false, 1), TRINE_ERR_ARGUMENT, sentences[k], wrong[k]);
+    }
     OK(trine_context_destroy(&ctx));
 }
 
@@ -439,10 +573,12 @@ static void threads_with_works_of_their_own(void **state)
     (void)state;
     enum { THREADS = 4 };
     trine_context ctx = test_context();
-    for (int kl = 1; kl <= 4; kl += 3) {
-        sparse s = make_bands(TRINE_Z, 150, kl, 1, kl == 1, false, 50);
+    for (int kind = 0; kind < 3; kind++) {
+        const int block = kind < 2 ? 0 : 5;
+        sparse s = block ? make_blocks(TRINE_Z, 150, block, 1, 1, true, false, 50)
+                         : make_bands(TRINE_Z, 150, 1 + 3 * kind, 1, kind == 0, false, 50);
         view v = make_view(ctx, &s, false);
-        trine_tridiagonal plan = make_plan(ctx, v.A, NULL);
+        trine_tridiagonal plan = make_plan(ctx, v.A, &(trine_tridiagonal_options){.block = block});
         pthread_t threads[THREADS];
         user users[THREADS];
         for (int k = 0; k < THREADS; k++) {
@@ -464,10 +600,12 @@ static void as_an_operator(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
-    for (int t = 0; t < 4; t++) {
-        sparse s = make_bands(all_dtypes[t], 90, 2, 1, t % 2, false, 60);
+    for (int kind = 0; kind < 8; kind++) {
+        const int t = kind % 4, block = kind < 4 ? 0 : 3;
+        sparse s = block ? make_blocks(all_dtypes[t], 90, block, 1, 1, t % 2, false, 60)
+                         : make_bands(all_dtypes[t], 90, 2, 1, t % 2, false, 60);
         view v = make_view(ctx, &s, false);
-        trine_tridiagonal plan = make_plan(ctx, v.A, NULL);
+        trine_tridiagonal plan = make_plan(ctx, v.A, &(trine_tridiagonal_options){.block = block});
         trine_op op;
         trine_op_info info;
         OK(trine_tridiagonal_as_op(plan, &op));
@@ -495,11 +633,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tridiagonal_matrices),
         cmocka_unit_test(banded_matrices),
+        cmocka_unit_test(block_tridiagonal_matrices),
+        cmocka_unit_test(sizes_of_blocks_are_found),
         cmocka_unit_test(small_matrices),
         cmocka_unit_test(new_values_need_no_analysis),
         cmocka_unit_test(singular_values_are_found),
         cmocka_unit_test(corners_are_part_of_the_matrix),
+        cmocka_unit_test(corner_blocks_are_part_of_the_matrix),
         cmocka_unit_test(what_is_no_band_matrix_is_refused),
+        cmocka_unit_test(what_is_not_block_tridiagonal_is_refused),
         cmocka_unit_test(threads_with_works_of_their_own),
         cmocka_unit_test(as_an_operator),
     };

@@ -1,4 +1,5 @@
-/* The tridiagonal plan: a sparse matrix is taken into bands, which trine_gtsv and trine_gbsv solve. */
+/* The tridiagonal plan: a sparse matrix is taken into bands or blocks, which trine_gtsv, trine_gbsv and trine_bgtsv
+ * solve. */
 #include "tridiagonal/plan/plan.h"
 
 #include <string.h>
@@ -11,30 +12,30 @@ enum { ALIGNMENT = 256, FEW_COLUMNS = 8 };
 
 struct trine_tridiagonal_s {
     struct trine_plan base;
-    trine_matrix A;                        /* whose values numeric takes if it is given none */
+    trine_matrix A; /* whose values numeric takes if it is given none */
     trine_tridiagonal_options options;
     const struct bands_backend *backend;
     const struct routine *routine;
     bands_map map;
-    char *bands;                           /* as trine_gbsv has them, in the context's space */
+    char *bands; /* as trine_gbsv has them; or a, b and c of trine_bgtsv. In the context's space */
     trine_tridiagonal_info info;
 };
 
 /* ------------------------------------------------------------ what solves */
 
-/** One entry for each method. */
+/** One entry for each method. bands: the plan's, or a copy of them where `at` is. */
 struct routine {
     trine_status (*work_size)(const struct trine_tridiagonal_s *plan, const solve_place *at, int64_t nrhs,
                               const trine_gtsv_options *options, size_t *bytes);
     trine_status (*solve)(const struct trine_tridiagonal_s *plan, const solve_place *at,
-                          const trine_gtsv_options *options, const trine_dense *B, const trine_dense *X, void *work,
-                          size_t work_bytes);
+                          const trine_gtsv_options *options, const char *bands, const trine_dense *B,
+                          const trine_dense *X, void *work, size_t work_bytes);
 };
 
 static int upper_bands(const struct trine_tridiagonal_s *p) { return p->map.bands - 1 - p->map.kl; }
-static const void *diagonal(const struct trine_tridiagonal_s *p, int k)
+static size_t band_bytes(const struct trine_tridiagonal_s *p)
 {
-    return p->bands + (size_t)((p->map.kl + k) * p->base.n) * trine_dtype_size(p->base.dtype);
+    return (size_t)bands_positions(&p->map) * trine_dtype_size(p->base.dtype);
 }
 
 #define WORK_SIZE(name)                                                                                \
@@ -42,13 +43,15 @@ static const void *diagonal(const struct trine_tridiagonal_s *p, int k)
                              const trine_gtsv_options *o, size_t *bytes)
 #define SOLVE(name)                                                                                                   \
     static trine_status name(const struct trine_tridiagonal_s *p, const solve_place *at, const trine_gtsv_options *o, \
-                             const trine_dense *B, const trine_dense *X, void *work, size_t work_bytes)
+                             const char *bands, const trine_dense *B, const trine_dense *X, void *work,               \
+                             size_t work_bytes)
 
 WORK_SIZE(size_by_gtsv) { return gtsv_work_size(at, p->base.dtype, p->base.n, nrhs, o, bytes); }
 SOLVE(solve_by_gtsv)
 {
-    return gtsv_solve(at, p->base.dtype, p->base.n, B->cols, o, diagonal(p, -1), diagonal(p, 0), diagonal(p, 1),
-                      B->data, B->ld, X->data, X->ld, work, work_bytes);
+    const size_t step = band_bytes(p);
+    return gtsv_solve(at, p->base.dtype, p->base.n, B->cols, o, bands, bands + step, bands + 2 * step, B->data, B->ld,
+                      X->data, X->ld, work, work_bytes);
 }
 WORK_SIZE(size_by_gbsv)
 {
@@ -56,11 +59,19 @@ WORK_SIZE(size_by_gbsv)
 }
 SOLVE(solve_by_gbsv)
 {
-    return gbsv_solve(at, p->base.dtype, p->base.n, B->cols, p->map.kl, upper_bands(p), o, p->bands, B->data, B->ld,
+    return gbsv_solve(at, p->base.dtype, p->base.n, B->cols, p->map.kl, upper_bands(p), o, bands, B->data, B->ld,
                       X->data, X->ld, work, work_bytes);
 }
+WORK_SIZE(size_by_bgtsv) { return bgtsv_work_size(at, p->base.dtype, p->map.rows, p->map.block, nrhs, o, bytes); }
+SOLVE(solve_by_bgtsv)
+{
+    const size_t step = band_bytes(p);
+    return bgtsv_solve(at, p->base.dtype, p->map.rows, p->map.block, B->cols, o, bands, bands + step, bands + 2 * step,
+                       B->data, B->ld, X->data, X->ld, work, work_bytes);
+}
 
-static const struct routine gtsv = {size_by_gtsv, solve_by_gtsv}, gbsv = {size_by_gbsv, solve_by_gbsv};
+static const struct routine gtsv = {size_by_gtsv, solve_by_gtsv}, gbsv = {size_by_gbsv, solve_by_gbsv},
+                            bgtsv = {size_by_bgtsv, solve_by_bgtsv};
 
 static trine_gtsv_options options_for(const struct trine_tridiagonal_s *plan, trine_transpose op)
 {
@@ -183,47 +194,115 @@ static bool fits(width w, int64_t most) { return w.below <= most && w.above <= m
 /** The shorter way from the diagonal to diagonal k. */
 static int64_t around(int64_t k, int64_t n) { return 2 * k > n ? k - n : 2 * k < -n ? k + n : k; }
 
-static trine_status choose(trine_tridiagonal plan, width plain, width wrapped)
+/** In blocks of the plan's size. A's offsets and indices are on the host. */
+static void measure(trine_tridiagonal plan, const int64_t *offsets, const int32_t *indices, width *plain,
+                    width *wrapped)
 {
+    const int64_t n = plan->base.n;
+    const int block = plan->map.block;
+    *plain = *wrapped = (width){0, 0};
+    for (int64_t line = 0; line < n; line++)
+        for (int64_t e = offsets[line]; e < offsets[line + 1]; e++) {
+            const int64_t across = indices[e] / block - line / block, k = plan->map.by_columns ? -across : across;
+            widen(plain, k);
+            widen(wrapped, around(k, n / block));
+        }
+}
+
+/** The first entry that is neither in a block of the diagonal nor beside one, around the corners. */
+static bool find_outside(trine_tridiagonal plan, int block, const int64_t *offsets, const int32_t *indices,
+                         int64_t *row, int64_t *column)
+{
+    const int64_t n = plan->base.n;
+    for (int64_t line = 0; line < n; line++)
+        for (int64_t e = offsets[line]; e < offsets[line + 1]; e++) {
+            const int64_t k = around(indices[e] / block - line / block, n / block);
+            if (k >= -1 && k <= 1) continue;
+            *row = plan->map.by_columns ? indices[e] : line;
+            *column = plan->map.by_columns ? line : indices[e];
+            return true;
+        }
+    return false;
+}
+
+/** The size of blocks. */
+static trine_status choose_block(trine_tridiagonal plan, const int64_t *offsets, const int32_t *indices)
+{
+    const int64_t n = plan->base.n;
+    const int given = plan->options.block;
+    if (given && n % given)
+        return trine_fail(TRINE_ERR_STRUCTURE, "blocks of %d rows do not divide the n = %lld rows of the matrix", given,
+                          (long long)n);
+    int block = 1;
+    int64_t row = 0, column = 0;
+    for (int size = given ? given : 1; size <= (given ? given : BLOCK_MAX); size++) {
+        if (n % size) continue;
+        block = size;
+        if (find_outside(plan, block, offsets, indices, &row, &column)) continue;
+        plan->map.block = plan->info.block = block;
+        return TRINE_SUCCESS;
+    }
+    const int64_t at = row / block, rows = n / block;
+    return trine_fail(
+        TRINE_ERR_STRUCTURE,
+        "the matrix is not block tridiagonal with blocks of %d rows%s: row %lld has an entry in block column %lld, not in %lld, %lld or %lld",
+        block, given ? "" : ", nor with smaller ones", (long long)row, (long long)(column / block),
+        (long long)((at + rows - 1) % rows), (long long)at, (long long)((at + 1) % rows));
+}
+
+static trine_status choose(trine_tridiagonal plan, const int64_t *offsets, const int32_t *indices)
+{
+    static const struct {
+        const struct routine *routine;
+        const char *methods[2];
+    } found[] = {[TRINE_BANDS_TRIDIAGONAL] = {&gtsv, {"tridiagonal (gtsv)", "cyclic tridiagonal (gtsv)"}},
+                 [TRINE_BANDS_GENERAL] = {&gbsv, {"banded (gbsv)", "cyclic banded (gbsv)"}},
+                 [TRINE_BANDS_BLOCKS] = {&bgtsv, {"block tridiagonal (bgtsv)", "cyclic block tridiagonal (bgtsv)"}}};
+    trine_status status = TRINE_SUCCESS;
     trine_bands bands = plan->options.bands;
+    width plain, wrapped;
+    plan->map.block = 1;
+    if (bands == TRINE_BANDS_BLOCKS) TRY(choose_block(plan, offsets, indices));
+    measure(plan, offsets, indices, &plain, &wrapped);
     if (bands == TRINE_BANDS_AUTO)
         bands = fits(plain, 1) || fits(wrapped, 1) ? TRINE_BANDS_TRIDIAGONAL : TRINE_BANDS_GENERAL;
-    const bool tridiagonal = bands == TRINE_BANDS_TRIDIAGONAL;
-    const int most = tridiagonal ? 1 : BLOCK_MAX;
+    const bool general = bands == TRINE_BANDS_GENERAL;
+    const int most = general ? BLOCK_MAX : 1;
     plan->info.cyclic = !fits(plain, most);
     const width w = plan->info.cyclic ? wrapped : plain;
-    if (!fits(w, most) && tridiagonal)
-        return trine_fail(TRINE_ERR_STRUCTURE,
-                          "the matrix is not tridiagonal: its bandwidth is %lld below and %lld above the diagonal",
-                          (long long)plain.below, (long long)plain.above);
+    if (!fits(w, most) && !general)
+        FAIL(TRINE_ERR_STRUCTURE,
+             "the matrix is not tridiagonal: its bandwidth is %lld below and %lld above the diagonal",
+             (long long)plain.below, (long long)plain.above);
     if (!fits(w, most))
-        return trine_fail(
-            TRINE_ERR_STRUCTURE,
-            "the matrix has %lld bands below and %lld above the diagonal; the banded solve takes %d on either side",
-            (long long)plain.below, (long long)plain.above, most);
-    static const char *const methods[2][2] = {{"banded (gbsv)", "cyclic banded (gbsv)"},
-                                              {"tridiagonal (gtsv)", "cyclic tridiagonal (gtsv)"}};
-    plan->map.kl = tridiagonal ? 1 : (int)w.below;
-    plan->map.bands = plan->map.kl + 1 + (tridiagonal ? 1 : (int)w.above);
-    plan->routine = tridiagonal ? &gtsv : &gbsv;
+        FAIL(TRINE_ERR_STRUCTURE,
+             "the matrix has %lld bands below and %lld above the diagonal; the banded solve takes %d on either side",
+             (long long)plain.below, (long long)plain.above, most);
+    plan->map.rows = plan->base.n / plan->map.block;
+    plan->map.kl = general ? (int)w.below : 1;
+    plan->map.bands = plan->map.kl + 1 + (general ? (int)w.above : 1);
+    plan->routine = found[bands].routine;
     plan->info.kl = (int)w.below;
     plan->info.ku = (int)w.above;
     plan->info.bands = bands;
-    plan->info.method = methods[tridiagonal][plan->info.cyclic];
+    plan->info.method = found[bands].methods[plan->info.cyclic];
     plan->info.deterministic = 1; /* no sum is made in an order that depends on time */
-    return TRINE_SUCCESS;
+done:
+    return status;
 }
 
 /** Where entries go: H is on the host, with offsets and indices that fit. slots: filled on the host. */
 static trine_status find_slots(trine_tridiagonal plan, const int64_t *offsets, const int32_t *indices, uint8_t *slots)
 {
     const bands_map *m = &plan->map;
-    memset(slots, BANDS_NO_ENTRY, (size_t)m->bands * (size_t)m->n);
-    for (int64_t line = 0; line < m->n; line++)
+    const int block = m->block;
+    memset(slots, BANDS_NO_ENTRY, (size_t)m->bands * (size_t)bands_positions(m));
+    for (int64_t line = 0; line < plan->base.n; line++)
         for (int64_t e = offsets[line]; e < offsets[line + 1]; e++) {
             const int64_t row = m->by_columns ? indices[e] : line, column = m->by_columns ? line : indices[e];
-            const int64_t k = plan->info.cyclic ? around(column - row, m->n) : column - row;
-            uint8_t *slot = &slots[(m->kl + k) * m->n + row];
+            const int64_t at = row / block, across = column / block - at,
+                          k = plan->info.cyclic ? around(across, m->rows) : across;
+            uint8_t *slot = &slots[(((m->kl + k) * m->rows + at) * block + column % block) * block + row % block];
             if (*slot != BANDS_NO_ENTRY)
                 return trine_fail(TRINE_ERR_STRUCTURE, "row %lld has two entries in column %lld; sum duplicates first",
                                   (long long)row, (long long)column);
@@ -255,7 +334,7 @@ static trine_status analyse(trine_tridiagonal plan, trine_matrix A)
     trine_matrix_get_info(A, &m);
     if (m.n_rows != m.n_cols)
         FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
-    const int64_t n = plan->base.n = plan->map.n = plan->info.n = m.n_rows;
+    const int64_t n = plan->base.n = plan->info.n = m.n_rows;
     plan->base.dtype = m.dtype;
     plan->base.ops = TRINE_N | TRINE_T | TRINE_H;
     plan->info.nnz = m.nnz;
@@ -268,16 +347,10 @@ static trine_status analyse(trine_tridiagonal plan, trine_matrix A)
     }
     TRY(trine_matrix_check(A, 0));
     trine_matrix_get_arrays(A, &offsets, &indices, NULL);
-    width plain = {0, 0}, wrapped = {0, 0};
-    for (int64_t line = 0; line < n; line++)
-        for (int64_t e = offsets[line]; e < offsets[line + 1]; e++) {
-            const int64_t k = plan->map.by_columns ? line - indices[e] : indices[e] - line;
-            widen(&plain, k);
-            widen(&wrapped, around(k, n));
-        }
-    TRY(choose(plan, plain, wrapped));
+    TRY(choose(plan, offsets, indices));
     TRY(count_bytes(plan, plan->options.max_nrhs, &checked)); /* says what is wrong with the options */
-    const size_t positions = (size_t)plan->map.bands * (size_t)n, bytes = positions * trine_dtype_size(m.dtype);
+    const size_t positions = (size_t)plan->map.bands * (size_t)bands_positions(&plan->map),
+                 bytes = positions * trine_dtype_size(m.dtype);
     TRY(ALLOC(ctx, slots, (int64_t)positions));
     TRY(find_slots(plan, offsets, indices, slots));
     TRY(keep(ctx, slots, positions, (void **)&plan->map.slots));
@@ -298,14 +371,19 @@ static trine_status make_plan(trine_context ctx, trine_tridiagonal *out, trine_m
     static const trine_tridiagonal_options automatic;
     if (!options) options = &automatic;
     REQUIRE_RESERVE(trine_tridiagonal_options, options);
-    REQUIRE((unsigned)options->bands <= TRINE_BANDS_GENERAL, "bands %d is none of auto, tridiagonal, general",
+    REQUIRE((unsigned)options->bands <= TRINE_BANDS_BLOCKS, "bands %d is none of auto, tridiagonal, general, blocks",
             (int)options->bands);
+    REQUIRE(options->block >= 0 && options->block <= BLOCK_MAX, "block is %d, neither 0 nor 1 to %d rows",
+            options->block, BLOCK_MAX);
+    REQUIRE(!options->block || options->bands == TRINE_BANDS_AUTO || options->bands == TRINE_BANDS_BLOCKS,
+            "block is %d, which belongs to bands blocks, not %d", options->block, (int)options->bands);
     REQUIRE(options->max_nrhs >= 0, "max_nrhs is %lld", (long long)options->max_nrhs);
 
     trine_tridiagonal plan = trine_plan_new(ctx, &kind, sizeof *plan);
     if (!plan) return TRINE_ERR_MEMORY;
     plan->A = A;
     plan->options = *options;
+    if (options->block) plan->options.bands = TRINE_BANDS_BLOCKS;
     plan->backend = ctx->cuda ? TRINE_CUDA_TABLE(&bands_cuda) : &bands_cpu;
     const trine_status status = analyse(plan, A);
     if (status) trine_tridiagonal_destroy(&plan);
@@ -325,8 +403,9 @@ trine_status trine_tridiagonal_analyse(trine_context ctx, trine_tridiagonal *out
     const double start = trine_wall_time();
     TRY(make_plan(ctx, &plan, A, options));
     TRY(trine_plan_make_own_work(&plan->base, plan->options.max_nrhs));
-    trine_plan_analysed(&plan->base, start, "nnz %lld, %d bands below and %d above the diagonal, %s",
-                        (long long)plan->info.nnz, plan->info.kl, plan->info.ku, plan->info.method);
+    trine_plan_analysed(&plan->base, start, "nnz %lld, %d bands below and %d above the diagonal, blocks of %d x %d, %s",
+                        (long long)plan->info.nnz, plan->info.kl, plan->info.ku, plan->map.block, plan->map.block,
+                        plan->info.method);
     *out = plan;
     return TRINE_SUCCESS;
 done:
@@ -396,11 +475,12 @@ trine_status trine_tridiagonal_check(trine_tridiagonal plan, const trine_exec *e
     trine_context ctx = plan->base.ctx;
     const trine_dtype t = plan->base.dtype;
     const int64_t n = plan->base.n;
-    const int kl = plan->map.kl, ku = upper_bands(plan);
-    const size_t vector = (size_t)n * trine_dtype_size(t), bytes = (size_t)plan->map.bands * vector;
+    const struct routine *const routine =
+        plan->routine == &gtsv ? &gbsv : plan->routine; /* bands row by row, which gtsv does not do */
+    const size_t vector = (size_t)n * trine_dtype_size(t), bytes = (size_t)plan->map.bands * band_bytes(plan);
     const solve_place here = place_on_cpu(ctx);
     const trine_gtsv_options options = {.pivot = TRINE_PIVOT_PARTIAL, .cyclic = plan->info.cyclic};
-    const void *bands = plan->bands;
+    const char *bands = plan->bands;
     void *copy = NULL, *zeros = NULL, *work = NULL;
     size_t work_bytes;
     TRY(trine_plan_check_begin(&plan->base, exec));
@@ -412,11 +492,12 @@ trine_status trine_tridiagonal_check(trine_tridiagonal plan, const trine_exec *e
         TRY(trine_device_synchronize(ctx, stream));
         bands = copy;
     }
-    TRY(gbsv_work_size(&here, t, n, 1, kl, ku, &options, &work_bytes));
+    TRY(routine->work_size(plan, &here, 1, &options, &work_bytes));
     TRY(trine_alloc(ctx, TRINE_HOST, work_bytes, &work));
     TRY(trine_alloc(ctx, TRINE_HOST, vector, &zeros));
     memset(zeros, 0, vector);
-    TRY(gbsv_solve(&here, t, n, 1, kl, ku, &options, bands, zeros, n, zeros, n, work, work_bytes));
+    const trine_dense X = {zeros, n, 1, n, TRINE_COLMAJOR};
+    TRY(routine->solve(plan, &here, &options, bands, &X, &X, work, work_bytes));
 done:
     trine_free(ctx, TRINE_HOST, copy);
     trine_free(ctx, TRINE_HOST, work);
@@ -452,7 +533,7 @@ static trine_status run(trine_tridiagonal plan, const trine_plan_call *call)
         B = columns;
     }
     trine_device_enter(ctx, &saved);
-    status = plan->routine->solve(plan, &at, &options, &B, &columns, room + work->packed, work->bytes);
+    status = plan->routine->solve(plan, &at, &options, plan->bands, &B, &columns, room + work->packed, work->bytes);
     trine_device_leave(ctx, saved);
     if (!status) TRY(trine_plan_scale(&plan->base, call->alpha, &columns, &X, call->stream));
 done:

@@ -1,4 +1,4 @@
-/* The tridiagonal plan: where the entries of a sparse matrix go in its bands. C11, and C++17 in .cu files. */
+/* The tridiagonal plan: where the entries of a sparse matrix go in its bands or blocks. C11, and C++17 in .cu files. */
 #ifndef TRINE_TRIDIAGONAL_PLAN_PLAN_H
 #define TRINE_TRIDIAGONAL_PLAN_PLAN_H
 
@@ -13,25 +13,31 @@ extern "C" {
 
 enum { BANDS_NO_ENTRY = 255 };
 
-/** Band b = 0 .. bands - 1 is diagonal b - kl; position i of it is row i. Rows (by_columns: columns) of the sparse
- *  matrix begin at starts[]. */
+/** The matrix is rows x rows blocks of block x block elements; bands are those of blocks of one. Band
+ *  b = 0 .. bands - 1 is diagonal b - kl of blocks: the block of each block row, one after the other and column-major.
+ *  Rows (by_columns: columns) of the sparse matrix begin at starts[]. */
 typedef struct {
-    int64_t n;
+    int64_t rows;
     int kl, bands;
     bool by_columns;
-    int64_t *starts;  /* n + 1, in the context's space */
-    uint8_t *slots;   /* bands x n: which entry of its row (column) is there, or BANDS_NO_ENTRY */
+    int block;
+    int64_t *starts; /* rows x block + 1, in the context's space */
+    uint8_t *slots; /* bands x bands_positions: which entry of its row (column) is there, or BANDS_NO_ENTRY */
 } bands_map;
 
-/** The row or column of the sparse matrix that holds what is at position i of band b. */
+/** Elements of a band. */
+static inline int64_t bands_positions(const bands_map *m) { return m->rows * m->block * m->block; }
+
+/** The row or column of the sparse matrix that holds row i, column j of the block of band b in block row `row`.
+ *  block: m->block, which the compiler may know. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 __host__ __device__
 #endif
-    static inline int64_t bands_line(const bands_map *m, int b, int64_t i)
+    static inline int64_t bands_line(const bands_map *m, int block, int b, int64_t row, int i, int j)
 {
-    if (!m->by_columns) return i;
-    const int64_t j = i + b - m->kl;
-    return j < 0 ? j + m->n : j >= m->n ? j - m->n : j;
+    if (!m->by_columns) return row * block + i;
+    const int64_t column = row + b - m->kl;
+    return (column < 0 ? column + m->rows : column >= m->rows ? column - m->rows : column) * block + j;
 }
 
 /** bands := values, in the sparse matrix's order; zero where it has no entry. Everything in the context's space. */

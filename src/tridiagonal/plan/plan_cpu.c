@@ -1,4 +1,4 @@
-/* Bands from the values of a sparse matrix, row by row. */
+/* Bands or blocks from the values of a sparse matrix, block row by block row. */
 #include <string.h>
 
 #include "tridiagonal/common/loops.h"
@@ -13,26 +13,40 @@ typedef struct {
     size_t size; /* of an element */
 } gather_loop;
 
-static inline void gather_row_by_row(const gather_loop *c, int64_t begin, int64_t end, size_t size)
+static inline void gather_row_by_row(const gather_loop *c, int64_t begin, int64_t end, size_t size, int block)
 {
     const bands_map *m = c->m;
-    for (int64_t i = begin; i < end; i++)
-        for (int b = 0; b < m->bands; b++) {
-            const int64_t at = b * m->n + i;
-            char *to = c->bands + (size_t)at * size;
-            if (m->slots[at] == BANDS_NO_ENTRY) memset(to, 0, size);
-            else memcpy(to, c->values + (size_t)(m->starts[bands_line(m, b, i)] + m->slots[at]) * size, size);
-        }
+    for (int64_t row = begin; row < end; row++)
+        for (int b = 0; b < m->bands; b++)
+            for (int j = 0; j < block; j++)
+                for (int i = 0; i < block; i++) {
+                    const int64_t at = ((b * m->rows + row) * block + j) * block + i;
+                    const int slot = m->slots[at];
+                    char *to = c->bands + (size_t)at * size;
+                    if (slot == BANDS_NO_ENTRY) {
+                        memset(to, 0, size);
+                        continue;
+                    }
+                    const int64_t from = m->starts[bands_line(m, block, b, row, i, j)] + slot;
+                    memcpy(to, c->values + (size_t)from * size, size);
+                }
+}
+
+/** For an element's size that the compiler knows; of bands it knows the block as well. */
+static inline void gather_size(const gather_loop *c, int64_t begin, int64_t end, size_t size)
+{
+    if (c->m->block == 1) gather_row_by_row(c, begin, end, size, 1);
+    else gather_row_by_row(c, begin, end, size, c->m->block);
 }
 
 static void gather_rows(void *job, int64_t begin, int64_t end, int me)
 {
     const gather_loop *c = job;
     (void)me;
-    switch (c->size) { /* sizes that the compiler knows */
-    case 4: gather_row_by_row(c, begin, end, 4); break;
-    case 8: gather_row_by_row(c, begin, end, 8); break;
-    default: gather_row_by_row(c, begin, end, 16);
+    switch (c->size) {
+    case 4: gather_size(c, begin, end, 4); break;
+    case 8: gather_size(c, begin, end, 8); break;
+    default: gather_size(c, begin, end, 16);
     }
 }
 
@@ -40,7 +54,7 @@ static trine_status gather(trine_context ctx, const bands_map *m, trine_dtype t,
                            void *stream)
 {
     (void)stream;
-    rpts_for(ctx, ctx->threads, m->n, m->n, ROWS_AT_ONCE, gather_rows,
+    rpts_for(ctx, ctx->threads, m->rows * m->block, m->rows, ROWS_AT_ONCE / m->block, gather_rows,
              &(gather_loop){m, values, bands, trine_dtype_size(t)});
     return TRINE_SUCCESS;
 }
