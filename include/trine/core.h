@@ -80,6 +80,8 @@ typedef enum { TRINE_UPLO_AUTO, TRINE_LOWER, TRINE_UPPER } trine_uplo;
 typedef enum { TRINE_NONUNIT, TRINE_UNIT } trine_diag;
 typedef enum { TRINE_COLMAJOR, TRINE_ROWMAJOR } trine_layout;
 typedef enum { TRINE_HOST, TRINE_DEVICE } trine_space;
+/** The order that sums are made in: DETERMINISTIC, the same bits in every run, or the plan is refused. */
+typedef enum { TRINE_ORDER_AUTO, TRINE_ORDER_DETERMINISTIC, TRINE_ORDER_FREE } trine_summation;
 
 /** Bytes of one element of t: 4, 8, 8, 16; 0 for anything else. */
 TRINE_API size_t trine_dtype_size(trine_dtype t);

@@ -27,8 +27,6 @@ typedef enum {
     TRINE_CSC_OPT2          /* a thread a right-hand side */
 } trine_csc_variant;
 
-typedef enum { TRINE_ORDER_AUTO, TRINE_ORDER_DETERMINISTIC, TRINE_ORDER_FREE } trine_summation;
-
 typedef struct {
     trine_uplo uplo;                 /* AUTO: from the pattern (a diagonal matrix counts as lower) */
     trine_diag diag;                 /* UNIT: the diagonal is 1, whatever is stored */

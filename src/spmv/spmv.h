@@ -1,0 +1,102 @@
+/* Inside of the module: plans, semirings, and what a backend does in its own way. */
+#ifndef TRINE_SPMV_SPMV_H
+#define TRINE_SPMV_SPMV_H
+
+#include <trine/spmv.h>
+
+#include "core/internal.h"
+#include "core/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** op(A) as compressed rows, in the context's space: A itself, or its transpose by an index. */
+struct spmv_side {
+    bool announced;
+    int64_t n_rows, n_cols;          /* of op(A) */
+    int offset_bits;                 /* 32 or 64 */
+    const void *offsets;             /* n_rows + 1 */
+    const int32_t *columns;          /* nnz */
+    int position_bits;               /* 32 or 64; 0: no index, entry k has value k */
+    const void *positions;           /* value of entry k is values[positions[k]] */
+    void *owned_offsets, *owned_columns, *owned_positions; /* what of it the plan owns */
+    int64_t longest_row;             /* -1: not counted */
+    trine_spmv_method method;        /* what runs */
+    int64_t bytes;                   /* that the side keeps */
+    void *part;                      /* the backend's own: starts of blocks and their like */
+};
+
+enum { SPMV_N, SPMV_T, SPMV_SIDES }; /* A; A^T, conjugated on the fly for op H */
+
+struct trine_spmv_s {
+    struct trine_plan base;          /* n: the larger dimension of A, for limits of works */
+    trine_matrix A;                  /* kept alive: its arrays are used in place */
+    trine_matrix copy;               /* of a host matrix on the device; NULL: A is used in place */
+    int64_t n_rows, n_cols, nnz;
+    trine_spmv_options options;
+    trine_dtype stored;              /* of values; S beside D and C beside Z for TRINE_VALUES_SINGLE; 0: half */
+    size_t value_size;               /* bytes of one */
+    const void *values;              /* in the context's space */
+    void *owned_values;              /* copied from the host by numeric; NULL: none */
+    const struct spmv_backend *backend;
+    struct spmv_side side[SPMV_SIDES];
+    trine_spmv_info info;
+};
+
+struct spmv_work { trine_plan_work base; };
+
+/** Y := alpha op(A) X + beta Y for rows row_begin <= i < row_end, checked; element (i,j) at [i*row + j*col]. */
+struct spmv_call {
+    const struct spmv_side *side;
+    bool conjugate;                  /* the values */
+    double alpha[2], beta[2];        /* exact in every dtype */
+    const void *X;
+    void *Y;
+    int64_t nrhs, x_row, x_col, y_row, y_col;
+    int64_t row_begin, row_end;
+    bool may_alias;                  /* X may be Y */
+    const trine_spmv_epilogue *epilogue; /* NULL: none; then nrhs = 1 */
+    void *stream;
+    struct spmv_work *work;
+};
+
+/** Compiled for a context: which has the strings (GPU) or the functions (CPU). */
+struct trine_semiring_s {
+    int refs;
+    trine_context ctx;
+    trine_semiring_source source;    /* the types' names and the strings are copies, in `text`; accumulator and result are filled in */
+    char *text;
+    void *compiled;                  /* the GPU's: kernels (cuda/semiring.cu); NULL on the CPU */
+};
+
+struct spmv_semiring_call {
+    const struct spmv_side *side;
+    trine_semiring semiring;
+    const void *x;
+    void *y;
+    const void *args;
+    int64_t row_begin, row_end;
+    void *stream;
+    struct spmv_work *work;
+};
+
+struct spmv_backend {
+    /** side[SPMV_T] (of a CSC matrix: SPMV_N) from the arrays of the other side: the transposed index, owned by the
+     *  plan. from, to: sides. */
+    trine_status (*transpose)(trine_spmv plan, const struct spmv_side *from, struct spmv_side *to);
+    /** The rest of a side whose arrays are there: longest row, method, part. */
+    trine_status (*analyse_side)(trine_spmv plan, struct spmv_side *side);
+    void (*release_part)(trine_spmv plan, struct spmv_side *side);
+    size_t (*work_bytes)(trine_spmv plan, int64_t nrhs);
+    /** Bytes that the plan keeps in the context's space and needs meanwhile, beside copies of arrays, at most. */
+    void (*memory)(trine_spmv plan, int64_t *kept, int64_t *peak);
+    trine_status (*apply)(trine_spmv plan, const struct spmv_call *c);
+    trine_status (*apply_semiring)(trine_spmv plan, const struct spmv_semiring_call *c);
+};
+extern const struct spmv_backend spmv_cpu, spmv_cuda;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
