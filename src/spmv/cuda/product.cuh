@@ -1,0 +1,113 @@
+/* The plain product as an operator of segmented.cuh: y := alpha op(A) x + beta y. */
+#ifndef TRINE_SPMV_PRODUCT_CUH
+#define TRINE_SPMV_PRODUCT_CUH
+
+#include "core/gpu_scalar.cuh"
+#include "spmv/cuda/segmented.cuh"
+
+struct half_bits { unsigned short bits; };
+
+/** What is read once: past the first-level cache. */
+__device__ inline int load_streaming(const int *p)
+{
+    int v;
+    asm volatile("ld.global.nc.L1::no_allocate.b32 %0, [%1];" : "=r"(v) : "l"(p));
+    return v;
+}
+__device__ inline long long load_streaming(const long long *p)
+{
+    long long v;
+    asm volatile("ld.global.nc.L1::no_allocate.b64 %0, [%1];" : "=l"(v) : "l"(p));
+    return v;
+}
+__device__ inline float load_streaming(const float *p)
+{
+    float v;
+    asm volatile("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(v) : "l"(p));
+    return v;
+}
+__device__ inline double load_streaming(const double *p)
+{
+    double v;
+    asm volatile("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
+    return v;
+}
+__device__ inline complex_of<float> load_streaming(const complex_of<float> *p)
+{
+    complex_of<float> v;
+    asm volatile("ld.global.nc.L1::no_allocate.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(p));
+    return v;
+}
+__device__ inline complex_of<double> load_streaming(const complex_of<double> *p)
+{
+    complex_of<double> v;
+    asm volatile("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "l"(p));
+    return v;
+}
+__device__ inline half_bits load_streaming(const half_bits *p)
+{
+    half_bits v;
+    asm volatile("ld.global.nc.L1::no_allocate.b16 %0, [%1];" : "=h"(v.bits) : "l"(p));
+    return v;
+}
+
+/** A stored value in the precision of vectors. */
+template <class T, class V> __device__ inline T widened(V v)
+{
+    if constexpr (sizeof(V) == sizeof(half_bits)) {
+        float f;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(v.bits));
+        return (T)f;
+    } else if constexpr (scalar<T>::is_complex) {
+        return T{(real_of<T>)v.x, (real_of<T>)v.y};
+    } else {
+        return (T)v;
+    }
+}
+
+/** T: of vectors; V: of stored values; INDEXED: entry k has value values[positions[k]] (op T and H). */
+template <class T, class V, bool INDEXED> struct plain_product {
+    using product = T;
+    using accumulator = T;
+    using result = T;
+    static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = true, FUSED = false;
+
+    const V *values;
+    const int *columns;
+    const void *positions;
+    const T *x;
+    T *y;
+    int x_bytes, y_bytes;    /* from one element to the next */
+    bool wide_positions;     /* 64 bits */
+    bool conjugates;         /* values */
+    bool coherent;           /* x may be y */
+    bool reads_y;            /* beta is not zero */
+    T alpha, beta;
+
+    struct entry { T value; int column; };
+    __device__ entry load(long long nz) const
+    {
+        long long k = nz;
+        if constexpr (INDEXED)
+            k = wide_positions ? load_streaming((const long long *)positions + nz) :
+                                 load_streaming((const int *)positions + nz);
+        const int column = load_streaming(columns + nz);
+        return {widened<T>(INDEXED ? values[k] : load_streaming(values + k)), column};
+    }
+    __device__ product multiply(entry e, long long, long long) const
+    {
+        if constexpr (scalar<T>::is_complex) e.value.y = conjugates ? -e.value.y : e.value.y;
+        return e.value * *(const T *)((const char *)x + (long long)e.column * x_bytes);
+    }
+    __device__ accumulator lift(product p) const { return p; }
+    __device__ accumulator add(accumulator a, accumulator b) const { return a + b; }
+    __device__ accumulator identity() const { return zero_of<T>(); }
+    __device__ result project(accumulator a) const { return a; }
+    __device__ T *at(long long row) const { return (T *)((char *)y + row * y_bytes); }
+    __device__ T new_y(long long row, T z) const { return reads_y ? alpha * z + beta * *at(row) : alpha * z; }
+    __device__ void store(long long row, result z, bool) const { *at(row) = new_y(row, z); }
+    __device__ void prepare(long long row) const { *at(row) = reads_y ? beta * *at(row) : zero_of<T>(); }
+    __device__ void accumulate(long long row, accumulator z) const { add_atomically(at(row), alpha * z); }
+};
+
+#endif

@@ -1,0 +1,203 @@
+// The kernels of src/spmv/cuda/segmented.cuh run by an emulator of blocks, where there is no GPU: every scheme, every
+// scan, random patterns with empty and long rows, row ranges, against a plain loop. Products are 2 x 2 matrices modulo
+// a prime: they do not commute, so the order of a row shows, and sums are exact.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "emulator/cuda_block.h"
+#include "spmv/cuda/segmented.cuh"
+
+namespace {
+
+struct matrix2 { unsigned short a, b, c, d; };
+constexpr unsigned PRIME = 251;
+bool operator==(matrix2 p, matrix2 q) { return p.a == q.a && p.b == q.b && p.c == q.c && p.d == q.d; }
+matrix2 operator*(matrix2 p, matrix2 q)
+{
+    const auto dot = [](unsigned a, unsigned b, unsigned c, unsigned d) { return (unsigned short)((a * b + c * d) % PRIME); };
+    return {dot(p.a, q.a, p.b, q.c), dot(p.a, q.b, p.b, q.d), dot(p.c, q.a, p.d, q.c), dot(p.c, q.b, p.d, q.d)};
+}
+const matrix2 EYE = {1, 0, 0, 1}, UNTOUCHED = {7, 7, 7, 7};
+
+/** One entry: a matrix with determinant 1, of the entry's position and, for ROWS, of its row. */
+matrix2 matrix_of(long long nz, long long row)
+{
+    const unsigned s = (unsigned)((nz * 2654435761u >> 3) + 13 * row);
+    const matrix2 p = {1, (unsigned short)(s % PRIME), 0, 1}, q = {1, 0, (unsigned short)(s / 7 % PRIME), 1};
+    return p * q;
+}
+
+/** The accumulator is longer than the product, whose words are shorter than the result's. */
+struct long_sum { matrix2 m; int count; };
+struct short_entry { unsigned short row, low, high; };
+
+template <bool ROWS> struct multiply_matrices {
+    using product = short_entry;
+    using accumulator = long_sum;
+    using result = matrix2;
+    static constexpr bool NEEDS_ROW = ROWS, HAS_ATOMIC = false, FUSED = false;
+    matrix2 *y;
+    int *stored;
+    struct entry {};
+    entry load(long long) const { return {}; }
+    product multiply(entry, long long nz, long long row) const
+    {
+        return {(unsigned short)(ROWS ? row : 0), (unsigned short)nz, (unsigned short)(nz >> 16)};
+    }
+    accumulator lift(product p) const { return {matrix_of(p.low + ((long long)p.high << 16), p.row), 1}; }
+    accumulator add(accumulator p, accumulator q) const { return {p.m * q.m, p.count + q.count}; }
+    accumulator identity() const { return {EYE, 0}; }
+    result project(accumulator a) const { return a.m; }
+    void store(long long row, result z, bool empty) const
+    {
+        y[row] = empty && !(z == EYE) ? UNTOUCHED : z;
+        __atomic_fetch_add(&stored[row], 1, __ATOMIC_RELAXED);
+    }
+};
+
+/** Sums by atomics. */
+struct add_numbers {
+    using product = int;
+    using accumulator = int;
+    using result = int;
+    static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = true, FUSED = false;
+    int *y;
+    struct entry {};
+    entry load(long long) const { return {}; }
+    product multiply(entry, long long nz, long long) const { return (int)(nz % 1000) + 1; }
+    accumulator lift(product p) const { return p; }
+    accumulator add(accumulator p, accumulator q) const { return p + q; }
+    accumulator identity() const { return 0; }
+    result project(accumulator a) const { return a; }
+    void store(long long row, result z, bool) const { y[row] = 1000000 + z; }
+    void prepare(long long row) const { y[row] = 1000000; }
+    void accumulate(long long row, accumulator a) const { __atomic_fetch_add(&y[row], a, __ATOMIC_RELAXED); }
+};
+
+uint64_t state;
+unsigned random_below(unsigned n)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)((state >> 33) % n);
+}
+
+struct pattern { std::vector<int> narrow; std::vector<long long> wide; };
+/** kind 0: short rows; 1: mostly empty; 2: some rows of thousands; 3: one row has all; 4: empty rows at both ends. */
+pattern make_pattern(int rows, int kind)
+{
+    pattern p;
+    p.wide.push_back(0);
+    for (int i = 0; i < rows; i++) {
+        int length = (int)random_below(7);
+        if (kind == 1) length = random_below(10) == 0 ? (int)random_below(4) : 0;
+        if (kind == 2 && random_below(40) == 0) length = (int)random_below(3000);
+        if (kind == 3) length = i == rows / 2 ? 5000 : 0;
+        if (kind == 4) length = i < rows / 3 || i > rows / 2 ? 0 : (int)random_below(30);
+        p.wide.push_back(p.wide.back() + length);
+    }
+    p.narrow.assign(p.wide.begin(), p.wide.end());
+    return p;
+}
+
+int failures;
+
+void fail(const char *what, int scan, int scheme, const segmented_arguments &a, long long row)
+{
+    if (failures++ < 20)
+        fprintf(stderr, "%s: scan %d, scheme %d, rows %lld, entries %lld, w %lld, weight %d, wide %d, searched %d, range %lld..%lld: row %lld\n",
+                what, scan, scheme, a.n_rows, a.nnz, a.entries_per_block, a.row_weight, a.wide_offsets, !a.starts, a.row_begin,
+                a.row_end, row);
+}
+
+template <class Op, int BLOCK, int TILE, int SCAN> void launch_all(segmented_arguments a, Op op)
+{
+    if constexpr (Op::HAS_ATOMIC)
+        if (a.scheme == SCHEME_ATOMIC)
+            emulator::launch((a.n_blocks + 1) / 2, 64, [=] { prepare_shared_rows<Op, 64>(a, op); });
+    emulator::launch(a.n_blocks, BLOCK, [=] { reduce_rows<Op, BLOCK, TILE, SCAN>(a, op); });
+    if (a.scheme == SCHEME_POSTPROCESS)
+        emulator::launch((a.n_blocks + 1) / 2, 64, [=] { join_shared_rows<Op, 64>(a, op); });
+}
+
+template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
+{
+    const pattern p = make_pattern(rows, kind);
+    segmented_arguments a = {};
+    a.wide_offsets = (int)random_below(2);
+    a.offsets = a.wide_offsets ? (const void *)p.wide.data() : (const void *)p.narrow.data();
+    a.n_rows = rows, a.nnz = p.wide.back();
+    a.row_end = rows;
+    if (random_below(3) == 0) {
+        a.row_begin = random_below(rows + 1);
+        a.row_end = a.row_begin + random_below((unsigned)(rows - a.row_begin + 1));
+    }
+    a.row_weight = a.nnz ? (int)random_below(3) : 1;
+    const unsigned total = (unsigned)(a.nnz + a.row_weight * a.n_rows);
+    a.entries_per_block = 1 + random_below(random_below(2) ? 3 * BLOCK * TILE : 100 + BLOCK * TILE);
+    if (total / a.entries_per_block > 60) a.entries_per_block = total / 60 + 1;
+    a.n_blocks = (int)((total + a.entries_per_block - 1) / a.entries_per_block);
+    if (!total) return;
+
+    for (int scheme = SCHEME_ADAPTIVE; scheme <= SCHEME_POSTPROCESS; scheme++) {
+        a.scheme = scheme, a.starts = nullptr;
+        std::vector<block_start> starts(a.n_blocks + 1, block_start{-1, -1});
+        int longest = 0, right = 0;
+        emulator::launch((rows + 63) / 64, 64, [&] { find_starts<64>(a, starts.data(), &longest, (rows + 63) / 64 * 64); });
+        for (int i = 0; i < rows; i++) right = std::max<int>(right, (int)(p.wide[i + 1] - p.wide[i]));
+        if (longest != right) fail("longest row", SCAN, scheme, a, longest);
+        emulator::launch(1, 32, [&] {
+            for (int b = 0; b <= a.n_blocks; b++) {
+                const block_start s = search_start(a, b, threadIdx.x);
+                if (threadIdx.x == 0 && (s.nz != starts[b].nz || s.row != starts[b].row)) fail("start of block", SCAN, scheme, a, b);
+            }
+        });
+        if (random_below(2)) a.starts = starts.data();
+        if (scheme == SCHEME_ATOMIC) {
+            std::vector<int> y(rows, -1);
+            launch_all<add_numbers, BLOCK, TILE, SCAN>(a, add_numbers{y.data()});
+            for (int i = 0; i < rows; i++) {
+                int sum = 1000000;
+                for (long long k = p.wide[i]; k < p.wide[i + 1]; k++) sum += (int)(k % 1000) + 1;
+                const bool inside = i >= a.row_begin && i < a.row_end;
+                if (y[i] != (inside ? sum : -1)) fail("sum", SCAN, scheme, a, i);
+            }
+            continue;
+        }
+        const bool by_rows = random_below(2);
+        std::vector<matrix2> y(rows, UNTOUCHED);
+        std::vector<int> stored(rows, 0);
+        std::vector<unsigned long long> partials(2 * (a.n_blocks + 1) * 3);
+        a.partials = partials.data();
+        if (by_rows) launch_all<multiply_matrices<true>, BLOCK, TILE, SCAN>(a, multiply_matrices<true>{y.data(), stored.data()});
+        else launch_all<multiply_matrices<false>, BLOCK, TILE, SCAN>(a, multiply_matrices<false>{y.data(), stored.data()});
+        for (int i = 0; i < rows; i++) {
+            matrix2 z = EYE;
+            for (long long k = p.wide[i]; k < p.wide[i + 1]; k++) z = z * matrix_of(k, by_rows ? i : 0);
+            const bool inside = i >= a.row_begin && i < a.row_end;
+            if (stored[i] != inside || !(y[i] == (inside ? z : UNTOUCHED)))
+                fail(by_rows ? "product by rows" : "product", SCAN, scheme, a, i);
+        }
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const int rounds = argc > 1 ? atoi(argv[1]) : 2;
+    for (int k = 0; k < rounds; k++) {
+        for (int kind = 0; kind < 5; kind++) {
+            state = (uint64_t)k * 1000 + kind;
+            const int rows = kind == 2 ? 100 + (int)random_below(200) : 1 + (int)random_below(1500);
+            try_one<64, 4, SCAN_TRANSPOSED>(rows, kind);
+            try_one<64, 5, SCAN_WARPS>(rows, kind);
+            try_one<64, 4, SCAN_RAKING>(rows, kind);
+            try_one<64, 7, SCAN_RAKING_MEMOIZE>(rows, kind);
+            try_one<128, 3, SCAN_TRANSPOSED>(rows, kind);
+        }
+    }
+    printf("%d failures\n", failures);
+    return failures != 0;
+}
