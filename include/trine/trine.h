@@ -5,6 +5,7 @@
 #include <trine/core.h>
 #include <trine/matrix.h>
 #include <trine/operator.h>
+#include <trine/spmv.h>
 #include <trine/triangular.h>
 #include <trine/supernodal.h>
 #include <trine/tridiagonal.h>

@@ -6,6 +6,7 @@
 #define TRINE_CORE_TEST_INTERFACE_H
 
 #include <stdbool.h>
+#include <trine/spmv.h>
 #include <trine/supernodal.h>
 #include <trine/triangular.h>
 
@@ -19,6 +20,17 @@ extern "C" {
  *  capability (80, 86, ...) with at most so many bytes of shared memory a block; 0: as it is. Before the first
  *  context. Does nothing in a build without CUDA. */
 TRINE_API void trine_gpu_pretend(int capability, int shared_bytes);
+
+/* ----------------------------------------------------------------- kernels */
+
+/** Compile a semiring's strings for devices of a compute capability, and keep the result as trine_semiring_create
+ *  does; there need be no such device. seconds: the most that the compiler may take, 0 = as usual. */
+TRINE_API trine_status trine_semiring_compile(trine_context ctx, const trine_semiring_source *source, int capability,
+                                              double seconds);
+/** The source that trine_semiring_builtin compiles; TRINE_ERR_ARGUMENT: there is none. */
+TRINE_API trine_status trine_semiring_find(const char *name, trine_dtype dtype, trine_semiring_source *source);
+/** Programs that were compiled with ctx: what came from a cache is not counted. */
+TRINE_API int64_t trine_kernels_compiled(trine_context ctx);
 
 /* -------------------------------------------------------------- triangular */
 
