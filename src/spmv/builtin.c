@@ -12,8 +12,8 @@
 static void or_and_multiply(const void *user, const void *values, const void *vector, int64_t nz, int64_t row,
                             int64_t col, void *product)
 {
-    (void)user, (void)row;
-    *(uint8_t *)product = ((const uint8_t *)values)[nz] && ((const uint8_t *)vector)[col];
+    (void)user, (void)values, (void)nz, (void)row;
+    *(uint8_t *)product = ((const uint8_t *)vector)[col] != 0;
 }
 static void or_and_add(const void *user, void *accumulator, const void *p)
 {
@@ -23,10 +23,10 @@ static void or_and_add(const void *user, void *accumulator, const void *p)
 static void or_and_reduce(const void *user, const void *values, const void *vector, const int32_t *columns, int64_t row,
                           int64_t begin, int64_t end, void *accumulator)
 {
-    const uint8_t *a = values, *x = vector;
+    const uint8_t *x = vector;
     uint8_t any = 0;
-    (void)user, (void)row;
-    for (int64_t nz = begin; nz < end && !any; nz++) any = a[nz] && x[columns[nz]];
+    (void)user, (void)values, (void)row;
+    for (int64_t nz = begin; nz < end && !any; nz++) any = x[columns[nz]] != 0;
     *(uint8_t *)accumulator = any;
 }
 static void or_and_store(const void *user, int64_t row, const void *accumulator, void *y)
@@ -34,12 +34,11 @@ static void or_and_store(const void *user, int64_t row, const void *accumulator,
     (void)user, (void)row;
     *(uint8_t *)y = accumulator ? *(const uint8_t *)accumulator : 0;
 }
-static const trine_semiring_source or_and = {
-    .value = TYPE(uint8_t),
+static const trine_semiring_source or_and = { /* of the matrix the pattern alone */
     .vector = TYPE(uint8_t),
     .product = TYPE(uint8_t),
     .output = TYPE(uint8_t),
-    .multiply = "a && x",
+    .multiply = "x != 0",
     .add = "acc | p",
     .cpu = {or_and_multiply, NULL, or_and_add, or_and_reduce, or_and_store},
 };

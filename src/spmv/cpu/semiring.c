@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/team.h"
+#include "spmv/cpu/side.h"
 #include "spmv/semiring.h"
 
 enum { GIANT_ROW = 1 << 15, PARTS = 64, WORK_TO_WAKE = 20000, LEAST_GRAIN = 2048, MOST_GRAIN = 1 << 16 };
@@ -26,13 +27,12 @@ struct object { _Alignas(SEMIRING_TYPE_BYTES) char bytes[SEMIRING_TYPE_BYTES]; }
 
 static inline int64_t offset_at(const struct spmv_side *side, int64_t i)
 {
-    return side->offset_bits == 64 ? ((const int64_t *)side->offsets)[i] : ((const int32_t *)side->offsets)[i];
+    return spmv_offset(side->offset_bits, side->offsets, i);
 }
 
 static inline int64_t position_at(const struct spmv_side *side, int64_t k)
 {
-    if (!side->position_bits) return k;
-    return side->position_bits == 64 ? ((const int64_t *)side->positions)[k] : ((const int32_t *)side->positions)[k];
+    return side->position_bits ? spmv_offset(side->position_bits, side->positions, k) : k;
 }
 
 /** accumulator := that of entry k. product: room. */
