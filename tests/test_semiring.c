@@ -265,7 +265,7 @@ static rows make_graph(void)
 {
     rows G = {.n_rows = VERTICES, .n_cols = VERTICES, .offsets = calloc(VERTICES + 1, sizeof *G.offsets)};
     for (int64_t i = 0; i < VERTICES; i++)
-        G.offsets[i + 1] = G.offsets[i] + (int64_t)(4 * test_uniform(31, (uint64_t)i) * test_uniform(32, (uint64_t)i));
+        G.offsets[i + 1] = G.offsets[i] + (int64_t)(9 * test_uniform(31, (uint64_t)i) * test_uniform(32, (uint64_t)i));
     G.nnz = G.offsets[VERTICES];
     G.columns = malloc((size_t)G.nnz * sizeof *G.columns);
     G.values = malloc((size_t)G.nnz * sizeof *G.values);
