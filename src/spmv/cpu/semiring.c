@@ -35,30 +35,64 @@ static inline int64_t position_at(const struct spmv_side *side, int64_t k)
     return side->position_bits ? spmv_offset(side->position_bits, side->positions, k) : k;
 }
 
-/** accumulator := that of entry k. product: room. */
-static inline void take_entry(const struct product *p, int64_t row, int64_t k, struct object *product,
-                              struct object *accumulator)
+/** What the entries of a row are reduced by, out of the caller's memory: a call of the caller's functions could have
+ *  changed that. */
+struct reducer {
+    void (*multiply)(const void *, const void *, const void *, int64_t, int64_t, int64_t, void *);
+    void (*lift)(const void *, const void *, void *);
+    void (*add)(const void *, void *, const void *);
+    void (*reduce)(const void *, const void *, const void *, const int32_t *, int64_t, int64_t, int64_t, void *);
+    const void *args, *values, *x;
+    const struct spmv_side *side;
+    const int32_t *columns;
+};
+
+static struct reducer reducer_of(const struct product *p)
 {
     const trine_semiring_source *s = p->source;
-    struct object *to = s->cpu.lift ? product : accumulator;
-    s->cpu.multiply(p->args, p->values, p->x, position_at(p->side, k), row, p->side->columns[k], to->bytes);
-    if (s->cpu.lift) s->cpu.lift(p->args, product->bytes, accumulator->bytes);
+    return (struct reducer){.multiply = s->cpu.multiply,
+                            .lift = s->cpu.lift,
+                            .add = s->cpu.add,
+                            .reduce = p->side->position_bits ? NULL : s->cpu.reduce,
+                            .args = p->args,
+                            .values = p->values,
+                            .x = p->x,
+                            .side = p->side,
+                            .columns = p->side->columns};
 }
 
-/** accumulator := that of the entries begin <= k < end of a row, at least one. */
-static inline void reduce_entries(const struct product *p, int64_t row, int64_t begin, int64_t end,
+/** accumulator := that of entry k. */
+static inline void take_entry(const struct reducer *r, int64_t row, int64_t k, struct object *accumulator)
+{
+    struct object product;
+    const int64_t nz = r->side->position_bits ? position_at(r->side, k) : k;
+    r->multiply(r->args, r->values, r->x, nz, row, r->columns[k], r->lift ? product.bytes : accumulator->bytes);
+    if (r->lift) r->lift(r->args, product.bytes, accumulator->bytes);
+}
+
+/** accumulator := that of the entries begin <= k < end of a row, at least one. Four entries are added to each other and
+ *  then to those before: an addition waits for the one before it, and for its accumulator to come from memory. */
+static inline void reduce_entries(const struct reducer *r, int64_t row, int64_t begin, int64_t end,
                                   struct object *accumulator)
 {
-    const trine_semiring_source *s = p->source;
-    struct object product, next;
-    if (s->cpu.reduce && !p->side->position_bits) {
-        s->cpu.reduce(p->args, p->values, p->x, p->side->columns, row, begin, end, accumulator->bytes);
+    struct object four[4];
+    int64_t k = begin;
+    if (r->reduce) {
+        r->reduce(r->args, r->values, r->x, r->columns, row, begin, end, accumulator->bytes);
         return;
     }
-    take_entry(p, row, begin, &product, accumulator);
-    for (int64_t k = begin + 1; k < end; k++) {
-        take_entry(p, row, k, &product, &next);
-        s->cpu.add(p->args, accumulator->bytes, next.bytes);
+    for (; end - k >= 4; k += 4) {
+        struct object *const first = k == begin ? accumulator : &four[0];
+        take_entry(r, row, k, first);
+        for (int j = 1; j < 4; j++) take_entry(r, row, k + j, &four[j]);
+        r->add(r->args, first->bytes, four[1].bytes);
+        r->add(r->args, four[2].bytes, four[3].bytes);
+        r->add(r->args, first->bytes, four[2].bytes);
+        if (k > begin) r->add(r->args, accumulator->bytes, first->bytes);
+    }
+    for (; k < end; k++) {
+        take_entry(r, row, k, k == begin ? accumulator : &four[0]);
+        if (k > begin) r->add(r->args, accumulator->bytes, four[0].bytes);
     }
 }
 
@@ -78,28 +112,34 @@ static int64_t find_row(const struct product *p, int64_t work)
 static void run_chunk(void *user, int64_t begin, int64_t end, int me)
 {
     const struct product *p = user;
-    const trine_semiring_source *s = p->source;
-    const size_t size = s->output.size;
-    struct object accumulator;
-    (void)me;
+    const struct reducer r = reducer_of(p);
+    void (*const store)(const void *, int64_t, const void *, void *) = p->source->cpu.store;
+    const size_t size = p->source->output.size;
+    const int bits = p->side->offset_bits;
+    const void *offsets = p->side->offsets;
+    const bool splits = p->splits;
     const int64_t last = find_row(p, end);
+    struct object accumulator;
     int64_t row = find_row(p, begin);
-    for (int64_t from = row < last ? offset_at(p->side, row) : 0, to; row < last; row++, from = to) {
-        to = offset_at(p->side, row + 1);
-        if (to - from > GIANT_ROW && p->splits) continue;
-        if (from < to) reduce_entries(p, row, from, to, &accumulator);
-        s->cpu.store(p->args, row, from < to ? accumulator.bytes : NULL, p->y + (size_t)row * size);
+    char *y = p->y + (size_t)row * size;
+    (void)me;
+    for (int64_t from = row < last ? spmv_offset(bits, offsets, row) : 0, to; row < last; row++, from = to, y += size) {
+        to = spmv_offset(bits, offsets, row + 1);
+        if (splits && to - from > GIANT_ROW) continue;
+        if (from < to) reduce_entries(&r, row, from, to, &accumulator);
+        store(r.args, row, from < to ? accumulator.bytes : NULL, y);
     }
 }
 
 static void run_parts(void *user, int64_t begin, int64_t end, int me)
 {
     const struct product *p = user;
+    const struct reducer r = reducer_of(p);
     const int64_t count = p->end - p->begin;
     struct object accumulator;
     (void)me;
     for (int64_t k = begin; k < end; k++) {
-        reduce_entries(p, p->row, p->begin + count * k / PARTS, p->begin + count * (k + 1) / PARTS, &accumulator);
+        reduce_entries(&r, p->row, p->begin + count * k / PARTS, p->begin + count * (k + 1) / PARTS, &accumulator);
         memcpy(p->parts + k * SEMIRING_TYPE_BYTES, accumulator.bytes, p->source->accumulator.size);
     }
 }
