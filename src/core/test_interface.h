@@ -98,8 +98,8 @@ TRINE_API spmv_start spmv_find_start(int bits, const void *offsets, int64_t n_ro
 /** Algorithm 4: as many blocks as counted, of equally much work, their number plus one starts; rows may be shared. */
 TRINE_API void spmv_starts_balanced(int bits, const void *offsets, int64_t n_rows, int row_weight, int64_t w,
                                     spmv_start *starts);
-/** Algorithm 5: blocks of whole rows, at most as many as counted, none for no work; returns how many. Room for as many
- *  starts as above. */
+/** Algorithm 5: blocks of whole rows, at most as many as counted, none for no work; returns how many. The last one may
+ *  be empty. Room for as many starts as above. */
 TRINE_API int64_t spmv_starts_adaptive(int bits, const void *offsets, int64_t n_rows, int row_weight, int64_t w,
                                        spmv_start *starts);
 
