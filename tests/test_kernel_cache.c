@@ -250,20 +250,18 @@ static void write_file(const char *path, const char *text, long bytes)
 }
 
 /** The file is damaged: compiled anew, said so, and whole afterwards. */
-static void assert_mended(trine_context ctx, const trine_semiring_source *s, const char *path, const char *good,
-                          long bytes)
+static void assert_mended(trine_context ctx, const trine_semiring_source *s)
 {
     struct messages m = {0};
     const int64_t compiled = trine_kernels_compiled(ctx);
-    long now;
     OK(trine_context_set_log(ctx, take_message, &m, 1));
     OK(trine_semiring_compile(ctx, s, 90, 0));
     assert_int_equal(trine_kernels_compiled(ctx), compiled + 1);
     assert_non_null(strstr(m.text, "is damaged: compiling anew"));
-    char *mended = read_file(path, &now);
-    assert_int_equal(now, bytes);
-    assert_memory_equal(mended, good, (size_t)bytes);
-    free(mended);
+    m = (struct messages){0};
+    OK(trine_semiring_compile(ctx, s, 90, 0));
+    assert_int_equal(trine_kernels_compiled(ctx), compiled + 1);
+    assert_int_equal(m.warnings, 0);
 }
 
 static void damaged_files_are_compiled_anew(void **state)
@@ -280,7 +278,7 @@ static void damaged_files_are_compiled_anew(void **state)
     const long lengths[] = {0, 7, 47, 48, 100, bytes / 2, bytes - 1};
     for (size_t k = 0; k < COUNT(lengths); k++) {
         write_file(path, good, lengths[k]);
-        assert_mended(ctx, &s, path, good, bytes);
+        assert_mended(ctx, &s);
     }
     bad = malloc((size_t)bytes + 1);
     const long places[] = {0, 8, 16, 24, 31, 32, 40, 48, 60, bytes / 2, bytes - 2, bytes - 1};
@@ -288,12 +286,12 @@ static void damaged_files_are_compiled_anew(void **state)
         memcpy(bad, good, (size_t)bytes);
         bad[places[k]] ^= 0x41;
         write_file(path, bad, bytes);
-        assert_mended(ctx, &s, path, good, bytes);
+        assert_mended(ctx, &s);
     }
     memcpy(bad, good, (size_t)bytes);
     bad[bytes] = 0;
     write_file(path, bad, bytes + 1);
-    assert_mended(ctx, &s, path, good, bytes);
+    assert_mended(ctx, &s);
     free(bad);
     free(good);
     OK(trine_context_destroy(&ctx));
@@ -307,7 +305,7 @@ static void other_programs_are_not_taken(void **state)
     const char *const others[] = {"a - x", "a - x - x"};
     for (size_t k = 0; k < COUNT(others); k++) {
         char path[512], foreign[512];
-        long bytes, foreign_bytes;
+        long bytes;
         const trine_semiring_source s = plus_times();
         trine_semiring_source other = s;
         other.multiply = others[k];
@@ -316,10 +314,9 @@ static void other_programs_are_not_taken(void **state)
         OK(trine_semiring_compile(ctx2, &other, 90, 0));
         assert_int_equal(files_in(k ? "mine2" : "mine", ".kernel", path, sizeof path), 1);
         assert_int_equal(files_in(k ? "other2" : "other", ".kernel", foreign, sizeof foreign), 1);
-        char *good = read_file(path, &bytes), *wrong = read_file(foreign, &foreign_bytes);
-        write_file(path, wrong, foreign_bytes);
-        assert_mended(ctx, &s, path, good, bytes);
-        free(good);
+        char *wrong = read_file(foreign, &bytes);
+        write_file(path, wrong, bytes);
+        assert_mended(ctx, &s);
         free(wrong);
         OK(trine_context_destroy(&ctx));
         OK(trine_context_destroy(&ctx2));

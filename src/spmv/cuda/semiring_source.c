@@ -80,14 +80,16 @@ static void add_typedef(struct text *t, const trine_type *type, const char *name
 static void add_functions(struct text *t, const trine_semiring_source *s)
 {
     const char *args = s->args.name ? "    [[maybe_unused]] const trine_args &args = trine_in.args;\n" : "";
-    add(t, FUNCTION "trine_product trine_multiply(" IN ", [[maybe_unused]] const int64_t nz, [[maybe_unused]] const int col");
+    add(t, FUNCTION "trine_product trine_multiply(" IN ", [[maybe_unused]] const trine_entry &trine_of");
     add(t, s->needs_row ? ", const int64_t row)\n{\n" : ")\n{\n");
     add(t, args);
+    add(t, "    [[maybe_unused]] const int64_t nz = trine_of.nz;\n"
+           "    [[maybe_unused]] const int col = trine_of.col;\n");
     if (s->value.name)
-        add(t, "    const trine_value *const values = trine_in.values;\n"
-               "    [[maybe_unused]] const trine_value a = trine_stream(values + nz);\n");
+        add(t, "    [[maybe_unused]] const trine_value *const values = trine_in.values;\n"
+               "    [[maybe_unused]] const trine_value &a = trine_of.a;\n");
     if (s->vector.name)
-        add(t, "    const trine_vector *const vector = trine_in.vector;\n"
+        add(t, "    [[maybe_unused]] const trine_vector *const vector = trine_in.vector;\n"
                "    [[maybe_unused]] const trine_vector &x = vector[col];\n");
     add(t, "    return");
     add_expression(t, "multiply", s->multiply, NULL);
@@ -130,23 +132,29 @@ static void add_operator(struct text *t, const trine_semiring_source *s)
     add(t, "    trine_output *output;\n");
     if (s->args.name) add(t, "    trine_args args;\n");
     add(t, "};\n");
+    add(t, "struct trine_entry {\n");
+    if (s->value.name) add(t, "    trine_value a;\n");
+    add(t, "    long long nz;\n    int col;\n};\n");
     add_functions(t, s);
     add(t, "template <int POSITION_BITS> struct trine_operator {\n"
+           "    using entry = trine_entry;\n"
            "    using product = trine_product;\n"
            "    using accumulator = trine_accumulator;\n"
            "    using result = trine_result;\n"
            "    static constexpr bool HAS_ATOMIC = false, FUSED = false, NEEDS_ROW = ");
     add(t, s->needs_row ? "true;\n" : "false;\n");
     add(t, "    trine_data data;\n"
-           "    __device__ __forceinline__ product multiply(long long entry, long long row) const\n"
+           "    __device__ __forceinline__ entry load(long long k) const\n"
            "    {\n"
-           "        long long nz = entry;\n"
-           "        if (POSITION_BITS == 32) nz = ((const int *)data.positions)[entry];\n"
-           "        if (POSITION_BITS == 64) nz = ((const long long *)data.positions)[entry];\n"
-           "        return trine_multiply(data, nz, trine_stream(data.columns + entry)");
-    add(t, s->needs_row ? ", row);\n" : ");\n");
-    add(t, ""
-           "    }\n"
+           "        long long nz = k;\n"
+           "        if (POSITION_BITS == 32) nz = trine_stream((const int *)data.positions + k);\n"
+           "        if (POSITION_BITS == 64) nz = trine_stream((const long long *)data.positions + k);\n");
+    add(t, s->value.name ? "        return {trine_stream(data.values + nz), nz, trine_stream(data.columns + k)};\n    }\n"
+                         : "        return {nz, trine_stream(data.columns + k)};\n    }\n");
+    add(t, "    __device__ __forceinline__ product multiply(entry e, long long, [[maybe_unused]] long long row) const\n"
+           "    {\n");
+    add(t, s->needs_row ? "        return trine_multiply(data, e, row);\n" : "        return trine_multiply(data, e);\n");
+    add(t, "    }\n"
            "    __device__ __forceinline__ accumulator lift(product p) const { return trine_lift(data, p); }\n"
            "    __device__ __forceinline__ accumulator add(accumulator before, accumulator p) const\n"
            "    {\n"
@@ -200,8 +208,9 @@ static size_t shared_bytes(const trine_semiring_source *s, const struct semiring
     const size_t threads = (size_t)i->block, entries = threads * (size_t)(i->tile | 1);
     const size_t slot = s->product.size > s->result.size ? s->product.size : s->result.size;
     const size_t sum = s->accumulator.size + (s->accumulator.align > 2 ? s->accumulator.align : 2);
-    return entries * (slot + (s->needs_row ? 4 : 0)) + 8 * threads + threads * sum + threads / 32 * (2 * sum + 4) +
-           2 * sum + 256;
+    const size_t of_rows = 4 * (4 * threads + 1) + (s->needs_row ? 4 * (threads + entries + 1) : 0);
+    const size_t of_sums = (i->reduction <= TRINE_REDUCTION_RAKING_MEMOIZE ? threads : 1) * sum;
+    return entries * slot + 4 * threads + of_rows + of_sums + threads / 32 * (2 * sum + 4) + 2 * sum + 256;
 }
 
 void semiring_fit_instance(const trine_semiring_source *source, struct semiring_instance *i)
