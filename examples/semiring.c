@@ -6,7 +6,10 @@
 #include <trine/trine.h>
 
 enum { n = 6, roads = 9 };
-typedef struct { float length; int next; } way;
+typedef struct {
+    float length;
+    int next;
+} way;
 
 /* The operators for the CPU. The strings below say the same for a GPU. */
 static void multiply(const void *user, const void *values, const void *vector, int64_t nz, int64_t row, int64_t col,

@@ -69,7 +69,10 @@ static int files_in(const char *name, const char *ending, char *path, size_t byt
     return count;
 }
 
-struct messages { int warnings; char text[4096]; };
+struct messages {
+    int warnings;
+    char text[4096];
+};
 static void take_message(void *user, int level, const char *message)
 {
     struct messages *m = user;
@@ -96,8 +99,14 @@ static void builtins_compile(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
-typedef struct { float value; int column; } entry;
-typedef struct { double t; int64_t shift; } settings;
+typedef struct {
+    float value;
+    int column;
+} entry;
+typedef struct {
+    double t;
+    int64_t shift;
+} settings;
 
 /** All members at once, types that are structs, names that the generated code might have used itself. */
 static void every_string_compiles(void **state)
@@ -354,10 +363,11 @@ static void directories_are_found(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "no name", trine_context_set_kernel_cache(ctx, ""));
     FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_context_set_kernel_cache(NULL, "/tmp"));
     OK(trine_context_destroy(&ctx));
-    static const struct { const char *variable, *value, *found; } places[] = {
-        {"HOME", "home", "home/.cache/trine"},
-        {"XDG_CACHE_HOME", "xdg", "xdg/trine"},
-        {"TRINE_KERNEL_CACHE", "own/deep/down", "own/deep/down"}};
+    static const struct {
+        const char *variable, *value, *found;
+    } places[] = {{"HOME", "home", "home/.cache/trine"},
+                  {"XDG_CACHE_HOME", "xdg", "xdg/trine"},
+                  {"TRINE_KERNEL_CACHE", "own/deep/down", "own/deep/down"}};
     unsetenv("XDG_CACHE_HOME");
     unsetenv("TRINE_KERNEL_CACHE");
     for (size_t k = 0; k < COUNT(places); k++) {
@@ -372,6 +382,31 @@ static void directories_are_found(void **state)
     unsetenv("TRINE_KERNEL_CACHE");
     setenv("HOME", home, 1);
     free(home);
+}
+
+/** Every host allocation fails in turn: compiling, and taking a file. */
+static void memory_ends(void **state)
+{
+    (void)state;
+    need_nvrtc();
+    const trine_semiring_source s = plus_times();
+    for (int from_file = 0; from_file < 2; from_file++) {
+        trine_context ctx = new_context("memory");
+        test_memory memory = {0};
+        if (from_file) OK(trine_semiring_compile(ctx, &s, 90, 0));
+        else OK(trine_context_set_kernel_cache(ctx, NULL));
+        test_fail_allocations(ctx, &memory);
+        trine_status status = TRINE_ERR_MEMORY;
+        for (int64_t k = 1; status; k++) {
+            assert_in_range(k, 1, 100);
+            memory = (test_memory){.fail_at = k};
+            status = trine_semiring_compile(ctx, &s, 90, 0);
+            assert_true(status == TRINE_SUCCESS || status == TRINE_ERR_MEMORY);
+            assert_int_equal(memory.live, 0);
+        }
+        assert_true(memory.calls > 3);
+        OK(trine_context_destroy(&ctx));
+    }
 }
 
 /** Eight processes that fill one directory with the same three programs, five times each. */
@@ -433,6 +468,7 @@ int main(void)
         cmocka_unit_test(other_programs_are_not_taken),
         cmocka_unit_test(unwritable_directories_are_a_warning),
         cmocka_unit_test(directories_are_found),
+        cmocka_unit_test(memory_ends),
         cmocka_unit_test(processes_fill_it_together),
     };
     if (!test_device_is_there()) return 77;

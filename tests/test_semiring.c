@@ -25,12 +25,17 @@ static void apply(trine_context ctx, trine_spmv plan, trine_semiring semiring, c
 }
 
 /** Methods and formats that a semiring goes through. */
-static const struct { trine_format format; int offset_bits; trine_spmv_options options; } ways[] = {
+static const struct {
+    trine_format format;
+    int offset_bits;
+    trine_spmv_options options;
+} ways[] = {
     {TRINE_CSR, 32, {0}},
     {TRINE_CSR, 64, {.no_preprocess = 1}},
     {TRINE_CSR, 32, {.method = TRINE_SPMV_BALANCED_POSTPROCESS}},
     {TRINE_CSC, 64, {0}},
-    {TRINE_CSR, 64,
+    {TRINE_CSR,
+     64,
      {.method = TRINE_SPMV_BALANCED_POSTPROCESS,
       .tune = {.block = 64, .tile = 4, .entries_per_block = 300, .reduction = TRINE_REDUCTION_WARP_TRANSPOSED}}},
     {TRINE_CSR, 32, {.tune = {.block = 128, .tile = 16, .reduction = TRINE_REDUCTION_RAKING}}},
@@ -225,14 +230,16 @@ static void giant_rows_are_shared(void **state)
     (void)state;
     if (test_on_gpu()) skip();
     enum { ROWS = 20 };
-    static const int64_t lengths[ROWS] = {[6] = 33000, [7] = 200000, [8] = 32769, [9] = 40000, [12] = 32768, [19] = 90000};
+    static const int64_t lengths[ROWS] = {[6] = 33000, [7] = 200000, [8] = 32769,
+                                          [9] = 40000, [12] = 32768, [19] = 90000};
     rows A = {.n_rows = ROWS, .n_cols = 1000, .offsets = calloc(ROWS + 1, sizeof *A.offsets)};
     for (int i = 0; i < ROWS; i++) A.offsets[i + 1] = A.offsets[i] + (lengths[i] ? lengths[i] : i % 4);
     A.nnz = A.offsets[ROWS];
     A.columns = malloc((size_t)A.nnz * sizeof *A.columns);
     A.values = malloc((size_t)A.nnz * sizeof *A.values);
     float x[1000], first[ROWS], y[ROWS];
-    for (int64_t k = 0; k < A.nnz; k++) A.columns[k] = (int32_t)(k * 7 % 1000), A.values[k] = test_uniform(1, (uint64_t)k);
+    for (int64_t k = 0; k < A.nnz; k++)
+        A.columns[k] = (int32_t)(k * 7 % 1000), A.values[k] = test_uniform(1, (uint64_t)k);
     for (int i = 0; i < 1000; i++) x[i] = (float)test_uniform(2, (uint64_t)i) - 0.5f;
     for (int threads = 1; threads <= 4; threads++) {
         trine_context ctx = test_cpu(threads);
@@ -413,10 +420,25 @@ static void reachability(void **state)
 
 /** The example of 3.5.5, whose rows contribute partially, stored as y := z + y + T A x: sums in double of float values,
  *  beside a count and a maximum, in a struct that is taken apart. */
-struct setting { const double *T; const uint8_t *predicate; double shift; int16_t extra; };
-typedef struct { double sum; float most; int16_t count; uint8_t flag; } parts;
-typedef struct { double sum; int64_t count; float most; } totals;
-#define SETTING STRUCT_OF(setting, "struct setting { const double *T; const uint8_t *predicate; double shift; short extra; };")
+struct setting {
+    const double *T;
+    const uint8_t *predicate;
+    double shift;
+    int16_t extra;
+};
+typedef struct {
+    double sum;
+    float most;
+    int16_t count;
+    uint8_t flag;
+} parts;
+typedef struct {
+    double sum;
+    int64_t count;
+    float most;
+} totals;
+#define SETTING \
+    STRUCT_OF(setting, "struct setting { const double *T; const uint8_t *predicate; double shift; short extra; };")
 #define STRUCT_OF(type, declaration) \
     {.name = #type, .code = declaration, .size = sizeof(struct type), .align = _Alignof(struct type)}
 
@@ -634,6 +656,8 @@ static void bad_products_are_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "args is given", trine_spmv_apply_semiring(plan, doubles, NULL, y, y, 0, -1, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "semiring is NULL", trine_spmv_apply_semiring(plan, NULL, NULL, y, NULL, 0, -1, NULL));
     FAILS(TRINE_ERR_ARGUMENT, NULL, trine_spmv_apply_semiring(plan, doubles, NULL, y, NULL, 5, 4, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "trine_exec.reserved is not zero",
+          trine_spmv_apply_semiring(plan, doubles, NULL, y, NULL, 0, -1, &(trine_exec){.reserved = {1}}));
     OK(trine_spmv_analyse(ctx, &atomic, f.A, &options));
     FAILS(TRINE_ERR_UNSUPPORTED, "balanced-atomic",
           trine_spmv_apply_semiring(atomic, any, NULL, large, NULL, 0, -1, NULL));
@@ -682,11 +706,16 @@ static void strings_are_copied(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(builtins_are_what_they_say), cmocka_unit_test(add_need_not_commute),
-        cmocka_unit_test(giant_rows_are_shared), cmocka_unit_test(shortest_paths),
-        cmocka_unit_test(reachability),               cmocka_unit_test(every_member_is_used),
-        cmocka_unit_test(half_values),                cmocka_unit_test(bad_sources_are_refused),
-        cmocka_unit_test(bad_products_are_refused),   cmocka_unit_test(strings_are_copied),
+        cmocka_unit_test(builtins_are_what_they_say),
+        cmocka_unit_test(add_need_not_commute),
+        cmocka_unit_test(giant_rows_are_shared),
+        cmocka_unit_test(shortest_paths),
+        cmocka_unit_test(reachability),
+        cmocka_unit_test(every_member_is_used),
+        cmocka_unit_test(half_values),
+        cmocka_unit_test(bad_sources_are_refused),
+        cmocka_unit_test(bad_products_are_refused),
+        cmocka_unit_test(strings_are_copied),
     };
     return TEST_MAIN(tests);
 }

@@ -196,7 +196,8 @@ TRINE_API trine_status trine_semiring_create(trine_context ctx, trine_semiring *
 /** One of the library's own: "plus-times", "min-plus", "max-plus", "or-and", "max", "max-column", "arg-max",
  *  "arg-max2"; NULL after the last. docs/reference/semirings.md has their types and formulas. */
 TRINE_API const char *trine_semiring_name(int i);
-/** dtype: S or D, of values and vectors (or-and: not looked at; vectors are bytes, of the matrix the pattern counts). */
+/** dtype: S or D, of values and vectors. Not looked at for or-and, whose vectors are bytes and which takes of the
+ *  matrix its pattern. */
 TRINE_API trine_status trine_semiring_builtin(trine_context ctx, trine_semiring *semiring, const char *name,
                                               trine_dtype dtype);
 TRINE_API trine_status trine_semiring_destroy(trine_semiring *semiring);

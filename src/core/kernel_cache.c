@@ -172,9 +172,9 @@ static void write_file(trine_context ctx, char *directory, const struct trine_ke
 static trine_status make_key(trine_context ctx, const struct trine_program *p, char **key, size_t *bytes)
 {
     char head[128];
-    size_t count = (size_t)snprintf(head, sizeof head, "trine %d.%d.%d, %s %d\n", TRINE_VERSION_MAJOR,
-                                    TRINE_VERSION_MINOR, TRINE_VERSION_PATCH, p->portable ? "compute" : "sm",
-                                    p->capability);
+    size_t count =
+        (size_t)snprintf(head, sizeof head, "trine %d.%d.%d, %s %d\n", TRINE_VERSION_MAJOR, TRINE_VERSION_MINOR,
+                         TRINE_VERSION_PATCH, p->portable ? "compute" : "sm", p->capability);
     *bytes = count + strlen(p->source) + 1;
     for (int k = 0; k < p->count; k++) *bytes += strlen(p->expressions[k]) + 1;
     char *end = *key = trine_host_alloc(ctx, (int64_t)*bytes, 1);

@@ -29,7 +29,10 @@ struct nvrtc {
 };
 
 #define SYMBOL(member, name) {offsetof(struct nvrtc, member), name}
-static const struct { size_t at; const char *name; } symbols[] = {
+static const struct {
+    size_t at;
+    const char *name;
+} symbols[] = {
     SYMBOL(set_flow, "nvrtcSetFlowCallback"), /* may be missing */
     SYMBOL(version, "nvrtcVersion"),
     SYMBOL(count_architectures, "nvrtcGetNumSupportedArchs"),
@@ -66,13 +69,17 @@ static trine_status load(struct nvrtc *n)
     void *library = open_library();
     if (!library) {
         const char *why = dlerror();
-        return trine_fail(TRINE_ERR_NOT_BUILT,
-                          "no NVRTC is here to compile with (a library of CUDA 12 or 13; TRINE_NVRTC may name it): %s",
-                          why ? why : "not found");
+        trine_fail(TRINE_ERR_NOT_BUILT,
+                   "no NVRTC is here to compile with (a library of CUDA 12 or 13; TRINE_NVRTC may name it): %s",
+                   why ? why : "not found");
+        return TRINE_ERR_NOT_BUILT;
     }
     for (size_t k = 0; k < sizeof symbols / sizeof *symbols; k++) {
         void *function = dlsym(library, symbols[k].name);
-        if (!function && k) return trine_fail(TRINE_ERR_NOT_BUILT, "this NVRTC has no %s", symbols[k].name);
+        if (!function && k) {
+            trine_fail(TRINE_ERR_NOT_BUILT, "this NVRTC has no %s", symbols[k].name);
+            return TRINE_ERR_NOT_BUILT;
+        }
         memcpy((char *)n + symbols[k].at, &function, sizeof function);
     }
     return TRINE_SUCCESS;
@@ -115,8 +122,8 @@ static trine_status compiler_failure(trine_context ctx, const struct nvrtc *n, n
 {
     size_t bytes = 0;
     const bool is_source = error == NVRTC_COMPILATION || error == NVRTC_BAD_EXPRESSION;
-    char *text = n->log_size(program, &bytes) == NVRTC_SUCCESS && bytes ? trine_host_alloc(ctx, (int64_t)bytes + 1, 1)
-                                                                        : NULL;
+    char *text =
+        n->log_size(program, &bytes) == NVRTC_SUCCESS && bytes ? trine_host_alloc(ctx, (int64_t)bytes + 1, 1) : NULL;
     if (text && n->log(program, text) == NVRTC_SUCCESS) {
         text[bytes] = 0;
         log_lines(ctx, text);
@@ -130,7 +137,10 @@ static trine_status compiler_failure(trine_context ctx, const struct nvrtc *n, n
 
 /* --------------------------------------------------------------- compiling */
 
-struct deadline { double start, seconds; bool is_over; };
+struct deadline {
+    double start, seconds;
+    bool is_over;
+};
 
 /** Called by the compiler, from its threads: 1 stops it. */
 static int is_too_late(void *user, void *unused)
@@ -193,7 +203,7 @@ static trine_status take_result(trine_context ctx, const struct nvrtc *n, const 
 trine_status trine_nvrtc_compile(trine_context ctx, const struct trine_program *p, struct trine_compiled *compiled)
 {
     trine_status status = TRINE_SUCCESS;
-    struct nvrtc n;
+    struct nvrtc n = {NULL};
     nvrtc_program program = NULL;
     char architecture[64];
     int major = 0, minor = 0;

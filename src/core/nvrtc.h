@@ -25,8 +25,8 @@ struct trine_program {
 struct trine_compiled {
     char *image;                     /* a cubin, or PTX that ends with a zero */
     size_t bytes, names_bytes;       /* of the image, and of the names behind it */
-    const char *names;               /* `count` symbols of the kernels, each ended by a zero; part of the allocation */
-    int nvrtc;                       /* its version: 13000 for 13.0 */
+    const char *names; /* `count` symbols of the kernels, each ended by a zero; part of the allocation */
+    int nvrtc; /* its version: 13000 for 13.0 */
 };
 
 /** Compile. The library is the file that the environment variable TRINE_NVRTC names, else libnvrtc of CUDA 13 or 12

@@ -34,13 +34,11 @@ static void or_and_store(const void *user, int64_t row, const void *accumulator,
     (void)user, (void)row;
     *(uint8_t *)y = accumulator ? *(const uint8_t *)accumulator : 0;
 }
-static const trine_semiring_source or_and = { /* of the matrix the pattern alone */
-    .vector = TYPE(uint8_t),
-    .product = TYPE(uint8_t),
-    .output = TYPE(uint8_t),
-    .multiply = "x != 0",
-    .add = "acc | p",
-    .cpu = {or_and_multiply, NULL, or_and_add, or_and_reduce, or_and_store},
+static const trine_semiring_source or_and = {
+    /* of the matrix the pattern alone */
+    .vector = TYPE(uint8_t), .product = TYPE(uint8_t),
+    .output = TYPE(uint8_t), .multiply = "x != 0",
+    .add = "acc | p",        .cpu = {or_and_multiply, NULL, or_and_add, or_and_reduce, or_and_store},
 };
 
 /* -------------------------------------------------------- in two precisions */

@@ -16,8 +16,8 @@ struct product {
     const void *values, *x, *args;
     char *y;
     int64_t row_begin, row_end, nz_begin;
-    bool splits;                     /* giant rows are left for later */
-    int64_t row;                     /* of a giant row: its number, entries and accumulators of parts */
+    bool splits; /* giant rows are left for later */
+    int64_t row; /* of a giant row: its number, entries and accumulators of parts */
     int64_t begin, end;
     char *parts;
 };
@@ -175,9 +175,10 @@ trine_status spmv_cpu_apply_semiring(trine_spmv plan, const struct spmv_semiring
     trine_context ctx = plan->base.ctx;
     const trine_semiring_source *s = &c->semiring->source;
     if (c->side->position_bits && !s->cpu.multiply)
-        return trine_fail(TRINE_ERR_UNSUPPORTED,
-                          "the semiring has cpu.reduce alone, which needs rows in the order of the values: cpu.multiply "
-                          "and cpu.add for a matrix in CSC format");
+        return trine_fail(
+            TRINE_ERR_UNSUPPORTED,
+            "the semiring has cpu.reduce alone, which needs rows in the order of the values: cpu.multiply "
+            "and cpu.add for a matrix in CSC format");
     if (c->row_begin >= c->row_end) return TRINE_SUCCESS;
     const int64_t nz_begin = offset_at(c->side, c->row_begin), nz_end = offset_at(c->side, c->row_end);
     const int64_t work = nz_end - nz_begin + c->row_end - c->row_begin;

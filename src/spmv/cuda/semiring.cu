@@ -74,7 +74,8 @@ trine_status find_kernels(struct loaded_instance *i)
     const char *name = i->kernels->code.names;
     trine_status status = driver_status(the_driver().get_kernel(&i->reduce, library, name), "finding the kernel");
     if (!status && i->is.joins)
-        status = driver_status(the_driver().get_kernel(&i->join, library, name + strlen(name) + 1), "finding the kernel");
+        status =
+            driver_status(the_driver().get_kernel(&i->join, library, name + strlen(name) + 1), "finding the kernel");
     return status;
 }
 
@@ -86,7 +87,8 @@ void free_instance(trine_context ctx, struct loaded_instance *i)
 }
 
 /** Code for the device, or for the smaller one that it is taken for (trine_gpu_pretend), which is PTX. */
-trine_status get_kernels(trine_semiring s, const struct semiring_instance *is, bool anew, struct trine_kernels **kernels)
+trine_status get_kernels(trine_semiring s, const struct semiring_instance *is, bool anew,
+                         struct trine_kernels **kernels)
 {
     trine_context ctx = s->ctx;
     const int shown = ctx->info.compute_capability;
@@ -217,7 +219,8 @@ trine_status spmv_cuda_apply_semiring(trine_spmv plan, const struct spmv_semirin
     void *arguments[] = {&l.a, operator_bytes};
     status = launch(i->reduce, l.blocks, is.block, c->stream, arguments);
     /* a warp for each block of the first launch */
-    const unsigned joining = is.joins ? (l.joining_blocks * (unsigned)l.block + (unsigned)is.block - 1) / (unsigned)is.block : 0;
+    const unsigned joining =
+        is.joins ? (l.joining_blocks * (unsigned)l.block + (unsigned)is.block - 1) / (unsigned)is.block : 0;
     return status ? status : launch(i->join, joining, is.block, c->stream, arguments);
 }
 

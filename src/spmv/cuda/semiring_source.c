@@ -11,7 +11,10 @@
 extern const char spmv_prelude_text[], spmv_segmented_text[]; /* the files of these names; cmake/embed.cmake */
 
 /** A text that is first measured (begin NULL) and then written. */
-struct text { char *begin; size_t length; };
+struct text {
+    char *begin;
+    size_t length;
+};
 
 static void add(struct text *t, const char *more)
 {
@@ -52,13 +55,15 @@ static void add_types(struct text *t, const trine_semiring_source *s)
         add_section(t, "type ", type->name, type->code ? type->code : "");
         add(t, "\nstatic_assert(sizeof(");
         add(t, type->name);
-        snprintf(assertion, sizeof assertion, ") == %zu, \"the type has another size on the device than the %zu bytes given\");\n",
-                 type->size, type->size);
+        snprintf(assertion, sizeof assertion,
+                 ") == %zu, \"the type has another size on the device than the %zu bytes given\");\n", type->size,
+                 type->size);
         add(t, assertion);
         add(t, "static_assert(alignof(");
         add(t, type->name);
-        snprintf(assertion, sizeof assertion, ") == %zu, \"the type has another alignment on the device than the %zu bytes given\");\n",
-                 type->align, type->align);
+        snprintf(assertion, sizeof assertion,
+                 ") == %zu, \"the type has another alignment on the device than the %zu bytes given\");\n", type->align,
+                 type->align);
         add(t, assertion);
     }
 }
@@ -92,7 +97,7 @@ static void add_functions(struct text *t, const trine_semiring_source *s)
         add(t, "    [[maybe_unused]] const trine_vector *const vector = trine_in.vector;\n"
                "    [[maybe_unused]] const trine_vector &x = vector[col];\n");
     add(t, "    return");
-    add_expression(t, "multiply", s->multiply, NULL);
+    add_expression(t, "multiply", s->multiply, "");
 
     add(t, FUNCTION "trine_accumulator trine_lift([[maybe_unused]] " IN ", const trine_product &p)\n{\n");
     add(t, args);
@@ -100,10 +105,10 @@ static void add_functions(struct text *t, const trine_semiring_source *s)
     add_expression(t, "lift", s->lift, "static_cast<trine_accumulator>(p)");
 
     add(t, FUNCTION "trine_accumulator trine_add([[maybe_unused]] " IN
-           ", const trine_accumulator &acc, const trine_accumulator &p)\n{\n");
+                    ", const trine_accumulator &acc, const trine_accumulator &p)\n{\n");
     add(t, args);
     add(t, "    return");
-    add_expression(t, "add", s->add, NULL);
+    add_expression(t, "add", s->add, "");
 
     add(t, FUNCTION "trine_accumulator trine_identity([[maybe_unused]] " IN ")\n{\n");
     add(t, args);
@@ -116,7 +121,7 @@ static void add_functions(struct text *t, const trine_semiring_source *s)
     add_expression(t, "project", s->project, "static_cast<trine_result>(acc)");
 
     add(t, FUNCTION "trine_output trine_store([[maybe_unused]] " IN ", [[maybe_unused]] const int64_t row, "
-           "const trine_result &z, [[maybe_unused]] const bool empty)\n{\n");
+                    "const trine_result &z, [[maybe_unused]] const bool empty)\n{\n");
     add(t, args);
     if (s->reads_y) add(t, "    const trine_output &y = trine_in.output[row];\n");
     add(t, "    return");
@@ -149,11 +154,13 @@ static void add_operator(struct text *t, const trine_semiring_source *s)
            "        long long nz = k;\n"
            "        if (POSITION_BITS == 32) nz = trine_stream((const int *)data.positions + k);\n"
            "        if (POSITION_BITS == 64) nz = trine_stream((const long long *)data.positions + k);\n");
-    add(t, s->value.name ? "        return {trine_stream(data.values + nz), nz, trine_stream(data.columns + k)};\n    }\n"
-                         : "        return {nz, trine_stream(data.columns + k)};\n    }\n");
+    add(t, s->value.name
+               ? "        return {trine_stream(data.values + nz), nz, trine_stream(data.columns + k)};\n    }\n"
+               : "        return {nz, trine_stream(data.columns + k)};\n    }\n");
     add(t, "    __device__ __forceinline__ product multiply(entry e, long long, [[maybe_unused]] long long row) const\n"
            "    {\n");
-    add(t, s->needs_row ? "        return trine_multiply(data, e, row);\n" : "        return trine_multiply(data, e);\n");
+    add(t,
+        s->needs_row ? "        return trine_multiply(data, e, row);\n" : "        return trine_multiply(data, e);\n");
     add(t, "    }\n"
            "    __device__ __forceinline__ accumulator lift(product p) const { return trine_lift(data, p); }\n"
            "    __device__ __forceinline__ accumulator add(accumulator before, accumulator p) const\n"
