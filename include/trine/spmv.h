@@ -183,14 +183,15 @@ typedef struct {
     int64_t reserved[4];            /* zeros */
 } trine_semiring_source;
 
-/** Compile a semiring for ctx (NVRTC, loaded when first needed; the result is kept in memory and in the context's
- *  kernel cache) or, on the CPU, take its functions. Strings are copied. May take a second. What is compiled serves
- *  CSR matrices with the automatic tuning; for plans with another one, of balanced-postprocess and of CSC matrices the
- *  first product compiles, once: it then synchronizes, and is refused while its stream is captured (TRINE_ERR_STATE).
- *  TRINE_ERR_ARGUMENT: what the compiler says of the strings (trine_last_error holds the beginning, the log all of
- *  it), a type without size, no add, no multiply or, on the CPU, functions that are missing. TRINE_ERR_NOT_BUILT: no
- *  NVRTC is here. TRINE_ERR_UNSUPPORTED: the compiler did not end in 60 s, where NVRTC can be stopped: between
- *  its passes, so not while it expands templates. */
+/** Compile a semiring for ctx (NVRTC, loaded when first needed, from where the loader or the environment variable
+ *  TRINE_NVRTC says; the result is kept in memory while in use, and in the context's kernel cache) or, on the CPU, take
+ *  its functions. Strings are copied. May take a second. What is compiled serves CSR matrices with the automatic
+ *  tuning; for plans with another one, of balanced-postprocess and of CSC matrices the first product compiles, once: it
+ *  then synchronizes, and is refused while its stream is captured (TRINE_ERR_STATE).
+ *  TRINE_ERR_ARGUMENT: what the compiler says of the strings (trine_last_error holds the beginning, the log all of it),
+ *  a type without size, no add, no multiply or, on the CPU, functions that are missing. TRINE_ERR_NOT_BUILT: no NVRTC
+ *  is here. TRINE_ERR_UNSUPPORTED: the compiler did not end in 60 s, where NVRTC can be stopped: between its passes, so
+ *  not while it expands templates. */
 TRINE_API trine_status trine_semiring_create(trine_context ctx, trine_semiring *semiring,
                                              const trine_semiring_source *source);
 /** One of the library's own: "plus-times", "min-plus", "max-plus", "or-and", "max", "max-column", "arg-max",
