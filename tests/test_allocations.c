@@ -32,6 +32,8 @@ struct world {
     trine_tridiagonal tridiagonal; /* of A, whose five bands on either side it takes */
     trine_op op[3]; /* of both plans of L, and their product */
     double b[N], x[N]; /* x: the solution of L x = b */
+    trine_spmv without_values; /* products with A's pattern */
+    trine_semiring semiring;
 #ifdef TRINE_TEST_DIRECT
     trine_factor factor[4];
     trine_direct direct[5];
@@ -71,6 +73,23 @@ static trine_direct_options direct_options(int which)
                                   .refine = 1};
 }
 #endif
+
+/** A semiring of the pattern that keeps y as it is. */
+static void keep_y(const void *user, int64_t row, const void *accumulator, void *y)
+{
+    (void)user, (void)row, (void)accumulator, (void)y;
+}
+static void reduce_nothing(const void *user, const void *values, const void *vector, const int32_t *columns,
+                           int64_t row, int64_t begin, int64_t end, void *accumulator)
+{
+    (void)user, (void)values, (void)vector, (void)columns, (void)row, (void)begin, (void)end;
+    *(int *)accumulator = 0;
+}
+static const trine_semiring_source no_semiring = {.product = {"int", NULL, sizeof(int), _Alignof(int)},
+                                                  .output = {"int", NULL, sizeof(int), _Alignof(int)},
+                                                  .multiply = "0",
+                                                  .add = "acc",
+                                                  .cpu = {.reduce = reduce_nothing, .store = keep_y}};
 
 static void open_world(struct world *w)
 {
@@ -114,6 +133,8 @@ static void open_world(struct world *w)
     OK(trine_triangular_as_op(w->triangular, &w->op[0]));
     OK(trine_supernodal_as_op(w->supernodal, &w->op[1]));
     OK(trine_op_product(w->ctx, &w->op[2], 2, w->op));
+    OK(trine_spmv_analyse(w->ctx, &w->without_values, w->A, NULL));
+    OK(trine_semiring_create(w->ctx, &w->semiring, &no_semiring));
 #ifdef TRINE_TEST_DIRECT
     for (int m = 0; m < 4; m++)
         OK(trine_factor_create(w->ctx, &w->factor[m], w->A, &(trine_factor_options){.method = methods[m]}));
@@ -125,6 +146,8 @@ static void open_world(struct world *w)
 
 static void close_world(struct world *w)
 {
+    OK(trine_semiring_destroy(&w->semiring));
+    OK(trine_spmv_destroy(&w->without_values));
 #ifdef TRINE_TEST_DIRECT
     for (int m = 0; m < 4; m++) OK(trine_factor_destroy(&w->factor[m]));
     for (int m = 0; m < 5; m++) OK(trine_direct_destroy(&w->direct[m]));
@@ -187,6 +210,20 @@ static trine_status use_csr(struct world *w, int variant)
     const trine_status status =
         trine_matrix_csr(w->ctx, &M, TRINE_D, 2, 2, 2, TRINE_HOST, 32, view_offsets, 64, view_indices, view_values);
     MADE(M, trine_matrix_destroy);
+}
+/** One of the library's, and one of strings that are copied. */
+static trine_status use_builtin_semiring(struct world *w, int variant)
+{
+    trine_semiring semiring;
+    const trine_status status = trine_semiring_builtin(w->ctx, &semiring, variant ? "arg-max2" : "or-and", TRINE_D);
+    MADE(semiring, trine_semiring_destroy);
+}
+static trine_status use_semiring(struct world *w, int variant)
+{
+    (void)variant;
+    trine_semiring semiring;
+    const trine_status status = trine_semiring_create(w->ctx, &semiring, &no_semiring);
+    MADE(semiring, trine_semiring_destroy);
 }
 static trine_status use_csc(struct world *w, int variant)
 {
@@ -713,6 +750,8 @@ static const struct {
     int spared;
 } allocating[] = {
     {"trine_alloc", use_alloc, 1, 1},
+    {"trine_semiring_create", use_semiring, 1, 1},
+    {"trine_semiring_builtin", use_builtin_semiring, 2, 2},
     {"trine_matrix_csr", use_csr, 1, 1},
     {"trine_matrix_csc", use_csc, 1, 1},
     {"trine_matrix_allocate", use_allocate, 1, 1},
@@ -840,6 +879,16 @@ static void call_core(struct world *w)
     OK(trine_work_destroy(NULL));
     OK(trine_context_destroy(NULL));
     OK(trine_context_destroy((trine_context[]){NULL}));
+}
+
+static void call_semiring(struct world *w)
+{
+    int y[N];
+    assert_non_null(trine_semiring_name(0));
+    OK(trine_context_set_kernel_cache(w->ctx, "/tmp"));
+    OK(trine_context_set_kernel_cache(w->ctx, NULL));
+    OK(trine_spmv_apply_semiring(w->without_values, w->semiring, NULL, y, NULL, 0, -1, NULL));
+    OK(trine_semiring_destroy(NULL));
 }
 
 static void call_matrix(struct world *w)
@@ -972,6 +1021,10 @@ static const struct {
      {"trine_direct_method_name", "trine_ordering_name", "trine_factor_get_info", "trine_factor_get_permutations",
       "trine_factor_destroy", "trine_direct_solve", "trine_direct_get_info", "trine_direct_destroy"}},
 #endif
+    {call_semiring,
+     {"trine_semiring_name", "trine_semiring_destroy",
+      "trine_context_set_kernel_cache" /* the name is the context's, which holds the allocator */,
+      "trine_spmv_apply_semiring"}},
     {NULL, /* no context */
      {"trine_gtsv_work_size", "trine_gtsv", "trine_bgtsv_work_size", "trine_bgtsv", "trine_bgtf_size", "trine_bgtf",
       "trine_bgtfs_work_size", "trine_bgtfs", "trine_gbsv_work_size", "trine_gbsv", "trine_gtsv_backward_error",

@@ -6,6 +6,7 @@
 #define TRINE_CORE_TEST_INTERFACE_H
 
 #include <stdbool.h>
+#include <trine/spmv.h>
 #include <trine/supernodal.h>
 #include <trine/triangular.h>
 
@@ -19,6 +20,17 @@ extern "C" {
  *  capability (80, 86, ...) with at most so many bytes of shared memory a block; 0: as it is. Before the first
  *  context. Does nothing in a build without CUDA. */
 TRINE_API void trine_gpu_pretend(int capability, int shared_bytes);
+
+/* ----------------------------------------------------------------- kernels */
+
+/** Compile a semiring's strings for devices of a compute capability, and keep the result as trine_semiring_create
+ *  does; there need be no such device. seconds: the most that the compiler may take, 0 = as usual. */
+TRINE_API trine_status trine_semiring_compile(trine_context ctx, const trine_semiring_source *source, int capability,
+                                              double seconds);
+/** The source that trine_semiring_builtin compiles; TRINE_ERR_ARGUMENT: there is none. */
+TRINE_API trine_status trine_semiring_find(const char *name, trine_dtype dtype, trine_semiring_source *source);
+/** Programs that were compiled with ctx: what came from a cache is not counted. */
+TRINE_API int64_t trine_kernels_compiled(trine_context ctx);
 
 /* -------------------------------------------------------------- triangular */
 
@@ -67,6 +79,29 @@ TRINE_API void trine_supernodal_reference_s(const trine_panels *L, trine_transpo
 TRINE_API void trine_supernodal_reference_d(const trine_panels *L, trine_transpose op, void *x);
 TRINE_API void trine_supernodal_reference_c(const trine_panels *L, trine_transpose op, void *x);
 TRINE_API void trine_supernodal_reference_z(const trine_panels *L, trine_transpose op, void *x);
+
+/* -------------------------------------------------------------------- spmv */
+
+/** y := A x by the functions s->cpu, by definition (src/spmv/reference/). A: n_rows compressed rows on the host. Of s the
+ *  functions multiply, lift, add and store are used, and the size of output. */
+TRINE_API void trine_spmv_reference(const trine_semiring_source *s, const void *user, int64_t n_rows,
+                                    const int64_t *offsets, const int32_t *columns, const void *values, const void *x,
+                                    void *y);
+
+/** Where a block begins: its first entry and the row of that. What follows: src/spmv/common/starts.h; offsets are of 32
+ *  or 64 bits, w is 1 or more. */
+typedef struct { int64_t nz, row; } spmv_start;
+/** Blocks of w each. */
+TRINE_API int64_t spmv_count_blocks(int64_t n_rows, int64_t nnz, int row_weight, int64_t w);
+/** The block that begins at `at` of the work, by binary search. Behind the end: the last entry and row, plus one. */
+TRINE_API spmv_start spmv_find_start(int bits, const void *offsets, int64_t n_rows, int row_weight, int64_t at);
+/** Algorithm 4: as many blocks as counted, of equally much work, their number plus one starts; rows may be shared. */
+TRINE_API void spmv_starts_balanced(int bits, const void *offsets, int64_t n_rows, int row_weight, int64_t w,
+                                    spmv_start *starts);
+/** Algorithm 5: blocks of whole rows, at most as many as counted, none for no work; returns how many. The last one may
+ *  be empty. Room for as many starts as above. */
+TRINE_API int64_t spmv_starts_adaptive(int bits, const void *offsets, int64_t n_rows, int row_weight, int64_t w,
+                                       spmv_start *starts);
 
 #ifdef __cplusplus
 }
