@@ -52,6 +52,9 @@ TRINE_API trine_status trine_matrix_get_info(trine_matrix A, trine_matrix_info *
  *  pattern), in A's space. Any of the three outputs may be NULL. */
 TRINE_API trine_status trine_matrix_get_arrays(trine_matrix A, const int64_t **offsets, const int32_t **indices,
                                                const void **values);
+/** The offsets as they are kept beside that: of a view of 32-bit offsets those that the caller gave (*bits = 32), of
+ *  every other matrix the 64-bit ones of trine_matrix_get_arrays (*bits = 64). Valid while A lives, in A's space. */
+TRINE_API trine_status trine_matrix_get_offsets(trine_matrix A, const void **offsets, int *bits);
 
 /** TRINE_ERR_STRUCTURE with the first offending row (column for CSC) unless offsets start at 0, never fall and end
  *  at nnz, and indices are in range. flags: also require ... */

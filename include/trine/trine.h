@@ -1,4 +1,4 @@
-/* trine: sparse triangular, tridiagonal and direct solves on CPUs and GPUs. Includes every header of libtrine;
+/* trine: sparse products, triangular, tridiagonal and direct solves on CPUs and GPUs. Includes every header of libtrine;
  * direct.h belongs to the optional library libtrine_direct and is included by itself. */
 #ifndef TRINE_TRINE_H
 #define TRINE_TRINE_H
@@ -9,4 +9,5 @@
 #include <trine/supernodal.h>
 #include <trine/tridiagonal.h>
 #include <trine/tridiagonal_plan.h>
+#include <trine/spmv.h>
 #endif

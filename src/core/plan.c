@@ -154,13 +154,38 @@ trine_status trine_plan_check_begin(const struct trine_plan *plan, const trine_e
     return status ? status : trine_plan_needs_values(plan, "check");
 }
 
-/* ----------------------------------------------------------------- solve */
+/* ------------------------------------------------------------------- use */
 
 static bool is_announced(const struct trine_plan *plan, trine_transpose op)
 {
     return plan->ops &
            (op == TRINE_N || trine_dtype_is_complex(plan->dtype) ? (unsigned)op : (unsigned)(TRINE_T | TRINE_H));
 }
+
+trine_status trine_plan_use_begin(struct trine_plan *plan, trine_transpose op, const char *vectors, int64_t nrhs,
+                                  const trine_exec *exec, trine_plan_work **out)
+{
+    trine_plan_work *work = (trine_plan_work *)(exec && exec->work ? exec->work : plan->own_work);
+    REQUIRE(work->base.plan == plan, "the work object belongs to another plan");
+    if (!is_announced(plan, op)) return trine_fail(TRINE_ERR_STATE, "this op was not announced to analyse");
+    if (plan->n && nrhs > work->max_nrhs)
+        return trine_fail(TRINE_ERR_STATE, "%lld %s, but the %s was made for %lld", (long long)nrhs, vectors,
+                          exec && exec->work ? "work" : "plan", (long long)work->max_nrhs);
+    trine_retain(&plan->refs); /* whoever destroys the plan meanwhile */
+    const trine_status status = trine_solve_begin(&plan->usage, &work->base.usage, plan->kind->name);
+    if (status) trine_plan_drop(plan);
+    *out = work;
+    return status;
+}
+
+trine_status trine_plan_use_end(struct trine_plan *plan, trine_plan_work *work, trine_status status)
+{
+    trine_solve_end(&plan->usage, &work->base.usage);
+    trine_plan_drop(plan);
+    return status;
+}
+
+/* ----------------------------------------------------------------- solve */
 
 static const void *one_of_dtype(trine_dtype t)
 {
@@ -205,18 +230,8 @@ trine_status trine_plan_solve_begin(struct trine_plan *plan, trine_transpose op,
     REQUIRE(b->cols == x->cols, "B has %lld columns, X has %lld", (long long)b->cols, (long long)x->cols);
     REQUIRE(b->data != x->data || !b->data || (b->ld == x->ld && b->layout == x->layout),
             "X and B share their data but not their layout and leading dimension");
-    trine_plan_work *work = call->work = (trine_plan_work *)(exec && exec->work ? exec->work : plan->own_work);
-    REQUIRE(work->base.plan == plan, "the work object belongs to another plan");
-    if (!is_announced(plan, op)) return trine_fail(TRINE_ERR_STATE, "this op was not announced to analyse");
-    if (plan->n && b->cols > work->max_nrhs)
-        return trine_fail(TRINE_ERR_STATE, "%lld right-hand sides, but the %s was made for %lld", (long long)b->cols,
-                          exec && exec->work ? "work" : "plan", (long long)work->max_nrhs);
-    trine_retain(&plan->refs); /* whoever destroys the plan meanwhile */
-    status = trine_solve_begin(&plan->usage, &work->base.usage, plan->kind->name);
-    if (status) {
-        trine_plan_drop(plan);
-        return status;
-    }
+    status = trine_plan_use_begin(plan, op, "right-hand sides", b->cols, exec, &call->work);
+    if (status) return status;
     status = trine_plan_needs_values(plan, "solve");
     call->is_done = !plan->n || !b->cols;
     if (!status && !call->is_done && is_zero(plan->dtype, call->alpha)) {
@@ -228,7 +243,5 @@ trine_status trine_plan_solve_begin(struct trine_plan *plan, trine_transpose op,
 
 trine_status trine_plan_solve_end(struct trine_plan *plan, const trine_plan_call *call, trine_status status)
 {
-    trine_solve_end(&plan->usage, &call->work->base.usage);
-    trine_plan_drop(plan);
-    return status;
+    return trine_plan_use_end(plan, call->work, status);
 }

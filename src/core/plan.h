@@ -40,7 +40,7 @@ typedef struct {
     void (*work_end)(trine_plan_work *work);
     /** Free the plan's parts; of what is below, nothing. Also of a plan whose analysis has failed. */
     void (*release)(struct trine_plan *plan);
-    /** trine_MODULE_solve, with alpha. */
+    /** trine_MODULE_solve, with alpha; for trine_plan_as_op alone. */
     trine_status (*solve)(struct trine_plan *plan, trine_transpose op, const void *alpha, const trine_dense *B,
                           const trine_dense *X, const trine_exec *exec);
 } trine_plan_kind;
@@ -82,6 +82,14 @@ TRINE_API trine_status trine_plan_make_own_work(struct trine_plan *plan, int64_t
 TRINE_API trine_status trine_plan_numeric_begin(struct trine_plan *plan, trine_space space, const trine_exec *exec,
                                                 double *start);
 TRINE_API trine_status trine_plan_numeric_end(struct trine_plan *plan, trine_status status, double start);
+
+/** Around whatever uses a plan as it is, with exec's work or else the plan's own: the plan stays alive and as it is, and
+ *  the work is this use's, until the end. `vectors`: how a sentence calls what there are nrhs of. Asks whether the work
+ *  is the plan's and large enough, and whether op was announced; whether there are values is for the caller to ask.
+ *  After a failure nothing has begun. The end returns `status`; the plan may be gone afterwards. */
+trine_status trine_plan_use_begin(struct trine_plan *plan, trine_transpose op, const char *vectors, int64_t nrhs,
+                                  const trine_exec *exec, trine_plan_work **work);
+trine_status trine_plan_use_end(struct trine_plan *plan, trine_plan_work *work, trine_status status);
 
 /** What a solve X := alpha op(A)^-1 B has been asked for, checked. */
 typedef struct {

@@ -6,6 +6,7 @@
 #define TRINE_CORE_TEST_INTERFACE_H
 
 #include <stdbool.h>
+#include <trine/spmv.h>
 #include <trine/supernodal.h>
 #include <trine/triangular.h>
 
@@ -67,6 +68,29 @@ TRINE_API void trine_supernodal_reference_s(const trine_panels *L, trine_transpo
 TRINE_API void trine_supernodal_reference_d(const trine_panels *L, trine_transpose op, void *x);
 TRINE_API void trine_supernodal_reference_c(const trine_panels *L, trine_transpose op, void *x);
 TRINE_API void trine_supernodal_reference_z(const trine_panels *L, trine_transpose op, void *x);
+
+/* -------------------------------------------------------------------- spmv */
+
+/** y := A x by the functions s->cpu, by definition (src/spmv/reference/). A: n_rows compressed rows on the host. Of s the
+ *  functions multiply, lift, add and store are used, and the size of output. */
+TRINE_API void trine_spmv_reference(const trine_semiring_source *s, const void *user, int64_t n_rows,
+                                    const int64_t *offsets, const int32_t *columns, const void *values, const void *x,
+                                    void *y);
+
+/** Where a block begins: its first entry and the row of that. What follows: src/spmv/common/starts.h; offsets are of 32
+ *  or 64 bits, w is 1 or more. */
+typedef struct { int64_t nz, row; } spmv_start;
+/** Blocks of w each. */
+TRINE_API int64_t spmv_count_blocks(int64_t n_rows, int64_t nnz, int row_weight, int64_t w);
+/** The block that begins at `at` of the work, by binary search. Behind the end: the last entry and row, plus one. */
+TRINE_API spmv_start spmv_find_start(int bits, const void *offsets, int64_t n_rows, int row_weight, int64_t at);
+/** Algorithm 4: as many blocks as counted, of equally much work, their number plus one starts; rows may be shared. */
+TRINE_API void spmv_starts_balanced(int bits, const void *offsets, int64_t n_rows, int row_weight, int64_t w,
+                                    spmv_start *starts);
+/** Algorithm 5: blocks of whole rows, at most as many as counted, none for no work; returns how many. Room for as many
+ *  starts as above. */
+TRINE_API int64_t spmv_starts_adaptive(int bits, const void *offsets, int64_t n_rows, int row_weight, int64_t w,
+                                       spmv_start *starts);
 
 #ifdef __cplusplus
 }

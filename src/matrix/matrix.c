@@ -115,6 +115,7 @@ static trine_status take_offsets(trine_matrix M, int bits, const void *offsets)
         for (int64_t i = 0; i < count; i++) wide[i] = narrow[i];
         ends[0] = wide[0];
         ends[1] = wide[count - 1];
+        M->offsets32 = offsets;
         M->owns_offsets = true;
         if (M->space == TRINE_HOST) {
             M->offsets = wide;
@@ -249,5 +250,15 @@ trine_status trine_matrix_get_arrays(trine_matrix A, const int64_t **offsets, co
     if (offsets) *offsets = A->offsets;
     if (indices) *indices = A->indices;
     if (values) *values = A->values;
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_matrix_get_offsets(trine_matrix A, const void **offsets, int *bits)
+{
+    REQUIRE(A, "A is NULL");
+    REQUIRE(offsets, "offsets is NULL");
+    REQUIRE(bits, "bits is NULL");
+    *offsets = A->offsets32 ? (const void *)A->offsets32 : A->offsets;
+    *bits = A->offsets32 ? 32 : 64;
     return TRINE_SUCCESS;
 }

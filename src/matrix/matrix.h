@@ -16,6 +16,7 @@ struct trine_matrix_s {
     bool made_up_values;           /* of a pattern file */
     int64_t n_rows, n_cols, nnz;
     int64_t *offsets;              /* major dimension + 1 */
+    const int32_t *offsets32;      /* of a view that was given 32 bits: the caller's; else NULL */
     int32_t *indices;
     void *values;                  /* NULL for a pattern */
     bool owns_offsets, owns_indices, owns_values;

@@ -96,12 +96,12 @@ trine_status trine_op_from_callback(trine_context ctx, trine_op *out, const trin
 /* --------------------------------------------------------------------- plan */
 
 /** The solution, where it is to be added to Y. */
-static size_t plan_scratch_bytes(trine_op op, int64_t nrhs)
+static size_t solve_scratch_bytes(trine_op op, int64_t nrhs)
 {
     return (size_t)(op->info.rows * nrhs) * trine_dtype_size(op->info.dtype);
 }
 
-static trine_status apply_plan(trine_op op, const op_call *c, op_work *work)
+static trine_status apply_solve(trine_op op, const op_call *c, op_work *work)
 {
     static const double one[2] = {1, 0};
     trine_status status = TRINE_SUCCESS;
@@ -117,26 +117,28 @@ done:
     return status;
 }
 
-static void release_plan(trine_op op)
+trine_status operator_of_plan(struct trine_plan *plan, const op_kind *kind, int64_t rows, int64_t cols,
+                              trine_op *op)
 {
-    if (op->plan) trine_plan_drop(op->plan);
+    const trine_op_info info = {.dtype = plan->dtype,
+                                .rows = rows,
+                                .cols = cols,
+                                .ops = plan->ops,
+                                .max_nrhs = INT64_MAX,
+                                .capturable = 1};
+    const trine_status status = operator_create(plan->ctx, kind, &info, 0, op);
+    if (status) return status;
+    trine_retain(&plan->refs);
+    (*op)->plan = plan;
+    return TRINE_SUCCESS;
 }
-static const op_kind plan_kind = {.scratch_bytes = plan_scratch_bytes, .apply = apply_plan, .release = release_plan};
+
+static const op_kind solve_kind = {.scratch_bytes = solve_scratch_bytes, .apply = apply_solve};
 
 trine_status trine_plan_as_op(struct trine_plan *plan, trine_op *op)
 {
     REQUIRE(op, "op is NULL");
     *op = NULL;
     REQUIRE(plan, "plan is NULL");
-    const trine_op_info info = {.dtype = plan->dtype,
-                                .rows = plan->n,
-                                .cols = plan->n,
-                                .ops = plan->ops,
-                                .max_nrhs = INT64_MAX,
-                                .capturable = 1};
-    const trine_status status = operator_create(plan->ctx, &plan_kind, &info, 0, op);
-    if (status) return status;
-    trine_retain(&plan->refs);
-    (*op)->plan = plan;
-    return TRINE_SUCCESS;
+    return operator_of_plan(plan, &solve_kind, plan->n, plan->n, op);
 }

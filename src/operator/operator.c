@@ -39,6 +39,7 @@ trine_status trine_op_destroy(trine_op *out)
     trine_context ctx = op->ctx;
     trine_work_destroy(&op->own_work);
     if (op->kind->release) op->kind->release(op);
+    if (op->plan) trine_plan_drop(op->plan);
     for (int i = 0; i < op->count; i++) trine_op_destroy(&op->parts[i]);
     trine_free(ctx, TRINE_HOST, op->parts);
     trine_free(ctx, TRINE_HOST, op->coefficients);

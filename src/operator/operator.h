@@ -59,6 +59,9 @@ struct trine_op_s {
 /** A new node with one reference, `count` parts still NULL. *op is NULL after a failure. */
 trine_status operator_create(trine_context ctx, const op_kind *kind, const trine_op_info *info, int count,
                              trine_op *op);
+/** The operator of a plan, rows x cols, which it keeps alive, in a kind of the caller's: apply gets a work of the
+ *  plan's in work->plan_work. plan and op are not NULL. */
+trine_status operator_of_plan(struct trine_plan *plan, const op_kind *kind, int64_t rows, int64_t cols, trine_op *op);
 /** Y := alpha op(A) X + beta Y with the work made for this node; the call is checked, but alpha may be zero, and
  *  blocks may be empty. */
 trine_status operator_apply(trine_op op, const op_call *call, trine_work work);

@@ -18,9 +18,10 @@ struct spmv_side {
     int offset_bits;                 /* 32 or 64 */
     const void *offsets;             /* n_rows + 1 */
     const int32_t *columns;          /* nnz */
-    int position_bits;               /* 32 or 64; 0: no index, entry k has value k */
+    int position_bits;               /* 32 or 64 (from 2^31 entries on); 0: no index, entry k has value k */
     const void *positions;           /* value of entry k is values[positions[k]] */
-    void *owned_offsets, *owned_columns, *owned_positions; /* what of it the plan owns */
+    void *owned_offsets, *owned_columns, *owned_positions; /* what of it the plan owns: an index, or copies of a host
+                                                              matrix's arrays on the device */
     int64_t longest_row;             /* -1: not counted */
     trine_spmv_method method;        /* what runs */
     int64_t bytes;                   /* that the side keeps */
@@ -32,7 +33,6 @@ enum { SPMV_N, SPMV_T, SPMV_SIDES }; /* A; A^T, conjugated on the fly for op H *
 struct trine_spmv_s {
     struct trine_plan base;          /* n: the larger dimension of A, for limits of works */
     trine_matrix A;                  /* kept alive: its arrays are used in place */
-    trine_matrix copy;               /* of a host matrix on the device; NULL: A is used in place */
     int64_t n_rows, n_cols, nnz;
     trine_spmv_options options;
     trine_dtype stored;              /* of values; S beside D and C beside Z for TRINE_VALUES_SINGLE; 0: half */
@@ -46,7 +46,9 @@ struct trine_spmv_s {
 
 struct spmv_work { trine_plan_work base; };
 
-/** Y := alpha op(A) X + beta Y for rows row_begin <= i < row_end, checked; element (i,j) at [i*row + j*col]. */
+/** Y := alpha op(A) X + beta Y for rows row_begin <= i < row_end, checked; element (i,j) at [i*row + j*col]. Only with
+ *  an epilogue may there be no rows (results are then zeros), no entries, or alpha = 0, for which neither the side nor
+ *  X is read. */
 struct spmv_call {
     const struct spmv_side *side;
     bool conjugate;                  /* the values */
@@ -56,7 +58,8 @@ struct spmv_call {
     int64_t nrhs, x_row, x_col, y_row, y_col;
     int64_t row_begin, row_end;
     bool may_alias;                  /* X may be Y */
-    const trine_spmv_epilogue *epilogue; /* NULL: none; then nrhs = 1 */
+    const trine_spmv_epilogue *epilogue; /* NULL: none; else nrhs = 1, all rows, and alpha may be zero */
+    double gamma[2];                 /* the epilogue's */
     void *stream;
     struct spmv_work *work;
 };
@@ -93,6 +96,10 @@ struct spmv_backend {
     void (*memory)(trine_spmv plan, int64_t *kept, int64_t *peak);
     trine_status (*apply)(trine_spmv plan, const struct spmv_call *c);
     trine_status (*apply_semiring)(trine_spmv plan, const struct spmv_semiring_call *c);
+    /** trine_spmv_tune and trine_context_load_tuning, their arguments checked; NULL: there is nothing to tune. */
+    trine_status (*tune)(trine_spmv plan, trine_semiring semiring, const void *x, void *y, const void *args,
+                         const char *path);
+    trine_status (*load_tuning)(trine_context ctx, const char *path);
 };
 extern const struct spmv_backend spmv_cpu, spmv_cuda;
 

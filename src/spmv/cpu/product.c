@@ -1,0 +1,53 @@
+/* The plain product on the CPU, chunk by chunk: whole rows are stored at once, parts of rows that chunks share are put
+ * together afterwards, in their order. */
+#include <string.h>
+
+#include "core/scalar.h"
+#include "core/team.h"
+#include "spmv/cpu/side.h"
+
+/** What all chunks of a product share. */
+struct product {
+    trine_spmv plan;
+    const struct spmv_call *call;
+    char *dots, *parts, *tiles;      /* in the work's buffer */
+    size_t tile;
+    int64_t first;                   /* of the chunks that run */
+};
+
+/** Consecutive rows of whole entries: y(i,j) := alpha (A x)(i,j) + beta y(i,j), element (i,j) at [i*row + j*col]. */
+struct rows {
+    const void *offsets;             /* of row `begin` at [begin] */
+    const int32_t *columns;
+    const void *values;              /* of entry k at [k - first] */
+    int64_t first, begin, end;
+    const void *x;
+    void *y;
+    int64_t nrhs, x_row, x_col, y_row, y_col;
+    double alpha[2], beta[2];
+};
+
+typedef float narrow_s;
+typedef float narrow_d;
+typedef float complex narrow_c;
+typedef float complex narrow_z;
+
+enum stored_as { AS_IS, AS_NARROW, AS_HALF };
+
+/** IEEE binary16 by its bits: the exponent is moved by a multiplication, which makes subnormal numbers right as well. */
+static inline float half_to_float(uint16_t half)
+{
+    uint32_t bits = (uint32_t)(half & 0x7FFF) << 13;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    value *= 0x1p112f;
+    memcpy(&bits, &value, sizeof bits);
+    bits |= (uint32_t)((half & 0x7C00) == 0x7C00 ? 0x7F800000 : 0) | (uint32_t)(half & 0x8000) << 16;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+#define TEMPLATE "spmv/cpu/product.inc"
+#include "core/each_dtype.h"
+
+const cpu_product_fn cpu_product[] = TABLE(product);

@@ -1,0 +1,365 @@
+/* Products with vectors against the reference in long double: precisions, ops, formats, layouts, rows, epilogues. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spmv_support.h"
+
+static const trine_transpose all_ops[] = {TRINE_N, TRINE_T, TRINE_H};
+static const int64_t counts[] = {1, 3, 8, 33};
+static const unsigned every_op = TRINE_N | TRINE_T | TRINE_H;
+
+/** The alpha and beta of product number k. */
+static void pick_scalars(int k, trine_dtype t, question *q)
+{
+    static wide scalars[4];
+    scalars[0] = 0;
+    scalars[1] = 1;
+    scalars[2] = -0.75L;
+    scalars[3] = is_complex(t) ? __builtin_complex(0.5L, 2.0L) : 1.5L;
+    static const struct { int alpha, beta; } pairs[] = {{-1, -1}, {3, 2}, {1, 1}, {0, 3}, {2, 0}, {1, 3}, {0, 0}};
+    const int p = k % (int)(sizeof pairs / sizeof *pairs);
+    q->alpha = pairs[p].alpha < 0 ? NULL : &scalars[pairs[p].alpha];
+    q->beta = pairs[p].beta < 0 ? NULL : &scalars[pairs[p].beta];
+}
+
+/** All numbers of vectors and layouts of one plan and op. */
+static void check_plan(trine_context ctx, trine_spmv plan, trine_dtype t, const rows *op_A, const row_sum *sums,
+                       trine_transpose op, int *k, const char *what)
+{
+    for (int c = 0; c < 4; c++)
+        for (int layout = 0; layout < 4; layout++) {
+            question q = {.op = op,
+                          .nrhs = counts[c],
+                          .x_layout = layout & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
+                          .y_layout = layout & 2 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
+                          .row_end = -1};
+            pick_scalars((*k)++, t, &q);
+            char all[200];
+            snprintf(all, sizeof all, "%s, op %d, %lld vectors, layouts %d", what, (int)op, (long long)q.nrhs, layout);
+            check_product(ctx, plan, t, op_A, sums, &q, all);
+        }
+}
+
+/** One pattern in one precision, in the forms that a caller may have. */
+static void check_pattern(trine_context ctx, int which, trine_dtype t, int *k)
+{
+    rows A = make_rows(which, t), op_A[3];
+    row_sum *sums[3];
+    for (int o = 0; o < 3; o++) {
+        op_A[o] = transposed(&A, all_ops[o]);
+        sums[o] = reference_sums(&op_A[o], t, MOST_VECTORS);
+    }
+    const int stored_forms = t == TRINE_C ? 1 : t == TRINE_Z ? 2 : 3; /* no complex half; single of single is the same */
+    for (int variant = 0; variant < 4; variant++)
+        for (int s = 0; s < stored_forms; s++) {
+            char what[100];
+            snprintf(what, sizeof what, "%s, dtype %d, variant %d, stored %d", pattern_name(which), (int)t, variant, s);
+            const trine_spmv_options o = {
+                .ops = every_op, .max_nrhs = MOST_VECTORS, .values = (trine_spmv_values)s, .check = variant % 2};
+            form f = make_form(ctx, &A, t, variant & 1 ? TRINE_CSC : TRINE_CSR, variant & 2 ? 64 : 32, o.values);
+            trine_spmv plan = make_plan(ctx, &f, &o);
+            for (int op = 0; op < 3; op++) check_plan(ctx, plan, t, &op_A[op], sums[op], all_ops[op], k, what);
+            OK(trine_spmv_destroy(&plan));
+            free_form(ctx, &f);
+        }
+    for (int o = 0; o < 3; o++) {
+        free_rows(&op_A[o]);
+        free(sums[o]);
+    }
+    free_rows(&A);
+}
+
+static void products_are_right_to_the_last_digits(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    int k = 0;
+    for (int which = 0; pattern_name(which); which++)
+        for (int t = 0; t < 4; t++)
+            if (test_is_to_do()) check_pattern(ctx, which, all_dtypes[t], &k);
+    OK(trine_context_destroy(&ctx));
+}
+
+/* --------------------------------------------------------------------- rows */
+
+static void ranges_of_rows_leave_the_others_alone(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (int which = 0; pattern_name(which); which++) {
+        rows A = make_rows(which, TRINE_D);
+        row_sum *sums = reference_sums(&A, TRINE_D, MOST_VECTORS);
+        for (int variant = 0; variant < 3; variant++) { /* the last one: by an index */
+            form f = make_form(ctx, &A, TRINE_D, variant == 2 ? TRINE_CSC : TRINE_CSR, variant ? 32 : 64,
+                               TRINE_VALUES_SAME);
+            trine_spmv plan = make_plan(ctx, &f, &(trine_spmv_options){.max_nrhs = 3});
+            const int64_t n = A.n_rows, middle = n / 3;
+            const int64_t ranges[][2] = {{0, n},          {0, 0},           {n, n},          {middle, middle},
+                                         {0, middle},     {middle, n},      {40, 41},        {3, 5},
+                                         {53, 54},        {54, 103},        {n - 1, n},      {middle, middle + 1}};
+            for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++) {
+                if (ranges[r][0] < 0 || ranges[r][1] > n) continue;
+                question q = {.op = TRINE_N, .nrhs = r % 2 ? 3 : 1, .row_begin = ranges[r][0], .row_end = ranges[r][1]};
+                pick_scalars((int)r, TRINE_D, &q);
+                char what[100];
+                snprintf(what, sizeof what, "%s, variant %d, rows %lld to %lld", pattern_name(which), variant,
+                         (long long)q.row_begin, (long long)q.row_end);
+                check_product(ctx, plan, TRINE_D, &A, sums, &q, what);
+            }
+            OK(trine_spmv_destroy(&plan));
+            free_form(ctx, &f);
+        }
+        free(sums);
+        free_rows(&A);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** x_i := c_i - sum over j != i of m_ij x_j on a grid of two colours, rows sorted by colour, c as one more column
+ *  whose x is 1: a sweep by colours is the sweep row after row (thesis, 3.5.7). */
+static void a_sweep_by_colours_is_the_serial_one(void **state)
+{
+    (void)state;
+    enum { SIDE = 90, N = SIDE * SIDE, HALF = N / 2 };
+    trine_context ctx = test_context();
+    rows M = {.n_rows = N + 1, .n_cols = N + 1};
+    M.offsets = calloc(N + 2, sizeof *M.offsets);
+    M.columns = malloc(5 * N * sizeof *M.columns);
+    M.values = malloc(5 * N * sizeof *M.values);
+    int *place = malloc(N * sizeof *place), *point = malloc(N * sizeof *point), red = 0, black = HALF;
+    for (int p = 0; p < N; p++) point[place[p] = (p / SIDE + p % SIDE) % 2 ? black++ : red++] = p;
+    for (int i = 0; i < N; i++) {
+        const int p = point[i], row = p / SIDE, column = p % SIDE;
+        const bool there[] = {row > 0, row < SIDE - 1, column > 0, column < SIDE - 1};
+        const int neighbours[] = {p - SIDE, p + SIDE, p - 1, p + 1};
+        for (int k = 0; k < 4; k++)
+            if (there[k]) {
+                M.columns[M.nnz] = place[neighbours[k]];
+                M.values[M.nnz++] = (k + 1) / 16.0L;
+            }
+        M.columns[M.nnz] = N; /* c */
+        M.values[M.nnz++] = (p % 13) / 16.0L;
+        M.offsets[i + 1] = M.nnz;
+    }
+    M.offsets[N + 1] = M.nnz;
+    double *x = malloc((N + 1) * sizeof *x), *by_rows = malloc((N + 1) * sizeof *x), *serial = malloc((N + 1) * sizeof *x);
+    for (int i = 0; i <= N; i++) x[i] = serial[i] = i == N ? 1 : test_uniform(3, (uint64_t)i);
+    form f = make_form(ctx, &M, TRINE_D, TRINE_CSR, 32, TRINE_VALUES_SAME);
+    trine_spmv plan = make_plan(ctx, &f, NULL);
+    const trine_dense X = {test_to_device(ctx, x, (N + 1) * sizeof *x), N + 1, 1, 0, TRINE_COLMAJOR},
+                      Z = {test_to_device(ctx, x, (N + 1) * sizeof *x), N + 1, 1, 0, TRINE_COLMAJOR};
+    for (int sweep = 0; sweep < 3; sweep++) {
+        OK(trine_spmv_apply_rows(plan, 0, HALF, NULL, &X, NULL, &X, NULL));
+        OK(trine_spmv_apply_rows(plan, HALF, N, NULL, &X, NULL, &X, NULL));
+        for (int i = 0; i < N; i++) {
+            OK(trine_spmv_apply_rows(plan, i, i + 1, NULL, &Z, NULL, &Z, NULL));
+            double sum = 0;
+            for (int64_t k = M.offsets[i]; k < M.offsets[i + 1]; k++) sum += (double)M.values[k] * serial[M.columns[k]];
+            serial[i] = sum;
+        }
+    }
+    test_from_device(ctx, x, X.data, (N + 1) * sizeof *x);
+    test_from_device(ctx, by_rows, Z.data, (N + 1) * sizeof *x);
+    for (int i = 0; i <= N; i++) assert_true(fabs(x[i] - serial[i]) <= 30 * 0x1p-52 * fabs(serial[i]));
+    for (int i = 0; i <= N; i++) assert_true(fabs(x[i] - by_rows[i]) <= (test_on_gpu() ? 30 * 0x1p-52 * x[i] : 0));
+    test_release(ctx, X.data);
+    test_release(ctx, Z.data);
+    OK(trine_spmv_destroy(&plan));
+    free_form(ctx, &f);
+    free_rows(&M);
+    free(place), free(point), free(x), free(by_rows), free(serial);
+    OK(trine_context_destroy(&ctx));
+}
+
+/* ---------------------------------------------------------------- epilogues */
+
+static void check_epilogue(trine_context ctx, int which, trine_dtype t, int what)
+{
+    const size_t size = trine_dtype_size(t);
+    rows A = make_rows(which, t);
+    row_sum *sums = reference_sums(&A, t, 1);
+    form f = make_form(ctx, &A, t, TRINE_CSR, 32, TRINE_VALUES_SAME);
+    trine_spmv plan = make_plan(ctx, &f, NULL);
+    const int64_t n = A.n_rows;
+    const bool with_dot = what & 1, with_norm = what & 2, with_axpy = what & 4, of_y = what & 8;
+    char *x = malloc((size_t)A.n_cols * size + 1), *y = malloc((size_t)n * size + 1), *u = malloc((size_t)n * size + 1),
+         *z = malloc((size_t)n * size + 1), alpha[16], beta[16], gamma[16], results[32];
+    for (int64_t i = 0; i < A.n_cols; i++) put(t, x, i, x_element(t, i, 0));
+    for (int64_t i = 0; i < n; i++) {
+        put(t, y, i, y_element(t, i, 0));
+        put(t, u, i, y_element(t, i, 1));
+        put(t, z, i, y_element(t, i, 2));
+    }
+    put(t, alpha, 0, what >= 16 ? 0 : 0.5L);
+    put(t, beta, 0, -2);
+    put(t, gamma, 0, is_complex(t) ? __builtin_complex(0.25L, 1.0L) : 1.25L);
+    memset(results, 0x55, sizeof results);
+    void *X = test_to_device(ctx, x, (size_t)A.n_cols * size), *Y = test_to_device(ctx, y, (size_t)n * size),
+         *U = test_to_device(ctx, u, (size_t)n * size), *Z = test_to_device(ctx, z, (size_t)n * size),
+         *R = test_to_device(ctx, results, 2 * size);
+    const trine_dense X1 = {X, A.n_cols, 1, 0, TRINE_COLMAJOR}, Y1 = {Y, n, 1, 0, TRINE_COLMAJOR};
+    const trine_spmv_epilogue e = {.dot = !with_dot ? NULL : of_y ? Y : U,
+                                   .norm = with_norm,
+                                   .axpy = with_axpy ? Z : NULL,
+                                   .gamma = of_y ? NULL : gamma,
+                                   .results = with_dot || with_norm ? R : NULL};
+    OK(trine_spmv_apply_fused(plan, TRINE_N, alpha, &X1, beta, &Y1, &e, NULL));
+    OK(trine_context_synchronize(ctx));
+    char *old = malloc((size_t)n * size + 1), *z_old = malloc((size_t)n * size + 1), untouched[32];
+    memcpy(old, y, (size_t)n * size);
+    memcpy(z_old, z, (size_t)n * size);
+    memcpy(untouched, results, sizeof untouched);
+    test_from_device(ctx, y, Y, (size_t)n * size);
+    test_from_device(ctx, z, Z, (size_t)n * size);
+    test_from_device(ctx, results, R, 2 * size);
+    wide dot = 0, norm = 0;
+    long double dot_m = 0, norm_m = 0;
+    const long double eps = eps_of(t);
+    for (int64_t i = 0; i < n; i++) {
+        const wide exact = get(t, alpha, 0) * sums[i].z - 2 * get(t, old, i), mine = get(t, y, i);
+        assert_true(cabsl(mine - exact) <=
+                    2 * (long double)(sums[i].length + 3) * eps * (sums[i].m + 2 * cabsl(get(t, old, i))));
+        const wide v = of_y ? mine : get(t, u, i);
+        dot += conjl(v) * mine;
+        dot_m += cabsl(v) * cabsl(mine);
+        norm += conjl(mine) * mine;
+        norm_m += cabsl(mine) * cabsl(mine);
+        const wide factor = of_y ? 1 : get(t, gamma, 0), sum = get(t, z_old, i) + (with_axpy ? factor : 0) * mine;
+        assert_true(cabsl(get(t, z, i) - sum) <= 4 * eps * (cabsl(get(t, z_old, i)) + 2 * cabsl(mine)));
+    }
+    if (with_dot) assert_true(cabsl(get(t, results, 0) - dot) <= (long double)(n + 2) * eps * dot_m);
+    else assert_memory_equal(results, untouched, size);
+    if (with_norm) assert_true(cabsl(get(t, results, 1) - norm) <= (long double)(n + 2) * eps * norm_m);
+    else assert_memory_equal(results + size, untouched + size, size);
+    void *arrays[] = {X, Y, U, Z, R};
+    for (int k = 0; k < 5; k++) test_release(ctx, arrays[k]);
+    char *copies[] = {x, y, u, z, old, z_old};
+    for (int k = 0; k < 6; k++) free(copies[k]);
+    OK(trine_spmv_destroy(&plan));
+    free_form(ctx, &f);
+    free_rows(&A);
+    free(sums);
+}
+
+static void epilogues_see_the_new_y(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (int which = 0; pattern_name(which); which++)
+        for (int t = 0; t < 4; t++)
+            for (int what = 0; what < 32; what++)
+                if (test_is_to_do()) check_epilogue(ctx, which, all_dtypes[t], what);
+    OK(trine_context_destroy(&ctx));
+}
+
+/* ------------------------------------------------------------- determinism */
+
+/** The bits of a product with an epilogue, several vectors and rows by an index, all in one block of memory. */
+static char *bits_of(trine_context ctx, const rows *A, const trine_spmv_options *options, size_t *bytes)
+{
+    form f = make_form(ctx, A, TRINE_S, TRINE_CSR, 64, TRINE_VALUES_SAME);
+    trine_spmv_options o = *options;
+    o.ops = every_op;
+    o.max_nrhs = 5;
+    trine_spmv plan = make_plan(ctx, &f, &o);
+    const int64_t most = A->n_rows > A->n_cols ? A->n_rows : A->n_cols;
+    const size_t block = (size_t)most * 5 * sizeof(float);
+    float *x = malloc(block);
+    for (int64_t i = 0; i < 5 * most; i++) x[i] = (float)test_uniform(1, (uint64_t)i);
+    *bytes = 3 * block + 2 * sizeof(float);
+    char *all = calloc(1, *bytes);
+    void *X = test_to_device(ctx, x, block), *Y[3] = {NULL}, *R = test_to_device(ctx, all, 2 * sizeof(float));
+    for (int k = 0; k < 3; k++) {
+        const bool is_T = k == 1;
+        Y[k] = test_to_device(ctx, all, block);
+        const int64_t in = is_T ? A->n_rows : A->n_cols, out = is_T ? A->n_cols : A->n_rows, cols = k == 2 ? 1 : 5;
+        const trine_dense from = {X, in, cols, 0, TRINE_COLMAJOR}, to = {Y[k], out, cols, 0, TRINE_ROWMAJOR};
+        const trine_spmv_epilogue e = {.dot = Y[2], .norm = 1, .results = R};
+        if (k < 2) OK(trine_spmv_apply(plan, is_T ? TRINE_T : TRINE_N, NULL, &from, NULL, &to, NULL));
+        else OK(trine_spmv_apply_fused(plan, TRINE_N, NULL, &from, NULL, &to, &e, NULL));
+        test_from_device(ctx, all + (size_t)k * block, Y[k], block);
+        test_release(ctx, Y[k]);
+    }
+    test_from_device(ctx, all + 3 * block, R, 2 * sizeof(float));
+    test_release(ctx, R);
+    test_release(ctx, X);
+    free(x);
+    OK(trine_spmv_destroy(&plan));
+    free_form(ctx, &f);
+    return all;
+}
+
+static void twenty_runs_give_the_same_bits(void **state)
+{
+    (void)state;
+    static const trine_spmv_method methods[] = {TRINE_SPMV_AUTO, TRINE_SPMV_ADAPTIVE, TRINE_SPMV_BALANCED_POSTPROCESS};
+    for (int which = 0; which < 4; which++)
+        for (int m = 0; m < 3; m++) {
+            rows A = make_rows(which, TRINE_S);
+            size_t bytes;
+            const trine_spmv_options o = {.method = methods[m], .summation = TRINE_ORDER_DETERMINISTIC};
+            char *first = bits_of(test_shared(2), &A, &o, &bytes);
+            for (int run = 1; run < 20; run++) { /* CPU: by one, two and three threads */
+                char *again = bits_of(test_shared(1 + run % 3), &A, &o, &bytes);
+                assert_memory_equal(again, first, bytes);
+                free(again);
+            }
+            free(first);
+            free_rows(&A);
+        }
+}
+
+static void every_scheme_and_reduction_is_right(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (int which = 0; pattern_name(which); which++) {
+        rows A = make_rows(which, TRINE_D), AT = transposed(&A, TRINE_T);
+        row_sum *sums = reference_sums(&A, TRINE_D, 3), *sums_T = reference_sums(&AT, TRINE_D, 3);
+        int k = which;
+        for (int method = 0; method <= TRINE_SPMV_BALANCED_POSTPROCESS; method++)
+            for (int reduction = 0; reduction <= TRINE_REDUCTION_WARP_TRANSPOSED; reduction++)
+                for (int blocks = 0; blocks < 4; blocks++) {
+                    static const int threads[] = {0, 64, 128, 512}, tiles[] = {0, 4, 7, 16}, weights[] = {0, -1, 1, 4};
+                    static const int64_t entries[] = {0, 1, 100, 5000};
+                    const trine_spmv_options o = {.ops = TRINE_N | TRINE_T,
+                                                  .method = (trine_spmv_method)method,
+                                                  .max_nrhs = 3,
+                                                  .no_preprocess = blocks % 2,
+                                                  .tune = {.block = threads[blocks],
+                                                           .tile = tiles[blocks],
+                                                           .entries_per_block = entries[blocks],
+                                                           .reduction = (trine_spmv_reduction)reduction,
+                                                           .row_weight = weights[blocks]}};
+                    form f = make_form(ctx, &A, TRINE_D, TRINE_CSR, blocks & 1 ? 32 : 64, TRINE_VALUES_SAME);
+                    trine_spmv plan = make_plan(ctx, &f, &o);
+                    for (int op = 0; op < 2; op++) {
+                        question q = {.op = op ? TRINE_T : TRINE_N, .nrhs = op ? 3 : 1, .row_end = -1};
+                        pick_scalars(k++, TRINE_D, &q);
+                        check_product(ctx, plan, TRINE_D, op ? &AT : &A, op ? sums_T : sums, &q, pattern_name(which));
+                    }
+                    OK(trine_spmv_destroy(&plan));
+                    free_form(ctx, &f);
+                }
+        free(sums);
+        free(sums_T);
+        free_rows(&A);
+        free_rows(&AT);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_right_to_the_last_digits),
+        cmocka_unit_test(ranges_of_rows_leave_the_others_alone),
+        cmocka_unit_test(a_sweep_by_colours_is_the_serial_one),
+        cmocka_unit_test(epilogues_see_the_new_y),
+        cmocka_unit_test(twenty_runs_give_the_same_bits),
+        cmocka_unit_test(every_scheme_and_reduction_is_right),
+    };
+    return TEST_MAIN(tests);
+}
