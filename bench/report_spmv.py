@@ -2,7 +2,15 @@
 bars ask for. Used by report.py."""
 from report_plots import DTYPES, dot_plot, geometric_mean, is_by_columns, ok, short, solver, table, unique
 
-MANY = 10 ** 6  # nonzeros from which on times are judged by their ratio, below by their difference
+
+def many(r):
+    """Nonzeros from which on times are judged by their ratio, below by their difference."""
+    return 10 ** 5 if r["device"].startswith("cpu") else 10 ** 6
+
+
+def kind_of_product(r):
+    """"double, 8 vectors by rows, beta = 0"."""
+    return DTYPES[r["dtype"]] + (f", {r['nrhs']} vectors by {'columns' if is_by_columns(r) else 'rows'}" if r["nrhs"] > 1 else "") + ("" if r["beta"] else ", beta = 0")
 
 
 def us(ms):
@@ -70,12 +78,12 @@ def ratio_lines(records):
     text = ""
     for method in unique(r["method"] for r in records if r["impl"] == "trine" and r.get("ratio")):
         chosen = [r for r in records if r["impl"] == "trine" and r["method"] == method and r.get("ratio")]
-        large, small = [r for r in chosen if r["nnz"] >= MANY], [r for r in chosen if r["nnz"] < MANY]
+        large, small = [r for r in chosen if r["nnz"] >= many(r)], [r for r in chosen if r["nnz"] < many(r)]
         ratios = [r["ratio"] for r in chosen]
         text += f"{method} against the fastest peer of each of {len(chosen)} matrices: {short(geometric_mean(ratios))} times as fast in the geometric mean"
         if large:
             least = min(large, key=lambda r: r["ratio"])
-            text += f"; from 10^6 nonzeros on at most {short(1 / least['ratio'], 4)} times its time (`{least['matrix']}`)"
+            text += f"; from {many(large[0]):} nonzeros on at most {short(1 / least['ratio'], 4)} times its time (`{least['matrix']}`)"
         if small:
             most = max(small, key=lambda r: r["slower_us"])
             text += f"; below, {short(most['slower_us'])} us slower at most (`{most['matrix']}`)"
@@ -88,12 +96,11 @@ def products(records, name, save, part=""):
     for dtype in unique(r["dtype"] for r in records):
         for nrhs, by_columns, beta in sorted(set((r["nrhs"], is_by_columns(r), r["beta"]) for r in records if r["dtype"] == dtype)):
             chosen = [r for r in records if (r["dtype"], r["nrhs"], is_by_columns(r), r["beta"]) == (dtype, nrhs, by_columns, beta)]
-            title = DTYPES[dtype] + (f", {nrhs} vectors by {'columns' if by_columns else 'rows'}" if nrhs > 1 else "") + ("" if beta else ", beta = 0")
+            title = kind_of_product(chosen[0])
             stem = f"{name}-{dtype}-{nrhs}" + ("-colmajor" if by_columns else "") + ("" if beta else "-beta0")
             text += f"## {part}{title if part else title.capitalize()}\n\n" + time_table(chosen) + auto_table(chosen) + ratio_lines(chosen)
             text += relative_plot(chosen, lambda r: r["solve_ms"], f"Products, {title} (Figure 24, top)", f"{stem}-figure24", save)
-            text += relative_plot(chosen, lambda r: r["solve_ms"] + (analysis(r) if r["impl"] == "trine" else 0),
-                                  f"Products with trine's preprocessing, {title} (Figure 24, bottom)", f"{stem}-figure24-preprocessing", save)
+            text += relative_plot(chosen, lambda r: r["solve_ms"] + analysis(r), f"Preprocessing and one product, {title} (Figure 24, bottom)", f"{stem}-figure24-preprocessing", save)
             shares = series_of([r for r in chosen if r["impl"] == "trine" and analysis(r)], lambda r: analysis(r) / (analysis(r) + r["solve_ms"]))
             text += save(f"{stem}-figure25", dot_plot(f"Preprocessing, {title} (Figure 25)", "part of preprocessing + one product", unique(r["matrix"] for r in chosen), shares,
                                                       from_zero=True)) if nrhs == 1 else ""

@@ -53,6 +53,7 @@ spmv_scalar spmv_scalar_of(trine_dtype dtype, double x);
 typedef enum {
     SPMV_OWN,
     SPMV_PEER,
+    SPMV_LOOP, /* a peer where there is no other */
     SPMV_FLOOR /* what no product can be faster than */
 } spmv_role;
 

@@ -177,6 +177,14 @@ static double median_alone(const double *a, int rounds, double *work)
     return bench_median(work, rounds);
 }
 
+/** Is e what trine is compared with, rather than the peer so far (or none)? */
+static bool is_better_peer(const entry *e, const entry *peer)
+{
+    if (e->solver->role != SPMV_PEER && e->solver->role != SPMV_LOOP) return false;
+    if (!peer || peer->solver->role != e->solver->role) return !peer || e->solver->role == SPMV_PEER;
+    return e->record.solve_ms < peer->record.solve_ms;
+}
+
 /** times: ms a product, `rounds` of each that runs. */
 static void record_times(spmv_problem *p, entry *entries, int count, const entry *base, double *times, int rounds,
                          double *work)
@@ -189,9 +197,7 @@ static void record_times(spmv_problem *p, entry *entries, int count, const entry
         e->record.solve_min_ms = work[0]; /* sorted */
         e->record.reps = rounds;
         if (e->solver->role == SPMV_FLOOR) floor = e;
-        else if (e->solver->role == SPMV_PEER && e->record.status == BENCH_OK &&
-                 (!peer || e->record.solve_ms < peer->record.solve_ms))
-            peer = e;
+        else if (e->record.status == BENCH_OK && is_better_peer(e, peer)) peer = e;
     }
     for (int i = 0; i < count; i++) {
         entry *e = &entries[i];

@@ -54,4 +54,4 @@ static trine_status multiply(void *self)
 
 static void destroy(void *self) { (void)self; }
 
-const spmv_solver spmv_loop = {"openmp", SPMV_PEER, create, NULL, NULL, multiply, NULL, NULL, destroy};
+const spmv_solver spmv_loop = {"openmp", SPMV_LOOP, create, NULL, NULL, multiply, NULL, NULL, destroy};
