@@ -76,8 +76,9 @@ bench_record spmv_record_begin(const spmv_problem *p, const spmv_solver *solver,
     const int64_t element = (int64_t)trine_dtype_size(p->dtype);
     r.n = p->n_rows, r.nnz = p->nnz, r.dtype = p->dtype, r.nrhs = p->nrhs;
     r.impl = solver->impl, r.method = method;
-    r.bytes = p->nnz * (element + 4) + 4 * (p->n_rows + 1) +
-              p->nrhs * element * (p->n_cols + (p->beta != 0 ? 2 : 1) * p->n_rows);
+    /* of x, no more than the entries ask for */
+    const int64_t read = p->nnz < p->n_cols ? p->nnz : p->n_cols, moved = (p->beta != 0 ? 2 : 1) * p->n_rows;
+    r.bytes = p->nnz * (element + 4) + 4 * (p->n_rows + 1) + p->nrhs * element * (read + moved);
     bench_record_add_number(&r, "beta", p->beta);
     bench_record_add_number(&r, "columns", (double)p->n_cols);
     bench_record_add_number(&r, "longest_row", (double)p->longest_row);

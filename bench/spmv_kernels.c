@@ -111,7 +111,7 @@ static void describe(void *self, bench_record *r)
     const solver *s = self;
     const spmv_problem *p = s->p;
     const int64_t size = (int64_t)trine_dtype_size(p->dtype), entries = p->nnz * (size + 4);
-    if (s->kernel == SPMV_KERNEL_GATHER) r->bytes = entries + p->n_cols * size;
+    if (s->kernel == SPMV_KERNEL_GATHER) r->bytes = entries + (p->nnz < p->n_cols ? p->nnz : p->n_cols) * size;
     if (s->kernel == SPMV_KERNEL_TOP2) r->bytes = entries + 4 * (p->n_rows + 1) + 8 * p->n_rows;
     bench_record_add_number(r, "plan_bytes", (double)s->arrays.work_bytes);
 }
