@@ -151,7 +151,7 @@ typedef struct {
  *  order of a row's entries is kept, so it need not commute, but for balanced-atomic plans, which refuse semirings. */
 typedef struct {
     trine_type value;               /* of the matrix; name NULL: none, and the plan needs no values */
-    trine_type vector;              /* of x */
+    trine_type vector;              /* of x; name NULL: none */
     trine_type product;             /* what multiply gives; lives in shared memory, word by word (a struct of arrays) */
     trine_type accumulator;         /* what add takes and gives; name NULL: product's */
     trine_type result;              /* what store gets; name NULL: accumulator's */
@@ -184,16 +184,19 @@ typedef struct {
 } trine_semiring_source;
 
 /** Compile a semiring for ctx (NVRTC, loaded when first needed; the result is kept in memory and in the context's
- *  kernel cache) or, on the CPU, take its functions. Strings are copied. May take a second; no product compiles.
+ *  kernel cache) or, on the CPU, take its functions. Strings are copied. May take a second. What is compiled serves
+ *  CSR matrices with the automatic tuning; for plans with another one, of balanced-postprocess and of CSC matrices the
+ *  first product compiles, once: it then synchronizes, and is refused while its stream is captured (TRINE_ERR_STATE).
  *  TRINE_ERR_ARGUMENT: what the compiler says of the strings (trine_last_error holds the beginning, the log all of
  *  it), a type without size, no add, no multiply or, on the CPU, functions that are missing. TRINE_ERR_NOT_BUILT: no
- *  NVRTC is here. TRINE_ERR_UNSUPPORTED: the compiler did not end in 60 s, where NVRTC can be stopped. */
+ *  NVRTC is here. TRINE_ERR_UNSUPPORTED: the compiler did not end in 60 s, where NVRTC can be stopped: between
+ *  its passes, so not while it expands templates. */
 TRINE_API trine_status trine_semiring_create(trine_context ctx, trine_semiring *semiring,
                                              const trine_semiring_source *source);
 /** One of the library's own: "plus-times", "min-plus", "max-plus", "or-and", "max", "max-column", "arg-max",
  *  "arg-max2"; NULL after the last. docs/reference/semirings.md has their types and formulas. */
 TRINE_API const char *trine_semiring_name(int i);
-/** dtype: S or D, of values and vectors (or-and: none, they are bytes). */
+/** dtype: S or D, of values and vectors (or-and: not looked at; vectors are bytes, of the matrix the pattern counts). */
 TRINE_API trine_status trine_semiring_builtin(trine_context ctx, trine_semiring *semiring, const char *name,
                                               trine_dtype dtype);
 TRINE_API trine_status trine_semiring_destroy(trine_semiring *semiring);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <trine/spmv.h>
 
 #include "core/team.h"
 
@@ -57,6 +58,13 @@ static trine_status open_cuda(trine_context ctx, int ordinal)
     return TRINE_SUCCESS;
 }
 
+static void free_context(trine_context ctx)
+{
+    pthread_mutex_destroy(&ctx->kernels_lock);
+    free(ctx->kernel_directory);
+    free(ctx);
+}
+
 trine_status trine_context_create(trine_context *out, const char *device)
 {
     REQUIRE(out, "ctx is NULL");
@@ -67,6 +75,7 @@ trine_status trine_context_create(trine_context *out, const char *device)
     if (!ctx) return trine_fail(TRINE_ERR_MEMORY, "no memory for a context");
     ctx->refs = 1;
     ctx->host = (trine_allocator){default_alloc, default_release, NULL};
+    pthread_mutex_init(&ctx->kernels_lock, NULL);
     int number = 0;
     if (!strcmp(device, "auto")) {
         if (open_cuda(ctx, 0)) {
@@ -87,7 +96,7 @@ trine_status trine_context_create(trine_context *out, const char *device)
     *out = ctx;
     return TRINE_SUCCESS;
 done:
-    free(ctx);
+    free_context(ctx);
     return status;
 }
 
@@ -103,7 +112,7 @@ trine_status trine_context_destroy(trine_context *ctx)
     if (trine_release(&(*ctx)->refs)) {
         trine_team_end(*ctx);
         if ((*ctx)->cuda) trine_device_close(*ctx);
-        free(*ctx);
+        free_context(*ctx);
     }
     *ctx = NULL;
     return TRINE_SUCCESS;
@@ -142,6 +151,27 @@ trine_status trine_context_leave(trine_context ctx, int saved)
 {
     REQUIRE(ctx, "ctx is NULL");
     trine_device_leave(ctx, saved);
+    return TRINE_SUCCESS;
+}
+
+/* ----------------------------------------------------------------- kernels */
+
+trine_status trine_context_set_kernel_cache(trine_context ctx, const char *directory)
+{
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(!directory || *directory, "the directory has no name");
+    char *copy = NULL;
+    if (directory) {
+        copy = malloc(strlen(directory) + 1);
+        if (!copy) return trine_fail(TRINE_ERR_MEMORY, "no memory for the name of a directory");
+        memcpy(copy, directory, strlen(directory) + 1);
+    }
+    pthread_mutex_lock(&ctx->kernels_lock);
+    char *before = ctx->kernel_directory;
+    ctx->kernel_directory = copy;
+    ctx->kernel_directory_is_set = true;
+    pthread_mutex_unlock(&ctx->kernels_lock);
+    free(before);
     return TRINE_SUCCESS;
 }
 

@@ -3,6 +3,8 @@
 #ifndef TRINE_CORE_INTERNAL_H
 #define TRINE_CORE_INTERNAL_H
 
+#include <pthread.h>
+
 #include "core/direct_interface.h"
 
 #ifdef __cplusplus
@@ -23,6 +25,11 @@ struct trine_context_s {
     int log_level;
     trine_context_info info;
     struct trine_team_s *team;     /* of helpers (team.h); NULL: none yet, or none needed */
+    pthread_mutex_t kernels_lock;  /* of the next three */
+    struct trine_kernels *kernels; /* compiled at run time and in use (kernel_cache.h) */
+    char *kernel_directory;        /* trine_context_set_kernel_cache; NULL: none */
+    bool kernel_directory_is_set;  /* else the environment says */
+    int64_t kernels_compiled;      /* programs, by this context; atomic */
     bool is_tally;                 /* one that only counts (tally.h): no device memory is behind what it gives */
 };
 

@@ -21,6 +21,17 @@ extern "C" {
  *  context. Does nothing in a build without CUDA. */
 TRINE_API void trine_gpu_pretend(int capability, int shared_bytes);
 
+/* ----------------------------------------------------------------- kernels */
+
+/** Compile a semiring's strings for devices of a compute capability, and keep the result as trine_semiring_create
+ *  does; there need be no such device. seconds: the most that the compiler may take, 0 = as usual. */
+TRINE_API trine_status trine_semiring_compile(trine_context ctx, const trine_semiring_source *source, int capability,
+                                              double seconds);
+/** The source that trine_semiring_builtin compiles; TRINE_ERR_ARGUMENT: there is none. */
+TRINE_API trine_status trine_semiring_find(const char *name, trine_dtype dtype, trine_semiring_source *source);
+/** Programs that were compiled with ctx: what came from a cache is not counted. */
+TRINE_API int64_t trine_kernels_compiled(trine_context ctx);
+
 /* -------------------------------------------------------------- triangular */
 
 /** Solve op(T) x = b, T in compressed rows with 64-bit offsets, by definition (src/triangular/reference/): in float,

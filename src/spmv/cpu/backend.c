@@ -193,4 +193,5 @@ const struct spmv_backend spmv_cpu = {.transpose = transpose,
                                       .release_part = release_part,
                                       .work_bytes = work_bytes,
                                       .memory = memory,
-                                      .apply = apply};
+                                      .apply = apply,
+                                      .apply_semiring = spmv_cpu_apply_semiring};

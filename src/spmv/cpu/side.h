@@ -35,6 +35,9 @@ void cpu_find_chunks(const struct spmv_side *side, int64_t row_begin, int64_t ro
 typedef void (*cpu_product_fn)(trine_spmv plan, const struct spmv_call *c);
 extern const cpu_product_fn cpu_product[];
 
+/** The backend's apply_semiring (cpu/semiring.c). */
+trine_status spmv_cpu_apply_semiring(trine_spmv plan, const struct spmv_semiring_call *c);
+
 /** Scratch of a product, in the work's buffer. */
 struct cpu_scratch {
     size_t dots;                     /* two a chunk: dot and norm of its rows */

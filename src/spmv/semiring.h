@@ -1,0 +1,63 @@
+/* Semirings: what the parts of their making share. */
+#ifndef TRINE_SPMV_SEMIRING_H
+#define TRINE_SPMV_SEMIRING_H
+
+#include "core/kernel_cache.h"
+#include "core/test_interface.h"
+#include "spmv/spmv.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SEMIRING_TYPES = 7, SEMIRING_TYPE_BYTES = 256 };
+
+/** The types of a source in the order of its members. Those without a name are not there. */
+static inline const trine_type *semiring_type(const trine_semiring_source *s, int k)
+{
+    const trine_type *const types[SEMIRING_TYPES] = {&s->value,  &s->vector, &s->product, &s->accumulator,
+                                                     &s->result, &s->output, &s->args};
+    return types[k];
+}
+
+/** What a context's device adds to a semiring. */
+struct semiring_backend {
+    trine_status (*create)(trine_semiring semiring);
+    void (*release)(trine_semiring semiring); /* also of a semiring whose create has failed */
+};
+extern const struct semiring_backend semiring_cuda;
+
+/** Check a source for a CPU or a GPU, and fill in the types that have others for a default. */
+trine_status semiring_check(trine_semiring_source *source, bool for_gpu);
+
+/* --------------------------------------------------------- the GPU's source */
+
+/** One instance of the kernel. */
+struct semiring_instance {
+    int position_bits;               /* of the index of the values: 32 or 64; 0: none */
+    int block, tile, reduction;
+    bool joins;                      /* with the second launch, of balanced-postprocess */
+};
+
+/** What trine_semiring_create compiles. */
+struct semiring_instance semiring_default_instance(void);
+/** A smaller block and tile, where types are so large that shared memory would not do. */
+void semiring_fit_instance(const trine_semiring_source *source, struct semiring_instance *instance);
+
+/** The program of a checked source, in one string of the context's. */
+trine_status semiring_write_program(trine_context ctx, const trine_semiring_source *source, char **program);
+
+/** Compile an instance, or find it compiled: the kernel reduce_rows, and join_shared_rows behind it if it joins. */
+trine_status semiring_get_kernels(trine_context ctx, const char *program, int capability, bool portable, bool anew,
+                                  double seconds, const struct semiring_instance *instance,
+                                  struct trine_kernels **kernels);
+
+/** The operator as the kernel takes it: its bytes, at most SEMIRING_OPERATOR_BYTES. `args` are copied from the host. */
+enum { SEMIRING_OPERATOR_BYTES = 5 * 8 + 2 * SEMIRING_TYPE_BYTES };
+void semiring_pack_operator(const trine_semiring_source *source, const struct spmv_side *side, const void *values,
+                            const void *x, void *y, const void *args, char *operator_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
