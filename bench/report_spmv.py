@@ -40,6 +40,17 @@ def of_slowest(series):
     return {s: {m: v / largest[m] for m, v in values.items() if largest[m] > 0} for s, values in series.items()}
 
 
+def is_preprocessed(r):
+    return r["method"].endswith(":preprocess")
+
+
+def peers_once(records, preprocessed):
+    """For a plot: of cuSPARSE each algorithm by its name, with its preprocessing or without, where there are both."""
+    named = [r for r in records if not (r["impl"] == "cusparse" and r["method"].startswith("default"))]
+    both = {is_preprocessed(r) for r in named if r["impl"] == "cusparse"} == {True, False}
+    return [r for r in named if not (both and r["impl"] == "cusparse" and is_preprocessed(r) != preprocessed)]
+
+
 def relative_plot(records, value, title, stem, save):
     chosen = [r for r in records if not is_floor(r)]
     return save(stem, dot_plot(title, "time relative to the slowest", unique(r["matrix"] for r in chosen), of_slowest(series_of(chosen, value)), from_zero=True))
@@ -99,8 +110,8 @@ def products(records, name, save, part=""):
             title = kind_of_product(chosen[0])
             stem = f"{name}-{dtype}-{nrhs}" + ("-colmajor" if by_columns else "") + ("" if beta else "-beta0")
             text += f"## {part}{title if part else title.capitalize()}\n\n" + time_table(chosen) + auto_table(chosen) + ratio_lines(chosen)
-            text += relative_plot(chosen, lambda r: r["solve_ms"], f"Products, {title} (Figure 24, top)", f"{stem}-figure24", save)
-            text += relative_plot(chosen, lambda r: r["solve_ms"] + analysis(r), f"Preprocessing and one product, {title} (Figure 24, bottom)", f"{stem}-figure24-preprocessing", save)
+            text += relative_plot(peers_once(chosen, True), lambda r: r["solve_ms"], f"Products, {title} (Figure 24, top)", f"{stem}-figure24", save)
+            text += relative_plot(peers_once(chosen, False), lambda r: r["solve_ms"] + analysis(r), f"Preprocessing and one product, {title} (Figure 24, bottom)", f"{stem}-figure24-preprocessing", save)
             shares = series_of([r for r in chosen if r["impl"] == "trine" and analysis(r)], lambda r: analysis(r) / (analysis(r) + r["solve_ms"]))
             text += save(f"{stem}-figure25", dot_plot(f"Preprocessing, {title} (Figure 25)", "part of preprocessing + one product", unique(r["matrix"] for r in chosen), shares,
                                                       from_zero=True)) if nrhs == 1 else ""
