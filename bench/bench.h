@@ -25,6 +25,9 @@ void *bench_alloc(trine_context ctx, int64_t count, size_t size, bool cleared);
 #define CALLOC(ctx, p, count) \
     (((p) = bench_alloc((ctx), (count), sizeof *(p), true)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY)
 
+/** A random number in (0,1), the same for the same arguments. */
+double bench_uniform(uint64_t seed, uint64_t counter);
+
 static inline bool is_complex(trine_dtype t) { return t == TRINE_C || t == TRINE_Z; }
 
 /* --------------------------------------------------------------------- run */
@@ -91,6 +94,7 @@ typedef struct {
 trine_status bench_run_triangular(bench *b, const char *suite, const bench_sweep *table, int count, const char *nrhs);
 trine_status bench_suite_tridiag(bench *b);
 trine_status bench_suite_tridiag_numerics(bench *b);
+trine_status bench_suite_spmv(bench *b);
 
 /* ------------------------------------------------------------------ timing */
 
@@ -175,11 +179,14 @@ void bench_record_fail(bench_record *r, bench_outcome outcome, const char *forma
 /** Write the line, flush, count failures. */
 trine_status bench_record_write(bench *b, const bench_record *r);
 const char *bench_dtype_name(trine_dtype t); /* "s", "d", "c", "z" */
+trine_dtype bench_dtype_of(const char *name);
 
 /* ---------------------------------------------------------------- problems */
 
 /** Where triangles come from: one matrix, or the factors of one. */
 typedef struct bench_source_s *bench_source;
+/** $TRINE_MATRICES, or where they are beside a checkout. */
+const char *bench_matrix_folder(void);
 /** A real matrix ($TRINE_MATRICES/NAME.mtx.gz or .mtx), a file, or a gallery spec; in double. */
 trine_status bench_read_matrix(bench *b, const char *name, trine_matrix *A);
 /** spec: "tril:", "triu:", "tri:" (either; the default), "chol:" or "lu:" before the name of a real matrix, a file,
@@ -279,6 +286,9 @@ typedef struct {
 } bench_setup;
 /** libcusparse, opened once; TRINE_ERR_NOT_BUILT if there is none. */
 trine_status bench_cusparse_library(void **library);
+/** libmkl_rt, opened once, the same way; and a result of its functions. */
+trine_status bench_mkl_library(void **library);
+trine_status bench_mkl_status(int result, const char *call);
 /* compare.c */
 /** All of b->methods and the peers on one problem: a record each. Peers stay until bench_compare_end, and are
  *  measured once. */

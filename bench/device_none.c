@@ -1,5 +1,6 @@
 /* A build without CUDA: no context is ever on a device, so the timer is never started. */
 #include "graph.h"
+#include "spmv.h"
 #include "tridiag.h"
 
 trine_status bench_device_open(bench *b)
@@ -50,3 +51,15 @@ static trine_status create_tridiag(const tridiag_problem *p, const char *method,
 static void destroy_nothing(void *self) { (void)self; }
 const tridiag_solver tridiag_cusparse = {.impl = "cusparse", .create = create_tridiag, .destroy = destroy_nothing};
 const tridiag_solver tridiag_ilu = {.impl = "cusparse", .create = create_tridiag, .destroy = destroy_nothing};
+
+static trine_status create_product(spmv_problem *p, const char *method, void **self)
+{
+    (void)method;
+    *self = NULL;
+    return bench_device_open(p->b);
+}
+const spmv_solver spmv_cusparse = {.impl = "cusparse", .create = create_product};
+const spmv_solver spmv_cusparse_preprocessed = {.impl = "cusparse", .create = create_product};
+const spmv_solver spmv_merge_path = {.impl = "kernel", .create = create_product};
+const spmv_solver spmv_gather = {.impl = "kernel", .create = create_product};
+const spmv_solver spmv_cub = {.impl = "cub", .create = create_product};

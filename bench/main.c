@@ -17,6 +17,7 @@ static const bench_suite suites[] = {
      bench_suite_direct},
 #endif
     {"tridiag", "tridiagonal solves of random systems, beside cuSPARSE and LAPACK", bench_suite_tridiag},
+    {"spmv", "products with vectors, plain and by semirings, beside cuSPARSE and MKL", bench_suite_spmv},
     {"tridiag-numerics", "forward errors on the thesis's matrices, over 20 seeds", bench_suite_tridiag_numerics},
 };
 enum { N_SUITES = sizeof suites / sizeof *suites };
@@ -49,7 +50,8 @@ enum {
 };
 static const struct argp_option options[] = {
     {"methods", METHODS, "LIST", 0, "trine's methods, by name (default: the suite's all)", 0},
-    {"peers", PEERS, "LIST", 0, "cusparse, mkl, cholmod, superlu, lapack, or none (default: those of the device)", 0},
+    {"peers", PEERS, "LIST", 0,
+     "cusparse, mkl, cholmod, superlu, lapack, openmp, kernel, cub, or none (default: those of the device)", 0},
     {"dtype", DTYPE, "LIST", 0, "s, d, c, z (default d)", 0},
     {"uplo", UPLO, "lower|upper", 0, "the triangle that is stored (default: lower for forward, upper for backward)", 0},
     {"direction", DIRECTION, "LIST", 0, "forward, backward (default both)", 0},
@@ -57,7 +59,7 @@ static const struct argp_option options[] = {
     {"layout", LAYOUT, "LIST", 0, "rowmajor, colmajor: of several right-hand sides (default rowmajor)", 0},
     {"deterministic", DETERMINISTIC, NULL, 0, "bitwise the same result every run", 0},
     {"sweep", SWEEP, "LIST", 0,
-     "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q), busy (one thread and several, alone and beside other programs) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch), lu (SuperLU's L and U) or types (s, c, z)",
+     "main (the default), or methods, right-hand sides and peers of tables or figures of Liu et al. 2017 (structure, synchronization, preprocessing, speed, scratchpad, variants, p, q), busy (one thread and several, alone and beside other programs) or, in suite supernodal, of Yamazaki et al. 2020 (variants, full, sizes, spd, levels, launch), lu (SuperLU's L and U) or types (s, c, z) or, in suite spmv, creation, values, fused, few-entries, applications, operators",
      0},
     {"reps", REPS, "N", 0, "timed calls behind a median (default 50, or the sweep's own)", 0},
     {"max-seconds", MAX_SECONDS, "S", 0, "end a timed loop after S seconds, with at least 5 calls (a sweep: 11)", 0},
@@ -96,7 +98,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case METHODS: set_list(&a->b.methods, value); break;
     case PEERS:
         set_list(&a->b.peers, value);
-        require_words(state, &a->b.peers, "peers", "cusparse|mkl|cholmod|superlu|lapack|none");
+        require_words(state, &a->b.peers, "peers", "cusparse|mkl|cholmod|superlu|lapack|openmp|kernel|cub|none");
         break;
     case DTYPE:
         set_list(&a->b.dtypes, value);

@@ -55,11 +55,16 @@ static trine_status load_direct(void)
     return TRINE_SUCCESS;
 }
 
+const char *bench_matrix_folder(void)
+{
+    const char *folder = getenv("TRINE_MATRICES");
+    return folder && *folder ? folder : "../shared/matrices";
+}
+
 trine_status bench_read_matrix(bench *b, const char *name, trine_matrix *A)
 {
     static const char *const endings[] = {".mtx.gz", ".mtx"};
-    const char *folder = getenv("TRINE_MATRICES");
-    if (!folder || !*folder) folder = "../shared/matrices";
+    const char *folder = bench_matrix_folder();
     if (access(name, F_OK) == 0) return trine_matrix_read(b->ctx, A, name, TRINE_D);
     for (int i = 0; i < 2; i++) {
         char path[1024];
@@ -119,7 +124,7 @@ void bench_source_close(bench_source *source)
 
 /* ------------------------------------------------- numbers, four precisions */
 
-static double uniform(uint64_t seed, uint64_t counter) /* in (0,1): splitmix64 */
+double bench_uniform(uint64_t seed, uint64_t counter) /* splitmix64 */
 {
     uint64_t z = seed * 0xD1342543DE82EF95u + counter * 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;

@@ -14,6 +14,11 @@ const char *bench_dtype_name(trine_dtype t)
     return names[trine_dtype_size(t) ? t : 0];
 }
 
+trine_dtype bench_dtype_of(const char *name)
+{
+    return *name == 's' ? TRINE_S : *name == 'c' ? TRINE_C : *name == 'z' ? TRINE_Z : TRINE_D;
+}
+
 bench_record bench_record_begin(const char *suite, const char *matrix)
 {
     return (bench_record){.suite = suite,

@@ -18,6 +18,7 @@ from report_direct import direct_section, figure_17
 from report_documents import fill
 from report_paper import paper_section
 from report_plots import DTYPES, generic_table, ok, short, solver, unique
+from report_spmv import spmv_section
 from report_summary import summary
 from report_supernodal import supernodal_section
 from report_triangular import triangular_section
@@ -33,6 +34,9 @@ ABOUT = {
     "direct": f"{TIMES} The error is the normwise backward error of A x = b.",
     "sptrsv": TRIANGULAR,
     "sptrsm": TRIANGULAR,
+    "spmv": """A sample is up to 300 products in a row, fewer where they take longer than 25 ms; times are medians of samples, for one product. Every result was
+checked in long double; the error is the largest |y - y_exact| / (|alpha| |A||x| + |beta| |y|). `% of copy` is the least traffic (each value and its
+4-byte column, 4-byte offsets, x and y once, y twice where it is read) at the copy bandwidth of the same run, over the time.""",
     "supernodal": TRIANGULAR,
     "tridiag": f"{TIMES} The error is the largest componentwise backward error |d - Ax| / (|A||x| + |d|).",
     "tridiag-numerics": "",  # said there
@@ -50,7 +54,7 @@ def load(folder):
                 record = json.loads(line)
             except ValueError as error:
                 raise SystemExit(f"{path}:{number}: {error}") from None
-            key = tuple(record.get(name) for name in ("matrix", "dtype", "op", "uplo", "direction", "nrhs", "impl", "method", "layout", "sweep", "systems", "programs"))
+            key = tuple(record.get(name) for name in ("matrix", "dtype", "op", "uplo", "direction", "nrhs", "impl", "method", "layout", "sweep", "systems", "programs", "beta"))
             groups.setdefault((record["suite"], record["device"]), {})[key] = record
     return {group: list(records.values()) for group, records in groups.items()}
 
@@ -69,6 +73,7 @@ def trouble(records):
 
 
 SECTIONS = {
+    "spmv": ("Products with vectors", spmv_section),
     "direct": ("Direct solves, both triangles", direct_section),
     "sptrsv": ("Triangular solves, one right-hand side", triangular_section),
     "tridiag": ("Tridiagonal and banded solves", tridiag_section),
@@ -104,7 +109,7 @@ def make_pages(groups):
 
     pages = {}  # name -> what its numbers are, its text
     for (suite, device), records in groups.items():
-        plain = records if suite == "supernodal" else [r for r in records if not r.get("sweep")]
+        plain = records if suite in ("supernodal", "spmv") else [r for r in records if not r.get("sweep")]
         if plain:
             pages[f"{suite}-{device}"] = ABOUT.get(suite, TIMES), section(suite, device, plain, save)
     pages["figure17-yamazaki2020"] = TIMES, figure_17(groups, save)

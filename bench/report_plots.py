@@ -118,21 +118,22 @@ class Svg:
         return "\n".join(self.parts + ["</svg>"]) + "\n"
 
 
-def dot_plot(title, axis, rows, series):
-    """rows: names; series: name -> {row: value}. A row a line, the value on a logarithmic x axis, a marker a series."""
+def dot_plot(title, axis, rows, series, from_zero=False):
+    """rows: names; series: name -> {row: value}. A row a line, the value on a logarithmic x axis, or with from_zero a linear one, a marker a
+    series."""
     values = [v for points in series.values() for v in points.values() if v and v > 0]
     if not values:
         return None
     left, right, top, step = 30 + 6.6 * max(len(row) for row in rows), 30, 62, 26
     width, height = int(left + 620), top + step * len(rows) + 56
-    low, high = 0.8 * min(values), 1.25 * max(values)
+    low, high = (0, 1.05 * max(values)) if from_zero else (0.8 * min(values), 1.25 * max(values))
     svg = Svg(width, height, title)
 
     def x_of(value):
-        return left + (width - left - right) * math.log(value / low) / math.log(high / low)
+        return left + (width - left - right) * (value / high if from_zero else math.log(value / low) / math.log(high / low))
 
     bottom = top + step * len(rows)
-    for tick in ticks(low, high):
+    for tick in round_steps(high) if from_zero else ticks(low, high):
         svg.line(x_of(tick), top, x_of(tick), bottom)
         svg.text(x_of(tick), bottom + 18, short(tick))
     for i, row in enumerate(rows):

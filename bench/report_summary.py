@@ -2,9 +2,10 @@
 from statistics import harmonic_mean
 
 from report_plots import DTYPES, geometric_mean, is_by_columns, ok, short, table, unique
+from report_spmv import kind_of_product
 
 NAMES = {"cusparse": "cuSPARSE", "cholmod": "CHOLMOD", "superlu": "SuperLU", "mkl": "MKL", "lapack": "LAPACK"}
-SHOWN = ("sptrsv-{}-d-forward-1-time", "sptrsm-{}-d-forward-32-time", "supernodal-{}-spd", "direct-{}-cholesky-1", "tridiag-{}-d-figure12")
+SHOWN = ("sptrsv-{}-d-forward-1-time", "sptrsm-{}-d-forward-32-time", "supernodal-{}-spd", "direct-{}-cholesky-1", "tridiag-{}-d-figure12", "spmv-{}-s-1-figure24")
 # What cuSPARSE, the original code of Liu et al., Ginkgo and four others were measured on: the means that trine is held to.
 ELEVEN = set("tri:elas_Armadillo13K tri:airfoil_2d tri:cage11 tri:luxembourg_osm_lap tri:vsp_model1_crew1_cr42_south31_lap tri:memplus tri:G3_circuit "
              "tri:laplace3d:n=108 chol:lap_igea chol:elasticity3d:n=20 chol:laplace3d:n=40".split())
@@ -21,6 +22,8 @@ def ratios_of_auto(records):
             what = f"{r['direction']}{many}" if r["direction"] else f"{r.get('factor')}{many}"
             if r["suite"] == "supernodal":
                 what = f"{'L' if r['direction'] == 'forward' else 'L^T'}{many}"
+            if r["suite"] == "spmv":
+                what, peer = kind_of_product(r), "the fastest"
             groups.setdefault((what, peer), {})[r["matrix"]] = r["ratio"]
             if r["suite"] == "sptrsv" and r["matrix"] in ELEVEN and peer == "cusparse":
                 groups.setdefault((f"{what}, the eleven", peer), {})[r["matrix"]] = r["ratio"]

@@ -39,16 +39,25 @@ static struct {
     void (*get_version_string)(char *text, int length);
 } mkl;
 
-static trine_status load(void)
+trine_status bench_mkl_library(void **library)
 {
     static const char *const names[] = {"libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.so"};
-    if (mkl.library) return TRINE_SUCCESS;
-    void *library = NULL;
+    static void *opened;
     /* one OpenMP runtime for all: the idle threads of two would spin against each other */
     setenv("MKL_THREADING_LAYER", "GNU", 0);
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
-        library = dlopen(names[i], RTLD_LAZY | RTLD_GLOBAL);
-    if (!library) return trine_fail(TRINE_ERR_NOT_BUILT, "MKL cannot be loaded: %s", dlerror());
+    for (size_t i = 0; !opened && i < sizeof names / sizeof *names; i++)
+        opened = dlopen(names[i], RTLD_LAZY | RTLD_GLOBAL);
+    if (!opened) return trine_fail(TRINE_ERR_NOT_BUILT, "MKL cannot be loaded: %s", dlerror());
+    *library = opened;
+    return TRINE_SUCCESS;
+}
+
+static trine_status load(void)
+{
+    if (mkl.library) return TRINE_SUCCESS;
+    void *library = NULL;
+    const trine_status status = bench_mkl_library(&library);
+    if (status) return status;
     const struct {
         void **function;
         const char *name;
@@ -66,14 +75,13 @@ static trine_status load(void)
                   {(void **)&mkl.get_version_string, "mkl_get_version_string"}};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         if ((*needed[i].function = dlsym(library, needed[i].name))) continue;
-        dlclose(library);
         return trine_fail(TRINE_ERR_NOT_BUILT, "this MKL has no %s", needed[i].name);
     }
     mkl.library = library;
     return TRINE_SUCCESS;
 }
 
-static trine_status mkl_status(int result, const char *call)
+trine_status bench_mkl_status(int result, const char *call)
 {
     static const char *const texts[] = {"success",          "not initialized", "allocation failed", "invalid value",
                                         "execution failed", "internal error",  "not supported"};
@@ -159,14 +167,15 @@ static trine_status analyse(void *self)
     solver *s = self;
     trine_status status = TRINE_SUCCESS;
     int n = (int)s->p->n;
-    TRY(mkl_status(s->p->dtype == TRINE_D
-                       ? mkl.create_d(&s->A, 0, n, n, s->offsets, s->offsets + 1, s->columns, s->values)
-                       : mkl.create_s(&s->A, 0, n, n, s->offsets, s->offsets + 1, s->columns, s->values),
-                   "create_csr"));
-    TRY(mkl_status(s->p->nrhs == 1 ? mkl.set_sv_hint(s->A, s->op, s->descr, EXPECTED_CALLS)
-                                   : mkl.set_sm_hint(s->A, s->op, s->descr, s->layout, (int)s->p->nrhs, EXPECTED_CALLS),
-                   "set_hint"));
-    TRY(mkl_status(mkl.optimize(s->A), "optimize"));
+    TRY(bench_mkl_status(s->p->dtype == TRINE_D
+                             ? mkl.create_d(&s->A, 0, n, n, s->offsets, s->offsets + 1, s->columns, s->values)
+                             : mkl.create_s(&s->A, 0, n, n, s->offsets, s->offsets + 1, s->columns, s->values),
+                         "create_csr"));
+    TRY(bench_mkl_status(s->p->nrhs == 1
+                             ? mkl.set_sv_hint(s->A, s->op, s->descr, EXPECTED_CALLS)
+                             : mkl.set_sm_hint(s->A, s->op, s->descr, s->layout, (int)s->p->nrhs, EXPECTED_CALLS),
+                         "set_hint"));
+    TRY(bench_mkl_status(mkl.optimize(s->A), "optimize"));
 done:
     return status;
 }
@@ -177,13 +186,13 @@ static trine_status solve(void *self)
     const bench_problem *p = s->p;
     int nrhs = (int)p->nrhs, ld = (int)p->X.ld;
     if (nrhs == 1)
-        return mkl_status(p->dtype == TRINE_D ? mkl.trsv_d(s->op, 1, s->A, s->descr, p->B.data, p->X.data)
-                                              : mkl.trsv_s(s->op, 1, s->A, s->descr, p->B.data, p->X.data),
-                          "trsv");
-    return mkl_status(p->dtype == TRINE_D
-                          ? mkl.trsm_d(s->op, 1, s->A, s->descr, s->layout, p->B.data, nrhs, ld, p->X.data, ld)
-                          : mkl.trsm_s(s->op, 1, s->A, s->descr, s->layout, p->B.data, nrhs, ld, p->X.data, ld),
-                      "trsm");
+        return bench_mkl_status(p->dtype == TRINE_D ? mkl.trsv_d(s->op, 1, s->A, s->descr, p->B.data, p->X.data)
+                                                    : mkl.trsv_s(s->op, 1, s->A, s->descr, p->B.data, p->X.data),
+                                "trsv");
+    return bench_mkl_status(p->dtype == TRINE_D
+                                ? mkl.trsm_d(s->op, 1, s->A, s->descr, s->layout, p->B.data, nrhs, ld, p->X.data, ld)
+                                : mkl.trsm_s(s->op, 1, s->A, s->descr, s->layout, p->B.data, nrhs, ld, p->X.data, ld),
+                            "trsm");
 }
 
 static trine_status as_op(void *self, trine_op *op, trine_transpose *trans)

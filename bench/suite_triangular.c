@@ -58,7 +58,7 @@ static const bench_sweep sweeps[] = {
 
 const char *bench_sweep_names(void)
 {
-    return "main|structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|busy|full|sizes|spd|levels|launch|lu|types";
+    return "main|structure|synchronization|preprocessing|speed|scratchpad|variants|p|q|busy|full|sizes|spd|levels|launch|lu|types|creation|values|fused|few-entries|applications|operators";
 }
 
 /* --------------------------------------------------------------- structure */
@@ -119,14 +119,6 @@ static trine_status record_missing(bench *b, const char *suite, const char *spec
     bench_record_fail(&r, skipped ? BENCH_SKIPPED : BENCH_FAILED, NULL);
     fprintf(b->table, "\n%s  %s: %s\n", spec, skipped ? "skipped" : "FAILED", r.reason);
     return bench_record_write(b, &r);
-}
-
-static trine_dtype dtype_of(const char *name)
-{
-    return strcmp(name, "s") == 0   ? TRINE_S
-           : strcmp(name, "c") == 0 ? TRINE_C
-           : strcmp(name, "z") == 0 ? TRINE_Z
-                                    : TRINE_D;
 }
 
 /** A sweep of this run: the options with its own lists where the command line gave none. */
@@ -228,7 +220,7 @@ static trine_status run_problem(sweep_run *runs, int n_runs, const char *suite, 
     bench *b = &runs[0].b;
     bench_problem p;
     const double start = trine_wall_time();
-    const trine_status made = bench_problem_make(b, source, direction, dtype_of(dtype), &p);
+    const trine_status made = bench_problem_make(b, source, direction, bench_dtype_of(dtype), &p);
     spent.making += trine_wall_time() - start;
     if (made) return record_missing(b, suite, spec, direction, made);
     const bench_list nrhs = unite(runs, n_runs, offsetof(bench, nrhs), spec);

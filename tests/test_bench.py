@@ -159,6 +159,42 @@ class Runner(unittest.TestCase):
                 self.assertEqual((record["sweep"], set(record) - allowed), (sweep, set()))
                 self.assertEqual(record["analyse_ms"] is not None, record["status"] == "ok" and sweep != "launch")
 
+    def check_products(self, records):
+        known = {**SCHEMA["every suite"], **SCHEMA["spmv"]}
+        types = {"string": str, "integer": int, "number": (int, float)}
+        for record in records:
+            self.assertEqual((set(SCHEMA["every suite"]) - set(record), set(record) - set(known)), (set(), set()))
+            self.assertIn(record["status"], ("ok", "skipped"), record["reason"])
+            for key, value in record.items():
+                self.assertTrue(value is None or isinstance(value, types[known[key][0]]), key)
+
+    def test_products_of_every_precision_layout_and_scalar_are_recorded(self):
+        code, table, records = bench("spmv", "convection3d:n=4", "random:50:20", "--dtype", "s,d,c,z", "--nrhs", "1,3", "--reps", "2", "--peers", "openmp")
+        self.assertEqual(code, 0, table)
+        self.check_products(records)
+        kinds = [(1, "colmajor", -0.5), (1, "colmajor", 0), (3, "colmajor", 0), (3, "rowmajor", 0)]
+        self.assertEqual([(r["matrix"], r["dtype"], r["nrhs"], r["layout"], r["beta"], r["impl"], r["method"], r["status"]) for r in records],
+                         [(m, t, *kind, i, name, "ok") for m in ("convection3d:n=4", "random:50:20") for t in "sdcz" for kind in kinds
+                          for i, name in (("trine", "auto"), ("openmp", "loop"))])
+        for record in records:
+            size, read = {"s": 4, "d": 8, "c": 8, "z": 16}[record["dtype"]], 2 if record["beta"] else 1
+            self.assertEqual(record["bytes"], record["nnz"] * (size + 4) + 4 * (record["n"] + 1) + record["nrhs"] * size * (min(record["columns"], record["nnz"]) + read * record["n"]))
+            self.assertTrue(0 <= record["error"] < 1e-5 and record["products"] >= 1 and record["reps"] == 2)
+        self.assertTrue(all(r["ratio_peer"] == "openmp" and r["ratio"] > 0 for r in records if r["impl"] == "trine"))
+
+    def test_sweeps_of_suite_spmv_are_relative_to_the_product(self):
+        for sweep, base, methods in (("values", "auto", ("auto", "auto:single", "auto:half")), ("fused", "auto", ("auto", "auto:fused", "auto:fused-u", "auto:axpy")),
+                                     ("applications", "adaptive", ("adaptive", "max", "max-column", "arg-max", "arg-max2")),
+                                     ("operators", "loop", ("loop", "entry", "segment", "plus-times"))):
+            code, table, records = bench("spmv", "convection3d:n=4", "--sweep", sweep, "--dtype", "d", "--reps", "2")
+            self.assertEqual(code, 0, table)
+            self.check_products(records)
+            self.assertEqual([(r["sweep"], r["method"], r["status"], r["relative_to"]) for r in records], [(sweep, m, "ok", base) for m in methods])
+            self.assertEqual(records[0]["relative"], 1)
+        code, table, records = bench("spmv", "no_such_matrix", "--sweep", "creation,levels")
+        self.assertNotEqual(code, 0)
+        self.assertIn('suite spmv has no sweep "levels"', table)
+
     def test_wrong_options_are_named(self):
         for words in (["nosuite"], [], ["sptrsv", "--dtype", "q"], ["sptrsv", "--nrhs", "0"], ["sptrsv", "--reps", "x"], ["sptrsv", "--copy", "0"], ["sptrsv", "--uplo", "left"], ["sptrsv", "--sweep", "seven"]):
             code, output, records = bench(*words)
@@ -245,6 +281,24 @@ class Report(unittest.TestCase):
             self.assertIn(text, page)
         self.assertEqual({name.removesuffix(".svg").split("-")[2] for name in plots}, {"spd", "variants", "levels", "launch"})
 
+    def test_products_are_tables_and_figures(self):
+        def product(matrix, method="auto", impl="trine", **changes):
+            return self.record(**{**dict(suite="spmv", matrix=matrix, impl=impl, method=method, uplo=None, direction=None, beta=-0.5, layout="colmajor", longest_row=7,
+                                         columns=10, copy_fraction=0.5, analyse_ms=None), **changes})
+        peer = dict(ratio_peer="cusparse", ratio_peer_method="alg2")
+        page, plots = self.make([
+            product("large", nnz=2 * 10 ** 6, solve_ms=0.5, analyse_device_ms=0.125, ratio=0.8, slower_us=100.0, **peer), product("large", "alg2", "cusparse", nnz=2 * 10 ** 6, solve_ms=0.4),
+            product("small", solve_ms=0.25, analyse_device_ms=0.25, ratio=1.25, slower_us=-50.0, **peer), product("small", "alg2", "cusparse", solve_ms=0.3125),
+            *[product("large", m, sweep="applications", solve_ms=t, relative=t / 0.5, relative_to="adaptive") for m, t in (("adaptive", 0.5), ("max", 0.25))],
+            product("large", "arg-max2", sweep="applications", solve_ms=0.75, relative=1.5, relative_to="adaptive", ratio_peer="cub", ratio=12.0),
+            product("large", "auto", sweep="fused", beta=0, solve_ms=0.5, relative=1.0), product("large", "auto:fused", sweep="fused", beta=0, solve_ms=0.625, relative=1.25, epilogue_bytes=0),
+            product("large", "created: compiled", sweep="creation", solve_ms=400.0)])
+        for text in ("1 times as fast in the geometric mean", "at most 1.25 times its time (`large`)", "below, -50 us slower at most (`small`)", "| `small` | serial | 250 | 250 | 50 |",
+                     "arg-max2 takes at most 1.5 times the product's time (`large`); CUB's segmented reduction 12 times", "| auto:fused | 500 | 625 | 1.25 | 0 |", "| created: compiled | 400 |"):
+            self.assertIn(text, page)
+        self.assertEqual({name.removeprefix("spmv-test-").removesuffix(".svg") for name in plots},
+                         {"d-1-figure24", "d-1-figure24-preprocessing", "d-1-figure25", "applications-d-figure26"})
+
     def test_layouts_and_precisions_have_tables_of_their_own(self):
         many = dict(suite="sptrsm", nrhs=8, ratio_peer="cusparse")
         page, plots = self.make([self.record(**many, layout="rowmajor", solve_ms=0.25, ratio=2.0), self.record(**many, layout="colmajor", solve_ms=0.375, ratio=3.0)])
@@ -268,8 +322,8 @@ class Report(unittest.TestCase):
         self.assertNotIn("7.12", page)
 
     def test_a_suite_without_a_section_of_its_own_is_listed(self):
-        page, _ = self.make([self.record(suite="spmv", method="csr")])
-        self.assertIn("# spmv: test", page)
+        page, _ = self.make([self.record(suite="spgemm", method="csr")])
+        self.assertIn("# spgemm: test", page)
         self.assertIn("| csr |", page)
 
 
