@@ -9,4 +9,5 @@
 #include <trine/supernodal.h>
 #include <trine/tridiagonal.h>
 #include <trine/tridiagonal_plan.h>
+#include <trine/forest.h>
 #endif

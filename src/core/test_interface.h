@@ -6,6 +6,7 @@
 #define TRINE_CORE_TEST_INTERFACE_H
 
 #include <stdbool.h>
+#include <trine/forest.h>
 #include <trine/supernodal.h>
 #include <trine/triangular.h>
 
@@ -67,6 +68,23 @@ TRINE_API void trine_supernodal_reference_s(const trine_panels *L, trine_transpo
 TRINE_API void trine_supernodal_reference_d(const trine_panels *L, trine_transpose op, void *x);
 TRINE_API void trine_supernodal_reference_c(const trine_panels *L, trine_transpose op, void *x);
 TRINE_API void trine_supernodal_reference_z(const trine_panels *L, trine_transpose op, void *x);
+
+/* ------------------------------------------------------------------ forest */
+
+/** n vertices in compressed rows, each edge in both of its rows. */
+typedef struct {
+    int64_t n;
+    const int64_t *offsets;
+    const int32_t *columns;
+    const double *weights;
+} trine_forest_reference_graph;
+/** A [0,n]-factor by rounds, as trine_forest_factor makes it (src/forest/reference/); nothing in the options is left
+ *  open, and rounds end when the factor is maximal. proposed: scratch of neighbours' size. Returns the rounds. */
+TRINE_API int64_t trine_forest_reference_factor(const trine_forest_reference_graph *g, const trine_factor_rounds *o,
+                                                int32_t *neighbours, int32_t *proposed);
+/** Cycles of a [0,2]-factor opened in place, paths named and numbered. Returns the cycles. */
+TRINE_API int64_t trine_forest_reference_paths(const trine_forest_reference_graph *g, trine_ties rule, uint64_t seed,
+                                               int32_t *neighbours, int32_t *path, int32_t *position);
 
 #ifdef __cplusplus
 }
