@@ -26,10 +26,15 @@ struct forest_graph {
 /** Numbers that stages leave, in the context's space. */
 struct forest_counts {
     int64_t bad_row;                 /* the first with NaN; INT64_MAX: none */
-    int64_t edges, rounds, cycles, paths, longest, vertices;
-    int32_t proposed[2];             /* has the round of this parity proposed anything? */
-    int32_t confirmed[2];            /* has it confirmed anything? */
+    int64_t edges;                   /* of the factor, from both ends */
+    int64_t rounds, cycles, paths, longest, vertices;
+    int64_t listed;                  /* splitters */
     int32_t maximal;
+    /* While rounds and passes go on, on a GPU */
+    int32_t proposed;                /* has the round proposed anything? */
+    int32_t stopped;                 /* there is nothing left for rounds to do */
+    unsigned long long confirmed;    /* in the round, from both ends */
+    int32_t goes_on[2];              /* does anybody not know both ends after the pass? By the pass's parity */
 };
 
 struct trine_forest_s {

@@ -1,21 +1,17 @@
 /* Cycles broken, paths put one behind the other. Which vertices follow one another is found by splitters (splitters.c)
  * or by the scan of the thesis (scan.c). */
-#include "forest/cpu/paths.h"
-
 #include <string.h>
 
-/** The weight of every edge of the factor, at its place in neighbours. */
-static void look_up_weights(void *user, int64_t begin, int64_t end, int me)
+#include "forest/common/order.h"
+#include "forest/cpu/paths.h"
+
+static void look_up(void *user, int64_t begin, int64_t end, int me)
 {
     trine_forest f = user;
-    const struct forest_graph *g = &f->graph;
+    const forest_view p = forest_view_of(f);
     const bool single = trine_dtype_is_single(f->dtype);
     (void)me;
-    for (int64_t v = begin; v < end; v++)
-        for (int64_t e = 2 * v; e < 2 * v + 2 && f->neighbours[e] >= 0; e++) {
-            const int64_t k = forest_find(g->columns, g->begin[v], g->end[v], f->neighbours[e]);
-            f->weight[e] = single ? (double)((const float *)g->weights)[k] : ((const double *)g->weights)[k];
-        }
+    for (int64_t v = begin; v < end; v++) forest_look_up(&p, &f->graph, single, v);
 }
 
 trine_status forest_cpu_break_cycles(trine_forest f, void *stream)
@@ -23,26 +19,16 @@ trine_status forest_cpu_break_cycles(trine_forest f, void *stream)
     (void)stream;
     f->counts->cycles = 0;
     if (f->n < 2) return TRINE_SUCCESS;
-    forest_for(f, look_up_weights, f);
+    forest_for(f, look_up, f);
     f->counts->cycles = f->info.ranking == TRINE_RANKING_SCAN ? forest_scan_cycles(f) : forest_split_cycles(f);
     return TRINE_SUCCESS;
 }
 
-/** The last vertex of a path knows how long it is: index[name] = length. */
 static void note_lengths(void *user, int64_t begin, int64_t end, int me)
 {
-    trine_forest f = user;
-    const forest_factor p = forest_factor_of(f);
+    const forest_view p = forest_view_of(user);
     (void)me;
-    for (int64_t v = begin; v < end; v++) {
-        if (f->absent && f->absent[v]) {
-            f->path[v] = -1;
-            f->position[v] = 0;
-            continue;
-        }
-        const bool is_alone = forest_neighbour(&p, (int32_t)v, 0) < 0;
-        if (is_alone || (forest_is_end(&p, (int32_t)v) && f->position[v] > 1)) f->index[f->path[v]] = f->position[v];
-    }
+    for (int64_t v = begin; v < end; v++) forest_note_length(&p, (int32_t)v);
 }
 
 /** Lengths to first places: the sum of the lengths of paths before. */
@@ -64,10 +50,9 @@ static void add_lengths(trine_forest f)
 
 static void place(void *user, int64_t begin, int64_t end, int me)
 {
-    trine_forest f = user;
+    const forest_view p = forest_view_of(user);
     (void)me;
-    for (int64_t v = begin; v < end; v++)
-        if (f->path[v] >= 0) f->permutation[f->index[f->path[v]] + f->position[v] - 1] = (int32_t)v;
+    for (int64_t v = begin; v < end; v++) forest_place(&p, (int32_t)v);
 }
 
 trine_status forest_cpu_order(trine_forest f, void *stream)
