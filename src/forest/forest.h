@@ -34,7 +34,6 @@ struct forest_counts {
     int32_t proposed;                /* has the round proposed anything? */
     int32_t stopped;                 /* there is nothing left for rounds to do */
     unsigned long long confirmed;    /* in the round, from both ends */
-    int32_t goes_on[2];              /* does anybody not know both ends after the pass? By the pass's parity */
 };
 
 struct trine_forest_s {
