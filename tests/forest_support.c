@@ -194,8 +194,8 @@ outcome run_forest(trine_context ctx, const problem *p, const trine_forest_optio
 
 void end_outcome(outcome *o)
 {
-    void *arrays[] = {o->factor, o->neighbours, o->path, o->position, o->permutation, o->bands[0], o->bands[1],
-                      o->bands[2]};
+    void *arrays[] = {o->factor,      o->neighbours, o->path,     o->position,
+                      o->permutation, o->bands[0],   o->bands[1], o->bands[2]};
     for (int k = 0; k < 8; k++) free(arrays[k]);
 }
 
@@ -212,8 +212,7 @@ void assert_same(const problem *p, const outcome *a, const outcome *b)
     assert_memory_equal(a->path, b->path, n);
     assert_memory_equal(a->position, b->position, n);
     assert_memory_equal(a->permutation, b->permutation, n);
-    for (int k = 0; k < 3; k++)
-        assert_memory_equal(a->bands[k], b->bands[k], (size_t)p->n * trine_dtype_size(p->t));
+    for (int k = 0; k < 3; k++) assert_memory_equal(a->bands[k], b->bands[k], (size_t)p->n * trine_dtype_size(p->t));
     assert_memory_equal(&a->result, &b->result, sizeof a->result);
 }
 

@@ -235,8 +235,7 @@ static void an_exec_with_reserve_is_refused(void **state)
     IS_REFUSED(trine_exec, exec, trine_forest_break_cycles(forest, &exec));
     IS_REFUSED(trine_exec, exec, trine_forest_order(forest, &exec));
     IS_REFUSED(trine_exec, exec, trine_forest_scale(forest, 1, &exec));
-    IS_REFUSED(trine_exec, exec,
-               trine_forest_extract(forest, TRINE_HOST, values, w.vector, w.vector, w.vector, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_extract(forest, TRINE_HOST, values, w.vector, w.vector, w.vector, &exec));
     IS_REFUSED(trine_exec, exec, trine_forest_coarsen(forest, &coarse, &exec));
     IS_REFUSED(trine_exec, exec,
                trine_forest_extract_blocks(forest, TRINE_HOST, values, w.vector, w.vector, w.vector,

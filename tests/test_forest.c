@@ -103,8 +103,9 @@ static void test_reference(void **state)
             assert_int_equal(trine_forest_reference_factor(&p->graph, &full, neighbours, scratch), o.raw.rounds);
             assert_memory_equal(neighbours, o.factor, bytes);
             if (full.n == 2) {
-                assert_int_equal(trine_forest_reference_paths(&p->graph, full.ties, full.seed, neighbours, path, position),
-                                 o.result.cycles);
+                assert_int_equal(
+                    trine_forest_reference_paths(&p->graph, full.ties, full.seed, neighbours, path, position),
+                    o.result.cycles);
                 for (int64_t v = 0; v < p->n; v++) {
                     assert_int_equal(path[v], o.path[v]);
                     assert_int_equal(position[v], o.position[v]);
@@ -156,7 +157,7 @@ static void test_table_15(void **state)
     }
 }
 
-/** Hashed ties reach what the greedy factor has, for every n, in few rounds; once maximal they are the greedy factor. */
+/** Hashed ties reach what the greedy factor has, for every n, in few rounds; once maximal they are that factor. */
 static void test_greedy(void **state)
 {
     static const char *const specs[] = {"laplace2d:n=100", "aniso1:n=60", "aniso3:n=60", "powerlaw:n=3000,degree=6",
@@ -240,8 +241,8 @@ static void test_coverage(void **state)
 {
     (void)state;
     for (int t = 0; t < 4; t++) {
-        problem *p = problem_gallery(is_complex(all_dtypes[t]) ? "convection3d:n=9,phase=3" : "convection3d:n=9",
-                                     all_dtypes[t]);
+        problem *p =
+            problem_gallery(is_complex(all_dtypes[t]) ? "convection3d:n=9,phase=3" : "convection3d:n=9", all_dtypes[t]);
         const trine_factor_rounds rounds = {.n = 3};
         outcome o = run_forest(test_cpu(1), p, &(trine_forest_options){.max_n = 3}, &rounds);
         long double off = 0, diagonal = 0, beside = 0, inside = 0;
@@ -351,7 +352,8 @@ static void test_directed(void **state)
     problem *p = problem_gallery("convection3d:n=9", TRINE_D);
     const trine_forest_options options = {.directed = 1};
     for (int r = 0; r < 6; r++) {
-        outcome a = run_forest(test_cpu(1), p, &options, &kinds[r]), b = run_forest(test_shared(3), p, &options, &kinds[r]);
+        outcome a = run_forest(test_cpu(1), p, &options, &kinds[r]),
+                b = run_forest(test_shared(3), p, &options, &kinds[r]);
         assert_same(p, &a, &b);
         a.raw.maximal = 0; /* as this graph is not symmetric, a factor to which nothing can be added may be smaller */
         assert_true(a.raw.edges > 0);
@@ -385,11 +387,10 @@ static void test_repeats(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_properties), cmocka_unit_test(test_real_matrices),
-                                       cmocka_unit_test(test_reference),  cmocka_unit_test(test_table_15),
-                                       cmocka_unit_test(test_greedy),     cmocka_unit_test(test_greedy_rows),
-                                       cmocka_unit_test(test_table_13),   cmocka_unit_test(test_coverage),
-                                       cmocka_unit_test(test_again),      cmocka_unit_test(test_formats),
-                                       cmocka_unit_test(test_directed),   cmocka_unit_test(test_repeats)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_properties), cmocka_unit_test(test_real_matrices), cmocka_unit_test(test_reference),
+        cmocka_unit_test(test_table_15),   cmocka_unit_test(test_greedy),        cmocka_unit_test(test_greedy_rows),
+        cmocka_unit_test(test_table_13),   cmocka_unit_test(test_coverage),      cmocka_unit_test(test_again),
+        cmocka_unit_test(test_formats),    cmocka_unit_test(test_directed),      cmocka_unit_test(test_repeats)};
     return TEST_MAIN(tests);
 }

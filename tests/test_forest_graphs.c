@@ -66,7 +66,7 @@ static void test_lines(void **state)
 {
     static const struct {
         int64_t components, length;
-    } sizes[] = {{1, 3},  {1, 4},  {1, 5},    {1, 7},    {1, 8},    {1, 31},  {1, 32},  {1, 33},    {5, 64},
+    } sizes[] = {{1, 3},  {1, 4},  {1, 5},    {1, 7},    {1, 8},    {1, 31},   {1, 32},  {1, 33},    {5, 64},
                  {1, 65}, {9, 16}, {1, 1000}, {1, 1023}, {1, 1024}, {1, 1025}, {300, 3}, {1, 65536}, {30000, 3}};
     (void)state;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
@@ -221,10 +221,12 @@ static void assert_blocks(trine_context ctx, const problem *p, trine_forest f, t
     OK(trine_forest_get_result(coarse, &result, NULL));
     int32_t *mate = fetch(ctx, fine.neighbours, n, sizeof *mate),
             *links = fetch(ctx, pairs.neighbours, 2 * n, sizeof *links),
-            *path = fetch(ctx, pairs.path, n, sizeof *path),
-            *order = fetch(ctx, pairs.permutation, n, sizeof *order), *permutation;
+            *path = fetch(ctx, pairs.path, n, sizeof *path), *order = fetch(ctx, pairs.permutation, n, sizeof *order),
+            *permutation;
     void *device[4], *bands[3];
-    for (int k = 0; k < 4; k++) OK(trine_alloc(ctx, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, 4 * (size_t)n * size + 8 * (size_t)n, &device[k]));
+    for (int k = 0; k < 4; k++)
+        OK(trine_alloc(ctx, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, 4 * (size_t)n * size + 8 * (size_t)n,
+                       &device[k]));
     OK(trine_forest_extract_blocks(f, TRINE_HOST, p->values, device[0], device[1], device[2], device[3], NULL));
     for (int k = 0; k < 3; k++) bands[k] = fetch(ctx, device[k], 4 * n, size);
     permutation = fetch(ctx, device[3], 2 * n, sizeof *permutation);
@@ -262,8 +264,9 @@ static void assert_blocks(trine_context ctx, const problem *p, trine_forest f, t
     for (int k = 0; k < 3; k++) free(bands[k]);
 }
 
-static const char *const block_matrices[] = {"laplace2d:n=31", "aniso1:n=18", "convection3d:n=7", "elasticity3d:n=3",
-                                             "powerlaw:n=800,degree=5", "arrow:n=101", "diagonal:n=9", "chain:n=2"};
+static const char *const block_matrices[] = {
+    "laplace2d:n=31",          "aniso1:n=18", "convection3d:n=7", "elasticity3d:n=3",
+    "powerlaw:n=800,degree=5", "arrow:n=101", "diagonal:n=9",     "chain:n=2"};
 
 static void test_blocks(void **state)
 {
@@ -404,10 +407,11 @@ static void test_decomposition(void **state)
             trine_forest f;
             trine_forest_arrays arrays;
             void *out[4];
-            for (int k = 0; k < 4; k++) OK(trine_alloc(ctx, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, FORESTS * n * 16, &out[k]));
+            for (int k = 0; k < 4; k++)
+                OK(trine_alloc(ctx, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, FORESTS * n * 16, &out[k]));
             OK(trine_forest_create(ctx, &f, p->A, NULL));
-            trine_forest_decomposition d = {.count = FORESTS, .omega = 0.5 * omega, .permutation = out[3], .a = out[0],
-                                            .b = out[1], .c = out[2]};
+            trine_forest_decomposition d = {
+                .count = FORESTS, .omega = 0.5 * omega, .permutation = out[3], .a = out[0], .b = out[1], .c = out[2]};
             OK(trine_forest_decompose(f, TRINE_HOST, p->values, &rounds, &d, NULL));
             int32_t *permutations = fetch(ctx, out[3], FORESTS * p->n, sizeof *permutations);
             char *a = fetch(ctx, out[0], FORESTS * p->n, size);
@@ -432,7 +436,8 @@ static void test_decomposition(void **state)
             d.next = give_values;
             struct calls calls = {0, TRINE_HOST, p->values};
             d.user = &calls;
-            FAILS(TRINE_ERR_UNSUPPORTED, "no third one", trine_forest_decompose(f, TRINE_HOST, p->values, &rounds, &d, NULL));
+            FAILS(TRINE_ERR_UNSUPPORTED, "no third one",
+                  trine_forest_decompose(f, TRINE_HOST, p->values, &rounds, &d, NULL));
             int32_t *again = fetch(ctx, out[3], FORESTS * p->n, sizeof *again);
             assert_memory_equal(again, again + p->n, n * sizeof *again); /* the same values once more */
             assert_memory_equal(again + 2 * p->n, permutations + p->n, n * sizeof *again); /* then adjusted */
@@ -467,7 +472,10 @@ static void test_factor_of_the_caller(void **state)
     static const struct {
         int at, value;
         const char *text;
-    } wrong[] = {{0, 7, "outside 0..5"}, {0, 3, "no edge"}, {1, -1, "the other way round"}, {1, 1, "twice"},
+    } wrong[] = {{0, 7, "outside 0..5"},
+                 {0, 3, "no edge"},
+                 {1, -1, "the other way round"},
+                 {1, 1, "twice"},
                  {1, -2, "outside 0..5"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         int32_t bad[12];
@@ -501,9 +509,9 @@ static void test_errors(void **state)
     static const struct {
         trine_factor_rounds rounds;
         const char *text;
-    } wrong[] = {{{.n = 3}, "n 3"},   {{.n = -1}, "n -1"},      {{.rounds = -1}, "rounds"}, {{.m = -2}, "m is -2"},
-                 {{.km = 1}, "km 1"}, {{.m = 3, .km = 3}, "km"}, {{.p = 1.5}, "p 1.5"},      {{.p = NAN}, "p nan"},
-                 {{.ties = 2}, "ties"}};
+    } wrong[] = {{{.n = 3}, "n 3"},      {{.n = -1}, "n -1"},   {{.rounds = -1}, "rounds"},
+                 {{.m = -2}, "m is -2"}, {{.km = 1}, "km 1"},   {{.m = 3, .km = 3}, "km"},
+                 {{.p = 1.5}, "p 1.5"},  {{.p = NAN}, "p nan"}, {{.ties = 2}, "ties"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
         FAILS(TRINE_ERR_ARGUMENT, wrong[k].text, trine_forest_factor(f, &wrong[k].rounds, NULL));
     FAILS(TRINE_ERR_STATE, "factor", trine_forest_scale(f, 0.5, NULL));
@@ -519,7 +527,8 @@ static void test_errors(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "b is NULL", trine_forest_extract(f, TRINE_HOST, p->values, b, NULL, b, NULL));
     FAILS(TRINE_ERR_STATE, "extract_blocks",
           trine_forest_extract_blocks(f, TRINE_HOST, p->values, b, b, b, (int32_t *)b, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "count", trine_forest_decompose(f, TRINE_HOST, p->values, NULL, &(trine_forest_decomposition){0}, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "count",
+          trine_forest_decompose(f, TRINE_HOST, p->values, NULL, &(trine_forest_decomposition){0}, NULL));
     OK(trine_forest_set_weights(f, TRINE_HOST, p->values, NULL)); /* forgets the factor */
     FAILS(TRINE_ERR_STATE, "factor", trine_forest_break_cycles(f, NULL));
     OK(trine_forest_destroy(&f));
@@ -556,11 +565,11 @@ static void test_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),          cmocka_unit_test(test_one_long_line),
-        cmocka_unit_test(test_increasing),     cmocka_unit_test(test_stars_and_cliques),
-        cmocka_unit_test(test_nothing),        cmocka_unit_test(test_nan),
-        cmocka_unit_test(test_blocks),         cmocka_unit_test(test_coarse_weights),
-        cmocka_unit_test(test_decomposition),  cmocka_unit_test(test_factor_of_the_caller),
+        cmocka_unit_test(test_lines),         cmocka_unit_test(test_one_long_line),
+        cmocka_unit_test(test_increasing),    cmocka_unit_test(test_stars_and_cliques),
+        cmocka_unit_test(test_nothing),       cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_blocks),        cmocka_unit_test(test_coarse_weights),
+        cmocka_unit_test(test_decomposition), cmocka_unit_test(test_factor_of_the_caller),
         cmocka_unit_test(test_errors)};
     return TEST_MAIN(tests);
 }

@@ -40,11 +40,11 @@ typedef enum {
 
 typedef struct {
     int max_n;                   /* largest n of a factor, 1..8; 0 = 2 */
-    int directed;                /* 1: w_ij = |a_ij| alone, as seen from i (thesis, Section 4.4). An edge needs entries
-                                    on both sides, and rounds may end before the factor is maximal: inferior */
-    int blocks;                  /* 1: memory for trine_forest_coarsen too */
+    int directed; /* 1: w_ij = |a_ij| alone, as seen from i (thesis, Section 4.4). An edge needs entries
+                     on both sides, and rounds may end before the factor is maximal: inferior */
+    int blocks; /* 1: memory for trine_forest_coarsen too */
     trine_ranking ranking;
-    int64_t reserved[4];         /* zeros */
+    int64_t reserved[4]; /* zeros */
 } trine_forest_options;
 
 /** Memory for all stages. A: square, CSR or CSC, anywhere, without duplicates (TRINE_ERR_STRUCTURE); its pattern is
@@ -65,16 +65,16 @@ TRINE_API trine_status trine_forest_check(trine_forest forest, const trine_exec 
 /* ------------------------------------------------------------------ factors */
 
 typedef struct {
-    int n;                       /* edges a vertex, up to max_n; 0 = 2, or max_n if that is 1 */
-    int rounds;                  /* M, at most so many; 0 = 5, or any number with until_maximal */
-    int m, km;                   /* rounds k with k mod m = km are without charges; m = 0: 1 (no charges) with
-                                    TRINE_TIES_HASH, 5 with TRINE_TIES_LOWEST_INDEX; 0 <= km < m */
-    double p;                    /* probability of a positive charge; 0 = 0.5 */
-    uint64_t seed;               /* of charges and of the keys of edges */
+    int n; /* edges a vertex, up to max_n; 0 = 2, or max_n if that is 1 */
+    int rounds; /* M, at most so many; 0 = 5, or any number with until_maximal */
+    int m, km; /* rounds k with k mod m = km are without charges; m = 0: 1 (no charges) with
+                  TRINE_TIES_HASH, 5 with TRINE_TIES_LOWEST_INDEX; 0 <= km < m */
+    double p; /* probability of a positive charge; 0 = 0.5 */
+    uint64_t seed; /* of charges and of the keys of edges */
     trine_ties ties;
-    int until_maximal;           /* 1: rounds end when no edge can be added. On a GPU the host looks after every round,
-                                    so that this synchronizes and cannot be captured */
-    int64_t reserved[4];         /* zeros */
+    int until_maximal; /* 1: rounds end when no edge can be added. On a GPU the host looks after every round,
+                          so that this synchronizes and cannot be captured */
+    int64_t reserved[4]; /* zeros */
 } trine_factor_rounds;
 
 /** A [0,n]-factor of strong edges: rounds of proposals and confirmations (thesis, Algorithm 8). In each, a vertex
@@ -137,15 +137,15 @@ TRINE_API trine_status trine_forest_extract_blocks(trine_forest forest, trine_sp
 TRINE_API trine_status trine_forest_scale(trine_forest forest, double omega, const trine_exec *exec);
 
 typedef struct {
-    int count;                   /* forests, one after another */
-    double omega;                /* weights of edges taken are multiplied by it: 0 = each edge in one forest */
+    int count; /* forests, one after another */
+    double omega; /* weights of edges taken are multiplied by it: 0 = each edge in one forest */
     /** The values that the weights of forest l > 0 are made of, or *values = NULL: adjusted weights. forest: that of
      *  l - 1, with all its arrays. NULL: always adjusted. */
     trine_status (*next)(void *user, int l, trine_forest forest, trine_space *space, const void **values);
     void *user;
-    int32_t *permutation;        /* count * N, forest l at [l*N]; in the context's space */
-    void *a, *b, *c;             /* likewise the bands of A; NULL: not wanted */
-    int64_t reserved[4];         /* zeros */
+    int32_t *permutation; /* count * N, forest l at [l*N]; in the context's space */
+    void *a, *b, *c; /* likewise the bands of A; NULL: not wanted */
+    int64_t reserved[4]; /* zeros */
 } trine_forest_decomposition;
 /** Forests of A one after another (thesis, Section 5.2.1). values as in set_weights; bands are of them. The forest is
  *  left as the last one. */
@@ -157,13 +157,13 @@ TRINE_API trine_status trine_forest_decompose(trine_forest forest, trine_space s
 
 /** Sums of |a_ij|, and how much of them the current factor has. An edge counts with both of its entries. */
 typedef struct {
-    double factor;               /* c_pi: of what is off the diagonal (Eq. 23); NaN without a factor */
-    double identity;             /* c_id: the first sub- and superdiagonal of A, likewise (Eq. 24, each edge once) */
-    double blocks;               /* within and between blocks of the coarse forest, likewise; NaN without one */
-    double with_diagonal;        /* of all entries: factor and diagonal (Eq. 53) */
-    double diagonal;             /* of all entries: the diagonal (Eq. 54) */
-    double weight, total;        /* sums off the diagonal: of the factor (Eq. 22), of A */
-    int64_t reserved[4];         /* zeros */
+    double factor; /* c_pi: of what is off the diagonal (Eq. 23); NaN without a factor */
+    double identity; /* c_id: the first sub- and superdiagonal of A, likewise (Eq. 24, each edge once) */
+    double blocks; /* within and between blocks of the coarse forest, likewise; NaN without one */
+    double with_diagonal; /* of all entries: factor and diagonal (Eq. 53) */
+    double diagonal; /* of all entries: the diagonal (Eq. 54) */
+    double weight, total; /* sums off the diagonal: of the factor (Eq. 22), of A */
+    int64_t reserved[4]; /* zeros */
 } trine_forest_coverage;
 /** values as in set_weights. NaN where a sum is 0. Synchronizes. */
 TRINE_API trine_status trine_forest_get_coverage(trine_forest forest, trine_space space, const void *values,
@@ -171,36 +171,36 @@ TRINE_API trine_status trine_forest_get_coverage(trine_forest forest, trine_spac
 
 /** In the context's space, valid while the forest lives, changed by its calls. */
 typedef struct {
-    int n;                       /* of the current factor; 0: none */
-    const int32_t *neighbours;   /* of vertex v at [v*n], n of them, -1 from the first one that is missing on */
-    const int32_t *path;         /* name of v's path; -1: number not used (coarse forests) */
-    const int32_t *position;     /* of v on its path, from 1 on */
-    const int32_t *permutation;  /* the i-th vertex in the order of paths; -1 from result.vertices on */
-    int64_t reserved[4];         /* zeros */
+    int n; /* of the current factor; 0: none */
+    const int32_t *neighbours; /* of vertex v at [v*n], n of them, -1 from the first one that is missing on */
+    const int32_t *path; /* name of v's path; -1: number not used (coarse forests) */
+    const int32_t *position; /* of v on its path, from 1 on */
+    const int32_t *permutation; /* the i-th vertex in the order of paths; -1 from result.vertices on */
+    int64_t reserved[4]; /* zeros */
 } trine_forest_arrays;
 /** Pointers to what has been computed, the others NULL. */
 TRINE_API trine_status trine_forest_get_arrays(trine_forest forest, trine_forest_arrays *arrays);
 
 typedef struct {
-    int64_t vertices;            /* N; of a coarse forest, pairs and single vertices */
-    int64_t edges;               /* of the current factor */
-    int64_t rounds;              /* of proposals until the factor was known to be maximal (M_max), else all of them */
-    int64_t cycles;              /* that break_cycles has opened */
-    int64_t paths, longest;      /* after order: paths, single vertices included; vertices of the longest one */
-    int maximal;                 /* 1: a round without charges had nothing to propose */
-    int64_t reserved[4];         /* zeros */
+    int64_t vertices; /* N; of a coarse forest, pairs and single vertices */
+    int64_t edges; /* of the current factor */
+    int64_t rounds; /* of proposals until the factor was known to be maximal (M_max), else all of them */
+    int64_t cycles; /* that break_cycles has opened */
+    int64_t paths, longest; /* after order: paths, single vertices included; vertices of the longest one */
+    int maximal; /* 1: a round without charges had nothing to propose */
+    int64_t reserved[4]; /* zeros */
 } trine_forest_result;
 /** Of the stages that have been run; 0 for others. Synchronizes. */
 TRINE_API trine_status trine_forest_get_result(trine_forest forest, trine_forest_result *result,
                                                const trine_exec *exec);
 
 typedef struct {
-    int64_t n, edges;            /* rows of A; pairs i < j with an entry of A on either side */
-    int64_t bytes;               /* kept in the context's space */
+    int64_t n, edges; /* rows of A; pairs i < j with an entry of A on either side */
+    int64_t bytes; /* kept in the context's space */
     double create_seconds;
-    trine_ranking ranking;       /* what runs */
-    int capturable;              /* 1: on a GPU, all but what says that it synchronizes */
-    int64_t reserved[4];         /* zeros */
+    trine_ranking ranking; /* what runs */
+    int capturable; /* 1: on a GPU, all but what says that it synchronizes */
+    int64_t reserved[4]; /* zeros */
 } trine_forest_info;
 TRINE_API trine_status trine_forest_get_info(trine_forest forest, trine_forest_info *info);
 TRINE_API const char *trine_ranking_name(trine_ranking ranking); /* "splitters", ... */

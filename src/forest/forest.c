@@ -174,9 +174,18 @@ trine_status trine_forest_destroy(trine_forest *out)
     if (!trine_release(&f->refs)) return TRINE_SUCCESS;
     trine_context ctx = f->ctx;
     struct forest_graph *g = &f->graph;
-    void *arrays[] = {g->begin, f->absent ? g->end : NULL, g->columns, g->weights, g->there, g->back, g->diagonal,
-                      f->neighbours, f->path, f->position, f->permutation, f->absent, f->counts, f->proposals, f->link,
-                      f->distance, f->list, f->index, f->edge, f->weight, f->sums, f->keys, f->staged};
+    void *arrays[] = {g->begin,       f->absent ? g->end : NULL,
+                      g->columns,     g->weights,
+                      g->there,       g->back,
+                      g->diagonal,    f->neighbours,
+                      f->path,        f->position,
+                      f->permutation, f->absent,
+                      f->counts,      f->proposals,
+                      f->link,        f->distance,
+                      f->list,        f->index,
+                      f->edge,        f->weight,
+                      f->sums,        f->keys,
+                      f->staged};
     if (f->backend) f->backend->release(f);
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(ctx, ctx->info.space, arrays[k]);
     trine_forest_destroy(&f->coarse);

@@ -53,7 +53,8 @@ struct trine_forest_s {
     int32_t *neighbours, *path, *position, *permutation;
     uint8_t *absent;                 /* of a coarse forest: numbers not used; NULL: none */
     struct forest_counts *counts;
-    /* Scratch, in the context's space. An edge of a [0,2]-factor is named by its place in neighbours at its lower end. */
+    /* Scratch, in the context's space. An edge of a [0,2]-factor is named by its place in neighbours at its lower
+     * end. */
     int32_t *proposals;              /* max_n N */
     uint32_t *link;                  /* 4 N: from splitter to splitter, or strides of a scan */
     int32_t *distance;               /* 4 N, along links */
@@ -114,7 +115,10 @@ trine_status forest_greedy(trine_context ctx, const struct forest_graph *h, bool
                            int32_t *neighbours);
 
 /** Bytes of a weight. */
-static inline size_t forest_weight_size(trine_dtype t) { return trine_dtype_is_single(t) ? sizeof(float) : sizeof(double); }
+static inline size_t forest_weight_size(trine_dtype t)
+{
+    return trine_dtype_is_single(t) ? sizeof(float) : sizeof(double);
+}
 
 /** The entry (v,u) of a row with ascending columns; -1: there is none. */
 FOREST_INLINE int64_t forest_find(const int32_t *columns, int64_t begin, int64_t end, int32_t u)

@@ -32,7 +32,8 @@ static trine_status need(bool is_there, const char *stage, const char *before)
 static trine_status need_matrix(trine_forest f, const char *stage)
 {
     if (f->graph.there || !f->absent) return TRINE_SUCCESS;
-    return trine_fail(TRINE_ERR_STATE, "trine_forest_%s is for the forest of a matrix: this one is of its pairs", stage);
+    return trine_fail(TRINE_ERR_STATE, "trine_forest_%s is for the forest of a matrix: this one is of its pairs",
+                      stage);
 }
 
 /** Values in the context's space: themselves, or a copy on the stream. */
@@ -67,7 +68,9 @@ static trine_status settle(const struct trine_forest_s *f, const trine_factor_ro
     REQUIRE(o->p >= 0 && o->p <= 1, "p %g is no probability", o->p);
     const double positive = (o->p != 0 ? o->p : 0.5) * 0x1p32;
     *r = (struct forest_rounds){.n = n,
-                                .most = o->rounds ? o->rounds : o->until_maximal ? INT64_MAX : 5,
+                                .most = o->rounds          ? o->rounds
+                                        : o->until_maximal ? INT64_MAX
+                                                           : 5,
                                 .m = m,
                                 .km = o->km,
                                 .threshold = positive < UINT32_MAX ? (uint32_t)positive : UINT32_MAX,
@@ -418,8 +421,7 @@ trine_status trine_forest_extract_blocks(trine_forest f, trine_space space, cons
     TRINE_RANGE;
     void *stream = NULL;
     const trine_status status = enter(f, exec, &stream);
-    return status ? status
-                  : leave(f, extract_blocks(f, space, values, (void *const[]){a, b, c}, permutation, stream));
+    return status ? status : leave(f, extract_blocks(f, space, values, (void *const[]){a, b, c}, permutation, stream));
 }
 
 /* ----------------------------------------------------------- decompositions */
@@ -461,8 +463,7 @@ static trine_status decompose(trine_forest f, trine_space space, const void *val
     for (int l = 0; l < d->count; l++) {
         if (l) TRY(next_weights(f, l, d, stream));
         TRY(run(f, space, l ? NULL : values, options, stream));
-        if (f->ctx->cuda)
-            TRY(trine_device_copy_async(f->ctx, d->permutation + l * n, f->permutation, bytes, stream));
+        if (f->ctx->cuda) TRY(trine_device_copy_async(f->ctx, d->permutation + l * n, f->permutation, bytes, stream));
         else TRY(trine_copy(f->ctx, d->permutation + l * n, TRINE_HOST, f->permutation, TRINE_HOST, bytes));
         void *const bands[] = {element(f, d->a, l * n), element(f, d->b, l * n), element(f, d->c, l * n)};
         if (d->a) TRY(extract(f, space, values, bands, stream));

@@ -18,15 +18,29 @@ struct options {
     trine_read_options limits;
 };
 
+/** The number of points in a direction at the beginning of *text, which goes on behind it; 0: there is none. */
+static int64_t take_number(const char **text)
+{
+    char *end;
+    errno = 0;
+    const long long value = **text >= '0' && **text <= '9' ? strtoll(*text, &end, 10) : 0;
+    if (value < 1 || value > MOST_VERTICES || errno) return 0;
+    *text = end;
+    return value;
+}
+
 static error_t parse_coords(struct argp_state *state, const char *arg, struct options *o)
 {
-    char rest;
-    long long nx, ny;
-    if (sscanf(arg, "grid:%lldx%lld%c", &nx, &ny, &rest) != 2 || nx < 1 || ny < 1 || nx > MOST_VERTICES ||
-        ny > MOST_VERTICES || nx * ny > MOST_VERTICES)
+    static const char kind[] = "grid:";
+    const char *rest = arg + strlen(kind);
+    o->nx = o->ny = 0;
+    if (!strncmp(arg, kind, strlen(kind))) o->nx = take_number(&rest);
+    if (o->nx && *rest == 'x') {
+        rest++;
+        o->ny = take_number(&rest);
+    }
+    if (!o->ny || *rest || o->nx * o->ny > MOST_VERTICES)
         return refuse(state, "--coords \"%s\" is not grid:NXxNY with up to %d points", arg, MOST_VERTICES);
-    o->nx = nx;
-    o->ny = ny;
     return 0;
 }
 
@@ -80,7 +94,8 @@ static double x_of(const struct options *o, int column, int32_t v)
 }
 static double y_of(const struct options *o, int row, int32_t v) /* the first row of the grid below */
 {
-    return MARGIN + (double)row * (double)(o->ny * STEP + MARGIN) + (double)(o->ny - 1 - v / o->nx) * STEP;
+    const int64_t from_top = o->ny - 1 - v / o->nx;
+    return MARGIN + (double)row * (double)(o->ny * STEP + MARGIN) + (double)from_top * STEP;
 }
 
 /** Where a column of forests is drawn. */
@@ -102,7 +117,8 @@ static trine_status draw_forest(const struct drawing *d, int row, trine_forest f
                 fprintf(d->file, "<line x1=\"%g\" y1=\"%g\" x2=\"%g\" y2=\"%g\"/>\n", x_of(o, d->column, v),
                         y_of(o, row, v), x_of(o, d->column, u), y_of(o, row, u));
         }
-        fprintf(d->file, "<circle cx=\"%g\" cy=\"%g\" r=\"2\" stroke=\"none\"/>\n", x_of(o, d->column, v), y_of(o, row, v));
+        fprintf(d->file, "<circle cx=\"%g\" cy=\"%g\" r=\"2\" stroke=\"none\"/>\n", x_of(o, d->column, v),
+                y_of(o, row, v));
     }
     return status;
 }
@@ -125,11 +141,12 @@ static trine_status draw(trine_context ctx, trine_matrix A, const struct options
     TRY(trine_matrix_get_arrays(A, NULL, NULL, &values));
     TRY(trine_forest_create(ctx, &forest, A, NULL));
     const int64_t width = 2 * (o->nx * STEP + MARGIN) + MARGIN, height = o->forests * (o->ny * STEP + MARGIN) + MARGIN;
-    fprintf(file,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%lld\" height=\"%lld\" viewBox=\"0 0 %lld %lld\">\n"
-            "<title>Linear forests, omega = 0 and %g</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
-            "<g stroke=\"#0072b2\" stroke-width=\"3\" stroke-linecap=\"round\" fill=\"#222222\">\n",
-            (long long)width, (long long)height, (long long)width, (long long)height, o->omega);
+    fprintf(
+        file,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%lld\" height=\"%lld\" viewBox=\"0 0 %lld %lld\">\n"
+        "<title>Linear forests, omega = 0 and %g</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
+        "<g stroke=\"#0072b2\" stroke-width=\"3\" stroke-linecap=\"round\" fill=\"#222222\">\n",
+        (long long)width, (long long)height, (long long)width, (long long)height, o->omega);
     for (int column = 0; column < 2; column++) {
         struct drawing d = {o, file, column};
         const trine_forest_decomposition forests = {.count = o->forests,

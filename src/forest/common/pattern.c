@@ -67,8 +67,8 @@ static void merge_row(struct merge *m, int64_t i)
         const int32_t ja = column_at(&m->a, ka, end_a), jt = column_at(&m->t, kt, end_t), j = ja < jt ? ja : jt;
         if (j == before)
             for (int64_t seen = __atomic_load_n(&m->bad_row, __ATOMIC_RELAXED);
-                 i < seen && !__atomic_compare_exchange_n(&m->bad_row, &seen, i, false, __ATOMIC_RELAXED,
-                                                          __ATOMIC_RELAXED);) {}
+                 i < seen &&
+                 !__atomic_compare_exchange_n(&m->bad_row, &seen, i, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);) {}
         before = j;
         const int64_t there = ja == j ? place_of(&m->a, ka++) : -1, back = jt == j ? place_of(&m->t, kt++) : -1;
         if (j == i) {

@@ -14,8 +14,8 @@
 /** A splitter is met at place s: its link says 2 i + s. It is left through the other one. */
 FOREST_INLINE uint32_t forest_through(uint32_t link) { return link ^ 1; }
 
-/** From splitter i through place s to the next one: link, distance, and, with seen, the weakest edge on the way; seen[u]
- *  = 1 for vertices in between. */
+/** From splitter i through place s to the next one: link, distance, and, with seen, the weakest edge on the way;
+ *  seen[u] = 1 for vertices in between. */
 FOREST_INLINE void forest_walk(const forest_view *p, int64_t i, int s, int32_t *seen)
 {
     const int64_t at = 2 * i + s;

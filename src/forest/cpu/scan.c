@@ -7,8 +7,8 @@
 struct scan {
     trine_forest f;
     forest_scan s;
-    uint32_t *victims;               /* FOREST_NO_LINK: none */
-    bool goes_on;                    /* somebody does not know both ends */
+    uint32_t *victims; /* FOREST_NO_LINK: none */
+    bool goes_on; /* somebody does not know both ends */
     int64_t cycles;
 };
 

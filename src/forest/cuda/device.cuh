@@ -21,7 +21,7 @@ class device_scope {
     trine_context ctx;
     int saved;
 
-public:
+  public:
     explicit device_scope(trine_context c) : ctx(c) { trine_device_enter(ctx, &saved); }
     ~device_scope() { trine_device_leave(ctx, saved); }
     device_scope(const device_scope &) = delete;

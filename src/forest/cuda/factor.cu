@@ -165,7 +165,8 @@ trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, v
     p.n = r->n;
     p.ties = r->ties;
     if (r->until_maximal && trine_device_is_capturing(f->ctx, stream))
-        return trine_fail(TRINE_ERR_STATE, "rounds until the factor is maximal cannot be captured: the host looks after them");
+        return trine_fail(TRINE_ERR_STATE,
+                          "rounds until the factor is maximal cannot be captured: the host looks after them");
     begin_rounds<<<1, 1, 0, s>>>(f->counts);
     trine_status status = GPU_LAUNCHED("begin_rounds");
     bool stopped = false;

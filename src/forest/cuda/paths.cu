@@ -9,7 +9,8 @@ namespace {
 
 trine_status fill(trine_forest f, void *array, int byte, int64_t count, void *stream)
 {
-    return count ? trine_device_fill_async(f->ctx, array, byte, (size_t)count * sizeof(int32_t), stream) : TRINE_SUCCESS;
+    return count ? trine_device_fill_async(f->ctx, array, byte, (size_t)count * sizeof(int32_t), stream)
+                 : TRINE_SUCCESS;
 }
 
 int32_t *passes_of(trine_forest f) { return static_cast<forest_device *>(f->own)->goes_on; }
@@ -43,7 +44,8 @@ __global__ void __launch_bounds__(FOREST_THREADS) list_splitters(const forest_vi
 {
     __shared__ unsigned here;
     __shared__ unsigned long long first;
-    for (int64_t block = blockIdx.x * (int64_t)blockDim.x; block < p.vertices; block += (int64_t)gridDim.x * blockDim.x) {
+    for (int64_t block = blockIdx.x * (int64_t)blockDim.x; block < p.vertices;
+         block += (int64_t)gridDim.x * blockDim.x) {
         const int64_t i = block + threadIdx.x;
         const int32_t v = (int32_t)i;
         const bool is_one = i < p.vertices && (forest_is_end(&p, v) || forest_is_splitter(v));
@@ -74,7 +76,10 @@ struct links {
           distance(p.distance + copy * 2 * p.vertices)
     {}
     /** Does the link end where the path does? */
-    __device__ bool is_last(uint32_t to) const { return to == FOREST_NO_LINK || link[forest_through(to)] == FOREST_NO_LINK; }
+    __device__ bool is_last(uint32_t to) const
+    {
+        return to == FOREST_NO_LINK || link[forest_through(to)] == FOREST_NO_LINK;
+    }
 };
 
 /** Pass k: every link goes on to where the splitter that it leads to goes. */
@@ -85,7 +90,8 @@ template <bool EDGES> __global__ void __launch_bounds__(FOREST_THREADS)
     const links from(p, k % 2), to(p, 1 - k % 2);
     const int64_t count = counts->listed;
     bool again = false;
-    for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < 2 * count; e += (int64_t)gridDim.x * blockDim.x) {
+    for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < 2 * count;
+         e += (int64_t)gridDim.x * blockDim.x) {
         uint32_t link = from.link[e];
         uint32_t weakest = EDGES ? from.edge[e] : 0, distance = EDGES ? 0 : (uint32_t)from.distance[e];
         if (!from.is_last(link)) {
@@ -204,7 +210,8 @@ __global__ void __launch_bounds__(FOREST_THREADS)
 {
     if (!goes_on[k]) return;
     bool again = false;
-    for (int64_t v = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; v < p.vertices; v += (int64_t)gridDim.x * blockDim.x)
+    for (int64_t v = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; v < p.vertices;
+         v += (int64_t)gridDim.x * blockDim.x)
         again |= forest_scan_pass(&p, &s, (int32_t)v);
     if (again && INT64_C(2) << k < p.vertices) goes_on[k + 1] = 1;
 }
@@ -243,7 +250,7 @@ trine_status scan(trine_forest f, const forest_view &p, bool wants_edges, forest
     for (int k = 0; k < passes; k++) {
         s.from = k % 2;
         scan_pass<<<forest_blocks(p.vertices), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, s, k,
-                                                                                                  passes_of(f));
+                                                                                                      passes_of(f));
     }
     return GPU_LAUNCHED("scan_pass");
 }
@@ -277,7 +284,8 @@ __global__ void __launch_bounds__(FOREST_THREADS) note_lengths(const forest_view
     __shared__ unsigned paths, longest, vertices;
     if (threadIdx.x == 0) paths = longest = vertices = 0;
     __syncthreads();
-    for (int64_t v = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; v < p.vertices; v += (int64_t)gridDim.x * blockDim.x) {
+    for (int64_t v = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; v < p.vertices;
+         v += (int64_t)gridDim.x * blockDim.x) {
         const int32_t length = forest_note_length(&p, (int32_t)v);
         if (!length) continue;
         atomicAdd(&paths, 1u);

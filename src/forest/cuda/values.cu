@@ -108,7 +108,8 @@ template <typename T> struct extract_blocks {
         const int32_t nobody[2] = {-1, -1};
         int32_t here[2], before[2], after[2];
         const int32_t name = pair(r, -1, here) ? coarse.path[here[0]] : -1;
-        const bool has_before = name >= 0 && pair(r - 1, name, before), has_after = name >= 0 && pair(r + 1, name, after);
+        const bool has_before = name >= 0 && pair(r - 1, name, before),
+                   has_after = name >= 0 && pair(r + 1, name, after);
         put(here, has_before ? before : nobody, a + 4 * r);
         put(here, here, b + 4 * r);
         put(here, has_after ? after : nobody, c + 4 * r);
