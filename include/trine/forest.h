@@ -96,8 +96,8 @@ TRINE_API trine_status trine_forest_set_factor(trine_forest forest, int n, const
 
 /* ------------------------------------------------------------------ forests */
 
-/** Take the weakest edge out of every cycle of a [0,2]- or [0,1]-factor: the smallest weight; then the smallest key with
- *  TRINE_TIES_HASH; then the smaller lower end, the smaller higher end. */
+/** Take the weakest edge out of every cycle of a [0,2]- or [0,1]-factor: the smallest weight; then, with
+ *  TRINE_TIES_HASH, the smallest key; then the smaller lower end, the smaller higher end. */
 TRINE_API trine_status trine_forest_break_cycles(trine_forest forest, const trine_exec *exec);
 /** Path, position and permutation of every vertex, after break_cycles. A path has the name of its smaller end, which is
  *  at position 1; paths follow one another by name. */

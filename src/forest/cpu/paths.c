@@ -18,7 +18,7 @@ trine_status forest_cpu_break_cycles(trine_forest f, void *stream)
 {
     (void)stream;
     f->counts->cycles = 0;
-    if (f->n < 2) return TRINE_SUCCESS;
+    if (f->n < 2 || !f->graph.n) return TRINE_SUCCESS;
     forest_for(f, look_up, f);
     f->counts->cycles = f->info.ranking == TRINE_RANKING_SCAN ? forest_scan_cycles(f) : forest_split_cycles(f);
     return TRINE_SUCCESS;
@@ -35,7 +35,6 @@ static void note_lengths(void *user, int64_t begin, int64_t end, int me)
 static void add_lengths(trine_forest f)
 {
     struct forest_counts *counts = f->counts;
-    counts->paths = counts->longest = 0;
     int32_t sum = 0;
     for (int64_t v = 0; v < f->graph.n; v++) {
         const int32_t length = f->index[v];
@@ -57,7 +56,10 @@ static void place(void *user, int64_t begin, int64_t end, int me)
 
 trine_status forest_cpu_order(trine_forest f, void *stream)
 {
+    struct forest_counts *counts = f->counts;
     (void)stream;
+    counts->paths = counts->longest = counts->vertices = 0;
+    if (!f->graph.n) return TRINE_SUCCESS;
     (f->info.ranking == TRINE_RANKING_SCAN ? forest_scan_paths : forest_split_paths)(f);
     memset(f->index, 0, (size_t)f->graph.n * sizeof *f->index);
     forest_for(f, note_lengths, f);
