@@ -1,23 +1,49 @@
 /* Ranking in O(N): ends of paths and one in 16 other vertices are splitters. Each walks both ways to the next one, in
- * parallel; the list that is left is short enough for one thread. */
+ * parallel; the list that is left is short enough for one thread a path. */
 #include "forest/common/splitters.h"
 
 #include <string.h>
 
 #include "forest/cpu/paths.h"
 
-/** Splitters in f->list, ascending; f->index says where, -1: none. Returns how many. */
+/* f->list: splitters, ascending; f->index says where, -1: none. Chunks of vertices are counted, then numbered. */
+
+static bool is_splitter(const forest_view *p, int64_t v)
+{
+    return forest_is_end(p, (int32_t)v) || forest_is_splitter((int32_t)v);
+}
+
+static void count_splitters(void *user, int64_t begin, int64_t end, int me)
+{
+    const forest_view p = forest_view_of(user);
+    int32_t count = 0;
+    (void)me;
+    for (int64_t v = begin; v < end; v++) count += is_splitter(&p, v);
+    p.distance[begin / FOREST_GRAIN] = count;
+}
+
+static void number_splitters(void *user, int64_t begin, int64_t end, int me)
+{
+    const forest_view p = forest_view_of(user);
+    int32_t next = p.distance[begin / FOREST_GRAIN];
+    (void)me;
+    for (int64_t v = begin; v < end; v++) {
+        p.index[v] = is_splitter(&p, v) ? next : -1;
+        if (p.index[v] >= 0) p.list[next++] = (int32_t)v;
+    }
+}
+
 static int64_t list_splitters(trine_forest f)
 {
-    const forest_view p = forest_view_of(f);
-    int64_t count = 0;
-    for (int64_t i = 0; i < f->graph.n; i++) {
-        const int32_t v = (int32_t)i;
-        const bool is_one = forest_is_end(&p, v) || forest_is_splitter(v);
-        f->index[v] = is_one ? (int32_t)count : -1;
-        if (is_one) f->list[count++] = v;
+    int32_t sum = 0;
+    forest_for(f, count_splitters, f);
+    for (int64_t c = 0; c * FOREST_GRAIN < f->graph.n; c++) {
+        const int32_t count = f->distance[c];
+        f->distance[c] = sum;
+        sum += count;
     }
-    return count;
+    forest_for(f, number_splitters, f);
+    return sum;
 }
 
 struct walks {
@@ -53,19 +79,32 @@ static uint32_t weakest_around(const forest_view *p, int64_t i, int32_t *done)
     return weakest;
 }
 
-/** Cycles that have a splitter. */
-static int64_t break_listed(const forest_view *p, int64_t count, int32_t *done)
+/** Splitters of paths are not on cycles: both ends of a path mark them, as neither knows of the other. */
+static void mark_paths(void *user, int64_t begin, int64_t end, int me)
 {
+    trine_forest f = user;
+    const forest_view p = forest_view_of(f);
+    int32_t *done = f->position;
+    (void)me;
+    for (int64_t i = begin; i < end; i++) {
+        if (!forest_is_end(&p, p.list[i])) continue;
+        FOREST_MARK(&done[i]);
+        for (uint32_t at = p.link[2 * i]; at != FOREST_NO_LINK; at = p.link[forest_through(at)])
+            FOREST_MARK(&done[at / 2]);
+    }
+}
+
+/** Cycles that have a splitter. */
+static int64_t break_listed(trine_forest f, int64_t count)
+{
+    const forest_view p = forest_view_of(f);
+    int32_t *done = f->position;
     int64_t cycles = 0;
     memset(done, 0, (size_t)count * sizeof *done);
-    for (int64_t i = 0; i < count; i++) { /* paths are not cycles */
-        if (done[i] || !forest_is_end(p, p->list[i])) continue;
-        done[i] = 1;
-        for (uint32_t at = p->link[2 * i]; at != FOREST_NO_LINK; at = p->link[forest_through(at)]) done[at / 2] = 1;
-    }
+    for_splitters(f, count, mark_paths, f);
     for (int64_t i = 0; i < count; i++) {
         if (done[i]) continue;
-        forest_remove_edge(p, weakest_around(p, i, done));
+        forest_remove_edge(&p, weakest_around(&p, i, done));
         cycles++;
     }
     return cycles;
@@ -88,7 +127,7 @@ int64_t forest_split_cycles(trine_forest f)
     const int64_t count = list_splitters(f);
     memset(w.seen, 0, (size_t)f->graph.n * sizeof *w.seen);
     for_splitters(f, count, walk, &w);
-    int64_t cycles = break_listed(&p, count, f->position);
+    int64_t cycles = break_listed(f, count);
     forest_for(f, find_unlisted, &w);
     for (int64_t v = 0; v < f->graph.n; v++)
         if (w.seen[v] < 0) {
@@ -100,23 +139,31 @@ int64_t forest_split_cycles(trine_forest f)
 
 /* -------------------------------------------------------------------- paths */
 
-/** Name and position of the splitters of paths, in the order of their lower ends; edge[i] becomes the place that leads
- *  on. */
-static void rank_splitters(const forest_view *p, int64_t count)
+/** The other end of the path that begins with splitter i. */
+static int32_t other_end(const forest_view *p, int64_t i)
 {
-    for (int64_t i = 0; i < count; i++) p->path[p->list[i]] = -1;
-    for (int64_t i = 0; i < count; i++) {
-        const int32_t name = p->list[i];
-        if (p->path[name] >= 0 || !forest_is_end(p, name)) continue;
-        uint32_t leave = 2 * (uint32_t)i; /* an end's neighbour is in place 0 */
+    uint32_t leave = 2 * (uint32_t)i; /* an end's neighbour is in place 0 */
+    while (p->link[leave] != FOREST_NO_LINK) leave = forest_through(p->link[leave]);
+    return p->list[leave / 2];
+}
+
+/** The lower end of a path tells its splitters their name and position; edge[i] becomes the place that leads on. */
+static void rank_splitters(void *user, int64_t begin, int64_t end, int me)
+{
+    const forest_view p = forest_view_of(user);
+    (void)me;
+    for (int64_t i = begin; i < end; i++) {
+        const int32_t name = p.list[i];
+        if (!forest_is_end(&p, name) || other_end(&p, i) < name) continue;
+        uint32_t leave = 2 * (uint32_t)i;
         for (int32_t position = 1;;) {
-            const int32_t v = p->list[leave / 2];
-            p->path[v] = name;
-            p->position[v] = position;
-            p->edge[leave / 2] = leave % 2;
-            if (p->link[leave] == FOREST_NO_LINK) break;
-            position += p->distance[leave];
-            leave = forest_through(p->link[leave]);
+            const int32_t v = p.list[leave / 2];
+            p.path[v] = name;
+            p.position[v] = position;
+            p.edge[leave / 2] = leave % 2;
+            if (p.link[leave] == FOREST_NO_LINK) break;
+            position += p.distance[leave];
+            leave = forest_through(p.link[leave]);
         }
     }
 }
@@ -131,9 +178,8 @@ static void tell(void *user, int64_t begin, int64_t end, int me)
 void forest_split_paths(trine_forest f)
 {
     struct walks w = {f, NULL};
-    const forest_view p = forest_view_of(f);
     const int64_t count = list_splitters(f);
     for_splitters(f, count, walk, &w);
-    rank_splitters(&p, count);
+    for_splitters(f, count, rank_splitters, f);
     for_splitters(f, count, tell, f);
 }
