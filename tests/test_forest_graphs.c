@@ -374,6 +374,32 @@ static void test_coarse_weights(void **state)
     }
 }
 
+/** Both pairs add the edges between them in one order, where another order would give another sum: 1 + u/2 + 3u/4 with
+ *  u = 2^-23 is 1 + u, but 1 + 3u/4 + u/2 is 1 + 2u, which would tie with the edge to vertex 4. */
+static void test_coarse_sums(void **state)
+{
+    static const pair edges[] = {{0, 1}, {2, 3}, {0, 2}, {0, 3}, {1, 2}, {2, 4}};
+    static const double weights[] = {10, 10, 1, 0x1p-24, 0x1.8p-24, 1 + 0x1p-22};
+    (void)state;
+    problem *p = problem_edges(TRINE_S, 5, 6, edges, weights, true);
+    trine_forest f, coarse;
+    trine_forest_arrays arrays;
+    const trine_factor_rounds one = {.n = 1, .ties = TRINE_TIES_LOWEST_INDEX, .m = 1};
+    OK(trine_forest_create(test_shared(2), &f, p->A, &(trine_forest_options){.blocks = 1}));
+    OK(trine_forest_set_weights(f, TRINE_HOST, p->values, NULL));
+    OK(trine_forest_factor(f, &one, NULL));
+    OK(trine_forest_coarsen(f, &coarse, NULL));
+    OK(trine_forest_factor(coarse, &one, NULL));
+    OK(trine_forest_get_arrays(coarse, &arrays));
+    int32_t *mate = fetch(test_shared(2), arrays.neighbours, 5, sizeof *mate);
+    assert_int_equal(mate[2], 4);
+    assert_int_equal(mate[0], -1);
+    free(mate);
+    OK(trine_forest_destroy(&coarse));
+    OK(trine_forest_destroy(&f));
+    problem_end(p);
+}
+
 /* ----------------------------------------------------------- decompositions */
 
 enum { FORESTS = 4 };
@@ -564,12 +590,17 @@ static void test_errors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),         cmocka_unit_test(test_one_long_line),
-        cmocka_unit_test(test_increasing),    cmocka_unit_test(test_stars_and_cliques),
-        cmocka_unit_test(test_nothing),       cmocka_unit_test(test_nan),
-        cmocka_unit_test(test_blocks),        cmocka_unit_test(test_coarse_weights),
-        cmocka_unit_test(test_decomposition), cmocka_unit_test(test_factor_of_the_caller),
-        cmocka_unit_test(test_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),
+                                       cmocka_unit_test(test_one_long_line),
+                                       cmocka_unit_test(test_increasing),
+                                       cmocka_unit_test(test_stars_and_cliques),
+                                       cmocka_unit_test(test_nothing),
+                                       cmocka_unit_test(test_nan),
+                                       cmocka_unit_test(test_blocks),
+                                       cmocka_unit_test(test_coarse_weights),
+                                       cmocka_unit_test(test_coarse_sums),
+                                       cmocka_unit_test(test_decomposition),
+                                       cmocka_unit_test(test_factor_of_the_caller),
+                                       cmocka_unit_test(test_errors)};
     return TEST_MAIN(tests);
 }
