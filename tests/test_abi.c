@@ -32,6 +32,13 @@ GROWS(trine_supernodal_info, 224);
 GROWS(trine_gtsv_options, 88);
 GROWS(trine_tridiagonal_options, 72);
 GROWS(trine_tridiagonal_info, 104);
+GROWS(trine_forest_options, 48);
+GROWS(trine_factor_rounds, 72);
+GROWS(trine_forest_decomposition, 96);
+GROWS(trine_forest_coverage, 88);
+GROWS(trine_forest_arrays, 72);
+GROWS(trine_forest_result, 88);
+GROWS(trine_forest_info, 72);
 #ifdef TRINE_TEST_DIRECT
 GROWS(trine_factor_options, 56);
 GROWS(trine_factor_info, 112);
@@ -122,6 +129,23 @@ static void options_with_reserve_are_refused(void **state)
     trine_tridiagonal_options for_tridiagonal = {0};
     IS_REFUSED(trine_tridiagonal_options, for_tridiagonal,
                trine_tridiagonal_analyse(w.ctx, &tridiagonal, w.A, &for_tridiagonal));
+    trine_forest forest = NULL;
+    trine_forest_options for_forest = {0};
+    trine_factor_rounds rounds = {0};
+    trine_forest_decomposition decomposition = {0};
+    const void *values;
+    const int32_t none[40] = {0};
+    OK(trine_matrix_get_arrays(w.A, NULL, NULL, &values));
+    IS_REFUSED(trine_forest_options, for_forest, trine_forest_create(w.ctx, &forest, w.A, &for_forest));
+    OK(trine_forest_create(w.ctx, &forest, w.A, &for_forest));
+    OK(trine_forest_set_weights(forest, TRINE_HOST, values, NULL));
+    IS_REFUSED(trine_factor_rounds, rounds, trine_forest_factor(forest, &rounds, NULL));
+    IS_REFUSED(trine_factor_rounds, rounds, trine_forest_factor_sequential(forest, &rounds, NULL));
+    IS_REFUSED(trine_factor_rounds, rounds, trine_forest_set_factor(forest, 2, none, &rounds, NULL));
+    IS_REFUSED(trine_factor_rounds, rounds, trine_forest_run(forest, TRINE_HOST, values, &rounds, NULL));
+    IS_REFUSED(trine_forest_decomposition, decomposition,
+               trine_forest_decompose(forest, TRINE_HOST, values, NULL, &decomposition, NULL));
+    OK(trine_forest_destroy(&forest));
     trine_op op = NULL;
     trine_op_info for_op = {.dtype = TRINE_D, .rows = 20, .cols = 20};
     IS_REFUSED(trine_op_info, for_op, trine_op_from_callback(w.ctx, &op, &for_op, copy_vectors, NULL, NULL));
@@ -196,6 +220,32 @@ static void an_exec_with_reserve_is_refused(void **state)
     OK(trine_tridiagonal_numeric(tridiagonal, TRINE_HOST, NULL, NULL));
     IS_REFUSED(trine_exec, exec, trine_tridiagonal_check(tridiagonal, &exec));
     IS_REFUSED(trine_exec, exec, trine_tridiagonal_solve(tridiagonal, TRINE_N, NULL, &w.x, &w.x, &exec));
+    trine_forest forest, coarse;
+    const void *values;
+    trine_forest_coverage coverage;
+    trine_forest_result result;
+    trine_forest_decomposition decomposition = {.count = 1, .permutation = (int32_t *)w.vector};
+    OK(trine_matrix_get_arrays(w.A, NULL, NULL, &values));
+    OK(trine_forest_create(w.ctx, &forest, w.A, &(trine_forest_options){.blocks = 1}));
+    IS_REFUSED(trine_exec, exec, trine_forest_set_weights(forest, TRINE_HOST, values, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_run(forest, TRINE_HOST, values, NULL, &exec));
+    OK(trine_forest_run(forest, TRINE_HOST, values, NULL, NULL));
+    IS_REFUSED(trine_exec, exec, trine_forest_check(forest, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_factor(forest, NULL, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_factor_sequential(forest, NULL, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_set_factor(forest, 2, (int32_t[40]){0}, NULL, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_break_cycles(forest, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_order(forest, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_scale(forest, 1, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_extract(forest, TRINE_HOST, values, w.vector, w.vector, w.vector, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_coarsen(forest, &coarse, &exec));
+    IS_REFUSED(trine_exec, exec,
+               trine_forest_extract_blocks(forest, TRINE_HOST, values, w.vector, w.vector, w.vector,
+                                           (int32_t *)w.vector, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_decompose(forest, TRINE_HOST, values, NULL, &decomposition, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_get_coverage(forest, TRINE_HOST, values, &coverage, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_get_result(forest, &result, &exec));
+    OK(trine_forest_destroy(&forest));
     trine_op op;
     OK(trine_op_identity(w.ctx, &op, TRINE_D, 20));
     trine_dense y = w.x;
@@ -268,6 +318,20 @@ static void reports_have_their_reserve_cleared(void **state)
     OK(trine_tridiagonal_analyse(w.ctx, &tridiagonal, w.A, NULL));
     IS_CLEARED(of_tridiagonal, OK(trine_tridiagonal_get_info(tridiagonal, &of_tridiagonal)));
     OK(trine_tridiagonal_destroy(&tridiagonal));
+    trine_forest forest;
+    trine_forest_info of_forest;
+    trine_forest_coverage coverage;
+    trine_forest_result result;
+    trine_forest_arrays arrays;
+    const void *values;
+    OK(trine_matrix_get_arrays(w.A, NULL, NULL, &values));
+    OK(trine_forest_create(w.ctx, &forest, w.A, NULL));
+    OK(trine_forest_run(forest, TRINE_HOST, values, NULL, NULL));
+    IS_CLEARED(of_forest, OK(trine_forest_get_info(forest, &of_forest)));
+    IS_CLEARED(coverage, OK(trine_forest_get_coverage(forest, TRINE_HOST, values, &coverage, NULL)));
+    IS_CLEARED(result, OK(trine_forest_get_result(forest, &result, NULL)));
+    IS_CLEARED(arrays, OK(trine_forest_get_arrays(forest, &arrays)));
+    OK(trine_forest_destroy(&forest));
 #ifdef TRINE_TEST_DIRECT
     trine_direct direct;
     trine_direct_info of_direct;

@@ -30,6 +30,7 @@ struct world {
     trine_triangular triangular;
     trine_supernodal supernodal, batch;
     trine_tridiagonal tridiagonal; /* of A, whose five bands on either side it takes */
+    trine_forest forest; /* of A */
     trine_op op[3]; /* of both plans of L, and their product */
     double b[N], x[N]; /* x: the solution of L x = b */
     trine_spmv without_values; /* products with A's pattern */
@@ -127,6 +128,8 @@ static void open_world(struct world *w)
     OK(trine_supernodal_analyse_batch(w->ctx, &w->batch, &w->panels, 1, &inverted));
     OK(trine_tridiagonal_analyse(w->ctx, &w->tridiagonal, w->A, NULL));
     OK(trine_tridiagonal_numeric(w->tridiagonal, TRINE_HOST, NULL, NULL));
+    OK(trine_forest_create(w->ctx, &w->forest, w->A, &(trine_forest_options){.blocks = 1}));
+    OK(trine_forest_set_weights(w->forest, TRINE_HOST, w->A_values, NULL));
     for (int i = 0; i < N; i++) w->b[i] = i + 1;
     OK(trine_triangular_solve(w->triangular, TRINE_N, NULL, (trine_dense[]){column(w->b)},
                               (trine_dense[]){column(w->x)}, NULL));
@@ -155,6 +158,7 @@ static void close_world(struct world *w)
     for (int k = 0; k < 3; k++) OK(trine_op_destroy(&w->op[k]));
     OK(trine_triangular_destroy(&w->triangular));
     OK(trine_tridiagonal_destroy(&w->tridiagonal));
+    OK(trine_forest_destroy(&w->forest));
     OK(trine_supernodal_destroy(&w->supernodal));
     OK(trine_supernodal_destroy(&w->batch));
     trine_panels_free(w->ctx, &w->panels);
@@ -521,6 +525,20 @@ static trine_status use_tridiagonal_as_op(struct world *w, int variant)
     MADE(op, trine_op_destroy);
 }
 
+/** Variants: rows in order, unsorted rows; each with memory for blocks too. */
+static trine_status use_forest_create(struct world *w, int variant)
+{
+    trine_forest forest;
+    const trine_status status = trine_forest_create(w->ctx, &forest, variant % 2 ? w->unsorted : w->A,
+                                                    &(trine_forest_options){.blocks = variant / 2});
+    MADE(forest, trine_forest_destroy);
+}
+static trine_status use_forest_factor_sequential(struct world *w, int variant)
+{
+    (void)variant;
+    return trine_forest_factor_sequential(w->forest, NULL, NULL);
+}
+
 static trine_status use_triangular_as_op(struct world *w, int variant)
 {
     (void)variant;
@@ -792,6 +810,8 @@ static const struct {
     {"trine_tridiagonal_as_op", use_tridiagonal_as_op, 1, 1},
     {"trine_triangular_as_op", use_triangular_as_op, 1, 1},
     {"trine_supernodal_as_op", use_supernodal_as_op, 1, 1},
+    {"trine_forest_create", use_forest_create, 4, 4},
+    {"trine_forest_factor_sequential", use_forest_factor_sequential, 1, 1},
     {"trine_op_from_callback", use_op_from_callback, 1, 1},
     {"trine_op_product", use_op_product, 1, 1},
     {"trine_op_sum", use_op_sum, 2, 2},
@@ -937,6 +957,40 @@ static void call_tridiagonal(struct world *w)
     OK(trine_tridiagonal_destroy(NULL));
 }
 
+static void call_forest(struct world *w)
+{
+    double a[4 * N], b[4 * N], c[4 * N];
+    int32_t neighbours[2 * N], permutation[2 * N];
+    trine_forest coarse;
+    trine_forest_coverage coverage;
+    trine_forest_arrays arrays;
+    trine_forest_result result;
+    trine_forest_info info;
+    OK(trine_forest_set_weights(w->forest, TRINE_HOST, w->A_values, NULL));
+    OK(trine_forest_check(w->forest, NULL));
+    OK(trine_forest_factor(w->forest, NULL, NULL));
+    OK(trine_forest_break_cycles(w->forest, NULL));
+    OK(trine_forest_order(w->forest, NULL));
+    OK(trine_forest_run(w->forest, TRINE_HOST, w->A_values, NULL, NULL));
+    OK(trine_forest_extract(w->forest, TRINE_HOST, w->A_values, a, b, c, NULL));
+    OK(trine_forest_scale(w->forest, 0.5, NULL));
+    OK(trine_forest_get_coverage(w->forest, TRINE_HOST, w->A_values, &coverage, NULL));
+    OK(trine_forest_get_result(w->forest, &result, NULL));
+    OK(trine_forest_get_arrays(w->forest, &arrays));
+    memcpy(neighbours, arrays.neighbours, sizeof neighbours);
+    OK(trine_forest_set_factor(w->forest, 2, neighbours, NULL, NULL));
+    OK(trine_forest_decompose(w->forest, TRINE_HOST, w->A_values, NULL,
+                              &(trine_forest_decomposition){.count = 2, .permutation = permutation}, NULL));
+    OK(trine_forest_factor(w->forest, &(trine_factor_rounds){.n = 1}, NULL));
+    OK(trine_forest_coarsen(w->forest, &coarse, NULL));
+    OK(trine_forest_run(coarse, TRINE_HOST, NULL, NULL, NULL));
+    OK(trine_forest_extract_blocks(w->forest, TRINE_HOST, w->A_values, a, b, c, permutation, NULL));
+    OK(trine_forest_get_info(w->forest, &info));
+    trine_ranking_name(info.ranking);
+    OK(trine_forest_destroy(&coarse));
+    OK(trine_forest_destroy(NULL));
+}
+
 static void call_supernodal(struct world *w)
 {
     trine_supernodal_info info;
@@ -1012,6 +1066,12 @@ static const struct {
     {call_tridiagonal,
      {"trine_tridiagonal_numeric", "trine_tridiagonal_solve", "trine_tridiagonal_get_info",
       "trine_tridiagonal_destroy"}},
+    {call_forest,
+     {"trine_forest_set_weights", "trine_forest_check", "trine_forest_factor", "trine_forest_set_factor",
+      "trine_forest_break_cycles", "trine_forest_order", "trine_forest_run", "trine_forest_extract",
+      "trine_forest_coarsen", "trine_forest_extract_blocks", "trine_forest_scale", "trine_forest_decompose",
+      "trine_forest_get_coverage", "trine_forest_get_arrays", "trine_forest_get_result", "trine_forest_get_info",
+      "trine_ranking_name", "trine_forest_destroy"}},
     {call_supernodal,
      {"trine_supernodal_check", "trine_supernodal_solve", "trine_supernodal_get_info", "trine_supernodal_get_levels",
       "trine_supernodal_destroy", "trine_panels_free"}},

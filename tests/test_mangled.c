@@ -65,6 +65,13 @@ READS(condition, trine_estimate_condition(w->ctx, A, no_solve, NULL, (trine_cond
 READS(structure, trine_matrix_get_structure(A, (trine_matrix_structure[1]){{0}}))
 READS(write_file, trine_matrix_write(A, w->path, TRINE_GENERAL))
 
+static trine_status create_forest(struct world *w, trine_matrix A)
+{
+    trine_forest forest = (trine_forest)w;
+    const trine_status status = trine_forest_create(w->ctx, &forest, A, NULL);
+    assert_null(forest);
+    return status;
+}
 static trine_status analyse_with(struct world *w, trine_matrix A, const trine_triangular_options *options)
 {
     trine_triangular plan = (trine_triangular)w;
@@ -197,6 +204,7 @@ static const struct {
     {"trine_panels_detect", {detect, detect_lower, detect_upper}},
     {"trine_panels_from_partition", {partition_auto, partition_lower, partition_upper}},
     {"trine_tridiagonal_analyse", {analyse_bands, analyse_tridiagonal, analyse_blocks}},
+    {"trine_forest_create", {create_forest}},
     {"trine_supernodal_analyse_triangle", {analyse_panels, analyse_lower_panels, analyse_upper_panels}},
 #ifdef TRINE_TEST_DIRECT
     {"trine_factor_create", {create_factor}},

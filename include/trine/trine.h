@@ -10,4 +10,5 @@
 #include <trine/tridiagonal.h>
 #include <trine/tridiagonal_plan.h>
 #include <trine/spmv.h>
+#include <trine/forest.h>
 #endif

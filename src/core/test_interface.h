@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <trine/spmv.h>
+#include <trine/forest.h>
 #include <trine/supernodal.h>
 #include <trine/triangular.h>
 
@@ -102,6 +103,22 @@ TRINE_API void spmv_starts_balanced(int bits, const void *offsets, int64_t n_row
  *  be empty. Room for as many starts as above. */
 TRINE_API int64_t spmv_starts_adaptive(int bits, const void *offsets, int64_t n_rows, int row_weight, int64_t w,
                                        spmv_start *starts);
+/* ------------------------------------------------------------------ forest */
+
+/** n vertices in compressed rows, each edge in both of its rows. */
+typedef struct {
+    int64_t n;
+    const int64_t *offsets;
+    const int32_t *columns;
+    const double *weights;
+} trine_forest_reference_graph;
+/** A [0,n]-factor by rounds, as trine_forest_factor makes it (src/forest/reference/); nothing in the options is left
+ *  open, and rounds end when the factor is maximal. proposed: scratch of neighbours' size. Returns the rounds. */
+TRINE_API int64_t trine_forest_reference_factor(const trine_forest_reference_graph *g, const trine_factor_rounds *o,
+                                                int32_t *neighbours, int32_t *proposed);
+/** Cycles of a [0,2]-factor opened in place, paths named and numbered. Returns the cycles. */
+TRINE_API int64_t trine_forest_reference_paths(const trine_forest_reference_graph *g, trine_ties rule, uint64_t seed,
+                                               int32_t *neighbours, int32_t *path, int32_t *position);
 
 #ifdef __cplusplus
 }

@@ -25,6 +25,7 @@ extern const char exit_code_help[];
 int command_solve(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_gallery(int argc, char **argv);
+int command_forest(int argc, char **argv);
 int command_version(int argc, char **argv);
 int command_bench(int argc, char **argv);
 

@@ -2,13 +2,14 @@
 #include <stdio.h>
 
 #include "info_factor.h"
+#include "info_forest.h"
 
-enum { KEY_FACTOR = 256 };
+enum { KEY_FACTOR = 256, KEY_FOREST };
 struct options {
     struct parse parse;
     const char *path;
     int method; /* of --factor */
-    bool json, factor;
+    bool json, factor, forest;
     trine_read_options limits;
 };
 
@@ -21,6 +22,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'j': o->json = true; return 0;
     case KEY_FACTOR: o->factor = true; return arg ? choose(state, "--factor", arg, factor_choices, &o->method) : 0;
+    case KEY_FOREST: o->forest = true; return 0;
     case ARGP_KEY_ARG:
         if (o->path) return refuse(state, "unexpected argument \"%s\"", arg);
         o->path = arg;
@@ -33,6 +35,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
     {"factor", KEY_FACTOR, "auto|cholesky|lu", OPTION_ARG_OPTIONAL,
      "factor the matrix (as trine solve would) and show the supernodes of L, and of U: levels, sizes, explicit zeros, before and after merging",
+     0},
+    {"forest", KEY_FOREST, NULL, 0,
+     "show how much of the weight off the diagonal [0,n]-factors of the graph cover, and the paths and cycles for n = 2",
      0},
     LIMIT_OPTIONS,
     {"json", 'j', NULL, 0, "one JSON object", 0},
@@ -188,6 +193,7 @@ int command_info(int argc, char **argv)
     trine_matrix_structure s;
     struct levels lower, upper;
     struct factor_statistics *factor = NULL;
+    struct forest_statistics forest;
     trine_status status = trine_context_create(&ctx, "cpu");
     step_begin("reading");
     if (!status) status = read_matrix(ctx, &A, o.path, 0, &o.limits);
@@ -201,11 +207,15 @@ int command_info(int argc, char **argv)
     step_begin("factoring");
     if (!status && o.factor) status = factor_statistics_make(ctx, A, (trine_direct_method)o.method, &factor);
     step_end();
+    step_begin("forest");
+    if (!status && o.forest) status = forest_statistics_make(ctx, A, &forest);
+    step_end();
     if (status) {
         code = fail_status(status);
     } else {
         (o.json ? print_json : print_text)(o.path, &info, &s, &lower, &upper);
         if (factor) factor_statistics_print(factor, o.json);
+        if (o.forest) forest_statistics_print(&forest, o.json);
         if (o.json) json_end();
     }
     factor_statistics_destroy(factor);

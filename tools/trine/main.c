@@ -13,6 +13,7 @@ static const struct {
     {"solve", command_solve, "solve A x = b with A from a file, and say how well and how fast"},
     {"info", command_info, "what a matrix looks like: bandwidth, symmetry, level sets, row lengths"},
     {"gallery", command_gallery, "list the test matrices, or write one to a file"},
+    {"forest", command_forest, "draw the linear forests of a matrix on a small grid"},
     {"version", command_version, "what was compiled in, and which device was found"},
     {"bench", command_bench, "run the benchmarks (the program trine-bench)"},
 };

@@ -1,0 +1,76 @@
+/* What stages do with one vertex, on the host and on a GPU: a forest's arrays by value, and its edges. */
+#ifndef TRINE_FOREST_COMMON_VIEW_H
+#define TRINE_FOREST_COMMON_VIEW_H
+
+#include "forest/common/edge_order.h"
+#include "forest/forest.h"
+
+#define FOREST_NO_LINK UINT32_MAX
+
+/** trine_forest_s has the comments. */
+typedef struct {
+    int64_t vertices;
+    int n;
+    forest_ties ties;
+    int32_t *neighbours, *proposals, *path, *position, *permutation, *distance, *list, *index;
+    const uint8_t *absent;
+    uint32_t *link, *edge;
+    double *weight;
+} forest_view;
+
+static inline forest_view forest_view_of(const struct trine_forest_s *f)
+{
+    const forest_view p = {f->graph.n, f->n,        f->ties,        f->neighbours, f->proposals,
+                           f->path,    f->position, f->permutation, f->distance,   f->list,
+                           f->index,   f->absent,   f->link,        f->edge,       f->weight};
+    return p;
+}
+
+/* -------------------------------------------------------------------- edges */
+
+/** The neighbour in place s, 0 or 1, of a [0,2]- or [0,1]-factor; -1: there is none. */
+FOREST_INLINE int32_t forest_neighbour(const forest_view *p, int32_t v, int s)
+{
+    return s < p->n ? p->neighbours[(int64_t)v * p->n + s] : -1;
+}
+/** A vertex with fewer than two neighbours. */
+FOREST_INLINE bool forest_is_end(const forest_view *p, int32_t v) { return forest_neighbour(p, v, 1) < 0; }
+/** The place of v that leads away from its neighbour `from`. */
+FOREST_INLINE int forest_place_onward(const forest_view *p, int32_t v, int32_t from)
+{
+    return forest_neighbour(p, v, 0) == from ? 1 : 0;
+}
+
+/* An edge of a [0,2]-factor is named by its place in neighbours at its lower end. */
+
+/** The edge from v to its neighbour in place s. */
+FOREST_INLINE uint32_t forest_edge_name(const forest_view *p, int32_t v, int s)
+{
+    const int32_t u = p->neighbours[2 * (int64_t)v + s];
+    if (v < u) return 2 * (uint32_t)v + (uint32_t)s;
+    return 2 * (uint32_t)u + (p->neighbours[2 * (int64_t)u] == v ? 0 : 1);
+}
+/** The weaker of two edges. */
+FOREST_INLINE uint32_t forest_weaker(const forest_view *p, uint32_t e, uint32_t f)
+{
+    const double we = p->weight[e], wf = p->weight[f];
+    if (we != wf) return we < wf ? e : f;
+    if (e == f) return e;
+    return forest_loses_tie(p->ties, (int32_t)(e / 2), p->neighbours[e], (int32_t)(f / 2), p->neighbours[f]) ? e : f;
+}
+
+/** Take v's neighbour in place s away; places are filled from the first one on. */
+FOREST_INLINE void forest_drop(const forest_view *p, int32_t v, int s)
+{
+    int32_t *mine = p->neighbours + 2 * (int64_t)v;
+    if (s == 0) mine[0] = mine[1];
+    mine[1] = -1;
+}
+FOREST_INLINE void forest_remove_edge(const forest_view *p, uint32_t e)
+{
+    const int32_t low = (int32_t)(e / 2), high = p->neighbours[e];
+    forest_drop(p, high, 1 - forest_place_onward(p, high, low));
+    forest_drop(p, low, (int)(e % 2));
+}
+
+#endif

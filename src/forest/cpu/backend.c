@@ -1,0 +1,21 @@
+/* The CPU backend's table. */
+#include "forest/cpu/cpu.h"
+
+static trine_status create(trine_forest f)
+{
+    trine_team_start(f->ctx);
+    return TRINE_SUCCESS;
+}
+static void release(trine_forest f) { (void)f; }
+
+const struct forest_backend forest_cpu = {.create = create,
+                                          .release = release,
+                                          .set_weights = forest_cpu_set_weights,
+                                          .factor = forest_cpu_factor,
+                                          .break_cycles = forest_cpu_break_cycles,
+                                          .order = forest_cpu_order,
+                                          .scale = forest_cpu_scale,
+                                          .extract = forest_cpu_extract,
+                                          .coarsen = forest_cpu_coarsen,
+                                          .extract_blocks = forest_cpu_extract_blocks,
+                                          .add_up = forest_cpu_add_up};

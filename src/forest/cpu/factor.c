@@ -1,0 +1,48 @@
+/* Rounds of proposals and confirmations (Klein 2024, Algorithm 8). A chunk of vertices at a time; every vertex writes
+ * to its own places alone, so that threads do not change the result. */
+#include "core/scalar.h"
+#include "forest/common/rounds.h"
+#include "forest/cpu/cpu.h"
+
+struct round {
+    const struct forest_graph *graph;
+    forest_view view;
+    forest_round round;
+    bool proposed;                   /* anything; set by any thread */
+    int64_t confirmed;               /* edges, from both ends */
+};
+
+#define TEMPLATE "forest/cpu/factor.inc"
+#include "core/each_dtype.h"
+
+static void confirm_rows(void *user, int64_t begin, int64_t end, int me)
+{
+    struct round *r = user;
+    int64_t edges = 0;
+    (void)me;
+    for (int64_t v = begin; v < end; v++) edges += forest_confirm(&r->view, r->round, v);
+    if (edges) __atomic_add_fetch(&r->confirmed, edges, __ATOMIC_RELAXED);
+}
+
+trine_status forest_cpu_factor(trine_forest f, const struct forest_rounds *rounds, void *stream)
+{
+    static const trine_team_range propose[] = TABLE(propose_rows);
+    struct forest_counts *counts = f->counts;
+    struct round r = {.graph = &f->graph, .view = forest_view_of(f)};
+    (void)stream;
+    r.view.n = rounds->n;
+    r.view.ties = rounds->ties;
+    counts->rounds = counts->edges = counts->maximal = 0;
+    for (int64_t k = 0; k < rounds->most && !counts->maximal; k++) {
+        r.round = (forest_round){forest_charges_of(rounds, k), k == 0};
+        r.proposed = false;
+        r.confirmed = 0;
+        forest_for(f, propose[f->dtype], &r);
+        forest_for(f, confirm_rows, &r);
+        counts->rounds = k + 1;
+        counts->edges += r.confirmed;
+        counts->maximal = !r.round.charges.charged && !r.proposed;
+        if (rounds->m == 1 && r.proposed && !r.confirmed) break; /* and so in all later rounds: a directed graph */
+    }
+    return TRINE_SUCCESS;
+}

@@ -1,0 +1,15 @@
+/* What both ways of ranking share. */
+#ifndef TRINE_FOREST_CPU_PATHS_H
+#define TRINE_FOREST_CPU_PATHS_H
+
+#include "forest/common/view.h"
+#include "forest/cpu/cpu.h"
+
+/** Take out the weakest edge of every cycle; returns how many there were. f->weight is there. */
+int64_t forest_split_cycles(trine_forest f); /* by splitters */
+int64_t forest_scan_cycles(trine_forest f);  /* by the bidirectional scan */
+/** path and position of every vertex of an acyclic factor. */
+void forest_split_paths(trine_forest f);
+void forest_scan_paths(trine_forest f);
+
+#endif

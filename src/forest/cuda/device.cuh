@@ -1,0 +1,93 @@
+/* What the files of the GPU backend share. Kernels are told by the forest's counts, in device memory, whether there is
+ * anything left to do: the host reads nothing back. */
+#ifndef TRINE_FOREST_CUDA_DEVICE_CUH
+#define TRINE_FOREST_CUDA_DEVICE_CUH
+
+#include "core/gpu_scalar.cuh"
+#include "forest/common/view.h"
+
+constexpr unsigned FOREST_THREADS = 256;
+constexpr int FOREST_PASSES = 32; // of pointer jumping, as many as N has bits
+
+/** What the backend keeps. */
+struct forest_device {
+    void *scratch;                   /* of prefix sums */
+    size_t scratch_bytes;
+    int32_t *goes_on;                /* FOREST_PASSES + 1: is pass k to be run? */
+};
+
+/** The forest's device is current while it lives. */
+class device_scope {
+    trine_context ctx;
+    int saved;
+
+  public:
+    explicit device_scope(trine_context c) : ctx(c) { trine_device_enter(ctx, &saved); }
+    ~device_scope() { trine_device_leave(ctx, saved); }
+    device_scope(const device_scope &) = delete;
+    device_scope &operator=(const device_scope &) = delete;
+};
+
+/** Blocks for so many threads; kernels go on a grid further where these are not enough. */
+inline unsigned forest_blocks(int64_t threads, int64_t most = 1 << 20)
+{
+    const int64_t blocks = (threads + FOREST_THREADS - 1) / FOREST_THREADS;
+    return static_cast<unsigned>(blocks < 1 ? 1 : blocks < most ? blocks : most);
+}
+
+/** body(i) for 0 <= i < count, each by a thread. */
+template <typename Body> __global__ void __launch_bounds__(FOREST_THREADS) for_each(int64_t count, const Body body)
+{
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x)
+        body(i);
+}
+template <typename Body> trine_status launch_each(int64_t count, void *stream, const Body &body)
+{
+    for_each<<<forest_blocks(count), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(count, body);
+    return GPU_LAUNCHED("for_each");
+}
+
+/** The same for the splitters that there are, times `each`. */
+template <typename Body> __global__ void __launch_bounds__(FOREST_THREADS)
+    for_each_listed(const forest_counts *counts, int each, const Body body)
+{
+    const int64_t count = counts->listed * each;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x)
+        body(i);
+}
+template <typename Body> trine_status launch_listed(trine_forest f, int each, void *stream, const Body &body)
+{
+    const unsigned blocks = forest_blocks(f->graph.n * each, 1 << 13);
+    for_each_listed<<<blocks, FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(f->counts, each, body);
+    return GPU_LAUNCHED("for_each_listed");
+}
+
+/** A sum over the block's threads, in one order; valid in thread 0. shared: FOREST_THREADS. */
+template <typename T> __device__ T block_sum(T mine, T *shared)
+{
+    __syncthreads();
+    shared[threadIdx.x] = mine;
+    for (unsigned half = FOREST_THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+    }
+    return shared[0];
+}
+
+trine_status forest_cuda_set_weights(trine_forest f, const void *values, void *stream);
+trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, void *stream);
+trine_status forest_cuda_break_cycles(trine_forest f, void *stream);
+trine_status forest_cuda_order(trine_forest f, void *stream);
+trine_status forest_cuda_scale(trine_forest f, double omega, void *stream);
+trine_status forest_cuda_extract(trine_forest f, const void *values, void *const bands[3], void *stream);
+trine_status forest_cuda_coarsen(trine_forest f, void *stream);
+trine_status forest_cuda_extract_blocks(trine_forest f, const void *values, void *const bands[3], int32_t *permutation,
+                                        void *stream);
+trine_status forest_cuda_add_up(trine_forest f, const void *values, double *sums, void *stream);
+/** Bytes of scratch for a prefix sum over n lengths of paths, or n + 1 rows of a coarse graph. */
+trine_status forest_cuda_scan_bytes(int64_t n, size_t *bytes);
+/** sums[i] := values[0] + ... + values[i - 1], in place. */
+trine_status forest_cuda_add_before(trine_forest f, int32_t *values, int64_t n, void *stream);
+trine_status forest_cuda_add_before(trine_forest f, int64_t *values, int64_t n, void *stream);
+
+#endif

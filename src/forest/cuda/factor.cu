@@ -1,0 +1,183 @@
+// Rounds of proposals and confirmations (Klein 2024, Algorithm 8): three launches a round. A few lanes of a warp share
+// a row; each keeps the strongest entries that it has seen, and then they merge their lists.
+#include "forest/common/rounds.h"
+#include "forest/cuda/device.cuh"
+
+namespace {
+
+/** Up to N entries of row v in decreasing order; column -1: none. */
+template <typename R, int N> struct strongest {
+    R weight[N];
+    int32_t column[N];
+
+    __device__ strongest()
+    {
+#pragma unroll
+        for (int s = 0; s < N; s++) weight[s] = 0, column[s] = -1;
+    }
+    __device__ static bool is_stronger(forest_ties ties, int32_t v, R w, int32_t u, R wb, int32_t b)
+    {
+        return w != wb ? w > wb : b < 0 || forest_wins_tie(ties, v, u, b);
+    }
+    /** Would {v,u} be among them? */
+    __device__ bool takes(forest_ties ties, int32_t v, R w, int32_t u) const
+    {
+        return is_stronger(ties, v, w, u, weight[N - 1], column[N - 1]);
+    }
+    __device__ void insert(forest_ties ties, int32_t v, R w, int32_t u)
+    {
+        bool found = false;
+#pragma unroll
+        for (int s = 0; s < N; s++) {
+            found = found || is_stronger(ties, v, w, u, weight[s], column[s]);
+            if (!found) continue;
+            const R weaker = weight[s];
+            const int32_t other = column[s];
+            weight[s] = w, column[s] = u;
+            w = weaker, u = other;
+        }
+    }
+    /** With those of the lane `mask` away; both have the same afterwards. */
+    __device__ void merge(forest_ties ties, int32_t v, int mask)
+    {
+        strongest other;
+#pragma unroll
+        for (int s = 0; s < N; s++) {
+            other.weight[s] = shuffle_xor(weight[s], mask);
+            other.column[s] = shuffle_xor(column[s], mask);
+        }
+#pragma unroll
+        for (int s = 0; s < N; s++)
+            if (other.column[s] >= 0 && takes(ties, v, other.weight[s], other.column[s]))
+                insert(ties, v, other.weight[s], other.column[s]);
+    }
+};
+
+/** Proposals of every vertex. n <= N edges each; lanes: a power of two up to 32. */
+template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
+    propose(const forest_graph g, const forest_view p, const forest_round round, int lanes, forest_counts *counts)
+{
+    if (counts->stopped) return;
+    const R *weights = static_cast<const R *>(g.weights);
+    const int lane = threadIdx.x % lanes, n = N <= 4 ? N : p.n;
+    const int64_t step = (int64_t)gridDim.x * blockDim.x / lanes;
+    const int64_t start = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / lanes;
+    for (int64_t i = start; i - start % (32 / lanes) < g.n; i += step) { /* whole warps */
+        const int32_t v = i < g.n ? (int32_t)i : 0;
+        const int32_t *mine = p.neighbours + (int64_t)v * n;
+        int room = i < g.n ? n : 0;
+        if (!round.first)
+            while (room && mine[n - room] >= 0) room--;
+        const bool positive = round.charges.charged && forest_is_positive(round.charges, v);
+        strongest<R, N> best;
+        for (int64_t k = g.begin[v] + lane, end = room ? g.end[v] : 0; k < end; k += lanes) {
+            const R w = weights[k];
+            const int32_t u = g.columns[k];
+            if (w > 0 && best.takes(p.ties, v, w, u) && forest_is_open(&p, round, n, v, positive, u))
+                best.insert(p.ties, v, w, u);
+        }
+        for (int mask = 1; mask < lanes; mask *= 2) best.merge(p.ties, v, mask);
+        if (lane || i >= g.n) continue;
+        int32_t *proposals = p.proposals + (int64_t)v * n;
+#pragma unroll
+        for (int s = 0; s < N; s++)
+            if (s < n) proposals[s] = s < room ? best.column[s] : -1;
+        if (room && best.column[0] >= 0) counts->proposed = 1;
+    }
+}
+
+__global__ void __launch_bounds__(FOREST_THREADS)
+    confirm(const forest_view p, const forest_round round, forest_counts *counts)
+{
+    __shared__ unsigned edges;
+    if (counts->stopped) return;
+    if (threadIdx.x == 0) edges = 0;
+    __syncthreads();
+    unsigned found = 0;
+    for (int64_t v = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; v < p.vertices;
+         v += (int64_t)gridDim.x * blockDim.x)
+        found += forest_confirm(&p, round, v);
+    if (found) atomicAdd(&edges, found);
+    __syncthreads();
+    if (threadIdx.x == 0 && edges) atomicAdd(&counts->confirmed, (unsigned long long)edges);
+}
+
+__global__ void begin_rounds(forest_counts *counts)
+{
+    counts->edges = counts->rounds = 0;
+    counts->maximal = counts->proposed = counts->stopped = 0;
+    counts->confirmed = 0;
+}
+
+/** ends: without charges at all, so that a round which confirms nothing is like all later ones. */
+__global__ void end_round(bool charged, bool ends, forest_counts *counts)
+{
+    if (counts->stopped) return;
+    counts->rounds++;
+    counts->edges += (int64_t)counts->confirmed;
+    counts->maximal = !charged && !counts->proposed;
+    counts->stopped = counts->maximal || (ends && !counts->confirmed);
+    counts->proposed = 0;
+    counts->confirmed = 0;
+}
+
+/** Lanes a row: some two entries for each. */
+int lanes_of(const forest_graph &g)
+{
+    int lanes = 1;
+    while (lanes < 32 && g.n * lanes * 2 < g.entries) lanes *= 2;
+    return lanes;
+}
+
+template <typename R> void launch_propose(const forest_graph &g, const forest_view &p, const forest_round &round,
+                                          forest_counts *counts, gpuStream_t stream)
+{
+    const int lanes = lanes_of(g);
+    const unsigned blocks = forest_blocks(g.n * lanes);
+    switch (p.n) {
+    case 1: propose<R, 1><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, round, lanes, counts); break;
+    case 2: propose<R, 2><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, round, lanes, counts); break;
+    case 3: propose<R, 3><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, round, lanes, counts); break;
+    case 4: propose<R, 4><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, round, lanes, counts); break;
+    default: propose<R, FOREST_MAX_N><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, round, lanes, counts);
+    }
+}
+
+/** Do the rounds end before round k? Read back, after a few rounds at a time. */
+trine_status has_stopped(trine_forest f, int64_t k, void *stream, bool *stopped)
+{
+    constexpr int64_t AT_A_TIME = 4;
+    forest_counts counts;
+    if (k % AT_A_TIME) return TRINE_SUCCESS;
+    trine_status status = trine_device_synchronize(f->ctx, stream);
+    if (!status) status = trine_copy(f->ctx, &counts, TRINE_HOST, f->counts, TRINE_DEVICE, sizeof counts);
+    *stopped = !status && counts.stopped;
+    return status;
+}
+
+} // namespace
+
+trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, void *stream)
+{
+    const device_scope scope(f->ctx);
+    const gpuStream_t s = static_cast<gpuStream_t>(stream);
+    forest_view p = forest_view_of(f);
+    p.n = r->n;
+    p.ties = r->ties;
+    if (r->until_maximal && trine_device_is_capturing(f->ctx, stream))
+        return trine_fail(TRINE_ERR_STATE,
+                          "rounds until the factor is maximal cannot be captured: the host looks after them");
+    begin_rounds<<<1, 1, 0, s>>>(f->counts);
+    trine_status status = GPU_LAUNCHED("begin_rounds");
+    bool stopped = false;
+    for (int64_t k = 0; !status && !stopped && k < r->most; k++) {
+        const forest_round round = {forest_charges_of(r, k), k == 0};
+        if (trine_dtype_is_single(f->dtype)) launch_propose<float>(f->graph, p, round, f->counts, s);
+        else launch_propose<double>(f->graph, p, round, f->counts, s);
+        confirm<<<forest_blocks(f->graph.n), FOREST_THREADS, 0, s>>>(p, round, f->counts);
+        end_round<<<1, 1, 0, s>>>(round.charges.charged, r->m == 1, f->counts);
+        status = GPU_LAUNCHED("propose, confirm");
+        if (!status && r->until_maximal) status = has_stopped(f, k + 1, stream, &stopped);
+    }
+    return status;
+}

@@ -1,0 +1,202 @@
+/* Life of a forest: its graph, and memory for all stages. The stages are in stages.c. */
+#include <string.h>
+
+#include "forest/forest.h"
+
+const char *trine_ranking_name(trine_ranking ranking)
+{
+    static const char *const names[] = {"auto", "splitters", "scan"};
+    return (unsigned)ranking < sizeof names / sizeof *names ? names[ranking] : "unknown";
+}
+
+/* ------------------------------------------------------------------- memory */
+
+/** count elements in the context's space, which info.bytes counts. */
+static trine_status get(trine_forest f, int64_t count, size_t size, void *pointer)
+{
+    void **p = pointer;
+    f->info.bytes += count * (int64_t)size;
+    return trine_alloc(f->ctx, f->ctx->info.space, (size_t)count * size, p);
+}
+#define GET(f, p, count) get((f), (count), sizeof *(p), (void *)&(p))
+
+/** A host array of the pattern to the context's space; it is no longer the host's. */
+static trine_status take(trine_forest f, int64_t count, size_t size, void *pointer)
+{
+    void **p = pointer;
+    void *host = *p;
+    f->info.bytes += count * (int64_t)size;
+    if (!f->ctx->cuda) return TRINE_SUCCESS;
+    *p = NULL;
+    const trine_status status = trine_device_upload(f->ctx, host, (size_t)count * size, p);
+    trine_free(f->ctx, TRINE_HOST, host);
+    return status;
+}
+#define TAKE(f, p, count) take((f), (count), sizeof *(p), (void *)&(p))
+
+/** The real graph, made on the host. */
+static trine_status make_graph(trine_forest f, trine_matrix A)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct forest_graph *g = &f->graph, h = {0};
+    const trine_context ctx = f->ctx;
+    status = forest_pattern(ctx, A, &h);
+    *g = h;
+    if (status) { /* what there is of it is still the host's */
+        void *arrays[] = {h.begin, h.columns, h.there, h.back, h.diagonal};
+        for (int k = 0; k < 5; k++) trine_free(ctx, TRINE_HOST, arrays[k]);
+        *g = (struct forest_graph){0};
+        return status;
+    }
+    trine_status first = TRINE_SUCCESS; /* all are taken, so that release finds them in one space */
+    const trine_status taken[] = {TAKE(f, g->begin, g->n + 1), TAKE(f, g->columns, g->entries),
+                                  TAKE(f, g->there, g->entries), TAKE(f, g->back, g->entries),
+                                  TAKE(f, g->diagonal, g->n)};
+    for (int k = 4; k >= 0; k--)
+        if (taken[k]) first = taken[k];
+    g->end = g->begin ? g->begin + 1 : NULL;
+    return first;
+}
+
+/** Everything but the pattern: of f->graph.n vertices and f->graph.entries. */
+static trine_status make_arrays(trine_forest f)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t n = f->graph.n;
+    struct forest_counts none = {.bad_row = INT64_MAX};
+    TRY(get(f, f->graph.entries, forest_weight_size(f->dtype), &f->graph.weights));
+    TRY(GET(f, f->neighbours, n * f->options.max_n));
+    TRY(GET(f, f->proposals, n * f->options.max_n));
+    TRY(GET(f, f->path, n));
+    TRY(GET(f, f->position, n));
+    TRY(GET(f, f->permutation, n));
+    TRY(GET(f, f->counts, 1));
+    TRY(GET(f, f->link, 4 * n));
+    TRY(GET(f, f->distance, 4 * n));
+    TRY(GET(f, f->edge, 4 * n));
+    TRY(GET(f, f->weight, 2 * n));
+    TRY(GET(f, f->list, n));
+    TRY(GET(f, f->index, n));
+    TRY(GET(f, f->sums, (n / 1024 + 2) * FOREST_SUMS));
+    TRY(trine_copy(f->ctx, f->counts, f->ctx->info.space, &none, TRINE_HOST, sizeof none));
+    TRY(f->backend->create(f));
+done:
+    return status;
+}
+
+/** The forest of pairs: rows of its own in room for all of f's entries. */
+static trine_status make_coarse(trine_forest f)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(CALLOC(f->ctx, f->coarse, 1));
+    trine_forest c = f->coarse;
+    c->refs = 1;
+    c->ctx = trine_retain_context(f->ctx);
+    c->dtype = f->dtype;
+    c->options = f->options;
+    c->options.max_n = 2;
+    c->options.blocks = 0;
+    c->backend = f->backend;
+    c->info.ranking = f->info.ranking;
+    c->graph.n = f->graph.n;
+    c->graph.entries = f->graph.entries;
+    TRY(GET(c, c->absent, c->graph.n));
+    TRY(GET(c, c->graph.begin, c->graph.n));
+    TRY(GET(c, c->graph.end, c->graph.n));
+    TRY(GET(c, c->graph.columns, c->graph.entries));
+    TRY(GET(c, c->keys, c->graph.entries));
+    TRY(make_arrays(c));
+    c->info.n = f->info.n;
+    c->info.edges = f->info.edges;
+    c->info.capturable = f->info.capturable;
+    f->info.bytes += c->info.bytes;
+done:
+    return status;
+}
+
+/* --------------------------------------------------------------------- life */
+
+static trine_status check_options(const trine_forest_options *o)
+{
+    REQUIRE_RESERVE(trine_forest_options, o);
+    REQUIRE(o->max_n >= 0 && o->max_n <= FOREST_MAX_N, "max_n %d is outside 0..%d", o->max_n, FOREST_MAX_N);
+    REQUIRE((unsigned)o->ranking <= TRINE_RANKING_SCAN, "ranking %d does not exist", (int)o->ranking);
+    return TRINE_SUCCESS;
+}
+
+trine_status trine_forest_create(trine_context ctx, trine_forest *out, trine_matrix A,
+                                 const trine_forest_options *options)
+{
+    TRINE_RANGE;
+    REQUIRE(out, "forest is NULL");
+    *out = NULL;
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(A, "A is NULL");
+    static const trine_forest_options automatic;
+    if (!options) options = &automatic;
+    trine_status status = check_options(options);
+    if (status) return status;
+    const double start = trine_wall_time();
+    trine_matrix_info m;
+    trine_forest f = trine_host_calloc(ctx, 1, sizeof *f);
+    if (!f) return TRINE_ERR_MEMORY;
+    f->refs = 1;
+    f->ctx = trine_retain_context(ctx);
+    f->options = *options;
+    if (!f->options.max_n) f->options.max_n = 2;
+    f->backend = ctx->cuda ? TRINE_CUDA_TABLE(&forest_cuda) : &forest_cpu;
+    f->info.ranking = options->ranking ? options->ranking : TRINE_RANKING_SPLITTERS;
+    f->info.capturable = ctx->cuda;
+    TRY(trine_matrix_get_info(A, &m));
+    f->dtype = m.dtype;
+    f->nnz = m.nnz;
+    TRY(make_graph(f, A));
+    f->info.n = f->graph.n;
+    f->info.edges = f->graph.entries / 2;
+    TRY(make_arrays(f));
+    if (ctx->cuda) TRY(get(f, f->nnz, trine_dtype_size(f->dtype), &f->staged));
+    if (options->blocks) TRY(make_coarse(f));
+    f->info.create_seconds = trine_wall_time() - start;
+    trine_log(ctx, 2, "forest: n %lld, edges %lld, created in %.3g s", (long long)f->info.n, (long long)f->info.edges,
+              f->info.create_seconds);
+    *out = f;
+    return TRINE_SUCCESS;
+done:
+    trine_forest_destroy(&f);
+    return status;
+}
+
+trine_status trine_forest_destroy(trine_forest *out)
+{
+    if (!out || !*out) return TRINE_SUCCESS;
+    trine_forest f = *out;
+    *out = NULL;
+    if (!trine_release(&f->refs)) return TRINE_SUCCESS;
+    trine_context ctx = f->ctx;
+    struct forest_graph *g = &f->graph;
+    void *arrays[] = {g->begin,       f->absent ? g->end : NULL,
+                      g->columns,     g->weights,
+                      g->there,       g->back,
+                      g->diagonal,    f->neighbours,
+                      f->path,        f->position,
+                      f->permutation, f->absent,
+                      f->counts,      f->proposals,
+                      f->link,        f->distance,
+                      f->list,        f->index,
+                      f->edge,        f->weight,
+                      f->sums,        f->keys,
+                      f->staged};
+    if (f->backend) f->backend->release(f);
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(ctx, ctx->info.space, arrays[k]);
+    trine_forest_destroy(&f->coarse);
+    trine_free(ctx, TRINE_HOST, f);
+    return trine_context_destroy(&ctx);
+}
+
+trine_status trine_forest_get_info(trine_forest f, trine_forest_info *info)
+{
+    REQUIRE(f, "forest is NULL");
+    REQUIRE(info, "info is NULL");
+    *info = f->info;
+    return TRINE_SUCCESS;
+}

@@ -1,0 +1,138 @@
+/* Inside of the module: a forest's arrays, and what a backend does with them. */
+#ifndef TRINE_FOREST_FOREST_H
+#define TRINE_FOREST_FOREST_H
+
+#include <trine/forest.h>
+
+#include "core/internal.h"
+#include "forest/common/edge_order.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { FOREST_MAX_N = 8 };
+
+/** Row v has the entries begin[v] <= k < end[v], columns ascending. All arrays in the context's space. */
+struct forest_graph {
+    int64_t n, entries;              /* vertices; room for entries: each edge is in both rows */
+    int64_t *begin, *end;            /* end: begin + 1, or of its own in a coarse graph */
+    int32_t *columns;
+    void *weights;                   /* of the real type */
+    int64_t *there, *back;           /* a_ij and a_ji of entry (i,j) among A's values, -1: A has none; NULL: coarse */
+    int64_t *diagonal;               /* a_ii likewise */
+};
+
+/** Numbers that stages leave, in the context's space. */
+struct forest_counts {
+    int64_t bad_row;                 /* the first with NaN; INT64_MAX: none */
+    int64_t edges;                   /* of the factor, from both ends */
+    int64_t rounds, cycles, paths, longest, vertices;
+    int64_t listed;                  /* splitters */
+    int32_t maximal;
+    /* While rounds and passes go on, on a GPU */
+    int32_t proposed;                /* has the round proposed anything? */
+    int32_t stopped;                 /* there is nothing left for rounds to do */
+    unsigned long long confirmed;    /* in the round, from both ends */
+};
+
+struct trine_forest_s {
+    int refs;
+    trine_context ctx;
+    trine_usage usage;
+    trine_dtype dtype;               /* of A's values */
+    int64_t nnz;                     /* of A */
+    trine_forest_options options;
+    const struct forest_backend *backend;
+    struct forest_graph graph;
+    /* Stages */
+    bool has_weights, is_acyclic, is_ordered;
+    int n;                           /* of the current factor; 0: none */
+    forest_ties ties;                /* of its edges */
+    /* Results, in the context's space */
+    int32_t *neighbours, *path, *position, *permutation;
+    uint8_t *absent;                 /* of a coarse forest: numbers not used; NULL: none */
+    struct forest_counts *counts;
+    /* Scratch, in the context's space. An edge of a [0,2]-factor is named by its place in neighbours at its lower
+     * end. */
+    int32_t *proposals;              /* max_n N */
+    uint32_t *link;                  /* 4 N: from splitter to splitter, or strides of a scan */
+    int32_t *distance;               /* 4 N, along links */
+    uint32_t *edge;                  /* 4 N: the weakest along links */
+    double *weight;                  /* 2 N: of the edges in neighbours */
+    int32_t *list, *index;           /* N: splitters, and where a vertex is among them; then lengths of paths */
+    double *sums;                    /* FOREST_SUMS for every chunk of vertices */
+    int64_t *keys;                   /* of a coarse forest: of its entries while they are sorted */
+    void *staged;                    /* values of the host on a GPU */
+    void *own;                       /* the backend's */
+    trine_forest coarse;             /* NULL: options.blocks not set */
+    trine_forest_info info;
+};
+
+/** The rounds of a factor, with nothing left open. */
+struct forest_rounds {
+    int n;
+    int64_t most;                    /* rounds */
+    int m, km;
+    uint32_t threshold;
+    uint64_t seed;
+    forest_ties ties;
+    bool until_maximal;
+};
+static inline forest_charges forest_charges_of(const struct forest_rounds *r, int64_t k)
+{
+    const forest_charges c = {k % r->m != r->km, forest_mix(r->seed ^ forest_mix((uint64_t)k)), r->threshold};
+    return c;
+}
+
+enum { FOREST_SUMS = 5 };            /* off the diagonal; on it; beside it; in the factor; in blocks */
+
+/** Functions with values take them in the context's space. All asynchronous on stream, but for what is said. */
+struct forest_backend {
+    /** What the backend keeps beside the arrays; counts->bad_row is set. */
+    trine_status (*create)(trine_forest f);
+    void (*release)(trine_forest f);
+    trine_status (*set_weights)(trine_forest f, const void *values, void *stream);
+    trine_status (*factor)(trine_forest f, const struct forest_rounds *r, void *stream);
+    /** weight: of every edge of the factor, at its place in neighbours. */
+    trine_status (*break_cycles)(trine_forest f, void *stream);
+    trine_status (*order)(trine_forest f, void *stream);
+    trine_status (*scale)(trine_forest f, double omega, void *stream);
+    trine_status (*extract)(trine_forest f, const void *values, void *const bands[3], void *stream);
+    trine_status (*coarsen)(trine_forest f, void *stream);
+    trine_status (*extract_blocks)(trine_forest f, const void *values, void *const bands[3], int32_t *permutation,
+                                   void *stream);
+    /** The FOREST_SUMS sums, to the host; synchronizes. */
+    trine_status (*add_up)(trine_forest f, const void *values, double *sums, void *stream);
+};
+extern const struct forest_backend forest_cpu, forest_cuda;
+
+/** The symmetric pattern of A without its diagonal, on the host (common/pattern.c): arrays of h, which the caller
+ *  frees, also after a failure. */
+trine_status forest_pattern(trine_context ctx, trine_matrix A, struct forest_graph *h);
+/** The greedy [0,n]-factor of a graph on the host (common/greedy.c). */
+trine_status forest_greedy(trine_context ctx, const struct forest_graph *h, bool single, const struct forest_rounds *r,
+                           int32_t *neighbours);
+
+/** Bytes of a weight. */
+static inline size_t forest_weight_size(trine_dtype t)
+{
+    return trine_dtype_is_single(t) ? sizeof(float) : sizeof(double);
+}
+
+/** The entry (v,u) of a row with ascending columns; -1: there is none. */
+FOREST_INLINE int64_t forest_find(const int32_t *columns, int64_t begin, int64_t end, int32_t u)
+{
+    while (begin < end) {
+        const int64_t middle = begin + (end - begin) / 2;
+        if (columns[middle] < u) begin = middle + 1;
+        else if (columns[middle] > u) end = middle;
+        else return middle;
+    }
+    return -1;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
