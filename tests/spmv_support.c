@@ -19,8 +19,8 @@ static int64_t length_of(int which, int64_t i, int64_t n_cols)
     switch (which) {
     case 0: return random_length(which, i);
     case 1: return i == 40 ? n_cols : random_length(which, i) / 4;
-    case 2: return i % 50 == 3 || i % 50 == 4 ? 9000 + i : 0;                                  /* split next to split */
-    case 3: return (int64_t)(3 / (test_uniform(5, (uint64_t)i) + 0.002));                      /* power law */
+    case 2: return i % 50 == 3 || i % 50 == 4 ? 9000 + i : 0; /* split next to split */
+    case 3: return (int64_t)(3 / (test_uniform(5, (uint64_t)i) + 0.002)); /* power law */
     case 4: return n_cols / 2;
     case 5: return i % 3;
     case 6: return 1;
@@ -31,10 +31,17 @@ static int64_t length_of(int which, int64_t i, int64_t n_cols)
 static const struct {
     const char *name;
     int64_t n_rows, n_cols;
-} patterns[] = {{"random rows", 300, 170}, {"one giant row", 90, 14000}, {"giant rows in a row", 120, 700},
-                {"power law", 3000, 2500}, {"3 x 1000", 3, 1000},        {"1000 x 3", 1000, 3},
-                {"1 x 1", 1, 1},           {"no entries", 70, 50},       {"no rows", 0, 5},
-                {"no columns", 5, 0},      {"nothing", 0, 0}};
+} patterns[] = {{"random rows", 300, 170},
+                {"one giant row", 90, 14000},
+                {"giant rows in a row", 120, 700},
+                {"power law", 3000, 2500},
+                {"3 x 1000", 3, 1000},
+                {"1000 x 3", 1000, 3},
+                {"1 x 1", 1, 1},
+                {"no entries", 70, 50},
+                {"no rows", 0, 5},
+                {"no columns", 5, 0},
+                {"nothing", 0, 0}};
 
 const char *pattern_name(int which)
 {
@@ -223,7 +230,8 @@ void check_product(trine_context ctx, trine_spmv plan, trine_dtype t, const rows
     const size_t x_bytes = (size_t)(x_ld * (q->x_layout == TRINE_COLMAJOR ? q->nrhs : A->n_cols)) * size,
                  y_bytes = (size_t)(y_ld * (q->y_layout == TRINE_COLMAJOR ? q->nrhs : A->n_rows)) * size;
     const wide alpha = q->alpha ? *q->alpha : 1, beta = q->beta ? *q->beta : 0;
-    char *x = malloc(x_bytes + 1), *y = malloc(y_bytes + 1), *before = malloc(y_bytes + 1), alpha_room[16], beta_room[16];
+    char *x = malloc(x_bytes + 1), *y = malloc(y_bytes + 1), *before = malloc(y_bytes + 1), alpha_room[16],
+         beta_room[16];
     memset(x, 0xFF, x_bytes); /* NaN */
     memset(before, 0xFF, y_bytes);
     for (int64_t j = 0; j < q->nrhs; j++) {

@@ -39,6 +39,9 @@ GROWS(trine_forest_coverage, 88);
 GROWS(trine_forest_arrays, 72);
 GROWS(trine_forest_result, 88);
 GROWS(trine_forest_info, 72);
+GROWS(trine_spmv_options, 96);
+GROWS(trine_spmv_epilogue, 72);
+GROWS(trine_spmv_info, 136);
 #ifdef TRINE_TEST_DIRECT
 GROWS(trine_factor_options, 56);
 GROWS(trine_factor_info, 112);
@@ -146,6 +149,10 @@ static void options_with_reserve_are_refused(void **state)
     IS_REFUSED(trine_forest_decomposition, decomposition,
                trine_forest_decompose(forest, TRINE_HOST, values, NULL, &decomposition, NULL));
     OK(trine_forest_destroy(&forest));
+    trine_spmv spmv = NULL;
+    trine_spmv_options for_spmv = {0};
+    IS_REFUSED(trine_spmv_options, for_spmv, trine_spmv_analyse(w.ctx, &spmv, w.A, &for_spmv));
+    IS_REFUSED(trine_spmv_options, for_spmv, trine_spmv_memory(w.ctx, w.A, &for_spmv, &memory));
     trine_op op = NULL;
     trine_op_info for_op = {.dtype = TRINE_D, .rows = 20, .cols = 20};
     IS_REFUSED(trine_op_info, for_op, trine_op_from_callback(w.ctx, &op, &for_op, copy_vectors, NULL, NULL));
@@ -251,6 +258,19 @@ static void an_exec_with_reserve_is_refused(void **state)
     trine_dense y = w.x;
     const double zeros[20] = {0};
     y.data = test_to_device(w.ctx, zeros, sizeof zeros);
+    trine_spmv spmv;
+    trine_spmv_epilogue epilogue = {0};
+    OK(trine_spmv_analyse(w.ctx, &spmv, w.A, NULL));
+    IS_REFUSED(trine_exec, exec, trine_spmv_numeric(spmv, TRINE_HOST, NULL, &exec));
+    OK(trine_spmv_numeric(spmv, TRINE_HOST, NULL, NULL));
+    IS_REFUSED(trine_exec, exec, trine_spmv_apply(spmv, TRINE_N, NULL, &w.x, NULL, &y, &exec));
+    IS_REFUSED(trine_exec, exec, trine_spmv_apply_rows(spmv, 0, 20, NULL, &w.x, NULL, &y, &exec));
+    IS_REFUSED(trine_exec, exec, trine_spmv_apply_fused(spmv, TRINE_N, NULL, &w.x, NULL, &y, &epilogue, &exec));
+    IS_REFUSED(trine_spmv_epilogue, epilogue,
+               trine_spmv_apply_fused(spmv, TRINE_N, NULL, &w.x, NULL, &y, &epilogue, NULL));
+    OK(trine_spmv_apply_fused(spmv, TRINE_N, NULL, &w.x, NULL, &y, &epilogue, NULL));
+    OK(trine_context_synchronize(w.ctx));
+    OK(trine_spmv_destroy(&spmv));
     IS_REFUSED(trine_exec, exec, trine_op_apply(op, TRINE_N, NULL, &w.x, NULL, &y, &exec));
     test_release(w.ctx, y.data);
     OK(trine_op_destroy(&op));
@@ -332,6 +352,11 @@ static void reports_have_their_reserve_cleared(void **state)
     IS_CLEARED(result, OK(trine_forest_get_result(forest, &result, NULL)));
     IS_CLEARED(arrays, OK(trine_forest_get_arrays(forest, &arrays)));
     OK(trine_forest_destroy(&forest));
+    trine_spmv spmv;
+    trine_spmv_info of_spmv;
+    OK(trine_spmv_analyse(w.ctx, &spmv, w.A, NULL));
+    IS_CLEARED(of_spmv, OK(trine_spmv_get_info(spmv, &of_spmv)));
+    OK(trine_spmv_destroy(&spmv));
 #ifdef TRINE_TEST_DIRECT
     trine_direct direct;
     trine_direct_info of_direct;

@@ -31,6 +31,7 @@ struct world {
     trine_supernodal supernodal, batch;
     trine_tridiagonal tridiagonal; /* of A, whose five bands on either side it takes */
     trine_forest forest; /* of A */
+    trine_spmv spmv; /* of A, ops N and T */
     trine_op op[3]; /* of both plans of L, and their product */
     double b[N], x[N]; /* x: the solution of L x = b */
     trine_spmv without_values; /* products with A's pattern */
@@ -130,6 +131,8 @@ static void open_world(struct world *w)
     OK(trine_tridiagonal_numeric(w->tridiagonal, TRINE_HOST, NULL, NULL));
     OK(trine_forest_create(w->ctx, &w->forest, w->A, &(trine_forest_options){.blocks = 1}));
     OK(trine_forest_set_weights(w->forest, TRINE_HOST, w->A_values, NULL));
+    OK(trine_spmv_analyse(w->ctx, &w->spmv, w->A, &(trine_spmv_options){.ops = TRINE_N | TRINE_T}));
+    OK(trine_spmv_numeric(w->spmv, TRINE_HOST, NULL, NULL));
     for (int i = 0; i < N; i++) w->b[i] = i + 1;
     OK(trine_triangular_solve(w->triangular, TRINE_N, NULL, (trine_dense[]){column(w->b)},
                               (trine_dense[]){column(w->x)}, NULL));
@@ -159,6 +162,7 @@ static void close_world(struct world *w)
     OK(trine_triangular_destroy(&w->triangular));
     OK(trine_tridiagonal_destroy(&w->tridiagonal));
     OK(trine_forest_destroy(&w->forest));
+    OK(trine_spmv_destroy(&w->spmv));
     OK(trine_supernodal_destroy(&w->supernodal));
     OK(trine_supernodal_destroy(&w->batch));
     trine_panels_free(w->ctx, &w->panels);
@@ -537,6 +541,31 @@ static trine_status use_forest_factor_sequential(struct world *w, int variant)
 {
     (void)variant;
     return trine_forest_factor_sequential(w->forest, NULL, NULL);
+static trine_status use_spmv_analyse(struct world *w, int variant)
+{
+    trine_spmv plan;
+    const trine_status status = trine_spmv_analyse(
+        w->ctx, &plan, variant % 2 ? w->by_columns : w->arrow,
+        &(trine_spmv_options){.ops = variant / 2 ? TRINE_N | TRINE_T : TRINE_N, .max_nrhs = 3, .check = variant % 2});
+    MADE(plan, trine_spmv_destroy);
+}
+static trine_status use_spmv_work(struct world *w, int variant)
+{
+    (void)variant;
+    trine_work work;
+    double y[N];
+    const trine_status status = trine_spmv_work(w->spmv, 1, NULL, NULL, &work);
+    if (!status)
+        OK(trine_spmv_apply(w->spmv, TRINE_N, NULL, (trine_dense[]){column(w->b)}, NULL, (trine_dense[]){column(y)},
+                            &(trine_exec){.work = work}));
+    MADE(work, trine_work_destroy);
+}
+static trine_status use_spmv_as_op(struct world *w, int variant)
+{
+    (void)variant;
+    trine_op op;
+    const trine_status status = trine_spmv_as_op(w->spmv, &op);
+    MADE(op, trine_op_destroy);
 }
 
 static trine_status use_triangular_as_op(struct world *w, int variant)
@@ -808,6 +837,9 @@ static const struct {
     {"trine_tridiagonal_check", use_tridiagonal_check, 1, 1},
     {"trine_tridiagonal_work", use_tridiagonal_work, 2, 2},
     {"trine_tridiagonal_as_op", use_tridiagonal_as_op, 1, 1},
+    {"trine_spmv_analyse", use_spmv_analyse, 4, 4},
+    {"trine_spmv_work", use_spmv_work, 1, 1},
+    {"trine_spmv_as_op", use_spmv_as_op, 1, 1},
     {"trine_triangular_as_op", use_triangular_as_op, 1, 1},
     {"trine_supernodal_as_op", use_supernodal_as_op, 1, 1},
     {"trine_forest_create", use_forest_create, 4, 4},
@@ -918,6 +950,9 @@ static void call_matrix(struct world *w)
     double y[N];
     OK(trine_matrix_get_info(w->A, &info));
     OK(trine_matrix_get_arrays(w->A, &offsets, NULL, NULL));
+    const void *given;
+    int bits;
+    OK(trine_matrix_get_offsets(w->A, &given, &bits));
     OK(trine_matrix_check(w->A, TRINE_CHECK_SORTED | TRINE_CHECK_FINITE | TRINE_CHECK_DIAGONAL));
     OK(trine_matrix_multiply(w->A, TRINE_N, NULL, w->b, NULL, y));
     OK(trine_matrix_multiply(w->A, TRINE_T, NULL, w->b, NULL, y));
@@ -1002,6 +1037,26 @@ static void call_supernodal(struct world *w)
     trine_panels_free(w->ctx, NULL);
 }
 
+static void call_spmv(struct world *w)
+{
+    trine_spmv_info info;
+    trine_memory memory;
+    double y[N], results[2];
+    const trine_dense x = column(w->b), to = column(y);
+    const trine_spmv_epilogue epilogue = {.dot = w->b, .norm = 1, .results = results};
+    OK(trine_spmv_memory(w->ctx, w->A, NULL, &memory));
+    OK(trine_spmv_numeric(w->spmv, TRINE_HOST, w->A_values, NULL));
+    OK(trine_spmv_apply(w->spmv, TRINE_T, NULL, &x, NULL, &to, NULL));
+    OK(trine_spmv_apply_rows(w->spmv, 3, 9, NULL, &x, NULL, &to, NULL));
+    OK(trine_spmv_apply_fused(w->spmv, TRINE_N, NULL, &x, NULL, &to, &epilogue, NULL));
+    OK(trine_spmv_get_info(w->spmv, &info));
+    trine_spmv_method_name(info.method);
+    trine_spmv_reduction_name(info.reduction);
+    FAILS(TRINE_ERR_UNSUPPORTED, NULL, trine_spmv_tune(w->spmv, NULL, w->b, y, NULL, NULL));
+    FAILS(TRINE_ERR_UNSUPPORTED, NULL, trine_context_load_tuning(w->ctx, "file"));
+    OK(trine_spmv_destroy(NULL));
+}
+
 static void call_operator(struct world *w)
 {
     trine_op_info info;
@@ -1057,8 +1112,9 @@ static const struct {
       "trine_work_destroy",
       "trine_context_create" /* the handle itself comes from the C library: it is what holds the allocator */}},
     {call_matrix,
-     {"trine_matrix_destroy", "trine_matrix_get_info", "trine_matrix_get_arrays", "trine_matrix_check",
-      "trine_matrix_multiply", "trine_vectors_permute", "trine_vectors_permute_conjugate", "trine_gallery_entry"}},
+     {"trine_matrix_destroy", "trine_matrix_get_info", "trine_matrix_get_arrays", "trine_matrix_get_offsets",
+      "trine_matrix_check", "trine_matrix_multiply", "trine_vectors_permute", "trine_vectors_permute_conjugate",
+      "trine_gallery_entry"}},
     {call_triangular,
      {"trine_triangular_numeric", "trine_triangular_check", "trine_triangular_solve", "trine_triangular_get_info",
       "trine_triangular_method_name", "trine_triangular_memory" /* of a pattern on the host */,
@@ -1075,6 +1131,10 @@ static const struct {
     {call_supernodal,
      {"trine_supernodal_check", "trine_supernodal_solve", "trine_supernodal_get_info", "trine_supernodal_get_levels",
       "trine_supernodal_destroy", "trine_panels_free"}},
+    {call_spmv,
+     {"trine_spmv_memory", "trine_spmv_numeric", "trine_spmv_apply", "trine_spmv_apply_rows", "trine_spmv_apply_fused",
+      "trine_spmv_get_info", "trine_spmv_method_name", "trine_spmv_reduction_name", "trine_spmv_tune",
+      "trine_context_load_tuning", "trine_spmv_destroy"}},
     {call_operator, {"trine_op_get_info", "trine_op_destroy"}},
 #ifdef TRINE_TEST_DIRECT
     {call_direct,

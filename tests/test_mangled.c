@@ -149,6 +149,17 @@ READS(analyse_bands, analyse_bands_with(w, A, TRINE_BANDS_AUTO))
 READS(analyse_tridiagonal, analyse_bands_with(w, A, TRINE_BANDS_TRIDIAGONAL))
 READS(analyse_blocks, analyse_bands_with(w, A, TRINE_BANDS_BLOCKS))
 
+static trine_status analyse_product(struct world *w, trine_matrix A, unsigned ops, int check)
+{
+    trine_spmv plan = (trine_spmv)w;
+    const trine_status status = trine_spmv_analyse(w->ctx, &plan, A, &(trine_spmv_options){.ops = ops, .check = check});
+    assert_null(plan);
+    return status;
+}
+READS(product, analyse_product(w, A, TRINE_N, 1))
+READS(product_transposed, analyse_product(w, A, TRINE_T, 1))
+READS(product_of_an_index, analyse_product(w, A, TRINE_N | TRINE_T, 0)) /* which is made of checked arrays alone */
+
 #ifdef TRINE_TEST_DIRECT
 static trine_status create_factor(struct world *w, trine_matrix A)
 {
@@ -183,6 +194,7 @@ static const struct {
 } functions[] = {
     {"trine_matrix_get_info", {NULL}},
     {"trine_matrix_get_arrays", {NULL}},
+    {"trine_matrix_get_offsets", {NULL}},
     {"trine_matrix_check", {check}},
     {"trine_matrix_copy", {copy_to_csr, copy_to_csc}}, /* in the same format and type the arrays are copied as they
                                                           are */
@@ -206,6 +218,8 @@ static const struct {
     {"trine_tridiagonal_analyse", {analyse_bands, analyse_tridiagonal, analyse_blocks}},
     {"trine_forest_create", {create_forest}},
     {"trine_supernodal_analyse_triangle", {analyse_panels, analyse_lower_panels, analyse_upper_panels}},
+    {"trine_spmv_analyse", {product, product_transposed, product_of_an_index}},
+    {"trine_spmv_memory", {NULL}},
 #ifdef TRINE_TEST_DIRECT
     {"trine_factor_create", {create_factor}},
     {"trine_factor_update", {update_factor}},

@@ -430,6 +430,45 @@ static void a_pattern_stays_a_pattern(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+static void offsets_are_kept_as_they_were_given(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    const int32_t narrow[] = {0, 1, 2};
+    const int64_t wide_offsets[] = {0, 1, 2};
+    const int32_t columns[] = {0, 1};
+    const trine_space space = test_on_gpu() ? TRINE_DEVICE : TRINE_HOST;
+    void *given[] = {test_to_device(ctx, narrow, sizeof narrow),
+                     test_to_device(ctx, wide_offsets, sizeof wide_offsets)},
+         *indices = test_to_device(ctx, columns, sizeof columns);
+    for (int k = 0; k < 2; k++)
+        for (int format = 0; format < 2; format++) {
+            trine_matrix A, B;
+            const void *offsets;
+            const int64_t *converted;
+            int bits;
+            OK((format ? trine_matrix_csc : trine_matrix_csr)(ctx, &A, TRINE_D, 2, 2, 2, space, k ? 64 : 32, given[k],
+                                                              32, indices, NULL));
+            OK(trine_matrix_get_offsets(A, &offsets, &bits));
+            assert_ptr_equal(offsets, given[k]);
+            assert_int_equal(bits, k ? 64 : 32);
+            OK(trine_matrix_copy(A, &B, TRINE_HOST, format ? TRINE_CSC : TRINE_CSR, TRINE_D));
+            OK(trine_matrix_get_offsets(B, &offsets, &bits));
+            OK(trine_matrix_get_arrays(B, &converted, NULL, NULL));
+            assert_ptr_equal(offsets, converted); /* what the library has made itself */
+            assert_int_equal(bits, 64);
+            assert_memory_equal(converted, wide_offsets, sizeof wide_offsets);
+            FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_matrix_get_offsets(NULL, &offsets, &bits));
+            FAILS(TRINE_ERR_ARGUMENT, "offsets is NULL", trine_matrix_get_offsets(A, NULL, &bits));
+            FAILS(TRINE_ERR_ARGUMENT, "bits is NULL", trine_matrix_get_offsets(A, &offsets, NULL));
+            OK(trine_matrix_destroy(&A));
+            OK(trine_matrix_destroy(&B));
+        }
+    for (int k = 0; k < 2; k++) test_release(ctx, given[k]);
+    test_release(ctx, indices);
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +483,7 @@ int main(void)
         cmocka_unit_test(what_is_not_a_triangle_is_not_expanded),
         cmocka_unit_test(small_answers_are_right_to_the_last_entry),
         cmocka_unit_test(views_take_offsets_and_indices_of_32_and_64_bits),
+        cmocka_unit_test(offsets_are_kept_as_they_were_given),
         cmocka_unit_test(a_pattern_stays_a_pattern),
     };
     return TEST_MAIN(tests);

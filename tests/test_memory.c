@@ -306,6 +306,42 @@ static void tridiagonal_plans_take_what_was_told(void **state)
     close_contexts();
 }
 
+static void products_take_what_was_told(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"laplace2d:n=70", "powerlaw:n=4000", "dense_row:n=4000", "diagonal:n=100"};
+    static const unsigned ops[] = {TRINE_N, TRINE_T, TRINE_N | TRINE_H};
+    open_contexts();
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
+        for (int variant = 0; variant < 12; variant++) {
+            const trine_dtype t = (trine_dtype)(TRINE_S + (k + (size_t)variant) % 4);
+            const trine_spmv_options options = {.ops = ops[variant % 3],
+                                                .max_nrhs = variant & 1 ? 32 : 1,
+                                                .values = variant & 2 ? TRINE_VALUES_SINGLE : TRINE_VALUES_SAME};
+            trine_matrix A, B;
+            trine_memory told;
+            trine_spmv plan;
+            char what[200];
+            snprintf(what, sizeof what, "%s, variant %d", specs[k], variant);
+            OK(trine_matrix_gallery(plain, &B, specs[k], t));
+            OK(trine_matrix_copy(B, &A, test_on_gpu() && variant & 1 ? TRINE_DEVICE : TRINE_HOST,
+                                 variant & 4 ? TRINE_CSC : TRINE_CSR, t));
+            OK(trine_matrix_destroy(&B));
+            begin_count();
+            memset(&told, 0xFF, sizeof told);
+            OK(trine_spmv_memory(ctx, A, &options, &told));
+            assert_int_equal(counted.host.peak, 0);
+            OK(trine_spmv_analyse(ctx, &plan, A, &options));
+            check_told(&told, (bounds){2, 2, 65536}, what);
+            size_t work;
+            OK(trine_spmv_work(plan, options.max_nrhs, NULL, &work, NULL));
+            assert_true((int64_t)work <= told.work);
+            OK(trine_spmv_destroy(&plan));
+            OK(trine_matrix_destroy(&A));
+        }
+    close_contexts();
+}
+
 static void wrong_questions_are_refused(void **state)
 {
     (void)state;
@@ -347,7 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(triangular_plans_take_what_was_told), cmocka_unit_test(asking_takes_little),
         cmocka_unit_test(supernodal_plans_take_what_was_told), cmocka_unit_test(tridiagonal_plans_take_what_was_told),
-        cmocka_unit_test(wrong_questions_are_refused),
+        cmocka_unit_test(products_take_what_was_told),         cmocka_unit_test(wrong_questions_are_refused),
     };
     return TEST_MAIN(tests);
 }

@@ -29,16 +29,16 @@ static void check_plan(trine_context ctx, trine_spmv plan, trine_dtype t, const 
                        trine_transpose op, int *k, const char *what)
 {
     for (int c = 0; c < 4; c++) {
-            const int layout = (*k / 4 + c) % 4;
-            question q = {.op = op,
-                          .nrhs = counts[c],
-                          .x_layout = layout & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
-                          .y_layout = layout & 2 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
-                          .row_end = -1};
-            pick_scalars((*k)++, t, &q);
-            char all[200];
-            snprintf(all, sizeof all, "%s, op %d, %lld vectors, layouts %d", what, (int)op, (long long)q.nrhs, layout);
-            check_product(ctx, plan, t, op_A, sums, &q, all);
+        const int layout = (*k / 4 + c) % 4;
+        question q = {.op = op,
+                      .nrhs = counts[c],
+                      .x_layout = layout & 1 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
+                      .y_layout = layout & 2 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
+                      .row_end = -1};
+        pick_scalars((*k)++, t, &q);
+        char all[200];
+        snprintf(all, sizeof all, "%s, op %d, %lld vectors, layouts %d", what, (int)op, (long long)q.nrhs, layout);
+        check_product(ctx, plan, t, op_A, sums, &q, all);
     }
 }
 
@@ -51,7 +51,9 @@ static void check_pattern(trine_context ctx, int which, trine_dtype t, int *k)
         op_A[o] = transposed(&A, all_ops[o]);
         sums[o] = reference_sums(&op_A[o], t, MOST_VECTORS);
     }
-    const int stored_forms = t == TRINE_C ? 1 : t == TRINE_Z ? 2 : 3; /* no complex half; single of single is the same */
+    const int stored_forms = t == TRINE_C   ? 1
+                             : t == TRINE_Z ? 2
+                                            : 3; /* no complex half; single of single is the same */
     for (int variant = 0; variant < 4; variant++)
         for (int s = 0; s < stored_forms; s++) {
             char what[100];
@@ -92,13 +94,13 @@ static void ranges_of_rows_leave_the_others_alone(void **state)
         rows A = make_rows(which, TRINE_D);
         row_sum *sums = reference_sums(&A, TRINE_D, MOST_VECTORS);
         for (int variant = 0; variant < 3; variant++) { /* the last one: by an index */
-            form f = make_form(ctx, &A, TRINE_D, variant == 2 ? TRINE_CSC : TRINE_CSR, variant ? 32 : 64,
-                               TRINE_VALUES_SAME);
+            form f =
+                make_form(ctx, &A, TRINE_D, variant == 2 ? TRINE_CSC : TRINE_CSR, variant ? 32 : 64, TRINE_VALUES_SAME);
             trine_spmv plan = make_plan(ctx, &f, &(trine_spmv_options){.max_nrhs = 3});
             const int64_t n = A.n_rows, middle = n / 3;
-            const int64_t ranges[][2] = {{0, n},          {0, 0},           {n, n},          {middle, middle},
-                                         {0, middle},     {middle, n},      {40, 41},        {3, 5},
-                                         {53, 54},        {54, 103},        {n - 1, n},      {middle, middle + 1}};
+            const int64_t ranges[][2] = {{0, n},      {0, 0},      {n, n},     {middle, middle},
+                                         {0, middle}, {middle, n}, {40, 41},   {3, 5},
+                                         {53, 54},    {54, 103},   {n - 1, n}, {middle, middle + 1}};
             for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++) {
                 if (ranges[r][0] < 0 || ranges[r][1] > n) continue;
                 question q = {.op = TRINE_N, .nrhs = r % 2 ? 3 : 1, .row_begin = ranges[r][0], .row_end = ranges[r][1]};
@@ -144,7 +146,8 @@ static void a_sweep_by_colours_is_the_serial_one(void **state)
         M.offsets[i + 1] = M.nnz;
     }
     M.offsets[N + 1] = M.nnz;
-    double *x = malloc((N + 1) * sizeof *x), *by_rows = malloc((N + 1) * sizeof *x), *serial = malloc((N + 1) * sizeof *x);
+    double *x = malloc((N + 1) * sizeof *x), *by_rows = malloc((N + 1) * sizeof *x),
+           *serial = malloc((N + 1) * sizeof *x);
     for (int i = 0; i <= N; i++) x[i] = serial[i] = i == N ? 1 : test_uniform(3, (uint64_t)i);
     form f = make_form(ctx, &M, TRINE_D, TRINE_CSR, 32, TRINE_VALUES_SAME);
     trine_spmv plan = make_plan(ctx, &f, NULL);
@@ -201,7 +204,9 @@ static void check_epilogue(trine_context ctx, int which, trine_dtype t, int what
          *U = test_to_device(ctx, u, some), *Z = test_to_device(ctx, z, some),
          *R = test_to_device(ctx, results, 2 * size);
     const trine_dense X1 = {X, A.n_cols, 1, 0, TRINE_COLMAJOR}, Y1 = {Y, n, 1, 0, TRINE_COLMAJOR};
-    const trine_spmv_epilogue e = {.dot = !with_dot ? NULL : of_y ? Y : U,
+    const trine_spmv_epilogue e = {.dot = !with_dot ? NULL
+                                          : of_y    ? Y
+                                                    : U,
                                    .norm = with_norm,
                                    .axpy = with_axpy ? Z : NULL,
                                    .gamma = of_y ? NULL : gamma,
@@ -352,6 +357,46 @@ static void every_scheme_and_reduction_is_right(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/* ----------------------------------------------------------------- accuracy */
+
+static void long_rows_keep_their_digits(void **state)
+{
+    (void)state;
+    enum { N = 100001, VECTORS = 4 };
+    trine_context ctx = test_context();
+    int32_t *columns = malloc(N * sizeof *columns);
+    float *numbers = malloc(VECTORS * N * sizeof *numbers);
+    const int32_t offsets[] = {0, N};
+    for (int k = 0; k < N; k++) columns[k] = k;
+    for (int k = 0; k < VECTORS * N; k++) numbers[k] = 0.1F;
+    void *there[] = {test_to_device(ctx, offsets, sizeof offsets), test_to_device(ctx, columns, N * sizeof *columns),
+                     test_to_device(ctx, numbers, VECTORS * N * sizeof *numbers),
+                     test_to_device(ctx, numbers, VECTORS * sizeof *numbers)};
+    trine_matrix A;
+    trine_spmv plan;
+    OK(trine_matrix_csr(ctx, &A, TRINE_S, 1, N, N, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, 32, there[0], 32,
+                        there[1], there[2]));
+    OK(trine_spmv_analyse(ctx, &plan, A, &(trine_spmv_options){.max_nrhs = VECTORS}));
+    OK(trine_spmv_numeric(plan, TRINE_DEVICE, NULL, NULL));
+    for (int cols = 1; cols <= VECTORS; cols++)
+        for (int layout = 0; layout < 2; layout++) {
+            const trine_dense X = {there[2], N, cols, 0, (trine_layout)layout},
+                              Y = {there[3], 1, cols, 0, (trine_layout)layout};
+            float y[VECTORS];
+            OK(trine_spmv_apply(plan, TRINE_N, NULL, &X, NULL, &Y, NULL));
+            test_from_device(ctx, y, there[3], sizeof y);
+            /* one chain of N additions may be wrong by N / 2 units, and is by thousands; blocks of 256 by less */
+            const double exact = (double)0.1F * 0.1F * N, bound = (256 + N / 256.0) / 2 * 0x1p-23 * exact;
+            for (int j = 0; j < cols; j++) assert_true(fabs(y[j] - exact) <= bound);
+        }
+    OK(trine_spmv_destroy(&plan));
+    OK(trine_matrix_destroy(&A));
+    for (int k = 0; k < 4; k++) test_release(ctx, there[k]);
+    free(columns);
+    free(numbers);
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +406,7 @@ int main(void)
         cmocka_unit_test(epilogues_see_the_new_y),
         cmocka_unit_test(twenty_runs_give_the_same_bits),
         cmocka_unit_test(every_scheme_and_reduction_is_right),
+        cmocka_unit_test(long_rows_keep_their_digits),
     };
     return TEST_MAIN(tests);
 }

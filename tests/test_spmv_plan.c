@@ -32,7 +32,8 @@ static void check_starts(const int64_t *offsets, int64_t n, int weight, int64_t 
         const int64_t nz = offsets[row] + b * w - key(offsets, weight, row);
         assert_int_equal(starts[b].row, row);
         assert_int_equal(starts[b].nz, nz < offsets[row + 1] ? nz : offsets[row + 1]);
-        const spmv_start found = spmv_find_start(b % 2 ? 32 : 64, b % 2 ? (void *)narrow : (void *)offsets, n, weight, b * w);
+        const spmv_start found =
+            spmv_find_start(b % 2 ? 32 : 64, b % 2 ? (void *)narrow : (void *)offsets, n, weight, b * w);
         assert_int_equal(found.nz, starts[b].nz);
         if (b) assert_int_equal(found.row, row);
     }
@@ -41,7 +42,8 @@ static void check_starts(const int64_t *offsets, int64_t n, int weight, int64_t 
     assert_int_equal(spmv_starts_adaptive(32, narrow, n, weight, w, again), adaptive);
     assert_memory_equal(starts, again, (size_t)(adaptive + 1) * sizeof *starts);
     int64_t b = 0;
-    for (int64_t i = 0; i <= n && work; i++) { /* behind a row that ends in another stretch of w; the last may be empty */
+    for (int64_t i = 0; i <= n && work;
+         i++) { /* behind a row that ends in another stretch of w; the last may be empty */
         const int64_t end = key(offsets, weight, i) / w;
         if (i && (end == key(offsets, weight, i - 1) / w || end == blocks)) continue;
         assert_int_equal(starts[b].row, i);
@@ -153,9 +155,9 @@ static void wrong_options_are_refused(void **state)
     FAILS(TRINE_ERR_MEMORY, NULL,
           trine_spmv_analyse(s.ctx, &plan, s.f.A, &(trine_spmv_options){.max_nrhs = INT64_MAX}));
     FAILS(TRINE_ERR_UNSUPPORTED, "cannot be deterministic",
-          trine_spmv_analyse(s.ctx, &plan, s.f.A,
-                             &(trine_spmv_options){.method = TRINE_SPMV_BALANCED_ATOMIC,
-                                                   .summation = TRINE_ORDER_DETERMINISTIC}));
+          trine_spmv_analyse(
+              s.ctx, &plan, s.f.A,
+              &(trine_spmv_options){.method = TRINE_SPMV_BALANCED_ATOMIC, .summation = TRINE_ORDER_DETERMINISTIC}));
     form complex_form = make_form(s.ctx, &s.A, TRINE_C, TRINE_CSR, 32, TRINE_VALUES_SAME);
     FAILS(TRINE_ERR_UNSUPPORTED, "half precision",
           trine_spmv_analyse(s.ctx, &plan, complex_form.A, &(trine_spmv_options){.values = TRINE_VALUES_HALF}));
@@ -268,7 +270,8 @@ static void calls_out_of_order_are_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "belongs to another plan",
           trine_spmv_apply(s.plan, TRINE_N, NULL, &X, NULL, &Y, &(trine_exec){.work = work}));
     assert_true(trine_enter_alone(&work->usage)); /* as a product in another thread does */
-    FAILS(TRINE_ERR_STATE, "trine_spmv_work", trine_spmv_apply(plan, TRINE_N, NULL, &X, NULL, &Y, &(trine_exec){.work = work}));
+    FAILS(TRINE_ERR_STATE, "trine_spmv_work",
+          trine_spmv_apply(plan, TRINE_N, NULL, &X, NULL, &Y, &(trine_exec){.work = work}));
     trine_leave_alone(&work->usage);
     OK(trine_context_synchronize(s.ctx));
     OK(trine_work_destroy(&work));
@@ -366,7 +369,8 @@ static void values_are_used_where_they_are(void **state)
     trine_spmv plan;
     int32_t offsets[N_ROWS + 1];
     for (int i = 0; i <= N_ROWS; i++) offsets[i] = (int32_t)s.A.offsets[i];
-    OK(trine_matrix_csr(s.ctx, &A, TRINE_D, N_ROWS, N_COLS, s.A.nnz, TRINE_HOST, 32, offsets, 32, s.A.columns, doubled));
+    OK(trine_matrix_csr(s.ctx, &A, TRINE_D, N_ROWS, N_COLS, s.A.nnz, TRINE_HOST, 32, offsets, 32, s.A.columns,
+                        doubled));
     OK(trine_spmv_analyse(s.ctx, &plan, A, NULL));
     OK(trine_matrix_destroy(&A));
     OK(trine_spmv_numeric(plan, TRINE_DEVICE, NULL, NULL)); /* those of the matrix are where they are */

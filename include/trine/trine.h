@@ -1,5 +1,5 @@
-/* trine: sparse products, triangular, tridiagonal and direct solves on CPUs and GPUs. Includes every header of libtrine;
- * direct.h belongs to the optional library libtrine_direct and is included by itself. */
+/* trine: sparse products, triangular, tridiagonal and direct solves on CPUs and GPUs. Includes every header of
+ * libtrine; direct.h belongs to the optional library libtrine_direct and is included by itself. */
 #ifndef TRINE_TRINE_H
 #define TRINE_TRINE_H
 #include <trine/core.h>

@@ -83,10 +83,10 @@ TRINE_API trine_status trine_plan_numeric_begin(struct trine_plan *plan, trine_s
                                                 double *start);
 TRINE_API trine_status trine_plan_numeric_end(struct trine_plan *plan, trine_status status, double start);
 
-/** Around whatever uses a plan as it is, with exec's work or else the plan's own: the plan stays alive and as it is, and
- *  the work is this use's, until the end. `vectors`: how a sentence calls what there are nrhs of. Asks whether the work
- *  is the plan's and large enough, and whether op was announced; whether there are values is for the caller to ask.
- *  After a failure nothing has begun. The end returns `status`; the plan may be gone afterwards. */
+/** Around whatever uses a plan as it is, with exec's work or else the plan's own: the plan stays alive and as it is,
+ *  and the work is this use's, until the end. `vectors`: how a sentence calls what there are nrhs of. Asks whether the
+ *  work is the plan's and large enough, and whether op was announced; whether there are values is for the caller to
+ *  ask. After a failure nothing has begun. The end returns `status`; the plan may be gone afterwards. */
 trine_status trine_plan_use_begin(struct trine_plan *plan, trine_transpose op, const char *vectors, int64_t nrhs,
                                   const trine_exec *exec, trine_plan_work **work);
 trine_status trine_plan_use_end(struct trine_plan *plan, trine_plan_work *work, trine_status status);

@@ -83,8 +83,8 @@ TRINE_API void trine_supernodal_reference_z(const trine_panels *L, trine_transpo
 
 /* -------------------------------------------------------------------- spmv */
 
-/** y := A x by the functions s->cpu, by definition (src/spmv/reference/). A: n_rows compressed rows on the host. Of s the
- *  functions multiply, lift, add and store are used, and the size of output. */
+/** y := A x by the functions s->cpu, by definition (src/spmv/reference/). A: n_rows compressed rows on the host. Of s
+ *  the functions multiply, lift, add and store are used, and the size of output. */
 TRINE_API void trine_spmv_reference(const trine_semiring_source *s, const void *user, int64_t n_rows,
                                     const int64_t *offsets, const int32_t *columns, const void *values, const void *x,
                                     void *y);

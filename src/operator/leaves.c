@@ -117,15 +117,10 @@ done:
     return status;
 }
 
-trine_status operator_of_plan(struct trine_plan *plan, const op_kind *kind, int64_t rows, int64_t cols,
-                              trine_op *op)
+trine_status operator_of_plan(struct trine_plan *plan, const op_kind *kind, int64_t rows, int64_t cols, trine_op *op)
 {
-    const trine_op_info info = {.dtype = plan->dtype,
-                                .rows = rows,
-                                .cols = cols,
-                                .ops = plan->ops,
-                                .max_nrhs = INT64_MAX,
-                                .capturable = 1};
+    const trine_op_info info = {
+        .dtype = plan->dtype, .rows = rows, .cols = cols, .ops = plan->ops, .max_nrhs = INT64_MAX, .capturable = 1};
     const trine_status status = operator_create(plan->ctx, kind, &info, 0, op);
     if (status) return status;
     trine_retain(&plan->refs);

@@ -124,9 +124,9 @@ static trine_status settle(trine_spmv plan, trine_matrix A, const trine_spmv_opt
         plan->side[s] = (struct spmv_side){.announced = plan->options.ops & (s == SPMV_N ? TRINE_N : TRINE_T | TRINE_H),
                                            .n_rows = s == SPMV_N ? m.n_rows : m.n_cols,
                                            .n_cols = s == SPMV_N ? m.n_cols : m.n_rows,
-                                           .position_bits = s == home_of(m.format)  ? 0
-                                                            : m.nnz <= INT32_MAX ? 32
-                                                                                 : 64,
+                                           .position_bits = s == home_of(m.format) ? 0
+                                                            : m.nnz <= INT32_MAX   ? 32
+                                                                                   : 64,
                                            .longest_row = -1};
     const trine_status status = settle_values(plan);
     return status ? status : trine_check_nrhs(plan->options.max_nrhs, plan->base.n);

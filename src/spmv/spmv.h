@@ -68,7 +68,8 @@ struct spmv_call {
 struct trine_semiring_s {
     int refs;
     trine_context ctx;
-    trine_semiring_source source;    /* the types' names and the strings are copies, in `text`; accumulator and result are filled in */
+    trine_semiring_source
+        source;    /* the types' names and the strings are copies, in `text`; accumulator and result are filled in */
     char *text;
     void *compiled;                  /* the GPU's: kernels (cuda/semiring.cu); NULL on the CPU */
 };

@@ -4,7 +4,10 @@
 
 /* ------------------------------------------------------------------- chunks */
 
-static int64_t offset_of(const struct spmv_side *s, int64_t row) { return spmv_offset(s->offset_bits, s->offsets, row); }
+static int64_t offset_of(const struct spmv_side *s, int64_t row)
+{
+    return spmv_offset(s->offset_bits, s->offsets, row);
+}
 
 /** Whether a chunk begins after the first entries of its row. */
 static bool is_inside(const struct spmv_side *s, const spmv_start *start)
@@ -108,10 +111,7 @@ done:
 
 /* ----------------------------------------------------------------- analysis */
 
-static size_t part_bytes(int64_t chunks)
-{
-    return sizeof(struct cpu_part) + (size_t)(chunks + 1) * sizeof(spmv_start);
-}
+static size_t part_bytes(int64_t chunks) { return sizeof(struct cpu_part) + (size_t)(chunks + 1) * sizeof(spmv_start); }
 
 static trine_status analyse_side(trine_spmv plan, struct spmv_side *side)
 {
@@ -140,7 +140,10 @@ static trine_status analyse_side(trine_spmv plan, struct spmv_side *side)
     return TRINE_SUCCESS;
 }
 
-static void release_part(trine_spmv plan, struct spmv_side *side) { trine_free(plan->base.ctx, TRINE_HOST, side->part); }
+static void release_part(trine_spmv plan, struct spmv_side *side)
+{
+    trine_free(plan->base.ctx, TRINE_HOST, side->part);
+}
 
 /* ------------------------------------------------------------------- memory */
 

@@ -34,7 +34,7 @@ typedef float complex narrow_z;
 
 enum stored_as { AS_IS, AS_NARROW, AS_HALF };
 
-/** IEEE binary16 by its bits: the exponent is moved by a multiplication, which makes subnormal numbers right as well. */
+/** IEEE binary16 by its bits: a multiplication moves the exponent, which makes subnormal numbers right as well. */
 static inline float half_to_float(uint16_t half)
 {
     uint32_t bits = (uint32_t)(half & 0x7FFF) << 13;
