@@ -541,6 +541,8 @@ static trine_status use_forest_factor_sequential(struct world *w, int variant)
 {
     (void)variant;
     return trine_forest_factor_sequential(w->forest, NULL, NULL);
+}
+
 static trine_status use_spmv_analyse(struct world *w, int variant)
 {
     trine_spmv plan;
