@@ -16,7 +16,9 @@ constexpr unsigned PRIME = 251;
 bool operator==(matrix2 p, matrix2 q) { return p.a == q.a && p.b == q.b && p.c == q.c && p.d == q.d; }
 matrix2 operator*(matrix2 p, matrix2 q)
 {
-    const auto dot = [](unsigned a, unsigned b, unsigned c, unsigned d) { return (unsigned short)((a * b + c * d) % PRIME); };
+    const auto dot = [](unsigned a, unsigned b, unsigned c, unsigned d) {
+        return (unsigned short)((a * b + c * d) % PRIME);
+    };
     return {dot(p.a, q.a, p.b, q.c), dot(p.a, q.b, p.b, q.d), dot(p.c, q.a, p.d, q.c), dot(p.c, q.b, p.d, q.d)};
 }
 const matrix2 EYE = {1, 0, 0, 1}, UNTOUCHED = {7, 7, 7, 7};
@@ -30,7 +32,10 @@ matrix2 matrix_of(long long nz, long long row)
 }
 
 /** The accumulator is longer than the product, whose words are shorter than the result's. */
-struct long_sum { matrix2 m; int count; };
+struct long_sum {
+    matrix2 m;
+    int count;
+};
 struct short_entry { unsigned short row, low, high; };
 
 template <bool ROWS> struct multiply_matrices {
@@ -83,7 +88,10 @@ unsigned random_below(unsigned n)
     return (unsigned)((state >> 33) % n);
 }
 
-struct pattern { std::vector<int> narrow; std::vector<long long> wide; };
+struct pattern {
+    std::vector<int> narrow;
+    std::vector<long long> wide;
+};
 /** kind 0: short rows; 1: mostly empty; 2: some rows of thousands; 3: one row has all; 4: empty rows at both ends. */
 pattern make_pattern(int rows, int kind)
 {
@@ -106,9 +114,11 @@ int failures;
 void fail(const char *what, int scan, int scheme, const segmented_arguments &a, long long row)
 {
     if (failures++ < 20)
-        fprintf(stderr, "%s: scan %d, scheme %d, rows %lld, entries %lld, w %lld, weight %d, wide %d, searched %d, range %lld..%lld: row %lld\n",
-                what, scan, scheme, a.n_rows, a.nnz, a.entries_per_block, a.row_weight, a.wide_offsets, !a.starts, a.row_begin,
-                a.row_end, row);
+        fprintf(
+            stderr,
+            "%s: scan %d, scheme %d, rows %lld, entries %lld, w %lld, weight %d, wide %d, searched %d, range %lld..%lld: row %lld\n",
+            what, scan, scheme, a.n_rows, a.nnz, a.entries_per_block, a.row_weight, a.wide_offsets, !a.starts,
+            a.row_begin, a.row_end, row);
 }
 
 template <class Op, int BLOCK, int TILE, int SCAN> void launch_all(segmented_arguments a, Op op)
@@ -144,13 +154,15 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
         a.scheme = scheme, a.starts = nullptr;
         std::vector<block_start> starts(a.n_blocks + 1, block_start{-1, -1});
         int longest = 0, right = 0;
-        emulator::launch((rows + 63) / 64, 64, [&] { find_starts<64>(a, starts.data(), &longest, (rows + 63) / 64 * 64); });
+        emulator::launch((rows + 63) / 64, 64,
+                         [&] { find_starts<64>(a, starts.data(), &longest, (rows + 63) / 64 * 64); });
         for (int i = 0; i < rows; i++) right = std::max<int>(right, (int)(p.wide[i + 1] - p.wide[i]));
         if (longest != right) fail("longest row", SCAN, scheme, a, longest);
         emulator::launch(1, 32, [&] {
             for (int b = 0; b <= a.n_blocks; b++) {
                 const block_start s = search_start(a, b, threadIdx.x);
-                if (threadIdx.x == 0 && (s.nz != starts[b].nz || s.row != starts[b].row)) fail("start of block", SCAN, scheme, a, b);
+                if (threadIdx.x == 0 && (s.nz != starts[b].nz || s.row != starts[b].row))
+                    fail("start of block", SCAN, scheme, a, b);
             }
         });
         if (random_below(2)) a.starts = starts.data();
@@ -170,8 +182,11 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
         std::vector<int> stored(rows, 0);
         std::vector<unsigned long long> partials(2 * (a.n_blocks + 1) * 3);
         a.partials = partials.data();
-        if (by_rows) launch_all<multiply_matrices<true>, BLOCK, TILE, SCAN>(a, multiply_matrices<true>{y.data(), stored.data()});
-        else launch_all<multiply_matrices<false>, BLOCK, TILE, SCAN>(a, multiply_matrices<false>{y.data(), stored.data()});
+        if (by_rows)
+            launch_all<multiply_matrices<true>, BLOCK, TILE, SCAN>(a, multiply_matrices<true>{y.data(), stored.data()});
+        else
+            launch_all<multiply_matrices<false>, BLOCK, TILE, SCAN>(a,
+                                                                    multiply_matrices<false>{y.data(), stored.data()});
         for (int i = 0; i < rows; i++) {
             matrix2 z = EYE;
             for (long long k = p.wide[i]; k < p.wide[i + 1]; k++) z = z * matrix_of(k, by_rows ? i : 0);

@@ -152,27 +152,27 @@ typedef struct {
 typedef struct {
     trine_type value;               /* of the matrix; name NULL: none, and the plan needs no values */
     trine_type vector;              /* of x; name NULL: none */
-    trine_type product;             /* what multiply gives; lives in shared memory, word by word (a struct of arrays) */
-    trine_type accumulator;         /* what add takes and gives; name NULL: product's */
-    trine_type result;              /* what store gets; name NULL: accumulator's */
-    trine_type output;              /* of y */
-    trine_type args;                /* name NULL: none */
-    const char *preamble;           /* declarations before everything but the types; NULL: none */
-    const char *multiply;           /* of nz (int64_t, position of the entry), a (its value), col (int), x (x[col]),
-                                       values, vector (the arrays) and, if needs_row, row (int64_t) */
-    const char *lift;               /* accumulator of the product p; NULL: a conversion */
-    const char *add;                /* of acc and p, two accumulators, acc of the entries before p's */
-    const char *project;            /* result of the accumulator acc; NULL: a conversion */
-    const char *identity;           /* accumulator of a row without entries; NULL: a zeroed one */
-    const char *store;              /* the new y, of y (its old value), z (the result), empty (bool: a row without
-                                       entries) and row; NULL: z. y is read only where it is named */
-    int needs_row;                  /* multiply names row */
-    int reads_y;                    /* store names y */
-    struct {                        /* the same for CPU contexts; user is the args given to the product */
-        void (*multiply)(const void *user, const void *values, const void *vector, int64_t nz, int64_t row,
-                         int64_t col, void *product);
+    trine_type product; /* what multiply gives; lives in shared memory, word by word (a struct of arrays) */
+    trine_type accumulator; /* what add takes and gives; name NULL: product's */
+    trine_type result; /* what store gets; name NULL: accumulator's */
+    trine_type output; /* of y */
+    trine_type args; /* name NULL: none */
+    const char *preamble; /* declarations before everything but the types; NULL: none */
+    const char *multiply; /* of nz (int64_t, position of the entry), a (its value), col (int), x (x[col]),
+                             values, vector (the arrays) and, if needs_row, row (int64_t) */
+    const char *lift; /* accumulator of the product p; NULL: a conversion */
+    const char *add; /* of acc and p, two accumulators, acc of the entries before p's */
+    const char *project; /* result of the accumulator acc; NULL: a conversion */
+    const char *identity; /* accumulator of a row without entries; NULL: a zeroed one */
+    const char *store; /* the new y, of y (its old value), z (the result), empty (bool: a row without
+                          entries) and row; NULL: z. y is read only where it is named */
+    int needs_row; /* multiply names row */
+    int reads_y; /* store names y */
+    struct { /* the same for CPU contexts; user is the args given to the product */
+        void (*multiply)(const void *user, const void *values, const void *vector, int64_t nz, int64_t row, int64_t col,
+                         void *product);
         void (*lift)(const void *user, const void *product, void *accumulator); /* NULL: a copy */
-        void (*add)(const void *user, void *accumulator, const void *p);        /* acc := acc add p */
+        void (*add)(const void *user, void *accumulator, const void *p); /* acc := acc add p */
         /** A whole row instead of multiply, lift and add: accumulator := that of the entries begin <= nz < end, at
          *  least one of them; may be NULL. columns: of the entry nz at [nz]. */
         void (*reduce)(const void *user, const void *values, const void *vector, const int32_t *columns, int64_t row,
@@ -180,7 +180,7 @@ typedef struct {
         /** y: its old value, to be replaced; accumulator NULL: a row without entries. */
         void (*store)(const void *user, int64_t row, const void *accumulator, void *y);
     } cpu;
-    int64_t reserved[4];            /* zeros */
+    int64_t reserved[4]; /* zeros */
 } trine_semiring_source;
 
 /** Compile a semiring for ctx (NVRTC, loaded when first needed, from where the loader or the environment variable

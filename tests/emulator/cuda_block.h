@@ -27,7 +27,10 @@ namespace emulator {
 
 constexpr int MOST_THREADS = 1024, STACK = 64 * 1024;
 /** All threads of a group wait here for each other. */
-struct barrier { int members, arrived; unsigned generation; };
+struct barrier {
+    int members, arrived;
+    unsigned generation;
+};
 
 static ucontext_t scheduler, fiber[MOST_THREADS];
 static bool ended[MOST_THREADS];

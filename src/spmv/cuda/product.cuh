@@ -84,13 +84,16 @@ template <class T, class V, bool INDEXED> struct plain_product {
     bool reads_y;            /* beta is not zero */
     T alpha, beta;
 
-    struct entry { T value; int column; };
+    struct entry {
+        T value;
+        int column;
+    };
     __device__ entry load(long long nz) const
     {
         long long k = nz;
         if constexpr (INDEXED)
-            k = wide_positions ? load_streaming((const long long *)positions + nz) :
-                                 load_streaming((const int *)positions + nz);
+            k = wide_positions ? load_streaming((const long long *)positions + nz)
+                               : load_streaming((const int *)positions + nz);
         const int column = load_streaming(columns + nz);
         return {widened<T>(INDEXED ? values[k] : load_streaming(values + k)), column};
     }

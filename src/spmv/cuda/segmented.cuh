@@ -35,23 +35,23 @@
 #define TRINE_SPMV_SEGMENTED_CUH
 
 enum { SCHEME_ADAPTIVE = 1, SCHEME_ATOMIC = 2, SCHEME_POSTPROCESS = 3 };                    /* as trine_spmv_method */
-enum { SCAN_RAKING = 1, SCAN_RAKING_MEMOIZE = 2, SCAN_WARPS = 3, SCAN_TRANSPOSED = 4 };     /* as trine_spmv_reduction */
+enum { SCAN_RAKING = 1, SCAN_RAKING_MEMOIZE = 2, SCAN_WARPS = 3, SCAN_TRANSPOSED = 4 }; /* as trine_spmv_reduction */
 
 /** Where a block begins: at entry nz, in row `row`. Adaptive: with the row's first entry. */
 struct block_start { long long nz, row; };
 
 struct segmented_arguments {
-    const void *offsets;                 /* n_rows + 1, of 32 or 64 bits */
-    const struct block_start *starts;    /* n_blocks + 1; NULL: every block searches for its own */
-    void *partials;                      /* postprocess: 2 accumulators a block: of the row that another block began, and
-                                            of the row that it leaves open */
+    const void *offsets; /* n_rows + 1, of 32 or 64 bits */
+    const struct block_start *starts; /* n_blocks + 1; NULL: every block searches for its own */
+    void *partials; /* postprocess: 2 accumulators a block: of the row that another block began, and
+                       of the row that it leaves open */
     long long n_rows, nnz;
-    long long row_begin, row_end;        /* rows to be stored */
-    long long entries_per_block;         /* w; an entry counts 1, a row row_weight */
+    long long row_begin, row_end; /* rows to be stored */
+    long long entries_per_block; /* w; an entry counts 1, a row row_weight */
     int row_weight;
-    int wide_offsets;                    /* 64 bits */
+    int wide_offsets; /* 64 bits */
     int scheme;
-    int first_block, n_blocks;           /* block b of the grid is block first_block + b of n_blocks */
+    int first_block, n_blocks; /* block b of the grid is block first_block + b of n_blocks */
     int reserved;
 };
 
@@ -93,8 +93,8 @@ template <class V> __device__ inline V shuffle_to_all(V v, int lane)
  *  arrays), and TILE slots of a thread take an odd number of words, so that no two lanes meet in a bank. */
 template <class Product, class Result, int BLOCK, int TILE> struct slots {
     static constexpr int gcd8(int a) { return a % 8 == 0 ? 8 : a % 4 == 0 ? 4 : a % 2 == 0 ? 2 : 1; }
-    static constexpr int UNIT = gcd8((int)sizeof(Product)) < gcd8((int)sizeof(Result)) ? gcd8((int)sizeof(Product)) :
-                                                                                        gcd8((int)sizeof(Result));
+    static constexpr int UNIT =
+        gcd8((int)sizeof(Product)) < gcd8((int)sizeof(Result)) ? gcd8((int)sizeof(Product)) : gcd8((int)sizeof(Result));
     using word = typename word_of_bytes<UNIT>::type;
     static constexpr int MOST = sizeof(Product) > sizeof(Result) ? (int)sizeof(Product) : (int)sizeof(Result);
     static constexpr int STEP = TILE | 1;
@@ -174,12 +174,13 @@ template <class P> struct same_type<P, P> { static constexpr bool value = true; 
 /** The end of a stretch of products: what has come since the last row's end. */
 template <class A> struct open_sum {
     A value;
-    bool exists;      /* else nothing has come */
-    bool after_end;   /* a row has ended in the stretch */
+    bool exists; /* else nothing has come */
+    bool after_end; /* a row has ended in the stretch */
 };
 
 /** Two neighbouring stretches as one. */
-template <class Op, class A> __device__ inline open_sum<A> join(const Op &op, const open_sum<A> &p, const open_sum<A> &q)
+template <class Op, class A> __device__ inline open_sum<A> join(const Op &op, const open_sum<A> &p,
+                                                                const open_sum<A> &q)
 {
     if (q.after_end) return q;
     open_sum<A> r = p;
@@ -199,19 +200,19 @@ template <class Op, int BLOCK, int TILE, int SCAN> struct segmented_memory {
     static constexpr int WARPS = BLOCK / 32;
     static constexpr bool PER_THREAD = SCAN == SCAN_RAKING || SCAN == SCAN_RAKING_MEMOIZE;
 
-    static constexpr int ROWS = 4 * BLOCK;                  /* whose ends are kept */
+    static constexpr int ROWS = 4 * BLOCK; /* whose ends are kept */
 
-    unsigned ends[BLOCK];                                   /* a bit for every entry of a thread's that is a row's last */
+    unsigned ends[BLOCK]; /* a bit for every entry of a thread's that is a row's last */
     alignas(16) unsigned char item[items::BYTES];
-    int row_end[ROWS + 1];                                  /* where row r - 1 ends and row r begins, in the tile's entries */
-    int rows_before[Op::NEEDS_ROW ? BLOCK : 1];             /* rows that end before a thread's entries */
-    int row_of[Op::NEEDS_ROW ? BLOCK * TILE + 1 : 1];       /* the k-th row with entries, counted from the tile's first */
+    int row_end[ROWS + 1]; /* where row r - 1 ends and row r begins, in the tile's entries */
+    int rows_before[Op::NEEDS_ROW ? BLOCK : 1]; /* rows that end before a thread's entries */
+    int row_of[Op::NEEDS_ROW ? BLOCK * TILE + 1 : 1]; /* the k-th row with entries, counted from the tile's first */
     alignas(16) unsigned char sum_bytes[(PER_THREAD ? BLOCK : 1) * sizeof(open_sum<A>)];
     alignas(16) unsigned char warp_bytes[WARPS * sizeof(open_sum<A>)]; /* what warps leave open */
-    alignas(16) unsigned char first_bytes[WARPS * sizeof(A)];          /* the first sum that ends in a warp, without what is
-                                                                          before the warp */
-    int first_end[WARPS];                                   /* its last entry; -1: no row ends in the warp */
-    alignas(16) unsigned char carry_bytes[2 * sizeof(open_sum<A>)];    /* what the last tile left open, by parity */
+    alignas(16) unsigned char first_bytes[WARPS * sizeof(A)]; /* the first sum that ends in a warp, without what is
+                                                                 before the warp */
+    int first_end[WARPS]; /* its last entry; -1: no row ends in the warp */
+    alignas(16) unsigned char carry_bytes[2 * sizeof(open_sum<A>)]; /* what the last tile left open, by parity */
     int next_row;
     block_start range[2];
 
@@ -223,8 +224,8 @@ template <class Op, int BLOCK, int TILE, int SCAN> struct segmented_memory {
 
 /** Sum of the lanes up to and with this one since the last end; `flags`, `tails`: lanes in which a row ends, and that
  *  leave something open. Only the lane in which a row ends may leave nothing open, and lanes behind the last entry. */
-template <class Op, class A> __device__ inline open_sum<A> scan_lanes(const Op &op, A value, unsigned flags, unsigned tails,
-                                                                      int lane)
+template <class Op, class A> __device__ inline open_sum<A> scan_lanes(const Op &op, A value, unsigned flags,
+                                                                      unsigned tails, int lane)
 {
     const unsigned upto = flags & (0xFFFFFFFFu >> (31 - lane));
     const int head = upto ? 31 - __clz(upto) : -1;
@@ -304,7 +305,8 @@ template <class Op> struct local_of<Op, true> {
 #define SEGMENTED_CHUNK 6
 #endif
 template <class Op, int BLOCK, int TILE, int SCAN>
-__global__ void __launch_bounds__(BLOCK, SEGMENTED_MIN_THREADS / BLOCK) reduce_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
+__global__ void __launch_bounds__(BLOCK, SEGMENTED_MIN_THREADS / BLOCK)
+    reduce_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
 {
     using A = typename Op::accumulator;
     using memory_type = segmented_memory<Op, BLOCK, TILE, SCAN>;
@@ -388,7 +390,8 @@ __global__ void __launch_bounds__(BLOCK, SEGMENTED_MIN_THREADS / BLOCK) reduce_r
                     for (int j = j0; j < j0 + CHUNK && j < TILE; j++) entry[j - j0] = op.load(base + me + j * BLOCK);
 #pragma unroll
                     for (int j = j0; j < j0 + CHUNK && j < TILE; j++)
-                        product[j - j0] = op.multiply(entry[j - j0], base + me + j * BLOCK, row_of_entry(j * BLOCK + me));
+                        product[j - j0] =
+                            op.multiply(entry[j - j0], base + me + j * BLOCK, row_of_entry(j * BLOCK + me));
 #pragma unroll
                     for (int j = j0; j < j0 + CHUNK && j < TILE; j++)
                         items::put(m.item, items::place(j * BLOCK + me), product[j - j0]);
@@ -567,7 +570,8 @@ __global__ void __launch_bounds__(BLOCK, SEGMENTED_MIN_THREADS / BLOCK) reduce_r
 
 /** The second launch of postprocess: a warp for every block looks whether a row that another block began ended in it,
  *  and stores the sum of what all of them had of it, in order. */
-template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK) join_shared_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
+template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
+    join_shared_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
 {
     using A = typename Op::accumulator;
     const int lane = threadIdx.x % 32;
@@ -603,7 +607,8 @@ template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK) join_sha
 
 /** The launch before one with atomics: rows that blocks share get what they have without the product. A warp a block,
  *  so that it can search. */
-template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK) prepare_shared_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
+template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
+    prepare_shared_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
 {
     const int lane = threadIdx.x % 32;
     const long long b = a.first_block + (long long)blockIdx.x * (BLOCK / 32) + threadIdx.x / 32;
@@ -618,7 +623,8 @@ template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK) prepare_
 
 /** Starts of all blocks (Algorithms 4 and 5, without their gaps), and the longest row in *longest, which was zero.
  *  n_threads of the grid look at a row each by turns, and write the starts that lie in it. */
-template <int BLOCK> __global__ void __launch_bounds__(BLOCK) find_starts(const segmented_arguments a, block_start *starts, int *longest, int n_threads)
+template <int BLOCK> __global__ void __launch_bounds__(BLOCK)
+    find_starts(const segmented_arguments a, block_start *starts, int *longest, int n_threads)
 {
     const long long w = a.entries_per_block, me = (long long)blockIdx.x * BLOCK + threadIdx.x;
     const bool adaptive = a.scheme == SCHEME_ADAPTIVE;
