@@ -7,7 +7,8 @@
 #include <cstdlib>
 
 #include "emulator/cuda_block.h"
-#include "spmv/cuda/segmented.cuh"
+#include "spmv/cuda/fused.cuh"
+#include "spmv/cuda/many.cuh"
 
 namespace {
 
@@ -42,6 +43,7 @@ template <bool ROWS> struct multiply_matrices {
     using product = short_entry;
     using accumulator = long_sum;
     using result = matrix2;
+    static constexpr int THREADS = 1024;
     static constexpr bool NEEDS_ROW = ROWS, HAS_ATOMIC = false, FUSED = false;
     matrix2 *y;
     int *stored;
@@ -67,6 +69,7 @@ struct add_numbers {
     using product = int;
     using accumulator = int;
     using result = int;
+    static constexpr int THREADS = 1024;
     static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = true, FUSED = false;
     int *y;
     struct entry {};
@@ -79,6 +82,33 @@ struct add_numbers {
     void store(long long row, result z, bool) const { y[row] = 1000000 + z; }
     void prepare(long long row) const { y[row] = 1000000; }
     void accumulate(long long row, accumulator a) const { __atomic_fetch_add(&y[row], a, __ATOMIC_RELAXED); }
+};
+
+/** Y := A X + Y of integers. */
+struct number_product {
+    using product = long long;
+    using accumulator = long long;
+    using result = long long;
+    static constexpr int COLUMNS = 97, THREADS = 1024;
+    static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = false, FUSED = false;
+    const long long *x;
+    long long *y;
+    long long x_bytes;
+    long long y_bytes;
+    struct entry {
+        long long value;
+        int column;
+    };
+    entry load(long long nz) const { return {nz % 1000 + 1, (int)(nz * 7 % COLUMNS)}; }
+    long long value_of(entry e) const { return e.value; }
+    product multiply(entry e, long long, long long) const { return e.value * x[e.column]; }
+    accumulator lift(product p) const { return p; }
+    accumulator add(accumulator a, accumulator b) const { return a + b; }
+    accumulator identity() const { return 0; }
+    result project(accumulator a) const { return a; }
+    long long *at(long long row) const { return (long long *)((char *)y + row * y_bytes); }
+    long long new_y(long long row, long long z) const { return *at(row) + z; }
+    void store(long long row, long long z, bool) const { *at(row) = new_y(row, z); }
 };
 
 uint64_t state;
@@ -131,6 +161,9 @@ template <class Op, int BLOCK, int TILE, int SCAN> void launch_all(segmented_arg
         emulator::launch((a.n_blocks + 1) / 2, 64, [=] { join_shared_rows<Op, 64>(a, op); });
 }
 
+template <int BLOCK, int TILE, int LANES> void try_several(segmented_arguments a, const pattern &p);
+template <int BLOCK, int TILE, int SCAN> void try_fused(const segmented_arguments &a, const pattern &p);
+
 template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
 {
     const pattern p = make_pattern(rows, kind);
@@ -148,14 +181,15 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
     a.entries_per_block = 1 + random_below(random_below(2) ? 3 * BLOCK * TILE : 100 + BLOCK * TILE);
     if (total / a.entries_per_block > 60) a.entries_per_block = total / 60 + 1;
     a.n_blocks = (int)((total + a.entries_per_block - 1) / a.entries_per_block);
+    a.end_block = a.n_blocks;
     if (!total) return;
 
     for (int scheme = SCHEME_ADAPTIVE; scheme <= SCHEME_POSTPROCESS; scheme++) {
         a.scheme = scheme, a.starts = nullptr;
         std::vector<block_start> starts(a.n_blocks + 1, block_start{-1, -1});
         int longest = 0, right = 0;
-        emulator::launch((rows + 63) / 64, 64,
-                         [&] { find_starts<64>(a, starts.data(), &longest, (rows + 63) / 64 * 64); });
+        emulator::launch((rows + 63) / 64, 64, [&] { find_starts<64>(a, starts.data(), (rows + 63) / 64 * 64); });
+        emulator::launch(1, 64, [&] { measure_rows<64>(a, &longest, 64); });
         for (int i = 0; i < rows; i++) right = std::max<int>(right, (int)(p.wide[i + 1] - p.wide[i]));
         if (longest != right) fail("longest row", SCAN, scheme, a, longest);
         emulator::launch(1, 32, [&] {
@@ -166,6 +200,9 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
             }
         });
         if (random_below(2)) a.starts = starts.data();
+        if (random_below(2)) try_several<BLOCK, TILE, 8>(a, p);
+        else try_several<BLOCK, TILE, 32>(a, p);
+        if (scheme != SCHEME_ATOMIC && a.row_begin == 0 && a.row_end == rows) try_fused<BLOCK, TILE, SCAN>(a, p);
         if (scheme == SCHEME_ATOMIC) {
             std::vector<int> y(rows, -1);
             launch_all<add_numbers, BLOCK, TILE, SCAN>(a, add_numbers{y.data()});
@@ -195,6 +232,67 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
                 fail(by_rows ? "product by rows" : "product", SCAN, scheme, a, i);
         }
     }
+}
+
+/** Several vectors, by rows or by columns. */
+template <int BLOCK, int TILE, int LANES> void try_several(segmented_arguments a, const pattern &p)
+{
+    const int nrhs = 1 + (int)random_below(2 * LANES + 1), columns = number_product::COLUMNS;
+    const bool by_rows = random_below(2);
+    std::vector<long long> x(columns * nrhs), y(a.n_rows * nrhs, 5), partials(2 * a.n_blocks * nrhs, -1);
+    for (long long &value : x) value = random_below(2000) - 1000ll;
+    const auto at_x = [&](int c, int v) { return by_rows ? c * nrhs + v : v * columns + c; };
+    const auto at_y = [&](long long i, int v) { return by_rows ? i * nrhs + v : v * a.n_rows + i; };
+    several_products<number_product> m = {};
+    m.p = {x.data(), y.data(), by_rows ? nrhs * 8 : 8, by_rows ? nrhs * 8 : 8};
+    m.x_step = by_rows ? 8 : columns * 8, m.y_step = by_rows ? 8 : a.n_rows * 8;
+    m.nrhs = nrhs, m.partials = partials.data();
+    for (int v = 0; v < nrhs; v += LANES) {
+        blockIdx.y = (unsigned)(v / LANES);
+        emulator::launch(a.n_blocks, BLOCK, [=] { multiply_several<number_product, BLOCK, TILE, LANES>(a, m); });
+    }
+    if (a.scheme != SCHEME_ADAPTIVE)
+        emulator::launch((a.n_blocks + 1) / 2, 64, [=] { join_several<number_product, 64>(a, m); });
+    for (int i = 0; i < a.n_rows; i++)
+        for (int v = 0; v < nrhs; v++) {
+            long long z = 5;
+            for (long long k = p.wide[i]; i >= a.row_begin && i < a.row_end && k < p.wide[i + 1]; k++)
+                z += (k % 1000 + 1) * x[at_x((int)(k * 7 % columns), v)];
+            if (y[at_y(i, v)] != z) fail("several vectors", LANES, a.scheme, a, i);
+        }
+}
+
+/** Sums over all rows, in one launch or two. */
+template <int BLOCK, int TILE, int SCAN> void try_fused(const segmented_arguments &given, const pattern &p)
+{
+    segmented_arguments a = given;
+    const bool joins = a.scheme == SCHEME_POSTPROCESS, u_is_y = random_below(2);
+    const int joining = (a.n_blocks + 1) / 2;
+    std::vector<long long> x(number_product::COLUMNS), y(a.n_rows, 3), u(a.n_rows), z(a.n_rows, 11);
+    std::vector<long long> slots(2 * (a.n_blocks + joining), -77);
+    std::vector<unsigned long long> partials(2 * (a.n_blocks + 1) * 3);
+    long long results[2] = {-1, -1};
+    unsigned arrived = 0;
+    for (long long &value : x) value = random_below(20) - 10ll;
+    for (long long &value : u) value = random_below(20) - 10ll;
+    a.partials = partials.data();
+    fused_product<number_product> op = {};
+    op.x = x.data(), op.y = y.data(), op.y_bytes = 8;
+    op.u = u_is_y ? y.data() : u.data(), op.axpy = z.data(), op.gamma = 2, op.results = results;
+    op.slots = slots.data(), op.arrived = &arrived, op.norm = true;
+    op.n_slots = joins ? 0 : a.n_blocks;
+    using F = fused_product<number_product>;
+    emulator::launch(a.n_blocks, BLOCK, [=] { reduce_rows<F, BLOCK, TILE, SCAN>(a, op); });
+    op.first_slot = a.n_blocks, op.n_slots = a.n_blocks + joining;
+    if (joins) emulator::launch(joining, 64, [=] { join_shared_rows<F, 64>(a, op); });
+    long long dot = 0, norm = 0;
+    for (int i = 0; i < a.n_rows; i++) {
+        long long sum = 3;
+        for (long long k = p.wide[i]; k < p.wide[i + 1]; k++) sum += (k % 1000 + 1) * x[k * 7 % x.size()];
+        dot += (u_is_y ? sum : u[i]) * sum, norm += sum * sum;
+        if (y[i] != sum || z[i] != 11 + 2 * sum) fail("fused", SCAN, a.scheme, a, i);
+    }
+    if (results[0] != dot || results[1] != norm || arrived) fail("sums over rows", SCAN, a.scheme, a, -1);
 }
 
 } // namespace

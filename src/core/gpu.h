@@ -52,6 +52,7 @@
 #define gpuFree cudaFree
 #define gpuMemcpyAsync cudaMemcpyAsync
 #define gpuMemcpyDefault cudaMemcpyDefault
+#define gpuMemcpy2DAsync cudaMemcpy2DAsync
 #define gpuMemset2DAsync cudaMemset2DAsync
 #define gpuMemsetAsync cudaMemsetAsync
 #define gpuGetDevice cudaGetDevice

@@ -41,6 +41,7 @@
 #define gpuFree hipFree
 #define gpuMemcpyAsync hipMemcpyAsync
 #define gpuMemcpyDefault hipMemcpyDefault
+#define gpuMemcpy2DAsync hipMemcpy2DAsync
 #define gpuMemset2DAsync hipMemset2DAsync
 #define gpuMemsetAsync hipMemsetAsync
 #define gpuGetDevice hipGetDevice

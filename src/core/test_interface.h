@@ -28,6 +28,9 @@ TRINE_API void trine_gpu_pretend(int capability, int shared_bytes);
  *  does; there need be no such device. seconds: the most that the compiler may take, 0 = as usual. */
 TRINE_API trine_status trine_semiring_compile(trine_context ctx, const trine_semiring_source *source, int capability,
                                               double seconds);
+/** The same for the plain product's kernel of a plan with such a block, tile and reduction. stored 0: half. */
+TRINE_API trine_status trine_product_compile(trine_context ctx, trine_dtype dtype, trine_dtype stored, bool indexed,
+                                             int block, int tile, int reduction, int capability);
 /** The source that trine_semiring_builtin compiles; TRINE_ERR_ARGUMENT: there is none. */
 TRINE_API trine_status trine_semiring_find(const char *name, trine_dtype dtype, trine_semiring_source *source);
 /** Programs that were compiled with ctx: what came from a cache is not counted. */

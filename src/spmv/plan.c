@@ -22,6 +22,12 @@ static size_t work_bytes(struct trine_plan *base, int64_t nrhs)
     return plan->backend->work_bytes(plan, nrhs);
 }
 
+static trine_status work_begin(struct trine_plan *base, trine_plan_work *work)
+{
+    trine_spmv plan = (trine_spmv)base;
+    return plan->backend->work_begin ? plan->backend->work_begin(plan, (struct spmv_work *)work) : TRINE_SUCCESS;
+}
+
 /** Give back the arrays of a side that the plan owns. */
 static void release_arrays(trine_spmv plan, struct spmv_side *side)
 {
@@ -44,8 +50,11 @@ static void release(struct trine_plan *base)
     trine_matrix_destroy(&plan->A);
 }
 
-static const trine_plan_kind kind = {
-    .name = "spmv", .work_size = sizeof(struct spmv_work), .work_bytes = work_bytes, .release = release};
+static const trine_plan_kind kind = {.name = "spmv",
+                                     .work_size = sizeof(struct spmv_work),
+                                     .work_bytes = work_bytes,
+                                     .work_begin = work_begin,
+                                     .release = release};
 
 trine_status trine_spmv_destroy(trine_spmv *out)
 {

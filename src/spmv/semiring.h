@@ -52,6 +52,20 @@ trine_status semiring_get_kernels(trine_context ctx, const char *program, int ca
                                   double seconds, const struct semiring_instance *instance,
                                   struct trine_kernels **kernels);
 
+/* ------------------------------------------- plain products in other instances */
+
+/** reduce_rows of a plain product. */
+struct product_instance {
+    trine_dtype dtype, stored;       /* stored 0: half */
+    bool indexed;
+    int block, tile, reduction;
+};
+/** A smaller tile and block, where shared memory would not do. */
+void spmv_fit_product(struct product_instance *instance);
+/** Compile the kernel, or find it compiled. instance: a struct product_instance. */
+trine_status spmv_product_get_kernels(trine_context ctx, const void *instance, int capability, bool portable, bool anew,
+                                      struct trine_kernels **kernels);
+
 /** The operator as the kernel takes it: its bytes, at most SEMIRING_OPERATOR_BYTES. `args` are copied from the host. */
 enum { SEMIRING_OPERATOR_BYTES = 5 * 8 + 2 * SEMIRING_TYPE_BYTES };
 void semiring_pack_operator(const trine_semiring_source *source, const struct spmv_side *side, const void *values,

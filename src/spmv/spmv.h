@@ -85,6 +85,9 @@ struct spmv_semiring_call {
     struct spmv_work *work;
 };
 
+/** The kernel of products that a GPU takes unless a plan is tuned. */
+enum { SPMV_CUDA_BLOCK = 128, SPMV_CUDA_TILE = 9, SPMV_CUDA_REDUCTION = TRINE_REDUCTION_WARP_TRANSPOSED };
+
 struct spmv_backend {
     /** side[SPMV_T] (of a CSC matrix: SPMV_N) from the arrays of the other side: the transposed index, owned by the
      *  plan. from, to: sides. */
@@ -93,6 +96,7 @@ struct spmv_backend {
     trine_status (*analyse_side)(trine_spmv plan, struct spmv_side *side);
     void (*release_part)(trine_spmv plan, struct spmv_side *side);
     size_t (*work_bytes)(trine_spmv plan, int64_t nrhs);
+    trine_status (*work_begin)(trine_spmv plan, struct spmv_work *work); /* its buffer is there; NULL: nothing to do */
     /** Bytes that the plan keeps in the context's space and needs meanwhile, beside copies of arrays, at most. */
     void (*memory)(trine_spmv plan, int64_t *kept, int64_t *peak);
     trine_status (*apply)(trine_spmv plan, const struct spmv_call *c);

@@ -15,13 +15,14 @@
 #define __CUDACC__ 1
 #define __global__ static
 #define __device__
+#define __host__
 #define __shared__ static
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __noinline__
 
-struct index_of_block { unsigned x; };
-static index_of_block threadIdx, blockIdx;
+struct index_of_block { unsigned x, y; };
+static index_of_block threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulator {
 
@@ -73,6 +74,7 @@ static inline void launch(int blocks, int threads, std::function<void()> kernel)
 {
     static std::vector<char> stacks(MOST_THREADS * (size_t)STACK);
     kernel_call = kernel;
+    blockDim.x = (unsigned)threads, gridDim.x = (unsigned)blocks;
     for (int b = 0; b < blocks; b++) {
         blockIdx.x = (unsigned)b;
         of_block = {threads, 0, 0};
@@ -121,6 +123,11 @@ template <class V> inline V exchange(V value, int from)
 static inline void __syncthreads() { emulator::wait(emulator::of_block); }
 static inline void __syncwarp() { emulator::wait(emulator::of_warp[threadIdx.x / 32]); }
 template <class V> inline V __shfl_sync(unsigned, V value, int from) { return emulator::exchange(value, from); }
+template <class V> inline V __shfl_down_sync(unsigned, V value, int distance)
+{
+    const int from = emulator::lane() + distance;
+    return emulator::exchange(value, from > 31 ? emulator::lane() : from);
+}
 template <class V> inline V __shfl_up_sync(unsigned, V value, int distance)
 {
     const int from = emulator::lane() - distance;
@@ -156,6 +163,8 @@ static inline int __reduce_max_sync(unsigned, int value)
 static inline int __popc(unsigned a) { return __builtin_popcount(a); }
 static inline int __clz(unsigned a) { return a ? __builtin_clz(a) : 32; }
 static inline int __ffs(unsigned a) { return __builtin_ffs((int)a); }
+static inline void __threadfence() {}
+static inline unsigned atomicAdd(unsigned *p, unsigned a) { return __atomic_fetch_add(p, a, __ATOMIC_RELAXED); }
 static inline void atomicOr(unsigned *p, unsigned a) { __atomic_fetch_or(p, a, __ATOMIC_RELAXED); }
 static inline void atomicMax(int *p, int a)
 {

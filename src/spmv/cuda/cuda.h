@@ -7,15 +7,32 @@
 
 #include "spmv/cuda/segmented.cuh"
 
+/** What a plan keeps of a side. */
+struct cuda_part {
+    int scheme, block, tile, reduction; /* of launches: a trine_spmv_method, a trine_spmv_reduction */
+    int row_weight;
+    int64_t entries_per_block, blocks;
+    struct block_start *starts;         /* on the device, blocks + 1; NULL: blocks search */
+    int64_t *sampled_rows;              /* first row of every sample_step-th block; NULL: not known */
+    int64_t samples, sample_step;
+    struct trine_kernels *kernels;      /* of a tuned plan; NULL: the library's own */
+    void *reduce;                       /* reduce_rows in it */
+};
+
 /** A launch of reduce_rows, as a plan wants it. */
 struct spmv_launch {
     size_t partial_bytes;            /* in: of what a balanced scheme keeps of a row, 2 of which are for each block */
     struct spmv_work *work;          /* in: whose memory holds them */
     struct segmented_arguments a;
     int block, tile, reduction, scheme; /* of the template, and a trine_spmv_method; block and tile may be smaller */
+    void *reduce;                    /* the plain product's own kernel (core/gpu_kernels.h); NULL: the library's */
     unsigned blocks;                 /* of the grid */
     unsigned joining_blocks;         /* of join_shared_rows, the second launch of balanced-postprocess; else 0 */
 };
+
+/** A work's buffer: a counter of blocks, which is zero between products; sums of shared rows; sums of epilogues. */
+enum { SPMV_CUDA_COUNTER_BYTES = 256 };
+struct cuda_scratch { size_t partials, slots, bytes; /* where they begin; of all */ };
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,7 +40,11 @@ extern "C" {
 /** Fill in a launch for the rows row_begin <= i < row_end of a side. */
 trine_status spmv_cuda_prepare(trine_spmv plan, const struct spmv_side *side, int64_t row_begin, int64_t row_end,
                                struct spmv_launch *launch);
-/** The backend's apply_semiring (semiring.cu). */
+struct cuda_scratch spmv_cuda_scratch(trine_spmv plan, int64_t nrhs);
+/** The backend's functions of these names (transpose.cu, product.cu, semiring.cu). */
+trine_status spmv_cuda_transpose(trine_spmv plan, const struct spmv_side *from, struct spmv_side *to);
+size_t spmv_cuda_transpose_bytes(const struct spmv_side *to, int64_t nnz); /* needed meanwhile, at most */
+trine_status spmv_cuda_apply(trine_spmv plan, const struct spmv_call *c);
 trine_status spmv_cuda_apply_semiring(trine_spmv plan, const struct spmv_semiring_call *c);
 #ifdef __cplusplus
 }

@@ -2,8 +2,10 @@
 #ifndef TRINE_SPMV_PRODUCT_CUH
 #define TRINE_SPMV_PRODUCT_CUH
 
-#include "core/gpu_scalar.cuh"
+#ifndef __CUDACC_RTC__ /* there, their texts come first */
+#include "core/gpu_number.cuh"
 #include "spmv/cuda/segmented.cuh"
+#endif
 
 struct half_bits { unsigned short bits; };
 
@@ -71,17 +73,17 @@ template <class T, class V, bool INDEXED> struct plain_product {
     using accumulator = T;
     using result = T;
     static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = true, FUSED = false;
+    static constexpr int THREADS = sizeof(T) <= 8 ? 1536 : 1024;
 
     const V *values;
     const int *columns;
     const void *positions;
     const T *x;
     T *y;
-    int x_bytes, y_bytes;    /* from one element to the next */
-    bool wide_positions;     /* 64 bits */
-    bool conjugates;         /* values */
-    bool coherent;           /* x may be y */
-    bool reads_y;            /* beta is not zero */
+    long long x_bytes, y_bytes; /* from one element to the next */
+    bool wide_positions;        /* 64 bits */
+    bool conjugates;            /* values */
+    bool reads_y;               /* beta is not zero */
     T alpha, beta;
 
     struct entry {
@@ -97,20 +99,34 @@ template <class T, class V, bool INDEXED> struct plain_product {
         const int column = load_streaming(columns + nz);
         return {widened<T>(INDEXED ? values[k] : load_streaming(values + k)), column};
     }
-    __device__ product multiply(entry e, long long, long long) const
+    __device__ T value_of(entry e) const
     {
         if constexpr (scalar<T>::is_complex) e.value.y = conjugates ? -e.value.y : e.value.y;
-        return e.value * *(const T *)((const char *)x + (long long)e.column * x_bytes);
+        return e.value;
+    }
+    __device__ product multiply(entry e, long long, long long) const
+    {
+        return value_of(e) * *(const T *)((const char *)x + e.column * x_bytes);
     }
     __device__ accumulator lift(product p) const { return p; }
     __device__ accumulator add(accumulator a, accumulator b) const { return a + b; }
     __device__ accumulator identity() const { return zero_of<T>(); }
     __device__ result project(accumulator a) const { return a; }
     __device__ T *at(long long row) const { return (T *)((char *)y + row * y_bytes); }
-    __device__ T new_y(long long row, T z) const { return reads_y ? alpha * z + beta * *at(row) : alpha * z; }
+    /** A real factor leaves infinite parts as they are. */
+    __device__ static T times(T factor, T z)
+    {
+        if constexpr (scalar<T>::is_complex)
+            if (factor.y == 0) return T{factor.x * z.x, factor.x * z.y};
+        return factor * z;
+    }
+    __device__ T new_y(long long row, T z) const
+    {
+        return reads_y ? times(alpha, z) + times(beta, *at(row)) : times(alpha, z);
+    }
     __device__ void store(long long row, result z, bool) const { *at(row) = new_y(row, z); }
-    __device__ void prepare(long long row) const { *at(row) = reads_y ? beta * *at(row) : zero_of<T>(); }
-    __device__ void accumulate(long long row, accumulator z) const { add_atomically(at(row), alpha * z); }
+    __device__ void prepare(long long row) const { *at(row) = reads_y ? times(beta, *at(row)) : zero_of<T>(); }
+    __device__ void accumulate(long long row, accumulator z) const { add_atomically(at(row), times(alpha, z)); }
 };
 
 #endif

@@ -16,6 +16,7 @@
  *     using entry, product, accumulator, result;    trivially copyable
  *     static constexpr bool NEEDS_ROW;       multiply looks at its row
  *     static constexpr bool HAS_ATOMIC;      it has prepare and accumulate, for SCHEME_ATOMIC
+ *     static constexpr int THREADS;          that registers of a multiprocessor are to do for
  *     entry load(long long nz) const;        what multiply needs of entry nz and nobody has to wait for: value, column.
  *                                            Entries of other blocks are loaded and multiplied as well, for nothing
  *     product multiply(entry, long long nz, long long row) const;    row: -1 unless NEEDS_ROW
@@ -24,9 +25,9 @@
  *     accumulator identity() const;          of an empty row
  *     result project(accumulator) const;
  *     void store(long long row, result z, bool empty) const;
- *     static constexpr bool FUSED;           stores carry sums over rows along, in registers: it has type local, begin(),
- *                                            store(row, z, empty, local &), and finish(local &), which all threads of
- *                                            every block call once
+ *     static constexpr bool FUSED;           stores carry sums over rows along, in registers: it has type local,
+ *                                            begin(), store(row, z, empty, local &) and finish(local &), which every
+ *                                            thread calls once, in the second launch too
  * and, for atomics,
  *     void prepare(long long row) const;     store what a row has before anything is accumulated
  *     void accumulate(long long row, accumulator) const;      by atomics
@@ -51,8 +52,8 @@ struct segmented_arguments {
     int row_weight;
     int wide_offsets; /* 64 bits */
     int scheme;
-    int first_block, n_blocks; /* block b of the grid is block first_block + b of n_blocks */
-    int reserved;
+    int n_blocks; /* of a launch for all rows */
+    int first_block, end_block; /* those of this launch: block b of the grid is block first_block + b */
 };
 
 #ifdef __CUDACC__
@@ -80,12 +81,12 @@ template <class V> __device__ inline V shuffle_up(V v, int distance)
     for (int k = 0; k < s.WORDS; k++) s.word[k] = __shfl_up_sync(~0u, s.word[k], distance);
     return s.value;
 }
-template <class V> __device__ inline V shuffle_to_all(V v, int lane)
+template <class V> __device__ inline V shuffle_down(V v, int distance)
 {
     seen_as<V, unsigned> s;
     s.value = v;
 #pragma unroll
-    for (int k = 0; k < s.WORDS; k++) s.word[k] = __shfl_sync(~0u, s.word[k], lane);
+    for (int k = 0; k < s.WORDS; k++) s.word[k] = __shfl_down_sync(~0u, s.word[k], distance);
     return s.value;
 }
 
@@ -166,6 +167,17 @@ static __device__ __noinline__ block_start search_start(const segmented_argument
     return start_from(a, b, a.scheme == SCHEME_ADAPTIVE ? low : low - 1);
 }
 
+/** What of a block belongs to the rows that are to be stored. */
+__device__ inline void clip_to_rows(const segmented_arguments &a, block_start &from, block_start &to)
+{
+    if (from.row < a.row_begin) from = {offset_at(a, a.row_begin), a.row_begin};
+    if (to.row >= a.row_end && a.row_end < a.n_rows) {
+        const long long end = offset_at(a, a.row_end);
+        to.row = a.row_end;
+        if (end < to.nz) to.nz = end;
+    }
+}
+
 template <class P, class Q> struct same_type { static constexpr bool value = false; };
 template <class P> struct same_type<P, P> { static constexpr bool value = true; };
 
@@ -239,7 +251,8 @@ template <class Op, class A> __device__ inline open_sum<A> scan_lanes(const Op &
     return {value, low <= lane, head >= 0};
 }
 
-/** What is open before warp w: what the warps before it leave, back to the last in which a row ends, or to the last tile. */
+/** What is open before warp w: what the warps before it leave, back to the last in which a row ends, or to the last
+ *  tile. */
 template <class Op, class A> __device__ inline open_sum<A> open_before(const Op &op, const open_sum<A> *warps,
                                                                        const open_sum<A> &carry, int w)
 {
@@ -298,14 +311,9 @@ template <class Op> struct local_of<Op, true> {
     static __device__ type begin(const Op &op) { return op.begin(); }
 };
 
-#ifndef SEGMENTED_MIN_THREADS
-#define SEGMENTED_MIN_THREADS 1024
-#endif
-#ifndef SEGMENTED_CHUNK
-#define SEGMENTED_CHUNK 6
-#endif
+constexpr int ENTRIES_IN_FLIGHT = 6; /* of a thread */
 template <class Op, int BLOCK, int TILE, int SCAN>
-__global__ void __launch_bounds__(BLOCK, SEGMENTED_MIN_THREADS / BLOCK)
+__global__ void __launch_bounds__(BLOCK, (Op::THREADS > BLOCK ? Op::THREADS / BLOCK : 1))
     reduce_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op)
 {
     using A = typename Op::accumulator;
@@ -313,7 +321,7 @@ __global__ void __launch_bounds__(BLOCK, SEGMENTED_MIN_THREADS / BLOCK)
     using items = typename memory_type::items;
     constexpr int CAPACITY = BLOCK * TILE;
     constexpr int KEPT = memory_type::ROWS / BLOCK;
-    constexpr int CHUNK = SEGMENTED_CHUNK < TILE ? SEGMENTED_CHUNK : TILE; /* entries in flight, a thread */
+    constexpr int CHUNK = ENTRIES_IN_FLIGHT < TILE ? ENTRIES_IN_FLIGHT : TILE;
     constexpr bool REREADS = same_type<A, typename Op::result>::value; /* sums are in shared memory as they are */
     const int offset_shift = a.wide_offsets ? 3 : 2;
     __shared__ memory_type m;
@@ -334,12 +342,7 @@ __global__ void __launch_bounds__(BLOCK, SEGMENTED_MIN_THREADS / BLOCK)
         from = m.range[0], to = m.range[1];
     }
     const bool shares = a.scheme != SCHEME_ADAPTIVE;
-    if (from.row < a.row_begin) from = {offset_at(a, a.row_begin), a.row_begin};
-    if (to.row >= a.row_end && a.row_end < a.n_rows) {
-        const long long end = offset_at(a, a.row_end);
-        to.row = a.row_end;
-        if (end < to.nz) to.nz = end;
-    }
+    clip_to_rows(a, from, to);
     if (from.row > to.row || (from.row == to.row && from.nz >= to.nz)) {
         if (a.scheme == SCHEME_POSTPROCESS && me == 0) {
             open_sum<A> *p = (open_sum<A> *)a.partials + 2 * b;
@@ -365,7 +368,8 @@ __global__ void __launch_bounds__(BLOCK, SEGMENTED_MIN_THREADS / BLOCK)
         const bool last = to.nz - base <= CAPACITY;
         const int count = last ? (int)(to.nz - base) : CAPACITY;
         const int rows = (int)(to.row - row); /* at most */
-        /* Where row r ends, in the tile's entries. A block has fewer than 2^31 entries: the lower halves of offsets do. */
+        /* Where row r ends, in the tile's entries. A block has fewer than 2^31 entries: the lower halves of offsets
+         * do. */
         const unsigned char *ends_of_rows = (const unsigned char *)a.offsets + ((row + 1) << offset_shift);
         const auto end_of = [&](int r) {
             return *(const int *)(ends_of_rows + ((long long)r << offset_shift)) - (int)base;
@@ -577,32 +581,31 @@ template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
     const int lane = threadIdx.x % 32;
     const long long b = a.first_block + (long long)blockIdx.x * (BLOCK / 32) + threadIdx.x / 32;
     const open_sum<A> *partials = (const open_sum<A> *)a.partials;
-    if (b >= a.n_blocks || b == 0) return;
-    const open_sum<A> end = partials[2 * b];
-    if (!end.exists) return;
-    const long long row = (a.starts ? a.starts[b] : search_start(a, b, lane)).row;
-    const long long low = key_at(a, row) / a.entries_per_block; /* the block in which the row begins */
-    /* blocks low .. b - 1, in 32 neighbouring stretches */
-    const long long each = (b - low + 31) / 32, begin = low + lane * each;
-    open_sum<A> sum = {end.value, false, false};
-    for (long long k = begin; k < begin + each && k < b; k++) {
-        open_sum<A> p = partials[2 * k + 1];
-        p.after_end = false;
-        sum = join(op, sum, p);
-    }
+    typename local_of<Op>::type local = local_of<Op>::begin(op);
+    if (b > 0 && b < a.end_block && partials[2 * b].exists) {
+        const open_sum<A> end = partials[2 * b];
+        const long long row = (a.starts ? a.starts[b] : search_start(a, b, lane)).row;
+        const long long low = key_at(a, row) / a.entries_per_block; /* the block in which the row begins */
+        /* blocks low .. b - 1, in 32 neighbouring stretches */
+        const long long each = (b - low + 31) / 32, begin = low + lane * each;
+        open_sum<A> sum = {end.value, false, false};
+        for (long long k = begin; k < begin + each && k < b; k++) {
+            open_sum<A> p = partials[2 * k + 1];
+            p.after_end = false;
+            sum = join(op, sum, p);
+        }
 #pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-        const open_sum<A> before = shuffle_up(sum, d);
-        if (lane >= d) sum = join(op, before, sum);
+        for (int d = 1; d < 32; d *= 2) {
+            const open_sum<A> before = shuffle_up(sum, d);
+            if (lane >= d) sum = join(op, before, sum);
+        }
+        if (lane == 31) {
+            const typename Op::result z = op.project(join_value(op, sum, end.value));
+            if constexpr (Op::FUSED) op.store(row, z, false, local);
+            else op.store(row, z, false);
+        }
     }
-    if (lane != 31) return;
-    const typename Op::result z = op.project(join_value(op, sum, end.value));
-    if constexpr (Op::FUSED) {
-        typename local_of<Op>::type local = local_of<Op>::begin(op);
-        op.store(row, z, false, local);
-    } else {
-        op.store(row, z, false);
-    }
+    if constexpr (Op::FUSED) op.finish(local);
 }
 
 /** The launch before one with atomics: rows that blocks share get what they have without the product. A warp a block,
@@ -612,7 +615,7 @@ template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
 {
     const int lane = threadIdx.x % 32;
     const long long b = a.first_block + (long long)blockIdx.x * (BLOCK / 32) + threadIdx.x / 32;
-    if (b == 0 || b >= a.n_blocks) return;
+    if (b == 0 || b >= a.end_block) return;
     const block_start from = a.starts ? a.starts[b] : search_start(a, b, lane);
     const block_start before = a.starts ? a.starts[b - 1] : search_start(a, b - 1, lane);
     if (lane || from.row >= a.row_end || from.row < a.row_begin) return;
@@ -621,18 +624,16 @@ template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
     if (begin < from.nz && (before.row < from.row || before.nz <= begin)) op.prepare(from.row);
 }
 
-/** Starts of all blocks (Algorithms 4 and 5, without their gaps), and the longest row in *longest, which was zero.
- *  n_threads of the grid look at a row each by turns, and write the starts that lie in it. */
+/** Starts of all blocks (Algorithms 4 and 5, without their gaps). n_threads of the grid look at a row each by turns,
+ *  and write the starts that lie in it. */
 template <int BLOCK> __global__ void __launch_bounds__(BLOCK)
-    find_starts(const segmented_arguments a, block_start *starts, int *longest, int n_threads)
+    find_starts(const segmented_arguments a, block_start *starts, int n_threads)
 {
     const long long w = a.entries_per_block, me = (long long)blockIdx.x * BLOCK + threadIdx.x;
     const bool adaptive = a.scheme == SCHEME_ADAPTIVE;
-    int length = 0;
     for (long long i = me; i < a.n_rows; i += (long long)n_threads) {
         const long long begin = offset_at(a, i), end = offset_at(a, i + 1);
         const long long k0 = begin + a.row_weight * i, k1 = end + a.row_weight * (i + 1);
-        if (end - begin > length) length = end - begin < 0x7FFFFFFF ? (int)(end - begin) : 0x7FFFFFFF;
         /* adaptive: b w in (k0, k1], start at the next row. Balanced: b w in [k0, k1), start in this one */
         long long b = k1 < 0x7FFFFFFF && w < 0x7FFFFFFF ? (int)k0 / (int)w : k0 / w;
         if (adaptive || b * w < k0) b++;
@@ -642,8 +643,19 @@ template <int BLOCK> __global__ void __launch_bounds__(BLOCK)
         }
     }
     if (me == 0) starts[0] = {0, 0}, starts[a.n_blocks] = {a.nnz, a.n_rows};
-    length = __reduce_max_sync(~0u, length);
-    if (threadIdx.x % 32 == 0 && length > *(volatile int *)longest) atomicMax(longest, length);
+}
+
+/** The most entries that a row has, in *longest, which was zero. */
+template <int BLOCK> __global__ void __launch_bounds__(BLOCK)
+    measure_rows(const segmented_arguments a, int *longest, int n_threads)
+{
+    int most = 0;
+    for (long long i = (long long)blockIdx.x * BLOCK + threadIdx.x; i < a.n_rows; i += (long long)n_threads) {
+        const long long length = offset_at(a, i + 1) - offset_at(a, i);
+        if (length > most) most = length < 0x7FFFFFFF ? (int)length : 0x7FFFFFFF;
+    }
+    most = __reduce_max_sync(~0u, most);
+    if (threadIdx.x % 32 == 0 && most > *(volatile int *)longest) atomicMax(longest, most);
 }
 #endif
 #endif

@@ -1,10 +1,7 @@
 /* Semirings on a GPU: kernels from strings, kept by the context (core/kernel_cache.h), loaded by the driver. */
-#include "core/gpu_launch.cuh"
-#include "core/gpu_limits.h"
+#include "core/gpu_kernels.h"
 #include "spmv/cuda/cuda.h"
 #include "spmv/semiring.h"
-
-#if !defined(__HIP__) && CUDART_VERSION >= 12050
 
 namespace {
 
@@ -13,7 +10,7 @@ struct loaded_instance {
     struct loaded_instance *next;
     struct semiring_instance is;
     struct trine_kernels *kernels;
-    CUkernel reduce, join;
+    void *handles[2]; /* reduce_rows, join_shared_rows */
 };
 
 /** What the semiring keeps. */
@@ -22,63 +19,6 @@ struct compiled_semiring {
     struct loaded_instance *instances; /* atomic */
 };
 
-struct driver {
-    PFN_cuLibraryLoadData_v12000 load;
-    PFN_cuLibraryUnload_v12000 unload;
-    PFN_cuLibraryGetKernel_v12000 get_kernel;
-    PFN_cuLaunchKernelEx_v11060 launch;
-    PFN_cuGetErrorString_v6000 error_string;
-};
-
-const driver &the_driver()
-{
-    static const driver d = {
-        (PFN_cuLibraryLoadData_v12000)find_driver_call("cuLibraryLoadData", 12000),
-        (PFN_cuLibraryUnload_v12000)find_driver_call("cuLibraryUnload", 12000),
-        (PFN_cuLibraryGetKernel_v12000)find_driver_call("cuLibraryGetKernel", 12000),
-        (PFN_cuLaunchKernelEx_v11060)find_driver_call("cuLaunchKernelEx", 12000),
-        (PFN_cuGetErrorString_v6000)find_driver_call("cuGetErrorString", 6000),
-    };
-    return d;
-}
-
-trine_status driver_status(CUresult result, const char *what)
-{
-    const char *text = nullptr;
-    if (result == CUDA_SUCCESS) return TRINE_SUCCESS;
-    if (the_driver().error_string) the_driver().error_string(result, &text);
-    return trine_fail(result == CUDA_ERROR_OUT_OF_MEMORY ? TRINE_ERR_MEMORY : TRINE_ERR_DEVICE, "%s: %s", what,
-                      text ? text : "an error of the driver");
-}
-
-void unload(void *library) { the_driver().unload((CUlibrary)library); }
-
-/** The library of the kernels, loaded once; another thread may do so at the same time. */
-trine_status load(struct trine_kernels *k)
-{
-    CUlibrary library = nullptr;
-    void *nobody = nullptr;
-    if (__atomic_load_n(&k->loaded, __ATOMIC_ACQUIRE)) return TRINE_SUCCESS;
-    const trine_status status = driver_status(
-        the_driver().load(&library, k->code.image, nullptr, nullptr, 0, nullptr, nullptr, 0), "loading the semiring");
-    if (status) return status;
-    k->unload = unload;
-    if (!__atomic_compare_exchange_n(&k->loaded, &nobody, library, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        the_driver().unload(library);
-    return TRINE_SUCCESS;
-}
-
-trine_status find_kernels(struct loaded_instance *i)
-{
-    const CUlibrary library = (CUlibrary)i->kernels->loaded;
-    const char *name = i->kernels->code.names;
-    trine_status status = driver_status(the_driver().get_kernel(&i->reduce, library, name), "finding the kernel");
-    if (!status && i->is.joins)
-        status =
-            driver_status(the_driver().get_kernel(&i->join, library, name + strlen(name) + 1), "finding the kernel");
-    return status;
-}
-
 void free_instance(trine_context ctx, struct loaded_instance *i)
 {
     if (!i) return;
@@ -86,18 +26,15 @@ void free_instance(trine_context ctx, struct loaded_instance *i)
     trine_free(ctx, TRINE_HOST, i);
 }
 
-/** Code for the device, or for the smaller one that it is taken for (trine_gpu_pretend), which is PTX. */
-trine_status get_kernels(trine_semiring s, const struct semiring_instance *is, bool anew,
+struct program_of_instance {
+    const char *text;
+    const struct semiring_instance *is;
+};
+trine_status get_kernels(trine_context ctx, const void *program, int capability, bool portable, bool anew,
                          struct trine_kernels **kernels)
 {
-    trine_context ctx = s->ctx;
-    const int shown = ctx->info.compute_capability;
-    int major = 0, minor = 0;
-    trine_status status = GPU(gpuDeviceGetAttribute(&major, gpuDevAttrComputeCapabilityMajor, ctx->device));
-    if (!status) status = GPU(gpuDeviceGetAttribute(&minor, gpuDevAttrComputeCapabilityMinor, ctx->device));
-    if (status) return status;
-    return semiring_get_kernels(ctx, ((struct compiled_semiring *)s->compiled)->program, shown,
-                                shown != 10 * major + minor, anew, 0, is, kernels);
+    const program_of_instance *p = (const program_of_instance *)program;
+    return semiring_get_kernels(ctx, p->text, capability, portable, anew, 0, p->is, kernels);
 }
 
 trine_status make_instance(trine_semiring s, const struct semiring_instance *is, struct loaded_instance **out)
@@ -107,14 +44,9 @@ trine_status make_instance(trine_semiring s, const struct semiring_instance *is,
     struct loaded_instance *i = (struct loaded_instance *)trine_host_calloc(ctx, 1, sizeof *i);
     if (!i) return TRINE_ERR_MEMORY;
     i->is = *is;
-    trine_status status = get_kernels(s, is, false, &i->kernels);
-    if (!status) status = load(i->kernels);
-    if (status && i->kernels && i->kernels->from_file) { /* of a later NVRTC than the driver can load */
-        trine_kernels_drop(ctx, i->kernels);
-        status = get_kernels(s, is, true, &i->kernels);
-        if (!status) status = load(i->kernels);
-    }
-    if (!status) status = find_kernels(i);
+    const program_of_instance program = {c->program, is};
+    const trine_status status =
+        trine_gpu_get_kernels(ctx, get_kernels, &program, is->joins ? 2 : 1, &i->kernels, i->handles);
     if (status) {
         free_instance(ctx, i);
         return status;
@@ -148,16 +80,6 @@ trine_status find_instance(trine_semiring s, const struct semiring_instance *is,
     return status;
 }
 
-trine_status launch(CUkernel kernel, unsigned blocks, int threads, void *stream, void **arguments)
-{
-    if (!blocks) return TRINE_SUCCESS;
-    CUlaunchConfig config = {};
-    config.gridDimX = blocks, config.gridDimY = config.gridDimZ = 1;
-    config.blockDimX = (unsigned)threads, config.blockDimY = config.blockDimZ = 1;
-    config.hStream = (CUstream)stream;
-    return driver_status(the_driver().launch(&config, (CUfunction)kernel, arguments, nullptr), "launch of a semiring");
-}
-
 trine_status create(trine_semiring s)
 {
     trine_context ctx = s->ctx;
@@ -169,11 +91,7 @@ trine_status create(trine_semiring s)
     semiring_fit_instance(&s->source, &is);
     int saved;
     trine_device_enter(ctx, &saved);
-    const driver &d = the_driver();
-    trine_status status = TRINE_SUCCESS;
-    if (!d.load || !d.unload || !d.get_kernel || !d.launch)
-        status = trine_fail(TRINE_ERR_NOT_BUILT, "the driver cannot load kernels made at run time: CUDA 12 is needed");
-    if (!status) status = semiring_write_program(ctx, &s->source, &c->program);
+    trine_status status = semiring_write_program(ctx, &s->source, &c->program);
     if (!status) status = make_instance(s, &is, &i);
     trine_device_leave(ctx, saved);
     return status;
@@ -217,26 +135,11 @@ trine_status spmv_cuda_apply_semiring(trine_spmv plan, const struct spmv_semirin
     if (status) return status;
     semiring_pack_operator(s, c->side, s->value.name ? plan->values : nullptr, c->x, c->y, c->args, operator_bytes);
     void *arguments[] = {&l.a, operator_bytes};
-    status = launch(i->reduce, l.blocks, is.block, c->stream, arguments);
+    status = trine_gpu_launch(i->handles[0], l.blocks, is.block, c->stream, arguments);
     /* a warp for each block of the first launch */
     const unsigned joining =
         is.joins ? (l.joining_blocks * (unsigned)l.block + (unsigned)is.block - 1) / (unsigned)is.block : 0;
-    return status ? status : launch(i->join, joining, is.block, c->stream, arguments);
+    return status ? status : trine_gpu_launch(i->handles[1], joining, is.block, c->stream, arguments);
 }
 
 const struct semiring_backend semiring_cuda = {create, release};
-
-#else
-
-trine_status spmv_cuda_apply_semiring(trine_spmv, const struct spmv_semiring_call *)
-{
-    return trine_fail(TRINE_ERR_NOT_BUILT, "this libtrine was built without what loads kernels at run time");
-}
-static trine_status create(trine_semiring)
-{
-    return trine_fail(TRINE_ERR_NOT_BUILT, "this libtrine was built without what loads kernels at run time");
-}
-static void release(trine_semiring) {}
-const struct semiring_backend semiring_cuda = {create, release};
-
-#endif

@@ -146,6 +146,7 @@ static void add_operator(struct text *t, const trine_semiring_source *s)
            "    using product = trine_product;\n"
            "    using accumulator = trine_accumulator;\n"
            "    using result = trine_result;\n"
+           "    static constexpr int THREADS = 1024;\n"
            "    static constexpr bool HAS_ATOMIC = false, FUSED = false, NEEDS_ROW = ");
     add(t, s->needs_row ? "true;\n" : "false;\n");
     add(t, "    trine_data data;\n"
@@ -206,7 +207,8 @@ trine_status semiring_write_program(trine_context ctx, const trine_semiring_sour
 
 struct semiring_instance semiring_default_instance(void)
 {
-    return (struct semiring_instance){.block = 256, .tile = 8, .reduction = TRINE_REDUCTION_WARP_SCANS};
+    return (struct semiring_instance){
+        .block = SPMV_CUDA_BLOCK, .tile = SPMV_CUDA_TILE, .reduction = SPMV_CUDA_REDUCTION};
 }
 
 /** Shared memory of a block, at most (segmented_memory of segmented.cuh). */

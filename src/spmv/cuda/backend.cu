@@ -1,0 +1,302 @@
+/* Products on a GPU: the analysis of a side, launches, memory, and the table. */
+#include "core/gpu_kernels.h"
+#include "spmv/cuda/cuda.h"
+#include "spmv/semiring.h"
+
+namespace {
+
+constexpr int THREADS = 256, MOST_SAMPLES = 1024;
+constexpr int64_t MOST_BLOCKS = (int64_t)1 << 30, MOST_ADAPTIVE_ROW = (int64_t)1 << 30;
+/* What a semiring may keep of a row: its accumulator and two flags. */
+constexpr size_t MOST_PARTIAL_BYTES = 256 + 16;
+
+/* ---------------------------------------------------------------- choices */
+
+/** Work that a block gets: entries, and rows by their weight. longest: -1 if not known. */
+int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part, int64_t longest)
+{
+    const int64_t nnz = plan->nnz, work = nnz + part->row_weight * side->n_rows;
+    int64_t w = plan->options.tune.entries_per_block;
+    if (!w) {
+        const int64_t capacity = (int64_t)part->block * part->tile;
+        /* an adaptive block ends with a row: it may have most of one more */
+        const int64_t more = longest >= 0 ? longest : side->n_rows ? nnz / side->n_rows + 1 : 1;
+        w = part->scheme == TRINE_SPMV_ADAPTIVE ? capacity - (more < capacity / 4 ? more : capacity / 4) : capacity;
+        /* so many entries, and the rows that they have on average, within what a block has room for */
+        const double rows = nnz ? (double)work / (double)nnz : 3;
+        w = (int64_t)((double)w * (rows < 3 ? rows : 3));
+    }
+    if (w < work / MOST_BLOCKS) w = work / MOST_BLOCKS;
+    return w < 1 ? 1 : w < MOST_ADAPTIVE_ROW ? w : MOST_ADAPTIVE_ROW;
+}
+
+int64_t count_blocks(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part)
+{
+    const int64_t work = plan->nnz + part->row_weight * side->n_rows, w = part->entries_per_block;
+    const int64_t blocks = work / w + (work % w != 0);
+    return blocks ? blocks : side->n_rows > 0;
+}
+
+/** The part but for its arrays. */
+void shape(trine_spmv plan, const struct spmv_side *side, int64_t longest, struct cuda_part *part, const char **reason)
+{
+    const trine_spmv_options *o = &plan->options;
+    part->block = o->tune.block ? o->tune.block : SPMV_CUDA_BLOCK;
+    part->tile = o->tune.tile ? o->tune.tile : SPMV_CUDA_TILE;
+    part->reduction = o->tune.reduction ? (int)o->tune.reduction : (int)SPMV_CUDA_REDUCTION;
+    struct product_instance instance = {plan->base.dtype, plan->stored, side->position_bits != 0,
+                                        part->block,      part->tile,   part->reduction};
+    spmv_fit_product(&instance);
+    part->block = instance.block, part->tile = instance.tile;
+    part->row_weight = o->tune.row_weight < 0 ? 0 : o->tune.row_weight ? o->tune.row_weight : 1;
+    part->scheme = o->method;
+    *reason = "as asked";
+    if (!part->scheme) {
+        const bool is_long = longest < 0 || longest > 4 * (int64_t)part->block * part->tile;
+        part->scheme = is_long ? TRINE_SPMV_BALANCED_POSTPROCESS : TRINE_SPMV_ADAPTIVE;
+        *reason = longest < 0 ? "rows are not looked at, and may be long"
+                  : is_long   ? "a row is as long as several tiles"
+                              : "no row is longer than a few tiles";
+    }
+    part->entries_per_block = choose_work(plan, side, part, longest);
+    part->blocks = count_blocks(plan, side, part);
+}
+
+/* --------------------------------------------------------------- analysis */
+
+struct segmented_arguments arguments_of(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part)
+{
+    struct segmented_arguments a = {};
+    a.offsets = side->offsets;
+    a.starts = part->starts;
+    a.n_rows = side->n_rows, a.nnz = plan->nnz;
+    a.row_begin = 0, a.row_end = side->n_rows;
+    a.entries_per_block = part->entries_per_block;
+    a.row_weight = part->row_weight;
+    a.wide_offsets = side->offset_bits == 64;
+    a.scheme = part->scheme;
+    a.n_blocks = a.end_block = (int)part->blocks;
+    return a;
+}
+
+/** Threads that look at a row each, by turns. */
+int looking_threads(int64_t n_rows)
+{
+    const int64_t blocks = (n_rows + THREADS - 1) / THREADS;
+    return (int)(blocks < 4096 ? blocks : 4096) * THREADS;
+}
+
+trine_status find_longest(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part, int64_t *longest)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->base.ctx;
+    const gpuStream_t stream = (gpuStream_t)ctx->stream;
+    const int threads = looking_threads(side->n_rows);
+    int found = 0;
+    void *on_device = nullptr;
+    TRY(trine_alloc(ctx, TRINE_DEVICE, sizeof found, &on_device));
+    TRY(trine_device_fill_async(ctx, on_device, 0, sizeof found, stream));
+    measure_rows<THREADS>
+        <<<threads / THREADS, THREADS, 0, stream>>>(arguments_of(plan, side, part), (int *)on_device, threads);
+    TRY(GPU_LAUNCHED("measuring the rows"));
+    TRY(trine_device_copy_async(ctx, &found, on_device, sizeof found, stream));
+    TRY(trine_device_synchronize(ctx, stream));
+    *longest = found;
+done:
+    trine_free(ctx, TRINE_DEVICE, on_device);
+    return status;
+}
+
+/** Rows of some starts, for ranges of rows to find their blocks. */
+trine_status sample_starts(trine_spmv plan, struct cuda_part *part)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->base.ctx;
+    const gpuStream_t stream = (gpuStream_t)ctx->stream;
+    part->sample_step = (part->blocks + MOST_SAMPLES - 1) / MOST_SAMPLES;
+    part->samples = (part->blocks + part->sample_step - 1) / part->sample_step;
+    part->sampled_rows = (int64_t *)trine_host_alloc(ctx, part->samples, sizeof *part->sampled_rows);
+    if (!part->sampled_rows) return TRINE_ERR_MEMORY;
+    TRY(GPU(gpuMemcpy2DAsync(part->sampled_rows, sizeof *part->sampled_rows, &part->starts->row,
+                             (size_t)part->sample_step * sizeof *part->starts, sizeof *part->sampled_rows,
+                             (size_t)part->samples, gpuMemcpyDefault, stream)));
+    TRY(trine_device_synchronize(ctx, stream));
+done:
+    return status;
+}
+
+trine_status make_starts(trine_spmv plan, struct spmv_side *side, struct cuda_part *part)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->base.ctx;
+    const int threads = looking_threads(side->n_rows);
+    const size_t bytes = (size_t)(part->blocks + 1) * sizeof *part->starts;
+    void *starts;
+    TRY(trine_alloc(ctx, TRINE_DEVICE, bytes, &starts));
+    part->starts = (struct block_start *)starts;
+    side->bytes += (int64_t)bytes;
+    find_starts<THREADS><<<threads / THREADS, THREADS, 0, (gpuStream_t)ctx->stream>>>(arguments_of(plan, side, part),
+                                                                                      part->starts, threads);
+    TRY(GPU_LAUNCHED("finding the starts of blocks"));
+    TRY(sample_starts(plan, part));
+done:
+    return status;
+}
+
+/** The kernel of a tuned plan. */
+trine_status get_kernel(trine_spmv plan, const struct spmv_side *side, struct cuda_part *part)
+{
+    const bool is_own =
+        part->block == SPMV_CUDA_BLOCK && part->tile == SPMV_CUDA_TILE && part->reduction == (int)SPMV_CUDA_REDUCTION;
+    const struct product_instance instance = {plan->base.dtype, plan->stored, side->position_bits != 0,
+                                              part->block,      part->tile,   part->reduction};
+    return is_own ? TRINE_SUCCESS
+                  : trine_gpu_get_kernels(plan->base.ctx, spmv_product_get_kernels, &instance, 1, &part->kernels,
+                                          &part->reduce);
+}
+
+trine_status analyse_side(trine_spmv plan, struct spmv_side *side)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = plan->base.ctx;
+    const char *reason;
+    struct cuda_part *part = (struct cuda_part *)trine_host_calloc(ctx, 1, sizeof *part);
+    if (!part) return TRINE_ERR_MEMORY;
+    side->part = part;
+    shape(plan, side, -1, part, &reason);
+    if (!plan->options.no_preprocess && side->n_rows) {
+        TRY(find_longest(plan, side, part, &side->longest_row));
+        shape(plan, side, side->longest_row, part, &reason);
+    }
+    if (part->scheme == TRINE_SPMV_ADAPTIVE && side->longest_row >= MOST_ADAPTIVE_ROW)
+        FAIL(TRINE_ERR_UNSUPPORTED, "a row has 2^30 entries or more, too many for a block of method adaptive");
+    if (!plan->options.no_preprocess && side->n_rows) TRY(make_starts(plan, side, part));
+    TRY(get_kernel(plan, side, part));
+    side->method = (trine_spmv_method)part->scheme;
+    if (side != &plan->side[SPMV_N] && plan->side[SPMV_N].announced) return TRINE_SUCCESS; /* of which info tells */
+    plan->info.reason = reason;
+    plan->info.blocks = part->blocks;
+    plan->info.block = part->block;
+    plan->info.tile = part->tile;
+    plan->info.reduction = (trine_spmv_reduction)part->reduction;
+    plan->info.entries_per_block = part->entries_per_block;
+done:
+    return status;
+}
+
+void release_part(trine_spmv plan, struct spmv_side *side)
+{
+    trine_context ctx = plan->base.ctx;
+    struct cuda_part *part = (struct cuda_part *)side->part;
+    trine_kernels_drop(ctx, part->kernels);
+    trine_free(ctx, TRINE_DEVICE, part->starts);
+    trine_free(ctx, TRINE_HOST, part->sampled_rows);
+    trine_free(ctx, TRINE_HOST, part);
+}
+
+/* ----------------------------------------------------------------- memory */
+
+size_t padded(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/** Upper bounds of a side's blocks and of those whose rows are shared, also before its analysis. */
+void count_most(trine_spmv plan, const struct spmv_side *side, int64_t *blocks, int64_t *sharing)
+{
+    struct cuda_part part = {};
+    const char *reason;
+    if (side->part) {
+        part = *(const struct cuda_part *)side->part;
+    } else { /* of all rows that there may be, these make most blocks */
+        shape(plan, side, (int64_t)1 << 40, &part, &reason);
+        part.scheme = TRINE_SPMV_ADAPTIVE;
+        part.entries_per_block = choose_work(plan, side, &part, (int64_t)1 << 40);
+        part.blocks = count_blocks(plan, side, &part);
+        part.scheme = plan->options.method ? plan->options.method : TRINE_SPMV_BALANCED_POSTPROCESS;
+    }
+    *blocks = part.blocks;
+    *sharing = part.scheme == TRINE_SPMV_ADAPTIVE ? 0 : part.blocks;
+}
+
+size_t work_bytes(trine_spmv plan, int64_t nrhs) { return spmv_cuda_scratch(plan, nrhs).bytes; }
+
+trine_status work_begin(trine_spmv plan, struct spmv_work *work)
+{
+    trine_context ctx = plan->base.ctx;
+    const trine_status status =
+        trine_device_fill_async(ctx, work->base.buffer, 0, SPMV_CUDA_COUNTER_BYTES, ctx->stream);
+    return status ? status : trine_device_synchronize(ctx, ctx->stream); /* products may be in any stream */
+}
+
+void memory(trine_spmv plan, int64_t *kept, int64_t *peak)
+{
+    size_t meanwhile = sizeof(int);
+    *kept = 0;
+    for (int s = 0; s < SPMV_SIDES; s++) {
+        const struct spmv_side *side = &plan->side[s];
+        int64_t blocks, sharing;
+        if (!side->announced) continue;
+        count_most(plan, side, &blocks, &sharing);
+        if (!plan->options.no_preprocess && side->n_rows) *kept += (blocks + 1) * (int64_t)sizeof(struct block_start);
+        if (side->position_bits) {
+            const size_t bytes = spmv_cuda_transpose_bytes(side, plan->nnz);
+            meanwhile = bytes > meanwhile ? bytes : meanwhile;
+        }
+    }
+    *peak = *kept + (int64_t)meanwhile;
+}
+
+} // namespace
+
+struct cuda_scratch spmv_cuda_scratch(trine_spmv plan, int64_t nrhs)
+{
+    const size_t element = trine_dtype_size(plan->base.dtype);
+    const size_t row = (size_t)nrhs * element < MOST_PARTIAL_BYTES ? MOST_PARTIAL_BYTES : (size_t)nrhs * element;
+    int64_t most_blocks = 0, most_sharing = 0;
+    for (int s = 0; s < SPMV_SIDES; s++) {
+        int64_t blocks, sharing;
+        if (!plan->side[s].announced) continue;
+        count_most(plan, &plan->side[s], &blocks, &sharing);
+        most_blocks = blocks > most_blocks ? blocks : most_blocks;
+        most_sharing = sharing > most_sharing ? sharing : most_sharing;
+    }
+    struct cuda_scratch scratch = {};
+    scratch.partials = SPMV_CUDA_COUNTER_BYTES;
+    scratch.slots = scratch.partials + padded(2 * (size_t)most_sharing * row);
+    /* of a launch's blocks, of the joining ones, of those of vectors alone (product.cu) */
+    scratch.bytes = scratch.slots + padded(2 * element * (size_t)(2 * most_blocks + 1024));
+    return scratch;
+}
+
+trine_status spmv_cuda_prepare(trine_spmv plan, const struct spmv_side *side, int64_t row_begin, int64_t row_end,
+                               struct spmv_launch *l)
+{
+    const struct cuda_part *part = (const struct cuda_part *)side->part;
+    l->a = arguments_of(plan, side, part);
+    l->a.row_begin = row_begin, l->a.row_end = row_end;
+    l->block = part->block, l->tile = part->tile, l->reduction = part->reduction, l->scheme = part->scheme;
+    l->reduce = part->reduce;
+    /* a start in row_begin itself may lie behind entries of the row: the block before it has them */
+    int64_t low = 0, high = row_end < side->n_rows ? part->samples : 0;
+    for (int64_t s = 1; row_begin && s < part->samples && part->sampled_rows[s] < row_begin; s++) low = s;
+    l->a.first_block = (int)(low * part->sample_step);
+    while (low < high) { /* the first start from which on no row is to be stored */
+        const int64_t middle = low + (high - low) / 2;
+        if (part->sampled_rows[middle] < row_end) low = middle + 1;
+        else high = middle;
+    }
+    if (row_end < side->n_rows && low < part->samples) l->a.end_block = (int)(low * part->sample_step);
+    l->blocks = (unsigned)(l->a.end_block - l->a.first_block);
+    l->joining_blocks = 0;
+    if (l->scheme == TRINE_SPMV_BALANCED_POSTPROCESS) {
+        const unsigned warps = (unsigned)l->block / 32;
+        l->joining_blocks = (l->blocks + warps - 1) / warps;
+    }
+    l->a.partials = (char *)l->work->base.buffer + SPMV_CUDA_COUNTER_BYTES;
+    if (l->scheme != TRINE_SPMV_ADAPTIVE && l->partial_bytes > MOST_PARTIAL_BYTES)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "an accumulator of %zu bytes is too long for %s", l->partial_bytes,
+                          trine_spmv_method_name((trine_spmv_method)l->scheme));
+    return TRINE_SUCCESS;
+}
+
+const struct spmv_backend spmv_cuda = {
+    spmv_cuda_transpose,      analyse_side, release_part, work_bytes, work_begin, memory, spmv_cuda_apply,
+    spmv_cuda_apply_semiring, nullptr,      nullptr};

@@ -1,0 +1,153 @@
+/* The plain product with several vectors: Y := alpha op(A) X + beta Y. A block has the entries that a block of
+ * segmented.cuh has, and takes them in tiles: values and columns go to shared memory once for up to LANES vectors. The
+ * tile's entries are shared out evenly to groups of LANES threads, and a thread of a group has a vector: it goes along
+ * the entries, row by row. What a group has of a row that began or goes on elsewhere is put together in the order of
+ * entries: those of groups at the end of a tile, those of blocks by a second launch. */
+#ifndef TRINE_SPMV_MANY_CUH
+#define TRINE_SPMV_MANY_CUH
+
+#include "core/gpu_number.cuh"
+#include "spmv/cuda/segmented.cuh"
+
+/** P: a plain_product (product.cuh), whose x and y are vector 0. */
+template <class P> struct several_products {
+    using T = typename P::product;
+    P p;
+    long long x_step, y_step; /* bytes from one vector to the next */
+    int nrhs;
+    T *partials; /* [2 * block + which][nrhs]: of the row that another block began (0), of the one left open (1) */
+};
+
+template <class T, int BLOCK, int TILE, int LANES> struct many_memory {
+    static constexpr int GROUPS = BLOCK / LANES;
+    T value[BLOCK * TILE];
+    int column[BLOCK * TILE];
+    T head[GROUPS][LANES], tail[GROUPS][LANES]; /* of the group's first row, if it began before; of what is open */
+    T carry[2][LANES];                          /* what the last tile left open, by parity */
+    bool ends_head[GROUPS], has_end[GROUPS];    /* that row ends in the group; any row does */
+    long long next_row;
+    block_start range[2];
+};
+
+template <class P, int BLOCK, int TILE, int LANES>
+__global__ void __launch_bounds__(BLOCK)
+    multiply_several(const __grid_constant__ segmented_arguments a, const __grid_constant__ several_products<P> m)
+{
+    using T = typename P::product;
+    constexpr int CAPACITY = BLOCK * TILE, GROUPS = BLOCK / LANES;
+    __shared__ many_memory<T, BLOCK, TILE, LANES> s;
+    const int me = threadIdx.x, group = me / LANES, lane = me % LANES;
+    const long long b = a.first_block + (long long)blockIdx.x, vector = (long long)blockIdx.y * LANES + lane;
+    const bool active = vector < m.nrhs;
+    block_start from, to;
+    if (a.starts) {
+        from = a.starts[b], to = a.starts[b + 1];
+    } else {
+        for (int k = me / 32; k < 2; k += BLOCK / 32) {
+            const block_start found = search_start(a, b + k, me % 32);
+            if (me % 32 == 0) s.range[k] = found;
+        }
+        __syncthreads();
+        from = s.range[0], to = s.range[1];
+    }
+    clip_to_rows(a, from, to);
+    if (from.row > to.row || (from.row == to.row && from.nz >= to.nz)) return;
+
+    const char *x = (const char *)m.p.x + (active ? vector : 0) * m.x_step;
+    P out = m.p;
+    out.y = (T *)((char *)m.p.y + (active ? vector : 0) * m.y_step);
+    T *partial = m.partials ? m.partials + (2 * b) * m.nrhs + vector : nullptr;
+    /* another block has the beginning of the first row */
+    const bool began = a.scheme != SCHEME_ADAPTIVE && from.row < to.row && offset_at(a, from.row) < from.nz;
+    const auto finish_row = [&](long long r, T sum) {
+        if (!active) return;
+        if (began && r == from.row) *partial = sum;
+        else out.store(r, sum, false);
+    };
+
+    long long row = from.row; /* the first that has not ended */
+    int parity = 0;
+    if (group == 0) s.carry[0][lane] = zero_of<T>();
+    for (long long base = from.nz;; base += CAPACITY) {
+        const bool last = to.nz - base <= CAPACITY;
+        const int count = last ? (int)(to.nz - base) : CAPACITY;
+        __syncthreads(); /* the last tile has been read */
+        for (int i = me; i < count; i += BLOCK) {
+            const auto e = m.p.load(base + i);
+            s.value[i] = m.p.value_of(e), s.column[i] = e.column;
+        }
+        /* the group's entries, and the first row that ends among them: rows without entries end at their beginning,
+         * so those before the first entry of all are the first group's */
+        const int begin = (int)((long long)count * group / GROUPS),
+                  end = (int)((long long)count * (group + 1) / GROUPS);
+        const bool works = begin < end || (group == 0 && count == 0);
+        const long long least = base + begin + (group == 0 && base == from.nz ? 0 : 1);
+        long long low = row, high = to.row;
+        while (works && low < high) {
+            const long long middle = low + (high - low) / 2;
+            if (offset_at(a, middle + 1) < least) low = middle + 1;
+            else high = middle;
+        }
+        __syncthreads(); /* the tile is there */
+
+        T sum = zero_of<T>();
+        bool ends_head = false, has_end = false;
+        long long r = low;
+        if (works) {
+            const bool head_began = r < a.n_rows && offset_at(a, r) < base + begin;
+            for (int k = begin;;) {
+                const long long row_end = r < to.row ? offset_at(a, r + 1) - base : (long long)end + 1;
+                const int stop = row_end < end ? (int)row_end : end;
+#pragma unroll 4
+                for (; k < stop; k++) sum = sum + s.value[k] * *(const T *)(x + s.column[k] * m.p.x_bytes);
+                if (row_end > end) break;
+                if (!has_end && head_began) ends_head = true, s.head[group][lane] = sum;
+                else finish_row(r, sum);
+                has_end = true, sum = zero_of<T>(), r++;
+            }
+            if (end == count && lane == 0) s.next_row = r;
+        }
+        s.tail[group][lane] = sum;
+        if (lane == 0) s.ends_head[group] = ends_head, s.has_end[group] = has_end;
+        __syncthreads(); /* sums of groups are there */
+
+        const auto open_before = [&](int g) { /* what is open before group g, in the order of entries */
+                                              int k = g - 1;
+                                              while (k >= 0 && !s.has_end[k]) k--;
+                                              T open = k < 0 ? s.carry[parity][lane] : s.tail[k][lane];
+                                              for (k++; k < g; k++) open = open + s.tail[k][lane];
+                                              return open;
+        };
+        if (ends_head) finish_row(low, open_before(group) + s.head[group][lane]);
+        if (group == 0) s.carry[parity ^ 1][lane] = open_before(GROUPS);
+        row = s.next_row;
+        parity ^= 1;
+        if (last) break;
+    }
+    if (a.scheme != SCHEME_ADAPTIVE && group == 0 && active) partial[m.nrhs] = s.carry[parity][lane];
+}
+
+/** The second launch: a thread for every block and vector looks whether a row that another block began ended in the
+ *  block, and stores the sum of what all of them had of it, in order. */
+template <class P, int BLOCK> __global__ void __launch_bounds__(BLOCK)
+    join_several(const __grid_constant__ segmented_arguments a, const __grid_constant__ several_products<P> m)
+{
+    using T = typename P::product;
+    const int lane = threadIdx.x % 32;
+    const long long b = a.first_block + (long long)blockIdx.x * (BLOCK / 32) + threadIdx.x / 32;
+    if (b == 0 || b >= a.end_block) return;
+    const block_start from = a.starts ? a.starts[b] : search_start(a, b, lane);
+    const block_start to = a.starts ? a.starts[b + 1] : search_start(a, b + 1, lane);
+    if (to.row <= from.row || from.row < a.row_begin || from.row >= a.row_end) return;
+    if (offset_at(a, from.row) >= from.nz) return;
+    const long long first = key_at(a, from.row) / a.entries_per_block; /* the block in which the row begins */
+    for (long long v = lane; v < m.nrhs; v += 32) {
+        T sum = m.partials[(2 * first + 1) * m.nrhs + v];
+        for (long long k = first + 1; k < b; k++) sum = sum + m.partials[(2 * k + 1) * m.nrhs + v];
+        P out = m.p;
+        out.y = (T *)((char *)m.p.y + v * m.y_step);
+        out.store(from.row, sum + m.partials[2 * b * m.nrhs + v], false);
+    }
+}
+
+#endif
