@@ -1,6 +1,6 @@
 /* A product P (product.cuh) that makes sums over all rows of the new y in the same launch: results[0] := u^H y,
- * results[1] := y^H y, z := z + gamma y. Each block leaves its sums in a slot; the last block of the last launch adds up
- * the slots in their order. */
+ * results[1] := y^H y, z := z + gamma y. Each block leaves its sums in a slot; the last block of the last launch adds
+ * up the slots in their order. */
 #ifndef TRINE_SPMV_FUSED_CUH
 #define TRINE_SPMV_FUSED_CUH
 
