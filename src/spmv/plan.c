@@ -283,7 +283,7 @@ trine_status trine_spmv_memory(trine_context ctx, trine_matrix A, const trine_sp
     const int64_t work = (int64_t)plan.backend->work_bytes(&plan, plan.options.max_nrhs);
     kept += index + (home->announced ? copies : 0) + work;
     peak += index + copies + work;
-    const int64_t structs = (int64_t)(sizeof plan + sizeof(struct spmv_work));
+    const int64_t structs = (int64_t)(sizeof plan + sizeof(struct spmv_work)) + SPMV_SIDES * plan.backend->host_bytes;
     *memory = (trine_memory){.host_kept = structs, .host_peak = structs, .work = work};
     *(ctx->cuda ? &memory->device_kept : &memory->host_kept) += kept;
     *(ctx->cuda ? &memory->device_peak : &memory->host_peak) += peak > kept ? peak : kept;

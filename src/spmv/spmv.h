@@ -99,6 +99,7 @@ struct spmv_backend {
     trine_status (*work_begin)(trine_spmv plan, struct spmv_work *work); /* its buffer is there; NULL: nothing to do */
     /** Bytes that the plan keeps in the context's space and needs meanwhile, beside copies of arrays, at most. */
     void (*memory)(trine_spmv plan, int64_t *kept, int64_t *peak);
+    int64_t host_bytes; /* kept on the host for a side beside these, at most */
     trine_status (*apply)(trine_spmv plan, const struct spmv_call *c);
     trine_status (*apply_semiring)(trine_spmv plan, const struct spmv_semiring_call *c);
     /** trine_spmv_tune and trine_context_load_tuning, their arguments checked; NULL: there is nothing to tune. */
