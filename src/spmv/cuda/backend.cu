@@ -297,6 +297,14 @@ trine_status spmv_cuda_prepare(trine_spmv plan, const struct spmv_side *side, in
     return TRINE_SUCCESS;
 }
 
-const struct spmv_backend spmv_cuda = {
-    spmv_cuda_transpose,      analyse_side, release_part, work_bytes, work_begin, memory, spmv_cuda_apply,
-    spmv_cuda_apply_semiring, nullptr,      nullptr};
+const struct spmv_backend spmv_cuda = {spmv_cuda_transpose,
+                                       analyse_side,
+                                       release_part,
+                                       work_bytes,
+                                       work_begin,
+                                       memory,
+                                       sizeof(struct cuda_part) + MOST_SAMPLES * sizeof(int64_t),
+                                       spmv_cuda_apply,
+                                       spmv_cuda_apply_semiring,
+                                       nullptr,
+                                       nullptr};
