@@ -1055,7 +1055,7 @@ static void call_spmv(struct world *w)
     trine_spmv_method_name(info.method);
     trine_spmv_reduction_name(info.reduction);
     FAILS(TRINE_ERR_UNSUPPORTED, NULL, trine_spmv_tune(w->spmv, NULL, w->b, y, NULL, NULL));
-    FAILS(TRINE_ERR_UNSUPPORTED, NULL, trine_context_load_tuning(w->ctx, "file"));
+    FAILS(TRINE_ERR_IO, "cannot be opened", trine_context_load_tuning(w->ctx, "no/such/file"));
     OK(trine_spmv_destroy(NULL));
 }
 

@@ -1,7 +1,9 @@
 /* Plans of products: where blocks begin, arguments and states, operators, arrays in place. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "spmv/spmv.h"
 #include "spmv_support.h"
@@ -333,12 +335,8 @@ static void semirings_that_do_not_fit_are_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "plan is NULL", trine_spmv_tune(NULL, NULL, s.x, s.y, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "x or y is NULL", trine_spmv_tune(s.plan, NULL, NULL, s.y, NULL, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "another context", trine_spmv_tune(other.plan, &ring, s.x, s.y, &args, NULL));
-    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_context_load_tuning(NULL, "file"));
-    FAILS(TRINE_ERR_ARGUMENT, "path is NULL", trine_context_load_tuning(s.ctx, NULL));
-    if (!test_on_gpu()) {
+    if (!test_on_gpu())
         FAILS(TRINE_ERR_UNSUPPORTED, "on a GPU only", trine_spmv_tune(s.plan, NULL, s.x, s.y, NULL, NULL));
-        FAILS(TRINE_ERR_UNSUPPORTED, "on a GPU only", trine_context_load_tuning(s.ctx, "file"));
-    }
     close_scene(&s);
     close_scene(&other);
 }
@@ -477,6 +475,91 @@ static void plans_are_parts_of_operators(void **state)
     close_scene(&s);
 }
 
+/* ------------------------------------------------------------------- tuning */
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/** What was measured is kept in the context and in files, and files that are none are named. */
+static void tuning_files_are_kept_and_checked(void **state)
+{
+    (void)state;
+    char path[] = "tuning-XXXXXX", text[600], choice[128];
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    trine_context ctx, other;
+    trine_context_info info;
+    OK(trine_context_create(&ctx, NULL));
+    OK(trine_context_create(&other, NULL));
+    OK(trine_context_get_info(ctx, &info));
+    assert_false(trine_choice_get(ctx, "product", choice));
+    OK(trine_choice_set(ctx, "product", "old"));
+    OK(trine_choice_set(ctx, "product", "new"));
+    assert_true(trine_choice_get(ctx, "product", choice));
+    assert_string_equal(choice, "new");
+    OK(trine_choice_save(ctx, path, "product", "first"));
+    OK(trine_choice_save(ctx, path, "semiring", "one"));
+    OK(trine_choice_save(ctx, path, "product", "last"));
+    OK(trine_context_load_tuning(other, path));
+    assert_true(trine_choice_get(other, "product", choice));
+    assert_string_equal(choice, "last");
+    assert_true(trine_choice_get(other, "semiring", choice));
+
+    snprintf(text, sizeof text, "trine choices 1\nanother device\tproduct\tnone\n%s\tthird\ttaken\n", info.name);
+    write_file(path, text);
+    OK(trine_context_load_tuning(other, path));
+    assert_true(trine_choice_get(other, "product", choice));
+    assert_string_equal(choice, "last");
+    assert_true(trine_choice_get(other, "third", choice));
+    static const char *const damaged[] = {"",
+                                          "trine choices 2\n",
+                                          "trine choices 1\ndevice\tproduct\n",
+                                          "trine choices 1\na\tb\tc",
+                                          "trine choices 1\na\tb\t\n",
+                                          "trine choices 1\na\tb\tc\td\n"};
+    for (int k = 0; k < 6; k++) {
+        write_file(path, damaged[k]);
+        FAILS(TRINE_ERR_FORMAT, path, trine_context_load_tuning(other, path));
+    }
+    memset(text, 'x', 300);
+    text[300] = 0;
+    FAILS(TRINE_ERR_ARGUMENT, "too long", trine_choice_set(ctx, text, "choice"));
+    FAILS(TRINE_ERR_ARGUMENT, "several lines", trine_choice_save(ctx, path, "a\nb", "choice"));
+    FAILS(TRINE_ERR_IO, "no/such/folder", trine_choice_save(ctx, "no/such/folder/file", "a", "b"));
+    FAILS(TRINE_ERR_IO, "no/such", trine_context_load_tuning(ctx, "no/such/file"));
+    FAILS(TRINE_ERR_ARGUMENT, "path is NULL", trine_context_load_tuning(ctx, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_context_load_tuning(NULL, path));
+    OK(trine_context_destroy(&ctx));
+    OK(trine_context_destroy(&other));
+    remove(path);
+}
+
+/** A choice's text goes both ways, and one that is none is not taken. */
+static void choices_are_read_as_written(void **state)
+{
+    (void)state;
+    trine_spmv_options to = {0};
+    char choice[128];
+    const trine_spmv_options from = {.tune = {256, 11, 1234567890123, TRINE_REDUCTION_RAKING, -1}};
+    spmv_write_choice(&from, choice);
+    assert_true(spmv_read_choice(choice, &to));
+    assert_memory_equal(&from.tune, &to.tune, sizeof from.tune);
+    static const char *const wrong[] = {"",
+                                        "block 100 tile 9 reduction 1 weight 1 entries 5",
+                                        "block 128 tile 3 reduction 1 weight 1 entries 5",
+                                        "block 128 tile 9 reduction 5 weight 1 entries 5",
+                                        "block 128 tile 9 reduction 1 weight -2 entries 5",
+                                        "block 128 tile 9 reduction 1 weight 1 entries -5",
+                                        "block 128 tile 9 reduction 1 weight 1 entries 5 6"};
+    for (int k = 0; k < 7; k++) assert_false(spmv_read_choice(wrong[k], &to));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -489,6 +572,8 @@ int main(void)
         cmocka_unit_test(values_are_used_where_they_are),
         cmocka_unit_test(a_plan_tells_what_it_is),
         cmocka_unit_test(plans_are_parts_of_operators),
+        cmocka_unit_test(tuning_files_are_kept_and_checked),
+        cmocka_unit_test(choices_are_read_as_written),
     };
     return TEST_MAIN(tests);
 }

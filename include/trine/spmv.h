@@ -218,12 +218,15 @@ TRINE_API trine_status trine_spmv_apply_semiring(trine_spmv plan, trine_semiring
                                                  const void *args, int64_t row_begin, int64_t row_end,
                                                  const trine_exec *exec);
 
-/** Time the semiring (NULL: the plain product) with four values each of block, tile, entries per block and reduction on
- *  the device (thesis, 3.5.6), and let the plan use the fastest. path: a file to which the choice is added, NULL:
- *  none. Takes seconds; synchronizes. GPU only. */
+/** Time the semiring (NULL: the plain product, op N) with four values each of block, tile, entries per block and
+ *  reduction on the device (thesis, 3.5.6), on plans of their own made from this plan's matrix, values and method. The
+ *  fastest is kept in the context: plans of the same types that are analysed from here on take it where their options
+ *  are automatic; a semiring takes its own block, tile and reduction. path: a file to which the choice is added, NULL:
+ *  none. x and y as of a product; y is written. Takes a minute, most of it in the compiler; synchronizes. GPU only. */
 TRINE_API trine_status trine_spmv_tune(trine_spmv plan, trine_semiring semiring, const void *x, void *y,
                                        const void *args, const char *path);
-/** Choices of such a file for plans analysed from ctx from here on: those of the same device, types and operators. */
+/** Choices of such a file, as trine_spmv_tune keeps them: those of the same device. Any context may read one; a CPU
+ *  has none. TRINE_ERR_IO, TRINE_ERR_FORMAT: the file, the line. */
 TRINE_API trine_status trine_context_load_tuning(trine_context ctx, const char *path);
 
 #ifdef __cplusplus

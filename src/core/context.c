@@ -9,6 +9,7 @@
 #include <time.h>
 #include <trine/spmv.h>
 
+#include "core/choices.h"
 #include "core/team.h"
 
 static void *default_alloc(void *user, size_t bytes)
@@ -60,6 +61,7 @@ static trine_status open_cuda(trine_context ctx, int ordinal)
 
 static void free_context(trine_context ctx)
 {
+    trine_choices_free(ctx);
     pthread_mutex_destroy(&ctx->kernels_lock);
     free(ctx->kernel_directory);
     free(ctx);

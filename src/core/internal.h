@@ -25,10 +25,11 @@ struct trine_context_s {
     int log_level;
     trine_context_info info;
     struct trine_team_s *team;     /* of helpers (team.h); NULL: none yet, or none needed */
-    pthread_mutex_t kernels_lock;  /* of the next three */
+    pthread_mutex_t kernels_lock;  /* of the next four */
     struct trine_kernels *kernels; /* compiled at run time and in use (kernel_cache.h) */
     char *kernel_directory;        /* trine_context_set_kernel_cache; NULL: none */
     bool kernel_directory_is_set;  /* else the environment says */
+    struct trine_choice *choices;  /* measured on the device (choices.h); under the lock */
     int64_t kernels_compiled;      /* programs, by this context; atomic */
     bool is_tally;                 /* one that only counts (tally.h): no device memory is behind what it gives */
 };

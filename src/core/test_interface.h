@@ -31,6 +31,16 @@ TRINE_API trine_status trine_semiring_compile(trine_context ctx, const trine_sem
 /** The same for the plain product's kernel of a plan with such a block, tile and reduction. stored 0: half. */
 TRINE_API trine_status trine_product_compile(trine_context ctx, trine_dtype dtype, trine_dtype stored, bool indexed,
                                              int block, int tile, int reduction, int capability);
+/** options.tune as the text of a choice, of 128 bytes, and back; false: it is none. */
+TRINE_API void spmv_write_choice(const trine_spmv_options *options, char *choice);
+TRINE_API bool spmv_read_choice(const char *choice, trine_spmv_options *options);
+/** Choices by name, of a context (core/choices.h): set one; get one into 128 bytes, false if there is none; read those
+ *  of the context's device from a file (TRINE_ERR_IO, TRINE_ERR_FORMAT with the line: those before it are set); append
+ *  one to a file. */
+TRINE_API trine_status trine_choice_set(trine_context ctx, const char *name, const char *choice);
+TRINE_API bool trine_choice_get(trine_context ctx, const char *name, char *choice);
+TRINE_API trine_status trine_choices_load(trine_context ctx, const char *path);
+TRINE_API trine_status trine_choice_save(trine_context ctx, const char *path, const char *name, const char *choice);
 /** The source that trine_semiring_builtin compiles; TRINE_ERR_ARGUMENT: there is none. */
 TRINE_API trine_status trine_semiring_find(const char *name, trine_dtype dtype, trine_semiring_source *source);
 /** Programs that were compiled with ctx: what came from a cache is not counted. */

@@ -1,4 +1,5 @@
 /* Products: arguments, what needs no kernel of products, and the call of the backend. */
+#include "core/choices.h"
 #include "operator/operator.h"
 #include "spmv/spmv.h"
 
@@ -181,8 +182,6 @@ trine_status trine_spmv_apply_semiring(trine_spmv plan, trine_semiring semiring,
 
 /* ------------------------------------------------------------------ tuning */
 
-static const char gpu_only[] = "products are tuned on a GPU only";
-
 trine_status trine_spmv_tune(trine_spmv plan, trine_semiring semiring, const void *x, void *y, const void *args,
                              const char *path)
 {
@@ -192,7 +191,7 @@ trine_status trine_spmv_tune(trine_spmv plan, trine_semiring semiring, const voi
     if (status) return status;
     REQUIRE(semiring || (x && y) || !plan->base.n, "x or y is NULL");
     REQUIRE(semiring || !args, "args is given without a semiring");
-    if (!plan->backend->tune) return trine_fail(TRINE_ERR_UNSUPPORTED, "%s", gpu_only);
+    if (!plan->backend->tune) return trine_fail(TRINE_ERR_UNSUPPORTED, "products are tuned on a GPU only");
     trine_plan_work *work; /* nobody else takes the plan's own while it is tuned */
     status = trine_plan_use_begin(&plan->base, TRINE_N, "vectors", 1, NULL, &work);
     if (status) return status;
@@ -206,7 +205,5 @@ trine_status trine_context_load_tuning(trine_context ctx, const char *path)
     TRINE_RANGE;
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(path, "path is NULL");
-    const struct spmv_backend *backend = ctx->cuda ? TRINE_CUDA_TABLE(&spmv_cuda) : &spmv_cpu;
-    if (!backend->load_tuning) return trine_fail(TRINE_ERR_UNSUPPORTED, "%s", gpu_only);
-    return backend->load_tuning(ctx, path);
+    return trine_choices_load(ctx, path);
 }

@@ -102,10 +102,9 @@ struct spmv_backend {
     int64_t host_bytes; /* kept on the host for a side beside these, at most */
     trine_status (*apply)(trine_spmv plan, const struct spmv_call *c);
     trine_status (*apply_semiring)(trine_spmv plan, const struct spmv_semiring_call *c);
-    /** trine_spmv_tune and trine_context_load_tuning, their arguments checked; NULL: there is nothing to tune. */
+    /** trine_spmv_tune, its arguments checked; NULL: there is nothing to tune. */
     trine_status (*tune)(trine_spmv plan, trine_semiring semiring, const void *x, void *y, const void *args,
                          const char *path);
-    trine_status (*load_tuning)(trine_context ctx, const char *path);
 };
 extern const struct spmv_backend spmv_cpu, spmv_cuda;
 

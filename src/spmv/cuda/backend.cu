@@ -1,4 +1,7 @@
 /* Products on a GPU: the analysis of a side, launches, memory, and the table. */
+#include <stdio.h>
+
+#include "core/choices.h"
 #include "core/gpu_kernels.h"
 #include "spmv/cuda/cuda.h"
 #include "spmv/semiring.h"
@@ -12,11 +15,11 @@ constexpr size_t MOST_PARTIAL_BYTES = 256 + 16;
 
 /* ---------------------------------------------------------------- choices */
 
-/** Work that a block gets: entries, and rows by their weight. longest: -1 if not known. */
-int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part, int64_t longest)
+/** Work that a block gets: entries, and rows by their weight. longest: -1 if not known. w: as asked, 0: by these. */
+int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct cuda_part *part, int64_t longest,
+                    int64_t w)
 {
     const int64_t nnz = plan->nnz, work = nnz + part->row_weight * side->n_rows;
-    int64_t w = plan->options.tune.entries_per_block;
     if (!w) {
         const int64_t capacity = (int64_t)part->block * part->tile;
         /* an adaptive block ends with a row: it may have most of one more */
@@ -37,10 +40,21 @@ int64_t count_blocks(trine_spmv plan, const struct spmv_side *side, const struct
     return blocks ? blocks : side->n_rows > 0;
 }
 
+/** The plan's options, or what has been tuned where they are automatic. */
+trine_spmv_options tuned_options(trine_spmv plan, const struct spmv_side *side)
+{
+    trine_spmv_options o = plan->options;
+    char name[TRINE_CHOICE_BYTES], choice[TRINE_CHOICE_BYTES];
+    if (o.tune.block || o.tune.tile || o.tune.entries_per_block || o.tune.reduction || o.tune.row_weight) return o;
+    spmv_cuda_name_choice(plan, side, name);
+    if (trine_choice_get(plan->base.ctx, name, choice)) spmv_read_choice(choice, &o);
+    return o;
+}
+
 /** The part but for its arrays. */
 void shape(trine_spmv plan, const struct spmv_side *side, int64_t longest, struct cuda_part *part, const char **reason)
 {
-    const trine_spmv_options *o = &plan->options;
+    const trine_spmv_options tuned = tuned_options(plan, side), *o = &tuned;
     part->block = o->tune.block ? o->tune.block : SPMV_CUDA_BLOCK;
     part->tile = o->tune.tile ? o->tune.tile : SPMV_CUDA_TILE;
     part->reduction = o->tune.reduction ? (int)o->tune.reduction : (int)SPMV_CUDA_REDUCTION;
@@ -58,7 +72,7 @@ void shape(trine_spmv plan, const struct spmv_side *side, int64_t longest, struc
                   : is_long   ? "a row is as long as several tiles"
                               : "no row is longer than a few tiles";
     }
-    part->entries_per_block = choose_work(plan, side, part, longest);
+    part->entries_per_block = choose_work(plan, side, part, longest, o->tune.entries_per_block);
     part->blocks = count_blocks(plan, side, part);
 }
 
@@ -208,7 +222,8 @@ void count_most(trine_spmv plan, const struct spmv_side *side, int64_t *blocks, 
     } else { /* of all rows that there may be, these make most blocks */
         shape(plan, side, (int64_t)1 << 40, &part, &reason);
         part.scheme = TRINE_SPMV_ADAPTIVE;
-        part.entries_per_block = choose_work(plan, side, &part, (int64_t)1 << 40);
+        part.entries_per_block =
+            choose_work(plan, side, &part, (int64_t)1 << 40, tuned_options(plan, side).tune.entries_per_block);
         part.blocks = count_blocks(plan, side, &part);
         part.scheme = plan->options.method ? plan->options.method : TRINE_SPMV_BALANCED_POSTPROCESS;
     }
@@ -245,6 +260,14 @@ void memory(trine_spmv plan, int64_t *kept, int64_t *peak)
 }
 
 } // namespace
+
+void spmv_cuda_name_choice(trine_spmv plan, const struct spmv_side *side, char *name)
+{
+    const size_t element = trine_dtype_size(plan->base.dtype);
+    snprintf(name, TRINE_CHOICE_BYTES, "product %s vectors of %zu bytes, values of %zu%s",
+             trine_dtype_is_complex(plan->base.dtype) ? "complex" : "real", element, plan->value_size,
+             side->position_bits ? ", indexed" : "");
+}
 
 struct cuda_scratch spmv_cuda_scratch(trine_spmv plan, int64_t nrhs)
 {
@@ -306,5 +329,4 @@ const struct spmv_backend spmv_cuda = {spmv_cuda_transpose,
                                        sizeof(struct cuda_part) + MOST_SAMPLES * sizeof(int64_t),
                                        spmv_cuda_apply,
                                        spmv_cuda_apply_semiring,
-                                       nullptr,
-                                       nullptr};
+                                       spmv_cuda_tune};

@@ -41,11 +41,17 @@ extern "C" {
 trine_status spmv_cuda_prepare(trine_spmv plan, const struct spmv_side *side, int64_t row_begin, int64_t row_end,
                                struct spmv_launch *launch);
 struct cuda_scratch spmv_cuda_scratch(trine_spmv plan, int64_t nrhs);
-/** The backend's functions of these names (transpose.cu, product.cu, semiring.cu). */
+/** The backend's functions of these names (transpose.cu, product.cu, semiring.cu, tune.cu). */
 trine_status spmv_cuda_transpose(trine_spmv plan, const struct spmv_side *from, struct spmv_side *to);
 size_t spmv_cuda_transpose_bytes(const struct spmv_side *to, int64_t nnz); /* needed meanwhile, at most */
 trine_status spmv_cuda_apply(trine_spmv plan, const struct spmv_call *c);
 trine_status spmv_cuda_apply_semiring(trine_spmv plan, const struct spmv_semiring_call *c);
+trine_status spmv_cuda_tune(trine_spmv plan, trine_semiring semiring, const void *x, void *y, const void *args,
+                            const char *path);
+/** The name of a side's choice, of TRINE_CHOICE_BYTES. */
+void spmv_cuda_name_choice(trine_spmv plan, const struct spmv_side *side, char *name);
+/** The semiring's program (semiring.cu). */
+const char *spmv_cuda_program(trine_semiring semiring);
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,7 @@
 /* The kernel of plain products in instances that the library does not hold, compiled at run time for tuned plans. */
 #include <stdio.h>
 
+#include "core/choices.h"
 #include "spmv/semiring.h"
 
 extern const char spmv_product_text[]; /* gpu_number.cuh, segmented.cuh, product.cuh; cmake/embed.cmake */
@@ -14,6 +15,32 @@ static const char *name_of(trine_dtype t)
     case TRINE_Z: return "complex_of<double>";
     }
     return "half_bits";
+}
+
+void spmv_write_choice(const trine_spmv_options *o, char *choice)
+{
+    snprintf(choice, TRINE_CHOICE_BYTES, "block %d tile %d reduction %d weight %d entries %lld", o->tune.block,
+             o->tune.tile, (int)o->tune.reduction, o->tune.row_weight, (long long)o->tune.entries_per_block);
+}
+
+bool spmv_read_choice(const char *choice, trine_spmv_options *o)
+{
+    int block, tile, reduction, weight, length = 0;
+    long long entries;
+    if (sscanf(choice, "block %d tile %d reduction %d weight %d entries %lld%n", &block, &tile, &reduction, &weight,
+               &entries, &length) != 5 ||
+        choice[length])
+        return false;
+    const bool is_block = block == 64 || block == 128 || block == 256 || block == 512;
+    if (!is_block || tile < 4 || tile > 16 || reduction < TRINE_REDUCTION_RAKING ||
+        reduction > TRINE_REDUCTION_WARP_TRANSPOSED || weight < -1 || entries < 0)
+        return false;
+    o->tune.block = block;
+    o->tune.tile = tile;
+    o->tune.reduction = (trine_spmv_reduction)reduction;
+    o->tune.row_weight = weight;
+    o->tune.entries_per_block = entries;
+    return true;
 }
 
 void spmv_fit_product(struct product_instance *instance)

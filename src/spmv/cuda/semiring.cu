@@ -88,11 +88,14 @@ trine_status create(trine_semiring s)
     if (!c) return TRINE_ERR_MEMORY;
     struct semiring_instance is = semiring_default_instance();
     struct loaded_instance *i;
-    semiring_fit_instance(&s->source, &is);
     int saved;
     trine_device_enter(ctx, &saved);
     trine_status status = semiring_write_program(ctx, &s->source, &c->program);
-    if (!status) status = make_instance(s, &is, &i);
+    if (!status) {
+        semiring_take_choice(ctx, c->program, &is);
+        semiring_fit_instance(&s->source, &is);
+        status = make_instance(s, &is, &i);
+    }
     trine_device_leave(ctx, saved);
     return status;
 }
@@ -114,6 +117,8 @@ void release(trine_semiring s)
 
 } // namespace
 
+const char *spmv_cuda_program(trine_semiring s) { return ((struct compiled_semiring *)s->compiled)->program; }
+
 trine_status spmv_cuda_apply_semiring(trine_spmv plan, const struct spmv_semiring_call *c)
 {
     const trine_semiring_source *s = &c->semiring->source;
@@ -128,6 +133,8 @@ trine_status spmv_cuda_apply_semiring(trine_spmv plan, const struct spmv_semirin
     struct semiring_instance is = {};
     is.position_bits = c->side->position_bits;
     is.block = l.block, is.tile = l.tile, is.reduction = l.reduction;
+    if (!plan->options.tune.block && !plan->options.tune.tile && !plan->options.tune.reduction)
+        semiring_take_choice(plan->base.ctx, spmv_cuda_program(c->semiring), &is);
     is.joins = l.scheme == TRINE_SPMV_BALANCED_POSTPROCESS;
     semiring_fit_instance(s, &is);
     const struct loaded_instance *i;

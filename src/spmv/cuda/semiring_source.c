@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/choices.h"
 #include "spmv/semiring.h"
 
 extern const char spmv_prelude_text[], spmv_segmented_text[]; /* the files of these names; cmake/embed.cmake */
@@ -209,6 +210,24 @@ struct semiring_instance semiring_default_instance(void)
 {
     return (struct semiring_instance){
         .block = SPMV_CUDA_BLOCK, .tile = SPMV_CUDA_TILE, .reduction = SPMV_CUDA_REDUCTION};
+}
+
+void semiring_name_choice(const char *program, char *name)
+{
+    uint64_t hash = 0xCBF29CE484222325; /* FNV-1a */
+    for (; *program; program++) hash = (hash ^ (unsigned char)*program) * 0x100000001B3;
+    snprintf(name, TRINE_CHOICE_BYTES, "semiring %016llx", (unsigned long long)hash);
+}
+
+void semiring_take_choice(trine_context ctx, const char *program, struct semiring_instance *instance)
+{
+    char name[TRINE_CHOICE_BYTES], choice[TRINE_CHOICE_BYTES];
+    trine_spmv_options options = {0};
+    semiring_name_choice(program, name);
+    if (!trine_choice_get(ctx, name, choice) || !spmv_read_choice(choice, &options)) return;
+    instance->block = options.tune.block;
+    instance->tile = options.tune.tile;
+    instance->reduction = options.tune.reduction;
 }
 
 /** Shared memory of a block, at most (segmented_memory of segmented.cuh). */
