@@ -141,8 +141,9 @@ static trine_status set_up_direct(const struct problem *p, trine_direct_method m
                                           .supernodal = {.single = p->single_factor},
                                           .ops = p->adjoint ? ops | TRINE_H : ops};
     TRY(direct_load(&library));
-    TRY(library->factor(p->ctx, &inverse->factor, p->A,
-                        &(trine_factor_options){.method = method, .ordering = p->ordering}));
+    if (!inverse->factor)
+        TRY(library->factor(p->ctx, &inverse->factor, p->A,
+                            &(trine_factor_options){.method = method, .ordering = p->ordering}));
     TRY(plan_of_factor(p, inverse->factor, &options, &inverse->op, &info));
     report_direct(&info, method, o);
 done:
@@ -150,6 +151,12 @@ done:
 }
 
 /* -------------------------------------------------------------- the inverse */
+
+static void drop_operator(struct inverse *inverse)
+{
+    trine_work_destroy(&inverse->work);
+    trine_op_destroy(&inverse->op);
+}
 
 /** The work with which it is applied. */
 static trine_status complete(const struct problem *p, struct inverse *inverse)
@@ -161,7 +168,7 @@ trine_status set_up_inverse(const struct problem *p, enum method method, unsigne
                             struct outcome *o)
 {
     trine_status status = TRINE_SUCCESS;
-    *inverse = (struct inverse){0};
+    drop_operator(inverse);
     switch (method) {
     case METHOD_AUTO: TRY(set_up_direct(p, TRINE_DIRECT_AUTO, ops, inverse, o)); break;
     case METHOD_CHOLESKY: TRY(set_up_direct(p, TRINE_DIRECT_CHOLESKY, ops, inverse, o)); break;
@@ -198,8 +205,7 @@ trine_status apply_inverse(const struct inverse *inverse, trine_transpose op, co
 
 void destroy_inverse(struct inverse *inverse)
 {
-    trine_work_destroy(&inverse->work);
-    trine_op_destroy(&inverse->op);
+    drop_operator(inverse);
     if (inverse->factor) library->factor_destroy(&inverse->factor);
 }
 
