@@ -155,9 +155,9 @@ TRINE_API trine_status trine_vectors_residual(trine_matrix A, const trine_dense 
 
 /* ----------------------------------------------------------------- threads */
 
-/** Between these two, OpenMP regions that other libraries enter from this thread run on it alone if ctx has one
- *  thread. `before` goes from one to the other. */
-TRINE_API int trine_openmp_limit(trine_context ctx);
+/** Between these two, OpenMP regions that other libraries enter from this thread run on it alone. `before` goes from
+ *  one to the other. */
+TRINE_API int trine_openmp_limit(void);
 TRINE_API void trine_openmp_restore(int before);
 
 /* ------------------------------------------------------------------ ranges */
