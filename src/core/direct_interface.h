@@ -43,6 +43,12 @@ __attribute__((format(printf, 3, 4)))
 #endif
 TRINE_API void trine_log(trine_context ctx, int level, const char *format, ...);
 
+/* ------------------------------------------------------------------ device */
+
+/** Make ctx's device current; *saved goes to leave. For what launches by itself. No-ops on the CPU. */
+TRINE_API void trine_device_enter(trine_context ctx, int *saved);
+TRINE_API void trine_device_leave(trine_context ctx, int saved);
+
 /* -------------------------------------------------------- reference counts */
 
 /** Reference counts of every handle: first member `int refs`. */

@@ -225,4 +225,4 @@ static void release(trine_factor F)
     trine_free(F->ctx, TRINE_HOST, state);
 }
 
-const struct factor_backend factor_superlu = {analyse, numeric, triangle, upper_panels, release};
+const struct factor_backend factor_superlu = {analyse, numeric, triangle, upper_panels, release, NULL};

@@ -193,4 +193,4 @@ static void release(trine_factor F)
     trine_free(F->ctx, TRINE_HOST, state);
 }
 
-const struct factor_backend factor_umfpack = {analyse, numeric, triangle, NULL, release};
+const struct factor_backend factor_umfpack = {analyse, numeric, triangle, NULL, release, NULL};

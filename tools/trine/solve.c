@@ -63,7 +63,7 @@ static const struct argp_option options[] = {
      "i = 1, 2, ..., or uniform in (-1,1), the same in every run (default random)",
      0},
     {"method", 'm', "METHOD", 0,
-     "auto, cholesky, lu, triangular, tridiagonal or banded. auto: triangular if A is; tridiagonal (also cyclic) if A is; "
+     "auto, cholesky, lu, triangular, tridiagonal, banded or cudss (NVIDIA's library, where it is installed). auto: triangular if A is; tridiagonal (also cyclic) if A is; "
      "banded if A has at most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a positive diagonal; LU if A is not, or if "
      "Cholesky breaks down",
      0},

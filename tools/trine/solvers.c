@@ -9,6 +9,7 @@ const struct choice method_choices[] = {{"auto", METHOD_AUTO},
                                         {"triangular", METHOD_TRIANGULAR},
                                         {"tridiagonal", METHOD_TRIDIAGONAL},
                                         {"banded", METHOD_BANDED},
+                                        {"cudss", METHOD_CUDSS},
                                         {NULL, 0}};
 
 /* -------------------------------------------------------------- triangular */
@@ -80,7 +81,9 @@ static int add_panels(char *text, size_t size, const trine_supernodal_info *info
 static void describe_kernel(const trine_direct_info *info, char *text, size_t size)
 {
     const bool lu = info->factor.diag_L == TRINE_UNIT;
-    if (info->solver == TRINE_SOLVER_SUPERNODAL) {
+    if (info->solver == TRINE_SOLVER_LIBRARY) {
+        snprintf(text, size, "cuDSS");
+    } else if (info->solver == TRINE_SOLVER_SUPERNODAL) {
         static const char *const inverted[] = {[TRINE_INVERT_NONE] = "",
                                                [TRINE_INVERT_OFF] = ", inverted",
                                                [TRINE_INVERT_DIAG] = ", diagonal blocks inverted"};
@@ -173,6 +176,7 @@ trine_status set_up_inverse(const struct problem *p, enum method method, unsigne
     case METHOD_AUTO: TRY(set_up_direct(p, TRINE_DIRECT_AUTO, ops, inverse, o)); break;
     case METHOD_CHOLESKY: TRY(set_up_direct(p, TRINE_DIRECT_CHOLESKY, ops, inverse, o)); break;
     case METHOD_LU: TRY(set_up_direct(p, TRINE_DIRECT_LU, ops, inverse, o)); break;
+    case METHOD_CUDSS: TRY(set_up_direct(p, TRINE_DIRECT_CUDSS, ops, inverse, o)); break;
     case METHOD_TRIANGULAR: TRY(set_up_triangular(p, ops, &inverse->op, o)); break;
     case METHOD_TRIDIAGONAL: TRY(set_up_bands(p, TRINE_BANDS_TRIDIAGONAL, &inverse->op, o)); break;
     case METHOD_BANDED: TRY(set_up_bands(p, TRINE_BANDS_GENERAL, &inverse->op, o)); break;
