@@ -95,11 +95,11 @@ static void trine_close(void *self)
     free(s);
 }
 
-static const whole_solver own = {"trine",        "auto",         false,       trine_open, trine_analyse, trine_factor_all,
-                                 trine_refactor, trine_solve, trine_close},
-                          cudss = {"cudss",        "cudssExecute", false,       cudss_open, trine_analyse, trine_factor_all,
-                                   trine_refactor, trine_solve, trine_close};
-static const whole_solver *const solvers[] = {&own,         &whole_cholmod, &whole_superlu, &whole_umfpack,
+static const whole_solver own = {"trine",          "auto",         false,       trine_open, trine_analyse,
+                                 trine_factor_all, trine_refactor, trine_solve, trine_close},
+                          cudss = {"cudss",          "cudssExecute", false,       cudss_open, trine_analyse,
+                                   trine_factor_all, trine_refactor, trine_solve, trine_close};
+static const whole_solver *const solvers[] = {&own,       &whole_cholmod, &whole_superlu, &whole_umfpack,
                                               &whole_klu, &whole_pardiso, &cudss};
 static const char every_method[] = "trine,cholmod,superlu,umfpack,klu,mkl,cudss";
 
@@ -117,9 +117,7 @@ static double peak_mib(void)
     return (double)kib / 1024;
 }
 
-typedef struct {
-    double analyse_ms, factor_ms, refactor_ms, peak_before, peak_mib;
-} set_up_times;
+typedef struct { double analyse_ms, factor_ms, refactor_ms, peak_before, peak_mib; } set_up_times;
 
 static trine_status set_up(whole_problem *p, const whole_solver *solver, void *self, set_up_times *times)
 {
@@ -205,12 +203,13 @@ static void run_solver(whole_problem *p, const whole_solver *solver, int64_t nrh
     TRY(solve_and_check(p, solver, self, &r));
 done:
     if (status)
-        bench_record_fail(&r, status == TRINE_ERR_NOT_BUILT || status == TRINE_ERR_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED,
-                          NULL);
+        bench_record_fail(
+            &r, status == TRINE_ERR_NOT_BUILT || status == TRINE_ERR_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED, NULL);
     solver->close(self);
     bench_record_write(p->b, &r);
-    fprintf(p->b->table, "%-28.28s %-8s %3lld  set-up %10.3f  new values %10.3f  solve %10.4f ms  %9.3g eps  %s\n", r.matrix,
-            r.impl, (long long)nrhs, times.analyse_ms + times.factor_ms, times.refactor_ms, r.solve_ms, r.error, r.reason);
+    fprintf(p->b->table, "%-28.28s %-8s %3lld  set-up %10.3f  new values %10.3f  solve %10.4f ms  %9.3g eps  %s\n",
+            r.matrix, r.impl, (long long)nrhs, times.analyse_ms + times.factor_ms, times.refactor_ms, r.solve_ms,
+            r.error, r.reason);
 }
 
 static trine_status open_matrix(whole_problem *p)

@@ -1,5 +1,5 @@
-/* Libraries of the suite whole: their own defaults, in the calls of their manuals. KLU and MKL PARDISO are loaded at run
- * time. */
+/* Libraries of the suite whole: their own defaults, in the calls of their manuals. KLU and MKL PARDISO are loaded at
+ * run time. */
 #include <cholmod.h>
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -16,10 +16,7 @@
     if (!s) return trine_fail(TRINE_ERR_MEMORY, "no memory"); \
     s->p = p
 
-static void start_with_rhs(const whole_problem *p)
-{
-    memcpy(p->x, p->rhs, (size_t)(p->n * p->nrhs) * sizeof *p->x);
-}
+static void start_with_rhs(const whole_problem *p) { memcpy(p->x, p->rhs, (size_t)(p->n * p->nrhs) * sizeof *p->x); }
 
 /* ----------------------------------------------------------------- CHOLMOD */
 
@@ -92,9 +89,15 @@ static void cholmod_close(void *self)
     cholmod_l_finish(&s->common);
     free(s);
 }
-const whole_solver whole_cholmod = {"cholmod",     "cholmod_l_analyze", true,
-                                    cholmod_open,  cholmod_analyse,     cholmod_factor_values,
-                                    cholmod_factor_values, cholmod_solve_all, cholmod_close};
+const whole_solver whole_cholmod = {"cholmod",
+                                    "cholmod_l_analyze",
+                                    true,
+                                    cholmod_open,
+                                    cholmod_analyse,
+                                    cholmod_factor_values,
+                                    cholmod_factor_values,
+                                    cholmod_solve_all,
+                                    cholmod_close};
 
 /* ----------------------------------------------------------------- SuperLU */
 
@@ -210,8 +213,8 @@ static trine_status umfpack_factor(void *self)
     umfpack *s = self;
     const whole_problem *p = s->p;
     umfpack_dl_free_numeric(&s->numeric);
-    return umfpack_status(
-        umfpack_dl_numeric(p->offsets, p->wide_rows, p->values, s->symbolic, &s->numeric, NULL, NULL), "factorization");
+    return umfpack_status(umfpack_dl_numeric(p->offsets, p->wide_rows, p->values, s->symbolic, &s->numeric, NULL, NULL),
+                          "factorization");
 }
 static trine_status umfpack_solve(void *self)
 {
@@ -298,11 +301,11 @@ static trine_status klu_refactor_values(void *self)
 {
     klu_solver *s = self;
     const whole_problem *p = s->p;
-    return klu_status(s,
-                      klu.refactor((int64_t *)p->offsets, p->wide_rows, (double *)p->values, s->symbolic, s->numeric,
-                                   &s->common) &&
-                          s->common.status == KLU_OK,
-                      "refactorization");
+    return klu_status(
+        s,
+        klu.refactor((int64_t *)p->offsets, p->wide_rows, (double *)p->values, s->symbolic, s->numeric, &s->common) &&
+            s->common.status == KLU_OK,
+        "refactorization");
 }
 static trine_status klu_solve_all(void *self)
 {
@@ -318,8 +321,9 @@ static void klu_close(void *self)
     if (s->symbolic) klu.free_symbolic(&s->symbolic, &s->common);
     free(s);
 }
-const whole_solver whole_klu = {"klu",           "klu_l_solve",   false,    klu_open, klu_analyse, klu_factor_values,
-                                klu_refactor_values, klu_solve_all, klu_close};
+const whole_solver whole_klu = {
+    "klu",         "klu_l_solve", false, klu_open, klu_analyse, klu_factor_values, klu_refactor_values,
+    klu_solve_all, klu_close};
 
 /* ------------------------------------------------------------ Intel MKL PARDISO */
 

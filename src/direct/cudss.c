@@ -126,11 +126,11 @@ static trine_status check(int code, const char *phase)
 /* -------------------------------------------------------------------- a factor */
 
 struct cudss_state {
-    pthread_mutex_t lock;                   /* of handle and config, which know one stream and one op at a time */
+    pthread_mutex_t lock; /* of handle and config, which know one stream and one op at a time */
     void *handle, *config, *data, *matrix;
     int type;
-    int64_t nnz;                            /* of what cuDSS gets: all of a general matrix, the upper triangle of others */
-    void *offsets, *columns, *values;       /* on the device, by rows */
+    int64_t nnz; /* of what cuDSS gets: all of a general matrix, the upper triangle of others */
+    void *offsets, *columns, *values; /* on the device, by rows */
     bool factored;
 };
 
@@ -325,7 +325,9 @@ static trine_status numeric(trine_factor F)
         TRY(analyse_as(F, s, F->dtype == TRINE_D ? TYPE_SYMMETRIC : TYPE_HERMITIAN));
         TRY(factor_values(F, s, &info));
     }
-    if (info) FAIL(TRINE_ERR_SINGULAR, "cuDSS found no pivot number %d: the matrix is singular, or rounding made it so", info);
+    if (info)
+        FAIL(TRINE_ERR_SINGULAR, "cuDSS found no pivot number %d: the matrix is singular, or rounding made it so",
+             info);
     TRY(check(cudss.data_get(s->handle, s->data, DATA_LU_NNZ, &nnz, sizeof nnz, &written), "report"));
     TRY(check(cudss.data_get(s->handle, s->data, DATA_NPIVOTS, &moved, sizeof moved, &written), "report"));
     if (moved > 0) trine_log(F->ctx, 1, "cuDSS replaced %d pivots that were too small: refinement may help", moved);

@@ -219,10 +219,10 @@ static trine_status factor_with(trine_factor F, trine_direct_method method, cons
     F->ordering = F->options.ordering ? F->options.ordering : TRINE_ORDERING_NATURAL; /* a backend says better */
     if (F->n > 0) {
         double start = trine_wall_time();
-        F->backend = is_cholesky(method)         ? &factor_cholmod
-                     : method == TRINE_DIRECT_LU ? &factor_superlu
+        F->backend = is_cholesky(method)            ? &factor_cholmod
+                     : method == TRINE_DIRECT_LU    ? &factor_superlu
                      : method == TRINE_DIRECT_CUDSS ? &factor_cudss
-                                                 : &factor_umfpack;
+                                                    : &factor_umfpack;
         TRY(blas_prepare());
         if (!is_cholesky(method)) TRY(factor_check_structural_rank(F));
         TRY(F->backend->analyse(F));

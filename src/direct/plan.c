@@ -241,7 +241,10 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     TRY(set_up_solver(D));
     D->base.has_values = true;
     trine_plan_analysed(&D->base, start, "%s, nnz of L %lld, %s solver (%s)", trine_direct_method_name(F->method),
-                        (long long)F->nnz_L, factor_solves(F) ? "library" : D->sweeps.supernodal ? "supernodal" : "general",
+                        (long long)F->nnz_L,
+                        factor_solves(F)       ? "library"
+                        : D->sweeps.supernodal ? "supernodal"
+                                               : "general",
                         D->sweeps.reason);
     *plan = D;
     return TRINE_SUCCESS;

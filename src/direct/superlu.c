@@ -179,7 +179,8 @@ static trine_status numeric(trine_factor F)
     const Dtype_t type = F->dtype == TRINE_Z ? SLU_Z : SLU_D;
     NCformat columns = {.nnz = (int)in.nnz, .nzval = (void *)in.values, .rowind = (int *)in.indices, .colptr = offsets};
     struct factorization f = {state, {SLU_NC, type, SLU_GE, n, n, &columns}, 0};
-    const struct factor_threads before = factor_threads_begin(F->ctx, 0); /* its panels are too narrow for more than one */
+    const struct factor_threads before =
+        factor_threads_begin(F->ctx, 0); /* its panels are too narrow for more than one */
     status = superlu_run(&state->memory, factorize, &f);
     factor_threads_end(before);
     TRY(status);

@@ -1,6 +1,6 @@
-/* CHOLMOD enters OpenMP regions of four threads between calls of the BLAS, on whatever machine, and OpenBLAS has threads
- * of its own for each core that it sees: together they are more than there are cores, wait for each other spinning, and
- * take longer than one thread. The regions only copy; so the threads are the BLAS's. */
+/* CHOLMOD enters OpenMP regions of four threads between calls of the BLAS, on whatever machine, and OpenBLAS has
+ * threads of its own for each core that it sees: together they are more than there are cores, wait for each other
+ * spinning, and take longer than one thread. The regions only copy; so the threads are the BLAS's. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include "direct/threads.h"
 
@@ -19,7 +19,7 @@ static struct {
     bool sought;
     get_threads_fn get;
     set_threads_fn set; /* NULL: an unknown BLAS, which is left alone */
-    int users, before;  /* factorizations under way; what the first of them found */
+    int users, before; /* factorizations under way; what the first of them found */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /** The names by which BLAS libraries take a number of threads. */

@@ -372,9 +372,9 @@ static trine_status check_solution(struct run *r)
             r->o->path, (long long)(bad % r->p.n), choice_name(precision_choices, (int)r->t));
     if (r->accuracy.backward_error > most_error) {
         char text[200];
-        snprintf(text, sizeof text, "the backward error is %.3g eps%s; another method may help",
-                 r->accuracy.backward_error,
-                 r->o->refine_given && !r->o->refine ? ", and refinement was not asked for" : ", also after refinement");
+        snprintf(
+            text, sizeof text, "the backward error is %.3g eps%s; another method may help", r->accuracy.backward_error,
+            r->o->refine_given && !r->o->refine ? ", and refinement was not asked for" : ", also after refinement");
         take_warning(r, 1, text);
     }
     return TRINE_SUCCESS;
@@ -487,9 +487,10 @@ static trine_status solve_system(struct run *r)
         snprintf(why, sizeof why, "the factor is in double precision, for in single precision: %.400s",
                  trine_last_error());
     else
-        snprintf(why, sizeof why,
-                 "the factor is in double precision: in single precision the componentwise backward error stays at %.3g eps",
-                 error_of(r));
+        snprintf(
+            why, sizeof why,
+            "the factor is in double precision: in single precision the componentwise backward error stays at %.3g eps",
+            error_of(r));
     take_warning(r, 1, why);
     r->p.single_factor = false;
     return solve_with_factor(r);

@@ -5,7 +5,15 @@
 #include "command.h"
 #include "direct_loader.h"
 
-enum method { METHOD_AUTO, METHOD_CHOLESKY, METHOD_LU, METHOD_TRIANGULAR, METHOD_TRIDIAGONAL, METHOD_BANDED, METHOD_CUDSS };
+enum method {
+    METHOD_AUTO,
+    METHOD_CHOLESKY,
+    METHOD_LU,
+    METHOD_TRIANGULAR,
+    METHOD_TRIDIAGONAL,
+    METHOD_BANDED,
+    METHOD_CUDSS
+};
 extern const struct choice method_choices[];
 
 struct problem {
