@@ -77,6 +77,7 @@ trine_status bench_suite_sptrsv(bench *b);
 trine_status bench_suite_sptrsm(bench *b);
 trine_status bench_suite_supernodal(bench *b);
 trine_status bench_suite_direct(bench *b); /* where CHOLMOD and SuperLU are: TRINE_BENCH_DIRECT */
+trine_status bench_suite_whole(bench *b);  /* there as well */
 /** "structure|synchronization|...": what --sweep takes. */
 const char *bench_sweep_names(void);
 

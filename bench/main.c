@@ -15,6 +15,9 @@ static const bench_suite suites[] = {
 #ifdef TRINE_BENCH_DIRECT
     {"direct", "A x = b with the factors of CHOLMOD and SuperLU, beside their own solves on the CPU",
      bench_suite_direct},
+    {"whole",
+     "A x = b from the matrix on: set-up, new values, solves; CHOLMOD, SuperLU, UMFPACK, KLU, MKL PARDISO and cuDSS as their users call them",
+     bench_suite_whole},
 #endif
     {"tridiag", "tridiagonal solves of random systems, beside cuSPARSE and LAPACK", bench_suite_tridiag},
     {"spmv", "products with vectors, plain and by semirings, beside cuSPARSE and MKL", bench_suite_spmv},

@@ -2,6 +2,7 @@
 from statistics import harmonic_mean
 
 from report_plots import DTYPES, geometric_mean, is_by_columns, ok, short, table, unique
+from report_whole import whole_rows
 from report_spmv import kind_of_product
 
 NAMES = {"cusparse": "cuSPARSE", "cholmod": "CHOLMOD", "superlu": "SuperLU", "mkl": "MKL", "lapack": "LAPACK"}
@@ -62,6 +63,7 @@ def headlines(groups):
     here = row("triangular solve beside MKL, one right-hand side, {} matrices", "sptrsv", cpu, "mkl", geometric_mean, {"forward": "forward", "backward": "backward"})
     for peer, name in (("cholmod", "CHOLMOD"), ("superlu", "SuperLU")):
         here += row(f"whole solve with the factors of {name}, {{}} matrices", "direct", cpu, peer, geometric_mean, {"both": ""})
+    here += whole_rows(groups, cpu)
     if not rows or not here:
         return ""
     text = table([f"on {'an H200' if gpu == 'h200' else gpu}, beside cuSPARSE", "times as fast"], rows + [["**on two cores**", ""]] + here)

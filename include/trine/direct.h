@@ -22,7 +22,8 @@ typedef enum {
     TRINE_DIRECT_LU,                   /* SuperLU, partial pivoting; UMFPACK where SuperLU's 32-bit indices do not
                                           suffice, or SuperLU was loaded before this library
                                           (docs/explanation/factorizations.md) */
-    TRINE_DIRECT_LU_UMFPACK            /* UMFPACK, with its row scaling */
+    TRINE_DIRECT_LU_UMFPACK,           /* UMFPACK, with its row scaling */
+    TRINE_DIRECT_CUDSS                 /* NVIDIA cuDSS on a GPU, loaded at run time; see below */
 } trine_direct_method;
 typedef enum {
     TRINE_ORDERING_AUTO,
@@ -31,6 +32,9 @@ typedef enum {
     TRINE_ORDERING_COLAMD,
     TRINE_ORDERING_NATURAL
 } trine_ordering;
+/* TRINE_DIRECT_CUDSS: ordering, factorization and solve are those of cuDSS 1. Its factors stay there: no permutations,
+ * triangles or panels. Vectors are in double precision and X by columns; solves may allocate, go one at a time, and are
+ * not for CUDA graphs. TRINE_ERR_NOT_BUILT: it cannot be loaded; TRINE_ERR_UNSUPPORTED: a context on the CPU. */
 TRINE_API const char *trine_direct_method_name(trine_direct_method method); /* "cholesky", ... */
 TRINE_API const char *trine_ordering_name(trine_ordering ordering);
 
@@ -130,7 +134,8 @@ typedef enum {
                                  are inverted (on a GPU), a trial solve at set-up decides: with a backward error
                                  above 10 eps (LU: 4) nothing is inverted in triangles that had some panels inverted,
                                  then nothing at all; info.reason says so */
-    TRINE_SOLVER_GENERAL      /* trine_triangular on the factor's entries */
+    TRINE_SOLVER_GENERAL,     /* trine_triangular on the factor's entries */
+    TRINE_SOLVER_LIBRARY      /* in trine_direct_info alone: the library's own, which is cuDSS's */
 } trine_direct_solver;
 
 typedef struct {
@@ -188,9 +193,9 @@ TRINE_API trine_status trine_direct_replace_factor(trine_direct plan, trine_fact
 TRINE_API trine_status trine_direct_work(trine_direct plan, int64_t nrhs, void *buffer, size_t *bytes,
                                          trine_work *work);
 /** X := op(A)^-1 B, refined if asked, vectors of A's dtype in the context's space; B == X (same data, ld, layout) is
- *  allowed, other overlap is not. Runs trine's triangular solves only: never
- *  the factorization library's. Asynchronous, allocates nothing. Runs with exec->work, or with the plan's own work,
- *  which is for one solve at a time and for max_nrhs right-hand sides. TRINE_ERR_ARGUMENT: a work of another plan.
+ *  allowed, other overlap is not. Runs trine's triangular solves only, never the factorization library's, but for
+ *  TRINE_DIRECT_CUDSS. Asynchronous, allocates nothing. Runs with exec->work, or with the plan's own work, which is for
+ *  one solve at a time and for max_nrhs right-hand sides. TRINE_ERR_ARGUMENT: a work of another plan.
  *  TRINE_ERR_STATE: beside another thread's solve with the same work (or also without one) or its update of the
  *  plan, an op not announced, more right-hand sides than the work was made for, a failed update. */
 TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op, const trine_dense *B,
@@ -201,7 +206,7 @@ TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op,
 TRINE_API trine_status trine_direct_as_op(trine_direct plan, trine_op *op);
 typedef struct {
     trine_factor_info factor;
-    trine_direct_solver solver;              /* what runs: SUPERNODAL or GENERAL */
+    trine_direct_solver solver;              /* what runs: SUPERNODAL, GENERAL or LIBRARY */
     const char *reason;                      /* why; valid until the plan's next update */
     trine_triangular_info lower, upper;      /* GENERAL; Cholesky without a plan for U: both L's. Else zeros */
     trine_supernodal_info lower_panels, upper_panels; /* SUPERNODAL: L and U^T; Cholesky: both L's. Else zeros */

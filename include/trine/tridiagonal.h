@@ -215,7 +215,10 @@ TRINE_API trine_status trine_bgtfs(trine_context ctx, trine_dtype t, int64_t row
  * they are. With refine = 1 it gets a copy whose rows are taken times powers of two (not where coefficients are
  * compared as they are), so that rows near the ends of the range keep their digits; that takes as much time again.
  * Cyclic systems take blocks of up to 8 rows to come out even; where that
- * fails (max(kl, ku) = 8 and n > 24 no multiple of 8; 7 and n = 25-27, 33, 34, 41) they are slower.
+ * fails (max(kl, ku) = 8 and n > 24 no multiple of 8; 7 and n = 25-27, 33, 34, 41) they are slower. On a CPU systems
+ * that are not cyclic are eliminated from the first row to the last, as in LAPACK's gbsv, with DEFAULT, PARTIAL and
+ * SCALED_PARTIAL pivots and epsilon = 0, unless a partition or a small workspace is asked for; one right-hand side
+ * runs on one thread then. Blocks take over where that meets a zero pivot, or is not good after refinement.
  *
  * refine = 1, systems that are not cyclic, row exchanges allowed, epsilon = 0: where the componentwise backward
  * error is more than 24 eps after the step of refinement, that right-hand side is solved row by row in one sequence,

@@ -40,7 +40,7 @@ static trine_status open_cpu(trine_context ctx, int threads)
     ctx->device = ctx->info.device = -1;
     ctx->threads = threads > 0 ? threads : omp_get_max_threads();
     /* the first call of it allocates, or ends the process: here, not later */
-    if (ctx->threads == 1) trine_openmp_restore(trine_openmp_limit(ctx));
+    if (ctx->threads == 1) trine_openmp_restore(trine_openmp_limit());
     ctx->info.space = TRINE_HOST;
     ctx->info.threads = ctx->threads;
     snprintf(ctx->info.name, sizeof ctx->info.name, "cpu, %d thread%s", ctx->threads, ctx->threads == 1 ? "" : "s");

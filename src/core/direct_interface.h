@@ -43,6 +43,12 @@ __attribute__((format(printf, 3, 4)))
 #endif
 TRINE_API void trine_log(trine_context ctx, int level, const char *format, ...);
 
+/* ------------------------------------------------------------------ device */
+
+/** Make ctx's device current; *saved goes to leave. For what launches by itself. No-ops on the CPU. */
+TRINE_API void trine_device_enter(trine_context ctx, int *saved);
+TRINE_API void trine_device_leave(trine_context ctx, int saved);
+
 /* -------------------------------------------------------- reference counts */
 
 /** Reference counts of every handle: first member `int refs`. */
@@ -155,9 +161,9 @@ TRINE_API trine_status trine_vectors_residual(trine_matrix A, const trine_dense 
 
 /* ----------------------------------------------------------------- threads */
 
-/** Between these two, OpenMP regions that other libraries enter from this thread run on it alone if ctx has one
- *  thread. `before` goes from one to the other. */
-TRINE_API int trine_openmp_limit(trine_context ctx);
+/** Between these two, OpenMP regions that other libraries enter from this thread run on it alone. `before` goes from
+ *  one to the other. */
+TRINE_API int trine_openmp_limit(void);
 TRINE_API void trine_openmp_restore(int before);
 
 /* ------------------------------------------------------------------ ranges */

@@ -50,9 +50,6 @@ trine_status trine_device_fill_lines_async(trine_context ctx, void *dst, size_t 
                                            int64_t lines, void *stream);
 trine_status trine_device_synchronize(trine_context ctx, void *stream);
 bool trine_device_is_capturing(trine_context ctx, void *stream);
-/** Make ctx's device current; *saved goes to leave. For launches in .cu files. No-ops on the CPU. */
-void trine_device_enter(trine_context ctx, int *saved);
-void trine_device_leave(trine_context ctx, int saved);
 /** New device array with a copy of a host array, finished when it returns. */
 trine_status trine_device_upload(trine_context ctx, const void *src, size_t bytes, void **dst);
 

@@ -194,10 +194,10 @@ void trine_team_run(trine_context ctx, int threads, bool wakes, trine_team_work 
 
 /* -------------------------------------------------------------------- OpenMP */
 
-int trine_openmp_limit(trine_context ctx)
+int trine_openmp_limit(void)
 {
     const int before = omp_get_max_active_levels();
-    if (ctx->threads == 1) omp_set_max_active_levels(0);
+    omp_set_max_active_levels(0);
     return before;
 }
 

@@ -5,6 +5,7 @@
 #include "direct/cholmod_common.h"
 #include "direct/direct.h"
 #include "direct/isolation.h"
+#include "direct/threads.h"
 
 struct cholmod_state {
     cholmod_common common;
@@ -130,9 +131,9 @@ static trine_status numeric(trine_factor F)
     int64_t *rows = NULL;
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
     cholmod_sparse A = view(&in, rows, F->dtype);
-    const int teams = trine_openmp_limit(F->ctx); /* CHOLMOD asks for four threads by itself */
+    const struct factor_threads before = factor_threads_begin(F->ctx, state->common.fl);
     cholmod_l_factorize(&A, L, &state->common);
-    trine_openmp_restore(teams);
+    factor_threads_end(before);
     if (state->common.status < CHOLMOD_OK) TRY(failure(&state->common, "factorization"));
     if (!is_finite(L, factor_parts(F))) TRY(factor_fail_range(F));
     if (L->minor < L->n) TRY(factor_fail_not_definite(F, ((const int64_t *)L->Perm)[L->minor], (int64_t)L->minor));
@@ -192,4 +193,4 @@ static void release(trine_factor F)
     trine_free(F->ctx, TRINE_HOST, state);
 }
 
-const struct factor_backend factor_cholmod = {analyse, numeric, triangle, NULL, release};
+const struct factor_backend factor_cholmod = {analyse, numeric, triangle, NULL, release, NULL};

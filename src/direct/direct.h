@@ -20,8 +20,11 @@ struct factor_backend {
     trine_status (*upper_panels)(trine_factor F);
     /** Free F->state; it may be half made, or NULL. */
     void (*release)(trine_factor F);
+    /** NULL, or X := op(A)^-1 B by the library itself, for blocks of columns in the context's space, X apart from B. F
+     *  has no permutations then. */
+    trine_status (*solve)(trine_factor F, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream);
 };
-extern const struct factor_backend factor_cholmod, factor_superlu, factor_umfpack;
+extern const struct factor_backend factor_cholmod, factor_superlu, factor_umfpack, factor_cudss;
 
 struct trine_factor_s {
     int refs;
@@ -57,6 +60,9 @@ static inline trine_space direct_space(trine_context ctx)
     trine_context_get_info(ctx, &info); /* fails for NULL alone */
     return info.space;
 }
+
+/** Whether F's library solves by itself. */
+static inline bool factor_solves(trine_factor F) { return F->backend && F->backend->solve; }
 
 /** A handle for a factor of order n that another program made, with its permutations' arrays. */
 trine_status factor_take(trine_context ctx, trine_factor *F, const struct factor_backend *backend,

@@ -8,7 +8,7 @@
 #include "direct/direct.h"
 #include "direct/isolation.h"
 
-static const char *const method_names[] = {"auto", "cholesky", "cholesky-simplicial", "lu", "lu-umfpack"};
+static const char *const method_names[] = {"auto", "cholesky", "cholesky-simplicial", "lu", "lu-umfpack", "cudss"};
 static const char *const ordering_names[] = {"auto", "metis", "amd", "colamd", "natural"};
 #define COUNT(names) (sizeof(names) / sizeof *(names))
 
@@ -219,9 +219,10 @@ static trine_status factor_with(trine_factor F, trine_direct_method method, cons
     F->ordering = F->options.ordering ? F->options.ordering : TRINE_ORDERING_NATURAL; /* a backend says better */
     if (F->n > 0) {
         double start = trine_wall_time();
-        F->backend = is_cholesky(method)         ? &factor_cholmod
-                     : method == TRINE_DIRECT_LU ? &factor_superlu
-                                                 : &factor_umfpack;
+        F->backend = is_cholesky(method)            ? &factor_cholmod
+                     : method == TRINE_DIRECT_LU    ? &factor_superlu
+                     : method == TRINE_DIRECT_CUDSS ? &factor_cudss
+                                                    : &factor_umfpack;
         TRY(blas_prepare());
         if (!is_cholesky(method)) TRY(factor_check_structural_rank(F));
         TRY(F->backend->analyse(F));
@@ -267,6 +268,8 @@ static trine_status check_options(const trine_factor_options *o)
     REQUIRE(o->keep_zeros == 0, "keep_zeros is reserved and must be 0, not %d", o->keep_zeros);
     REQUIRE(!is_cholesky(o->method) || o->ordering != TRINE_ORDERING_COLAMD,
             "COLAMD orders columns for LU, not for Cholesky");
+    REQUIRE(o->method != TRINE_DIRECT_CUDSS || o->ordering == TRINE_ORDERING_AUTO,
+            "cuDSS takes its own ordering, and %s was asked for", trine_ordering_name(o->ordering));
     return TRINE_SUCCESS;
 }
 
@@ -296,6 +299,7 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     switch (chosen.method) {
     case TRINE_DIRECT_AUTO: TRY(factor_auto(F)); break;
     case TRINE_DIRECT_LU: TRY(factor_lu(F, "asked for")); break;
+    case TRINE_DIRECT_CUDSS:
     case TRINE_DIRECT_LU_UMFPACK: TRY(factor_with(F, chosen.method, "asked for")); break;
     default: TRY(check_hermitian(F->A, &s)); TRY(factor_with(F, chosen.method, "asked for"));
     }
@@ -392,6 +396,7 @@ trine_status trine_factor_get_permutations(trine_factor F, const int32_t **row_p
                                            const double **row_scale, const double **col_scale)
 {
     REQUIRE_FACTORED(F);
+    if (factor_solves(F)) return trine_fail(TRINE_ERR_UNSUPPORTED, "the permutations of cuDSS stay in cuDSS");
     if (row_perm) *row_perm = F->row_perm;
     if (col_perm) *col_perm = F->col_perm;
     if (row_scale) *row_scale = F->row_scale;

@@ -7,6 +7,7 @@
  * and A^H with H in place of T, the scales being real. Cholesky has q = p and U = L^H. */
 
 #include <math.h>
+#include <stdio.h>
 
 #include "core/scalar.h"
 #include "direct/plan.h"
@@ -118,7 +119,8 @@ static trine_status check_options(const trine_direct_options *o)
     REQUIRE(o->triangular.max_nrhs >= 0, "max_nrhs is %lld", (long long)o->triangular.max_nrhs);
     REQUIRE((unsigned)o->triangular.summation <= TRINE_ORDER_FREE, "summation %d does not exist",
             (int)o->triangular.summation);
-    REQUIRE((unsigned)o->solver <= TRINE_SOLVER_GENERAL, "there is no solver %d", (int)o->solver);
+    REQUIRE((unsigned)o->solver <= TRINE_SOLVER_GENERAL, /* LIBRARY is told, not asked for */
+            "there is no solver %d", (int)o->solver);
     return TRINE_SUCCESS;
 }
 
@@ -174,6 +176,18 @@ done:
     return status;
 }
 
+/** What solves: the factor's library, or plans for the factor. */
+static trine_status set_up_solver(trine_direct D)
+{
+    if (!factor_solves(D->F)) return set_up_sweeps(D);
+    if (trine_dtype_is_single(D->base.dtype))
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "cuDSS is used in double precision only");
+    if (D->options.solver != TRINE_SOLVER_AUTO)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "cuDSS solves by itself, and another solver was asked for");
+    snprintf(D->sweeps.reason, sizeof D->sweeps.reason, "cuDSS's own");
+    return TRINE_SUCCESS;
+}
+
 static void release(struct trine_plan *plan)
 {
     trine_direct D = (trine_direct)plan;
@@ -222,12 +236,16 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     for (int op = TRINE_N; op <= TRINE_H; op *= 2)
         if (D->base.ops & (unsigned)op) D->sweeps.ops |= direct_op(dtype, (trine_transpose)op);
     TRY(take_matrix(D, A));
-    TRY(place_permutations(D));
+    if (!factor_solves(F)) TRY(place_permutations(D));
     TRY(trine_plan_make_own_work(&D->base, max_nrhs));
-    TRY(set_up_sweeps(D));
+    TRY(set_up_solver(D));
     D->base.has_values = true;
     trine_plan_analysed(&D->base, start, "%s, nnz of L %lld, %s solver (%s)", trine_direct_method_name(F->method),
-                        (long long)F->nnz_L, D->sweeps.supernodal ? "supernodal" : "general", D->sweeps.reason);
+                        (long long)F->nnz_L,
+                        factor_solves(F)       ? "library"
+                        : D->sweeps.supernodal ? "supernodal"
+                                               : "general",
+                        D->sweeps.reason);
     *plan = D;
     return TRINE_SUCCESS;
 done:
@@ -289,8 +307,8 @@ static trine_status take_factor(trine_direct D, trine_matrix A)
 {
     trine_status status = TRINE_SUCCESS;
     TRY(take_matrix(D, A));
-    TRY(place_permutations(D));
-    TRY(set_up_sweeps(D));
+    if (!factor_solves(D->F)) TRY(place_permutations(D));
+    TRY(set_up_solver(D));
     TRY(works_complete(D));
 done:
     return status;
@@ -335,6 +353,8 @@ trine_status trine_direct_replace_factor(trine_direct D, trine_factor F, trine_m
     REQUIRE(trine_dtype_is_complex(F->dtype) == trine_dtype_is_complex(D->base.dtype),
             "of the plan and the factor one is complex, the other is not");
     if (!F->factored) return trine_fail(TRINE_ERR_STATE, "there is no factor: the last trine_factor_update failed");
+    if (factor_solves(F) != factor_solves(D->F))
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "of both factors one stays in cuDSS, the other does not");
     double start;
     status = trine_plan_numeric_begin(&D->base, TRINE_HOST, NULL, &start);
     if (status) return status;
@@ -355,9 +375,12 @@ trine_status trine_direct_get_info(trine_direct D, trine_direct_info *info)
     if (status) return status;
     *info = (trine_direct_info){.analyse_seconds = sweeps->analyse_seconds,
                                 .numeric_seconds = sweeps->numeric_seconds,
-                                .solver = sweeps->supernodal ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL,
+                                .solver = factor_solves(D->F)  ? TRINE_SOLVER_LIBRARY
+                                          : sweeps->supernodal ? TRINE_SOLVER_SUPERNODAL
+                                                               : TRINE_SOLVER_GENERAL,
                                 .reason = sweeps->reason};
     TRY(trine_factor_get_info(D->F, &info->factor));
+    if (factor_solves(D->F)) goto done;
     if (sweeps->supernodal) { /* Cholesky: L serves for both */
         TRY(trine_supernodal_get_info(sweeps->L_panels, &info->lower_panels));
         TRY(trine_supernodal_get_info(sweeps->Ut_panels ? sweeps->Ut_panels : sweeps->L_panels, &info->upper_panels));

@@ -2,9 +2,28 @@
  * refinement. All that a solve writes is in its work. */
 #include "direct/plan.h"
 
+/** By the factor's library. */
+static trine_status solve_in_library(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
+                                     const trine_dense *X, void *stream)
+{
+    trine_status status = TRINE_SUCCESS;
+    const trine_dense copy = {
+        .data = work->vectors, .rows = D->base.n, .cols = B->cols, .ld = D->base.n, .layout = TRINE_COLMAJOR};
+    if (X->layout != TRINE_COLMAJOR)
+        FAIL(TRINE_ERR_UNSUPPORTED, "cuDSS solves for vectors stored by columns, and X is stored by rows");
+    if (B->data == X->data || B->layout != TRINE_COLMAJOR) {
+        TRY(trine_vectors_permute(D->base.ctx, D->base.dtype, NULL, NULL, 0, B, &copy, stream));
+        B = &copy;
+    }
+    TRY(D->F->backend->solve(D->F, op, B, X, stream));
+done:
+    return status;
+}
+
 trine_status solve_once(trine_direct D, direct_work *work, trine_transpose op, const trine_dense *B,
                         const trine_dense *X, void *stream)
 {
+    if (factor_solves(D->F)) return solve_in_library(D, work, op, B, X, stream);
     trine_status status = TRINE_SUCCESS;
     const bool forward = op == TRINE_N;
     const bool conjugate = sweeps_conjugate(&D->sweeps, op);

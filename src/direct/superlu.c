@@ -9,6 +9,7 @@
 #include <superlu/slu_zdefs.h>
 
 #include "direct/isolation.h"
+#include "direct/threads.h"
 #include "direct/superlu_panels.h"
 
 struct superlu_state {
@@ -178,7 +179,11 @@ static trine_status numeric(trine_factor F)
     const Dtype_t type = F->dtype == TRINE_Z ? SLU_Z : SLU_D;
     NCformat columns = {.nnz = (int)in.nnz, .nzval = (void *)in.values, .rowind = (int *)in.indices, .colptr = offsets};
     struct factorization f = {state, {SLU_NC, type, SLU_GE, n, n, &columns}, 0};
-    TRY(superlu_run(&state->memory, factorize, &f));
+    const struct factor_threads before =
+        factor_threads_begin(F->ctx, 0); /* its panels are too narrow for more than one */
+    status = superlu_run(&state->memory, factorize, &f);
+    factor_threads_end(before);
+    TRY(status);
     const int info = f.info;
     state->options.Fact = SamePattern; /* from now on: the column ordering and its tree stay */
 
@@ -221,4 +226,4 @@ static void release(trine_factor F)
     trine_free(F->ctx, TRINE_HOST, state);
 }
 
-const struct factor_backend factor_superlu = {analyse, numeric, triangle, upper_panels, release};
+const struct factor_backend factor_superlu = {analyse, numeric, triangle, upper_panels, release, NULL};

@@ -6,10 +6,12 @@
 
 #include "direct/direct.h"
 #include "direct/isolation.h"
+#include "direct/threads.h"
 
 struct umfpack_state {
     double control[UMFPACK_CONTROL];
     void *symbolic, *numeric;
+    double flops; /* of the numeric part: a bound */
 };
 
 static bool is_complex(trine_factor F) { return F->dtype == TRINE_Z; }
@@ -68,6 +70,7 @@ static trine_status analyse(trine_factor F)
             : umfpack_dl_symbolic(in.n, in.n, in.offsets, rows, in.values, &state->symbolic, control, info);
     const bool no_metis = metis_has_failed();
     if (code < 0) TRY(failure(code, "ordering and symbolic analysis"));
+    state->flops = info[UMFPACK_FLOPS_ESTIMATE];
     F->ordering = ordering_taken(info);
     if (no_metis && F->ordering == TRINE_ORDERING_METIS) FAIL(TRINE_ERR_MEMORY, "METIS ran out of memory");
 done:
@@ -124,10 +127,12 @@ static trine_status numeric(trine_factor F)
     const int parts = factor_parts(F);
     drop_numeric(F);
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
+    const struct factor_threads before = factor_threads_begin(F->ctx, state->flops);
     int64_t code = is_complex(F) ? umfpack_zl_numeric(in.offsets, rows, in.values, NULL, state->symbolic,
                                                       &state->numeric, state->control, info)
                                  : umfpack_dl_numeric(in.offsets, rows, in.values, state->symbolic, &state->numeric,
                                                       state->control, info);
+    factor_threads_end(before);
     if (code < 0) TRY(failure(code, "factorization"));
     TRY(ALLOC(F->ctx, P, in.n));
     TRY(ALLOC(F->ctx, Q, in.n));
@@ -188,4 +193,4 @@ static void release(trine_factor F)
     trine_free(F->ctx, TRINE_HOST, state);
 }
 
-const struct factor_backend factor_umfpack = {analyse, numeric, triangle, NULL, release};
+const struct factor_backend factor_umfpack = {analyse, numeric, triangle, NULL, release, NULL};

@@ -9,7 +9,8 @@
 #include "solvers.h"
 
 enum { KEY_ORDERING = 256, KEY_REFINE, KEY_REPEAT, KEY_SINGLE_FACTOR, KEY_NO_CONDITION };
-enum { SINGLE_FACTOR_REFINE = 2 }; /* steps, each of which adds seven digits */
+enum { MOST_STEPS = 10 }; /* of refinement, where nobody chose a number: each adds digits, or it ends */
+static const double most_error = 10; /* backward error, in eps, that is taken without a word */
 
 struct options {
     struct parse parse;
@@ -49,7 +50,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->path = arg;
         return 0;
     case ARGP_KEY_END:
-        if (o->single_factor && !o->refine_given) o->refine = SINGLE_FACTOR_REFINE;
+        if (o->single_factor && o->refine_given && !o->refine)
+            return refuse(state, "--single-factor needs refinement, and --refine is 0");
         return o->path ? 0 : refuse(state, "solve: no matrix file");
     default: return parse_limit(key, arg, state, &o->limits);
     }
@@ -61,7 +63,7 @@ static const struct argp_option options[] = {
      "i = 1, 2, ..., or uniform in (-1,1), the same in every run (default random)",
      0},
     {"method", 'm', "METHOD", 0,
-     "auto, cholesky, lu, triangular, tridiagonal or banded. auto: triangular if A is; tridiagonal (also cyclic) if A is; "
+     "auto, cholesky, lu, triangular, tridiagonal, banded or cudss (NVIDIA's library, where it is installed). auto: triangular if A is; tridiagonal (also cyclic) if A is; "
      "banded if A has at most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a positive diagonal; LU if A is not, or if "
      "Cholesky breaks down",
      0},
@@ -72,11 +74,12 @@ static const struct argp_option options[] = {
     {"precision", 'p', "s|d|c|z", 0,
      "single, double, complex single, complex double (default d, or z for a complex file)", 0},
     {"refine", KEY_REFINE, "N", 0,
-     "steps of iterative refinement, residuals in extended precision (default: 0, and one where the backward error is above 10 eps)",
+     "at most N steps of iterative refinement, residuals in extended precision; a step that makes the backward error larger is undone, "
+     "and the last (default: as many as help, where the backward error is above 10 eps)",
      0},
     {"single-factor", KEY_SINGLE_FACTOR, NULL, 0,
-     "cholesky, lu: keep the panels of the factor in single precision, half the bytes, in a double precision solve; --refine is then 2 "
-     "unless given",
+     "cholesky, lu: keep the panels of the factor in single precision, half the bytes, in a double precision solve with refinement; where "
+     "that does not bring the backward error to 10 eps, the factor is taken in double precision, and a warning says so",
      0},
     {"repeat", KEY_REPEAT, "K", 0,
      "solve K times and report the median time; with more than one, also the general triangular solve on the same factor, and after how "
@@ -276,20 +279,48 @@ static int64_t solves_to_pay(const struct run *r)
     return gain > 0 ? (int64_t)ceil(setup / gain) : -1;
 }
 
-/** Steps of iterative refinement: r = b - A x in extended precision, d = A^-1 r, x = x + d. */
-static trine_status refine(struct run *r, int steps)
+/* ------------------------------------------------------------- is it right? */
+
+/** The accuracy of x; residual: b - A x in extended precision, or NULL. An x that is not finite has an infinite
+ *  backward error. */
+static trine_status measure(struct run *r, void *residual)
+{
+    if (first_not_finite(r->t, r->x, r->p.n * r->p.nrhs) >= 0) {
+        r->accuracy = (trine_accuracy){.backward_error = INFINITY, .componentwise = INFINITY, .residual = INFINITY};
+        return TRINE_SUCCESS;
+    }
+    return trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, residual, &r->accuracy);
+}
+
+/** What is to become small: the backward error in eps; of a factor in single precision, the componentwise one as well.
+ *  Norms do not see rows that are small beside others, and these have as few digits as the factor. */
+static double error_of(const struct run *r)
+{
+    const trine_accuracy *a = &r->accuracy;
+    return r->p.single_factor ? fmax(a->backward_error, a->componentwise / trine_dtype_eps(r->t)) : a->backward_error;
+}
+
+/** Steps of iterative refinement: r = b - A x in extended precision, d = A^-1 r, x = x + d. They end above `enough`
+ *  eps of error only after `most` steps, or where a step no longer halves it (enough < 0: makes it larger). A step
+ *  that makes it larger is undone. */
+static trine_status refine(struct run *r, int most, double enough)
 {
     trine_status status = TRINE_SUCCESS;
     const trine_context ctx = r->p.ctx;
     const int64_t count = r->p.n * r->p.nrhs;
-    void *residual = NULL, *d = NULL;
-    double unused;
+    void *residual = NULL, *d = NULL, *best = NULL;
+    double unused, least;
+    trine_accuracy before;
     TRY(trine_alloc(ctx, TRINE_HOST, vector_bytes(r), &residual));
     TRY(trine_alloc(ctx, TRINE_HOST, vector_bytes(r), &d));
+    TRY(trine_alloc(ctx, TRINE_HOST, vector_bytes(r), &best));
     step_begin("refining");
-    for (int k = 0; k < steps; k++) {
-        TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, residual, &r->accuracy));
-        if (!r->refined++) r->initial_backward_error = r->accuracy.backward_error;
+    TRY(measure(r, residual));
+    do {
+        if (isinf(r->accuracy.backward_error)) break; /* there is nothing to start from */
+        before = r->accuracy;
+        least = error_of(r);
+        memcpy(best, r->x, vector_bytes(r));
         TRY(solve_once(r, &r->inverse, residual, d, &unused));
         for (int64_t i = 0; i < count; i++) {
             double xr, xi, dr, di;
@@ -297,57 +328,56 @@ static trine_status refine(struct run *r, int steps)
             get_value(r->t, d, i, &dr, &di);
             set_value(r->t, r->x, i, xr + dr, xi + di);
         }
-    }
+        TRY(measure(r, residual));
+        if (!(error_of(r) <= least)) {
+            r->accuracy = before;
+            memcpy(r->x, best, vector_bytes(r));
+            break;
+        }
+        r->refined++;
+    } while (--most > 0 && error_of(r) > enough && (enough < 0 || error_of(r) <= 0.5 * least));
     r->refine_seconds += step_end();
 done:
+    trine_free(ctx, TRINE_HOST, best);
     trine_free(ctx, TRINE_HOST, residual);
     trine_free(ctx, TRINE_HOST, d);
     return status;
 }
 
-/* ------------------------------------------------------------- is it right? */
-
-static trine_status check_solution(struct run *r)
+/** Refine as often as was asked for. Where nobody chose, as often as helps a backward error that is too large, or
+ *  panels in single precision. */
+static trine_status refine_as_needed(struct run *r)
 {
     trine_status status = TRINE_SUCCESS;
-    const int64_t bad = first_not_finite(r->t, r->x, r->p.n * r->p.nrhs);
-    if (bad >= 0)
-        FAIL(TRINE_ERR_NO_CONVERGENCE,
-             "%s: the solution is not finite in row %lld: a pivot was zero, or numbers left the range of precision %s",
-             r->o->path, (long long)(bad % r->p.n), choice_name(precision_choices, (int)r->t));
+    const struct options *o = r->o;
     step_begin("checking");
-    TRY(trine_matrix_accuracy(r->p.A, r->p.nrhs, r->x, r->b, NULL, &r->accuracy));
+    TRY(measure(r, NULL));
     step_end();
-    if (!r->refined) r->initial_backward_error = r->accuracy.backward_error;
+    r->refined = 0;
+    r->initial_backward_error = r->accuracy.backward_error;
+    if (o->refine_given && o->refine) TRY(refine(r, o->refine, -1));
+    if (!o->refine_given && r->p.single_factor) TRY(refine(r, MOST_STEPS, 0));
+    else if (!o->refine_given && r->accuracy.backward_error > most_error) TRY(refine(r, MOST_STEPS, 1));
 done:
     return status;
 }
 
-/** Where nobody chose how often to refine, a backward error above the limit gets one step, which is kept if it
- *  helps. */
-static trine_status refine_where_needed(struct run *r)
+static trine_status check_solution(struct run *r)
 {
-    const double limit = 10;
-    trine_status status = TRINE_SUCCESS;
-    const trine_accuracy before = r->accuracy;
-    void *x = NULL;
-    if (r->o->refine_given || !(before.backward_error > limit)) return TRINE_SUCCESS;
-    TRY(trine_alloc(r->p.ctx, TRINE_HOST, vector_bytes(r), &x));
-    memcpy(x, r->x, vector_bytes(r));
-    TRY(refine(r, 1));
-    if (first_not_finite(r->t, r->x, r->p.n * r->p.nrhs) < 0) TRY(check_solution(r));
-    else r->accuracy.backward_error = INFINITY;
-    if (r->accuracy.backward_error >= before.backward_error) {
-        memcpy(r->x, x, vector_bytes(r));
-        r->accuracy = before;
-        r->refined--;
+    const int64_t bad = first_not_finite(r->t, r->x, r->p.n * r->p.nrhs);
+    if (bad >= 0)
+        return trine_fail(
+            TRINE_ERR_NO_CONVERGENCE,
+            "%s: the solution is not finite in row %lld: a pivot was zero, or numbers left the range of precision %s",
+            r->o->path, (long long)(bad % r->p.n), choice_name(precision_choices, (int)r->t));
+    if (r->accuracy.backward_error > most_error) {
+        char text[200];
+        snprintf(
+            text, sizeof text, "the backward error is %.3g eps%s; another method may help", r->accuracy.backward_error,
+            r->o->refine_given && !r->o->refine ? ", and refinement was not asked for" : ", also after refinement");
+        take_warning(r, 1, text);
     }
-    if (r->accuracy.backward_error > limit)
-        take_warning(r, 1,
-                     "the backward error is above 10 eps, also after a step of refinement; another method may help");
-done:
-    trine_free(r->p.ctx, TRINE_HOST, x);
-    return status;
+    return TRINE_SUCCESS;
 }
 
 /** For the estimate: as many right-hand sides at a time as the plans have room for. */
@@ -398,8 +428,7 @@ static int right_digits(const struct run *r)
  *  after scaling, and the backward error is small: it belongs to rows of A that are small beside others. */
 static trine_status judge(struct run *r)
 {
-    const double eps = trine_dtype_eps(r->t), most_residual = 0.1, nearly_singular = 1e-3 / eps;
-    const double most_backward = 1e6 * (r->o->single_factor ? trine_dtype_eps(TRINE_S) / eps : 1);
+    const double eps = trine_dtype_eps(r->t), most_residual = 0.1, nearly_singular = 1e-3 / eps, most_backward = 1e6;
     const trine_accuracy *a = &r->accuracy;
     const trine_condition *c = &r->condition;
     const bool known = r->condition_seconds >= 0;
@@ -426,6 +455,45 @@ static trine_status judge(struct run *r)
     if (known && !right_digits(r))
         take_warning(r, 1, "A is nearly singular or badly scaled: no digit of x is certain; refinement may help");
     return TRINE_SUCCESS;
+}
+
+/** Everything from the factorization to x, with what there is of a factorization. */
+static trine_status solve_with_factor(struct run *r)
+{
+    trine_status status = TRINE_SUCCESS;
+    step_begin("factoring and analysing");
+    TRY(set_up_inverse(&r->p, r->method, TRINE_N, &r->inverse, &r->outcome));
+    step_end();
+    step_begin("solving");
+    TRY(solve_repeatedly(r, &r->inverse, r->x, r->o->repeat, &r->solve_seconds, &r->solve_min_seconds));
+    step_end();
+    r->general_setup_seconds = r->general_solve_seconds = -1;
+    if (r->o->repeat > 1 && r->outcome.supernodal) TRY(compare_with_general(r));
+    TRY(refine_as_needed(r));
+done:
+    return status;
+}
+
+/** A factor in single precision that left its range, or does not do with refinement, is taken in double precision. */
+static trine_status solve_system(struct run *r)
+{
+    char why[600];
+    trine_status status = solve_with_factor(r);
+    if (!r->p.single_factor) return status;
+    if (!status && error_of(r) <= most_error) return TRINE_SUCCESS;
+    if (status && (!r->inverse.factor || (status != TRINE_ERR_NO_CONVERGENCE && status != TRINE_ERR_SINGULAR)))
+        return status;
+    if (status)
+        snprintf(why, sizeof why, "the factor is in double precision, for in single precision: %.400s",
+                 trine_last_error());
+    else
+        snprintf(
+            why, sizeof why,
+            "the factor is in double precision: in single precision the componentwise backward error stays at %.3g eps",
+            error_of(r));
+    take_warning(r, 1, why);
+    r->p.single_factor = false;
+    return solve_with_factor(r);
 }
 
 static trine_status run_all(struct run *r)
@@ -459,17 +527,8 @@ static trine_status run_all(struct run *r)
                                   .analyse_seconds = -1,
                                   .numeric_seconds = -1};
     snprintf(r->outcome.reason, sizeof r->outcome.reason, "%s", reason);
-    step_begin("factoring and analysing");
-    TRY(set_up_inverse(p, chosen, TRINE_N, &r->inverse, &r->outcome));
-    step_end();
-    step_begin("solving");
-    TRY(solve_repeatedly(r, &r->inverse, r->x, o->repeat, &r->solve_seconds, &r->solve_min_seconds));
-    step_end();
-    r->general_setup_seconds = r->general_solve_seconds = -1;
-    if (o->repeat > 1 && r->outcome.supernodal) TRY(compare_with_general(r));
-    if (o->refine) TRY(refine(r, o->refine));
+    TRY(solve_system(r));
     TRY(check_solution(r));
-    TRY(refine_where_needed(r));
     r->condition_seconds = -1;
     if (!o->no_condition) TRY(estimate_condition(r));
     TRY(judge(r));
@@ -560,7 +619,6 @@ static void print_text(const struct run *r)
         printf("right-hand side b = A s, s = %s\n", o->rhs == RHS_ONES  ? "(1, 1, ...)"
                                                     : o->rhs == RHS_SIN ? "(sin 1, sin 2, ...)"
                                                                         : "random in (-1, 1)");
-    if (*r->warnings) printf("warning         %s\n", r->warnings);
     printf("\n");
     list_phases(r, phases);
     for (int i = 0; i < N_PHASES; i++)
@@ -645,6 +703,7 @@ int command_solve(int argc, char **argv)
     const trine_status status = run_all(&r);
     if (status) code = r.no_digits ? fail(EXIT_NO_DIGITS, "%s", trine_last_error()) : fail_status(status);
     else (o.json ? print_json : print_text)(&r);
+    if (!status && *r.warnings) fprintf(stderr, "trine: warning: %s\n", r.warnings);
     destroy_all(&r);
     return code;
 }

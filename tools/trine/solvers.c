@@ -9,6 +9,7 @@ const struct choice method_choices[] = {{"auto", METHOD_AUTO},
                                         {"triangular", METHOD_TRIANGULAR},
                                         {"tridiagonal", METHOD_TRIDIAGONAL},
                                         {"banded", METHOD_BANDED},
+                                        {"cudss", METHOD_CUDSS},
                                         {NULL, 0}};
 
 /* -------------------------------------------------------------- triangular */
@@ -80,7 +81,9 @@ static int add_panels(char *text, size_t size, const trine_supernodal_info *info
 static void describe_kernel(const trine_direct_info *info, char *text, size_t size)
 {
     const bool lu = info->factor.diag_L == TRINE_UNIT;
-    if (info->solver == TRINE_SOLVER_SUPERNODAL) {
+    if (info->solver == TRINE_SOLVER_LIBRARY) {
+        snprintf(text, size, "cuDSS");
+    } else if (info->solver == TRINE_SOLVER_SUPERNODAL) {
         static const char *const inverted[] = {[TRINE_INVERT_NONE] = "",
                                                [TRINE_INVERT_OFF] = ", inverted",
                                                [TRINE_INVERT_DIAG] = ", diagonal blocks inverted"};
@@ -141,8 +144,9 @@ static trine_status set_up_direct(const struct problem *p, trine_direct_method m
                                           .supernodal = {.single = p->single_factor},
                                           .ops = p->adjoint ? ops | TRINE_H : ops};
     TRY(direct_load(&library));
-    TRY(library->factor(p->ctx, &inverse->factor, p->A,
-                        &(trine_factor_options){.method = method, .ordering = p->ordering}));
+    if (!inverse->factor)
+        TRY(library->factor(p->ctx, &inverse->factor, p->A,
+                            &(trine_factor_options){.method = method, .ordering = p->ordering}));
     TRY(plan_of_factor(p, inverse->factor, &options, &inverse->op, &info));
     report_direct(&info, method, o);
 done:
@@ -150,6 +154,12 @@ done:
 }
 
 /* -------------------------------------------------------------- the inverse */
+
+static void drop_operator(struct inverse *inverse)
+{
+    trine_work_destroy(&inverse->work);
+    trine_op_destroy(&inverse->op);
+}
 
 /** The work with which it is applied. */
 static trine_status complete(const struct problem *p, struct inverse *inverse)
@@ -161,11 +171,12 @@ trine_status set_up_inverse(const struct problem *p, enum method method, unsigne
                             struct outcome *o)
 {
     trine_status status = TRINE_SUCCESS;
-    *inverse = (struct inverse){0};
+    drop_operator(inverse);
     switch (method) {
     case METHOD_AUTO: TRY(set_up_direct(p, TRINE_DIRECT_AUTO, ops, inverse, o)); break;
     case METHOD_CHOLESKY: TRY(set_up_direct(p, TRINE_DIRECT_CHOLESKY, ops, inverse, o)); break;
     case METHOD_LU: TRY(set_up_direct(p, TRINE_DIRECT_LU, ops, inverse, o)); break;
+    case METHOD_CUDSS: TRY(set_up_direct(p, TRINE_DIRECT_CUDSS, ops, inverse, o)); break;
     case METHOD_TRIANGULAR: TRY(set_up_triangular(p, ops, &inverse->op, o)); break;
     case METHOD_TRIDIAGONAL: TRY(set_up_bands(p, TRINE_BANDS_TRIDIAGONAL, &inverse->op, o)); break;
     case METHOD_BANDED: TRY(set_up_bands(p, TRINE_BANDS_GENERAL, &inverse->op, o)); break;
@@ -198,8 +209,7 @@ trine_status apply_inverse(const struct inverse *inverse, trine_transpose op, co
 
 void destroy_inverse(struct inverse *inverse)
 {
-    trine_work_destroy(&inverse->work);
-    trine_op_destroy(&inverse->op);
+    drop_operator(inverse);
     if (inverse->factor) library->factor_destroy(&inverse->factor);
 }
 

@@ -5,7 +5,15 @@
 #include "command.h"
 #include "direct_loader.h"
 
-enum method { METHOD_AUTO, METHOD_CHOLESKY, METHOD_LU, METHOD_TRIANGULAR, METHOD_TRIDIAGONAL, METHOD_BANDED };
+enum method {
+    METHOD_AUTO,
+    METHOD_CHOLESKY,
+    METHOD_LU,
+    METHOD_TRIANGULAR,
+    METHOD_TRIDIAGONAL,
+    METHOD_BANDED,
+    METHOD_CUDSS
+};
 extern const struct choice method_choices[];
 
 struct problem {
@@ -44,7 +52,7 @@ struct inverse {
  *  A is. */
 enum method choose_method(const struct problem *p, enum method method, const char **reason);
 /** Everything before the first right-hand side: a plan with the values of A. ops: those of A^-1 that are needed; it
- *  may have more. */
+ *  may have more. inverse: zeros, or of an earlier call, whose factorization is then used again. */
 trine_status set_up_inverse(const struct problem *p, enum method method, unsigned ops, struct inverse *inverse,
                             struct outcome *o);
 /** The general triangular solves with the factor of `inverse`, to compare with; seconds: analysis and numeric

@@ -9,7 +9,11 @@
 enum {
     ROWS_MAX = 4 * BLOCK_MAX,    /* rows and columns of a panel */
     COLUMNS_MAX = 6 * BLOCK_MAX,
-    ROWS_AT_ONCE = 1024          /* of a loop over rows */
+    ROWS_AT_ONCE = 1024,         /* of a loop over rows */
+    ROW_SHIFT = 4,               /* of bands from the first row to the last: see cpu/rows.inc; */
+    ROW_WIDTH = 2 * BLOCK_MAX + ROW_SHIFT,
+    ROWS_LOADED = 32,
+    LANES_MAX = 8
 };
 
 #define PAIRS_INLINE static inline

@@ -1,0 +1,67 @@
+"""Whole solves, from the matrix on, beside other libraries with their own defaults, from records of trine-bench whole. Used by report.py."""
+from report_plots import geometric_mean, ok, short, table
+
+NAMES = {"trine": "trine", "cholmod": "CHOLMOD", "superlu": "SuperLU", "umfpack": "UMFPACK", "klu": "KLU", "mkl": "MKL PARDISO", "cudss": "cuDSS"}
+# What is compared: its name, the right-hand sides, the time in a record.
+WHAT = (("the first solve, from the matrix on", 1, lambda r: r["setup_ms"] + r["solve_ms"]),
+        ("new values", 1, lambda r: r["numeric_ms"]),
+        ("a further solve", 1, lambda r: r["solve_ms"]),
+        ("a further solve with 32 right-hand sides", 32, lambda r: r["solve_ms"]))
+BESIDE = ("mkl",)  # shown, and left out of the ratios: it is not free software
+
+
+def compared(records, nrhs, time):
+    """matrix -> impl -> time."""
+    times = {}
+    for r in ok(records):
+        if r["nrhs"] == nrhs:
+            times.setdefault(r["matrix"], {})[r["impl"]] = time(r)
+    return times
+
+
+def ratios(times):
+    """matrix -> (the fastest other library, its time over trine's)."""
+    found = {}
+    for matrix, of in times.items():
+        others = {impl: t for impl, t in of.items() if impl != "trine" and impl not in BESIDE}
+        if "trine" in of and others:
+            best = min(others, key=others.get)
+            found[matrix] = best, others[best] / of["trine"]
+    return found
+
+
+def whole_section(records, name, save):
+    text = ("Set-up is ordering and factorization, and for trine the plans of its own triangular solves; each library runs with its own defaults. The "
+            "ratio is the time of the fastest other library, MKL aside, over trine's: below 1 trine is slower.\n\n")
+    for what, nrhs, time in WHAT:
+        times = compared(records, nrhs, time)
+        best = ratios(times)
+        impls = [impl for impl in NAMES if any(impl in of for of in times.values())]
+        if not best:
+            continue
+        rows = [[f"`{matrix}`"] + [short(of.get(impl)) for impl in impls] + ([NAMES[best[matrix][0]], f"{best[matrix][1]:.2f}"] if matrix in best else ["-", "-"])
+                for matrix, of in times.items()]
+        values = [ratio for _, ratio in best.values()]
+        slower = sum(ratio < 1 for ratio in values)
+        text += (f"## {what[0].upper()}{what[1:]}\n\nMilliseconds. " + table(["matrix"] + [NAMES[impl] for impl in impls] + ["fastest other", "its time over trine's"], rows) +
+                 f"\nGeometric mean of {len(values)} matrices: {geometric_mean(values):.2f}; least {min(values):.2f}; trine is slower on {slower} of them.\n\n").replace("Milliseconds. |", "Milliseconds.\n\n|")
+    peaks = {}
+    for r in ok(records):
+        if r["nrhs"] == 1 and r.get("peak_mib"):
+            peaks.setdefault(r["matrix"], {})[r["impl"]] = r["peak_mib"] - r["peak_before_mib"]
+    impls = [impl for impl in NAMES if any(impl in of for of in peaks.values())]
+    if peaks:
+        text += ("## Memory\n\nMiB that the process had more at its peak than before the set-up, where a process ran one library on one matrix.\n\n" +
+                 table(["matrix"] + [NAMES[impl] for impl in impls], [[f"`{matrix}`"] + [short(of.get(impl)) for impl in impls] for matrix, of in peaks.items()]) + "\n")
+    return text
+
+
+def whole_rows(groups, device):
+    """Rows of the README's table: what is slower is told as well."""
+    rows = []
+    for what, nrhs, time in WHAT:
+        values = [ratio for _, ratio in ratios(compared(groups.get(("whole", device), []), nrhs, time)).values()]
+        if values:
+            rows.append([f"{what}, the fastest of CHOLMOD, SuperLU, UMFPACK and KLU, {len(values)} matrices",
+                         f"{geometric_mean(values):.2f} (geometric mean; least {min(values):.2f}; slower on {sum(v < 1 for v in values)})"])
+    return rows
