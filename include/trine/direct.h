@@ -1,4 +1,5 @@
-/* Direct solves on factors of well-kept libraries (CHOLMOD, SuperLU, UMFPACK); the triangular solves are trine's own.
+/* Direct solves on factors of well-kept libraries (CHOLMOD, KLU, SuperLU, UMFPACK); the triangular solves are trine's
+ * own.
  * Header of the optional library libtrine_direct, which (unlike libtrine) links GPL code: CHOLMOD's supernodal
  * module, UMFPACK. */
 #ifndef TRINE_DIRECT_H
@@ -14,22 +15,30 @@ extern "C" {
 #endif
 
 typedef enum {
-    TRINE_DIRECT_AUTO,                 /* Cholesky if Hermitian with a positive diagonal, LU when that breaks down or
-                                          is not so */
+    TRINE_DIRECT_AUTO,                 /* By structure, a symbolic count and a trial solve
+                                          (docs/howto/choosing-a-factorization.md): Cholesky if Hermitian with a
+                                          positive diagonal; LDL^H if Hermitian with a diagonal without zeros, and
+                                          sparse; else LU. info.reason says why */
     TRINE_DIRECT_CHOLESKY,             /* CHOLMOD, supernodal LL^H; the densest rows of L summed again in long double
                                           (docs/explanation/factorizations.md) */
     TRINE_DIRECT_CHOLESKY_SIMPLICIAL,  /* CHOLMOD, simplicial LL^H */
     TRINE_DIRECT_LU,                   /* SuperLU, partial pivoting; UMFPACK where SuperLU's 32-bit indices do not
                                           suffice, or SuperLU was loaded before this library
                                           (docs/explanation/factorizations.md) */
-    TRINE_DIRECT_LU_UMFPACK            /* UMFPACK, with its row scaling */
+    TRINE_DIRECT_LU_UMFPACK,           /* UMFPACK, with its row scaling, and a symmetric or an unsymmetric strategy as
+                                          the pattern is */
+    TRINE_DIRECT_LU_KLU,               /* KLU: block triangular form, and no dense blocks; for circuits and power
+                                          grids. New values keep the pivots where these still do */
+    TRINE_DIRECT_LDL                   /* CHOLMOD, simplicial L D L^H without pivoting, D of both signs: for
+                                          quasidefinite matrices. TRINE_ERR_NOT_DEFINITE: a pivot is zero */
 } trine_direct_method;
 typedef enum {
     TRINE_ORDERING_AUTO,
     TRINE_ORDERING_METIS,
     TRINE_ORDERING_AMD,
     TRINE_ORDERING_COLAMD,
-    TRINE_ORDERING_NATURAL
+    TRINE_ORDERING_NATURAL,
+    TRINE_ORDERING_GIVEN /* by options.permutation, which asks for it by itself */
 } trine_ordering;
 TRINE_API const char *trine_direct_method_name(trine_direct_method method); /* "cholesky", ... */
 TRINE_API const char *trine_ordering_name(trine_ordering ordering);
@@ -45,9 +54,11 @@ typedef struct trine_factor_s *trine_factor;
 typedef struct {
     trine_direct_method method;
     trine_ordering ordering;
-    double pivot_threshold;   /* LU: 0 = the library's default (1.0: partial pivoting) */
+    double pivot_threshold;   /* LU: 0 = the library's default (SuperLU 1.0: partial pivoting; UMFPACK 0.1; KLU 0.1) */
     int keep_zeros;           /* reserved for the supernode partition: 0 */
-    int64_t reserved[4]; /* zeros */
+    const int32_t *permutation; /* the order of the columns (Cholesky and LDL^H: and rows), n of them, which is copied:
+                                   column permutation[k] of A is the k-th. NULL: ordering says how it is found */
+    int64_t reserved[3]; /* zeros */
 } trine_factor_options;
 
 /** Order and factor the square host matrix A. Synchronous. TRINE_ERR_STRUCTURE: arrays that do not fit (as
@@ -73,9 +84,16 @@ typedef struct {
     trine_dtype dtype;                        /* of the factor: TRINE_D or TRINE_Z; TRINE_S or TRINE_C as well where
                                                  SuperLU's was taken */
     trine_diag diag_L;                        /* UNIT for LU and an LDL^H that was taken, NONUNIT for Cholesky */
-    double order_seconds, factor_seconds;
-    const char *reason;                       /* one clause: why this method */
-    int64_t reserved[4]; /* zeros */
+    double order_seconds, factor_seconds;     /* ordering, and where symbolic_seconds is 0 the symbolic part; numeric
+                                                 part */
+    const char *reason;                       /* one clause: why this method; valid until the factor's next update */
+    double symbolic_seconds;                  /* CHOLMOD; the other libraries do not tell it from the ordering */
+    double trial_error;                       /* backward error in eps of a trial solve after `refine` steps of
+                                                 refinement, in eps of F's dtype; -1: Cholesky and SuperLU, of which
+                                                 none is made */
+    int64_t refine;                           /* steps of refinement that it took to come to 10 eps; a plan makes as
+                                                 many */
+    int64_t reserved[1]; /* zeros */
 } trine_factor_info;
 TRINE_API trine_status trine_factor_get_info(trine_factor F, trine_factor_info *info);
 
@@ -141,7 +159,8 @@ typedef struct {
                                              one */
     int refine;                           /* steps of iterative refinement in A's dtype, residuals summed to about
                                              twice its precision; the plan then keeps op(A) as CSR in the context's
-                                             space */
+                                             space. At least as many as the factor's trial solve took
+                                             (trine_factor_info.refine) are made */
     trine_direct_solver solver;
     trine_supernodal_options supernodal;  /* of SUPERNODAL; triangular.max_nrhs holds for both */
     int64_t reserved[4]; /* zeros */
@@ -210,6 +229,12 @@ typedef struct {
     int64_t reserved[4]; /* zeros */
 } trine_direct_info;
 TRINE_API trine_status trine_direct_get_info(trine_direct plan, trine_direct_info *info);
+/** trine_factor_get_permutations of the plan's factor, borrowed until the plan's next update or end: col_perm is what
+ *  trine_factor_options.permutation takes, to order the next matrix of that pattern likewise. TRINE_ERR_STATE: after a
+ *  failed update. */
+TRINE_API trine_status trine_direct_get_permutations(trine_direct plan, const int32_t **row_perm,
+                                                     const int32_t **col_perm, const double **row_scale,
+                                                     const double **col_scale);
 TRINE_API trine_status trine_direct_destroy(trine_direct *plan);
 
 #ifdef __cplusplus

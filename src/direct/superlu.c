@@ -1,7 +1,6 @@
 /* LU by SuperLU 5: P A Q = L U with partial pivoting. L lies in dense panels, whose diagonal blocks carry U's part
  * above the diagonal too. Demmel, Eisenstat, Gilbert, Li, Liu 1999: A supernodal approach to sparse partial
  * pivoting. */
-#include <colamd.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -18,26 +17,6 @@ struct superlu_state {
     SuperMatrix L, U;
     superlu_memory memory;     /* L and U live here */
 };
-
-static trine_status colamd_ordering(trine_factor F, int32_t *perm)
-{
-    trine_status status = TRINE_SUCCESS;
-    const struct factor_input in = factor_get_input(F);
-    SuiteSparse_long *offsets = NULL, *rows = NULL, stats[COLAMD_STATS];
-    const size_t room = colamd_l_recommended(in.nnz, in.n, in.n);
-    if (!room) FAIL(TRINE_ERR_UNSUPPORTED, "%lld entries are too many for COLAMD", (long long)in.nnz);
-    TRY(ALLOC(F->ctx, offsets, in.n + 1));
-    TRY(ALLOC(F->ctx, rows, (int64_t)room));
-    memcpy(offsets, in.offsets, (size_t)(in.n + 1) * sizeof *offsets);
-    for (int64_t k = 0; k < in.nnz; k++) rows[k] = in.indices[k];
-    if (!colamd_l(in.n, in.n, (SuiteSparse_long)room, rows, offsets, NULL, stats))
-        FAIL(TRINE_ERR_ARGUMENT, "COLAMD refused the matrix (its status %lld)", (long long)stats[COLAMD_STATUS]);
-    for (int64_t k = 0; k < in.n; k++) perm[k] = (int32_t)offsets[k];
-done:
-    trine_free(F->ctx, TRINE_HOST, rows);
-    trine_free(F->ctx, TRINE_HOST, offsets);
-    return status;
-}
 
 static void invert(int64_t n, const int32_t *perm, int32_t *inverse)
 {
@@ -102,13 +81,7 @@ static trine_status analyse(trine_factor F)
     TRY(ALLOC(F->ctx, order, in.n));
     F->ordering = F->options.ordering;
     if (F->ordering == TRINE_ORDERING_AUTO) TRY(choose_ordering(F, &F->ordering));
-    switch (F->ordering) {
-    case TRINE_ORDERING_NATURAL:
-        for (int64_t k = 0; k < in.n; k++) order[k] = (int32_t)k;
-        break;
-    case TRINE_ORDERING_COLAMD: TRY(colamd_ordering(F, order)); break;
-    default: TRY(factor_symmetric_ordering(F, F->ordering, order));
-    }
+    TRY(factor_column_order(F, F->ordering, order));
     invert(in.n, order, state->position_of_column);
 done:
     trine_free(F->ctx, TRINE_HOST, order);

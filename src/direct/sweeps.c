@@ -236,12 +236,26 @@ done:
 
 /* --------------------------------------------------------------------- choice */
 
+/** Of the trapezoids: what stands above the diagonal in the panels is no part of L. */
+static int64_t panel_entries(const trine_panels *P)
+{
+    int64_t entries = 0;
+    for (int64_t s = 0; s < P->n_panels; s++) {
+        const int64_t width = P->first_column[s + 1] - P->first_column[s],
+                      height = P->row_offsets[s + 1] - P->row_offsets[s];
+        entries += width * height - width * (width - 1) / 2;
+    }
+    return entries;
+}
+
 /** Whether the panels are to be used; s->reason says why. */
 static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_info *factor)
 {
     /* Entries of L a panel on average, below which a CPU is faster row by row (measured:
      * docs/notes/supernodal-solves.md). */
     enum { TINY_PANEL = 16 };
+    /* Stored entries of the panels for one of L, above which the row by row solve reads less. */
+    enum { MOST_PADDING = 2 };
     const char *no = NULL;
     const bool on_gpu = direct_space(s->ctx) == TRINE_DEVICE;
     const bool panels = factor->method == TRINE_DIRECT_CHOLESKY || factor->method == TRINE_DIRECT_LU;
@@ -252,6 +266,8 @@ static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_in
     else if (s->options.triangular.summation == TRINE_ORDER_DETERMINISTIC && on_gpu)
         no = "a fixed order of summation was asked for";
     else if (!on_gpu && factor->nnz_L < TINY_PANEL * F->panels.n_panels) no = "the factor's supernodal panels are tiny";
+    else if (!on_gpu && panel_entries(&F->panels) > MOST_PADDING * factor->nnz_L)
+        no = "the factor's supernodal panels have more zeros than entries";
     snprintf(s->reason, sizeof s->reason, "%s",
              no                  ? no
              : s->options.solver ? "asked for"
