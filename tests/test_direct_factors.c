@@ -100,6 +100,16 @@ static void choices_follow_the_matrix(void **state)
     assert_choice(ctx, A, sparse_lu, "not positive definite");
     A = MATRIX(ctx, 2, {0, 1, 2}, {1, 0, 3});
     assert_choice(ctx, A, sparse_lu, "A is not Hermitian");
+    for (int hermitian = 0; hermitian < 2; hermitian++) { /* panels, where they are needed */
+        A = random_matrix(ctx, TRINE_D, 60, 3, hermitian, 3);
+        trine_factor F;
+        trine_factor_info info;
+        OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.need_panels = 1}));
+        OK(trine_factor_get_info(F, &info));
+        assert_int_equal(info.method, hermitian ? TRINE_DIRECT_CHOLESKY : TRINE_DIRECT_LU);
+        OK(trine_factor_destroy(&F));
+        trine_matrix_destroy(&A);
+    }
     OK(trine_context_destroy(&ctx));
 }
 

@@ -337,6 +337,7 @@ static void every_wrong_argument_of_a_factor_is_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "pivot_threshold",
           trine_factor_create(ctx, &F, A, &(trine_factor_options){.pivot_threshold = NAN}));
     FAILS(TRINE_ERR_ARGUMENT, "keep_zeros", trine_factor_create(ctx, &F, A, &(trine_factor_options){.keep_zeros = 1}));
+    FAILS(TRINE_ERR_ARGUMENT, "need_panels", trine_factor_create(ctx, &F, A, &(trine_factor_options){.need_panels = 2}));
     FAILS(TRINE_ERR_ARGUMENT, "COLAMD",
           trine_factor_create(
               ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY, .ordering = TRINE_ORDERING_COLAMD}));

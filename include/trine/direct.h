@@ -56,6 +56,8 @@ typedef struct {
     trine_ordering ordering;
     double pivot_threshold;   /* LU: 0 = the library's default (SuperLU 1.0: partial pivoting; UMFPACK 0.1; KLU 0.1) */
     int keep_zeros;           /* reserved for the supernode partition: 0 */
+    int need_panels;          /* AUTO: 1 = a factor with supernodal panels. A plan with TRINE_SOLVER_SUPERNODAL asks for
+                                 it by itself */
     const int32_t *permutation; /* the order of the columns (Cholesky and LDL^H: and rows), n of them, which is copied:
                                    column permutation[k] of A is the k-th. NULL: ordering says how it is found */
     int64_t reserved[3]; /* zeros */

@@ -60,7 +60,7 @@ static trine_status order(trine_factor F, int64_t **wide)
     TRY(factor_widen(F->ctx, F->n, perm, wide));
     const bool counted = F->symmetric_order && F->count.entries > 0;
     if (F->options.method == TRINE_DIRECT_AUTO && F->method == TRINE_DIRECT_CHOLESKY && counted &&
-        !F->wants_panels && direct_space(F->ctx) == TRINE_HOST &&
+        !F->options.need_panels && direct_space(F->ctx) == TRINE_HOST &&
         F->count.flops < SUPERNODAL_FROM * F->count.entries)
         F->method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
 done:

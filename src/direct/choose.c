@@ -77,7 +77,7 @@ static trine_status lu(trine_factor F, const char *why)
     /* text: why may be F's own reason, which the next analysis overwrites */
     char text[sizeof F->reason];
     snprintf(text, sizeof text, "%s", why);
-    if (F->wants_panels || direct_space(F->ctx) == TRINE_DEVICE) return factor_superlu_or_umfpack(F, text);
+    if (F->options.need_panels || direct_space(F->ctx) == TRINE_DEVICE) return factor_superlu_or_umfpack(F, text);
     return lu_on_cpu(F, text);
 }
 
@@ -108,7 +108,7 @@ trine_status factor_auto_without_cholesky(trine_factor F, const char *why)
         status = factor_numeric(F);
         goto done;
     }
-    if (s.hermitian && !ldl_failed && !F->wants_panels && F->n && has_diagonal(F) && F->options.ordering != TRINE_ORDERING_COLAMD) {
+    if (s.hermitian && !ldl_failed && !F->options.need_panels && F->n && has_diagonal(F) && F->options.ordering != TRINE_ORDERING_COLAMD) {
         TRY(factor_analyse(F, TRINE_DIRECT_LDL, "%s; no entry of the diagonal is zero, and the factor sparse", why));
         if (is_below(&F->count, DENSE_FROM_LDL)) {
             status = factor_numeric(F);

@@ -35,7 +35,6 @@ struct trine_factor_s {
     const struct factor_backend *backend; /* NULL for n = 0 */
     void *state;                          /* the backend's */
     bool factored;                        /* false after an update that failed */
-    bool wants_panels;                    /* AUTO: supernodal plans were asked for */
 
     trine_matrix A;                       /* CSC in D or Z, sorted, duplicates summed; NULL: another program factored
                                              it */
@@ -72,9 +71,6 @@ static inline trine_space direct_space(trine_context ctx)
     return info.space;
 }
 
-/** trine_factor_create; panels: AUTO chooses a factor that has them. */
-trine_status factor_create(trine_context ctx, trine_factor *F, trine_matrix A, const trine_factor_options *options,
-                           bool panels);
 /** A handle for a factor of order n that another program made, with its permutations' arrays. */
 trine_status factor_take(trine_context ctx, trine_factor *F, const struct factor_backend *backend,
                          trine_direct_method method, trine_dtype dtype, int64_t n, bool one_permutation);

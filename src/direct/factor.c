@@ -281,6 +281,7 @@ static trine_status check_options(const trine_factor_options *o)
     REQUIRE(o->pivot_threshold >= 0 && o->pivot_threshold <= 1, "pivot_threshold %g is not in 0..1",
             o->pivot_threshold);
     REQUIRE(o->keep_zeros == 0, "keep_zeros is reserved and must be 0, not %d", o->keep_zeros);
+    REQUIRE(o->need_panels == 0 || o->need_panels == 1, "need_panels is %d, neither 0 nor 1", o->need_panels);
     REQUIRE(!is_symmetric(o->method) || o->ordering != TRINE_ORDERING_COLAMD,
             "COLAMD orders columns for LU, not for Cholesky or L D L^H");
     REQUIRE(o->ordering != TRINE_ORDERING_GIVEN || o->permutation, "a given ordering, but permutation is NULL");
@@ -306,9 +307,10 @@ done:
     return status;
 }
 
-trine_status factor_create(trine_context ctx, trine_factor *out, trine_matrix A, const trine_factor_options *options,
-                           bool panels)
+trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_matrix A,
+                                 const trine_factor_options *options)
 {
+    TRINE_RANGE;
     REQUIRE(out, "F is NULL");
     *out = NULL;
     REQUIRE(ctx, "ctx is NULL");
@@ -324,7 +326,6 @@ trine_status factor_create(trine_context ctx, trine_factor *out, trine_matrix A,
     F->refs = 1;
     F->ctx = trine_retain_context(ctx);
     F->options = chosen;
-    F->wants_panels = panels;
     F->n = info.n_rows;
     F->nnz_given = info.nnz;
     F->dtype = trine_dtype_is_complex(info.dtype) ? TRINE_Z : TRINE_D;
@@ -343,13 +344,6 @@ trine_status factor_create(trine_context ctx, trine_factor *out, trine_matrix A,
 done:
     trine_factor_destroy(&F);
     return status;
-}
-
-trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_matrix A,
-                                 const trine_factor_options *options)
-{
-    TRINE_RANGE;
-    return factor_create(ctx, out, A, options, false);
 }
 
 static trine_status same_pattern(trine_factor F, trine_matrix W)

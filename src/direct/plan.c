@@ -253,15 +253,16 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     *plan = NULL;
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(A, "A is NULL");
-    const trine_direct_options chosen = options ? *options : (trine_direct_options){0};
+    trine_direct_options chosen = options ? *options : (trine_direct_options){0};
     const double start = trine_wall_time();
     trine_matrix_info info;
     trine_factor F;
     trine_status status = TRINE_SUCCESS;
     TRY(check_options(&chosen));
+    if (chosen.solver == TRINE_SOLVER_SUPERNODAL) chosen.factor.need_panels = 1;
     TRY(trine_matrix_get_info(A, &info));
     TRY(trine_check_nrhs(chosen.triangular.max_nrhs, info.n_rows));
-    TRY(factor_create(ctx, &F, A, &chosen.factor, chosen.solver == TRINE_SOLVER_SUPERNODAL));
+    TRY(trine_factor_create(ctx, &F, A, &chosen.factor));
     TRY(create(ctx, plan, F, A, info.dtype, &chosen, start));
 done:
     return status;

@@ -27,8 +27,9 @@ static trine_status failure(int64_t code, const char *phase)
     }
 }
 
-/** AUTO: UMFPACK looks at the symmetry of the pattern, and orders by AMD or COLAMD. Where KLU's count says that AMD
- *  fills very much, METIS as well: 2.5 times less work on cage10. */
+/** AUTO: UMFPACK looks at the symmetry of the pattern, and orders by AMD or COLAMD; where KLU's count says that AMD
+ *  fills very much, by METIS. A Hermitian matrix that L D L^H was counted for has its order, and a diagonal to pivot
+ *  on. */
 static void choose_ordering(double *control, trine_factor F)
 {
     switch (F->options.ordering) {
@@ -37,7 +38,8 @@ static void choose_ordering(double *control, trine_factor F)
     case TRINE_ORDERING_AMD: control[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_SYMMETRIC; break; /* AMD of A + A^T */
     case TRINE_ORDERING_COLAMD: control[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_UNSYMMETRIC; break;
     default:
-        if (F->count.entries > 0 && F->count.flops >= 500 * F->count.entries)
+        if (F->symmetric_order) control[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_SYMMETRIC;
+        else if (F->count.entries > 0 && F->count.flops >= 500 * F->count.entries)
             control[UMFPACK_ORDERING] = UMFPACK_ORDERING_METIS;
     }
 }
@@ -67,7 +69,10 @@ static trine_status analyse(trine_factor F)
     if (F->options.pivot_threshold > 0)
         control[UMFPACK_PIVOT_TOLERANCE] = control[UMFPACK_SYM_PIVOT_TOLERANCE] = F->options.pivot_threshold;
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
-    if (F->given_order) TRY(factor_widen(F->ctx, in.n, F->given_order, &given)); /* NULL: none */
+    const int32_t *const order = F->given_order               ? F->given_order
+                                 : F->options.ordering == 0 ? F->symmetric_order /* NULL: none */
+                                                            : NULL;
+    if (order) TRY(factor_widen(F->ctx, in.n, order, &given));
     const int64_t code =
         is_complex(F) ? umfpack_zl_qsymbolic(in.n, in.n, in.offsets, rows, in.values, NULL, given, &state->symbolic,
                                              control, info)
@@ -76,6 +81,7 @@ static trine_status analyse(trine_factor F)
     const bool no_metis = metis_has_failed();
     if (code < 0) TRY(failure(code, "ordering and symbolic analysis"));
     F->ordering = ordering_taken(info);
+    if (F->ordering == TRINE_ORDERING_GIVEN && !F->given_order) F->ordering = F->symmetric_ordering;
     if (no_metis && F->ordering == TRINE_ORDERING_METIS) FAIL(TRINE_ERR_MEMORY, "METIS ran out of memory");
 done:
     trine_free(F->ctx, TRINE_HOST, given);
@@ -122,12 +128,12 @@ static bool scales_are_good(trine_factor F)
     return true;
 }
 
-/** L comes by rows and U by columns, both with their diagonal; both leave as sorted CSC. */
+/** L comes by rows and U by columns, both sorted and with their diagonal; both leave as CSC. */
 static trine_status take_triangle(trine_factor F, bool lower)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t nnz = lower ? F->nnz_L : F->nnz_U;
-    trine_matrix M = NULL;
+    trine_matrix M = NULL, *const T = &F->triangles[lower ? 0 : 1];
     int64_t *offsets, *wide = NULL, reciprocal;
     int32_t *narrow;
     void *values;
@@ -139,8 +145,8 @@ static trine_status take_triangle(trine_factor F, bool lower)
               : get_numeric(F, NULL, NULL, NULL, offsets, wide, values, NULL, NULL, NULL, &reciprocal, NULL);
     if (code < 0) TRY(failure(code, "hand-over of its factors"));
     for (int64_t k = 0; k < nnz; k++) narrow[k] = (int32_t)wide[k];
-    if (lower) TRY(trine_matrix_copy(M, &F->triangles[0], TRINE_HOST, TRINE_CSC, F->dtype));
-    else TRY(trine_matrix_sort(M, &F->triangles[1], 0));
+    if (lower) TRY(trine_matrix_copy(M, T, TRINE_HOST, TRINE_CSC, F->dtype));
+    else *T = trine_retain_matrix(M);
 done:
     trine_matrix_destroy(&M);
     trine_free(F->ctx, TRINE_HOST, wide);
