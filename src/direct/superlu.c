@@ -23,10 +23,10 @@ static void invert(int64_t n, const int32_t *perm, int32_t *inverse)
     for (int64_t k = 0; k < n; k++) inverse[perm[k]] = (int32_t)k;
 }
 
-/** COLAMD holds whatever pivots are taken. Where the pattern is symmetric and each column's diagonal is its largest
- *  entry, pivots mostly stay on the diagonal and nested dissection of A + A^T fills less: a quarter of COLAMD's on
- *  cage10. Where they leave it, it fills more: five times on the KKT matrix of CONT-201
- *  (docs/notes/direct-solves.md). */
+/** COLAMD holds whatever pivots are taken. Where the pattern is symmetric, and each column's diagonal is its largest
+ *  entry or the matrix Hermitian with a positive diagonal, pivots mostly stay on the diagonal and an ordering of A + A^T
+ *  fills less: by METIS a quarter of COLAMD's on cage10. Where they leave it, it fills more: five times on the KKT
+ *  matrix of CONT-201 (docs/notes/direct-solves.md). */
 static trine_status choose_ordering(trine_factor F, trine_ordering *ordering)
 {
     const struct factor_input in = factor_get_input(F);
@@ -34,8 +34,9 @@ static trine_status choose_ordering(trine_factor F, trine_ordering *ordering)
     trine_matrix_structure s;
     trine_status status = trine_matrix_get_structure(F->A, &s);
     if (status) return status;
+    const bool definite = s.hermitian && s.positive_diagonal;
     bool on_diagonal = s.pattern_symmetric;
-    for (int64_t j = 0; j < in.n && on_diagonal; j++) {
+    for (int64_t j = 0; j < in.n && on_diagonal && !definite; j++) {
         double diagonal = 0, largest = 0;
         for (int64_t k = in.offsets[j]; k < in.offsets[j + 1]; k++) {
             const double size = parts == 2 ? hypot(in.values[2 * k], in.values[2 * k + 1]) : fabs(in.values[k]);
@@ -44,8 +45,11 @@ static trine_status choose_ordering(trine_factor F, trine_ordering *ordering)
         }
         on_diagonal = diagonal > 0 && diagonal >= largest;
     }
-    *ordering = on_diagonal ? TRINE_ORDERING_METIS : TRINE_ORDERING_COLAMD;
-    return TRINE_SUCCESS;
+    *ordering = TRINE_ORDERING_COLAMD;
+    if (!on_diagonal) return TRINE_SUCCESS;
+    status = factor_order_symmetric(F, TRINE_ORDERING_AUTO);
+    *ordering = F->symmetric_ordering;
+    return status;
 }
 
 /** The larger of SuperLU's two work arrays, whose sizes in bytes it computes in an int. */
