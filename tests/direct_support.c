@@ -10,8 +10,9 @@
 void zgesv_(const int *n, const int *nrhs, double complex *A, const int *lda, int *pivots, double complex *B,
             const int *ldb, int *info);
 
-const trine_direct_method methods[6] = {TRINE_DIRECT_CHOLESKY,   TRINE_DIRECT_CHOLESKY_SIMPLICIAL, TRINE_DIRECT_LU,
-                                        TRINE_DIRECT_LU_UMFPACK, TRINE_DIRECT_LU_KLU,              TRINE_DIRECT_LDL};
+const trine_direct_method methods[6] = {TRINE_DIRECT_CHOLESKY, TRINE_DIRECT_CHOLESKY_SIMPLICIAL,
+                                        TRINE_DIRECT_LU,       TRINE_DIRECT_LU_UMFPACK,
+                                        TRINE_DIRECT_LU_KLU,   TRINE_DIRECT_LDL};
 const trine_transpose ops[3] = {TRINE_N, TRINE_T, TRINE_H};
 const trine_layout layouts[2] = {TRINE_COLMAJOR, TRINE_ROWMAJOR};
 

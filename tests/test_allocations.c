@@ -1145,7 +1145,8 @@ static const struct {
 #ifdef TRINE_TEST_DIRECT
     {call_direct,
      {"trine_direct_method_name", "trine_ordering_name", "trine_factor_get_info", "trine_factor_get_permutations",
-      "trine_factor_destroy", "trine_direct_solve", "trine_direct_get_info", "trine_direct_get_permutations", "trine_direct_destroy"}},
+      "trine_factor_destroy", "trine_direct_solve", "trine_direct_get_info", "trine_direct_get_permutations",
+      "trine_direct_destroy"}},
 #endif
     {call_semiring,
      {"trine_semiring_name", "trine_semiring_destroy",

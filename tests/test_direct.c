@@ -155,7 +155,8 @@ static trine_matrix small_diagonal(trine_context ctx, trine_dtype t, int half)
             if (i == j) v = i < half ? 1e-9 : -1e-9;
             else if (i / half == j / half) continue;
             else if (i < half ? l == k || l == k + 1 : l == k || l == k - 1)
-                v = 1 + test_uniform(5, (uint64_t)(i < half ? i * half + l : l * half + k)) + (i < half ? _Complex_I : -_Complex_I);
+                v = 1 + test_uniform(5, (uint64_t)(i < half ? i * half + l : l * half + k)) +
+                    (i < half ? _Complex_I : -_Complex_I);
             else continue;
             columns[nnz] = j;
             put(t, values, nnz++, v);
@@ -179,9 +180,8 @@ static void a_factor_that_needs_refinement_gets_it(void **state)
         trine_direct plan;
         trine_direct_info info;
         char x[n * 3 * 16], b[n * 3 * 16];
-        OK(trine_direct_create(
-            ctx, &plan, A,
-            &(trine_direct_options){.ops = TRINE_N | TRINE_T | TRINE_H, .triangular.max_nrhs = 3}));
+        OK(trine_direct_create(ctx, &plan, A,
+                               &(trine_direct_options){.ops = TRINE_N | TRINE_T | TRINE_H, .triangular.max_nrhs = 3}));
         for (int times = 0; times < 2; times++) {
             OK(trine_direct_get_info(plan, &info));
             assert_int_equal(info.factor.method, TRINE_DIRECT_LDL);

@@ -15,7 +15,8 @@ static void factors_multiply_to_the_permuted_and_scaled_matrix(void **state)
             for EACH(t, all_dtypes)
                 for (int ordering = TRINE_ORDERING_AUTO; ordering <= TRINE_ORDERING_NATURAL; ordering++) {
                     if (is_hermitian(methods[m]) && ordering == TRINE_ORDERING_COLAMD) continue;
-                    trine_matrix A = random_matrix(ctx, all_dtypes[t], sizes[s], 3, is_hermitian(methods[m]), 7 * s + t);
+                    trine_matrix A =
+                        random_matrix(ctx, all_dtypes[t], sizes[s], 3, is_hermitian(methods[m]), 7 * s + t);
                     trine_factor F;
                     trine_factor_info info;
                     OK(trine_factor_create(
@@ -144,7 +145,8 @@ static trine_matrix block_triangular(trine_context ctx, trine_dtype t, int n, ui
         p[i] = q[i] = i;
     }
     for (int i = n - 1; i > 0; i--) {
-        const int a = (int)((i + 1) * test_uniform(seed + 2, (uint64_t)i)), b = (int)((i + 1) * test_uniform(seed + 3, (uint64_t)i));
+        const int a = (int)((i + 1) * test_uniform(seed + 2, (uint64_t)i)),
+                  b = (int)((i + 1) * test_uniform(seed + 3, (uint64_t)i));
         const int32_t pi = p[i], qi = q[i];
         p[i] = p[a], p[a] = pi;
         q[i] = q[b], q[b] = qi;
@@ -255,9 +257,9 @@ static void an_ordering_can_be_handed_on(void **state)
     static const int32_t order[] = {3, 1, 0, 2};
     FAILS(TRINE_ERR_ARGUMENT, "permutation is NULL",
           trine_factor_create(ctx, &F, A, &(trine_factor_options){.ordering = TRINE_ORDERING_GIVEN}));
-    FAILS(TRINE_ERR_ARGUMENT, "both",
-          trine_factor_create(ctx, &F, A,
-                              &(trine_factor_options){.ordering = TRINE_ORDERING_AMD, .permutation = order}));
+    FAILS(
+        TRINE_ERR_ARGUMENT, "both",
+        trine_factor_create(ctx, &F, A, &(trine_factor_options){.ordering = TRINE_ORDERING_AMD, .permutation = order}));
     OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.permutation = order}));
     assert_identity(F, A);
     OK(trine_factor_destroy(&F));

@@ -283,9 +283,7 @@ static void breakdowns_of_regular_matrices_are_not_called_singular(void **state)
     trine_context ctx = test_context();
     for EACH(i, cases)
         for (int solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_GENERAL; solver++) {
-            if (solver == TRINE_SOLVER_SUPERNODAL &&
-                cases[i].method && !has_panels(cases[i].method))
-                continue;
+            if (solver == TRINE_SOLVER_SUPERNODAL && cases[i].method && !has_panels(cases[i].method)) continue;
             int64_t *offsets;
             int32_t *columns;
             void *values;
@@ -337,7 +335,8 @@ static void every_wrong_argument_of_a_factor_is_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "pivot_threshold",
           trine_factor_create(ctx, &F, A, &(trine_factor_options){.pivot_threshold = NAN}));
     FAILS(TRINE_ERR_ARGUMENT, "keep_zeros", trine_factor_create(ctx, &F, A, &(trine_factor_options){.keep_zeros = 1}));
-    FAILS(TRINE_ERR_ARGUMENT, "need_panels", trine_factor_create(ctx, &F, A, &(trine_factor_options){.need_panels = 2}));
+    FAILS(TRINE_ERR_ARGUMENT, "need_panels",
+          trine_factor_create(ctx, &F, A, &(trine_factor_options){.need_panels = 2}));
     FAILS(TRINE_ERR_ARGUMENT, "COLAMD",
           trine_factor_create(
               ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY, .ordering = TRINE_ORDERING_COLAMD}));

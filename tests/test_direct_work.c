@@ -39,8 +39,7 @@ static void a_work_gives_the_bits_of_the_plans_own(void **state)
                     /* more than max_nrhs */
                     solve_with(ctx, plan, type, ops[t % 3], N, 8, layouts[m % 2], false, b, x,
                                &(trine_exec){.work = works[2]});
-                    assert_true((is_relaxed(methods[m]) && !refine) ||
-                                backward_error(A, ops[t % 3], 8, x, b) < 10);
+                    assert_true((is_relaxed(methods[m]) && !refine) || backward_error(A, ops[t % 3], 8, x, b) < 10);
                     for EACH(w, works) end_work(ctx, &works[w], room[w]);
                     OK(trine_direct_destroy(&plan));
                     OK(trine_matrix_destroy(&A));

@@ -54,10 +54,10 @@ typedef struct trine_factor_s *trine_factor;
 typedef struct {
     trine_direct_method method;
     trine_ordering ordering;
-    double pivot_threshold;   /* LU: 0 = the library's default (SuperLU 1.0: partial pivoting; UMFPACK 0.1; KLU 0.1) */
-    int keep_zeros;           /* reserved for the supernode partition: 0 */
-    int need_panels;          /* AUTO: 1 = a factor with supernodal panels. A plan with TRINE_SOLVER_SUPERNODAL asks for
-                                 it by itself */
+    double pivot_threshold; /* LU: 0 = the library's default (SuperLU 1.0: partial pivoting; UMFPACK 0.1; KLU 0.1) */
+    int keep_zeros; /* reserved for the supernode partition: 0 */
+    int need_panels; /* AUTO: 1 = a factor with supernodal panels. A plan with TRINE_SOLVER_SUPERNODAL asks for
+                        it by itself */
     const int32_t *permutation; /* the order of the columns (Cholesky and LDL^H: and rows), n of them, which is copied:
                                    column permutation[k] of A is the k-th. NULL: ordering says how it is found */
     int64_t reserved[3]; /* zeros */
@@ -78,23 +78,23 @@ TRINE_API trine_status trine_factor_create(trine_context ctx, trine_factor *F, t
 TRINE_API trine_status trine_factor_update(trine_factor F, trine_matrix A);
 
 typedef struct {
-    int64_t n, nnz_matrix, nnz_L, nnz_U;      /* explicit entries, diagonals included; Cholesky: nnz_U = nnz_L;
-                                                 nnz_matrix = 0 where A is not known */
-    double fill;                              /* (nnz_L + nnz_U - n) / nnz(A), both triangles counted; 0 likewise */
+    int64_t n, nnz_matrix, nnz_L, nnz_U; /* explicit entries, diagonals included; Cholesky: nnz_U = nnz_L;
+                                            nnz_matrix = 0 where A is not known */
+    double fill; /* (nnz_L + nnz_U - n) / nnz(A), both triangles counted; 0 likewise */
     trine_direct_method method;
     trine_ordering ordering;
-    trine_dtype dtype;                        /* of the factor: TRINE_D or TRINE_Z; TRINE_S or TRINE_C as well where
-                                                 SuperLU's was taken */
-    trine_diag diag_L;                        /* UNIT for LU and an LDL^H that was taken, NONUNIT for Cholesky */
-    double order_seconds, factor_seconds;     /* ordering, and where symbolic_seconds is 0 the symbolic part; numeric
-                                                 part */
-    const char *reason;                       /* one clause: why this method; valid until the factor's next update */
-    double symbolic_seconds;                  /* CHOLMOD; the other libraries do not tell it from the ordering */
-    double trial_error;                       /* backward error in eps of a trial solve after `refine` steps of
-                                                 refinement, in eps of F's dtype; -1: Cholesky and SuperLU, of which
-                                                 none is made */
-    int64_t refine;                           /* steps of refinement that it took to come to 10 eps; a plan makes as
-                                                 many */
+    trine_dtype dtype; /* of the factor: TRINE_D or TRINE_Z; TRINE_S or TRINE_C as well where
+                          SuperLU's was taken */
+    trine_diag diag_L; /* UNIT for LU and an LDL^H that was taken, NONUNIT for Cholesky */
+    double order_seconds, factor_seconds; /* ordering, and where symbolic_seconds is 0 the symbolic part; numeric
+                                             part */
+    const char *reason; /* one clause: why this method; valid until the factor's next update */
+    double symbolic_seconds; /* CHOLMOD; the other libraries do not tell it from the ordering */
+    double trial_error; /* backward error in eps of a trial solve after `refine` steps of
+                           refinement, in eps of F's dtype; -1: Cholesky and SuperLU, of which
+                           none is made */
+    int64_t refine; /* steps of refinement that it took to come to 10 eps; a plan makes as
+                       many */
     int64_t reserved[1]; /* zeros */
 } trine_factor_info;
 TRINE_API trine_status trine_factor_get_info(trine_factor F, trine_factor_info *info);
@@ -143,28 +143,28 @@ TRINE_API trine_status trine_factor_from_superlu(trine_context ctx, trine_factor
 typedef struct trine_direct_s *trine_direct;
 
 typedef enum {
-    TRINE_SOLVER_AUTO,        /* SUPERNODAL where the factor has panels, there is memory for them, and on a CPU they
-                                 have 16 entries on average. Not if `triangular` asks for a method, or on a GPU for a
-                                 fixed order of summation. Else GENERAL; info.reason says why */
-    TRINE_SOLVER_SUPERNODAL,  /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels
-                                 are inverted (on a GPU), a trial solve at set-up decides: with a backward error
-                                 above 10 eps (LU: 4) nothing is inverted in triangles that had some panels inverted,
-                                 then nothing at all; info.reason says so */
-    TRINE_SOLVER_GENERAL      /* trine_triangular on the factor's entries */
+    TRINE_SOLVER_AUTO, /* SUPERNODAL where the factor has panels, there is memory for them, and on a CPU they
+                          have 16 entries on average. Not if `triangular` asks for a method, or on a GPU for a
+                          fixed order of summation. Else GENERAL; info.reason says why */
+    TRINE_SOLVER_SUPERNODAL, /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels
+                                are inverted (on a GPU), a trial solve at set-up decides: with a backward error
+                                above 10 eps (LU: 4) nothing is inverted in triangles that had some panels inverted,
+                                then nothing at all; info.reason says so */
+    TRINE_SOLVER_GENERAL /* trine_triangular on the factor's entries */
 } trine_direct_solver;
 
 typedef struct {
     trine_factor_options factor;
-    trine_triangular_options triangular;  /* method, summation (of either solver) and max_nrhs (of the plan's own
-                                             work) are used; the rest is set by the factor */
-    unsigned ops;                         /* mask of op(A) to be solved; 0 = TRINE_N; with real numbers T and H are
-                                             one */
-    int refine;                           /* steps of iterative refinement in A's dtype, residuals summed to about
-                                             twice its precision; the plan then keeps op(A) as CSR in the context's
-                                             space. At least as many as the factor's trial solve took
-                                             (trine_factor_info.refine) are made */
+    trine_triangular_options triangular; /* method, summation (of either solver) and max_nrhs (of the plan's own
+                                            work) are used; the rest is set by the factor */
+    unsigned ops; /* mask of op(A) to be solved; 0 = TRINE_N; with real numbers T and H are
+                     one */
+    int refine; /* steps of iterative refinement in A's dtype, residuals summed to about
+                   twice its precision; the plan then keeps op(A) as CSR in the context's
+                   space. At least as many as the factor's trial solve took
+                   (trine_factor_info.refine) are made */
     trine_direct_solver solver;
-    trine_supernodal_options supernodal;  /* of SUPERNODAL; triangular.max_nrhs holds for both */
+    trine_supernodal_options supernodal; /* of SUPERNODAL; triangular.max_nrhs holds for both */
     int64_t reserved[4]; /* zeros */
 } trine_direct_options;
 
@@ -222,12 +222,12 @@ TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op,
 TRINE_API trine_status trine_direct_as_op(trine_direct plan, trine_op *op);
 typedef struct {
     trine_factor_info factor;
-    trine_direct_solver solver;              /* what runs: SUPERNODAL or GENERAL */
-    const char *reason;                      /* why; valid until the plan's next update */
-    trine_triangular_info lower, upper;      /* GENERAL; Cholesky without a plan for U: both L's. Else zeros */
+    trine_direct_solver solver; /* what runs: SUPERNODAL or GENERAL */
+    const char *reason; /* why; valid until the plan's next update */
+    trine_triangular_info lower, upper; /* GENERAL; Cholesky without a plan for U: both L's. Else zeros */
     trine_supernodal_info lower_panels, upper_panels; /* SUPERNODAL: L and U^T; Cholesky: both L's. Else zeros */
     double analyse_seconds, numeric_seconds; /* of both triangular solves together */
-    int deterministic;                       /* bitwise the same every run, as both triangular solves are */
+    int deterministic; /* bitwise the same every run, as both triangular solves are */
     int64_t reserved[4]; /* zeros */
 } trine_direct_info;
 TRINE_API trine_status trine_direct_get_info(trine_direct plan, trine_direct_info *info);

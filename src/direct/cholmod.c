@@ -178,7 +178,7 @@ static trine_status numeric(trine_factor F)
     TRY(L->is_super ? take_panels(F, L) : cholmod_take_columns(F, L, true));
     F->nnz_U = F->nnz_L;
     factor_warn_if_nearly_singular(F, F->method == TRINE_DIRECT_LDL ? pivot_ratio(L, factor_parts(F))
-                                                                   : cholmod_l_rcond(L, &state->common));
+                                                                    : cholmod_l_rcond(L, &state->common));
 done:
     trine_free(F->ctx, TRINE_HOST, rows);
     return status;

@@ -52,7 +52,8 @@ static trine_status lu_on_cpu(trine_factor F, const char *why)
         F->count = F->n ? factor_klu_count(F) : (struct factor_count){0};
         /* in an order that is not AMD's KLU does not count */
         if (!F->n || F->options.ordering > TRINE_ORDERING_AMD || is_below(&F->count, DENSE_FROM_LU)) {
-            snprintf(F->reason, sizeof F->reason, "%.160s; %.3g flops an entry: no dense blocks", why, ratio(&F->count));
+            snprintf(F->reason, sizeof F->reason, "%.160s; %.3g flops an entry: no dense blocks", why,
+                     ratio(&F->count));
             status = factor_numeric(F);
             if (settles(F, &status, "UMFPACK")) goto done;
             after_klu = F->trial_error;
@@ -61,8 +62,7 @@ static trine_status lu_on_cpu(trine_factor F, const char *why)
     if (after_klu >= 0)
         TRY(factor_analyse(F, TRINE_DIRECT_LU_UMFPACK, "%s; KLU's backward error stays at %.3g eps", why, after_klu));
     else
-        TRY(factor_analyse(F, TRINE_DIRECT_LU_UMFPACK, "%s; %.3g flops an entry: dense blocks", why,
-                           ratio(&F->count)));
+        TRY(factor_analyse(F, TRINE_DIRECT_LU_UMFPACK, "%s; %.3g flops an entry: dense blocks", why, ratio(&F->count)));
     status = factor_numeric(F);
     if (status == TRINE_ERR_UNSUPPORTED || status == TRINE_ERR_NO_CONVERGENCE) {
         settles(F, &status, "SuperLU");
@@ -108,7 +108,8 @@ trine_status factor_auto_without_cholesky(trine_factor F, const char *why)
         status = factor_numeric(F);
         goto done;
     }
-    if (s.hermitian && !ldl_failed && !F->options.need_panels && F->n && has_diagonal(F) && F->options.ordering != TRINE_ORDERING_COLAMD) {
+    if (s.hermitian && !ldl_failed && !F->options.need_panels && F->n && has_diagonal(F) &&
+        F->options.ordering != TRINE_ORDERING_COLAMD) {
         TRY(factor_analyse(F, TRINE_DIRECT_LDL, "%s; no entry of the diagonal is zero, and the factor sparse", why));
         if (is_below(&F->count, DENSE_FROM_LDL)) {
             status = factor_numeric(F);

@@ -24,9 +24,7 @@ struct factor_backend {
 extern const struct factor_backend factor_cholmod, factor_klu, factor_superlu, factor_umfpack;
 
 /** A symbolic count of what a factorization needs. */
-struct factor_count {
-    double flops, entries; /* entries 0: not counted */
-};
+struct factor_count { double flops, entries; /* entries 0: not counted */ };
 
 struct trine_factor_s {
     int refs;
@@ -54,7 +52,8 @@ struct trine_factor_s {
 
     int32_t *row_perm, *col_perm;         /* one array for Cholesky: col_perm == row_perm */
     double *row_scale, *col_scale;        /* NULL: ones */
-    trine_matrix triangles[2];            /* L and U as sorted CSC, of a factor without panels; Cholesky: U NULL */
+    trine_matrix triangles[2];            /* L (UMFPACK: by rows) and U as sorted CSC, of a factor without panels;
+                                             Cholesky: U NULL */
     double trial_error;                   /* backward error of a solve with the triangles, in eps; of the best step */
     int refine;                           /* steps of refinement that it took */
     trine_panels panels;                  /* n_panels = 0: there are none */
@@ -115,6 +114,8 @@ struct factor_input factor_get_input(trine_factor F);
 trine_status factor_widen(trine_context ctx, int64_t count, const int32_t *narrow, int64_t **wide);
 /** A backend's triangle where F->triangles are made. */
 trine_status factor_held_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
+/** trine_factor_get_triangle by rows or by columns, whichever costs nothing. */
+trine_status factor_any_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
 /** Drop what the last numeric part left, keep ordering and symbolic part. */
 void factor_clear_numeric(trine_factor F);
 

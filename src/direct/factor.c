@@ -9,8 +9,8 @@
 #include "direct/direct.h"
 #include "direct/isolation.h"
 
-static const char *const method_names[] = {"auto",       "cholesky", "cholesky-simplicial", "lu",
-                                           "lu-umfpack", "lu-klu",   "ldl"};
+static const char *const method_names[] = {"auto",   "cholesky", "cholesky-simplicial", "lu", "lu-umfpack",
+                                           "lu-klu", "ldl"};
 static const char *const ordering_names[] = {"auto", "metis", "amd", "colamd", "natural", "given"};
 #define COUNT(names) (sizeof(names) / sizeof *(names))
 
@@ -81,11 +81,9 @@ trine_status factor_fail_zero_pivot(trine_factor F, int64_t column, int64_t numb
 trine_status factor_fail_not_definite(trine_factor F, int64_t column, int64_t number)
 {
     char found[200];
-    snprintf(found, sizeof found,
-             "%s at column %lld (pivot %lld of %lld): the matrix is not %s",
+    snprintf(found, sizeof found, "%s at column %lld (pivot %lld of %lld): the matrix is not %s",
              F->method == TRINE_DIRECT_LDL ? "a pivot of L D L^H is zero" : "Cholesky broke down", (long long)column,
-             (long long)number, (long long)F->n,
-             F->method == TRINE_DIRECT_LDL ? "quasidefinite" : "positive definite");
+             (long long)number, (long long)F->n, F->method == TRINE_DIRECT_LDL ? "quasidefinite" : "positive definite");
     return fail_at_pivot(F, TRINE_ERR_NOT_DEFINITE, found);
 }
 
@@ -142,9 +140,10 @@ static trine_status check_hermitian(trine_matrix A, trine_matrix_structure *s)
 {
     trine_status status = trine_matrix_get_structure(A, s);
     if (status) return status;
-    return s->hermitian ? TRINE_SUCCESS
-                        : trine_fail(TRINE_ERR_STRUCTURE, "Cholesky and L D L^H need a %s matrix, and A is not (value by value)",
-                                     s->pattern_symmetric ? "symmetric or Hermitian" : "symmetric");
+    return s->hermitian
+               ? TRINE_SUCCESS
+               : trine_fail(TRINE_ERR_STRUCTURE, "Cholesky and L D L^H need a %s matrix, and A is not (value by value)",
+                            s->pattern_symmetric ? "symmetric or Hermitian" : "symmetric");
 }
 
 /* ----------------------------------------------------------- factorization */
@@ -209,11 +208,12 @@ trine_status factor_numeric(trine_factor F)
     if (F->triangles[1]) TRY(factor_try(F)); /* not of Cholesky, which is stable */
     F->factor_seconds = trine_wall_time() - start;
     F->factored = true;
-    trine_log(F->ctx, 2,
-              "%s (%s): n %lld, nnz(A) %lld, ordering %s %.3g s, symbolic %.3g s, factorization %.3g s, nnz(L) %lld, nnz(U) %lld",
-              trine_direct_method_name(F->method), F->reason, (long long)F->n, (long long)factor_get_input(F).nnz,
-              trine_ordering_name(F->ordering), F->order_seconds, F->symbolic_seconds, F->factor_seconds,
-              (long long)F->nnz_L, (long long)F->nnz_U);
+    trine_log(
+        F->ctx, 2,
+        "%s (%s): n %lld, nnz(A) %lld, ordering %s %.3g s, symbolic %.3g s, factorization %.3g s, nnz(L) %lld, nnz(U) %lld",
+        trine_direct_method_name(F->method), F->reason, (long long)F->n, (long long)factor_get_input(F).nnz,
+        trine_ordering_name(F->ordering), F->order_seconds, F->symbolic_seconds, F->factor_seconds, (long long)F->nnz_L,
+        (long long)F->nnz_U);
 done:
     if (status) factor_clear_numeric(F);
     return status;
@@ -235,8 +235,8 @@ trine_status factor_analyse(trine_factor F, trine_direct_method method, const ch
     F->order_seconds = F->symbolic_seconds = 0;
     if (!F->n) goto done;
     const double start = trine_wall_time();
-    F->backend = is_symmetric(method)               ? &factor_cholmod
-                 : method == TRINE_DIRECT_LU        ? &factor_superlu
+    F->backend = is_symmetric(method)                ? &factor_cholmod
+                 : method == TRINE_DIRECT_LU         ? &factor_superlu
                  : method == TRINE_DIRECT_LU_UMFPACK ? &factor_umfpack
                                                      : &factor_klu;
     TRY(blas_prepare());
@@ -267,7 +267,8 @@ trine_status factor_superlu_or_umfpack(trine_factor F, const char *reason)
 static void warn_if_inaccurate(trine_factor F)
 {
     if (F->trial_error > 0 && !factor_is_accurate(F))
-        trine_log(F->ctx, 1, "a trial solve with the %s factor has a backward error of %.3g eps after %d steps of refinement",
+        trine_log(F->ctx, 1,
+                  "a trial solve with the %s factor has a backward error of %.3g eps after %d steps of refinement",
                   trine_direct_method_name(F->method), F->trial_error, F->refine);
 }
 
@@ -464,7 +465,19 @@ trine_status trine_factor_get_triangle(trine_factor F, trine_uplo which, trine_m
 
 trine_status factor_held_triangle(trine_factor F, trine_uplo which, trine_matrix *T)
 {
-    *T = trine_retain_matrix(F->triangles[which == TRINE_UPPER]);
+    const trine_matrix held = F->triangles[which == TRINE_UPPER];
+    trine_matrix_info info;
+    const trine_status status = trine_matrix_get_info(held, &info);
+    if (status || info.format != TRINE_CSC) return trine_matrix_copy(held, T, TRINE_HOST, TRINE_CSC, F->dtype);
+    *T = trine_retain_matrix(held);
+    return TRINE_SUCCESS;
+}
+
+trine_status factor_any_triangle(trine_factor F, trine_uplo which, trine_matrix *T)
+{
+    const trine_matrix held = F->triangles[which == TRINE_UPPER];
+    if (!held) return trine_factor_get_triangle(F, which, T);
+    *T = trine_retain_matrix(held);
     return TRINE_SUCCESS;
 }
 

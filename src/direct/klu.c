@@ -116,8 +116,8 @@ static trine_status factorize(trine_factor F, const struct factor_input *in)
                                    : klu_factor(state->offsets, rows, values, state->symbolic, c);
     if (c->status == KLU_SINGULAR) TRY(factor_fail_zero_pivot(F, c->singular_col, c->numerical_rank));
     if (!state->numeric || c->status < 0) TRY(failure(c, "factorization"));
-    const int sorted = is_complex(F) ? klu_z_sort(state->symbolic, state->numeric, c)
-                                     : klu_sort(state->symbolic, state->numeric, c);
+    const int sorted =
+        is_complex(F) ? klu_z_sort(state->symbolic, state->numeric, c) : klu_sort(state->symbolic, state->numeric, c);
     if (!sorted) TRY(failure(c, "sort of its factors"));
 done:
     return status;

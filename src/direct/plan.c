@@ -206,7 +206,8 @@ static const trine_plan_kind kind = {.name = "direct",
 static bool has_trials(trine_factor F)
 {
     const trine_direct_method asked = F->options.method;
-    return F->A && asked != TRINE_DIRECT_CHOLESKY && asked != TRINE_DIRECT_CHOLESKY_SIMPLICIAL && asked != TRINE_DIRECT_LU;
+    return F->A && asked != TRINE_DIRECT_CHOLESKY && asked != TRINE_DIRECT_CHOLESKY_SIMPLICIAL &&
+           asked != TRINE_DIRECT_LU;
 }
 
 /** The plan for F, whose reference passes to it, also in a failure. */

@@ -140,7 +140,7 @@ static bool same_pattern(trine_matrix A, trine_matrix B)
     const int64_t *a_offsets, *b_offsets;
     const int32_t *a_indices, *b_indices;
     if (!A || !B || trine_matrix_get_info(A, &a) || trine_matrix_get_info(B, &b) || a.nnz != b.nnz ||
-        a.n_cols != b.n_cols)
+        a.n_cols != b.n_cols || a.format != b.format)
         return false;
     if (trine_matrix_get_arrays(A, &a_offsets, &a_indices, NULL) ||
         trine_matrix_get_arrays(B, &b_offsets, &b_indices, NULL))
@@ -181,7 +181,7 @@ static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo wh
     trine_matrix_info info;
     const void *values;
     *T = NULL;
-    trine_status status = trine_factor_get_triangle(F, which, &stored);
+    trine_status status = factor_any_triangle(F, which, &stored);
     if (status || F->dtype == s->dtype) {
         *T = stored;
         return status;
@@ -189,7 +189,7 @@ static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo wh
     TRY(trine_matrix_get_info(stored, &info));
     TRY(trine_matrix_get_arrays(stored, NULL, NULL, &values));
     if (!trine_dtype_is_single(F->dtype)) TRY(check_single(values, info.nnz * factor_parts(F)));
-    TRY(trine_matrix_copy(stored, T, TRINE_HOST, TRINE_CSC, s->dtype));
+    TRY(trine_matrix_copy(stored, T, TRINE_HOST, info.format, s->dtype));
 done:
     trine_matrix_destroy(&stored);
     return status;

@@ -9,9 +9,7 @@
 typedef long long ll;
 
 /** What F does not hold itself. */
-struct taken_cholmod {
-    void *values; /* of the panels */
-};
+struct taken_cholmod { void *values; /* of the panels */ };
 
 static bool wide_indices(const cholmod_factor *L) { return L->itype == CHOLMOD_LONG; }
 static bool wide_offsets(const cholmod_factor *L) { return L->itype != CHOLMOD_INT; }

@@ -69,15 +69,14 @@ static trine_status analyse(trine_factor F)
     if (F->options.pivot_threshold > 0)
         control[UMFPACK_PIVOT_TOLERANCE] = control[UMFPACK_SYM_PIVOT_TOLERANCE] = F->options.pivot_threshold;
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
-    const int32_t *const order = F->given_order               ? F->given_order
+    const int32_t *const order = F->given_order             ? F->given_order
                                  : F->options.ordering == 0 ? F->symmetric_order /* NULL: none */
                                                             : NULL;
     if (order) TRY(factor_widen(F->ctx, in.n, order, &given));
-    const int64_t code =
-        is_complex(F) ? umfpack_zl_qsymbolic(in.n, in.n, in.offsets, rows, in.values, NULL, given, &state->symbolic,
-                                             control, info)
-                      : umfpack_dl_qsymbolic(in.n, in.n, in.offsets, rows, in.values, given, &state->symbolic, control,
-                                             info);
+    const int64_t code = is_complex(F) ? umfpack_zl_qsymbolic(in.n, in.n, in.offsets, rows, in.values, NULL, given,
+                                                              &state->symbolic, control, info)
+                                       : umfpack_dl_qsymbolic(in.n, in.n, in.offsets, rows, in.values, given,
+                                                              &state->symbolic, control, info);
     const bool no_metis = metis_has_failed();
     if (code < 0) TRY(failure(code, "ordering and symbolic analysis"));
     F->ordering = ordering_taken(info);
@@ -128,27 +127,23 @@ static bool scales_are_good(trine_factor F)
     return true;
 }
 
-/** L comes by rows and U by columns, both sorted and with their diagonal; both leave as CSC. */
+/** L comes by rows and U by columns, both sorted and with their diagonal. */
 static trine_status take_triangle(trine_factor F, bool lower)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t nnz = lower ? F->nnz_L : F->nnz_U;
-    trine_matrix M = NULL, *const T = &F->triangles[lower ? 0 : 1];
     int64_t *offsets, *wide = NULL, reciprocal;
     int32_t *narrow;
     void *values;
     TRY(ALLOC(F->ctx, wide, nnz));
-    TRY(trine_matrix_allocate(F->ctx, &M, lower ? TRINE_CSR : TRINE_CSC, F->dtype, F->n, F->n, nnz, &offsets, &narrow,
-                              &values));
+    TRY(trine_matrix_allocate(F->ctx, &F->triangles[lower ? 0 : 1], lower ? TRINE_CSR : TRINE_CSC, F->dtype, F->n, F->n,
+                              nnz, &offsets, &narrow, &values));
     const int64_t code =
         lower ? get_numeric(F, offsets, wide, values, NULL, NULL, NULL, NULL, NULL, NULL, &reciprocal, NULL)
               : get_numeric(F, NULL, NULL, NULL, offsets, wide, values, NULL, NULL, NULL, &reciprocal, NULL);
     if (code < 0) TRY(failure(code, "hand-over of its factors"));
     for (int64_t k = 0; k < nnz; k++) narrow[k] = (int32_t)wide[k];
-    if (lower) TRY(trine_matrix_copy(M, T, TRINE_HOST, TRINE_CSC, F->dtype));
-    else *T = trine_retain_matrix(M);
 done:
-    trine_matrix_destroy(&M);
     trine_free(F->ctx, TRINE_HOST, wide);
     return status;
 }

@@ -168,9 +168,7 @@ trine_status set_up_inverse(const struct problem *p, enum method method, unsigne
     switch (method) {
     case METHOD_AUTO: TRY(set_up_direct(p, TRINE_DIRECT_AUTO, ops, inverse, o)); break;
     case METHOD_CHOLESKY: TRY(set_up_direct(p, TRINE_DIRECT_CHOLESKY, ops, inverse, o)); break;
-    case METHOD_CHOLESKY_SIMPLICIAL:
-        TRY(set_up_direct(p, TRINE_DIRECT_CHOLESKY_SIMPLICIAL, ops, inverse, o));
-        break;
+    case METHOD_CHOLESKY_SIMPLICIAL: TRY(set_up_direct(p, TRINE_DIRECT_CHOLESKY_SIMPLICIAL, ops, inverse, o)); break;
     case METHOD_LDL: TRY(set_up_direct(p, TRINE_DIRECT_LDL, ops, inverse, o)); break;
     case METHOD_LU: TRY(set_up_direct(p, TRINE_DIRECT_LU, ops, inverse, o)); break;
     case METHOD_LU_UMFPACK: TRY(set_up_direct(p, TRINE_DIRECT_LU_UMFPACK, ops, inverse, o)); break;
