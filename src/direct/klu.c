@@ -143,6 +143,9 @@ struct part {
     int64_t count;
     int32_t *offsets, *rows;
     double *real, *imaginary; /* NULL for real numbers */
+    int64_t *wide; /* of a triangle that KLU fills in place: its matrix's offsets and values; rows, and real
+                      numbers, are the matrix's too */
+    void *values;
 };
 
 static trine_status make_part(trine_factor F, struct part *p, int64_t count)
@@ -157,17 +160,33 @@ done:
     return status;
 }
 
+static trine_status make_triangle(trine_factor F, struct part *p, int which, int64_t count)
+{
+    trine_status status = TRINE_SUCCESS;
+    p->count = count;
+    TRY(ALLOC(F->ctx, p->offsets, F->n + 1));
+    TRY(trine_matrix_allocate(F->ctx, &F->triangles[which], TRINE_CSC, F->dtype, F->n, F->n, count, &p->wide, &p->rows,
+                              &p->values));
+    p->real = p->values;
+    if (!is_complex(F)) goto done;
+    p->real = NULL;
+    TRY(ALLOC(F->ctx, p->real, count));
+    TRY(ALLOC(F->ctx, p->imaginary, count));
+done:
+    return status;
+}
+
 static void free_part(trine_factor F, struct part *p)
 {
     trine_free(F->ctx, TRINE_HOST, p->offsets);
-    trine_free(F->ctx, TRINE_HOST, p->rows);
-    trine_free(F->ctx, TRINE_HOST, p->real);
+    if (!p->wide) trine_free(F->ctx, TRINE_HOST, p->rows);
+    if (p->real != p->values) trine_free(F->ctx, TRINE_HOST, p->real);
     trine_free(F->ctx, TRINE_HOST, p->imaginary);
 }
 
 #define TEMPLATE "direct/klu.inc"
 #include "core/each_dtype.h"
-static trine_status (*const take_lower[])(trine_factor, const struct part *, double *) = TABLE(take_lower);
+static void (*const take_triangle[])(trine_factor, const struct part *, double *) = TABLE(take_triangle);
 static trine_status (*const take_upper[])(trine_factor, const struct part *, const struct part *) = TABLE(take_upper);
 
 static trine_status extract(trine_factor F, double *growth)
@@ -179,8 +198,9 @@ static trine_status extract(trine_factor F, double *growth)
     TRY(ALLOC(F->ctx, F->row_perm, F->n));
     TRY(ALLOC(F->ctx, F->col_perm, F->n));
     TRY(ALLOC(F->ctx, F->row_scale, F->n));
-    TRY(make_part(F, &L, numeric->lnz));
-    TRY(make_part(F, &U, numeric->unz));
+    double largest;
+    TRY(make_triangle(F, &L, 0, numeric->lnz));
+    TRY(numeric->nzoff ? make_part(F, &U, numeric->unz) : make_triangle(F, &U, 1, numeric->unz));
     TRY(make_part(F, &off, numeric->nzoff));
     const int taken =
         is_complex(F)
@@ -191,8 +211,12 @@ static trine_status extract(trine_factor F, double *growth)
                           off.rows, off.real, F->row_perm, F->col_perm, F->row_scale, NULL, &state->common);
     if (!taken) TRY(failure(&state->common, "hand-over of its factors"));
     for (int64_t k = 0; k < F->n; k++) F->row_scale[k] = 1 / F->row_scale[k]; /* KLU divides */
-    TRY(take_lower[F->dtype](F, &L, growth));
-    TRY(take_upper[F->dtype](F, &U, &off));
+    F->nnz_L = L.count;
+    F->nnz_U = U.count;
+    take_triangle[F->dtype](F, &L, growth);
+    if (numeric->nzoff) TRY(take_upper[F->dtype](F, &U, &off));
+    else take_triangle[F->dtype](F, &U, &largest);
+    if (!isfinite(*growth) || (!numeric->nzoff && !isfinite(largest))) status = factor_fail_range(F);
 done:
     free_part(F, &off);
     free_part(F, &U);

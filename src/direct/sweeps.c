@@ -214,7 +214,7 @@ static trine_status set_general(direct_sweeps *s, trine_factor F)
     trine_matrix T = NULL;
     /* Entries of L, below which threads gain nothing over one in a solve, and their schedule takes as long as the
      * factorization of the sparsest matrices. */
-    enum { SMALL = 50000 };
+    enum { SMALL = 100000 };
     trine_triangular_options options = s->options.triangular;
     if (!options.method && direct_space(s->ctx) == TRINE_HOST && F->nnz_L < SMALL) options.method = TRINE_TRI_SERIAL;
     options.diag = s->cholesky ? TRINE_NONUNIT : TRINE_UNIT;
