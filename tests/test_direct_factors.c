@@ -99,6 +99,11 @@ static void choices_follow_the_matrix(void **state)
     A = MATRIX(ctx, 3, {0, 0, 1e-20}, {0, 1, 1}, {0, 2, 2}, {1, 0, 1}, {1, 1, 1}, {1, 2, 5}, {2, 0, 2}, {2, 1, 5},
                {2, 2, 1});
     assert_choice(ctx, A, sparse_lu, "not positive definite");
+    /* its pivots leave little of the rest: three steps of refinement are not enough */
+    A = MATRIX(ctx, 4, {0, 0, 1e-15}, {0, 1, .1}, {0, 2, .7}, {0, 3, .3}, {1, 0, .1}, {1, 1, 1e-15}, {1, 2, 5},
+               {1, 3, .7}, {2, 0, .7}, {2, 1, 5}, {2, 2, 1e-15}, {2, 3, .9}, {3, 0, .3}, {3, 1, .7}, {3, 2, .9},
+               {3, 3, 1e-15});
+    assert_choice(ctx, A, sparse_lu, "not positive definite");
     A = MATRIX(ctx, 2, {0, 1, 2}, {1, 0, 3});
     assert_choice(ctx, A, sparse_lu, "A is not Hermitian");
     for (int hermitian = 0; hermitian < 2; hermitian++) { /* panels, where they are needed */
