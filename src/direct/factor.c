@@ -128,6 +128,10 @@ static trine_status normalize(trine_matrix A, trine_dtype dtype, trine_matrix *W
     trine_status status = TRINE_SUCCESS;
     *W = NULL;
     TRY(trine_matrix_copy(A, &copy, TRINE_HOST, TRINE_CSC, dtype));
+    if (!trine_matrix_check(copy, TRINE_CHECK_SORTED)) { /* as most matrices leave trine_matrix_copy */
+        *W = copy;
+        return TRINE_SUCCESS;
+    }
     TRY(trine_matrix_sort(copy, W, 1));
     TRY(trine_matrix_check(*W, TRINE_CHECK_FINITE)); /* sums of duplicates may overflow */
 done:
