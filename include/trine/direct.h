@@ -64,8 +64,8 @@ typedef struct {
 } trine_factor_options;
 
 /** Order and factor the square host matrix A. Synchronous. TRINE_ERR_STRUCTURE: arrays that do not fit (as
- *  trine_matrix_check), a value that is not finite, Cholesky asked for and A not Hermitian. TRINE_ERR_NOT_DEFINITE:
- *  Cholesky broke down (names the column); TRINE_ERR_SINGULAR: an exactly zero pivot or a structurally singular matrix
+ *  trine_matrix_check), a value that is not finite, Cholesky or LDL^H asked for and A not Hermitian.
+ *  TRINE_ERR_NOT_DEFINITE: Cholesky broke down, or LDL^H met a zero (names the column); TRINE_ERR_SINGULAR: an exactly zero pivot or a structurally singular matrix
  *  (names the column or row). Both may be rounding's doing where the matrix is ill-conditioned or badly scaled.
  *  TRINE_ERR_NO_CONVERGENCE: numbers left the range of double precision on the way; scale the matrix. TRINE_ERR_MEMORY:
  *  the factor does not fit; SuperLU,
@@ -85,7 +85,7 @@ typedef struct {
     trine_ordering ordering;
     trine_dtype dtype; /* of the factor: TRINE_D or TRINE_Z; TRINE_S or TRINE_C as well where
                           SuperLU's was taken */
-    trine_diag diag_L; /* UNIT for LU and an LDL^H that was taken, NONUNIT for Cholesky */
+    trine_diag diag_L; /* UNIT for LU and LDL^H, NONUNIT for Cholesky */
     double order_seconds, factor_seconds; /* ordering, and where symbolic_seconds is 0 the symbolic part; numeric
                                              part */
     const char *reason; /* one clause: why this method; valid until the factor's next update */
@@ -104,12 +104,13 @@ TRINE_API trine_status trine_factor_get_info(trine_factor F, trine_factor_info *
 TRINE_API trine_status trine_factor_get_permutations(trine_factor F, const int32_t **row_perm, const int32_t **col_perm,
                                                      const double **row_scale, const double **col_scale);
 /** L (TRINE_LOWER) or U (TRINE_UPPER) as a CSC matrix on the host, explicit zeros of the panels left out (but never a
- *  diagonal); Cholesky's U is refused: use op TRINE_H on L. The caller owns it. */
+ *  diagonal; KLU's stay); Cholesky's U is refused: use op TRINE_H on L. The caller owns it. */
 TRINE_API trine_status trine_factor_get_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
 /** The supernodal panels of L (TRINE_LOWER), or of U^T (TRINE_UPPER, LU only: U^T is lower triangular, and op T of a
  *  supernodal plan solves with U). L's are the library's own arrays; U^T's are made at the first call, on the
  *  supernodes of L: a panel's row list is the union of the columns in which its rows of U have entries.
- *  TRINE_ERR_UNSUPPORTED for simplicial factors and UMFPACK; TRINE_ERR_MEMORY says how much the panels of U^T need. */
+ *  TRINE_ERR_UNSUPPORTED for simplicial factors, UMFPACK and KLU; TRINE_ERR_MEMORY says how much the panels of U^T
+ *  need. */
 TRINE_API trine_status trine_factor_get_panels(trine_factor F, trine_uplo which, trine_panels *panels);
 TRINE_API trine_status trine_factor_destroy(trine_factor *F);
 
