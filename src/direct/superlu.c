@@ -24,9 +24,9 @@ static void invert(int64_t n, const int32_t *perm, int32_t *inverse)
 }
 
 /** COLAMD holds whatever pivots are taken. Where the pattern is symmetric, and each column's diagonal is its largest
- *  entry or the matrix Hermitian with a positive diagonal, pivots mostly stay on the diagonal and an ordering of
- *  A + A^T fills less: by METIS a quarter of COLAMD's on cage10. Where they leave it, it fills more: five times on the KKT
- *  matrix of CONT-201 (docs/notes/direct-solves.md). */
+ *  entry or the matrix Hermitian with a positive diagonal, pivots mostly stay on the diagonal, and an ordering of
+ *  A + A^T fills less: by METIS a quarter of COLAMD's on cage10. Where they leave it, it fills more: five times on the
+ *  KKT matrix of CONT-201 (docs/notes/direct-solves.md). */
 static trine_status choose_ordering(trine_factor F, trine_ordering *ordering)
 {
     const struct factor_input in = factor_get_input(F);
