@@ -10,10 +10,12 @@
 
 #define EACH(i, array) (size_t i = 0; i < sizeof(array) / sizeof *(array); i++)
 
-extern const trine_direct_method methods[4];
+extern const trine_direct_method methods[6];
 extern const trine_transpose ops[3];
 extern const trine_layout layouts[2];
-bool is_cholesky(trine_direct_method method);
+bool is_cholesky(trine_direct_method method);  /* L L^H: no U */
+bool is_relaxed(trine_direct_method method);   /* UMFPACK and KLU: pivots of a tenth of the largest are taken */
+bool is_hermitian(trine_direct_method method); /* that and L D L^H: for Hermitian matrices */
 
 /** A random matrix with about `row` entries a row, with a dominant diagonal. hermitian: positive definite.
  *  Unsymmetric ones have their rows rotated by one, so that the diagonal is mostly zero and pivoting has work to do. */

@@ -1,12 +1,12 @@
 # usage: cmake -DNM=nm -DLIBRARY=libtrine_direct.so -P direct_symbols.cmake
-# The solves are trine's own: fails when the library refers to a solve of CHOLMOD, SuperLU or UMFPACK.
+# The solves are trine's own: fails when the library refers to a solve of CHOLMOD, KLU, SuperLU or UMFPACK.
 execute_process(COMMAND ${NM} -D --undefined-only ${LIBRARY} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-foreach(used cholmod_l_factorize dgstrf umfpack_dl_numeric trine_triangular_solve trine_supernodal_solve) # else the pattern below proves nothing
+foreach(used cholmod_l_factorize klu_factor dgstrf umfpack_dl_numeric trine_triangular_solve trine_supernodal_solve) # else the pattern below proves nothing
   if(NOT symbols MATCHES "U ${used}")
     message(FATAL_ERROR "${LIBRARY} does not refer to ${used}:\n${symbols}")
   endif()
 endforeach()
-string(REGEX MATCHALL "U (cholmod_[a-z0-9_]*solve[a-z0-9_]*|umfpack_[a-z_]*solve[a-z_]*|[sdcz]gs(trs|sv|svx|rfs|con)|sp_[sdcz]trsv)" solves "${symbols}")
+string(REGEX MATCHALL "U (cholmod_[a-z0-9_]*solve[a-z0-9_]*|umfpack_[a-z_]*solve[a-z_]*|klu_[a-z_]*solve[a-z_]*|[sdcz]gs(trs|sv|svx|rfs|con)|sp_[sdcz]trsv)" solves "${symbols}")
 if(solves)
   message(FATAL_ERROR "${LIBRARY} refers to ${solves}")
 endif()

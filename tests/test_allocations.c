@@ -670,7 +670,10 @@ static trine_status use_factor_create(struct world *w, int variant)
     const trine_matrix A = variant == 8 ? w->arrow : variant == 9 ? w->indefinite : variant % 2 ? w->unsorted : w->A;
     const trine_status status = trine_factor_create(
         w->ctx, &F, A,
-        &(trine_factor_options){.method = variant < 8 ? methods[variant % 4] : TRINE_DIRECT_AUTO,
+        &(trine_factor_options){.method = variant < 8     ? methods[variant % 4]
+                                          : variant == 10 ? TRINE_DIRECT_LU_KLU
+                                          : variant == 11 ? TRINE_DIRECT_LDL
+                                                          : TRINE_DIRECT_AUTO,
                                 .ordering = variant < 4 ? TRINE_ORDERING_AUTO : TRINE_ORDERING_METIS});
     MADE(F, trine_factor_destroy);
 }
@@ -684,9 +687,9 @@ static trine_status use_factor_update(struct world *w, int variant)
 static trine_status use_get_triangle(struct world *w, int variant)
 {
     trine_matrix T;
-    const bool lower = variant < 4; /* Cholesky has no U */
+    /* of those with panels; the others' triangles are there. Cholesky has no U */
     const trine_status status =
-        trine_factor_get_triangle(w->factor[lower ? variant : variant - 2], lower ? TRINE_LOWER : TRINE_UPPER, &T);
+        trine_factor_get_triangle(w->factor[variant ? 2 : 0], variant == 2 ? TRINE_UPPER : TRINE_LOWER, &T);
     MADE(T, trine_matrix_destroy);
 }
 /** The panels of U^T are made once, so each time by a new factor. */
@@ -856,11 +859,11 @@ static const struct {
     {"trine_op_work", use_op_work, 2, 2},
     {"trine_op_apply", use_op_apply, 2, 2}, /* with a work it allocates nothing: test_operator_life */
 #ifdef TRINE_TEST_DIRECT
-    {"trine_factor_create", use_factor_create, 10, 10},
+    {"trine_factor_create", use_factor_create, 12, 12},
     {"trine_factor_update", use_factor_update, 4, 4},
     {"trine_factor_from_cholmod", use_factor_from_cholmod, 2, 2},
     {"trine_factor_from_superlu", use_factor_from_superlu, 2, 2},
-    {"trine_factor_get_triangle", use_get_triangle, 6, 6},
+    {"trine_factor_get_triangle", use_get_triangle, 3, 3},
     {"trine_factor_get_panels", use_get_panels, 1, 1},
     {"trine_direct_create", use_direct_create, 5, 4},
     {"trine_direct_create_from_factor", use_direct_create_from_factor, 5, 4},
@@ -1080,6 +1083,7 @@ static void call_direct(struct world *w)
     for (int m = 0; m < 5; m++) {
         assert_direct(w, w->direct[m]); /* solve */
         OK(trine_direct_get_info(w->direct[m], &info));
+        OK(trine_direct_get_permutations(w->direct[m], &permutation, NULL, NULL, NULL));
     }
     OK(trine_direct_destroy(NULL));
     OK(trine_factor_destroy(NULL));
@@ -1141,7 +1145,8 @@ static const struct {
 #ifdef TRINE_TEST_DIRECT
     {call_direct,
      {"trine_direct_method_name", "trine_ordering_name", "trine_factor_get_info", "trine_factor_get_permutations",
-      "trine_factor_destroy", "trine_direct_solve", "trine_direct_get_info", "trine_direct_destroy"}},
+      "trine_factor_destroy", "trine_direct_solve", "trine_direct_get_info", "trine_direct_get_permutations",
+      "trine_direct_destroy"}},
 #endif
     {call_semiring,
      {"trine_semiring_name", "trine_semiring_destroy",

@@ -1,4 +1,5 @@
 /* Factorizations: L U is the matrix, permuted and scaled; new values; whatever shape it has. */
+#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,8 +14,9 @@ static void factors_multiply_to_the_permuted_and_scaled_matrix(void **state)
         for EACH(s, sizes)
             for EACH(t, all_dtypes)
                 for (int ordering = TRINE_ORDERING_AUTO; ordering <= TRINE_ORDERING_NATURAL; ordering++) {
-                    if (is_cholesky(methods[m]) && ordering == TRINE_ORDERING_COLAMD) continue;
-                    trine_matrix A = random_matrix(ctx, all_dtypes[t], sizes[s], 3, is_cholesky(methods[m]), 7 * s + t);
+                    if (is_hermitian(methods[m]) && ordering == TRINE_ORDERING_COLAMD) continue;
+                    trine_matrix A =
+                        random_matrix(ctx, all_dtypes[t], sizes[s], 3, is_hermitian(methods[m]), 7 * s + t);
                     trine_factor F;
                     trine_factor_info info;
                     OK(trine_factor_create(
@@ -41,7 +43,7 @@ static void wide_supernodes_keep_the_identity(void **state)
     (void)state;
     trine_context ctx = test_context();
     for EACH(m, methods) {
-        trine_matrix A = random_matrix(ctx, TRINE_Z, 150, 40, is_cholesky(methods[m]), 3); /* nearly dense */
+        trine_matrix A = random_matrix(ctx, TRINE_Z, 150, 40, is_hermitian(methods[m]), 3); /* nearly dense */
         trine_factor F;
         OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m]}));
         assert_identity(F, A);
@@ -52,44 +54,218 @@ static void wide_supernodes_keep_the_identity(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
-static void a_symmetric_grid_gives_cholesky_by_itself(void **state)
+/** AUTO's choice for A, which goes: the method, and a word of the reason. */
+static void assert_choice(trine_context ctx, trine_matrix A, trine_direct_method method, const char *reason)
+{
+    trine_factor F;
+    trine_factor_info info;
+    OK(trine_factor_create(ctx, &F, A, NULL));
+    OK(trine_factor_get_info(F, &info));
+    if (info.method != method || !strstr(info.reason, reason))
+        fail_msg("%s (%s), not %s (%s)", trine_direct_method_name(info.method), info.reason,
+                 trine_direct_method_name(method), reason);
+    assert_identity(F, A);
+    assert_panels(F);
+    OK(trine_factor_destroy(&F));
+    trine_matrix_destroy(&A);
+}
+
+/** On a GPU the factors are those that have panels, but for L D L^H. */
+static void choices_follow_the_matrix(void **state)
 {
     (void)state;
     trine_context ctx = test_context();
+    const bool gpu = test_on_gpu();
+    const trine_direct_method sparse_lu = gpu ? TRINE_DIRECT_LU : TRINE_DIRECT_LU_KLU,
+                              dense_lu = gpu ? TRINE_DIRECT_LU : TRINE_DIRECT_LU_UMFPACK;
     trine_matrix A;
-    trine_factor F;
-    trine_factor_info info;
     OK(trine_matrix_gallery(ctx, &A, "laplace2d:nx=13,ny=17", TRINE_D));
-    OK(trine_factor_create(ctx, &F, A, NULL));
-    OK(trine_factor_get_info(F, &info));
-    assert_int_equal(info.method, TRINE_DIRECT_CHOLESKY);
-    assert_non_null(strstr(info.reason, "positive diagonal"));
-    assert_identity(F, A);
-    OK(trine_factor_destroy(&F));
-    trine_matrix_destroy(&A);
-
-    A = MATRIX(ctx, 2, {0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, 1}); /* indefinite */
-    OK(trine_factor_create(ctx, &F, A, NULL));
-    OK(trine_factor_get_info(F, &info));
-    assert_int_equal(info.method, TRINE_DIRECT_LU);
-    assert_non_null(strstr(info.reason, "not positive definite"));
-    assert_identity(F, A);
-    OK(trine_factor_destroy(&F));
-    trine_matrix_destroy(&A);
-
+    assert_choice(ctx, A, gpu ? TRINE_DIRECT_CHOLESKY : TRINE_DIRECT_CHOLESKY_SIMPLICIAL, "positive diagonal");
+    for EACH(t, all_dtypes) {
+        assert_choice(ctx, random_matrix(ctx, all_dtypes[t], 150, 40, true, 3), TRINE_DIRECT_CHOLESKY,
+                      "positive diagonal");
+        assert_choice(ctx, random_matrix(ctx, all_dtypes[t], 60, 3, false, 3), sparse_lu, "not Hermitian");
+        assert_choice(ctx, random_matrix(ctx, all_dtypes[t], 150, 40, false, 3), dense_lu, "not Hermitian");
+    }
+    A = MATRIX(ctx, 2, {0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, 1});
+    assert_choice(ctx, A, TRINE_DIRECT_LDL, "not positive definite");
     A = MATRIX(ctx, 2, {0, 0, -1}, {0, 1, 2}, {1, 0, 2}, {1, 1, 1});
-    OK(trine_factor_create(ctx, &F, A, NULL));
-    OK(trine_factor_get_info(F, &info));
-    assert_int_equal(info.method, TRINE_DIRECT_LU);
-    assert_non_null(strstr(info.reason, "a diagonal entry is not positive"));
-    OK(trine_factor_destroy(&F));
-    trine_matrix_destroy(&A);
-
+    assert_choice(ctx, A, TRINE_DIRECT_LDL, "a diagonal entry is not positive");
+    A = MATRIX(ctx, 2, {0, 0, 0}, {0, 1, 2}, {1, 0, 2}, {1, 1, 1});
+    assert_choice(ctx, A, sparse_lu, "a diagonal entry is not positive");
+    A = MATRIX(ctx, 2, {0, 0, 1}, {0, 1, 2}, {1, 0, 2}); /* no entry there at all */
+    assert_choice(ctx, A, sparse_lu, "a diagonal entry is not positive");
+    /* L D L^H grows beyond repair */
+    A = MATRIX(ctx, 3, {0, 0, 1e-20}, {0, 1, 1}, {0, 2, 2}, {1, 0, 1}, {1, 1, 1}, {1, 2, 5}, {2, 0, 2}, {2, 1, 5},
+               {2, 2, 1});
+    assert_choice(ctx, A, sparse_lu, "not positive definite");
+    /* its pivots leave little of the rest: three steps of refinement are not enough */
+    A = MATRIX(ctx, 4, {0, 0, 1e-15}, {0, 1, .1}, {0, 2, .7}, {0, 3, .3}, {1, 0, .1}, {1, 1, 1e-15}, {1, 2, 5},
+               {1, 3, .7}, {2, 0, .7}, {2, 1, 5}, {2, 2, 1e-15}, {2, 3, .9}, {3, 0, .3}, {3, 1, .7}, {3, 2, .9},
+               {3, 3, 1e-15});
+    assert_choice(ctx, A, sparse_lu, "not positive definite");
     A = MATRIX(ctx, 2, {0, 1, 2}, {1, 0, 3});
-    OK(trine_factor_create(ctx, &F, A, NULL));
-    OK(trine_factor_get_info(F, &info));
-    assert_int_equal(info.method, TRINE_DIRECT_LU);
-    assert_non_null(strstr(info.reason, "A is not Hermitian"));
+    assert_choice(ctx, A, sparse_lu, "A is not Hermitian");
+    for (int hermitian = 0; hermitian < 2; hermitian++) { /* panels, where they are needed */
+        A = random_matrix(ctx, TRINE_D, 60, 3, hermitian, 3);
+        trine_factor F;
+        trine_factor_info info;
+        OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.need_panels = 1}));
+        OK(trine_factor_get_info(F, &info));
+        assert_int_equal(info.method, hermitian ? TRINE_DIRECT_CHOLESKY : TRINE_DIRECT_LU);
+        OK(trine_factor_destroy(&F));
+        trine_matrix_destroy(&A);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** Whether block_triangular has an entry there, and a number in (0,1) for it. */
+static bool block_entry(int n, int i, int j, uint64_t seed, double *u)
+{
+    enum { SIZE = 7 };
+    *u = test_uniform(seed, (uint64_t)(i * n + j));
+    return j / SIZE == i / SIZE ? *u < 0.5 || i == j : j > i && *u < 0.06;
+}
+
+/** Blocks of KLU's on the diagonal and entries above them, in a random order of rows and columns. */
+static trine_matrix block_triangular(trine_context ctx, trine_dtype t, int n, uint64_t seed)
+{
+    trine_matrix A, permuted;
+    int64_t *offsets, nnz = 0;
+    int32_t *columns, p[200], q[200];
+    void *values;
+    double u;
+    assert_true(n <= 200);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) nnz += block_entry(n, i, j, seed, &u);
+    OK(trine_matrix_allocate(ctx, &A, TRINE_CSR, t, n, n, nnz, &offsets, &columns, &values));
+    nnz = 0;
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            if (!block_entry(n, i, j, seed, &u)) continue;
+            columns[nnz] = j;
+            put(t, values, nnz++, u - 0.3 + (test_uniform(seed + 1, (uint64_t)(i * n + j)) - 0.5) * _Complex_I);
+        }
+        offsets[i + 1] = nnz;
+        p[i] = q[i] = i;
+    }
+    for (int i = n - 1; i > 0; i--) {
+        const int a = (int)((i + 1) * test_uniform(seed + 2, (uint64_t)i)),
+                  b = (int)((i + 1) * test_uniform(seed + 3, (uint64_t)i));
+        const int32_t pi = p[i], qi = q[i];
+        p[i] = p[a], p[a] = pi;
+        q[i] = q[b], q[b] = qi;
+    }
+    OK(trine_matrix_permute(A, &permuted, p, q));
+    trine_matrix_destroy(&A);
+    return permuted;
+}
+
+static void blocks_of_klu_make_two_triangles(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for EACH(t, all_dtypes)
+        for (uint64_t seed = 0; seed < 12; seed++) {
+            trine_matrix A = block_triangular(ctx, all_dtypes[t], 20 + 13 * (int)seed, 10 * seed);
+            trine_matrix B = rescaled(ctx, A, seed);
+            trine_factor F;
+            trine_factor_info info;
+            const trine_status status =
+                trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_LU_KLU});
+            if (status == TRINE_ERR_SINGULAR) { /* a random block may be */
+                trine_matrix_destroy(&A);
+                trine_matrix_destroy(&B);
+                continue;
+            }
+            OK(status);
+            assert_identity(F, A);
+            for (int times = 0; times < 3; times++) {
+                OK(trine_factor_update(F, times == 1 ? A : B));
+                assert_identity(F, times == 1 ? A : B);
+            }
+            OK(trine_factor_get_info(F, &info));
+            assert_true(info.trial_error >= 0 && info.trial_error < 10);
+            OK(trine_factor_destroy(&F));
+            trine_matrix_destroy(&A);
+            trine_matrix_destroy(&B);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** New values for which the old pivots would grow the factor, or are zero: KLU chooses others. */
+static void klu_leaves_pivots_that_have_become_small(void **state)
+{
+    (void)state;
+    static const double pivots[] = {1e-12, 1e-300, 0};
+    trine_context ctx = test_context();
+    trine_matrix A = MATRIX(ctx, 3, {0, 0, 4}, {0, 1, 1}, {1, 0, 1}, {1, 1, 4}, {1, 2, 1}, {2, 1, 1}, {2, 2, 4});
+    for EACH(k, pivots) {
+        trine_matrix B =
+            MATRIX(ctx, 3, {0, 0, pivots[k]}, {0, 1, 1}, {1, 0, 1}, {1, 1, 4}, {1, 2, 1}, {2, 1, 1}, {2, 2, 4});
+        trine_factor F;
+        trine_factor_info info;
+        OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_LU_KLU}));
+        OK(trine_factor_update(F, B));
+        assert_identity(F, B);
+        OK(trine_factor_get_info(F, &info));
+        assert_true(info.trial_error < 10);
+        assert_int_equal(info.refine, 0);
+        OK(trine_factor_destroy(&F));
+        trine_matrix_destroy(&B);
+    }
+    trine_matrix_destroy(&A);
+    OK(trine_context_destroy(&ctx));
+}
+
+/** The order that one factor took makes the same factor when it is given to another. */
+static void an_ordering_can_be_handed_on(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_factor F;
+    for EACH(m, methods) {
+        trine_matrix A = random_matrix(ctx, TRINE_D, 90, 3, is_hermitian(methods[m]), 2);
+        trine_direct plan;
+        trine_factor_info first, second;
+        const int32_t *p, *q;
+        int32_t order[90], broken[90];
+        OK(trine_direct_create(ctx, &plan, A, &(trine_direct_options){.factor.method = methods[m]}));
+        OK(trine_direct_get_permutations(plan, &p, &q, NULL, NULL));
+        memcpy(order, q, sizeof order);
+        trine_direct_info info;
+        OK(trine_direct_get_info(plan, &info));
+        first = info.factor;
+        OK(trine_direct_destroy(&plan));
+        OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m], .permutation = order}));
+        OK(trine_factor_get_info(F, &second));
+        assert_int_equal(second.ordering, TRINE_ORDERING_GIVEN);
+        assert_identity(F, A);
+        if (is_hermitian(methods[m]) || methods[m] == TRINE_DIRECT_LU) {
+            OK(trine_factor_get_permutations(F, &p, &q, NULL, NULL));
+            if (is_hermitian(methods[m])) assert_memory_equal(order, q, sizeof order);
+            assert_int_equal(second.nnz_L, first.nnz_L);
+        }
+        memset(order, 0, sizeof order); /* it was copied */
+        OK(trine_factor_update(F, A));
+        assert_identity(F, A);
+        OK(trine_factor_destroy(&F));
+        memcpy(broken, order, sizeof broken);
+        FAILS(TRINE_ERR_ARGUMENT, "no permutation",
+              trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m], .permutation = broken}));
+        broken[3] = 90;
+        FAILS(TRINE_ERR_ARGUMENT, "outside 0..89",
+              trine_factor_create(ctx, &F, A, &(trine_factor_options){.permutation = broken + 3}));
+        trine_matrix_destroy(&A);
+    }
+    trine_matrix A = random_matrix(ctx, TRINE_D, 4, 3, true, 2);
+    static const int32_t order[] = {3, 1, 0, 2};
+    FAILS(TRINE_ERR_ARGUMENT, "permutation is NULL",
+          trine_factor_create(ctx, &F, A, &(trine_factor_options){.ordering = TRINE_ORDERING_GIVEN}));
+    FAILS(
+        TRINE_ERR_ARGUMENT, "both",
+        trine_factor_create(ctx, &F, A, &(trine_factor_options){.ordering = TRINE_ORDERING_AMD, .permutation = order}));
+    OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.permutation = order}));
     assert_identity(F, A);
     OK(trine_factor_destroy(&F));
     trine_matrix_destroy(&A);
@@ -104,7 +280,7 @@ static void an_empty_matrix_has_an_empty_factor(void **state)
     trine_panels P;
     trine_factor_info info;
     OK(trine_matrix_allocate(ctx, &A, TRINE_CSR, TRINE_Z, 0, 0, 0, NULL, NULL, NULL));
-    for (int method = TRINE_DIRECT_AUTO; method <= TRINE_DIRECT_LU_UMFPACK; method++) {
+    for (int method = TRINE_DIRECT_AUTO; method <= TRINE_DIRECT_LDL; method++) {
         trine_factor F;
         OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = (trine_direct_method)method}));
         OK(trine_factor_get_info(F, &info));
@@ -146,7 +322,7 @@ static void new_values_give_a_new_factor_with_the_same_ordering(void **state)
     trine_context ctx = test_context();
     for EACH(m, methods)
         for EACH(t, all_dtypes) {
-            trine_matrix A = random_matrix(ctx, all_dtypes[t], 60, 3, is_cholesky(methods[m]), t);
+            trine_matrix A = random_matrix(ctx, all_dtypes[t], 60, 3, is_hermitian(methods[m]), t);
             trine_matrix B = rescaled(ctx, A, 9);
             trine_factor F;
             const int32_t *q;
@@ -290,7 +466,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_multiply_to_the_permuted_and_scaled_matrix),
         cmocka_unit_test(wide_supernodes_keep_the_identity),
-        cmocka_unit_test(a_symmetric_grid_gives_cholesky_by_itself),
+        cmocka_unit_test(choices_follow_the_matrix),
+        cmocka_unit_test(blocks_of_klu_make_two_triangles),
+        cmocka_unit_test(klu_leaves_pivots_that_have_become_small),
+        cmocka_unit_test(an_ordering_can_be_handed_on),
         cmocka_unit_test(symmetric_orderings_of_lu_are_those_of_cholesky),
         cmocka_unit_test(dense_rows_are_summed_in_extended_precision),
         cmocka_unit_test(an_empty_matrix_has_an_empty_factor),

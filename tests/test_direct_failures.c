@@ -37,12 +37,15 @@ static void updates_that_do_not_fit_are_refused(void **state)
     assert_identity(F, A);
     OK(trine_factor_destroy(&F));
 
-    OK(trine_factor_create(ctx, &F, A, NULL)); /* automatic: LU takes over where Cholesky no longer does */
+    OK(trine_factor_create(ctx, &F, A, NULL)); /* automatic: others take over where Cholesky cannot */
     OK(trine_factor_update(F, indefinite));
     OK(trine_factor_get_info(F, &info));
-    assert_int_equal(info.method, TRINE_DIRECT_LU);
+    assert_int_equal(info.method, TRINE_DIRECT_LDL);
+    assert_non_null(strstr(info.reason, "new values"));
     assert_identity(F, indefinite);
     OK(trine_factor_update(F, unsymmetric));
+    OK(trine_factor_get_info(F, &info));
+    assert_int_equal(info.method, test_on_gpu() ? TRINE_DIRECT_LU : TRINE_DIRECT_LU_KLU);
     assert_identity(F, unsymmetric);
     FAILS(TRINE_ERR_SINGULAR, "exactly zero", trine_factor_update(F, singular));
     OK(trine_factor_update(F, A));
@@ -102,7 +105,7 @@ static void singular_and_indefinite_matrices_are_named_and_nothing_is_printed(vo
     struct {
         trine_status status, expected;
         char text[300];
-    } results[20];
+    } results[24];
     int count = 0;
     struct capture c = capture_output();
 #define TRY_FACTOR(A, m, e)                                                                     \
@@ -113,7 +116,7 @@ static void singular_and_indefinite_matrices_are_named_and_nothing_is_printed(vo
         snprintf(results[count++].text, sizeof results->text, "%s", trine_last_error());        \
         trine_factor_destroy(&F);                                                               \
     } while (0)
-    static const trine_direct_method lu[] = {TRINE_DIRECT_LU, TRINE_DIRECT_LU_UMFPACK};
+    static const trine_direct_method lu[] = {TRINE_DIRECT_LU, TRINE_DIRECT_LU_UMFPACK, TRINE_DIRECT_LU_KLU};
     for EACH(m, lu) {
         TRY_FACTOR(missing_row, lu[m], TRINE_ERR_SINGULAR);
         TRY_FACTOR(rank_two, lu[m], TRINE_ERR_SINGULAR);
@@ -137,8 +140,9 @@ static void singular_and_indefinite_matrices_are_named_and_nothing_is_printed(vo
     assert_non_null(strstr(results[1].text, "rank at most 2 of 3"));
     assert_non_null(strstr(results[2].text, "exactly zero"));
     assert_non_null(strstr(results[6].text, "exactly zero"));
-    assert_non_null(strstr(results[8].text, "column 1 "));
-    assert_non_null(strstr(results[11].text, "column 1 "));
+    assert_non_null(strstr(results[10].text, "exactly zero"));
+    assert_non_null(strstr(results[12].text, "column 1 "));
+    assert_non_null(strstr(results[15].text, "column 1 "));
     trine_matrix_destroy(&missing_row);
     trine_matrix_destroy(&rank_two);
     trine_matrix_destroy(&twins);
@@ -155,7 +159,7 @@ static void singular_matrices_of_any_shape_never_crash(void **state)
     int singular = 0;
     for (uint64_t seed = 0; seed < 60; seed++)
         for EACH(m, methods) {
-            if (is_cholesky(methods[m])) continue;
+            if (is_hermitian(methods[m])) continue;
             /* Small integers, and a column or a row that is the sum of two others: exact zeros appear in the
              * elimination. */
             const int n = 3 + (int)(20 * test_uniform(seed, 1));
@@ -202,17 +206,21 @@ static void nearly_singular_matrices_are_factored_with_a_warning(void **state)
     trine_matrix A = MATRIX(ctx, 3, {0, 0, 1}, {1, 1, 1e-20}, {2, 2, 1});
     for EACH(m, methods) {
         trine_factor F;
-        if (methods[m] == TRINE_DIRECT_LU_UMFPACK) continue; /* its row scaling repairs a diagonal matrix */
+        /* their row scaling repairs a diagonal matrix */
+        if (methods[m] == TRINE_DIRECT_LU_UMFPACK || methods[m] == TRINE_DIRECT_LU_KLU) continue;
         OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = methods[m]}));
         OK(trine_factor_destroy(&F));
     }
-    assert_int_equal(warnings, 3);
+    assert_int_equal(warnings, 4);
     trine_matrix_destroy(&A);
     A = MATRIX(ctx, 2, {0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1 + 0x1p-52});
     trine_factor F;
-    OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_LU_UMFPACK}));
-    assert_int_equal(warnings, 4);
-    OK(trine_factor_destroy(&F));
+    static const trine_direct_method scaling[] = {TRINE_DIRECT_LU_UMFPACK, TRINE_DIRECT_LU_KLU};
+    for EACH(m, scaling) {
+        OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = scaling[m]}));
+        assert_int_equal(warnings, 5 + (int)m);
+        OK(trine_factor_destroy(&F));
+    }
     trine_matrix_destroy(&A);
     OK(trine_context_destroy(&ctx));
 }
@@ -245,6 +253,9 @@ static void breakdowns_of_regular_matrices_are_not_called_singular(void **state)
          range,
          {1e308, 1e308, 0, 1e308, -1e308, 0, 0, 0, 1}}, /* a row's sum does */
         {TRINE_D, TRINE_DIRECT_LU_UMFPACK, TRINE_ERR_NO_CONVERGENCE, range, {1e-310, 0, 0, 0, 1, 0, 0, 0, 1}},
+        {TRINE_D, TRINE_DIRECT_LU_KLU, TRINE_ERR_NO_CONVERGENCE, range, {1e308, 1e308, 0, 1e308, -1e308, 0, 0, 0, 1}},
+        {TRINE_Z, TRINE_DIRECT_LU_KLU, TRINE_ERR_NO_CONVERGENCE, range, {1e-310, 0, 0, 0, 1, 0, 0, 0, 1}},
+        {TRINE_D, TRINE_DIRECT_LDL, TRINE_ERR_NOT_DEFINITE, rounding, {0, 1, 0, 1, 0, 0, 0, 0, 1}},
         {TRINE_D,
          TRINE_DIRECT_LU,
          TRINE_ERR_SINGULAR,
@@ -272,9 +283,7 @@ static void breakdowns_of_regular_matrices_are_not_called_singular(void **state)
     trine_context ctx = test_context();
     for EACH(i, cases)
         for (int solver = TRINE_SOLVER_AUTO; solver <= TRINE_SOLVER_GENERAL; solver++) {
-            if (solver == TRINE_SOLVER_SUPERNODAL &&
-                (cases[i].method == TRINE_DIRECT_LU_UMFPACK || cases[i].method == TRINE_DIRECT_CHOLESKY_SIMPLICIAL))
-                continue;
+            if (solver == TRINE_SOLVER_SUPERNODAL && cases[i].method && !has_panels(cases[i].method)) continue;
             int64_t *offsets;
             int32_t *columns;
             void *values;
@@ -326,6 +335,8 @@ static void every_wrong_argument_of_a_factor_is_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "pivot_threshold",
           trine_factor_create(ctx, &F, A, &(trine_factor_options){.pivot_threshold = NAN}));
     FAILS(TRINE_ERR_ARGUMENT, "keep_zeros", trine_factor_create(ctx, &F, A, &(trine_factor_options){.keep_zeros = 1}));
+    FAILS(TRINE_ERR_ARGUMENT, "need_panels",
+          trine_factor_create(ctx, &F, A, &(trine_factor_options){.need_panels = 2}));
     FAILS(TRINE_ERR_ARGUMENT, "COLAMD",
           trine_factor_create(
               ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_CHOLESKY, .ordering = TRINE_ORDERING_COLAMD}));
@@ -336,7 +347,7 @@ static void every_wrong_argument_of_a_factor_is_refused(void **state)
     OK(trine_matrix_csr(ctx, &wrong, TRINE_D, 2, 2, 2, TRINE_HOST, 64, offsets, 32, columns, NULL));
     FAILS(TRINE_ERR_ARGUMENT, "without values", trine_factor_create(ctx, &F, wrong, NULL));
     trine_matrix_destroy(&wrong);
-    for (int method = TRINE_DIRECT_AUTO; method <= TRINE_DIRECT_LU_UMFPACK; method++)
+    for (int method = TRINE_DIRECT_AUTO; method <= TRINE_DIRECT_LDL; method++)
         for (int which = 0; which < 2; which++) {
             OK(trine_matrix_csr(ctx, &wrong, TRINE_D, 2, 2, 2, TRINE_HOST, 64, offsets, 32, columns,
                                 which ? broken : infinite));
@@ -380,6 +391,9 @@ static void methods_and_orderings_have_names(void **state)
     (void)state;
     assert_string_equal(trine_direct_method_name(TRINE_DIRECT_CHOLESKY_SIMPLICIAL), "cholesky-simplicial");
     assert_string_equal(trine_direct_method_name(TRINE_DIRECT_LU_UMFPACK), "lu-umfpack");
+    assert_string_equal(trine_direct_method_name(TRINE_DIRECT_LU_KLU), "lu-klu");
+    assert_string_equal(trine_direct_method_name(TRINE_DIRECT_LDL), "ldl");
+    assert_string_equal(trine_ordering_name(TRINE_ORDERING_GIVEN), "given");
     assert_string_equal(trine_direct_method_name((trine_direct_method)99), "unknown");
     assert_string_equal(trine_ordering_name(TRINE_ORDERING_METIS), "metis");
     assert_string_equal(trine_ordering_name((trine_ordering)-1), "unknown");
@@ -390,13 +404,13 @@ static void every_allocation_of_a_factor_may_fail(void **state)
     (void)state;
     for EACH(m, methods)
         for (int ordering = TRINE_ORDERING_METIS; ordering <= TRINE_ORDERING_COLAMD; ordering++) {
-            if (is_cholesky(methods[m]) && ordering != TRINE_ORDERING_METIS) continue;
+            if (is_hermitian(methods[m]) && ordering != TRINE_ORDERING_METIS) continue;
             for (int k = 1;; k++) {
                 trine_context ctx;
                 test_memory memory = {0};
                 OK(trine_context_create(&ctx, "cpu"));
                 test_fail_allocations(ctx, &memory);
-                trine_matrix A = random_matrix(ctx, TRINE_C, 12, 2, is_cholesky(methods[m]), 5), L = NULL, U = NULL;
+                trine_matrix A = random_matrix(ctx, TRINE_C, 12, 2, is_hermitian(methods[m]), 5), L = NULL, U = NULL;
                 memory.fail_at = memory.calls + k;
                 trine_factor F;
                 trine_status status = trine_factor_create(

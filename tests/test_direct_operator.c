@@ -22,7 +22,7 @@ static void solves_are_scaled_and_added(void **state)
             for (int refine = 0; refine < 2; refine++) {
                 const trine_dtype type = all_dtypes[t];
                 const size_t element = trine_dtype_size(type);
-                trine_matrix A = random_matrix(ctx, type, N, 4, is_cholesky(methods[m]), 3 + t);
+                trine_matrix A = random_matrix(ctx, type, N, 4, is_hermitian(methods[m]), 3 + t);
                 const trine_direct_options options = options_of(methods[m], TRINE_SOLVER_AUTO, refine, 1);
                 trine_direct plan;
                 trine_op op;

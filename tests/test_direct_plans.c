@@ -36,7 +36,9 @@ static void every_allocation_of_a_plan_may_fail(void **state)
                 {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_GENERAL},
                 {TRINE_DIRECT_CHOLESKY, TRINE_SOLVER_AUTO},
                 {TRINE_DIRECT_LU, TRINE_SOLVER_SUPERNODAL},
-                {TRINE_DIRECT_LU_UMFPACK, TRINE_SOLVER_AUTO}};
+                {TRINE_DIRECT_LU_UMFPACK, TRINE_SOLVER_AUTO},
+                {TRINE_DIRECT_LU_KLU, TRINE_SOLVER_AUTO},
+                {TRINE_DIRECT_LDL, TRINE_SOLVER_AUTO}};
     for EACH(m, some) {
         int general = 0; /* plans made without the panels that they had no memory for */
         for (int k = 1;; k++) {
@@ -44,7 +46,8 @@ static void every_allocation_of_a_plan_may_fail(void **state)
             test_memory memory = {0};
             OK(trine_context_create(&ctx, "cpu"));
             test_fail_allocations(ctx, &memory);
-            trine_matrix A = random_matrix(ctx, TRINE_C, 12, 2, is_cholesky(some[m].method), 5);
+            /* so dense that AUTO takes panels */
+            trine_matrix A = random_matrix(ctx, TRINE_C, 12, 9, is_hermitian(some[m].method), 5);
             float complex x[12] = {1};
             const trine_dense X = {x, 12, 1, 12, TRINE_COLMAJOR};
             memory.fail_at = memory.calls + k;
@@ -89,7 +92,7 @@ static void general_and_supernodal_plans_share_a_factor(void **state)
     trine_context ctx = test_context();
     for EACH(m, some)
         for EACH(t, all_dtypes) {
-            trine_matrix A = random_matrix(ctx, all_dtypes[t], n, 4, is_cholesky(some[m]), 31 + t);
+            trine_matrix A = random_matrix(ctx, all_dtypes[t], n, 4, is_hermitian(some[m]), 31 + t);
             trine_factor F;
             OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.method = some[m]}));
             char x[n * 3 * 16], b[n * 3 * 16];
@@ -176,7 +179,7 @@ static void a_plan_refines_with_a_matrix_of_another_context(void **state)
     for EACH(t, all_dtypes)
         for EACH(m, methods) {
             enum { N = 60 };
-            trine_matrix A = random_matrix(other, all_dtypes[t], N, 4, is_cholesky(methods[m]), 77 + m), turned;
+            trine_matrix A = random_matrix(other, all_dtypes[t], N, 4, is_hermitian(methods[m]), 77 + m), turned;
             OK(trine_matrix_copy(A, &turned, TRINE_HOST, TRINE_CSC, all_dtypes[t]));
             char b[N * 16], x[N * 16];
             int64_t live[2]; /* by steps of refinement */

@@ -80,7 +80,7 @@ static void new_values_show_through(void **state)
         for EACH(t, all_dtypes)
             for (trine_direct_solver solver = has_panels(methods[m]) ? TRINE_SOLVER_SUPERNODAL : TRINE_SOLVER_GENERAL;
                  solver <= TRINE_SOLVER_GENERAL; solver++) {
-                trine_matrix A = random_matrix(ctx, all_dtypes[t], N, 4, is_cholesky(methods[m]), 17 + t),
+                trine_matrix A = random_matrix(ctx, all_dtypes[t], N, 4, is_hermitian(methods[m]), 17 + t),
                              B = rescaled(ctx, A, 3);
                 const trine_direct_options options = options_of(methods[m], solver, 1, 2);
                 trine_direct plan;

@@ -1,4 +1,5 @@
-/* Direct solves on factors of well-kept libraries (CHOLMOD, SuperLU, UMFPACK); the triangular solves are trine's own.
+/* Direct solves on factors of well-kept libraries (CHOLMOD, KLU, SuperLU, UMFPACK); the triangular solves are trine's
+ * own.
  * Header of the optional library libtrine_direct, which (unlike libtrine) links GPL code: CHOLMOD's supernodal
  * module, UMFPACK. */
 #ifndef TRINE_DIRECT_H
@@ -14,15 +15,22 @@ extern "C" {
 #endif
 
 typedef enum {
-    TRINE_DIRECT_AUTO,                 /* Cholesky if Hermitian with a positive diagonal, LU when that breaks down or
-                                          is not so */
+    TRINE_DIRECT_AUTO,                 /* By structure, a symbolic count and a trial solve
+                                          (docs/howto/choosing-a-factorization.md): Cholesky if Hermitian with a
+                                          positive diagonal; LDL^H if Hermitian with a diagonal without zeros, and
+                                          sparse; else LU. info.reason says why */
     TRINE_DIRECT_CHOLESKY,             /* CHOLMOD, supernodal LL^H; the densest rows of L summed again in long double
                                           (docs/explanation/factorizations.md) */
     TRINE_DIRECT_CHOLESKY_SIMPLICIAL,  /* CHOLMOD, simplicial LL^H */
     TRINE_DIRECT_LU,                   /* SuperLU, partial pivoting; UMFPACK where SuperLU's 32-bit indices do not
                                           suffice, or SuperLU was loaded before this library
                                           (docs/explanation/factorizations.md) */
-    TRINE_DIRECT_LU_UMFPACK,           /* UMFPACK, with its row scaling */
+    TRINE_DIRECT_LU_UMFPACK,           /* UMFPACK, with its row scaling, and a symmetric or an unsymmetric strategy as
+                                          the pattern is */
+    TRINE_DIRECT_LU_KLU,               /* KLU: block triangular form, and no dense blocks; for circuits and power
+                                          grids. New values keep the pivots where these still do */
+    TRINE_DIRECT_LDL,                  /* CHOLMOD, simplicial L D L^H without pivoting, D of both signs: for
+                                          quasidefinite matrices. TRINE_ERR_NOT_DEFINITE: a pivot is zero */
     TRINE_DIRECT_CUDSS                 /* NVIDIA cuDSS on a GPU, loaded at run time; see below */
 } trine_direct_method;
 typedef enum {
@@ -30,7 +38,8 @@ typedef enum {
     TRINE_ORDERING_METIS,
     TRINE_ORDERING_AMD,
     TRINE_ORDERING_COLAMD,
-    TRINE_ORDERING_NATURAL
+    TRINE_ORDERING_NATURAL,
+    TRINE_ORDERING_GIVEN /* by options.permutation, which asks for it by itself */
 } trine_ordering;
 /* TRINE_DIRECT_CUDSS: ordering, factorization and solve are those of cuDSS 1. Its factors stay there: no permutations,
  * triangles or panels. Vectors are in double precision and X by columns; solves may allocate, go one at a time, and are
@@ -49,15 +58,20 @@ typedef struct trine_factor_s *trine_factor;
 typedef struct {
     trine_direct_method method;
     trine_ordering ordering;
-    double pivot_threshold;   /* LU: 0 = the library's default (1.0: partial pivoting) */
-    int keep_zeros;           /* reserved for the supernode partition: 0 */
-    int64_t reserved[4]; /* zeros */
+    double pivot_threshold; /* LU: 0 = the library's default (SuperLU 1.0: partial pivoting; UMFPACK 0.1; KLU 0.1) */
+    int keep_zeros; /* reserved for the supernode partition: 0 */
+    int need_panels; /* AUTO: 1 = a factor with supernodal panels. A plan with TRINE_SOLVER_SUPERNODAL asks for
+                        it by itself */
+    const int32_t *permutation; /* the order of the columns (Cholesky and LDL^H: and rows), n of them, which is copied:
+                                   column permutation[k] of A is the k-th. NULL: ordering says how it is found */
+    int64_t reserved[3]; /* zeros */
 } trine_factor_options;
 
 /** Order and factor the square host matrix A. Synchronous. TRINE_ERR_STRUCTURE: arrays that do not fit (as
- *  trine_matrix_check), a value that is not finite, Cholesky asked for and A not Hermitian. TRINE_ERR_NOT_DEFINITE:
- *  Cholesky broke down (names the column); TRINE_ERR_SINGULAR: an exactly zero pivot or a structurally singular matrix
- *  (names the column or row). Both may be rounding's doing where the matrix is ill-conditioned or badly scaled.
+ *  trine_matrix_check), a value that is not finite, Cholesky or LDL^H asked for and A not Hermitian.
+ *  TRINE_ERR_NOT_DEFINITE: Cholesky broke down, or LDL^H met a zero (names the column); TRINE_ERR_SINGULAR: an exactly
+ *  zero pivot or a structurally singular matrix (names the column or row). Both may be rounding's doing where the matrix
+ *  is ill-conditioned or badly scaled.
  *  TRINE_ERR_NO_CONVERGENCE: numbers left the range of double precision on the way; scale the matrix. TRINE_ERR_MEMORY:
  *  the factor does not fit; SuperLU,
  *  which by itself ends the process then, does not (docs/explanation/factorizations.md). AUTO falls back as its
@@ -69,17 +83,24 @@ TRINE_API trine_status trine_factor_create(trine_context ctx, trine_factor *F, t
 TRINE_API trine_status trine_factor_update(trine_factor F, trine_matrix A);
 
 typedef struct {
-    int64_t n, nnz_matrix, nnz_L, nnz_U;      /* explicit entries, diagonals included; Cholesky: nnz_U = nnz_L;
-                                                 nnz_matrix = 0 where A is not known */
-    double fill;                              /* (nnz_L + nnz_U - n) / nnz(A), both triangles counted; 0 likewise */
+    int64_t n, nnz_matrix, nnz_L, nnz_U; /* explicit entries, diagonals included; Cholesky: nnz_U = nnz_L;
+                                            nnz_matrix = 0 where A is not known */
+    double fill; /* (nnz_L + nnz_U - n) / nnz(A), both triangles counted; 0 likewise */
     trine_direct_method method;
     trine_ordering ordering;
-    trine_dtype dtype;                        /* of the factor: TRINE_D or TRINE_Z; TRINE_S or TRINE_C as well where
-                                                 SuperLU's was taken */
-    trine_diag diag_L;                        /* UNIT for LU and an LDL^H that was taken, NONUNIT for Cholesky */
-    double order_seconds, factor_seconds;
-    const char *reason;                       /* one clause: why this method */
-    int64_t reserved[4]; /* zeros */
+    trine_dtype dtype; /* of the factor: TRINE_D or TRINE_Z; TRINE_S or TRINE_C as well where
+                          SuperLU's was taken */
+    trine_diag diag_L; /* UNIT for LU and LDL^H, NONUNIT for Cholesky */
+    double order_seconds, factor_seconds; /* ordering, and where symbolic_seconds is 0 the symbolic part; numeric
+                                             part */
+    const char *reason; /* one clause: why this method; valid until the factor's next update */
+    double symbolic_seconds; /* CHOLMOD; the other libraries do not tell it from the ordering */
+    double trial_error; /* backward error in eps of a trial solve after `refine` steps of
+                           refinement, in eps of F's dtype; -1: Cholesky and SuperLU, of which
+                           none is made */
+    int64_t refine; /* steps of refinement that it took to come to 10 eps; a plan makes as
+                       many */
+    int64_t reserved[1]; /* zeros */
 } trine_factor_info;
 TRINE_API trine_status trine_factor_get_info(trine_factor F, trine_factor_info *info);
 
@@ -88,12 +109,13 @@ TRINE_API trine_status trine_factor_get_info(trine_factor F, trine_factor_info *
 TRINE_API trine_status trine_factor_get_permutations(trine_factor F, const int32_t **row_perm, const int32_t **col_perm,
                                                      const double **row_scale, const double **col_scale);
 /** L (TRINE_LOWER) or U (TRINE_UPPER) as a CSC matrix on the host, explicit zeros of the panels left out (but never a
- *  diagonal); Cholesky's U is refused: use op TRINE_H on L. The caller owns it. */
+ *  diagonal; KLU's stay); Cholesky's U is refused: use op TRINE_H on L. The caller owns it. */
 TRINE_API trine_status trine_factor_get_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
 /** The supernodal panels of L (TRINE_LOWER), or of U^T (TRINE_UPPER, LU only: U^T is lower triangular, and op T of a
  *  supernodal plan solves with U). L's are the library's own arrays; U^T's are made at the first call, on the
  *  supernodes of L: a panel's row list is the union of the columns in which its rows of U have entries.
- *  TRINE_ERR_UNSUPPORTED for simplicial factors and UMFPACK; TRINE_ERR_MEMORY says how much the panels of U^T need. */
+ *  TRINE_ERR_UNSUPPORTED for simplicial factors, UMFPACK and KLU; TRINE_ERR_MEMORY says how much the panels of U^T
+ *  need. */
 TRINE_API trine_status trine_factor_get_panels(trine_factor F, trine_uplo which, trine_panels *panels);
 TRINE_API trine_status trine_factor_destroy(trine_factor *F);
 
@@ -140,15 +162,16 @@ typedef enum {
 
 typedef struct {
     trine_factor_options factor;
-    trine_triangular_options triangular;  /* method, summation (of either solver) and max_nrhs (of the plan's own
-                                             work) are used; the rest is set by the factor */
-    unsigned ops;                         /* mask of op(A) to be solved; 0 = TRINE_N; with real numbers T and H are
-                                             one */
-    int refine;                           /* steps of iterative refinement in A's dtype, residuals summed to about
-                                             twice its precision; the plan then keeps op(A) as CSR in the context's
-                                             space */
+    trine_triangular_options triangular; /* method, summation (of either solver) and max_nrhs (of the plan's own
+                                            work) are used; the rest is set by the factor */
+    unsigned ops; /* mask of op(A) to be solved; 0 = TRINE_N; with real numbers T and H are
+                     one */
+    int refine; /* steps of iterative refinement in A's dtype, residuals summed to about
+                   twice its precision; the plan then keeps op(A) as CSR in the context's
+                   space. At least as many as the factor's trial solve took
+                   (trine_factor_info.refine) are made */
     trine_direct_solver solver;
-    trine_supernodal_options supernodal;  /* of SUPERNODAL; triangular.max_nrhs holds for both */
+    trine_supernodal_options supernodal; /* of SUPERNODAL; triangular.max_nrhs holds for both */
     int64_t reserved[4]; /* zeros */
 } trine_direct_options;
 
@@ -211,10 +234,16 @@ typedef struct {
     trine_triangular_info lower, upper;      /* GENERAL; Cholesky without a plan for U: both L's. Else zeros */
     trine_supernodal_info lower_panels, upper_panels; /* SUPERNODAL: L and U^T; Cholesky: both L's. Else zeros */
     double analyse_seconds, numeric_seconds; /* of both triangular solves together */
-    int deterministic;                       /* bitwise the same every run, as both triangular solves are */
+    int deterministic; /* bitwise the same every run, as both triangular solves are */
     int64_t reserved[4]; /* zeros */
 } trine_direct_info;
 TRINE_API trine_status trine_direct_get_info(trine_direct plan, trine_direct_info *info);
+/** trine_factor_get_permutations of the plan's factor, borrowed until the plan's next update or end: col_perm is what
+ *  trine_factor_options.permutation takes, to order the next matrix of that pattern likewise. TRINE_ERR_STATE: after a
+ *  failed update. */
+TRINE_API trine_status trine_direct_get_permutations(trine_direct plan, const int32_t **row_perm,
+                                                     const int32_t **col_perm, const double **row_scale,
+                                                     const double **col_scale);
 TRINE_API trine_status trine_direct_destroy(trine_direct *plan);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-/* Cholesky by CHOLMOD, in its long interface: P A P^T = L L^H, supernodal or simplicial.
+/* Cholesky by CHOLMOD, in its long interface: P A P^T = L L^H, supernodal or simplicial, or L D L^H without pivoting.
  * Chen, Davis, Hager, Rajamanickam 2008: Algorithm 887. */
-#include <string.h>
+#include <math.h>
 
 #include "direct/cholmod_common.h"
 #include "direct/direct.h"
@@ -42,37 +42,62 @@ static cholmod_sparse view(const struct factor_input *in, int64_t *rows, trine_d
                             .packed = 1};
 }
 
+/** Flops for an entry of L, from which on a CPU's BLAS makes good what supernodes cost; CHOLMOD's own limit. */
+enum { SUPERNODAL_FROM = 40 };
+
+/** The permutation for cholmod_l_analyze_p, in 64 bits. Where AUTO may choose between simplicial and supernodal, the
+ *  count says which. */
+static trine_status order(trine_factor F, int64_t **wide)
+{
+    trine_status status = TRINE_SUCCESS;
+    int32_t *perm = NULL;
+    F->ordering = F->options.ordering;
+    TRY(ALLOC(F->ctx, perm, F->n));
+    if (F->ordering == TRINE_ORDERING_AUTO) {
+        TRY(factor_order_symmetric(F, TRINE_ORDERING_AUTO));
+        F->ordering = F->symmetric_ordering;
+    }
+    TRY(factor_column_order(F, F->ordering, perm));
+    TRY(factor_widen(F->ctx, F->n, perm, wide));
+    const bool counted = F->symmetric_order && F->count.entries > 0;
+    if (F->options.method == TRINE_DIRECT_AUTO && F->method == TRINE_DIRECT_CHOLESKY && counted &&
+        !F->options.need_panels && direct_space(F->ctx) == TRINE_HOST &&
+        F->count.flops < SUPERNODAL_FROM * F->count.entries)
+        F->method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
+done:
+    trine_free(F->ctx, TRINE_HOST, perm);
+    return status;
+}
+
 static trine_status analyse(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
     const struct factor_input in = factor_get_input(F);
-    int64_t *rows = NULL;
+    int64_t *rows = NULL, *perm = NULL;
     struct cholmod_state *state;
     TRY(CALLOC(F->ctx, state, 1));
     F->state = state;
     cholmod_common *c = &state->common;
     cholmod_quiet_start(c);
+    TRY(order(F, &perm));
+    const double start = trine_wall_time();
     c->supernodal = F->method == TRINE_DIRECT_CHOLESKY ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
     c->final_asis = 0;
     c->final_super = F->method == TRINE_DIRECT_CHOLESKY;
-    c->final_ll = 1;
+    c->final_ll = F->method != TRINE_DIRECT_LDL;
     c->quick_return_if_not_posdef = 1;
-    /* AUTO: AMD, and METIS as well where AMD fills much; the sparser is kept */
-    if (F->options.ordering != TRINE_ORDERING_AUTO) {
-        c->nmethods = 1;
-        c->method[0].ordering = F->options.ordering == TRINE_ORDERING_METIS ? CHOLMOD_METIS
-                                : F->options.ordering == TRINE_ORDERING_AMD ? CHOLMOD_AMD
-                                                                            : CHOLMOD_NATURAL;
-        c->postorder = F->options.ordering != TRINE_ORDERING_NATURAL; /* natural means the given order, as it is */
-    }
+    c->nmethods = 1;
+    c->method[0].ordering = CHOLMOD_GIVEN;
+    /* natural and given mean that order, as it is */
+    c->postorder = F->ordering == TRINE_ORDERING_AMD || F->ordering == TRINE_ORDERING_METIS;
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
     cholmod_sparse A = view(&in, rows, F->dtype);
-    state->L = cholmod_l_analyze(&A, c);
-    const bool no_metis = metis_has_failed();
-    if (!state->L) TRY(failure(c, "ordering and symbolic analysis"));
-    F->ordering = cholmod_ordering(state->L, TRINE_ORDERING_NATURAL);
-    if (no_metis && F->ordering == TRINE_ORDERING_METIS) FAIL(TRINE_ERR_MEMORY, "METIS ran out of memory");
+    state->L = cholmod_l_analyze_p(&A, perm, NULL, 0, c);
+    if (!state->L) TRY(failure(c, "symbolic analysis"));
+    F->count = (struct factor_count){.flops = c->fl, .entries = c->lnz};
+    F->symbolic_seconds = trine_wall_time() - start;
 done:
+    trine_free(F->ctx, TRINE_HOST, perm);
     trine_free(F->ctx, TRINE_HOST, rows);
     return status;
 }
@@ -122,6 +147,18 @@ static bool is_finite(const cholmod_factor *L, int parts)
     return true;
 }
 
+/** Smallest over largest magnitude of D, whose signs cholmod_l_rcond does not expect. */
+static double pivot_ratio(const cholmod_factor *L, int parts)
+{
+    double smallest = INFINITY, largest = 0;
+    for (size_t j = 0; j < L->n; j++) {
+        const double d = fabs(*value_at(L->x, ((const int64_t *)L->p)[j], parts));
+        smallest = fmin(smallest, d);
+        largest = fmax(largest, d);
+    }
+    return smallest / largest;
+}
+
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -139,20 +176,10 @@ static trine_status numeric(trine_factor F)
     if (L->minor < L->n) TRY(factor_fail_not_definite(F, ((const int64_t *)L->Perm)[L->minor], (int64_t)L->minor));
     TRY(copy_indices(F->ctx, L->Perm, F->n, &F->row_perm));
     F->col_perm = F->row_perm;
-    if (L->is_super) {
-        TRY(take_panels(F, L));
-    } else {
-        F->nnz_L = 0;
-        const int parts = factor_parts(F);
-        for (int64_t j = 0; j < F->n; j++) {
-            const int64_t first = ((const int64_t *)L->p)[j], count = ((const int64_t *)L->nz)[j];
-            F->nnz_L++;
-            for (int64_t k = first + 1; k < first + count; k++)
-                F->nnz_L += !value_is_zero(value_at(L->x, k, parts), parts);
-        }
-    }
+    TRY(L->is_super ? take_panels(F, L) : cholmod_take_columns(F, L, true));
     F->nnz_U = F->nnz_L;
-    factor_warn_if_nearly_singular(F, cholmod_l_rcond(L, &state->common));
+    factor_warn_if_nearly_singular(F, F->method == TRINE_DIRECT_LDL ? pivot_ratio(L, factor_parts(F))
+                                                                    : cholmod_l_rcond(L, &state->common));
 done:
     trine_free(F->ctx, TRINE_HOST, rows);
     return status;
@@ -160,28 +187,7 @@ done:
 
 static trine_status triangle(trine_factor F, trine_uplo which, trine_matrix *T)
 {
-    (void)which; /* the lower one */
-    const cholmod_factor *L = ((struct cholmod_state *)F->state)->L;
-    if (L->is_super) return factor_panels_to_csc(F, T);
-    const int parts = factor_parts(F);
-    int64_t *offsets, next = 0;
-    int32_t *rows;
-    void *out;
-    trine_status status =
-        trine_matrix_allocate(F->ctx, T, TRINE_CSC, F->dtype, F->n, F->n, F->nnz_L, &offsets, &rows, &out);
-    if (status) return status;
-    for (int64_t j = 0; j < F->n; j++) {
-        const int64_t first = ((const int64_t *)L->p)[j], count = ((const int64_t *)L->nz)[j];
-        for (int64_t k = first; k < first + count; k++) { /* the diagonal entry comes first */
-            const double *v = value_at(L->x, k, parts);
-            if (k > first && value_is_zero(v, parts)) continue;
-            rows[next] = (int32_t)((const int64_t *)L->i)[k];
-            memcpy((double *)out + next * parts, v, (size_t)parts * sizeof *v);
-            next++;
-        }
-        offsets[j + 1] = next;
-    }
-    return TRINE_SUCCESS;
+    return F->panels.n_panels ? factor_panels_to_csc(F, T) : factor_held_triangle(F, which, T);
 }
 
 static void release(trine_factor F)

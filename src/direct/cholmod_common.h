@@ -3,7 +3,8 @@
 #define TRINE_DIRECT_CHOLMOD_COMMON_H
 
 #include <cholmod.h>
-#include <trine/direct.h>
+
+#include "direct/direct.h"
 
 /** Start CHOLMOD so that it never prints; failures are read from common->status. */
 static inline void cholmod_quiet_start(cholmod_common *common)
@@ -21,5 +22,9 @@ static inline trine_ordering cholmod_ordering(const cholmod_factor *L, trine_ord
     default: return otherwise;
     }
 }
+
+/** F->triangles of a simplicial factor: L and, of an LDL^H, L with unit diagonal and U = D L^H. sorted: the rows of
+ *  each column ascend. */
+trine_status cholmod_take_columns(trine_factor F, const cholmod_factor *L, bool sorted);
 
 #endif

@@ -10,10 +10,10 @@
 /** One factorization library. F->n >= 1; F->A is set. */
 struct factor_backend {
     /** NULL, as numeric is, where F was taken from another program. Ordering and symbolic part from the pattern of
-     *  F->A; sets F->ordering and F->state. */
+     *  F->A; sets F->ordering, F->state and, where the library tells it apart, F->symbolic_seconds. */
     trine_status (*analyse)(trine_factor F);
-    /** Factor the values of F->A; fills the permutations, the scales, the panels and the counts of F. May be called
-     *  again after the values of F->A changed. */
+    /** Factor the values of F->A; fills the permutations, the scales, the panels or the triangles, and the counts of
+     *  F. May be called again after the values of F->A changed. */
     trine_status (*numeric)(trine_factor F);
     trine_status (*triangle)(trine_factor F, trine_uplo which, trine_matrix *T);
     /** Fill F->upper; NULL where there are no panels of U. */
@@ -24,7 +24,10 @@ struct factor_backend {
      *  has no permutations then. */
     trine_status (*solve)(trine_factor F, trine_transpose op, const trine_dense *B, const trine_dense *X, void *stream);
 };
-extern const struct factor_backend factor_cholmod, factor_superlu, factor_umfpack, factor_cudss;
+extern const struct factor_backend factor_cholmod, factor_klu, factor_superlu, factor_umfpack, factor_cudss;
+
+/** A symbolic count of what a factorization needs. */
+struct factor_count { double flops, entries; /* entries 0: not counted */ };
 
 struct trine_factor_s {
     int refs;
@@ -42,11 +45,20 @@ struct trine_factor_s {
     trine_direct_method method;
     trine_ordering ordering;
     trine_diag diag_L;
-    double order_seconds, factor_seconds;
-    const char *reason;
+    double order_seconds, symbolic_seconds, factor_seconds;
+    char reason[256];
+
+    int32_t *given_order;                 /* options.permutation, copied; NULL: none */
+    int32_t *symmetric_order;             /* of A + A^T, by symmetric_ordering; NULL: not made yet */
+    trine_ordering symmetric_ordering;
+    struct factor_count count;            /* of Cholesky in that order, or by another library's analysis */
 
     int32_t *row_perm, *col_perm;         /* one array for Cholesky: col_perm == row_perm */
     double *row_scale, *col_scale;        /* NULL: ones */
+    trine_matrix triangles[2];            /* L (UMFPACK: by rows) and U as sorted CSC, of a factor without panels;
+                                             Cholesky: U NULL */
+    double trial_error;                   /* backward error of a solve with the triangles, in eps; of the best step */
+    int refine;                           /* steps of refinement that it took */
     trine_panels panels;                  /* n_panels = 0: there are none */
     int32_t *first_column, *panel_rows;   /* what panels does not borrow from the library */
     int64_t *row_offsets, *value_offsets;
@@ -77,6 +89,24 @@ void factor_drop_upper_panels(trine_factor F);
  *  (trine_matrix_check). *info: A's sizes. */
 trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info);
 
+/** Solve once with F->triangles for a known solution, and refine until the backward error is small: sets
+ *  F->trial_error and F->refine. */
+trine_status factor_try(trine_factor F);
+/** Whether the solve of factor_try ended with a backward error that is small enough. */
+bool factor_is_accurate(trine_factor F);
+/** Analysis by one library, then its numeric part; the reason is one clause. */
+__attribute__((format(printf, 3, 4))) trine_status factor_analyse(trine_factor F, trine_direct_method method,
+                                                                  const char *reason, ...);
+trine_status factor_numeric(trine_factor F);
+/** The library's own choice, by structure and count; each choice that fails falls back to the next (choose.c). */
+trine_status factor_auto(trine_factor F);
+/** The part of it that is left when Cholesky cannot be; why: one clause. */
+trine_status factor_auto_without_cholesky(trine_factor F, const char *why);
+/** SuperLU, and UMFPACK where SuperLU cannot. */
+trine_status factor_superlu_or_umfpack(trine_factor F, const char *reason);
+/** The flops and entries of L + U that KLU expects, after factor_analyse by KLU in AMD's order. */
+struct factor_count factor_klu_count(trine_factor F);
+
 /** The arrays of F->A; n alone where that is NULL. */
 struct factor_input {
     int64_t n, nnz;
@@ -88,8 +118,20 @@ struct factor_input factor_get_input(trine_factor F);
 
 /** The int32 array in 64 bits, which CHOLMOD's and UMFPACK's long interfaces want; new. */
 trine_status factor_widen(trine_context ctx, int64_t count, const int32_t *narrow, int64_t **wide);
-/** Ordering of the pattern of A + A^T by AMD or METIS: perm[k] is the k-th column. */
-trine_status factor_symmetric_ordering(trine_factor F, trine_ordering which, int32_t *perm);
+/** A backend's triangle where F->triangles are made. */
+trine_status factor_held_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
+/** trine_factor_get_triangle by rows or by columns, whichever costs nothing. */
+trine_status factor_any_triangle(trine_factor F, trine_uplo which, trine_matrix *T);
+/** Drop what the last numeric part left, keep ordering and symbolic part. */
+void factor_clear_numeric(trine_factor F);
+
+/** F->symmetric_order of the pattern of A + A^T, if it is not there: AUTO is AMD, and METIS where it fills less and
+ *  the factor is so dense that this pays. F->count: of Cholesky in that order, where AMD or AUTO was asked for. */
+trine_status factor_order_symmetric(trine_factor F, trine_ordering which);
+/** perm[k]: the k-th column in the order asked for, anything but AUTO. */
+trine_status factor_column_order(trine_factor F, trine_ordering which, int32_t *perm);
+/** qsort's order of int32_t. */
+int factor_ascending(const void *a, const void *b);
 /** TRINE_ERR_SINGULAR unless every column can be given a row of its own (Duff 1981, algorithm 575). */
 trine_status factor_check_structural_rank(trine_factor F);
 /** TRINE_ERR_SINGULAR: the pivot of this column of A, the number-th, is exactly zero. */

@@ -2,14 +2,16 @@
  * adapter. */
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "direct/direct.h"
 #include "direct/isolation.h"
 
-static const char *const method_names[] = {"auto", "cholesky", "cholesky-simplicial", "lu", "lu-umfpack", "cudss"};
-static const char *const ordering_names[] = {"auto", "metis", "amd", "colamd", "natural"};
+static const char *const method_names[] = {"auto",   "cholesky", "cholesky-simplicial", "lu", "lu-umfpack",
+                                           "lu-klu", "ldl",      "cudss"};
+static const char *const ordering_names[] = {"auto", "metis", "amd", "colamd", "natural", "given"};
 #define COUNT(names) (sizeof(names) / sizeof *(names))
 
 const char *trine_direct_method_name(trine_direct_method method)
@@ -25,6 +27,8 @@ static bool is_cholesky(trine_direct_method method)
 {
     return method == TRINE_DIRECT_CHOLESKY || method == TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
 }
+/** One permutation of rows and columns, and a Hermitian matrix. */
+static bool is_symmetric(trine_direct_method method) { return is_cholesky(method) || method == TRINE_DIRECT_LDL; }
 
 double value_abs(const double *v, int parts) { return parts == 1 ? fabs(v[0]) : hypot(v[0], v[1]); }
 
@@ -77,9 +81,9 @@ trine_status factor_fail_zero_pivot(trine_factor F, int64_t column, int64_t numb
 trine_status factor_fail_not_definite(trine_factor F, int64_t column, int64_t number)
 {
     char found[200];
-    snprintf(found, sizeof found,
-             "Cholesky broke down at column %lld (pivot %lld of %lld): the matrix is not positive definite",
-             (long long)column, (long long)number, (long long)F->n);
+    snprintf(found, sizeof found, "%s at column %lld (pivot %lld of %lld): the matrix is not %s",
+             F->method == TRINE_DIRECT_LDL ? "a pivot of L D L^H is zero" : "Cholesky broke down", (long long)column,
+             (long long)number, (long long)F->n, F->method == TRINE_DIRECT_LDL ? "quasidefinite" : "positive definite");
     return fail_at_pivot(F, TRINE_ERR_NOT_DEFINITE, found);
 }
 
@@ -124,6 +128,10 @@ static trine_status normalize(trine_matrix A, trine_dtype dtype, trine_matrix *W
     trine_status status = TRINE_SUCCESS;
     *W = NULL;
     TRY(trine_matrix_copy(A, &copy, TRINE_HOST, TRINE_CSC, dtype));
+    if (!trine_matrix_check(copy, TRINE_CHECK_SORTED)) { /* as most matrices leave trine_matrix_copy */
+        *W = copy;
+        return TRINE_SUCCESS;
+    }
     TRY(trine_matrix_sort(copy, W, 1));
     TRY(trine_matrix_check(*W, TRINE_CHECK_FINITE)); /* sums of duplicates may overflow */
 done:
@@ -136,9 +144,10 @@ static trine_status check_hermitian(trine_matrix A, trine_matrix_structure *s)
 {
     trine_status status = trine_matrix_get_structure(A, s);
     if (status) return status;
-    return s->hermitian ? TRINE_SUCCESS
-                        : trine_fail(TRINE_ERR_STRUCTURE, "Cholesky needs a %s matrix, and A is not (value by value)",
-                                     s->pattern_symmetric ? "symmetric or Hermitian" : "symmetric");
+    return s->hermitian
+               ? TRINE_SUCCESS
+               : trine_fail(TRINE_ERR_STRUCTURE, "Cholesky and L D L^H need a %s matrix, and A is not (value by value)",
+                            s->pattern_symmetric ? "symmetric or Hermitian" : "symmetric");
 }
 
 /* ----------------------------------------------------------- factorization */
@@ -154,8 +163,7 @@ void factor_drop_upper_panels(trine_factor F)
     F->upper = (trine_panels){0};
 }
 
-/** Drop what the last numeric part left, keep ordering and symbolic part. */
-static void clear_numeric(trine_factor F)
+void factor_clear_numeric(trine_factor F)
 {
     F->factored = false;
     trine_context ctx = F->ctx;
@@ -172,12 +180,15 @@ static void clear_numeric(trine_factor F)
     F->row_offsets = F->value_offsets = NULL;
     F->panels = (trine_panels){0};
     F->nnz_L = F->nnz_U = 0;
+    F->trial_error = -1;
+    F->refine = 0;
+    for (int k = 0; k < 2; k++) trine_matrix_destroy(&F->triangles[k]);
     factor_drop_upper_panels(F);
 }
 
 static void release_backend(trine_factor F)
 {
-    clear_numeric(F);
+    factor_clear_numeric(F);
     if (F->backend) F->backend->release(F);
     F->backend = NULL;
     F->state = NULL;
@@ -192,71 +203,81 @@ done:
     return status;
 }
 
-static trine_status numeric(trine_factor F)
+trine_status factor_numeric(trine_factor F)
 {
     double start = trine_wall_time();
     trine_status status = TRINE_SUCCESS;
-    clear_numeric(F);
+    factor_clear_numeric(F);
     TRY(F->backend ? F->backend->numeric(F) : empty_factor(F));
+    if (F->triangles[1]) TRY(factor_try(F)); /* not of Cholesky, which is stable */
     F->factor_seconds = trine_wall_time() - start;
     F->factored = true;
-    trine_log(F->ctx, 2, "%s: n %lld, nnz(A) %lld, ordering %s %.3g s, factorization %.3g s, nnz(L) %lld, nnz(U) %lld",
-              trine_direct_method_name(F->method), (long long)F->n, (long long)factor_get_input(F).nnz,
-              trine_ordering_name(F->ordering), F->order_seconds, F->factor_seconds, (long long)F->nnz_L,
-              (long long)F->nnz_U);
+    trine_log(
+        F->ctx, 2,
+        "%s (%s): n %lld, nnz(A) %lld, ordering %s %.3g s, symbolic %.3g s, factorization %.3g s, nnz(L) %lld, nnz(U) %lld",
+        trine_direct_method_name(F->method), F->reason, (long long)F->n, (long long)factor_get_input(F).nnz,
+        trine_ordering_name(F->ordering), F->order_seconds, F->symbolic_seconds, F->factor_seconds, (long long)F->nnz_L,
+        (long long)F->nnz_U);
 done:
-    if (status) clear_numeric(F);
+    if (status) factor_clear_numeric(F);
     return status;
 }
 
-static trine_status factor_with(trine_factor F, trine_direct_method method, const char *reason)
+trine_status factor_analyse(trine_factor F, trine_direct_method method, const char *reason, ...)
 {
     trine_status status = TRINE_SUCCESS;
+    char text[sizeof F->reason]; /* the reason's words may be F's */
+    va_list words;
+    va_start(words, reason);
+    vsnprintf(text, sizeof text, reason, words);
+    va_end(words);
+    memcpy(F->reason, text, sizeof text);
     release_backend(F);
     F->method = method;
-    F->reason = reason;
     F->diag_L = is_cholesky(method) ? TRINE_NONUNIT : TRINE_UNIT;
     F->ordering = F->options.ordering ? F->options.ordering : TRINE_ORDERING_NATURAL; /* a backend says better */
-    if (F->n > 0) {
-        double start = trine_wall_time();
-        F->backend = is_cholesky(method)            ? &factor_cholmod
-                     : method == TRINE_DIRECT_LU    ? &factor_superlu
-                     : method == TRINE_DIRECT_CUDSS ? &factor_cudss
-                                                    : &factor_umfpack;
-        TRY(blas_prepare());
-        if (!is_cholesky(method)) TRY(factor_check_structural_rank(F));
-        TRY(F->backend->analyse(F));
-        F->order_seconds = trine_wall_time() - start;
-    }
-    TRY(numeric(F));
+    F->order_seconds = F->symbolic_seconds = 0;
+    if (!F->n) goto done;
+    const double start = trine_wall_time();
+    F->backend = is_symmetric(method)                ? &factor_cholmod
+                 : method == TRINE_DIRECT_LU         ? &factor_superlu
+                 : method == TRINE_DIRECT_LU_UMFPACK ? &factor_umfpack
+                 : method == TRINE_DIRECT_CUDSS      ? &factor_cudss
+                                                     : &factor_klu;
+    TRY(blas_prepare());
+    if (!is_symmetric(method) && method != TRINE_DIRECT_LU_KLU) TRY(factor_check_structural_rank(F));
+    TRY(F->backend->analyse(F));
+    F->order_seconds = trine_wall_time() - start - F->symbolic_seconds;
 done:
     return status;
 }
 
-/** SuperLU, and UMFPACK where that cannot be: mostly for want of 64-bit indices. */
-static trine_status factor_lu(trine_factor F, const char *reason)
+static trine_status factor_with(trine_factor F, trine_direct_method method)
 {
-    trine_status status = factor_with(F, TRINE_DIRECT_LU, reason);
-    if (status != TRINE_ERR_UNSUPPORTED) return status;
-    trine_log(F->ctx, 1, "%s; UMFPACK is tried instead", trine_last_error());
-    return factor_with(F, TRINE_DIRECT_LU_UMFPACK, "SuperLU cannot factor it (the log says why)");
+    const trine_status status = factor_analyse(F, method, "asked for");
+    return status ? status : factor_numeric(F);
 }
 
-static trine_status factor_auto(trine_factor F)
+trine_status factor_superlu_or_umfpack(trine_factor F, const char *reason)
 {
-    trine_matrix_structure s;
-    trine_status status = trine_matrix_get_structure(F->A, &s);
-    if (status) return status;
-    const char *reason = "A is not Hermitian";
-    if (s.hermitian && !s.positive_diagonal) reason = "A is Hermitian, but a diagonal entry is not positive";
-    if (s.hermitian && s.positive_diagonal && F->options.ordering != TRINE_ORDERING_COLAMD) {
-        status = factor_with(F, TRINE_DIRECT_CHOLESKY, "A is Hermitian with a positive diagonal");
-        if (status != TRINE_ERR_NOT_DEFINITE && status != TRINE_ERR_NO_CONVERGENCE) return status;
-        trine_log(F->ctx, 2, "%s; LU is tried instead", trine_last_error());
-        reason = "A is Hermitian, but not positive definite, or rounding made it so";
-    }
-    return factor_lu(F, reason);
+    trine_status status = factor_analyse(F, TRINE_DIRECT_LU, "%s", reason);
+    if (!status) status = factor_numeric(F);
+    if (status != TRINE_ERR_UNSUPPORTED) return status;
+    trine_log(F->ctx, 1, "%s; UMFPACK is tried instead", trine_last_error());
+    status = factor_analyse(F, TRINE_DIRECT_LU_UMFPACK, "SuperLU cannot factor it (the log says why)");
+    return status ? status : factor_numeric(F);
 }
+
+/** What was asked for by name is kept, whatever its accuracy. */
+static void warn_if_inaccurate(trine_factor F)
+{
+    if (F->trial_error > 0 && !factor_is_accurate(F))
+        trine_log(F->ctx, 1,
+                  "a trial solve with the %s factor has a backward error of %.3g eps after %d steps of refinement",
+                  trine_direct_method_name(F->method), F->trial_error, F->refine);
+}
+
+/* ----------------------------------------------------------------- options */
 
 static trine_status check_options(const trine_factor_options *o)
 {
@@ -266,11 +287,32 @@ static trine_status check_options(const trine_factor_options *o)
     REQUIRE(o->pivot_threshold >= 0 && o->pivot_threshold <= 1, "pivot_threshold %g is not in 0..1",
             o->pivot_threshold);
     REQUIRE(o->keep_zeros == 0, "keep_zeros is reserved and must be 0, not %d", o->keep_zeros);
-    REQUIRE(!is_cholesky(o->method) || o->ordering != TRINE_ORDERING_COLAMD,
-            "COLAMD orders columns for LU, not for Cholesky");
-    REQUIRE(o->method != TRINE_DIRECT_CUDSS || o->ordering == TRINE_ORDERING_AUTO,
+    REQUIRE(o->need_panels == 0 || o->need_panels == 1, "need_panels is %d, neither 0 nor 1", o->need_panels);
+    REQUIRE(!is_symmetric(o->method) || o->ordering != TRINE_ORDERING_COLAMD,
+            "COLAMD orders columns for LU, not for Cholesky or L D L^H");
+    REQUIRE(o->ordering != TRINE_ORDERING_GIVEN || o->permutation, "a given ordering, but permutation is NULL");
+    REQUIRE(!o->permutation || o->ordering == TRINE_ORDERING_AUTO || o->ordering == TRINE_ORDERING_GIVEN,
+            "a permutation and the ordering %s were both asked for", trine_ordering_name(o->ordering));
+    REQUIRE(o->method != TRINE_DIRECT_CUDSS || (o->ordering == TRINE_ORDERING_AUTO && !o->permutation),
             "cuDSS takes its own ordering, and %s was asked for", trine_ordering_name(o->ordering));
     return TRINE_SUCCESS;
+}
+
+/** A copy of the caller's order, which may go. */
+static trine_status take_order(trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    int32_t *mark = NULL;
+    if (!F->options.permutation) return TRINE_SUCCESS;
+    TRY(ALLOC(F->ctx, mark, F->n));
+    TRY(factor_check_permutation("permutation", F->options.permutation, F->n, mark));
+    TRY(ALLOC(F->ctx, F->given_order, F->n));
+    memcpy(F->given_order, F->options.permutation, (size_t)F->n * sizeof *F->given_order);
+    F->options.permutation = NULL;
+    F->options.ordering = TRINE_ORDERING_GIVEN;
+done:
+    trine_free(F->ctx, TRINE_HOST, mark);
+    return status;
 }
 
 trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_matrix A,
@@ -296,13 +338,15 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     F->nnz_given = info.nnz;
     F->dtype = trine_dtype_is_complex(info.dtype) ? TRINE_Z : TRINE_D;
     TRY(normalize(A, F->dtype, &F->A));
+    TRY(take_order(F));
     switch (chosen.method) {
     case TRINE_DIRECT_AUTO: TRY(factor_auto(F)); break;
-    case TRINE_DIRECT_LU: TRY(factor_lu(F, "asked for")); break;
-    case TRINE_DIRECT_CUDSS:
-    case TRINE_DIRECT_LU_UMFPACK: TRY(factor_with(F, chosen.method, "asked for")); break;
-    default: TRY(check_hermitian(F->A, &s)); TRY(factor_with(F, chosen.method, "asked for"));
+    case TRINE_DIRECT_LU: TRY(factor_superlu_or_umfpack(F, "asked for")); break;
+    default:
+        if (is_symmetric(chosen.method)) TRY(check_hermitian(F->A, &s));
+        TRY(factor_with(F, chosen.method));
     }
+    warn_if_inaccurate(F);
     *out = F;
     return TRINE_SUCCESS;
 done:
@@ -342,22 +386,29 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
             "A is %s, and the matrix factored first was not", F->dtype == TRINE_Z ? "real" : "complex");
     TRY(normalize(A, F->dtype, &W));
     TRY(same_pattern(F, W));
-    if (is_cholesky(F->method)) {
+    const bool automatic = F->options.method == TRINE_DIRECT_AUTO;
+    if (is_symmetric(F->method)) {
         status = check_hermitian(W, &s);
-        if (status && F->options.method != TRINE_DIRECT_AUTO) goto done;
+        if (status && !automatic) goto done;
     }
     trine_matrix_destroy(&F->A);
     F->A = W;
     W = NULL;
-    if (status == TRINE_SUCCESS) status = numeric(F);
+    if (status == TRINE_SUCCESS) status = factor_numeric(F);
     /* What AUTO chose for the old values may not do for the new ones. */
-    const bool broke_down =
-        status == TRINE_ERR_NOT_DEFINITE || (is_cholesky(F->method) && status == TRINE_ERR_NO_CONVERGENCE);
-    if (F->options.method == TRINE_DIRECT_AUTO && (broke_down || status == TRINE_ERR_STRUCTURE)) {
-        trine_log(F->ctx, 2, "%s; LU is tried instead", trine_last_error());
-        status = factor_lu(F, "with the new values Cholesky is not possible");
+    if (automatic && is_symmetric(F->method)) {
+        if (status == TRINE_ERR_NOT_DEFINITE || status == TRINE_ERR_NO_CONVERGENCE || status == TRINE_ERR_STRUCTURE) {
+            trine_log(F->ctx, 2, "%s; LU is tried instead", trine_last_error());
+            status = factor_auto_without_cholesky(F, "with the new values Cholesky is not possible");
+        } else if (status == TRINE_SUCCESS && !factor_is_accurate(F)) {
+            status = factor_auto_without_cholesky(F, "with the new values L D L^H is not accurate");
+        }
+    } else if (automatic && F->method == TRINE_DIRECT_LU_KLU && status == TRINE_SUCCESS && !factor_is_accurate(F)) {
+        status = factor_auto_without_cholesky(F, "with the new values KLU's factor was not accurate");
     }
-    if (F->method == TRINE_DIRECT_LU && status == TRINE_ERR_UNSUPPORTED) status = factor_lu(F, F->reason);
+    if (F->method == TRINE_DIRECT_LU && status == TRINE_ERR_UNSUPPORTED)
+        status = factor_superlu_or_umfpack(F, F->reason);
+    if (status == TRINE_SUCCESS) warn_if_inaccurate(F);
 done:
     trine_matrix_destroy(&W);
     return status;
@@ -388,7 +439,10 @@ trine_status trine_factor_get_info(trine_factor F, trine_factor_info *info)
                                 .diag_L = F->diag_L,
                                 .order_seconds = F->order_seconds,
                                 .factor_seconds = F->factor_seconds,
-                                .reason = F->reason};
+                                .reason = F->reason,
+                                .symbolic_seconds = F->symbolic_seconds,
+                                .trial_error = F->trial_error,
+                                .refine = F->refine};
     return TRINE_SUCCESS;
 }
 
@@ -415,6 +469,24 @@ trine_status trine_factor_get_triangle(trine_factor F, trine_uplo which, trine_m
         return trine_fail(TRINE_ERR_UNSUPPORTED, "the upper factor of Cholesky is L^H: solve with op TRINE_H on L");
     if (!F->backend) return trine_matrix_allocate(F->ctx, T, TRINE_CSC, F->dtype, 0, 0, 0, NULL, NULL, NULL);
     return F->backend->triangle(F, which, T);
+}
+
+trine_status factor_held_triangle(trine_factor F, trine_uplo which, trine_matrix *T)
+{
+    const trine_matrix held = F->triangles[which == TRINE_UPPER];
+    trine_matrix_info info;
+    const trine_status status = trine_matrix_get_info(held, &info);
+    if (status || info.format != TRINE_CSC) return trine_matrix_copy(held, T, TRINE_HOST, TRINE_CSC, F->dtype);
+    *T = trine_retain_matrix(held);
+    return TRINE_SUCCESS;
+}
+
+trine_status factor_any_triangle(trine_factor F, trine_uplo which, trine_matrix *T)
+{
+    const trine_matrix held = F->triangles[which == TRINE_UPPER];
+    if (!held) return trine_factor_get_triangle(F, which, T);
+    *T = trine_retain_matrix(held);
+    return TRINE_SUCCESS;
 }
 
 trine_status trine_factor_get_panels(trine_factor F, trine_uplo which, trine_panels *panels)
@@ -457,6 +529,8 @@ trine_status trine_factor_destroy(trine_factor *out)
     if (!trine_release(&F->refs)) return TRINE_SUCCESS;
     trine_context ctx = F->ctx;
     release_backend(F);
+    trine_free(ctx, TRINE_HOST, F->given_order);
+    trine_free(ctx, TRINE_HOST, F->symmetric_order);
     trine_matrix_destroy(&F->A);
     trine_free(ctx, TRINE_HOST, F);
     return trine_context_destroy(&ctx);

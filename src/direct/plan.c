@@ -101,7 +101,9 @@ static trine_status take_matrix(trine_direct D, trine_matrix A)
     trine_matrix_destroy(&D->A);
     destroy_rows(D);
     D->A = A;
-    for (trine_transpose op = TRINE_N; op <= TRINE_H && D->options.refine; op = (trine_transpose)(2 * op))
+    D->refine = D->options.refine;
+    if (A && D->may_refine && D->F->refine > D->refine) D->refine = D->F->refine;
+    for (trine_transpose op = TRINE_N; op <= TRINE_H && D->refine; op = (trine_transpose)(2 * op))
         if (D->sweeps.ops & op) TRY(place_rows(D, op));
 done:
     return status;
@@ -214,6 +216,14 @@ static const trine_plan_kind kind = {.name = "direct",
                                      .release = release,
                                      .solve = direct_solve};
 
+/** Whether new values may make a trial solve find that refinement is needed. */
+static bool has_trials(trine_factor F)
+{
+    const trine_direct_method asked = F->options.method;
+    return F->A && asked != TRINE_DIRECT_CHOLESKY && asked != TRINE_DIRECT_CHOLESKY_SIMPLICIAL &&
+           asked != TRINE_DIRECT_LU;
+}
+
 /** The plan for F, whose reference passes to it, also in a failure. */
 static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F, trine_matrix A, trine_dtype dtype,
                            const trine_direct_options *options, double start)
@@ -230,6 +240,7 @@ static trine_status create(trine_context ctx, trine_direct *plan, trine_factor F
     D->base.ops = options->ops ? options->ops : TRINE_N;
     D->F = F;
     D->options = *options;
+    D->may_refine = options->refine || (A && has_trials(F));
     D->space = direct_space(ctx);
     D->sweeps = (direct_sweeps){
         .ctx = ctx, .dtype = dtype, .options = *options, .max_nrhs = max_nrhs, .works.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -261,12 +272,13 @@ trine_status trine_direct_create(trine_context ctx, trine_direct *plan, trine_ma
     *plan = NULL;
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(A, "A is NULL");
-    const trine_direct_options chosen = options ? *options : (trine_direct_options){0};
+    trine_direct_options chosen = options ? *options : (trine_direct_options){0};
     const double start = trine_wall_time();
     trine_matrix_info info;
     trine_factor F;
     trine_status status = TRINE_SUCCESS;
     TRY(check_options(&chosen));
+    if (chosen.solver == TRINE_SOLVER_SUPERNODAL) chosen.factor.need_panels = 1;
     TRY(trine_matrix_get_info(A, &info));
     TRY(trine_check_nrhs(chosen.triangular.max_nrhs, info.n_rows));
     TRY(trine_factor_create(ctx, &F, A, &chosen.factor));
@@ -362,6 +374,17 @@ trine_status trine_direct_replace_factor(trine_direct D, trine_factor F, trine_m
     trine_factor_destroy(&D->F);
     D->F = F;
     return trine_plan_numeric_end(&D->base, take_factor(D, A), start);
+}
+
+trine_status trine_direct_get_permutations(trine_direct D, const int32_t **row_perm, const int32_t **col_perm,
+                                           const double **row_scale, const double **col_scale)
+{
+    REQUIRE(D, "plan is NULL");
+    trine_status status = trine_plan_read_begin(&D->base, "trine_direct_get_permutations");
+    if (status) return status;
+    status = trine_factor_get_permutations(D->F, row_perm, col_perm, row_scale, col_scale);
+    trine_leave(&D->base.usage);
+    return status;
 }
 
 /* -------------------------------------------------------------------- info */

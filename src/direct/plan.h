@@ -12,6 +12,8 @@ struct trine_direct_s {
     /* op(A) as CSR in the context's space, for refinement; NULL if not needed */
     trine_matrix rows[TRINE_H + 1];
     trine_direct_options options;
+    bool may_refine;                         /* works have room for refinement: it was asked for, or may be needed */
+    int refine;                              /* steps that are made: asked for, or found needed in the trial solve */
     trine_space space;
     direct_sweeps sweeps;
     void *row_perm, *col_perm;               /* in the context's space */

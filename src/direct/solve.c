@@ -53,7 +53,7 @@ static trine_status solve_and_refine(trine_direct D, direct_work *work, trine_tr
     residual.data = work->residual;
     TRY(trine_vectors_permute(D->base.ctx, D->base.dtype, NULL, NULL, 0, B, &right, stream)); /* X may be B */
     TRY(solve_once(D, work, op, B, X, stream));
-    for (int step = 0; step < D->options.refine; step++) {
+    for (int step = 0; step < D->refine; step++) {
         TRY(trine_vectors_residual(D->rows[op], X, &right, &residual, stream));
         TRY(solve_once(D, work, op, &residual, &residual, stream));
         TRY(trine_vectors_add(D->base.ctx, D->base.dtype, &residual, X, stream));
@@ -78,7 +78,7 @@ trine_status direct_solve(struct trine_plan *plan, trine_transpose op, const voi
             work->needed, work->base.bytes);
     if (call.is_done) goto done;
     op = direct_op(plan->dtype, op);
-    TRY((D->options.refine ? solve_and_refine : solve_once)(D, work, op, &call.B, &call.X, call.stream));
+    TRY((D->refine ? solve_and_refine : solve_once)(D, work, op, &call.B, &call.X, call.stream));
     TRY(trine_plan_scale(plan, call.alpha, &call.X, &call.X, call.stream));
 done:
     return trine_plan_solve_end(plan, &call, status);

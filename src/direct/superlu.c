@@ -1,7 +1,6 @@
 /* LU by SuperLU 5: P A Q = L U with partial pivoting. L lies in dense panels, whose diagonal blocks carry U's part
  * above the diagonal too. Demmel, Eisenstat, Gilbert, Li, Liu 1999: A supernodal approach to sparse partial
  * pivoting. */
-#include <colamd.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -20,35 +19,15 @@ struct superlu_state {
     superlu_memory memory;     /* L and U live here */
 };
 
-static trine_status colamd_ordering(trine_factor F, int32_t *perm)
-{
-    trine_status status = TRINE_SUCCESS;
-    const struct factor_input in = factor_get_input(F);
-    SuiteSparse_long *offsets = NULL, *rows = NULL, stats[COLAMD_STATS];
-    const size_t room = colamd_l_recommended(in.nnz, in.n, in.n);
-    if (!room) FAIL(TRINE_ERR_UNSUPPORTED, "%lld entries are too many for COLAMD", (long long)in.nnz);
-    TRY(ALLOC(F->ctx, offsets, in.n + 1));
-    TRY(ALLOC(F->ctx, rows, (int64_t)room));
-    memcpy(offsets, in.offsets, (size_t)(in.n + 1) * sizeof *offsets);
-    for (int64_t k = 0; k < in.nnz; k++) rows[k] = in.indices[k];
-    if (!colamd_l(in.n, in.n, (SuiteSparse_long)room, rows, offsets, NULL, stats))
-        FAIL(TRINE_ERR_ARGUMENT, "COLAMD refused the matrix (its status %lld)", (long long)stats[COLAMD_STATUS]);
-    for (int64_t k = 0; k < in.n; k++) perm[k] = (int32_t)offsets[k];
-done:
-    trine_free(F->ctx, TRINE_HOST, rows);
-    trine_free(F->ctx, TRINE_HOST, offsets);
-    return status;
-}
-
 static void invert(int64_t n, const int32_t *perm, int32_t *inverse)
 {
     for (int64_t k = 0; k < n; k++) inverse[perm[k]] = (int32_t)k;
 }
 
-/** COLAMD holds whatever pivots are taken. Where the pattern is symmetric and each column's diagonal is its largest
- *  entry, pivots mostly stay on the diagonal and nested dissection of A + A^T fills less: a quarter of COLAMD's on
- *  cage10. Where they leave it, it fills more: five times on the KKT matrix of CONT-201
- *  (docs/notes/direct-solves.md). */
+/** COLAMD holds whatever pivots are taken. Where the pattern is symmetric, and each column's diagonal is its largest
+ *  entry or the matrix Hermitian with a positive diagonal, pivots mostly stay on the diagonal, and an ordering of
+ *  A + A^T fills less: by METIS a quarter of COLAMD's on cage10. Where they leave it, it fills more: five times on the
+ *  KKT matrix of CONT-201 (docs/notes/direct-solves.md). */
 static trine_status choose_ordering(trine_factor F, trine_ordering *ordering)
 {
     const struct factor_input in = factor_get_input(F);
@@ -56,8 +35,9 @@ static trine_status choose_ordering(trine_factor F, trine_ordering *ordering)
     trine_matrix_structure s;
     trine_status status = trine_matrix_get_structure(F->A, &s);
     if (status) return status;
+    const bool definite = s.hermitian && s.positive_diagonal;
     bool on_diagonal = s.pattern_symmetric;
-    for (int64_t j = 0; j < in.n && on_diagonal; j++) {
+    for (int64_t j = 0; j < in.n && on_diagonal && !definite; j++) {
         double diagonal = 0, largest = 0;
         for (int64_t k = in.offsets[j]; k < in.offsets[j + 1]; k++) {
             const double size = parts == 2 ? hypot(in.values[2 * k], in.values[2 * k + 1]) : fabs(in.values[k]);
@@ -66,8 +46,11 @@ static trine_status choose_ordering(trine_factor F, trine_ordering *ordering)
         }
         on_diagonal = diagonal > 0 && diagonal >= largest;
     }
-    *ordering = on_diagonal ? TRINE_ORDERING_METIS : TRINE_ORDERING_COLAMD;
-    return TRINE_SUCCESS;
+    *ordering = TRINE_ORDERING_COLAMD;
+    if (!on_diagonal) return TRINE_SUCCESS;
+    status = factor_order_symmetric(F, TRINE_ORDERING_AUTO);
+    *ordering = F->symmetric_ordering;
+    return status;
 }
 
 /** The larger of SuperLU's two work arrays, whose sizes in bytes it computes in an int. */
@@ -103,13 +86,7 @@ static trine_status analyse(trine_factor F)
     TRY(ALLOC(F->ctx, order, in.n));
     F->ordering = F->options.ordering;
     if (F->ordering == TRINE_ORDERING_AUTO) TRY(choose_ordering(F, &F->ordering));
-    switch (F->ordering) {
-    case TRINE_ORDERING_NATURAL:
-        for (int64_t k = 0; k < in.n; k++) order[k] = (int32_t)k;
-        break;
-    case TRINE_ORDERING_COLAMD: TRY(colamd_ordering(F, order)); break;
-    default: TRY(factor_symmetric_ordering(F, F->ordering, order));
-    }
+    TRY(factor_column_order(F, F->ordering, order));
     invert(in.n, order, state->position_of_column);
 done:
     trine_free(F->ctx, TRINE_HOST, order);

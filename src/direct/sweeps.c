@@ -140,7 +140,7 @@ static bool same_pattern(trine_matrix A, trine_matrix B)
     const int64_t *a_offsets, *b_offsets;
     const int32_t *a_indices, *b_indices;
     if (!A || !B || trine_matrix_get_info(A, &a) || trine_matrix_get_info(B, &b) || a.nnz != b.nnz ||
-        a.n_cols != b.n_cols)
+        a.n_cols != b.n_cols || a.format != b.format)
         return false;
     if (trine_matrix_get_arrays(A, &a_offsets, &a_indices, NULL) ||
         trine_matrix_get_arrays(B, &b_offsets, &b_indices, NULL))
@@ -181,7 +181,7 @@ static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo wh
     trine_matrix_info info;
     const void *values;
     *T = NULL;
-    trine_status status = trine_factor_get_triangle(F, which, &stored);
+    trine_status status = factor_any_triangle(F, which, &stored);
     if (status || F->dtype == s->dtype) {
         *T = stored;
         return status;
@@ -189,7 +189,7 @@ static trine_status get_triangle(direct_sweeps *s, trine_factor F, trine_uplo wh
     TRY(trine_matrix_get_info(stored, &info));
     TRY(trine_matrix_get_arrays(stored, NULL, NULL, &values));
     if (!trine_dtype_is_single(F->dtype)) TRY(check_single(values, info.nnz * factor_parts(F)));
-    TRY(trine_matrix_copy(stored, T, TRINE_HOST, TRINE_CSC, s->dtype));
+    TRY(trine_matrix_copy(stored, T, TRINE_HOST, info.format, s->dtype));
 done:
     trine_matrix_destroy(&stored);
     return status;
@@ -212,7 +212,11 @@ static trine_status set_general(direct_sweeps *s, trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
     trine_matrix T = NULL;
+    /* Entries of L, below which threads gain nothing over one in a solve, and their schedule takes as long as the
+     * factorization of the sparsest matrices. */
+    enum { SMALL = 100000 };
     trine_triangular_options options = s->options.triangular;
+    if (!options.method && direct_space(s->ctx) == TRINE_HOST && F->nnz_L < SMALL) options.method = TRINE_TRI_SERIAL;
     options.diag = s->cholesky ? TRINE_NONUNIT : TRINE_UNIT;
     options.other_triangle_is_error = 0;
     options.max_nrhs = s->max_nrhs;
@@ -236,12 +240,26 @@ done:
 
 /* --------------------------------------------------------------------- choice */
 
+/** Of the trapezoids: what stands above the diagonal in the panels is no part of L. */
+static int64_t panel_entries(const trine_panels *P)
+{
+    int64_t entries = 0;
+    for (int64_t s = 0; s < P->n_panels; s++) {
+        const int64_t width = P->first_column[s + 1] - P->first_column[s],
+                      height = P->row_offsets[s + 1] - P->row_offsets[s];
+        entries += width * height - width * (width - 1) / 2;
+    }
+    return entries;
+}
+
 /** Whether the panels are to be used; s->reason says why. */
 static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_info *factor)
 {
     /* Entries of L a panel on average, below which a CPU is faster row by row (measured:
      * docs/notes/supernodal-solves.md). */
     enum { TINY_PANEL = 16 };
+    /* Stored entries of the panels for one of L, above which the row by row solve reads less. */
+    enum { MOST_PADDING = 2 };
     const char *no = NULL;
     const bool on_gpu = direct_space(s->ctx) == TRINE_DEVICE;
     const bool panels = factor->method == TRINE_DIRECT_CHOLESKY || factor->method == TRINE_DIRECT_LU;
@@ -252,6 +270,8 @@ static bool wants_panels(direct_sweeps *s, trine_factor F, const trine_factor_in
     else if (s->options.triangular.summation == TRINE_ORDER_DETERMINISTIC && on_gpu)
         no = "a fixed order of summation was asked for";
     else if (!on_gpu && factor->nnz_L < TINY_PANEL * F->panels.n_panels) no = "the factor's supernodal panels are tiny";
+    else if (!on_gpu && panel_entries(&F->panels) > MOST_PADDING * factor->nnz_L)
+        no = "the factor's supernodal panels have more zeros than entries";
     snprintf(s->reason, sizeof s->reason, "%s",
              no                  ? no
              : s->options.solver ? "asked for"

@@ -1,4 +1,6 @@
 /* Factors that another program made: what the adapters for its libraries share. */
+#include <stdio.h>
+
 #include "direct/direct.h"
 
 trine_status factor_take(trine_context ctx, trine_factor *out, const struct factor_backend *backend,
@@ -12,7 +14,8 @@ trine_status factor_take(trine_context ctx, trine_factor *out, const struct fact
     F->n = n;
     F->dtype = dtype;
     F->method = method;
-    F->reason = "factored by the caller's program";
+    snprintf(F->reason, sizeof F->reason, "factored by the caller's program");
+    F->trial_error = -1;
     F->backend = n ? backend : NULL;
     TRY(ALLOC(ctx, F->row_perm, n));
     F->col_perm = F->row_perm;

@@ -9,10 +9,7 @@
 typedef long long ll;
 
 /** What F does not hold itself. */
-struct taken_cholmod {
-    void *values;      /* of the panels */
-    trine_matrix L, U; /* simplicial; U = D L^H of an LDL^H factor */
-};
+struct taken_cholmod { void *values; /* of the panels */ };
 
 static bool wide_indices(const cholmod_factor *L) { return L->itype == CHOLMOD_LONG; }
 static bool wide_offsets(const cholmod_factor *L) { return L->itype != CHOLMOD_INT; }
@@ -131,11 +128,9 @@ static trine_status count_columns(const cholmod_factor *L, int64_t *nnz)
     return TRINE_SUCCESS;
 }
 
-/** L and, of an LDL^H factor, D and U = D L^H. */
-static trine_status take_columns(trine_factor F, const cholmod_factor *L)
+trine_status cholmod_take_columns(trine_factor F, const cholmod_factor *L, bool sorted)
 {
     trine_status status = TRINE_SUCCESS;
-    struct taken_cholmod *own = F->state;
     const int parts = factor_parts(F);
     trine_matrix columns = NULL;
     double *diagonal = NULL, v[2] = {0, 0};
@@ -162,12 +157,14 @@ static trine_status take_columns(trine_factor F, const cholmod_factor *L)
         }
         offsets[j + 1] = next;
     }
-    TRY(trine_matrix_sort(columns, &own->L, 0));
+    if (sorted) F->triangles[0] = trine_retain_matrix(columns);
+    else TRY(trine_matrix_sort(columns, &F->triangles[0], 0));
+    F->nnz_U = F->nnz_L;
     if (L->is_ll) goto done;
     F->diag_L = TRINE_UNIT;
-    TRY(trine_matrix_transpose(own->L, &own->U, TRINE_H));
+    TRY(trine_matrix_transpose(F->triangles[0], &F->triangles[1], TRINE_H));
     const void *upper;
-    TRY(trine_matrix_get_arrays(own->U, &upper_offsets, &upper_rows, &upper));
+    TRY(trine_matrix_get_arrays(F->triangles[1], &upper_offsets, &upper_rows, &upper));
     /* a matrix of our own */
     for (int64_t k = 0; k < F->nnz_L * parts; k++) ((double *)upper)[k] *= diagonal[upper_rows[k / parts]];
 done:
@@ -178,9 +175,7 @@ done:
 
 static trine_status triangle(trine_factor F, trine_uplo which, trine_matrix *T)
 {
-    const struct taken_cholmod *own = F->state;
-    if (F->panels.n_panels) return factor_panels_to_csc(F, T);
-    return trine_matrix_copy(which == TRINE_LOWER ? own->L : own->U, T, TRINE_HOST, TRINE_CSC, F->dtype);
+    return F->panels.n_panels ? factor_panels_to_csc(F, T) : factor_held_triangle(F, which, T);
 }
 
 static void release(trine_factor F)
@@ -188,8 +183,6 @@ static void release(trine_factor F)
     struct taken_cholmod *own = F->state;
     if (!own) return;
     trine_free(F->ctx, TRINE_HOST, own->values);
-    trine_matrix_destroy(&own->L);
-    trine_matrix_destroy(&own->U);
     trine_free(F->ctx, TRINE_HOST, own);
 }
 
@@ -213,7 +206,7 @@ trine_status trine_factor_from_cholmod(trine_context ctx, trine_factor *out, con
         TRY(CALLOC(ctx, own, 1));
         F->state = own;
         TRY(take_permutation(F, L));
-        TRY(L->is_super ? take_panels(F, L) : take_columns(F, L));
+        TRY(L->is_super ? take_panels(F, L) : cholmod_take_columns(F, L, false));
         F->nnz_U = F->nnz_L;
     }
     F->factored = true;

@@ -29,14 +29,20 @@ static trine_status failure(int64_t code, const char *phase)
     }
 }
 
-static void choose_ordering(double *control, trine_ordering ordering)
+/** AUTO: UMFPACK looks at the symmetry of the pattern, and orders by AMD or COLAMD; where KLU's count says that AMD
+ *  fills very much, by METIS. A Hermitian matrix that L D L^H was counted for has its order, and a diagonal to pivot
+ *  on. */
+static void choose_ordering(double *control, trine_factor F)
 {
-    switch (ordering) {
+    switch (F->options.ordering) {
     case TRINE_ORDERING_METIS: control[UMFPACK_ORDERING] = UMFPACK_ORDERING_METIS; break;
     case TRINE_ORDERING_NATURAL: control[UMFPACK_ORDERING] = UMFPACK_ORDERING_NONE; break;
     case TRINE_ORDERING_AMD: control[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_SYMMETRIC; break; /* AMD of A + A^T */
     case TRINE_ORDERING_COLAMD: control[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_UNSYMMETRIC; break;
-    default: break; /* UMFPACK looks at the symmetry of the pattern */
+    default:
+        if (F->symmetric_order) control[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_SYMMETRIC;
+        else if (F->count.entries > 0 && F->count.flops >= 500 * F->count.entries)
+            control[UMFPACK_ORDERING] = UMFPACK_ORDERING_METIS;
     }
 }
 
@@ -45,6 +51,7 @@ static trine_ordering ordering_taken(const double *info)
     const bool symmetric = info[UMFPACK_STRATEGY_USED] == UMFPACK_STRATEGY_SYMMETRIC;
     if (info[UMFPACK_ORDERING_USED] == UMFPACK_ORDERING_METIS) return TRINE_ORDERING_METIS;
     if (info[UMFPACK_ORDERING_USED] == UMFPACK_ORDERING_NONE) return TRINE_ORDERING_NATURAL;
+    if (info[UMFPACK_ORDERING_USED] == UMFPACK_ORDERING_GIVEN) return TRINE_ORDERING_GIVEN;
     return symmetric ? TRINE_ORDERING_AMD : TRINE_ORDERING_COLAMD;
 }
 
@@ -52,7 +59,7 @@ static trine_status analyse(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
     const struct factor_input in = factor_get_input(F);
-    int64_t *rows = NULL;
+    int64_t *rows = NULL, *given = NULL;
     double info[UMFPACK_INFO] = {0};
     struct umfpack_state *state;
     TRY(CALLOC(F->ctx, state, 1));
@@ -60,20 +67,26 @@ static trine_status analyse(trine_factor F)
     double *control = state->control;
     is_complex(F) ? umfpack_zl_defaults(control) : umfpack_dl_defaults(control);
     control[UMFPACK_PRL] = 0;
-    choose_ordering(control, F->options.ordering);
+    choose_ordering(control, F);
     if (F->options.pivot_threshold > 0)
         control[UMFPACK_PIVOT_TOLERANCE] = control[UMFPACK_SYM_PIVOT_TOLERANCE] = F->options.pivot_threshold;
     TRY(factor_widen(F->ctx, in.nnz, in.indices, &rows));
-    const int64_t code =
-        is_complex(F)
-            ? umfpack_zl_symbolic(in.n, in.n, in.offsets, rows, in.values, NULL, &state->symbolic, control, info)
-            : umfpack_dl_symbolic(in.n, in.n, in.offsets, rows, in.values, &state->symbolic, control, info);
+    const int32_t *const order = F->given_order             ? F->given_order
+                                 : F->options.ordering == 0 ? F->symmetric_order /* NULL: none */
+                                                            : NULL;
+    if (order) TRY(factor_widen(F->ctx, in.n, order, &given));
+    const int64_t code = is_complex(F) ? umfpack_zl_qsymbolic(in.n, in.n, in.offsets, rows, in.values, NULL, given,
+                                                              &state->symbolic, control, info)
+                                       : umfpack_dl_qsymbolic(in.n, in.n, in.offsets, rows, in.values, given,
+                                                              &state->symbolic, control, info);
     const bool no_metis = metis_has_failed();
     if (code < 0) TRY(failure(code, "ordering and symbolic analysis"));
     state->flops = info[UMFPACK_FLOPS_ESTIMATE];
     F->ordering = ordering_taken(info);
+    if (F->ordering == TRINE_ORDERING_GIVEN && !F->given_order) F->ordering = F->symmetric_ordering;
     if (no_metis && F->ordering == TRINE_ORDERING_METIS) FAIL(TRINE_ERR_MEMORY, "METIS ran out of memory");
 done:
+    trine_free(F->ctx, TRINE_HOST, given);
     trine_free(F->ctx, TRINE_HOST, rows);
     return status;
 }
@@ -117,6 +130,27 @@ static bool scales_are_good(trine_factor F)
     return true;
 }
 
+/** L comes by rows and U by columns, both sorted and with their diagonal. */
+static trine_status take_triangle(trine_factor F, bool lower)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int64_t nnz = lower ? F->nnz_L : F->nnz_U;
+    int64_t *offsets, *wide = NULL, reciprocal;
+    int32_t *narrow;
+    void *values;
+    TRY(ALLOC(F->ctx, wide, nnz));
+    TRY(trine_matrix_allocate(F->ctx, &F->triangles[lower ? 0 : 1], lower ? TRINE_CSR : TRINE_CSC, F->dtype, F->n, F->n,
+                              nnz, &offsets, &narrow, &values));
+    const int64_t code =
+        lower ? get_numeric(F, offsets, wide, values, NULL, NULL, NULL, NULL, NULL, NULL, &reciprocal, NULL)
+              : get_numeric(F, NULL, NULL, NULL, offsets, wide, values, NULL, NULL, NULL, &reciprocal, NULL);
+    if (code < 0) TRY(failure(code, "hand-over of its factors"));
+    for (int64_t k = 0; k < nnz; k++) narrow[k] = (int32_t)wide[k];
+done:
+    trine_free(F->ctx, TRINE_HOST, wide);
+    return status;
+}
+
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
@@ -148,6 +182,9 @@ static trine_status numeric(trine_factor F)
     code = is_complex(F) ? umfpack_zl_get_lunz(&F->nnz_L, &F->nnz_U, &sizes[0], &sizes[1], &sizes[2], state->numeric)
                          : umfpack_dl_get_lunz(&F->nnz_L, &F->nnz_U, &sizes[0], &sizes[1], &sizes[2], state->numeric);
     if (code < 0) TRY(failure(code, "count of its factors' entries"));
+    TRY(take_triangle(F, true));
+    TRY(take_triangle(F, false));
+    drop_numeric(F);
     factor_warn_if_nearly_singular(F, info[UMFPACK_RCOND]);
 done:
     trine_free(F->ctx, TRINE_HOST, D);
@@ -155,32 +192,6 @@ done:
     trine_free(F->ctx, TRINE_HOST, Q);
     trine_free(F->ctx, TRINE_HOST, P);
     trine_free(F->ctx, TRINE_HOST, rows);
-    return status;
-}
-
-/** L comes by rows and U by columns, both with their diagonal; both leave as sorted CSC. */
-static trine_status triangle(trine_factor F, trine_uplo which, trine_matrix *T)
-{
-    trine_status status = TRINE_SUCCESS;
-    const bool lower = which == TRINE_LOWER;
-    const int64_t nnz = lower ? F->nnz_L : F->nnz_U;
-    trine_matrix M = NULL;
-    int64_t *offsets, *wide = NULL, reciprocal;
-    int32_t *narrow;
-    void *values;
-    TRY(ALLOC(F->ctx, wide, nnz));
-    TRY(trine_matrix_allocate(F->ctx, &M, lower ? TRINE_CSR : TRINE_CSC, F->dtype, F->n, F->n, nnz, &offsets, &narrow,
-                              &values));
-    const int64_t code =
-        lower ? get_numeric(F, offsets, wide, values, NULL, NULL, NULL, NULL, NULL, NULL, &reciprocal, NULL)
-              : get_numeric(F, NULL, NULL, NULL, offsets, wide, values, NULL, NULL, NULL, &reciprocal, NULL);
-    if (code < 0) TRY(failure(code, "hand-over of its factors"));
-    for (int64_t k = 0; k < nnz; k++) narrow[k] = (int32_t)wide[k];
-    if (lower) TRY(trine_matrix_copy(M, T, TRINE_HOST, TRINE_CSC, F->dtype));
-    else TRY(trine_matrix_sort(M, T, 0));
-done:
-    trine_matrix_destroy(&M);
-    trine_free(F->ctx, TRINE_HOST, wide);
     return status;
 }
 
@@ -193,4 +204,4 @@ static void release(trine_factor F)
     trine_free(F->ctx, TRINE_HOST, state);
 }
 
-const struct factor_backend factor_umfpack = {analyse, numeric, triangle, NULL, release, NULL};
+const struct factor_backend factor_umfpack = {analyse, numeric, factor_held_triangle, NULL, release, NULL};

@@ -12,7 +12,7 @@ static size_t vector_bytes(trine_direct D, int64_t nrhs)
 }
 static size_t all_vectors_bytes(trine_direct D, int64_t nrhs)
 {
-    return vector_bytes(D, nrhs) * (D->options.refine ? 3 : 1);
+    return vector_bytes(D, nrhs) * (D->may_refine ? 3 : 1);
 }
 
 /** Of the work of the plan for L (which = 0) or U (1). */
@@ -104,7 +104,7 @@ trine_status direct_work_begin(struct trine_plan *plan, trine_plan_work *base)
     trine_direct D = (trine_direct)plan;
     direct_work *work = (direct_work *)base;
     work->vectors = base->buffer;
-    if (D->options.refine && work->vectors) {
+    if (D->may_refine && work->vectors) {
         work->right = (char *)work->vectors + vector_bytes(D, base->max_nrhs);
         work->residual = (char *)work->right + vector_bytes(D, base->max_nrhs);
     }

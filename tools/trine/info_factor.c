@@ -157,7 +157,7 @@ trine_status factor_statistics_make(trine_context ctx, trine_matrix A, trine_dir
     struct factor_statistics *s = *out = calloc(1, sizeof *s);
     if (!s) FAIL(TRINE_ERR_MEMORY, "no memory");
     TRY(direct_load(&s->library));
-    TRY(s->library->factor(ctx, &F, A, &(trine_factor_options){.method = method}));
+    TRY(s->library->factor(ctx, &F, A, &(trine_factor_options){.method = method, .need_panels = 1}));
     TRY(s->library->factor_info(F, &s->factor));
     for (int upper = 0; upper < (s->factor.diag_L == TRINE_UNIT ? 2 : 1); upper++) {
         s->triangles[upper].name = upper ? "U" : "L";

@@ -63,9 +63,9 @@ static const struct argp_option options[] = {
      "i = 1, 2, ..., or uniform in (-1,1), the same in every run (default random)",
      0},
     {"method", 'm', "METHOD", 0,
-     "auto, cholesky, lu, triangular, tridiagonal, banded or cudss (NVIDIA's library, where it is installed). auto: triangular if A is; tridiagonal (also cyclic) if A is; "
-     "banded if A has at most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a positive diagonal; LU if A is not, or if "
-     "Cholesky breaks down",
+     "auto, cholesky, cholesky-simplicial, ldl, lu, lu-umfpack, lu-klu, triangular, tridiagonal, banded or cudss (NVIDIA's library, where it is installed). auto: triangular if A is; "
+     "tridiagonal (also cyclic) if A is; banded if A has at most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a "
+     "positive diagonal; else L D L^H or LU, by whichever library suits A",
      0},
     {"ordering", KEY_ORDERING, "ORDERING", 0, "fill-reducing ordering: auto, metis, amd, colamd or natural", 0},
     {"device", 'd', "auto|cpu|cuda", 0,
@@ -523,6 +523,7 @@ static trine_status run_all(struct run *r)
                                   .levels_lower = -1,
                                   .levels_upper = -1,
                                   .order_seconds = -1,
+                                  .symbolic_seconds = -1,
                                   .factor_seconds = -1,
                                   .analyse_seconds = -1,
                                   .numeric_seconds = -1};
@@ -554,7 +555,7 @@ static void destroy_all(struct run *r)
 /* ---------------------------------------------------------------- reporting */
 
 /** The phases in the order in which they ran. */
-enum { N_PHASES = 9 };
+enum { N_PHASES = 10 };
 struct phase {
     const char *name, *key;
     double seconds;
@@ -565,6 +566,7 @@ static void list_phases(const struct run *r, struct phase phases[N_PHASES])
     const struct phase list[N_PHASES] = {{"read", "read_seconds", r->read_seconds},
                                          {"check", "check_seconds", r->check_seconds},
                                          {"order", "order_seconds", c->order_seconds},
+                                         {"symbolic", "symbolic_seconds", c->symbolic_seconds},
                                          {"factor", "factor_seconds", c->factor_seconds},
                                          {"analyse", "analyse_seconds", c->analyse_seconds},
                                          {"numeric", "numeric_seconds", c->numeric_seconds},

@@ -5,7 +5,11 @@
 
 const struct choice method_choices[] = {{"auto", METHOD_AUTO},
                                         {"cholesky", METHOD_CHOLESKY},
+                                        {"cholesky-simplicial", METHOD_CHOLESKY_SIMPLICIAL},
+                                        {"ldl", METHOD_LDL},
                                         {"lu", METHOD_LU},
+                                        {"lu-umfpack", METHOD_LU_UMFPACK},
+                                        {"lu-klu", METHOD_LU_KLU},
                                         {"triangular", METHOD_TRIANGULAR},
                                         {"tridiagonal", METHOD_TRIDIAGONAL},
                                         {"banded", METHOD_BANDED},
@@ -103,9 +107,7 @@ static void describe_kernel(const trine_direct_info *info, char *text, size_t si
 static void report_direct(const trine_direct_info *info, trine_direct_method method, struct outcome *o)
 {
     const trine_factor_info *F = &info->factor;
-    o->method = F->method == TRINE_DIRECT_CHOLESKY ? "cholesky"
-                : F->method == TRINE_DIRECT_LU     ? "lu"
-                                                   : library->method_name(F->method);
+    o->method = library->method_name(F->method);
     if (method == TRINE_DIRECT_AUTO) snprintf(o->reason, sizeof o->reason, "%s", F->reason);
     o->ordering = library->ordering_name(F->ordering);
     o->nnz_factor = F->nnz_L + F->nnz_U - F->n;
@@ -114,6 +116,7 @@ static void report_direct(const trine_direct_info *info, trine_direct_method met
     o->levels_lower = o->supernodal ? info->lower_panels.levels_merged : info->lower.levels;
     o->levels_upper = o->supernodal ? info->upper_panels.levels_merged : info->upper.levels;
     o->order_seconds = F->order_seconds;
+    o->symbolic_seconds = F->symbolic_seconds;
     o->factor_seconds = F->factor_seconds;
     o->analyse_seconds = info->analyse_seconds;
     o->numeric_seconds = info->numeric_seconds;
@@ -175,8 +178,12 @@ trine_status set_up_inverse(const struct problem *p, enum method method, unsigne
     switch (method) {
     case METHOD_AUTO: TRY(set_up_direct(p, TRINE_DIRECT_AUTO, ops, inverse, o)); break;
     case METHOD_CHOLESKY: TRY(set_up_direct(p, TRINE_DIRECT_CHOLESKY, ops, inverse, o)); break;
+    case METHOD_CHOLESKY_SIMPLICIAL: TRY(set_up_direct(p, TRINE_DIRECT_CHOLESKY_SIMPLICIAL, ops, inverse, o)); break;
+    case METHOD_LDL: TRY(set_up_direct(p, TRINE_DIRECT_LDL, ops, inverse, o)); break;
     case METHOD_LU: TRY(set_up_direct(p, TRINE_DIRECT_LU, ops, inverse, o)); break;
     case METHOD_CUDSS: TRY(set_up_direct(p, TRINE_DIRECT_CUDSS, ops, inverse, o)); break;
+    case METHOD_LU_UMFPACK: TRY(set_up_direct(p, TRINE_DIRECT_LU_UMFPACK, ops, inverse, o)); break;
+    case METHOD_LU_KLU: TRY(set_up_direct(p, TRINE_DIRECT_LU_KLU, ops, inverse, o)); break;
     case METHOD_TRIANGULAR: TRY(set_up_triangular(p, ops, &inverse->op, o)); break;
     case METHOD_TRIDIAGONAL: TRY(set_up_bands(p, TRINE_BANDS_TRIDIAGONAL, &inverse->op, o)); break;
     case METHOD_BANDED: TRY(set_up_bands(p, TRINE_BANDS_GENERAL, &inverse->op, o)); break;

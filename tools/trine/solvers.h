@@ -8,7 +8,11 @@
 enum method {
     METHOD_AUTO,
     METHOD_CHOLESKY,
+    METHOD_CHOLESKY_SIMPLICIAL,
+    METHOD_LDL,
     METHOD_LU,
+    METHOD_LU_UMFPACK,
+    METHOD_LU_KLU,
     METHOD_TRIANGULAR,
     METHOD_TRIDIAGONAL,
     METHOD_BANDED,
@@ -38,7 +42,7 @@ struct outcome {
     double fill;           /* nnz_factor / nnz; 1 where nothing is factored */
     bool supernodal;       /* the triangular solves are by panels; levels_... count levels of panels */
     int64_t levels_lower, levels_upper; /* level sets; -1 where they were not needed */
-    double order_seconds, factor_seconds, analyse_seconds, numeric_seconds;
+    double order_seconds, symbolic_seconds, factor_seconds, analyse_seconds, numeric_seconds;
 };
 
 /** A^-1 as an operator, which keeps the plan behind it alive. */

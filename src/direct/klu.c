@@ -1,0 +1,276 @@
+/* LU by KLU: A permuted to block upper triangular form, and the diagonal blocks factored one by one, R A(p,q) =
+ * L_d U_d + F with block diagonal L_d and U_d and the blocks F above the diagonal. That is L U with L = L_d and
+ * U = U_d + L_d^-1 F, whose second part is made here (klu.inc): two triangles, as of any other LU. New values keep the
+ * pivots where these still do. Davis, Palamadai Natarajan 2010: Algorithm 907. */
+#include <klu.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/scalar.h"
+#include "direct/direct.h"
+
+/* Of the largest entry of its column, what the diagonal one may be less and is a pivot all the same: UMFPACK's. KLU's
+ * own, 0.001, costs up to three digits in one matrix of ten (docs/notes/direct-solves.md). */
+static const double diagonal_tolerance = 0.1;
+/* Entries of L with the old pivots on new values, beyond which pivots are chosen anew: what KLU's own tolerance
+ * allows. */
+static const double most_growth = 1000;
+
+struct klu_state {
+    klu_common common;
+    klu_symbolic *symbolic;
+    klu_numeric *numeric;
+    int32_t *offsets; /* of A, which KLU wants in 32 bits */
+};
+
+static bool is_complex(trine_factor F) { return F->dtype == TRINE_Z; }
+
+static trine_status failure(const klu_common *common, const char *phase)
+{
+    switch (common->status) {
+    case KLU_OUT_OF_MEMORY: return trine_fail(TRINE_ERR_MEMORY, "KLU ran out of memory in the %s", phase);
+    case KLU_TOO_LARGE:
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "the factor is too large for KLU's 32-bit indices in the %s", phase);
+    default:
+        return trine_fail(TRINE_ERR_ARGUMENT, "KLU refused the matrix in the %s (its status %d)", phase,
+                          common->status);
+    }
+}
+
+/** In an order that is there the matrix is one block; else KLU finds the blocks and orders each. */
+static trine_status order(trine_factor F, const struct factor_input *in)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct klu_state *state = F->state;
+    klu_common *c = &state->common;
+    const int n = (int)in->n;
+    int *rows = (int *)in->indices;
+    int32_t *perm = NULL;
+    switch (F->ordering = F->options.ordering) {
+    case TRINE_ORDERING_AUTO: F->ordering = TRINE_ORDERING_AMD; /* fall through */
+    case TRINE_ORDERING_AMD:
+    case TRINE_ORDERING_COLAMD:
+        c->ordering = F->ordering == TRINE_ORDERING_COLAMD;
+        state->symbolic = klu_analyze(n, state->offsets, rows, c);
+        break;
+    default:
+        TRY(factor_check_structural_rank(F));
+        TRY(ALLOC(F->ctx, perm, in->n));
+        TRY(factor_column_order(F, F->ordering, perm));
+        c->btf = 0;
+        state->symbolic = klu_analyze_given(n, state->offsets, rows, perm, perm, c);
+    }
+    if (c->status == KLU_SINGULAR) TRY(factor_check_structural_rank(F));
+    if (!state->symbolic || c->status) TRY(failure(c, "ordering and symbolic analysis"));
+done:
+    trine_free(F->ctx, TRINE_HOST, perm);
+    return status;
+}
+
+static trine_status analyse(trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct factor_input in = factor_get_input(F);
+    struct klu_state *state;
+    TRY(CALLOC(F->ctx, state, 1));
+    F->state = state;
+    if (in.nnz > INT_MAX)
+        FAIL(TRINE_ERR_UNSUPPORTED, "%lld entries are too many for KLU's 32-bit indices", (long long)in.nnz);
+    klu_defaults(&state->common);
+    state->common.scale = 1; /* rows by the sum of their magnitudes, as UMFPACK's */
+    state->common.tol = F->options.pivot_threshold > 0 ? F->options.pivot_threshold : diagonal_tolerance;
+    TRY(ALLOC(F->ctx, state->offsets, in.n + 1));
+    for (int64_t j = 0; j <= in.n; j++) state->offsets[j] = (int32_t)in.offsets[j];
+    TRY(order(F, &in));
+done:
+    return status;
+}
+
+struct factor_count factor_klu_count(trine_factor F)
+{
+    const klu_symbolic *s = ((struct klu_state *)F->state)->symbolic;
+    return (struct factor_count){.flops = s->est_flops, .entries = s->lnz + s->unz};
+}
+
+/* ----------------------------------------------------------------- numeric */
+
+static void drop_numeric(trine_factor F)
+{
+    struct klu_state *state = F->state;
+    is_complex(F) ? klu_z_free_numeric(&state->numeric, &state->common)
+                  : klu_free_numeric(&state->numeric, &state->common);
+}
+
+/** Pivots as they come; sorted columns, which the triangles want. */
+static trine_status factorize(trine_factor F, const struct factor_input *in)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct klu_state *state = F->state;
+    klu_common *c = &state->common;
+    double *values = (double *)in->values;
+    int *rows = (int *)in->indices;
+    drop_numeric(F);
+    state->numeric = is_complex(F) ? klu_z_factor(state->offsets, rows, values, state->symbolic, c)
+                                   : klu_factor(state->offsets, rows, values, state->symbolic, c);
+    if (c->status == KLU_SINGULAR) TRY(factor_fail_zero_pivot(F, c->singular_col, c->numerical_rank));
+    if (!state->numeric || c->status < 0) TRY(failure(c, "factorization"));
+    const int sorted =
+        is_complex(F) ? klu_z_sort(state->symbolic, state->numeric, c) : klu_sort(state->symbolic, state->numeric, c);
+    if (!sorted) TRY(failure(c, "sort of its factors"));
+done:
+    return status;
+}
+
+/** New values with the pivots that are there; false: it cannot be. */
+static bool refactorize(trine_factor F, const struct factor_input *in)
+{
+    struct klu_state *state = F->state;
+    klu_common *c = &state->common;
+    if (!state->numeric) return false;
+    const int done = is_complex(F) ? klu_z_refactor(state->offsets, (int *)in->indices, (double *)in->values,
+                                                    state->symbolic, state->numeric, c)
+                                   : klu_refactor(state->offsets, (int *)in->indices, (double *)in->values,
+                                                  state->symbolic, state->numeric, c);
+    return done && c->status == KLU_OK;
+}
+
+/* -------------------------------------------------------------- extraction */
+
+/** A triangle or the off-diagonal part as KLU hands it out. */
+struct part {
+    int64_t count;
+    int32_t *offsets, *rows;
+    double *real, *imaginary; /* NULL for real numbers */
+    int64_t *wide; /* of a triangle that KLU fills in place: its matrix's offsets and values; rows, and real
+                      numbers, are the matrix's too */
+    void *values;
+};
+
+static trine_status make_part(trine_factor F, struct part *p, int64_t count)
+{
+    trine_status status = TRINE_SUCCESS;
+    p->count = count;
+    TRY(ALLOC(F->ctx, p->offsets, F->n + 1));
+    TRY(ALLOC(F->ctx, p->rows, count));
+    TRY(ALLOC(F->ctx, p->real, count));
+    if (is_complex(F)) TRY(ALLOC(F->ctx, p->imaginary, count));
+done:
+    return status;
+}
+
+static trine_status make_triangle(trine_factor F, struct part *p, int which, int64_t count)
+{
+    trine_status status = TRINE_SUCCESS;
+    p->count = count;
+    TRY(ALLOC(F->ctx, p->offsets, F->n + 1));
+    TRY(trine_matrix_allocate(F->ctx, &F->triangles[which], TRINE_CSC, F->dtype, F->n, F->n, count, &p->wide, &p->rows,
+                              &p->values));
+    p->real = p->values;
+    if (!is_complex(F)) goto done;
+    p->real = NULL;
+    TRY(ALLOC(F->ctx, p->real, count));
+    TRY(ALLOC(F->ctx, p->imaginary, count));
+done:
+    return status;
+}
+
+static void free_part(trine_factor F, struct part *p)
+{
+    trine_free(F->ctx, TRINE_HOST, p->offsets);
+    if (!p->wide) trine_free(F->ctx, TRINE_HOST, p->rows);
+    if (p->real != p->values) trine_free(F->ctx, TRINE_HOST, p->real);
+    trine_free(F->ctx, TRINE_HOST, p->imaginary);
+}
+
+#define TEMPLATE "direct/klu.inc"
+#include "core/each_dtype.h"
+static void (*const take_triangle[])(trine_factor, const struct part *, double *) = TABLE(take_triangle);
+static trine_status (*const take_upper[])(trine_factor, const struct part *, const struct part *) = TABLE(take_upper);
+
+static trine_status extract(trine_factor F, double *growth)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct klu_state *state = F->state;
+    klu_numeric *numeric = state->numeric;
+    struct part L = {0}, U = {0}, off = {0};
+    TRY(ALLOC(F->ctx, F->row_perm, F->n));
+    TRY(ALLOC(F->ctx, F->col_perm, F->n));
+    TRY(ALLOC(F->ctx, F->row_scale, F->n));
+    double largest;
+    TRY(make_triangle(F, &L, 0, numeric->lnz));
+    TRY(numeric->nzoff ? make_part(F, &U, numeric->unz) : make_triangle(F, &U, 1, numeric->unz));
+    TRY(make_part(F, &off, numeric->nzoff));
+    const int taken =
+        is_complex(F)
+            ? klu_z_extract(numeric, state->symbolic, L.offsets, L.rows, L.real, L.imaginary, U.offsets, U.rows, U.real,
+                            U.imaginary, off.offsets, off.rows, off.real, off.imaginary, F->row_perm, F->col_perm,
+                            F->row_scale, NULL, &state->common)
+            : klu_extract(numeric, state->symbolic, L.offsets, L.rows, L.real, U.offsets, U.rows, U.real, off.offsets,
+                          off.rows, off.real, F->row_perm, F->col_perm, F->row_scale, NULL, &state->common);
+    if (!taken) TRY(failure(&state->common, "hand-over of its factors"));
+    for (int64_t k = 0; k < F->n; k++) F->row_scale[k] = 1 / F->row_scale[k]; /* KLU divides */
+    F->nnz_L = L.count;
+    F->nnz_U = U.count;
+    take_triangle[F->dtype](F, &L, growth);
+    if (numeric->nzoff) TRY(take_upper[F->dtype](F, &U, &off));
+    else take_triangle[F->dtype](F, &U, &largest);
+    if (!isfinite(*growth) || (!numeric->nzoff && !isfinite(largest))) status = factor_fail_range(F);
+done:
+    free_part(F, &off);
+    free_part(F, &U);
+    free_part(F, &L);
+    return status;
+}
+
+/** KLU divides rows by the sum of their entries, which may overflow, or its reciprocal may. */
+static trine_status check_row_sums(trine_factor F, const struct factor_input *in)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int parts = factor_parts(F);
+    double *sums;
+    TRY(CALLOC(F->ctx, sums, F->n));
+    for (int64_t k = 0; k < in->nnz; k++) sums[in->indices[k]] += value_abs(value_at(in->values, k, parts), parts);
+    for (int64_t i = 0; i < F->n && !status; i++)
+        if (isinf(sums[i]) || (sums[i] > 0 && isinf(1 / sums[i]))) status = factor_fail_range(F);
+done:
+    trine_free(F->ctx, TRINE_HOST, sums);
+    return status;
+}
+
+static trine_status numeric(trine_factor F)
+{
+    trine_status status = TRINE_SUCCESS;
+    const struct factor_input in = factor_get_input(F);
+    struct klu_state *state = F->state;
+    double growth;
+    TRY(check_row_sums(F, &in));
+    if (refactorize(F, &in)) {
+        status = extract(F, &growth);
+        if (!status && growth <= most_growth) goto done;
+        if (status && status != TRINE_ERR_NO_CONVERGENCE) goto done;
+        factor_clear_numeric(F);
+    }
+    TRY(factorize(F, &in));
+    TRY(extract(F, &growth));
+done:
+    if (!status) {
+        is_complex(F) ? klu_z_rcond(state->symbolic, state->numeric, &state->common)
+                      : klu_rcond(state->symbolic, state->numeric, &state->common);
+        factor_warn_if_nearly_singular(F, state->common.rcond);
+    }
+    return status;
+}
+
+static void release(trine_factor F)
+{
+    struct klu_state *state = F->state;
+    if (!state) return;
+    drop_numeric(F);
+    klu_free_symbolic(&state->symbolic, &state->common);
+    trine_free(F->ctx, TRINE_HOST, state->offsets);
+    trine_free(F->ctx, TRINE_HOST, state);
+}
+
+const struct factor_backend factor_klu = {analyse, numeric, factor_held_triangle, NULL, release, NULL};

@@ -1,0 +1,28 @@
+/* A trial solve with a factor's triangles, on the host: what backward error they give, and how many steps of iterative
+ * refinement it takes to make it small. Factorizations that hold on to pivots for the sake of sparsity, or do not pivot
+ * at all, are believed no sooner. */
+#include <math.h>
+#include <string.h>
+
+#include "core/scalar.h"
+#include "direct/direct.h"
+
+enum { most_steps = 3 };
+/* In eps: what the paper calls stable. */
+static const double small_error = 10;
+
+#define TEMPLATE "direct/trial.inc"
+#include "core/each_dtype.h"
+static trine_status (*const try_triangles[])(trine_factor, const struct factor_input *) = TABLE(try_triangles);
+
+trine_status factor_try(trine_factor F)
+{
+    const struct factor_input in = factor_get_input(F);
+    const trine_status status = try_triangles[F->dtype](F, &in);
+    if (!status)
+        trine_log(F->ctx, 2, "%s: a trial solve has a backward error of %.3g eps after %d steps of refinement",
+                  trine_direct_method_name(F->method), F->trial_error, F->refine);
+    return status;
+}
+
+bool factor_is_accurate(trine_factor F) { return F->trial_error <= small_error; }
