@@ -94,6 +94,9 @@ struct forest_backend {
     void (*release)(trine_forest f);
     trine_status (*set_weights)(trine_forest f, const void *values, void *stream);
     trine_status (*factor)(trine_forest f, const struct forest_rounds *r, void *stream);
+    /** Parts by themselves (trine_forest_run_part). */
+    trine_status (*propose)(trine_forest f, const struct forest_rounds *r, int64_t k, void *stream);
+    trine_status (*scan_pass)(trine_forest f, bool wants_edges, int k, void *stream);
     /** weight: of every edge of the factor, at its place in neighbours. */
     trine_status (*break_cycles)(trine_forest f, void *stream);
     trine_status (*order)(trine_forest f, void *stream);

@@ -2,6 +2,7 @@
  * table of functions for the CPU (cpu/backend.c) and one for a GPU (cuda/backend.cu). */
 #include <math.h>
 
+#include "core/test_interface.h"
 #include "forest/forest.h"
 
 /* -------------------------------------------------------------------- calls */
@@ -482,6 +483,31 @@ trine_status trine_forest_decompose(trine_forest f, trine_space space, const voi
     REQUIRE_RESERVE(trine_forest_decomposition, decomposition);
     const trine_status status = enter(f, exec, &stream);
     return status ? status : leave(f, decompose(f, space, values, options, decomposition, stream));
+}
+
+/* --------------------------------------------------------- parts of stages */
+
+static trine_status run_part(trine_forest f, trine_forest_part part, int k, void *stream)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(need(f->n > 0, "run_part", "a factor"));
+    if (part == TRINE_FOREST_PROPOSE) {
+        struct forest_rounds r;
+        TRY(settle(f, &(trine_factor_rounds){.n = f->n, .seed = 0}, &r));
+        TRY(f->backend->propose(f, &r, k, stream));
+    } else {
+        TRY(need(f->n == 2, "run_part", "a [0,2]-factor"));
+        TRY(f->backend->scan_pass(f, part == TRINE_FOREST_SCAN_EDGES, k, stream));
+    }
+done:
+    return status;
+}
+
+trine_status trine_forest_run_part(trine_forest f, trine_forest_part part, int k, const trine_exec *exec)
+{
+    void *stream = NULL;
+    const trine_status status = enter(f, exec, &stream);
+    return status ? status : leave(f, run_part(f, part, k, stream));
 }
 
 /* ------------------------------------------------------------------ results */

@@ -76,6 +76,8 @@ template <typename T> __device__ T block_sum(T mine, T *shared)
 
 trine_status forest_cuda_set_weights(trine_forest f, const void *values, void *stream);
 trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, void *stream);
+trine_status forest_cuda_propose(trine_forest f, const struct forest_rounds *r, int64_t k, void *stream);
+trine_status forest_cuda_scan_pass(trine_forest f, bool wants_edges, int k, void *stream);
 trine_status forest_cuda_break_cycles(trine_forest f, void *stream);
 trine_status forest_cuda_order(trine_forest f, void *stream);
 trine_status forest_cuda_scale(trine_forest f, double omega, void *stream);

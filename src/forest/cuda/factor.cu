@@ -143,6 +143,12 @@ template <typename R> void launch_propose(const forest_graph &g, const forest_vi
     }
 }
 
+void propose_round(trine_forest f, const forest_view &p, const forest_round &round, gpuStream_t stream)
+{
+    if (trine_dtype_is_single(f->dtype)) launch_propose<float>(f->graph, p, round, f->counts, stream);
+    else launch_propose<double>(f->graph, p, round, f->counts, stream);
+}
+
 /** Do the rounds end before round k? Read back, after a few rounds at a time. */
 trine_status has_stopped(trine_forest f, int64_t k, void *stream, bool *stopped)
 {
@@ -156,6 +162,19 @@ trine_status has_stopped(trine_forest f, int64_t k, void *stream, bool *stopped)
 }
 
 } // namespace
+
+trine_status forest_cuda_propose(trine_forest f, const struct forest_rounds *r, int64_t k, void *stream)
+{
+    const device_scope scope(f->ctx);
+    const gpuStream_t s = static_cast<gpuStream_t>(stream);
+    const forest_round round = {forest_charges_of(r, k), k == 0};
+    forest_view p = forest_view_of(f);
+    p.n = r->n;
+    p.ties = r->ties;
+    begin_rounds<<<1, 1, 0, s>>>(f->counts);
+    propose_round(f, p, round, s);
+    return GPU_LAUNCHED("propose");
+}
 
 trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, void *stream)
 {
@@ -172,8 +191,7 @@ trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, v
     bool stopped = false;
     for (int64_t k = 0; !status && !stopped && k < r->most; k++) {
         const forest_round round = {forest_charges_of(r, k), k == 0};
-        if (trine_dtype_is_single(f->dtype)) launch_propose<float>(f->graph, p, round, f->counts, s);
-        else launch_propose<double>(f->graph, p, round, f->counts, s);
+        propose_round(f, p, round, s);
         confirm<<<forest_blocks(f->graph.n), FOREST_THREADS, 0, s>>>(p, round, f->counts);
         end_round<<<1, 1, 0, s>>>(round.charges.charged, r->m == 1, f->counts);
         status = GPU_LAUNCHED("propose, confirm");
