@@ -421,6 +421,68 @@ static trine_status give_values(void *user, int l, trine_forest forest, trine_sp
     return TRINE_SUCCESS;
 }
 
+/** The same factor of both? */
+static void assert_same_factor(trine_context ctx, const problem *p, trine_forest f, trine_forest g)
+{
+    trine_forest_arrays arrays[2];
+    OK(trine_forest_get_arrays(f, &arrays[0]));
+    OK(trine_forest_get_arrays(g, &arrays[1]));
+    assert_int_equal(arrays[0].n, arrays[1].n);
+    const int64_t count = p->n * arrays[0].n;
+    int32_t *a = fetch(ctx, arrays[0].neighbours, count, sizeof *a),
+            *b = fetch(ctx, arrays[1].neighbours, count, sizeof *b);
+    assert_memory_equal(a, b, sizeof *a * (size_t)count);
+    free(a), free(b);
+}
+
+/** A decomposition keeps lists of candidates, which must not be seen in any result: beside the same stages by hand, for
+ *  rows with fewer, as many and more edges than a list has; and in what is done with the forest afterwards. */
+static void test_candidates(void **state)
+{
+    static const char *const specs[] = {"laplace2d:n=23", "aniso1:n=30", "laplace3d27:n=9", "arrow:n=200",
+                                        "powerlaw:n=900,degree=9", "convection3d:n=8", "diagonal:n=7"};
+    static const trine_factor_rounds rules[] = {
+        {.seed = 9}, {.ties = TRINE_TIES_LOWEST_INDEX}, {.seed = 2, .m = 3, .km = 1, .until_maximal = 1}, {.n = 1}};
+    (void)state;
+    trine_context ctx = test_shared(2);
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
+        for (int r = 0; r < 4; r++) {
+            if (!test_is_to_do()) continue;
+            problem *p = problem_gallery(specs[k], all_dtypes[(k + (size_t)r) % 2]);
+            trine_forest f, g;
+            void *permutation;
+            OK(trine_alloc(ctx, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, 9 * (size_t)p->n * 4 + 1, &permutation));
+            OK(trine_forest_create(ctx, &f, p->A, NULL));
+            OK(trine_forest_create(ctx, &g, p->A, NULL));
+            OK(trine_forest_set_weights(g, TRINE_HOST, p->values, NULL));
+            OK(trine_forest_run(g, TRINE_HOST, NULL, &rules[r], NULL));
+            for (int count = 2; count < 10; count += 3) {
+                OK(trine_forest_decompose(f, TRINE_HOST, p->values, &rules[r],
+                                          &(trine_forest_decomposition){.count = count, .permutation = permutation},
+                                          NULL));
+                OK(trine_forest_set_weights(g, TRINE_HOST, p->values, NULL));
+                for (int l = 0; l < count; l++) {
+                    if (l) OK(trine_forest_scale(g, 0, NULL));
+                    OK(trine_forest_run(g, TRINE_HOST, NULL, &rules[r], NULL));
+                }
+                assert_same_factor(ctx, p, f, g);
+            }
+            for (int then = 0; then < 3; then++) { /* the lists are those of the weights and ties, or not used */
+                for (int side = 0; side < 2; side++) {
+                    trine_forest h = side ? g : f;
+                    if (then == 1) OK(trine_forest_scale(h, 0.25, NULL));
+                    if (then == 2) OK(trine_forest_set_weights(h, TRINE_HOST, p->values, NULL));
+                    OK(trine_forest_factor(h, &rules[then ? r : (r + 1) % 3], NULL));
+                }
+                assert_same_factor(ctx, p, f, g);
+            }
+            test_release(ctx, permutation);
+            OK(trine_forest_destroy(&f));
+            OK(trine_forest_destroy(&g));
+            problem_end(p);
+        }
+}
+
 static void test_decomposition(void **state)
 {
     (void)state;
@@ -600,6 +662,7 @@ int main(void)
                                        cmocka_unit_test(test_coarse_weights),
                                        cmocka_unit_test(test_coarse_sums),
                                        cmocka_unit_test(test_decomposition),
+                                       cmocka_unit_test(test_candidates),
                                        cmocka_unit_test(test_factor_of_the_caller),
                                        cmocka_unit_test(test_errors)};
     return TEST_MAIN(tests);

@@ -121,7 +121,7 @@ TRINE_API int64_t trine_forest_reference_paths(const trine_forest_reference_grap
                                                int32_t *neighbours, int32_t *path, int32_t *position);
 /** Parts of stages by themselves, as the benchmark times them. They leave the factor as it is, and nothing else. */
 typedef enum {
-    TRINE_FOREST_PROPOSE,     /* proposals of a round k > 0 without charges, with hashed ties */
+    TRINE_FOREST_PROPOSE,     /* proposals of a round k > 0 without charges, ties as in the factor */
     TRINE_FOREST_SCAN_EDGES,  /* pass k of the bidirectional scan that looks for cycles; k = -1: what comes before */
     TRINE_FOREST_SCAN_LENGTHS /* of the one that finds positions */
 } trine_forest_part;

@@ -67,6 +67,7 @@ static trine_status make_arrays(trine_forest f)
     TRY(get(f, f->graph.entries, forest_weight_size(f->dtype), &f->graph.weights));
     TRY(GET(f, f->neighbours, n * f->options.max_n));
     TRY(GET(f, f->proposals, n * f->options.max_n));
+    TRY(GET(f, f->candidates, n * FOREST_CANDIDATES));
     TRY(GET(f, f->path, n));
     TRY(GET(f, f->position, n));
     TRY(GET(f, f->permutation, n));
@@ -181,11 +182,11 @@ trine_status trine_forest_destroy(trine_forest *out)
                       f->path,        f->position,
                       f->permutation, f->absent,
                       f->counts,      f->proposals,
+                      f->candidates,  f->keys,
                       f->link,        f->distance,
                       f->list,        f->index,
                       f->edge,        f->weight,
-                      f->sums,        f->keys,
-                      f->staged};
+                      f->sums,        f->staged};
     if (f->backend) f->backend->release(f);
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(ctx, ctx->info.space, arrays[k]);
     trine_forest_destroy(&f->coarse);

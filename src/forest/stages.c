@@ -461,6 +461,7 @@ static trine_status decompose(trine_forest f, trine_space space, const void *val
     if (!d->permutation && n) FAIL(TRINE_ERR_ARGUMENT, "permutation is NULL");
     if (!d->a != !d->b || !d->b != !d->c) FAIL(TRINE_ERR_ARGUMENT, "of a, b and c some are NULL and some are not");
     if (!values && f->nnz) FAIL(TRINE_ERR_ARGUMENT, "values is NULL");
+    f->wants_candidates = d->count > 1 && d->omega == 0;
     for (int l = 0; l < d->count; l++) {
         if (l) TRY(next_weights(f, l, d, stream));
         TRY(run(f, space, l ? NULL : values, options, stream));
@@ -470,6 +471,7 @@ static trine_status decompose(trine_forest f, trine_space space, const void *val
         if (d->a) TRY(extract(f, space, values, bands, stream));
     }
 done:
+    f->wants_candidates = false;
     return status;
 }
 
@@ -493,7 +495,8 @@ static trine_status run_part(trine_forest f, trine_forest_part part, int k, void
     TRY(need(f->n > 0, "run_part", "a factor"));
     if (part == TRINE_FOREST_PROPOSE) {
         struct forest_rounds r;
-        TRY(settle(f, &(trine_factor_rounds){.n = f->n, .seed = 0}, &r));
+        TRY(settle(f, &(trine_factor_rounds){.n = f->n}, &r));
+        r.ties = f->ties;
         TRY(f->backend->propose(f, &r, k, stream));
     } else {
         TRY(need(f->n == 2, "run_part", "a [0,2]-factor"));

@@ -8,9 +8,12 @@ struct round {
     const struct forest_graph *graph;
     forest_view view;
     forest_round round;
+    bool makes_lists, has_lists;     /* of candidates; made now */
     bool proposed;                   /* anything; set by any thread */
     int64_t confirmed;               /* edges, from both ends */
 };
+
+_Static_assert(FOREST_CANDIDATES <= FOREST_MAX_N, "room for the strongest of a row");
 
 #define TEMPLATE "forest/cpu/factor.inc"
 #include "core/each_dtype.h"
@@ -31,6 +34,8 @@ static struct round begin_round(trine_forest f, const struct forest_rounds *roun
         .graph = &f->graph, .view = forest_view_of(f), .round = {forest_charges_of(rounds, k), k == 0}};
     r.view.n = rounds->n;
     r.view.ties = rounds->ties;
+    r.has_lists = f->wants_candidates || forest_has_candidates(f->counts, rounds->ties);
+    r.makes_lists = r.has_lists && !forest_has_candidates(f->counts, rounds->ties);
     return r;
 }
 
@@ -38,6 +43,9 @@ static void propose(trine_forest f, struct round *r)
 {
     static const trine_team_range ranges[] = TABLE(propose_rows);
     forest_for(f, ranges[f->dtype], r);
+    if (!r->makes_lists) return;
+    f->counts->has_candidates = 1;
+    f->counts->listed_ties = r->view.ties;
 }
 
 trine_status forest_cpu_propose(trine_forest f, const struct forest_rounds *rounds, int64_t k, void *stream)

@@ -3,6 +3,7 @@
 
 #include "core/scalar.h"
 #include "forest/common/blocks.h"
+#include "forest/common/rounds.h"
 #include "forest/cpu/cpu.h"
 
 /** Values and what is made of them. */
@@ -35,6 +36,7 @@ trine_status forest_cpu_set_weights(trine_forest f, const void *values, void *st
     static const trine_team_range ranges[] = TABLE(weigh);
     (void)stream;
     f->counts->bad_row = INT64_MAX;
+    f->counts->has_candidates = 0;
     return run(ranges, &(struct job){.f = f, .values = values});
 }
 
@@ -42,6 +44,7 @@ trine_status forest_cpu_scale(trine_forest f, double omega, void *stream)
 {
     static const trine_team_range ranges[] = TABLE(scale);
     (void)stream;
+    if (omega != 0) f->counts->has_candidates = 0;
     return run(ranges, &(struct job){.f = f, .omega = omega});
 }
 

@@ -86,6 +86,8 @@ trine_status forest_cuda_coarsen(trine_forest f, void *stream);
 trine_status forest_cuda_extract_blocks(trine_forest f, const void *values, void *const bands[3], int32_t *permutation,
                                         void *stream);
 trine_status forest_cuda_add_up(trine_forest f, const void *values, double *sums, void *stream);
+/** There are no lists of candidates any more. */
+trine_status forest_cuda_forget_candidates(trine_forest f, void *stream);
 /** Bytes of scratch for a prefix sum over n lengths of paths, or n + 1 rows of a coarse graph. */
 trine_status forest_cuda_scan_bytes(int64_t n, size_t *bytes);
 /** sums[i] := values[0] + ... + values[i - 1], in place. */
