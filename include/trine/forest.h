@@ -102,6 +102,12 @@ TRINE_API trine_status trine_forest_break_cycles(trine_forest forest, const trin
 /** Path, position and permutation of every vertex, after break_cycles. A path has the name of its smaller end, which is
  *  at position 1; paths follow one another by name. */
 TRINE_API trine_status trine_forest_order(trine_forest forest, const trine_exec *exec);
+/** Make the paths of an ordered forest longer, by `rounds` rounds of exchanges; 0 = 10. In each an end of a path takes
+ *  an edge to an end of another path; or to a vertex w inside a path, one of whose edges {w,x} goes out, and then x one
+ *  to an end, if there is any. The weight of the forest never falls; of each path one exchange a round has a part.
+ *  Each round orders the paths again. For paths of many equal weights: with them it comes close to the largest forest,
+ *  which rounds of proposals do not. TRINE_ERR_UNSUPPORTED for a directed graph. */
+TRINE_API trine_status trine_forest_improve(trine_forest forest, int rounds, const trine_exec *exec);
 /** set_weights (unless values is NULL), factor, break_cycles, order. */
 TRINE_API trine_status trine_forest_run(trine_forest forest, trine_space space, const void *values,
                                         const trine_factor_rounds *options, const trine_exec *exec);

@@ -118,6 +118,8 @@ struct forest_backend {
     /** weight: of every edge of the factor, at its place in neighbours. */
     trine_status (*break_cycles)(trine_forest f, void *stream);
     trine_status (*order)(trine_forest f, void *stream);
+    /** One round of exchanges on an ordered forest, whose order is stale then (common/improve.h). */
+    trine_status (*exchange)(trine_forest f, uint64_t salt, void *stream);
     /** With omega = 0 lists of candidates stay, without the edges of the factor; else there are none any more. */
     trine_status (*scale)(trine_forest f, double omega, void *stream);
     trine_status (*extract)(trine_forest f, const void *values, void *const bands[3], void *stream);

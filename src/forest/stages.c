@@ -161,6 +161,22 @@ static trine_status scale(trine_forest f, double omega, void *stream)
     return status ? status : f->backend->scale(f, omega, stream);
 }
 
+static trine_status improve(trine_forest f, int rounds, void *stream)
+{
+    trine_status status = TRINE_SUCCESS;
+    REQUIRE(rounds >= 0, "rounds is %d", rounds);
+    TRY(need(f->is_ordered && f->n == 2, "improve", "an ordered forest of a [0,2]-factor"));
+    TRY(need(f->has_weights, "improve", "weights"));
+    if (f->options.directed) FAIL(TRINE_ERR_UNSUPPORTED, "edges of a directed graph are not exchanged");
+    for (int k = 0; k < (rounds ? rounds : 10); k++) {
+        f->is_ordered = false;
+        TRY(f->backend->exchange(f, forest_mix(f->ties.salt + (uint64_t)k), stream));
+        TRY(order(f, stream));
+    }
+done:
+    return status;
+}
+
 trine_status trine_forest_set_weights(trine_forest f, trine_space space, const void *values, const trine_exec *exec)
 {
     TRINE_RANGE;
@@ -212,6 +228,14 @@ trine_status trine_forest_run(trine_forest f, trine_space space, const void *val
     void *stream = NULL;
     const trine_status status = enter(f, exec, &stream);
     return status ? status : leave(f, run(f, space, values, options, stream));
+}
+
+trine_status trine_forest_improve(trine_forest f, int rounds, const trine_exec *exec)
+{
+    TRINE_RANGE;
+    void *stream = NULL;
+    const trine_status status = enter(f, exec, &stream);
+    return status ? status : leave(f, improve(f, rounds, stream));
 }
 
 trine_status trine_forest_extract(trine_forest f, trine_space space, const void *values, void *a, void *b, void *c,

@@ -281,10 +281,6 @@ struct look_up {
     bool single;
     __device__ void operator()(int64_t v) const { forest_look_up(&p, &g, single, v); }
 };
-trine_status look_up_all(trine_forest f, const forest_view &p, void *stream)
-{
-    return launch_each(p.vertices, stream, look_up{p, f->graph, trine_dtype_is_single(f->dtype)});
-}
 
 __global__ void __launch_bounds__(FOREST_THREADS) note_lengths(const forest_view p, forest_counts *counts)
 {
@@ -319,6 +315,11 @@ trine_status begin(trine_forest f, bool counts_cycles, void *stream)
 
 } // namespace
 
+trine_status forest_cuda_look_up(trine_forest f, void *stream)
+{
+    return launch_each(f->graph.n, stream, look_up{forest_view_of(f), f->graph, trine_dtype_is_single(f->dtype)});
+}
+
 trine_status forest_cuda_scan_pass(trine_forest f, bool wants_edges, int k, void *stream)
 {
     const device_scope scope(f->ctx);
@@ -327,7 +328,7 @@ trine_status forest_cuda_scan_pass(trine_forest f, bool wants_edges, int k, void
     if (!p.vertices || k > FOREST_PASSES) return TRINE_SUCCESS;
     if (k >= 0) return launch_scan_pass(f, p, s, k, stream);
     trine_status status = begin(f, wants_edges, stream);
-    if (!status && wants_edges) status = look_up_all(f, p, stream);
+    if (!status && wants_edges) status = forest_cuda_look_up(f, stream);
     return status ? status : launch_each(p.vertices, stream, start_scan{p, s});
 }
 
@@ -337,7 +338,7 @@ trine_status forest_cuda_break_cycles(trine_forest f, void *stream)
     const forest_view p = forest_view_of(f);
     trine_status status = begin(f, true, stream);
     if (status || f->n < 2 || !p.vertices) return status;
-    status = look_up_all(f, p, stream);
+    status = forest_cuda_look_up(f, stream);
     if (!status) status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_cycles : split_cycles)(f, p, stream);
     return status ? status : launch_each(p.vertices, stream, remove_marked{p, f->counts});
 }
