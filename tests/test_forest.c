@@ -303,6 +303,55 @@ static void test_again(void **state)
     problem_end(q);
 }
 
+/** Normalized weights (Eq. 70) by hand, by a factor of largest weights; rows may be scaled by any power of two. */
+static void test_normalized(void **state)
+{
+    (void)state;
+    trine_context ctx = test_shared(2);
+    for (int t = 0; t < 4; t++) {
+        problem *p = problem_gallery(is_complex(all_dtypes[t]) ? "convection3d:n=7,phase=2" : "convection3d:n=7",
+                                     all_dtypes[t]);
+        const size_t size = (size_t)p->nnz * trine_dtype_size(p->t);
+        void *scaled = malloc(size), *divided = malloc(size);
+        for (int64_t i = 0; i < p->n; i++) {
+            long double diagonal = 0, others = 0;
+            for (int64_t k = p->offsets[i]; k < p->offsets[i + 1]; k++)
+                *(p->columns[k] == i ? &diagonal : &others) += cabsl(get(p->t, p->values, k));
+            for (int64_t k = p->offsets[i]; k < p->offsets[i + 1]; k++) {
+                const int power = (int)(i * 37 % 81) - 40;
+                put(p->t, scaled, k, get(p->t, p->values, k) * ldexpl(1, power));
+                put(p->t, divided, k, get(p->t, p->values, k) / (diagonal > others ? diagonal : others));
+            }
+        }
+        trine_forest f;
+        int32_t *permutation[2];
+        trine_forest_arrays arrays;
+        OK(trine_forest_create(ctx, &f, p->A, &(trine_forest_options){.normalized = 1}));
+        for (int k = 0; k < 2; k++) {
+            OK(trine_forest_run(f, TRINE_HOST, k ? scaled : p->values, NULL, NULL));
+            OK(trine_forest_check(f, NULL));
+            OK(trine_forest_get_arrays(f, &arrays));
+            permutation[k] = fetch(ctx, arrays.permutation, p->n, sizeof **permutation);
+        }
+        assert_memory_equal(permutation[0], permutation[1], (size_t)p->n * sizeof **permutation);
+        trine_forest g; /* coverage of values that were divided: those weights are what was maximized */
+        trine_forest_coverage c[2];
+        OK(trine_forest_create(ctx, &g, p->A, NULL));
+        OK(trine_forest_run(g, TRINE_HOST, divided, NULL, NULL));
+        OK(trine_forest_get_coverage(f, TRINE_HOST, divided, &c[0], NULL));
+        OK(trine_forest_get_coverage(g, TRINE_HOST, divided, &c[1], NULL));
+        assert_true(fabs(c[0].factor - c[1].factor) < 0.01 * c[1].factor);
+        put(p->t, scaled, p->offsets[9], NAN);
+        OK(trine_forest_set_weights(f, TRINE_HOST, scaled, NULL));
+        FAILS(TRINE_ERR_ARGUMENT, "row 9 has a NaN", trine_forest_check(f, NULL));
+        free(permutation[0]), free(permutation[1]);
+        free(scaled), free(divided);
+        OK(trine_forest_destroy(&f));
+        OK(trine_forest_destroy(&g));
+        problem_end(p);
+    }
+}
+
 /** CSC and unsorted rows give what sorted rows give; matrices in device memory too. */
 static void test_formats(void **state)
 {
@@ -391,6 +440,6 @@ int main(void)
         cmocka_unit_test(test_properties), cmocka_unit_test(test_real_matrices), cmocka_unit_test(test_reference),
         cmocka_unit_test(test_table_15),   cmocka_unit_test(test_greedy),        cmocka_unit_test(test_greedy_rows),
         cmocka_unit_test(test_table_13),   cmocka_unit_test(test_coverage),      cmocka_unit_test(test_again),
-        cmocka_unit_test(test_formats),    cmocka_unit_test(test_directed),      cmocka_unit_test(test_repeats)};
+        cmocka_unit_test(test_formats),       cmocka_unit_test(test_normalized),    cmocka_unit_test(test_directed),      cmocka_unit_test(test_repeats)};
     return TEST_MAIN(tests);
 }

@@ -75,6 +75,7 @@ struct trine_forest_s {
     int64_t *keys;                   /* of a coarse forest: of its entries while they are sorted */
     void *staged;                    /* values of the host on a GPU */
     void *own;                       /* the backend's */
+    bool counts_only;                /* nothing is allocated, info.bytes alone grows: trine_forest_memory */
     trine_forest coarse;             /* NULL: options.blocks not set */
     trine_forest_info info;
 };
@@ -106,8 +107,9 @@ enum { FOREST_SUMS = 5 };            /* off the diagonal; on it; beside it; in t
 
 /** Functions with values take them in the context's space. All asynchronous on stream, but for what is said. */
 struct forest_backend {
-    /** What the backend keeps beside the arrays; counts->bad_row is set. */
+    /** What the backend keeps beside the arrays, bytes of it in the context's space; counts->bad_row is set. */
     trine_status (*create)(trine_forest f);
+    trine_status (*count_bytes)(trine_forest f, int64_t *bytes);
     void (*release)(trine_forest f);
     trine_status (*set_weights)(trine_forest f, const void *values, void *stream);
     /** With f->wants_candidates makes their lists in its first round, unless forest_has_candidates. */

@@ -62,6 +62,14 @@ FOREST_INLINE bool forest_is_positive(forest_charges c, int32_t v)
     return (uint32_t)(forest_mix(c.salt + (uint64_t)v) >> 32) < c.threshold;
 }
 
+/** What the entries of a row are divided by where weights are normalized (Eq. 40): the modulus of its diagonal and the
+ *  sum of its others. NaN stays. */
+FOREST_INLINE double forest_row_scale(double diagonal, double others)
+{
+    const double scale = others > diagonal || others != others ? others : diagonal;
+    return scale == 0 ? 1 : scale;
+}
+
 /** One in 16 vertices, for lists of paths that are cut into short ones. */
 FOREST_INLINE bool forest_is_splitter(int32_t v) { return forest_mix((uint64_t)v) >> 60 == 0; }
 

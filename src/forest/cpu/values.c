@@ -33,8 +33,9 @@ static trine_status run(const trine_team_range *ranges, const struct job *job)
 
 trine_status forest_cpu_set_weights(trine_forest f, const void *values, void *stream)
 {
-    static const trine_team_range ranges[] = TABLE(weigh);
+    static const trine_team_range ranges[] = TABLE(weigh), scales[] = TABLE(measure);
     (void)stream;
+    if (f->options.normalized) run(scales, &(struct job){.f = f, .values = values});
     f->counts->bad_row = INT64_MAX;
     f->counts->has_candidates = 0;
     return run(ranges, &(struct job){.f = f, .values = values});

@@ -46,6 +46,40 @@ template <typename T> struct weigh {
     }
 };
 
+/** The same, normalized: what rows are divided by, and then a thread a row. */
+template <typename T> struct measure_row {
+    forest_graph g;
+    const T *values;
+    double *scales;
+    __device__ void operator()(int64_t v) const
+    {
+        double sum = 0;
+        for (int64_t k = g.begin[v]; k < g.end[v]; k++) sum += modulus_of(value_of(values, g.there[k]));
+        scales[v] = forest_row_scale(modulus_of(value_of(values, g.diagonal[v])), sum);
+    }
+};
+template <typename T> struct weigh_row {
+    forest_graph g;
+    const T *values;
+    const double *scales;
+    bool directed;
+    forest_counts *counts;
+    __device__ void operator()(int64_t v) const
+    {
+        using R = real_of<T>;
+        bool is_bad = false;
+        for (int64_t k = g.begin[v]; k < g.end[v]; k++) {
+            const R there = (R)(modulus_of(value_of(values, g.there[k])) / scales[v]);
+            const R back =
+                directed ? R(0) : (R)(modulus_of(value_of(values, g.back[k])) / scales[g.columns[k]]);
+            const R w = there + back;
+            is_bad |= there != there;
+            static_cast<R *>(g.weights)[k] = w == w ? w : R(0);
+        }
+        if (is_bad) atomicMin((long long *)&counts->bad_row, (long long)v);
+    }
+};
+
 __global__ void begin_weights(forest_counts *counts)
 {
     counts->bad_row = INT64_MAX;
@@ -188,8 +222,14 @@ __global__ void __launch_bounds__(FOREST_THREADS) add_chunks(int64_t chunks, dou
 
 template <typename T> trine_status set_weights(trine_forest f, const void *values, void *stream)
 {
-    return launch_each(f->graph.entries, stream,
-                       weigh<T>{f->graph, static_cast<const T *>(values), f->options.directed != 0, f->counts});
+    const T *of_type = static_cast<const T *>(values);
+    const bool directed = f->options.directed != 0;
+    if (!f->options.normalized)
+        return launch_each(f->graph.entries, stream, weigh<T>{f->graph, of_type, directed, f->counts});
+    const trine_status status = launch_each(f->graph.n, stream, measure_row<T>{f->graph, of_type, f->weight});
+    return status ? status
+                  : launch_each(f->graph.n, stream,
+                                weigh_row<T>{f->graph, of_type, f->weight, directed, f->counts});
 }
 
 template <typename T> trine_status extract_bands(trine_forest f, const void *values, void *const bands[3], void *stream)
