@@ -495,14 +495,15 @@ typedef struct {
     int m;
 } rule;
 
-static trine_status write_coverage(job *j, const char *method, bench_call call, double of_greedy, double *coverage)
+static trine_status write_coverage(job *j, const char *method, bench_call call, bench_call reset, double of_greedy,
+                                   double *coverage)
 {
     trine_status status = TRINE_SUCCESS;
     bench_time time;
     trine_forest_coverage c;
     trine_forest_result result;
     bench_record r = begin_record(j->p, "trine", method);
-    TRY(bench_measure_wall(j->p->b, call, NULL, j, &time));
+    TRY(bench_measure_wall(j->p->b, call, reset, j, &time));
     TRY(trine_forest_get_coverage(j->forest, TRINE_HOST, j->p->host_values, &c, no_exec));
     TRY(trine_forest_get_result(j->forest, &result, no_exec));
     r.solve_ms = time.median, r.solve_min_ms = time.min, r.reps = time.reps;
@@ -521,26 +522,47 @@ static trine_status call_sequential(void *self)
     return trine_forest_factor_sequential(j->forest, &j->rounds, no_exec);
 }
 
-/** Coverage after 1, 2, ... rounds by each rule for ties, beside the greedy factor. */
+static trine_status call_forest(void *self)
+{
+    const job *j = self;
+    return trine_forest_run(j->forest, TRINE_HOST, NULL, &j->rounds, no_exec);
+}
+static trine_status call_improve(void *self)
+{
+    const job *j = self;
+    return trine_forest_improve(j->forest, j->k, no_exec);
+}
+
+/** Coverage after 1, 2, ... rounds by each rule for ties, beside the greedy factor; and of forests, after rounds of
+ *  exchanges. */
 static trine_status run_coverage(problem *p)
 {
     static const rule rules[] = {{"hash", TRINE_TIES_HASH, 1},
                                  {"charged", TRINE_TIES_LOWEST_INDEX, 5},
                                  {"lowest-index", TRINE_TIES_LOWEST_INDEX, 1}};
+    static const int exchanges[] = {1, 2, 5, 10, 20};
     enum { MOST_ROUNDS = 12 };
     trine_status status = TRINE_SUCCESS;
     job j = {0};
     double greedy = 0, coverage;
     TRY(begin_job(p, p->b->ctx, NULL, &j));
     TRY(call_weights(&j));
-    TRY(write_coverage(&j, "greedy", call_sequential, 0, &greedy));
+    TRY(write_coverage(&j, "greedy", call_sequential, NULL, 0, &greedy));
     for (int i = 0; i < 3; i++)
         for (int k = 1; k <= MOST_ROUNDS; k++) {
             char method[48];
             j.rounds = (trine_factor_rounds){.rounds = k, .ties = rules[i].ties, .m = rules[i].m};
             snprintf(method, sizeof method, "%s:rounds=%d", rules[i].name, k);
-            TRY(write_coverage(&j, method, call_factor, greedy, &coverage));
+            TRY(write_coverage(&j, method, call_factor, NULL, greedy, &coverage));
         }
+    j.rounds = (trine_factor_rounds){0};
+    TRY(write_coverage(&j, "forest", call_forest, NULL, greedy, &coverage));
+    for (int i = 0; i < 5; i++) {
+        char method[48];
+        j.k = exchanges[i];
+        snprintf(method, sizeof method, "improve:rounds=%d", j.k);
+        TRY(write_coverage(&j, method, call_improve, call_forest, greedy, &coverage));
+    }
 done:
     trine_forest_destroy(&j.forest);
     return status;
