@@ -67,8 +67,7 @@ static trine_status call_bands(void *self)
 static trine_status call_all(void *self)
 {
     const job *j = self;
-    const trine_status status =
-        trine_forest_run(j->forest, j->p->b->device.space, j->p->values, &j->rounds, no_exec);
+    const trine_status status = trine_forest_run(j->forest, j->p->b->device.space, j->p->values, &j->rounds, no_exec);
     return status ? status : call_bands(self);
 }
 static trine_status call_decompose(void *self)
@@ -225,8 +224,7 @@ static trine_status begin_walk(const job *j, walk_problem *w)
     TRY(trine_matrix_get_arrays(p->A, &offsets, &columns, NULL));
     for (int64_t e = 0; e < 2 * p->n; e++) {
         const int32_t v = (int32_t)(e / 2), u = w->factor[e];
-        w->weights[e] =
-            u < 0 ? 0 : modulus_at(p, offsets, columns, v, u) + modulus_at(p, offsets, columns, u, v);
+        w->weights[e] = u < 0 ? 0 : modulus_at(p, offsets, columns, v, u) + modulus_at(p, offsets, columns, u, v);
         if (p->dtype == TRINE_S) w->weights[e] = (float)w->weights[e];
     }
     w->walk.n = p->n;
@@ -432,8 +430,7 @@ static trine_status run_proposition(problem *p)
         TRY(call_factor(&j));
         TRY(call_part(&j));
         TRY(multiply(&s));
-        TRY(bench_measure_in_turn(b, 2, (bench_call[]){multiply, call_part}, NULL, (void *[]){&s, &j}, times,
-                                  &rounds));
+        TRY(bench_measure_in_turn(b, 2, (bench_call[]){multiply, call_part}, NULL, (void *[]){&s, &j}, times, &rounds));
         const double speed = ratio_of(times, times + rounds, rounds);
         if (n == 1) TRY(write_times(p, "spmv", NULL, times, rounds));
         bench_record r = begin_record(p, "trine", names[n - 1]);
@@ -653,8 +650,8 @@ enum { N_SWEEPS = sizeof sweeps / sizeof *sweeps };
 static trine_status record_missing(bench *b, const char *spec, trine_dtype dtype, trine_status why)
 {
     bench_record r = bench_record_begin("forest", spec);
-    const bool skipped = why == TRINE_ERR_IO || why == TRINE_ERR_MEMORY || why == TRINE_ERR_STRUCTURE ||
-                         why == TRINE_ERR_UNSUPPORTED;
+    const bool skipped =
+        why == TRINE_ERR_IO || why == TRINE_ERR_MEMORY || why == TRINE_ERR_STRUCTURE || why == TRINE_ERR_UNSUPPORTED;
     r.dtype = dtype;
     r.impl = "trine";
     bench_record_fail(&r, skipped ? BENCH_SKIPPED : BENCH_FAILED, NULL);

@@ -57,11 +57,8 @@ static void fill(struct fixture *f, uint64_t seed)
 static void run_all(struct fixture *f, const trine_factor_rounds *rounds, void *stream)
 {
     const trine_exec exec = {.stream = stream};
-    const trine_forest_decomposition d = {.count = FORESTS,
-                                          .permutation = f->permutation,
-                                          .a = f->bands[0],
-                                          .b = f->bands[1],
-                                          .c = f->bands[2]};
+    const trine_forest_decomposition d = {
+        .count = FORESTS, .permutation = f->permutation, .a = f->bands[0], .b = f->bands[1], .c = f->bands[2]};
     OK(trine_forest_decompose(f->forest, TRINE_DEVICE, f->values, rounds, &d, &exec));
     OK(trine_forest_set_weights(f->forest, TRINE_DEVICE, f->values, &exec));
     OK(trine_forest_factor(f->forest, rounds, &exec));

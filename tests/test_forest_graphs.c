@@ -455,9 +455,8 @@ static double assert_ordered(trine_context ctx, const problem *p, trine_forest f
 /** Exchanges leave a forest, never lower its weight, and do not depend on threads. */
 static void test_improve(void **state)
 {
-    static const char *const specs[] = {
-        "laplace2d:n=40", "aniso1:n=21", "laplace3d27:n=8", "arrow:n=200", "powerlaw:n=900,degree=9", "convection3d:n=8",
-        "diagonal:n=7",   "chain:n=2"};
+    static const char *const specs[] = {"laplace2d:n=40",          "aniso1:n=21",      "laplace3d27:n=8", "arrow:n=200",
+                                        "powerlaw:n=900,degree=9", "convection3d:n=8", "diagonal:n=7",    "chain:n=2"};
     (void)state;
     trine_context ctx = test_shared(2);
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
@@ -532,12 +531,11 @@ static trine_status give_values(void *user, int l, trine_forest forest, trine_sp
     return TRINE_SUCCESS;
 }
 
-
 /** A decomposition keeps lists of candidates, which must not be seen in any result: beside the same stages by hand, for
  *  rows with fewer, as many and more edges than a list has; and in what is done with the forest afterwards. */
 static void test_candidates(void **state)
 {
-    static const char *const specs[] = {"laplace2d:n=23", "aniso1:n=30", "laplace3d27:n=9", "arrow:n=200",
+    static const char *const specs[] = {"laplace2d:n=23",          "aniso1:n=30",      "laplace3d27:n=9", "arrow:n=200",
                                         "powerlaw:n=900,degree=9", "convection3d:n=8", "diagonal:n=7"};
     static const trine_factor_rounds rules[] = {
         {.seed = 9}, {.ties = TRINE_TIES_LOWEST_INDEX}, {.seed = 2, .m = 3, .km = 1, .until_maximal = 1}, {.n = 1}};
@@ -750,20 +748,13 @@ static void test_errors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),
-                                       cmocka_unit_test(test_one_long_line),
-                                       cmocka_unit_test(test_increasing),
-                                       cmocka_unit_test(test_stars_and_cliques),
-                                       cmocka_unit_test(test_nothing),
-                                       cmocka_unit_test(test_nan),
-                                       cmocka_unit_test(test_blocks),
-                                       cmocka_unit_test(test_coarse_weights),
-                                       cmocka_unit_test(test_coarse_sums),
-                                       cmocka_unit_test(test_decomposition),
-                                       cmocka_unit_test(test_candidates),
-                                       cmocka_unit_test(test_improve),
-                                       cmocka_unit_test(test_improve_grid),
-                                       cmocka_unit_test(test_factor_of_the_caller),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),        cmocka_unit_test(test_one_long_line),
+                                       cmocka_unit_test(test_increasing),   cmocka_unit_test(test_stars_and_cliques),
+                                       cmocka_unit_test(test_nothing),      cmocka_unit_test(test_nan),
+                                       cmocka_unit_test(test_blocks),       cmocka_unit_test(test_coarse_weights),
+                                       cmocka_unit_test(test_coarse_sums),  cmocka_unit_test(test_decomposition),
+                                       cmocka_unit_test(test_candidates),   cmocka_unit_test(test_improve),
+                                       cmocka_unit_test(test_improve_grid), cmocka_unit_test(test_factor_of_the_caller),
                                        cmocka_unit_test(test_errors)};
     return TEST_MAIN(tests);
 }

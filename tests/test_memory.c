@@ -417,8 +417,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(triangular_plans_take_what_was_told), cmocka_unit_test(asking_takes_little),
         cmocka_unit_test(supernodal_plans_take_what_was_told), cmocka_unit_test(tridiagonal_plans_take_what_was_told),
-        cmocka_unit_test(products_take_what_was_told),
-        cmocka_unit_test(forests_take_what_was_told),        cmocka_unit_test(wrong_questions_are_refused),
+        cmocka_unit_test(products_take_what_was_told),         cmocka_unit_test(forests_take_what_was_told),
+        cmocka_unit_test(wrong_questions_are_refused),
     };
     return TEST_MAIN(tests);
 }

@@ -94,12 +94,11 @@ static void use_forests(struct job *job, trine_context ctx)
     NEED(!trine_matrix_gallery(ctx, &A, "laplace2d:nx=80,ny=60", TRINE_D));
     NEED(!trine_matrix_get_arrays(A, NULL, NULL, &values));
     for (int k = 0; k < 2; k++) {
-        const trine_forest_options options = {.ranking = k ? TRINE_RANKING_SCAN : TRINE_RANKING_SPLITTERS,
-                                              .blocks = 1};
+        const trine_forest_options options = {.ranking = k ? TRINE_RANKING_SCAN : TRINE_RANKING_SPLITTERS, .blocks = 1};
         NEED(!trine_forest_create(ctx, &forest[k], A, &options));
-        NEED(!trine_forest_decompose(
-            forest[k], TRINE_HOST, values, &rounds,
-            &(trine_forest_decomposition){.count = 2, .permutation = job->forest[2 * k]}, NULL));
+        NEED(!trine_forest_decompose(forest[k], TRINE_HOST, values, &rounds,
+                                     &(trine_forest_decomposition){.count = 2, .permutation = job->forest[2 * k]},
+                                     NULL));
         NEED(!trine_forest_run(forest[k], TRINE_HOST, values, &rounds, NULL));
         NEED(!trine_forest_improve(forest[k], 3, NULL));
         NEED(!trine_forest_get_arrays(forest[k], &arrays));

@@ -74,8 +74,7 @@ FOREST_INLINE int32_t forest_next_end(const forest_exchange *e, int32_t u, int32
         if (!(wy > *weight) || y == u || y == w || !forest_is_end(p, y) || forest_are_linked(p, x, y)) continue;
         /* y on the path of x as it is then would close a cycle */
         if (path[w] == path[u] && path[y] == path[u]) continue;
-        if (path[w] != path[u] && path[y] == path[w] &&
-            (position[x] > position[w]) == (position[y] > position[w]))
+        if (path[w] != path[u] && path[y] == path[w] && (position[x] > position[w]) == (position[y] > position[w]))
             continue;
         best = y;
         *weight = wy;
@@ -118,7 +117,10 @@ FOREST_INLINE forest_change forest_best_change(const forest_exchange *e, int32_t
 }
 
 FOREST_INLINE uint64_t *forest_claims(const forest_view *p) { return (uint64_t *)p->distance; }
-FOREST_INLINE uint64_t *forest_claim_at(const forest_view *p, int32_t u) { return (uint64_t *)p->edge + 2 * (int64_t)u; }
+FOREST_INLINE uint64_t *forest_claim_at(const forest_view *p, int32_t u)
+{
+    return (uint64_t *)p->edge + 2 * (int64_t)u;
+}
 
 /** u's change, if it has one; and nobody has claimed the path named u yet. */
 FOREST_INLINE void forest_choose(const forest_exchange *e, int32_t u)

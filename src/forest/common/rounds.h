@@ -56,7 +56,8 @@ FOREST_INLINE int forest_propose_listed(const forest_view *p, forest_round round
         if (writes) proposals[count] = list[c];
         count++;
     }
-    if (count < room && (c < FOREST_CANDIDATES ? list[c] == FOREST_LIST_BREAKS : entries > FOREST_CANDIDATES)) return -1;
+    if (count < room && (c < FOREST_CANDIDATES ? list[c] == FOREST_LIST_BREAKS : entries > FOREST_CANDIDATES))
+        return -1;
     for (int s = count; s < n && writes; s++) proposals[s] = -1;
     return count;
 }

@@ -20,9 +20,9 @@ typedef struct {
 
 static inline forest_view forest_view_of(const struct trine_forest_s *f)
 {
-    const forest_view p = {f->graph.n,  f->n,    f->ties,     f->neighbours,  f->proposals, f->candidates,
-                           f->path,     f->position, f->permutation, f->distance, f->list, f->index,
-                           f->absent,   f->link, f->edge, f->weight};
+    const forest_view p = {f->graph.n, f->n,        f->ties,        f->neighbours, f->proposals, f->candidates,
+                           f->path,    f->position, f->permutation, f->distance,   f->list,      f->index,
+                           f->absent,  f->link,     f->edge,        f->weight};
     return p;
 }
 

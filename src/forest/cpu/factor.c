@@ -30,8 +30,7 @@ static void confirm_rows(void *user, int64_t begin, int64_t end, int me)
 /** Round k with nothing proposed yet. */
 static struct round begin_round(trine_forest f, const struct forest_rounds *rounds, int64_t k)
 {
-    struct round r = {
-        .graph = &f->graph, .view = forest_view_of(f), .round = {forest_charges_of(rounds, k), k == 0}};
+    struct round r = {.graph = &f->graph, .view = forest_view_of(f), .round = {forest_charges_of(rounds, k), k == 0}};
     r.view.n = rounds->n;
     r.view.ties = rounds->ties;
     r.has_lists = f->wants_candidates || forest_has_candidates(f->counts, rounds->ties);

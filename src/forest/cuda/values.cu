@@ -70,8 +70,7 @@ template <typename T> struct weigh_row {
         bool is_bad = false;
         for (int64_t k = g.begin[v]; k < g.end[v]; k++) {
             const R there = (R)(modulus_of(value_of(values, g.there[k])) / scales[v]);
-            const R back =
-                directed ? R(0) : (R)(modulus_of(value_of(values, g.back[k])) / scales[g.columns[k]]);
+            const R back = directed ? R(0) : (R)(modulus_of(value_of(values, g.back[k])) / scales[g.columns[k]]);
             const R w = there + back;
             is_bad |= there != there;
             static_cast<R *>(g.weights)[k] = w == w ? w : R(0);
@@ -228,8 +227,7 @@ template <typename T> trine_status set_weights(trine_forest f, const void *value
         return launch_each(f->graph.entries, stream, weigh<T>{f->graph, of_type, directed, f->counts});
     const trine_status status = launch_each(f->graph.n, stream, measure_row<T>{f->graph, of_type, f->weight});
     return status ? status
-                  : launch_each(f->graph.n, stream,
-                                weigh_row<T>{f->graph, of_type, f->weight, directed, f->counts});
+                  : launch_each(f->graph.n, stream, weigh_row<T>{f->graph, of_type, f->weight, directed, f->counts});
 }
 
 template <typename T> trine_status extract_bands(trine_forest f, const void *values, void *const bands[3], void *stream)
