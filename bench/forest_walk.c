@@ -2,8 +2,8 @@
  * graphs of paths. */
 #include <string.h>
 
+#include "core/test_interface.h"
 #include "forest.h"
-#include "forest/common/edge_order.h"
 
 trine_status forest_lines(bench *b, int64_t paths, int64_t length, trine_matrix *A)
 {
@@ -55,16 +55,16 @@ static void drop(forest_walk *w, int32_t v, int32_t u)
 }
 
 /** v is on a cycle: take its weakest edge out. */
-static void open_cycle(forest_walk *w, forest_ties ties, int32_t v)
+static void open_cycle(forest_walk *w, int32_t v)
 {
     int32_t at = v, place = 0, low = -1, high = -1;
     double least = 0;
     do {
         const int32_t from = at, next = w->neighbours[2 * (int64_t)at + place];
         const double weight = w->weights[2 * (int64_t)at + place];
-        const int32_t a = at < next ? at : next, b = at < next ? next : at;
-        if (low < 0 || weight < least || (weight == least && forest_loses_tie(ties, a, b, low, high)))
-            low = a, high = b, least = weight;
+        if (low < 0 || weight < least ||
+            (weight == least && trine_forest_edge_key(w->seed, at, next) < trine_forest_edge_key(w->seed, low, high)))
+            low = at, high = next, least = weight;
         at = next;
         w->seen[at] = 1;
         place = w->neighbours[2 * (int64_t)at] == from ? 1 : 0;
@@ -95,11 +95,10 @@ static void follow_paths(forest_walk *w)
 trine_status forest_walk_once(void *walk)
 {
     forest_walk *w = walk;
-    const forest_ties ties = {true, forest_mix(w->seed)};
     w->cycles = 0;
     follow_paths(w);
     for (int32_t v = 0; v < w->n; v++) /* what no path has met */
-        if (!w->seen[v]) open_cycle(w, ties, v);
+        if (!w->seen[v]) open_cycle(w, v);
     if (w->cycles) follow_paths(w);
     return TRINE_SUCCESS;
 }

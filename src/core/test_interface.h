@@ -119,6 +119,8 @@ TRINE_API int64_t trine_forest_reference_factor(const trine_forest_reference_gra
 /** Cycles of a [0,2]-factor opened in place, paths named and numbered. Returns the cycles. */
 TRINE_API int64_t trine_forest_reference_paths(const trine_forest_reference_graph *g, trine_ties rule, uint64_t seed,
                                                int32_t *neighbours, int32_t *path, int32_t *position);
+/** The key of edge {u,v} with TRINE_TIES_HASH: of equal weights that with the larger one is the stronger. */
+TRINE_API uint64_t trine_forest_edge_key(uint64_t seed, int32_t u, int32_t v);
 /** Parts of stages by themselves, as the benchmark times them. They leave the factor as it is, and nothing else. */
 typedef enum {
     TRINE_FOREST_PROPOSE,     /* proposals of a round k > 0 without charges, ties as in the factor */
