@@ -96,6 +96,7 @@ trine_status bench_run_triangular(bench *b, const char *suite, const bench_sweep
 trine_status bench_suite_tridiag(bench *b);
 trine_status bench_suite_tridiag_numerics(bench *b);
 trine_status bench_suite_spmv(bench *b);
+trine_status bench_suite_forest(bench *b);
 
 /* ------------------------------------------------------------------ timing */
 

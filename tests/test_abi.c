@@ -243,6 +243,7 @@ static void an_exec_with_reserve_is_refused(void **state)
     IS_REFUSED(trine_exec, exec, trine_forest_set_factor(forest, 2, (int32_t[40]){0}, NULL, &exec));
     IS_REFUSED(trine_exec, exec, trine_forest_break_cycles(forest, &exec));
     IS_REFUSED(trine_exec, exec, trine_forest_order(forest, &exec));
+    IS_REFUSED(trine_exec, exec, trine_forest_improve(forest, 1, &exec));
     IS_REFUSED(trine_exec, exec, trine_forest_scale(forest, 1, &exec));
     IS_REFUSED(trine_exec, exec, trine_forest_extract(forest, TRINE_HOST, values, w.vector, w.vector, w.vector, &exec));
     IS_REFUSED(trine_exec, exec, trine_forest_coarsen(forest, &coarse, &exec));

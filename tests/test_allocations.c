@@ -1006,6 +1006,8 @@ static void call_forest(struct world *w)
     trine_forest_arrays arrays;
     trine_forest_result result;
     trine_forest_info info;
+    trine_memory memory;
+    OK(trine_forest_memory(w->ctx, w->A, &(trine_forest_options){.blocks = 1}, &memory));
     OK(trine_forest_set_weights(w->forest, TRINE_HOST, w->A_values, NULL));
     OK(trine_forest_check(w->forest, NULL));
     OK(trine_forest_factor(w->forest, NULL, NULL));
@@ -1013,6 +1015,7 @@ static void call_forest(struct world *w)
     OK(trine_forest_order(w->forest, NULL));
     OK(trine_forest_run(w->forest, TRINE_HOST, w->A_values, NULL, NULL));
     OK(trine_forest_extract(w->forest, TRINE_HOST, w->A_values, a, b, c, NULL));
+    OK(trine_forest_improve(w->forest, 1, NULL));
     OK(trine_forest_scale(w->forest, 0.5, NULL));
     OK(trine_forest_get_coverage(w->forest, TRINE_HOST, w->A_values, &coverage, NULL));
     OK(trine_forest_get_result(w->forest, &result, NULL));
@@ -1128,12 +1131,13 @@ static const struct {
     {call_tridiagonal,
      {"trine_tridiagonal_numeric", "trine_tridiagonal_solve", "trine_tridiagonal_get_info",
       "trine_tridiagonal_destroy"}},
-    {call_forest,
-     {"trine_forest_set_weights", "trine_forest_check", "trine_forest_factor", "trine_forest_set_factor",
-      "trine_forest_break_cycles", "trine_forest_order", "trine_forest_run", "trine_forest_extract",
-      "trine_forest_coarsen", "trine_forest_extract_blocks", "trine_forest_scale", "trine_forest_decompose",
-      "trine_forest_get_coverage", "trine_forest_get_arrays", "trine_forest_get_result", "trine_forest_get_info",
-      "trine_ranking_name", "trine_forest_destroy"}},
+    {call_forest, {"trine_forest_memory",     "trine_forest_set_weights", "trine_forest_check",
+                   "trine_forest_factor",     "trine_forest_set_factor",  "trine_forest_break_cycles",
+                   "trine_forest_order",      "trine_forest_run",         "trine_forest_improve",
+                   "trine_forest_extract",    "trine_forest_coarsen",     "trine_forest_extract_blocks",
+                   "trine_forest_scale",      "trine_forest_decompose",   "trine_forest_get_coverage",
+                   "trine_forest_get_arrays", "trine_forest_get_result",  "trine_forest_get_info",
+                   "trine_ranking_name",      "trine_forest_destroy"}},
     {call_supernodal,
      {"trine_supernodal_check", "trine_supernodal_solve", "trine_supernodal_get_info", "trine_supernodal_get_levels",
       "trine_supernodal_destroy", "trine_panels_free"}},

@@ -182,6 +182,29 @@ class Runner(unittest.TestCase):
             self.assertTrue(0 <= record["error"] < 1e-5 and record["products"] >= 1 and record["reps"] == 2)
         self.assertTrue(all(r["ratio_peer"] == "openmp" and r["ratio"] > 0 for r in records if r["impl"] == "trine"))
 
+    def test_suite_forest_times_stages_and_compares_paths_with_a_walk(self):
+        known = {**SCHEMA["every suite"], **SCHEMA["forest"]}
+        code, table, records = bench("forest", "laplace2d:n=12", "lines:3:20", "--dtype", "s,d", "--reps", "2")
+        self.assertEqual(code, 0, table)
+        names = ["sequential", "extraction", "weights", "factor", "cycles", "order", "bands", "all", "extraction:scan", "cycles:scan", "order:scan"]
+        self.assertEqual([(r["matrix"], r["dtype"], r["method"], r["status"]) for r in records],
+                         [(m, t, n, "ok") for m in ("laplace2d:n=12", "lines:3:20") for t in "sd" for n in names])
+        for record in records:
+            self.assertEqual((set(SCHEMA["every suite"]) - set(record), set(record) - set(known)), (set(), set()))
+        sweeps = {"proposition": ["spmv"] + [f"propose:n={n}" for n in (1, 2, 3, 4)], "decomposition": ["decompose:1", "decompose:4"],
+                  "scans": [f"pass:{s}:{k}" for s in ("edges", "lengths") for k in range(5)], "threads": [f"{n}{s}" for s in ("", ":scan") for n in names[2:8]],
+                  "coverage": ["greedy"] + [f"{r}:rounds={k}" for r in ("hash", "charged", "lowest-index") for k in range(1, 13)] +
+                  ["forest"] + [f"improve:rounds={k}" for k in (1, 2, 5, 10, 20)]}
+        for sweep, methods in sweeps.items():
+            code, table, records = bench("forest", "laplace2d:n=5", "--sweep", sweep, "--dtype", "d", "--reps", "2")
+            self.assertEqual(code, 0, table)
+            self.assertEqual([(r["method"], r["sweep"], r["status"]) for r in records], [(m, sweep, "ok") for m in methods])
+            self.assertEqual({key for record in records for key in record} - set(known), set())
+        code, table, records = bench("forest", "no_such_matrix", "--sweep", "coverage")
+        self.assertEqual([(r["status"], code) for r in records], [("skipped", 0)])
+        code, table, records = bench("forest", "--sweep", "fused")
+        self.assertIn('suite forest has no sweep "fused"', table)
+
     def test_sweeps_of_suite_spmv_are_relative_to_the_product(self):
         for sweep, base, methods in (("values", "auto", ("auto", "auto:single", "auto:half")), ("fused", "auto", ("auto", "auto:fused", "auto:fused-u", "auto:axpy")),
                                      ("applications", "adaptive", ("adaptive", "max", "max-column", "arg-max", "arg-max2")),

@@ -303,6 +303,50 @@ static void test_again(void **state)
     problem_end(q);
 }
 
+/** Normalized weights (Eq. 70) are those of rows divided by hand, and rows may be scaled by any power of two. Random
+ *  values, so that rounding decides nothing; small diagonals in every other row. */
+static void test_normalized(void **state)
+{
+    (void)state;
+    trine_context ctx = test_shared(2);
+    for (int t = 0; t < 4; t++) {
+        problem *p = problem_gallery("random_banded:n=400,kl=5,ku=3", all_dtypes[t]);
+        const size_t size = (size_t)p->nnz * trine_dtype_size(p->t);
+        void *values[3] = {malloc(size), malloc(size), malloc(size)}; /* as they are, scaled, divided */
+        int32_t *permutation[3];
+        for (int64_t i = 0; i < p->n; i++) {
+            long double diagonal = 0, others = 0;
+            for (int64_t k = p->offsets[i]; k < p->offsets[i + 1]; k++) {
+                const bool is_diagonal = p->columns[k] == i;
+                const wide value = get(p->t, p->values, k) * (is_diagonal && i % 2 ? 0x1p-10L : 1);
+                *(is_diagonal ? &diagonal : &others) += cabsl(value);
+                put(p->t, values[0], k, value);
+                put(p->t, values[1], k, value * ldexpl(1, (int)(i * 37 % 81) - 40));
+            }
+            for (int64_t k = p->offsets[i]; k < p->offsets[i + 1]; k++)
+                put(p->t, values[2], k, get(p->t, values[0], k) / (diagonal > others ? diagonal : others));
+        }
+        for (int k = 0; k < 3; k++) {
+            trine_forest f;
+            trine_forest_arrays arrays;
+            OK(trine_forest_create(ctx, &f, p->A, &(trine_forest_options){.normalized = k < 2}));
+            OK(trine_forest_run(f, TRINE_HOST, values[k], NULL, NULL));
+            OK(trine_forest_check(f, NULL));
+            OK(trine_forest_get_arrays(f, &arrays));
+            permutation[k] = fetch(ctx, arrays.permutation, p->n, sizeof **permutation);
+            assert_memory_equal(permutation[0], permutation[k], (size_t)p->n * sizeof **permutation);
+            if (k == 1) {
+                put(p->t, values[1], p->offsets[9], NAN);
+                OK(trine_forest_set_weights(f, TRINE_HOST, values[1], NULL));
+                FAILS(TRINE_ERR_ARGUMENT, "row 9 has a NaN", trine_forest_check(f, NULL));
+            }
+            OK(trine_forest_destroy(&f));
+        }
+        for (int k = 0; k < 3; k++) free(permutation[k]), free(values[k]);
+        problem_end(p);
+    }
+}
+
 /** CSC and unsorted rows give what sorted rows give; matrices in device memory too. */
 static void test_formats(void **state)
 {
@@ -391,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_properties), cmocka_unit_test(test_real_matrices), cmocka_unit_test(test_reference),
         cmocka_unit_test(test_table_15),   cmocka_unit_test(test_greedy),        cmocka_unit_test(test_greedy_rows),
         cmocka_unit_test(test_table_13),   cmocka_unit_test(test_coverage),      cmocka_unit_test(test_again),
-        cmocka_unit_test(test_formats),    cmocka_unit_test(test_directed),      cmocka_unit_test(test_repeats)};
+        cmocka_unit_test(test_formats),    cmocka_unit_test(test_normalized),    cmocka_unit_test(test_directed),
+        cmocka_unit_test(test_repeats)};
     return TEST_MAIN(tests);
 }

@@ -400,6 +400,116 @@ static void test_coarse_sums(void **state)
     problem_end(p);
 }
 
+/** The same factor of both? */
+static void assert_same_factor(trine_context ctx, const problem *p, trine_forest f, trine_forest g)
+{
+    trine_forest_arrays arrays[2];
+    OK(trine_forest_get_arrays(f, &arrays[0]));
+    OK(trine_forest_get_arrays(g, &arrays[1]));
+    assert_int_equal(arrays[0].n, arrays[1].n);
+    const int64_t count = p->n * arrays[0].n;
+    int32_t *a = fetch(ctx, arrays[0].neighbours, count, sizeof *a),
+            *b = fetch(ctx, arrays[1].neighbours, count, sizeof *b);
+    assert_memory_equal(a, b, sizeof *a * (size_t)count);
+    free(a), free(b);
+}
+
+/* -------------------------------------------------------------- improvement */
+
+/** An ordered forest by hand: edges of A, mutual, no cycle; names, positions and permutation. Returns its weight. */
+static double assert_ordered(trine_context ctx, const problem *p, trine_forest f)
+{
+    trine_forest_arrays arrays;
+    trine_forest_result result;
+    OK(trine_forest_get_arrays(f, &arrays));
+    OK(trine_forest_get_result(f, &result, NULL));
+    int32_t *neighbours = fetch(ctx, arrays.neighbours, 2 * p->n, sizeof *neighbours),
+            *path = fetch(ctx, arrays.path, p->n, sizeof *path),
+            *position = fetch(ctx, arrays.position, p->n, sizeof *position),
+            *order = fetch(ctx, arrays.permutation, p->n, sizeof *order);
+    double weight = 0;
+    int64_t edges = 0, paths = 0;
+    for (int64_t i = 0; i < p->n; i++) { /* one path after another: so there is no cycle */
+        const int32_t v = order[i], *mine = neighbours + 2 * (int64_t)v;
+        const bool goes_on = i + 1 < p->n && path[order[i + 1]] == path[v];
+        paths += !goes_on;
+        edges += goes_on;
+        if (goes_on) weight += weight_of(p, v, order[i + 1]);
+        if (position[v] == 1) assert_int_equal(path[v], v);
+        else assert_true(path[order[i - 1]] == path[v] && position[order[i - 1]] == position[v] - 1);
+        assert_true(path[v] <= v || position[v] > 1);
+        for (int s = 0; s < 2; s++)
+            if (mine[s] >= 0) {
+                assert_true(weight_of(p, v, mine[s]) > 0);
+                assert_true((goes_on && mine[s] == order[i + 1]) || (position[v] > 1 && mine[s] == order[i - 1]));
+                assert_true(neighbours[2 * (int64_t)mine[s]] == v || neighbours[2 * (int64_t)mine[s] + 1] == v);
+            }
+        assert_int_equal((mine[0] >= 0) + (mine[1] >= 0), goes_on + (position[v] > 1));
+    }
+    assert_int_equal(result.paths, paths);
+    assert_int_equal(result.edges, edges);
+    free(neighbours), free(path), free(position), free(order);
+    return weight;
+}
+
+/** Exchanges leave a forest, never lower its weight, and do not depend on threads. */
+static void test_improve(void **state)
+{
+    static const char *const specs[] = {"laplace2d:n=40",          "aniso1:n=21",      "laplace3d27:n=8", "arrow:n=200",
+                                        "powerlaw:n=900,degree=9", "convection3d:n=8", "diagonal:n=7",    "chain:n=2"};
+    (void)state;
+    trine_context ctx = test_shared(2);
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
+        for (int t = 0; t < 4; t++) {
+            if (!test_is_to_do()) continue;
+            problem *p = problem_gallery(specs[k], all_dtypes[t]);
+            const trine_factor_rounds rounds = {.seed = 3 + (uint64_t)t, .ties = t % 2};
+            const trine_forest_options options = {.ranking = t < 2 ? TRINE_RANKING_SPLITTERS : TRINE_RANKING_SCAN};
+            trine_forest f, g;
+            OK(trine_forest_create(ctx, &f, p->A, &options));
+            OK(trine_forest_create(test_on_gpu() ? ctx : test_cpu(1), &g, p->A, NULL));
+            FAILS(TRINE_ERR_STATE, "ordered forest", trine_forest_improve(f, 1, NULL));
+            OK(trine_forest_run(f, TRINE_HOST, p->values, &rounds, NULL));
+            OK(trine_forest_run(g, TRINE_HOST, p->values, &rounds, NULL));
+            double weight = assert_ordered(ctx, p, f);
+            const double before = weight;
+            for (int many = 1; many < 6; many += 2) {
+                OK(trine_forest_improve(f, many, NULL));
+                OK(trine_forest_improve(g, many, NULL));
+                const double now = assert_ordered(ctx, p, f);
+                assert_true(now >= weight * (1 - 1e-12));
+                assert_same_factor(ctx, p, f, g);
+                weight = now;
+            }
+            if (k < 3) assert_true(weight > before);
+            FAILS(TRINE_ERR_ARGUMENT, "rounds is -1", trine_forest_improve(f, -1, NULL));
+            OK(trine_forest_destroy(&f));
+            OK(trine_forest_destroy(&g));
+            problem_end(p);
+        }
+}
+
+/** Of the edges of a grid with equal weights a Hamiltonian path has half: 98 percent of that is reached. */
+static void test_improve_grid(void **state)
+{
+    (void)state;
+    trine_context ctx = test_shared(2);
+    problem *p = problem_gallery("laplace2d:n=150", TRINE_S);
+    trine_forest f;
+    trine_forest_coverage coverage;
+    OK(trine_forest_create(ctx, &f, p->A, NULL));
+    OK(trine_forest_run(f, TRINE_HOST, p->values, NULL, NULL));
+    OK(trine_forest_improve(f, 0, NULL));
+    OK(trine_forest_get_coverage(f, TRINE_HOST, p->values, &coverage, NULL));
+    assert_true(coverage.factor >= 0.49);
+    OK(trine_forest_destroy(&f));
+    OK(trine_forest_create(ctx, &f, p->A, &(trine_forest_options){.directed = 1}));
+    OK(trine_forest_run(f, TRINE_HOST, p->values, NULL, NULL));
+    FAILS(TRINE_ERR_UNSUPPORTED, "directed graph", trine_forest_improve(f, 0, NULL));
+    OK(trine_forest_destroy(&f));
+    problem_end(p);
+}
+
 /* ----------------------------------------------------------- decompositions */
 
 enum { FORESTS = 4 };
@@ -419,6 +529,54 @@ static trine_status give_values(void *user, int l, trine_forest forest, trine_sp
     *space = calls->space;
     *values = l == 1 ? calls->values : NULL;
     return TRINE_SUCCESS;
+}
+
+/** A decomposition keeps lists of candidates, which must not be seen in any result: beside the same stages by hand, for
+ *  rows with fewer, as many and more edges than a list has; and in what is done with the forest afterwards. */
+static void test_candidates(void **state)
+{
+    static const char *const specs[] = {"laplace2d:n=23",          "aniso1:n=30",      "laplace3d27:n=9", "arrow:n=200",
+                                        "powerlaw:n=900,degree=9", "convection3d:n=8", "diagonal:n=7"};
+    static const trine_factor_rounds rules[] = {
+        {.seed = 9}, {.ties = TRINE_TIES_LOWEST_INDEX}, {.seed = 2, .m = 3, .km = 1, .until_maximal = 1}, {.n = 1}};
+    (void)state;
+    trine_context ctx = test_shared(2);
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
+        for (int r = 0; r < 4; r++) {
+            if (!test_is_to_do()) continue;
+            problem *p = problem_gallery(specs[k], all_dtypes[(k + (size_t)r) % 2]);
+            trine_forest f, g;
+            void *permutation;
+            OK(trine_alloc(ctx, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, 9 * (size_t)p->n * 4 + 1, &permutation));
+            OK(trine_forest_create(ctx, &f, p->A, NULL));
+            OK(trine_forest_create(ctx, &g, p->A, NULL));
+            OK(trine_forest_set_weights(g, TRINE_HOST, p->values, NULL));
+            OK(trine_forest_run(g, TRINE_HOST, NULL, &rules[r], NULL));
+            for (int count = 2; count < 10; count += 3) {
+                OK(trine_forest_decompose(f, TRINE_HOST, p->values, &rules[r],
+                                          &(trine_forest_decomposition){.count = count, .permutation = permutation},
+                                          NULL));
+                OK(trine_forest_set_weights(g, TRINE_HOST, p->values, NULL));
+                for (int l = 0; l < count; l++) {
+                    if (l) OK(trine_forest_scale(g, 0, NULL));
+                    OK(trine_forest_run(g, TRINE_HOST, NULL, &rules[r], NULL));
+                }
+                assert_same_factor(ctx, p, f, g);
+            }
+            for (int then = 0; then < 3; then++) { /* the lists are those of the weights and ties, or not used */
+                for (int side = 0; side < 2; side++) {
+                    trine_forest h = side ? g : f;
+                    if (then == 1) OK(trine_forest_scale(h, 0.25, NULL));
+                    if (then == 2) OK(trine_forest_set_weights(h, TRINE_HOST, p->values, NULL));
+                    OK(trine_forest_factor(h, &rules[then ? r : (r + 1) % 3], NULL));
+                }
+                assert_same_factor(ctx, p, f, g);
+            }
+            test_release(ctx, permutation);
+            OK(trine_forest_destroy(&f));
+            OK(trine_forest_destroy(&g));
+            problem_end(p);
+        }
 }
 
 static void test_decomposition(void **state)
@@ -590,17 +748,13 @@ static void test_errors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),
-                                       cmocka_unit_test(test_one_long_line),
-                                       cmocka_unit_test(test_increasing),
-                                       cmocka_unit_test(test_stars_and_cliques),
-                                       cmocka_unit_test(test_nothing),
-                                       cmocka_unit_test(test_nan),
-                                       cmocka_unit_test(test_blocks),
-                                       cmocka_unit_test(test_coarse_weights),
-                                       cmocka_unit_test(test_coarse_sums),
-                                       cmocka_unit_test(test_decomposition),
-                                       cmocka_unit_test(test_factor_of_the_caller),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),        cmocka_unit_test(test_one_long_line),
+                                       cmocka_unit_test(test_increasing),   cmocka_unit_test(test_stars_and_cliques),
+                                       cmocka_unit_test(test_nothing),      cmocka_unit_test(test_nan),
+                                       cmocka_unit_test(test_blocks),       cmocka_unit_test(test_coarse_weights),
+                                       cmocka_unit_test(test_coarse_sums),  cmocka_unit_test(test_decomposition),
+                                       cmocka_unit_test(test_candidates),   cmocka_unit_test(test_improve),
+                                       cmocka_unit_test(test_improve_grid), cmocka_unit_test(test_factor_of_the_caller),
                                        cmocka_unit_test(test_errors)};
     return TEST_MAIN(tests);
 }

@@ -342,6 +342,36 @@ static void products_take_what_was_told(void **state)
     close_contexts();
 }
 
+static void forests_take_what_was_told(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"laplace2d:n=70", "chain:n=5000", "powerlaw:n=4000", "diagonal:n=100"};
+    open_contexts();
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
+        for (int variant = 0; variant < 12; variant++) {
+            const trine_dtype t = (trine_dtype)(TRINE_S + (k + (size_t)variant) % 4);
+            const trine_forest_options options = {.max_n = variant % 3 * 3, .blocks = variant & 1};
+            trine_matrix A, B;
+            trine_memory told;
+            trine_forest forest;
+            char what[200];
+            snprintf(what, sizeof what, "%s, variant %d", specs[k], variant);
+            OK(trine_matrix_gallery(plain, &B, specs[k], t));
+            OK(trine_matrix_copy(B, &A, test_on_gpu() && variant & 2 ? TRINE_DEVICE : TRINE_HOST,
+                                 variant & 4 ? TRINE_CSC : TRINE_CSR, t));
+            OK(trine_matrix_destroy(&B));
+            begin_count();
+            memset(&told, 0xFF, sizeof told);
+            OK(trine_forest_memory(ctx, A, &options, &told));
+            begin_count(); /* nothing has stayed */
+            OK(trine_forest_create(ctx, &forest, A, &options));
+            check_told(&told, (bounds){2, 2, 65536}, what);
+            OK(trine_forest_destroy(&forest));
+            OK(trine_matrix_destroy(&A));
+        }
+    close_contexts();
+}
+
 static void wrong_questions_are_refused(void **state)
 {
     (void)state;
@@ -371,6 +401,10 @@ static void wrong_questions_are_refused(void **state)
     FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_tridiagonal_memory(ctx, NULL, NULL, &told));
     FAILS(TRINE_ERR_ARGUMENT, "memory is NULL", trine_tridiagonal_memory(ctx, A, NULL, NULL));
     FAILS(TRINE_ERR_STRUCTURE, "bands", trine_tridiagonal_memory(ctx, A, NULL, &told));
+    FAILS(TRINE_ERR_ARGUMENT, "ctx is NULL", trine_forest_memory(NULL, A, NULL, &told));
+    FAILS(TRINE_ERR_ARGUMENT, "A is NULL", trine_forest_memory(ctx, NULL, NULL, &told));
+    FAILS(TRINE_ERR_ARGUMENT, "memory is NULL", trine_forest_memory(ctx, A, NULL, NULL));
+    FAILS(TRINE_ERR_ARGUMENT, "max_n", trine_forest_memory(ctx, A, &(trine_forest_options){.max_n = 9}, &told));
     begin_count(); /* nothing stays allocated after a failure */
     trine_panels_free(plain, &panels);
     OK(trine_matrix_destroy(&L));
@@ -383,7 +417,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(triangular_plans_take_what_was_told), cmocka_unit_test(asking_takes_little),
         cmocka_unit_test(supernodal_plans_take_what_was_told), cmocka_unit_test(tridiagonal_plans_take_what_was_told),
-        cmocka_unit_test(products_take_what_was_told),         cmocka_unit_test(wrong_questions_are_refused),
+        cmocka_unit_test(products_take_what_was_told),         cmocka_unit_test(forests_take_what_was_told),
+        cmocka_unit_test(wrong_questions_are_refused),
     };
     return TEST_MAIN(tests);
 }

@@ -24,6 +24,8 @@ struct job {
     trine_triangular plan;
     bool keeps_plan;           /* the caller's: it does not end with the thread */
     double triangular[N * NRHS], tridiagonal[N], read_back[64];
+    int32_t forest[4][80 * 60];
+    bool forests_only;         /* of ctx */
     const char *failed;        /* the first thing that went wrong */
 };
 #define NEED(condition) do { if (!(condition)) { job->failed = #condition; goto done; } } while (0)
@@ -81,6 +83,39 @@ done:
     trine_matrix_destroy(&B);
 }
 
+/** Forests of a context, one with each way to number paths; exchanges and a decomposition. */
+static void use_forests(struct job *job, trine_context ctx)
+{
+    trine_matrix A = NULL;
+    trine_forest forest[2] = {NULL, NULL}, coarse = NULL;
+    trine_forest_arrays arrays;
+    const void *values;
+    const trine_factor_rounds rounds = {.seed = (uint64_t)job->seed};
+    NEED(!trine_matrix_gallery(ctx, &A, "laplace2d:nx=80,ny=60", TRINE_D));
+    NEED(!trine_matrix_get_arrays(A, NULL, NULL, &values));
+    for (int k = 0; k < 2; k++) {
+        const trine_forest_options options = {.ranking = k ? TRINE_RANKING_SCAN : TRINE_RANKING_SPLITTERS, .blocks = 1};
+        NEED(!trine_forest_create(ctx, &forest[k], A, &options));
+        NEED(!trine_forest_decompose(forest[k], TRINE_HOST, values, &rounds,
+                                     &(trine_forest_decomposition){.count = 2, .permutation = job->forest[2 * k]},
+                                     NULL));
+        NEED(!trine_forest_run(forest[k], TRINE_HOST, values, &rounds, NULL));
+        NEED(!trine_forest_improve(forest[k], 3, NULL));
+        NEED(!trine_forest_get_arrays(forest[k], &arrays));
+        memcpy(job->forest[2 * k], arrays.permutation, sizeof job->forest[0]);
+        NEED(!trine_forest_factor(forest[k], &(trine_factor_rounds){.n = 1}, NULL));
+        NEED(!trine_forest_coarsen(forest[k], &coarse, NULL));
+        NEED(!trine_forest_run(coarse, TRINE_HOST, NULL, &rounds, NULL));
+        trine_forest_destroy(&coarse);
+    }
+    NEED(!memcmp(job->forest[0], job->forest[2], 2 * sizeof job->forest[0]));
+done:
+    trine_forest_destroy(&coarse);
+    trine_forest_destroy(&forest[0]);
+    trine_forest_destroy(&forest[1]);
+    trine_matrix_destroy(&A);
+}
+
 static trine_status make_plan(trine_context ctx, int seed, trine_matrix *A, trine_triangular *plan)
 {
     char spec[80];
@@ -102,7 +137,12 @@ static void *run_job(void *argument)
         solve_triangular(job, job->plan);
         goto done;
     }
+    if (job->forests_only) {
+        use_forests(job, job->ctx);
+        goto done;
+    }
     NEED(!trine_context_create(&ctx, DEVICE));
+    use_forests(job, ctx);
     NEED(!make_plan(ctx, job->seed, &A, &plan));
     solve_triangular(job, plan);
     solve_tridiagonal(job, ctx);
@@ -135,10 +175,33 @@ static void contexts_in_different_threads_are_independent(void **state)
         assert_null(alone->failed);
         assert_memory_equal(alone->triangular, jobs[i].triangular, sizeof alone->triangular);
         assert_memory_equal(alone->tridiagonal, jobs[i].tridiagonal, sizeof alone->tridiagonal);
+        assert_memory_equal(alone->forest, jobs[i].forest, sizeof alone->forest);
         assert_memory_equal(alone->read_back, jobs[i].read_back, sizeof alone->read_back);
     }
     free(jobs);
     free(alone);
+}
+
+/** One helps whoever comes first; the others go on alone. */
+static void threads_share_one_context_in_forests(void **state)
+{
+    (void)state;
+    struct job *jobs = calloc(THREADS, sizeof *jobs), *alone = calloc(1, sizeof *alone);
+    trine_context shared, one;
+    OK(trine_context_create(&shared, "cpu:3"));
+    OK(trine_context_create(&one, "cpu:1"));
+    for (int i = 0; i < THREADS; i++) jobs[i] = (struct job){.seed = i, .ctx = shared, .forests_only = true};
+    run_in_threads(jobs);
+    for (int i = 0; i < THREADS; i++) {
+        *alone = (struct job){.seed = i, .ctx = one, .forests_only = true};
+        run_job(alone);
+        assert_null(alone->failed);
+        assert_memory_equal(alone->forest, jobs[i].forest, sizeof alone->forest);
+    }
+    free(jobs);
+    free(alone);
+    OK(trine_context_destroy(&shared));
+    OK(trine_context_destroy(&one));
 }
 
 /** Every thread holds the last use of a plan or a matrix of one context, which ends first. */
@@ -406,6 +469,7 @@ int main(void)
         cmocka_unit_test(contexts_in_different_threads_are_independent),
         cmocka_unit_test(threads_share_one_plan_with_work_of_their_own),
         cmocka_unit_test(threads_share_one_context_in_tridiagonal_solves),
+        cmocka_unit_test(threads_share_one_context_in_forests),
         cmocka_unit_test(plans_of_one_context_may_end_in_different_threads),
         cmocka_unit_test(solves_without_a_work_are_right_or_refused),
         cmocka_unit_test(objects_take_readers_or_one_writer),

@@ -10,7 +10,8 @@
  *     set_weights -> factor -> break_cycles -> order -> extract        trine_forest_run: the first four at once
  *
  * On a GPU all of it is asynchronous on the stream, allocates nothing and reads nothing back, so that it can be
- * captured in a graph, but for what says that it synchronizes. A forest is for one call at a time: a second thread's
+ * captured in a graph, but for what says that it synchronizes, and for values in host memory, whose copy every call that
+ * takes values waits for. A forest is for one call at a time: a second thread's
  * call is refused with TRINE_ERR_STATE. Results do not depend on the number of threads or on the device: for the same
  * seed they are the same to the bit. */
 #ifndef TRINE_FOREST_H
@@ -44,7 +45,9 @@ typedef struct {
                      on both sides, and rounds may end before the factor is maximal: inferior */
     int blocks; /* 1: memory for trine_forest_coarsen too */
     trine_ranking ranking;
-    int64_t reserved[4]; /* zeros */
+    int normalized; /* 1: entries of row i are divided by d_i = max(|a_ii|, sum of |a_ij| over j != i), so that weights do
+                       not change when rows of A are scaled (thesis, Eqs. 40 and 70); 1 where d_i = 0 */
+    int64_t reserved[3]; /* zeros */
 } trine_forest_options;
 
 /** Memory for all stages. A: square, CSR or CSC, anywhere, without duplicates (TRINE_ERR_STRUCTURE); its pattern is
@@ -52,6 +55,11 @@ typedef struct {
  *  in the order of A's entries. options NULL = automatic. Synchronizes; the pattern is made symmetric on the host. */
 TRINE_API trine_status trine_forest_create(trine_context ctx, trine_forest *forest, trine_matrix A,
                                            const trine_forest_options *options);
+
+/** Upper bounds of what trine_forest_create takes with the same arguments. Reads no array: an entry of A is counted
+ *  as if it had none opposite, so that what is kept by the pattern of a symmetric A is told twice. */
+TRINE_API trine_status trine_forest_memory(trine_context ctx, trine_matrix A, const trine_forest_options *options,
+                                           trine_memory *memory);
 
 /** The weights w_ij from values, nnz of them in `space`, read before the call returns if that is the host. |z| of a
  *  complex z is sqrt(re^2 + im^2), rounded after every step. The diagonal, zeros and NaN are no edges; NaN is noted for
@@ -102,6 +110,12 @@ TRINE_API trine_status trine_forest_break_cycles(trine_forest forest, const trin
 /** Path, position and permutation of every vertex, after break_cycles. A path has the name of its smaller end, which is
  *  at position 1; paths follow one another by name. */
 TRINE_API trine_status trine_forest_order(trine_forest forest, const trine_exec *exec);
+/** Make the paths of an ordered forest longer, by `rounds` rounds of exchanges; 0 = 10. In each an end of a path takes
+ *  an edge to an end of another path; or to a vertex w inside a path, one of whose edges {w,x} goes out, and then x one
+ *  to an end, if there is any. The weight of the forest never falls; of each path one exchange a round has a part.
+ *  Each round orders the paths again. For paths of many equal weights: with them it comes close to the largest forest,
+ *  which rounds of proposals do not. TRINE_ERR_UNSUPPORTED for a directed graph. */
+TRINE_API trine_status trine_forest_improve(trine_forest forest, int rounds, const trine_exec *exec);
 /** set_weights (unless values is NULL), factor, break_cycles, order. */
 TRINE_API trine_status trine_forest_run(trine_forest forest, trine_space space, const void *values,
                                         const trine_factor_rounds *options, const trine_exec *exec);

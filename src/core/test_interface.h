@@ -132,6 +132,17 @@ TRINE_API int64_t trine_forest_reference_factor(const trine_forest_reference_gra
 /** Cycles of a [0,2]-factor opened in place, paths named and numbered. Returns the cycles. */
 TRINE_API int64_t trine_forest_reference_paths(const trine_forest_reference_graph *g, trine_ties rule, uint64_t seed,
                                                int32_t *neighbours, int32_t *path, int32_t *position);
+/** The key of edge {u,v} with TRINE_TIES_HASH: of equal weights that with the larger one is the stronger. */
+TRINE_API uint64_t trine_forest_edge_key(uint64_t seed, int32_t u, int32_t v);
+/** Parts of stages by themselves, as the benchmark times them. They leave the factor as it is, and nothing else. */
+typedef enum {
+    TRINE_FOREST_PROPOSE,     /* proposals of a round k > 0 without charges, ties as in the factor */
+    TRINE_FOREST_SCAN_EDGES,  /* pass k of the bidirectional scan that looks for cycles; k = -1: what comes before */
+    TRINE_FOREST_SCAN_LENGTHS /* of the one that finds positions */
+} trine_forest_part;
+/** forest: with a factor, for scans a [0,2]-factor. Passes in their order, each as often as wanted. Asynchronous. */
+TRINE_API trine_status trine_forest_run_part(trine_forest forest, trine_forest_part part, int k,
+                                             const trine_exec *exec);
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,7 @@ static trine_status get(trine_forest f, int64_t count, size_t size, void *pointe
 {
     void **p = pointer;
     f->info.bytes += count * (int64_t)size;
-    return trine_alloc(f->ctx, f->ctx->info.space, (size_t)count * size, p);
+    return f->counts_only ? TRINE_SUCCESS : trine_alloc(f->ctx, f->ctx->info.space, (size_t)count * size, p);
 }
 #define GET(f, p, count) get((f), (count), sizeof *(p), (void *)&(p))
 
@@ -63,10 +63,12 @@ static trine_status make_arrays(trine_forest f)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t n = f->graph.n;
+    int64_t own = 0;
     struct forest_counts none = {.bad_row = INT64_MAX};
     TRY(get(f, f->graph.entries, forest_weight_size(f->dtype), &f->graph.weights));
     TRY(GET(f, f->neighbours, n * f->options.max_n));
     TRY(GET(f, f->proposals, n * f->options.max_n));
+    TRY(GET(f, f->candidates, n * FOREST_CANDIDATES));
     TRY(GET(f, f->path, n));
     TRY(GET(f, f->position, n));
     TRY(GET(f, f->permutation, n));
@@ -78,6 +80,9 @@ static trine_status make_arrays(trine_forest f)
     TRY(GET(f, f->list, n));
     TRY(GET(f, f->index, n));
     TRY(GET(f, f->sums, (n / 1024 + 2) * FOREST_SUMS));
+    TRY(f->backend->count_bytes(f, &own));
+    f->info.bytes += own;
+    if (f->counts_only) return TRINE_SUCCESS;
     TRY(trine_copy(f->ctx, f->counts, f->ctx->info.space, &none, TRINE_HOST, sizeof none));
     TRY(f->backend->create(f));
 done:
@@ -88,7 +93,7 @@ done:
 static trine_status make_coarse(trine_forest f)
 {
     trine_status status = TRINE_SUCCESS;
-    TRY(CALLOC(f->ctx, f->coarse, 1));
+    if (!f->coarse) TRY(CALLOC(f->ctx, f->coarse, 1));
     trine_forest c = f->coarse;
     c->refs = 1;
     c->ctx = trine_retain_context(f->ctx);
@@ -97,6 +102,7 @@ static trine_status make_coarse(trine_forest f)
     c->options.max_n = 2;
     c->options.blocks = 0;
     c->backend = f->backend;
+    c->counts_only = f->counts_only;
     c->info.ranking = f->info.ranking;
     c->graph.n = f->graph.n;
     c->graph.entries = f->graph.entries;
@@ -114,7 +120,35 @@ done:
     return status;
 }
 
+/** What follows the pattern. */
+static trine_status make_rest(trine_forest f)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(make_arrays(f));
+    if (f->ctx->cuda) TRY(get(f, f->nnz, trine_dtype_size(f->dtype), &f->staged));
+    if (f->options.blocks) TRY(make_coarse(f));
+done:
+    return status;
+}
+
 /* --------------------------------------------------------------------- life */
+
+/** All that is known before the pattern of A. */
+static trine_status begin(trine_forest f, trine_context ctx, trine_matrix A, const trine_forest_options *options,
+                          trine_matrix_info *m)
+{
+    const trine_status status = trine_matrix_get_info(A, m);
+    f->refs = 1;
+    f->ctx = trine_retain_context(ctx);
+    f->options = *options;
+    if (!f->options.max_n) f->options.max_n = 2;
+    f->backend = ctx->cuda ? TRINE_CUDA_TABLE(&forest_cuda) : &forest_cpu;
+    f->info.ranking = options->ranking ? options->ranking : TRINE_RANKING_SPLITTERS;
+    f->info.capturable = ctx->cuda;
+    f->dtype = m->dtype;
+    f->nnz = m->nnz;
+    return status;
+}
 
 static trine_status check_options(const trine_forest_options *o)
 {
@@ -140,22 +174,11 @@ trine_status trine_forest_create(trine_context ctx, trine_forest *out, trine_mat
     trine_matrix_info m;
     trine_forest f = trine_host_calloc(ctx, 1, sizeof *f);
     if (!f) return TRINE_ERR_MEMORY;
-    f->refs = 1;
-    f->ctx = trine_retain_context(ctx);
-    f->options = *options;
-    if (!f->options.max_n) f->options.max_n = 2;
-    f->backend = ctx->cuda ? TRINE_CUDA_TABLE(&forest_cuda) : &forest_cpu;
-    f->info.ranking = options->ranking ? options->ranking : TRINE_RANKING_SPLITTERS;
-    f->info.capturable = ctx->cuda;
-    TRY(trine_matrix_get_info(A, &m));
-    f->dtype = m.dtype;
-    f->nnz = m.nnz;
+    TRY(begin(f, ctx, A, options, &m));
     TRY(make_graph(f, A));
     f->info.n = f->graph.n;
     f->info.edges = f->graph.entries / 2;
-    TRY(make_arrays(f));
-    if (ctx->cuda) TRY(get(f, f->nnz, trine_dtype_size(f->dtype), &f->staged));
-    if (options->blocks) TRY(make_coarse(f));
+    TRY(make_rest(f));
     f->info.create_seconds = trine_wall_time() - start;
     trine_log(ctx, 2, "forest: n %lld, edges %lld, created in %.3g s", (long long)f->info.n, (long long)f->info.edges,
               f->info.create_seconds);
@@ -163,6 +186,45 @@ trine_status trine_forest_create(trine_context ctx, trine_forest *out, trine_mat
     return TRINE_SUCCESS;
 done:
     trine_forest_destroy(&f);
+    return status;
+}
+
+trine_status trine_forest_memory(trine_context ctx, trine_matrix A, const trine_forest_options *options,
+                                 trine_memory *memory)
+{
+    TRINE_RANGE;
+    REQUIRE(ctx, "ctx is NULL");
+    REQUIRE(A, "A is NULL");
+    REQUIRE(memory, "memory is NULL");
+    static const trine_forest_options automatic;
+    if (!options) options = &automatic;
+    trine_status status = check_options(options);
+    if (status) return status;
+    trine_matrix_info m;
+    struct trine_forest_s coarse = {0}, f = {.counts_only = true, .coarse = &coarse};
+    TRY(begin(&f, ctx, A, options, &m));
+    if (m.n_rows != m.n_cols)
+        FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
+    const int64_t n = m.n_rows, index = 8, column = 4;
+    f.graph.n = n;
+    f.graph.entries = 2 * m.nnz;
+    TRY(make_rest(&f));
+    const int64_t pattern = (2 * n + 1) * index + f.graph.entries * (column + 2 * index);
+    /* both transposes, and a copy of a matrix in device memory */
+    int64_t meanwhile = 2 * ((n + 2) * index + m.nnz * (column + index));
+    if (m.space == TRINE_DEVICE)
+        meanwhile += (n + 1) * index + m.nnz * (column + (int64_t)trine_dtype_size(m.dtype)) + 4096;
+    const int64_t structs = (options->blocks ? 2 : 1) * (int64_t)sizeof f + 4096;
+    const int64_t arrays = pattern + f.info.bytes, on_host = pattern + meanwhile;
+    *memory = (trine_memory){.host_kept = structs, .host_peak = structs + on_host};
+    if (ctx->cuda) memory->device_kept = memory->device_peak = arrays;
+    else {
+        memory->host_kept += arrays;
+        memory->host_peak = structs + (on_host > arrays ? on_host : arrays); /* one after the other */
+    }
+done:
+    trine_context_destroy(&coarse.ctx);
+    trine_context_destroy(&f.ctx);
     return status;
 }
 
@@ -181,11 +243,11 @@ trine_status trine_forest_destroy(trine_forest *out)
                       f->path,        f->position,
                       f->permutation, f->absent,
                       f->counts,      f->proposals,
+                      f->candidates,  f->keys,
                       f->link,        f->distance,
                       f->list,        f->index,
                       f->edge,        f->weight,
-                      f->sums,        f->keys,
-                      f->staged};
+                      f->sums,        f->staged};
     if (f->backend) f->backend->release(f);
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(ctx, ctx->info.space, arrays[k]);
     trine_forest_destroy(&f->coarse);

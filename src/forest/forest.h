@@ -11,7 +11,12 @@
 extern "C" {
 #endif
 
-enum { FOREST_MAX_N = 8 };
+enum {
+    FOREST_MAX_N = 8,
+    FOREST_CANDIDATES = 8,           /* of every vertex */
+    FOREST_LIST_ENDS = -1,           /* behind the last candidate: the row has no other edges */
+    FOREST_LIST_BREAKS = -2          /* it has */
+};
 
 /** Row v has the entries begin[v] <= k < end[v], columns ascending. All arrays in the context's space. */
 struct forest_graph {
@@ -30,6 +35,9 @@ struct forest_counts {
     int64_t rounds, cycles, paths, longest, vertices;
     int64_t listed;                  /* splitters */
     int32_t maximal;
+    /* In the context's space, since stages may be replayed in a graph of the caller's */
+    int32_t has_candidates;          /* of weights as they are, and */
+    forest_ties listed_ties;         /* of this rule for ties */
     /* While rounds and passes go on, on a GPU */
     int32_t proposed;                /* has the round proposed anything? */
     int32_t stopped;                 /* there is nothing left for rounds to do */
@@ -47,6 +55,7 @@ struct trine_forest_s {
     struct forest_graph graph;
     /* Stages */
     bool has_weights, is_acyclic, is_ordered;
+    bool wants_candidates;           /* more factors of these weights will follow */
     int n;                           /* of the current factor; 0: none */
     forest_ties ties;                /* of its edges */
     /* Results, in the context's space */
@@ -56,6 +65,7 @@ struct trine_forest_s {
     /* Scratch, in the context's space. An edge of a [0,2]-factor is named by its place in neighbours at its lower
      * end. */
     int32_t *proposals;              /* max_n N */
+    int32_t *candidates;             /* FOREST_CANDIDATES N: the strongest neighbours in decreasing order */
     uint32_t *link;                  /* 4 N: from splitter to splitter, or strides of a scan */
     int32_t *distance;               /* 4 N, along links */
     uint32_t *edge;                  /* 4 N: the weakest along links */
@@ -65,6 +75,7 @@ struct trine_forest_s {
     int64_t *keys;                   /* of a coarse forest: of its entries while they are sorted */
     void *staged;                    /* values of the host on a GPU */
     void *own;                       /* the backend's */
+    bool counts_only;                /* nothing is allocated, info.bytes alone grows: trine_forest_memory */
     trine_forest coarse;             /* NULL: options.blocks not set */
     trine_forest_info info;
 };
@@ -85,18 +96,33 @@ static inline forest_charges forest_charges_of(const struct forest_rounds *r, in
     return c;
 }
 
+/** Are the lists of candidates those of the rule for ties? */
+FOREST_INLINE bool forest_has_candidates(const struct forest_counts *counts, forest_ties ties)
+{
+    return counts->has_candidates && counts->listed_ties.by_hash == ties.by_hash &&
+           counts->listed_ties.salt == ties.salt;
+}
+
 enum { FOREST_SUMS = 5 };            /* off the diagonal; on it; beside it; in the factor; in blocks */
 
 /** Functions with values take them in the context's space. All asynchronous on stream, but for what is said. */
 struct forest_backend {
-    /** What the backend keeps beside the arrays; counts->bad_row is set. */
+    /** What the backend keeps beside the arrays, bytes of it in the context's space; counts->bad_row is set. */
     trine_status (*create)(trine_forest f);
+    trine_status (*count_bytes)(trine_forest f, int64_t *bytes);
     void (*release)(trine_forest f);
     trine_status (*set_weights)(trine_forest f, const void *values, void *stream);
+    /** With f->wants_candidates makes their lists in its first round, unless forest_has_candidates. */
     trine_status (*factor)(trine_forest f, const struct forest_rounds *r, void *stream);
+    /** Parts by themselves (trine_forest_run_part). */
+    trine_status (*propose)(trine_forest f, const struct forest_rounds *r, int64_t k, void *stream);
+    trine_status (*scan_pass)(trine_forest f, bool wants_edges, int k, void *stream);
     /** weight: of every edge of the factor, at its place in neighbours. */
     trine_status (*break_cycles)(trine_forest f, void *stream);
     trine_status (*order)(trine_forest f, void *stream);
+    /** One round of exchanges on an ordered forest, whose order is stale then (common/improve.h). */
+    trine_status (*exchange)(trine_forest f, uint64_t salt, void *stream);
+    /** With omega = 0 lists of candidates stay, without the edges of the factor; else there are none any more. */
     trine_status (*scale)(trine_forest f, double omega, void *stream);
     trine_status (*extract)(trine_forest f, const void *values, void *const bands[3], void *stream);
     trine_status (*coarsen)(trine_forest f, void *stream);

@@ -2,6 +2,7 @@
  * table of functions for the CPU (cpu/backend.c) and one for a GPU (cuda/backend.cu). */
 #include <math.h>
 
+#include "core/test_interface.h"
 #include "forest/forest.h"
 
 /* -------------------------------------------------------------------- calls */
@@ -160,6 +161,22 @@ static trine_status scale(trine_forest f, double omega, void *stream)
     return status ? status : f->backend->scale(f, omega, stream);
 }
 
+static trine_status improve(trine_forest f, int rounds, void *stream)
+{
+    trine_status status = TRINE_SUCCESS;
+    REQUIRE(rounds >= 0, "rounds is %d", rounds);
+    TRY(need(f->is_ordered && f->n == 2, "improve", "an ordered forest of a [0,2]-factor"));
+    TRY(need(f->has_weights, "improve", "weights"));
+    if (f->options.directed) FAIL(TRINE_ERR_UNSUPPORTED, "edges of a directed graph are not exchanged");
+    for (int k = 0; k < (rounds ? rounds : 10); k++) {
+        f->is_ordered = false;
+        TRY(f->backend->exchange(f, forest_mix(f->ties.salt + (uint64_t)k), stream));
+        TRY(order(f, stream));
+    }
+done:
+    return status;
+}
+
 trine_status trine_forest_set_weights(trine_forest f, trine_space space, const void *values, const trine_exec *exec)
 {
     TRINE_RANGE;
@@ -211,6 +228,14 @@ trine_status trine_forest_run(trine_forest f, trine_space space, const void *val
     void *stream = NULL;
     const trine_status status = enter(f, exec, &stream);
     return status ? status : leave(f, run(f, space, values, options, stream));
+}
+
+trine_status trine_forest_improve(trine_forest f, int rounds, const trine_exec *exec)
+{
+    TRINE_RANGE;
+    void *stream = NULL;
+    const trine_status status = enter(f, exec, &stream);
+    return status ? status : leave(f, improve(f, rounds, stream));
 }
 
 trine_status trine_forest_extract(trine_forest f, trine_space space, const void *values, void *a, void *b, void *c,
@@ -460,6 +485,7 @@ static trine_status decompose(trine_forest f, trine_space space, const void *val
     if (!d->permutation && n) FAIL(TRINE_ERR_ARGUMENT, "permutation is NULL");
     if (!d->a != !d->b || !d->b != !d->c) FAIL(TRINE_ERR_ARGUMENT, "of a, b and c some are NULL and some are not");
     if (!values && f->nnz) FAIL(TRINE_ERR_ARGUMENT, "values is NULL");
+    f->wants_candidates = d->count > 1 && d->omega == 0;
     for (int l = 0; l < d->count; l++) {
         if (l) TRY(next_weights(f, l, d, stream));
         TRY(run(f, space, l ? NULL : values, options, stream));
@@ -469,6 +495,7 @@ static trine_status decompose(trine_forest f, trine_space space, const void *val
         if (d->a) TRY(extract(f, space, values, bands, stream));
     }
 done:
+    f->wants_candidates = false;
     return status;
 }
 
@@ -482,6 +509,32 @@ trine_status trine_forest_decompose(trine_forest f, trine_space space, const voi
     REQUIRE_RESERVE(trine_forest_decomposition, decomposition);
     const trine_status status = enter(f, exec, &stream);
     return status ? status : leave(f, decompose(f, space, values, options, decomposition, stream));
+}
+
+/* --------------------------------------------------------- parts of stages */
+
+static trine_status run_part(trine_forest f, trine_forest_part part, int k, void *stream)
+{
+    trine_status status = TRINE_SUCCESS;
+    TRY(need(f->n > 0, "run_part", "a factor"));
+    if (part == TRINE_FOREST_PROPOSE) {
+        struct forest_rounds r;
+        TRY(settle(f, &(trine_factor_rounds){.n = f->n}, &r));
+        r.ties = f->ties;
+        TRY(f->backend->propose(f, &r, k, stream));
+    } else {
+        TRY(need(f->n == 2, "run_part", "a [0,2]-factor"));
+        TRY(f->backend->scan_pass(f, part == TRINE_FOREST_SCAN_EDGES, k, stream));
+    }
+done:
+    return status;
+}
+
+trine_status trine_forest_run_part(trine_forest f, trine_forest_part part, int k, const trine_exec *exec)
+{
+    void *stream = NULL;
+    const trine_status status = enter(f, exec, &stream);
+    return status ? status : leave(f, run_part(f, part, k, stream));
 }
 
 /* ------------------------------------------------------------------ results */

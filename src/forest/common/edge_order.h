@@ -33,10 +33,15 @@ FOREST_INLINE uint64_t forest_edge_key(forest_ties ties, int32_t u, int32_t v)
     return forest_mix((low << 32 | high) ^ ties.salt);
 }
 
+/** Of v's edges of one weight that with the larger number is the strongest. */
+FOREST_INLINE uint64_t forest_tie_number(forest_ties ties, int32_t v, int32_t u)
+{
+    return ties.by_hash ? forest_edge_key(ties, v, u) : ~(uint64_t)(uint32_t)u;
+}
 /** Of edges {v,a} and {v,b} of one weight: is the first one the stronger, as seen from v? */
 FOREST_INLINE bool forest_wins_tie(forest_ties ties, int32_t v, int32_t a, int32_t b)
 {
-    return ties.by_hash ? forest_edge_key(ties, v, a) > forest_edge_key(ties, v, b) : a < b;
+    return forest_tie_number(ties, v, a) > forest_tie_number(ties, v, b);
 }
 
 /** Of edges {low,high} of one weight: is the first one the weaker in its cycle? */
@@ -55,6 +60,14 @@ typedef struct {
 FOREST_INLINE bool forest_is_positive(forest_charges c, int32_t v)
 {
     return (uint32_t)(forest_mix(c.salt + (uint64_t)v) >> 32) < c.threshold;
+}
+
+/** What the entries of a row are divided by where weights are normalized (Eq. 40): the modulus of its diagonal and the
+ *  sum of its others. NaN stays. */
+FOREST_INLINE double forest_row_scale(double diagonal, double others)
+{
+    const double scale = others > diagonal || others != others ? others : diagonal;
+    return scale == 0 ? 1 : scale;
 }
 
 /** One in 16 vertices, for lists of paths that are cut into short ones. */

@@ -1,4 +1,4 @@
-/* Confirmation of proposals (Klein 2024, Algorithm 8). */
+/* Proposals from lists of candidates, and their confirmation (Klein 2024, Algorithm 8). */
 #ifndef TRINE_FOREST_COMMON_ROUNDS_H
 #define TRINE_FOREST_COMMON_ROUNDS_H
 
@@ -38,6 +38,48 @@ FOREST_INLINE bool forest_is_open(const forest_view *p, forest_round round, int 
     for (int s = 0; s < n - 1; s++) /* v's last place is free */
         if (p->neighbours[(int64_t)v * n + s] == u) return false;
     return true;
+}
+
+/* Candidates: a vertex keeps its strongest edges in decreasing order, so that a round need not look at weights. Where
+ * they do not suffice, and the row has others, it is looked at as a whole. */
+
+/** Propose to v's candidates. entries: of its row; writes: with more threads a row, one of them. Returns how many it
+ *  proposes to, -1: the row has to be looked at. */
+FOREST_INLINE int forest_propose_listed(const forest_view *p, forest_round round, int n, int32_t v, bool positive,
+                                        int room, int64_t entries, bool writes)
+{
+    const int32_t *list = p->candidates + (int64_t)v * FOREST_CANDIDATES;
+    int32_t *proposals = p->proposals + (int64_t)v * n;
+    int count = 0, c = 0;
+    for (; c < FOREST_CANDIDATES && count < room && list[c] >= 0; c++) {
+        if (!forest_is_open(p, round, n, v, positive, list[c])) continue;
+        if (writes) proposals[count] = list[c];
+        count++;
+    }
+    if (count < room && (c < FOREST_CANDIDATES ? list[c] == FOREST_LIST_BREAKS : entries > FOREST_CANDIDATES))
+        return -1;
+    for (int s = count; s < n && writes; s++) proposals[s] = -1;
+    return count;
+}
+
+/** v's edges of the factor are no candidates any more. */
+FOREST_INLINE void forest_purge_candidates(const forest_view *p, int32_t v, int64_t entries)
+{
+    int32_t *list = p->candidates + (int64_t)v * FOREST_CANDIDATES;
+    const int32_t *mine = p->neighbours + (int64_t)v * p->n;
+    int32_t end = entries > FOREST_CANDIDATES ? FOREST_LIST_BREAKS : FOREST_LIST_ENDS;
+    int count = 0;
+    for (int c = 0; c < FOREST_CANDIDATES; c++) {
+        const int32_t u = list[c];
+        if (u < 0) {
+            end = u;
+            break;
+        }
+        bool is_taken = false;
+        for (int s = 0; s < p->n; s++) is_taken |= mine[s] == u;
+        if (!is_taken) list[count++] = u;
+    }
+    if (count < FOREST_CANDIDATES) list[count] = end;
 }
 
 #endif

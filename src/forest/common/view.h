@@ -12,7 +12,7 @@ typedef struct {
     int64_t vertices;
     int n;
     forest_ties ties;
-    int32_t *neighbours, *proposals, *path, *position, *permutation, *distance, *list, *index;
+    int32_t *neighbours, *proposals, *candidates, *path, *position, *permutation, *distance, *list, *index;
     const uint8_t *absent;
     uint32_t *link, *edge;
     double *weight;
@@ -20,9 +20,9 @@ typedef struct {
 
 static inline forest_view forest_view_of(const struct trine_forest_s *f)
 {
-    const forest_view p = {f->graph.n, f->n,        f->ties,        f->neighbours, f->proposals,
-                           f->path,    f->position, f->permutation, f->distance,   f->list,
-                           f->index,   f->absent,   f->link,        f->edge,       f->weight};
+    const forest_view p = {f->graph.n, f->n,        f->ties,        f->neighbours, f->proposals, f->candidates,
+                           f->path,    f->position, f->permutation, f->distance,   f->list,      f->index,
+                           f->absent,  f->link,     f->edge,        f->weight};
     return p;
 }
 

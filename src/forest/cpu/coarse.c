@@ -25,6 +25,7 @@ trine_status forest_cpu_coarsen(trine_forest f, void *stream)
 {
     static const trine_team_range ranges[] = TABLE(coarsen);
     (void)stream;
+    f->coarse->counts->has_candidates = 0;
     make_room(f);
     forest_for(f, ranges[f->dtype], f);
     return TRINE_SUCCESS;

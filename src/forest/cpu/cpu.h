@@ -15,8 +15,11 @@ static inline void forest_for(trine_forest f, trine_team_range range, void *user
 
 trine_status forest_cpu_set_weights(trine_forest f, const void *values, void *stream);
 trine_status forest_cpu_factor(trine_forest f, const struct forest_rounds *r, void *stream);
+trine_status forest_cpu_propose(trine_forest f, const struct forest_rounds *r, int64_t k, void *stream);
+trine_status forest_cpu_scan_pass(trine_forest f, bool wants_edges, int k, void *stream);
 trine_status forest_cpu_break_cycles(trine_forest f, void *stream);
 trine_status forest_cpu_order(trine_forest f, void *stream);
+trine_status forest_cpu_exchange(trine_forest f, uint64_t salt, void *stream);
 trine_status forest_cpu_scale(trine_forest f, double omega, void *stream);
 trine_status forest_cpu_extract(trine_forest f, const void *values, void *const bands[3], void *stream);
 trine_status forest_cpu_coarsen(trine_forest f, void *stream);

@@ -8,9 +8,12 @@ struct round {
     const struct forest_graph *graph;
     forest_view view;
     forest_round round;
+    bool makes_lists, has_lists;     /* of candidates; made now */
     bool proposed;                   /* anything; set by any thread */
     int64_t confirmed;               /* edges, from both ends */
 };
+
+_Static_assert(FOREST_CANDIDATES <= FOREST_MAX_N, "room for the strongest of a row");
 
 #define TEMPLATE "forest/cpu/factor.inc"
 #include "core/each_dtype.h"
@@ -24,20 +27,42 @@ static void confirm_rows(void *user, int64_t begin, int64_t end, int me)
     if (edges) __atomic_add_fetch(&r->confirmed, edges, __ATOMIC_RELAXED);
 }
 
-trine_status forest_cpu_factor(trine_forest f, const struct forest_rounds *rounds, void *stream)
+/** Round k with nothing proposed yet. */
+static struct round begin_round(trine_forest f, const struct forest_rounds *rounds, int64_t k)
 {
-    static const trine_team_range propose[] = TABLE(propose_rows);
-    struct forest_counts *counts = f->counts;
-    struct round r = {.graph = &f->graph, .view = forest_view_of(f)};
-    (void)stream;
+    struct round r = {.graph = &f->graph, .view = forest_view_of(f), .round = {forest_charges_of(rounds, k), k == 0}};
     r.view.n = rounds->n;
     r.view.ties = rounds->ties;
+    r.has_lists = f->wants_candidates || forest_has_candidates(f->counts, rounds->ties);
+    r.makes_lists = r.has_lists && !forest_has_candidates(f->counts, rounds->ties);
+    return r;
+}
+
+static void propose(trine_forest f, struct round *r)
+{
+    static const trine_team_range ranges[] = TABLE(propose_rows);
+    forest_for(f, ranges[f->dtype], r);
+    if (!r->makes_lists) return;
+    f->counts->has_candidates = 1;
+    f->counts->listed_ties = r->view.ties;
+}
+
+trine_status forest_cpu_propose(trine_forest f, const struct forest_rounds *rounds, int64_t k, void *stream)
+{
+    struct round r = begin_round(f, rounds, k);
+    (void)stream;
+    propose(f, &r);
+    return TRINE_SUCCESS;
+}
+
+trine_status forest_cpu_factor(trine_forest f, const struct forest_rounds *rounds, void *stream)
+{
+    struct forest_counts *counts = f->counts;
+    (void)stream;
     counts->rounds = counts->edges = counts->maximal = 0;
     for (int64_t k = 0; k < rounds->most && !counts->maximal; k++) {
-        r.round = (forest_round){forest_charges_of(rounds, k), k == 0};
-        r.proposed = false;
-        r.confirmed = 0;
-        forest_for(f, propose[f->dtype], &r);
+        struct round r = begin_round(f, rounds, k);
+        propose(f, &r);
         forest_for(f, confirm_rows, &r);
         counts->rounds = k + 1;
         counts->edges += r.confirmed;

@@ -14,12 +14,14 @@ static void look_up(void *user, int64_t begin, int64_t end, int me)
     for (int64_t v = begin; v < end; v++) forest_look_up(&p, &f->graph, single, v);
 }
 
+void forest_look_up_all(trine_forest f) { forest_for(f, look_up, f); }
+
 trine_status forest_cpu_break_cycles(trine_forest f, void *stream)
 {
     (void)stream;
     f->counts->cycles = 0;
     if (f->n < 2 || !f->graph.n) return TRINE_SUCCESS;
-    forest_for(f, look_up, f);
+    forest_look_up_all(f);
     f->counts->cycles = f->info.ranking == TRINE_RANKING_SCAN ? forest_scan_cycles(f) : forest_split_cycles(f);
     return TRINE_SUCCESS;
 }

@@ -12,4 +12,7 @@ int64_t forest_scan_cycles(trine_forest f);  /* by the bidirectional scan */
 void forest_split_paths(trine_forest f);
 void forest_scan_paths(trine_forest f);
 
+/** f->weight, of a [0,2]-factor. */
+void forest_look_up_all(trine_forest f);
+
 #endif

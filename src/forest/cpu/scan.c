@@ -30,6 +30,17 @@ static void pass(void *user, int64_t begin, int64_t end, int me)
     if (goes_on) __atomic_store_n(&s->goes_on, true, __ATOMIC_RELAXED);
 }
 
+trine_status forest_cpu_scan_pass(trine_forest f, bool wants_edges, int k, void *stream)
+{
+    const forest_view p = forest_view_of(f);
+    struct scan s = {.f = f, .s = forest_scan_of(&p, wants_edges)};
+    (void)stream;
+    if (k < 0 && wants_edges) forest_look_up_all(f);
+    s.s.from = k > 0 ? k % 2 : 0;
+    forest_for(f, k < 0 ? start : pass, &s);
+    return TRINE_SUCCESS;
+}
+
 /** All passes: after them a vertex that does not know both ends is on a cycle. */
 static void run(struct scan *s)
 {

@@ -3,6 +3,7 @@
 
 #include "core/scalar.h"
 #include "forest/common/blocks.h"
+#include "forest/common/rounds.h"
 #include "forest/cpu/cpu.h"
 
 /** Values and what is made of them. */
@@ -32,9 +33,11 @@ static trine_status run(const trine_team_range *ranges, const struct job *job)
 
 trine_status forest_cpu_set_weights(trine_forest f, const void *values, void *stream)
 {
-    static const trine_team_range ranges[] = TABLE(weigh);
+    static const trine_team_range ranges[] = TABLE(weigh), scales[] = TABLE(measure);
     (void)stream;
+    if (f->options.normalized) run(scales, &(struct job){.f = f, .values = values});
     f->counts->bad_row = INT64_MAX;
+    f->counts->has_candidates = 0;
     return run(ranges, &(struct job){.f = f, .values = values});
 }
 
@@ -42,6 +45,7 @@ trine_status forest_cpu_scale(trine_forest f, double omega, void *stream)
 {
     static const trine_team_range ranges[] = TABLE(scale);
     (void)stream;
+    if (omega != 0) f->counts->has_candidates = 0;
     return run(ranges, &(struct job){.f = f, .omega = omega});
 }
 

@@ -34,7 +34,15 @@ trine_status create(trine_forest f)
     if (!status) status = trine_alloc(f->ctx, TRINE_DEVICE, own->scratch_bytes, &own->scratch);
     if (!status)
         status = trine_alloc(f->ctx, TRINE_DEVICE, (FOREST_PASSES + 1) * sizeof *own->goes_on, (void **)&own->goes_on);
-    f->info.bytes += (int64_t)own->scratch_bytes + (FOREST_PASSES + 1) * (int64_t)sizeof *own->goes_on;
+    return status;
+}
+
+trine_status count_bytes(trine_forest f, int64_t *bytes)
+{
+    const device_scope scope(f->ctx);
+    size_t scratch = 0;
+    const trine_status status = forest_cuda_scan_bytes(f->graph.n, &scratch);
+    *bytes = (int64_t)scratch + (FOREST_PASSES + 1) * (int64_t)sizeof(int32_t);
     return status;
 }
 
@@ -59,11 +67,15 @@ trine_status forest_cuda_add_before(trine_forest f, int64_t *values, int64_t n, 
 }
 
 const struct forest_backend forest_cuda = {create,
+                                           count_bytes,
                                            release,
                                            forest_cuda_set_weights,
                                            forest_cuda_factor,
+                                           forest_cuda_propose,
+                                           forest_cuda_scan_pass,
                                            forest_cuda_break_cycles,
                                            forest_cuda_order,
+                                           forest_cuda_exchange,
                                            forest_cuda_scale,
                                            forest_cuda_extract,
                                            forest_cuda_coarsen,

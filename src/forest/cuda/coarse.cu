@@ -89,7 +89,8 @@ trine_status forest_cuda_coarsen(trine_forest f, void *stream)
     const trine_forest c = f->coarse;
     const int64_t n = f->graph.n;
     if (!n) return TRINE_SUCCESS;
-    trine_status status = launch_each(n, stream, make_room{f->graph, c->graph, f->neighbours, c->absent});
+    trine_status status = forest_cuda_forget_candidates(c, stream);
+    if (!status) status = launch_each(n, stream, make_room{f->graph, c->graph, f->neighbours, c->absent});
     if (!status) status = forest_cuda_add_before(c, c->graph.begin, n, stream);
     if (status) return status;
     if (trine_dtype_is_single(f->dtype))

@@ -76,14 +76,21 @@ template <typename T> __device__ T block_sum(T mine, T *shared)
 
 trine_status forest_cuda_set_weights(trine_forest f, const void *values, void *stream);
 trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, void *stream);
+trine_status forest_cuda_propose(trine_forest f, const struct forest_rounds *r, int64_t k, void *stream);
+trine_status forest_cuda_scan_pass(trine_forest f, bool wants_edges, int k, void *stream);
 trine_status forest_cuda_break_cycles(trine_forest f, void *stream);
 trine_status forest_cuda_order(trine_forest f, void *stream);
+trine_status forest_cuda_exchange(trine_forest f, uint64_t salt, void *stream);
 trine_status forest_cuda_scale(trine_forest f, double omega, void *stream);
 trine_status forest_cuda_extract(trine_forest f, const void *values, void *const bands[3], void *stream);
 trine_status forest_cuda_coarsen(trine_forest f, void *stream);
 trine_status forest_cuda_extract_blocks(trine_forest f, const void *values, void *const bands[3], int32_t *permutation,
                                         void *stream);
 trine_status forest_cuda_add_up(trine_forest f, const void *values, double *sums, void *stream);
+/** f->weight, of a [0,2]-factor. */
+trine_status forest_cuda_look_up(trine_forest f, void *stream);
+/** There are no lists of candidates any more. */
+trine_status forest_cuda_forget_candidates(trine_forest f, void *stream);
 /** Bytes of scratch for a prefix sum over n lengths of paths, or n + 1 rows of a coarse graph. */
 trine_status forest_cuda_scan_bytes(int64_t n, size_t *bytes);
 /** sums[i] := values[0] + ... + values[i - 1], in place. */

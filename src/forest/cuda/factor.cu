@@ -1,5 +1,6 @@
 // Rounds of proposals and confirmations (Klein 2024, Algorithm 8): three launches a round. A few lanes of a warp share
-// a row; each keeps the strongest entries that it has seen, and then they merge their lists.
+// a row; each keeps the strongest entries that it has seen, and then they merge their lists. Lists of candidates are made
+// in the same way.
 #include "forest/common/rounds.h"
 #include "forest/cuda/device.cuh"
 
@@ -8,81 +9,119 @@ namespace {
 /** Up to N entries of row v in decreasing order; column -1: none. */
 template <typename R, int N> struct strongest {
     R weight[N];
+    uint64_t tie[N];
     int32_t column[N];
 
     __device__ strongest()
     {
 #pragma unroll
-        for (int s = 0; s < N; s++) weight[s] = 0, column[s] = -1;
+        for (int s = 0; s < N; s++) weight[s] = 0, tie[s] = 0, column[s] = -1;
     }
-    __device__ static bool is_stronger(forest_ties ties, int32_t v, R w, int32_t u, R wb, int32_t b)
-    {
-        return w != wb ? w > wb : b < 0 || forest_wins_tie(ties, v, u, b);
-    }
-    /** Would {v,u} be among them? */
-    __device__ bool takes(forest_ties ties, int32_t v, R w, int32_t u) const
-    {
-        return is_stronger(ties, v, w, u, weight[N - 1], column[N - 1]);
-    }
-    __device__ void insert(forest_ties ties, int32_t v, R w, int32_t u)
+    /** Is an edge of weight w worth a closer look? */
+    __device__ bool may_take(R w) const { return w > 0 && w >= weight[N - 1]; }
+    __device__ void insert(R w, uint64_t t, int32_t u)
     {
         bool found = false;
 #pragma unroll
         for (int s = 0; s < N; s++) {
-            found = found || is_stronger(ties, v, w, u, weight[s], column[s]);
+            found = found || w > weight[s] || (w == weight[s] && t > tie[s]);
             if (!found) continue;
             const R weaker = weight[s];
+            const uint64_t lower = tie[s];
             const int32_t other = column[s];
-            weight[s] = w, column[s] = u;
-            w = weaker, u = other;
+            weight[s] = w, tie[s] = t, column[s] = u;
+            w = weaker, t = lower, u = other;
         }
     }
     /** With those of the lane `mask` away; both have the same afterwards. */
-    __device__ void merge(forest_ties ties, int32_t v, int mask)
+    __device__ void merge(int mask)
     {
         strongest other;
 #pragma unroll
         for (int s = 0; s < N; s++) {
             other.weight[s] = shuffle_xor(weight[s], mask);
+            other.tie[s] = shuffle_xor((unsigned long long)tie[s], mask);
             other.column[s] = shuffle_xor(column[s], mask);
         }
 #pragma unroll
         for (int s = 0; s < N; s++)
-            if (other.column[s] >= 0 && takes(ties, v, other.weight[s], other.column[s]))
-                insert(ties, v, other.weight[s], other.column[s]);
+            if (may_take(other.weight[s])) insert(other.weight[s], other.tie[s], other.column[s]);
     }
 };
 
-/** Proposals of every vertex. n <= N edges each; lanes: a power of two up to 32. */
+/** Rows by turns for groups of `lanes` threads, a power of two up to 32; the threads of a warp go through the loop
+ *  together. */
+struct row_loop {
+    int lane;
+    int64_t row, step, in_warp, end;
+
+    __device__ row_loop(int64_t rows, int lanes)
+        : lane(threadIdx.x % lanes), row((blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / lanes),
+          step((int64_t)gridDim.x * blockDim.x / lanes), in_warp(row % (32 / lanes)), end(rows)
+    {}
+    __device__ bool goes_on() const { return row - in_warp < end; }
+    __device__ bool has_row() const { return row < end; }
+};
+
+/** Candidates of every vertex. */
+template <typename R> __global__ void __launch_bounds__(FOREST_THREADS)
+    list_candidates(const forest_graph g, const forest_view p, int lanes, const forest_counts *counts)
+{
+    if (forest_has_candidates(counts, p.ties)) return;
+    const R *weights = static_cast<const R *>(g.weights);
+    for (row_loop i(g.n, lanes); i.goes_on(); i.row += i.step) {
+        const int32_t v = i.has_row() ? (int32_t)i.row : 0;
+        strongest<R, FOREST_CANDIDATES> best;
+        for (int64_t k = g.begin[v] + i.lane, end = i.has_row() ? g.end[v] : 0; k < end; k += lanes)
+            if (best.may_take(weights[k]))
+                best.insert(weights[k], forest_tie_number(p.ties, v, g.columns[k]), g.columns[k]);
+        for (int mask = 1; mask < lanes; mask *= 2) best.merge(mask);
+        if (i.lane || !i.has_row()) continue;
+        int32_t *list = p.candidates + (int64_t)v * FOREST_CANDIDATES;
+#pragma unroll
+        for (int c = 0; c < FOREST_CANDIDATES; c++) list[c] = best.column[c]; /* -1: FOREST_LIST_ENDS */
+    }
+}
+__global__ void note_candidates(forest_ties ties, forest_counts *counts)
+{
+    counts->has_candidates = 1;
+    counts->listed_ties = ties;
+}
+
+/** Proposals of every vertex: to candidates, or after a look at the whole row. n <= N edges each. */
 template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
     propose(const forest_graph g, const forest_view p, const forest_round round, int lanes, forest_counts *counts)
 {
     if (counts->stopped) return;
+    const bool has_lists = forest_has_candidates(counts, p.ties);
     const R *weights = static_cast<const R *>(g.weights);
-    const int lane = threadIdx.x % lanes, n = N <= 4 ? N : p.n;
-    const int64_t step = (int64_t)gridDim.x * blockDim.x / lanes;
-    const int64_t start = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / lanes;
-    for (int64_t i = start; i - start % (32 / lanes) < g.n; i += step) { /* whole warps */
-        const int32_t v = i < g.n ? (int32_t)i : 0;
+    const int n = N <= 4 ? N : p.n;
+    for (row_loop i(g.n, lanes); i.goes_on(); i.row += i.step) {
+        const int32_t v = i.has_row() ? (int32_t)i.row : 0;
+        const bool writes = i.lane == 0 && i.has_row();
+        const int64_t begin = g.begin[v], end = g.end[v];
         const int32_t *mine = p.neighbours + (int64_t)v * n;
-        int room = i < g.n ? n : 0;
+        int room = i.has_row() ? n : 0;
         if (!round.first)
             while (room && mine[n - room] >= 0) room--;
         const bool positive = round.charges.charged && forest_is_positive(round.charges, v);
+        int count = has_lists ? forest_propose_listed(&p, round, n, v, positive, room, end - begin, writes) : -1;
         strongest<R, N> best;
-        for (int64_t k = g.begin[v] + lane, end = room ? g.end[v] : 0; k < end; k += lanes) {
-            const R w = weights[k];
+        for (int64_t k = begin + i.lane; count < 0 && room && k < end; k += lanes) {
             const int32_t u = g.columns[k];
-            if (w > 0 && best.takes(p.ties, v, w, u) && forest_is_open(&p, round, n, v, positive, u))
-                best.insert(p.ties, v, w, u);
+            if (best.may_take(weights[k]) && forest_is_open(&p, round, n, v, positive, u))
+                best.insert(weights[k], forest_tie_number(p.ties, v, u), u);
         }
-        for (int mask = 1; mask < lanes; mask *= 2) best.merge(p.ties, v, mask);
-        if (lane || i >= g.n) continue;
-        int32_t *proposals = p.proposals + (int64_t)v * n;
+        for (int mask = 1; mask < lanes; mask *= 2) best.merge(mask);
+        if (!writes) continue;
+        if (count < 0) {
+            int32_t *proposals = p.proposals + (int64_t)v * n;
 #pragma unroll
-        for (int s = 0; s < N; s++)
-            if (s < n) proposals[s] = s < room ? best.column[s] : -1;
-        if (room && best.column[0] >= 0) counts->proposed = 1;
+            for (int s = 0; s < N; s++)
+                if (s < n) proposals[s] = s < room ? best.column[s] : -1;
+            count = room && best.column[0] >= 0;
+        }
+        if (count) counts->proposed = 1;
     }
 }
 
@@ -143,6 +182,25 @@ template <typename R> void launch_propose(const forest_graph &g, const forest_vi
     }
 }
 
+/** Lists of candidates, if they are wanted; kernels return at once where there are some. */
+trine_status list_all(trine_forest f, const forest_view &p, gpuStream_t stream)
+{
+    const int lanes = lanes_of(f->graph);
+    const unsigned blocks = forest_blocks(f->graph.n * lanes);
+    if (!f->wants_candidates || !f->graph.n) return TRINE_SUCCESS;
+    if (trine_dtype_is_single(f->dtype))
+        list_candidates<float><<<blocks, FOREST_THREADS, 0, stream>>>(f->graph, p, lanes, f->counts);
+    else list_candidates<double><<<blocks, FOREST_THREADS, 0, stream>>>(f->graph, p, lanes, f->counts);
+    note_candidates<<<1, 1, 0, stream>>>(p.ties, f->counts);
+    return GPU_LAUNCHED("list_candidates");
+}
+
+void propose_round(trine_forest f, const forest_view &p, const forest_round &round, gpuStream_t stream)
+{
+    if (trine_dtype_is_single(f->dtype)) launch_propose<float>(f->graph, p, round, f->counts, stream);
+    else launch_propose<double>(f->graph, p, round, f->counts, stream);
+}
+
 /** Do the rounds end before round k? Read back, after a few rounds at a time. */
 trine_status has_stopped(trine_forest f, int64_t k, void *stream, bool *stopped)
 {
@@ -157,6 +215,19 @@ trine_status has_stopped(trine_forest f, int64_t k, void *stream, bool *stopped)
 
 } // namespace
 
+trine_status forest_cuda_propose(trine_forest f, const struct forest_rounds *r, int64_t k, void *stream)
+{
+    const device_scope scope(f->ctx);
+    const gpuStream_t s = static_cast<gpuStream_t>(stream);
+    const forest_round round = {forest_charges_of(r, k), k == 0};
+    forest_view p = forest_view_of(f);
+    p.n = r->n;
+    p.ties = r->ties;
+    begin_rounds<<<1, 1, 0, s>>>(f->counts);
+    propose_round(f, p, round, s);
+    return GPU_LAUNCHED("propose");
+}
+
 trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, void *stream)
 {
     const device_scope scope(f->ctx);
@@ -169,11 +240,11 @@ trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, v
                           "rounds until the factor is maximal cannot be captured: the host looks after them");
     begin_rounds<<<1, 1, 0, s>>>(f->counts);
     trine_status status = GPU_LAUNCHED("begin_rounds");
+    if (!status) status = list_all(f, p, s);
     bool stopped = false;
     for (int64_t k = 0; !status && !stopped && k < r->most; k++) {
         const forest_round round = {forest_charges_of(r, k), k == 0};
-        if (trine_dtype_is_single(f->dtype)) launch_propose<float>(f->graph, p, round, f->counts, s);
-        else launch_propose<double>(f->graph, p, round, f->counts, s);
+        propose_round(f, p, round, s);
         confirm<<<forest_blocks(f->graph.n), FOREST_THREADS, 0, s>>>(p, round, f->counts);
         end_round<<<1, 1, 0, s>>>(round.charges.charged, r->m == 1, f->counts);
         status = GPU_LAUNCHED("propose, confirm");

@@ -241,18 +241,21 @@ struct name_paths {
     }
 };
 
+trine_status launch_scan_pass(trine_forest f, const forest_view &p, forest_scan s, int k, void *stream)
+{
+    s.from = k % 2;
+    scan_pass<<<forest_blocks(p.vertices), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, s, k,
+                                                                                                  passes_of(f));
+    return GPU_LAUNCHED("scan_pass");
+}
+
 trine_status scan(trine_forest f, const forest_view &p, bool wants_edges, forest_scan *out, void *stream)
 {
     const int passes = passes_for(p.vertices);
-    forest_scan s = *out = forest_scan_of(&p, wants_edges);
-    const trine_status status = launch_each(p.vertices, stream, start_scan{p, s});
-    if (status) return status;
-    for (int k = 0; k < passes; k++) {
-        s.from = k % 2;
-        scan_pass<<<forest_blocks(p.vertices), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, s, k,
-                                                                                                      passes_of(f));
-    }
-    return GPU_LAUNCHED("scan_pass");
+    *out = forest_scan_of(&p, wants_edges);
+    trine_status status = launch_each(p.vertices, stream, start_scan{p, *out});
+    for (int k = 0; !status && k < passes; k++) status = launch_scan_pass(f, p, *out, k, stream);
+    return status;
 }
 
 trine_status scan_cycles(trine_forest f, const forest_view &p, void *stream)
@@ -312,13 +315,30 @@ trine_status begin(trine_forest f, bool counts_cycles, void *stream)
 
 } // namespace
 
+trine_status forest_cuda_look_up(trine_forest f, void *stream)
+{
+    return launch_each(f->graph.n, stream, look_up{forest_view_of(f), f->graph, trine_dtype_is_single(f->dtype)});
+}
+
+trine_status forest_cuda_scan_pass(trine_forest f, bool wants_edges, int k, void *stream)
+{
+    const device_scope scope(f->ctx);
+    const forest_view p = forest_view_of(f);
+    const forest_scan s = forest_scan_of(&p, wants_edges);
+    if (!p.vertices || k > FOREST_PASSES) return TRINE_SUCCESS;
+    if (k >= 0) return launch_scan_pass(f, p, s, k, stream);
+    trine_status status = begin(f, wants_edges, stream);
+    if (!status && wants_edges) status = forest_cuda_look_up(f, stream);
+    return status ? status : launch_each(p.vertices, stream, start_scan{p, s});
+}
+
 trine_status forest_cuda_break_cycles(trine_forest f, void *stream)
 {
     const device_scope scope(f->ctx);
     const forest_view p = forest_view_of(f);
     trine_status status = begin(f, true, stream);
     if (status || f->n < 2 || !p.vertices) return status;
-    status = launch_each(p.vertices, stream, look_up{p, f->graph, trine_dtype_is_single(f->dtype)});
+    status = forest_cuda_look_up(f, stream);
     if (!status) status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_cycles : split_cycles)(f, p, stream);
     return status ? status : launch_each(p.vertices, stream, remove_marked{p, f->counts});
 }

@@ -1,5 +1,6 @@
 // What is done with values of A: weights, bands, blocks, sums. A thread a vertex or an entry.
 #include "forest/common/blocks.h"
+#include "forest/common/rounds.h"
 #include "forest/cuda/device.cuh"
 
 namespace {
@@ -45,14 +46,54 @@ template <typename T> struct weigh {
     }
 };
 
-__global__ void begin_weights(forest_counts *counts) { counts->bad_row = INT64_MAX; }
+/** The same, normalized: what rows are divided by, and then a thread a row. */
+template <typename T> struct measure_row {
+    forest_graph g;
+    const T *values;
+    double *scales;
+    __device__ void operator()(int64_t v) const
+    {
+        double sum = 0;
+        for (int64_t k = g.begin[v]; k < g.end[v]; k++) sum += modulus_of(value_of(values, g.there[k]));
+        scales[v] = forest_row_scale(modulus_of(value_of(values, g.diagonal[v])), sum);
+    }
+};
+template <typename T> struct weigh_row {
+    forest_graph g;
+    const T *values;
+    const double *scales;
+    bool directed;
+    forest_counts *counts;
+    __device__ void operator()(int64_t v) const
+    {
+        using R = real_of<T>;
+        bool is_bad = false;
+        for (int64_t k = g.begin[v]; k < g.end[v]; k++) {
+            const R there = (R)(modulus_of(value_of(values, g.there[k])) / scales[v]);
+            const R back = directed ? R(0) : (R)(modulus_of(value_of(values, g.back[k])) / scales[g.columns[k]]);
+            const R w = there + back;
+            is_bad |= there != there;
+            static_cast<R *>(g.weights)[k] = w == w ? w : R(0);
+        }
+        if (is_bad) atomicMin((long long *)&counts->bad_row, (long long)v);
+    }
+};
+
+__global__ void begin_weights(forest_counts *counts)
+{
+    counts->bad_row = INT64_MAX;
+    counts->has_candidates = 0;
+}
+__global__ void forget_candidates(forest_counts *counts) { counts->has_candidates = 0; }
 
 template <typename R> struct scale {
     forest_graph g;
     forest_view p;
     R omega;
+    const forest_counts *counts;
     __device__ void operator()(int64_t v) const
     {
+        if (counts->has_candidates) forest_purge_candidates(&p, (int32_t)v, g.end[v] - g.begin[v]);
         for (int64_t e = v * p.n; e < (v + 1) * p.n && p.neighbours[e] >= 0; e++)
             static_cast<R *>(g.weights)[forest_find(g.columns, g.begin[v], g.end[v], p.neighbours[e])] *= omega;
     }
@@ -180,8 +221,13 @@ __global__ void __launch_bounds__(FOREST_THREADS) add_chunks(int64_t chunks, dou
 
 template <typename T> trine_status set_weights(trine_forest f, const void *values, void *stream)
 {
-    return launch_each(f->graph.entries, stream,
-                       weigh<T>{f->graph, static_cast<const T *>(values), f->options.directed != 0, f->counts});
+    const T *of_type = static_cast<const T *>(values);
+    const bool directed = f->options.directed != 0;
+    if (!f->options.normalized)
+        return launch_each(f->graph.entries, stream, weigh<T>{f->graph, of_type, directed, f->counts});
+    const trine_status status = launch_each(f->graph.n, stream, measure_row<T>{f->graph, of_type, f->weight});
+    return status ? status
+                  : launch_each(f->graph.n, stream, weigh_row<T>{f->graph, of_type, f->weight, directed, f->counts});
 }
 
 template <typename T> trine_status extract_bands(trine_forest f, const void *values, void *const bands[3], void *stream)
@@ -225,13 +271,23 @@ trine_status forest_cuda_set_weights(trine_forest f, const void *values, void *s
     return status || !f->graph.entries ? status : table[f->dtype](f, values, stream);
 }
 
+trine_status forest_cuda_forget_candidates(trine_forest f, void *stream)
+{
+    forget_candidates<<<1, 1, 0, static_cast<gpuStream_t>(stream)>>>(f->counts);
+    return GPU_LAUNCHED("forget_candidates");
+}
+
 trine_status forest_cuda_scale(trine_forest f, double omega, void *stream)
 {
     const device_scope scope(f->ctx);
     const forest_view p = forest_view_of(f);
+    if (omega != 0) {
+        const trine_status status = forest_cuda_forget_candidates(f, stream);
+        if (status) return status;
+    }
     if (trine_dtype_is_single(f->dtype))
-        return launch_each(p.vertices, stream, scale<float>{f->graph, p, (float)omega});
-    return launch_each(p.vertices, stream, scale<double>{f->graph, p, omega});
+        return launch_each(p.vertices, stream, scale<float>{f->graph, p, (float)omega, f->counts});
+    return launch_each(p.vertices, stream, scale<double>{f->graph, p, omega, f->counts});
 }
 
 trine_status forest_cuda_extract(trine_forest f, const void *values, void *const bands[3], void *stream)

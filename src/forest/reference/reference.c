@@ -3,6 +3,11 @@
 #include "core/test_interface.h"
 #include "forest/common/edge_order.h"
 
+uint64_t trine_forest_edge_key(uint64_t seed, int32_t u, int32_t v)
+{
+    return forest_edge_key((forest_ties){true, forest_mix(seed)}, u, v);
+}
+
 /** Is u among the n neighbours of v? */
 static bool has(const int32_t *neighbours, int n, int64_t v, int32_t u)
 {
