@@ -149,15 +149,15 @@ TRINE_API trine_status trine_factor_from_superlu(trine_context ctx, trine_factor
 typedef struct trine_direct_s *trine_direct;
 
 typedef enum {
-    TRINE_SOLVER_AUTO,        /* SUPERNODAL where the factor has panels, there is memory for them, and on a CPU they
-                                 have 16 entries on average. Not if `triangular` asks for a method, or on a GPU for a
-                                 fixed order of summation. Else GENERAL; info.reason says why */
-    TRINE_SOLVER_SUPERNODAL,  /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels
-                                 are inverted (on a GPU), a trial solve at set-up decides: with a backward error
-                                 above 10 eps (LU: 4) nothing is inverted in triangles that had some panels inverted,
-                                 then nothing at all; info.reason says so */
-    TRINE_SOLVER_GENERAL,     /* trine_triangular on the factor's entries */
-    TRINE_SOLVER_LIBRARY      /* in trine_direct_info alone: the library's own, which is cuDSS's */
+    TRINE_SOLVER_AUTO, /* SUPERNODAL where the factor has panels, there is memory for them, and on a CPU they
+                          have 16 entries on average. Not if `triangular` asks for a method, or on a GPU for a
+                          fixed order of summation. Else GENERAL; info.reason says why */
+    TRINE_SOLVER_SUPERNODAL, /* trine_supernodal on the factor's panels. Where supernodal.invert is AUTO and panels
+                                are inverted (on a GPU), a trial solve at set-up decides: with a backward error
+                                above 10 eps (LU: 4) nothing is inverted in triangles that had some panels inverted,
+                                then nothing at all; info.reason says so */
+    TRINE_SOLVER_GENERAL, /* trine_triangular on the factor's entries */
+    TRINE_SOLVER_LIBRARY /* in trine_direct_info alone: the library's own, which is cuDSS's */
 } trine_direct_solver;
 
 typedef struct {
@@ -229,9 +229,9 @@ TRINE_API trine_status trine_direct_solve(trine_direct plan, trine_transpose op,
 TRINE_API trine_status trine_direct_as_op(trine_direct plan, trine_op *op);
 typedef struct {
     trine_factor_info factor;
-    trine_direct_solver solver;              /* what runs: SUPERNODAL, GENERAL or LIBRARY */
-    const char *reason;                      /* why; valid until the plan's next update */
-    trine_triangular_info lower, upper;      /* GENERAL; Cholesky without a plan for U: both L's. Else zeros */
+    trine_direct_solver solver; /* what runs: SUPERNODAL, GENERAL or LIBRARY */
+    const char *reason; /* why; valid until the plan's next update */
+    trine_triangular_info lower, upper; /* GENERAL; Cholesky without a plan for U: both L's. Else zeros */
     trine_supernodal_info lower_panels, upper_panels; /* SUPERNODAL: L and U^T; Cholesky: both L's. Else zeros */
     double analyse_seconds, numeric_seconds; /* of both triangular solves together */
     int deterministic; /* bitwise the same every run, as both triangular solves are */

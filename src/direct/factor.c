@@ -9,8 +9,8 @@
 #include "direct/direct.h"
 #include "direct/isolation.h"
 
-static const char *const method_names[] = {"auto",   "cholesky", "cholesky-simplicial", "lu", "lu-umfpack",
-                                           "lu-klu", "ldl",      "cudss"};
+static const char *const method_names[] = {"auto", "cholesky", "cholesky-simplicial", "lu", "lu-umfpack", "lu-klu",
+                                           "ldl",  "cudss"};
 static const char *const ordering_names[] = {"auto", "metis", "amd", "colamd", "natural", "given"};
 #define COUNT(names) (sizeof(names) / sizeof *(names))
 
