@@ -23,6 +23,7 @@ trine_status krylov_cycle_minres(struct krylov_work *w)
     while (krylov_runs(w)) {
         TRY(krylov_apply_A(w, KRYLOV_RUNNING, z, az));
         krylov_dot(w, 0, z, az);
+        krylov_dot(w, 1, az, az);
         TRY(krylov_run(w, KRYLOV_RUNNING));
         TRY(krylov_do(w, KRYLOV_MINRES_LANCZOS, 0));
         krylov_combine(w, last_v, C_V, az, C_V2, last_v); /* the next v */

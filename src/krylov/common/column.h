@@ -58,10 +58,10 @@ typedef struct {
     int64_t cycle_steps, cycle_best_step;
     int size; /* GMRES: basis vectors that d is made of */
     double start_norm; /* of the cycle's first residual, in the norm of its estimates */
-    krylov_sum rho; /* CG, BiCGStab */
+    krylov_sum rho; /* r^H z or the like, of the vectors that there are */
     double shadow_norm;
     krylov_scalar alpha, omega;
-    double gamma, last_gamma, eta, c, s, last_c, last_s, delta, scale_of_T; /* MINRES */
+    double gamma, tau, length, last_length, eta, c, s, last_c, last_s, delta, scale_of_T; /* MINRES */
     /* parts of arrays in the backend's memory */
     krylov_scalar *coefficients, *R, *sine, *g;
     krylov_sum *sums;
@@ -91,7 +91,7 @@ typedef enum {
     KRYLOV_BICGSTAB_OMEGA, /* sum 1: t^H s, sum 2: ||t||^2; sum 0 is kept */
     KRYLOV_BICGSTAB_BETA, /* sum 0: ||r||^2, sum 1: r_0^H r */
     KRYLOV_MINRES_START, /* sum 0: r^H z */
-    KRYLOV_MINRES_LANCZOS, /* sum 0: z^H A z */
+    KRYLOV_MINRES_LANCZOS, /* sum 0: z^H A z, sum 1: ||A z||^2 */
     KRYLOV_MINRES_ROTATE /* sum 0: v^H z of the next vectors */
 } krylov_step;
 

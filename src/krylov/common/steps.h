@@ -64,7 +64,7 @@ KRYLOV_BOTH void krylov_enter_cycle(krylov_column *c, const krylov_parameters *p
 
 KRYLOV_BOTH void krylov_residual(krylov_column *c, const krylov_parameters *p, bool is_first)
 {
-    const double norm = krylov_sum_root(c->sums[0]), before = c->residual;
+    const double norm = krylov_sum_root(c->sums[0]), before = c->best_residual;
     c->flags &= ~(unsigned)(KRYLOV_SAVES | KRYLOV_CYCLED);
     if (is_first) c->first_residual = norm;
     else c->restarts++;

@@ -100,8 +100,10 @@ KRYLOV_BOTH void krylov_bicgstab_start(krylov_column *c)
 /** |a| <= limit x y, where the product may not be a number. */
 KRYLOV_BOTH bool krylov_is_small(krylov_sum a, double limit, double x, double y)
 {
-    const krylov_scalar scaled = krylov_sum_value(a);
-    return !(krylov_size(scaled) / x / y > limit);
+    int of_x, of_y;
+    const krylov_scalar unscaled = {a.re, a.im};
+    const double ratio = krylov_size(unscaled) / frexp(x, &of_x) / frexp(y, &of_y);
+    return !(krylov_shifted(ratio, a.exponent - of_x - of_y) > limit);
 }
 
 KRYLOV_BOTH void krylov_bicgstab_alpha(krylov_column *c, const krylov_parameters *p)
@@ -110,8 +112,9 @@ KRYLOV_BOTH void krylov_bicgstab_alpha(krylov_column *c, const krylov_parameters
         krylov_stop(c, TRINE_OUTCOME_NOT_FINITE);
         return;
     }
-    const double norm = krylov_sum_root(c->sums[1]);
-    if (norm == 0 || krylov_is_small(c->sums[0], p->eps, c->shadow_norm, norm)) {
+    /* r^H A r of a skew-symmetric A is zero but for rounding; later on, small ones are usual, and still have digits */
+    const double norm = krylov_sum_root(c->sums[1]), limit = c->cycle_steps ? p->eps * sqrt(p->eps) : p->eps;
+    if (norm == 0 || krylov_is_small(c->sums[0], limit, c->shadow_norm, norm)) {
         krylov_stop(c, TRINE_OUTCOME_BREAKDOWN_RHO);
         return;
     }
@@ -153,7 +156,6 @@ KRYLOV_BOTH void krylov_bicgstab_beta(krylov_column *c, const krylov_parameters 
     if (!(c->flags & KRYLOV_RUNNING)) return;
     c->is_last = c->is_last || c->is_half;
     if (!c->is_last && !c->is_pending) {
-        /* what is left of a sum of n products after cancellation to eps has no digit; far above that it has */
         if (krylov_is_small(rho, p->eps * sqrt(p->eps), c->shadow_norm, norm))
             krylov_stop_after(c, TRINE_OUTCOME_BREAKDOWN_RHO);
         else beta = krylov_times(krylov_sum_ratio(rho, c->rho), krylov_over(c->alpha, c->omega));
@@ -165,16 +167,19 @@ KRYLOV_BOTH void krylov_bicgstab_beta(krylov_column *c, const krylov_parameters 
 
 /* ---------------------------------------------------------------------- MINRES */
 
-/* Lanczos vectors v_j with z_j = M v_j, both unscaled: gamma_j^2 = v_j^H z_j (Elman, Silvester and Wathen 2014,
- * Algorithm 4.1 in the notation of 6.1). */
+/* Lanczos vectors v_j and z_j = M v_j (Elman, Silvester and Wathen 2014, Algorithm 4.1 in the notation of 6.1, where
+ * gamma_j^2 = v_j^H z_j). What is stored is v_j / tau_j and z_j / tau_j, with a tau_j that is known before gamma_j is
+ * and is of its size: so no vector grows with A. length_j = gamma_j / tau_j. */
 
 KRYLOV_BOTH void krylov_minres_start(krylov_column *c)
 {
     const krylov_sum square = c->sums[0];
     if (!krylov_sum_is_finite(square)) krylov_stop(c, TRINE_OUTCOME_NOT_FINITE);
     else if (!(square.re > 0)) krylov_stop(c, TRINE_OUTCOME_INDEFINITE);
-    c->gamma = c->eta = c->start_norm = krylov_sum_root(square);
-    c->last_gamma = 1; /* of no vector */
+    c->rho = square;
+    c->length = c->eta = c->start_norm = krylov_sum_root(square);
+    c->gamma = 0; /* nothing stands beside the first diagonal entry of T */
+    c->last_length = 1; /* of no vector */
     c->c = c->last_c = 1;
     c->s = c->last_s = 0;
     c->scale_of_T = 0;
@@ -182,41 +187,41 @@ KRYLOV_BOTH void krylov_minres_start(krylov_column *c)
 
 KRYLOV_BOTH void krylov_minres_lanczos(krylov_column *c)
 {
-    if (!krylov_sum_is_finite(c->sums[0])) {
+    if (!krylov_sum_is_finite(c->sums[0]) || !krylov_sum_is_finite(c->sums[1])) {
         krylov_stop(c, TRINE_OUTCOME_NOT_FINITE);
         return;
     }
-    c->delta = krylov_sum_value(c->sums[0]).re / c->gamma / c->gamma;
-    c->coefficients[C_V] = krylov_real(1 / c->gamma);
-    c->coefficients[C_V1] = krylov_real(-c->delta / c->gamma);
-    c->coefficients[C_V2] = krylov_real(c->cycle_steps ? -c->gamma / c->last_gamma : 0);
+    const double size = krylov_sum_root(c->sums[1]) / c->length;
+    c->tau = size > 0 ? size : 1;
+    c->delta = krylov_sum_ratio(c->sums[0], c->rho).re;
+    c->coefficients[C_V] = krylov_real(1 / c->length / c->tau);
+    c->coefficients[C_V1] = krylov_real(-c->delta / c->tau / c->length);
+    c->coefficients[C_V2] = krylov_real(-c->gamma / c->tau / c->last_length);
 }
 
 KRYLOV_BOTH void krylov_minres_rotate(krylov_column *c, const krylov_parameters *p)
 {
-    const krylov_sum square = c->sums[0];
+    krylov_sum square = c->sums[0];
     if (!krylov_sum_is_finite(square)) {
         krylov_stop(c, TRINE_OUTCOME_NOT_FINITE);
         return;
     }
-    double next = square.re > 0 ? krylov_sum_root(square) : 0;
+    const bool is_negative = square.re < 0;
+    square.re = fabs(square.re);
+    const double length = krylov_sum_root(square);
+    double next = length * c->tau;
     c->scale_of_T = fmax(c->scale_of_T, fmax(fabs(c->delta), next));
-    if (square.re < 0) {
-        krylov_sum size = square;
-        size.re = -size.re;
-        if (krylov_sum_root(size) > p->eps * c->scale_of_T) {
-            krylov_stop(c, TRINE_OUTCOME_INDEFINITE);
-            return;
-        }
-    }
-    if (next <= p->eps * c->scale_of_T) { /* the Krylov space has become invariant */
+    if (next <= 16 * p->eps * c->scale_of_T) { /* the Krylov space has become invariant */
         next = 0;
         c->is_exhausted = true;
+    } else if (is_negative) {
+        krylov_stop(c, TRINE_OUTCOME_INDEFINITE);
+        return;
     }
-    const double gamma = c->cycle_steps ? c->gamma : 0; /* beside the diagonal of T */
+    const double gamma = c->gamma;
     const double a0 = c->c * c->delta - c->last_c * c->s * gamma, a1 = hypot(a0, next);
     const double a2 = c->s * c->delta + c->last_c * c->c * gamma, a3 = c->last_s * gamma;
-    if (a1 <= p->eps * c->scale_of_T) { /* A M is singular on that space */
+    if (a1 <= (c->is_exhausted ? sqrt(p->eps) : p->eps) * c->scale_of_T) { /* A M is singular on that space */
         c->flags &= ~(unsigned)KRYLOV_RUNNING;
         krylov_record(c, p, c->estimate);
         return;
@@ -225,12 +230,14 @@ KRYLOV_BOTH void krylov_minres_rotate(krylov_column *c, const krylov_parameters 
     c->last_s = c->s;
     c->c = a0 / a1;
     c->s = next / a1;
-    c->coefficients[C_W] = krylov_real(1 / a1 / c->gamma);
+    c->coefficients[C_W] = krylov_real(1 / a1 / c->length);
     c->coefficients[C_W1] = krylov_real(-a2 / a1);
     c->coefficients[C_W2] = krylov_real(-a3 / a1);
     c->coefficients[C_D] = krylov_real(c->c * c->eta);
     c->eta *= -c->s;
-    c->last_gamma = c->gamma;
+    c->last_length = c->length;
+    c->length = length;
+    c->rho = square;
     c->gamma = next;
     krylov_record(c, p, fabs(c->eta) / c->start_norm);
     if (c->estimate < c->best_estimate) {
