@@ -1,6 +1,7 @@
 /* The plan of a Krylov solver: what it is asked for, and its operators. Memory is in memory.c, a solve in apply.c. */
 #include <stdio.h>
 
+#include "core/team.h"
 #include "krylov/krylov.h"
 
 const char *trine_krylov_method_name(trine_krylov_method method)
@@ -178,6 +179,7 @@ static trine_status create(trine_context ctx, trine_krylov *out, trine_op A, int
     trine_retain(&A->refs);
     plan->A = A;
     plan->backend = &krylov_cpu;
+    trine_team_start(ctx);
     plan->reason = "host: there is no device";
     plan->base.n = A->info.rows;
     plan->base.dtype = A->info.dtype;

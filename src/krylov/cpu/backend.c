@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/scalar.h"
+#include "core/team.h"
 #include "krylov/common/steps.h"
 #include "krylov/krylov.h"
 
@@ -64,12 +65,29 @@ static void add_up(const struct krylov_work *w, const krylov_program *p, int64_t
     }
 }
 
+struct job {
+    const struct krylov_work *w;
+    const krylov_program *p;
+    int64_t chunks; /* of each column */
+};
+
+static void run_range(void *user, int64_t begin, int64_t end, int me)
+{
+    (void)me;
+    const struct job *job = user;
+    for (int64_t i = begin; i < end; i++) run_chunk(job->w, job->p, i / job->chunks, i % job->chunks);
+}
+
+/** On the context's helpers, which products are made on as well: two sets of threads would wait for each other's
+ *  cores. */
 static trine_status run(struct krylov_work *w, const krylov_program *p)
 {
-    const int64_t n = w->plan->base.n, chunks = chunk_count(n), total = w->nrhs * chunks;
-    const int threads = w->plan->base.ctx->threads;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && n * w->nrhs * p->count >= 50000)
-    for (int64_t i = 0; i < total; i++) run_chunk(w, p, i / chunks, i % chunks);
+    trine_context ctx = w->plan->base.ctx;
+    const int64_t n = w->plan->base.n, worth_waking = 200000, several = 20000; /* elements, an instruction each */
+    struct job job = {w, p, chunk_count(n)};
+    const int64_t total = w->nrhs * job.chunks, work = n * w->nrhs * p->count;
+    const int threads = work < several ? 1 : trine_threads_with_cores(ctx);
+    (work < worth_waking ? trine_team_for_short : trine_team_for)(ctx, threads, total, 1, run_range, &job);
     for (int64_t i = 0; i < w->nrhs; i++) add_up(w, p, i);
     return TRINE_SUCCESS;
 }
