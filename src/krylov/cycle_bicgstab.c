@@ -1,25 +1,6 @@
 /* A cycle of BiCGStab (van der Vorst 1992), preconditioned on either side. */
 #include "krylov/krylov.h"
 
-/** y := A M x with *z = M x; with M on the left y := M A x with *z = x. `room` takes what stands between. */
-static trine_status apply_system(struct krylov_work *w, void *x, void *room, void **z, void *y)
-{
-    trine_status status = TRINE_SUCCESS;
-    const krylov_parameters *p = &w->plan->parameters;
-    *z = x;
-    if (!p->has_M) return krylov_apply_A(w, KRYLOV_RUNNING, x, y);
-    if (p->is_left) {
-        TRY(krylov_apply_A(w, KRYLOV_RUNNING, x, room));
-        TRY(krylov_apply_M(w, KRYLOV_RUNNING, room, y));
-    } else {
-        TRY(krylov_apply_M(w, KRYLOV_RUNNING, x, room));
-        TRY(krylov_apply_A(w, KRYLOV_RUNNING, room, y));
-        *z = room;
-    }
-done:
-    return status;
-}
-
 static trine_status start(struct krylov_work *w)
 {
     trine_status status = TRINE_SUCCESS;
@@ -45,7 +26,7 @@ trine_status krylov_cycle_bicgstab(struct krylov_work *w)
     void *const s = w->V[V_S], *const t = w->V[V_T], *p_hat, *s_hat;
     TRY(start(w));
     while (krylov_runs(w)) {
-        TRY(apply_system(w, p, w->V[V_PHAT], &p_hat, v));
+        TRY(krylov_apply_system(w, p, w->V[V_PHAT], &p_hat, v));
         krylov_dot(w, 0, shadow, v);
         krylov_dot(w, 1, v, v);
         TRY(krylov_run(w, KRYLOV_RUNNING));
@@ -54,7 +35,7 @@ trine_status krylov_cycle_bicgstab(struct krylov_work *w)
         krylov_dot(w, 0, s, s);
         TRY(krylov_run(w, KRYLOV_RUNNING));
         TRY(krylov_do(w, KRYLOV_BICGSTAB_HALF, 0));
-        TRY(apply_system(w, s, w->V[V_SHAT], &s_hat, t));
+        TRY(krylov_apply_system(w, s, w->V[V_SHAT], &s_hat, t));
         krylov_dot(w, 1, t, s);
         krylov_dot(w, 2, t, t);
         TRY(krylov_run(w, KRYLOV_RUNNING));
@@ -64,8 +45,7 @@ trine_status krylov_cycle_bicgstab(struct krylov_work *w)
         krylov_dot(w, 1, shadow, r);
         TRY(krylov_run(w, KRYLOV_RUNNING));
         TRY(krylov_do(w, KRYLOV_BICGSTAB_BETA, 0));
-        krylov_combine(w, w->kept, C_ONE, w->d, C_ZERO, NULL);
-        TRY(krylov_run(w, KRYLOV_RUNNING | KRYLOV_KEEPS));
+        TRY(krylov_keep(w));
         krylov_combine(w, w->d, C_ALPHA, p_hat, C_ONE, w->d);
         krylov_combine(w, w->d, C_OMEGA, s_hat, C_ONE, w->d);
         krylov_combine(w, p, C_BETA, p, C_ONE, r);

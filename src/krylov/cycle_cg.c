@@ -27,8 +27,7 @@ trine_status krylov_cycle_cg(struct krylov_work *w)
             TRY(krylov_run(w, KRYLOV_RUNNING));
         }
         TRY(krylov_do(w, KRYLOV_CG_BETA, 0));
-        krylov_combine(w, w->kept, C_ONE, w->d, C_ZERO, NULL);
-        TRY(krylov_run(w, KRYLOV_RUNNING | KRYLOV_KEEPS));
+        TRY(krylov_keep(w));
         krylov_combine(w, w->d, C_ALPHA, p, C_ONE, w->d);
         krylov_combine(w, p, C_BETA, p, C_ONE, z);
         TRY(krylov_run(w, KRYLOV_RUNNING));

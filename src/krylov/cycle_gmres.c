@@ -5,26 +5,6 @@
 
 static bool is_flexible(const struct krylov_work *w) { return w->plan->parameters.method == TRINE_KRYLOV_FGMRES; }
 
-/** w := A M v, or M A v with M on the left. */
-static trine_status apply_system(struct krylov_work *w, int j)
-{
-    trine_status status = TRINE_SUCCESS;
-    const krylov_parameters *p = &w->plan->parameters;
-    const void *v = w->V[j];
-    void *next = w->V[j + 1];
-    if (!p->has_M) return krylov_apply_A(w, KRYLOV_RUNNING, v, next);
-    void *z = w->Z[is_flexible(w) ? j : 0];
-    if (p->is_left) {
-        TRY(krylov_apply_A(w, KRYLOV_RUNNING, v, z));
-        TRY(krylov_apply_M(w, KRYLOV_RUNNING, z, next));
-    } else {
-        TRY(krylov_apply_M(w, KRYLOV_RUNNING, v, z));
-        TRY(krylov_apply_A(w, KRYLOV_RUNNING, z, next));
-    }
-done:
-    return status;
-}
-
 /** Subtract the projections on V[0] to V[j] from V[j + 1]; of pass 0 or 1. */
 static void subtract(struct krylov_work *w, int j, int pass)
 {
@@ -98,9 +78,11 @@ done:
 trine_status krylov_cycle_gmres(struct krylov_work *w)
 {
     trine_status status = TRINE_SUCCESS;
+    const bool has_M = w->plan->parameters.has_M;
+    void *z;
     TRY(start(w));
     for (int j = 0; j < w->plan->parameters.restart && krylov_runs(w); j++) {
-        TRY(apply_system(w, j));
+        TRY(krylov_apply_system(w, w->V[j], has_M ? w->Z[is_flexible(w) ? j : 0] : NULL, &z, w->V[j + 1]));
         TRY(orthogonalize(w, j));
         w->steps++;
         TRY(krylov_report(w, krylov_form_gmres));

@@ -115,6 +115,10 @@ trine_status krylov_do(struct krylov_work *w, krylov_step step, int j); /* of ru
 /** y := A x and y := M x, for the span of running columns (or those of the cycle). */
 trine_status krylov_apply_A(struct krylov_work *w, unsigned flags, const void *x, void *y);
 trine_status krylov_apply_M(struct krylov_work *w, unsigned flags, const void *x, void *y);
+/** y := A M x with *z = M x; with M on the left y := M A x with *z = x. room takes what stands between. */
+trine_status krylov_apply_system(struct krylov_work *w, void *x, void *room, void **z, void *y);
+/** d is copied in columns where it is about to become worse. */
+trine_status krylov_keep(struct krylov_work *w);
 /** Is a column running? */
 bool krylov_runs(const struct krylov_work *w);
 /** After each step: monitor, and the error where the solution is known. form: puts into d

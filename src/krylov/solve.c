@@ -81,6 +81,30 @@ trine_status krylov_apply_M(struct krylov_work *w, unsigned flags, const void *x
     return apply(w, w->plan->M[turn], w->M[turn], flags, w->plan->inner, x, y);
 }
 
+trine_status krylov_apply_system(struct krylov_work *w, void *x, void *room, void **z, void *y)
+{
+    trine_status status = TRINE_SUCCESS;
+    const krylov_parameters *p = &w->plan->parameters;
+    *z = x;
+    if (!p->has_M) return krylov_apply_A(w, KRYLOV_RUNNING, x, y);
+    if (p->is_left) {
+        TRY(krylov_apply_A(w, KRYLOV_RUNNING, x, room));
+        TRY(krylov_apply_M(w, KRYLOV_RUNNING, room, y));
+    } else {
+        TRY(krylov_apply_M(w, KRYLOV_RUNNING, x, room));
+        TRY(krylov_apply_A(w, KRYLOV_RUNNING, room, y));
+        *z = room;
+    }
+done:
+    return status;
+}
+
+trine_status krylov_keep(struct krylov_work *w)
+{
+    krylov_combine(w, w->kept, C_ONE, w->d, C_ZERO, NULL);
+    return krylov_run(w, KRYLOV_RUNNING | KRYLOV_KEEPS);
+}
+
 /* ----------------------------------------------------------- what is reported */
 
 /** r := y - X for the known solutions X, and the norms of r. */

@@ -1,5 +1,5 @@
-/* The scalar half of the methods: one function a step, for one column. Vectors are the other half (cycle_cg.c and its like). For the
- * host and for kernels. */
+/* The scalar half of the methods: one function a step, for one column. Vectors are the other half (cycle_cg.c and
+ * its like). For the host and for kernels. */
 #ifndef TRINE_KRYLOV_STEPS_H
 #define TRINE_KRYLOV_STEPS_H
 
