@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/test_interface.h"
+#include "krylov/common/numbers.h"
 
 static trine_krylov_result result_of(trine_krylov k, int64_t rhs)
 {
@@ -155,6 +156,65 @@ static void residuals_are_the_smallest(void **state)
         free(b);
     }
     OK(trine_context_destroy(&ctx));
+}
+
+/** At a restart the estimate meets the residual that is computed: the basis is orthonormal, in complex too. */
+static trine_status keep_last(void *user, int64_t rhs, int64_t step, double residual)
+{
+    (void)rhs;
+    if (step < 16) *(double *)user = residual;
+    return TRINE_SUCCESS;
+}
+static void estimates_are_residuals(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (int flexible = 0; flexible < 2; flexible++)
+        for (int d = 0; d < 4; d++) {
+            const trine_dtype t = all_dtypes[d];
+            dense *A = general_system(ctx, t, N, 41), *M = jacobi_of(ctx, A, t);
+            void *b = random_vector(t, N, 42);
+            double x[2 * N], residuals[17], estimate = 0;
+            int64_t count;
+            trine_krylov k;
+            OK(trine_krylov_create(
+                ctx, &k, A->op, M->op,
+                &(trine_krylov_options){.method = flexible ? TRINE_KRYLOV_FGMRES : TRINE_KRYLOV_GMRES,
+                                        .restart = 15,
+                                        .max_iterations = 15,
+                                        .rtol = 1e-30,
+                                        .history = 17}));
+            OK(trine_krylov_set_monitor(k, keep_last, &estimate));
+            const trine_dense B = block(b, N, 1), X = block(x, N, 1);
+            (void)trine_krylov_solve(k, &B, &X, NULL);
+            OK(trine_krylov_get_history(k, 0, residuals, NULL, &count, NULL));
+            assert_int_equal(count, 16);
+            assert_true(fabs(estimate - residuals[15]) <= 50 * eps_of(t) * residuals[0]);
+            assert_true(residuals[15] < 0.02 * residuals[0]);
+            OK(trine_krylov_destroy(&k));
+            free_dense(A);
+            free_dense(M);
+            free(b);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
+static void sums_have_exponents(void **state)
+{
+    (void)state;
+    for (int e = -3001; e <= 3001; e += 667) {
+        const krylov_sum a = {3, 4, e}, b = {0.5, 0, e - 1}, c = {2, 0, -e};
+        const krylov_scalar ratio = krylov_sum_ratio(a, b);
+        assert_true(ratio.re == 12 && ratio.im == 16);
+        assert_true(krylov_sum_root((krylov_sum){9, 0, 2 * (e / 4)}) == ldexp(3, e / 4));
+        assert_true(fabs(krylov_sum_root((krylov_sum){8, 0, 2 * (e / 4) + 1}) / ldexp(4, e / 4) - 1) < 1e-15);
+        const krylov_sum both = krylov_sum_add(a, b);
+        assert_true(both.exponent == e && both.re == 3.25 && both.im == 4);
+        assert_true(krylov_sum_add(b, a).re == 3.25 && krylov_sum_add((krylov_sum){0, 0, 0}, c).exponent == -e);
+        if (abs(e) > 1100) assert_true(krylov_sum_add(a, c).re == (e > 0 ? 3 : 2));
+    }
+    const krylov_scalar one = krylov_over((krylov_scalar){1e200, 2e200}, (krylov_scalar){1e200, 2e200});
+    assert_true(fabs(one.re - 1) < 1e-15 && fabs(one.im) < 1e-15);
 }
 
 /** A matrix of k distinct eigenvalues takes k steps; BiCGStab, of two products a step, at most so
@@ -464,6 +524,8 @@ static void mixed_precision_is_accurate(void **state)
             assert_int_equal(r.outcome, TRINE_OUTCOME_CONVERGED);
             check_residual(A, &r, 1e-13 * r.rhs_norm, b, x);
             assert_true(r.restarts >= 2); /* each brings at most what single precision has */
+            const int per_restart = all_methods[m] == TRINE_KRYLOV_BICGSTAB ? 25 : 40;
+            assert_true(r.steps <= r.restarts * per_restart); /* and does not go on for more */
             if (single) assert_true(A->calls == r.restarts && single->calls >= r.steps);
             free(b);
             free_dense(A);
@@ -501,6 +563,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_method_finds_the_solution),
         cmocka_unit_test(residuals_are_the_smallest),
+        cmocka_unit_test(estimates_are_residuals),
+        cmocka_unit_test(sums_have_exponents),
         cmocka_unit_test(steps_are_as_many_as_eigenvalues),
         cmocka_unit_test(a_laplacian_takes_as_many_steps_as_elsewhere),
         cmocka_unit_test(invariant_spaces_end_the_iteration),

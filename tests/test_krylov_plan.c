@@ -512,6 +512,29 @@ static void preconditioners_take_turns(void **state)
     close_scene(&s);
 }
 
+/** Preconditioners that bring nothing do not end what another of them goes on with. */
+static void every_preconditioner_has_its_turn(void **state)
+{
+    (void)state;
+    if (test_on_gpu()) return;
+    scene s = open_scene(TRINE_KRYLOV_GMRES);
+    dense *nothing = new_dense(s.ctx, TRINE_D, N, false);
+    const trine_op ops[] = {nothing->op, nothing->op, nothing->op, nothing->op, s.M->op};
+    const trine_dense B = block(s.b, N, 1), X = block(s.x, N, 1);
+    for (int m = 4; m <= 5; m++) {
+        trine_krylov k;
+        OK(trine_krylov_create_alternating(s.ctx, &k, s.A->op, m, ops,
+                                           &(trine_krylov_options){.restart = 3, .max_iterations = 40, .rtol = 1e-12}));
+        FAILS(TRINE_ERR_NO_CONVERGENCE, NULL, trine_krylov_solve(k, &B, &X, NULL));
+        const trine_krylov_result r = result_of(k, 0);
+        assert_int_equal(r.outcome, m == 4 ? TRINE_OUTCOME_STAGNATION : TRINE_OUTCOME_MAX_ITERATIONS);
+        assert_true(m == 4 ? r.residual == r.rhs_norm : r.residual < 0.1 * r.rhs_norm);
+        OK(trine_krylov_destroy(&k));
+    }
+    free_dense(nothing);
+    close_scene(&s);
+}
+
 /** A solver inside of a solver: FGMRES with some steps of another method. */
 static void a_solver_is_an_operator(void **state)
 {
@@ -818,6 +841,7 @@ int main(void)
         cmocka_unit_test(histories_tell_what_happened),
         cmocka_unit_test(the_best_iterate_is_kept),
         cmocka_unit_test(preconditioners_take_turns),
+        cmocka_unit_test(every_preconditioner_has_its_turn),
         cmocka_unit_test(a_solver_is_an_operator),
         cmocka_unit_test(failing_operators_end_the_solve),
         cmocka_unit_test(monitors_see_and_stop),

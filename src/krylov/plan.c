@@ -117,7 +117,7 @@ static void settle_numbers(trine_krylov plan, const trine_krylov_options *o, int
     p->rtol = o->rtol == 0 && o->atol == 0 ? default_rtol : o->rtol;
     p->atol = o->atol;
     p->stagnation = o->stagnation > 0 ? o->stagnation : default_stagnation;
-    p->stagnant_limit = 2 > m / p->restart + 1 ? 2 : m / p->restart + 1; /* every M has its turn */
+    p->stagnant_limit = m > 1 ? m + 1 : 2; /* every M has its turn */
     p->history = o->history;
     p->eps = trine_dtype_eps(plan->inner);
     plan->use_guess = o->use_guess != 0;
