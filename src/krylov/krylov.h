@@ -94,6 +94,9 @@ static inline bool krylov_is_gmres(const krylov_parameters *p)
     return p->method == TRINE_KRYLOV_GMRES || p->method == TRINE_KRYLOV_FGMRES;
 }
 
+/** Bytes that no allocator has. */
+#define KRYLOV_TOO_MUCH (SIZE_MAX / 4)
+
 /* Of trine_plan_kind. */
 size_t krylov_own_bytes(struct trine_plan *plan, int64_t nrhs);
 size_t krylov_work_bytes(struct trine_plan *plan, int64_t nrhs);

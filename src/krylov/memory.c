@@ -70,7 +70,7 @@ static size_t lay_out(const struct trine_krylov_s *plan, int64_t nrhs, struct kr
     const double k = basis_size(p);
     const double bytes =
         16.0 * (double)nrhs * ((double)stride * (count_inner(p) + OUTER_VECTORS) + k * k + (double)p->history);
-    if (bytes > 1e18) return SIZE_MAX / 4; /* which no allocator has */
+    if (bytes > 1e18) return KRYLOV_TOO_MUCH;
     struct layout l = {w ? w->base.buffer : NULL, 0};
     struct krylov_work unused = {0};
     if (!w) w = &unused;

@@ -191,6 +191,8 @@ static trine_status create(trine_context ctx, trine_krylov *out, trine_op A, int
     TRY(take_operators(plan, o, m, M));
     settle_numbers(plan, o, m);
     TRY(trine_check_nrhs(plan->max_nrhs, plan->base.n));
+    if (krylov_own_bytes(&plan->base, plan->max_nrhs) == KRYLOV_TOO_MUCH)
+        FAIL(TRINE_ERR_MEMORY, "the vectors and histories asked for need more than any memory has");
     TRY(trine_plan_make_own_work(&plan->base, plan->max_nrhs));
     trine_plan_analysed(&plan->base, start, "%s, %d vectors", trine_krylov_method_name(plan->parameters.method),
                         krylov_vectors(&plan->parameters));
