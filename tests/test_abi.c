@@ -42,6 +42,9 @@ GROWS(trine_forest_info, 72);
 GROWS(trine_spmv_options, 96);
 GROWS(trine_spmv_epilogue, 72);
 GROWS(trine_spmv_info, 136);
+GROWS(trine_krylov_options, 112);
+GROWS(trine_krylov_result, 104);
+GROWS(trine_krylov_info, 96);
 #ifdef TRINE_TEST_DIRECT
 GROWS(trine_factor_options, 56);
 GROWS(trine_factor_info, 112);
@@ -153,6 +156,14 @@ static void options_with_reserve_are_refused(void **state)
     trine_spmv_options for_spmv = {0};
     IS_REFUSED(trine_spmv_options, for_spmv, trine_spmv_analyse(w.ctx, &spmv, w.A, &for_spmv));
     IS_REFUSED(trine_spmv_options, for_spmv, trine_spmv_memory(w.ctx, w.A, &for_spmv, &memory));
+    trine_op identity = NULL;
+    trine_krylov krylov = NULL;
+    trine_krylov_options for_krylov = {0};
+    OK(trine_op_identity(w.ctx, &identity, TRINE_D, 20));
+    IS_REFUSED(trine_krylov_options, for_krylov, trine_krylov_create(w.ctx, &krylov, identity, NULL, &for_krylov));
+    IS_REFUSED(trine_krylov_options, for_krylov,
+               trine_krylov_create_alternating(w.ctx, &krylov, identity, 1, &identity, &for_krylov));
+    OK(trine_op_destroy(&identity));
     trine_op op = NULL;
     trine_op_info for_op = {.dtype = TRINE_D, .rows = 20, .cols = 20};
     IS_REFUSED(trine_op_info, for_op, trine_op_from_callback(w.ctx, &op, &for_op, copy_vectors, NULL, NULL));
@@ -273,6 +284,17 @@ static void an_exec_with_reserve_is_refused(void **state)
     OK(trine_context_synchronize(w.ctx));
     OK(trine_spmv_destroy(&spmv));
     IS_REFUSED(trine_exec, exec, trine_op_apply(op, TRINE_N, NULL, &w.x, NULL, &y, &exec));
+    if (!test_on_gpu()) {
+        trine_krylov krylov;
+        trine_krylov_result result;
+        int64_t count;
+        OK(trine_krylov_create(w.ctx, &krylov, op, NULL, NULL));
+        IS_REFUSED(trine_exec, exec, trine_krylov_solve(krylov, &w.x, &y, &exec));
+        OK(trine_krylov_solve(krylov, &w.x, &y, NULL));
+        IS_REFUSED(trine_exec, exec, trine_krylov_get_result(krylov, 0, &result, &exec));
+        IS_REFUSED(trine_exec, exec, trine_krylov_get_history(krylov, 0, NULL, NULL, &count, &exec));
+        OK(trine_krylov_destroy(&krylov));
+    }
     test_release(w.ctx, y.data);
     OK(trine_op_destroy(&op));
 #ifdef TRINE_TEST_DIRECT
@@ -323,6 +345,18 @@ static void reports_have_their_reserve_cleared(void **state)
     trine_op_info of_op;
     OK(trine_op_identity(w.ctx, &op, TRINE_D, 20));
     IS_CLEARED(of_op, OK(trine_op_get_info(op, &of_op)));
+    if (!test_on_gpu()) {
+        trine_krylov krylov;
+        trine_krylov_info of_krylov;
+        trine_krylov_result result;
+        double y[20];
+        const trine_dense Y = {y, 20, 1, 20, TRINE_COLMAJOR};
+        OK(trine_krylov_create(w.ctx, &krylov, op, NULL, NULL));
+        IS_CLEARED(of_krylov, OK(trine_krylov_get_info(krylov, &of_krylov)));
+        OK(trine_krylov_solve(krylov, &w.x, &Y, NULL));
+        IS_CLEARED(result, OK(trine_krylov_get_result(krylov, 0, &result, NULL)));
+        OK(trine_krylov_destroy(&krylov));
+    }
     OK(trine_op_destroy(&op));
     trine_triangular triangular;
     trine_triangular_info of_triangular;

@@ -34,6 +34,8 @@ struct world {
     trine_spmv spmv; /* of A, ops N and T */
     trine_op op[3]; /* of both plans of L, and their product */
     double b[N], x[N]; /* x: the solution of L x = b */
+    trine_op spmv_op;
+    trine_krylov krylov; /* of that and op[2] */
     trine_spmv without_values; /* products with A's pattern */
     trine_semiring semiring;
 #ifdef TRINE_TEST_DIRECT
@@ -139,6 +141,8 @@ static void open_world(struct world *w)
     OK(trine_triangular_as_op(w->triangular, &w->op[0]));
     OK(trine_supernodal_as_op(w->supernodal, &w->op[1]));
     OK(trine_op_product(w->ctx, &w->op[2], 2, w->op));
+    OK(trine_spmv_as_op(w->spmv, &w->spmv_op));
+    OK(trine_krylov_create(w->ctx, &w->krylov, w->spmv_op, w->op[2], &(trine_krylov_options){.history = 4}));
     OK(trine_spmv_analyse(w->ctx, &w->without_values, w->A, NULL));
     OK(trine_semiring_create(w->ctx, &w->semiring, &no_semiring));
 #ifdef TRINE_TEST_DIRECT
@@ -152,6 +156,8 @@ static void open_world(struct world *w)
 
 static void close_world(struct world *w)
 {
+    OK(trine_krylov_destroy(&w->krylov));
+    OK(trine_op_destroy(&w->spmv_op));
     OK(trine_semiring_destroy(&w->semiring));
     OK(trine_spmv_destroy(&w->without_values));
 #ifdef TRINE_TEST_DIRECT
@@ -570,6 +576,42 @@ static trine_status use_spmv_as_op(struct world *w, int variant)
     MADE(op, trine_op_destroy);
 }
 
+/** Variants: the five methods, the last two with a cycle in single precision. */
+static trine_status use_krylov_create(struct world *w, int variant)
+{
+    trine_krylov plan;
+    const trine_status status =
+        trine_krylov_create(w->ctx, &plan, w->spmv_op, w->op[2],
+                            &(trine_krylov_options){.method = (trine_krylov_method)(variant + 1),
+                                                    .inner = variant > 2 ? TRINE_S : TRINE_D});
+    MADE(plan, trine_krylov_destroy);
+}
+static trine_status use_krylov_create_alternating(struct world *w, int variant)
+{
+    (void)variant;
+    trine_krylov plan;
+    const trine_status status = trine_krylov_create_alternating(w->ctx, &plan, w->spmv_op, 3, w->op, NULL);
+    MADE(plan, trine_krylov_destroy);
+}
+static trine_status use_krylov_work(struct world *w, int variant)
+{
+    (void)variant;
+    trine_work work;
+    double y[N];
+    const trine_status status = trine_krylov_work(w->krylov, 1, NULL, NULL, &work);
+    if (!status)
+        OK(trine_krylov_solve(w->krylov, (trine_dense[]){column(w->b)}, (trine_dense[]){column(y)},
+                              &(trine_exec){.work = work}));
+    MADE(work, trine_work_destroy);
+}
+static trine_status use_krylov_as_op(struct world *w, int variant)
+{
+    (void)variant;
+    trine_op op;
+    const trine_status status = trine_krylov_as_op(w->krylov, &op);
+    MADE(op, trine_op_destroy);
+}
+
 static trine_status use_triangular_as_op(struct world *w, int variant)
 {
     (void)variant;
@@ -845,6 +887,10 @@ static const struct {
     {"trine_spmv_analyse", use_spmv_analyse, 4, 4},
     {"trine_spmv_work", use_spmv_work, 1, 1},
     {"trine_spmv_as_op", use_spmv_as_op, 1, 1},
+    {"trine_krylov_create", use_krylov_create, 5, 5},
+    {"trine_krylov_create_alternating", use_krylov_create_alternating, 1, 1},
+    {"trine_krylov_work", use_krylov_work, 1, 1},
+    {"trine_krylov_as_op", use_krylov_as_op, 1, 1},
     {"trine_triangular_as_op", use_triangular_as_op, 1, 1},
     {"trine_supernodal_as_op", use_supernodal_as_op, 1, 1},
     {"trine_forest_create", use_forest_create, 4, 4},
@@ -1065,6 +1111,30 @@ static void call_spmv(struct world *w)
     OK(trine_spmv_destroy(NULL));
 }
 
+static trine_status watch_nothing(void *user, int64_t rhs, int64_t step, double residual)
+{
+    (void)user, (void)rhs, (void)step, (void)residual;
+    return TRINE_SUCCESS;
+}
+
+static void call_krylov(struct world *w)
+{
+    trine_krylov_info info;
+    trine_krylov_result result;
+    double y[N], residuals[4];
+    int64_t count;
+    const trine_dense b = column(w->b), x = column(y);
+    OK(trine_krylov_set_monitor(w->krylov, watch_nothing, NULL));
+    OK(trine_krylov_set_reference(w->krylov, &b));
+    OK(trine_krylov_solve(w->krylov, &b, &x, NULL));
+    OK(trine_krylov_get_result(w->krylov, 0, &result, NULL));
+    OK(trine_krylov_get_history(w->krylov, 0, residuals, NULL, &count, NULL));
+    OK(trine_krylov_get_info(w->krylov, &info));
+    trine_krylov_method_name(info.method);
+    trine_krylov_outcome_name(result.outcome);
+    OK(trine_krylov_destroy(NULL));
+}
+
 static void call_operator(struct world *w)
 {
     trine_op_info info;
@@ -1145,6 +1215,10 @@ static const struct {
      {"trine_spmv_memory", "trine_spmv_numeric", "trine_spmv_apply", "trine_spmv_apply_rows", "trine_spmv_apply_fused",
       "trine_spmv_get_info", "trine_spmv_method_name", "trine_spmv_reduction_name", "trine_spmv_tune",
       "trine_context_load_tuning", "trine_spmv_destroy"}},
+    {call_krylov,
+     {"trine_krylov_set_monitor", "trine_krylov_set_reference", "trine_krylov_solve", "trine_krylov_get_result",
+      "trine_krylov_get_history", "trine_krylov_get_info", "trine_krylov_method_name", "trine_krylov_outcome_name",
+      "trine_krylov_destroy"}},
     {call_operator, {"trine_op_get_info", "trine_op_destroy"}},
 #ifdef TRINE_TEST_DIRECT
     {call_direct,

@@ -64,6 +64,13 @@ TRINE_API void trine_triangular_reference_z(trine_uplo uplo, trine_transpose op,
                                             const int64_t *offsets, const int32_t *indices, const void *values,
                                             void *x);
 
+/* ------------------------------------------------------------------ Krylov */
+
+/** The x of smallest residual in each Krylov space of A and b, of dimension 0 to `steps` (src/krylov/reference/).
+ *  x: the last one; work: (2 steps + 1) n; residuals: steps + 1. */
+TRINE_API void trine_krylov_reference(int64_t n, void (*multiply)(void *user, const double *x, double *y), void *user,
+                                      const double *b, double *x, int steps, double *work, double *residuals);
+
 /* ------------------------------------------------------------- tridiagonal */
 
 /** op(A) x = d as a textbook has it (src/tridiagonal/reference/), in single, double, complex and double complex

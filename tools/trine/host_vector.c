@@ -51,6 +51,7 @@ void known_solution(enum rhs kind, trine_dtype t, int64_t n, void *s)
     for (int64_t i = 0; i < n; i++) {
         if (kind == RHS_ONES) set_value(t, s, i, 1, 0);
         else if (kind == RHS_SIN) set_value(t, s, i, sin((double)(i + 1)), 0);
+        else if (kind == RHS_THESIS) set_value(t, s, i, sin(16 * acos(-1) * (double)i / (double)n), 0);
         else set_value(t, s, i, uniform(2 * (uint64_t)i), uniform(2 * (uint64_t)i + 1));
     }
 }

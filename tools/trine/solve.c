@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "host_vector.h"
+#include "iterative.h"
 #include "solvers.h"
 
 enum { KEY_ORDERING = 256, KEY_REFINE, KEY_REPEAT, KEY_SINGLE_FACTOR, KEY_NO_CONDITION };
@@ -18,12 +19,31 @@ struct options {
     int rhs, method, ordering, precision, refine, repeat;
     bool json, single_factor, refine_given, no_condition;
     trine_read_options limits;
+    struct iteration_options iteration;
 };
 
 static const struct choice ordering_choices[] = {{"auto", TRINE_ORDERING_AUTO},       {"metis", TRINE_ORDERING_METIS},
                                                  {"amd", TRINE_ORDERING_AMD},         {"colamd", TRINE_ORDERING_COLAMD},
                                                  {"natural", TRINE_ORDERING_NATURAL}, {NULL, 0}};
-static const struct choice rhs_choices[] = {{"ones", RHS_ONES}, {"sin", RHS_SIN}, {"random", RHS_RANDOM}, {NULL, 0}};
+static const struct choice rhs_choices[] = {
+    {"ones", RHS_ONES}, {"sin", RHS_SIN}, {"thesis", RHS_THESIS}, {"random", RHS_RANDOM}, {NULL, 0}};
+
+/** An iterative method is asked for, by its name or by a preconditioner. */
+static bool iterates(const struct options *o)
+{
+    return is_iterative((enum method)o->method) || (o->method == METHOD_AUTO && o->iteration.precond_given);
+}
+
+/** Options of one kind of method beside the other. */
+static error_t check_iteration(struct argp_state *state, const struct options *o)
+{
+    if (o->iteration.given && !iterates(o))
+        return refuse(state, "%s is for iterative methods: add --method gmres, fgmres, bicgstab, cg or minres",
+                      o->iteration.given);
+    const char *direct = o->refine_given ? "--refine" : o->single_factor ? "--single-factor" : NULL;
+    if (direct && iterates(o)) return refuse(state, "%s is for direct methods", direct);
+    return 0;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -52,18 +72,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->single_factor && o->refine_given && !o->refine)
             return refuse(state, "--single-factor needs refinement, and --refine is 0");
-        return o->path ? 0 : refuse(state, "solve: no matrix file");
-    default: return parse_limit(key, arg, state, &o->limits);
+        if (!o->path) return refuse(state, "solve: no matrix file");
+        return check_iteration(state, o);
+    default: {
+        const error_t error = parse_iteration(key, arg, state, &o->iteration);
+        return error == ARGP_ERR_UNKNOWN ? parse_limit(key, arg, state, &o->limits) : error;
+    }
     }
 }
 
 static const struct argp_option options[] = {
-    {"rhs", 'r', "FILE|ones|sin|random", 0,
+    {"rhs", 'r', "FILE|ones|sin|thesis|random", 0,
      "right-hand sides b from a file (every column is solved for), or b = A s for a known solution s: s_i = 1, s_i = sin(i), "
-     "i = 1, 2, ..., or uniform in (-1,1), the same in every run (default random)",
+     "i = 1, 2, ..., s_i = sin(2 pi 8 i / n), i = 0, 1, ..., or uniform in (-1,1), the same in every run (default random)",
      0},
     {"method", 'm', "METHOD", 0,
-     "auto, cholesky, cholesky-simplicial, ldl, lu, lu-umfpack, lu-klu, triangular, tridiagonal, banded or cudss (NVIDIA's library, where it is installed). auto: triangular if A is; "
+     "auto, cholesky, cholesky-simplicial, ldl, lu, lu-umfpack, lu-klu, triangular, tridiagonal, banded, cudss (NVIDIA's library, where it is installed), or iterative: gmres, fgmres, bicgstab, cg, minres. auto: triangular if A is; "
      "tridiagonal (also cyclic) if A is; banded if A has at most 8 diagonals on either side; Cholesky if A is symmetric (Hermitian) with a "
      "positive diagonal; else L D L^H or LU, by whichever library suits A",
      0},
@@ -89,6 +113,7 @@ static const struct argp_option options[] = {
      "do not estimate the condition of A, which takes solves with A and A^H after the timed ones; a matrix that is singular to working "
      "precision is then solved all the same, unless the residual shows it",
      0},
+    ITERATION_OPTIONS,
     {"out", 'o', "FILE", 0,
      "write the solution as a Matrix Market array file; .gz: gzipped. FILE is whole or untouched", 0},
     LIMIT_OPTIONS,
@@ -145,11 +170,15 @@ static size_t vector_bytes(const struct run *r) { return (size_t)r->p.n * (size_
 static trine_status check_output(const struct options *o)
 {
     const char *const inputs[] = {o->path, o->rhs == RHS_FILE ? o->rhs_path : NULL};
+    const char *const outputs[] = {o->out, o->iteration.plot}, *const names[] = {"--out", "--plot"};
     struct stat out, in;
-    if (!o->out || stat(o->out, &out) || !S_ISREG(out.st_mode)) return TRINE_SUCCESS;
-    for (int k = 0; k < 2; k++)
-        if (inputs[k] && !stat(inputs[k], &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-            return trine_fail(TRINE_ERR_ARGUMENT, "--out %s is the same file as %s, which is read", o->out, inputs[k]);
+    for (int l = 0; l < 2; l++) {
+        if (!outputs[l] || stat(outputs[l], &out) || !S_ISREG(out.st_mode)) continue;
+        for (int k = 0; k < 2; k++)
+            if (inputs[k] && !stat(inputs[k], &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+                return trine_fail(TRINE_ERR_ARGUMENT, "%s %s is the same file as %s, which is read", names[l],
+                                  outputs[l], inputs[k]);
+    }
     return TRINE_SUCCESS;
 }
 
@@ -355,6 +384,7 @@ static trine_status refine_as_needed(struct run *r)
     step_end();
     r->refined = 0;
     r->initial_backward_error = r->accuracy.backward_error;
+    if (r->inverse.iteration) return TRINE_SUCCESS; /* which ends where it was told to */
     if (o->refine_given && o->refine) TRY(refine(r, o->refine, -1));
     if (!o->refine_given && r->p.single_factor) TRY(refine(r, MOST_STEPS, 0));
     else if (!o->refine_given && r->accuracy.backward_error > most_error) TRY(refine(r, MOST_STEPS, 1));
@@ -370,7 +400,7 @@ static trine_status check_solution(struct run *r)
             TRINE_ERR_NO_CONVERGENCE,
             "%s: the solution is not finite in row %lld: a pivot was zero, or numbers left the range of precision %s",
             r->o->path, (long long)(bad % r->p.n), choice_name(precision_choices, (int)r->t));
-    if (r->accuracy.backward_error > most_error) {
+    if (!r->inverse.iteration && r->accuracy.backward_error > most_error) {
         char text[200];
         snprintf(
             text, sizeof text, "the backward error is %.3g eps%s; another method may help", r->accuracy.backward_error,
@@ -496,6 +526,14 @@ static trine_status solve_system(struct run *r)
     return solve_with_factor(r);
 }
 
+static trine_status plot(struct run *r)
+{
+    const trine_dense B = {.data = r->b, .rows = r->p.n, .cols = r->p.nrhs},
+                      X = {.data = r->x, .rows = r->p.n, .cols = r->p.nrhs};
+    const trine_dense known = {.data = r->s, .rows = r->p.n, .cols = 1};
+    return plot_iteration(r->inverse.iteration, &B, &X, &known);
+}
+
 static trine_status run_all(struct run *r)
 {
     trine_status status = TRINE_SUCCESS;
@@ -503,7 +541,8 @@ static trine_status run_all(struct run *r)
     const struct options *o = r->o;
     const char *reason;
     TRY(check_output(o));
-    TRY(trine_context_create(&p->ctx, o->device));
+    /* where "auto" may be a GPU */
+    TRY(trine_context_create(&p->ctx, iterates(o) && !strcmp(o->device, "auto") ? "cpu" : o->device));
     TRY(trine_context_get_info(p->ctx, &r->device));
     TRY(trine_context_set_log(p->ctx, take_warning, r, 1));
     TRY(read_input(r));
@@ -512,6 +551,7 @@ static trine_status run_all(struct run *r)
     p->single_factor = o->single_factor;
     p->on_gpu = r->device.space == TRINE_DEVICE;
     p->adjoint = !o->no_condition;
+    p->iteration = &o->iteration;
     const enum method chosen = r->method = choose_method(p, (enum method)o->method, &reason);
     if (o->single_factor && (r->t == TRINE_S || r->t == TRINE_C || (chosen != METHOD_CHOLESKY && chosen != METHOD_LU)))
         FAIL(TRINE_ERR_UNSUPPORTED,
@@ -531,8 +571,12 @@ static trine_status run_all(struct run *r)
     TRY(solve_system(r));
     TRY(check_solution(r));
     r->condition_seconds = -1;
-    if (!o->no_condition) TRY(estimate_condition(r));
-    TRY(judge(r));
+    if (r->inverse.iteration) {
+        if (o->iteration.plot) TRY(plot(r));
+    } else {
+        if (!o->no_condition) TRY(estimate_condition(r));
+        TRY(judge(r));
+    }
     if (o->out) TRY(trine_vectors_write(p->ctx, o->out, r->t, r->x, p->n, p->nrhs, p->n));
 done:
     return status;
@@ -618,9 +662,11 @@ static void print_text(const struct run *r)
     if (o->rhs == RHS_FILE)
         printf("right-hand side %s, %s column%s\n", o->rhs_path, grouped(p->nrhs), p->nrhs == 1 ? "" : "s");
     else
-        printf("right-hand side b = A s, s = %s\n", o->rhs == RHS_ONES  ? "(1, 1, ...)"
-                                                    : o->rhs == RHS_SIN ? "(sin 1, sin 2, ...)"
-                                                                        : "random in (-1, 1)");
+        printf("right-hand side b = A s, s = %s\n", o->rhs == RHS_ONES     ? "(1, 1, ...)"
+                                                    : o->rhs == RHS_SIN    ? "(sin 1, sin 2, ...)"
+                                                    : o->rhs == RHS_THESIS ? "(sin(2 pi 8 i / n)), i = 0, 1, ..."
+                                                                           : "random in (-1, 1)");
+    if (r->inverse.iteration) print_iteration_text(r->inverse.iteration);
     printf("\n");
     list_phases(r, phases);
     for (int i = 0; i < N_PHASES; i++)
@@ -645,6 +691,7 @@ static void print_text(const struct run *r)
     if (r->condition_seconds >= 0) print_condition(r);
     if (r->s) printf("solution error  %.3g\n", solution_error(r->t, r->x, r->s, p->n));
     if (o->out) printf("solution        %s\n", o->out);
+    if (o->iteration.plot) printf("plot            %s\n", o->iteration.plot);
 }
 
 static void print_json(const struct run *r)
@@ -683,6 +730,7 @@ static void print_json(const struct run *r)
         json_number("general_solve_seconds", r->general_solve_seconds);
         json_integer("solves_to_pay", solves_to_pay(r));
     }
+    if (r->inverse.iteration) print_iteration_json(r->inverse.iteration);
     json_number("backward_error", r->accuracy.backward_error);
     json_number("initial_backward_error", r->initial_backward_error);
     json_number("componentwise_error", r->accuracy.componentwise);
@@ -698,7 +746,7 @@ static void print_json(const struct run *r)
 
 int command_solve(int argc, char **argv)
 {
-    struct options o = {.rhs = RHS_RANDOM, .device = "auto", .repeat = 1};
+    struct options o = {.rhs = RHS_RANDOM, .device = "auto", .repeat = 1, .iteration.tolerance = 1e-6};
     int code = parse_options(&argp, argc, argv, &o.parse);
     if (code) return code;
     struct run r = {.o = &o};
@@ -706,6 +754,8 @@ int command_solve(int argc, char **argv)
     if (status) code = r.no_digits ? fail(EXIT_NO_DIGITS, "%s", trine_last_error()) : fail_status(status);
     else (o.json ? print_json : print_text)(&r);
     if (!status && *r.warnings) fprintf(stderr, "trine: warning: %s\n", r.warnings);
+    if (!status && r.inverse.iteration && *r.inverse.iteration->failure)
+        code = fail(EXIT_NO_DIGITS, "%s: %s", o.path, r.inverse.iteration->failure);
     destroy_all(&r);
     return code;
 }

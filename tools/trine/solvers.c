@@ -3,6 +3,8 @@
 
 #include "solvers.h"
 
+#include "iterative.h"
+
 const struct choice method_choices[] = {{"auto", METHOD_AUTO},
                                         {"cholesky", METHOD_CHOLESKY},
                                         {"cholesky-simplicial", METHOD_CHOLESKY_SIMPLICIAL},
@@ -14,6 +16,11 @@ const struct choice method_choices[] = {{"auto", METHOD_AUTO},
                                         {"tridiagonal", METHOD_TRIDIAGONAL},
                                         {"banded", METHOD_BANDED},
                                         {"cudss", METHOD_CUDSS},
+                                        {"gmres", METHOD_GMRES},
+                                        {"fgmres", METHOD_FGMRES},
+                                        {"bicgstab", METHOD_BICGSTAB},
+                                        {"cg", METHOD_CG},
+                                        {"minres", METHOD_MINRES},
                                         {NULL, 0}};
 
 /* -------------------------------------------------------------- triangular */
@@ -175,6 +182,7 @@ trine_status set_up_inverse(const struct problem *p, enum method method, unsigne
 {
     trine_status status = TRINE_SUCCESS;
     drop_operator(inverse);
+    if (is_iterative(method)) return set_up_iteration(p, method, p->iteration, &inverse->iteration, o);
     switch (method) {
     case METHOD_AUTO: TRY(set_up_direct(p, TRINE_DIRECT_AUTO, ops, inverse, o)); break;
     case METHOD_CHOLESKY: TRY(set_up_direct(p, TRINE_DIRECT_CHOLESKY, ops, inverse, o)); break;
@@ -187,6 +195,7 @@ trine_status set_up_inverse(const struct problem *p, enum method method, unsigne
     case METHOD_TRIANGULAR: TRY(set_up_triangular(p, ops, &inverse->op, o)); break;
     case METHOD_TRIDIAGONAL: TRY(set_up_bands(p, TRINE_BANDS_TRIDIAGONAL, &inverse->op, o)); break;
     case METHOD_BANDED: TRY(set_up_bands(p, TRINE_BANDS_GENERAL, &inverse->op, o)); break;
+    default: break;
     }
     TRY(complete(p, inverse));
 done:
@@ -210,12 +219,14 @@ done:
 trine_status apply_inverse(const struct inverse *inverse, trine_transpose op, const trine_dense *B,
                            const trine_dense *X)
 {
+    if (inverse->iteration) return iterate(inverse->iteration, B, X);
     const trine_exec exec = {.work = inverse->work};
     return trine_op_apply(inverse->op, op, NULL, B, NULL, X, &exec);
 }
 
 void destroy_inverse(struct inverse *inverse)
 {
+    destroy_iteration(&inverse->iteration);
     drop_operator(inverse);
     if (inverse->factor) library->factor_destroy(&inverse->factor);
 }
@@ -228,6 +239,7 @@ enum method choose_method(const struct problem *p, enum method method, const cha
 {
     const trine_matrix_structure *s = &p->structure;
     *reason = "asked for";
+    if (method == METHOD_AUTO && p->iteration->precond_given) return METHOD_ITERATIVE;
     if (method == METHOD_AUTO) {
         if (s->lower_triangular || s->upper_triangular) {
             method = METHOD_TRIANGULAR;

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "direct_loader.h"
 
+/* METHOD_ITERATIVE has no name: it is what METHOD_AUTO becomes where a preconditioner is asked for. */
 enum method {
     METHOD_AUTO,
     METHOD_CHOLESKY,
@@ -16,9 +17,18 @@ enum method {
     METHOD_TRIANGULAR,
     METHOD_TRIDIAGONAL,
     METHOD_BANDED,
-    METHOD_CUDSS
+    METHOD_CUDSS,
+    METHOD_GMRES,
+    METHOD_FGMRES,
+    METHOD_BICGSTAB,
+    METHOD_CG,
+    METHOD_MINRES,
+    METHOD_ITERATIVE
 };
 extern const struct choice method_choices[];
+
+struct iteration_options;
+struct iteration;
 
 struct problem {
     trine_context ctx;
@@ -30,6 +40,7 @@ struct problem {
     bool single_factor; /* the direct methods' panels in single precision */
     bool adjoint;       /* A^H is to be solved with as well */
     trine_ordering ordering;
+    const struct iteration_options *iteration;
 };
 
 /** What a set-up found out. Seconds are -1 where the method has no such phase. */
@@ -45,9 +56,10 @@ struct outcome {
     double order_seconds, symbolic_seconds, factor_seconds, analyse_seconds, numeric_seconds;
 };
 
-/** A^-1 as an operator, which keeps the plan behind it alive. */
+/** A^-1 as an operator, which keeps the plan behind it alive; or a solver that iterates (iterative.h). */
 struct inverse {
-    trine_op op;
+    trine_op op;         /* NULL: there is an iteration */
+    struct iteration *iteration;
     trine_work work;     /* for nrhs right-hand sides, so that solves allocate nothing */
     trine_factor factor; /* of Cholesky and LU, to compare other solves with it; NULL where A is not factored */
 };

@@ -1,0 +1,114 @@
+/* GMRES and FGMRES: the columns of the Hessenberg matrix, Givens rotations, and the small triangular solve at the end
+ * (Saad and Schultz 1986). Rotations and R are kept in double. */
+#ifndef TRINE_KRYLOV_STEPS_GMRES_H
+#define TRINE_KRYLOV_STEPS_GMRES_H
+
+#include "krylov/common/column.h"
+
+/* ------------------------------------------------------- what all methods share */
+
+/** Iterating ends with this outcome, unless x turns out good when b - A x is computed. */
+KRYLOV_BOTH void krylov_stop(krylov_column *c, trine_krylov_outcome outcome)
+{
+    c->is_pending = true;
+    c->pending = outcome;
+    c->flags &= ~(unsigned)KRYLOV_RUNNING;
+}
+
+/** A step is done: its estimate goes to the history. */
+KRYLOV_BOTH void krylov_record(krylov_column *c, const krylov_parameters *p, double estimate)
+{
+    c->estimate = estimate;
+    c->steps++;
+    c->cycle_steps++;
+    if (c->steps < p->history) c->residuals[c->steps] = estimate * c->scale;
+}
+
+/* ------------------------------------------------------------------------ GMRES */
+
+/** Column j of R, upper triangular, packed. */
+KRYLOV_BOTH krylov_scalar *krylov_R(const krylov_column *c, int j) { return c->R + (int64_t)j * (j + 1) / 2; }
+/** Where the coefficients of a pass begin: 0 and 1 of the projections, 2 of the solution. */
+KRYLOV_BOTH int krylov_pass(const krylov_parameters *p, int pass) { return C_PROJECTIONS + pass * (p->restart + 1); }
+
+/** The first vector is M r, where M is on the left; it is normalized next. */
+KRYLOV_BOTH void krylov_gmres_start(krylov_column *c, const krylov_parameters *p)
+{
+    c->start_norm = p->is_left ? krylov_sum_root(c->sums[0]) : 1;
+    c->g[0] = krylov_real(c->start_norm);
+    c->coefficients[C_NORMALIZE] = krylov_real(1 / c->start_norm);
+    if (!isfinite(c->start_norm)) krylov_stop(c, TRINE_OUTCOME_NOT_FINITE);
+    if (c->start_norm == 0) krylov_stop(c, TRINE_OUTCOME_STAGNATION); /* M is singular */
+}
+
+KRYLOV_BOTH void krylov_gmres_first(krylov_column *c, const krylov_parameters *p, int j)
+{
+    krylov_scalar *h = krylov_R(c, j);
+    for (int k = 0; k <= j; k++) {
+        h[k] = krylov_sum_value(c->sums[k]);
+        c->coefficients[krylov_pass(p, 0) + k] = krylov_minus(h[k]);
+    }
+}
+
+KRYLOV_BOTH void krylov_gmres_second(krylov_column *c, const krylov_parameters *p, int j)
+{
+    krylov_scalar *h = krylov_R(c, j);
+    for (int k = 0; k <= j; k++) {
+        const krylov_scalar more = krylov_sum_value(c->sums[k]);
+        h[k] = krylov_add(h[k], more);
+        c->coefficients[krylov_pass(p, 1) + k] = krylov_minus(more);
+    }
+}
+
+/** The entry (j+1, j) is known: column j of R, and the new estimate. */
+KRYLOV_BOTH void krylov_gmres_rotate(krylov_column *c, const krylov_parameters *p, int j)
+{
+    krylov_scalar *h = krylov_R(c, j);
+    double below = krylov_sum_root(c->sums[0]), largest = below;
+    for (int k = 0; k <= j; k++) largest = fmax(largest, krylov_size(h[k]));
+    bool is_finite = isfinite(below);
+    for (int k = 0; k <= j; k++) is_finite = is_finite && krylov_is_finite(h[k]);
+    if (!is_finite) {
+        krylov_stop(c, TRINE_OUTCOME_NOT_FINITE); /* d is made of the vectors before */
+        return;
+    }
+    if (below <= p->eps * largest) below = 0; /* the Krylov space has become invariant */
+    for (int k = 0; k < j; k++) {
+        const krylov_scalar upper = h[k], lower = h[k + 1];
+        h[k] = krylov_add(krylov_scaled(upper, c->cosine[k]), krylov_times(c->sine[k], lower));
+        h[k + 1] =
+            krylov_add(krylov_scaled(lower, c->cosine[k]), krylov_minus(krylov_times(krylov_conj(c->sine[k]), upper)));
+    }
+    const double size = krylov_size(h[j]), radius = hypot(size, below);
+    if (radius <= p->eps * largest) { /* A M is singular on the invariant space: this vector does not help */
+        c->flags &= ~(unsigned)KRYLOV_RUNNING;
+        krylov_record(c, p, c->estimate);
+        return;
+    }
+    const krylov_scalar phase = size > 0 ? krylov_scaled(h[j], 1 / size) : krylov_real(1);
+    c->cosine[j] = size / radius;
+    c->sine[j] = krylov_scaled(phase, below / radius);
+    h[j] = krylov_scaled(phase, radius);
+    c->g[j + 1] = krylov_minus(krylov_times(krylov_conj(c->sine[j]), c->g[j]));
+    c->g[j] = krylov_scaled(c->g[j], c->cosine[j]);
+    c->size = j + 1;
+    c->coefficients[C_NORMALIZE] = krylov_real(1 / below);
+    krylov_record(c, p, krylov_size(c->g[j + 1]) / c->start_norm);
+    c->best_estimate = c->estimate;
+    if (c->estimate <= c->goal || below == 0 || c->size == p->restart || c->steps >= p->max_steps)
+        c->flags &= ~(unsigned)KRYLOV_RUNNING;
+}
+
+/** R y = g. */
+KRYLOV_BOTH void krylov_gmres_solve(krylov_column *c, const krylov_parameters *p)
+{
+    krylov_scalar *y = c->coefficients + krylov_pass(p, 2);
+    for (int k = c->size - 1; k >= 0; k--) {
+        krylov_scalar sum = c->g[k];
+        for (int l = k + 1; l < c->size; l++)
+            sum = krylov_add(sum, krylov_minus(krylov_times(krylov_R(c, l)[k], y[l])));
+        y[k] = krylov_over(sum, krylov_R(c, k)[k]);
+    }
+}
+
+#endif

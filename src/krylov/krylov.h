@@ -1,0 +1,148 @@
+/* Inside of the Krylov solvers. A method is two halves: what is done to vectors, as short programs that the backend
+ * runs in one pass over memory each (cycle_*.c), and what is done to scalars, as steps of a machine for each right-hand
+ * side (common/steps*.h). Between them stand the operators. All that either half reads or writes is in the backend's
+ * memory, so that the loop around them may be the host's or a device's.
+ *
+ *     solve.c          r = b - A x, is that good?, a cycle for A d = r, x := x + d, and again
+ *     cycle_gmres.c    a cycle of GMRES or FGMRES; cycle_cg.c, cycle_bicgstab.c, cycle_minres.c: of the others
+ *     plan.c           options and operators; memory.c: vectors and works; apply.c: a call of solve, results
+ *     cpu/             programs on the CPU */
+#ifndef TRINE_KRYLOV_PRIVATE_H
+#define TRINE_KRYLOV_PRIVATE_H
+
+#include <trine/krylov.h>
+
+#include "core/internal.h"
+#include "core/plan.h"
+#include "krylov/common/column.h"
+#include "operator/operator.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------- programs */
+
+/** y := c[a] x + c[b] z, or sum[a] := x^H z, with coefficients and sums of each column. */
+typedef struct {
+    enum { KRYLOV_COMBINE, KRYLOV_DOT } kind;
+    bool from_other;  /* x is of the other precision: S and D, C and Z */
+    int a, b;
+    int need;         /* for columns whose d is made of more than so many vectors */
+    void *y;          /* may be x or z */
+    const void *x, *z; /* z NULL: no second term */
+} krylov_instruction;
+
+typedef struct {
+    trine_dtype dtype; /* of y, and of x and z unless from_other */
+    unsigned flags;    /* columns that have all of them */
+    int count;
+    krylov_instruction *instructions;
+} krylov_program;
+
+struct krylov_work;
+
+struct krylov_backend {
+    size_t (*scratch_bytes)(const struct trine_krylov_s *plan, int64_t nrhs, int sums);
+    /** Instruction after instruction for each element, all in one pass over the vectors; then the sums. */
+    trine_status (*run)(struct krylov_work *work, const krylov_program *program);
+    /** One step of all columns that have the flags. */
+    trine_status (*step)(struct krylov_work *work, krylov_step step, unsigned flags, int j);
+    /** First row of a column of x that is NaN or Inf; -1: none. */
+    int64_t (*bad_row)(const struct krylov_work *work, trine_dtype t, const void *x);
+};
+extern const struct krylov_backend krylov_cpu;
+
+/* -------------------------------------------------------------------- plan */
+
+struct trine_krylov_s {
+    struct trine_plan base;
+    const struct krylov_backend *backend;
+    krylov_parameters parameters;
+    trine_dtype inner;
+    trine_op A, inner_A; /* the same handle where the precisions are */
+    trine_op *M;         /* parameters.m of the inner precision; NULL: none */
+    bool use_guess;
+    int64_t max_nrhs;
+    trine_krylov_monitor monitor;
+    void *monitor_user;
+    trine_dense reference;
+    const char *reason;  /* of the host loop */
+};
+
+/** Vectors of n elements a column, columns `stride` elements apart. */
+struct krylov_work {
+    trine_plan_work base;
+    trine_krylov plan;
+    int64_t nrhs, stride;       /* columns of the solve in flight, or of the last one */
+    bool solved, has_errors;
+    trine_work A, inner_A, *M;
+    void *b, *x, *best, *r;     /* of the outer precision */
+    void **V, **Z;              /* of the inner one: GMRES's basis; FGMRES's M v, others' vectors */
+    void *d, *kept;             /* correction of a cycle, and the best one */
+    int vectors;                /* in V */
+    krylov_column *columns;
+    int64_t *reported;          /* steps of each that the monitor has seen */
+    krylov_program program;
+    int most_instructions, most_sums;
+    void *scratch;              /* the backend's */
+    int64_t steps;              /* of all cycles: whose turn it is of M's that alternate */
+};
+
+static inline bool krylov_is_gmres(const krylov_parameters *p)
+{
+    return p->method == TRINE_KRYLOV_GMRES || p->method == TRINE_KRYLOV_FGMRES;
+}
+
+/** Bytes that no allocator has. */
+#define KRYLOV_TOO_MUCH (SIZE_MAX / 4)
+
+/* Of trine_plan_kind. */
+size_t krylov_own_bytes(struct trine_plan *plan, int64_t nrhs);
+size_t krylov_work_bytes(struct trine_plan *plan, int64_t nrhs);
+trine_status krylov_work_begin(struct trine_plan *plan, trine_plan_work *work);
+void krylov_work_end(trine_plan_work *work);
+trine_status krylov_solve_as_operator(struct trine_plan *plan, trine_transpose op, const void *alpha,
+                                      const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+/** Vectors that a work keeps for each right-hand side. */
+int krylov_vectors(const krylov_parameters *p);
+
+/* --------------------------------------------------------- what cycles use */
+
+krylov_instruction *krylov_combine(struct krylov_work *w, void *y, int a, const void *x, int b, const void *z);
+void krylov_dot(struct krylov_work *w, int sum, const void *x, const void *z);
+/** Run what was put together, in the cycle's precision, for columns that have the flags. */
+trine_status krylov_run(struct krylov_work *w, unsigned flags);
+trine_status krylov_run_outer(struct krylov_work *w, unsigned flags);
+trine_status krylov_do(struct krylov_work *w, krylov_step step, int j); /* of running columns */
+/** y := A x and y := M x, for the span of running columns (or those of the cycle). */
+trine_status krylov_apply_A(struct krylov_work *w, unsigned flags, const void *x, void *y);
+trine_status krylov_apply_M(struct krylov_work *w, unsigned flags, const void *x, void *y);
+/** y := A M x with *z = M x; with M on the left y := M A x with *z = x. room takes what stands between. */
+trine_status krylov_apply_system(struct krylov_work *w, void *x, void *room, void **z, void *y);
+/** d is copied in columns where it is about to become worse. */
+trine_status krylov_keep(struct krylov_work *w);
+/** Is a column running? */
+bool krylov_runs(const struct krylov_work *w);
+/** After each step: monitor, and the error where the solution is known. form: puts into d
+ *  the correction so far; NULL: it is there. */
+trine_status krylov_report(struct krylov_work *w, trine_status (*form)(struct krylov_work *w));
+
+/** A cycle: from V[0] = r / scale to d. */
+trine_status krylov_cycle_gmres(struct krylov_work *w);
+trine_status krylov_form_gmres(struct krylov_work *w);
+trine_status krylov_cycle_cg(struct krylov_work *w);
+trine_status krylov_cycle_bicgstab(struct krylov_work *w);
+trine_status krylov_cycle_minres(struct krylov_work *w);
+/** All right-hand sides, in w->b; x: the guess before, unless the plan takes none. */
+trine_status krylov_iterate(struct krylov_work *w, bool use_guess);
+
+/* What stands where in V of the methods without a basis. */
+enum { V_R, V_P, V_Q, V_Z, V_CG = V_Z + 1 };
+enum { V_SHADOW = V_Q, V_V = V_Q + 1, V_S, V_T, V_PHAT, V_SHAT, V_BICGSTAB = V_SHAT + 1 };
+enum { V_LAST = V_R + 1, V_AZ, V_W, V_LAST_W, V_Z1, V_Z2, V_MINRES = V_Z2 + 1 };
+
+#ifdef __cplusplus
+}
+#endif
+#endif
