@@ -10,9 +10,10 @@
 
 enum { BLOCK = 256 }; /* entries that are added up by themselves; no more in rows that are alike */
 
-/* Entries to come: the prefetchers of processors stop at the ends of pages, and rows are short. */
-enum { AHEAD = 512 };
-#define PREFETCH(p) __builtin_prefetch((p) + AHEAD)
+/* Entries to come: the prefetchers of processors stop at the ends of pages, and rows are short. Bytes ahead. */
+enum { VALUES_AHEAD = 8192, COLUMNS_AHEAD = 2048 };
+#define PREFETCH_VALUES(p) __builtin_prefetch((const char *)(p) + VALUES_AHEAD)
+#define PREFETCH_COLUMNS(p) __builtin_prefetch((const char *)(p) + COLUMNS_AHEAD)
 
 #define FIRST(n) ((__mmask8)_bzhi_u32(0xFF, (unsigned)(n)))
 
