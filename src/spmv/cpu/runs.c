@@ -1,7 +1,8 @@
 /* What consecutive rows have in common: runs of them that the loops of lanes.inc take in their own ways. */
 #include "spmv/cpu/side.h"
 
-enum { LEAST_SHIFTED = 8, PLAIN_ROWS = 8, MOST_SAME = 4 };
+/* Rows of a run: with fewer, the branches that differ from run to run cost more than the run saves. */
+enum { LEAST_SHIFTED = 16, LEAST_SAME = 12, LEAST_EMPTY = 4, PLAIN_ROWS = 8, MOST_SAME = 4 };
 
 /** Rows row <= . < end of a side with nnz entries, and their runs so far. */
 struct finder {
@@ -67,26 +68,37 @@ static void put_plain(struct finder *f, int64_t i, int64_t rows)
     }
 }
 
-/** The run that begins at row i, if it is of a kind of its own: its rows, or 0. */
-static int64_t find_special(const struct finder *f, int64_t i, enum run_kind *kind)
+/** Rows from i on that come in groups of `same` alike rows. No more are looked at than are worth a run. */
+static int64_t count_groups(const struct finder *f, int64_t i, int64_t same)
+{
+    int64_t rows = 0;
+    while (rows < LEAST_SAME && i + rows < f->end) {
+        const int64_t length = length_of(f, i + rows);
+        if (length < 1 || length > LONGEST_SAME || count_alike(f, i + rows, length, 0, same) < same) break;
+        rows += same;
+    }
+    return rows;
+}
+
+/** The run that begins at row i, with its rows; RUN_ANY for rows without a run of their own. */
+static int64_t find_run(const struct finder *f, int64_t i, enum run_kind *kind)
 {
     const int64_t length = length_of(f, i);
-    if (length == 0) {
-        *kind = RUN_EMPTY;
-        return count_empty(f, i);
-    }
-    if (length < 0) return 0;
-    if (length <= LONGEST_SHIFTED) {
-        *kind = RUN_SHIFTED;
-        const int64_t rows = count_alike(f, i, length, 1, f->end - i);
-        if (rows >= LEAST_SHIFTED) return rows;
-    }
-    if (length <= SHORT_ROW || length > LONGEST_SAME) return 0;
-    const int64_t same = count_alike(f, i, length, 0, MOST_SAME + 2);
-    if (same < 2) return 0;
-    const int64_t group = same > MOST_SAME ? same / 2 : same; /* five are three and two */
-    *kind = (enum run_kind)(RUN_SAME_2 + group - 2);
-    return group;
+    int64_t rows = 1;
+    *kind = RUN_EMPTY;
+    if (length == 0 && (rows = count_empty(f, i)) >= LEAST_EMPTY) return rows;
+    *kind = RUN_SHIFTED;
+    if (length > 0 && length <= LONGEST_SHIFTED &&
+        (rows = count_alike(f, i, length, 1, f->end - i)) >= (length > SHORT_ROW ? LEAST_SHIFTED : 2 * LEAST_SHIFTED))
+        return rows;
+    *kind = RUN_ANY;
+    if (rows > 1 || length <= SHORT_ROW || length > LONGEST_SAME) return rows;
+    int64_t same = count_alike(f, i, length, 0, MOST_SAME + 2);
+    if (same < 2) return 1;
+    if (same > MOST_SAME) same /= 2; /* six are three and three */
+    rows = count_groups(f, i, same);
+    if (rows >= LEAST_SAME) *kind = (enum run_kind)(RUN_SAME_2 + same - 2);
+    return rows;
 }
 
 void cpu_find_runs(const struct spmv_side *side, int64_t nnz, int64_t row, int64_t end, cpu_run *runs)
@@ -95,9 +107,9 @@ void cpu_find_runs(const struct spmv_side *side, int64_t nnz, int64_t row, int64
     int64_t plain = 0; /* rows before i that are in no run yet */
     for (int64_t i = row; i < end;) {
         enum run_kind kind;
-        const int64_t rows = find_special(&f, i, &kind);
-        if (!rows) {
-            plain++, i++;
+        const int64_t rows = find_run(&f, i, &kind);
+        if (kind == RUN_ANY) {
+            plain += rows, i += rows;
             continue;
         }
         put_plain(&f, i - plain, plain);
