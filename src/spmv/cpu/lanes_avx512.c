@@ -104,9 +104,8 @@ INLINE_ALWAYS vector_d scale_d(double factor, vector_d a) { return _mm512_mul_pd
 INLINE_ALWAYS __m256d pick_4_d(const int32_t *columns, const double *x)
 {
     const uint64_t first = two_columns(columns), second = two_columns(columns + 2);
-    return _mm256_insertf128_pd(
-        _mm256_castpd128_pd256(_mm_loadh_pd(_mm_load_sd(x + LOW(first)), x + HIGH(first))),
-        _mm_loadh_pd(_mm_load_sd(x + LOW(second)), x + HIGH(second)), 1);
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadh_pd(_mm_load_sd(x + LOW(first)), x + HIGH(first))),
+                                _mm_loadh_pd(_mm_load_sd(x + LOW(second)), x + HIGH(second)), 1);
 }
 INLINE_ALWAYS vector_d pick_d(const int32_t *columns, const double *x)
 {
@@ -137,8 +136,8 @@ INLINE_ALWAYS void transpose_d(const vector_d *rows, vector_d *columns)
     for (int k = 0; k < 2; k++) { /* even columns, odd columns */
         vector_d pairs[4];
         for (int j = 0; j < 4; j++)
-            pairs[j] = k ? _mm512_unpackhi_pd(rows[2 * j], rows[2 * j + 1])
-                         : _mm512_unpacklo_pd(rows[2 * j], rows[2 * j + 1]);
+            pairs[j] =
+                k ? _mm512_unpackhi_pd(rows[2 * j], rows[2 * j + 1]) : _mm512_unpacklo_pd(rows[2 * j], rows[2 * j + 1]);
         const vector_d low[2] = {EVEN(pairs[0], pairs[1]), EVEN(pairs[2], pairs[3])},
                        high[2] = {ODD(pairs[0], pairs[1]), ODD(pairs[2], pairs[3])};
         columns[k] = EVEN(low[0], low[1]);
@@ -180,8 +179,8 @@ INLINE_ALWAYS vector_c add_lanes_c(const vector_c *rows)
 {
     vector_c pairs[4], fours[2];
     for (int j = 0; j < 4; j++)
-        pairs[j] = plus_c(_mm512_unpacklo_pd(rows[2 * j], rows[2 * j + 1]),
-                          _mm512_unpackhi_pd(rows[2 * j], rows[2 * j + 1]));
+        pairs[j] =
+            plus_c(_mm512_unpacklo_pd(rows[2 * j], rows[2 * j + 1]), _mm512_unpackhi_pd(rows[2 * j], rows[2 * j + 1]));
     for (int j = 0; j < 2; j++)
         fours[j] = plus_c(EVEN(pairs[2 * j], pairs[2 * j + 1]), ODD(pairs[2 * j], pairs[2 * j + 1]));
     return plus_c(EVEN(fours[0], fours[1]), ODD(fours[0], fours[1]));
@@ -202,8 +201,7 @@ INLINE_ALWAYS void add_sum_c(sum_c *sum, const sum_c *more)
 }
 INLINE_ALWAYS vector_c result_c(const sum_c *sum)
 {
-    return DOUBLES(
-        _mm512_fmaddsub_ps(sum->by_real, _mm512_set1_ps(1), _mm512_permute_ps(sum->by_imaginary, 0xB1)));
+    return DOUBLES(_mm512_fmaddsub_ps(sum->by_real, _mm512_set1_ps(1), _mm512_permute_ps(sum->by_imaginary, 0xB1)));
 }
 
 /* ---------------------------------------------------------- double complex */

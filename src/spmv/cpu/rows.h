@@ -22,7 +22,13 @@ enum run_kind {
     RUN_SAME_3,
     RUN_SAME_4
 };
-enum { SHORT_ROW = 4, LONGEST_SHIFTED = 64, LONGEST_SAME = 256, RUN_ROWS_BITS = 13, RUN_ROWS = (1 << RUN_ROWS_BITS) - 1 };
+enum {
+    SHORT_ROW = 4,
+    LONGEST_SHIFTED = 64,
+    LONGEST_SAME = 256,
+    RUN_ROWS_BITS = 13,
+    RUN_ROWS = (1 << RUN_ROWS_BITS) - 1
+};
 
 /** Kind and number of rows. */
 typedef uint16_t cpu_run;
