@@ -24,8 +24,8 @@ static void pick_scalars(int k, trine_dtype t, question *q)
     q->beta = pairs[p].beta < 0 ? NULL : &scalars[pairs[p].beta];
 }
 
-/** All numbers of vectors with one plan and op, in layouts that take turns; many of them with every seventh plan and op,
- *  or where TRINE_TEST_FULL is set. */
+/** All numbers of vectors with one plan and op, in layouts that take turns; all of them with every seventh plan
+ *  and op, or where TRINE_TEST_FULL is set. */
 static void check_plan(trine_context ctx, trine_spmv plan, trine_dtype t, const rows *op_A, const row_sum *sums,
                        trine_transpose op, int *k, const char *what)
 {
