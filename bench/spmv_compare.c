@@ -2,11 +2,12 @@
  * times and ratios. */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "spmv.h"
 
 /* A sample: 300 products in a row, as in the thesis, or as many as take so long. */
-enum { PRODUCTS = 300, SAMPLE = 25 /* ms */ };
+enum { PRODUCTS = 300, SAMPLE = 25 /* ms */, POLLING = 10000 /* us */ };
 
 typedef struct {
     const spmv_solver *solver;
@@ -128,6 +129,15 @@ static trine_status multiply_often(void *argument)
     return status;
 }
 
+/** Before a sample on a CPU: idle threads of another library poll for a while, on a core that this one needs. They fall
+ *  asleep, and one product wakes the threads that come. */
+static trine_status settle(void *argument)
+{
+    const entry *e = argument;
+    usleep(POLLING);
+    return e->solver->multiply(e->self);
+}
+
 /** Products of a sample, by the time of a few. */
 static trine_status size_sample(bench *b, entry *e)
 {
@@ -233,19 +243,20 @@ static trine_status measure(spmv_problem *p, entry *entries, int count, const en
 {
     bench *b = p->b;
     trine_status status = TRINE_SUCCESS;
-    bench_call calls[SPMV_MOST_SOLVERS];
+    bench_call calls[SPMV_MOST_SOLVERS], settles[SPMV_MOST_SOLVERS];
     void *selves[SPMV_MOST_SOLVERS];
     double *times = NULL, *work = NULL;
     int n = 0, rounds;
     for (int i = 0; i < count; i++) {
         if (entries[i].runs < 0) continue;
         calls[n] = multiply_often;
+        settles[n] = settle;
         selves[n] = &entries[i];
         entries[i].runs = n++;
     }
     TRY(ALLOC(b->ctx, times, (int64_t)n * b->reps));
     TRY(ALLOC(b->ctx, work, b->reps));
-    TRY(bench_measure_in_turn(b, n, calls, NULL, selves, times, &rounds));
+    TRY(bench_measure_in_turn(b, n, calls, b->device.space == TRINE_HOST ? settles : NULL, selves, times, &rounds));
     for (int k = 0; k < n; k++)
         for (int r = 0; r < rounds; r++) times[(int64_t)k * rounds + r] /= ((const entry *)selves[k])->products;
     record_times(p, entries, count, base, times, rounds, work);

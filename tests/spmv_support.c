@@ -24,8 +24,29 @@ static int64_t length_of(int which, int64_t i, int64_t n_cols)
     case 4: return n_cols / 2;
     case 5: return i % 3;
     case 6: return 1;
+    case 7: return (i % 20 > 0) + (i % 20 < 19) + (i >= 20) + (i < 380) + 1;
+    case 8: return 33;
+    case 9: return 3 + 13 * (i / 40); /* groups of 2, 3, 4, ... rows, 40 rows of each */
+    case 10: return i % 37 ? 0 : 1 + i % 3;
     default: return 0;
     }
+}
+
+/** Column of entry j of row i, which is entry k of all: anywhere, with duplicates, or what makes rows alike. */
+static int32_t column_of(int which, int64_t i, int64_t j, int64_t k, int64_t n_cols)
+{
+    const int64_t steps[] = {-20, -1, 0, 1, 20}, group = i / 40 + 2, first = i - i % 40;
+    const bool there[] = {i >= 20, i % 20 > 0, true, i % 20 < 19, i < 380};
+    switch (which) {
+    case 7: /* a grid of 20 x 20 */
+        for (int c = 0; c < 5; c++)
+            if (there[c] && j-- == 0) return (int32_t)(i + steps[c]);
+        break;
+    case 8: return (int32_t)(i + j + (j > 20) * 5);
+    case 9: k = first * 1000 + (i - first) / group * 100 + j; break;
+    default: break;
+    }
+    return (int32_t)(test_uniform(7, (uint64_t)k) * (double)n_cols);
 }
 
 static const struct {
@@ -38,6 +59,10 @@ static const struct {
                 {"3 x 1000", 3, 1000},
                 {"1000 x 3", 1000, 3},
                 {"1 x 1", 1, 1},
+                {"a stencil", 400, 400},
+                {"bands", 300, 340},
+                {"rows with the same columns", 320, 500},
+                {"mostly empty rows", 1200, 80},
                 {"no entries", 70, 50},
                 {"no rows", 0, 5},
                 {"no columns", 5, 0},
@@ -56,8 +81,10 @@ rows make_rows(int which, trine_dtype t)
     A.nnz = A.offsets[A.n_rows];
     A.columns = malloc((size_t)A.nnz * sizeof *A.columns + 1);
     A.values = malloc((size_t)A.nnz * sizeof *A.values + 1);
-    for (int64_t k = 0; k < A.nnz; k++) { /* unsorted, with duplicates */
-        A.columns[k] = (int32_t)(test_uniform(7, (uint64_t)k) * (double)A.n_cols);
+    for (int64_t i = 0; i < A.n_rows; i++)
+        for (int64_t k = A.offsets[i]; k < A.offsets[i + 1]; k++)
+            A.columns[k] = column_of(which, i, k - A.offsets[i], k, A.n_cols);
+    for (int64_t k = 0; k < A.nnz; k++) {
         wide v = rintl(1023 * creall(random_element(t, 8, (uint64_t)k))) / 1024;
         __imag__ v = rintl(1023 * cimagl(random_element(t, 8, (uint64_t)k))) / 1024;
         A.values[k] = v;
@@ -156,6 +183,11 @@ trine_spmv make_plan(trine_context ctx, const form *f, const trine_spmv_options 
 
 /* ---------------------------------------------------------------- reference */
 
+long double magnitude(wide z)
+{
+    return cimagl(z) == 0 ? fabsl(creall(z)) : sqrtl(creall(z) * creall(z) + cimagl(z) * cimagl(z));
+}
+
 wide x_element(trine_dtype t, int64_t i, int64_t j)
 {
     char room[16];
@@ -178,7 +210,7 @@ static void multiply(const void *user, const void *values, const void *x, int64_
     (void)row;
     const wide a = ((const wide *)values)[nz], at = ((const wide *)x)[col];
     assert_int_equal(u->A->columns[nz], col);
-    *(row_sum *)product = (row_sum){a * at, cabsl(a) * cabsl(at), 1};
+    *(row_sum *)product = (row_sum){a * at, magnitude(a) * magnitude(at), 1};
 }
 static void add(const void *user, void *accumulator, const void *p)
 {
@@ -256,9 +288,9 @@ void check_product(trine_context ctx, trine_spmv plan, trine_dtype t, const rows
             const row_sum *sum = &sums[i + j * A->n_rows];
             const wide old = beta != 0 ? get(t, before, place) : 0;
             const wide exact = alpha * sum->z + beta * old;
-            const long double bound =
-                2 * (long double)(sum->length + 3) * eps_of(t) * (cabsl(alpha) * sum->m + cabsl(beta) * cabsl(old));
-            const long double error = cabsl(get(t, y, place) - exact);
+            const long double bound = 2 * (long double)(sum->length + 3) * eps_of(t) *
+                                      (magnitude(alpha) * sum->m + magnitude(beta) * magnitude(old));
+            const long double error = magnitude(get(t, y, place) - exact);
             if (!(error <= bound))
                 fail_msg("%s: row %lld, vector %lld: error %Lg, bound %Lg", what, (long long)i, (long long)j, error,
                          bound);

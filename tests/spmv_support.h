@@ -32,6 +32,9 @@ void free_form(trine_context ctx, form *f);
 /** A plan of it, with values. */
 trine_spmv make_plan(trine_context ctx, const form *f, const trine_spmv_options *options);
 
+/** |z|, faster than cabsl; for numbers whose squares are in range. */
+long double magnitude(wide z);
+
 /** What one row of op(A) x comes to, and the sum of magnitudes; length: its entries. */
 typedef struct {
     wide z;

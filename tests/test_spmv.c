@@ -24,11 +24,14 @@ static void pick_scalars(int k, trine_dtype t, question *q)
     q->beta = pairs[p].beta < 0 ? NULL : &scalars[pairs[p].beta];
 }
 
-/** All numbers of vectors with one plan and op, in layouts that take turns. */
+/** All numbers of vectors with one plan and op, in layouts that take turns; all of them with every seventh plan
+ *  and op, or where TRINE_TEST_FULL is set. */
 static void check_plan(trine_context ctx, trine_spmv plan, trine_dtype t, const rows *op_A, const row_sum *sums,
                        trine_transpose op, int *k, const char *what)
 {
-    for (int c = 0; c < 4; c++) {
+    static int turn = 0;
+    const int most = turn++ % 7 == 0 || getenv("TRINE_TEST_FULL") ? 4 : 3;
+    for (int c = 0; c < most; c++) {
         const int layout = (*k / 4 + c) % 4;
         question q = {.op = op,
                       .nrhs = counts[c],
@@ -116,6 +119,48 @@ static void ranges_of_rows_leave_the_others_alone(void **state)
         free(sums);
         free_rows(&A);
     }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** The bits of y := A x by products of ranges of `step` rows. */
+static char *bits_by_ranges(trine_context ctx, trine_spmv plan, trine_dtype t, const rows *A, int64_t step)
+{
+    const size_t size = trine_dtype_size(t), bytes = (size_t)A->n_rows * size;
+    char *x = malloc((size_t)A->n_cols * size), *y = calloc(1, bytes);
+    for (int64_t i = 0; i < A->n_cols; i++) put(t, x, i, x_element(t, i, 0));
+    const trine_dense X = {x, A->n_cols, 1, 0, TRINE_COLMAJOR}, Y = {y, A->n_rows, 1, 0, TRINE_COLMAJOR};
+    for (int64_t i = 0; i < A->n_rows; i += step) {
+        const int64_t end = i + step < A->n_rows ? i + step : A->n_rows;
+        OK(trine_spmv_apply_rows(plan, i, end, NULL, &X, NULL, &Y, NULL));
+    }
+    OK(trine_context_synchronize(ctx));
+    free(x);
+    return y;
+}
+
+/** On a CPU a row's bits do not depend on the range that it is in. */
+static void ranges_of_rows_give_the_same_bits(void **state)
+{
+    (void)state;
+    if (test_on_gpu()) skip();
+    trine_context ctx = test_context();
+    for (int which = 0; pattern_name(which); which++)
+        for (int t = 0; t < 4; t++) {
+            rows A = make_rows(which, all_dtypes[t]);
+            form f = make_form(ctx, &A, all_dtypes[t], TRINE_CSR, t % 2 ? 64 : 32, TRINE_VALUES_SAME);
+            trine_spmv plan = make_plan(ctx, &f, NULL);
+            const int64_t steps[] = {1, 3, 7, 8, 11, 50};
+            char *all = A.nnz ? bits_by_ranges(ctx, plan, all_dtypes[t], &A, A.n_rows) : NULL;
+            for (size_t k = 0; all && k < sizeof steps / sizeof *steps; k++) {
+                char *parts = bits_by_ranges(ctx, plan, all_dtypes[t], &A, steps[k]);
+                assert_memory_equal(parts, all, (size_t)A.n_rows * trine_dtype_size(all_dtypes[t]));
+                free(parts);
+            }
+            free(all);
+            OK(trine_spmv_destroy(&plan));
+            free_form(ctx, &f);
+            free_rows(&A);
+        }
     OK(trine_context_destroy(&ctx));
 }
 
@@ -225,19 +270,19 @@ static void check_epilogue(trine_context ctx, int which, trine_dtype t, int what
     const long double eps = eps_of(t);
     for (int64_t i = 0; i < n; i++) {
         const wide exact = get(t, alpha, 0) * sums[i].z - 2 * get(t, old, i), mine = get(t, y, i);
-        assert_true(cabsl(mine - exact) <=
-                    2 * (long double)(sums[i].length + 3) * eps * (sums[i].m + 2 * cabsl(get(t, old, i))));
+        assert_true(magnitude(mine - exact) <=
+                    2 * (long double)(sums[i].length + 3) * eps * (sums[i].m + 2 * magnitude(get(t, old, i))));
         const wide v = of_y ? mine : get(t, u, i);
         dot += conjl(v) * mine;
-        dot_m += cabsl(v) * cabsl(mine);
+        dot_m += magnitude(v) * magnitude(mine);
         norm += conjl(mine) * mine;
-        norm_m += cabsl(mine) * cabsl(mine);
+        norm_m += magnitude(mine) * magnitude(mine);
         const wide factor = of_y ? 1 : get(t, gamma, 0), sum = get(t, z_old, i) + (with_axpy ? factor : 0) * mine;
-        assert_true(cabsl(get(t, z, i) - sum) <= 4 * eps * (cabsl(get(t, z_old, i)) + 2 * cabsl(mine)));
+        assert_true(magnitude(get(t, z, i) - sum) <= 4 * eps * (magnitude(get(t, z_old, i)) + 2 * magnitude(mine)));
     }
-    if (with_dot) assert_true(cabsl(get(t, results, 0) - dot) <= (long double)(n + 2) * eps * dot_m);
+    if (with_dot) assert_true(magnitude(get(t, results, 0) - dot) <= (long double)(n + 2) * eps * dot_m);
     else assert_memory_equal(results, untouched, size);
-    if (with_norm) assert_true(cabsl(get(t, results, 1) - norm) <= (long double)(n + 2) * eps * norm_m);
+    if (with_norm) assert_true(magnitude(get(t, results, 1) - norm) <= (long double)(n + 2) * eps * norm_m);
     else assert_memory_equal(results + size, untouched + size, size);
     void *arrays[] = {X, Y, U, Z, R};
     for (int k = 0; k < 5; k++) test_release(ctx, arrays[k]);
@@ -402,6 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_right_to_the_last_digits),
         cmocka_unit_test(ranges_of_rows_leave_the_others_alone),
+        cmocka_unit_test(ranges_of_rows_give_the_same_bits),
         cmocka_unit_test(a_sweep_by_colours_is_the_serial_one),
         cmocka_unit_test(epilogues_see_the_new_y),
         cmocka_unit_test(twenty_runs_give_the_same_bits),

@@ -47,7 +47,8 @@ typedef struct {
     trine_summation summation;      /* DETERMINISTIC: bitwise equal run to run, or TRINE_ERR_UNSUPPORTED */
     int64_t max_nrhs;               /* what the plan's own work is sized for; 0 = 1 */
     trine_spmv_values values;       /* of what numeric takes */
-    int no_preprocess;              /* 1: blocks find their rows by binary search, in every product */
+    int no_preprocess;              /* 1: blocks find their rows by binary search, in every product; on a CPU no rows
+                                       that are alike are looked for */
     int check;                      /* 1: the pattern is checked as by trine_matrix_check, columns in range */
     struct {                        /* of GPU kernels; 0 = by record */
         int block;                  /* threads: 64, 128, 256 or 512 */
@@ -62,7 +63,7 @@ typedef struct {
 /** Prepare products with A, n_rows x n_cols, rectangular or not, CSR or CSC, rows sorted or not; duplicates add up.
  *  Offsets (32 or 64 bits, as trine_matrix_csr was given them), indices and values are used where they are, if that is
  *  the context's space, and must then outlive the plan; a host matrix of a CUDA context is copied. Reads the offsets,
- *  and the indices for ops that need an index or for a check. May synchronize. options NULL = all automatic.
+ *  and the indices for ops that need an index, for a check, and on a CPU unless no_preprocess is set. May synchronize. options NULL = all automatic.
  *  TRINE_ERR_STRUCTURE: offsets that fall or do not end at nnz (checked with options.check; the first and the last
  *  always), an index out of range (checked). TRINE_ERR_UNSUPPORTED: half precision of complex numbers, a
  *  deterministic balanced-atomic. Thesis, Algorithms 4 and 5. */

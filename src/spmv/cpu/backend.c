@@ -30,6 +30,7 @@ struct cpu_chunk cpu_find_chunk(const struct spmv_side *side, int64_t c, int64_t
     const spmv_start *from = &part->starts[c], *to = from + 1;
     const bool has_head = is_inside(side, from), has_tail = is_inside(side, to);
     struct cpu_chunk chunk = {.row = from->row + has_head, .row_end = to->row, .head_row = -1, .tail_row = -1};
+    chunk.first_row = chunk.row;
     if (has_head && row_begin <= from->row && from->row < row_end) {
         chunk.head_row = from->row;
         chunk.head_begin = from->nz;
@@ -111,18 +112,43 @@ done:
 
 /* ----------------------------------------------------------------- analysis */
 
-static size_t part_bytes(int64_t chunks) { return sizeof(struct cpu_part) + (size_t)(chunks + 1) * sizeof(spmv_start); }
+static bool wants_runs(trine_spmv plan) { return !plan->options.no_preprocess && cpu_lanes(); }
+
+/** Bytes of a part: the chunks' starts and, behind them, the rows' runs. */
+static size_t part_bytes(trine_spmv plan, const struct spmv_side *side, int64_t chunks)
+{
+    const size_t runs = wants_runs(plan) ? (size_t)side->n_rows * sizeof(cpu_run) : 0;
+    return sizeof(struct cpu_part) + (size_t)(chunks + 1) * sizeof(spmv_start) + runs;
+}
+
+struct run_search {
+    trine_spmv plan;
+    const struct spmv_side *side;
+};
+
+static void find_runs(void *user, int64_t begin, int64_t end, int me)
+{
+    const struct run_search *s = user;
+    (void)me;
+    for (int64_t c = begin; c < end; c++) {
+        const struct cpu_chunk chunk = cpu_find_chunk(s->side, c, 0, s->side->n_rows);
+        cpu_run *runs = ((struct cpu_part *)s->side->part)->runs + chunk.row;
+        cpu_find_runs(s->side, s->plan->nnz, chunk.row, chunk.row_end, runs);
+    }
+}
 
 static trine_status analyse_side(trine_spmv plan, struct spmv_side *side)
 {
+    enum { CHUNKS_AT_A_TIME = 16 };
     trine_context ctx = plan->base.ctx;
     const int64_t chunks = spmv_count_blocks(side->n_rows, plan->nnz, 1, CPU_CHUNK_WORK);
-    struct cpu_part *part = trine_host_alloc(ctx, 1, part_bytes(chunks));
+    struct cpu_part *part = trine_host_alloc(ctx, 1, part_bytes(plan, side, chunks));
     if (!part) return TRINE_ERR_MEMORY;
     side->part = part;
-    side->bytes += (int64_t)part_bytes(chunks);
+    side->bytes += (int64_t)part_bytes(plan, side, chunks);
     part->chunks = chunks;
     part->splits = false;
+    part->runs = NULL;
     for (int64_t c = 0; c <= chunks; c++) {
         part->starts[c] = find_start(side, c * CPU_CHUNK_WORK);
         part->splits |= is_inside(side, &part->starts[c]);
@@ -137,6 +163,11 @@ static trine_status analyse_side(trine_spmv plan, struct spmv_side *side)
     side->method = TRINE_SPMV_BALANCED_POSTPROCESS;
     plan->info.reason = "the CPU has no other";
     if (chunks > 1) trine_team_start(ctx);
+    if (wants_runs(plan)) {
+        struct run_search search = {plan, side};
+        part->runs = (cpu_run *)(part->starts + chunks + 1);
+        trine_team_for(ctx, trine_threads_with_cores(ctx), chunks, CHUNKS_AT_A_TIME, find_runs, &search);
+    }
     return TRINE_SUCCESS;
 }
 
@@ -179,7 +210,8 @@ static void memory(trine_spmv plan, int64_t *kept, int64_t *peak)
     *kept = 0;
     for (int s = 0; s < SPMV_SIDES; s++)
         if (plan->side[s].announced)
-            *kept += (int64_t)part_bytes(spmv_count_blocks(plan->side[s].n_rows, plan->nnz, 1, CPU_CHUNK_WORK));
+            *kept += (int64_t)part_bytes(plan, &plan->side[s],
+                                         spmv_count_blocks(plan->side[s].n_rows, plan->nnz, 1, CPU_CHUNK_WORK));
     *peak = *kept;
 }
 

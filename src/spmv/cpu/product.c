@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/scalar.h"
-#include "core/team.h"
 #include "spmv/cpu/side.h"
+#include "spmv/cpu/split.h"
 
 /** What all chunks of a product share. */
 struct product {
@@ -13,18 +13,7 @@ struct product {
     char *dots, *parts, *tiles;      /* in the work's buffer */
     size_t tile;
     int64_t first;                   /* of the chunks that run */
-};
-
-/** Consecutive rows of whole entries: y(i,j) := alpha (A x)(i,j) + beta y(i,j), element (i,j) at [i*row + j*col]. */
-struct rows {
-    const void *offsets;             /* of row `begin` at [begin] */
-    const int32_t *columns;
-    const void *values;              /* of entry k at [k - first] */
-    int64_t first, begin, end;
-    const void *x;
-    void *y;
-    int64_t nrhs, x_row, x_col, y_row, y_col;
-    double alpha[2], beta[2];
+    cpu_rows_fn lanes;               /* for one contiguous vector; NULL: the loops here */
 };
 
 typedef float narrow_s;
@@ -47,6 +36,12 @@ static inline float half_to_float(uint16_t half)
     return value;
 }
 
+#ifndef TRINE_SPMV_LANES
+const cpu_rows_fn *cpu_lanes(void) { return NULL; }
+#endif
+
+#define TEMPLATE "spmv/cpu/times.inc"
+#include "core/each_dtype.h"
 #define TEMPLATE "spmv/cpu/product.inc"
 #include "core/each_dtype.h"
 

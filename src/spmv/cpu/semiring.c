@@ -4,11 +4,12 @@
  * threads, so neither does a result. */
 #include <string.h>
 
-#include "core/team.h"
 #include "spmv/cpu/side.h"
+#include "spmv/cpu/split.h"
 #include "spmv/semiring.h"
 
-enum { GIANT_ROW = 1 << 15, PARTS = 64, WORK_TO_WAKE = 20000, LEAST_GRAIN = 2048, MOST_GRAIN = 1 << 16 };
+enum { GIANT_ROW = 1 << 15, PARTS = 64, WORK_TO_WAKE = 20000, LEAST_GRAIN = 4096, MOST_GRAIN = 1 << 16 };
+enum { BATCH = 8, AHEAD = 512 }; /* entries: multiplied before any is added; prefetched */
 
 struct product {
     const trine_semiring_source *source;
@@ -45,6 +46,7 @@ struct reducer {
     const void *args, *values, *x;
     const struct spmv_side *side;
     const int32_t *columns;
+    bool is_plain; /* nothing to lift, and values in the order of entries */
 };
 
 static struct reducer reducer_of(const struct product *p)
@@ -58,41 +60,41 @@ static struct reducer reducer_of(const struct product *p)
                             .values = p->values,
                             .x = p->x,
                             .side = p->side,
-                            .columns = p->side->columns};
+                            .columns = p->side->columns,
+                            .is_plain = !s->cpu.lift && !p->side->position_bits};
 }
 
-/** accumulator := that of entry k. */
-static inline void take_entry(const struct reducer *r, int64_t row, int64_t k, struct object *accumulator)
+/** to[j] := the accumulator of entry k + j, for n of them. */
+static inline void take_entries(const struct reducer *r, int64_t row, int64_t k, int n, struct object *to)
 {
     struct object product;
-    const int64_t nz = r->side->position_bits ? position_at(r->side, k) : k;
-    r->multiply(r->args, r->values, r->x, nz, row, r->columns[k], r->lift ? product.bytes : accumulator->bytes);
-    if (r->lift) r->lift(r->args, product.bytes, accumulator->bytes);
-}
-
-/** accumulator := that of the entries begin <= k < end of a row, at least one. Four entries are added to each other and
- *  then to those before: an addition waits for the one before it, and for its accumulator to come from memory. */
-static inline void reduce_entries(const struct reducer *r, int64_t row, int64_t begin, int64_t end,
-                                  struct object *accumulator)
-{
-    struct object four[4];
-    int64_t k = begin;
-    if (r->reduce) {
-        r->reduce(r->args, r->values, r->x, r->columns, row, begin, end, accumulator->bytes);
+    if (r->is_plain) {
+        for (int j = 0; j < n; j++) r->multiply(r->args, r->values, r->x, k + j, row, r->columns[k + j], to[j].bytes);
         return;
     }
-    for (; end - k >= 4; k += 4) {
-        struct object *const first = k == begin ? accumulator : &four[0];
-        take_entry(r, row, k, first);
-        for (int j = 1; j < 4; j++) take_entry(r, row, k + j, &four[j]);
-        r->add(r->args, first->bytes, four[1].bytes);
-        r->add(r->args, four[2].bytes, four[3].bytes);
-        r->add(r->args, first->bytes, four[2].bytes);
-        if (k > begin) r->add(r->args, accumulator->bytes, first->bytes);
+    for (int j = 0; j < n; j++) {
+        const int64_t nz = position_at(r->side, k + j);
+        r->multiply(r->args, r->values, r->x, nz, row, r->columns[k + j], r->lift ? product.bytes : to[j].bytes);
+        if (r->lift) r->lift(r->args, product.bytes, to[j].bytes);
     }
-    for (; k < end; k++) {
-        take_entry(r, row, k, k == begin ? accumulator : &four[0]);
-        if (k > begin) r->add(r->args, accumulator->bytes, four[0].bytes);
+}
+
+/** all[0] := that of the entries begin <= k < end of a row, at least one; `all` has room for BATCH + 1. The entries of
+ *  a batch are added in pairs, the pairs in pairs, and then to those before: an addition waits for the one before it,
+ *  and for its accumulator to come from memory. */
+static inline void reduce_entries(const struct reducer *r, int64_t row, int64_t begin, int64_t end, struct object *all)
+{
+    if (r->reduce) {
+        r->reduce(r->args, r->values, r->x, r->columns, row, begin, end, all[0].bytes);
+        return;
+    }
+    for (int64_t k = begin; k < end; k += BATCH) {
+        const int n = end - k < BATCH ? (int)(end - k) : BATCH;
+        struct object *const batch = &all[k > begin];
+        take_entries(r, row, k, n, batch);
+        for (int step = 1; step < n; step *= 2)
+            for (int j = 0; j + step < n; j += 2 * step) r->add(r->args, batch[j].bytes, batch[j + step].bytes);
+        if (k > begin) r->add(r->args, all[0].bytes, batch[0].bytes);
     }
 }
 
@@ -119,15 +121,19 @@ static void run_chunk(void *user, int64_t begin, int64_t end, int me)
     const void *offsets = p->side->offsets;
     const bool splits = p->splits;
     const int64_t last = find_row(p, end);
-    struct object accumulator;
+    const char *values = p->side->position_bits ? NULL : p->values;
+    const size_t value_size = p->source->value.size;
+    struct object all[BATCH + 1];
     int64_t row = find_row(p, begin);
     char *y = p->y + (size_t)row * size;
     (void)me;
     for (int64_t from = row < last ? spmv_offset(bits, offsets, row) : 0, to; row < last; row++, from = to, y += size) {
         to = spmv_offset(bits, offsets, row + 1);
+        __builtin_prefetch(r.columns + from + AHEAD);
+        if (values) __builtin_prefetch(values + (size_t)(from + AHEAD) * value_size);
         if (splits && to - from > GIANT_ROW) continue;
-        if (from < to) reduce_entries(&r, row, from, to, &accumulator);
-        store(r.args, row, from < to ? accumulator.bytes : NULL, y);
+        if (from < to) reduce_entries(&r, row, from, to, all);
+        store(r.args, row, from < to ? all[0].bytes : NULL, y);
     }
 }
 
@@ -136,11 +142,11 @@ static void run_parts(void *user, int64_t begin, int64_t end, int me)
     const struct product *p = user;
     const struct reducer r = reducer_of(p);
     const int64_t count = p->end - p->begin;
-    struct object accumulator;
+    struct object all[BATCH + 1];
     (void)me;
     for (int64_t k = begin; k < end; k++) {
-        reduce_entries(&r, p->row, p->begin + count * k / PARTS, p->begin + count * (k + 1) / PARTS, &accumulator);
-        memcpy(p->parts + k * SEMIRING_TYPE_BYTES, accumulator.bytes, p->source->accumulator.size);
+        reduce_entries(&r, p->row, p->begin + count * k / PARTS, p->begin + count * (k + 1) / PARTS, all);
+        memcpy(p->parts + k * SEMIRING_TYPE_BYTES, all[0].bytes, p->source->accumulator.size);
     }
 }
 
@@ -149,7 +155,7 @@ static void run_giant_row(trine_context ctx, struct product *p)
     const trine_semiring_source *s = p->source;
     struct object parts[PARTS];
     p->parts = parts[0].bytes;
-    trine_team_for(ctx, trine_threads_with_cores(ctx), PARTS, 1, run_parts, p);
+    cpu_split(ctx, true, PARTS, 1, run_parts, p);
     for (int k = 1; k < PARTS; k++) s->cpu.add(p->args, parts[0].bytes, parts[k].bytes);
     s->cpu.store(p->args, p->row, parts[0].bytes, p->y + (size_t)p->row * s->output.size);
 }
@@ -193,12 +199,10 @@ trine_status spmv_cpu_apply_semiring(trine_spmv plan, const struct spmv_semiring
                         .row_end = c->row_end,
                         .nz_begin = nz_begin,
                         .splits = s->cpu.add && has_giants};
-    const int threads = trine_threads_with_cores(ctx);
-    int64_t grain = work / (8 * (int64_t)threads);
+    int64_t grain = work / (8 * (int64_t)trine_threads_with_cores(ctx));
     if (grain < LEAST_GRAIN) grain = LEAST_GRAIN;
     if (grain > MOST_GRAIN) grain = MOST_GRAIN;
-    if (work < WORK_TO_WAKE) trine_team_for_short(ctx, threads, work, grain, run_chunk, &p);
-    else trine_team_for(ctx, threads, work, grain, run_chunk, &p);
+    cpu_split(ctx, work >= WORK_TO_WAKE, work, grain, run_chunk, &p);
     if (p.splits) run_giant_rows(ctx, &p, nz_end);
     return TRINE_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #define TRINE_SPMV_CPU_SIDE_H
 
 #include "spmv/common/starts.h"
+#include "spmv/cpu/rows.h"
 #include "spmv/spmv.h"
 
 #ifdef __cplusplus
@@ -17,19 +18,24 @@ enum { CPU_CHUNK_WORK = 4096, CPU_CHUNK_ENTRIES = 2 * CPU_CHUNK_WORK };
 struct cpu_part {
     int64_t chunks;
     bool splits;                     /* a row is in several chunks */
+    cpu_run *runs;                   /* those of a chunk begin at [its first whole row]; NULL: nobody asks for them */
     spmv_start starts[];             /* chunks + 1; a start inside a row: nz is not the row's first entry */
 };
 
 /** Entries of chunk c, of rows begin <= i < end: rows that are in it as a whole, and parts of rows that begin in an
  *  earlier chunk (head) and end in a later one (tail). A part in the middle of a row is a head. */
 struct cpu_chunk {
-    int64_t row, row_end;            /* whole rows */
+    int64_t row, row_end;            /* whole rows, of those asked for */
+    int64_t first_row;               /* of all whole rows */
     int64_t head_row, head_begin, head_end; /* head_row -1: none */
     int64_t tail_row, tail_begin, tail_end;
 };
 struct cpu_chunk cpu_find_chunk(const struct spmv_side *side, int64_t c, int64_t row_begin, int64_t row_end);
 /** The chunks that have rows begin <= i < end; begin < end. */
 void cpu_find_chunks(const struct spmv_side *side, int64_t row_begin, int64_t row_end, int64_t *first, int64_t *last);
+
+/** Runs of the rows row <= i < end of a side with nnz entries: at most so many. */
+void cpu_find_runs(const struct spmv_side *side, int64_t nnz, int64_t row, int64_t end, cpu_run *runs);
 
 /** The plain product in one precision, by chunks (cpu/product.c). */
 typedef void (*cpu_product_fn)(trine_spmv plan, const struct spmv_call *c);

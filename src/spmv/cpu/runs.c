@@ -1,0 +1,121 @@
+/* What consecutive rows have in common: runs of them that the loops of lanes.inc take in their own ways. */
+#include "spmv/cpu/side.h"
+
+/* Rows of a run: with fewer, the branches that differ from run to run cost more than the run saves. */
+enum { LEAST_SHIFTED = 16, LEAST_SAME = 12, LEAST_EMPTY = 4, PLAIN_ROWS = 8, MOST_SAME = 4 };
+
+/** Rows row <= . < end of a side with nnz entries, and their runs so far. */
+struct finder {
+    const struct spmv_side *side;
+    int64_t nnz, row, end;
+    cpu_run *runs;
+    int64_t count;
+};
+
+static int64_t offset_of(const struct finder *f, int64_t i)
+{
+    return spmv_offset(f->side->offset_bits, f->side->offsets, i);
+}
+
+/** Entries of a row; -1 if its offsets are none: then nothing is read of it. */
+static int64_t length_of(const struct finder *f, int64_t i)
+{
+    const int64_t begin = offset_of(f, i), end = offset_of(f, i + 1);
+    return begin < 0 || end < begin || end > f->nnz ? -1 : end - begin;
+}
+
+/** Whether row i + 1 is there and has the columns of row i, all higher by `shift`. */
+static bool is_alike(const struct finder *f, int64_t i, int64_t length, int32_t shift)
+{
+    if (i + 1 >= f->end || length_of(f, i + 1) != length) return false;
+    const int32_t *a = f->side->columns + offset_of(f, i), *b = a + length;
+    for (int64_t k = 0; k < length; k++)
+        if ((uint32_t)b[k] - (uint32_t)a[k] != (uint32_t)shift) return false;
+    return true;
+}
+
+/** Rows from i on that are alike, at most `most`. */
+static int64_t count_alike(const struct finder *f, int64_t i, int64_t length, int32_t shift, int64_t most)
+{
+    int64_t rows = 1;
+    while (rows < most && is_alike(f, i + rows - 1, length, shift)) rows++;
+    return rows;
+}
+
+static int64_t count_empty(const struct finder *f, int64_t i)
+{
+    int64_t rows = 0;
+    while (i + rows < f->end && length_of(f, i + rows) == 0) rows++;
+    return rows;
+}
+
+/** One more run, or more of the one before. */
+static void put(struct finder *f, enum run_kind kind, int64_t rows)
+{
+    cpu_run *last = f->count ? &f->runs[f->count - 1] : NULL;
+    if (last && kind != RUN_SHIFTED && *last >> RUN_ROWS_BITS == (int)kind) *last = (cpu_run)(*last + rows);
+    else f->runs[f->count++] = cpu_run_of(kind, rows);
+}
+
+/** Rows from i on of which nothing is known but their lengths. */
+static void put_plain(struct finder *f, int64_t i, int64_t rows)
+{
+    for (const int64_t end = i + rows; i < end; i += PLAIN_ROWS) {
+        const int64_t stop = end - i < PLAIN_ROWS ? end : i + PLAIN_ROWS;
+        bool is_short = true;
+        for (int64_t r = i; r < stop; r++) is_short &= (uint64_t)length_of(f, r) <= SHORT_ROW;
+        put(f, is_short ? RUN_SHORT : RUN_ANY, stop - i);
+    }
+}
+
+/** Rows from i on that come in groups of `same` alike rows. No more are looked at than are worth a run. */
+static int64_t count_groups(const struct finder *f, int64_t i, int64_t same)
+{
+    int64_t rows = 0;
+    while (rows < LEAST_SAME && i + rows < f->end) {
+        const int64_t length = length_of(f, i + rows);
+        if (length < 1 || length > LONGEST_SAME || count_alike(f, i + rows, length, 0, same) < same) break;
+        rows += same;
+    }
+    return rows;
+}
+
+/** The run that begins at row i, with its rows; RUN_ANY for rows without a run of their own. */
+static int64_t find_run(const struct finder *f, int64_t i, enum run_kind *kind)
+{
+    const int64_t length = length_of(f, i);
+    int64_t rows = 1;
+    *kind = RUN_EMPTY;
+    if (length == 0 && (rows = count_empty(f, i)) >= LEAST_EMPTY) return rows;
+    *kind = RUN_SHIFTED;
+    if (length > 0 && length <= LONGEST_SHIFTED &&
+        (rows = count_alike(f, i, length, 1, f->end - i)) >= (length > SHORT_ROW ? LEAST_SHIFTED : 2 * LEAST_SHIFTED))
+        return rows;
+    *kind = RUN_ANY;
+    if (rows > 1 || length <= SHORT_ROW || length > LONGEST_SAME) return rows;
+    int64_t same = count_alike(f, i, length, 0, MOST_SAME + 2);
+    if (same < 2) return 1;
+    if (same > MOST_SAME) same /= 2; /* six are three and three */
+    rows = count_groups(f, i, same);
+    if (rows >= LEAST_SAME) *kind = (enum run_kind)(RUN_SAME_2 + same - 2);
+    return rows;
+}
+
+void cpu_find_runs(const struct spmv_side *side, int64_t nnz, int64_t row, int64_t end, cpu_run *runs)
+{
+    struct finder f = {.side = side, .nnz = nnz, .row = row, .end = end, .runs = runs};
+    int64_t plain = 0; /* rows before i that are in no run yet */
+    for (int64_t i = row; i < end;) {
+        enum run_kind kind;
+        const int64_t rows = find_run(&f, i, &kind);
+        if (kind == RUN_ANY) {
+            plain += rows, i += rows;
+            continue;
+        }
+        put_plain(&f, i - plain, plain);
+        plain = 0;
+        put(&f, kind, rows);
+        i += rows;
+    }
+    put_plain(&f, end - plain, plain);
+}
