@@ -11,4 +11,5 @@
 #include <trine/tridiagonal_plan.h>
 #include <trine/spmv.h>
 #include <trine/forest.h>
+#include <trine/precond.h>
 #endif

@@ -79,6 +79,10 @@ struct precond_method {
     void (*release)(trine_precond p);
 };
 
+/** A new plan, with no row noted, and what refuses those of GPU contexts (plan.c). */
+trine_status precond_new_plan(trine_context ctx, trine_precond *plan);
+trine_status precond_refuse_gpu(trine_context ctx);
+
 extern const struct precond_method precond_diagonal; /* DIAGP0..L1 */
 extern const struct precond_method precond_paths;    /* TRIDIAG, ALG_TRI, ALT_O, ALT_I, MOS_D, MOS_A, ADI */
 extern const struct precond_method precond_blocks;   /* ALG_TRI_BLOCK */

@@ -1,0 +1,97 @@
+/* The arithmetic of preconditioners on the CPU, in four precisions. */
+#ifndef TRINE_PRECOND_CPU_CPU_H
+#define TRINE_PRECOND_CPU_CPU_H
+
+#include "precond/common/largest.h"
+#include "precond/precond.h"
+
+/** A matrix as compressed rows: A, or a B_l of the adaptive construction. */
+struct precond_rows {
+    int64_t n;
+    const int64_t *offsets;
+    const int32_t *columns;          /* ascending in a row */
+    const void *values;
+};
+
+/** Tridiagonal systems along the paths of a forest, all of them in path order. */
+struct precond_factor {
+    int64_t paths;
+    int32_t *starts;                 /* paths + 1: path k is starts[k] <= i < starts[k+1] */
+    int32_t *permutation;            /* n: the i-th vertex */
+    int32_t *to_next;                /* n: where the i-th vertex stands in the factor that is applied after this one;
+                                        where there is one */
+    void *a, *b, *c;                 /* n each: of the vertices before, at and after; zero across paths */
+    /* L U of each path with partial pivoting: row exchanges with the next row */
+    void *lower;                     /* multiplier of row i+1 */
+    void *inverse;                   /* of the pivot */
+    void *upper, *upper2;            /* entries of U beside the pivot, divided by it */
+    uint8_t *swapped;                /* rows i and i+1 were exchanged */
+    bool has_swaps;
+};
+
+/** One column through op(factor)^-1: element i in path order is in[from[i]], its result goes to out[to[i]]. */
+struct precond_pass {
+    const struct precond_factor *factor;
+    trine_transpose op;
+    int64_t n;
+    const void *in;
+    const int32_t *from;             /* NULL: in path order */
+    void *middle;                    /* n elements; may be `in` where from is NULL */
+    void *out;
+    const int32_t *to;
+    bool adds;                       /* to out */
+    int threads;
+};
+
+/** What is taken of A along a factor's paths. */
+struct precond_extraction {
+    struct precond_rows rows;
+    struct precond_factor *factor;
+    const uint8_t *kept;             /* of each entry; 0: does not count. NULL: all do */
+    uint8_t *taken;                  /* of each entry: in an earlier factor; NULL: not asked */
+    bool once;                       /* leave out what has been taken */
+    int threads;
+};
+
+enum { PRECOND_CHUNKS = 64 };        /* of rows: what is summed does not depend on the number of threads */
+/** The rows of chunk k of n rows. */
+static inline int64_t precond_chunk(int64_t n, int k) { return n * k / PRECOND_CHUNKS; }
+
+/** Indexed by dtype. */
+struct precond_backend {
+    /** p->values from values in A's order. Returns the first row that is not finite, -1: none. */
+    int64_t (*gather[TRINE_Z + 1])(trine_precond p, const void *values);
+    /** T := the diagonal of `method`; returns the first row whose element is zero or not finite, -1: none. */
+    int64_t (*diagonal[TRINE_Z + 1])(const struct precond_rows *rows, trine_precond_method method, void *T,
+                                     int threads);
+    /** Sums of |b_ij| on the diagonal and of all. */
+    void (*sums[TRINE_Z + 1])(const struct precond_rows *rows, double *diagonal, double *all, int threads);
+    /** scaled := T^-1 A without what is not kept; T NULL: ones. Rows where T is zero are zero. */
+    void (*scale[TRINE_Z + 1])(const struct precond_rows *rows, const void *T, const uint8_t *kept, void *scaled,
+                               int threads);
+    /** kept[k]: whether entry k is among the `entries` largest off-diagonal ones of its row (entries >= 0), or at least
+     *  threshold times the largest; of equal ones those of lower columns. The diagonal is, zeros are not.
+     *  room: `longest` elements, of the longest row, for each thread. */
+    void (*select[TRINE_Z + 1])(const struct precond_rows *rows, int64_t entries, double threshold,
+                                precond_candidate *room, int64_t longest, uint8_t *kept, int threads);
+    /** x := x / T, or / conj(T), columns of n. */
+    void (*divide[TRINE_Z + 1])(int64_t n, const void *T, bool conjugate, const void *b, void *x, int threads);
+    /** x := x T, or conj(T). */
+    void (*multiply[TRINE_Z + 1])(int64_t n, const void *T, bool conjugate, const void *b, void *x, int threads);
+    /** The factor's bands of A; the sum of |a_ij| off the diagonal that had not been taken before. */
+    double (*extract[TRINE_Z + 1])(const struct precond_extraction *e);
+    /** Bands of A''_l to those of M_l, or of T M_l where l = m - 1 (Eqs. 57-60). */
+    void (*direct[TRINE_Z + 1])(struct precond_factor *f, int64_t n, const void *T, const void *diagonal, int m, int l,
+                                int threads);
+    /** b_ij := T_i b_ij of the factor's bands. */
+    void (*fold[TRINE_Z + 1])(struct precond_factor *f, int64_t n, const void *T, int threads);
+    /** L U of the factor's paths; returns the lowest row without a pivot but zero (or NaN), -1: none. */
+    int64_t (*eliminate[TRINE_Z + 1])(struct precond_factor *f, int64_t n, int threads);
+    void (*solve[TRINE_Z + 1])(const struct precond_pass *pass);
+    /** out[i] := in[from[i]], or 1 where from[i] is -1; out[to[i]] := in[i], where to[i] is not -1. */
+    void (*pick[TRINE_Z + 1])(int64_t count, const int32_t *from, const void *in, void *out);
+    void (*place[TRINE_Z + 1])(int64_t count, const int32_t *to, const void *in, void *out);
+};
+extern const struct precond_backend precond_cpu;
+
+#endif
