@@ -101,7 +101,7 @@ static trine_status analyse_forests(trine_precond p)
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
     struct paths_state *s = state_of(p);
-    const trine_pattern pattern = p->options.pattern;
+    const trine_pattern pattern = method_of(p) == TRINE_PRECOND_MOS_A ? TRINE_PATTERN_AUTO : p->options.pattern;
     TRY(trine_forest_create(ctx, &s->forest, p->matrix, NULL));
     s->weights = trine_host_alloc(ctx, p->nnz, trine_dtype_size(p->base.dtype));
     if (!s->weights) return TRINE_ERR_MEMORY;
@@ -504,8 +504,9 @@ const void *precond_get_T(trine_precond p)
 trine_status precond_diagnose_paths(trine_precond p, trine_precond_diagnosis *d)
 {
     const struct paths_state *s = state_of(p);
-    for (int l = 0; l < p->info.m; l++) d->coverage[l] = s->coverage[l];
-    if (method_of(p) == TRINE_PRECOND_MOS_A)
+    if (method_of(p) != TRINE_PRECOND_MOS_A)
+        for (int l = 0; l < p->info.m; l++) d->coverage[l] = s->coverage[l];
+    else
         for (int l = 0; l <= p->info.m; l++) d->c_diag[l] = s->c_diag[l];
     return TRINE_SUCCESS;
 }
