@@ -567,7 +567,113 @@ static void test_triangular_factors(void **state)
     }
 }
 
+/* ------------------------------------------------------------------ blocks */
+
+/** The inverse of A's entries within pairs and between pairs that follow one another, pairs as a forest of the test's
+ *  own gives them. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        for (int64_t n = 1; n < 40; n += 19) {
+            small s = small_random(all_dtypes[t], n, 5, 1.2, 0, 1, 41);
+            trine_forest forest, coarse;
+            trine_forest_result result;
+            const void *values;
+            OK(trine_matrix_get_arrays(s.A, NULL, NULL, &values));
+            OK(trine_forest_create(test_cpu(2), &forest, s.A, &(trine_forest_options){.blocks = 1}));
+            OK(trine_forest_run(forest, TRINE_HOST, values, &(trine_factor_rounds){.n = 1}, NULL));
+            OK(trine_forest_coarsen(forest, &coarse, NULL));
+            OK(trine_forest_run(coarse, TRINE_HOST, NULL, NULL, NULL));
+            OK(trine_forest_get_result(coarse, &result, NULL));
+            const size_t bytes = (size_t)(4 * n) * trine_dtype_size(s.t);
+            char *a = malloc(bytes), *b = malloc(bytes), *c = malloc(bytes);
+            int32_t *v = malloc((size_t)(2 * n) * sizeof *v);
+            OK(trine_forest_extract_blocks(forest, TRINE_HOST, values, a, b, c, v, NULL));
+            uint8_t *member = calloc((size_t)(n * n), 1);
+            for (int64_t r = 0; r < result.vertices; r++) {
+                bool follows = false; /* block r the one before it */
+                for (int k = 0; r && k < 4; k++)
+                    follows = follows || get(s.t, a, 4 * r + k) != 0 || get(s.t, c, 4 * (r - 1) + k) != 0;
+                for (int k = 0; k < 2; k++)
+                    for (int q = follows ? -2 : 0; q < 2; q++)
+                        if (v[2 * r + k] >= 0 && v[2 * r + q] >= 0)
+                            member[v[2 * r + k] * n + v[2 * r + q]] = member[v[2 * r + q] * n + v[2 * r + k]] = 1;
+            }
+            const size_t dense = (size_t)(2 * n * n) * sizeof(long double);
+            long double *scratch = malloc(5 * dense), *inverse = malloc(dense);
+            assert_true(trine_precond_reference(TRINE_PRECOND_ALT_I, n, s.dense, 1, member, NULL, scratch, inverse));
+            trine_precond p =
+                make(&s, &(trine_precond_options){.method = TRINE_PRECOND_ALG_TRI_BLOCK, .ops = EVERY_OP});
+            assert_inverse(p, &s, inverse, 2, "alg-tri-block");
+            OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+            assert_inverse(p, &s, inverse, 2, "alg-tri-block again");
+            trine_precond_destroy(&p);
+            trine_forest_destroy(&coarse);
+            trine_forest_destroy(&forest);
+            free(a), free(b), free(c), free(v), free(member), free(scratch), free(inverse);
+            end_small(&s);
+        }
+}
+
 /* ------------------------------------------------------- patterns, diagnosis */
+
+/** B_l as the patterns of MOS_A keep it: all that A's rows have room for; nothing but the diagonal, after which the other
+ *  factors are diagonal; everything, so that M = diagp1(B_m) B_m^-1 A is known. */
+static void test_adaptive_patterns(void **state)
+{
+    (void)state;
+    small s = small_random(TRINE_D, 40, 5, 1.2, 0, 1, 71);
+    trine_precond_options o = {.method = TRINE_PRECOND_MOS_A, .m = 3};
+    trine_precond p = make(&s, &o);
+    double *plain = apply_once(p, &s), a[40], c[40];
+    trine_precond_destroy(&p);
+    o.pattern = TRINE_PATTERN_MAX_N;
+    o.pattern_entries = 100;
+    p = make(&s, &o);
+    double *x = apply_once(p, &s);
+    assert_memory_equal(x, plain, sizeof a);
+    free(x);
+    trine_precond_destroy(&p);
+    o.pattern_entries = 0;
+    p = make(&s, &o);
+    OK(trine_precond_get_factor(p, 1, a, NULL, c, NULL));
+    for (int i = 0; i < 40; i++) assert_true(a[i] == 0 && c[i] == 0);
+    trine_precond_destroy(&p);
+    o.pattern = TRINE_PATTERN_MAX_T;
+    p = make(&s, &o);
+    x = apply_once(p, &s);
+    assert_memory_equal(x, plain, sizeof a);
+    free(x);
+    trine_precond_destroy(&p);
+    o.pattern_threshold = 1; /* the largest entry alone: that is the diagonal */
+    p = make(&s, &o);
+    OK(trine_precond_get_factor(p, 1, a, NULL, c, NULL));
+    for (int i = 0; i < 40; i++) assert_true(a[i] == 0 && c[i] == 0);
+    trine_precond_destroy(&p);
+    /* every entry, from A's full inverse */
+    int64_t *offsets, q[40];
+    int32_t *columns;
+    o = (trine_precond_options){.method = TRINE_PRECOND_MOS_A, .m = 2, .ops = EVERY_OP, .exact_inverse = 1};
+    o.pattern = TRINE_PATTERN_GIVEN;
+    void *values;
+    OK(trine_matrix_allocate(test_cpu(2), &o.pattern_matrix, TRINE_CSR, TRINE_D, 40, 40, 1600, &offsets, &columns, &values));
+    for (int i = 0; i < 1600; i++) {
+        columns[i] = i % 40;
+        offsets[i / 40 + 1] = i + 1;
+        q[i / 40] = 40;
+    }
+    p = make(&s, &o);
+    uint8_t *member = members(p, &s, 2);
+    const size_t bytes = 3200 * sizeof(long double);
+    long double *scratch = malloc(5 * bytes), *inverse = malloc(bytes);
+    assert_true(trine_precond_reference(TRINE_PRECOND_MOS_A, 40, s.dense, 2, member, q, scratch, inverse));
+    assert_inverse(p, &s, inverse, 2, "mos-a of a full pattern");
+    trine_precond_destroy(&p);
+    trine_matrix_destroy(&o.pattern_matrix);
+    free(plain), free(member), free(scratch), free(inverse);
+    end_small(&s);
+}
 
 /** Of a 4 x 4 grid's rows the pattern keeps one entry: forests are made of it alone. */
 static void test_patterns(void **state)
@@ -687,7 +793,8 @@ int main(void)
                                        cmocka_unit_test(test_one_factor), cmocka_unit_test(test_homogeneity),
                                        cmocka_unit_test(test_new_values), cmocka_unit_test(test_formats),
                                        cmocka_unit_test(test_alternating_directions),
-                                       cmocka_unit_test(test_triangular_factors), cmocka_unit_test(test_patterns),
+                                       cmocka_unit_test(test_triangular_factors), cmocka_unit_test(test_blocks),
+                                       cmocka_unit_test(test_adaptive_patterns), cmocka_unit_test(test_patterns),
                                        cmocka_unit_test(test_diagnosis)};
     return TEST_MAIN(tests);
 }
