@@ -786,6 +786,35 @@ static void test_diagnosis(void **state)
     }
 }
 
+/** What AUTO takes, and what it does without values. */
+static void test_choice(void **state)
+{
+    static const struct { const char *spec; trine_precond_method method; } cases[] = {
+        {"diagonal:n=20", TRINE_PRECOND_DIAGP1},      {"tridiag:n=300", TRINE_PRECOND_ALG_TRI},
+        {"laplace2d:n=20", TRINE_PRECOND_ALT_I},      {"rotate7:n=30", TRINE_PRECOND_MOS_A},
+        {"random_banded:n=80,kl=3,ku=3", TRINE_PRECOND_ALT_I}};
+    (void)state;
+    trine_precond p;
+    trine_precond_info info;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        small s = small_gallery(cases[k].spec, TRINE_D);
+        p = make(&s, NULL);
+        OK(trine_precond_check(p, NULL));
+        OK(trine_precond_get_info(p, &info));
+        assert_string_equal(trine_precond_method_name(info.method), trine_precond_method_name(cases[k].method));
+        assert_true(strlen(info.reason) > 20);
+        free(apply_once(p, &s));
+        trine_precond_destroy(&p);
+        end_small(&s);
+    }
+    trine_matrix pattern;
+    const int64_t offsets[] = {0, 1};
+    const int32_t columns[] = {0};
+    OK(trine_matrix_csr(test_cpu(2), &pattern, TRINE_D, 1, 1, 1, TRINE_HOST, 64, offsets, 32, columns, NULL));
+    FAILS(TRINE_ERR_STATE, "looks at the values", trine_precond_analyse(test_cpu(2), &p, pattern, NULL));
+    trine_matrix_destroy(&pattern);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_equations), cmocka_unit_test(test_zero_diagonals),
@@ -795,6 +824,6 @@ int main(void)
                                        cmocka_unit_test(test_alternating_directions),
                                        cmocka_unit_test(test_triangular_factors), cmocka_unit_test(test_blocks),
                                        cmocka_unit_test(test_adaptive_patterns), cmocka_unit_test(test_patterns),
-                                       cmocka_unit_test(test_diagnosis)};
+                                       cmocka_unit_test(test_diagnosis), cmocka_unit_test(test_choice)};
     return TEST_MAIN(tests);
 }

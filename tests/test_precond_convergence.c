@@ -2,6 +2,7 @@
  * double precision; ties by the lowest index, M = m = 5, k_m = 0), beside numbers of an independent program. Those of
  * grids depend on charges: several seeds, and bounds as wide as their spread. A part of it; with TRINE_TEST_FULL in the
  * environment all. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -149,9 +150,33 @@ static void test_claims(void **state)
     trine_matrix_destroy(&A);
 }
 
+/** Shares of diagonals (Klein 2024, Table 17), to the last digit that is known; large ones in a full run. */
+static void test_diagonal_shares(void **state)
+{
+    static const struct { const char *spec; double share, digit; bool large; } cases[] = {
+        {"laplace2d:n=1000", 0.50, 0.005, false}, {"rotate7:n=1000", 0.386, 0.001, false},
+        {"aniso1:n=1200", 0.50, 0.005, true},     {"aniso2:n=1200", 0.50, 0.005, true},
+        {"laplace3d27:n=100", 0.51, 0.005, true}, {NULL, 0.756, 0.001, true}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        if (cases[k].large && !is_full()) continue;
+        trine_matrix A;
+        trine_precond p;
+        trine_precond_diagnosis d;
+        if (cases[k].spec) OK(trine_matrix_gallery(test_cpu(2), &A, cases[k].spec, TRINE_D));
+        else OK(trine_matrix_read(test_cpu(2), &A, test_real_matrix("G3_circuit"), TRINE_D));
+        OK(trine_precond_analyse(test_cpu(2), &p, A, &(trine_precond_options){.method = TRINE_PRECOND_DIAGP0}));
+        OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+        OK(trine_precond_diagnose(p, &d));
+        if (!(fabs(d.diagonal - cases[k].share) <= cases[k].digit)) fail_msg("%s: %g", cases[k].spec, d.diagonal);
+        trine_precond_destroy(&p);
+        trine_matrix_destroy(&A);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_grids), cmocka_unit_test(test_adaptive),
-                                       cmocka_unit_test(test_claims)};
+                                       cmocka_unit_test(test_claims), cmocka_unit_test(test_diagonal_shares)};
     return TEST_MAIN(tests);
 }

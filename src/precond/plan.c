@@ -179,10 +179,13 @@ trine_status trine_precond_analyse(trine_context ctx, trine_precond *out, trine_
     trine_precond p = NULL;
     trine_precond_options chosen = *options;
     TRY(precond_new_plan(ctx, &p));
-    if (chosen.method == TRINE_PRECOND_AUTO) TRY(precond_choose(A, &chosen, &p->info.reason));
-    TRY(settle(p, &chosen));
     p->given = A;
+    if (chosen.method != TRINE_PRECOND_AUTO) TRY(settle(p, &chosen)); /* options first */
     TRY(precond_take_pattern(p, A));
+    if (chosen.method == TRINE_PRECOND_AUTO) {
+        TRY(precond_choose(p, &chosen));
+        TRY(settle(p, &chosen));
+    }
     TRY(trine_check_nrhs(p->options.max_nrhs, p->base.n));
     TRY(p->method->analyse(p));
     if (p->method->memory) p->info.bytes += p->method->memory(p);

@@ -144,8 +144,8 @@ struct precond_backend {
     void (*compact[TRINE_Z + 1])(const struct precond_adaption *a, const int64_t *offsets, int32_t *columns,
                                  void *values);
     /** out[i] := in[from[i]], or 1 where from[i] is -1; out[to[i]] := in[i], where to[i] is not -1. */
-    void (*pick[TRINE_Z + 1])(int64_t count, const int32_t *from, const void *in, void *out);
-    void (*place[TRINE_Z + 1])(int64_t count, const int32_t *to, const void *in, void *out);
+    void (*pick[TRINE_Z + 1])(int64_t count, const int32_t *from, const void *in, void *out, int threads);
+    void (*place[TRINE_Z + 1])(int64_t count, const int32_t *to, const void *in, void *out, int threads);
 };
 extern const struct precond_backend precond_cpu;
 
