@@ -80,8 +80,8 @@ typedef struct {
     int pattern_entries;
     double pattern_threshold;
     trine_matrix pattern_matrix; /* n x n; read in analyse */
-    int exact_inverse;       /* MOS_A, 1: all entries of B_l M_l^-1 are candidates, not only those within one path
-                                position of an entry of B_l; set-up in O(N^2) if paths are long */
+    int exact_inverse;       /* MOS_A, 1: all entries of B_l M_l^-1 are candidates, not only those within two path
+                                positions of an entry of B_l; set-up in O(N^2) if paths are long */
     int homogeneous;         /* MOS_A, 1: constructed from diagp1(A)^-1 A, so that scaling rows of A scales M (errata of
                                 Eq. 69) */
     trine_factor_rounds forest; /* n is not looked at */

@@ -198,8 +198,9 @@ static trine_status multiply(trine_precond p, int l, struct precond_rows *B)
                                     .to_columns = a->room_columns,
                                     .to_values = a->room_values,
                                     .longest = longest,
-                                    .most = bad && n + 1 > 3 * longest ? n + 1 : 3 * longest,
+                                    .most = PRECOND_PLACES * longest,
                                     .threads = (int)threads};
+    if (bad && step.most < n + 1) step.most = n + 1;
     step.entries = trine_host_alloc(ctx, longest * threads, precond_entry_bytes(t));
     step.values = trine_host_alloc(ctx, step.most * threads, trine_dtype_size(t));
     step.dense = bad ? trine_host_alloc(ctx, n * threads, trine_dtype_size(t)) : NULL;

@@ -82,6 +82,10 @@ struct precond_generators {
     uint8_t *is_exact;               /* of a path: its generators are of no use, its L U is */
 };
 
+/** Candidates: the places at most so far from an entry of the row on its path. One place away misses entries that exact
+ *  inverses keep in the third and fourth factor, and costs iterations (docs/notes/precond-convergence.md). */
+enum { PRECOND_REACH = 2, PRECOND_PLACES = 2 * PRECOND_REACH + 1 };
+
 /** One step B_{l+1} = prune(B_l M_l^-1) of the adaptive construction. */
 struct precond_adaption {
     struct precond_rows from;        /* B_l */
