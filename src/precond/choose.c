@@ -1,5 +1,5 @@
-/* Which method a matrix gets that nobody has chosen one for: by what share of the sum of all |a_ij| lies on the diagonal,
- * and along the paths of one forest. */
+/* Which method a matrix gets that nobody has chosen one for: by what share of the sum of all |a_ij| lies on the
+ * diagonal, and along the paths of one forest. */
 #include "precond/common/rows.h"
 #include "precond/paths.h"
 
@@ -41,8 +41,7 @@ trine_status precond_choose(trine_precond p, trine_precond_options *options)
     const double diagonal = precond_diagonal_coverage(p);
     const trine_status status = measure_forest(p, &along);
     if (status) return status;
-    if (!(diagonal < MOST))
-        decide(p, options, TRINE_PRECOND_DIAGP1, 0, "the diagonal has most of the matrix");
+    if (!(diagonal < MOST)) decide(p, options, TRINE_PRECOND_DIAGP1, 0, "the diagonal has most of the matrix");
     else if (along >= NEARLY_ALL)
         decide(p, options, TRINE_PRECOND_ALG_TRI, 0, "the diagonal and one forest have nearly all of the matrix");
     else if (diagonal < DOMINANT)

@@ -105,7 +105,10 @@ struct precond_adaption {
     int threads;
 };
 /** Bytes of one of adaption.entries: a position and a value. */
-static inline size_t precond_entry_bytes(trine_dtype t) { return t == TRINE_Z ? 24 : t == TRINE_S ? 8 : t == TRINE_D ? 16 : 12; }
+static inline size_t precond_entry_bytes(trine_dtype t)
+{
+    return t == TRINE_Z ? 24 : t == TRINE_S ? 8 : t == TRINE_D ? 16 : 12;
+}
 
 /** Indexed by dtype. */
 struct precond_backend {
