@@ -1,5 +1,6 @@
 /* The adaptive construction of MOS_A (Klein 2024, Sections 5.1.10, 5.2.3): B_0 = A, M_l along the paths of B_l's
- * forest, B_{l+1} = prune(B_l M_l^-1), T = diagp1(B_m). Patterns of B_l depend on values, so forests are made in numeric. */
+ * forest, B_{l+1} = prune(B_l M_l^-1), T = diagp1(B_m). Patterns of B_l depend on values, so forests are made in
+ * numeric. */
 #include <math.h>
 #include <string.h>
 
