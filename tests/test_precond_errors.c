@@ -294,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_options),    cmocka_unit_test(test_matrices),
                                        cmocka_unit_test(test_states),     cmocka_unit_test(test_product_arguments),
-                                       cmocka_unit_test(test_bad_values), cmocka_unit_test(test_threads), cmocka_unit_test(test_gpu)};
+                                       cmocka_unit_test(test_bad_values), cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_gpu)};
     return TEST_MAIN(tests);
 }

@@ -99,7 +99,7 @@ typedef struct {
 /** Pattern of the square A (CSR or CSC, host, without duplicates), copied. options NULL = automatic. May synchronize;
  *  allocates all that numeric and apply need, unless the method says that its patterns depend on values (MOS_A, ILUT).
  *  TRINE_ERR_STRUCTURE: not square, offsets or indices that do not fit, duplicates (names the row).
- *  TRINE_ERR_ARGUMENT: options that make no sense. TRINE_ERR_UNSUPPORTED: a GPU context; an op that the method lacks. */
+ *  TRINE_ERR_ARGUMENT: options that make no sense. TRINE_ERR_UNSUPPORTED: a GPU context, an op that the method lacks */
 TRINE_API trine_status trine_precond_analyse(trine_context ctx, trine_precond *plan, trine_matrix A,
                                              const trine_precond_options *options);
 /** Take values: nnz of them, in A's order, of A's dtype, in `space`. NULL = the values of the A given to analyse, which

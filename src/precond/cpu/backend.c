@@ -30,10 +30,8 @@ static int64_t path_from(const struct precond_factor *f, int64_t at)
 
 #define TEMPLATE "precond/cpu/diagonal.inc"
 #include "core/each_dtype.h"
-#define TEMPLATE "precond/cpu/paths.inc"
-#include "core/each_dtype.h"
 #define REAL_EPS (sizeof(R) == sizeof(float) ? (R)FLT_EPSILON : (R)DBL_EPSILON)
-#define TEMPLATE "precond/cpu/adapt.inc"
+#define TEMPLATE "precond/cpu/paths.inc"
 #include "core/each_dtype.h"
 
 const struct precond_backend precond_cpu = {.gather = TABLE(gather),
