@@ -11,5 +11,6 @@
 #include <trine/tridiagonal_plan.h>
 #include <trine/spmv.h>
 #include <trine/forest.h>
+#include <trine/precond.h>
 #include <trine/krylov.h>
 #endif

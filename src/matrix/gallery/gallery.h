@@ -53,6 +53,8 @@ trine_status gallery_aniso1(gallery *g);
 trine_status gallery_aniso2(gallery *g);
 trine_status gallery_aniso3(gallery *g);
 trine_status gallery_rotate7(gallery *g);
+trine_status gallery_rotate9(gallery *g);
+trine_status gallery_grounded2d(gallery *g);
 trine_status gallery_laplace3d(gallery *g);
 trine_status gallery_laplace3d27(gallery *g);
 trine_status gallery_convection3d(gallery *g);

@@ -101,14 +101,21 @@ trine_status gallery_laplace2d(gallery *g)
     return make_stencil(g, &s);
 }
 
+/** The 5-point stencil without the grid point (nx/2, ny/2). */
+static trine_status read_grid_with_hole(const gallery *g, stencil *s)
+{
+    const trine_status status = read_grid(g, 2, s);
+    add_5point(s);
+    s->hole = s->nx / 2 + s->nx * (s->ny / 2);
+    return status;
+}
+
 /** The same without the grid point (nx/2, ny/2): the pattern of ECOLOGY2 for 1000 x 1000. */
 trine_status gallery_laplace2d_hole(gallery *g)
 {
     stencil s;
-    trine_status status = read_grid(g, 2, &s);
+    trine_status status = read_grid_with_hole(g, &s);
     if (status) return status;
-    add_5point(&s);
-    s.hole = s.nx / 2 + s.nx * (s.ny / 2);
     return make_stencil(g, &s);
 }
 
@@ -200,6 +207,51 @@ trine_status gallery_rotate7(gallery *g)
     add(&s, 0, 1, 0, 2 * d + b);
     add(&s, 1, 1, 0, -b);
     return make_stencil(g, &s);
+}
+
+/** Diffusion K = R diag(1, eps) R^T, 1 in the direction of alpha degrees, by bilinear finite elements on squares, zero
+ *  boundary values: with one-dimensional stiffness (-1, 2, -1) and mass (1, 4, 1)/6 the coefficient of (dx,dy) is kxx
+ *  S(dx) M(dy) + kyy M(dx) S(dy) - kxy dx dy / 2. In the manner of MODEL3 and MODEL7 (alpha = 0) of the thesis's Table
+ *  17, whose coefficients are not known. */
+trine_status gallery_rotate9(gallery *g)
+{
+    static const double stiffness[] = {-1, 2, -1}, mass[] = {1. / 6, 4. / 6, 1. / 6};
+    stencil s;
+    trine_status status = read_grid(g, 2, &s);
+    if (status) return status;
+    const double angle = gallery_real(g, "alpha") * 3.14159265358979323846 / 180, eps = gallery_real(g, "eps");
+    REQUIRE(eps > 0, "%s: eps = %g is not positive", g->name, eps);
+    const double sine = sin(angle), cosine = cos(angle);
+    const double kxx = cosine * cosine + eps * sine * sine, kyy = sine * sine + eps * cosine * cosine,
+                 kxy = (1 - eps) * sine * cosine;
+    for (int dy = -1; dy <= 1; dy++)
+        for (int dx = -1; dx <= 1; dx++)
+            add(&s, dx, dy, 0,
+                kxx * stiffness[dx + 1] * mass[dy + 1] + kyy * mass[dx + 1] * stiffness[dy + 1] - kxy * dx * dy / 2);
+    return make_stencil(g, &s);
+}
+
+/** The Laplacian of the graph of an nx x ny grid, without the row and column of the point (nx/2, ny/2), which is held
+ *  at zero: -1, and on the diagonal the point's degree in the whole grid. Symmetric positive definite; the one point
+ *  makes the smallest eigenvalue, so it is hard for what looks at neighbours only. What ECOLOGY2 is believed to be. */
+static int64_t grounded2d_row(const void *state, int64_t i, int32_t *columns, double *values)
+{
+    const stencil *s = state;
+    const int64_t count = stencil_row(s, i, columns, values);
+    if (!columns) return count;
+    const int64_t point = i + (i >= s->hole), x = point % s->nx, y = point / s->nx;
+    const int degree = (x > 0) + (x + 1 < s->nx) + (y > 0) + (y + 1 < s->ny);
+    for (int64_t k = 0; k < count; k++)
+        if (columns[k] == i) values[k] = degree;
+    return count;
+}
+
+trine_status gallery_grounded2d(gallery *g)
+{
+    stencil s;
+    trine_status status = read_grid_with_hole(g, &s);
+    if (status) return status;
+    return gallery_rows(g, s.nx * s.ny - 1, grounded2d_row, &s);
 }
 
 /* -------------------------------------------------------- three dimensions */

@@ -1,0 +1,59 @@
+/* Methods whose factors are tridiagonal along paths: TRIDIAG, ALG_TRI, ALT_O, ALT_I, MOS_D, MOS_A, ADI. */
+#ifndef TRINE_PRECOND_PATHS_H
+#define TRINE_PRECOND_PATHS_H
+
+#include <trine/spmv.h>
+
+#include "precond/cpu/cpu.h"
+#include "precond/precond.h"
+
+struct paths_state {
+    int capacity;                    /* factors that there is room for */
+    struct precond_factor *factor;
+    trine_forest forest;             /* of A; NULL: paths are known without */
+    bool has_forests;                /* permutations of m factors are there */
+    uint8_t *kept;                   /* of each entry of A: in the pattern; NULL: all are */
+    uint8_t *taken;                  /* of each entry of A: in a factor */
+    void *weights;                   /* nnz: what forests are made of */
+    void *T;                         /* n; NULL: the method has none */
+    void *room;                      /* n: diag(A) */
+    int32_t *inverse;                /* n */
+    precond_candidate *candidates;   /* of the longest row, for each thread; NULL: nothing to select */
+    int64_t longest;
+    trine_spmv product;              /* of A: ALT_I with m > 1, ADI */
+    double coverage[TRINE_PRECOND_MAX_M], c_diag[TRINE_PRECOND_MAX_M + 1];
+    struct adaption *adaption;       /* MOS_A's own */
+};
+
+/** How the factors are applied. */
+bool precond_is_product(trine_precond_method method);  /* M = F_{m-1} ... F_0 */
+bool precond_alternates(trine_precond_method method);  /* x := x + F_l^-1 (b - A x) */
+
+/** op(F_l)^-1 alone. */
+trine_status precond_run_part(trine_precond p, const struct precond_call *call, int l);
+trine_status precond_apply_part(trine_precond p, int part, trine_transpose op, const void *alpha, const trine_dense *B,
+                                const trine_dense *X, const trine_exec *exec);
+trine_status precond_part_op(trine_precond p, int l, trine_op *op);
+void precond_copy_factor(trine_precond p, int l, void *a, void *b, void *c, int32_t *permutation);
+trine_status precond_diagnose_paths(trine_precond p, trine_precond_diagnosis *diagnosis);
+double precond_diagonal_coverage(trine_precond p);
+/** T of any method; NULL: none. */
+const void *precond_get_T(trine_precond p);
+const void *precond_get_diagonal_T(trine_precond p); /* of DIAGP0..L1 */
+/** The method of AUTO, by A's values; p has its pattern. */
+trine_status precond_choose(trine_precond p, trine_precond_options *options);
+
+/* Steps of numeric that MOS_A shares (paths.c). */
+/** The paths of `forest`, as it is, into f. */
+trine_status precond_take_paths(trine_precond p, trine_forest forest, struct precond_factor *f);
+/** Forest number l, of these weights; NULL: as they are. */
+trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, const void *weights);
+/** Whether the factors are to end after number l, where `reached` follows `before`. */
+bool precond_is_enough(trine_precond p, int l, double before, double reached);
+
+trine_status precond_adapt_analyse(trine_precond p);
+trine_status precond_adapt(trine_precond p, bool builds);
+void precond_adapt_release(trine_precond p);
+int64_t precond_adapt_memory(trine_precond p);
+
+#endif
