@@ -42,16 +42,15 @@ struct ilu_list {
  *  the same task before it, or in earlier tasks. Tasks k, k + threads, k + 2 threads, ... are meant for one thread,
  *  which finishes one row after another, and waits for rows of other threads one by one. */
 struct ilu_schedule {
-    int threads;    /* 1: rows as they stand; no other member is used */
+    int threads;    /* 1: row after row; no other member is used */
     int64_t n_tasks;
-    int64_t *tasks; /* n_tasks + 1: task k is positions tasks[k] .. tasks[k+1] - 1 */
-    int32_t *order; /* row at each position, sorted by level; NULL: as they stand */
+    int64_t *tasks; /* n_tasks + 1: task k is rows tasks[k] .. tasks[k+1] - 1 */
     /* of a factorization under way: */
     uint8_t *ready;         /* n: 1 for rows that are finished; atomic */
     struct ilu_list *lists; /* of each thread */
 };
 
-/** The schedule with the earliest end in a simulation: one thread, rows as they stand, or rows by level. */
+/** The schedule with the earliest end in a simulation: one thread, or rows shared in one of several ways. */
 trine_status ilu_schedule_make(trine_context ctx, const struct ilu_pattern *p, struct ilu_schedule *out);
 void ilu_schedule_free(trine_context ctx, struct ilu_schedule *s);
 

@@ -177,8 +177,7 @@ static trine_status numeric(trine_precond p, trine_reuse reuse, void *stream)
         ilu_factor_lu(&f);
     }
     if (f.bad_row >= 0)
-        precond_note_pivot(p, f.bad_row,
-                           is_method(p, TRINE_PRECOND_IC0) ? TRINE_ERR_NOT_DEFINITE : TRINE_ERR_SINGULAR);
+        precond_note_pivot(p, f.bad_row, is_method(p, TRINE_PRECOND_IC0) ? TRINE_ERR_NOT_DEFINITE : TRINE_ERR_SINGULAR);
     for (int side = 0; side < SIDES; side++) {
         struct side_inverse *i = &s->inverses[side];
         if (s->solves[side]) TRY(trine_triangular_numeric(s->solves[side], TRINE_HOST, s->values, NULL));
@@ -348,7 +347,7 @@ static int64_t memory(trine_precond p)
     const int64_t size = (int64_t)trine_dtype_size(p->base.dtype), n = p->base.n;
     int64_t bytes = (int64_t)sizeof *s + pattern_bytes(&s->pattern) + s->pattern.nnz * size;
     if (s->schedule.threads) bytes += s->schedule.threads * n * size;
-    if (s->schedule.threads > 1) bytes += (s->schedule.n_tasks + 1) * 8 + n + (s->schedule.order ? 4 * n : 0);
+    if (s->schedule.threads > 1) bytes += (s->schedule.n_tasks + 1) * 8 + n;
     for (int side = 0; side < SIDES; side++) {
         const struct ilu_inverse *v = &s->inverses[side].arrays;
         trine_triangular_info info;

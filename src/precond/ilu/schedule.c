@@ -7,7 +7,6 @@
 /* What the simulation reckons with; only ratios of sums of them decide anything. */
 static const double row_seconds = 6e-9;       /* a row */
 static const double update_seconds = 0.8e-9;  /* a product that is subtracted */
-static const double apart_seconds = 10e-9;    /* a row that does not stand beside the one before: its cache lines */
 static const double remote_seconds = 0.15e-6; /* a row of another thread's that is read: its cache lines come over */
 static const double latency_seconds = 0.3e-6; /* from the end of a row to one that waits for it on another thread */
 static const double task_seconds = 0.05e-6;   /* a task of its own */
@@ -24,7 +23,6 @@ int ilu_threads(trine_context ctx, int64_t n, int64_t nnz)
 void ilu_schedule_free(trine_context ctx, struct ilu_schedule *s)
 {
     trine_free(ctx, TRINE_HOST, s->tasks);
-    trine_free(ctx, TRINE_HOST, s->order);
     trine_free(ctx, TRINE_HOST, s->ready);
     trine_free(ctx, TRINE_HOST, s->lists);
     memset(s, 0, sizeof *s);
@@ -35,7 +33,7 @@ void ilu_schedule_free(trine_context ctx, struct ilu_schedule *s)
 /* Threads take tasks in turn: where there are as many tasks to a line of a grid as there are threads, each has its part
  * of all lines, and two of them meet at one row of a line only. */
 
-/** Cut positions begin .. end - 1, behind which all tasks are, in a part for each thread. Parts may be empty. */
+/** Cut rows begin .. end - 1, behind which all tasks are, in a part for each thread. Parts may be empty. */
 static void cut(struct ilu_schedule *s, int64_t begin, int64_t end)
 {
     for (int t = 0; t < s->threads; t++) s->tasks[s->n_tasks++] = begin + (end - begin) * t / s->threads;
@@ -45,7 +43,7 @@ static void cut(struct ilu_schedule *s, int64_t begin, int64_t end)
 /** Of tasks that are cut from at least SHORTEST_TASK rows for each thread at once, the last ones apart. */
 static int64_t room_for(const struct ilu_schedule *s, int64_t n) { return n / SHORTEST_TASK + s->threads + 1; }
 
-/** Rows as they stand, in lines: a line ends where a row does not need the one before. */
+/** Lines: a line ends where a row does not need the one before. */
 static trine_status cut_lines(trine_context ctx, const struct ilu_pattern *p, struct ilu_schedule *s)
 {
     trine_status status = TRINE_SUCCESS;
@@ -62,8 +60,8 @@ done:
     return status;
 }
 
-/** Rows as they stand, in lots of as many rows as lie between a row and the first that it needs: lines of a grid, and
- *  in three dimensions planes. */
+/** Lots of as many rows as lie between a row and the first that it needs: lines of a grid, and in three dimensions
+ *  planes. */
 static trine_status cut_bandwidths(trine_context ctx, const struct ilu_pattern *p, struct ilu_schedule *s)
 {
     trine_status status = TRINE_SUCCESS;
@@ -73,37 +71,6 @@ static trine_status cut_bandwidths(trine_context ctx, const struct ilu_pattern *
         if (i - p->columns[p->offsets[i]] > width) width = i - p->columns[p->offsets[i]];
     for (int64_t first = 0; first < p->n; first += width) cut(s, first, first + width < p->n ? first + width : p->n);
 done:
-    return status;
-}
-
-/** Rows by level. */
-static trine_status cut_levels(trine_context ctx, const struct ilu_pattern *p, struct ilu_schedule *s)
-{
-    trine_status status = TRINE_SUCCESS;
-    const int64_t n = p->n;
-    int64_t *starts = NULL, count = 0;
-    int32_t *level = NULL;
-    TRY(CALLOC(ctx, starts, n + 2));
-    TRY(ALLOC(ctx, level, n));
-    TRY(ALLOC(ctx, s->order, n));
-    TRY(ALLOC(ctx, s->tasks, room_for(s, n)));
-    for (int64_t i = 0; i < n; i++) {
-        level[i] = 0;
-        for (int64_t k = p->offsets[i]; k < p->diagonal[i]; k++)
-            if (level[p->columns[k]] >= level[i]) level[i] = level[p->columns[k]] + 1;
-        if (level[i] >= count) count = level[i] + 1;
-        starts[level[i] + 2]++;
-    }
-    for (int64_t l = 0; l < count; l++) starts[l + 2] += starts[l + 1];
-    for (int64_t i = 0; i < n; i++) s->order[starts[level[i] + 1]++] = (int32_t)i; /* starts[l] is then level l's */
-    for (int64_t l = 0, first = 0; l < count; l++) { /* thin levels are joined */
-        if (starts[l + 1] - first < s->threads * SHORTEST_TASK && l + 1 < count) continue;
-        cut(s, first, starts[l + 1]);
-        first = starts[l + 1];
-    }
-done:
-    trine_free(ctx, TRINE_HOST, starts);
-    trine_free(ctx, TRINE_HOST, level);
     return status;
 }
 
@@ -135,8 +102,7 @@ static double simulate(const struct ilu_pattern *p, const struct ilu_schedule *s
         const int me = (int)(task % s->threads);
         const uint64_t mine = (uint64_t)1 << me % 64;
         double now = m->clock[me] + task_seconds;
-        for (int64_t at = s->tasks[task]; at < s->tasks[task + 1]; at++) {
-            const int64_t i = s->order ? s->order[at] : at;
+        for (int64_t i = s->tasks[task]; i < s->tasks[task + 1]; i++) {
             for (int64_t k = p->offsets[i]; k < p->diagonal[i]; k++) {
                 const int32_t j = p->columns[k];
                 if (m->seen[j] & mine) continue;
@@ -144,7 +110,7 @@ static double simulate(const struct ilu_pattern *p, const struct ilu_schedule *s
                 now += remote_seconds;
                 m->seen[j] |= mine;
             }
-            now += seconds_of(p, i) + (s->order ? apart_seconds : 0);
+            now += seconds_of(p, i);
             m->end[i] = now;
             m->seen[i] = mine;
         }
@@ -154,13 +120,12 @@ static double simulate(const struct ilu_pattern *p, const struct ilu_schedule *s
     return last;
 }
 
-/** One way to put rows in tasks; n_tasks is 0 and threads set before. */
-typedef trine_status (*candidate_fn)(trine_context ctx, const struct ilu_pattern *p, struct ilu_schedule *s);
-
 trine_status ilu_schedule_make(trine_context ctx, const struct ilu_pattern *p, struct ilu_schedule *out)
 {
-    static const candidate_fn candidates[] = {cut_lines, cut_bandwidths, cut_levels};
-    static const char *const names[] = {"lines", "bandwidths", "levels"};
+    /* n_tasks is 0 and threads set before */
+    static trine_status (*const candidates[])(trine_context, const struct ilu_pattern *,
+                                              struct ilu_schedule *) = {cut_lines, cut_bandwidths};
+    static const char *const names[] = {"lines", "bandwidths"};
     trine_status status = TRINE_SUCCESS;
     const int threads = ilu_threads(ctx, p->n, p->nnz);
     struct ilu_schedule s = {0};
@@ -174,13 +139,13 @@ trine_status ilu_schedule_make(trine_context ctx, const struct ilu_pattern *p, s
     TRY(ALLOC(ctx, m.end, p->n));
     TRY(ALLOC(ctx, m.seen, p->n));
     TRY(ALLOC(ctx, m.clock, threads));
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < 2; c++) {
         s.threads = threads;
         TRY(candidates[c](ctx, p, &s));
         const double seconds = simulate(p, &s, &m);
-        trine_log(ctx, 3, "precond: rows by %s: %.4g ms expected, %.4g ms on one thread", names[c], 1e3 * seconds,
-                  1e3 * alone);
         if (seconds < best) {
+            trine_log(ctx, 3, "precond: rows by %s, %d threads: %.4g ms expected, %.4g ms on one", names[c], threads,
+                      1e3 * seconds, 1e3 * alone);
             best = seconds;
             ilu_schedule_free(ctx, out);
             *out = s;
