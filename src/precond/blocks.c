@@ -11,10 +11,10 @@ static const trine_transpose ops[OPS] = {TRINE_N, TRINE_T, TRINE_H};
 struct blocks_state {
     trine_forest forest, coarse;
     bool has_forests;
-    int64_t rows; /* of blocks */
-    void *a, *b, *c; /* n blocks each */
-    int32_t *permutation; /* 2 n */
-    void *factor[OPS]; /* of op(A); NULL: not announced */
+    int64_t rows;                    /* of blocks */
+    void *a, *b, *c;                 /* n blocks each */
+    int32_t *permutation;            /* 2 n */
+    void *factor[OPS];               /* of op(A); NULL: not announced */
     size_t factor_bytes[OPS];
 };
 
@@ -110,8 +110,8 @@ static trine_status numeric(trine_precond p, trine_reuse reuse, void *stream)
     for (int k = 0; k < OPS; k++) {
         if (!s->factor[k]) continue;
         const trine_gtsv_options o = options_for(k);
-        status =
-            trine_bgtf(ctx, p->base.dtype, s->rows, 2, &o, s->a, s->b, s->c, s->factor[k], s->factor_bytes[k], NULL);
+        status = trine_bgtf(ctx, p->base.dtype, s->rows, 2, &o, s->a, s->b, s->c, s->factor[k], s->factor_bytes[k],
+                            NULL);
         if (status != TRINE_ERR_SINGULAR) TRY(status);
         else precond_note_pivot(p, 0, status), status = TRINE_SUCCESS;
     }
