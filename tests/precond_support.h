@@ -2,6 +2,7 @@
 #ifndef TRINE_PRECOND_SUPPORT_H
 #define TRINE_PRECOND_SUPPORT_H
 
+#include "elements.h"
 #include "harness.h"
 
 /** Iterations of GMRES(20) with right preconditioning in double precision until ||b - A x|| <= 1e-6 ||b||, from x = 0,

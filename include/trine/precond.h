@@ -157,7 +157,7 @@ enum { TRINE_PRECOND_MAX_M = 32 };
 typedef struct {
     int m;                   /* factors */
     double diagonal;         /* coverage of A by its diagonal */
-    double coverage[TRINE_PRECOND_MAX_M];   /* of A by the diagonal and the forests 0..l; of MOS_A by those of S^M_0..l */
+    double coverage[TRINE_PRECOND_MAX_M]; /* of A by the diagonal and the forests 0..l; of MOS_A NaN */
     double c_diag[TRINE_PRECOND_MAX_M + 1]; /* MOS_A: c_diag(B_l), l = 0..m; else NaN */
     double R_norm;           /* ||M - A|| / ||A||, Frobenius (Eqs. 63, 64), of MOS_D and MOS_A, from sparse products of m
                                 factors; else NaN */

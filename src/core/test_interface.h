@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <trine/spmv.h>
 #include <trine/forest.h>
+#include <trine/precond.h>
 #include <trine/supernodal.h>
 #include <trine/triangular.h>
 
@@ -119,6 +120,16 @@ TRINE_API int64_t trine_forest_reference_factor(const trine_forest_reference_gra
 /** Cycles of a [0,2]-factor opened in place, paths named and numbered. Returns the cycles. */
 TRINE_API int64_t trine_forest_reference_paths(const trine_forest_reference_graph *g, trine_ties rule, uint64_t seed,
                                                int32_t *neighbours, int32_t *path, int32_t *position);
+
+/* ----------------------------------------------------------------- precond */
+
+/** result := M^-1 of a preconditioner by its equations (src/precond/reference/). Matrices are dense, n x n, row by row,
+ *  elements as pairs of real and imaginary part. member: of each of m patterns, n x n, whether (i,j) belongs to it,
+ *  which the diagonal does. q: of MOS_A, off-diagonal entries that rows of B_l keep. scratch: five matrices. False: a
+ *  factor is singular. */
+TRINE_API bool trine_precond_reference(trine_precond_method method, int64_t n, const long double *A, int m,
+                                       const uint8_t *member, const int64_t *q, long double *scratch,
+                                       long double *result);
 
 #ifdef __cplusplus
 }

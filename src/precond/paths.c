@@ -101,7 +101,7 @@ static trine_status analyse_forests(trine_precond p)
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
     struct paths_state *s = state_of(p);
-    const trine_pattern pattern = p->options.pattern;
+    const trine_pattern pattern = method_of(p) == TRINE_PRECOND_MOS_A ? TRINE_PATTERN_AUTO : p->options.pattern;
     TRY(trine_forest_create(ctx, &s->forest, p->matrix, NULL));
     s->weights = trine_host_alloc(ctx, p->nnz, trine_dtype_size(p->base.dtype));
     if (!s->weights) return TRINE_ERR_MEMORY;
@@ -182,10 +182,12 @@ static int64_t memory(trine_precond p)
 
 /* ----------------------------------------------------------------- numeric */
 
-trine_status precond_make_forest(trine_precond p, trine_forest forest, const void *weights)
+/* Charges and ties of each forest are others, so that what one has missed is not missed by all of them. */
+trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, const void *weights)
 {
     trine_factor_rounds rounds = p->options.forest;
     rounds.n = 2;
+    rounds.seed += (uint64_t)l * 0x9E3779B97F4A7C15u;
     return trine_forest_run(forest, TRINE_HOST, weights, &rounds, NULL);
 }
 
@@ -250,7 +252,7 @@ static trine_status make_factor(trine_precond p, int l, bool builds, double *rea
                                    .once = once,
                                    .threads = p->base.ctx->threads};
     if (builds && l > 0) TRY(trine_forest_scale(s->forest, omega_of(&p->options), NULL));
-    if (builds) TRY(precond_make_forest(p, s->forest, l ? NULL : s->weights));
+    if (builds) TRY(precond_make_forest(p, s->forest, l, l ? NULL : s->weights));
     if (builds) TRY(precond_take_paths(p, s->forest, &s->factor[l]));
     *reached += precond_cpu.extract[p->base.dtype](&e);
 done:
@@ -504,8 +506,9 @@ const void *precond_get_T(trine_precond p)
 trine_status precond_diagnose_paths(trine_precond p, trine_precond_diagnosis *d)
 {
     const struct paths_state *s = state_of(p);
-    for (int l = 0; l < p->info.m; l++) d->coverage[l] = s->coverage[l];
-    if (method_of(p) == TRINE_PRECOND_MOS_A)
+    if (method_of(p) != TRINE_PRECOND_MOS_A)
+        for (int l = 0; l < p->info.m; l++) d->coverage[l] = s->coverage[l];
+    else
         for (int l = 0; l <= p->info.m; l++) d->c_diag[l] = s->c_diag[l];
     return TRINE_SUCCESS;
 }

@@ -45,7 +45,8 @@ trine_status precond_choose(trine_matrix A, trine_precond_options *options, cons
 /* Steps of numeric that MOS_A shares (paths.c). */
 /** The paths of `forest`, as it is, into f. */
 trine_status precond_take_paths(trine_precond p, trine_forest forest, struct precond_factor *f);
-trine_status precond_make_forest(trine_precond p, trine_forest forest, const void *weights);
+/** Forest number l, of these weights; NULL: as they are. */
+trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, const void *weights);
 /** Whether the factors are to end after number l, where `reached` follows `before`. */
 bool precond_is_enough(trine_precond p, int l, double before, double reached);
 

@@ -1,5 +1,7 @@
 /* Values, diagonals, patterns, and solves along paths; the table of the CPU. */
+#include <float.h>
 #include <omp.h>
+#include <stdlib.h>
 
 #include "core/scalar.h"
 #include "precond/cpu/cpu.h"
@@ -30,6 +32,9 @@ static int64_t path_from(const struct precond_factor *f, int64_t at)
 #include "core/each_dtype.h"
 #define TEMPLATE "precond/cpu/paths.inc"
 #include "core/each_dtype.h"
+#define REAL_EPS (sizeof(R) == sizeof(float) ? (R)FLT_EPSILON : (R)DBL_EPSILON)
+#define TEMPLATE "precond/cpu/adapt.inc"
+#include "core/each_dtype.h"
 
 const struct precond_backend precond_cpu = {.gather = TABLE(gather),
                                             .diagonal = TABLE(diagonal),
@@ -43,5 +48,8 @@ const struct precond_backend precond_cpu = {.gather = TABLE(gather),
                                             .fold = TABLE(fold),
                                             .eliminate = TABLE(eliminate),
                                             .solve = TABLE(solve),
+                                            .generate = TABLE(generate),
+                                            .adapt = TABLE(adapt),
+                                            .compact = TABLE(compact),
                                             .pick = TABLE(pick),
                                             .place = TABLE(place)};

@@ -57,6 +57,41 @@ enum { PRECOND_CHUNKS = 64 };        /* of rows: what is summed does not depend 
 /** The rows of chunk k of n rows. */
 static inline int64_t precond_chunk(int64_t n, int k) { return n * k / PRECOND_CHUNKS; }
 
+enum { GENERATOR_FAN = 16, GENERATOR_LEVELS = 9 };
+/** The inverse of a factor M by generators: with lambda_k = -a_{k+1} / (b_k + c_{k-1} lambda_{k-1}) and rho_k =
+ *  -c_{k-1} / (b_k + a_{k+1} rho_{k+1}), (M^-1)_jk is g_j times rho_{j+1} ... rho_k for k > j, times lambda_k ...
+ *  lambda_{j-1} for k < j. */
+struct precond_generators {
+    bool exact;                      /* none are wanted */
+    int levels;
+    int64_t level[GENERATOR_LEVELS + 1]; /* where products of GENERATOR_FAN of the level below begin; level[0] = 0 */
+    void *before, *after;            /* lambda and rho, and products of neighbouring ones up to [level[levels]] */
+    void *centre;                    /* g */
+    int32_t *path;                   /* of a position */
+    uint8_t *is_exact;               /* of a path: its generators are of no use, its L U is */
+};
+
+/** One step B_{l+1} = prune(B_l M_l^-1) of the adaptive construction. */
+struct precond_adaption {
+    struct precond_rows from;        /* B_l */
+    const struct precond_factor *factor;
+    const struct precond_generators *generators;
+    const int32_t *position;         /* of a vertex in path order */
+    double threshold;                /* entries below this part of the row's largest one are left out */
+    const int32_t *given_columns;    /* the pattern, at to_offsets; NULL: the largest entries */
+    const int64_t *to_offsets;       /* room for rows of the result, diagonal included */
+    int64_t *to_counts;
+    int32_t *to_columns;
+    void *to_values;
+    /* for each thread */
+    int64_t longest, most;           /* entries and candidates of a row */
+    void *entries, *values, *dense;
+    precond_candidate *candidates;
+    int threads;
+};
+/** Bytes of one of adaption.entries: a position and a value. */
+static inline size_t precond_entry_bytes(trine_dtype t) { return t == TRINE_Z ? 24 : t == TRINE_S ? 8 : t == TRINE_D ? 16 : 12; }
+
 /** Indexed by dtype. */
 struct precond_backend {
     /** p->values from values in A's order. Returns the first row that is not finite, -1: none. */
@@ -88,6 +123,13 @@ struct precond_backend {
     /** L U of the factor's paths; returns the lowest row without a pivot but zero (or NaN), -1: none. */
     int64_t (*eliminate[TRINE_Z + 1])(struct precond_factor *f, int64_t n, int threads);
     void (*solve[TRINE_Z + 1])(const struct precond_pass *pass);
+    /** Generators of a factor that is eliminated; returns how many paths have none. */
+    int64_t (*generate[TRINE_Z + 1])(const struct precond_factor *f, int64_t n, const struct precond_generators *g,
+                                     int threads);
+    void (*adapt[TRINE_Z + 1])(const struct precond_adaption *a);
+    /** The rows of the result without gaps. */
+    void (*compact[TRINE_Z + 1])(const struct precond_adaption *a, const int64_t *offsets, int32_t *columns,
+                                 void *values);
     /** out[i] := in[from[i]], or 1 where from[i] is -1; out[to[i]] := in[i], where to[i] is not -1. */
     void (*pick[TRINE_Z + 1])(int64_t count, const int32_t *from, const void *in, void *out);
     void (*place[TRINE_Z + 1])(int64_t count, const int32_t *to, const void *in, void *out);
