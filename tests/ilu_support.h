@@ -1,4 +1,4 @@
-/* What the tests of incomplete factorizations share: small matrices beside their dense form, factors as dense matrices. */
+/* What the tests of incomplete factorizations share: small matrices beside their dense form, and dense factors. */
 #ifndef TRINE_ILU_SUPPORT_H
 #define TRINE_ILU_SUPPORT_H
 

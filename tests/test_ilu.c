@@ -304,7 +304,7 @@ static void test_many_sweeps_are_exact(void **state)
 
 /* ----------------------------------------------------------------- convergence */
 
-/** Independent values of the iterations at 100 x 100 (Klein 2024, Section 5.3.2): exact ILU(0); ISAI, 1 and 2 sweeps. */
+/** Independent values of the iterations at 100 x 100 (Klein 2024, Section 5.3.2): ILU(0); ISAI with 1 and 2 sweeps. */
 static void test_convergence(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Incomplete factorizations as plans: the same bits on any number of threads, new values, every failure with its row. */
+/* Incomplete factorizations as plans: the same bits on any number of threads, new values, failures with their rows. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

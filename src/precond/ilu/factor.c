@@ -102,3 +102,9 @@ void ilu_factor_cholesky(struct ilu_factor *f)
     clear[f->dtype](f);
     run(f, rows[f->dtype]);
 }
+
+void ilu_shift_diagonal(const struct ilu_pattern *p, trine_dtype dtype, const void *a, double shift, void *shifted)
+{
+    static void (*const add[])(const struct ilu_pattern *, const void *, double, void *) = TABLE(shift_diagonal);
+    add[dtype](p, a, shift, shifted);
+}

@@ -62,20 +62,23 @@ struct ilu_factor {
     trine_dtype dtype;
     const struct ilu_pattern *pattern;
     const struct ilu_schedule *schedule;
-    double shift;    /* the diagonal of A is made larger by this times the largest absolute value that is read of the
-                        row */
     const void *a;   /* values of A */
+    const void *diagonal; /* n, in place of A's; NULL: A's */
     void *values;    /* of the pattern */
     void *scratch;   /* threads times n elements */
     int64_t bad_row; /* the first one whose pivot is zero or, of IC(0), not positive, or whose factors are not finite;
                         -1: none. The same for any number of threads */
 };
 
-/** (L U)_ij = (A + shift)_ij on the pattern. Rows that need one with a zero pivot are not finite. */
+/** (L U)_ij = a_ij on the pattern. Rows that need one with a zero pivot are not finite. */
 void ilu_factor_lu(struct ilu_factor *f);
-/** (L L^H)_ij = (A + shift)_ij on the pattern of the lower triangle, which alone is read. A pivot that is not positive
+/** (L L^H)_ij = a_ij on the pattern of the lower triangle, which alone is read. A pivot that is not positive
  *  becomes NaN. */
 void ilu_factor_cholesky(struct ilu_factor *f);
+
+/** shifted[i] := a_ii made larger, in the direction that it has (1 of zero), by the shift times the largest |a_ij| that
+ *  the pattern has of row i. */
+void ilu_shift_diagonal(const struct ilu_pattern *p, trine_dtype dtype, const void *a, double shift, void *shifted);
 
 /** ILUT (Saad 1994): rows one after another. What is to be entry (i,k) of L times its pivot, and entry (i,j) of U, are
  *  dropped where they are smaller than `tolerance` times the 2-norm of row i of A; of what is left in either triangle

@@ -19,6 +19,7 @@ struct ilu_state {
     struct ilu_pattern pattern;   /* of the factors */
     struct ilu_schedule schedule; /* not of ILUT */
     void *values, *scratch;       /* of struct ilu_factor */
+    void *shifted;                /* its diagonal; NULL: there is no shift */
     trine_matrix factors;         /* a view of pattern and values */
     trine_triangular solves[SIDES];
     struct side_inverse inverses[SIDES];
@@ -124,6 +125,7 @@ static trine_status analyse(trine_precond p)
     TRY(CALLOC(ctx, s, 1));
     p->state = s;
     TRY(pattern_of(p, &a));
+    if (p->options.shift > 0) TRY((s->shifted = trine_host_alloc(ctx, a.n, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     if (is_method(p, TRINE_PRECOND_ILUT)) return TRINE_SUCCESS;
     if (is_method(p, TRINE_PRECOND_ILUK)) TRY(ilu_pattern_fill(ctx, &a, p->options.fill_level, &s->pattern));
     else if (is_method(p, TRINE_PRECOND_IC0)) TRY(ilu_pattern_lower(ctx, &a, &s->pattern));
@@ -157,15 +159,18 @@ static trine_status numeric(trine_precond p, trine_reuse reuse, void *stream)
                            .dtype = p->base.dtype,
                            .pattern = &s->pattern,
                            .schedule = &s->schedule,
-                           .shift = p->options.shift,
                            .a = p->values,
+                           .diagonal = s->shifted,
                            .values = s->values,
                            .scratch = s->scratch};
     (void)reuse, (void)stream;
+    struct ilu_pattern a;
+    TRY(pattern_of(p, &a));
+    if (s->shifted)
+        ilu_shift_diagonal(is_method(p, TRINE_PRECOND_IC0) ? &s->pattern : &a, f.dtype, p->values, p->options.shift,
+                           s->shifted);
     if (is_method(p, TRINE_PRECOND_ILUT)) {
-        struct ilu_pattern a;
         drop_factors(ctx, s);
-        TRY(pattern_of(p, &a));
         TRY(ilu_factor_threshold(&f, &a, p->options.drop_tolerance, p->options.row_entries, &s->pattern));
         s->values = f.values;
         s->made++;
@@ -346,6 +351,7 @@ static int64_t memory(trine_precond p)
     const struct ilu_state *s = p->state;
     const int64_t size = (int64_t)trine_dtype_size(p->base.dtype), n = p->base.n;
     int64_t bytes = (int64_t)sizeof *s + pattern_bytes(&s->pattern) + s->pattern.nnz * size;
+    if (s->shifted) bytes += n * size;
     if (s->schedule.threads) bytes += s->schedule.threads * n * size;
     if (s->schedule.threads > 1) bytes += (s->schedule.n_tasks + 1) * 8 + n;
     for (int side = 0; side < SIDES; side++) {
@@ -365,6 +371,7 @@ static void release(trine_precond p)
     drop_factors(ctx, s);
     ilu_schedule_free(ctx, &s->schedule);
     trine_free(ctx, TRINE_HOST, s->scratch);
+    trine_free(ctx, TRINE_HOST, s->shifted);
     for (int side = 0; side < SIDES; side++) {
         struct side_inverse *i = &s->inverses[side];
         trine_spmv_destroy(&i->t);
