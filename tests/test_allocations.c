@@ -32,6 +32,7 @@ struct world {
     trine_tridiagonal tridiagonal; /* of A, whose five bands on either side it takes */
     trine_forest forest; /* of A */
     trine_spmv spmv; /* of A, ops N and T */
+    trine_precond precond, adaptive; /* of A: MOS_D; MOS_A, whose numeric allocates */
     trine_op op[3]; /* of both plans of L, and their product */
     double b[N], x[N]; /* x: the solution of L x = b */
     trine_spmv without_values; /* products with A's pattern */
@@ -131,6 +132,11 @@ static void open_world(struct world *w)
     OK(trine_tridiagonal_numeric(w->tridiagonal, TRINE_HOST, NULL, NULL));
     OK(trine_forest_create(w->ctx, &w->forest, w->A, &(trine_forest_options){.blocks = 1}));
     OK(trine_forest_set_weights(w->forest, TRINE_HOST, w->A_values, NULL));
+    OK(trine_precond_analyse(w->ctx, &w->precond, w->A,
+                             &(trine_precond_options){.method = TRINE_PRECOND_MOS_D, .m = 2}));
+    OK(trine_precond_numeric(w->precond, TRINE_HOST, w->A_values, TRINE_REUSE_FORESTS, NULL));
+    OK(trine_precond_analyse(w->ctx, &w->adaptive, w->A,
+                             &(trine_precond_options){.method = TRINE_PRECOND_MOS_A, .m = 2}));
     OK(trine_spmv_analyse(w->ctx, &w->spmv, w->A, &(trine_spmv_options){.ops = TRINE_N | TRINE_T}));
     OK(trine_spmv_numeric(w->spmv, TRINE_HOST, NULL, NULL));
     for (int i = 0; i < N; i++) w->b[i] = i + 1;
@@ -162,6 +168,8 @@ static void close_world(struct world *w)
     OK(trine_triangular_destroy(&w->triangular));
     OK(trine_tridiagonal_destroy(&w->tridiagonal));
     OK(trine_forest_destroy(&w->forest));
+    OK(trine_precond_destroy(&w->precond));
+    OK(trine_precond_destroy(&w->adaptive));
     OK(trine_spmv_destroy(&w->spmv));
     OK(trine_supernodal_destroy(&w->supernodal));
     OK(trine_supernodal_destroy(&w->batch));
@@ -543,6 +551,54 @@ static trine_status use_forest_factor_sequential(struct world *w, int variant)
     return trine_forest_factor_sequential(w->forest, NULL, NULL);
 }
 
+static trine_status use_precond_analyse(struct world *w, int variant)
+{
+    const trine_precond_options options[] = {
+        {.method = TRINE_PRECOND_DIAGP1},
+        {.method = TRINE_PRECOND_ALT_I, .m = 2, .pattern = TRINE_PATTERN_MAX_T, .max_nrhs = 2},
+        {.method = TRINE_PRECOND_MOS_A, .m = 2, .pattern = TRINE_PATTERN_GIVEN, .pattern_matrix = w->by_columns},
+        {.method = TRINE_PRECOND_ALG_TRI_BLOCK, .ops = TRINE_N | TRINE_T},
+        {.method = TRINE_PRECOND_ADI, .nx = 5, .ny = 4},
+        {.method = TRINE_PRECOND_MOS_D, .m = 2, .pattern = TRINE_PATTERN_GIVEN, .pattern_matrix = w->L}};
+    trine_precond plan;
+    const trine_status status = trine_precond_analyse(
+        w->ctx, &plan, variant == 1 ? w->unsorted : variant == 4 ? w->by_columns : w->A, &options[variant]);
+    MADE(plan, trine_precond_destroy);
+}
+static trine_status use_precond_numeric(struct world *w, int variant)
+{
+    (void)variant;
+    return trine_precond_numeric(w->adaptive, TRINE_HOST, w->A_values, TRINE_REUSE_NOTHING, NULL);
+}
+static trine_status use_precond_work(struct world *w, int variant)
+{
+    (void)variant;
+    trine_work work = NULL;
+    const trine_status status = trine_precond_work(w->precond, 2, NULL, NULL, &work);
+    MADE(work, trine_work_destroy);
+}
+static trine_status use_precond_as_op(struct world *w, int variant)
+{
+    trine_op op;
+    const trine_status status =
+        variant ? trine_precond_part(w->precond, 1, &op) : trine_precond_as_op(w->precond, &op);
+    MADE(op, trine_op_destroy);
+}
+static trine_status use_precond_product(struct world *w, int variant)
+{
+    (void)variant;
+    trine_precond plan;
+    const trine_op factors[] = {w->op[0], w->op[1]};
+    const trine_status status = trine_precond_product(w->ctx, &plan, w->b, 2, factors, 0);
+    MADE(plan, trine_precond_destroy);
+}
+static trine_status use_precond_diagnose(struct world *w, int variant)
+{
+    (void)variant;
+    trine_precond_diagnosis diagnosis;
+    return trine_precond_diagnose(w->precond, &diagnosis);
+}
+
 static trine_status use_spmv_analyse(struct world *w, int variant)
 {
     trine_spmv plan;
@@ -846,6 +902,13 @@ static const struct {
     {"trine_supernodal_as_op", use_supernodal_as_op, 1, 1},
     {"trine_forest_create", use_forest_create, 4, 4},
     {"trine_forest_factor_sequential", use_forest_factor_sequential, 1, 1},
+    {"trine_precond_analyse", use_precond_analyse, 6, 6},
+    {"trine_precond_numeric", use_precond_numeric, 1, 1}, /* of most methods it allocates nothing */
+    {"trine_precond_work", use_precond_work, 1, 1},
+    {"trine_precond_as_op", use_precond_as_op, 1, 1},
+    {"trine_precond_part", use_precond_as_op, 2, 2},
+    {"trine_precond_product", use_precond_product, 1, 1},
+    {"trine_precond_diagnose", use_precond_diagnose, 1, 1},
     {"trine_op_from_callback", use_op_from_callback, 1, 1},
     {"trine_op_product", use_op_product, 1, 1},
     {"trine_op_sum", use_op_sum, 2, 2},
@@ -994,6 +1057,21 @@ static void call_tridiagonal(struct world *w)
     OK(trine_tridiagonal_destroy(NULL));
 }
 
+static void call_precond(struct world *w)
+{
+    double a[N], b[N], c[N], T[N], x[N];
+    int32_t permutation[N];
+    trine_precond_info info;
+    OK(trine_precond_numeric(w->precond, TRINE_HOST, w->A_values, TRINE_REUSE_NOTHING, NULL));
+    OK(trine_precond_check(w->precond, NULL));
+    OK(trine_precond_apply(w->precond, TRINE_N, NULL, (trine_dense[]){column(w->b)}, (trine_dense[]){column(x)}, NULL));
+    OK(trine_precond_get_factor(w->precond, 0, a, b, c, permutation));
+    OK(trine_precond_get_diagonal(w->precond, T));
+    OK(trine_precond_get_info(w->precond, &info));
+    trine_precond_method_name(info.method);
+    OK(trine_precond_destroy(NULL));
+}
+
 static void call_forest(struct world *w)
 {
     double a[4 * N], b[4 * N], c[4 * N];
@@ -1124,6 +1202,9 @@ static const struct {
     {call_tridiagonal,
      {"trine_tridiagonal_numeric", "trine_tridiagonal_solve", "trine_tridiagonal_get_info",
       "trine_tridiagonal_destroy"}},
+    {call_precond,
+     {"trine_precond_check", "trine_precond_apply", "trine_precond_get_factor", "trine_precond_get_diagonal",
+      "trine_precond_get_info", "trine_precond_method_name", "trine_precond_destroy"}},
     {call_forest,
      {"trine_forest_set_weights", "trine_forest_check", "trine_forest_factor", "trine_forest_set_factor",
       "trine_forest_break_cycles", "trine_forest_order", "trine_forest_run", "trine_forest_extract",

@@ -22,6 +22,8 @@ static void stencils_have_the_sizes_of_the_papers(void **state)
         {"aniso1:n=1200", 1440000, 12945604},                      /* thesis, Table 17 */
         {"aniso3:n=1200", 1440000, 12945604},
         {"rotate7:n=1000", 1000000, 6992002},                      /* MODEL4 */
+        {"rotate9:n=1001", 1002001, 9006001},                      /* MODEL7 */
+        {"grounded2d:n=1000", 999999, 4995991},                    /* ECOLOGY2 */
         {"laplace3d27:n=100", 1000000, 26463592},                  /* MODEL2 */
         {"convection3d:nx=148,ny=148,nz=58", 1270432, 8814880},   /* ATMOSMODD */
         {"laplace3d:nx=198,ny=198,nz=38", 1489752, 10319760},      /* ATMOSMODL */
@@ -59,6 +61,10 @@ static void stencils_are_sorted_and_as_symmetric_as_they_should_be(void **state)
         {"aniso3:nx=1,ny=1", true, true},
         {"rotate7:nx=6,ny=7", true, true},
         {"rotate7:n=5,alpha=60,eps=0.1", true, true},
+        {"rotate9:nx=6,ny=7", true, true},
+        {"rotate9:n=5,alpha=120,eps=0.1", true, true},
+        {"grounded2d:nx=5,ny=7", true, true},
+        {"grounded2d:nx=2,ny=1", true, true},
         {"laplace3d:nx=3,ny=4,nz=5", true, true},
         {"laplace3d27:nx=3,ny=2,nz=4", true, true},
         {"convection3d:nx=3,ny=4,nz=5", false, false},
@@ -84,7 +90,7 @@ static void interior_rows_of_stencils_sum_to_zero(void **state)
         const char *spec;
         int64_t length;
     } cases[] = {{"laplace2d:n=5", 5},    {"laplace2d9:n=5", 9},  {"aniso1:n=5", 9},    {"aniso2:n=5", 9},
-                 {"aniso3:n=5", 9},       {"rotate7:n=5", 7},     {"laplace3d:n=5", 7}, {"laplace3d27:n=5", 27},
+                 {"aniso3:n=5", 9},       {"rotate7:n=5", 7},     {"rotate9:n=5", 9},  {"laplace3d:n=5", 7}, {"laplace3d27:n=5", 27},
                  {"convection3d:n=5", 7}, {"transport15:n=5", 15}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         sparse s = make(ctx, cases[c].spec);
@@ -172,6 +178,61 @@ static void the_hole_leaves_out_one_interior_point(void **state)
     OK(trine_matrix_destroy(&s.A));
     s = make(ctx, "laplace2d_hole:n=1");
     assert_int_equal(s.n, 0);
+    OK(trine_matrix_destroy(&s.A));
+    trine_context_destroy(&ctx);
+}
+
+/** Rows sum to zero, but those of the four points beside the one that is held. */
+static void the_grounded_grid_is_held_at_one_point(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    sparse hole = make(ctx, "laplace2d_hole:nx=6,ny=5"), s = make(ctx, "grounded2d:nx=6,ny=5");
+    int beside = 0;
+    assert_int_equal(s.nnz, hole.nnz);
+    for (int64_t i = 0; i < s.n; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < s.n; j++) {
+            if (i != j) assert_true(at(&s, i, j) == at(&hole, i, j));
+            sum += at(&s, i, j);
+        }
+        assert_true(sum == 0 || sum == 1);
+        beside += sum == 1;
+    }
+    assert_int_equal(beside, 4);
+    assert_true(at(&s, 0, 0) == 2 && at(&s, 1, 1) == 3 && at(&s, 7, 7) == 4);
+    OK(trine_matrix_destroy(&hole.A));
+    OK(trine_matrix_destroy(&s.A));
+    trine_context_destroy(&ctx);
+}
+
+/** The integral of (K grad p) . grad q over the unit squares that both points touch, by 2 x 2 points of Gauss, which
+ *  are exact here. */
+static double rotated_element_sum(int dx, int dy, const double K[2][2])
+{
+    double sum = 0;
+    for (int cell = 0; cell < 4; cell++)
+        for (int point = 0; point < 4; point++) {
+            const double x = cell % 2 - 1 + 0.5 + (point % 2 - 0.5) / sqrt(3), y = cell / 2 - 1 + 0.5 + (point / 2 - 0.5) / sqrt(3);
+            if (fabs(x - dx) > 1 || fabs(y - dy) > 1) continue;
+            const double p[2] = {(x < 0 ? 1 : -1) * (1 - fabs(y)), (1 - fabs(x)) * (y < 0 ? 1 : -1)},
+                         q[2] = {(x < dx ? 1 : -1) * (1 - fabs(y - dy)), (1 - fabs(x - dx)) * (y < dy ? 1 : -1)};
+            for (int a = 0; a < 2; a++)
+                for (int b = 0; b < 2; b++) sum += K[a][b] * p[a] * q[b] / 4;
+        }
+    return sum;
+}
+
+static void rotate9_equals_quadrature(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    sparse s = make(ctx, "rotate9:nx=5,ny=3,alpha=20,eps=0.03");
+    const double c = cos(acos(-1) / 9), d = sin(acos(-1) / 9);
+    const double K[2][2] = {{c * c + 0.03 * d * d, 0.97 * d * c}, {0.97 * d * c, d * d + 0.03 * c * c}};
+    for (int dy = -1; dy <= 1; dy++)
+        for (int dx = -1; dx <= 1; dx++)
+            assert_true(fabs(at(&s, 7, 7 + dx + 5 * dy) - rotated_element_sum(dx, dy, K)) < 1e-15);
     OK(trine_matrix_destroy(&s.A));
     trine_context_destroy(&ctx);
 }
@@ -496,6 +557,8 @@ int main(void)
         cmocka_unit_test(sines_are_eigenvectors_of_the_5_point_stencil),
         cmocka_unit_test(aniso3_is_a_permutation_of_aniso2_with_two_thirds_of_the_weight_beside_the_diagonal),
         cmocka_unit_test(the_hole_leaves_out_one_interior_point),
+        cmocka_unit_test(the_grounded_grid_is_held_at_one_point),
+        cmocka_unit_test(rotate9_equals_quadrature),
         cmocka_unit_test(elasticity_has_the_size_of_the_paper),
         cmocka_unit_test(elasticity_is_symmetric_positive_definite),
         cmocka_unit_test(rigid_body_modes_meet_only_the_springs),

@@ -327,9 +327,474 @@ static void test_sizes(void **state)
     }
 }
 
+/* ------------------------------------------------------- between methods */
+
+/** op N on one random column. */
+static void *apply_once(trine_precond p, const small *s)
+{
+    const size_t bytes = (size_t)s->n * trine_dtype_size(s->t);
+    void *b = malloc(bytes), *x = malloc(bytes);
+    for (int64_t i = 0; i < s->n; i++) put(s->t, b, i, random_element(s->t, 99, (uint64_t)i));
+    OK(trine_precond_apply(p, TRINE_N, NULL, &(trine_dense){.data = b, .rows = s->n, .cols = 1},
+                           &(trine_dense){.data = x, .rows = s->n, .cols = 1}, NULL));
+    free(b);
+    return x;
+}
+
+static double distance(const small *s, const void *x, const void *y)
+{
+    long double apart = 0, size = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        apart = fmaxl(apart, cabsl(get(s->t, x, i) - get(s->t, y, i)));
+        size = fmaxl(size, cabsl(get(s->t, y, i)));
+    }
+    return (double)(apart / size);
+}
+
+static void test_one_factor(void **state)
+{
+    static const trine_precond_method same[] = {TRINE_PRECOND_ALT_O, TRINE_PRECOND_ALT_I, TRINE_PRECOND_MOS_D};
+    (void)state;
+    for (int t = 0; t < 4; t++) {
+        small s = small_random(all_dtypes[t], 200, 6, 1.05, 0, 1, 21);
+        void *x[3];
+        for (int k = 0; k < 3; k++) {
+            trine_precond p = make(&s, &(trine_precond_options){.method = same[k], .m = 1});
+            x[k] = apply_once(p, &s);
+            assert_true(distance(&s, x[k], x[0]) < 20 * eps_of(s.t));
+            trine_precond_destroy(&p);
+        }
+        for (int k = 0; k < 3; k++) free(x[k]);
+        end_small(&s);
+    }
+}
+
+/** A's values with row i times f_i: random signs (phases) and powers of two from 2^-10 to 2^10. */
+static wide row_factor(trine_dtype t, int64_t i)
+{
+    const wide unit = random_element(t, 500, (uint64_t)i);
+    return ldexpl(1, (int)(20 * test_uniform(501, (uint64_t)i)) - 10) * (unit / cabsl(unit));
+}
+
+/** M(F A) = F M(A) (Eq. 45). */
+static void test_homogeneity(void **state)
+{
+    static const trine_precond_options scaled[] = {
+        {.method = TRINE_PRECOND_DIAGP1},      {.method = TRINE_PRECOND_DIAGP2},
+        {.method = TRINE_PRECOND_ALT_I, .m = 3}, {.method = TRINE_PRECOND_MOS_D, .m = 3},
+        {.method = TRINE_PRECOND_MOS_A, .m = 3, .homogeneous = 1},
+        {.method = TRINE_PRECOND_MOS_A, .m = 2, .homogeneous = 1, .exact_inverse = 1}};
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        for (size_t k = 0; k < sizeof scaled / sizeof *scaled; k++) {
+            small s = small_random(all_dtypes[t], 150, 5, 1.05, 0, 1, 33);
+            trine_precond p = make(&s, &scaled[k]);
+            void *x = apply_once(p, &s);
+            const int64_t *offsets;
+            const void *values;
+            OK(trine_matrix_get_arrays(s.A, &offsets, NULL, &values));
+            void *FA = malloc((size_t)offsets[s.n] * trine_dtype_size(s.t)), *b = malloc((size_t)s.n * trine_dtype_size(s.t)),
+                 *y = malloc((size_t)s.n * trine_dtype_size(s.t));
+            for (int64_t i = 0; i < s.n; i++) {
+                for (int64_t e = offsets[i]; e < offsets[i + 1]; e++)
+                    put(s.t, FA, e, row_factor(s.t, i) * get(s.t, values, e));
+                put(s.t, b, i, row_factor(s.t, i) * random_element(s.t, 99, (uint64_t)i));
+            }
+            OK(trine_precond_numeric(p, TRINE_HOST, FA, TRINE_REUSE_NOTHING, NULL));
+            OK(trine_precond_apply(p, TRINE_N, NULL, &(trine_dense){.data = b, .rows = s.n, .cols = 1},
+                                   &(trine_dense){.data = y, .rows = s.n, .cols = 1}, NULL));
+            assert_true(distance(&s, y, x) < 1000 * eps_of(s.t));
+            trine_precond_destroy(&p);
+            free(x), free(FA), free(b), free(y);
+            end_small(&s);
+        }
+}
+
+/** New values with the old forests are what a plan of these values has, if its forests are the same. */
+static void test_new_values(void **state)
+{
+    (void)state;
+    for (int o = 0; o < METHODS; o++) {
+        small s = small_random(TRINE_D, 120, 5, 1.2, 0, 1, 55);
+        trine_precond p = make(&s, &methods[o]), q;
+        const int64_t *offsets;
+        const double *values;
+        OK(trine_matrix_get_arrays(s.A, &offsets, NULL, (const void **)&values));
+        double *other = malloc((size_t)offsets[s.n] * sizeof *other);
+        for (int64_t e = 0; e < offsets[s.n]; e++) other[e] = 2 * values[e]; /* the same strong edges */
+        OK(trine_precond_numeric(p, TRINE_HOST, other, TRINE_REUSE_FORESTS, NULL));
+        OK(trine_precond_analyse(test_cpu(1), &q, s.A, &methods[o]));
+        OK(trine_precond_numeric(q, TRINE_HOST, other, TRINE_REUSE_NOTHING, NULL));
+        void *x = apply_once(p, &s), *y = apply_once(q, &s);
+        assert_memory_equal(x, y, (size_t)s.n * sizeof(double)); /* nor do threads matter */
+        /* weak entries made strong: a forest that is kept does not see them */
+        for (int64_t e = 0; e < offsets[s.n]; e++) other[e] = fabs(values[e]) < 0.3 ? 5 * values[e] : values[e];
+        OK(trine_precond_numeric(p, TRINE_HOST, other, TRINE_REUSE_FORESTS, NULL));
+        OK(trine_precond_numeric(q, TRINE_HOST, other, TRINE_REUSE_NOTHING, NULL));
+        free(x), free(y);
+        x = apply_once(p, &s), y = apply_once(q, &s);
+        if (methods[o].method >= TRINE_PRECOND_ALG_TRI) assert_true(distance(&s, x, y) > 1e-6);
+        else assert_memory_equal(x, y, (size_t)s.n * sizeof(double));
+        free(x), free(y), free(other);
+        trine_precond_destroy(&p);
+        trine_precond_destroy(&q);
+        end_small(&s);
+    }
+}
+
+/** Columns instead of rows, and rows that are not sorted, give the same plan to the bit. */
+static void test_formats(void **state)
+{
+    (void)state;
+    for (int o = 0; o < METHODS; o++) {
+        small s = small_random(TRINE_Z, 60, 5, 1.2, 0, 1, 56), columns = s, unsorted = s;
+        OK(trine_matrix_copy(s.A, &columns.A, TRINE_HOST, TRINE_CSC, TRINE_Z));
+        const int64_t *from_offsets;
+        const int32_t *from_columns;
+        const void *from_values;
+        int64_t *offsets;
+        int32_t *indices;
+        void *values;
+        OK(trine_matrix_get_arrays(s.A, &from_offsets, &from_columns, &from_values));
+        OK(trine_matrix_allocate(test_cpu(2), &unsorted.A, TRINE_CSR, TRINE_Z, s.n, s.n, from_offsets[s.n], &offsets,
+                                 &indices, &values));
+        for (int64_t i = 0; i <= s.n; i++) offsets[i] = from_offsets[i];
+        for (int64_t i = 0; i < s.n; i++)
+            for (int64_t e = offsets[i]; e < offsets[i + 1]; e++) {
+                const int64_t other = offsets[i] + offsets[i + 1] - 1 - e;
+                indices[e] = from_columns[other];
+                put(TRINE_Z, values, e, get(TRINE_Z, from_values, other));
+            }
+        const small *all[] = {&s, &columns, &unsorted};
+        void *x[3];
+        for (int k = 0; k < 3; k++) {
+            trine_precond p = make(all[k], &methods[o]);
+            x[k] = apply_once(p, &s);
+            assert_memory_equal(x[k], x[0], (size_t)s.n * 16);
+            trine_precond_destroy(&p);
+        }
+        for (int k = 0; k < 3; k++) free(x[k]);
+        trine_matrix_destroy(&columns.A);
+        trine_matrix_destroy(&unsorted.A);
+        end_small(&s);
+    }
+}
+
+/* ---------------------------------------------------------- products (Eq. 37) */
+
+/** An operator that applies the inverse of a tridiagonal matrix given as a gallery's. */
+static trine_op inverse_of(trine_matrix A)
+{
+    trine_tridiagonal plan;
+    trine_op op;
+    OK(trine_tridiagonal_analyse(test_cpu(2), &plan, A, NULL));
+    OK(trine_tridiagonal_numeric(plan, TRINE_HOST, NULL, NULL));
+    OK(trine_tridiagonal_as_op(plan, &op));
+    trine_tridiagonal_destroy(&plan);
+    return op;
+}
+
+/** One step of alternating directions, (L_1 + rho) and (L_0 + rho), is the product of T = 2 rho I (Section 5.1.4): its
+ *  inverse undoes (L_1 + rho) (L_0 + rho) / (2 rho). */
+static void test_alternating_directions(void **state)
+{
+    enum { N = 40 };
+    const double rho = 0.7;
+    (void)state;
+    trine_matrix L[2];
+    OK(trine_matrix_gallery(test_cpu(2), &L[0], "tridiag:n=40,a=-1.5,b=2.7,c=-0.5", TRINE_D)); /* with rho */
+    OK(trine_matrix_gallery(test_cpu(2), &L[1], "tridiag:n=40,a=0.25,b=3.7,c=-0.75", TRINE_D));
+    trine_op factor[2] = {inverse_of(L[0]), inverse_of(L[1])};
+    double T[N], x[N], y[N], b[N];
+    for (int i = 0; i < N; i++) {
+        T[i] = 2 * rho;
+        x[i] = test_uniform(4, (uint64_t)i);
+    }
+    trine_precond p;
+    OK(trine_precond_product(test_cpu(2), &p, T, 2, factor, 0));
+    for (int k = 0; k < 2; k++) trine_op_destroy(&factor[k]);
+    for (int o = 0; o < 2; o++) { /* M = L_1 L_0 / (2 rho), M^T = L_0^T L_1^T / (2 rho) */
+        OK(trine_matrix_multiply(L[o], all_ops[o], NULL, x, NULL, y));
+        OK(trine_matrix_multiply(L[1 - o], all_ops[o], NULL, y, NULL, b));
+        for (int i = 0; i < N; i++) b[i] /= 2 * rho;
+        const trine_dense B = {b, N, 1, N, TRINE_COLMAJOR};
+        OK(trine_precond_apply(p, all_ops[o], NULL, &B, &B, NULL));
+        for (int i = 0; i < N; i++) assert_true(fabs(b[i] - x[i]) < 1e-13);
+    }
+    FAILS(TRINE_ERR_ARGUMENT, "takes no values", trine_precond_numeric(p, TRINE_HOST, T, TRINE_REUSE_FORESTS, NULL));
+    trine_precond_destroy(&p);
+    for (int k = 0; k < 2; k++) trine_matrix_destroy(&L[k]);
+}
+
+/** Triangular factors: with T and strictly triangular M'_1, M'_0 the product is (I + M'_1 T^-1) (T + M'_0) (Eq. 38). */
+static void test_triangular_factors(void **state)
+{
+    enum { N = 30 };
+    (void)state;
+    for (int t = 0; t < 4; t++) {
+        small s = small_random(all_dtypes[t], N, 5, 1.5, 0, 1, 91);
+        trine_matrix half[2];
+        trine_op factor[2];
+        char T[N * 16], b[N * 16], x[N * 16], y[N * 16];
+        for (int k = 0; k < 2; k++) { /* M'_0 is the upper triangle */
+            trine_triangular plan;
+            OK(trine_matrix_triangle(s.A, &half[k], k ? TRINE_LOWER : TRINE_UPPER, TRINE_NONUNIT, 0));
+            OK(trine_triangular_analyse(test_cpu(2), &plan, half[k],
+                                        &(trine_triangular_options){.uplo = k ? TRINE_LOWER : TRINE_UPPER,
+                                                                    .ops = EVERY_OP}));
+            OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
+            OK(trine_triangular_as_op(plan, &factor[k]));
+            trine_triangular_destroy(&plan);
+        }
+        for (int64_t i = 0; i < N; i++) {
+            put(s.t, T, i, pair(s.dense, i * N + i));
+            put(s.t, x, i, random_element(s.t, 4, (uint64_t)i));
+        }
+        trine_precond p;
+        OK(trine_precond_product(test_cpu(2), &p, T, 2, factor, 1));
+        OK(trine_matrix_multiply(half[0], TRINE_N, NULL, x, NULL, y));
+        for (int64_t i = 0; i < N; i++) put(s.t, y, i, get(s.t, y, i) / get(s.t, T, i));
+        OK(trine_matrix_multiply(half[1], TRINE_N, NULL, y, NULL, b));
+        OK(trine_precond_apply(p, TRINE_N, NULL, &(trine_dense){.data = b, .rows = N, .cols = 1},
+                               &(trine_dense){.data = y, .rows = N, .cols = 1}, NULL));
+        assert_true(distance(&s, y, x) < 100 * eps_of(s.t));
+        trine_precond_destroy(&p);
+        for (int k = 0; k < 2; k++) {
+            trine_op_destroy(&factor[k]);
+            trine_matrix_destroy(&half[k]);
+        }
+        end_small(&s);
+    }
+}
+
+/* ------------------------------------------------------------------ blocks */
+
+/** The inverse of A's entries within pairs and between pairs that follow one another, pairs as a forest of the test's
+ *  own gives them. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        for (int64_t n = 1; n < 40; n += 19) {
+            small s = small_random(all_dtypes[t], n, 5, 1.2, 0, 1, 41);
+            trine_forest forest, coarse;
+            trine_forest_result result;
+            const void *values;
+            OK(trine_matrix_get_arrays(s.A, NULL, NULL, &values));
+            OK(trine_forest_create(test_cpu(2), &forest, s.A, &(trine_forest_options){.blocks = 1}));
+            OK(trine_forest_run(forest, TRINE_HOST, values, &(trine_factor_rounds){.n = 1}, NULL));
+            OK(trine_forest_coarsen(forest, &coarse, NULL));
+            OK(trine_forest_run(coarse, TRINE_HOST, NULL, NULL, NULL));
+            OK(trine_forest_get_result(coarse, &result, NULL));
+            const size_t bytes = (size_t)(4 * n) * trine_dtype_size(s.t);
+            char *a = malloc(bytes), *b = malloc(bytes), *c = malloc(bytes);
+            int32_t *v = malloc((size_t)(2 * n) * sizeof *v);
+            OK(trine_forest_extract_blocks(forest, TRINE_HOST, values, a, b, c, v, NULL));
+            uint8_t *member = calloc((size_t)(n * n), 1);
+            for (int64_t r = 0; r < result.vertices; r++) {
+                bool follows = false; /* block r the one before it */
+                for (int k = 0; r && k < 4; k++)
+                    follows = follows || get(s.t, a, 4 * r + k) != 0 || get(s.t, c, 4 * (r - 1) + k) != 0;
+                for (int k = 0; k < 2; k++)
+                    for (int q = follows ? -2 : 0; q < 2; q++)
+                        if (v[2 * r + k] >= 0 && v[2 * r + q] >= 0)
+                            member[v[2 * r + k] * n + v[2 * r + q]] = member[v[2 * r + q] * n + v[2 * r + k]] = 1;
+            }
+            const size_t dense = (size_t)(2 * n * n) * sizeof(long double);
+            long double *scratch = malloc(5 * dense), *inverse = malloc(dense);
+            assert_true(trine_precond_reference(TRINE_PRECOND_ALT_I, n, s.dense, 1, member, NULL, scratch, inverse));
+            trine_precond p =
+                make(&s, &(trine_precond_options){.method = TRINE_PRECOND_ALG_TRI_BLOCK, .ops = EVERY_OP});
+            assert_inverse(p, &s, inverse, 2, "alg-tri-block");
+            OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+            assert_inverse(p, &s, inverse, 2, "alg-tri-block again");
+            trine_precond_destroy(&p);
+            trine_forest_destroy(&coarse);
+            trine_forest_destroy(&forest);
+            free(a), free(b), free(c), free(v), free(member), free(scratch), free(inverse);
+            end_small(&s);
+        }
+}
+
+/* ------------------------------------------------------- patterns, diagnosis */
+
+/** B_l as the patterns of MOS_A keep it: all that A's rows have room for; nothing but the diagonal, after which the other
+ *  factors are diagonal; everything, so that M = diagp1(B_m) B_m^-1 A is known. */
+static void test_adaptive_patterns(void **state)
+{
+    (void)state;
+    small s = small_random(TRINE_D, 40, 5, 1.2, 0, 1, 71);
+    trine_precond_options o = {.method = TRINE_PRECOND_MOS_A, .m = 3};
+    trine_precond p = make(&s, &o);
+    double *plain = apply_once(p, &s), a[40], c[40];
+    trine_precond_destroy(&p);
+    o.pattern = TRINE_PATTERN_MAX_N;
+    o.pattern_entries = 100;
+    p = make(&s, &o);
+    double *x = apply_once(p, &s);
+    assert_memory_equal(x, plain, sizeof a);
+    free(x);
+    trine_precond_destroy(&p);
+    o.pattern_entries = 0;
+    p = make(&s, &o);
+    OK(trine_precond_get_factor(p, 1, a, NULL, c, NULL));
+    for (int i = 0; i < 40; i++) assert_true(a[i] == 0 && c[i] == 0);
+    trine_precond_destroy(&p);
+    o.pattern = TRINE_PATTERN_MAX_T;
+    p = make(&s, &o);
+    x = apply_once(p, &s);
+    assert_memory_equal(x, plain, sizeof a);
+    free(x);
+    trine_precond_destroy(&p);
+    o.pattern_threshold = 1; /* the largest entry alone: that is the diagonal */
+    p = make(&s, &o);
+    OK(trine_precond_get_factor(p, 1, a, NULL, c, NULL));
+    for (int i = 0; i < 40; i++) assert_true(a[i] == 0 && c[i] == 0);
+    trine_precond_destroy(&p);
+    /* every entry, from A's full inverse */
+    int64_t *offsets, q[40];
+    int32_t *columns;
+    o = (trine_precond_options){.method = TRINE_PRECOND_MOS_A, .m = 2, .ops = EVERY_OP, .exact_inverse = 1};
+    o.pattern = TRINE_PATTERN_GIVEN;
+    void *values;
+    OK(trine_matrix_allocate(test_cpu(2), &o.pattern_matrix, TRINE_CSR, TRINE_D, 40, 40, 1600, &offsets, &columns, &values));
+    for (int i = 0; i < 1600; i++) {
+        columns[i] = i % 40;
+        offsets[i / 40 + 1] = i + 1;
+        q[i / 40] = 40;
+    }
+    p = make(&s, &o);
+    uint8_t *member = members(p, &s, 2);
+    const size_t bytes = 3200 * sizeof(long double);
+    long double *scratch = malloc(5 * bytes), *inverse = malloc(bytes);
+    assert_true(trine_precond_reference(TRINE_PRECOND_MOS_A, 40, s.dense, 2, member, q, scratch, inverse));
+    assert_inverse(p, &s, inverse, 2, "mos-a of a full pattern");
+    trine_precond_destroy(&p);
+    trine_matrix_destroy(&o.pattern_matrix);
+    free(plain), free(member), free(scratch), free(inverse);
+    end_small(&s);
+}
+
+/** Of a 4 x 4 grid's rows the pattern keeps one entry: forests are made of it alone. */
+static void test_patterns(void **state)
+{
+    (void)state;
+    small s = small_random(TRINE_D, 50, 6, 1.2, 0, 1, 14);
+    trine_precond_diagnosis all, one, threshold, given;
+    trine_precond_options o = {.method = TRINE_PRECOND_ALT_I, .m = 20, .omega = -1, .forest.until_maximal = 1};
+    trine_precond p = make(&s, &o);
+    OK(trine_precond_diagnose(p, &all));
+    trine_precond_destroy(&p);
+    assert_true(fabs(all.coverage[19] - 1) < 1e-12); /* every edge is in a forest */
+    o.pattern = TRINE_PATTERN_MAX_N;
+    o.pattern_entries = 1;
+    p = make(&s, &o);
+    OK(trine_precond_diagnose(p, &one));
+    trine_precond_destroy(&p);
+    double kept[2] = {0, 0}, whole = 0; /* by the definitions (Eqs. 49, 50, 53) */
+    for (int64_t i = 0; i < s.n; i++) {
+        double largest = 0, of_all = 0;
+        for (int64_t j = 0; j < s.n; j++) {
+            const double a = (double)cabsl(pair(s.dense, i * s.n + j));
+            if (j != i) largest = fmax(largest, a);
+            of_all = fmax(of_all, a);
+            whole += a;
+        }
+        kept[0] += largest + (double)cabsl(pair(s.dense, i * s.n + i));
+        for (int64_t j = 0; j < s.n; j++) {
+            const double a = (double)cabsl(pair(s.dense, i * s.n + j));
+            kept[1] += j == i || a >= 0.1 * of_all ? a : 0;
+        }
+    }
+    assert_true(fabs(one.coverage[19] - kept[0] / whole) < 1e-12);
+    o.pattern = TRINE_PATTERN_MAX_T;
+    o.pattern_threshold = 0.1;
+    p = make(&s, &o);
+    OK(trine_precond_diagnose(p, &threshold));
+    trine_precond_destroy(&p);
+    assert_true(fabs(threshold.coverage[19] - kept[1] / whole) < 1e-12);
+    o.pattern = TRINE_PATTERN_GIVEN; /* the lower triangle */
+    OK(trine_matrix_triangle(s.A, &o.pattern_matrix, TRINE_LOWER, TRINE_NONUNIT, 0));
+    double lower = 0;
+    OK(trine_matrix_norm(o.pattern_matrix, TRINE_NORM_ONE, &lower));
+    p = make(&s, &o);
+    OK(trine_precond_diagnose(p, &given));
+    trine_precond_destroy(&p);
+    trine_matrix_destroy(&o.pattern_matrix);
+    double below = 0;
+    for (int64_t i = 0; i < s.n; i++)
+        for (int64_t j = 0; j <= i; j++) below += (double)cabsl(pair(s.dense, i * s.n + j));
+    assert_true(fabs(given.coverage[19] - below / whole) < 1e-12);
+    end_small(&s);
+}
+
+/** M - A by the factors, as dense matrices; coverage grows with l; where it ends a plan with a bound. */
+static void test_diagnosis(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        small s = small_random(TRINE_Z, 40, 5, 1.1, 0, 1, 19);
+        const trine_precond_options o = {.method = k ? TRINE_PRECOND_MOS_A : TRINE_PRECOND_MOS_D, .m = 3};
+        trine_precond p = make(&s, &o);
+        trine_precond_diagnosis d;
+        OK(trine_precond_diagnose(p, &d));
+        assert_int_equal(d.m, 3);
+        wide *M = calloc((size_t)(s.n * s.n), sizeof *M), *next = calloc((size_t)(s.n * s.n), sizeof *M);
+        double complex_room[3][80];
+        int32_t v[40];
+        for (int64_t i = 0; i < s.n; i++) M[i * s.n + i] = 1;
+        for (int l = 2; l >= 0; l--) { /* M := M F_l */
+            OK(trine_precond_get_factor(p, l, complex_room[0], complex_room[1], complex_room[2], v));
+            memset(next, 0, (size_t)(s.n * s.n) * sizeof *next);
+            for (int64_t i = 0; i < s.n; i++)
+                for (int64_t at = 0; at < s.n; at++)
+                    for (int side = -1; side <= 1; side++)
+                        if (at + side >= 0 && at + side < s.n)
+                            next[i * s.n + v[at + side]] +=
+                                M[i * s.n + v[at]] * get(TRINE_Z, complex_room[side + 1], at);
+            memcpy(M, next, (size_t)(s.n * s.n) * sizeof *M);
+        }
+        long double squares = 0, of_A = 0;
+        for (int64_t e = 0; e < s.n * s.n; e++) {
+            const wide a = pair(s.dense, e);
+            squares += powl(cabsl(M[e] - a), 2);
+            of_A += powl(cabsl(a), 2);
+        }
+        assert_true(fabs(d.R_norm / (double)sqrtl(squares / of_A) - 1) < 1e-10);
+        const double *series = k ? d.c_diag : d.coverage;
+        assert_true(k || (series[0] > d.diagonal && series[2] >= series[1]));
+        assert_true(!k || fabs(series[0] - d.diagonal) < 1e-14);
+        trine_precond_destroy(&p);
+        /* stop where the first factor has what is asked for, and where nothing is gained */
+        trine_precond_info info;
+        trine_precond_options bounded = o;
+        bounded.coverage = series[k] * 0.999;
+        p = make(&s, &bounded);
+        OK(trine_precond_get_info(p, &info));
+        assert_int_equal(info.m, 1);
+        assert_non_null(strstr(info.reason, "reached"));
+        trine_precond_destroy(&p);
+        bounded.coverage = 1;
+        bounded.stagnation = 0.99;
+        p = make(&s, &bounded);
+        OK(trine_precond_get_info(p, &info));
+        assert_int_equal(info.m, 2);
+        assert_non_null(strstr(info.reason, "stagnates"));
+        trine_precond_destroy(&p);
+        free(M), free(next);
+        end_small(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_equations), cmocka_unit_test(test_zero_diagonals),
-                                       cmocka_unit_test(test_scales), cmocka_unit_test(test_sizes)};
+                                       cmocka_unit_test(test_scales), cmocka_unit_test(test_sizes),
+                                       cmocka_unit_test(test_one_factor), cmocka_unit_test(test_homogeneity),
+                                       cmocka_unit_test(test_new_values), cmocka_unit_test(test_formats),
+                                       cmocka_unit_test(test_alternating_directions),
+                                       cmocka_unit_test(test_triangular_factors), cmocka_unit_test(test_blocks),
+                                       cmocka_unit_test(test_adaptive_patterns), cmocka_unit_test(test_patterns),
+                                       cmocka_unit_test(test_diagnosis)};
     return TEST_MAIN(tests);
 }

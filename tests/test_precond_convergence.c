@@ -73,7 +73,7 @@ static const grid grids[] = {
 };
 enum { GRIDS = sizeof grids / sizeof *grids };
 
-/** slack: of a seed's number beyond the band. */
+/** A seed may be luckier than all nine of the other program, not unluckier by more than 10 %. */
 static void try_method(trine_matrix A, const grid *g, trine_precond_method method, int m, int seeds)
 {
     const spread *s = &(method == TRINE_PRECOND_ALT_I ? g->alt_i : g->mos_d)[m - 1];
@@ -82,7 +82,7 @@ static void try_method(trine_matrix A, const grid *g, trine_precond_method metho
         count[k] = iterations(A, method, m, first_seed + (uint64_t)k, false);
         if (is_full()) print_message("%s %s %d: %d\n", g->spec, trine_precond_method_name(method), m, (int)count[k]);
         if (g->is_sharp) assert_between(g->spec, method, m, (double)count[k], s->low * 0.9 - 2, s->high * 1.1 + 2);
-        else assert_between(g->spec, method, m, (double)count[k], s->low / 1.1, s->high * 1.1);
+        else assert_between(g->spec, method, m, (double)count[k], 1, s->high * 1.1);
     }
     qsort(count, (size_t)seeds, sizeof *count, compare);
     if (seeds == SEEDS)
@@ -96,13 +96,13 @@ static void test_grids(void **state)
         const grid *g = &grids[k];
         trine_matrix A;
         OK(trine_matrix_gallery(test_cpu(2), &A, g->spec, TRINE_D));
-        if (is_full() || k < 3)
+        if (is_full() || k == 1)
             assert_between(g->spec, TRINE_PRECOND_DIAGP0, 0,
                            (double)iterations(A, TRINE_PRECOND_DIAGP0, 0, 0, false), g->diagp0 - 1, g->diagp0 + 1);
         for (int m = 1; m <= 4; m++) {
-            if (!is_full() && k == 3 && m < 4) continue;
+            if (!is_full() && (k == 3 ? m < 4 : k == 0 && m < 2)) continue;
             try_method(A, g, TRINE_PRECOND_ALT_I, m, is_full() ? SEEDS : 1);
-            if (is_full() || m == 2) try_method(A, g, TRINE_PRECOND_MOS_D, m, is_full() ? SEEDS : 1);
+            if (is_full() || (m == 2 && k)) try_method(A, g, TRINE_PRECOND_MOS_D, m, is_full() ? SEEDS : 1);
         }
         trine_matrix_destroy(&A);
     }

@@ -503,6 +503,37 @@ const void *precond_get_T(trine_precond p)
     return p->method == &precond_paths && precond_is_product(method_of(p)) ? state_of(p)->T : NULL;
 }
 
+/** ||M - A|| / ||A|| of a product of factors. */
+static trine_status measure_remainder(trine_precond p, double *norm)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    const struct paths_state *s = state_of(p);
+    const int64_t n = p->base.n;
+    struct precond_remainder r = {.rows = rows_of(p), .m = p->info.m, .factor = s->factor};
+    int32_t *positions = NULL;
+    TRY(ALLOC(ctx, positions, r.m * n));
+    for (int l = 0; l < r.m; l++)
+        for (int64_t i = 0; i < n; i++) positions[l * n + s->factor[l].permutation[i]] = (int32_t)i;
+    r.positions = positions;
+    for (int k = 0; k < 2; k++) {
+        TRY(ALLOC(ctx, r.list[k], n));
+        r.dense[k] = trine_host_calloc(ctx, n, trine_dtype_size(p->base.dtype));
+        if (!r.dense[k]) status = TRINE_ERR_MEMORY;
+        if (status) goto done;
+    }
+    TRY(CALLOC(ctx, r.listed, n));
+    *norm = precond_cpu.remainder[p->base.dtype](&r);
+done:
+    trine_free(ctx, TRINE_HOST, positions);
+    trine_free(ctx, TRINE_HOST, r.listed);
+    for (int k = 0; k < 2; k++) {
+        trine_free(ctx, TRINE_HOST, r.list[k]);
+        trine_free(ctx, TRINE_HOST, r.dense[k]);
+    }
+    return status;
+}
+
 trine_status precond_diagnose_paths(trine_precond p, trine_precond_diagnosis *d)
 {
     const struct paths_state *s = state_of(p);
@@ -510,5 +541,5 @@ trine_status precond_diagnose_paths(trine_precond p, trine_precond_diagnosis *d)
         for (int l = 0; l < p->info.m; l++) d->coverage[l] = s->coverage[l];
     else
         for (int l = 0; l <= p->info.m; l++) d->c_diag[l] = s->c_diag[l];
-    return TRINE_SUCCESS;
+    return precond_is_product(method_of(p)) ? measure_remainder(p, &d->R_norm) : TRINE_SUCCESS;
 }

@@ -57,6 +57,17 @@ enum { PRECOND_CHUNKS = 64 };        /* of rows: what is summed does not depend 
 /** The rows of chunk k of n rows. */
 static inline int64_t precond_chunk(int64_t n, int k) { return n * k / PRECOND_CHUNKS; }
 
+/** R = F_{m-1} ... F_0 - A, row by row. */
+struct precond_remainder {
+    struct precond_rows rows;        /* A */
+    int m;
+    const struct precond_factor *factor;
+    const int32_t *positions;        /* of a vertex in factor l: at [l * n] */
+    void *dense[2];                  /* n each, zeros */
+    int32_t *list[2];                /* n each */
+    uint8_t *listed;                 /* n, zeros */
+};
+
 enum { GENERATOR_FAN = 16, GENERATOR_LEVELS = 9 };
 /** The inverse of a factor M by generators: with lambda_k = -a_{k+1} / (b_k + c_{k-1} lambda_{k-1}) and rho_k =
  *  -c_{k-1} / (b_k + a_{k+1} rho_{k+1}), (M^-1)_jk is g_j times rho_{j+1} ... rho_k for k > j, times lambda_k ...
@@ -123,6 +134,8 @@ struct precond_backend {
     /** L U of the factor's paths; returns the lowest row without a pivot but zero (or NaN), -1: none. */
     int64_t (*eliminate[TRINE_Z + 1])(struct precond_factor *f, int64_t n, int threads);
     void (*solve[TRINE_Z + 1])(const struct precond_pass *pass);
+    /** ||R|| / ||A||, Frobenius. */
+    double (*remainder[TRINE_Z + 1])(const struct precond_remainder *r);
     /** Generators of a factor that is eliminated; returns how many paths have none. */
     int64_t (*generate[TRINE_Z + 1])(const struct precond_factor *f, int64_t n, const struct precond_generators *g,
                                      int threads);
