@@ -45,30 +45,50 @@ static int64_t first_open(const struct ilu_schedule *s)
 
 static bool is_ready(const uint8_t *row) { return __atomic_load_n(row, __ATOMIC_ACQUIRE); }
 
-/** Until a row that task k needs is there. Meanwhile the first task of all is done if its thread has not come, or is
- *  long in coming: nothing that it needs is left to begin, so that there is an end to it. */
-static void wait_for(struct rows_job *job, const uint8_t *row, int64_t k, int me)
+/** The task of a row. */
+static int64_t task_of(const struct ilu_schedule *s, int64_t row)
+{
+    int64_t low = 0, high = s->n_tasks;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (s->tasks[middle] <= row) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+/** Until row j, which task k needs, is there. Meanwhile the first task of all is done if its thread has not come, or is
+ *  long in coming: nothing that it needs is left to begin, so that there is an end to it. A thread that has begun what
+ *  is waited for, and does not end it for as long as no task takes, has lost its core: it is to begin no more. */
+static void wait_for(struct rows_job *job, int64_t j, int64_t k, int me)
 {
     const struct ilu_schedule *s = job->f->schedule;
-    for (int polls = 0; !is_ready(row); trine_poll(&polls)) {
+    double start = 0;
+    for (int polls = 0; !is_ready(&s->ready[j]); trine_poll(&polls)) {
         const int64_t open = first_open(s);
-        if (open >= k) continue;
-        if ((!is_attended(&s->lists[open % s->threads]) || polls > TRINE_POLLS) && claim(s, open))
+        if (open < k && (!is_attended(&s->lists[open % s->threads]) || polls > TRINE_POLLS) && claim(s, open))
             job->factor(job, open, me);
+        if (polls <= TRINE_POLLS) continue;
+        if (start == 0) start = trine_wall_time();
+        else if (trine_wall_time() - start > s->patience)
+            __atomic_store_n(&s->lists[task_of(s, j) % s->threads].attended, 0, __ATOMIC_RELAXED);
     }
 }
 
 #define TEMPLATE "precond/ilu/factor.inc"
 #include "core/each_dtype.h"
 
-/** A thread does what is in its list, then what is in those of threads that have not come. */
+/** A thread does what is in its list, then what is in those of threads that have not come, or have left. The one that
+ *  called never leaves. */
 static bool factor_tasks(void *user, int me)
 {
     struct rows_job *job = user;
     const struct ilu_schedule *s = job->f->schedule;
     __atomic_store_n(&s->lists[me].attended, 1, __ATOMIC_RELAXED);
-    for (int64_t k; (k = next_of(&s->lists[me])) < s->n_tasks;)
+    for (int64_t k; (k = next_of(&s->lists[me])) < s->n_tasks;) {
+        if (me && !is_attended(&s->lists[me])) return false;
         if (claim(s, k)) job->factor(job, k, me);
+    }
     for (int t = 0; t < s->threads; t++)
         for (int64_t k; (k = next_of(&s->lists[t])) < s->n_tasks && !is_attended(&s->lists[t]);)
             if (claim(s, k)) job->factor(job, k, me);

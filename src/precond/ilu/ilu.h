@@ -35,7 +35,7 @@ trine_status ilu_grow(trine_context ctx, void **array, int64_t count, int64_t ro
 /** How far a thread's tasks have been begun; both are atomic. */
 struct ilu_list {
     _Alignas(64) int64_t next; /* the first task that nobody has begun */
-    int attended;              /* its thread has come, and does them all */
+    int attended;              /* its thread has come, and goes on with them */
 };
 
 /** Which thread factors which rows when. A row needs the rows that its entries before the diagonal name: they are in
@@ -45,6 +45,7 @@ struct ilu_schedule {
     int threads;    /* 1: row after row; no other member is used */
     int64_t n_tasks;
     int64_t *tasks; /* n_tasks + 1: task k is rows tasks[k] .. tasks[k+1] - 1 */
+    double patience; /* seconds that no task takes while its thread has a core */
     /* of a factorization under way: */
     uint8_t *ready;         /* n: 1 for rows that are finished; atomic */
     struct ilu_list *lists; /* of each thread */

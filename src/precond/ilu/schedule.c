@@ -11,6 +11,7 @@ static const double remote_seconds = 0.15e-6; /* a row of another thread's that 
 static const double latency_seconds = 0.3e-6; /* from the end of a row to one that waits for it on another thread */
 static const double task_seconds = 0.05e-6;   /* a task of its own */
 static const double team_seconds = 10e-6;     /* until the helpers are there */
+static const double stall_seconds = 0.5e-3;   /* longer than threads that have cores are held up */
 enum { SHORTEST_TASK = 8 };
 
 int ilu_threads(trine_context ctx, int64_t n, int64_t nnz)
@@ -93,15 +94,16 @@ struct simulation {
     double *clock;  /* of each thread */
 };
 
-/** Seconds of a factorization. */
-static double simulate(const struct ilu_pattern *p, const struct ilu_schedule *s, const struct simulation *m)
+/** Seconds of a factorization; sets s->patience. */
+static double simulate(const struct ilu_pattern *p, struct ilu_schedule *s, const struct simulation *m)
 {
     double last = 0;
+    s->patience = 0;
     for (int t = 0; t < s->threads; t++) m->clock[t] = team_seconds;
     for (int64_t task = 0; task < s->n_tasks; task++) {
         const int me = (int)(task % s->threads);
         const uint64_t mine = (uint64_t)1 << me % 64;
-        double now = m->clock[me] + task_seconds;
+        double now = m->clock[me] + task_seconds, task_alone = 0;
         for (int64_t i = s->tasks[task]; i < s->tasks[task + 1]; i++) {
             for (int64_t k = p->offsets[i]; k < p->diagonal[i]; k++) {
                 const int32_t j = p->columns[k];
@@ -110,13 +112,16 @@ static double simulate(const struct ilu_pattern *p, const struct ilu_schedule *s
                 now += remote_seconds;
                 m->seen[j] |= mine;
             }
+            task_alone += seconds_of(p, i);
             now += seconds_of(p, i);
             m->end[i] = now;
             m->seen[i] = mine;
         }
         m->clock[me] = now;
         if (now > last) last = now;
+        if (task_alone > s->patience) s->patience = task_alone;
     }
+    s->patience = stall_seconds + 4 * s->patience;
     return last;
 }
 
