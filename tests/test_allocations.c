@@ -561,8 +561,11 @@ static trine_status use_precond_analyse(struct world *w, int variant)
         {.method = TRINE_PRECOND_ADI, .nx = 5, .ny = 4},
         {.method = TRINE_PRECOND_MOS_D, .m = 2, .pattern = TRINE_PATTERN_GIVEN, .pattern_matrix = w->L}};
     trine_precond plan;
-    const trine_status status = trine_precond_analyse(
-        w->ctx, &plan, variant == 1 ? w->unsorted : variant == 4 ? w->by_columns : w->A, &options[variant]);
+    const trine_status status = trine_precond_analyse(w->ctx, &plan,
+                                                      variant == 1   ? w->unsorted
+                                                      : variant == 4 ? w->by_columns
+                                                                     : w->A,
+                                                      &options[variant]);
     MADE(plan, trine_precond_destroy);
 }
 static trine_status use_precond_numeric(struct world *w, int variant)
@@ -580,8 +583,7 @@ static trine_status use_precond_work(struct world *w, int variant)
 static trine_status use_precond_as_op(struct world *w, int variant)
 {
     trine_op op;
-    const trine_status status =
-        variant ? trine_precond_part(w->precond, 1, &op) : trine_precond_as_op(w->precond, &op);
+    const trine_status status = variant ? trine_precond_part(w->precond, 1, &op) : trine_precond_as_op(w->precond, &op);
     MADE(op, trine_op_destroy);
 }
 static trine_status use_precond_product(struct world *w, int variant)

@@ -89,9 +89,9 @@ static void interior_rows_of_stencils_sum_to_zero(void **state)
     static const struct {
         const char *spec;
         int64_t length;
-    } cases[] = {{"laplace2d:n=5", 5},    {"laplace2d9:n=5", 9},  {"aniso1:n=5", 9},    {"aniso2:n=5", 9},
-                 {"aniso3:n=5", 9},       {"rotate7:n=5", 7},     {"rotate9:n=5", 9},  {"laplace3d:n=5", 7}, {"laplace3d27:n=5", 27},
-                 {"convection3d:n=5", 7}, {"transport15:n=5", 15}};
+    } cases[] = {{"laplace2d:n=5", 5},    {"laplace2d9:n=5", 9},   {"aniso1:n=5", 9},      {"aniso2:n=5", 9},
+                 {"aniso3:n=5", 9},       {"rotate7:n=5", 7},      {"rotate9:n=5", 9},     {"laplace3d:n=5", 7},
+                 {"laplace3d27:n=5", 27}, {"convection3d:n=5", 7}, {"transport15:n=5", 15}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         sparse s = make(ctx, cases[c].spec);
         int64_t full = 0;
@@ -213,7 +213,8 @@ static double rotated_element_sum(int dx, int dy, const double K[2][2])
     double sum = 0;
     for (int cell = 0; cell < 4; cell++)
         for (int point = 0; point < 4; point++) {
-            const double x = cell % 2 - 1 + 0.5 + (point % 2 - 0.5) / sqrt(3), y = cell / 2 - 1 + 0.5 + (point / 2 - 0.5) / sqrt(3);
+            const double x = cell % 2 - 1 + 0.5 + (point % 2 - 0.5) / sqrt(3),
+                         y = cell / 2 - 1 + 0.5 + (point / 2 - 0.5) / sqrt(3);
             if (fabs(x - dx) > 1 || fabs(y - dy) > 1) continue;
             const double p[2] = {(x < 0 ? 1 : -1) * (1 - fabs(y)), (1 - fabs(x)) * (y < 0 ? 1 : -1)},
                          q[2] = {(x < dx ? 1 : -1) * (1 - fabs(y - dy)), (1 - fabs(x - dx)) * (y < dy ? 1 : -1)};

@@ -1,5 +1,5 @@
-/* Preconditioners against their equations on dense matrices in long double: every method, precision and op; what must be
- * equal between methods; patterns, refactoring, scaling. */
+/* Preconditioners against their equations on dense matrices in long double: every method, precision and op; what must
+ * be equal between methods; patterns, refactoring, scaling. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct {
     trine_dtype t;
     int64_t n;
     long double *dense;
-    int64_t *q;                      /* off-diagonal entries a row */
+    int64_t *q; /* off-diagonal entries a row */
 } small;
 
 static small small_of(trine_matrix A)
@@ -184,8 +184,8 @@ static void assert_inverse(trine_precond p, const small *s, const long double *i
                                wanted = (in_place ? -2 : 1) * operated(inverse, n, all_ops[o], i, j);
                     if (cabsl(is - wanted) <= 2 * bound) continue;
                     print_error("%s, dtype %d, op %d, form %d, (%d,%d): %Lg%+Lgi instead of %Lg%+Lgi, bound %g\n", what,
-                                (int)s->t, (int)all_ops[o], form, (int)i, (int)j, creall(is), cimagl(is), creall(wanted),
-                                cimagl(wanted), bound);
+                                (int)s->t, (int)all_ops[o], form, (int)i, (int)j, creall(is), cimagl(is),
+                                creall(wanted), cimagl(wanted), bound);
                     fail();
                 }
         }
@@ -236,9 +236,9 @@ static void test_equations(void **state)
 {
     (void)state;
     for (int t = 0; t < 4; t++) {
-        small matrices[] = {small_random(all_dtypes[t], 31, 5, 1.1, 0, 1, 11),
-                            small_random(all_dtypes[t], 24, 4, 0.8, 0, 1, 77), small_gallery("convection3d:n=3", all_dtypes[t]),
-                            small_gallery("rotate9:nx=6,ny=5", all_dtypes[t])};
+        small matrices[] = {
+            small_random(all_dtypes[t], 31, 5, 1.1, 0, 1, 11), small_random(all_dtypes[t], 24, 4, 0.8, 0, 1, 77),
+            small_gallery("convection3d:n=3", all_dtypes[t]), small_gallery("rotate9:nx=6,ny=5", all_dtypes[t])};
         for (size_t k = 0; k < sizeof matrices / sizeof *matrices; k++) {
             for (int o = 0; o < METHODS; o++) {
                 /* equal sizes of B_l's entries make the choice of MOS_A's patterns one of rounding errors */
@@ -380,8 +380,10 @@ static wide row_factor(trine_dtype t, int64_t i)
 static void test_homogeneity(void **state)
 {
     static const trine_precond_options scaled[] = {
-        {.method = TRINE_PRECOND_DIAGP1},      {.method = TRINE_PRECOND_DIAGP2},
-        {.method = TRINE_PRECOND_ALT_I, .m = 3}, {.method = TRINE_PRECOND_MOS_D, .m = 3},
+        {.method = TRINE_PRECOND_DIAGP1},
+        {.method = TRINE_PRECOND_DIAGP2},
+        {.method = TRINE_PRECOND_ALT_I, .m = 3},
+        {.method = TRINE_PRECOND_MOS_D, .m = 3},
         {.method = TRINE_PRECOND_MOS_A, .m = 3, .homogeneous = 1},
         {.method = TRINE_PRECOND_MOS_A, .m = 2, .homogeneous = 1, .exact_inverse = 1}};
     (void)state;
@@ -393,8 +395,8 @@ static void test_homogeneity(void **state)
             const int64_t *offsets;
             const void *values;
             OK(trine_matrix_get_arrays(s.A, &offsets, NULL, &values));
-            void *FA = malloc((size_t)offsets[s.n] * trine_dtype_size(s.t)), *b = malloc((size_t)s.n * trine_dtype_size(s.t)),
-                 *y = malloc((size_t)s.n * trine_dtype_size(s.t));
+            void *FA = malloc((size_t)offsets[s.n] * trine_dtype_size(s.t)),
+                 *b = malloc((size_t)s.n * trine_dtype_size(s.t)), *y = malloc((size_t)s.n * trine_dtype_size(s.t));
             for (int64_t i = 0; i < s.n; i++) {
                 for (int64_t e = offsets[i]; e < offsets[i + 1]; e++)
                     put(s.t, FA, e, row_factor(s.t, i) * get(s.t, values, e));
@@ -539,9 +541,9 @@ static void test_triangular_factors(void **state)
         for (int k = 0; k < 2; k++) { /* M'_0 is the upper triangle */
             trine_triangular plan;
             OK(trine_matrix_triangle(s.A, &half[k], k ? TRINE_LOWER : TRINE_UPPER, TRINE_NONUNIT, 0));
-            OK(trine_triangular_analyse(test_cpu(2), &plan, half[k],
-                                        &(trine_triangular_options){.uplo = k ? TRINE_LOWER : TRINE_UPPER,
-                                                                    .ops = EVERY_OP}));
+            OK(trine_triangular_analyse(
+                test_cpu(2), &plan, half[k],
+                &(trine_triangular_options){.uplo = k ? TRINE_LOWER : TRINE_UPPER, .ops = EVERY_OP}));
             OK(trine_triangular_numeric(plan, TRINE_HOST, NULL, NULL));
             OK(trine_triangular_as_op(plan, &factor[k]));
             trine_triangular_destroy(&plan);
@@ -618,8 +620,8 @@ static void test_blocks(void **state)
 
 /* ------------------------------------------------------- patterns, diagnosis */
 
-/** B_l as the patterns of MOS_A keep it: all that A's rows have room for; nothing but the diagonal, after which the other
- *  factors are diagonal; everything, so that M = diagp1(B_m) B_m^-1 A is known. */
+/** B_l as the patterns of MOS_A keep it: all that A's rows have room for; nothing but the diagonal, after which the
+ *  other factors are diagonal; everything, so that M = diagp1(B_m) B_m^-1 A is known. */
 static void test_adaptive_patterns(void **state)
 {
     (void)state;
@@ -657,7 +659,8 @@ static void test_adaptive_patterns(void **state)
     o = (trine_precond_options){.method = TRINE_PRECOND_MOS_A, .m = 2, .ops = EVERY_OP, .exact_inverse = 1};
     o.pattern = TRINE_PATTERN_GIVEN;
     void *values;
-    OK(trine_matrix_allocate(test_cpu(2), &o.pattern_matrix, TRINE_CSR, TRINE_D, 40, 40, 1600, &offsets, &columns, &values));
+    OK(trine_matrix_allocate(test_cpu(2), &o.pattern_matrix, TRINE_CSR, TRINE_D, 40, 40, 1600, &offsets, &columns,
+                             &values));
     for (int i = 0; i < 1600; i++) {
         columns[i] = i % 40;
         offsets[i / 40 + 1] = i + 1;
@@ -786,15 +789,55 @@ static void test_diagnosis(void **state)
     }
 }
 
+/** What AUTO takes, and what it does without values. */
+static void test_choice(void **state)
+{
+    static const struct {
+        const char *spec;
+        trine_precond_method method;
+    } cases[] = {{"diagonal:n=20", TRINE_PRECOND_DIAGP1},
+                 {"tridiag:n=300", TRINE_PRECOND_ALG_TRI},
+                 {"laplace2d:n=20", TRINE_PRECOND_ALT_I},
+                 {"rotate7:n=30", TRINE_PRECOND_MOS_A},
+                 {"random_banded:n=80,kl=3,ku=3", TRINE_PRECOND_ALT_I}};
+    (void)state;
+    trine_precond p;
+    trine_precond_info info;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        small s = small_gallery(cases[k].spec, TRINE_D);
+        p = make(&s, NULL);
+        OK(trine_precond_check(p, NULL));
+        OK(trine_precond_get_info(p, &info));
+        assert_string_equal(trine_precond_method_name(info.method), trine_precond_method_name(cases[k].method));
+        assert_true(strlen(info.reason) > 20);
+        free(apply_once(p, &s));
+        trine_precond_destroy(&p);
+        end_small(&s);
+    }
+    trine_matrix pattern;
+    const int64_t offsets[] = {0, 1};
+    const int32_t columns[] = {0};
+    OK(trine_matrix_csr(test_cpu(2), &pattern, TRINE_D, 1, 1, 1, TRINE_HOST, 64, offsets, 32, columns, NULL));
+    FAILS(TRINE_ERR_STATE, "looks at the values", trine_precond_analyse(test_cpu(2), &p, pattern, NULL));
+    trine_matrix_destroy(&pattern);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equations), cmocka_unit_test(test_zero_diagonals),
-                                       cmocka_unit_test(test_scales), cmocka_unit_test(test_sizes),
-                                       cmocka_unit_test(test_one_factor), cmocka_unit_test(test_homogeneity),
-                                       cmocka_unit_test(test_new_values), cmocka_unit_test(test_formats),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equations),
+                                       cmocka_unit_test(test_zero_diagonals),
+                                       cmocka_unit_test(test_scales),
+                                       cmocka_unit_test(test_sizes),
+                                       cmocka_unit_test(test_one_factor),
+                                       cmocka_unit_test(test_homogeneity),
+                                       cmocka_unit_test(test_new_values),
+                                       cmocka_unit_test(test_formats),
                                        cmocka_unit_test(test_alternating_directions),
-                                       cmocka_unit_test(test_triangular_factors), cmocka_unit_test(test_blocks),
-                                       cmocka_unit_test(test_adaptive_patterns), cmocka_unit_test(test_patterns),
-                                       cmocka_unit_test(test_diagnosis)};
+                                       cmocka_unit_test(test_triangular_factors),
+                                       cmocka_unit_test(test_blocks),
+                                       cmocka_unit_test(test_adaptive_patterns),
+                                       cmocka_unit_test(test_patterns),
+                                       cmocka_unit_test(test_diagnosis),
+                                       cmocka_unit_test(test_choice)};
     return TEST_MAIN(tests);
 }

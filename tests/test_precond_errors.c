@@ -132,7 +132,8 @@ static void test_states(void **state)
     FAILS(TRINE_ERR_UNSUPPORTED, "no diagonal", trine_precond_get_diagonal(p, x));
     OK(trine_precond_analyse(test_cpu(2), &q, A, &options));
     OK(trine_precond_work(q, 1, NULL, NULL, &work));
-    FAILS(TRINE_ERR_ARGUMENT, "another plan", trine_precond_apply(p, TRINE_N, NULL, &X, &Y, &(trine_exec){.work = work}));
+    FAILS(TRINE_ERR_ARGUMENT, "another plan",
+          trine_precond_apply(p, TRINE_N, NULL, &X, &Y, &(trine_exec){.work = work}));
     OK(trine_precond_destroy(&q)); /* the work keeps it alive */
     OK(trine_work_destroy(&work));
     OK(trine_precond_part(p, 1, &op)); /* a part outlives the plan's handle */
@@ -190,7 +191,9 @@ static void test_bad_values(void **state)
     OK(trine_matrix_get_arrays(A, &offsets, NULL, (const void **)&values));
     double *bad = malloc((size_t)offsets[N] * sizeof *bad), x[N];
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
-        trine_precond p = make(A, &(trine_precond_options){.method = methods[k], .m = methods[k] == TRINE_PRECOND_ADI ? 2 : 3, .nx = 4, .ny = 3});
+        trine_precond p =
+            make(A, &(trine_precond_options){
+                        .method = methods[k], .m = methods[k] == TRINE_PRECOND_ADI ? 2 : 3, .nx = 4, .ny = 3});
         OK(trine_precond_check(p, NULL));
         memcpy(bad, values, (size_t)offsets[N] * sizeof *bad);
         for (int64_t e = offsets[5]; e < offsets[6]; e++) bad[e] = 0; /* row 5 */
@@ -275,8 +278,8 @@ static void test_threads(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_options),           cmocka_unit_test(test_matrices),
-                                       cmocka_unit_test(test_states),            cmocka_unit_test(test_product_arguments),
-                                       cmocka_unit_test(test_bad_values),        cmocka_unit_test(test_threads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_options),    cmocka_unit_test(test_matrices),
+                                       cmocka_unit_test(test_states),     cmocka_unit_test(test_product_arguments),
+                                       cmocka_unit_test(test_bad_values), cmocka_unit_test(test_threads)};
     return TEST_MAIN(tests);
 }

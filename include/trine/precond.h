@@ -27,34 +27,34 @@ typedef enum {
     TRINE_PRECOND_DIAGP2,   /* m_ii = unit(a_ii) (|a_ii| + s_i) (Eq. 41) */
     TRINE_PRECOND_L1,       /* l1-Jacobi: m_ii = a_ii + s_i (Eq. 42) */
     TRINE_PRECOND_TRIDIAG,  /* the three middle diagonals of A as it stands */
-    TRINE_PRECOND_ALG_TRI,  /* the diagonal of A and its entries along the paths of a linear forest (AlgTriScalPrecond) */
+    TRINE_PRECOND_ALG_TRI, /* the diagonal of A and its entries along a linear forest's paths (AlgTriScalPrecond) */
     TRINE_PRECOND_ALG_TRI_BLOCK, /* 2 x 2 blocks of pairs, and between pairs along the paths of the coarse forest */
-    TRINE_PRECOND_ALT_O,    /* m splittings M_l = A along the l-th forest, for one step each of a flexible Krylov method
-                               (Eqs. 29, 35, 72): trine_precond_part. Itself applied only if m = 1 */
-    TRINE_PRECOND_ALT_I,    /* x := M_0^-1 b, then x := x + M_l^-1 (b - A x), l = 1..m-1 (Eqs. 28, 30, 72) */
-    TRINE_PRECOND_MOS_D,    /* M = T M_{m-1} ... M_0, constructed from A's entries along disjoint forests (Eqs. 57-67) */
-    TRINE_PRECOND_MOS_A,    /* the same form, constructed from what the factors before leave of A (Eqs. 68, 69, 74-76) */
-    TRINE_PRECOND_ADI,      /* ALT_I with the lines in x and in y of an nx x ny grid, x fastest: each line's entries and
-                               A's whole diagonal (Section 5.3.4) */
-    TRINE_PRECOND_PRODUCT,  /* operators of the caller's: trine_precond_product alone makes these */
+    TRINE_PRECOND_ALT_O, /* m splittings M_l = A along the l-th forest, for one step each of a flexible Krylov method
+                            (Eqs. 29, 35, 72): trine_precond_part. Itself applied only if m = 1 */
+    TRINE_PRECOND_ALT_I, /* x := M_0^-1 b, then x := x + M_l^-1 (b - A x), l = 1..m-1 (Eqs. 28, 30, 72) */
+    TRINE_PRECOND_MOS_D, /* M = T M_{m-1} ... M_0, constructed from A's entries along disjoint forests (Eqs. 57-67) */
+    TRINE_PRECOND_MOS_A, /* the same form, constructed from what the factors before leave of A (Eqs. 68, 69, 74-76) */
+    TRINE_PRECOND_ADI, /* ALT_I with the lines in x and in y of an nx x ny grid, x fastest: each line's entries and
+                          A's whole diagonal (Section 5.3.4) */
+    TRINE_PRECOND_PRODUCT, /* operators of the caller's: trine_precond_product alone makes these */
     /* M = L U or L L^H, whose triangles are solved exactly. A's diagonal must be there, zero or not. */
-    TRINE_PRECOND_ILU0,     /* incomplete LU: (L U)_ij = a_ij on A's pattern */
-    TRINE_PRECOND_ILUK,     /* the same on A's pattern and fill up to level fill_level (Saad 2003, Section 10.3.3) */
-    TRINE_PRECOND_ILUT,     /* with threshold: drop_tolerance, row_entries (Saad 1994). Every numeric makes a new pattern,
-                               and allocates; so does the first apply after it, with each work. On one thread */
-    TRINE_PRECOND_IC0,      /* incomplete Cholesky on the pattern of the lower triangle, which alone is read */
-    TRINE_PRECOND_ISAI,     /* ILU0 whose triangles T are solved by `sweeps` steps y := y + W (z - T y) from y = 0, with
-                               W T = I on the pattern of T */
-    TRINE_PRECOND_METHODS   /* how many there are */
+    TRINE_PRECOND_ILU0, /* incomplete LU: (L U)_ij = a_ij on A's pattern */
+    TRINE_PRECOND_ILUK, /* the same on A's pattern and fill up to level fill_level (Saad 2003, Section 10.3.3) */
+    TRINE_PRECOND_ILUT, /* with threshold: drop_tolerance, row_entries (Saad 1994). Every numeric makes a new pattern,
+                           and allocates; so does the first apply after it, with each work. On one thread */
+    TRINE_PRECOND_IC0, /* incomplete Cholesky on the pattern of the lower triangle, which alone is read */
+    TRINE_PRECOND_ISAI, /* ILU0 whose triangles T are solved by `sweeps` steps y := y + W (z - T y) from y = 0, with
+                           W T = I on the pattern of T */
+    TRINE_PRECOND_METHODS /* how many there are */
 } trine_precond_method;
 
 /** Which entries of a matrix count (Eqs. 49, 50); the diagonal always does. Rows choose for themselves; of equal
  *  entries those of lower columns. */
 typedef enum {
-    TRINE_PATTERN_AUTO,  /* MOS_A: as many off-diagonal entries a row as A has there; else all */
-    TRINE_PATTERN_MAX_N, /* the pattern_entries largest off-diagonal ones (MOS_A: or as many as A has, if that is less) */
+    TRINE_PATTERN_AUTO, /* MOS_A: as many off-diagonal entries a row as A has there; else all */
+    TRINE_PATTERN_MAX_N, /* the pattern_entries largest off-diagonal ones (MOS_A: or as many as A has) */
     TRINE_PATTERN_MAX_T, /* those with |a_ij| >= pattern_threshold max_k |a_ik| (MOS_A: at most as many as A has) */
-    TRINE_PATTERN_GIVEN  /* those of pattern_matrix */
+    TRINE_PATTERN_GIVEN /* those of pattern_matrix */
 } trine_pattern;
 
 typedef enum {
@@ -65,45 +65,45 @@ typedef enum {
 /** NULL or zeroed: AUTO. Members that the method does not know are not looked at. */
 typedef struct {
     trine_precond_method method;
-    unsigned ops;            /* that apply may ask for; 0 = TRINE_N */
-    int64_t max_nrhs;        /* what the plan's own work is made for; 0 = 1 */
+    unsigned ops; /* that apply may ask for; 0 = TRINE_N */
+    int64_t max_nrhs; /* what the plan's own work is made for; 0 = 1 */
 
     /* forests and splittings */
-    int m;                   /* factors, 1..32, at most so many with coverage > 0; 0 = 4 (ADI: 2, and nothing else) */
-    double omega;            /* edges of a forest count omega times their weight in the next one (Eq. 71); 0 = automatic:
-                                0.01 of ALT_O and ALT_I, of MOS_D 0: with omega > 0 an edge's entries belong to its
-                                first forest alone. < 0 stands for 0 */
-    double coverage;         /* > 0: stop at the first l where the forests' entries and the diagonal are this part of
-                                the sum of all |a_ij| (MOS_A: the diagonal of B_l, of B_l), or where that grows by less
-                                than `stagnation` (Sections 5.2.2, 5.2.3); 0 = m factors */
-    double stagnation;       /* 0 = 0.01; < 0: no such end */
-    trine_pattern pattern;   /* ALT_O, ALT_I, MOS_D, ALG_TRI: the entries that edges are made of (S_0 of Eq. 66).
-                                MOS_A: what is kept of each B_l, l > 0 (S^B_l) */
+    int m; /* factors, 1..32, at most so many with coverage > 0; 0 = 4 (ADI: 2, and nothing else) */
+    double omega; /* edges of a forest count omega times their weight in the next one (Eq. 71); 0 = automatic:
+                     0.01 of ALT_O and ALT_I, of MOS_D 0: with omega > 0 an edge's entries belong to its
+                     first forest alone. < 0 stands for 0 */
+    double coverage; /* > 0: stop at the first l where the forests' entries and the diagonal are this part of
+                        the sum of all |a_ij| (MOS_A: the diagonal of B_l, of B_l), or where that grows by less
+                        than `stagnation` (Sections 5.2.2, 5.2.3); 0 = m factors */
+    double stagnation; /* 0 = 0.01; < 0: no such end */
+    trine_pattern pattern; /* ALT_O, ALT_I, MOS_D, ALG_TRI: the entries that edges are made of (S_0 of Eq. 66).
+                              MOS_A: what is kept of each B_l, l > 0 (S^B_l) */
     int pattern_entries;
     double pattern_threshold;
     trine_matrix pattern_matrix; /* n x n; read in analyse */
-    int exact_inverse;       /* MOS_A, 1: all entries of B_l M_l^-1 are candidates, not only those within one path
-                                position of an entry of B_l; set-up in O(N^2) if paths are long */
-    int homogeneous;         /* MOS_A, 1: constructed from diagp1(A)^-1 A, so that scaling rows of A scales M (errata of
-                                Eq. 69) */
+    int exact_inverse; /* MOS_A, 1: all entries of B_l M_l^-1 are candidates, not only those within two path
+                          positions of an entry of B_l; set-up in O(N^2) if paths are long */
+    int homogeneous; /* MOS_A, 1: constructed from diagp1(A)^-1 A, so that scaling rows of A scales M (errata of
+                        Eq. 69) */
     trine_factor_rounds forest; /* n is not looked at */
-    int64_t nx, ny;          /* ADI: the grid; nx ny = n */
+    int64_t nx, ny; /* ADI: the grid; nx ny = n */
 
     /* incomplete factorizations */
-    int fill_level;          /* ILUK; 0 = 1 */
-    double drop_tolerance;   /* ILUT: entries u_ij and l_ik u_kk below this part of the 2-norm of A's row i are dropped;
-                                0 = 1e-3 */
-    int64_t row_entries;     /* ILUT: at most so many off-diagonal entries a row in either triangle, the largest; 0 = 20 */
-    double shift;            /* added to a_ii, times the largest |a_ij| of the row, with the sign of a_ii (1 of 0), against
-                                zero pivots; of IC0 the largest of the lower triangle; 0 = none */
-    int sweeps;              /* ISAI; 0 = 1 */
-    int64_t reserved[8];     /* zeros */
+    int fill_level; /* ILUK; 0 = 1 */
+    double drop_tolerance; /* ILUT: entries u_ij and l_ik u_kk below this part of the 2-norm of A's row i are dropped;
+                              0 = 1e-3 */
+    int64_t row_entries; /* ILUT: at most so many off-diagonal entries a row in either triangle, the largest; 0 = 20 */
+    double shift; /* added to a_ii, times the largest |a_ij| of the row, with the sign of a_ii (1 of 0), against zero
+                     pivots; of IC0 the largest of the lower triangle; 0 = none */
+    int sweeps; /* ISAI; 0 = 1 */
+    int64_t reserved[8]; /* zeros */
 } trine_precond_options;
 
 /** Pattern of the square A (CSR or CSC, host, without duplicates), copied. options NULL = automatic. May synchronize;
  *  allocates all that numeric and apply need, unless the method says that its patterns depend on values (MOS_A, ILUT).
  *  TRINE_ERR_STRUCTURE: not square, offsets or indices that do not fit, duplicates (names the row).
- *  TRINE_ERR_ARGUMENT: options that make no sense. TRINE_ERR_UNSUPPORTED: a GPU context; ops that the method has not. */
+ *  TRINE_ERR_ARGUMENT: options that make no sense. TRINE_ERR_UNSUPPORTED: a GPU context; an op that the method lacks. */
 TRINE_API trine_status trine_precond_analyse(trine_context ctx, trine_precond *plan, trine_matrix A,
                                              const trine_precond_options *options);
 /** Take values: nnz of them, in A's order, of A's dtype, in `space`. NULL = the values of the A given to analyse, which
@@ -127,8 +127,9 @@ TRINE_API trine_status trine_precond_apply(trine_precond plan, trine_transpose o
 /** The operator op(M)^-1 (operator.h). Keeps the plan alive; new values show through. */
 TRINE_API trine_status trine_precond_as_op(trine_precond plan, trine_op *op);
 
-/** The operator op(M_l)^-1 of one factor, 0 <= l < info.m, of a method that has factors (TRIDIAG, ALG_TRI, ALT_O, ALT_I,
- *  MOS_D, MOS_A, ADI); keeps the plan alive. After the first numeric, which says how many there are. */
+/** The operator op(M_l)^-1 of one factor, 0 <= l < info.m, of a method that has factors (TRIDIAG, ALG_TRI, ALT_O,
+ *  ALT_I, MOS_D, MOS_A, ADI); keeps the plan alive. After the first numeric, which says how many there are. Of MOS_D
+ *  and MOS_A the last factor is T M_{m-1}: M is the product of all. */
 TRINE_API trine_status trine_precond_part(trine_precond plan, int l, trine_op *op);
 /** Factor l of these methods: bands in path order, n elements each (a[i] of row permutation[i] and column
  *  permutation[i-1], b[i] its diagonal, c[i] of column permutation[i+1]), on the host. Any output may be NULL. After
@@ -155,27 +156,27 @@ TRINE_API trine_status trine_precond_product(trine_context ctx, trine_precond *p
 enum { TRINE_PRECOND_MAX_M = 32 };
 /** Sums of |a_ij| (Eqs. 53, 54), in double. */
 typedef struct {
-    int m;                   /* factors */
-    double diagonal;         /* coverage of A by its diagonal */
+    int m; /* factors */
+    double diagonal; /* coverage of A by its diagonal */
     double coverage[TRINE_PRECOND_MAX_M]; /* of A by the diagonal and the forests 0..l; of MOS_A NaN */
     double c_diag[TRINE_PRECOND_MAX_M + 1]; /* MOS_A: c_diag(B_l), l = 0..m; else NaN */
-    double R_norm;           /* ||M - A|| / ||A||, Frobenius (Eqs. 63, 64), of MOS_D and MOS_A, from sparse products of m
-                                factors; else NaN */
-    int64_t reserved[4];     /* zeros */
+    double R_norm; /* ||M - A|| / ||A||, Frobenius (Eqs. 63, 64), of MOS_D and MOS_A, from sparse products of m
+                      factors; else NaN */
+    int64_t reserved[4]; /* zeros */
 } trine_precond_diagnosis;
 /** After numeric. Takes the time of a product of m + 1 sparse matrices. Synchronizes. */
 TRINE_API trine_status trine_precond_diagnose(trine_precond plan, trine_precond_diagnosis *diagnosis);
 
 typedef struct {
-    int64_t n, nnz;          /* of A */
-    int64_t bytes;           /* kept by the plan, without its work */
+    int64_t n, nnz; /* of A */
+    int64_t bytes; /* kept by the plan, without its work */
     double analyse_seconds, numeric_seconds;
     trine_precond_method method; /* not AUTO */
-    const char *reason;      /* one clause: why this method, and why m factors */
-    int m;                   /* factors of the last numeric; 0: none, or not yet */
-    int64_t factor_entries;  /* of incomplete factors; 0: none */
-    int deterministic;       /* bitwise the same every run: 1 */
-    int64_t reserved[4];     /* zeros */
+    const char *reason; /* one clause: why this method, and why m factors */
+    int m; /* factors of the last numeric; 0: none, or not yet */
+    int64_t factor_entries; /* of incomplete factors; 0: none */
+    int deterministic; /* bitwise the same every run: 1 */
+    int64_t reserved[4]; /* zeros */
 } trine_precond_info;
 TRINE_API trine_status trine_precond_get_info(trine_precond plan, trine_precond_info *info);
 TRINE_API const char *trine_precond_method_name(trine_precond_method method); /* "diagp0", ..., "unknown" */

@@ -1,5 +1,6 @@
-/* The adaptive construction of MOS_A (Klein 2024, Sections 5.1.10, 5.2.3): B_0 = A, M_l along the paths of B_l's forest,
- * B_{l+1} = prune(B_l M_l^-1), T = diagp1(B_m). Patterns of B_l depend on values, so forests are made in numeric. */
+/* The adaptive construction of MOS_A (Klein 2024, Sections 5.1.10, 5.2.3): B_0 = A, M_l along the paths of B_l's
+ * forest, B_{l+1} = prune(B_l M_l^-1), T = diagp1(B_m). Patterns of B_l depend on values, so forests are made in
+ * numeric. */
 #include <math.h>
 #include <string.h>
 
@@ -7,13 +8,13 @@
 #include "precond/paths.h"
 
 struct adaption {
-    int64_t *room;                   /* n + 1: where rows of B_l may begin, l > 0 */
-    int32_t *given;                  /* the pattern of options.pattern_matrix, at these; NULL: none */
-    int64_t *counts;                 /* n */
-    int64_t *offsets;                /* n + 1: of B_l */
+    int64_t *room; /* n + 1: where rows of B_l may begin, l > 0 */
+    int32_t *given; /* the pattern of options.pattern_matrix, at these; NULL: none */
+    int64_t *counts; /* n */
+    int64_t *offsets; /* n + 1: of B_l */
     int32_t *columns, *room_columns;
     void *values, *room_values, *scaled; /* of B_l; of diagp1(B_l)^-1 B_l */
-    void *diagonal;                  /* n: diagp1(B_l) */
+    void *diagonal; /* n: diagp1(B_l) */
     struct precond_generators generators;
 };
 
@@ -95,10 +96,11 @@ static trine_status allocate(trine_precond p, struct adaption *a)
     trine_context ctx = p->base.ctx;
     struct precond_generators *g = &a->generators;
     const int64_t n = p->base.n, most = a->room[n], generated = lay_levels(g, n);
-    const struct { void **p; int64_t count; } arrays[] = {{&a->values, most},     {&a->room_values, most},
-                                                          {&a->scaled, most},     {&a->diagonal, n},
-                                                          {&g->before, generated}, {&g->after, generated},
-                                                          {&g->centre, n}};
+    const struct {
+        void **p;
+        int64_t count;
+    } arrays[] = {{&a->values, most},      {&a->room_values, most}, {&a->scaled, most}, {&a->diagonal, n},
+                  {&g->before, generated}, {&g->after, generated},  {&g->centre, n}};
     TRY(ALLOC(ctx, a->counts, n));
     TRY(ALLOC(ctx, a->offsets, n + 1));
     TRY(ALLOC(ctx, a->columns, most));
@@ -130,8 +132,9 @@ void precond_adapt_release(trine_precond p)
 {
     struct adaption *a = state_of(p)->adaption;
     struct precond_generators *g = &a->generators;
-    void *arrays[] = {a->room,   a->given,    a->counts, a->offsets, a->columns, a->room_columns, a->values, a->room_values,
-                      a->scaled, a->diagonal, g->before, g->after,   g->centre,  g->path,         g->is_exact, a};
+    void *arrays[] = {a->room,        a->given,  a->counts,   a->offsets, a->columns, a->room_columns, a->values,
+                      a->room_values, a->scaled, a->diagonal, g->before,  g->after,   g->centre,       g->path,
+                      g->is_exact,    a};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(p->base.ctx, TRINE_HOST, arrays[k]);
 }
 
@@ -190,16 +193,17 @@ static trine_status multiply(trine_precond p, int l, struct precond_rows *B)
                                     .factor = &s->factor[l],
                                     .generators = &a->generators,
                                     .position = s->inverse,
-                                    .threshold = p->options.pattern == TRINE_PATTERN_MAX_T ? p->options.pattern_threshold
-                                                                                          : 0,
+                                    .threshold =
+                                        p->options.pattern == TRINE_PATTERN_MAX_T ? p->options.pattern_threshold : 0,
                                     .given_columns = a->given,
                                     .to_offsets = a->room,
                                     .to_counts = a->counts,
                                     .to_columns = a->room_columns,
                                     .to_values = a->room_values,
                                     .longest = longest,
-                                    .most = bad && n + 1 > 3 * longest ? n + 1 : 3 * longest,
+                                    .most = PRECOND_PLACES * longest,
                                     .threads = (int)threads};
+    if (bad && step.most < n + 1) step.most = n + 1;
     step.entries = trine_host_alloc(ctx, longest * threads, precond_entry_bytes(t));
     step.values = trine_host_alloc(ctx, step.most * threads, trine_dtype_size(t));
     step.dense = bad ? trine_host_alloc(ctx, n * threads, trine_dtype_size(t)) : NULL;

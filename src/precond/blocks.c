@@ -1,5 +1,5 @@
-/* AlgTriBlockPrecond (Klein 2024, Section 4.6): pairs of strongly coupled rows as blocks, and the blocks along the paths
- * of the coarse graph's forest. Each block row is factored once for each op that was announced. */
+/* AlgTriBlockPrecond (Klein 2024, Section 4.6): pairs of strongly coupled rows as blocks, and the blocks along the
+ * paths of the coarse graph's forest. Each block row is factored once for each op that was announced. */
 #include <string.h>
 #include <trine/tridiagonal.h>
 
@@ -11,10 +11,10 @@ static const trine_transpose ops[OPS] = {TRINE_N, TRINE_T, TRINE_H};
 struct blocks_state {
     trine_forest forest, coarse;
     bool has_forests;
-    int64_t rows;                    /* of blocks */
-    void *a, *b, *c;                 /* n blocks each */
-    int32_t *permutation;            /* 2 n */
-    void *factor[OPS];               /* of op(A); NULL: not announced */
+    int64_t rows; /* of blocks */
+    void *a, *b, *c; /* n blocks each */
+    int32_t *permutation; /* 2 n */
+    void *factor[OPS]; /* of op(A); NULL: not announced */
     size_t factor_bytes[OPS];
 };
 
@@ -110,8 +110,8 @@ static trine_status numeric(trine_precond p, trine_reuse reuse, void *stream)
     for (int k = 0; k < OPS; k++) {
         if (!s->factor[k]) continue;
         const trine_gtsv_options o = options_for(k);
-        status = trine_bgtf(ctx, p->base.dtype, s->rows, 2, &o, s->a, s->b, s->c, s->factor[k], s->factor_bytes[k],
-                            NULL);
+        status =
+            trine_bgtf(ctx, p->base.dtype, s->rows, 2, &o, s->a, s->b, s->c, s->factor[k], s->factor_bytes[k], NULL);
         if (status != TRINE_ERR_SINGULAR) TRY(status);
         else precond_note_pivot(p, 0, status), status = TRINE_SUCCESS;
     }
@@ -159,13 +159,13 @@ static trine_status apply(trine_precond p, const struct precond_call *call)
     if (p->pivot_row >= 0) return trine_fail(TRINE_ERR_SINGULAR, "a block of alg-tri-block has no inverse");
     for (int64_t j = 0; j < cols; j++)
         precond_cpu.pick[t](D.rows, s->permutation, (const char *)call->B->data + (size_t)(j * call->B->ld) * element,
-                            (char *)D.data + (size_t)(j * D.ld) * element);
+                            (char *)D.data + (size_t)(j * D.ld) * element, p->base.ctx->threads);
     TRY(trine_bgtfs(p->base.ctx, t, s->rows, 2, cols, &o, s->factor[k], s->factor_bytes[k], D.data, D.ld, D.data, D.ld,
                     (char *)D.data + vector_bytes(p, call->work->base.max_nrhs),
                     work_of_solve(p, call->work->base.max_nrhs), NULL));
     for (int64_t j = 0; j < cols; j++)
         precond_cpu.place[t](D.rows, s->permutation, (const char *)D.data + (size_t)(j * D.ld) * element,
-                             (char *)call->X->data + (size_t)(j * call->X->ld) * element);
+                             (char *)call->X->data + (size_t)(j * call->X->ld) * element, p->base.ctx->threads);
 done:
     return status;
 }

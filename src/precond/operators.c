@@ -51,8 +51,8 @@ static trine_status apply(trine_precond p, const struct precond_call *call)
     for (int step = 0; step < s->m; step++) {
         const int l = call->op == TRINE_N ? s->m - 1 - step : step;
         const bool last = step == s->m - 1;
-        const trine_dense out = last && call->X->data != in.data ? *call->X
-                                                                 : (trine_dense){room[1], n, cols, n, TRINE_COLMAJOR};
+        const trine_dense out =
+            last && call->X->data != in.data ? *call->X : (trine_dense){room[1], n, cols, n, TRINE_COLMAJOR};
         const trine_exec exec = {.stream = call->stream, .work = part->work[l]};
         TRY(trine_op_apply(s->factor[l], call->op, NULL, &in, NULL, &out, &exec));
         if (last && out.data == room[1])
@@ -107,8 +107,8 @@ static trine_status check_factors(int m, const trine_op *factors, trine_op_info 
     return TRINE_SUCCESS;
 }
 
-trine_status trine_precond_product(trine_context ctx, trine_precond *out, const void *T, int m,
-                                   const trine_op *factors, int64_t max_nrhs)
+trine_status trine_precond_product(trine_context ctx, trine_precond *out, const void *T, int m, const trine_op *factors,
+                                   int64_t max_nrhs)
 {
     TRINE_RANGE;
     REQUIRE(out, "plan is NULL");
@@ -134,8 +134,8 @@ trine_status trine_precond_product(trine_context ctx, trine_precond *out, const 
     struct operators_state *s;
     TRY(precond_new_plan(ctx, &p));
     p->method = &precond_operators;
-    p->options = (trine_precond_options){
-        .method = TRINE_PRECOND_PRODUCT, .ops = info.ops, .max_nrhs = max_nrhs, .m = m};
+    p->options =
+        (trine_precond_options){.method = TRINE_PRECOND_PRODUCT, .ops = info.ops, .max_nrhs = max_nrhs, .m = m};
     p->base.n = info.rows;
     p->base.dtype = info.dtype;
     p->base.ops = info.ops;

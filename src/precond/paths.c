@@ -404,7 +404,9 @@ static void run_product(trine_precond p, const struct precond_call *call, int64_
                                           .n = p->base.n,
                                           .in = in,
                                           .from = from,
-                                          .middle = !from ? (void *)in : forward ? room[0] : room[1 - step % 2],
+                                          .middle = !from     ? (void *)in
+                                                    : forward ? room[0]
+                                                              : room[1 - step % 2],
                                           .out = last ? column(p, call->X, j) : room[1 - step % 2],
                                           .to = to,
                                           .threads = p->base.ctx->threads};
@@ -458,7 +460,8 @@ static trine_status apply(trine_precond p, const struct precond_call *call)
     const trine_precond_method method = method_of(p);
     if (method == TRINE_PRECOND_ALT_O && p->info.m > 1)
         return trine_fail(TRINE_ERR_UNSUPPORTED,
-                          "alt-o changes from step to step: take its %d parts to a flexible method, or alt-i", p->info.m);
+                          "alt-o changes from step to step: take its %d parts to a flexible method, or alt-i",
+                          p->info.m);
     if (precond_alternates(method)) return run_alternating(p, call);
     if (!precond_is_product(method)) return precond_run_part(p, call, 0);
     for (int64_t j = 0; j < call->B->cols; j++) run_product(p, call, j);

@@ -40,7 +40,8 @@ double precond_diagonal_coverage(trine_precond p);
 /** T of any method; NULL: none. */
 const void *precond_get_T(trine_precond p);
 const void *precond_get_diagonal_T(trine_precond p); /* of DIAGP0..L1 */
-trine_status precond_choose(trine_matrix A, trine_precond_options *options, const char **reason);
+/** The method of AUTO, by A's values; p has its pattern. */
+trine_status precond_choose(trine_precond p, trine_precond_options *options);
 
 /* Steps of numeric that MOS_A shares (paths.c). */
 /** The paths of `forest`, as it is, into f. */

@@ -7,13 +7,16 @@
 #include "precond/paths.h"
 
 static const char *const names[] = {
-    [TRINE_PRECOND_AUTO] = "auto",       [TRINE_PRECOND_DIAGP0] = "diagp0",   [TRINE_PRECOND_DIAGP1] = "diagp1",
-    [TRINE_PRECOND_DIAGP2] = "diagp2",   [TRINE_PRECOND_L1] = "l1",           [TRINE_PRECOND_TRIDIAG] = "tridiag",
+    [TRINE_PRECOND_AUTO] = "auto",       [TRINE_PRECOND_DIAGP0] = "diagp0",
+    [TRINE_PRECOND_DIAGP1] = "diagp1",   [TRINE_PRECOND_DIAGP2] = "diagp2",
+    [TRINE_PRECOND_L1] = "l1",           [TRINE_PRECOND_TRIDIAG] = "tridiag",
     [TRINE_PRECOND_ALG_TRI] = "alg-tri", [TRINE_PRECOND_ALG_TRI_BLOCK] = "alg-tri-block",
-    [TRINE_PRECOND_ALT_O] = "alt-o",     [TRINE_PRECOND_ALT_I] = "alt-i",     [TRINE_PRECOND_MOS_D] = "mos-d",
-    [TRINE_PRECOND_MOS_A] = "mos-a",     [TRINE_PRECOND_ADI] = "adi",         [TRINE_PRECOND_PRODUCT] = "product",
-    [TRINE_PRECOND_ILU0] = "ilu0",       [TRINE_PRECOND_ILUK] = "iluk",       [TRINE_PRECOND_ILUT] = "ilut",
-    [TRINE_PRECOND_IC0] = "ic0",         [TRINE_PRECOND_ISAI] = "isai"};
+    [TRINE_PRECOND_ALT_O] = "alt-o",     [TRINE_PRECOND_ALT_I] = "alt-i",
+    [TRINE_PRECOND_MOS_D] = "mos-d",     [TRINE_PRECOND_MOS_A] = "mos-a",
+    [TRINE_PRECOND_ADI] = "adi",         [TRINE_PRECOND_PRODUCT] = "product",
+    [TRINE_PRECOND_ILU0] = "ilu0",       [TRINE_PRECOND_ILUK] = "iluk",
+    [TRINE_PRECOND_ILUT] = "ilut",       [TRINE_PRECOND_IC0] = "ic0",
+    [TRINE_PRECOND_ISAI] = "isai"};
 
 const char *trine_precond_method_name(trine_precond_method method)
 {
@@ -111,10 +114,7 @@ trine_status trine_precond_work(trine_precond p, int64_t nrhs, void *buffer, siz
     return trine_plan_make_work(p ? &p->base : NULL, nrhs, buffer, bytes, out);
 }
 
-trine_status trine_precond_as_op(trine_precond p, trine_op *op)
-{
-    return trine_plan_as_op(p ? &p->base : NULL, op);
-}
+trine_status trine_precond_as_op(trine_precond p, trine_op *op) { return trine_plan_as_op(p ? &p->base : NULL, op); }
 
 /* ----------------------------------------------------------------- analyse */
 
@@ -184,10 +184,13 @@ trine_status trine_precond_analyse(trine_context ctx, trine_precond *out, trine_
     trine_precond p = NULL;
     trine_precond_options chosen = *options;
     TRY(precond_new_plan(ctx, &p));
-    if (chosen.method == TRINE_PRECOND_AUTO) TRY(precond_choose(A, &chosen, &p->info.reason));
-    TRY(settle(p, &chosen));
     p->given = A;
+    if (chosen.method != TRINE_PRECOND_AUTO) TRY(settle(p, &chosen)); /* options first */
     TRY(precond_take_pattern(p, A));
+    if (chosen.method == TRINE_PRECOND_AUTO) {
+        TRY(precond_choose(p, &chosen));
+        TRY(settle(p, &chosen));
+    }
     TRY(trine_check_nrhs(p->options.max_nrhs, p->base.n));
     TRY(p->method->analyse(p));
     if (p->method->memory) p->info.bytes += p->method->memory(p);
@@ -273,8 +276,7 @@ static trine_status run_in_columns(trine_precond p, const trine_plan_call *call,
         TRY(trine_plan_scale(&p->base, NULL, &B, &columns, call->stream));
         B = columns;
     }
-    const struct precond_call inner = {
-        .op = call->op, .B = &B, .X = &columns, .work = work, .stream = call->stream};
+    const struct precond_call inner = {.op = call->op, .B = &B, .X = &columns, .work = work, .stream = call->stream};
     TRY(run(p, &inner, part));
     TRY(trine_plan_scale(&p->base, call->alpha, &columns, &X, call->stream));
 done:
@@ -368,7 +370,7 @@ trine_status trine_precond_get_diagonal(trine_precond p, void *T)
     if (!diagonal)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "method %s has no diagonal T",
                           trine_precond_method_name(p->options.method));
-    if (p->base.n) memcpy(T, diagonal, (size_t)p->base.n * trine_dtype_size(p->base.dtype));
+    if (p->base.n) memcpy(T, diagonal, (size_t)p->base.n *trine_dtype_size(p->base.dtype));
     return TRINE_SUCCESS;
 }
 

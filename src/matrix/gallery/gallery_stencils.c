@@ -224,9 +224,9 @@ trine_status gallery_rotate9(gallery *g)
     return make_stencil(g, &s);
 }
 
-/** The Laplacian of the graph of an nx x ny grid, without the row and column of the point (nx/2, ny/2), which is held at
- *  zero: -1, and on the diagonal the point's degree in the whole grid. Symmetric positive definite, its smallest
- *  eigenvalue about that of one grounded point: hard for what looks at neighbours only. What ECOLOGY2 is believed to be. */
+/** The Laplacian of the graph of an nx x ny grid, without the row and column of the point (nx/2, ny/2), which is held
+ *  at zero: -1, and on the diagonal the point's degree in the whole grid. Symmetric positive definite; the one point
+ *  makes the smallest eigenvalue, so it is hard for what looks at neighbours only. What ECOLOGY2 is believed to be. */
 static int64_t grounded2d_row(const void *state, int64_t i, int32_t *columns, double *values)
 {
     const stencil *s = state;

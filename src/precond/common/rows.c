@@ -122,7 +122,8 @@ trine_status precond_take_pattern(trine_precond p, trine_matrix A)
     for (int64_t i = 0; i < n; i++) p->diagonal[i] = precond_find(p, i, (int32_t)i);
     p->values = trine_host_alloc(ctx, p->nnz, trine_dtype_size(m.dtype));
     if (!p->values) return TRINE_ERR_MEMORY;
-    TRY(trine_matrix_csr(ctx, &p->matrix, m.dtype, n, n, p->nnz, TRINE_HOST, 64, p->offsets, 32, p->columns, p->values));
+    TRY(trine_matrix_csr(ctx, &p->matrix, m.dtype, n, n, p->nnz, TRINE_HOST, 64, p->offsets, 32, p->columns,
+                         p->values));
     p->info.bytes = (2 * n + 1) * 8 + p->nnz * (4 + (int64_t)trine_dtype_size(m.dtype) + (p->positions ? 8 : 0));
 done:
     return status;

@@ -82,6 +82,10 @@ struct precond_generators {
     uint8_t *is_exact;               /* of a path: its generators are of no use, its L U is */
 };
 
+/** Candidates: the places at most so far from an entry of the row on its path. One place away misses entries that exact
+ *  inverses keep in the third and fourth factor, and costs iterations (docs/notes/precond-convergence.md). */
+enum { PRECOND_REACH = 2, PRECOND_PLACES = 2 * PRECOND_REACH + 1 };
+
 /** One step B_{l+1} = prune(B_l M_l^-1) of the adaptive construction. */
 struct precond_adaption {
     struct precond_rows from;        /* B_l */
@@ -101,7 +105,10 @@ struct precond_adaption {
     int threads;
 };
 /** Bytes of one of adaption.entries: a position and a value. */
-static inline size_t precond_entry_bytes(trine_dtype t) { return t == TRINE_Z ? 24 : t == TRINE_S ? 8 : t == TRINE_D ? 16 : 12; }
+static inline size_t precond_entry_bytes(trine_dtype t)
+{
+    return t == TRINE_Z ? 24 : t == TRINE_S ? 8 : t == TRINE_D ? 16 : 12;
+}
 
 /** Indexed by dtype. */
 struct precond_backend {
@@ -144,8 +151,8 @@ struct precond_backend {
     void (*compact[TRINE_Z + 1])(const struct precond_adaption *a, const int64_t *offsets, int32_t *columns,
                                  void *values);
     /** out[i] := in[from[i]], or 1 where from[i] is -1; out[to[i]] := in[i], where to[i] is not -1. */
-    void (*pick[TRINE_Z + 1])(int64_t count, const int32_t *from, const void *in, void *out);
-    void (*place[TRINE_Z + 1])(int64_t count, const int32_t *to, const void *in, void *out);
+    void (*pick[TRINE_Z + 1])(int64_t count, const int32_t *from, const void *in, void *out, int threads);
+    void (*place[TRINE_Z + 1])(int64_t count, const int32_t *to, const void *in, void *out, int threads);
 };
 extern const struct precond_backend precond_cpu;
 
