@@ -93,9 +93,9 @@ typedef struct {
     int fill_level; /* ILUK; 0 = 1 */
     double drop_tolerance; /* ILUT: entries u_ij and l_ik u_kk below this part of the 2-norm of A's row i are dropped;
                               0 = 1e-3 */
-    int64_t row_entries; /* ILUT: at most so many off-diagonal entries a row in either triangle, the largest; 0 = 20 */
-    double shift; /* added to a_ii, times the largest |a_ij| of the row, with the sign of a_ii (1 of 0), against zero
-                     pivots; of IC0 the largest of the lower triangle; 0 = none */
+    int64_t row_entries; /* ILUT: the largest off-diagonal entries of a row that stay, in either triangle; 0 = 20 */
+    double shift; /* added to a_ii, times the largest |a_ij| of the row (IC0: of its lower triangle), with the sign of
+                     a_ii (1 of 0), against zero pivots; 0 = none */
     int sweeps; /* ISAI; 0 = 1 */
     int64_t reserved[8]; /* zeros */
 } trine_precond_options;
