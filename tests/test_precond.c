@@ -369,6 +369,19 @@ static void test_one_factor(void **state)
     }
 }
 
+/** Forests of the same weights, all equal, are others: each has its own charges and ties. */
+static void test_seeds_of_forests(void **state)
+{
+    (void)state;
+    small s = small_gallery("laplace2d:nx=9,ny=8", TRINE_D);
+    trine_precond p = make(&s, &(trine_precond_options){.method = TRINE_PRECOND_ALT_I, .m = 2, .omega = 1});
+    int32_t v[2][72];
+    for (int l = 0; l < 2; l++) OK(trine_precond_get_factor(p, l, NULL, NULL, NULL, v[l]));
+    assert_memory_not_equal(v[0], v[1], sizeof v[0]);
+    trine_precond_destroy(&p);
+    end_small(&s);
+}
+
 /** A's values with row i times f_i: random signs (phases) and powers of two from 2^-10 to 2^10. */
 static wide row_factor(trine_dtype t, int64_t i)
 {
@@ -828,7 +841,7 @@ int main(void)
                                        cmocka_unit_test(test_zero_diagonals),
                                        cmocka_unit_test(test_scales),
                                        cmocka_unit_test(test_sizes),
-                                       cmocka_unit_test(test_one_factor),
+                                       cmocka_unit_test(test_one_factor), cmocka_unit_test(test_seeds_of_forests),
                                        cmocka_unit_test(test_homogeneity),
                                        cmocka_unit_test(test_new_values),
                                        cmocka_unit_test(test_formats),

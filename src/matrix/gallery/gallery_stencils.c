@@ -101,14 +101,21 @@ trine_status gallery_laplace2d(gallery *g)
     return make_stencil(g, &s);
 }
 
+/** The 5-point stencil without the grid point (nx/2, ny/2). */
+static trine_status read_grid_with_hole(const gallery *g, stencil *s)
+{
+    const trine_status status = read_grid(g, 2, s);
+    add_5point(s);
+    s->hole = s->nx / 2 + s->nx * (s->ny / 2);
+    return status;
+}
+
 /** The same without the grid point (nx/2, ny/2): the pattern of ECOLOGY2 for 1000 x 1000. */
 trine_status gallery_laplace2d_hole(gallery *g)
 {
     stencil s;
-    trine_status status = read_grid(g, 2, &s);
+    trine_status status = read_grid_with_hole(g, &s);
     if (status) return status;
-    add_5point(&s);
-    s.hole = s.nx / 2 + s.nx * (s.ny / 2);
     return make_stencil(g, &s);
 }
 
@@ -242,10 +249,8 @@ static int64_t grounded2d_row(const void *state, int64_t i, int32_t *columns, do
 trine_status gallery_grounded2d(gallery *g)
 {
     stencil s;
-    trine_status status = read_grid(g, 2, &s);
+    trine_status status = read_grid_with_hole(g, &s);
     if (status) return status;
-    add_5point(&s);
-    s.hole = s.nx / 2 + s.nx * (s.ny / 2);
     return gallery_rows(g, s.nx * s.ny - 1, grounded2d_row, &s);
 }
 
