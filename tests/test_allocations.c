@@ -1118,6 +1118,7 @@ static void call_precond(struct world *w)
     OK(trine_precond_apply(w->precond, TRINE_N, NULL, (trine_dense[]){column(w->b)}, (trine_dense[]){column(x)}, NULL));
     OK(trine_precond_get_factor(w->precond, 0, a, b, c, permutation));
     OK(trine_precond_get_diagonal(w->precond, T));
+    FAILS(TRINE_ERR_UNSUPPORTED, "mos-d", trine_precond_get_triangles(w->precond, NULL, NULL, NULL, NULL));
     OK(trine_precond_get_info(w->precond, &info));
     trine_precond_method_name(info.method);
     OK(trine_precond_destroy(NULL));
@@ -1283,7 +1284,7 @@ static const struct {
       "trine_tridiagonal_destroy"}},
     {call_precond,
      {"trine_precond_check", "trine_precond_apply", "trine_precond_get_factor", "trine_precond_get_diagonal",
-      "trine_precond_get_info", "trine_precond_method_name", "trine_precond_destroy"}},
+      "trine_precond_get_triangles", "trine_precond_get_info", "trine_precond_method_name", "trine_precond_destroy"}},
     {call_forest, {"trine_forest_memory",     "trine_forest_set_weights", "trine_forest_check",
                    "trine_forest_factor",     "trine_forest_set_factor",  "trine_forest_break_cycles",
                    "trine_forest_order",      "trine_forest_run",         "trine_forest_improve",

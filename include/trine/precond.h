@@ -37,9 +37,11 @@ typedef enum {
     TRINE_PRECOND_ADI, /* ALT_I with the lines in x and in y of an nx x ny grid, x fastest: each line's entries and
                           A's whole diagonal (Section 5.3.4) */
     TRINE_PRECOND_PRODUCT, /* operators of the caller's: trine_precond_product alone makes these */
-    TRINE_PRECOND_ILU0, /* incomplete LU on A's pattern */
-    TRINE_PRECOND_ILUK, /* with fill up to level fill_level */
-    TRINE_PRECOND_ILUT, /* with threshold: drop_tolerance, row_entries (Saad 1994) */
+    /* M = L U or L L^H, whose triangles are solved exactly. A's diagonal must be there, zero or not. */
+    TRINE_PRECOND_ILU0, /* incomplete LU: (L U)_ij = a_ij on A's pattern */
+    TRINE_PRECOND_ILUK, /* the same on A's pattern and fill up to level fill_level (Saad 2003, Section 10.3.3) */
+    TRINE_PRECOND_ILUT, /* with threshold: drop_tolerance, row_entries (Saad 1994). Every numeric makes a new pattern,
+                           and allocates; so does the first apply after it, with each work. On one thread */
     TRINE_PRECOND_IC0, /* incomplete Cholesky on the pattern of the lower triangle, which alone is read */
     TRINE_PRECOND_ISAI, /* ILU0 whose triangles T are solved by `sweeps` steps y := y + W (z - T y) from y = 0, with
                            W T = I on the pattern of T */
@@ -89,9 +91,11 @@ typedef struct {
 
     /* incomplete factorizations */
     int fill_level; /* ILUK; 0 = 1 */
-    double drop_tolerance; /* ILUT: entries below this part of their row's 2-norm are dropped; 0 = 1e-3 */
-    int64_t row_entries; /* ILUT: at most so many off-diagonal entries a row in either triangle; 0 = 20 */
-    double shift; /* added to the diagonal, times the row's largest |a_ij|, with its sign; 0 = none */
+    double drop_tolerance; /* ILUT: entries u_ij and l_ik u_kk below this part of the 2-norm of A's row i are dropped;
+                              0 = 1e-3 */
+    int64_t row_entries; /* ILUT: the largest off-diagonal entries of a row that stay, in either triangle; 0 = 20 */
+    double shift; /* added to a_ii, times the largest |a_ij| of the row (IC0: of its lower triangle), with the sign of
+                     a_ii (1 of 0), against zero pivots; 0 = none */
     int sweeps; /* ISAI; 0 = 1 */
     int64_t reserved[8]; /* zeros */
 } trine_precond_options;
@@ -135,6 +139,13 @@ TRINE_API trine_status trine_precond_get_factor(trine_precond plan, int l, void 
 /** The diagonal T (of a diagonal method: M itself), n elements on the host; after numeric. TRINE_ERR_UNSUPPORTED: the
  *  method has none. */
 TRINE_API trine_status trine_precond_get_diagonal(trine_precond plan, void *T);
+
+/** The factors of ILU0, ILUK, ILUT and ISAI: L and U in one matrix in compressed rows with ascending columns, L's unit
+ *  diagonal not stored; of IC0: L. n + 1 offsets, nnz columns and values of A's dtype, on the host, which belong to the
+ *  plan and are valid until its next numeric. Any output may be NULL. After numeric. TRINE_ERR_UNSUPPORTED: another
+ *  method. */
+TRINE_API trine_status trine_precond_get_triangles(trine_precond plan, int64_t *nnz, const int64_t **offsets,
+                                                   const int32_t **columns, const void **values);
 
 /** M = (T + M'_{m-1}) T^-1 (T + M'_{m-2}) T^-1 ... T^-1 (T + M'_0) (Eq. 37) of operators: inverse_factors[l] applies
  *  (T + M'_l)^-1. T: n elements of the factors' dtype in the context's space, copied. Needs no numeric, and has none.

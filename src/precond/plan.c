@@ -38,6 +38,11 @@ static const struct precond_method *find_method(trine_precond_method method)
     case TRINE_PRECOND_MOS_A:
     case TRINE_PRECOND_ADI: return &precond_paths;
     case TRINE_PRECOND_ALG_TRI_BLOCK: return &precond_blocks;
+    case TRINE_PRECOND_ILU0:
+    case TRINE_PRECOND_ILUK:
+    case TRINE_PRECOND_ILUT:
+    case TRINE_PRECOND_IC0:
+    case TRINE_PRECOND_ISAI: return &precond_ilu;
     default: return NULL;
     }
 }
