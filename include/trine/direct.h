@@ -69,11 +69,10 @@ typedef struct {
 
 /** Order and factor the square host matrix A. Synchronous. TRINE_ERR_STRUCTURE: arrays that do not fit (as
  *  trine_matrix_check), a value that is not finite, Cholesky or LDL^H asked for and A not Hermitian.
- *  TRINE_ERR_NOT_DEFINITE: Cholesky broke down, or LDL^H met a zero (names the column); TRINE_ERR_SINGULAR: an exactly
- *  zero pivot or a structurally singular matrix (names the column or row). Both may be rounding's doing where the matrix
- *  is ill-conditioned or badly scaled.
- *  TRINE_ERR_NO_CONVERGENCE: numbers left the range of double precision on the way; scale the matrix. TRINE_ERR_MEMORY:
- *  the factor does not fit; SuperLU,
+ *  TRINE_ERR_NOT_DEFINITE: Cholesky broke down, or LDL^H met a zero (names the column). TRINE_ERR_SINGULAR: an exactly
+ *  zero pivot or a structurally singular matrix (names the column or row). Both may be rounding's doing where the
+ *  matrix is ill-conditioned or badly scaled. TRINE_ERR_NO_CONVERGENCE: numbers left the range of double precision on
+ *  the way; scale the matrix. TRINE_ERR_MEMORY: the factor does not fit; SuperLU,
  *  which by itself ends the process then, does not (docs/explanation/factorizations.md). AUTO falls back as its
  *  comment says and logs it. */
 TRINE_API trine_status trine_factor_create(trine_context ctx, trine_factor *F, trine_matrix A,

@@ -10,9 +10,9 @@
  *     set_weights -> factor -> break_cycles -> order -> extract        trine_forest_run: the first four at once
  *
  * On a GPU all of it is asynchronous on the stream, allocates nothing and reads nothing back, so that it can be
- * captured in a graph, but for what says that it synchronizes, and for values in host memory, whose copy every call that
- * takes values waits for. A forest is for one call at a time: a second thread's
- * call is refused with TRINE_ERR_STATE. Results do not depend on the number of threads or on the device: for the same
+ * captured in a graph, but for what says that it synchronizes, and for values in host memory, whose copy every call
+ * that takes values waits for. A forest is for one call at a time: a second thread's call is refused with
+ * TRINE_ERR_STATE. Results do not depend on the number of threads or on the device: for the same
  * seed they are the same to the bit. */
 #ifndef TRINE_FOREST_H
 #define TRINE_FOREST_H
@@ -45,8 +45,8 @@ typedef struct {
                      on both sides, and rounds may end before the factor is maximal: inferior */
     int blocks; /* 1: memory for trine_forest_coarsen too */
     trine_ranking ranking;
-    int normalized; /* 1: entries of row i are divided by d_i = max(|a_ii|, sum of |a_ij| over j != i), so that weights do
-                       not change when rows of A are scaled (thesis, Eqs. 40 and 70); 1 where d_i = 0 */
+    int normalized; /* 1: entries of row i are divided by d_i = max(|a_ii|, sum of |a_ij| over j != i), so that weights
+                       do not change when rows of A are scaled (thesis, Eqs. 40 and 70); 1 where d_i = 0 */
     int64_t reserved[3]; /* zeros */
 } trine_forest_options;
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "convergence_plot.h"
-#include "preconditioners.h"
 
 enum { DEFAULT_STEPS = 10000, MOST_STEPS = 100000000, MOST_RESTART = 100000 };
 
@@ -20,13 +19,23 @@ static error_t parse_tolerance(struct argp_state *state, const char *arg, double
                : 0;
 }
 
+static error_t parse_grid(struct argp_state *state, const char *arg, int *nx, int *ny)
+{
+    int length = 0;
+    return sscanf(arg, "%8dx%8d%n", nx, ny, &length) != 2 || arg[length] || *nx < 1 || *ny < 1
+               ? refuse(state, "--grid \"%s\" is not NXxNY, as 100x80", arg)
+               : 0;
+}
+
 error_t parse_iteration(int key, char *arg, struct argp_state *state, struct iteration_options *o)
 {
     switch (key) {
     case KEY_PRECOND:
         o->given = "--precond";
         o->precond_given = true;
-        return choose(state, "--precond", arg, preconditioner_choices, &o->precond);
+        return choose(state, "--precond", arg, preconditioner_choices, &o->precond.method);
+    case KEY_FACTORS: o->given = "--m"; return parse_count(state, "--m", arg, 1, TRINE_PRECOND_MAX_M, &o->precond.m);
+    case KEY_GRID: o->given = "--grid"; return parse_grid(state, arg, &o->precond.nx, &o->precond.ny);
     case KEY_RESTART: o->given = "--restart"; return parse_count(state, "--restart", arg, 1, MOST_RESTART, &o->restart);
     case KEY_TOLERANCE: o->given = "--tol"; return parse_tolerance(state, arg, &o->tolerance);
     case KEY_MOST_STEPS: o->given = "--maxit"; return parse_count(state, "--maxit", arg, 1, MOST_STEPS, &o->most_steps);
@@ -89,13 +98,14 @@ done:
     return status;
 }
 
-static void describe(const struct iteration *it, enum method asked, struct outcome *o)
+static void describe(const struct iteration *it, enum method asked, const char *reason, struct outcome *o)
 {
     const trine_krylov_info *info = &it->info;
     o->method = trine_krylov_method_name(info->method);
     if (asked == METHOD_ITERATIVE) snprintf(o->reason, sizeof o->reason, "a preconditioner is asked for");
-    int used =
-        snprintf(o->kernel, sizeof o->kernel, "preconditioner %s", choice_name(preconditioner_choices, it->o->precond));
+    int used = snprintf(o->kernel, sizeof o->kernel, "preconditioner %s", it->precond);
+    if (it->o->precond.method == TRINE_PRECOND_AUTO && *reason)
+        used += snprintf(o->kernel + used, sizeof o->kernel - (size_t)used, " (%s)", reason);
     if (info->restart)
         used += snprintf(o->kernel + used, sizeof o->kernel - (size_t)used, ", restart %d", info->restart);
     snprintf(o->kernel + used, sizeof o->kernel - (size_t)used, "%s, tolerance %g",
@@ -122,7 +132,9 @@ trine_status set_up_iteration(const struct problem *p, enum method method, const
         TRY(trine_matrix_copy(p->A, &rounded, TRINE_HOST, TRINE_CSR, single));
         TRY(product_op(p->ctx, rounded, &inner_A, o));
     }
-    TRY(make_preconditioner(p, options->precond, &M));
+    TRY(make_preconditioner(p, &options->precond, &M));
+    if (M.m) snprintf(it->precond, sizeof it->precond, "%s, m = %d", M.name, M.m);
+    else snprintf(it->precond, sizeof it->precond, "%s", M.name);
     o->analyse_seconds += M.analyse_seconds;
     o->numeric_seconds += M.numeric_seconds;
     const int most = options->most_steps ? options->most_steps : DEFAULT_STEPS;
@@ -138,7 +150,7 @@ trine_status set_up_iteration(const struct problem *p, enum method method, const
     else TRY(trine_krylov_create(p->ctx, &it->solver, A, M.count ? M.M[0] : NULL, &k));
     TRY(trine_krylov_get_info(it->solver, &it->info));
     if (isatty(STDERR_FILENO)) TRY(trine_krylov_set_monitor(it->solver, show, it));
-    describe(it, method, o);
+    describe(it, method, M.reason, o);
     *out = it;
     it = NULL;
 done:
@@ -218,7 +230,7 @@ void print_iteration_json(const struct iteration *it)
     int64_t count;
     double *errors = NULL, *residuals = history_of(it, slowest(it, &r), &errors, &count);
     json_string("outcome", trine_krylov_outcome_name(r.outcome));
-    json_string("precond", choice_name(preconditioner_choices, it->o->precond));
+    json_string("precond", it->precond);
     json_integer("steps", r.steps);
     json_integer("iterations", r.iterations);
     json_integer("restarts", r.restarts);

@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-#include "solvers.h"
+#include "preconditioners.h"
 
 struct iteration_options {
-    int precond;
+    struct preconditioner_options precond;
     bool precond_given, mixed;
     int restart, most_steps;
     double tolerance;
@@ -16,10 +16,13 @@ struct iteration_options {
 };
 
 /** The options, for the table of `trine solve` and its parser: ARGP_ERR_UNKNOWN if key is none of them. */
-enum { KEY_PRECOND = 600, KEY_RESTART, KEY_TOLERANCE, KEY_MOST_STEPS, KEY_MIXED, KEY_PLOT };
+enum { KEY_PRECOND = 600, KEY_RESTART, KEY_TOLERANCE, KEY_MOST_STEPS, KEY_MIXED, KEY_PLOT, KEY_FACTORS, KEY_GRID };
 #define ITERATION_OPTIONS                                                                                           \
     {"precond", KEY_PRECOND, "NAME", 0,                                                                             \
-     "preconditioner of the iterative methods (default none); with --method auto, GMRES", 0},                        \
+     "preconditioner of the iterative methods (default none; auto chooses); with --method auto, GMRES", 0},          \
+    {"m", KEY_FACTORS, "M", 0,                                                                                      \
+     "factors of alt-o, alt-i, mos-d, mos-a (default 4); steps of isai, level of iluk (default 1)", 0},              \
+    {"grid", KEY_GRID, "NXxNY", 0, "adi: the grid, x fastest", 0},                                                  \
     {"restart", KEY_RESTART, "K", 0,                                                                                \
      "gmres, fgmres: basis vectors (default 20); the others: steps between two computations of b - A x", 0},         \
     {"tol", KEY_TOLERANCE, "T", 0, "iterate until ||b - A x|| <= T ||b|| in the 2-norm (default 1e-6)", 0},          \
@@ -35,6 +38,7 @@ struct iteration {
     trine_krylov solver;
     trine_krylov_info info;
     int64_t nrhs;
+    char precond[64];           /* what runs, with its factors */
     double shown;               /* when progress was shown last; 0: not at all */
     bool is_shown;              /* on a terminal */
     char failure[512];          /* why the last solve did not converge; "": it did */

@@ -1,35 +1,77 @@
-/* The preconditioners of `trine solve`, by name. */
+/* The preconditioners of `trine solve`, by name: plans of precond.h. */
 #include "preconditioners.h"
 
-enum { PRECOND_NONE, PRECOND_OTHER };
+#include <stdio.h>
 
-/* All names are known, so that what is not built is told apart from what does not exist. */
-const struct choice preconditioner_choices[] = {{"none", PRECOND_NONE},
-                                                {"jacobi", PRECOND_OTHER},
-                                                {"diagp1", PRECOND_OTHER},
-                                                {"diagp2", PRECOND_OTHER},
-                                                {"l1", PRECOND_OTHER},
-                                                {"tridiag", PRECOND_OTHER},
-                                                {"alg-tri", PRECOND_OTHER},
-                                                {"alg-tri-block", PRECOND_OTHER},
-                                                {"alt-o", PRECOND_OTHER},
-                                                {"alt-i", PRECOND_OTHER},
-                                                {"mos-d", PRECOND_OTHER},
-                                                {"mos-a", PRECOND_OTHER},
-                                                {"adi", PRECOND_OTHER},
-                                                {"ilu0", PRECOND_OTHER},
-                                                {"iluk", PRECOND_OTHER},
-                                                {"ilut", PRECOND_OTHER},
-                                                {"ic0", PRECOND_OTHER},
-                                                {"isai", PRECOND_OTHER},
+enum { PRECOND_NONE = -1 };
+
+const struct choice preconditioner_choices[] = {{"auto", TRINE_PRECOND_AUTO},
+                                                {"none", PRECOND_NONE},
+                                                {"jacobi", TRINE_PRECOND_DIAGP0},
+                                                {"diagp1", TRINE_PRECOND_DIAGP1},
+                                                {"diagp2", TRINE_PRECOND_DIAGP2},
+                                                {"l1", TRINE_PRECOND_L1},
+                                                {"tridiag", TRINE_PRECOND_TRIDIAG},
+                                                {"alg-tri", TRINE_PRECOND_ALG_TRI},
+                                                {"alg-tri-block", TRINE_PRECOND_ALG_TRI_BLOCK},
+                                                {"alt-o", TRINE_PRECOND_ALT_O},
+                                                {"alt-i", TRINE_PRECOND_ALT_I},
+                                                {"mos-d", TRINE_PRECOND_MOS_D},
+                                                {"mos-a", TRINE_PRECOND_MOS_A},
+                                                {"adi", TRINE_PRECOND_ADI},
+                                                {"ilu0", TRINE_PRECOND_ILU0},
+                                                {"iluk", TRINE_PRECOND_ILUK},
+                                                {"ilut", TRINE_PRECOND_ILUT},
+                                                {"ic0", TRINE_PRECOND_IC0},
+                                                {"isai", TRINE_PRECOND_ISAI},
                                                 {NULL, 0}};
 
-trine_status make_preconditioner(const struct problem *p, int which, struct preconditioner *made)
+int preconditioner_none(void) { return PRECOND_NONE; }
+
+/** The plan as one operator or, of ALT_O with several factors, as these, for one step each. */
+static trine_status take_operators(trine_precond plan, struct preconditioner *made)
 {
-    (void)p;
-    *made = (struct preconditioner){0};
-    if (which == PRECOND_NONE) return TRINE_SUCCESS;
-    return trine_fail(TRINE_ERR_NOT_BUILT, "this trine has no preconditioner but \"none\"");
+    trine_status status = TRINE_SUCCESS;
+    trine_precond_info info;
+    TRY(trine_precond_get_info(plan, &info));
+    made->analyse_seconds = info.analyse_seconds;
+    made->numeric_seconds = info.numeric_seconds;
+    made->name = trine_precond_method_name(info.method);
+    made->m = info.m;
+    snprintf(made->reason, sizeof made->reason, "%s", info.reason ? info.reason : "");
+    if (info.method != TRINE_PRECOND_ALT_O || info.m < 2) {
+        TRY(trine_precond_as_op(plan, &made->M[0]));
+        made->count = 1;
+    }
+    while (made->count < (info.method == TRINE_PRECOND_ALT_O ? info.m : 0)) {
+        TRY(trine_precond_part(plan, made->count, &made->M[made->count]));
+        made->count++;
+    }
+done:
+    return status;
+}
+
+trine_status make_preconditioner(const struct problem *p, const struct preconditioner_options *o,
+                                 struct preconditioner *made)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_precond plan = NULL;
+    *made = (struct preconditioner){.name = "none"};
+    if (o->method == PRECOND_NONE) return TRINE_SUCCESS;
+    const trine_precond_options options = {.method = (trine_precond_method)o->method,
+                                           .max_nrhs = p->nrhs,
+                                           .m = o->m,
+                                           .sweeps = o->m,
+                                           .fill_level = o->m,
+                                           .nx = o->nx,
+                                           .ny = o->ny};
+    TRY(trine_precond_analyse(p->ctx, &plan, p->A, &options));
+    TRY(trine_precond_numeric(plan, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
+    TRY(trine_precond_check(plan, NULL));
+    TRY(take_operators(plan, made));
+done:
+    trine_precond_destroy(&plan);
+    return status;
 }
 
 void destroy_preconditioner(struct preconditioner *made)

@@ -6,17 +6,28 @@
 
 extern const struct choice preconditioner_choices[];
 
-enum { MOST_PRECONDITIONERS = 16 };
+/** The value of "none". */
+int preconditioner_none(void);
+
+struct preconditioner_options {
+    int method;                 /* a value of the list above */
+    int m;                      /* factors; of isai its steps, of iluk its level; 0: as the library has it */
+    int nx, ny;                 /* the grid of adi */
+};
 
 /** Approximations of A^-1: none, one, or several that take turns. */
 struct preconditioner {
     int count;
-    trine_op M[MOST_PRECONDITIONERS];
+    trine_op M[TRINE_PRECOND_MAX_M];
+    const char *name;           /* what runs: "mos-d", ... */
+    char reason[200];           /* why */
+    int m;                      /* factors; 0: the method has none */
     double analyse_seconds, numeric_seconds;
 };
 
-/** Of p's matrix. which: a value of the list above. */
-trine_status make_preconditioner(const struct problem *p, int which, struct preconditioner *made);
+/** Of p's matrix. */
+trine_status make_preconditioner(const struct problem *p, const struct preconditioner_options *o,
+                                 struct preconditioner *made);
 void destroy_preconditioner(struct preconditioner *made);
 
 #endif

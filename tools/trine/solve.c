@@ -746,7 +746,10 @@ static void print_json(const struct run *r)
 
 int command_solve(int argc, char **argv)
 {
-    struct options o = {.rhs = RHS_RANDOM, .device = "auto", .repeat = 1, .iteration.tolerance = 1e-6};
+    struct options o = {.rhs = RHS_RANDOM,
+                        .device = "auto",
+                        .repeat = 1,
+                        .iteration = {.tolerance = 1e-6, .precond.method = preconditioner_none()}};
     int code = parse_options(&argp, argc, argv, &o.parse);
     if (code) return code;
     struct run r = {.o = &o};

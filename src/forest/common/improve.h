@@ -51,8 +51,8 @@ FOREST_INLINE uint32_t forest_mix_short(uint32_t z)
     z = (z ^ (z >> 13)) * 0xC2B2AE35u;
     return z ^ (z >> 16);
 }
-/** What decides between changes that want the same path, another number for every u: the gain in single precision, which
- *  as a number of bits is ordered alike, and a hash. */
+/** What decides between changes that want the same path, another number for every u: the gain in single precision,
+ *  which as a number of bits is ordered alike, and a hash. */
 FOREST_INLINE uint64_t forest_claim_of(const forest_exchange *e, int32_t u, double gain)
 {
     const float rounded = (float)gain;

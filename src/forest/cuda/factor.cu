@@ -1,6 +1,6 @@
 // Rounds of proposals and confirmations (Klein 2024, Algorithm 8): three launches a round. A few lanes of a warp share
-// a row; each keeps the strongest entries that it has seen, and then they merge their lists. Lists of candidates are made
-// in the same way.
+// a row; each keeps the strongest entries that it has seen, and then they merge their lists. Lists of candidates are
+// made in the same way.
 #include "forest/common/rounds.h"
 #include "forest/cuda/device.cuh"
 
