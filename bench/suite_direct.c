@@ -338,7 +338,8 @@ static trine_status run_matrix(problem *p, const bench_list *nrhs)
     trine_matrix_info info;
     const void *values;
     TRY(bench_read_matrix(p->b, p->name, &p->A));
-    TRY(trine_factor_create(p->b->ctx, &p->F, p->A, NULL));
+    const trine_factor_options options = {.need_panels = 1};
+    TRY(trine_factor_create(p->b->ctx, &p->F, p->A, &options));
     TRY(trine_factor_get_info(p->F, &p->factor));
     if (p->factor.method != TRINE_DIRECT_CHOLESKY && p->factor.method != TRINE_DIRECT_LU)
         FAIL(TRINE_ERR_UNSUPPORTED, "a %s factor has no panels", trine_direct_method_name(p->factor.method));

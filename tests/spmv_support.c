@@ -141,7 +141,7 @@ form make_form(trine_context ctx, const rows *given, trine_dtype t, trine_format
                trine_spmv_values stored)
 {
     rows B = transposed(given, format == TRINE_CSC ? TRINE_T : TRINE_N);
-    form f = {NULL};
+    form f = {0};
     const trine_dtype narrow = is_complex(t) ? TRINE_C : TRINE_S;
     const size_t size = stored == TRINE_VALUES_HALF     ? 2
                         : stored == TRINE_VALUES_SINGLE ? trine_dtype_size(narrow)

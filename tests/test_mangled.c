@@ -72,6 +72,26 @@ static trine_status create_forest(struct world *w, trine_matrix A)
     assert_null(forest);
     return status;
 }
+static trine_status precondition(struct world *w, trine_matrix A, trine_precond_method method)
+{
+    trine_precond plan = (trine_precond)w;
+    const trine_precond_options options = {.method = method};
+    const trine_status status = trine_precond_analyse(w->ctx, &plan, A, &options);
+    assert_null(plan);
+    return status;
+}
+static trine_status precondition_by_diagonal(struct world *w, trine_matrix A)
+{
+    return precondition(w, A, TRINE_PRECOND_L1);
+}
+static trine_status precondition_by_forests(struct world *w, trine_matrix A)
+{
+    return precondition(w, A, TRINE_PRECOND_MOS_A);
+}
+static trine_status precondition_by_factors(struct world *w, trine_matrix A)
+{
+    return precondition(w, A, TRINE_PRECOND_ILUK);
+}
 static trine_status analyse_with(struct world *w, trine_matrix A, const trine_triangular_options *options)
 {
     trine_triangular plan = (trine_triangular)w;
@@ -217,6 +237,8 @@ static const struct {
     {"trine_panels_from_partition", {partition_auto, partition_lower, partition_upper}},
     {"trine_tridiagonal_analyse", {analyse_bands, analyse_tridiagonal, analyse_blocks}},
     {"trine_forest_create", {create_forest}},
+    {"trine_forest_memory", {NULL}},
+    {"trine_precond_analyse", {precondition_by_diagonal, precondition_by_forests, precondition_by_factors}},
     {"trine_supernodal_analyse_triangle", {analyse_panels, analyse_lower_panels, analyse_upper_panels}},
     {"trine_spmv_analyse", {product, product_transposed, product_of_an_index}},
     {"trine_spmv_memory", {NULL}},

@@ -203,7 +203,7 @@ static trine_status take_result(trine_context ctx, const struct nvrtc *n, const 
 trine_status trine_nvrtc_compile(trine_context ctx, const struct trine_program *p, struct trine_compiled *compiled)
 {
     trine_status status = TRINE_SUCCESS;
-    struct nvrtc n = {NULL};
+    struct nvrtc n = {0};
     nvrtc_program program = NULL;
     char architecture[64];
     int major = 0, minor = 0;

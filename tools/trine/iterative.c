@@ -21,10 +21,15 @@ static error_t parse_tolerance(struct argp_state *state, const char *arg, double
 
 static error_t parse_grid(struct argp_state *state, const char *arg, int *nx, int *ny)
 {
-    int length = 0;
-    return sscanf(arg, "%8dx%8d%n", nx, ny, &length) != 2 || arg[length] || *nx < 1 || *ny < 1
-               ? refuse(state, "--grid \"%s\" is not NXxNY, as 100x80", arg)
-               : 0;
+    const long most = 1 << 30;
+    char *end;
+    long x = strtol(arg, &end, 10), y = 0;
+    if (*end == 'x') y = strtol(end + 1, &end, 10);
+    if (*end || x < 1 || y < 1 || x > most || y > most)
+        return refuse(state, "--grid \"%s\" is not NXxNY, as 100x80", arg);
+    *nx = (int)x;
+    *ny = (int)y;
+    return 0;
 }
 
 error_t parse_iteration(int key, char *arg, struct argp_state *state, struct iteration_options *o)

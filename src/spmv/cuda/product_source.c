@@ -1,5 +1,7 @@
 /* The kernel of plain products in instances that the library does not hold, compiled at run time for tuned plans. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/choices.h"
 #include "spmv/semiring.h"
@@ -25,21 +27,30 @@ void spmv_write_choice(const trine_spmv_options *o, char *choice)
 
 bool spmv_read_choice(const char *choice, trine_spmv_options *o)
 {
-    int block, tile, reduction, weight, length = 0;
-    long long entries;
-    if (sscanf(choice, "block %d tile %d reduction %d weight %d entries %lld%n", &block, &tile, &reduction, &weight,
-               &entries, &length) != 5 ||
-        choice[length])
-        return false;
-    const bool is_block = block == 64 || block == 128 || block == 256 || block == 512;
-    if (!is_block || tile < 4 || tile > 16 || reduction < TRINE_REDUCTION_RAKING ||
-        reduction > TRINE_REDUCTION_WARP_TRANSPOSED || weight < -1 || entries < 0)
-        return false;
-    o->tune.block = block;
-    o->tune.tile = tile;
-    o->tune.reduction = (trine_spmv_reduction)reduction;
-    o->tune.row_weight = weight;
-    o->tune.entries_per_block = entries;
+    enum { BLOCK, TILE, REDUCTION, WEIGHT, ENTRIES, NUMBERS };
+    static const struct {
+        const char *name;
+        long long least, most;
+    } numbers[NUMBERS] = {{"block ", 64, 512},
+                          {" tile ", 4, 16},
+                          {" reduction ", TRINE_REDUCTION_RAKING, TRINE_REDUCTION_WARP_TRANSPOSED},
+                          {" weight ", -1, 1 << 20},
+                          {" entries ", 0, INT64_MAX}};
+    long long found[NUMBERS];
+    for (int k = 0; k < NUMBERS; k++) {
+        const size_t length = strlen(numbers[k].name);
+        char *end;
+        if (strncmp(choice, numbers[k].name, length) != 0) return false;
+        found[k] = strtoll(choice + length, &end, 10);
+        if (end == choice + length || found[k] < numbers[k].least || found[k] > numbers[k].most) return false;
+        choice = end;
+    }
+    if (*choice || (found[BLOCK] & (found[BLOCK] - 1))) return false;
+    o->tune.block = (int)found[BLOCK];
+    o->tune.tile = (int)found[TILE];
+    o->tune.reduction = (trine_spmv_reduction)found[REDUCTION];
+    o->tune.row_weight = (int)found[WEIGHT];
+    o->tune.entries_per_block = found[ENTRIES];
     return true;
 }
 
