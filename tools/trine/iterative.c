@@ -132,6 +132,9 @@ trine_status set_up_iteration(const struct problem *p, enum method method, const
     if (options->mixed && t != TRINE_D && t != TRINE_Z)
         FAIL(TRINE_ERR_UNSUPPORTED, "--mixed is for double precision, not for precision %s",
              choice_name(precision_choices, (int)t));
+    if ((method == METHOD_CG || method == METHOD_MINRES) && !p->structure.hermitian)
+        FAIL(TRINE_ERR_ARGUMENT, "%s is for Hermitian matrices, and this one is not; gmres and bicgstab are for any",
+             choice_name(method_choices, (int)method));
     TRY(product_op(p->ctx, p->A, &A, o));
     if (options->mixed) {
         TRY(trine_matrix_copy(p->A, &rounded, TRINE_HOST, TRINE_CSR, single));

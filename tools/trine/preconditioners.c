@@ -51,26 +51,33 @@ done:
     return status;
 }
 
-trine_status make_preconditioner(const struct problem *p, const struct preconditioner_options *o,
-                                 struct preconditioner *made)
+static trine_status make(const struct problem *p, const struct preconditioner_options *o, trine_precond_method method,
+                         struct preconditioner *made)
 {
     trine_status status = TRINE_SUCCESS;
     trine_precond plan = NULL;
-    *made = (struct preconditioner){.name = "none"};
-    if (o->method == PRECOND_NONE) return TRINE_SUCCESS;
-    const trine_precond_options options = {.method = (trine_precond_method)o->method,
-                                           .max_nrhs = p->nrhs,
-                                           .m = o->m,
-                                           .sweeps = o->m,
-                                           .fill_level = o->m,
-                                           .nx = o->nx,
-                                           .ny = o->ny};
+    const trine_precond_options options = {
+        .method = method, .max_nrhs = p->nrhs, .m = o->m, .sweeps = o->m, .fill_level = o->m, .nx = o->nx, .ny = o->ny};
     TRY(trine_precond_analyse(p->ctx, &plan, p->A, &options));
     TRY(trine_precond_numeric(plan, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
     TRY(trine_precond_check(plan, NULL));
     TRY(take_operators(plan, made));
 done:
     trine_precond_destroy(&plan);
+    return status;
+}
+
+trine_status make_preconditioner(const struct problem *p, const struct preconditioner_options *o,
+                                 struct preconditioner *made)
+{
+    char why[200];
+    *made = (struct preconditioner){.name = "none"};
+    if (o->method == PRECOND_NONE) return TRINE_SUCCESS;
+    trine_status status = make(p, o, (trine_precond_method)o->method, made);
+    if (o->method != TRINE_PRECOND_AUTO || status != TRINE_ERR_SINGULAR) return status;
+    snprintf(why, sizeof why, "%.190s", trine_last_error());
+    status = make(p, o, TRINE_PRECOND_DIAGP1, made); /* zero only where a row is */
+    snprintf(made->reason, sizeof made->reason, "%s", why);
     return status;
 }
 
