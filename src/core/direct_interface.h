@@ -13,7 +13,7 @@
 
 /** One more with every change of a declaration or a struct of the two files that a libtrine_direct made before would
  *  not survive. */
-#define TRINE_DIRECT_INTERFACE 2
+#define TRINE_DIRECT_INTERFACE 3
 
 #ifdef __cplusplus
 extern "C" {
