@@ -92,7 +92,7 @@ typedef struct {
     trine_diag diag_L; /* UNIT for LU and LDL^H, NONUNIT for Cholesky */
     double order_seconds, factor_seconds; /* ordering, and where symbolic_seconds is 0 the symbolic part; numeric
                                              part */
-    const char *reason; /* one clause: why this method; valid until the factor's next update */
+    const char *reason; /* one clause: why this method; valid until the factor's next update, or its end */
     double symbolic_seconds; /* CHOLMOD; the other libraries do not tell it from the ordering */
     double trial_error; /* backward error in eps of a trial solve after `refine` steps of
                            refinement, in eps of F's dtype; -1: Cholesky and SuperLU, of which

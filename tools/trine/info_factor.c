@@ -144,7 +144,8 @@ static void json_triangle(const struct triangle *t, int64_t nnz)
 struct factor_statistics {
     const struct direct_library *library;
     trine_factor_info factor;
-    int count; /* triangles */
+    char reason[256]; /* of the factor, which is gone */
+    int count;        /* triangles */
     struct triangle triangles[2];
 };
 
@@ -159,6 +160,8 @@ trine_status factor_statistics_make(trine_context ctx, trine_matrix A, trine_dir
     TRY(direct_load(&s->library));
     TRY(s->library->factor(ctx, &F, A, &(trine_factor_options){.method = method, .need_panels = 1}));
     TRY(s->library->factor_info(F, &s->factor));
+    snprintf(s->reason, sizeof s->reason, "%s", s->factor.reason);
+    s->factor.reason = s->reason;
     for (int upper = 0; upper < (s->factor.diag_L == TRINE_UNIT ? 2 : 1); upper++) {
         s->triangles[upper].name = upper ? "U" : "L";
         TRY(s->library->factor_panels(F, upper ? TRINE_UPPER : TRINE_LOWER, &panels));
