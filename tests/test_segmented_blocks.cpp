@@ -84,7 +84,7 @@ struct add_numbers {
     void accumulate(long long row, accumulator a) const { __atomic_fetch_add(&y[row], a, __ATOMIC_RELAXED); }
 };
 
-/** Y := A X + Y of integers. */
+/** Y := A X + Y + 1 of integers: a row without entries changes, too. */
 struct number_product {
     using product = long long;
     using accumulator = long long;
@@ -107,7 +107,7 @@ struct number_product {
     accumulator identity() const { return 0; }
     result project(accumulator a) const { return a; }
     long long *at(long long row) const { return (long long *)((char *)y + row * y_bytes); }
-    long long new_y(long long row, long long z) const { return *at(row) + z; }
+    long long new_y(long long row, long long z) const { return *at(row) + z + 1; }
     void store(long long row, long long z, bool) const { *at(row) = new_y(row, z); }
 };
 
@@ -255,8 +255,9 @@ template <int BLOCK, int TILE, int LANES> void try_several(segmented_arguments a
         emulator::launch((a.n_blocks + 1) / 2, 64, [=] { join_several<number_product, 64>(a, m); });
     for (int i = 0; i < a.n_rows; i++)
         for (int v = 0; v < nrhs; v++) {
-            long long z = 5;
-            for (long long k = p.wide[i]; i >= a.row_begin && i < a.row_end && k < p.wide[i + 1]; k++)
+            const bool inside = i >= a.row_begin && i < a.row_end;
+            long long z = inside ? 6 : 5;
+            for (long long k = p.wide[i]; inside && k < p.wide[i + 1]; k++)
                 z += (k % 1000 + 1) * x[at_x((int)(k * 7 % columns), v)];
             if (y[at_y(i, v)] != z) fail("several vectors", LANES, a.scheme, a, i);
         }
@@ -287,7 +288,7 @@ template <int BLOCK, int TILE, int SCAN> void try_fused(const segmented_argument
     if (joins) emulator::launch(joining, 64, [=] { join_shared_rows<F, 64>(a, op); });
     long long dot = 0, norm = 0;
     for (int i = 0; i < a.n_rows; i++) {
-        long long sum = 3;
+        long long sum = 4;
         for (long long k = p.wide[i]; k < p.wide[i + 1]; k++) sum += (k % 1000 + 1) * x[k * 7 % x.size()];
         dot += (u_is_y ? sum : u[i]) * sum, norm += sum * sum;
         if (y[i] != sum || z[i] != 11 + 2 * sum) fail("fused", SCAN, a.scheme, a, i);

@@ -77,11 +77,11 @@ __global__ void __launch_bounds__(BLOCK)
             s.value[i] = m.p.value_of(e), s.column[i] = e.column;
         }
         /* the group's entries, and the first row that ends among them: rows without entries end at their beginning,
-         * so those before the first entry of all are the first group's */
+         * so those before the first entry of all belong to the group that has it */
         const int begin = (int)((long long)count * group / GROUPS),
                   end = (int)((long long)count * (group + 1) / GROUPS);
         const bool works = begin < end || (group == 0 && count == 0);
-        const long long least = base + begin + (group == 0 && base == from.nz ? 0 : 1);
+        const long long least = base + begin + (begin == 0 && base == from.nz ? 0 : 1);
         long long low = row, high = to.row;
         while (works && low < high) {
             const long long middle = low + (high - low) / 2;
