@@ -1,6 +1,6 @@
-// The kernels of src/spmv/cuda/segmented.cuh run by an emulator of blocks, where there is no GPU: every scheme, every
-// scan, random patterns with empty and long rows, row ranges, against a plain loop. Products are 2 x 2 matrices modulo
-// a prime: they do not commute, so the order of a row shows, and sums are exact.
+// The kernels of src/spmv/cuda/{segmented,many,rows}.cuh run by an emulator of blocks, where there is no GPU: every
+// scheme, every scan, random patterns with empty and long rows, row ranges, against a plain loop. Products are 2 x 2
+// matrices modulo a prime: they do not commute, so the order of a row shows, and sums are exact.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -9,6 +9,7 @@
 #include "emulator/cuda_block.h"
 #include "spmv/cuda/fused.cuh"
 #include "spmv/cuda/many.cuh"
+#include "spmv/cuda/rows.cuh"
 
 namespace {
 
@@ -57,8 +58,9 @@ template <bool ROWS> struct multiply_matrices {
     accumulator add(accumulator p, accumulator q) const { return {p.m * q.m, p.count + q.count}; }
     accumulator identity() const { return {EYE, 0}; }
     result project(accumulator a) const { return a.m; }
-    void store(long long row, result z, bool empty) const
+    void store(long long first, int r, result z, bool empty) const
     {
+        const long long row = first + r;
         y[row] = empty && !(z == EYE) ? UNTOUCHED : z;
         __atomic_fetch_add(&stored[row], 1, __ATOMIC_RELAXED);
     }
@@ -79,7 +81,7 @@ struct add_numbers {
     accumulator add(accumulator p, accumulator q) const { return p + q; }
     accumulator identity() const { return 0; }
     result project(accumulator a) const { return a; }
-    void store(long long row, result z, bool) const { y[row] = 1000000 + z; }
+    void store(long long row, int r, result z, bool) const { y[row + r] = 1000000 + z; }
     void prepare(long long row) const { y[row] = 1000000; }
     void accumulate(long long row, accumulator a) const { __atomic_fetch_add(&y[row], a, __ATOMIC_RELAXED); }
 };
@@ -106,9 +108,26 @@ struct number_product {
     accumulator add(accumulator a, accumulator b) const { return a + b; }
     accumulator identity() const { return 0; }
     result project(accumulator a) const { return a; }
-    long long *at(long long row) const { return (long long *)((char *)y + row * y_bytes); }
-    long long new_y(long long row, long long z) const { return *at(row) + z + 1; }
-    void store(long long row, long long z, bool) const { *at(row) = new_y(row, z); }
+    long long *at(long long row, int r = 0) const { return (long long *)((char *)y + (row + r) * y_bytes); }
+    long long new_y(const long long *y_i, long long z) const { return *y_i + z + 1; }
+    void store(long long row, int r, long long z, bool) const { *at(row, r) = new_y(at(row, r), z); }
+};
+
+/** The same from arrays, with less stored than is multiplied unless V is as long. */
+template <class V> struct stored_product : number_product {
+    using stored = V;
+    using operand = long long;
+    const V *values;
+    const int *columns;
+    long long x_step, y_step; /* elements from one vector to the next */
+    operand gather(int column) const { return x[column]; }
+    product combine(stored value, operand element) const { return value * element; }
+    stored_product for_vector(long long v) const
+    {
+        stored_product other = *this;
+        other.x += v * x_step, other.y += v * y_step;
+        return other;
+    }
 };
 
 uint64_t state;
@@ -164,6 +183,8 @@ template <class Op, int BLOCK, int TILE, int SCAN> void launch_all(segmented_arg
 template <int BLOCK, int TILE, int LANES> void try_several(segmented_arguments a, const pattern &p);
 template <int BLOCK, int TILE, int SCAN> void try_fused(const segmented_arguments &a, const pattern &p);
 
+template <class V, int BLOCK, int TILE> void try_whole_rows(segmented_arguments a, const pattern &p);
+
 template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
 {
     const pattern p = make_pattern(rows, kind);
@@ -199,6 +220,12 @@ template <int BLOCK, int TILE, int SCAN> void try_one(int rows, int kind)
                     fail("start of block", SCAN, scheme, a, b);
             }
         });
+        if (scheme == SCHEME_ADAPTIVE) {
+            a.starts = starts.data();
+            if (random_below(2)) try_whole_rows<long long, BLOCK, TILE>(a, p);
+            else try_whole_rows<short, BLOCK, TILE>(a, p);
+            a.starts = nullptr;
+        }
         if (random_below(2)) a.starts = starts.data();
         if (random_below(2)) try_several<BLOCK, TILE, 8>(a, p);
         else try_several<BLOCK, TILE, 32>(a, p);
@@ -260,6 +287,42 @@ template <int BLOCK, int TILE, int LANES> void try_several(segmented_arguments a
             for (long long k = p.wide[i]; inside && k < p.wide[i + 1]; k++)
                 z += (k % 1000 + 1) * x[at_x((int)(k * 7 % columns), v)];
             if (y[at_y(i, v)] != z) fail("several vectors", LANES, a.scheme, a, i);
+        }
+}
+
+/** 1 to 32 threads a row, several vectors; arrays that begin anywhere, and end with their last element. */
+template <class V, int BLOCK, int TILE> void try_whole_rows(segmented_arguments a, const pattern &p)
+{
+    const size_t nnz = (size_t)a.nnz, v_ahead = random_below(8), c_ahead = random_below(4), o_ahead = random_below(4);
+    const int n_vectors = 1 + (int)random_below(3), each = 1 + (int)random_below(2), columns = number_product::COLUMNS;
+    std::vector<V> values(v_ahead + nnz);
+    std::vector<int> column(c_ahead + nnz);
+    std::vector<long long> x(columns * n_vectors), y(a.n_rows * n_vectors, 5);
+    for (size_t k = 0; k < nnz; k++)
+        values[v_ahead + k] = (V)(k % 1000 + 1), column[c_ahead + k] = (int)(k * 7 % columns);
+    for (long long &value : x) value = random_below(2000) - 1000ll;
+    std::vector<int> narrow(o_ahead, -7);
+    std::vector<long long> wide(o_ahead, -7);
+    narrow.insert(narrow.end(), p.narrow.begin(), p.narrow.end());
+    wide.insert(wide.end(), p.wide.begin(), p.wide.end());
+    a.offsets = a.wide_offsets ? (const void *)(wide.data() + o_ahead) : (const void *)(narrow.data() + o_ahead);
+    stored_product<V> op = {};
+    op.x = x.data(), op.y = y.data(), op.y_bytes = 8, op.x_step = columns, op.y_step = a.n_rows;
+    op.values = values.data() + v_ahead, op.columns = column.data() + c_ahead;
+    const int lanes_shift = (int)random_below(6);
+    for (int k = 0; k < n_vectors; k += each) {
+        blockIdx.y = (unsigned)(k / each);
+        emulator::launch(a.n_blocks, BLOCK, [=] {
+            reduce_whole_rows<stored_product<V>, BLOCK, TILE, 3>(a, op, lanes_shift, n_vectors, each);
+        });
+    }
+    for (int i = 0; i < a.n_rows; i++)
+        for (int v = 0; v < n_vectors; v++) {
+            const bool inside = i >= a.row_begin && i < a.row_end;
+            long long z = inside ? 6 : 5;
+            for (long long k = p.wide[i]; inside && k < p.wide[i + 1]; k++)
+                z += (k % 1000 + 1) * x[v * columns + k * 7 % columns];
+            if (y[v * a.n_rows + i] != z) fail("whole rows", lanes_shift, a.scheme, a, i);
         }
 }
 

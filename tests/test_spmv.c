@@ -371,7 +371,7 @@ static void every_scheme_and_reduction_is_right(void **state)
         row_sum *sums = reference_sums(&A, TRINE_D, 3), *sums_T = reference_sums(&AT, TRINE_D, 3);
         int k = which;
         for (int method = 0; method <= TRINE_SPMV_BALANCED_POSTPROCESS; method++)
-            for (int reduction = 0; reduction <= TRINE_REDUCTION_WARP_TRANSPOSED; reduction++)
+            for (int reduction = 0; reduction <= TRINE_REDUCTION_ROWS; reduction++)
                 for (int blocks = 0; blocks < 4; blocks++) {
                     static const int threads[] = {0, 64, 128, 512}, tiles[] = {0, 4, 7, 16}, weights[] = {0, -1, 1, 4};
                     static const int64_t entries[] = {0, 1, 100, 5000};

@@ -28,8 +28,11 @@ typedef enum {
     TRINE_REDUCTION_RAKING,         /* one warp goes over the sums of all threads */
     TRINE_REDUCTION_RAKING_MEMOIZE, /* and keeps them in registers from the first pass to the second */
     TRINE_REDUCTION_WARP_SCANS,     /* every warp scans its sums by shuffles, the first one those of the warps */
-    TRINE_REDUCTION_WARP_TRANSPOSED /* every warp reduces its part of the tile alone; sums that cross warps are
-                                       completed where they are stored */
+    TRINE_REDUCTION_WARP_TRANSPOSED, /* every warp reduces its part of the tile alone; sums that cross warps are
+                                        completed where they are stored */
+    TRINE_REDUCTION_ROWS            /* 1, 2, 4, ... or 32 neighbouring threads take a row: plain products by method
+                                       adaptive whose blocks are found in the analysis and that need no index; others
+                                       take warp-transposed */
 } trine_spmv_reduction;
 
 /** Precision that values are stored in, beside vectors of the matrix's dtype. */

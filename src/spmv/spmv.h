@@ -86,6 +86,7 @@ struct spmv_semiring_call {
 };
 
 /** The kernel of products that a GPU takes unless a plan is tuned. */
+enum { SPMV_CUDA_ROWS_BLOCK = 128, SPMV_CUDA_ROWS_TILE = 10 }; /* where rows are short and of similar lengths */
 enum { SPMV_CUDA_BLOCK = 128, SPMV_CUDA_TILE = 9, SPMV_CUDA_REDUCTION = TRINE_REDUCTION_WARP_TRANSPOSED };
 
 struct spmv_backend {

@@ -12,6 +12,9 @@ constexpr int THREADS = 256, MOST_SAMPLES = 1024;
 constexpr int64_t MOST_BLOCKS = (int64_t)1 << 30, MOST_ADAPTIVE_ROW = (int64_t)1 << 30;
 /* What a semiring may keep of a row: its accumulator and two flags. */
 constexpr size_t MOST_PARTIAL_BYTES = 256 + 16;
+constexpr int ROWS_CAPACITY = SPMV_CUDA_ROWS_BLOCK * SPMV_CUDA_ROWS_TILE;
+/* Entries of a row that one thread takes, and the longest row beside the mean one, for the kernel of rows.cuh. */
+constexpr double ENTRIES_OF_A_THREAD = 14, LONGEST_OF_MEAN = 3;
 
 /* ---------------------------------------------------------------- choices */
 
@@ -21,7 +24,7 @@ int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct 
 {
     const int64_t nnz = plan->nnz, work = nnz + part->row_weight * side->n_rows;
     if (!w) {
-        const int64_t capacity = (int64_t)part->block * part->tile;
+        const int64_t capacity = part->by_rows ? ROWS_CAPACITY : (int64_t)part->block * part->tile;
         /* an adaptive block ends with a row: it may have most of one more */
         const int64_t more = longest >= 0 ? longest : side->n_rows ? nnz / side->n_rows + 1 : 1;
         w = part->scheme == TRINE_SPMV_ADAPTIVE ? capacity - (more < capacity / 4 ? more : capacity / 4) : capacity;
@@ -51,13 +54,27 @@ trine_spmv_options tuned_options(trine_spmv plan, const struct spmv_side *side)
     return o;
 }
 
+/** Whether threads take rows, 2^lanes_shift each, and how many. */
+void choose_rows(trine_spmv plan, const struct spmv_side *side, int64_t longest, const trine_spmv_options *o,
+                 struct cuda_part *part)
+{
+    const double mean = side->n_rows ? (double)plan->nnz / (double)side->n_rows : 0;
+    part->by_rows = part->scheme == TRINE_SPMV_ADAPTIVE && longest >= 0 && !side->position_bits;
+    if (o->tune.reduction != TRINE_REDUCTION_ROWS)
+        part->by_rows = part->by_rows && !o->tune.block && !o->tune.tile && !o->tune.reduction &&
+                        longest <= ROWS_CAPACITY / 4 && (double)longest <= LONGEST_OF_MEAN * (mean + 4);
+    part->lanes_shift = 0;
+    while (part->lanes_shift < 5 && mean > ENTRIES_OF_A_THREAD * (1 << part->lanes_shift)) part->lanes_shift++;
+}
+
 /** The part but for its arrays. */
 void shape(trine_spmv plan, const struct spmv_side *side, int64_t longest, struct cuda_part *part, const char **reason)
 {
     const trine_spmv_options tuned = tuned_options(plan, side), *o = &tuned;
     part->block = o->tune.block ? o->tune.block : SPMV_CUDA_BLOCK;
     part->tile = o->tune.tile ? o->tune.tile : SPMV_CUDA_TILE;
-    part->reduction = o->tune.reduction ? (int)o->tune.reduction : (int)SPMV_CUDA_REDUCTION;
+    part->reduction = o->tune.reduction && o->tune.reduction != TRINE_REDUCTION_ROWS ? (int)o->tune.reduction
+                                                                                     : (int)SPMV_CUDA_REDUCTION;
     struct product_instance instance = {plan->base.dtype, plan->stored, side->position_bits != 0,
                                         part->block,      part->tile,   part->reduction};
     spmv_fit_product(&instance);
@@ -72,6 +89,7 @@ void shape(trine_spmv plan, const struct spmv_side *side, int64_t longest, struc
                   : is_long   ? "a row is as long as several tiles"
                               : "no row is longer than a few tiles";
     }
+    choose_rows(plan, side, longest, o, part);
     part->entries_per_block = choose_work(plan, side, part, longest, o->tune.entries_per_block);
     part->blocks = count_blocks(plan, side, part);
 }
@@ -190,9 +208,9 @@ trine_status analyse_side(trine_spmv plan, struct spmv_side *side)
     if (side != &plan->side[SPMV_N] && plan->side[SPMV_N].announced) return TRINE_SUCCESS; /* of which info tells */
     plan->info.reason = reason;
     plan->info.blocks = part->blocks;
-    plan->info.block = part->block;
-    plan->info.tile = part->tile;
-    plan->info.reduction = (trine_spmv_reduction)part->reduction;
+    plan->info.block = part->by_rows ? SPMV_CUDA_ROWS_BLOCK : part->block;
+    plan->info.tile = part->by_rows ? SPMV_CUDA_ROWS_TILE : part->tile;
+    plan->info.reduction = part->by_rows ? TRINE_REDUCTION_ROWS : (trine_spmv_reduction)part->reduction;
     plan->info.entries_per_block = part->entries_per_block;
 done:
     return status;
@@ -297,6 +315,7 @@ trine_status spmv_cuda_prepare(trine_spmv plan, const struct spmv_side *side, in
     l->a.row_begin = row_begin, l->a.row_end = row_end;
     l->block = part->block, l->tile = part->tile, l->reduction = part->reduction, l->scheme = part->scheme;
     l->reduce = part->reduce;
+    l->by_rows = part->by_rows, l->lanes_shift = part->lanes_shift;
     /* a start in row_begin itself may lie behind entries of the row: the block before it has them */
     int64_t low = 0, high = row_end < side->n_rows ? part->samples : 0;
     for (int64_t s = 1; row_begin && s < part->samples && part->sampled_rows[s] < row_begin; s++) low = s;

@@ -11,23 +11,25 @@
 struct cuda_part {
     int scheme, block, tile, reduction; /* of launches: a trine_spmv_method, a trine_spmv_reduction */
     int row_weight;
+    int by_rows, lanes_shift; /* plain products take the kernel of rows.cuh, with 2^lanes_shift threads a row */
     int64_t entries_per_block, blocks;
-    struct block_start *starts;         /* on the device, blocks + 1; NULL: blocks search */
-    int64_t *sampled_rows;              /* first row of every sample_step-th block; NULL: not known */
+    struct block_start *starts; /* on the device, blocks + 1; NULL: blocks search */
+    int64_t *sampled_rows; /* first row of every sample_step-th block; NULL: not known */
     int64_t samples, sample_step;
-    struct trine_kernels *kernels;      /* of a tuned plan; NULL: the library's own */
-    void *reduce;                       /* reduce_rows in it */
+    struct trine_kernels *kernels; /* of a tuned plan; NULL: the library's own */
+    void *reduce; /* reduce_rows in it */
 };
 
 /** A launch of reduce_rows, as a plan wants it. */
 struct spmv_launch {
-    size_t partial_bytes;            /* in: of what a balanced scheme keeps of a row, 2 of which are for each block */
-    struct spmv_work *work;          /* in: whose memory holds them */
+    size_t partial_bytes; /* in: of what a balanced scheme keeps of a row, 2 of which are for each block */
+    struct spmv_work *work; /* in: whose memory holds them */
     struct segmented_arguments a;
     int block, tile, reduction, scheme; /* of the template, and a trine_spmv_method; block and tile may be smaller */
-    void *reduce;                    /* the plain product's own kernel (core/gpu_kernels.h); NULL: the library's */
-    unsigned blocks;                 /* of the grid */
-    unsigned joining_blocks;         /* of join_shared_rows, the second launch of balanced-postprocess; else 0 */
+    void *reduce; /* the plain product's own kernel (core/gpu_kernels.h); NULL: the library's */
+    int by_rows, lanes_shift; /* as in cuda_part */
+    unsigned blocks; /* of the grid */
+    unsigned joining_blocks; /* of join_shared_rows, the second launch of balanced-postprocess; else 0 */
 };
 
 /** A work's buffer: a counter of blocks, which is zero between products; sums of shared rows; sums of epilogues. */

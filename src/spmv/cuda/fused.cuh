@@ -23,12 +23,14 @@ template <class P> struct fused_product : P {
 
     struct local { T dot, norm; };
     __device__ local begin() const { return {zero_of<T>(), zero_of<T>()}; }
-    __device__ void store(long long row, T z, bool, local &sums) const
+    __device__ void store(long long row, int r, T z, bool, local &sums) const
     {
-        const T y = this->new_y(row, z);
-        *this->at(row) = y;
-        take(row, y, sums);
+        T *y_i = this->at(row, r);
+        const T y = this->new_y(y_i, z);
+        *y_i = y;
+        take(row + r, y, sums);
     }
+    __device__ fused_product for_vector(long long) const { return *this; }
     /** A new y that is stored. */
     __device__ void take(long long row, T y, local &sums) const
     {

@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(BLOCK)
     const auto finish_row = [&](long long r, T sum) {
         if (!active) return;
         if (began && r == from.row) *partial = sum;
-        else out.store(r, sum, false);
+        else out.store(r, 0, sum, false);
     };
 
     long long row = from.row; /* the first that has not ended */
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(BLOCK)
                 const long long row_end = r < to.row ? offset_at(a, r + 1) - base : (long long)end + 1;
                 const int stop = row_end < end ? (int)row_end : end;
 #pragma unroll 4
-                for (; k < stop; k++) sum = sum + s.value[k] * *(const T *)(x + s.column[k] * m.p.x_bytes);
+                for (; k < stop; k++) sum = sum + s.value[k] * *(const T *)(x + (long long)s.column[k] * m.p.x_bytes);
                 if (row_end > end) break;
                 if (!has_end && head_began) ends_head = true, s.head[group][lane] = sum;
                 else finish_row(r, sum);
@@ -146,7 +146,7 @@ template <class P, int BLOCK> __global__ void __launch_bounds__(BLOCK)
         for (long long k = first + 1; k < b; k++) sum = sum + m.partials[(2 * k + 1) * m.nrhs + v];
         P out = m.p;
         out.y = (T *)((char *)m.p.y + v * m.y_step);
-        out.store(from.row, sum + m.partials[2 * b * m.nrhs + v], false);
+        out.store(from.row, 0, sum + m.partials[2 * b * m.nrhs + v], false);
     }
 }
 

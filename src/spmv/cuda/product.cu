@@ -1,14 +1,20 @@
 /* The plain product on a GPU: which kernel, and its launches. */
+#include <limits.h>
+
 #include "core/gpu_kernels.h"
+#include "core/gpu_limits.h"
 #include "core/gpu_scalar.cuh"
 #include "spmv/cuda/cuda.h"
 #include "spmv/cuda/fused.cuh"
 #include "spmv/cuda/many.cuh"
 #include "spmv/cuda/product.cuh"
+#include "spmv/cuda/rows.cuh"
 
 namespace {
 
 constexpr int BLOCK = SPMV_CUDA_BLOCK, MANY_TILE = 6, JOIN_BLOCK = 256, VECTOR_BLOCKS = 512;
+constexpr int64_t MOST_STRIDE = INT_MAX / 16, MOST_VECTORS = 65535 * 8;
+constexpr int VECTORS_OF_A_BLOCK = 8; /* in the kernel of rows.cuh: its entries are copied once for them */
 
 template <class T> T scalar_of(const double value[2])
 {
@@ -24,8 +30,10 @@ void fill_product(trine_spmv plan, const struct spmv_call *c, plain_product<T, V
     p->positions = c->side->positions;
     p->x = (const T *)c->X;
     p->y = (T *)c->Y;
-    p->x_bytes = c->x_row * (int64_t)sizeof(T);
-    p->y_bytes = c->y_row * (int64_t)sizeof(T);
+    p->x_bytes = (int)(c->x_row * (int64_t)sizeof(T));
+    p->y_bytes = (int)(c->y_row * (int64_t)sizeof(T));
+    p->x_step = c->x_col * (int64_t)sizeof(T);
+    p->y_step = c->y_col * (int64_t)sizeof(T);
     p->wide_positions = c->side->position_bits == 64;
     p->conjugates = c->conjugate;
     p->reads_y = c->beta[0] != 0 || c->beta[1] != 0;
@@ -35,6 +43,39 @@ void fill_product(trine_spmv plan, const struct spmv_call *c, plain_product<T, V
 
 /** Blocks of JOIN_BLOCK threads, a warp for each block of the launch. */
 unsigned joining_blocks(const struct spmv_launch &l) { return (l.blocks + JOIN_BLOCK / 32 - 1) / (JOIN_BLOCK / 32); }
+
+/* ------------------------------------------------------ rows of similar lengths */
+
+/** STEP by what a thread has of a row: with one thread a row, five entries are most common. */
+template <class Op, int STEP>
+trine_status launch_step(const struct spmv_launch &l, gpuStream_t stream, const Op &op, int n_vectors)
+{
+    const unsigned groups = (unsigned)((n_vectors + VECTORS_OF_A_BLOCK - 1) / VECTORS_OF_A_BLOCK);
+    gpuLaunchConfig_t config = {};
+    config.gridDim = dim3(l.blocks, groups);
+    config.blockDim = dim3(SPMV_CUDA_ROWS_BLOCK);
+    config.stream = stream;
+    gpuLaunchAttribute early = {};
+    struct gpu_limits limits;
+    gpuStreamCaptureStatus capturing = gpuStreamCaptureStatusNone;
+    trine_status status = trine_gpu_limits(&limits);
+    if (!status) status = GPU(gpuStreamIsCapturing(stream, &capturing));
+    if (status) return status;
+    if (limits.programmatic && capturing == gpuStreamCaptureStatusNone) { /* begins while the launch before it ends */
+        early.id = gpuLaunchAttributeProgrammaticStreamSerialization;
+        early.val.programmaticStreamSerializationAllowed = 1;
+        config.attrs = &early, config.numAttrs = 1;
+    }
+    return GPU(gpuLaunchKernelEx(&config, reduce_whole_rows<Op, SPMV_CUDA_ROWS_BLOCK, SPMV_CUDA_ROWS_TILE, STEP>, l.a,
+                                 op, l.lanes_shift, n_vectors, VECTORS_OF_A_BLOCK));
+}
+
+template <class Op> trine_status launch_rows(const struct spmv_launch &l, gpuStream_t stream, const Op &op,
+                                             int n_vectors)
+{
+    if (!l.blocks) return TRINE_SUCCESS;
+    return l.lanes_shift ? launch_step<Op, 4>(l, stream, op, n_vectors) : launch_step<Op, 5>(l, stream, op, n_vectors);
+}
 
 /* -------------------------------------------------------------- one vector */
 
@@ -84,7 +125,7 @@ done:
 template <class P>
 trine_status multiply_vectors(const struct spmv_launch &l, const struct spmv_call *c, const P &p)
 {
-    constexpr int64_t MOST = 65535 * 8;
+    constexpr int64_t MOST = MOST_VECTORS;
     using T = typename P::product;
     trine_status status = TRINE_SUCCESS;
     for (int64_t j = 0; j < c->nrhs && !status; j += MOST) {
@@ -95,8 +136,9 @@ trine_status multiply_vectors(const struct spmv_launch &l, const struct spmv_cal
         m.x_step = c->x_col * (int64_t)sizeof(T), m.y_step = c->y_col * (int64_t)sizeof(T);
         m.nrhs = (int)(c->nrhs - j < MOST ? c->nrhs - j : MOST);
         m.partials = l.scheme == TRINE_SPMV_ADAPTIVE ? nullptr : (T *)l.a.partials;
-        status = m.nrhs > 8 ? launch_several<32>(l, (gpuStream_t)c->stream, m)
-                            : launch_several<8>(l, (gpuStream_t)c->stream, m);
+        /* by columns, threads of a group look at places far apart: few vectors, so that the cache holds them */
+        status = m.nrhs > 8 && m.x_step < m.p.x_bytes ? launch_several<32>(l, (gpuStream_t)c->stream, m)
+                                                      : launch_several<8>(l, (gpuStream_t)c->stream, m);
     }
     return status;
 }
@@ -111,7 +153,7 @@ template <class Op> __global__ void __launch_bounds__(JOIN_BLOCK)
     for (long long i = blockIdx.x * (long long)JOIN_BLOCK + threadIdx.x; i < n_rows;
          i += gridDim.x * (long long)JOIN_BLOCK) {
         if (keeps_y) op.take(i, *op.at(i), sums);
-        else op.store(i, zero_of<typename Op::product>(), true, sums);
+        else op.store(i, 0, zero_of<typename Op::product>(), true, sums);
     }
     op.finish(sums);
 }
@@ -154,6 +196,7 @@ template <class T> trine_status multiply_fused(trine_spmv plan, const struct spm
     Op op = {};
     fill_epilogue(plan, c, &op);
     op.n_slots = joins ? 0 : (int)l.blocks;
+    if (l.by_rows) return launch_rows(l, stream, op, 1);
     reduce_rows<Op, BLOCK, SPMV_CUDA_TILE, SPMV_CUDA_REDUCTION><<<l.blocks, BLOCK, 0, stream>>>(l.a, op);
     TRY(GPU_LAUNCHED("reduce_rows with an epilogue"));
     if (!joins) return TRINE_SUCCESS;
@@ -172,6 +215,9 @@ template <class T, class V, bool INDEXED> trine_status multiply(trine_spmv plan,
     const bool reads = c->alpha[0] != 0 || c->alpha[1] != 0;
     struct spmv_launch l = {};
     l.work = c->work;
+    if (c->x_row > MOST_STRIDE || c->y_row > MOST_STRIDE)
+        return trine_fail(TRINE_ERR_UNSUPPORTED, "a stride of %lld elements is too long for a GPU",
+                          (long long)(c->x_row > c->y_row ? c->x_row : c->y_row));
     if (!reads || c->row_begin == c->row_end) return finish_alone<T>(plan, c, false);
     trine_status status = spmv_cuda_prepare(plan, c->side, c->row_begin, c->row_end, &l);
     if (status) return status;
@@ -179,6 +225,9 @@ template <class T, class V, bool INDEXED> trine_status multiply(trine_spmv plan,
         if (c->epilogue && l.scheme != TRINE_SPMV_BALANCED_ATOMIC) return multiply_fused<T>(plan, c, l);
     plain_product<T, V, INDEXED> p;
     fill_product(plan, c, &p);
+    if constexpr (!INDEXED)
+        if (l.by_rows && (c->nrhs == 1 || c->x_col >= c->x_row) && c->nrhs <= MOST_VECTORS && !c->epilogue)
+            return launch_rows(l, (gpuStream_t)c->stream, p, (int)c->nrhs);
     status = c->nrhs == 1 ? launch_one(l, (gpuStream_t)c->stream, p) : multiply_vectors(l, c, p);
     return status || !c->epilogue ? status : finish_alone<T>(plan, c, true);
 }

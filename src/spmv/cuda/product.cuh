@@ -72,6 +72,8 @@ template <class T, class V, bool INDEXED> struct plain_product {
     using product = T;
     using accumulator = T;
     using result = T;
+    using stored = V;
+    using operand = T;
     static constexpr bool NEEDS_ROW = false, HAS_ATOMIC = true, FUSED = false;
     static constexpr int THREADS = sizeof(T) <= 8 ? 1536 : 1024;
 
@@ -80,7 +82,8 @@ template <class T, class V, bool INDEXED> struct plain_product {
     const void *positions;
     const T *x;
     T *y;
-    long long x_bytes, y_bytes; /* from one element to the next */
+    int x_bytes, y_bytes;     /* from one element to the next */
+    long long x_step, y_step; /* bytes from one vector to the next, for rows.cuh */
     bool wide_positions;        /* 64 bits */
     bool conjugates;            /* values */
     bool reads_y;               /* beta is not zero */
@@ -104,15 +107,27 @@ template <class T, class V, bool INDEXED> struct plain_product {
         if constexpr (scalar<T>::is_complex) e.value.y = conjugates ? -e.value.y : e.value.y;
         return e.value;
     }
-    __device__ product multiply(entry e, long long, long long) const
+    __device__ operand gather(int column) const { return *(const T *)((const char *)x + (long long)column * x_bytes); }
+    __device__ product combine(stored value, operand x_element) const
     {
-        return value_of(e) * *(const T *)((const char *)x + e.column * x_bytes);
+        return value_of({widened<T>(value), 0}) * x_element;
+    }
+    __device__ product multiply(entry e, long long, long long) const { return value_of(e) * gather(e.column); }
+    __device__ plain_product for_vector(long long v) const
+    {
+        plain_product other = *this;
+        other.x = (const T *)((const char *)x + v * x_step);
+        other.y = (T *)((char *)y + v * y_step);
+        return other;
     }
     __device__ accumulator lift(product p) const { return p; }
     __device__ accumulator add(accumulator a, accumulator b) const { return a + b; }
     __device__ accumulator identity() const { return zero_of<T>(); }
     __device__ result project(accumulator a) const { return a; }
-    __device__ T *at(long long row) const { return (T *)((char *)y + row * y_bytes); }
+    __device__ T *at(long long row, int r = 0) const
+    {
+        return (T *)((char *)y + row * y_bytes + (long long)r * y_bytes);
+    }
     /** A real factor leaves infinite parts as they are. */
     __device__ static T times(T factor, T z)
     {
@@ -120,11 +135,12 @@ template <class T, class V, bool INDEXED> struct plain_product {
             if (factor.y == 0) return T{factor.x * z.x, factor.x * z.y};
         return factor * z;
     }
-    __device__ T new_y(long long row, T z) const
+    /** What y_i becomes where the sum is z. */
+    __device__ T new_y(const T *y_i, T z) const
     {
-        return reads_y ? times(alpha, z) + times(beta, *at(row)) : times(alpha, z);
+        return reads_y ? times(alpha, z) + times(beta, *y_i) : times(alpha, z);
     }
-    __device__ void store(long long row, result z, bool) const { *at(row) = new_y(row, z); }
+    __device__ void store(long long row, int r, result z, bool) const { *at(row, r) = new_y(at(row, r), z); }
     __device__ void prepare(long long row) const { *at(row) = reads_y ? times(beta, *at(row)) : zero_of<T>(); }
     __device__ void accumulate(long long row, accumulator z) const { add_atomically(at(row), times(alpha, z)); }
 };

@@ -24,9 +24,9 @@
  *     accumulator add(accumulator before, accumulator after) const;    associative; the order of a row is kept
  *     accumulator identity() const;          of an empty row
  *     result project(accumulator) const;
- *     void store(long long row, result z, bool empty) const;
+ *     void store(long long row, int r, result z, bool empty) const;      of row row + r
  *     static constexpr bool FUSED;           stores carry sums over rows along, in registers: it has type local,
- *                                            begin(), store(row, z, empty, local &) and finish(local &), which every
+ *                                            begin(), store(row, r, z, empty, local &) and finish(local &), which every
  *                                            thread calls once, in the second launch too
  * and, for atomics,
  *     void prepare(long long row) const;     store what a row has before anything is accumulated
@@ -39,7 +39,7 @@ enum { SCHEME_ADAPTIVE = 1, SCHEME_ATOMIC = 2, SCHEME_POSTPROCESS = 3 };        
 enum { SCAN_RAKING = 1, SCAN_RAKING_MEMOIZE = 2, SCAN_WARPS = 3, SCAN_TRANSPOSED = 4 }; /* as trine_spmv_reduction */
 
 /** Where a block begins: at entry nz, in row `row`. Adaptive: with the row's first entry. */
-struct block_start { long long nz, row; };
+struct alignas(16) block_start { long long nz, row; };
 
 struct segmented_arguments {
     const void *offsets; /* n_rows + 1, of 32 or 64 bits */
@@ -355,14 +355,14 @@ __global__ void __launch_bounds__(BLOCK, (Op::THREADS > BLOCK ? Op::THREADS / BL
         return;
     }
     typename local_of<Op>::type local = local_of<Op>::begin(op);
-    const auto store = [&](long long r, typename Op::result z, bool empty) {
-        if constexpr (Op::FUSED) op.store(r, z, empty, local);
-        else op.store(r, z, empty);
+    long long row = from.row; /* the first that has not been stored */
+    const auto store = [&](int r, typename Op::result z, bool empty) {
+        if constexpr (Op::FUSED) op.store(row, r, z, empty, local);
+        else op.store(row, r, z, empty);
     };
 
     /* another block has the beginning of the first row */
     const bool began = shares && from.row < to.row && offset_at(a, from.row) < from.nz;
-    long long row = from.row; /* the first that has not been stored */
     int parity = 0;
     for (long long base = from.nz;; base += CAPACITY) {
         const bool last = to.nz - base <= CAPACITY;
@@ -544,8 +544,8 @@ __global__ void __launch_bounds__(BLOCK, (Op::THREADS > BLOCK ? Op::THREADS / BL
         }
         const auto store_row = [&](int r, int begin, int end) {
             if (r == 0 && leaves_first) return;
-            if (begin == end) store(row + r, op.project(op.identity()), true);
-            else store(row + r, items::template get<typename Op::result>(m.item, items::place(end - 1)), false);
+            if (begin == end) store(r, op.project(op.identity()), true);
+            else store(r, items::template get<typename Op::result>(m.item, items::place(end - 1)), false);
         };
         const int kept = next < memory_type::ROWS ? next : memory_type::ROWS;
 #pragma unroll 1
@@ -601,8 +601,8 @@ template <class Op, int BLOCK> __global__ void __launch_bounds__(BLOCK)
         }
         if (lane == 31) {
             const typename Op::result z = op.project(join_value(op, sum, end.value));
-            if constexpr (Op::FUSED) op.store(row, z, false, local);
-            else op.store(row, z, false);
+            if constexpr (Op::FUSED) op.store(row, 0, z, false, local);
+            else op.store(row, 0, z, false);
         }
     }
     if constexpr (Op::FUSED) op.finish(local);

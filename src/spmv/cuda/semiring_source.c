@@ -171,8 +171,9 @@ static void add_operator(struct text *t, const trine_semiring_source *s)
            "    }\n"
            "    __device__ __forceinline__ accumulator identity() const { return trine_identity(data); }\n"
            "    __device__ __forceinline__ result project(accumulator acc) const { return trine_project(data, acc); }\n"
-           "    __device__ __forceinline__ void store(long long row, result z, bool empty) const\n"
+           "    __device__ __forceinline__ void store(long long first, int r, result z, bool empty) const\n"
            "    {\n"
+           "        const long long row = first + r;\n"
            "        data.output[row] = trine_store(data, row, z, empty);\n"
            "    }\n"
            "};\n");
@@ -225,6 +226,7 @@ void semiring_take_choice(trine_context ctx, const char *program, struct semirin
     trine_spmv_options options = {0};
     semiring_name_choice(program, name);
     if (!trine_choice_get(ctx, name, choice) || !spmv_read_choice(choice, &options)) return;
+    if (options.tune.reduction == TRINE_REDUCTION_ROWS) return; /* no choice of a semiring's */
     instance->block = options.tune.block;
     instance->tile = options.tune.tile;
     instance->reduction = options.tune.reduction;

@@ -1,4 +1,5 @@
-/* Tuning: four values each of four parameters (thesis, 3.5.6), timed on plans of their own. */
+/* Tuning: four values each of four parameters (thesis, 3.5.6), and for plain products the kernel that takes rows, timed
+ * on plans of their own. */
 #include "core/choices.h"
 #include "spmv/cuda/cuda.h"
 #include "spmv/semiring.h"
@@ -87,6 +88,15 @@ trine_status spmv_cuda_tune(trine_spmv plan, trine_semiring semiring, const void
                   tried.tune.tile, trine_spmv_reduction_name(tried.tune.reduction),
                   (long long)tried.tune.entries_per_block, 1e3 * time / REPETITIONS);
         if (k == 0 || time < least) least = time, best = tried;
+    }
+    if (!semiring) {
+        float time = 0;
+        tried.tune = {};
+        tried.tune.reduction = TRINE_REDUCTION_ROWS;
+        TRY(try_options(plan, &tried, p, &time));
+        trine_log(ctx, 2, "spmv: rows: %.3g us", 1e3 * time / REPETITIONS);
+        tried.tune.block = SPMV_CUDA_ROWS_BLOCK, tried.tune.tile = SPMV_CUDA_ROWS_TILE; /* for the choice's text */
+        if (time < least) best = tried;
     }
     if (semiring) semiring_name_choice(spmv_cuda_program(semiring), name);
     else spmv_cuda_name_choice(plan, &plan->side[SPMV_N], name);

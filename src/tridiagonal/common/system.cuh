@@ -3,6 +3,7 @@
 #define TRINE_TRIDIAGONAL_COMMON_SYSTEM_CUH
 
 #include "core/gpu_copy.cuh"
+#include "core/gpu_follow.cuh"
 #include "core/gpu_scalar.cuh"
 
 constexpr int WARP = 32;
@@ -65,19 +66,6 @@ template <typename T> __device__ inline T with_guess(const given_columns<T> &D, 
 }
 
 __device__ inline bool is_aligned(const void *p) { return ((uintptr_t)p & 15) == 0; }
-
-/** An instruction that devices before compute capability 9.0 do not have, and do not need. */
-#if __CUDA_ARCH__ >= 900
-#define SINCE_HOPPER(instruction) asm volatile(instruction ::: "memory")
-#else
-#define SINCE_HOPPER(instruction) (void)0
-#endif
-
-/* Programmatic dependent launch, where the device has it: a kernel that is launched to follow another one closely
- * may start when all blocks of that one have called let_follower_start, and sees its results after
- * wait_for_predecessor. */
-__device__ inline void let_follower_start() { SINCE_HOPPER("griddepcontrol.launch_dependents;"); }
-__device__ inline void wait_for_predecessor() { SINCE_HOPPER("griddepcontrol.wait;"); }
 
 /** An exact kernel behind the one-pass solve asks if there is nothing for it to do. The fallback flag is a word that
  *  is missing until a tile raises it (gtsv/cuda/certified_pass.cuh); nothing lowers it. NULL: always needed. */
