@@ -207,6 +207,38 @@ static void test_nan(void **state)
     }
 }
 
+/** Infinite weights are edges like others, and 0 times them is 0: a cycle of them is opened once, whatever the ranking. */
+static void test_infinite(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        for (int ranking = 1; ranking < 3; ranking++)
+            for (int omega = 0; omega < 2; omega++) {
+                problem *p = lines(all_dtypes[t], 1, 70, true, 0, false);
+                void *values = malloc((size_t)p->nnz * trine_dtype_size(p->t));
+                for (int64_t k = 0; k < p->nnz; k++) put(p->t, values, k, INFINITY);
+                trine_forest f;
+                trine_forest_result result;
+                OK(trine_forest_create(test_shared(2), &f, p->A,
+                                       &(trine_forest_options){.ranking = (trine_ranking)ranking}));
+                OK(trine_forest_set_weights(f, TRINE_HOST, values, NULL));
+                OK(trine_forest_check(f, NULL));
+                OK(trine_forest_factor(f, &maximal, NULL));
+                OK(trine_forest_scale(f, 0.5 * omega, NULL));
+                OK(trine_forest_break_cycles(f, NULL));
+                OK(trine_forest_order(f, NULL));
+                OK(trine_forest_get_result(f, &result, NULL));
+                assert_int_equal(result.cycles, 1);
+                assert_int_equal(result.longest, 70);
+                OK(trine_forest_factor(f, &maximal, NULL));
+                OK(trine_forest_get_result(f, &result, NULL));
+                assert_int_equal(result.edges, omega ? 70 : 0);
+                OK(trine_forest_destroy(&f));
+                free(values);
+                problem_end(p);
+            }
+}
+
 /* ------------------------------------------------------------------- blocks */
 
 /** The coarse forest by hand: pairs, the sums between them, and every entry of the blocks. */
@@ -751,7 +783,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),        cmocka_unit_test(test_one_long_line),
                                        cmocka_unit_test(test_increasing),   cmocka_unit_test(test_stars_and_cliques),
                                        cmocka_unit_test(test_nothing),      cmocka_unit_test(test_nan),
-                                       cmocka_unit_test(test_blocks),       cmocka_unit_test(test_coarse_weights),
+                                       cmocka_unit_test(test_infinite),      cmocka_unit_test(test_blocks),       cmocka_unit_test(test_coarse_weights),
                                        cmocka_unit_test(test_coarse_sums),  cmocka_unit_test(test_decomposition),
                                        cmocka_unit_test(test_candidates),   cmocka_unit_test(test_improve),
                                        cmocka_unit_test(test_improve_grid), cmocka_unit_test(test_factor_of_the_caller),
