@@ -2,6 +2,8 @@
  * nothing at all. Blocks of two, decompositions, and what is refused. */
 #include "forest_support.h"
 
+#include "forest/forest.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -664,6 +666,52 @@ static void test_decomposition(void **state)
         }
 }
 
+static trine_status begin_elsewhere(void *user, int l, trine_forest forest, trine_space *space, const void **values)
+{
+    (void)user, (void)l, (void)space, (void)values;
+    assert_true(trine_enter_alone(&forest->usage));
+    return TRINE_SUCCESS;
+}
+
+/** While a callback runs the forest is free. A call of another thread that begins then keeps it: the decomposition
+ *  ends, and does not open it to a third one. */
+static void test_lost_decomposition(void **state)
+{
+    (void)state;
+    problem *p = problem_gallery("laplace2d:n=9", TRINE_D);
+    int32_t permutation[2 * 81];
+    trine_forest f;
+    OK(trine_forest_create(test_cpu(1), &f, p->A, NULL));
+    const trine_forest_decomposition d = {.count = 2, .permutation = permutation, .next = begin_elsewhere};
+    FAILS(TRINE_ERR_STATE, "during trine_forest_decompose",
+          trine_forest_decompose(f, TRINE_HOST, p->values, NULL, &d, NULL));
+    FAILS(TRINE_ERR_STATE, "in use by another thread", trine_forest_run(f, TRINE_HOST, p->values, NULL, NULL));
+    trine_leave_alone(&f->usage);
+    OK(trine_forest_run(f, TRINE_HOST, p->values, NULL, NULL));
+    OK(trine_forest_destroy(&f));
+    problem_end(p);
+}
+
+/** A matrix without entries has no values. */
+static void test_no_values(void **state)
+{
+    (void)state;
+    trine_context ctx = test_shared(2);
+    problem *p = problem_edges(TRINE_C, 3, 0, NULL, NULL, false);
+    trine_forest f;
+    void *permutation;
+    OK(trine_alloc(ctx, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, 2 * 3 * 4, &permutation));
+    OK(trine_forest_create(ctx, &f, p->A, NULL));
+    OK(trine_forest_decompose(f, TRINE_HOST, NULL, NULL,
+                              &(trine_forest_decomposition){.count = 2, .permutation = permutation}, NULL));
+    int32_t *order = fetch(ctx, permutation, 6, sizeof *order);
+    for (int i = 0; i < 6; i++) assert_int_equal(order[i], i % 3);
+    free(order);
+    test_release(ctx, permutation);
+    OK(trine_forest_destroy(&f));
+    problem_end(p);
+}
+
 /* ------------------------------------------------------------------- errors */
 
 static void test_factor_of_the_caller(void **state)
@@ -783,7 +831,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),        cmocka_unit_test(test_one_long_line),
                                        cmocka_unit_test(test_increasing),   cmocka_unit_test(test_stars_and_cliques),
                                        cmocka_unit_test(test_nothing),      cmocka_unit_test(test_nan),
-                                       cmocka_unit_test(test_infinite),      cmocka_unit_test(test_blocks),       cmocka_unit_test(test_coarse_weights),
+                                       cmocka_unit_test(test_infinite), cmocka_unit_test(test_lost_decomposition), cmocka_unit_test(test_no_values),      cmocka_unit_test(test_blocks),       cmocka_unit_test(test_coarse_weights),
                                        cmocka_unit_test(test_coarse_sums),  cmocka_unit_test(test_decomposition),
                                        cmocka_unit_test(test_candidates),   cmocka_unit_test(test_improve),
                                        cmocka_unit_test(test_improve_grid), cmocka_unit_test(test_factor_of_the_caller),
