@@ -405,11 +405,14 @@ static void test_directed(void **state)
         end_outcome(&b);
     }
     problem_end(p);
-    p = problem_gallery("chain:n=50", TRINE_D); /* no entry has one opposite */
-    outcome o = run_forest(test_shared(2), p, &options, &(trine_factor_rounds){.until_maximal = 1});
-    assert_int_equal(o.raw.edges, 0);
-    assert_int_equal(o.raw.maximal, 0);
-    end_outcome(&o);
+    p = problem_gallery("chain:n=50", TRINE_D); /* no entry has one opposite: nothing is ever taken */
+    for (int m = 1; m < 7; m += 2) {
+        outcome o = run_forest(test_shared(2), p, &options, &(trine_factor_rounds){.m = m, .until_maximal = 1});
+        assert_int_equal(o.raw.edges, 0);
+        assert_int_equal(o.raw.maximal, 0);
+        assert_int_equal(o.raw.rounds, m);
+        end_outcome(&o);
+    }
     problem_end(p);
 }
 

@@ -42,7 +42,8 @@ typedef enum {
 typedef struct {
     int max_n;                   /* largest n of a factor, 1..8; 0 = 2 */
     int directed; /* 1: w_ij = |a_ij| alone, as seen from i (thesis, Section 4.4). An edge needs entries
-                     on both sides, and rounds may end before the factor is maximal: inferior */
+                     on both sides; rounds end, before the factor is maximal, when m of them one after
+                     another have taken nothing: inferior */
     int blocks; /* 1: memory for trine_forest_coarsen too */
     trine_ranking ranking;
     int normalized; /* 1: entries of row i are divided by d_i = max(|a_ii|, sum of |a_ij| over j != i), so that weights

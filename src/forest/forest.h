@@ -39,6 +39,7 @@ struct forest_counts {
     int32_t has_candidates;          /* of weights as they are, and */
     forest_ties listed_ties;         /* of this rule for ties */
     /* While rounds and passes go on, on a GPU */
+    int64_t idle;                    /* rounds one after another in which nothing was confirmed */
     int32_t proposed;                /* has the round proposed anything? */
     int32_t stopped;                 /* there is nothing left for rounds to do */
     unsigned long long confirmed;    /* in the round, from both ends */

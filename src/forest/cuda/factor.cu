@@ -143,19 +143,19 @@ __global__ void __launch_bounds__(FOREST_THREADS)
 
 __global__ void begin_rounds(forest_counts *counts)
 {
-    counts->edges = counts->rounds = 0;
+    counts->edges = counts->rounds = counts->idle = 0;
     counts->maximal = counts->proposed = counts->stopped = 0;
     counts->confirmed = 0;
 }
 
-/** ends: without charges at all, so that a round which confirms nothing is like all later ones. */
-__global__ void end_round(bool charged, bool ends, forest_counts *counts)
+__global__ void end_round(bool charged, int m, forest_counts *counts)
 {
     if (counts->stopped) return;
     counts->rounds++;
     counts->edges += (int64_t)counts->confirmed;
+    counts->idle = counts->confirmed ? 0 : counts->idle + 1;
     counts->maximal = !charged && !counts->proposed;
-    counts->stopped = counts->maximal || (ends && !counts->confirmed);
+    counts->stopped = counts->maximal || counts->idle >= m;
     counts->proposed = 0;
     counts->confirmed = 0;
 }
@@ -246,7 +246,7 @@ trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, v
         const forest_round round = {forest_charges_of(r, k), k == 0};
         propose_round(f, p, round, s);
         confirm<<<forest_blocks(f->graph.n), FOREST_THREADS, 0, s>>>(p, round, f->counts);
-        end_round<<<1, 1, 0, s>>>(round.charges.charged, r->m == 1, f->counts);
+        end_round<<<1, 1, 0, s>>>(round.charges.charged, r->m, f->counts);
         status = GPU_LAUNCHED("propose, confirm");
         if (!status && r->until_maximal) status = has_stopped(f, k + 1, stream, &stopped);
     }
