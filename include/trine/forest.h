@@ -63,8 +63,8 @@ TRINE_API trine_status trine_forest_memory(trine_context ctx, trine_matrix A, co
                                            trine_memory *memory);
 
 /** The weights w_ij from values, nnz of them in `space`, read before the call returns if that is the host. |z| of a
- *  complex z is sqrt(re^2 + im^2), rounded after every step. The diagonal, zeros and NaN are no edges; NaN is noted for
- *  trine_forest_check. Forgets factor and order. */
+ *  complex z is sqrt(re^2 + im^2) in double precision, rounded after every step, and then to A's. The diagonal, zeros
+ *  and NaN are no edges; NaN is noted for trine_forest_check. Forgets factor and order. */
 TRINE_API trine_status trine_forest_set_weights(trine_forest forest, trine_space space, const void *values,
                                                 const trine_exec *exec);
 

@@ -8,13 +8,13 @@ namespace {
 /** |a|; every operation is rounded, as on the CPU. */
 __device__ float modulus_of(float a) { return fabsf(a); }
 __device__ double modulus_of(double a) { return fabs(a); }
-__device__ float modulus_of(complex_of<float> a)
-{
-    return __fsqrt_rn(__fadd_rn(__fmul_rn(a.x, a.x), __fmul_rn(a.y, a.y)));
-}
 __device__ double modulus_of(complex_of<double> a)
 {
     return __dsqrt_rn(__dadd_rn(__dmul_rn(a.x, a.x), __dmul_rn(a.y, a.y)));
+}
+__device__ float modulus_of(complex_of<float> a)
+{
+    return __double2float_rn(modulus_of(complex_of<double>{a.x, a.y}));
 }
 
 /** The value of entry k, 0 where A has none. */
