@@ -1,6 +1,6 @@
-// Rounds of proposals and confirmations (Klein 2024, Algorithm 8): three launches a round. A few lanes of a warp share
-// a row; each keeps the strongest entries that it has seen, and then they merge their lists. Lists of candidates are
-// made in the same way.
+// Rounds of proposals and confirmations (Klein 2024, Algorithm 8): three launches a round, or a loop in a graph. A few
+// lanes of a warp share a row; each keeps the strongest entries that it has seen, and then they merge their lists.
+// Lists of candidates are made in the same way.
 #include "forest/common/rounds.h"
 #include "forest/cuda/device.cuh"
 
@@ -88,11 +88,15 @@ __global__ void note_candidates(forest_ties ties, forest_counts *counts)
     counts->listed_ties = ties;
 }
 
+/** The round that the device has come to. Launches do not depend on it, so that a loop in a graph may repeat them. */
+__device__ forest_round round_of(const forest_counts *counts) { return {counts->charges, counts->rounds == 0}; }
+
 /** Proposals of every vertex: to candidates, or after a look at the whole row. n <= N edges each. */
 template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
-    propose(const forest_graph g, const forest_view p, const forest_round round, int lanes, forest_counts *counts)
+    propose(const forest_graph g, const forest_view p, int lanes, forest_counts *counts)
 {
     if (counts->stopped) return;
+    const forest_round round = round_of(counts);
     const bool has_lists = forest_has_candidates(counts, p.ties);
     const R *weights = static_cast<const R *>(g.weights);
     const int n = N <= 4 ? N : p.n;
@@ -125,11 +129,11 @@ template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
     }
 }
 
-__global__ void __launch_bounds__(FOREST_THREADS)
-    confirm(const forest_view p, const forest_round round, forest_counts *counts)
+__global__ void __launch_bounds__(FOREST_THREADS) confirm(const forest_view p, forest_counts *counts)
 {
     __shared__ unsigned edges;
     if (counts->stopped) return;
+    const forest_round round = round_of(counts);
     if (threadIdx.x == 0) edges = 0;
     __syncthreads();
     unsigned found = 0;
@@ -141,23 +145,36 @@ __global__ void __launch_bounds__(FOREST_THREADS)
     if (threadIdx.x == 0 && edges) atomicAdd(&counts->confirmed, (unsigned long long)edges);
 }
 
-__global__ void begin_rounds(forest_counts *counts)
+__device__ void begin_round(const forest_rounds &r, int64_t k, forest_counts *counts)
 {
-    counts->edges = counts->rounds = counts->idle = 0;
-    counts->maximal = counts->proposed = counts->stopped = 0;
+    counts->rounds = k;
+    counts->charges = forest_charges_of(&r, k);
+    counts->proposed = 0;
     counts->confirmed = 0;
 }
 
-__global__ void end_round(bool charged, int m, forest_counts *counts)
+__global__ void begin_rounds(const forest_rounds r, int64_t first, forest_counts *counts)
+{
+    counts->edges = counts->idle = 0;
+    counts->maximal = counts->stopped = 0;
+    begin_round(r, first, counts);
+}
+
+/** What the round has come to; then the next one begins. */
+__device__ void finish_round(const forest_rounds &r, forest_counts *counts)
 {
     if (counts->stopped) return;
-    counts->rounds++;
     counts->edges += (int64_t)counts->confirmed;
     counts->idle = counts->confirmed ? 0 : counts->idle + 1;
-    counts->maximal = !charged && !counts->proposed;
-    counts->stopped = counts->maximal || counts->idle >= m;
-    counts->proposed = 0;
-    counts->confirmed = 0;
+    counts->maximal = !counts->charges.charged && !counts->proposed;
+    counts->stopped = counts->maximal || counts->idle >= r.m || counts->rounds + 1 >= r.most;
+    begin_round(r, counts->rounds + 1, counts);
+}
+__global__ void end_round(const forest_rounds r, forest_counts *counts) { finish_round(r, counts); }
+__global__ void end_round_of_loop(const forest_rounds r, forest_counts *counts, gpu_loop loop)
+{
+    finish_round(r, counts);
+    gpu_loop_goes_on(loop, !counts->stopped);
 }
 
 /** Lanes a row: some two entries for each. */
@@ -168,17 +185,17 @@ int lanes_of(const forest_graph &g)
     return lanes;
 }
 
-template <typename R> void launch_propose(const forest_graph &g, const forest_view &p, const forest_round &round,
-                                          forest_counts *counts, gpuStream_t stream)
+template <typename R>
+void launch_propose(const forest_graph &g, const forest_view &p, forest_counts *counts, gpuStream_t stream)
 {
     const int lanes = lanes_of(g);
     const unsigned blocks = forest_blocks(g.n * lanes);
     switch (p.n) {
-    case 1: propose<R, 1><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, round, lanes, counts); break;
-    case 2: propose<R, 2><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, round, lanes, counts); break;
-    case 3: propose<R, 3><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, round, lanes, counts); break;
-    case 4: propose<R, 4><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, round, lanes, counts); break;
-    default: propose<R, FOREST_MAX_N><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, round, lanes, counts);
+    case 1: propose<R, 1><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, lanes, counts); break;
+    case 2: propose<R, 2><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, lanes, counts); break;
+    case 3: propose<R, 3><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, lanes, counts); break;
+    case 4: propose<R, 4><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, lanes, counts); break;
+    default: propose<R, FOREST_MAX_N><<<blocks, FOREST_THREADS, 0, stream>>>(g, p, lanes, counts);
     }
 }
 
@@ -195,10 +212,17 @@ trine_status list_all(trine_forest f, const forest_view &p, gpuStream_t stream)
     return GPU_LAUNCHED("list_candidates");
 }
 
-void propose_round(trine_forest f, const forest_view &p, const forest_round &round, gpuStream_t stream)
+void propose_round(trine_forest f, const forest_view &p, gpuStream_t stream)
 {
-    if (trine_dtype_is_single(f->dtype)) launch_propose<float>(f->graph, p, round, f->counts, stream);
-    else launch_propose<double>(f->graph, p, round, f->counts, stream);
+    if (trine_dtype_is_single(f->dtype)) launch_propose<float>(f->graph, p, f->counts, stream);
+    else launch_propose<double>(f->graph, p, f->counts, stream);
+}
+
+/** All of a round but its end. */
+void run_round(trine_forest f, const forest_view &p, gpuStream_t stream)
+{
+    propose_round(f, p, stream);
+    confirm<<<forest_blocks(f->graph.n), FOREST_THREADS, 0, stream>>>(p, f->counts);
 }
 
 /** Do the rounds end before round k? Read back, after a few rounds at a time. */
@@ -213,40 +237,49 @@ trine_status has_stopped(trine_forest f, int64_t k, void *stream, bool *stopped)
     return status;
 }
 
+forest_view view_of(trine_forest f, const struct forest_rounds *r)
+{
+    forest_view p = forest_view_of(f);
+    p.n = r->n;
+    p.ties = r->ties;
+    return p;
+}
+
 } // namespace
 
 trine_status forest_cuda_propose(trine_forest f, const struct forest_rounds *r, int64_t k, void *stream)
 {
     const device_scope scope(f->ctx);
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
-    const forest_round round = {forest_charges_of(r, k), k == 0};
-    forest_view p = forest_view_of(f);
-    p.n = r->n;
-    p.ties = r->ties;
-    begin_rounds<<<1, 1, 0, s>>>(f->counts);
-    propose_round(f, p, round, s);
+    const forest_view p = view_of(f, r);
+    begin_rounds<<<1, 1, 0, s>>>(*r, k, f->counts);
+    propose_round(f, p, s);
     return GPU_LAUNCHED("propose");
 }
 
 trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, void *stream)
 {
     const device_scope scope(f->ctx);
-    const gpuStream_t s = static_cast<gpuStream_t>(stream);
-    forest_view p = forest_view_of(f);
-    p.n = r->n;
-    p.ties = r->ties;
-    if (r->until_maximal && trine_device_is_capturing(f->ctx, stream))
-        return trine_fail(TRINE_ERR_STATE,
-                          "rounds until the factor is maximal cannot be captured: the host looks after them");
-    begin_rounds<<<1, 1, 0, s>>>(f->counts);
+    const gpuStream_t s = static_cast<gpuStream_t>(stream), inner = static_cast<forest_device *>(f->own)->loop;
+    const forest_view p = view_of(f, r);
+    const bool loops = r->until_maximal && trine_device_is_capturing(f->ctx, stream);
+    if (loops && !inner)
+        return trine_fail(TRINE_ERR_STATE, "rounds until the factor is maximal cannot be captured: that takes CUDA 12.4, "
+                                           "in the library and in the driver (trine_forest_info.capturable)");
+    begin_rounds<<<1, 1, 0, s>>>(*r, 0, f->counts);
     trine_status status = GPU_LAUNCHED("begin_rounds");
     if (!status) status = list_all(f, p, s);
+    if (status) return status;
+    if (loops)
+        return gpu_capture_loop(s, inner, [&](gpuStream_t body, gpu_loop loop) {
+            run_round(f, p, body);
+            end_round_of_loop<<<1, 1, 0, body>>>(*r, f->counts, loop);
+            return GPU_LAUNCHED("propose, confirm");
+        });
     bool stopped = false;
     for (int64_t k = 0; !status && !stopped && k < r->most; k++) {
-        const forest_round round = {forest_charges_of(r, k), k == 0};
-        propose_round(f, p, round, s);
-        confirm<<<forest_blocks(f->graph.n), FOREST_THREADS, 0, s>>>(p, round, f->counts);
-        end_round<<<1, 1, 0, s>>>(round.charges.charged, r->m, f->counts);
+        run_round(f, p, s);
+        end_round<<<1, 1, 0, s>>>(*r, f->counts);
         status = GPU_LAUNCHED("propose, confirm");
         if (!status && r->until_maximal) status = has_stopped(f, k + 1, stream, &stopped);
     }
