@@ -21,6 +21,7 @@ enum {
 /** Row v has the entries begin[v] <= k < end[v], columns ascending. All arrays in the context's space. */
 struct forest_graph {
     int64_t n, entries;              /* vertices; room for entries: each edge is in both rows */
+    int64_t longest;                 /* entries of a row, at most */
     int64_t *begin, *end;            /* end: begin + 1, or of its own in a coarse graph */
     int32_t *columns;
     void *weights;                   /* of the real type */
