@@ -29,8 +29,7 @@ template <typename Launch> trine_status gpu_capture_loop(gpuStream_t stream, gpu
     size_t count = 0;
     gpuGraphNode_t node;
     gpuGraphNodeParams params = {};
-    trine_status status =
-        GPU(gpuStreamGetCaptureInfo(stream, &capture, nullptr, &graph, &before, &edges, &count));
+    trine_status status = GPU(gpuStreamGetCaptureInfo(stream, &capture, nullptr, &graph, &before, &edges, &count));
     if (status) return status;
     params.type = gpuGraphNodeTypeConditional;
     params.conditional.type = gpuGraphCondTypeWhile;

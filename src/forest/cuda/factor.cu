@@ -67,7 +67,8 @@ template <typename R, int N> __device__ void merge_block(strongest<R, N> &best)
     best = strongest<R, N>();
 #pragma unroll
     for (int s = 0; s < N; s++)
-        if (lane < WARPS) best.weight[s] = weight[lane][s], best.tie[s] = tie[lane][s], best.column[s] = column[lane][s];
+        if (lane < WARPS)
+            best.weight[s] = weight[lane][s], best.tie[s] = tie[lane][s], best.column[s] = column[lane][s];
     for (int mask = 1; mask < WARPS; mask *= 2) best.merge(mask);
 }
 
@@ -107,8 +108,8 @@ struct row_loop {
 };
 
 /** What a thread of `step`, number `first`, finds of row v for its list of candidates. */
-template <typename R> __device__ strongest<R, FOREST_CANDIDATES>
-    list_part(const forest_graph &g, const forest_view &p, int32_t v, int first, int step)
+template <typename R> __device__ strongest<R, FOREST_CANDIDATES> list_part(const forest_graph &g, const forest_view &p,
+                                                                           int32_t v, int first, int step)
 {
     const R *weights = static_cast<const R *>(g.weights);
     strongest<R, FOREST_CANDIDATES> best;
@@ -318,8 +319,7 @@ template <typename R> void launch_lists(trine_forest f, const forest_view &p, gp
     const forest_graph &g = f->graph;
     const int lanes = lanes_of(g);
     list_candidates<R><<<forest_blocks(g.n * lanes), FOREST_THREADS, 0, stream>>>(g, p, lanes, f->counts);
-    if (has_long_rows(g))
-        list_long_rows<R><<<forest_blocks(g.n), FOREST_THREADS, 0, stream>>>(g, p, lanes, f->counts);
+    if (has_long_rows(g)) list_long_rows<R><<<forest_blocks(g.n), FOREST_THREADS, 0, stream>>>(g, p, lanes, f->counts);
 }
 trine_status list_all(trine_forest f, const forest_view &p, gpuStream_t stream)
 {
@@ -375,8 +375,9 @@ trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, v
     const forest_view p = view_of(f, r);
     const bool loops = r->until_maximal && trine_device_is_capturing(f->ctx, stream);
     if (loops && !inner)
-        return trine_fail(TRINE_ERR_STATE, "rounds until the factor is maximal cannot be captured: that takes CUDA 12.4, "
-                                           "in the library and in the driver (trine_forest_info.capturable)");
+        return trine_fail(TRINE_ERR_STATE,
+                          "rounds until the factor is maximal cannot be captured: that takes CUDA 12.4, "
+                          "in the library and in the driver (trine_forest_info.capturable)");
     begin_rounds<<<1, 1, 0, s>>>(*r, 0, f->counts);
     trine_status status = GPU_LAUNCHED("begin_rounds");
     if (!status) status = list_all(f, p, s);

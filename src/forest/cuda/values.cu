@@ -12,10 +12,7 @@ __device__ double modulus_of(complex_of<double> a)
 {
     return __dsqrt_rn(__dadd_rn(__dmul_rn(a.x, a.x), __dmul_rn(a.y, a.y)));
 }
-__device__ float modulus_of(complex_of<float> a)
-{
-    return __double2float_rn(modulus_of(complex_of<double>{a.x, a.y}));
-}
+__device__ float modulus_of(complex_of<float> a) { return __double2float_rn(modulus_of(complex_of<double>{a.x, a.y})); }
 
 /** The value of entry k, 0 where A has none. */
 template <typename T> __device__ T value_of(const T *values, int64_t k) { return k < 0 ? zero_of<T>() : values[k]; }
