@@ -17,8 +17,8 @@ static double modulus(trine_dtype t, const void *values, int64_t k)
     case TRINE_D: return fabs(((const double *)values)[k]);
     case TRINE_C: {
         const float *z = (const float *)values + 2 * k;
-        volatile float re = z[0] * z[0], im = z[1] * z[1], sum = re + im;
-        return sqrtf(sum);
+        const double re = (double)z[0] * z[0], im = (double)z[1] * z[1]; /* exact */
+        return (float)sqrt(re + im);
     }
     default: {
         const double *z = (const double *)values + 2 * k;

@@ -347,6 +347,33 @@ static void test_normalized(void **state)
     }
 }
 
+/** Scaling by a power of two that keeps all values finite changes nothing, whatever their squares are. */
+static void test_scaled(void **state)
+{
+    static const int exponents[4][2] = {{100, -100}, {900, -900}, {100, -100}, {480, -480}};
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        for (int e = 0; e < 2; e++) {
+            problem *p = problem_gallery(is_complex(all_dtypes[t]) ? "convection3d:n=8,phase=3" : "convection3d:n=8",
+                                         all_dtypes[t]);
+            outcome o = run_forest(test_shared(2), p, NULL, &(trine_factor_rounds){0});
+            void *values = malloc((size_t)p->nnz * trine_dtype_size(p->t));
+            for (int64_t k = 0; k < p->nnz; k++)
+                put(p->t, values, k, get(p->t, p->values, k) * ldexpl(1, exponents[t][e]));
+            trine_forest f;
+            trine_forest_arrays arrays;
+            OK(trine_forest_create(test_shared(2), &f, p->A, NULL));
+            OK(trine_forest_run(f, TRINE_HOST, values, NULL, NULL));
+            OK(trine_forest_get_arrays(f, &arrays));
+            int32_t *permutation = fetch(test_shared(2), arrays.permutation, p->n, sizeof *permutation);
+            assert_memory_equal(permutation, o.permutation, (size_t)p->n * sizeof *permutation);
+            free(permutation), free(values);
+            OK(trine_forest_destroy(&f));
+            end_outcome(&o);
+            problem_end(p);
+        }
+}
+
 /** CSC and unsorted rows give what sorted rows give; matrices in device memory too. */
 static void test_formats(void **state)
 {
@@ -405,11 +432,14 @@ static void test_directed(void **state)
         end_outcome(&b);
     }
     problem_end(p);
-    p = problem_gallery("chain:n=50", TRINE_D); /* no entry has one opposite */
-    outcome o = run_forest(test_shared(2), p, &options, &(trine_factor_rounds){.until_maximal = 1});
-    assert_int_equal(o.raw.edges, 0);
-    assert_int_equal(o.raw.maximal, 0);
-    end_outcome(&o);
+    p = problem_gallery("chain:n=50", TRINE_D); /* no entry has one opposite: nothing is ever taken */
+    for (int m = 1; m < 7; m += 2) {
+        outcome o = run_forest(test_shared(2), p, &options, &(trine_factor_rounds){.m = m, .until_maximal = 1});
+        assert_int_equal(o.raw.edges, 0);
+        assert_int_equal(o.raw.maximal, 0);
+        assert_int_equal(o.raw.rounds, m);
+        end_outcome(&o);
+    }
     problem_end(p);
 }
 
@@ -435,7 +465,7 @@ int main(void)
         cmocka_unit_test(test_properties), cmocka_unit_test(test_real_matrices), cmocka_unit_test(test_reference),
         cmocka_unit_test(test_table_15),   cmocka_unit_test(test_greedy),        cmocka_unit_test(test_greedy_rows),
         cmocka_unit_test(test_table_13),   cmocka_unit_test(test_coverage),      cmocka_unit_test(test_again),
-        cmocka_unit_test(test_formats),    cmocka_unit_test(test_normalized),    cmocka_unit_test(test_directed),
+        cmocka_unit_test(test_formats),    cmocka_unit_test(test_normalized),    cmocka_unit_test(test_directed), cmocka_unit_test(test_scaled),
         cmocka_unit_test(test_repeats)};
     return TEST_MAIN(tests);
 }

@@ -2,6 +2,8 @@
  * nothing at all. Blocks of two, decompositions, and what is refused. */
 #include "forest_support.h"
 
+#include "forest/forest.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,17 +123,22 @@ static void test_increasing(void **state)
     problem_end(p);
 }
 
+/** Vertices with edges to all others: one, a few, everyone. On a GPU a long row is taken by a block. */
 static void test_stars_and_cliques(void **state)
 {
+    static const struct {
+        int32_t n, hubs;
+    } kinds[] = {{3000, 1}, {3000, 20}, {60, 60}};
     (void)state;
     for (int t = 0; t < 4; t++)
-        for (int clique = 0; clique < 2; clique++)
+        for (int kind = 0; kind < 3; kind++)
             for (int equal = 0; equal < 2; equal++) {
-                const int64_t n = clique ? 60 : 3000;
-                pair *edges = malloc(sizeof *edges * (size_t)(n * n / 2));
-                double *weights = malloc(sizeof *weights * (size_t)(n * n / 2));
+                const int32_t n = kinds[kind].n;
+                const size_t most = (size_t)n * (size_t)kinds[kind].hubs;
+                pair *edges = malloc(sizeof *edges * most);
+                double *weights = malloc(sizeof *weights * most);
                 int64_t count = 0;
-                for (int32_t i = 0; i < (clique ? n : 1); i++)
+                for (int32_t i = 0; i < kinds[kind].hubs; i++)
                     for (int32_t j = i + 1; j < n; j++) {
                         edges[count][0] = i, edges[count][1] = j;
                         weights[count] = equal ? 2 : test_uniform(8, (uint64_t)count);
@@ -205,6 +212,38 @@ static void test_nan(void **state)
         free(values);
         problem_end(p);
     }
+}
+
+/** Infinite weights are edges like others, and 0 times them is 0: a cycle of them is opened once, whatever the ranking. */
+static void test_infinite(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        for (int ranking = 1; ranking < 3; ranking++)
+            for (int omega = 0; omega < 2; omega++) {
+                problem *p = lines(all_dtypes[t], 1, 70, true, 0, false);
+                void *values = malloc((size_t)p->nnz * trine_dtype_size(p->t));
+                for (int64_t k = 0; k < p->nnz; k++) put(p->t, values, k, INFINITY);
+                trine_forest f;
+                trine_forest_result result;
+                OK(trine_forest_create(test_shared(2), &f, p->A,
+                                       &(trine_forest_options){.ranking = (trine_ranking)ranking}));
+                OK(trine_forest_set_weights(f, TRINE_HOST, values, NULL));
+                OK(trine_forest_check(f, NULL));
+                OK(trine_forest_factor(f, &maximal, NULL));
+                OK(trine_forest_scale(f, 0.5 * omega, NULL));
+                OK(trine_forest_break_cycles(f, NULL));
+                OK(trine_forest_order(f, NULL));
+                OK(trine_forest_get_result(f, &result, NULL));
+                assert_int_equal(result.cycles, 1);
+                assert_int_equal(result.longest, 70);
+                OK(trine_forest_factor(f, &maximal, NULL));
+                OK(trine_forest_get_result(f, &result, NULL));
+                assert_int_equal(result.edges, omega ? 70 : 0);
+                OK(trine_forest_destroy(&f));
+                free(values);
+                problem_end(p);
+            }
 }
 
 /* ------------------------------------------------------------------- blocks */
@@ -632,6 +671,52 @@ static void test_decomposition(void **state)
         }
 }
 
+static trine_status begin_elsewhere(void *user, int l, trine_forest forest, trine_space *space, const void **values)
+{
+    (void)user, (void)l, (void)space, (void)values;
+    assert_true(trine_enter_alone(&forest->usage));
+    return TRINE_SUCCESS;
+}
+
+/** While a callback runs the forest is free. A call of another thread that begins then keeps it: the decomposition
+ *  ends, and does not open it to a third one. */
+static void test_lost_decomposition(void **state)
+{
+    (void)state;
+    problem *p = problem_gallery("laplace2d:n=9", TRINE_D);
+    int32_t permutation[2 * 81];
+    trine_forest f;
+    OK(trine_forest_create(test_cpu(1), &f, p->A, NULL));
+    const trine_forest_decomposition d = {.count = 2, .permutation = permutation, .next = begin_elsewhere};
+    FAILS(TRINE_ERR_STATE, "during trine_forest_decompose",
+          trine_forest_decompose(f, TRINE_HOST, p->values, NULL, &d, NULL));
+    FAILS(TRINE_ERR_STATE, "in use by another thread", trine_forest_run(f, TRINE_HOST, p->values, NULL, NULL));
+    trine_leave_alone(&f->usage);
+    OK(trine_forest_run(f, TRINE_HOST, p->values, NULL, NULL));
+    OK(trine_forest_destroy(&f));
+    problem_end(p);
+}
+
+/** A matrix without entries has no values. */
+static void test_no_values(void **state)
+{
+    (void)state;
+    trine_context ctx = test_shared(2);
+    problem *p = problem_edges(TRINE_C, 3, 0, NULL, NULL, false);
+    trine_forest f;
+    void *permutation;
+    OK(trine_alloc(ctx, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST, 2 * 3 * 4, &permutation));
+    OK(trine_forest_create(ctx, &f, p->A, NULL));
+    OK(trine_forest_decompose(f, TRINE_HOST, NULL, NULL,
+                              &(trine_forest_decomposition){.count = 2, .permutation = permutation}, NULL));
+    int32_t *order = fetch(ctx, permutation, 6, sizeof *order);
+    for (int i = 0; i < 6; i++) assert_int_equal(order[i], i % 3);
+    free(order);
+    test_release(ctx, permutation);
+    OK(trine_forest_destroy(&f));
+    problem_end(p);
+}
+
 /* ------------------------------------------------------------------- errors */
 
 static void test_factor_of_the_caller(void **state)
@@ -751,7 +836,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),        cmocka_unit_test(test_one_long_line),
                                        cmocka_unit_test(test_increasing),   cmocka_unit_test(test_stars_and_cliques),
                                        cmocka_unit_test(test_nothing),      cmocka_unit_test(test_nan),
-                                       cmocka_unit_test(test_blocks),       cmocka_unit_test(test_coarse_weights),
+                                       cmocka_unit_test(test_infinite), cmocka_unit_test(test_lost_decomposition), cmocka_unit_test(test_no_values),      cmocka_unit_test(test_blocks),       cmocka_unit_test(test_coarse_weights),
                                        cmocka_unit_test(test_coarse_sums),  cmocka_unit_test(test_decomposition),
                                        cmocka_unit_test(test_candidates),   cmocka_unit_test(test_improve),
                                        cmocka_unit_test(test_improve_grid), cmocka_unit_test(test_factor_of_the_caller),

@@ -42,7 +42,8 @@ typedef enum {
 typedef struct {
     int max_n;                   /* largest n of a factor, 1..8; 0 = 2 */
     int directed; /* 1: w_ij = |a_ij| alone, as seen from i (thesis, Section 4.4). An edge needs entries
-                     on both sides, and rounds may end before the factor is maximal: inferior */
+                     on both sides; rounds end, before the factor is maximal, when m of them one after
+                     another have taken nothing: inferior */
     int blocks; /* 1: memory for trine_forest_coarsen too */
     trine_ranking ranking;
     int normalized; /* 1: entries of row i are divided by d_i = max(|a_ii|, sum of |a_ij| over j != i), so that weights
@@ -62,8 +63,8 @@ TRINE_API trine_status trine_forest_memory(trine_context ctx, trine_matrix A, co
                                            trine_memory *memory);
 
 /** The weights w_ij from values, nnz of them in `space`, read before the call returns if that is the host. |z| of a
- *  complex z is sqrt(re^2 + im^2), rounded after every step. The diagonal, zeros and NaN are no edges; NaN is noted for
- *  trine_forest_check. Forgets factor and order. */
+ *  complex z is sqrt(re^2 + im^2) in double precision, rounded after every step, and then to A's. The diagonal, zeros
+ *  and NaN are no edges; NaN is noted for trine_forest_check. Forgets factor and order. */
 TRINE_API trine_status trine_forest_set_weights(trine_forest forest, trine_space space, const void *values,
                                                 const trine_exec *exec);
 
@@ -80,8 +81,8 @@ typedef struct {
     double p; /* probability of a positive charge; 0 = 0.5 */
     uint64_t seed; /* of charges and of the keys of edges */
     trine_ties ties;
-    int until_maximal; /* 1: rounds end when no edge can be added. On a GPU the host looks after every round,
-                          so that this synchronizes and cannot be captured */
+    int until_maximal; /* 1: rounds end when no edge can be added. On a GPU the host looks after a few rounds,
+                          so that this synchronizes; captured, it is a loop of the graph, if info.capturable is 2 */
     int64_t reserved[4]; /* zeros */
 } trine_factor_rounds;
 
@@ -213,7 +214,8 @@ typedef struct {
     int64_t bytes; /* kept in the context's space */
     double create_seconds;
     trine_ranking ranking; /* what runs */
-    int capturable; /* 1: on a GPU, all but what says that it synchronizes */
+    int capturable; /* 1: on a GPU, all but what says that it synchronizes; 2: until_maximal as well, which takes
+                       CUDA 12.4, when the library is built and in the driver */
     int64_t reserved[4]; /* zeros */
 } trine_forest_info;
 TRINE_API trine_status trine_forest_get_info(trine_forest forest, trine_forest_info *info);

@@ -41,6 +41,8 @@ static trine_status make_graph(trine_forest f, trine_matrix A)
     struct forest_graph *g = &f->graph, h = {0};
     const trine_context ctx = f->ctx;
     status = forest_pattern(ctx, A, &h);
+    for (int64_t i = 0; !status && i < h.n; i++)
+        if (h.begin[i + 1] - h.begin[i] > h.longest) h.longest = h.begin[i + 1] - h.begin[i];
     *g = h;
     if (status) { /* what there is of it is still the host's */
         void *arrays[] = {h.begin, h.columns, h.there, h.back, h.diagonal};
@@ -106,6 +108,7 @@ static trine_status make_coarse(trine_forest f)
     c->info.ranking = f->info.ranking;
     c->graph.n = f->graph.n;
     c->graph.entries = f->graph.entries;
+    c->graph.longest = 2 * f->graph.longest;
     TRY(GET(c, c->absent, c->graph.n));
     TRY(GET(c, c->graph.begin, c->graph.n));
     TRY(GET(c, c->graph.end, c->graph.n));

@@ -21,6 +21,7 @@ enum {
 /** Row v has the entries begin[v] <= k < end[v], columns ascending. All arrays in the context's space. */
 struct forest_graph {
     int64_t n, entries;              /* vertices; room for entries: each edge is in both rows */
+    int64_t longest;                 /* entries of a row, at most */
     int64_t *begin, *end;            /* end: begin + 1, or of its own in a coarse graph */
     int32_t *columns;
     void *weights;                   /* of the real type */
@@ -39,6 +40,8 @@ struct forest_counts {
     int32_t has_candidates;          /* of weights as they are, and */
     forest_ties listed_ties;         /* of this rule for ties */
     /* While rounds and passes go on, on a GPU */
+    forest_charges charges;          /* of the round, which is number `rounds` */
+    int64_t idle;                    /* rounds one after another in which nothing was confirmed */
     int32_t proposed;                /* has the round proposed anything? */
     int32_t stopped;                 /* there is nothing left for rounds to do */
     unsigned long long confirmed;    /* in the round, from both ends */
@@ -90,7 +93,7 @@ struct forest_rounds {
     forest_ties ties;
     bool until_maximal;
 };
-static inline forest_charges forest_charges_of(const struct forest_rounds *r, int64_t k)
+FOREST_INLINE forest_charges forest_charges_of(const struct forest_rounds *r, int64_t k)
 {
     const forest_charges c = {k % r->m != r->km, forest_mix(r->seed ^ forest_mix((uint64_t)k)), r->threshold};
     return c;

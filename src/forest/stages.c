@@ -451,8 +451,9 @@ trine_status trine_forest_extract_blocks(trine_forest f, trine_space space, cons
 
 /* ----------------------------------------------------------- decompositions */
 
-/** Weights of forest l > 0, from l - 1. The callback may look at the forest, so that it is not in use meanwhile. */
-static trine_status next_weights(trine_forest f, int l, const trine_forest_decomposition *d, void *stream)
+/** Weights of forest l > 0, from l - 1. The callback may look at the forest, so that it is not in use meanwhile; lost:
+ *  and is another thread's then. */
+static trine_status next_weights(trine_forest f, int l, const trine_forest_decomposition *d, void *stream, bool *lost)
 {
     trine_status status = TRINE_SUCCESS;
     trine_space space = TRINE_HOST;
@@ -460,7 +461,8 @@ static trine_status next_weights(trine_forest f, int l, const trine_forest_decom
     if (d->next) {
         trine_leave_alone(&f->usage);
         status = d->next(d->user, l, f, &space, &values);
-        if (!trine_enter_alone(&f->usage)) /* somebody else's call began meanwhile: wait for nobody */
+        *lost = !trine_enter_alone(&f->usage); /* somebody else's call began meanwhile: wait for nobody */
+        if (*lost)
             return trine_fail(TRINE_ERR_STATE, "the forest is in use by another thread during trine_forest_decompose");
     }
     TRY(status);
@@ -475,7 +477,7 @@ static void *element(trine_forest f, void *array, int64_t i)
 }
 
 static trine_status decompose(trine_forest f, trine_space space, const void *values, const trine_factor_rounds *options,
-                              const trine_forest_decomposition *d, void *stream)
+                              const trine_forest_decomposition *d, void *stream, bool *lost)
 {
     trine_status status = TRINE_SUCCESS;
     const int64_t n = f->graph.n;
@@ -484,18 +486,18 @@ static trine_status decompose(trine_forest f, trine_space space, const void *val
     if (!(d->omega >= 0) || !isfinite(d->omega)) FAIL(TRINE_ERR_ARGUMENT, "omega is %g", d->omega);
     if (!d->permutation && n) FAIL(TRINE_ERR_ARGUMENT, "permutation is NULL");
     if (!d->a != !d->b || !d->b != !d->c) FAIL(TRINE_ERR_ARGUMENT, "of a, b and c some are NULL and some are not");
-    if (!values && f->nnz) FAIL(TRINE_ERR_ARGUMENT, "values is NULL");
-    f->wants_candidates = d->count > 1 && d->omega == 0;
     for (int l = 0; l < d->count; l++) {
-        if (l) TRY(next_weights(f, l, d, stream));
-        TRY(run(f, space, l ? NULL : values, options, stream));
+        TRY(l ? next_weights(f, l, d, stream, lost) : set_weights(f, space, values, stream));
+        f->wants_candidates = l + 1 < d->count && d->omega == 0;
+        status = run(f, space, NULL, options, stream);
+        f->wants_candidates = false;
+        TRY(status);
         if (f->ctx->cuda) TRY(trine_device_copy_async(f->ctx, d->permutation + l * n, f->permutation, bytes, stream));
         else TRY(trine_copy(f->ctx, d->permutation + l * n, TRINE_HOST, f->permutation, TRINE_HOST, bytes));
         void *const bands[] = {element(f, d->a, l * n), element(f, d->b, l * n), element(f, d->c, l * n)};
         if (d->a) TRY(extract(f, space, values, bands, stream));
     }
 done:
-    f->wants_candidates = false;
     return status;
 }
 
@@ -507,8 +509,11 @@ trine_status trine_forest_decompose(trine_forest f, trine_space space, const voi
     void *stream = NULL;
     REQUIRE(decomposition, "decomposition is NULL");
     REQUIRE_RESERVE(trine_forest_decomposition, decomposition);
-    const trine_status status = enter(f, exec, &stream);
-    return status ? status : leave(f, decompose(f, space, values, options, decomposition, stream));
+    bool lost = false;
+    trine_status status = enter(f, exec, &stream);
+    if (status) return status;
+    status = decompose(f, space, values, options, decomposition, stream, &lost);
+    return lost ? status : leave(f, status);
 }
 
 /* --------------------------------------------------------- parts of stages */

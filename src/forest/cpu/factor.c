@@ -59,15 +59,16 @@ trine_status forest_cpu_factor(trine_forest f, const struct forest_rounds *round
 {
     struct forest_counts *counts = f->counts;
     (void)stream;
+    int64_t idle = 0; /* rounds in which nothing was confirmed */
     counts->rounds = counts->edges = counts->maximal = 0;
-    for (int64_t k = 0; k < rounds->most && !counts->maximal; k++) {
+    for (int64_t k = 0; k < rounds->most && !counts->maximal && idle < rounds->m; k++) {
         struct round r = begin_round(f, rounds, k);
         propose(f, &r);
         forest_for(f, confirm_rows, &r);
         counts->rounds = k + 1;
         counts->edges += r.confirmed;
         counts->maximal = !r.round.charges.charged && !r.proposed;
-        if (rounds->m == 1 && r.proposed && !r.confirmed) break; /* and so in all later rounds: a directed graph */
+        idle = r.confirmed ? 0 : idle + 1;
     }
     return TRINE_SUCCESS;
 }

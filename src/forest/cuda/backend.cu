@@ -34,7 +34,9 @@ trine_status create(trine_forest f)
     if (!status) status = trine_alloc(f->ctx, TRINE_DEVICE, own->scratch_bytes, &own->scratch);
     if (!status)
         status = trine_alloc(f->ctx, TRINE_DEVICE, (FOREST_PASSES + 1) * sizeof *own->goes_on, (void **)&own->goes_on);
-    return status;
+    if (status || !gpu_has_loops()) return status;
+    f->info.capturable = 2;
+    return GPU(gpuStreamCreateWithFlags(&own->loop, gpuStreamNonBlocking));
 }
 
 trine_status count_bytes(trine_forest f, int64_t *bytes)
@@ -50,6 +52,8 @@ void release(trine_forest f)
 {
     forest_device *own = static_cast<forest_device *>(f->own);
     if (!own) return;
+    const device_scope scope(f->ctx);
+    if (own->loop) (void)GPU(gpuStreamDestroy(own->loop));
     trine_free(f->ctx, TRINE_DEVICE, own->scratch);
     trine_free(f->ctx, TRINE_DEVICE, own->goes_on);
     trine_free(f->ctx, TRINE_HOST, own);

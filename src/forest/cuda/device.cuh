@@ -3,6 +3,7 @@
 #ifndef TRINE_FOREST_CUDA_DEVICE_CUH
 #define TRINE_FOREST_CUDA_DEVICE_CUH
 
+#include "core/gpu_loop.cuh"
 #include "core/gpu_scalar.cuh"
 #include "forest/common/view.h"
 
@@ -14,6 +15,7 @@ struct forest_device {
     void *scratch;                   /* of prefix sums */
     size_t scratch_bytes;
     int32_t *goes_on;                /* FOREST_PASSES + 1: is pass k to be run? */
+    gpuStream_t loop;                /* for bodies of loops while they are captured; null: there are no loops */
 };
 
 /** The forest's device is current while it lives. */

@@ -8,14 +8,11 @@ namespace {
 /** |a|; every operation is rounded, as on the CPU. */
 __device__ float modulus_of(float a) { return fabsf(a); }
 __device__ double modulus_of(double a) { return fabs(a); }
-__device__ float modulus_of(complex_of<float> a)
-{
-    return __fsqrt_rn(__fadd_rn(__fmul_rn(a.x, a.x), __fmul_rn(a.y, a.y)));
-}
 __device__ double modulus_of(complex_of<double> a)
 {
     return __dsqrt_rn(__dadd_rn(__dmul_rn(a.x, a.x), __dmul_rn(a.y, a.y)));
 }
+__device__ float modulus_of(complex_of<float> a) { return __double2float_rn(modulus_of(complex_of<double>{a.x, a.y})); }
 
 /** The value of entry k, 0 where A has none. */
 template <typename T> __device__ T value_of(const T *values, int64_t k) { return k < 0 ? zero_of<T>() : values[k]; }
@@ -94,8 +91,10 @@ template <typename R> struct scale {
     __device__ void operator()(int64_t v) const
     {
         if (counts->has_candidates) forest_purge_candidates(&p, (int32_t)v, g.end[v] - g.begin[v]);
-        for (int64_t e = v * p.n; e < (v + 1) * p.n && p.neighbours[e] >= 0; e++)
-            static_cast<R *>(g.weights)[forest_find(g.columns, g.begin[v], g.end[v], p.neighbours[e])] *= omega;
+        for (int64_t e = v * p.n; e < (v + 1) * p.n && p.neighbours[e] >= 0; e++) {
+            R &w = static_cast<R *>(g.weights)[forest_find(g.columns, g.begin[v], g.end[v], p.neighbours[e])];
+            w = omega == 0 ? R(0) : w * omega; /* infinity times 0 would be NaN, which has no order */
+        }
     }
 };
 
