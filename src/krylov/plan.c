@@ -147,7 +147,6 @@ static trine_status check_arguments(trine_context ctx, trine_op A, int m, const 
     REQUIRE(A, "A is NULL");
     trine_status status = check_options(o);
     if (status) return status;
-    if (ctx->cuda) return trine_fail(TRINE_ERR_UNSUPPORTED, "Krylov solvers run on the CPU: this context is on a GPU");
     REQUIRE(A->info.rows == A->info.cols, "A is %lld x %lld, not square", (long long)A->info.rows,
             (long long)A->info.cols);
     status = check_operator(ctx, A, A, "A");
@@ -178,9 +177,9 @@ static trine_status create(trine_context ctx, trine_krylov *out, trine_op A, int
     if (!plan) return TRINE_ERR_MEMORY;
     trine_retain(&A->refs);
     plan->A = A;
-    plan->backend = &krylov_cpu;
-    trine_team_start(ctx);
-    plan->reason = "host: there is no device";
+    plan->backend = ctx->cuda ? TRINE_CUDA_TABLE(&krylov_cuda) : &krylov_cpu;
+    if (!ctx->cuda) trine_team_start(ctx);
+    plan->reason = ctx->cuda ? "host: it reads the state of the columns once in each step" : "host: there is no device";
     plan->base.n = A->info.rows;
     plan->base.dtype = A->info.dtype;
     plan->base.ops = TRINE_N;
