@@ -65,7 +65,7 @@ trine_status find_rows(struct krylov_work *w, const void *x)
     return TRINE_SUCCESS;
 }
 
-const struct krylov_backend emulated = {scratch_bytes, run, step, find_rows, nullptr};
+const struct krylov_backend emulated = {scratch_bytes, run, step, find_rows, nullptr, nullptr};
 
 /* -------------------------------------------------------------------- vectors */
 

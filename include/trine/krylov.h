@@ -92,7 +92,8 @@ TRINE_API trine_status trine_krylov_set_reference(trine_krylov plan, const trine
  *  not. X is then the iterate with the smallest residual of each. Results are the same bits in every run with the
  *  same operators, and do not depend on the number of threads. Allocates nothing. On a GPU it waits for its end,
  *  but for the last writing of X, which is in order on exec's stream; it cannot be recorded in a CUDA graph
- *  (TRINE_ERR_STATE). */
+ *  (TRINE_ERR_STATE). Where A and M can be (info.capturable), the device makes the loop from CUDA 12.4 on, and the
+ *  host waits once: the first solve with so many right-hand sides records it, which allocates. */
 TRINE_API trine_status trine_krylov_solve(trine_krylov plan, const trine_dense *B, const trine_dense *X,
                                           const trine_exec *exec);
 
@@ -130,7 +131,7 @@ typedef struct {
     int64_t n, max_nrhs;
     int64_t vectors; /* of n elements kept for each right-hand side */
     int64_t bytes; /* of a work for max_nrhs, without what A and M need */
-    const char *loop; /* "host", and why */
+    const char *loop; /* "device: ..." or "host: ", and why */
     int64_t reserved[4]; /* zeros */
 } trine_krylov_info;
 TRINE_API trine_status trine_krylov_get_info(trine_krylov plan, trine_krylov_info *info);

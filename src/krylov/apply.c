@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/test_interface.h"
 #include "krylov/common/steps.h"
 #include "krylov/krylov.h"
 
@@ -174,3 +175,5 @@ trine_status trine_krylov_get_history(trine_krylov plan, int64_t rhs, double *re
 done:
     return trine_plan_use_end(&plan->base, &w->base, status);
 }
+
+int64_t trine_krylov_looks(trine_krylov plan) { return __atomic_load_n(&plan->looks, __ATOMIC_RELAXED); }

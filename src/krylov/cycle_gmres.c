@@ -56,7 +56,7 @@ trine_status krylov_form_gmres(struct krylov_work *w)
     const bool applies_M = p->has_M && !p->is_left && !is_flexible(w);
     void **basis = p->has_M && is_flexible(w) ? w->Z : w->V, *sum = applies_M ? w->Z[0] : w->d;
     const int y = C_PROJECTIONS + 2 * (p->restart + 1);
-    int most = 1;
+    int most = w->records ? p->restart : 1;
     for (int64_t i = 0; i < w->nrhs; i++)
         if (w->columns[i].flags & KRYLOV_CYCLED && w->columns[i].size > most) most = w->columns[i].size;
     TRY(krylov_do(w, KRYLOV_GMRES_SOLVE, KRYLOV_CYCLED, 0));

@@ -6,7 +6,7 @@
  *     solve.c          r = b - A x, is that good?, a cycle for A d = r, x := x + d, and again
  *     cycle_gmres.c    a cycle of GMRES or FGMRES; cycle_cg.c, cycle_bicgstab.c, cycle_minres.c: of the others
  *     plan.c           options and operators; memory.c: vectors and works; apply.c: a call of solve, results
- *     cpu/, cuda/      programs on the CPU and on a GPU */
+ *     cpu/, cuda/      programs on the CPU and on a GPU; cuda/loop.cu: the loop on the device */
 #ifndef TRINE_KRYLOV_PRIVATE_H
 #define TRINE_KRYLOV_PRIVATE_H
 
@@ -22,6 +22,10 @@ extern "C" {
 #endif
 
 /* ---------------------------------------------------------------- programs */
+
+struct krylov_work;
+/** A part of an iteration, number j of several. */
+typedef trine_status (*krylov_body)(struct krylov_work *w, int j);
 
 /** y := c[a] x + c[b] z, or sum[a] := x^H z, with coefficients and sums of each column. */
 typedef struct {
@@ -43,7 +47,18 @@ typedef struct {
     krylov_instruction *instructions;
 } krylov_program;
 
-struct krylov_work;
+/** Loops that a device makes by itself: what a solve puts on w->stream is recorded once, loops and all. */
+struct krylov_recorder {
+    /** NULL if this device can, else why it cannot. */
+    const char *(*why_not)(void);
+    /** Between these two, what is put on w->stream is recorded. The end says whether all is there to be replayed. */
+    trine_status (*begin)(struct krylov_work *work);
+    trine_status (*end)(struct krylov_work *work, trine_status status);
+    /** krylov_loop meanwhile. */
+    trine_status (*loop)(struct krylov_work *work, int period, krylov_body body);
+    trine_status (*replay)(struct krylov_work *work);
+    void (*forget)(struct krylov_work *work);
+};
 
 struct krylov_backend {
     size_t (*scratch_bytes)(const struct trine_krylov_s *plan, int64_t nrhs, int sums);
@@ -56,8 +71,10 @@ struct krylov_backend {
     trine_status (*find_rows)(struct krylov_work *work, const void *x);
     /** Bring the columns to where the host reads them, and wait for that. NULL: they are there. */
     trine_status (*look)(struct krylov_work *work);
+    const struct krylov_recorder *recorder; /* NULL: none */
 };
 extern const struct krylov_backend krylov_cpu, krylov_cuda;
+extern const struct krylov_recorder krylov_cuda_recorder;
 
 /* -------------------------------------------------------------------- plan */
 
@@ -73,7 +90,9 @@ struct trine_krylov_s {
     trine_krylov_monitor monitor;
     void *monitor_user;
     trine_dense reference;
-    const char *reason;  /* of the host loop */
+    const char *reason;  /* who makes the loop, and why */
+    bool records;        /* the device does; atomic, since a solve may find that it cannot */
+    int64_t looks;       /* how often the host has waited for columns; atomic */
 };
 
 /** Vectors of n elements a column, columns `stride` elements apart. */
@@ -84,6 +103,10 @@ struct krylov_work {
     bool solved, has_errors;
     void *stream;               /* of the solve in flight */
     void *host;                 /* a block of host memory */
+    bool records;               /* what is done is recorded, not done */
+    void *recording;            /* the recorder's; NULL: there is none */
+    int64_t recorded_nrhs;      /* of what was recorded */
+    bool recorded_guess;
     trine_work A, inner_A, *M;
     void *b, *x, *best, *r;     /* of the outer precision */
     void **V, **Z;              /* of the inner one: GMRES's basis; FGMRES's M v, others' vectors */
@@ -133,7 +156,6 @@ trine_status krylov_do(struct krylov_work *w, krylov_step step, unsigned flags, 
 /** Afterwards the host reads the columns as they are. */
 trine_status krylov_look(struct krylov_work *w);
 /** As long as a column runs: body(w, 0), body(w, 1), ..., body(w, period - 1), body(w, 0), ... */
-typedef trine_status (*krylov_body)(struct krylov_work *w, int j);
 trine_status krylov_loop(struct krylov_work *w, int period, krylov_body body);
 /** y := A x and y := M x, for the span of running columns (or those of the cycle). */
 trine_status krylov_apply_A(struct krylov_work *w, unsigned flags, const void *x, void *y);

@@ -170,6 +170,7 @@ void krylov_work_end(trine_plan_work *work)
 {
     struct krylov_work *w = (struct krylov_work *)work;
     if (!w->host) return;
+    if (w->recording) w->plan->backend->recorder->forget(w);
     if (w->inner_A != w->A) trine_work_destroy(&w->inner_A);
     trine_work_destroy(&w->A);
     for (int i = 0; i < w->plan->parameters.m; i++) trine_work_destroy(&w->M[i]);

@@ -65,7 +65,8 @@ trine_status krylov_do(struct krylov_work *w, krylov_step step, unsigned flags, 
 
 trine_status krylov_look(struct krylov_work *w)
 {
-    if (w->is_fresh || !w->plan->backend->look) return TRINE_SUCCESS;
+    if (w->is_fresh || w->records || !w->plan->backend->look) return TRINE_SUCCESS;
+    __atomic_add_fetch(&w->plan->looks, 1, __ATOMIC_RELAXED);
     const trine_status status = w->plan->backend->look(w);
     w->is_fresh = !status;
     return status;
@@ -81,6 +82,7 @@ static bool any(const struct krylov_work *w, unsigned flags)
 trine_status krylov_loop(struct krylov_work *w, int period, krylov_body body)
 {
     trine_status status = TRINE_SUCCESS;
+    if (w->records) return w->plan->backend->recorder->loop(w, period, body);
     for (int j = 0;; j = (j + 1) % period) {
         TRY(krylov_look(w));
         if (!any(w, KRYLOV_RUNNING)) break;
@@ -98,8 +100,8 @@ static trine_status apply(struct krylov_work *w, trine_op op, trine_work work, u
                           const void *x, void *y)
 {
     int64_t first = 0, last = w->nrhs - 1;
-    while (first <= last && !(w->columns[first].flags & flags)) first++;
-    while (first <= last && !(w->columns[last].flags & flags)) last--;
+    while (!w->records && first <= last && !(w->columns[first].flags & flags)) first++;
+    while (!w->records && first <= last && !(w->columns[last].flags & flags)) last--;
     if (first > last) return TRINE_SUCCESS;
     const size_t skipped = (size_t)first * (size_t)w->stride * trine_dtype_size(t);
     const trine_dense X = {(char *)x + skipped, w->plan->base.n, last - first + 1, w->stride, TRINE_COLMAJOR};
@@ -263,6 +265,7 @@ done:
  *  failure in the end. */
 static trine_status stop_all(struct krylov_work *w, trine_status status)
 {
+    if (w->records) return status;
     if (!w->failure) {
         w->failure = status;
         snprintf(w->sentence, sizeof w->sentence, "%s", trine_last_error());
@@ -293,13 +296,12 @@ static trine_status go_round(struct krylov_work *w, int j)
     return status ? end_without_residual(w, status, has_x) : TRINE_SUCCESS;
 }
 
-trine_status krylov_iterate(struct krylov_work *w, bool use_guess)
+static trine_status iterate(struct krylov_work *w, bool use_guess)
 {
     trine_status status = TRINE_SUCCESS;
     w->steps = 0;
     w->program.count = 0;
     w->failure = TRINE_SUCCESS;
-    w->solved = true;
     TRY(begin(w, use_guess));
     status = compute_residual(w, true, !use_guess);
     if (!status) status = krylov_report(w, NULL);
@@ -310,4 +312,57 @@ trine_status krylov_iterate(struct krylov_work *w, bool use_guess)
     if (w->failure) return trine_fail(w->failure, "%s", w->sentence);
 done:
     return status;
+}
+
+/* ---------------------------------------------------------------- on the device */
+
+/** All plans in it have values: what was recorded could not refuse. */
+static bool has_values(trine_op op)
+{
+    bool all = !op->plan || op->plan->has_values;
+    for (int i = 0; all && i < op->count; i++) all = has_values(op->parts[i]);
+    return all;
+}
+
+static bool can_replay(const struct krylov_work *w)
+{
+    const trine_krylov plan = w->plan;
+    if (!__atomic_load_n(&plan->records, __ATOMIC_RELAXED) || plan->monitor || w->has_errors) return false;
+    if (!has_values(plan->A) || !has_values(plan->inner_A)) return false;
+    for (int i = 0; plan->M && i < plan->parameters.m; i++)
+        if (!has_values(plan->M[i])) return false;
+    return true;
+}
+
+/** A failure is none of the solve's: the host makes the loop from now on. */
+static bool record(struct krylov_work *w, bool use_guess)
+{
+    const trine_krylov plan = w->plan;
+    const struct krylov_recorder *r = plan->backend->recorder;
+    if (w->recording && w->recorded_nrhs == w->nrhs && w->recorded_guess == use_guess) return true;
+    trine_status status = r->begin(w);
+    if (!status) {
+        w->records = true;
+        status = iterate(w, use_guess);
+        w->records = false;
+        status = r->end(w, status);
+    }
+    w->recorded_nrhs = w->nrhs;
+    w->recorded_guess = use_guess;
+    if (!status) return true;
+    r->forget(w);
+    trine_log(plan->base.ctx, 1, "krylov: the host makes the loop, since recording it has failed: %s",
+              trine_last_error());
+    plan->reason = "host: the operators could not be recorded in a CUDA graph";
+    __atomic_store_n(&plan->records, false, __ATOMIC_RELAXED);
+    return false;
+}
+
+trine_status krylov_iterate(struct krylov_work *w, bool use_guess)
+{
+    w->solved = true;
+    if (!can_replay(w) || !record(w, use_guess)) return iterate(w, use_guess);
+    w->is_fresh = false;
+    const trine_status status = w->plan->backend->recorder->replay(w);
+    return status ? status : krylov_look(w);
 }
