@@ -65,7 +65,42 @@ trine_status find_rows(struct krylov_work *w, const void *x)
     return TRINE_SUCCESS;
 }
 
-const struct krylov_backend emulated = {scratch_bytes, run, step, find_rows, nullptr, nullptr};
+/* A solve that is recorded, and run meanwhile as the graph would be. */
+
+bool any_runs(const struct krylov_work *w)
+{
+    bool any = false;
+    for (int64_t i = 0; i < w->nrhs; i++) any = any || w->own_columns[i].flags & KRYLOV_RUNNING;
+    return any;
+}
+trine_status loop(struct krylov_work *w, int period, krylov_body body)
+{
+    trine_status status = TRINE_SUCCESS;
+    while (!status && any_runs(w)) {
+        status = body(w, 0);
+        for (int j = 1; !status && j < period; j++)
+            if (any_runs(w)) status = body(w, j);
+    }
+    return status;
+}
+const char *why_not() { return nullptr; }
+int recorded;
+trine_status begin(struct krylov_work *w)
+{
+    w->recording = &recorded;
+    recorded++;
+    return TRINE_SUCCESS;
+}
+trine_status end(struct krylov_work *, trine_status status) { return status; }
+void forget(struct krylov_work *w) { w->recording = nullptr; }
+trine_status replay(struct krylov_work *w)
+{
+    forget(w);
+    return TRINE_SUCCESS;
+}
+
+const struct krylov_recorder recorder = {why_not, begin, end, loop, replay, forget};
+const struct krylov_backend emulated = {scratch_bytes, run, step, find_rows, nullptr, &recorder};
 
 /* -------------------------------------------------------------------- vectors */
 
@@ -94,7 +129,7 @@ number get(trine_dtype t, const std::vector<char> &from, int64_t i)
 
 /* ---------------------------------------------------------------------- solves */
 
-enum { RIGHT = 2 };
+enum { RIGHT = 2, SMALL = 50 };
 struct problem {
     int64_t n;
     trine_krylov_options options;
@@ -109,23 +144,26 @@ struct answer {
     trine_krylov_result results[RIGHT];
 };
 
-/** With a work whose memory is not clean, as that of a device. */
-answer solve(trine_krylov k, trine_dtype t, int64_t n, std::vector<char> &b, bool emulates)
+enum mode { ON_THE_CPU, HOST_LOOP, DEVICE_LOOP };
+
+answer solve(trine_krylov k, trine_dtype t, int64_t n, std::vector<char> &b, mode how)
 {
     answer a = {TRINE_SUCCESS, std::vector<char>((size_t)(RIGHT * n) * trine_dtype_size(t)), {}};
     trine_work work;
     const struct krylov_backend *const own = k->backend;
-    if (emulates) k->backend = &emulated;
+    k->records = how == DEVICE_LOOP;
+    if (how) k->backend = &emulated;
     OK(trine_krylov_work(k, RIGHT, nullptr, nullptr, &work));
     struct krylov_work *w = (struct krylov_work *)work;
-    if (emulates) memset(w->scratch, 0, scratch_bytes(k, RIGHT, w->most_sums));
+    if (how) memset(w->scratch, 0, scratch_bytes(k, RIGHT, w->most_sums));
     const trine_dense B = {b.data(), n, RIGHT, n, TRINE_COLMAJOR}, X = {a.x.data(), n, RIGHT, n, TRINE_COLMAJOR};
     trine_exec exec = {};
     exec.work = work;
-    for (int again = 0; again < (n < TILE ? 2 : 1); again++) a.status = trine_krylov_solve(k, &B, &X, &exec);
+    a.status = trine_krylov_solve(k, &B, &X, &exec);
     for (int i = 0; i < RIGHT; i++) OK(trine_krylov_get_result(k, i, &a.results[i], &exec));
     OK(trine_work_destroy(&work));
     k->backend = own;
+    k->records = false;
     return a;
 }
 
@@ -147,16 +185,19 @@ void compare(trine_context ctx, trine_dtype t, const problem &p)
     OK(trine_op_diagonal(ctx, &A, t, n, d.data()));
     if (p.has_M) OK(trine_op_diagonal(ctx, &M, t, n, m.data()));
     OK(trine_krylov_create(ctx, &k, A, M, &p.options));
-    const answer known = solve(k, t, n, b, false), had = solve(k, t, n, b, true);
-    CHECK(known.status == had.status);
-    for (int c = 0; c < RIGHT; c++) {
-        const trine_krylov_result *r = &known.results[c], *q = &had.results[c];
-        CHECK(r->outcome == q->outcome && r->row == q->row);
-        CHECK(llabs(r->steps - q->steps) <= 1 && r->restarts == q->restarts);
-        if (std::isfinite(r->rhs_norm)) CHECK(std::fabs(r->rhs_norm - q->rhs_norm) <= 1e-6 * r->rhs_norm);
-        const double tolerance = 4 * std::fmax(p.options.rtol, 100 * eps) * r->rhs_norm;
-        for (int64_t i = c * n; i < (c + 1) * n && std::isfinite(tolerance); i++)
-            CHECK(std::abs(get(t, known.x, i) - get(t, had.x, i)) <= tolerance);
+    const answer known = solve(k, t, n, b, ON_THE_CPU);
+    for (int how = HOST_LOOP; how <= (n <= SMALL ? DEVICE_LOOP : HOST_LOOP); how++) {
+        const answer had = solve(k, t, n, b, (mode)how);
+        CHECK(known.status == had.status);
+        for (int c = 0; c < RIGHT; c++) {
+            const trine_krylov_result *r = &known.results[c], *q = &had.results[c];
+            CHECK(r->outcome == q->outcome && r->row == q->row);
+            CHECK(llabs(r->steps - q->steps) <= 1 && r->restarts == q->restarts);
+            if (std::isfinite(r->rhs_norm)) CHECK(std::fabs(r->rhs_norm - q->rhs_norm) <= 1e-6 * r->rhs_norm);
+            const double tolerance = 4 * std::fmax(p.options.rtol, 100 * eps) * r->rhs_norm;
+            for (int64_t i = c * n; i < (c + 1) * n && std::isfinite(tolerance); i++)
+                CHECK(std::abs(get(t, known.x, i) - get(t, had.x, i)) <= tolerance);
+        }
     }
     OK(trine_krylov_destroy(&k));
     OK(trine_op_destroy(&A));
@@ -171,8 +212,8 @@ problem problem_of(int64_t n, int method)
     problem p = {n, {}, method % 2 == 0, 1, -1};
     p.options.method = methods[method];
     p.options.max_nrhs = RIGHT;
-    p.options.rtol = 1e-3;
-    p.options.restart = 9;
+    p.options.rtol = 1e-2;
+    p.options.restart = 4;
     return p;
 }
 
@@ -186,7 +227,7 @@ int main()
         for (int t = TRINE_S; t <= TRINE_Z; t++)
             compare(ctx, (trine_dtype)t, problem_of(t == 1 + m % 4 ? 258 : m + 1, m));
         const trine_dtype t = m % 2 ? TRINE_Z : TRINE_D;
-        problem p = problem_of(50, m);
+        problem p = problem_of(43, m);
         p.bad = 41;
         compare(ctx, t, p);
         p = problem_of(20, m);
@@ -209,6 +250,7 @@ int main()
         compare(ctx, TRINE_D, p);
     }
     OK(trine_context_destroy(&ctx));
+    CHECK(recorded > 0);
     printf("ok, %d launches\n", launches);
     return 0;
 }
