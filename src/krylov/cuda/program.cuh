@@ -144,6 +144,16 @@ template <typename T> __device__ __noinline__ krylov_sum scaled_dot(const T (&x)
     return {warp_sum(re), warp_sum(im), int64_t(ex) + ez};
 }
 
+/** Is there a product that is not zero by a factor? */
+template <typename T> __device__ bool have_products(const T (&x)[EACH], const T (&z)[EACH])
+{
+    bool any = false;
+    for (int k = 0; k < EACH; k++)
+        any = any || ((first_part(x[k]) != 0 || second_part(x[k]) != 0) &&
+                      (first_part(z[k]) != 0 || second_part(z[k]) != 0));
+    return any;
+}
+
 /** x^H z of the warp, in double; all lanes have it. */
 template <typename T> __device__ krylov_sum warp_dot(const T (&x)[EACH], const T (&z)[EACH])
 {
@@ -161,6 +171,7 @@ template <typename T> __device__ krylov_sum warp_dot(const T (&x)[EACH], const T
     if constexpr (scalar<T>::is_complex) im = warp_sum(im);
     const double size = fmax(fabs(re), fabs(im));
     if (squares_are_safe || (size > 0x1p-900 && size < 0x1p900)) return {re, im, 0};
+    if (re == 0 && im == 0 && !__any_sync(~0u, have_products(x, z))) return {0, 0, 0};
     return scaled_dot(x, z);
 }
 
