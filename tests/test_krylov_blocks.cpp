@@ -84,11 +84,13 @@ trine_status loop(struct krylov_work *w, int period, krylov_body body)
     return status;
 }
 const char *why_not() { return nullptr; }
-int recorded;
+int recorded, turn;
+trine_status take_turns(struct krylov_work *w, int m, krylov_body body) { return body(w, turn++ % m); }
 trine_status begin(struct krylov_work *w)
 {
     w->recording = &recorded;
     recorded++;
+    turn = 0;
     return TRINE_SUCCESS;
 }
 trine_status end(struct krylov_work *, trine_status status) { return status; }
@@ -99,7 +101,7 @@ trine_status replay(struct krylov_work *w)
     return TRINE_SUCCESS;
 }
 
-const struct krylov_recorder recorder = {why_not, begin, end, loop, replay, forget};
+const struct krylov_recorder recorder = {why_not, begin, end, loop, take_turns, replay, forget};
 const struct krylov_backend emulated = {scratch_bytes, run, step, find_rows, nullptr, &recorder};
 
 /* -------------------------------------------------------------------- vectors */
@@ -133,7 +135,7 @@ enum { RIGHT = 2, SMALL = 50 };
 struct problem {
     int64_t n;
     trine_krylov_options options;
-    bool has_M;
+    int m; /* preconditioners, which take turns */
     double scale; /* of b */
     int64_t bad; /* row of the second right-hand side that is not a number; -1: none */
 };
@@ -180,11 +182,12 @@ void compare(trine_context ctx, trine_dtype t, const problem &p)
     for (int64_t i = 0; i < RIGHT * n; i++)
         put(t, b, i, p.scale * number(2 * uniform(3 * (uint64_t)i) - 1, 2 * uniform(3 * (uint64_t)i + 1) - 1));
     if (p.bad >= 0) put(t, b, n + p.bad, NAN);
-    trine_op A, M = nullptr;
+    trine_op A, M[3] = {};
     trine_krylov k;
     OK(trine_op_diagonal(ctx, &A, t, n, d.data()));
-    if (p.has_M) OK(trine_op_diagonal(ctx, &M, t, n, m.data()));
-    OK(trine_krylov_create(ctx, &k, A, M, &p.options));
+    for (int l = 0; l < p.m; l++) OK(trine_op_diagonal(ctx, &M[l], t, n, l % 2 ? d.data() : m.data()));
+    if (p.m > 1) OK(trine_krylov_create_alternating(ctx, &k, A, p.m, M, &p.options));
+    else OK(trine_krylov_create(ctx, &k, A, M[0], &p.options));
     const answer known = solve(k, t, n, b, ON_THE_CPU);
     for (int how = HOST_LOOP; how <= (n <= SMALL ? DEVICE_LOOP : HOST_LOOP); how++) {
         const answer had = solve(k, t, n, b, (mode)how);
@@ -201,7 +204,7 @@ void compare(trine_context ctx, trine_dtype t, const problem &p)
     }
     OK(trine_krylov_destroy(&k));
     OK(trine_op_destroy(&A));
-    OK(trine_op_destroy(&M));
+    for (int l = 0; l < p.m; l++) OK(trine_op_destroy(&M[l]));
 }
 
 const trine_krylov_method methods[] = {TRINE_KRYLOV_GMRES, TRINE_KRYLOV_FGMRES, TRINE_KRYLOV_BICGSTAB, TRINE_KRYLOV_CG,
@@ -209,7 +212,7 @@ const trine_krylov_method methods[] = {TRINE_KRYLOV_GMRES, TRINE_KRYLOV_FGMRES, 
 
 problem problem_of(int64_t n, int method)
 {
-    problem p = {n, {}, method % 2 == 0, 1, -1};
+    problem p = {n, {}, method % 2 == 0 ? 1 : 0, 1, -1};
     p.options.method = methods[method];
     p.options.max_nrhs = RIGHT;
     p.options.rtol = 1e-2;
@@ -238,6 +241,10 @@ int main()
             compare(ctx, t, p);
         }
     }
+    problem turns = problem_of(40, 1); /* in a cycle of 4, whose ends they go on across */
+    turns.m = 3;
+    turns.options.rtol = 1e-6;
+    compare(ctx, TRINE_D, turns);
     /* orthogonalization that does not fit into one launch */
     problem p = problem_of(34, 0);
     p.options.restart = 33;

@@ -44,7 +44,7 @@ static void expect_loop(trine_krylov k, const char *loop)
 {
     trine_krylov_info info;
     OK(trine_krylov_get_info(k, &info));
-    if (strncmp(info.loop, loop, strlen(loop)) != 0) fail_msg("the loop is \"%s\", not \"%s\"", info.loop, loop);
+    if (strncmp(info.loop, loop, strlen(loop)) != 0) fail_msg("the loop is \"%s\", not \"%s\"; the last failure: %s", info.loop, loop, trine_last_error());
 }
 
 static trine_status say_nothing(void *user, int64_t rhs, int64_t step, double residual)
@@ -55,8 +55,8 @@ static trine_status say_nothing(void *user, int64_t rhs, int64_t step, double re
 
 /** A solve by the device's loop and one by the host's: the same steps, outcome and history, and the same x. Returns the
  *  first right-hand side's result. */
-static trine_krylov_result compare(trine_context ctx, trine_op A, trine_op M, trine_krylov_options o, trine_dtype t,
-                                   const void *b, int n, int nrhs)
+static trine_krylov_result compare_turns(trine_context ctx, trine_op A, int m, const trine_op *M,
+                                         trine_krylov_options o, trine_dtype t, const void *b, int n, int nrhs)
 {
     enum { MOST = 400 };
     trine_krylov k;
@@ -70,7 +70,8 @@ static trine_krylov_result compare(trine_context ctx, trine_op A, trine_op M, tr
     o.history = MOST;
     for (int i = 0; i < n * nrhs; i++)
         for (int by = 0; by < 2; by++) put(t, x[by], i, i % 5 == 0);
-    OK(trine_krylov_create(ctx, &k, A, M, &o));
+    if (m) OK(trine_krylov_create_alternating(ctx, &k, A, m, M, &o));
+    else OK(trine_krylov_create(ctx, &k, A, NULL, &o));
     expect_loop(k, "device");
     const trine_dense B = block((void *)b, n, nrhs), X[2] = {block(x[0], n, nrhs), block(x[1], n, nrhs)};
     for (int by = 0; by < 2; by++) {
@@ -105,6 +106,12 @@ static trine_krylov_result compare(trine_context ctx, trine_op A, trine_op M, tr
     OK(trine_krylov_destroy(&k));
     free(x[0]), free(x[1]);
     return first;
+}
+
+static trine_krylov_result compare(trine_context ctx, trine_op A, trine_op M, trine_krylov_options o, trine_dtype t,
+                                   const void *b, int n, int nrhs)
+{
+    return compare_turns(ctx, A, M ? 1 : 0, &M, o, t, b, n, nrhs);
 }
 
 /* --------------------------------------------------------------------------- tests */
@@ -154,6 +161,32 @@ static void cycles_in_single_precision(void **state)
         assert_true(r.outcome == TRINE_OUTCOME_CONVERGED && r.restarts >= 2);
         OK(trine_op_destroy(&a));
         OK(trine_op_destroy(&p));
+        free_dense(A);
+        free_dense(M);
+        free(b);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** Three preconditioners in cycles of four steps: turns go on across restarts, and begin anew in each solve. */
+static void preconditioners_take_turns(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (int d = 0; d < 4; d++) {
+        const trine_dtype t = all_dtypes[d];
+        dense *A = general_system(ctx, t, N, 31), *M = jacobi_of(ctx, A, t);
+        trine_op a = product_of(ctx, A), ops[3];
+        for (int l = 0; l < 3; l++) {
+            for (int i = 0; i < N; i++) set_entry(M, i, i, (1 + (i + l) % 3) / A->A[i + i * N]);
+            ops[l] = product_of(ctx, M);
+        }
+        void *b = random_vector(t, N, 32);
+        const trine_krylov_result r =
+            compare_turns(ctx, a, 3, ops, (trine_krylov_options){.restart = 4, .rtol = 1e3 * eps_of(t)}, t, b, N, 1);
+        assert_true(r.outcome == TRINE_OUTCOME_CONVERGED && r.restarts >= 2 && r.iterations == (r.steps + 2) / 3);
+        for (int l = 0; l < 3; l++) OK(trine_op_destroy(&ops[l]));
+        OK(trine_op_destroy(&a));
         free_dense(A);
         free_dense(M);
         free(b);
@@ -282,11 +315,9 @@ static void callbacks_leave_the_loop_to_the_host(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_method_takes_the_same_steps),
-        cmocka_unit_test(cycles_in_single_precision),
-        cmocka_unit_test(outcomes_are_the_same),
-        cmocka_unit_test(recorded_loops_are_used_again),
-        cmocka_unit_test(callbacks_leave_the_loop_to_the_host),
+        cmocka_unit_test(every_method_takes_the_same_steps), cmocka_unit_test(cycles_in_single_precision),
+        cmocka_unit_test(preconditioners_take_turns),        cmocka_unit_test(outcomes_are_the_same),
+        cmocka_unit_test(recorded_loops_are_used_again),     cmocka_unit_test(callbacks_leave_the_loop_to_the_host),
     };
     return TEST_MAIN(tests);
 }

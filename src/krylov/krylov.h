@@ -47,6 +47,8 @@ typedef struct {
     krylov_instruction *instructions;
 } krylov_program;
 
+enum { KRYLOV_MOST_TURNS = 32 };
+
 /** Loops that a device makes by itself: what a solve puts on w->stream is recorded once, loops and all. */
 struct krylov_recorder {
     /** NULL if this device can, else why it cannot. */
@@ -56,6 +58,8 @@ struct krylov_recorder {
     trine_status (*end)(struct krylov_work *work, trine_status status);
     /** krylov_loop meanwhile. */
     trine_status (*loop)(struct krylov_work *work, int period, krylov_body body);
+    /** One of body(w, 0), ..., body(w, m - 1), at most KRYLOV_MOST_TURNS of them, by turns in each solve. */
+    trine_status (*take_turns)(struct krylov_work *work, int m, krylov_body body);
     trine_status (*replay)(struct krylov_work *work);
     void (*forget)(struct krylov_work *work);
 };
@@ -105,6 +109,8 @@ struct krylov_work {
     void *host;                 /* a block of host memory */
     bool records;               /* what is done is recorded, not done */
     void *recording;            /* the recorder's; NULL: there is none */
+    const void *turn_from;      /* meanwhile, what an M whose turn it is reads and writes */
+    void *turn_to;
     int64_t recorded_nrhs;      /* of what was recorded */
     bool recorded_guess;
     trine_work A, inner_A, *M;

@@ -146,7 +146,7 @@ static void settle_loop(trine_krylov plan)
     bool all = plan->A->info.capturable && plan->inner_A->info.capturable;
     for (int i = 0; plan->M && i < plan->parameters.m; i++) all = all && plan->M[i]->info.capturable;
     if (!why && !all) why = "host: A or M cannot be recorded in a CUDA graph";
-    if (!why && plan->parameters.m > 1) why = "host: preconditioners take turns, across restarts";
+    if (!why && plan->parameters.m > KRYLOV_MOST_TURNS) why = "host: more than 32 preconditioners take turns";
     plan->records = !why;
     plan->reason = why ? why : "device: a CUDA graph with conditional nodes";
 }

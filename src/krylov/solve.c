@@ -115,10 +115,18 @@ trine_status krylov_apply_A(struct krylov_work *w, unsigned flags, const void *x
     return apply(w, w->plan->inner_A, w->inner_A, flags, w->plan->inner, x, y);
 }
 
+static trine_status apply_turn(struct krylov_work *w, int turn)
+{
+    return apply(w, w->plan->M[turn], w->M[turn], KRYLOV_RUNNING, w->plan->inner, w->turn_from, w->turn_to);
+}
+
 trine_status krylov_apply_M(struct krylov_work *w, unsigned flags, const void *x, void *y)
 {
-    const int64_t turn = w->steps % w->plan->parameters.m;
-    return apply(w, w->plan->M[turn], w->M[turn], flags, w->plan->inner, x, y);
+    const int m = w->plan->parameters.m, turn = (int)(w->steps % m);
+    if (!w->records || m == 1) return apply(w, w->plan->M[turn], w->M[turn], flags, w->plan->inner, x, y);
+    w->turn_from = x;
+    w->turn_to = y;
+    return w->plan->backend->recorder->take_turns(w, m, apply_turn);
 }
 
 trine_status krylov_apply_system(struct krylov_work *w, void *x, void *room, void **z, void *y)

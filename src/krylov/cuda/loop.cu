@@ -9,8 +9,8 @@ const char *const too_old = "host: the driver or the runtime has no conditional 
 
 #ifdef TRINE_HAS_CONDITIONS
 
-/** Parts within parts: a round, the cycle in it, a step of that. And the whole. */
-constexpr int MOST_LEVELS = 4, THREADS_THAT_DECIDE = 256;
+/** Parts within parts: a round, the cycle in it, a step of that, and M in it. And the whole. */
+constexpr int MOST_LEVELS = 5, THREADS_THAT_DECIDE = 256;
 
 struct recording {
     gpuStream_t streams[MOST_LEVELS];
@@ -46,15 +46,17 @@ __global__ void decide(gpuCondition condition, krylov_column *columns, int64_t n
     set_condition(condition, any);
 }
 
-unsigned long long *decisions_of(const struct krylov_work *w)
+/** Of a solve. */
+enum { DECISIONS, TURNS, COUNTERS };
+unsigned long long *counters_of(const struct krylov_work *w)
 {
-    return (unsigned long long *)((char *)w->scratch + decisions_at(w->base.max_nrhs));
+    return (unsigned long long *)((char *)w->scratch + counters_at(w->base.max_nrhs));
 }
 
 trine_status launch_decide(struct krylov_work *w, gpuCondition condition)
 {
-    decide<<<1, THREADS_THAT_DECIDE, 0, (gpuStream_t)w->stream>>>(condition, w->own_columns, w->nrhs, decisions_of(w),
-                                                                  most_decisions(w));
+    decide<<<1, THREADS_THAT_DECIDE, 0, (gpuStream_t)w->stream>>>(condition, w->own_columns, w->nrhs,
+                                                                  counters_of(w) + DECISIONS, most_decisions(w));
     return GPU_LAUNCHED("decide");
 }
 
@@ -118,6 +120,37 @@ done:
     return status;
 }
 
+/* ------------------------------------------------------------------------------- turns */
+
+struct turns {
+    gpuCondition of[KRYLOV_MOST_TURNS];
+    int count;
+};
+
+/** Whose turn it is, and the next one's then. One thread. */
+__global__ void decide_turn(const __grid_constant__ turns t, unsigned long long *taken)
+{
+    const int turn = (int)((*taken)++ % (unsigned)t.count);
+    for (int i = 0; i < t.count; i++) set_condition(t.of[i], i == turn);
+}
+
+trine_status take_turns(struct krylov_work *w, int m, krylov_body body)
+{
+    trine_status status = TRINE_SUCCESS;
+    turns t = {};
+    t.count = m;
+    for (int i = 0; i < m; i++) TRY(GPU(new_condition((gpuStream_t)w->stream, &t.of[i])));
+    decide_turn<<<1, 1, 0, (gpuStream_t)w->stream>>>(t, counters_of(w) + TURNS);
+    TRY(GPU_LAUNCHED("decide_turn"));
+    for (int i = 0; i < m; i++) {
+        gpuGraph_t part;
+        TRY(GPU(add_conditional((gpuStream_t)w->stream, t.of[i], false, &part)));
+        TRY(record_part(w, part, [=] { return body(w, i); }));
+    }
+done:
+    return status;
+}
+
 /* ------------------------------------------------------------------ beginning and end */
 
 const char *why_not() { return driver_has_conditions() ? nullptr : too_old; }
@@ -151,7 +184,7 @@ trine_status begin(struct krylov_work *w)
     TRY(GPU(gpuStreamBeginCapture(r->streams[0], gpuStreamCaptureModeThreadLocal)));
     r->own = (gpuStream_t)w->stream;
     w->stream = r->streams[0];
-    TRY(trine_device_fill_async(ctx, decisions_of(w), 0, sizeof(unsigned long long), w->stream));
+    TRY(trine_device_fill_async(ctx, counters_of(w), 0, COUNTERS * sizeof *counters_of(w), w->stream));
 done:
     trine_device_leave(ctx, saved);
     if (status) forget(w);
@@ -186,7 +219,7 @@ trine_status replay(struct krylov_work *w)
 
 } // namespace
 
-const struct krylov_recorder krylov_cuda_recorder = {why_not, begin, end, loop, replay, forget};
+const struct krylov_recorder krylov_cuda_recorder = {why_not, begin, end, loop, take_turns, replay, forget};
 
 #else
 
@@ -194,6 +227,6 @@ const char *why_not() { return too_old; }
 
 } // namespace
 
-const struct krylov_recorder krylov_cuda_recorder = {why_not, nullptr, nullptr, nullptr, nullptr, nullptr};
+const struct krylov_recorder krylov_cuda_recorder = {why_not, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
 
 #endif

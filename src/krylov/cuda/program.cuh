@@ -52,9 +52,9 @@ int64_t chunk_rows(int64_t n)
 int64_t chunk_count(int64_t n) { return (n + chunk_rows(n) - 1) / chunk_rows(n); }
 int most_dots(int sums) { return sums < MOST_OPERATIONS ? sums : MOST_OPERATIONS; }
 
-/* Scratch: counters, of each column and one of decisions (loop.cu), then partial sums. */
-size_t decisions_at(int64_t nrhs) { return op_padded((size_t)nrhs * sizeof(unsigned)); }
-size_t counter_bytes(int64_t nrhs) { return decisions_at(nrhs) + op_padded(sizeof(uint64_t)); }
+/* Scratch: counters, of each column and those of loop.cu, then partial sums. */
+size_t counters_at(int64_t nrhs) { return op_padded((size_t)nrhs * sizeof(unsigned)); }
+size_t counter_bytes(int64_t nrhs) { return counters_at(nrhs) + OP_ALIGNMENT; }
 size_t scratch_bytes(const struct trine_krylov_s *plan, int64_t nrhs, int sums)
 {
     return counter_bytes(nrhs) + (size_t)(nrhs * most_dots(sums) * chunk_count(plan->base.n)) * sizeof(krylov_sum);
@@ -149,8 +149,8 @@ template <typename T> __device__ bool have_products(const T (&x)[EACH], const T 
 {
     bool any = false;
     for (int k = 0; k < EACH; k++)
-        any = any || ((first_part(x[k]) != 0 || second_part(x[k]) != 0) &&
-                      (first_part(z[k]) != 0 || second_part(z[k]) != 0));
+        any = any ||
+              ((first_part(x[k]) != 0 || second_part(x[k]) != 0) && (first_part(z[k]) != 0 || second_part(z[k]) != 0));
     return any;
 }
 
