@@ -2,6 +2,16 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "core/plan.h"
+
+static size_t extent(trine_dtype t, const trine_dense *X)
+{
+    const bool columns = X->layout == TRINE_COLMAJOR;
+    const int64_t lines = columns ? X->cols : X->rows, length = columns ? X->rows : X->cols;
+    return lines && length ? (size_t)((lines - 1) * (X->ld ? X->ld : length) + length) * trine_dtype_size(t) : 0;
+}
 
 static trine_status apply_dense(void *user, trine_transpose op, const void *alpha, const trine_dense *X,
                                 const void *beta, const trine_dense *Y, const trine_exec *exec)
@@ -13,20 +23,65 @@ static trine_status apply_dense(void *user, trine_transpose op, const void *alph
     if (d->log) d->log[(*d->log_used)++] = d->name;
     if (d->calls == d->fail_at) return trine_fail(TRINE_ERR_DEVICE, "call %d of the function", d->calls);
     const wide a = get(d->t, alpha, 0), b = get(d->t, beta, 0);
+    const size_t x_bytes = extent(d->t, X), y_bytes = extent(d->t, Y);
+    void *x = X->data, *y = Y->data;
+    if (test_on_gpu()) {
+        x = malloc(x_bytes), y = malloc(y_bytes);
+        OK(trine_context_synchronize(d->ctx));
+        test_from_device(d->ctx, x, X->data, x_bytes);
+        test_from_device(d->ctx, y, Y->data, y_bytes);
+    }
     for (int64_t c = 0; c < X->cols; c++)
         for (int i = 0; i < d->n; i++) {
             wide sum = 0;
             for (int j = 0; j < d->n; j++)
-                if (d->A[i + j * d->n] != 0) sum += d->A[i + j * d->n] * get(d->t, X->data, j + c * X->ld);
-            put(d->t, Y->data, i + c * Y->ld, a * sum + (b != 0 ? b * get(d->t, Y->data, i + c * Y->ld) : 0));
+                if (d->A[i + j * d->n] != 0) sum += d->A[i + j * d->n] * get(d->t, x, j + c * X->ld);
+            put(d->t, y, i + c * Y->ld, a * sum + (b != 0 ? b * get(d->t, y, i + c * Y->ld) : 0));
         }
+    if (test_on_gpu()) {
+        OK(trine_copy(d->ctx, Y->data, TRINE_DEVICE, y, TRINE_HOST, y_bytes));
+        free(x);
+        free(y);
+    }
     return TRINE_SUCCESS;
+}
+
+trine_status solve(trine_krylov plan, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
+{
+    if (!test_on_gpu() || !plan || !B || !X || !B->data || !X->data) return trine_krylov_solve(plan, B, X, exec);
+    const struct trine_plan *p = (const struct trine_plan *)plan;
+    const size_t x_bytes = extent(p->dtype, X);
+    trine_dense b = *B, x = *X;
+    b.data = test_to_device(p->ctx, B->data, extent(p->dtype, B));
+    x.data = B->data == X->data ? b.data : test_to_device(p->ctx, X->data, x_bytes);
+    const trine_status status = trine_krylov_solve(plan, &b, &x, exec);
+    char *sentence = strdup(trine_last_error());
+    OK(trine_context_synchronize(p->ctx));
+    test_from_device(p->ctx, X->data, x.data, x_bytes);
+    if (x.data != b.data) test_release(p->ctx, x.data);
+    test_release(p->ctx, b.data);
+    if (status) (void)trine_fail(status, "%s", sentence);
+    free(sentence);
+    return status;
+}
+
+void set_reference(trine_krylov plan, const trine_dense *X, trine_dense *there)
+{
+    const struct trine_plan *p = (const struct trine_plan *)plan;
+    *there = *X;
+    if (test_on_gpu()) there->data = test_to_device(p->ctx, X->data, extent(p->dtype, X));
+    OK(trine_krylov_set_reference(plan, there));
+}
+void release_reference(trine_krylov plan, trine_dense *there)
+{
+    OK(trine_krylov_set_reference(plan, &(trine_dense){0}));
+    if (test_on_gpu()) test_release(((const struct trine_plan *)plan)->ctx, there->data);
 }
 
 dense *new_dense(trine_context ctx, trine_dtype t, int n, bool varies)
 {
     dense *d = calloc(1, sizeof *d);
-    *d = (dense){.t = t, .n = n, .A = calloc((size_t)n * (size_t)n + 1, sizeof *d->A)};
+    *d = (dense){.ctx = ctx, .t = t, .n = n, .A = calloc((size_t)n * (size_t)n + 1, sizeof *d->A)};
     const trine_op_info info = {.dtype = t, .rows = n, .cols = n, .varying = varies};
     OK(trine_op_from_callback(ctx, &d->op, &info, apply_dense, d, NULL));
     return d;

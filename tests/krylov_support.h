@@ -11,6 +11,7 @@ enum { METHODS = 5 };
 
 /** A dense n x n matrix, column-major, rounded to t, as an operator that counts. */
 typedef struct {
+    trine_context ctx;
     trine_dtype t;
     int n;
     wide *A;
@@ -43,6 +44,12 @@ long double norm_wide(int n, const wide *x);
 long double true_residual(const dense *d, const void *b, const void *x);
 /** Random numbers in the dtype. */
 void *random_vector(trine_dtype t, int64_t n, uint64_t seed);
+
+/** trine_krylov_solve and trine_krylov_set_reference with blocks on the host, wherever the plan runs. A reference is
+ *  given back with release_reference. */
+trine_status solve(trine_krylov plan, const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+void set_reference(trine_krylov plan, const trine_dense *X, trine_dense *there);
+void release_reference(trine_krylov plan, trine_dense *there);
 
 static inline trine_dense block(void *data, int64_t n, int64_t nrhs)
 {

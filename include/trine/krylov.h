@@ -61,8 +61,7 @@ typedef struct {
 /** Prepare solves with an n x n operator A and a preconditioner M, an approximation of A^-1 (NULL: none), of A's dtype
  *  or of options.inner; both with op N. Keeps them alive; new values of theirs show through. The basis is allocated
  *  here, and no solve allocates. options NULL = all automatic.
- *  TRINE_ERR_ARGUMENT: operators that do not fit, or that vary in a method that is not flexible.
- *  TRINE_ERR_UNSUPPORTED: a CUDA context. */
+ *  TRINE_ERR_ARGUMENT: operators that do not fit, or that vary in a method that is not flexible. */
 TRINE_API trine_status trine_krylov_create(trine_context ctx, trine_krylov *plan, trine_op A, trine_op M,
                                            const trine_krylov_options *options);
 
@@ -91,7 +90,10 @@ TRINE_API trine_status trine_krylov_set_reference(trine_krylov plan, const trine
  *  column of X without a step. Returns TRINE_SUCCESS if all have converged, else the status that ended the
  *  iteration: that of a callback, or TRINE_ERR_NO_CONVERGENCE with a sentence on the first right-hand side that did
  *  not. X is then the iterate with the smallest residual of each. Results are the same bits in every run with the
- *  same operators, and do not depend on the number of threads. Allocates nothing. */
+ *  same operators, and do not depend on the number of threads. Allocates nothing. On a GPU it waits for its end,
+ *  but for the last writing of X, which is in order on exec's stream; it cannot be recorded in a CUDA graph
+ *  (TRINE_ERR_STATE). Where A and M can be (info.capturable), the device makes the loop from CUDA 12.4 on, and the
+ *  host waits once: the first solve with so many right-hand sides records it, which allocates. */
 TRINE_API trine_status trine_krylov_solve(trine_krylov plan, const trine_dense *B, const trine_dense *X,
                                           const trine_exec *exec);
 
@@ -129,7 +131,7 @@ typedef struct {
     int64_t n, max_nrhs;
     int64_t vectors; /* of n elements kept for each right-hand side */
     int64_t bytes; /* of a work for max_nrhs, without what A and M need */
-    const char *loop; /* "host", and why */
+    const char *loop; /* "device: ..." or "host: ", and why */
     int64_t reserved[4]; /* zeros */
 } trine_krylov_info;
 TRINE_API trine_status trine_krylov_get_info(trine_krylov plan, trine_krylov_info *info);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <trine/spmv.h>
 #include <trine/forest.h>
+#include <trine/krylov.h>
 #include <trine/precond.h>
 #include <trine/supernodal.h>
 #include <trine/triangular.h>
@@ -71,6 +72,9 @@ TRINE_API void trine_triangular_reference_z(trine_uplo uplo, trine_transpose op,
  *  x: the last one; work: (2 steps + 1) n; residuals: steps + 1. */
 TRINE_API void trine_krylov_reference(int64_t n, void (*multiply)(void *user, const double *x, double *y), void *user,
                                       const double *b, double *x, int steps, double *work, double *residuals);
+
+/** How often a plan's solves have waited for what a GPU has done. */
+TRINE_API int64_t trine_krylov_looks(trine_krylov plan);
 
 /* ------------------------------------------------------------- tridiagonal */
 

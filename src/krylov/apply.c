@@ -1,21 +1,20 @@
 /* A call of solve: between the caller's blocks and the iteration (solve.c), what it ended with, and the solver as an
  * operator. */
 #include <math.h>
+#include <string.h>
 
+#include "core/test_interface.h"
 #include "krylov/common/steps.h"
 #include "krylov/krylov.h"
 
 /* ------------------------------------------------------------------ solve */
 
 /** Of a solve with nothing to do. */
-static void converge_all(struct krylov_work *w)
+static trine_status converge_all(struct krylov_work *w)
 {
     w->solved = true;
-    for (int64_t i = 0; i < w->nrhs; i++) {
-        krylov_column *c = &w->columns[i];
-        c->sums[0] = (krylov_sum){0, 0, 0};
-        krylov_begin(c, &w->plan->parameters);
-    }
+    const trine_status status = krylov_do(w, KRYLOV_NOTHING, 0, 0);
+    return status ? status : krylov_look(w);
 }
 
 /** NO_CONVERGENCE, with a sentence on the first column that has another outcome; as an operator: on one that is no
@@ -75,8 +74,10 @@ static trine_status solve(trine_krylov plan, const void *alpha, const trine_dens
     if (w->has_errors && plan->reference.cols != w->nrhs)
         FAIL(TRINE_ERR_ARGUMENT, "%lld right-hand sides, but %lld known solutions (trine_krylov_set_reference)",
              (long long)w->nrhs, (long long)plan->reference.cols);
-    if (call.is_done) converge_all(w);
-    else status = iterate(w, &call, as_operator);
+    if (plan->base.ctx->cuda && trine_device_is_capturing(plan->base.ctx, call.stream))
+        FAIL(TRINE_ERR_STATE, "a solve that ends when its residual is small cannot be recorded in a CUDA graph");
+    w->stream = call.stream;
+    status = call.is_done ? converge_all(w) : iterate(w, &call, as_operator);
 done:
     return trine_plan_solve_end(&plan->base, &call, status);
 }
@@ -144,20 +145,35 @@ trine_status trine_krylov_get_result(trine_krylov plan, int64_t rhs, trine_krylo
     return trine_plan_use_end(&plan->base, &w->base, TRINE_SUCCESS);
 }
 
+/** From the work's memory. */
+static trine_status fetch(const struct krylov_work *w, void *to, const void *from, size_t bytes)
+{
+    trine_context ctx = w->plan->base.ctx;
+    if (ctx->cuda) {
+        const trine_status status = trine_device_copy_async(ctx, to, from, bytes, w->stream);
+        return status ? status : trine_device_synchronize(ctx, w->stream);
+    }
+    memcpy(to, from, bytes);
+    return TRINE_SUCCESS;
+}
+
 trine_status trine_krylov_get_history(trine_krylov plan, int64_t rhs, double *residuals, double *errors, int64_t *count,
                                       const trine_exec *exec)
 {
     REQUIRE(count, "count is NULL");
     *count = 0;
     struct krylov_work *w = NULL;
-    const trine_status status = read_begin(plan, rhs, exec, &w);
+    trine_status status = read_begin(plan, rhs, exec, &w);
     if (status) return status;
     const krylov_column *c = &w->columns[rhs];
     const int64_t kept = plan->parameters.history, had = c->steps + 1;
     *count = kept < had ? kept : had;
-    for (int64_t k = 0; k < *count; k++) {
-        if (residuals) residuals[k] = c->residuals[k];
-        if (errors) errors[k] = w->has_errors ? c->errors[k] : NAN;
-    }
-    return trine_plan_use_end(&plan->base, &w->base, TRINE_SUCCESS);
+    const size_t bytes = (size_t)*count * sizeof(double);
+    if (residuals) TRY(fetch(w, residuals, c->residuals, bytes));
+    if (errors && w->has_errors) TRY(fetch(w, errors, c->errors, bytes));
+    for (int64_t k = 0; errors && !w->has_errors && k < *count; k++) errors[k] = NAN;
+done:
+    return trine_plan_use_end(&plan->base, &w->base, status);
 }
+
+int64_t trine_krylov_looks(trine_krylov plan) { return __atomic_load_n(&plan->looks, __ATOMIC_RELAXED); }

@@ -13,8 +13,40 @@ static trine_status start(struct krylov_work *w)
     krylov_combine(w, w->V[V_P], C_ONE, r, C_ZERO, NULL);
     krylov_combine(w, w->V[V_SHADOW], C_ONE, r, C_ZERO, NULL);
     krylov_dot(w, 0, r, r);
-    TRY(krylov_run(w, KRYLOV_RUNNING));
-    TRY(krylov_do(w, KRYLOV_BICGSTAB_START, 0));
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_BICGSTAB_START, 0));
+done:
+    return status;
+}
+
+static trine_status step(struct krylov_work *w, int j)
+{
+    (void)j;
+    trine_status status = TRINE_SUCCESS;
+    void *const r = w->V[V_R], *const p = w->V[V_P], *const shadow = w->V[V_SHADOW], *const v = w->V[V_V];
+    void *const s = w->V[V_S], *const t = w->V[V_T], *p_hat, *s_hat;
+    TRY(krylov_apply_system(w, p, w->V[V_PHAT], &p_hat, v));
+    krylov_dot(w, 0, shadow, v);
+    krylov_dot(w, 1, v, v);
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_BICGSTAB_ALPHA, 0));
+    krylov_combine(w, s, C_MINUS_ALPHA, v, C_ONE, r);
+    krylov_dot(w, 0, s, s);
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_BICGSTAB_HALF, 0));
+    TRY(krylov_apply_system(w, s, w->V[V_SHAT], &s_hat, t));
+    krylov_dot(w, 1, t, s);
+    krylov_dot(w, 2, t, t);
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_BICGSTAB_OMEGA, 0));
+    krylov_combine(w, r, C_MINUS_OMEGA, t, C_ONE, s);
+    krylov_dot(w, 0, r, r);
+    krylov_dot(w, 1, shadow, r);
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_BICGSTAB_BETA, 0));
+    krylov_keep(w);
+    krylov_combine(w, w->d, C_ALPHA, p_hat, C_ONE, w->d);
+    krylov_combine(w, w->d, C_OMEGA, s_hat, C_ONE, w->d);
+    krylov_combine(w, p, C_BETA, p, C_ONE, r);
+    krylov_combine(w, p, C_MINUS_BETA_OMEGA, v, C_ONE, p);
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_ADVANCE, 0));
+    w->steps++;
+    TRY(krylov_report(w, NULL));
 done:
     return status;
 }
@@ -22,39 +54,8 @@ done:
 trine_status krylov_cycle_bicgstab(struct krylov_work *w)
 {
     trine_status status = TRINE_SUCCESS;
-    void *const r = w->V[V_R], *const p = w->V[V_P], *const shadow = w->V[V_SHADOW], *const v = w->V[V_V];
-    void *const s = w->V[V_S], *const t = w->V[V_T], *p_hat, *s_hat;
     TRY(start(w));
-    while (krylov_runs(w)) {
-        TRY(krylov_apply_system(w, p, w->V[V_PHAT], &p_hat, v));
-        krylov_dot(w, 0, shadow, v);
-        krylov_dot(w, 1, v, v);
-        TRY(krylov_run(w, KRYLOV_RUNNING));
-        TRY(krylov_do(w, KRYLOV_BICGSTAB_ALPHA, 0));
-        krylov_combine(w, s, C_MINUS_ALPHA, v, C_ONE, r);
-        krylov_dot(w, 0, s, s);
-        TRY(krylov_run(w, KRYLOV_RUNNING));
-        TRY(krylov_do(w, KRYLOV_BICGSTAB_HALF, 0));
-        TRY(krylov_apply_system(w, s, w->V[V_SHAT], &s_hat, t));
-        krylov_dot(w, 1, t, s);
-        krylov_dot(w, 2, t, t);
-        TRY(krylov_run(w, KRYLOV_RUNNING));
-        TRY(krylov_do(w, KRYLOV_BICGSTAB_OMEGA, 0));
-        krylov_combine(w, r, C_MINUS_OMEGA, t, C_ONE, s);
-        krylov_dot(w, 0, r, r);
-        krylov_dot(w, 1, shadow, r);
-        TRY(krylov_run(w, KRYLOV_RUNNING));
-        TRY(krylov_do(w, KRYLOV_BICGSTAB_BETA, 0));
-        TRY(krylov_keep(w));
-        krylov_combine(w, w->d, C_ALPHA, p_hat, C_ONE, w->d);
-        krylov_combine(w, w->d, C_OMEGA, s_hat, C_ONE, w->d);
-        krylov_combine(w, p, C_BETA, p, C_ONE, r);
-        krylov_combine(w, p, C_MINUS_BETA_OMEGA, v, C_ONE, p);
-        TRY(krylov_run(w, KRYLOV_RUNNING));
-        TRY(krylov_do(w, KRYLOV_ADVANCE, 0));
-        w->steps++;
-        TRY(krylov_report(w, NULL));
-    }
+    TRY(krylov_loop(w, 1, step));
 done:
     return status;
 }

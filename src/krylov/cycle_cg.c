@@ -1,40 +1,44 @@
 /* A cycle of preconditioned CG (Hestenes and Stiefel 1952): five passes over vectors a step, without M four. */
 #include "krylov/krylov.h"
 
+static trine_status step(struct krylov_work *w, int j)
+{
+    (void)j;
+    trine_status status = TRINE_SUCCESS;
+    const bool has_M = w->plan->parameters.has_M;
+    void *r = w->V[V_R], *p = w->V[V_P], *q = w->V[V_Q], *z = has_M ? w->V[V_Z] : r;
+    TRY(krylov_apply_A(w, KRYLOV_RUNNING, p, q));
+    krylov_dot(w, 0, p, q);
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_CG_ALPHA, 0));
+    krylov_combine(w, r, C_MINUS_ALPHA, q, C_ONE, r);
+    krylov_dot(w, 0, r, r);
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_CG_NORM, 0));
+    if (has_M) {
+        TRY(krylov_apply_M(w, KRYLOV_RUNNING, r, z));
+        krylov_dot(w, 1, r, z);
+        TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_CG_BETA, 0));
+    }
+    krylov_keep(w);
+    krylov_combine(w, w->d, C_ALPHA, p, C_ONE, w->d);
+    krylov_combine(w, p, C_BETA, p, C_ONE, z);
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_ADVANCE, 0));
+    w->steps++;
+    TRY(krylov_report(w, NULL));
+done:
+    return status;
+}
+
 trine_status krylov_cycle_cg(struct krylov_work *w)
 {
     trine_status status = TRINE_SUCCESS;
     const bool has_M = w->plan->parameters.has_M;
-    void *r = w->V[V_R], *p = w->V[V_P], *q = w->V[V_Q], *z = has_M ? w->V[V_Z] : r;
+    void *r = w->V[V_R], *z = has_M ? w->V[V_Z] : r;
     if (has_M) TRY(krylov_apply_M(w, KRYLOV_RUNNING, r, z));
     krylov_combine(w, w->d, C_ZERO, r, C_ZERO, NULL);
-    krylov_combine(w, p, C_ONE, z, C_ZERO, NULL);
+    krylov_combine(w, w->V[V_P], C_ONE, z, C_ZERO, NULL);
     krylov_dot(w, 0, r, z);
-    TRY(krylov_run(w, KRYLOV_RUNNING));
-    TRY(krylov_do(w, KRYLOV_CG_START, 0));
-    while (krylov_runs(w)) {
-        TRY(krylov_apply_A(w, KRYLOV_RUNNING, p, q));
-        krylov_dot(w, 0, p, q);
-        TRY(krylov_run(w, KRYLOV_RUNNING));
-        TRY(krylov_do(w, KRYLOV_CG_ALPHA, 0));
-        krylov_combine(w, r, C_MINUS_ALPHA, q, C_ONE, r);
-        krylov_dot(w, 0, r, r);
-        TRY(krylov_run(w, KRYLOV_RUNNING));
-        TRY(krylov_do(w, KRYLOV_CG_NORM, 0));
-        if (has_M) {
-            TRY(krylov_apply_M(w, KRYLOV_RUNNING, r, z));
-            krylov_dot(w, 1, r, z);
-            TRY(krylov_run(w, KRYLOV_RUNNING));
-        }
-        TRY(krylov_do(w, KRYLOV_CG_BETA, 0));
-        TRY(krylov_keep(w));
-        krylov_combine(w, w->d, C_ALPHA, p, C_ONE, w->d);
-        krylov_combine(w, p, C_BETA, p, C_ONE, z);
-        TRY(krylov_run(w, KRYLOV_RUNNING));
-        TRY(krylov_do(w, KRYLOV_ADVANCE, 0));
-        w->steps++;
-        TRY(krylov_report(w, NULL));
-    }
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_CG_START, 0));
+    TRY(krylov_loop(w, 1, step));
 done:
     return status;
 }

@@ -20,16 +20,13 @@ static trine_status orthogonalize(struct krylov_work *w, int j)
 {
     trine_status status = TRINE_SUCCESS;
     project(w, j);
-    TRY(krylov_run(w, KRYLOV_RUNNING));
-    TRY(krylov_do(w, KRYLOV_GMRES_FIRST, j));
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_GMRES_FIRST, j));
     subtract(w, j, 0);
     project(w, j);
-    TRY(krylov_run(w, KRYLOV_RUNNING));
-    TRY(krylov_do(w, KRYLOV_GMRES_SECOND, j));
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_GMRES_SECOND, j));
     subtract(w, j, 1);
     krylov_dot(w, 0, w->V[j + 1], w->V[j + 1]);
-    TRY(krylov_run(w, KRYLOV_RUNNING));
-    TRY(krylov_do(w, KRYLOV_GMRES_ROTATE, j));
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_GMRES_ROTATE, j));
     krylov_combine(w, w->V[j + 1], C_NORMALIZE, w->V[j + 1], C_ZERO, NULL);
     TRY(krylov_run(w, KRYLOV_RUNNING));
 done:
@@ -40,14 +37,11 @@ done:
 static trine_status start(struct krylov_work *w)
 {
     trine_status status = TRINE_SUCCESS;
-    if (w->plan->parameters.is_left) {
-        TRY(krylov_apply_M(w, KRYLOV_RUNNING, w->V[0], w->Z[0]));
-        krylov_combine(w, w->V[0], C_ONE, w->Z[0], C_ZERO, NULL);
-        krylov_dot(w, 0, w->V[0], w->V[0]);
-        TRY(krylov_run(w, KRYLOV_RUNNING));
-    }
-    TRY(krylov_do(w, KRYLOV_GMRES_START, 0));
-    if (!w->plan->parameters.is_left) return TRINE_SUCCESS;
+    if (!w->plan->parameters.is_left) return krylov_do(w, KRYLOV_GMRES_START, KRYLOV_RUNNING, 0);
+    TRY(krylov_apply_M(w, KRYLOV_RUNNING, w->V[0], w->Z[0]));
+    krylov_combine(w, w->V[0], C_ONE, w->Z[0], C_ZERO, NULL);
+    krylov_dot(w, 0, w->V[0], w->V[0]);
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_GMRES_START, 0));
     krylov_combine(w, w->V[0], C_NORMALIZE, w->V[0], C_ZERO, NULL);
     TRY(krylov_run(w, KRYLOV_RUNNING));
 done:
@@ -62,10 +56,10 @@ trine_status krylov_form_gmres(struct krylov_work *w)
     const bool applies_M = p->has_M && !p->is_left && !is_flexible(w);
     void **basis = p->has_M && is_flexible(w) ? w->Z : w->V, *sum = applies_M ? w->Z[0] : w->d;
     const int y = C_PROJECTIONS + 2 * (p->restart + 1);
-    int most = 1;
+    int most = w->records ? p->restart : 1;
     for (int64_t i = 0; i < w->nrhs; i++)
         if (w->columns[i].flags & KRYLOV_CYCLED && w->columns[i].size > most) most = w->columns[i].size;
-    TRY(w->plan->backend->step(w, KRYLOV_GMRES_SOLVE, KRYLOV_CYCLED, 0));
+    TRY(krylov_do(w, KRYLOV_GMRES_SOLVE, KRYLOV_CYCLED, 0));
     krylov_combine(w, sum, C_ZERO, w->V[0], C_ZERO, NULL); /* of a column without a step */
     for (int k = 0; k < most; k++)
         krylov_combine(w, sum, y + k, basis[k], k ? C_ONE : C_ZERO, k ? sum : NULL)->need = k;
@@ -75,18 +69,25 @@ done:
     return status;
 }
 
-trine_status krylov_cycle_gmres(struct krylov_work *w)
+static trine_status step(struct krylov_work *w, int j)
 {
     trine_status status = TRINE_SUCCESS;
     const bool has_M = w->plan->parameters.has_M;
     void *z;
+    TRY(krylov_apply_system(w, w->V[j], has_M ? w->Z[is_flexible(w) ? j : 0] : NULL, &z, w->V[j + 1]));
+    TRY(orthogonalize(w, j));
+    w->steps++;
+    TRY(krylov_report(w, krylov_form_gmres));
+done:
+    return status;
+}
+
+/** No column runs any longer than `restart` steps. */
+trine_status krylov_cycle_gmres(struct krylov_work *w)
+{
+    trine_status status = TRINE_SUCCESS;
     TRY(start(w));
-    for (int j = 0; j < w->plan->parameters.restart && krylov_runs(w); j++) {
-        TRY(krylov_apply_system(w, w->V[j], has_M ? w->Z[is_flexible(w) ? j : 0] : NULL, &z, w->V[j + 1]));
-        TRY(orthogonalize(w, j));
-        w->steps++;
-        TRY(krylov_report(w, krylov_form_gmres));
-    }
+    TRY(krylov_loop(w, w->plan->parameters.restart, step));
 done:
     return status;
 }

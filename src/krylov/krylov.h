@@ -6,7 +6,7 @@
  *     solve.c          r = b - A x, is that good?, a cycle for A d = r, x := x + d, and again
  *     cycle_gmres.c    a cycle of GMRES or FGMRES; cycle_cg.c, cycle_bicgstab.c, cycle_minres.c: of the others
  *     plan.c           options and operators; memory.c: vectors and works; apply.c: a call of solve, results
- *     cpu/             programs on the CPU */
+ *     cpu/, cuda/      programs on the CPU and on a GPU; cuda/loop.cu: the loop on the device */
 #ifndef TRINE_KRYLOV_PRIVATE_H
 #define TRINE_KRYLOV_PRIVATE_H
 
@@ -23,12 +23,17 @@ extern "C" {
 
 /* ---------------------------------------------------------------- programs */
 
+struct krylov_work;
+/** A part of an iteration, number j of several. */
+typedef trine_status (*krylov_body)(struct krylov_work *w, int j);
+
 /** y := c[a] x + c[b] z, or sum[a] := x^H z, with coefficients and sums of each column. */
 typedef struct {
     enum { KRYLOV_COMBINE, KRYLOV_DOT } kind;
     bool from_other;  /* x is of the other precision: S and D, C and Z */
     int a, b;
-    int need;         /* for columns whose d is made of more than so many vectors */
+    int need;         /* for columns whose d is made of more than so many vectors, */
+    unsigned flags;   /* and that have all of these */
     void *y;          /* may be x or z */
     const void *x, *z; /* z NULL: no second term */
 } krylov_instruction;
@@ -36,22 +41,44 @@ typedef struct {
 typedef struct {
     trine_dtype dtype; /* of y, and of x and z unless from_other */
     unsigned flags;    /* columns that have all of them */
+    krylov_step then;  /* what they do after it */
+    int j;
     int count;
     krylov_instruction *instructions;
 } krylov_program;
 
-struct krylov_work;
+enum { KRYLOV_MOST_TURNS = 32 };
+
+/** Loops that a device makes by itself: what a solve puts on w->stream is recorded once, loops and all. */
+struct krylov_recorder {
+    /** NULL if this device can, else why it cannot. */
+    const char *(*why_not)(void);
+    /** Between these two, what is put on w->stream is recorded. The end says whether all is there to be replayed. */
+    trine_status (*begin)(struct krylov_work *work);
+    trine_status (*end)(struct krylov_work *work, trine_status status);
+    /** krylov_loop meanwhile. */
+    trine_status (*loop)(struct krylov_work *work, int period, krylov_body body);
+    /** One of body(w, 0), ..., body(w, m - 1), at most KRYLOV_MOST_TURNS of them, by turns in each solve. */
+    trine_status (*take_turns)(struct krylov_work *work, int m, krylov_body body);
+    trine_status (*replay)(struct krylov_work *work);
+    void (*forget)(struct krylov_work *work);
+};
 
 struct krylov_backend {
     size_t (*scratch_bytes)(const struct trine_krylov_s *plan, int64_t nrhs, int sums);
-    /** Instruction after instruction for each element, all in one pass over the vectors; then the sums. */
+    /** Instruction after instruction for each element, all in one pass over the vectors; then the sums, and the step
+     *  that follows. */
     trine_status (*run)(struct krylov_work *work, const krylov_program *program);
     /** One step of all columns that have the flags. */
     trine_status (*step)(struct krylov_work *work, krylov_step step, unsigned flags, int j);
-    /** First row of a column of x that is NaN or Inf; -1: none. */
-    int64_t (*bad_row)(const struct krylov_work *work, trine_dtype t, const void *x);
+    /** Of columns that have ended as not finite: the first row of x, of the outer precision, where it is seen. */
+    trine_status (*find_rows)(struct krylov_work *work, const void *x);
+    /** Bring the columns to where the host reads them, and wait for that. NULL: they are there. */
+    trine_status (*look)(struct krylov_work *work);
+    const struct krylov_recorder *recorder; /* NULL: none */
 };
-extern const struct krylov_backend krylov_cpu;
+extern const struct krylov_backend krylov_cpu, krylov_cuda;
+extern const struct krylov_recorder krylov_cuda_recorder;
 
 /* -------------------------------------------------------------------- plan */
 
@@ -67,7 +94,9 @@ struct trine_krylov_s {
     trine_krylov_monitor monitor;
     void *monitor_user;
     trine_dense reference;
-    const char *reason;  /* of the host loop */
+    const char *reason;  /* who makes the loop, and why */
+    bool records;        /* the device does; atomic, since a solve may find that it cannot */
+    int64_t looks;       /* how often the host has waited for columns; atomic */
 };
 
 /** Vectors of n elements a column, columns `stride` elements apart. */
@@ -76,17 +105,29 @@ struct krylov_work {
     trine_krylov plan;
     int64_t nrhs, stride;       /* columns of the solve in flight, or of the last one */
     bool solved, has_errors;
+    void *stream;               /* of the solve in flight */
+    void *host;                 /* a block of host memory */
+    bool records;               /* what is done is recorded, not done */
+    void *recording;            /* the recorder's; NULL: there is none */
+    const void *turn_from;      /* meanwhile, what an M whose turn it is reads and writes */
+    void *turn_to;
+    int64_t recorded_nrhs;      /* of what was recorded */
+    bool recorded_guess;
     trine_work A, inner_A, *M;
     void *b, *x, *best, *r;     /* of the outer precision */
     void **V, **Z;              /* of the inner one: GMRES's basis; FGMRES's M v, others' vectors */
     void *d, *kept;             /* correction of a cycle, and the best one */
     int vectors;                /* in V */
-    krylov_column *columns;
+    krylov_column *columns;     /* where the host reads them */
+    krylov_column *own_columns; /* where steps are taken; on the CPU the same */
+    bool is_fresh;              /* what the host reads is how they are */
     int64_t *reported;          /* steps of each that the monitor has seen */
     krylov_program program;
     int most_instructions, most_sums;
     void *scratch;              /* the backend's */
     int64_t steps;              /* of all cycles: whose turn it is of M's that alternate */
+    trine_status failure;       /* the first one of a solve, which it returns in the end */
+    char sentence[512];
 };
 
 static inline bool krylov_is_gmres(const krylov_parameters *p)
@@ -114,16 +155,21 @@ void krylov_dot(struct krylov_work *w, int sum, const void *x, const void *z);
 /** Run what was put together, in the cycle's precision, for columns that have the flags. */
 trine_status krylov_run(struct krylov_work *w, unsigned flags);
 trine_status krylov_run_outer(struct krylov_work *w, unsigned flags);
-trine_status krylov_do(struct krylov_work *w, krylov_step step, int j); /* of running columns */
+/** The same, and then a step of these columns. */
+trine_status krylov_run_then(struct krylov_work *w, unsigned flags, krylov_step step, int j);
+/** A step alone. */
+trine_status krylov_do(struct krylov_work *w, krylov_step step, unsigned flags, int j);
+/** Afterwards the host reads the columns as they are. */
+trine_status krylov_look(struct krylov_work *w);
+/** As long as a column runs: body(w, 0), body(w, 1), ..., body(w, period - 1), body(w, 0), ... */
+trine_status krylov_loop(struct krylov_work *w, int period, krylov_body body);
 /** y := A x and y := M x, for the span of running columns (or those of the cycle). */
 trine_status krylov_apply_A(struct krylov_work *w, unsigned flags, const void *x, void *y);
 trine_status krylov_apply_M(struct krylov_work *w, unsigned flags, const void *x, void *y);
 /** y := A M x with *z = M x; with M on the left y := M A x with *z = x. room takes what stands between. */
 trine_status krylov_apply_system(struct krylov_work *w, void *x, void *room, void **z, void *y);
 /** d is copied in columns where it is about to become worse. */
-trine_status krylov_keep(struct krylov_work *w);
-/** Is a column running? */
-bool krylov_runs(const struct krylov_work *w);
+void krylov_keep(struct krylov_work *w);
 /** After each step: monitor, and the error where the solution is known. form: puts into d
  *  the correction so far; NULL: it is there. */
 trine_status krylov_report(struct krylov_work *w, trine_status (*form)(struct krylov_work *w));

@@ -1,5 +1,5 @@
-/* The memory of a Krylov solver: all vectors and scalars of a solve in flight, in one block, and the works of its
- * operators. */
+/* The memory of a Krylov solver: all vectors and scalars of a solve in flight, in one block in the context's space,
+ * what the host has beside them in another, and the works of its operators. */
 #include <string.h>
 
 #include "krylov/krylov.h"
@@ -62,41 +62,48 @@ static void place_column(const krylov_parameters *p, struct layout *l, krylov_co
     if (c) *c = parts;
 }
 
-/** Where all arrays of a work lie in its memory; w NULL: how much there is of it. */
-static size_t lay_out(const struct trine_krylov_s *plan, int64_t nrhs, struct krylov_work *w)
+/** Where all arrays of a work lie: in `l`, in the context's space, and in `h`, of the host; w NULL: how much there is
+ *  of them. False: more than any memory has. */
+static bool lay_out(const struct trine_krylov_s *plan, int64_t nrhs, struct krylov_work *w, struct layout *l,
+                    struct layout *h)
 {
     const krylov_parameters *p = &plan->parameters;
     const int64_t line = 16, stride = (plan->base.n + line - 1) / line * line; /* columns begin at cache lines */
     const double k = basis_size(p);
     const double bytes =
         16.0 * (double)nrhs * ((double)stride * (count_inner(p) + OUTER_VECTORS) + k * k + (double)p->history);
-    if (bytes > 1e18) return KRYLOV_TOO_MUCH;
-    struct layout l = {w ? w->base.buffer : NULL, 0};
+    if (bytes > 1e18) return false;
     struct krylov_work unused = {0};
-    if (!w) w = &unused;
+    const bool counts = !w;
+    if (counts) w = &unused;
     const size_t outer = trine_dtype_size(plan->base.dtype), inner = trine_dtype_size(plan->inner);
     w->stride = stride;
     void **const outers[OUTER_VECTORS] = {&w->b, &w->x, &w->best, &w->r};
-    for (int i = 0; i < OUTER_VECTORS; i++) *outers[i] = place(&l, nrhs * stride, outer);
-    w->d = place(&l, nrhs * stride, inner);
-    if (keeps_best(p)) w->kept = place(&l, nrhs * stride, inner);
-    w->V = place(&l, count_V(p), sizeof *w->V); /* handles: NOLINT(bugprone-sizeof-expression) */
-    w->Z = place(&l, count_Z(p), sizeof *w->Z); /* handles: NOLINT(bugprone-sizeof-expression) */
-    w->M = place(&l, p->m, sizeof *w->M);       /* handles: NOLINT(bugprone-sizeof-expression) */
+    for (int i = 0; i < OUTER_VECTORS; i++) *outers[i] = place(l, nrhs * stride, outer);
+    w->d = place(l, nrhs * stride, inner);
+    if (keeps_best(p)) w->kept = place(l, nrhs * stride, inner);
+    w->V = place(h, count_V(p), sizeof *w->V); /* handles: NOLINT(bugprone-sizeof-expression) */
+    w->Z = place(h, count_Z(p), sizeof *w->Z); /* handles: NOLINT(bugprone-sizeof-expression) */
+    w->M = place(h, p->m, sizeof *w->M); /* handles: NOLINT(bugprone-sizeof-expression) */
     for (int i = 0; i < count_V(p) + count_Z(p); i++) {
-        void *vector = place(&l, nrhs * stride, inner);
-        if (l.base) *(i < count_V(p) ? &w->V[i] : &w->Z[i - count_V(p)]) = vector;
+        void *vector = place(l, nrhs * stride, inner);
+        if (!counts) *(i < count_V(p) ? &w->V[i] : &w->Z[i - count_V(p)]) = vector;
     }
-    w->columns = place(&l, nrhs, sizeof *w->columns);
-    for (int64_t i = 0; i < nrhs; i++) place_column(p, &l, l.base ? &w->columns[i] : NULL);
-    w->reported = place(&l, nrhs, sizeof *w->reported);
+    w->own_columns = place(l, nrhs, sizeof *w->own_columns);
+    w->columns = plan->base.ctx->cuda ? place(h, nrhs, sizeof *w->columns) : w->own_columns;
+    for (int64_t i = 0; i < nrhs; i++) place_column(p, l, counts ? NULL : &w->columns[i]);
+    w->reported = place(h, nrhs, sizeof *w->reported);
     w->most_sums = count_sums(p);
-    w->program.instructions = place(&l, 2 * (int64_t)count_sums(p) + 8, sizeof *w->program.instructions);
-    w->scratch = place(&l, 1, plan->backend->scratch_bytes(plan, nrhs, count_sums(p)));
-    return l.used;
+    w->program.instructions = place(h, 2 * (int64_t)count_sums(p) + 8, sizeof *w->program.instructions);
+    w->scratch = place(l, 1, plan->backend->scratch_bytes(plan, nrhs, count_sums(p)));
+    return true;
 }
 
-size_t krylov_own_bytes(struct trine_plan *plan, int64_t nrhs) { return lay_out((trine_krylov)plan, nrhs, NULL); }
+size_t krylov_own_bytes(struct trine_plan *plan, int64_t nrhs)
+{
+    struct layout l = {NULL, 0}, h = {NULL, 0};
+    return lay_out((trine_krylov)plan, nrhs, NULL, &l, &h) ? l.used : KRYLOV_TOO_MUCH;
+}
 
 static size_t op_bytes(trine_op op, int64_t nrhs)
 {
@@ -124,18 +131,37 @@ static trine_status make_op_work(trine_op op, trine_plan_work *work, size_t *use
     return status;
 }
 
+/** On a GPU, the columns with their arrays' addresses, and scratch as programs leave it. */
+static trine_status send_columns(struct krylov_work *w, int64_t nrhs, size_t scratch)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = w->plan->base.ctx;
+    TRY(trine_device_copy_async(ctx, w->own_columns, w->columns, (size_t)nrhs * sizeof *w->columns, ctx->stream));
+    TRY(trine_device_fill_async(ctx, w->scratch, 0, scratch, ctx->stream));
+    TRY(trine_device_synchronize(ctx, ctx->stream)); /* solves may be in any stream */
+done:
+    return status;
+}
+
 trine_status krylov_work_begin(struct trine_plan *base, trine_plan_work *work)
 {
     trine_status status = TRINE_SUCCESS;
     const trine_krylov plan = (trine_krylov)base;
     struct krylov_work *w = (struct krylov_work *)work;
-    size_t used = lay_out(plan, work->max_nrhs, w);
+    const int64_t nrhs = work->max_nrhs;
+    struct layout l = {NULL, 0}, h = {NULL, 0};
+    lay_out(plan, nrhs, NULL, &l, &h);
     w->plan = plan;
-    memset(w->M, 0, (size_t)plan->parameters.m * sizeof *w->M); /* handles: NOLINT(bugprone-sizeof-expression) */
-    TRY(make_op_work(plan->A, work, &used, &w->A));
+    w->host = trine_host_calloc(base->ctx, (int64_t)h.used, 1);
+    if (!w->host) return TRINE_ERR_MEMORY;
+    l = (struct layout){work->buffer, 0};
+    h = (struct layout){w->host, 0};
+    lay_out(plan, nrhs, w, &l, &h);
+    if (base->ctx->cuda && nrhs) TRY(send_columns(w, nrhs, plan->backend->scratch_bytes(plan, nrhs, w->most_sums)));
+    TRY(make_op_work(plan->A, work, &l.used, &w->A));
     w->inner_A = w->A;
-    if (plan->inner_A != plan->A) TRY(make_op_work(plan->inner_A, work, &used, &w->inner_A));
-    for (int i = 0; plan->M && i < plan->parameters.m; i++) TRY(make_op_work(plan->M[i], work, &used, &w->M[i]));
+    if (plan->inner_A != plan->A) TRY(make_op_work(plan->inner_A, work, &l.used, &w->inner_A));
+    for (int i = 0; plan->M && i < plan->parameters.m; i++) TRY(make_op_work(plan->M[i], work, &l.used, &w->M[i]));
 done:
     return status;
 }
@@ -143,8 +169,10 @@ done:
 void krylov_work_end(trine_plan_work *work)
 {
     struct krylov_work *w = (struct krylov_work *)work;
-    if (!w->plan) return;
+    if (!w->host) return;
+    if (w->recording) w->plan->backend->recorder->forget(w);
     if (w->inner_A != w->A) trine_work_destroy(&w->inner_A);
     trine_work_destroy(&w->A);
     for (int i = 0; i < w->plan->parameters.m; i++) trine_work_destroy(&w->M[i]);
+    trine_free(work->base.ctx, TRINE_HOST, w->host);
 }

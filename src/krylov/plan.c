@@ -138,6 +138,19 @@ done:
     return status;
 }
 
+/** Who makes the loop. */
+static void settle_loop(trine_krylov plan)
+{
+    const struct krylov_recorder *recorder = plan->backend->recorder;
+    const char *why = recorder ? recorder->why_not() : "host: there is no device";
+    bool all = plan->A->info.capturable && plan->inner_A->info.capturable;
+    for (int i = 0; plan->M && i < plan->parameters.m; i++) all = all && plan->M[i]->info.capturable;
+    if (!why && !all) why = "host: A or M cannot be recorded in a CUDA graph";
+    if (!why && plan->parameters.m > KRYLOV_MOST_TURNS) why = "host: more than 32 preconditioners take turns";
+    plan->records = !why;
+    plan->reason = why ? why : "device: a CUDA graph with conditional nodes";
+}
+
 static const trine_krylov_options automatic;
 
 static trine_status check_arguments(trine_context ctx, trine_op A, int m, const trine_op *M,
@@ -147,7 +160,6 @@ static trine_status check_arguments(trine_context ctx, trine_op A, int m, const 
     REQUIRE(A, "A is NULL");
     trine_status status = check_options(o);
     if (status) return status;
-    if (ctx->cuda) return trine_fail(TRINE_ERR_UNSUPPORTED, "Krylov solvers run on the CPU: this context is on a GPU");
     REQUIRE(A->info.rows == A->info.cols, "A is %lld x %lld, not square", (long long)A->info.rows,
             (long long)A->info.cols);
     status = check_operator(ctx, A, A, "A");
@@ -178,9 +190,8 @@ static trine_status create(trine_context ctx, trine_krylov *out, trine_op A, int
     if (!plan) return TRINE_ERR_MEMORY;
     trine_retain(&A->refs);
     plan->A = A;
-    plan->backend = &krylov_cpu;
-    trine_team_start(ctx);
-    plan->reason = "host: there is no device";
+    plan->backend = ctx->cuda ? TRINE_CUDA_TABLE(&krylov_cuda) : &krylov_cpu;
+    if (!ctx->cuda) trine_team_start(ctx);
     plan->base.n = A->info.rows;
     plan->base.dtype = A->info.dtype;
     plan->base.ops = TRINE_N;
@@ -193,6 +204,7 @@ static trine_status create(trine_context ctx, trine_krylov *out, trine_op A, int
     TRY(trine_check_nrhs(plan->max_nrhs, plan->base.n));
     if (krylov_own_bytes(&plan->base, plan->max_nrhs) == KRYLOV_TOO_MUCH)
         FAIL(TRINE_ERR_MEMORY, "the vectors and histories asked for need more than any memory has");
+    settle_loop(plan);
     TRY(trine_plan_make_own_work(&plan->base, plan->max_nrhs));
     trine_plan_analysed(&plan->base, start, "%s, %d vectors", trine_krylov_method_name(plan->parameters.method),
                         krylov_vectors(&plan->parameters));
@@ -270,6 +282,8 @@ trine_status trine_krylov_get_info(trine_krylov plan, trine_krylov_info *info)
                                 .max_nrhs = plan->max_nrhs,
                                 .vectors = krylov_vectors(p),
                                 .bytes = (int64_t)krylov_own_bytes(&plan->base, plan->max_nrhs),
-                                .loop = plan->reason};
+                                .loop = plan->records && plan->monitor          ? "host: a monitor sees each step"
+                                        : plan->records && plan->reference.data ? "host: errors are kept of each step"
+                                                                                : plan->reason};
     return TRINE_SUCCESS;
 }

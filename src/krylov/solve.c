@@ -29,20 +29,47 @@ void krylov_dot(struct krylov_work *w, int sum, const void *x, const void *z)
     add(w, (krylov_instruction){.kind = KRYLOV_DOT, .a = sum, .x = x, .z = z});
 }
 
-static trine_status run(struct krylov_work *w, trine_dtype t, unsigned flags)
+static trine_status run(struct krylov_work *w, trine_dtype t, unsigned flags, krylov_step then, int j)
 {
     w->program.dtype = t;
     w->program.flags = flags;
+    w->program.then = then;
+    w->program.j = j;
     const trine_status status = w->plan->backend->run(w, &w->program);
     w->program.count = 0;
+    if (then) w->is_fresh = false;
     return status;
 }
-trine_status krylov_run(struct krylov_work *w, unsigned flags) { return run(w, w->plan->inner, flags); }
-trine_status krylov_run_outer(struct krylov_work *w, unsigned flags) { return run(w, w->plan->base.dtype, flags); }
-
-trine_status krylov_do(struct krylov_work *w, krylov_step step, int j)
+trine_status krylov_run(struct krylov_work *w, unsigned flags)
 {
-    return w->plan->backend->step(w, step, KRYLOV_RUNNING, j);
+    return run(w, w->plan->inner, flags, KRYLOV_NO_STEP, 0);
+}
+trine_status krylov_run_then(struct krylov_work *w, unsigned flags, krylov_step step, int j)
+{
+    return run(w, w->plan->inner, flags, step, j);
+}
+trine_status krylov_run_outer(struct krylov_work *w, unsigned flags)
+{
+    return run(w, w->plan->base.dtype, flags, KRYLOV_NO_STEP, 0);
+}
+static trine_status run_outer_then(struct krylov_work *w, unsigned flags, krylov_step step, int j)
+{
+    return run(w, w->plan->base.dtype, flags, step, j);
+}
+
+trine_status krylov_do(struct krylov_work *w, krylov_step step, unsigned flags, int j)
+{
+    w->is_fresh = false;
+    return w->plan->backend->step(w, step, flags, j);
+}
+
+trine_status krylov_look(struct krylov_work *w)
+{
+    if (w->is_fresh || w->records || !w->plan->backend->look) return TRINE_SUCCESS;
+    __atomic_add_fetch(&w->plan->looks, 1, __ATOMIC_RELAXED);
+    const trine_status status = w->plan->backend->look(w);
+    w->is_fresh = !status;
+    return status;
 }
 
 static bool any(const struct krylov_work *w, unsigned flags)
@@ -51,22 +78,35 @@ static bool any(const struct krylov_work *w, unsigned flags)
         if ((w->columns[i].flags & flags) == flags) return true;
     return false;
 }
-bool krylov_runs(const struct krylov_work *w) { return any(w, KRYLOV_RUNNING); }
+
+trine_status krylov_loop(struct krylov_work *w, int period, krylov_body body)
+{
+    trine_status status = TRINE_SUCCESS;
+    if (w->records) return w->plan->backend->recorder->loop(w, period, body);
+    for (int j = 0;; j = (j + 1) % period) {
+        TRY(krylov_look(w));
+        if (!any(w, KRYLOV_RUNNING)) break;
+        TRY(body(w, j));
+    }
+done:
+    return status;
+}
 
 /* ----------------------------------------------------------------- operators */
 
-/** From the first to the last column that has the flags: frozen ones at either end cost nothing. */
+/** From the first to the last column that has the flags, or had them when the host looked: frozen ones at either end
+ *  cost nothing. */
 static trine_status apply(struct krylov_work *w, trine_op op, trine_work work, unsigned flags, trine_dtype t,
                           const void *x, void *y)
 {
     int64_t first = 0, last = w->nrhs - 1;
-    while (first <= last && !(w->columns[first].flags & flags)) first++;
-    while (first <= last && !(w->columns[last].flags & flags)) last--;
+    while (!w->records && first <= last && !(w->columns[first].flags & flags)) first++;
+    while (!w->records && first <= last && !(w->columns[last].flags & flags)) last--;
     if (first > last) return TRINE_SUCCESS;
     const size_t skipped = (size_t)first * (size_t)w->stride * trine_dtype_size(t);
     const trine_dense X = {(char *)x + skipped, w->plan->base.n, last - first + 1, w->stride, TRINE_COLMAJOR};
     const trine_dense Y = {(char *)y + skipped, w->plan->base.n, last - first + 1, w->stride, TRINE_COLMAJOR};
-    const trine_exec exec = {.work = work};
+    const trine_exec exec = {.work = work, .stream = w->stream};
     return trine_op_apply(op, TRINE_N, NULL, &X, NULL, &Y, &exec);
 }
 
@@ -75,10 +115,18 @@ trine_status krylov_apply_A(struct krylov_work *w, unsigned flags, const void *x
     return apply(w, w->plan->inner_A, w->inner_A, flags, w->plan->inner, x, y);
 }
 
+static trine_status apply_turn(struct krylov_work *w, int turn)
+{
+    return apply(w, w->plan->M[turn], w->M[turn], KRYLOV_RUNNING, w->plan->inner, w->turn_from, w->turn_to);
+}
+
 trine_status krylov_apply_M(struct krylov_work *w, unsigned flags, const void *x, void *y)
 {
-    const int64_t turn = w->steps % w->plan->parameters.m;
-    return apply(w, w->plan->M[turn], w->M[turn], flags, w->plan->inner, x, y);
+    const int m = w->plan->parameters.m, turn = (int)(w->steps % m);
+    if (!w->records || m == 1) return apply(w, w->plan->M[turn], w->M[turn], flags, w->plan->inner, x, y);
+    w->turn_from = x;
+    w->turn_to = y;
+    return w->plan->backend->recorder->take_turns(w, m, apply_turn);
 }
 
 trine_status krylov_apply_system(struct krylov_work *w, void *x, void *room, void **z, void *y)
@@ -99,11 +147,7 @@ done:
     return status;
 }
 
-trine_status krylov_keep(struct krylov_work *w)
-{
-    krylov_combine(w, w->kept, C_ONE, w->d, C_ZERO, NULL);
-    return krylov_run(w, KRYLOV_RUNNING | KRYLOV_KEEPS);
-}
+void krylov_keep(struct krylov_work *w) { krylov_combine(w, w->kept, C_ONE, w->d, C_ZERO, NULL)->flags = KRYLOV_KEEPS; }
 
 /* ----------------------------------------------------------- what is reported */
 
@@ -115,10 +159,9 @@ static trine_status compute_error(struct krylov_work *w, unsigned flags)
     const trine_krylov plan = w->plan;
     const trine_dense R = {w->r, plan->base.n, w->nrhs, w->stride, TRINE_COLMAJOR};
     TRY(operator_run_update(plan->base.ctx, plan->base.dtype, minus_one, NULL, false, plan->base.dtype,
-                            &plan->reference, one, &R, NULL));
+                            &plan->reference, one, &R, w->stream));
     krylov_dot(w, 0, w->r, w->r);
-    TRY(krylov_run_outer(w, flags));
-    TRY(plan->backend->step(w, KRYLOV_ERROR, flags, 0));
+    TRY(run_outer_then(w, flags, KRYLOV_ERROR, 0));
 done:
     return status;
 }
@@ -127,12 +170,14 @@ trine_status krylov_report(struct krylov_work *w, trine_status (*form)(struct kr
 {
     trine_status status = TRINE_SUCCESS;
     if (w->has_errors && w->steps) {
+        TRY(krylov_look(w));
         if (form) TRY(form(w));
         krylov_combine(w, w->r, C_FINISH, w->d, C_ONE, w->x)->from_other = w->plan->inner != w->plan->base.dtype;
         TRY(krylov_run_outer(w, KRYLOV_CYCLED));
         TRY(compute_error(w, KRYLOV_CYCLED));
     }
     if (!w->plan->monitor) return TRINE_SUCCESS;
+    TRY(krylov_look(w));
     for (int64_t i = 0; i < w->nrhs; i++) {
         const krylov_column *c = &w->columns[i];
         if (!(c->flags & KRYLOV_CYCLED) || c->steps <= w->reported[i]) continue;
@@ -145,41 +190,26 @@ done:
 
 /* --------------------------------------------------------------- the outer loop */
 
-/** Of columns that have just ended as not finite: the row where it is seen. */
-static void find_rows(struct krylov_work *w, const void *x)
-{
-    const trine_krylov plan = w->plan;
-    const size_t size = (size_t)w->stride * trine_dtype_size(plan->base.dtype);
-    for (int64_t i = 0; i < w->nrhs; i++) {
-        krylov_column *c = &w->columns[i];
-        if (!(c->flags & KRYLOV_OPEN) && c->outcome == TRINE_OUTCOME_NOT_FINITE && c->row < 0)
-            c->row = plan->backend->bad_row(w, plan->base.dtype, (const char *)x + (size_t)i * size);
-    }
-}
-
 /** ||b||, the first x, and how far it is from the known solution. */
 static trine_status begin(struct krylov_work *w, bool use_guess)
 {
     static const double one[2] = {1, 0}, zero[2];
     trine_status status = TRINE_SUCCESS;
     const trine_krylov plan = w->plan;
-    for (int64_t i = 0; i < w->nrhs; i++) {
-        w->columns[i].flags = KRYLOV_EVERY;
-        w->reported[i] = -1;
-    }
+    for (int64_t i = 0; i < w->nrhs; i++) w->reported[i] = -1;
+    TRY(krylov_do(w, KRYLOV_RESET, 0, 0));
     krylov_dot(w, 0, w->b, w->b);
-    TRY(krylov_run_outer(w, KRYLOV_EVERY));
-    TRY(plan->backend->step(w, KRYLOV_BEGIN, KRYLOV_EVERY, 0));
-    find_rows(w, w->b);
+    TRY(run_outer_then(w, KRYLOV_EVERY, KRYLOV_BEGIN, 0));
+    TRY(plan->backend->find_rows(w, w->b));
     krylov_combine(w, w->x, C_ZERO, w->b, C_ZERO, NULL);
     TRY(krylov_run_outer(w, use_guess ? KRYLOV_CLEARS : KRYLOV_EVERY));
+    TRY(krylov_look(w));
     if (!w->has_errors) return TRINE_SUCCESS;
     const trine_dense R = {w->r, plan->base.n, w->nrhs, w->stride, TRINE_COLMAJOR};
     TRY(operator_run_update(plan->base.ctx, plan->base.dtype, one, NULL, false, plan->base.dtype, &plan->reference,
-                            zero, &R, NULL));
+                            zero, &R, w->stream));
     krylov_dot(w, 0, w->r, w->r);
-    TRY(krylov_run_outer(w, KRYLOV_EVERY));
-    TRY(plan->backend->step(w, KRYLOV_REFERENCE, KRYLOV_EVERY, 0));
+    TRY(run_outer_then(w, KRYLOV_EVERY, KRYLOV_REFERENCE, 0));
     krylov_combine(w, w->r, C_ONE, w->x, C_ZERO, NULL);
     TRY(krylov_run_outer(w, KRYLOV_EVERY));
     TRY(compute_error(w, KRYLOV_EVERY));
@@ -199,9 +229,8 @@ static trine_status compute_residual(struct krylov_work *w, bool is_first, bool 
         krylov_combine(w, w->r, C_MINUS_ONE, w->r, C_ONE, w->b);
     }
     krylov_dot(w, 0, w->r, w->r);
-    TRY(krylov_run_outer(w, KRYLOV_OPEN));
-    TRY(plan->backend->step(w, KRYLOV_RESIDUAL, KRYLOV_OPEN, is_first));
-    find_rows(w, w->r);
+    TRY(run_outer_then(w, KRYLOV_OPEN, KRYLOV_RESIDUAL, is_first));
+    TRY(plan->backend->find_rows(w, w->r));
     krylov_combine(w, w->best, C_ONE, w->x, C_ZERO, NULL);
     TRY(krylov_run_outer(w, KRYLOV_SAVES | KRYLOV_OPEN));
 done:
@@ -212,7 +241,7 @@ done:
 static trine_status correct(struct krylov_work *w)
 {
     trine_status status = TRINE_SUCCESS;
-    TRY(w->plan->backend->step(w, KRYLOV_END_OF_CYCLE, KRYLOV_CYCLED, 0));
+    TRY(krylov_do(w, KRYLOV_END_OF_CYCLE, KRYLOV_CYCLED, 0));
     if (krylov_is_gmres(&w->plan->parameters)) TRY(krylov_form_gmres(w));
     krylov_combine(w, w->d, C_ONE, w->kept, C_ZERO, NULL);
     TRY(krylov_run(w, KRYLOV_RETURNS | KRYLOV_CYCLED));
@@ -240,67 +269,108 @@ done:
 
 /* ------------------------------------------------------------------- failures */
 
-/** The first failure of a solve, which it returns in the end. */
-struct failure {
-    trine_status status;
-    char sentence[512];
-};
-
-/** An operator or the monitor has failed: whoever still iterates ends with that. */
-static void stop_all(struct krylov_work *w, struct failure *f, trine_status status)
+/** An operator or the monitor has failed: whoever still iterates ends with that, and the solve returns the first
+ *  failure in the end. */
+static trine_status stop_all(struct krylov_work *w, trine_status status)
 {
-    if (!f->status) {
-        f->status = status;
-        snprintf(f->sentence, sizeof f->sentence, "%s", trine_last_error());
+    if (w->records) return status;
+    if (!w->failure) {
+        w->failure = status;
+        snprintf(w->sentence, sizeof w->sentence, "%s", trine_last_error());
     }
     w->program.count = 0;
-    for (int64_t i = 0; i < w->nrhs; i++)
-        if (w->columns[i].flags & KRYLOV_OPEN) krylov_stop(&w->columns[i], TRINE_OUTCOME_CALLBACK_FAILED);
+    return krylov_do(w, KRYLOV_FAIL, KRYLOV_OPEN, 0);
 }
 
-/** b - A x cannot be computed: x is one of which that is known, or, after a cycle, one with an estimate. */
-static void end_without_residual(struct krylov_work *w, bool is_after_cycle)
+/** The same where b - A x cannot be computed. */
+static trine_status end_without_residual(struct krylov_work *w, trine_status status, bool is_after_cycle)
 {
-    for (int64_t i = 0; i < w->nrhs; i++) {
-        krylov_column *c = &w->columns[i];
-        if (!(c->flags & KRYLOV_OPEN)) continue;
-        if (is_after_cycle) c->residual = c->best_estimate * c->scale;
-        if (c->residual < c->best_residual) c->best_step = c->steps;
-        krylov_choose_x(c, c->residual);
-        krylov_end(c, TRINE_OUTCOME_CALLBACK_FAILED);
-    }
+    const trine_status stopped = stop_all(w, status);
+    return stopped ? stopped : krylov_do(w, KRYLOV_END_WITHOUT_RESIDUAL, KRYLOV_OPEN, is_after_cycle);
 }
 
 /* ----------------------------------------------------------------- all together */
 
-trine_status krylov_iterate(struct krylov_work *w, bool use_guess)
+/** A cycle, and what it has brought. */
+static trine_status go_round(struct krylov_work *w, int j)
+{
+    (void)j;
+    trine_status status = run_cycle(w);
+    if (status) status = stop_all(w, status);
+    if (status) return status;
+    status = correct(w);
+    const bool has_x = !status;
+    if (!status) status = compute_residual(w, false, false);
+    return status ? end_without_residual(w, status, has_x) : TRINE_SUCCESS;
+}
+
+static trine_status iterate(struct krylov_work *w, bool use_guess)
 {
     trine_status status = TRINE_SUCCESS;
-    struct failure failure = {TRINE_SUCCESS, ""};
     w->steps = 0;
     w->program.count = 0;
-    w->solved = true;
+    w->failure = TRINE_SUCCESS;
     TRY(begin(w, use_guess));
     status = compute_residual(w, true, !use_guess);
     if (!status) status = krylov_report(w, NULL);
-    if (status) {
-        stop_all(w, &failure, status);
-        end_without_residual(w, false);
-    }
-    while (krylov_runs(w)) {
-        bool has_x = false;
-        status = run_cycle(w);
-        if (status) stop_all(w, &failure, status);
-        status = correct(w);
-        has_x = !status;
-        if (!status) status = compute_residual(w, false, false);
-        if (!status) continue;
-        stop_all(w, &failure, status);
-        end_without_residual(w, has_x);
-    }
+    if (status) TRY(end_without_residual(w, status, false));
+    TRY(krylov_loop(w, 1, go_round));
     krylov_combine(w, w->x, C_ONE, w->best, C_ZERO, NULL);
     TRY(krylov_run_outer(w, KRYLOV_RESTORES));
-    if (failure.status) return trine_fail(failure.status, "%s", failure.sentence);
+    if (w->failure) return trine_fail(w->failure, "%s", w->sentence);
 done:
     return status;
+}
+
+/* ---------------------------------------------------------------- on the device */
+
+/** All plans in it have values: what was recorded could not refuse. */
+static bool has_values(trine_op op)
+{
+    bool all = !op->plan || op->plan->has_values;
+    for (int i = 0; all && i < op->count; i++) all = has_values(op->parts[i]);
+    return all;
+}
+
+static bool can_replay(const struct krylov_work *w)
+{
+    const trine_krylov plan = w->plan;
+    if (!__atomic_load_n(&plan->records, __ATOMIC_RELAXED) || plan->monitor || w->has_errors) return false;
+    if (!has_values(plan->A) || !has_values(plan->inner_A)) return false;
+    for (int i = 0; plan->M && i < plan->parameters.m; i++)
+        if (!has_values(plan->M[i])) return false;
+    return true;
+}
+
+/** A failure is none of the solve's: the host makes the loop from now on. */
+static bool record(struct krylov_work *w, bool use_guess)
+{
+    const trine_krylov plan = w->plan;
+    const struct krylov_recorder *r = plan->backend->recorder;
+    if (w->recording && w->recorded_nrhs == w->nrhs && w->recorded_guess == use_guess) return true;
+    trine_status status = r->begin(w);
+    if (!status) {
+        w->records = true;
+        status = iterate(w, use_guess);
+        w->records = false;
+        status = r->end(w, status);
+    }
+    w->recorded_nrhs = w->nrhs;
+    w->recorded_guess = use_guess;
+    if (!status) return true;
+    r->forget(w);
+    trine_log(plan->base.ctx, 1, "krylov: the host makes the loop, since recording it has failed: %s",
+              trine_last_error());
+    plan->reason = "host: the operators could not be recorded in a CUDA graph";
+    __atomic_store_n(&plan->records, false, __ATOMIC_RELAXED);
+    return false;
+}
+
+trine_status krylov_iterate(struct krylov_work *w, bool use_guess)
+{
+    w->solved = true;
+    if (!can_replay(w) || !record(w, use_guess)) return iterate(w, use_guess);
+    w->is_fresh = false;
+    const trine_status status = w->plan->backend->recorder->replay(w);
+    return status ? status : krylov_look(w);
 }

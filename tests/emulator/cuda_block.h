@@ -123,6 +123,10 @@ template <class V> inline V exchange(V value, int from)
 static inline void __syncthreads() { emulator::wait(emulator::of_block); }
 static inline void __syncwarp() { emulator::wait(emulator::of_warp[threadIdx.x / 32]); }
 template <class V> inline V __shfl_sync(unsigned, V value, int from) { return emulator::exchange(value, from); }
+template <class V> inline V __shfl_xor_sync(unsigned, V value, int mask)
+{
+    return emulator::exchange(value, emulator::lane() ^ mask);
+}
 template <class V> inline V __shfl_down_sync(unsigned, V value, int distance)
 {
     const int from = emulator::lane() + distance;
@@ -152,6 +156,16 @@ static inline unsigned __ballot_sync(unsigned, bool predicate)
     });
 }
 static inline bool __any_sync(unsigned mask, bool predicate) { return __ballot_sync(mask, predicate) != 0; }
+static inline bool __all_sync(unsigned mask, bool predicate) { return !__any_sync(mask, !predicate); }
+static inline bool __syncthreads_or(bool predicate)
+{
+    bool any = false;
+    emulator::exchanged[threadIdx.x] = predicate;
+    __syncthreads();
+    for (unsigned t = 0; t < blockDim.x; t++) any = any || emulator::exchanged[t];
+    __syncthreads();
+    return any;
+}
 static inline int __reduce_max_sync(unsigned, int value)
 {
     return over_lanes((unsigned long long)value, [](const unsigned long long *lanes) {
@@ -164,7 +178,14 @@ static inline int __popc(unsigned a) { return __builtin_popcount(a); }
 static inline int __clz(unsigned a) { return a ? __builtin_clz(a) : 32; }
 static inline int __ffs(unsigned a) { return __builtin_ffs((int)a); }
 static inline void __threadfence() {}
+template <class V> inline V __ldcg(const V *p) { return *p; }
 static inline unsigned atomicAdd(unsigned *p, unsigned a) { return __atomic_fetch_add(p, a, __ATOMIC_RELAXED); }
+static inline long long atomicMin(long long *p, long long a)
+{
+    const long long before = *p;
+    *p = a < before ? a : before;
+    return before;
+}
 static inline void atomicOr(unsigned *p, unsigned a) { __atomic_fetch_or(p, a, __ATOMIC_RELAXED); }
 static inline void atomicMax(int *p, int a)
 {

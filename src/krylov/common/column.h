@@ -70,11 +70,16 @@ typedef struct {
 
 /** What is done for all columns that it concerns, between two programs. */
 typedef enum {
+    KRYLOV_NO_STEP,
+    KRYLOV_RESET, /* of columns with any flags */
+    KRYLOV_NOTHING, /* the same: there is nothing to solve */
     KRYLOV_BEGIN, /* sum 0: ||b||^2 */
     KRYLOV_REFERENCE, /* sum 0: ||X||^2 of the known solution */
-    KRYLOV_RESIDUAL, /* sum 0: ||b - A x||^2: converged, ended, or into a cycle */
+    KRYLOV_RESIDUAL, /* sum 0: ||b - A x||^2: converged, ended, or into a cycle; j: is it the first? */
     KRYLOV_ERROR, /* sum 0: ||x - X||^2 */
     KRYLOV_END_OF_CYCLE,
+    KRYLOV_FAIL, /* a callback has failed */
+    KRYLOV_END_WITHOUT_RESIDUAL, /* b - A x cannot be computed; j: after a cycle? */
     KRYLOV_GMRES_START, /* sum 0: square of the first vector's norm, with a left preconditioner */
     KRYLOV_GMRES_FIRST, /* sums 0 to j: projections */
     KRYLOV_GMRES_SECOND, /* the same of what is left */
@@ -82,7 +87,7 @@ typedef enum {
     KRYLOV_GMRES_SOLVE,
     KRYLOV_CG_START, /* sum 0: r^H z */
     KRYLOV_CG_ALPHA, /* sum 0: p^H A p */
-    KRYLOV_CG_NORM, /* sum 0: ||r||^2 */
+    KRYLOV_CG_NORM, /* sum 0: ||r||^2; without M then KRYLOV_CG_BETA */
     KRYLOV_CG_BETA, /* sum 1: r^H z; without M that is sum 0 */
     KRYLOV_ADVANCE, /* the end of a step of CG, BiCGStab, MINRES */
     KRYLOV_BICGSTAB_START, /* sum 0: ||r||^2 */

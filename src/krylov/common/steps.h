@@ -102,12 +102,34 @@ KRYLOV_BOTH void krylov_end_of_cycle(krylov_column *c)
     if (!c->is_best_current && (c->flags & KRYLOV_CYCLED)) c->flags |= KRYLOV_RETURNS;
 }
 
+/** b - A x cannot be computed: x is one of which that is known, or, after a cycle, one with an estimate. */
+KRYLOV_BOTH void krylov_end_without_residual(krylov_column *c, bool is_after_cycle)
+{
+    if (is_after_cycle) c->residual = c->best_estimate * c->scale;
+    if (c->residual < c->best_residual) c->best_step = c->steps;
+    krylov_choose_x(c, c->residual);
+    krylov_end(c, TRINE_OUTCOME_CALLBACK_FAILED);
+}
+
+/** Has just ended as not finite: the row where it is seen is to be found. */
+KRYLOV_BOTH bool krylov_needs_row(const krylov_column *c)
+{
+    return !(c->flags & KRYLOV_OPEN) && c->outcome == TRINE_OUTCOME_NOT_FINITE && c->row < 0;
+}
+
 /* ---------------------------------------------------------------- dispatch */
 
-/** One step of one column; j: number of the basis vector, or whether a residual is the first. */
+/** One step of one column; j: number of the basis vector, or what the step's comment says. */
 KRYLOV_BOTH void krylov_take_step(krylov_step step, krylov_column *c, const krylov_parameters *p, int j)
 {
     switch (step) {
+    case KRYLOV_NO_STEP: break;
+    case KRYLOV_RESET: c->flags = KRYLOV_EVERY; break;
+    case KRYLOV_NOTHING:
+        c->sums[0].re = c->sums[0].im = 0;
+        c->sums[0].exponent = 0;
+        krylov_begin(c, p);
+        break;
     case KRYLOV_BEGIN: krylov_begin(c, p); break;
     case KRYLOV_REFERENCE: c->reference_norm = krylov_sum_root(c->sums[0]); break;
     case KRYLOV_RESIDUAL: krylov_residual(c, p, j); break;
@@ -116,6 +138,8 @@ KRYLOV_BOTH void krylov_take_step(krylov_step step, krylov_column *c, const kryl
             c->errors[c->steps] = krylov_sum_root(c->sums[0]) / (c->reference_norm > 0 ? c->reference_norm : 1);
         break;
     case KRYLOV_END_OF_CYCLE: krylov_end_of_cycle(c); break;
+    case KRYLOV_FAIL: krylov_stop(c, TRINE_OUTCOME_CALLBACK_FAILED); break;
+    case KRYLOV_END_WITHOUT_RESIDUAL: krylov_end_without_residual(c, j); break;
     case KRYLOV_GMRES_START: krylov_gmres_start(c, p); break;
     case KRYLOV_GMRES_FIRST: krylov_gmres_first(c, p, j); break;
     case KRYLOV_GMRES_SECOND: krylov_gmres_second(c, p, j); break;
@@ -123,7 +147,10 @@ KRYLOV_BOTH void krylov_take_step(krylov_step step, krylov_column *c, const kryl
     case KRYLOV_GMRES_SOLVE: krylov_gmres_solve(c, p); break;
     case KRYLOV_CG_START: krylov_cg_start(c); break;
     case KRYLOV_CG_ALPHA: krylov_cg_alpha(c); break;
-    case KRYLOV_CG_NORM: krylov_cg_norm(c, p); break;
+    case KRYLOV_CG_NORM:
+        krylov_cg_norm(c, p);
+        if (!p->has_M && c->flags & KRYLOV_RUNNING) krylov_cg_beta(c, p);
+        break;
     case KRYLOV_CG_BETA: krylov_cg_beta(c, p); break;
     case KRYLOV_ADVANCE: krylov_advance(c, p); break;
     case KRYLOV_BICGSTAB_START: krylov_bicgstab_start(c); break;

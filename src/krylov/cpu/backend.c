@@ -24,6 +24,11 @@ static size_t scratch_bytes(const struct trine_krylov_s *plan, int64_t nrhs, int
     return (size_t)(nrhs * chunk_count(plan->base.n) * sums) * sizeof(krylov_sum);
 }
 
+static inline bool is_wanted(const krylov_instruction *i, const krylov_column *c)
+{
+    return c->size > i->need && (c->flags & i->flags) == i->flags;
+}
+
 typedef double other_s;
 typedef float other_d;
 typedef double complex other_c;
@@ -78,6 +83,13 @@ static void run_range(void *user, int64_t begin, int64_t end, int me)
     for (int64_t i = begin; i < end; i++) run_chunk(job->w, job->p, i / job->chunks, i % job->chunks);
 }
 
+static trine_status step(struct krylov_work *w, krylov_step which, unsigned flags, int j)
+{
+    for (int64_t i = 0; i < w->nrhs; i++)
+        if ((w->columns[i].flags & flags) == flags) krylov_take_step(which, &w->columns[i], &w->plan->parameters, j);
+    return TRINE_SUCCESS;
+}
+
 /** On the context's helpers, which products are made on as well: two sets of threads would wait for each other's
  *  cores. */
 static trine_status run(struct krylov_work *w, const krylov_program *p)
@@ -89,21 +101,20 @@ static trine_status run(struct krylov_work *w, const krylov_program *p)
     const int threads = work < several ? 1 : trine_threads_with_cores(ctx);
     (work < worth_waking ? trine_team_for_short : trine_team_for)(ctx, threads, total, 1, run_range, &job);
     for (int64_t i = 0; i < w->nrhs; i++) add_up(w, p, i);
-    return TRINE_SUCCESS;
-}
-
-static trine_status step(struct krylov_work *w, krylov_step which, unsigned flags, int j)
-{
-    for (int64_t i = 0; i < w->nrhs; i++)
-        if ((w->columns[i].flags & flags) == flags) krylov_take_step(which, &w->columns[i], &w->plan->parameters, j);
-    return TRINE_SUCCESS;
+    return p->then ? step(w, p->then, p->flags, p->j) : TRINE_SUCCESS;
 }
 
 typedef int64_t (*bad_row_fn)(const void *x, int64_t n);
-static int64_t bad_row(const struct krylov_work *w, trine_dtype t, const void *x)
+static trine_status find_rows(struct krylov_work *w, const void *x)
 {
     static const bad_row_fn find[] = TABLE(find_bad_row);
-    return find[t](x, w->plan->base.n);
+    const trine_dtype t = w->plan->base.dtype;
+    const size_t size = (size_t)w->stride * trine_dtype_size(t);
+    for (int64_t i = 0; i < w->nrhs; i++)
+        if (krylov_needs_row(&w->columns[i]))
+            w->columns[i].row = find[t]((const char *)x + (size_t)i * size, w->plan->base.n);
+    return TRINE_SUCCESS;
 }
 
-const struct krylov_backend krylov_cpu = {.scratch_bytes = scratch_bytes, .run = run, .step = step, .bad_row = bad_row};
+const struct krylov_backend krylov_cpu = {
+    .scratch_bytes = scratch_bytes, .run = run, .step = step, .find_rows = find_rows};

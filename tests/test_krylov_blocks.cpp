@@ -1,0 +1,263 @@
+// The kernels of src/krylov/cuda/program.cuh run by an emulator of blocks, where there is no GPU: whole solves with the
+// programs and the steps of a GPU, beside those of the CPU.
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "emulator/cuda_block.h"
+#include "krylov/cuda/program.cuh"
+
+namespace {
+
+#define CHECK(condition)                                                             \
+    do                                                                               \
+        if (!(condition)) {                                                          \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);          \
+            exit(1);                                                                 \
+        }                                                                            \
+    while (0)
+#define OK(call) CHECK((call) == TRINE_SUCCESS)
+
+/* -------------------------------------------------------------- a GPU's backend */
+
+template <class F> void for_dtype(trine_dtype t, F f)
+{
+    if (t == TRINE_S) f(float());
+    else if (t == TRINE_D) f(double());
+    else if (t == TRINE_C) f(complex_of<float>());
+    else f(complex_of<double>());
+}
+
+int launches, tiles_of_a_chunk = 1;
+
+trine_status run(struct krylov_work *w, const krylov_program *p)
+{
+    program_arguments a = arguments_of(w, p);
+    a.chunk_rows = (int64_t)tiles_of_a_chunk * TILE;
+    a.chunks = (int)((a.n + a.chunk_rows - 1) / a.chunk_rows);
+    for (int k = 0; k < p->count; launches++) {
+        k = translate(p, k, &a);
+        for_dtype(p->dtype, [&](auto number) {
+            using T = decltype(number);
+            emulator::launch((int)w->nrhs * a.chunks, THREADS, [&a] { run_program<T>(a); });
+        });
+    }
+    return TRINE_SUCCESS;
+}
+
+trine_status step(struct krylov_work *w, krylov_step which, unsigned flags, int j)
+{
+    for (int64_t i = 0; i < w->nrhs; i++)
+        if ((w->own_columns[i].flags & flags) == flags) take_step(which, &w->own_columns[i], &w->plan->parameters, j);
+    return TRINE_SUCCESS;
+}
+
+trine_status find_rows(struct krylov_work *w, const void *x)
+{
+    for_dtype(w->plan->base.dtype, [&](auto number) {
+        using T = decltype(number);
+        emulator::launch((int)w->nrhs, THREADS,
+                         [&] { find_row<T>(w->own_columns, (const T *)x, w->plan->base.n, w->stride); });
+    });
+    return TRINE_SUCCESS;
+}
+
+/* A solve that is recorded, and run meanwhile as the graph would be. */
+
+bool any_runs(const struct krylov_work *w)
+{
+    bool any = false;
+    for (int64_t i = 0; i < w->nrhs; i++) any = any || w->own_columns[i].flags & KRYLOV_RUNNING;
+    return any;
+}
+trine_status loop(struct krylov_work *w, int period, krylov_body body)
+{
+    trine_status status = TRINE_SUCCESS;
+    while (!status && any_runs(w)) {
+        status = body(w, 0);
+        for (int j = 1; !status && j < period; j++)
+            if (any_runs(w)) status = body(w, j);
+    }
+    return status;
+}
+const char *why_not() { return nullptr; }
+int recorded, turn;
+trine_status take_turns(struct krylov_work *w, int m, krylov_body body) { return body(w, turn++ % m); }
+trine_status begin(struct krylov_work *w)
+{
+    w->recording = &recorded;
+    recorded++;
+    turn = 0;
+    return TRINE_SUCCESS;
+}
+trine_status end(struct krylov_work *, trine_status status) { return status; }
+void forget(struct krylov_work *w) { w->recording = nullptr; }
+trine_status replay(struct krylov_work *w)
+{
+    forget(w);
+    return TRINE_SUCCESS;
+}
+
+const struct krylov_recorder recorder = {why_not, begin, end, loop, take_turns, replay, forget};
+const struct krylov_backend emulated = {scratch_bytes, run, step, find_rows, nullptr, &recorder};
+
+/* -------------------------------------------------------------------- vectors */
+
+using number = std::complex<double>;
+double uniform(uint64_t k)
+{
+    k += 0x9e3779b97f4a7c15u;
+    k = (k ^ k >> 30) * 0xbf58476d1ce4e5b9u;
+    k = (k ^ k >> 27) * 0x94d049bb133111ebu;
+    return (double)((k ^ k >> 31) >> 11) * 0x1p-53;
+}
+void put(trine_dtype t, std::vector<char> &to, int64_t i, number a)
+{
+    if (t == TRINE_S) ((float *)to.data())[i] = (float)a.real();
+    else if (t == TRINE_D) ((double *)to.data())[i] = a.real();
+    else if (t == TRINE_C) ((std::complex<float> *)to.data())[i] = (std::complex<float>)a;
+    else ((number *)to.data())[i] = a;
+}
+number get(trine_dtype t, const std::vector<char> &from, int64_t i)
+{
+    if (t == TRINE_S) return ((const float *)from.data())[i];
+    if (t == TRINE_D) return ((const double *)from.data())[i];
+    if (t == TRINE_C) return ((const std::complex<float> *)from.data())[i];
+    return ((const number *)from.data())[i];
+}
+
+/* ---------------------------------------------------------------------- solves */
+
+enum { RIGHT = 2, SMALL = 50 };
+struct problem {
+    int64_t n;
+    trine_krylov_options options;
+    int m; /* preconditioners, which take turns */
+    double scale; /* of b */
+    int64_t bad; /* row of the second right-hand side that is not a number; -1: none */
+};
+
+struct answer {
+    trine_status status;
+    std::vector<char> x;
+    trine_krylov_result results[RIGHT];
+};
+
+enum mode { ON_THE_CPU, HOST_LOOP, DEVICE_LOOP };
+
+answer solve(trine_krylov k, trine_dtype t, int64_t n, std::vector<char> &b, mode how)
+{
+    answer a = {TRINE_SUCCESS, std::vector<char>((size_t)(RIGHT * n) * trine_dtype_size(t)), {}};
+    trine_work work;
+    const struct krylov_backend *const own = k->backend;
+    k->records = how == DEVICE_LOOP;
+    if (how) k->backend = &emulated;
+    OK(trine_krylov_work(k, RIGHT, nullptr, nullptr, &work));
+    struct krylov_work *w = (struct krylov_work *)work;
+    if (how) memset(w->scratch, 0, scratch_bytes(k, RIGHT, w->most_sums));
+    const trine_dense B = {b.data(), n, RIGHT, n, TRINE_COLMAJOR}, X = {a.x.data(), n, RIGHT, n, TRINE_COLMAJOR};
+    trine_exec exec = {};
+    exec.work = work;
+    a.status = trine_krylov_solve(k, &B, &X, &exec);
+    for (int i = 0; i < RIGHT; i++) OK(trine_krylov_get_result(k, i, &a.results[i], &exec));
+    OK(trine_work_destroy(&work));
+    k->backend = own;
+    k->records = false;
+    return a;
+}
+
+void compare(trine_context ctx, trine_dtype t, const problem &p)
+{
+    const int64_t n = p.n;
+    const size_t size = trine_dtype_size(t);
+    const double eps = t == TRINE_S || t == TRINE_C || p.options.inner ? 0x1p-23 : 0x1p-52;
+    std::vector<char> d((size_t)n * size), m((size_t)n * size), b((size_t)(RIGHT * n) * size);
+    for (int64_t i = 0; i < n; i++) {
+        put(t, d, i, 1 + (double)(i * 7 % 19) / 6);
+        put(t, m, i, 1 / (1 + (double)(i * 7 % 19 / 4) / 2));
+    }
+    for (int64_t i = 0; i < RIGHT * n; i++)
+        put(t, b, i, p.scale * number(2 * uniform(3 * (uint64_t)i) - 1, 2 * uniform(3 * (uint64_t)i + 1) - 1));
+    if (p.bad >= 0) put(t, b, n + p.bad, NAN);
+    trine_op A, M[3] = {};
+    trine_krylov k;
+    OK(trine_op_diagonal(ctx, &A, t, n, d.data()));
+    for (int l = 0; l < p.m; l++) OK(trine_op_diagonal(ctx, &M[l], t, n, l % 2 ? d.data() : m.data()));
+    if (p.m > 1) OK(trine_krylov_create_alternating(ctx, &k, A, p.m, M, &p.options));
+    else OK(trine_krylov_create(ctx, &k, A, M[0], &p.options));
+    const answer known = solve(k, t, n, b, ON_THE_CPU);
+    for (int how = HOST_LOOP; how <= (n <= SMALL ? DEVICE_LOOP : HOST_LOOP); how++) {
+        const answer had = solve(k, t, n, b, (mode)how);
+        CHECK(known.status == had.status);
+        for (int c = 0; c < RIGHT; c++) {
+            const trine_krylov_result *r = &known.results[c], *q = &had.results[c];
+            CHECK(r->outcome == q->outcome && r->row == q->row);
+            CHECK(llabs(r->steps - q->steps) <= 1 && r->restarts == q->restarts);
+            if (std::isfinite(r->rhs_norm)) CHECK(std::fabs(r->rhs_norm - q->rhs_norm) <= 1e-6 * r->rhs_norm);
+            const double tolerance = 4 * std::fmax(p.options.rtol, 100 * eps) * r->rhs_norm;
+            for (int64_t i = c * n; i < (c + 1) * n && std::isfinite(tolerance); i++)
+                CHECK(std::abs(get(t, known.x, i) - get(t, had.x, i)) <= tolerance);
+        }
+    }
+    OK(trine_krylov_destroy(&k));
+    OK(trine_op_destroy(&A));
+    for (int l = 0; l < p.m; l++) OK(trine_op_destroy(&M[l]));
+}
+
+const trine_krylov_method methods[] = {TRINE_KRYLOV_GMRES, TRINE_KRYLOV_FGMRES, TRINE_KRYLOV_BICGSTAB, TRINE_KRYLOV_CG,
+                                       TRINE_KRYLOV_MINRES};
+
+problem problem_of(int64_t n, int method)
+{
+    problem p = {n, {}, method % 2 == 0 ? 1 : 0, 1, -1};
+    p.options.method = methods[method];
+    p.options.max_nrhs = RIGHT;
+    p.options.rtol = 1e-2;
+    p.options.restart = 4;
+    return p;
+}
+
+} // namespace
+
+int main()
+{
+    trine_context ctx;
+    OK(trine_context_create(&ctx, "cpu"));
+    for (int m = 0; m < 5; m++) {
+        for (int t = TRINE_S; t <= TRINE_Z; t++)
+            compare(ctx, (trine_dtype)t, problem_of(t == 1 + m % 4 ? 258 : m + 1, m));
+        const trine_dtype t = m % 2 ? TRINE_Z : TRINE_D;
+        problem p = problem_of(43, m);
+        p.bad = 41;
+        compare(ctx, t, p);
+        p = problem_of(20, m);
+        for (double scale : {0x1p700, 0x1p-700}) { /* squares are no numbers */
+            p.scale = scale;
+            p.options.inner = scale > 1 ? (trine_dtype)0 : m % 2 ? TRINE_C : TRINE_S;
+            p.options.side = scale > 1 || methods[m] == TRINE_KRYLOV_FGMRES ? TRINE_SIDE_AUTO : TRINE_SIDE_LEFT;
+            compare(ctx, t, p);
+        }
+    }
+    problem turns = problem_of(40, 1); /* in a cycle of 4, whose ends they go on across */
+    turns.m = 3;
+    turns.options.rtol = 1e-6;
+    compare(ctx, TRINE_D, turns);
+    /* orthogonalization that does not fit into one launch */
+    problem p = problem_of(34, 0);
+    p.options.restart = 33;
+    p.options.rtol = 1e-14;
+    compare(ctx, TRINE_D, p);
+    /* several blocks, of one tile and of two */
+    for (tiles_of_a_chunk = 1; tiles_of_a_chunk <= 2; tiles_of_a_chunk++) {
+        p = problem_of(2 * TILE + 77, 3);
+        p.options.max_iterations = 1;
+        compare(ctx, TRINE_D, p);
+    }
+    OK(trine_context_destroy(&ctx));
+    CHECK(recorded > 0);
+    printf("ok, %d launches\n", launches);
+    return 0;
+}

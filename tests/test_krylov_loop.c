@@ -1,0 +1,323 @@
+/* The loop on the device: the same steps as the host's, whatever ends them, and the host waits once. */
+#include "krylov_support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/test_interface.h"
+
+enum { N = 61, RIGHT = 3 };
+
+/* ------------------------------------------------------- operators that can be recorded */
+
+/** A dense system's entries as a product: row by row, without zeros. */
+static trine_op product_of(trine_context ctx, const dense *d)
+{
+    int64_t *offsets = malloc(((size_t)d->n + 1) * sizeof *offsets), nnz = 0;
+    int32_t *columns = malloc((size_t)(d->n * d->n + 1) * sizeof *columns);
+    void *values = malloc((size_t)(d->n * d->n + 1) * trine_dtype_size(d->t));
+    for (int i = 0; i < d->n; i++) {
+        offsets[i] = nnz;
+        for (int j = 0; j < d->n; j++) {
+            if (d->A[i + j * d->n] == 0) continue;
+            columns[nnz] = j;
+            put(d->t, values, nnz++, d->A[i + j * d->n]);
+        }
+    }
+    offsets[d->n] = nnz;
+    trine_matrix A;
+    trine_spmv plan;
+    trine_op op;
+    OK(trine_matrix_csr(ctx, &A, d->t, d->n, d->n, nnz, TRINE_HOST, 64, offsets, 32, columns, values));
+    OK(trine_spmv_analyse(ctx, &plan, A, NULL));
+    OK(trine_spmv_numeric(plan, TRINE_HOST, values, NULL));
+    OK(trine_context_synchronize(ctx));
+    OK(trine_spmv_as_op(plan, &op));
+    OK(trine_spmv_destroy(&plan));
+    OK(trine_matrix_destroy(&A));
+    free(offsets), free(columns), free(values);
+    return op;
+}
+
+static void expect_loop(trine_krylov k, const char *loop)
+{
+    trine_krylov_info info;
+    OK(trine_krylov_get_info(k, &info));
+    if (strncmp(info.loop, loop, strlen(loop)) != 0) fail_msg("the loop is \"%s\", not \"%s\"; the last failure: %s", info.loop, loop, trine_last_error());
+}
+
+static trine_status say_nothing(void *user, int64_t rhs, int64_t step, double residual)
+{
+    (void)user, (void)rhs, (void)step, (void)residual;
+    return TRINE_SUCCESS;
+}
+
+/** A solve by the device's loop and one by the host's: the same steps, outcome and history, and the same x. Returns the
+ *  first right-hand side's result. */
+static trine_krylov_result compare_turns(trine_context ctx, trine_op A, int m, const trine_op *M,
+                                         trine_krylov_options o, trine_dtype t, const void *b, int n, int nrhs)
+{
+    enum { MOST = 400 };
+    trine_krylov k;
+    trine_krylov_result r[2], first = {0};
+    const size_t bytes = (size_t)(n * nrhs) * trine_dtype_size(t);
+    void *x[2] = {calloc(1, bytes), calloc(1, bytes)};
+    static double residuals[2][MOST];
+    int64_t count[2];
+    trine_status status[2];
+    o.max_nrhs = nrhs;
+    o.history = MOST;
+    for (int i = 0; i < n * nrhs; i++)
+        for (int by = 0; by < 2; by++) put(t, x[by], i, i % 5 == 0);
+    if (m) OK(trine_krylov_create_alternating(ctx, &k, A, m, M, &o));
+    else OK(trine_krylov_create(ctx, &k, A, NULL, &o));
+    expect_loop(k, "device");
+    const trine_dense B = block((void *)b, n, nrhs), X[2] = {block(x[0], n, nrhs), block(x[1], n, nrhs)};
+    for (int by = 0; by < 2; by++) {
+        const int64_t looks = trine_krylov_looks(k);
+        OK(trine_krylov_set_monitor(k, by ? say_nothing : NULL, NULL));
+        status[by] = solve(k, &B, &X[by], NULL);
+        expect_loop(k, by ? "host: a monitor" : "device"); /* recording went well */
+        OK(trine_krylov_get_result(k, 0, &r[by], NULL));
+        if (by) assert_true(trine_krylov_looks(k) - looks > r[by].steps);
+        else assert_int_equal(trine_krylov_looks(k) - looks, 1);
+    }
+    assert_int_equal(status[0], status[1]);
+    for (int c = 0; c < nrhs; c++) {
+        for (int by = 0; by < 2; by++) {
+            OK(trine_krylov_set_monitor(k, by ? say_nothing : NULL, NULL));
+            (void)solve(k, &B, &X[by], NULL);
+            OK(trine_krylov_get_result(k, c, &r[by], NULL));
+            OK(trine_krylov_get_history(k, c, residuals[by], NULL, &count[by], NULL));
+            if (c == 0 && !by) first = r[0];
+        }
+        if (nrhs == 1) { /* products of several vectors need not have the bits of one's */
+            assert_memory_equal(&r[0].residual, &r[1].residual, sizeof(double));
+            assert_true(r[0].steps == r[1].steps && r[0].restarts == r[1].restarts && r[0].best_step == r[1].best_step);
+            assert_int_equal(count[0], count[1]);
+            assert_memory_equal(residuals[0], residuals[1], (size_t)count[0] * sizeof(double));
+        }
+        assert_int_equal(r[0].outcome, r[1].outcome);
+        assert_true(llabs(r[0].steps - r[1].steps) <= 1 && r[0].row == r[1].row);
+        if (isfinite(r[0].rhs_norm)) assert_true(r[0].rhs_norm == r[1].rhs_norm);
+    }
+    if (nrhs == 1 && !o.use_guess) assert_memory_equal(x[0], x[1], bytes);
+    OK(trine_krylov_destroy(&k));
+    free(x[0]), free(x[1]);
+    return first;
+}
+
+static trine_krylov_result compare(trine_context ctx, trine_op A, trine_op M, trine_krylov_options o, trine_dtype t,
+                                   const void *b, int n, int nrhs)
+{
+    return compare_turns(ctx, A, M ? 1 : 0, &M, o, t, b, n, nrhs);
+}
+
+/* --------------------------------------------------------------------------- tests */
+
+static void every_method_takes_the_same_steps(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (int m = 0; m < METHODS; m++)
+        for (int d = 0; d < 4; d++)
+            for (int preconditioner = 0; preconditioner < 3; preconditioner++) {
+                if (preconditioner == 2 && all_methods[m] == TRINE_KRYLOV_FGMRES) continue;
+                const trine_dtype t = all_dtypes[d];
+                dense *A = system_for(ctx, all_methods[m], t, N, (uint64_t)(10 * m + d)), *M = jacobi_of(ctx, A, t);
+                trine_op a = product_of(ctx, A), p = product_of(ctx, M);
+                void *b = random_vector(t, RIGHT * N, 7);
+                trine_krylov_options o = {.method = all_methods[m],
+                                          .restart = 11,
+                                          .rtol = 1e3 * eps_of(t),
+                                          .side = preconditioner == 2 ? TRINE_SIDE_LEFT : TRINE_SIDE_AUTO};
+                for (int nrhs = 1; nrhs <= RIGHT; nrhs += 2)
+                    for (int guess = 0; guess < 2; guess++) {
+                        o.use_guess = guess;
+                        const trine_krylov_result r = compare(ctx, a, preconditioner ? p : NULL, o, t, b, N, nrhs);
+                        assert_int_equal(r.outcome, TRINE_OUTCOME_CONVERGED);
+                    }
+                OK(trine_op_destroy(&a));
+                OK(trine_op_destroy(&p));
+                free_dense(A);
+                free_dense(M);
+                free(b);
+            }
+    OK(trine_context_destroy(&ctx));
+}
+
+static void cycles_in_single_precision(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (int m = 0; m < METHODS; m++) {
+        dense *A = system_for(ctx, all_methods[m], TRINE_D, N, 3), *M = jacobi_of(ctx, A, TRINE_S);
+        trine_op a = product_of(ctx, A), p = product_of(ctx, M);
+        double *b = random_vector(TRINE_D, N, 8);
+        const trine_krylov_result r =
+            compare(ctx, a, p, (trine_krylov_options){.method = all_methods[m], .inner = TRINE_S, .rtol = 1e-12},
+                    TRINE_D, b, N, 1);
+        assert_true(r.outcome == TRINE_OUTCOME_CONVERGED && r.restarts >= 2);
+        OK(trine_op_destroy(&a));
+        OK(trine_op_destroy(&p));
+        free_dense(A);
+        free_dense(M);
+        free(b);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** Three preconditioners in cycles of four steps: turns go on across restarts, and begin anew in each solve. */
+static void preconditioners_take_turns(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (int d = 0; d < 4; d++) {
+        const trine_dtype t = all_dtypes[d];
+        dense *A = general_system(ctx, t, N, 31), *M = jacobi_of(ctx, A, t);
+        trine_op a = product_of(ctx, A), ops[3];
+        for (int l = 0; l < 3; l++) {
+            for (int i = 0; i < N; i++) set_entry(M, i, i, (1 + (i + l) % 3) / A->A[i + i * N]);
+            ops[l] = product_of(ctx, M);
+        }
+        void *b = random_vector(t, N, 32);
+        const trine_krylov_result r =
+            compare_turns(ctx, a, 3, ops, (trine_krylov_options){.restart = 4, .rtol = 1e3 * eps_of(t)}, t, b, N, 1);
+        assert_true(r.outcome == TRINE_OUTCOME_CONVERGED && r.restarts >= 2 && r.iterations == (r.steps + 2) / 3);
+        for (int l = 0; l < 3; l++) OK(trine_op_destroy(&ops[l]));
+        OK(trine_op_destroy(&a));
+        free_dense(A);
+        free_dense(M);
+        free(b);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** Everything that ends an iteration but failures, which a graph has none of. */
+static void outcomes_are_the_same(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (int m = 0; m < METHODS; m++) {
+        const trine_krylov_method method = all_methods[m];
+        trine_krylov_options o = {.method = method, .restart = 6};
+        dense *A = system_for(ctx, method, TRINE_D, N, 13);
+        double *b = random_vector(TRINE_D, N, 14), zeros[N] = {0};
+        trine_op a = product_of(ctx, A);
+        o.max_iterations = 4;
+        o.rtol = 1e-14;
+        trine_krylov_result r = compare(ctx, a, NULL, o, TRINE_D, b, N, 1);
+        assert_true(r.outcome == TRINE_OUTCOME_MAX_ITERATIONS && r.steps == 4);
+        r = compare(ctx, a, NULL, o, TRINE_D, zeros, N, 1);
+        assert_true(r.outcome == TRINE_OUTCOME_CONVERGED && r.steps == 0);
+        o.max_iterations = 0;
+        o.rtol = 1e-30;
+        r = compare(ctx, a, NULL, o, TRINE_D, b, N, 1);
+        assert_int_equal(r.outcome, TRINE_OUTCOME_STAGNATION);
+        o.rtol = 1e-8;
+        b[17] = NAN;
+        r = compare(ctx, a, NULL, o, TRINE_D, b, N, 1);
+        assert_true(r.outcome == TRINE_OUTCOME_NOT_FINITE && r.row == 17);
+        b[17] = 1;
+        OK(trine_op_destroy(&a));
+        A->A[5 + 5 * N] = INFINITY;
+        a = product_of(ctx, A);
+        r = compare(ctx, a, NULL, o, TRINE_D, b, N, 1);
+        assert_int_equal(r.outcome, TRINE_OUTCOME_NOT_FINITE);
+        OK(trine_op_destroy(&a));
+        free_dense(A);
+        if (method == TRINE_KRYLOV_CG) {
+            A = hermitian_system(ctx, TRINE_D, N, false, 8);
+        } else if (method == TRINE_KRYLOV_BICGSTAB) { /* skew-symmetric */
+            A = new_dense(ctx, TRINE_D, N, false);
+            for (int j = 0; j < N; j++)
+                for (int i = j + 1; i < N; i++) {
+                    const wide value = random_element(TRINE_D, 3, (uint64_t)(i + j * N));
+                    set_entry(A, i, j, value);
+                    set_entry(A, j, i, -value);
+                }
+        } else {
+            free(b);
+            continue;
+        }
+        a = product_of(ctx, A);
+        r = compare(ctx, a, NULL, o, TRINE_D, b, N, 1);
+        assert_int_equal(r.outcome, method == TRINE_KRYLOV_CG ? TRINE_OUTCOME_INDEFINITE : TRINE_OUTCOME_BREAKDOWN_RHO);
+        OK(trine_op_destroy(&a));
+        free_dense(A);
+        free(b);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** What was recorded is replayed, for other right-hand sides, other numbers of them, new values; and is not where a
+ *  plan has lost its values. */
+static void recorded_loops_are_used_again(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    trine_matrix L;
+    trine_spmv plan;
+    trine_op op;
+    trine_krylov k;
+    enum { SIDE = 70, ROWS = SIDE * SIDE };
+    OK(trine_matrix_gallery(ctx, &L, "laplace2d:nx=70,ny=70", TRINE_D));
+    OK(trine_spmv_analyse(ctx, &plan, L, NULL));
+    OK(trine_spmv_numeric(plan, TRINE_HOST, NULL, NULL));
+    OK(trine_spmv_as_op(plan, &op));
+    const trine_krylov_options o = {.method = TRINE_KRYLOV_CG, .rtol = 1e-10, .max_nrhs = 2};
+    OK(trine_krylov_create(ctx, &k, op, NULL, &o));
+    double *b = random_vector(TRINE_D, 2 * ROWS, 1), *x = malloc(2 * ROWS * sizeof *x), *y = malloc(ROWS * sizeof *y);
+    for (int round = 0; round < 6; round++) {
+        const int nrhs = 1 + round / 2 % 2;
+        const trine_dense B = block(b, ROWS, nrhs), X = block(x, ROWS, nrhs),
+                          B1 = block(b + ROWS * (nrhs - 1), ROWS, 1), Y = block(y, ROWS, 1);
+        trine_krylov_result r;
+        const int64_t looks = trine_krylov_looks(k);
+        OK(solve(k, &B, &X, NULL));
+        assert_int_equal(trine_krylov_looks(k) - looks, 1);
+        OK(trine_krylov_get_result(k, nrhs - 1, &r, NULL));
+        assert_true(r.steps > 100 && r.residual <= 1e-10 * r.rhs_norm);
+        OK(trine_krylov_set_monitor(k, say_nothing, NULL));
+        OK(solve(k, &B1, &Y, NULL));
+        OK(trine_krylov_set_monitor(k, NULL, NULL));
+        for (int i = 0; i < ROWS; i++) assert_true(fabs(y[i] - x[i + ROWS * (nrhs - 1)]) <= 1e-6 * r.rhs_norm);
+        for (int i = 0; i < 2 * ROWS; i++) b[i] = b[i] * b[i] - 0.3;
+    }
+    OK(trine_krylov_destroy(&k));
+    OK(trine_op_destroy(&op));
+    OK(trine_spmv_destroy(&plan));
+    OK(trine_matrix_destroy(&L));
+    free(b), free(x), free(y);
+    OK(trine_context_destroy(&ctx));
+}
+
+/** A caller's function cannot be recorded: the host makes the loop, and says so. */
+static void callbacks_leave_the_loop_to_the_host(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    dense *A = general_system(ctx, TRINE_D, N, 5);
+    trine_op a = product_of(ctx, A);
+    trine_krylov k;
+    OK(trine_krylov_create(ctx, &k, A->op, NULL, NULL));
+    expect_loop(k, "host: A or M cannot be recorded");
+    OK(trine_krylov_destroy(&k));
+    OK(trine_krylov_create(ctx, &k, a, A->op, NULL));
+    expect_loop(k, "host: A or M cannot be recorded");
+    OK(trine_krylov_destroy(&k));
+    OK(trine_op_destroy(&a));
+    free_dense(A);
+    OK(trine_context_destroy(&ctx));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_method_takes_the_same_steps), cmocka_unit_test(cycles_in_single_precision),
+        cmocka_unit_test(preconditioners_take_turns),        cmocka_unit_test(outcomes_are_the_same),
+        cmocka_unit_test(recorded_loops_are_used_again),     cmocka_unit_test(callbacks_leave_the_loop_to_the_host),
+    };
+    return TEST_MAIN(tests);
+}
