@@ -7,9 +7,17 @@
 #include "precond/cpu/cpu.h"
 #include "precond/precond.h"
 
+/** A factor in the memory of a GPU, where trine_gtsv solves. */
+struct device_factor {
+    void *a, *b, *c;                 /* bands, as struct precond_factor */
+    int32_t *permutation, *to_next;
+};
+
 struct paths_state {
     int capacity;                    /* factors that there is room for */
     struct precond_factor *factor;
+    struct device_factor *on_device; /* as many; NULL on a CPU */
+    int32_t *names;                  /* n: what a GPU's forest says of its paths; NULL on a CPU */
     trine_forest forest;             /* of A; NULL: paths are known without */
     bool has_forests;                /* permutations of m factors are there */
     uint8_t *kept;                   /* of each entry of A: in the pattern; NULL: all are */

@@ -159,12 +159,6 @@ trine_status precond_new_plan(trine_context ctx, trine_precond *out)
     return TRINE_SUCCESS;
 }
 
-trine_status precond_refuse_gpu(trine_context ctx)
-{
-    if (!ctx->cuda) return TRINE_SUCCESS;
-    return trine_fail(TRINE_ERR_UNSUPPORTED, "preconditioners run on CPU contexts; their form for GPUs is missing");
-}
-
 static const trine_precond_options automatic;
 
 trine_status trine_precond_analyse(trine_context ctx, trine_precond *out, trine_matrix A,
@@ -176,8 +170,7 @@ trine_status trine_precond_analyse(trine_context ctx, trine_precond *out, trine_
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(A, "A is NULL");
     if (!options) options = &automatic;
-    trine_status status = precond_refuse_gpu(ctx);
-    if (!status) status = check_options(options);
+    trine_status status = check_options(options);
     if (status) return status;
 
     const double start = trine_wall_time();
@@ -217,6 +210,21 @@ static trine_status values_of_matrix(trine_precond p, trine_space *space, const 
     return TRINE_SUCCESS;
 }
 
+/** On a GPU everything runs on the context's stream, between what the caller's stream has before and after it. */
+static trine_status run_numeric(trine_precond p, trine_space space, const void *values, trine_reuse reuse,
+                                const trine_exec *exec)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    if (ctx->cuda) TRY(trine_device_synchronize(ctx, trine_exec_stream(ctx, exec)));
+    p->pivot_row = -1;
+    TRY(precond_take_values(p, space, values));
+    TRY(p->method->numeric(p, reuse));
+    if (ctx->cuda) TRY(trine_device_synchronize(ctx, ctx->stream));
+done:
+    return status;
+}
+
 trine_status trine_precond_numeric(trine_precond p, trine_space space, const void *values, trine_reuse reuse,
                                    const trine_exec *exec)
 {
@@ -229,10 +237,7 @@ trine_status trine_precond_numeric(trine_precond p, trine_space space, const voi
     double start;
     status = trine_plan_numeric_begin(&p->base, space, exec, &start);
     if (status) return status;
-    p->pivot_row = -1;
-    precond_take_values(p, values);
-    status = p->method->numeric(p, reuse, trine_exec_stream(p->base.ctx, exec));
-    return trine_plan_numeric_end(&p->base, status, start);
+    return trine_plan_numeric_end(&p->base, run_numeric(p, space, values, reuse, exec), start);
 }
 
 trine_status trine_precond_check(trine_precond p, const trine_exec *exec)

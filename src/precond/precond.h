@@ -63,8 +63,9 @@ struct precond_method {
     trine_status (*check_options)(const trine_precond_options *options);
     /** Make p->state of pattern and options. p->values are allocated, but not set. */
     trine_status (*analyse)(trine_precond p);
-    /** Values have been set, and scanned for NaN and Inf. Zero pivots are noted, and are no failure. */
-    trine_status (*numeric)(trine_precond p, trine_reuse reuse, void *stream);
+    /** Values have been set, and scanned for NaN and Inf. Zero pivots are noted, and are no failure. On a GPU on the
+     *  context's stream, which is waited for afterwards. */
+    trine_status (*numeric)(trine_precond p, trine_reuse reuse);
     /** What else trine_precond_check is to say, after pivot_row and not_finite_row. */
     trine_status (*check)(trine_precond p, void *stream);
     trine_status (*apply)(trine_precond p, const struct precond_call *call);
@@ -79,9 +80,8 @@ struct precond_method {
     void (*release)(trine_precond p);
 };
 
-/** A new plan, with no row noted, and what refuses those of GPU contexts (plan.c). */
+/** A new plan, with no row noted (plan.c). */
 trine_status precond_new_plan(trine_context ctx, trine_precond *plan);
-trine_status precond_refuse_gpu(trine_context ctx);
 
 extern const struct precond_method precond_diagonal; /* DIAGP0..L1 */
 extern const struct precond_method precond_paths;    /* TRIDIAG, ALG_TRI, ALT_O, ALT_I, MOS_D, MOS_A, ADI */
