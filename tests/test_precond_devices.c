@@ -60,7 +60,10 @@ typedef struct {
     trine_layout layout;
     bool in_place;
 } form;
-static int64_t elements_of(const form *f, int64_t n) { return f->layout == TRINE_COLMAJOR ? f->ld * f->cols : f->ld * n; }
+static int64_t elements_of(const form *f, int64_t n)
+{
+    return f->layout == TRINE_COLMAJOR ? f->ld * f->cols : f->ld * n;
+}
 
 /** X := alpha op(M)^-1 B on the plan's device, from and to host memory; through an operator, which does not work in
  *  place, if there is one. */
@@ -342,7 +345,7 @@ static void products(void **state)
                 OK(trine_precond_as_op(p, &factor[l]));
                 trine_precond_destroy(&p);
             }
-            void *there = test_to_device(contexts[k], T, N * trine_dtype_size(type));
+            void *there = test_to_device(contexts[k], T, N *trine_dtype_size(type));
             OK(trine_precond_product(contexts[k], &products[k], there, 2, factor, COLUMNS));
             if (test_on_gpu()) {
                 trine_precond p;
@@ -361,9 +364,9 @@ static void products(void **state)
 /** A zero row and a NaN are told of, and gone with the next values. */
 static void bad_values(void **state)
 {
-    static const trine_precond_method pivots[] = {TRINE_PRECOND_DIAGP0, TRINE_PRECOND_L1,    TRINE_PRECOND_TRIDIAG,
+    static const trine_precond_method pivots[] = {TRINE_PRECOND_DIAGP0,  TRINE_PRECOND_L1,    TRINE_PRECOND_TRIDIAG,
                                                   TRINE_PRECOND_ALG_TRI, TRINE_PRECOND_ALT_I, TRINE_PRECOND_MOS_D,
-                                                  TRINE_PRECOND_MOS_A,  TRINE_PRECOND_ILU0,  TRINE_PRECOND_ISAI};
+                                                  TRINE_PRECOND_MOS_A,   TRINE_PRECOND_ILU0,  TRINE_PRECOND_ISAI};
     enum { N = 40 };
     (void)state;
     trine_context ctx = test_shared(2);

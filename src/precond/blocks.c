@@ -76,6 +76,34 @@ static int64_t memory(trine_precond p)
     return bytes;
 }
 
+/** Of trine_bgtfs, with whatever op. */
+static size_t work_of_solve(trine_precond p, int64_t rows, int64_t nrhs)
+{
+    size_t most = 0;
+    for (int k = 0; k < OPS; k++) {
+        const trine_gtsv_options o = options_for(k);
+        size_t bytes = 0;
+        if (((struct blocks_state *)p->state)->factor[k])
+            trine_bgtfs_work_size(p->base.ctx, p->base.dtype, rows, 2, nrhs, &o, &bytes);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/** Whether what n blocks need is enough for fewer of them: partitions of fewer rows may be shorter. */
+static bool fits(trine_precond p, int64_t rows)
+{
+    const struct blocks_state *s = p->state;
+    for (int k = 0; k < OPS; k++) {
+        const trine_gtsv_options o = options_for(k);
+        size_t bytes = 0;
+        if (s->factor[k] &&
+            (trine_bgtf_size(p->base.ctx, p->base.dtype, rows, 2, &o, &bytes) || bytes > s->factor_bytes[k]))
+            return false;
+    }
+    return work_of_solve(p, rows, 1) <= work_of_solve(p, p->base.n, 1);
+}
+
 static trine_status find_blocks(trine_precond p)
 {
     trine_status status = TRINE_SUCCESS;
@@ -93,7 +121,7 @@ static trine_status find_blocks(trine_precond p)
     TRY(trine_forest_break_cycles(s->coarse, NULL));
     TRY(trine_forest_order(s->coarse, NULL));
     TRY(trine_forest_get_result(s->coarse, &result, NULL));
-    s->rows = result.vertices;
+    s->rows = fits(p, result.vertices) ? result.vertices : p->base.n; /* the others are the identity */
     s->has_forests = true;
 done:
     return status;
@@ -125,26 +153,16 @@ static trine_dense blocks_of(trine_precond p, const struct precond_call *call)
     return (trine_dense){call->work->scratch, rows, call->B->cols, rows, TRINE_COLMAJOR};
 }
 
-static size_t work_of_solve(trine_precond p, int64_t nrhs)
-{
-    size_t most = 0;
-    for (int k = 0; k < OPS; k++) {
-        const trine_gtsv_options o = options_for(k);
-        size_t bytes = 0;
-        if (((struct blocks_state *)p->state)->factor[k])
-            trine_bgtfs_work_size(p->base.ctx, p->base.dtype, p->base.n, 2, nrhs, &o, &bytes);
-        if (bytes > most) most = bytes;
-    }
-    return most;
-}
-
 enum { ALIGNMENT = 64 };
 static size_t vector_bytes(trine_precond p, int64_t nrhs)
 {
     const size_t bytes = 2 * (size_t)p->base.n * (size_t)nrhs * trine_dtype_size(p->base.dtype);
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
-static size_t scratch_bytes(trine_precond p, int64_t nrhs) { return vector_bytes(p, nrhs) + work_of_solve(p, nrhs); }
+static size_t scratch_bytes(trine_precond p, int64_t nrhs)
+{
+    return vector_bytes(p, nrhs) + work_of_solve(p, p->base.n, nrhs);
+}
 
 /** Row i of D := row permutation[i] of B, or ones where a block has no such row; and back to X. */
 static trine_status pick(trine_precond p, const trine_dense *B, const trine_dense *D, void *stream)
@@ -187,7 +205,7 @@ static trine_status apply(trine_precond p, const struct precond_call *call)
     TRY(pick(p, call->B, &D, call->stream));
     TRY(trine_bgtfs(p->base.ctx, t, s->rows, 2, cols, &o, s->factor[k], s->factor_bytes[k], D.data, D.ld, D.data, D.ld,
                     (char *)D.data + vector_bytes(p, call->work->base.max_nrhs),
-                    work_of_solve(p, call->work->base.max_nrhs), &exec));
+                    work_of_solve(p, p->base.n, call->work->base.max_nrhs), &exec));
     TRY(place(p, &D, call->X, call->stream));
 done:
     return status;

@@ -567,10 +567,14 @@ static trine_status run_product(trine_precond p, const struct precond_call *call
         const bool first = step == 0, last = step == m - 1;
         const struct pass pass = {.l = l,
                                   .B = in,
-                                  .from = first ? order_of(p, l, false) : forward ? NULL : order_of(p, l, true),
+                                  .from = first     ? order_of(p, l, false)
+                                          : forward ? NULL
+                                                    : order_of(p, l, true),
                                   .middle = forward ? (first ? scratch.room[0] : in.data) : scratch.room[1 - step % 2],
                                   .X = last ? *X : block_at(p, scratch.room[1 - step % 2], B->cols),
-                                  .to = last ? order_of(p, l, false) : forward ? order_of(p, l, true) : NULL};
+                                  .to = last      ? order_of(p, l, false)
+                                        : forward ? order_of(p, l, true)
+                                                  : NULL};
         TRY(run_pass(p, call, &pass));
         in = pass.X;
     }

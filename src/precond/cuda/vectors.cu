@@ -77,17 +77,17 @@ template <typename T> trine_status pick(trine_precond p, const int32_t *from, co
     if (!X->rows || !X->cols) return TRINE_SUCCESS;
     const device_scope scope(p);
     pick_rows<T><<<blocks_for(X->rows), THREADS, 0, static_cast<gpuStream_t>(stream)>>>(X->rows, from, block_of<T>(B),
-                                                                                       block_of<T>(X));
+                                                                                        block_of<T>(X));
     return GPU_LAUNCHED("pick_rows");
 }
 
-template <typename T> trine_status place(trine_precond p, const int32_t *to, const trine_dense *B,
-                                         const trine_dense *X, void *stream)
+template <typename T> trine_status place(trine_precond p, const int32_t *to, const trine_dense *B, const trine_dense *X,
+                                         void *stream)
 {
     if (!B->rows || !B->cols) return TRINE_SUCCESS;
     const device_scope scope(p);
     place_rows<T><<<blocks_for(B->rows), THREADS, 0, static_cast<gpuStream_t>(stream)>>>(B->rows, to, block_of<T>(B),
-                                                                                        block_of<T>(X));
+                                                                                         block_of<T>(X));
     return GPU_LAUNCHED("place_rows");
 }
 
