@@ -3,7 +3,6 @@
 #include <string.h>
 #include <trine/tridiagonal.h>
 
-#include "precond/cuda/cuda.h"
 #include "precond/paths.h"
 
 enum { OPS = 3 };

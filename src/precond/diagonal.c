@@ -1,5 +1,4 @@
 /* M = diag(m_ii) of Eqs. 39 to 42. */
-#include "precond/cuda/cuda.h"
 #include "precond/paths.h"
 
 struct diagonal_state {
@@ -18,7 +17,10 @@ static trine_status analyse(trine_precond p)
     p->state = s;
     s->T = trine_host_alloc(ctx, p->base.n, trine_dtype_size(p->base.dtype));
     if (!s->T) return TRINE_ERR_MEMORY;
-    if (ctx->cuda) TRY(trine_alloc(ctx, TRINE_DEVICE, bytes_of(p), &s->on_device));
+    if (ctx->cuda) {
+        TRY(trine_alloc(ctx, TRINE_DEVICE, bytes_of(p), &s->on_device));
+        TRY(precond_open_device(p));
+    }
 done:
     return status;
 }
@@ -31,8 +33,15 @@ static trine_status numeric(trine_precond p, trine_reuse reuse)
     const int64_t row = precond_cpu.diagonal[p->base.dtype](&rows, p->options.method, s->T, ctx->threads);
     (void)reuse;
     if (row >= 0) precond_note_pivot(p, row, TRINE_ERR_SINGULAR);
-    if (!s->on_device) return TRINE_SUCCESS;
-    return trine_device_copy_async(ctx, s->on_device, s->T, bytes_of(p), ctx->stream);
+    return s->on_device ? trine_copy(ctx, s->T, TRINE_HOST, s->on_device, TRINE_DEVICE, bytes_of(p)) : TRINE_SUCCESS;
+}
+
+static trine_status numeric_on_device(trine_precond p, trine_reuse reuse)
+{
+    struct diagonal_state *s = p->state;
+    (void)reuse;
+    return precond_device_numeric_of(p)->diagonal[p->base.dtype](p, &p->device->rows, p->options.method, s->on_device,
+                                                                 p->base.ctx->stream);
 }
 
 static trine_status apply(trine_precond p, const struct precond_call *call)
@@ -65,6 +74,7 @@ const void *precond_get_diagonal_T(trine_precond p) { return ((struct diagonal_s
 const struct precond_method precond_diagonal = {.ops = TRINE_N | TRINE_T | TRINE_H,
                                                 .analyse = analyse,
                                                 .numeric = numeric,
+                                                .numeric_on_device = numeric_on_device,
                                                 .apply = apply,
                                                 .memory = memory,
                                                 .release = release};

@@ -64,7 +64,7 @@ done:
     return status;
 }
 
-static trine_status new_device_factor(trine_precond p, struct device_factor *f)
+static trine_status new_device_factor(trine_precond p, struct precond_device_factor *f)
 {
     trine_status status = TRINE_SUCCESS;
     const size_t n = (size_t)p->base.n, size = trine_dtype_size(p->base.dtype);
@@ -75,16 +75,17 @@ static trine_status new_device_factor(trine_precond p, struct device_factor *f)
                   {&f->b, n * size},
                   {&f->c, n * size},
                   {(void **)&f->permutation, n * sizeof *f->permutation},
-                  {(void **)&f->to_next, n * sizeof *f->to_next}};
+                  {(void **)&f->to_next, n * sizeof *f->to_next},
+                  {(void **)&f->joined, n}};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         TRY(trine_alloc(p->base.ctx, TRINE_DEVICE, arrays[k].bytes, arrays[k].p));
 done:
     return status;
 }
 
-static void free_device_factor(trine_context ctx, struct device_factor *f)
+static void free_device_factor(trine_context ctx, struct precond_device_factor *f)
 {
-    void *arrays[] = {f->a, f->b, f->c, f->permutation, f->to_next};
+    void *arrays[] = {f->a, f->b, f->c, f->permutation, f->to_next, f->joined};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(ctx, TRINE_DEVICE, arrays[k]);
 }
 
@@ -130,8 +131,10 @@ static trine_status analyse_forests(trine_precond p)
     struct paths_state *s = state_of(p);
     const trine_pattern pattern = method_of(p) == TRINE_PRECOND_MOS_A ? TRINE_PATTERN_AUTO : p->options.pattern;
     TRY(trine_forest_create(ctx, &s->forest, p->matrix, NULL));
-    s->weights = trine_host_alloc(ctx, p->nnz, trine_dtype_size(p->base.dtype));
-    if (!s->weights) return TRINE_ERR_MEMORY;
+    if (!p->device) {
+        s->weights = trine_host_alloc(ctx, p->nnz, trine_dtype_size(p->base.dtype));
+        if (!s->weights) return TRINE_ERR_MEMORY;
+    }
     for (int64_t i = 0; i < p->base.n; i++)
         if (p->offsets[i + 1] - p->offsets[i] > s->longest) s->longest = p->offsets[i + 1] - p->offsets[i];
     if (pattern != TRINE_PATTERN_AUTO) TRY(ALLOC(ctx, s->kept, p->nnz));
@@ -140,6 +143,61 @@ static trine_status analyse_forests(trine_precond p)
         TRY(ALLOC(ctx, s->candidates, s->longest * ctx->threads));
 done:
     return status;
+}
+
+/** What looks at values on the way, to choose entries or to end, does so on the host. */
+static bool is_for_device(trine_precond p)
+{
+    const trine_precond_options *o = &p->options;
+    const bool selects = o->pattern == TRINE_PATTERN_MAX_N || o->pattern == TRINE_PATTERN_MAX_T;
+    return p->base.ctx->cuda && o->method != TRINE_PRECOND_MOS_A &&
+           !(has_forests(o->method) && (selects || o->coverage > 0));
+}
+
+/** The paths of a factor that is known beforehand. */
+static trine_status send_paths(trine_precond p, int l)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    const struct paths_state *s = state_of(p);
+    const struct precond_factor *f = &s->factor[l];
+    const size_t n = (size_t)p->base.n;
+    memset(f->swapped, 1, n);
+    for (int64_t k = 0; k < f->paths; k++) f->swapped[f->starts[k]] = 0;
+    TRY(trine_copy(ctx, s->on_device[l].joined, TRINE_DEVICE, f->swapped, TRINE_HOST, n));
+    TRY(trine_copy(ctx, s->on_device[l].permutation, TRINE_DEVICE, f->permutation, TRINE_HOST, n * sizeof(int32_t)));
+done:
+    return status;
+}
+
+/** Memory for numeric_on_device, when the host's is there. */
+static trine_status analyse_on_device(trine_precond p)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    struct paths_state *s = state_of(p);
+    struct paths_on_device *d = &s->device;
+    const size_t n = (size_t)p->base.n, nnz = (size_t)p->nnz, size = trine_dtype_size(p->base.dtype);
+    if (s->T) TRY(trine_alloc(ctx, TRINE_DEVICE, n * size, &d->T));
+    if (s->forest) TRY(trine_alloc(ctx, TRINE_DEVICE, nnz * size + 1, &d->weights)); /* never NULL */
+    if (s->kept) TRY(trine_device_upload(ctx, s->kept, nnz, (void **)&d->kept));
+    if (method_of(p) == TRINE_PRECOND_MOS_D) {
+        TRY(trine_alloc(ctx, TRINE_DEVICE, n * size, &d->room));
+        TRY(trine_alloc(ctx, TRINE_DEVICE, nnz, (void **)&d->taken));
+        TRY(trine_alloc(ctx, TRINE_DEVICE, n * sizeof *d->inverse, (void **)&d->inverse));
+    }
+    for (int l = 0; !s->forest && p->base.n && l < s->capacity; l++) TRY(send_paths(p, l));
+done:
+    return status;
+}
+
+static void free_on_device(trine_precond p)
+{
+    struct paths_state *s = state_of(p);
+    struct paths_on_device *d = &s->device;
+    void *arrays[] = {d->T, d->room, d->weights, d->kept, d->taken, d->inverse};
+    for (int l = 0; s->on_device && l < s->capacity; l++) free_device_factor(p->base.ctx, &s->on_device[l]);
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(p->base.ctx, TRINE_DEVICE, arrays[k]);
 }
 
 static trine_status analyse(trine_precond p)
@@ -158,6 +216,7 @@ static trine_status analyse(trine_precond p)
         TRY(CALLOC(ctx, s->on_device, s->capacity));
         for (int l = 0; l < s->capacity; l++) TRY(new_device_factor(p, &s->on_device[l]));
         TRY(ALLOC(ctx, s->names, p->base.n));
+        if (is_for_device(p)) TRY(precond_open_device(p));
     }
     TRY(ALLOC(ctx, s->taken, p->nnz));
     TRY(ALLOC(ctx, s->inverse, p->base.n));
@@ -171,12 +230,13 @@ static trine_status analyse(trine_precond p)
     }
     if (precond_alternates(method) && s->capacity > 1) {
         trine_spmv_info info;
-        TRY(trine_spmv_analyse(ctx, &s->product, p->matrix,
+        TRY(trine_spmv_analyse(ctx, &s->product, p->device ? p->device->view : p->matrix,
                                &(trine_spmv_options){.ops = p->options.ops, .max_nrhs = p->options.max_nrhs}));
         TRY(trine_spmv_get_info(s->product, &info));
         p->info.deterministic = info.deterministic;
     }
     if (method == TRINE_PRECOND_MOS_A) TRY(precond_adapt_analyse(p));
+    if (p->device) TRY(analyse_on_device(p));
 done:
     return status;
 }
@@ -188,7 +248,7 @@ static void release(trine_precond p)
     if (!s) return;
     if (s->adaption) precond_adapt_release(p);
     for (int l = 0; s->factor && l < s->capacity; l++) free_factor(ctx, &s->factor[l]);
-    for (int l = 0; s->on_device && l < s->capacity; l++) free_device_factor(ctx, &s->on_device[l]);
+    free_on_device(p);
     trine_forest_destroy(&s->forest);
     trine_spmv_destroy(&s->product);
     void *arrays[] = {s->factor, s->on_device, s->names,   s->kept,       s->taken, s->weights,
@@ -201,7 +261,11 @@ static int64_t memory(trine_precond p)
     const struct paths_state *s = state_of(p);
     const int64_t n = p->base.n, element = (int64_t)trine_dtype_size(p->base.dtype);
     int64_t bytes = s->capacity * (n * (7 * element + 13) + 4) + p->nnz + n * (4 + element);
-    if (s->on_device) bytes += s->capacity * n * (3 * element + 8) + n * 4;
+    if (s->on_device) bytes += s->capacity * n * (3 * element + 9) + n * 4;
+    if (s->device.T) bytes += n * element;
+    if (s->device.weights) bytes += p->nnz * element;
+    if (s->device.kept) bytes += p->nnz;
+    if (s->device.taken) bytes += p->nnz + n * (element + 4);
     if (s->T) bytes += n * element;
     if (s->weights) bytes += p->nnz * element;
     if (s->kept) bytes += p->nnz;
@@ -222,12 +286,12 @@ static int64_t memory(trine_precond p)
 /* ----------------------------------------------------------------- numeric */
 
 /* Charges and ties of each forest are others, so that what one has missed is not missed by all of them. */
-trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, const void *weights)
+trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, trine_space space, const void *weights)
 {
     trine_factor_rounds rounds = p->options.forest;
     rounds.n = 2;
     rounds.seed += (uint64_t)l * 0x9E3779B97F4A7C15u;
-    return trine_forest_run(forest, TRINE_HOST, weights, &rounds, NULL);
+    return trine_forest_run(forest, space, weights, &rounds, NULL);
 }
 
 trine_status precond_take_paths(trine_precond p, trine_forest forest, struct precond_factor *f)
@@ -297,7 +361,7 @@ static trine_status make_factor(trine_precond p, int l, bool builds, double *rea
                                    .once = once,
                                    .threads = p->base.ctx->threads};
     if (builds && l > 0) TRY(trine_forest_scale(s->forest, omega_of(&p->options), NULL));
-    if (builds) TRY(precond_make_forest(p, s->forest, l, l ? NULL : s->weights));
+    if (builds) TRY(precond_make_forest(p, s->forest, l, TRINE_HOST, l ? NULL : s->weights));
     if (builds) TRY(precond_take_paths(p, s->forest, &s->factor[l]));
     *reached += precond_cpu.extract[p->base.dtype](&e);
 done:
@@ -339,7 +403,7 @@ static void fuse_permutations(trine_precond p)
     }
 }
 
-/** What solves read, to a GPU. */
+/** What solves read, to a GPU, where numeric runs on the host. */
 static trine_status send_factors(trine_precond p)
 {
     trine_status status = TRINE_SUCCESS;
@@ -348,7 +412,7 @@ static trine_status send_factors(trine_precond p)
     const size_t n = (size_t)p->base.n, bands = n * trine_dtype_size(p->base.dtype), numbers = n * sizeof(int32_t);
     for (int l = 0; s->on_device && n && l < p->info.m; l++) {
         const struct precond_factor *f = &s->factor[l];
-        const struct device_factor *d = &s->on_device[l];
+        const struct precond_device_factor *d = &s->on_device[l];
         TRY(trine_device_copy_async(ctx, d->a, f->a, bands, ctx->stream));
         TRY(trine_device_copy_async(ctx, d->b, f->b, bands, ctx->stream));
         TRY(trine_device_copy_async(ctx, d->c, f->c, bands, ctx->stream));
@@ -356,6 +420,94 @@ static trine_status send_factors(trine_precond p)
         if (l && precond_is_product(method_of(p)))
             TRY(trine_device_copy_async(ctx, d->to_next, f->to_next, numbers, ctx->stream));
     }
+done:
+    return status;
+}
+
+/** Paths of forests that the GPU has made. */
+static trine_status fetch_paths(trine_precond p)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    struct paths_state *s = state_of(p);
+    const int64_t n = p->base.n;
+    for (int l = 0; s->forest && l < p->info.m; l++) {
+        struct precond_factor *f = &s->factor[l];
+        const struct precond_device_factor *d = &s->on_device[l];
+        TRY(trine_copy(ctx, f->permutation, TRINE_HOST, d->permutation, TRINE_DEVICE, (size_t)n * sizeof(int32_t)));
+        TRY(trine_copy(ctx, f->swapped, TRINE_HOST, d->joined, TRINE_DEVICE, (size_t)n));
+        f->paths = 0;
+        for (int64_t i = 0; i < n; i++)
+            if (!f->swapped[i]) f->starts[f->paths++] = (int32_t)i;
+        f->starts[f->paths] = (int32_t)n;
+    }
+done:
+    return status;
+}
+
+/** What the GPU has computed, in place of what the host has. */
+static trine_status fetch_factors(trine_precond p)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    struct paths_state *s = state_of(p);
+    const size_t bytes = (size_t)p->base.n * trine_dtype_size(p->base.dtype);
+    for (int l = 0; l < p->info.m; l++) {
+        const struct precond_factor *f = &s->factor[l];
+        const struct precond_device_factor *d = &s->on_device[l];
+        TRY(trine_copy(ctx, f->a, TRINE_HOST, d->a, TRINE_DEVICE, bytes));
+        TRY(trine_copy(ctx, f->b, TRINE_HOST, d->b, TRINE_DEVICE, bytes));
+        TRY(trine_copy(ctx, f->c, TRINE_HOST, d->c, TRINE_DEVICE, bytes));
+    }
+    if (s->T) TRY(trine_copy(ctx, s->T, TRINE_HOST, s->device.T, TRINE_DEVICE, bytes));
+done:
+    return status;
+}
+
+/** Factor l with A's entries as they are, and its paths, if they are to be found. */
+static trine_status make_factor_on_device(trine_precond p, int l, bool builds)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct paths_state *s = state_of(p);
+    const struct paths_on_device *d = &s->device;
+    const struct precond_device_numeric *device = precond_device_numeric_of(p);
+    void *stream = p->base.ctx->stream;
+    trine_forest_arrays arrays;
+    if (builds) {
+        if (l > 0) TRY(trine_forest_scale(s->forest, omega_of(&p->options), NULL));
+        TRY(precond_make_forest(p, s->forest, l, TRINE_DEVICE, l ? NULL : d->weights));
+        TRY(trine_forest_get_arrays(s->forest, &arrays));
+        TRY(device->take_paths(p, arrays.path, arrays.permutation, &s->on_device[l], stream));
+    }
+    TRY(device->extract[p->base.dtype](p, &p->device->rows, &s->on_device[l], d->kept, d->taken, stream));
+done:
+    return status;
+}
+
+static trine_status numeric_on_device(trine_precond p, trine_reuse reuse)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    struct paths_state *s = state_of(p);
+    const struct paths_on_device *d = &s->device;
+    const struct precond_device_numeric *device = precond_device_numeric_of(p);
+    const struct precond_device_rows *rows = &p->device->rows;
+    const trine_dtype t = p->base.dtype;
+    const bool builds = s->forest && (!s->has_forests || reuse == TRINE_REUSE_NOTHING),
+               directs = method_of(p) == TRINE_PRECOND_MOS_D && s->capacity > 1;
+    if (builds) s->has_forests = false;
+    if (directs) TRY(device->diagonal[t](p, rows, TRINE_PRECOND_DIAGP0, d->room, ctx->stream));
+    if (d->T) TRY(device->diagonal[t](p, rows, TRINE_PRECOND_DIAGP1, d->T, ctx->stream));
+    if (builds) TRY(device->scale[t](p, rows, d->T, d->kept, d->weights, ctx->stream));
+    if (d->taken && p->nnz) TRY(trine_device_fill_async(ctx, d->taken, 0, (size_t)p->nnz, ctx->stream));
+    p->info.m = s->capacity;
+    for (int l = 0; l < p->info.m; l++) TRY(make_factor_on_device(p, l, builds));
+    for (int l = 0; directs && l < p->info.m; l++) {
+        TRY(device->direct[t](p, &s->on_device[l], d->T, d->room, p->info.m, l, ctx->stream));
+        if (l) TRY(device->fuse(p, &s->on_device[l - 1], &s->on_device[l], d->inverse, ctx->stream));
+    }
+    if (s->product) TRY(trine_spmv_numeric(s->product, TRINE_DEVICE, rows->values, NULL));
+    s->has_forests = true;
 done:
     return status;
 }
@@ -369,6 +521,7 @@ static trine_status numeric(trine_precond p, trine_reuse reuse)
     const int threads = p->base.ctx->threads;
     const struct precond_rows rows = rows_of(p);
     const bool builds = has_forests(method) && (!s->has_forests || reuse == TRINE_REUSE_NOTHING);
+    if (p->device) TRY(fetch_paths(p));
     if (builds) s->has_forests = false;
     precond_cpu.diagonal[t](&rows, TRINE_PRECOND_DIAGP0, s->room, threads);
     if (s->T) note_singular(p, precond_cpu.diagonal[t](&rows, TRINE_PRECOND_DIAGP1, s->T, threads));
@@ -385,6 +538,7 @@ static trine_status numeric(trine_precond p, trine_reuse reuse)
         note_singular(p, precond_cpu.eliminate[t](f, p->base.n, threads));
     }
     if (precond_is_product(method)) fuse_permutations(p);
+    if (p->device) return fetch_factors(p);
     TRY(send_factors(p));
     if (s->product) TRY(trine_spmv_numeric(s->product, TRINE_HOST, NULL, NULL));
     s->has_forests = true;
@@ -511,7 +665,7 @@ static trine_status pass_on_gpu(trine_precond p, const struct precond_call *call
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
     const trine_dtype t = p->base.dtype;
-    const struct device_factor *f = &state_of(p)->on_device[q->l];
+    const struct precond_device_factor *f = &state_of(p)->on_device[q->l];
     const struct scratch scratch = scratch_of(p, call);
     const trine_dense middle = block_at(p, q->middle, q->B.cols);
     const trine_gtsv_options o = {.op = call->op};
@@ -637,6 +791,7 @@ const struct precond_method precond_paths = {.ops = TRINE_N | TRINE_T | TRINE_H,
                                              .check_options = check_options,
                                              .analyse = analyse,
                                              .numeric = numeric,
+                                             .numeric_on_device = numeric_on_device,
                                              .apply = apply,
                                              .scratch_bytes = scratch_bytes,
                                              .work_begin = work_begin,

@@ -142,7 +142,7 @@ trine_status precond_take_values(trine_precond p, trine_space space, const void 
         if (!on_host) return TRINE_ERR_MEMORY;
         TRY(trine_copy(p->base.ctx, on_host, TRINE_HOST, values, TRINE_DEVICE, bytes));
     }
-    p->not_finite_row = precond_cpu.gather[p->base.dtype](p, on_host ? on_host : values);
+    p->not_finite_row = precond_cpu.gather[p->base.dtype](p, p->positions, on_host ? on_host : values);
 done:
     trine_free(p->base.ctx, TRINE_HOST, on_host);
     return status;
