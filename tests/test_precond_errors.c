@@ -276,25 +276,10 @@ static void test_threads(void **state)
     trine_matrix_destroy(&A);
 }
 
-/** What a GPU is told. */
-static void test_gpu(void **state)
-{
-    (void)state;
-    if (!test_on_gpu()) return;
-    trine_context ctx = test_context();
-    trine_matrix A;
-    trine_precond p;
-    OK(trine_matrix_gallery(ctx, &A, "laplace2d:n=4", TRINE_D));
-    FAILS(TRINE_ERR_UNSUPPORTED, "form for GPUs is missing", trine_precond_analyse(ctx, &p, A, NULL));
-    trine_matrix_destroy(&A);
-    trine_context_destroy(&ctx);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_options),    cmocka_unit_test(test_matrices),
                                        cmocka_unit_test(test_states),     cmocka_unit_test(test_product_arguments),
-                                       cmocka_unit_test(test_bad_values), cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_gpu)};
+                                       cmocka_unit_test(test_bad_values), cmocka_unit_test(test_threads)};
     return TEST_MAIN(tests);
 }

@@ -4,8 +4,15 @@
  *     analyse (pattern) -> numeric (values, as often as they change) -> apply X := alpha op(M)^-1 B
  *
  * A stands in analyse and numeric only: what apply needs of it is copied. Applications of a plan may run in several
- * threads at once, each with a work of its own, as solves of the other plans (core.h). Runs on CPU contexts; analyse
- * refuses others with TRINE_ERR_UNSUPPORTED. */
+ * threads at once, each with a work of its own, as solves of the other plans (core.h).
+ *
+ * On a GPU an apply runs there, asynchronous and without allocation, and can be captured in a CUDA graph; one that has
+ * been captured is replayed with the values of later numerics (not of ILUT, nor of ALG_TRI_BLOCK with new forests). The
+ * pattern is analysed on the host. Numeric synchronizes; diagonals and factors along paths are made on the GPU with
+ * forests that it finds. MOS_A, patterns MAX_N and MAX_T, forests that `coverage` ends, and incomplete factors are
+ * made on the host, from a copy of the values, and sent. check, factors, diagonals and diagnoses that a GPU has made
+ * are copied to the host and checked there when they are asked for. Paths are solved by trine_gtsv: a singular factor
+ * gives numbers that are huge or not finite, and NaN in one path may reach others. */
 #ifndef TRINE_PRECOND_H
 #define TRINE_PRECOND_H
 
@@ -100,19 +107,21 @@ typedef struct {
     int64_t reserved[8]; /* zeros */
 } trine_precond_options;
 
-/** Pattern of the square A (CSR or CSC, host, without duplicates), copied. options NULL = automatic. May synchronize;
+/** Pattern of the square A (CSR or CSC, host or device, without duplicates), copied. options NULL = automatic. May
+ *  synchronize;
  *  allocates all that numeric and apply need, unless the method says that its patterns depend on values (MOS_A, ILUT).
  *  TRINE_ERR_STRUCTURE: not square, offsets or indices that do not fit, duplicates (names the row).
- *  TRINE_ERR_ARGUMENT: options that make no sense. TRINE_ERR_UNSUPPORTED: a GPU context, an op that the method lacks */
+ *  TRINE_ERR_ARGUMENT: options that make no sense. TRINE_ERR_UNSUPPORTED: an op that the method lacks */
 TRINE_API trine_status trine_precond_analyse(trine_context ctx, trine_precond *plan, trine_matrix A,
                                              const trine_precond_options *options);
 /** Take values: nnz of them, in A's order, of A's dtype, in `space`. NULL = the values of the A given to analyse, which
- *  must still be alive. Zero and NaN pivots are noted for check, and give results that are not finite.
+ *  must still be alive. Zero and NaN pivots are noted for check, and give results that are not finite (on a GPU: above).
  *  TRINE_ERR_STATE: beside another thread's apply. */
 TRINE_API trine_status trine_precond_numeric(trine_precond plan, trine_space space, const void *values,
                                              trine_reuse reuse, const trine_exec *exec);
 /** TRINE_ERR_SINGULAR (IC0: TRINE_ERR_NOT_DEFINITE) with the row of the first zero pivot of the last numeric,
- *  TRINE_ERR_ARGUMENT with the row of a NaN or Inf in its values. Synchronizes. TRINE_ERR_STATE before numeric. */
+ *  TRINE_ERR_ARGUMENT with the row of a NaN or Inf in its values. Zero pivots of ALG_TRI_BLOCK are not seen on a GPU.
+ *  Synchronizes. TRINE_ERR_STATE before numeric. */
 TRINE_API trine_status trine_precond_check(trine_precond plan, const trine_exec *exec);
 
 /** One more application in flight, of up to nrhs vectors; as trine_tridiagonal_work. */
@@ -175,7 +184,7 @@ typedef struct {
     const char *reason; /* one clause: why this method, and why m factors */
     int m; /* factors of the last numeric; 0: none, or not yet */
     int64_t factor_entries; /* of incomplete factors; 0: none */
-    int deterministic; /* bitwise the same every run: 1 */
+    int deterministic; /* bitwise the same every run; 1 on a CPU */
     int64_t reserved[4]; /* zeros */
 } trine_precond_info;
 TRINE_API trine_status trine_precond_get_info(trine_precond plan, trine_precond_info *info);

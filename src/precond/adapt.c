@@ -165,7 +165,7 @@ static trine_status find_paths(trine_precond p, int l, const struct precond_rows
                              B->columns, scaled));
         TRY(trine_forest_create(p->base.ctx, &forest, matrix, NULL));
     }
-    TRY(precond_make_forest(p, l ? forest : s->forest, l, scaled));
+    TRY(precond_make_forest(p, l ? forest : s->forest, l, TRINE_HOST, scaled));
     TRY(precond_take_paths(p, l ? forest : s->forest, &s->factor[l]));
 done:
     trine_forest_destroy(&forest);

@@ -12,6 +12,7 @@ struct blocks_state {
     trine_forest forest, coarse;
     bool has_forests;
     int64_t rows; /* of blocks */
+    /* In the context's space */
     void *a, *b, *c; /* n blocks each */
     int32_t *permutation; /* 2 n */
     void *factor[OPS]; /* of op(A); NULL: not announced */
@@ -37,19 +38,16 @@ static trine_status analyse(trine_precond p)
     p->state = s;
     TRY(trine_forest_create(ctx, &s->forest, p->matrix, &(trine_forest_options){.blocks = 1}));
     void **const bands[] = {&s->a, &s->b, &s->c};
-    for (int k = 0; k < 3; k++) {
-        *bands[k] = trine_host_alloc(ctx, 4 * n, trine_dtype_size(p->base.dtype));
-        if (!*bands[k]) return TRINE_ERR_MEMORY;
-    }
-    TRY(ALLOC(ctx, s->permutation, 2 * n));
+    for (int k = 0; k < 3; k++)
+        TRY(trine_alloc(ctx, ctx->info.space, (size_t)(4 * n) * trine_dtype_size(p->base.dtype), bands[k]));
+    TRY(trine_alloc(ctx, ctx->info.space, (size_t)(2 * n) * sizeof *s->permutation, (void **)&s->permutation));
     for (int k = 0; k < OPS; k++) {
         if (!(p->options.ops & ops[k])) continue;
         const int at = place_of(p, ops[k]);
         if (s->factor[at]) continue;
         const trine_gtsv_options o = options_for(at);
         TRY(trine_bgtf_size(ctx, p->base.dtype, n, 2, &o, &s->factor_bytes[at]));
-        s->factor[at] = trine_host_alloc(ctx, (int64_t)s->factor_bytes[at], 1);
-        if (!s->factor[at]) return TRINE_ERR_MEMORY;
+        TRY(trine_alloc(ctx, ctx->info.space, s->factor_bytes[at], &s->factor[at]));
     }
 done:
     return status;
@@ -61,8 +59,10 @@ static void release(trine_precond p)
     if (!s) return;
     trine_forest_destroy(&s->coarse);
     trine_forest_destroy(&s->forest);
-    void *arrays[] = {s->a, s->b, s->c, s->permutation, s->factor[0], s->factor[1], s->factor[2], s};
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(p->base.ctx, TRINE_HOST, arrays[k]);
+    trine_context ctx = p->base.ctx;
+    void *arrays[] = {s->a, s->b, s->c, s->permutation, s->factor[0], s->factor[1], s->factor[2]};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(ctx, ctx->info.space, arrays[k]);
+    trine_free(ctx, TRINE_HOST, s);
 }
 
 static int64_t memory(trine_precond p)
@@ -73,6 +73,34 @@ static int64_t memory(trine_precond p)
     int64_t bytes = info.bytes + p->base.n * (12 * (int64_t)trine_dtype_size(p->base.dtype) + 8);
     for (int k = 0; k < OPS; k++) bytes += (int64_t)s->factor_bytes[k];
     return bytes;
+}
+
+/** Of trine_bgtfs, with whatever op. */
+static size_t work_of_solve(trine_precond p, int64_t rows, int64_t nrhs)
+{
+    size_t most = 0;
+    for (int k = 0; k < OPS; k++) {
+        const trine_gtsv_options o = options_for(k);
+        size_t bytes = 0;
+        if (((struct blocks_state *)p->state)->factor[k])
+            trine_bgtfs_work_size(p->base.ctx, p->base.dtype, rows, 2, nrhs, &o, &bytes);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/** Whether what n blocks need is enough for fewer of them: partitions of fewer rows may be shorter. */
+static bool fits(trine_precond p, int64_t rows)
+{
+    const struct blocks_state *s = p->state;
+    for (int k = 0; k < OPS; k++) {
+        const trine_gtsv_options o = options_for(k);
+        size_t bytes = 0;
+        if (s->factor[k] &&
+            (trine_bgtf_size(p->base.ctx, p->base.dtype, rows, 2, &o, &bytes) || bytes > s->factor_bytes[k]))
+            return false;
+    }
+    return work_of_solve(p, rows, 1) <= work_of_solve(p, p->base.n, 1);
 }
 
 static trine_status find_blocks(trine_precond p)
@@ -92,18 +120,17 @@ static trine_status find_blocks(trine_precond p)
     TRY(trine_forest_break_cycles(s->coarse, NULL));
     TRY(trine_forest_order(s->coarse, NULL));
     TRY(trine_forest_get_result(s->coarse, &result, NULL));
-    s->rows = result.vertices;
+    s->rows = fits(p, result.vertices) ? result.vertices : p->base.n; /* the others are the identity */
     s->has_forests = true;
 done:
     return status;
 }
 
-static trine_status numeric(trine_precond p, trine_reuse reuse, void *stream)
+static trine_status numeric(trine_precond p, trine_reuse reuse)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
     struct blocks_state *s = p->state;
-    (void)stream;
     if (!p->base.n) return TRINE_SUCCESS;
     if (!s->has_forests || reuse == TRINE_REUSE_NOTHING) TRY(find_blocks(p));
     TRY(trine_forest_extract_blocks(s->forest, TRINE_HOST, p->values, s->a, s->b, s->c, s->permutation, NULL));
@@ -125,47 +152,60 @@ static trine_dense blocks_of(trine_precond p, const struct precond_call *call)
     return (trine_dense){call->work->scratch, rows, call->B->cols, rows, TRINE_COLMAJOR};
 }
 
-static size_t work_of_solve(trine_precond p, int64_t nrhs)
-{
-    size_t most = 0;
-    for (int k = 0; k < OPS; k++) {
-        const trine_gtsv_options o = options_for(k);
-        size_t bytes = 0;
-        if (((struct blocks_state *)p->state)->factor[k])
-            trine_bgtfs_work_size(p->base.ctx, p->base.dtype, p->base.n, 2, nrhs, &o, &bytes);
-        if (bytes > most) most = bytes;
-    }
-    return most;
-}
-
 enum { ALIGNMENT = 64 };
 static size_t vector_bytes(trine_precond p, int64_t nrhs)
 {
     const size_t bytes = 2 * (size_t)p->base.n * (size_t)nrhs * trine_dtype_size(p->base.dtype);
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
-static size_t scratch_bytes(trine_precond p, int64_t nrhs) { return vector_bytes(p, nrhs) + work_of_solve(p, nrhs); }
+static size_t scratch_bytes(trine_precond p, int64_t nrhs)
+{
+    return vector_bytes(p, nrhs) + work_of_solve(p, p->base.n, nrhs);
+}
+
+/** Row i of D := row permutation[i] of B, or ones where a block has no such row; and back to X. */
+static trine_status pick(trine_precond p, const trine_dense *B, const trine_dense *D, void *stream)
+{
+    const struct blocks_state *s = p->state;
+    const struct precond_device *device = precond_device_of(p);
+    const trine_dtype t = p->base.dtype;
+    const size_t element = trine_dtype_size(t);
+    if (device) return device->pick[t](p, s->permutation, B, D, stream);
+    for (int64_t j = 0; j < B->cols; j++)
+        precond_cpu.pick[t](D->rows, s->permutation, (const char *)B->data + (size_t)(j * B->ld) * element,
+                            (char *)D->data + (size_t)(j * D->ld) * element, p->base.ctx->threads);
+    return TRINE_SUCCESS;
+}
+
+static trine_status place(trine_precond p, const trine_dense *D, const trine_dense *X, void *stream)
+{
+    const struct blocks_state *s = p->state;
+    const struct precond_device *device = precond_device_of(p);
+    const trine_dtype t = p->base.dtype;
+    const size_t element = trine_dtype_size(t);
+    if (device) return device->place[t](p, s->permutation, D, X, stream);
+    for (int64_t j = 0; j < D->cols; j++)
+        precond_cpu.place[t](D->rows, s->permutation, (const char *)D->data + (size_t)(j * D->ld) * element,
+                             (char *)X->data + (size_t)(j * X->ld) * element, p->base.ctx->threads);
+    return TRINE_SUCCESS;
+}
 
 static trine_status apply(trine_precond p, const struct precond_call *call)
 {
     trine_status status = TRINE_SUCCESS;
     struct blocks_state *s = p->state;
     const trine_dtype t = p->base.dtype;
-    const size_t element = trine_dtype_size(t);
+    const trine_exec exec = {.stream = call->stream};
     const int64_t cols = call->B->cols;
     const int k = place_of(p, call->op);
     const trine_gtsv_options o = options_for(k);
     const trine_dense D = blocks_of(p, call);
     if (p->pivot_row >= 0) return trine_fail(TRINE_ERR_SINGULAR, "a block of alg-tri-block has no inverse");
-    for (int64_t j = 0; j < cols; j++)
-        precond_cpu.pick[t](D.rows, s->permutation, (const char *)call->B->data + (size_t)(j * call->B->ld) * element,
-                            (char *)D.data + (size_t)(j * D.ld) * element, p->base.ctx->threads);
+    TRY(pick(p, call->B, &D, call->stream));
     TRY(trine_bgtfs(p->base.ctx, t, s->rows, 2, cols, &o, s->factor[k], s->factor_bytes[k], D.data, D.ld, D.data, D.ld,
                     (char *)D.data + vector_bytes(p, call->work->base.max_nrhs),
-                    work_of_solve(p, call->work->base.max_nrhs), NULL));
-    for (int64_t j = 0; j < cols; j++)
-        precond_cpu.place[t](D.rows, s->permutation, (const char *)D.data + (size_t)(j * D.ld) * element,
-                             (char *)call->X->data + (size_t)(j * call->X->ld) * element, p->base.ctx->threads);
+                    work_of_solve(p, p->base.n, call->work->base.max_nrhs), &exec));
+    TRY(place(p, &D, call->X, call->stream));
 done:
     return status;
 }

@@ -32,14 +32,17 @@ static void decide(trine_precond p, trine_precond_options *o, trine_precond_meth
 
 trine_status precond_choose(trine_precond p, trine_precond_options *options)
 {
+    trine_matrix_info given;
     const void *values;
     double along;
+    trine_matrix_get_info(p->given, &given);
     trine_matrix_get_arrays(p->given, NULL, NULL, &values);
     if (!values && p->nnz)
         return trine_fail(TRINE_ERR_STATE, "method auto looks at the values of the matrix, which has none");
-    precond_take_values(p, values);
+    trine_status status = precond_take_values(p, given.space, values);
+    if (status) return status;
     const double diagonal = precond_diagonal_coverage(p);
-    const trine_status status = measure_forest(p, &along);
+    status = measure_forest(p, &along);
     if (status) return status;
     if (!(diagonal < MOST)) decide(p, options, TRINE_PRECOND_DIAGP1, 0, "the diagonal has most of the matrix");
     else if (along >= NEARLY_ALL)

@@ -1,12 +1,11 @@
 /* The general form of Eq. 37, M = (T + M'_{m-1}) T^-1 ... T^-1 (T + M'_0), of operators that apply the inverses of its
  * factors: M^-1 = (T + M'_0)^-1 T (T + M'_1)^-1 T ... T (T + M'_{m-1})^-1. */
-#include <string.h>
-
-#include "precond/paths.h"
+#include "operator/operator.h"
+#include "precond/precond.h"
 
 struct operators_state {
     int m;
-    void *T;
+    void *T;          /* in the context's space */
     trine_op factor[TRINE_PRECOND_MAX_M];
 };
 
@@ -41,10 +40,10 @@ static void work_end(trine_precond p, struct precond_work *work)
 
 static trine_status apply(trine_precond p, const struct precond_call *call)
 {
+    static const double one[2] = {1, 0}, zero[2];
     trine_status status = TRINE_SUCCESS;
     struct operators_state *s = p->state;
     const struct operators_part *part = call->work->part;
-    const size_t size = trine_dtype_size(p->base.dtype);
     const int64_t n = p->base.n, cols = call->B->cols;
     char *const room[2] = {call->work->scratch, (char *)call->work->scratch + vector_bytes(p, cols)};
     trine_dense in = *call->B;
@@ -55,15 +54,11 @@ static trine_status apply(trine_precond p, const struct precond_call *call)
             last && call->X->data != in.data ? *call->X : (trine_dense){room[1], n, cols, n, TRINE_COLMAJOR};
         const trine_exec exec = {.stream = call->stream, .work = part->work[l]};
         TRY(trine_op_apply(s->factor[l], call->op, NULL, &in, NULL, &out, &exec));
-        if (last && out.data == room[1])
-            for (int64_t j = 0; j < cols; j++)
-                memcpy((char *)call->X->data + (size_t)(j * call->X->ld) * size, room[1] + (size_t)(j * n) * size,
-                       (size_t)n * size);
+        if (last && out.data == room[1]) TRY(trine_plan_scale(&p->base, NULL, &out, call->X, call->stream));
         if (last) break;
         in = (trine_dense){room[0], n, cols, n, TRINE_COLMAJOR};
-        for (int64_t j = 0; j < cols; j++)
-            precond_cpu.multiply[p->base.dtype](n, s->T, call->op == TRINE_H, room[1] + (size_t)(j * n) * size,
-                                                room[0] + (size_t)(j * n) * size, p->base.ctx->threads);
+        TRY(operator_run_update(p->base.ctx, p->base.dtype, one, s->T, call->op == TRINE_H, p->base.dtype, &out, zero,
+                                &in, call->stream));
     }
 done:
     return status;
@@ -74,7 +69,7 @@ static void release(trine_precond p)
     struct operators_state *s = p->state;
     if (!s) return;
     for (int l = 0; l < s->m; l++) trine_op_destroy(&s->factor[l]);
-    trine_free(p->base.ctx, TRINE_HOST, s->T);
+    trine_free(p->base.ctx, p->base.ctx->info.space, s->T);
     trine_free(p->base.ctx, TRINE_HOST, s);
 }
 
@@ -86,11 +81,12 @@ const struct precond_method precond_operators = {.ops = TRINE_N | TRINE_T | TRIN
                                                  .release = release};
 
 /** Of what the factors are; they must be square, of one size and dtype. */
-static trine_status check_factors(int m, const trine_op *factors, trine_op_info *all)
+static trine_status check_factors(trine_context ctx, int m, const trine_op *factors, trine_op_info *all)
 {
     for (int l = 0; l < m; l++) {
         trine_op_info info;
         REQUIRE(factors[l], "factor %d is NULL", l);
+        REQUIRE(factors[l]->ctx->info.device == ctx->info.device, "factor %d is not on the context's device", l);
         const trine_status status = trine_op_get_info(factors[l], &info);
         if (status) return status;
         if (!l) *all = info;
@@ -117,9 +113,8 @@ trine_status trine_precond_product(trine_context ctx, trine_precond *out, const 
     REQUIRE(m >= 1 && m <= TRINE_PRECOND_MAX_M, "m is %d, not 1 to %d factors", m, TRINE_PRECOND_MAX_M);
     REQUIRE(factors, "inverse_factors is NULL");
     REQUIRE(max_nrhs >= 0, "max_nrhs is %lld", (long long)max_nrhs);
-    trine_status status = precond_refuse_gpu(ctx);
     trine_op_info info = {0};
-    if (!status) status = check_factors(m, factors, &info);
+    trine_status status = check_factors(ctx, m, factors, &info);
     if (status) return status;
     REQUIRE(T || !info.rows, "T is NULL");
     if (!max_nrhs) max_nrhs = 1;
@@ -147,10 +142,8 @@ trine_status trine_precond_product(trine_context ctx, trine_precond *out, const 
                                    .deterministic = 1};
     TRY(CALLOC(ctx, s, 1));
     p->state = s;
-    s->T = trine_host_alloc(ctx, (int64_t)bytes, 1);
-    if (!s->T) status = TRINE_ERR_MEMORY;
-    if (status) goto done;
-    if (bytes) memcpy(s->T, T, bytes);
+    TRY(trine_alloc(ctx, ctx->info.space, bytes, &s->T));
+    TRY(trine_copy(ctx, s->T, ctx->info.space, T, ctx->info.space, bytes));
     for (int l = 0; l < m; l++) {
         TRY(trine_op_cast(factors[l], &s->factor[l], info.dtype)); /* one more handle of it */
         s->m = l + 1;

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include <trine/tridiagonal.h>
+
+#include "matrix/vectors/vectors.h"
 #include "precond/common/rows.h"
 
 static struct paths_state *state_of(trine_precond p) { return p->state; }
@@ -61,6 +64,31 @@ done:
     return status;
 }
 
+static trine_status new_device_factor(trine_precond p, struct precond_device_factor *f)
+{
+    trine_status status = TRINE_SUCCESS;
+    const size_t n = (size_t)p->base.n, size = trine_dtype_size(p->base.dtype);
+    const struct {
+        void **p;
+        size_t bytes;
+    } arrays[] = {{&f->a, n * size},
+                  {&f->b, n * size},
+                  {&f->c, n * size},
+                  {(void **)&f->permutation, n * sizeof *f->permutation},
+                  {(void **)&f->to_next, n * sizeof *f->to_next},
+                  {(void **)&f->joined, n}};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        TRY(trine_alloc(p->base.ctx, TRINE_DEVICE, arrays[k].bytes, arrays[k].p));
+done:
+    return status;
+}
+
+static void free_device_factor(trine_context ctx, struct precond_device_factor *f)
+{
+    void *arrays[] = {f->a, f->b, f->c, f->permutation, f->to_next, f->joined};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(ctx, TRINE_DEVICE, arrays[k]);
+}
+
 static void free_factor(trine_context ctx, struct precond_factor *f)
 {
     void *arrays[] = {f->starts, f->permutation, f->to_next, f->swapped, f->a,     f->b,
@@ -103,8 +131,10 @@ static trine_status analyse_forests(trine_precond p)
     struct paths_state *s = state_of(p);
     const trine_pattern pattern = method_of(p) == TRINE_PRECOND_MOS_A ? TRINE_PATTERN_AUTO : p->options.pattern;
     TRY(trine_forest_create(ctx, &s->forest, p->matrix, NULL));
-    s->weights = trine_host_alloc(ctx, p->nnz, trine_dtype_size(p->base.dtype));
-    if (!s->weights) return TRINE_ERR_MEMORY;
+    if (!p->device) {
+        s->weights = trine_host_alloc(ctx, p->nnz, trine_dtype_size(p->base.dtype));
+        if (!s->weights) return TRINE_ERR_MEMORY;
+    }
     for (int64_t i = 0; i < p->base.n; i++)
         if (p->offsets[i + 1] - p->offsets[i] > s->longest) s->longest = p->offsets[i + 1] - p->offsets[i];
     if (pattern != TRINE_PATTERN_AUTO) TRY(ALLOC(ctx, s->kept, p->nnz));
@@ -113,6 +143,61 @@ static trine_status analyse_forests(trine_precond p)
         TRY(ALLOC(ctx, s->candidates, s->longest * ctx->threads));
 done:
     return status;
+}
+
+/** What looks at values on the way, to choose entries or to end, does so on the host. */
+static bool is_for_device(trine_precond p)
+{
+    const trine_precond_options *o = &p->options;
+    const bool selects = o->pattern == TRINE_PATTERN_MAX_N || o->pattern == TRINE_PATTERN_MAX_T;
+    return p->base.ctx->cuda && o->method != TRINE_PRECOND_MOS_A &&
+           !(has_forests(o->method) && (selects || o->coverage > 0));
+}
+
+/** The paths of a factor that is known beforehand. */
+static trine_status send_paths(trine_precond p, int l)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    const struct paths_state *s = state_of(p);
+    const struct precond_factor *f = &s->factor[l];
+    const size_t n = (size_t)p->base.n;
+    memset(f->swapped, 1, n);
+    for (int64_t k = 0; k < f->paths; k++) f->swapped[f->starts[k]] = 0;
+    TRY(trine_copy(ctx, s->on_device[l].joined, TRINE_DEVICE, f->swapped, TRINE_HOST, n));
+    TRY(trine_copy(ctx, s->on_device[l].permutation, TRINE_DEVICE, f->permutation, TRINE_HOST, n * sizeof(int32_t)));
+done:
+    return status;
+}
+
+/** Memory for numeric_on_device, when the host's is there. */
+static trine_status analyse_on_device(trine_precond p)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    struct paths_state *s = state_of(p);
+    struct paths_on_device *d = &s->device;
+    const size_t n = (size_t)p->base.n, nnz = (size_t)p->nnz, size = trine_dtype_size(p->base.dtype);
+    if (s->T) TRY(trine_alloc(ctx, TRINE_DEVICE, n * size, &d->T));
+    if (s->forest) TRY(trine_alloc(ctx, TRINE_DEVICE, nnz * size + 1, &d->weights)); /* never NULL */
+    if (s->kept) TRY(trine_device_upload(ctx, s->kept, nnz, (void **)&d->kept));
+    if (method_of(p) == TRINE_PRECOND_MOS_D) {
+        TRY(trine_alloc(ctx, TRINE_DEVICE, n * size, &d->room));
+        TRY(trine_alloc(ctx, TRINE_DEVICE, nnz, (void **)&d->taken));
+        TRY(trine_alloc(ctx, TRINE_DEVICE, n * sizeof *d->inverse, (void **)&d->inverse));
+    }
+    for (int l = 0; !s->forest && p->base.n && l < s->capacity; l++) TRY(send_paths(p, l));
+done:
+    return status;
+}
+
+static void free_on_device(trine_precond p)
+{
+    struct paths_state *s = state_of(p);
+    struct paths_on_device *d = &s->device;
+    void *arrays[] = {d->T, d->room, d->weights, d->kept, d->taken, d->inverse};
+    for (int l = 0; s->on_device && l < s->capacity; l++) free_device_factor(p->base.ctx, &s->on_device[l]);
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(p->base.ctx, TRINE_DEVICE, arrays[k]);
 }
 
 static trine_status analyse(trine_precond p)
@@ -127,6 +212,12 @@ static trine_status analyse(trine_precond p)
     p->options.m = s->capacity;
     TRY(CALLOC(ctx, s->factor, s->capacity));
     for (int l = 0; l < s->capacity; l++) TRY(new_factor(p, &s->factor[l]));
+    if (ctx->cuda) {
+        TRY(CALLOC(ctx, s->on_device, s->capacity));
+        for (int l = 0; l < s->capacity; l++) TRY(new_device_factor(p, &s->on_device[l]));
+        TRY(ALLOC(ctx, s->names, p->base.n));
+        if (is_for_device(p)) TRY(precond_open_device(p));
+    }
     TRY(ALLOC(ctx, s->taken, p->nnz));
     TRY(ALLOC(ctx, s->inverse, p->base.n));
     s->room = trine_host_alloc(ctx, p->base.n, trine_dtype_size(p->base.dtype));
@@ -137,10 +228,15 @@ static trine_status analyse(trine_precond p)
         s->T = trine_host_alloc(ctx, p->base.n, trine_dtype_size(p->base.dtype));
         if (!s->T) return TRINE_ERR_MEMORY;
     }
-    if (precond_alternates(method) && s->capacity > 1)
-        TRY(trine_spmv_analyse(ctx, &s->product, p->matrix,
+    if (precond_alternates(method) && s->capacity > 1) {
+        trine_spmv_info info;
+        TRY(trine_spmv_analyse(ctx, &s->product, p->device ? p->device->view : p->matrix,
                                &(trine_spmv_options){.ops = p->options.ops, .max_nrhs = p->options.max_nrhs}));
+        TRY(trine_spmv_get_info(s->product, &info));
+        p->info.deterministic = info.deterministic;
+    }
     if (method == TRINE_PRECOND_MOS_A) TRY(precond_adapt_analyse(p));
+    if (p->device) TRY(analyse_on_device(p));
 done:
     return status;
 }
@@ -152,9 +248,11 @@ static void release(trine_precond p)
     if (!s) return;
     if (s->adaption) precond_adapt_release(p);
     for (int l = 0; s->factor && l < s->capacity; l++) free_factor(ctx, &s->factor[l]);
+    free_on_device(p);
     trine_forest_destroy(&s->forest);
     trine_spmv_destroy(&s->product);
-    void *arrays[] = {s->factor, s->kept, s->taken, s->weights, s->T, s->room, s->inverse, s->candidates, s};
+    void *arrays[] = {s->factor, s->on_device, s->names,   s->kept,       s->taken, s->weights,
+                      s->T,      s->room,      s->inverse, s->candidates, s};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(ctx, TRINE_HOST, arrays[k]);
 }
 
@@ -163,6 +261,11 @@ static int64_t memory(trine_precond p)
     const struct paths_state *s = state_of(p);
     const int64_t n = p->base.n, element = (int64_t)trine_dtype_size(p->base.dtype);
     int64_t bytes = s->capacity * (n * (7 * element + 13) + 4) + p->nnz + n * (4 + element);
+    if (s->on_device) bytes += s->capacity * n * (3 * element + 9) + n * 4;
+    if (s->device.T) bytes += n * element;
+    if (s->device.weights) bytes += p->nnz * element;
+    if (s->device.kept) bytes += p->nnz;
+    if (s->device.taken) bytes += p->nnz + n * (element + 4);
     if (s->T) bytes += n * element;
     if (s->weights) bytes += p->nnz * element;
     if (s->kept) bytes += p->nnz;
@@ -183,28 +286,34 @@ static int64_t memory(trine_precond p)
 /* ----------------------------------------------------------------- numeric */
 
 /* Charges and ties of each forest are others, so that what one has missed is not missed by all of them. */
-trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, const void *weights)
+trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, trine_space space, const void *weights)
 {
     trine_factor_rounds rounds = p->options.forest;
     rounds.n = 2;
     rounds.seed += (uint64_t)l * 0x9E3779B97F4A7C15u;
-    return trine_forest_run(forest, TRINE_HOST, weights, &rounds, NULL);
+    return trine_forest_run(forest, space, weights, &rounds, NULL);
 }
 
 trine_status precond_take_paths(trine_precond p, trine_forest forest, struct precond_factor *f)
 {
     trine_forest_arrays arrays;
-    const trine_status status = trine_forest_get_arrays(forest, &arrays);
+    trine_status status = trine_forest_get_arrays(forest, &arrays);
     if (status) return status;
     const int64_t n = p->base.n;
-    f->paths = 0;
-    for (int64_t i = 0; i < n; i++) {
-        f->permutation[i] = arrays.permutation[i];
-        if (!i || arrays.path[arrays.permutation[i]] != arrays.path[arrays.permutation[i - 1]])
-            f->starts[f->paths++] = (int32_t)i;
+    const int32_t *path = arrays.path;
+    if (p->base.ctx->cuda) {
+        TRY(trine_copy(p->base.ctx, f->permutation, TRINE_HOST, arrays.permutation, TRINE_DEVICE, (size_t)n * 4));
+        TRY(trine_copy(p->base.ctx, state_of(p)->names, TRINE_HOST, arrays.path, TRINE_DEVICE, (size_t)n * 4));
+        path = state_of(p)->names;
+    } else if (n) {
+        memcpy(f->permutation, arrays.permutation, (size_t)n * sizeof *f->permutation);
     }
+    f->paths = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!i || path[f->permutation[i]] != path[f->permutation[i - 1]]) f->starts[f->paths++] = (int32_t)i;
     f->starts[f->paths] = (int32_t)n;
-    return TRINE_SUCCESS;
+done:
+    return status;
 }
 
 bool precond_is_enough(trine_precond p, int l, double before, double reached)
@@ -252,7 +361,7 @@ static trine_status make_factor(trine_precond p, int l, bool builds, double *rea
                                    .once = once,
                                    .threads = p->base.ctx->threads};
     if (builds && l > 0) TRY(trine_forest_scale(s->forest, omega_of(&p->options), NULL));
-    if (builds) TRY(precond_make_forest(p, s->forest, l, l ? NULL : s->weights));
+    if (builds) TRY(precond_make_forest(p, s->forest, l, TRINE_HOST, l ? NULL : s->weights));
     if (builds) TRY(precond_take_paths(p, s->forest, &s->factor[l]));
     *reached += precond_cpu.extract[p->base.dtype](&e);
 done:
@@ -294,7 +403,116 @@ static void fuse_permutations(trine_precond p)
     }
 }
 
-static trine_status numeric(trine_precond p, trine_reuse reuse, void *stream)
+/** What solves read, to a GPU, where numeric runs on the host. */
+static trine_status send_factors(trine_precond p)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    struct paths_state *s = state_of(p);
+    const size_t n = (size_t)p->base.n, bands = n * trine_dtype_size(p->base.dtype), numbers = n * sizeof(int32_t);
+    for (int l = 0; s->on_device && n && l < p->info.m; l++) {
+        const struct precond_factor *f = &s->factor[l];
+        const struct precond_device_factor *d = &s->on_device[l];
+        TRY(trine_device_copy_async(ctx, d->a, f->a, bands, ctx->stream));
+        TRY(trine_device_copy_async(ctx, d->b, f->b, bands, ctx->stream));
+        TRY(trine_device_copy_async(ctx, d->c, f->c, bands, ctx->stream));
+        TRY(trine_device_copy_async(ctx, d->permutation, f->permutation, numbers, ctx->stream));
+        if (l && precond_is_product(method_of(p)))
+            TRY(trine_device_copy_async(ctx, d->to_next, f->to_next, numbers, ctx->stream));
+    }
+done:
+    return status;
+}
+
+/** Paths of forests that the GPU has made. */
+static trine_status fetch_paths(trine_precond p)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    struct paths_state *s = state_of(p);
+    const int64_t n = p->base.n;
+    for (int l = 0; s->forest && l < p->info.m; l++) {
+        struct precond_factor *f = &s->factor[l];
+        const struct precond_device_factor *d = &s->on_device[l];
+        TRY(trine_copy(ctx, f->permutation, TRINE_HOST, d->permutation, TRINE_DEVICE, (size_t)n * sizeof(int32_t)));
+        TRY(trine_copy(ctx, f->swapped, TRINE_HOST, d->joined, TRINE_DEVICE, (size_t)n));
+        f->paths = 0;
+        for (int64_t i = 0; i < n; i++)
+            if (!f->swapped[i]) f->starts[f->paths++] = (int32_t)i;
+        f->starts[f->paths] = (int32_t)n;
+    }
+done:
+    return status;
+}
+
+/** What the GPU has computed, in place of what the host has. */
+static trine_status fetch_factors(trine_precond p)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    struct paths_state *s = state_of(p);
+    const size_t bytes = (size_t)p->base.n * trine_dtype_size(p->base.dtype);
+    for (int l = 0; l < p->info.m; l++) {
+        const struct precond_factor *f = &s->factor[l];
+        const struct precond_device_factor *d = &s->on_device[l];
+        TRY(trine_copy(ctx, f->a, TRINE_HOST, d->a, TRINE_DEVICE, bytes));
+        TRY(trine_copy(ctx, f->b, TRINE_HOST, d->b, TRINE_DEVICE, bytes));
+        TRY(trine_copy(ctx, f->c, TRINE_HOST, d->c, TRINE_DEVICE, bytes));
+    }
+    if (s->T) TRY(trine_copy(ctx, s->T, TRINE_HOST, s->device.T, TRINE_DEVICE, bytes));
+done:
+    return status;
+}
+
+/** Factor l with A's entries as they are, and its paths, if they are to be found. */
+static trine_status make_factor_on_device(trine_precond p, int l, bool builds)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct paths_state *s = state_of(p);
+    const struct paths_on_device *d = &s->device;
+    const struct precond_device_numeric *device = precond_device_numeric_of(p);
+    void *stream = p->base.ctx->stream;
+    trine_forest_arrays arrays;
+    if (builds) {
+        if (l > 0) TRY(trine_forest_scale(s->forest, omega_of(&p->options), NULL));
+        TRY(precond_make_forest(p, s->forest, l, TRINE_DEVICE, l ? NULL : d->weights));
+        TRY(trine_forest_get_arrays(s->forest, &arrays));
+        TRY(device->take_paths(p, arrays.path, arrays.permutation, &s->on_device[l], stream));
+    }
+    TRY(device->extract[p->base.dtype](p, &p->device->rows, &s->on_device[l], d->kept, d->taken, stream));
+done:
+    return status;
+}
+
+static trine_status numeric_on_device(trine_precond p, trine_reuse reuse)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    struct paths_state *s = state_of(p);
+    const struct paths_on_device *d = &s->device;
+    const struct precond_device_numeric *device = precond_device_numeric_of(p);
+    const struct precond_device_rows *rows = &p->device->rows;
+    const trine_dtype t = p->base.dtype;
+    const bool builds = s->forest && (!s->has_forests || reuse == TRINE_REUSE_NOTHING),
+               directs = method_of(p) == TRINE_PRECOND_MOS_D && s->capacity > 1;
+    if (builds) s->has_forests = false;
+    if (directs) TRY(device->diagonal[t](p, rows, TRINE_PRECOND_DIAGP0, d->room, ctx->stream));
+    if (d->T) TRY(device->diagonal[t](p, rows, TRINE_PRECOND_DIAGP1, d->T, ctx->stream));
+    if (builds) TRY(device->scale[t](p, rows, d->T, d->kept, d->weights, ctx->stream));
+    if (d->taken && p->nnz) TRY(trine_device_fill_async(ctx, d->taken, 0, (size_t)p->nnz, ctx->stream));
+    p->info.m = s->capacity;
+    for (int l = 0; l < p->info.m; l++) TRY(make_factor_on_device(p, l, builds));
+    for (int l = 0; directs && l < p->info.m; l++) {
+        TRY(device->direct[t](p, &s->on_device[l], d->T, d->room, p->info.m, l, ctx->stream));
+        if (l) TRY(device->fuse(p, &s->on_device[l - 1], &s->on_device[l], d->inverse, ctx->stream));
+    }
+    if (s->product) TRY(trine_spmv_numeric(s->product, TRINE_DEVICE, rows->values, NULL));
+    s->has_forests = true;
+done:
+    return status;
+}
+
+static trine_status numeric(trine_precond p, trine_reuse reuse)
 {
     trine_status status = TRINE_SUCCESS;
     struct paths_state *s = state_of(p);
@@ -303,7 +521,7 @@ static trine_status numeric(trine_precond p, trine_reuse reuse, void *stream)
     const int threads = p->base.ctx->threads;
     const struct precond_rows rows = rows_of(p);
     const bool builds = has_forests(method) && (!s->has_forests || reuse == TRINE_REUSE_NOTHING);
-    (void)stream;
+    if (p->device) TRY(fetch_paths(p));
     if (builds) s->has_forests = false;
     precond_cpu.diagonal[t](&rows, TRINE_PRECOND_DIAGP0, s->room, threads);
     if (s->T) note_singular(p, precond_cpu.diagonal[t](&rows, TRINE_PRECOND_DIAGP1, s->T, threads));
@@ -320,6 +538,8 @@ static trine_status numeric(trine_precond p, trine_reuse reuse, void *stream)
         note_singular(p, precond_cpu.eliminate[t](f, p->base.n, threads));
     }
     if (precond_is_product(method)) fuse_permutations(p);
+    if (p->device) return fetch_factors(p);
+    TRY(send_factors(p));
     if (s->product) TRY(trine_spmv_numeric(s->product, TRINE_HOST, NULL, NULL));
     s->has_forests = true;
 done:
@@ -335,10 +555,47 @@ static size_t column_bytes(trine_precond p, int64_t count)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/** Two columns; of alternating methods the residuals and a copy of right-hand sides too. */
+/** Columns that go through a factor at a time: a CPU takes one after another. */
+static int64_t width_of(trine_precond p, int64_t nrhs) { return p->base.ctx->cuda ? nrhs : 1; }
+
+/** Of trine_gtsv, with whatever op. */
+static size_t solve_bytes(trine_precond p, int64_t nrhs)
+{
+    static const trine_transpose ops[] = {TRINE_N, TRINE_T, TRINE_H};
+    size_t most = 0;
+    for (int k = 0; p->base.ctx->cuda && k < 3; k++) {
+        const trine_gtsv_options o = {.op = ops[k]};
+        size_t bytes = 0;
+        if (!trine_gtsv_work_size(p->base.ctx, p->base.dtype, p->base.n, nrhs, &o, &bytes) && bytes > most)
+            most = bytes;
+    }
+    return most;
+}
+
+/** Two blocks as wide as what goes through a factor; of alternating methods the residuals and a copy of right-hand
+ *  sides; on a GPU the workspace of solves. */
 static size_t scratch_bytes(trine_precond p, int64_t nrhs)
 {
-    return 2 * column_bytes(p, 1) + (state_of(p)->product ? 2 * column_bytes(p, nrhs) : 0);
+    return 2 * column_bytes(p, width_of(p, nrhs)) + (state_of(p)->product ? 2 * column_bytes(p, nrhs) : 0) +
+           solve_bytes(p, nrhs);
+}
+
+/** Where these are in a work. */
+struct scratch {
+    char *room[2], *residual, *copy, *solve;
+    size_t solve_bytes;
+};
+static struct scratch scratch_of(trine_precond p, const struct precond_call *call)
+{
+    const trine_plan_work *work = &call->work->base;
+    const size_t wide = column_bytes(p, width_of(p, work->max_nrhs)),
+                 block = state_of(p)->product ? column_bytes(p, work->max_nrhs) : 0;
+    char *const at = call->work->scratch, *const residual = at + 2 * wide, *const solve = residual + 2 * block;
+    return (struct scratch){.room = {at, at + wide},
+                            .residual = residual,
+                            .copy = residual + block,
+                            .solve = solve,
+                            .solve_bytes = work->bytes - (size_t)(solve - (char *)work->buffer)};
 }
 
 static trine_status work_begin(trine_precond p, struct precond_work *work, int64_t nrhs)
@@ -353,72 +610,130 @@ static void work_end(trine_precond p, struct precond_work *work)
     trine_work_destroy((trine_work *)&work->part);
 }
 
-static char *column(trine_precond p, const trine_dense *X, int64_t j)
+static trine_dense block_at(trine_precond p, void *data, int64_t cols)
 {
-    return (char *)X->data + (size_t)(j * X->ld) * trine_dtype_size(p->base.dtype);
+    return (trine_dense){data, p->base.n, cols, p->base.n, TRINE_COLMAJOR};
 }
 
-/** X := op(F_l)^-1 B, or X := X + it. */
-static void solve_factor(trine_precond p, const struct precond_call *call, int l, const trine_dense *B, bool adds)
+/** Columns j and following of X. */
+static trine_dense columns_of(trine_precond p, const trine_dense *X, int64_t j, int64_t count)
 {
-    struct paths_state *s = state_of(p);
-    const struct precond_factor *f = &s->factor[l];
-    for (int64_t j = 0; j < B->cols; j++) {
-        const struct precond_pass pass = {.factor = f,
+    trine_dense part = *X;
+    part.data = (char *)X->data + (size_t)(j * X->ld) * trine_dtype_size(p->base.dtype);
+    part.cols = count;
+    return part;
+}
+
+/** Where vertices of factor l stand in the caller's order, or in that of the factor that is applied after it. */
+static const int32_t *order_of(trine_precond p, int l, bool fused)
+{
+    const struct paths_state *s = state_of(p);
+    if (s->on_device) return fused ? s->on_device[l].to_next : s->on_device[l].permutation;
+    return fused ? s->factor[l].to_next : s->factor[l].permutation;
+}
+
+/** A block through op(F_l)^-1: row i in path order is row from[i] of B, its result goes to row to[i] of X. */
+struct pass {
+    int l;
+    trine_dense B;
+    const int32_t *from;             /* NULL: in path order */
+    char *middle;                    /* B's data if from is NULL; X's if `to` is */
+    trine_dense X;
+    const int32_t *to;
+    bool adds;                       /* to X */
+};
+
+static void pass_on_cpu(trine_precond p, const struct precond_call *call, const struct pass *q)
+{
+    for (int64_t j = 0; j < q->B.cols; j++) {
+        const struct precond_pass pass = {.factor = &state_of(p)->factor[q->l],
                                           .op = call->op,
                                           .n = p->base.n,
-                                          .in = column(p, B, j),
-                                          .from = f->permutation,
-                                          .middle = call->work->scratch,
-                                          .out = column(p, call->X, j),
-                                          .to = f->permutation,
-                                          .adds = adds,
+                                          .in = columns_of(p, &q->B, j, 1).data,
+                                          .from = q->from,
+                                          .middle = q->middle,
+                                          .out = columns_of(p, &q->X, j, 1).data,
+                                          .to = q->to,
+                                          .adds = q->adds,
                                           .threads = p->base.ctx->threads};
         precond_cpu.solve[p->base.dtype](&pass);
     }
+}
+
+static trine_status pass_on_gpu(trine_precond p, const struct precond_call *call, const struct pass *q)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    const trine_dtype t = p->base.dtype;
+    const struct precond_device_factor *f = &state_of(p)->on_device[q->l];
+    const struct scratch scratch = scratch_of(p, call);
+    const trine_dense middle = block_at(p, q->middle, q->B.cols);
+    const trine_gtsv_options o = {.op = call->op};
+    const trine_exec exec = {.stream = call->stream};
+    if (q->from) TRY(trine_vectors_permute(ctx, t, q->from, NULL, 0, &q->B, &middle, call->stream));
+    TRY(trine_gtsv(ctx, t, middle.rows, middle.cols, &o, f->a, f->b, f->c, middle.data, middle.ld, middle.data,
+                   middle.ld, scratch.solve, scratch.solve_bytes, &exec));
+    if (q->adds) TRY(vectors_scatter_add(ctx, t, q->to, &middle, &q->X, call->stream));
+    else if (q->to) TRY(trine_vectors_permute(ctx, t, q->to, NULL, 1, &middle, &q->X, call->stream));
+done:
+    return status;
+}
+
+static trine_status run_pass(trine_precond p, const struct precond_call *call, const struct pass *q)
+{
+    if (p->base.ctx->cuda) return pass_on_gpu(p, call, q);
+    pass_on_cpu(p, call, q);
+    return TRINE_SUCCESS;
+}
+
+/** X := op(F_l)^-1 B, or X := X + it. */
+static trine_status solve_factor(trine_precond p, const struct precond_call *call, int l, const trine_dense *B,
+                                 bool adds)
+{
+    const int32_t *order = order_of(p, l, false);
+    const struct pass pass = {.l = l,
+                              .B = *B,
+                              .from = order,
+                              .middle = scratch_of(p, call).room[0],
+                              .X = *call->X,
+                              .to = order,
+                              .adds = adds};
+    return run_pass(p, call, &pass);
 }
 
 trine_status precond_run_part(trine_precond p, const struct precond_call *call, int l)
 {
-    solve_factor(p, call, l, call->B, false);
-    return TRINE_SUCCESS;
+    return solve_factor(p, call, l, call->B, false);
 }
 
-/** One column through all factors: the vector goes from path order to path order without a stop in between (Section
- *  5.2.4). op T meets the factors the other way round, and gathers where N scatters. */
-static void run_product(trine_precond p, const struct precond_call *call, int64_t j)
+/** X := M^-1 B: vectors go from path order to path order without a stop in between (Section 5.2.4). op T meets the
+ *  factors the other way round, and gathers where N scatters. */
+static trine_status run_product(trine_precond p, const struct precond_call *call, const trine_dense *B,
+                                const trine_dense *X)
 {
-    struct paths_state *s = state_of(p);
+    trine_status status = TRINE_SUCCESS;
     const int m = p->info.m;
     const bool forward = call->op == TRINE_N;
-    char *room[2] = {call->work->scratch, (char *)call->work->scratch + column_bytes(p, 1)};
-    const void *in = column(p, call->B, j);
+    const struct scratch scratch = scratch_of(p, call);
+    trine_dense in = *B;
     for (int step = 0; step < m; step++) {
         const int l = forward ? m - 1 - step : step;
-        const struct precond_factor *f = &s->factor[l];
         const bool first = step == 0, last = step == m - 1;
-        const int32_t *from = first ? f->permutation : forward ? NULL : f->to_next;
-        const int32_t *to = last ? f->permutation : forward ? f->to_next : NULL;
-        const struct precond_pass pass = {.factor = f,
-                                          .op = call->op,
-                                          .n = p->base.n,
-                                          .in = in,
-                                          .from = from,
-                                          .middle = !from     ? (void *)in
-                                                    : forward ? room[0]
-                                                              : room[1 - step % 2],
-                                          .out = last ? column(p, call->X, j) : room[1 - step % 2],
-                                          .to = to,
-                                          .threads = p->base.ctx->threads};
-        precond_cpu.solve[p->base.dtype](&pass);
-        in = pass.out;
+        const struct pass pass = {.l = l,
+                                  .B = in,
+                                  .from = first     ? order_of(p, l, false)
+                                          : forward ? NULL
+                                                    : order_of(p, l, true),
+                                  .middle = forward ? (first ? scratch.room[0] : in.data) : scratch.room[1 - step % 2],
+                                  .X = last ? *X : block_at(p, scratch.room[1 - step % 2], B->cols),
+                                  .to = last      ? order_of(p, l, false)
+                                        : forward ? order_of(p, l, true)
+                                                  : NULL};
+        TRY(run_pass(p, call, &pass));
+        in = pass.X;
     }
-}
-
-static void copy_columns(trine_precond p, const trine_dense *from, const trine_dense *to)
-{
-    const size_t bytes = (size_t)p->base.n * trine_dtype_size(p->base.dtype);
-    for (int64_t j = 0; j < from->cols; j++) memcpy(column(p, to, j), column(p, from, j), bytes);
+done:
+    return status;
 }
 
 /** Eq. 28 from x = 0. Of A^T the same with the transposed splittings in the opposite order. */
@@ -429,27 +744,26 @@ static trine_status run_alternating(trine_precond p, const struct precond_call *
     trine_status status = TRINE_SUCCESS;
     struct paths_state *s = state_of(p);
     const int m = p->info.m;
-    const int64_t n = p->base.n, cols = call->B->cols;
     const bool single = trine_dtype_is_single(p->base.dtype);
-    char *const room = (char *)call->work->scratch + 2 * column_bytes(p, 1);
-    const trine_dense residual = {room, n, cols, n, TRINE_COLMAJOR};
+    const struct scratch scratch = scratch_of(p, call);
+    const trine_dense residual = block_at(p, scratch.residual, call->B->cols);
     trine_dense B = *call->B;
     const trine_exec exec = {.stream = call->stream, .work = call->work->part};
     if (m > 1 && B.data == call->X->data) {
-        const trine_dense copy = {room + column_bytes(p, cols), n, cols, n, TRINE_COLMAJOR};
-        copy_columns(p, &B, &copy);
+        const trine_dense copy = block_at(p, scratch.copy, B.cols);
+        TRY(trine_plan_scale(&p->base, NULL, &B, &copy, call->stream));
         B = copy;
     }
     for (int step = 0; step < m; step++) {
         const int l = call->op == TRINE_N ? step : m - 1 - step;
         if (!step) {
-            solve_factor(p, call, l, &B, false);
+            TRY(solve_factor(p, call, l, &B, false));
             continue;
         }
-        copy_columns(p, &B, &residual);
+        TRY(trine_plan_scale(&p->base, NULL, &B, &residual, call->stream));
         TRY(trine_spmv_apply(s->product, call->op, single ? (const void *)minus_one_s : minus_one, call->X,
                              single ? (const void *)plus_one_s : plus_one, &residual, &exec));
-        solve_factor(p, call, l, &residual, true);
+        TRY(solve_factor(p, call, l, &residual, true));
     }
 done:
     return status;
@@ -464,7 +778,12 @@ static trine_status apply(trine_precond p, const struct precond_call *call)
                           p->info.m);
     if (precond_alternates(method)) return run_alternating(p, call);
     if (!precond_is_product(method)) return precond_run_part(p, call, 0);
-    for (int64_t j = 0; j < call->B->cols; j++) run_product(p, call, j);
+    const int64_t width = width_of(p, call->B->cols);
+    for (int64_t j = 0; j < call->B->cols; j += width) {
+        const trine_dense B = columns_of(p, call->B, j, width), X = columns_of(p, call->X, j, width);
+        const trine_status status = run_product(p, call, &B, &X);
+        if (status) return status;
+    }
     return TRINE_SUCCESS;
 }
 
@@ -472,6 +791,7 @@ const struct precond_method precond_paths = {.ops = TRINE_N | TRINE_T | TRINE_H,
                                              .check_options = check_options,
                                              .analyse = analyse,
                                              .numeric = numeric,
+                                             .numeric_on_device = numeric_on_device,
                                              .apply = apply,
                                              .scratch_bytes = scratch_bytes,
                                              .work_begin = work_begin,

@@ -5,11 +5,23 @@
 #include <trine/spmv.h>
 
 #include "precond/cpu/cpu.h"
+#include "precond/cuda/cuda.h"
 #include "precond/precond.h"
+
+/** Of numeric on a GPU, in its memory. */
+struct paths_on_device {
+    void *T, *room;                  /* n: as those of paths_state */
+    void *weights;                   /* nnz: likewise */
+    uint8_t *kept, *taken;           /* nnz: likewise */
+    int32_t *inverse;                /* n */
+};
 
 struct paths_state {
     int capacity;                    /* factors that there is room for */
     struct precond_factor *factor;
+    struct precond_device_factor *on_device; /* as many; NULL on a CPU */
+    struct paths_on_device device;   /* what numeric_on_device needs */
+    int32_t *names;                  /* n: what a GPU's forest says of its paths; NULL on a CPU */
     trine_forest forest;             /* of A; NULL: paths are known without */
     bool has_forests;                /* permutations of m factors are there */
     uint8_t *kept;                   /* of each entry of A: in the pattern; NULL: all are */
@@ -46,8 +58,8 @@ trine_status precond_choose(trine_precond p, trine_precond_options *options);
 /* Steps of numeric that MOS_A shares (paths.c). */
 /** The paths of `forest`, as it is, into f. */
 trine_status precond_take_paths(trine_precond p, trine_forest forest, struct precond_factor *f);
-/** Forest number l, of these weights; NULL: as they are. */
-trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, const void *weights);
+/** Forest number l, of these weights in `space`; NULL: as they are. */
+trine_status precond_make_forest(trine_precond p, trine_forest forest, int l, trine_space space, const void *weights);
 /** Whether the factors are to end after number l, where `reached` follows `before`. */
 bool precond_is_enough(trine_precond p, int l, double before, double reached);
 

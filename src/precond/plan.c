@@ -82,6 +82,8 @@ static void release(struct trine_plan *base)
 {
     trine_precond p = (trine_precond)base;
     if (p->method && p->method->release) p->method->release(p);
+    precond_close_device(p);
+    pthread_mutex_destroy(&p->home_lock);
     trine_matrix_destroy(&p->matrix);
     void *arrays[] = {p->offsets, p->columns, p->diagonal, p->values, p->positions};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(base->ctx, TRINE_HOST, arrays[k]);
@@ -154,15 +156,10 @@ trine_status precond_new_plan(trine_context ctx, trine_precond *out)
     *out = p;
     if (!p) return TRINE_ERR_MEMORY;
     p->not_finite_row = p->pivot_row = -1;
+    pthread_mutex_init(&p->home_lock, NULL);
     p->info.reason = "asked for";
     p->info.deterministic = 1;
     return TRINE_SUCCESS;
-}
-
-trine_status precond_refuse_gpu(trine_context ctx)
-{
-    if (!ctx->cuda) return TRINE_SUCCESS;
-    return trine_fail(TRINE_ERR_UNSUPPORTED, "preconditioners run on CPU contexts; their form for GPUs is missing");
 }
 
 static const trine_precond_options automatic;
@@ -176,8 +173,7 @@ trine_status trine_precond_analyse(trine_context ctx, trine_precond *out, trine_
     REQUIRE(ctx, "ctx is NULL");
     REQUIRE(A, "A is NULL");
     if (!options) options = &automatic;
-    trine_status status = precond_refuse_gpu(ctx);
-    if (!status) status = check_options(options);
+    trine_status status = check_options(options);
     if (status) return status;
 
     const double start = trine_wall_time();
@@ -194,6 +190,7 @@ trine_status trine_precond_analyse(trine_context ctx, trine_precond *out, trine_
     TRY(trine_check_nrhs(p->options.max_nrhs, p->base.n));
     TRY(p->method->analyse(p));
     if (p->method->memory) p->info.bytes += p->method->memory(p);
+    p->info.bytes += precond_device_bytes(p);
     TRY(trine_plan_make_own_work(&p->base, p->options.max_nrhs));
     trine_plan_analysed(&p->base, start, "nnz %lld, %s (%s)", (long long)p->nnz,
                         trine_precond_method_name(p->options.method), p->info.reason);
@@ -217,6 +214,22 @@ static trine_status values_of_matrix(trine_precond p, trine_space *space, const 
     return TRINE_SUCCESS;
 }
 
+/** On a GPU everything runs on the context's stream, between what the caller's stream has before and after it. */
+static trine_status run_numeric(trine_precond p, trine_space space, const void *values, trine_reuse reuse,
+                                const trine_exec *exec)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    if (ctx->cuda) TRY(trine_device_synchronize(ctx, trine_exec_stream(ctx, exec)));
+    p->pivot_row = -1;
+    p->is_home = false;
+    TRY((p->device ? precond_take_device_values : precond_take_values)(p, space, values));
+    TRY((p->device ? p->method->numeric_on_device : p->method->numeric)(p, reuse));
+    if (ctx->cuda) TRY(trine_device_synchronize(ctx, ctx->stream));
+done:
+    return status;
+}
+
 trine_status trine_precond_numeric(trine_precond p, trine_space space, const void *values, trine_reuse reuse,
                                    const trine_exec *exec)
 {
@@ -229,17 +242,15 @@ trine_status trine_precond_numeric(trine_precond p, trine_space space, const voi
     double start;
     status = trine_plan_numeric_begin(&p->base, space, exec, &start);
     if (status) return status;
-    p->pivot_row = -1;
-    precond_take_values(p, values);
-    status = p->method->numeric(p, reuse, trine_exec_stream(p->base.ctx, exec));
-    return trine_plan_numeric_end(&p->base, status, start);
+    return trine_plan_numeric_end(&p->base, run_numeric(p, space, values, reuse, exec), start);
 }
 
 trine_status trine_precond_check(trine_precond p, const trine_exec *exec)
 {
     TRINE_RANGE;
     REQUIRE(p, "plan is NULL");
-    const trine_status status = trine_plan_check_begin(&p->base, exec);
+    trine_status status = trine_plan_check_begin(&p->base, exec);
+    if (!status) status = precond_bring_home(p);
     if (status) return status;
     if (p->not_finite_row >= 0)
         return trine_fail(TRINE_ERR_ARGUMENT, "row %lld of the matrix has a NaN or Inf", (long long)p->not_finite_row);
@@ -337,7 +348,8 @@ trine_status trine_precond_part(trine_precond p, int l, trine_op *op)
 
 trine_status trine_precond_get_factor(trine_precond p, int l, void *a, void *b, void *c, int32_t *permutation)
 {
-    const trine_status status = check_part(p, l);
+    trine_status status = check_part(p, l);
+    if (!status) status = precond_bring_home(p);
     if (status) return status;
     precond_copy_factor(p, l, a, b, c, permutation);
     return TRINE_SUCCESS;
@@ -354,8 +366,9 @@ trine_status trine_precond_diagnose(trine_precond p, trine_precond_diagnosis *di
     *diagnosis = (trine_precond_diagnosis){.m = p->info.m, .R_norm = NAN};
     for (int l = 0; l < TRINE_PRECOND_MAX_M; l++) diagnosis->coverage[l] = NAN;
     for (int l = 0; l <= TRINE_PRECOND_MAX_M; l++) diagnosis->c_diag[l] = NAN;
-    diagnosis->diagonal = precond_diagonal_coverage(p);
-    if (p->method == &precond_paths) status = precond_diagnose_paths(p, diagnosis);
+    status = precond_bring_home(p);
+    if (!status) diagnosis->diagonal = precond_diagonal_coverage(p);
+    if (!status && p->method == &precond_paths) status = precond_diagnose_paths(p, diagnosis);
     trine_leave(&p->base.usage);
     return status;
 }
@@ -364,7 +377,8 @@ trine_status trine_precond_get_diagonal(trine_precond p, void *T)
 {
     REQUIRE(p, "plan is NULL");
     REQUIRE(T || !p->base.n, "T is NULL");
-    const trine_status status = trine_plan_needs_values(&p->base, "the diagonal");
+    trine_status status = trine_plan_needs_values(&p->base, "the diagonal");
+    if (!status) status = precond_bring_home(p);
     if (status) return status;
     const void *diagonal = precond_get_T(p);
     if (!diagonal)

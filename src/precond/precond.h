@@ -25,6 +25,11 @@ struct trine_precond_s {
     trine_matrix matrix;             /* a view of these arrays, for the constructors of other modules */
     trine_matrix given;              /* the A of analyse, whose values numeric takes if it is given none */
 
+    /* On a GPU: A there, if numeric runs there. What the host has is then brought home when it is asked for. */
+    struct precond_device_matrix *device; /* NULL: numeric runs on the host */
+    pthread_mutex_t home_lock;       /* of is_home, and of bringing home */
+    bool is_home;
+
     void *state;                     /* the method's own */
     trine_precond_info info;         /* the method fills m, factor_entries and reason, the last two if it likes */
 
@@ -63,8 +68,12 @@ struct precond_method {
     trine_status (*check_options)(const trine_precond_options *options);
     /** Make p->state of pattern and options. p->values are allocated, but not set. */
     trine_status (*analyse)(trine_precond p);
-    /** Values have been set, and scanned for NaN and Inf. Zero pivots are noted, and are no failure. */
-    trine_status (*numeric)(trine_precond p, trine_reuse reuse, void *stream);
+    /** Values have been set, and scanned for NaN and Inf. Zero pivots are noted, and are no failure. On a GPU on the
+     *  context's stream, which is waited for afterwards. */
+    trine_status (*numeric)(trine_precond p, trine_reuse reuse);
+    /** The same with the values of p->device, if analyse has opened it. numeric then comes afterwards, perhaps never:
+     *  to note pivots, and to fill what the host is asked for, with the forests that there are. */
+    trine_status (*numeric_on_device)(trine_precond p, trine_reuse reuse);
     /** What else trine_precond_check is to say, after pivot_row and not_finite_row. */
     trine_status (*check)(trine_precond p, void *stream);
     trine_status (*apply)(trine_precond p, const struct precond_call *call);
@@ -79,9 +88,17 @@ struct precond_method {
     void (*release)(trine_precond p);
 };
 
-/** A new plan, with no row noted, and what refuses those of GPU contexts (plan.c). */
+/** A new plan, with no row noted (plan.c). */
 trine_status precond_new_plan(trine_context ctx, trine_precond *plan);
-trine_status precond_refuse_gpu(trine_context ctx);
+
+/** Give a plan A in device memory, without values, so that numeric_on_device runs (device.c). */
+trine_status precond_open_device(trine_precond p);
+void precond_close_device(trine_precond p);
+int64_t precond_device_bytes(trine_precond p);
+/** p->device's values from values in A's order. */
+trine_status precond_take_device_values(trine_precond p, trine_space space, const void *values);
+/** Values, pivots and whatever else the host has are those of the last numeric. Synchronizes. */
+trine_status precond_bring_home(trine_precond p);
 
 extern const struct precond_method precond_diagonal; /* DIAGP0..L1 */
 extern const struct precond_method precond_paths;    /* TRIDIAG, ALG_TRI, ALT_O, ALT_I, MOS_D, MOS_A, ADI */

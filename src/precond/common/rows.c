@@ -98,12 +98,14 @@ trine_status precond_take_pattern(trine_precond p, trine_matrix A)
     const int64_t *offsets;
     const int32_t *indices;
     lines rows = {0};
+    trine_matrix on_host = NULL;
     trine_matrix_get_info(A, &m);
-    REQUIRE(m.space == TRINE_HOST, "the matrix is in device memory, and a CPU context has none");
+    REQUIRE(m.space == TRINE_HOST || ctx->cuda, "the matrix is in device memory, and a CPU context has none");
     if (m.n_rows != m.n_cols)
         FAIL(TRINE_ERR_STRUCTURE, "the matrix is %lld x %lld, not square", (long long)m.n_rows, (long long)m.n_cols);
     TRY(trine_matrix_check(A, 0));
-    TRY(trine_matrix_get_arrays(A, &offsets, &indices, NULL));
+    if (m.space == TRINE_DEVICE) TRY(trine_matrix_copy(A, &on_host, TRINE_HOST, m.format, m.dtype));
+    TRY(trine_matrix_get_arrays(on_host ? on_host : A, &offsets, &indices, NULL));
     const int64_t n = m.n_rows;
     p->base.n = p->info.n = n;
     p->nnz = p->info.nnz = m.nnz;
@@ -126,12 +128,24 @@ trine_status precond_take_pattern(trine_precond p, trine_matrix A)
                          p->values));
     p->info.bytes = (2 * n + 1) * 8 + p->nnz * (4 + (int64_t)trine_dtype_size(m.dtype) + (p->positions ? 8 : 0));
 done:
+    trine_matrix_destroy(&on_host);
     return status;
 }
 
-void precond_take_values(trine_precond p, const void *values)
+trine_status precond_take_values(trine_precond p, trine_space space, const void *values)
 {
-    p->not_finite_row = precond_cpu.gather[p->base.dtype](p, values);
+    trine_status status = TRINE_SUCCESS;
+    void *on_host = NULL;
+    if (space == TRINE_DEVICE && p->nnz) {
+        const size_t bytes = (size_t)p->nnz * trine_dtype_size(p->base.dtype);
+        on_host = trine_host_alloc(p->base.ctx, (int64_t)bytes, 1);
+        if (!on_host) return TRINE_ERR_MEMORY;
+        TRY(trine_copy(p->base.ctx, on_host, TRINE_HOST, values, TRINE_DEVICE, bytes));
+    }
+    p->not_finite_row = precond_cpu.gather[p->base.dtype](p, p->positions, on_host ? on_host : values);
+done:
+    trine_free(p->base.ctx, TRINE_HOST, on_host);
+    return status;
 }
 
 trine_status precond_read_given_pattern(trine_precond p, uint8_t *kept)

@@ -112,8 +112,9 @@ static inline size_t precond_entry_bytes(trine_dtype t)
 
 /** Indexed by dtype. */
 struct precond_backend {
-    /** p->values from values in A's order. Returns the first row that is not finite, -1: none. */
-    int64_t (*gather[TRINE_Z + 1])(trine_precond p, const void *values);
+    /** p->values from values at these positions, NULL: as they are. Returns the first row that is not finite, -1:
+     *  none. */
+    int64_t (*gather[TRINE_Z + 1])(trine_precond p, const int64_t *positions, const void *values);
     /** T := the diagonal of `method`; returns the first row whose element is zero or not finite, -1: none. */
     int64_t (*diagonal[TRINE_Z + 1])(const struct precond_rows *rows, trine_precond_method method, void *T,
                                      int threads);

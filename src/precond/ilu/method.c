@@ -69,6 +69,18 @@ static trine_status view(trine_precond p, int64_t nnz, const int64_t *offsets, c
                             columns, values);
 }
 
+/** Solves with one triangle of the factors. */
+static trine_status make_solve(trine_precond p, struct ilu_state *s, int side, const trine_triangular_options *o)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_triangular_info info;
+    TRY(trine_triangular_analyse(p->base.ctx, &s->solves[side], s->factors, o));
+    TRY(trine_triangular_get_info(s->solves[side], &info));
+    p->info.deterministic = p->info.deterministic && info.deterministic;
+done:
+    return status;
+}
+
 /** Solves with the triangles of the factors. */
 static trine_status make_solves(trine_precond p, struct ilu_state *s)
 {
@@ -77,11 +89,11 @@ static trine_status make_solves(trine_precond p, struct ilu_state *s)
     trine_triangular_options o = {.uplo = TRINE_LOWER, .diag = TRINE_UNIT, .ops = p->options.ops};
     if (cholesky) o.diag = TRINE_NONUNIT, o.ops = TRINE_N | TRINE_H;
     TRY(view(p, s->pattern.nnz, s->pattern.offsets, s->pattern.columns, s->values, &s->factors));
-    TRY(trine_triangular_analyse(p->base.ctx, &s->solves[FIRST], s->factors, &o));
+    TRY(make_solve(p, s, FIRST, &o));
     if (cholesky) return TRINE_SUCCESS;
     o.uplo = TRINE_UPPER;
     o.diag = TRINE_NONUNIT;
-    TRY(trine_triangular_analyse(p->base.ctx, &s->solves[SECOND], s->factors, &o));
+    TRY(make_solve(p, s, SECOND, &o));
 done:
     return status;
 }
@@ -91,8 +103,11 @@ static trine_status make_product(trine_precond p, const struct ilu_inverse *v, c
 {
     trine_status status = TRINE_SUCCESS;
     const trine_spmv_options o = {.ops = p->options.ops, .max_nrhs = p->options.max_nrhs};
+    trine_spmv_info info;
     TRY(view(p, v->nnz, v->offsets, v->columns, values, A));
     TRY(trine_spmv_analyse(p->base.ctx, plan, *A, &o));
+    TRY(trine_spmv_get_info(*plan, &info));
+    p->info.deterministic = p->info.deterministic && info.deterministic;
 done:
     return status;
 }
@@ -150,7 +165,7 @@ static void drop_factors(trine_context ctx, struct ilu_state *s)
     s->values = NULL;
 }
 
-static trine_status numeric(trine_precond p, trine_reuse reuse, void *stream)
+static trine_status numeric(trine_precond p, trine_reuse reuse)
 {
     trine_status status = TRINE_SUCCESS;
     trine_context ctx = p->base.ctx;
@@ -163,7 +178,7 @@ static trine_status numeric(trine_precond p, trine_reuse reuse, void *stream)
                            .diagonal = s->shifted,
                            .values = s->values,
                            .scratch = s->scratch};
-    (void)reuse, (void)stream;
+    (void)reuse;
     struct ilu_pattern a;
     TRY(pattern_of(p, &a));
     if (s->shifted)

@@ -1,0 +1,86 @@
+/* The arithmetic of preconditioners on a GPU, in four precisions. Arrays and blocks in device memory, blocks
+ * column-major; asynchronous on the stream, without allocation, so that an apply made of these can be captured. */
+#ifndef TRINE_PRECOND_CUDA_CUDA_H
+#define TRINE_PRECOND_CUDA_CUDA_H
+
+#include "precond/precond.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Of applications; indexed by dtype. */
+struct precond_device {
+    /** X := B / T, row by row, or / conj(T). X may be B. */
+    trine_status (*divide[TRINE_Z + 1])(trine_precond p, const void *T, bool conjugate, const trine_dense *B,
+                                        const trine_dense *X, void *stream);
+    /** Row i of X := row from[i] of B, or ones where from[i] is -1, for the rows of X. */
+    trine_status (*pick[TRINE_Z + 1])(trine_precond p, const int32_t *from, const trine_dense *B, const trine_dense *X,
+                                      void *stream);
+    /** Row to[i] of X := row i of B, where to[i] is not -1, for the rows of B. */
+    trine_status (*place[TRINE_Z + 1])(trine_precond p, const int32_t *to, const trine_dense *B, const trine_dense *X,
+                                       void *stream);
+};
+extern const struct precond_device precond_cuda;
+
+/** A as compressed rows with ascending columns. */
+struct precond_device_rows {
+    int64_t n;
+    int64_t *offsets;
+    int32_t *columns;
+    void *values;
+};
+
+/** A in a GPU's memory, of plans whose numeric runs there. */
+struct precond_device_matrix {
+    struct precond_device_rows rows;
+    int64_t *positions;              /* as the plan's; NULL: in place */
+    trine_matrix view;               /* of rows */
+};
+
+/** A factor where trine_gtsv solves with it. */
+struct precond_device_factor {
+    void *a, *b, *c;                 /* bands in path order, as those of struct precond_factor */
+    int32_t *permutation, *to_next;  /* likewise */
+    uint8_t *joined;                 /* of a position: on the path of the one before it */
+};
+
+/** Of numeric; what is indexed by dtype is as in struct precond_backend, without reports of rows that are bad. */
+struct precond_device_numeric {
+    /** to[k] := from[positions[k]], for A's entries. */
+    trine_status (*gather[TRINE_Z + 1])(trine_precond p, const int64_t *positions, const void *from, void *to,
+                                        void *stream);
+    trine_status (*diagonal[TRINE_Z + 1])(trine_precond p, const struct precond_device_rows *rows,
+                                          trine_precond_method method, void *T, void *stream);
+    trine_status (*scale[TRINE_Z + 1])(trine_precond p, const struct precond_device_rows *rows, const void *T,
+                                       const uint8_t *kept, void *scaled, void *stream);
+    /** The factor's bands of A; taken: what earlier factors have, which is left out, NULL: nothing is. */
+    trine_status (*extract[TRINE_Z + 1])(trine_precond p, const struct precond_device_rows *rows,
+                                         const struct precond_device_factor *f, const uint8_t *kept, uint8_t *taken,
+                                         void *stream);
+    trine_status (*direct[TRINE_Z + 1])(trine_precond p, const struct precond_device_factor *f, const void *T,
+                                        const void *diagonal, int m, int l, void *stream);
+    /** A factor's permutation and joined, from the arrays of a forest. */
+    trine_status (*take_paths)(trine_precond p, const int32_t *path, const int32_t *order,
+                               const struct precond_device_factor *f, void *stream);
+    /** f's to_next; inverse: room for n. */
+    trine_status (*fuse)(trine_precond p, const struct precond_device_factor *next,
+                         const struct precond_device_factor *f, int32_t *inverse, void *stream);
+};
+extern const struct precond_device_numeric precond_cuda_numeric;
+
+#ifdef __cplusplus
+}
+#endif
+
+/** NULL on a CPU. */
+static inline const struct precond_device *precond_device_of(trine_precond p)
+{
+    return p->base.ctx->cuda ? TRINE_CUDA_TABLE(&precond_cuda) : NULL;
+}
+static inline const struct precond_device_numeric *precond_device_numeric_of(trine_precond p)
+{
+    return p->base.ctx->cuda ? TRINE_CUDA_TABLE(&precond_cuda_numeric) : NULL;
+}
+
+#endif

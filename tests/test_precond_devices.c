@@ -1,0 +1,413 @@
+/* Preconditioners on the device of the test against one thread of the CPU: every method, precision and op, blocks of
+ * vectors in both layouts, new values, values and matrices in device memory, factors and products, bad values. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ilu_support.h"
+
+static const trine_transpose all_ops[] = {TRINE_N, TRINE_T, TRINE_H};
+enum { EVERY_OP = TRINE_N | TRINE_T | TRINE_H, COLUMNS = 3 };
+
+static const trine_precond_options methods[] = {
+    {.method = TRINE_PRECOND_DIAGP0},
+    {.method = TRINE_PRECOND_DIAGP1},
+    {.method = TRINE_PRECOND_DIAGP2},
+    {.method = TRINE_PRECOND_L1},
+    {.method = TRINE_PRECOND_TRIDIAG},
+    {.method = TRINE_PRECOND_ALG_TRI},
+    {.method = TRINE_PRECOND_ALG_TRI_BLOCK},
+    {.method = TRINE_PRECOND_ALT_O, .m = 1},
+    {.method = TRINE_PRECOND_ALT_I, .m = 1},
+    {.method = TRINE_PRECOND_ALT_I, .m = 3},
+    {.method = TRINE_PRECOND_ALT_I, .m = 2, .pattern = TRINE_PATTERN_MAX_N, .pattern_entries = 3},
+    {.method = TRINE_PRECOND_MOS_D, .m = 1},
+    {.method = TRINE_PRECOND_MOS_D, .m = 2},
+    {.method = TRINE_PRECOND_MOS_D, .m = 4},
+    {.method = TRINE_PRECOND_MOS_D, .m = 3, .omega = 0.5},
+    {.method = TRINE_PRECOND_MOS_D, .m = 4, .coverage = 0.9},
+    {.method = TRINE_PRECOND_MOS_A, .m = 1},
+    {.method = TRINE_PRECOND_MOS_A, .m = 3},
+    {.method = TRINE_PRECOND_ILU0},
+    {.method = TRINE_PRECOND_ILUK, .fill_level = 2},
+    {.method = TRINE_PRECOND_ILUT},
+    {.method = TRINE_PRECOND_ISAI},
+    {.method = TRINE_PRECOND_ISAI, .sweeps = 3},
+    {.method = TRINE_PRECOND_IC0},
+};
+enum { METHODS = sizeof methods / sizeof *methods };
+
+static trine_precond new_plan(trine_context ctx, trine_matrix A, const trine_precond_options *given)
+{
+    trine_precond_options o = *given;
+    trine_precond p;
+    o.ops = EVERY_OP;
+    o.max_nrhs = COLUMNS;
+    OK(trine_precond_analyse(ctx, &p, A, &o));
+    return p;
+}
+
+static int64_t order_of(trine_precond p)
+{
+    trine_precond_info info;
+    OK(trine_precond_get_info(p, &info));
+    return info.n;
+}
+
+/** A block of so many elements, and what is done with it. */
+typedef struct {
+    int64_t cols, ld;
+    trine_layout layout;
+    bool in_place;
+} form;
+static int64_t elements_of(const form *f, int64_t n)
+{
+    return f->layout == TRINE_COLMAJOR ? f->ld * f->cols : f->ld * n;
+}
+
+/** X := alpha op(M)^-1 B on the plan's device, from and to host memory; through an operator, which does not work in
+ *  place, if there is one. */
+static void run(trine_precond p, trine_context ctx, trine_op through, trine_dtype t, trine_transpose op, const form *f,
+                const void *B, void *X)
+{
+    const int64_t n = order_of(p);
+    const size_t bytes = (size_t)elements_of(f, n) * trine_dtype_size(t);
+    const double wide_factor[] = {-2, 0};
+    const float single_factor[] = {-2, 0};
+    const void *alpha = t == TRINE_S || t == TRINE_C ? (const void *)single_factor : wide_factor;
+    void *b = test_to_device(ctx, B, bytes), *x = f->in_place && !through ? b : test_to_device(ctx, X, bytes);
+    const trine_dense from = {b, n, f->cols, f->ld, f->layout}, to = {x, n, f->cols, f->ld, f->layout};
+    if (through) OK(trine_op_apply(through, op, alpha, &from, NULL, &to, NULL));
+    else OK(trine_precond_apply(p, op, alpha, &from, &to, NULL));
+    test_from_device(ctx, X, x, bytes);
+    if (x != b) test_release(ctx, x);
+    test_release(ctx, b);
+}
+
+/** Two plans of one matrix, on one thread of the CPU and on ctx, agree; part >= 0: their factors of that number. */
+static void assert_agree(trine_precond on_cpu, trine_precond p, trine_context ctx, int part, trine_dtype t,
+                         const char *what)
+{
+    const int64_t n = order_of(p);
+    const form forms[] = {{1, n, TRINE_COLMAJOR, false},
+                          {COLUMNS, n + 5, TRINE_COLMAJOR, false},
+                          {COLUMNS, COLUMNS + 1, TRINE_ROWMAJOR, false},
+                          {COLUMNS, n, TRINE_COLMAJOR, true},
+                          {2, 2, TRINE_ROWMAJOR, true}};
+    trine_op ops[2] = {NULL, NULL};
+    if (part >= 0) {
+        OK(trine_precond_part(on_cpu, part, &ops[0]));
+        OK(trine_precond_part(p, part, &ops[1]));
+    }
+    for (size_t k = 0; k < 3 * sizeof forms / sizeof *forms; k++) {
+        const form *f = &forms[k / 3];
+        const int64_t count = elements_of(f, n);
+        const size_t bytes = (size_t)count * trine_dtype_size(t);
+        void *B = malloc(bytes), *X = calloc(1, bytes), *Y = calloc(1, bytes);
+        for (int64_t i = 0; i < count; i++) put(t, B, i, random_element(t, 7 + k, (uint64_t)i));
+        run(on_cpu, test_cpu(1), ops[0], t, all_ops[k % 3], f, B, X);
+        run(p, ctx, ops[1], t, all_ops[k % 3], f, B, Y);
+        long double apart = 0, size = 0;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < f->cols; j++) {
+                const int64_t at = f->layout == TRINE_COLMAJOR ? i + j * f->ld : i * f->ld + j;
+                const long double d = cabsl(get(t, X, at) - get(t, Y, at));
+                apart = d <= apart ? apart : d; /* NaN counts */
+                size = fmaxl(size, cabsl(get(t, X, at)));
+            }
+        if (!(apart <= 1000 * eps_of(t) * size)) {
+            print_error("%s, part %d, dtype %d, op %d, form %d: %Lg apart in %Lg\n", what, part, (int)t,
+                        (int)all_ops[k % 3], (int)(k / 3), apart, size);
+            fail();
+        }
+        free(B), free(X), free(Y);
+    }
+    for (int k = 0; k < 2; k++) trine_op_destroy(&ops[k]);
+}
+
+/** What the two plans tell of themselves. */
+static void assert_same_reports(trine_precond on_cpu, trine_precond p, trine_dtype t)
+{
+    trine_precond_info a, b;
+    trine_precond_diagnosis d, e;
+    OK(trine_precond_get_info(on_cpu, &a));
+    OK(trine_precond_get_info(p, &b));
+    assert_int_equal(a.m, b.m);
+    assert_int_equal(a.method, b.method);
+    assert_int_equal(a.factor_entries, b.factor_entries);
+    assert_string_equal(a.reason, b.reason);
+    OK(trine_precond_diagnose(on_cpu, &d));
+    OK(trine_precond_diagnose(p, &e));
+    for (int l = 0; l < a.m; l++)
+        assert_true(fabs(d.coverage[l] - e.coverage[l]) < 1e-12 || (isnan(d.coverage[l]) && isnan(e.coverage[l])));
+    const size_t size = trine_dtype_size(t);
+    const int64_t n = a.n;
+    void *bands = calloc((size_t)(6 * n + 1), size);
+    int32_t *v = calloc((size_t)(2 * n + 1), sizeof *v);
+    for (int l = 0; l < a.m; l++) {
+        char *const at = bands;
+        const size_t step = (size_t)n * size;
+        OK(trine_precond_get_factor(on_cpu, l, at, at + step, at + 2 * step, v));
+        OK(trine_precond_get_factor(p, l, at + 3 * step, at + 4 * step, at + 5 * step, v + n));
+        assert_memory_equal(v, v + n, (size_t)n * sizeof *v);
+        for (int64_t i = 0; i < 3 * n; i++) {
+            const wide x = get(t, bands, i), y = get(t, bands, i + 3 * n);
+            assert_true(cabsl(x - y) <= 200 * eps_of(t) * cabsl(x));
+        }
+    }
+    if (a.method <= TRINE_PRECOND_L1 || a.method == TRINE_PRECOND_MOS_D || a.method == TRINE_PRECOND_MOS_A) {
+        OK(trine_precond_get_diagonal(on_cpu, bands));
+        OK(trine_precond_get_diagonal(p, (char *)bands + (size_t)n * size));
+        for (int64_t i = 0; i < n; i++)
+            assert_true(cabsl(get(t, bands, i) - get(t, bands, i + n)) <= 200 * eps_of(t) * cabsl(get(t, bands, i)));
+    }
+    free(bands), free(v);
+}
+
+static void compare(trine_matrix A, trine_dtype t, const trine_precond_options *o)
+{
+    trine_context ctx = test_shared(2);
+    trine_precond on_cpu = new_plan(test_cpu(1), A, o), p = new_plan(ctx, A, o);
+    const char *what = trine_precond_method_name(o->method);
+    OK(trine_precond_numeric(on_cpu, TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+    OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+    OK(trine_precond_check(p, NULL));
+    assert_agree(on_cpu, p, ctx, -1, t, what);
+    assert_same_reports(on_cpu, p, t);
+    trine_precond_destroy(&on_cpu);
+    trine_precond_destroy(&p);
+}
+
+static void every_method_is_that_of_the_cpu(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        for (int64_t n = 1; n < 200; n += 61) {
+            sample s = make_sample(test_cpu(1), all_dtypes[t], n, 5.0 / (double)n, (uint64_t)(3 + n), sample_kinds[t]),
+                   h = make_sample(test_cpu(1), all_dtypes[t], n, 2.5 / (double)n, (uint64_t)(5 + n), HERMITIAN);
+            for (int o = 0; o < METHODS; o++)
+                compare(methods[o].method == TRINE_PRECOND_IC0 ? h.A : s.A, all_dtypes[t], &methods[o]);
+            end_sample(&s);
+            end_sample(&h);
+        }
+}
+
+/** Long paths, many rows, and grids. */
+static void larger_matrices(void **state)
+{
+    static const char *const specs[] = {"convection3d:n=14", "rotate9:nx=70,ny=41", "aniso2:n=50",
+                                        "tridiag:n=5000,a=-1.5,b=2.7,c=-0.5"};
+    static const trine_precond_options adi = {.method = TRINE_PRECOND_ADI, .nx = 70, .ny = 41};
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        trine_matrix A;
+        OK(trine_matrix_gallery(test_cpu(1), &A, specs[k], TRINE_D));
+        for (int o = 0; o < METHODS; o++) {
+            /* patterns of equally large entries are a matter of rounding errors */
+            const bool has_ties = methods[o].method == TRINE_PRECOND_MOS_A && methods[o].m > 1;
+            if (methods[o].method != TRINE_PRECOND_IC0 && !has_ties) compare(A, TRINE_D, &methods[o]);
+        }
+        if (k == 1) compare(A, TRINE_D, &adi);
+        trine_matrix_destroy(&A);
+    }
+}
+
+static void no_rows(void **state)
+{
+    (void)state;
+    trine_context ctx = test_shared(2);
+    sample s = make_sample(test_cpu(1), TRINE_D, 0, 0, 1, 0);
+    for (int o = 0; o < METHODS; o++) {
+        trine_precond p = new_plan(ctx, s.A, &methods[o]);
+        OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+        OK(trine_precond_check(p, NULL));
+        OK(trine_precond_apply(p, TRINE_N, NULL, &(trine_dense){.cols = 1}, &(trine_dense){.cols = 1}, NULL));
+        trine_precond_destroy(&p);
+    }
+    end_sample(&s);
+}
+
+/** Each factor by itself, of methods that have several. */
+static void factors_alone(void **state)
+{
+    static const trine_precond_method several[] = {TRINE_PRECOND_ALT_O, TRINE_PRECOND_ALT_I, TRINE_PRECOND_MOS_D,
+                                                   TRINE_PRECOND_MOS_A};
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        for (int k = 0; k < 4; k++) {
+            sample s = make_sample(test_cpu(1), all_dtypes[t], 90, 0.06, 12, 0);
+            const trine_precond_options o = {.method = several[k], .m = 3};
+            trine_precond on_cpu = new_plan(test_cpu(1), s.A, &o), p = new_plan(test_shared(2), s.A, &o);
+            OK(trine_precond_numeric(on_cpu, TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+            OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+            for (int l = 0; l < 3; l++)
+                assert_agree(on_cpu, p, test_shared(2), l, all_dtypes[t], trine_precond_method_name(several[k]));
+            if (several[k] == TRINE_PRECOND_ALT_O) {
+                void *x = test_to_device(test_shared(2), s.a, 90 * trine_dtype_size(s.t));
+                const trine_dense X = {x, 90, 1, 90, TRINE_COLMAJOR};
+                FAILS(TRINE_ERR_UNSUPPORTED, "parts", trine_precond_apply(p, TRINE_N, NULL, &X, &X, NULL));
+                test_release(test_shared(2), x);
+            }
+            trine_precond_destroy(&on_cpu);
+            trine_precond_destroy(&p);
+            end_sample(&s);
+        }
+}
+
+/** Pattern and values in the device's memory, rows and columns; then values that are others, with the forests kept and
+ *  made anew. */
+static void values_on_the_device(void **state)
+{
+    (void)state;
+    trine_context ctx = test_shared(2);
+    trine_context_info about;
+    OK(trine_context_get_info(ctx, &about));
+    for (int o = 0; o < METHODS; o++)
+        for (int k = 0; k < 2; k++) {
+            const trine_dtype t = all_dtypes[(o + 2 * k) % 4];
+            const int kind = methods[o].method == TRINE_PRECOND_IC0 ? HERMITIAN : SHUFFLED;
+            sample s = make_sample(ctx, t, 75, 0.06, (uint64_t)(20 + o), kind | (k ? BY_COLUMNS : 0));
+            trine_matrix there;
+            OK(trine_matrix_copy(s.A, &there, about.space, k ? TRINE_CSC : TRINE_CSR, t));
+            trine_precond on_cpu = new_plan(test_cpu(1), s.A, &methods[o]), p = new_plan(ctx, there, &methods[o]);
+            const char *what = trine_precond_method_name(methods[o].method);
+            OK(trine_precond_numeric(on_cpu, TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+            OK(trine_precond_numeric(p, about.space, NULL, TRINE_REUSE_FORESTS, NULL));
+            assert_agree(on_cpu, p, ctx, -1, t, what);
+            trine_matrix_destroy(&there); /* the plan has what it needs */
+            const void *values;
+            trine_matrix_info info;
+            OK(trine_matrix_get_info(s.A, &info));
+            OK(trine_matrix_get_arrays(s.A, NULL, NULL, &values));
+            void *others = malloc((size_t)info.nnz * trine_dtype_size(t));
+            for (int reuse = 0; reuse < 2; reuse++) {
+                for (int64_t e = 0; e < info.nnz; e++) { /* dominant rows stay so, real diagonals real */
+                    const wide a = get(t, values, e);
+                    put(t, others, e, a * (cabsl(a) > 1.5L ? 2 : 1 - 0.2L * reuse));
+                }
+                void *moved = test_to_device(ctx, others, (size_t)info.nnz * trine_dtype_size(t));
+                OK(trine_precond_numeric(on_cpu, TRINE_HOST, others, (trine_reuse)reuse, NULL));
+                OK(trine_precond_numeric(p, about.space, moved, (trine_reuse)reuse, NULL));
+                test_release(ctx, moved);
+                assert_agree(on_cpu, p, ctx, -1, t, what);
+            }
+            free(others);
+            trine_precond_destroy(&on_cpu);
+            trine_precond_destroy(&p);
+            end_sample(&s);
+        }
+}
+
+/** The same bits each time, of plans that say so. */
+static void bits(void **state)
+{
+    (void)state;
+    trine_context ctx = test_shared(2);
+    trine_matrix A;
+    enum { N = 70 * 50 };
+    double *b = malloc(N * sizeof *b), *x[2] = {calloc(N, sizeof **x), calloc(N, sizeof **x)};
+    OK(trine_matrix_gallery(test_cpu(1), &A, "rotate7:nx=70,ny=50", TRINE_D));
+    for (int i = 0; i < N; i++) b[i] = test_uniform(1, (uint64_t)i);
+    for (int o = 0; o < METHODS; o++) {
+        trine_precond_info info;
+        if (methods[o].method == TRINE_PRECOND_IC0) continue;
+        for (int k = 0; k < 2; k++) {
+            trine_precond p = new_plan(ctx, A, &methods[o]);
+            OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+            run(p, ctx, NULL, TRINE_D, TRINE_N, &(form){1, N, TRINE_COLMAJOR, false}, b, x[k]);
+            OK(trine_precond_get_info(p, &info));
+            trine_precond_destroy(&p);
+        }
+        if (info.deterministic) assert_memory_equal(x[0], x[1], N * sizeof *b);
+    }
+    free(b), free(x[0]), free(x[1]);
+    trine_matrix_destroy(&A);
+}
+
+/** T and two factors (Eq. 37), in the context's space. */
+static void products(void **state)
+{
+    enum { N = 300 };
+    (void)state;
+    for (int t = 0; t < 4; t++) {
+        const trine_context contexts[] = {test_cpu(1), test_shared(2)};
+        const trine_dtype type = all_dtypes[t];
+        sample s = make_sample(test_cpu(1), type, N, 0.02, 31, 0);
+        trine_precond products[2];
+        char T[N * 16];
+        for (int i = 0; i < N; i++) put(type, T, i, 2 + random_element(type, 9, (uint64_t)i));
+        for (int k = 0; k < 2; k++) {
+            trine_op factor[2];
+            for (int l = 0; l < 2; l++) {
+                trine_precond p =
+                    new_plan(contexts[k], s.A,
+                             &(trine_precond_options){.method = l ? TRINE_PRECOND_ALG_TRI : TRINE_PRECOND_TRIDIAG});
+                OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+                OK(trine_precond_as_op(p, &factor[l]));
+                trine_precond_destroy(&p);
+            }
+            void *there = test_to_device(contexts[k], T, N *trine_dtype_size(type));
+            OK(trine_precond_product(contexts[k], &products[k], there, 2, factor, COLUMNS));
+            if (test_on_gpu()) {
+                trine_precond p;
+                FAILS(TRINE_ERR_ARGUMENT, "device",
+                      trine_precond_product(contexts[1 - k], &p, there, 2, factor, COLUMNS));
+            }
+            test_release(contexts[k], there);
+            for (int l = 0; l < 2; l++) trine_op_destroy(&factor[l]);
+        }
+        assert_agree(products[0], products[1], contexts[1], -1, type, "product");
+        for (int k = 0; k < 2; k++) trine_precond_destroy(&products[k]);
+        end_sample(&s);
+    }
+}
+
+/** A zero row and a NaN are told of, and gone with the next values. */
+static void bad_values(void **state)
+{
+    static const trine_precond_method pivots[] = {TRINE_PRECOND_DIAGP0,  TRINE_PRECOND_L1,    TRINE_PRECOND_TRIDIAG,
+                                                  TRINE_PRECOND_ALG_TRI, TRINE_PRECOND_ALT_I, TRINE_PRECOND_MOS_D,
+                                                  TRINE_PRECOND_MOS_A,   TRINE_PRECOND_ILU0,  TRINE_PRECOND_ISAI};
+    enum { N = 40 };
+    (void)state;
+    trine_context ctx = test_shared(2);
+    for (size_t k = 0; k < sizeof pivots / sizeof *pivots; k++) {
+        sample s = make_sample(test_cpu(1), TRINE_D, N, 0.1, 50, 0);
+        const int64_t *offsets;
+        const double *values;
+        const char *name = trine_precond_method_name(pivots[k]);
+        OK(trine_matrix_get_arrays(s.A, &offsets, NULL, (const void **)&values));
+        double *bad = malloc((size_t)offsets[N] * sizeof *bad);
+        trine_precond on_cpu = new_plan(test_cpu(1), s.A, &(trine_precond_options){.method = pivots[k], .m = 2}),
+                      p = new_plan(ctx, s.A, &(trine_precond_options){.method = pivots[k], .m = 2});
+        memcpy(bad, values, (size_t)offsets[N] * sizeof *bad);
+        for (int64_t e = offsets[5]; e < offsets[6]; e++) bad[e] = 0;
+        OK(trine_precond_numeric(p, TRINE_HOST, bad, TRINE_REUSE_NOTHING, NULL));
+        FAILS(TRINE_ERR_SINGULAR, name, trine_precond_check(p, NULL));
+        memcpy(bad, values, (size_t)offsets[N] * sizeof *bad);
+        bad[offsets[7]] = k % 2 ? NAN : INFINITY;
+        OK(trine_precond_numeric(p, TRINE_HOST, bad, TRINE_REUSE_FORESTS, NULL));
+        FAILS(TRINE_ERR_ARGUMENT, "row 7", trine_precond_check(p, NULL));
+        OK(trine_precond_numeric(on_cpu, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
+        OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
+        OK(trine_precond_check(p, NULL));
+        assert_agree(on_cpu, p, ctx, -1, TRINE_D, name);
+        free(bad);
+        trine_precond_destroy(&on_cpu);
+        trine_precond_destroy(&p);
+        end_sample(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_is_that_of_the_cpu),
+                                       cmocka_unit_test(larger_matrices),
+                                       cmocka_unit_test(no_rows),
+                                       cmocka_unit_test(factors_alone),
+                                       cmocka_unit_test(values_on_the_device),
+                                       cmocka_unit_test(bits),
+                                       cmocka_unit_test(products),
+                                       cmocka_unit_test(bad_values)};
+    return TEST_MAIN(tests);
+}
