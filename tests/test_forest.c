@@ -465,7 +465,7 @@ int main(void)
         cmocka_unit_test(test_properties), cmocka_unit_test(test_real_matrices), cmocka_unit_test(test_reference),
         cmocka_unit_test(test_table_15),   cmocka_unit_test(test_greedy),        cmocka_unit_test(test_greedy_rows),
         cmocka_unit_test(test_table_13),   cmocka_unit_test(test_coverage),      cmocka_unit_test(test_again),
-        cmocka_unit_test(test_formats),    cmocka_unit_test(test_normalized),    cmocka_unit_test(test_directed), cmocka_unit_test(test_scaled),
-        cmocka_unit_test(test_repeats)};
+        cmocka_unit_test(test_formats),    cmocka_unit_test(test_normalized),    cmocka_unit_test(test_directed),
+        cmocka_unit_test(test_scaled),     cmocka_unit_test(test_repeats)};
     return TEST_MAIN(tests);
 }

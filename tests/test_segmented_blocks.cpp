@@ -313,7 +313,9 @@ template <class V, int BLOCK, int TILE> void try_whole_rows(segmented_arguments 
     for (int k = 0; k < n_vectors; k += each) {
         blockIdx.y = (unsigned)(k / each);
         emulator::launch(a.n_blocks, BLOCK, [=] {
-            reduce_whole_rows<stored_product<V>, BLOCK, TILE, 3>(a, op, lanes_shift, n_vectors, each);
+            if (n_vectors > 1)
+                reduce_whole_rows<stored_product<V>, BLOCK, TILE, 3, true>(a, op, lanes_shift, n_vectors, each);
+            else reduce_whole_rows<stored_product<V>, BLOCK, TILE, 3, false>(a, op, lanes_shift, 1, 1);
         });
     }
     for (int i = 0; i < a.n_rows; i++)

@@ -13,6 +13,7 @@ constexpr int64_t MOST_BLOCKS = (int64_t)1 << 30, MOST_ADAPTIVE_ROW = (int64_t)1
 /* What a semiring may keep of a row: its accumulator and two flags. */
 constexpr size_t MOST_PARTIAL_BYTES = 256 + 16;
 constexpr int ROWS_CAPACITY = SPMV_CUDA_ROWS_BLOCK * SPMV_CUDA_ROWS_TILE;
+constexpr double ROWS_ROOM = 0.95 * ROWS_CAPACITY / 4; /* rows_memory::ROWS */
 /* Entries of a row that one thread takes, and the longest row beside the mean one, for the kernel of rows.cuh. */
 constexpr double ENTRIES_OF_A_THREAD = 14, LONGEST_OF_MEAN = 3;
 
@@ -31,6 +32,8 @@ int64_t choose_work(trine_spmv plan, const struct spmv_side *side, const struct 
         /* so many entries, and the rows that they have on average, within what a block has room for */
         const double rows = nnz ? (double)work / (double)nnz : 3;
         w = (int64_t)((double)w * (rows < 3 ? rows : 3));
+        /* and no more rows than there is room for, but for a few */
+        if (part->by_rows && w > ROWS_ROOM * rows / (rows - 1 + 1e-9)) w = (int64_t)(ROWS_ROOM * rows / (rows - 1));
     }
     if (w < work / MOST_BLOCKS) w = work / MOST_BLOCKS;
     return w < 1 ? 1 : w < MOST_ADAPTIVE_ROW ? w : MOST_ADAPTIVE_ROW;

@@ -46,8 +46,8 @@ unsigned joining_blocks(const struct spmv_launch &l) { return (l.blocks + JOIN_B
 
 /* ------------------------------------------------------ rows of similar lengths */
 
-/** STEP by what a thread has of a row: with one thread a row, five entries are most common. */
-template <class Op, int STEP>
+/** STEP by what a thread has of a row: five entries are common where one thread takes a row. */
+template <class Op, int STEP, bool SEVERAL>
 trine_status launch_step(const struct spmv_launch &l, gpuStream_t stream, const Op &op, int n_vectors)
 {
     const unsigned groups = (unsigned)((n_vectors + VECTORS_OF_A_BLOCK - 1) / VECTORS_OF_A_BLOCK);
@@ -66,15 +66,17 @@ trine_status launch_step(const struct spmv_launch &l, gpuStream_t stream, const 
         early.val.programmaticStreamSerializationAllowed = 1;
         config.attrs = &early, config.numAttrs = 1;
     }
-    return GPU(gpuLaunchKernelEx(&config, reduce_whole_rows<Op, SPMV_CUDA_ROWS_BLOCK, SPMV_CUDA_ROWS_TILE, STEP>, l.a,
+    return GPU(gpuLaunchKernelEx(&config,
+                                 reduce_whole_rows<Op, SPMV_CUDA_ROWS_BLOCK, SPMV_CUDA_ROWS_TILE, STEP, SEVERAL>, l.a,
                                  op, l.lanes_shift, n_vectors, VECTORS_OF_A_BLOCK));
 }
 
-template <class Op> trine_status launch_rows(const struct spmv_launch &l, gpuStream_t stream, const Op &op,
-                                             int n_vectors)
+template <class Op, bool SEVERAL>
+trine_status launch_rows(const struct spmv_launch &l, gpuStream_t stream, const Op &op, int n_vectors)
 {
     if (!l.blocks) return TRINE_SUCCESS;
-    return l.lanes_shift ? launch_step<Op, 4>(l, stream, op, n_vectors) : launch_step<Op, 5>(l, stream, op, n_vectors);
+    return l.lanes_shift ? launch_step<Op, 6, SEVERAL>(l, stream, op, n_vectors)
+                         : launch_step<Op, 5, SEVERAL>(l, stream, op, n_vectors);
 }
 
 /* -------------------------------------------------------------- one vector */
@@ -196,7 +198,7 @@ template <class T> trine_status multiply_fused(trine_spmv plan, const struct spm
     Op op = {};
     fill_epilogue(plan, c, &op);
     op.n_slots = joins ? 0 : (int)l.blocks;
-    if (l.by_rows) return launch_rows(l, stream, op, 1);
+    if (l.by_rows) return launch_rows<Op, false>(l, stream, op, 1);
     reduce_rows<Op, BLOCK, SPMV_CUDA_TILE, SPMV_CUDA_REDUCTION><<<l.blocks, BLOCK, 0, stream>>>(l.a, op);
     TRY(GPU_LAUNCHED("reduce_rows with an epilogue"));
     if (!joins) return TRINE_SUCCESS;
@@ -226,8 +228,10 @@ template <class T, class V, bool INDEXED> trine_status multiply(trine_spmv plan,
     plain_product<T, V, INDEXED> p;
     fill_product(plan, c, &p);
     if constexpr (!INDEXED)
-        if (l.by_rows && (c->nrhs == 1 || c->x_col >= c->x_row) && c->nrhs <= MOST_VECTORS && !c->epilogue)
-            return launch_rows(l, (gpuStream_t)c->stream, p, (int)c->nrhs);
+        if (l.by_rows && !c->epilogue && c->nrhs <= MOST_VECTORS) {
+            if (c->nrhs == 1) return launch_rows<decltype(p), false>(l, (gpuStream_t)c->stream, p, 1);
+            if (c->x_col >= c->x_row) return launch_rows<decltype(p), true>(l, (gpuStream_t)c->stream, p, (int)c->nrhs);
+        }
     status = c->nrhs == 1 ? launch_one(l, (gpuStream_t)c->stream, p) : multiply_vectors(l, c, p);
     return status || !c->epilogue ? status : finish_alone<T>(plan, c, true);
 }

@@ -15,18 +15,21 @@
 #include "spmv/cuda/copies.cuh"
 #include "spmv/cuda/segmented.cuh"
 
+constexpr int MOST_THREADS_BY_ROWS = 1280; /* that registers of a multiprocessor are to do for */
+
 template <class Op, int BLOCK, int TILE> struct rows_memory {
-    static constexpr int CAPACITY = BLOCK * TILE, ROWS = CAPACITY / 3; /* offsets of 32 bits that there is room for */
+    static constexpr int CAPACITY = BLOCK * TILE, ROWS = CAPACITY / 4; /* of a block that there is room for */
     alignas(16) unsigned char value[staged<typename Op::stored, CAPACITY>::BYTES];
     alignas(16) unsigned char column[staged<int, CAPACITY>::BYTES];
-    alignas(16) unsigned char offset[staged<int, ROWS + 1>::BYTES];
+    alignas(16) unsigned char offset[staged<long long, ROWS + 1>::BYTES];
     copies parts;
 };
 
-/** Method adaptive, whose starts are known. 2^lanes_shift threads take a row, STEP entries of each at a time. Block y
- *  has vectors_each of the n_vectors vectors. */
-template <class Op, int BLOCK, int TILE, int STEP>
-__global__ void __launch_bounds__(BLOCK, (Op::THREADS > BLOCK ? Op::THREADS / BLOCK : 1))
+/** Method adaptive, whose starts are known. 2^lanes_shift threads take a row, STEP entries of each at a time. SEVERAL:
+ *  block y has vectors_each of the n_vectors vectors; else there is one. */
+template <class Op, int BLOCK, int TILE, int STEP, bool SEVERAL>
+__global__ void __launch_bounds__(BLOCK,
+                                  (Op::THREADS < MOST_THREADS_BY_ROWS ? Op::THREADS : MOST_THREADS_BY_ROWS) / BLOCK)
     reduce_whole_rows(const __grid_constant__ segmented_arguments a, const __grid_constant__ Op op, int lanes_shift,
                       int n_vectors, int vectors_each)
 {
@@ -44,36 +47,11 @@ __global__ void __launch_bounds__(BLOCK, (Op::THREADS > BLOCK ? Op::THREADS / BL
     wait_for_predecessor(); /* what it wrote is read behind this; starts are the plan's own */
     clip_to_rows(a, from, to);
     const int rows = (int)(to.row - from.row), count = (int)(to.nz - from.nz);
-    const int room = a.wide_offsets ? memory_type::ROWS / 2 : memory_type::ROWS;
-    const unsigned char *offsets = (const unsigned char *)a.offsets + (from.row << offset_shift);
-    const stored *values = op.values + from.nz;
-    const int *columns = op.columns + from.nz;
-    /* where entries or rows are denser than on average there may be no room: then they come from the arrays */
-    if (rows > 0 && count <= memory_type::CAPACITY && rows <= room) {
-#pragma unroll 1
-        for (int part = copies::IN_BULK ? me : 0; part < copies::PARTS; part += copies::IN_BULK ? BLOCK : 1) {
-            wanted_part p = {(const unsigned char *)op.values, m.value, a.nnz * (long long)sizeof(stored),
-                             from.nz * (long long)sizeof(stored), count * (int)sizeof(stored)};
-            if (part == 1) p = {(const unsigned char *)op.columns, m.column, a.nnz * 4, from.nz * 4, count * 4};
-            if (part == 2)
-                p = {(const unsigned char *)a.offsets, m.offset, (a.n_rows + 1) << offset_shift,
-                     from.row << offset_shift, (rows + 1) << offset_shift};
-            m.parts.template ask<BLOCK>(p);
-        }
-        values = (const stored *)(m.value + ((unsigned long long)values & 15));
-        columns = (const int *)(m.column + ((unsigned long long)columns & 15));
-        offsets = m.offset + ((unsigned long long)offsets & 15);
-        if (!copies::IN_BULK) m.parts.wait(0);
-        __syncthreads(); /* array ends, which threads copied */
-        if (copies::IN_BULK) m.parts.wait(0);
-    }
-
-    typename local_of<Op>::type local = local_of<Op>::begin(op);
     const int base = (int)from.nz; /* a block has fewer than 2^31 entries: the lower halves of offsets do */
-    const int first_vector = (int)blockIdx.y * vectors_each;
-    const int end_vector = n_vectors - first_vector < vectors_each ? n_vectors : first_vector + vectors_each;
-    for (int v = first_vector; v < end_vector; v++) {
-        const Op mine = op.for_vector(v);
+    typename local_of<Op>::type local = local_of<Op>::begin(op);
+
+    const auto multiply_rows = [&](const Op &mine, const stored *values, const int *columns,
+                                   const unsigned char *offsets) {
         for (int first = 0; first < rows; first += BLOCK >> lanes_shift) {
             const int r = first + (me >> lanes_shift);
             int begin = 0, end = 0;
@@ -102,6 +80,40 @@ __global__ void __launch_bounds__(BLOCK, (Op::THREADS > BLOCK ? Op::THREADS / BL
                 else mine.store(from.row, r, op.project(sum), begin == end);
             }
         }
+    };
+    const auto multiply_vectors = [&](const stored *values, const int *columns, const unsigned char *offsets) {
+        if constexpr (SEVERAL) {
+            const int first = (int)blockIdx.y * vectors_each;
+            for (int v = first; v < n_vectors && v < first + vectors_each; v++)
+                multiply_rows(op.for_vector(v), values, columns, offsets);
+        } else {
+            multiply_rows(op, values, columns, offsets);
+        }
+    };
+
+    const unsigned char *offsets = (const unsigned char *)a.offsets + (from.row << offset_shift);
+    const stored *values = op.values + from.nz;
+    const int *columns = op.columns + from.nz;
+    /* where entries or rows are denser than on average there may be no room: then they come from the arrays */
+    if (count <= memory_type::CAPACITY && rows <= memory_type::ROWS && rows > 0) {
+#pragma unroll 1
+        for (int part = copies::IN_BULK ? me : 0; part < copies::PARTS; part += copies::IN_BULK ? BLOCK : 1) {
+            wanted_part p = {(const unsigned char *)op.values, m.value, a.nnz * (long long)sizeof(stored),
+                             from.nz * (long long)sizeof(stored), count * (int)sizeof(stored)};
+            if (part == 1) p = {(const unsigned char *)op.columns, m.column, a.nnz * 4, from.nz * 4, count * 4};
+            if (part == 2)
+                p = {(const unsigned char *)a.offsets, m.offset, (a.n_rows + 1) << offset_shift,
+                     from.row << offset_shift, (rows + 1) << offset_shift};
+            m.parts.template ask<BLOCK>(p);
+        }
+        if (!copies::IN_BULK) m.parts.wait(0);
+        __syncthreads(); /* array ends, which threads copied */
+        if (copies::IN_BULK) m.parts.wait(0);
+        multiply_vectors((const stored *)(m.value + ((unsigned long long)values & 15)),
+                         (const int *)(m.column + ((unsigned long long)columns & 15)),
+                         m.offset + ((unsigned long long)offsets & 15));
+    } else {
+        multiply_vectors(values, columns, offsets);
     }
     if constexpr (Op::FUSED) op.finish(local);
 }
