@@ -44,7 +44,8 @@ static void expect_loop(trine_krylov k, const char *loop)
 {
     trine_krylov_info info;
     OK(trine_krylov_get_info(k, &info));
-    if (strncmp(info.loop, loop, strlen(loop)) != 0) fail_msg("the loop is \"%s\", not \"%s\"; the last failure: %s", info.loop, loop, trine_last_error());
+    if (strncmp(info.loop, loop, strlen(loop)) != 0)
+        fail_msg("the loop is \"%s\", not \"%s\"; the last failure: %s", info.loop, loop, trine_last_error());
 }
 
 static trine_status say_nothing(void *user, int64_t rhs, int64_t step, double residual)
