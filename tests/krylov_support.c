@@ -48,9 +48,10 @@ static trine_status apply_dense(void *user, trine_transpose op, const void *alph
 
 trine_status solve(trine_krylov plan, const trine_dense *B, const trine_dense *X, const trine_exec *exec)
 {
-    if (!test_on_gpu() || !plan || !B || !X || !B->data || !X->data) return trine_krylov_solve(plan, B, X, exec);
+    if (!test_on_gpu() || !plan || !B || !X) return trine_krylov_solve(plan, B, X, exec);
     const struct trine_plan *p = (const struct trine_plan *)plan;
     const size_t x_bytes = extent(p->dtype, X);
+    if (!x_bytes || !extent(p->dtype, B)) return trine_krylov_solve(plan, B, X, exec);
     trine_dense b = *B, x = *X;
     b.data = test_to_device(p->ctx, B->data, extent(p->dtype, B));
     x.data = B->data == X->data ? b.data : test_to_device(p->ctx, X->data, x_bytes);

@@ -65,6 +65,13 @@ trine_status find_rows(struct krylov_work *w, const void *x)
     return TRINE_SUCCESS;
 }
 
+/** The host has copies of the columns, as beside a device. */
+trine_status look(struct krylov_work *w)
+{
+    memcpy(w->columns, w->own_columns, (size_t)w->nrhs * sizeof *w->columns);
+    return TRINE_SUCCESS;
+}
+
 /* A solve that is recorded, and run meanwhile as the graph would be. */
 
 bool any_runs(const struct krylov_work *w)
@@ -89,6 +96,7 @@ trine_status take_turns(struct krylov_work *w, int m, krylov_body body) { return
 trine_status begin(struct krylov_work *w)
 {
     w->recording = &recorded;
+    memset(w->columns, 0, (size_t)w->nrhs * sizeof *w->columns); /* of no use meanwhile */
     recorded++;
     turn = 0;
     return TRINE_SUCCESS;
@@ -102,7 +110,7 @@ trine_status replay(struct krylov_work *w)
 }
 
 const struct krylov_recorder recorder = {why_not, begin, end, loop, take_turns, replay, forget};
-const struct krylov_backend emulated = {scratch_bytes, run, step, find_rows, nullptr, &recorder};
+const struct krylov_backend emulated = {scratch_bytes, run, step, find_rows, look, &recorder};
 
 /* -------------------------------------------------------------------- vectors */
 
@@ -157,6 +165,8 @@ answer solve(trine_krylov k, trine_dtype t, int64_t n, std::vector<char> &b, mod
     if (how) k->backend = &emulated;
     OK(trine_krylov_work(k, RIGHT, nullptr, nullptr, &work));
     struct krylov_work *w = (struct krylov_work *)work;
+    std::vector<krylov_column> copies(w->columns, w->columns + RIGHT);
+    if (how) w->columns = copies.data();
     if (how) memset(w->scratch, 0, scratch_bytes(k, RIGHT, w->most_sums));
     const trine_dense B = {b.data(), n, RIGHT, n, TRINE_COLMAJOR}, X = {a.x.data(), n, RIGHT, n, TRINE_COLMAJOR};
     trine_exec exec = {};

@@ -117,6 +117,31 @@ static trine_krylov_result compare(trine_context ctx, trine_op A, trine_op M, tr
 
 /* --------------------------------------------------------------------------- tests */
 
+/** A system that can be recorded, with what suits it on the other side. */
+typedef struct {
+    trine_context ctx;
+    dense *A, *M;
+    trine_op a, m;
+    void *b;
+} scene;
+
+/** M: in the precision t. */
+static scene open_scene(dense *A, trine_dtype t, uint64_t seed)
+{
+    scene s = {.ctx = A->ctx, .A = A, .M = jacobi_of(A->ctx, A, t), .b = random_vector(A->t, RIGHT * N, seed)};
+    s.a = product_of(s.ctx, A);
+    s.m = product_of(s.ctx, s.M);
+    return s;
+}
+static void close_scene(scene *s)
+{
+    OK(trine_op_destroy(&s->a));
+    OK(trine_op_destroy(&s->m));
+    free_dense(s->A);
+    free_dense(s->M);
+    free(s->b);
+}
+
 static void every_method_takes_the_same_steps(void **state)
 {
     (void)state;
@@ -126,9 +151,7 @@ static void every_method_takes_the_same_steps(void **state)
             for (int preconditioner = 0; preconditioner < 3; preconditioner++) {
                 if (preconditioner == 2 && all_methods[m] == TRINE_KRYLOV_FGMRES) continue;
                 const trine_dtype t = all_dtypes[d];
-                dense *A = system_for(ctx, all_methods[m], t, N, (uint64_t)(10 * m + d)), *M = jacobi_of(ctx, A, t);
-                trine_op a = product_of(ctx, A), p = product_of(ctx, M);
-                void *b = random_vector(t, RIGHT * N, 7);
+                scene s = open_scene(system_for(ctx, all_methods[m], t, N, (uint64_t)(10 * m + d)), t, 7);
                 trine_krylov_options o = {.method = all_methods[m],
                                           .restart = 11,
                                           .rtol = 1e3 * eps_of(t),
@@ -136,14 +159,11 @@ static void every_method_takes_the_same_steps(void **state)
                 for (int nrhs = 1; nrhs <= RIGHT; nrhs += 2)
                     for (int guess = 0; guess < 2; guess++) {
                         o.use_guess = guess;
-                        const trine_krylov_result r = compare(ctx, a, preconditioner ? p : NULL, o, t, b, N, nrhs);
+                        const trine_krylov_result r =
+                            compare(ctx, s.a, preconditioner ? s.m : NULL, o, t, s.b, N, nrhs);
                         assert_int_equal(r.outcome, TRINE_OUTCOME_CONVERGED);
                     }
-                OK(trine_op_destroy(&a));
-                OK(trine_op_destroy(&p));
-                free_dense(A);
-                free_dense(M);
-                free(b);
+                close_scene(&s);
             }
     OK(trine_context_destroy(&ctx));
 }
@@ -153,18 +173,12 @@ static void cycles_in_single_precision(void **state)
     (void)state;
     trine_context ctx = test_context();
     for (int m = 0; m < METHODS; m++) {
-        dense *A = system_for(ctx, all_methods[m], TRINE_D, N, 3), *M = jacobi_of(ctx, A, TRINE_S);
-        trine_op a = product_of(ctx, A), p = product_of(ctx, M);
-        double *b = random_vector(TRINE_D, N, 8);
+        scene s = open_scene(system_for(ctx, all_methods[m], TRINE_D, N, 3), TRINE_S, 8);
         const trine_krylov_result r =
-            compare(ctx, a, p, (trine_krylov_options){.method = all_methods[m], .inner = TRINE_S, .rtol = 1e-12},
-                    TRINE_D, b, N, 1);
+            compare(ctx, s.a, s.m, (trine_krylov_options){.method = all_methods[m], .inner = TRINE_S, .rtol = 1e-12},
+                    TRINE_D, s.b, N, 1);
         assert_true(r.outcome == TRINE_OUTCOME_CONVERGED && r.restarts >= 2);
-        OK(trine_op_destroy(&a));
-        OK(trine_op_destroy(&p));
-        free_dense(A);
-        free_dense(M);
-        free(b);
+        close_scene(&s);
     }
     OK(trine_context_destroy(&ctx));
 }
@@ -176,21 +190,17 @@ static void preconditioners_take_turns(void **state)
     trine_context ctx = test_context();
     for (int d = 0; d < 4; d++) {
         const trine_dtype t = all_dtypes[d];
-        dense *A = general_system(ctx, t, N, 31), *M = jacobi_of(ctx, A, t);
-        trine_op a = product_of(ctx, A), ops[3];
+        scene s = open_scene(general_system(ctx, t, N, 31), t, 32);
+        trine_op ops[3];
         for (int l = 0; l < 3; l++) {
-            for (int i = 0; i < N; i++) set_entry(M, i, i, (1 + (i + l) % 3) / A->A[i + i * N]);
-            ops[l] = product_of(ctx, M);
+            for (int i = 0; i < N; i++) set_entry(s.M, i, i, (1 + (i + l) % 3) / s.A->A[i + i * N]);
+            ops[l] = product_of(ctx, s.M);
         }
-        void *b = random_vector(t, N, 32);
-        const trine_krylov_result r =
-            compare_turns(ctx, a, 3, ops, (trine_krylov_options){.restart = 4, .rtol = 1e3 * eps_of(t)}, t, b, N, 1);
+        const trine_krylov_result r = compare_turns(
+            ctx, s.a, 3, ops, (trine_krylov_options){.restart = 4, .rtol = 1e3 * eps_of(t)}, t, s.b, N, 1);
         assert_true(r.outcome == TRINE_OUTCOME_CONVERGED && r.restarts >= 2 && r.iterations == (r.steps + 2) / 3);
         for (int l = 0; l < 3; l++) OK(trine_op_destroy(&ops[l]));
-        OK(trine_op_destroy(&a));
-        free_dense(A);
-        free_dense(M);
-        free(b);
+        close_scene(&s);
     }
     OK(trine_context_destroy(&ctx));
 }

@@ -29,9 +29,9 @@ static trine_status step(struct krylov_work *w, int j)
     krylov_dot(w, 1, v, v);
     TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_BICGSTAB_ALPHA, 0));
     krylov_combine(w, s, C_MINUS_ALPHA, v, C_ONE, r);
-    krylov_dot(w, 0, s, s);
-    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_BICGSTAB_HALF, 0));
+    TRY(krylov_run(w, KRYLOV_RUNNING));
     TRY(krylov_apply_system(w, s, w->V[V_SHAT], &s_hat, t));
+    krylov_dot(w, 0, s, s);
     krylov_dot(w, 1, t, s);
     krylov_dot(w, 2, t, t);
     TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_BICGSTAB_OMEGA, 0));

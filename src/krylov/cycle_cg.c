@@ -1,4 +1,4 @@
-/* A cycle of preconditioned CG (Hestenes and Stiefel 1952): five passes over vectors a step, without M four. */
+/* A cycle of preconditioned CG (Hestenes and Stiefel 1952): three or four passes over vectors a step. */
 #include "krylov/krylov.h"
 
 static trine_status step(struct krylov_work *w, int j)
@@ -11,13 +11,13 @@ static trine_status step(struct krylov_work *w, int j)
     krylov_dot(w, 0, p, q);
     TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_CG_ALPHA, 0));
     krylov_combine(w, r, C_MINUS_ALPHA, q, C_ONE, r);
-    krylov_dot(w, 0, r, r);
-    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_CG_NORM, 0));
     if (has_M) {
+        TRY(krylov_run(w, KRYLOV_RUNNING));
         TRY(krylov_apply_M(w, KRYLOV_RUNNING, r, z));
         krylov_dot(w, 1, r, z);
-        TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_CG_BETA, 0));
     }
+    krylov_dot(w, 0, r, r);
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_CG_BETA, 0));
     krylov_keep(w);
     krylov_combine(w, w->d, C_ALPHA, p, C_ONE, w->d);
     krylov_combine(w, p, C_BETA, p, C_ONE, z);

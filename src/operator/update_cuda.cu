@@ -1,15 +1,10 @@
 // op_update on the GPU: one kernel, a thread an element, neighbours along the contiguous direction of y.
 #include "core/gpu_grid.cuh"
+#include "core/gpu_precision.cuh"
 #include "core/gpu_scalar.cuh"
 #include "operator/operator.h"
 
 namespace {
-
-template <typename T> struct other_precision;
-template <> struct other_precision<float> { using type = double; };
-template <> struct other_precision<double> { using type = float; };
-template <> struct other_precision<complex_of<float>> { using type = complex_of<double>; };
-template <> struct other_precision<complex_of<double>> { using type = complex_of<float>; };
 
 /** From doubles, or from the other precision. */
 template <typename T> __device__ T scalar_of(const double a[2])

@@ -528,10 +528,20 @@ static trine_status solve_system(struct run *r)
 
 static trine_status plot(struct run *r)
 {
-    const trine_dense B = {.data = r->b, .rows = r->p.n, .cols = r->p.nrhs},
-                      X = {.data = r->x, .rows = r->p.n, .cols = r->p.nrhs};
-    const trine_dense known = {.data = r->s, .rows = r->p.n, .cols = 1};
-    return plot_iteration(r->inverse.iteration, &B, &X, &known);
+    trine_status status = TRINE_SUCCESS;
+    const bool gpu = r->p.on_gpu;
+    void *device_s = NULL;
+    if (gpu && r->s) {
+        TRY(trine_alloc(r->p.ctx, TRINE_DEVICE, vector_bytes(r), &device_s));
+        TRY(trine_copy(r->p.ctx, device_s, TRINE_DEVICE, r->s, TRINE_HOST, vector_bytes(r)));
+    }
+    const trine_dense B = {.data = gpu ? r->device_b : r->b, .rows = r->p.n, .cols = r->p.nrhs};
+    const trine_dense X = {.data = gpu ? r->device_x : r->x, .rows = r->p.n, .cols = r->p.nrhs};
+    const trine_dense known = {.data = gpu ? device_s : r->s, .rows = r->p.n, .cols = 1};
+    status = plot_iteration(r->inverse.iteration, &B, &X, &known);
+done:
+    trine_free(r->p.ctx, TRINE_DEVICE, device_s);
+    return status;
 }
 
 static trine_status run_all(struct run *r)

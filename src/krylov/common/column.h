@@ -87,13 +87,11 @@ typedef enum {
     KRYLOV_GMRES_SOLVE,
     KRYLOV_CG_START, /* sum 0: r^H z */
     KRYLOV_CG_ALPHA, /* sum 0: p^H A p */
-    KRYLOV_CG_NORM, /* sum 0: ||r||^2; without M then KRYLOV_CG_BETA */
-    KRYLOV_CG_BETA, /* sum 1: r^H z; without M that is sum 0 */
+    KRYLOV_CG_BETA, /* sum 0: ||r||^2, sum 1: r^H z; without M that is sum 0 */
     KRYLOV_ADVANCE, /* the end of a step of CG, BiCGStab, MINRES */
     KRYLOV_BICGSTAB_START, /* sum 0: ||r||^2 */
     KRYLOV_BICGSTAB_ALPHA, /* sum 0: r_0^H v, sum 1: ||v||^2 */
-    KRYLOV_BICGSTAB_HALF, /* sum 0: ||s||^2 */
-    KRYLOV_BICGSTAB_OMEGA, /* sum 1: t^H s, sum 2: ||t||^2; sum 0 is kept */
+    KRYLOV_BICGSTAB_OMEGA, /* sum 0: ||s||^2, sum 1: t^H s, sum 2: ||t||^2 */
     KRYLOV_BICGSTAB_BETA, /* sum 0: ||r||^2, sum 1: r_0^H r */
     KRYLOV_MINRES_START, /* sum 0: r^H z */
     KRYLOV_MINRES_LANCZOS, /* sum 0: z^H A z, sum 1: ||A z||^2 */

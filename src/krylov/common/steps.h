@@ -147,15 +147,10 @@ KRYLOV_BOTH void krylov_take_step(krylov_step step, krylov_column *c, const kryl
     case KRYLOV_GMRES_SOLVE: krylov_gmres_solve(c, p); break;
     case KRYLOV_CG_START: krylov_cg_start(c); break;
     case KRYLOV_CG_ALPHA: krylov_cg_alpha(c); break;
-    case KRYLOV_CG_NORM:
-        krylov_cg_norm(c, p);
-        if (!p->has_M && c->flags & KRYLOV_RUNNING) krylov_cg_beta(c, p);
-        break;
     case KRYLOV_CG_BETA: krylov_cg_beta(c, p); break;
     case KRYLOV_ADVANCE: krylov_advance(c, p); break;
     case KRYLOV_BICGSTAB_START: krylov_bicgstab_start(c); break;
     case KRYLOV_BICGSTAB_ALPHA: krylov_bicgstab_alpha(c, p); break;
-    case KRYLOV_BICGSTAB_HALF: krylov_bicgstab_half(c); break;
     case KRYLOV_BICGSTAB_OMEGA: krylov_bicgstab_omega(c, p); break;
     case KRYLOV_BICGSTAB_BETA: krylov_bicgstab_beta(c, p); break;
     case KRYLOV_MINRES_START: krylov_minres_start(c); break;

@@ -71,16 +71,12 @@ KRYLOV_BOTH void krylov_cg_alpha(krylov_column *c)
     c->coefficients[C_MINUS_ALPHA] = krylov_real(-alpha);
 }
 
-KRYLOV_BOTH void krylov_cg_norm(krylov_column *c, const krylov_parameters *p)
-{
-    krylov_short_norm(c, p, krylov_sum_root(c->sums[0]));
-}
-
 KRYLOV_BOTH void krylov_cg_beta(krylov_column *c, const krylov_parameters *p)
 {
     const krylov_sum rho = c->sums[p->has_M ? 1 : 0];
+    krylov_short_norm(c, p, krylov_sum_root(c->sums[0]));
     c->coefficients[C_BETA] = krylov_real(0);
-    if (c->is_last) return;
+    if (c->is_last || !(c->flags & KRYLOV_RUNNING)) return;
     if (!krylov_sum_is_finite(rho)) krylov_stop_after(c, TRINE_OUTCOME_NOT_FINITE);
     else if (!(rho.re > 0)) krylov_stop_after(c, TRINE_OUTCOME_INDEFINITE);
     else c->coefficients[C_BETA] = krylov_real(krylov_sum_ratio(rho, c->rho).re);
@@ -123,17 +119,15 @@ KRYLOV_BOTH void krylov_bicgstab_alpha(krylov_column *c, const krylov_parameters
     c->coefficients[C_MINUS_ALPHA] = krylov_minus(c->alpha);
 }
 
-KRYLOV_BOTH void krylov_bicgstab_half(krylov_column *c)
-{
-    const double norm = krylov_sum_root(c->sums[0]);
-    if (!isfinite(norm)) krylov_stop(c, TRINE_OUTCOME_NOT_FINITE);
-    c->is_half = norm / c->start_norm <= c->goal;
-}
-
 KRYLOV_BOTH void krylov_bicgstab_omega(krylov_column *c, const krylov_parameters *p)
 {
     const double s = krylov_sum_root(c->sums[0]), t = krylov_sum_root(c->sums[2]);
     c->omega = krylov_real(0);
+    if (!isfinite(s)) {
+        krylov_stop(c, TRINE_OUTCOME_NOT_FINITE);
+        return;
+    }
+    c->is_half = s / c->start_norm <= c->goal; /* the first half of the step is enough */
     if (!c->is_half) {
         if (!krylov_sum_is_finite(c->sums[1]) || !isfinite(t)) {
             krylov_stop(c, TRINE_OUTCOME_NOT_FINITE);

@@ -89,35 +89,29 @@ done:
     return status;
 }
 
-/** body(w, j) if a column runs then. */
-trine_status record_step(struct krylov_work *w, int j, krylov_body body)
+/** What contents(condition) puts there, if a column runs then, and again as long as one does, if `repeats`: it sets the
+ *  condition then. */
+template <class Contents> trine_status record_conditional(struct krylov_work *w, bool repeats, Contents contents)
 {
     trine_status status = TRINE_SUCCESS;
     gpuCondition condition;
     gpuGraph_t part;
     TRY(GPU(new_condition((gpuStream_t)w->stream, &condition)));
     TRY(launch_decide(w, condition));
-    TRY(GPU(add_conditional((gpuStream_t)w->stream, condition, false, &part)));
-    TRY(record_part(w, part, [=] { return body(w, j); }));
+    TRY(GPU(add_conditional((gpuStream_t)w->stream, condition, repeats, &part)));
+    TRY(record_part(w, part, [=] { return contents(condition); }));
 done:
     return status;
 }
 
 trine_status loop(struct krylov_work *w, int period, krylov_body body)
 {
-    trine_status status = TRINE_SUCCESS;
-    gpuCondition condition;
-    gpuGraph_t part;
-    TRY(GPU(new_condition((gpuStream_t)w->stream, &condition)));
-    TRY(launch_decide(w, condition));
-    TRY(GPU(add_conditional((gpuStream_t)w->stream, condition, true, &part)));
-    TRY(record_part(w, part, [=] {
-        trine_status done = body(w, 0);
-        for (int j = 1; !done && j < period; j++) done = record_step(w, j, body);
-        return done ? done : launch_decide(w, condition);
-    }));
-done:
-    return status;
+    return record_conditional(w, true, [=](gpuCondition again) {
+        trine_status status = body(w, 0);
+        for (int j = 1; !status && j < period; j++)
+            status = record_conditional(w, false, [=](gpuCondition) { return body(w, j); });
+        return status ? status : launch_decide(w, again);
+    });
 }
 
 /* ------------------------------------------------------------------------------- turns */

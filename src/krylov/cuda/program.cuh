@@ -6,7 +6,7 @@
 #ifndef TRINE_KRYLOV_PROGRAM_CUH
 #define TRINE_KRYLOV_PROGRAM_CUH
 
-#include "core/gpu_number.cuh"
+#include "core/gpu_precision.cuh"
 #include "krylov/common/steps.h"
 #include "krylov/krylov.h"
 
@@ -61,12 +61,6 @@ size_t scratch_bytes(const struct trine_krylov_s *plan, int64_t nrhs, int sums)
 }
 
 /* ------------------------------------------------------------------ arithmetic */
-
-template <typename T> struct other_precision;
-template <> struct other_precision<float> { using type = double; };
-template <> struct other_precision<double> { using type = float; };
-template <> struct other_precision<complex_of<float>> { using type = complex_of<double>; };
-template <> struct other_precision<complex_of<double>> { using type = complex_of<float>; };
 
 /** a x + b z, without z if there is none. A real factor leaves infinite parts as they are. */
 template <typename T> __device__ T combined(krylov_scalar a, T x, krylov_scalar b, T z, bool has_z)
