@@ -115,7 +115,8 @@ typedef struct {
 TRINE_API trine_status trine_precond_analyse(trine_context ctx, trine_precond *plan, trine_matrix A,
                                              const trine_precond_options *options);
 /** Take values: nnz of them, in A's order, of A's dtype, in `space`. NULL = the values of the A given to analyse, which
- *  must still be alive. Zero and NaN pivots are noted for check, and give results that are not finite (on a GPU: above).
+ *  must still be alive. Zero and NaN pivots are noted for check, and give results that are not finite (on a GPU: see
+ *  above).
  *  TRINE_ERR_STATE: beside another thread's apply. */
 TRINE_API trine_status trine_precond_numeric(trine_precond plan, trine_space space, const void *values,
                                              trine_reuse reuse, const trine_exec *exec);
