@@ -7,13 +7,13 @@
  * threads at once, each with a work of its own, as solves of the other plans (core.h).
  *
  * On a GPU an apply runs there, asynchronous and without allocation, and can be captured in a CUDA graph; one that has
- * been captured is replayed with the values of later numerics (not of ILUT, nor of ALG_TRI_BLOCK with new forests). The
- * pattern is analysed on the host. Numeric synchronizes. It runs on the GPU for diagonals, for factors along paths,
- * with forests found there, and for ILU0, ILUK and IC0 without a shift whose rows have few levels. It runs on the host,
- * from a copy of the values, for MOS_A (but for the forests), patterns MAX_N and MAX_T, forests that `coverage` ends,
- * and the other incomplete factors. check, and what is asked for of factors that a GPU has made, copies values to the
- * host and factors there. Paths are solved by trine_gtsv: a singular factor gives numbers that are huge or not finite,
- * and NaN in one path may reach others. */
+ * been captured is replayed with the values of later numerics (not of ILUT, of ALG_TRI_BLOCK with new forests, or with
+ * another m). The pattern is analysed on the host. Numeric synchronizes. It runs on the GPU for diagonals, for factors
+ * along paths, with forests found there, and for ILU0, ILUK and IC0 without a shift whose rows have few levels. It runs
+ * on the host, from a copy of the values, for MOS_A (but for the forests), patterns MAX_N and MAX_T, forests that
+ * `coverage` ends, and the other incomplete factors. check, and what is asked for of factors that a GPU has made, copies
+ * values to the host and factors there. Paths are solved by trine_gtsv: a singular factor gives numbers that are huge or
+ * not finite, and NaN in one path may reach others. */
 #ifndef TRINE_PRECOND_H
 #define TRINE_PRECOND_H
 
