@@ -196,7 +196,7 @@ static void every_method_is_that_of_the_cpu(void **state)
 static void larger_matrices(void **state)
 {
     static const char *const specs[] = {"convection3d:n=14", "rotate9:nx=70,ny=41", "aniso2:n=50",
-                                        "tridiag:n=5000,a=-1.5,b=2.7,c=-0.5"};
+                                        "tridiag:n=2000,a=-1,b=2.1,c=-1"};
     static const trine_precond_options adi = {.method = TRINE_PRECOND_ADI, .nx = 70, .ny = 41};
     (void)state;
     for (int k = 0; k < 4; k++) {

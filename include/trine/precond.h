@@ -11,9 +11,9 @@
  * another m). The pattern is analysed on the host. Numeric synchronizes. It runs on the GPU for diagonals, for factors
  * along paths, with forests found there, and for ILU0, ILUK and IC0 without a shift whose rows have few levels. It runs
  * on the host, from a copy of the values, for MOS_A (but for the forests), patterns MAX_N and MAX_T, forests that
- * `coverage` ends, and the other incomplete factors. check, and what is asked for of factors that a GPU has made, copies
- * values to the host and factors there. Paths are solved by trine_gtsv: a singular factor gives numbers that are huge or
- * not finite, and NaN in one path may reach others. */
+ * `coverage` ends, and the other incomplete factors. check, and what is asked for of factors that a GPU has made, copy
+ * values to the host and factor there. Paths are solved by trine_gtsv: a singular factor gives numbers that are huge
+ * or not finite, and NaN in one path may reach others. */
 #ifndef TRINE_PRECOND_H
 #define TRINE_PRECOND_H
 
