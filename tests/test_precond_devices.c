@@ -196,7 +196,7 @@ static void every_method_is_that_of_the_cpu(void **state)
 static void larger_matrices(void **state)
 {
     static const char *const specs[] = {"convection3d:n=14", "rotate9:nx=70,ny=41", "aniso2:n=50",
-                                        "tridiag:n=5000,a=-1.5,b=2.7,c=-0.5"};
+                                        "tridiag:n=2000,a=-1,b=2.1,c=-1"};
     static const trine_precond_options adi = {.method = TRINE_PRECOND_ADI, .nx = 70, .ny = 41};
     (void)state;
     for (int k = 0; k < 4; k++) {
@@ -209,6 +209,71 @@ static void larger_matrices(void **state)
         }
         if (k == 1) compare(A, TRINE_D, &adi);
         trine_matrix_destroy(&A);
+    }
+}
+
+/** Rows of few levels, where a GPU factors too; the factors themselves. */
+static void incomplete_factors(void **state)
+{
+    static const trine_precond_options incomplete[] = {{.method = TRINE_PRECOND_ILU0},
+                                                       {.method = TRINE_PRECOND_ILUK, .fill_level = 2},
+                                                       {.method = TRINE_PRECOND_ILU0, .shift = 0.1},
+                                                       {.method = TRINE_PRECOND_ISAI, .sweeps = 2},
+                                                       {.method = TRINE_PRECOND_IC0},
+                                                       {.method = TRINE_PRECOND_IC0, .shift = 0.1}};
+    enum { N = 601 };
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        for (size_t o = 0; o < sizeof incomplete / sizeof *incomplete; o++) {
+            const bool cholesky = incomplete[o].method == TRINE_PRECOND_IC0;
+            sample s = make_sample(test_cpu(1), all_dtypes[t], N, 2.5 / N, 70, cholesky ? HERMITIAN : sample_kinds[t]);
+            trine_precond plans[2];
+            const void *values[2];
+            int64_t nnz[2];
+            for (int k = 0; k < 2; k++) {
+                plans[k] = new_plan(k ? test_shared(2) : test_cpu(1), s.A, &incomplete[o]);
+                OK(trine_precond_numeric(plans[k], TRINE_HOST, NULL, TRINE_REUSE_FORESTS, NULL));
+                OK(trine_precond_get_triangles(plans[k], &nnz[k], NULL, NULL, &values[k]));
+                OK(trine_precond_check(plans[k], NULL));
+            }
+            assert_int_equal(nnz[0], nnz[1]);
+            long double size = 0;
+            for (int64_t e = 0; e < nnz[0]; e++) size = fmaxl(size, cabsl(get(s.t, values[0], e)));
+            for (int64_t e = 0; e < nnz[0]; e++)
+                assert_true(cabsl(get(s.t, values[0], e) - get(s.t, values[1], e)) <= 100 * eps_of(s.t) * size);
+            assert_agree(plans[0], plans[1], test_shared(2), -1, s.t, trine_precond_method_name(incomplete[o].method));
+            for (int k = 0; k < 2; k++) trine_precond_destroy(&plans[k]);
+            end_sample(&s);
+        }
+}
+
+/** What is not definite, and a zero pivot, with the row, where a GPU factors. */
+static void bad_pivots(void **state)
+{
+    static const trine_precond_method of[] = {TRINE_PRECOND_ILU0, TRINE_PRECOND_IC0};
+    enum { N = 400 };
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        trine_matrix A;
+        trine_matrix_info info;
+        const int64_t *offsets;
+        const int32_t *columns;
+        const double *values;
+        OK(trine_matrix_gallery(test_cpu(1), &A, "laplace2d:n=20", TRINE_D));
+        OK(trine_matrix_get_info(A, &info));
+        OK(trine_matrix_get_arrays(A, &offsets, &columns, (const void **)&values));
+        double *bad = malloc((size_t)info.nnz * sizeof *bad);
+        memcpy(bad, values, (size_t)info.nnz * sizeof *bad);
+        for (int64_t e = offsets[21]; e < offsets[22]; e++)
+            if (columns[e] <= 21) bad[e] = 0;
+        trine_precond p = new_plan(test_shared(2), A, &(trine_precond_options){.method = of[k]});
+        OK(trine_precond_numeric(p, TRINE_HOST, bad, TRINE_REUSE_FORESTS, NULL));
+        FAILS(k ? TRINE_ERR_NOT_DEFINITE : TRINE_ERR_SINGULAR, "row 21 ", trine_precond_check(p, NULL));
+        OK(trine_precond_numeric(p, TRINE_HOST, values, TRINE_REUSE_FORESTS, NULL));
+        OK(trine_precond_check(p, NULL));
+        trine_precond_destroy(&p);
+        trine_matrix_destroy(&A);
+        free(bad);
     }
 }
 
@@ -403,6 +468,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_is_that_of_the_cpu),
                                        cmocka_unit_test(larger_matrices),
+                                       cmocka_unit_test(incomplete_factors),
+                                       cmocka_unit_test(bad_pivots),
                                        cmocka_unit_test(no_rows),
                                        cmocka_unit_test(factors_alone),
                                        cmocka_unit_test(values_on_the_device),

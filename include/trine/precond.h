@@ -7,12 +7,13 @@
  * threads at once, each with a work of its own, as solves of the other plans (core.h).
  *
  * On a GPU an apply runs there, asynchronous and without allocation, and can be captured in a CUDA graph; one that has
- * been captured is replayed with the values of later numerics (not of ILUT, nor of ALG_TRI_BLOCK with new forests). The
- * pattern is analysed on the host. Numeric synchronizes; diagonals and factors along paths are made on the GPU with
- * forests that it finds. MOS_A, patterns MAX_N and MAX_T, forests that `coverage` ends, and incomplete factors are
- * made on the host, from a copy of the values, and sent. check, factors, diagonals and diagnoses that a GPU has made
- * are copied to the host and checked there when they are asked for. Paths are solved by trine_gtsv: a singular factor
- * gives numbers that are huge or not finite, and NaN in one path may reach others. */
+ * been captured is replayed with the values of later numerics (not of ILUT, of ALG_TRI_BLOCK with new forests, or with
+ * another m). The pattern is analysed on the host. Numeric synchronizes. It runs on the GPU for diagonals, for factors
+ * along paths, with forests found there, and for ILU0, ILUK and IC0 without a shift whose rows have few levels. It runs
+ * on the host, from a copy of the values, for MOS_A (but for the forests), patterns MAX_N and MAX_T, forests that
+ * `coverage` ends, and the other incomplete factors. check, and what is asked for of factors that a GPU has made, copy
+ * values to the host and factor there. Paths are solved by trine_gtsv: a singular factor gives numbers that are huge
+ * or not finite, and NaN in one path may reach others. */
 #ifndef TRINE_PRECOND_H
 #define TRINE_PRECOND_H
 
@@ -115,7 +116,8 @@ typedef struct {
 TRINE_API trine_status trine_precond_analyse(trine_context ctx, trine_precond *plan, trine_matrix A,
                                              const trine_precond_options *options);
 /** Take values: nnz of them, in A's order, of A's dtype, in `space`. NULL = the values of the A given to analyse, which
- *  must still be alive. Zero and NaN pivots are noted for check, and give results that are not finite (on a GPU: above).
+ *  must still be alive. Zero and NaN pivots are noted for check, and give results that are not finite (on a GPU: see
+ *  above).
  *  TRINE_ERR_STATE: beside another thread's apply. */
 TRINE_API trine_status trine_precond_numeric(trine_precond plan, trine_space space, const void *values,
                                              trine_reuse reuse, const trine_exec *exec);

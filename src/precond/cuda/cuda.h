@@ -69,6 +69,28 @@ struct precond_device_numeric {
 };
 extern const struct precond_device_numeric precond_cuda_numeric;
 
+/** The pattern of incomplete factors, as struct ilu_pattern. */
+struct precond_device_pattern {
+    int64_t n, nnz;
+    int64_t *offsets;
+    int32_t *columns;
+    int64_t *diagonal, *source;      /* source NULL: in place */
+    int32_t *order;                  /* n: rows by level; a row needs rows of lower levels only */
+};
+
+/** Of incomplete factors; indexed by dtype. */
+struct precond_device_incomplete {
+    /** The entries of A on the pattern. */
+    trine_status (*begin[TRINE_Z + 1])(trine_precond p, const struct precond_device_pattern *q, const void *a,
+                                       void *values, void *stream);
+    /** Rows order[first] to order[last - 1], which are of one level, of L U or of L L^H. */
+    trine_status (*lu[TRINE_Z + 1])(trine_precond p, const struct precond_device_pattern *q, int64_t first,
+                                    int64_t last, void *values, void *stream);
+    trine_status (*cholesky[TRINE_Z + 1])(trine_precond p, const struct precond_device_pattern *q, int64_t first,
+                                          int64_t last, void *values, void *stream);
+};
+extern const struct precond_device_incomplete precond_cuda_incomplete;
+
 #ifdef __cplusplus
 }
 #endif
@@ -81,6 +103,10 @@ static inline const struct precond_device *precond_device_of(trine_precond p)
 static inline const struct precond_device_numeric *precond_device_numeric_of(trine_precond p)
 {
     return p->base.ctx->cuda ? TRINE_CUDA_TABLE(&precond_cuda_numeric) : NULL;
+}
+static inline const struct precond_device_incomplete *precond_device_incomplete_of(trine_precond p)
+{
+    return p->base.ctx->cuda ? TRINE_CUDA_TABLE(&precond_cuda_incomplete) : NULL;
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include <trine/spmv.h>
 #include <trine/triangular.h>
 
+#include "precond/cuda/cuda.h"
 #include "precond/ilu/ilu.h"
 #include "precond/precond.h"
 
@@ -24,6 +25,10 @@ struct ilu_state {
     trine_triangular solves[SIDES];
     struct side_inverse inverses[SIDES];
     int64_t made;                 /* numerics of ILUT, each with new plans */
+    /* Of numeric on a GPU: the pattern and values there, and on the host where levels begin among its rows */
+    struct precond_device_pattern on_device;
+    void *device_values;
+    int64_t n_levels, *levels;    /* n_levels + 1 */
 };
 
 /** What a work has: works of the plans. */
@@ -126,6 +131,72 @@ done:
     return status;
 }
 
+/** Levels of rows: of each row, in the order of rows, and how many there are. */
+static int64_t find_levels(const struct ilu_pattern *q, int32_t *level)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < q->n; i++) {
+        level[i] = 0;
+        for (int64_t k = q->offsets[i]; k < q->diagonal[i]; k++)
+            if (level[q->columns[k]] >= level[i]) level[i] = level[q->columns[k]] + 1;
+        if (level[i] >= count) count = level[i] + 1;
+    }
+    return count;
+}
+
+/** Rows by level into `order`, and where levels begin into s->levels. */
+static void sort_by_level(struct ilu_state *s, const int32_t *level, int32_t *order)
+{
+    const int64_t n = s->pattern.n;
+    memset(s->levels, 0, (size_t)(s->n_levels + 1) * sizeof *s->levels);
+    for (int64_t i = 0; i < n; i++) s->levels[level[i] + 1]++;
+    for (int64_t l = 0; l < s->n_levels; l++) s->levels[l + 1] += s->levels[l];
+    for (int64_t i = 0; i < n; i++) order[s->levels[level[i]]++] = (int32_t)i;
+    for (int64_t l = s->n_levels; l > 0; l--) s->levels[l] = s->levels[l - 1];
+    s->levels[0] = 0;
+}
+
+enum { ROWS_A_LEVEL = 16 }; /* on average: of fewer, the host is through before a GPU has launched the level */
+
+/** Let numeric run on a GPU, if there is one, and if levels are worth it. */
+static trine_status open_device(trine_precond p, struct ilu_state *s)
+{
+    trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    const struct ilu_pattern *q = &s->pattern;
+    struct precond_device_pattern *d = &s->on_device;
+    const size_t n = (size_t)q->n, nnz = (size_t)q->nnz;
+    int32_t *level = NULL, *order = NULL;
+    if (!ctx->cuda || s->shifted || is_method(p, TRINE_PRECOND_ISAI)) return TRINE_SUCCESS;
+    TRY(ALLOC(ctx, level, q->n));
+    TRY(ALLOC(ctx, order, q->n));
+    s->n_levels = find_levels(q, level);
+    if (s->n_levels * ROWS_A_LEVEL > q->n || !q->n) goto done;
+    TRY(ALLOC(ctx, s->levels, s->n_levels + 1));
+    sort_by_level(s, level, order);
+    d->n = q->n;
+    d->nnz = q->nnz;
+    TRY(trine_device_upload(ctx, q->offsets, (n + 1) * sizeof *q->offsets, (void **)&d->offsets));
+    TRY(trine_device_upload(ctx, q->columns, nnz * sizeof *q->columns, (void **)&d->columns));
+    TRY(trine_device_upload(ctx, q->diagonal, n * sizeof *q->diagonal, (void **)&d->diagonal));
+    if (q->source) TRY(trine_device_upload(ctx, q->source, nnz * sizeof *q->source, (void **)&d->source));
+    TRY(trine_device_upload(ctx, order, n * sizeof *order, (void **)&d->order));
+    TRY(trine_alloc(ctx, TRINE_DEVICE, nnz * trine_dtype_size(p->base.dtype), &s->device_values));
+    TRY(precond_open_device(p));
+done:
+    trine_free(ctx, TRINE_HOST, level);
+    trine_free(ctx, TRINE_HOST, order);
+    return status;
+}
+
+static void close_device(trine_context ctx, struct ilu_state *s)
+{
+    struct precond_device_pattern *d = &s->on_device;
+    void *arrays[] = {d->offsets, d->columns, d->diagonal, d->source, d->order, s->device_values};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) trine_free(ctx, TRINE_DEVICE, arrays[k]);
+    trine_free(ctx, TRINE_HOST, s->levels);
+}
+
 static trine_status analyse(trine_precond p)
 {
     trine_status status = TRINE_SUCCESS;
@@ -150,11 +221,30 @@ static trine_status analyse(trine_precond p)
     TRY((s->scratch = trine_host_alloc(ctx, s->schedule.threads * a.n, size)) ? TRINE_SUCCESS : TRINE_ERR_MEMORY);
     TRY(is_method(p, TRINE_PRECOND_ISAI) ? make_inverses(p, s) : make_solves(p, s));
     p->info.factor_entries = s->pattern.nnz;
+    TRY(open_device(p, s));
 done:
     return status;
 }
 
 /* ----------------------------------------------------------------- numeric */
+
+static trine_status numeric_on_device(trine_precond p, trine_reuse reuse)
+{
+    trine_status status = TRINE_SUCCESS;
+    struct ilu_state *s = p->state;
+    const struct precond_device_incomplete *device = precond_device_incomplete_of(p);
+    const trine_dtype t = p->base.dtype;
+    void *stream = p->base.ctx->stream;
+    (void)reuse;
+    TRY(device->begin[t](p, &s->on_device, p->device->rows.values, s->device_values, stream));
+    for (int64_t l = 0; l < s->n_levels; l++)
+        TRY((is_method(p, TRINE_PRECOND_IC0) ? device->cholesky : device->lu)[t](
+            p, &s->on_device, s->levels[l], s->levels[l + 1], s->device_values, stream));
+    for (int side = 0; side < SIDES; side++)
+        if (s->solves[side]) TRY(trine_triangular_numeric(s->solves[side], TRINE_DEVICE, s->device_values, NULL));
+done:
+    return status;
+}
 
 static void drop_factors(trine_context ctx, struct ilu_state *s)
 {
@@ -198,6 +288,9 @@ static trine_status numeric(trine_precond p, trine_reuse reuse)
     }
     if (f.bad_row >= 0)
         precond_note_pivot(p, f.bad_row, is_method(p, TRINE_PRECOND_IC0) ? TRINE_ERR_NOT_DEFINITE : TRINE_ERR_SINGULAR);
+    if (p->device) /* pivots are noted, and the factors are those of the GPU */
+        return trine_copy(ctx, s->values, TRINE_HOST, s->device_values, TRINE_DEVICE,
+                          (size_t)s->pattern.nnz * trine_dtype_size(p->base.dtype));
     for (int side = 0; side < SIDES; side++) {
         struct side_inverse *i = &s->inverses[side];
         if (s->solves[side]) TRY(trine_triangular_numeric(s->solves[side], TRINE_HOST, s->values, NULL));
@@ -367,6 +460,10 @@ static int64_t memory(trine_precond p)
     const int64_t size = (int64_t)trine_dtype_size(p->base.dtype), n = p->base.n;
     int64_t bytes = (int64_t)sizeof *s + pattern_bytes(&s->pattern) + s->pattern.nnz * size;
     if (s->shifted) bytes += n * size;
+    if (s->levels) {
+        const struct precond_device_pattern *d = &s->on_device;
+        bytes += (s->n_levels + 1) * 8 + (d->n + 1) * 8 + d->n * 12 + d->nnz * (4 + (d->source ? 8 : 0) + size);
+    }
     if (s->schedule.threads) bytes += s->schedule.threads * n * size;
     if (s->schedule.threads > 1) bytes += (s->schedule.n_tasks + 1) * 8 + n;
     for (int side = 0; side < SIDES; side++) {
@@ -384,6 +481,7 @@ static void release(trine_precond p)
     struct ilu_state *s = p->state;
     if (!s) return;
     drop_factors(ctx, s);
+    close_device(ctx, s);
     ilu_schedule_free(ctx, &s->schedule);
     trine_free(ctx, TRINE_HOST, s->scratch);
     trine_free(ctx, TRINE_HOST, s->shifted);
@@ -403,6 +501,7 @@ const struct precond_method precond_ilu = {.ops = TRINE_N | TRINE_T | TRINE_H,
                                            .check_options = check_options,
                                            .analyse = analyse,
                                            .numeric = numeric,
+                                           .numeric_on_device = numeric_on_device,
                                            .apply = apply,
                                            .scratch_bytes = scratch_bytes,
                                            .work_begin = work_begin,
@@ -419,7 +518,8 @@ trine_status trine_precond_get_triangles(trine_precond p, int64_t *nnz, const in
     if (p->method != &precond_ilu)
         return trine_fail(TRINE_ERR_UNSUPPORTED, "method %s is no incomplete factorization",
                           trine_precond_method_name(p->options.method));
-    const trine_status status = trine_plan_needs_values(&p->base, "the triangles");
+    trine_status status = trine_plan_needs_values(&p->base, "the triangles");
+    if (!status) status = precond_bring_home(p);
     if (status) return status;
     const struct ilu_state *s = p->state;
     if (nnz) *nnz = s->pattern.nnz;
