@@ -157,6 +157,133 @@ static void test_table_15(void **state)
     }
 }
 
+/** Tables 15 and 16, computed independently; 0: not in them. c(5), c_max and M_max without charges; then charged with
+ *  km = 0 and 1; n = 1 to 4 by charged rounds and greedily; blocks of two without charges and with them. */
+typedef struct {
+    const char *matrix;
+    double identity, c5, c_max;
+    int64_t m_max;
+    double charged_c5, charged_c_max, late_c5, parallel[4], sequential[4], blocks[2];
+} table_row;
+
+static void assert_near(const char *matrix, const char *what, double value, double expected)
+{
+    if (expected != 0 && !(fabs(value - expected) <= 0.01))
+        fail_msg("%s, %s: %.4f, expected %.4f", matrix, what, value, expected);
+}
+
+static double cover_after(trine_forest f, const problem *p, const trine_factor_rounds *rounds)
+{
+    OK(trine_forest_factor(f, rounds, NULL));
+    return cover(f, p);
+}
+
+static void assert_row(const table_row *row, problem *p)
+{
+    const trine_factor_rounds plain = {.ties = TRINE_TIES_LOWEST_INDEX, .m = 1},
+                              charged = {.ties = TRINE_TIES_LOWEST_INDEX};
+    trine_factor_rounds rounds = plain;
+    trine_forest f, coarse;
+    trine_forest_coverage c;
+    trine_forest_result result;
+    OK(trine_forest_create(test_shared(2), &f, p->A, &(trine_forest_options){.max_n = 4, .blocks = 1}));
+    OK(trine_forest_set_weights(f, TRINE_HOST, p->values, NULL));
+    OK(trine_forest_get_coverage(f, TRINE_HOST, p->values, &c, NULL));
+    assert_near(row->matrix, "c_id", c.identity, row->identity);
+    assert_near(row->matrix, "c(5)", cover_after(f, p, &plain), row->c5);
+    rounds.until_maximal = 1;
+    assert_near(row->matrix, "c_max", cover_after(f, p, &rounds), row->c_max);
+    OK(trine_forest_get_result(f, &result, NULL));
+    assert_int_equal(result.rounds, row->m_max);
+    assert_near(row->matrix, "charged c(5)", cover_after(f, p, &charged), row->charged_c5);
+    rounds = charged;
+    rounds.km = 1;
+    assert_near(row->matrix, "c(5) with km = 1", cover_after(f, p, &rounds), row->late_c5);
+    for (int km = 0; km < 2; km++) {
+        rounds = (trine_factor_rounds){.ties = TRINE_TIES_LOWEST_INDEX, .m = 5, .km = km, .until_maximal = 1};
+        const double c_max = cover_after(f, p, &rounds);
+        if (!km) assert_near(row->matrix, "charged c_max", c_max, row->charged_c_max);
+        OK(trine_forest_get_result(f, &result, NULL));
+        assert_true(result.rounds == 11 + km || result.rounds == 16 + km);
+    }
+    for (int n = 1; n <= 4; n++) {
+        rounds = charged;
+        rounds.n = n;
+        assert_near(row->matrix, "by rounds", cover_after(f, p, &rounds), row->parallel[n - 1]);
+        OK(trine_forest_factor_sequential(f, &(trine_factor_rounds){.n = n}, NULL));
+        const double greedy = cover(f, p);
+        assert_near(row->matrix, "greedy", greedy, row->sequential[n - 1]);
+        if (n != 2) continue;
+        assert_true(cover_after(f, p, &(trine_factor_rounds){0}) >= 0.99 * greedy);
+        assert_true(cover_after(f, p, &(trine_factor_rounds){.m = 5}) >= 0.99 * greedy);
+        assert_true(cover_after(f, p, &(trine_factor_rounds){.rounds = 9}) >= greedy - 0.001);
+    }
+    for (int k = 0; k < 2; k++) {
+        rounds = k ? charged : plain;
+        rounds.n = 1;
+        OK(trine_forest_factor(f, &rounds, NULL));
+        OK(trine_forest_coarsen(f, &coarse, NULL));
+        rounds.n = 2;
+        OK(trine_forest_factor(coarse, &rounds, NULL));
+        OK(trine_forest_break_cycles(coarse, NULL));
+        OK(trine_forest_get_coverage(f, TRINE_HOST, p->values, &c, NULL));
+        assert_near(row->matrix, "blocks", c.blocks, row->blocks[k]);
+        OK(trine_forest_destroy(&coarse));
+    }
+    OK(trine_forest_destroy(&f));
+    problem_end(p);
+}
+
+/** The tables as they are, for TRINE_TEST_FULL and a device; a grid of theirs that is small enough for every day. */
+static void test_tables_15_and_16(void **state)
+{
+    static const table_row grids[] = {
+        {"laplace2d:n=1000",
+         .5,
+         .003,
+         .5005,
+         1001,
+         .456,
+         .466,
+         .464,
+         {.21, .456, .71, 1},
+         {.227, .466, .712, 1},
+         {.003, .549}},
+        {"aniso1:n=2500",
+         .6667,
+         .667,
+         .667,
+         1252,
+         .667,
+         .667,
+         .538,
+         {.269, .667, .723, .787},
+         {.293, .667, .728, .792},
+         {.667, .626}},
+        {"aniso2:n=2500", .1334, .667, .667, 1251, .667, .667, .565, {0}, {0}, {0}},
+        {"aniso3:n=2500", .6666, .667, .667, 2500, .667, .667, .571, {0}, {0}, {0}},
+    };
+    (void)state;
+    const bool is_full = getenv("TRINE_TEST_FULL") != NULL;
+    for (size_t k = 0; k < sizeof grids / sizeof *grids && is_full; k++)
+        assert_row(&grids[k], problem_gallery(grids[k].matrix, TRINE_S));
+    if (!is_full && !test_is_reduced())
+        assert_row(&(table_row){"aniso2:n=250", .1334, .666, .667, 126, .667, .667, .565, {0}, {0}, {0}},
+                   problem_gallery("aniso2:n=250", TRINE_S));
+}
+
+static void test_table_of_a_circuit(void **state)
+{
+    static const table_row circuit = {
+        "G3_circuit", .2932, .556, .709, 159, .696, .700, .588, {.504, .696, .832, .998}, {.508, .697, .836, .998},
+        {.611, .737}};
+    trine_matrix A;
+    (void)state;
+    if (!getenv("TRINE_TEST_FULL")) return;
+    OK(trine_matrix_read(test_cpu(2), &A, test_real_matrix(circuit.matrix), TRINE_D));
+    assert_row(&circuit, problem_of(A));
+}
+
 /** Hashed ties reach what the greedy factor has, for every n, in few rounds; once maximal they are that factor. */
 static void test_greedy(void **state)
 {
@@ -169,7 +296,8 @@ static void test_greedy(void **state)
             problem *p = problem_gallery(specs[k], all_dtypes[n % 2]);
             trine_forest f;
             trine_forest_arrays arrays;
-            const trine_factor_rounds five = {.n = n, .seed = 11}, all = {.n = n, .seed = 11, .until_maximal = 1};
+            const trine_factor_rounds five = {.n = n, .seed = 11}, nine = {.n = n, .seed = 11, .rounds = 9},
+                                      all = {.n = n, .seed = 11, .until_maximal = 1};
             OK(trine_forest_create(test_shared(2), &f, p->A, &(trine_forest_options){.max_n = n}));
             OK(trine_forest_set_weights(f, TRINE_HOST, p->values, NULL));
             OK(trine_forest_factor_sequential(f, &five, NULL));
@@ -178,6 +306,8 @@ static void test_greedy(void **state)
             const double c_greedy = cover(f, p);
             OK(trine_forest_factor(f, &five, NULL));
             assert_true(cover(f, p) >= 0.99 * c_greedy);
+            OK(trine_forest_factor(f, &nine, NULL));
+            assert_true(cover(f, p) >= c_greedy - 0.001);
             OK(trine_forest_factor(f, &all, NULL));
             int32_t *ours = fetch(test_shared(2), arrays.neighbours, p->n * n, sizeof *ours);
             for (int64_t v = 0; v < p->n; v++)
@@ -461,11 +591,21 @@ static void test_repeats(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_properties), cmocka_unit_test(test_real_matrices), cmocka_unit_test(test_reference),
-        cmocka_unit_test(test_table_15),   cmocka_unit_test(test_greedy),        cmocka_unit_test(test_greedy_rows),
-        cmocka_unit_test(test_table_13),   cmocka_unit_test(test_coverage),      cmocka_unit_test(test_again),
-        cmocka_unit_test(test_formats),    cmocka_unit_test(test_normalized),    cmocka_unit_test(test_directed),
-        cmocka_unit_test(test_scaled),     cmocka_unit_test(test_repeats)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_properties),
+                                       cmocka_unit_test(test_real_matrices),
+                                       cmocka_unit_test(test_reference),
+                                       cmocka_unit_test(test_table_15),
+                                       cmocka_unit_test(test_tables_15_and_16),
+                                       cmocka_unit_test(test_table_of_a_circuit),
+                                       cmocka_unit_test(test_greedy),
+                                       cmocka_unit_test(test_greedy_rows),
+                                       cmocka_unit_test(test_table_13),
+                                       cmocka_unit_test(test_coverage),
+                                       cmocka_unit_test(test_again),
+                                       cmocka_unit_test(test_formats),
+                                       cmocka_unit_test(test_normalized),
+                                       cmocka_unit_test(test_directed),
+                                       cmocka_unit_test(test_scaled),
+                                       cmocka_unit_test(test_repeats)};
     return TEST_MAIN(tests);
 }

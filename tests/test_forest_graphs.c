@@ -93,7 +93,10 @@ static void test_one_long_line(void **state)
         problem_end(p);
     }
     if (!getenv("TRINE_TEST_FULL")) return;
-    problem *p = lines(TRINE_S, 1000000, 3, true, 2, false);
+    problem *p = lines(TRINE_D, 1, 10000000, true, 1, true); /* weights and numbers increase along it */
+    try_both(p, &maximal, 1, 1);
+    problem_end(p);
+    p = lines(TRINE_S, 1000000, 3, true, 2, false);
     try_both(p, &maximal, 1000000, 1000000);
     problem_end(p);
 }
@@ -212,7 +215,7 @@ static void test_nan(void **state)
     }
 }
 
-/** Infinite weights are edges like others, and 0 times them is 0: a cycle of them is opened once, whatever the ranking. */
+/** Infinite weights are edges like others, and 0 times them is 0: a cycle of them is opened once by either ranking. */
 static void test_infinite(void **state)
 {
     (void)state;

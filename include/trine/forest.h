@@ -13,7 +13,7 @@
  * captured in a graph, but for what says that it synchronizes, and for values in host memory, whose copy every call
  * that takes values waits for. A forest is for one call at a time: a second thread's call is refused with
  * TRINE_ERR_STATE. Results do not depend on the number of threads or on the device: for the same
- * seed they are the same to the bit. */
+ * seed they are the same to the bit. Coverages, which a GPU adds in another order, agree to rounding. */
 #ifndef TRINE_FOREST_H
 #define TRINE_FOREST_H
 

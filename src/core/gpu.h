@@ -85,30 +85,6 @@
 #define gpuLaunchKernelEx cudaLaunchKernelEx
 #define gpuOccupancyMaxActiveClusters cudaOccupancyMaxActiveClusters
 #define gpuOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessor
-
-#if CUDART_VERSION >= 12040 /* gpu_loop.cuh */
-#define GPU_HAS_LOOPS
-#define gpuDriverGetVersion cudaDriverGetVersion
-#define gpuGraphConditionalHandle cudaGraphConditionalHandle
-#define gpuGraphConditionalHandleCreate cudaGraphConditionalHandleCreate
-#define gpuGraphCondAssignDefault cudaGraphCondAssignDefault
-#define gpuGraphCondTypeWhile cudaGraphCondTypeWhile
-#define gpuGraphNodeTypeConditional cudaGraphNodeTypeConditional
-#define gpuGraphNodeParams cudaGraphNodeParams
-#define gpuGraphEdgeData cudaGraphEdgeData
-#define gpuGraphSetConditional cudaGraphSetConditional
-#define gpuStreamBeginCaptureToGraph cudaStreamBeginCaptureToGraph
-#define gpuStreamSetCaptureDependencies cudaStreamSetCaptureDependencies
-#if CUDART_VERSION >= 13000
-#define gpuGraphAddNode cudaGraphAddNode
-#define gpuStreamGetCaptureInfo cudaStreamGetCaptureInfo
-#define gpuStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies
-#else
-#define gpuGraphAddNode cudaGraphAddNode_v2
-#define gpuStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3
-#define gpuStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_v2
-#endif
-#endif
 #endif /* __HIP__ */
 
 /** The runtime's error -> trine_status with the runtime's own words and the call's name. */

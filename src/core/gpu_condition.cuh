@@ -39,13 +39,14 @@ inline gpuError_t look_at_recording(gpuStream_t stream, recorded_so_far *r)
     return capture == cudaStreamCaptureStatusActive ? gpuSuccess : cudaErrorStreamCaptureInvalidated;
 }
 
-/** A condition for a part that is to come next in the stream; false until a kernel sets it. */
-inline gpuError_t new_condition(gpuStream_t stream, gpuCondition *condition)
+/** A condition for a part that is to come next in the stream; at_first until a kernel sets it. */
+inline gpuError_t new_condition(gpuStream_t stream, gpuCondition *condition, bool at_first = false)
 {
     recorded_so_far r;
     const gpuError_t error = look_at_recording(stream, &r);
-    return error == gpuSuccess ? cudaGraphConditionalHandleCreate(condition, r.graph, 0, cudaGraphCondAssignDefault)
-                               : error;
+    return error == gpuSuccess
+               ? cudaGraphConditionalHandleCreate(condition, r.graph, at_first, cudaGraphCondAssignDefault)
+               : error;
 }
 
 /** Put the part there: run if the condition is set, and again while it is, if `repeats`. *body: its graph, empty. */
@@ -80,6 +81,32 @@ inline gpuError_t begin_part(gpuStream_t stream, gpuGraph_t body)
 }
 
 __device__ inline void set_condition(gpuCondition condition, bool value) { cudaGraphSetConditional(condition, value); }
+
+/** Append a loop to what `stream` records: launch(inner, condition) launches its body, in another stream of the same
+ *  device, which nothing else is using. The body is run at least once, and again while a kernel of it has set the
+ *  condition. */
+template <typename Launch> trine_status record_loop(gpuStream_t stream, gpuStream_t inner, const Launch &launch)
+{
+    gpuCondition condition;
+    gpuGraph_t body;
+    trine_status status = GPU(new_condition(stream, &condition, true));
+    if (!status) status = GPU(add_conditional(stream, condition, true, &body));
+    if (!status) status = GPU(begin_part(inner, body));
+    if (status) return status;
+    status = launch(inner, condition);
+    const trine_status ended = GPU(gpuStreamEndCapture(inner, &body));
+    return status ? status : ended;
+}
+
+#else
+
+using gpuCondition = uint64_t;
+inline bool driver_has_conditions() { return false; }
+__device__ inline void set_condition(gpuCondition, bool) {}
+template <typename Launch> trine_status record_loop(gpuStream_t, gpuStream_t, const Launch &)
+{
+    return trine_fail(TRINE_ERR_UNSUPPORTED, "this runtime has no conditional nodes of graphs");
+}
 #endif
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef TRINE_FOREST_CUDA_DEVICE_CUH
 #define TRINE_FOREST_CUDA_DEVICE_CUH
 
-#include "core/gpu_loop.cuh"
+#include "core/gpu_condition.cuh"
 #include "core/gpu_scalar.cuh"
 #include "forest/common/view.h"
 

@@ -277,10 +277,10 @@ __device__ void finish_round(const forest_rounds &r, forest_counts *counts)
     begin_round(r, counts->rounds + 1, counts);
 }
 __global__ void end_round(const forest_rounds r, forest_counts *counts) { finish_round(r, counts); }
-__global__ void end_round_of_loop(const forest_rounds r, forest_counts *counts, gpu_loop loop)
+__global__ void end_round_of_loop(const forest_rounds r, forest_counts *counts, gpuCondition again)
 {
     finish_round(r, counts);
-    gpu_loop_goes_on(loop, !counts->stopped);
+    set_condition(again, !counts->stopped);
 }
 
 /** Lanes a row: some two entries for each. */
@@ -383,7 +383,7 @@ trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, v
     if (!status) status = list_all(f, p, s);
     if (status) return status;
     if (loops)
-        return gpu_capture_loop(s, inner, [&](gpuStream_t body, gpu_loop loop) {
+        return record_loop(s, inner, [&](gpuStream_t body, gpuCondition loop) {
             run_round(f, p, body);
             end_round_of_loop<<<1, 1, 0, body>>>(*r, f->counts, loop);
             return GPU_LAUNCHED("propose, confirm");
