@@ -8,18 +8,31 @@ enum { FACTORS = 4, FEW_FACTORS = 2 };
  *  better than A's own entries (Klein 2024, Section 5.3.3, has the last). */
 static const double MOST = 0.8, NEARLY_ALL = 0.98, DOMINANT = 0.48;
 
-/** Of the diagonal and one forest of A's strong edges. */
-static trine_status measure_forest(trine_precond p, double *share)
+/** Of diagp1(A)^-1 A, so that the scale of a row does not matter: what its diagonal has, and what the diagonal and one
+ *  forest have. */
+static trine_status measure(trine_precond p, double *diagonal, double *along)
 {
     trine_status status = TRINE_SUCCESS;
+    trine_context ctx = p->base.ctx;
+    const trine_dtype t = p->base.dtype;
+    struct precond_rows rows = {p->base.n, p->offsets, p->columns, p->values};
     trine_forest forest = NULL;
     trine_forest_coverage coverage;
-    TRY(trine_forest_create(p->base.ctx, &forest, p->matrix, NULL));
-    TRY(trine_forest_run(forest, TRINE_HOST, p->values, NULL, NULL));
-    TRY(trine_forest_get_coverage(forest, TRINE_HOST, p->values, &coverage, NULL));
-    *share = coverage.with_diagonal;
+    void *scaled = trine_host_alloc(ctx, p->nnz, trine_dtype_size(t)),
+         *T = trine_host_alloc(ctx, p->base.n, trine_dtype_size(t));
+    if (!scaled || !T) status = TRINE_ERR_MEMORY;
+    if (status) goto done;
+    precond_cpu.diagonal[t](&rows, TRINE_PRECOND_DIAGP1, T, ctx->threads);
+    precond_cpu.scale[t](&rows, T, NULL, scaled, ctx->threads);
+    TRY(trine_forest_create(ctx, &forest, p->matrix, NULL));
+    TRY(trine_forest_run(forest, TRINE_HOST, scaled, NULL, NULL));
+    TRY(trine_forest_get_coverage(forest, TRINE_HOST, scaled, &coverage, NULL));
+    *diagonal = coverage.diagonal;
+    *along = coverage.with_diagonal;
 done:
     trine_forest_destroy(&forest);
+    trine_free(ctx, TRINE_HOST, scaled);
+    trine_free(ctx, TRINE_HOST, T);
     return status;
 }
 
@@ -33,13 +46,12 @@ static void decide(trine_precond p, trine_precond_options *o, trine_precond_meth
 trine_status precond_choose(trine_precond p, trine_precond_options *options)
 {
     const void *values;
-    double along;
+    double diagonal, along;
     trine_matrix_get_arrays(p->given, NULL, NULL, &values);
     if (!values && p->nnz)
         return trine_fail(TRINE_ERR_STATE, "method auto looks at the values of the matrix, which has none");
     precond_take_values(p, values);
-    const double diagonal = precond_diagonal_coverage(p);
-    const trine_status status = measure_forest(p, &along);
+    const trine_status status = measure(p, &diagonal, &along);
     if (status) return status;
     if (!(diagonal < MOST)) decide(p, options, TRINE_PRECOND_DIAGP1, 0, "the diagonal has most of the matrix");
     else if (along >= NEARLY_ALL)
@@ -47,5 +59,6 @@ trine_status precond_choose(trine_precond p, trine_precond_options *options)
     else if (diagonal < DOMINANT)
         decide(p, options, TRINE_PRECOND_MOS_A, FEW_FACTORS, "the diagonal has less than its rows' other entries");
     else decide(p, options, TRINE_PRECOND_ALT_I, FACTORS, "the diagonal has as much as its rows' other entries");
+    options->homogeneous = 1; /* of MOS_A: rows may differ in size by any factor */
     return TRINE_SUCCESS;
 }
