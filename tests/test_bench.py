@@ -205,6 +205,21 @@ class Runner(unittest.TestCase):
         code, table, records = bench("forest", "--sweep", "fused")
         self.assertIn('suite forest has no sweep "fused"', table)
 
+    def test_suite_precond_solves_with_every_method_and_judges_claims(self):
+        known = {**SCHEMA["every suite"], **SCHEMA["precond"]}
+        code, table, records = bench("precond", "rotate7:n=24", "grounded2d:n=60")
+        self.assertEqual(code, 0, table)
+        self.assertEqual({key for r in records for key in r} - set(known), set(), "not in bench/schema.json")
+        solved = [r for r in records if r["sweep"] is None]
+        self.assertEqual({r["reason"] for r in solved if r["status"] != "ok"}, {"no grid of n x n points is known"})
+        self.assertTrue(all(r["error"] <= 1.01e-6 for r in solved if r.get("outcome") == "converged"))
+        self.assertGreater(sum(r.get("outcome") == "converged" for r in solved), 50)
+        claims = {r["method"]: r["chosen"] for r in records if r["sweep"] == "claims"}
+        self.assertEqual(claims["5.3.3: ALT-i is far superior to exact ILU(0) on ECOLOGY2"], "held", table)
+        self.assertEqual(claims["5.3.3: diagp1 is almost as good as the others on ML_GEER"], "not testable")
+        code, table, records = bench("precond", "tridiag:n=20", "--methods", "alg-try")
+        self.assertIn('there is no preconditioner "alg-try"', table)
+
     def test_sweeps_of_suite_spmv_are_relative_to_the_product(self):
         for sweep, base, methods in (("values", "auto", ("auto", "auto:single", "auto:half")), ("fused", "auto", ("auto", "auto:fused", "auto:fused-u", "auto:axpy")),
                                      ("applications", "adaptive", ("adaptive", "max", "max-column", "arg-max", "arg-max2")),
