@@ -190,13 +190,13 @@ static trine_status apply(trine_precond p, const struct precond_call *call)
     if (p->pivot_row >= 0) return trine_fail(TRINE_ERR_SINGULAR, "a block of alg-tri-block has no inverse");
     for (int64_t j = 0; j < cols; j++)
         precond_cpu.pick[t](D.rows, s->permutation, (const char *)call->B->data + (size_t)(j * call->B->ld) * element,
-                            (char *)D.data + (size_t)(j * D.ld) * element, p->base.ctx->threads);
+                            (char *)D.data + (size_t)(j * D.ld) * element, p->base.ctx);
     TRY(trine_bgtfs(p->base.ctx, t, s->rows, 2, cols, &o, s->factor[k], s->factor_bytes[k], D.data, D.ld, D.data, D.ld,
                     (char *)D.data + vector_bytes(p, call->work->base.max_nrhs),
                     work_of_solve(p, call->work->base.max_nrhs), NULL));
     for (int64_t j = 0; j < cols; j++)
         precond_cpu.place[t](D.rows, s->permutation, (const char *)D.data + (size_t)(j * D.ld) * element,
-                             (char *)call->X->data + (size_t)(j * call->X->ld) * element, p->base.ctx->threads);
+                             (char *)call->X->data + (size_t)(j * call->X->ld) * element, p->base.ctx);
 done:
     return status;
 }

@@ -63,7 +63,7 @@ static trine_status apply(trine_precond p, const struct precond_call *call)
         in = (trine_dense){room[0], n, cols, n, TRINE_COLMAJOR};
         for (int64_t j = 0; j < cols; j++)
             precond_cpu.multiply[p->base.dtype](n, s->T, call->op == TRINE_H, room[1] + (size_t)(j * n) * size,
-                                                room[0] + (size_t)(j * n) * size, p->base.ctx->threads);
+                                                room[0] + (size_t)(j * n) * size, p->base.ctx);
     }
 done:
     return status;

@@ -373,7 +373,7 @@ static void solve_factor(trine_precond p, const struct precond_call *call, int l
                                           .out = column(p, call->X, j),
                                           .to = f->permutation,
                                           .adds = adds,
-                                          .threads = p->base.ctx->threads};
+                                          .ctx = p->base.ctx};
         precond_cpu.solve[p->base.dtype](&pass);
     }
 }
@@ -409,7 +409,7 @@ static void run_product(trine_precond p, const struct precond_call *call, int64_
                                                               : room[1 - step % 2],
                                           .out = last ? column(p, call->X, j) : room[1 - step % 2],
                                           .to = to,
-                                          .threads = p->base.ctx->threads};
+                                          .ctx = p->base.ctx};
         precond_cpu.solve[p->base.dtype](&pass);
         in = pass.out;
     }
