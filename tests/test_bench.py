@@ -303,6 +303,21 @@ class Report(unittest.TestCase):
         self.assertIn("| 2^20 | - | - | - | - | 10 | 80 | 8.0 | - |", page)
         self.assertIn("<!-- record: gtsv-cpu -->\nold\n<!-- end of record -->\nafter", page)  # no such records: as it was
 
+    def test_preconditioners_are_ranked_by_their_time_from_the_matrix_to_x(self):
+        def record(method, total, impl="trine", outcome="converged", **changes):
+            return self.record(**{**dict(suite="precond", matrix="grid", uplo=None, direction=None, method=method, impl=impl, chosen=method, outcome=outcome, iterations=7,
+                                         setup_ms=1.0, total_ms=total, iteration_ms=0.1, device="cpu-2t"), **changes})
+
+        records = [record("auto", 6.0, chosen="ilu0"), record("ilu0", 5.0), record("mos-d:m=2", 8.0), record("cg/ic0", 2.0), record("diagp0", 1.0, outcome="stagnation"),
+                   record("smoothed_aggregation", 3.0, "pyamg"), record("auto", 9.0, matrix="other"), record("diagp1", 3.0, matrix="other"),
+                   record("4.6: a claim", None, sweep="claims", chosen="not held", numbers="steps: a 1, b 2", solve_ms=None)]
+        marks = "<!-- record: {} -->\n<!-- end of record -->\n"
+        page, plots = self.make(records, marks.format("preconditioners") + marks.format("auto-preconditioner") + marks.format("claims-of-splittings"))
+        for text in ("| `grid` | 10 | ilu0, 7 steps, 5 | mos-d:m=2, 7 steps, 8 | cg/ic0, 7 steps, 2 | ilu0, 1.2 | PyAMG smoothed_aggregation, 7 steps, 3 |",
+                     "`auto` is within 1.5 of the fastest on 1 of 2 matrices.", "| 4.6: a claim | `grid` | not held | steps: a 1, b 2 |"):
+            self.assertEqual(page.count(text), 2, text)  # in the page, and in the document
+        self.assertIn("precond-cpu-2t-families.svg", plots)
+
     def test_sweeps_of_suite_supernodal_are_tables_and_plots(self):
         def record(direction, method="supernodal", **changes):
             return self.record(suite="supernodal", matrix="chol:m", direction=direction, method=method, error=2.0 ** -51,
