@@ -97,6 +97,7 @@ trine_status bench_suite_tridiag(bench *b);
 trine_status bench_suite_tridiag_numerics(bench *b);
 trine_status bench_suite_spmv(bench *b);
 trine_status bench_suite_forest(bench *b);
+trine_status bench_suite_precond(bench *b);
 
 /* ------------------------------------------------------------------ timing */
 

@@ -23,6 +23,8 @@ static const bench_suite suites[] = {
     {"spmv", "products with vectors, plain and by semirings, beside cuSPARSE and MKL", bench_suite_spmv},
     {"forest", "linear forests: factors, extraction of paths, decompositions, beside a sequential walk",
      bench_suite_forest},
+    {"precond", "A x = b by Krylov solvers with each preconditioner, and what the thesis claims of them",
+     bench_suite_precond},
     {"tridiag-numerics", "forward errors on the thesis's matrices, over 20 seeds", bench_suite_tridiag_numerics},
 };
 enum { N_SUITES = sizeof suites / sizeof *suites };

@@ -19,6 +19,7 @@ from report_documents import fill
 from report_forest import forest_section
 from report_paper import paper_section
 from report_plots import DTYPES, generic_table, ok, short, solver, unique
+from report_precond import precond_section
 from report_spmv import spmv_section
 from report_summary import summary
 from report_supernodal import supernodal_section
@@ -41,6 +42,7 @@ ABOUT = {
 checked in long double; the error is the largest |y - y_exact| / (|alpha| |A||x| + |beta| |y|). `% of copy` is the least traffic (each value and its
 4-byte column, 4-byte offsets, x and y once, y twice where it is read) at the copy bandwidth of the same run, over the time.""",
     "supernodal": TRIANGULAR,
+    "precond": "A x = b by GMRES(20), preconditioned on the right, or CG, from zero until |b - A x| <= 1e-6 |b|, with x_i = sin(16 pi i / N); the residual of every x was computed again.",
     "forest": f"{TIMES} Paths are compared with those of a walk by one thread, number by number.",
     "tridiag": f"{TIMES} The error is the largest componentwise backward error |d - Ax| / (|A||x| + |d|).",
     "tridiag-numerics": "",  # said there
@@ -81,6 +83,7 @@ SECTIONS = {
     "direct": ("Direct solves, both triangles", direct_section),
     "whole": ("Direct solves from the matrix on", whole_section),
     "forest": ("Linear forests", forest_section),
+    "precond": ("Preconditioned iterations", precond_section),
     "sptrsv": ("Triangular solves, one right-hand side", triangular_section),
     "tridiag": ("Tridiagonal and banded solves", tridiag_section),
     "tridiag-numerics": ("Errors of tridiagonal, block tridiagonal and banded solves", numerics_section),
@@ -115,7 +118,7 @@ def make_pages(groups):
 
     pages = {}  # name -> what its numbers are, its text
     for (suite, device), records in groups.items():
-        plain = records if suite in ("supernodal", "spmv", "forest") else [r for r in records if not r.get("sweep")]
+        plain = records if suite in ("supernodal", "spmv", "forest", "precond") else [r for r in records if not r.get("sweep")]
         if plain:
             pages[f"{suite}-{device}"] = ABOUT.get(suite, TIMES), section(suite, device, plain, save)
     pages["figure17-yamazaki2020"] = TIMES, figure_17(groups, save)

@@ -3,6 +3,7 @@ replaced by the table of that name, from the records. A table whose records are 
 import re
 
 from report_plots import DTYPES, ok, short, table, unique
+from report_precond import claims, preconditioners, sentence_of_auto
 from report_summary import headlines
 from report_tridiagonal import power
 
@@ -168,7 +169,9 @@ def fill(paths, groups):
     """path -> text of these documents with their tables filled in."""
     device = next((d for d in unique(device for _, device in groups) if not d.startswith("cpu")), "")
     gpu, cpu = Records(groups, device), Records(groups, "cpu-2t")
-    tables = {"gtsv-sizes": sizes(gpu), "gtsv-passes": passes(gpu), "gtsv-columns": columns(gpu),
+    solves = groups.get(("precond", "cpu-2t"), [])
+    tables = {"preconditioners": preconditioners(solves), "auto-preconditioner": sentence_of_auto(solves), "claims-of-splittings": claims(solves),
+              "gtsv-sizes": sizes(gpu), "gtsv-passes": passes(gpu), "gtsv-columns": columns(gpu),
               "gtsv-cpu": cpu_sizes(cpu), "gtsv-batches": batches(gpu), "sparse-right-hand-sides": sparse(gpu), "blocks": blocks(gpu),
               "pentadiagonal": pentadiagonal(gpu), "headlines": headlines(groups),
               "errors-without-digits": no_digits(groups, device), "errors-of-determinants": determinants(groups, device), "errors-of-applications": applications(groups, device)}

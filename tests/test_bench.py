@@ -205,6 +205,21 @@ class Runner(unittest.TestCase):
         code, table, records = bench("forest", "--sweep", "fused")
         self.assertIn('suite forest has no sweep "fused"', table)
 
+    def test_suite_precond_solves_with_every_method_and_judges_claims(self):
+        known = {**SCHEMA["every suite"], **SCHEMA["precond"]}
+        code, table, records = bench("precond", "rotate7:n=24", "grounded2d:n=60")
+        self.assertEqual(code, 0, table)
+        self.assertEqual({key for r in records for key in r} - set(known), set(), "not in bench/schema.json")
+        solved = [r for r in records if r["sweep"] is None]
+        self.assertEqual({r["reason"] for r in solved if r["status"] != "ok"}, {"no grid of n x n points is known"})
+        self.assertTrue(all(r["error"] <= 1.01e-6 for r in solved if r.get("outcome") == "converged"))
+        self.assertGreater(sum(r.get("outcome") == "converged" for r in solved), 50)
+        claims = {r["method"]: r["chosen"] for r in records if r["sweep"] == "claims"}
+        self.assertEqual(claims["5.3.3: ALT-i is far superior to exact ILU(0) on ECOLOGY2"], "held", table)
+        self.assertEqual(claims["5.3.3: diagp1 is almost as good as the others on ML_GEER"], "not testable")
+        code, table, records = bench("precond", "tridiag:n=20", "--methods", "alg-try")
+        self.assertIn('there is no preconditioner "alg-try"', table)
+
     def test_sweeps_of_suite_spmv_are_relative_to_the_product(self):
         for sweep, base, methods in (("values", "auto", ("auto", "auto:single", "auto:half")), ("fused", "auto", ("auto", "auto:fused", "auto:fused-u", "auto:axpy")),
                                      ("applications", "adaptive", ("adaptive", "max", "max-column", "arg-max", "arg-max2")),
@@ -287,6 +302,21 @@ class Report(unittest.TestCase):
         self.assertIn("before\n<!-- record: gtsv-sizes -->\n| rows |", page)
         self.assertIn("| 2^20 | - | - | - | - | 10 | 80 | 8.0 | - |", page)
         self.assertIn("<!-- record: gtsv-cpu -->\nold\n<!-- end of record -->\nafter", page)  # no such records: as it was
+
+    def test_preconditioners_are_ranked_by_their_time_from_the_matrix_to_x(self):
+        def record(method, total, impl="trine", outcome="converged", **changes):
+            return self.record(**{**dict(suite="precond", matrix="grid", uplo=None, direction=None, method=method, impl=impl, chosen=method, outcome=outcome, iterations=7,
+                                         setup_ms=1.0, total_ms=total, iteration_ms=0.1, device="cpu-2t"), **changes})
+
+        records = [record("auto", 6.0, chosen="ilu0"), record("ilu0", 5.0), record("mos-d:m=2", 8.0), record("cg/ic0", 2.0), record("diagp0", 1.0, outcome="stagnation"),
+                   record("smoothed_aggregation", 3.0, "pyamg"), record("auto", 9.0, matrix="other"), record("diagp1", 3.0, matrix="other"),
+                   record("4.6: a claim", None, sweep="claims", chosen="not held", numbers="steps: a 1, b 2", solve_ms=None)]
+        marks = "<!-- record: {} -->\n<!-- end of record -->\n"
+        page, plots = self.make(records, marks.format("preconditioners") + marks.format("auto-preconditioner") + marks.format("claims-of-splittings"))
+        for text in ("| `grid` | 10 | ilu0, 7 steps, 5 | mos-d:m=2, 7 steps, 8 | cg/ic0, 7 steps, 2 | ilu0, 1.2 | PyAMG smoothed_aggregation, 7 steps, 3 |",
+                     "`auto` is within 1.5 of the fastest on 1 of 2 matrices.", "| 4.6: a claim | `grid` | not held | steps: a 1, b 2 |"):
+            self.assertEqual(page.count(text), 2, text)  # in the page, and in the document
+        self.assertIn("precond-cpu-2t-families.svg", plots)
 
     def test_sweeps_of_suite_supernodal_are_tables_and_plots(self):
         def record(direction, method="supernodal", **changes):

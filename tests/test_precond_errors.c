@@ -276,10 +276,35 @@ static void test_threads(void **state)
     trine_matrix_destroy(&A);
 }
 
+/** A pair of rows without an inverse, far from the first one: blocks name the path that they are on. */
+static void test_singular_block(void **state)
+{
+    (void)state;
+    enum { ROWS = 12, FIRST = 6 };
+    int64_t offsets[ROWS + 1] = {0};
+    int32_t columns[ROWS + 2];
+    double values[ROWS + 2];
+    int64_t count = 0;
+    for (int i = 0; i < ROWS; i++) {
+        const bool is_pair = i == FIRST || i == FIRST + 1;
+        for (int j = is_pair ? FIRST : i; j <= (is_pair ? FIRST + 1 : i); j++) columns[count] = j, values[count++] = 2;
+        offsets[i + 1] = count;
+    }
+    trine_matrix A;
+    OK(trine_matrix_csr(test_cpu(2), &A, TRINE_D, ROWS, ROWS, count, TRINE_HOST, 64, offsets, 32, columns, values));
+    trine_precond p;
+    OK(trine_precond_analyse(test_cpu(2), &p, A, &(trine_precond_options){.method = TRINE_PRECOND_ALG_TRI_BLOCK}));
+    OK(trine_precond_numeric(p, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
+    FAILS(TRINE_ERR_SINGULAR, "row 6", trine_precond_check(p, NULL));
+    trine_precond_destroy(&p);
+    trine_matrix_destroy(&A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_options),    cmocka_unit_test(test_matrices),
                                        cmocka_unit_test(test_states),     cmocka_unit_test(test_product_arguments),
-                                       cmocka_unit_test(test_bad_values), cmocka_unit_test(test_threads)};
+                                       cmocka_unit_test(test_bad_values), cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_singular_block)};
     return TEST_MAIN(tests);
 }

@@ -92,8 +92,9 @@ typedef struct {
     trine_matrix pattern_matrix; /* n x n; read in analyse */
     int exact_inverse; /* MOS_A, 1: all entries of B_l M_l^-1 are candidates, not only those within two path
                           positions of an entry of B_l; set-up in O(N^2) if paths are long */
-    int homogeneous; /* MOS_A, 1: constructed from diagp1(A)^-1 A, so that scaling rows of A scales M (errata of
-                        Eq. 69) */
+    int homogeneous; /* MOS_A, 1: constructed from diagp1(A)^-1 A, so that scaling rows of A scales M. 0: as in the
+                        thesis, for rows of like size: where they differ by many orders of magnitude, T is of no use,
+                        and solvers stagnate. AUTO sets it */
     trine_factor_rounds forest; /* n is not looked at */
     int64_t nx, ny; /* ADI: the grid; nx ny = n */
 

@@ -241,7 +241,7 @@ static void finish(trine_precond p, const struct precond_rows *B, bool homogeneo
     const int threads = p->base.ctx->threads;
     const int64_t row = precond_cpu.diagonal[t](B, TRINE_PRECOND_DIAGP1, homogeneous ? a->diagonal : s->T, threads);
     if (row >= 0) precond_note_pivot(p, row, TRINE_ERR_SINGULAR);
-    if (homogeneous) precond_cpu.multiply[t](p->base.n, a->diagonal, false, s->T, s->T, threads);
+    if (homogeneous) precond_cpu.multiply[t](p->base.n, a->diagonal, false, s->T, s->T, p->base.ctx);
     precond_cpu.fold[t](&s->factor[p->info.m - 1], p->base.n, s->T, threads);
 }
 

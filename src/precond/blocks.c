@@ -126,6 +126,37 @@ done:
     return status;
 }
 
+/** Whether a path ends before block row r: nothing couples it with the row before. */
+static bool begins_path(trine_precond p, int64_t r)
+{
+    static const char zeros[4 * 16];
+    const struct blocks_state *s = p->state;
+    const size_t block = 4 * trine_dtype_size(p->base.dtype);
+    return !memcmp((const char *)s->a + (size_t)r * block, zeros, block) &&
+           !memcmp((const char *)s->c + (size_t)(r - 1) * block, zeros, block);
+}
+
+/** The lowest row of A among those of the first path without an inverse; factor k is overwritten. Rows of such a path
+ *  depend on each other, and none of them is the one at fault. */
+static int64_t find_singular(trine_precond p, int k)
+{
+    const struct blocks_state *s = p->state;
+    const trine_gtsv_options o = options_for(k);
+    const size_t block = 4 * trine_dtype_size(p->base.dtype);
+    for (int64_t begin = 0, end; begin < s->rows; begin = end) {
+        for (end = begin + 1; end < s->rows && !begins_path(p, end);) end++;
+        const size_t skipped = (size_t)begin * block;
+        if (trine_bgtf(p->base.ctx, p->base.dtype, end - begin, 2, &o, (char *)s->a + skipped, (char *)s->b + skipped,
+                       (char *)s->c + skipped, s->factor[k], s->factor_bytes[k], NULL) != TRINE_ERR_SINGULAR)
+            continue;
+        int64_t lowest = s->permutation[2 * begin];
+        for (int64_t i = 2 * begin; i < 2 * end; i++)
+            if (s->permutation[i] >= 0 && s->permutation[i] < lowest) lowest = s->permutation[i];
+        return lowest;
+    }
+    return 0;
+}
+
 static trine_status numeric(trine_precond p, trine_reuse reuse)
 {
     trine_status status = TRINE_SUCCESS;
@@ -140,7 +171,7 @@ static trine_status numeric(trine_precond p, trine_reuse reuse)
         status =
             trine_bgtf(ctx, p->base.dtype, s->rows, 2, &o, s->a, s->b, s->c, s->factor[k], s->factor_bytes[k], NULL);
         if (status != TRINE_ERR_SINGULAR) TRY(status);
-        else precond_note_pivot(p, 0, status), status = TRINE_SUCCESS;
+        else precond_note_pivot(p, find_singular(p, k), status), status = TRINE_SUCCESS;
     }
 done:
     return status;
@@ -173,7 +204,7 @@ static trine_status pick(trine_precond p, const trine_dense *B, const trine_dens
     if (device) return device->pick[t](p, s->permutation, B, D, stream);
     for (int64_t j = 0; j < B->cols; j++)
         precond_cpu.pick[t](D->rows, s->permutation, (const char *)B->data + (size_t)(j * B->ld) * element,
-                            (char *)D->data + (size_t)(j * D->ld) * element, p->base.ctx->threads);
+                            (char *)D->data + (size_t)(j * D->ld) * element, p->base.ctx);
     return TRINE_SUCCESS;
 }
 
@@ -186,7 +217,7 @@ static trine_status place(trine_precond p, const trine_dense *D, const trine_den
     if (device) return device->place[t](p, s->permutation, D, X, stream);
     for (int64_t j = 0; j < D->cols; j++)
         precond_cpu.place[t](D->rows, s->permutation, (const char *)D->data + (size_t)(j * D->ld) * element,
-                             (char *)X->data + (size_t)(j * X->ld) * element, p->base.ctx->threads);
+                             (char *)X->data + (size_t)(j * X->ld) * element, p->base.ctx);
     return TRINE_SUCCESS;
 }
 

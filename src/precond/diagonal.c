@@ -54,7 +54,7 @@ static trine_status apply(trine_precond p, const struct precond_call *call)
     for (int64_t j = 0; j < B->cols; j++)
         precond_cpu.divide[p->base.dtype](p->base.n, s->T, call->op == TRINE_H,
                                           (const char *)B->data + (size_t)(j * B->ld) * size,
-                                          (char *)X->data + (size_t)(j * X->ld) * size, p->base.ctx->threads);
+                                          (char *)X->data + (size_t)(j * X->ld) * size, p->base.ctx);
     return TRINE_SUCCESS;
 }
 

@@ -655,7 +655,7 @@ static void pass_on_cpu(trine_precond p, const struct precond_call *call, const 
                                           .out = columns_of(p, &q->X, j, 1).data,
                                           .to = q->to,
                                           .adds = q->adds,
-                                          .threads = p->base.ctx->threads};
+                                          .ctx = p->base.ctx};
         precond_cpu.solve[p->base.dtype](&pass);
     }
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/team.h"
 #include "operator/operator.h"
 #include "precond/common/rows.h"
 #include "precond/paths.h"
@@ -155,6 +156,7 @@ trine_status precond_new_plan(trine_context ctx, trine_precond *out)
     trine_precond p = trine_plan_new(ctx, &kind, sizeof *p);
     *out = p;
     if (!p) return TRINE_ERR_MEMORY;
+    trine_team_start(ctx);
     p->not_finite_row = p->pivot_row = -1;
     pthread_mutex_init(&p->home_lock, NULL);
     p->info.reason = "asked for";

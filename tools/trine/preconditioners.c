@@ -56,8 +56,14 @@ static trine_status make(const struct problem *p, const struct preconditioner_op
 {
     trine_status status = TRINE_SUCCESS;
     trine_precond plan = NULL;
-    const trine_precond_options options = {
-        .method = method, .max_nrhs = p->nrhs, .m = o->m, .sweeps = o->m, .fill_level = o->m, .nx = o->nx, .ny = o->ny};
+    const trine_precond_options options = {.method = method,
+                                           .max_nrhs = p->nrhs,
+                                           .m = o->m,
+                                           .homogeneous = 1,
+                                           .sweeps = o->m,
+                                           .fill_level = o->m,
+                                           .nx = o->nx,
+                                           .ny = o->ny};
     TRY(trine_precond_analyse(p->ctx, &plan, p->A, &options));
     TRY(trine_precond_numeric(plan, TRINE_HOST, NULL, TRINE_REUSE_NOTHING, NULL));
     TRY(trine_precond_check(plan, NULL));

@@ -4,9 +4,20 @@
 #include <stdlib.h>
 
 #include "core/scalar.h"
+#include "core/team.h"
 #include "precond/cpu/cpu.h"
 
-enum { PARALLEL_FROM = 2000 }; /* rows that are worth a second thread */
+/** Rows that are worth a second thread, and one that has to be woken; rows at a time. */
+enum { PARALLEL_FROM = 2000, WAKING_FROM = 20000, GRAIN = 4096 };
+
+/** range(job, ...) for chunks of [0, count), of work on n rows. */
+static void share(trine_context ctx, int64_t n, int64_t count, int64_t grain, trine_team_range range, void *job)
+{
+    const int threads = trine_threads_with_cores(ctx);
+    if (n < PARALLEL_FROM) range(job, 0, count, 0);
+    else if (n < WAKING_FROM) trine_team_for_short(ctx, threads, count, grain, range, job);
+    else trine_team_for(ctx, threads, count, grain, range, job);
+}
 
 /** The path of a position in path order. */
 static int64_t path_at(const struct precond_factor *f, int64_t at)

@@ -40,7 +40,7 @@ struct precond_pass {
     void *out;
     const int32_t *to;
     bool adds;                       /* to out */
-    int threads;
+    trine_context ctx;
 };
 
 /** What is taken of A along a factor's paths. */
@@ -110,7 +110,8 @@ static inline size_t precond_entry_bytes(trine_dtype t)
     return t == TRINE_Z ? 24 : t == TRINE_S ? 8 : t == TRINE_D ? 16 : 12;
 }
 
-/** Indexed by dtype. */
+/** Indexed by dtype. What an apply calls takes the context, whose helpers share the work: threads of OpenMP would spin
+ *  after each call beside those that make the next product with A. */
 struct precond_backend {
     /** p->values from values at these positions, NULL: as they are. Returns the first row that is not finite, -1:
      *  none. */
@@ -129,9 +130,9 @@ struct precond_backend {
     void (*select[TRINE_Z + 1])(const struct precond_rows *rows, int64_t entries, double threshold,
                                 precond_candidate *room, int64_t longest, uint8_t *kept, int threads);
     /** x := x / T, or / conj(T), columns of n. */
-    void (*divide[TRINE_Z + 1])(int64_t n, const void *T, bool conjugate, const void *b, void *x, int threads);
+    void (*divide[TRINE_Z + 1])(int64_t n, const void *T, bool conjugate, const void *b, void *x, trine_context ctx);
     /** x := x T, or conj(T). */
-    void (*multiply[TRINE_Z + 1])(int64_t n, const void *T, bool conjugate, const void *b, void *x, int threads);
+    void (*multiply[TRINE_Z + 1])(int64_t n, const void *T, bool conjugate, const void *b, void *x, trine_context ctx);
     /** The factor's bands of A; the sum of |a_ij| off the diagonal that had not been taken before. */
     double (*extract[TRINE_Z + 1])(const struct precond_extraction *e);
     /** Bands of A''_l to those of M_l, or of T M_l where l = m - 1 (Eqs. 57-60). */
@@ -152,8 +153,8 @@ struct precond_backend {
     void (*compact[TRINE_Z + 1])(const struct precond_adaption *a, const int64_t *offsets, int32_t *columns,
                                  void *values);
     /** out[i] := in[from[i]], or 1 where from[i] is -1; out[to[i]] := in[i], where to[i] is not -1. */
-    void (*pick[TRINE_Z + 1])(int64_t count, const int32_t *from, const void *in, void *out, int threads);
-    void (*place[TRINE_Z + 1])(int64_t count, const int32_t *to, const void *in, void *out, int threads);
+    void (*pick[TRINE_Z + 1])(int64_t count, const int32_t *from, const void *in, void *out, trine_context ctx);
+    void (*place[TRINE_Z + 1])(int64_t count, const int32_t *to, const void *in, void *out, trine_context ctx);
 };
 extern const struct precond_backend precond_cpu;
 

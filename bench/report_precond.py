@@ -1,0 +1,92 @@
+"""Preconditioned iterations: times, the fastest, what auto loses, the thesis's claims; from records of trine-bench precond. Used by report.py."""
+from report_plots import dot_plot, ok, short, table, unique
+
+NEAR = 1.5  # auto is good where it takes at most so many times the best
+PEERS = {"scipy": "SciPy", "pyamg": "PyAMG", "petsc": "PETSc"}
+# How families are called, by the beginning of a method's name.
+FAMILIES = (("diagonal", ("none", "diagp", "l1")), ("tridiagonal", ("tridiag", "alg-tri")), ("splittings", ("alt", "mos", "adi")), ("incomplete", ("ilu", "isai")),
+            ("CG, incomplete", ("cg/ic0",)), ("CG, diagonal", ("cg/diag",)))
+
+
+def name_of(r):
+    return r["method"] if r["impl"] == "trine" else f"{PEERS.get(r['impl'], r['impl'])} {r['method']}"
+
+
+def solved(records):
+    """matrix -> its records that converged."""
+    found = {}
+    for r in ok(records):
+        if not r.get("sweep"):
+            found.setdefault(r["matrix"], [])
+            if r.get("outcome") == "converged":
+                found[r["matrix"]].append(r)
+    return found
+
+
+def is_gmres(r):
+    return r["impl"] == "trine" and "/" not in r["method"]
+
+
+def fastest(records):
+    return min(records, key=lambda r: r["total_ms"], default=None)
+
+
+def cell(r):
+    return f"{name_of(r)}, {r['iterations']:.0f} steps, {short(r['total_ms'])}" if r else "-"
+
+
+def auto_of(records):
+    """(auto's record, its time over that of the fastest method with the same solver) or None."""
+    mine = [r for r in records if is_gmres(r)]
+    auto = next((r for r in mine if r["method"] == "auto"), None)
+    return auto and (auto, auto["total_ms"] / fastest([r for r in mine if r is not auto] or [auto])["total_ms"])
+
+
+def preconditioners(records):
+    """The table of the page on which preconditioner to take."""
+    lines = []
+    for matrix, found in solved(records).items():
+        mine = [r for r in found if is_gmres(r) and r["method"] != "auto"]
+        n = next(r["n"] for r in records if r["matrix"] == matrix and r["n"])
+        auto = auto_of(found)
+        splits = fastest([r for r in mine if r["method"].startswith(FAMILIES[2][1])])
+        lines.append([f"`{matrix}`", n, cell(fastest(mine)), cell(splits), cell(fastest([r for r in found if "/" in r["method"] and r["impl"] == "trine"])),
+                      f"{auto[0]['chosen']}, {short(auto[1])}" if auto else "-", cell(fastest([r for r in found if r["impl"] != "trine"]))])
+    head = ["matrix", "rows", "fastest with GMRES(20)", "fastest splitting", "fastest with CG", "auto, its time over the fastest's", "fastest of SciPy, PyAMG and PETSc"]
+    return table(head, lines) if lines else ""
+
+
+def sentence_of_auto(records):
+    autos = [auto_of(found) for found in solved(records).values() if found]
+    good = sum(bool(a) and a[1] <= NEAR for a in autos)
+    return f"`auto` is within {NEAR} of the fastest on {good} of {len(autos)} matrices." if autos else ""
+
+
+def claims(records):
+    lines = [[r["method"], f"`{r['matrix']}`", r["chosen"], r["numbers"]] for r in records if r.get("sweep") == "claims"]
+    return table(["claim", "matrix", "", "numbers"], lines).replace("|--:", "|---") if lines else ""
+
+
+def steps_table(records):
+    """Steps of every method on every matrix."""
+    methods = unique(name_of(r) for r in records if not r.get("sweep"))
+    lines = []
+    for matrix in unique(r["matrix"] for r in records if not r.get("sweep")):
+        cells = {name_of(r): r for r in records if r["matrix"] == matrix and not r.get("sweep")}
+        lines.append([f"`{matrix}`"] + [f"{cells[m]['iterations']:.0f}" if m in cells and cells[m].get("outcome") == "converged" else "-" for m in methods])
+    return table(["matrix"] + [f"{m}" for m in methods], lines)
+
+
+def precond_section(records, name, save):
+    text = ("Times are milliseconds from the matrix to x, set-up included. A dash: not converged, or not for this matrix.\n\n" + preconditioners(records) +
+            f"\n{sentence_of_auto(records)}\n\n")
+    found = solved(records)
+    series = {}
+    for family, beginnings in FAMILIES:
+        best = {matrix: fastest([r for r in of if r["impl"] == "trine" and r["method"].startswith(beginnings)]) for matrix, of in found.items()}
+        series[family] = {matrix: r["total_ms"] / fastest(found[matrix])["total_ms"] for matrix, r in best.items() if r}
+    text += save(f"{name}-families", dot_plot("The fastest of each kind", "times the time of the fastest of all, set-up included", list(found), series))
+    text += "## Steps\n\n" + steps_table(records) + "\n"
+    if claims(records):
+        text += "## What the thesis claims\n\nSections 4.6 and 5.3 of Klein 2024, as far as matrices for them are here.\n\n" + claims(records) + "\n"
+    return text
