@@ -2,7 +2,14 @@
 #include "spmv/cpu/side.h"
 
 /* Rows of a run: with fewer, the branches that differ from run to run cost more than the run saves. */
-enum { LEAST_SHIFTED = 16, LEAST_SAME = 12, LEAST_EMPTY = 4, PLAIN_ROWS = 8, MOST_SAME = 4 };
+enum {
+    LEAST_SHIFTED = 16,
+    LEAST_SAME = 12,
+    LEAST_EMPTY = 4,
+    PLAIN_ROWS = 8,
+    MOST_SAME = 4,
+    NEARLY_ALL = SHORT_ROW - 2
+};
 
 /** Rows row <= . < end of a side with nnz entries, and their runs so far. */
 struct finder {
@@ -63,7 +70,7 @@ static bool are_short(const struct finder *f, int64_t i, int64_t stop)
 {
     for (int64_t r = i; r < stop; r++)
         if ((uint64_t)length_of(f, r) > SHORT_ROW) return false;
-    return 2 * (offset_of(f, stop) - offset_of(f, i)) <= 11 * (stop - i);
+    return offset_of(f, stop) - offset_of(f, i) <= (stop - i) * NEARLY_ALL;
 }
 
 /** Rows from i on of which nothing is known but their lengths. */
