@@ -442,6 +442,158 @@ static void long_rows_keep_their_digits(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/* ---------------------------------------------------------------- adversary */
+
+/** Rows of lengths around widths of vectors, in stretches that are alike or not, with whole numbers for values. */
+static rows hostile_rows(uint64_t seed, trine_dtype t)
+{
+    static const int lengths[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 257};
+    enum { ROWS = 420, COLUMNS = 900, STRETCH = 21, LENGTHS = sizeof lengths / sizeof *lengths };
+    rows A = {.n_rows = ROWS, .n_cols = COLUMNS};
+    A.offsets = calloc(ROWS + 1, sizeof *A.offsets);
+    A.columns = malloc((size_t)ROWS * 257 * sizeof *A.columns);
+    A.values = malloc((size_t)ROWS * 257 * sizeof *A.values);
+    for (int i = 0; i < ROWS; i++) {
+        const uint64_t stretch = (uint64_t)(i / STRETCH);
+        const int kind = (int)(3 * test_uniform(seed, stretch));
+        const double pick = test_uniform(seed + 1, kind ? stretch : (uint64_t)i);
+        const int length = kind ? lengths[(int)(14 * pick)] : lengths[(int)(LENGTHS * pick * pick)];
+        for (int j = 0; j < length; j++) {
+            const uint64_t at = kind ? stretch << 20 | (uint64_t)j : (uint64_t)A.nnz;
+            A.columns[A.nnz] = (int32_t)(COLUMNS / 2.0 * test_uniform(seed + 2, at)) + (kind == 1 ? i % STRETCH : 0);
+            wide v = rintl(7 * creall(random_element(t, seed + 3, (uint64_t)A.nnz)));
+            __imag__ v = rintl(7 * cimagl(random_element(t, seed + 3, (uint64_t)A.nnz)));
+            A.values[A.nnz++] = v;
+        }
+        A.offsets[i + 1] = A.nnz;
+    }
+    return A;
+}
+
+/** An array in the context's space that begins one element after a boundary and has NaN on both sides. */
+typedef struct {
+    char *base, *first;
+    size_t size, bytes;
+} guarded;
+static guarded guard(trine_context ctx, const void *elements, int64_t count, size_t size)
+{
+    guarded g = {.size = size, .bytes = (size_t)(count + 2) * size};
+    char *host = malloc(g.bytes);
+    memset(host, 0xFF, g.bytes);
+    memcpy(host + size, elements, (size_t)count * size);
+    g.base = test_to_device(ctx, host, g.bytes);
+    g.first = g.base + size;
+    free(host);
+    return g;
+}
+
+/** Rows of X that are NaN or infinite though rows of op(A) read them: those come out so, and no others. */
+static bool is_poison(int64_t column) { return column % 151 == 40; }
+
+/** Products with whole numbers, which have no rounding. What no row reads of X is NaN or infinite as well. */
+static void check_hostile(trine_context ctx, trine_spmv plan, trine_dtype t, const rows *A, question q)
+{
+    const size_t size = trine_dtype_size(t);
+    const bool x_by_rows = q.x_layout == TRINE_ROWMAJOR, y_by_rows = q.y_layout == TRINE_ROWMAJOR;
+    const int64_t x_count = A->n_cols * q.nrhs, y_count = A->n_rows * q.nrhs;
+    const int64_t x_ld = x_by_rows ? q.nrhs : A->n_cols, y_ld = y_by_rows ? q.nrhs : A->n_rows;
+    wide *x = malloc((size_t)x_count * sizeof *x);
+    char *given = malloc((size_t)x_count * size), *old = malloc((size_t)y_count * size),
+         *all = malloc((size_t)(y_count + 2) * size), alpha[16], beta[16];
+    for (int64_t k = 0; k < x_count; k++) {
+        wide v = rintl(7 * creall(random_element(t, 900, (uint64_t)k)));
+        __imag__ v = rintl(7 * cimagl(random_element(t, 900, (uint64_t)k)));
+        x[k] = v;
+        put(t, given, k, k % 2 ? NAN : INFINITY);
+    }
+    for (int64_t k = 0; k < A->nnz; k++)
+        for (int64_t j = 0; j < q.nrhs; j++) {
+            const int64_t place = x_by_rows ? A->columns[k] * x_ld + j : A->columns[k] + j * x_ld;
+            if (!is_poison(A->columns[k])) put(t, given, place, x[place]);
+        }
+    for (int64_t k = 0; k < y_count; k++) put(t, old, k, *q.beta == 0 ? NAN : (wide)(k % 19));
+    put(t, alpha, 0, *q.alpha);
+    put(t, beta, 0, *q.beta);
+    const guarded gx = guard(ctx, given, x_count, size), gy = guard(ctx, old, y_count, size);
+    const trine_dense X = {gx.first, A->n_cols, q.nrhs, x_ld, q.x_layout},
+                      Y = {gy.first, A->n_rows, q.nrhs, y_ld, q.y_layout};
+    OK(trine_spmv_apply(plan, q.op, alpha, &X, beta, &Y, NULL));
+    OK(trine_context_synchronize(ctx));
+    test_from_device(ctx, all, gy.base, gy.bytes);
+    for (size_t b = 0; b < size; b++) assert_true(all[b] == (char)0xFF && all[gy.bytes - 1 - b] == (char)0xFF);
+    for (int64_t i = 0; i < A->n_rows; i++)
+        for (int64_t j = 0; j < q.nrhs; j++) {
+            const int64_t place = y_by_rows ? i * y_ld + j : i + j * y_ld;
+            wide sum = 0;
+            bool poisoned = false;
+            for (int64_t k = A->offsets[i]; k < A->offsets[i + 1]; k++) {
+                sum += A->values[k] * x[x_by_rows ? A->columns[k] * x_ld + j : A->columns[k] + j * x_ld];
+                poisoned |= is_poison(A->columns[k]);
+            }
+            const wide exact = *q.alpha * sum + (*q.beta == 0 ? 0 : *q.beta * (wide)(place % 19)),
+                       found = get(t, all + size, place);
+            const bool is_finite = isfinite(creall(found)) && isfinite(cimagl(found));
+            if (poisoned ? is_finite : found != exact)
+                fail_msg("dtype %d, op %d, %lld vectors, layouts %d %d, beta %g: row %lld (%lld entries), vector %lld",
+                         (int)t, (int)q.op, (long long)q.nrhs, (int)q.x_layout, (int)q.y_layout,
+                         (double)creall(*q.beta), (long long)i, (long long)(A->offsets[i + 1] - A->offsets[i]),
+                         (long long)j);
+        }
+    test_release(ctx, gx.base);
+    test_release(ctx, gy.base);
+    free(x), free(given), free(old), free(all);
+}
+
+static void check_hostile_matrix(trine_context ctx, uint64_t seed, trine_dtype t)
+{
+    static wide two = 2, minus = -3, zero = 0;
+    static const int64_t vectors[] = {1, 2, 7, 16, 33};
+    rows A = hostile_rows(seed, t), op_A[3];
+    const size_t size = trine_dtype_size(t);
+    char *values = malloc((size_t)A.nnz * size);
+    int32_t *offsets = malloc((size_t)(A.n_rows + 1) * sizeof *offsets);
+    for (int64_t k = 0; k < A.nnz; k++) put(t, values, k, A.values[k]);
+    for (int64_t i = 0; i <= A.n_rows; i++) offsets[i] = (int32_t)A.offsets[i];
+    const bool is_32 = seed % 2;
+    const guarded go = is_32 ? guard(ctx, offsets, A.n_rows + 1, 4) : guard(ctx, A.offsets, A.n_rows + 1, 8),
+                  gc = guard(ctx, A.columns, A.nnz, sizeof *A.columns), gv = guard(ctx, values, A.nnz, size);
+    trine_matrix M;
+    trine_spmv plan;
+    OK(trine_matrix_csr(ctx, &M, t, A.n_rows, A.n_cols, A.nnz, test_on_gpu() ? TRINE_DEVICE : TRINE_HOST,
+                        is_32 ? 32 : 64, go.first, 32, gc.first, gv.first));
+    OK(trine_spmv_analyse(ctx, &plan, M, &(trine_spmv_options){.ops = every_op, .max_nrhs = 33}));
+    OK(trine_spmv_numeric(plan, TRINE_DEVICE, NULL, NULL));
+    for (int op = 0; op < 3; op++) {
+        op_A[op] = transposed(&A, all_ops[op]);
+        for (int k = 0; k < 16; k++) {
+            const int v = k < 4 ? 0 : 1 + k % 4;
+            const question q = {.op = all_ops[op],
+                                .nrhs = vectors[v],
+                                .x_layout = k & 4 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
+                                .y_layout = k & 8 ? TRINE_ROWMAJOR : TRINE_COLMAJOR,
+                                .alpha = &two,
+                                .beta = k & 1 ? &minus : &zero};
+            check_hostile(ctx, plan, t, &op_A[op], q);
+        }
+        free_rows(&op_A[op]);
+    }
+    OK(trine_spmv_destroy(&plan));
+    OK(trine_matrix_destroy(&M));
+    test_release(ctx, go.base), test_release(ctx, gc.base), test_release(ctx, gv.base);
+    free(values), free(offsets);
+    free_rows(&A);
+}
+
+static void what_no_row_reads_may_be_anything(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (uint64_t seed = 1500; seed < 1504; seed++)
+        for (int t = 0; t < 4; t++)
+            if (test_is_to_do()) check_hostile_matrix(ctx, seed, all_dtypes[t]);
+    OK(trine_context_destroy(&ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +605,7 @@ int main(void)
         cmocka_unit_test(twenty_runs_give_the_same_bits),
         cmocka_unit_test(every_scheme_and_reduction_is_right),
         cmocka_unit_test(long_rows_keep_their_digits),
+        cmocka_unit_test(what_no_row_reads_may_be_anything),
     };
     return TEST_MAIN(tests);
 }

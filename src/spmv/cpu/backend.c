@@ -9,6 +9,18 @@ static int64_t offset_of(const struct spmv_side *s, int64_t row)
     return spmv_offset(s->offset_bits, s->offsets, row);
 }
 
+/** Rows and entries of a chunk. */
+static int64_t chunk_work(int64_t n_rows, int64_t nnz)
+{
+    const int64_t work = (n_rows + nnz) / CPU_FEW_CHUNKS + 1;
+    return work < CPU_LEAST_WORK ? CPU_LEAST_WORK : work < CPU_CHUNK_WORK ? work : CPU_CHUNK_WORK;
+}
+
+static int64_t count_chunks(int64_t n_rows, int64_t nnz)
+{
+    return spmv_count_blocks(n_rows, nnz, 1, chunk_work(n_rows, nnz));
+}
+
 /** Whether a chunk begins after the first entries of its row. */
 static bool is_inside(const struct spmv_side *s, const spmv_start *start)
 {
@@ -141,16 +153,18 @@ static trine_status analyse_side(trine_spmv plan, struct spmv_side *side)
 {
     enum { CHUNKS_AT_A_TIME = 16 };
     trine_context ctx = plan->base.ctx;
-    const int64_t chunks = spmv_count_blocks(side->n_rows, plan->nnz, 1, CPU_CHUNK_WORK);
+    const int64_t chunks = count_chunks(side->n_rows, plan->nnz);
     struct cpu_part *part = trine_host_alloc(ctx, 1, part_bytes(plan, side, chunks));
     if (!part) return TRINE_ERR_MEMORY;
     side->part = part;
     side->bytes += (int64_t)part_bytes(plan, side, chunks);
     part->chunks = chunks;
+    part->work = chunk_work(side->n_rows, plan->nnz);
+    part->threads = trine_threads_with_cores(ctx);
     part->splits = false;
     part->runs = NULL;
     for (int64_t c = 0; c <= chunks; c++) {
-        part->starts[c] = find_start(side, c * CPU_CHUNK_WORK);
+        part->starts[c] = find_start(side, c * part->work);
         part->splits |= is_inside(side, &part->starts[c]);
     }
     if (!plan->options.no_preprocess) {
@@ -166,7 +180,7 @@ static trine_status analyse_side(trine_spmv plan, struct spmv_side *side)
     if (wants_runs(plan)) {
         struct run_search search = {plan, side};
         part->runs = (cpu_run *)(part->starts + chunks + 1);
-        trine_team_for(ctx, trine_threads_with_cores(ctx), chunks, CHUNKS_AT_A_TIME, find_runs, &search);
+        trine_team_for(ctx, part->threads, chunks, CHUNKS_AT_A_TIME, find_runs, &search);
     }
     return TRINE_SUCCESS;
 }
@@ -190,7 +204,7 @@ struct cpu_scratch cpu_scratch_of(trine_spmv plan, int64_t nrhs)
         const struct spmv_side *side = &plan->side[s];
         if (!side->announced) continue;
         const struct cpu_part *part = side->part; /* NULL: not analysed, and the most is asked for */
-        const int64_t count = spmv_count_blocks(side->n_rows, plan->nnz, 1, CPU_CHUNK_WORK);
+        const int64_t count = count_chunks(side->n_rows, plan->nnz);
         if (count > chunks) chunks = count;
         splits |= !part || part->splits;
         converts |= side->position_bits != 0;
@@ -210,8 +224,7 @@ static void memory(trine_spmv plan, int64_t *kept, int64_t *peak)
     *kept = 0;
     for (int s = 0; s < SPMV_SIDES; s++)
         if (plan->side[s].announced)
-            *kept += (int64_t)part_bytes(plan, &plan->side[s],
-                                         spmv_count_blocks(plan->side[s].n_rows, plan->nnz, 1, CPU_CHUNK_WORK));
+            *kept += (int64_t)part_bytes(plan, &plan->side[s], count_chunks(plan->side[s].n_rows, plan->nnz));
     *peak = *kept;
 }
 

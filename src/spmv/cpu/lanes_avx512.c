@@ -11,7 +11,7 @@
 enum { BLOCK = 256 }; /* entries that are added up by themselves; no more in rows that are alike */
 
 /* Entries to come: the prefetchers of processors stop at the ends of pages, and rows are short. Bytes ahead. */
-enum { VALUES_AHEAD = 8192, COLUMNS_AHEAD = 2048 };
+enum { VALUES_AHEAD = 8192, COLUMNS_AHEAD = 2048, SHIFTED_AHEAD = 4096 };
 #define PREFETCH_VALUES(p) __builtin_prefetch((const char *)(p) + VALUES_AHEAD)
 #define PREFETCH_COLUMNS(p) __builtin_prefetch((const char *)(p) + COLUMNS_AHEAD)
 
@@ -50,10 +50,6 @@ INLINE_ALWAYS __m128 pick_4_s(const int32_t *columns, const float *x)
 INLINE_ALWAYS vector_s pick_s(const int32_t *columns, const float *x)
 {
     return _mm256_insertf128_ps(_mm256_castps128_ps256(pick_4_s(columns, x)), pick_4_s(columns + 4, x), 1);
-}
-INLINE_ALWAYS vector_s pick_few_s(const int32_t *columns, const float *x)
-{
-    return _mm256_insertf128_ps(_mm256_setzero_ps(), pick_4_s(columns, x), 0);
 }
 
 /** Lane j: the sum of all lanes of rows[j]. */
@@ -111,10 +107,6 @@ INLINE_ALWAYS vector_d pick_d(const int32_t *columns, const double *x)
 {
     return _mm512_insertf64x4(_mm512_castpd256_pd512(pick_4_d(columns, x)), pick_4_d(columns + 4, x), 1);
 }
-INLINE_ALWAYS vector_d pick_few_d(const int32_t *columns, const double *x)
-{
-    return _mm512_insertf64x4(_mm512_setzero_pd(), pick_4_d(columns, x), 0);
-}
 
 /* Of 128-bit parts of two vectors: those with even and with odd numbers. */
 #define EVEN(a, b) _mm512_shuffle_f64x2(a, b, 0x88)
@@ -169,10 +161,6 @@ INLINE_ALWAYS void store_some_c(int64_t n, float complex *p, vector_c a) { _mm51
 INLINE_ALWAYS vector_c keep_c(int64_t n, vector_c a) { return _mm512_maskz_mov_pd(FIRST(n), a); }
 INLINE_ALWAYS vector_c plus_c(vector_c a, vector_c b) { return DOUBLES(_mm512_add_ps(FLOATS(a), FLOATS(b))); }
 INLINE_ALWAYS vector_c pick_c(const int32_t *columns, const float complex *x) { return pick_d(columns, AS_DOUBLES(x)); }
-INLINE_ALWAYS vector_c pick_few_c(const int32_t *columns, const float complex *x)
-{
-    return pick_few_d(columns, AS_DOUBLES(x));
-}
 INLINE_ALWAYS void transpose_c(const vector_c *rows, vector_c *columns) { transpose_d(rows, columns); }
 
 INLINE_ALWAYS vector_c add_lanes_c(const vector_c *rows)
@@ -232,7 +220,6 @@ INLINE_ALWAYS vector_z pick_z(const int32_t *columns, const double complex *x)
 {
     return _mm512_insertf64x4(_mm512_castpd256_pd512(pick_2_z(columns, x)), pick_2_z(columns + 2, x), 1);
 }
-INLINE_ALWAYS vector_z pick_few_z(const int32_t *columns, const double complex *x) { return pick_z(columns, x); }
 
 INLINE_ALWAYS vector_z add_lanes_z(const vector_z *rows)
 {

@@ -15,7 +15,7 @@ extern "C" {
  *  same, or go up by one from row to row, as in stencils. */
 enum run_kind {
     RUN_ANY,
-    RUN_SHORT,                       /* at most SHORT_ROW entries */
+    RUN_SHORT,                       /* at most SHORT_ROW entries, and not nearly all of them */
     RUN_EMPTY,
     RUN_SHIFTED,                     /* columns one higher than in the row before */
     RUN_SAME_2,                      /* pairs of rows with the same columns; threes; fours */
@@ -23,7 +23,8 @@ enum run_kind {
     RUN_SAME_4
 };
 enum {
-    SHORT_ROW = 4,
+    SHORT_ROW = 8,
+    FEW_ENTRIES = 4,                 /* too few for x to be shared by rows with the same columns */
     LONGEST_SHIFTED = 64,
     LONGEST_SAME = 256,
     RUN_ROWS_BITS = 13,

@@ -2,7 +2,14 @@
 #include "spmv/cpu/side.h"
 
 /* Rows of a run: with fewer, the branches that differ from run to run cost more than the run saves. */
-enum { LEAST_SHIFTED = 16, LEAST_SAME = 12, LEAST_EMPTY = 4, PLAIN_ROWS = 8, MOST_SAME = 4 };
+enum {
+    LEAST_SHIFTED = 16,
+    LEAST_SAME = 12,
+    LEAST_EMPTY = 4,
+    PLAIN_ROWS = 8,
+    MOST_SAME = 4,
+    NEARLY_ALL = SHORT_ROW - 2
+};
 
 /** Rows row <= . < end of a side with nnz entries, and their runs so far. */
 struct finder {
@@ -57,13 +64,21 @@ static void put(struct finder *f, enum run_kind kind, int64_t rows)
     else f->runs[f->count++] = cpu_run_of(kind, rows);
 }
 
+/** Whether to multiply the entries of rows i <= . < stop before the sums of rows begin. A vector for each row is as
+ *  fast where rows nearly fill it. */
+static bool are_short(const struct finder *f, int64_t i, int64_t stop)
+{
+    for (int64_t r = i; r < stop; r++)
+        if ((uint64_t)length_of(f, r) > SHORT_ROW) return false;
+    return offset_of(f, stop) - offset_of(f, i) <= (stop - i) * NEARLY_ALL;
+}
+
 /** Rows from i on of which nothing is known but their lengths. */
 static void put_plain(struct finder *f, int64_t i, int64_t rows)
 {
     for (const int64_t end = i + rows; i < end; i += PLAIN_ROWS) {
         const int64_t stop = end - i < PLAIN_ROWS ? end : i + PLAIN_ROWS;
-        bool is_short = true;
-        for (int64_t r = i; r < stop; r++) is_short &= (uint64_t)length_of(f, r) <= SHORT_ROW;
+        const bool is_short = are_short(f, i, stop);
         put(f, is_short ? RUN_SHORT : RUN_ANY, stop - i);
     }
 }
@@ -89,10 +104,10 @@ static int64_t find_run(const struct finder *f, int64_t i, enum run_kind *kind)
     if (length == 0 && (rows = count_empty(f, i)) >= LEAST_EMPTY) return rows;
     *kind = RUN_SHIFTED;
     if (length > 0 && length <= LONGEST_SHIFTED &&
-        (rows = count_alike(f, i, length, 1, f->end - i)) >= (length > SHORT_ROW ? LEAST_SHIFTED : 2 * LEAST_SHIFTED))
+        (rows = count_alike(f, i, length, 1, f->end - i)) >= (length > FEW_ENTRIES ? LEAST_SHIFTED : 2 * LEAST_SHIFTED))
         return rows;
     *kind = RUN_ANY;
-    if (rows > 1 || length <= SHORT_ROW || length > LONGEST_SAME) return rows;
+    if (rows > 1 || length <= FEW_ENTRIES || length > LONGEST_SAME) return rows;
     int64_t same = count_alike(f, i, length, 0, MOST_SAME + 2);
     if (same < 2) return 1;
     if (same > MOST_SAME) same /= 2; /* six are three and three */

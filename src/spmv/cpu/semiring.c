@@ -8,7 +8,7 @@
 #include "spmv/cpu/split.h"
 #include "spmv/semiring.h"
 
-enum { GIANT_ROW = 1 << 15, PARTS = 64, WORK_TO_WAKE = 20000, LEAST_GRAIN = 4096, MOST_GRAIN = 1 << 16 };
+enum { GIANT_ROW = 1 << 15, PARTS = 64, WORK_TO_WAKE = 20000, LEAST_GRAIN = 1024, MOST_GRAIN = 1 << 16 };
 enum { BATCH = 8, AHEAD = 512 }; /* entries: multiplied before any is added; prefetched */
 
 struct product {
@@ -155,7 +155,8 @@ static void run_giant_row(trine_context ctx, struct product *p)
     const trine_semiring_source *s = p->source;
     struct object parts[PARTS];
     p->parts = parts[0].bytes;
-    cpu_split(ctx, true, PARTS, 1, run_parts, p);
+    const struct cpu_part *part = p->side->part;
+    cpu_split(ctx, part->threads, true, PARTS, 1, run_parts, p);
     for (int k = 1; k < PARTS; k++) s->cpu.add(p->args, parts[0].bytes, parts[k].bytes);
     s->cpu.store(p->args, p->row, parts[0].bytes, p->y + (size_t)p->row * s->output.size);
 }
@@ -199,10 +200,11 @@ trine_status spmv_cpu_apply_semiring(trine_spmv plan, const struct spmv_semiring
                         .row_end = c->row_end,
                         .nz_begin = nz_begin,
                         .splits = s->cpu.add && has_giants};
-    int64_t grain = work / (8 * (int64_t)trine_threads_with_cores(ctx));
+    const int threads = ((const struct cpu_part *)c->side->part)->threads;
+    int64_t grain = work / (8 * (int64_t)threads);
     if (grain < LEAST_GRAIN) grain = LEAST_GRAIN;
     if (grain > MOST_GRAIN) grain = MOST_GRAIN;
-    cpu_split(ctx, work >= WORK_TO_WAKE, work, grain, run_chunk, &p);
+    cpu_split(ctx, threads, work >= WORK_TO_WAKE, work, grain, run_chunk, &p);
     if (p.splits) run_giant_rows(ctx, &p, nz_end);
     return TRINE_SUCCESS;
 }

@@ -11,12 +11,14 @@
 extern "C" {
 #endif
 
-/** Rows and entries of a chunk together (row weight 1). No row is split that is not longer; so a chunk has at most
- *  twice as many entries: they stay in a second-level cache while several vectors are multiplied. */
-enum { CPU_CHUNK_WORK = 4096, CPU_CHUNK_ENTRIES = 2 * CPU_CHUNK_WORK };
+/** Rows and entries of a chunk together (row weight 1), at most. No row is split that is not longer; so a chunk has at
+ *  most twice as many entries: they stay in a second-level cache while several vectors are multiplied. A small matrix
+ *  has CPU_FEW_CHUNKS, for all threads to find some, unless they would be smaller than is worth the handing out. */
+enum { CPU_CHUNK_WORK = 4096, CPU_LEAST_WORK = 512, CPU_FEW_CHUNKS = 16, CPU_CHUNK_ENTRIES = 2 * CPU_CHUNK_WORK };
 
 struct cpu_part {
-    int64_t chunks;
+    int64_t chunks, work;            /* work: of a chunk */
+    int threads;                     /* of the context, that have cores */
     bool splits;                     /* a row is in several chunks */
     cpu_run *runs;                   /* those of a chunk begin at [its first whole row]; NULL: nobody asks for them */
     spmv_start starts[];             /* chunks + 1; a start inside a row: nz is not the row's first entry */

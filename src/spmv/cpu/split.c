@@ -26,10 +26,10 @@ static bool take(void *job, int me)
     return false;
 }
 
-void cpu_split(trine_context ctx, bool wakes, int64_t count, int64_t grain, trine_team_range range, void *user)
+void cpu_split(trine_context ctx, int threads, bool wakes, int64_t count, int64_t grain, trine_team_range range,
+               void *user)
 {
-    const int threads = count > grain ? trine_threads_with_cores(ctx) : 1;
-    if (threads == 1) {
+    if (threads == 1 || count <= grain) {
         range(user, 0, count, 0);
         return;
     }

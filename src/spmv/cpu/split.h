@@ -5,8 +5,9 @@
 
 #include "core/team.h"
 
-/** range(user, begin, end, me) for parts of [0, count) of `grain` elements, at least one element; wakes: as
+/** range(user, begin, end, me) for parts of [0, count) of `grain` elements, at least one element; threads, wakes: as
  *  trine_team_run. */
-void cpu_split(trine_context ctx, bool wakes, int64_t count, int64_t grain, trine_team_range range, void *user);
+void cpu_split(trine_context ctx, int threads, bool wakes, int64_t count, int64_t grain, trine_team_range range,
+               void *user);
 
 #endif
