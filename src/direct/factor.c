@@ -271,7 +271,7 @@ trine_status factor_superlu_or_umfpack(trine_factor F, const char *reason)
 /** What was asked for by name is kept, whatever its accuracy. */
 static void warn_if_inaccurate(trine_factor F)
 {
-    if (F->trial_error > 0 && !factor_is_accurate(F))
+    if (!factor_is_accurate(F))
         trine_log(F->ctx, 1,
                   "a trial solve with the %s factor has a backward error of %.3g eps after %d steps of refinement",
                   trine_direct_method_name(F->method), F->trial_error, F->refine);
