@@ -94,14 +94,16 @@ trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info);
 trine_status factor_try(trine_factor F);
 /** Whether the solve of factor_try ended with a backward error that is small enough. */
 bool factor_is_accurate(trine_factor F);
+/** One permutation of rows and columns, and a Hermitian matrix: Cholesky and L D L^H. */
+bool factor_is_symmetric(trine_direct_method method);
 /** Analysis by one library, then its numeric part; the reason is one clause. */
 __attribute__((format(printf, 3, 4))) trine_status factor_analyse(trine_factor F, trine_direct_method method,
                                                                   const char *reason, ...);
 trine_status factor_numeric(trine_factor F);
 /** The library's own choice, by structure and count; each choice that fails falls back to the next (choose.c). */
 trine_status factor_auto(trine_factor F);
-/** The part of it that is left when Cholesky cannot be; why: one clause. */
-trine_status factor_auto_without_cholesky(trine_factor F, const char *why);
+/** After factor_numeric for new values ended with status: what AUTO chose for the old ones, or the next that will do. */
+trine_status factor_auto_update(trine_factor F, trine_status status);
 /** SuperLU, and UMFPACK where SuperLU cannot. */
 trine_status factor_superlu_or_umfpack(trine_factor F, const char *reason);
 /** The flops and entries of L + U that KLU expects, after factor_analyse by KLU in AMD's order. */

@@ -27,8 +27,7 @@ static bool is_cholesky(trine_direct_method method)
 {
     return method == TRINE_DIRECT_CHOLESKY || method == TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
 }
-/** One permutation of rows and columns, and a Hermitian matrix. */
-static bool is_symmetric(trine_direct_method method) { return is_cholesky(method) || method == TRINE_DIRECT_LDL; }
+bool factor_is_symmetric(trine_direct_method method) { return is_cholesky(method) || method == TRINE_DIRECT_LDL; }
 
 double value_abs(const double *v, int parts) { return parts == 1 ? fabs(v[0]) : hypot(v[0], v[1]); }
 
@@ -239,13 +238,13 @@ trine_status factor_analyse(trine_factor F, trine_direct_method method, const ch
     F->order_seconds = F->symbolic_seconds = 0;
     if (!F->n) goto done;
     const double start = trine_wall_time();
-    F->backend = is_symmetric(method)                ? &factor_cholmod
+    F->backend = factor_is_symmetric(method)                ? &factor_cholmod
                  : method == TRINE_DIRECT_LU         ? &factor_superlu
                  : method == TRINE_DIRECT_LU_UMFPACK ? &factor_umfpack
                  : method == TRINE_DIRECT_CUDSS      ? &factor_cudss
                                                      : &factor_klu;
     TRY(blas_prepare());
-    if (!is_symmetric(method) && method != TRINE_DIRECT_LU_KLU) TRY(factor_check_structural_rank(F));
+    if (!factor_is_symmetric(method) && method != TRINE_DIRECT_LU_KLU) TRY(factor_check_structural_rank(F));
     TRY(F->backend->analyse(F));
     F->order_seconds = trine_wall_time() - start - F->symbolic_seconds;
 done:
@@ -288,7 +287,7 @@ static trine_status check_options(const trine_factor_options *o)
             o->pivot_threshold);
     REQUIRE(o->keep_zeros == 0, "keep_zeros is reserved and must be 0, not %d", o->keep_zeros);
     REQUIRE(o->need_panels == 0 || o->need_panels == 1, "need_panels is %d, neither 0 nor 1", o->need_panels);
-    REQUIRE(!is_symmetric(o->method) || o->ordering != TRINE_ORDERING_COLAMD,
+    REQUIRE(!factor_is_symmetric(o->method) || o->ordering != TRINE_ORDERING_COLAMD,
             "COLAMD orders columns for LU, not for Cholesky or L D L^H");
     REQUIRE(o->ordering != TRINE_ORDERING_GIVEN || o->permutation, "a given ordering, but permutation is NULL");
     REQUIRE(!o->permutation || o->ordering == TRINE_ORDERING_AUTO || o->ordering == TRINE_ORDERING_GIVEN,
@@ -343,7 +342,7 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     case TRINE_DIRECT_AUTO: TRY(factor_auto(F)); break;
     case TRINE_DIRECT_LU: TRY(factor_superlu_or_umfpack(F, "asked for")); break;
     default:
-        if (is_symmetric(chosen.method)) TRY(check_hermitian(F->A, &s));
+        if (factor_is_symmetric(chosen.method)) TRY(check_hermitian(F->A, &s));
         TRY(factor_with(F, chosen.method));
     }
     warn_if_inaccurate(F);
@@ -387,7 +386,7 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
     TRY(normalize(A, F->dtype, &W));
     TRY(same_pattern(F, W));
     const bool automatic = F->options.method == TRINE_DIRECT_AUTO;
-    if (is_symmetric(F->method)) {
+    if (factor_is_symmetric(F->method)) {
         status = check_hermitian(W, &s);
         if (status && !automatic) goto done;
     }
@@ -395,18 +394,8 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
     F->A = W;
     W = NULL;
     if (status == TRINE_SUCCESS) status = factor_numeric(F);
-    /* What AUTO chose for the old values may not do for the new ones. */
-    if (automatic && is_symmetric(F->method)) {
-        if (status == TRINE_ERR_NOT_DEFINITE || status == TRINE_ERR_NO_CONVERGENCE || status == TRINE_ERR_STRUCTURE) {
-            trine_log(F->ctx, 2, "%s; LU is tried instead", trine_last_error());
-            status = factor_auto_without_cholesky(F, "with the new values Cholesky is not possible");
-        } else if (status == TRINE_SUCCESS && !factor_is_accurate(F)) {
-            status = factor_auto_without_cholesky(F, "with the new values L D L^H is not accurate");
-        }
-    } else if (automatic && F->method == TRINE_DIRECT_LU_KLU && status == TRINE_SUCCESS && !factor_is_accurate(F)) {
-        status = factor_auto_without_cholesky(F, "with the new values KLU's factor was not accurate");
-    }
-    if (F->method == TRINE_DIRECT_LU && status == TRINE_ERR_UNSUPPORTED)
+    if (automatic) status = factor_auto_update(F, status);
+    else if (F->method == TRINE_DIRECT_LU && status == TRINE_ERR_UNSUPPORTED)
         status = factor_superlu_or_umfpack(F, F->reason);
     if (status == TRINE_SUCCESS) warn_if_inaccurate(F);
 done:
