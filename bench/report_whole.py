@@ -1,7 +1,7 @@
 """Whole solves, from the matrix on, beside other libraries with their own defaults, from records of trine-bench whole. Used by report.py."""
 from report_plots import geometric_mean, ok, short, table
 
-NAMES = {"trine": "trine", "cholmod": "CHOLMOD", "superlu": "SuperLU", "umfpack": "UMFPACK", "klu": "KLU", "mkl": "MKL PARDISO", "cudss": "cuDSS"}
+NAMES = {"trine": "trine", "cholmod": "CHOLMOD", "superlu": "SuperLU", "umfpack": "UMFPACK", "klu": "KLU", "mumps": "MUMPS", "mkl": "MKL PARDISO", "cudss": "cuDSS"}
 # What is compared: its name, the right-hand sides, the time in a record.
 WHAT = (("the first solve, from the matrix on", 1, lambda r: r["setup_ms"] + r["solve_ms"]),
         ("new values", 1, lambda r: r["numeric_ms"]),

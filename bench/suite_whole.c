@@ -100,8 +100,12 @@ static const whole_solver own = {"trine",          "auto",         false,       
                           cudss = {"cudss",          "cudssExecute", false,       cudss_open, trine_analyse,
                                    trine_factor_all, trine_refactor, trine_solve, trine_close};
 static const whole_solver *const solvers[] = {&own,       &whole_cholmod, &whole_superlu, &whole_umfpack,
-                                              &whole_klu, &whole_pardiso, &cudss};
-static const char every_method[] = "trine,cholmod,superlu,umfpack,klu,mkl,cudss";
+                                              &whole_klu, &whole_pardiso, &cudss,
+#ifdef TRINE_BENCH_MUMPS
+                                              &whole_mumps,
+#endif
+};
+static const char every_method[] = "trine,cholmod,superlu,umfpack,klu,mumps,mkl,cudss";
 
 /* ------------------------------------------------------------------- suite */
 
