@@ -7,6 +7,9 @@ WHAT = (("the first solve, from the matrix on", 1, lambda r: r["setup_ms"] + r["
         ("new values", 1, lambda r: r["numeric_ms"]),
         ("a further solve", 1, lambda r: r["solve_ms"]),
         ("a further solve with 32 right-hand sides", 32, lambda r: r["solve_ms"]))
+# Which library factors for trine, by the method that it chose.
+MADE_BY = {"cholesky": "cholmod", "cholesky-simplicial": "cholmod", "ldl": "cholmod", "lu": "superlu", "lu-umfpack": "umfpack", "lu-klu": "klu"}
+ENOUGH = 4  # MiB, below which pages and pools of the process say more than the factor
 BESIDE = ("mkl",)  # shown, and left out of the ratios: it is not free software
 
 
@@ -51,8 +54,14 @@ def whole_section(records, name, save):
             peaks.setdefault(r["matrix"], {})[r["impl"]] = r["peak_mib"] - r["peak_before_mib"]
     impls = [impl for impl in NAMES if any(impl in of for of in peaks.values())]
     if peaks:
-        text += ("## Memory\n\nMiB that the process had more at its peak than before the set-up, where a process ran one library on one matrix.\n\n" +
-                 table(["matrix"] + [NAMES[impl] for impl in impls], [[f"`{matrix}`"] + [short(of.get(impl)) for impl in impls] for matrix, of in peaks.items()]) + "\n")
+        chosen = {r["matrix"]: MADE_BY.get(r["chosen"]) for r in ok(records) if r["impl"] == "trine"}
+        over = {matrix: of["trine"] / of[chosen[matrix]] for matrix, of in peaks.items() if of.get("trine") and of.get(chosen.get(matrix)) and of[chosen[matrix]] >= ENOUGH}
+        text += ("## Memory\n\nMiB that the process had more at its peak in the set-up than before it; trine's beside the library that factored for it, where that takes "
+                 f"{ENOUGH} MiB or more.\n\n" +
+                 table(["matrix"] + [NAMES[impl] for impl in impls] + ["trine's over its library's"],
+                       [[f"`{matrix}`"] + [short(of.get(impl)) for impl in impls] + [f"{over[matrix]:.2f}" if matrix in over else "-"] for matrix, of in peaks.items()]) + "\n")
+        if over:
+            text += f"Geometric mean of {len(over)} matrices: {geometric_mean(list(over.values())):.2f}; most {max(over.values()):.2f}.\n\n"
     return text
 
 

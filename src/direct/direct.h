@@ -142,6 +142,8 @@ trine_status factor_fail_zero_pivot(trine_factor F, int64_t column, int64_t numb
 trine_status factor_fail_not_definite(trine_factor F, int64_t column, int64_t number);
 /** TRINE_ERR_NO_CONVERGENCE: numbers of the factorization became NaN or Inf, whatever the matrix is. */
 trine_status factor_fail_range(trine_factor F);
+/** KLU and UMFPACK scale a row by the sum of its entries, which may overflow, or its reciprocal may. */
+bool factor_scales_are_good(trine_factor F);
 bool factor_values_are_finite(const void *values, int64_t count, int parts);
 /** Warn when the pivots span 1/eps or more. */
 void factor_warn_if_nearly_singular(trine_factor F, double smallest_over_largest);

@@ -104,6 +104,13 @@ bool factor_values_are_finite(const void *values, int64_t count, int parts)
     return true;
 }
 
+bool factor_scales_are_good(trine_factor F)
+{
+    for (int64_t k = 0; k < F->n; k++)
+        if (!(F->row_scale[k] > 0 && isfinite(F->row_scale[k]))) return false;
+    return true;
+}
+
 /* ------------------------------------------------------------------- input */
 
 trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info)

@@ -103,6 +103,21 @@ static void drop_numeric(trine_factor F)
                   : klu_free_numeric(&state->numeric, &state->common);
 }
 
+/** KLU divides rows by the sum of their entries, which may overflow: a row of zeros is singular. */
+static trine_status check_row_sums(trine_factor F, const struct factor_input *in)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int parts = factor_parts(F);
+    double *sums;
+    TRY(CALLOC(F->ctx, sums, F->n));
+    for (int64_t k = 0; k < in->nnz; k++) sums[in->indices[k]] += value_abs(value_at(in->values, k, parts), parts);
+    for (int64_t i = 0; i < F->n && !status; i++)
+        if (isinf(sums[i]) || (sums[i] > 0 && isinf(1 / sums[i]))) status = factor_fail_range(F);
+done:
+    trine_free(F->ctx, TRINE_HOST, sums);
+    return status;
+}
+
 /** Pivots as they come; sorted columns, which the triangles want. */
 static trine_status factorize(trine_factor F, const struct factor_input *in)
 {
@@ -114,7 +129,10 @@ static trine_status factorize(trine_factor F, const struct factor_input *in)
     drop_numeric(F);
     state->numeric = is_complex(F) ? klu_z_factor(state->offsets, rows, values, state->symbolic, c)
                                    : klu_factor(state->offsets, rows, values, state->symbolic, c);
-    if (c->status == KLU_SINGULAR) TRY(factor_fail_zero_pivot(F, c->singular_col, c->numerical_rank));
+    if (c->status == KLU_SINGULAR) {
+        TRY(check_row_sums(F, in));
+        TRY(factor_fail_zero_pivot(F, c->singular_col, c->numerical_rank));
+    }
     if (!state->numeric || c->status < 0) TRY(failure(c, "factorization"));
     const int sorted =
         is_complex(F) ? klu_z_sort(state->symbolic, state->numeric, c) : klu_sort(state->symbolic, state->numeric, c);
@@ -211,6 +229,7 @@ static trine_status extract(trine_factor F, double *growth)
                           off.rows, off.real, F->row_perm, F->col_perm, F->row_scale, NULL, &state->common);
     if (!taken) TRY(failure(&state->common, "hand-over of its factors"));
     for (int64_t k = 0; k < F->n; k++) F->row_scale[k] = 1 / F->row_scale[k]; /* KLU divides */
+    if (!factor_scales_are_good(F)) TRY(factor_fail_range(F));
     F->nnz_L = L.count;
     F->nnz_U = U.count;
     take_triangle[F->dtype](F, &L, growth);
@@ -224,28 +243,12 @@ done:
     return status;
 }
 
-/** KLU divides rows by the sum of their entries, which may overflow, or its reciprocal may. */
-static trine_status check_row_sums(trine_factor F, const struct factor_input *in)
-{
-    trine_status status = TRINE_SUCCESS;
-    const int parts = factor_parts(F);
-    double *sums;
-    TRY(CALLOC(F->ctx, sums, F->n));
-    for (int64_t k = 0; k < in->nnz; k++) sums[in->indices[k]] += value_abs(value_at(in->values, k, parts), parts);
-    for (int64_t i = 0; i < F->n && !status; i++)
-        if (isinf(sums[i]) || (sums[i] > 0 && isinf(1 / sums[i]))) status = factor_fail_range(F);
-done:
-    trine_free(F->ctx, TRINE_HOST, sums);
-    return status;
-}
-
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
     const struct factor_input in = factor_get_input(F);
     struct klu_state *state = F->state;
     double growth;
-    TRY(check_row_sums(F, &in));
     if (refactorize(F, &in)) {
         status = extract(F, &growth);
         if (!status && growth <= most_growth) goto done;
