@@ -108,28 +108,14 @@ static trine_status lu(trine_factor F, const char *why)
 
 /* --------------------------------------------------------------- Hermitian */
 
-/** Whether no entry of the diagonal is zero or missing. */
-static bool has_diagonal(trine_factor F)
-{
-    const struct factor_input in = factor_get_input(F);
-    const int parts = factor_parts(F);
-    for (int64_t j = 0; j < in.n; j++) {
-        bool there = false;
-        for (int64_t k = in.offsets[j]; k < in.offsets[j + 1] && !there; k++)
-            there = in.indices[k] == j && !value_is_zero(value_at(in.values, k, parts), parts);
-        if (!there) return false;
-    }
-    return true;
-}
-
 /** What is left when Cholesky cannot be; why: one clause. */
 static trine_status without_cholesky(trine_factor F, const char *why)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_matrix_structure s;
-    TRY(trine_matrix_get_structure(F->A, &s));
+    TRY(factor_know_structure(F));
+    const struct factor_structure *s = &F->structure;
     const bool ldl_failed = F->method == TRINE_DIRECT_LDL;
-    if (s.hermitian && !ldl_failed && !F->options.need_panels && F->n && has_diagonal(F) &&
+    if (s->hermitian && !ldl_failed && !F->options.need_panels && F->n && s->full_diagonal &&
         F->options.ordering != TRINE_ORDERING_COLAMD) {
         TRY(factor_analyse(F, TRINE_DIRECT_LDL, "%s; no entry of the diagonal is zero, and the factor sparse", why));
         if (is_below(&F->count, DENSE_FROM_LDL)) {
@@ -144,11 +130,10 @@ done:
 
 trine_status factor_auto(trine_factor F)
 {
-    trine_matrix_structure s;
-    trine_status status = trine_matrix_get_structure(F->A, &s);
+    trine_status status = factor_know_structure(F);
     if (status) return status;
-    if (!s.hermitian) return lu(F, "A is not Hermitian");
-    if (!s.positive_diagonal)
+    if (!F->structure.hermitian) return lu(F, "A is not Hermitian");
+    if (!F->structure.positive_diagonal)
         return without_cholesky(F, "A is Hermitian, but a diagonal entry is not positive");
     if (F->options.ordering == TRINE_ORDERING_COLAMD) return lu(F, "COLAMD, which orders for LU, was asked for");
     TRY(factor_analyse(F, TRINE_DIRECT_CHOLESKY, "A is Hermitian with a positive diagonal"));

@@ -26,6 +26,13 @@ struct factor_backend {
 };
 extern const struct factor_backend factor_cholmod, factor_klu, factor_superlu, factor_umfpack, factor_cudss;
 
+/** What choices need to know of A, by value. Of a pattern that is not symmetric nothing else is known: all false. */
+struct factor_structure {
+    bool known, pattern_symmetric, symmetric, hermitian;
+    bool positive_diagonal; /* every diagonal entry is there, real and positive */
+    bool full_diagonal;     /* every diagonal entry is there, and none is zero */
+};
+
 /** A symbolic count of what a factorization needs. */
 struct factor_count { double flops, entries; /* entries 0: not counted */ };
 
@@ -39,6 +46,7 @@ struct trine_factor_s {
 
     trine_matrix A;                       /* CSC in D or Z, sorted, duplicates summed; NULL: another program factored
                                              it */
+    struct factor_structure structure;    /* of A; look at it after factor_know_structure */
     trine_dtype dtype;
     int64_t n, nnz_given;                 /* nnz as the caller stored them */
     int64_t nnz_L, nnz_U;
@@ -117,6 +125,10 @@ struct factor_input {
     const double *values;
 };
 struct factor_input factor_get_input(trine_factor F);
+/** The structure of A: CSC, D or Z, sorted, without duplicates. */
+trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct factor_structure *s);
+/** F->structure, unless it is known. */
+trine_status factor_know_structure(trine_factor F);
 
 /** The int32 array in 64 bits, which CHOLMOD's and UMFPACK's long interfaces want; new. */
 trine_status factor_widen(trine_context ctx, int64_t count, const int32_t *narrow, int64_t **wide);

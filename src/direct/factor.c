@@ -146,10 +146,8 @@ done:
     return status;
 }
 
-static trine_status check_hermitian(trine_matrix A, trine_matrix_structure *s)
+static trine_status check_hermitian(const struct factor_structure *s)
 {
-    trine_status status = trine_matrix_get_structure(A, s);
-    if (status) return status;
     return s->hermitian
                ? TRINE_SUCCESS
                : trine_fail(TRINE_ERR_STRUCTURE, "Cholesky and L D L^H need a %s matrix, and A is not (value by value)",
@@ -329,7 +327,6 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     *out = NULL;
     REQUIRE(ctx, "ctx is NULL");
     trine_matrix_info info = {0};
-    trine_matrix_structure s;
     trine_factor_options chosen = options ? *options : (trine_factor_options){0};
     trine_status status = check_options(&chosen);
     if (status) return status;
@@ -349,7 +346,10 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     case TRINE_DIRECT_AUTO: TRY(factor_auto(F)); break;
     case TRINE_DIRECT_LU: TRY(factor_superlu_or_umfpack(F, "asked for")); break;
     default:
-        if (factor_is_symmetric(chosen.method)) TRY(check_hermitian(F->A, &s));
+        if (factor_is_symmetric(chosen.method)) {
+            TRY(factor_know_structure(F));
+            TRY(check_hermitian(&F->structure));
+        }
         TRY(factor_with(F, chosen.method));
     }
     warn_if_inaccurate(F);
@@ -382,7 +382,7 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
             TRINE_ERR_UNSUPPORTED,
             "this factor was taken from another program, which factors new values too: take its factor again");
     trine_matrix_info info = {0};
-    trine_matrix_structure s;
+    struct factor_structure structure = {0};
     trine_matrix W = NULL;
     trine_status status = factor_check_matrix(A, &info);
     if (status) return status;
@@ -394,11 +394,13 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
     TRY(same_pattern(F, W));
     const bool automatic = F->options.method == TRINE_DIRECT_AUTO;
     if (factor_is_symmetric(F->method)) {
-        status = check_hermitian(W, &s);
+        TRY(factor_find_structure(F->ctx, W, &structure));
+        status = check_hermitian(&structure);
         if (status && !automatic) goto done;
     }
     trine_matrix_destroy(&F->A);
     F->A = W;
+    F->structure = structure;
     W = NULL;
     if (status == TRINE_SUCCESS) status = factor_numeric(F);
     if (automatic) status = factor_auto_update(F, status);

@@ -202,6 +202,41 @@ static void free_part(trine_factor F, struct part *p)
     trine_free(F->ctx, TRINE_HOST, p->imaginary);
 }
 
+/** Rows of L_d^-1 F by columns, ascending. */
+struct rows_above {
+    int64_t *offsets;
+    int32_t *rows;
+    int64_t room;
+};
+
+/** Sorts the rows found for column j, and appends them. */
+static trine_status append_above(trine_context ctx, struct rows_above *to, int32_t j, int32_t *found, int64_t count)
+{
+    enum { SHORT = 24 }; /* rows, up to which insertion is faster than a call of qsort */
+    trine_status status = TRINE_SUCCESS;
+    const int64_t before = to->offsets[j];
+    for (int64_t k = 1; k < count && count <= SHORT; k++) {
+        const int32_t row = found[k];
+        int64_t at = k;
+        for (; at > 0 && found[at - 1] > row; at--) found[at] = found[at - 1];
+        found[at] = row;
+    }
+    if (count > SHORT) qsort(found, (size_t)count, sizeof *found, factor_ascending);
+    if (before + count > to->room) {
+        int32_t *rows;
+        const int64_t room = 2 * to->room + count + 1024;
+        TRY(ALLOC(ctx, rows, room));
+        if (before) memcpy(rows, to->rows, (size_t)before * sizeof *rows);
+        trine_free(ctx, TRINE_HOST, to->rows);
+        to->rows = rows;
+        to->room = room;
+    }
+    if (count) memcpy(to->rows + before, found, (size_t)count * sizeof *found);
+    to->offsets[j + 1] = before + count;
+done:
+    return status;
+}
+
 #define TEMPLATE "direct/klu.inc"
 #include "core/each_dtype.h"
 static void (*const take_triangle[])(trine_factor, const struct part *, double *) = TABLE(take_triangle);
