@@ -20,16 +20,12 @@ static struct {
     int (*destroy)(void *A);
 } mkl;
 
-static const bench_symbol needed[] = {{&mkl.create_s, "mkl_sparse_s_create_csr"},
-                                      {&mkl.create_d, "mkl_sparse_d_create_csr"},
-                                      {&mkl.set_sv_hint, "mkl_sparse_set_sv_hint"},
-                                      {&mkl.set_sm_hint, "mkl_sparse_set_sm_hint"},
-                                      {&mkl.optimize, "mkl_sparse_optimize"},
-                                      {&mkl.trsv_s, "mkl_sparse_s_trsv"},
-                                      {&mkl.trsv_d, "mkl_sparse_d_trsv"},
-                                      {&mkl.trsm_s, "mkl_sparse_s_trsm"},
-                                      {&mkl.trsm_d, "mkl_sparse_d_trsm"},
-                                      {&mkl.destroy, "mkl_sparse_destroy"}};
+static const bench_symbol needed[] = {
+    {&mkl.create_s, "mkl_sparse_s_create_csr"},   {&mkl.create_d, "mkl_sparse_d_create_csr"},
+    {&mkl.set_sv_hint, "mkl_sparse_set_sv_hint"}, {&mkl.set_sm_hint, "mkl_sparse_set_sm_hint"},
+    {&mkl.optimize, "mkl_sparse_optimize"},       {&mkl.trsv_s, "mkl_sparse_s_trsv"},
+    {&mkl.trsv_d, "mkl_sparse_d_trsv"},           {&mkl.trsm_s, "mkl_sparse_s_trsm"},
+    {&mkl.trsm_d, "mkl_sparse_d_trsm"},           {&mkl.destroy, "mkl_sparse_destroy"}};
 
 typedef struct {
     bench *b;

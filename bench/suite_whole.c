@@ -1,5 +1,5 @@
-/* Suite whole: set-up, new values and solves of A x = b, trine's and those of other libraries by their own defaults, and
- * the peak of memory in the set-up. */
+/* Suite whole: set-up, new values and solves of A x = b, trine's and those of other libraries by their own defaults,
+ * and the peak of memory in the set-up. */
 #include <stdlib.h>
 #include <string.h>
 #ifdef __GLIBC__
@@ -108,10 +108,10 @@ static const whole_solver own = {"trine",          "auto",         false,       
                                  trine_factor_all, trine_refactor, trine_solve, trine_close},
                           cudss = {"cudss",          "cudssExecute", false,       cudss_open, trine_analyse,
                                    trine_factor_all, trine_refactor, trine_solve, trine_close};
-static const whole_solver *const solvers[] = {&own,       &whole_cholmod, &whole_superlu, &whole_umfpack,
-                                              &whole_klu, &whole_pardiso, &cudss,
+static const whole_solver *const solvers[] = {
+    &own,         &whole_cholmod, &whole_superlu, &whole_umfpack, &whole_klu, &whole_pardiso, &cudss,
 #ifdef TRINE_BENCH_MUMPS
-                                              &whole_mumps,
+    &whole_mumps,
 #endif
 };
 static const char every_method[] = "trine,cholmod,superlu,umfpack,klu,mumps,mkl,cudss";

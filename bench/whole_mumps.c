@@ -1,5 +1,5 @@
-/* MUMPS of the suite whole: sequential, its own defaults, in the calls of its manual. Its header is needed to build this,
- * and the library when it runs. */
+/* MUMPS of the suite whole: sequential, its own defaults, in the calls of its manual. Its header is needed to build
+ * this, and the library when it runs. */
 #include <dlfcn.h>
 #include <dmumps_c.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@ static trine_status run(mumps *s, int job)
 {
     s->id.job = job;
     s->call(&s->id);
-    return s->id.infog[0] < 0 ? trine_fail(TRINE_ERR_SINGULAR, "MUMPS's job %d ends with INFOG(1) = %d", job,
-                                           (int)s->id.infog[0])
-                              : TRINE_SUCCESS;
+    return s->id.infog[0] < 0
+               ? trine_fail(TRINE_ERR_SINGULAR, "MUMPS's job %d ends with INFOG(1) = %d", job, (int)s->id.infog[0])
+               : TRINE_SUCCESS;
 }
 
 /** The entries, counted from 1; of a symmetric A those of the lower triangle. */

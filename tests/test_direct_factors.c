@@ -136,8 +136,7 @@ static void choices_do_not_depend_on_who_ordered(void **state)
             assert_null(strstr(info.reason, "-1"));
             assert_null(strstr(info.reason, "-2"));
             if (hermitian && ordering != TRINE_ORDERING_COLAMD && ordering != TRINE_ORDERING_NATURAL)
-                assert_int_equal(info.method,
-                                 test_on_gpu() ? TRINE_DIRECT_CHOLESKY : TRINE_DIRECT_CHOLESKY_SIMPLICIAL);
+                assert_int_equal(info.method, test_on_gpu() ? TRINE_DIRECT_CHOLESKY : TRINE_DIRECT_CHOLESKY_SIMPLICIAL);
             assert_identity(F, A);
             OK(trine_factor_destroy(&F));
         }
@@ -172,8 +171,7 @@ static void trials_do_not_depend_on_the_scale(void **state)
         trine_factor F;
         trine_factor_info info;
         OK(trine_factor_create(
-            ctx, &F, A,
-            &(trine_factor_options){.method = TRINE_DIRECT_LDL, .ordering = TRINE_ORDERING_NATURAL}));
+            ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_LDL, .ordering = TRINE_ORDERING_NATURAL}));
         OK(trine_factor_get_info(F, &info));
         errors[huge] = info.trial_error;
         steps[huge] = info.refine;

@@ -42,8 +42,8 @@ static cholmod_sparse view(const struct factor_input *in, int64_t *rows, trine_d
                             .packed = 1};
 }
 
-/** Whether CHOLMOD chooses between simplicial and supernodal by its count, which it does for a CPU's BLAS: below 40 flops
- *  an entry of L supernodes cost more than they bring. */
+/** Whether CHOLMOD chooses between simplicial and supernodal by its count, which it does for a CPU's BLAS: below 40
+ *  flops an entry of L supernodes cost more than they bring. */
 static bool cholmod_chooses(trine_factor F)
 {
     return F->options.method == TRINE_DIRECT_AUTO && F->method == TRINE_DIRECT_CHOLESKY && !F->options.need_panels &&

@@ -52,8 +52,8 @@ static trine_status umfpack_or_superlu(trine_factor F, const char *why)
     return factor_superlu_or_umfpack(F, why);
 }
 
-/** KLU, where its factor is sparse and will do: *taken, with the status of its numeric part. Else why it is not, for the
- *  reason of the next. */
+/** KLU, where its factor is sparse and will do: *taken, with the status of its numeric part. Else why it is not, for
+ *  the reason of the next. */
 static trine_status try_klu(trine_factor F, const char *why, bool *taken, char instead[64])
 {
     trine_status status = TRINE_SUCCESS;

@@ -110,7 +110,8 @@ __attribute__((format(printf, 3, 4))) trine_status factor_analyse(trine_factor F
 trine_status factor_numeric(trine_factor F);
 /** The library's own choice, by structure and count; each choice that fails falls back to the next (choose.c). */
 trine_status factor_auto(trine_factor F);
-/** After factor_numeric for new values ended with status: what AUTO chose for the old ones, or the next that will do. */
+/** After factor_numeric for new values ended with status: what AUTO chose for the old ones, or the next that will
+ *  do. */
 trine_status factor_auto_update(trine_factor F, trine_status status);
 /** SuperLU, and UMFPACK where SuperLU cannot. */
 trine_status factor_superlu_or_umfpack(trine_factor F, const char *reason);

@@ -243,7 +243,7 @@ trine_status factor_analyse(trine_factor F, trine_direct_method method, const ch
     F->order_seconds = F->symbolic_seconds = 0;
     if (!F->n) goto done;
     const double start = trine_wall_time();
-    F->backend = factor_is_symmetric(method)                ? &factor_cholmod
+    F->backend = factor_is_symmetric(method)         ? &factor_cholmod
                  : method == TRINE_DIRECT_LU         ? &factor_superlu
                  : method == TRINE_DIRECT_LU_UMFPACK ? &factor_umfpack
                  : method == TRINE_DIRECT_CUDSS      ? &factor_cudss
