@@ -18,10 +18,18 @@ static const double diagonal_tolerance = 0.1;
  * allows. */
 static const double most_growth = 1000;
 
+/** Rows of L_d^-1 F by columns, ascending. */
+struct rows_above {
+    int64_t *offsets; /* NULL: not known */
+    int32_t *rows;
+    int64_t room;
+};
+
 struct klu_state {
     klu_common common;
     klu_symbolic *symbolic;
     klu_numeric *numeric;
+    struct rows_above above; /* while the pivots stay */
     int32_t *offsets; /* of A, which KLU wants in 32 bits */
 };
 
@@ -96,9 +104,18 @@ struct factor_count factor_klu_count(trine_factor F)
 
 /* ----------------------------------------------------------------- numeric */
 
+static void drop_above(trine_factor F)
+{
+    struct rows_above *above = &((struct klu_state *)F->state)->above;
+    trine_free(F->ctx, TRINE_HOST, above->offsets);
+    trine_free(F->ctx, TRINE_HOST, above->rows);
+    *above = (struct rows_above){0};
+}
+
 static void drop_numeric(trine_factor F)
 {
     struct klu_state *state = F->state;
+    drop_above(F);
     is_complex(F) ? klu_z_free_numeric(&state->numeric, &state->common)
                   : klu_free_numeric(&state->numeric, &state->common);
 }
@@ -201,13 +218,6 @@ static void free_part(trine_factor F, struct part *p)
     if (p->real != p->values) trine_free(F->ctx, TRINE_HOST, p->real);
     trine_free(F->ctx, TRINE_HOST, p->imaginary);
 }
-
-/** Rows of L_d^-1 F by columns, ascending. */
-struct rows_above {
-    int64_t *offsets;
-    int32_t *rows;
-    int64_t room;
-};
 
 /** Sorts the rows found for column j, and appends them. */
 static trine_status append_above(trine_context ctx, struct rows_above *to, int32_t j, int32_t *found, int64_t count)
