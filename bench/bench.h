@@ -289,9 +289,13 @@ typedef struct {
 } bench_setup;
 /** libcusparse, opened once; TRINE_ERR_NOT_BUILT if there is none. */
 trine_status bench_cusparse_library(void **library);
-/** libmkl_rt, opened once, the same way; and a result of its functions. */
-trine_status bench_mkl_library(void **library);
-trine_status bench_mkl_status(int result, const char *call);
+/** Functions of a library that was loaded at run time; TRINE_ERR_NOT_BUILT if it has not all of them. function: the
+ *  address of a pointer to a function. */
+typedef struct {
+    void *function;
+    const char *name;
+} bench_symbol;
+trine_status bench_load_symbols(void *library, const char *name, const bench_symbol *needed, size_t count);
 /* compare.c */
 /** All of b->methods and the peers on one problem: a record each. Peers stay until bench_compare_end, and are
  *  measured once. */

@@ -1,28 +1,11 @@
-/* The peer Intel MKL on the CPU: mkl_sparse_?_trsv and _trsm after mkl_sparse_optimize, real precisions. Loaded at
- * run time; the few declarations needed are written out here, as its 32-bit (LP64) interface documents them. */
-#include <dlfcn.h>
+/* The peer Intel MKL on the CPU: mkl_sparse_?_trsv and _trsm after mkl_sparse_optimize, real precisions. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-
-enum {
-    OPERATION_N = 10,
-    OPERATION_T = 11,
-    TYPE_TRIANGULAR = 23,
-    FILL_LOWER = 40,
-    FILL_UPPER = 41,
-    DIAG_NON_UNIT = 50,
-    DIAG_UNIT = 51,
-    LAYOUT_ROW_MAJOR = 101,
-    LAYOUT_COLUMN_MAJOR = 102,
-    EXPECTED_CALLS = 1000
-};
-struct matrix_descr { int type, mode, diag; };
+#include "mkl.h"
 
 /* One interface for both precisions: a real scalar is passed in the same register, but not in the same format. */
 static struct {
-    void *library;
     int (*create_s)(void **A, int base, int rows, int cols, int *start, int *end, int *columns, float *values);
     int (*create_d)(void **A, int base, int rows, int cols, int *start, int *end, int *columns, double *values);
     int (*set_sv_hint)(void *A, int op, struct matrix_descr descr, int calls);
@@ -35,62 +18,14 @@ static struct {
     int (*trsm_d)(int op, double alpha, void *A, struct matrix_descr descr, int layout, const double *b, int nrhs,
                   int ldb, double *x, int ldx);
     int (*destroy)(void *A);
-    void (*set_num_threads)(int threads);
-    void (*get_version_string)(char *text, int length);
 } mkl;
 
-trine_status bench_mkl_library(void **library)
-{
-    static const char *const names[] = {"libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.so"};
-    static void *opened;
-    /* one OpenMP runtime for all: the idle threads of two would spin against each other */
-    setenv("MKL_THREADING_LAYER", "GNU", 0);
-    for (size_t i = 0; !opened && i < sizeof names / sizeof *names; i++)
-        opened = dlopen(names[i], RTLD_LAZY | RTLD_GLOBAL);
-    if (!opened) return trine_fail(TRINE_ERR_NOT_BUILT, "MKL cannot be loaded: %s", dlerror());
-    *library = opened;
-    return TRINE_SUCCESS;
-}
-
-static trine_status load(void)
-{
-    if (mkl.library) return TRINE_SUCCESS;
-    void *library = NULL;
-    const trine_status status = bench_mkl_library(&library);
-    if (status) return status;
-    const struct {
-        void **function;
-        const char *name;
-    } needed[] = {{(void **)&mkl.create_s, "mkl_sparse_s_create_csr"},
-                  {(void **)&mkl.create_d, "mkl_sparse_d_create_csr"},
-                  {(void **)&mkl.set_sv_hint, "mkl_sparse_set_sv_hint"},
-                  {(void **)&mkl.set_sm_hint, "mkl_sparse_set_sm_hint"},
-                  {(void **)&mkl.optimize, "mkl_sparse_optimize"},
-                  {(void **)&mkl.trsv_s, "mkl_sparse_s_trsv"},
-                  {(void **)&mkl.trsv_d, "mkl_sparse_d_trsv"},
-                  {(void **)&mkl.trsm_s, "mkl_sparse_s_trsm"},
-                  {(void **)&mkl.trsm_d, "mkl_sparse_d_trsm"},
-                  {(void **)&mkl.destroy, "mkl_sparse_destroy"},
-                  {(void **)&mkl.set_num_threads, "MKL_Set_Num_Threads"},
-                  {(void **)&mkl.get_version_string, "mkl_get_version_string"}};
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        if ((*needed[i].function = dlsym(library, needed[i].name))) continue;
-        return trine_fail(TRINE_ERR_NOT_BUILT, "this MKL has no %s", needed[i].name);
-    }
-    mkl.library = library;
-    return TRINE_SUCCESS;
-}
-
-trine_status bench_mkl_status(int result, const char *call)
-{
-    static const char *const texts[] = {"success",          "not initialized", "allocation failed", "invalid value",
-                                        "execution failed", "internal error",  "not supported"};
-    if (result == 0) return TRINE_SUCCESS;
-    return trine_fail(result == 6   ? TRINE_ERR_UNSUPPORTED
-                      : result == 2 ? TRINE_ERR_MEMORY
-                                    : TRINE_ERR_DEVICE,
-                      "MKL's %s: %s", call, result > 0 && result < 7 ? texts[result] : "unknown status");
-}
+static const bench_symbol needed[] = {
+    {&mkl.create_s, "mkl_sparse_s_create_csr"},   {&mkl.create_d, "mkl_sparse_d_create_csr"},
+    {&mkl.set_sv_hint, "mkl_sparse_set_sv_hint"}, {&mkl.set_sm_hint, "mkl_sparse_set_sm_hint"},
+    {&mkl.optimize, "mkl_sparse_optimize"},       {&mkl.trsv_s, "mkl_sparse_s_trsv"},
+    {&mkl.trsv_d, "mkl_sparse_d_trsv"},           {&mkl.trsm_s, "mkl_sparse_s_trsm"},
+    {&mkl.trsm_d, "mkl_sparse_d_trsm"},           {&mkl.destroy, "mkl_sparse_destroy"}};
 
 typedef struct {
     bench *b;
@@ -120,20 +55,16 @@ static trine_status create(bench *b, const bench_problem *p, const char *method,
     solver *s = NULL;
     (void)method;
     *self = NULL;
-    if (b->device.space != TRINE_HOST) FAIL(TRINE_ERR_UNSUPPORTED, "MKL runs on the CPU, this is a CUDA run");
     if (is_complex(p->dtype)) FAIL(TRINE_ERR_UNSUPPORTED, "compared in real precisions only");
     if (p->nnz > INT32_MAX) FAIL(TRINE_ERR_UNSUPPORTED, "more than 2^31 - 1 nonzeros");
-    TRY(load());
     if (!(s = calloc(1, sizeof *s))) FAIL(TRINE_ERR_MEMORY, "no memory");
     s->b = b;
+    TRY(bench_mkl_load(b, needed, sizeof needed / sizeof *needed, s->version));
     s->p = p;
     s->op = p->op == TRINE_N ? OPERATION_N : OPERATION_T;
     s->layout = p->X.layout == TRINE_ROWMAJOR ? LAYOUT_ROW_MAJOR : LAYOUT_COLUMN_MAJOR;
     s->descr = (struct matrix_descr){TYPE_TRIANGULAR, p->uplo == TRINE_LOWER ? FILL_LOWER : FILL_UPPER,
                                      p->diag == TRINE_UNIT ? DIAG_UNIT : DIAG_NON_UNIT};
-    mkl.set_num_threads(b->device.threads);
-    mkl.get_version_string(s->version, sizeof s->version);
-    s->version[sizeof s->version - 1] = '\0';
 
     const int64_t *offsets;
     const int32_t *columns;

@@ -1,14 +1,9 @@
-/* The peer Intel MKL on the CPU: mkl_sparse_?_mv and _mm after hints and mkl_sparse_optimize. Loaded at run time; the
- * few declarations needed are written out here, as its 32-bit (LP64) interface documents them. */
+/* The peer Intel MKL on the CPU: mkl_sparse_?_mv and _mm after hints and mkl_sparse_optimize. */
 #include <complex.h>
-#include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "mkl.h"
 #include "spmv.h"
-
-enum { OPERATION_N = 10, TYPE_GENERAL = 20, LAYOUT_ROW_MAJOR = 101, LAYOUT_COLUMN_MAJOR = 102, EXPECTED_CALLS = 1000 };
-struct matrix_descr { int type, mode, diag; };
 
 /* MKL's complex scalars are structs of two numbers, which are passed as C's complex numbers are. */
 #define EACH_PRECISION(X) X(s, float) X(d, double) X(c, float complex) X(z, double complex)
@@ -18,45 +13,25 @@ struct matrix_descr { int type, mode, diag; };
     int (*mm_##letter)(int op, T alpha, void *A, struct matrix_descr descr, int layout, const T *X, int columns,    \
                        int ldx, T beta, T *Y, int ldy);
 static struct {
-    void *library;
     EACH_PRECISION(X)
     int (*set_mv_hint)(void *A, int op, struct matrix_descr descr, int calls);
     int (*set_mm_hint)(void *A, int op, struct matrix_descr descr, int layout, int columns, int calls);
     int (*optimize)(void *A);
     int (*destroy)(void *A);
-    void (*set_num_threads)(int threads);
-    void (*get_version_string)(char *text, int length);
 } mkl;
 #undef X
 
-static trine_status load(void)
-{
-    if (mkl.library) return TRINE_SUCCESS;
-    void *library = NULL;
-    const trine_status status = bench_mkl_library(&library);
-    if (status) return status;
-    const struct {
-        void **function;
-        const char *name;
-    } needed[] = {
-#define X(letter, T)                                                        \
-    {(void **)&mkl.create_##letter, "mkl_sparse_" #letter "_create_csr"},    \
-    {(void **)&mkl.mv_##letter, "mkl_sparse_" #letter "_mv"},                \
-    {(void **)&mkl.mm_##letter, "mkl_sparse_" #letter "_mm"},
-        EACH_PRECISION(X)
+static const bench_symbol needed[] = {
+#define X(letter, T)                                              \
+    {&mkl.create_##letter, "mkl_sparse_" #letter "_create_csr"},   \
+    {&mkl.mv_##letter, "mkl_sparse_" #letter "_mv"},               \
+    {&mkl.mm_##letter, "mkl_sparse_" #letter "_mm"},
+    EACH_PRECISION(X)
 #undef X
-            {(void **)&mkl.set_mv_hint, "mkl_sparse_set_mv_hint"},
-        {(void **)&mkl.set_mm_hint, "mkl_sparse_set_mm_hint"},
-        {(void **)&mkl.optimize, "mkl_sparse_optimize"},
-        {(void **)&mkl.destroy, "mkl_sparse_destroy"},
-        {(void **)&mkl.set_num_threads, "MKL_Set_Num_Threads"},
-        {(void **)&mkl.get_version_string, "mkl_get_version_string"}};
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        if (!(*needed[i].function = dlsym(library, needed[i].name)))
-            return trine_fail(TRINE_ERR_NOT_BUILT, "this MKL has no %s", needed[i].name);
-    mkl.library = library;
-    return TRINE_SUCCESS;
-}
+        {&mkl.set_mv_hint, "mkl_sparse_set_mv_hint"},
+    {&mkl.set_mm_hint, "mkl_sparse_set_mm_hint"},
+    {&mkl.optimize, "mkl_sparse_optimize"},
+    {&mkl.destroy, "mkl_sparse_destroy"}};
 
 typedef struct {
     spmv_problem *p;
@@ -78,14 +53,10 @@ static trine_status create(spmv_problem *p, const char *method, void **self)
     solver *s = NULL;
     (void)method;
     *self = NULL;
-    if (p->b->device.space != TRINE_HOST) FAIL(TRINE_ERR_UNSUPPORTED, "MKL runs on the CPU, this is a CUDA run");
-    TRY(load());
     if (!(s = calloc(1, sizeof *s))) FAIL(TRINE_ERR_MEMORY, "no memory");
+    TRY(bench_mkl_load(p->b, needed, sizeof needed / sizeof *needed, s->version));
     s->p = p;
     s->descr = (struct matrix_descr){.type = TYPE_GENERAL};
-    mkl.set_num_threads(p->b->device.threads);
-    mkl.get_version_string(s->version, sizeof s->version);
-    s->version[sizeof s->version - 1] = '\0';
     *self = s;
     s = NULL;
 done:

@@ -1,5 +1,4 @@
 /* Suite direct: A x = b by both triangular solves of a factor, trine's beside the solve of the library that made it. */
-#include <cholmod.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include <trine/direct.h>
 
 #include "bench.h"
+#include "cholmod_view.h"
 
 /** One matrix with its factor; the libraries factor it again, in the same ordering, with the calls of their manuals. */
 typedef struct {
@@ -49,17 +49,6 @@ typedef struct {
     int64_t *rows;
 } cholmod;
 
-static cholmod_dense view(const problem *p, double *values)
-{
-    return (cholmod_dense){.nrow = (size_t)p->n,
-                           .ncol = (size_t)p->nrhs,
-                           .nzmax = (size_t)(p->n * p->nrhs),
-                           .d = (size_t)p->n,
-                           .x = values,
-                           .xtype = CHOLMOD_REAL,
-                           .dtype = CHOLMOD_DOUBLE};
-}
-
 static void cholmod_close(cholmod *c)
 {
     cholmod_l_free_dense(&c->Y, &c->common);
@@ -71,25 +60,14 @@ static void cholmod_close(cholmod *c)
 
 static trine_status cholmod_open(problem *p, cholmod *c)
 {
-    *c = (cholmod){.p = p, .x = view(p, p->x)};
+    *c = (cholmod){.p = p, .x = cholmod_vectors_view(p->n, p->nrhs, p->x)};
     cholmod_l_start(&c->common);
     /* the orderings tried, and so the one taken, are those of trine_factor_create */
     c->common.supernodal = CHOLMOD_SUPERNODAL;
     c->rows = malloc((size_t)p->nnz * sizeof *c->rows);
     if (!c->rows) return trine_fail(TRINE_ERR_MEMORY, "no memory for %lld indices", (long long)p->nnz);
     for (int64_t k = 0; k < p->nnz; k++) c->rows[k] = p->rows[k];
-    cholmod_sparse A = {.nrow = (size_t)p->n,
-                        .ncol = (size_t)p->n,
-                        .nzmax = (size_t)p->nnz,
-                        .p = (void *)p->offsets,
-                        .i = c->rows,
-                        .x = (void *)p->values,
-                        .stype = -1,
-                        .itype = CHOLMOD_LONG,
-                        .xtype = CHOLMOD_REAL,
-                        .dtype = CHOLMOD_DOUBLE,
-                        .sorted = 1,
-                        .packed = 1};
+    cholmod_sparse A = cholmod_matrix_view(p->n, p->nnz, p->offsets, c->rows, p->values);
     c->L = cholmod_l_analyze(&A, &c->common);
     if (!c->L || !cholmod_l_factorize(&A, c->L, &c->common))
         return trine_fail(TRINE_ERR_NOT_DEFINITE, "CHOLMOD's status is %d", c->common.status);
@@ -99,7 +77,7 @@ static trine_status cholmod_open(problem *p, cholmod *c)
 static trine_status solve_cholmod(void *self)
 {
     cholmod *c = self;
-    cholmod_dense B = view(c->p, c->p->rhs), *X = &c->x;
+    cholmod_dense B = cholmod_vectors_view(c->p->n, c->p->nrhs, c->p->rhs), *X = &c->x;
     return cholmod_l_solve2(CHOLMOD_A, c->L, &B, NULL, &X, NULL, &c->Y, &c->E, &c->common)
                ? TRINE_SUCCESS
                : trine_fail(TRINE_ERR_MEMORY, "CHOLMOD's solve failed, status %d", c->common.status);

@@ -1,7 +1,10 @@
-/* Suite whole: set-up, new values and solves of A x = b, trine's and those of other libraries by their own defaults. A
- * run of one matrix and one method tells the peak of memory as well. */
+/* Suite whole: set-up, new values and solves of A x = b, trine's and those of other libraries by their own defaults,
+ * and the peak of memory in the set-up. */
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "whole.h"
 
@@ -60,6 +63,12 @@ static trine_status trine_refactor(void *self)
     trine_solver *s = self;
     return trine_direct_update(s->plan, s->p->A);
 }
+/** The method that was taken. */
+static const char *chosen_method(const trine_solver *s)
+{
+    trine_direct_info info;
+    return trine_direct_get_info(s->plan, &info) ? NULL : trine_direct_method_name(info.factor.method);
+}
 /** What the first solve needs besides: untimed, as the peers' arrays are. */
 static trine_status place_vectors(trine_solver *s)
 {
@@ -99,13 +108,29 @@ static const whole_solver own = {"trine",          "auto",         false,       
                                  trine_factor_all, trine_refactor, trine_solve, trine_close},
                           cudss = {"cudss",          "cudssExecute", false,       cudss_open, trine_analyse,
                                    trine_factor_all, trine_refactor, trine_solve, trine_close};
-static const whole_solver *const solvers[] = {&own,       &whole_cholmod, &whole_superlu, &whole_umfpack,
-                                              &whole_klu, &whole_pardiso, &cudss};
-static const char every_method[] = "trine,cholmod,superlu,umfpack,klu,mkl,cudss";
+static const whole_solver *const solvers[] = {
+    &own,         &whole_cholmod, &whole_superlu, &whole_umfpack, &whole_klu, &whole_pardiso, &cudss,
+#ifdef TRINE_BENCH_MUMPS
+    &whole_mumps,
+#endif
+};
+static const char every_method[] = "trine,cholmod,superlu,umfpack,klu,mumps,mkl,cudss";
 
 /* ------------------------------------------------------------------- suite */
 
-/** The most memory that this process has had, in MiB; 0 where the system does not say. */
+/** From here on peaks are counted; memory that was freed is given back. */
+static void begin_peak(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (!file) return;
+    fputs("5", file); /* the peak is what there is: Linux, proc(5) */
+    fclose(file);
+}
+
+/** The most memory that this process has had since, in MiB; 0 where the system does not say. */
 static double peak_mib(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
@@ -123,6 +148,7 @@ static trine_status set_up(whole_problem *p, const whole_solver *solver, void *s
 {
     trine_status status = TRINE_SUCCESS;
     bench_time time;
+    begin_peak();
     times->peak_before = peak_mib();
     TRY(bench_measure_wall(p->b, solver->analyse, NULL, self, &time));
     times->analyse_ms = time.min;
@@ -194,6 +220,7 @@ static void run_solver(whole_problem *p, const whole_solver *solver, int64_t nrh
     TRY(make_rhs(p, nrhs));
     TRY(solver->open(p, &self));
     TRY(set_up(p, solver, self, &times));
+    if (solver == &own) r.chosen = chosen_method(self);
     r.analyse_ms = times.analyse_ms;
     r.numeric_ms = times.refactor_ms;
     bench_record_add_number(&r, "setup_ms", times.analyse_ms + times.factor_ms);

@@ -32,6 +32,12 @@ typedef struct {
     void (*close)(void *self);
 } whole_solver;
 
+/** For solves in place: p->x := p->rhs. */
+void whole_start_with_rhs(const whole_problem *p);
+
 extern const whole_solver whole_cholmod, whole_superlu, whole_umfpack, whole_klu, whole_pardiso;
+#ifdef TRINE_BENCH_MUMPS /* its library: it was there when this was built */
+extern const whole_solver whole_mumps;
+#endif
 
 #endif

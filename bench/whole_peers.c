@@ -1,6 +1,5 @@
 /* Libraries of the suite whole: their own defaults, in the calls of their manuals. KLU and MKL PARDISO are loaded at
  * run time. */
-#include <cholmod.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,8 @@
 #include <superlu/slu_ddefs.h>
 #include <umfpack.h>
 
+#include "cholmod_view.h"
+#include "mkl.h"
 #include "whole.h"
 
 #define OPEN(type)                             \
@@ -16,7 +17,7 @@
     if (!s) return trine_fail(TRINE_ERR_MEMORY, "no memory"); \
     s->p = p
 
-static void start_with_rhs(const whole_problem *p) { memcpy(p->x, p->rhs, (size_t)(p->n * p->nrhs) * sizeof *p->x); }
+void whole_start_with_rhs(const whole_problem *p) { memcpy(p->x, p->rhs, (size_t)(p->n * p->nrhs) * sizeof *p->x); }
 
 /* ----------------------------------------------------------------- CHOLMOD */
 
@@ -33,18 +34,7 @@ static trine_status cholmod_open(const whole_problem *p, void **self)
     OPEN(cholmod);
     cholmod_l_start(&s->common);
     s->common.print = 0;
-    s->A = (cholmod_sparse){.nrow = (size_t)p->n,
-                            .ncol = (size_t)p->n,
-                            .nzmax = (size_t)p->nnz,
-                            .p = (void *)p->offsets,
-                            .i = p->wide_rows,
-                            .x = (void *)p->values,
-                            .stype = -1,
-                            .itype = CHOLMOD_LONG,
-                            .xtype = CHOLMOD_REAL,
-                            .dtype = CHOLMOD_DOUBLE,
-                            .sorted = 1,
-                            .packed = 1};
+    s->A = cholmod_matrix_view(p->n, p->nnz, p->offsets, p->wide_rows, p->values);
     return TRINE_SUCCESS;
 }
 static trine_status cholmod_analyse(void *self)
@@ -66,15 +56,8 @@ static trine_status cholmod_solve_all(void *self)
 {
     cholmod *s = self;
     const whole_problem *p = s->p;
-    cholmod_dense B = {.nrow = (size_t)p->n,
-                       .ncol = (size_t)p->nrhs,
-                       .nzmax = (size_t)(p->n * p->nrhs),
-                       .d = (size_t)p->n,
-                       .x = p->rhs,
-                       .xtype = CHOLMOD_REAL,
-                       .dtype = CHOLMOD_DOUBLE},
-                  own = B, *X = &own;
-    own.x = p->x;
+    cholmod_dense B = cholmod_vectors_view(p->n, p->nrhs, p->rhs), own = cholmod_vectors_view(p->n, p->nrhs, p->x);
+    cholmod_dense *X = &own;
     return cholmod_l_solve2(CHOLMOD_A, s->L, &B, NULL, &X, NULL, &s->Y, &s->E, &s->common)
                ? TRINE_SUCCESS
                : trine_fail(TRINE_ERR_MEMORY, "CHOLMOD's solve failed, status %d", s->common.status);
@@ -162,7 +145,7 @@ static trine_status superlu_solve(void *self)
 {
     superlu *s = self;
     const whole_problem *p = s->p;
-    start_with_rhs(p);
+    whole_start_with_rhs(p);
     DNformat store = {(int)p->n, p->x};
     SuperMatrix B = {SLU_DN, SLU_D, SLU_GE, (int)p->n, (int)p->nrhs, &store};
     int info;
@@ -257,21 +240,17 @@ typedef struct {
 
 static trine_status klu_open(const whole_problem *p, void **self)
 {
-    static const struct {
-        const char *name;
-        void *function;
-    } symbols[] = {{"klu_l_defaults", &klu.defaults},
-                   {"klu_l_analyze", &klu.analyze},
-                   {"klu_l_factor", &klu.factor},
-                   {"klu_l_refactor", &klu.refactor},
-                   {"klu_l_solve", &klu.solve},
-                   {"klu_l_free_symbolic", &klu.free_symbolic},
-                   {"klu_l_free_numeric", &klu.free_numeric}};
+    static const bench_symbol needed[] = {{&klu.defaults, "klu_l_defaults"},
+                                          {&klu.analyze, "klu_l_analyze"},
+                                          {&klu.factor, "klu_l_factor"},
+                                          {&klu.refactor, "klu_l_refactor"},
+                                          {&klu.solve, "klu_l_solve"},
+                                          {&klu.free_symbolic, "klu_l_free_symbolic"},
+                                          {&klu.free_numeric, "klu_l_free_numeric"}};
     void *library = dlopen("libklu.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) return trine_fail(TRINE_ERR_NOT_BUILT, "KLU cannot be loaded: %s", dlerror());
-    for (size_t k = 0; k < sizeof symbols / sizeof *symbols; k++)
-        if (!(*(void **)symbols[k].function = dlsym(library, symbols[k].name)))
-            return trine_fail(TRINE_ERR_NOT_BUILT, "this KLU has no %s", symbols[k].name);
+    const trine_status status = bench_load_symbols(library, "KLU", needed, sizeof needed / sizeof *needed);
+    if (status) return status;
     OPEN(klu_solver);
     klu.defaults(&s->common);
     return TRINE_SUCCESS;
@@ -310,7 +289,7 @@ static trine_status klu_refactor_values(void *self)
 static trine_status klu_solve_all(void *self)
 {
     klu_solver *s = self;
-    start_with_rhs(s->p);
+    whole_start_with_rhs(s->p);
     return klu_status(s, klu.solve(s->symbolic, s->numeric, s->p->n, s->p->nrhs, s->p->x, &s->common), "solve");
 }
 static void klu_close(void *self)
@@ -374,15 +353,12 @@ static trine_status pardiso_rows(pardiso *s)
 }
 static trine_status pardiso_open(const whole_problem *p, void **self)
 {
-    void *library, (*init)(void *, const int *, int *), (*set_threads)(int);
-    const trine_status status = bench_mkl_library(&library);
-    if (status) return status;
+    char version[200];
+    void (*init)(void *, const int *, int *);
     OPEN(pardiso);
-    *(void **)&s->pardiso = dlsym(library, "pardiso");
-    *(void **)&init = dlsym(library, "pardisoinit");
-    *(void **)&set_threads = dlsym(library, "MKL_Set_Num_Threads");
-    if (!s->pardiso || !init || !set_threads) return trine_fail(TRINE_ERR_NOT_BUILT, "this MKL has no pardiso");
-    set_threads(p->b->device.threads);
+    const bench_symbol needed[] = {{&s->pardiso, "pardiso"}, {&init, "pardisoinit"}};
+    const trine_status status = bench_mkl_load(p->b, needed, 2, version);
+    if (status) return status;
     s->type = !p->structure.symmetric ? 11 : p->structure.positive_diagonal ? 2 : -2;
     init(s->pt, &s->type, s->iparm);
     s->iparm[34] = 1; /* indices from 0 on */

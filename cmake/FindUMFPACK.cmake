@@ -1,11 +1,3 @@
 # UMFPACK by header and library: target UMFPACK::UMFPACK.
-find_path(UMFPACK_INCLUDE_DIR umfpack.h PATH_SUFFIXES suitesparse)
-find_library(UMFPACK_LIBRARY umfpack)
-include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(UMFPACK REQUIRED_VARS UMFPACK_INCLUDE_DIR UMFPACK_LIBRARY)
-mark_as_advanced(UMFPACK_INCLUDE_DIR UMFPACK_LIBRARY)
-if(UMFPACK_FOUND AND NOT TARGET UMFPACK::UMFPACK)
-  add_library(UMFPACK::UMFPACK UNKNOWN IMPORTED)
-  set_target_properties(UMFPACK::UMFPACK PROPERTIES IMPORTED_LOCATION "${UMFPACK_LIBRARY}"
-    INTERFACE_INCLUDE_DIRECTORIES "${UMFPACK_INCLUDE_DIR}")
-endif()
+include(${CMAKE_CURRENT_LIST_DIR}/find_header_and_library.cmake)
+find_header_and_library(UMFPACK umfpack.h umfpack)

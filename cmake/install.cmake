@@ -39,7 +39,8 @@ if(TRINE_HAVE_DIRECT)
   install(EXPORT trineDirectTargets NAMESPACE trine:: DESTINATION ${trine_package_dir})
   trine_pkg_config(trine-direct)
   if(NOT BUILD_SHARED_LIBS)
-    install(FILES cmake/FindCHOLMOD.cmake cmake/FindKLU.cmake cmake/FindSuperLU.cmake cmake/FindUMFPACK.cmake DESTINATION ${trine_package_dir})
+    install(FILES cmake/FindCHOLMOD.cmake cmake/FindKLU.cmake cmake/FindSuperLU.cmake cmake/FindUMFPACK.cmake
+      cmake/find_header_and_library.cmake DESTINATION ${trine_package_dir})
   endif()
 endif()
 

@@ -119,6 +119,71 @@ static void choices_follow_the_matrix(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** Whatever the order, a sparse factor is taken for one, and no reason tells of a count that was not made. */
+static void choices_do_not_depend_on_who_ordered(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (int hermitian = 0; hermitian < 2; hermitian++) {
+        trine_matrix A;
+        if (hermitian) OK(trine_matrix_gallery(ctx, &A, "laplace2d:nx=13,ny=17", TRINE_D));
+        else A = random_matrix(ctx, TRINE_D, 60, 3, false, 3);
+        for (int ordering = TRINE_ORDERING_AUTO; ordering <= TRINE_ORDERING_NATURAL; ordering++) {
+            trine_factor F;
+            trine_factor_info info;
+            OK(trine_factor_create(ctx, &F, A, &(trine_factor_options){.ordering = (trine_ordering)ordering}));
+            OK(trine_factor_get_info(F, &info));
+            assert_null(strstr(info.reason, "-1"));
+            assert_null(strstr(info.reason, "-2"));
+            if (hermitian && ordering != TRINE_ORDERING_COLAMD && ordering != TRINE_ORDERING_NATURAL)
+                assert_int_equal(info.method, test_on_gpu() ? TRINE_DIRECT_CHOLESKY : TRINE_DIRECT_CHOLESKY_SIMPLICIAL);
+            assert_identity(F, A);
+            OK(trine_factor_destroy(&F));
+        }
+        trine_matrix_destroy(&A);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
+/** A norm beyond double precision does not make every error small: scaled by a power of two, a trial ends the same. */
+static void trials_do_not_depend_on_the_scale(void **state)
+{
+    (void)state;
+    enum { N = 203 }; /* a block whose L D L^H grows by 50, and a row of 200 entries */
+    static struct entry entries[4 + 5 * N];
+    trine_context ctx = test_context();
+    double errors[2];
+    int steps[2];
+    for (int huge = 0; huge < 2; huge++) {
+        const double s = huge ? 0x1p1017 : 1;
+        int count = 0;
+        entries[count++] = (struct entry){0, 0, 0.02 * s};
+        entries[count++] = (struct entry){0, 1, s};
+        entries[count++] = (struct entry){1, 0, s};
+        entries[count++] = (struct entry){1, 1, 0.3 * s};
+        for (int i = 2; i < N - 1; i++) {
+            entries[count++] = (struct entry){i, i, i % 2 ? s : -s};
+            entries[count++] = (struct entry){i, N - 1, 0.9 * s};
+        }
+        for (int i = 2; i < N - 1; i++) entries[count++] = (struct entry){N - 1, i, 0.9 * s};
+        entries[count++] = (struct entry){N - 1, N - 1, s};
+        trine_matrix A = matrix_of(ctx, N, count, entries);
+        trine_factor F;
+        trine_factor_info info;
+        OK(trine_factor_create(
+            ctx, &F, A, &(trine_factor_options){.method = TRINE_DIRECT_LDL, .ordering = TRINE_ORDERING_NATURAL}));
+        OK(trine_factor_get_info(F, &info));
+        errors[huge] = info.trial_error;
+        steps[huge] = info.refine;
+        OK(trine_factor_destroy(&F));
+        trine_matrix_destroy(&A);
+    }
+    assert_true(errors[0] > 0);
+    assert_true(errors[0] == errors[1]);
+    assert_int_equal(steps[0], steps[1]);
+    OK(trine_context_destroy(&ctx));
+}
+
 /** Whether block_triangular has an entry there, and a number in (0,1) for it. */
 static bool block_entry(int n, int i, int j, uint64_t seed, double *u)
 {
@@ -467,6 +532,8 @@ int main(void)
         cmocka_unit_test(factors_multiply_to_the_permuted_and_scaled_matrix),
         cmocka_unit_test(wide_supernodes_keep_the_identity),
         cmocka_unit_test(choices_follow_the_matrix),
+        cmocka_unit_test(choices_do_not_depend_on_who_ordered),
+        cmocka_unit_test(trials_do_not_depend_on_the_scale),
         cmocka_unit_test(blocks_of_klu_make_two_triangles),
         cmocka_unit_test(klu_leaves_pivots_that_have_become_small),
         cmocka_unit_test(an_ordering_can_be_handed_on),

@@ -309,6 +309,46 @@ static void breakdowns_of_regular_matrices_are_not_called_singular(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** New values whose row sums overflow, by which KLU and UMFPACK scale: AUTO goes on to SuperLU, as it does for first
+ *  values. */
+static void new_values_fall_back_as_first_ones_do(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    for (int dense = 0; dense < 2; dense++) {
+        trine_matrix A = random_matrix(ctx, TRINE_D, dense ? 150 : 60, dense ? 40 : 3, false, 3), huge;
+        const int64_t *offsets;
+        const int32_t *columns;
+        const void *values;
+        trine_matrix_info of_A;
+        OK(trine_matrix_get_info(A, &of_A));
+        OK(trine_matrix_copy(A, &huge, TRINE_HOST, TRINE_CSR, TRINE_D));
+        OK(trine_matrix_get_arrays(huge, &offsets, &columns, &values));
+        double *numbers = (double *)values, largest = 0; /* the copy's own */
+        for (int64_t k = 0; k < of_A.nnz; k++) largest = fmax(largest, fabs(numbers[k]));
+        for (int64_t k = 0; k < of_A.nnz; k++) numbers[k] *= 1.2e308 / largest;
+        trine_factor F, G;
+        trine_factor_info info;
+        OK(trine_factor_create(ctx, &G, huge, NULL));
+        OK(trine_factor_get_info(G, &info));
+        assert_int_equal(info.method, TRINE_DIRECT_LU);
+        OK(trine_factor_create(ctx, &F, A, NULL));
+        OK(trine_factor_get_info(F, &info));
+        if (!test_on_gpu()) assert_int_equal(info.method, dense ? TRINE_DIRECT_LU_UMFPACK : TRINE_DIRECT_LU_KLU);
+        OK(trine_factor_update(F, huge));
+        OK(trine_factor_get_info(F, &info));
+        assert_int_equal(info.method, TRINE_DIRECT_LU);
+        if (!test_on_gpu()) assert_non_null(strstr(info.reason, "new values"));
+        OK(trine_factor_update(F, A)); /* and stays there */
+        assert_identity(F, A);
+        OK(trine_factor_destroy(&F));
+        OK(trine_factor_destroy(&G));
+        trine_matrix_destroy(&huge);
+        trine_matrix_destroy(&A);
+    }
+    OK(trine_context_destroy(&ctx));
+}
+
 static void every_wrong_argument_of_a_factor_is_refused(void **state)
 {
     (void)state;
@@ -440,6 +480,7 @@ int main(void)
         cmocka_unit_test(singular_matrices_of_any_shape_never_crash),
         cmocka_unit_test(nearly_singular_matrices_are_factored_with_a_warning),
         cmocka_unit_test(breakdowns_of_regular_matrices_are_not_called_singular),
+        cmocka_unit_test(new_values_fall_back_as_first_ones_do),
         cmocka_unit_test(every_wrong_argument_of_a_factor_is_refused),
         cmocka_unit_test(methods_and_orderings_have_names),
         cmocka_unit_test(every_allocation_of_a_factor_may_fail),

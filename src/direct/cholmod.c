@@ -42,11 +42,15 @@ static cholmod_sparse view(const struct factor_input *in, int64_t *rows, trine_d
                             .packed = 1};
 }
 
-/** Flops for an entry of L, from which on a CPU's BLAS makes good what supernodes cost; CHOLMOD's own limit. */
-enum { SUPERNODAL_FROM = 40 };
+/** Whether CHOLMOD chooses between simplicial and supernodal by its count, which it does for a CPU's BLAS: below 40
+ *  flops an entry of L supernodes cost more than they bring. */
+static bool cholmod_chooses(trine_factor F)
+{
+    return F->options.method == TRINE_DIRECT_AUTO && F->method == TRINE_DIRECT_CHOLESKY && !F->options.need_panels &&
+           direct_space(F->ctx) == TRINE_HOST;
+}
 
-/** The permutation for cholmod_l_analyze_p, in 64 bits. Where AUTO may choose between simplicial and supernodal, the
- *  count says which. */
+/** The permutation for cholmod_l_analyze_p, in 64 bits. */
 static trine_status order(trine_factor F, int64_t **wide)
 {
     trine_status status = TRINE_SUCCESS;
@@ -59,11 +63,6 @@ static trine_status order(trine_factor F, int64_t **wide)
     }
     TRY(factor_column_order(F, F->ordering, perm));
     TRY(factor_widen(F->ctx, F->n, perm, wide));
-    const bool counted = F->symmetric_order && F->count.entries > 0;
-    if (F->options.method == TRINE_DIRECT_AUTO && F->method == TRINE_DIRECT_CHOLESKY && counted &&
-        !F->options.need_panels && direct_space(F->ctx) == TRINE_HOST &&
-        F->count.flops < SUPERNODAL_FROM * F->count.entries)
-        F->method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
 done:
     trine_free(F->ctx, TRINE_HOST, perm);
     return status;
@@ -81,9 +80,10 @@ static trine_status analyse(trine_factor F)
     cholmod_quiet_start(c);
     TRY(order(F, &perm));
     const double start = trine_wall_time();
-    c->supernodal = F->method == TRINE_DIRECT_CHOLESKY ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
+    c->supernodal = cholmod_chooses(F)                   ? CHOLMOD_AUTO
+                    : F->method == TRINE_DIRECT_CHOLESKY ? CHOLMOD_SUPERNODAL
+                                                         : CHOLMOD_SIMPLICIAL;
     c->final_asis = 0;
-    c->final_super = F->method == TRINE_DIRECT_CHOLESKY;
     c->final_ll = F->method != TRINE_DIRECT_LDL;
     c->quick_return_if_not_posdef = 1;
     c->nmethods = 1;
@@ -94,6 +94,8 @@ static trine_status analyse(trine_factor F)
     cholmod_sparse A = view(&in, rows, F->dtype);
     state->L = cholmod_l_analyze_p(&A, perm, NULL, 0, c);
     if (!state->L) TRY(failure(c, "symbolic analysis"));
+    c->final_super = state->L->is_super;
+    if (F->method == TRINE_DIRECT_CHOLESKY && !state->L->is_super) F->method = TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
     F->count = (struct factor_count){.flops = c->fl, .entries = c->lnz};
     F->symbolic_seconds = trine_wall_time() - start;
 done:

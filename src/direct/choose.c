@@ -7,7 +7,7 @@
  *                                       else UMFPACK; SuperLU where UMFPACK cannot
  *     else LU, on a GPU                 SuperLU, whose panels the GPU solves with
  *
- * Each that fails is logged, with the next that is tried. docs/notes/direct-solves.md has the measurements behind the
+ * Each that fails is logged, with the next that is tried. docs/notes/direct-choices.md has the measurements behind the
  * limits. */
 #include <math.h>
 #include <stdio.h>
@@ -43,33 +43,58 @@ static bool settles(trine_factor F, trine_status *status, const char *next)
 
 /* ---------------------------------------------------------------------- LU */
 
-static trine_status lu_on_cpu(trine_factor F, const char *why)
+/** UMFPACK after its analysis; SuperLU where that cannot. */
+static trine_status umfpack_or_superlu(trine_factor F, const char *why)
+{
+    trine_status status = factor_numeric(F);
+    if (status != TRINE_ERR_UNSUPPORTED && status != TRINE_ERR_NO_CONVERGENCE) return status;
+    settles(F, &status, "SuperLU");
+    return factor_superlu_or_umfpack(F, why);
+}
+
+/** KLU, where its factor is sparse and will do: *taken, with the status of its numeric part. Else why it is not, for
+ *  the reason of the next. */
+static trine_status try_klu(trine_factor F, const char *why, bool *taken, char instead[64])
 {
     trine_status status = TRINE_SUCCESS;
-    double after_klu = -1;
+    *taken = false;
+    if (F->options.ordering == TRINE_ORDERING_METIS) {
+        snprintf(instead, 64, "METIS was asked for, which KLU does not call");
+        return TRINE_SUCCESS;
+    }
     if (!(F->count.entries > 0) || is_below(&F->count, DENSE_FROM_LU)) {
-        TRY(factor_analyse(F, TRINE_DIRECT_LU_KLU, "%s; a sparse factor", why));
+        status = factor_analyse(F, TRINE_DIRECT_LU_KLU, "%s", why);
+        if (status && settles(F, &status, "UMFPACK")) return status;
+        if (status) {
+            snprintf(instead, 64, "KLU cannot analyse it");
+            return TRINE_SUCCESS;
+        }
         F->count = F->n ? factor_klu_count(F) : (struct factor_count){0};
-        /* in an order that is not AMD's KLU does not count */
-        if (!F->n || F->options.ordering > TRINE_ORDERING_AMD || is_below(&F->count, DENSE_FROM_LU)) {
-            snprintf(F->reason, sizeof F->reason, "%.160s; %.3g flops an entry: no dense blocks", why,
-                     ratio(&F->count));
+        const bool counted = F->count.entries > 0; /* an order of AMD's is */
+        if (!counted || is_below(&F->count, DENSE_FROM_LU)) {
+            if (counted)
+                snprintf(F->reason, sizeof F->reason, "%.160s; %.3g flops an entry: no dense blocks", why,
+                         ratio(&F->count));
             status = factor_numeric(F);
-            if (settles(F, &status, "UMFPACK")) goto done;
-            after_klu = F->trial_error;
+            *taken = settles(F, &status, "UMFPACK");
+            if (*taken) return status;
+            if (status) snprintf(instead, 64, "KLU cannot factor it");
+            else snprintf(instead, 64, "KLU's backward error stays at %.3g eps", F->trial_error);
+            return TRINE_SUCCESS;
         }
     }
-    if (after_klu >= 0)
-        TRY(factor_analyse(F, TRINE_DIRECT_LU_UMFPACK, "%s; KLU's backward error stays at %.3g eps", why, after_klu));
-    else
-        TRY(factor_analyse(F, TRINE_DIRECT_LU_UMFPACK, "%s; %.3g flops an entry: dense blocks", why, ratio(&F->count)));
-    status = factor_numeric(F);
-    if (status == TRINE_ERR_UNSUPPORTED || status == TRINE_ERR_NO_CONVERGENCE) {
-        settles(F, &status, "SuperLU");
-        status = factor_superlu_or_umfpack(F, why);
-    }
-done:
-    return status;
+    snprintf(instead, 64, "%.3g flops an entry: dense blocks", ratio(&F->count));
+    return TRINE_SUCCESS;
+}
+
+static trine_status lu_on_cpu(trine_factor F, const char *why)
+{
+    bool taken;
+    char instead[64];
+    trine_status status = try_klu(F, why, &taken, instead);
+    if (status || taken) return status;
+    status = factor_analyse(F, TRINE_DIRECT_LU_UMFPACK, "%s; %s", why, instead);
+    return status ? status : umfpack_or_superlu(F, why);
 }
 
 static trine_status lu(trine_factor F, const char *why)
@@ -83,32 +108,14 @@ static trine_status lu(trine_factor F, const char *why)
 
 /* --------------------------------------------------------------- Hermitian */
 
-/** Whether no entry of the diagonal is zero or missing. */
-static bool has_diagonal(trine_factor F)
-{
-    const struct factor_input in = factor_get_input(F);
-    const int parts = factor_parts(F);
-    for (int64_t j = 0; j < in.n; j++) {
-        bool there = false;
-        for (int64_t k = in.offsets[j]; k < in.offsets[j + 1] && !there; k++)
-            there = in.indices[k] == j && !value_is_zero(value_at(in.values, k, parts), parts);
-        if (!there) return false;
-    }
-    return true;
-}
-
-trine_status factor_auto_without_cholesky(trine_factor F, const char *why)
+/** What is left when Cholesky cannot be; why: one clause. */
+static trine_status without_cholesky(trine_factor F, const char *why)
 {
     trine_status status = TRINE_SUCCESS;
-    trine_matrix_structure s;
-    TRY(trine_matrix_get_structure(F->A, &s));
+    TRY(factor_know_structure(F));
+    const struct factor_structure *s = &F->structure;
     const bool ldl_failed = F->method == TRINE_DIRECT_LDL;
-    if (F->method == TRINE_DIRECT_LU_KLU || F->method == TRINE_DIRECT_LU_UMFPACK) {
-        TRY(factor_analyse(F, TRINE_DIRECT_LU_UMFPACK, "%s", why));
-        status = factor_numeric(F);
-        goto done;
-    }
-    if (s.hermitian && !ldl_failed && !F->options.need_panels && F->n && has_diagonal(F) &&
+    if (s->hermitian && !ldl_failed && !F->options.need_panels && F->n && s->full_diagonal &&
         F->options.ordering != TRINE_ORDERING_COLAMD) {
         TRY(factor_analyse(F, TRINE_DIRECT_LDL, "%s; no entry of the diagonal is zero, and the factor sparse", why));
         if (is_below(&F->count, DENSE_FROM_LDL)) {
@@ -123,18 +130,32 @@ done:
 
 trine_status factor_auto(trine_factor F)
 {
-    trine_matrix_structure s;
-    trine_status status = trine_matrix_get_structure(F->A, &s);
+    trine_status status = factor_know_structure(F);
     if (status) return status;
-    if (!s.hermitian) return lu(F, "A is not Hermitian");
-    if (!s.positive_diagonal)
-        return factor_auto_without_cholesky(F, "A is Hermitian, but a diagonal entry is not positive");
+    if (!F->structure.hermitian) return lu(F, "A is not Hermitian");
+    if (!F->structure.positive_diagonal)
+        return without_cholesky(F, "A is Hermitian, but a diagonal entry is not positive");
     if (F->options.ordering == TRINE_ORDERING_COLAMD) return lu(F, "COLAMD, which orders for LU, was asked for");
     TRY(factor_analyse(F, TRINE_DIRECT_CHOLESKY, "A is Hermitian with a positive diagonal"));
     status = factor_numeric(F);
     if (status != TRINE_ERR_NOT_DEFINITE && status != TRINE_ERR_NO_CONVERGENCE) goto done;
     settles(F, &status, "L D L^H or LU");
-    status = factor_auto_without_cholesky(F, "A is Hermitian, but not positive definite, or rounding made it so");
+    status = without_cholesky(F, "A is Hermitian, but not positive definite, or rounding made it so");
 done:
     return status;
+}
+
+/* -------------------------------------------------------------- new values */
+
+trine_status factor_auto_update(trine_factor F, trine_status status)
+{
+    static const char why[] = "with the new values the first choice is not possible, or not accurate";
+    const bool last = F->method == TRINE_DIRECT_LU_UMFPACK || F->method == TRINE_DIRECT_LU;
+    if (last && status != TRINE_ERR_UNSUPPORTED && status != TRINE_ERR_NO_CONVERGENCE) return status;
+    if (status == TRINE_ERR_STRUCTURE) trine_log(F->ctx, 2, "%s; LU is tried instead", trine_last_error());
+    else if (settles(F, &status, last ? "SuperLU" : "another factorization")) return status;
+    if (factor_is_symmetric(F->method)) return without_cholesky(F, why);
+    if (last) return factor_superlu_or_umfpack(F, why);
+    status = factor_analyse(F, TRINE_DIRECT_LU_UMFPACK, "%s", why);
+    return status ? status : umfpack_or_superlu(F, why);
 }

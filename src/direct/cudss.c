@@ -222,14 +222,14 @@ static int value_type(trine_factor F) { return F->dtype == TRINE_Z ? C_64F : R_6
 /** What may be used of the structure: of values that are there now. */
 static trine_status choose_type(trine_factor F, int *type)
 {
-    trine_matrix_structure s;
-    const trine_status status = trine_matrix_get_structure(F->A, &s);
+    const trine_status status = factor_know_structure(F);
     if (status) return status;
+    const struct factor_structure *s = &F->structure;
     const bool real = F->dtype == TRINE_D;
-    *type = s.hermitian && s.positive_diagonal ? (real ? TYPE_SPD : TYPE_HPD)
-            : s.symmetric                      ? TYPE_SYMMETRIC
-            : s.hermitian                      ? TYPE_HERMITIAN
-                                               : TYPE_GENERAL;
+    *type = s->hermitian && s->positive_diagonal ? (real ? TYPE_SPD : TYPE_HPD)
+            : s->symmetric                       ? TYPE_SYMMETRIC
+            : s->hermitian                       ? TYPE_HERMITIAN
+                                                 : TYPE_GENERAL;
     return TRINE_SUCCESS;
 }
 

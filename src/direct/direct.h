@@ -26,6 +26,13 @@ struct factor_backend {
 };
 extern const struct factor_backend factor_cholmod, factor_klu, factor_superlu, factor_umfpack, factor_cudss;
 
+/** What choices need to know of A, by value. Of a pattern that is not symmetric nothing else is known: all false. */
+struct factor_structure {
+    bool known, pattern_symmetric, symmetric, hermitian;
+    bool positive_diagonal; /* every diagonal entry is there, real and positive */
+    bool full_diagonal;     /* every diagonal entry is there, and none is zero */
+};
+
 /** A symbolic count of what a factorization needs. */
 struct factor_count { double flops, entries; /* entries 0: not counted */ };
 
@@ -39,6 +46,7 @@ struct trine_factor_s {
 
     trine_matrix A;                       /* CSC in D or Z, sorted, duplicates summed; NULL: another program factored
                                              it */
+    struct factor_structure structure;    /* of A; look at it after factor_know_structure */
     trine_dtype dtype;
     int64_t n, nnz_given;                 /* nnz as the caller stored them */
     int64_t nnz_L, nnz_U;
@@ -94,14 +102,17 @@ trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info);
 trine_status factor_try(trine_factor F);
 /** Whether the solve of factor_try ended with a backward error that is small enough. */
 bool factor_is_accurate(trine_factor F);
+/** One permutation of rows and columns, and a Hermitian matrix: Cholesky and L D L^H. */
+bool factor_is_symmetric(trine_direct_method method);
 /** Analysis by one library, then its numeric part; the reason is one clause. */
 __attribute__((format(printf, 3, 4))) trine_status factor_analyse(trine_factor F, trine_direct_method method,
                                                                   const char *reason, ...);
 trine_status factor_numeric(trine_factor F);
 /** The library's own choice, by structure and count; each choice that fails falls back to the next (choose.c). */
 trine_status factor_auto(trine_factor F);
-/** The part of it that is left when Cholesky cannot be; why: one clause. */
-trine_status factor_auto_without_cholesky(trine_factor F, const char *why);
+/** After factor_numeric for new values ended with status: what AUTO chose for the old ones, or the next that will
+ *  do. */
+trine_status factor_auto_update(trine_factor F, trine_status status);
 /** SuperLU, and UMFPACK where SuperLU cannot. */
 trine_status factor_superlu_or_umfpack(trine_factor F, const char *reason);
 /** The flops and entries of L + U that KLU expects, after factor_analyse by KLU in AMD's order. */
@@ -115,6 +126,10 @@ struct factor_input {
     const double *values;
 };
 struct factor_input factor_get_input(trine_factor F);
+/** The structure of A: CSC, D or Z, sorted, without duplicates. */
+trine_status factor_find_structure(trine_context ctx, trine_matrix A, struct factor_structure *s);
+/** F->structure, unless it is known. */
+trine_status factor_know_structure(trine_factor F);
 
 /** The int32 array in 64 bits, which CHOLMOD's and UMFPACK's long interfaces want; new. */
 trine_status factor_widen(trine_context ctx, int64_t count, const int32_t *narrow, int64_t **wide);
@@ -140,6 +155,8 @@ trine_status factor_fail_zero_pivot(trine_factor F, int64_t column, int64_t numb
 trine_status factor_fail_not_definite(trine_factor F, int64_t column, int64_t number);
 /** TRINE_ERR_NO_CONVERGENCE: numbers of the factorization became NaN or Inf, whatever the matrix is. */
 trine_status factor_fail_range(trine_factor F);
+/** KLU and UMFPACK scale a row by the sum of its entries, which may overflow, or its reciprocal may. */
+bool factor_scales_are_good(trine_factor F);
 bool factor_values_are_finite(const void *values, int64_t count, int parts);
 /** Warn when the pivots span 1/eps or more. */
 void factor_warn_if_nearly_singular(trine_factor F, double smallest_over_largest);

@@ -27,8 +27,7 @@ static bool is_cholesky(trine_direct_method method)
 {
     return method == TRINE_DIRECT_CHOLESKY || method == TRINE_DIRECT_CHOLESKY_SIMPLICIAL;
 }
-/** One permutation of rows and columns, and a Hermitian matrix. */
-static bool is_symmetric(trine_direct_method method) { return is_cholesky(method) || method == TRINE_DIRECT_LDL; }
+bool factor_is_symmetric(trine_direct_method method) { return is_cholesky(method) || method == TRINE_DIRECT_LDL; }
 
 double value_abs(const double *v, int parts) { return parts == 1 ? fabs(v[0]) : hypot(v[0], v[1]); }
 
@@ -105,6 +104,13 @@ bool factor_values_are_finite(const void *values, int64_t count, int parts)
     return true;
 }
 
+bool factor_scales_are_good(trine_factor F)
+{
+    for (int64_t k = 0; k < F->n; k++)
+        if (!(F->row_scale[k] > 0 && isfinite(F->row_scale[k]))) return false;
+    return true;
+}
+
 /* ------------------------------------------------------------------- input */
 
 trine_status factor_check_matrix(trine_matrix A, trine_matrix_info *info)
@@ -140,10 +146,8 @@ done:
     return status;
 }
 
-static trine_status check_hermitian(trine_matrix A, trine_matrix_structure *s)
+static trine_status check_hermitian(const struct factor_structure *s)
 {
-    trine_status status = trine_matrix_get_structure(A, s);
-    if (status) return status;
     return s->hermitian
                ? TRINE_SUCCESS
                : trine_fail(TRINE_ERR_STRUCTURE, "Cholesky and L D L^H need a %s matrix, and A is not (value by value)",
@@ -239,13 +243,13 @@ trine_status factor_analyse(trine_factor F, trine_direct_method method, const ch
     F->order_seconds = F->symbolic_seconds = 0;
     if (!F->n) goto done;
     const double start = trine_wall_time();
-    F->backend = is_symmetric(method)                ? &factor_cholmod
+    F->backend = factor_is_symmetric(method)         ? &factor_cholmod
                  : method == TRINE_DIRECT_LU         ? &factor_superlu
                  : method == TRINE_DIRECT_LU_UMFPACK ? &factor_umfpack
                  : method == TRINE_DIRECT_CUDSS      ? &factor_cudss
                                                      : &factor_klu;
     TRY(blas_prepare());
-    if (!is_symmetric(method) && method != TRINE_DIRECT_LU_KLU) TRY(factor_check_structural_rank(F));
+    if (!factor_is_symmetric(method) && method != TRINE_DIRECT_LU_KLU) TRY(factor_check_structural_rank(F));
     TRY(F->backend->analyse(F));
     F->order_seconds = trine_wall_time() - start - F->symbolic_seconds;
 done:
@@ -271,7 +275,7 @@ trine_status factor_superlu_or_umfpack(trine_factor F, const char *reason)
 /** What was asked for by name is kept, whatever its accuracy. */
 static void warn_if_inaccurate(trine_factor F)
 {
-    if (F->trial_error > 0 && !factor_is_accurate(F))
+    if (!factor_is_accurate(F))
         trine_log(F->ctx, 1,
                   "a trial solve with the %s factor has a backward error of %.3g eps after %d steps of refinement",
                   trine_direct_method_name(F->method), F->trial_error, F->refine);
@@ -288,7 +292,7 @@ static trine_status check_options(const trine_factor_options *o)
             o->pivot_threshold);
     REQUIRE(o->keep_zeros == 0, "keep_zeros is reserved and must be 0, not %d", o->keep_zeros);
     REQUIRE(o->need_panels == 0 || o->need_panels == 1, "need_panels is %d, neither 0 nor 1", o->need_panels);
-    REQUIRE(!is_symmetric(o->method) || o->ordering != TRINE_ORDERING_COLAMD,
+    REQUIRE(!factor_is_symmetric(o->method) || o->ordering != TRINE_ORDERING_COLAMD,
             "COLAMD orders columns for LU, not for Cholesky or L D L^H");
     REQUIRE(o->ordering != TRINE_ORDERING_GIVEN || o->permutation, "a given ordering, but permutation is NULL");
     REQUIRE(!o->permutation || o->ordering == TRINE_ORDERING_AUTO || o->ordering == TRINE_ORDERING_GIVEN,
@@ -323,7 +327,6 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     *out = NULL;
     REQUIRE(ctx, "ctx is NULL");
     trine_matrix_info info = {0};
-    trine_matrix_structure s;
     trine_factor_options chosen = options ? *options : (trine_factor_options){0};
     trine_status status = check_options(&chosen);
     if (status) return status;
@@ -343,7 +346,10 @@ trine_status trine_factor_create(trine_context ctx, trine_factor *out, trine_mat
     case TRINE_DIRECT_AUTO: TRY(factor_auto(F)); break;
     case TRINE_DIRECT_LU: TRY(factor_superlu_or_umfpack(F, "asked for")); break;
     default:
-        if (is_symmetric(chosen.method)) TRY(check_hermitian(F->A, &s));
+        if (factor_is_symmetric(chosen.method)) {
+            TRY(factor_know_structure(F));
+            TRY(check_hermitian(&F->structure));
+        }
         TRY(factor_with(F, chosen.method));
     }
     warn_if_inaccurate(F);
@@ -376,7 +382,7 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
             TRINE_ERR_UNSUPPORTED,
             "this factor was taken from another program, which factors new values too: take its factor again");
     trine_matrix_info info = {0};
-    trine_matrix_structure s;
+    struct factor_structure structure = {0};
     trine_matrix W = NULL;
     trine_status status = factor_check_matrix(A, &info);
     if (status) return status;
@@ -387,26 +393,18 @@ trine_status trine_factor_update(trine_factor F, trine_matrix A)
     TRY(normalize(A, F->dtype, &W));
     TRY(same_pattern(F, W));
     const bool automatic = F->options.method == TRINE_DIRECT_AUTO;
-    if (is_symmetric(F->method)) {
-        status = check_hermitian(W, &s);
+    if (factor_is_symmetric(F->method)) {
+        TRY(factor_find_structure(F->ctx, W, &structure));
+        status = check_hermitian(&structure);
         if (status && !automatic) goto done;
     }
     trine_matrix_destroy(&F->A);
     F->A = W;
+    F->structure = structure;
     W = NULL;
     if (status == TRINE_SUCCESS) status = factor_numeric(F);
-    /* What AUTO chose for the old values may not do for the new ones. */
-    if (automatic && is_symmetric(F->method)) {
-        if (status == TRINE_ERR_NOT_DEFINITE || status == TRINE_ERR_NO_CONVERGENCE || status == TRINE_ERR_STRUCTURE) {
-            trine_log(F->ctx, 2, "%s; LU is tried instead", trine_last_error());
-            status = factor_auto_without_cholesky(F, "with the new values Cholesky is not possible");
-        } else if (status == TRINE_SUCCESS && !factor_is_accurate(F)) {
-            status = factor_auto_without_cholesky(F, "with the new values L D L^H is not accurate");
-        }
-    } else if (automatic && F->method == TRINE_DIRECT_LU_KLU && status == TRINE_SUCCESS && !factor_is_accurate(F)) {
-        status = factor_auto_without_cholesky(F, "with the new values KLU's factor was not accurate");
-    }
-    if (F->method == TRINE_DIRECT_LU && status == TRINE_ERR_UNSUPPORTED)
+    if (automatic) status = factor_auto_update(F, status);
+    else if (F->method == TRINE_DIRECT_LU && status == TRINE_ERR_UNSUPPORTED)
         status = factor_superlu_or_umfpack(F, F->reason);
     if (status == TRINE_SUCCESS) warn_if_inaccurate(F);
 done:

@@ -18,10 +18,18 @@ static const double diagonal_tolerance = 0.1;
  * allows. */
 static const double most_growth = 1000;
 
+/** Rows of L_d^-1 F by columns, ascending. */
+struct rows_above {
+    int64_t *offsets; /* NULL: not known */
+    int32_t *rows;
+    int64_t room;
+};
+
 struct klu_state {
     klu_common common;
     klu_symbolic *symbolic;
     klu_numeric *numeric;
+    struct rows_above above; /* while the pivots stay */
     int32_t *offsets; /* of A, which KLU wants in 32 bits */
 };
 
@@ -96,11 +104,35 @@ struct factor_count factor_klu_count(trine_factor F)
 
 /* ----------------------------------------------------------------- numeric */
 
+static void drop_above(trine_factor F)
+{
+    struct rows_above *above = &((struct klu_state *)F->state)->above;
+    trine_free(F->ctx, TRINE_HOST, above->offsets);
+    trine_free(F->ctx, TRINE_HOST, above->rows);
+    *above = (struct rows_above){0};
+}
+
 static void drop_numeric(trine_factor F)
 {
     struct klu_state *state = F->state;
+    drop_above(F);
     is_complex(F) ? klu_z_free_numeric(&state->numeric, &state->common)
                   : klu_free_numeric(&state->numeric, &state->common);
+}
+
+/** KLU divides rows by the sum of their entries, which may overflow: a row of zeros is singular. */
+static trine_status check_row_sums(trine_factor F, const struct factor_input *in)
+{
+    trine_status status = TRINE_SUCCESS;
+    const int parts = factor_parts(F);
+    double *sums;
+    TRY(CALLOC(F->ctx, sums, F->n));
+    for (int64_t k = 0; k < in->nnz; k++) sums[in->indices[k]] += value_abs(value_at(in->values, k, parts), parts);
+    for (int64_t i = 0; i < F->n && !status; i++)
+        if (isinf(sums[i]) || (sums[i] > 0 && isinf(1 / sums[i]))) status = factor_fail_range(F);
+done:
+    trine_free(F->ctx, TRINE_HOST, sums);
+    return status;
 }
 
 /** Pivots as they come; sorted columns, which the triangles want. */
@@ -114,7 +146,10 @@ static trine_status factorize(trine_factor F, const struct factor_input *in)
     drop_numeric(F);
     state->numeric = is_complex(F) ? klu_z_factor(state->offsets, rows, values, state->symbolic, c)
                                    : klu_factor(state->offsets, rows, values, state->symbolic, c);
-    if (c->status == KLU_SINGULAR) TRY(factor_fail_zero_pivot(F, c->singular_col, c->numerical_rank));
+    if (c->status == KLU_SINGULAR) {
+        TRY(check_row_sums(F, in));
+        TRY(factor_fail_zero_pivot(F, c->singular_col, c->numerical_rank));
+    }
     if (!state->numeric || c->status < 0) TRY(failure(c, "factorization"));
     const int sorted =
         is_complex(F) ? klu_z_sort(state->symbolic, state->numeric, c) : klu_sort(state->symbolic, state->numeric, c);
@@ -184,6 +219,34 @@ static void free_part(trine_factor F, struct part *p)
     trine_free(F->ctx, TRINE_HOST, p->imaginary);
 }
 
+/** Sorts the rows found for column j, and appends them. */
+static trine_status append_above(trine_context ctx, struct rows_above *to, int32_t j, int32_t *found, int64_t count)
+{
+    enum { SHORT = 24 }; /* rows, up to which insertion is faster than a call of qsort */
+    trine_status status = TRINE_SUCCESS;
+    const int64_t before = to->offsets[j];
+    for (int64_t k = 1; k < count && count <= SHORT; k++) {
+        const int32_t row = found[k];
+        int64_t at = k;
+        for (; at > 0 && found[at - 1] > row; at--) found[at] = found[at - 1];
+        found[at] = row;
+    }
+    if (count > SHORT) qsort(found, (size_t)count, sizeof *found, factor_ascending);
+    if (before + count > to->room) {
+        int32_t *rows;
+        const int64_t room = 2 * to->room + count + 1024;
+        TRY(ALLOC(ctx, rows, room));
+        if (before) memcpy(rows, to->rows, (size_t)before * sizeof *rows);
+        trine_free(ctx, TRINE_HOST, to->rows);
+        to->rows = rows;
+        to->room = room;
+    }
+    if (count) memcpy(to->rows + before, found, (size_t)count * sizeof *found);
+    to->offsets[j + 1] = before + count;
+done:
+    return status;
+}
+
 #define TEMPLATE "direct/klu.inc"
 #include "core/each_dtype.h"
 static void (*const take_triangle[])(trine_factor, const struct part *, double *) = TABLE(take_triangle);
@@ -211,6 +274,7 @@ static trine_status extract(trine_factor F, double *growth)
                           off.rows, off.real, F->row_perm, F->col_perm, F->row_scale, NULL, &state->common);
     if (!taken) TRY(failure(&state->common, "hand-over of its factors"));
     for (int64_t k = 0; k < F->n; k++) F->row_scale[k] = 1 / F->row_scale[k]; /* KLU divides */
+    if (!factor_scales_are_good(F)) TRY(factor_fail_range(F));
     F->nnz_L = L.count;
     F->nnz_U = U.count;
     take_triangle[F->dtype](F, &L, growth);
@@ -224,28 +288,12 @@ done:
     return status;
 }
 
-/** KLU divides rows by the sum of their entries, which may overflow, or its reciprocal may. */
-static trine_status check_row_sums(trine_factor F, const struct factor_input *in)
-{
-    trine_status status = TRINE_SUCCESS;
-    const int parts = factor_parts(F);
-    double *sums;
-    TRY(CALLOC(F->ctx, sums, F->n));
-    for (int64_t k = 0; k < in->nnz; k++) sums[in->indices[k]] += value_abs(value_at(in->values, k, parts), parts);
-    for (int64_t i = 0; i < F->n && !status; i++)
-        if (isinf(sums[i]) || (sums[i] > 0 && isinf(1 / sums[i]))) status = factor_fail_range(F);
-done:
-    trine_free(F->ctx, TRINE_HOST, sums);
-    return status;
-}
-
 static trine_status numeric(trine_factor F)
 {
     trine_status status = TRINE_SUCCESS;
     const struct factor_input in = factor_get_input(F);
     struct klu_state *state = F->state;
     double growth;
-    TRY(check_row_sums(F, &in));
     if (refactorize(F, &in)) {
         status = extract(F, &growth);
         if (!status && growth <= most_growth) goto done;

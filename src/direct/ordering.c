@@ -23,9 +23,8 @@ static trine_status symmetric_pattern(trine_factor F, cholmod_common *common, in
 {
     trine_status status = TRINE_SUCCESS;
     const struct factor_input in = factor_get_input(F);
-    trine_matrix_structure s;
-    TRY(trine_matrix_get_structure(F->A, &s));
-    if (s.pattern_symmetric) {
+    TRY(factor_know_structure(F));
+    if (F->structure.pattern_symmetric) {
         TRY(factor_widen(F->ctx, in.nnz, in.indices, rows));
         *view = (cholmod_sparse){.nrow = (size_t)in.n,
                                  .ncol = (size_t)in.n,

@@ -32,11 +32,10 @@ static trine_status choose_ordering(trine_factor F, trine_ordering *ordering)
 {
     const struct factor_input in = factor_get_input(F);
     const int parts = F->dtype == TRINE_Z ? 2 : 1;
-    trine_matrix_structure s;
-    trine_status status = trine_matrix_get_structure(F->A, &s);
+    trine_status status = factor_know_structure(F);
     if (status) return status;
-    const bool definite = s.hermitian && s.positive_diagonal;
-    bool on_diagonal = s.pattern_symmetric;
+    const bool definite = F->structure.hermitian && F->structure.positive_diagonal;
+    bool on_diagonal = F->structure.pattern_symmetric;
     for (int64_t j = 0; j < in.n && on_diagonal && !definite; j++) {
         double diagonal = 0, largest = 0;
         for (int64_t k = in.offsets[j]; k < in.offsets[j + 1]; k++) {

@@ -1,6 +1,7 @@
 /* A trial solve with a factor's triangles, on the host: what backward error they give, and how many steps of iterative
  * refinement it takes to make it small. Factorizations that hold on to pivots for the sake of sparsity, or do not pivot
  * at all, are believed no sooner. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 

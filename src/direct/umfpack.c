@@ -122,14 +122,6 @@ done:
     return status;
 }
 
-/** UMFPACK scales a row by the sum of its entries, which may overflow, or its reciprocal may. */
-static bool scales_are_good(trine_factor F)
-{
-    for (int64_t k = 0; k < F->n; k++)
-        if (!(F->row_scale[k] > 0 && isfinite(F->row_scale[k]))) return false;
-    return true;
-}
-
 /** L comes by rows and U by columns, both sorted and with their diagonal. */
 static trine_status take_triangle(trine_factor F, bool lower)
 {
@@ -176,7 +168,7 @@ static trine_status numeric(trine_factor F)
     code = get_numeric(F, NULL, NULL, NULL, NULL, NULL, NULL, P, Q, D, &reciprocal, R);
     if (code < 0) TRY(failure(code, "hand-over of its permutations"));
     TRY(take_permutations(F, P, Q, R, reciprocal != 0));
-    if (!scales_are_good(F) || !factor_values_are_finite(D, in.n, parts)) TRY(factor_fail_range(F));
+    if (!factor_scales_are_good(F) || !factor_values_are_finite(D, in.n, parts)) TRY(factor_fail_range(F));
     for (int64_t k = 0; singular && k < in.n; k++)
         if (value_is_zero(D + k * parts, parts)) TRY(factor_fail_zero_pivot(F, Q[k], k));
     code = is_complex(F) ? umfpack_zl_get_lunz(&F->nnz_L, &F->nnz_U, &sizes[0], &sizes[1], &sizes[2], state->numeric)
