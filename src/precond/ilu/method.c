@@ -236,6 +236,7 @@ static trine_status numeric_on_device(trine_precond p, trine_reuse reuse)
     const trine_dtype t = p->base.dtype;
     void *stream = p->base.ctx->stream;
     (void)reuse;
+    if (!device) return TRINE_ERR_DEVICE; /* not called without one */
     TRY(device->begin[t](p, &s->on_device, p->device->rows.values, s->device_values, stream));
     for (int64_t l = 0; l < s->n_levels; l++)
         TRY((is_method(p, TRINE_PRECOND_IC0) ? device->cholesky : device->lu)[t](
