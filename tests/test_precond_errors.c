@@ -302,9 +302,9 @@ static void test_singular_block(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_options),    cmocka_unit_test(test_matrices),
-                                       cmocka_unit_test(test_states),     cmocka_unit_test(test_product_arguments),
-                                       cmocka_unit_test(test_bad_values), cmocka_unit_test(test_threads),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_options),       cmocka_unit_test(test_matrices),
+                                       cmocka_unit_test(test_states),        cmocka_unit_test(test_product_arguments),
+                                       cmocka_unit_test(test_bad_values),    cmocka_unit_test(test_threads),
                                        cmocka_unit_test(test_singular_block)};
     return TEST_MAIN(tests);
 }

@@ -37,7 +37,23 @@ struct paths_state {
     struct adaption *adaption;       /* MOS_A's own */
 };
 
+static inline struct paths_state *paths_of(trine_precond p) { return p->state; }
+/** A, of the host. */
+static inline struct precond_rows precond_rows_of(trine_precond p)
+{
+    return (struct precond_rows){p->base.n, p->offsets, p->columns, p->values};
+}
+
+/* Of the method (precond.h): paths_numeric.c and paths_apply.c. */
+trine_status precond_paths_numeric(trine_precond p, trine_reuse reuse);
+trine_status precond_paths_numeric_on_device(trine_precond p, trine_reuse reuse);
+trine_status precond_paths_apply(trine_precond p, const struct precond_call *call);
+size_t precond_paths_scratch(trine_precond p, int64_t nrhs);
+trine_status precond_paths_work_begin(trine_precond p, struct precond_work *work, int64_t nrhs);
+void precond_paths_work_end(trine_precond p, struct precond_work *work);
+
 /** How the factors are applied. */
+bool precond_has_forests(trine_precond_method method); /* else paths are known without */
 bool precond_is_product(trine_precond_method method);  /* M = F_{m-1} ... F_0 */
 bool precond_alternates(trine_precond_method method);  /* x := x + F_l^-1 (b - A x) */
 
@@ -55,7 +71,7 @@ const void *precond_get_diagonal_T(trine_precond p); /* of DIAGP0..L1 */
 /** The method of AUTO, by A's values; p has its pattern. */
 trine_status precond_choose(trine_precond p, trine_precond_options *options);
 
-/* Steps of numeric that MOS_A shares (paths.c). */
+/* Steps of numeric that MOS_A shares (paths_numeric.c). */
 /** The paths of `forest`, as it is, into f. */
 trine_status precond_take_paths(trine_precond p, trine_forest forest, struct precond_factor *f);
 /** Forest number l, of these weights in `space`; NULL: as they are. */
