@@ -61,8 +61,6 @@ def headlines(groups):
                 {f"gtsv, {t}, 2^24 rows and more": t for t in ("single", "double")})
     cpu = "cpu-2t"
     here = row("triangular solve beside MKL, one right-hand side, {} matrices", "sptrsv", cpu, "mkl", geometric_mean, {"forward": "forward", "backward": "backward"})
-    for peer, name in (("cholmod", "CHOLMOD"), ("superlu", "SuperLU")):
-        here += row(f"whole solve with the factors of {name}, {{}} matrices", "direct", cpu, peer, geometric_mean, {"both": ""})
     here += whole_rows(groups, cpu)
     if not rows or not here:
         return ""
