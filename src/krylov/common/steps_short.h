@@ -215,7 +215,7 @@ KRYLOV_BOTH void krylov_minres_rotate(krylov_column *c, const krylov_parameters 
     const double gamma = c->gamma;
     const double a0 = c->c * c->delta - c->last_c * c->s * gamma, a1 = hypot(a0, next);
     const double a2 = c->s * c->delta + c->last_c * c->c * gamma, a3 = c->last_s * gamma;
-    /* ||A r|| / ||r|| of d as it is (Choi, Paige and Saunders 2011, 3.2): zero to rounding, r is a least-squares one */
+    /* ||A r|| / ||r|| of d as it is (Choi, Paige and Saunders 2011): where that is zero, d is as good as it gets */
     const double slope = hypot(a0, c->c * next);
     /* what rounding leaves of z - a2 w - a3 last_w, times A: with an a1 below it, the next w would be made of that */
     const double rounding = 16 * p->eps * c->matrix_scale * (1 + fabs(a2) * c->w_norm + fabs(a3) * c->last_w_norm);
