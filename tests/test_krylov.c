@@ -374,6 +374,69 @@ static void singular_systems_stagnate(void **state)
     OK(trine_context_destroy(&ctx));
 }
 
+/** A system with a known least-squares residual, the part of b that A does not reach: diagonal with a zero, or the
+ *  Laplacian of a graph, whose rows have the sum zero exactly. M: 0 none, 1 right, 2 left; A and b are scaled. */
+static void check_singular(trine_context ctx, trine_krylov_method method, trine_dtype t, int n, bool is_laplacian,
+                           int M, double scale, uint64_t seed)
+{
+    double entries[N] = {0}, of_M[N], x[2 * N];
+    void *b = random_vector(t, n, seed);
+    wide beyond = is_laplacian ? 0 : scale * get(t, b, 0);
+    for (int i = 0; i < n; i++) {
+        if (i) entries[i] = scale * (1 + i + test_uniform(seed + 1, (uint64_t)i));
+        of_M[i] = 0.5 + test_uniform(seed + 2, (uint64_t)i);
+    }
+    dense *A = diagonal_system(ctx, t, n, entries), *P = M ? diagonal_system(ctx, t, n, of_M) : NULL;
+    for (int i = 0; is_laplacian && i < n; i++) {
+        set_entry(A, i, i, 0);
+        beyond += scale * get(t, b, i) / sqrtl(n);
+    }
+    for (int k = 0; is_laplacian && k < n * n; k++) {
+        const int i = k % n, j = k / n;
+        if (i <= j) continue;
+        const double weight = ldexp(floor(64 * test_uniform(seed + 3, (uint64_t)k)) + 1, -6) * scale;
+        set_entry(A, i, j, -weight);
+        set_entry(A, j, i, -weight);
+        set_entry(A, i, i, A->A[i + i * n] + weight);
+        set_entry(A, j, j, A->A[j + j * n] + weight);
+    }
+    for (int i = 0; i < n; i++) put(t, b, i, scale * get(t, b, i));
+    const trine_krylov_result r =
+        run(ctx, A->op, P ? P->op : NULL,
+            (trine_krylov_options){.method = method, .side = M == 2 ? TRINE_SIDE_LEFT : TRINE_SIDE_RIGHT}, b, x, n);
+    const char *name = trine_krylov_method_name(method);
+    if (r.outcome != TRINE_OUTCOME_STAGNATION || r.steps > 20 * n)
+        fail_msg("%s, %d unknowns: %s after %d steps", name, n, trine_krylov_outcome_name(r.outcome), (int)r.steps);
+    /* less than the default of `stagnation`, beside what single precision can give */
+    const double excess = r.residual - (double)cabsl(beyond),
+                 limit = is_laplacian ? 1e-6 + 50 * eps_of(t) : 50 * eps_of(t);
+    if (!(fabs(excess) <= limit * r.rhs_norm))
+        fail_msg("%s in %d, %d unknowns, M %d: a residual of %g, not %g", name, (int)t, n, M, r.residual,
+                 (double)cabsl(beyond));
+    check_residual(A, &r, 0, b, x);
+    free(b);
+    free_dense(A);
+    free_dense(P);
+}
+
+static void least_squares_residuals_are_reached(void **state)
+{
+    (void)state;
+    trine_context ctx = test_context();
+    /* 1e30 and 1e-30, and in single precision what leaves room for rounding errors of numbers of that size */
+    static const int scales[][3] = {{0, 100, -100}, {0, 75, -75}};
+    static const trine_krylov_method methods[] = {TRINE_KRYLOV_GMRES, TRINE_KRYLOV_FGMRES, TRINE_KRYLOV_MINRES};
+    for (int k = 0; k < 3 * 4 * 12; k++)
+        for (uint64_t seed = 0; seed < 12; seed += 3) {
+            const trine_krylov_method method = methods[k % 3];
+            const trine_dtype t = all_dtypes[k / 3 % 4];
+            const int kind = k / 12 % 4, M = kind == 2 && method == TRINE_KRYLOV_FGMRES ? 1 : kind % 3;
+            const double scale = ldexp(1, scales[t == TRINE_S || t == TRINE_C][k / 48]);
+            check_singular(ctx, method, t, seed % 2 ? 6 : 11, kind == 3, M, scale, seed + 1000 * (uint64_t)k);
+        }
+    OK(trine_context_destroy(&ctx));
+}
+
 /** The shift e_i -> e_{i+1}, cyclic: GMRES finds nothing before step n. */
 static void short_restarts_stagnate(void **state)
 {
@@ -612,6 +675,7 @@ int main(void)
         cmocka_unit_test(vectors_of_any_length),
         cmocka_unit_test(invariant_spaces_end_the_iteration),
         cmocka_unit_test(singular_systems_stagnate),
+        cmocka_unit_test(least_squares_residuals_are_reached),
         cmocka_unit_test(short_restarts_stagnate),
         cmocka_unit_test(breakdowns_are_named),
         cmocka_unit_test(steps_do_not_depend_on_scales),

@@ -36,7 +36,9 @@ static trine_status step(struct krylov_work *w, int j)
     krylov_combine(w, u.last_w, C_W, u.z, C_W2, u.last_w);
     krylov_combine(w, u.last_w, C_W1, u.w, C_ONE, u.last_w);
     krylov_combine(w, w->d, C_D, u.last_w, C_ONE, w->d);
-    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_ADVANCE, 0));
+    krylov_dot(w, 0, u.last_w, u.last_w);
+    if (has_M) krylov_dot(w, 1, u.z, u.z);
+    TRY(krylov_run_then(w, KRYLOV_RUNNING, KRYLOV_MINRES_ADVANCE, 0));
     w->steps++;
     TRY(krylov_report(w, NULL));
 done:

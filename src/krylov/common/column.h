@@ -57,11 +57,12 @@ typedef struct {
     double scale, goal, floor, estimate, best_estimate;
     int64_t cycle_steps, cycle_best_step;
     int size; /* GMRES: basis vectors that d is made of */
+    double matrix_scale; /* largest entry of T, or of the Hessenberg matrices, in all cycles */
     double start_norm; /* of the cycle's first residual, in the norm of its estimates */
     krylov_sum rho; /* r^H z or the like, of the vectors that there are */
     double shadow_norm;
     krylov_scalar alpha, omega;
-    double gamma, tau, length, last_length, eta, c, s, last_c, last_s, delta, scale_of_T; /* MINRES */
+    double gamma, tau, length, last_length, eta, c, s, last_c, last_s, delta, w_norm, last_w_norm; /* MINRES */
     /* parts of arrays in the backend's memory */
     krylov_scalar *coefficients, *R, *sine, *g;
     krylov_sum *sums;
@@ -88,14 +89,15 @@ typedef enum {
     KRYLOV_CG_START, /* sum 0: r^H z */
     KRYLOV_CG_ALPHA, /* sum 0: p^H A p */
     KRYLOV_CG_BETA, /* sum 0: ||r||^2, sum 1: r^H z; without M that is sum 0 */
-    KRYLOV_ADVANCE, /* the end of a step of CG, BiCGStab, MINRES */
+    KRYLOV_ADVANCE, /* the end of a step of CG, BiCGStab */
     KRYLOV_BICGSTAB_START, /* sum 0: ||r||^2 */
     KRYLOV_BICGSTAB_ALPHA, /* sum 0: r_0^H v, sum 1: ||v||^2 */
     KRYLOV_BICGSTAB_OMEGA, /* sum 0: ||s||^2, sum 1: t^H s, sum 2: ||t||^2 */
     KRYLOV_BICGSTAB_BETA, /* sum 0: ||r||^2, sum 1: r_0^H r */
     KRYLOV_MINRES_START, /* sum 0: r^H z */
     KRYLOV_MINRES_LANCZOS, /* sum 0: z^H A z, sum 1: ||A z||^2 */
-    KRYLOV_MINRES_ROTATE /* sum 0: v^H z of the next vectors */
+    KRYLOV_MINRES_ROTATE, /* sum 0: v^H z of the next vectors */
+    KRYLOV_MINRES_ADVANCE /* the end of a step; sum 0: ||w||^2; with M sum 1: ||z||^2 */
 } krylov_step;
 
 #endif

@@ -26,6 +26,7 @@ KRYLOV_BOTH void krylov_begin(krylov_column *c, const krylov_parameters *p)
     c->row = -1;
     c->best_residual = c->first_residual = c->residual = c->rhs_norm;
     c->stagnant = c->steps = c->restarts = c->best_step = 0;
+    c->matrix_scale = 0;
     c->is_pending = c->claimed = false;
     if (p->history) c->residuals[0] = c->rhs_norm;
     if (!isfinite(c->rhs_norm)) krylov_end(c, TRINE_OUTCOME_NOT_FINITE);
@@ -156,6 +157,7 @@ KRYLOV_BOTH void krylov_take_step(krylov_step step, krylov_column *c, const kryl
     case KRYLOV_MINRES_START: krylov_minres_start(c); break;
     case KRYLOV_MINRES_LANCZOS: krylov_minres_lanczos(c); break;
     case KRYLOV_MINRES_ROTATE: krylov_minres_rotate(c, p); break;
+    case KRYLOV_MINRES_ADVANCE: krylov_minres_advance(c, p); break;
     }
 }
 

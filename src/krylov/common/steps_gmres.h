@@ -80,7 +80,10 @@ KRYLOV_BOTH void krylov_gmres_rotate(krylov_column *c, const krylov_parameters *
             krylov_add(krylov_scaled(lower, c->cosine[k]), krylov_minus(krylov_times(krylov_conj(c->sine[k]), upper)));
     }
     const double size = krylov_size(h[j]), radius = hypot(size, below);
-    if (radius <= p->eps * largest) { /* A M is singular on the invariant space: this vector does not help */
+    /* several M may differ in scale; one M makes columns of the size of A M, less where A M takes the vector to zero */
+    c->matrix_scale = fmax(p->m > 1 ? 0 : c->matrix_scale, largest);
+    if (radius <=
+        4 * p->eps * c->matrix_scale) { /* A M is singular on the invariant space: this vector does not help */
         c->flags &= ~(unsigned)KRYLOV_RUNNING;
         krylov_record(c, p, c->estimate);
         return;
@@ -99,16 +102,41 @@ KRYLOV_BOTH void krylov_gmres_rotate(krylov_column *c, const krylov_parameters *
         c->flags &= ~(unsigned)KRYLOV_RUNNING;
 }
 
-/** R y = g. */
-KRYLOV_BOTH void krylov_gmres_solve(krylov_column *c, const krylov_parameters *p)
+/** R y = g for the first `size` columns. Returns what rounding may add to the residual of V y: each column of R is
+ *  known to a few eps of its size. */
+KRYLOV_BOTH double krylov_gmres_solve_first(krylov_column *c, const krylov_parameters *p, int size)
 {
     krylov_scalar *y = c->coefficients + krylov_pass(p, 2);
-    for (int k = c->size - 1; k >= 0; k--) {
+    double rounding = 0;
+    for (int k = size - 1; k >= 0; k--) {
+        double of_column = 0;
         krylov_scalar sum = c->g[k];
-        for (int l = k + 1; l < c->size; l++)
-            sum = krylov_add(sum, krylov_minus(krylov_times(krylov_R(c, l)[k], y[l])));
+        for (int l = k + 1; l < size; l++) sum = krylov_add(sum, krylov_minus(krylov_times(krylov_R(c, l)[k], y[l])));
         y[k] = krylov_over(sum, krylov_R(c, k)[k]);
+        for (int l = 0; l <= k; l++) of_column += krylov_size(krylov_R(c, k)[l]);
+        rounding += 4 * p->eps * of_column * krylov_size(y[k]);
     }
+    return rounding;
+}
+
+/** R y = g, with as many columns as promise the smallest residual, rounding included. Where A M is singular on the
+ *  Krylov space, the diagonal of R ends with rounding errors, and a y of all columns would be large and meaningless. */
+KRYLOV_BOTH void krylov_gmres_solve(krylov_column *c, const krylov_parameters *p)
+{
+    int best = c->size, solved = best;
+    double estimate = krylov_size(c->g[best]), least = estimate + krylov_gmres_solve_first(c, p, best);
+    for (int size = best - 1; size >= 0; size--) {
+        estimate = hypot(estimate, krylov_size(c->g[size]));
+        if (!(estimate < least)) break; /* with fewer columns it is larger still */
+        const double promised = estimate + krylov_gmres_solve_first(c, p, size);
+        solved = size;
+        if (promised < least) {
+            least = promised;
+            best = size;
+        }
+    }
+    if (solved < best) (void)krylov_gmres_solve_first(c, p, best);
+    for (int k = best; k < c->size; k++) c->coefficients[krylov_pass(p, 2) + k] = krylov_real(0);
 }
 
 #endif

@@ -176,7 +176,7 @@ KRYLOV_BOTH void krylov_minres_start(krylov_column *c)
     c->last_length = 1; /* of no vector */
     c->c = c->last_c = 1;
     c->s = c->last_s = 0;
-    c->scale_of_T = 0;
+    c->w_norm = c->last_w_norm = 0;
 }
 
 KRYLOV_BOTH void krylov_minres_lanczos(krylov_column *c)
@@ -204,8 +204,8 @@ KRYLOV_BOTH void krylov_minres_rotate(krylov_column *c, const krylov_parameters 
     square.re = fabs(square.re);
     const double length = krylov_sum_root(square);
     double next = length * c->tau;
-    c->scale_of_T = fmax(c->scale_of_T, fmax(fabs(c->delta), next));
-    if (next <= 16 * p->eps * c->scale_of_T) { /* the Krylov space has become invariant */
+    c->matrix_scale = fmax(c->matrix_scale, fmax(fabs(c->delta), next));
+    if (next <= 16 * p->eps * c->matrix_scale) { /* the Krylov space has become invariant */
         next = 0;
         c->is_exhausted = true;
     } else if (is_negative) {
@@ -215,7 +215,11 @@ KRYLOV_BOTH void krylov_minres_rotate(krylov_column *c, const krylov_parameters 
     const double gamma = c->gamma;
     const double a0 = c->c * c->delta - c->last_c * c->s * gamma, a1 = hypot(a0, next);
     const double a2 = c->s * c->delta + c->last_c * c->c * gamma, a3 = c->last_s * gamma;
-    if (a1 <= (c->is_exhausted ? sqrt(p->eps) : p->eps) * c->scale_of_T) { /* A M is singular on that space */
+    /* ||A r|| / ||r|| of d as it is (Choi, Paige and Saunders 2011): where that is zero, d is as good as it gets */
+    const double slope = hypot(a0, c->c * next);
+    /* what rounding leaves of z - a2 w - a3 last_w, times A: with an a1 below it, the next w would be made of that */
+    const double rounding = 16 * p->eps * c->matrix_scale * (1 + fabs(a2) * c->w_norm + fabs(a3) * c->last_w_norm);
+    if (slope <= p->eps * c->matrix_scale || a1 <= rounding) {
         c->flags &= ~(unsigned)KRYLOV_RUNNING;
         krylov_record(c, p, c->estimate);
         return;
@@ -234,11 +238,20 @@ KRYLOV_BOTH void krylov_minres_rotate(krylov_column *c, const krylov_parameters 
     c->rho = square;
     c->gamma = next;
     krylov_record(c, p, fabs(c->eta) / c->start_norm);
-    if (c->estimate < c->best_estimate) {
+    if (c->estimate < (1 - p->eps) * c->best_estimate) {
         c->best_estimate = c->estimate;
         c->cycle_best_step = c->cycle_steps;
     }
     if (c->estimate <= c->goal) c->is_last = true;
+}
+
+/** Norms of w are those beside a z of z^H v = 1 of norm 1; without M every such z has it. */
+KRYLOV_BOTH void krylov_minres_advance(krylov_column *c, const krylov_parameters *p)
+{
+    c->last_w_norm = c->w_norm;
+    c->w_norm = krylov_sum_root(c->sums[0]);
+    if (p->has_M) c->w_norm = c->w_norm / krylov_sum_root(c->sums[1]) * c->last_length;
+    krylov_advance(c, p);
 }
 
 #endif
