@@ -59,8 +59,11 @@ def headlines(groups):
     rows += row("with Cholesky and LU factors as dense panels, {} factors", "supernodal", gpu, "cusparse", geometric_mean, {"L": "for L", "L^T": "for L^T"})
     rows += row("tridiagonal with pivoting, 2^24 rows and more", "tridiag", gpu, "cusparse gtsv2", geometric_mean,
                 {f"gtsv, {t}, 2^24 rows and more": t for t in ("single", "double")})
+    products = "product with a vector, double, {} matrices", {"double, beta = 0": ""}
+    rows += row(products[0], "spmv", gpu, "the fastest", geometric_mean, products[1])
     cpu = "cpu-2t"
     here = row("triangular solve beside MKL, one right-hand side, {} matrices", "sptrsv", cpu, "mkl", geometric_mean, {"forward": "forward", "backward": "backward"})
+    here += row(products[0].replace("vector,", "vector beside MKL,"), "spmv", cpu, "the fastest", geometric_mean, products[1])
     here += whole_rows(groups, cpu)
     if not rows or not here:
         return ""
