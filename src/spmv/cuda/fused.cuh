@@ -30,7 +30,6 @@ template <class P> struct fused_product : P {
         *y_i = y;
         take(row + r, y, sums);
     }
-    __device__ fused_product for_vector(long long) const { return *this; }
     /** A new y that is stored. */
     __device__ void take(long long row, T y, local &sums) const
     {

@@ -198,7 +198,6 @@ template <class T> trine_status multiply_fused(trine_spmv plan, const struct spm
     Op op = {};
     fill_epilogue(plan, c, &op);
     op.n_slots = joins ? 0 : (int)l.blocks;
-    if (l.by_rows) return launch_rows<Op, false>(l, stream, op, 1);
     reduce_rows<Op, BLOCK, SPMV_CUDA_TILE, SPMV_CUDA_REDUCTION><<<l.blocks, BLOCK, 0, stream>>>(l.a, op);
     TRY(GPU_LAUNCHED("reduce_rows with an epilogue"));
     if (!joins) return TRINE_SUCCESS;
@@ -224,12 +223,15 @@ template <class T, class V, bool INDEXED> trine_status multiply(trine_spmv plan,
     trine_status status = spmv_cuda_prepare(plan, c->side, c->row_begin, c->row_end, &l);
     if (status) return status;
     if constexpr (FUSES)
-        if (c->epilogue && l.scheme != TRINE_SPMV_BALANCED_ATOMIC) return multiply_fused<T>(plan, c, l);
+        if (c->epilogue && l.scheme != TRINE_SPMV_BALANCED_ATOMIC && !l.by_rows) return multiply_fused<T>(plan, c, l);
     plain_product<T, V, INDEXED> p;
     fill_product(plan, c, &p);
     if constexpr (!INDEXED)
-        if (l.by_rows && !c->epilogue && c->nrhs <= MOST_VECTORS) {
-            if (c->nrhs == 1) return launch_rows<decltype(p), false>(l, (gpuStream_t)c->stream, p, 1);
+        if (l.by_rows && c->nrhs <= MOST_VECTORS) {
+            if (c->nrhs == 1) { /* a pass of its own over y costs less than what blocks would have to add up */
+                status = launch_rows<decltype(p), false>(l, (gpuStream_t)c->stream, p, 1);
+                return status || !c->epilogue ? status : finish_alone<T>(plan, c, true);
+            }
             if (c->x_col >= c->x_row) return launch_rows<decltype(p), true>(l, (gpuStream_t)c->stream, p, (int)c->nrhs);
         }
     status = c->nrhs == 1 ? launch_one(l, (gpuStream_t)c->stream, p) : multiply_vectors(l, c, p);

@@ -2,7 +2,7 @@
  * shared memory, and 1, 2, 4, ... or 32 neighbouring threads take a row. Threads of neighbouring rows read neighbouring
  * elements of x, where a matrix comes from a grid; nothing is handed on from thread to thread but within a row.
  *
- * The operator is one of segmented.cuh; besides, it has
+ * The operator is one of segmented.cuh, not FUSED; besides, it has
  *     using stored, operand;                  of values; of x
  *     const stored *values; const int *columns;
  *     operand gather(int column) const;
@@ -48,7 +48,6 @@ __global__ void __launch_bounds__(BLOCK,
     clip_to_rows(a, from, to);
     const int rows = (int)(to.row - from.row), count = (int)(to.nz - from.nz);
     const int base = (int)from.nz; /* a block has fewer than 2^31 entries: the lower halves of offsets do */
-    typename local_of<Op>::type local = local_of<Op>::begin(op);
 
     const auto multiply_rows = [&](const Op &mine, const stored *values, const int *columns,
                                    const unsigned char *offsets) {
@@ -76,8 +75,7 @@ __global__ void __launch_bounds__(BLOCK,
                 if (lane < d) sum = op.add(sum, other);
             }
             if (lane == 0 && r < rows) {
-                if constexpr (Op::FUSED) mine.store(from.row, r, op.project(sum), begin == end, local);
-                else mine.store(from.row, r, op.project(sum), begin == end);
+                mine.store(from.row, r, op.project(sum), begin == end);
             }
         }
     };
@@ -115,7 +113,6 @@ __global__ void __launch_bounds__(BLOCK,
     } else {
         multiply_vectors(values, columns, offsets);
     }
-    if constexpr (Op::FUSED) op.finish(local);
 }
 
 #endif
