@@ -91,7 +91,7 @@ TRINE_API trine_status trine_spmv_work(trine_spmv plan, int64_t nrhs, void *buff
  *  alpha, beta: host scalars of A's dtype, read at the call; NULL = 1 and 0. With beta = 0 Y is not read, with
  *  alpha = 0 neither are A and X. Asynchronous, allocates nothing, capturable.
  *  TRINE_ERR_STATE: before numeric, an op not announced, more vectors than the work is made for, beside another
- *  thread's product with the same work. */
+ *  thread's product with the same work. TRINE_ERR_UNSUPPORTED: on a GPU, elements of a vector 2^27 places apart. */
 TRINE_API trine_status trine_spmv_apply(trine_spmv plan, trine_transpose op, const void *alpha, const trine_dense *X,
                                         const void *beta, const trine_dense *Y, const trine_exec *exec);
 

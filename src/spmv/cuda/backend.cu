@@ -54,6 +54,8 @@ trine_spmv_options tuned_options(trine_spmv plan, const struct spmv_side *side)
     if (o.tune.block || o.tune.tile || o.tune.entries_per_block || o.tune.reduction || o.tune.row_weight) return o;
     spmv_cuda_name_choice(plan, side, name);
     if (trine_choice_get(plan->base.ctx, name, choice)) spmv_read_choice(choice, &o);
+    /* whole rows have one shape, which is not that of the segmented kernel beside them */
+    if (o.tune.reduction == TRINE_REDUCTION_ROWS) o.tune.block = o.tune.tile = 0;
     return o;
 }
 

@@ -84,9 +84,9 @@ template <class T, class V, bool INDEXED> struct plain_product {
     T *y;
     int x_bytes, y_bytes;     /* from one element to the next */
     long long x_step, y_step; /* bytes from one vector to the next, for rows.cuh */
-    bool wide_positions;        /* 64 bits */
-    bool conjugates;            /* values */
-    bool reads_y;               /* beta is not zero */
+    bool wide_positions;      /* 64 bits */
+    bool conjugates;          /* values */
+    bool reads_y;             /* beta is not zero */
     T alpha, beta;
 
     struct entry {
