@@ -154,6 +154,16 @@ class Judging(unittest.TestCase):
             if architecture:
                 self.says(False, "compiled for 90-real, not 80-virtual", self.record(shapes={**shapes, name: self.shape()}))
 
+    def test_shapes_are_added_to_a_record_of_the_same_sources_and_device(self):
+        same = {"hash": "h", "device": "d", "driver": "1", "cuda": "13", "programs": 3}
+        first = {**same, "shapes": {"9.0": 1, "8.0": 2}, "missing": ["a"], "sanitizer": {"memcheck": 1}}
+        second = {**same, "shapes": {"8.0": 3, "8.6": 4}, "missing": ["b"], "sanitizer": {}}
+        both = {**same, "shapes": {"9.0": 1, "8.0": 3, "8.6": 4}, "missing": ["a", "b"], "sanitizer": {"memcheck": 1}}
+        self.assertEqual(gpu_test.added(first, second), both)
+        self.assertEqual(gpu_test.added(None, second), second)
+        for key in same:
+            self.assertEqual(gpu_test.added({**first, key: "other"}, second), second)
+
     def test_a_shape_tells_the_tests_and_takes_its_library(self):
         test = {"name": "a.cuda", "environment": {"A": "1"}}
         small, whole = (gpu_test.in_shape(test, shape, pathlib.Path("/ptx")) for shape in ("8.6", "9.0"))
