@@ -192,8 +192,8 @@ template <typename R, int N> struct proposal {
         }
         return best;
     }
-    /** By the thread that writes, once all parts are in best. */
-    __device__ void write(const strongest<R, N> &best, forest_counts *counts)
+    /** By the thread that writes, once all parts are in best. Does it propose anything? */
+    __device__ bool write(const strongest<R, N> &best)
     {
         if (count < 0) {
             int32_t *proposals = p.proposals + (int64_t)v * n;
@@ -202,9 +202,15 @@ template <typename R, int N> struct proposal {
                 if (s < n) proposals[s] = s < room ? best.column[s] : -1;
             count = room && best.column[0] >= 0;
         }
-        if (count) counts->proposed = 1;
+        return count != 0;
     }
 };
+
+/** By all threads of a block: one of them notes it. */
+__device__ void note_proposed(bool proposed, forest_counts *counts)
+{
+    if (__syncthreads_or(proposed) && threadIdx.x == 0) counts->proposed = 1;
+}
 
 /** Proposals of every vertex: to candidates, or after a look at the whole row. */
 template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
@@ -213,13 +219,15 @@ template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
     if (counts->stopped) return;
     const forest_round round = round_of(counts);
     const bool has_lists = forest_has_candidates(counts, p.ties);
+    bool proposed = false;
     for (row_loop i(g, lanes); i.goes_on(); i.row += i.step) {
         const bool writes = i.has_row() && i.lane == 0;
         proposal<R, N> mine(g, p, round, has_lists, i.has_row(), (int32_t)i.row, writes);
         strongest<R, N> best = mine.part(i.lane, lanes);
         for (int mask = 1; mask < lanes; mask *= 2) best.merge(mask);
-        if (writes) mine.write(best, counts);
+        if (writes) proposed |= mine.write(best);
     }
+    note_proposed(proposed, counts);
 }
 template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
     propose_long_rows(const forest_graph g, const forest_view p, int lanes, forest_counts *counts)
@@ -227,12 +235,14 @@ template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
     if (counts->stopped) return;
     const forest_round round = round_of(counts);
     const bool has_lists = forest_has_candidates(counts, p.ties), writes = threadIdx.x == 0;
+    bool proposed = false;
     for_long_rows(g, lanes * LANE_ENTRIES, [&](int32_t v) {
         proposal<R, N> mine(g, p, round, has_lists, true, v, writes);
         strongest<R, N> best = mine.part((int)threadIdx.x, (int)FOREST_THREADS);
         merge_block(best);
-        if (writes) mine.write(best, counts);
+        if (writes) proposed |= mine.write(best);
     });
+    note_proposed(proposed, counts);
 }
 
 __global__ void __launch_bounds__(FOREST_THREADS) confirm(const forest_view p, forest_counts *counts)

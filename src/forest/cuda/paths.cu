@@ -1,11 +1,27 @@
-// Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping, or by the scan
-// of the thesis. Passes that have nothing left to do return at once.
+// Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping in one launch, or
+// by the scan of the thesis, whose passes return at once if they have nothing left to do.
+#ifndef __HIP__
+#include <cooperative_groups.h>
+#endif
+
+#include "core/gpu_launch.cuh"
+#include "core/gpu_limits.h"
 #include "forest/common/order.h"
 #include "forest/common/scan.h"
 #include "forest/common/splitters.h"
 #include "forest/cuda/device.cuh"
 
 namespace {
+
+/** Blocks of `jump` that are on the device together; 1 where the device does not say. */
+unsigned blocks_together(const forest_device *own, gpuStream_t stream)
+{
+#ifdef __HIP__
+    return 1;
+#else
+    return own->of_multiprocessor ? own->of_multiprocessor * multiprocessors_of(stream, own->multiprocessors) : 1;
+#endif
+}
 
 trine_status fill(trine_forest f, void *array, int byte, int64_t count, void *stream)
 {
@@ -40,6 +56,8 @@ __global__ void begin_passes(forest_counts *counts, int32_t *goes_on, bool count
 
 /* ---------------------------------------------------------------- splitters */
 
+constexpr int SPLITTER_BITS = 3; // of other vertices, one in 2^SPLITTER_BITS is one
+
 __global__ void __launch_bounds__(FOREST_THREADS) list_splitters(const forest_view p, forest_counts *counts)
 {
     __shared__ unsigned here;
@@ -48,7 +66,7 @@ __global__ void __launch_bounds__(FOREST_THREADS) list_splitters(const forest_vi
          block += (int64_t)gridDim.x * blockDim.x) {
         const int64_t i = block + threadIdx.x;
         const int32_t v = (int32_t)i;
-        const bool is_one = i < p.vertices && (forest_is_end(&p, v) || forest_is_splitter(v));
+        const bool is_one = i < p.vertices && (forest_is_end(&p, v) || forest_is_splitter(v, SPLITTER_BITS));
         if (threadIdx.x == 0) here = 0;
         __syncthreads();
         const unsigned slot = is_one ? atomicAdd(&here, 1u) : 0;
@@ -63,93 +81,146 @@ __global__ void __launch_bounds__(FOREST_THREADS) list_splitters(const forest_vi
 
 struct walk {
     forest_view p;
+    __device__ void operator()(int64_t e) const { forest_walk(&p, e / 2, (int)(e % 2), nullptr); }
+};
+/** The same where cycles are looked for: what links know first, and where the weakest edge is to stand. */
+struct walk_and_see {
+    forest_view p;
     int32_t *seen;
-    __device__ void operator()(int64_t e) const { forest_walk(&p, e / 2, (int)(e % 2), seen); }
+    __device__ void operator()(int64_t e) const
+    {
+        forest_walk(&p, e / 2, (int)(e % 2), seen);
+        p.distance[e] = (int32_t)(e / 2);
+        p.edge[2 * p.vertices + e / 2] = FOREST_NO_LINK;
+    }
 };
 
 /** One half of the arrays: links of all splitters after some pass. */
 struct links {
-    uint32_t *link, *edge;
-    int32_t *distance;
+    uint32_t *link;
+    int32_t *number;
     __device__ links(const forest_view &p, int copy)
-        : link(p.link + copy * 2 * p.vertices), edge(p.edge + copy * 2 * p.vertices),
-          distance(p.distance + copy * 2 * p.vertices)
+        : link(p.link + copy * 2 * p.vertices), number(p.distance + copy * 2 * p.vertices)
     {}
-    /** Does the link end where the path does? */
-    __device__ bool is_last(uint32_t to) const
+    /** Where the splitter goes on to that a link leads to; FOREST_NO_LINK: there the path ends. */
+    __device__ uint32_t onward(uint32_t to) const
     {
-        return to == FOREST_NO_LINK || link[forest_through(to)] == FOREST_NO_LINK;
+        return to == FOREST_NO_LINK ? FOREST_NO_LINK : link[forest_through(to)];
     }
+    /** After all passes: is splitter i on a cycle? */
+    __device__ bool is_cyclic(int64_t i) const { return onward(link[2 * i]) != FOREST_NO_LINK; }
 };
 
-/** Pass k: every link goes on to where the splitter that it leads to goes. */
-template <bool EDGES> __global__ void __launch_bounds__(FOREST_THREADS)
-    jump(const forest_view p, int k, const forest_counts *counts, int32_t *goes_on)
+/* In passes every link goes on to where the splitter that it leads to goes, and takes over what that knows of the way:
+ * its distance or, where cycles are looked for, the lowest of its splitters, itself included. Where two ways one
+ * behind the other have the same lowest splitter, they go round a cycle, and that is the lowest of all. A link that is
+ * done is in both copies. */
+
+/** All blocks of the grid. */
+__device__ void wait_for_grid()
 {
-    if (!goes_on[k]) return;
-    const links from(p, k % 2), to(p, 1 - k % 2);
-    const int64_t count = counts->listed;
-    bool again = false;
-    for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < 2 * count;
-         e += (int64_t)gridDim.x * blockDim.x) {
-        uint32_t link = from.link[e];
-        uint32_t weakest = EDGES ? from.edge[e] : 0, distance = EDGES ? 0 : (uint32_t)from.distance[e];
-        if (!from.is_last(link)) {
-            const uint32_t onward = forest_through(link);
-            link = from.link[onward];
-            if (EDGES) weakest = forest_weaker(&p, from.edge[onward], weakest);
-            else distance += (uint32_t)from.distance[onward];
-            again = true;
-        }
-        to.link[e] = link;
-        if (EDGES) to.edge[e] = weakest;
-        else to.distance[e] = (int32_t)distance;
-    }
-    if (again && INT64_C(2) << k < count) goes_on[k + 1] = 1;
+    if (gridDim.x == 1) __syncthreads();
+    else cooperative_groups::this_grid().sync();
 }
 
-/* position[v] - 1: the place of an edge that v, its lower end, is to take out. */
+/** All passes. The blocks are on the device together. goes_on[k]: is there a pass k? Only goes_on[0] is set before. */
+template <bool CYCLES> __global__ void __launch_bounds__(FOREST_THREADS)
+    jump(const forest_view p, const forest_counts *counts, int32_t *goes_on)
+{
+    constexpr int NOTED = 64;
+    const int64_t count = 2 * counts->listed, step = (int64_t)gridDim.x * blockDim.x;
+    uint64_t done = 0; /* of the thread's first NOTED links */
+    for (int k = 0; k < FOREST_PASSES; k++) {
+        const links from(p, k % 2), to(p, 1 - k % 2);
+        int item = 0;
+        bool again = false;
+        for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < count; e += step, item++) {
+            if (item < NOTED && done >> item & 1) continue;
+            const uint32_t link = from.link[e], onward = from.onward(link);
+            const int32_t number = from.number[e];
+            const int32_t more = onward == FOREST_NO_LINK ? 0 : from.number[forest_through(link)];
+            const bool is_done = onward == FOREST_NO_LINK || (CYCLES && more == number);
+            to.link[e] = is_done ? link : onward;
+            to.number[e] = is_done ? number : CYCLES ? min(number, more) : number + more;
+            if (!is_done) again = true;
+            else if (item < NOTED) done |= 1ull << item;
+        }
+        if (__syncthreads_or(again) && threadIdx.x == 0) goes_on[k + 1] = 1;
+        wait_for_grid();
+        if (!*(volatile int32_t *)&goes_on[k + 1]) return;
+    }
+}
 
-__device__ void take_out(const forest_view &p, uint32_t edge) { p.position[edge / 2] = 1 + (int32_t)(edge % 2); }
+/** The weakest edge of a cycle, which goes once all are found: names of edges are places, which move. */
+__device__ void add_victim(uint32_t edge, uint32_t *victims, forest_counts *counts)
+{
+    victims[atomicAdd((unsigned long long *)&counts->cycles, 1ull)] = edge;
+}
 
-struct mark_listed {
+/* Cycles that have a splitter: the weakest edges between splitters, at [2 i + s] of edge and weight, of which the lowest
+ * splitter, at [2 N + i] of edge, keeps the place of the weakest. */
+
+struct weigh_cycle {
     forest_view p;
-    const int32_t *goes_on;
-    __device__ void operator()(int64_t i) const
+    forest_graph g;
+    bool single;
+    __device__ void operator()(int64_t e) const
     {
-        const links at(p, passes_run(goes_on) % 2);
-        if (!at.is_last(at.link[2 * i])) take_out(p, at.edge[2 * i]); /* it never comes to an end */
+        if (!links(p, 0).is_cyclic(e / 2)) return;
+        const forest_weighed weakest = forest_weakest_onward(&p, &g, single, e / 2, (int)(e % 2));
+        p.edge[e] = weakest.edge;
+        p.weight[e] = weakest.weight;
     }
 };
 
-struct mark_unlisted {
+struct find_weakest {
     forest_view p;
+    __device__ forest_weighed at(uint32_t e) const { return {p.edge[e], p.weight[e]}; }
+    __device__ void operator()(int64_t e) const
+    {
+        if (!links(p, 0).is_cyclic(e / 2)) return;
+        uint32_t *best = p.edge + 2 * p.vertices + p.distance[e];
+        const forest_weighed mine = at((uint32_t)e);
+        for (uint32_t old = *(volatile uint32_t *)best; old == FOREST_NO_LINK || forest_is_weaker(&p, mine, at(old));) {
+            const uint32_t found = atomicCAS(best, old, (uint32_t)e);
+            if (found == old) return;
+            old = found;
+        }
+    }
+};
+
+/** The weakest edge of every cycle, by the cycle's lowest splitter, or lowest vertex if it has none, into a list. */
+struct list_victims {
+    forest_view p;
+    forest_graph g;
+    bool single;
     const int32_t *seen;
-    __device__ void operator()(int64_t v) const
-    {
-        if (forest_leads_cycle(&p, seen, (int32_t)v)) take_out(p, p.edge[v]);
-    }
-};
-
-struct remove_marked {
-    forest_view p;
+    uint32_t *victims;
     forest_counts *counts;
     __device__ void operator()(int64_t v) const
     {
-        const int32_t mark = p.position[v];
-        if (!mark) return;
-        forest_remove_edge(&p, 2 * (uint32_t)v + (uint32_t)mark - 1);
-        atomicAdd((unsigned long long *)&counts->cycles, 1ull);
+        const int64_t i = p.index[v];
+        if (i >= 0 ? links(p, 0).is_cyclic(i) && p.distance[2 * i] == i : false)
+            add_victim(p.edge[p.edge[2 * p.vertices + i]], victims, counts);
+        else if (forest_leads_cycle(&p, seen, (int32_t)v))
+            add_victim(forest_weakest_around(&p, &g, single, (int32_t)v), victims, counts);
     }
 };
+
+__global__ void __launch_bounds__(FOREST_THREADS)
+    remove_victims(const forest_view p, const uint32_t *victims, const forest_counts *counts)
+{
+    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < counts->cycles;
+         k += (int64_t)gridDim.x * blockDim.x)
+        forest_remove_edge(&p, victims[k]);
+}
 
 /** Name and position of splitter i; then those of the vertices up to the next one. */
 struct rank_and_tell {
     forest_view p;
-    const int32_t *goes_on;
     __device__ void operator()(int64_t i) const
     {
-        const links at(p, passes_run(goes_on) % 2);
+        const links at(p, 0);
         int32_t end[2];
         for (int s = 0; s < 2; s++) {
             const uint32_t link = at.link[2 * i + s];
@@ -157,44 +228,53 @@ struct rank_and_tell {
         }
         const int to_name = end[0] < end[1] ? 0 : 1; /* an end alone is both, and has nobody to tell */
         p.path[p.list[i]] = end[to_name];
-        p.position[p.list[i]] = at.distance[2 * i + to_name] + 1;
+        p.position[p.list[i]] = at.number[2 * i + to_name] + 1;
         forest_tell(&p, i, 1 - to_name);
     }
 };
 
-trine_status list_and_walk(trine_forest f, const forest_view &p, int32_t *seen, void *stream)
+trine_status list_all(const forest_view &p, forest_counts *counts, void *stream)
 {
-    list_splitters<<<forest_blocks(p.vertices), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, f->counts);
-    const trine_status status = GPU_LAUNCHED("list_splitters");
-    return status ? status : launch_listed(f, 2, stream, walk{p, seen});
+    list_splitters<<<forest_blocks(p.vertices), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, counts);
+    return GPU_LAUNCHED("list_splitters");
 }
 
-template <bool EDGES> trine_status jump_all(trine_forest f, const forest_view &p, void *stream)
+template <bool CYCLES> trine_status jump_all(trine_forest f, const forest_view &p, void *stream)
 {
-    const int passes = passes_for(p.vertices);
-    const unsigned blocks = forest_blocks(2 * p.vertices, 1 << 13);
-    for (int k = 0; k < passes; k++)
-        jump<EDGES><<<blocks, FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, k, f->counts, passes_of(f));
-    return GPU_LAUNCHED("jump");
+    const gpuStream_t s = static_cast<gpuStream_t>(stream);
+    int32_t *goes_on = passes_of(f);
+    const unsigned together = blocks_together(static_cast<forest_device *>(f->own), s),
+                   enough = forest_blocks(2 * p.vertices), blocks = together < enough ? together : enough;
+    if (blocks == 1) {
+        jump<CYCLES><<<1, FOREST_THREADS, 0, s>>>(p, f->counts, goes_on);
+        return GPU_LAUNCHED("jump");
+    }
+#ifndef __HIP__
+    void *arguments[] = {(void *)&p, (void *)&f->counts, (void *)&goes_on};
+    return GPU(cudaLaunchCooperativeKernel((const void *)jump<CYCLES>, blocks, FOREST_THREADS, arguments, 0, s));
+#endif
 }
 
-trine_status split_cycles(trine_forest f, const forest_view &p, void *stream)
+trine_status split_cycles(trine_forest f, const forest_view &p, uint32_t *victims, void *stream)
 {
+    const bool single = trine_dtype_is_single(f->dtype);
     int32_t *seen = f->path;
     trine_status status = fill(f, seen, 0, p.vertices, stream);
-    if (!status) status = fill(f, f->position, 0, p.vertices, stream);
-    if (!status) status = list_and_walk(f, p, seen, stream);
+    if (!status) status = list_all(p, f->counts, stream);
+    if (!status) status = launch_listed(f, 2, stream, walk_and_see{p, seen});
     if (!status) status = jump_all<true>(f, p, stream);
-    if (!status) status = launch_listed(f, 1, stream, mark_listed{p, passes_of(f)});
-    if (!status) status = launch_each(p.vertices, stream, mark_unlisted{p, seen});
-    return status;
+    if (!status) status = launch_listed(f, 2, stream, weigh_cycle{p, f->graph, single});
+    if (!status) status = launch_listed(f, 2, stream, find_weakest{p});
+    return status ? status
+                  : launch_each(p.vertices, stream, list_victims{p, f->graph, single, seen, victims, f->counts});
 }
 
 trine_status split_paths(trine_forest f, const forest_view &p, void *stream)
 {
-    trine_status status = list_and_walk(f, p, nullptr, stream);
+    trine_status status = list_all(p, f->counts, stream);
+    if (!status) status = launch_listed(f, 2, stream, walk{p});
     if (!status) status = jump_all<false>(f, p, stream);
-    return status ? status : launch_listed(f, 1, stream, rank_and_tell{p, passes_of(f)});
+    return status ? status : launch_listed(f, 1, stream, rank_and_tell{p});
 }
 
 /* --------------------------------------------------------------------- scan */
@@ -216,16 +296,18 @@ __global__ void __launch_bounds__(FOREST_THREADS)
     if (again && INT64_C(2) << k < p.vertices) goes_on[k + 1] = 1;
 }
 
-struct mark_scanned {
+struct list_scanned {
     forest_view p;
     forest_scan s;
     const int32_t *goes_on;
+    uint32_t *victims;
+    forest_counts *counts;
     __device__ void operator()(int64_t v) const
     {
         forest_scan last = s;
         last.from = passes_run(goes_on) % 2;
         const uint32_t edge = forest_scan_victim(&p, &last, (int32_t)v);
-        if (edge != FOREST_NO_LINK) take_out(p, edge);
+        if (edge != FOREST_NO_LINK) add_victim(edge, victims, counts);
     }
 };
 
@@ -258,12 +340,13 @@ trine_status scan(trine_forest f, const forest_view &p, bool wants_edges, forest
     return status;
 }
 
-trine_status scan_cycles(trine_forest f, const forest_view &p, void *stream)
+trine_status scan_cycles(trine_forest f, const forest_view &p, uint32_t *victims, void *stream)
 {
     forest_scan s;
-    trine_status status = fill(f, f->position, 0, p.vertices, stream);
+    trine_status status = forest_cuda_look_up(f, stream);
     if (!status) status = scan(f, p, true, &s, stream);
-    return status ? status : launch_each(p.vertices, stream, mark_scanned{p, s, passes_of(f)});
+    return status ? status
+                  : launch_each(p.vertices, stream, list_scanned{p, s, passes_of(f), victims, f->counts});
 }
 
 trine_status scan_paths(trine_forest f, const forest_view &p, void *stream)
@@ -315,6 +398,23 @@ trine_status begin(trine_forest f, bool counts_cycles, void *stream)
 
 } // namespace
 
+trine_status forest_cuda_count_together(forest_device *own)
+{
+    struct gpu_limits limits;
+    const trine_status status = trine_gpu_limits(&limits);
+    if (status || !limits.cooperative) return status;
+    own->multiprocessors = limits.multiprocessors;
+    int paths = 0, cycles = 0;
+    const trine_status asked =
+        GPU(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&paths, jump<false>, (int)FOREST_THREADS, 0));
+    if (asked) return asked;
+    own->of_multiprocessor = paths;
+    const trine_status again =
+        GPU(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&cycles, jump<true>, (int)FOREST_THREADS, 0));
+    if (cycles < paths) own->of_multiprocessor = cycles;
+    return again;
+}
+
 trine_status forest_cuda_look_up(trine_forest f, void *stream)
 {
     return launch_each(f->graph.n, stream, look_up{forest_view_of(f), f->graph, trine_dtype_is_single(f->dtype)});
@@ -338,9 +438,12 @@ trine_status forest_cuda_break_cycles(trine_forest f, void *stream)
     const forest_view p = forest_view_of(f);
     trine_status status = begin(f, true, stream);
     if (status || f->n < 2 || !p.vertices) return status;
-    status = forest_cuda_look_up(f, stream);
-    if (!status) status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_cycles : split_cycles)(f, p, stream);
-    return status ? status : launch_each(p.vertices, stream, remove_marked{p, f->counts});
+    uint32_t *victims = (uint32_t *)f->permutation; /* there is none before the next order */
+    status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_cycles : split_cycles)(f, p, victims, stream);
+    if (status) return status;
+    remove_victims<<<forest_blocks(p.vertices / 3, 1 << 10), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(
+        p, victims, f->counts);
+    return GPU_LAUNCHED("remove_victims");
 }
 
 trine_status forest_cuda_order(trine_forest f, void *stream)
