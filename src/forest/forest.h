@@ -47,6 +47,7 @@ struct forest_counts {
     /* What all blocks write is a line of the cache away from what all threads read */
     char apart[FOREST_CACHE_LINE];
     int32_t proposed;                /* has the round proposed anything? */
+    unsigned confirming;             /* blocks that have confirmed, until all have */
     unsigned long long confirmed;    /* in the round, from both ends */
 };
 

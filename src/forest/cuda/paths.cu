@@ -56,7 +56,10 @@ __global__ void begin_passes(forest_counts *counts, int32_t *goes_on, bool count
 
 /* ---------------------------------------------------------------- splitters */
 
-constexpr int SPLITTER_BITS = 3; // of other vertices, one in 2^SPLITTER_BITS is one
+#ifndef BITS
+#define BITS 3
+#endif
+constexpr int SPLITTER_BITS = BITS; // of other vertices, one in 2^SPLITTER_BITS is one
 
 __global__ void __launch_bounds__(FOREST_THREADS) list_splitters(const forest_view p, forest_counts *counts)
 {
@@ -83,7 +86,7 @@ struct walk {
     forest_view p;
     __device__ void operator()(int64_t e) const { forest_walk(&p, e / 2, (int)(e % 2), nullptr); }
 };
-/** The same where cycles are looked for: what links know first, and where the weakest edge is to stand. */
+/** The same where cycles are looked for, with what links know first. */
 struct walk_and_see {
     forest_view p;
     int32_t *seen;
@@ -91,7 +94,6 @@ struct walk_and_see {
     {
         forest_walk(&p, e / 2, (int)(e % 2), seen);
         p.distance[e] = (int32_t)(e / 2);
-        p.edge[2 * p.vertices + e / 2] = FOREST_NO_LINK;
     }
 };
 
@@ -111,20 +113,25 @@ struct links {
     __device__ bool is_cyclic(int64_t i) const { return onward(link[2 * i]) != FOREST_NO_LINK; }
 };
 
-/* In passes every link goes on to where the splitter that it leads to goes, and takes over what that knows of the way:
- * its distance or, where cycles are looked for, the lowest of its splitters, itself included. Where two ways one
- * behind the other have the same lowest splitter, they go round a cycle, and that is the lowest of all. A link that is
- * done is in both copies. */
+/* In a pass every link goes on by up to HOPS links to where the splitters go on to that it leads to, and takes over what
+ * those know of the way: its distance or, where cycles are looked for, the lowest of its splitters, itself included.
+ * Where two ways one behind the other have the same lowest splitter, they go round a cycle, and that is the lowest of
+ * all. A link that is done is in both copies. */
+
+constexpr int HOPS = 3;
+constexpr unsigned JUMP_THREADS = 1024; // a barrier of few blocks is a fast one
 
 /** All blocks of the grid. */
 __device__ void wait_for_grid()
 {
-    if (gridDim.x == 1) __syncthreads();
-    else cooperative_groups::this_grid().sync();
+#ifndef __HIP__
+    if (gridDim.x > 1) cooperative_groups::this_grid().sync();
+#endif
+    __syncthreads();
 }
 
 /** All passes. The blocks are on the device together. goes_on[k]: is there a pass k? Only goes_on[0] is set before. */
-template <bool CYCLES> __global__ void __launch_bounds__(FOREST_THREADS)
+template <bool CYCLES> __global__ void __launch_bounds__(JUMP_THREADS, MULTIPROCESSOR_THREADS / JUMP_THREADS)
     jump(const forest_view p, const forest_counts *counts, int32_t *goes_on)
 {
     constexpr int NOTED = 64;
@@ -136,13 +143,20 @@ template <bool CYCLES> __global__ void __launch_bounds__(FOREST_THREADS)
         bool again = false;
         for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < count; e += step, item++) {
             if (item < NOTED && done >> item & 1) continue;
-            const uint32_t link = from.link[e], onward = from.onward(link);
-            const int32_t number = from.number[e];
-            const int32_t more = onward == FOREST_NO_LINK ? 0 : from.number[forest_through(link)];
-            const bool is_done = onward == FOREST_NO_LINK || (CYCLES && more == number);
-            to.link[e] = is_done ? link : onward;
-            to.number[e] = is_done ? number : CYCLES ? min(number, more) : number + more;
-            if (!is_done) again = true;
+            uint32_t link = from.link[e];
+            int32_t number = from.number[e];
+            int hops = 0;
+            for (; hops < HOPS; hops++) {
+                const uint32_t onward = from.onward(link);
+                if (onward == FOREST_NO_LINK) break;
+                const int32_t more = from.number[forest_through(link)];
+                if (CYCLES && more == number) break;
+                number = CYCLES ? min(number, more) : number + more;
+                link = onward;
+            }
+            to.link[e] = link;
+            to.number[e] = number;
+            if (hops) again = true;
             else if (item < NOTED) done |= 1ull << item;
         }
         if (__syncthreads_or(again) && threadIdx.x == 0) goes_on[k + 1] = 1;
@@ -151,69 +165,97 @@ template <bool CYCLES> __global__ void __launch_bounds__(FOREST_THREADS)
     }
 }
 
-/** The weakest edge of a cycle, which goes once all are found: names of edges are places, which move. */
-__device__ void add_victim(uint32_t edge, uint32_t *victims, forest_counts *counts)
-{
-    victims[atomicAdd((unsigned long long *)&counts->cycles, 1ull)] = edge;
-}
+/* Cycles: leader[v] names the cycle of v by one of its vertices, -1: v is on none; the leader keeps the name of the
+ * weakest edge, and weight[edge] is there then. */
 
-/* Cycles that have a splitter: the weakest edges between splitters, at [2 i + s] of edge and weight, of which the lowest
- * splitter, at [2 N + i] of edge, keeps the place of the weakest. */
-
-struct weigh_cycle {
+struct cycles {
     forest_view p;
     forest_graph g;
     bool single;
-    __device__ void operator()(int64_t e) const
+    int32_t *leader;
+    uint32_t *weakest;
+
+    explicit cycles(trine_forest f, const forest_view &view)
+        : p(view), g(f->graph), single(trine_dtype_is_single(f->dtype)), leader(f->position),
+          weakest(reinterpret_cast<uint32_t *>(view.proposals))
+    {}
+};
+
+/** The leader of a cycle with splitters is the lowest of these, that of another one its lowest vertex. */
+struct find_leaders {
+    cycles c;
+    const int32_t *seen;
+
+    __device__ void lead(int32_t v) const
     {
-        if (!links(p, 0).is_cyclic(e / 2)) return;
-        const forest_weighed weakest = forest_weakest_onward(&p, &g, single, e / 2, (int)(e % 2));
-        p.edge[e] = weakest.edge;
-        p.weight[e] = weakest.weight;
+        c.leader[v] = v;
+        c.weakest[v] = FOREST_NO_LINK;
+    }
+    /** Tell the vertices behind v up to the next splitter or v. */
+    __device__ void tell(int32_t v, int s, int32_t leader) const
+    {
+        int32_t from = v, at = forest_neighbour(&c.p, v, s);
+        while (at != v && c.p.index[at] < 0) {
+            const int32_t next = forest_neighbour(&c.p, at, forest_place_onward(&c.p, at, from));
+            c.leader[at] = leader;
+            from = at;
+            at = next;
+        }
+    }
+    __device__ void operator()(int64_t i) const
+    {
+        const int32_t v = (int32_t)i, splitter = c.p.index[i];
+        if (splitter < 0) {
+            if (!forest_leads_cycle(&c.p, seen, v)) return;
+            lead(v);
+            tell(v, 0, v);
+            return;
+        }
+        if (!links(c.p, 0).is_cyclic(splitter)) return;
+        const int32_t leader = c.p.list[c.p.distance[2 * splitter]];
+        if (leader == v) lead(v);
+        else c.leader[v] = leader;
+        for (int s = 0; s < 2; s++) tell(v, s, leader);
     }
 };
 
+/** Every vertex of a cycle weighs the edges that have its name. */
 struct find_weakest {
-    forest_view p;
-    __device__ forest_weighed at(uint32_t e) const { return {p.edge[e], p.weight[e]}; }
-    __device__ void operator()(int64_t e) const
+    cycles c;
+    __device__ void propose(uint32_t *weakest, forest_weighed mine) const
     {
-        if (!links(p, 0).is_cyclic(e / 2)) return;
-        uint32_t *best = p.edge + 2 * p.vertices + p.distance[e];
-        const forest_weighed mine = at((uint32_t)e);
-        for (uint32_t old = *(volatile uint32_t *)best; old == FOREST_NO_LINK || forest_is_weaker(&p, mine, at(old));) {
-            const uint32_t found = atomicCAS(best, old, (uint32_t)e);
+        c.p.weight[mine.edge] = mine.weight;
+        __threadfence(); /* whoever reads the name finds the weight */
+        for (uint32_t old = *(volatile uint32_t *)weakest;;) {
+            __threadfence();
+            const forest_weighed other = {old, old == FOREST_NO_LINK ? 0 : ((volatile double *)c.p.weight)[old]};
+            if (old != FOREST_NO_LINK && !forest_is_weaker(&c.p, mine, other)) return;
+            const uint32_t found = atomicCAS(weakest, old, mine.edge);
             if (found == old) return;
             old = found;
         }
     }
-};
-
-/** The weakest edge of every cycle, by the cycle's lowest splitter, or lowest vertex if it has none, into a list. */
-struct list_victims {
-    forest_view p;
-    forest_graph g;
-    bool single;
-    const int32_t *seen;
-    uint32_t *victims;
-    forest_counts *counts;
     __device__ void operator()(int64_t v) const
     {
-        const int64_t i = p.index[v];
-        if (i >= 0 ? links(p, 0).is_cyclic(i) && p.distance[2 * i] == i : false)
-            add_victim(p.edge[p.edge[2 * p.vertices + i]], victims, counts);
-        else if (forest_leads_cycle(&p, seen, (int32_t)v))
-            add_victim(forest_weakest_around(&p, &g, single, (int32_t)v), victims, counts);
+        const int32_t leader = c.leader[v];
+        if (leader < 0) return;
+        for (int s = 0; s < 2; s++)
+            if (v < forest_neighbour(&c.p, (int32_t)v, s))
+                propose(&c.weakest[leader], forest_weigh(&c.p, &c.g, c.single, (int32_t)v, s));
     }
 };
 
-__global__ void __launch_bounds__(FOREST_THREADS)
-    remove_victims(const forest_view p, const uint32_t *victims, const forest_counts *counts)
-{
-    for (int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; k < counts->cycles;
-         k += (int64_t)gridDim.x * blockDim.x)
-        forest_remove_edge(&p, victims[k]);
-}
+/** Cycles do not touch each other: every leader takes its edge out. */
+struct open_cycles {
+    cycles c;
+    forest_counts *counts;
+    __device__ void operator()(int64_t v) const
+    {
+        if (c.leader[v] != v) return;
+        forest_remove_edge(&c.p, c.weakest[v]);
+        atomicAdd((unsigned long long *)&counts->cycles, 1ull);
+    }
+};
 
 /** Name and position of splitter i; then those of the vertices up to the next one. */
 struct rank_and_tell {
@@ -244,29 +286,29 @@ template <bool CYCLES> trine_status jump_all(trine_forest f, const forest_view &
     const gpuStream_t s = static_cast<gpuStream_t>(stream);
     int32_t *goes_on = passes_of(f);
     const unsigned together = blocks_together(static_cast<forest_device *>(f->own), s),
-                   enough = forest_blocks(2 * p.vertices), blocks = together < enough ? together : enough;
+                   enough = (unsigned)((2 * p.vertices + JUMP_THREADS - 1) / JUMP_THREADS),
+                   blocks = together < enough ? together : enough;
     if (blocks == 1) {
-        jump<CYCLES><<<1, FOREST_THREADS, 0, s>>>(p, f->counts, goes_on);
+        jump<CYCLES><<<1, JUMP_THREADS, 0, s>>>(p, f->counts, goes_on);
         return GPU_LAUNCHED("jump");
     }
 #ifndef __HIP__
     void *arguments[] = {(void *)&p, (void *)&f->counts, (void *)&goes_on};
-    return GPU(cudaLaunchCooperativeKernel((const void *)jump<CYCLES>, blocks, FOREST_THREADS, arguments, 0, s));
+    return GPU(cudaLaunchCooperativeKernel((const void *)jump<CYCLES>, blocks, JUMP_THREADS, arguments, 0, s));
 #endif
 }
 
-trine_status split_cycles(trine_forest f, const forest_view &p, uint32_t *victims, void *stream)
+/** All leaders know the weakest edge. */
+trine_status split_cycles(trine_forest f, const cycles &c, void *stream)
 {
-    const bool single = trine_dtype_is_single(f->dtype);
     int32_t *seen = f->path;
-    trine_status status = fill(f, seen, 0, p.vertices, stream);
-    if (!status) status = list_all(p, f->counts, stream);
-    if (!status) status = launch_listed(f, 2, stream, walk_and_see{p, seen});
-    if (!status) status = jump_all<true>(f, p, stream);
-    if (!status) status = launch_listed(f, 2, stream, weigh_cycle{p, f->graph, single});
-    if (!status) status = launch_listed(f, 2, stream, find_weakest{p});
-    return status ? status
-                  : launch_each(p.vertices, stream, list_victims{p, f->graph, single, seen, victims, f->counts});
+    const int64_t n = c.p.vertices;
+    trine_status status = fill(f, seen, 0, n, stream);
+    if (!status) status = list_all(c.p, f->counts, stream);
+    if (!status) status = launch_listed(f, 2, stream, walk_and_see{c.p, seen});
+    if (!status) status = jump_all<true>(f, c.p, stream);
+    if (!status) status = launch_each(n, stream, find_leaders{c, seen});
+    return status ? status : launch_each(n, stream, find_weakest{c});
 }
 
 trine_status split_paths(trine_forest f, const forest_view &p, void *stream)
@@ -296,18 +338,19 @@ __global__ void __launch_bounds__(FOREST_THREADS)
     if (again && INT64_C(2) << k < p.vertices) goes_on[k + 1] = 1;
 }
 
-struct list_scanned {
-    forest_view p;
+/** The lower end of the weakest edge is the leader. */
+struct find_victims {
+    cycles c;
     forest_scan s;
     const int32_t *goes_on;
-    uint32_t *victims;
-    forest_counts *counts;
     __device__ void operator()(int64_t v) const
     {
         forest_scan last = s;
         last.from = passes_run(goes_on) % 2;
-        const uint32_t edge = forest_scan_victim(&p, &last, (int32_t)v);
-        if (edge != FOREST_NO_LINK) add_victim(edge, victims, counts);
+        const uint32_t edge = forest_scan_victim(&c.p, &last, (int32_t)v);
+        if (edge == FOREST_NO_LINK) return;
+        c.leader[v] = (int32_t)v;
+        c.weakest[v] = edge;
     }
 };
 
@@ -340,13 +383,12 @@ trine_status scan(trine_forest f, const forest_view &p, bool wants_edges, forest
     return status;
 }
 
-trine_status scan_cycles(trine_forest f, const forest_view &p, uint32_t *victims, void *stream)
+trine_status scan_cycles(trine_forest f, const cycles &c, void *stream)
 {
     forest_scan s;
     trine_status status = forest_cuda_look_up(f, stream);
-    if (!status) status = scan(f, p, true, &s, stream);
-    return status ? status
-                  : launch_each(p.vertices, stream, list_scanned{p, s, passes_of(f), victims, f->counts});
+    if (!status) status = scan(f, c.p, true, &s, stream);
+    return status ? status : launch_each(c.p.vertices, stream, find_victims{c, s, passes_of(f)});
 }
 
 trine_status scan_paths(trine_forest f, const forest_view &p, void *stream)
@@ -370,13 +412,21 @@ __global__ void __launch_bounds__(FOREST_THREADS) note_lengths(const forest_view
     __shared__ unsigned paths, longest, vertices;
     if (threadIdx.x == 0) paths = longest = vertices = 0;
     __syncthreads();
+    unsigned my_paths = 0, my_longest = 0, my_vertices = 0;
     for (int64_t v = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; v < p.vertices;
          v += (int64_t)gridDim.x * blockDim.x) {
-        const int32_t length = forest_note_length(&p, (int32_t)v);
-        if (!length) continue;
-        atomicAdd(&paths, 1u);
-        atomicAdd(&vertices, (unsigned)length);
-        atomicMax(&longest, (unsigned)length);
+        const unsigned length = (unsigned)forest_note_length(&p, (int32_t)v);
+        my_paths += length > 0;
+        my_vertices += length;
+        my_longest = max(my_longest, length);
+    }
+    my_paths = __reduce_add_sync(~0u, my_paths);
+    my_vertices = __reduce_add_sync(~0u, my_vertices);
+    my_longest = __reduce_max_sync(~0u, my_longest);
+    if (threadIdx.x % 32 == 0 && my_paths) {
+        atomicAdd(&paths, my_paths);
+        atomicAdd(&vertices, my_vertices);
+        atomicMax(&longest, my_longest);
     }
     __syncthreads();
     if (threadIdx.x || !paths) return;
@@ -404,14 +454,14 @@ trine_status forest_cuda_count_together(forest_device *own)
     const trine_status status = trine_gpu_limits(&limits);
     if (status || !limits.cooperative) return status;
     own->multiprocessors = limits.multiprocessors;
-    int paths = 0, cycles = 0;
+    int paths = 0, rounds = 0;
     const trine_status asked =
-        GPU(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&paths, jump<false>, (int)FOREST_THREADS, 0));
+        GPU(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&paths, jump<false>, (int)JUMP_THREADS, 0));
     if (asked) return asked;
     own->of_multiprocessor = paths;
     const trine_status again =
-        GPU(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&cycles, jump<true>, (int)FOREST_THREADS, 0));
-    if (cycles < paths) own->of_multiprocessor = cycles;
+        GPU(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&rounds, jump<true>, (int)JUMP_THREADS, 0));
+    if (rounds < paths) own->of_multiprocessor = rounds;
     return again;
 }
 
@@ -438,12 +488,10 @@ trine_status forest_cuda_break_cycles(trine_forest f, void *stream)
     const forest_view p = forest_view_of(f);
     trine_status status = begin(f, true, stream);
     if (status || f->n < 2 || !p.vertices) return status;
-    uint32_t *victims = (uint32_t *)f->permutation; /* there is none before the next order */
-    status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_cycles : split_cycles)(f, p, victims, stream);
-    if (status) return status;
-    remove_victims<<<forest_blocks(p.vertices / 3, 1 << 10), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(
-        p, victims, f->counts);
-    return GPU_LAUNCHED("remove_victims");
+    const cycles c(f, p);
+    status = fill(f, c.leader, 0xFF, p.vertices, stream);
+    if (!status) status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_cycles : split_cycles)(f, c, stream);
+    return status ? status : launch_each(p.vertices, stream, open_cycles{c, f->counts});
 }
 
 trine_status forest_cuda_order(trine_forest f, void *stream)
@@ -454,7 +502,7 @@ trine_status forest_cuda_order(trine_forest f, void *stream)
     if (status || !p.vertices) return status;
     status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_paths : split_paths)(f, p, stream);
     if (!status) status = fill(f, f->index, 0, p.vertices, stream);
-    if (!status) status = fill(f, f->permutation, 0xFF, p.vertices, stream);
+    if (!status && p.absent) status = fill(f, f->permutation, 0xFF, p.vertices, stream);
     if (status) return status;
     note_lengths<<<forest_blocks(p.vertices), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, f->counts);
     status = GPU_LAUNCHED("note_lengths");
