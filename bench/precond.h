@@ -47,7 +47,7 @@ typedef struct {
     double start, seconds; /* of a solve, and what it may take */
 } precond_run;
 trine_status precond_set_up(const precond_problem *p, const precond_recipe *r, precond_run *run);
-/** Make run->solver. On a CPU a monitor ends solves that are late. */
+/** Make run->solver. Where the host makes the loop, a monitor ends solves that are late. */
 trine_status precond_make_solver(const precond_problem *p, const precond_recipe *r, const trine_krylov_options *more,
                                  precond_run *run);
 void precond_end(precond_run *run);
@@ -67,6 +67,8 @@ typedef struct {
 } precond_outcomes;
 void precond_keep(precond_outcomes *all, precond_outcome one);
 
+/** With nothing measured yet. */
+bench_record precond_record(const precond_problem *p, const char *impl, const char *method, const char *chosen);
 /** One of trine's methods, timed: a record, a line of the table. */
 trine_status precond_measure(precond_problem *p, const char *method, precond_outcomes *all);
 /** A peer's: "gmres+ilu0" or "cg+ic0" of cuSPARSE. */
@@ -74,6 +76,13 @@ trine_status precond_measure_peer(precond_problem *p, const char *method);
 
 /** What Sections 4.6 and 5.3 claim, beside what was found. own: the suite's matrices. */
 trine_status precond_judge(bench *b, const precond_outcomes *all, const char *const *own, int count);
+
+/* Sweeps, of b->matrices or their own. */
+trine_status precond_table_17(bench *b);
+/** Residuals and errors of every step (Figures 30 and 36 to 39). */
+trine_status precond_histories(bench *b);
+/** The same with as many factors as cover 0.99 of A. */
+trine_status precond_figure_40(bench *b);
 
 /* precond_cusparse.c: set-up and solve, which wait for the device, as a user of the libraries writes them. */
 typedef struct precond_cusparse_s *precond_cusparse;

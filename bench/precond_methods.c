@@ -87,8 +87,7 @@ trine_status precond_make_solver(const precond_problem *p, const precond_recipe 
         if (r->has_precond) TRY(trine_precond_as_op(run->plan, &run->M[run->count++]));
         TRY(trine_krylov_create(p->b->ctx, &run->solver, p->product, run->count ? run->M[0] : NULL, &o));
     }
-    /* on a GPU it would be the host that makes the loop */
-    if (p->b->device.space == TRINE_HOST) TRY(trine_krylov_set_monitor(run->solver, stop_when_late, run));
+    if (p->b->device.space == TRINE_HOST || o.history) TRY(trine_krylov_set_monitor(run->solver, stop_when_late, run));
 done:
     return status;
 }
@@ -279,7 +278,7 @@ void precond_keep(precond_outcomes *all, precond_outcome one)
     all->of[all->count++] = one;
 }
 
-static bench_record begin_record(const precond_problem *p, const char *impl, const char *method, const char *chosen)
+bench_record precond_record(const precond_problem *p, const char *impl, const char *method, const char *chosen)
 {
     bench_record r = bench_record_begin("precond", p->name);
     r.n = p->n;
@@ -321,7 +320,7 @@ trine_status precond_measure(precond_problem *p, const char *method, precond_out
     char chosen[64] = "none";
     const char *ended = NULL;
     double steps = 0, setup_ms = 0, step_ms = NAN, first_ms = 0;
-    bench_record record = begin_record(p, "trine", method, chosen);
+    bench_record record = precond_record(p, "trine", method, chosen);
     TRY(precond_parse(p, method, &r));
     TRY(time_set_up(p, &r, &run, &record));
     if (r.has_precond)
@@ -351,7 +350,7 @@ trine_status precond_measure_peer(precond_problem *p, const char *method)
     int64_t steps = 0, most = PRECOND_MOST_STEPS;
     double residual = 1, times[SOLVES], spent = 0, forward;
     int count = 0;
-    bench_record record = begin_record(p, "cusparse", method, method);
+    bench_record record = precond_record(p, "cusparse", method, method);
     TRY(precond_cusparse_create(p, method, &peer));
     TRY(bench_measure_wall(p->b, precond_cusparse_set_up, NULL, peer, &setup));
     TRY(precond_cusparse_solve(peer, TIMED_STEPS, &steps, &residual)); /* to warm up, and to see what a step takes */

@@ -11,9 +11,9 @@ enum { SAMPLES = 11, OPENINGS = 2 };
 static const double DEFAULT_SECONDS = 5;
 
 static const char every_method[] =
-    "auto,none,diagp0,diagp1,diagp2,l1,tridiag,alg-tri,alg-tri-block,alt-o:m=2,alt-o:m=4,alt-i:m=1,alt-i:m=2,alt-i:m=3,"
+    "auto,none,diagp0,diagp1,diagp2,l1,tridiag,alg-tri,alg-tri-block,alt-o:m=2,alt-o:m=3,alt-o:m=4,alt-i:m=1,alt-i:m=2,alt-i:m=3,"
     "alt-i:m=4,mos-d:m=1,mos-d:m=2,mos-d:m=3,mos-d:m=4,mos-a:m=1,mos-a:m=2,mos-a:m=3,mos-a:m=4,adi,ilu0,iluk:m=1,ilut,"
-    "isai:m=1,isai:m=2,cg/ic0,cg/diagp0";
+    "isai:m=1,isai:m=2,isai:m=3,cg/ic0,cg/diagp0";
 static const char *const every_matrix[] = {"laplace2d:n=250",
                                            "aniso1:n=200",
                                            "aniso2:n=200",
@@ -153,13 +153,13 @@ static bool wants_peers(const bench *b)
     return wanted;
 }
 
-trine_status bench_suite_precond(bench *b)
+/** Every method on every matrix. */
+static trine_status run_main(bench *b)
 {
     trine_status status = TRINE_SUCCESS;
     precond_outcomes all = {0};
     bench_list methods = b->methods.count ? b->methods : bench_list_split(every_method);
     const int count = b->matrices.count ? b->matrices.count : N_MATRICES;
-    if (!b->reps_given) b->reps = SAMPLES;
     for (int m = 0; m < count; m++) {
         precond_problem p;
         const char *const name = b->matrices.count ? b->matrices.item[m] : every_matrix[m];
@@ -177,5 +177,31 @@ trine_status bench_suite_precond(bench *b)
 done:
     free(all.of);
     if (!b->methods.count) bench_list_free(&methods);
+    return status;
+}
+
+static const struct {
+    const char *name;
+    trine_status (*run)(bench *b);
+} sweeps[] = {{"main", run_main},
+              {"table17", precond_table_17},
+              {"histories", precond_histories},
+              {"figure40", precond_figure_40}};
+enum { N_SWEEPS = sizeof sweeps / sizeof *sweeps };
+
+trine_status bench_suite_precond(bench *b)
+{
+    trine_status status = TRINE_SUCCESS;
+    if (!b->reps_given) b->reps = SAMPLES;
+    for (int k = 0; k < b->sweeps.count || (!k && !b->sweeps.count); k++) {
+        const char *const name = b->sweeps.count ? b->sweeps.item[k] : sweeps[0].name;
+        int i = 0;
+        while (i < N_SWEEPS && strcmp(sweeps[i].name, name) != 0) i++;
+        if (i == N_SWEEPS) FAIL(TRINE_ERR_ARGUMENT, "suite precond has no sweep \"%s\"", name);
+        b->sweep = i ? sweeps[i].name : NULL;
+        TRY(sweeps[i].run(b));
+    }
+done:
+    b->sweep = NULL;
     return status;
 }
