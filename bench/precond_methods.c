@@ -107,7 +107,8 @@ static trine_status time_set_up(const precond_problem *p, const precond_recipe *
         if (!k || analyse + numeric < record->analyse_ms + record->numeric_ms)
             record->analyse_ms = analyse, record->numeric_ms = numeric;
     }
-    if (r->has_precond) TRY(trine_precond_check(run->plan, NULL));
+    /* of factors that a GPU has made it would factor anew, on the host; there a solve shows them */
+    if (r->has_precond && p->b->device.space == TRINE_HOST) TRY(trine_precond_check(run->plan, NULL));
 done:
     return status;
 }
