@@ -1,5 +1,5 @@
 /* Suite precond: Table 17 and Figures 30 and 36 to 40 of the thesis (Klein 2024) in form, on what the gallery makes of
- * its matrices, on stand-ins for those that need a download, and on real ones. Figures 34 and 35 are drawn from the main
+ * its matrices, on stand-ins for those that need a download, and on real ones. Figures 34 and 35 are drawn from main
  * records. */
 #include <inttypes.h>
 #include <math.h>
