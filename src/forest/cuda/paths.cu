@@ -1,5 +1,5 @@
-// Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping in one launch, or
-// by the scan of the thesis, whose passes return at once if they have nothing left to do.
+// Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping in one launch;
+// or by the scan of the thesis, whose passes return at once if they have nothing left to do.
 #ifndef __HIP__
 #include <cooperative_groups.h>
 #endif
@@ -116,7 +116,7 @@ struct links {
     __device__ bool is_cyclic(int64_t i) const { return onward(link[2 * i]) != FOREST_NO_LINK; }
 };
 
-/* In a pass every link goes on by up to HOPS links to where the splitters go on to that it leads to, and takes over what
+/* In a pass every link goes on by up to HOPS links to where the splitters go on to that it leads to. It takes over what
  * those know of the way: its distance or, where cycles are looked for, the lowest of its splitters, itself included.
  * Where two ways one behind the other have the same lowest splitter, they go round a cycle, and that is the lowest of
  * all. A link that is done is in both copies. */
