@@ -248,6 +248,8 @@ class Dependencies(unittest.TestCase):
     def test_a_file_that_is_gone_counts(self):
         texts = {path: text for path, text in TEXTS.items() if path != "src/forest/reference/reference.c"}
         self.assertNotEqual(sources.Sources(texts).hash_of("forest.cuda", {}), PRESENT.hash_of("forest.cuda", {}))
+        texts["src/forest/reference/referencf.c"] = TEXTS["src/forest/reference/reference.c"]
+        self.assertNotEqual(sources.Sources(texts).hash_of("forest.cuda", {}), PRESENT.hash_of("forest.cuda", {}))
 
     def test_the_environment_counts(self):
         self.assertEqual(len({PRESENT.hash_of("core.cuda", programs.setting(way)) for way in (*programs.SHAPES, "racecheck")}), 4)
@@ -390,7 +392,7 @@ class Judging(Case):
         self.says(True, "current", after)
         for name, way in record.wanted(after):
             self.put(name, way, after)
-        self.assertEqual(list(self.record["sources"]), [after.whole()])  # no longer needed ones are dropped
+        self.assertEqual(list(self.record["sources"]), [after.whole()])  # those without an entry are dropped
 
     def test_a_new_program_is_missing_and_an_old_one_dropped(self):
         more = sources.Sources({**self.texts, sources.TESTS: self.texts[sources.TESTS] + "trine_test(spmv DEVICES)\n"})
@@ -577,7 +579,9 @@ class Running(Case):
         start = time.monotonic()
         self.assertIsNone(programs.execute(run, programs.Deadline(0.5)))
         self.assertIsNone(programs.execute({**run, "expected": 60}, programs.Deadline(50)))  # not started
-        self.assertIsNone(programs.execute(run, programs.Deadline(0)))
+        with mock.patch.object(programs.subprocess, "Popen") as started:
+            self.assertIsNone(programs.execute(run, programs.Deadline(0)))
+        started.assert_not_called()
         self.assertEqual(programs.execute({**run, "timeout": 1}, programs.Deadline(600)), (None, "begun\n"))
         self.assertEqual(programs.execute({**run, "command": ["/bin/sh", "-c", "kill -9 $$"]}, programs.Deadline(600)), (-9, ""))
         self.assertLess(time.monotonic() - start, 45)

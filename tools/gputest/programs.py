@@ -176,7 +176,7 @@ def execute(run, deadline):
         end(process)
         output, code = process.communicate()[0], None
     deadline.forget(process)
-    return None if code in (None, -signal.SIGKILL) and deadline.is_over() else (code, output)
+    return None if deadline.is_over() else (code, output)
 
 
 # -------------------------------------------------------------------- outcomes
