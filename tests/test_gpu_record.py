@@ -581,6 +581,7 @@ class Running(Case):
         self.assertIsNone(programs.execute({**run, "expected": 60}, programs.Deadline(50)))  # not started
         with mock.patch.object(programs.subprocess, "Popen") as started:
             self.assertIsNone(programs.execute(run, programs.Deadline(0)))
+            self.assertIsNone(programs.Deadline(0).begin(run["command"]))
         started.assert_not_called()
         self.assertEqual(programs.execute({**run, "timeout": 1}, programs.Deadline(600)), (None, "begun\n"))
         self.assertEqual(programs.execute({**run, "command": ["/bin/sh", "-c", "kill -9 $$"]}, programs.Deadline(600)), (-9, ""))
