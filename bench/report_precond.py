@@ -1,5 +1,6 @@
 """Preconditioned iterations: times, the fastest, what auto loses, the thesis's claims; from records of trine-bench precond. Used by report.py."""
 from report_plots import dot_plot, ok, short, table, unique
+from report_splittings import splittings_section
 
 NEAR = 1.5  # auto is good where it takes at most so many times the best
 PEERS = {"scipy": "SciPy", "pyamg": "PyAMG", "petsc": "PETSc"}
@@ -89,4 +90,4 @@ def precond_section(records, name, save):
     text += "## Steps\n\n" + steps_table(records) + "\n"
     if claims(records):
         text += "## What the thesis claims\n\nSections 4.6 and 5.3 of Klein 2024, as far as matrices for them are here.\n\n" + claims(records) + "\n"
-    return text
+    return text + splittings_section(records, name, save)
