@@ -77,8 +77,8 @@ trine_status precond_measure(precond_problem *p, const char *method, precond_out
 trine_status precond_measure_peer(precond_problem *p, const char *method);
 
 /** What Sections 4.6 and 5.3 claim, beside what was found: held, not held or not testable, each with its numbers. A
- *  line; and a record, unless this run cannot test it. covered: what is claimed with as many factors as cover 0.99 of A,
- *  which sweep figure40 has; else the rest. */
+ *  line; and a record, unless this run cannot test it. covered: what is claimed with as many factors as cover 0.99 of
+ *  A, which sweep figure40 has; else the rest. */
 trine_status precond_judge(bench *b, const precond_outcomes *all, bool covered);
 
 /* Sweeps, of b->matrices or their own. */
