@@ -256,6 +256,7 @@ static trine_status run_figure_40(precond_problem *p, int shown, precond_outcome
         TRY(run_history(p, method, coverage, all));
     }
     TRY(run_history(p, "ilu0", coverage, all));
+    TRY(run_history(p, "alt-i:m=3", coverage, all)); /* is that better? */
 done:
     return status;
 }
