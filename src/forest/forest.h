@@ -14,6 +14,7 @@ extern "C" {
 enum {
     FOREST_MAX_N = 8,
     FOREST_CANDIDATES = 8,           /* of every vertex */
+    FOREST_CACHE_LINE = 128,         /* bytes, of a GPU */
     FOREST_LIST_ENDS = -1,           /* behind the last candidate: the row has no other edges */
     FOREST_LIST_BREAKS = -2          /* it has */
 };
@@ -42,8 +43,11 @@ struct forest_counts {
     /* While rounds and passes go on, on a GPU */
     forest_charges charges;          /* of the round, which is number `rounds` */
     int64_t idle;                    /* rounds one after another in which nothing was confirmed */
-    int32_t proposed;                /* has the round proposed anything? */
     int32_t stopped;                 /* there is nothing left for rounds to do */
+    /* What all blocks write is a line of the cache away from what all threads read */
+    char apart[FOREST_CACHE_LINE];
+    int32_t proposed;                /* has the round proposed anything? */
+    unsigned confirming;             /* blocks that have confirmed, until all have */
     unsigned long long confirmed;    /* in the round, from both ends */
 };
 

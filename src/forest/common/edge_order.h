@@ -70,7 +70,7 @@ FOREST_INLINE double forest_row_scale(double diagonal, double others)
     return scale == 0 ? 1 : scale;
 }
 
-/** One in 16 vertices, for lists of paths that are cut into short ones. */
-FOREST_INLINE bool forest_is_splitter(int32_t v) { return forest_mix((uint64_t)v) >> 60 == 0; }
+/** One in 2^bits vertices, for lists of paths that are cut into short ones. */
+FOREST_INLINE bool forest_is_splitter(int32_t v, int bits) { return forest_mix((uint64_t)v) >> (64 - bits) == 0; }
 
 #endif

@@ -29,12 +29,17 @@ FOREST_INLINE int forest_confirm(const forest_view *p, forest_round round, int64
     return count - before;
 }
 
+FOREST_INLINE bool forest_is_full(const forest_view *p, int n, int32_t u)
+{
+    return p->neighbours[(int64_t)u * n + n - 1] >= 0;
+}
+
 /** May v, which is not full, propose to u? */
 FOREST_INLINE bool forest_is_open(const forest_view *p, forest_round round, int n, int32_t v, bool positive, int32_t u)
 {
     if (round.charges.charged && forest_is_positive(round.charges, u) == positive) return false;
     if (round.first) return true;
-    if (p->neighbours[(int64_t)u * n + n - 1] >= 0) return false; /* full */
+    if (forest_is_full(p, n, u)) return false;
     for (int s = 0; s < n - 1; s++) /* v's last place is free */
         if (p->neighbours[(int64_t)v * n + s] == u) return false;
     return true;

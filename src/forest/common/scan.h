@@ -34,6 +34,13 @@ FOREST_INLINE void forest_scan_start(const forest_view *p, const forest_scan *s,
     }
 }
 
+/** The weaker of two edges, whose weights were looked up. */
+FOREST_INLINE uint32_t forest_scan_weaker(const forest_view *p, uint32_t e, uint32_t f)
+{
+    const forest_weighed one = {e, p->weight[e]}, other = {f, p->weight[f]};
+    return forest_is_weaker(p, other, one) ? f : e;
+}
+
 /** Does v not know both ends of its path yet? */
 FOREST_INLINE bool forest_scan_pass(const forest_view *p, const forest_scan *s, int32_t v)
 {
@@ -49,7 +56,7 @@ FOREST_INLINE bool forest_scan_pass(const forest_view *p, const forest_scan *s, 
             if (at[j] == v) continue;
             next = at[j];
             if (!s->wants_edges) d += distance[j];
-            else if (next >= 0) weakest = forest_weaker(p, edge[j], weakest);
+            else if (next >= 0) weakest = forest_scan_weaker(p, edge[j], weakest);
         }
         goes_on |= next >= 0;
         s->at[to][e] = next;
@@ -65,7 +72,7 @@ FOREST_INLINE uint32_t forest_scan_victim(const forest_view *p, const forest_sca
 {
     const int64_t e = 2 * (int64_t)v;
     if (s->at[s->from][e] < 0 || s->at[s->from][e + 1] < 0) return FOREST_NO_LINK;
-    const uint32_t weakest = forest_weaker(p, s->edge[s->from][e], s->edge[s->from][e + 1]);
+    const uint32_t weakest = forest_scan_weaker(p, s->edge[s->from][e], s->edge[s->from][e + 1]);
     return weakest / 2 == (uint32_t)v ? weakest : FOREST_NO_LINK;
 }
 

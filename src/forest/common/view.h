@@ -50,13 +50,29 @@ FOREST_INLINE uint32_t forest_edge_name(const forest_view *p, int32_t v, int s)
     if (v < u) return 2 * (uint32_t)v + (uint32_t)s;
     return 2 * (uint32_t)u + (p->neighbours[2 * (int64_t)u] == v ? 0 : 1);
 }
-/** The weaker of two edges. */
-FOREST_INLINE uint32_t forest_weaker(const forest_view *p, uint32_t e, uint32_t f)
+/** An edge and what it weighs. */
+typedef struct {
+    uint32_t edge;
+    double weight;
+} forest_weighed;
+
+/** Is e weaker than f? */
+FOREST_INLINE bool forest_is_weaker(const forest_view *p, forest_weighed e, forest_weighed f)
 {
-    const double we = p->weight[e], wf = p->weight[f];
-    if (we != wf) return we < wf ? e : f;
-    if (e == f) return e;
-    return forest_loses_tie(p->ties, (int32_t)(e / 2), p->neighbours[e], (int32_t)(f / 2), p->neighbours[f]) ? e : f;
+    if (e.weight != f.weight) return e.weight < f.weight;
+    if (e.edge == f.edge) return false;
+    return forest_loses_tie(p->ties, (int32_t)(e.edge / 2), p->neighbours[e.edge], (int32_t)(f.edge / 2),
+                            p->neighbours[f.edge]);
+}
+/** The edge from v to its neighbour in place s, with what the graph says that it weighs. */
+FOREST_INLINE forest_weighed forest_weigh(const forest_view *p, const struct forest_graph *g, bool single, int32_t v,
+                                          int s)
+{
+    const uint32_t edge = forest_edge_name(p, v, s);
+    const int32_t low = (int32_t)(edge / 2);
+    const int64_t k = forest_find(g->columns, g->begin[low], g->end[low], p->neighbours[edge]);
+    const forest_weighed e = {edge, single ? (double)((const float *)g->weights)[k] : ((const double *)g->weights)[k]};
+    return e;
 }
 
 /** Take v's neighbour in place s away; places are filled from the first one on. */

@@ -21,7 +21,6 @@ trine_status forest_cpu_break_cycles(trine_forest f, void *stream)
     (void)stream;
     f->counts->cycles = 0;
     if (f->n < 2 || !f->graph.n) return TRINE_SUCCESS;
-    forest_look_up_all(f);
     f->counts->cycles = f->info.ranking == TRINE_RANKING_SCAN ? forest_scan_cycles(f) : forest_split_cycles(f);
     return TRINE_SUCCESS;
 }

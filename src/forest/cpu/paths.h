@@ -5,7 +5,7 @@
 #include "forest/common/view.h"
 #include "forest/cpu/cpu.h"
 
-/** Take out the weakest edge of every cycle; returns how many there were. f->weight is there. */
+/** Take out the weakest edge of every cycle; returns how many there were. */
 int64_t forest_split_cycles(trine_forest f); /* by splitters */
 int64_t forest_scan_cycles(trine_forest f);  /* by the bidirectional scan */
 /** path and position of every vertex of an acyclic factor. */

@@ -80,6 +80,7 @@ int64_t forest_scan_cycles(trine_forest f)
 {
     const forest_view p = forest_view_of(f);
     struct scan s = {.f = f, .s = forest_scan_of(&p, true)};
+    forest_look_up_all(f);
     run(&s);
     s.victims = s.s.edge[1 - s.s.from];
     forest_for(f, find_victims, &s);

@@ -6,11 +6,13 @@
 
 #include "forest/cpu/paths.h"
 
+enum { SPLITTER_BITS = 4 };          /* of other vertices, one in 2^SPLITTER_BITS is one */
+
 /* f->list: splitters, ascending; f->index says where, -1: none. Chunks of vertices are counted, then numbered. */
 
 static bool is_splitter(const forest_view *p, int64_t v)
 {
-    return forest_is_end(p, (int32_t)v) || forest_is_splitter((int32_t)v);
+    return forest_is_end(p, (int32_t)v) || forest_is_splitter((int32_t)v, SPLITTER_BITS);
 }
 
 static void count_splitters(void *user, int64_t begin, int64_t end, int me)
@@ -68,15 +70,37 @@ static void for_splitters(trine_forest f, int64_t count, trine_team_range range,
 
 /* ------------------------------------------------------------------- cycles */
 
+/* f->edge and f->weight at 2 i + s: the weakest edge from splitter i of a cycle through place s to the next one. */
+
+static forest_weighed weakest_at(const forest_view *p, uint32_t at)
+{
+    return (forest_weighed){p->edge[at], p->weight[at]};
+}
+
 /** The weakest edge of the cycle of splitter i, whose splitters are marked as done. */
 static uint32_t weakest_around(const forest_view *p, int64_t i, int32_t *done)
 {
-    uint32_t weakest = p->edge[2 * i];
+    forest_weighed weakest = weakest_at(p, 2 * (uint32_t)i);
     for (uint32_t at = p->link[2 * i]; at / 2 != i; at = p->link[forest_through(at)]) {
+        const forest_weighed e = weakest_at(p, forest_through(at));
         done[at / 2] = 1;
-        weakest = forest_weaker(p, p->edge[forest_through(at)], weakest);
+        if (forest_is_weaker(p, e, weakest)) weakest = e;
     }
-    return weakest;
+    return weakest.edge;
+}
+
+static void weigh_cycles(void *user, int64_t begin, int64_t end, int me)
+{
+    trine_forest f = user;
+    const forest_view p = forest_view_of(f);
+    const bool single = trine_dtype_is_single(f->dtype);
+    (void)me;
+    for (int64_t e = 2 * begin; e < 2 * end; e++) {
+        if (f->position[e / 2]) continue;
+        const forest_weighed weakest = forest_weakest_onward(&p, &f->graph, single, e / 2, (int)(e % 2));
+        p.edge[e] = weakest.edge;
+        p.weight[e] = weakest.weight;
+    }
 }
 
 /** Splitters of paths are not on cycles: both ends of a path mark them, as neither knows of the other. */
@@ -102,6 +126,7 @@ static int64_t break_listed(trine_forest f, int64_t count)
     int64_t cycles = 0;
     memset(done, 0, (size_t)count * sizeof *done);
     for_splitters(f, count, mark_paths, f);
+    for_splitters(f, count, weigh_cycles, f);
     for (int64_t i = 0; i < count; i++) {
         if (done[i]) continue;
         forest_remove_edge(&p, weakest_around(&p, i, done));
@@ -114,10 +139,15 @@ static int64_t break_listed(trine_forest f, int64_t count)
 static void find_unlisted(void *user, int64_t begin, int64_t end, int me)
 {
     const struct walks *w = user;
-    const forest_view p = forest_view_of(w->f);
+    const trine_forest f = w->f;
+    const forest_view p = forest_view_of(f);
+    const bool single = trine_dtype_is_single(f->dtype);
     (void)me;
-    for (int64_t v = begin; v < end; v++)
-        if (forest_leads_cycle(&p, w->seen, (int32_t)v)) w->seen[v] = -1;
+    for (int64_t v = begin; v < end; v++) {
+        if (!forest_leads_cycle(&p, w->seen, (int32_t)v)) continue;
+        p.edge[v] = forest_weakest_around(&p, &f->graph, single, (int32_t)v);
+        w->seen[v] = -1;
+    }
 }
 
 int64_t forest_split_cycles(trine_forest f)

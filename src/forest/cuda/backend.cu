@@ -34,6 +34,7 @@ trine_status create(trine_forest f)
     if (!status) status = trine_alloc(f->ctx, TRINE_DEVICE, own->scratch_bytes, &own->scratch);
     if (!status)
         status = trine_alloc(f->ctx, TRINE_DEVICE, (FOREST_PASSES + 1) * sizeof *own->goes_on, (void **)&own->goes_on);
+    if (!status) status = forest_cuda_count_together(own);
     if (status || !driver_has_conditions()) return status;
     f->info.capturable = 2;
     return GPU(gpuStreamCreateWithFlags(&own->loop, gpuStreamNonBlocking));

@@ -15,6 +15,8 @@ struct forest_device {
     void *scratch;                   /* of prefix sums */
     size_t scratch_bytes;
     int32_t *goes_on;                /* FOREST_PASSES + 1: is pass k to be run? */
+    int multiprocessors;             /* of the device */
+    int of_multiprocessor;           /* blocks on each that can wait for all others; 0: none can */
     gpuStream_t loop;                /* for bodies of loops while they are captured; null: there are no loops */
 };
 
@@ -89,6 +91,8 @@ trine_status forest_cuda_coarsen(trine_forest f, void *stream);
 trine_status forest_cuda_extract_blocks(trine_forest f, const void *values, void *const bands[3], int32_t *permutation,
                                         void *stream);
 trine_status forest_cuda_add_up(trine_forest f, const void *values, double *sums, void *stream);
+/** How many blocks of a kernel that waits for all of its blocks are on the device together. */
+trine_status forest_cuda_count_together(forest_device *own);
 /** f->weight, of a [0,2]-factor. */
 trine_status forest_cuda_look_up(trine_forest f, void *stream);
 /** There are no lists of candidates any more. */

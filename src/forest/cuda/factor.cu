@@ -1,4 +1,4 @@
-// Rounds of proposals and confirmations (Klein 2024, Algorithm 8): three launches a round, or a loop in a graph. A few
+// Rounds of proposals and confirmations (Klein 2024, Algorithm 8): two launches a round, or a loop in a graph. A few
 // lanes of a warp share a row; each keeps the strongest entries that it has seen, and then they merge their lists.
 // Lists of candidates are made in the same way.
 #include "forest/common/rounds.h"
@@ -183,17 +183,31 @@ template <typename R, int N> struct proposal {
     __device__ strongest<R, N> part(int first, int step) const
     {
         const R *weights = static_cast<const R *>(g.weights);
+        constexpr int AT_ONCE = 4; /* entries, and then their vertices, that are on their way together */
         strongest<R, N> best;
         if (count >= 0 || !room) return best;
-        for (int64_t k = g.begin[v] + first, end = g.end[v]; k < end; k += step) {
-            const int32_t u = g.columns[k];
-            if (best.may_take(weights[k]) && forest_is_open(&p, round, n, v, positive, u))
-                best.insert(weights[k], forest_tie_number(p.ties, v, u), u);
+        for (int64_t k = g.begin[v] + first, end = g.end[v]; k < end; k += AT_ONCE * step) {
+            int32_t u[AT_ONCE];
+            R w[AT_ONCE];
+            bool full[AT_ONCE];
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++) {
+                const int64_t at = k + j * step;
+                u[j] = at < end ? g.columns[at] : 0;
+                w[j] = at < end ? weights[at] : 0;
+            }
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++)
+                full[j] = !best.may_take(w[j]) || (!round.first && forest_is_full(&p, n, u[j]));
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++)
+                if (!full[j] && best.may_take(w[j]) && forest_is_open(&p, round, n, v, positive, u[j]))
+                    best.insert(w[j], forest_tie_number(p.ties, v, u[j]), u[j]);
         }
         return best;
     }
-    /** By the thread that writes, once all parts are in best. */
-    __device__ void write(const strongest<R, N> &best, forest_counts *counts)
+    /** By the thread that writes, once all parts are in best. Does it propose anything? */
+    __device__ bool write(const strongest<R, N> &best)
     {
         if (count < 0) {
             int32_t *proposals = p.proposals + (int64_t)v * n;
@@ -202,7 +216,38 @@ template <typename R, int N> struct proposal {
                 if (s < n) proposals[s] = s < room ? best.column[s] : -1;
             count = room && best.column[0] >= 0;
         }
-        if (count) counts->proposed = 1;
+        return count != 0;
+    }
+};
+
+/** By all threads of a block: one of them notes it. */
+__device__ void note_proposed(bool proposed, forest_counts *counts)
+{
+    if (__syncthreads_or(proposed) && threadIdx.x == 0) counts->proposed = 1;
+}
+
+/** Which of 256 vertices may propose, without those of long rows? The others have no proposals. */
+template <int N> struct open_rows {
+    int32_t rows[FOREST_THREADS];
+    int count;
+
+    __device__ void list(const forest_graph &g, const forest_view &p, bool first, int64_t begin, int64_t most)
+    {
+        const int n = N <= 4 ? N : p.n;
+        const int64_t v = begin + threadIdx.x;
+        __syncthreads(); /* what was there before has been read */
+        if (threadIdx.x == 0) count = 0;
+        __syncthreads();
+        const bool is_open = v < g.n && (first || !forest_is_full(&p, n, (int32_t)v));
+        const bool is_listed = is_open && (g.longest <= most || g.end[v] - g.begin[v] <= most);
+        if (v < g.n && !is_open)
+            for (int s = 0; s < n; s++) p.proposals[v * n + s] = -1;
+        const unsigned listed = __ballot_sync(~0u, is_listed), lane = threadIdx.x % 32;
+        int slot = 0;
+        if (lane == 0 && listed) slot = atomicAdd(&count, __popc(listed));
+        slot = __shfl_sync(~0u, slot, 0) + __popc(listed & ((1u << lane) - 1));
+        if (is_listed) rows[slot] = (int32_t)v;
+        __syncthreads();
     }
 };
 
@@ -210,16 +255,24 @@ template <typename R, int N> struct proposal {
 template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
     propose(const forest_graph g, const forest_view p, int lanes, forest_counts *counts)
 {
+    __shared__ open_rows<N> open;
     if (counts->stopped) return;
     const forest_round round = round_of(counts);
     const bool has_lists = forest_has_candidates(counts, p.ties);
-    for (row_loop i(g, lanes); i.goes_on(); i.row += i.step) {
-        const bool writes = i.has_row() && i.lane == 0;
-        proposal<R, N> mine(g, p, round, has_lists, i.has_row(), (int32_t)i.row, writes);
-        strongest<R, N> best = mine.part(i.lane, lanes);
-        for (int mask = 1; mask < lanes; mask *= 2) best.merge(mask);
-        if (writes) mine.write(best, counts);
+    const int lane = threadIdx.x % lanes, group = threadIdx.x / lanes, in_warp = group % (32 / lanes);
+    bool proposed = false;
+    for (int64_t begin = blockIdx.x * (int64_t)FOREST_THREADS; begin < g.n;
+         begin += gridDim.x * (int64_t)FOREST_THREADS) {
+        open.list(g, p, round.first, begin, lanes * LANE_ENTRIES);
+        for (int i = group; i - in_warp < open.count; i += FOREST_THREADS / lanes) {
+            const bool has_row = i < open.count, writes = has_row && lane == 0;
+            proposal<R, N> mine(g, p, round, has_lists, has_row, has_row ? open.rows[i] : 0, writes);
+            strongest<R, N> best = mine.part(lane, lanes);
+            for (int mask = 1; mask < lanes; mask *= 2) best.merge(mask);
+            if (writes) proposed |= mine.write(best);
+        }
     }
+    note_proposed(proposed, counts);
 }
 template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
     propose_long_rows(const forest_graph g, const forest_view p, int lanes, forest_counts *counts)
@@ -227,28 +280,14 @@ template <typename R, int N> __global__ void __launch_bounds__(FOREST_THREADS)
     if (counts->stopped) return;
     const forest_round round = round_of(counts);
     const bool has_lists = forest_has_candidates(counts, p.ties), writes = threadIdx.x == 0;
+    bool proposed = false;
     for_long_rows(g, lanes * LANE_ENTRIES, [&](int32_t v) {
         proposal<R, N> mine(g, p, round, has_lists, true, v, writes);
         strongest<R, N> best = mine.part((int)threadIdx.x, (int)FOREST_THREADS);
         merge_block(best);
-        if (writes) mine.write(best, counts);
+        if (writes) proposed |= mine.write(best);
     });
-}
-
-__global__ void __launch_bounds__(FOREST_THREADS) confirm(const forest_view p, forest_counts *counts)
-{
-    __shared__ unsigned edges;
-    if (counts->stopped) return;
-    const forest_round round = round_of(counts);
-    if (threadIdx.x == 0) edges = 0;
-    __syncthreads();
-    unsigned found = 0;
-    for (int64_t v = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; v < p.vertices;
-         v += (int64_t)gridDim.x * blockDim.x)
-        found += forest_confirm(&p, round, v);
-    if (found) atomicAdd(&edges, found);
-    __syncthreads();
-    if (threadIdx.x == 0 && edges) atomicAdd(&counts->confirmed, (unsigned long long)edges);
+    note_proposed(proposed, counts);
 }
 
 __device__ void begin_round(const forest_rounds &r, int64_t k, forest_counts *counts)
@@ -262,6 +301,7 @@ __device__ void begin_round(const forest_rounds &r, int64_t k, forest_counts *co
 __global__ void begin_rounds(const forest_rounds r, int64_t first, forest_counts *counts)
 {
     counts->edges = counts->idle = 0;
+    counts->confirming = 0;
     counts->maximal = counts->stopped = 0;
     begin_round(r, first, counts);
 }
@@ -276,18 +316,48 @@ __device__ void finish_round(const forest_rounds &r, forest_counts *counts)
     counts->stopped = counts->maximal || counts->idle >= r.m || counts->rounds + 1 >= r.most;
     begin_round(r, counts->rounds + 1, counts);
 }
-__global__ void end_round(const forest_rounds r, forest_counts *counts) { finish_round(r, counts); }
-__global__ void end_round_of_loop(const forest_rounds r, forest_counts *counts, gpuCondition again)
+struct end_round {
+    forest_rounds r;
+    __device__ void operator()(forest_counts *counts) const { finish_round(r, counts); }
+};
+struct end_round_of_loop {
+    forest_rounds r;
+    gpuCondition again;
+    __device__ void operator()(forest_counts *counts) const
+    {
+        finish_round(r, counts);
+        set_condition(again, !counts->stopped);
+    }
+};
+
+/** And the end of the round, by the last block. */
+template <typename End> __global__ void __launch_bounds__(FOREST_THREADS)
+    confirm(const forest_view p, forest_counts *counts, const End end)
 {
-    finish_round(r, counts);
-    set_condition(again, !counts->stopped);
+    __shared__ unsigned edges;
+    if (counts->stopped) return;
+    const forest_round round = round_of(counts);
+    if (threadIdx.x == 0) edges = 0;
+    __syncthreads();
+    unsigned found = 0;
+    for (int64_t v = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; v < p.vertices;
+         v += (int64_t)gridDim.x * blockDim.x)
+        found += forest_confirm(&p, round, v);
+    if (found) atomicAdd(&edges, found);
+    __syncthreads();
+    if (threadIdx.x) return;
+    if (edges) atomicAdd(&counts->confirmed, (unsigned long long)edges);
+    __threadfence(); /* the last block finds what all have added */
+    if (atomicInc(&counts->confirming, gridDim.x - 1) < gridDim.x - 1) return;
+    __threadfence();
+    end(counts);
 }
 
-/** Lanes a row: some two entries for each. */
+/** Lanes a row: some four entries for each. */
 int lanes_of(const forest_graph &g)
 {
     int lanes = 1;
-    while (lanes < 32 && g.n * lanes * 2 < g.entries) lanes *= 2;
+    while (lanes < 32 && g.n * lanes * 4 < g.entries) lanes *= 2;
     return lanes;
 }
 
@@ -297,7 +367,7 @@ template <typename R, int N>
 void launch_propose(const forest_graph &g, const forest_view &p, forest_counts *counts, gpuStream_t stream)
 {
     const int lanes = lanes_of(g);
-    propose<R, N><<<forest_blocks(g.n * lanes), FOREST_THREADS, 0, stream>>>(g, p, lanes, counts);
+    propose<R, N><<<forest_blocks(g.n), FOREST_THREADS, 0, stream>>>(g, p, lanes, counts);
     if (has_long_rows(g))
         propose_long_rows<R, N><<<forest_blocks(g.n), FOREST_THREADS, 0, stream>>>(g, p, lanes, counts);
 }
@@ -329,11 +399,12 @@ trine_status list_all(trine_forest f, const forest_view &p, gpuStream_t stream)
     return GPU_LAUNCHED("list_candidates");
 }
 
-/** All of a round but its end. */
-void run_round(trine_forest f, const forest_view &p, gpuStream_t stream)
+template <typename End>
+trine_status run_round(trine_forest f, const forest_view &p, const End &end, gpuStream_t stream)
 {
     propose_round(f, p, stream);
-    confirm<<<forest_blocks(f->graph.n), FOREST_THREADS, 0, stream>>>(p, f->counts);
+    confirm<<<forest_blocks(f->graph.n), FOREST_THREADS, 0, stream>>>(p, f->counts, end);
+    return GPU_LAUNCHED("propose, confirm");
 }
 
 /** Do the rounds end before round k? Read back, after a few rounds at a time. */
@@ -384,15 +455,11 @@ trine_status forest_cuda_factor(trine_forest f, const struct forest_rounds *r, v
     if (status) return status;
     if (loops)
         return record_loop(s, inner, [&](gpuStream_t body, gpuCondition loop) {
-            run_round(f, p, body);
-            end_round_of_loop<<<1, 1, 0, body>>>(*r, f->counts, loop);
-            return GPU_LAUNCHED("propose, confirm");
+            return run_round(f, p, end_round_of_loop{*r, loop}, body);
         });
     bool stopped = false;
     for (int64_t k = 0; !status && !stopped && k < r->most; k++) {
-        run_round(f, p, s);
-        end_round<<<1, 1, 0, s>>>(*r, f->counts);
-        status = GPU_LAUNCHED("propose, confirm");
+        status = run_round(f, p, end_round{*r}, s);
         if (!status && r->until_maximal) status = has_stopped(f, k + 1, stream, &stopped);
     }
     return status;

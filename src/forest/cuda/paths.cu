@@ -1,11 +1,27 @@
-// Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping, or by the scan
-// of the thesis. Passes that have nothing left to do return at once.
+// Cycles broken, paths put one behind the other: by splitters, whose list is ranked by pointer jumping in one launch, or
+// by the scan of the thesis, whose passes return at once if they have nothing left to do.
+#ifndef __HIP__
+#include <cooperative_groups.h>
+#endif
+
+#include "core/gpu_launch.cuh"
+#include "core/gpu_limits.h"
 #include "forest/common/order.h"
 #include "forest/common/scan.h"
 #include "forest/common/splitters.h"
 #include "forest/cuda/device.cuh"
 
 namespace {
+
+/** Blocks of `jump` that are on the device together; 1 where the device does not say. */
+unsigned blocks_together(const forest_device *own, gpuStream_t stream)
+{
+#ifdef __HIP__
+    return 1;
+#else
+    return own->of_multiprocessor ? own->of_multiprocessor * multiprocessors_of(stream, own->multiprocessors) : 1;
+#endif
+}
 
 trine_status fill(trine_forest f, void *array, int byte, int64_t count, void *stream)
 {
@@ -40,6 +56,11 @@ __global__ void begin_passes(forest_counts *counts, int32_t *goes_on, bool count
 
 /* ---------------------------------------------------------------- splitters */
 
+#ifndef BITS
+#define BITS 3
+#endif
+constexpr int SPLITTER_BITS = BITS; // of other vertices, one in 2^SPLITTER_BITS is one
+
 __global__ void __launch_bounds__(FOREST_THREADS) list_splitters(const forest_view p, forest_counts *counts)
 {
     __shared__ unsigned here;
@@ -48,7 +69,7 @@ __global__ void __launch_bounds__(FOREST_THREADS) list_splitters(const forest_vi
          block += (int64_t)gridDim.x * blockDim.x) {
         const int64_t i = block + threadIdx.x;
         const int32_t v = (int32_t)i;
-        const bool is_one = i < p.vertices && (forest_is_end(&p, v) || forest_is_splitter(v));
+        const bool is_one = i < p.vertices && (forest_is_end(&p, v) || forest_is_splitter(v, SPLITTER_BITS));
         if (threadIdx.x == 0) here = 0;
         __syncthreads();
         const unsigned slot = is_one ? atomicAdd(&here, 1u) : 0;
@@ -63,82 +84,175 @@ __global__ void __launch_bounds__(FOREST_THREADS) list_splitters(const forest_vi
 
 struct walk {
     forest_view p;
+    __device__ void operator()(int64_t e) const { forest_walk(&p, e / 2, (int)(e % 2), nullptr); }
+};
+/** The same where cycles are looked for, with what links know first. */
+struct walk_and_see {
+    forest_view p;
     int32_t *seen;
-    __device__ void operator()(int64_t e) const { forest_walk(&p, e / 2, (int)(e % 2), seen); }
+    __device__ void operator()(int64_t e) const
+    {
+        forest_walk(&p, e / 2, (int)(e % 2), seen);
+        p.distance[e] = (int32_t)(e / 2);
+    }
 };
 
 /** One half of the arrays: links of all splitters after some pass. */
 struct links {
-    uint32_t *link, *edge;
-    int32_t *distance;
+    uint32_t *link;
+    int32_t *number;
     __device__ links(const forest_view &p, int copy)
-        : link(p.link + copy * 2 * p.vertices), edge(p.edge + copy * 2 * p.vertices),
-          distance(p.distance + copy * 2 * p.vertices)
+        : link(p.link + copy * 2 * p.vertices), number(p.distance + copy * 2 * p.vertices)
     {}
-    /** Does the link end where the path does? */
-    __device__ bool is_last(uint32_t to) const
+    /** Where the splitter goes on to that a link leads to; FOREST_NO_LINK: there the path ends. */
+    __device__ uint32_t onward(uint32_t to) const
     {
-        return to == FOREST_NO_LINK || link[forest_through(to)] == FOREST_NO_LINK;
+        return to == FOREST_NO_LINK ? FOREST_NO_LINK : link[forest_through(to)];
     }
+    /** After all passes: is splitter i on a cycle? */
+    __device__ bool is_cyclic(int64_t i) const { return onward(link[2 * i]) != FOREST_NO_LINK; }
 };
 
-/** Pass k: every link goes on to where the splitter that it leads to goes. */
-template <bool EDGES> __global__ void __launch_bounds__(FOREST_THREADS)
-    jump(const forest_view p, int k, const forest_counts *counts, int32_t *goes_on)
+/* In a pass every link goes on by up to HOPS links to where the splitters go on to that it leads to, and takes over what
+ * those know of the way: its distance or, where cycles are looked for, the lowest of its splitters, itself included.
+ * Where two ways one behind the other have the same lowest splitter, they go round a cycle, and that is the lowest of
+ * all. A link that is done is in both copies. */
+
+constexpr int HOPS = 3;
+constexpr unsigned JUMP_THREADS = 1024; // a barrier of few blocks is a fast one
+
+/** All blocks of the grid. */
+__device__ void wait_for_grid()
 {
-    if (!goes_on[k]) return;
-    const links from(p, k % 2), to(p, 1 - k % 2);
-    const int64_t count = counts->listed;
-    bool again = false;
-    for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < 2 * count;
-         e += (int64_t)gridDim.x * blockDim.x) {
-        uint32_t link = from.link[e];
-        uint32_t weakest = EDGES ? from.edge[e] : 0, distance = EDGES ? 0 : (uint32_t)from.distance[e];
-        if (!from.is_last(link)) {
-            const uint32_t onward = forest_through(link);
-            link = from.link[onward];
-            if (EDGES) weakest = forest_weaker(&p, from.edge[onward], weakest);
-            else distance += (uint32_t)from.distance[onward];
-            again = true;
-        }
-        to.link[e] = link;
-        if (EDGES) to.edge[e] = weakest;
-        else to.distance[e] = (int32_t)distance;
-    }
-    if (again && INT64_C(2) << k < count) goes_on[k + 1] = 1;
+#ifndef __HIP__
+    if (gridDim.x > 1) cooperative_groups::this_grid().sync();
+#endif
+    __syncthreads();
 }
 
-/* position[v] - 1: the place of an edge that v, its lower end, is to take out. */
+/** All passes. The blocks are on the device together. goes_on[k]: is there a pass k? Only goes_on[0] is set before. */
+template <bool CYCLES> __global__ void __launch_bounds__(JUMP_THREADS, MULTIPROCESSOR_THREADS / JUMP_THREADS)
+    jump(const forest_view p, const forest_counts *counts, int32_t *goes_on)
+{
+    constexpr int NOTED = 64;
+    const int64_t count = 2 * counts->listed, step = (int64_t)gridDim.x * blockDim.x;
+    uint64_t done = 0; /* of the thread's first NOTED links */
+    for (int k = 0; k < FOREST_PASSES; k++) {
+        const links from(p, k % 2), to(p, 1 - k % 2);
+        int item = 0;
+        bool again = false;
+        for (int64_t e = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; e < count; e += step, item++) {
+            if (item < NOTED && done >> item & 1) continue;
+            uint32_t link = from.link[e];
+            int32_t number = from.number[e];
+            int hops = 0;
+            for (; hops < HOPS; hops++) {
+                const uint32_t onward = from.onward(link);
+                if (onward == FOREST_NO_LINK) break;
+                const int32_t more = from.number[forest_through(link)];
+                if (CYCLES && more == number) break;
+                number = CYCLES ? min(number, more) : number + more;
+                link = onward;
+            }
+            to.link[e] = link;
+            to.number[e] = number;
+            if (hops) again = true;
+            else if (item < NOTED) done |= 1ull << item;
+        }
+        if (__syncthreads_or(again) && threadIdx.x == 0) goes_on[k + 1] = 1;
+        wait_for_grid();
+        if (!*(volatile int32_t *)&goes_on[k + 1]) return;
+    }
+}
 
-__device__ void take_out(const forest_view &p, uint32_t edge) { p.position[edge / 2] = 1 + (int32_t)(edge % 2); }
+/* Cycles: leader[v] names the cycle of v by one of its vertices, -1: v is on none; the leader keeps the name of the
+ * weakest edge, and weight[edge] is there then. */
 
-struct mark_listed {
+struct cycles {
     forest_view p;
-    const int32_t *goes_on;
+    forest_graph g;
+    bool single;
+    int32_t *leader;
+    uint32_t *weakest;
+
+    explicit cycles(trine_forest f, const forest_view &view)
+        : p(view), g(f->graph), single(trine_dtype_is_single(f->dtype)), leader(f->position),
+          weakest(reinterpret_cast<uint32_t *>(view.proposals))
+    {}
+};
+
+/** The leader of a cycle with splitters is the lowest of these, that of another one its lowest vertex. */
+struct find_leaders {
+    cycles c;
+    const int32_t *seen;
+
+    __device__ void lead(int32_t v) const
+    {
+        c.leader[v] = v;
+        c.weakest[v] = FOREST_NO_LINK;
+    }
+    /** Tell the vertices behind v up to the next splitter or v. */
+    __device__ void tell(int32_t v, int s, int32_t leader) const
+    {
+        int32_t from = v, at = forest_neighbour(&c.p, v, s);
+        while (at != v && c.p.index[at] < 0) {
+            const int32_t next = forest_neighbour(&c.p, at, forest_place_onward(&c.p, at, from));
+            c.leader[at] = leader;
+            from = at;
+            at = next;
+        }
+    }
     __device__ void operator()(int64_t i) const
     {
-        const links at(p, passes_run(goes_on) % 2);
-        if (!at.is_last(at.link[2 * i])) take_out(p, at.edge[2 * i]); /* it never comes to an end */
+        const int32_t v = (int32_t)i, splitter = c.p.index[i];
+        if (splitter < 0) {
+            if (!forest_leads_cycle(&c.p, seen, v)) return;
+            lead(v);
+            tell(v, 0, v);
+            return;
+        }
+        if (!links(c.p, 0).is_cyclic(splitter)) return;
+        const int32_t leader = c.p.list[c.p.distance[2 * splitter]];
+        if (leader == v) lead(v);
+        else c.leader[v] = leader;
+        for (int s = 0; s < 2; s++) tell(v, s, leader);
     }
 };
 
-struct mark_unlisted {
-    forest_view p;
-    const int32_t *seen;
+/** Every vertex of a cycle weighs the edges that have its name. */
+struct find_weakest {
+    cycles c;
+    __device__ void propose(uint32_t *weakest, forest_weighed mine) const
+    {
+        c.p.weight[mine.edge] = mine.weight;
+        __threadfence(); /* whoever reads the name finds the weight */
+        for (uint32_t old = *(volatile uint32_t *)weakest;;) {
+            __threadfence();
+            const forest_weighed other = {old, old == FOREST_NO_LINK ? 0 : ((volatile double *)c.p.weight)[old]};
+            if (old != FOREST_NO_LINK && !forest_is_weaker(&c.p, mine, other)) return;
+            const uint32_t found = atomicCAS(weakest, old, mine.edge);
+            if (found == old) return;
+            old = found;
+        }
+    }
     __device__ void operator()(int64_t v) const
     {
-        if (forest_leads_cycle(&p, seen, (int32_t)v)) take_out(p, p.edge[v]);
+        const int32_t leader = c.leader[v];
+        if (leader < 0) return;
+        for (int s = 0; s < 2; s++)
+            if (v < forest_neighbour(&c.p, (int32_t)v, s))
+                propose(&c.weakest[leader], forest_weigh(&c.p, &c.g, c.single, (int32_t)v, s));
     }
 };
 
-struct remove_marked {
-    forest_view p;
+/** Cycles do not touch each other: every leader takes its edge out. */
+struct open_cycles {
+    cycles c;
     forest_counts *counts;
     __device__ void operator()(int64_t v) const
     {
-        const int32_t mark = p.position[v];
-        if (!mark) return;
-        forest_remove_edge(&p, 2 * (uint32_t)v + (uint32_t)mark - 1);
+        if (c.leader[v] != v) return;
+        forest_remove_edge(&c.p, c.weakest[v]);
         atomicAdd((unsigned long long *)&counts->cycles, 1ull);
     }
 };
@@ -146,10 +260,9 @@ struct remove_marked {
 /** Name and position of splitter i; then those of the vertices up to the next one. */
 struct rank_and_tell {
     forest_view p;
-    const int32_t *goes_on;
     __device__ void operator()(int64_t i) const
     {
-        const links at(p, passes_run(goes_on) % 2);
+        const links at(p, 0);
         int32_t end[2];
         for (int s = 0; s < 2; s++) {
             const uint32_t link = at.link[2 * i + s];
@@ -157,44 +270,53 @@ struct rank_and_tell {
         }
         const int to_name = end[0] < end[1] ? 0 : 1; /* an end alone is both, and has nobody to tell */
         p.path[p.list[i]] = end[to_name];
-        p.position[p.list[i]] = at.distance[2 * i + to_name] + 1;
+        p.position[p.list[i]] = at.number[2 * i + to_name] + 1;
         forest_tell(&p, i, 1 - to_name);
     }
 };
 
-trine_status list_and_walk(trine_forest f, const forest_view &p, int32_t *seen, void *stream)
+trine_status list_all(const forest_view &p, forest_counts *counts, void *stream)
 {
-    list_splitters<<<forest_blocks(p.vertices), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, f->counts);
-    const trine_status status = GPU_LAUNCHED("list_splitters");
-    return status ? status : launch_listed(f, 2, stream, walk{p, seen});
+    list_splitters<<<forest_blocks(p.vertices), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, counts);
+    return GPU_LAUNCHED("list_splitters");
 }
 
-template <bool EDGES> trine_status jump_all(trine_forest f, const forest_view &p, void *stream)
+template <bool CYCLES> trine_status jump_all(trine_forest f, const forest_view &p, void *stream)
 {
-    const int passes = passes_for(p.vertices);
-    const unsigned blocks = forest_blocks(2 * p.vertices, 1 << 13);
-    for (int k = 0; k < passes; k++)
-        jump<EDGES><<<blocks, FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, k, f->counts, passes_of(f));
-    return GPU_LAUNCHED("jump");
+    const gpuStream_t s = static_cast<gpuStream_t>(stream);
+    int32_t *goes_on = passes_of(f);
+    const unsigned together = blocks_together(static_cast<forest_device *>(f->own), s),
+                   enough = (unsigned)((2 * p.vertices + JUMP_THREADS - 1) / JUMP_THREADS),
+                   blocks = together < enough ? together : enough;
+    if (blocks == 1) {
+        jump<CYCLES><<<1, JUMP_THREADS, 0, s>>>(p, f->counts, goes_on);
+        return GPU_LAUNCHED("jump");
+    }
+#ifndef __HIP__
+    void *arguments[] = {(void *)&p, (void *)&f->counts, (void *)&goes_on};
+    return GPU(cudaLaunchCooperativeKernel((const void *)jump<CYCLES>, blocks, JUMP_THREADS, arguments, 0, s));
+#endif
 }
 
-trine_status split_cycles(trine_forest f, const forest_view &p, void *stream)
+/** All leaders know the weakest edge. */
+trine_status split_cycles(trine_forest f, const cycles &c, void *stream)
 {
     int32_t *seen = f->path;
-    trine_status status = fill(f, seen, 0, p.vertices, stream);
-    if (!status) status = fill(f, f->position, 0, p.vertices, stream);
-    if (!status) status = list_and_walk(f, p, seen, stream);
-    if (!status) status = jump_all<true>(f, p, stream);
-    if (!status) status = launch_listed(f, 1, stream, mark_listed{p, passes_of(f)});
-    if (!status) status = launch_each(p.vertices, stream, mark_unlisted{p, seen});
-    return status;
+    const int64_t n = c.p.vertices;
+    trine_status status = fill(f, seen, 0, n, stream);
+    if (!status) status = list_all(c.p, f->counts, stream);
+    if (!status) status = launch_listed(f, 2, stream, walk_and_see{c.p, seen});
+    if (!status) status = jump_all<true>(f, c.p, stream);
+    if (!status) status = launch_each(n, stream, find_leaders{c, seen});
+    return status ? status : launch_each(n, stream, find_weakest{c});
 }
 
 trine_status split_paths(trine_forest f, const forest_view &p, void *stream)
 {
-    trine_status status = list_and_walk(f, p, nullptr, stream);
+    trine_status status = list_all(p, f->counts, stream);
+    if (!status) status = launch_listed(f, 2, stream, walk{p});
     if (!status) status = jump_all<false>(f, p, stream);
-    return status ? status : launch_listed(f, 1, stream, rank_and_tell{p, passes_of(f)});
+    return status ? status : launch_listed(f, 1, stream, rank_and_tell{p});
 }
 
 /* --------------------------------------------------------------------- scan */
@@ -216,16 +338,19 @@ __global__ void __launch_bounds__(FOREST_THREADS)
     if (again && INT64_C(2) << k < p.vertices) goes_on[k + 1] = 1;
 }
 
-struct mark_scanned {
-    forest_view p;
+/** The lower end of the weakest edge is the leader. */
+struct find_victims {
+    cycles c;
     forest_scan s;
     const int32_t *goes_on;
     __device__ void operator()(int64_t v) const
     {
         forest_scan last = s;
         last.from = passes_run(goes_on) % 2;
-        const uint32_t edge = forest_scan_victim(&p, &last, (int32_t)v);
-        if (edge != FOREST_NO_LINK) take_out(p, edge);
+        const uint32_t edge = forest_scan_victim(&c.p, &last, (int32_t)v);
+        if (edge == FOREST_NO_LINK) return;
+        c.leader[v] = (int32_t)v;
+        c.weakest[v] = edge;
     }
 };
 
@@ -258,12 +383,12 @@ trine_status scan(trine_forest f, const forest_view &p, bool wants_edges, forest
     return status;
 }
 
-trine_status scan_cycles(trine_forest f, const forest_view &p, void *stream)
+trine_status scan_cycles(trine_forest f, const cycles &c, void *stream)
 {
     forest_scan s;
-    trine_status status = fill(f, f->position, 0, p.vertices, stream);
-    if (!status) status = scan(f, p, true, &s, stream);
-    return status ? status : launch_each(p.vertices, stream, mark_scanned{p, s, passes_of(f)});
+    trine_status status = forest_cuda_look_up(f, stream);
+    if (!status) status = scan(f, c.p, true, &s, stream);
+    return status ? status : launch_each(c.p.vertices, stream, find_victims{c, s, passes_of(f)});
 }
 
 trine_status scan_paths(trine_forest f, const forest_view &p, void *stream)
@@ -287,13 +412,21 @@ __global__ void __launch_bounds__(FOREST_THREADS) note_lengths(const forest_view
     __shared__ unsigned paths, longest, vertices;
     if (threadIdx.x == 0) paths = longest = vertices = 0;
     __syncthreads();
+    unsigned my_paths = 0, my_longest = 0, my_vertices = 0;
     for (int64_t v = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; v < p.vertices;
          v += (int64_t)gridDim.x * blockDim.x) {
-        const int32_t length = forest_note_length(&p, (int32_t)v);
-        if (!length) continue;
-        atomicAdd(&paths, 1u);
-        atomicAdd(&vertices, (unsigned)length);
-        atomicMax(&longest, (unsigned)length);
+        const unsigned length = (unsigned)forest_note_length(&p, (int32_t)v);
+        my_paths += length > 0;
+        my_vertices += length;
+        my_longest = max(my_longest, length);
+    }
+    my_paths = __reduce_add_sync(~0u, my_paths);
+    my_vertices = __reduce_add_sync(~0u, my_vertices);
+    my_longest = __reduce_max_sync(~0u, my_longest);
+    if (threadIdx.x % 32 == 0 && my_paths) {
+        atomicAdd(&paths, my_paths);
+        atomicAdd(&vertices, my_vertices);
+        atomicMax(&longest, my_longest);
     }
     __syncthreads();
     if (threadIdx.x || !paths) return;
@@ -314,6 +447,23 @@ trine_status begin(trine_forest f, bool counts_cycles, void *stream)
 }
 
 } // namespace
+
+trine_status forest_cuda_count_together(forest_device *own)
+{
+    struct gpu_limits limits;
+    const trine_status status = trine_gpu_limits(&limits);
+    if (status || !limits.cooperative) return status;
+    own->multiprocessors = limits.multiprocessors;
+    int paths = 0, rounds = 0;
+    const trine_status asked =
+        GPU(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&paths, jump<false>, (int)JUMP_THREADS, 0));
+    if (asked) return asked;
+    own->of_multiprocessor = paths;
+    const trine_status again =
+        GPU(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&rounds, jump<true>, (int)JUMP_THREADS, 0));
+    if (rounds < paths) own->of_multiprocessor = rounds;
+    return again;
+}
 
 trine_status forest_cuda_look_up(trine_forest f, void *stream)
 {
@@ -338,9 +488,10 @@ trine_status forest_cuda_break_cycles(trine_forest f, void *stream)
     const forest_view p = forest_view_of(f);
     trine_status status = begin(f, true, stream);
     if (status || f->n < 2 || !p.vertices) return status;
-    status = forest_cuda_look_up(f, stream);
-    if (!status) status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_cycles : split_cycles)(f, p, stream);
-    return status ? status : launch_each(p.vertices, stream, remove_marked{p, f->counts});
+    const cycles c(f, p);
+    status = fill(f, c.leader, 0xFF, p.vertices, stream);
+    if (!status) status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_cycles : split_cycles)(f, c, stream);
+    return status ? status : launch_each(p.vertices, stream, open_cycles{c, f->counts});
 }
 
 trine_status forest_cuda_order(trine_forest f, void *stream)
@@ -351,7 +502,7 @@ trine_status forest_cuda_order(trine_forest f, void *stream)
     if (status || !p.vertices) return status;
     status = (f->info.ranking == TRINE_RANKING_SCAN ? scan_paths : split_paths)(f, p, stream);
     if (!status) status = fill(f, f->index, 0, p.vertices, stream);
-    if (!status) status = fill(f, f->permutation, 0xFF, p.vertices, stream);
+    if (!status && p.absent) status = fill(f, f->permutation, 0xFF, p.vertices, stream);
     if (status) return status;
     note_lengths<<<forest_blocks(p.vertices), FOREST_THREADS, 0, static_cast<gpuStream_t>(stream)>>>(p, f->counts);
     status = GPU_LAUNCHED("note_lengths");
