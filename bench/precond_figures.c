@@ -139,8 +139,8 @@ static void write_points(const double *residuals, const double *errors, int64_t 
         at += snprintf(at, POINT, "%s%" PRId64 ":%.3g:%.3g", k ? " " : "", k, residuals[k] / of, errors[k]);
 }
 
-/** A solve with the error of every step, as a record; more: a number of its own. */
-static trine_status run_history(precond_problem *p, const char *method, const char *key, double number)
+/** A solve with the error of every step, as a record. coverage: of sweep figure40, else NAN. */
+static trine_status run_history(precond_problem *p, const char *method, double coverage, precond_outcomes *all)
 {
     trine_status status = TRINE_SUCCESS;
     precond_run run = {0};
@@ -174,15 +174,19 @@ static trine_status run_history(precond_problem *p, const char *method, const ch
     TRY(trine_krylov_get_history(run.solver, 0, residuals, errors, &count, NULL));
     write_points(residuals, errors, count, p->rhs_norm, points);
     bench_record_add_text(&r, "thesis", thesis_name(p->name));
-    bench_record_add_text(&r, "outcome",
-                          result.outcome == TRINE_OUTCOME_CALLBACK_FAILED ? "out of time"
-                                                                          : trine_krylov_outcome_name(result.outcome));
+    const char *const ended =
+        result.outcome == TRINE_OUTCOME_CALLBACK_FAILED ? "out of time" : trine_krylov_outcome_name(result.outcome);
+    bench_record_add_text(&r, "outcome", ended);
     bench_record_add_number(&r, "iterations", (double)result.steps);
     bench_record_add_number(&r, "m", run.info.m > 1 ? run.info.m : 1);
     bench_record_add_text(&r, "points", points);
-    if (key) bench_record_add_number(&r, key, number);
+    if (!isnan(coverage)) bench_record_add_number(&r, "coverage", coverage);
+    precond_keep(all, method,
+                 (precond_outcome){.matrix = p->name,
+                                   .converged = result.outcome == TRINE_OUTCOME_CONVERGED,
+                                   .steps = (double)result.steps});
     fprintf(p->b->table, "  %-22s %5" PRId64 " steps, error %9.3g, %s\n", method, result.steps,
-            count ? errors[count - 1] : NAN, trine_krylov_outcome_name(result.outcome));
+            count ? errors[count - 1] : NAN, ended);
     fflush(p->b->table);
 done:
     if (status) {
@@ -195,7 +199,7 @@ done:
     return bench_record_write(p->b, &r);
 }
 
-static trine_status run_histories(precond_problem *p, int shown)
+static trine_status run_histories(precond_problem *p, int shown, precond_outcomes *all)
 {
     static const struct {
         int figure;
@@ -208,11 +212,11 @@ static trine_status run_histories(precond_problem *p, int shown)
         {BY_BICGSTAB, "bicgstab/diagp0,bicgstab/tridiag,bicgstab/alg-tri,bicgstab/alg-tri-block"}};
     trine_status status = TRINE_SUCCESS;
     const bench_list *const given = &p->b->methods;
-    for (int i = 0; i < given->count; i++) TRY(run_history(p, given->item[i], NULL, 0));
+    for (int i = 0; i < given->count; i++) TRY(run_history(p, given->item[i], NAN, all));
     for (int k = 0; k < 3 && !given->count; k++) {
         if (!(shown & lists[k].figure)) continue;
         bench_list methods = bench_list_split(lists[k].methods);
-        for (int i = 0; i < methods.count && !status; i++) status = run_history(p, methods.item[i], NULL, 0);
+        for (int i = 0; i < methods.count && !status; i++) status = run_history(p, methods.item[i], NAN, all);
         bench_list_free(&methods);
     }
 done:
@@ -237,7 +241,7 @@ done:
     return status;
 }
 
-static trine_status run_figure_40(precond_problem *p, int shown)
+static trine_status run_figure_40(precond_problem *p, int shown, precond_outcomes *all)
 {
     static const char *const schemes[] = {"alt-o", "alt-i", "mos-d", "mos-a"};
     trine_status status = TRINE_SUCCESS;
@@ -249,14 +253,16 @@ static trine_status run_figure_40(precond_problem *p, int shown)
     fprintf(p->b->table, "  coverage %.4f with %d factors\n", coverage, m);
     for (int k = 0; k < 4; k++) {
         snprintf(method, sizeof method, "%s:m=%d", schemes[k], m);
-        TRY(run_history(p, method, "coverage", coverage));
+        TRY(run_history(p, method, coverage, all));
     }
-    TRY(run_history(p, "ilu0", "coverage", coverage));
+    TRY(run_history(p, "ilu0", coverage, all));
+    TRY(run_history(p, "alt-i:m=3", coverage, all)); /* is that better? */
 done:
     return status;
 }
 
-static trine_status each_system(bench *b, trine_status (*run)(precond_problem *p, int shown))
+static trine_status each_system(bench *b, trine_status (*run)(precond_problem *p, int shown, precond_outcomes *all),
+                                precond_outcomes *all)
 {
     trine_status status = TRINE_SUCCESS;
     const int count = b->matrices.count ? b->matrices.count : N_SYSTEMS;
@@ -268,7 +274,7 @@ static trine_status each_system(bench *b, trine_status (*run)(precond_problem *p
         precond_problem p;
         const trine_status opened = precond_open(b, matrix, &p);
         fprintf(b->table, "%s %s\n", matrix, opened ? trine_last_error() : "");
-        if (!opened) status = run(&p, shown);
+        if (!opened) status = run(&p, shown, all);
         precond_close(&p);
         TRY(status);
     }
@@ -276,5 +282,18 @@ done:
     return status;
 }
 
-trine_status precond_histories(bench *b) { return each_system(b, run_histories); }
-trine_status precond_figure_40(bench *b) { return each_system(b, run_figure_40); }
+trine_status precond_histories(bench *b)
+{
+    precond_outcomes all = {0};
+    const trine_status status = each_system(b, run_histories, &all);
+    precond_forget(&all);
+    return status;
+}
+trine_status precond_figure_40(bench *b)
+{
+    precond_outcomes all = {0};
+    trine_status status = each_system(b, run_figure_40, &all);
+    if (!status) status = precond_judge(b, &all, true);
+    precond_forget(&all);
+    return status;
+}

@@ -267,7 +267,7 @@ done:
 
 /* ------------------------------------------------------------------ records */
 
-void precond_keep(precond_outcomes *all, precond_outcome one)
+void precond_keep(precond_outcomes *all, const char *method, precond_outcome one)
 {
     if (all->count == all->room) {
         const int room = 2 * all->room + 64;
@@ -276,7 +276,14 @@ void precond_keep(precond_outcomes *all, precond_outcome one)
         all->of = more;
         all->room = room;
     }
+    snprintf(one.method, sizeof one.method, "%s", method);
     all->of[all->count++] = one;
+}
+
+void precond_forget(precond_outcomes *all)
+{
+    free(all->of);
+    *all = (precond_outcomes){0};
 }
 
 bench_record precond_record(const precond_problem *p, const char *impl, const char *method, const char *chosen)
@@ -334,8 +341,13 @@ trine_status precond_measure(precond_problem *p, const char *method, precond_out
     bench_record_add_number(&record, "first_solve_ms", first_ms);
     bench_record_add_number(&record, "plan_bytes", r.has_precond ? (double)run.info.bytes : 0);
     if (r.has_precond) bench_record_add_text(&record, "why", run.info.reason);
-    precond_keep(all, (precond_outcome){p->name, method, result.outcome == TRINE_OUTCOME_CONVERGED, steps,
-                                        record.solve_ms / steps, setup_ms, record.solve_ms});
+    precond_keep(all, method,
+                 (precond_outcome){.matrix = p->name,
+                                   .converged = result.outcome == TRINE_OUTCOME_CONVERGED,
+                                   .steps = steps,
+                                   .step_ms = record.solve_ms / steps,
+                                   .setup_ms = setup_ms,
+                                   .solve_ms = record.solve_ms});
 done:;
     const trine_status written =
         finish_record(p, &record, status, ended, steps, setup_ms, p->product_ms + setup_ms + first_ms);

@@ -134,13 +134,14 @@ def make_pages(groups):
 
 
 def tracked_files(docs, groups, pages, plots):
-    """path -> text of all that git tracks: the summary, README's plots, documents with their tables filled in."""
+    """path -> text of all that git tracks: the summary, plots of README and documents, documents with their tables filled in."""
     readme = docs.parent / "README.md"
     documents = [path for path in sorted(docs.rglob("*.md")) if docs / "notes" not in path.parents] + ([readme] if readme.exists() else [])
     files = fill(documents, groups)
     shown = re.findall(r"\]\(docs/benchmarks/([\w-]+)\.svg\)", files[readme]) if readme in files else []
     shown = [stem for stem in shown if stem in plots]
-    files.update({docs / "benchmarks" / f"{stem}.svg": plots[stem] for stem in shown})
+    of_documents = [stem for path in documents for stem in re.findall(r"\]\(\.\./benchmarks/([\w-]+)\.svg\)", files[path]) if stem in plots]
+    files.update({docs / "benchmarks" / f"{stem}.svg": plots[stem] for stem in shown + of_documents})
     files[docs / "benchmarks.md"] = summary(groups, pages, shown, False)
     return files
 

@@ -3,7 +3,8 @@ replaced by the table of that name, from the records. A table whose records are 
 import re
 
 from report_plots import DTYPES, ok, short, table, unique
-from report_precond import claims, preconditioners, sentence_of_auto
+from report_precond import beside_cusparse, claims, preconditioners, sentence_of_auto
+from report_splittings import figure_30, figure_34, figure_35, figure_39, figure_40, figures_36_to_38, sentence_of_figure_40, table_17
 from report_summary import headlines
 from report_tridiagonal import power
 
@@ -171,6 +172,10 @@ def fill(paths, groups):
     gpu, cpu = Records(groups, device), Records(groups, "cpu-2t")
     solves = groups.get(("precond", "cpu-2t"), [])
     tables = {"preconditioners": preconditioners(solves), "auto-preconditioner": sentence_of_auto(solves), "claims-of-splittings": claims(solves),
+              "preconditioners-on-a-gpu": preconditioners(groups.get(("precond", device), [])), "auto-on-a-gpu": sentence_of_auto(groups.get(("precond", device), [])),
+              "beside-cusparse": beside_cusparse(groups.get(("precond", device), [])),
+              "table-17": table_17(solves), "figure-30": figure_30(solves), "figure-34": figure_34(solves), "figure-35": figure_35(solves), "figures-36-to-38": figures_36_to_38(solves),
+              "figure-39": figure_39(solves), "figure-40": figure_40(solves), "beside-ilu": sentence_of_figure_40(solves),
               "gtsv-sizes": sizes(gpu), "gtsv-passes": passes(gpu), "gtsv-columns": columns(gpu),
               "gtsv-cpu": cpu_sizes(cpu), "gtsv-batches": batches(gpu), "sparse-right-hand-sides": sparse(gpu), "blocks": blocks(gpu),
               "pentadiagonal": pentadiagonal(gpu), "headlines": headlines(groups),

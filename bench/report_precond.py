@@ -1,8 +1,9 @@
 """Preconditioned iterations: times, the fastest, what auto loses, the thesis's claims; from records of trine-bench precond. Used by report.py."""
 from report_plots import dot_plot, ok, short, table, unique
+from report_splittings import splittings_section
 
 NEAR = 1.5  # auto is good where it takes at most so many times the best
-PEERS = {"scipy": "SciPy", "pyamg": "PyAMG", "petsc": "PETSc"}
+PEERS = {"scipy": "SciPy", "pyamg": "PyAMG", "petsc": "PETSc", "cusparse": "cuSPARSE"}
 # How families are called, by the beginning of a method's name.
 FAMILIES = (("diagonal", ("none", "diagp", "l1")), ("tridiagonal", ("tridiag", "alg-tri")), ("splittings", ("alt", "mos", "adi")), ("incomplete", ("ilu", "isai")),
             ("CG, incomplete", ("cg/ic0",)), ("CG, diagonal", ("cg/diag",)))
@@ -52,7 +53,8 @@ def preconditioners(records):
         splits = fastest([r for r in mine if r["method"].startswith(FAMILIES[2][1])])
         lines.append([f"`{matrix}`", n, cell(fastest(mine)), cell(splits), cell(fastest([r for r in found if "/" in r["method"] and r["impl"] == "trine"])),
                       f"{auto[0]['chosen']}, {short(auto[1])}" if auto else "-", cell(fastest([r for r in found if r["impl"] != "trine"]))])
-    head = ["matrix", "rows", "fastest with GMRES(20)", "fastest splitting", "fastest with CG", "auto, its time over the fastest's", "fastest of SciPy, PyAMG and PETSc"]
+    peers = [name for impl, name in PEERS.items() if any(r["impl"] == impl for r in records)]
+    head = ["matrix", "rows", "fastest with GMRES(20)", "fastest splitting", "fastest with CG", "auto, its time over the fastest's", "fastest of " + " and ".join([", ".join(peers[:-1]), *peers[-1:]]).removeprefix(" and ")]
     return table(head, lines) if lines else ""
 
 
@@ -77,6 +79,30 @@ def steps_table(records):
     return table(["matrix"] + [f"{m}" for m in methods], lines)
 
 
+def device_steps(records):
+    """Steps on a GPU: who makes the loop, and what of the copy bandwidth they reach."""
+    lines = [[f"`{r['matrix']}`", r["method"], r["chosen"], short(1e3 * r["step_ms"]), short(1e3 * r["host_step_ms"]), short(r["host_step_ms"] / r["step_ms"]), short(1e3 * r["apply_ms"] if r.get("apply_ms") else None),
+              f"{100 * r['copy_fraction']:.0f} %" if r.get("copy_fraction") else "-", short(r["setup_ms"]), short(r["first_solve_ms"]), short(r["solve_ms"])]
+             for r in ok(records) if r.get("host_step_ms") and r.get("step_ms")]
+    return table(["matrix", "method", "chosen", "a step, us", "by the host's loop", "times as fast", "an application, us", "of copy", "set-up, ms", "first solve, ms", "solve, ms"], lines) if lines else ""
+
+
+def beside_cusparse(records):
+    """From the matrix to x, beside the same put together from cuSPARSE and cuBLAS; ">": out of time until then."""
+    lines = []
+    for matrix in unique(r["matrix"] for r in records if r["impl"] == "cusparse"):
+        of = {(r["impl"], r["method"]): r for r in ok(records) if r["matrix"] == matrix and not r.get("sweep")}
+        row = [f"`{matrix}`"]
+        for own, peer in (("ilu0", "gmres+ilu0"), ("auto", "gmres+ilu0"), ("cg/ic0", "cg+ic0")):
+            mine, other = of.get(("trine", own)), of.get(("cusparse", peer))
+            texts = [("" if r["outcome"] == "converged" else "> ") + short(r["total_ms"]) if r else "-" for r in (mine, other)]
+            ends = mine and other and mine["outcome"] == "converged"
+            row += [*texts, ("" if other["outcome"] == "converged" else "> ") + short(other["total_ms"] / mine["total_ms"]) if ends else "-"]
+        lines.append(row)
+    heads = [head for own in ("GMRES, ilu0", "GMRES, auto", "CG, ic0") for head in (own, "cuSPARSE", "times as fast")]
+    return table(["matrix", *heads], lines) if lines else ""
+
+
 def precond_section(records, name, save):
     text = ("Times are milliseconds from the matrix to x, set-up included. A dash: not converged, or not for this matrix.\n\n" + preconditioners(records) +
             f"\n{sentence_of_auto(records)}\n\n")
@@ -87,6 +113,10 @@ def precond_section(records, name, save):
         series[family] = {matrix: r["total_ms"] / fastest(found[matrix])["total_ms"] for matrix, r in best.items() if r}
     text += save(f"{name}-families", dot_plot("The fastest of each kind", "times the time of the fastest of all, set-up included", list(found), series))
     text += "## Steps\n\n" + steps_table(records) + "\n"
+    if device_steps(records):
+        text += "## Steps on the device\n\nMicroseconds of a step, with the loop made by the device and by the host.\n\n" + device_steps(records) + "\n"
+    if any(r["impl"] == "cusparse" for r in records):
+        text += "## Beside cuSPARSE\n\nMilliseconds from the matrix to x; after >: out of time.\n\n" + beside_cusparse(records) + "\n"
     if claims(records):
         text += "## What the thesis claims\n\nSections 4.6 and 5.3 of Klein 2024, as far as matrices for them are here.\n\n" + claims(records) + "\n"
-    return text
+    return text + splittings_section(records, name, save)
