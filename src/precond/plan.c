@@ -117,7 +117,14 @@ trine_status trine_precond_work(trine_precond p, int64_t nrhs, void *buffer, siz
     return trine_plan_make_work(p ? &p->base : NULL, nrhs, buffer, bytes, out);
 }
 
-trine_status trine_precond_as_op(trine_precond p, trine_op *op) { return trine_plan_as_op(p ? &p->base : NULL, op); }
+trine_status trine_precond_as_op(trine_precond p, trine_op *op)
+{
+    const trine_status status = trine_plan_as_op(p ? &p->base : NULL, op);
+    if (status || !p->method->diagonal) return status;
+    (*op)->diagonal = p->method->diagonal(p);
+    (*op)->divides = true;
+    return TRINE_SUCCESS;
+}
 
 /* ----------------------------------------------------------------- analyse */
 

@@ -77,6 +77,8 @@ struct precond_method {
     /** What else trine_precond_check is to say, after pivot_row and not_finite_row. */
     trine_status (*check)(trine_precond p, void *stream);
     trine_status (*apply)(trine_precond p, const struct precond_call *call);
+    /** Where that divides by n numbers: these, in the context's space. */
+    const void *(*diagonal)(trine_precond p);
     /** Bytes of work->scratch for nrhs columns; fixed by analyse. */
     size_t (*scratch_bytes)(trine_precond p, int64_t nrhs);
     /** Make work->part for nrhs columns. A failure is followed by work_end. */
