@@ -50,44 +50,94 @@ def points(record, residual=False, scale=1.0):
 # ---------------------------------------------------------------------- plots
 
 
+class Panel:
+    """A small plot: x linear from 0 to `most`, y logarithmic."""
+    WIDTH, HEIGHT = 136, 92
+
+    def __init__(self, svg, x, y, series, ends):
+        """series: name -> [(x, y)] of all plots that share these axes; ends: the names of those that have come to an end, by plot."""
+        self.svg, self.x, self.y = svg, x, y
+        every = [curve for one in series for curve in one.values() if curve]
+        ended = [curve for one, names in zip(series, ends) for name, curve in one.items() if curve and name in names]
+        self.most = max((curve[-1][0] for curve in ended or every), default=1) or 1
+        values = [value for curve in every for _, value in curve]
+        self.high = 2 * max((v for v in values if v < 1e3), default=1)
+        self.low = min(values, default=LOWEST) / 2
+
+    def at(self, x, y):
+        return self.x + self.WIDTH * x / self.most, self.y + self.HEIGHT * math.log(self.high / min(y, self.high)) / math.log(self.high / self.low)
+
+    def axes(self, right, labelled):
+        """Lines of powers of ten as far as `right`, with their labels if wanted."""
+        for exponent in range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1):
+            _, y = self.at(0, 10.0 ** exponent)
+            self.svg.line(self.x, y, right, y, "#eeeeee")
+            if labelled:
+                self.svg.text(self.x - 6, y + 4, f"1e{exponent}" if exponent else "1", "end", 'font-size="10"')
+        bottom = self.y + self.HEIGHT
+        self.svg.line(self.x, self.y, self.x, bottom, "#888888")
+        self.svg.line(self.x, bottom, right, bottom, "#888888")
+        steps = round_steps(self.most)
+        for tick in steps[:: max(1, len(steps) // 3)]:
+            self.svg.text(self.at(tick, 1)[0], bottom + 13, short(tick), extra='font-size="10"')
+
+    def draw(self, series, names, ended):
+        for name, curve in series.items():
+            colour, k = COLOURS[names.index(name) % len(COLOURS)], names.index(name)
+            inside = [self.at(x, y) for x, y in curve if x <= self.most]
+            path = " ".join(f"{x:.0f},{y:.0f}" for x, y in inside)
+            self.svg.parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}"/>')
+            if name in ended and inside:
+                self.svg.parts.append(marker(k, *inside[-1], colour))
+
+
+def names_of(cells):
+    return unique(name for series in cells.values() for name in series)
+
+
+def ended_in(cell, ends):
+    return {name for row, column, name in ends if (row, column) == cell}
+
+
 def panels(title, axis, rows, columns, cells, ends):
-    """A grid of small plots: cells[row, column] = {name of a series: [(x, y)]}, y logarithmic; x is linear, and the same in a row as far as the
-    longest series in ends, those that have come to an end, which is drawn."""
-    width_of, height_of, left, top = 150, 92, 150, 66
-    width, height = left + len(columns) * width_of + 20, top + len(rows) * (height_of + 30) + 30
-    svg = Svg(width, height, title)
-    svg.legend(unique(name for series in cells.values() for name in series), 24, 44)
-    names = unique(name for series in cells.values() for name in series)
+    """A grid of small plots: cells[row, column] = {name of a series: [(x, y)]}; the plots of a row share their axes, x as far as the longest of
+    those series that have come to an end (ends), which a marker shows."""
+    if not cells:
+        return None
+    step_x, step_y, left, top = Panel.WIDTH + 14, Panel.HEIGHT + 30, 150, 66
+    svg = Svg(left + len(columns) * step_x + 20, top + len(rows) * step_y + 30, title)
+    names = names_of(cells)
+    svg.legend(names, 24, 44)
     for c, column in enumerate(columns):
-        svg.text(left + (c + 0.5) * width_of, top - 6, column)
+        svg.text(left + (c + 0.5) * step_x, top - 6, column)
     for i, row in enumerate(rows):
-        y0 = top + i * (height_of + 30)
-        mine = {column: cells.get((row, column), {}) for column in columns}
-        lengths = [curve[-1][0] for column in columns for name, curve in mine[column].items() if curve and (row, column, name) in ends]
-        most = max(lengths, default=max((curve[-1][0] for series in mine.values() for curve in series.values() if curve), default=1)) or 1
-        high = max((y for series in mine.values() for curve in series.values() for _, y in curve if y < 1e3), default=1)
-        low = min((y for series in mine.values() for curve in series.values() for _, y in curve), default=LOWEST)
-        span = math.log(2 * high / (low / 2))
-        svg.text(left - 40, y0 + height_of / 2, row, "end")
-        for exponent in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1):
-            y = y0 + height_of * math.log(2 * high / 10.0 ** exponent) / span
-            svg.line(left, y, left + len(columns) * width_of, y, "#eeeeee")
-            svg.text(left - 6, y + 4, f"1e{exponent}" if exponent else "1", "end", 'font-size="10"')
-        for c, column in enumerate(columns):
-            x0 = left + c * width_of
-            svg.line(x0, y0, x0, y0 + height_of, "#888888")
-            for tick in round_steps(most)[:: max(1, len(round_steps(most)) // 3)]:
-                svg.text(x0 + (width_of - 14) * tick / most, y0 + height_of + 13, short(tick), extra='font-size="10"')
-            for name, curve in mine[column].items():
-                k = names.index(name)
-                inside = [(x0 + (width_of - 14) * x / most, y0 + height_of * math.log(2 * high / min(y, 2 * high)) / span) for x, y in curve if x <= most]
-                path = " ".join(f"{x:.0f},{y:.0f}" for x, y in inside)
-                svg.parts.append(f'<polyline points="{path}" fill="none" stroke="{COLOURS[k % len(COLOURS)]}"/>')
-                if (row, column, name) in ends and inside:
-                    svg.parts.append(marker(k, *inside[-1], COLOURS[k % len(COLOURS)]))
-        svg.line(left, y0 + height_of, left + len(columns) * width_of, y0 + height_of, "#888888")
-    svg.text(left + len(columns) * width_of / 2, height - 10, axis)
-    return svg.finish() if cells else None
+        mine = [cells.get((row, column), {}) for column in columns]
+        ended = [ended_in((row, column), ends) for column in columns]
+        svg.text(left - 40, top + i * step_y + Panel.HEIGHT / 2, row, "end")
+        for c, series in enumerate(mine):
+            panel = Panel(svg, left + c * step_x, top + i * step_y, mine, ended)
+            panel.axes(left + (c + 1) * step_x, c == 0)
+            panel.draw(series, names, ended[c])
+    svg.text(left + len(columns) * step_x / 2, top + len(rows) * step_y + 20, axis)
+    return svg.finish()
+
+
+def tiles(title, axis, cells, ends, across=5):
+    """Small plots one after another, each with axes of its own and the row of its cell above it."""
+    if not cells:
+        return None
+    step_x, step_y, left, top = Panel.WIDTH + 54, Panel.HEIGHT + 52, 56, 84
+    lines = -(-len(cells) // across)
+    svg = Svg(left + min(across, len(cells)) * step_x, top + lines * step_y + 20, title)
+    names = names_of(cells)
+    svg.legend(names, 24, 44)
+    for k, (cell, series) in enumerate(cells.items()):
+        panel = Panel(svg, left + k % across * step_x, top + k // across * step_y, [series], [ended_in(cell, ends)])
+        svg.text(panel.x + Panel.WIDTH / 2, panel.y - 8, cell[0])
+        panel.axes(panel.x + Panel.WIDTH + 6, True)
+        panel.draw(series, names, ended_in(cell, ends))
+    svg.text(left + min(across, len(cells)) * step_x / 2, top + lines * step_y + 8, axis)
+    return svg.finish()
 
 
 def curves(found, methods, column_of, name_of, **how):
@@ -169,9 +219,15 @@ def of_scheme(one, scheme):
     return next((r for method, r in one.items() if method.startswith(scheme) and (r["m"] == m or method == "ilu0")), None)
 
 
+def covered(records):
+    """matrix -> its records of figure40, if all are there."""
+    found = by_matrix(records, "figure40")
+    return {matrix: one for matrix, one in found.items() if of_scheme(one, "mos-d") and "ilu0" in one}
+
+
 def figure_40(records):
     rows = []
-    for matrix, one in by_matrix(records, "figure40").items():
+    for matrix, one in covered(records).items():
         any_of = next(iter(one.values()))
         m = of_scheme(one, "mos-d")["m"]
         rows.append([label(any_of), f"`{matrix}`", f"{m:.0f}", f"{any_of['coverage']:.4f}"] + [steps(of_scheme(one, s)) for s in ("alt-o", "alt-i", "mos-d", "mos-a", "ilu0")])
@@ -185,7 +241,7 @@ def sentence_of_figure_40(records):
             return False
         return not peer or peer["outcome"] != "converged" or thesis_steps(mine) < peer["iterations"]
 
-    found = list(by_matrix(records, "figure40").values())
+    found = list(covered(records).values())
     both = sum(fewer(one, "alt-i") and fewer(one, "mos-a") for one in found)
     either = sum(fewer(one, "alt-i") or fewer(one, "mos-a") for one in found)
     return f"Both ALT-i and MOS-a take fewer iterations than ILU(0) on {both} of {len(found)} matrices, one of them on {either}; the thesis has 8 of 17." if found else ""
@@ -193,7 +249,7 @@ def sentence_of_figure_40(records):
 
 def splittings_section(records, name, save):
     text = ""
-    main, histories, full = timed(records), by_matrix(records, "histories"), by_matrix(records, "figure40")
+    main, histories, full = timed(records), by_matrix(records, "histories"), covered(records)
     if of_sweep(records, "table17"):
         text += "## Matrices (Table 17)\n\n" + table_17(records) + "\n"
     if figure_30(records):
@@ -241,12 +297,11 @@ def splittings_section(records, name, save):
         text += "## Lines of a grid (Figure 39)\n\n" + figure_39(records) + "\n"
         some = {matrix: one for matrix, one in histories.items() if "adi" in one}
         cells, ends = curves(some, LINES, lambda _: "m = 2", lambda m: m.split(":")[0])
-        text += save(f"{name}-figure39", panels("Forward error, m = 2 beside geometric ADI (Figure 39)", "iterations k", [label(one["adi"]) for one in some.values()], ["m = 2"], cells, ends))
+        text += save(f"{name}-figure39", tiles("Forward error, m = 2 beside geometric ADI (Figure 39)", "iterations k", cells, ends))
     if full:
         text += ("## As many factors as cover 0.99 (Figure 40)\n\nm is the least with a coverage of 0.99, at most 32.\n\n" + figure_40(records) + f"\n{sentence_of_figure_40(records)}\n\n")
         full = {matrix: {s: of_scheme(one, s) for s in ("alt-o", "alt-i", "mos-d", "mos-a", "ilu0") if of_scheme(one, s)} for matrix, one in full.items()}
         methods = unique(m for one in full.values() for m in one)
         cells, ends = curves(full, methods, lambda _: "m for a coverage of 0.99", lambda m: m.split(":")[0])
-        text += save(f"{name}-figure40", panels("Forward error beside ILU(0) (Figure 40)", "iterations k", [label(next(iter(one.values()))) for one in full.values()],
-                                                ["m for a coverage of 0.99"], cells, ends))
+        text += save(f"{name}-figure40", tiles("Forward error beside ILU(0), coverage 0.99 (Figure 40)", "iterations k", cells, ends))
     return text
