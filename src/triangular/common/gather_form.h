@@ -16,6 +16,11 @@ struct gather_form {
     int64_t *pivot_source;     /* n; NULL with a unit diagonal */
 };
 
+/** What a gather form takes. */
+static inline int64_t gather_form_bytes(int64_t n, int64_t nnz, bool unit)
+{
+    return (n + 1) * 8 + (nnz + 1) * 12 + (unit ? 0 : (n + 1) * 8) + (n + 1) * 4;
+}
 /** In natural order: along the compressed direction of a checked pattern, or across it (transposed). *t starts as
  *  zeros; what has been allocated so far stays in it, also after a failure, here and below. */
 trine_status gather_form_build(trine_triangular plan, struct gather_form *t, const struct pattern *m, bool transposed);
