@@ -97,6 +97,7 @@ static trine_status check_options(const trine_triangular_options *o)
     REQUIRE(o->csc.p >= 0 && o->csc.q >= 0, "csc.p is %lld, csc.q is %lld", (long long)o->csc.p, (long long)o->csc.q);
     REQUIRE(o->partition.memory >= 0 && o->partition.levels >= 0, "partition.memory is %lld, partition.levels is %d",
             (long long)o->partition.memory, o->partition.levels);
+    REQUIRE(!o->partition.unused, "partition.unused is not zero");
     return TRINE_SUCCESS;
 }
 

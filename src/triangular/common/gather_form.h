@@ -4,6 +4,10 @@
 
 #include "triangular/common/pattern.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Position p is the p-th row to be solved. Row order[p] of op(T) has its off-diagonal entries at offsets[p] ..
  *  offsets[p+1], in the order in which they are subtracted; columns are positions. source[k] and pivot_source[p] say
  *  where the values stand among T's. */
@@ -28,4 +32,7 @@ trine_status gather_form_build(trine_triangular plan, struct gather_form *t, con
 trine_status gather_form_reorder(trine_context ctx, struct gather_form *t, const int32_t *sorted);
 void gather_form_free(trine_context ctx, struct gather_form *t);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

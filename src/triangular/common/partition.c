@@ -118,6 +118,14 @@ done:
     return status;
 }
 
+static int64_t longest_row(const struct partition *part, int64_t first, int64_t end)
+{
+    int64_t longest = 0;
+    for (int64_t p = first; p < end; p++)
+        if (part->offsets[p + 1] - part->offsets[p] > longest) longest = part->offsets[p + 1] - part->offsets[p];
+    return longest;
+}
+
 /** A group takes one more level as long as that adds less than what a level of the group costs on average, which is
  *  where the average is least if the entries of deeper levels grow. Memory is shared out along the triangle: up to
  *  every level the same part of the limit as of the triangle's entries. */
@@ -128,7 +136,7 @@ static trine_status make_groups(struct maker *m, const struct level_sets *levels
     struct partition *out = m->out;
     const double slack = (double)costs->most_entries / (double)(t->nnz + t->n);
     double spent = costs->step; /* by the group, beyond the triangle's own entries */
-    int64_t start = 0, depth = 0;
+    int64_t start = 0, depth = 0, longest = 0;
     for (int64_t l = 0; l < levels->count; l++) {
         const int64_t first = levels->offsets[l], end = levels->offsets[l + 1];
         const int64_t own = t->offsets[end] - t->offsets[first] + end - first;
@@ -140,13 +148,20 @@ static trine_status make_groups(struct maker *m, const struct level_sets *levels
             if (fits) TRY(add_rows(m, start, first, end, (int64_t)(most < share ? most : share), &fits));
         }
         if (depth && fits) {
-            spent += (double)(out->offsets[end] - out->offsets[first] - own);
-            depth++;
-            continue;
+            const int64_t longer = longest_row(out, first, end);
+            double added = (double)(out->offsets[end] - out->offsets[first] - own);
+            if (longer > longest) added += costs->long_row * (double)(longer - longest);
+            if (costs->levels || added <= spent / (double)depth) {
+                spent += added;
+                if (longer > longest) longest = longer;
+                depth++;
+                continue;
+            }
         }
         start = first, depth = 1, spent = costs->step;
         out->bounds[out->n_groups++] = start;
         TRY(add_rows(m, start, first, end, INT64_MAX, &fits));
+        longest = longest_row(out, first, end);
     }
     out->bounds[out->n_groups] = t->n;
     out->entries = out->offsets[t->n];

@@ -4,6 +4,19 @@
 
 #include "core/gpu_scalar.cuh"
 
+/** A row as a solve reads it: entries first .. first + all - 1 of the inverse, those of x first; or ~first and so on
+ *  of T, where the row is solved by substitution. */
+struct alignas(16) solved_row {
+    int64_t first;
+    int32_t of_x, all;
+};
+
+/** `count` rows from position `first` on, for one warp: `lanes` lanes each. */
+struct alignas(8) row_task {
+    int32_t first;
+    int16_t count, lanes;
+};
+
 /** A triangle by level and the inverses of its groups (common/partition.h), in device memory. */
 template <typename T> struct partitioned_arrays {
     int64_t n;
@@ -13,7 +26,7 @@ template <typename T> struct partitioned_arrays {
     const int64_t *offsets, *middle;     /* and those of the inverses */
     const int32_t *columns;
     T *values;                           /* those of x are negative already */
-    uint8_t *substituted;
+    solved_row *rows;                    /* which of the two */
     double *sizes, *inverses;            /* of numeric: (|T| 1), growth of the inverse's row */
 };
 
@@ -47,35 +60,32 @@ __device__ inline double sum_over_warp(double a)
     return a;
 }
 
-/** A warp has row p: e_p minus T's entries in the group times their inverses' rows, and minus T's entries elsewhere,
- *  over the pivot. */
-template <typename T> __device__ void invert_row(const partitioned_arrays<T> &a, int64_t p, int lane)
+/** Row p by `threads` threads: e_p minus T's entries in the group times their inverses' rows, and minus T's entries
+ *  elsewhere, over the pivot. A thread has entries of the row, and looks for their columns in the rows needed. */
+template <typename T> __device__ void invert_row(const partitioned_arrays<T> &a, int64_t p, int thread, int threads)
 {
     const int64_t first = a.offsets[p], end = a.offsets[p + 1], own = a.own_offsets[p], own_end = a.own_offsets[p + 1];
     const int32_t start = a.columns[a.middle[p]]; /* no column of T is between the group's first position and this */
-    for (int64_t i = first + lane; i < end; i += 32) a.values[i] = i == end - 1 ? one_of<T>() : T{};
-    __syncwarp();
-    for (int64_t k = own + lane; k < own_end; k += 32) {
-        const int32_t c = a.own_columns[k];
-        if (c < start) a.values[place_of(a.columns, first, end, c)] = T{} - a.own_values[k];
-    }
-    __syncwarp();
-    for (int64_t k = own; k < own_end; k++) {
-        const int32_t c = a.own_columns[k];
-        if (c < start) continue;
-        const T factor = a.own_values[k];
-        for (int64_t i = a.offsets[c] + lane; i < a.offsets[c + 1]; i += 32) {
-            const int64_t to = place_of(a.columns, first, end, a.columns[i]);
-            a.values[to] = a.values[to] - factor * a.values[i];
-        }
-        __syncwarp();
-    }
     const T inverse = a.pivots ? one_of<T>() / a.pivots[p] : one_of<T>();
-    for (int64_t i = first + lane; i < end; i += 32) a.values[i] = a.values[i] * inverse;
-    __syncwarp();
+    for (int64_t i = first + thread; i < end; i += threads) {
+        const int32_t column = a.columns[i];
+        T sum = i == end - 1 ? one_of<T>() : T{};
+        for (int64_t k = own; k < own_end; k++) {
+            const int32_t c = a.own_columns[k];
+            if (c < start ? c != column : c < column) continue;
+            T value = one_of<T>();
+            if (c >= start) {
+                const int64_t last = a.offsets[c + 1], at = place_of(a.columns, a.offsets[c], last, column);
+                if (at == last || a.columns[at] != column) continue;
+                value = a.values[at];
+            }
+            sum = sum - a.own_values[k] * value;
+        }
+        a.values[i] = sum * inverse;
+    }
 }
 
-/** The growth of row p (PARTITION_MOST_GROWTH), with the whole warp. */
+/** The growth of row p (PARTITION_MOST_GROWTH), with a whole warp. */
 template <typename T> __device__ double measure_row(const partitioned_arrays<T> &a, int64_t p, int lane)
 {
     using R = real_of<T>;
@@ -102,19 +112,25 @@ template <typename T> __device__ double measure_row(const partitioned_arrays<T> 
     return (sum_over_warp(growth) + of_pivot * inverse) / size;
 }
 
-/** Rows of one rank, which need rows of lower ranks of their group; a warp each. */
-template <typename T> __global__ void __launch_bounds__(256)
+/** Rows of one rank, which need rows of lower ranks of their group: a block each where there are few, or a warp. */
+template <typename T, bool BLOCK> __global__ void __launch_bounds__(256)
     invert_rows(const partitioned_arrays<T> a, const int32_t *rows, int64_t count, double most, growth_report *report)
 {
-    const int lane = threadIdx.x % 32;
-    const int64_t warps = (int64_t)gridDim.x * (blockDim.x / 32);
-    for (int64_t q = blockIdx.x * (int64_t)(blockDim.x / 32) + threadIdx.x / 32; q < count; q += warps) {
+    const int lane = threadIdx.x % 32, of_block = BLOCK ? 1 : blockDim.x / 32;
+    const int64_t step = (int64_t)gridDim.x * of_block;
+    for (int64_t q = blockIdx.x * (int64_t)of_block + (BLOCK ? 0 : threadIdx.x / 32); q < count; q += step) {
         const int64_t p = rows[q];
-        invert_row(a, p, lane);
+        invert_row(a, p, BLOCK ? (int)threadIdx.x : lane, BLOCK ? (int)blockDim.x : 32);
+        if constexpr (BLOCK) __syncthreads();
+        else __syncwarp();
+        if (BLOCK && threadIdx.x >= 32) continue;
         const double growth = measure_row(a, p, lane);
         if (lane == 0) {
             const bool substituted = !(growth <= most);
-            a.substituted[p] = substituted;
+            a.rows[p] = substituted ? solved_row{~a.own_offsets[p], (int32_t)(a.own_offsets[p + 1] - a.own_offsets[p]),
+                                                 (int32_t)(a.own_offsets[p + 1] - a.own_offsets[p])}
+                                    : solved_row{a.offsets[p], (int32_t)(a.middle[p] - a.offsets[p]),
+                                                 (int32_t)(a.offsets[p + 1] - a.offsets[p])};
             if (substituted) atomicAdd(&report->substituted, 1ull);
             const unsigned long long bits = __double_as_longlong(growth == growth ? growth : INFINITY);
             if (bits > report->most) atomicMax(&report->most, bits);
@@ -131,8 +147,10 @@ template <typename T> struct partitioned_args {
     T *X;
     T *b, *x;                /* by position, n x nrhs: alpha B, and the solution, whose values are flags */
     unsigned *ticket;        /* starts at all bits set, like x */
+    const row_task *tasks;   /* of one right-hand side */
+    int64_t n_tasks;
     T alpha;
-    bool conjugate;
+    bool conjugate, sparing;
 };
 
 /** Right-hand sides in the order of positions, and no value of x there yet. */
@@ -154,7 +172,7 @@ template <typename T> struct entry_batch {
     T value[ENTRIES_AT_ONCE];
     int32_t column[ENTRIES_AT_ONCE];
     /** Entries k, k + step, ... below end. */
-    __device__ inline void load(const int32_t *columns, const T *values, int64_t k, int64_t end, int step)
+    __device__ inline void load(const int32_t *columns, const T *values, int k, int end, int step)
     {
 #pragma unroll
         for (int u = 0; u < ENTRIES_AT_ONCE; u++)
@@ -162,90 +180,127 @@ template <typename T> struct entry_batch {
     }
 };
 
-/** E lanes share a row of entries for each of R right-hand sides. Warps take rows in the order of positions by
- *  tickets, so that the first row that is not finished always belongs to a running warp. Right-hand sides are summed
- *  without waiting, then solution values of earlier groups, oldest first. A row that is substituted waits for values
- *  of its own group. Where a warp has several rows they may depend on each other, so that its lanes step together;
- *  sums run in a fixed order. While a batch of values is waited for, the entries of the next one are on their way. */
-template <typename T, int R, int E> __global__ void __launch_bounds__(256) solve_groups(const partitioned_args<T> a)
+/** What a lane has of a task: row p, if that is not negative, for right-hand side j. */
+struct lane_task {
+    solved_row row;
+    int32_t p, j, lanes;                 /* that share the row */
+};
+
+/** One right-hand side (R = 1): a warp takes a task, rows of which have as many lanes as the task says; several: a
+ *  row, with R lanes for right-hand sides. Tasks go to warps in the order of positions by tickets, so that the first
+ *  row that is not finished always belongs to a running warp. Tickets are drawn three tasks ahead, and what a task
+ *  is has been read when it begins.
+ *  Right-hand sides are summed without waiting, then solution values of earlier groups, oldest first. A row that is
+ *  substituted waits for values of its own group. Where a warp has several rows they may depend on each other, so
+ *  that its lanes step together; sums run in a fixed order. While a batch of values is waited for, the entries of the
+ *  next one are on their way, and one lane of the row alone asks for the newest value that is missing. */
+template <typename T, int R> __global__ void __launch_bounds__(256, sizeof(T) <= 8 ? 3 : 2)
+    solve_groups(const partitioned_args<T> a)
 {
-    constexpr int LANES = R * E, ROWS = 32 / LANES;
-    constexpr unsigned ROW_MASK = LANES == 32 ? ~0u : (1u << LANES % 32) - 1;
-    const int lane = threadIdx.x % 32, r = lane % R, e = lane % LANES / R, in_warp = lane / LANES;
-    const unsigned tiles = (unsigned)((a.nrhs + R - 1) / R);
-    const int64_t total = (a.d.n + ROWS - 1) / ROWS * tiles;
+    const int lane = threadIdx.x % 32, r = lane % R;
+    const unsigned tiles = R == 1 ? 1 : (unsigned)((a.nrhs + R - 1) / R);
+    const int64_t total = R == 1 ? a.n_tasks : a.d.n * tiles;
     auto draw = [&] { return lane == 0 ? atomicAdd(a.ticket, 1u) + 1u : 0u; };
-    for (unsigned number = __shfl_sync(~0u, draw(), 0), drawn; number < total;
-         number = __shfl_sync(~0u, drawn, 0)) {
-        drawn = draw();
-        const int64_t p = (int64_t)(number / tiles) * ROWS + in_warp, j = (int64_t)(number % tiles) * R + r;
-        const bool active = p < a.d.n && j < a.nrhs, substituted = active && a.d.substituted[p];
-        const int32_t *const columns = substituted ? a.d.own_columns : a.d.columns;
-        const T *const values = substituted ? a.d.own_values : a.d.values;
-        int64_t k = 0, middle = 0, end = 0; /* entries of x are before `middle` */
-        if (active) {
-            k = (substituted ? a.d.own_offsets[p] : a.d.offsets[p]) + e;
-            end = substituted ? a.d.own_offsets[p + 1] : a.d.offsets[p + 1];
-            middle = substituted ? end : a.d.middle[p];
+    auto number_of = [&](unsigned drawn) { return __shfl_sync(~0u, drawn, 0); };
+    auto task_of = [&](unsigned number) {
+        row_task t = {0, 0, 32};
+        if (number < total) t = R == 1 ? a.tasks[number] : row_task{(int32_t)(number / tiles), 1, 32};
+        return t;
+    };
+    auto look_up = [&](unsigned number, const row_task &task) {
+        const int32_t lanes = task.lanes, in_warp = lane / lanes;
+        lane_task t = {{0, 0, 0}, -1, (int32_t)(number % tiles) * R + r, lanes};
+        if (in_warp < task.count && t.j < a.nrhs) {
+            t.p = task.first + in_warp;
+            t.row = a.d.rows[t.p];
         }
-        entry_batch<T> now, next;
-        next.load(columns, values, k, middle, E);
+        return t;
+    };
+    unsigned first = number_of(draw()), second = number_of(draw()), third = number_of(draw());
+    lane_task now = look_up(first, task_of(first));
+    row_task ahead = task_of(second);
+    while (first < total) {
+        const unsigned drawn = draw();
+        const lane_task next = look_up(second, ahead);
+        ahead = task_of(third);
+
+        const int lanes = now.lanes, E = lanes / R, base = lane / lanes * lanes;
+        const unsigned row_mask = lanes == 32 ? ~0u : (1u << lanes) - 1;
+        const bool substituted = now.row.first < 0;
+        const int32_t *const columns = substituted ? a.d.own_columns + ~now.row.first : a.d.columns + now.row.first;
+        const T *const values = substituted ? a.d.own_values + ~now.row.first : a.d.values + now.row.first;
+        const int middle = now.row.of_x;
+        int k = lane % lanes / R;
+        entry_batch<T> batch, later;
+        later.load(columns, values, k, middle, E);
         T sum{};
-        for (int64_t i = middle + e; i < end; i += ENTRIES_AT_ONCE * E) {
+        for (int i = middle + lane % lanes / R; i < now.row.all; i += ENTRIES_AT_ONCE * E) {
             T y[ENTRIES_AT_ONCE];
-            now.load(columns, values, i, end, E);
+            batch.load(columns, values, i, now.row.all, E);
 #pragma unroll
             for (int u = 0; u < ENTRIES_AT_ONCE; u++)
-                if (i + u * E < end) y[u] = a.b[now.column[u] * a.nrhs + j];
+                if (i + u * E < now.row.all) y[u] = a.b[batch.column[u] * a.nrhs + now.j];
 #pragma unroll
             for (int u = 0; u < ENTRIES_AT_ONCE; u++)
-                if (i + u * E < end) sum = sum + (a.conjugate ? conjugate_of(now.value[u]) : now.value[u]) * y[u];
+                if (i + u * E < now.row.all)
+                    sum = sum + (a.conjugate ? conjugate_of(batch.value[u]) : batch.value[u]) * y[u];
         }
-        unsigned missing = 0, batch = 0;
+        unsigned missing = 0, wanted = 0;
         T y[ENTRIES_AT_ONCE];
-        bool written = !active;
+        bool written = now.p < 0, eager = true;
         while (!__all_sync(~0u, written)) {
             if (!missing && k < middle) {
-                now = next;
+                batch = later;
 #pragma unroll
                 for (int u = 0; u < ENTRIES_AT_ONCE; u++)
                     if (k + u * E < middle) missing |= 1u << u;
-                batch = missing;
+                wanted = missing;
                 k += ENTRIES_AT_ONCE * E;
-                next.load(columns, values, k, middle, E);
+                later.load(columns, values, k, middle, E);
+                eager = true;
             }
-            if (missing) {
+            const unsigned waiting = __ballot_sync(~0u, missing != 0) >> base & row_mask;
+            const bool asks = missing && (eager || !a.sparing || lane - base == 31 - __clz(waiting));
+            bool found = false;
+            if (asks) {
+                const unsigned which = eager || !a.sparing ? missing : 1u << (31 - __clz(missing));
 #pragma unroll
                 for (int u = 0; u < ENTRIES_AT_ONCE; u++)
-                    if (missing >> u & 1) y[u] = poll(&a.x[now.column[u] * a.nrhs + j]);
+                    if (which >> u & 1) y[u] = poll(&a.x[batch.column[u] * a.nrhs + now.j]);
 #pragma unroll
                 for (int u = 0; u < ENTRIES_AT_ONCE; u++)
-                    if ((missing >> u & 1) && !is_missing(y[u])) missing &= ~(1u << u);
+                    if ((which >> u & 1) && !is_missing(y[u])) missing &= ~(1u << u), found = true;
                 if (!missing)
 #pragma unroll
                     for (int u = 0; u < ENTRIES_AT_ONCE; u++)
-                        if (batch >> u & 1)
-                            sum = sum + (a.conjugate ? conjugate_of(now.value[u]) : now.value[u]) * y[u];
+                        if (wanted >> u & 1)
+                            sum = sum + (a.conjugate ? conjugate_of(batch.value[u]) : batch.value[u]) * y[u];
             }
+            eager = (__ballot_sync(~0u, found) >> base & row_mask) != 0;
             const unsigned done = __ballot_sync(~0u, !missing && k >= middle);
-            const bool complete = !written && (done >> in_warp * LANES & ROW_MASK) == ROW_MASK;
+            const bool complete = !written && (done >> base & row_mask) == row_mask;
             if (!__any_sync(~0u, complete)) continue;
             T whole = sum;
 #pragma unroll
-            for (int o = LANES / 2; o >= R; o /= 2) whole = whole + shuffle_xor(whole, o);
+            for (int o = 16; o >= R; o /= 2) {
+                const T other = shuffle_xor(whole, o);
+                if (o < lanes) whole = whole + other;
+            }
             if (complete) {
-                if (e == 0) {
+                if (lane - base < R) {
                     if (substituted) {
-                        const T pivot = a.d.pivots ? a.d.pivots[p] : one_of<T>();
-                        whole = (a.b[p * a.nrhs + j] - whole) / (a.conjugate ? conjugate_of(pivot) : pivot);
+                        const T pivot = a.d.pivots ? a.d.pivots[now.p] : one_of<T>();
+                        whole = (a.b[(int64_t)now.p * a.nrhs + now.j] - whole) / (a.conjugate ? conjugate_of(pivot) : pivot);
                     }
                     whole = missing_or(whole);
-                    publish(&a.x[p * a.nrhs + j], whole);
-                    a.X[a.d.order[p] * a.x_row + j * a.x_col] = whole;
+                    publish(&a.x[(int64_t)now.p * a.nrhs + now.j], whole);
+                    a.X[a.d.order[now.p] * a.x_row + now.j * a.x_col] = whole;
                 }
                 written = true;
             }
         }
+        now = next;
+        first = second, second = third, third = number_of(drawn);
     }
 }
 
