@@ -201,8 +201,7 @@ template <typename T> void check_inverses(const problem<T> &P, bool unit)
                 product[P.own_columns[k]] += term, size[P.own_columns[k]] += (double)std::abs(term);
             }
         }
-        for (int64_t c = 0; c < P.n; c++)
-            CHECK(std::abs(product[c] - value(c == p)) <= 100 * eps * (1 + size[c]));
+        for (int64_t c = 0; c < P.n; c++) CHECK(std::abs(product[c] - value(c == p)) <= 100 * eps * (1 + size[c]));
     }
 }
 

@@ -182,8 +182,9 @@ static void new_values_leave_nothing_of_the_old_ones(void **state)
         const bool grows = round % 2 == 0;
         for (int64_t i = 0; i < f.P.n; i++)
             for (int64_t k = f.P.offsets[i]; k < f.P.offsets[i + 1]; k++)
-                f.P.values[k] = values[k] =
-                    f.P.indices[k] == i ? (round == 2 && i == 77 ? 0 : 1 + round) : grows ? -1 : 0.25 / (double)f.P.n;
+                f.P.values[k] = values[k] = f.P.indices[k] == i ? (round == 2 && i == 77 ? 0 : 1 + round)
+                                            : grows             ? -1
+                                                                : 0.25 / (double)f.P.n;
         OK(trine_triangular_numeric(f.plan, TRINE_HOST, values, NULL));
         if (round == 2) {
             FAILS(TRINE_ERR_SINGULAR, "row 77 is zero or NaN", trine_triangular_check(f.plan, NULL));
@@ -207,8 +208,9 @@ static void structures_are_solved_in_groups_of_any_size(void **state)
     static const struct {
         int64_t n, per_row;
         int64_t (*from)(int64_t, int64_t, int64_t);
-    } cases[] = {{3000, 1, chain},        {3000, 1, dense_first_column}, {1500, 2, arrow},    {2500, 2, grid},
-                 {8200, 3, hubs},         {9000, 3, layers},             {900, 29, dense_groups}, {2000, 40, dense_corner}};
+    } cases[] = {
+        {3000, 1, chain},  {3000, 1, dense_first_column}, {1500, 2, arrow},        {2500, 2, grid}, {8200, 3, hubs},
+        {9000, 3, layers}, {900, 29, dense_groups},       {2000, 40, dense_corner}};
     static const int32_t levels[] = {0, 2, 33, 100000};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int l = 0; l < 4; l++) {

@@ -8,8 +8,8 @@
 
 const char *trine_triangular_method_name(trine_triangular_method method)
 {
-    static const char *const names[] = {"auto", "serial", "levelset", "syncfree-csr", "syncfree-csc",
-                                        "partitioned-inverse"};
+    static const char *const names[] = {"auto",         "serial",       "levelset",
+                                        "syncfree-csr", "syncfree-csc", "partitioned-inverse"};
     return (unsigned)method < sizeof names / sizeof *names ? names[method] : "unknown";
 }
 

@@ -76,8 +76,8 @@ static void release(trine_triangular plan, struct triangular_side *side)
     struct partitioned_side *d = side->part;
     gather_form_free(ctx, &d->form);
     partition_free(ctx, &d->part);
-    void *const owned[] = {d->values, d->factors, d->pivots,      d->sums,  d->substituted,
-                           d->sizes,  d->inverses, d->found, d};
+    void *const owned[] = {d->values, d->factors,  d->pivots, d->sums, d->substituted,
+                           d->sizes,  d->inverses, d->found,  d};
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) trine_free(ctx, TRINE_HOST, owned[k]);
     side->part = NULL;
 }
@@ -119,7 +119,8 @@ static trine_status memory(trine_triangular plan, const struct triangular_extent
                            struct triangular_bytes *device, int64_t *work)
 {
     trine_status status = TRINE_SUCCESS;
-    const int64_t size = (int64_t)trine_dtype_size(plan->base.dtype), threads = trine_threads_with_cores(plan->base.ctx);
+    const int64_t size = (int64_t)trine_dtype_size(plan->base.dtype),
+                  threads = trine_threads_with_cores(plan->base.ctx);
     int64_t entries;
     (void)device;
     TRY(partition_most_entries(plan, e->n, e->nnz, 0, &entries));

@@ -210,7 +210,7 @@ template <typename T> trine_status invert(trine_triangular plan, const partition
         const int32_t *const rows = d->rows + first;
         if (count <= few)
             invert_rows<T, true><<<(unsigned)count, THREADS, 0, stream>>>(arrays_of<T>(d), rows, count,
-                                                                         PARTITION_MOST_GROWTH, d->report);
+                                                                          PARTITION_MOST_GROWTH, d->report);
         else
             invert_rows<T, false><<<device_blocks_for(plan, count * 32), THREADS, 0, stream>>>(
                 arrays_of<T>(d), rows, count, PARTITION_MOST_GROWTH, d->report);
@@ -329,7 +329,8 @@ trine_status memory(trine_triangular plan, const triangular_extent *e, triangula
         const int64_t most = analysis.kept + n * 16 > analysis.peak ? analysis.kept + n * 16 : analysis.peak,
                       kept = (int64_t)sizeof(partitioned_side) + (n + 2) * 8;
         bytes_add(host, kept, kept + most);
-        bytes_add(device, gather_form_bytes(n, nnz, unit) + (n + nnz) * size + (n + 1) * 60 + inverses * (size + 4) + 20 * 256,
+        bytes_add(device,
+                  gather_form_bytes(n, nnz, unit) + (n + nnz) * size + (n + 1) * 60 + inverses * (size + 4) + 20 * 256,
                   0);
     }
     host->kept -= pattern;

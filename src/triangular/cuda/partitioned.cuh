@@ -290,7 +290,8 @@ template <typename T, int R> __global__ void __launch_bounds__(256, sizeof(T) <=
                 if (lane - base < R) {
                     if (substituted) {
                         const T pivot = a.d.pivots ? a.d.pivots[now.p] : one_of<T>();
-                        whole = (a.b[(int64_t)now.p * a.nrhs + now.j] - whole) / (a.conjugate ? conjugate_of(pivot) : pivot);
+                        whole = (a.b[(int64_t)now.p * a.nrhs + now.j] - whole) /
+                                (a.conjugate ? conjugate_of(pivot) : pivot);
                     }
                     whole = missing_or(whole);
                     publish(&a.x[(int64_t)now.p * a.nrhs + now.j], whole);
