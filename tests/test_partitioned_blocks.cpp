@@ -207,7 +207,6 @@ template <typename T> void check_inverses(const problem<T> &P, bool unit)
 
 template <typename T> void solve(const partitioned_args<T> &a, int blocks)
 {
-    emulator::launch(3, 64, [&] { take_right_hand_sides<T>(a); });
     emulator::launch(blocks, 64, [&] {
         if (a.nrhs > 8) solve_groups<T, 16>(a);
         else if (a.nrhs > 1) solve_groups<T, 4>(a);
@@ -215,10 +214,11 @@ template <typename T> void solve(const partitioned_args<T> &a, int blocks)
     });
 }
 
-template <typename T> void check_solve(problem<T> &P, bool unit, bool conjugate, int64_t nrhs, int blocks, double slack)
+template <typename T>
+void check_solve(problem<T> &P, bool unit, bool conjugate, int64_t nrhs, int blocks, double slack, bool refine)
 {
     const double eps = sizeof(real_of<T>) == 4 ? FLT_EPSILON : DBL_EPSILON;
-    std::vector<T> B(P.n * nrhs + 1), b(P.n * nrhs + 1), x(P.n * nrhs + 1);
+    std::vector<T> B(P.n * nrhs + 1), b(P.n * nrhs + 1), x(P.n * nrhs + 1), residual_b(b), residual_x(b);
     for (T &v : B) v = from_value<T>(value(random_number(), random_number()));
     std::vector<T> X = B;
     unsigned ticket = 7;
@@ -233,13 +233,21 @@ template <typename T> void check_solve(problem<T> &P, bool unit, bool conjugate,
                                    X.data(),
                                    b.data(),
                                    x.data(),
+                                   nullptr,
                                    &ticket,
                                    P.tasks.data(),
                                    (int64_t)P.tasks.size(),
                                    from_value<T>(value(2, 1)),
                                    conjugate,
                                    blocks > 1};
+    emulator::launch(3, 64, [&] { take_right_hand_sides<T>(a); });
     solve(a, blocks);
+    if (refine) {
+        partitioned_args<T> correction = a;
+        correction.b = residual_b.data(), correction.x = residual_x.data(), correction.before = a.x;
+        emulator::launch(3, 64, [&] { take_residuals<T>(a, correction); });
+        solve(correction, blocks);
+    }
     for (int64_t j = 0; j < nrhs; j++)
         for (int64_t p = 0; p < P.n; p++) {
             auto read = [&](T v) { return conjugate ? std::conj(to_value(v)) : to_value(v); };
@@ -267,10 +275,11 @@ template <typename T> void check_everything()
                 check_inverses(P, unit);
                 CHECK(report.substituted == 0);
                 for (int64_t nrhs : {1, 3, 20}) /* blocks run one after another: the first takes all tickets */
-                    check_solve(P, unit, n % 2, nrhs, 1 + unit, 100);
+                    check_solve(P, unit, n % 2, nrhs, 1 + unit, 100, false);
+                check_solve(P, unit, n % 2, 3, 1 + unit, 8, true);
                 invert(P, unit, 1.1, &report); /* rows of both kinds */
                 CHECK(n < 100 || report.substituted > 0);
-                for (int64_t nrhs : {1, 3, 20}) check_solve(P, unit, n % 2, nrhs, 1 + unit, 100);
+                for (int64_t nrhs : {1, 3, 20}) check_solve(P, unit, n % 2, nrhs, 1 + unit, 100, false);
             }
     /* The inverse of a large group has large entries, or none that are numbers: what needs them is
      * substituted. */

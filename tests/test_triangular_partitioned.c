@@ -67,8 +67,8 @@ static void memory_stays_below_its_limit(void **state)
         FAILS(TRINE_ERR_ARGUMENT, "partition.memory is -1", trine_triangular_analyse(f.ctx, &plan, f.A, &options));
         options.partition.memory = 0, options.partition.levels = -3;
         FAILS(TRINE_ERR_ARGUMENT, "partition.levels is -3", trine_triangular_analyse(f.ctx, &plan, f.A, &options));
-        options.partition.levels = 0, options.partition.unused = 1;
-        FAILS(TRINE_ERR_ARGUMENT, "partition.unused", trine_triangular_analyse(f.ctx, &plan, f.A, &options));
+        options.partition.levels = 0, options.partition.refine = 2;
+        FAILS(TRINE_ERR_ARGUMENT, "partition.refine is 2", trine_triangular_analyse(f.ctx, &plan, f.A, &options));
         close_fixture(&f);
     }
 }
@@ -167,6 +167,60 @@ static void rows_and_columns_may_have_any_scale(void **state)
         }
 }
 
+/** The largest residual of a row over eps times the size of its terms. */
+static double componentwise_error(const struct problem *P, const double *b, const double *x)
+{
+    double worst = 0;
+    for (int64_t i = 0; i < P->n; i++) {
+        long double residual = b[i], size = fabs(b[i]);
+        for (int64_t k = P->offsets[i]; k < P->offsets[i + 1]; k++) {
+            const long double term = (long double)creal(P->values[k]) * x[P->indices[k]];
+            residual -= term, size += fabsl(term);
+        }
+        worst = fmax(worst, (double)(fabsl(residual) / size) / 0x1p-52);
+    }
+    return worst;
+}
+
+/** Solutions of which some entries are tiny: what errors of their neighbours do to their rows is large beside the
+ *  terms of these rows, unless it is mended. */
+static void refinement_mends_small_components(void **state)
+{
+    (void)state;
+    enum { n = 20000 };
+    double errors[2], *b = malloc(n * sizeof *b), *x = malloc(n * sizeof *x), *wanted = malloc(n * sizeof *wanted);
+    for (int32_t refine = 0; refine < 2; refine++) {
+        struct problem P = make_rows(n, 1, chain);
+        for (int64_t k = 0; k < P.nnz; k++) P.values[k] = k % 2 ? -0.9 - 0.2 * test_uniform(5, (uint64_t)k) : 1;
+        for (int64_t i = 0; i < n; i++) wanted[i] = pow(10, -12 * test_uniform(6, (uint64_t)i / 2));
+        for (int64_t i = 0; i < n; i++) {
+            b[i] = 0;
+            for (int64_t k = P.offsets[i]; k < P.offsets[i + 1]; k++) b[i] += creal(P.values[k]) * wanted[P.indices[k]];
+        }
+        struct fixture f = open_problem(P, TRINE_D, false);
+        set_plan(&f, (trine_triangular_options){.method = TRINE_TRI_PARTITIONED_INVERSE,
+                                                .ops = TRINE_N | TRINE_T,
+                                                .max_nrhs = 5,
+                                                .partition = {.levels = 100, .refine = refine}});
+        void *d = test_to_device(f.ctx, b, n * sizeof *b);
+        const trine_dense block = {d, n, 1, n, TRINE_COLMAJOR};
+        OK(trine_triangular_solve(f.plan, TRINE_N, NULL, &block, &block, NULL));
+        test_from_device(f.ctx, x, d, n * sizeof *x);
+        test_release(f.ctx, d);
+        errors[refine] = componentwise_error(&f.P, b, x);
+        for (int64_t nrhs = 1; refine && nrhs <= 5; nrhs += 2) {
+            solve_and_check(&f, TRINE_T, nrhs, TRINE_COLMAJOR, true, 2, false);
+            solve_and_check(&f, TRINE_N, nrhs, TRINE_ROWMAJOR, false, 1, true);
+        }
+        close_fixture(&f);
+    }
+    print_message("componentwise backward errors: %.3g eps, refined %.3g eps\n", errors[0], errors[1]);
+    assert_true(errors[0] > 1000 && errors[1] < 8);
+    free(b);
+    free(x);
+    free(wanted);
+}
+
 /* ------------------------------------------------------------------ values */
 
 /** The groups stay as they are; what the last values had of growth and zero pivots is forgotten. */
@@ -236,6 +290,7 @@ int main(void)
         cmocka_unit_test(memory_stays_below_its_limit),
         cmocka_unit_test(inverses_that_grow_are_not_used),
         cmocka_unit_test(rows_and_columns_may_have_any_scale),
+        cmocka_unit_test(refinement_mends_small_components),
         cmocka_unit_test(new_values_leave_nothing_of_the_old_ones),
         cmocka_unit_test(structures_are_solved_in_groups_of_any_size),
     };

@@ -58,7 +58,8 @@ typedef struct {
                                         whichever is more, but no more than an eighth of the device's memory. Less of
                                         it makes more steps; less than the triangle takes is TRINE_ERR_MEMORY */
         int32_t levels;              /* of a step; 0: chosen by a model of the costs */
-        int32_t unused;              /* zero */
+        int32_t refine;              /* 1: a step of iterative refinement in every solve, which costs a second one and
+                                        brings componentwise backward errors down to those of substitution */
     } partition;
     int64_t reserved[2]; /* zeros */
 } trine_triangular_options;

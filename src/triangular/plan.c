@@ -97,7 +97,8 @@ static trine_status check_options(const trine_triangular_options *o)
     REQUIRE(o->csc.p >= 0 && o->csc.q >= 0, "csc.p is %lld, csc.q is %lld", (long long)o->csc.p, (long long)o->csc.q);
     REQUIRE(o->partition.memory >= 0 && o->partition.levels >= 0, "partition.memory is %lld, partition.levels is %d",
             (long long)o->partition.memory, o->partition.levels);
-    REQUIRE(!o->partition.unused, "partition.unused is not zero");
+    REQUIRE(o->partition.refine == 0 || o->partition.refine == 1, "partition.refine is %d, neither 0 nor 1",
+            o->partition.refine);
     return TRINE_SUCCESS;
 }
 

@@ -109,10 +109,12 @@ static trine_status bad_row(trine_triangular plan, void *stream, int64_t *row)
     return TRINE_SUCCESS;
 }
 
-/** alpha B by rows: a group's rows read it after some of them have been overwritten, if B is X. */
+/** alpha B by rows: a group's rows read it after some of them have been overwritten, if B is X. For refinement the
+ *  residual and the correction besides. */
 static size_t work_bytes(trine_triangular plan, int64_t nrhs)
 {
-    return (size_t)(plan->base.n * nrhs) * trine_dtype_size(plan->base.dtype);
+    const int vectors = plan->options.partition.refine ? 3 : 1;
+    return (size_t)(plan->base.n * nrhs) * trine_dtype_size(plan->base.dtype) * vectors;
 }
 
 static trine_status memory(trine_triangular plan, const struct triangular_extent *e, struct triangular_bytes *host,

@@ -259,10 +259,12 @@ done:
 
 constexpr size_t TICKET_BYTES = 256;
 
-/** The ticket, the right-hand sides and the solution in the order of positions. */
+/** The ticket, the right-hand sides and the solution in the order of positions; for refinement the residual and the
+ *  correction besides. */
 size_t work_bytes(trine_triangular plan, int64_t nrhs)
 {
-    return TICKET_BYTES + 2 * (size_t)(plan->base.n * nrhs) * trine_dtype_size(plan->base.dtype);
+    const int vectors = plan->options.partition.refine ? 4 : 2;
+    return TICKET_BYTES + (size_t)(plan->base.n * nrhs) * trine_dtype_size(plan->base.dtype) * vectors;
 }
 
 template <int R, typename T> void launch(trine_triangular plan, const partitioned_args<T> &a, gpuStream_t stream)
@@ -271,6 +273,14 @@ template <int R, typename T> void launch(trine_triangular plan, const partitione
     const int64_t tasks = R == 1 ? a.n_tasks : a.d.n * ((a.nrhs + R - 1) / R), blocks = (tasks + WARPS - 1) / WARPS,
                   most = (int64_t)plan->base.ctx->info.multiprocessors * BLOCKS_EACH;
     solve_groups<T, R><<<(unsigned)(blocks < most ? blocks : most), 32 * WARPS, 0, stream>>>(a);
+}
+
+template <typename T>
+void launch_for_count(trine_triangular plan, const partitioned_args<T> &a, gpuStream_t stream)
+{
+    if (a.nrhs > 4) launch<16>(plan, a, stream);
+    else if (a.nrhs > 1) launch<4>(plan, a, stream);
+    else launch<1>(plan, a, stream);
 }
 
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
@@ -293,9 +303,13 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
         a.B = (const T *)s->B + j * s->b_col, a.X = (T *)s->X + j * s->x_col;
         a.x = a.b + a.d.n * a.nrhs;
         take_right_hand_sides<T><<<device_blocks_for(plan, a.d.n * a.nrhs), 256, 0, stream>>>(a);
-        if (a.nrhs > 4) launch<16>(plan, a, stream);
-        else if (a.nrhs > 1) launch<4>(plan, a, stream);
-        else launch<1>(plan, a, stream);
+        launch_for_count(plan, a, stream);
+        if (plan->options.partition.refine) {
+            partitioned_args<T> correction = a;
+            correction.b = a.x + a.d.n * a.nrhs, correction.x = correction.b + a.d.n * a.nrhs, correction.before = a.x;
+            take_residuals<T><<<device_blocks_for(plan, a.d.n * a.nrhs), 256, 0, stream>>>(a, correction);
+            launch_for_count(plan, correction, stream);
+        }
         status = GPU_LAUNCHED("the solve by partitioned inverses");
     }
     return status;

@@ -146,6 +146,7 @@ template <typename T> struct partitioned_args {
     const T *B;
     T *X;
     T *b, *x;                /* by position, n x nrhs: alpha B, and the solution, whose values are flags */
+    const T *before;         /* n x nrhs: what the solution corrects; NULL: nothing */
     unsigned *ticket;        /* starts at all bits set, like x */
     const row_task *tasks;   /* of one right-hand side */
     int64_t n_tasks;
@@ -162,6 +163,25 @@ template <typename T> __global__ void __launch_bounds__(256) take_right_hand_sid
         const int64_t p = a.nrhs == 1 ? i : i / a.nrhs, j = i - p * a.nrhs;
         a.b[i] = a.alpha * a.B[a.d.order[p] * a.b_row + j * a.b_col];
         a.x[i] = missing_value<T>();
+    }
+}
+
+/** to.b := the residuals of the solution that `from` has found, as right-hand sides of a correction. */
+template <typename T>
+__global__ void __launch_bounds__(256) take_residuals(const partitioned_args<T> from, const partitioned_args<T> to)
+{
+    const partitioned_arrays<T> &d = from.d;
+    if (blockIdx.x == 0 && threadIdx.x == 0) *to.ticket = ~0u;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < d.n * from.nrhs;
+         i += (int64_t)gridDim.x * blockDim.x) {
+        const int64_t p = from.nrhs == 1 ? i : i / from.nrhs, j = i - p * from.nrhs;
+        T sum = d.pivots ? (from.conjugate ? conjugate_of(d.pivots[p]) : d.pivots[p]) * from.x[i] : from.x[i];
+        for (int64_t k = d.own_offsets[p]; k < d.own_offsets[p + 1]; k++) {
+            const T factor = from.conjugate ? conjugate_of(d.own_values[k]) : d.own_values[k];
+            sum = sum + factor * from.x[d.own_columns[k] * from.nrhs + j];
+        }
+        to.b[i] = from.b[i] - sum;
+        to.x[i] = missing_value<T>();
     }
 }
 
@@ -295,6 +315,7 @@ template <typename T, int R> __global__ void __launch_bounds__(256, sizeof(T) <=
                     }
                     whole = missing_or(whole);
                     publish(&a.x[(int64_t)now.p * a.nrhs + now.j], whole);
+                    if (a.before) whole = a.before[(int64_t)now.p * a.nrhs + now.j] + whole;
                     a.X[a.d.order[now.p] * a.x_row + now.j * a.x_col] = whole;
                 }
                 written = true;
