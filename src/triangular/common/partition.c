@@ -118,9 +118,9 @@ done:
     return status;
 }
 
-static int64_t longest_row(const struct partition *part, int64_t first, int64_t end)
+static int64_t longest_row(const struct partition *part, int64_t first, int64_t end, int64_t least)
 {
-    int64_t longest = 0;
+    int64_t longest = least;
     for (int64_t p = first; p < end; p++)
         if (part->offsets[p + 1] - part->offsets[p] > longest) longest = part->offsets[p + 1] - part->offsets[p];
     return longest;
@@ -148,12 +148,12 @@ static trine_status make_groups(struct maker *m, const struct level_sets *levels
             if (fits) TRY(add_rows(m, start, first, end, (int64_t)(most < share ? most : share), &fits));
         }
         if (depth && fits) {
-            const int64_t longer = longest_row(out, first, end);
+            const int64_t longer = longest_row(out, first, end, longest);
             double added = (double)(out->offsets[end] - out->offsets[first] - own);
-            if (longer > longest) added += costs->long_row * (double)(longer - longest);
+            added += costs->long_row * (double)(longer - longest);
             if (costs->levels || added <= spent / (double)depth) {
                 spent += added;
-                if (longer > longest) longest = longer;
+                longest = longer;
                 depth++;
                 continue;
             }
@@ -161,7 +161,7 @@ static trine_status make_groups(struct maker *m, const struct level_sets *levels
         start = first, depth = 1, spent = costs->step;
         out->bounds[out->n_groups++] = start;
         TRY(add_rows(m, start, first, end, INT64_MAX, &fits));
-        longest = longest_row(out, first, end);
+        longest = longest_row(out, first, end, costs->long_from);
     }
     out->bounds[out->n_groups] = t->n;
     out->entries = out->offsets[t->n];

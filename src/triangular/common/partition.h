@@ -25,7 +25,9 @@ struct partition {
 
 /** What the choice of groups goes by. */
 struct partition_costs {
-    double step, long_row;     /* of one more group, and of one more entry of a group's longest row: in entries */
+    double step;               /* of one more group, in entries */
+    double long_row;           /* of one more entry of a group's longest row, where it is longer than long_from */
+    int64_t long_from;
     int64_t most_entries;      /* of all rows: a limit on memory */
     int64_t levels;            /* of a group; 0: as the costs say */
 };

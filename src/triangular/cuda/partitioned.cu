@@ -7,12 +7,16 @@
 
 namespace {
 
-/* A step takes some 0.9 us, in which so many bytes of entries could be read. */
-constexpr double BYTES_OF_A_STEP = 0.9e-6 * 3e12;
-/* Rows of more entries make a group that much longer, of which the last entries wait for the group before. */
-constexpr double ENTRIES_OF_A_LONGER_ROW = 200;
-constexpr int BLOCKS_EACH = 2;       /* of 256 threads, on a multiprocessor */
-constexpr int ENTRIES_OF_A_LANE = 16; /* of a row, at most, unless the row has a whole warp */
+/* Measured on an H200 (docs/notes/triangular-solves.md). A step takes some 0.8 us, in which so many bytes of entries
+ * could be read. A row of more than LONG entries has a warp for so long that every entry more delays the group. */
+constexpr double BYTES_OF_A_STEP = 0.8e-6 * 3e12, ENTRIES_OF_A_LONGER_ROW = 200;
+constexpr int LONG = 512;
+/* Entries of a lane, at most, in rows of at most SHORT entries and in others, unless they have a whole warp. */
+constexpr int SHORT = 32, OF_A_SHORT_ROW = 8, OF_A_ROW = 16;
+/* With more solution values a row, on average, lanes that wait for them take turns. */
+constexpr int64_t SPARING = 48;
+/* With more tasks a group a second block of 256 threads on a multiprocessor finds work that is not far ahead. */
+constexpr int64_t TASKS_OF_A_BROAD_GROUP = 320;
 
 struct partitioned_side {
     device_triangle base;            /* by level */
@@ -27,6 +31,8 @@ struct partitioned_side {
     arena memory;                    /* holds the arrays above */
     int64_t *ranks, n_ranks;         /* where each rank begins in rows; on the host */
     int64_t n_tasks;
+    bool sparing;                    /* see solve_groups */
+    int blocks;                      /* on a multiprocessor */
 };
 
 /* ---------------------------------------------------------------- analysis */
@@ -88,8 +94,17 @@ trine_status sort_by_rank(trine_triangular plan, const gather_form *t, const par
     return TRINE_SUCCESS;
 }
 
-/** Rows in tasks of warps: neighbours, with as few lanes each as their longest inverse allows; returns how many tasks
- *  there are. */
+/** Lanes for a row of so many entries. */
+int lanes_of(int64_t entries)
+{
+    const int64_t each = entries <= SHORT ? OF_A_SHORT_ROW : OF_A_ROW;
+    int lanes = 1;
+    while (lanes < 32 && lanes * each < entries) lanes *= 2;
+    return lanes;
+}
+
+/** Rows in tasks of warps: neighbours, with the lanes that the longest of them asks for; returns how many tasks there
+ *  are. */
 int64_t make_tasks(const partition *part, int64_t n, row_task *tasks)
 {
     int64_t count = 0;
@@ -98,12 +113,19 @@ int64_t make_tasks(const partition *part, int64_t n, row_task *tasks)
         for (; lanes < 32; lanes *= 2) {
             const int64_t end = p + 32 / lanes < n ? p + 32 / lanes : n;
             int64_t q = p;
-            while (q < end && part->offsets[q + 1] - part->offsets[q] <= (int64_t)lanes * ENTRIES_OF_A_LANE) q++;
+            while (q < end && lanes_of(part->offsets[q + 1] - part->offsets[q]) <= lanes) q++;
             if (q == end) break;
         }
         tasks[count] = {(int32_t)p, (int16_t)(p + 32 / lanes < n ? 32 / lanes : n - p), (int16_t)lanes};
         p += tasks[count].count;
     }
+    return count;
+}
+
+int64_t entries_of_x(const partition *part, int64_t n)
+{
+    int64_t count = 0;
+    for (int64_t p = 0; p < n; p++) count += part->middle[p] - part->offsets[p];
     return count;
 }
 
@@ -157,7 +179,7 @@ trine_status analyse_side(trine_triangular plan, void *pattern, int side)
         (partitioned_side *)(plan->side[side].part = trine_host_calloc(ctx, 1, sizeof(partitioned_side)));
     if (!d) return TRINE_ERR_MEMORY;
     costs.step = BYTES_OF_A_STEP / (double)(trine_dtype_size(plan->base.dtype) + sizeof(int32_t));
-    costs.long_row = ENTRIES_OF_A_LONGER_ROW;
+    costs.long_row = ENTRIES_OF_A_LONGER_ROW, costs.long_from = LONG;
     costs.levels = plan->options.partition.levels;
     TRY(partition_most_entries(plan, n, plan->info.nnz - n, ctx->info.memory_bytes, &costs.most_entries));
     TRY(partition_of_side(plan, &((host_pattern *)pattern)->m, side, &costs, &t, &part));
@@ -167,6 +189,8 @@ trine_status analyse_side(trine_triangular plan, void *pattern, int side)
         FAIL(TRINE_ERR_MEMORY, "no memory for %lld rows", (long long)n);
     TRY(sort_by_rank(plan, &t, &part, rank, rows, d));
     d->n_tasks = make_tasks(&part, n, tasks);
+    d->blocks = d->n_tasks > TASKS_OF_A_BROAD_GROUP * part.n_groups ? 2 : 1;
+    d->sparing = entries_of_x(&part, n) > SPARING * n;
     TRY(upload(plan, &t, &part, rows, tasks, d));
     plan->method = TRINE_TRI_PARTITIONED_INVERSE;
 done:
@@ -267,20 +291,21 @@ size_t work_bytes(trine_triangular plan, int64_t nrhs)
     return TICKET_BYTES + (size_t)(plan->base.n * nrhs) * trine_dtype_size(plan->base.dtype) * vectors;
 }
 
-template <int R, typename T> void launch(trine_triangular plan, const partitioned_args<T> &a, gpuStream_t stream)
+template <int R, typename T> void launch(trine_triangular plan, const partitioned_args<T> &a, int each,
+                                         gpuStream_t stream)
 {
     constexpr int WARPS = 8;
     const int64_t tasks = R == 1 ? a.n_tasks : a.d.n * ((a.nrhs + R - 1) / R), blocks = (tasks + WARPS - 1) / WARPS,
-                  most = (int64_t)plan->base.ctx->info.multiprocessors * BLOCKS_EACH;
+                  most = (int64_t)plan->base.ctx->info.multiprocessors * each;
     solve_groups<T, R><<<(unsigned)(blocks < most ? blocks : most), 32 * WARPS, 0, stream>>>(a);
 }
 
 template <typename T>
-void launch_for_count(trine_triangular plan, const partitioned_args<T> &a, gpuStream_t stream)
+void launch_for_count(trine_triangular plan, const partitioned_args<T> &a, int each, gpuStream_t stream)
 {
-    if (a.nrhs > 4) launch<16>(plan, a, stream);
-    else if (a.nrhs > 1) launch<4>(plan, a, stream);
-    else launch<1>(plan, a, stream);
+    if (a.nrhs > 4) launch<16>(plan, a, 2, stream);
+    else if (a.nrhs > 1) launch<4>(plan, a, 2, stream);
+    else launch<1>(plan, a, each, stream);
 }
 
 template <typename T> trine_status solve_side(trine_triangular plan, const struct triangular_solve *s)
@@ -294,7 +319,7 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
     a.ticket = (unsigned *)s->work->base.buffer;
     a.b = (T *)((char *)s->work->base.buffer + TICKET_BYTES);
     a.alpha = s->alpha ? *(const T *)s->alpha : one_of<T>();
-    a.conjugate = s->conjugate, a.sparing = true;
+    a.conjugate = s->conjugate, a.sparing = d->sparing;
     a.tasks = d->tasks, a.n_tasks = d->n_tasks;
     /* tickets have 32 bits */
     const int64_t slice = 4 * (INT32_MAX / (a.d.n > 4 ? a.d.n : 4));
@@ -303,12 +328,12 @@ template <typename T> trine_status solve_side(trine_triangular plan, const struc
         a.B = (const T *)s->B + j * s->b_col, a.X = (T *)s->X + j * s->x_col;
         a.x = a.b + a.d.n * a.nrhs;
         take_right_hand_sides<T><<<device_blocks_for(plan, a.d.n * a.nrhs), 256, 0, stream>>>(a);
-        launch_for_count(plan, a, stream);
+        launch_for_count(plan, a, d->blocks, stream);
         if (plan->options.partition.refine) {
             partitioned_args<T> correction = a;
             correction.b = a.x + a.d.n * a.nrhs, correction.x = correction.b + a.d.n * a.nrhs, correction.before = a.x;
             take_residuals<T><<<device_blocks_for(plan, a.d.n * a.nrhs), 256, 0, stream>>>(a, correction);
-            launch_for_count(plan, correction, stream);
+            launch_for_count(plan, correction, d->blocks, stream);
         }
         status = GPU_LAUNCHED("the solve by partitioned inverses");
     }

@@ -214,8 +214,7 @@ struct lane_task {
  *  substituted waits for values of its own group. Where a warp has several rows they may depend on each other, so
  *  that its lanes step together; sums run in a fixed order. While a batch of values is waited for, the entries of the
  *  next one are on their way, and one lane of the row alone asks for the newest value that is missing. */
-template <typename T, int R> __global__ void __launch_bounds__(256, sizeof(T) <= 8 ? 3 : 2)
-    solve_groups(const partitioned_args<T> a)
+template <typename T, int R> __global__ void __launch_bounds__(256) solve_groups(const partitioned_args<T> a)
 {
     const int lane = threadIdx.x % 32, r = lane % R;
     const unsigned tiles = R == 1 ? 1 : (unsigned)((a.nrhs + R - 1) / R);
