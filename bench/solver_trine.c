@@ -12,7 +12,8 @@ typedef struct {
 } solver;
 
 /** "syncfree-csr" or, tuned by hand, "syncfree-csr:lanes=4:warps=4:blocks=264:order=2",
- *  "syncfree-csc:warps=8:scratchpad=2", "syncfree-csc:variant=1:p=16:q=1024", "partitioned-inverse:levels=32:refine=1" (0 = chosen by the plan). */
+ *  "syncfree-csc:warps=8:scratchpad=2", "syncfree-csc:variant=1:p=16:q=1024",
+ *  "partitioned-inverse:levels=32:refine=1" (0 = chosen by the plan). */
 static trine_status parse_method(const char *text, trine_triangular_options *options)
 {
     int lanes = 0, warps = 0, blocks = 0, order = 0, scratchpad = 0, variant = 0, p = 0, q = 0, levels = 0, refine = 0;

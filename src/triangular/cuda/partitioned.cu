@@ -7,7 +7,7 @@
 
 namespace {
 
-/* Measured on an H200 (docs/notes/triangular-solves.md). A step takes some 0.8 us, in which so many bytes of entries
+/* Measured on an H200 (docs/notes/partitioned-inverses.md). A step takes some 0.8 us, in which so many bytes of entries
  * could be read. A row of more than LONG entries has a warp for so long that every entry more delays the group. */
 constexpr double BYTES_OF_A_STEP = 0.8e-6 * 3e12, ENTRIES_OF_A_LONGER_ROW = 200;
 constexpr int LONG = 512;
