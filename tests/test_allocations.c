@@ -394,7 +394,8 @@ static trine_status use_triangular_analyse(struct world *w, int variant)
         {.uplo = TRINE_LOWER, .ops = TRINE_N | TRINE_T, .method = TRINE_TRI_LEVELSET},
         {.uplo = TRINE_UPPER, .ops = TRINE_H, .method = TRINE_TRI_LEVELSET, .tune.row_order = 2},
         {.uplo = TRINE_LOWER, .diag = TRINE_UNIT, .method = TRINE_TRI_SERIAL},
-        {.uplo = TRINE_LOWER}};
+        {.uplo = TRINE_LOWER},
+        {.uplo = TRINE_UPPER, .ops = TRINE_N | TRINE_T, .method = TRINE_TRI_PARTITIONED_INVERSE}};
     trine_triangular plan;
     const trine_status status = trine_triangular_analyse(w->ctx, &plan, w->A, &options[variant]);
     MADE(plan, trine_triangular_destroy);
@@ -924,7 +925,7 @@ static const struct {
     {"trine_vectors_read_with", use_vectors_read_with, 2, 2},
     {"trine_vectors_write", use_vectors_write, 2, 2},
     {"trine_matrix_gallery", use_gallery, 3, 3},
-    {"trine_triangular_analyse", use_triangular_analyse, 4, 4},
+    {"trine_triangular_analyse", use_triangular_analyse, 5, 5},
     {"trine_triangular_work", use_triangular_work, 1, 1},
     {"trine_level_sets", use_level_sets, 1, 1},
     {"trine_panels_detect", use_panels_detect, 2, 2},
@@ -1362,11 +1363,11 @@ static void absurd_numbers_of_right_hand_sides_are_refused(void **state)
         trine_tridiagonal tridiagonal;
         trine_work work = NULL;
         size_t bytes;
-        trine_status status[20];
+        trine_status status[24];
         int calls = 0;
-        for (int variant = 0; variant < 3; variant++) {
-            static const trine_triangular_method triangular_methods[] = {TRINE_TRI_AUTO, TRINE_TRI_SERIAL,
-                                                                         TRINE_TRI_LEVELSET};
+        for (int variant = 0; variant < 4; variant++) {
+            static const trine_triangular_method triangular_methods[] = {
+                TRINE_TRI_AUTO, TRINE_TRI_SERIAL, TRINE_TRI_LEVELSET, TRINE_TRI_PARTITIONED_INVERSE};
             status[calls++] = trine_triangular_analyse(
                 w.ctx, &triangular, w.L,
                 &(trine_triangular_options){
