@@ -635,6 +635,18 @@ static trine_status use_spmv_as_op(struct world *w, int variant)
 }
 
 /** Variants: the five methods, the last two with a cycle in single precision. */
+static trine_status use_precond_memory(struct world *w, int variant)
+{
+    static const trine_precond_method methods[] = {TRINE_PRECOND_AUTO, TRINE_PRECOND_ALT_I, TRINE_PRECOND_ILU0};
+    trine_memory memory;
+    return trine_precond_memory(w->ctx, w->A, &(trine_precond_options){.method = methods[variant]}, &memory);
+}
+static trine_status use_krylov_memory(struct world *w, int variant)
+{
+    trine_memory memory;
+    (void)variant;
+    return trine_krylov_memory(w->ctx, w->spmv_op, 2, w->op, NULL, &memory);
+}
 static trine_status use_krylov_create(struct world *w, int variant)
 {
     trine_krylov plan;
@@ -947,6 +959,7 @@ static const struct {
     {"trine_spmv_as_op", use_spmv_as_op, 1, 1},
     {"trine_krylov_create", use_krylov_create, 5, 5},
     {"trine_krylov_create_alternating", use_krylov_create_alternating, 1, 1},
+    {"trine_krylov_memory", use_krylov_memory, 1, 1},
     {"trine_krylov_work", use_krylov_work, 1, 1},
     {"trine_krylov_as_op", use_krylov_as_op, 1, 1},
     {"trine_triangular_as_op", use_triangular_as_op, 1, 1},
@@ -954,6 +967,7 @@ static const struct {
     {"trine_forest_create", use_forest_create, 4, 4},
     {"trine_forest_factor_sequential", use_forest_factor_sequential, 1, 1},
     {"trine_precond_analyse", use_precond_analyse, 6, 6},
+    {"trine_precond_memory", use_precond_memory, 3, 3},
     {"trine_precond_numeric", use_precond_numeric, 1, 1}, /* of most methods it allocates nothing */
     {"trine_precond_work", use_precond_work, 1, 1},
     {"trine_precond_as_op", use_precond_as_op, 1, 1},

@@ -116,6 +116,12 @@ typedef struct {
  *  TRINE_ERR_ARGUMENT: options that make no sense. TRINE_ERR_UNSUPPORTED: an op that the method lacks */
 TRINE_API trine_status trine_precond_analyse(trine_context ctx, trine_precond *plan, trine_matrix A,
                                              const trine_precond_options *options);
+/** Upper bounds of what trine_precond_analyse takes with the same arguments, without what numeric allocates (MOS_A's
+ *  forests meanwhile; ILUT's factors and their plans). Makes the host's part of the analysis: A is read, of AUTO its
+ *  values too. May synchronize. */
+TRINE_API trine_status trine_precond_memory(trine_context ctx, trine_matrix A, const trine_precond_options *options,
+                                            trine_memory *memory);
+
 /** Take values: nnz of them, in A's order, of A's dtype, in `space`. NULL = the values of the A given to analyse, which
  *  must still be alive. Zero and NaN pivots are noted for check, and give results that are not finite (on a GPU: see
  *  above).
