@@ -70,8 +70,8 @@ TRINE_API trine_status trine_krylov_create(trine_context ctx, trine_krylov *plan
 TRINE_API trine_status trine_krylov_create_alternating(trine_context ctx, trine_krylov *plan, trine_op A, int m,
                                                        const trine_op *M, const trine_krylov_options *options);
 
-/** Upper bounds of what either takes with the same arguments, m = 1 and M = NULL for none, and of what A's and M's works
- *  take (trine_op_work); what works of plans allocate beside that, their own queries tell. */
+/** Upper bounds of what either takes with the same arguments (m = 1; M = NULL: none), and of what A's and M's works
+ *  take (trine_op_work). What works of plans allocate beside that, their own queries tell. */
 TRINE_API trine_status trine_krylov_memory(trine_context ctx, trine_op A, int m, const trine_op *M,
                                            const trine_krylov_options *options, trine_memory *memory);
 

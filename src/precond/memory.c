@@ -71,13 +71,16 @@ done:
 /** What the choice takes beside p, while p has no more than its pattern. */
 static trine_status count_choice(trine_precond p)
 {
-    trine_memory told;
-    const trine_status status = trine_forest_memory(p->base.ctx, p->matrix, NULL, &told);
-    if (status) return status;
-    told.host_kept = told.device_kept = 0;
-    told.host_peak += (p->nnz + p->base.n) * (int64_t)trine_dtype_size(p->base.dtype);
+    trine_memory told = {.host_peak = 2 * p->base.n * (int64_t)sizeof(double)};
+    trine_status status = TRINE_SUCCESS;
+    if (p->base.ctx->cuda) {
+        TRY(trine_forest_memory(p->base.ctx, p->matrix, NULL, &told));
+        told.host_kept = told.device_kept = 0;
+        told.host_peak += (p->nnz + p->base.n) * (int64_t)trine_dtype_size(p->base.dtype);
+    }
     trine_tally_add(p->base.ctx, &told, 0);
-    return TRINE_SUCCESS;
+done:
+    return status;
 }
 
 enum { WORK_PART = 512 }; /* more than any method's part of a work */
