@@ -1,8 +1,8 @@
 /* Which method a matrix gets that nobody has chosen one for. A diagonal where its entries are enough, or where there is
  * little else (bench/results, suite precond, is what the bounds come from). Else on a CPU the tridiagonal part, if the
  * rest does nothing to smooth vectors, or an incomplete factorization, whose set-up is one pass over A and whose
- * triangles are read once a step; and on a GPU a splitting, by what share of the sum of all |a_ij| lies on the diagonal,
- * and along the paths of one forest. */
+ * triangles are read once a step; and on a GPU a splitting, by what share of the sum of all |a_ij| lies on the
+ * diagonal, and along the paths of one forest. */
 #include <math.h>
 #include <string.h>
 
@@ -81,8 +81,8 @@ static double mean_of(int64_t n, const double *x)
     return sum / (double)n;
 }
 
-/** Of diagp1(A)^-1 A, what its diagonal has of the sum of all absolute values; ratio: of each row of A, that sum off the
- *  diagonal over |a_ii|. */
+/** Of diagp1(A)^-1 A, what its diagonal has of the sum of all absolute values; ratio: of each row of A, that sum off
+ *  the diagonal over |a_ii|. */
 static double share_of_diagonal(int64_t n, const double *ratio)
 {
     double diagonal = 0, all = 0;

@@ -83,7 +83,7 @@ done:
     return status;
 }
 
-enum { WORK_PART = 512 }; /* more than any method's part of a work */
+enum { WORK_PART = 1024 }; /* more than any method's part of a work */
 
 trine_status trine_precond_memory(trine_context ctx, trine_matrix A, const trine_precond_options *options,
                                   trine_memory *memory)

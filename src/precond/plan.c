@@ -17,7 +17,7 @@ static const char *const names[] = {
     [TRINE_PRECOND_ADI] = "adi",         [TRINE_PRECOND_PRODUCT] = "product",
     [TRINE_PRECOND_ILU0] = "ilu0",       [TRINE_PRECOND_ILUK] = "iluk",
     [TRINE_PRECOND_ILUT] = "ilut",       [TRINE_PRECOND_IC0] = "ic0",
-    [TRINE_PRECOND_ISAI] = "isai"};
+    [TRINE_PRECOND_ISAI] = "isai",       [TRINE_PRECOND_MULTILEVEL] = "multilevel"};
 
 const char *trine_precond_method_name(trine_precond_method method)
 {
@@ -44,6 +44,7 @@ static const struct precond_method *find_method(trine_precond_method method)
     case TRINE_PRECOND_ILUT:
     case TRINE_PRECOND_IC0:
     case TRINE_PRECOND_ISAI: return &precond_ilu;
+    case TRINE_PRECOND_MULTILEVEL: return &precond_multilevel;
     default: return NULL;
     }
 }

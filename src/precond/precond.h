@@ -120,6 +120,7 @@ extern const struct precond_method precond_diagonal; /* DIAGP0..L1 */
 extern const struct precond_method precond_paths;    /* TRIDIAG, ALG_TRI, ALT_O, ALT_I, MOS_D, MOS_A, ADI */
 extern const struct precond_method precond_blocks;   /* ALG_TRI_BLOCK */
 extern const struct precond_method precond_operators; /* PRODUCT */
+extern const struct precond_method precond_multilevel; /* MULTILEVEL (multilevel/) */
 extern const struct precond_method precond_ilu;      /* ILU0, ILUK, ILUT, IC0, ISAI (ilu/) */
 
 #endif
