@@ -146,6 +146,8 @@ trine_status krylov_work_begin(struct trine_plan *plan, trine_plan_work *work);
 void krylov_work_end(trine_plan_work *work);
 trine_status krylov_solve_as_operator(struct trine_plan *plan, trine_transpose op, const void *alpha,
                                       const trine_dense *B, const trine_dense *X, const trine_exec *exec);
+/** Of a plan without a work: what it takes with one. */
+void krylov_tell_memory(trine_krylov plan, trine_memory *memory);
 /** Vectors that a work keeps for each right-hand side. */
 int krylov_vectors(const krylov_parameters *p);
 
