@@ -39,6 +39,10 @@ static const struct {
      {.method = TRINE_SPMV_BALANCED_POSTPROCESS,
       .tune = {.block = 64, .tile = 4, .entries_per_block = 300, .reduction = TRINE_REDUCTION_WARP_TRANSPOSED}}},
     {TRINE_CSR, 32, {.tune = {.block = 128, .tile = 16, .reduction = TRINE_REDUCTION_RAKING}}},
+    {TRINE_CSR, 32, {.method = TRINE_SPMV_ADAPTIVE, .tune = {.reduction = TRINE_REDUCTION_ROWS}}},
+    {TRINE_CSC,
+     32,
+     {.method = TRINE_SPMV_ADAPTIVE, .tune = {.entries_per_block = 700, .reduction = TRINE_REDUCTION_ROWS}}},
 };
 
 /* ---------------------------------------------------------------- built in */
