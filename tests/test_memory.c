@@ -310,6 +310,17 @@ static void tridiagonal_plans_take_what_was_told(void **state)
     close_contexts();
 }
 
+/** A matrix of the gallery, on the GPU if that is wanted and there is one. */
+static trine_matrix make_matrix(const char *spec, trine_dtype t, int on_device, int by_columns)
+{
+    trine_matrix A, B;
+    OK(trine_matrix_gallery(plain, &B, spec, t));
+    OK(trine_matrix_copy(B, &A, test_on_gpu() && on_device ? TRINE_DEVICE : TRINE_HOST,
+                         by_columns ? TRINE_CSC : TRINE_CSR, t));
+    OK(trine_matrix_destroy(&B));
+    return A;
+}
+
 static void products_take_what_was_told(void **state)
 {
     (void)state;
@@ -322,15 +333,11 @@ static void products_take_what_was_told(void **state)
             const trine_spmv_options options = {.ops = ops[variant % 3],
                                                 .max_nrhs = variant & 1 ? 32 : 1,
                                                 .values = variant & 2 ? TRINE_VALUES_SINGLE : TRINE_VALUES_SAME};
-            trine_matrix A, B;
             trine_memory told;
             trine_spmv plan;
             char what[200];
             snprintf(what, sizeof what, "%s, variant %d", specs[k], variant);
-            OK(trine_matrix_gallery(plain, &B, specs[k], t));
-            OK(trine_matrix_copy(B, &A, test_on_gpu() && variant & 1 ? TRINE_DEVICE : TRINE_HOST,
-                                 variant & 4 ? TRINE_CSC : TRINE_CSR, t));
-            OK(trine_matrix_destroy(&B));
+            trine_matrix A = make_matrix(specs[k], t, variant & 1, variant & 4);
             begin_count();
             memset(&told, 0xFF, sizeof told);
             OK(trine_spmv_memory(ctx, A, &options, &told));
@@ -355,15 +362,11 @@ static void forests_take_what_was_told(void **state)
         for (int variant = 0; variant < 12; variant++) {
             const trine_dtype t = (trine_dtype)(TRINE_S + (k + (size_t)variant) % 4);
             const trine_forest_options options = {.max_n = variant % 3 * 3, .blocks = variant & 1};
-            trine_matrix A, B;
             trine_memory told;
             trine_forest forest;
             char what[200];
             snprintf(what, sizeof what, "%s, variant %d", specs[k], variant);
-            OK(trine_matrix_gallery(plain, &B, specs[k], t));
-            OK(trine_matrix_copy(B, &A, test_on_gpu() && variant & 2 ? TRINE_DEVICE : TRINE_HOST,
-                                 variant & 4 ? TRINE_CSC : TRINE_CSR, t));
-            OK(trine_matrix_destroy(&B));
+            trine_matrix A = make_matrix(specs[k], t, variant & 2, variant & 4);
             begin_count();
             memset(&told, 0xFF, sizeof told);
             OK(trine_forest_memory(ctx, A, &options, &told));
@@ -401,16 +404,12 @@ static void preconditioners_take_what_was_told(void **state)
             const int k = (method + variant) % 3;
             const trine_dtype t = (trine_dtype)(TRINE_S + (method + variant) % 4);
             const trine_precond_options options = precond_variant((trine_precond_method)method, variant);
-            trine_matrix A, B;
             trine_memory told;
             trine_precond plan;
             char what[200];
             snprintf(what, sizeof what, "%s of %s, variant %d", trine_precond_method_name((trine_precond_method)method),
                      specs[k], variant);
-            OK(trine_matrix_gallery(plain, &B, specs[k], t));
-            OK(trine_matrix_copy(B, &A, test_on_gpu() && variant & 2 ? TRINE_DEVICE : TRINE_HOST,
-                                 variant & 4 ? TRINE_CSC : TRINE_CSR, t));
-            OK(trine_matrix_destroy(&B));
+            trine_matrix A = make_matrix(specs[k], t, variant & 2, variant & 4);
             begin_count();
             memset(&told, 0xFF, sizeof told);
             OK(trine_precond_memory(ctx, A, &options, &told));

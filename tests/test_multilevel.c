@@ -530,7 +530,8 @@ int main(void)
         cmocka_unit_test(new_values),
         cmocka_unit_test(steps_do_not_grow),
         cmocka_unit_test(what_does_not_coarsen),
-        cmocka_unit_test(new_aggregates),            cmocka_unit_test(small_singular_matrix),
+        cmocka_unit_test(new_aggregates),
+        cmocka_unit_test(small_singular_matrix),
         cmocka_unit_test(singular_matrices),
         cmocka_unit_test(bad_values),
     };
